@@ -1,0 +1,110 @@
+package history
+
+import (
+	"fmt"
+	"math"
+)
+
+// None is the time of what did not happen.
+const None int64 = math.MinInt64
+
+// An Acquisition is one client's attempt to get one lock, and what became of
+// it, put together from the client's own events. Times are on the run's base;
+// [None] where the thing did not happen (or was not recorded any more).
+type Acquisition struct {
+	Process, Client string
+	Lock, Mode      string
+	N               int64 // the client's count, from 1
+	Session         SessionID
+	Token           int64
+
+	Invoked  int64 // acquire was called
+	Queued   int64 // it had its place in the queue
+	Returned int64 // acquire returned, in whatever way
+	Outcome  Kind  // OK = granted; Fail; Info = unknown, or still waiting when the history ends
+	Error    string
+
+	ReleaseInvoked  int64
+	ReleaseReturned int64
+	ReleaseOutcome  Kind
+	ReleaseError    string
+
+	Lost      int64 // the client learned that its hold was gone
+	LostCause string
+	Died      int64 // its process was seen to exit
+}
+
+// Granted reports whether the client got the lock.
+func (a *Acquisition) Granted() bool { return a.Outcome == OK && a.Returned != None }
+
+// BelievedUntil is when the client stopped believing that it held the lock:
+// when it called release, learned of the loss, or died. It returns end for one
+// that never stopped.
+func (a *Acquisition) BelievedUntil(end int64) int64 {
+	for _, t := range [...]int64{a.ReleaseInvoked, a.Lost, a.Died} {
+		if t != None && t < end {
+			end = t
+		}
+	}
+	return end
+}
+
+func (a *Acquisition) String() string {
+	return fmt.Sprintf("%s acquisition %d of %s (token %d, session %s)", a.Client, a.N, a.Lock, a.Token, a.Session)
+}
+
+// Acquisitions puts the acquisitions of a merged history together, in the order
+// in which they were invoked.
+func Acquisitions(events []Event) []Acquisition {
+	type key struct {
+		client string
+		n      int64
+		lock   string
+	}
+	var all []Acquisition
+	index := map[key]int{}
+	open := map[string][]int{} // by process: granted and not yet over
+	for i := range events {
+		e := &events[i]
+		if e.Op == OpProcess && e.Mode == ProcessExited {
+			for _, k := range open[e.Process] {
+				if a := &all[k]; a.Died == None {
+					a.Died = e.At
+				}
+			}
+			delete(open, e.Process)
+			continue
+		}
+		if e.Acq == 0 || e.Client == "" {
+			continue
+		}
+		k := key{e.Client, e.Acq, e.Lock}
+		at, known := index[k]
+		if !known {
+			if e.Op != OpAcquire || e.Kind != Invoke {
+				continue // the resource's own record, or a history without its head
+			}
+			at = len(all)
+			index[k] = at
+			all = append(all, Acquisition{Process: e.Process, Client: e.Client, Lock: e.Lock, Mode: e.Mode, N: e.Acq, Invoked: e.At,
+				Queued: None, Returned: None, ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None})
+			open[e.Process] = append(open[e.Process], at)
+			continue
+		}
+		a := &all[at]
+		switch {
+		case e.Op == OpQueued && a.Queued == None:
+			a.Queued = e.At
+		case e.Op == OpAcquire && e.Kind != Invoke:
+			a.Returned, a.Outcome, a.Error = e.At, e.Kind, e.Detail
+			a.Token, a.Session = e.Token, e.Session
+		case e.Op == OpRelease && e.Kind == Invoke:
+			a.ReleaseInvoked = e.At
+		case e.Op == OpRelease:
+			a.ReleaseReturned, a.ReleaseOutcome, a.ReleaseError = e.At, e.Kind, e.Detail
+		case e.Op == OpLost && a.Lost == None:
+			a.Lost, a.LostCause = e.At, e.Detail
+		}
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+package history
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Decode appends to events those of the frames in b. It stops at the first
+// frame that is torn or incomplete: rest is what it did not read.
+func Decode(events []Event, b []byte, intern map[string]string) (all []Event, rest []byte, err error) {
+	for {
+		size, err := frameSize(b)
+		if err != nil || size <= 0 {
+			return events, b, err
+		}
+		e, err := decodeFrame(b, intern)
+		if err != nil {
+			return events, b, err
+		}
+		events = append(events, e)
+		b = b[size:]
+	}
+}
+
+// ReadRaw reads every raw history below dir, merges them by time and shifts
+// them to the run's base, which the harness recorded as [OpBegin]. Torn tails
+// are reported in warnings, not as an error: they are what a crash leaves.
+func ReadRaw(dir string) (events []Event, warnings []string, err error) {
+	intern := map[string]string{}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, SegmentSuffix) {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var rest []byte
+		events, rest, err = Decode(events, b, intern)
+		if err != nil || slices.ContainsFunc(rest, func(c byte) bool { return c != 0 }) {
+			name, _ := filepath.Rel(dir, path)
+			warnings = append(warnings, fmt.Sprintf("history %s is torn %d bytes before its end", name, len(rest)))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, warnings, fmt.Errorf("read histories: %w", err)
+	}
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	i := slices.IndexFunc(events, func(e Event) bool { return e.Op == OpBegin })
+	if i < 0 {
+		return nil, warnings, fmt.Errorf("read histories: none of those in %s has the run's beginning", dir)
+	}
+	base := events[i].Value
+	for i := range events {
+		events[i].At -= base
+	}
+	return events, warnings, nil
+}
+
+// WriteJSONL writes events one a line, as in a run directory's history.jsonl.
+func WriteJSONL(w io.Writer, events []Event) error {
+	bw := bufio.NewWriter(w)
+	enc := json.NewEncoder(bw)
+	enc.SetEscapeHTML(false)
+	for i := range events {
+		if err := enc.Encode(&events[i]); err != nil {
+			return fmt.Errorf("write history: %w", err)
+		}
+	}
+	return bw.Flush()
+}
+
+// ReadJSONL reads what WriteJSONL wrote.
+func ReadJSONL(r io.Reader) ([]Event, error) {
+	var events []Event
+	dec := json.NewDecoder(bufio.NewReader(r))
+	for {
+		var e Event
+		err := dec.Decode(&e)
+		if errors.Is(err, io.EOF) {
+			return events, nil
+		}
+		if err != nil {
+			return events, fmt.Errorf("read history, event %d: %w", len(events)+1, err)
+		}
+		events = append(events, e)
+	}
+}

@@ -1,0 +1,117 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// segmentSize is how much of a history one memory-mapped file holds. Small
+// enough to be cheap for an agent with little to say, large enough that a busy
+// client maps a new one only every few seconds.
+const segmentSize = 4 << 20
+
+// SegmentSuffix ends the names of raw history files.
+const SegmentSuffix = ".hist"
+
+// A Recorder writes one process's events to memory-mapped files, which outlive
+// a SIGKILL of the process: once Record has returned, the event is in the page
+// cache. Many goroutines may record at once.
+type Recorder struct {
+	clock   Clock
+	process string
+	dir     string
+
+	mu   sync.Mutex
+	seg  []byte // mapped, nil once closed
+	file *os.File
+	used int
+	next int // number of the next segment
+}
+
+// NewRecorder starts a history in dir, which must hold none yet.
+func NewRecorder(dir, process string, clock Clock) (*Recorder, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("record history: %w", err)
+	}
+	r := &Recorder{clock: clock, process: process, dir: dir}
+	if err := r.rotate(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Clock returns the clock that stamps the events.
+func (r *Recorder) Clock() Clock { return r.clock }
+
+// Record stamps e, unless it carries a time already, names its process, unless
+// it names one, and writes it. It fails only when no memory can be mapped, or
+// after Close; the caller must then stop, for an operation without a record is
+// worse than none.
+func (r *Recorder) Record(e Event) error {
+	if e.At == 0 {
+		e.At = r.clock.Now()
+	}
+	if e.Process == "" {
+		e.Process = r.process
+	}
+	need := bound(&e)
+	if need > maxFrame {
+		e.Detail = e.Detail[:max(0, len(e.Detail)-(need-maxFrame))]
+		need = bound(&e)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seg == nil {
+		return errors.New("record history: recorder is closed")
+	}
+	if r.used+need > len(r.seg) {
+		if err := r.rotate(); err != nil {
+			return err
+		}
+	}
+	r.used += putFrame(r.seg[r.used:], &e)
+	return nil
+}
+
+// Close truncates the last segment to what was written.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closeSegment()
+}
+
+func (r *Recorder) closeSegment() error {
+	if r.seg == nil {
+		return nil
+	}
+	err := syscall.Munmap(r.seg)
+	r.seg = nil
+	return errors.Join(err, r.file.Truncate(int64(r.used)), r.file.Close())
+}
+
+func (r *Recorder) rotate() error {
+	name := filepath.Join(r.dir, fmt.Sprintf("%06d%s", r.next, SegmentSuffix))
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("record history: %w", err)
+	}
+	if err := f.Truncate(segmentSize); err != nil {
+		return errors.Join(fmt.Errorf("record history: %w", err), f.Close())
+	}
+	seg, err := syscall.Mmap(int(f.Fd()), 0, segmentSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return errors.Join(fmt.Errorf("map history %s: %w", name, err), f.Close())
+	}
+	// The old segment is cut only after the new one exists: a tailer that finds
+	// the end of a segment and a successor knows that nothing more will come.
+	if err := r.closeSegment(); err != nil {
+		return err
+	}
+	r.seg, r.file, r.used = seg, f, 0
+	r.next++
+	return nil
+}
