@@ -1,0 +1,204 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"locklab/harness/history"
+)
+
+// A digest is what the checks have in common: the history sorted into who held
+// what, which faults struck whom, and when the run was in which phase.
+type digest struct {
+	facts  Facts
+	events []history.Event
+
+	acquisitions []history.Acquisition // in order of invocation
+	locks        []lockGrants          // by lock, in name order
+	faults       []*fault              // in order of injection, see faultsOf
+	sessions     map[history.SessionID][]connection
+	clientHosts  map[string]bool // hosts of which a client recorded something
+
+	// Instants, None if the history does not say.
+	measure, drain, collect int64
+
+	end     int64            // of the history
+	horizon map[string]int64 // by process: its last event, if the run is not complete
+	whole   bool             // it came to its planned end, and said so
+}
+
+// lockGrants is the grants of one lock in the order in which acquire returned.
+type lockGrants struct {
+	lock   string
+	grants []*history.Acquisition
+}
+
+// A connection is a session's being connected to a server, from At on.
+type connection struct {
+	at      int64
+	server  string
+	timeout int64 // negotiated, ns; 0 if not said
+}
+
+func newDigest(events []history.Event, facts Facts) *digest {
+	if !slices.IsSortedFunc(events, byTime) {
+		events = slices.Clone(events)
+		slices.SortStableFunc(events, byTime)
+	}
+	d := &digest{
+		facts: facts, events: events,
+		acquisitions: history.Acquisitions(events),
+		sessions:     map[history.SessionID][]connection{},
+		clientHosts:  map[string]bool{},
+		measure:      history.None, drain: history.None, collect: history.None,
+	}
+	for i := range events {
+		e := &events[i]
+		d.end = max(d.end, e.At)
+		if e.Client != "" && e.Process == hostOf(e.Client) {
+			d.clientHosts[e.Process] = true
+		}
+		switch e.Op {
+		case history.OpConnected:
+			d.sessions[e.Session] = append(d.sessions[e.Session], connection{e.At, e.Target, e.Value})
+		case history.OpPhase:
+			d.phase(e)
+		case history.OpEnd:
+			d.whole = e.Detail == history.EndComplete
+		}
+	}
+	d.whole = d.whole && !facts.Partial && len(facts.Incomplete) == 0
+	if !d.whole {
+		d.horizon = map[string]int64{}
+		for i := range events {
+			d.horizon[events[i].Process] = events[i].At
+		}
+	}
+	d.faults = faultsOf(events, facts.Faults)
+	d.sortGrants()
+	return d
+}
+
+func (d *digest) phase(e *history.Event) {
+	switch e.Detail {
+	case history.PhaseMeasure:
+		d.measure = e.At
+	case history.PhaseDrain:
+		d.drain = e.At
+	case history.PhaseCollect:
+		d.collect = e.At
+	}
+}
+
+func (d *digest) sortGrants() {
+	byLock := map[string]int{}
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		if !a.Granted() {
+			continue
+		}
+		k, ok := byLock[a.Lock]
+		if !ok {
+			k = len(d.locks)
+			byLock[a.Lock] = k
+			d.locks = append(d.locks, lockGrants{lock: a.Lock})
+		}
+		d.locks[k].grants = append(d.locks[k].grants, a)
+	}
+	slices.SortFunc(d.locks, func(a, b lockGrants) int { return cmp.Compare(a.lock, b.lock) })
+	for _, l := range d.locks {
+		slices.SortStableFunc(l.grants, byReturn)
+	}
+}
+
+func byTime(a, b history.Event) int { return cmp.Compare(a.At, b.At) }
+
+func byReturn(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) }
+
+// believedUntil is when a's client stopped believing. In a history that is not
+// complete, a belief is known to have lasted only until the last that was heard
+// of its process; assuming more would make overlaps out of lost records.
+func (d *digest) believedUntil(a *history.Acquisition) int64 {
+	end := d.end
+	if h, ok := d.horizon[a.Process]; ok {
+		end = h
+	}
+	return a.BelievedUntil(end)
+}
+
+// timeout is the session's timeout in ns, 0 if nothing says.
+func (d *digest) timeout(s history.SessionID) int64 {
+	if d.facts.SessionTimeout > 0 {
+		return int64(d.facts.SessionTimeout)
+	}
+	for _, c := range d.sessions[s] {
+		if c.timeout > 0 {
+			return c.timeout
+		}
+	}
+	return 0
+}
+
+// serverAt is the server that session s was connected to at that instant.
+func (d *digest) serverAt(s history.SessionID, at int64) string {
+	server := ""
+	for _, c := range d.sessions[s] {
+		if c.at > at {
+			break
+		}
+		server = c.server
+	}
+	return server
+}
+
+// eventsOf returns the events that make up a: its grant and how it ended.
+func (d *digest) eventsOf(a *history.Acquisition) []history.Event {
+	var found []history.Event
+	for _, at := range [...]int64{a.Invoked, a.Returned, a.ReleaseInvoked, a.Lost, a.Died} {
+		if at == history.None {
+			continue
+		}
+		i := sort.Search(len(d.events), func(i int) bool { return d.events[i].At >= at })
+		for ; i < len(d.events) && d.events[i].At == at; i++ {
+			e := &d.events[i]
+			if e.Client == a.Client && e.Acq == a.N && e.Lock == a.Lock && e.Process == a.Process ||
+				e.Op == history.OpProcess && e.Process == a.Process {
+				if !slices.Contains(found, *e) {
+					found = append(found, *e)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// hostOf is the host of a client, whose name is host/number.
+func hostOf(client string) string {
+	if i := strings.LastIndexByte(client, '/'); i >= 0 {
+		return client[:i]
+	}
+	return client
+}
+
+// seconds renders an instant or a length for people.
+func seconds(ns int64) string {
+	if ns == history.None || ns == math.MaxInt64 {
+		return "never"
+	}
+	return fmt.Sprintf("%.6g s", float64(ns)/1e9)
+}
+
+// millis renders a length for people.
+func millis(ns int64) string { return fmt.Sprintf("%.6g ms", float64(ns)/1e6) }
+
+// count renders a number with its noun.
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,79 @@
+package check
+
+import "time"
+
+// Facts are what a run was, as far as verdicts depend on it.
+type Facts struct {
+	Tokens    bool // the recipe promises tokens that rise from grant to grant
+	Queue     bool // the recipe promises grants in the order of its queue nodes
+	Exclusive bool // the recipe promises mutual exclusion; false for the control "none"
+
+	Guard string // how critical sections are protected: "none" or "fencing"
+
+	SessionTimeout time.Duration // as negotiated; 0 = as each session's first event says
+	Tick           time.Duration // the servers' tick
+
+	// Expect is what the scenario expects of a check, by its name; a check that
+	// is absent is expected to pass.
+	Expect map[string]Expectation
+	// AtLeast is what the run must have shown to have been worth it, by the
+	// names that the numbers of Safety have in JSON: {"stale_rejected": 1}.
+	AtLeast map[string]int64
+
+	// FinalValues is each lock's counter as the resource had it in the end; nil
+	// if nobody asked it. The resource's last accepted write stands in then.
+	FinalValues map[string]int64
+
+	MinAcquired int            // fewer grants than this in the measured window prove nothing
+	Faults      []PlannedFault // what the scenario meant to do; one that never happened makes the run unknown
+
+	Partial    bool     // the run did not come to its planned end
+	Incomplete []string // histories that are torn or missing, in words
+
+	_ struct{}
+}
+
+// A PlannedFault is one that the scenario meant to inject.
+type PlannedFault struct {
+	ID     string // the Fault of its events
+	Kind   string
+	Target string // hosts, or a role such as "holder" until it is resolved
+
+	// HitsHolder says that the fault is worth nothing unless a client of the
+	// target believed that it held a lock when it struck.
+	HitsHolder bool
+	// Permanent says that it is not to be healed: a kill without a restart.
+	Permanent bool
+}
+
+// An Expectation is what a scenario expects of a check.
+type Expectation string
+
+// The expectations. ExpectAny takes whatever comes, short of a violation.
+const (
+	ExpectPass Expectation = "pass"
+	ExpectFail Expectation = "fail"
+	ExpectAny  Expectation = "any"
+)
+
+// The names of the checks.
+const (
+	ServiceExclusion = "service-exclusion"
+	BeliefExclusion  = "belief-exclusion"
+	Effect           = "effect"
+	Tokens           = "tokens"
+	Fairness         = "fairness"
+	Liveness         = "liveness"
+	Assumptions      = "assumptions"
+	Shown            = "shown"
+)
+
+// GuardFencing is the guard that promises that no stale access has an effect.
+const GuardFencing = "fencing"
+
+func (f *Facts) expected(name string) Expectation {
+	if e := f.Expect[name]; e != "" {
+		return e
+	}
+	return ExpectPass
+}

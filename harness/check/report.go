@@ -1,0 +1,125 @@
+package check
+
+import "locklab/harness/history"
+
+// A Result is the outcome of a check.
+type Result string
+
+// The results. Over several, Fail beats Unknown beats Pass; NotApplicable counts
+// for nothing.
+const (
+	Pass          Result = "pass"
+	Fail          Result = "fail"
+	Unknown       Result = "unknown"
+	NotApplicable Result = "n/a"
+)
+
+// A Report is everything that Run found.
+type Report struct {
+	Verdict  Result        `json:"verdict"` // Overall of the checks
+	Checks   []Verdict     `json:"checks"`  // in a fixed order
+	Safety   Safety        `json:"safety"`
+	Faults   []FaultRecord `json:"faults"` // in order of injection, those never injected last
+	Warnings []string      `json:"warnings"`
+}
+
+// Overall is the run's result: every check came out as expected, or not.
+func (r *Report) Overall() Result {
+	worst := Pass
+	for i := range r.Checks {
+		switch r.Checks[i].Outcome() {
+		case Fail:
+			return Fail
+		case Unknown:
+			worst = Unknown
+		}
+	}
+	return worst
+}
+
+// Check returns the verdict of that name, or nil.
+func (r *Report) Check(name string) *Verdict {
+	for i := range r.Checks {
+		if r.Checks[i].Name == name {
+			return &r.Checks[i]
+		}
+	}
+	return nil
+}
+
+// A Verdict is what one check found.
+type Verdict struct {
+	Name     string      `json:"name"`
+	Expected Expectation `json:"expected"`
+	Result   Result      `json:"result"`
+	Count    int64       `json:"count"` // of whatever the check counts, not only of those in Findings
+	Summary  string      `json:"summary"`
+
+	// Violation says that something is broken: a promise of the recipe or the
+	// guard whatever the scenario expects, or a check that was expected to pass.
+	Violation bool      `json:"violation"`
+	Findings  []Finding `json:"findings,omitempty"` // the first of each kind; Count has them all
+}
+
+// Outcome compares what was found with what was expected: Pass as expected, Fail
+// a violation, Unknown not shown. A check that does not apply passes, unless it
+// was to fail: then the run cannot have shown what it set out to.
+func (v *Verdict) Outcome() Result {
+	switch {
+	case v.Violation:
+		return Fail
+	case v.Expected == ExpectAny:
+		return Pass
+	case v.Expected == ExpectFail && v.Result == Fail:
+		return Pass
+	case v.Expected == ExpectFail:
+		return Unknown
+	case v.Result == NotApplicable:
+		return Pass
+	}
+	return v.Result
+}
+
+// A Finding is one thing that a check found, with the events that prove it.
+type Finding struct {
+	Kind      string          `json:"kind"` // overlap, stale-accepted, lost-update, …
+	Lock      string          `json:"lock,omitempty"`
+	At        int64           `json:"at_ns"` // on the run's base
+	Until     int64           `json:"until_ns"`
+	Clients   []string        `json:"clients,omitempty"` // of an overlap: the older holder first
+	Tokens    []int64         `json:"tokens,omitempty"`  // of Clients, in their order
+	Cause     string          `json:"cause,omitempty"`   // the kind of the fault that explains it, or "none"
+	Fault     string          `json:"fault,omitempty"`   // that fault's id
+	Explained bool            `json:"explained"`
+	Text      string          `json:"text"`
+	Events    []history.Event `json:"events,omitempty"`
+}
+
+// CauseNone is the Cause of what no fault explains.
+const CauseNone = "none"
+
+// Safety is the numbers of result.json's safety block; nil = not measured.
+type Safety struct {
+	DoubleGrants        *int64 `json:"double_grants"`
+	Overlaps            *int64 `json:"overlaps"`             // pairs of holds believed at once
+	OverlapsUnexplained *int64 `json:"overlaps_unexplained"` // nil if the recipe promises no exclusion
+	MaxOverlapNs        *int64 `json:"max_overlap_ns"`
+	StaleAccepted       *int64 `json:"stale_accepted"`
+	StaleRejected       *int64 `json:"stale_rejected"`
+	LateAccepted        *int64 `json:"late_accepted"`
+	LostUpdates         *int64 `json:"lost_updates"`
+	FalseRejections     *int64 `json:"false_rejections"`
+}
+
+// A FaultRecord is one fault as it really happened, from the harness's events.
+type FaultRecord struct {
+	ID           string `json:"id"`
+	Kind         string `json:"kind"`
+	Target       string `json:"target"` // hosts, separated by commas
+	RequestedNs  *int64 `json:"requested_ns"`
+	InjectedNs   *int64 `json:"injected_ns"` // nil if it never was
+	Verified     bool   `json:"verified"`
+	HealedNs     *int64 `json:"healed_ns"`
+	HealVerified bool   `json:"heal_verified"`
+	Detail       string `json:"detail,omitempty"` // what was said when something went wrong
+}
