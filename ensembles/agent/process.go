@@ -1,0 +1,268 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"locklab/harness/history"
+)
+
+// errNoProcess answers a request for a process that is not there.
+var errNoProcess = errors.New("the host's process is not running")
+
+// supervisor runs the host's one process and, being the host's first process,
+// reaps every other that ends there.
+type supervisor struct {
+	root string
+	rec  *history.Recorder
+
+	mu      sync.Mutex
+	status  Status
+	spec    *Spec
+	stdin   io.WriteCloser
+	changed chan struct{} // closed and replaced at each change of status
+}
+
+func newSupervisor(root string, rec *history.Recorder) *supervisor {
+	return &supervisor{root: root, rec: rec, status: Status{State: "none"}, changed: make(chan struct{})}
+}
+
+// start runs spec, or the last one again if spec is nil.
+func (s *supervisor) start(spec *Spec) (Stamp, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.alive() {
+		return Stamp{}, fmt.Errorf("start: process %d is still running", s.status.PID)
+	}
+	if spec == nil {
+		spec = s.spec
+	}
+	if spec == nil || len(spec.Argv) == 0 {
+		return Stamp{}, errors.New("start: nothing has been started on this host before")
+	}
+	dir := filepath.Join(s.root, filepath.Clean("/"+spec.Dir))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Stamp{}, err
+	}
+	for name, content := range spec.Files {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(content), 0o644); err != nil {
+			return Stamp{}, err
+		}
+	}
+	argv, err := resolveArgv(spec)
+	if err != nil {
+		return Stamp{}, err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return Stamp{}, err
+	}
+	defer log.Close()
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return Stamp{}, err
+	}
+	defer in.Close()
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: dir, Env: os.Environ(), Files: []*os.File{in, log, log},
+		Sys: &syscall.SysProcAttr{Setpgid: true}})
+	if err != nil {
+		stdin.Close()
+		return Stamp{}, err
+	}
+	if s.stdin != nil {
+		s.stdin.Close()
+	}
+	pid := p.Pid
+	p.Release() // the reaper waits for it, as for every process here
+	s.spec, s.stdin = spec, stdin
+	s.status.Starts++
+	s.status.PID, s.status.Exit = pid, ""
+	return s.set(history.ProcessStarted, ""), nil
+}
+
+// write sends a line to the process's standard input.
+func (s *supervisor) write(line string) (Stamp, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.alive() || s.stdin == nil {
+		return Stamp{}, errNoProcess
+	}
+	_, err := io.WriteString(s.stdin, line+"\n")
+	return Stamp{At: s.rec.Clock().Now()}, err
+}
+
+// pause stops the process group and returns once every thread was seen stopped.
+func (s *supervisor) pause(ctx context.Context) (Stamp, error) {
+	return s.signalUntil(ctx, syscall.SIGSTOP, func(st Status) bool { return st.State == history.ProcessStopped && allStopped(st.PID) })
+}
+
+func (s *supervisor) resume(ctx context.Context) (Stamp, error) {
+	return s.signalUntil(ctx, syscall.SIGCONT, func(st Status) bool {
+		return st.State != history.ProcessStopped && !allStopped(st.PID)
+	})
+}
+
+func (s *supervisor) kill(ctx context.Context) (Stamp, error) {
+	return s.signalUntil(ctx, syscall.SIGKILL, func(st Status) bool { return st.State == history.ProcessExited })
+}
+
+// stop asks the process to end, and kills it after its grace.
+func (s *supervisor) stop(ctx context.Context) (Stamp, error) {
+	s.mu.Lock()
+	grace := 5 * time.Second
+	if s.spec != nil && s.spec.Grace > 0 {
+		grace = s.spec.Grace
+	}
+	s.mu.Unlock()
+	soft, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	gone := func(st Status) bool { return st.State == history.ProcessExited }
+	st, err := s.signalUntil(soft, syscall.SIGTERM, gone)
+	if err == nil || errors.Is(err, errNoProcess) {
+		return st, err
+	}
+	return s.signalUntil(ctx, syscall.SIGKILL, gone)
+}
+
+// signalUntil signals the process group and waits until its state is as wanted.
+// The stamp is the time at which the kernel was told, not when the wait ended.
+func (s *supervisor) signalUntil(ctx context.Context, sig syscall.Signal, done func(Status) bool) (Stamp, error) {
+	s.mu.Lock()
+	if !s.alive() {
+		s.mu.Unlock()
+		return Stamp{}, errNoProcess
+	}
+	pid := s.status.PID
+	err := syscall.Kill(-pid, sig)
+	at := s.rec.Clock().Now()
+	s.mu.Unlock()
+	if err != nil {
+		return Stamp{}, fmt.Errorf("signal %v: %w", sig, err)
+	}
+	// A change of the process's state arrives on the channel; that each of its
+	// threads has stopped can only be polled for.
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		st, changed := s.state()
+		if done(st) {
+			return Stamp{At: at}, nil
+		}
+		if st.State == history.ProcessExited {
+			return Stamp{}, errNoProcess
+		}
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-ctx.Done():
+			return Stamp{}, fmt.Errorf("signal %v: process is still %s: %w", sig, st.State, context.Cause(ctx))
+		}
+	}
+}
+
+func (s *supervisor) state() (Status, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status, s.changed
+}
+
+// alive reports whether there is a process. s.mu is held.
+func (s *supervisor) alive() bool {
+	return s.status.State != "none" && s.status.State != history.ProcessExited
+}
+
+// set records a change of state. s.mu is held.
+func (s *supervisor) set(state, detail string) Stamp {
+	at := s.rec.Clock().Now()
+	s.status.State, s.status.Since = state, at
+	// A record that cannot be written is no reason to lose a process's state.
+	_ = s.rec.Record(history.Event{At: at, Op: history.OpProcess, Mode: state, Value: int64(s.status.PID), Detail: detail})
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return Stamp{At: at}
+}
+
+// reap waits for children of any kind until ctx ends. Stops and continuations
+// are seen too: a client that stops itself is noticed like one that was stopped.
+func (s *supervisor) reap(ctx context.Context) {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGCHLD)
+	defer signal.Stop(ch)
+	for {
+		s.reapAll()
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *supervisor) reapAll() {
+	// The lock is held over the wait, so that no child can be reaped between
+	// its start and the note of its pid.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED|syscall.WCONTINUED, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+		if pid != s.status.PID {
+			continue
+		}
+		switch {
+		case ws.Stopped():
+			s.set(history.ProcessStopped, ws.StopSignal().String())
+		case ws.Continued():
+			s.set(history.ProcessContinued, "")
+		case ws.Signaled():
+			s.status.Exit = ws.Signal().String()
+			s.set(history.ProcessExited, s.status.Exit)
+		case ws.Exited():
+			s.status.Exit = fmt.Sprintf("exit status %d", ws.ExitStatus())
+			s.set(history.ProcessExited, s.status.Exit)
+		}
+	}
+}
+
+// allStopped reports whether every thread of the process is stopped.
+func allStopped(pid int) bool {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(tasks) == 0 {
+		return false
+	}
+	for _, t := range tasks {
+		b, err := os.ReadFile(t)
+		if err != nil {
+			return false
+		}
+		if stateOf(string(b)) != 'T' {
+			return false
+		}
+	}
+	return true
+}
+
+// stateOf returns the state letter of a /proc stat line: the first field after
+// the parenthesised name, which may itself hold parentheses and spaces.
+func stateOf(stat string) byte {
+	for i := len(stat) - 1; i >= 0; i-- {
+		if stat[i] == ')' && i+2 < len(stat) {
+			return stat[i+2]
+		}
+	}
+	return 0
+}

@@ -1,0 +1,99 @@
+package ensembles
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"locklab/ensembles/agent"
+)
+
+// ServerConfig says how an ensemble's servers are set up.
+type ServerConfig struct {
+	// Tick is tickTime; ZooKeeper counts in whole milliseconds.
+	Tick time.Duration
+	// InitLimit and SyncLimit are in ticks. A server that is cut off from its
+	// leader serves on for about SyncLimit ticks.
+	InitLimit, SyncLimit int
+	// MinSessionTimeout and MaxSessionTimeout bound what clients may ask for.
+	MinSessionTimeout, MaxSessionTimeout time.Duration
+	// HeapBytes is the size of each server's Java heap.
+	HeapBytes int64
+
+	_ struct{}
+}
+
+// serverDir is a server's working directory on its host, below agent.DataDir.
+const serverDir = "zookeeper"
+
+// Files of a server's directory.
+const (
+	configFile  = "zoo.cfg"
+	idFile      = "myid"
+	loggingFile = "log4j.properties"
+	logbackFile = "logback.xml"
+)
+
+// zooCfg is the configuration file of the ensemble's every server.
+func zooCfg(c ServerConfig, servers []netip.Addr) string {
+	var b strings.Builder
+	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
+	dir := agent.DataDir + "/" + serverDir
+	set("tickTime", c.Tick.Milliseconds())
+	set("initLimit", c.InitLimit)
+	set("syncLimit", c.SyncLimit)
+	set("minSessionTimeout", c.MinSessionTimeout.Milliseconds())
+	set("maxSessionTimeout", c.MaxSessionTimeout.Milliseconds())
+	set("dataDir", dir)
+	set("clientPort", agent.ClientPort)
+	set("maxClientCnxns", 0) // all clients of a process share an address
+	set("4lw.commands.whitelist", "*")
+	set("admin.enableServer", false)
+	set("autopurge.purgeInterval", 0) // the transaction logs are evidence
+	if len(servers) > 1 {
+		set("standaloneEnabled", false)
+		for i, a := range servers {
+			set(fmt.Sprintf("server.%d", i+1), fmt.Sprintf("%s:2888:3888", a))
+		}
+	}
+	return b.String()
+}
+
+// ZooKeeper up to 3.7 (and Debian's 3.8) logs through log4j, later ones through
+// logback; each ignores the other's file.
+const log4jProperties = `log4j.rootLogger=INFO, CONSOLE
+log4j.appender.CONSOLE=org.apache.log4j.ConsoleAppender
+log4j.appender.CONSOLE.layout=org.apache.log4j.PatternLayout
+log4j.appender.CONSOLE.layout.ConversionPattern=%d{ISO8601} [myid:%X{myid}] - %-5p [%t:%C{1}@%L] - %m%n
+`
+
+const logbackXML = `<configuration>
+  <appender name="CONSOLE" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d{ISO8601} [myid:%X{myid}] - %-5p [%t:%C{1}@%L] - %m%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="CONSOLE"/></root>
+</configuration>
+`
+
+// javaOptions are those of a server's JVM, in the order of its command line.
+func javaOptions(c ServerConfig) []string {
+	mib := max(c.HeapBytes>>20, 32)
+	return []string{
+		fmt.Sprintf("-Xmx%dm", mib), fmt.Sprintf("-Xms%dm", mib/2),
+		"-XX:+UseSerialGC",            // three JVMs share few cores
+		"-XX:+ExitOnOutOfMemoryError", // a server that limps is no server
+		"-Djava.net.preferIPv4Stack=true",
+		"-Dzookeeper.preAllocSize=4096", // KiB: several servers may share a tmpfs
+		"-Dzookeeper.db.autocreate=true",
+	}
+}
+
+// serverSpec is what a server's agent is told to run. id counts from 1.
+func serverSpec(c ServerConfig, servers []netip.Addr, id int) agent.Spec {
+	argv := append([]string{"java"}, javaOptions(c)...)
+	return agent.Spec{
+		Argv: append(argv, "org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile), ZooKeeper: true, Dir: serverDir,
+		Files: map[string]string{configFile: zooCfg(c, servers), idFile: fmt.Sprintln(id), loggingFile: log4jProperties, logbackFile: logbackXML},
+	}
+}

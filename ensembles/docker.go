@@ -1,0 +1,178 @@
+package ensembles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/ensembles/agent"
+)
+
+// DockerConfig asks for a lab of containers.
+type DockerConfig struct {
+	Hosts []HostSpec
+	// Binary is the static locklab binary that hosts run.
+	Binary string
+	Log    *slog.Logger
+
+	_ struct{}
+}
+
+// StartDocker makes a lab of containers on a network of its own, one container a
+// host, and returns once every agent answers. On error nothing is left.
+func StartDocker(ctx context.Context, cfg DockerConfig) (*Lab, error) {
+	e, err := openEngine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := sweep(ctx, e, leftoverAge, cfg.Log); err != nil {
+		cfg.Log.Warn("remove what earlier runs left", "err", err)
+	}
+	images, err := hostImages(ctx, e, cfg.Binary)
+	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	lab := &Lab{ID: newSecret()[:8], Kind: "docker", Image: images.base, lease: func() {}}
+	lab.close = func(ctx context.Context) error {
+		return closeAll(func() error { return removeLab(ctx, e, lab.ID) }, e.close)
+	}
+	if err := lab.fill(ctx, e, cfg, images); err != nil {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		return nil, errors.Join(err, lab.Close(clean))
+	}
+	return lab, nil
+}
+
+func (l *Lab) fill(ctx context.Context, e *engine, cfg DockerConfig, images images) error {
+	network, addresses, err := makeNetwork(ctx, e, l.ID)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i, h := range cfg.Hosts {
+		names = append(names, fmt.Sprintf("%s:%s", h.Name, addresses(i)))
+	}
+	l.hosts = make([]*Host, len(cfg.Hosts))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, spec := range cfg.Hosts {
+		g.Go(func() error {
+			secret := newSecret()
+			b := box{lab: l.ID, host: spec.Name, image: images.plain, network: network, address: addresses(i), hosts: names,
+				env:   map[string]string{agent.EnvHost: spec.Name, agent.EnvSecret: secret, agent.EnvLease: Lease.String()},
+				ports: []uint16{agent.Port}, tmpfs: !spec.Disk, dataDir: agent.DataDir}
+			if spec.Role == Server {
+				b.image = images.zookeeper
+			}
+			if spec.Publish {
+				b.ports = append(b.ports, agent.ClientPort)
+			}
+			at, err := e.run(gctx, b)
+			if err != nil {
+				return err
+			}
+			l.hosts[i] = &Host{Name: spec.Name, Role: spec.Role, Address: b.address, Published: at[agent.ClientPort],
+				Agent: agent.NewClient(spec.Name, at[agent.Port].String(), secret)}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		l.hosts = nil
+		return err
+	}
+	l.keepLeases(cfg.Log)
+	return l.awaitAgents(ctx)
+}
+
+// makeNetwork tries random subnets of a private range until one is free: a fixed
+// one would collide with any run beside it.
+func makeNetwork(ctx context.Context, e *engine, lab string) (name string, address func(i int) netip.Addr, err error) {
+	const tries = 32
+	for range tries {
+		third := byte(rand.IntN(256))
+		subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 87, third, 0}), 24)
+		name, err = e.addNetwork(ctx, lab, subnet)
+		if err == nil {
+			// .1 is the gateway.
+			return name, func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 87, third, byte(10 + i)}) }, nil
+		}
+		if !errors.Is(err, errSubnetTaken) {
+			return "", nil, err
+		}
+	}
+	return "", nil, fmt.Errorf("no free subnet in %d tries: %w", tries, err)
+}
+
+// removeLab removes a lab's containers, then its networks.
+func removeLab(ctx context.Context, e *engine, id string) error {
+	all, err := e.owned(ctx, id)
+	if err != nil {
+		return err
+	}
+	return removeAll(ctx, e, all)
+}
+
+func removeAll(ctx context.Context, e *engine, all []leftover) error {
+	var g errgroup.Group
+	for _, l := range all {
+		if !l.network {
+			g.Go(func() error { return e.remove(ctx, l) })
+		}
+	}
+	errs := []error{g.Wait()}
+	for _, l := range all {
+		if l.network {
+			// Docker detaches a removed container a moment after it is gone.
+			errs = append(errs, poll(ctx, 50*time.Millisecond, "network to be free", func() error { return e.remove(ctx, l) }))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// leftoverAge is how old something must be before another run takes it for a
+// leftover: older than any lab takes to start.
+const leftoverAge = 2 * time.Minute
+
+// sweep removes what dead runs left: containers that never ran, and networks
+// that nothing is on. Running containers are their agents' affair.
+func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) error {
+	all, err := e.owned(ctx, "")
+	if err != nil {
+		return err
+	}
+	living := map[string]bool{}
+	for _, l := range all {
+		if l.running {
+			living[l.lab] = true
+		}
+	}
+	var dead []leftover
+	for _, l := range all {
+		if !l.running && !living[l.lab] && time.Since(l.created) >= age {
+			log.Info("remove leftover", "name", l.name, "lab", l.lab)
+			dead = append(dead, l)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return removeAll(ctx, e, dead)
+}
+
+// Clean removes what dead runs left in the Docker engine, whatever its age, and
+// host images but the newest. It touches no lab that is running.
+func Clean(ctx context.Context, log *slog.Logger) error {
+	e, err := openEngine(ctx)
+	if err != nil {
+		return err
+	}
+	return closeAll(
+		func() error { return sweep(ctx, e, 0, log) },
+		func() error { return pruneHostImages(ctx, e, 0) },
+		e.close)
+}

@@ -1,0 +1,163 @@
+package ensembles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/ensembles/agent"
+)
+
+// What a server says it is.
+const (
+	RoleLeader     = "leader"
+	RoleFollower   = "follower"
+	RoleStandalone = "standalone"
+)
+
+// An Ensemble is the ZooKeeper servers of a lab.
+type Ensemble struct {
+	Servers []*Host
+	Config  ServerConfig
+}
+
+// readyTimeout is how long an ensemble may take to form. It takes a few seconds;
+// the rest is for machines that are very busy.
+const readyTimeout = 90 * time.Second
+
+// StartEnsemble starts a server on each of the lab's server hosts and waits until
+// they are an ensemble; see [Ensemble.AwaitReady].
+func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, error) {
+	e := &Ensemble{Servers: lab.Hosts(Server), Config: cfg}
+	addresses := make([]netip.Addr, len(e.Servers))
+	for i, h := range e.Servers {
+		addresses[i] = h.Address
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	for i, h := range e.Servers {
+		g.Go(func() error {
+			_, err := h.Agent.Start(gctx, serverSpec(cfg, addresses, i+1))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("start ensemble: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := e.AwaitReady(ctx); err != nil {
+		return nil, fmt.Errorf("start ensemble: %w", err)
+	}
+	return e, nil
+}
+
+// AwaitReady waits until one server leads, all others follow it, and a write was
+// committed through each.
+func (e *Ensemble) AwaitReady(ctx context.Context) error {
+	err := poll(ctx, 50*time.Millisecond, "a leader and its followers", func() error {
+		roles, err := e.Roles(ctx)
+		if err != nil {
+			return err
+		}
+		leaders, followers := 0, 0
+		for _, r := range roles {
+			switch r {
+			case RoleLeader, RoleStandalone:
+				leaders++
+			case RoleFollower:
+				followers++
+			}
+		}
+		if leaders != 1 || followers != len(e.Servers)-1 {
+			return fmt.Errorf("servers are %v", roles)
+		}
+		return e.died(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, h := range e.Servers {
+		g.Go(func() error {
+			return poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error { return h.Agent.CommitWrite(ctx) })
+		})
+	}
+	return g.Wait()
+}
+
+// died reports servers that have ended by themselves.
+func (e *Ensemble) died(ctx context.Context) error {
+	var errs []error
+	for _, h := range e.Servers {
+		st, err := h.Agent.Status(ctx)
+		if err == nil && st.Exit != "" {
+			err = fmt.Errorf("server %s ended: %s", h.Name, st.Exit)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Roles asks every server what it is, by host name. A server that does not serve
+// is absent.
+func (e *Ensemble) Roles(ctx context.Context) (map[string]string, error) {
+	roles := map[string]string{}
+	for _, h := range e.Servers {
+		answer, err := h.Agent.Ask(ctx, "srvr")
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			continue
+		}
+		if mode := field(answer, "Mode:"); mode != "" {
+			roles[h.Name] = mode
+		}
+	}
+	return roles, nil
+}
+
+// Leader returns the server that leads now.
+func (e *Ensemble) Leader(ctx context.Context) (*Host, error) {
+	roles, err := e.Roles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range e.Servers {
+		if r := roles[h.Name]; r == RoleLeader || r == RoleStandalone {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("no server leads (they are %v)", roles)
+}
+
+// Version asks for ZooKeeper's version.
+func (e *Ensemble) Version(ctx context.Context) (string, error) {
+	answer, err := e.Servers[0].Agent.Ask(ctx, "srvr")
+	version, _, _ := strings.Cut(field(answer, "Zookeeper version:"), "-") // what follows is the build's
+	return version, err
+}
+
+// Addresses returns where clients inside the lab reach the servers.
+func (e *Ensemble) Addresses() []netip.AddrPort {
+	var all []netip.AddrPort
+	for _, h := range e.Servers {
+		all = append(all, netip.AddrPortFrom(h.Address, agent.ClientPort))
+	}
+	return all
+}
+
+// field returns what follows the name on its line.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,181 @@
+package ensembles
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/ensembles/agent"
+)
+
+// A Role says what kind of process a host runs, and so what its image needs.
+type Role int
+
+// The roles.
+const (
+	Server   Role = iota // a ZooKeeper server: an image with Java and ZooKeeper
+	Client               // a client process: nothing but the binary
+	Resource             // the protected resource: nothing but the binary
+)
+
+// A HostSpec asks for a host.
+type HostSpec struct {
+	Name string
+	Role Role
+	// Disk puts the host's data on a volume instead of a tmpfs.
+	Disk bool
+	// Publish makes ZooKeeper's client port reachable on 127.0.0.1, for tests
+	// that are clients themselves.
+	Publish bool
+}
+
+// A Host is a place of a lab with its own address that runs one process.
+type Host struct {
+	Name string
+	Role Role
+	// Address is the host's in the lab's own network. Only hosts of the lab dial it.
+	Address netip.Addr
+	// Published is where ZooKeeper's client port is on 127.0.0.1, if it was asked for.
+	Published netip.AddrPort
+	// Agent is how everybody else talks to it.
+	Agent *agent.Client
+}
+
+// A Lab is all hosts of a run.
+type Lab struct {
+	ID    string
+	Kind  string
+	Image string // what servers run
+	hosts []*Host
+
+	lease    context.CancelFunc
+	renewals sync.WaitGroup
+	close    func(context.Context) error
+}
+
+// Hosts returns the hosts of the given roles in the order they were asked for.
+func (l *Lab) Hosts(roles ...Role) []*Host {
+	var hs []*Host
+	for _, h := range l.hosts {
+		for _, r := range roles {
+			if h.Role == r {
+				hs = append(hs, h)
+			}
+		}
+	}
+	return hs
+}
+
+// Host returns the host of that name, or nil.
+func (l *Lab) Host(name string) *Host {
+	for _, h := range l.hosts {
+		if h.Name == name {
+			return h
+		}
+	}
+	return nil
+}
+
+// Close removes the lab and all that is in it.
+func (l *Lab) Close(ctx context.Context) error {
+	l.lease()
+	l.renewals.Wait()
+	for _, h := range l.hosts {
+		h.Agent.Close()
+	}
+	return l.close(ctx)
+}
+
+// Lease is how long a lab's agents live without their harness. Everything of a
+// run is gone this long after the harness was killed, plus the time to remove it.
+const Lease = 8 * time.Second
+
+// renewEvery leaves room for several lost renewals within a lease.
+const renewEvery = Lease / 8
+
+// keepLeases renews every agent's lease until the lab is closed.
+func (l *Lab) keepLeases(log *slog.Logger) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.lease = cancel
+	for _, h := range l.hosts {
+		l.renewals.Go(func() { keepLease(ctx, h.Name, h.Agent, log) })
+	}
+}
+
+func keepLease(ctx context.Context, host string, c *agent.Client, log *slog.Logger) {
+	t := time.NewTicker(renewEvery)
+	defer t.Stop()
+	for {
+		// Waiting comes first: awaitAgents has renewed, or is about to.
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		once, cancel := context.WithTimeout(ctx, Lease/2)
+		if _, err := c.Renew(once); err != nil && ctx.Err() == nil {
+			log.Warn("renew lease", "host", host, "err", err)
+		}
+		cancel()
+	}
+}
+
+// awaitAgents waits until every agent answers.
+func (l *Lab) awaitAgents(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	for _, h := range l.hosts {
+		g.Go(func() error {
+			return poll(ctx, 10*time.Millisecond, fmt.Sprintf("agent of %s", h.Name), func() error {
+				_, err := h.Agent.Renew(ctx)
+				return err
+			})
+		})
+	}
+	return g.Wait()
+}
+
+// poll calls f until it succeeds or ctx ends; the error then says what f said last.
+func poll(ctx context.Context, every time.Duration, what string, f func() error) error {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w: %w", what, context.Cause(ctx), err)
+		}
+	}
+}
+
+func newSecret() string {
+	b := make([]byte, 16)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// closeAll joins the errors of several clean-ups, each of which is tried.
+func closeAll(fs ...func() error) error {
+	var errs []error
+	for _, f := range fs {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,58 @@
+package ensembles
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Metrics asks every server for its counters (mntr), by host name. A server that
+// does not answer is absent.
+func (e *Ensemble) Metrics(ctx context.Context) map[string]map[string]float64 {
+	all := make([]map[string]float64, len(e.Servers))
+	var g errgroup.Group
+	for i, h := range e.Servers {
+		g.Go(func() error {
+			if answer, err := h.Agent.Ask(ctx, "mntr"); err == nil {
+				all[i] = parseMetrics(answer)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // none returns an error
+	byName := map[string]map[string]float64{}
+	for i, m := range all {
+		if len(m) > 0 {
+			byName[e.Servers[i].Name] = m
+		}
+	}
+	return byName
+}
+
+// parseMetrics reads the tab-separated lines of mntr; those whose value is no
+// number (the version, the state) are left out.
+func parseMetrics(text string) map[string]float64 {
+	m := map[string]float64{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok {
+			continue
+		}
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			m[name] = v
+		}
+	}
+	return m
+}
+
+// FormatMetrics writes what parseMetrics read, sorted by name.
+func FormatMetrics(m map[string]float64) string {
+	var b strings.Builder
+	for _, name := range sortedKeys(m) {
+		fmt.Fprintf(&b, "%s\t%s\n", name, strconv.FormatFloat(m[name], 'f', -1, 64))
+	}
+	return b.String()
+}
