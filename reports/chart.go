@@ -1,0 +1,86 @@
+package reports
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A chart is a plot whose legend is a row between title and data, where it
+// covers nothing.
+type chart struct {
+	*plot.Plot
+	title string
+	keys  []key
+}
+
+// A key is one entry of a legend.
+type key struct {
+	text  string
+	thumb plot.Thumbnailer
+}
+
+// newChart is an empty chart in the house style. Fonts are set here rather than
+// by plot.DefaultFont, which belongs to the whole process.
+func newChart(title, x, y string) *chart {
+	p := plot.New()
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle.Font = sans(textSize)
+		a.Label.Padding = 6
+		a.Tick.Label.Font = sans(textSize)
+		a.Tick.Color, a.Color = grey, grey
+	}
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	return &chart{Plot: p, title: title}
+}
+
+// explain adds an entry to the legend.
+func (ch *chart) explain(text string, thumb plot.Thumbnailer) {
+	ch.keys = append(ch.keys, key{text, thumb})
+}
+
+// The heights of the rows above the data.
+const (
+	titleRow  = 20
+	legendRow = 18
+	margin    = 6
+)
+
+// Draw draws title, legend and plot.
+func (ch *chart) Draw(c draw.Canvas) {
+	fillRect(&c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, color.White)
+	c = draw.Crop(c, margin, -2*margin, margin, -margin)
+	c.FillText(bold(textStyle(titleSize, black)), vg.Point{X: c.Min.X, Y: c.Max.Y - titleRow/2}, ch.title)
+	rows := drawKeys(draw.Crop(c, 0, 0, 0, -titleRow), ch.keys)
+	ch.Plot.Draw(draw.Crop(c, 0, 0, 0, -titleRow-legendRow*vg.Length(rows)-margin))
+}
+
+// drawKeys draws a legend in rows at the top of c and returns how many it took.
+func drawKeys(c draw.Canvas, keys []key) int {
+	if len(keys) == 0 {
+		return 0
+	}
+	const thumb, gap, space = 20, 5, 16
+	style := textStyle(textSize, black)
+	x, row := c.Min.X, 0
+	for _, k := range keys {
+		width := thumb + gap + style.Width(k.text)
+		if x > c.Min.X && x+width > c.Max.X {
+			x, row = c.Min.X, row+1
+		}
+		y := c.Max.Y - legendRow*(vg.Length(row)+0.5)
+		box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + thumb, Y: y + 4}}}
+		k.thumb.Thumbnail(&box)
+		c.FillText(style, vg.Point{X: x + thumb + gap, Y: y}, k.text)
+		x += width + space
+	}
+	return row + 1
+}
+
+// A swatch is a legend's filled rectangle.
+type swatch struct{ color.Color }
+
+// Thumbnail implements plot.Thumbnailer.
+func (s swatch) Thumbnail(c *draw.Canvas) { fillRect(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, s.Color) }

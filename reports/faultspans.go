@@ -1,0 +1,91 @@
+package reports
+
+import (
+	"strings"
+
+	"locklab/harness/history"
+)
+
+// A faultSpan is the time of a fault, from its injection to its healing, as
+// the agents stamped it.
+type faultSpan struct {
+	ID, Kind string
+	Targets  []string
+	span
+	Open bool // never healed: it lasted to the end of the history
+}
+
+// Label names the fault for a picture.
+func (f faultSpan) Label() string {
+	label := f.Kind
+	if len(f.Targets) > 0 && len(f.Targets) <= 3 {
+		label += " " + strings.Join(f.Targets, ", ")
+	}
+	return label
+}
+
+// hits reports whether the fault hit the host.
+func (f faultSpan) hits(host string) bool {
+	for _, t := range f.Targets {
+		if t == host {
+			return true
+		}
+	}
+	return false
+}
+
+// faultSpans returns the faults that were injected, in that order.
+func faultSpans(events []history.Event) []faultSpan {
+	var all []faultSpan
+	index := map[string]int{}
+	end := int64(0)
+	for i := range events {
+		e := &events[i]
+		end = max(end, e.At)
+		switch {
+		case e.Op == history.OpFaultInject && e.Kind == history.OK:
+			if _, known := index[e.Fault]; known {
+				continue
+			}
+			index[e.Fault] = len(all)
+			targets := strings.FieldsFunc(e.Target, func(r rune) bool { return r == ',' || r == ' ' })
+			all = append(all, faultSpan{ID: e.Fault, Kind: e.Mode, Targets: targets, span: span{e.At, e.At}, Open: true})
+		case e.Op == history.OpFaultHeal && e.Kind == history.OK:
+			if k, known := index[e.Fault]; known && all[k].Open {
+				all[k].To, all[k].Open = e.At, false
+			}
+		}
+	}
+	for k := range all {
+		if all[k].Open {
+			all[k].To = end
+		}
+	}
+	return all
+}
+
+// stops returns, by process, when it was stopped (SIGSTOP) until it went on.
+func stops(events []history.Event) map[string][]span {
+	by := map[string][]span{}
+	open := map[string]int64{}
+	end := int64(0)
+	for i := range events {
+		e := &events[i]
+		end = max(end, e.At)
+		if e.Op != history.OpProcess {
+			continue
+		}
+		from, stopped := open[e.Process]
+		switch {
+		case e.Mode == history.ProcessStopped && !stopped:
+			open[e.Process] = e.At
+		case e.Mode != history.ProcessStopped && stopped:
+			by[e.Process] = append(by[e.Process], span{from, e.At})
+			delete(open, e.Process)
+		}
+	}
+	for p, from := range open {
+		by[p] = append(by[p], span{from, end})
+	}
+	return by
+}

@@ -1,0 +1,115 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness/history"
+)
+
+// overTimeFigure draws every acquire at the moment at which it was over.
+func overTimeFigure(in Input, w window, faults []faultSpan) figure {
+	f := figure{
+		Name: "latency-over-time",
+		Caption: "Each dot is one acquire, placed where it was granted, as high as it had waited. " +
+			"Crosses are acquires that ended without the lock. Shaded: a fault was active. Only what was asked for between “measure” and “drain” counts in the numbers.",
+		Absent: "No acquire was completed.",
+		Height: 340,
+	}
+	var granted, refused plotter.XYs
+	for i := range in.Acquisitions {
+		a := &in.Acquisitions[i]
+		if a.Returned == history.None {
+			continue
+		}
+		at := plotter.XY{X: seconds(a.Returned), Y: millis(a.Returned - a.Invoked)}
+		if a.Granted() {
+			granted = append(granted, at)
+		} else {
+			refused = append(refused, at)
+		}
+	}
+	if len(granted)+len(refused) == 0 {
+		return f
+	}
+	p := newChart("Acquire latency over time", "seconds since the start of the run", "time to get the lock")
+	p.Add(grid{Horizontal: true}, bands{Faults: faults, Phases: phaseMarks(in.Events)})
+	dot := dots{XYs: granted, Color: tint(blue, 0.75), Size: dotSize(len(granted))}
+	p.Add(dot)
+	p.explain(fmt.Sprintf("granted (%s)", grouped(int64(len(granted)))), dot)
+	if len(refused) > 0 {
+		x := crosses{XYs: refused, Color: vermillion}
+		p.Add(x)
+		p.explain(fmt.Sprintf("ended without the lock (%s)", grouped(int64(len(refused)))), x)
+	}
+	for _, q := range []struct {
+		p     float64
+		style draw.LineStyle
+	}{{99, draw.LineStyle{Color: black, Width: 1.4, Dashes: []vg.Length{4, 2}}}, {50, draw.LineStyle{Color: black, Width: 1.4}}} {
+		if line := perSecond(granted, q.p); len(line) > 1 {
+			l, err := plotter.NewLine(line)
+			if err != nil {
+				continue // impossible: millis is finite
+			}
+			l.LineStyle = q.style
+			p.Add(l)
+			p.explain(fmt.Sprintf("p%v of each second", q.p), l)
+		}
+	}
+	lo, hi := math.Inf(1), 0.0
+	for _, at := range slices.Concat(granted, refused) {
+		lo, hi = min(lo, at.Y), max(hi, at.Y)
+	}
+	p.Y.Min, p.Y.Max = fitLog(lo, hi)
+	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.18) // room for the names of faults and phases
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTime{}
+	p.X.Min, p.X.Max = runExtent(in, w)
+	p.X.Tick.Marker = even{Want: 10}
+	f.Draw = p.Draw
+	return f
+}
+
+// perSecond returns a percentile of each second that has samples enough for it.
+func perSecond(points plotter.XYs, p float64) plotter.XYs {
+	by := map[int][]float64{}
+	for _, at := range points {
+		by[int(math.Floor(at.X))] = append(by[int(math.Floor(at.X))], at.Y)
+	}
+	var line plotter.XYs
+	for s, v := range by {
+		if !supported(p, int64(len(v))) || len(v) < 10 {
+			continue
+		}
+		slices.Sort(v)
+		rank := int(math.Ceil(p/100*float64(len(v)))) - 1
+		line = append(line, plotter.XY{X: float64(s) + 0.5, Y: v[rank]})
+	}
+	slices.SortFunc(line, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+	return line
+}
+
+// runExtent is the x axis of pictures of the whole run: from the first attempt
+// to the last event, in seconds.
+func runExtent(in Input, w window) (lo, hi float64) {
+	first := w.End
+	for i := range in.Acquisitions {
+		first = min(first, in.Acquisitions[i].Invoked)
+	}
+	if w.Measured {
+		first = min(first, w.From)
+	}
+	lo, hi = seconds(first), seconds(w.End)
+	if hi <= lo {
+		hi = lo + 1
+	}
+	return lo, hi
+}

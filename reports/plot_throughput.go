@@ -1,0 +1,86 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// throughputFigure draws grants per second over the whole run.
+func throughputFigure(in Input, w window, faults []faultSpan) figure {
+	f := figure{
+		Name: "throughput",
+		Caption: "Grants per second over the run. A gap under a shaded fault is the time in which nobody got a lock. " +
+			"The dashed line is the mean of the measured window, the number given above.",
+		Absent: "Nothing was granted.",
+		Height: 260,
+	}
+	lo, hi := runExtent(in, w)
+	bin := binWidth(hi - lo)
+	counts := make([]float64, int(math.Ceil((hi-lo)/bin))+1)
+	n := 0
+	for i := range in.Acquisitions {
+		a := &in.Acquisitions[i]
+		if k := int((seconds(a.Returned) - lo) / bin); a.Granted() && k >= 0 && k < len(counts) {
+			counts[k]++
+			n++
+		}
+	}
+	if n == 0 {
+		return f
+	}
+	// A bin that the run's end cuts short would show a fall that did not happen.
+	whole := int((hi - lo) / bin * (1 + 1e-12))
+	if whole >= 1 {
+		counts = counts[:whole]
+	}
+	var line plotter.XYs
+	top := 0.0
+	for k, v := range counts {
+		rate := v / bin
+		line = append(line, plotter.XY{X: lo + float64(k)*bin, Y: rate}, plotter.XY{X: lo + float64(k+1)*bin, Y: rate})
+		top = max(top, rate)
+	}
+	p := newChart("Throughput", "seconds since the start of the run", "grants per second")
+	p.Add(grid{Horizontal: true}, bands{Faults: faults, Phases: phaseMarks(in.Events)})
+	area := append(plotter.XYs{{X: line[0].X, Y: 0}}, line...)
+	area = append(area, plotter.XY{X: line[len(line)-1].X, Y: 0})
+	poly, err := plotter.NewPolygon(area)
+	if err != nil {
+		return f // impossible: all values are finite
+	}
+	poly.Color, poly.LineStyle.Width = tint(blue, 0.35), 0
+	l, err := plotter.NewLine(line)
+	if err != nil {
+		return f
+	}
+	l.LineStyle = draw.LineStyle{Color: blue, Width: 1.2}
+	p.Add(poly, l)
+	p.explain(fmt.Sprintf("grants, per %s", duration(int64(bin*1e9))), l)
+	if t := in.Result.Throughput.AcquiredPerS; t != nil {
+		mean, err := plotter.NewLine(plotter.XYs{{X: seconds(w.From), Y: *t}, {X: seconds(w.To), Y: *t}})
+		if err == nil {
+			mean.LineStyle = draw.LineStyle{Color: black, Width: 1.2, Dashes: []vg.Length{5, 3}}
+			p.Add(mean)
+			p.explain("mean of the window: "+digits3(*t)+" per second", mean)
+		}
+	}
+	p.X.Min, p.X.Max = lo, hi
+	p.Y.Min, p.Y.Max = 0, max(top*1.3, 1e-9)
+	p.X.Tick.Marker, p.Y.Tick.Marker = even{Want: 10}, even{Want: 5}
+	f.Draw = p.Draw
+	return f
+}
+
+// binWidth is 1 s, finer for a short run, coarser for one of many minutes.
+func binWidth(seconds float64) float64 {
+	for _, w := range []float64{0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30} {
+		if seconds/w <= 240 && (w >= 1 || seconds/w <= 60) {
+			return w
+		}
+	}
+	return 60
+}
