@@ -1,0 +1,26 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestLook writes whole reports of the synthetic runs for a person to look at:
+// LOOK=DIR go test -run TestLook ./reports.
+func TestLook(t *testing.T) {
+	dir := os.Getenv("LOOK")
+	if dir == "" {
+		t.Skip("LOOK names no directory")
+	}
+	for name, in := range map[string]Input{"act2": act2Input(false), "fenced": act2Input(true), "busy": busyInput(64, 20, true), "calm": busyInput(12, 4, false)} {
+		d := filepath.Join(dir, name)
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := Render(d, in); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %s", name, in.Result.Headline)
+	}
+}
