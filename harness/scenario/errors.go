@@ -76,7 +76,7 @@ func nearest(word string, known []string) []string {
 	var near []string
 	for _, k := range known {
 		d := distance(word, strings.ReplaceAll(k, "_", "-"))
-		if d > best {
+		if d > best || d >= len(word) {
 			continue
 		}
 		if d < best {

@@ -57,6 +57,7 @@ var (
 	recipes      = []string{RecipeMutex, RecipeNaiveMutex, RecipeNone}
 	guards       = []string{GuardNone, GuardFencing}
 	drains       = []string{DrainFinish, DrainCancel}
+	sizes        = []string{"1", "3", "5"} // of ensembles
 	storages     = []string{StorageDisk, StorageTmpfs}
 	checks       = []string{CheckServiceExclusion, CheckBeliefExclusion, CheckEffect, CheckTokens, CheckFairness, CheckLiveness}
 	expectations = []string{ExpectPass, ExpectFail, ExpectAny}

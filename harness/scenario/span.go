@@ -19,6 +19,9 @@ type Span struct {
 // Lasting returns the span of a fixed length.
 func Lasting(d time.Duration) Span { return Span{Plus: d} }
 
+// maxSpan bounds the fixed part of a span, so that no sum overflows.
+const maxSpan = 24 * time.Hour
+
 const spanHint = "such as 3s, 1.5T (times the session timeout), expiry (the session timeout and 2 ticks) or expiry+1s"
 
 // ParseSpan reads a span as String writes it.
@@ -38,7 +41,7 @@ func ParseSpan(text string) (Span, error) {
 			return Span{Expiry: true}, nil
 		}
 		if plus, ok := strings.CutPrefix(rest, "+"); ok {
-			if d, err := parseDuration(plus); err == nil && d >= 0 {
+			if d, err := parseDuration(plus); err == nil && d >= 0 && d <= maxSpan {
 				return Span{Expiry: true, Plus: d}, nil
 			}
 		}
@@ -46,7 +49,14 @@ func ParseSpan(text string) (Span, error) {
 	}
 	d, err := parseDuration(text)
 	if err != nil {
-		return Span{}, &valueError{msg: quote(text) + " is not a length of time", hint: spanHint}
+		v := err.(*valueError)
+		if v.hint == durationHint {
+			v.hint = spanHint
+		}
+		return Span{}, &valueError{msg: quote(text) + " is not a length of time", hint: v.hint}
+	}
+	if d > maxSpan {
+		return Span{}, &valueError{msg: quote(text) + " is out of range", hint: "at most " + formatDuration(maxSpan)}
 	}
 	return Lasting(d), nil
 }

@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Builtins returns the scenarios that the file system holds anywhere as
+// *.yaml, by name.
+func Builtins(fsys fs.FS) ([]*Scenario, error) {
+	files, err := builtinFiles(fsys)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Scenario
+	var errs []error
+	for _, name := range sortedKeys(files) {
+		s, err := Builtin(fsys, name)
+		list, errs = append(list, s), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Builtin loads the scenario of that name, which is its file's base name. The
+// error for an unknown name is an [*InputError] with the near misses.
+func Builtin(fsys fs.FS, name string) (*Scenario, error) {
+	src, err := BuiltinSource(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return Load(name+".yaml", src)
+}
+
+// BuiltinSource returns the file of the scenario of that name, with its
+// comments.
+func BuiltinSource(fsys fs.FS, name string) ([]byte, error) {
+	files, err := builtinFiles(fsys)
+	if err != nil {
+		return nil, err
+	}
+	file, ok := files[name]
+	if !ok {
+		return nil, &InputError{Msg: "unknown scenario " + quote(name), Hint: didYouMean(name, sortedKeys(files))}
+	}
+	src, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, fmt.Errorf("read built-in scenario %s: %w", name, err)
+	}
+	return src, nil
+}
+
+func builtinFiles(fsys fs.FS) (map[string]string, error) {
+	files := map[string]string{}
+	err := fs.WalkDir(fsys, ".", func(file string, d fs.DirEntry, err error) error {
+		if base, ok := strings.CutSuffix(path.Base(file), ".yaml"); ok && err == nil && !d.IsDir() {
+			files[base] = file
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list built-in scenarios: %w", err)
+	}
+	return files, nil
+}
+
+// Names returns the names of the built-in scenarios, sorted.
+func Names(fsys fs.FS) ([]string, error) {
+	files, err := builtinFiles(fsys)
+	return slices.Clip(sortedKeys(files)), err
+}

@@ -1,0 +1,89 @@
+package scenario_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"locklab/harness/scenario"
+)
+
+var builtins = os.DirFS("../../workloads/scenarios")
+
+var ignoreOrigins = cmpopts.IgnoreUnexported(scenario.Scenario{})
+
+func TestBuiltins(t *testing.T) {
+	list, err := scenario.Builtins(builtins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+		t.Run(s.Name, func(t *testing.T) {
+			if err := s.Validate(); err != nil {
+				t.Error(err)
+			}
+			if w := s.Warnings(); len(w) > 0 {
+				t.Errorf("warnings: %q", w)
+			}
+			if !strings.HasSuffix(s.About, "?") {
+				t.Errorf("about asks no question: %q", s.About)
+			}
+			again, err := scenario.Load("again.yaml", s.Marshal())
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, s.Marshal())
+			}
+			if diff := cmp.Diff(s, again, ignoreOrigins, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("round trip (-want +got):\n%s", diff)
+			}
+		})
+	}
+	want := []string{"mutex", "mutex-calm", "mutex-client-partition", "mutex-leader-partition",
+		"mutex-pause", "mutex-pause-fencing", "mutex-server-kill"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+// The acts of the demo differ in nothing but what they are meant to differ in.
+func TestActsAreComparable(t *testing.T) {
+	load := func(name string) *scenario.Scenario {
+		s, err := scenario.Builtin(builtins, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	result := cmpopts.IgnoreFields(scenario.Scenario{}, "Name", "About", "Expect", "Shown")
+	pause := load("mutex-pause")
+	for name, but := range map[string]cmp.Option{
+		"mutex-calm":          cmpopts.IgnoreFields(scenario.Scenario{}, "Duration", "Faults"),
+		"mutex-pause-fencing": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
+	} {
+		if diff := cmp.Diff(pause, load(name), ignoreOrigins, result, but); diff != "" {
+			t.Errorf("%s against mutex-pause:\n%s", name, diff)
+		}
+	}
+	if want, got := []int{1, 3}, pause.ClientsPerProcess(); !cmp.Equal(want, got) {
+		t.Errorf("clients per process %d, want %d", got, want)
+	}
+}
+
+func TestUnknownBuiltin(t *testing.T) {
+	for name, hint := range map[string]string{
+		"mutex-puase": "did you mean mutex-pause?",
+		"mutx":        "did you mean mutex?",
+		"semaphore":   "known: mutex, mutex-calm, ",
+	} {
+		_, err := scenario.Builtin(builtins, name)
+		e, ok := errors.AsType[*scenario.InputError](err)
+		if !ok || !strings.Contains(e.Msg, `"`+name+`"`) || !strings.HasPrefix(e.Hint, hint) {
+			t.Errorf("%s: %v, want an InputError with hint %q", name, err, hint)
+		}
+	}
+}
