@@ -27,8 +27,10 @@ type Facts struct {
 	MinAcquired int            // fewer grants than this in the measured window prove nothing
 	Faults      []PlannedFault // what the scenario meant to do; one that never happened makes the run unknown
 
-	Partial    bool     // the run did not come to its planned end
-	Incomplete []string // histories that are torn or missing, in words
+	Partial bool // the run did not come to its planned end
+	// Incomplete says in words which histories are torn or missing. The record of
+	// a process that a fault killed is whole up to its death and does not count.
+	Incomplete []string
 
 	_ struct{}
 }

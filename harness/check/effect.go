@@ -1,0 +1,242 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness/history"
+)
+
+// effect judges what reached the resource, by the resource's own record, which
+// is in the order in which it served.
+//
+//   - stale accepted, stale rejected: an access with a token below one that the
+//     resource had served before, let in or refused. Leaving (exit) is no use of
+//     the resource and counts as neither.
+//   - false rejection: an access refused although no higher token had been
+//     served: a legal holder turned away.
+//   - lost updates: increments acknowledged to clients, less the counter's final
+//     value. A counter starts at 0.
+//   - accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown
+//     are the writes of which the client never learned the outcome. Below is
+//     lost; above, the resource counted what nobody wrote.
+//
+// Without tokens nothing is stale, but updates can still be lost.
+func effect(d *digest, s *Safety) Verdict {
+	e := effects{locks: map[string]*lockEffect{}}
+	for i := range d.events {
+		e.add(&d.events[i])
+	}
+	if !e.used && !e.recorded {
+		return Verdict{Result: NotApplicable, Summary: "nobody used the resource"}
+	}
+	if !e.recorded {
+		return Verdict{Result: Unknown, Summary: "there is no record of the resource"}
+	}
+	s.FalseRejections = &e.falseRejections
+	if e.tokens {
+		s.StaleAccepted, s.StaleRejected = &e.staleAccepted, &e.staleRejected
+	}
+	known := d.facts.FinalValues != nil || d.whole
+	if known {
+		s.LostUpdates = &e.lost
+	}
+	if known {
+		e.settle(d.facts.FinalValues, d.whole)
+	}
+
+	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten)
+	v := Verdict{Count: damage + e.miscounted, Findings: e.findings}
+	v.Violation = e.miscounted > 0 || d.facts.Guard == GuardFencing && damage > 0
+	switch {
+	case v.Count > 0:
+		v.Result = Fail
+	case !known:
+		v.Result = Unknown
+	case !d.whole:
+		v.Result = Unknown
+	default:
+		v.Result = Pass
+	}
+	v.Summary = e.summary(known)
+	if !d.whole {
+		v.Summary += "; the history is not complete"
+	}
+	return v
+}
+
+// effects is what the accesses of a run came to.
+type effects struct {
+	locks                                         map[string]*lockEffect
+	used, recorded, tokens                        bool
+	staleAccepted, staleRejected, falseRejections int64
+	lost, overwritten, miscounted                 int64
+	acknowledged, unknown, final                  int64
+	findings                                      []Finding
+	kept                                          map[string]int // findings by kind
+}
+
+type lockEffect struct {
+	highest   *history.Event // served, with the highest token so far
+	lastWrite *history.Event
+	accepted  int64 // writes, by the resource's record
+
+	invoked, acknowledged, refused int64 // writes, by the clients' record
+}
+
+func (x *effects) add(e *history.Event) {
+	switch e.Op {
+	case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
+	default:
+		return
+	}
+	l := x.locks[e.Lock]
+	if l == nil {
+		l = &lockEffect{}
+		x.locks[e.Lock] = l
+	}
+	if e.Process == hostOf(e.Client) {
+		x.used = true
+		if l.client(e) {
+			x.acknowledged++
+		}
+		return
+	}
+	switch e.Kind {
+	case history.OK:
+		x.accepted(l, e)
+	case history.Fail:
+		x.refused(l, e)
+	default:
+		return
+	}
+	x.recorded = true
+	x.tokens = x.tokens || e.Token != 0
+}
+
+// client counts a write as the client saw it, and reports one acknowledged.
+func (l *lockEffect) client(e *history.Event) bool {
+	if e.Op != history.OpWrite {
+		return false
+	}
+	switch e.Kind {
+	case history.Invoke:
+		l.invoked++
+	case history.OK:
+		l.acknowledged++
+	case history.Fail:
+		l.refused++
+	}
+	return e.Kind == history.OK
+}
+
+func (l *lockEffect) superseded(e *history.Event) bool {
+	return e.Token != 0 && l.highest != nil && e.Token < l.highest.Token
+}
+
+func (x *effects) accepted(l *lockEffect, e *history.Event) {
+	stale := l.superseded(e)
+	if stale && e.Op != history.OpExit {
+		x.staleAccepted++
+		x.find("stale-accepted", e, l.highest, "%s of %s was accepted with token %d, after %s with token %d", e.Op, e.Client, e.Token, l.highest.Client, l.highest.Token)
+	}
+	if !stale && (l.highest == nil || e.Token > l.highest.Token) {
+		l.highest = e
+	}
+	if e.Op != history.OpWrite {
+		return
+	}
+	l.accepted++
+	if l.lastWrite != nil && e.Value <= l.lastWrite.Value {
+		x.overwritten++
+		x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, e.Value, l.lastWrite.Value, l.lastWrite.Client)
+	}
+	l.lastWrite = e
+}
+
+func (x *effects) refused(l *lockEffect, e *history.Event) {
+	switch {
+	case !l.superseded(e):
+		x.falseRejections++
+		served := "nothing had been served"
+		if l.highest != nil {
+			served = fmt.Sprintf("the highest token served was %d", l.highest.Token)
+		}
+		x.find("false-rejection", e, l.highest, "%s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token, served)
+	case e.Op != history.OpExit:
+		x.staleRejected++
+		x.find("stale-rejected", e, l.highest, "%s of %s was refused with token %d, after %s with token %d", e.Op, e.Client, e.Token, l.highest.Client, l.highest.Token)
+	}
+}
+
+// settle compares the clients' count of each lock with what the counter says. Of
+// a history that is not whole, acknowledged writes may be missing: then what is
+// lost is at least what it seems, and a surplus proves nothing.
+func (x *effects) settle(final map[string]int64, whole bool) {
+	for _, lock := range sortedKeys(x.locks) {
+		l := x.locks[lock]
+		unknown := l.invoked - l.acknowledged - l.refused
+		x.unknown += unknown
+		at, by := &history.Event{Lock: lock}, ""
+		if l.lastWrite != nil {
+			at, by = l.lastWrite, fmt.Sprintf("; the last write was %s's", l.lastWrite.Client)
+		}
+		if l.acknowledged > l.accepted && whole {
+			x.miscounted += l.acknowledged - l.accepted
+			x.find("accounting", at, nil, "clients have %d acknowledged writes, the resource's record has %d", l.acknowledged, l.accepted)
+		}
+		value, ok := final[lock]
+		if !ok && l.lastWrite != nil {
+			value = l.lastWrite.Value
+		}
+		x.final += value
+		if n := l.acknowledged - value; n > 0 {
+			x.lost += n
+			x.find("lost-updates", at, nil, "%d acknowledged, final value %d: %d lost%s", l.acknowledged, value, n, by)
+		}
+		if n := value - l.acknowledged - unknown; n > 0 && whole {
+			x.miscounted += n
+			x.find("accounting", at, nil, "final value %d, but only %d acknowledged and %d of unknown outcome", value, l.acknowledged, unknown)
+		}
+	}
+}
+
+func (x *effects) find(kind string, e, before *history.Event, format string, args ...any) {
+	if x.kept == nil {
+		x.kept = map[string]int{}
+	}
+	if x.kept[kind]++; x.kept[kind] > maxFindings {
+		return
+	}
+	f := Finding{Kind: kind, Lock: e.Lock, At: e.At, Until: e.At, Text: e.Lock + ": " + fmt.Sprintf(format, args...)}
+	for _, by := range [...]*history.Event{before, e} {
+		if by == nil || by.Op == "" {
+			continue
+		}
+		f.Events = append(f.Events, *by)
+		f.Clients = append(f.Clients, by.Client)
+		f.Tokens = append(f.Tokens, by.Token)
+	}
+	x.findings = append(x.findings, f)
+}
+
+func (x *effects) summary(known bool) string {
+	var parts []string
+	if x.tokens {
+		parts = append(parts, fmt.Sprintf("%d stale accepted, %d rejected", x.staleAccepted, x.staleRejected))
+	} else {
+		parts = append(parts, "no tokens, so nothing is stale")
+	}
+	if x.falseRejections > 0 {
+		parts = append(parts, count(x.falseRejections, "legal access refused", "legal accesses refused"))
+	}
+	if known {
+		parts = append(parts, fmt.Sprintf("%d lost of %d acknowledged (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown))
+	} else {
+		parts = append(parts, fmt.Sprintf("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten))
+	}
+	if x.miscounted > 0 {
+		parts = append(parts, "the account does not balance")
+	}
+	return strings.Join(parts, "; ")
+}
