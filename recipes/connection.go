@@ -1,0 +1,311 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+const (
+	// sendBuffer holds the largest request: go-zookeeper re-sends watches after a
+	// reconnect in requests of up to 128 KiB and drops them silently where the
+	// buffer is too small.
+	sendBuffer = 132 << 10
+	// receiveBuffer bounds the largest reply, which is the list of a lock's
+	// contenders: about 8,000 of them.
+	receiveBuffer = 512 << 10
+
+	defaultTimeout = 10 * time.Second
+	// firstHandshake is the least time for the handshake that makes the session,
+	// which is a quorum write; no session runs out meanwhile.
+	firstHandshake = time.Second
+	// laterHandshake is the least time for a reconnect's.
+	laterHandshake = 100 * time.Millisecond
+)
+
+// A connection is a [ZooKeeper] session on one zk.Conn that dies with its session.
+//
+// go-zookeeper makes a new session when one has expired, and sends what was queued
+// under the old one. Looking at the session id after a call comes too late for a
+// queued delete, so the successor is made impossible: the event that tells of the
+// expiry reaches us before the redial, and from then on the dialer refuses.
+type connection struct {
+	cfg   SessionConfig
+	log   *slog.Logger
+	hosts *hosts
+	conn  *zk.Conn
+	// life ends with the session and with it every dial.
+	life    context.Context
+	end     context.CancelFunc
+	changes *changes
+	calls   tasks         // requests, watches, the notifier
+	gone    chan struct{} // closed once go-zookeeper's goroutines and ours have ended
+
+	mu        sync.Mutex // never held while calling go-zookeeper, or anything that blocks
+	socket    *handshakeConn
+	granted   handshake
+	server    string
+	connected bool
+	up        chan struct{} // closed while connected
+	done      chan struct{}
+	err       error // why done is closed
+}
+
+// connect establishes a session. The caller must Close the connection, also if
+// ctx ended while it was being established: that is reported by the error.
+func connect(ctx context.Context, cfg SessionConfig) (*connection, error) {
+	c := &connection{cfg: cfg, log: cfg.Logger, up: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}), changes: newChanges(cfg.OnState)}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
+	c.hosts = &hosts{servers: zk.FormatServers(cfg.Servers), over: c.over}
+	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
+		zk.WithHostProvider(c.hosts), zk.WithDialer(c.dial), zk.WithEventCallback(c.event),
+		zk.WithLogger(zkLogger{c.log}), zk.WithLogInfo(false),
+		zk.WithMaxConnBufferSize(sendBuffer), zk.WithMaxBufferSize(receiveBuffer))
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	c.conn = conn
+	c.calls.start(c.changes.deliver)
+	go c.bury(events) // Close waits for it, by gone
+	if err := c.Await(ctx); err != nil {
+		c.finish(ErrSessionClosed)
+		<-c.gone // bounded: nothing waits for a server any more
+		return nil, err
+	}
+	return c, nil
+}
+
+// bury waits for the session's end, then for everything that ran for it.
+func (c *connection) bury(events <-chan zk.Event) {
+	defer close(c.gone)
+	<-c.done
+	c.mu.Lock()
+	connected := c.connected
+	c.mu.Unlock()
+	if !connected {
+		c.drop() // or Close would wait for a server that does not answer
+	}
+	c.conn.Close() // sends closeSession and gives it a second
+	c.drop()
+	for range events { // closed when go-zookeeper's own goroutines have ended
+	}
+	c.calls.wait()
+}
+
+// drop closes the socket, if there is one.
+func (c *connection) drop() {
+	c.mu.Lock()
+	socket := c.socket
+	c.mu.Unlock()
+	if socket != nil {
+		_ = socket.Close()
+	}
+}
+
+// dial is go-zookeeper's way to a server.
+func (c *connection) dial(network, address string, limit time.Duration) (net.Conn, error) {
+	if pause := c.hosts.pause(); pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-c.done:
+		}
+	}
+	c.mu.Lock()
+	timeout, least := c.granted.timeout, laterHandshake
+	c.mu.Unlock()
+	if timeout == 0 {
+		timeout, least = c.cfg.Timeout, firstHandshake
+	}
+	// A third of the session timeout for a server that does not answer leaves time for another.
+	budget := max(timeout/3, least)
+	ctx, cancel := context.WithTimeout(c.life, min(limit, budget))
+	defer cancel()
+	dial := c.cfg.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	raw, err := dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := newHandshakeConn(raw, time.Now().Add(budget), c.grant)
+	if err != nil {
+		return nil, errors.Join(err, raw.Close())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, errors.Join(c.err, raw.Close())
+	}
+	c.socket, c.server = socket, address
+	return socket, nil
+}
+
+// grant takes note of a handshake.
+func (c *connection) grant(h handshake) {
+	if h.session == 0 {
+		return // expired; go-zookeeper tells us
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.granted = h
+}
+
+// event is called by go-zookeeper, partly under its locks: it must neither block
+// nor call back.
+func (c *connection) event(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	switch e.State {
+	case zk.StateHasSession:
+		c.enter()
+	case zk.StateDisconnected:
+		c.leave()
+	case zk.StateExpired:
+		c.finish(ErrSessionExpired)
+	}
+}
+
+// enter makes the session connected.
+func (c *connection) enter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil || c.connected {
+		return
+	}
+	c.connected = true
+	close(c.up)
+	c.changes.push(c.change(Connected, nil), false)
+}
+
+// leave makes the session disconnected.
+func (c *connection) leave() {
+	c.mu.Lock()
+	socket := c.socket
+	c.mu.Unlock()
+	var cause error
+	if socket != nil {
+		cause = socket.cause()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.connected {
+		return // it was never up, or not since the last time
+	}
+	c.connected = false
+	c.up = make(chan struct{})
+	if c.err == nil {
+		c.changes.push(c.change(Disconnected, cause), false)
+	}
+}
+
+// finish ends the session because of err, unless it has ended already.
+func (c *connection) finish(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	close(c.done)
+	c.end()
+	if c.granted.session == 0 {
+		c.changes.end() // there never was a session to speak of
+		return
+	}
+	state := Closed
+	if errors.Is(err, ErrSessionExpired) {
+		state = Expired
+	}
+	c.changes.push(c.change(state, err), true)
+}
+
+// change describes the present. c.mu is held.
+func (c *connection) change(s State, err error) StateChange {
+	return StateChange{State: s, Session: c.granted.session, Server: c.server, Negotiated: c.granted.timeout, Err: err}
+}
+
+func (c *connection) over() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *connection) Await(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		up, err := c.up, c.err
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-up:
+			return nil
+		case <-c.done:
+		case <-ctx.Done():
+			return ended(ctx)
+		}
+	}
+}
+
+func (c *connection) ID() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.granted.session
+}
+
+func (c *connection) Timeout() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.granted.timeout
+}
+
+func (c *connection) Done() <-chan struct{} { return c.done }
+
+func (c *connection) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *connection) Close(ctx context.Context) error {
+	c.mu.Lock()
+	connected, was := c.connected, c.err
+	c.mu.Unlock()
+	c.finish(ErrSessionClosed)
+	select {
+	case <-c.gone:
+	case <-ctx.Done():
+		c.drop()
+		return fmt.Errorf("close session: %w", ended(ctx))
+	}
+	if was == nil && !connected {
+		return fmt.Errorf("close session: %w: the server will expire it", ErrConnectionLoss)
+	}
+	return nil
+}
+
+// zkLogger hands go-zookeeper's messages on.
+type zkLogger struct{ log *slog.Logger }
+
+func (l zkLogger) Printf(format string, args ...any) {
+	l.log.Debug("zookeeper client: " + fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,155 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// reaps bounds how often a create may find its directory gone again. Once is
+// the service removing an unused container at that moment; more is a sign of
+// something else, for a container just created stays until it has been used.
+const reaps = 5
+
+// A creator creates one ephemeral sequential znode whose name begins with a prefix
+// of its own, so that the znode is found again if the reply is lost.
+type creator struct {
+	s      *Session
+	dir    string
+	prefix string // unique to this attempt, never used again
+	data   []byte
+}
+
+// create returns the name of the created znode. When ctx ends it returns at once;
+// what becomes of the request is then the session's business.
+func (c creator) create(ctx context.Context) (string, error) {
+	return owned(ctx, c.s, c.attempt, func(name string) { c.s.janitor.remove(path.Join(c.dir, name)) })
+}
+
+// attempt creates the znode, and after a lost reply finds out whether it exists. If
+// it cannot it leaves the znode, which may exist, to the janitor.
+func (c creator) attempt(ctx context.Context) (name string, err error) {
+	lost := false // the outcome of a request is not known
+	defer func() {
+		if err != nil && lost {
+			c.s.janitor.sweep(c.dir, c.prefix)
+		}
+	}()
+	for missing := 0; ; {
+		if err := c.s.zk.Await(ctx); err != nil {
+			return "", err
+		}
+		// The request itself is not given up: a sweep must not overtake it.
+		created, err := c.s.zk.Create(context.WithoutCancel(ctx), path.Join(c.dir, c.prefix), c.data, EphemeralSequential)
+		switch {
+		case err == nil:
+			return path.Base(created), nil
+		case errors.Is(err, ErrNoNode) && missing < reaps:
+			missing++
+			if err := ensureDir(ctx, c.s.zk, c.dir); err != nil {
+				return "", fmt.Errorf("create %s: %w", c.dir, err)
+			}
+		case errors.Is(err, ErrConnectionLoss):
+			lost = true
+			name, err := c.find(ctx)
+			if err != nil {
+				return "", err
+			}
+			if name != "" {
+				return name, nil
+			}
+		default:
+			return "", err
+		}
+	}
+}
+
+// find returns the name of the znode that an unanswered create request has made,
+// or "" if it made none and never will.
+//
+// Why never: the session has since been taken over by the server that answers here
+// (it is one session, so it was either the same connection, which keeps the order of
+// requests, or a reconnect). A server that we come back to has closed our old
+// connection first. If it is another server, the leader moved the session's ownership to it
+// before it accepted us: a create that the old server still held is rejected
+// from then on; one that the leader had already proposed comes before our sync
+// in its queue, and the sync's answer comes behind its commit. If the leader
+// itself changed, servers agreed on the history before they served us, and what is not
+// in it never will be. Without the sync a server that lags shows the
+// directory as it was, and the second create makes an orphan that blocks the queue.
+func (c creator) find(ctx context.Context) (string, error) {
+	for {
+		name, err := c.search(ctx)
+		if !errors.Is(err, ErrConnectionLoss) {
+			return name, err
+		}
+		// The session may have moved on again: the argument must start afresh.
+	}
+}
+
+func (c creator) search(ctx context.Context) (string, error) {
+	if err := c.s.zk.Sync(ctx, c.dir); err != nil {
+		return "", err
+	}
+	children, err := c.s.zk.Children(ctx, c.dir)
+	if errors.Is(err, ErrNoNode) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	found := ""
+	for _, name := range children {
+		if !strings.HasPrefix(name, c.prefix) {
+			continue
+		}
+		_, stat, err := c.s.zk.Get(ctx, path.Join(c.dir, name))
+		switch {
+		case errors.Is(err, ErrNoNode):
+			continue
+		case err != nil:
+			return "", err
+		case stat.Owner != c.s.ID():
+			continue // cannot be, since the prefix is ours alone; but never adopt another session's
+		}
+		if found != "" {
+			c.s.janitor.remove(path.Join(c.dir, name))
+			continue
+		}
+		found = name
+	}
+	return found, nil
+}
+
+// owned runs work in a goroutine of the session's and returns its result. If ctx ends
+// first it returns at once, and a result that comes after all goes to late, so that exactly
+// one party owns it.
+func owned[T any](ctx context.Context, s *Session, work func(context.Context) (T, error), late func(T)) (T, error) {
+	var none T
+	type answer struct {
+		v   T
+		err error
+	}
+	answers := make(chan answer) // without room: it is either taken or it is late
+	started := s.tasks.start(func() {
+		v, err := work(ctx)
+		select {
+		case answers <- answer{v, err}:
+		case <-ctx.Done():
+			if err == nil {
+				late(v)
+			}
+		}
+	})
+	if !started {
+		return none, s.Err()
+	}
+	select {
+	case a := <-answers:
+		return a.v, a.err
+	case <-ctx.Done():
+		return none, ended(ctx)
+	}
+}

@@ -1,0 +1,2 @@
+// Package recipes is locks on ZooKeeper, over one thin session wrapper.
+package recipes

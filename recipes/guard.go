@@ -1,0 +1,66 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// guard ends the hold when its znode is deleted by somebody else. own is a waiter for
+// the znode, registered before the hold was granted.
+func (s *Session) guard(h *Hold, node string, own *waiter) {
+	watch := func() {
+		for {
+			select {
+			case e := <-own.C:
+				if e == Deleted {
+					h.lose(fmt.Errorf("%s was deleted", node))
+					return
+				}
+			case <-h.ctx.Done():
+				own.stop()
+				return
+			}
+			// Changed: nothing that ends a hold, but the watch is used up.
+			var err error
+			if own, err = s.rewatch(h.ctx, node); err != nil {
+				if errors.Is(err, ErrNoNode) {
+					h.lose(fmt.Errorf("%s was deleted", node))
+				}
+				return // or the hold has ended
+			}
+		}
+	}
+	if !s.tasks.start(watch) {
+		own.stop() // the session is over, and the hold with it
+	}
+}
+
+// rewatch watches a znode again. It gives up only if the znode is gone or ctx has ended.
+func (s *Session) rewatch(ctx context.Context, node string) (*waiter, error) {
+	for backoff := backoffMin; ; backoff = min(2*backoff, backoffMax) {
+		_, _, w, err := s.hub.get(ctx, node)
+		if err == nil || errors.Is(err, ErrNoNode) {
+			return w, err
+		}
+		select {
+		case <-time.After(backoff):
+		case <-ctx.Done():
+			return nil, ended(ctx)
+		}
+	}
+}
+
+// confirm waits for the janitor to have released a hold, or for ctx.
+func (s *Session) confirm(ctx context.Context, removed <-chan error) error {
+	select {
+	case err := <-removed:
+		if err != nil {
+			return lost(err) // gone before we came, or with the session
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("unconfirmed: %w", ended(ctx))
+	}
+}

@@ -1,0 +1,95 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path"
+	"strings"
+	"time"
+)
+
+// A janitor removes a session's znodes and does not give up: it tries until the
+// service says that the znode is gone, or the session is over and the service removes it
+// itself. It works for as long as the session lives, never under the context
+// of whoever left something behind, which has typically just ended.
+//
+// Each job has its own goroutine, so that one that cannot be done does not hold up
+// the others. Jobs are few: one for each attempt that ended and is not confirmed.
+type janitor struct {
+	zk    ZooKeeper
+	tasks *tasks
+	log   *slog.Logger
+}
+
+// run repeats job until it returns anything but a failure that may pass. Its
+// result, nil, ErrNoNode, ErrSessionExpired or ErrSessionClosed, is sent to the
+// channel, which has room for it.
+func (j *janitor) run(what string, job func() error) <-chan error {
+	result := make(chan error, 1)
+	started := j.tasks.start(func() {
+		backoff := backoffMin
+		for {
+			err := job()
+			if err == nil || errors.Is(err, ErrNoNode) {
+				result <- err
+				return
+			}
+			if over := j.zk.Err(); over != nil {
+				result <- over
+				return
+			}
+			j.log.Debug("janitor: "+what, "error", err, "again_in", backoff)
+			select {
+			case <-time.After(backoff):
+			case <-j.zk.Done():
+			}
+			backoff = min(2*backoff, backoffMax)
+		}
+	})
+	if !started {
+		result <- j.zk.Err()
+	}
+	return result
+}
+
+// remove deletes a znode whose name nobody else can ever have. The result is
+// ErrNoNode only if the very first answer was that: somebody else had deleted
+// it. After an unanswered request it most likely was ourselves, which is nil.
+func (j *janitor) remove(node string) <-chan error {
+	unanswered := false
+	return j.run("delete "+node, func() error {
+		// Without an end but the session's: a request left behind is one more thing to clean up.
+		err := j.zk.Delete(context.Background(), node)
+		if errors.Is(err, ErrNoNode) && unanswered {
+			return nil
+		}
+		unanswered = unanswered || errors.Is(err, ErrConnectionLoss)
+		return err
+	})
+}
+
+// sweep deletes every znode in dir whose name begins with prefix, which must be
+// unique to one attempt, whose create request has been answered or lost for good.
+// For why nothing can turn up after a search that found nothing, see [creator.find].
+func (j *janitor) sweep(dir, prefix string) <-chan error {
+	return j.run("sweep "+dir+" for "+prefix, func() error {
+		ctx := context.Background()
+		if err := j.zk.Sync(ctx, dir); err != nil {
+			return err
+		}
+		children, err := j.zk.Children(ctx, dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range children {
+			if !strings.HasPrefix(name, prefix) {
+				continue
+			}
+			if err := j.zk.Delete(ctx, path.Join(dir, name)); err != nil && !errors.Is(err, ErrNoNode) {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,77 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+)
+
+// A Lock is something that a client can hold. Many goroutines may acquire the
+// same Lock value at once; each call is a contender of its own, even if the
+// caller holds the lock already: no recipe here is reentrant.
+type Lock interface {
+	// Acquire waits until the lock is held, ctx ends or the session is over. It
+	// returns a hold, or an error that wraps the context's error,
+	// ErrSessionExpired, ErrSessionClosed, ErrSequenceExhausted, or the refusal of the
+	// service. After an error nothing is held, and whatever the attempt left at the
+	// service is removed in the background while the session lives, or by its end.
+	Acquire(ctx context.Context) (*Hold, error)
+}
+
+// A Hold is a lock being held. Its methods may be called from any goroutine.
+type Hold struct {
+	token   int64
+	session int64
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	once    atomic.Bool
+	// release gives the lock back at the service and waits until that is
+	// confirmed or ctx ends. It runs at most once, after the local end of the hold.
+	release func(ctx context.Context) error
+}
+
+// newHold makes a hold that ends, at the latest, with parent.
+func newHold(parent context.Context, session, token int64, release func(context.Context) error) *Hold {
+	ctx, cancel := context.WithCancelCause(parent)
+	return &Hold{token: token, session: session, ctx: ctx, cancel: cancel, release: release}
+}
+
+// Token returns the hold's fencing token: the zxid of the transaction that created
+// its znode, which rises strictly over the successive holders of one lock. It is
+// 0 where the recipe has none.
+func (h *Hold) Token() int64 { return h.token }
+
+// Session returns the id of the session that holds.
+func (h *Hold) Session() int64 { return h.session }
+
+// Context is cancelled when the hold ends. Its [context.Cause] is then ErrReleased,
+// or wraps ErrLockLost together with ErrSessionExpired, ErrSessionClosed or the
+// deletion of the hold's znode. It is no proof of holding: while the client is cut
+// off from the service, or stopped, it learns of the loss late.
+func (h *Hold) Context() context.Context { return h.ctx }
+
+// Release ends the hold. Its context is cancelled before the service is told, so
+// that this client stops believing first. Release returns
+//
+//   - nil: the service confirmed that the lock is free of this hold;
+//   - an error wrapping ErrLockLost: the hold had ended before, or its session
+//     ended while it was being released; it is over at the service too;
+//   - an error wrapping that of ctx: not confirmed in time; the attempt goes on in the
+//     background until it succeeds or the session is over;
+//   - ErrReleased: it was released before; nothing was done.
+func (h *Hold) Release(ctx context.Context) error {
+	if h.once.Swap(true) {
+		return ErrReleased
+	}
+	h.cancel(ErrReleased)
+	if cause := context.Cause(h.ctx); cause != ErrReleased { // whichever cause came first stays
+		return fmt.Errorf("release: %w", cause)
+	}
+	if err := h.release(ctx); err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	return nil
+}
+
+// lose ends the hold because of reason, unless it has ended already.
+func (h *Hold) lose(reason error) { h.cancel(lost(reason)) }
