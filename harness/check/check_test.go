@@ -1,0 +1,130 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"locklab/harness/history"
+)
+
+// TestFixtures reads testdata: a check's name and facts, a history, and what the
+// check says of it. "report" runs them all and prints what each came to. With
+// the argument "events" the evidence is printed as well.
+//
+// Rewrite with -rewrite, and commit the changes only if you know why each is right.
+func TestFixtures(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+			facts := recipes["queue"]
+			facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
+			for _, arg := range td.CmdArgs {
+				if err := setFact(&facts, arg.Key, arg.Vals); err != nil {
+					td.Fatalf(t, "%v", err)
+				}
+			}
+			events, err := parseHistory(td.Input)
+			if err != nil {
+				td.Fatalf(t, "%v", err)
+			}
+			r := Run(events, facts)
+			if td.Cmd == "report" {
+				return describeReport(&r)
+			}
+			v := r.Check(td.Cmd)
+			if v == nil {
+				td.Fatalf(t, "no check %s", td.Cmd)
+			}
+			return describeVerdict(v, td.HasArg("events"))
+		})
+	})
+}
+
+func describeVerdict(v *Verdict, events bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d: %s\n", v.Result, v.Count, v.Summary)
+	for _, f := range v.Findings {
+		fmt.Fprintf(&b, "- %s: %s\n", f.Kind, f.Text)
+		if events {
+			for _, e := range f.Events {
+				fmt.Fprintf(&b, "    %s\n", e)
+			}
+		}
+	}
+	if v.Violation {
+		b.WriteString("violation\n")
+	}
+	return b.String()
+}
+
+func describeReport(r *Report) string {
+	var b strings.Builder
+	for i := range r.Checks {
+		v := &r.Checks[i]
+		fmt.Fprintf(&b, "%-17s expected %s, found %s: %s\n", v.Name, v.Expected, v.Result, v.Outcome())
+	}
+	safety, _ := json.Marshal(r.Safety)
+	fmt.Fprintf(&b, "%s\n", safety)
+	for _, f := range r.Faults {
+		record, _ := json.Marshal(f)
+		fmt.Fprintf(&b, "%s\n", record)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	fmt.Fprintf(&b, "verdict: %s\n", r.Verdict)
+	return b.String()
+}
+
+// TestOutcome is the table of what an expectation makes of a result.
+func TestOutcome(t *testing.T) {
+	want := map[Expectation]string{ //  pass fail unknown n/a, as found
+		ExpectPass: "pass fail unknown pass",
+		ExpectFail: "unknown pass unknown unknown",
+		ExpectAny:  "pass pass pass pass",
+	}
+	for expected, row := range want {
+		for i, found := range []Result{Pass, Fail, Unknown, NotApplicable} {
+			v := Verdict{Expected: expected, Result: found}
+			if got, want := v.Outcome(), Result(strings.Fields(row)[i]); got != want {
+				t.Errorf("expected %s, found %s: outcome %s, want %s", expected, found, got, want)
+			}
+			v.Violation = true
+			if got := v.Outcome(); got != Fail {
+				t.Errorf("expected %s, found %s with a violation: outcome %s", expected, found, got)
+			}
+		}
+	}
+}
+
+// TestBrokenChecker: a checker that panics is unknown, says so, and leaves no
+// numbers behind.
+func TestBrokenChecker(t *testing.T) {
+	r := Report{}
+	v := judge(checker{"odd", func(_ *digest, s *Safety) Verdict {
+		s.Overlaps = new(int64)
+		panic("index out of range")
+	}}, newDigest(nil, Facts{}), &r)
+	if v.Result != Unknown || r.Safety.Overlaps != nil || len(r.Warnings) != 1 {
+		t.Errorf("verdict %+v, report %+v", v, r)
+	}
+}
+
+// TestNothing: a run of which nothing is known passes nothing.
+func TestNothing(t *testing.T) {
+	for _, events := range [][]history.Event{nil, {{At: 1, Op: history.OpEnd, Detail: history.EndComplete}}} {
+		r := Run(events, Facts{Exclusive: true, Tokens: true, Queue: true})
+		if r.Verdict != Unknown {
+			t.Errorf("verdict %s of %v", r.Verdict, events)
+		}
+		for _, v := range r.Checks {
+			if v.Result == Pass {
+				t.Errorf("%s passes: %s", v.Name, v.Summary)
+			}
+		}
+	}
+}

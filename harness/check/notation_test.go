@@ -1,0 +1,294 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness/history"
+)
+
+// The notation of the fixtures, one happening a line, times in seconds, # begins
+// a comment:
+//
+//	run 0 20                         the measured window; drain, collect and end at 20
+//	run 0 20 cut                     … of a history that stops at 20 without an end
+//	1 c1/0 connect zk1 0x1           the client's session from now on
+//	1 c1/0 acquire l1 -> 2 token 5   granted; also "-> 2 ok", "-> 2 fail timed out", "-> 2 unknown"
+//	1 c1/0 acquire l1                still waiting at the end
+//	3 c1/0 release -> 3.1            also "-> 3.1 fail gone", "-> 3.1 unknown", or no result
+//	3 c1/0 queued 2                  its place in the queue
+//	3 c1/0 lost session expired
+//	3 c1/0 write 7 -> 3.2            recorded by the client and, halfway, by the resource r1;
+//	                                 "-> 3.2 refused"; "-> 3.2 unknown" (served), "-> 3.2 unserved" (unknown, never served)
+//	3 r1 write 7 by c1/0 token 5     the resource's record alone; "… refused"
+//	3 c1/0 trigger f1                the client stops itself
+//	5 c1 exited                      a process; also started, stopped, done
+//	fault f1 pause c1 asked 4.9 injected 5 verified 5.1 healed 20 heal-verified 20.1
+//	                                 a time behind "failed" after any of these words instead: "injected failed 5"
+func parseHistory(text string) ([]history.Event, error) {
+	p := notation{current: map[string]*history.Event{}, sessions: map[string]history.SessionID{}, count: map[string]int64{}}
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := p.line(strings.Fields(line)); err != nil {
+			return nil, fmt.Errorf("line %d: %q: %w", i+1, line, err)
+		}
+	}
+	return p.events, nil
+}
+
+type notation struct {
+	events   []history.Event
+	current  map[string]*history.Event // by client: its latest acquire
+	sessions map[string]history.SessionID
+	count    map[string]int64
+}
+
+func (p *notation) add(e history.Event) { p.events = append(p.events, e) }
+
+func (p *notation) line(f []string) (err error) {
+	defer func() {
+		if r := recover(); r != nil { // an index out of range: the line is too short
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	switch f[0] {
+	case "run":
+		p.add(history.Event{At: at(f[1]), Process: "harness", Op: history.OpPhase, Detail: history.PhaseMeasure})
+		if len(f) > 3 {
+			p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpSnapshot})
+			return nil
+		}
+		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: history.PhaseDrain})
+		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: history.PhaseCollect})
+		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpEnd, Detail: history.EndComplete})
+		return nil
+	case "fault":
+		return p.fault(f)
+	}
+	e := history.Event{At: at(f[0]), Process: hostOf(f[1])}
+	switch what := f[2]; {
+	case what == history.OpDone:
+		e.Op = what
+		p.add(e)
+	case slices.Contains([]string{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}, what) && !strings.Contains(f[1], "/"): // the resource
+		n, _ := strconv.ParseInt(f[3], 10, 64)
+		e.Op, e.Value, e.Client, e.Token, e.Kind, e.Lock = what, n, f[5], integer(f[7]), history.OK, "l1"
+		if c := p.current[e.Client]; c != nil {
+			e.Lock, e.Acq = c.Lock, c.Acq
+		}
+		if f[len(f)-1] == "refused" {
+			e.Kind = history.Fail
+		}
+		p.add(e)
+	case !strings.Contains(f[1], "/"):
+		e.Op, e.Mode, e.Detail = history.OpProcess, what, strings.Join(f[3:], " ")
+		p.add(e)
+	default:
+		e.Client = f[1]
+		return p.client(e, what, f[3:])
+	}
+	return nil
+}
+
+func (p *notation) client(e history.Event, what string, rest []string) error {
+	e.Op = what
+	if c := p.current[e.Client]; c != nil {
+		e.Lock, e.Acq, e.Token, e.Session, e.Mode = c.Lock, c.Acq, c.Token, c.Session, c.Mode
+	}
+	var arrow []string
+	for i, w := range rest {
+		if w == "->" {
+			rest, arrow = rest[:i], rest[i+1:]
+			break
+		}
+	}
+	result := e
+	if arrow != nil {
+		result.At = at(arrow[0])
+		result.Kind = history.OK
+		result.Detail = strings.Join(arrow[min(2, len(arrow)):], " ")
+		if len(arrow) > 1 {
+			switch arrow[1] {
+			case "fail", "refused":
+				result.Kind = history.Fail
+			case "unknown", "unserved":
+				result.Kind = history.Info
+			}
+		}
+	}
+	switch what {
+	case "connect":
+		p.sessions[e.Client] = history.SessionID(integer(rest[1]))
+		e.Op, e.Target, e.Session, e.Acq, e.Lock = history.OpConnected, rest[0], p.sessions[e.Client], 0, ""
+		p.add(e)
+	case "lost":
+		e.Detail = strings.Join(rest, " ")
+		p.add(e)
+	case "queued":
+		e.Value = integer(rest[0])
+		p.add(e)
+	case "trigger":
+		e.Fault = rest[0]
+		p.add(e)
+	case "acquire":
+		p.count[e.Client]++
+		e.Kind, e.Lock, e.Acq, e.Token, e.Session, e.Mode = history.Invoke, rest[0], p.count[e.Client], 0, p.sessions[e.Client], ""
+		if len(rest) > 1 {
+			e.Mode = rest[1]
+		}
+		p.add(e)
+		if arrow != nil {
+			kind, t, detail := result.Kind, result.At, result.Detail
+			result = e
+			result.Kind, result.At = kind, t
+			if arrow[min(1, len(arrow)-1)] == "token" {
+				result.Token = integer(arrow[2])
+			} else {
+				result.Detail = detail
+			}
+			p.add(result)
+			e.Token = result.Token
+		}
+		p.current[e.Client] = &e
+	case "release", "enter", "read", "write", "exit":
+		e.Kind = history.Invoke
+		if what != "release" {
+			e.Value = integer(rest[0])
+			result.Value = e.Value
+		}
+		p.add(e)
+		if arrow == nil {
+			return nil
+		}
+		p.add(result)
+		if what != "release" && arrow[len(arrow)-1] != "unserved" {
+			served := e
+			served.Process, served.At, served.Kind = "r1", (e.At+result.At)/2, history.OK
+			if result.Kind == history.Fail {
+				served.Kind = history.Fail
+			}
+			p.add(served)
+		}
+	default:
+		return fmt.Errorf("no such happening")
+	}
+	return nil
+}
+
+func (p *notation) fault(f []string) error {
+	ops := map[string]string{"asked": history.OpFaultInject, "injected": history.OpFaultInject, "verified": history.OpFaultVerify,
+		"healed": history.OpFaultHeal, "heal-verified": history.OpFaultHealVerify}
+	for i := 4; i < len(f); i += 2 {
+		e := history.Event{Process: "harness", Fault: f[1], Mode: f[2], Target: f[3], Op: ops[f[i]], Kind: history.OK}
+		if e.Op == "" {
+			return fmt.Errorf("no such stage %q", f[i])
+		}
+		if f[i] == "asked" {
+			e.Kind = history.Invoke
+		}
+		if f[i+1] == "failed" {
+			i++
+			e.Kind, e.Detail = history.Fail, "it did not work"
+		}
+		e.At = at(f[i+1])
+		p.add(e)
+	}
+	return nil
+}
+
+// at reads seconds.
+func at(s string) int64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		panic(err)
+	}
+	return int64(math.Round(v * 1e9))
+}
+
+func integer(s string) int64 {
+	v, err := strconv.ParseInt(s, 0, 64)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// recipes are the promises that a fixture names with recipe=.
+var recipes = map[string]Facts{
+	"queue":  {Tokens: true, Queue: true, Exclusive: true}, // and the default
+	"barge":  {Tokens: true, Exclusive: true},
+	"opaque": {Queue: true, Exclusive: true}, // a queue that shows no tokens
+	"none":   {},
+}
+
+// setFact sets one fact from a fixture's argument.
+func setFact(f *Facts, key string, vals []string) error {
+	pairs := func(set func(k, v string)) {
+		for _, kv := range vals {
+			k, v, _ := strings.Cut(kv, ":")
+			set(k, v)
+		}
+	}
+	plan := func(id string) *PlannedFault {
+		for i := range f.Faults {
+			if f.Faults[i].ID == id {
+				return &f.Faults[i]
+			}
+		}
+		f.Faults = append(f.Faults, PlannedFault{ID: id, Kind: "pause", Target: "c1"})
+		return &f.Faults[len(f.Faults)-1]
+	}
+	var err error
+	switch key {
+	case "recipe":
+		r, ok := recipes[vals[0]]
+		if !ok {
+			return fmt.Errorf("no such recipe %s", vals[0])
+		}
+		f.Tokens, f.Queue, f.Exclusive = r.Tokens, r.Queue, r.Exclusive
+	case "guard":
+		f.Guard = vals[0]
+	case "T":
+		f.SessionTimeout, err = time.ParseDuration(vals[0])
+	case "tick":
+		f.Tick, err = time.ParseDuration(vals[0])
+	case "expect":
+		f.Expect = map[string]Expectation{}
+		pairs(func(k, v string) { f.Expect[k] = Expectation(v) })
+	case "atleast":
+		f.AtLeast = map[string]int64{}
+		pairs(func(k, v string) { f.AtLeast[k] = integer(v) })
+	case "final":
+		f.FinalValues = map[string]int64{}
+		pairs(func(k, v string) { f.FinalValues[k] = integer(v) })
+	case "min":
+		f.MinAcquired = int(integer(vals[0]))
+	case "planned":
+		for _, id := range vals {
+			plan(id)
+		}
+	case "holder":
+		for _, id := range vals {
+			plan(id).HitsHolder = true
+		}
+	case "permanent":
+		for _, id := range vals {
+			plan(id).Permanent = true
+		}
+	case "partial":
+		f.Partial = true
+	case "torn":
+		f.Incomplete = vals
+	case "events":
+	default:
+		return fmt.Errorf("no such fact %s", key)
+	}
+	return err
+}
