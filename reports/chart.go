@@ -53,30 +53,52 @@ func (ch *chart) Draw(c draw.Canvas) {
 	fillRect(&c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, color.White)
 	c = draw.Crop(c, margin, -2*margin, margin, -margin)
 	c.FillText(bold(textStyle(titleSize, black)), vg.Point{X: c.Min.X, Y: c.Max.Y - titleRow/2}, ch.title)
-	rows := drawKeys(draw.Crop(c, 0, 0, 0, -titleRow), ch.keys)
+	drawKeys(draw.Crop(c, 0, 0, 0, -titleRow), ch.keys)
+	rows := countRows(ch.keys)
 	ch.Plot.Draw(draw.Crop(c, 0, 0, 0, -titleRow-legendRow*vg.Length(rows)-margin))
 }
 
-// drawKeys draws a legend in rows at the top of c and returns how many it took.
-func drawKeys(c draw.Canvas, keys []key) int {
+// The sizes of a legend's entries.
+const (
+	keyThumb = 20
+	keyGap   = 5
+	keySpace = 16
+)
+
+// keyPlaces returns where each entry of a legend goes: its x, and its row.
+func keyPlaces(keys []key, width vg.Length) (x []vg.Length, row []int) {
+	style := textStyle(textSize, black)
+	at, r := vg.Length(0), 0
+	for _, k := range keys {
+		w := keyThumb + keyGap + style.Width(k.text)
+		if at > 0 && at+w > width {
+			at, r = 0, r+1
+		}
+		x, row = append(x, at), append(row, r)
+		at += w + keySpace
+	}
+	return x, row
+}
+
+// countRows returns how many rows a legend of a whole picture takes.
+func countRows(keys []key) int {
 	if len(keys) == 0 {
 		return 0
 	}
-	const thumb, gap, space = 20, 5, 16
+	_, row := keyPlaces(keys, pictureWidth-3*margin)
+	return row[len(row)-1] + 1
+}
+
+// drawKeys draws a legend in rows at the top of c.
+func drawKeys(c draw.Canvas, keys []key) {
 	style := textStyle(textSize, black)
-	x, row := c.Min.X, 0
-	for _, k := range keys {
-		width := thumb + gap + style.Width(k.text)
-		if x > c.Min.X && x+width > c.Max.X {
-			x, row = c.Min.X, row+1
-		}
-		y := c.Max.Y - legendRow*(vg.Length(row)+0.5)
-		box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + thumb, Y: y + 4}}}
+	places, rows := keyPlaces(keys, pictureWidth-3*margin)
+	for i, k := range keys {
+		x, y := c.Min.X+places[i], c.Max.Y-legendRow*(vg.Length(rows[i])+0.5)
+		box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + keyThumb, Y: y + 4}}}
 		k.thumb.Thumbnail(&box)
-		c.FillText(style, vg.Point{X: x + thumb + gap, Y: y}, k.text)
-		x += width + space
+		c.FillText(style, vg.Point{X: x + keyThumb + keyGap, Y: y}, k.text)
 	}
-	return row + 1
 }
 
 // A swatch is a legend's filled rectangle.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 
 	"gonum.org/v1/plot/text"
@@ -17,43 +18,58 @@ type label struct {
 	Row  int
 }
 
-// place puts labels into rows so that none covers another: each goes into the
-// first row where it fits, to the right of its place, or to the left of it
-// where the picture ends. It returns the number of rows, at most limit; those
-// that fit nowhere are left out.
+// place puts labels into rows, the first on top, so that no label covers
+// another and no line from a label down to the data runs through another's
+// text. A label stands to the right of its place, or to the left of it where
+// the picture ends. It returns the number of rows, at most limit; labels that fit
+// nowhere are left out.
 func place(labels []label, style text.Style, lo, hi vg.Length, limit int) (placed []label, rows int) {
-	type extent struct{ from, to vg.Length }
-	var taken [][]extent
-	slices.SortStableFunc(labels, func(a, b label) int {
-		switch {
-		case a.X < b.X:
-			return -1
-		case a.X > b.X:
-			return 1
-		}
-		return 0
-	})
 	const gap = 4
+	type box struct {
+		label
+		from, to vg.Length
+	}
+	var todo, done []box
 	for _, l := range labels {
-		width := style.Width(l.Text) + gap
-		from, to := l.X, l.X+width
-		if to > hi && l.X-width >= lo {
-			l.Left, from, to = true, l.X-width, l.X
+		width := style.Width(l.Text) + 2*gap
+		b := box{label: l, from: l.X, to: l.X + width}
+		if b.to > hi && l.X-width >= lo {
+			b.Left, b.from, b.to = true, l.X-width, l.X
 		}
-		for row := 0; row < limit; row++ {
-			if row == len(taken) {
-				taken = append(taken, nil)
+		todo = append(todo, b)
+	}
+	// Those to the right from the left, then those to the left from the right:
+	// in this order the next one finds its place below the one before.
+	slices.SortStableFunc(todo, func(a, b box) int {
+		switch {
+		case a.Left != b.Left && a.Left:
+			return 1
+		case a.Left != b.Left:
+			return -1
+		case a.Left:
+			return cmp.Compare(b.X, a.X)
+		}
+		return cmp.Compare(a.X, b.X)
+	})
+	for _, b := range todo {
+		for b.Row = 0; b.Row < limit; b.Row++ {
+			if !slices.ContainsFunc(done, func(o box) bool {
+				switch {
+				case o.Row == b.Row:
+					return b.from < o.to && o.from < b.to
+				case o.Row > b.Row: // my line runs down past it
+					return b.X > o.from && b.X < o.to
+				}
+				return o.X > b.from && o.X < b.to
+			}) {
+				done = append(done, b)
+				placed = append(placed, b.label)
+				rows = max(rows, b.Row+1)
+				break
 			}
-			if slices.ContainsFunc(taken[row], func(e extent) bool { return from < e.to+gap && e.from < to+gap }) {
-				continue
-			}
-			taken[row] = append(taken[row], extent{from, to})
-			l.Row = row
-			placed = append(placed, l)
-			break
 		}
 	}
-	return placed, len(taken)
+	return placed, rows
 }
 
 // write draws a placed label with its text in the middle of y.

@@ -1,8 +1,8 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -53,14 +53,18 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 		p     float64
 		style draw.LineStyle
 	}{{99, draw.LineStyle{Color: black, Width: 1.4, Dashes: []vg.Length{4, 2}}}, {50, draw.LineStyle{Color: black, Width: 1.4}}} {
-		if line := perSecond(granted, q.p); len(line) > 1 {
-			l, err := plotter.NewLine(line)
+		var thumb *plotter.Line
+		for _, piece := range perSecond(granted, q.p) {
+			l, err := plotter.NewLine(piece)
 			if err != nil {
 				continue // impossible: millis is finite
 			}
 			l.LineStyle = q.style
 			p.Add(l)
-			p.explain(fmt.Sprintf("p%v of each second", q.p), l)
+			thumb = l
+		}
+		if thumb != nil {
+			p.explain(fmt.Sprintf("p%v of each second", q.p), thumb)
 		}
 	}
 	lo, hi := math.Inf(1), 0.0
@@ -76,23 +80,30 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 	return f
 }
 
-// perSecond returns a percentile of each second that has samples enough for it.
-func perSecond(points plotter.XYs, p float64) plotter.XYs {
+// perSecond returns a percentile of each second that has samples enough for it,
+// level over the second, in pieces: a second without is a gap.
+func perSecond(points plotter.XYs, p float64) []plotter.XYs {
 	by := map[int][]float64{}
 	for _, at := range points {
 		by[int(math.Floor(at.X))] = append(by[int(math.Floor(at.X))], at.Y)
 	}
-	var line plotter.XYs
-	for s, v := range by {
+	var pieces []plotter.XYs
+	last := math.MinInt
+	for _, s := range slices.Sorted(maps.Keys(by)) {
+		v := by[s]
 		if !supported(p, int64(len(v))) || len(v) < 10 {
 			continue
 		}
+		if s != last+1 {
+			pieces = append(pieces, nil)
+		}
+		last = s
 		slices.Sort(v)
-		rank := int(math.Ceil(p/100*float64(len(v)))) - 1
-		line = append(line, plotter.XY{X: float64(s) + 0.5, Y: v[rank]})
+		y := v[int(math.Ceil(p/100*float64(len(v))))-1]
+		piece := &pieces[len(pieces)-1]
+		*piece = append(*piece, plotter.XY{X: float64(s), Y: y}, plotter.XY{X: float64(s + 1), Y: y})
 	}
-	slices.SortFunc(line, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
-	return line
+	return pieces
 }
 
 // runExtent is the x axis of pictures of the whole run: from the first attempt

@@ -59,7 +59,7 @@ func throughputFigure(in Input, w window, faults []faultSpan) figure {
 	}
 	l.LineStyle = draw.LineStyle{Color: blue, Width: 1.2}
 	p.Add(poly, l)
-	p.explain(fmt.Sprintf("grants, per %s", duration(int64(bin*1e9))), l)
+	p.explain(fmt.Sprintf("grants per second, in steps of %s", duration(int64(bin*1e9))), l)
 	if t := in.Result.Throughput.AcquiredPerS; t != nil {
 		mean, err := plotter.NewLine(plotter.XYs{{X: seconds(w.From), Y: *t}, {X: seconds(w.To), Y: *t}})
 		if err == nil {

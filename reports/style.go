@@ -21,9 +21,10 @@ var (
 	sky        = color.NRGBA{0x56, 0xb4, 0xe9, 0xff}
 	vermillion = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
 
-	grey      = color.NRGBA{0x6b, 0x6b, 0x6b, 0xff}
-	lightGrey = color.NRGBA{0xdd, 0xdd, 0xdd, 0xff}
-	shade     = color.NRGBA{0xe6, 0x9f, 0x00, 0x30} // a fault's time
+	darkOrange = color.NRGBA{0x8a, 0x5a, 0x00, 0xff} // text on a fault's time
+	grey       = color.NRGBA{0x6b, 0x6b, 0x6b, 0xff}
+	lightGrey  = color.NRGBA{0xdd, 0xdd, 0xdd, 0xff}
+	shade      = color.NRGBA{0xe6, 0x9f, 0x00, 0x30} // a fault's time
 )
 
 // owners are the colours of clients, in the order of their rows.
@@ -55,6 +56,6 @@ func textStyle(size vg.Length, c color.Color) text.Style {
 }
 
 func bold(s text.Style) text.Style {
-	s.Font.Weight = 2 // as golang.org/x/image/font.WeightBold
+	s.Font.Weight = 3 // golang.org/x/image/font.WeightBold
 	return s
 }

@@ -63,7 +63,7 @@ func (logTime) Ticks(lo, hi float64) []plot.Tick {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if m == 1 || decades <= 3.5 && (m == 2 || m == 5) {
+			if m == 1 || decades <= 4.2 && (m == 2 || m == 5) {
 				t.Label = duration(int64(math.Round(v * 1e6)))
 			}
 			ticks = append(ticks, t)
@@ -128,8 +128,8 @@ func (t even) Ticks(lo, hi float64) []plot.Tick {
 	}
 	places := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-12)+1e-12; i++ {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'f', places, 64) + t.Unit})
+	for i := math.Ceil(lo/step-1e-9) + 0; i*step <= hi*(1+1e-12)+1e-12; i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', places, 64) + t.Unit})
 	}
 	return ticks
 }

@@ -1,3 +1,185 @@
 package reports
 
-func timelineFigure(in Input, w window, faults []faultSpan) figure { return figure{Name: "timeline"} }
+import (
+	"cmp"
+	"image/color"
+	"slices"
+	"strings"
+
+	"locklab/harness/history"
+)
+
+// maxLanes is the most clients that a timeline has rows for.
+const maxLanes = 12
+
+// A timeline is a scene taken apart into what is drawn.
+type timeline struct {
+	scene
+	Lanes  []lane
+	Hidden int // clients that waited or held in the scene but have no row
+
+	Held     []ownedSpan // as an observer's watch saw it; nil if nobody watched
+	Accesses []access    // as the resource recorded them; nil if there is none
+	Faults   []faultSpan
+	Moments  []moment
+}
+
+// A lane is one client's row.
+type lane struct {
+	Client  string
+	Color   color.NRGBA
+	Waits   []span
+	Holds   []span // believed
+	Double  []span // believed while another one believed too
+	Stopped []span // its process stood still
+}
+
+// An ownedSpan is a piece of time that belongs to a client ("" = unknown).
+type ownedSpan struct {
+	span
+	Client string
+}
+
+// A moment is a labelled instant.
+type moment struct {
+	At   int64
+	Text string
+	Bad  bool
+}
+
+func newTimeline(in Input, w window, faults []faultSpan) (timeline, bool) {
+	s, ok := chooseScene(in, w, faults)
+	if !ok {
+		return timeline{}, false
+	}
+	s.To = min(s.To, max(w.End, s.From+1e6))
+	t := timeline{scene: s}
+	for _, f := range faults {
+		if f.overlaps(s.span) {
+			t.Faults = append(t.Faults, f)
+		}
+	}
+	t.fillLanes(in, w)
+	owner := sessionOwners(in.Events, in.Acquisitions)
+	t.Held = heldSpans(in.Events, s.Lock, s.span, w.End, owner)
+	t.Accesses = accesses(in, s.Lock, s.span)
+	t.Moments = moments(in, &t)
+	return t, true
+}
+
+// fillLanes chooses the clients that get a row and gives them what they did.
+func (t *timeline) fillLanes(in Input, w window) {
+	var took []*history.Acquisition
+	first, holds := map[string]int64{}, map[string]int{}
+	for i := range in.Acquisitions {
+		a := &in.Acquisitions[i]
+		until := w.End
+		if a.Granted() {
+			until = a.BelievedUntil(w.End)
+		} else if a.Returned != history.None {
+			until = a.Returned
+		}
+		if a.Lock != t.Lock || !t.overlaps(span{a.Invoked, until}) {
+			continue
+		}
+		took = append(took, a)
+		at := w.End + a.Invoked // those without a hold come last
+		if a.Granted() && a.Returned < t.To {
+			at = a.Returned
+			holds[a.Client]++
+		}
+		if v, known := first[a.Client]; !known || at < v {
+			first[a.Client] = at
+		}
+	}
+	rank := func(c string) int { // the scene's own, those that held, the rest
+		if i := slices.Index(t.Clients, c); i >= 0 {
+			return i - len(t.Clients)
+		}
+		return 0
+	}
+	var names []string
+	for c := range first {
+		names = append(names, c)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(first[a], first[b]), compareNatural(a, b))
+	})
+	t.Hidden = max(0, len(names)-maxLanes)
+	names = names[:min(len(names), maxLanes)]
+	stopped := stops(in.Events)
+	index := map[string]int{}
+	for i, c := range names {
+		process, _, _ := strings.Cut(c, "/")
+		l := lane{Client: c, Color: owners[i%len(owners)]}
+		for _, s := range stopped[process] {
+			if s.overlaps(t.span) {
+				l.Stopped = append(l.Stopped, s)
+			}
+		}
+		index[c] = len(t.Lanes)
+		t.Lanes = append(t.Lanes, l)
+	}
+	for _, a := range took {
+		k, shown := index[a.Client]
+		if !shown {
+			continue
+		}
+		l := &t.Lanes[k]
+		if a.Granted() {
+			l.Waits = append(l.Waits, span{a.Invoked, a.Returned})
+			l.Holds = append(l.Holds, span{a.Returned, a.BelievedUntil(w.End)})
+		} else if a.Returned != history.None {
+			l.Waits = append(l.Waits, span{a.Invoked, a.Returned})
+		} else {
+			l.Waits = append(l.Waits, span{a.Invoked, w.End})
+		}
+	}
+	if value(in.Result.Safety.Overlaps) > 0 {
+		t.markDoubles(in, took, index, w)
+	}
+}
+
+// markDoubles finds where two exclusive holds were believed at once: the
+// check keeps only its first findings, the picture wants all that it shows. In
+// locks with shared modes only the check knows, and its findings are drawn.
+func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[string]int, w window) {
+	mark := func(client string, s span) {
+		if k, shown := index[client]; shown && s.To > s.From {
+			t.Lanes[k].Double = append(t.Lanes[k].Double, s)
+		}
+	}
+	for _, f := range overlapFindings(in.Report) {
+		if f.Lock == t.Lock && t.overlaps(span{f.At, f.Until}) {
+			mark(f.Clients[0], span{f.At, f.Until})
+			mark(f.Clients[1], span{f.At, f.Until})
+		}
+	}
+	for i, a := range took {
+		for _, b := range took[i+1:] {
+			if !a.Granted() || !b.Granted() || !exclusive(a.Mode) || !exclusive(b.Mode) || a.Client == b.Client {
+				continue
+			}
+			both := span{max(a.Returned, b.Returned), min(a.BelievedUntil(w.End), b.BelievedUntil(w.End))}
+			mark(a.Client, both)
+			mark(b.Client, both)
+		}
+	}
+	for k := range t.Lanes {
+		t.Lanes[k].Double = union(t.Lanes[k].Double)
+	}
+}
+
+// union merges spans that touch.
+func union(all []span) []span {
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.From, b.From) })
+	var out []span
+	for _, s := range all {
+		if n := len(out); n > 0 && s.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, s.To)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -54,10 +54,12 @@ type phaseMark struct {
 	Name string
 }
 
+// phaseMarks returns the phases in which clients work.
 func phaseMarks(events []history.Event) []phaseMark {
 	var marks []phaseMark
 	for i := range events {
-		if e := &events[i]; e.Op == history.OpPhase {
+		e := &events[i]
+		if e.Op == history.OpPhase && (e.Detail == history.PhaseWarmup || e.Detail == history.PhaseMeasure || e.Detail == history.PhaseDrain) {
 			marks = append(marks, phaseMark{e.At, e.Detail})
 		}
 	}

@@ -1,0 +1,132 @@
+package reports
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+)
+
+// A scene is the piece of a run that the timeline shows: one lock, some time,
+// and the clients that it is about.
+type scene struct {
+	span
+	Lock    string
+	Clients []string       // that it is about, most important first
+	Overlap *check.Finding // the overlap that it is about, if any
+	Fault   *faultSpan     // the fault that it is about, if any
+	Why     string         // what is to be seen, for the title
+}
+
+// chooseScene picks what is worth a look: the first overlap, else the first
+// fault, else the first holds of the measured window. ok is false if the run
+// has no grants.
+func chooseScene(in Input, w window, faults []faultSpan) (s scene, ok bool) {
+	byLock := grantsByLock(in.Acquisitions)
+	if len(byLock) == 0 {
+		return s, false
+	}
+	if all := overlapFindings(in.Report); len(all) > 0 {
+		first := slices.MinFunc(all, func(a, b check.Finding) int { return cmp.Compare(a.At, b.At) })
+		return overlapScene(in, faults, first, w), true
+	}
+	busiest := slices.MaxFunc(byLock, func(a, b []*history.Acquisition) int { return cmp.Compare(len(a), len(b)) })
+	if len(faults) > 0 {
+		return faultScene(busiest, &faults[0]), true
+	}
+	return firstHolds(busiest, w), true
+}
+
+// overlapScene runs from a little before the fault behind an overlap (or the
+// older hold, if no fault is) to a little after the older holder's exit.
+func overlapScene(in Input, faults []faultSpan, f check.Finding, w window) scene {
+	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Why: "when two clients believed they held the lock"}
+	s.span = span{f.At, f.Until}
+	start := f.At
+	if older := holdOf(in.Acquisitions, f, 0); older != nil {
+		start = older.Returned
+		s.To = max(s.To, older.BelievedUntil(w.End))
+	}
+	for i := range faults {
+		if faults[i].ID == f.Fault && f.Fault != "" {
+			s.Fault = &faults[i]
+			s.From = min(faults[i].From, f.At)
+		}
+	}
+	// A long hold before it all began is not worth the room.
+	start = max(start, s.From-max(3*(f.Until-f.At), (s.To-s.From)/4))
+	s.From = min(s.From, start)
+	s.pad(0.08)
+	return s
+}
+
+// holdOf finds the acquisition of the finding's i-th client.
+func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisition {
+	var best *history.Acquisition
+	for k := range acq {
+		a := &acq[k]
+		if a.Lock != f.Lock || a.Client != f.Clients[i] || !a.Granted() || a.Returned > f.At {
+			continue
+		}
+		if i < len(f.Tokens) && f.Tokens[i] != 0 && a.Token != f.Tokens[i] {
+			continue
+		}
+		if best == nil || a.Returned > best.Returned {
+			best = a
+		}
+	}
+	return best
+}
+
+// The most grants that a scene of a fault shows before and after it strikes.
+const (
+	grantsBefore = 12
+	grantsAfter  = 40
+)
+
+// faultScene shows a fault; of a long one in a busy run, its beginning.
+func faultScene(held []*history.Acquisition, f *faultSpan) scene {
+	s := scene{span: f.span, Lock: held[0].Lock, Fault: f, Why: "when a fault struck (" + f.Label() + ")"}
+	s.pad(0.2)
+	i, _ := slices.BinarySearchFunc(held, f.From, func(a *history.Acquisition, t int64) int { return cmp.Compare(a.Returned, t) })
+	if k := i - grantsBefore; k >= 0 {
+		s.From = max(s.From, min(held[k].Returned, f.From))
+	}
+	if k := i + grantsAfter; k < len(held) {
+		s.To = min(s.To, max(held[k].Returned, f.From+1))
+	}
+	s.pad(0.03)
+	for _, a := range held { // those on the hosts hit, and whoever held it then
+		if f.hits(a.Process) || a.Returned <= f.From && a.BelievedUntil(math.MaxInt64) > f.From {
+			if !slices.Contains(s.Clients, a.Client) && len(s.Clients) < maxLanes/2 {
+				s.Clients = append(s.Clients, a.Client)
+			}
+		}
+	}
+	return s
+}
+
+// firstHolds shows the first holds of the window.
+func firstHolds(held []*history.Acquisition, w window) scene {
+	const holds = 50
+	s := scene{Lock: held[0].Lock, Why: "at the beginning of the measured window"}
+	i := slices.IndexFunc(held, func(a *history.Acquisition) bool { return w.contains(a.Returned) })
+	if i < 0 {
+		i, s.Why = 0, "at the beginning of the run"
+	}
+	last := held[min(i+holds, len(held))-1]
+	s.span = span{held[i].Returned, last.Returned}
+	if until := last.BelievedUntil(math.MaxInt64); until != math.MaxInt64 {
+		s.To = until
+	}
+	s.pad(0.02)
+	return s
+}
+
+// pad widens the scene by a share of its length on both sides.
+func (s *scene) pad(share float64) {
+	by := max(int64(float64(s.To-s.From)*share), 1e6)
+	s.From, s.To = max(s.From-by, 0), s.To+by
+}

@@ -1,0 +1,277 @@
+package reports
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness/history"
+)
+
+// The sizes of a timeline.
+const (
+	laneHeight  = 23
+	barHeight   = 14
+	momentRow   = 13
+	momentRows  = 6
+	axisHeight  = 38
+	labelMargin = 8
+)
+
+// timelineFigure draws a piece of the run to scale, one row per client.
+func timelineFigure(in Input, w window, faults []faultSpan) figure {
+	f := figure{
+		Name: "timeline",
+		Caption: "To scale. Each row is a client: pale while it waits for the lock, solid while it believes it holds it, red while another one believes so too. " +
+			"“Held at the servers” is what a watching client was told, a little late; the resource's row has every access.",
+		Absent: "Nobody got a lock.",
+	}
+	t, ok := newTimeline(in, w, faults)
+	if !ok {
+		return f
+	}
+	d := timelineDrawing{timeline: t}
+	d.layout()
+	f.Height = d.height()
+	f.Draw = d.draw
+	return f
+}
+
+// A timelineDrawing is a timeline with its places on the page.
+type timelineDrawing struct {
+	timeline
+	keys        []key
+	left, right vg.Length // the time axis
+	labels      []label
+	labelRows   int
+	keyRows     int
+	bad         map[string]bool // texts of moments that went wrong
+}
+
+const (
+	heldName     = "held at the servers"
+	heldNote     = "(an observer's watch)"
+	resourceName = "resource"
+	resourceNote = "(its own record)"
+)
+
+func (d *timelineDrawing) layout() {
+	style, small := textStyle(textSize, black), textStyle(smallSize, black)
+	width := vg.Length(0)
+	for _, l := range d.Lanes {
+		width = max(width, style.Width(l.Client))
+	}
+	if d.Held != nil {
+		width = max(width, style.Width(heldName), small.Width(heldNote))
+	}
+	if d.Accesses != nil {
+		width = max(width, small.Width(resourceNote))
+	}
+	d.left, d.right = margin+width+labelMargin, pictureWidth-2*margin
+	d.bad = map[string]bool{}
+	var labels []label
+	for _, m := range d.Moments {
+		labels = append(labels, label{X: d.x(m.At), Text: m.Text})
+		d.bad[m.Text] = m.Bad
+	}
+	d.labels, d.labelRows = place(labels, small, d.left, d.right, momentRows)
+	d.keys = d.legend()
+	d.keyRows = countRows(d.keys)
+}
+
+// x is the place of a time of the run, kept within the axis.
+func (d *timelineDrawing) x(t int64) vg.Length {
+	share := float64(t-d.From) / float64(d.To-d.From)
+	return d.left + vg.Length(min(max(share, 0), 1))*(d.right-d.left)
+}
+
+func (d *timelineDrawing) rows() int {
+	n := len(d.Lanes)
+	if d.Held != nil {
+		n++
+	}
+	if d.Accesses != nil {
+		n++
+	}
+	return n
+}
+
+func (d *timelineDrawing) height() vg.Length {
+	return 3*margin + titleRow + legendRow*vg.Length(d.keyRows) + d.bandHeight() + laneHeight*vg.Length(d.rows()) + axisHeight
+}
+
+// bandHeight is the room above the lanes for what is written there.
+func (d *timelineDrawing) bandHeight() vg.Length {
+	return momentRow*vg.Length(d.labelRows) + momentRow + margin // one more row for the names of faults
+}
+
+func (d *timelineDrawing) draw(c draw.Canvas) {
+	fillRect(&c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, color.White)
+	top := c.Max.Y - 2*margin
+	c.FillText(bold(textStyle(titleSize, black)), vg.Point{X: margin, Y: top - titleRow/2}, fmt.Sprintf("Who held %s %s", d.Lock, d.Why))
+	top -= titleRow
+	drawKeys(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: margin, Y: c.Min.Y}, Max: vg.Point{X: pictureWidth - margin, Y: top}}}, d.keys)
+	top -= legendRow * vg.Length(d.keyRows)
+	bottom := top - d.bandHeight() - laneHeight*vg.Length(d.rows())
+	lanes := top - d.bandHeight()
+
+	d.drawFaults(&c, bottom, lanes)
+	d.drawAxis(&c, bottom)
+	y := lanes
+	for i := range d.Lanes {
+		d.drawLane(&c, &d.Lanes[i], y-laneHeight/2)
+		y -= laneHeight
+	}
+	if d.Held != nil {
+		d.drawHeld(&c, y-laneHeight/2)
+		y -= laneHeight
+	}
+	if d.Accesses != nil {
+		d.drawAccesses(&c, y-laneHeight/2)
+	}
+	d.drawMoments(&c, bottom, top)
+}
+
+// drawFaults shades the times of the faults and names them just above.
+func (d *timelineDrawing) drawFaults(c *draw.Canvas, bottom, top vg.Length) {
+	var labels []label
+	for _, f := range d.Faults {
+		fillRect(c, d.x(f.From), max(d.x(f.To), d.x(f.From)+1), bottom, top+momentRow, shade)
+		labels = append(labels, label{X: d.x(f.From), Text: f.Label()})
+	}
+	style := textStyle(smallSize, darkOrange)
+	placed, _ := place(labels, style, d.left, d.right, 1)
+	for _, l := range placed {
+		l.write(c, style, top+momentRow/2)
+	}
+}
+
+func (d *timelineDrawing) drawAxis(c *draw.Canvas, bottom vg.Length) {
+	style := textStyle(textSize, black)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+	line := draw.LineStyle{Color: grey, Width: 0.5}
+	c.StrokeLine2(line, d.left, bottom, d.right, bottom)
+	for _, t := range (even{Want: 10}).Ticks(seconds(d.From), seconds(d.To)) {
+		x := d.x(int64(t.Value * 1e9))
+		c.StrokeLine2(line, x, bottom, x, bottom-4)
+		c.FillText(style, vg.Point{X: x, Y: bottom - 6}, t.Label)
+	}
+	c.FillText(style, vg.Point{X: (d.left + d.right) / 2, Y: bottom - 22}, "seconds since the start of the run")
+	if d.Hidden > 0 {
+		style = textStyle(smallSize, grey)
+		style.YAlign = draw.YTop
+		c.FillText(style, vg.Point{X: margin, Y: bottom - 22}, fmt.Sprintf("%d more clients not drawn", d.Hidden))
+	}
+}
+
+func (d *timelineDrawing) name(c *draw.Canvas, y vg.Length, name, note string) {
+	style := textStyle(textSize, black)
+	style.XAlign = draw.XRight
+	if note != "" {
+		small := textStyle(smallSize-1, grey)
+		small.XAlign = draw.XRight
+		c.FillText(small, vg.Point{X: d.left - labelMargin, Y: y - 5}, note)
+		y += 5
+	}
+	c.FillText(style, vg.Point{X: d.left - labelMargin, Y: y}, name)
+}
+
+// bar fills a piece of a lane; one too short to see is drawn a point wide.
+func (d *timelineDrawing) bar(c *draw.Canvas, s span, y, height vg.Length, clr color.Color) {
+	if s.To <= d.From || s.From >= d.To {
+		return
+	}
+	x0, x1 := d.x(s.From), d.x(s.To)
+	fillRect(c, x0, max(x1, x0+1), y-height/2, y+height/2, clr)
+}
+
+func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
+	c.StrokeLine2(draw.LineStyle{Color: lightGrey, Width: 0.5}, d.left, y, d.right, y)
+	d.name(c, y, l.Client, "")
+	for _, s := range l.Waits {
+		d.bar(c, s, y, barHeight/2, tint(l.Color, 0.3))
+	}
+	for _, s := range l.Holds {
+		d.bar(c, s, y, barHeight, l.Color)
+	}
+	for _, s := range l.Double {
+		d.bar(c, s, y, barHeight, vermillion)
+	}
+	for _, s := range l.Stopped {
+		hatch(c, d.x(s.From), d.x(s.To), y-barHeight/2-2, y+barHeight/2+2)
+	}
+}
+
+func (d *timelineDrawing) color(client string) color.NRGBA {
+	for i := range d.Lanes {
+		if d.Lanes[i].Client == client {
+			return d.Lanes[i].Color
+		}
+	}
+	return lightGrey
+}
+
+func (d *timelineDrawing) drawHeld(c *draw.Canvas, y vg.Length) {
+	c.StrokeLine2(draw.LineStyle{Color: grey, Width: 0.5}, margin, y+laneHeight/2, d.right, y+laneHeight/2)
+	d.name(c, y, heldName, heldNote)
+	for _, s := range d.Held {
+		d.bar(c, s.span, y, barHeight, d.color(s.Client))
+	}
+}
+
+func (d *timelineDrawing) drawAccesses(c *draw.Canvas, y vg.Length) {
+	c.StrokeLine2(draw.LineStyle{Color: grey, Width: 0.5}, margin, y+laneHeight/2, d.right, y+laneHeight/2)
+	d.name(c, y, resourceName, resourceNote)
+	for _, a := range d.Accesses {
+		at := vg.Point{X: d.x(a.At), Y: y}
+		switch {
+		case a.Refused:
+			cross(c, at, 4, 1.8, black)
+		case a.Stale:
+			fillRect(c, at.X-1.5, at.X+1.5, y-barHeight/2-3, y+barHeight/2+3, vermillion)
+		default:
+			tick(c, at, a.Op == history.OpWrite, d.color(a.Client))
+		}
+	}
+}
+
+// tick is an accepted access: long for a write, short for a read.
+func tick(c *draw.Canvas, at vg.Point, write bool, clr color.Color) {
+	h := vg.Length(barHeight) / 4
+	if write {
+		h = barHeight / 2
+	}
+	c.StrokeLine2(draw.LineStyle{Color: clr, Width: 1.3}, at.X, at.Y-h, at.X, at.Y+h)
+}
+
+func (d *timelineDrawing) drawMoments(c *draw.Canvas, bottom, top vg.Length) {
+	for _, l := range d.labels {
+		clr := black
+		if d.bad[l.Text] {
+			clr = vermillion
+		}
+		y := top - momentRow*(vg.Length(l.Row)+0.5)
+		c.StrokeLine2(draw.LineStyle{Color: clr, Width: 0.8, Dashes: []vg.Length{3, 2}}, l.X, bottom, l.X, y+momentRow/2-2)
+		l.write(c, textStyle(smallSize, clr), y)
+	}
+}
+
+// hatch draws diagonal lines over a rectangle.
+func hatch(c *draw.Canvas, x0, x1, y0, y1 vg.Length) {
+	style := draw.LineStyle{Color: black, Width: 0.5}
+	const step = 5
+	h := y1 - y0
+	for x := x0 - h + step; x < x1; x += step {
+		a, b := vg.Point{X: x, Y: y0}, vg.Point{X: x + h, Y: y1}
+		if a.X < x0 {
+			a = vg.Point{X: x0, Y: y0 + x0 - x}
+		}
+		if b.X > x1 {
+			b = vg.Point{X: x1, Y: y0 + x1 - x}
+		}
+		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+	}
+	c.StrokeLines(draw.LineStyle{Color: black, Width: 0.7}, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}, {X: x0, Y: y0}})
+}

@@ -1,0 +1,56 @@
+package reports
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness/history"
+)
+
+// legend explains what occurs in this timeline, and nothing else.
+func (d *timelineDrawing) legend() []key {
+	own := owners[0]
+	keys := []key{{"waits", paleSwatch{tint(own, 0.3)}}, {"believes it holds", swatch{own}}}
+	var double, stopped, refused, stale, read, write bool
+	for i := range d.Lanes {
+		double = double || len(d.Lanes[i].Double) > 0
+		stopped = stopped || len(d.Lanes[i].Stopped) > 0
+	}
+	for _, a := range d.Accesses {
+		refused, stale = refused || a.Refused, stale || a.Stale
+		read, write = read || a.Op == history.OpRead, write || a.Op == history.OpWrite
+	}
+	add := func(occurs bool, text string, thumb thumbnail) {
+		if occurs {
+			keys = append(keys, key{text, thumb})
+		}
+	}
+	add(double, "two at once", thumbnailOf(swatch{vermillion}))
+	add(stopped, "process stopped", func(c *draw.Canvas) { hatch(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y) })
+	add(len(d.Faults) > 0, "fault active", thumbnailOf(swatch{shade}))
+	add(read, "read", func(c *draw.Canvas) { tick(c, c.Center(), false, own) })
+	add(write, "write", func(c *draw.Canvas) { tick(c, c.Center(), true, own) })
+	add(refused, "refused as outdated", func(c *draw.Canvas) { cross(c, c.Center(), 4, 1.8, black) })
+	add(stale, "accepted though outdated", func(c *draw.Canvas) {
+		fillRect(c, c.Center().X-1.5, c.Center().X+1.5, c.Min.Y-3, c.Max.Y+3, vermillion)
+	})
+	return keys
+}
+
+// A thumbnail draws a legend's sample.
+type thumbnail func(*draw.Canvas)
+
+// Thumbnail implements plot.Thumbnailer.
+func (t thumbnail) Thumbnail(c *draw.Canvas) { t(c) }
+
+func thumbnailOf(s swatch) thumbnail { return s.Thumbnail }
+
+// A paleSwatch is a swatch as thin as a wait's bar.
+type paleSwatch struct{ color.Color }
+
+// Thumbnail implements plot.Thumbnailer.
+func (s paleSwatch) Thumbnail(c *draw.Canvas) {
+	fillRect(c, c.Min.X, c.Max.X, c.Center().Y-vg.Length(barHeight)/4, c.Center().Y+vg.Length(barHeight)/4, s.Color)
+}
