@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -15,11 +16,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The bounds of a file: a larger one is not a scenario.
+// The bounds of a file: a larger one is not a scenario, and the parser takes
+// time by the square of some.
 const (
-	maxSource = 256 << 10
+	maxSource = 64 << 10
 	maxErrors = 20
-	maxFaults = 1000
+	maxFaults = 200
 )
 
 // Load reads the source of a scenario over [Defaults]. The file's name is used
@@ -88,7 +90,7 @@ func (l *loader) parse(src []byte) *ast.MappingNode {
 		l.refuse(nil, fmt.Sprintf("file of %d bytes is too large", len(src)), fmt.Sprintf("at most %d", maxSource))
 		return nil
 	}
-	file, err := parse(src)
+	file, err := parse(bytes.TrimPrefix(src, []byte("\ufeff")))
 	if err != nil {
 		var at *token.Token
 		msg := err.Error()
@@ -101,7 +103,7 @@ func (l *loader) parse(src []byte) *ast.MappingNode {
 	var root ast.Node
 	for _, doc := range file.Docs {
 		switch body := doc.Body.(type) {
-		case nil, *ast.CommentGroupNode:
+		case nil, *ast.CommentGroupNode, *ast.DirectiveNode:
 		default:
 			if root != nil {
 				l.refuse(doc.Start, "a second document", "one scenario a file")

@@ -22,8 +22,11 @@ var refused = []struct {
 	{"tab", "faults:\n\t- kind: pause", `f.yaml:2:1: not YAML: `},
 	{"scalar", "hello", `f.yaml:1:1: a scenario is a mapping, not a single value`},
 	{"list", "- clients: 1", `f.yaml:1:1: a scenario is a mapping, not a list`},
+	{"Windows line ends", "clients: 4\r\nlocks: x\r\n", `f.yaml:2:8: "x" is not a whole number`},
+	{"byte order mark", "\ufeffclients: 4\nlocks: x", `f.yaml:2:8: "x" is not a whole number`},
+	{"too many faults", "faults: [" + strings.Repeat("{},", 200) + "{}]", `f.yaml:1:1: 201 faults are too many (at most 200)`},
 	{"two documents", "clients: 4\n---\nclients: 5", `f.yaml:2:1: a second document`},
-	{"too large", strings.Repeat("# x\n", 1<<17), `f.yaml:1:1: file of 524288 bytes is too large`},
+	{"too large", strings.Repeat("# x\n", 1<<15), `f.yaml:1:1: file of 131072 bytes is too large`},
 
 	// Keys.
 	{"misspelt key", "lab: docker\nclinets: 4", `f.yaml:2:1: unknown key "clinets" (did you mean clients?)`},

@@ -21,7 +21,7 @@ func mustLoad(t *testing.T, src string) *scenario.Scenario {
 }
 
 func TestEmptyFileIsDefaults(t *testing.T) {
-	for _, src := range []string{"", "# nothing\n", "---\n", "{}"} {
+	for _, src := range []string{"", "# nothing\n", "---\n", "{}", "%YAML 1.2\n---\n{}"} {
 		s := mustLoad(t, src)
 		want := scenario.Defaults()
 		want.Name = "some-run"
