@@ -59,6 +59,7 @@ func TestNegotiated(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	for src, want := range map[string]string{
+		"clients: 2\nlocks: 3\nfaults:\n- {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}":      "pause c1 between read and write until superseded: that waits for another client to pick the victim's lock, of 3",
 		"faults:\n- {kind: partition, target: leader, from: servers, at: 1s, for: 500ms}":                                     "partition leader from servers at 1s for 500ms: a leader that is cut off serves on for about 1s (sync-limit × tick), so it may stay leader",
 		"iterations: 100\nfaults:\n- {kind: kill, target: zk1, at: 1s, for: 1s}":                                              "kill zk1 at 1s for 1s: a run that ends with its iterations may end before the fault does",
 		"faults:\n- {kind: kill, target: zk1, at: 1s, for: 3s}\n- {kind: pause, target: zk2, at: 2s, for: 1s}":                "pause zk2 at 2s for 1s: 2 of 3 servers are then out of action, so there is no quorum and no progress until one is healed",

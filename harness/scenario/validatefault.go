@@ -96,9 +96,8 @@ func (v *validator) trigger(f Fault, key func(string) string) {
 		v.refuse(by(key("until"), "recipe"), "for instead of until, or a recipe with tokens: mutex, naive-mutex",
 			"until superseded needs tokens, and recipe %s gives none", v.Recipe)
 	}
-	if v.Clients <= v.Locks {
-		v.refuse(by(key("until"), "clients", "locks"), "more clients than locks",
-			"nobody can supersede the victim: %d clients on %d locks", v.Clients, v.Locks)
+	if v.Clients == 1 {
+		v.refuse(by(key("until"), "clients"), "clients: 2 or more", "nobody can supersede the only client")
 	}
 }
 

@@ -20,6 +20,9 @@ func (s *Scenario) Warnings() []string {
 		if f.Kind == FaultPartition && f.HitsServer() && f.Target != TargetFollower && s.Resolve(f.For) <= deposed {
 			warn("%s: a leader that is cut off serves on for about %s (sync-limit × tick), so it may stay leader", f, formatDuration(deposed))
 		}
+		if f.Until == UntilSuperseded && s.Locks > 1 {
+			warn("%s: that waits for another client to pick the victim's lock, of %d", f, s.Locks)
+		}
 		if s.Iterations > 0 {
 			warn("%s: a run that ends with its iterations may end before the fault does", f)
 		}
