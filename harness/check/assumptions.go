@@ -91,7 +91,8 @@ func (d *digest) idleFaults() []string {
 }
 
 // struckHolder reports whether a client of f's targets believed that it held a
-// lock when f was injected: the acquisition that fired it, if one did.
+// lock when f was injected: the acquisition that fired it, if one did. A kill is
+// stamped when it is done, and the belief that it ended then ended before that.
 func (d *digest) struckHolder(f *fault) bool {
 	for _, l := range d.locks {
 		for _, a := range l.grants {
@@ -104,7 +105,8 @@ func (d *digest) struckHolder(f *fault) bool {
 			if f.trigger == nil && !f.hits(a.Process) {
 				continue
 			}
-			if d.believedUntil(a) > f.injected {
+			until := d.believedUntil(a)
+			if until > f.injected || until == a.Died && until >= f.began() {
 				return true
 			}
 		}
@@ -139,11 +141,7 @@ func (d *digest) strayExits() []string {
 
 func (d *digest) killed(exit *history.Event) bool {
 	for _, f := range d.faults {
-		began := f.order()
-		if f.requested != history.None {
-			began = min(began, f.requested)
-		}
-		if f.hits(exit.Process) && began <= exit.At && exit.At <= f.until() {
+		if f.hits(exit.Process) && f.began() <= exit.At && exit.At <= f.until() {
 			return true
 		}
 	}

@@ -44,7 +44,7 @@ func fairness(d *digest, _ *Safety) Verdict {
 	}
 	switch {
 	case v.Count > 0:
-		v.Result, v.Summary = Fail, fmt.Sprintf("%s against the queue's order, one waiter overtaken up to %d times", count(v.Count, "grant", "grants"), bypass)
+		v.Result, v.Summary = Fail, fmt.Sprintf("%s of grants against the queue's order, one waiter overtaken by %d", count(v.Count, "pair", "pairs"), bypass)
 	case grants == 0:
 		v.Result, v.Summary = Unknown, "nobody got a lock"
 	case !d.whole:

@@ -93,6 +93,18 @@ func (f *fault) order() int64 {
 	return math.MaxInt64
 }
 
+// began is the first that is known of f: nothing of it happened before.
+func (f *fault) began() int64 {
+	at := f.order()
+	if f.requested != history.None {
+		at = min(at, f.requested)
+	}
+	if f.trigger != nil {
+		at = min(at, f.trigger.At)
+	}
+	return at
+}
+
 // hits reports whether host was among those that the fault struck.
 func (f *fault) hits(host string) bool { return host != "" && slices.Contains(f.targets, host) }
 

@@ -108,13 +108,7 @@ func (l *live) lastHeal() (at int64, doubts []string) {
 // killed for good keeps others from it only until its session expires, which
 // the bound allows for; what a server's loss does to the rest is not known here.
 func (l *live) inForce(f *fault) (from, until int64) {
-	from = f.order()
-	if f.trigger != nil {
-		from = min(from, f.trigger.At)
-	}
-	if f.requested != history.None {
-		from = min(from, f.requested)
-	}
+	from = f.began()
 	switch {
 	case f.healVerified != history.None:
 		until = max(f.healed, f.healVerified)

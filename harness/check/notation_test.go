@@ -26,6 +26,7 @@ import (
 //	                                 "-> 3.2 refused"; "-> 3.2 unknown" (served), "-> 3.2 unserved" (unknown, never served)
 //	3 r1 write 7 by c1/0 token 5     the resource's record alone; "… refused"
 //	3 c1/0 trigger f1                the client stops itself
+//	3 c1/0 again                     its count of acquisitions begins anew
 //	5 c1 exited                      a process; also started, stopped, done
 //	fault f1 pause c1 asked 4.9 injected 5 verified 5.1 healed 20 heal-verified 20.1
 //	                                 a time behind "failed" after any of these words instead: "injected failed 5"
@@ -128,6 +129,8 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 		p.sessions[e.Client] = history.SessionID(integer(rest[1]))
 		e.Op, e.Target, e.Session, e.Acq, e.Lock = history.OpConnected, rest[0], p.sessions[e.Client], 0, ""
 		p.add(e)
+	case "again":
+		p.count[e.Client] = 0
 	case "lost":
 		e.Detail = strings.Join(rest, " ")
 		p.add(e)

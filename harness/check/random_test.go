@@ -1,0 +1,419 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"locklab/harness/history"
+)
+
+const ms = int64(time.Millisecond)
+
+// validRun draws a run of a queue lock with a fenced counter in which nothing is
+// wrong: clients are granted in token order, each hold ends before the next
+// begins, and each holder increments the counter by one.
+func validRun(t *rapid.T) ([]history.Event, Facts) {
+	clients := rapid.IntRange(2, 5).Draw(t, "clients")
+	grants := rapid.IntRange(3, 25).Draw(t, "grants")
+	gap := func(label string) int64 { return rapid.Int64Range(1, 200).Draw(t, label) * ms }
+
+	var events []history.Event
+	add := func(e history.Event) { events = append(events, e) }
+	say := func(at int64, op, detail string) {
+		add(history.Event{At: at, Process: "harness", Op: op, Detail: detail})
+	}
+	say(0, history.OpPhase, history.PhaseMeasure)
+	free := make([]int64, clients) // since when each client is idle
+	now, token := int64(0), int64(0)
+	for n := range grants {
+		c := rapid.IntRange(0, clients-1).Draw(t, "client")
+		token += rapid.Int64Range(1, 9).Draw(t, "token")
+		e := history.Event{Process: fmt.Sprintf("c%d", c%3+1), Lock: "l1", Acq: int64(n + 1), Session: history.SessionID(c + 1)}
+		e.Client = fmt.Sprintf("%s/%d", e.Process, c)
+		granted := max(now, free[c]+1) + gap("hand-off")
+		invoked := rapid.Int64Range(free[c]+1, granted).Draw(t, "invoked")
+		step := func(at int64, kind history.Kind, op string, value int64) {
+			e.At, e.Kind, e.Op, e.Value = at, kind, op, value
+			add(e)
+		}
+		step(invoked, history.Invoke, history.OpAcquire, 0)
+		e.Token = token
+		step(granted, history.OK, history.OpAcquire, 0)
+		now = granted
+		for _, use := range []struct {
+			op    string
+			value int64
+		}{{history.OpEnter, 0}, {history.OpRead, int64(n)}, {history.OpWrite, int64(n + 1)}} {
+			from := now
+			now += gap("use")
+			step(from, history.Invoke, use.op, use.value)
+			e.Process = "r1"
+			step((from+now)/2, history.OK, use.op, use.value)
+			e.Process = hostOf(e.Client)
+			step(now, history.OK, use.op, use.value)
+		}
+		step(now, history.Invoke, history.OpRelease, 0)
+		free[c] = now + gap("release")
+		step(free[c], history.OK, history.OpRelease, 0)
+	}
+	end := slices.Max(free) + ms
+	say(end, history.OpPhase, history.PhaseDrain)
+	say(end, history.OpPhase, history.PhaseCollect)
+	say(end, history.OpEnd, history.EndComplete)
+	slices.SortStableFunc(events, byTime)
+
+	facts := recipes["queue"]
+	facts.SessionTimeout, facts.Tick, facts.MinAcquired, facts.Guard = 6*time.Second, time.Second, grants, GuardFencing
+	return events, facts
+}
+
+func TestValidRunsPass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events, facts := validRun(t)
+		r := Run(events, facts)
+		if r.Verdict != Pass {
+			t.Fatalf("verdict %s:\n%s", r.Verdict, describeReport(&r))
+		}
+	})
+}
+
+// A mutation breaks a valid run in one way. It returns the check that must
+// notice, and what that check must say.
+type mutation func(t *rapid.T, events []history.Event) (broken []history.Event, check string, says Result)
+
+// pick draws one event that f accepts; the last k of them are not drawn.
+func pick(t *rapid.T, events []history.Event, k int, f func(*history.Event) bool) int {
+	var all []int
+	for i := range events {
+		if f(&events[i]) {
+			all = append(all, i)
+		}
+	}
+	return rapid.SampledFrom(all[:len(all)-k]).Draw(t, "event")
+}
+
+func isGrant(e *history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.OK }
+
+// retoken gives one acquisition another token, wherever it is told.
+func retoken(events []history.Event, acq, token int64) {
+	for i := range events {
+		if events[i].Acq == acq && events[i].Token != 0 {
+			events[i].Token = token
+		}
+	}
+}
+
+var mutations = map[string]mutation{
+	"release late": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		e := events[pick(t, events, 1, isGrant)]
+		next := slices.IndexFunc(events, func(o history.Event) bool { return isGrant(&o) && o.Acq == e.Acq+1 })
+		if events[next].Client == e.Client {
+			t.Skip("the same client holds next")
+		}
+		release := slices.IndexFunc(events, func(o history.Event) bool {
+			return o.Op == history.OpRelease && o.Kind == history.Invoke && o.Acq == e.Acq
+		})
+		events[release].At = events[next].At + 1
+		return events, BeliefExclusion, Fail
+	},
+	"tokens swapped": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		a := events[pick(t, events, 1, isGrant)]
+		k := slices.IndexFunc(events, func(o history.Event) bool { return isGrant(&o) && o.Acq == a.Acq+1 })
+		b := events[k]
+		retoken(events, a.Acq, b.Token)
+		retoken(events, b.Acq, a.Token)
+		return events, rapid.SampledFrom([]string{Tokens, Fairness, Effect}).Draw(t, "check"), Fail
+	},
+	"token reused": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		a := events[pick(t, events, 1, isGrant)]
+		retoken(events, a.Acq+1, a.Token)
+		return events, Tokens, Fail
+	},
+	"token missing": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		events[pick(t, events, 0, isGrant)].Token = 0
+		return events, Tokens, Fail
+	},
+	"write lost": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		k := pick(t, events, 0, func(e *history.Event) bool { return e.Op == history.OpWrite && e.Process == "r1" })
+		for i := k; i < len(events); i++ {
+			if events[i].Op == history.OpWrite && events[i].Process == "r1" {
+				events[i].Value--
+			}
+		}
+		return events, Effect, Fail
+	},
+	"write invented": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		k := pick(t, events, 0, func(e *history.Event) bool { return e.Op == history.OpWrite && e.Process == "r1" })
+		for i := k; i < len(events); i++ {
+			if events[i].Op == history.OpWrite && events[i].Process == "r1" {
+				events[i].Value++
+			}
+		}
+		return events, Effect, Fail
+	},
+	"stale access let in": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		k := pick(t, events, 3, func(e *history.Event) bool { return e.Process == "r1" })
+		e := events[k]
+		last := events[pick(t, events, 0, func(o *history.Event) bool { return o.Process == "r1" && o.Acq > e.Acq })]
+		e.Op, e.At = history.OpRead, last.At
+		return append(events, e), Effect, Fail
+	},
+	"holder refused": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		events[pick(t, events, 0, func(e *history.Event) bool { return e.Process == "r1" })].Kind = history.Fail
+		return events, Effect, Fail
+	},
+	"waiter forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		at := events[len(events)-1].At
+		for i := range events {
+			if events[i].At == at {
+				events[i].At += rapid.Int64Range(9001, 60000).Draw(t, "wait") * ms // 9 s and the end's own ms are no stall
+			}
+		}
+		return append(events, history.Event{At: at, Process: "c9", Client: "c9/0", Op: history.OpAcquire, Kind: history.Invoke, Lock: "l1", Acq: 1}), Liveness, Fail
+	},
+	"no end": func(_ *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		return slices.DeleteFunc(events, func(e history.Event) bool { return e.Op == history.OpEnd }), Assumptions, Unknown
+	},
+	"nothing measured": func(_ *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		return slices.DeleteFunc(events, func(e history.Event) bool { return e.Detail == history.PhaseMeasure }), Assumptions, Unknown
+	},
+	"call forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		k := pick(t, events, 0, func(e *history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.Invoke })
+		return slices.Delete(events, k, k+1), Assumptions, Unknown
+	},
+	"grant forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		k := pick(t, events, 0, isGrant)
+		return slices.Delete(events, k, k+1), Assumptions, Unknown
+	},
+	"server died": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		at := rapid.Int64Range(0, events[len(events)-1].At-1).Draw(t, "death")
+		return append(events, history.Event{At: at, Process: "zk1", Op: history.OpProcess, Mode: history.ProcessExited}), Assumptions, Unknown
+	},
+	"fault not injected": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+		return append(events, history.Event{At: 1, Process: "harness", Op: history.OpFaultInject, Kind: history.Invoke, Fault: "f1"}), Assumptions, Unknown
+	},
+}
+
+// TestMutationsAreCaught: a valid run with one thing broken never passes, and
+// the check whose business it is says so.
+func TestMutationsAreCaught(t *testing.T) {
+	for _, name := range sortedKeys(mutations) {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			events, facts := validRun(t)
+			broken, check, says := mutations[name](t, events)
+			slices.SortStableFunc(broken, byTime)
+			r := Run(broken, facts)
+			if v := r.Check(check); v.Result != says || r.Verdict == Pass {
+				t.Fatalf("%s says %s, want %s; verdict %s:\n%s", check, v.Result, says, r.Verdict, describeReport(&r))
+			}
+		}))
+	}
+}
+
+// grants draws grants of one lock with little regard for sense: few instants, so
+// that many coincide, and few tokens.
+func drawGrants(t *rapid.T) []*history.Acquisition {
+	all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *history.Acquisition {
+		instant := func(label string, from int64) int64 { return rapid.Int64Range(from, 30).Draw(t, label) }
+		a := &history.Acquisition{Lock: "l1", Outcome: history.OK, Died: history.None, Lost: history.None,
+			ReleaseReturned: history.None, ReleaseInvoked: history.None, Token: rapid.Int64Range(1, 20).Draw(t, "token"),
+			Client: fmt.Sprintf("c1/%d", rapid.IntRange(0, 6).Draw(t, "client"))}
+		a.Invoked = instant("invoked", 0)
+		a.Returned = instant("returned", a.Invoked)
+		switch rapid.IntRange(0, 3).Draw(t, "ending") {
+		case 0:
+			a.Lost = instant("lost", 0) // perhaps before acquire returned
+		case 1:
+			a.ReleaseInvoked = instant("release", a.Returned)
+		case 2:
+			a.ReleaseInvoked = instant("release", a.Returned)
+			a.ReleaseReturned, a.ReleaseOutcome = instant("released", a.ReleaseInvoked), history.OK
+		}
+		return a
+	}), 0, 30).Draw(t, "grants")
+	slices.SortStableFunc(all, byReturn)
+	return all
+}
+
+// TestSweepAgainstOracle compares the sweep with the definition: every pair.
+func TestSweepAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var holds []hold
+		for _, a := range drawGrants(t) {
+			holds = append(holds, hold{a.Returned, a.BelievedUntil(40), a})
+		}
+		type pair struct{ a, b *history.Acquisition }
+		want := map[pair]bool{}
+		for i, a := range holds {
+			for _, b := range holds[i+1:] {
+				if a.by.Client != b.by.Client && max(a.from, b.from) < min(a.until, b.until) {
+					want[pair{a.by, b.by}] = true
+				}
+			}
+		}
+		got, last := 0, int64(-1)
+		eachOverlap(holds, func(a, b *hold) {
+			got++
+			if !want[pair{a.by, b.by}] {
+				t.Fatalf("not an overlap: [%d,%d) and [%d,%d)", a.from, a.until, b.from, b.until)
+			}
+			if b.from < last {
+				t.Fatalf("visited out of order")
+			}
+			last = b.from
+		})
+		if got != len(want) {
+			t.Fatalf("visited %d overlaps, there are %d", got, len(want))
+		}
+	})
+}
+
+func TestOvertakenAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		grants := drawGrants(t)
+		for i, n := range overtaken(grants) {
+			want := int64(0)
+			for _, before := range grants[:i] {
+				if before.Token > grants[i].Token {
+					want++
+				}
+			}
+			if n != want {
+				t.Fatalf("grant %d was overtaken %d times, want %d", i, n, want)
+			}
+		}
+	})
+}
+
+// TestTokensAgainstOracle compares which grants are condemned with the two rules
+// applied to every pair.
+func TestTokensAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		grants := drawGrants(t)
+		slices.SortStableFunc(grants, func(a, b *history.Acquisition) int {
+			return cmp.Or(cmp.Compare(a.Returned, b.Returned), cmp.Compare(a.Token, b.Token))
+		})
+		want := int64(0)
+		for i, b := range grants {
+			bad := false
+			for k, a := range grants[:i] {
+				certain := a.Returned <= b.Invoked || released(a) && released(b) && a.Returned < b.Returned
+				bad = bad || k < i && (a.Token == b.Token || certain && a.Token > b.Token)
+			}
+			if bad {
+				want++
+			}
+		}
+		order := tokenOrder{digest: &digest{}}
+		order.judge(grants)
+		if order.bad != want {
+			t.Fatalf("%d grants condemned, want %d", order.bad, want)
+		}
+	})
+}
+
+// TestStallsAgainstOracle compares the stalls with a walk over every instant.
+func TestStallsAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		grants := drawGrants(t)
+		for i, a := range grants {
+			if i%3 == 0 {
+				a.Outcome, a.Token = history.Fail, 0
+			}
+		}
+		l := live{digest: &digest{end: 40, facts: Facts{Tick: 2}}, bound: rapid.Int64Range(0, 12).Draw(t, "bound"), stop: 40}
+		if rapid.Bool().Draw(t, "fault") {
+			from := rapid.Int64Range(0, 40).Draw(t, "injected")
+			l.faults = []*fault{{requested: history.None, injected: from, healed: from, healVerified: rapid.Int64Range(from, 40).Draw(t, "healed")}}
+		}
+		want, waited := 0, int64(0)
+		over := func() {
+			if waited > l.bound {
+				want++
+			}
+			waited = 0
+		}
+		for now := int64(0); now < 40; now++ { // the unit interval [now, now+1)
+			waiting, blocked := false, false
+			for _, f := range l.faults {
+				from, until := l.inForce(f)
+				blocked = blocked || from <= now && now < until
+			}
+			for _, a := range grants {
+				if a.Granted() && a.Returned == now {
+					over()
+				}
+				from, until := l.waited(a)
+				waiting = waiting || from <= now && now < until
+				blocked = blocked || a.Granted() && a.Returned <= now && now < a.BelievedUntil(40)
+			}
+			switch {
+			case blocked:
+				over()
+			case waiting:
+				waited++
+			}
+		}
+		over()
+		if got := l.stalls("l1", grants); len(got) != want {
+			t.Fatalf("%d stalls, want %d: %v", len(got), want, got)
+		}
+	})
+}
+
+// TestStaleAgainstOracle compares effect's counts with the definition: an access
+// is stale if any access that was accepted before it had a higher token.
+func TestStaleAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kinds := []history.Kind{history.OK, history.OK, history.Fail}
+		events := rapid.SliceOf(rapid.Custom(func(t *rapid.T) history.Event {
+			return history.Event{Process: "r1", Client: "c1/0", Op: history.OpRead, Kind: rapid.SampledFrom(kinds).Draw(t, "kind"),
+				Lock: rapid.SampledFrom([]string{"l1", "l2"}).Draw(t, "lock"), Token: rapid.Int64Range(1, 8).Draw(t, "token")}
+		})).Draw(t, "accesses")
+		x := effects{locks: map[string]*lockEffect{}}
+		var accepted, rejected, wrong int64
+		for i := range events {
+			x.add(&events[i])
+			stale := slices.ContainsFunc(events[:i], func(e history.Event) bool {
+				return e.Lock == events[i].Lock && e.Kind == history.OK && e.Token > events[i].Token
+			})
+			switch {
+			case stale && events[i].Kind == history.OK:
+				accepted++
+			case stale:
+				rejected++
+			case events[i].Kind == history.Fail:
+				wrong++
+			}
+		}
+		if x.staleAccepted != accepted || x.staleRejected != rejected || x.falseRejections != wrong {
+			t.Fatalf("accepted %d rejected %d wrong %d, want %d %d %d", x.staleAccepted, x.staleRejected, x.falseRejections, accepted, rejected, wrong)
+		}
+	})
+}
+
+// TestJunk: whatever the events are, Run comes back, and a run without an end
+// does not pass.
+func TestJunk(t *testing.T) {
+	ops := []string{history.OpAcquire, history.OpRelease, history.OpLost, history.OpWrite, history.OpConnected, history.OpTrigger,
+		history.OpProcess, history.OpPhase, history.OpFaultInject, history.OpFaultVerify, history.OpFaultHeal, history.OpFaultHealVerify}
+	rapid.Check(t, func(t *rapid.T) {
+		events := rapid.SliceOf(rapid.Custom(func(t *rapid.T) history.Event {
+			name := func(label string, all ...string) string { return rapid.SampledFrom(all).Draw(t, label) }
+			return history.Event{At: rapid.Int64Range(-5, 50).Draw(t, "at"), Process: name("process", "c1", "c2", "r1", "harness", ""),
+				Kind: history.Kind(rapid.IntRange(0, 4).Draw(t, "kind")), Op: rapid.SampledFrom(ops).Draw(t, "op"),
+				Client: name("client", "c1/0", "c2/0", "odd", ""), Acq: rapid.Int64Range(0, 3).Draw(t, "n"), Lock: name("lock", "l1", "l2", ""),
+				Token: rapid.Int64Range(0, 5).Draw(t, "token"), Fault: name("fault", "f1", "f2", ""), Target: name("target", "c1", "zk1", ""),
+				Mode: name("mode", "", "exited", "pause"), Detail: name("detail", "", history.PhaseMeasure, history.PhaseCollect)}
+		})).Draw(t, "events")
+		r := Run(events, Facts{Tokens: true, Queue: true, Exclusive: true, SessionTimeout: 6, Tick: 1})
+		if len(r.Warnings) > 0 || r.Verdict == Pass {
+			t.Fatalf("verdict %s, warnings %v", r.Verdict, r.Warnings)
+		}
+	})
+}
