@@ -55,50 +55,99 @@ func exclusionSentence(r Result, rep check.Report) string {
 		return s + because(r, rep) + "."
 	default:
 		s := "Two clients believed they held the lock at once, " + grouped(*n) + " times"
-		if d := r.Safety.MaxOverlapNs; d != nil {
+		if together, ok := sameHold(r, rep); ok {
+			s = fmt.Sprintf("One client believed it still held the lock while others got it %s times in turn, for %s in all", grouped(*n), duration(together))
+		} else if d := r.Safety.MaxOverlapNs; d != nil {
 			s += " and for up to " + duration(*d)
 		}
 		return s + because(r, rep) + "."
 	}
 }
 
+// sameHold returns how long one hold overlapped with others, if it is the older
+// one of all overlaps and the findings are all there.
+func sameHold(r Result, rep check.Report) (int64, bool) {
+	all := overlapFindings(rep)
+	var spans []span
+	for i := range all {
+		f := &all[i]
+		if f.Lock != all[0].Lock || f.Clients[0] != all[0].Clients[0] || len(f.Tokens) != 2 || f.Tokens[0] == 0 || f.Tokens[0] != all[0].Tokens[0] {
+			return 0, false
+		}
+		spans = append(spans, span{f.At, f.Until})
+	}
+	var sum int64
+	for _, s := range union(spans) {
+		sum += s.To - s.From
+	}
+	return sum, int64(len(all)) == *r.Safety.Overlaps
+}
+
 // because names the cause of the overlaps, if they all have the same known one
 // and the findings are all there.
 func because(r Result, rep check.Report) string {
-	v := rep.Check(check.BeliefExclusion)
-	if v == nil {
+	all := overlapFindings(rep)
+	if len(all) == 0 || int64(len(all)) != *r.Safety.Overlaps {
 		return ""
 	}
-	cause, longer, n := "", true, int64(0)
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if f.Kind != findingOverlap {
-			continue
-		}
-		if n++; n == 1 {
-			cause = f.Cause
-		}
-		if f.Cause != cause || !f.Explained {
+	longer := true
+	for i := range all {
+		if all[i].Cause != all[0].Cause || !all[i].Explained {
 			return ""
 		}
-		longer = longer && outlasts(r, f.Fault)
+		longer = longer && outlasts(r, all[i].Fault)
 	}
-	if n == 0 || n != *r.Safety.Overlaps {
+	when := " after"
+	who := "one"
+	if _, same := sameHold(r, rep); len(all) > 1 && same {
+		when, who = ", after", "it"
+	} else if len(all) > 1 {
+		when = ", each time after"
+	}
+	host, ok := struck(r, all)
+	if !ok {
 		return ""
 	}
-	each := ""
-	if n > 1 {
-		each = ", each time"
+	if host != "" { // not the holder itself was hit
+		who = host
 	}
-	switch {
-	case cause == "pause" && longer:
-		return each + " after one was paused longer than its session timeout"
-	case cause == "pause":
-		return each + " after one was paused"
-	case cause == "partition":
-		return each + " after one was cut off from the servers"
+	switch all[0].Cause {
+	case "pause":
+		if longer && host == "" {
+			return when + " " + who + " was paused longer than its session timeout"
+		}
+		return when + " " + who + " was paused"
+	case "partition":
+		if host == "" {
+			return when + " " + who + " was cut off from the servers"
+		}
+		return when + " " + who + " was cut off"
+	case "kill":
+		return when + " " + who + " was killed"
 	}
 	return ""
+}
+
+// struck says whom the faults behind the overlaps hit: "" for the older holder's
+// own process, or the hosts. ok is false if it is not the same for all.
+func struck(r Result, all []check.Finding) (host string, ok bool) {
+	for i := range all {
+		process, _, _ := strings.Cut(all[i].Clients[0], "/")
+		target, known := "", false
+		for _, f := range r.Faults {
+			if f.ID == all[i].Fault {
+				target, known = f.Target, true
+			}
+		}
+		if target == process {
+			target = ""
+		}
+		if !known || i > 0 && target != host {
+			return "", false
+		}
+		host = target
+	}
+	return host, true
 }
 
 // outlasts reports whether the fault lasted longer than the session timeout.

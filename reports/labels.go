@@ -25,51 +25,62 @@ type label struct {
 // nowhere are left out.
 func place(labels []label, style text.Style, lo, hi vg.Length, limit int) (placed []label, rows int) {
 	const gap = 4
-	type box struct {
-		label
-		from, to vg.Length
-	}
-	var todo, done []box
+	var right, left []labelBox
 	for _, l := range labels {
 		width := style.Width(l.Text) + 2*gap
-		b := box{label: l, from: l.X, to: l.X + width}
+		b := labelBox{label: l, from: l.X, to: l.X + width}
 		if b.to > hi && l.X-width >= lo {
 			b.Left, b.from, b.to = true, l.X-width, l.X
+			left = append(left, b)
+			continue
 		}
-		todo = append(todo, b)
+		right = append(right, b)
 	}
-	// Those to the right from the left, then those to the left from the right:
-	// in this order the next one finds its place below the one before.
-	slices.SortStableFunc(todo, func(a, b box) int {
-		switch {
-		case a.Left != b.Left && a.Left:
-			return 1
-		case a.Left != b.Left:
-			return -1
-		case a.Left:
-			return cmp.Compare(b.X, a.X)
-		}
-		return cmp.Compare(a.X, b.X)
-	})
+	// Those to the right from the left, those to the left from the right: in this
+	// order the next one finds its place below the one before. Which side should
+	// come first depends on the labels, so both are tried.
+	slices.SortStableFunc(right, func(a, b labelBox) int { return cmp.Compare(a.X, b.X) })
+	slices.SortStableFunc(left, func(a, b labelBox) int { return cmp.Compare(b.X, a.X) })
+	placed, rows = stack(slices.Concat(right, left), limit)
+	if other, r := stack(slices.Concat(left, right), limit); len(other) > len(placed) || len(other) == len(placed) && r < rows {
+		placed, rows = other, r
+	}
+	return placed, rows
+}
+
+// A labelBox is a label with the room that its text takes.
+type labelBox struct {
+	label
+	from, to vg.Length
+}
+
+// stack puts each label into the first row where it disturbs none before it.
+func stack(todo []labelBox, limit int) (placed []label, rows int) {
+	var done []labelBox
 	for _, b := range todo {
 		for b.Row = 0; b.Row < limit; b.Row++ {
-			if !slices.ContainsFunc(done, func(o box) bool {
-				switch {
-				case o.Row == b.Row:
-					return b.from < o.to && o.from < b.to
-				case o.Row > b.Row: // my line runs down past it
-					return b.X > o.from && b.X < o.to
-				}
-				return o.X > b.from && o.X < b.to
-			}) {
-				done = append(done, b)
-				placed = append(placed, b.label)
-				rows = max(rows, b.Row+1)
-				break
+			if slices.ContainsFunc(done, b.disturbs) {
+				continue
 			}
+			done = append(done, b)
+			placed = append(placed, b.label)
+			rows = max(rows, b.Row+1)
+			break
 		}
 	}
 	return placed, rows
+}
+
+// disturbs reports whether two labels, or one's text and the other's line,
+// would cross.
+func (b labelBox) disturbs(o labelBox) bool {
+	switch {
+	case o.Row == b.Row:
+		return b.from < o.to && o.from < b.to
+	case o.Row > b.Row: // b's line runs down past o's text
+		return b.X > o.from && b.X < o.to
+	}
+	return o.X > b.from && o.X < b.to
 }
 
 // write draws a placed label with its text in the middle of y.

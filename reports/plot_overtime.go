@@ -39,7 +39,7 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 	if len(granted)+len(refused) == 0 {
 		return f
 	}
-	p := newChart("Acquire latency over time", "seconds since the start of the run", "time to get the lock")
+	p := newChart("Acquire latency over time", "seconds since the start of the run", "time to get the lock (log scale)")
 	p.Add(grid{Horizontal: true}, bands{Faults: faults, Phases: phaseMarks(in.Events)})
 	dot := dots{XYs: granted, Color: tint(blue, 0.75), Size: dotSize(len(granted))}
 	p.Add(dot)

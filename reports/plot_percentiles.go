@@ -53,7 +53,7 @@ func percentilesFigure(in Input, w window) figure {
 		Height: 330,
 	}
 	all := samples(in.Acquisitions, w)
-	p := newChart("Latency by percentile", "percentile (%)", "time")
+	p := newChart("Latency by percentile", "percentile (%)", "time (log scale)")
 	p.Add(grid{Horizontal: true, Vertical: true})
 	lo, hi, right := math.Inf(1), 0.0, 1.0
 	for _, phase := range phases {

@@ -19,7 +19,7 @@ func throughputFigure(in Input, w window, faults []faultSpan) figure {
 		Height: 260,
 	}
 	lo, hi := runExtent(in, w)
-	bin := binWidth(hi - lo)
+	bin := binWidth(hi-lo, in.Result.Operations.AcquiredInRun)
 	counts := make([]float64, int(math.Ceil((hi-lo)/bin))+1)
 	n := 0
 	for i := range in.Acquisitions {
@@ -75,10 +75,11 @@ func throughputFigure(in Input, w window, faults []faultSpan) figure {
 	return f
 }
 
-// binWidth is 1 s, finer for a short run, coarser for one of many minutes.
-func binWidth(seconds float64) float64 {
+// binWidth is 1 s, finer for a short run, coarser for one of many minutes or
+// with few grants: a step should stand for several.
+func binWidth(seconds float64, grants int64) float64 {
 	for _, w := range []float64{0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30} {
-		if seconds/w <= 240 && (w >= 1 || seconds/w <= 60) {
+		if seconds/w <= 240 && (w >= 1 || seconds/w <= 60) && (float64(grants)*w >= 4*seconds || 4*w >= seconds) {
 			return w
 		}
 	}

@@ -17,7 +17,7 @@ type scene struct {
 	Clients []string       // that it is about, most important first
 	Overlap *check.Finding // the overlap that it is about, if any
 	Fault   *faultSpan     // the fault that it is about, if any
-	Why     string         // what is to be seen, for the title
+	Title   string
 }
 
 // chooseScene picks what is worth a look: the first overlap, else the first
@@ -42,7 +42,7 @@ func chooseScene(in Input, w window, faults []faultSpan) (s scene, ok bool) {
 // overlapScene runs from a little before the fault behind an overlap (or the
 // older hold, if no fault is) to a little after the older holder's exit.
 func overlapScene(in Input, faults []faultSpan, f check.Finding, w window) scene {
-	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Why: "when two clients believed they held the lock"}
+	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: "Two clients believed they held " + f.Lock + " at once"}
 	s.span = span{f.At, f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
@@ -88,7 +88,7 @@ const (
 
 // faultScene shows a fault; of a long one in a busy run, its beginning.
 func faultScene(held []*history.Acquisition, f *faultSpan) scene {
-	s := scene{span: f.span, Lock: held[0].Lock, Fault: f, Why: "when a fault struck (" + f.Label() + ")"}
+	s := scene{span: f.span, Lock: held[0].Lock, Fault: f, Title: "Who held " + held[0].Lock + " when a fault struck (" + f.Label() + ")"}
 	s.pad(0.2)
 	i, _ := slices.BinarySearchFunc(held, f.From, func(a *history.Acquisition, t int64) int { return cmp.Compare(a.Returned, t) })
 	if k := i - grantsBefore; k >= 0 {
@@ -111,10 +111,10 @@ func faultScene(held []*history.Acquisition, f *faultSpan) scene {
 // firstHolds shows the first holds of the window.
 func firstHolds(held []*history.Acquisition, w window) scene {
 	const holds = 50
-	s := scene{Lock: held[0].Lock, Why: "at the beginning of the measured window"}
+	s := scene{Lock: held[0].Lock, Title: "Who held " + held[0].Lock + " at the beginning of the measured window"}
 	i := slices.IndexFunc(held, func(a *history.Acquisition) bool { return w.contains(a.Returned) })
 	if i < 0 {
-		i, s.Why = 0, "at the beginning of the run"
+		i, s.Title = 0, "Who held "+s.Lock+" at the beginning of the run"
 	}
 	last := held[min(i+holds, len(held))-1]
 	s.span = span{held[i].Returned, last.Returned}
@@ -129,4 +129,15 @@ func firstHolds(held []*history.Acquisition, w window) scene {
 func (s *scene) pad(share float64) {
 	by := max(int64(float64(s.To-s.From)*share), 1e6)
 	s.From, s.To = max(s.From-by, 0), s.To+by
+}
+
+// anchor is the instant that the scene is about.
+func (s *scene) anchor() int64 {
+	switch {
+	case s.Overlap != nil:
+		return s.Overlap.At
+	case s.Fault != nil:
+		return s.Fault.From
+	}
+	return s.From
 }

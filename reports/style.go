@@ -27,8 +27,8 @@ var (
 	shade      = color.NRGBA{0xe6, 0x9f, 0x00, 0x30} // a fault's time
 )
 
-// owners are the colours of clients, in the order of their rows.
-var owners = [...]color.NRGBA{blue, green, purple, sky, orange, grey}
+// owners are the colours of clients, in the order of their rows. Grey is nobody's.
+var owners = [...]color.NRGBA{blue, green, purple, sky, orange}
 
 // tint mixes c with white; share is how much of c is left.
 func tint(c color.NRGBA, share float64) color.NRGBA {

@@ -70,7 +70,7 @@ func newTimeline(in Input, w window, faults []faultSpan) (timeline, bool) {
 // fillLanes chooses the clients that get a row and gives them what they did.
 func (t *timeline) fillLanes(in Input, w window) {
 	var took []*history.Acquisition
-	first, holds := map[string]int64{}, map[string]int{}
+	first := map[string]int64{}
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
 		until := w.End
@@ -83,10 +83,14 @@ func (t *timeline) fillLanes(in Input, w window) {
 			continue
 		}
 		took = append(took, a)
-		at := w.End + a.Invoked // those without a hold come last
-		if a.Granted() && a.Returned < t.To {
+		// By their first grant from the turning point on, so that the rows read
+		// like stairs; then those that had held before; then those that never did.
+		at := 2*w.End + a.Invoked
+		switch {
+		case a.Granted() && a.Returned < t.To && a.Returned >= t.anchor():
 			at = a.Returned
-			holds[a.Client]++
+		case a.Granted() && a.Returned < t.To:
+			at = w.End + a.Returned
 		}
 		if v, known := first[a.Client]; !known || at < v {
 			first[a.Client] = at

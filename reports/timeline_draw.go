@@ -110,7 +110,7 @@ func (d *timelineDrawing) bandHeight() vg.Length {
 func (d *timelineDrawing) draw(c draw.Canvas) {
 	fillRect(&c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, color.White)
 	top := c.Max.Y - 2*margin
-	c.FillText(bold(textStyle(titleSize, black)), vg.Point{X: margin, Y: top - titleRow/2}, fmt.Sprintf("Who held %s %s", d.Lock, d.Why))
+	c.FillText(bold(textStyle(titleSize, black)), vg.Point{X: margin, Y: top - titleRow/2}, d.Title)
 	top -= titleRow
 	drawKeys(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: margin, Y: c.Min.Y}, Max: vg.Point{X: pictureWidth - margin, Y: top}}}, d.keys)
 	top -= legendRow * vg.Length(d.keyRows)
@@ -162,7 +162,7 @@ func (d *timelineDrawing) drawAxis(c *draw.Canvas, bottom vg.Length) {
 	if d.Hidden > 0 {
 		style = textStyle(smallSize, grey)
 		style.YAlign = draw.YTop
-		c.FillText(style, vg.Point{X: margin, Y: bottom - 22}, fmt.Sprintf("%d more clients not drawn", d.Hidden))
+		c.FillText(style, vg.Point{X: margin, Y: bottom - 22}, fmt.Sprintf("%d more clients have no row", d.Hidden))
 	}
 }
 

@@ -27,9 +27,10 @@ func (d *timelineDrawing) legend() []key {
 			keys = append(keys, key{text, thumb})
 		}
 	}
-	add(double, "two at once", thumbnailOf(swatch{vermillion}))
+	add(double, "believes so while another does too", thumbnailOf(swatch{vermillion}))
 	add(stopped, "process stopped", func(c *draw.Canvas) { hatch(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y) })
 	add(len(d.Faults) > 0, "fault active", thumbnailOf(swatch{shade}))
+	add(d.Hidden > 0, "of a client without a row", thumbnailOf(swatch{lightGrey}))
 	add(read, "read", func(c *draw.Canvas) { tick(c, c.Center(), false, own) })
 	add(write, "write", func(c *draw.Canvas) { tick(c, c.Center(), true, own) })
 	add(refused, "refused as outdated", func(c *draw.Canvas) { cross(c, c.Center(), 4, 1.8, black) })
