@@ -23,12 +23,19 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 				return
 			}
 			// Changed: nothing that ends a hold, but the watch is used up.
+			var stat Stat
 			var err error
-			if own, err = s.rewatch(h.ctx, node); err != nil {
-				if errors.Is(err, ErrNoNode) {
-					h.lose(fmt.Errorf("%s was deleted", node))
-				}
-				return // or the hold has ended
+			stat, own, err = s.rewatch(h.ctx, node)
+			switch {
+			case errors.Is(err, ErrNoNode):
+				h.lose(fmt.Errorf("%s was deleted", node))
+				return
+			case err != nil:
+				return // the hold has ended
+			case stat.Czxid != h.token:
+				own.stop()
+				h.lose(fmt.Errorf("%s was deleted and is another's now", node))
+				return
 			}
 		}
 	}
@@ -38,16 +45,16 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 }
 
 // rewatch watches a znode again. It gives up only if the znode is gone or ctx has ended.
-func (s *Session) rewatch(ctx context.Context, node string) (*waiter, error) {
+func (s *Session) rewatch(ctx context.Context, node string) (Stat, *waiter, error) {
 	for backoff := backoffMin; ; backoff = min(2*backoff, backoffMax) {
-		_, _, w, err := s.hub.get(ctx, node)
+		_, stat, w, err := s.hub.get(ctx, node)
 		if err == nil || errors.Is(err, ErrNoNode) {
-			return w, err
+			return stat, w, err
 		}
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
-			return nil, ended(ctx)
+			return Stat{}, nil, ended(ctx)
 		}
 	}
 }

@@ -66,6 +66,12 @@ type naiveAttempt struct {
 }
 
 func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, err error) {
+	maybe := false // our znode may exist
+	defer func() {
+		if err != nil && maybe {
+			a.discard()
+		}
+	}()
 	for {
 		if ctx.Err() != nil {
 			return nil, ended(ctx)
@@ -73,15 +79,18 @@ func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, er
 		if _, err := owned(ctx, a.s, a.create, func(struct{}) { a.discard() }); err != nil {
 			return nil, err
 		}
+		maybe = true
 		// Whether we or somebody else created it, the znode now says whose it is.
+		// (A read with a watch: a check of existence would leave a watch behind
+		// where the znode has just gone.)
 		data, stat, own, err := a.s.hub.get(ctx, a.path)
 		switch {
 		case errors.Is(err, ErrNoNode):
+			maybe = false
 			continue
 		case errors.Is(err, ErrConnectionLoss):
 			continue // the next create finds our znode, if it is there
 		case err != nil:
-			a.discard()
 			return nil, err
 		}
 		if a.ours(data, stat) {
@@ -92,6 +101,7 @@ func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, er
 			}
 			return a.grant(stat.Czxid, own), nil
 		}
+		maybe = false
 		queued(1)
 		select {
 		case <-own.C:

@@ -1,0 +1,372 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A fakeService is ZooKeeper's data model without network or time: sessions on it
+// see every write at once. Requests can be lost, before or after they take effect.
+type fakeService struct {
+	mu       sync.Mutex
+	zxid     int64
+	sessions int64
+	nodes    map[string]*fakeNode
+	watches  map[string][]func(Event)
+}
+
+type fakeNode struct {
+	data    []byte
+	stat    Stat
+	created int64 // children ever created
+}
+
+func newFakeService() *fakeService {
+	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}}
+}
+
+// A fault is what becomes of one request.
+type fault int
+
+const (
+	pass       fault = iota
+	loseBefore       // the request is lost
+	loseAfter        // the reply is lost
+	expire           // the session expires instead
+	expireThen       // the request takes effect, then the session expires, the reply is lost
+)
+
+// A fakeSession is a [ZooKeeper] on a fakeService.
+type fakeSession struct {
+	svc  *fakeService
+	id   int64
+	done chan struct{}
+	// fault decides about each request; op is create, delete, get, watch, children or sync. May block.
+	fault func(op, path string) fault
+
+	mu     sync.Mutex
+	err    error
+	counts map[string]int
+	calls  tasks
+}
+
+// session starts a Session on the fake service.
+func (f *fakeService) session(t *testing.T, faults func(op, path string) fault) (*Session, *fakeSession) {
+	f.mu.Lock()
+	f.sessions++
+	z := &fakeSession{svc: f, id: f.sessions, done: make(chan struct{}), fault: faults, counts: map[string]int{}}
+	f.mu.Unlock()
+	s := NewSession(z, nil)
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s, z
+}
+
+func (z *fakeSession) ID() int64              { return z.id }
+func (z *fakeSession) Timeout() time.Duration { return time.Second }
+func (z *fakeSession) Done() <-chan struct{}  { return z.done }
+
+func (z *fakeSession) Err() error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.err
+}
+
+func (z *fakeSession) Await(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return z.Err()
+}
+
+// Close ends the session; its znodes and watches go with it.
+func (z *fakeSession) Close(context.Context) error {
+	z.end(ErrSessionClosed)
+	z.calls.wait()
+	return nil
+}
+
+func (z *fakeSession) end(err error) {
+	z.mu.Lock()
+	if z.err != nil {
+		z.mu.Unlock()
+		return
+	}
+	z.err = err
+	z.mu.Unlock()
+	z.svc.mu.Lock()
+	z.svc.zxid++
+	for p, n := range z.svc.nodes {
+		if n.stat.Owner == z.id {
+			z.svc.drop(p)
+		}
+	}
+	z.svc.mu.Unlock()
+	close(z.done)
+}
+
+// drop deletes a node. f.mu is held.
+func (f *fakeService) drop(p string) {
+	delete(f.nodes, p)
+	f.fire(p, Deleted)
+}
+
+// fire ends the watches on a path. f.mu is held.
+func (f *fakeService) fire(p string, e Event) {
+	for _, fired := range f.watches[p] {
+		fired(e)
+	}
+	delete(f.watches, p)
+}
+
+// do runs one request under the faults, and returns when it is answered or ctx ends.
+func (z *fakeSession) do(ctx context.Context, op, p string, f func() error) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	answer := make(chan error, 1)
+	if !z.calls.start(func() { answer <- z.run(op, p, f) }) {
+		return z.Err()
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}
+
+func (z *fakeSession) run(op, p string, f func() error) error {
+	what := pass
+	if z.fault != nil {
+		what = z.fault(op, p)
+	}
+	if err := z.Err(); err != nil {
+		return err
+	}
+	z.mu.Lock()
+	z.counts[op]++
+	z.mu.Unlock()
+	switch what {
+	case loseBefore:
+		return ErrConnectionLoss
+	case expire:
+		z.end(ErrSessionExpired)
+		return ErrSessionExpired
+	}
+	z.svc.mu.Lock()
+	err := f()
+	z.svc.mu.Unlock()
+	switch what {
+	case loseAfter:
+		return ErrConnectionLoss
+	case expireThen:
+		z.end(ErrSessionExpired)
+		return ErrSessionExpired
+	}
+	return err
+}
+
+func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mode) (string, error) {
+	var created string
+	err := z.do(ctx, "create", p, func() error {
+		dir := z.svc.nodes[path.Dir(p)]
+		if dir == nil {
+			return ErrNoNode
+		}
+		created = p
+		n := &fakeNode{data: data}
+		switch mode {
+		case EphemeralSequential:
+			created = fmt.Sprintf("%s%010d", p, int32(dir.created))
+			n.stat.Owner = z.id
+		case Ephemeral:
+			n.stat.Owner = z.id
+		}
+		if z.svc.nodes[created] != nil {
+			return ErrNodeExists
+		}
+		z.svc.zxid++
+		n.stat.Czxid = z.svc.zxid
+		dir.created++
+		z.svc.nodes[created] = n
+		return nil
+	})
+	if err != nil {
+		return "", err // created may yet be written
+	}
+	return created, nil
+}
+
+func (z *fakeSession) Delete(ctx context.Context, p string) error {
+	return z.do(ctx, "delete", p, func() error {
+		if z.svc.nodes[p] == nil {
+			return ErrNoNode
+		}
+		z.svc.zxid++
+		z.svc.drop(p)
+		return nil
+	})
+}
+
+func (z *fakeSession) Get(ctx context.Context, p string) ([]byte, Stat, error) {
+	var data []byte
+	var stat Stat
+	if err := z.do(ctx, "get", p, func() error { return z.svc.read(p, &data, &stat) }); err != nil {
+		return nil, Stat{}, err
+	}
+	return data, stat, nil
+}
+
+func (f *fakeService) read(p string, data *[]byte, stat *Stat) error {
+	n := f.nodes[p]
+	if n == nil {
+		return ErrNoNode
+	}
+	*data, *stat = n.data, n.stat
+	return nil
+}
+
+func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]byte, Stat, error) {
+	var data []byte
+	var stat Stat
+	events := make(chan Event, 1)
+	err := z.do(ctx, "watch", p, func() error {
+		if err := z.svc.read(p, &data, &stat); err != nil {
+			return err
+		}
+		z.svc.watches[p] = append(z.svc.watches[p], func(e Event) { events <- e })
+		return nil
+	})
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	if !z.calls.start(func() {
+		select {
+		case e := <-events:
+			fired(e)
+		case <-z.done:
+			fired(Unwatched)
+		}
+	}) {
+		return nil, Stat{}, z.Err()
+	}
+	return data, stat, nil
+}
+
+func (z *fakeSession) Children(ctx context.Context, p string) ([]string, error) {
+	var names []string
+	err := z.do(ctx, "children", p, func() error {
+		if z.svc.nodes[p] == nil {
+			return ErrNoNode
+		}
+		names = z.svc.children(p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return names, nil
+}
+
+func (f *fakeService) children(dir string) (names []string) {
+	for _, p := range slices.Sorted(maps.Keys(f.nodes)) {
+		if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(dir, "/")+"/"); ok && rest != "" && !strings.Contains(rest, "/") {
+			names = append(names, rest)
+		}
+	}
+	return names
+}
+
+func (z *fakeSession) Sync(ctx context.Context, p string) error {
+	return z.do(ctx, "sync", p, func() error { return nil })
+}
+
+// ephemerals returns the paths of all ephemeral znodes.
+func (f *fakeService) ephemerals() (paths []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for p, n := range f.nodes {
+		if n.stat.Owner != 0 {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// set makes or changes a znode by hand.
+func (f *fakeService) set(p string, data []byte, owner int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.zxid++
+	n := f.nodes[p]
+	if n == nil {
+		n = &fakeNode{stat: Stat{Czxid: f.zxid, Owner: owner}}
+		f.nodes[p] = n
+		if dir := f.nodes[path.Dir(p)]; dir != nil {
+			dir.created++
+		}
+	}
+	n.data = data
+	f.fire(p, Changed)
+}
+
+// remove deletes a znode by hand.
+func (f *fakeService) remove(p string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.zxid++
+	f.drop(p)
+}
+
+// eventually polls a condition until the test's deadline.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// patience is how long a test waits for what must come.
+const patience = 30 * time.Second
+
+// within returns a context for what must come.
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// count makes a fault function that does what to the n-th request (from 1) of the given op.
+func count(op string, n int, what fault) func(string, string) fault {
+	var mu sync.Mutex
+	return func(got, _ string) fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if got == op {
+			if n--; n == 0 {
+				return what
+			}
+		}
+		return pass
+	}
+}

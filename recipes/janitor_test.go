@@ -1,0 +1,84 @@
+package recipes
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestJanitorRemoves(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault fault
+		gone  bool // already
+		want  error
+	}{
+		{"at once", pass, false, nil},
+		{"request lost", loseBefore, false, nil},
+		{"reply lost", loseAfter, false, nil},
+		{"gone before", pass, true, ErrNoNode},
+		{"gone before, request lost", loseBefore, true, nil}, // not known to be another's doing
+		{"expired", expire, false, ErrSessionExpired},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			svc := newFakeService()
+			s, _ := svc.session(t, count("delete", 1, c.fault))
+			if !c.gone {
+				svc.set("/n", nil, s.ID())
+			}
+			if err := <-s.janitor.remove("/n"); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if left := svc.ephemerals(); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+func TestJanitorDoesNotGiveUp(t *testing.T) {
+	svc := newFakeService()
+	var n atomic.Int32
+	s, _ := svc.session(t, func(op, _ string) fault {
+		if op == "delete" && n.Add(1) <= 4 {
+			return loseBefore
+		}
+		return pass
+	})
+	svc.set("/n", nil, s.ID())
+	if err := <-s.janitor.remove("/n"); err != nil || n.Load() != 5 {
+		t.Errorf("%v after %d requests", err, n.Load())
+	}
+}
+
+func TestJanitorSweepsByPrefix(t *testing.T) {
+	for _, op := range []string{"sync", "children", "delete"} {
+		for _, what := range []fault{loseBefore, loseAfter} {
+			svc := newFakeService()
+			svc.set("/d", nil, 0)
+			s, _ := svc.session(t, count(op, 1, what))
+			for _, name := range []string{"p-1", "p-2", "q-1"} {
+				svc.set("/d/"+name, nil, s.ID())
+			}
+			if err := <-s.janitor.sweep("/d", "p-"); err != nil {
+				t.Errorf("%s %d: %v", op, what, err)
+			}
+			if d := cmp.Diff([]string{"/d/q-1"}, svc.ephemerals()); d != "" {
+				t.Errorf("%s %d: left (-want +got):\n%s", op, what, d)
+			}
+		}
+	}
+}
+
+func TestJanitorAfterTheEnd(t *testing.T) {
+	svc := newFakeService()
+	s, _ := svc.session(t, nil)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.janitor.remove("/n"); !errors.Is(err, ErrSessionClosed) {
+		t.Error(err)
+	}
+}

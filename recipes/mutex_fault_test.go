@@ -1,0 +1,289 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// makers are the exclusive locks, by name.
+var makers = map[string]func(*Session, func(ahead int)) (Lock, error){
+	"mutex": func(s *Session, queued func(int)) (Lock, error) {
+		return NewMutex(MutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
+	},
+	"naive": func(s *Session, queued func(int)) (Lock, error) {
+		return NewNaiveMutex(NaiveConfig{Session: s, Path: "/locks/a", OnQueued: queued})
+	},
+}
+
+func newLock(t *testing.T, name string, s *Session, queued func(int)) Lock {
+	t.Helper()
+	l, err := makers[name](s, queued)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// Every single request of an acquisition and its release fails in every way, with
+// and without a predecessor. Whatever happens: at most one holds, nothing is left behind,
+// and while the session lives the lock is got in the end.
+func TestEveryRequestLost(t *testing.T) {
+	for recipe := range makers {
+		for _, contended := range []bool{false, true} {
+			for _, what := range []fault{loseBefore, loseAfter, expire, expireThen} {
+				for n := 1; ; n++ {
+					name := fmt.Sprintf("%s/contended=%t/fault=%d/request=%d", recipe, contended, what, n)
+					if !attemptWithFault(t, name, recipe, contended, what, n) {
+						if n < 3 {
+							t.Errorf("%s: the fault never hit", name)
+						}
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// attemptWithFault reports whether there was an n-th request for the fault to hit.
+func attemptWithFault(t *testing.T, name, recipe string, contended bool, what fault, n int) (hit bool) {
+	svc := newFakeService()
+	var requests atomic.Int32
+	s, z := svc.session(t, func(string, string) fault {
+		if requests.Add(1) == int32(n) {
+			return what
+		}
+		return pass
+	})
+	other, _ := svc.session(t, nil)
+	var holders holders
+	ctx := within(t)
+	first := make(chan error, 1)
+	if contended {
+		blocker, err := newLock(t, recipe, other, nil).Acquire(ctx)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		leave := holders.enter(t, name, blocker)
+		queued := make(chan struct{})
+		var once sync.Once
+		l := newLock(t, recipe, s, func(int) { once.Do(func() { close(queued) }) })
+		go func() { first <- useOnce(t, name, ctx, l, &holders) }()
+		select {
+		case <-queued:
+		case <-s.Done():
+		}
+		leave()
+		if err := blocker.Release(ctx); err != nil {
+			t.Errorf("%s: release of the holder: %v", name, err)
+		}
+	} else {
+		first <- useOnce(t, name, ctx, newLock(t, recipe, s, nil), &holders)
+	}
+	err := <-first
+	hit = requests.Load() >= int32(n)
+	expires := what == expire || what == expireThen
+	switch {
+	case hit && expires && err == nil && z.Err() != nil:
+		// The very last request had its effect: only that can be.
+	case hit && expires && z.Err() != nil:
+		if !errors.Is(err, ErrSessionExpired) {
+			t.Errorf("%s: %v, want ErrSessionExpired", name, err)
+		}
+	case err != nil:
+		t.Errorf("%s: %v", name, err)
+	}
+	// Whoever comes next gets it, and then nothing is left.
+	if err := useOnce(t, name, ctx, newLock(t, recipe, other, nil), &holders); err != nil {
+		t.Errorf("%s: next: %v", name, err)
+	}
+	eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
+	return hit
+}
+
+// holders counts who holds at the same time.
+type holders struct {
+	n     atomic.Int32
+	token atomic.Int64
+}
+
+// enter notes a grant; the result is called before its release.
+func (h *holders) enter(t *testing.T, name string, hold *Hold) (leave func()) {
+	if n := h.n.Add(1); n != 1 && hold.Context().Err() == nil {
+		t.Errorf("%s: %d hold at once", name, n)
+	}
+	if last := h.token.Swap(hold.Token()); last >= hold.Token() {
+		t.Errorf("%s: token %d after %d", name, hold.Token(), last)
+	}
+	return func() { h.n.Add(-1) }
+}
+
+func useOnce(t *testing.T, name string, ctx context.Context, l Lock, holders *holders) error {
+	h, err := l.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	holders.enter(t, name, h)()
+	return h.Release(ctx)
+}
+
+// The context ends while any one request is under way, which is then answered late.
+// Nothing must be left.
+func TestCancelledAtEveryRequest(t *testing.T) {
+	for recipe := range makers {
+		for n := int32(1); ; n++ {
+			name := fmt.Sprintf("%s/request=%d", recipe, n)
+			svc := newFakeService()
+			var requests atomic.Int32
+			reached, proceed := make(chan struct{}), make(chan struct{})
+			s, _ := svc.session(t, func(string, string) fault {
+				if requests.Add(1) == n {
+					close(reached)
+					<-proceed
+				}
+				return pass
+			})
+			ctx, cancel := context.WithCancel(within(t))
+			l := newLock(t, recipe, s, nil)
+			result := make(chan error, 1)
+			go func() { result <- useOnce(t, name, ctx, l, new(holders)) }()
+			var err error
+			over := false
+			select {
+			case <-reached:
+				cancel()
+				// It returns although the service does not answer.
+				select {
+				case err = <-result:
+				case <-within(t).Done():
+					t.Errorf("%s: cancelled, and does not return", name)
+				}
+				close(proceed)
+			case err = <-result:
+				over = true
+			}
+			cancel()
+			if over {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				if n < 4 {
+					t.Errorf("%s: too few requests", name)
+				}
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+			eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
+		}
+	}
+}
+
+// A lost create whose search is cut as well, and whose caller leaves, is swept.
+func TestLostCreateThenCancelled(t *testing.T) {
+	for recipe := range makers {
+		svc := newFakeService()
+		svc.set("/locks", nil, 0)
+		if recipe == "mutex" {
+			svc.set("/locks/a", nil, 0)
+		}
+		ctx, cancel := context.WithCancel(within(t))
+		var syncs atomic.Int32
+		s, _ := svc.session(t, func(op, _ string) fault {
+			switch {
+			case op == "create":
+				return loseAfter
+			case op == "sync" && syncs.Add(1) == 1:
+				cancel()
+				return loseBefore
+			}
+			return pass
+		})
+		if _, err := newLock(t, recipe, s, nil).Acquire(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", recipe, err)
+		}
+		eventually(t, recipe+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
+	}
+}
+
+// Many goroutines on one lock value, with every tenth request lost.
+func TestManyGoroutinesUnderLoss(t *testing.T) {
+	for recipe := range makers {
+		svc := newFakeService()
+		var requests atomic.Int32
+		lossy := func(string, string) fault {
+			if n := requests.Add(1); n%10 == 0 {
+				return loseBefore + fault(n/10%2)
+			}
+			return pass
+		}
+		var holders holders
+		var wg sync.WaitGroup
+		for range 3 {
+			s, _ := svc.session(t, lossy)
+			l := newLock(t, recipe, s, nil)
+			for range 5 {
+				wg.Go(func() {
+					for range 10 {
+						if err := useOnce(t, recipe, within(t), l, &holders); err != nil {
+							t.Errorf("%s: %v", recipe, err)
+						}
+					}
+				})
+			}
+		}
+		wg.Wait()
+		eventually(t, recipe+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
+	}
+}
+
+func TestSequenceExhausted(t *testing.T) {
+	for _, created := range []int64{2147483647, 2147483648} { // the second prints as negative
+		svc := newFakeService()
+		svc.set("/locks", nil, 0)
+		svc.set("/locks/a", nil, 0)
+		svc.nodes["/locks/a"].created = created
+		s, _ := svc.session(t, nil)
+		if _, err := newLock(t, "mutex", s, nil).Acquire(within(t)); !errors.Is(err, ErrSequenceExhausted) {
+			t.Errorf("after %d creates: %v", created, err)
+		}
+		eventually(t, "own node deleted", func() bool { return len(svc.ephemerals()) == 0 })
+	}
+}
+
+// A znode of another session that has our name is not adopted.
+func TestForeignOwnerIsNotAdopted(t *testing.T) {
+	svc := newFakeService()
+	svc.set("/locks", nil, 0)
+	svc.set("/locks/a", nil, 0)
+	other, _ := svc.session(t, nil)
+	var creates atomic.Int32
+	var stolen string
+	s, _ := svc.session(t, func(op, path string) fault {
+		if op == "create" && creates.Add(1) == 1 {
+			stolen = path + "0000000000"
+			svc.set(stolen, nil, other.ID())
+			return loseBefore
+		}
+		return pass
+	})
+	ctx, cancel := context.WithCancel(within(t))
+	l := newLock(t, "mutex", s, func(ahead int) {
+		if ahead != 1 {
+			t.Errorf("%d ahead, want the other", ahead)
+		}
+		cancel()
+	})
+	if _, err := l.Acquire(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if creates.Load() != 2 || !strings.HasPrefix(stolen, "/locks/a/_c_") {
+		t.Errorf("%d creates", creates.Load())
+	}
+}
