@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,29 +19,38 @@ import (
 //
 // Rewrite with -rewrite, and commit the changes only if you know why each is right.
 func TestFixtures(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-			facts := recipes["queue"]
-			facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
-			for _, arg := range td.CmdArgs {
-				if err := setFact(&facts, arg.Key, arg.Vals); err != nil {
-					td.Fatalf(t, "%v", err)
-				}
-			}
-			events, err := parseHistory(td.Input)
-			if err != nil {
+	// rapid leaves failing examples in testdata too, so this is no Walk.
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no fixtures", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { runFixture(t, path) })
+	}
+}
+
+func runFixture(t *testing.T, path string) {
+	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+		facts := recipes["queue"]
+		facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
+		for _, arg := range td.CmdArgs {
+			if err := setFact(&facts, arg.Key, arg.Vals); err != nil {
 				td.Fatalf(t, "%v", err)
 			}
-			r := Run(events, facts)
-			if td.Cmd == "report" {
-				return describeReport(&r)
-			}
-			v := r.Check(td.Cmd)
-			if v == nil {
-				td.Fatalf(t, "no check %s", td.Cmd)
-			}
-			return describeVerdict(v, td.HasArg("events"))
-		})
+		}
+		events, err := parseHistory(td.Input)
+		if err != nil {
+			td.Fatalf(t, "%v", err)
+		}
+		r := Run(events, facts)
+		if td.Cmd == "report" {
+			return describeReport(&r)
+		}
+		v := r.Check(td.Cmd)
+		if v == nil {
+			td.Fatalf(t, "no check %s", td.Cmd)
+		}
+		return describeVerdict(v, td.HasArg("events"))
 	})
 }
 

@@ -20,7 +20,7 @@ func (d *digest) explain(older, newer *history.Acquisition) *fault {
 // instant at, or nil. Of several the one that began first.
 //
 // It must have struck a's process, or the server that a's session was connected
-// to. The silence that it caused must have lasted 2/3 of the session timeout
+// to, or the leader, who alone keeps sessions alive. The silence that it caused must have lasted 2/3 of the session timeout
 // before at: a server expires no session sooner than a timeout after it last
 // heard of it, and of an idle client it last heard up to a third of the timeout
 // before the silence began. The silence is counted from a's acquire call if the
@@ -37,7 +37,7 @@ func (d *digest) outage(a *history.Acquisition, at int64) *fault {
 			continue
 		}
 		from := max(f.injected, a.Invoked)
-		if !f.hits(a.Process) && !f.hits(d.serverAt(a.Session, from)) {
+		if f.Role != RoleLeader && !f.hits(a.Process) && !f.hits(d.serverAt(a.Session, from)) {
 			continue
 		}
 		until := f.until()

@@ -39,7 +39,10 @@ type Facts struct {
 type PlannedFault struct {
 	ID     string // the Fault of its events
 	Kind   string
-	Target string // hosts, or a role such as "holder" until it is resolved
+	Target string // hosts, as far as they are known beforehand
+	// Role is what Target is chosen by when the fault strikes, if it is: one that
+	// strikes the [RoleLeader] stands in the way of every session.
+	Role string
 
 	// HitsHolder says that the fault is worth nothing unless a client of the
 	// target believed that it held a lock when it struck.
@@ -47,6 +50,9 @@ type PlannedFault struct {
 	// Permanent says that it is not to be healed: a kill without a restart.
 	Permanent bool
 }
+
+// RoleLeader is the Role of a fault that strikes whichever server leads.
+const RoleLeader = "leader"
 
 // An Expectation is what a scenario expects of a check.
 type Expectation string

@@ -281,6 +281,10 @@ func setFact(f *Facts, key string, vals []string) error {
 		for _, id := range vals {
 			plan(id).HitsHolder = true
 		}
+	case "leader":
+		for _, id := range vals {
+			plan(id).Role = RoleLeader
+		}
 	case "permanent":
 		for _, id := range vals {
 			plan(id).Permanent = true
