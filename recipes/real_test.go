@@ -1,0 +1,498 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// skipUnderRace skips a test that reconnects: go-zookeeper itself has a data race there.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("reconnects; go-zookeeper has a data race of its own there")
+	}
+}
+
+// connected returns a session on the real ensemble, closed after the test.
+func connected(t *testing.T, cfg SessionConfig) *Session {
+	t.Helper()
+	if cfg.Servers == nil {
+		cfg.Servers = servers(t)
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 4 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	s, err := Connect(within(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// lockPath returns a path that no other test, and no earlier run, uses.
+func lockPath(t *testing.T) string {
+	return "/recipes-test/" + strings.ReplaceAll(t.Name(), "/", "-") + "-" + uuid.NewString()
+}
+
+// listed returns the children of a directory, none if it does not exist, as of now.
+func listed(t *testing.T, s *Session, dir string) []string {
+	t.Helper()
+	ctx := within(t)
+	if err := s.zk.Sync(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	names, err := s.zk.Children(ctx, dir)
+	if err != nil && !errors.Is(err, ErrNoNode) {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// empty waits until a lock, of whichever recipe, has nobody at the service.
+func empty(t *testing.T, s *Session, lock string) {
+	t.Helper()
+	eventually(t, "nothing left behind", func() bool {
+		if len(listed(t, s, lock)) > 0 {
+			return false
+		}
+		_, stat, err := s.zk.Get(within(t), lock)
+		return errors.Is(err, ErrNoNode) || err == nil && stat.Owner == 0
+	})
+}
+
+// realLock makes a lock of the named recipe.
+func realLock(t *testing.T, recipe string, s *Session, path string, queued func(int)) Lock {
+	t.Helper()
+	var l Lock
+	var err error
+	switch recipe {
+	case "mutex":
+		l, err = NewMutex(MutexConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued})
+	case "naive":
+		l, err = NewNaiveMutex(NaiveConfig{Session: s, Path: path, OnQueued: queued})
+	default:
+		t.Fatalf("no recipe %q", recipe)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func acquired(t *testing.T, l Lock) *Hold {
+	t.Helper()
+	h, err := l.Acquire(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func released(t *testing.T, h *Hold) {
+	t.Helper()
+	if err := h.Release(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if cause := context.Cause(h.Context()); cause != ErrReleased {
+		t.Errorf("cause after release: %v", cause)
+	}
+	if err := h.Release(within(t)); !errors.Is(err, ErrReleased) {
+		t.Errorf("second release: %v", err)
+	}
+}
+
+// causeOf waits for the hold's end.
+func causeOf(t *testing.T, h *Hold) error {
+	t.Helper()
+	select {
+	case <-h.Context().Done():
+		return context.Cause(h.Context())
+	case <-within(t).Done():
+		t.Fatal("the hold does not end")
+		return nil
+	}
+}
+
+var recipeNames = []string{"mutex", "naive"}
+
+func TestRequestsPerAcquisition(t *testing.T) {
+	for recipe, want := range map[string]struct{ uncontended, contended int }{
+		// create, getChildren and getData at once, delete; a waiter adds the
+		// watch on its predecessor and a second list.
+		"mutex": {4, 6},
+		// create, getData, delete; a waiter tries twice.
+		"naive": {3, 5},
+	} {
+		t.Run(recipe, func(t *testing.T) {
+			a, b := newWire(), newWire()
+			lock := lockPath(t)
+			sa, sb := connected(t, SessionConfig{Dial: a.dial}), connected(t, SessionConfig{Dial: b.dial})
+			la := realLock(t, recipe, sa, lock, nil)
+			released(t, acquired(t, la)) // makes the parents
+			before, _ := a.requests()
+			released(t, acquired(t, la))
+			after, by := a.requests()
+			if after-before != want.uncontended {
+				t.Errorf("uncontended: %d requests, want %d (%v in all)", after-before, want.uncontended, by)
+			}
+			h := acquired(t, la)
+			queued := make(chan int, 10)
+			lb := realLock(t, recipe, sb, lock, func(ahead int) { queued <- ahead })
+			before, _ = b.requests()
+			got := make(chan *Hold)
+			go func() {
+				h, err := lb.Acquire(within(t))
+				if err != nil {
+					t.Error(err)
+				}
+				got <- h
+			}()
+			if ahead := <-queued; ahead != 1 {
+				t.Errorf("%d ahead", ahead)
+			}
+			if recipe == "mutex" {
+				// OnQueued comes before the watch on the predecessor.
+				eventually(t, "the predecessor is watched", func() bool {
+					sb.hub.mu.Lock()
+					defer sb.hub.mu.Unlock()
+					return len(sb.hub.watches) == 2
+				})
+			}
+			released(t, h)
+			released(t, <-got)
+			after, by = b.requests()
+			if after-before != want.contended {
+				t.Errorf("contended: %d requests, want %d (%v)", after-before, want.contended, by)
+			}
+			t.Logf("%s: uncontended %d, contended %d requests", recipe, want.uncontended, after-before)
+			empty(t, sa, lock)
+		})
+	}
+}
+
+func TestTokensRiseAndHoldsDiffer(t *testing.T) {
+	for _, recipe := range recipeNames {
+		t.Run(recipe, func(t *testing.T) {
+			s, lock := connected(t, SessionConfig{}), lockPath(t)
+			l := realLock(t, recipe, s, lock, nil)
+			var last int64
+			for range 5 {
+				h := acquired(t, l)
+				if h.Token() <= last || h.Session() != s.ID() {
+					t.Errorf("token %d after %d, session %x", h.Token(), last, h.Session())
+				}
+				last = h.Token()
+				released(t, h)
+			}
+			empty(t, s, lock)
+		})
+	}
+}
+
+// Waiters of several sessions get the mutex in the order in which they queued.
+func TestMutexIsFirstComeFirstServed(t *testing.T) {
+	const waiters = 6
+	lock := lockPath(t)
+	ss := []*Session{connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})}
+	h := acquired(t, realLock(t, "mutex", ss[0], lock, nil))
+	var mu sync.Mutex
+	var order []int
+	var wg sync.WaitGroup
+	for i := range waiters {
+		queued := make(chan int, 1)
+		l := realLock(t, "mutex", ss[i%2], lock, func(ahead int) { queued <- ahead })
+		wg.Go(func() {
+			h, err := l.Acquire(within(t))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			order = append(order, i)
+			mu.Unlock()
+			if err := h.Release(within(t)); err != nil {
+				t.Error(err)
+			}
+		})
+		if ahead := <-queued; ahead != i+1 {
+			t.Errorf("waiter %d has %d ahead", i, ahead)
+		}
+	}
+	released(t, h)
+	wg.Wait()
+	if !slices.IsSorted(order) || len(order) != waiters {
+		t.Errorf("order %v", order)
+	}
+	empty(t, ss[0], lock)
+}
+
+func rotated(s []string) []string { return append(slices.Clone(s[1:]), s[0]) }
+
+// Many goroutines on few sessions and one lock value each never hold together.
+func TestExclusion(t *testing.T) {
+	for _, recipe := range append(recipeNames, "none") {
+		t.Run(recipe, func(t *testing.T) {
+			lock := lockPath(t)
+			var wg sync.WaitGroup
+			var h holders
+			var mu sync.Mutex
+			inside, overlaps := 0, 0
+			all := servers(t)
+			for range 3 {
+				all = rotated(all)
+				s := connected(t, SessionConfig{Servers: all})
+				var l Lock = NewNoLock(s.ID())
+				if recipe != "none" {
+					l = realLock(t, recipe, s, lock, nil)
+				}
+				for range 3 {
+					wg.Go(func() {
+						for range 10 {
+							hold, err := l.Acquire(within(t))
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							leave := func() {}
+							if recipe != "none" {
+								leave = h.enter(t, recipe, hold)
+							}
+							mu.Lock()
+							inside++
+							if inside > 1 {
+								overlaps++
+							}
+							mu.Unlock()
+							if recipe == "none" { // stay until somebody else is in as well
+								ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+								<-ctx.Done()
+								cancel()
+							}
+							mu.Lock()
+							inside--
+							mu.Unlock()
+							leave()
+							if err := hold.Release(within(t)); err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}
+			}
+			wg.Wait()
+			if (overlaps > 0) != (recipe == "none") {
+				t.Errorf("%d overlaps", overlaps)
+			}
+		})
+	}
+}
+
+func TestCancelWhileWaiting(t *testing.T) {
+	for _, recipe := range recipeNames {
+		t.Run(recipe, func(t *testing.T) {
+			s, lock := connected(t, SessionConfig{}), lockPath(t)
+			h := acquired(t, realLock(t, recipe, s, lock, nil))
+			for range 20 {
+				ctx, cancel := context.WithCancel(within(t))
+				l := realLock(t, recipe, s, lock, func(int) { cancel() })
+				if _, err := l.Acquire(ctx); !errors.Is(err, context.Canceled) {
+					t.Errorf("cancelled: %v", err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if _, err := realLock(t, recipe, s, lock, nil).Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("timed out: %v", err)
+			}
+			eventually(t, "only the holder is left", func() bool { return recipe == "naive" || len(listed(t, s, lock)) == 1 })
+			released(t, h)
+			empty(t, s, lock)
+			eventually(t, "no watch is left", func() bool {
+				s.hub.mu.Lock()
+				defer s.hub.mu.Unlock()
+				return len(s.hub.watches) == 0
+			})
+		})
+	}
+}
+
+// Children that are no contenders are no obstacle; contenders of other clients are.
+func TestForeignChildren(t *testing.T) {
+	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
+	ctx := within(t)
+	if err := ensureDir(ctx, s.zk, lock); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"0", "lock-", "lock-1", "_c_", "_c_short-lock-x", "zzz", "x__lock__0000000000", "lock-00000000001"} {
+		if _, err := other.zk.Create(ctx, path.Join(lock, name), nil, Ephemeral); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := realLock(t, "mutex", s, lock, nil)
+	released(t, acquired(t, l))
+	// go-zookeeper's own lock uses other GUIDs before the same mark.
+	theirs, err := other.zk.Create(ctx, lock+"/_c_0123456789abcdef0123456789abcdef-lock-", nil, EphemeralSequential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithCancel(ctx)
+	l = realLock(t, "mutex", s, lock, func(ahead int) {
+		if ahead != 1 {
+			t.Errorf("%d ahead", ahead)
+		}
+		cancel()
+	})
+	if _, err := l.Acquire(short); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := other.zk.Delete(ctx, theirs); err != nil {
+		t.Fatal(err)
+	}
+	released(t, acquired(t, realLock(t, "mutex", s, lock, nil)))
+}
+
+// Somebody deletes the holder's znode by force.
+func TestOwnNodeDeletedWhileHolding(t *testing.T) {
+	for _, recipe := range recipeNames {
+		t.Run(recipe, func(t *testing.T) {
+			s, admin, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
+			h := acquired(t, realLock(t, recipe, s, lock, nil))
+			node := lock
+			if recipe == "mutex" {
+				node = path.Join(lock, listed(t, admin, lock)[0])
+			}
+			// A change of data ends nothing, but uses up the watch.
+			c := admin.zk.(*connection)
+			if _, err := c.conn.Set(node, []byte("changed"), -1); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the watch is set again", func() bool {
+				s.hub.mu.Lock()
+				defer s.hub.mu.Unlock()
+				w := s.hub.watches[node]
+				if w == nil {
+					return false
+				}
+				select {
+				case <-w.armed:
+					return string(w.data) == "changed"
+				default:
+					return false
+				}
+			})
+			if err := h.Context().Err(); err != nil {
+				t.Errorf("lost by a change of data: %v", context.Cause(h.Context()))
+			}
+			if err := admin.zk.Delete(within(t), node); err != nil {
+				t.Fatal(err)
+			}
+			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || errors.Is(cause, ErrSessionExpired) {
+				t.Errorf("cause: %v", cause)
+			}
+			if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
+				t.Errorf("release: %v", err)
+			}
+			released(t, acquired(t, realLock(t, recipe, s, lock, nil)))
+			empty(t, s, lock)
+		})
+	}
+}
+
+// Somebody deletes a waiter's znode by force: it queues again.
+func TestOwnNodeDeletedWhileWaiting(t *testing.T) {
+	s, lock := connected(t, SessionConfig{}), lockPath(t)
+	h := acquired(t, realLock(t, "mutex", s, lock, nil))
+	queued := make(chan int, 10)
+	l := realLock(t, "mutex", s, lock, func(ahead int) { queued <- ahead })
+	got := make(chan *Hold)
+	go func() {
+		h, err := l.Acquire(within(t))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- h
+	}()
+	<-queued
+	nodes := queue(listed(t, s, lock))
+	if err := s.zk.Delete(within(t), path.Join(lock, nodes[1].name)); err != nil {
+		t.Fatal(err)
+	}
+	if ahead := <-queued; ahead != 1 {
+		t.Errorf("%d ahead", ahead)
+	}
+	released(t, h)
+	released(t, <-got)
+	empty(t, s, lock)
+}
+
+// The directory goes away between acquisitions, as an unused container does.
+func TestDirectoryReaped(t *testing.T) {
+	for _, recipe := range recipeNames {
+		s, lock := connected(t, SessionConfig{}), lockPath(t)+"/deep/down"
+		l := realLock(t, recipe, s, lock, nil)
+		var last int64
+		for range 3 {
+			h := acquired(t, l)
+			if h.Token() <= last {
+				t.Errorf("token %d after %d", h.Token(), last)
+			}
+			last = h.Token()
+			released(t, h)
+			empty(t, s, lock)
+			for dir := lock; dir != "/recipes-test"; dir = path.Dir(dir) {
+				if err := s.zk.Delete(within(t), dir); err != nil && !errors.Is(err, ErrNoNode) {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+func TestReleaseOnClosedSession(t *testing.T) {
+	for _, recipe := range recipeNames {
+		lock := lockPath(t)
+		s, other := connected(t, SessionConfig{}), connected(t, SessionConfig{})
+		h := acquired(t, realLock(t, recipe, s, lock, nil))
+		waiting := make(chan error, 1)
+		queued := make(chan struct{}, 1)
+		l := realLock(t, recipe, s, lock, func(int) { queued <- struct{}{} })
+		go func() { _, err := l.Acquire(within(t)); waiting <- err }()
+		<-queued
+		if err := s.Close(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrSessionClosed) {
+			t.Errorf("cause: %v", cause)
+		}
+		if err := <-waiting; !errors.Is(err, ErrSessionClosed) {
+			t.Errorf("the waiter: %v", err)
+		}
+		if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
+			t.Errorf("release: %v", err)
+		}
+		if _, err := realLock(t, recipe, s, lock, nil).Acquire(within(t)); !errors.Is(err, ErrSessionClosed) {
+			t.Errorf("acquire: %v", err)
+		}
+		empty(t, other, lock) // not by expiry: the server was told
+	}
+}
