@@ -338,7 +338,7 @@ func TestStallsAgainstOracle(t *testing.T) {
 			}
 			waited = 0
 		}
-		for now := int64(0); now < 40; now++ { // the unit interval [now, now+1)
+		for now := range int64(40) { // the unit interval [now, now+1)
 			waiting, blocked := false, false
 			for _, f := range l.faults {
 				from, until := l.inForce(f)
