@@ -76,10 +76,10 @@ func throughputFigure(in Input, w window, faults []faultSpan) figure {
 }
 
 // binWidth is 1 s, finer for a short run, coarser for one of many minutes or
-// with few grants: a step should stand for several.
+// with few grants: a step should stand for some of them, or there should be few.
 func binWidth(seconds float64, grants int64) float64 {
 	for _, w := range []float64{0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30} {
-		if seconds/w <= 240 && (w >= 1 || seconds/w <= 60) && (float64(grants)*w >= 4*seconds || 4*w >= seconds) {
+		if seconds/w <= 240 && (w >= 1 || seconds/w <= 60) && (float64(grants)*w >= 3*seconds || seconds/w <= 16) {
 			return w
 		}
 	}

@@ -118,7 +118,7 @@ func (t even) Ticks(lo, hi float64) []plot.Tick {
 	e := math.Pow(10, math.Floor(math.Log10(rough)))
 	step := 10 * e
 	for _, m := range []float64{1, 2, 5} {
-		if m*e >= rough {
+		if m*e >= rough*(1-1e-9) {
 			step = m * e
 			break
 		}

@@ -1,0 +1,55 @@
+package reports
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"locklab/harness/history"
+)
+
+func TestHlogReadsBack(t *testing.T) {
+	events := busy(16, 3, false)
+	acq := history.Acquisitions(events)
+	var b bytes.Buffer
+	if err := WriteHlog(&b, events, acq); err != nil {
+		t.Fatal(err)
+	}
+	w := measuredWindow(events)
+	want := samples(acq, w)
+	r := hdrhistogram.NewHistogramLogReader(&b)
+	seen := map[string]bool{}
+	for {
+		h, err := r.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil { // how this reader says that there is no more
+			break
+		}
+		seen[h.Tag()] = true
+		rec := record(want[h.Tag()])
+		if h.TotalCount() != int64(len(want[h.Tag()])) || h.ValueAtPercentile(90) != rec.hist.ValueAtPercentile(90) {
+			t.Errorf("%s came back with %d values, p90 %d", h.Tag(), h.TotalCount(), h.ValueAtPercentile(90))
+		}
+		if h.StartTimeMs() != w.From/1e6 || h.EndTimeMs() != w.To/1e6 {
+			t.Errorf("%s came back from %d to %d ms, window is %v", h.Tag(), h.StartTimeMs(), h.EndTimeMs(), w)
+		}
+	}
+	for _, phase := range phases {
+		if !seen[phase] {
+			t.Errorf("no interval of %s", phase)
+		}
+	}
+}
+
+func TestHlogOfNothing(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteHlog(&b, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := hdrhistogram.NewHistogramLogReader(&b).NextIntervalHistogram(); h != nil || err != nil {
+		t.Errorf("got %v, %v", h, err)
+	}
+}
