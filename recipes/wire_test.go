@@ -35,7 +35,8 @@ type wire struct {
 	cutN    int
 	loseOp  int32 // break it before the reply to the loseN-th is read
 	loseN   int
-	losses  int // done so far
+	losses  int    // done so far
+	onLoss  func() // if set, called at each
 	granted handshake
 	mute    map[string]bool // addresses that accept and never answer
 	refuse  bool
@@ -96,12 +97,17 @@ func (w *wire) lostSoFar() int {
 }
 
 // kill ends the session at the service, as if by an administrator: a second
-// connection takes it over and closes it.
+// connection takes it over and closes it. The client may take it back in between; then
+// once more.
 func (w *wire) kill(t *testing.T, server string) {
 	t.Helper()
 	w.mu.Lock()
 	h := w.granted
 	w.mu.Unlock()
+	eventually(t, "the session is killed", func() bool { return h.closeAt(t, server) })
+}
+
+func (h handshake) closeAt(t *testing.T, server string) bool {
 	conn, err := net.DialTimeout("tcp", server, patience)
 	if err != nil {
 		t.Fatal(err)
@@ -114,25 +120,26 @@ func (w *wire) kill(t *testing.T, server string) {
 	binary.BigEndian.PutUint32(connect[28:], uint32(len(h.password)))
 	connect = append(connect, h.password...)
 	binary.BigEndian.PutUint32(connect, uint32(len(connect)-4))
-	frame := func(b []byte) []byte {
-		if _, err := conn.Write(b); err != nil {
-			t.Fatal(err)
-		}
-		reply, err := readFrame(conn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return reply
+	if _, err := conn.Write(connect); err != nil {
+		return false
 	}
-	if got, ok := parseHandshake(frame(connect)[4:]); !ok || got.session != h.session {
-		t.Fatalf("take over session %x: got %x", h.session, got.session)
+	reply, err := readFrame(conn)
+	if err != nil {
+		return false
+	}
+	if got, ok := parseHandshake(reply[4:]); !ok || got.session != h.session {
+		return true // there is no such session any more
 	}
 	code := int32(opClose)
 	closing := make([]byte, 12)
 	binary.BigEndian.PutUint32(closing, 8)
 	binary.BigEndian.PutUint32(closing[4:], 1)
 	binary.BigEndian.PutUint32(closing[8:], uint32(code))
-	frame(closing)
+	if _, err := conn.Write(closing); err != nil {
+		return false
+	}
+	reply, err = readFrame(conn)
+	return err == nil && binary.BigEndian.Uint32(reply[16:]) == 0
 }
 
 // readFrame reads one frame, length included.
@@ -174,6 +181,9 @@ func (c *wireConn) Write(p []byte) (int, error) {
 			return false
 		}
 		c.w.losses++
+		if c.w.onLoss != nil {
+			c.w.onLoss()
+		}
 		return true
 	}
 	cut, lose := hit(c.w.cutOp, &c.w.cutN), hit(c.w.loseOp, &c.w.loseN)

@@ -1,0 +1,389 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// On a real connection: one reply is lost, or one request is cut off, at every point of an
+// acquisition and release. Nobody else holds meanwhile, the lock is got and given back, and
+// nothing is left.
+func TestConnectionBreaksAnywhere(t *testing.T) {
+	skipUnderRace(t)
+	for _, recipe := range recipeNames {
+		ops := map[int32]string{opCreate: "create", opDelete: "delete", opGetData: "getData"}
+		if recipe == "mutex" {
+			ops[opChildren] = "getChildren"
+		}
+		for op, opName := range ops {
+			for n := 1; n <= 2; n++ {
+				for _, cut := range []bool{false, true} {
+					for _, contended := range []bool{false, true} {
+						if n == 2 && (op == opCreate && recipe == "mutex" || op == opDelete || !contended) {
+							continue // there is no second
+						}
+						t.Run(fmt.Sprintf("%s/%s-%d/cut=%t/contended=%t", recipe, opName, n, cut, contended), func(t *testing.T) {
+							breakOnce(t, recipe, op, n, cut, contended)
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+func breakOnce(t *testing.T, recipe string, op int32, n int, cut, contended bool) {
+	lock, w := lockPath(t), newWire()
+	s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	released(t, acquired(t, realLock(t, recipe, other, lock, nil))) // makes the parents
+	arm := w.lose
+	if cut {
+		arm = w.cut
+	}
+	var holders holders
+	var once sync.Once
+	queued := make(chan struct{})
+	l := realLock(t, recipe, s, lock, func(int) { once.Do(func() { close(queued) }) })
+	done := make(chan error, 1)
+	if contended {
+		h := acquired(t, realLock(t, recipe, other, lock, nil))
+		leave := holders.enter(t, t.Name(), h)
+		arm(op, n)
+		go func() { done <- useOnce(t, t.Name(), within(t), l, &holders) }()
+		<-queued
+		leave()
+		released(t, h)
+	} else {
+		arm(op, n)
+		done <- useOnce(t, t.Name(), within(t), l, &holders)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("acquire and release: %v", err)
+	}
+	if w.lostSoFar() != 1 {
+		t.Errorf("the connection was broken %d times, want once", w.lostSoFar())
+	}
+	if err := useOnce(t, t.Name(), within(t), realLock(t, recipe, other, lock, nil), &holders); err != nil {
+		t.Errorf("next: %v", err)
+	}
+	empty(t, other, lock)
+}
+
+// The reply to a create is lost, then the reply to the search's sync or list too, and
+// the caller gives up meanwhile.
+func TestLostCreateAndLostSearch(t *testing.T) {
+	skipUnderRace(t)
+	for _, op := range []int32{opSync, opChildren} {
+		for _, cancelled := range []bool{false, true} {
+			t.Run(fmt.Sprintf("op=%d/cancelled=%t", op, cancelled), func(t *testing.T) {
+				lock, w := lockPath(t), newWire()
+				s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{})
+				l := realLock(t, "mutex", s, lock, nil)
+				released(t, acquired(t, l))
+				w.lose(opCreate, 1)
+				w.cut(op, 1)
+				ctx := within(t)
+				if cancelled {
+					cancelling, cancel := context.WithCancel(ctx)
+					defer cancel()
+					ctx = cancelling
+					w.mu.Lock()
+					w.onLoss = cancel
+					w.mu.Unlock()
+				}
+				h, err := l.Acquire(ctx)
+				switch {
+				case err == nil:
+					released(t, h)
+				case !cancelled || !errors.Is(err, context.Canceled):
+					t.Error(err)
+				}
+				empty(t, other, lock)
+				released(t, acquired(t, realLock(t, "mutex", other, lock, nil)))
+			})
+		}
+	}
+}
+
+// The session is killed while one client holds and another waits in it.
+func TestSessionKilled(t *testing.T) {
+	skipUnderRace(t)
+	for _, recipe := range recipeNames {
+		t.Run(recipe, func(t *testing.T) {
+			lock, w := lockPath(t), newWire()
+			var mu sync.Mutex
+			var states []State
+			s := connected(t, SessionConfig{Dial: w.dial, OnState: func(c StateChange) {
+				mu.Lock()
+				defer mu.Unlock()
+				states = append(states, c.State)
+			}})
+			other := connected(t, SessionConfig{})
+			h := acquired(t, realLock(t, recipe, s, lock, nil))
+			queued := make(chan struct{}, 1)
+			l := realLock(t, recipe, s, lock, func(int) { queued <- struct{}{} })
+			waiting := make(chan error, 1)
+			go func() { _, err := l.Acquire(within(t)); waiting <- err }()
+			<-queued
+			w.kill(t, servers(t)[0])
+			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrSessionExpired) {
+				t.Errorf("cause: %v", cause)
+			}
+			if err := <-waiting; !errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrLockLost) {
+				t.Errorf("the waiter: %v", err)
+			}
+			if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) || !errors.Is(err, ErrSessionExpired) {
+				t.Errorf("release: %v", err)
+			}
+			<-s.Done()
+			if !errors.Is(s.Err(), ErrSessionExpired) {
+				t.Error(s.Err())
+			}
+			w.mu.Lock()
+			dials := w.dials
+			w.mu.Unlock()
+			released(t, acquired(t, realLock(t, recipe, other, lock, nil)))
+			empty(t, other, lock)
+			if err := s.Close(within(t)); err != nil { // all goroutines have ended
+				t.Error(err)
+			}
+			w.mu.Lock()
+			if w.dials != dials {
+				t.Errorf("dialed %d times after the session's end", w.dials-dials)
+			}
+			w.mu.Unlock()
+			mu.Lock()
+			defer mu.Unlock()
+			for i, state := range states { // it may have reconnected in between
+				want := []State{Connected, Disconnected}[i%2]
+				if i == len(states)-1 {
+					want = Expired
+				}
+				if state != want {
+					t.Errorf("states %v", states)
+				}
+			}
+		})
+	}
+}
+
+// A killed session's queued requests are executed under no other session.
+func TestNothingRunsUnderASuccessor(t *testing.T) {
+	skipUnderRace(t)
+	lock, w := lockPath(t), newWire()
+	s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{})
+	ctx := within(t)
+	if err := ensureDir(ctx, other.zk, lock); err != nil {
+		t.Fatal(err)
+	}
+	w.kill(t, servers(t)[1])
+	c := s.zk.(*connection)
+	for i := range 40 { // past the gate, as a request that was queued before it closed
+		go func() { _, _ = c.conn.Create(fmt.Sprintf("%s/%d", lock, i), nil, 0, nil) }()
+	}
+	<-s.Done()
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.conn.SessionID(); n != 0 {
+		t.Errorf("go-zookeeper has session %x", n)
+	}
+	if _, err := s.zk.Create(ctx, lock+"/x", nil, Persistent); !errors.Is(err, ErrSessionExpired) {
+		t.Error(err)
+	}
+}
+
+// The session expires for lack of contact; the holder learns of it when it can.
+func TestSessionExpiresWhileCutOff(t *testing.T) {
+	skipUnderRace(t)
+	lock, w := lockPath(t), newWire()
+	states := make(chan StateChange, 10)
+	s := connected(t, SessionConfig{Dial: w.dial, Timeout: 400 * time.Millisecond, OnState: func(c StateChange) { states <- c }})
+	other := connected(t, SessionConfig{})
+	if c := <-states; c.State != Connected || c.Session != s.ID() || c.Server == "" || c.Negotiated != s.Timeout() || c.Negotiated < 400*time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+	h := acquired(t, realLock(t, "mutex", s, lock, nil))
+	w.mu.Lock()
+	w.refuse = true
+	w.mu.Unlock()
+	w.cut(opSync, 1)
+	_ = s.zk.Sync(within(t), "/")
+	if c := <-states; c.State != Disconnected || !errors.Is(c.Err, errCut) && !errors.Is(c.Err, net.ErrClosed) {
+		t.Errorf("%+v", c)
+	}
+	// The other gets the lock although the first still believes.
+	h2 := acquired(t, realLock(t, "mutex", other, lock, nil))
+	if err := h.Context().Err(); err != nil {
+		t.Errorf("the cut-off holder learned of its loss: %v", err)
+	}
+	if h2.Token() <= h.Token() {
+		t.Errorf("token %d after %d", h2.Token(), h.Token())
+	}
+	// It cannot release either, and says so.
+	w.mu.Lock()
+	w.refuse = false
+	w.mu.Unlock()
+	if cause := causeOf(t, h); !errors.Is(cause, ErrSessionExpired) {
+		t.Errorf("cause: %v", cause)
+	}
+	if c := <-states; c.State != Expired || !errors.Is(c.Err, ErrSessionExpired) {
+		t.Errorf("%+v", c)
+	}
+	released(t, h2)
+	empty(t, other, lock)
+}
+
+// While disconnected, release is unconfirmed; the janitor does it after the reconnect.
+func TestReleaseWhileDisconnected(t *testing.T) {
+	skipUnderRace(t)
+	for _, recipe := range recipeNames {
+		t.Run(recipe, func(t *testing.T) {
+			lock, w := lockPath(t), newWire()
+			states := make(chan StateChange, 10)
+			s, other := connected(t, SessionConfig{Dial: w.dial, OnState: func(c StateChange) { states <- c }}), connected(t, SessionConfig{})
+			l := realLock(t, recipe, s, lock, nil)
+			h := acquired(t, l)
+			w.mu.Lock()
+			w.refuse = true
+			w.mu.Unlock()
+			w.cut(opSync, 1)
+			sync, stop := context.WithCancel(within(t))
+			go func() { _ = s.zk.Sync(sync, "/") }()
+			for c := range states {
+				if c.State == Disconnected {
+					break
+				}
+			}
+			stop()
+			ctx, cancel := context.WithCancel(within(t))
+			cancel()
+			if err := h.Release(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, ErrLockLost) {
+				t.Errorf("release: %v", err)
+			}
+			if cause := context.Cause(h.Context()); cause != ErrReleased {
+				t.Errorf("cause: %v", cause)
+			}
+			if _, err := l.Acquire(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("acquire: %v", err)
+			}
+			w.mu.Lock()
+			w.refuse = false
+			w.mu.Unlock()
+			empty(t, other, lock)
+			released(t, acquired(t, l)) // the same session goes on
+		})
+	}
+}
+
+// A server that accepts connections and says nothing does not eat the session.
+func TestMuteServer(t *testing.T) {
+	skipUnderRace(t)
+	all := servers(t)
+	if len(all) < 2 {
+		t.Skip("needs two servers")
+	}
+	lock, w := lockPath(t), newWire()
+	states := make(chan StateChange, 10)
+	s := connected(t, SessionConfig{Servers: all[:2], Dial: w.dial, Timeout: 2 * time.Second, OnState: func(c StateChange) { states <- c }})
+	if c := <-states; c.Server != all[0] {
+		t.Errorf("connected to %s, want the first of %v", c.Server, all)
+	}
+	h := acquired(t, realLock(t, "mutex", s, lock, nil))
+	w.mu.Lock()
+	w.mute[all[1]] = true // the one that is tried next
+	w.mu.Unlock()
+	w.cut(opSync, 1)
+	_ = s.zk.Sync(within(t), "/")
+	if c := <-states; c.State != Disconnected {
+		t.Errorf("%+v", c)
+	}
+	if c := <-states; c.State != Connected || c.Server != all[0] || c.Session != s.ID() {
+		t.Errorf("%+v", c)
+	}
+	released(t, h)
+}
+
+// The first server to be asked is mute, and the context ends.
+func TestConnectGivesUp(t *testing.T) {
+	all := servers(t)
+	w := newWire()
+	w.mute[all[0]] = true
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if s, err := Connect(ctx, SessionConfig{Servers: all[:1], Dial: w.dial}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, %v", s, err)
+	}
+	w = newWire()
+	w.refuse = true
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if s, err := Connect(ctx, SessionConfig{Servers: all, Dial: w.dial}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := Connect(t.Context(), SessionConfig{}); err == nil {
+		t.Error("connected to nothing")
+	}
+}
+
+func TestServersInOrder(t *testing.T) {
+	all := servers(t)
+	for range all {
+		state := make(chan StateChange, 2)
+		connected(t, SessionConfig{Servers: all, OnState: func(c StateChange) { state <- c }})
+		if c := <-state; c.Server != all[0] {
+			t.Errorf("connected to %s, want %s", c.Server, all[0])
+		}
+		all = rotated(all)
+	}
+}
+
+// OnState that blocks harms nothing but Close.
+func TestOnStateMayBlock(t *testing.T) {
+	block := make(chan struct{})
+	s := connected(t, SessionConfig{OnState: func(StateChange) { <-block }})
+	defer close(block)
+	lock := lockPath(t)
+	released(t, acquired(t, realLock(t, "mutex", s, lock, nil)))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := s.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestCloseWhileDisconnected(t *testing.T) {
+	skipUnderRace(t)
+	w := newWire()
+	states := make(chan StateChange, 10)
+	s, err := Connect(within(t), SessionConfig{Servers: servers(t), Timeout: 4 * time.Second, Dial: w.dial, OnState: func(c StateChange) { states <- c }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.mu.Lock()
+	w.refuse = true
+	w.mu.Unlock()
+	w.cut(opSync, 1)
+	syncing := make(chan error, 1)
+	go func() { syncing <- s.zk.Sync(within(t), "/") }()
+	for c := range states {
+		if c.State == Disconnected {
+			break
+		}
+	}
+	if err := s.Close(within(t)); !errors.Is(err, ErrConnectionLoss) {
+		t.Errorf("close: %v", err)
+	}
+	<-syncing
+	if c := <-states; c.State != Closed {
+		t.Errorf("%+v", c)
+	}
+	if err := s.Close(within(t)); err != nil {
+		t.Errorf("close again: %v", err)
+	}
+}
