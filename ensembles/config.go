@@ -27,6 +27,9 @@ type ServerConfig struct {
 // serverDir is a server's working directory on its host, below agent.DataDir.
 const serverDir = "zookeeper"
 
+// ServerLog is where a server's log is on its host, below agent.DataDir.
+const ServerLog = serverDir + "/" + agent.LogFile
+
 // Files of a server's directory.
 const (
 	configFile  = "zoo.cfg"

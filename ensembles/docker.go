@@ -34,7 +34,7 @@ func StartDocker(ctx context.Context, cfg DockerConfig) (*Lab, error) {
 	if err := sweep(ctx, e, leftoverAge, cfg.Log); err != nil {
 		cfg.Log.Warn("remove what earlier runs left", "err", err)
 	}
-	images, err := hostImages(ctx, e, cfg.Binary)
+	images, err := findImages(ctx, e, cfg.Binary)
 	if err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -68,7 +68,7 @@ func (l *Lab) fill(ctx context.Context, e *engine, cfg DockerConfig, images imag
 				env:   map[string]string{agent.EnvHost: spec.Name, agent.EnvSecret: secret, agent.EnvLease: Lease.String()},
 				ports: []uint16{agent.Port}, tmpfs: !spec.Disk, dataDir: agent.DataDir}
 			if spec.Role == Server {
-				b.image = images.zookeeper
+				b.image, b.binary = images.base, cfg.Binary
 			}
 			if spec.Publish {
 				b.ports = append(b.ports, agent.ClientPort)
@@ -165,7 +165,7 @@ func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) 
 }
 
 // Clean removes what dead runs left in the Docker engine, whatever its age, and
-// host images but the newest. It touches no lab that is running.
+// the images of our binary. It touches no lab that is running.
 func Clean(ctx context.Context, log *slog.Logger) error {
 	e, err := openEngine(ctx)
 	if err != nil {

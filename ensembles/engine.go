@@ -95,16 +95,6 @@ func (e *engine) importRoot(ctx context.Context, root io.Reader, ref string, cha
 	return streamError(res)
 }
 
-// build makes an image of a tar that holds a Dockerfile and its files.
-func (e *engine) build(ctx context.Context, contextTar io.Reader, ref string, labels map[string]string) error {
-	res, err := e.api.ImageBuild(ctx, contextTar, client.ImageBuildOptions{Tags: []string{ref}, Remove: true, ForceRemove: true, Labels: labels})
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	return streamError(res.Body)
-}
-
 // streamError reads the engine's stream of JSON messages for an error in it.
 func streamError(r io.Reader) error {
 	dec := json.NewDecoder(r)
@@ -176,6 +166,7 @@ type box struct {
 	ports                     []uint16 // published on 127.0.0.1
 	tmpfs                     bool     // the data directory is a tmpfs, else a volume
 	dataDir                   string
+	binary                    string // copied to binaryPath before the start, if not empty
 }
 
 // run starts a container and returns where its ports are published.
@@ -188,7 +179,8 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 		bindings[dockernet.MustParsePort(exposed[i])] = []dockernet.PortBinding{{HostIP: loopback}}
 	}
 	req := testcontainers.ContainerRequest{
-		Image: b.image, Name: "locklab-" + b.lab + "-" + b.host, Env: b.env, ExposedPorts: exposed,
+		Entrypoint: []string{binaryPath, "agent"},
+		Image:      b.image, Name: "locklab-" + b.lab + "-" + b.host, Env: b.env, ExposedPorts: exposed,
 		Labels:         map[string]string{labelLab: b.lab, labelHost: b.host, labelCreated: now()},
 		Networks:       []string{b.network},
 		ConfigModifier: func(c *container.Config) { c.Hostname = b.host; c.User = "0:0" },
@@ -208,6 +200,9 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 		EndpointSettingsModifier: func(s map[string]*dockernet.EndpointSettings) {
 			s[b.network].IPAMConfig = &dockernet.EndpointIPAMConfig{IPv4Address: b.address}
 		},
+	}
+	if b.binary != "" {
+		req.Files = []testcontainers.ContainerFile{{HostFilePath: b.binary, ContainerFilePath: binaryPath, FileMode: 0o755}}
 	}
 	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{ContainerRequest: req, Started: true})
 	if err != nil {

@@ -18,12 +18,10 @@ import (
 	"time"
 )
 
-// Names of images. The base has Java and ZooKeeper; what hosts run is the base,
-// or nothing, plus the binary.
+// Names of images: bases with Java and ZooKeeper, and one with our binary only.
 const (
 	OfficialImage = "zookeeper:3.9"
 	DebianImage   = "locklab/zookeeper:debian"
-	zookeeperHost = "locklab/zookeeper-host"
 	plainHost     = "locklab/host"
 )
 
@@ -36,7 +34,7 @@ var ErrNoImage = errors.New("no ZooKeeper image is present")
 // ErrMissingTool says that a program is missing that building the image needs.
 var ErrMissingTool = errors.New("missing program")
 
-type images struct{ base, zookeeper, plain string }
+type images struct{ base, plain string }
 
 // FindImage returns the base image to use: the one that the environment names,
 // the official one if it is present, else the one built from Debian's packages.
@@ -154,15 +152,12 @@ func tail(s string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// hostImages returns the images that hosts run, made from the base and the
-// binary unless they exist. They are named after what is in them, so that a new
-// binary never meets an old image.
-func hostImages(ctx context.Context, e *engine, binary string) (images, error) {
+// findImages returns the images of a lab's hosts. Servers run the base, into
+// which the binary is copied before they start; all other hosts run an image
+// that holds nothing but the binary and is made here, unless it exists. It is
+// named after its content, so that a new binary never meets an old image.
+func findImages(ctx context.Context, e *engine, binary string) (images, error) {
 	base, err := findBase(ctx, e)
-	if err != nil {
-		return images{}, err
-	}
-	baseID, err := e.imageID(ctx, base)
 	if err != nil {
 		return images{}, err
 	}
@@ -171,44 +166,25 @@ func hostImages(ctx context.Context, e *engine, binary string) (images, error) {
 		return images{}, err
 	}
 	sum := sha256.Sum256(content)
-	self := hex.EncodeToString(sum[:6])
-	sum = sha256.Sum256(append(sum[:], baseID...))
-	im := images{base: base, plain: plainHost + ":" + self, zookeeper: zookeeperHost + ":" + hex.EncodeToString(sum[:6])}
-
-	fresh := false
-	if id, err := e.imageID(ctx, im.plain); err != nil {
+	im := images{base: base, plain: plainHost + ":" + hex.EncodeToString(sum[:6])}
+	if id, err := e.imageID(ctx, im.plain); err != nil || id != "" {
+		return im, err
+	}
+	root, err := tarOf(strings.TrimPrefix(binaryPath, "/"), content)
+	if err != nil {
 		return images{}, err
-	} else if id == "" {
-		fresh = true
-		root, err := tarOf(tarFile{"locklab", content, 0o755})
-		if err != nil {
-			return images{}, err
-		}
-		if err := e.importRoot(ctx, root, im.plain, "LABEL "+labelImage+"=host", `ENTRYPOINT ["/locklab","agent"]`); err != nil {
-			return images{}, fmt.Errorf("make image %s: %w", im.plain, err)
-		}
 	}
-	if id, err := e.imageID(ctx, im.zookeeper); err != nil {
-		return images{}, err
-	} else if id == "" {
-		fresh = true
-		dockerfile := "FROM " + base + "\nCOPY locklab /locklab\nENTRYPOINT [\"/locklab\",\"agent\"]\nCMD []\n"
-		tree, err := tarOf(tarFile{"Dockerfile", []byte(dockerfile), 0o644}, tarFile{"locklab", content, 0o755})
-		if err != nil {
-			return images{}, err
-		}
-		if err := e.build(ctx, tree, im.zookeeper, map[string]string{labelImage: "host"}); err != nil {
-			return images{}, fmt.Errorf("make image %s: %w", im.zookeeper, err)
-		}
+	if err := e.importRoot(ctx, root, im.plain, "LABEL "+labelImage+"=host"); err != nil {
+		return images{}, fmt.Errorf("make image %s: %w", im.plain, err)
 	}
-	if fresh {
-		const keep = 6 // a few binaries' worth, two images each
-		if err := pruneHostImages(ctx, e, keep); err != nil {
-			return images{}, err
-		}
-	}
-	return im, nil
+	return im, pruneHostImages(ctx, e, keepHostImages)
 }
+
+// binaryPath is where hosts have the binary.
+const binaryPath = "/locklab"
+
+// keepHostImages is how many binaries' images are kept: a bisection's worth.
+const keepHostImages = 4
 
 // pruneHostImages removes host images but the newest keep. One that a container
 // uses stays.
@@ -239,22 +215,15 @@ func readStatic(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-type tarFile struct {
-	name    string
-	content []byte
-	mode    int64
-}
-
-func tarOf(files ...tarFile) (io.Reader, error) {
+// tarOf is a tar of one executable file.
+func tarOf(name string, content []byte) (io.Reader, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return nil, err
-		}
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(content); err != nil {
+		return nil, err
 	}
 	return &b, w.Close()
 }

@@ -123,6 +123,12 @@ const (
 	EndInterrupt  = "interrupt" // Detail of OpEnd
 )
 
+// The values of Detail for an acquire that failed for a reason of the workload's.
+const (
+	CancelledAtEnd = "cancelled at the end of the run"
+	TimedOut       = "timed out"
+)
+
 // The values of Mode for OpProcess and OpNetwork.
 const (
 	ProcessStarted   = "started"

@@ -31,6 +31,10 @@ func Decode(events []Event, b []byte, intern map[string]string) (all []Event, re
 	}
 }
 
+// ErrNoBeginning says that no history below a directory has the run's beginning:
+// the harness died before it had recorded anything.
+var ErrNoBeginning = errors.New("no history has the run's beginning")
+
 // ReadRaw reads every raw history below dir, merges them by time and shifts
 // them to the run's base, which the harness recorded as [OpBegin]. Torn tails
 // are reported in warnings, not as an error: they are what a crash leaves.
@@ -58,7 +62,7 @@ func ReadRaw(dir string) (events []Event, warnings []string, err error) {
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	i := slices.IndexFunc(events, func(e Event) bool { return e.Op == OpBegin })
 	if i < 0 {
-		return nil, warnings, fmt.Errorf("read histories: none of those in %s has the run's beginning", dir)
+		return nil, warnings, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
 	}
 	base := events[i].Value
 	for i := range events {

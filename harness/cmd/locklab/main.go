@@ -1,46 +1,104 @@
+// Command locklab measures ZooKeeper locks and tries to break them.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
-	"time"
+	"os/signal"
+	"syscall"
 
-	"locklab/ensembles"
+	"github.com/alecthomas/kong"
+
+	"locklab/harness"
 )
 
+// commands is everything that locklab can be asked for.
+type commands struct {
+	Demo      demoCmd      `cmd:"" help:"Show in three acts what a session timeout does to a lock, and what stops the damage."`
+	Run       runCmd       `cmd:"" help:"Run a scenario and judge it."`
+	Check     checkCmd     `cmd:"" help:"Judge an old run again, from its raw files."`
+	Report    reportCmd    `cmd:"" help:"Draw an old run's report again, from its raw files."`
+	Scenarios scenariosCmd `cmd:"" help:"List the built-in scenarios, or show one."`
+	Clean     cleanCmd     `cmd:"" help:"Remove what killed runs left in the Docker engine."`
+	Image     imageCmd     `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
+
+	Agent    agentCmd    `cmd:"" hidden:"" help:"First process on a host of a lab."`
+	Client   clientCmd   `cmd:"" hidden:"" help:"Client process of a lab."`
+	Resource resourceCmd `cmd:"" hidden:"" help:"Protected resource of a lab."`
+}
+
+// streams are where a command writes: results to Out, all else to Err.
+type streams struct {
+	Out, Err io.Writer
+	In       io.Reader
+}
+
 func main() {
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	ctx := context.Background()
-	if os.Args[1] == "agent" {
-		if err := (agentCmd{}).Run(ctx, log); err != nil {
-			log.Error("x", "err", err)
-			os.Exit(1)
+	os.Exit(locklab())
+}
+
+// locklab runs the process's command line and returns its exit code.
+func locklab() int {
+	ctx, stop := interruptible()
+	defer stop()
+	return execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr, os.Stdin})
+}
+
+// interruptible is a context that the first interrupt cancels. The second ends the
+// process at once; what it leaves, the agents' leases remove.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals) // the next one has its default effect
+		cancel(harness.ErrInterrupted)
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// exit is what kong's exit hook throws, since it must not return.
+type exit int
+
+func execute(ctx context.Context, args []string, std streams) (code int) {
+	defer func() {
+		if e, ok := recover().(exit); ok {
+			code = int(e)
+		} else if r := recover(); r != nil {
+			panic(r)
 		}
-		return
-	}
-	t := time.Now()
-	step := func(s string) { fmt.Println(time.Since(t).Round(time.Millisecond), s); t = time.Now() }
-	self, _ := os.Executable()
-	os.Setenv(ensembles.EnvImage, "locklab-probe:1")
-	lab, err := ensembles.StartDocker(ctx, ensembles.DockerConfig{Binary: self, Log: log, Hosts: []ensembles.HostSpec{
-		{Name: "zk1"}, {Name: "zk2"}, {Name: "zk3"}, {Name: "c1", Role: ensembles.Client}, {Name: "c2", Role: ensembles.Client}, {Name: "r1", Role: ensembles.Resource}}})
+	}()
+	log := slog.New(slog.NewTextHandler(std.Err, nil))
+	cli := commands{Run: runCmd{Keys: scenarioFlags()}}
+	parser, err := kong.New(&cli, kong.Name("locklab"),
+		kong.Description("Measures ZooKeeper locks and tries to break them."),
+		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"exits": exitHelp})
 	if err != nil {
-		panic(err)
+		fmt.Fprintln(std.Err, "locklab:", err)
+		return exitHarness
 	}
-	defer func() { fmt.Println(lab.Close(ctx)); step("closed") }()
-	step("lab up")
-	e, err := ensembles.StartEnsemble(ctx, lab, ensembles.ServerConfig{Tick: 200 * time.Millisecond, InitLimit: 20, SyncLimit: 5, MinSessionTimeout: 400 * time.Millisecond, MaxSessionTimeout: 4 * time.Second, HeapBytes: 256 << 20})
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	c, err := parser.Parse(args)
 	if err != nil {
-		fmt.Println(err)
-		time.Sleep(200 * time.Second)
+		fmt.Fprintf(std.Err, "locklab: %v (see locklab --help)\n", err)
+		return exitInput
 	}
-	step("ensemble up")
-	fmt.Println(e.Roles(ctx))
-	fmt.Println(e.Version(ctx))
-	fmt.Println(len(e.Metrics(ctx)["zk1"]))
-	if len(os.Args) > 2 {
-		time.Sleep(time.Hour)
+	c.BindTo(ctx, (*context.Context)(nil))
+	c.Bind(std, log)
+	if err := c.Run(); err != nil {
+		code, shown := codeOf(err)
+		if shown != nil && !errors.Is(err, errSaid) {
+			fmt.Fprintln(std.Err, "locklab:", shown)
+		}
+		return code
 	}
+	return exitOK
 }

@@ -1,0 +1,113 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+)
+
+// Partition lets no packet pass between a host and others, both ways, by dropping
+// them in the host's own network namespace. What the host can still reach is
+// part of the fault: a cut that takes more than it should is another fault.
+type Partition struct {
+	// ID names the rule on the host, so that other faults' rules stay.
+	ID   string
+	Host *ensembles.Host
+	// From are the hosts that it is cut off from, all of them ZooKeeper servers.
+	From []*ensembles.Host
+	// Reach are hosts that must still get through to it (a server's clients).
+	Reach []*ensembles.Host
+	// Reaches are addresses that it must still get through to (the resource).
+	Reaches []netip.AddrPort
+	// Ensemble must be whole again after healing.
+	Ensemble *ensembles.Ensemble
+}
+
+// probeTimeout is how long a dial may take before it counts as not getting
+// through. On one machine it takes well under a millisecond.
+const probeTimeout = 500 * time.Millisecond
+
+// Inject applies the rule.
+func (p Partition) Inject(ctx context.Context) (*Harm, error) {
+	peers := make([]netip.Addr, len(p.From))
+	for i, h := range p.From {
+		peers[i] = h.Address
+	}
+	st, err := p.Host.Agent.Block(ctx, agent.Block{ID: p.ID, Peers: peers})
+	if err != nil {
+		return nil, fmt.Errorf("partition %s: %w", p.Host.Name, err)
+	}
+	return &Harm{At: st.At, Hosts: []string{p.Host.Name}, Verify: p.verify,
+		Heal: func(ctx context.Context) (int64, error) {
+			st, err := p.Host.Agent.Clear(ctx, p.ID)
+			return st.At, err
+		},
+		VerifyHealed: p.verifyHealed}, nil
+}
+
+func server(h *ensembles.Host) netip.AddrPort {
+	return netip.AddrPortFrom(h.Address, agent.ClientPort)
+}
+
+// verify dials over the cut from both sides, and beside it.
+func (p Partition) verify(ctx context.Context) error {
+	var errs []error
+	for _, f := range p.From {
+		errs = append(errs, mustNotReach(ctx, p.Host, server(f)))
+		if p.Host.Role == ensembles.Server {
+			errs = append(errs, mustNotReach(ctx, f, server(p.Host)))
+		}
+	}
+	return errors.Join(append(errs, p.verifyBeside(ctx))...)
+}
+
+// verifyBeside dials what the cut must leave alone.
+func (p Partition) verifyBeside(ctx context.Context) error {
+	var errs []error
+	for _, a := range p.Reaches {
+		errs = append(errs, mustReach(ctx, p.Host, a))
+	}
+	for _, h := range p.Reach {
+		errs = append(errs, mustReach(ctx, h, server(p.Host)))
+	}
+	return errors.Join(errs...)
+}
+
+func (p Partition) verifyHealed(ctx context.Context) error {
+	for _, f := range p.From {
+		err := await(ctx, "packets to pass again", func() error { return mustReach(ctx, p.Host, server(f)) })
+		if err != nil {
+			return err
+		}
+	}
+	return p.Ensemble.AwaitReady(ctx)
+}
+
+func mustReach(ctx context.Context, from *ensembles.Host, to netip.AddrPort) error {
+	errs, err := from.Agent.Probe(ctx, probeTimeout, to)
+	if err == nil && errs[0] != "" {
+		err = fmt.Errorf("%s does not reach %v: %s", from.Name, to, errs[0])
+	}
+	return err
+}
+
+func mustNotReach(ctx context.Context, from *ensembles.Host, to netip.AddrPort) error {
+	errs, err := from.Agent.Probe(ctx, probeTimeout, to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case errs[0] == "":
+		return fmt.Errorf("%s still reaches %v", from.Name, to)
+	case strings.Contains(errs[0], "refused"):
+		// A refusal came back over the link that was to be cut.
+		return fmt.Errorf("%s still reaches %v, which refuses", from.Name, to)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/harness/history"
+)
+
+// Pause stops a host's whole process (SIGSTOP): what a long garbage collection,
+// a swapped-out machine or a live migration looks like from outside. The process
+// goes on believing whatever it believed.
+type Pause struct {
+	Host *ensembles.Host
+}
+
+// Inject stops the process and returns once every thread of it has stopped.
+func (p Pause) Inject(ctx context.Context) (*Harm, error) {
+	st, err := p.Host.Agent.Pause(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("pause %s: %w", p.Host.Name, err)
+	}
+	return pausedHarm(p.Host, st.At), nil
+}
+
+// pausedHarm is a process that has been stopped at that time, by whomever.
+func pausedHarm(h *ensembles.Host, at int64) *Harm {
+	return &Harm{At: at, Hosts: []string{h.Name},
+		Verify: func(ctx context.Context) error {
+			st, err := h.Agent.Status(ctx)
+			if err == nil && st.State != history.ProcessStopped {
+				err = fmt.Errorf("process of %s is %s, not stopped", h.Name, st.State)
+			}
+			return err
+		},
+		Heal: func(ctx context.Context) (int64, error) {
+			st, err := h.Agent.Resume(ctx)
+			return st.At, err
+		},
+		VerifyHealed: func(ctx context.Context) error {
+			return await(ctx, "process of "+h.Name+" to go on", func() error {
+				st, err := h.Agent.Status(ctx)
+				if err == nil && st.State == history.ProcessStopped {
+					err = fmt.Errorf("process of %s is still stopped", h.Name)
+				}
+				return err
+			})
+		}}
+}
+
+// await polls until f succeeds or ctx ends; the error then is f's last.
+func await(ctx context.Context, what string, f func() error) error {
+	t := time.NewTicker(20 * time.Millisecond)
+	defer t.Stop()
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", what, err)
+		}
+	}
+}

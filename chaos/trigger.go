@@ -1,0 +1,63 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"locklab/ensembles"
+	"locklab/harness/history"
+)
+
+// Witness is what has been seen of a run so far.
+type Witness interface {
+	// Triggered waits until the client armed for the fault reported that it
+	// stops itself, and returns that event.
+	Triggered(ctx context.Context, fault string) (history.Event, error)
+	// Superseded waits until the resource has served a token above token.
+	Superseded(ctx context.Context, lock string, token int64) error
+}
+
+// PauseAtTrigger stops a client process at a named point of a critical section.
+// The client stops itself there, because nobody outside can hit a hold of
+// milliseconds; the agent sees it stopped.
+type PauseAtTrigger struct {
+	// ID is the fault's, by which the client reports.
+	ID      string
+	Host    *ensembles.Host
+	// Point is where it stops, in words.
+	Point string
+	// Arm and Disarm are the lines that the client process takes for that on its
+	// standard input.
+	Arm, Disarm string
+	Witness     Witness
+}
+
+// Inject arms the trigger and waits until the client has stopped itself.
+func (p PauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
+	if _, err := p.Host.Agent.Input(ctx, p.Arm); err != nil {
+		return nil, fmt.Errorf("arm %s: %w", p.Host.Name, err)
+	}
+	e, err := p.Witness.Triggered(ctx, p.ID)
+	if err != nil {
+		// The trigger must not fire when nobody is left to resume the client.
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
+		defer cancel()
+		_, derr := p.Host.Agent.Input(clean, p.Disarm)
+		return nil, errors.Join(fmt.Errorf("no client of %s came to %s: %w", p.Host.Name, p.Point, err), derr)
+	}
+	var at int64
+	err = await(ctx, "process of "+p.Host.Name+" to stop", func() error {
+		st, err := p.Host.Agent.Status(ctx)
+		if err == nil && st.State != history.ProcessStopped {
+			err = fmt.Errorf("process is %s", st.State)
+		}
+		at = st.Since
+		return err
+	})
+	if err != nil {
+		// Whether it stopped is not known; the caller heals what it is given.
+		return pausedHarm(p.Host, e.At), err
+	}
+	return pausedHarm(p.Host, at), nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"locklab/harness"
+	"locklab/harness/scenario"
+	"locklab/workloads"
+)
+
+type runCmd struct {
+	Scenario string `arg:"" optional:"" default:"mutex" help:"Name of a built-in scenario (locklab scenarios list) or a YAML file."`
+	Out      string `help:"Run directory; default runs/<scenario>-<time>." placeholder:"DIR"`
+	JSON     bool   `name:"json" help:"Print result.json instead of a summary."`
+	PrintCfg bool   `name:"print-config" help:"Print the resolved scenario and do nothing."`
+
+	Keys kong.Plugins `group:"Keys of the scenario (each is also an environment variable LOCKLAB_…):"`
+}
+
+// Run carries out a scenario.
+func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	sc, err := c.resolve()
+	if err != nil {
+		return err
+	}
+	if c.PrintCfg {
+		_, err := std.Out.Write(sc.Marshal())
+		return err
+	}
+	dir := c.Out
+	if dir == "" {
+		dir = harness.DefaultDir(sc.Name, time.Now())
+	}
+	for _, w := range sc.Warnings() {
+		fmt.Fprintln(std.Err, "warning:", w)
+	}
+	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces the plan, not the interleaving); run directory %s\n", sc.Name, sc.About, sc.Seed, dir)
+	out, err := harness.Execute(ctx, sc, dir, harness.Options{Log: log, Progress: lines(std.Err)})
+	if out.Dir != "" {
+		if c.JSON {
+			err = errors.Join(err, copyResult(std.Out, out))
+		} else {
+			printOutcome(std.Out, out)
+		}
+	}
+	return conclude(out, err)
+}
+
+// lines shows progress as one plain line a second.
+func lines(w io.Writer) func(harness.Progress) {
+	return func(p harness.Progress) { fmt.Fprintln(w, p) }
+}
+
+// resolve loads the scenario and puts the environment and the flags over it.
+func (c *runCmd) resolve() (*scenario.Scenario, error) {
+	sc, err := loadScenario(c.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	if err := sc.ApplyEnv(os.LookupEnv); err != nil {
+		return nil, err
+	}
+	for _, group := range c.Keys {
+		if err := setFlags(sc, group); err != nil {
+			return nil, err
+		}
+	}
+	if err := sc.Validate(); err != nil {
+		return nil, err
+	}
+	if sc.Seed == 0 {
+		sc.Seed = 1 + rand.Uint64N(1<<32)
+	}
+	return sc, nil
+}
+
+// loadScenario reads a file if the name looks like one, else a built-in.
+func loadScenario(name string) (*scenario.Scenario, error) {
+	if !strings.ContainsAny(name, "/.") {
+		return scenario.Builtin(workloads.Builtin, name)
+	}
+	src, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &scenario.InputError{File: name, Msg: "no such file", Hint: "built-in scenarios go without .yaml; see locklab scenarios list"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return scenario.Load(name, src)
+}
+
+// scenarioFlags makes a flag of every key of a scenario. kong wants a struct; the
+// keys are a list, so that a key is written down once.
+func scenarioFlags() kong.Plugins {
+	var fields []reflect.StructField
+	for i, k := range scenario.Keys() {
+		tag := fmt.Sprintf("name:%q help:%q", k.Name, flagHelp(k))
+		t := reflect.TypeFor[*string]()
+		if k.Bool {
+			t = reflect.TypeFor[*bool]()
+		} else {
+			tag += fmt.Sprintf(" placeholder:%q", placeholder(k))
+		}
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Key%d", i), Type: t, Tag: reflect.StructTag(tag)})
+	}
+	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
+}
+
+func flagHelp(k scenario.Key) string {
+	help := strings.ToUpper(k.Help[:1]) + k.Help[1:]
+	if k.Default != "" && !k.Bool {
+		help += " (" + k.Default + ")"
+	}
+	return help + "."
+}
+
+func placeholder(k scenario.Key) string {
+	if len(k.Values) > 0 {
+		return strings.Join(k.Values, "|")
+	}
+	return "VALUE"
+}
+
+// setFlags sets the keys whose flags were given.
+func setFlags(sc *scenario.Scenario, group any) error {
+	v := reflect.ValueOf(group).Elem()
+	for i, k := range scenario.Keys() {
+		f := v.Field(i)
+		if f.IsNil() {
+			continue
+		}
+		if err := sc.Set(k.Name, fmt.Sprint(f.Elem().Interface())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyResult(w io.Writer, out harness.Outcome) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out.Result)
+}

@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/scenario"
+	"locklab/reports"
+	"locklab/workloads/client"
+)
+
+// An Outcome is what a run came to.
+type Outcome struct {
+	Dir    string
+	Result reports.Result
+	Report check.Report
+	// Interrupted says that the run was ended early on purpose.
+	Interrupted bool
+
+	_ struct{}
+}
+
+// Check judges the run in dir again, from its raw files alone, and replaces its
+// history.jsonl, verdicts.json, result.json and latency.hlog.
+func Check(dir string) (Outcome, error) {
+	in, err := evaluate(dir)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("check %s: %w", dir, err)
+	}
+	err = errors.Join(
+		replaceFile(filepath.Join(dir, historyFile), func(f *os.File) error { return history.WriteJSONL(f, in.Events) }),
+		writeJSON(filepath.Join(dir, verdictsFile), in.Report),
+		replaceFile(filepath.Join(dir, hlogFile), func(f *os.File) error { return reports.WriteHlog(f, in.Events, in.Acquisitions) }),
+		writeJSON(filepath.Join(dir, resultFile), in.Result))
+	return outcome(dir, in), err
+}
+
+// Report draws the run in dir again, from its raw files alone, and replaces its
+// report.html and plots.
+func Report(dir string) (Outcome, error) {
+	in, err := evaluate(dir)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("report %s: %w", dir, err)
+	}
+	return outcome(dir, in), reports.Render(dir, in)
+}
+
+// Conclude is Check and Report in one, as at the end of a run.
+func Conclude(dir string) (Outcome, error) {
+	out, err := Check(dir)
+	if err != nil {
+		return out, err
+	}
+	return Report(dir)
+}
+
+func outcome(dir string, in reports.Input) Outcome {
+	return Outcome{Dir: dir, Result: in.Result, Report: in.Report, Interrupted: in.Meta.Interrupted}
+}
+
+// evaluate reads a run directory and judges it.
+func evaluate(dir string) (reports.Input, error) {
+	var in reports.Input
+	if err := openDir(dir); err != nil {
+		return in, err
+	}
+	src, err := os.ReadFile(filepath.Join(dir, scenarioFile))
+	if err != nil {
+		return in, err
+	}
+	sc, err := scenario.Load(scenarioFile, src)
+	if err != nil {
+		return in, err
+	}
+	// A harness that was killed as it began leaves less than this; that makes the
+	// run partial, not unreadable.
+	env, err := readEnv(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return in, err
+	}
+	var torn []string
+	in.Events, torn, err = history.ReadRaw(filepath.Join(dir, hostsDir))
+	if err != nil && !errors.Is(err, history.ErrNoBeginning) && !errors.Is(err, fs.ErrNotExist) {
+		return in, err
+	}
+	in.Acquisitions = history.Acquisitions(in.Events)
+	in.Meta = metaOf(dir, sc, env)
+	ending := slices.IndexFunc(in.Events, func(e history.Event) bool { return e.Op == history.OpEnd })
+	in.Meta.Partial = ending < 0 || in.Events[ending].Detail != history.EndComplete
+	in.Meta.Interrupted = ending >= 0 && in.Events[ending].Detail == history.EndInterrupt
+	in.Meta.Warnings = append(in.Meta.Warnings, torn...)
+	in.Report = check.Run(in.Events, factsOf(sc, in.Meta.Partial, torn))
+	in.Result = reports.Summarize(in.Events, in.Acquisitions, in.Report, in.Meta)
+	return in, nil
+}
+
+func factsOf(sc *scenario.Scenario, partial bool, torn []string) check.Facts {
+	recipe := client.Recipes[sc.Recipe]
+	f := check.Facts{Tokens: recipe.Tokens, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,
+		SessionTimeout: sc.Negotiated(), Tick: sc.Tick, Expect: map[string]check.Expectation{}, AtLeast: sc.Shown,
+		MinAcquired: sc.MinAcquired, Faults: planned(sc), Partial: partial, Incomplete: torn}
+	for _, name := range []string{check.ServiceExclusion, check.BeliefExclusion, check.Effect, check.Tokens, check.Fairness, check.Liveness} {
+		f.Expect[name] = check.Expectation(sc.Expected(name))
+	}
+	return f
+}
+
+func metaOf(dir string, sc *scenario.Scenario, env Env) reports.Meta {
+	return reports.Meta{Scenario: sc.Name, About: sc.About, Lab: env.Lab, Recipe: sc.Recipe, Guard: sc.Guard, Seed: sc.Seed,
+		Clients: sc.Clients, Processes: sc.ClientProcesses, Locks: sc.Locks, SessionTimeout: sc.Negotiated(), Tick: sc.Tick,
+		Hold: sc.Hold, Think: sc.Think, Storage: sc.Storage, ZooKeeper: env.ZooKeeper, Servers: sc.Servers,
+		ServerStart: readMetrics(dir, metricsStart), ServerEnd: readMetrics(dir, metricsEnd),
+		Drain: sc.Drain, ClosedLoop: true, Warnings: sc.Warnings(),
+		Environment: map[string]string{
+			"image": env.Image, "kernel": env.Kernel, "CPUs": strconv.Itoa(env.CPUs), "memory": fmt.Sprintf("%d MiB", env.MemoryKiB>>10),
+			"Go": env.Go, "locklab": env.Locklab, "started": time.Unix(0, env.StartedUnixNs).UTC().Format(time.RFC3339),
+			"ensemble ready after": time.Duration(env.EnsembleReadyNs).Round(time.Millisecond).String(),
+		}}
+}
+
+// readMetrics reads the servers' counters of a snapshot; nil if there is none.
+func readMetrics(dir, file string) map[string]map[string]float64 {
+	names, err := fs.Glob(os.DirFS(dir), filepath.Join(hostsDir, "*", file))
+	if err != nil || len(names) == 0 {
+		return nil
+	}
+	all := map[string]map[string]float64{}
+	for _, name := range names {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		m := map[string]float64{}
+		for in := bufio.NewScanner(f); in.Scan(); {
+			if key, value, ok := strings.Cut(in.Text(), "\t"); ok {
+				if v, err := strconv.ParseFloat(value, 64); err == nil {
+					m[key] = v
+				}
+			}
+		}
+		f.Close()
+		all[filepath.Base(filepath.Dir(name))] = m
+	}
+	return all
+}
+
+// writePartial writes the result of a run that has only begun. It stays if
+// nothing better ever replaces it.
+func writePartial(dir string, sc *scenario.Scenario) error {
+	r := reports.Summarize(nil, nil, check.Report{Verdict: check.Unknown}, reports.Meta{Scenario: sc.Name, Recipe: sc.Recipe, Guard: sc.Guard,
+		Seed: sc.Seed, Partial: true, Warnings: []string{"the run has not ended, or its harness was killed; locklab check reads what there is"}})
+	return writeJSON(filepath.Join(dir, resultFile), r)
+}

@@ -1,0 +1,109 @@
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Names in a run directory. Raw files are written once; derived ones are
+// replaced whole by Check and Report.
+const (
+	scenarioFile = "scenario.yaml"  // raw: the resolved scenario
+	envFile      = "env.json"       // raw: what it ran on
+	hostsDir     = "hosts"          // raw: a folder a host
+	resultFile   = "result.json"    // derived
+	verdictsFile = "verdicts.json"  // derived
+	historyFile  = "history.jsonl"  // derived
+	hlogFile     = "latency.hlog"   // derived
+	processHist  = "process.hist"   // in a host's folder: its process's history as it arrived
+	agentHist    = "agent.hist"     // in a host's folder: its agent's
+	processLog   = "process.log"    // in a host's folder
+	metricsStart = "mntr-start.txt" // in a server's folder: counters as the window opens
+	metricsEnd   = "mntr-end.txt"   // in a server's folder: counters as it closes
+	harnessHost  = "harness"        // the harness's own folder among the hosts
+)
+
+// ReportFile is the report's name in a run directory.
+const ReportFile = "report.html"
+
+// ErrDirInUse says that a directory holds a run already.
+var ErrDirInUse = errors.New("directory holds a run already")
+
+// ErrNoRun says that a directory holds no run.
+var ErrNoRun = errors.New("no run directory")
+
+// DefaultDir is where a run goes that was given no directory.
+func DefaultDir(name string, now time.Time) string {
+	return filepath.Join("runs", name+"-"+now.Format("20060102-150405"))
+}
+
+// createDir makes a run directory with the resolved scenario in it, which is what
+// makes it one. A directory that exists must be empty.
+func createDir(dir string, scenario []byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() == scenarioFile || e.Name() == hostsDir {
+			return fmt.Errorf("%w: %s", ErrDirInUse, dir)
+		}
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("run directory %s is not empty; choose another", dir)
+	}
+	if err := writeText(filepath.Join(dir, scenarioFile), string(scenario)); err != nil {
+		return err
+	}
+	return os.Mkdir(filepath.Join(dir, hostsDir), 0o755)
+}
+
+// openDir refuses what is no run directory.
+func openDir(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, scenarioFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s has no %s", ErrNoRun, dir, scenarioFile)
+	}
+	return err
+}
+
+// replaceFile puts a whole new file in the place of an old one, or leaves it.
+func replaceFile(name string, write func(*os.File) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write %s: %w", filepath.Base(name), err), os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+func writeJSON(name string, v any) error {
+	return replaceFile(name, func(f *os.File) error {
+		enc := json.NewEncoder(f)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(v)
+	})
+}
+
+func writeText(name, text string) error {
+	return replaceFile(name, func(f *os.File) error {
+		_, err := f.WriteString(text)
+		return err
+	})
+}
