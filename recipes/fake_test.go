@@ -20,6 +20,8 @@ type fakeService struct {
 	sessions int64
 	nodes    map[string]*fakeNode
 	watches  map[string][]func(Event)
+	old      bool // knows no containers
+	modes    map[string]Mode
 }
 
 type fakeNode struct {
@@ -29,7 +31,7 @@ type fakeNode struct {
 }
 
 func newFakeService() *fakeService {
-	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}}
+	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}, modes: map[string]Mode{}}
 }
 
 // A fault is what becomes of one request.
@@ -184,6 +186,9 @@ func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mo
 		if dir == nil {
 			return ErrNoNode
 		}
+		if mode == Container && z.svc.old {
+			return ErrUnimplemented
+		}
 		created = p
 		n := &fakeNode{data: data}
 		switch mode {
@@ -199,7 +204,7 @@ func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mo
 		z.svc.zxid++
 		n.stat.Czxid = z.svc.zxid
 		dir.created++
-		z.svc.nodes[created] = n
+		z.svc.nodes[created], z.svc.modes[created] = n, mode
 		return nil
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 			select {
 			case e := <-own.C:
 				if e == Deleted {
-					h.lose(fmt.Errorf("%s was deleted", node))
+					h.lose(s.whyGone(node))
 					return
 				}
 			case <-h.ctx.Done():
@@ -28,13 +28,13 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 			stat, own, err = s.rewatch(h.ctx, node)
 			switch {
 			case errors.Is(err, ErrNoNode):
-				h.lose(fmt.Errorf("%s was deleted", node))
+				h.lose(s.whyGone(node))
 				return
 			case err != nil:
 				return // the hold has ended
 			case stat.Czxid != h.token:
 				own.stop()
-				h.lose(fmt.Errorf("%s was deleted and is another's now", node))
+				h.lose(s.whyGone(node))
 				return
 			}
 		}
@@ -42,6 +42,15 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 	if !s.tasks.start(watch) {
 		own.stop() // the session is over, and the hold with it
 	}
+}
+
+// whyGone says why a hold's znode is gone: by the session's end, if that is known yet.
+// (A client that reconnects while its session is being closed may hear of the znode first.)
+func (s *Session) whyGone(node string) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s was deleted", node)
 }
 
 // rewatch watches a znode again. It gives up only if the znode is gone or ctx has ended.

@@ -200,6 +200,9 @@ func (a *naiveAttempt) remove(czxid int64, direct bool) <-chan error {
 			}
 		}
 		err := a.s.zk.Delete(ctx, a.path)
+		if errors.Is(err, ErrNoNode) && unanswered {
+			return nil // most likely by our own unanswered request
+		}
 		unanswered = unanswered || errors.Is(err, ErrConnectionLoss)
 		return err
 	})

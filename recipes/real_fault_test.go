@@ -131,13 +131,15 @@ func TestSessionKilled(t *testing.T) {
 			go func() { _, err := l.Acquire(within(t)); waiting <- err }()
 			<-queued
 			w.kill(t, servers(t)[0])
-			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrSessionExpired) {
+			// If the client reconnects at that moment it may see its znode go
+			// before it hears of the session's end.
+			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) {
 				t.Errorf("cause: %v", cause)
 			}
 			if err := <-waiting; !errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrLockLost) {
 				t.Errorf("the waiter: %v", err)
 			}
-			if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) || !errors.Is(err, ErrSessionExpired) {
+			if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
 				t.Errorf("release: %v", err)
 			}
 			<-s.Done()
