@@ -2,6 +2,7 @@ package reports
 
 import (
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -12,8 +13,9 @@ import (
 // covers nothing.
 type chart struct {
 	*plot.Plot
-	title string
-	keys  []key
+	title  string
+	yLabel string
+	keys   []key
 }
 
 // A key is one entry of a legend.
@@ -32,8 +34,8 @@ func newChart(title, x, y string) *chart {
 		a.Tick.Label.Font = sans(textSize)
 		a.Tick.Color, a.Color = grey, grey
 	}
-	p.X.Label.Text, p.Y.Label.Text = x, y
-	return &chart{Plot: p, title: title}
+	p.X.Label.Text = x
+	return &chart{Plot: p, title: title, yLabel: y}
 }
 
 // explain adds an entry to the legend.
@@ -55,7 +57,12 @@ func (ch *chart) Draw(c draw.Canvas) {
 	c.FillText(bold(textStyle(titleSize, black)), vg.Point{X: c.Min.X, Y: c.Max.Y - titleRow/2}, ch.title)
 	drawKeys(draw.Crop(c, 0, 0, 0, -titleRow), ch.keys)
 	rows := countRows(ch.keys)
-	ch.Plot.Draw(draw.Crop(c, 0, 0, 0, -titleRow-legendRow*vg.Length(rows)-margin))
+	c = draw.Crop(c, 0, 0, 0, -titleRow-legendRow*vg.Length(rows)-margin)
+	// Ours, because gonum makes room for a label as if every axis were linear.
+	style := textStyle(textSize, black)
+	style.Rotation, style.XAlign = math.Pi/2, draw.XCenter
+	c.FillText(style, vg.Point{X: c.Min.X + legendRow/4, Y: c.Center().Y}, ch.yLabel)
+	ch.Plot.Draw(draw.Crop(c, legendRow, 0, 0, 0))
 }
 
 // The sizes of a legend's entries.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 
 	"locklab/harness/history"
@@ -26,12 +27,7 @@ func (f faultSpan) Label() string {
 
 // hits reports whether the fault hit the host.
 func (f faultSpan) hits(host string) bool {
-	for _, t := range f.Targets {
-		if t == host {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.Targets, host)
 }
 
 // faultSpans returns the faults that were injected, in that order.

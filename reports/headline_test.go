@@ -8,8 +8,6 @@ import (
 	"locklab/harness/check"
 )
 
-func n64(n int64) *int64 { return &n }
-
 // overlapBy is a finding that clients a and b believed at once from 4 s to 7.1 s.
 func overlapBy(a, b string, token int64, cause, fault string) check.Finding {
 	return check.Finding{Kind: findingOverlap, Lock: theLock, At: 4e9, Until: 7.1e9, Clients: []string{a, b}, Tokens: []int64{token, token + 1},
@@ -17,9 +15,9 @@ func overlapBy(a, b string, token int64, cause, fault string) check.Finding {
 }
 
 func TestHeadline(t *testing.T) {
-	pause := check.FaultRecord{ID: "f1", Kind: "pause", Target: "c1", InjectedNs: n64(1e9), HealedNs: n64(7e9), Verified: true}
-	clean := check.Safety{Overlaps: n64(0), OverlapsUnexplained: n64(0), MaxOverlapNs: n64(0), LostUpdates: n64(0), StaleAccepted: n64(0), StaleRejected: n64(0)}
-	one := check.Safety{Overlaps: n64(1), OverlapsUnexplained: n64(0), MaxOverlapNs: n64(3.1e9), LostUpdates: n64(1), StaleAccepted: n64(0), StaleRejected: n64(0)}
+	pause := check.FaultRecord{ID: "f1", Kind: "pause", Target: "c1", InjectedNs: new(int64(1e9)), HealedNs: new(int64(7e9)), Verified: true}
+	clean := check.Safety{Overlaps: new(int64(0)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(int64(0)), LostUpdates: new(int64(0)), StaleAccepted: new(int64(0)), StaleRejected: new(int64(0))}
+	one := check.Safety{Overlaps: new(int64(1)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(int64(3.1e9)), LostUpdates: new(int64(1)), StaleAccepted: new(int64(0)), StaleRejected: new(int64(0))}
 	with := func(s check.Safety, change func(*check.Safety)) check.Safety { change(&s); return s }
 	for _, c := range []struct {
 		name     string
@@ -37,17 +35,21 @@ func TestHeadline(t *testing.T) {
 			checks: []check.Verdict{{Name: check.BeliefExclusion, Findings: []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want:   "Two clients believed they held the lock at once for 3.1 s after one was paused longer than its session timeout. One update was lost."},
 		{name: "a server was paused, not the holder", acquired: 30, safety: one, verdict: check.Pass,
-			faults: []check.FaultRecord{{ID: "f1", Kind: "pause", Target: "zk1", InjectedNs: n64(1e9), HealedNs: n64(7e9)}},
+			faults: []check.FaultRecord{{ID: "f1", Kind: "pause", Target: "zk1", InjectedNs: new(int64(1e9)), HealedNs: new(int64(7e9))}},
 			checks: []check.Verdict{{Name: check.BeliefExclusion, Findings: []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want:   "Two clients believed they held the lock at once for 3.1 s after zk1 was paused. One update was lost."},
 		{name: "one hold against many", acquired: 30, faults: []check.FaultRecord{pause}, verdict: check.Pass,
-			safety: with(one, func(s *check.Safety) { s.Overlaps = n64(2); s.LostUpdates = n64(0); s.StaleRejected = n64(1) }),
+			safety: with(one, func(s *check.Safety) {
+				s.Overlaps = new(int64(2))
+				s.LostUpdates = new(int64(0))
+				s.StaleRejected = new(int64(1))
+			}),
 			checks: []check.Verdict{{Name: check.BeliefExclusion, Findings: []check.Finding{
 				overlapBy("c1/1", "c2/1", 5, "pause", "f1"), overlapBy("c1/1", "c3/1", 5, "pause", "f1")}}},
 			want: "One client believed it still held the lock while others got it 2 times in turn, for 3.1 s in all, after it was paused longer than its session timeout. " +
 				"The resource refused one outdated access, and no update was lost."},
 		{name: "more overlaps than findings: no cause is claimed", acquired: 5000, faults: []check.FaultRecord{pause}, verdict: check.Fail,
-			safety: with(one, func(s *check.Safety) { s.Overlaps = n64(900); s.OverlapsUnexplained = n64(3) }),
+			safety: with(one, func(s *check.Safety) { s.Overlaps = new(int64(900)); s.OverlapsUnexplained = new(int64(3)) }),
 			checks: []check.Verdict{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Fail, Violation: true,
 				Findings: []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want: "Two clients believed they held the lock at once, 900 times and for up to 3.1 s. One update was lost. No fault explains 3 of them: that is a bug in the lock or in the servers."},

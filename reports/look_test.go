@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"locklab/harness/check"
 )
 
 // TestLook writes whole reports of the synthetic runs for a person to look at:
@@ -13,7 +15,8 @@ func TestLook(t *testing.T) {
 	if dir == "" {
 		t.Skip("LOOK names no directory")
 	}
-	for name, in := range map[string]Input{"act2": act2Input(false), "fenced": act2Input(true), "busy": busyInput(64, 20, true), "calm": busyInput(12, 4, false)} {
+	long := busy(64, 900, false)
+	for name, in := range map[string]Input{"long": input(long, check.Facts{Exclusive: true, Tokens: true}, Meta{Scenario: "long"}), "storm": stormInput(), "unlocked": unlockedInput(), "act2": act2Input(false), "fenced": act2Input(true), "busy": busyInput(64, 20, true), "calm": busyInput(12, 4, false)} {
 		d := filepath.Join(dir, name)
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)

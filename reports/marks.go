@@ -20,7 +20,15 @@ func dotSize(n int) vg.Length {
 	case n < 5000:
 		return 2
 	}
-	return 1.2
+	return 1.5
+}
+
+// dotStrength is paler for more of them, so that lines stand out.
+func dotStrength(n int) float64 {
+	if n < 5000 {
+		return 0.75
+	}
+	return 0.45
 }
 
 // dots draws points as small squares of one path, and no two on the same spot:
@@ -38,17 +46,25 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, at := range d.XYs {
 		px, py := x(at.X), y(at.Y)
 		if c.ContainsX(px) && c.ContainsY(py) {
-			spots[[2]int{int(px / d.Size * 1.5), int(py / d.Size * 1.5)}] = struct{}{}
+			spots[[2]int{int(px / d.grain()), int(py / d.grain())}] = struct{}{}
 		}
 	}
 	var path vg.Path
 	for _, s := range slices.SortedFunc(maps.Keys(spots), func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
-		square(&path, vg.Point{X: vg.Length(s[0]) * d.Size / 1.5, Y: vg.Length(s[1]) * d.Size / 1.5}, d.Size)
+		square(&path, vg.Point{X: vg.Length(s[0]) * d.grain(), Y: vg.Length(s[1]) * d.grain()}, d.Size)
 	}
 	if len(path) > 0 {
 		c.SetColor(d.Color)
 		c.Fill(path)
 	}
+}
+
+// grain is how finely dots are placed: half a dot, or whole ones of many.
+func (d dots) grain() vg.Length {
+	if d.Size < 2 {
+		return d.Size
+	}
+	return d.Size / 2
 }
 
 // Thumbnail implements plot.Thumbnailer.

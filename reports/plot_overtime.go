@@ -41,7 +41,7 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 	}
 	p := newChart("Acquire latency over time", "seconds since the start of the run", "time to get the lock (log scale)")
 	p.Add(grid{Horizontal: true}, bands{Faults: faults, Phases: phaseMarks(in.Events)})
-	dot := dots{XYs: granted, Color: tint(blue, 0.75), Size: dotSize(len(granted))}
+	dot := dots{XYs: granted, Color: tint(blue, dotStrength(len(granted))), Size: dotSize(len(granted))}
 	p.Add(dot)
 	p.explain(fmt.Sprintf("granted (%s)", grouped(int64(len(granted)))), dot)
 	if len(refused) > 0 {
@@ -49,12 +49,17 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 		p.Add(x)
 		p.explain(fmt.Sprintf("ended without the lock (%s)", grouped(int64(len(refused)))), x)
 	}
+	lowest, highest := runExtent(in, w)
+	step, each := stepWidth(highest-lowest), "second"
+	if step > 1 {
+		each = duration(int64(step * 1e9))
+	}
 	for _, q := range []struct {
 		p     float64
 		style draw.LineStyle
 	}{{99, draw.LineStyle{Color: black, Width: 1.4, Dashes: []vg.Length{4, 2}}}, {50, draw.LineStyle{Color: black, Width: 1.4}}} {
 		var thumb *plotter.Line
-		for _, piece := range perSecond(granted, q.p) {
+		for _, piece := range perStep(granted, q.p, step) {
 			l, err := plotter.NewLine(piece)
 			if err != nil {
 				continue // impossible: millis is finite
@@ -64,7 +69,7 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 			thumb = l
 		}
 		if thumb != nil {
-			p.explain(fmt.Sprintf("p%v of each second", q.p), thumb)
+			p.explain(fmt.Sprintf("p%v of each %s", q.p, each), thumb)
 		}
 	}
 	lo, hi := math.Inf(1), 0.0
@@ -74,34 +79,46 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 	p.Y.Min, p.Y.Max = fitLog(lo, hi)
 	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.18) // room for the names of faults and phases
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTime{}
-	p.X.Min, p.X.Max = runExtent(in, w)
+	p.X.Min, p.X.Max = lowest, highest
 	p.X.Tick.Marker = even{Want: 10}
 	f.Draw = p.Draw
 	return f
 }
 
-// perSecond returns a percentile of each second that has samples enough for it,
-// level over the second, in pieces: a second without is a gap.
-func perSecond(points plotter.XYs, p float64) []plotter.XYs {
+// stepWidth is how many seconds a percentile is taken over: 1, more if there
+// would be too many steps to tell apart.
+func stepWidth(seconds float64) float64 {
+	for _, w := range []float64{1, 2, 5, 10, 20, 30, 60, 120, 300} {
+		if seconds/w <= 60 {
+			return w
+		}
+	}
+	return 600
+}
+
+// perStep returns a percentile of each step that has samples enough for it,
+// level over the step, in pieces: a step without is a gap.
+func perStep(points plotter.XYs, p, width float64) []plotter.XYs {
 	by := map[int][]float64{}
 	for _, at := range points {
-		by[int(math.Floor(at.X))] = append(by[int(math.Floor(at.X))], at.Y)
+		k := int(math.Floor(at.X / width))
+		by[k] = append(by[k], at.Y)
 	}
 	var pieces []plotter.XYs
 	last := math.MinInt
-	for _, s := range slices.Sorted(maps.Keys(by)) {
-		v := by[s]
+	for _, k := range slices.Sorted(maps.Keys(by)) {
+		v := by[k]
 		if !supported(p, int64(len(v))) || len(v) < 10 {
 			continue
 		}
-		if s != last+1 {
+		if k != last+1 {
 			pieces = append(pieces, nil)
 		}
-		last = s
+		last = k
 		slices.Sort(v)
 		y := v[int(math.Ceil(p/100*float64(len(v))))-1]
 		piece := &pieces[len(pieces)-1]
-		*piece = append(*piece, plotter.XY{X: float64(s), Y: y}, plotter.XY{X: float64(s + 1), Y: y})
+		*piece = append(*piece, plotter.XY{X: float64(k) * width, Y: y}, plotter.XY{X: float64(k+1) * width, Y: y})
 	}
 	return pieces
 }

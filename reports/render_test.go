@@ -33,10 +33,10 @@ func fixedInput() Input {
 			{Name: check.Effect, Expected: check.ExpectFail, Result: check.Fail, Count: 1, Summary: "one update lost"},
 			{Name: check.Fairness, Expected: check.ExpectPass, Result: check.Pass, Summary: "in order"},
 		},
-		Safety: check.Safety{Overlaps: n64(1), OverlapsUnexplained: n64(0), MaxOverlapNs: n64(ms(120)), StaleAccepted: n64(1), StaleRejected: n64(0),
-			LateAccepted: n64(0), LostUpdates: n64(1), FalseRejections: n64(0)},
-		Faults: []check.FaultRecord{{ID: "f1", Kind: "pause", Target: "c1", RequestedNs: n64(ms(1008)), InjectedNs: n64(ms(1010)), Verified: true,
-			HealedNs: n64(ms(3900)), HealVerified: true}},
+		Safety: check.Safety{Overlaps: new(int64(1)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(ms(120)), StaleAccepted: new(int64(1)), StaleRejected: new(int64(0)),
+			LateAccepted: new(int64(0)), LostUpdates: new(int64(1)), FalseRejections: new(int64(0))},
+		Faults: []check.FaultRecord{{ID: "f1", Kind: "pause", Target: "c1", RequestedNs: new(ms(1008)), InjectedNs: new(ms(1010)), Verified: true,
+			HealedNs: new(ms(3900)), HealVerified: true}},
 		Warnings: []string{"a warning of the checks"},
 	}
 	meta := Meta{Scenario: "paused-holder", About: "A holder is stopped for longer than its session lives.", Lab: "netns", Recipe: "mutex", Guard: "none", Seed: 7,
@@ -75,7 +75,7 @@ func TestResultKeepsItsContract(t *testing.T) {
 		"fairness.jain": nil, "fairness.gini": nil, "fairness.fifo_inversions": nil, "fairness.max_bypass": nil, "fairness.starved_clients": nil,
 	} {
 		var v any = got
-		for _, key := range strings.Split(path, ".") {
+		for key := range strings.SplitSeq(path, ".") {
 			m, _ := v.(map[string]any)
 			x, ok := m[key]
 			if !ok {
@@ -111,14 +111,6 @@ func TestGoldenPictureAndPage(t *testing.T) {
 	golden(t, "timeline.svg", read(t, filepath.Join(dir, "plots", "timeline.svg")))
 	page := read(t, filepath.Join(dir, "report.html"))
 	golden(t, "report.html", svgElement.ReplaceAll(page, []byte("<svg></svg>")))
-
-	again := t.TempDir()
-	if err := Render(again, in); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(page, read(t, filepath.Join(again, "report.html"))) {
-		t.Error("the same input gave another page")
-	}
 }
 
 func read(t *testing.T, name string) []byte {
@@ -154,7 +146,6 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 		says     string
 	}{
 		"the demonstration":      {act2Input(false), 5, "accepted one outdated access"},
-		"fenced":                 {act2Input(true), 5, "refused one outdated access"},
 		"empty":                  {emptyInput(), 0, "No acquisitions were recorded."},
 		"broke off while paused": {cut(act2Input(false), 2000), 5, "partial run"},
 		"broke off early":        {cut(act2Input(false), 300), 0, "No acquisitions were recorded."},
@@ -163,6 +154,7 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 		"only warm-up":           {input(warm.sorted(), check.Facts{}, Meta{}), 3, "never reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			if err := Render(dir, c.in); err != nil {
 				t.Fatal(err)
@@ -226,10 +218,15 @@ func selfContained(t *testing.T, page []byte) {
 }
 
 // A later report without a picture takes the old one away.
-func TestRenderReplaces(t *testing.T) {
+func TestRenderRemovesWhatItDoesNotDraw(t *testing.T) {
 	dir := t.TempDir()
-	if err := Render(dir, fixedInput()); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "plots"), 0o755); err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range []string{"timeline.png", "timeline.svg"} {
+		if err := os.WriteFile(filepath.Join(dir, "plots", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := Render(dir, emptyInput()); err != nil {
 		t.Fatal(err)

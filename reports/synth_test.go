@@ -265,3 +265,38 @@ func busyInput(n int, seconds float64, withFaults bool) Input {
 		Meta{Scenario: "contended", Lab: "docker", Recipe: "mutex", Guard: "none", Seed: 1, Clients: n, Processes: (n + 7) / 8, Locks: 1,
 			SessionTimeout: 4 * time.Second, Tick: time.Second, Storage: "disk", ZooKeeper: "3.8.0", Servers: 3, Drain: "finish", ClosedLoop: true})
 }
+
+// stormInput is a run with faults every second, and waits that time out.
+func stormInput() Input {
+	s := &synth{events: busy(24, 20, false)}
+	for i := range 9 {
+		from := 5000 + float64(i)*2000
+		s.fault(fmt.Sprintf("f%d", i), []string{"pause", "kill", "partition"}[i%3], []string{"c1", "zk2", "zk1,zk3"}[i%3], from, from+900)
+	}
+	for i := range 40 {
+		a := acq{client: fmt.Sprintf("c9/%d", i%3+1), n: int64(i + 1), invoke: 4100 + float64(i)*400}
+		s.acquire(a)
+		s.add(a.invoke+300, history.Event{Client: a.client, Acq: a.n, Lock: theLock, Op: history.OpAcquire, Kind: history.Fail, Detail: "context deadline exceeded"})
+	}
+	return input(s.sorted(), check.Facts{Exclusive: true, Tokens: true}, Meta{Scenario: "storm"})
+}
+
+// unlockedInput is a run without any lock at all: everybody holds at once.
+func unlockedInput() Input {
+	s := &synth{}
+	rng := rand.New(rand.NewPCG(3, 4))
+	s.phase(0, history.PhaseMeasure)
+	for c := range 8 {
+		at := 10 + rng.Float64()*10
+		for n := int64(1); at < 1500; n++ {
+			hold := 3 + rng.ExpFloat64()*10
+			a := acq{client: clientName(c), n: n, invoke: at, granted: at + 0.2, release: at + hold}
+			s.acquire(a)
+			s.use(at+1, a, history.OpRead, true, n)
+			s.use(at+hold-1, a, history.OpWrite, true, n)
+			at += hold + 20 + rng.ExpFloat64()*20
+		}
+	}
+	s.phase(1600, history.PhaseDrain)
+	return input(s.sorted(), check.Facts{Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectFail}}, Meta{Scenario: "unlocked", Recipe: "none"})
+}

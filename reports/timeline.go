@@ -159,14 +159,18 @@ func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[
 			mark(f.Clients[1], span{f.At, f.Until})
 		}
 	}
-	for i, a := range took {
-		for _, b := range took[i+1:] {
-			if !a.Granted() || !b.Granted() || !exclusive(a.Mode) || !exclusive(b.Mode) || a.Client == b.Client {
-				continue
+	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() || !exclusive(a.Mode) })
+	slices.SortStableFunc(held, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
+	for i, a := range held {
+		until := a.BelievedUntil(w.End)
+		for _, b := range held[i+1:] {
+			if b.Returned >= until {
+				break
 			}
-			both := span{max(a.Returned, b.Returned), min(a.BelievedUntil(w.End), b.BelievedUntil(w.End))}
-			mark(a.Client, both)
-			mark(b.Client, both)
+			if both := (span{b.Returned, min(until, b.BelievedUntil(w.End))}); a.Client != b.Client {
+				mark(a.Client, both)
+				mark(b.Client, both)
+			}
 		}
 	}
 	for k := range t.Lanes {

@@ -178,27 +178,29 @@ func (d *timelineDrawing) name(c *draw.Canvas, y vg.Length, name, note string) {
 	c.FillText(style, vg.Point{X: d.left - labelMargin, Y: y}, name)
 }
 
-// bar fills a piece of a lane; one too short to see is drawn a point wide.
-func (d *timelineDrawing) bar(c *draw.Canvas, s span, y, height vg.Length, clr color.Color) {
-	if s.To <= d.From || s.From >= d.To {
-		return
+// bars fills pieces of a lane. One too short to see is drawn a point wide, and
+// of several such on the same spot only the first.
+func (d *timelineDrawing) bars(c *draw.Canvas, all []span, y, height vg.Length, clr color.Color) {
+	last := vg.Length(-1)
+	for _, s := range all {
+		if s.To <= d.From || s.From >= d.To {
+			continue
+		}
+		x0, x1 := d.x(s.From), d.x(s.To)
+		if x1-x0 < 0.5 && x0-last < 0.5 && last >= 0 {
+			continue
+		}
+		last = x0
+		fillRect(c, x0, max(x1, x0+1), y-height/2, y+height/2, clr)
 	}
-	x0, x1 := d.x(s.From), d.x(s.To)
-	fillRect(c, x0, max(x1, x0+1), y-height/2, y+height/2, clr)
 }
 
 func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: lightGrey, Width: 0.5}, d.left, y, d.right, y)
 	d.name(c, y, l.Client, "")
-	for _, s := range l.Waits {
-		d.bar(c, s, y, barHeight/2, tint(l.Color, 0.3))
-	}
-	for _, s := range l.Holds {
-		d.bar(c, s, y, barHeight, l.Color)
-	}
-	for _, s := range l.Double {
-		d.bar(c, s, y, barHeight, vermillion)
-	}
+	d.bars(c, l.Waits, y, barHeight/2, tint(l.Color, 0.3))
+	d.bars(c, l.Holds, y, barHeight, l.Color)
+	d.bars(c, l.Double, y, barHeight, vermillion)
 	for _, s := range l.Stopped {
 		hatch(c, d.x(s.From), d.x(s.To), y-barHeight/2-2, y+barHeight/2+2)
 	}
@@ -216,23 +218,34 @@ func (d *timelineDrawing) color(client string) color.NRGBA {
 func (d *timelineDrawing) drawHeld(c *draw.Canvas, y vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: grey, Width: 0.5}, margin, y+laneHeight/2, d.right, y+laneHeight/2)
 	d.name(c, y, heldName, heldNote)
+	byOwner := map[color.NRGBA][]span{}
 	for _, s := range d.Held {
-		d.bar(c, s.span, y, barHeight, d.color(s.Client))
+		byOwner[d.color(s.Client)] = append(byOwner[d.color(s.Client)], s.span)
+	}
+	for _, clr := range append([]color.NRGBA{lightGrey}, owners[:]...) {
+		d.bars(c, byOwner[clr], y, barHeight, clr)
 	}
 }
 
 func (d *timelineDrawing) drawAccesses(c *draw.Canvas, y vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: grey, Width: 0.5}, margin, y+laneHeight/2, d.right, y+laneHeight/2)
 	d.name(c, y, resourceName, resourceNote)
+	type spot struct {
+		x     int
+		write bool
+	}
+	drawn := map[spot]bool{}
 	for _, a := range d.Accesses {
 		at := vg.Point{X: d.x(a.At), Y: y}
+		here := spot{int(at.X * 2), a.Op == history.OpWrite}
 		switch {
 		case a.Refused:
 			cross(c, at, 4, 1.8, black)
 		case a.Stale:
 			fillRect(c, at.X-1.5, at.X+1.5, y-barHeight/2-3, y+barHeight/2+3, vermillion)
-		default:
-			tick(c, at, a.Op == history.OpWrite, d.color(a.Client))
+		case !drawn[here]:
+			drawn[here] = true
+			tick(c, at, here.write, d.color(a.Client))
 		}
 	}
 }
