@@ -47,6 +47,9 @@ func (r *run) steps() []chaos.Step {
 				if err := r.live.Superseded(ctx, e.Lock, e.Token); err != nil {
 					return fmt.Errorf("the resource served no token above %d: %w", e.Token, err)
 				}
+				if !waitUntil(ctx, time.Now().Add(f.Linger)) {
+					return context.Cause(ctx)
+				}
 				return nil
 			}
 		}

@@ -55,6 +55,8 @@ type Fault struct {
 
 	For   Span   // until it is healed; zero with Until
 	Until string // UntilSuperseded, or empty
+	// Linger is how much longer it lasts once Until has come; 0 without Until.
+	Linger time.Duration
 
 	Expect string // ExpectExpiry, or empty
 }
@@ -73,6 +75,9 @@ func (f Fault) String() string {
 	}
 	if f.Until != "" {
 		b.WriteString(" until " + f.Until)
+		if f.Linger != 0 {
+			b.WriteString(" and " + formatDuration(f.Linger))
+		}
 	} else {
 		b.WriteString(" for " + f.For.String())
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // The keys of an entry of faults, in the order of a file.
-var faultKeys = []string{"kind", "target", "from", "at", "trigger", "for", "until", "expect"}
+var faultKeys = []string{"kind", "target", "from", "at", "trigger", "for", "until", "linger", "expect"}
 
 // field returns the fault's field of that name.
 func (f *Fault) field(key string) value {
@@ -29,6 +29,8 @@ func (f *Fault) field(key string) value {
 		return spanValue{&f.For}
 	case "until":
 		return choiceValue{&f.Until, untils}
+	case "linger":
+		return durationValue{&f.Linger}
 	case "expect":
 		return choiceValue{&f.Expect, fates}
 	}
@@ -42,6 +44,8 @@ func (f *Fault) present(key string) bool {
 		return f.Trigger == ""
 	case "for":
 		return !f.For.IsZero()
+	case "linger":
+		return f.Linger != 0
 	}
 	return f.field(key).String() != ""
 }

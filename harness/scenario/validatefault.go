@@ -108,6 +108,11 @@ func (v *validator) times(f Fault, key func(string) string) {
 		v.refuse(by(key("until"), key("for")), "give one of the two", "a fault with both for and until")
 		return
 	}
+	if f.Linger < 0 || f.Linger > 0 && f.Until == "" {
+		v.refuse(by(key("linger"), key("for")), "drop it, or use it with until: "+UntilSuperseded,
+			"linger of %s: it is how much longer a fault lasts once its until has come", formatDuration(f.Linger))
+		return
+	}
 	lasts := v.least(f)
 	switch {
 	case lasts <= 0:
@@ -153,7 +158,7 @@ func (s *Scenario) Recovery() time.Duration { return s.Negotiated() }
 // least returns the least that the fault lasts.
 func (v *validator) least(f Fault) time.Duration {
 	if f.Until != "" {
-		return v.Expiry()
+		return v.Expiry() + f.Linger
 	}
 	return v.Resolve(f.For)
 }

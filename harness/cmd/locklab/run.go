@@ -27,7 +27,7 @@ type runCmd struct {
 	JSON     bool   `name:"json" help:"Print result.json instead of a summary."`
 	PrintCfg bool   `name:"print-config" help:"Print the resolved scenario and do nothing."`
 
-	Keys kong.Plugins `group:"Keys of the scenario (each is also an environment variable LOCKLAB_…):"`
+	Keys kong.Plugins `embed:"" group:"Keys of the scenario (each is also an environment variable LOCKLAB_…):"`
 }
 
 // Run carries out a scenario.

@@ -1,0 +1,80 @@
+# locklab: benchmarking and chaos harness for ZooKeeper locks.
+# `make help` lists the targets; `make demo` and `make test` set themselves up.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := bin/locklab
+# Reproducible: the same source makes the same binary, and so the same host image.
+BUILD := CGO_ENABLED=0 $(GO) build -trimpath
+SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
+
+.PHONY: help build test test-all soak lint bench image demo clean setup-image setup-race
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+
+build: $(BIN) ## build bin/locklab, static
+
+$(BIN): $(SOURCES)
+	$(BUILD) -o $@ ./harness/cmd/locklab
+
+demo: image ## three acts: a lock that works, one that is broken by a pause, one that is fenced (about a minute)
+	$(BIN) demo
+
+image: build setup-image ## make sure that there is an image with Java and ZooKeeper (about a minute, once)
+	$(BIN) image
+
+# What the image's build needs is installed only if the image has to be built.
+setup-image: build
+	@if $(BIN) image --present >/dev/null 2>&1 || $(BIN) image --pull >/dev/null 2>&1; then exit 0; fi; \
+	$(BIN) doctor --engine; \
+	$(call install,mmdebstrap,mmdebstrap)
+
+# The race detector needs a C compiler.
+setup-race:
+	@$(call install,gcc,gcc libc6-dev)
+
+# install,PROGRAM,PACKAGES installs packages unless the program is there. Without
+# the right to install it names them and stops.
+define install
+if ! command -v $(1) >/dev/null; then \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "missing package(s): $(2). Install them as root: apt-get install $(2)" >&2; exit 7; \
+	fi; \
+	echo "installing $(2)"; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; \
+fi
+endef
+
+# Packages whose tests start ensembles run one at a time: -p 1.
+LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/cmd/...
+# The others run with the race detector. go-zookeeper has a race of its own when
+# it reconnects, so tests that reconnect cannot.
+PURE_TESTS := ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... ./workloads/...
+
+test: image setup-race ## all tests that fit into twenty minutes, on real ensembles
+	$(GO) vet ./...
+	$(GO) test -race $(PURE_TESTS)
+	$(GO) test -p 1 -timeout 20m $(LAB_TESTS)
+
+test-all: image setup-race ## every test, fault matrices in full
+	LOCKLAB_TEST_ALL=1 $(MAKE) test
+
+soak: image ## the long suites: kills and faults by the hundred
+	LOCKLAB_SOAK=1 $(GO) test -p 1 -timeout 3h -run 'Soak' -v ./harness/...
+
+lint: ## gofmt, vet, modernizers, staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "not gofmt-ed"; exit 1; }
+	$(GO) vet ./...
+	$(GO) fix -diff ./...
+	$(GO) tool staticcheck ./...
+
+bench: ## the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean: ## remove bin/ and what killed runs left in the Docker engine
+	-if [ -x $(BIN) ]; then $(BIN) clean; fi
+	rm -rf bin

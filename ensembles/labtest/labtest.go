@@ -1,0 +1,149 @@
+// Package labtest gives tests a real lab: containers from the image that `make
+// image` leaves, with an ensemble in them.
+//
+// Without a Docker engine or an image, tests that ask for a lab are skipped;
+// with REQUIRE_DOCKER=1, as under CI, they fail instead.
+package labtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+)
+
+// EnvRequire turns a missing Docker engine or image from a skip into a failure.
+const EnvRequire = "REQUIRE_DOCKER"
+
+// Require skips or fails the test if there is no engine or no image.
+func Require(t testing.TB) {
+	t.Helper()
+	_, err := ensembles.FindImage(t.Context())
+	switch {
+	case err == nil:
+	case os.Getenv(EnvRequire) == "1":
+		t.Fatalf("a Docker engine and an image are required: %v", err)
+	case errors.Is(err, ensembles.ErrNoEngine), errors.Is(err, ensembles.ErrNoImage):
+		t.Skipf("needs a Docker engine and an image: %v", err)
+	default:
+		t.Fatal(err)
+	}
+}
+
+// Binary builds the static locklab binary, once per test binary, and returns its path.
+func Binary(t testing.TB) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The build is reproducible, so every package's tests use the same host image.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "locklab-test-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "locklab")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, "locklab/harness/cmd/locklab")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build locklab: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// Log is a logger that writes to the test's output.
+func Log(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
+
+// Start makes a lab for the test and removes it at its end.
+func Start(t testing.TB, hosts ...ensembles.HostSpec) *ensembles.Lab {
+	t.Helper()
+	Require(t)
+	lab, err := ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := lab.Close(ctx); err != nil {
+			t.Errorf("close lab: %v", err)
+		}
+	})
+	return lab
+}
+
+// ServerConfig is that of test ensembles: a short tick, so that sessions can be short.
+func ServerConfig() ensembles.ServerConfig {
+	const tick = 200 * time.Millisecond
+	return ensembles.ServerConfig{Tick: tick, InitLimit: 20, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: 100 * tick, HeapBytes: 256 << 20}
+}
+
+// StartEnsemble starts an ensemble on the lab's server hosts.
+func StartEnsemble(t testing.TB, lab *ensembles.Lab) *ensembles.Ensemble {
+	t.Helper()
+	e, err := ensembles.StartEnsemble(t.Context(), lab, ServerConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A Shared is an ensemble that the tests of a package share: three servers whose
+// client ports are published on 127.0.0.1.
+type Shared struct {
+	lab      *ensembles.Lab
+	Ensemble *ensembles.Ensemble
+}
+
+// Servers returns where the shared ensemble's servers are, as host:port.
+func (s *Shared) Servers() []string {
+	var all []string
+	for _, h := range s.Ensemble.Servers {
+		all = append(all, h.Published.String())
+	}
+	return all
+}
+
+// Close removes the shared ensemble. It is for TestMain, after the tests.
+func (s *Shared) Close() error {
+	if s == nil || s.lab == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return s.lab.Close(ctx)
+}
+
+// StartShared makes an ensemble that outlives the test that asks for it first.
+// The caller keeps it in a variable and closes it in TestMain.
+func StartShared(t testing.TB) *Shared {
+	t.Helper()
+	Require(t)
+	var hosts []ensembles.HostSpec
+	for i := range 3 {
+		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Publish: true})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	lab, err := ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Shared{lab: lab}
+	if s.Ensemble, err = ensembles.StartEnsemble(ctx, lab, ServerConfig()); err != nil {
+		t.Fatal(errors.Join(err, s.Close()))
+	}
+	return s
+}
