@@ -45,6 +45,8 @@ func exclusionSentence(r Result, rep check.Report) string {
 		return "No acquisitions were recorded."
 	case n == nil:
 		return fmt.Sprintf("%s; whether two clients held a lock at once was not judged.", count(acquired, "acquisition"))
+	case *n == 0 && undecided(rep):
+		return fmt.Sprintf("No two clients were seen to hold the lock at once in %s, but the record does not settle it.", count(acquired, "acquisition"))
 	case *n == 0:
 		return fmt.Sprintf("No two clients believed they held the lock at once in %s.", count(acquired, "acquisition"))
 	case *n == 1:
@@ -62,6 +64,12 @@ func exclusionSentence(r Result, rep check.Report) string {
 		}
 		return s + because(r, rep) + "."
 	}
+}
+
+// undecided reports whether the check found no overlap but could not rule one out.
+func undecided(rep check.Report) bool {
+	v := rep.Check(check.BeliefExclusion)
+	return v != nil && v.Result == check.Unknown
 }
 
 // sameHold returns how long one hold overlapped with others, if it is the older

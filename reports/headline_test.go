@@ -57,6 +57,10 @@ func TestHeadline(t *testing.T) {
 			checks: []check.Verdict{{Name: check.Assumptions, Expected: check.ExpectPass, Result: check.Unknown, Summary: "nobody held the lock when the fault struck"}},
 			want: "Unknown: the conditions of the run: nobody held the lock when the fault struck. " +
 				"No two clients believed they held the lock at once in 12 acquisitions."},
+		{name: "no overlap seen, but not all of the record is there", acquired: 8, safety: clean, verdict: check.Unknown,
+			checks: []check.Verdict{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Unknown, Summary: "the history is not complete"}},
+			want: "Unknown: who believed to hold the lock: the history is not complete. " +
+				"No two clients were seen to hold the lock at once in 8 acquisitions, but the record does not settle it."},
 		{name: "nothing", verdict: check.Unknown, partial: true,
 			want: "The run broke off before its end. Unknown: no check said why. No acquisitions were recorded."},
 		{name: "not judged", acquired: 4, verdict: check.Pass,

@@ -30,7 +30,7 @@ func chooseScene(in Input, w window, faults []faultSpan) (s scene, ok bool) {
 	}
 	if all := overlapFindings(in.Report); len(all) > 0 {
 		first := slices.MinFunc(all, func(a, b check.Finding) int { return cmp.Compare(a.At, b.At) })
-		return overlapScene(in, faults, first, w), true
+		return overlapScene(in, faults, first), true
 	}
 	busiest := slices.MaxFunc(byLock, func(a, b []*history.Acquisition) int { return cmp.Compare(len(a), len(b)) })
 	if len(faults) > 0 {
@@ -41,13 +41,13 @@ func chooseScene(in Input, w window, faults []faultSpan) (s scene, ok bool) {
 
 // overlapScene runs from a little before the fault behind an overlap (or the
 // older hold, if no fault is) to a little after the older holder's exit.
-func overlapScene(in Input, faults []faultSpan, f check.Finding, w window) scene {
+func overlapScene(in Input, faults []faultSpan, f check.Finding) scene {
 	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: "Two clients believed they held " + f.Lock + " at once"}
 	s.span = span{f.At, f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
 		start = older.Returned
-		s.To = max(s.To, older.BelievedUntil(w.End))
+		s.To = max(s.To, newBeliefs(in).until(older))
 	}
 	for i := range faults {
 		if faults[i].ID == f.Fault && f.Fault != "" {

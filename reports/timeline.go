@@ -32,6 +32,7 @@ type lane struct {
 	Holds   []span // believed
 	Double  []span // believed while another one believed too
 	Stopped []span // its process stood still
+	Unsure  []span // may still have believed, but nothing more was recorded
 }
 
 // An ownedSpan is a piece of time that belongs to a client ("" = unknown).
@@ -70,12 +71,16 @@ func newTimeline(in Input, w window, faults []faultSpan) (timeline, bool) {
 // fillLanes chooses the clients that get a row and gives them what they did.
 func (t *timeline) fillLanes(in Input, w window) {
 	var took []*history.Acquisition
+	b := newBeliefs(in)
 	first := map[string]int64{}
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
 		until := w.End
 		if a.Granted() {
-			until = a.BelievedUntil(w.End)
+			until = b.until(a)
+			if b.unsure(a) {
+				until = b.end
+			}
 		} else if a.Returned != history.None {
 			until = a.Returned
 		}
@@ -132,7 +137,10 @@ func (t *timeline) fillLanes(in Input, w window) {
 		l := &t.Lanes[k]
 		if a.Granted() {
 			l.Waits = append(l.Waits, span{a.Invoked, a.Returned})
-			l.Holds = append(l.Holds, span{a.Returned, a.BelievedUntil(w.End)})
+			l.Holds = append(l.Holds, span{a.Returned, b.until(a)})
+			if b.unsure(a) {
+				l.Unsure = append(l.Unsure, span{b.until(a), b.end})
+			}
 		} else if a.Returned != history.None {
 			l.Waits = append(l.Waits, span{a.Invoked, a.Returned})
 		} else {
@@ -140,14 +148,14 @@ func (t *timeline) fillLanes(in Input, w window) {
 		}
 	}
 	if value(in.Result.Safety.Overlaps) > 0 {
-		t.markDoubles(in, took, index, w)
+		t.markDoubles(in, took, index, b)
 	}
 }
 
 // markDoubles finds where two exclusive holds were believed at once: the
 // check keeps only its first findings, the picture wants all that it shows. In
 // locks with shared modes only the check knows, and its findings are drawn.
-func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[string]int, w window) {
+func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[string]int, ends beliefs) {
 	mark := func(client string, s span) {
 		if k, shown := index[client]; shown && s.To > s.From {
 			t.Lanes[k].Double = append(t.Lanes[k].Double, s)
@@ -159,15 +167,15 @@ func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[
 			mark(f.Clients[1], span{f.At, f.Until})
 		}
 	}
-	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() || !exclusive(a.Mode) })
+	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() || a.Mode != "" })
 	slices.SortStableFunc(held, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
 	for i, a := range held {
-		until := a.BelievedUntil(w.End)
+		until := ends.until(a)
 		for _, b := range held[i+1:] {
 			if b.Returned >= until {
 				break
 			}
-			if both := (span{b.Returned, min(until, b.BelievedUntil(w.End))}); a.Client != b.Client {
+			if both := (span{b.Returned, min(until, ends.until(b))}); a.Client != b.Client {
 				mark(a.Client, both)
 				mark(b.Client, both)
 			}

@@ -201,6 +201,11 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
 	d.bars(c, l.Waits, y, barHeight/2, tint(l.Color, 0.3))
 	d.bars(c, l.Holds, y, barHeight, l.Color)
 	d.bars(c, l.Double, y, barHeight, vermillion)
+	for _, s := range l.Unsure {
+		if s.overlaps(d.span) {
+			outline(c, d.x(s.From), d.x(s.To), y-barHeight/2, y+barHeight/2, l.Color)
+		}
+	}
 	for _, s := range l.Stopped {
 		hatch(c, d.x(s.From), d.x(s.To), y-barHeight/2-2, y+barHeight/2+2)
 	}
@@ -286,5 +291,9 @@ func hatch(c *draw.Canvas, x0, x1, y0, y1 vg.Length) {
 		}
 		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 	}
-	c.StrokeLines(draw.LineStyle{Color: black, Width: 0.7}, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}, {X: x0, Y: y0}})
+	outline(c, x0, x1, y0, y1, black)
+}
+
+func outline(c *draw.Canvas, x0, x1, y0, y1 vg.Length, clr color.Color) {
+	c.StrokeLines(draw.LineStyle{Color: clr, Width: 0.7}, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}, {X: x0, Y: y0}})
 }

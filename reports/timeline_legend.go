@@ -13,9 +13,10 @@ import (
 func (d *timelineDrawing) legend() []key {
 	own := owners[0]
 	keys := []key{{"waits", paleSwatch{tint(own, 0.3)}}, {"believes it holds", swatch{own}}}
-	var double, stopped, refused, stale, read, write bool
+	var double, stopped, unsure, refused, stale, read, write bool
 	for i := range d.Lanes {
 		double = double || len(d.Lanes[i].Double) > 0
+		unsure = unsure || len(d.Lanes[i].Unsure) > 0
 		stopped = stopped || len(d.Lanes[i].Stopped) > 0
 	}
 	for _, a := range d.Accesses {
@@ -28,6 +29,7 @@ func (d *timelineDrawing) legend() []key {
 		}
 	}
 	add(double, "believes so while another does too", thumbnailOf(swatch{vermillion}))
+	add(unsure, "may believe it still; its record ends", func(c *draw.Canvas) { outline(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, own) })
 	add(stopped, "process stopped", func(c *draw.Canvas) { hatch(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y) })
 	add(len(d.Faults) > 0, "fault active", thumbnailOf(swatch{shade}))
 	add(d.Hidden > 0, "of a client without a row", thumbnailOf(swatch{lightGrey}))

@@ -1,11 +1,13 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
@@ -123,5 +125,22 @@ func TestUnion(t *testing.T) {
 	got := union([]span{{5, 9}, {1, 3}, {2, 4}, {9, 10}})
 	if diff := cmp.Diff([]span{{1, 4}, {5, 10}}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Where the record ends nobody knows what a client believed, and the picture
+// does not say more than the check.
+func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
+	in := act2Input(false)
+	i := slices.IndexFunc(in.Events, func(e history.Event) bool { return e.At > ms(3600) })
+	meta := in.Meta
+	meta.Partial = true
+	in = input(in.Events[:i], check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true}, meta)
+	victim := timelineOf(t, in).Lanes[0]
+	if diff := cmp.Diff([]span{{ms(1000), ms(1010)}}, victim.Holds); diff != "" {
+		t.Errorf("believed (-want +got):\n%s", diff)
+	}
+	if len(victim.Unsure) != 1 || victim.Unsure[0].From != ms(1010) || len(victim.Double) != 0 {
+		t.Errorf("unsure %v, double %v", victim.Unsure, victim.Double)
 	}
 }
