@@ -11,7 +11,7 @@ BIN := bin/locklab
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build test test-all soak lint bench image demo clean setup-image setup-race
+.PHONY: help build test test-all soak lint bench image demo clean setup-race
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -24,14 +24,10 @@ $(BIN): $(SOURCES)
 demo: image ## three acts: a lock that works, one that is broken by a pause, one that is fenced (about a minute)
 	$(BIN) demo
 
-image: build setup-image ## make sure that there is an image with Java and ZooKeeper (about a minute, once)
+# What building an image needs is installed only if one has to be built.
+image: build ## make sure that there is an image with Java and ZooKeeper (about a minute, once)
+	@if [ "$$($(BIN) image --no-build)" = build ]; then $(call install,mmdebstrap,mmdebstrap); fi
 	$(BIN) image
-
-# What the image's build needs is installed only if the image has to be built.
-setup-image: build
-	@if $(BIN) image --present >/dev/null 2>&1 || $(BIN) image --pull >/dev/null 2>&1; then exit 0; fi; \
-	$(BIN) doctor --engine; \
-	$(call install,mmdebstrap,mmdebstrap)
 
 # The race detector needs a C compiler.
 setup-race:

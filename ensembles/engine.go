@@ -30,7 +30,8 @@ const (
 )
 
 // ErrNoEngine says that no Docker engine answers.
-var ErrNoEngine = errors.New("no Docker engine answers")
+var ErrNoEngine = errors.New("no Docker engine answers; install one (on Debian, as root: apt-get install docker.io) and start it, " +
+	"or point DOCKER_HOST to one that you may use")
 
 // engine is the Docker engine, as far as a lab needs one. This is the only file
 // that knows testcontainers or the Docker client.
@@ -59,12 +60,6 @@ func openEngine(ctx context.Context) (*engine, error) {
 }
 
 func (e *engine) close() error { return e.api.Close() }
-
-// version describes the engine.
-func (e *engine) version(ctx context.Context) (string, error) {
-	v, err := e.api.ServerVersion(ctx, client.ServerVersionOptions{})
-	return v.Version, err
-}
 
 // imageID returns the id of a local image, or "" if there is none of that name.
 func (e *engine) imageID(ctx context.Context, ref string) (string, error) {

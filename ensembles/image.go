@@ -65,16 +65,18 @@ func findBase(ctx context.Context, e *engine) (string, error) {
 }
 
 // EnsureImage makes sure that a base image is present: the official one if it
-// can be pulled, else one of the same contract built from Debian's packages. It
-// says on log what it does; building takes about a minute.
-func EnsureImage(ctx context.Context, log *slog.Logger) (string, error) {
+// can be pulled, else, with build, one of the same contract made from Debian's
+// packages, and without it ErrNoImage. It says on log what it does; building takes
+// about a minute.
+func EnsureImage(ctx context.Context, build bool, log *slog.Logger) (string, error) {
 	e, err := openEngine(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer e.close()
-	if ref, err := findBase(ctx, e); err == nil || !errors.Is(err, ErrNoImage) {
-		return ref, err
+	ref, missing := findBase(ctx, e)
+	if missing == nil || !errors.Is(missing, ErrNoImage) {
+		return ref, missing
 	}
 	want := OfficialImage
 	if named := os.Getenv(EnvImage); named != "" {
@@ -87,6 +89,9 @@ func EnsureImage(ctx context.Context, log *slog.Logger) (string, error) {
 		return want, nil
 	} else if want != OfficialImage {
 		return "", fmt.Errorf("pull %s, which %s names: %w", want, EnvImage, err)
+	}
+	if !build {
+		return "", missing
 	}
 	log.Info("no image can be pulled; building one from Debian's packages, about a minute")
 	begun := time.Now()

@@ -44,9 +44,8 @@ const enoughForP99 = 100
 
 // reporter tells a run's progress once a second until it is stopped.
 type reporter struct {
-	live  *live
-	tell  func(Progress)
-	start time.Time
+	live *live
+	tell func(Progress)
 
 	mu     sync.Mutex
 	phase  string

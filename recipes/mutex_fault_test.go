@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -123,12 +124,17 @@ func (h *holders) enter(t *testing.T, name string, hold *Hold) (leave func()) {
 	return func() { h.n.Add(-1) }
 }
 
-func useOnce(t *testing.T, name string, ctx context.Context, l Lock, holders *holders) error {
+// useOnce acquires, runs the critical section, if any, and releases.
+func useOnce(t *testing.T, name string, ctx context.Context, l Lock, holders *holders, section ...func()) error {
 	h, err := l.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	holders.enter(t, name, h)()
+	leave := holders.enter(t, name, h)
+	for _, work := range section {
+		work()
+	}
+	leave()
 	return h.Release(ctx)
 }
 
@@ -231,7 +237,7 @@ func TestManyGoroutinesUnderLoss(t *testing.T) {
 			for range 5 {
 				wg.Go(func() {
 					for range 10 {
-						if err := useOnce(t, recipe, within(t), l, &holders); err != nil {
+						if err := useOnce(t, recipe, within(t), l, &holders, runtime.Gosched); err != nil {
 							t.Errorf("%s: %v", recipe, err)
 						}
 					}

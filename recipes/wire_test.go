@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -35,8 +36,9 @@ type wire struct {
 	cutN    int
 	loseOp  int32 // break it before the reply to the loseN-th is read
 	loseN   int
-	losses  int    // done so far
-	onLoss  func() // if set, called at each
+	losses  int        // done so far
+	onLoss  func()     // if set, called at each
+	random  *rand.Rand // if set, breaks a connection at every thirtieth request or so
 	granted handshake
 	mute    map[string]bool // addresses that accept and never answer
 	refuse  bool
@@ -187,6 +189,16 @@ func (c *wireConn) Write(p []byte) (int, error) {
 		return true
 	}
 	cut, lose := hit(c.w.cutOp, &c.w.cutN), hit(c.w.loseOp, &c.w.loseN)
+	if c.w.random != nil && op != opPing && op != opSetWatches && op != opClose {
+		switch c.w.random.IntN(60) {
+		case 0:
+			cut = true
+			c.w.losses++
+		case 1:
+			lose = true
+			c.w.losses++
+		}
+	}
 	if !cut {
 		c.w.counts[op]++
 	}

@@ -88,11 +88,16 @@ type cleanCmd struct{}
 // Run removes leftovers.
 func (cleanCmd) Run(ctx context.Context, log *slog.Logger) error { return ensembles.Clean(ctx, log) }
 
-type imageCmd struct{}
+type imageCmd struct {
+	NoBuild bool `help:"Build nothing; print \"build\" if that is what it would take."`
+}
 
 // Run makes sure that there is an image.
-func (imageCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	ref, err := ensembles.EnsureImage(ctx, log)
+func (c *imageCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	ref, err := ensembles.EnsureImage(ctx, !c.NoBuild, log)
+	if c.NoBuild && errors.Is(err, ensembles.ErrNoImage) {
+		ref, err = "build", nil
+	}
 	if err == nil {
 		fmt.Fprintln(std.Out, ref)
 	}
