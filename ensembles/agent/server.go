@@ -252,6 +252,10 @@ func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, f)
 }
 
+// pollHistory is how late an event may reach the harness. Nothing that decides
+// anything waits for less.
+const pollHistory = 20 * time.Millisecond
+
 // serveHistory streams whole frames from an offset on. With follow=true it goes
 // on until the process whose history it is has ended and all is sent.
 func (a *Agent) serveHistory(w http.ResponseWriter, r *http.Request) {
@@ -266,7 +270,7 @@ func (a *Agent) serveHistory(w http.ResponseWriter, r *http.Request) {
 	t := history.NewTailer(dir)
 	defer t.Close()
 	flush := http.NewResponseController(w)
-	poll := time.NewTicker(10 * time.Millisecond)
+	poll := time.NewTicker(pollHistory)
 	defer poll.Stop()
 	for {
 		// Asked before reading: what is read after the end is all there is.

@@ -36,26 +36,42 @@ func (t *Tailer) Next() ([]byte, error) {
 			}
 			t.file, t.pos = f, 0
 		}
-		// Whether a successor exists is asked before reading: if it does, what
-		// the read finds is all there will ever be of this segment.
-		_, err := os.Stat(t.segment(t.n + 1))
-		last := err != nil
-		n, err := t.file.ReadAt(t.buf, t.pos)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
+		frames, err := t.read()
+		if len(frames) > 0 || err != nil {
+			return frames, err
 		}
-		if whole := wholeFrames(t.buf[:n]); whole > 0 {
-			t.pos += int64(whole)
-			return t.buf[:whole], nil
-		}
-		if last {
+		if _, err := os.Stat(t.segment(t.n + 1)); err != nil {
 			return nil, nil
+		}
+		// A segment that has a successor is complete, so one more look finds
+		// all there will ever be of it.
+		if frames, err := t.read(); len(frames) > 0 || err != nil {
+			return frames, err
 		}
 		if err := t.Close(); err != nil {
 			return nil, err
 		}
 		t.n++
 	}
+}
+
+// read returns the whole frames that are there now. It looks at one frame's
+// length first: most polls find none, and what follows the written part of a
+// segment is megabytes of zeros.
+func (t *Tailer) read() ([]byte, error) {
+	var length [4]byte
+	if n, err := t.file.ReadAt(length[:], t.pos); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	} else if n < len(length) || length == [4]byte{} {
+		return nil, nil
+	}
+	n, err := t.file.ReadAt(t.buf, t.pos)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	whole := wholeFrames(t.buf[:n])
+	t.pos += int64(whole)
+	return t.buf[:whole], nil
 }
 
 // Close releases the open file. The Tailer may go on to be used.
