@@ -13,14 +13,15 @@ import (
 
 // Env is env.json: what a run ran on.
 type Env struct {
-	Lab       string `json:"lab"`
-	Image     string `json:"image"`
-	ZooKeeper string `json:"zookeeper"`
-	Kernel    string `json:"kernel"`
-	CPUs      int    `json:"cpus"`
-	MemoryKiB int64  `json:"memory_kib"`
-	Go        string `json:"go"`
-	Locklab   string `json:"locklab"` // revision of the binary, if it was built from one
+	Lab         string   `json:"lab"`
+	Image       string   `json:"image"`
+	ZooKeeper   string   `json:"zookeeper"`
+	JavaOptions []string `json:"java_options"` // of each server
+	Kernel      string   `json:"kernel"`
+	CPUs        int      `json:"cpus"`
+	MemoryKiB   int64    `json:"memory_kib"`
+	Go          string   `json:"go"`
+	Locklab     string   `json:"locklab"` // revision of the binary, if it was built from one
 	// EnsembleReadyNs is how long the ensemble took from the servers' start to a
 	// leader, its followers and a committed write through each.
 	EnsembleReadyNs int64 `json:"ensemble_ready_ns"`

@@ -122,7 +122,7 @@ func metaOf(dir string, sc *scenario.Scenario, env Env) reports.Meta {
 		ServerStart: readMetrics(dir, metricsStart), ServerEnd: readMetrics(dir, metricsEnd),
 		Drain: sc.Drain, ClosedLoop: true, Warnings: sc.Warnings(),
 		Environment: map[string]string{
-			"image": env.Image, "kernel": env.Kernel, "CPUs": strconv.Itoa(env.CPUs), "memory": fmt.Sprintf("%d MiB", env.MemoryKiB>>10),
+			"image": env.Image, "Java options": strings.Join(env.JavaOptions, " "), "kernel": env.Kernel, "CPUs": strconv.Itoa(env.CPUs), "memory": fmt.Sprintf("%d MiB", env.MemoryKiB>>10),
 			"Go": env.Go, "locklab": env.Locklab, "started": time.Unix(0, env.StartedUnixNs).UTC().Format(time.RFC3339),
 			"ensemble ready after": time.Duration(env.EnsembleReadyNs).Round(time.Millisecond).String(),
 		}}
