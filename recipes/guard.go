@@ -14,15 +14,19 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 		for {
 			select {
 			case e := <-own.C:
-				if e == Deleted {
+				if e == Deleted && own.first {
 					h.lose(s.whyGone(node))
 					return
 				}
 			case <-h.ctx.Done():
 				own.stop()
+			}
+			if h.ctx.Err() != nil {
 				return
 			}
-			// Changed: nothing that ends a hold, but the watch is used up.
+			// Changed is nothing that ends a hold, but the watch is used up. And
+			// where paths are used again, as in the naive lock, Deleted may be about
+			// the holder before us.
 			var stat Stat
 			var err error
 			stat, own, err = s.rewatch(h.ctx, node)

@@ -29,9 +29,12 @@ type watch struct {
 
 // A waiter is one party interested in a watch.
 type waiter struct {
-	// C gets the one event that ends the watch. The event may be older than the
-	// read that came with it; waiters look again in any case.
-	C     chan Event
+	// C gets the one event that ends the watch.
+	C chan Event
+	// first says that the watch was set by the very read that the waiter got, so that
+	// the event is of a later change. Otherwise the event may be of an earlier
+	// one, on its way here while the read was made: only another look can tell.
+	first bool
 	hub   *hub
 	watch *watch
 }
@@ -93,6 +96,7 @@ func (h *hub) get(ctx context.Context, path string) ([]byte, Stat, *waiter, erro
 func (h *hub) arm(path string) (*watch, *waiter) {
 	w := &watch{armed: make(chan struct{}), waiters: map[*waiter]bool{}}
 	me := h.join(w)
+	me.first = true
 	h.watches[path] = w
 	started := h.tasks.start(func() {
 		// Without the waiter's context: an abandoned request would leave a watch
