@@ -1,13 +1,12 @@
 package reports
 
 import (
-	"bytes"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -78,7 +77,7 @@ type pageView struct {
 
 type pagePicture struct {
 	Name, Caption string
-	SVG           template.HTML
+	URL           template.URL
 }
 
 type evidence struct {
@@ -103,11 +102,11 @@ var phaseMeanings = map[string]string{
 func writePage(w io.Writer, in Input, drawn []picture) error {
 	v := pageView{Input: in, Empty: in.Result.Operations.AcquiredInRun == 0}
 	for _, p := range drawn {
-		if p.SVG == nil {
+		if p.PNG == nil {
 			v.Missing = append(v.Missing, p)
 			continue
 		}
-		v.Pictures = append(v.Pictures, pagePicture{p.Name, p.Caption, inline(p.SVG, p.Name)})
+		v.Pictures = append(v.Pictures, pagePicture{p.Name, p.Caption, dataURL(p.PNG)})
 	}
 	for _, c := range in.Report.Checks {
 		if len(c.Findings) > 0 {
@@ -157,15 +156,9 @@ func environment(m Meta) [][2]string {
 	return all
 }
 
-var (
-	svgSize    = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*" (viewBox="[^"]*")[^>]*>`)
-	svgComment = regexp.MustCompile(`(?s)<!--.*?-->`)
-)
-
-// inline makes an SVG file part of a page: no prologue, no fixed size, no fonts
-// of its own.
-func inline(svg []byte, name string) template.HTML {
-	svg = bytes.Replace(svg, []byte(svgFonts), nil, 1)
-	svg = svgSize.ReplaceAll(svg, []byte(`<svg $1 role="img" aria-label="`+template.HTMLEscapeString(name)+`">`))
-	return template.HTML(svgComment.ReplaceAll(svg, nil)) // ours: gonum escapes all text
+// dataURL makes a picture part of a page. Pages carry pixels rather than
+// vectors: the text of an SVG is set in whatever font the reader has, and where
+// that is wider than ours, labels run into each other.
+func dataURL(png []byte) template.URL {
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))
 }

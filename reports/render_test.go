@@ -100,7 +100,7 @@ func emptyInput() Input {
 	return Input{Report: rep, Result: Summarize(nil, nil, rep, meta), Meta: meta}
 }
 
-var svgElement = regexp.MustCompile(`(?s)<svg.*?</svg>`)
+var pixels = regexp.MustCompile(`data:image/png;base64,[A-Za-z0-9+/=]+`)
 
 func TestGoldenPictureAndPage(t *testing.T) {
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestGoldenPictureAndPage(t *testing.T) {
 	}
 	golden(t, "timeline.svg", read(t, filepath.Join(dir, "plots", "timeline.svg")))
 	page := read(t, filepath.Join(dir, "report.html"))
-	golden(t, "report.html", svgElement.ReplaceAll(page, []byte("<svg></svg>")))
+	golden(t, "report.html", pixels.ReplaceAll(page, []byte("data:,")))
 }
 
 func read(t *testing.T, name string) []byte {
@@ -179,8 +179,9 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 			if !bytes.Contains(page, []byte(c.says)) {
 				t.Errorf("the page does not say %q", c.says)
 			}
+			text := pixels.ReplaceAll(page, nil) // in which any letters may stand together
 			for _, bad := range []string{"%!", "&lt;nil&gt;", "NaN", "ZgotmplZ", "0xc0"} {
-				if bytes.Contains(page, []byte(bad)) {
+				if bytes.Contains(text, []byte(bad)) {
 					t.Errorf("the page has %q in it", bad)
 				}
 			}
@@ -206,10 +207,13 @@ func selfContained(t *testing.T, page []byte) {
 		if n.Type != html.ElementNode {
 			continue
 		}
-		if slices.Contains([]string{"script", "link", "iframe", "object", "embed", "img", "base"}, n.Data) {
+		if slices.Contains([]string{"script", "link", "iframe", "object", "embed", "base"}, n.Data) {
 			t.Errorf("the page has a <%s>", n.Data)
 		}
 		for _, a := range n.Attr {
+			if n.Data == "img" && a.Key == "src" && strings.HasPrefix(a.Val, "data:image/png;base64,") {
+				continue // the picture itself
+			}
 			if a.Key == "src" || a.Key == "href" || a.Key == "srcset" || strings.Contains(a.Val, "//") || strings.Contains(a.Val, "url(") || strings.HasPrefix(a.Key, "on") {
 				t.Errorf("<%s %s=%q> refers to something outside", n.Data, a.Key, a.Val)
 			}

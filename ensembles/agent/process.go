@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -15,8 +15,11 @@ import (
 	"locklab/harness/history"
 )
 
-// errNoProcess answers a request for a process that is not there.
-var errNoProcess = errors.New("the host's process is not running")
+// ErrNoProcess answers a request for a process that is not there.
+var ErrNoProcess = errors.New("the host's process is not running")
+
+// errEnding answers a request to change a host whose agent is ending.
+var errEnding = errors.New("the agent is ending")
 
 // supervisor runs the host's one process and, being the host's first process,
 // reaps every other that ends there.
@@ -27,7 +30,8 @@ type supervisor struct {
 	mu      sync.Mutex
 	status  Status
 	spec    *Spec
-	stdin   io.WriteCloser
+	stdin   *os.File
+	ending  bool
 	changed chan struct{} // closed and replaced at each change of status
 }
 
@@ -39,21 +43,30 @@ func newSupervisor(root string, rec *history.Recorder) *supervisor {
 func (s *supervisor) start(spec *Spec) (Stamp, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ending {
+		return Stamp{}, errEnding
+	}
 	if s.alive() {
 		return Stamp{}, fmt.Errorf("start: process %d is still running", s.status.PID)
 	}
 	if spec == nil {
 		spec = s.spec
 	}
-	if spec == nil || len(spec.Argv) == 0 {
+	if spec == nil {
 		return Stamp{}, errors.New("start: nothing has been started on this host before")
+	}
+	if len(spec.Argv) == 0 {
+		return Stamp{}, errors.New("start: no program is named")
 	}
 	dir := filepath.Join(s.root, filepath.Clean("/"+spec.Dir))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Stamp{}, err
 	}
 	for name, content := range spec.Files {
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(content), 0o644); err != nil {
+		if !filepath.IsLocal(name) || name != filepath.Base(name) || name == "." {
+			return Stamp{}, fmt.Errorf("start: %q is no plain file name", name)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			return Stamp{}, err
 		}
 	}
@@ -88,30 +101,70 @@ func (s *supervisor) start(spec *Spec) (Stamp, error) {
 	return s.set(history.ProcessStarted, ""), nil
 }
 
-// write sends a line to the process's standard input.
+// maxLine is how much a pipe takes whole or not at all (PIPE_BUF of Linux), so
+// that no line is ever cut in two.
+const maxLine = 4096
+
+// inputWait is how long a line waits for room in the pipe. A process that is
+// stopped does not read.
+const inputWait = 2 * time.Second
+
+// write sends a line to the process's standard input. It does not hold the lock
+// while it waits for room: a process that does not read must not keep the others'
+// requests from it, least of all the one to resume it.
 func (s *supervisor) write(line string) (Stamp, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.alive() || s.stdin == nil {
-		return Stamp{}, errNoProcess
+	if strings.Contains(line, "\n") || len(line) >= maxLine {
+		return Stamp{}, fmt.Errorf("input: not one line of less than %d bytes", maxLine)
 	}
-	_, err := io.WriteString(s.stdin, line+"\n")
-	return Stamp{At: s.rec.Clock().Now()}, err
+	s.mu.Lock()
+	alive, stdin := s.alive(), s.stdin
+	s.mu.Unlock()
+	if !alive {
+		return Stamp{}, ErrNoProcess
+	}
+	if err := stdin.SetWriteDeadline(time.Now().Add(inputWait)); err != nil {
+		return Stamp{}, fmt.Errorf("input: %w", err)
+	}
+	if _, err := stdin.WriteString(line + "\n"); err != nil {
+		return Stamp{}, fmt.Errorf("input: %w", err)
+	}
+	return Stamp{At: s.rec.Clock().Now()}, nil
 }
 
 // pause stops the process group and returns once every thread was seen stopped.
 func (s *supervisor) pause(ctx context.Context) (Stamp, error) {
-	return s.signalUntil(ctx, syscall.SIGSTOP, func(st Status) bool { return st.State == history.ProcessStopped && allStopped(st.PID) })
+	return s.signalUntil(ctx, syscall.SIGSTOP, func(st Status, _ int64) bool { return st.State == history.ProcessStopped && allStopped(st.PID) })
 }
 
+// resume continues the process group. A process that stops itself again at once
+// may never be seen running; that its state has changed since is enough.
 func (s *supervisor) resume(ctx context.Context) (Stamp, error) {
-	return s.signalUntil(ctx, syscall.SIGCONT, func(st Status) bool {
-		return st.State != history.ProcessStopped && !allStopped(st.PID)
+	return s.signalUntil(ctx, syscall.SIGCONT, func(st Status, told int64) bool {
+		return st.State != history.ProcessStopped || st.Since > told
 	})
 }
 
+func gone(st Status, _ int64) bool { return st.State == history.ProcessExited }
+
 func (s *supervisor) kill(ctx context.Context) (Stamp, error) {
-	return s.signalUntil(ctx, syscall.SIGKILL, func(st Status) bool { return st.State == history.ProcessExited })
+	return s.signalUntil(ctx, syscall.SIGKILL, gone)
+}
+
+// end kills the process and lets no other be started.
+func (s *supervisor) end(ctx context.Context) error {
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
+	_, err := s.kill(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stdin != nil {
+		s.stdin.Close()
+	}
+	if errors.Is(err, ErrNoProcess) {
+		return nil
+	}
+	return err
 }
 
 // stop asks the process to end, and kills it after its grace.
@@ -124,21 +177,20 @@ func (s *supervisor) stop(ctx context.Context) (Stamp, error) {
 	s.mu.Unlock()
 	soft, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	gone := func(st Status) bool { return st.State == history.ProcessExited }
 	st, err := s.signalUntil(soft, syscall.SIGTERM, gone)
-	if err == nil || errors.Is(err, errNoProcess) {
+	if err == nil || errors.Is(err, ErrNoProcess) {
 		return st, err
 	}
 	return s.signalUntil(ctx, syscall.SIGKILL, gone)
 }
 
-// signalUntil signals the process group and waits until its state is as wanted.
-// The stamp is the time at which the kernel was told, not when the wait ended.
-func (s *supervisor) signalUntil(ctx context.Context, sig syscall.Signal, done func(Status) bool) (Stamp, error) {
+// signalUntil signals the process group and waits until its state is as wanted,
+// given when the kernel was told. That is the stamp, not when the wait ended.
+func (s *supervisor) signalUntil(ctx context.Context, sig syscall.Signal, done func(st Status, told int64) bool) (Stamp, error) {
 	s.mu.Lock()
 	if !s.alive() {
 		s.mu.Unlock()
-		return Stamp{}, errNoProcess
+		return Stamp{}, ErrNoProcess
 	}
 	pid := s.status.PID
 	err := syscall.Kill(-pid, sig)
@@ -153,11 +205,11 @@ func (s *supervisor) signalUntil(ctx context.Context, sig syscall.Signal, done f
 	defer poll.Stop()
 	for {
 		st, changed := s.state()
-		if done(st) {
-			return Stamp{At: at}, nil
+		if st.PID != pid || (st.State == history.ProcessExited && sig != syscall.SIGKILL && sig != syscall.SIGTERM) {
+			return Stamp{}, ErrNoProcess // it ended meanwhile; another may run by now
 		}
-		if st.State == history.ProcessExited {
-			return Stamp{}, errNoProcess
+		if done(st, at) {
+			return Stamp{At: at}, nil
 		}
 		select {
 		case <-changed:
@@ -229,16 +281,24 @@ func (s *supervisor) reapAll() {
 		case ws.Continued():
 			s.set(history.ProcessContinued, "")
 		case ws.Signaled():
-			s.status.Exit = ws.Signal().String()
-			s.set(history.ProcessExited, s.status.Exit)
+			s.ended(ws.Signal().String())
 		case ws.Exited():
-			s.status.Exit = fmt.Sprintf("exit status %d", ws.ExitStatus())
-			s.set(history.ProcessExited, s.status.Exit)
+			s.ended(fmt.Sprintf("exit status %d", ws.ExitStatus()))
 		}
 	}
 }
 
-// allStopped reports whether every thread of the process is stopped.
+// ended records the process's end. What it started ends with it, or it would meet
+// the next process on the host. The group's number is not given away while it has
+// members. s.mu is held.
+func (s *supervisor) ended(how string) {
+	_ = syscall.Kill(-s.status.PID, syscall.SIGKILL) // ESRCH: nothing was left
+	s.status.Exit = how
+	s.set(history.ProcessExited, how)
+}
+
+// allStopped reports whether every thread of the process is stopped. A main
+// thread that has ended stays as a zombie while others live.
 func allStopped(pid int) bool {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(tasks) == 0 {
@@ -249,7 +309,7 @@ func allStopped(pid int) bool {
 		if err != nil {
 			return false
 		}
-		if stateOf(string(b)) != 'T' {
+		if c := stateOf(string(b)); c != 'T' && c != 'Z' {
 			return false
 		}
 	}

@@ -55,6 +55,10 @@ func (a *Acquisition) String() string {
 
 // Acquisitions puts the acquisitions of a merged history together, in the order
 // in which they were invoked.
+//
+// A client that starts to count from 1 again, because its process was restarted
+// under the same name, begins acquisitions of their own: what is recorded under a
+// number belongs to the latest acquisition invoked under it.
 func Acquisitions(events []Event) []Acquisition {
 	type key struct {
 		client string
@@ -62,15 +66,13 @@ func Acquisitions(events []Event) []Acquisition {
 		lock   string
 	}
 	var all []Acquisition
-	index := map[key]int{}
-	open := map[string][]int{} // by process: granted and not yet over
+	latest := map[key]int{}
+	open := map[string]map[int]bool{} // by process: waiting for, or holding, a lock
 	for i := range events {
 		e := &events[i]
 		if e.Op == OpProcess && e.Mode == ProcessExited {
-			for _, k := range open[e.Process] {
-				if a := &all[k]; a.Died == None {
-					a.Died = e.At
-				}
+			for at := range open[e.Process] {
+				all[at].Died = e.At
 			}
 			delete(open, e.Process)
 			continue
@@ -79,29 +81,36 @@ func Acquisitions(events []Event) []Acquisition {
 			continue
 		}
 		k := key{e.Client, e.Acq, e.Lock}
-		at, known := index[k]
-		if !known {
-			if e.Op != OpAcquire || e.Kind != Invoke {
-				continue // the resource's own record, or a history without its head
-			}
-			at = len(all)
-			index[k] = at
+		if e.Op == OpAcquire && e.Kind == Invoke {
+			at := len(all)
+			latest[k] = at
 			all = append(all, Acquisition{Process: e.Process, Client: e.Client, Lock: e.Lock, Mode: e.Mode, N: e.Acq, Invoked: e.At,
 				Queued: None, Returned: None, ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None})
-			open[e.Process] = append(open[e.Process], at)
+			if open[e.Process] == nil {
+				open[e.Process] = map[int]bool{}
+			}
+			open[e.Process][at] = true
 			continue
+		}
+		at, known := latest[k]
+		if !known || all[at].Process != e.Process {
+			continue // the resource's own record, or a history without its head
 		}
 		a := &all[at]
 		switch {
 		case e.Op == OpQueued && a.Queued == None:
 			a.Queued = e.At
-		case e.Op == OpAcquire && e.Kind != Invoke:
+		case e.Op == OpAcquire:
 			a.Returned, a.Outcome, a.Error = e.At, e.Kind, e.Detail
 			a.Token, a.Session = e.Token, e.Session
+			if e.Kind == Fail {
+				delete(open[e.Process], at)
+			}
 		case e.Op == OpRelease && e.Kind == Invoke:
 			a.ReleaseInvoked = e.At
 		case e.Op == OpRelease:
 			a.ReleaseReturned, a.ReleaseOutcome, a.ReleaseError = e.At, e.Kind, e.Detail
+			delete(open[e.Process], at)
 		case e.Op == OpLost && a.Lost == None:
 			a.Lost, a.LostCause = e.At, e.Detail
 		}

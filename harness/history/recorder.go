@@ -48,9 +48,10 @@ func NewRecorder(dir, process string, clock Clock) (*Recorder, error) {
 func (r *Recorder) Clock() Clock { return r.clock }
 
 // Record stamps e, unless it carries a time already, names its process, unless
-// it names one, and writes it. It fails only when no memory can be mapped, or
-// after Close; the caller must then stop, for an operation without a record is
-// worse than none.
+// it names one, and writes it; a Detail that makes the event too long is cut. It
+// fails when no memory can be mapped, after Close, and for an event that is too
+// long all the same; the caller must then stop, for an operation without a record
+// is worse than none.
 func (r *Recorder) Record(e Event) error {
 	if e.At == 0 {
 		e.At = r.clock.Now()
@@ -61,7 +62,9 @@ func (r *Recorder) Record(e Event) error {
 	need := bound(&e)
 	if need > maxFrame {
 		e.Detail = e.Detail[:max(0, len(e.Detail)-(need-maxFrame))]
-		need = bound(&e)
+		if need = bound(&e); need > maxFrame {
+			return fmt.Errorf("record history: event %s is too long", e.Op)
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
