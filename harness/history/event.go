@@ -101,7 +101,7 @@ const (
 	OpBegin    = "begin"    // Info: Value = the run's base on CLOCK_MONOTONIC
 	OpPhase    = "phase"    // Info: Detail = name of the phase that begins
 	OpSnapshot = "snapshot" // Info: servers' counters were read; Detail = which snapshot
-	OpEnd      = "end"      // Info: the last event of a run; Detail = complete or interrupted
+	OpEnd      = "end"      // Info: the last event of a run; Detail = complete, interrupt or broken
 
 	// The harness's, about a fault: Fault = its id, Mode = its kind, Target = the
 	// hosts hit. At is the agent's stamp where an agent did it.
@@ -120,7 +120,8 @@ const (
 	PhaseDrain    = "drain"     // no new acquisitions; waiters finish or are cancelled
 	PhaseCollect  = "collect"   // all clients have ended
 	EndComplete   = "complete"  // Detail of OpEnd
-	EndInterrupt  = "interrupt" // Detail of OpEnd
+	EndInterrupt  = "interrupt" // Detail of OpEnd: ended early on purpose
+	EndBroken     = "broken"    // Detail of OpEnd: ended early because something failed
 )
 
 // The values of Detail for an acquire that failed for a reason of the workload's.
