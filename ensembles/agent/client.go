@@ -16,7 +16,8 @@ import (
 )
 
 // A Client is the harness's end of the line to one agent. Its methods may be
-// called from many goroutines.
+// called from many goroutines. What needs a running process returns an error that
+// wraps [ErrNoProcess] if there is none.
 type Client struct {
 	host   string
 	base   string
@@ -140,6 +141,9 @@ func (c *Client) send(req *http.Request, what string) (io.ReadCloser, error) {
 	if resp.StatusCode != http.StatusOK {
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 		resp.Body.Close()
+		if resp.StatusCode == http.StatusConflict {
+			return nil, fmt.Errorf("agent of %s: %s: %w", c.host, what, ErrNoProcess)
+		}
 		return nil, fmt.Errorf("agent of %s: %s: %s", c.host, what, strings.TrimSpace(string(b)))
 	}
 	return resp.Body, nil

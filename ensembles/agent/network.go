@@ -22,12 +22,13 @@ const tableName = "locklab"
 //
 // Rules match peers' addresses only, and peers are hosts of the lab. The control
 // connection comes from the network's gateway, which is no host, so no rule can
-// match it.
+// match it; the agent refuses one that would.
 type firewall struct {
 	rec *history.Recorder
 
 	mu     sync.Mutex
 	blocks map[string][]netip.Addr
+	ending bool
 }
 
 // block adds a rule, or replaces the one of the same id.
@@ -37,6 +38,9 @@ func (f *firewall) block(b Block) (Stamp, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.ending {
+		return Stamp{}, errEnding
+	}
 	next := maps.Clone(f.blocks)
 	if next == nil {
 		next = map[string][]netip.Addr{}
@@ -55,6 +59,19 @@ func (f *firewall) clear(id string) (Stamp, error) {
 		next = nil
 	}
 	return f.apply(next, history.NetworkCleared, id, "")
+}
+
+// end clears all rules and lets no other be added.
+func (f *firewall) end() error {
+	f.mu.Lock()
+	f.ending = true
+	n := len(f.blocks)
+	f.mu.Unlock()
+	if n == 0 {
+		return nil // nor is there a need to be allowed to
+	}
+	_, err := f.clear("")
+	return err
 }
 
 func (f *firewall) rules() []string {

@@ -144,10 +144,11 @@ func (s *supervisor) resume(ctx context.Context) (Stamp, error) {
 	})
 }
 
-func gone(st Status, _ int64) bool { return st.State == history.ProcessExited }
+// never is for signals after which only the process's end counts.
+func never(Status, int64) bool { return false }
 
 func (s *supervisor) kill(ctx context.Context) (Stamp, error) {
-	return s.signalUntil(ctx, syscall.SIGKILL, gone)
+	return s.signalUntil(ctx, syscall.SIGKILL, never)
 }
 
 // end kills the process and lets no other be started.
@@ -177,11 +178,15 @@ func (s *supervisor) stop(ctx context.Context) (Stamp, error) {
 	s.mu.Unlock()
 	soft, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	st, err := s.signalUntil(soft, syscall.SIGTERM, gone)
+	st, err := s.signalUntil(soft, syscall.SIGTERM, never)
 	if err == nil || errors.Is(err, ErrNoProcess) {
 		return st, err
 	}
-	return s.signalUntil(ctx, syscall.SIGKILL, gone)
+	st, err = s.signalUntil(ctx, syscall.SIGKILL, never)
+	if errors.Is(err, ErrNoProcess) {
+		return Stamp{At: s.rec.Clock().Now()}, nil // it ended between the two
+	}
+	return st, err
 }
 
 // signalUntil signals the process group and waits until its state is as wanted,
@@ -192,8 +197,8 @@ func (s *supervisor) signalUntil(ctx context.Context, sig syscall.Signal, done f
 		s.mu.Unlock()
 		return Stamp{}, ErrNoProcess
 	}
-	pid := s.status.PID
-	err := syscall.Kill(-pid, sig)
+	starts := s.status.Starts
+	err := syscall.Kill(-s.status.PID, sig)
 	at := s.rec.Clock().Now()
 	s.mu.Unlock()
 	if err != nil {
@@ -205,8 +210,12 @@ func (s *supervisor) signalUntil(ctx context.Context, sig syscall.Signal, done f
 	defer poll.Stop()
 	for {
 		st, changed := s.state()
-		if st.PID != pid || (st.State == history.ProcessExited && sig != syscall.SIGKILL && sig != syscall.SIGTERM) {
-			return Stamp{}, ErrNoProcess // it ended meanwhile; another may run by now
+		// The process may have ended meanwhile, and another may run by now.
+		if st.Starts != starts || st.State == history.ProcessExited {
+			if sig == syscall.SIGKILL || sig == syscall.SIGTERM {
+				return Stamp{At: at}, nil
+			}
+			return Stamp{}, ErrNoProcess
 		}
 		if done(st, at) {
 			return Stamp{At: at}, nil
@@ -301,19 +310,24 @@ func (s *supervisor) ended(how string) {
 // thread that has ended stays as a zombie while others live.
 func allStopped(pid int) bool {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	if err != nil || len(tasks) == 0 {
+	if err != nil {
 		return false
 	}
+	stopped := 0
 	for _, t := range tasks {
 		b, err := os.ReadFile(t)
 		if err != nil {
 			return false
 		}
-		if c := stateOf(string(b)); c != 'T' && c != 'Z' {
+		switch stateOf(string(b)) {
+		case 'T':
+			stopped++
+		case 'Z':
+		default:
 			return false
 		}
 	}
-	return true
+	return stopped > 0
 }
 
 // stateOf returns the state letter of a /proc stat line: the first field after

@@ -11,9 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +31,9 @@ type Config struct {
 	Root string
 	// Listen is the address of the control port.
 	Listen string
-	Log    *slog.Logger
+	// Listening, unless nil, is told the address once the port is open.
+	Listening func(net.Addr)
+	Log       *slog.Logger
 
 	_ struct{}
 }
@@ -44,60 +45,84 @@ type Agent struct {
 	sup   *supervisor
 	fire  *firewall
 	lease *lease
+	// busy is held for reading by every request, and for good once all have ended.
+	busy sync.RWMutex
 }
 
 // Run serves until ctx ends or the lease lapses, then clears the host's rules
 // and kills its process. It returns nil for both.
+//
+// It waits for all children of the calling process, as the first process of a
+// host must, so nothing else in that process may start any.
 func Run(ctx context.Context, cfg Config) error {
+	if cfg.Secret == "" || cfg.Lease <= 0 {
+		return errors.New("agent: a secret and a lease are required")
+	}
 	rec, err := history.NewRecorder(filepath.Join(cfg.Root, HistoryDir), cfg.Host, history.NewClock())
 	if err != nil {
 		return err
 	}
 	defer rec.Close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	a := &Agent{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec), fire: &firewall{rec: rec}, lease: newLease(cfg.Lease)}
-	defer a.cleanUp()
-
+	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { a.sup.reap(ctx) })
+	defer cancel(nil)
 	wg.Go(func() {
 		if a.lease.lapsed(ctx) {
 			cancel(errors.New("lease lapsed"))
 		}
 	})
+	// The reaper goes on until the process has been killed and seen to end.
+	reap, stopReaper := context.WithCancel(context.WithoutCancel(ctx))
+	wg.Go(func() { a.sup.reap(reap) })
+	defer stopReaper()
+
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
 	if err != nil {
-		cancel(err)
 		return fmt.Errorf("listen for control: %w", err)
 	}
+	if cfg.Listening != nil {
+		cfg.Listening(l.Addr())
+	}
 	srv := &http.Server{Handler: a.authorised(a.routes()), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withRequester}
 	wg.Go(func() {
 		<-ctx.Done()
 		srv.Close()
 	})
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		cancel(err)
+	err = srv.Serve(l)
+	cancel(err) // the requests still being served end with ctx
+	a.cleanUp()
+	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	cfg.Log.Info("agent ends", "cause", context.Cause(ctx))
 	return nil
 }
 
-// cleanUp leaves the host as if nothing had ever run there.
+// cleanUp leaves the host as if nothing had ever run there. The harm goes first:
+// whatever a request that is still being served waits for, the process is dead.
 func (a *Agent) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if len(a.fire.rules()) > 0 {
-		if _, err := a.fire.clear(""); err != nil {
-			a.cfg.Log.Error("clear network rules", "err", err)
-		}
+	if err := a.fire.end(); err != nil {
+		a.cfg.Log.Error("clear network rules", "err", err)
 	}
-	go a.sup.reap(ctx) // the main reaper has ended with Run's context
-	if _, err := a.sup.kill(ctx); err != nil && !errors.Is(err, errNoProcess) {
+	if err := a.sup.end(ctx); err != nil {
 		a.cfg.Log.Error("kill process", "err", err)
+	}
+	// The requests end with their connections. One that does not is no reason to
+	// live on.
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for !a.busy.TryLock() {
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			a.cfg.Log.Error("a request does not end")
+			return
+		}
 	}
 }
 
@@ -108,8 +133,27 @@ func (a *Agent) authorised(next http.Handler) http.Handler {
 			http.Error(w, "wrong or no secret", http.StatusUnauthorized)
 			return
 		}
+		if !a.busy.TryRLock() {
+			http.Error(w, errEnding.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		defer a.busy.RUnlock()
+		r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// maxRequest is the most that a request's body may hold: a process's files.
+const maxRequest = 16 << 20
+
+// requesterKey is the context's key of the address that a request came from.
+type requesterKey struct{}
+
+func withRequester(ctx context.Context, c net.Conn) context.Context {
+	if from, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
+		ctx = context.WithValue(ctx, requesterKey{}, from.Addr().Unmap())
+	}
+	return ctx
 }
 
 // routes is everything that an agent can be asked for; anything else is refused.
@@ -120,7 +164,7 @@ func (a *Agent) routes() http.Handler {
 			answer, err := f(r.Context(), r.Body)
 			if err != nil {
 				code := http.StatusInternalServerError
-				if errors.Is(err, errNoProcess) {
+				if errors.Is(err, ErrNoProcess) {
 					code = http.StatusConflict
 				}
 				http.Error(w, err.Error(), code)
@@ -154,10 +198,13 @@ func (a *Agent) routes() http.Handler {
 		}
 		return a.sup.write(line)
 	})
-	do("block", func(_ context.Context, b io.Reader) (any, error) {
+	do("block", func(ctx context.Context, b io.Reader) (any, error) {
 		rule, err := decode[Block](b)
 		if err != nil {
 			return nil, err
+		}
+		if from, ok := ctx.Value(requesterKey{}).(netip.Addr); ok && slices.Contains(rule.Peers, from) {
+			return nil, fmt.Errorf("block: %v is where the control connection comes from", from)
 		}
 		return a.fire.block(rule)
 	})
@@ -172,6 +219,10 @@ func (a *Agent) routes() http.Handler {
 		p, err := decode[Probe](b)
 		if err != nil {
 			return nil, err
+		}
+		if p.Timeout <= 0 {
+			// Nothing can be reached in no time, which would prove any cut.
+			return nil, errors.New("probe: no timeout")
 		}
 		return probe(ctx, p), nil
 	})
@@ -194,7 +245,7 @@ func (a *Agent) routes() http.Handler {
 
 func decode[T any](r io.Reader) (T, error) {
 	var v T
-	dec := json.NewDecoder(io.LimitReader(r, 16<<20))
+	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&v); err != nil {
 		return v, fmt.Errorf("bad request: %w", err)
@@ -233,84 +284,4 @@ func dialOnce(ctx context.Context, addr netip.AddrPort) error {
 		return err
 	}
 	return c.Close()
-}
-
-// serveFile sends a file below the root; os.Root refuses to leave it.
-func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request) {
-	root, err := os.OpenRoot(a.cfg.Root)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	defer root.Close()
-	f, err := root.Open(r.FormValue("path"))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
-	defer f.Close()
-	_, _ = io.Copy(w, f)
-}
-
-// pollHistory is how late an event may reach the harness. Nothing that decides
-// anything waits for less.
-const pollHistory = 20 * time.Millisecond
-
-// serveHistory streams whole frames from an offset on. With follow=true it goes
-// on until the process whose history it is has ended and all is sent.
-func (a *Agent) serveHistory(w http.ResponseWriter, r *http.Request) {
-	skip, err := strconv.ParseInt(r.FormValue("offset"), 10, 64)
-	if err != nil || skip < 0 {
-		http.Error(w, "bad offset", http.StatusBadRequest)
-		return
-	}
-	dir := filepath.Join(a.cfg.Root, filepath.Clean("/"+r.FormValue("dir")))
-	own := dir == filepath.Join(a.cfg.Root, HistoryDir)
-	follow := r.FormValue("follow") == "true"
-	t := history.NewTailer(dir)
-	defer t.Close()
-	flush := http.NewResponseController(w)
-	poll := time.NewTicker(pollHistory)
-	defer poll.Stop()
-	for {
-		// Asked before reading: what is read after the end is all there is.
-		st, _ := a.sup.state()
-		ended := !own && st.State == history.ProcessExited
-		for {
-			b, err := t.Next()
-			if err != nil {
-				a.cfg.Log.Error("read history", "dir", dir, "err", err)
-				return
-			}
-			if len(b) == 0 {
-				break
-			}
-			cut := min(skip, int64(len(b)))
-			skip -= cut
-			if _, err := w.Write(b[cut:]); err != nil {
-				return
-			}
-		}
-		if err := flush.Flush(); err != nil || !follow || ended {
-			return
-		}
-		select {
-		case <-poll.C:
-		case <-r.Context().Done():
-			return
-		}
-	}
-}
-
-func historySize(dir string) int64 {
-	t := history.NewTailer(dir)
-	defer t.Close()
-	var n int64
-	for {
-		b, err := t.Next()
-		if err != nil || len(b) == 0 {
-			return n
-		}
-		n += int64(len(b))
-	}
 }

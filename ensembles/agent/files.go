@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"locklab/harness/history"
+)
+
+// serveFile sends a file below the root; os.Root refuses to leave it.
+func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request) {
+	f, err := openBelow(a.cfg.Root, r.FormValue("path"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	defer f.Close()
+	if _, err := io.Copy(w, f); err != nil {
+		abort() // half a file must not look like a whole one
+	}
+}
+
+// openBelow opens a regular file. Anything else might never be read to its end.
+func openBelow(dir, path string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s: no regular file", path)
+	}
+	return f, nil
+}
+
+// abort breaks the connection, so that the other end does not take what it has
+// for all there is.
+func abort() { panic(http.ErrAbortHandler) }
+
+// serveHistory streams whole frames from an offset on. With follow=true it goes
+// on until the process whose history it is has ended and all is sent.
+func (a *Agent) serveHistory(w http.ResponseWriter, r *http.Request) {
+	skip, err := strconv.ParseInt(r.FormValue("offset"), 10, 64)
+	if err != nil || skip < 0 {
+		http.Error(w, "bad offset", http.StatusBadRequest)
+		return
+	}
+	name := r.FormValue("dir")
+	if !filepath.IsLocal(name) {
+		http.Error(w, "bad directory", http.StatusBadRequest)
+		return
+	}
+	dir := filepath.Join(a.cfg.Root, name)
+	own := dir == filepath.Join(a.cfg.Root, HistoryDir)
+	follow := r.FormValue("follow") == "true"
+	t := history.NewTailer(dir)
+	defer t.Close()
+	flush := http.NewResponseController(w)
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		// Asked before reading: what is read after the end is all there is.
+		st, _ := a.sup.state()
+		ended := !own && st.State == history.ProcessExited
+		for {
+			b, err := t.Next()
+			if err != nil {
+				a.cfg.Log.Error("read history", "dir", dir, "err", err)
+				abort()
+			}
+			if len(b) == 0 {
+				break
+			}
+			cut := min(skip, int64(len(b)))
+			skip -= cut
+			if _, err := w.Write(b[cut:]); err != nil {
+				return
+			}
+		}
+		if err := flush.Flush(); err != nil || !follow || ended {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-r.Context().Done():
+			abort() // the agent ends, or nobody listens any more
+		}
+	}
+}
+
+func historySize(dir string) int64 {
+	t := history.NewTailer(dir)
+	defer t.Close()
+	var n int64
+	for {
+		b, err := t.Next()
+		if err != nil || len(b) == 0 {
+			return n
+		}
+		n += int64(len(b))
+	}
+}
