@@ -19,6 +19,11 @@ type Act struct {
 // lab is made for the first. An error ends the demonstration; the outcomes so far
 // are returned with it.
 func Demo(ctx context.Context, acts []Act, dir string, opts Options, tell func(Act, Outcome)) (_ []Outcome, err error) {
+	for _, act := range acts {
+		if err := checkDir(filepath.Join(dir, act.Name)); err != nil {
+			return nil, err
+		}
+	}
 	stage, err := OpenStage(ctx, acts[0].Scenario, opts)
 	if err != nil {
 		return nil, err
@@ -27,7 +32,7 @@ func Demo(ctx context.Context, acts []Act, dir string, opts Options, tell func(A
 	var outcomes []Outcome
 	for _, act := range acts {
 		actDir := filepath.Join(dir, act.Name)
-		out, err := stage.runAndConclude(ctx, act.Scenario, actDir)
+		out, err := conclude(actDir, stage.Run(ctx, act.Scenario, actDir))
 		if out.Dir != "" {
 			outcomes = append(outcomes, out)
 			tell(act, out)

@@ -165,19 +165,24 @@ func (r *run) carryOut(ctx, agents context.Context) error {
 	defer reporting.Wait()
 	defer r.report.end()
 
-	working, stopSchedule := context.WithCancelCause(ctx)
-	defer stopSchedule(nil)
-	g, working := errgroup.WithContext(working)
+	g, working := errgroup.WithContext(ctx)
+	scheduled, stopSchedule := context.WithCancel(working)
+	defer stopSchedule()
 	g.Go(func() error {
 		s := chaos.Schedule{Steps: r.steps(), Journal: r.rec, Clock: clock, InForce: r.report.setFaults}
-		if err := s.Run(working, clock.Time(measure)); err != nil && ctx.Err() == nil {
+		if err := s.Run(scheduled, clock.Time(measure)); err != nil && ctx.Err() == nil {
 			// A fault that did not come off is in the history; the checks say what it means.
 			r.stage.opts.Log.Warn("fault", "err", err)
 		}
 		return nil
 	})
 	g.Go(func() error { return r.phases(working, measure, end) })
-	g.Go(func() error { return r.awaitDone(working, end) })
+	g.Go(func() error {
+		// A fault that is still to come, or waits for clients to do something,
+		// has nobody left to meet.
+		defer stopSchedule()
+		return r.awaitDone(working, end)
+	})
 	return g.Wait()
 }
 

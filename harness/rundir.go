@@ -31,8 +31,8 @@ const (
 // ReportFile is the report's name in a run directory.
 const ReportFile = "report.html"
 
-// ErrDirInUse says that a directory holds a run already.
-var ErrDirInUse = errors.New("directory holds a run already")
+// ErrDirInUse says that a directory has something in it already.
+var ErrDirInUse = errors.New("directory is in use")
 
 // ErrNoRun says that a directory holds no run.
 var ErrNoRun = errors.New("no run directory")
@@ -42,23 +42,31 @@ func DefaultDir(name string, now time.Time) string {
 	return filepath.Join("runs", name+"-"+now.Format("20060102-150405"))
 }
 
-// createDir makes a run directory with the resolved scenario in it, which is what
-// makes it one. A directory that exists must be empty.
-func createDir(dir string, scenario []byte) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("run directory: %w", err)
-	}
+// errNoDir says that a run has no directory, so nothing of it can be judged.
+var errNoDir = errors.New("no run directory was made")
+
+// checkDir refuses a directory that a run cannot have: one with anything in it.
+func checkDir(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("run directory: %w", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: %w", errNoDir, err)
+	case len(entries) > 0:
+		return fmt.Errorf("%w: %w: %s is not empty; choose another with --out", errNoDir, ErrDirInUse, dir)
 	}
-	for _, e := range entries {
-		if e.Name() == scenarioFile || e.Name() == hostsDir {
-			return fmt.Errorf("%w: %s", ErrDirInUse, dir)
-		}
+	return nil
+}
+
+// createDir makes a run directory with the resolved scenario in it, which is what
+// makes it one.
+func createDir(dir string, scenario []byte) error {
+	if err := checkDir(dir); err != nil {
+		return err
 	}
-	if len(entries) > 0 {
-		return fmt.Errorf("run directory %s is not empty; choose another", dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("%w: %w", errNoDir, err)
 	}
 	if err := writeText(filepath.Join(dir, scenarioFile), string(scenario)); err != nil {
 		return err
