@@ -2,7 +2,6 @@ package client
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -32,8 +31,8 @@ func FormatArm(fault, point string) string { return CommandArm + " " + fault + "
 // FormatDisarm writes the command that takes a trigger back.
 func FormatDisarm(fault string) string { return CommandDisarm + " " + fault }
 
-// commands carries out the lines of r until it ends or ctx does.
-func (p *process) commands(ctx context.Context, r io.Reader) error {
+// commands carries out the lines of r until it ends.
+func (p *process) commands(r io.Reader) error {
 	in := bufio.NewScanner(r)
 	for in.Scan() {
 		words := strings.Fields(in.Text())
@@ -48,8 +47,8 @@ func (p *process) commands(ctx context.Context, r io.Reader) error {
 			}
 			select {
 			case p.window <- w:
-			case <-ctx.Done():
-				return nil
+			default:
+				return fmt.Errorf("command %q: the work has been started before", in.Text())
 			}
 		case words[0] == CommandStop:
 			p.stop()

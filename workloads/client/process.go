@@ -53,14 +53,25 @@ func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Lo
 	defer cancel(nil)
 	// The reader of commands ends with the process: a read cannot be cancelled.
 	go func() {
-		if err := p.commands(ctx, in); err != nil {
-			cancel(err)
+		if err := p.commands(in); err != nil {
+			cancel(badCommand{err})
 		}
 	}()
-	if cfg.Observe {
+	err = p.live(ctx)
+	if bad, ok := errors.AsType[badCommand](context.Cause(ctx)); ok {
+		return bad // not to be taken for an end that was asked for
+	}
+	return err
+}
+
+// badCommand ends a process that was told what it does not understand.
+type badCommand struct{ error }
+
+func (p *process) live(ctx context.Context) (err error) {
+	if p.cfg.Observe {
 		return p.observe(ctx)
 	}
-	if p.resource, err = resource.Dial(ctx, cfg.Resource); err != nil {
+	if p.resource, err = resource.Dial(ctx, p.cfg.Resource); err != nil {
 		return err
 	}
 	defer p.resource.Close()

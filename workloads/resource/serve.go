@@ -47,12 +47,19 @@ func Serve(ctx context.Context, cfg Config, dir string) error {
 
 // serve answers on l until ctx ends, then closes l and every connection.
 func serve(ctx context.Context, r *Resource, l net.Listener) error {
+	return serveAs(ctx, service{r}, l)
+}
+
+func serveAs(ctx context.Context, s any, l net.Listener) error {
 	srv := rpc.NewServer()
-	if err := srv.RegisterName(serviceName, service{r}); err != nil {
+	if err := srv.RegisterName(serviceName, s); err != nil {
 		return err
 	}
+	// However serving ends, connections end with it.
+	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer cancel()
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	for {

@@ -1,0 +1,191 @@
+package client
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"locklab/harness/history"
+)
+
+func valid() Config {
+	return Config{Host: "c1", Servers: []Server{{"zk1", "10.0.0.1:2181"}, {"zk2", "10.0.0.2:2181"}, {"zk3", "10.0.0.3:2181"}},
+		Resource: "10.0.0.9:7100", Recipe: "mutex", Locks: []string{"/run1/lock0"}, Clients: 2, Drain: DrainFinish, SessionTimeout: time.Second}
+}
+
+func TestConfigValidate(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		want   string // in the error; empty = none
+	}{
+		{"valid", func(*Config) {}, ""},
+		{"observer needs neither clients nor resource", func(c *Config) { c.Observe, c.Clients, c.Resource = true, 0, "" }, ""},
+		{"no host", func(c *Config) { c.Host = "" }, "host"},
+		{"no servers", func(c *Config) { c.Servers = nil }, "servers"},
+		{"no locks", func(c *Config) { c.Locks = nil }, "locks"},
+		{"no clients", func(c *Config) { c.Clients = 0 }, "clients"},
+		{"no resource", func(c *Config) { c.Resource = "" }, "resource"},
+		{"unknown drain", func(c *Config) { c.Drain = "flush" }, `"flush"`},
+		{"unknown recipe", func(c *Config) { c.Recipe = "mutexx" }, `"mutexx"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := valid()
+			c.change(&cfg)
+			switch err := cfg.validate(); {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("got %v, want one about %s", err, c.want)
+			}
+		})
+	}
+	// A process with a bad configuration ends before it does anything.
+	if err := Run(t.Context(), Config{}, t.TempDir(), strings.NewReader(""), slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("a process without a configuration ran")
+	}
+}
+
+// Clients are dealt to the servers in turn, and each has all of them to move to.
+func TestServersFor(t *testing.T) {
+	cfg := valid()
+	a, b, c := "10.0.0.1:2181", "10.0.0.2:2181", "10.0.0.3:2181"
+	for client, want := range [][]string{{a, b, c}, {b, c, a}, {c, a, b}, {a, b, c}} {
+		if d := cmp.Diff(want, cfg.serversFor(client)); d != "" {
+			t.Errorf("client %d: %s", client, d)
+		}
+	}
+	if got := cfg.serverName(b); got != "zk2" {
+		t.Errorf("server at %s is %q", b, got)
+	}
+	if got := cfg.serverName("10.9.9.9:1"); got != "10.9.9.9:1" {
+		t.Errorf("an unknown server is %q", got)
+	}
+}
+
+// newProcess is a process that has not begun.
+func newProcess(t *testing.T) *process {
+	t.Helper()
+	rec, err := history.NewRecorder(t.TempDir(), "c1", history.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rec.Close() })
+	p := &process{cfg: valid(), rec: rec, window: make(chan window, 1), stopped: make(chan struct{})}
+	stops := 0
+	p.stop = func() {
+		if stops++; stops == 1 {
+			close(p.stopped)
+		}
+	}
+	return p
+}
+
+func TestCommands(t *testing.T) {
+	const point = BetweenReadAndWrite
+	for _, c := range []struct {
+		name, in, err string
+		window        *window
+		stopped       bool
+		armed         string
+	}{
+		{name: "nothing"},
+		{name: "empty lines", in: "\n  \n"},
+		{name: "go", in: FormatGo(-5, 17) + "\n", window: &window{-5, 17}},
+		{name: "without a newline", in: FormatGo(1, 2), window: &window{1, 2}},
+		{name: "stop, twice", in: "stop\nstop\n", stopped: true},
+		{name: "arm", in: FormatArm("f1", point), armed: "f1"},
+		{name: "arm again", in: FormatArm("f1", point) + "\n" + FormatArm("f2", point), armed: "f2"},
+		{name: "disarm", in: FormatArm("f1", point) + "\n" + FormatDisarm("f1")},
+		{name: "disarm another", in: FormatArm("f1", point) + "\n" + FormatDisarm("f2"), armed: "f1"},
+		{name: "all", in: strings.Join([]string{FormatArm("f1", point), FormatGo(1, 2), CommandStop}, "\n"), armed: "f1", window: &window{1, 2}, stopped: true},
+		{name: "go without times", in: "go\n", err: `"go"`},
+		{name: "go with words", in: "go now then\n", err: `"go now then"`},
+		{name: "go twice", in: "go 1 2\ngo 3 4\n", err: "before", window: &window{1, 2}},
+		{name: "unknown", in: "flee\n" + FormatGo(1, 2), err: `"flee"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newProcess(t)
+			err := p.commands(strings.NewReader(c.in))
+			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("got %v, want %q", err, c.err)
+			}
+			var got *window
+			select {
+			case w := <-p.window:
+				got = &w
+			default:
+			}
+			if (got == nil) != (c.window == nil) || got != nil && *got != *c.window {
+				t.Errorf("window %v, want %v", got, c.window)
+			}
+			select {
+			case <-p.stopped:
+				if !c.stopped {
+					t.Error("stopped")
+				}
+			default:
+				if c.stopped {
+					t.Error("not stopped")
+				}
+			}
+			if fault, _ := p.triggers.take(point); fault != c.armed {
+				t.Errorf("armed for %q, want %q", fault, c.armed)
+			}
+		})
+	}
+}
+
+// A trigger fires once, and only at its point.
+func TestTriggersFireOnce(t *testing.T) {
+	var tr triggers
+	if _, ok := tr.take(BetweenReadAndWrite); ok {
+		t.Error("fired though none was ever armed")
+	}
+	tr.arm("f1", BetweenReadAndWrite)
+	if _, ok := tr.take("elsewhere"); ok {
+		t.Error("fired at another point")
+	}
+	if f, ok := tr.take(BetweenReadAndWrite); !ok || f != "f1" {
+		t.Errorf("took %q, %v", f, ok)
+	}
+	if _, ok := tr.take(BetweenReadAndWrite); ok {
+		t.Error("fired twice")
+	}
+}
+
+// limits end one after the other: no new acquisitions at the window's end, no
+// waiting after the drain, and nothing at all when the process is to end.
+func TestLimits(t *testing.T) {
+	now := func(p *process) int64 { return p.rec.Clock().Now() }
+	ended := func(l limits) [3]bool { return [3]bool{l.begin.Err() != nil, l.wait.Err() != nil, l.use.Err() != nil} }
+	for _, c := range []struct {
+		name, drain string
+		end         time.Duration // from now
+		stop        bool
+		want        [3]bool // begin, wait, use have ended
+	}{
+		{"open", DrainFinish, time.Hour, false, [3]bool{}},
+		{"closed, waiters finish", DrainFinish, -time.Second, false, [3]bool{true, false, false}},
+		{"closed, waiters are cancelled", DrainCancel, -time.Second, false, [3]bool{true, true, false}},
+		{"closed for very long", DrainFinish, -time.Hour, false, [3]bool{true, true, false}},
+		{"stopped", DrainFinish, time.Hour, true, [3]bool{true, true, false}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newProcess(t)
+			p.cfg.Drain = c.drain
+			l := p.limits(t.Context(), window{0, now(p) + int64(c.end)})
+			defer l.release()
+			if c.stop {
+				p.stop()
+				<-l.wait.Done() // or the test hangs
+			}
+			if got := ended(l); got != c.want {
+				t.Errorf("begin, wait, use have ended: %v, want %v", got, c.want)
+			}
+		})
+	}
+}

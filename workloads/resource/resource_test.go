@@ -1,0 +1,287 @@
+package resource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"locklab/harness/history"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newResource makes a resource; record returns what it has recorded.
+func newResource(t testing.TB, guard string) (r *Resource, record func() []history.Event) {
+	t.Helper()
+	dir := t.TempDir()
+	rec, err := history.NewRecorder(dir, "r1", history.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rec.Close() })
+	if r, err = New(guard, rec); err != nil {
+		t.Fatal(err)
+	}
+	return r, func() []history.Event {
+		tail := history.NewTailer(dir)
+		defer tail.Close()
+		var events []history.Event
+		for {
+			b, err := tail.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(b) == 0 {
+				return events
+			}
+			if events, _, err = history.Decode(events, b, map[string]string{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestGuards(t *testing.T) {
+	type step struct {
+		op           string
+		token, value int64
+		want         Answer
+	}
+	const enter, read, write, exit = history.OpEnter, history.OpRead, history.OpWrite, history.OpExit
+	for _, c := range []struct {
+		name, guard string
+		steps       []step
+	}{
+		{"none accepts all, whatever the token", GuardNone, []step{
+			{write, 9, 1, Answer{true, 1, 9}}, {write, 3, 5, Answer{true, 5, 9}}, {read, 0, 0, Answer{true, 5, 9}}}},
+		{"none loses an update", GuardNone, []step{
+			{read, 1, 0, Answer{true, 0, 1}}, {read, 2, 0, Answer{true, 0, 2}}, {write, 2, 1, Answer{true, 1, 2}}, {write, 1, 1, Answer{true, 1, 2}}}},
+		{"one holder", GuardFencing, []step{
+			{enter, 5, 0, Answer{true, 0, 5}}, {read, 5, 0, Answer{true, 0, 5}}, {write, 5, 1, Answer{true, 1, 5}}, {exit, 5, 0, Answer{true, 1, 5}}}},
+		{"the first access raises the fence, not the first write", GuardFencing, []step{
+			{read, 1, 0, Answer{true, 0, 1}}, {enter, 2, 0, Answer{true, 0, 2}}, {write, 1, 1, Answer{false, 0, 2}}, {read, 2, 0, Answer{true, 0, 2}}}},
+		{"a read raises it too", GuardFencing, []step{
+			{read, 2, 0, Answer{true, 0, 2}}, {write, 1, 1, Answer{false, 0, 2}}, {write, 2, 1, Answer{true, 1, 2}}}},
+		{"equal is not stale", GuardFencing, []step{{write, 7, 1, Answer{true, 1, 7}}, {write, 7, 2, Answer{true, 2, 7}}}},
+		{"stale reads and exits are refused like writes", GuardFencing, []step{
+			{write, 7, 1, Answer{true, 1, 7}}, {read, 6, 0, Answer{false, 1, 7}}, {enter, 6, 0, Answer{false, 1, 7}}, {exit, 6, 0, Answer{false, 1, 7}}}},
+		{"what is refused does not lower the fence", GuardFencing, []step{
+			{write, 7, 1, Answer{true, 1, 7}}, {write, 3, 9, Answer{false, 1, 7}}, {write, 5, 9, Answer{false, 1, 7}}, {write, 7, 2, Answer{true, 2, 7}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, record := newResource(t, c.guard)
+			for i, s := range c.steps {
+				var got Answer
+				a := Access{Op: s.op, Lock: "/l", Client: "c1/0", Acq: 4, Session: 0xabc, Token: s.token, Value: s.value}
+				if err := r.Do(a, &got); err != nil {
+					t.Fatal(err)
+				}
+				if got != s.want {
+					t.Errorf("step %d, %s with token %d: %+v, want %+v", i, s.op, s.token, got, s.want)
+				}
+				kind := history.Fail
+				if s.want.Accepted {
+					kind = history.OK
+				}
+				want := history.Event{Process: "r1", Kind: kind, Op: s.op, Client: "c1/0", Acq: 4, Lock: "/l", Token: s.token, Session: 0xabc, Value: s.want.Value}
+				events := record()
+				last := events[len(events)-1]
+				want.At = last.At
+				if d := cmp.Diff(want, last); d != "" || len(events) != i+1 {
+					t.Errorf("step %d: %d events recorded; (-want +got)\n%s", i, len(events), d)
+				}
+			}
+		})
+	}
+}
+
+// Each lock has a counter and a fence of its own.
+func TestLocksAreApart(t *testing.T) {
+	r, _ := newResource(t, GuardFencing)
+	var a Answer
+	for _, access := range []Access{{Op: history.OpWrite, Lock: "/a", Token: 9, Value: 3}, {Op: history.OpWrite, Lock: "/b", Token: 1, Value: 4}} {
+		if err := r.Do(access, &a); err != nil || !a.Accepted || a.Value != access.Value {
+			t.Errorf("%+v: %+v, %v", access, a, err)
+		}
+	}
+}
+
+func TestUnknownGuard(t *testing.T) {
+	if _, err := New("prayer", nil); err == nil {
+		t.Error("guard prayer was taken")
+	}
+}
+
+// Model M6 of a fenced register: an access is accepted iff its token is not below
+// the fence, and then sets the fence to its token.
+func TestFencingModel(t *testing.T) {
+	outer := t
+	rapid.Check(t, func(t *rapid.T) {
+		r, record := newResource(outer, GuardFencing)
+		var fence, value int64
+		n := rapid.IntRange(1, 40).Draw(t, "n")
+		for i := range n {
+			a := Access{Lock: "/l", Token: rapid.Int64Range(1, 6).Draw(t, "token"), Value: int64(i),
+				Op: rapid.SampledFrom([]string{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}).Draw(t, "op")}
+			accepted := a.Token >= fence
+			if accepted {
+				fence = a.Token
+				if a.Op == history.OpWrite {
+					value = a.Value
+				}
+			}
+			var got Answer
+			if err := r.Do(a, &got); err != nil {
+				t.Fatal(err)
+			}
+			if want := (Answer{accepted, value, fence}); got != want {
+				t.Fatalf("%+v: %+v, want %+v", a, got, want)
+			}
+		}
+		if got := len(record()); got != n {
+			t.Fatalf("%d of %d accesses recorded", got, n)
+		}
+	})
+}
+
+// start serves a resource on a loopback port until the test ends.
+func start(t *testing.T, r *Resource) (address string, stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, r, l) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
+}
+
+func dial(t *testing.T, address string) *Client {
+	t.Helper()
+	c, err := Dial(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// The record has the accesses in the order of their effects: replaying it gives
+// every value that was answered.
+func TestRecordIsInOrderOfEffect(t *testing.T) {
+	r, record := newResource(t, GuardFencing)
+	address, stop := start(t, r)
+	const clients, each = 8, 200
+	var wg sync.WaitGroup
+	for i := range clients {
+		c := dial(t, address)
+		wg.Go(func() {
+			for n := range each {
+				op := []string{history.OpWrite, history.OpRead}[n%2]
+				if _, err := c.Do(t.Context(), Access{Op: op, Lock: "/l", Client: fmt.Sprint(i), Token: int64(n), Value: int64(i*each + n)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	events := record()
+	if len(events) != clients*each {
+		t.Fatalf("%d accesses recorded of %d", len(events), clients*each)
+	}
+	var fence, last int64
+	for i, e := range events {
+		if (e.Kind == history.OK) != (e.Token >= fence) {
+			t.Fatalf("access %d: %v with the fence at %d", i, e, fence)
+		}
+		if e.Kind == history.OK && e.Op == history.OpWrite {
+			last = e.Value // a write's value is what it wrote
+		} else if e.Value != last {
+			t.Fatalf("access %d: %v sees %d, the last write was %d", i, e, e.Value, last)
+		}
+		if e.Kind == history.OK {
+			fence = e.Token
+		}
+		if i > 0 && e.At < events[i-1].At {
+			t.Fatalf("access %d is stamped before the one before it", i)
+		}
+	}
+}
+
+// slow answers a resource's calls only when told to.
+type slow struct {
+	service
+	called, answer chan struct{}
+}
+
+func (s slow) Do(a Access, answer *Answer) error {
+	close(s.called)
+	<-s.answer
+	return s.service.Do(a, answer)
+}
+
+// A call that is cancelled returns at once with the cause, and its outcome is
+// unknown: the access may yet happen. The connection stays good.
+func TestCancelledCall(t *testing.T) {
+	r, record := newResource(t, GuardNone)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := slow{service{r}, make(chan struct{}), make(chan struct{})}
+	done := make(chan error, 1)
+	go func() { done <- serveAs(ctx, s, l) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	c := dial(t, l.Addr().String())
+
+	cut := errors.New("cut short")
+	call, end := context.WithCancelCause(t.Context())
+	go func() { <-s.called; end(cut) }()
+	if _, err := c.Do(call, Access{Op: history.OpWrite, Lock: "/l", Value: 1}); !errors.Is(err, cut) {
+		t.Errorf("got %v", err)
+	}
+	if n := len(record()); n != 0 {
+		t.Errorf("%d accesses happened before they were let", n)
+	}
+	close(s.answer)
+	c.Close() // waits for nothing: the server finishes the call all the same
+}
+
+// A resource that goes away ends the calls of its clients with an error.
+func TestServerGoesAway(t *testing.T) {
+	r, _ := newResource(t, GuardNone)
+	address, stop := start(t, r)
+	c := dial(t, address)
+	if _, err := c.Do(t.Context(), Access{Op: history.OpRead, Lock: "/l"}); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if _, err := c.Do(t.Context(), Access{Op: history.OpRead, Lock: "/l"}); err == nil {
+		t.Error("a resource that is gone answered")
+	}
+	if _, err := Dial(t.Context(), address); err == nil {
+		t.Error("a resource that is gone took a connection")
+	}
+}
