@@ -1,10 +1,17 @@
 package recipes
 
 import (
-	"os"
-	"strings"
+	"sync"
 	"testing"
+
+	"locklab/ensembles/labtest"
 )
+
+// ensemble is the package's tests' own, started by the first that asks for it.
+var ensemble struct {
+	sync.Mutex
+	shared *labtest.Shared
+}
 
 // servers returns the addresses of a real ZooKeeper ensemble.
 func servers(t testing.TB) []string {
@@ -12,9 +19,10 @@ func servers(t testing.TB) []string {
 	if testing.Short() {
 		t.Skip("needs ZooKeeper")
 	}
-	list := os.Getenv("LOCKLAB_TEST_SERVERS")
-	if list == "" {
-		t.Fatal("LOCKLAB_TEST_SERVERS is not set: the addresses of a ZooKeeper ensemble, comma separated")
+	ensemble.Lock()
+	defer ensemble.Unlock()
+	if ensemble.shared == nil {
+		ensemble.shared = labtest.StartShared(t)
 	}
-	return strings.Split(list, ",")
+	return ensemble.shared.Servers()
 }
