@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"locklab/ensembles/agent"
 	"locklab/harness/history"
 	"locklab/workloads/resource"
 )
@@ -37,12 +35,12 @@ type process struct {
 }
 
 // Run is a client process's whole life. Commands come from in; the history is
-// written below dir.
+// written to dir.
 func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Logger) error {
 	if err := cfg.validate(); err != nil {
 		return err
 	}
-	rec, err := history.NewRecorder(filepath.Join(dir, agent.ProcessHistoryDir), cfg.Host, history.NewClock())
+	rec, err := history.NewRecorder(dir, cfg.Host, history.NewClock())
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/rpc"
-	"path/filepath"
 	"sync"
 
-	"locklab/ensembles/agent"
 	"locklab/harness/history"
 )
 
@@ -26,7 +24,7 @@ const serviceName = "Resource"
 
 // Serve serves until ctx ends. Its history is in dir.
 func Serve(ctx context.Context, cfg Config, dir string) error {
-	rec, err := history.NewRecorder(filepath.Join(dir, agent.ProcessHistoryDir), cfg.Host, history.NewClock())
+	rec, err := history.NewRecorder(dir, cfg.Host, history.NewClock())
 	if err != nil {
 		return err
 	}

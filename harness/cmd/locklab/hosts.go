@@ -38,7 +38,7 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
-	return client.Run(ctx, cfg, ".", std.In, log)
+	return client.Run(ctx, cfg, agent.ProcessHistoryDir, std.In, log)
 }
 
 type resourceCmd struct {
@@ -51,7 +51,7 @@ func (c resourceCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return resource.Serve(ctx, cfg, ".")
+	return resource.Serve(ctx, cfg, agent.ProcessHistoryDir)
 }
 
 func readConfig[T any](path string) (T, error) {
