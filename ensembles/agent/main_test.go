@@ -1,0 +1,247 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"locklab/harness/history"
+)
+
+// An agent waits for every child of its process, so the agents under test run in
+// processes of their own: this binary again, as are the processes that they start.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if role, ok := roles[os.Args[1]]; ok {
+			role(os.Args[2:])
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+var roles = map[string]func(args []string){
+	"role-agent":    func(args []string) { roleAgent(args[0], args[1]) },
+	"role-sleep":    func([]string) { wait() },
+	"role-fail":     func([]string) { os.Exit(3) },
+	"role-stubborn": func([]string) { signal.Ignore(syscall.SIGTERM); say("ready"); wait() },
+	// Stops itself for every line that it reads.
+	"role-stops-itself": func([]string) {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			say("stopping")
+			syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		}
+	},
+	"role-echo": func([]string) {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			say(in.Text())
+		}
+	},
+	// Starts another process in its group, then waits or, with an argument, ends.
+	"role-parent": func(args []string) {
+		child := exec.Command(os.Args[0], "role-sleep")
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		say(fmt.Sprint(child.Process.Pid))
+		if len(args) == 0 {
+			wait()
+		}
+	},
+	// Leaves a child behind that ends at once, for the agent to reap.
+	"role-orphan": func([]string) {
+		child := exec.Command(os.Args[0], "role-orphan-end")
+		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		say(fmt.Sprint(child.Process.Pid))
+	},
+	"role-orphan-end": func([]string) {},
+	// Records an event for each line that it reads.
+	"role-recorder": func([]string) {
+		rec, err := history.NewRecorder(ProcessHistoryDir, "c1", history.NewClock())
+		if err != nil {
+			panic(err)
+		}
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			if err := rec.Record(history.Event{Op: "line", Detail: in.Text()}); err != nil {
+				panic(err)
+			}
+		}
+	},
+}
+
+func say(line string) { fmt.Println(line) }
+
+func wait() { time.Sleep(long) }
+
+// roleAgent serves until it is interrupted or its lease lapses, says so, and
+// checks that nothing goes on in the process.
+func roleAgent(root, lease string) {
+	length, err := time.ParseDuration(lease)
+	if err != nil {
+		panic(err)
+	}
+	// What the host's process leaves behind becomes the agent's, as in a container.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		panic(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err = Run(ctx, Config{Host: "h1", Secret: "s3cret", Lease: length, Root: root, Listen: "127.0.0.1:0",
+		Listening: func(a net.Addr) { say(a.String()) }, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	stop()
+	signal.Reset()
+	if err == nil {
+		// The last is the HTTP server's own, after a body that was too large: 0.5 s.
+		err = goleak.Find(goleak.IgnoreTopFunction("os/signal.loop"), goleak.IgnoreTopFunction("os/signal.signal_recv"),
+			goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "agent under test:", err)
+		os.Exit(1)
+	}
+}
+
+// A host is a directory with an agent.
+type host struct {
+	*Client
+	t       *testing.T
+	root    string
+	address string
+	cmd     *exec.Cmd
+}
+
+// start runs an agent for the test. Tests that are not about its lease give it a
+// long one.
+func start(t *testing.T, lease time.Duration) *host {
+	t.Helper()
+	h := &host{t: t, root: t.TempDir()}
+	h.cmd = exec.Command(os.Args[0], "role-agent", h.root, lease.String())
+	h.cmd.Stderr = t.Output()
+	out, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("agent said no address: %v", err)
+	}
+	h.address = strings.TrimSpace(line)
+	h.Client = NewClient("h1", h.address, "s3cret")
+	t.Cleanup(func() {
+		h.Client.Close()
+		if h.cmd.ProcessState == nil {
+			_ = h.cmd.Process.Signal(os.Interrupt)
+			h.ends()
+		}
+	})
+	return h
+}
+
+const long = time.Hour
+
+// ends waits for the agent to end, which it must do well.
+func (h *host) ends() {
+	h.t.Helper()
+	if err := h.cmd.Wait(); err != nil {
+		h.t.Errorf("agent ended: %v", err)
+	}
+}
+
+// run starts a role of this binary as the host's process.
+func (h *host) run(argv ...string) Stamp {
+	h.t.Helper()
+	st, err := h.Start(h.t.Context(), Spec{Argv: append([]string{"locklab"}, argv...), Dir: "p", Grace: 200 * time.Millisecond})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return st
+}
+
+// status returns the host's status.
+func (h *host) status() Status {
+	h.t.Helper()
+	st, err := h.Status(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return st
+}
+
+// is waits until the host's process is in a state.
+func (h *host) is(state string) Status {
+	h.t.Helper()
+	var st Status
+	eventually(h.t, "process "+state, func() bool { st = h.status(); return st.State == state })
+	return st
+}
+
+// log waits until the process has said something whole, and returns its log.
+func (h *host) log(lines int) []string {
+	h.t.Helper()
+	var said []string
+	eventually(h.t, fmt.Sprintf("%d lines of log", lines), func() bool {
+		b, err := os.ReadFile(filepath.Join(h.root, "p", LogFile))
+		said = strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+		return err == nil && strings.Count(string(b), "\n") >= lines
+	})
+	return said
+}
+
+// events reads the agent's own history.
+func (h *host) events() []history.Event {
+	h.t.Helper()
+	r, err := h.History(h.t.Context(), HistoryDir, 0, false)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.decode(r)
+}
+
+func (h *host) decode(r io.ReadCloser) []history.Event {
+	h.t.Helper()
+	defer r.Close()
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	events, rest, err := history.Decode(nil, raw, map[string]string{})
+	if err != nil || len(rest) > 0 {
+		h.t.Fatalf("history: %v, %d bytes left over", err, len(rest))
+	}
+	return events
+}
+
+// eventually waits for a condition; the cap is for a machine that is very busy.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// lives reports whether a process exists and is no zombie.
+func lives(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && stateOf(string(b)) != 'Z'
+}
