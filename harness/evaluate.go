@@ -37,12 +37,7 @@ func Check(dir string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("check %s: %w", dir, err)
 	}
-	err = errors.Join(
-		replaceFile(filepath.Join(dir, historyFile), func(f *os.File) error { return history.WriteJSONL(f, in.Events) }),
-		writeJSON(filepath.Join(dir, verdictsFile), in.Report),
-		replaceFile(filepath.Join(dir, hlogFile), func(f *os.File) error { return reports.WriteHlog(f, in.Events, in.Acquisitions) }),
-		writeJSON(filepath.Join(dir, resultFile), in.Result))
-	return outcome(dir, in), err
+	return outcome(dir, in), judge(dir, in)
 }
 
 // Report draws the run in dir again, from its raw files alone, and replaces its
@@ -57,11 +52,20 @@ func Report(dir string) (Outcome, error) {
 
 // Conclude is Check and Report in one, as at the end of a run.
 func Conclude(dir string) (Outcome, error) {
-	out, err := Check(dir)
+	in, err := evaluate(dir)
 	if err != nil {
-		return out, err
+		return Outcome{}, fmt.Errorf("conclude %s: %w", dir, err)
 	}
-	return Report(dir)
+	return outcome(dir, in), errors.Join(judge(dir, in), reports.Render(dir, in))
+}
+
+// judge writes the derived files that are not drawn, the result last.
+func judge(dir string, in reports.Input) error {
+	return errors.Join(
+		replaceFile(filepath.Join(dir, historyFile), func(f *os.File) error { return history.WriteJSONL(f, in.Events) }),
+		writeJSON(filepath.Join(dir, verdictsFile), in.Report),
+		replaceFile(filepath.Join(dir, hlogFile), func(f *os.File) error { return reports.WriteHlog(f, in.Events, in.Acquisitions) }),
+		writeJSON(filepath.Join(dir, resultFile), in.Result))
 }
 
 func outcome(dir string, in reports.Input) Outcome {

@@ -37,6 +37,9 @@ type run struct {
 	collect *collector
 	report  *reporter
 
+	mu      sync.Mutex
+	started map[*ensembles.Host]bool // hosts that run a process of this run
+
 	stopAgents context.CancelFunc
 }
 
@@ -45,11 +48,11 @@ type run struct {
 // marked partial; the error then is ErrInterrupted. What went wrong otherwise is
 // the error, and whatever was recorded up to then is in the directory too.
 func (s *Stage) Run(ctx context.Context, sc *scenario.Scenario, dir string) (err error) {
-	if err := createDir(dir, sc.Marshal()); err != nil {
+	if err := createDir(dir, sc); err != nil {
 		return err
 	}
 	s.runs++
-	r := &run{stage: s, sc: sc, dir: dir, work: fmt.Sprintf("run%d", s.runs), live: newLive()}
+	r := &run{stage: s, sc: sc, dir: dir, work: fmt.Sprintf("run%d", s.runs), live: newLive(), started: map[*ensembles.Host]bool{}}
 	for i := range sc.Locks {
 		r.locks = append(r.locks, fmt.Sprintf("/run%d/lock%d", s.runs, i))
 	}
@@ -68,11 +71,12 @@ func (s *Stage) Run(ctx context.Context, sc *scenario.Scenario, dir string) (err
 	after := context.WithoutCancel(ctx)
 	endErr := r.finish(after)
 	how := history.EndComplete
-	if runErr != nil || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		how = history.EndInterrupt
-	}
-	if ctx.Err() != nil {
 		runErr = context.Cause(ctx) // what broke because of that is no news
+	case runErr != nil:
+		how = history.EndBroken
 	}
 	return errors.Join(runErr, endErr, r.note(history.Event{Op: history.OpEnd, Detail: how}))
 }
@@ -92,9 +96,7 @@ func (r *run) begin() (err error) {
 	}
 	r.live.base = base
 	return errors.Join(r.note(history.Event{At: base, Op: history.OpBegin, Value: base, Detail: r.sc.Name}),
-		r.note(history.Event{At: base, Op: history.OpPhase, Detail: history.PhaseEnsemble}),
-		// A directory whose harness dies from here on says so.
-		writePartial(r.dir, r.sc))
+		r.note(history.Event{At: base, Op: history.OpPhase, Detail: history.PhaseEnsemble}))
 }
 
 func (r *run) note(e history.Event) error { return r.rec.Record(e) }
@@ -307,6 +309,9 @@ func (r *run) start(ctx, streams context.Context, h *ensembles.Host, command str
 		return err
 	}
 	spec := agent.Spec{Argv: []string{"locklab", command, configFile}, Dir: r.work, Files: map[string]string{configFile: string(b)}}
+	r.mu.Lock()
+	r.started[h] = true // whether or not the answer comes
+	r.mu.Unlock()
 	if _, err := h.Agent.Start(ctx, spec); err != nil {
 		return err
 	}
@@ -344,15 +349,16 @@ func (r *run) awaitReady(ctx context.Context, hosts ...*ensembles.Host) error {
 func (r *run) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lateCap)
 	defer cancel()
-	var errs []error
-	workers := r.workers()
-	for _, h := range workers {
-		_, _ = h.Agent.Input(ctx, client.CommandStop) // one that is not there needs no telling
+	errs := []error{r.restore(ctx)}
+	for h := range r.started {
+		if h.Role == ensembles.Client {
+			_, _ = h.Agent.Input(ctx, client.CommandStop) // one that is not there needs no telling
+		}
 	}
 	// Clients that are stopped early say goodbye; those of a whole run have.
 	soft, cancelSoft := context.WithTimeout(ctx, stopCap)
 	_ = r.live.wait(soft, func() bool {
-		for _, h := range workers {
+		for _, h := range r.workers() {
 			_, exited := r.live.exited[h.Name]
 			if !r.live.done[h.Name] && !exited && r.live.ready[h.Name] {
 				return false
@@ -361,22 +367,10 @@ func (r *run) finish(ctx context.Context) error {
 		return true
 	})
 	cancelSoft()
-	if err := r.phase(history.PhaseCollect, 0); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, r.phase(history.PhaseCollect, 0))
 	var g errgroup.Group
-	processes := append(workers, r.stage.lab.Host(resourceHost))
-	for _, h := range processes {
-		g.Go(func() error {
-			st, err := h.Agent.Status(ctx)
-			if err != nil || st.State == "none" {
-				return err
-			}
-			if st.State != history.ProcessExited {
-				_, err = h.Agent.Stop(ctx)
-			}
-			return errors.Join(err, r.collect.fetch(ctx, h, path.Join(r.work, agent.LogFile), processLog))
-		})
+	for h := range r.started {
+		g.Go(func() error { return r.stop(ctx, h) })
 	}
 	for _, h := range r.stage.ensemble.Servers {
 		g.Go(func() error { return r.collect.fetch(ctx, h, ensembles.ServerLog, processLog) })
@@ -385,6 +379,41 @@ func (r *run) finish(ctx context.Context) error {
 	r.stopAgents()
 	errs = append(errs, r.collect.wait())
 	return errors.Join(errs...)
+}
+
+// restore undoes what is left of faults. A schedule heals all that it knows to
+// have injected; an injection that was interrupted may have taken hold all the same.
+func (r *run) restore(ctx context.Context) error {
+	var g errgroup.Group
+	for _, h := range r.stage.lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource) {
+		g.Go(func() error {
+			st, err := h.Agent.Status(ctx)
+			if err != nil {
+				return err
+			}
+			if st.State == history.ProcessStopped {
+				_, err = h.Agent.Resume(ctx)
+			}
+			if len(st.Rules) > 0 {
+				_, clearErr := h.Agent.Clear(ctx, "")
+				err = errors.Join(err, clearErr)
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// stop ends a process of the run and fetches its log.
+func (r *run) stop(ctx context.Context, h *ensembles.Host) error {
+	st, err := h.Agent.Status(ctx)
+	if err != nil || st.State == "none" {
+		return err
+	}
+	if st.State != history.ProcessExited {
+		_, err = h.Agent.Stop(ctx)
+	}
+	return errors.Join(err, r.collect.fetch(ctx, h, path.Join(r.work, agent.LogFile), processLog))
 }
 
 // waitUntil waits for a time and reports whether ctx still goes on.

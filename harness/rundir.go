@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
+
+	"locklab/harness/scenario"
 )
 
 // Names in a run directory. Raw files are written once; derived ones are
@@ -52,32 +55,36 @@ func checkDir(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w: %w", errNoDir, err)
+		return fmt.Errorf("%w: %w: %w", errNoDir, ErrDirInUse, err)
 	case len(entries) > 0:
 		return fmt.Errorf("%w: %w: %s is not empty; choose another with --out", errNoDir, ErrDirInUse, dir)
 	}
 	return nil
 }
 
-// createDir makes a run directory with the resolved scenario in it, which is what
-// makes it one.
-func createDir(dir string, scenario []byte) error {
+// createDir makes a run directory: a result that says that the run has only
+// begun, then the resolved scenario, which is what makes the directory a run's.
+func createDir(dir string, sc *scenario.Scenario) error {
 	if err := checkDir(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("%w: %w", errNoDir, err)
+	for _, step := range []func() error{
+		func() error { return os.MkdirAll(dir, 0o755) },
+		func() error { return writePartial(dir, sc) },
+		func() error { return writeText(filepath.Join(dir, scenarioFile), string(sc.Marshal())) },
+		func() error { return os.Mkdir(filepath.Join(dir, hostsDir), 0o755) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("%w: %w", errNoDir, err)
+		}
 	}
-	if err := writeText(filepath.Join(dir, scenarioFile), string(scenario)); err != nil {
-		return err
-	}
-	return os.Mkdir(filepath.Join(dir, hostsDir), 0o755)
+	return nil
 }
 
 // openDir refuses what is no run directory.
 func openDir(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, scenarioFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%w: %s has no %s", ErrNoRun, dir, scenarioFile)
 	}
 	return err

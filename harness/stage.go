@@ -44,8 +44,17 @@ const resourceHost = "r1"
 // ErrUnsupportedLab says that a kind of lab cannot be had here.
 var ErrUnsupportedLab = errors.New("this kind of lab is not supported yet")
 
-// OpenStage makes the lab that the scenario asks for and starts its ensemble.
+// OpenStage makes the lab that the scenario asks for and starts its ensemble. An
+// error leaves nothing behind; if ctx ended, it is its cause.
 func OpenStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage, error) {
+	s, err := openStage(ctx, sc, opts)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // what broke because of that is no news
+	}
+	return s, err
+}
+
+func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage, error) {
 	if sc.Lab != scenario.LabAuto && sc.Lab != scenario.LabDocker {
 		return nil, fmt.Errorf("%w: %s (use docker)", ErrUnsupportedLab, sc.Lab)
 	}

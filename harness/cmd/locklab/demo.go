@@ -61,8 +61,8 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 		fmt.Fprintf(std.Out, "\nShown in %s. Read next: %s, whose first picture is the timeline of the damage.\n"+
 			"Then try it yourself: locklab run mutex-pause --hold 50ms, or locklab scenarios list.\n", time.Since(begun).Round(time.Second), second)
 	}
-	if _, violation := errors.AsType[verdictError](worst); violation && err != nil {
-		return errors.Join(worst, err)
+	if v, ok := errors.AsType[verdictError](worst); ok && v.code == exitViolation {
+		return verdictError{exitViolation, err}
 	}
 	if err != nil {
 		return err

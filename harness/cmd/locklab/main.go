@@ -67,9 +67,11 @@ type exit int
 
 func execute(ctx context.Context, args []string, std streams) (code int) {
 	defer func() {
-		if e, ok := recover().(exit); ok {
-			code = int(e)
-		} else if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case exit:
+			code = int(r)
+		default:
 			panic(r)
 		}
 	}()

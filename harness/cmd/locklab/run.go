@@ -97,7 +97,7 @@ func loadScenario(name string) (*scenario.Scenario, error) {
 		return nil, &scenario.InputError{File: name, Msg: "no such file", Hint: "built-in scenarios go without .yaml; see locklab scenarios list"}
 	}
 	if err != nil {
-		return nil, err
+		return nil, &scenario.InputError{File: name, Msg: err.Error()}
 	}
 	return scenario.Load(name, src)
 }
