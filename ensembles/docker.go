@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -38,11 +39,13 @@ func StartDocker(ctx context.Context, cfg DockerConfig) (*Lab, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	lab := &Lab{ID: newSecret()[:8], Kind: "docker", Image: images.base, lease: func() {}}
+	lab := &Lab{ID: newSecret()[:8], Kind: "docker", Image: images.base}
+	var leases context.Context
+	leases, lab.lease = context.WithCancel(context.WithoutCancel(ctx))
 	lab.close = func(ctx context.Context) error {
 		return closeAll(func() error { return removeLab(ctx, e, lab.ID) }, e.close)
 	}
-	if err := lab.fill(ctx, e, cfg, images); err != nil {
+	if err := lab.fill(ctx, leases, e, cfg, images); err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		return nil, errors.Join(err, lab.Close(clean))
@@ -50,7 +53,7 @@ func StartDocker(ctx context.Context, cfg DockerConfig) (*Lab, error) {
 	return lab, nil
 }
 
-func (l *Lab) fill(ctx context.Context, e *engine, cfg DockerConfig, images images) error {
+func (l *Lab) fill(ctx, leases context.Context, e *engine, cfg DockerConfig, images images) error {
 	network, addresses, err := makeNetwork(ctx, e, l.ID)
 	if err != nil {
 		return err
@@ -59,7 +62,7 @@ func (l *Lab) fill(ctx context.Context, e *engine, cfg DockerConfig, images imag
 	for i, h := range cfg.Hosts {
 		names = append(names, fmt.Sprintf("%s:%s", h.Name, addresses(i)))
 	}
-	l.hosts = make([]*Host, len(cfg.Hosts))
+	hosts := make([]*Host, len(cfg.Hosts))
 	g, gctx := errgroup.WithContext(ctx)
 	for i, spec := range cfg.Hosts {
 		g.Go(func() error {
@@ -77,16 +80,20 @@ func (l *Lab) fill(ctx context.Context, e *engine, cfg DockerConfig, images imag
 			if err != nil {
 				return err
 			}
-			l.hosts[i] = &Host{Name: spec.Name, Role: spec.Role, Address: b.address, Published: at[agent.ClientPort],
+			h := &Host{Name: spec.Name, Role: spec.Role, Address: b.address, Published: at[agent.ClientPort],
 				Agent: agent.NewClient(spec.Name, at[agent.Port].String(), secret)}
-			return nil
+			hosts[i] = h
+			// The lease runs since the agent's boot, and other hosts may take
+			// longer to come up than it lasts.
+			l.renewals.Go(func() { keepLease(leases, h.Name, h.Agent, cfg.Log) })
+			return gctx.Err()
 		})
 	}
-	if err := g.Wait(); err != nil {
-		l.hosts = nil
+	err = g.Wait()
+	l.hosts = slices.DeleteFunc(hosts, func(h *Host) bool { return h == nil })
+	if err != nil {
 		return err
 	}
-	l.keepLeases(cfg.Log)
 	return l.awaitAgents(ctx)
 }
 
@@ -135,9 +142,13 @@ func removeAll(ctx context.Context, e *engine, all []leftover) error {
 	return errors.Join(errs...)
 }
 
-// leftoverAge is how old something must be before another run takes it for a
-// leftover: older than any lab takes to start.
-const leftoverAge = 2 * time.Minute
+// How old something must be before it is taken for a leftover, and not for part
+// of a lab that is just starting: for another run, longer than the start of a
+// container may take; for someone who asks for it, longer than it ever does.
+const (
+	leftoverAge = startCap
+	cleanAge    = 15 * time.Second
+)
 
 // sweep removes what dead runs left: containers that never ran, and networks
 // that nothing is on. Running containers are their agents' affair.
@@ -146,33 +157,53 @@ func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	living := map[string]bool{}
-	for _, l := range all {
-		if l.running {
-			living[l.lab] = true
-		}
-	}
-	var dead []leftover
-	for _, l := range all {
-		if !l.running && !living[l.lab] && time.Since(l.created) >= age {
-			log.Info("remove leftover", "name", l.name, "lab", l.lab)
-			dead = append(dead, l)
-		}
+	dead, _ := ofDeadLabs(all, time.Now().Add(-age))
+	for _, l := range dead {
+		log.Info("remove leftover", "name", l.name, "lab", l.lab)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return removeAll(ctx, e, dead)
 }
 
-// Clean removes what dead runs left in the Docker engine, whatever its age, and
-// the images of our binary. It touches no lab that is running.
+// ofDeadLabs picks what belongs to labs of which nothing runs. Some of it may be
+// young: created after that time, perhaps by a lab that is just starting.
+func ofDeadLabs(all []leftover, after time.Time) (old, young []leftover) {
+	living := map[string]bool{}
+	for _, l := range all {
+		living[l.lab] = living[l.lab] || l.running
+	}
+	for _, l := range all {
+		switch {
+		case living[l.lab]:
+		case l.created.After(after):
+			young = append(young, l)
+		default:
+			old = append(old, l)
+		}
+	}
+	return old, young
+}
+
+// Clean removes what dead runs left in the Docker engine and
+// the images of our binary. It touches no lab that is running, and waits until
+// what is young has come to life or of age.
 func Clean(ctx context.Context, log *slog.Logger) error {
 	e, err := openEngine(ctx)
 	if err != nil {
 		return err
 	}
 	return closeAll(
-		func() error { return sweep(ctx, e, 0, log) },
+		func() error {
+			return poll(ctx, 500*time.Millisecond, "labs that may be just starting", func() error {
+				all, err := e.owned(ctx, "")
+				if _, young := ofDeadLabs(all, time.Now().Add(-cleanAge)); err == nil && len(young) > 0 {
+					err = fmt.Errorf("%s is too young", young[0].name)
+				}
+				return err
+			})
+		},
+		func() error { return sweep(ctx, e, cleanAge, log) },
 		func() error { return pruneHostImages(ctx, e, 0) },
 		e.close)
 }

@@ -49,6 +49,13 @@ func openEngine(ctx context.Context) (*engine, error) {
 		os.Setenv("TESTCONTAINERS_HOST_OVERRIDE", "127.0.0.1")
 	}
 	tclog.SetDefault(log.New(io.Discard, "", 0))
+	// An engine that the environment names is the one to use or none is:
+	// testcontainers would quietly go on to the next that answers.
+	if os.Getenv("DOCKER_HOST") != "" {
+		if err := pingNamed(ctx); err != nil {
+			return nil, fmt.Errorf("%w: DOCKER_HOST=%s: %w", ErrNoEngine, os.Getenv("DOCKER_HOST"), err)
+		}
+	}
 	api, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoEngine, err)
@@ -57,6 +64,16 @@ func openEngine(ctx context.Context) (*engine, error) {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrNoEngine, err), api.Close())
 	}
 	return &engine{api: api}, nil
+}
+
+// pingNamed asks the engine that DOCKER_HOST names whether it is there.
+func pingNamed(ctx context.Context) error {
+	c, err := client.New(client.FromEnv)
+	if err != nil {
+		return err
+	}
+	_, err = c.Ping(ctx, client.PingOptions{})
+	return errors.Join(err, c.Close())
 }
 
 func (e *engine) close() error { return e.api.Close() }
@@ -136,6 +153,11 @@ func (e *engine) removeImage(ctx context.Context, ref string) error {
 // addNetwork makes a bridge network of its own for a lab. A subnet that is taken
 // is reported as errSubnetTaken.
 func (e *engine) addNetwork(ctx context.Context, lab string, subnet netip.Prefix) (name string, err error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startCap) // as in run
+	defer cancel()
 	n, err := network.New(ctx,
 		network.WithLabels(map[string]string{labelLab: lab, labelCreated: now()}),
 		network.WithIPAM(&dockernet.IPAM{Config: []dockernet.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}}}))
@@ -164,8 +186,14 @@ type box struct {
 	binary                    string // copied to binaryPath before the start, if not empty
 }
 
+// startCap bounds the start of one container, which takes a second or two.
+const startCap = time.Minute
+
 // run starts a container and returns where its ports are published.
 func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	loopback := netip.MustParseAddr("127.0.0.1")
 	exposed := make([]string, len(b.ports))
 	bindings := dockernet.PortMap{}
@@ -199,6 +227,10 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 	if b.binary != "" {
 		req.Files = []testcontainers.ContainerFile{{HostFilePath: b.binary, ContainerFilePath: binaryPath, FileMode: 0o755}}
 	}
+	// A start that is given up half way may come to an end in the engine after the
+	// lab's containers have been listed for removal. So it is not given up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startCap)
+	defer cancel()
 	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{ContainerRequest: req, Started: true})
 	if err != nil {
 		return nil, fmt.Errorf("start host %s: %w", b.host, err)

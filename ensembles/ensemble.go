@@ -1,9 +1,11 @@
 package ensembles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"time"
@@ -50,16 +52,28 @@ func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := e.AwaitReady(ctx); err != nil {
-		return nil, fmt.Errorf("start ensemble: %w", err)
+	// A server that ends while the ensemble forms will not come back.
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	var ended error
+	if err := e.await(ctx, func(err error) { ended = err; giveUp() }); err != nil {
+		return nil, fmt.Errorf("start ensemble: %w", cmp.Or(ended, err))
 	}
 	return e, nil
 }
 
 // AwaitReady waits until one server leads, all others follow it, and a write was
-// committed through each.
-func (e *Ensemble) AwaitReady(ctx context.Context) error {
+// committed through each. A server that has ended is waited for: it may be about
+// to be restarted.
+func (e *Ensemble) AwaitReady(ctx context.Context) error { return e.await(ctx, func(error) {}) }
+
+// await is AwaitReady, and tells dead of servers that have ended.
+func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
 	err := poll(ctx, 50*time.Millisecond, "a leader and its followers", func() error {
+		if err := e.died(ctx); err != nil {
+			dead(err)
+			return err
+		}
 		roles, err := e.Roles(ctx)
 		if err != nil {
 			return err
@@ -76,7 +90,7 @@ func (e *Ensemble) AwaitReady(ctx context.Context) error {
 		if leaders != 1 || followers != len(e.Servers)-1 {
 			return fmt.Errorf("servers are %v", roles)
 		}
-		return e.died(ctx)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -90,17 +104,30 @@ func (e *Ensemble) AwaitReady(ctx context.Context) error {
 	return g.Wait()
 }
 
-// died reports servers that have ended by themselves.
+// died reports servers that have ended, with the last they said.
 func (e *Ensemble) died(ctx context.Context) error {
 	var errs []error
 	for _, h := range e.Servers {
 		st, err := h.Agent.Status(ctx)
 		if err == nil && st.Exit != "" {
-			err = fmt.Errorf("server %s ended: %s", h.Name, st.Exit)
+			errs = append(errs, fmt.Errorf("server %s ended: %s; its log ends:\n%s", h.Name, st.Exit, lastWords(ctx, h)))
 		}
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// lastWords returns the end of a server's log.
+func lastWords(ctx context.Context, h *Host) string {
+	r, err := h.Agent.File(ctx, ServerLog)
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return err.Error()
+	}
+	return tail(string(b), 10)
 }
 
 // Roles asks every server what it is, by host name. A server that does not serve

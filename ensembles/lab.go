@@ -103,15 +103,7 @@ const Lease = 8 * time.Second
 // renewEvery leaves room for several lost renewals within a lease.
 const renewEvery = Lease / 8
 
-// keepLeases renews every agent's lease until the lab is closed.
-func (l *Lab) keepLeases(log *slog.Logger) {
-	ctx, cancel := context.WithCancel(context.Background())
-	l.lease = cancel
-	for _, h := range l.hosts {
-		l.renewals.Go(func() { keepLease(ctx, h.Name, h.Agent, log) })
-	}
-}
-
+// keepLease renews an agent's lease until the lab is closed.
 func keepLease(ctx context.Context, host string, c *agent.Client, log *slog.Logger) {
 	t := time.NewTicker(renewEvery)
 	defer t.Stop()
