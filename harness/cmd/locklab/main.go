@@ -78,9 +78,9 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	cli := commands{Run: runCmd{Keys: scenarioFlags()}}
 	parser, err := kong.New(&cli, kong.Name("locklab"),
-		kong.Description("Measures ZooKeeper locks and tries to break them."),
+		kong.Description("Measures ZooKeeper locks and tries to break them.\n\nExit codes: "+exitHelp+"."),
 		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"exits": exitHelp})
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(std.Err, "locklab:", err)
 		return exitHarness
