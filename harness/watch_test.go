@@ -1,0 +1,71 @@
+package harness
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"locklab/harness/history"
+)
+
+// A watch looks on while a run records, in its directory.
+type watch struct {
+	tail   *history.Tailer
+	events []history.Event
+}
+
+func newWatch(dir string) *watch {
+	return &watch{tail: history.NewTailer(filepath.Join(dir, hostsDir, harnessHost))}
+}
+
+func (w *watch) close() { w.tail.Close() }
+
+// seen reports whether the harness has recorded such an event.
+func (w *watch) seen(t testing.TB, ok func(history.Event) bool) bool {
+	t.Helper()
+	for {
+		b, err := w.tail.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) == 0 {
+			break
+		}
+		if w.events, _, err = history.Decode(w.events, b, map[string]string{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range w.events {
+		if ok(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// await waits for an event of a run that ends on done.
+func (w *watch) await(t testing.TB, done <-chan error, what string, ok func(history.Event) bool) {
+	t.Helper()
+	waitFor(t, done, what, func() bool { return w.seen(t, ok) })
+}
+
+// awaitCap is far more than anything takes that is waited for.
+const awaitCap = 2 * time.Minute
+
+// waitFor polls a condition while what ends on done goes on.
+func waitFor[T any](t testing.TB, done <-chan T, what string, ok func() bool) {
+	t.Helper()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	limit := time.NewTimer(awaitCap)
+	defer limit.Stop()
+	for !ok() {
+		select {
+		case <-poll.C:
+		case how := <-done:
+			t.Fatalf("waiting for %s: it has ended: %v", what, how)
+		case <-limit.C:
+			t.Fatalf("waiting for %s took longer than %v", what, awaitCap)
+		}
+	}
+}
