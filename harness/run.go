@@ -188,30 +188,36 @@ func (r *run) carryOut(ctx, agents context.Context) error {
 	return g.Wait()
 }
 
-// phases marks the window's opening and close, and reads the servers' counters at both.
+// snapshotLead is how long before the window the servers' counters are read: an
+// answer of hundreds of lines holds a server up for tens of milliseconds, which the
+// window is not to show. Costs are counted between the readings, not in the window.
+const snapshotLead = 500 * time.Millisecond
+
+// phases marks the window's opening and close, and reads the servers' counters
+// before the one and after the other.
 func (r *run) phases(ctx context.Context, measure, end int64) error {
-	marks := []struct {
-		at       int64
-		phase    string
-		snapshot string
-	}{{measure, history.PhaseMeasure, metricsStart}, {end, history.PhaseDrain, metricsEnd}}
-	for _, m := range marks {
-		if r.sc.Iterations > 0 && m.phase == history.PhaseDrain {
-			if err := r.live.wait(ctx, r.allDone); err != nil {
-				return nil
-			}
-			m.at = r.stage.clock.Now()
-		} else if !waitUntil(ctx, r.stage.clock.Time(m.at)) {
+	clock := r.stage.clock
+	if !waitUntil(ctx, clock.Time(measure).Add(-min(snapshotLead, r.sc.Warmup/2))) {
+		return nil // interrupted
+	}
+	if err := r.snapshot(ctx, metricsStart); err != nil {
+		return err
+	}
+	if !waitUntil(ctx, clock.Time(measure)) {
+		return nil
+	}
+	if err := r.phase(history.PhaseMeasure, measure); err != nil {
+		return err
+	}
+	if r.sc.Iterations > 0 {
+		if err := r.live.wait(ctx, r.allDone); err != nil {
 			return nil // interrupted: the window stays open
 		}
-		if err := r.phase(m.phase, m.at); err != nil {
-			return err
-		}
-		if err := r.snapshot(ctx, m.snapshot); err != nil {
-			return err
-		}
+		end = clock.Now()
+	} else if !waitUntil(ctx, clock.Time(end)) {
+		return nil
 	}
-	return nil
+	return errors.Join(r.phase(history.PhaseDrain, end), r.snapshot(ctx, metricsEnd))
 }
 
 // snapshot saves the servers' counters.
