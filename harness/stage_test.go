@@ -152,7 +152,7 @@ func TestStage(t *testing.T) {
 		wantReproducible(t, out)
 	})
 	t.Run("drain: cancel counts who still waited", func(t *testing.T) {
-		out := runOn(t, stage, with("hold: 300ms", "drain: cancel", "duration: 2s", "min-acquired: 2"))
+		out := runOn(t, stage, with("warmup: 0s", "hold: 300ms", "drain: cancel", "duration: 2s", "min-acquired: 2"))
 		wantVerdict(t, out, check.Pass)
 		censored := int64(0)
 		for _, e := range readHistory(t, out.Dir) {
