@@ -22,7 +22,13 @@ var javaPlaces = []string{"opt/java/openjdk/bin/java", "usr/local/openjdk-*/bin/
 // jarPlaces are where ZooKeeper's jars are looked for: the official image's
 // unpacked distribution, then Debian's package, whose one jar names the others
 // in its manifest.
-var jarPlaces = []string{"apache-zookeeper-*/lib/*.jar", "opt/apache-zookeeper-*/lib/*.jar", "usr/share/java/zookeeper.jar"}
+var jarPlaces = []string{"apache-zookeeper-*/lib/*.jar", "opt/apache-zookeeper-*/lib/*.jar", debianJar}
+
+const debianJar = "usr/share/java/zookeeper.jar"
+
+// debianLogging is what the manifest of Debian's jar leaves out, and without which
+// a server says nothing.
+var debianLogging = []string{"usr/share/java/slf4j-log4j12.jar", "usr/share/java/log4j-1.2.jar"}
 
 // locate finds Java and ZooKeeper in an image's root. It is the whole of the
 // image's contract: any image in which it succeeds can be a server's.
@@ -52,6 +58,9 @@ func locate(root fs.FS, javaHome string) (layout, error) {
 		}
 		if len(found) > 0 {
 			slices.Sort(found)
+			if p == debianJar {
+				found = append(found, present(root, debianLogging)...)
+			}
 			for _, f := range found {
 				l.classPath = append(l.classPath, "/"+f)
 			}
@@ -59,6 +68,13 @@ func locate(root fs.FS, javaHome string) (layout, error) {
 		}
 	}
 	return l, errors.New("the image has no ZooKeeper jars (looked in /apache-zookeeper-*/lib and /usr/share/java)")
+}
+
+func present(root fs.FS, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, err := fs.Stat(root, name)
+		return err != nil
+	})
 }
 
 // resolveArgv turns a spec's words into a command line for this host.

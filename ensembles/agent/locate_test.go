@@ -30,6 +30,8 @@ func TestLocate(t *testing.T) {
 		{name: "Debian", files: debian, java: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java", classPath: []string{"/usr/share/java/zookeeper.jar"}},
 		{name: "Debian, other Java by JAVA_HOME", files: append(debian, "srv/jdk/bin/java"), javaHome: "/srv/jdk/", java: "/srv/jdk/bin/java",
 			classPath: []string{"/usr/share/java/zookeeper.jar"}},
+		{name: "Debian with logging", files: append(debian, debianLogging...), java: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java",
+			classPath: []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-log4j12.jar", "/usr/share/java/log4j-1.2.jar"}},
 		{name: "below opt", files: []string{"opt/apache-zookeeper-3.8.4-bin/lib/zookeeper-3.8.4.jar", "usr/local/openjdk-17/bin/java"},
 			java: "/usr/local/openjdk-17/bin/java", classPath: []string{"/opt/apache-zookeeper-3.8.4-bin/lib/zookeeper-3.8.4.jar"}},
 		{name: "nothing", files: []string{"etc/passwd"}, wantErr: "no java"},

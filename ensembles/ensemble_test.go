@@ -1,0 +1,177 @@
+package ensembles_test
+
+import (
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+
+	"locklab/ensembles"
+	"locklab/ensembles/labtest"
+)
+
+func TestEnsemble(t *testing.T) {
+	real(t)
+	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Publish: true, Disk: true}, ensembles.HostSpec{Name: "zk2", Publish: true},
+		ensembles.HostSpec{Name: "zk3", Publish: true})
+
+	t.Run("a server that dies at the start", func(t *testing.T) {
+		bad := labtest.ServerConfig()
+		bad.Tick = 0
+		begun := time.Now()
+		_, err := ensembles.StartEnsemble(t.Context(), lab, bad)
+		if err == nil || !strings.Contains(err.Error(), "ended: exit status") || !strings.Contains(err.Error(), "tickTime is not set") {
+			t.Errorf("the error does not say what happened: %v", err)
+		}
+		if strings.Count(err.Error(), "server zk1 ended") > 1 {
+			t.Errorf("said twice: %v", err)
+		}
+		t.Logf("reported after %v", time.Since(begun))
+		for _, h := range lab.Hosts(ensembles.Server) {
+			_, _ = h.Agent.Kill(t.Context()) // most have ended
+		}
+	})
+
+	begun := time.Now()
+	e := labtest.StartEnsemble(t, lab)
+	t.Logf("ready after %v", time.Since(begun))
+
+	t.Run("one leads, the others follow, each commits", func(t *testing.T) {
+		roles, err := e.Roles(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := map[string]int{}
+		for _, r := range roles {
+			count[r]++
+		}
+		if count[ensembles.RoleLeader] != 1 || count[ensembles.RoleFollower] != 2 {
+			t.Errorf("roles: %v", roles)
+		}
+		leader, err := e.Leader(t.Context())
+		if err != nil || roles[leader.Name] != ensembles.RoleLeader {
+			t.Errorf("leader: %v, %v", leader, err)
+		}
+		for _, h := range e.Servers {
+			before := e.Metrics(t.Context())[leader.Name]["zk_proposal_count"]
+			if err := h.Agent.CommitWrite(t.Context()); err != nil {
+				t.Errorf("%s: %v", h.Name, err)
+			}
+			after := e.Metrics(t.Context())[leader.Name]["zk_proposal_count"]
+			if after < before+2 { // at least the node's coming and going
+				t.Errorf("through %s: %v proposals before, %v after", h.Name, before, after)
+			}
+		}
+		version, err := e.Version(t.Context())
+		if err != nil || !strings.HasPrefix(version, "3.") || strings.ContainsAny(version, "-, ") {
+			t.Errorf("version %q, %v", version, err)
+		}
+	})
+	t.Run("configured as asked", func(t *testing.T) {
+		var addresses []netip.Addr
+		for _, h := range e.Servers {
+			addresses = append(addresses, h.Address)
+		}
+		for _, h := range e.Servers {
+			r, err := h.Agent.File(t.Context(), "zookeeper/zoo.cfg")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(r)
+			r.Close()
+			if diff := cmp.Diff(ensembles.ZooCfg(e.Config, addresses), string(b)); diff != "" || err != nil {
+				t.Errorf("%s: %v (-want +got):\n%s", h.Name, err, diff)
+			}
+			// What the server made of it.
+			conf, err := h.Agent.Ask(t.Context(), "conf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"tickTime=200\n", "maxClientCnxns=0\n", "minSessionTimeout=400\n", "maxSessionTimeout=20000\n",
+				"initLimit=20\n", "syncLimit=5\n", "dataDir=/lab/zookeeper/version-2\n"} {
+				if !strings.Contains(conf, want) {
+					t.Errorf("%s: no %q in\n%s", h.Name, want, conf)
+				}
+			}
+		}
+	})
+	t.Run("logs", func(t *testing.T) {
+		for _, h := range e.Servers {
+			r, err := h.Agent.File(t.Context(), ensembles.ServerLog)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(r)
+			r.Close()
+			if log := string(b); err != nil || !strings.Contains(log, "[myid:") || !strings.Contains(log, "LEADING") && !strings.Contains(log, "FOLLOWING") {
+				t.Errorf("%s says nothing of its role: %v\n%s", h.Name, err, log)
+			}
+		}
+	})
+	t.Run("metrics", func(t *testing.T) {
+		all := e.Metrics(t.Context())
+		for _, h := range e.Servers {
+			m := all[h.Name]
+			if m["zk_znode_count"] < 4 || m["zk_packets_received"] <= 0 || m["zk_open_file_descriptor_count"] <= 0 {
+				t.Errorf("%s: %d metrics, znodes %v, packets %v", h.Name, len(m), m["zk_znode_count"], m["zk_packets_received"])
+			}
+		}
+	})
+	t.Run("session limits", func(t *testing.T) {
+		for asked, want := range map[time.Duration]string{100 * time.Millisecond: "to=400,", 3 * time.Second: "to=3000,", time.Hour: "to=20000,"} {
+			h := e.Servers[1]
+			conn, events, err := zk.Connect([]string{h.Published.String()}, asked, zk.WithLogger(quiet{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for ev := range events {
+				if ev.State == zk.StateHasSession {
+					break
+				}
+			}
+			cons, err := h.Agent.Ask(t.Context(), "cons")
+			if err != nil || !strings.Contains(cons, want) {
+				t.Errorf("asked for %v: no %q in\n%s%v", asked, want, cons, err)
+			}
+			conn.Close()
+		}
+	})
+	t.Run("a dead server is absent, a restarted one comes back", func(t *testing.T) {
+		h := e.Servers[2]
+		if _, err := h.Agent.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if roles, err := e.Roles(t.Context()); err != nil || roles[h.Name] != "" {
+			t.Errorf("roles with %s dead: %v, %v", h.Name, roles, err)
+		}
+		if m := e.Metrics(t.Context()); m[h.Name] != nil {
+			t.Errorf("metrics of a dead server: %v", m[h.Name])
+		}
+		if _, err := h.Agent.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.AwaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("storage", func(t *testing.T) {
+		for host, tmpfs := range map[string]bool{"zk1": false, "zk2": true} {
+			h := lab.Host(host)
+			if _, err := h.Agent.Kill(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			said := runShell(t, h, "ls /lab/zookeeper/version-2; grep ' /lab ' /proc/mounts")
+			if !strings.Contains(said, "log.") || strings.Contains(said, " /lab tmpfs ") != tmpfs {
+				t.Errorf("%s:\n%s", host, said)
+			}
+		}
+	})
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}

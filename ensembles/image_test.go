@@ -1,0 +1,138 @@
+package ensembles_test
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/ensembles/labtest"
+)
+
+// officialRoot turns a root of Debian's packages, as a tar, into one that looks
+// like the official image's. What no server needs is left out.
+func officialRoot(w io.Writer, debian io.Reader) error {
+	const dist, jvm = "apache-zookeeper-3.8.0-bin", "usr/lib/jvm/java-17-openjdk-"
+	rename := func(name string) string {
+		switch base := path.Base(name); {
+		case strings.HasPrefix(name, jvm):
+			_, rest, _ := strings.Cut(strings.TrimPrefix(name, jvm), "/")
+			return "opt/java/openjdk/" + rest
+		case strings.HasPrefix(name, "usr/share/java/") && path.Ext(name) == ".jar" && !otherLogging.MatchString(base):
+			return dist + "/lib/" + base
+		case strings.HasPrefix(name, "usr/share/"), strings.HasPrefix(name, "usr/lib/jvm/"), strings.HasPrefix(name, "var/"),
+			strings.HasPrefix(name, "etc/alternatives/"), name == "usr/bin/java":
+			return ""
+		}
+		return name
+	}
+	out, in := tar.NewWriter(w), tar.NewReader(debian)
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if h.Name = rename(h.Name); h.Name == "" {
+			continue
+		}
+		if h.Typeflag == tar.TypeLink {
+			h.Linkname = rename(h.Linkname)
+		}
+		if err := out.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := io.Copy(out, in); err != nil {
+			return err
+		}
+	}
+	const entrypoint = "#!/bin/sh\nexit 9\n"
+	if err := out.WriteHeader(&tar.Header{Name: "docker-entrypoint.sh", Mode: 0o755, Size: int64(len(entrypoint))}); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(out, entrypoint); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// otherLogging are jars that Debian has beside each other and that exclude each other.
+var otherLogging = regexp.MustCompile(`^(slf4j-(jcl|jdk14|nop|simple|migrator)|jcl-over|jul-to|log4j-over)`)
+
+// officialConfig is what the official image says besides its files: volumes of
+// its own, a user who may do little, an entry point that must not matter.
+var officialConfig = []string{"ENV JAVA_HOME=/opt/java/openjdk", `VOLUME ["/data", "/datalog", "/logs"]`, "EXPOSE 2181 2888 3888 8080",
+	"WORKDIR /apache-zookeeper-3.8.0-bin", "USER 1234:1234", `ENTRYPOINT ["/docker-entrypoint.sh"]`, `CMD ["zkServer.sh", "start-foreground"]`}
+
+func TestAnImageThatLooksLikeTheOfficialOne(t *testing.T) {
+	e := openEngine(t)
+	if !exists(t, e, "/images/"+ensembles.DebianImage+"/json") {
+		t.Skipf("needs %s to make the look-alike of", ensembles.DebianImage)
+	}
+	var made struct{ Id string }
+	call(t, e, "POST", "/containers/create", `{"Image":"`+ensembles.DebianImage+`","Cmd":["true"]}`, &made)
+	defer call(t, e, "DELETE", "/containers/"+made.Id+"?v=1", "", nil)
+	debian, err := e.Export(t.Context(), made.Id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer debian.Close()
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(officialRoot(w, debian)) }()
+	const ref = "locklab/zookeeper-test:official-look"
+	if err := e.ImportRoot(t.Context(), r, ref, officialConfig...); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Call(context.WithoutCancel(t.Context()), "DELETE", "/images/"+ref, nil, nil); err != nil {
+			t.Error(err)
+		}
+	}()
+
+	t.Setenv(ensembles.EnvImage, ref)
+	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1"})
+	defer closeLab(t, lab)
+	if lab.Image != ref {
+		t.Errorf("the lab runs %s", lab.Image)
+	}
+	vols := volumes(t, e, []string{"/containers/locklab-" + lab.ID + "-zk1"})
+	ensemble := labtest.StartEnsemble(t, lab)
+	version, err := ensemble.Version(t.Context())
+	if err != nil || !strings.HasPrefix(version, "3.") {
+		t.Errorf("version %q, %v", version, err)
+	}
+	if err := ensemble.Servers[0].Agent.CommitWrite(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if roles, err := ensemble.Roles(t.Context()); err != nil || roles["zk1"] != ensembles.RoleStandalone {
+		t.Errorf("roles %v, %v", roles, err)
+	}
+	if leader, err := ensemble.Leader(t.Context()); err != nil || leader.Name != "zk1" {
+		t.Errorf("leader %v, %v", leader, err)
+	}
+	if user := inspect(t, e, lab, "zk1").Config.User; user != "0:0" {
+		t.Errorf("the host runs as %q", user)
+	}
+	// The data is where it was put, not where the image would.
+	if _, err := ensemble.Servers[0].Agent.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	said := runShell(t, ensemble.Servers[0], "ls "+agent.DataDir+"/zookeeper/version-2; find /data -type f | wc -l; id -u; tr '\\0' '\\n' < /proc/1/cmdline")
+	if !strings.Contains(said, "log.1") || !strings.Contains(said, "\n0\n0\n/locklab\nagent") {
+		t.Errorf("in the host:\n%s", said)
+	}
+	// The image's own volumes go with the container.
+	if len(vols) != 3 {
+		t.Errorf("volumes: %v", vols)
+	}
+	closeLab(t, lab)
+	allGone(t, e, 0, vols...)
+}

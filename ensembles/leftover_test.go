@@ -1,0 +1,42 @@
+package ensembles
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhatIsLeftOver(t *testing.T) {
+	now := time.Unix(1000, 0)
+	at := func(age time.Duration) time.Time { return now.Add(-age) }
+	all := []leftover{
+		{lab: "alive", name: "alive-c1", running: true, created: at(time.Hour)},
+		{lab: "alive", name: "alive-c2", created: at(time.Hour)}, // ends, or is about to start again
+		{lab: "alive", name: "alive-net", network: true, created: at(time.Hour)},
+		{lab: "dead", name: "dead-c1", created: at(30 * time.Second)},
+		{lab: "dead", name: "dead-net", network: true, created: at(31 * time.Second)},
+		{lab: "starts", name: "starts-net", network: true, created: at(2 * time.Second)},
+		{lab: "starts", name: "starts-c1", created: at(time.Second)},
+		{lab: "works", name: "works-net", network: true, created: at(2 * time.Second)},
+		{lab: "works", name: "works-c1", running: true, created: at(time.Second)},
+	}
+	names := func(ls []leftover) string {
+		var s []string
+		for _, l := range ls {
+			s = append(s, l.name)
+		}
+		return fmt.Sprint(s)
+	}
+	for age, want := range map[time.Duration][2]string{
+		0:                {"[dead-c1 dead-net starts-net starts-c1]", "[]"},
+		15 * time.Second: {"[dead-c1 dead-net]", "[starts-net starts-c1]"},
+		time.Minute:      {"[]", "[dead-c1 dead-net starts-net starts-c1]"},
+	} {
+		old, young := ofDeadLabs(all, now.Add(-age))
+		if diff := cmp.Diff(want, [2]string{names(old), names(young)}); diff != "" {
+			t.Errorf("age %v (-want +got):\n%s", age, diff)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package ensembles_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/labtest"
+)
+
+// A harness that is to be killed must be a process of its own: this binary again.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "role-abandon" {
+		roleAbandon(os.Args[2])
+	}
+	os.Exit(m.Run())
+}
+
+// real marks a test that needs a Docker engine.
+func real(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	labtest.Require(t)
+}
+
+func openEngine(t *testing.T) *ensembles.TestEngine {
+	t.Helper()
+	real(t)
+	e, err := ensembles.OpenTestEngine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// call asks the engine, which must agree.
+func call(t *testing.T, e *ensembles.TestEngine, method, path, body string, into any) {
+	t.Helper()
+	if err := e.Call(t.Context(), method, path, strings.NewReader(body), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exists reports whether the engine knows something.
+func exists(t *testing.T, e *ensembles.TestEngine, path string) bool {
+	t.Helper()
+	var any any
+	err := e.Call(t.Context(), "GET", path, nil, &any)
+	if err != nil && !strings.Contains(err.Error(), "404") {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// labelled lists a lab's containers and networks, or with the empty id all labs'.
+func labelled(t *testing.T, e *ensembles.TestEngine, lab string) []string {
+	t.Helper()
+	label := ensembles.LabelLab
+	if lab != "" {
+		label += "=" + lab
+	}
+	filters, err := json.Marshal(map[string][]string{"label": {label}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := "?all=1&filters=" + url.QueryEscape(string(filters))
+	var containers, networks []struct {
+		Id, Name string
+		Names    []string
+	}
+	call(t, e, "GET", "/containers/json"+query, "", &containers)
+	call(t, e, "GET", "/networks"+query, "", &networks)
+	var all []string
+	for _, c := range containers {
+		all = append(all, "/containers/"+c.Id)
+	}
+	for _, n := range networks {
+		all = append(all, "/networks/"+n.Id)
+	}
+	return all
+}
+
+// An inspection is what the engine says of a container.
+type inspection struct {
+	Created time.Time
+	State   struct{ StartedAt time.Time }
+	Config  struct{ User string }
+	Mounts  []struct{ Type, Name, Source, Destination string }
+
+	HostConfig struct {
+		Privileged, PublishAllPorts, AutoRemove   bool
+		CapAdd, CapDrop, Binds, VolumesFrom       []string
+		Devices, DeviceRequests                   []any
+		PidMode, IpcMode, UTSMode, UsernsMode     string
+		NetworkMode, CgroupnsMode, CgroupParent   string
+		SecurityOpt, DeviceCgroupRules, GroupAdds []string
+	}
+	NetworkSettings struct {
+		Ports    map[string][]struct{ HostIp, HostPort string }
+		Networks map[string]struct{ IPAddress, GlobalIPv6Address string }
+	}
+}
+
+func inspect(t *testing.T, e *ensembles.TestEngine, lab *ensembles.Lab, host string) inspection {
+	t.Helper()
+	var i inspection
+	call(t, e, "GET", "/containers/locklab-"+lab.ID+"-"+host+"/json", "", &i)
+	return i
+}
+
+// volumes lists the named volumes of a lab's containers.
+func volumes(t *testing.T, e *ensembles.TestEngine, containers []string) []string {
+	t.Helper()
+	var all []string
+	for _, c := range containers {
+		if !strings.HasPrefix(c, "/containers/") {
+			continue
+		}
+		var i inspection
+		call(t, e, "GET", c+"/json", "", &i)
+		for _, m := range i.Mounts {
+			if m.Type == "volume" {
+				all = append(all, "/volumes/"+m.Name)
+			}
+		}
+	}
+	return all
+}
+
+// eventually waits for a condition; the cap is for a machine that is very busy.
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(within); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// allGone waits until the engine knows none of these any more.
+func allGone(t *testing.T, e *ensembles.TestEngine, within time.Duration, paths ...string) {
+	t.Helper()
+	left := slices.Clone(paths)
+	end := time.Now().Add(within)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left = slices.DeleteFunc(left, func(p string) bool {
+			if strings.HasPrefix(p, "/containers/") {
+				p += "/json"
+			}
+			return !exists(t, e, p)
+		})
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("still there after %v: %v", within, left)
+		}
+		<-tick.C
+	}
+}
+
+// roleAbandon starts a lab, says its id and waits to be killed.
+func roleAbandon(binary string) {
+	lab, err := ensembles.StartDocker(context.Background(), ensembles.DockerConfig{Binary: binary, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Hosts: []ensembles.HostSpec{{Name: "zk1", Disk: true}, {Name: "c1", Role: ensembles.Client}}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(lab.ID)
+	select {}
+}
