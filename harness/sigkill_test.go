@@ -92,7 +92,7 @@ func sigkills(t *testing.T, all []moment, seed uint64, spread time.Duration) {
 	outer := t
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	var labs []string
+	volumes := map[string][]string{} // by lab
 	var leases sync.WaitGroup
 	for i, m := range all {
 		// The moment is drawn, not waited for.
@@ -112,7 +112,10 @@ func sigkills(t *testing.T, all []moment, seed uint64, spread time.Duration) {
 			c.signal(t, syscall.SIGKILL)
 			c.awaitEnd(t)
 			if c.look(t); c.lab != "" {
-				labs = append(labs, c.lab)
+				volumes[c.lab] = c.volumes
+			}
+			if w.seen(t, func(history.Event) bool { return true }) && len(c.volumes) < 3 {
+				t.Errorf("saw volumes %v of three servers: the test looks in the wrong place", c.volumes)
 			}
 			c.wantJudgeable(t, w)
 			// The next run begins while this one's leases lapse.
@@ -127,10 +130,11 @@ func sigkills(t *testing.T, all []moment, seed uint64, spread time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, lab := range labs {
+	for lab, v := range volumes {
 		if o := left[lab]; o != nil {
 			t.Errorf("lab %s after clean: %+v", lab, o)
 		}
+		labtest.AwaitGone(t, lab, v, time.Second)
 	}
 }
 

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,12 +36,7 @@ func (w *watch) seen(t testing.TB, ok func(history.Event) bool) bool {
 			t.Fatal(err)
 		}
 	}
-	for _, e := range w.events {
-		if ok(e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.events, ok)
 }
 
 // await waits for an event of a run that ends on done.

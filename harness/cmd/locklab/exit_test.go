@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"locklab/ensembles"
+	"locklab/harness"
+	"locklab/harness/check"
+	"locklab/harness/scenario"
+	"locklab/reports"
+)
+
+func outcome(verdict check.Result, interrupted bool) harness.Outcome {
+	return harness.Outcome{Dir: "run", Result: reports.Result{Verdict: verdict, Partial: interrupted}, Interrupted: interrupted}
+}
+
+// Where several codes apply: 3, then 130, 6. What broke the harness is 1 unless a
+// violation was seen.
+func TestExitCodes(t *testing.T) {
+	broken := errors.New("broken")
+	wrapped := func(err error) error { return fmt.Errorf("somewhere: %w", errors.Join(errors.New("and"), err)) }
+	for _, c := range []struct {
+		name string
+		out  harness.Outcome
+		err  error
+		want int
+	}{
+		{"pass", outcome(check.Pass, false), nil, exitOK},
+		{"violation", outcome(check.Fail, false), nil, exitViolation},
+		{"violation, then interrupted", outcome(check.Fail, true), wrapped(harness.ErrInterrupted), exitViolation},
+		{"violation, then broken", outcome(check.Fail, false), broken, exitViolation},
+		{"unknown", outcome(check.Unknown, false), nil, exitUnknown},
+		{"unknown and interrupted", outcome(check.Unknown, true), wrapped(harness.ErrInterrupted), exitInterrupted},
+		{"an interrupted run, checked later", outcome(check.Unknown, true), nil, exitInterrupted},
+		{"pass, but the lab did not come down", outcome(check.Pass, false), broken, exitHarness},
+		{"interrupted before anything was recorded", harness.Outcome{}, wrapped(harness.ErrInterrupted), exitInterrupted},
+		{"no engine", harness.Outcome{}, wrapped(ensembles.ErrNoEngine), exitEnvironment},
+		{"no image", harness.Outcome{}, wrapped(ensembles.ErrNoImage), exitEnvironment},
+		{"no such lab", harness.Outcome{}, wrapped(harness.ErrUnsupportedLab), exitEnvironment},
+		{"directory in use", harness.Outcome{}, wrapped(harness.ErrDirInUse), exitInput},
+		{"no run", harness.Outcome{}, wrapped(harness.ErrNoRun), exitInput},
+		{"bad input", harness.Outcome{}, wrapped(&scenario.InputError{Msg: "bad"}), exitInput},
+		{"anything else", harness.Outcome{}, broken, exitHarness},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := exitOK
+			if err := conclude(c.out, c.err); err != nil {
+				got, _ = codeOf(err)
+			}
+			if got != c.want {
+				t.Errorf("exit code %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// What went wrong beside a verdict is still told.
+func TestErrorIsShownBesideAVerdict(t *testing.T) {
+	broken := errors.New("broken")
+	if _, shown := codeOf(conclude(outcome(check.Fail, false), broken)); !errors.Is(shown, broken) {
+		t.Errorf("shown: %v", shown)
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { panic("a defect") }
+
+// A defect must not look like success.
+func TestPanicIsNoSuccess(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a panic was swallowed")
+		}
+	}()
+	code := execute(t.Context(), []string{"scenarios", "list"}, streams{Out: brokenWriter{}, Err: io.Discard})
+	t.Errorf("came to exit code %d", code)
+}
