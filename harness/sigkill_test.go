@@ -101,7 +101,12 @@ func sigkills(t *testing.T, all []moment, seed uint64, spread time.Duration) {
 			c := begin(t, full)
 			w := newWatch(c.dir)
 			defer w.close()
-			waitFor(t, c.done, m.name, func() bool { return m.reached(t, c, w) })
+			waitFor(t, c.done, m.name, func() bool {
+				if len(c.volumes) < 3 {
+					c.look(t) // the lab, and its servers' volumes, while they are there
+				}
+				return m.reached(t, c, w)
+			})
 			select {
 			case <-c.done:
 				t.Skipf("it ended within %v of the moment", late)
