@@ -17,11 +17,11 @@ type Kill struct {
 
 // Inject kills the process and returns once it is gone.
 func (k Kill) Inject(ctx context.Context) (*Harm, error) {
-	st, err := k.Host.Agent.Kill(ctx)
+	at, err := tell(ctx, k.Host.Agent.Kill, k.heal)
 	if err != nil {
 		return nil, fmt.Errorf("kill %s: %w", k.Host.Name, err)
 	}
-	return &Harm{At: st.At, Hosts: []string{k.Host.Name},
+	return &Harm{At: at, Hosts: []string{k.Host.Name},
 		Verify: func(ctx context.Context) error {
 			st, err := k.Host.Agent.Status(ctx)
 			if err == nil && st.State != history.ProcessExited {
@@ -35,10 +35,19 @@ func (k Kill) Inject(ctx context.Context) (*Harm, error) {
 			}
 			return nil
 		},
-		Heal: func(ctx context.Context) (int64, error) {
-			st, err := k.Host.Agent.Restart(ctx)
-			return st.At, err
-		},
-		VerifyHealed: k.Ensemble.AwaitReady,
+		Heal: k.heal, VerifyHealed: k.Ensemble.AwaitReady,
 	}, nil
+}
+
+// heal starts the process again, unless it runs already.
+func (k Kill) heal(ctx context.Context) (int64, error) {
+	now, err := k.Host.Agent.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if now.State != history.ProcessExited {
+		return now.Since, nil
+	}
+	st, err := k.Host.Agent.Restart(ctx)
+	return st.At, err
 }

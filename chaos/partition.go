@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"locklab/ensembles"
@@ -39,43 +40,50 @@ func (p Partition) Inject(ctx context.Context) (*Harm, error) {
 	for i, h := range p.From {
 		peers[i] = h.Address
 	}
-	st, err := p.Host.Agent.Block(ctx, agent.Block{ID: p.ID, Peers: peers})
+	block := func(ctx context.Context) (agent.Stamp, error) {
+		return p.Host.Agent.Block(ctx, agent.Block{ID: p.ID, Peers: peers})
+	}
+	at, err := tell(ctx, block, p.heal)
 	if err != nil {
 		return nil, fmt.Errorf("partition %s: %w", p.Host.Name, err)
 	}
-	return &Harm{At: st.At, Hosts: []string{p.Host.Name}, Verify: p.verify,
-		Heal: func(ctx context.Context) (int64, error) {
-			st, err := p.Host.Agent.Clear(ctx, p.ID)
-			return st.At, err
-		},
-		VerifyHealed: p.verifyHealed}, nil
+	return &Harm{At: at, Hosts: []string{p.Host.Name}, Verify: p.verify, Heal: p.heal, VerifyHealed: p.verifyHealed}, nil
+}
+
+func (p Partition) heal(ctx context.Context) (int64, error) {
+	st, err := p.Host.Agent.Clear(ctx, p.ID)
+	return st.At, err
 }
 
 func server(h *ensembles.Host) netip.AddrPort {
 	return netip.AddrPortFrom(h.Address, agent.ClientPort)
 }
 
-// verify dials over the cut from both sides, and beside it.
+// verify dials over the cut from both sides, and what it must leave alone beside
+// it, all at once.
 func (p Partition) verify(ctx context.Context) error {
-	var errs []error
+	var probes []func() error
 	for _, f := range p.From {
-		errs = append(errs, mustNotReach(ctx, p.Host, server(f)))
+		probes = append(probes, func() error { return mustNotReach(ctx, p.Host, server(f)) })
 		if p.Host.Role == ensembles.Server {
-			errs = append(errs, mustNotReach(ctx, f, server(p.Host)))
+			probes = append(probes, func() error { return mustNotReach(ctx, f, server(p.Host)) })
 		}
 	}
-	return errors.Join(append(errs, p.verifyBeside(ctx))...)
-}
-
-// verifyBeside dials what the cut must leave alone.
-func (p Partition) verifyBeside(ctx context.Context) error {
-	var errs []error
 	for _, a := range p.Reaches {
-		errs = append(errs, mustReach(ctx, p.Host, a))
+		probes = append(probes, func() error { return mustReach(ctx, p.Host, a) })
 	}
 	for _, h := range p.Reach {
-		errs = append(errs, mustReach(ctx, h, server(p.Host)))
+		probes = append(probes, func() error { return mustReach(ctx, h, server(p.Host)) })
 	}
+	if len(p.From) == 0 {
+		return fmt.Errorf("partition of %s from nobody", p.Host.Name)
+	}
+	errs := make([]error, len(probes))
+	var wg sync.WaitGroup
+	for i, probe := range probes {
+		wg.Go(func() { errs[i] = probe() })
+	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -89,6 +97,7 @@ func (p Partition) verifyHealed(ctx context.Context) error {
 	return p.Ensemble.AwaitReady(ctx)
 }
 
+// mustReach reports that a host does not get through to an address.
 func mustReach(ctx context.Context, from *ensembles.Host, to netip.AddrPort) error {
 	errs, err := from.Agent.Probe(ctx, probeTimeout, to)
 	if err == nil && errs[0] != "" {
@@ -97,17 +106,18 @@ func mustReach(ctx context.Context, from *ensembles.Host, to netip.AddrPort) err
 	return err
 }
 
+// mustNotReach reports that something comes back from an address, or that it
+// cannot be told. Only silence is a cut: a refusal came over the link, and an
+// address that nobody has is another fault.
 func mustNotReach(ctx context.Context, from *ensembles.Host, to netip.AddrPort) error {
 	errs, err := from.Agent.Probe(ctx, probeTimeout, to)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case errs[0] == "":
 		return fmt.Errorf("%s still reaches %v", from.Name, to)
-	case strings.Contains(errs[0], "refused"):
-		// A refusal came back over the link that was to be cut.
-		return fmt.Errorf("%s still reaches %v, which refuses", from.Name, to)
+	case !strings.Contains(errs[0], "timeout"):
+		return fmt.Errorf("%s gets an answer about %v: %s", from.Name, to, errs[0])
 	}
 	return nil
 }

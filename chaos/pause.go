@@ -18,11 +18,11 @@ type Pause struct {
 
 // Inject stops the process and returns once every thread of it has stopped.
 func (p Pause) Inject(ctx context.Context) (*Harm, error) {
-	st, err := p.Host.Agent.Pause(ctx)
+	at, err := tell(ctx, p.Host.Agent.Pause, pausedHarm(p.Host, 0).Heal)
 	if err != nil {
 		return nil, fmt.Errorf("pause %s: %w", p.Host.Name, err)
 	}
-	return pausedHarm(p.Host, st.At), nil
+	return pausedHarm(p.Host, at), nil
 }
 
 // pausedHarm is a process that has been stopped at that time, by whomever.
@@ -50,7 +50,7 @@ func pausedHarm(h *ensembles.Host, at int64) *Harm {
 		}}
 }
 
-// await polls until f succeeds or ctx ends; the error then is f's last.
+// await polls until f succeeds or ctx ends; the error then says what f said last.
 func await(ctx context.Context, what string, f func() error) error {
 	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
@@ -62,7 +62,7 @@ func await(ctx context.Context, what string, f func() error) error {
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w", what, err)
+			return fmt.Errorf("wait for %s: %w: %w", what, context.Cause(ctx), err)
 		}
 	}
 }

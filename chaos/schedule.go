@@ -96,13 +96,13 @@ func (s *Schedule) run(ctx context.Context, step Step, force *inForce) (err erro
 		return ferr == nil
 	}
 	record(history.OpFaultInject, history.Invoke, 0, nil, "")
-	fault, ferr := step.Fault(ctx)
-	try(history.OpFaultInject, func() (int64, error) {
-		if ferr != nil {
-			return 0, ferr
-		}
+	injected := try(history.OpFaultInject, func() (int64, error) {
 		ctx, cancel := context.WithTimeout(ctx, injectCap)
 		defer cancel()
+		fault, err := step.Fault(ctx)
+		if err != nil {
+			return 0, err
+		}
 		h, err := fault.Inject(ctx)
 		if h == nil {
 			return 0, err
@@ -113,16 +113,19 @@ func (s *Schedule) run(ctx context.Context, step Step, force *inForce) (err erro
 	if harm == nil {
 		return err
 	}
-	// Harm that was done is healed, whatever else was wrong with it.
+	// Harm that was done is healed, whatever else was wrong with it; and at once if
+	// it is not the harm that was to be done.
 	force.set(step.ID, step.Kind+" "+strings.Join(harm.Hosts, ","))
 	defer force.set(step.ID, "")
-	try(history.OpFaultVerify, func() (int64, error) {
-		ctx, cancel := context.WithTimeout(ctx, verifyCap)
-		defer cancel()
-		return 0, harm.Verify(ctx)
-	})
-	if werr := step.Until(ctx, harm); werr != nil && ctx.Err() == nil {
-		err = errors.Join(err, fmt.Errorf("fault %s: %w", step.ID, werr))
+	if injected {
+		try(history.OpFaultVerify, func() (int64, error) {
+			ctx, cancel := context.WithTimeout(ctx, verifyCap)
+			defer cancel()
+			return 0, harm.Verify(ctx)
+		})
+		if werr := step.Until(ctx, harm); werr != nil && ctx.Err() == nil {
+			err = errors.Join(err, fmt.Errorf("fault %s: %w", step.ID, werr))
+		}
 	}
 	// From here on an interrupt must not leave the harm behind.
 	after := context.WithoutCancel(ctx)

@@ -23,8 +23,8 @@ type Witness interface {
 // milliseconds; the agent sees it stopped.
 type PauseAtTrigger struct {
 	// ID is the fault's, by which the client reports.
-	ID      string
-	Host    *ensembles.Host
+	ID   string
+	Host *ensembles.Host
 	// Point is where it stops, in words.
 	Point string
 	// Arm and Disarm are the lines that the client process takes for that on its
@@ -41,10 +41,17 @@ func (p PauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
 	e, err := p.Witness.Triggered(ctx, p.ID)
 	if err != nil {
 		// The trigger must not fire when nobody is left to resume the client.
+		err = fmt.Errorf("no client of %s came to %s: %w", p.Host.Name, p.Point, err)
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 		defer cancel()
-		_, derr := p.Host.Agent.Input(clean, p.Disarm)
-		return nil, errors.Join(fmt.Errorf("no client of %s came to %s: %w", p.Host.Name, p.Point, err), derr)
+		if _, derr := p.Host.Agent.Input(clean, p.Disarm); derr != nil {
+			err = errors.Join(err, fmt.Errorf("disarm: %w", derr))
+		}
+		// It may have fired all the same, and be stopped before it was told.
+		if st, serr := p.Host.Agent.Status(clean); serr == nil && st.State == history.ProcessStopped {
+			return pausedHarm(p.Host, st.Since), err
+		}
+		return nil, err
 	}
 	var at int64
 	err = await(ctx, "process of "+p.Host.Name+" to stop", func() error {

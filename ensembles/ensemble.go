@@ -133,17 +133,24 @@ func lastWords(ctx context.Context, h *Host) string {
 // Roles asks every server what it is, by host name. A server that does not serve
 // is absent.
 func (e *Ensemble) Roles(ctx context.Context) (map[string]string, error) {
+	modes := make([]string, len(e.Servers))
+	var g errgroup.Group
+	for i, h := range e.Servers {
+		g.Go(func() error {
+			if answer, err := h.Agent.Ask(ctx, "srvr"); err == nil {
+				modes[i] = field(answer, "Mode:")
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // none returns an error
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	roles := map[string]string{}
-	for _, h := range e.Servers {
-		answer, err := h.Agent.Ask(ctx, "srvr")
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err != nil {
-			continue
-		}
-		if mode := field(answer, "Mode:"); mode != "" {
-			roles[h.Name] = mode
+	for i, mode := range modes {
+		if mode != "" {
+			roles[e.Servers[i].Name] = mode
 		}
 	}
 	return roles, nil

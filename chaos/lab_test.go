@@ -1,0 +1,198 @@
+package chaos
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/ensembles/labtest"
+	"locklab/harness/history"
+)
+
+// A rig is a lab with an ensemble, two client hosts that run something, and a
+// third host that stands for the resource.
+type rig struct {
+	lab      *ensembles.Lab
+	ensemble *ensembles.Ensemble
+	zk       []*ensembles.Host
+	c1, c2   *ensembles.Host
+	// resource is an address at which a host listens.
+	resource netip.AddrPort
+}
+
+func newLab(t *testing.T) *ensembles.Lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	return labtest.Start(t, ensembles.HostSpec{Name: "zk1"}, ensembles.HostSpec{Name: "zk2"}, ensembles.HostSpec{Name: "zk3"},
+		ensembles.HostSpec{Name: "c1", Role: ensembles.Client}, ensembles.HostSpec{Name: "c2", Role: ensembles.Client},
+		ensembles.HostSpec{Name: "r1", Role: ensembles.Resource})
+}
+
+func newRig(t *testing.T, lab *ensembles.Lab) *rig {
+	t.Helper()
+	r := &rig{lab: lab, ensemble: labtest.StartEnsemble(t, lab), zk: lab.Hosts(ensembles.Server), c1: lab.Host("c1"), c2: lab.Host("c2"),
+		resource: netip.AddrPortFrom(lab.Host("r1").Address, agent.Port)}
+	for _, h := range []*ensembles.Host{r.c1, r.c2} {
+		// The simplest process that the binary has.
+		spec := agent.Spec{Argv: []string{"locklab", "resource", "config.json"}, Dir: "p", Files: map[string]string{"config.json": `{"host":"` + h.Name + `","guard":"none"}`}}
+		if _, err := h.Agent.Start(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// leader returns the leader and the others.
+func (r *rig) leader(t *testing.T) (*ensembles.Host, []*ensembles.Host) {
+	t.Helper()
+	l, err := r.ensemble.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others []*ensembles.Host
+	for _, h := range r.zk {
+		if h != l {
+			others = append(others, h)
+		}
+	}
+	return l, others
+}
+
+// watchControl asks every agent for its status all the time until the returned
+// function is called; each must answer each time, and soon.
+func watchControl(t *testing.T, lab *ensembles.Lab) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	hosts := lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource)
+	asked, slowest := make([]int, len(hosts)), make([]time.Duration, len(hosts))
+	for i, h := range hosts {
+		wg.Go(func() {
+			tick := time.NewTicker(50 * time.Millisecond)
+			defer tick.Stop()
+			for {
+				once, done := context.WithTimeout(ctx, 3*time.Second)
+				begun := time.Now()
+				_, err := h.Agent.Status(once)
+				done()
+				if ctx.Err() != nil {
+					return
+				}
+				if err != nil {
+					t.Errorf("control connection to %s: %v", h.Name, err)
+				}
+				asked[i]++
+				slowest[i] = max(slowest[i], time.Since(begun))
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+		for i, h := range hosts {
+			t.Logf("%s answered %d times, at the slowest after %v", h.Name, asked[i], slowest[i])
+			if asked[i] == 0 {
+				t.Errorf("%s was never asked", h.Name)
+			}
+		}
+	}
+}
+
+// within bounds a look for something that is expected to fail.
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// inject does harm, which must be there and not be over.
+func inject(t *testing.T, f Fault) *Harm {
+	t.Helper()
+	before := history.NewClock().Now()
+	h, err := f.Inject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slack = int64(time.Microsecond) // two calibrations of one clock
+	if now := history.NewClock().Now(); h.At < before-slack || h.At > now+slack {
+		t.Errorf("injected at %d, between %d and %d", h.At, before, now)
+	}
+	if err := h.Verify(t.Context()); err != nil {
+		t.Errorf("the harm is not there: %v", err)
+	}
+	if h.VerifyHealed(within(t, 700*time.Millisecond)) == nil {
+		t.Error("the harm is over before it was healed")
+	}
+	return h
+}
+
+// heal undoes harm, which must then be over and not be there any more, and undoing
+// it again changes nothing.
+func heal(t *testing.T, h *Harm) {
+	t.Helper()
+	begun := time.Now()
+	at, err := h.Heal(t.Context())
+	if err != nil || at <= h.At {
+		t.Errorf("healed at %d, harmed at %d: %v", at, h.At, err)
+	}
+	if err := h.VerifyHealed(within(t, healedCap)); err != nil {
+		t.Errorf("the harm is not over: %v", err)
+	}
+	t.Logf("healed after %v", time.Since(begun))
+	if h.Verify(t.Context()) == nil {
+		t.Error("the harm is still there, or its verification cannot fail")
+	}
+	if _, err := h.Heal(t.Context()); err != nil {
+		t.Errorf("healed again: %v", err)
+	}
+	if err := h.VerifyHealed(within(t, healedCap)); err != nil {
+		t.Errorf("healed again, the harm is back: %v", err)
+	}
+}
+
+// reaches reports which addresses a host gets through to.
+func reaches(t *testing.T, from *ensembles.Host, to ...netip.AddrPort) string {
+	t.Helper()
+	errs, err := from.Agent.Probe(t.Context(), probeTimeout, to...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s strings.Builder
+	for _, e := range errs {
+		switch {
+		case e == "":
+			s.WriteByte('+')
+		case strings.Contains(e, "timeout"):
+			s.WriteByte('-')
+		default:
+			s.WriteString("?" + e)
+		}
+	}
+	return s.String()
+}
+
+// eventually waits for a condition; the cap is for a machine that is very busy.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	err := await(within(t, 30*time.Second), what, func() error {
+		if !ok() {
+			return errFake
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

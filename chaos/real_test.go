@@ -1,0 +1,291 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/harness/history"
+)
+
+// Every fault, on one real lab after the other.
+func TestFaults(t *testing.T) {
+	lab := newLab(t)
+	stop := watchControl(t, lab)
+	defer stop()
+	t.Run("trigger", func(t *testing.T) { testTrigger(t, lab.Host("zk1")) })
+	r := newRig(t, lab)
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *rig)
+	}{
+		{"pause a client", testPauseClient}, {"pause a server", testPauseServer}, {"interrupted injections", testInterrupted},
+		{"kill a follower", testKillFollower}, {"kill the leader", testKillLeader},
+		{"cut the leader off", testPartitionLeader}, {"cut a client off", testPartitionClient}, {"faults of one host", testTogether},
+		{"what is not there cannot be harmed", testNothingThere},
+	} {
+		ok := t.Run(c.name, func(t *testing.T) {
+			c.test(t, r)
+			for _, h := range lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource) {
+				if st, err := h.Agent.Status(t.Context()); err != nil || len(st.Rules) > 0 || st.State == history.ProcessStopped {
+					t.Errorf("%s is left %+v, %v", h.Name, st, err)
+				}
+			}
+			if err := r.ensemble.AwaitReady(t.Context()); err != nil {
+				t.Errorf("the ensemble is left unwell: %v", err)
+			}
+		})
+		if !ok && t.Context().Err() != nil {
+			return
+		}
+	}
+}
+
+func testPauseClient(t *testing.T, r *rig) {
+	h := inject(t, Pause{Host: r.c1})
+	if st, err := r.c1.Agent.Status(t.Context()); err != nil || st.State != history.ProcessStopped {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if st, err := r.c2.Agent.Status(t.Context()); err != nil || st.State == history.ProcessStopped {
+		t.Errorf("another client is stopped, too: %+v, %v", st, err)
+	}
+	heal(t, h)
+}
+
+func testPauseServer(t *testing.T, r *rig) {
+	_, followers := r.leader(t)
+	h := inject(t, Pause{Host: followers[0]})
+	if answer, err := followers[0].Agent.Ask(t.Context(), "ruok"); err == nil {
+		t.Errorf("a stopped server answers %q", answer)
+	}
+	if answer, err := followers[1].Agent.Ask(t.Context(), "ruok"); err != nil || answer != "imok" {
+		t.Errorf("another server answers %q, %v", answer, err)
+	}
+	heal(t, h)
+	// A stopped server that leaves its followers behind comes back as one of them.
+	leader, others := r.leader(t)
+	h = inject(t, Pause{Host: leader})
+	eventually(t, "another leader", func() bool {
+		now, err := (&ensembles.Ensemble{Servers: others}).Leader(t.Context())
+		return err == nil && now != leader
+	})
+	heal(t, h)
+	if err := r.ensemble.AwaitReady(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// An injection that is interrupted leaves no harm that nobody would heal: either
+// it returns the harm, or there is none, nor will there be.
+func testInterrupted(t *testing.T, r *rig) {
+	interrupted := 0
+	for i := range 40 {
+		for _, f := range []Fault{Pause{Host: r.c1}, Partition{ID: "f1", Host: r.c1, From: r.zk, Ensemble: r.ensemble}} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
+			h, err := f.Inject(ctx)
+			if ctx.Err() != nil {
+				interrupted++
+			}
+			cancel()
+			if (h == nil) != (err != nil) {
+				t.Errorf("harm %v, error %v", h, err)
+			}
+			if h != nil {
+				if _, err := h.Heal(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			if st, err := r.c1.Agent.Status(t.Context()); err != nil || st.State == history.ProcessStopped || len(st.Rules) > 0 {
+				t.Fatalf("after %T was interrupted: %+v, %v", f, st, err)
+			}
+		}
+	}
+	t.Logf("%d injections were interrupted", interrupted)
+	if interrupted == 0 {
+		t.Error("no injection was interrupted")
+	}
+	// The kill's healing is the slow part; one will do.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if h, err := (Kill{Host: r.zk[0], Ensemble: r.ensemble}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("a kill that was interrupted before it began: %v", err)
+	}
+	if st, err := r.zk[0].Agent.Status(t.Context()); err != nil || st.State == history.ProcessExited {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+func testKillFollower(t *testing.T, r *rig) {
+	leader, followers := r.leader(t)
+	h := inject(t, Kill{Host: followers[0], Ensemble: r.ensemble})
+	if st, err := followers[0].Agent.Status(t.Context()); err != nil || st.Exit != "killed" {
+		t.Errorf("%+v, %v", st, err)
+	}
+	// The others serve on.
+	if now, _ := r.leader(t); now != leader {
+		t.Errorf("%s led, %s leads", leader.Name, now.Name)
+	}
+	if err := leader.Agent.CommitWrite(t.Context()); err != nil {
+		t.Error(err)
+	}
+	heal(t, h)
+	if st, err := followers[0].Agent.Status(t.Context()); err != nil || st.Starts < 2 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+func testKillLeader(t *testing.T, r *rig) {
+	leader, _ := r.leader(t)
+	h := inject(t, Kill{Host: leader, Ensemble: r.ensemble})
+	eventually(t, "another leader", func() bool {
+		now, err := r.ensemble.Leader(t.Context())
+		return err == nil && now != leader
+	})
+	heal(t, h)
+}
+
+func testPartitionLeader(t *testing.T, r *rig) {
+	leader, others := r.leader(t)
+	h := inject(t, Partition{ID: "f1", Host: leader, From: others, Reach: []*ensembles.Host{r.c1, r.c2}, Ensemble: r.ensemble})
+	// Neither side gets through to the other; clients reach both.
+	if got := reaches(t, leader, server(others[0]), server(others[1])); got != "--" {
+		t.Errorf("the leader reaches its followers: %s", got)
+	}
+	for _, f := range others {
+		if got := reaches(t, f, server(leader)); got != "-" {
+			t.Errorf("%s reaches the leader: %s", f.Name, got)
+		}
+	}
+	if got := reaches(t, r.c1, server(leader), server(others[0]), server(others[1])); got != "+++" {
+		t.Errorf("a client reaches the servers: %s", got)
+	}
+	eventually(t, "the others to elect a leader", func() bool {
+		now, err := (&ensembles.Ensemble{Servers: others}).Leader(t.Context())
+		return err == nil && now != leader
+	})
+	eventually(t, "the old leader to give up", func() bool {
+		roles, err := r.ensemble.Roles(t.Context())
+		return err == nil && roles[leader.Name] == ""
+	})
+	heal(t, h)
+	if got := reaches(t, leader, server(others[0]), server(others[1])); got != "++" {
+		t.Errorf("healed, the old leader reaches the others: %s", got)
+	}
+}
+
+func testPartitionClient(t *testing.T, r *rig) {
+	servers := r.ensemble.Addresses()
+	h := inject(t, Partition{ID: "f1", Host: r.c1, From: r.zk, Reaches: []netip.AddrPort{r.resource}, Ensemble: r.ensemble})
+	if got := reaches(t, r.c1, append(servers, r.resource)...); got != "---+" {
+		t.Errorf("the client reaches servers and resource: %s", got)
+	}
+	if got := reaches(t, r.c2, append(servers, r.resource)...); got != "++++" {
+		t.Errorf("another client reaches servers and resource: %s", got)
+	}
+	heal(t, h)
+	if got := reaches(t, r.c1, append(servers, r.resource)...); got != "++++" {
+		t.Errorf("healed, the client reaches servers and resource: %s", got)
+	}
+}
+
+// Several faults of one host: healing one keeps the others, also where they are
+// of the same peers.
+func testTogether(t *testing.T, r *rig) {
+	cut := func(id string, from ...*ensembles.Host) Partition {
+		return Partition{ID: id, Host: r.c1, From: from, Reaches: []netip.AddrPort{r.resource}, Ensemble: r.ensemble}
+	}
+	servers := r.ensemble.Addresses()
+	f1, f2, f3 := inject(t, cut("f1", r.zk[0])), inject(t, cut("f2", r.zk[0], r.zk[1])), inject(t, Pause{Host: r.c1})
+	steps := []struct {
+		heal  *Harm
+		reach string
+		there []*Harm
+		gone  []*Harm
+	}{
+		{nil, "--+", []*Harm{f1, f2, f3}, nil},
+		{f2, "-++", []*Harm{f1, f3}, []*Harm{f2}},
+		{f3, "-++", []*Harm{f1}, []*Harm{f2, f3}},
+		{f1, "+++", nil, []*Harm{f1, f2, f3}},
+	}
+	for i, s := range steps {
+		if s.heal != nil {
+			if _, err := s.heal.Heal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := reaches(t, r.c1, servers...); got != s.reach {
+			t.Errorf("step %d: the client reaches the servers: %s, want %s", i, got, s.reach)
+		}
+		for _, h := range s.there {
+			if err := h.Verify(t.Context()); err != nil {
+				t.Errorf("step %d: %v", i, err)
+			}
+		}
+		for _, h := range s.gone {
+			if h.Verify(t.Context()) == nil {
+				t.Errorf("step %d: healed harm is verified", i)
+			}
+		}
+	}
+	for _, h := range []*Harm{f1, f2, f3} {
+		if err := h.VerifyHealed(within(t, healedCap)); err != nil {
+			t.Error(err)
+		}
+	}
+	// A cut that takes more than it should is not the one that was asked for.
+	narrow := inject(t, cut("f1", r.zk[0]))
+	wide := Partition{ID: "f2", Host: r.c1, From: []*ensembles.Host{r.lab.Host("r1")}, Ensemble: r.ensemble}
+	more, err := wide.Inject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := narrow.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "does not reach") {
+		t.Errorf("a cut that takes the resource, too, is verified: %v", err)
+	}
+	for _, h := range []*Harm{more, narrow} {
+		if _, err := h.Heal(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Harm is verified by its effect, not by what was asked for.
+func testNothingThere(t *testing.T, r *rig) {
+	_, followers := r.leader(t)
+	none := Partition{ID: "f9", Host: r.c2, From: r.zk, Ensemble: r.ensemble}
+	if err := none.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "still reaches") {
+		t.Errorf("a partition that nobody injected: %v", err)
+	}
+	none.From = nil
+	if none.verify(t.Context()) == nil {
+		t.Error("a partition from nobody is verified")
+	}
+	if err := pausedHarm(r.c2, 1).Verify(t.Context()); err == nil {
+		t.Error("a pause that nobody injected is verified")
+	}
+	// Healing what is not there changes nothing.
+	for name, f := range map[string]func(context.Context) (int64, error){
+		"pause": pausedHarm(r.c2, 1).Heal, "partition": none.heal, "kill": Kill{Host: followers[0], Ensemble: r.ensemble}.heal,
+	} {
+		if _, err := f(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// What cannot be harmed is not.
+	r1 := r.lab.Host("r1") // runs nothing
+	for _, f := range []Fault{Pause{Host: r1}, Kill{Host: r1, Ensemble: r.ensemble}, Partition{ID: "", Host: r1, From: r.zk}, Partition{ID: "f1", Host: r1}} {
+		if h, err := f.Inject(t.Context()); err == nil || h != nil {
+			t.Errorf("%s was injected", fmt.Sprintf("%T", f))
+		}
+	}
+	// Nor is the way by which faults are healed.
+	gateway := &ensembles.Host{Name: "gateway", Address: netip.PrefixFrom(r1.Address, 24).Masked().Addr().Next()}
+	if h, err := (Partition{ID: "f1", Host: r1, From: []*ensembles.Host{gateway}}).Inject(t.Context()); err == nil || h != nil || !strings.Contains(err.Error(), "control connection") {
+		t.Errorf("a cut of the control connection: %v", err)
+	}
+}

@@ -1,0 +1,294 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"locklab/harness/history"
+)
+
+// A stage is a schedule on virtual time: what is done to it is written down, with
+// the second at which it was done.
+type stage struct {
+	t     *testing.T
+	clock history.Clock
+	begun time.Time
+
+	mu      sync.Mutex
+	did     []string
+	journal []history.Event
+	force   []string
+	heals   map[string]int
+}
+
+func newStage(t *testing.T) *stage {
+	return &stage{t: t, clock: history.NewClock(), begun: time.Now(), heals: map[string]int{}}
+}
+
+// Record is the journal's.
+func (s *stage) Record(e history.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal = append(s.journal, e)
+	return nil
+}
+
+func (s *stage) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.did = append(s.did, fmt.Sprintf("%gs ", time.Since(s.begun).Seconds())+fmt.Sprintf(format, args...))
+}
+
+// A fake is a fault that takes a second for each of its parts and fails where it is told to.
+type fake struct {
+	*stage
+	id    string
+	fails map[string]bool // choose, inject, inject with harm, verify, heal, heal-verify
+}
+
+var errFake = errors.New("as told")
+
+func (f fake) part(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		f.note("%s %s: %v", f.id, name, err)
+		return err
+	}
+	f.note("%s %s", f.id, name)
+	if err := waitUntil(ctx, time.Now().Add(time.Second)); err != nil {
+		f.note("%s %s: %v", f.id, name, err)
+		return err
+	}
+	if f.fails[name] {
+		return errFake
+	}
+	return nil
+}
+
+func (f fake) Inject(ctx context.Context) (*Harm, error) {
+	err := f.part(ctx, "inject")
+	if err != nil && !f.fails["with harm"] {
+		return nil, err
+	}
+	return &Harm{At: f.clock.Now(), Hosts: []string{"host-" + f.id},
+		Verify: func(ctx context.Context) error { return f.part(ctx, "verify") },
+		Heal: func(ctx context.Context) (int64, error) {
+			f.mu.Lock()
+			f.heals[f.id]++
+			f.mu.Unlock()
+			err := f.part(ctx, "heal")
+			return f.clock.Now(), err
+		},
+		VerifyHealed: func(ctx context.Context) error { return f.part(ctx, "heal-verify") }}, err
+}
+
+// step is a fake fault at a time, held for another.
+func (s *stage) step(id string, at, hold time.Duration, fails ...string) Step {
+	f := fake{stage: s, id: id, fails: map[string]bool{}}
+	for _, name := range fails {
+		f.fails[name] = true
+	}
+	return Step{ID: id, Kind: "fake", At: at, Until: Hold(s.clock, hold), Fault: func(context.Context) (Fault, error) {
+		if f.fails["choose"] {
+			return nil, errFake
+		}
+		return f, nil
+	}}
+}
+
+func (s *stage) run(ctx context.Context, steps ...Step) error {
+	sched := Schedule{Steps: steps, Journal: s, Clock: s.clock, InForce: func(names []string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.force = append(s.force, fmt.Sprint(names))
+	}}
+	return sched.Run(ctx, s.begun)
+}
+
+// expect compares what was done; at one instant, the order is nobody's.
+func (s *stage) expect(want ...string) {
+	s.t.Helper()
+	slices.SortStableFunc(s.did, func(a, b string) int {
+		at, as, _ := strings.Cut(a, "s ")
+		bt, bs, _ := strings.Cut(b, "s ")
+		if at != bt {
+			return 0
+		}
+		return strings.Compare(as, bs)
+	})
+	if diff := cmp.Diff(want, s.did); diff != "" {
+		s.t.Errorf("what was done (-want +got):\n%s", diff)
+	}
+}
+
+// told renders what the journal says of one fault.
+func (s *stage) told(id string) string {
+	var all []string
+	for _, e := range s.journal {
+		if e.Fault == id {
+			all = append(all, strings.TrimPrefix(e.Op, "fault-")+":"+e.Kind.String())
+			if e.Mode != "fake" {
+				s.t.Errorf("event without its kind of fault: %v", e)
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+const complete = "inject:invoke inject:ok verify:ok heal:ok heal-verify:ok"
+
+func TestAScheduleOverlaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		// Given out of order; the second lies within the first.
+		err := s.run(t.Context(), s.step("f2", 15*time.Second, 5*time.Second), s.step("f1", 10*time.Second, 20*time.Second))
+		if err != nil {
+			t.Error(err)
+		}
+		// Held from the injection's end on: f1 from 11 s, f2 from 16 s.
+		s.expect("10s f1 inject", "11s f1 verify", "15s f2 inject", "16s f2 verify", "21s f2 heal", "22s f2 heal-verify", "31s f1 heal", "32s f1 heal-verify")
+		for _, id := range []string{"f1", "f2"} {
+			if got := s.told(id); got != complete {
+				t.Errorf("journal of %s: %s", id, got)
+			}
+		}
+		want := []string{"[fake host-f1]", "[fake host-f1 fake host-f2]", "[fake host-f1]", "[]"}
+		if diff := cmp.Diff(want, s.force); diff != "" {
+			t.Errorf("in force (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The stamps are the agent's where an agent did it, and name the hosts hit.
+func TestAJournalSaysWhenAndWhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		base := s.clock.Now()
+		if err := s.run(t.Context(), s.step("f1", time.Second, 3*time.Second)); err != nil {
+			t.Error(err)
+		}
+		for op, second := range map[string]int64{history.OpFaultInject: 2, history.OpFaultHeal: 6} {
+			for _, e := range s.journal {
+				if e.Op == op && e.Kind == history.OK && (e.At != base+second*1e9 || e.Target != "host-f1") {
+					t.Errorf("%v, want it at %d s", e, second)
+				}
+			}
+		}
+	})
+}
+
+func TestAnInterruptHealsWhatIsInForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		time.AfterFunc(12*time.Second, cancel)
+		err := s.run(ctx, s.step("held", 2*time.Second, time.Hour), s.step("never", 20*time.Second, time.Second),
+			// The interrupt comes in the middle of its injection and of its verification.
+			s.step("injecting", 11500*time.Millisecond, time.Second), s.step("verifying", 10500*time.Millisecond, time.Second))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the parts that were interrupted are not reported: %v", err)
+		}
+		s.expect("2s held inject", "3s held verify", "10.5s verifying inject", "11.5s injecting inject", "11.5s verifying verify",
+			"12s held heal", "12s injecting inject: context canceled", "12s verifying heal", "12s verifying verify: context canceled",
+			"13s held heal-verify", "13s verifying heal-verify")
+		for id, want := range map[string]int{"held": 1, "verifying": 1, "injecting": 0, "never": 0} {
+			if s.heals[id] != want {
+				t.Errorf("%s was healed %d times, want %d", id, s.heals[id], want)
+			}
+		}
+		for id, want := range map[string]string{"held": complete, "never": "", "injecting": "inject:invoke inject:fail",
+			"verifying": "inject:invoke inject:ok verify:fail heal:ok heal-verify:ok"} {
+			if got := s.told(id); got != want {
+				t.Errorf("journal of %s: %s", id, got)
+			}
+		}
+	})
+}
+
+func TestFailuresKeepToThemselves(t *testing.T) {
+	for fails, want := range map[string]struct {
+		journal string
+		heals   int
+	}{
+		"choose":           {"inject:invoke inject:fail", 0},
+		"inject":           {"inject:invoke inject:fail", 0},
+		"inject,with harm": {"inject:invoke inject:fail heal:ok heal-verify:ok", 1},
+		"verify":           {"inject:invoke inject:ok verify:fail heal:ok heal-verify:ok", 1},
+		"heal":             {"inject:invoke inject:ok verify:ok heal:fail", 1},
+		"heal-verify":      {"inject:invoke inject:ok verify:ok heal:ok heal-verify:fail", 1},
+		"":                 {complete, 1},
+	} {
+		t.Run(fails, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				err := s.run(t.Context(), s.step("bad", time.Second, 5*time.Second, strings.Split(fails, ",")...), s.step("good", 3*time.Second, 5*time.Second))
+				if (fails != "") != errors.Is(err, errFake) || fails != "" && !strings.Contains(err.Error(), "fault bad") {
+					t.Errorf("error: %v", err)
+				}
+				if got := s.told("bad"); got != want.journal || s.heals["bad"] != want.heals {
+					t.Errorf("journal %q, %d heals; want %q, %d", got, s.heals["bad"], want.journal, want.heals)
+				}
+				if got := s.told("good"); got != complete || s.heals["good"] != 1 {
+					t.Errorf("the other fault: %s, %d heals", got, s.heals["good"])
+				}
+				if last := s.force[len(s.force)-1]; last != "[]" {
+					t.Errorf("in force at the end: %s", last)
+				}
+			})
+		})
+	}
+}
+
+// A part that hangs is given up, and the harm healed all the same.
+func TestPartsThatHangAreGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		step := s.step("f1", 0, 0)
+		healed := 0
+		step.Fault = func(context.Context) (Fault, error) {
+			return faultFunc(func(context.Context) (*Harm, error) {
+				return &Harm{At: s.clock.Now(), Verify: hang, VerifyHealed: hang,
+					Heal: func(ctx context.Context) (int64, error) { healed++; return 0, hang(ctx) }}, nil
+			}), nil
+		}
+		err := s.run(t.Context(), step)
+		if !errors.Is(err, context.DeadlineExceeded) || healed != 1 {
+			t.Errorf("%v, %d heals", err, healed)
+		}
+		if got := time.Since(s.begun); got != verifyCap+healCap {
+			t.Errorf("took %v", got)
+		}
+	})
+}
+
+type faultFunc func(context.Context) (*Harm, error)
+
+func (f faultFunc) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }
+
+// What fails to be written down is reported, and stops nothing.
+func TestAJournalThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		sched := Schedule{Steps: []Step{s.step("f1", 0, time.Second)}, Journal: brokenJournal{}, Clock: s.clock}
+		if err := sched.Run(t.Context(), s.begun); !errors.Is(err, errFake) {
+			t.Error(err)
+		}
+		if s.heals["f1"] != 1 {
+			t.Errorf("%d heals", s.heals["f1"])
+		}
+	})
+}
+
+type brokenJournal struct{}
+
+func (brokenJournal) Record(history.Event) error { return errFake }

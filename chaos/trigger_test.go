@@ -1,0 +1,85 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// watcher is a witness that reports a trigger once the host's process has stopped,
+// or, with deaf, never.
+type watcher struct {
+	host *ensembles.Host
+	deaf bool
+}
+
+func (w watcher) Triggered(ctx context.Context, fault string) (history.Event, error) {
+	err := await(ctx, "the trigger", func() error {
+		st, err := w.host.Agent.Status(ctx)
+		if err == nil && (w.deaf || st.State != history.ProcessStopped) {
+			err = errors.New("not yet")
+		}
+		return err
+	})
+	return history.Event{Fault: fault, At: 1}, err
+}
+
+func (watcher) Superseded(context.Context, string, int64) error { return nil }
+
+// testTrigger uses a server host before its server runs: it has a shell.
+func testTrigger(t *testing.T, h *ensembles.Host) {
+	run := func(t *testing.T, script string) {
+		t.Helper()
+		if _, err := h.Agent.Start(t.Context(), agent.Spec{Argv: []string{"/bin/sh", "-c", script}, Dir: t.Name()}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = h.Agent.Kill(context.WithoutCancel(t.Context())) })
+	}
+	said := func(t *testing.T) string {
+		r, err := h.Agent.File(t.Context(), t.Name()+"/"+agent.LogFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		b, _ := io.ReadAll(r)
+		return string(b)
+	}
+	const stopsWhenArmed = `while read -r word rest; do echo "$word $rest"; case $word in arm) kill -STOP $$;; esac; done`
+	const listens = `while read -r word rest; do echo "$word $rest"; done`
+	p := PauseAtTrigger{ID: "f1", Host: h, Point: "a point", Arm: "arm f1", Disarm: "disarm f1", Witness: watcher{host: h}}
+
+	t.Run("fires", func(t *testing.T) {
+		run(t, stopsWhenArmed)
+		heal(t, inject(t, p))
+	})
+	t.Run("does not fire", func(t *testing.T) {
+		run(t, listens)
+		harm, err := p.Inject(within(t, 300*time.Millisecond))
+		if harm != nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "a point") {
+			t.Errorf("%v", err)
+		}
+		eventually(t, "the trigger to be disarmed", func() bool { return said(t) == "arm f1\ndisarm f1\n" })
+	})
+	t.Run("fires when nobody listens any more", func(t *testing.T) {
+		run(t, stopsWhenArmed)
+		deaf := p
+		deaf.Witness = watcher{host: h, deaf: true}
+		harm, err := deaf.Inject(within(t, time.Second))
+		if err == nil || harm == nil {
+			t.Fatalf("a client that has stopped itself is left to itself: %v", err)
+		}
+		heal(t, harm)
+	})
+	t.Run("has no process", func(t *testing.T) {
+		if harm, err := p.Inject(t.Context()); harm != nil || !errors.Is(err, agent.ErrNoProcess) {
+			t.Errorf("%v", err)
+		}
+	})
+}
