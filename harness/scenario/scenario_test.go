@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -73,12 +74,12 @@ func TestWarnings(t *testing.T) {
 		if err := s.Validate(); err != nil {
 			t.Errorf("%q: %v", src, err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, w := range s.Warnings() {
-			got += w
+			got.WriteString(w)
 		}
-		if got != want {
-			t.Errorf("%q:\ngot  %s\nwant %s", src, got, want)
+		if got.String() != want {
+			t.Errorf("%q:\ngot  %s\nwant %s", src, got.String(), want)
 		}
 	}
 }
