@@ -16,7 +16,6 @@ import (
 type synth struct {
 	events  []history.Event
 	tokens  int64
-	counter map[string]int64
 }
 
 const theLock = "/locks/0"
