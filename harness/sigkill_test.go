@@ -21,6 +21,8 @@ type moment struct {
 	name string
 	// reached is asked until it says yes.
 	reached func(t *testing.T, c *command, w *watch) bool
+	// soon bounds how much later the kill may be, where the run ends soon after; 0 = it does not.
+	soon time.Duration
 }
 
 func recorded(ok func(history.Event) bool) func(*testing.T, *command, *watch) bool {
@@ -33,16 +35,16 @@ func inPhase(name string) func(*testing.T, *command, *watch) bool {
 
 // moments are in the order in which a run comes to them.
 var moments = []moment{
-	{"network made", func(t *testing.T, c *command, _ *watch) bool { return len(c.look(t).Networks) > 0 }},
-	{"first container", func(t *testing.T, c *command, _ *watch) bool {
+	{name: "network made", reached: func(t *testing.T, c *command, _ *watch) bool { return len(c.look(t).Networks) > 0 }},
+	{name: "first container", reached: func(t *testing.T, c *command, _ *watch) bool {
 		o := c.look(t)
 		return len(o.Running)+len(o.Created) > 0
 	}},
-	{"ensemble starts", func(t *testing.T, c *command, _ *watch) bool { return len(c.look(t).Running) == fullHosts }},
-	{"clients connect", inPhase(history.PhaseConnect)},
-	{"warm-up", inPhase(history.PhaseWarmup)},
-	{"fault requested", recorded(func(e history.Event) bool { return e.Op == history.OpFaultInject && e.Kind == history.Invoke })},
-	{"all faults in force", func(t *testing.T, _ *command, w *watch) bool {
+	{name: "ensemble starts", reached: func(t *testing.T, c *command, _ *watch) bool { return len(c.look(t).Running) == fullHosts }},
+	{name: "clients connect", reached: inPhase(history.PhaseConnect)},
+	{name: "warm-up", reached: inPhase(history.PhaseWarmup)},
+	{name: "fault requested", reached: recorded(func(e history.Event) bool { return e.Op == history.OpFaultInject && e.Kind == history.Invoke })},
+	{name: "all faults in force", reached: func(t *testing.T, _ *command, w *watch) bool {
 		for _, f := range []string{"f1", "f2", "f3"} {
 			if !w.seen(t, faultVerified(f)) {
 				return false
@@ -50,11 +52,11 @@ var moments = []moment{
 		}
 		return true
 	}},
-	{"healing", recorded(func(e history.Event) bool { return e.Op == history.OpFaultHeal })},
-	{"drain", inPhase(history.PhaseDrain)},
-	{"collect", inPhase(history.PhaseCollect)},
-	{"end recorded", recorded(func(e history.Event) bool { return e.Op == history.OpEnd })},
-	{"judging", func(_ *testing.T, c *command, _ *watch) bool {
+	{name: "healing", reached: recorded(func(e history.Event) bool { return e.Op == history.OpFaultHeal })},
+	{name: "drain", soon: 500 * time.Millisecond, reached: inPhase(history.PhaseDrain)},
+	{name: "collect", soon: 200 * time.Millisecond, reached: inPhase(history.PhaseCollect)},
+	{name: "end recorded", soon: 200 * time.Millisecond, reached: recorded(func(e history.Event) bool { return e.Op == history.OpEnd })},
+	{name: "judging", soon: 100 * time.Millisecond, reached: func(_ *testing.T, c *command, _ *watch) bool {
 		_, err := os.Stat(filepath.Join(c.dir, historyFile))
 		return err == nil
 	}},
@@ -71,7 +73,7 @@ func TestSigkill(t *testing.T) { sigkills(t, moments, 7, 200*time.Millisecond) }
 // The same a hundred times, further from the named moments. LOCKLAB_SEED repeats one.
 func TestSigkillSoak(t *testing.T) {
 	if os.Getenv(soak) != "1" {
-		t.Skipf("takes about half an hour; %s=1 runs it", soak)
+		t.Skipf("takes about a quarter of an hour; %s=1 runs it", soak)
 	}
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("LOCKLAB_SEED"); s != "" {
@@ -96,7 +98,11 @@ func sigkills(t *testing.T, all []moment, seed uint64, spread time.Duration) {
 	var leases sync.WaitGroup
 	for i, m := range all {
 		// The moment is drawn, not waited for.
-		late := time.Duration(rng.Int64N(int64(spread)))
+		most := spread
+		if m.soon > 0 {
+			most = min(most, m.soon)
+		}
+		late := time.Duration(rng.Int64N(int64(most)))
 		t.Run(fmt.Sprintf("%02d %s", i, m.name), func(t *testing.T) {
 			c := begin(t, full)
 			w := newWatch(c.dir)
