@@ -14,8 +14,8 @@ import (
 
 // A synth builds a history by hand. Times are milliseconds of the run.
 type synth struct {
-	events  []history.Event
-	tokens  int64
+	events []history.Event
+	tokens int64
 }
 
 const theLock = "/locks/0"
