@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"locklab/ensembles"
+	"locklab/ensembles/agent"
 	"locklab/harness/history"
 )
 
@@ -35,7 +36,11 @@ type PauseAtTrigger struct {
 
 // Inject arms the trigger and waits until the client has stopped itself.
 func (p PauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
-	if _, err := p.Host.Agent.Input(ctx, p.Arm); err != nil {
+	send := func(line string) func(context.Context) (agent.Stamp, error) {
+		return func(ctx context.Context) (agent.Stamp, error) { return p.Host.Agent.Input(ctx, line) }
+	}
+	disarm := func(ctx context.Context) (int64, error) { st, err := send(p.Disarm)(ctx); return st.At, err }
+	if _, err := tell(ctx, send(p.Arm), disarm); err != nil {
 		return nil, fmt.Errorf("arm %s: %w", p.Host.Name, err)
 	}
 	e, err := p.Witness.Triggered(ctx, p.ID)
@@ -44,7 +49,7 @@ func (p PauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
 		err = fmt.Errorf("no client of %s came to %s: %w", p.Host.Name, p.Point, err)
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 		defer cancel()
-		if _, derr := p.Host.Agent.Input(clean, p.Disarm); derr != nil {
+		if _, derr := disarm(clean); derr != nil {
 			err = errors.Join(err, fmt.Errorf("disarm: %w", derr))
 		}
 		// It may have fired all the same, and be stopped before it was told.
