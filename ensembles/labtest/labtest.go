@@ -50,6 +50,14 @@ func Binary(t testing.TB) string {
 
 // The build is reproducible, so every package's tests use the same host image.
 var binary = sync.OnceValues(func() (string, error) {
+	// A test binary has no end at which to remove its own, so it removes those that
+	// no test needs any more.
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), "locklab-test-*"))
+	for _, o := range old {
+		if st, err := os.Stat(o); err == nil && time.Since(st.ModTime()) > 6*time.Hour {
+			os.RemoveAll(o)
+		}
+	}
 	dir, err := os.MkdirTemp("", "locklab-test-")
 	if err != nil {
 		return "", err
