@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strings"
 )
 
 // fireList ends the watches on a node's children. f.mu is held.
@@ -37,11 +38,11 @@ func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(Event)
 // Multi refuses before it does anything, so no operation may rely on one before it.
 func (z *fakeSession) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	answers := make(chan []OpResult, 1) // not a variable: an answer may come after the end of ctx
-	paths := ""
+	var paths strings.Builder
 	for _, op := range ops {
-		paths += op.Path + " "
+		paths.WriteString(op.Path + " ")
 	}
-	err := z.do(ctx, "multi", paths, func() error {
+	err := z.do(ctx, "multi", paths.String(), func() error {
 		results := make([]OpResult, len(ops))
 		defer func() { answers <- results }()
 		for i, op := range ops {
