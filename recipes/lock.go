@@ -39,8 +39,8 @@ func newHold(parent context.Context, session, token int64, release func(context.
 }
 
 // Token returns the hold's fencing token: the zxid of the transaction that created
-// its znode, which rises strictly over the successive holders of one lock. It is
-// 0 where the recipe has none.
+// its znode, which rises strictly over the successive holders of one lock (for a semaphore, of one
+// slot: see [Hold.Slots]). It is 0 where the recipe has none.
 func (h *Hold) Token() int64 { return h.token }
 
 // Slots returns which of a semaphore's permits are held: each a number that no other hold has at

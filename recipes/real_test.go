@@ -514,6 +514,9 @@ func TestDirectoryReaped(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if err := s.zk.Delete(within(t), lock+"-count"); err != nil && !errors.Is(err, ErrNoNode) {
+				t.Fatal(err)
+			}
 			for dir := lock; dir != "/recipes-test"; dir = path.Dir(dir) {
 				if err := s.zk.Delete(within(t), dir); err != nil && !errors.Is(err, ErrNoNode) {
 					t.Fatal(err)
