@@ -10,6 +10,9 @@ func BenchmarkUncontended(b *testing.B) {
 		"mutex": func(s *Session) (Lock, error) {
 			return NewMutex(MutexConfig{Session: s, Path: "/recipes-test/bench-mutex"})
 		},
+		"semaphore-mutex": func(s *Session) (Lock, error) {
+			return NewSemaphoreMutex(SemaphoreMutexConfig{Session: s, Path: "/recipes-test/bench-semaphore-mutex"})
+		},
 		"naive": func(s *Session) (Lock, error) {
 			return NewNaiveMutex(NaiveConfig{Session: s, Path: "/recipes-test/bench-naive"})
 		},

@@ -53,6 +53,7 @@ type connection struct {
 	server    string
 	connected bool
 	up        chan struct{} // closed while connected
+	again     chan struct{} // closed by the next connect; nil if nobody asked
 	done      chan struct{}
 	err       error // why done is closed
 }
@@ -189,6 +190,10 @@ func (c *connection) enter() {
 	}
 	c.connected = true
 	close(c.up)
+	if c.again != nil {
+		close(c.again)
+		c.again = nil
+	}
 	c.changes.push(c.change(Connected, nil), false)
 }
 
@@ -264,6 +269,15 @@ func (c *connection) Await(ctx context.Context) error {
 			return ended(ctx)
 		}
 	}
+}
+
+func (c *connection) Reconnected() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.again == nil {
+		c.again = make(chan struct{})
+	}
+	return c.again
 }
 
 func (c *connection) ID() int64 {

@@ -23,6 +23,8 @@ var (
 	// to 2147483647. Sequence numbers repeat from there on, so no queue can be
 	// built on them; the lock needs another path (or its directory a new life).
 	ErrSequenceExhausted = errors.New("sequence numbers exhausted")
+	// ErrQuantity says that more permits were asked for than there can ever be, or none.
+	ErrQuantity = errors.New("impossible number of permits")
 	// ErrInvalidPath says that a path is not one that ZooKeeper accepts, or is the root.
 	ErrInvalidPath = errors.New("invalid path")
 )
@@ -34,6 +36,8 @@ var (
 	ErrNoNode = errors.New("no node")
 	// ErrNodeExists says that the znode to create exists already.
 	ErrNodeExists = errors.New("node exists")
+	// ErrBadVersion says that the znode does not have the version asked for.
+	ErrBadVersion = errors.New("bad version")
 	// ErrUnimplemented says that the server does not know the request.
 	ErrUnimplemented = errors.New("unimplemented")
 	// ErrConnectionLoss says that the outcome is unknown: the connection went away,

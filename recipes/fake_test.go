@@ -20,7 +20,8 @@ type fakeService struct {
 	sessions int64
 	nodes    map[string]*fakeNode
 	watches  map[string][]func(Event)
-	old      bool // knows no containers
+	lists    map[string][]func(Event) // watches on children
+	old      bool                     // knows no containers
 	modes    map[string]Mode
 }
 
@@ -31,7 +32,7 @@ type fakeNode struct {
 }
 
 func newFakeService() *fakeService {
-	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}, modes: map[string]Mode{}}
+	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}, lists: map[string][]func(Event){}, modes: map[string]Mode{}}
 }
 
 // A fault is what becomes of one request.
@@ -50,11 +51,12 @@ type fakeSession struct {
 	svc  *fakeService
 	id   int64
 	done chan struct{}
-	// fault decides about each request; op is create, delete, get, watch, children or sync. May block.
+	// fault decides about each request; op is create, delete, get, watch, children, list, multi or sync. May block.
 	fault func(op, path string) fault
 
 	mu     sync.Mutex
 	err    error
+	again  chan struct{}
 	counts map[string]int
 	calls  tasks
 }
@@ -63,7 +65,7 @@ type fakeSession struct {
 func (f *fakeService) session(t *testing.T, faults func(op, path string) fault) (*Session, *fakeSession) {
 	f.mu.Lock()
 	f.sessions++
-	z := &fakeSession{svc: f, id: f.sessions, done: make(chan struct{}), fault: faults, counts: map[string]int{}}
+	z := &fakeSession{svc: f, id: f.sessions, done: make(chan struct{}), again: make(chan struct{}), fault: faults, counts: map[string]int{}}
 	f.mu.Unlock()
 	s := NewSession(z, nil)
 	t.Cleanup(func() {
@@ -82,6 +84,20 @@ func (z *fakeSession) Err() error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.err
+}
+
+func (z *fakeSession) Reconnected() <-chan struct{} {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.again
+}
+
+// reconnect makes the session seem to have been disconnected.
+func (z *fakeSession) reconnect() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	close(z.again)
+	z.again = make(chan struct{})
 }
 
 func (z *fakeSession) Await(ctx context.Context) error {
@@ -121,6 +137,8 @@ func (z *fakeSession) end(err error) {
 func (f *fakeService) drop(p string) {
 	delete(f.nodes, p)
 	f.fire(p, Deleted)
+	f.fireList(p, Deleted)
+	f.fireList(path.Dir(p), Changed)
 }
 
 // fire ends the watches on a path. f.mu is held.
@@ -182,35 +200,41 @@ func (z *fakeSession) run(op, p string, f func() error) error {
 func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mode) (string, error) {
 	var created string
 	err := z.do(ctx, "create", p, func() error {
-		dir := z.svc.nodes[path.Dir(p)]
-		if dir == nil {
-			return ErrNoNode
-		}
 		if mode == Container && z.svc.old {
 			return ErrUnimplemented
 		}
-		created = p
-		n := &fakeNode{data: data}
-		switch mode {
-		case EphemeralSequential:
-			created = fmt.Sprintf("%s%010d", p, int32(dir.created))
-			n.stat.Owner = z.id
-		case Ephemeral:
-			n.stat.Owner = z.id
-		}
-		if z.svc.nodes[created] != nil {
-			return ErrNodeExists
-		}
 		z.svc.zxid++
-		n.stat.Czxid = z.svc.zxid
-		dir.created++
-		z.svc.nodes[created], z.svc.modes[created] = n, mode
-		return nil
+		var err error
+		created, err = z.create(p, data, mode)
+		return err
 	})
 	if err != nil {
 		return "", err // created may yet be written
 	}
 	return created, nil
+}
+
+// create creates a node in the current transaction. z.svc.mu is held.
+func (z *fakeSession) create(p string, data []byte, mode Mode) (string, error) {
+	dir := z.svc.nodes[path.Dir(p)]
+	if dir == nil {
+		return "", ErrNoNode
+	}
+	n := &fakeNode{data: data, stat: Stat{Czxid: z.svc.zxid, Mzxid: z.svc.zxid}}
+	switch mode {
+	case EphemeralSequential:
+		p = fmt.Sprintf("%s%010d", p, int32(dir.created))
+		n.stat.Owner = z.id
+	case Ephemeral:
+		n.stat.Owner = z.id
+	}
+	if z.svc.nodes[p] != nil {
+		return "", ErrNodeExists
+	}
+	dir.created++
+	z.svc.nodes[p], z.svc.modes[p] = n, mode
+	z.svc.fireList(path.Dir(p), Changed)
+	return p, nil
 }
 
 func (z *fakeSession) Delete(ctx context.Context, p string) error {
@@ -253,9 +277,17 @@ func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]
 		z.svc.watches[p] = append(z.svc.watches[p], func(e Event) { events <- e })
 		return nil
 	})
+	if err == nil {
+		err = z.tell(events, fired)
+	}
 	if err != nil {
 		return nil, Stat{}, err
 	}
+	return data, stat, nil
+}
+
+// tell calls fired with the one event, or at the session's end.
+func (z *fakeSession) tell(events <-chan Event, fired func(Event)) error {
 	if !z.calls.start(func() {
 		select {
 		case e := <-events:
@@ -264,9 +296,9 @@ func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]
 			fired(Unwatched)
 		}
 	}) {
-		return nil, Stat{}, z.Err()
+		return z.Err()
 	}
-	return data, stat, nil
+	return nil
 }
 
 func (z *fakeSession) Children(ctx context.Context, p string) ([]string, error) {
@@ -322,8 +354,11 @@ func (f *fakeService) set(p string, data []byte, owner int64) {
 		if dir := f.nodes[path.Dir(p)]; dir != nil {
 			dir.created++
 		}
+		f.fireList(path.Dir(p), Changed)
 	}
 	n.data = data
+	n.stat.Mzxid = f.zxid
+	n.stat.Version++
 	f.fire(p, Changed)
 }
 

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 )
 
@@ -22,6 +23,7 @@ type Lock interface {
 type Hold struct {
 	token   int64
 	session int64
+	slots   []int // nil but for a semaphore's
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	once    atomic.Bool
@@ -37,9 +39,17 @@ func newHold(parent context.Context, session, token int64, release func(context.
 }
 
 // Token returns the hold's fencing token: the zxid of the transaction that created
-// its znode, which rises strictly over the successive holders of one lock. It is
-// 0 where the recipe has none.
+// its znode, which rises strictly over the successive holders of one lock (for a semaphore, of one
+// slot: see [Hold.Slots]). It is 0 where the recipe has none.
 func (h *Hold) Token() int64 { return h.token }
+
+// Slots returns which of a semaphore's permits are held: each a number that no other hold has at
+// the same time, from 0, and usually less than the number of permits (not if that was lowered). Tokens rise strictly over
+// the successive holders of one slot, but not over those of different slots: a
+// resource that refuses stale tokens must remember the highest for each slot. It is nil for
+// other recipes, and where clients that know no slots, as Curator's, held permits at the time of the
+// grant: their accesses could not be told apart, and the token is then good for nothing.
+func (h *Hold) Slots() []int { return slices.Clone(h.slots) }
 
 // Session returns the id of the session that holds.
 func (h *Hold) Session() int64 { return h.session }

@@ -67,6 +67,15 @@ func (m *Mutex) Acquire(ctx context.Context) (*Hold, error) {
 
 // attempt queues once. On failure it leaves nothing behind but a job for the janitor.
 func (m *Mutex) attempt(ctx context.Context) (*Hold, error) {
+	p, err := m.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.grant(), nil
+}
+
+// enter queues once and returns a place at the head of the queue, whose znode is then the caller's to remove.
+func (m *Mutex) enter(ctx context.Context) (*place, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
@@ -77,17 +86,11 @@ func (m *Mutex) attempt(ctx context.Context) (*Hold, error) {
 		return nil, err
 	}
 	p := &place{mutex: m, prefix: prefix, name: name}
-	h, err := p.await(ctx)
-	if err != nil {
-		if p.own != nil {
-			p.own.stop()
-		}
-		if !errors.Is(err, errNodeGone) {
-			s.janitor.remove(p.path())
-		}
+	if err := p.await(ctx); err != nil {
+		p.leave(err)
 		return nil, err
 	}
-	return h, nil
+	return p, nil
 }
 
 // A place is one attempt's place in the queue: its znode, created in this session.
@@ -102,6 +105,16 @@ type place struct {
 
 func (p *place) path() string { return path.Join(p.mutex.cfg.Path, p.name) }
 
+// leave gives the place up because of err.
+func (p *place) leave(err error) {
+	if p.own != nil {
+		p.own.stop()
+	}
+	if !errors.Is(err, errNodeGone) {
+		p.mutex.cfg.Session.janitor.remove(p.path())
+	}
+}
+
 // await waits until the place is at the head of the queue.
 //
 // A hold is granted iff, all in this one session, a list of the directory shows our
@@ -111,10 +124,10 @@ func (p *place) path() string { return path.Join(p.mutex.cfg.Path, p.name) }
 // rise while the directory exists and it exists while our znode does, and our
 // znode stays until somebody deletes it or the session ends. A list without a look at the owner would not do:
 // read in another session, or about another session's znode, it proves nothing about ours.
-func (p *place) await(ctx context.Context) (*Hold, error) {
+func (p *place) await(ctx context.Context) error {
 	s := p.mutex.cfg.Session
 	if me, ok := parseContender(p.name); !ok || me.exhausted() {
-		return nil, fmt.Errorf("%w: %s", ErrSequenceExhausted, p.name)
+		return fmt.Errorf("%w: %s", ErrSequenceExhausted, p.name)
 	}
 	for {
 		ahead, err := p.look(ctx)
@@ -122,7 +135,7 @@ func (p *place) await(ctx context.Context) (*Hold, error) {
 			continue // nothing but reads, which wait until we are connected again
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !p.queued {
 			p.queued = true
@@ -131,14 +144,11 @@ func (p *place) await(ctx context.Context) (*Hold, error) {
 			}
 		}
 		if len(ahead) == 0 {
-			if err := s.Err(); err != nil {
-				return nil, err
-			}
-			return p.grant(), nil
+			return s.Err()
 		}
 		err = p.wait(ctx, ahead[len(ahead)-1].name)
 		if err != nil && !errors.Is(err, ErrNoNode) && !errors.Is(err, ErrConnectionLoss) {
-			return nil, err
+			return err
 		}
 	}
 }

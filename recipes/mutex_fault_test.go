@@ -16,6 +16,28 @@ var makers = map[string]func(*Session, func(ahead int)) (Lock, error){
 	"mutex": func(s *Session, queued func(int)) (Lock, error) {
 		return NewMutex(MutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
 	},
+	"semaphore-mutex": func(s *Session, queued func(int)) (Lock, error) {
+		return NewSemaphoreMutex(SemaphoreMutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
+	},
+	// Of whose permits two clients cannot have theirs at once.
+	"semaphore": func(s *Session, queued func(int)) (Lock, error) {
+		l, err := NewSemaphore(SemaphoreConfig{Session: s, Path: "/locks/a", Max: 3, OnQueued: queued})
+		if err != nil {
+			return nil, err
+		}
+		return l.Of(2), nil
+	},
+	"shared-semaphore": func(s *Session, queued func(int)) (Lock, error) {
+		c, err := NewSharedCount(SharedCountConfig{Session: s, Path: "/locks/count", Seed: 3})
+		if err != nil {
+			return nil, err
+		}
+		l, err := NewSemaphore(SemaphoreConfig{Session: s, Path: "/locks/a", Count: c, OnQueued: queued})
+		if err != nil {
+			return nil, err
+		}
+		return l.Of(3), nil
+	},
 	"naive": func(s *Session, queued func(int)) (Lock, error) {
 		return NewNaiveMutex(NaiveConfig{Session: s, Path: "/locks/a", OnQueued: queued})
 	},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,18 +17,20 @@ import (
 // nothing is left.
 func TestConnectionBreaksAnywhere(t *testing.T) {
 	skipUnderRace(t)
-	for _, recipe := range recipeNames {
-		ops := map[int32]string{opCreate: "create", opDelete: "delete", opGetData: "getData"}
-		if recipe == "mutex" {
-			ops[opChildren] = "getChildren"
-		}
-		for op, opName := range ops {
-			for n := 1; n <= 2; n++ {
-				for _, cut := range []bool{false, true} {
-					for _, contended := range []bool{false, true} {
-						if n == 2 && (op == opCreate && recipe == "mutex" || op == opDelete || !contended) {
-							continue // there is no second
-						}
+	opNames := map[int32]string{opCreate: "create", opDelete: "delete", opGetData: "getData", opChildren: "getChildren", opMulti: "multi"}
+	// How many there are without a holder, and with one.
+	for recipe, ops := range map[string]map[int32][2]int{
+		"mutex":            {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 2}, opChildren: {1, 2}},
+		"naive":            {opCreate: {1, 2}, opDelete: {1, 1}, opGetData: {1, 2}},
+		"semaphore-mutex":  {opCreate: {1, 1}, opMulti: {1, 1}, opDelete: {1, 1}, opGetData: {2, 2}, opChildren: {2, 4}},
+		"semaphore":        {opCreate: {1, 1}, opMulti: {2, 2}, opGetData: {3, 3}, opChildren: {2, 4}},
+		"shared-semaphore": {opCreate: {1, 1}, opMulti: {2, 2}, opGetData: {5, 7}, opChildren: {2, 4}},
+	} {
+		for op, steps := range ops {
+			opName := opNames[op]
+			for _, cut := range []bool{false, true} {
+				for i, contended := range []bool{false, true} {
+					for n := 1; n <= steps[i]; n++ {
 						t.Run(fmt.Sprintf("%s/%s-%d/cut=%t/contended=%t", recipe, opName, n, cut, contended), func(t *testing.T) {
 							breakOnce(t, recipe, op, n, cut, contended)
 						})
@@ -57,6 +60,9 @@ func breakOnce(t *testing.T, recipe string, op int32, n int, cut, contended bool
 		arm(op, n)
 		go func() { done <- useOnce(t, t.Name(), within(t), l, &holders) }()
 		<-queued
+		if strings.Contains(recipe, "semaphore") {
+			waitsForLeases(t, s, lock)
+		}
 		leave()
 		released(t, h)
 	} else {

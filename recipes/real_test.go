@@ -71,13 +71,28 @@ func listed(t *testing.T, s *Session, dir string) []string {
 // empty waits until a lock, of whichever recipe, has nobody at the service.
 func empty(t *testing.T, s *Session, lock string) {
 	t.Helper()
-	eventually(t, "nothing left behind", func() bool {
-		if len(listed(t, s, lock)) > 0 {
-			return false
-		}
-		_, stat, err := s.zk.Get(within(t), lock)
-		return errors.Is(err, ErrNoNode) || err == nil && stat.Owner == 0
-	})
+	eventually(t, "nothing left behind", func() bool { return len(ephemerals(t, s, lock)) == 0 })
+}
+
+// ephemerals returns the ephemeral znodes at and below a path, as of now.
+func ephemerals(t *testing.T, s *Session, node string) (nodes []string) {
+	t.Helper()
+	if err := s.zk.Sync(within(t), node); err != nil {
+		t.Fatal(err)
+	}
+	_, stat, err := s.zk.Get(within(t), node)
+	switch {
+	case errors.Is(err, ErrNoNode):
+		return nil
+	case err != nil:
+		t.Fatal(err)
+	case stat.Owner != 0:
+		return []string{node}
+	}
+	for _, name := range listed(t, s, node) {
+		nodes = append(nodes, ephemerals(t, s, path.Join(node, name))...)
+	}
+	return nodes
 }
 
 // realLock makes a lock of the named recipe.
@@ -88,6 +103,13 @@ func realLock(t *testing.T, recipe string, s *Session, path string, queued func(
 	switch recipe {
 	case "mutex":
 		l, err = NewMutex(MutexConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued})
+	case "semaphore-mutex":
+		l, err = NewSemaphoreMutex(SemaphoreMutexConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued})
+	case "semaphore": // of whose permits two clients cannot have theirs at once
+		l = newSemaphore(t, SemaphoreConfig{Session: s, Path: path, Max: 3, OnQueued: queued}).Of(2)
+	case "shared-semaphore":
+		c := newCountOf(t, s, path+"-count", 3)
+		l = newSemaphore(t, SemaphoreConfig{Session: s, Path: path, Count: c, OnQueued: queued}).Of(3)
 	case "naive":
 		l, err = NewNaiveMutex(NaiveConfig{Session: s, Path: path, OnQueued: queued})
 	default:
@@ -133,7 +155,26 @@ func causeOf(t *testing.T, h *Hold) error {
 	}
 }
 
-var recipeNames = []string{"mutex", "naive"}
+var recipeNames = []string{"mutex", "naive", "semaphore-mutex", "semaphore", "shared-semaphore"}
+
+// waitsForLeases waits until the head of a semaphore's queue watches the leases.
+func waitsForLeases(t *testing.T, s *Session, lock string) {
+	t.Helper()
+	eventually(t, "the leases are watched", func() bool {
+		s.hub.mu.Lock()
+		defer s.hub.mu.Unlock()
+		w := s.hub.watches[childrenOf(lock+"/leases").key()]
+		if w == nil {
+			return false
+		}
+		select {
+		case <-w.armed:
+			return true
+		default:
+			return false
+		}
+	})
+}
 
 func TestRequestsPerAcquisition(t *testing.T) {
 	for recipe, want := range map[string]struct{ uncontended, contended int }{
@@ -142,6 +183,13 @@ func TestRequestsPerAcquisition(t *testing.T) {
 		"mutex": {4, 6},
 		// create, getData, delete; a waiter tries twice.
 		"naive": {3, 5},
+		// create; getChildren and getData of the queue; getChildren of the leases; the
+		// transaction; getData of the lease; delete. A waiter lists the leases twice more.
+		"semaphore-mutex": {7, 9},
+		// Two leases are read, and returned by one transaction.
+		"semaphore": {8, 10},
+		// Three leases; and the count is read as often as the leases are listed.
+		"shared-semaphore": {10, 14},
 	} {
 		t.Run(recipe, func(t *testing.T) {
 			a, b := newWire(), newWire()
@@ -177,6 +225,9 @@ func TestRequestsPerAcquisition(t *testing.T) {
 					defer sb.hub.mu.Unlock()
 					return len(sb.hub.watches) == 2
 				})
+			}
+			if strings.Contains(recipe, "semaphore") {
+				waitsForLeases(t, sb, lock)
 			}
 			released(t, h)
 			released(t, <-got)
@@ -312,6 +363,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		t.Run(recipe, func(t *testing.T) {
 			s, lock := connected(t, SessionConfig{}), lockPath(t)
 			h := acquired(t, realLock(t, recipe, s, lock, nil))
+			held := len(ephemerals(t, s, lock))
 			for range 20 {
 				ctx, cancel := context.WithCancel(within(t))
 				l := realLock(t, recipe, s, lock, func(int) { cancel() })
@@ -324,12 +376,13 @@ func TestCancelWhileWaiting(t *testing.T) {
 			if _, err := realLock(t, recipe, s, lock, nil).Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("timed out: %v", err)
 			}
-			eventually(t, "only the holder is left", func() bool { return recipe == "naive" || len(listed(t, s, lock)) == 1 })
+			eventually(t, "only the holder is left", func() bool { return len(ephemerals(t, s, lock)) == held })
 			released(t, h)
 			empty(t, s, lock)
 			eventually(t, "no watch is left", func() bool {
 				s.hub.mu.Lock()
 				defer s.hub.mu.Unlock()
+				delete(s.hub.watches, lock+"-count") // which may stay
 				return len(s.hub.watches) == 0
 			})
 		})
@@ -377,10 +430,7 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 		t.Run(recipe, func(t *testing.T) {
 			s, admin, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
 			h := acquired(t, realLock(t, recipe, s, lock, nil))
-			node := lock
-			if recipe == "mutex" {
-				node = path.Join(lock, listed(t, admin, lock)[0])
-			}
+			node := ephemerals(t, admin, lock)[0]
 			// A change of data ends nothing, but uses up the watch.
 			c := admin.zk.(*connection)
 			if _, err := c.conn.Set(node, []byte("changed"), -1); err != nil {
@@ -459,6 +509,14 @@ func TestDirectoryReaped(t *testing.T) {
 			last = h.Token()
 			released(t, h)
 			empty(t, s, lock)
+			for _, name := range listed(t, s, lock) {
+				if err := s.zk.Delete(within(t), path.Join(lock, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.zk.Delete(within(t), lock+"-count"); err != nil && !errors.Is(err, ErrNoNode) {
+				t.Fatal(err)
+			}
 			for dir := lock; dir != "/recipes-test"; dir = path.Dir(dir) {
 				if err := s.zk.Delete(within(t), dir); err != nil && !errors.Is(err, ErrNoNode) {
 					t.Fatal(err)

@@ -56,7 +56,9 @@ func (c *connection) translate(err error) error {
 		return ErrNoNode
 	case zk.ErrNodeExists:
 		return ErrNodeExists
-	case zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
+	case zk.ErrBadVersion:
+		return ErrBadVersion
+	case zk.ErrNoAuth, zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
 		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrAuthFailed, zk.ErrBadArguments, zk.ErrShortBuffer:
 		return err
 	}
@@ -108,7 +110,7 @@ func newNode(data []byte, s *zk.Stat) node {
 	if s == nil {
 		return node{}
 	}
-	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner}}
+	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version}}
 }
 
 func (c *connection) Get(ctx context.Context, path string) ([]byte, Stat, error) {
@@ -140,7 +142,7 @@ func (c *connection) watched(events <-chan zk.Event) Event {
 		switch e.Type {
 		case zk.EventNodeDeleted:
 			return Deleted
-		case zk.EventNodeDataChanged:
+		case zk.EventNodeDataChanged, zk.EventNodeChildrenChanged:
 			return Changed
 		}
 	case <-c.done:

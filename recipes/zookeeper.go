@@ -26,6 +26,9 @@ type ZooKeeper interface {
 	Done() <-chan struct{}
 	// Err returns nil while the session lives, then ErrSessionExpired or ErrSessionClosed.
 	Err() error
+	// Reconnected returns a channel that is closed when the session is connected the
+	// next time, after having been disconnected.
+	Reconnected() <-chan struct{}
 	// Await waits until the session is connected. Its error is the session's, or
 	// wraps that of ctx.
 	Await(ctx context.Context) error
@@ -46,6 +49,12 @@ type ZooKeeper interface {
 	GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error)
 	// Children lists the names of a znode's children, in no order.
 	Children(ctx context.Context, path string) ([]string, error)
+	// ChildrenW lists as Children does and leaves a watch, as GetW does, for the
+	// creation or deletion of a child (Changed) or the deletion of the znode.
+	ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error)
+	// Multi executes all of the operations in one transaction, or none of them. Its
+	// error is that of the operation that was refused; the results say which that was.
+	Multi(ctx context.Context, ops ...Op) ([]OpResult, error)
 	// Sync brings the session's server up to what the leader had committed when
 	// the call was made.
 	Sync(ctx context.Context, path string) error
@@ -72,6 +81,10 @@ type Stat struct {
 	Czxid int64
 	// Owner is the session that an ephemeral znode belongs to, else 0.
 	Owner int64
+	// Mzxid is the transaction that set its data last.
+	Mzxid int64
+	// Version counts the settings of its data; it wraps around.
+	Version int32
 }
 
 // Event is what ended a watch.
@@ -79,7 +92,7 @@ type Event int
 
 // The events.
 const (
-	// Changed: the znode's data was set.
+	// Changed: the znode's data was set, or for a watch on children, these changed.
 	Changed Event = iota
 	// Deleted: the znode is gone.
 	Deleted

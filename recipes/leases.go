@@ -1,0 +1,89 @@
+package recipes
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The mark that stands before the sequence number in the name of a lease, and the one
+// that stands before its slot.
+const (
+	leaseMark = "lease-"
+	slotMark  = "-slot"
+)
+
+// noSlot is the slot of a lease whose name has none: another client's, as Curator's.
+const noSlot = -1
+
+// A lease is a child of a semaphore's directory of leases: one permit in use.
+type lease struct {
+	name string
+	slot int
+}
+
+// leasePrefix begins the names of all leases of one attempt.
+func leasePrefix(guid string) string { return "_c_" + guid }
+
+// leaseName is what a lease is created by. The slot is part of the name, so that the
+// list of the directory is the list of the slots in use: in the data it would take a
+// read of every lease for every acquisition, and the data is the user's.
+func leaseName(prefix string, slot int) string {
+	return fmt.Sprintf("%s%s%d-%s", prefix, slotMark, slot, leaseMark)
+}
+
+// parseLease reads a child's name, by the same rules as [parseContender]: whatever
+// ends in "lease-" and a sequence number is a lease.
+func parseLease(name string) (lease, bool) {
+	before, ok := cutSequence(name, leaseMark)
+	if !ok {
+		return lease{}, false
+	}
+	l := lease{name, noSlot}
+	before, ok = strings.CutSuffix(before, "-")
+	i := strings.LastIndex(before, slotMark)
+	if !ok || i < 0 {
+		return l, true
+	}
+	digits := before[i+len(slotMark):]
+	slot, err := strconv.ParseUint(digits, 10, 31)
+	if err == nil && digits == strconv.FormatUint(slot, 10) {
+		l.slot = int(slot)
+	}
+	return l, true
+}
+
+// cutSequence returns what stands before the last mark of a name that has nothing
+// but a sequence number behind it.
+func cutSequence(name, mark string) (before string, ok bool) {
+	i := strings.LastIndex(name, mark)
+	if i < 0 {
+		return "", false
+	}
+	_, ok = parseContender(lockMark + name[i+len(mark):])
+	return name[:i], ok
+}
+
+// parseLeases returns the leases among children.
+func parseLeases(children []string) []lease {
+	leases := make([]lease, 0, len(children))
+	for _, name := range children {
+		if l, ok := parseLease(name); ok {
+			leases = append(leases, l)
+		}
+	}
+	return leases
+}
+
+// freeSlots returns the n lowest slots that no lease has. They lie below the number of
+// permits, provided that n more leases do not exceed it.
+func freeSlots(leases []lease, n int) []int {
+	var free []int
+	for slot := 0; len(free) < n; slot++ {
+		if !slices.ContainsFunc(leases, func(l lease) bool { return l.slot == slot }) {
+			free = append(free, slot)
+		}
+	}
+	return free
+}

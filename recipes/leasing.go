@@ -1,0 +1,309 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A leasing is one attempt to get leases, from a place at the head of the queue.
+type leasing struct {
+	s        *Semaphore
+	n        int
+	prefix   string // of all leases of this attempt; never used again
+	place    *place
+	reported bool
+	mixed    bool // there were leases without a slot
+	slots    []int
+}
+
+// report calls OnQueued, once.
+func (a *leasing) report(ahead int) {
+	if !a.reported && a.s.cfg.OnQueued != nil {
+		a.s.cfg.OnQueued(ahead)
+	}
+	a.reported = true
+}
+
+// A stock is what a semaphore has and what is in use.
+type stock struct {
+	max    int
+	count  Count // if shared
+	leases []lease
+}
+
+func (k stock) has(n int) bool { return len(k.leases)+n <= k.max }
+
+// errChanged says that the semaphore is not as it was when it was looked at.
+var errChanged = errors.New("changed meanwhile")
+
+// await waits until there are n permits and returns the names of their leases.
+//
+// There are never more leases than permits (but after their number was lowered), and no two
+// leases with one slot: leases are created only by a transaction that also deletes a znode
+// which was at the head of the queue, and the list of leases that it relies on was
+// read after that znode was seen there. Up to that point the leases of all who were at the head before
+// are in the list, since a session's reads never go back in time and their
+// transactions came before the deletion of their znodes, being the same. From that
+// point to the transaction nobody else can create one. So in between leases can only have gone.
+// (Curator's clients create theirs while they hold the head, and delete them before they
+// leave it if they must not keep them: the same holds with them.)
+func (a *leasing) await(ctx context.Context) ([]string, error) {
+	for missing := 0; ; {
+		k, err := a.look(ctx)
+		if err == nil && !k.has(a.n) {
+			a.report(1)
+			k, err = a.wait(ctx)
+		}
+		switch {
+		case errors.Is(err, ErrConnectionLoss) || errors.Is(err, errChanged):
+			continue // nothing but reads so far, which wait until we are connected again
+		case err != nil:
+			return nil, err
+		}
+		a.report(0)
+		leases, err := a.take(ctx, k)
+		if errors.Is(err, ErrNoNode) && missing < reaps {
+			missing++
+			err = ensureDir(ctx, a.s.cfg.Session.zk, a.s.leases())
+			if err == nil {
+				continue
+			}
+			return nil, fmt.Errorf("create %s: %w", a.s.leases(), err)
+		}
+		if errors.Is(err, errChanged) {
+			continue
+		}
+		return leases, err
+	}
+}
+
+// look returns the stock as it is.
+func (a *leasing) look(ctx context.Context) (k stock, err error) {
+	k.max = a.s.cfg.Max
+	counted := make(chan error, 1)
+	if a.s.cfg.Count == nil {
+		counted <- nil
+	} else {
+		go func() { // waited for below
+			v, err := a.s.cfg.Count.get(ctx)
+			k.max, k.count = int(v.Value), v
+			counted <- err
+		}()
+	}
+	names, err := a.s.cfg.Session.zk.Children(ctx, a.s.leases())
+	if countErr := <-counted; countErr != nil {
+		return stock{}, countErr
+	}
+	if err != nil && !errors.Is(err, ErrNoNode) { // no directory is none in use
+		return stock{}, err
+	}
+	k.leases = parseLeases(names)
+	return k, nil
+}
+
+// wait waits for a change of the stock, or of our place in the queue. It returns the stock if
+// that has enough by now, or errChanged. Only the head of the queue watches the leases, so
+// that the return of a permit wakes one waiter.
+func (a *leasing) wait(ctx context.Context) (k stock, err error) {
+	s := a.s.cfg.Session
+	k.max = a.s.cfg.Max
+	var resized <-chan Event
+	if c := a.s.cfg.Count; c != nil {
+		v, w, err := c.watch(ctx)
+		if err != nil {
+			return stock{}, err
+		}
+		defer w.stop()
+		k.max, k.count, resized = int(v.Value), v, w.C
+	}
+	names, returned, err := s.hub.list(ctx, a.s.leases())
+	if errors.Is(err, ErrNoNode) {
+		// There is nothing to watch, so make it: it is empty, and we wait for the count.
+		if err := ensureDir(ctx, s.zk, a.s.leases()); err != nil {
+			return stock{}, err
+		}
+		return stock{}, errChanged
+	}
+	if err != nil {
+		return stock{}, err
+	}
+	defer returned.stop()
+	k.leases = parseLeases(names)
+	if k.has(a.n) {
+		return k, nil
+	}
+	select {
+	case <-returned.C:
+	case <-resized:
+	case <-a.place.own.C:
+		// Deleted or changed. The next look at the queue tells, and has to watch anew.
+		a.place.own = nil
+		if err := a.place.await(ctx); err != nil {
+			return stock{}, err
+		}
+	case <-s.Done():
+		return stock{}, s.Err()
+	case <-ctx.Done():
+		return stock{}, ended(ctx)
+	}
+	return stock{}, errChanged
+}
+
+// take creates the leases and returns their names. When ctx ends it returns at once; what
+// becomes of the request is then the session's business.
+func (a *leasing) take(ctx context.Context, k stock) ([]string, error) {
+	s := a.s.cfg.Session
+	a.slots = freeSlots(k.leases, a.n)
+	a.mixed = slices.ContainsFunc(k.leases, func(l lease) bool { return l.slot == noSlot })
+	return owned(ctx, s,
+		func(ctx context.Context) ([]string, error) { return a.transact(ctx, k) },
+		func(names []string) { s.janitor.removeAll(a.paths(names)) })
+}
+
+// transact creates the leases by one transaction, which also gives our place in the queue
+// to the next, so that there is no moment at which a failure could leave one without
+// the other. If the outcome is unknown and stays so, it leaves the leases to the janitor.
+func (a *leasing) transact(ctx context.Context, k stock) (names []string, err error) {
+	s := a.s.cfg.Session
+	ops := []Op{{Kind: OpDelete, Path: a.place.path(), Version: AnyVersion}}
+	if c := a.s.cfg.Count; c != nil {
+		if k.count.Version == AnyVersion {
+			return nil, fmt.Errorf("the version of %s has wrapped around to the one that means any", c.cfg.Path)
+		}
+		ops = append(ops, Op{Kind: OpCheck, Path: c.cfg.Path, Version: k.count.Version})
+	}
+	creates := len(ops)
+	for _, slot := range a.slots {
+		ops = append(ops, Op{Kind: OpCreate, Path: path.Join(a.s.leases(), leaseName(a.prefix, slot)), Data: a.s.cfg.Data, Mode: EphemeralSequential})
+	}
+	if err := s.zk.Await(ctx); err != nil {
+		return nil, err
+	}
+	// The request itself is not given up: a sweep must not overtake it.
+	results, err := s.zk.Multi(context.WithoutCancel(ctx), ops...)
+	switch {
+	case err == nil:
+		for _, r := range results[creates:] {
+			names = append(names, path.Base(r.Path))
+		}
+		return names, nil
+	case errors.Is(err, ErrConnectionLoss):
+		return a.find(ctx)
+	case len(results) == 0:
+		return nil, err
+	case errors.Is(results[0].Err, ErrNoNode):
+		return nil, errNodeGone // our place was taken from us
+	case creates == 2 && (errors.Is(results[1].Err, ErrBadVersion) || errors.Is(results[1].Err, ErrNoNode)):
+		return nil, errChanged
+	}
+	return nil, err
+}
+
+// find returns the leases that an unanswered transaction has made: all of them, or if it
+// made none and never will, errChanged. Why never: see [creator.find].
+func (a *leasing) find(ctx context.Context) ([]string, error) {
+	s := a.s.cfg.Session
+	children, err := settled(ctx, func(ctx context.Context) ([]string, error) {
+		if err := s.zk.Sync(ctx, a.s.leases()); err != nil {
+			return nil, err
+		}
+		return s.zk.Children(ctx, a.s.leases())
+	})
+	if errors.Is(err, ErrNoNode) {
+		return nil, errChanged
+	}
+	if err != nil {
+		s.janitor.sweep(a.s.leases(), a.prefix)
+		return nil, err
+	}
+	var names []string
+	for _, name := range children {
+		if strings.HasPrefix(name, a.prefix) {
+			names = append(names, name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return nil, errChanged
+	case a.n:
+		return names, nil
+	}
+	s.janitor.removeAll(a.paths(names)) // somebody has deleted the others
+	return nil, errNodeGone
+}
+
+func (a *leasing) paths(names []string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = path.Join(a.s.leases(), name)
+	}
+	return paths
+}
+
+// grant makes the hold of leases that we have created. It reads and watches every one, all at
+// once: a hold is granted iff each was there after our session created it, and the session
+// is not over after that.
+func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
+	s, leases := a.s.cfg.Session, a.paths(names)
+	type look struct {
+		reading
+		w   *waiter
+		err error
+	}
+	looks := make([]look, len(leases))
+	var wg sync.WaitGroup
+	for i, node := range leases {
+		wg.Go(func() {
+			l := &looks[i]
+			l.err = ErrConnectionLoss
+			for errors.Is(l.err, ErrConnectionLoss) { // waits until we are connected again
+				l.reading, l.w, l.err = s.hub.look(ctx, dataOf(node))
+			}
+			if l.err == nil && l.stat.Owner != s.ID() {
+				l.err = ErrNoNode // not ours, so ours is gone
+			}
+		})
+	}
+	wg.Wait()
+	var err error
+	for _, l := range looks {
+		if err == nil {
+			err = l.err
+		}
+	}
+	if err == nil {
+		err = s.Err()
+	}
+	if err != nil {
+		for _, l := range looks {
+			if l.w != nil {
+				l.w.stop()
+			}
+		}
+		s.janitor.removeAll(leases)
+		if errors.Is(err, ErrNoNode) {
+			err = errNodeGone
+		}
+		return nil, err
+	}
+	h := newHold(s.life, s.ID(), looks[0].stat.Czxid, func(ctx context.Context) error {
+		return s.confirm(ctx, s.janitor.removeAll(leases))
+	})
+	if !a.mixed {
+		h.slots = a.slots
+	}
+	for i, l := range looks {
+		s.guard(h, leases[i], l.w)
+	}
+	context.AfterFunc(h.ctx, func() {
+		if context.Cause(h.ctx) != ErrReleased {
+			s.janitor.removeAll(leases) // what is left of them
+		}
+	})
+	return h, nil
+}

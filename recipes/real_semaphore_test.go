@@ -1,0 +1,382 @@
+package recipes
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Clients of several sessions, whose connections break all the time and who lose patience now
+// and then, never hold a slot together, at no time are there more leases than permits,
+// and nothing is left.
+func TestSemaphoreUnderBreaks(t *testing.T) {
+	skipUnderRace(t)
+	const permits = 4
+	lock, all := lockPath(t), servers(t)
+	other := connected(t, SessionConfig{})
+	var u usage
+	var wg sync.WaitGroup
+	var wires []*wire
+	for i := range 4 {
+		all = rotated(all)
+		w := newWire()
+		w.random = rand.New(rand.NewPCG(3, uint64(i)))
+		wires = append(wires, w)
+		sem := newSemaphore(t, SemaphoreConfig{Session: connected(t, SessionConfig{Servers: all, Dial: w.dial}), Path: lock, Max: permits})
+		for j := range 2 {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(4, uint64(2*i+j)))
+				for range 20 {
+					ctx := within(t)
+					if r.IntN(3) == 0 {
+						short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(20))*time.Millisecond)
+						defer cancel()
+						ctx = short
+					}
+					n := 1 + r.IntN(permits)
+					h, err := sem.Acquire(ctx, n)
+					if err != nil {
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Error(err)
+						}
+						continue
+					}
+					leave := u.enter(t, h, n, permits)
+					if leases := listed(t, other, lock+"/leases"); len(leases) > permits {
+						t.Errorf("%d leases", len(leases))
+					}
+					leave()
+					if err := h.Release(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	broken := 0
+	for _, w := range wires {
+		broken += w.lostSoFar()
+		w.mu.Lock()
+		w.random = nil // so that the sessions can be closed in peace
+		w.mu.Unlock()
+	}
+	t.Logf("%d breaks, at most %d permits in use", broken, u.most)
+	if broken < 10 || u.most < 2 {
+		t.Errorf("only %d connections were broken, at most %d permits were in use", broken, u.most)
+	}
+	empty(t, other, lock)
+}
+
+// Two clients that each want three of four get them in turn.
+func TestSemaphoreOfHalves(t *testing.T) {
+	lock := lockPath(t)
+	var wg sync.WaitGroup
+	var u usage
+	for range 2 {
+		sem := newSemaphore(t, SemaphoreConfig{Session: connected(t, SessionConfig{}), Path: lock, Max: 4})
+		wg.Go(func() {
+			for range 20 {
+				h, err := sem.Acquire(within(t), 3)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				u.enter(t, h, 3, 4)()
+				if err := h.Release(within(t)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	empty(t, connected(t, SessionConfig{}), lock)
+}
+
+// The session is killed while a request of an acquisition is under way: no dead lease is
+// returned, and all permits are free.
+func TestSemaphoreSessionLostInTheMiddle(t *testing.T) {
+	skipUnderRace(t)
+	for _, c := range []struct {
+		name string
+		op   int32
+		n    int
+		cut  bool
+	}{
+		{"create", opCreate, 1, false},
+		{"list of leases", opChildren, 2, false},
+		{"transaction sent", opMulti, 1, false},
+		{"transaction not sent", opMulti, 1, true},
+		{"look at the leases", opGetData, 2, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lock, w := lockPath(t), newWire()
+			s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{})
+			first := newSemaphore(t, SemaphoreConfig{Session: other, Path: lock, Max: 3})
+			released(t, acquired(t, first.Of(1))) // makes the parents
+			lost := make(chan struct{})
+			w.mu.Lock()
+			w.onLoss = func() { w.refuse = true; close(lost) }
+			w.mu.Unlock()
+			if c.cut {
+				w.cut(c.op, c.n)
+			} else {
+				w.lose(c.op, c.n)
+			}
+			got := make(chan error, 1)
+			go func() {
+				_, err := newSemaphore(t, SemaphoreConfig{Session: s, Path: lock, Max: 3}).Acquire(within(t), 3)
+				got <- err
+			}()
+			<-lost
+			w.kill(t, servers(t)[0])
+			w.mu.Lock()
+			w.refuse = false
+			w.mu.Unlock()
+			if err := <-got; !errors.Is(err, ErrSessionExpired) {
+				t.Errorf("acquire: %v", err)
+			}
+			released(t, acquired(t, first.Of(3)))
+			empty(t, other, lock)
+		})
+	}
+}
+
+// The number of permits changes while clients hold and wait, each in a session of its own.
+func TestSemaphoreIsResizedForReal(t *testing.T) {
+	lock := lockPath(t)
+	a, b := connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	ca, cb := newCountOf(t, a, lock+"-count", 1), newCountOf(t, b, lock+"-count", 7)
+	sa := newSemaphore(t, SemaphoreConfig{Session: a, Path: lock, Count: ca})
+	queued := make(chan int, 10)
+	sb := newSemaphore(t, SemaphoreConfig{Session: b, Path: lock, Count: cb, OnQueued: func(ahead int) { queued <- ahead }})
+	h := acquired(t, sa.Of(1))
+	got := make(chan *Hold, 1)
+	acquire := func(n int) {
+		go func() {
+			h, err := sb.Acquire(within(t), n)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- h
+		}()
+		if ahead := <-queued; ahead != 1 {
+			t.Errorf("%d ahead", ahead)
+		}
+		waitsForLeases(t, b, lock)
+	}
+	set := func(value int32) {
+		if err := ca.SetCount(within(t), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acquire(2)
+	set(3) // raised: the waiter is admitted
+	hb := <-got
+	if !slices.Equal(hb.Slots(), []int{1, 2}) {
+		t.Errorf("slots %v", hb.Slots())
+	}
+	set(1) // lowered: nobody is thrown out
+	acquire(1)
+	released(t, h) // three in use, then two: still more than one
+	if names := listed(t, a, lock+"/leases"); len(names) != 2 || hb.Context().Err() != nil {
+		t.Errorf("leases %v, %v", names, hb.Context().Err())
+	}
+	released(t, hb)
+	released(t, <-got)
+	empty(t, a, lock)
+}
+
+// A release of one of one permits wakes the head of the queue, and its departure from the queue the
+// next: one watch on the list of leases, and of deletions the lease's holder's own, the head's
+// own, and that of the next in the queue. However many wait.
+func TestSemaphoreWatchesFired(t *testing.T) {
+	const waiters = 6
+	lock := lockPath(t)
+	first := connected(t, SessionConfig{})
+	h := acquired(t, realLock(t, "semaphore-mutex", first, lock, nil))
+	var last *Hold
+	got := make(chan *Hold, waiters)
+	var sessions []*Session
+	for i := range waiters {
+		s := connected(t, SessionConfig{})
+		sessions = append(sessions, s)
+		queued := make(chan int, 1)
+		l := realLock(t, "semaphore-mutex", s, lock, func(ahead int) { queued <- ahead })
+		go func() {
+			h, err := l.Acquire(within(t))
+			if err != nil {
+				t.Error(err)
+			}
+			got <- h
+		}()
+		if ahead := <-queued; ahead != max(i, 1) {
+			t.Errorf("waiter %d: %d ahead", i, ahead)
+		}
+		if i == 0 {
+			waitsForLeases(t, s, lock)
+		} else {
+			eventually(t, "the predecessor is watched", func() bool {
+				s.hub.mu.Lock()
+				defer s.hub.mu.Unlock()
+				return len(s.hub.watches) == 2
+			})
+		}
+	}
+	for i := range waiters - 1 {
+		deleted, children := fired(t)
+		released(t, h)
+		h, last = <-got, h
+		if h.Token() <= last.Token() {
+			t.Errorf("token %d after %d", h.Token(), last.Token())
+		}
+		waitsForLeases(t, sessions[i+1], lock) // the next has moved up
+		var d, c int
+		eventually(t, "the watches have fired", func() bool {
+			d, c = fired(t)
+			d, c = d-deleted, c-children
+			return d >= 3 && c >= 1
+		})
+		if d != 3 || c != 1 {
+			t.Errorf("%d watches fired by deletions, %d on children, want 3 and 1", d, c)
+		}
+	}
+	released(t, h)
+	released(t, <-got)
+	empty(t, first, lock)
+}
+
+// Leases of Curator's form, and a count as Curator writes it, are shared with.
+func TestSemaphoreSharesCuratorsLayout(t *testing.T) {
+	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
+	ctx := within(t)
+	if err := ensureDir(ctx, other.zk, lock+"/leases"); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := other.zk.Create(ctx, lock+"/leases/_c_"+uuid.NewString()+"-lease-", []byte("127.0.0.1"), EphemeralSequential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.zk.Create(ctx, lock+"/count", binary.BigEndian.AppendUint32(nil, 2), Persistent); err != nil {
+		t.Fatal(err)
+	}
+	queued := make(chan int, 10)
+	sem := newSemaphore(t, SemaphoreConfig{Session: s, Path: lock, Count: newCountOf(t, s, lock+"/count", 9), OnQueued: func(ahead int) { queued <- ahead }})
+	h := acquired(t, sem.Of(1))
+	if <-queued != 0 || h.Slots() != nil {
+		t.Errorf("slots %v beside a lease without one", h.Slots())
+	}
+	got := make(chan *Hold, 1)
+	go func() {
+		h, err := sem.Acquire(within(t), 1)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- h
+	}()
+	<-queued
+	waitsForLeases(t, s, lock)
+	if err := other.zk.Delete(ctx, theirs); err != nil {
+		t.Fatal(err)
+	}
+	second := <-got
+	if !slices.Equal(second.Slots(), []int{1}) {
+		t.Errorf("slots %v", second.Slots())
+	}
+	released(t, second)
+	released(t, h)
+	if err := other.zk.Delete(ctx, lock+"/count"); err != nil {
+		t.Fatal(err)
+	}
+	empty(t, other, lock)
+}
+
+// A hundred permits in one transaction.
+func TestSemaphoreManyAtOnce(t *testing.T) {
+	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
+	h := acquired(t, newSemaphore(t, SemaphoreConfig{Session: s, Path: lock, Max: 100}).Of(100))
+	if names := listed(t, other, lock+"/leases"); len(names) != 100 || len(h.Slots()) != 100 {
+		t.Errorf("%d leases, %d slots", len(names), len(h.Slots()))
+	}
+	permits, err := newSemaphore(t, SemaphoreConfig{Session: other, Path: lock, Max: 100}).Participants(within(t))
+	if err != nil || len(permits) != 100 || permits[0].Session != s.ID() {
+		t.Errorf("%d participants, %v", len(permits), err)
+	}
+	released(t, h)
+	empty(t, other, lock)
+}
+
+func TestSharedCountForReal(t *testing.T) {
+	skipUnderRace(t)
+	path, w := lockPath(t), newWire()
+	a, b := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	ca, cb := newCountOf(t, a, path, 1), newCountOf(t, b, path, 2)
+	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
+	seen, over := make(chan Count, 100), make(chan error, 1)
+	go func() { over <- ca.Watch(ctx, func(v Count) { seen <- v }) }()
+	until := func(value int32) {
+		t.Helper()
+		for {
+			select {
+			case v := <-seen:
+				if v.Value == value {
+					return
+				}
+			case <-ctx.Done():
+				t.Fatalf("did not see %d", value)
+			}
+		}
+	}
+	until(1)
+	for i, op := range []int32{opGetData, opSync} { // whichever is next: the connection breaks
+		w.cut(op, 1)
+		_, _ = ca.Get(ctx)
+		if op == opSync {
+			_ = a.zk.Sync(ctx, "/")
+		}
+		if err := cb.SetCount(ctx, int32(10+i)); err != nil {
+			t.Fatal(err)
+		}
+		until(int32(10 + i))
+	}
+	// A reply is lost: it was set, and SetCount finds out.
+	w.lose(opMulti, 1)
+	if err := ca.SetCount(ctx, 20); err != nil {
+		t.Error(err)
+	}
+	if err := b.zk.Sync(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	v, err := cb.Get(ctx)
+	if err != nil || v.Value != 20 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// A request is lost: it was not, and TrySetCount tries again.
+	w.cut(opMulti, 1)
+	v, err = ca.Get(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set, err := ca.TrySetCount(ctx, v, 21); !set || err != nil {
+		t.Errorf("%t, %v", set, err)
+	}
+	if set, err := cb.TrySetCount(ctx, v, 22); set || err != nil {
+		t.Errorf("set over what it had not seen: %t, %v", set, err)
+	}
+	until(21)
+	cancel()
+	if err := <-over; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := b.zk.Delete(within(t), path); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,163 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/google/uuid"
+)
+
+// SemaphoreConfig describes a [Semaphore].
+type SemaphoreConfig struct {
+	Session *Session
+	// Path is the semaphore's directory. It is created if it does not exist.
+	Path string
+	// Max is the number of permits. All clients must give the same; nobody checks.
+	Max int
+	// Count, if set, is the number of permits instead of Max, which is then 0. It may change
+	// at any time, and must be of the same session. While it is less than the permits in use,
+	// none are granted; none are taken away.
+	Count *SharedCount
+	// Data is what the znodes of contenders and leases contain, for people who look.
+	Data []byte
+	// OnQueued, if set, is called once by each attempt to acquire as soon as it is known
+	// whether it must wait: with the number of contenders ahead of it in the queue, or 1 if there are
+	// none but not enough permits are free, or 0 if it need not wait. It is called again if the
+	// attempt starts over because a znode of its own was deleted by somebody else.
+	OnQueued func(ahead int)
+
+	_ struct{} // no positional literals
+}
+
+// A Semaphore is a number of permits that clients hold, each any number of them at a
+// time. It is fair: contenders are served in the order in which they queued, also where
+// one who asks for many permits keeps those waiting who ask for few. Clients of Apache Curator's
+// InterProcessSemaphoreV2 at the same path share its permits.
+type Semaphore struct {
+	cfg SemaphoreConfig
+}
+
+// NewSemaphore checks the configuration. It asks the service nothing.
+func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
+	if cfg.Session == nil {
+		return nil, errors.New("semaphore: no session given")
+	}
+	if err := checkPath(cfg.Path); err != nil {
+		return nil, fmt.Errorf("semaphore: %w", err)
+	}
+	if cfg.Count == nil && cfg.Max < 1 {
+		return nil, fmt.Errorf("semaphore: %w: at most %d", ErrQuantity, cfg.Max)
+	}
+	if cfg.Count != nil && cfg.Max != 0 {
+		return nil, errors.New("semaphore: both a fixed and a shared number of permits given")
+	}
+	if cfg.Count != nil && cfg.Count.cfg.Session != cfg.Session {
+		return nil, errors.New("semaphore: the shared number of permits is of another session")
+	}
+	return &Semaphore{cfg: cfg}, nil
+}
+
+// Acquire waits until it holds n permits, which it gets all at once; otherwise as
+// [Lock].Acquire. It returns an error wrapping ErrQuantity at once if n is less than one
+// or more than a fixed Max. With a shared count that is too small it waits.
+//
+// The hold ends as a whole: when the deletion of one of its leases by somebody else ends
+// it, the others are returned in the background. [Hold.Slots] says which permits it has.
+func (s *Semaphore) Acquire(ctx context.Context, n int) (*Hold, error) {
+	if n < 1 || s.cfg.Count == nil && n > s.cfg.Max {
+		return nil, fmt.Errorf("acquire %s: %w: %d", s.cfg.Path, ErrQuantity, n)
+	}
+	for {
+		h, err := s.attempt(ctx, n)
+		if err == nil {
+			return h, nil
+		}
+		if !errors.Is(err, errNodeGone) {
+			return nil, fmt.Errorf("acquire %s: %w", s.cfg.Path, err)
+		}
+		if err := s.cfg.Session.Err(); err != nil {
+			return nil, fmt.Errorf("acquire %s: %w", s.cfg.Path, err)
+		}
+	}
+}
+
+// Of returns the lock that is held by holding n permits.
+func (s *Semaphore) Of(n int) Lock { return quantity{s, n} }
+
+// A quantity is a number of permits of a semaphore.
+type quantity struct {
+	s *Semaphore
+	n int
+}
+
+// Acquire implements [Lock].
+func (q quantity) Acquire(ctx context.Context) (*Hold, error) { return q.s.Acquire(ctx, q.n) }
+
+// locks returns the directory of the queue, a Mutex's.
+func (s *Semaphore) locks() string { return path.Join(s.cfg.Path, "locks") }
+
+// leases returns the directory of the permits in use.
+func (s *Semaphore) leases() string { return path.Join(s.cfg.Path, "leases") }
+
+// attempt queues once. On failure it leaves nothing behind but jobs for the janitor.
+func (s *Semaphore) attempt(ctx context.Context, n int) (*Hold, error) {
+	a := &leasing{s: s, n: n, prefix: leasePrefix(uuid.NewString())}
+	m := &Mutex{MutexConfig{Session: s.cfg.Session, Path: s.locks(), Data: s.cfg.Data, OnQueued: func(ahead int) {
+		if ahead > 0 {
+			a.report(ahead) // else it depends on the leases
+		}
+	}}}
+	p, err := m.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.place = p
+	leases, err := a.await(ctx)
+	if err != nil {
+		p.leave(err)
+		return nil, err
+	}
+	if p.own != nil {
+		p.own.stop()
+	}
+	return a.grant(ctx, leases)
+}
+
+// A Permit is one lease of a semaphore, as anybody can see it.
+type Permit struct {
+	// Name is that of its znode.
+	Name string
+	// Slot is -1 if another kind of client holds it.
+	Slot int
+	// Session is the session that holds it.
+	Session int64
+	Data    []byte
+}
+
+// Participants returns the permits in use, none if the semaphore was never used.
+func (s *Semaphore) Participants(ctx context.Context) ([]Permit, error) {
+	zk := s.cfg.Session.zk
+	names, err := settled(ctx, func(ctx context.Context) ([]string, error) { return zk.Children(ctx, s.leases()) })
+	if errors.Is(err, ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("participants of %s: %w", s.cfg.Path, err)
+	}
+	var permits []Permit
+	for _, l := range parseLeases(names) {
+		n, err := settled(ctx, func(ctx context.Context) (reading, error) {
+			return dataOf(path.Join(s.leases(), l.name)).read(ctx, zk)
+		})
+		if errors.Is(err, ErrNoNode) {
+			continue // returned meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("participants of %s: %w", s.cfg.Path, err)
+		}
+		permits = append(permits, Permit{Name: l.name, Slot: l.slot, Session: n.stat.Owner, Data: n.data})
+	}
+	return permits, nil
+}

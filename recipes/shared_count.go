@@ -1,0 +1,237 @@
+package recipes
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path"
+)
+
+// SharedCountConfig describes a [SharedCount].
+type SharedCountConfig struct {
+	Session *Session
+	// Path is the count's znode. It is created if it does not exist, as is what is above it.
+	Path string
+	// Seed is the value that the znode is created with. Where it exists already, Seed is ignored.
+	Seed int32
+
+	_ struct{} // no positional literals
+}
+
+// A SharedCount is a number that all clients see. Clients of Apache Curator's
+// SharedCount at the same path share it. Its methods may be called from any goroutine.
+type SharedCount struct {
+	cfg SharedCountConfig
+}
+
+// A Count is the value of a [SharedCount] as it was after one change of it.
+type Count struct {
+	Value int32
+	// Version counts the changes. It wraps around.
+	Version int32
+	// Zxid is the transaction that made this value: the order of values.
+	Zxid int64
+}
+
+// NewSharedCount checks the configuration. It asks the service nothing.
+func NewSharedCount(cfg SharedCountConfig) (*SharedCount, error) {
+	if cfg.Session == nil {
+		return nil, errors.New("shared count: no session given")
+	}
+	if err := checkPath(cfg.Path); err != nil {
+		return nil, fmt.Errorf("shared count: %w", err)
+	}
+	return &SharedCount{cfg: cfg}, nil
+}
+
+// Get returns the value. It creates the znode if it does not exist. The value is as recent as
+// the session's server; see [SharedCount.Watch] for how to keep it so.
+func (c *SharedCount) Get(ctx context.Context) (Count, error) {
+	v, err := settled(ctx, c.get)
+	return v, c.wrap("get", err)
+}
+
+// get is Get without patience.
+func (c *SharedCount) get(ctx context.Context) (Count, error) {
+	for {
+		data, stat, err := c.cfg.Session.zk.Get(ctx, c.cfg.Path)
+		if !errors.Is(err, ErrNoNode) {
+			return newCount(data, stat, err)
+		}
+		if err := c.create(ctx); err != nil {
+			return Count{}, err
+		}
+	}
+}
+
+// watch is get with a waiter for the next change.
+func (c *SharedCount) watch(ctx context.Context) (Count, *waiter, error) {
+	for {
+		data, stat, w, err := c.cfg.Session.hub.get(ctx, c.cfg.Path)
+		if errors.Is(err, ErrNoNode) {
+			if err := c.create(ctx); err != nil {
+				return Count{}, nil, err
+			}
+			continue
+		}
+		v, err := newCount(data, stat, err)
+		if err != nil && w != nil {
+			w.stop()
+			w = nil
+		}
+		return v, w, err
+	}
+}
+
+// create creates the znode, unless somebody else was faster.
+func (c *SharedCount) create(ctx context.Context) error {
+	zk := c.cfg.Session.zk
+	_, err := zk.Create(ctx, c.cfg.Path, encodeCount(c.cfg.Seed), Persistent)
+	switch {
+	case errors.Is(err, ErrNodeExists):
+		return nil
+	case errors.Is(err, ErrNoNode):
+		return ensureDir(ctx, zk, path.Dir(c.cfg.Path)) // and the next look creates again
+	}
+	return err
+}
+
+// SetCount sets the value, whatever it was.
+func (c *SharedCount) SetCount(ctx context.Context, value int32) error {
+	_, err := settled(ctx, func(ctx context.Context) (struct{}, error) {
+		for {
+			last, err := c.get(ctx)
+			if err != nil {
+				return struct{}{}, err
+			}
+			// By version, so that a repetition for want of an answer cannot undo what
+			// another client has set since.
+			switch set, err := c.trySet(ctx, last, value); {
+			case err == nil && !set:
+				continue // another was faster
+			case errors.Is(err, errUndecided):
+				// Another client has set it since. If our request was
+				// refused for that, it might as well have come just before.
+				return struct{}{}, nil
+			default:
+				return struct{}{}, err
+			}
+		}
+	})
+	return c.wrap("set", err)
+}
+
+// TrySetCount sets the value if it has not been set since previous was read, and
+// reports whether it did. An error that wraps ErrConnectionLoss, or that of ctx, means that
+// it may or may not have been set: the reply was lost, and what the znode contains
+// could have been set by this call or another's.
+func (c *SharedCount) TrySetCount(ctx context.Context, previous Count, value int32) (bool, error) {
+	set, err := settled(ctx, func(ctx context.Context) (bool, error) { return c.trySet(ctx, previous, value) })
+	if errors.Is(err, errUndecided) {
+		err = fmt.Errorf("%w: %w", ErrConnectionLoss, err)
+	}
+	return set, c.wrap("set", err)
+}
+
+// errUndecided says that the outcome of a set is not known and never will be.
+var errUndecided = errors.New("outcome unknown: the value was set by this or another call")
+
+func (c *SharedCount) trySet(ctx context.Context, previous Count, value int32) (bool, error) {
+	if previous.Version == AnyVersion {
+		return false, errors.New("the version has wrapped around to the one that means any")
+	}
+	zk := c.cfg.Session.zk
+	for {
+		_, err := zk.Multi(ctx, Op{Kind: OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: previous.Version})
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, ErrBadVersion) || errors.Is(err, ErrNoNode):
+			return false, nil
+		case !errors.Is(err, ErrConnectionLoss):
+			return false, err
+		}
+		// After a sync the request has had its effect or never will: see [creator.find].
+		now, err := settled(ctx, func(ctx context.Context) (Count, error) {
+			if err := zk.Sync(ctx, c.cfg.Path); err != nil {
+				return Count{}, err
+			}
+			return c.get(ctx)
+		})
+		switch {
+		case err != nil:
+			return false, err
+		case now.Zxid == previous.Zxid:
+			continue // it had none
+		case now.Version == previous.Version+1 && now.Value != value:
+			return false, nil // another's request had that version
+		}
+		return false, errUndecided
+	}
+}
+
+// Watch calls seen with the value, and again with each later one that it learns of, in order,
+// until ctx ends or the session is over, and returns why. It learns of the latest value
+// always, but of the ones before it not if they follow one another fast. seen runs in the
+// caller's goroutine and keeps nobody waiting but this call.
+func (c *SharedCount) Watch(ctx context.Context, seen func(Count)) error {
+	s := c.cfg.Session
+	for last := int64(0); ; {
+		// A watch outlives a reconnect, unless the server refuses to set it again,
+		// of which the client is not told: hence another look.
+		again := s.zk.Reconnected()
+		v, w, err := c.watch(ctx)
+		if errors.Is(err, ErrConnectionLoss) {
+			continue
+		}
+		if err != nil {
+			return c.wrap("watch", err)
+		}
+		if v.Zxid > last {
+			last = v.Zxid
+			seen(v)
+		}
+		select {
+		case <-w.C:
+		case <-again:
+		case <-s.Done():
+			err = s.Err()
+		case <-ctx.Done():
+			err = ended(ctx)
+		}
+		w.stop()
+		if err != nil {
+			return c.wrap("watch", err)
+		}
+	}
+}
+
+func (c *SharedCount) wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s count %s: %w", what, c.cfg.Path, err)
+}
+
+// settled repeats what may be repeated until it is answered.
+func settled[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+	for {
+		v, err := f(ctx)
+		if !errors.Is(err, ErrConnectionLoss) {
+			return v, err
+		}
+	}
+}
+
+func newCount(data []byte, stat Stat, err error) (Count, error) {
+	if err != nil {
+		return Count{}, err
+	}
+	if len(data) != 4 {
+		return Count{}, fmt.Errorf("the data has %d bytes, want 4", len(data))
+	}
+	return Count{Value: int32(binary.BigEndian.Uint32(data)), Version: stat.Version, Zxid: stat.Mzxid}, nil
+}
+
+func encodeCount(value int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(value)) }
