@@ -66,6 +66,15 @@
 //
 // Limit: 2147483646 creates in the directory's lifetime; see [ErrSequenceExhausted].
 //
+// # Multi
+//
+// Several locks of any kind held as one. Requests, watches and what happens when things go wrong are
+// those of the members, one after the other within one context. At the first failure the
+// members held so far are released in reverse. What is granted was held in full at the end: a member that was
+// lost while another was waited for fails the whole. Each member keeps its own token, for
+// the resource that it protects. Members acquired in different orders by different clients deadlock until
+// a context ends; [MultiConfig].Canonical gives all the same order.
+//
 // # NaiveMutex
 //
 // Layout: the lock's path is the one ephemeral znode, whose data is the attempt's UUID.

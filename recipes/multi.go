@@ -1,0 +1,156 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Member is one of the locks of a [Multi].
+type Member struct {
+	// Key tells the member apart, usually its path. It is also what the canonical
+	// order goes by, so every process must call the same lock the same.
+	Key  string
+	Lock Lock
+}
+
+// MultiConfig says which locks are to be held together.
+type MultiConfig struct {
+	Members []Member
+	// Canonical acquires in the order of the keys rather than in that of Members.
+	// Clients that want overlapping sets of locks in different orders deadlock
+	// (each holds what the other waits for) unless they all agree on one order.
+	Canonical bool
+
+	_ struct{} // no positional literals
+}
+
+// A Multi is several locks held as one, after Curator's InterProcessMultiLock. It
+// differs where that is known to be wrong: it stops at the first failure, it has one
+// deadline for all, it refuses the same lock twice, and it grants only what is still
+// held in full at the end.
+//
+// Many goroutines may acquire the same Multi at once.
+type Multi struct {
+	members []Member
+}
+
+// NewMulti checks the configuration. It asks the service nothing.
+func NewMulti(cfg MultiConfig) (*Multi, error) {
+	if len(cfg.Members) == 0 {
+		return nil, errors.New("multi-lock: no members given")
+	}
+	members := slices.Clone(cfg.Members)
+	seen := map[string]bool{}
+	for i, m := range members {
+		switch {
+		case m.Lock == nil:
+			return nil, fmt.Errorf("multi-lock: member %d (%q) has no lock", i, m.Key)
+		case seen[m.Key]:
+			// It would wait for itself for ever, unless it were reentrant.
+			return nil, fmt.Errorf("multi-lock: member %q is given twice", m.Key)
+		}
+		seen[m.Key] = true
+	}
+	if cfg.Canonical {
+		slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return &Multi{members}, nil
+}
+
+// Acquire acquires all members, one after the other, within the one ctx. At the
+// first that fails it releases those it has, in reverse, and returns that failure
+// joined with whatever went wrong in releasing.
+func (m *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
+	h := &MultiHold{holds: make([]KeyedHold, 0, len(m.members))}
+	for _, member := range m.members {
+		hold, err := member.Lock.Acquire(ctx)
+		if err != nil {
+			return nil, h.abandon(ctx, fmt.Errorf("multi-lock: acquire %s: %w", member.Key, err))
+		}
+		h.holds = append(h.holds, KeyedHold{member.Key, hold})
+	}
+	// While the last were waited for, the first may have been lost. One that is lost
+	// from here on ends the whole, by watch.
+	h.watch()
+	if cause := context.Cause(h.ctx); cause != nil {
+		return nil, h.abandon(ctx, fmt.Errorf("multi-lock: %w", cause))
+	}
+	return h, nil
+}
+
+// A KeyedHold is the hold of one member.
+type KeyedHold struct {
+	Key string
+	*Hold
+}
+
+// A MultiHold is all members of a [Multi] being held. Its methods may be called
+// from any goroutine.
+type MultiHold struct {
+	holds  []KeyedHold // in the order in which they were acquired
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	stop   []func() bool
+}
+
+// Holds returns the members' holds, in the order in which they were acquired. Each
+// has a token of its own, for the resource that its own lock protects.
+func (h *MultiHold) Holds() []KeyedHold { return slices.Clone(h.holds) }
+
+// Context is cancelled when the first member's hold ends, with that hold's cause and
+// the member's key in it; after Release, with ErrReleased.
+func (h *MultiHold) Context() context.Context { return h.ctx }
+
+// watch makes the context, which ends with the first hold.
+func (h *MultiHold) watch() {
+	h.ctx, h.cancel = context.WithCancelCause(context.Background())
+	for _, k := range h.holds {
+		h.stop = append(h.stop, context.AfterFunc(k.Context(), func() {
+			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
+		}))
+		// AfterFunc calls in a goroutine of its own: too late for the one look
+		// that Acquire takes.
+		if k.Context().Err() != nil {
+			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
+		}
+	}
+}
+
+// Release releases all members in reverse, each whatever became of the others, and
+// joins their errors; see [Hold.Release] for what those are.
+func (h *MultiHold) Release(ctx context.Context) error {
+	for _, stop := range h.stop {
+		stop()
+	}
+	h.cancel(ErrReleased)
+	return h.release(ctx)
+}
+
+func (h *MultiHold) release(ctx context.Context) error {
+	var errs []error
+	for _, k := range slices.Backward(h.holds) {
+		if err := k.Release(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("multi-lock: %s: %w", k.Key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// abandon gives back what was acquired before why. A member whose hold had ended
+// already needs no word: why says it, or it does not matter any more. If ctx has
+// ended, the releases go on in the background, as every recipe's do.
+func (h *MultiHold) abandon(ctx context.Context, why error) error {
+	for _, stop := range h.stop {
+		stop()
+	}
+	if h.cancel != nil {
+		h.cancel(why)
+	}
+	if err := h.release(ctx); err != nil && !errors.Is(err, ErrLockLost) && ctx.Err() == nil {
+		return errors.Join(why, err)
+	}
+	return why
+}

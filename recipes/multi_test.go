@@ -1,0 +1,170 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// scripted is a lock that does as it is told, and keeps a diary.
+type scripted struct {
+	name    string
+	diary   *[]string
+	err     error         // of Acquire
+	after   time.Duration // that Acquire takes
+	during  func()        // happens while Acquire waits
+	release error
+	held    *Hold
+}
+
+func (s *scripted) Acquire(ctx context.Context) (*Hold, error) {
+	select {
+	case <-time.After(s.after):
+	case <-ctx.Done():
+		*s.diary = append(*s.diary, s.name+" gave up")
+		return nil, ended(ctx)
+	}
+	if s.during != nil {
+		s.during()
+	}
+	if s.err != nil {
+		*s.diary = append(*s.diary, s.name+" failed")
+		return nil, s.err
+	}
+	*s.diary = append(*s.diary, s.name+" acquired")
+	s.held = newHold(context.WithoutCancel(ctx), 1, 7, func(context.Context) error {
+		*s.diary = append(*s.diary, s.name+" released")
+		return s.release
+	})
+	return s.held, nil
+}
+
+func multiOf(t *testing.T, canonical bool, locks ...*scripted) (*Multi, *[]string) {
+	t.Helper()
+	diary := &[]string{}
+	var members []Member
+	for _, l := range locks {
+		l.diary = diary
+		members = append(members, Member{l.name, l})
+	}
+	m, err := NewMulti(MultiConfig{Members: members, Canonical: canonical})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, diary
+}
+
+func expectDiary(t *testing.T, diary *[]string, want ...string) {
+	t.Helper()
+	if !slices.Equal(*diary, want) {
+		t.Errorf("got  %s\nwant %s", strings.Join(*diary, ", "), strings.Join(want, ", "))
+	}
+}
+
+func TestMultiAcquiresInOrderAndReleasesInReverse(t *testing.T) {
+	m, diary := multiOf(t, false, &scripted{name: "b"}, &scripted{name: "a"})
+	h, err := m.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Holds(); len(got) != 2 || got[0].Key != "b" || got[1].Key != "a" || got[0].Token() != 7 {
+		t.Errorf("holds are %v", got)
+	}
+	if err := h.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(context.Cause(h.Context()), ErrReleased) {
+		t.Errorf("cause is %v", context.Cause(h.Context()))
+	}
+	expectDiary(t, diary, "b acquired", "a acquired", "a released", "b released")
+}
+
+func TestMultiCanonicalOrderIsThatOfTheKeys(t *testing.T) {
+	m, diary := multiOf(t, true, &scripted{name: "b"}, &scripted{name: "c"}, &scripted{name: "a"})
+	if _, err := m.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expectDiary(t, diary, "a acquired", "b acquired", "c acquired")
+}
+
+// Curator's goes on to the next lock after a failure.
+func TestMultiStopsAtTheFirstFailure(t *testing.T) {
+	broken := errors.New("broken")
+	m, diary := multiOf(t, false, &scripted{name: "a"}, &scripted{name: "b", err: broken}, &scripted{name: "c"})
+	if _, err := m.Acquire(t.Context()); !errors.Is(err, broken) || !strings.Contains(err.Error(), "acquire b") {
+		t.Errorf("error is %v", err)
+	}
+	expectDiary(t, diary, "a acquired", "b failed", "a released")
+}
+
+// Curator's gives each lock the full time.
+func TestMultiHasOneDeadlineForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, diary := multiOf(t, false, &scripted{name: "a", after: 1500 * time.Millisecond}, &scripted{name: "b", after: time.Hour})
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if _, err := m.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error is %v", err)
+		}
+		if took := time.Since(begun); took != 2*time.Second {
+			t.Errorf("took %v", took)
+		}
+		expectDiary(t, diary, "a acquired", "b gave up", "a released")
+	})
+}
+
+// A member may be lost while the next is waited for.
+func TestMultiGrantsOnlyWhatIsStillHeld(t *testing.T) {
+	a := &scripted{name: "a"}
+	m, diary := multiOf(t, false, a, &scripted{name: "b", during: func() { a.held.lose(ErrSessionExpired) }})
+	if _, err := m.Acquire(t.Context()); !errors.Is(err, ErrLockLost) || !errors.Is(err, ErrSessionExpired) {
+		t.Errorf("error is %v", err)
+	}
+	expectDiary(t, diary, "a acquired", "b acquired", "b released")
+}
+
+func TestMultiIsLostWithItsFirstMember(t *testing.T) {
+	a, b := &scripted{name: "a"}, &scripted{name: "b"}
+	m, _ := multiOf(t, false, a, b)
+	h, err := m.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.held.lose(errNodeGone)
+	<-h.Context().Done()
+	if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLockLost) || !strings.Contains(cause.Error(), "member b") {
+		t.Errorf("cause is %v", cause)
+	}
+	if err := h.Release(t.Context()); !errors.Is(err, ErrLockLost) {
+		t.Errorf("release: %v", err)
+	}
+}
+
+func TestMultiReleasesAllAndJoinsTheErrors(t *testing.T) {
+	one, two := errors.New("one"), errors.New("two")
+	m, diary := multiOf(t, false, &scripted{name: "a", release: one}, &scripted{name: "b"}, &scripted{name: "c", release: two})
+	h, err := m.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Release(t.Context()); !errors.Is(err, one) || !errors.Is(err, two) {
+		t.Errorf("error is %v", err)
+	}
+	expectDiary(t, diary, "a acquired", "b acquired", "c acquired", "c released", "b released", "a released")
+}
+
+func TestMultiRefusesBadMembers(t *testing.T) {
+	l := &scripted{name: "a"}
+	for name, members := range map[string][]Member{
+		"no members": nil, "no lock": {{Key: "a"}}, "twice": {{"a", l}, {"b", l}, {"a", l}},
+	} {
+		if _, err := NewMulti(MultiConfig{Members: members}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
