@@ -20,18 +20,20 @@ type fakeService struct {
 	sessions int64
 	nodes    map[string]*fakeNode
 	watches  map[string][]func(Event)
-	old      bool // knows no containers
+	lists    map[string][]func(Event) // watches on children
+	old      bool                     // knows no containers
 	modes    map[string]Mode
 }
 
 type fakeNode struct {
 	data    []byte
 	stat    Stat
+	version int32
 	created int64 // children ever created
 }
 
 func newFakeService() *fakeService {
-	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}, modes: map[string]Mode{}}
+	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}, lists: map[string][]func(Event){}, modes: map[string]Mode{}}
 }
 
 // A fault is what becomes of one request.
@@ -50,7 +52,7 @@ type fakeSession struct {
 	svc  *fakeService
 	id   int64
 	done chan struct{}
-	// fault decides about each request; op is create, delete, get, watch, children or sync. May block.
+	// fault decides about each request; op is create, delete, get, watch, children, list (children with a watch), multi or sync. May block.
 	fault func(op, path string) fault
 
 	mu     sync.Mutex
@@ -121,6 +123,16 @@ func (z *fakeSession) end(err error) {
 func (f *fakeService) drop(p string) {
 	delete(f.nodes, p)
 	f.fire(p, Deleted)
+	f.fireList(p, Deleted)
+	f.fireList(path.Dir(p), Changed)
+}
+
+// fireList ends the watches on a path's children. f.mu is held.
+func (f *fakeService) fireList(p string, e Event) {
+	for _, fired := range f.lists[p] {
+		fired(e)
+	}
+	delete(f.lists, p)
 }
 
 // fire ends the watches on a path. f.mu is held.
@@ -181,36 +193,40 @@ func (z *fakeSession) run(op, p string, f func() error) error {
 
 func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mode) (string, error) {
 	var created string
-	err := z.do(ctx, "create", p, func() error {
-		dir := z.svc.nodes[path.Dir(p)]
-		if dir == nil {
-			return ErrNoNode
-		}
-		if mode == Container && z.svc.old {
-			return ErrUnimplemented
-		}
-		created = p
-		n := &fakeNode{data: data}
-		switch mode {
-		case EphemeralSequential:
-			created = fmt.Sprintf("%s%010d", p, int32(dir.created))
-			n.stat.Owner = z.id
-		case Ephemeral:
-			n.stat.Owner = z.id
-		}
-		if z.svc.nodes[created] != nil {
-			return ErrNodeExists
-		}
+	err := z.do(ctx, "create", p, func() (err error) {
 		z.svc.zxid++
-		n.stat.Czxid = z.svc.zxid
-		dir.created++
-		z.svc.nodes[created], z.svc.modes[created] = n, mode
-		return nil
+		created, err = z.create(p, data, mode)
+		return err
 	})
 	if err != nil {
 		return "", err // created may yet be written
 	}
 	return created, nil
+}
+
+// create makes a node in the present transaction. svc.mu is held.
+func (z *fakeSession) create(p string, data []byte, mode Mode) (string, error) {
+	dir := z.svc.nodes[path.Dir(p)]
+	if dir == nil {
+		return "", ErrNoNode
+	}
+	if mode == Container && z.svc.old {
+		return "", ErrUnimplemented
+	}
+	n := &fakeNode{data: data, stat: Stat{Czxid: z.svc.zxid}}
+	if mode == Ephemeral || mode == EphemeralSequential {
+		n.stat.Owner = z.id
+	}
+	if mode == EphemeralSequential {
+		p = fmt.Sprintf("%s%010d", p, int32(dir.created))
+	}
+	if z.svc.nodes[p] != nil {
+		return "", ErrNodeExists
+	}
+	dir.created++
+	z.svc.nodes[p], z.svc.modes[p] = n, mode
+	z.svc.fireList(path.Dir(p), Changed)
+	return p, nil
 }
 
 func (z *fakeSession) Delete(ctx context.Context, p string) error {
@@ -222,6 +238,49 @@ func (z *fakeSession) Delete(ctx context.Context, p string) error {
 		z.svc.drop(p)
 		return nil
 	})
+}
+
+// Multi asks of its operations that none needs what an earlier one did.
+func (z *fakeSession) Multi(ctx context.Context, ops ...Op) ([]string, error) {
+	created := make([]string, len(ops))
+	err := z.do(ctx, "multi", ops[0].Path, func() error {
+		for i, op := range ops {
+			n := z.svc.nodes[op.Path]
+			var err error
+			switch {
+			case op.Kind == OpCreate && z.svc.nodes[path.Dir(op.Path)] == nil, op.Kind != OpCreate && n == nil:
+				err = ErrNoNode
+			case op.Kind == OpCreate && n != nil:
+				err = ErrNodeExists
+			case op.Kind != OpCreate && op.Version != AnyVersion && op.Version != n.version:
+				err = ErrBadVersion
+			}
+			if err != nil {
+				return &OpError{i, err}
+			}
+		}
+		z.svc.zxid++
+		for i, op := range ops {
+			switch op.Kind {
+			case OpCreate:
+				var err error
+				if created[i], err = z.create(op.Path, op.Data, op.Mode); err != nil {
+					panic(err)
+				}
+			case OpDelete:
+				z.svc.drop(op.Path)
+			case OpSet:
+				n := z.svc.nodes[op.Path]
+				n.data, n.version = op.Data, n.version+1
+				z.svc.fire(op.Path, Changed)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err // created may yet be written
+	}
+	return created, nil
 }
 
 func (z *fakeSession) Get(ctx context.Context, p string) ([]byte, Stat, error) {
@@ -245,16 +304,40 @@ func (f *fakeService) read(p string, data *[]byte, stat *Stat) error {
 func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]byte, Stat, error) {
 	var data []byte
 	var stat Stat
-	events := make(chan Event, 1)
-	err := z.do(ctx, "watch", p, func() error {
-		if err := z.svc.read(p, &data, &stat); err != nil {
-			return err
+	err := z.watched(ctx, "watch", p, z.svc.watches, fired, func() error { return z.svc.read(p, &data, &stat) })
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	return data, stat, nil
+}
+
+func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(Event)) ([]string, error) {
+	var names []string
+	err := z.watched(ctx, "list", p, z.svc.lists, fired, func() error {
+		if z.svc.nodes[p] == nil {
+			return ErrNoNode
 		}
-		z.svc.watches[p] = append(z.svc.watches[p], func(e Event) { events <- e })
+		names = z.svc.children(p)
 		return nil
 	})
 	if err != nil {
-		return nil, Stat{}, err
+		return nil, err
+	}
+	return names, nil
+}
+
+// watched does a read that leaves a watch.
+func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[string][]func(Event), fired func(Event), read func() error) error {
+	events := make(chan Event, 1)
+	err := z.do(ctx, op, p, func() error {
+		if err := read(); err != nil {
+			return err
+		}
+		watches[p] = append(watches[p], func(e Event) { events <- e })
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if !z.calls.start(func() {
 		select {
@@ -264,9 +347,9 @@ func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]
 			fired(Unwatched)
 		}
 	}) {
-		return nil, Stat{}, z.Err()
+		return z.Err()
 	}
-	return data, stat, nil
+	return nil
 }
 
 func (z *fakeSession) Children(ctx context.Context, p string) ([]string, error) {
@@ -322,8 +405,9 @@ func (f *fakeService) set(p string, data []byte, owner int64) {
 		if dir := f.nodes[path.Dir(p)]; dir != nil {
 			dir.created++
 		}
+		f.fireList(path.Dir(p), Changed)
 	}
-	n.data = data
+	n.data, n.version = data, n.version+1
 	f.fire(p, Changed)
 }
 

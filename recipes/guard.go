@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// guard ends the hold when its znode is deleted by somebody else. own is a waiter for
-// the znode, registered before the hold was granted.
-func (s *Session) guard(h *Hold, node string, own *waiter) {
+// guard ends the hold when its znode, the one created by czxid, is deleted by somebody
+// else. own is a waiter for the znode, registered before the hold was granted.
+func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 	watch := func() {
 		for {
 			select {
@@ -36,7 +36,7 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 				return
 			case err != nil:
 				return // the hold has ended
-			case stat.Czxid != h.token:
+			case stat.Czxid != czxid:
 				own.stop()
 				h.lose(s.whyGone(node))
 				return

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A hub shares data watches among the waiters of one session: at most one is
-// outstanding for a path, at the server and in the client, however many wait and
+// A hub shares watches among the waiters of one session: at most one is
+// outstanding for a target, at the server and in the client, however many wait and
 // give up. That matters because go-zookeeper cannot remove a watch, so that each
 // short attempt behind a long holder would leave one more channel behind.
 type hub struct {
@@ -15,14 +15,26 @@ type hub struct {
 	tasks *tasks
 
 	mu      sync.Mutex
-	watches map[string]*watch // by path; present from the request until it fires or fails
+	watches map[target]*watch // present from the request until it fires or fails
 }
 
-// A watch is one outstanding data watch.
+// A target is what a watch is on: a znode's data, or the list of its children.
+type target struct {
+	path string
+	list bool
+}
+
+// A view is what the read of a target showed.
+type view struct {
+	data  []byte
+	stat  Stat
+	names []string
+}
+
+// A watch is one outstanding watch.
 type watch struct {
 	armed   chan struct{} // closed when the request has been answered, with:
-	data    []byte
-	stat    Stat
+	seen    view
 	err     error
 	waiters map[*waiter]bool // guarded by hub.mu
 }
@@ -40,28 +52,40 @@ type waiter struct {
 }
 
 func newHub(zk ZooKeeper, tasks *tasks) *hub {
-	return &hub{zk: zk, tasks: tasks, watches: map[string]*watch{}}
+	return &hub{zk: zk, tasks: tasks, watches: map[target]*watch{}}
 }
 
 // get reads the znode at path and returns a waiter for its next change or its
 // deletion. It costs one request. After an error there is nothing to wait for.
 func (h *hub) get(ctx context.Context, path string) ([]byte, Stat, *waiter, error) {
+	v, w, err := h.look(ctx, target{path: path})
+	return v.data, v.stat, w, err
+}
+
+// list lists the children of the znode at path and returns a waiter for the next
+// to come or go. It costs one request. After an error there is nothing to wait for.
+func (h *hub) list(ctx context.Context, path string) ([]string, *waiter, error) {
+	v, w, err := h.look(ctx, target{path, true})
+	return v.names, w, err
+}
+
+func (h *hub) look(ctx context.Context, t target) (view, *waiter, error) {
 	for {
 		h.mu.Lock()
-		w := h.watches[path]
+		w := h.watches[t]
 		if w == nil {
-			w, me := h.arm(path)
+			w, me := h.arm(t)
 			h.mu.Unlock()
 			select {
 			case <-w.armed:
 			case <-ctx.Done():
 				me.stop()
-				return nil, Stat{}, nil, ended(ctx)
+				return view{}, nil, ended(ctx)
 			}
 			if w.err != nil {
-				return nil, Stat{}, nil, w.err
+				return view{}, nil, w.err
 			}
-			return w.data, w.stat, me, nil
+			return w.seen, me, nil
 		}
 		select {
 		case <-w.armed:
@@ -72,49 +96,67 @@ func (h *hub) get(ctx context.Context, path string) ([]byte, Stat, *waiter, erro
 			select {
 			case <-w.armed:
 				if w.err != nil && !errors.Is(w.err, ErrNoNode) {
-					return nil, Stat{}, nil, w.err
+					return view{}, nil, w.err
 				}
 				continue
 			case <-ctx.Done():
-				return nil, Stat{}, nil, ended(ctx)
+				return view{}, nil, ended(ctx)
 			}
 		}
 		// The watch is set and has not fired as far as we know: it covers
 		// every change after a read that starts now.
 		me := h.join(w)
 		h.mu.Unlock()
-		data, stat, err := h.zk.Get(ctx, path)
+		v, err := h.read(ctx, t)
 		if err != nil {
 			me.stop()
-			return nil, Stat{}, nil, err
+			return view{}, nil, err
 		}
-		return data, stat, me, nil
+		return v, me, nil
 	}
 }
 
 // arm starts a watch with its first waiter. h.mu is held.
-func (h *hub) arm(path string) (*watch, *waiter) {
+func (h *hub) arm(t target) (*watch, *waiter) {
 	w := &watch{armed: make(chan struct{}), waiters: map[*waiter]bool{}}
 	me := h.join(w)
 	me.first = true
-	h.watches[path] = w
+	h.watches[t] = w
 	started := h.tasks.start(func() {
 		// Without the waiter's context: an abandoned request would leave a watch
 		// that nobody knows of.
-		w.data, w.stat, w.err = h.zk.GetW(context.Background(), path, func(e Event) { h.fire(path, w, e) })
+		w.seen, w.err = h.watch(context.Background(), t, func(e Event) { h.fire(t, w, e) })
 		if w.err != nil {
 			h.mu.Lock()
-			delete(h.watches, path) // it is w: nobody arms another while w is there
+			delete(h.watches, t) // it is w: nobody arms another while w is there
 			h.mu.Unlock()
 		}
 		close(w.armed)
 	})
 	if !started {
 		w.err = h.zk.Err()
-		delete(h.watches, path)
+		delete(h.watches, t)
 		close(w.armed)
 	}
 	return w, me
+}
+
+func (h *hub) read(ctx context.Context, t target) (v view, err error) {
+	if t.list {
+		v.names, err = h.zk.Children(ctx, t.path)
+	} else {
+		v.data, v.stat, err = h.zk.Get(ctx, t.path)
+	}
+	return v, err
+}
+
+func (h *hub) watch(ctx context.Context, t target, fired func(Event)) (v view, err error) {
+	if t.list {
+		v.names, err = h.zk.ChildrenW(ctx, t.path, fired)
+	} else {
+		v.data, v.stat, err = h.zk.GetW(ctx, t.path, fired)
+	}
+	return v, err
 }
 
 // join adds a waiter. h.mu is held.
@@ -125,11 +167,11 @@ func (h *hub) join(w *watch) *waiter {
 }
 
 // fire tells everybody that the watch has ended.
-func (h *hub) fire(path string, w *watch, e Event) {
+func (h *hub) fire(t target, w *watch, e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.watches[path] == w {
-		delete(h.watches, path)
+	if h.watches[t] == w {
+		delete(h.watches, t)
 	}
 	for me := range w.waiters {
 		me.C <- e // has room: this is the only event
@@ -137,8 +179,12 @@ func (h *hub) fire(path string, w *watch, e Event) {
 	w.waiters = nil
 }
 
-// stop ends the waiter's interest. The watch stays for whoever comes next.
+// stop ends the waiter's interest. The watch stays for whoever comes next. A nil
+// waiter is interested in nothing.
 func (w *waiter) stop() {
+	if w == nil {
+		return
+	}
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	delete(w.watch.waiters, w)

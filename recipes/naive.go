@@ -165,7 +165,7 @@ func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
 	h := newHold(a.s.life, a.s.ID(), czxid, func(ctx context.Context) error {
 		return a.s.confirm(ctx, a.remove(czxid, true))
 	})
-	a.s.guard(h, a.path, own)
+	a.s.guard(h, a.path, czxid, own)
 	return h
 }
 

@@ -389,13 +389,13 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 			eventually(t, "the watch is set again", func() bool {
 				s.hub.mu.Lock()
 				defer s.hub.mu.Unlock()
-				w := s.hub.watches[node]
+				w := s.hub.watches[target{path: node}]
 				if w == nil {
 					return false
 				}
 				select {
 				case <-w.armed:
-					return string(w.data) == "changed"
+					return string(w.seen.data) == "changed"
 				default:
 					return false
 				}
@@ -433,7 +433,7 @@ func TestOwnNodeDeletedWhileWaiting(t *testing.T) {
 		got <- h
 	}()
 	<-queued
-	nodes := queue(listed(t, s, lock))
+	nodes := mutexLayout.queue(listed(t, s, lock))
 	if err := s.zk.Delete(within(t), path.Join(lock, nodes[1].name)); err != nil {
 		t.Fatal(err)
 	}

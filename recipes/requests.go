@@ -56,7 +56,9 @@ func (c *connection) translate(err error) error {
 		return ErrNoNode
 	case zk.ErrNodeExists:
 		return ErrNodeExists
-	case zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
+	case zk.ErrBadVersion:
+		return ErrBadVersion
+	case zk.ErrNoAuth, zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
 		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrAuthFailed, zk.ErrBadArguments, zk.ErrShortBuffer:
 		return err
 	}
@@ -79,18 +81,25 @@ func (c *connection) translate(err error) error {
 
 func (c *connection) Create(ctx context.Context, path string, data []byte, mode Mode) (string, error) {
 	return request(ctx, c, func() (string, error) {
-		acl := zk.WorldACL(zk.PermAll)
-		switch mode {
-		case Container:
-			return c.conn.CreateContainer(path, data, zk.FlagContainer, acl)
-		case Ephemeral:
-			return c.conn.Create(path, data, zk.FlagEphemeral, acl)
-		case EphemeralSequential:
-			return c.conn.Create(path, data, zk.FlagEphemeralSequential, acl)
-		default:
-			return c.conn.Create(path, data, zk.FlagPersistent, acl)
+		if mode == Container {
+			return c.conn.CreateContainer(path, data, zk.FlagContainer, everybody)
 		}
+		return c.conn.Create(path, data, mode.flags(), everybody)
 	})
+}
+
+// everybody may do everything.
+var everybody = zk.WorldACL(zk.PermAll)
+
+// flags returns the mode in the form of the create request, which has none for containers.
+func (m Mode) flags() int32 {
+	switch m {
+	case Ephemeral:
+		return zk.FlagEphemeral
+	case EphemeralSequential:
+		return zk.FlagEphemeralSequential
+	}
+	return zk.FlagPersistent
 }
 
 func (c *connection) Delete(ctx context.Context, path string) error {
@@ -140,7 +149,7 @@ func (c *connection) watched(events <-chan zk.Event) Event {
 		switch e.Type {
 		case zk.EventNodeDeleted:
 			return Deleted
-		case zk.EventNodeDataChanged:
+		case zk.EventNodeDataChanged, zk.EventNodeChildrenChanged:
 			return Changed
 		}
 	case <-c.done:
@@ -153,6 +162,52 @@ func (c *connection) Children(ctx context.Context, path string) ([]string, error
 		names, _, err := c.conn.Children(path)
 		return names, err
 	})
+}
+
+func (c *connection) ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error) {
+	return request(ctx, c, func() ([]string, error) {
+		names, _, events, err := c.conn.ChildrenW(path)
+		if err != nil {
+			return nil, err
+		}
+		if !c.calls.start(func() { fired(c.watched(events)) }) {
+			return nil, zk.ErrClosing
+		}
+		return names, nil
+	})
+}
+
+func (c *connection) Multi(ctx context.Context, ops ...Op) ([]string, error) {
+	requests := make([]any, len(ops))
+	for i, op := range ops {
+		switch op.Kind {
+		case OpCheck:
+			requests[i] = &zk.CheckVersionRequest{Path: op.Path, Version: op.Version}
+		case OpCreate:
+			requests[i] = &zk.CreateRequest{Path: op.Path, Data: op.Data, Acl: everybody, Flags: op.Mode.flags()}
+		case OpDelete:
+			requests[i] = &zk.DeleteRequest{Path: op.Path, Version: op.Version}
+		case OpSet:
+			requests[i] = &zk.SetDataRequest{Path: op.Path, Data: op.Data, Version: op.Version}
+		default:
+			return nil, fmt.Errorf("multi: no operation %d", op.Kind)
+		}
+	}
+	answers, err := request(ctx, c, func() ([]zk.MultiResponse, error) { return c.conn.Multi(requests...) })
+	if err != nil {
+		for i, a := range answers {
+			// The first to be refused is the reason; those after it are refused because of it.
+			if a.Error != nil && !errors.Is(err, ErrConnectionLoss) {
+				return nil, &OpError{i, err}
+			}
+		}
+		return nil, err
+	}
+	created := make([]string, len(ops))
+	for i, a := range answers {
+		created[i] = a.String
+	}
+	return created, nil
 }
 
 func (c *connection) Sync(ctx context.Context, path string) error {

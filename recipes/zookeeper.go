@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -46,6 +47,13 @@ type ZooKeeper interface {
 	GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error)
 	// Children lists the names of a znode's children, in no order.
 	Children(ctx context.Context, path string) ([]string, error)
+	// ChildrenW is to Children what GetW is to Get: fired is called when a child
+	// was created or deleted, or the znode itself was deleted.
+	ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error)
+	// Multi executes all of the operations as one transaction, or none. It returns
+	// for each the path of the znode that it created, or "". If one is refused the
+	// error is an [*OpError] that says which.
+	Multi(ctx context.Context, ops ...Op) ([]string, error)
 	// Sync brings the session's server up to what the leader had committed when
 	// the call was made.
 	Sync(ctx context.Context, path string) error
@@ -79,10 +87,48 @@ type Event int
 
 // The events.
 const (
-	// Changed: the znode's data was set.
+	// Changed: the znode's data was set; or, of a list, a child came or went.
 	Changed Event = iota
 	// Deleted: the znode is gone.
 	Deleted
 	// Unwatched: the session is over.
 	Unwatched
 )
+
+// An Op is one operation of a [ZooKeeper.Multi].
+type Op struct {
+	Kind OpKind
+	Path string
+	// Version is what Check, Delete and Set want the znode's version to be, or AnyVersion.
+	Version int32
+	// Data is for Create and Set.
+	Data []byte
+	// Mode is for Create, which knows no containers here.
+	Mode Mode
+}
+
+// AnyVersion matches every version: a check of it is one of existence.
+const AnyVersion = -1
+
+// OpKind is what an [Op] does.
+type OpKind int
+
+// The operations.
+const (
+	// OpCheck changes nothing. It is refused unless the znode exists and has the version.
+	OpCheck OpKind = iota
+	OpCreate
+	OpDelete
+	OpSet
+)
+
+// An OpError says which operation of a [ZooKeeper.Multi] was refused, and why.
+type OpError struct {
+	Index int // from 0
+	Err   error
+}
+
+func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Index, e.Err) }
+
+// Unwrap returns why.
+func (e *OpError) Unwrap() error { return e.Err }
