@@ -91,12 +91,22 @@ func realLock(t *testing.T, recipe string, s *Session, path string, queued func(
 	case "naive":
 		l, err = NewNaiveMutex(NaiveConfig{Session: s, Path: path, OnQueued: queued})
 	default:
-		t.Fatalf("no recipe %q", recipe)
+		l, err = realRW(t, recipe, s, path, queued).Write(), nil
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// realRW makes a read/write lock.
+func realRW(t *testing.T, recipe string, s *Session, path string, queued func(int)) readWriter {
+	t.Helper()
+	rw, err := rwMakers[recipe](RWConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rw
 }
 
 func acquired(t *testing.T, l Lock) *Hold {
@@ -133,13 +143,18 @@ func causeOf(t *testing.T, h *Hold) error {
 	}
 }
 
-var recipeNames = []string{"mutex", "naive"}
+// recipeNames are the exclusive locks. Of a read/write lock it is the writers'.
+var recipeNames = []string{"mutex", "naive", "rw", "fair-rw", "naive-rw"}
 
 func TestRequestsPerAcquisition(t *testing.T) {
 	for recipe, want := range map[string]struct{ uncontended, contended int }{
 		// create, getChildren and getData at once, delete; a waiter adds the
 		// watch on its predecessor and a second list.
-		"mutex": {4, 6},
+		"mutex":   {4, 6},
+		"rw":      {4, 6},
+		"fair-rw": {4, 6},
+		// The list is the watch.
+		"naive-rw": {4, 5},
 		// create, getData, delete; a waiter tries twice.
 		"naive": {3, 5},
 	} {
@@ -170,7 +185,7 @@ func TestRequestsPerAcquisition(t *testing.T) {
 			if ahead := <-queued; ahead != 1 {
 				t.Errorf("%d ahead", ahead)
 			}
-			if recipe == "mutex" {
+			if recipe != "naive" {
 				// OnQueued comes before the watch on the predecessor.
 				eventually(t, "the predecessor is watched", func() bool {
 					sb.hub.mu.Lock()
@@ -378,7 +393,7 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 			s, admin, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
 			h := acquired(t, realLock(t, recipe, s, lock, nil))
 			node := lock
-			if recipe == "mutex" {
+			if recipe != "naive" {
 				node = path.Join(lock, listed(t, admin, lock)[0])
 			}
 			// A change of data ends nothing, but uses up the watch.

@@ -20,6 +20,7 @@ const (
 	opSync            = 9
 	opPing            = 11
 	opChildren        = 12
+	opMulti           = 14
 	opCreateContainer = 19
 	opSetWatches      = 101
 	opClose           = -11
