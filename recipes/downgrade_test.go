@@ -109,7 +109,7 @@ func TestDowngradeCancelledAtEveryRequest(t *testing.T) {
 		var begun atomic.Bool
 		var requests atomic.Int32
 		reached, proceed := make(chan struct{}), make(chan struct{})
-		s, _ := svc.session(t, func(string, string) fault {
+		s, z := svc.session(t, func(string, string) fault {
 			if begun.Load() && requests.Add(1) == n {
 				close(reached)
 				<-proceed
@@ -148,6 +148,7 @@ func TestDowngradeCancelledAtEveryRequest(t *testing.T) {
 				t.Errorf("%s: %v, the write hold: %v", name, got.err, context.Cause(w.Context()))
 			}
 			hold = w
+			eventually(t, name+": the reader's znode is removed", func() bool { return z.count("delete") == 1 })
 		}
 		if hold != w {
 			eventually(t, name+": the writer behind waits for the reader", func() bool { return watchers(svc, hold) == 2 })
@@ -288,6 +289,38 @@ func TestDowngradeReplyAndWriterLost(t *testing.T) {
 	}
 	if err := (<-next).Release(within(t)); err != nil {
 		t.Error(err)
+	}
+}
+
+// The reply is lost, and the context ends before the client can look: the reader's znode
+// is removed, the write hold goes on.
+func TestDowngradeReplyLostThenCancelled(t *testing.T) {
+	svc := newFakeService()
+	ctx, cancel := context.WithCancel(within(t))
+	s, z := svc.session(t, func(op, _ string) fault {
+		switch op {
+		case "multi":
+			return loseAfter
+		case "sync":
+			cancel()
+			return loseBefore
+		}
+		return pass
+	})
+	rw := testRW(t, s, nil)
+	w, err := rw.Write().Acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rw.Downgrade(ctx, w); !errors.Is(err, context.Canceled) || w.Context().Err() != nil {
+		t.Errorf("%v, the write hold: %v", err, context.Cause(w.Context()))
+	}
+	eventually(t, "the reader's znode is removed", func() bool { return z.count("delete") == 1 && len(svc.ephemerals()) == 1 })
+	if err := w.Release(within(t)); err != nil {
+		t.Error(err)
+	}
+	if left := svc.ephemerals(); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
 

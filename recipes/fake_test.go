@@ -191,6 +191,13 @@ func (z *fakeSession) run(op, p string, f func() error) error {
 	return err
 }
 
+// count returns how many requests of a kind were made.
+func (z *fakeSession) count(op string) int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.counts[op]
+}
+
 func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mode) (string, error) {
 	var created string
 	err := z.do(ctx, "create", p, func() (err error) {

@@ -385,7 +385,7 @@ func TestUpgradeIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inside, cancel := context.WithCancel(h.Context())
+		inside, cancel := context.WithTimeout(h.Context(), patience)
 		defer cancel()
 		// Also by another value of the same lock.
 		if _, err := newRW(t, recipe, s, nil).Write().Acquire(inside); !errors.Is(err, ErrUpgrade) {
