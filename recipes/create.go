@@ -80,13 +80,8 @@ func (c creator) attempt(ctx context.Context) (name string, err error) {
 // in it never will be. Without the sync a server that lags shows the
 // directory as it was, and the second create makes an orphan that blocks the queue.
 func (c creator) find(ctx context.Context) (string, error) {
-	for {
-		name, err := c.search(ctx)
-		if !errors.Is(err, ErrConnectionLoss) {
-			return name, err
-		}
-		// The session may have moved on again: the argument must start afresh.
-	}
+	// Where an answer is lost the session may have moved on again: the argument must start afresh.
+	return settled(ctx, c.search)
 }
 
 func (c creator) search(ctx context.Context) (string, error) {

@@ -7,9 +7,11 @@
 //
 // # Layers
 //
-//	Mutex, NaiveMutex, NoLock,
+//	Mutex, NaiveMutex, NoLock,     the algorithms
+//	RW, FairRW, NaiveRW,
 //	Semaphore, SemaphoreMutex,
-//	SharedCount                    the algorithms
+//	SharedCount
+//	line, place                    what those that queue have in common; each adds the rule who waits for whom
 //	creator, hub, janitor, guard   a create that survives a lost reply; shared watches; the
 //	                               removal of leftovers; the end of a hold whose znode is gone
 //	Session                        one session's share of these
@@ -18,8 +20,9 @@
 //
 // # What is promised
 //
-// At the service no two holds of one exclusive lock overlap: a hold is granted only while
-// its znode, created in this very session, is the eligible one, and lasts there until
+// At the service no two holds of one exclusive lock overlap, and no hold of a writer overlaps
+// any other: a hold is granted only while
+// its znode, created in this very session, is an eligible one, and lasts there until
 // that znode goes. Of a semaphore there are never more permits granted than it has at that moment.
 //
 // A client can believe longer than that. It learns of its loss from the service, so not while it
@@ -74,6 +77,57 @@
 // lost while another was waited for fails the whole. Each member keeps its own token, for
 // the resource that it protects. Members acquired in different orders by different clients deadlock until
 // a context ends; [MultiConfig].Canonical gives all the same order.
+//
+// # RW
+//
+// Guarantees: a writer holds alone, readers hold together, both are served in the order of the
+// creates at the service: a reader waits for the writers that came before it and for nobody else, a
+// writer for everybody. So neither starves the other. A writer can become a reader without a gap.
+// A reader cannot become a writer: ErrUpgrade.
+//
+// Layout: in the lock's path one ephemeral sequential znode for each contender, "_c_" + UUID +
+// "-__READ__" or "-__WRIT__" + ten digits, which is Curator's form. The path is created as Mutex's is.
+//
+// Tokens: a writer's rises over those of all who held before it. Readers' rise over those of the writers before
+// them, and have no order among each other.
+//
+// Requests: as Mutex's, 4 in 3 round trips without contention and 6 for a contender that waits, reader or writer. A
+// writer adds 2 each time the contender just before it leaves while others before it stay, which happens
+// where readers leave in another order than they came. A reader adds 2 for each writer before it that
+// is still there when the last one before it gives up.
+//
+// Watches fired per release: the holder's own, and those who watch it. A reader watches the last writer
+// before it, a writer the contender just before it: so the release of a writer wakes the readers up to the next
+// writer, all of whom get in, or that writer; the release of a reader wakes one writer or nobody.
+//
+// Downgrade: one transaction checks that the writer's znode exists and creates the reader's with the
+// writer's number, so that it stands in the writer's place: who is behind the writer is behind the reader.
+// The reader's token is the writer's. Requests: 3 (multi; getData with a watch on the new znode; delete of the writer's).
+// [RW.ReadUnder] is the same without the delete. A lost reply to the transaction is resolved by sync and a look
+// at the znode, whose name is unique; if it is not there the transaction is repeated. Expiry: nothing is held. Timeout and
+// cancellation before the read hold is there: the write hold goes on, and a reader's znode that comes into being late is
+// removed. A write hold that was lost, known or not, is refused with ErrLockLost and leaves no znode.
+//
+// Connection loss, expiry, timeout, cancellation, lost replies, foreign children, limit: as Mutex. Of Curator's clients, those
+// before 5.5 downgrade by queueing again, which lets a writer in beside them; later ones do it by a flag of their own, not by
+// a transaction, so that one that has lost its session can get in beside a writer. Nobody but they can mend that.
+//
+// # FairRW
+//
+// As RW, with the znodes' names "_c_" + UUID + "-read-" or "-write-" + ten digits, and without a downgrade.
+//
+// # NaiveRW
+//
+// Guarantees and layout as FairRW, whose clients take part in the same queue. Every waiter watches the list of the directory.
+//
+// Requests: 4 in 3 round trips without contention (create; getChildren with a watch and getData with a watch on the own
+// znode, together; delete). A waiter adds one getChildren for each time that anybody comes or goes while it waits: 5 at the least.
+//
+// Watches fired per release: the holder's own, and one for each session with a waiter, whatever it waits for, besides those
+// of sessions that have stopped waiting since the last change. An arrival fires them too. Waiters
+// in one session share a watch. What a holder's list leaves behind goes with its release.
+//
+// Whatever goes wrong: as Mutex.
 //
 // # NaiveMutex
 //

@@ -23,6 +23,10 @@ var (
 	// to 2147483647. Sequence numbers repeat from there on, so no queue can be
 	// built on them; the lock needs another path (or its directory a new life).
 	ErrSequenceExhausted = errors.New("sequence numbers exhausted")
+	// ErrUpgrade says that the holder of a read lock asked for the write lock. It would
+	// wait for itself, and two who did so for each other: release the read lock
+	// first, acquire the write lock, and read anew what was read.
+	ErrUpgrade = errors.New("a read lock cannot be upgraded")
 	// ErrQuantity says that more permits were asked for than there can ever be, or none.
 	ErrQuantity = errors.New("impossible number of permits")
 	// ErrInvalidPath says that a path is not one that ZooKeeper accepts, or is the root.
@@ -36,7 +40,7 @@ var (
 	ErrNoNode = errors.New("no node")
 	// ErrNodeExists says that the znode to create exists already.
 	ErrNodeExists = errors.New("node exists")
-	// ErrBadVersion says that the znode does not have the version asked for.
+	// ErrBadVersion says that the znode has another version than the one required.
 	ErrBadVersion = errors.New("bad version")
 	// ErrUnimplemented says that the server does not know the request.
 	ErrUnimplemented = errors.New("unimplemented")

@@ -19,9 +19,9 @@ type fakeService struct {
 	zxid     int64
 	sessions int64
 	nodes    map[string]*fakeNode
-	watches  map[string][]func(Event)
-	lists    map[string][]func(Event) // watches on children
-	old      bool                     // knows no containers
+	watches  map[string][]*fakeWatch
+	lists    map[string][]*fakeWatch // watches on children
+	old      bool                    // knows no containers
 	modes    map[string]Mode
 }
 
@@ -32,8 +32,11 @@ type fakeNode struct {
 }
 
 func newFakeService() *fakeService {
-	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}, lists: map[string][]func(Event){}, modes: map[string]Mode{}}
+	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]*fakeWatch{}, lists: map[string][]*fakeWatch{}, modes: map[string]Mode{}}
 }
+
+// A fakeWatch is one watch, which fires once.
+type fakeWatch struct{ events chan Event }
 
 // A fault is what becomes of one request.
 type fault int
@@ -51,7 +54,7 @@ type fakeSession struct {
 	svc  *fakeService
 	id   int64
 	done chan struct{}
-	// fault decides about each request; op is create, delete, get, watch, children, list, multi or sync. May block.
+	// fault decides about each request; op is create, delete, get, watch, children, list (children with a watch), multi or sync. May block.
 	fault func(op, path string) fault
 
 	mu     sync.Mutex
@@ -141,10 +144,18 @@ func (f *fakeService) drop(p string) {
 	f.fireList(path.Dir(p), Changed)
 }
 
+// fireList ends the watches on a path's children. f.mu is held.
+func (f *fakeService) fireList(p string, e Event) {
+	for _, w := range f.lists[p] {
+		w.events <- e
+	}
+	delete(f.lists, p)
+}
+
 // fire ends the watches on a path. f.mu is held.
 func (f *fakeService) fire(p string, e Event) {
-	for _, fired := range f.watches[p] {
-		fired(e)
+	for _, w := range f.watches[p] {
+		w.events <- e
 	}
 	delete(f.watches, p)
 }
@@ -197,14 +208,20 @@ func (z *fakeSession) run(op, p string, f func() error) error {
 	return err
 }
 
+// count returns how many requests of a kind were made.
+func (z *fakeSession) count(op string) int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.counts[op]
+}
+
 func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mode) (string, error) {
 	var created string
-	err := z.do(ctx, "create", p, func() error {
+	err := z.do(ctx, "create", p, func() (err error) {
 		if mode == Container && z.svc.old {
 			return ErrUnimplemented
 		}
 		z.svc.zxid++
-		var err error
 		created, err = z.create(p, data, mode)
 		return err
 	})
@@ -214,19 +231,18 @@ func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mo
 	return created, nil
 }
 
-// create creates a node in the current transaction. z.svc.mu is held.
+// create makes a node in the present transaction. svc.mu is held.
 func (z *fakeSession) create(p string, data []byte, mode Mode) (string, error) {
 	dir := z.svc.nodes[path.Dir(p)]
 	if dir == nil {
 		return "", ErrNoNode
 	}
 	n := &fakeNode{data: data, stat: Stat{Czxid: z.svc.zxid, Mzxid: z.svc.zxid}}
-	switch mode {
-	case EphemeralSequential:
+	if mode == Ephemeral || mode == EphemeralSequential {
+		n.stat.Owner = z.id
+	}
+	if mode == EphemeralSequential {
 		p = fmt.Sprintf("%s%010d", p, int32(dir.created))
-		n.stat.Owner = z.id
-	case Ephemeral:
-		n.stat.Owner = z.id
 	}
 	if z.svc.nodes[p] != nil {
 		return "", ErrNodeExists
@@ -269,28 +285,51 @@ func (f *fakeService) read(p string, data *[]byte, stat *Stat) error {
 func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]byte, Stat, error) {
 	var data []byte
 	var stat Stat
-	events := make(chan Event, 1)
-	err := z.do(ctx, "watch", p, func() error {
-		if err := z.svc.read(p, &data, &stat); err != nil {
-			return err
-		}
-		z.svc.watches[p] = append(z.svc.watches[p], func(e Event) { events <- e })
-		return nil
-	})
-	if err == nil {
-		err = z.tell(events, fired)
-	}
+	err := z.watched(ctx, "watch", p, z.svc.watches, fired, func() error { return z.svc.read(p, &data, &stat) })
 	if err != nil {
 		return nil, Stat{}, err
 	}
 	return data, stat, nil
 }
 
-// tell calls fired with the one event, or at the session's end.
-func (z *fakeSession) tell(events <-chan Event, fired func(Event)) error {
+func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(Event)) ([]string, error) {
+	var names []string
+	err := z.watched(ctx, "list", p, z.svc.lists, fired, func() error {
+		if z.svc.nodes[p] == nil {
+			return ErrNoNode
+		}
+		names = z.svc.children(p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return names, nil
+}
+
+// watched does a read that leaves a watch.
+func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[string][]*fakeWatch, fired func(Event), read func() error) error {
+	w := &fakeWatch{make(chan Event, 1)}
+	err := z.do(ctx, op, p, func() error {
+		if err := read(); err != nil {
+			return err
+		}
+		watches[p] = append(watches[p], w)
+		return nil
+	})
+	if err != nil {
+		// A watch whose request was not answered goes with the connection.
+		z.svc.mu.Lock()
+		watches[p] = slices.DeleteFunc(watches[p], func(other *fakeWatch) bool { return other == w })
+		if len(watches[p]) == 0 {
+			delete(watches, p)
+		}
+		z.svc.mu.Unlock()
+		return err
+	}
 	if !z.calls.start(func() {
 		select {
-		case e := <-events:
+		case e := <-w.events:
 			fired(e)
 		case <-z.done:
 			fired(Unwatched)
@@ -356,8 +395,13 @@ func (f *fakeService) set(p string, data []byte, owner int64) {
 		}
 		f.fireList(path.Dir(p), Changed)
 	}
-	n.data = data
-	n.stat.Mzxid = f.zxid
+	f.change(p, data)
+}
+
+// change sets a node's data in the present transaction. f.mu is held.
+func (f *fakeService) change(p string, data []byte) {
+	n := f.nodes[p]
+	n.data, n.stat.Mzxid = data, f.zxid
 	n.stat.Version++
 	f.fire(p, Changed)
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// guard ends the hold when its znode is deleted by somebody else. own is a waiter for
-// the znode, registered before the hold was granted.
-func (s *Session) guard(h *Hold, node string, own *waiter) {
+// guard ends the hold when its znode, the one created by czxid, is deleted by somebody
+// else. own is a waiter for the znode, registered before the hold was granted.
+func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 	watch := func() {
 		for {
 			select {
@@ -36,7 +36,7 @@ func (s *Session) guard(h *Hold, node string, own *waiter) {
 				return
 			case err != nil:
 				return // the hold has ended
-			case stat.Czxid != h.token:
+			case stat.Czxid != czxid:
 				own.stop()
 				h.lose(s.whyGone(node))
 				return
@@ -55,6 +55,24 @@ func (s *Session) whyGone(node string) error {
 		return err
 	}
 	return fmt.Errorf("%s was deleted", node)
+}
+
+// watchOwn watches a znode that this session has created. If it is gone, or another
+// session's by now, that is ErrNoNode.
+func (s *Session) watchOwn(ctx context.Context, node string) (Stat, *waiter, error) {
+	for {
+		_, stat, w, err := s.hub.get(ctx, node)
+		switch {
+		case errors.Is(err, ErrConnectionLoss):
+			continue // waits until we are connected again
+		case err != nil:
+			return Stat{}, nil, err
+		case stat.Owner != s.ID():
+			w.stop()
+			return Stat{}, nil, ErrNoNode
+		}
+		return stat, w, nil
+	}
 }
 
 // rewatch watches a znode again. It gives up only if the znode is gone or ctx has ended.

@@ -195,7 +195,7 @@ func TestMutexQueuesAgain(t *testing.T) {
 	<-queued
 	var old string
 	for _, node := range svc.ephemerals() {
-		if c, _ := parseContender(path.Base(node)); c.seq == 1 {
+		if c, _ := mutexLayout.parse(path.Base(node)); c.seq == 1 {
 			old = node
 		}
 	}

@@ -7,12 +7,8 @@ import (
 	"strings"
 )
 
-// The mark that stands before the sequence number in the name of a lease, and the one
-// that stands before its slot.
-const (
-	leaseMark = "lease-"
-	slotMark  = "-slot"
-)
+// slotMark stands before the slot in the name of a lease.
+const slotMark = "-slot"
 
 // noSlot is the slot of a lease whose name has none: another client's, as Curator's.
 const noSlot = -1
@@ -30,18 +26,17 @@ func leasePrefix(guid string) string { return "_c_" + guid }
 // list of the directory is the list of the slots in use: in the data it would take a
 // read of every lease for every acquisition, and the data is the user's.
 func leaseName(prefix string, slot int) string {
-	return fmt.Sprintf("%s%s%d-%s", prefix, slotMark, slot, leaseMark)
+	return fmt.Sprintf("%s%s%d-%s", prefix, slotMark, slot, leaseLayout[0])
 }
 
-// parseLease reads a child's name, by the same rules as [parseContender]: whatever
+// parseLease reads a child's name, by the rules of [layout.parse]: whatever
 // ends in "lease-" and a sequence number is a lease.
 func parseLease(name string) (lease, bool) {
-	before, ok := cutSequence(name, leaseMark)
-	if !ok {
+	if _, ok := leaseLayout.parse(name); !ok {
 		return lease{}, false
 	}
 	l := lease{name, noSlot}
-	before, ok = strings.CutSuffix(before, "-")
+	before, ok := strings.CutSuffix(name[:strings.LastIndex(name, leaseLayout[0])], "-")
 	i := strings.LastIndex(before, slotMark)
 	if !ok || i < 0 {
 		return l, true
@@ -52,17 +47,6 @@ func parseLease(name string) (lease, bool) {
 		l.slot = int(slot)
 	}
 	return l, true
-}
-
-// cutSequence returns what stands before the last mark of a name that has nothing
-// but a sequence number behind it.
-func cutSequence(name, mark string) (before string, ok bool) {
-	i := strings.LastIndex(name, mark)
-	if i < 0 {
-		return "", false
-	}
-	_, ok = parseContender(lockMark + name[i+len(mark):])
-	return name[:i], ok
 }
 
 // parseLeases returns the leases among children.

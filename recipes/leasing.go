@@ -185,23 +185,22 @@ func (a *leasing) transact(ctx context.Context, k stock) (names []string, err er
 		return nil, err
 	}
 	// The request itself is not given up: a sweep must not overtake it.
-	results, err := s.zk.Multi(context.WithoutCancel(ctx), ops...)
-	switch {
-	case err == nil:
-		for _, r := range results[creates:] {
-			names = append(names, path.Base(r.Path))
-		}
-		return names, nil
-	case errors.Is(err, ErrConnectionLoss):
+	created, err := s.zk.Multi(context.WithoutCancel(ctx), ops...)
+	if errors.Is(err, ErrConnectionLoss) {
 		return a.find(ctx)
-	case len(results) == 0:
-		return nil, err
-	case errors.Is(results[0].Err, ErrNoNode):
-		return nil, errNodeGone // our place was taken from us
-	case creates == 2 && (errors.Is(results[1].Err, ErrBadVersion) || errors.Is(results[1].Err, ErrNoNode)):
-		return nil, errChanged
 	}
-	return nil, err
+	switch i := refused(err); {
+	case i == 0 && errors.Is(err, ErrNoNode):
+		return nil, errNodeGone // our place was taken from us
+	case i > 0 && i < creates && (errors.Is(err, ErrBadVersion) || errors.Is(err, ErrNoNode)):
+		return nil, errChanged
+	case err != nil:
+		return nil, err
+	}
+	for _, node := range created[creates:] {
+		names = append(names, path.Base(node))
+	}
+	return names, nil
 }
 
 // find returns the leases that an unanswered transaction has made: all of them, or if it
@@ -251,22 +250,16 @@ func (a *leasing) paths(names []string) []string {
 func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	s, leases := a.s.cfg.Session, a.paths(names)
 	type look struct {
-		reading
-		w   *waiter
-		err error
+		stat Stat
+		w    *waiter
+		err  error
 	}
 	looks := make([]look, len(leases))
 	var wg sync.WaitGroup
 	for i, node := range leases {
 		wg.Go(func() {
 			l := &looks[i]
-			l.err = ErrConnectionLoss
-			for errors.Is(l.err, ErrConnectionLoss) { // waits until we are connected again
-				l.reading, l.w, l.err = s.hub.look(ctx, dataOf(node))
-			}
-			if l.err == nil && l.stat.Owner != s.ID() {
-				l.err = ErrNoNode // not ours, so ours is gone
-			}
+			l.stat, l.w, l.err = s.watchOwn(ctx, node)
 		})
 	}
 	wg.Wait()
@@ -281,9 +274,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	}
 	if err != nil {
 		for _, l := range looks {
-			if l.w != nil {
-				l.w.stop()
-			}
+			l.w.stop()
 		}
 		s.janitor.removeAll(leases)
 		if errors.Is(err, ErrNoNode) {
@@ -298,7 +289,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		h.slots = a.slots
 	}
 	for i, l := range looks {
-		s.guard(h, leases[i], l.w)
+		s.guard(h, leases[i], l.stat.Czxid, l.w)
 	}
 	context.AfterFunc(h.ctx, func() {
 		if context.Cause(h.ctx) != ErrReleased {

@@ -27,6 +27,7 @@ type Hold struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	once    atomic.Bool
+	place   *place // where it queued; nil if there is no queue
 	// release gives the lock back at the service and waits until that is
 	// confirmed or ctx ends. It runs at most once, after the local end of the hold.
 	release func(ctx context.Context) error

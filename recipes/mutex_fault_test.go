@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// makers are the exclusive locks, by name.
+// makers are the exclusive locks, by name. Of a read/write lock it is the writers'.
 var makers = map[string]func(*Session, func(ahead int)) (Lock, error){
 	"mutex": func(s *Session, queued func(int)) (Lock, error) {
 		return NewMutex(MutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
@@ -41,6 +41,19 @@ var makers = map[string]func(*Session, func(ahead int)) (Lock, error){
 	"naive": func(s *Session, queued func(int)) (Lock, error) {
 		return NewNaiveMutex(NaiveConfig{Session: s, Path: "/locks/a", OnQueued: queued})
 	},
+	"rw":       writerOf("rw"),
+	"fair-rw":  writerOf("fair-rw"),
+	"naive-rw": writerOf("naive-rw"),
+}
+
+func writerOf(recipe string) func(*Session, func(int)) (Lock, error) {
+	return func(s *Session, queued func(int)) (Lock, error) {
+		rw, err := rwMakers[recipe](RWConfig{Session: s, Path: "/locks/a", OnQueued: queued})
+		if err != nil {
+			return nil, err
+		}
+		return rw.Write(), nil
+	}
 }
 
 func newLock(t *testing.T, name string, s *Session, queued func(int)) Lock {
@@ -218,8 +231,9 @@ func TestLostCreateThenCancelled(t *testing.T) {
 	for recipe := range makers {
 		svc := newFakeService()
 		svc.set("/locks", nil, 0)
-		if recipe == "mutex" {
+		if recipe != "naive" {
 			svc.set("/locks/a", nil, 0)
+			svc.set("/locks/a/locks", nil, 0) // a semaphore's queue
 		}
 		ctx, cancel := context.WithCancel(within(t))
 		var syncs atomic.Int32

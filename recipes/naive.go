@@ -31,11 +31,8 @@ type NaiveMutex struct {
 
 // NewNaiveMutex checks the configuration. It asks the service nothing.
 func NewNaiveMutex(cfg NaiveConfig) (*NaiveMutex, error) {
-	if cfg.Session == nil {
-		return nil, errors.New("naive mutex: no session given")
-	}
-	if err := checkPath(cfg.Path); err != nil {
-		return nil, fmt.Errorf("naive mutex: %w", err)
+	if err := checkConfig("naive mutex", cfg.Session, cfg.Path); err != nil {
+		return nil, err
 	}
 	return &NaiveMutex{cfg: cfg}, nil
 }
@@ -165,7 +162,7 @@ func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
 	h := newHold(a.s.life, a.s.ID(), czxid, func(ctx context.Context) error {
 		return a.s.confirm(ctx, a.remove(czxid, true))
 	})
-	a.s.guard(h, a.path, own)
+	a.s.guard(h, a.path, czxid, own)
 	return h
 }
 

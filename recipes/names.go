@@ -10,16 +10,35 @@ import (
 	"unicode/utf8"
 )
 
-// lockMark stands before the sequence number in the name of a contender.
-const lockMark = "lock-"
+// A layout says which children of a directory take part in its queue: those whose
+// name ends in one of these marks and a sequence number. A contender's kind is the
+// mark's index.
+type layout []string
+
+// The layouts, which are other clients' as well.
+var (
+	mutexLayout    = layout{"lock-"}                // Curator's and go-zookeeper's
+	leaseLayout    = layout{"lease-"}               // Curator's, of a semaphore's leases, which do not queue
+	rwLayout       = layout{"__WRIT__", "__READ__"} // Curator's
+	textbookLayout = layout{"write-", "read-"}
+)
+
+// The kinds of contenders in the two layouts of read/write locks. A writer sorts
+// before a reader of the same number, which it becomes by a downgrade: so that
+// whoever is behind them watches the one that stays longer.
+const (
+	writing = iota
+	reading
+)
 
 // protectedPrefix begins the names of all znodes that an attempt may create:
 // Curator's protected form, by which a create is found again whose reply was lost.
-func protectedPrefix(guid string) string { return "_c_" + guid + "-" + lockMark }
+func protectedPrefix(guid, mark string) string { return "_c_" + guid + "-" + mark }
 
 // A contender is a child of a lock's directory that takes part in its queue.
 type contender struct {
 	name string
+	kind int
 	seq  int64
 }
 
@@ -27,28 +46,26 @@ type contender struct {
 // server counts in 32 bits: at 2147483647 it sticks or turns negative, depending on version and load.
 func (c contender) exhausted() bool { return c.seq < 0 || c.seq >= math.MaxInt32 }
 
-// parseContender reads a child's name: whatever follows the last "lock-" must be
+// parse reads a child's name: whatever follows the mark must be
 // just a sequence number as the server prints it, ten characters wide, or one more
 // for a large negative one. Other children do not take part, however they are
 // called. What stands before the mark does not matter: other clients of the same layout
-// use other prefixes, which may contain the mark too.
-func parseContender(name string) (contender, bool) {
-	i := strings.LastIndex(name, lockMark)
-	if i < 0 {
-		return contender{}, false
-	}
-	digits := name[i+len(lockMark):]
-	unsigned, negative := strings.CutPrefix(digits, "-")
-	if len(unsigned) != 10 && (!negative || len(unsigned) != 9) {
-		return contender{}, false
-	}
-	for _, c := range []byte(unsigned) {
-		if c < '0' || c > '9' {
-			return contender{}, false
+// use other prefixes, which may contain a mark too.
+func (l layout) parse(name string) (contender, bool) {
+	for width := 10; width <= 11 && width < len(name); width++ {
+		head, digits := name[:len(name)-width], name[len(name)-width:]
+		unsigned, negative := strings.CutPrefix(digits, "-")
+		if width == 11 && !negative || strings.Trim(unsigned, "0123456789") != "" {
+			continue
+		}
+		for kind, mark := range l {
+			if strings.HasSuffix(head, mark) {
+				seq, err := strconv.ParseInt(digits, 10, 64)
+				return contender{name, kind, seq}, err == nil
+			}
 		}
 	}
-	seq, err := strconv.ParseInt(digits, 10, 64)
-	return contender{name, seq}, err == nil
+	return contender{}, false
 }
 
 // queue returns the contenders among children, the next holder first.
@@ -56,10 +73,10 @@ func parseContender(name string) (contender, bool) {
 // The exhausted ones come last. A contender with a number below 2147483647 is
 // older than any of them: the counter only reaches that by counting up. Among
 // each other they have no order, but none of them ever holds.
-func queue(children []string) []contender {
+func (l layout) queue(children []string) []contender {
 	q := make([]contender, 0, len(children))
 	for _, name := range children {
-		if c, ok := parseContender(name); ok {
+		if c, ok := l.parse(name); ok {
 			q = append(q, c)
 		}
 	}
@@ -70,10 +87,22 @@ func queue(children []string) []contender {
 		return c.seq
 	}
 	slices.SortFunc(q, func(a, b contender) int {
-		// Equal numbers are made by hand; any order will do if all clients see the same.
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name, b.name))
+		// Equal numbers are a downgraded reader's, or made by hand; any order will
+		// do if all clients see the same.
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 	})
 	return q
+}
+
+// checkConfig checks what every recipe needs.
+func checkConfig(recipe string, s *Session, path string) error {
+	if s == nil {
+		return fmt.Errorf("%s: no session given", recipe)
+	}
+	if err := checkPath(path); err != nil {
+		return fmt.Errorf("%s: %w", recipe, err)
+	}
+	return nil
 }
 
 // checkPath returns an error wrapping ErrInvalidPath unless path is an absolute

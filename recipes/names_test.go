@@ -36,7 +36,7 @@ func TestParseContender(t *testing.T) {
 		{"x__lock__0000000001", 0, false, false}, // kazoo's
 		{"_c_b0f15e0c-7b1d-4d21-a0a1-8a3cf0f3a4e1-__READ__0000000001", 0, false, false},
 	} {
-		got, ok := parseContender(c.name)
+		got, ok := mutexLayout.parse(c.name)
 		if ok != c.ok || got.seq != c.seq || ok && got.exhausted() != c.exhausted {
 			t.Errorf("%q: got %d, %t; want %d, %t", c.name, got.seq, ok, c.seq, c.ok)
 		}
@@ -62,7 +62,7 @@ func TestQueueSortsBySequenceAlone(t *testing.T) {
 		mixed := append(append([]string(nil), want...), foreign...)
 		r.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
 		var got []string
-		for _, c := range queue(mixed) {
+		for _, c := range mutexLayout.queue(mixed) {
 			got = append(got, c.name)
 		}
 		if d := cmp.Diff(want, got); d != "" {

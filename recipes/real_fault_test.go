@@ -21,6 +21,9 @@ func TestConnectionBreaksAnywhere(t *testing.T) {
 	// How many there are without a holder, and with one.
 	for recipe, ops := range map[string]map[int32][2]int{
 		"mutex":            {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 2}, opChildren: {1, 2}},
+		"rw":               {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 2}, opChildren: {1, 2}},
+		"fair-rw":          {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 2}, opChildren: {1, 2}},
+		"naive-rw":         {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 1}, opChildren: {1, 2}},
 		"naive":            {opCreate: {1, 2}, opDelete: {1, 1}, opGetData: {1, 2}},
 		"semaphore-mutex":  {opCreate: {1, 1}, opMulti: {1, 1}, opDelete: {1, 1}, opGetData: {2, 2}, opChildren: {2, 4}},
 		"semaphore":        {opCreate: {1, 1}, opMulti: {2, 2}, opGetData: {3, 3}, opChildren: {2, 4}},

@@ -231,7 +231,7 @@ func TestSemaphoreWatchesFired(t *testing.T) {
 		}
 	}
 	for i := range waiters - 1 {
-		deleted, children := fired(t)
+		deleted, children, _ := fired(t)
 		released(t, h)
 		h, last = <-got, h
 		if h.Token() <= last.Token() {
@@ -240,7 +240,7 @@ func TestSemaphoreWatchesFired(t *testing.T) {
 		waitsForLeases(t, sessions[i+1], lock) // the next has moved up
 		var d, c int
 		eventually(t, "the watches have fired", func() bool {
-			d, c = fired(t)
+			d, c, _ = fired(t)
 			d, c = d-deleted, c-children
 			return d >= 3 && c >= 1
 		})

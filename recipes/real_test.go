@@ -113,12 +113,22 @@ func realLock(t *testing.T, recipe string, s *Session, path string, queued func(
 	case "naive":
 		l, err = NewNaiveMutex(NaiveConfig{Session: s, Path: path, OnQueued: queued})
 	default:
-		t.Fatalf("no recipe %q", recipe)
+		l, err = realRW(t, recipe, s, path, queued).Write(), nil
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// realRW makes a read/write lock.
+func realRW(t *testing.T, recipe string, s *Session, path string, queued func(int)) readWriter {
+	t.Helper()
+	rw, err := rwMakers[recipe](RWConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rw
 }
 
 func acquired(t *testing.T, l Lock) *Hold {
@@ -155,24 +165,33 @@ func causeOf(t *testing.T, h *Hold) error {
 	}
 }
 
-var recipeNames = []string{"mutex", "naive", "semaphore-mutex", "semaphore", "shared-semaphore"}
+// recipeNames are the exclusive locks. Of a read/write lock it is the writers', and of a semaphore
+// more than half of its permits.
+var recipeNames = []string{"mutex", "naive", "rw", "fair-rw", "naive-rw", "semaphore-mutex", "semaphore", "shared-semaphore"}
+
+// watchOn reports whether a session has a watch on a target at the service, and what was read
+// when it was set.
+func watchOn(s *Session, t target) (view, bool) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	w := s.hub.watches[t]
+	if w == nil {
+		return view{}, false
+	}
+	select {
+	case <-w.armed:
+		return w.seen, true
+	default:
+		return view{}, false
+	}
+}
 
 // waitsForLeases waits until the head of a semaphore's queue watches the leases.
 func waitsForLeases(t *testing.T, s *Session, lock string) {
 	t.Helper()
 	eventually(t, "the leases are watched", func() bool {
-		s.hub.mu.Lock()
-		defer s.hub.mu.Unlock()
-		w := s.hub.watches[childrenOf(lock+"/leases").key()]
-		if w == nil {
-			return false
-		}
-		select {
-		case <-w.armed:
-			return true
-		default:
-			return false
-		}
+		_, ok := watchOn(s, target{lock + "/leases", true})
+		return ok
 	})
 }
 
@@ -180,7 +199,11 @@ func TestRequestsPerAcquisition(t *testing.T) {
 	for recipe, want := range map[string]struct{ uncontended, contended int }{
 		// create, getChildren and getData at once, delete; a waiter adds the
 		// watch on its predecessor and a second list.
-		"mutex": {4, 6},
+		"mutex":   {4, 6},
+		"rw":      {4, 6},
+		"fair-rw": {4, 6},
+		// The list is the watch.
+		"naive-rw": {4, 5},
 		// create, getData, delete; a waiter tries twice.
 		"naive": {3, 5},
 		// create; getChildren and getData of the queue; getChildren of the leases; the
@@ -218,16 +241,16 @@ func TestRequestsPerAcquisition(t *testing.T) {
 			if ahead := <-queued; ahead != 1 {
 				t.Errorf("%d ahead", ahead)
 			}
-			if recipe == "mutex" {
+			switch {
+			case strings.Contains(recipe, "semaphore"):
+				waitsForLeases(t, sb, lock)
+			case recipe != "naive":
 				// OnQueued comes before the watch on the predecessor.
 				eventually(t, "the predecessor is watched", func() bool {
 					sb.hub.mu.Lock()
 					defer sb.hub.mu.Unlock()
 					return len(sb.hub.watches) == 2
 				})
-			}
-			if strings.Contains(recipe, "semaphore") {
-				waitsForLeases(t, sb, lock)
 			}
 			released(t, h)
 			released(t, <-got)
@@ -382,7 +405,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 			eventually(t, "no watch is left", func() bool {
 				s.hub.mu.Lock()
 				defer s.hub.mu.Unlock()
-				delete(s.hub.watches, lock+"-count") // which may stay
+				delete(s.hub.watches, target{path: lock + "-count"}) // which may stay
 				return len(s.hub.watches) == 0
 			})
 		})
@@ -437,18 +460,8 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "the watch is set again", func() bool {
-				s.hub.mu.Lock()
-				defer s.hub.mu.Unlock()
-				w := s.hub.watches[node]
-				if w == nil {
-					return false
-				}
-				select {
-				case <-w.armed:
-					return string(w.data) == "changed"
-				default:
-					return false
-				}
+				v, ok := watchOn(s, target{path: node})
+				return ok && string(v.data) == "changed"
 			})
 			if err := h.Context().Err(); err != nil {
 				t.Errorf("lost by a change of data: %v", context.Cause(h.Context()))
@@ -483,7 +496,7 @@ func TestOwnNodeDeletedWhileWaiting(t *testing.T) {
 		got <- h
 	}()
 	<-queued
-	nodes := queue(listed(t, s, lock))
+	nodes := mutexLayout.queue(listed(t, s, lock))
 	if err := s.zk.Delete(within(t), path.Join(lock, nodes[1].name)); err != nil {
 		t.Fatal(err)
 	}

@@ -81,18 +81,25 @@ func (c *connection) translate(err error) error {
 
 func (c *connection) Create(ctx context.Context, path string, data []byte, mode Mode) (string, error) {
 	return request(ctx, c, func() (string, error) {
-		acl := zk.WorldACL(zk.PermAll)
-		switch mode {
-		case Container:
-			return c.conn.CreateContainer(path, data, zk.FlagContainer, acl)
-		case Ephemeral:
-			return c.conn.Create(path, data, zk.FlagEphemeral, acl)
-		case EphemeralSequential:
-			return c.conn.Create(path, data, zk.FlagEphemeralSequential, acl)
-		default:
-			return c.conn.Create(path, data, zk.FlagPersistent, acl)
+		if mode == Container {
+			return c.conn.CreateContainer(path, data, zk.FlagContainer, everybody)
 		}
+		return c.conn.Create(path, data, mode.flags(), everybody)
 	})
+}
+
+// everybody may do everything.
+var everybody = zk.WorldACL(zk.PermAll)
+
+// flags returns the mode in the form of the create request, which has none for containers.
+func (m Mode) flags() int32 {
+	switch m {
+	case Ephemeral:
+		return zk.FlagEphemeral
+	case EphemeralSequential:
+		return zk.FlagEphemeralSequential
+	}
+	return zk.FlagPersistent
 }
 
 func (c *connection) Delete(ctx context.Context, path string) error {
@@ -122,17 +129,25 @@ func (c *connection) Get(ctx context.Context, path string) ([]byte, Stat, error)
 }
 
 func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error) {
-	n, err := request(ctx, c, func() (node, error) {
+	n, err := watching(ctx, c, fired, func() (node, <-chan zk.Event, error) {
 		data, stat, events, err := c.conn.GetW(path)
-		if err != nil {
-			return node{}, err
-		}
-		if !c.calls.start(func() { fired(c.watched(events)) }) {
-			return node{}, zk.ErrClosing
-		}
-		return newNode(data, stat), nil
+		return newNode(data, stat), events, err
 	})
 	return n.data, n.stat, err
+}
+
+// watching makes a call that leaves a watch, and sees to it that fired is called.
+func watching[T any](ctx context.Context, c *connection, fired func(Event), call func() (T, <-chan zk.Event, error)) (T, error) {
+	return request(ctx, c, func() (none T, err error) {
+		v, events, err := call()
+		if err != nil {
+			return none, err
+		}
+		if !c.calls.start(func() { fired(c.watched(events)) }) {
+			return none, zk.ErrClosing
+		}
+		return v, nil
+	})
 }
 
 // watched waits for the event that ends a watch.
@@ -154,6 +169,13 @@ func (c *connection) Children(ctx context.Context, path string) ([]string, error
 	return request(ctx, c, func() ([]string, error) {
 		names, _, err := c.conn.Children(path)
 		return names, err
+	})
+}
+
+func (c *connection) ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error) {
+	return watching(ctx, c, fired, func() ([]string, <-chan zk.Event, error) {
+		names, _, events, err := c.conn.ChildrenW(path)
+		return names, events, err
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -41,11 +43,8 @@ type Semaphore struct {
 
 // NewSemaphore checks the configuration. It asks the service nothing.
 func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
-	if cfg.Session == nil {
-		return nil, errors.New("semaphore: no session given")
-	}
-	if err := checkPath(cfg.Path); err != nil {
-		return nil, fmt.Errorf("semaphore: %w", err)
+	if err := checkConfig("semaphore", cfg.Session, cfg.Path); err != nil {
+		return nil, err
 	}
 	if cfg.Count == nil && cfg.Max < 1 {
 		return nil, fmt.Errorf("semaphore: %w: at most %d", ErrQuantity, cfg.Max)
@@ -69,18 +68,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) (*Hold, error) {
 	if n < 1 || s.cfg.Count == nil && n > s.cfg.Max {
 		return nil, fmt.Errorf("acquire %s: %w: %d", s.cfg.Path, ErrQuantity, n)
 	}
-	for {
-		h, err := s.attempt(ctx, n)
-		if err == nil {
-			return h, nil
-		}
-		if !errors.Is(err, errNodeGone) {
-			return nil, fmt.Errorf("acquire %s: %w", s.cfg.Path, err)
-		}
-		if err := s.cfg.Session.Err(); err != nil {
-			return nil, fmt.Errorf("acquire %s: %w", s.cfg.Path, err)
-		}
-	}
+	return s.cfg.Session.attempts(s.cfg.Path, func() (*Hold, error) { return s.attempt(ctx, n) })
 }
 
 // Of returns the lock that is held by holding n permits.
@@ -104,12 +92,12 @@ func (s *Semaphore) leases() string { return path.Join(s.cfg.Path, "leases") }
 // attempt queues once. On failure it leaves nothing behind but jobs for the janitor.
 func (s *Semaphore) attempt(ctx context.Context, n int) (*Hold, error) {
 	a := &leasing{s: s, n: n, prefix: leasePrefix(uuid.NewString())}
-	m := &Mutex{MutexConfig{Session: s.cfg.Session, Path: s.locks(), Data: s.cfg.Data, OnQueued: func(ahead int) {
+	m := newMutex(MutexConfig{Session: s.cfg.Session, Path: s.locks(), Data: s.cfg.Data, OnQueued: func(ahead int) {
 		if ahead > 0 {
 			a.report(ahead) // else it depends on the leases
 		}
-	}}}
-	p, err := m.enter(ctx)
+	}})
+	p, err := m.line.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +107,7 @@ func (s *Semaphore) attempt(ctx context.Context, n int) (*Hold, error) {
 		p.leave(err)
 		return nil, err
 	}
-	if p.own != nil {
-		p.own.stop()
-	}
+	p.own.stop()
 	return a.grant(ctx, leases)
 }
 
@@ -136,28 +122,19 @@ type Permit struct {
 	Data    []byte
 }
 
-// Participants returns the permits in use, none if the semaphore was never used.
-func (s *Semaphore) Participants(ctx context.Context) ([]Permit, error) {
-	zk := s.cfg.Session.zk
-	names, err := settled(ctx, func(ctx context.Context) ([]string, error) { return zk.Children(ctx, s.leases()) })
-	if errors.Is(err, ErrNoNode) {
-		return nil, nil
-	}
+// Participants returns the permits in use, none if the semaphore was never used. It costs a
+// request and one more for each of them, so it shows no single moment.
+func (s *Semaphore) Participants(ctx context.Context) (permits []Permit, err error) {
+	views, err := s.cfg.Session.inspect(ctx, s.leases(), func(name string) bool {
+		_, ok := parseLease(name)
+		return ok
+	})
 	if err != nil {
 		return nil, fmt.Errorf("participants of %s: %w", s.cfg.Path, err)
 	}
-	var permits []Permit
-	for _, l := range parseLeases(names) {
-		n, err := settled(ctx, func(ctx context.Context) (reading, error) {
-			return dataOf(path.Join(s.leases(), l.name)).read(ctx, zk)
-		})
-		if errors.Is(err, ErrNoNode) {
-			continue // returned meanwhile
-		}
-		if err != nil {
-			return nil, fmt.Errorf("participants of %s: %w", s.cfg.Path, err)
-		}
-		permits = append(permits, Permit{Name: l.name, Slot: l.slot, Session: n.stat.Owner, Data: n.data})
+	for _, l := range parseLeases(slices.Sorted(maps.Keys(views))) {
+		v := views[l.name]
+		permits = append(permits, Permit{Name: l.name, Slot: l.slot, Session: v.stat.Owner, Data: v.data})
 	}
 	return permits, nil
 }

@@ -2,8 +2,6 @@ package recipes
 
 import (
 	"context"
-	"errors"
-	"fmt"
 )
 
 // SemaphoreMutexConfig describes a [SemaphoreMutex]. Its fields are as in [SemaphoreConfig].
@@ -25,11 +23,8 @@ type SemaphoreMutex struct {
 
 // NewSemaphoreMutex checks the configuration. It asks the service nothing.
 func NewSemaphoreMutex(cfg SemaphoreMutexConfig) (*SemaphoreMutex, error) {
-	if cfg.Session == nil {
-		return nil, errors.New("semaphore mutex: no session given")
-	}
-	if err := checkPath(cfg.Path); err != nil {
-		return nil, fmt.Errorf("semaphore mutex: %w", err)
+	if err := checkConfig("semaphore mutex", cfg.Session, cfg.Path); err != nil {
+		return nil, err
 	}
 	return &SemaphoreMutex{&Semaphore{SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: cfg.Data, OnQueued: cfg.OnQueued}}}, nil
 }

@@ -36,11 +36,8 @@ type Count struct {
 
 // NewSharedCount checks the configuration. It asks the service nothing.
 func NewSharedCount(cfg SharedCountConfig) (*SharedCount, error) {
-	if cfg.Session == nil {
-		return nil, errors.New("shared count: no session given")
-	}
-	if err := checkPath(cfg.Path); err != nil {
-		return nil, fmt.Errorf("shared count: %w", err)
+	if err := checkConfig("shared count", cfg.Session, cfg.Path); err != nil {
+		return nil, err
 	}
 	return &SharedCount{cfg: cfg}, nil
 }
@@ -212,16 +209,6 @@ func (c *SharedCount) wrap(what string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s count %s: %w", what, c.cfg.Path, err)
-}
-
-// settled repeats what may be repeated until it is answered.
-func settled[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
-	for {
-		v, err := f(ctx)
-		if !errors.Is(err, ErrConnectionLoss) {
-			return v, err
-		}
-	}
 }
 
 func newCount(data []byte, stat Stat, err error) (Count, error) {

@@ -49,12 +49,13 @@ type ZooKeeper interface {
 	GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error)
 	// Children lists the names of a znode's children, in no order.
 	Children(ctx context.Context, path string) ([]string, error)
-	// ChildrenW lists as Children does and leaves a watch, as GetW does, for the
-	// creation or deletion of a child (Changed) or the deletion of the znode.
+	// ChildrenW is to Children what GetW is to Get: fired is called when a child
+	// was created or deleted, or the znode itself was deleted.
 	ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error)
-	// Multi executes all of the operations in one transaction, or none of them. Its
-	// error is that of the operation that was refused; the results say which that was.
-	Multi(ctx context.Context, ops ...Op) ([]OpResult, error)
+	// Multi executes all of the operations as one transaction, or none. It returns
+	// for each the path of the znode that it created, or "". If one is refused the
+	// error is an [*OpError] that says which.
+	Multi(ctx context.Context, ops ...Op) ([]string, error)
 	// Sync brings the session's server up to what the leader had committed when
 	// the call was made.
 	Sync(ctx context.Context, path string) error
@@ -92,7 +93,7 @@ type Event int
 
 // The events.
 const (
-	// Changed: the znode's data was set, or for a watch on children, these changed.
+	// Changed: the znode's data was set; or, of a list, a child came or went.
 	Changed Event = iota
 	// Deleted: the znode is gone.
 	Deleted

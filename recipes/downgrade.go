@@ -1,0 +1,138 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Downgrade turns a write hold of this lock into a read hold, with no moment in between
+// in which a writer could get in. It is [RW.ReadUnder] and the release of write,
+// which counts as released even if that is not confirmed when ctx ends: it
+// goes on in the background, and until then merely keeps others waiting. After
+// an error the write hold is as it was.
+func (rw *RW) Downgrade(ctx context.Context, write *Hold) (*Hold, error) {
+	read, err := rw.ReadUnder(ctx, write)
+	if err != nil {
+		return nil, err
+	}
+	_ = write.Release(ctx)
+	return read, nil
+}
+
+// ReadUnder returns a read hold beside a write hold of this lock, which stays. Whichever of
+// the two is released last lets the next writer in; once the write hold is
+// released, readers get in.
+//
+// One transaction checks that the write hold's znode is there and creates the reader's, at the
+// writer's place in the queue: writers queued behind the one wait behind the other,
+// and whoever has lost the write lock gets nothing. The token of the
+// read hold is the write hold's, for the new znode is younger than
+// those of writers who come later.
+//
+// It returns at once, for nobody need be waited for. Its errors are the write hold's
+// end (ErrReleased, or wrapping ErrLockLost), and those of [Lock].
+func (rw *RW) ReadUnder(ctx context.Context, write *Hold) (*Hold, error) {
+	l := &rw.read
+	h, err := rw.readUnder(ctx, write)
+	if err != nil {
+		return nil, fmt.Errorf("downgrade %s: %w", l.dir, err)
+	}
+	return h, nil
+}
+
+func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
+	l := &rw.read
+	if write == nil || write.place == nil || write.place.line.key() != rw.write.key() {
+		return nil, errors.New("not a write hold of this lock")
+	}
+	if ctx.Err() != nil {
+		return nil, ended(ctx)
+	}
+	if write.ctx.Err() != nil {
+		return nil, context.Cause(write.ctx)
+	}
+	at, _ := l.layout.parse(write.place.name) // it has held, so it does
+	prefix := protectedPrefix(uuid.NewString(), l.layout[reading])
+	p := &place{line: l, prefix: prefix, name: fmt.Sprintf("%s%010d", prefix, at.seq), queued: true}
+	create := func(ctx context.Context) (struct{}, error) { return struct{}{}, p.insert(ctx, write.place.path()) }
+	if _, err := owned(ctx, l.s, create, func(struct{}) { l.s.janitor.remove(p.path()) }); err != nil {
+		return nil, err
+	}
+	if err := p.see(ctx); err != nil {
+		l.s.janitor.remove(p.path())
+		return nil, err
+	}
+	return p.hold(write.token), nil
+}
+
+// insert creates the place's znode while writer exists. If that is not known when it
+// returns an error, it leaves the znode, which may exist, to the janitor.
+func (p *place) insert(ctx context.Context, writer string) (err error) {
+	s, unknown := p.line.s, false
+	defer func() {
+		if err != nil && unknown {
+			s.janitor.remove(p.path())
+		}
+	}()
+	for {
+		if err := s.zk.Await(ctx); err != nil {
+			return err
+		}
+		// The request itself is not given up: its removal must not overtake it.
+		_, err := s.zk.Multi(context.WithoutCancel(ctx),
+			Op{Kind: OpCheck, Path: writer, Version: AnyVersion},
+			Op{Kind: OpCreate, Path: p.path(), Data: p.line.data, Mode: Ephemeral})
+		switch {
+		case errors.Is(err, ErrNoNode): // the writer, without which there may be no directory either
+			return lost(s.whyGone(writer))
+		case !errors.Is(err, ErrConnectionLoss):
+			return err
+		}
+		unknown = true
+		exists, err := p.exists(ctx)
+		if err != nil {
+			return err
+		}
+		if exists {
+			return nil
+		}
+		unknown = false
+	}
+}
+
+// exists reports whether an unanswered request has created the place's znode. If not,
+// it never will: see [creator.find], whose argument holds for any request.
+func (p *place) exists(ctx context.Context) (bool, error) {
+	s := p.line.s
+	_, err := settled(ctx, func(ctx context.Context) (none struct{}, err error) {
+		if err = s.zk.Sync(ctx, p.line.dir); err == nil {
+			_, _, err = s.zk.Get(ctx, p.path())
+		}
+		return none, err
+	})
+	if errors.Is(err, ErrNoNode) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// see watches the place's znode, which has been created, and makes sure that it is ours.
+func (p *place) see(ctx context.Context) error {
+	s := p.line.s
+	stat, own, err := s.watchOwn(ctx, p.path())
+	if errors.Is(err, ErrNoNode) {
+		return lost(s.whyGone(p.path()))
+	}
+	if err != nil {
+		return err
+	}
+	p.stat, p.own = stat, own
+	if err := s.Err(); err != nil {
+		own.stop()
+		return err
+	}
+	return nil
+}

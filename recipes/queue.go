@@ -1,0 +1,277 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// A line is one way into a queue: what the recipes have in common whose contenders
+// create a sequential znode in the lock's directory and wait for their turn. It is a
+// [Lock].
+type line struct {
+	s        *Session
+	dir      string
+	data     []byte
+	onQueued func(ahead int)
+	layout   layout
+	kind     int // of our own contenders
+	blocker  blocker
+	// herd says that a waiter watches the directory, hence everybody, and not just
+	// the contender that blocks it.
+	herd bool
+}
+
+// A blocker is what makes one recipe differ from another: it returns the index of the
+// last contender that must be gone before queue[own] may hold, or -1 if it may now.
+//
+// Whatever it looks at comes before own. That no contender comes in there later is what
+// makes a grant last: see [place.await].
+type blocker func(queue []contender, own int) int
+
+// behindAll is the rule of those who hold alone.
+func behindAll(_ []contender, own int) int { return own - 1 }
+
+// behindWriters is the rule of readers.
+func behindWriters(queue []contender, own int) int {
+	for i := own - 1; i >= 0; i-- {
+		if queue[i].kind == writing {
+			return i
+		}
+	}
+	return -1
+}
+
+// Acquire implements [Lock].
+func (l *line) Acquire(ctx context.Context) (*Hold, error) {
+	return l.s.attempts(l.dir, func() (*Hold, error) {
+		p, err := l.enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return p.grant(), nil
+	})
+}
+
+// attempts makes one attempt after the other at the lock at path, until one ends otherwise
+// than by the deletion of its znode by somebody else.
+func (s *Session) attempts(path string, attempt func() (*Hold, error)) (*Hold, error) {
+	for {
+		h, err := attempt()
+		if err == nil {
+			return h, nil
+		}
+		if errors.Is(err, errNodeGone) {
+			if err = s.Err(); err == nil {
+				continue
+			}
+		}
+		return nil, fmt.Errorf("acquire %s: %w", path, err)
+	}
+}
+
+// enter queues once and returns a place that nobody blocks, whose znode is then the
+// caller's to remove. On failure it leaves nothing behind but a job for the janitor.
+func (l *line) enter(ctx context.Context) (*place, error) {
+	if ctx.Err() != nil {
+		return nil, ended(ctx)
+	}
+	prefix := protectedPrefix(uuid.NewString(), l.layout[l.kind])
+	name, err := creator{l.s, l.dir, prefix, l.data}.create(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{line: l, prefix: prefix, name: name}
+	if err := p.await(ctx); err != nil {
+		p.leave(err)
+		return nil, err
+	}
+	return p, nil
+}
+
+// A place is one attempt's place in the queue: its znode, created in this session.
+type place struct {
+	line   *line
+	prefix string
+	name   string
+	own    *waiter // for our own znode's deletion; nil until it is watched
+	stat   Stat    // our own znode's
+	queued bool    // onQueued was called
+}
+
+func (p *place) path() string { return path.Join(p.line.dir, p.name) }
+
+// leave gives the place up because of err.
+func (p *place) leave(err error) {
+	p.own.stop()
+	if !errors.Is(err, errNodeGone) {
+		p.line.s.janitor.remove(p.path())
+	}
+}
+
+// await waits until nobody blocks the place.
+//
+// A hold is granted iff, all in this one session, a list of the directory shows our
+// znode and nobody before it who blocks us, our znode belongs to the session, and the
+// session is not over after both answers. Why that suffices: at the instant of the list
+// everybody who blocks us was gone; nobody who does can come before us later, for
+// numbers only rise while the directory exists, and it exists while our znode does
+// (a downgrade inserts a reader at the place of a writer, but only while that writer is
+// there, and that writer would have blocked us); and our
+// znode stays until somebody deletes it or the session ends. A list without a look at the owner would not do:
+// read in another session, or about another session's znode, it proves nothing about ours.
+func (p *place) await(ctx context.Context) error {
+	l := p.line
+	if me, ok := l.layout.parse(p.name); !ok || me.exhausted() {
+		return fmt.Errorf("%w: %s", ErrSequenceExhausted, p.name)
+	}
+	for {
+		queue, own, changed, err := p.look(ctx)
+		if errors.Is(err, ErrConnectionLoss) {
+			continue // nothing but reads, which wait until we are connected again
+		}
+		if err != nil {
+			return err
+		}
+		block := l.blocker(queue, own)
+		if !p.queued {
+			p.queued = true
+			if l.onQueued != nil {
+				l.onQueued(block + 1)
+			}
+		}
+		if block < 0 {
+			changed.stop()
+			return l.s.Err()
+		}
+		if changed == nil {
+			changed, err = p.watch(ctx, queue[block].name)
+		}
+		if err == nil {
+			err = p.wait(ctx, changed)
+		}
+		if err != nil && !errors.Is(err, ErrNoNode) && !errors.Is(err, ErrConnectionLoss) {
+			return err
+		}
+	}
+}
+
+// look returns the queue, our own place in it, and where the recipe watches the
+// directory a waiter for its next change. The first time it also reads
+// and watches our own znode, in the same round trip.
+func (p *place) look(ctx context.Context) (queue []contender, own int, changed *waiter, err error) {
+	l := p.line
+	ownErr := make(chan error, 1)
+	if p.own == nil {
+		go func() { // waited for below
+			_, stat, own, err := l.s.hub.get(ctx, p.path())
+			if err == nil {
+				p.stat, p.own = stat, own
+			}
+			ownErr <- err
+		}()
+	} else {
+		ownErr <- nil
+	}
+	var children []string
+	if l.herd {
+		children, changed, err = l.s.hub.list(ctx, l.dir)
+	} else {
+		children, err = l.s.zk.Children(ctx, l.dir)
+	}
+	if own := <-ownErr; err == nil {
+		err = own
+	}
+	if err == nil && p.stat.Owner != l.s.ID() {
+		err = errNodeGone
+	}
+	if err == nil {
+		p.removeSurplus(children)
+		queue = l.layout.queue(children)
+		own = slices.IndexFunc(queue, func(c contender) bool { return c.name == p.name })
+		if own < 0 {
+			err = errNodeGone
+		}
+	}
+	if err != nil {
+		changed.stop()
+		if errors.Is(err, ErrNoNode) {
+			err = errNodeGone // the directory's absence is ours too
+		}
+		return nil, 0, nil, err
+	}
+	return queue, own, changed, nil
+}
+
+// removeSurplus deletes every other znode of this attempt. There should be none;
+// one would be an orphan in the way of all who come later, ourselves included.
+func (p *place) removeSurplus(children []string) {
+	for _, name := range children {
+		if name != p.name && strings.HasPrefix(name, p.prefix) {
+			p.line.s.janitor.remove(path.Join(p.line.dir, name))
+		}
+	}
+}
+
+// watch returns a waiter for the one contender that blocks us: its going
+// wakes nobody whom it does not block. A read with a watch rather than a
+// check of existence, since that would leave a watch behind on a znode that has gone.
+func (p *place) watch(ctx context.Context, name string) (*waiter, error) {
+	_, _, w, err := p.line.s.hub.get(ctx, path.Join(p.line.dir, name))
+	return w, err
+}
+
+// wait returns when what is watched has changed or gone, or our own znode has.
+func (p *place) wait(ctx context.Context, changed *waiter) error {
+	defer changed.stop()
+	select {
+	case <-changed.C:
+		return nil
+	case <-p.own.C:
+		// Deleted or changed. The next look tells, and has to watch anew.
+		p.own = nil
+		return nil
+	case <-p.line.s.Done():
+		return p.line.s.Err()
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}
+
+// grant makes the hold.
+func (p *place) grant() *Hold { return p.hold(p.stat.Czxid) }
+
+// hold makes a hold with the given token, whose end at the latest is the session's, or
+// our znode's.
+func (p *place) hold(token int64) *Hold {
+	s, node := p.line.s, p.path()
+	self := new(*Hold)
+	h := newHold(context.WithValue(s.life, p.line.key(), self), s.ID(), token, func(ctx context.Context) error {
+		return s.confirm(ctx, s.janitor.remove(node))
+	})
+	*self, h.place = h, p
+	s.guard(h, node, p.stat.Czxid, p.own)
+	return h
+}
+
+// A lineKey is under what the context of a hold, and every context made from it, says
+// that the hold is there.
+type lineKey struct {
+	s    *Session
+	dir  string
+	mark string
+}
+
+func (l *line) key() lineKey { return lineKey{l.s, l.dir, l.layout[l.kind]} }
+
+// heldUnder reports whether ctx descends from the context of a hold of this line that
+// has not ended.
+func (l *line) heldUnder(ctx context.Context) bool {
+	self, ok := ctx.Value(l.key()).(**Hold)
+	return ok && (*self).ctx.Err() == nil
+}

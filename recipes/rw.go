@@ -1,0 +1,94 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+)
+
+// RWConfig describes an [RW], a [FairRW] or a [NaiveRW].
+type RWConfig struct {
+	Session *Session
+	// Path is the lock's directory, whose children are its queue. It is created if
+	// it does not exist.
+	Path string
+	// Data is what the contenders' znodes contain, for people who look.
+	Data []byte
+	// OnQueued, if set, is called by Acquire once it has its place in the queue, with
+	// the number of contenders that must leave before it can hold: for a reader, not
+	// those behind the last writer ahead of it. It is called again if the
+	// attempt starts over because its znode was deleted by somebody else. The
+	// queue waits for nobody, but this attempt waits for OnQueued.
+	OnQueued func(ahead int)
+
+	_ struct{} // no positional literals
+}
+
+// An RW is a fair read/write lock: readers hold together, a writer holds alone, and all of
+// them queue by the order in which the service created their znodes, so that
+// neither kind starves the other. A writer can turn into a reader, with nobody in
+// between: [RW.Downgrade]. Clients of Apache Curator's InterProcessReadWriteLock at
+// the same path take part in the same queue.
+type RW struct {
+	rwLines
+}
+
+// NewRW checks the configuration. It asks the service nothing.
+func NewRW(cfg RWConfig) (*RW, error) {
+	lines, err := newRWLines("rw", cfg, rwLayout)
+	if err != nil {
+		return nil, err
+	}
+	return &RW{lines}, nil
+}
+
+// Participants returns everybody in the queue, holders first. It costs a request
+// and one more for each of them, so it shows no single moment.
+func (rw *RW) Participants(ctx context.Context) ([]Participant, error) {
+	return rw.read.participants(ctx, func(contender) bool { return true })
+}
+
+// Readers is Participants without the writers.
+func (rw *RW) Readers(ctx context.Context) ([]Participant, error) {
+	return rw.read.participants(ctx, func(c contender) bool { return c.kind == reading })
+}
+
+// Writers is Participants without the readers.
+func (rw *RW) Writers(ctx context.Context) ([]Participant, error) {
+	return rw.write.participants(ctx, func(c contender) bool { return c.kind == writing })
+}
+
+// rwLines are the two ways into the queue of a read/write lock.
+type rwLines struct {
+	read, write line
+}
+
+func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
+	if err := checkConfig(recipe, cfg.Session, cfg.Path); err != nil {
+		return rwLines{}, err
+	}
+	l := line{s: cfg.Session, dir: cfg.Path, data: cfg.Data, onQueued: cfg.OnQueued, layout: layout}
+	r, w := l, l
+	r.kind, r.blocker = reading, behindWriters
+	w.kind, w.blocker = writing, behindAll
+	return rwLines{r, w}, nil
+}
+
+// Read returns the lock whose holds exclude writers. Its holds' tokens rise over those
+// of the writers before, but not over one another's: a reader may be
+// granted before one that queued earlier.
+func (rw *rwLines) Read() Lock { return &rw.read }
+
+// Write returns the lock whose holds exclude everybody else. Its Acquire refuses with
+// ErrUpgrade a context that descends from [Hold.Context] of a read hold of the same
+// lock and session. A reader who asks with another context waits for itself.
+func (rw *rwLines) Write() Lock { return writers{rw} }
+
+// writers is the [Lock] of the writers.
+type writers struct{ rw *rwLines }
+
+func (w writers) Acquire(ctx context.Context) (*Hold, error) {
+	if w.rw.read.heldUnder(ctx) {
+		return nil, fmt.Errorf("acquire %s: %w", w.rw.write.dir, ErrUpgrade)
+	}
+	return w.rw.write.Acquire(ctx)
+}

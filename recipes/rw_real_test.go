@@ -1,0 +1,517 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+var rwNames = []string{"rw", "fair-rw", "naive-rw"}
+
+// An rwWaiter is an acquisition under way.
+type rwWaiter struct {
+	ahead int // as it was told
+	got   chan *Hold
+}
+
+// queue begins an acquisition and returns once it has its place in the queue.
+func queueRW(t *testing.T, recipe string, s *Session, lock string, write bool) rwWaiter {
+	t.Helper()
+	queued := make(chan int, 10)
+	l := side(realRW(t, recipe, s, lock, func(ahead int) { queued <- ahead }), write)
+	w := rwWaiter{got: make(chan *Hold, 1)}
+	go func() {
+		h, err := l.Acquire(within(t))
+		if err != nil {
+			t.Error(err)
+		}
+		w.got <- h
+	}()
+	select {
+	case w.ahead = <-queued:
+	case <-within(t).Done():
+		t.Fatal("it is not queued")
+	}
+	return w
+}
+
+func (w rwWaiter) hold(t *testing.T) *Hold {
+	t.Helper()
+	select {
+	case h := <-w.got:
+		if h == nil {
+			t.Fatal("no hold")
+		}
+		return h
+	case <-within(t).Done():
+		t.Fatal("it does not get the lock")
+		return nil
+	}
+}
+
+// armed waits until the servers count so many watches. (The clients hear later of those that fired.)
+func armed(t *testing.T, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d watches are set", n), func() bool { return counters(t)["zk_watch_count"] == float64(n) })
+}
+
+// Readers hold together; a writer waits for all of them; readers who come after it wait for it,
+// however many hold: neither kind starves the other. Several sessions, on several servers.
+func TestRWOrder(t *testing.T) {
+	for _, recipe := range rwNames {
+		t.Run(recipe, func(t *testing.T) {
+			lock, all := lockPath(t), servers(t)
+			var ss []*Session
+			for range 3 {
+				ss = append(ss, connected(t, SessionConfig{Servers: all}))
+				all = rotated(all)
+			}
+			var first []*Hold
+			for i := range 3 { // n readers in parallel
+				first = append(first, acquired(t, realRW(t, recipe, ss[i], lock, nil).Read()))
+			}
+			w1 := queueRW(t, recipe, ss[0], lock, true)
+			r := []rwWaiter{queueRW(t, recipe, ss[1], lock, false), queueRW(t, recipe, ss[2], lock, false), queueRW(t, recipe, ss[0], lock, false)}
+			w2 := queueRW(t, recipe, ss[1], lock, true)
+			for i, got := range []int{w1.ahead, r[0].ahead, r[1].ahead, r[2].ahead, w2.ahead} {
+				if want := []int{3, 4, 4, 4, 7}[i]; got != want {
+					t.Errorf("contender %d has %d ahead, want %d", i, got, want)
+				}
+			}
+			for _, i := range []int{1, 2, 0} { // not in the order of the queue
+				if len(w1.got) > 0 {
+					t.Error("a writer beside a reader")
+				}
+				released(t, first[i])
+			}
+			h1 := w1.hold(t)
+			if len(r[0].got)+len(r[1].got)+len(r[2].got)+len(w2.got) > 0 {
+				t.Error("somebody beside a writer")
+			}
+			released(t, h1)
+			var second []*Hold
+			for _, w := range r { // all, before any of them leaves
+				h := w.hold(t)
+				if h.Token() <= h1.Token() {
+					t.Errorf("token %d after a writer's %d", h.Token(), h1.Token())
+				}
+				second = append(second, h)
+			}
+			if len(w2.got) > 0 {
+				t.Error("a writer beside readers")
+			}
+			for _, h := range second {
+				released(t, h)
+			}
+			h2 := w2.hold(t)
+			if h2.Token() <= second[2].Token() {
+				t.Errorf("token %d after %d", h2.Token(), second[2].Token())
+			}
+			released(t, h2)
+			empty(t, ss[0], lock)
+		})
+	}
+}
+
+// A writer gets in although readers come all the time and never leave the lock free.
+func TestWritersAreNotStarved(t *testing.T) {
+	for _, recipe := range rwNames {
+		t.Run(recipe, func(t *testing.T) {
+			lock := lockPath(t)
+			a, b, c := connected(t, SessionConfig{}), connected(t, SessionConfig{}), connected(t, SessionConfig{})
+			// All queue before the first leaves, so that without the writer the lock
+			// would never be without a reader.
+			last := acquired(t, realRW(t, recipe, a, lock, nil).Read())
+			var waiting []rwWaiter
+			w := queueRW(t, recipe, c, lock, true)
+			for i := range 6 {
+				waiting = append(waiting, queueRW(t, recipe, []*Session{a, b}[i%2], lock, false))
+			}
+			released(t, last)
+			released(t, w.hold(t)) // before any of the others has left, or come
+			for _, r := range waiting {
+				released(t, r.hold(t))
+			}
+			empty(t, a, lock)
+		})
+	}
+}
+
+// Readers and writers of several sessions, whose connections break all the time and who lose
+// patience now and then, never hold together by mode, and leave nothing. Writers of rw downgrade now
+// and then.
+func TestRWExclusionUnderBreaks(t *testing.T) {
+	skipUnderRace(t)
+	for _, recipe := range rwNames {
+		t.Run(recipe, func(t *testing.T) {
+			lock, all := lockPath(t), servers(t)
+			other := connected(t, SessionConfig{})
+			var record rwRecord
+			var wg sync.WaitGroup
+			var wires []*wire
+			for i := range 4 {
+				all = rotated(all)
+				w := newWire()
+				w.random = rand.New(rand.NewPCG(1, uint64(i)))
+				wires = append(wires, w)
+				s := connected(t, SessionConfig{Servers: all, Dial: w.dial})
+				rw := realRW(t, recipe, s, lock, nil)
+				for j := range 3 {
+					wg.Go(func() {
+						r := rand.New(rand.NewPCG(2, uint64(3*i+j)))
+						for range 20 {
+							ctx := within(t)
+							if r.IntN(3) == 0 {
+								short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(20))*time.Millisecond)
+								defer cancel()
+								ctx = short
+							}
+							work := func() { _ = other.zk.Sync(within(t), lock) } // takes a round trip
+							var err error
+							if full, ok := rw.(*RW); ok && r.IntN(4) == 0 {
+								err = record.useAndDowngrade(ctx, t, full, work)
+							} else {
+								err = record.use(ctx, t, t.Name(), rw, r.IntN(3) == 0, work)
+							}
+							if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+								t.Error(err)
+							}
+						}
+					})
+				}
+			}
+			wg.Wait()
+			broken := 0
+			for _, w := range wires {
+				broken += w.lostSoFar()
+				w.mu.Lock()
+				w.random = nil // so that the sessions can be closed in peace
+				w.mu.Unlock()
+			}
+			t.Logf("%d breaks, at most %d readers at once", broken, record.mostReaders)
+			if broken < 10 || record.mostReaders < 2 {
+				t.Errorf("only %d connections were broken, and %d readers at once", broken, record.mostReaders)
+			}
+			empty(t, other, lock)
+		})
+	}
+}
+
+// useAndDowngrade holds as a writer, then as a reader.
+func (r *rwRecord) useAndDowngrade(ctx context.Context, t *testing.T, rw *RW, section func()) error {
+	w, err := rw.Write().Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	leave := r.enter(t, t.Name(), true, w)
+	section()
+	h, err := rw.ReadUnder(ctx, w)
+	if err != nil {
+		leave()
+		return errors.Join(err, w.Release(ctx))
+	}
+	if h.Token() != w.Token() {
+		t.Errorf("token %d after a downgrade from %d", h.Token(), w.Token())
+	}
+	r.mu.Lock()
+	r.writers--
+	r.readers++
+	r.mu.Unlock()
+	err = w.Release(ctx)
+	section()
+	r.mu.Lock()
+	r.readers--
+	r.mu.Unlock()
+	return errors.Join(err, h.Release(ctx))
+}
+
+// The queued writer gets in after the downgraded reader, a queued reader as soon as the
+// writer has become one. Every request of the downgrade is lost in turn, or its reply.
+func TestDowngradeUnderBreaks(t *testing.T) {
+	skipUnderRace(t)
+	type loss struct {
+		op  int32
+		cut bool
+	}
+	for _, c := range []loss{{}, {opMulti, false}, {opMulti, true}, {opGetData, false}, {opGetData, true}, {opDelete, false}, {opDelete, true}} {
+		t.Run(fmt.Sprintf("op=%d/cut=%t", c.op, c.cut), func(t *testing.T) {
+			lock, wire := lockPath(t), newWire()
+			s, writer, reader := connected(t, SessionConfig{Dial: wire.dial}), connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+			rw := realRW(t, "rw", s, lock, nil).(*RW)
+			w := acquired(t, rw.Write())
+			behind := queueRW(t, "rw", reader, lock, false)
+			last := queueRW(t, "rw", writer, lock, true)
+			switch {
+			case c.cut:
+				wire.cut(c.op, 1)
+			case c.op != 0:
+				wire.lose(c.op, 1)
+			}
+			r, err := rw.Downgrade(within(t), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := wire.lostSoFar(); (n == 1) != (c.op != 0) {
+				t.Errorf("the connection was broken %d times", n)
+			}
+			if r.Token() != w.Token() || !errors.Is(context.Cause(w.Context()), ErrReleased) {
+				t.Errorf("token %d after %d, the write hold: %v", r.Token(), w.Token(), context.Cause(w.Context()))
+			}
+			rb := behind.hold(t) // beside the downgraded reader
+			if err := r.Context().Err(); err != nil || len(last.got) > 0 {
+				t.Errorf("%v, %d writers in", err, len(last.got))
+			}
+			// The reader that queued later leaves first: it is the one that the writer watches.
+			released(t, rb)
+			eventually(t, "the writer waits for the downgraded reader", func() bool {
+				writer.hub.mu.Lock()
+				defer writer.hub.mu.Unlock()
+				return writer.hub.watches[target{path: r.place.path()}] != nil
+			})
+			if got := listed(t, s, lock); len(got) != 2 || len(last.got) > 0 {
+				t.Errorf("%v, %d writers in", got, len(last.got))
+			}
+			released(t, r)
+			h := last.hold(t)
+			if h.Token() <= r.Token() {
+				t.Errorf("token %d after %d", h.Token(), r.Token())
+			}
+			released(t, h)
+			empty(t, writer, lock)
+		})
+	}
+}
+
+// The session is killed while the fate of the downgrade's transaction is not known, whether it was
+// executed or not: the downgrade says so and the next writer gets in.
+func TestDowngradeExpires(t *testing.T) {
+	skipUnderRace(t)
+	for _, cut := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cut=%t", cut), func(t *testing.T) {
+			lock, wire := lockPath(t), newWire()
+			s, other := connected(t, SessionConfig{Dial: wire.dial}), connected(t, SessionConfig{})
+			rw := realRW(t, "rw", s, lock, nil).(*RW)
+			w := acquired(t, rw.Write())
+			next := queueRW(t, "rw", other, lock, true)
+			wire.mu.Lock()
+			broken := make(chan struct{})
+			wire.onLoss = func() { wire.refuse = true; close(broken) } // wire.mu is held
+			wire.mu.Unlock()
+			if cut {
+				wire.cut(opMulti, 1)
+			} else {
+				wire.lose(opMulti, 1)
+			}
+			done := make(chan error, 1)
+			go func() { _, err := rw.Downgrade(within(t), w); done <- err }()
+			<-broken
+			wire.kill(t, servers(t)[0])
+			h := next.hold(t)
+			wire.mu.Lock()
+			wire.refuse = false
+			wire.mu.Unlock()
+			if err := <-done; !errors.Is(err, ErrSessionExpired) {
+				t.Errorf("downgrade: %v", err)
+			}
+			if cause := causeOf(t, w); !errors.Is(cause, ErrLockLost) {
+				t.Errorf("the write hold: %v", cause)
+			}
+			if h.Token() <= w.Token() {
+				t.Errorf("token %d after %d", h.Token(), w.Token())
+			}
+			released(t, h)
+			empty(t, other, lock)
+		})
+	}
+}
+
+// A write hold whose znode an administrator has deleted is not downgraded.
+func TestDowngradeAfterForce(t *testing.T) {
+	lock := lockPath(t)
+	s, admin := connected(t, SessionConfig{}), connected(t, SessionConfig{})
+	rw := realRW(t, "rw", s, lock, nil).(*RW)
+	w := acquired(t, rw.Write())
+	if err := admin.zk.Delete(within(t), w.place.path()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rw.Downgrade(within(t), w); !errors.Is(err, ErrLockLost) {
+		t.Errorf("downgrade: %v", err)
+	}
+	empty(t, admin, lock)
+}
+
+// Requests by the client's own count; watches by the servers'.
+func TestRWRequestsAndWatches(t *testing.T) {
+	for recipe, want := range map[string]struct {
+		// Requests of an acquisition and its release: without contention, and of a
+		// reader behind a writer.
+		alone, behind int
+		// Watches fired by the release of a writer with three readers waiting in
+		// sessions of their own, and of the last of those readers with a writer and another
+		// reader waiting.
+		writer, last int
+	}{
+		// The holder's own, and the three readers'; the holder's own and the writer's.
+		"rw":      {4, 6, 4, 2},
+		"fair-rw": {4, 6, 4, 2},
+		// The holder's own, and the directory's of all who wait in sessions of
+		// their own. The waiting writer and reader share a session.
+		"naive-rw": {4, 0, 5, 2},
+	} {
+		t.Run(recipe, func(t *testing.T) {
+			lock := lockPath(t)
+			w := newWire()
+			s := connected(t, SessionConfig{Dial: w.dial})
+			l := realRW(t, recipe, s, lock, nil)
+			released(t, acquired(t, l.Read())) // makes the parents
+			for _, write := range []bool{false, true} {
+				before, _ := w.requests()
+				released(t, acquired(t, side(l, write)))
+				after, by := w.requests()
+				if after-before != want.alone {
+					t.Errorf("write=%t: %d requests, want %d (%v in all)", write, after-before, want.alone, by)
+				}
+			}
+			armed(t, 0)
+
+			// All sessions are on the same server, so that an answer comes after the
+			// watches that it fires.
+			h := acquired(t, realRW(t, recipe, connected(t, SessionConfig{}), lock, nil).Write())
+			before, _ := w.requests()
+			readers := []rwWaiter{queueRW(t, recipe, s, lock, false)}
+			for range 2 {
+				readers = append(readers, queueRW(t, recipe, connected(t, SessionConfig{}), lock, false))
+			}
+			both := connected(t, SessionConfig{})
+			writer := queueRW(t, recipe, both, lock, true)
+			late := queueRW(t, recipe, both, lock, false)
+			// The holder has one; the readers have their own, and the writer's or the
+			// directory; both have their own, and the last reader's or the directory.
+			armed(t, 1+3*2+3)
+			_, _, atRest := fired(t)
+			released(t, h)
+			_, _, n := fired(t)
+			n -= atRest
+			if n != want.writer {
+				t.Errorf("a writer's release fired %d watches, want %d", n, want.writer)
+			}
+			var holds []*Hold
+			for _, r := range readers {
+				holds = append(holds, r.hold(t))
+			}
+			for _, h := range holds[:2] {
+				released(t, h)
+			}
+			armed(t, 1+3)
+			_, _, atRest = fired(t)
+			released(t, holds[2])
+			_, _, last := fired(t)
+			last -= atRest
+			if last != want.last {
+				t.Errorf("the last reader's release fired %d watches, want %d", last, want.last)
+			}
+			released(t, writer.hold(t))
+			released(t, late.hold(t))
+			after, by := w.requests()
+			if recipe != "naive-rw" && after-before != want.behind { // others' coming and going costs it more
+				t.Errorf("a reader behind a writer: %d requests, want %d (%v)", after-before, want.behind, by)
+			}
+			t.Logf("%s: alone %d, behind a writer %d requests; watches fired by a writer's release %d, by the last reader's %d",
+				recipe, want.alone, after-before, n, last)
+			empty(t, s, lock)
+			eventually(t, "no znode, no watch left", func() bool {
+				c := counters(t)
+				return c["zk_ephemerals_count"] == 0 && c["zk_watch_count"] == 0
+			})
+		})
+	}
+}
+
+// A downgrade costs three requests, and fires one watch more than a release.
+func TestDowngradeRequests(t *testing.T) {
+	lock, w := lockPath(t), newWire()
+	s := connected(t, SessionConfig{Dial: w.dial})
+	rw := realRW(t, "rw", s, lock, nil).(*RW)
+	h := acquired(t, rw.Write())
+	before, _ := w.requests()
+	r, err := rw.Downgrade(within(t), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, by := w.requests(); after-before != 3 {
+		t.Errorf("%d requests (%v in all)", after-before, by)
+	}
+	released(t, r)
+	empty(t, s, lock)
+}
+
+// Children that are no contenders are no obstacle. Contenders of Curator's are, by mode: also a
+// reader at a writer's place.
+func TestRWForeignChildren(t *testing.T) {
+	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
+	ctx := within(t)
+	if err := ensureDir(ctx, s.zk, lock); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"0", "__READ__", "__WRIT__1", "lock-0000000000", "_c_short-__WRIT__x", "zzz", "read-0000000000", "__WRIT__00000000001"} {
+		if _, err := other.zk.Create(ctx, path.Join(lock, name), nil, Ephemeral); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rw := realRW(t, "rw", s, lock, nil)
+	released(t, acquired(t, rw.Read()))
+	released(t, acquired(t, rw.Write()))
+	for _, name := range []string{"_c_b0f15e0c-7b1d-4d21-a0a1-8a3cf0f3a4e1-__READ__", "_c_b0f15e0c-7b1d-4d21-a0a1-8a3cf0f3a4e1-__WRIT__"} {
+		theirs, err := other.zk.Create(ctx, path.Join(lock, name), nil, EphemeralSequential)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := queueRW(t, "rw", s, lock, true)
+		if write.ahead != 1 {
+			t.Errorf("%s: %d ahead", name, write.ahead)
+		}
+		if err := other.zk.Delete(ctx, theirs); err != nil {
+			t.Fatal(err)
+		}
+		released(t, write.hold(t))
+	}
+}
+
+func TestRWParticipants(t *testing.T) {
+	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
+	rw := realRW(t, "rw", s, lock, nil).(*RW)
+	h := acquired(t, rw.Write())
+	r := queueRW(t, "rw", other, lock, false)
+	w := queueRW(t, "rw", s, lock, true)
+	sessions := func(ps []Participant, err error) (ids []int64) {
+		if err != nil {
+			t.Error(err)
+		}
+		for _, p := range ps {
+			if string(p.Data) != t.Name() {
+				t.Errorf("%+v", p)
+			}
+			ids = append(ids, p.Session)
+		}
+		return ids
+	}
+	for _, c := range []struct{ got, want []int64 }{
+		{sessions(rw.Participants(within(t))), []int64{s.ID(), other.ID(), s.ID()}},
+		{sessions(rw.Readers(within(t))), []int64{other.ID()}},
+		{sessions(rw.Writers(within(t))), []int64{s.ID(), s.ID()}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("got %x, want %x", c.got, c.want)
+		}
+	}
+	released(t, h)
+	released(t, r.hold(t))
+	released(t, w.hold(t))
+	empty(t, s, lock)
+}
