@@ -19,8 +19,8 @@ type fakeService struct {
 	zxid     int64
 	sessions int64
 	nodes    map[string]*fakeNode
-	watches  map[string][]func(Event)
-	lists    map[string][]func(Event) // watches on children
+	watches  map[string][]*fakeWatch
+	lists    map[string][]*fakeWatch // watches on children
 	old      bool                     // knows no containers
 	modes    map[string]Mode
 }
@@ -33,8 +33,11 @@ type fakeNode struct {
 }
 
 func newFakeService() *fakeService {
-	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]func(Event){}, lists: map[string][]func(Event){}, modes: map[string]Mode{}}
+	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]*fakeWatch{}, lists: map[string][]*fakeWatch{}, modes: map[string]Mode{}}
 }
+
+// A fakeWatch is one watch, which fires once.
+type fakeWatch struct{ events chan Event }
 
 // A fault is what becomes of one request.
 type fault int
@@ -129,16 +132,16 @@ func (f *fakeService) drop(p string) {
 
 // fireList ends the watches on a path's children. f.mu is held.
 func (f *fakeService) fireList(p string, e Event) {
-	for _, fired := range f.lists[p] {
-		fired(e)
+	for _, w := range f.lists[p] {
+		w.events <- e
 	}
 	delete(f.lists, p)
 }
 
 // fire ends the watches on a path. f.mu is held.
 func (f *fakeService) fire(p string, e Event) {
-	for _, fired := range f.watches[p] {
-		fired(e)
+	for _, w := range f.watches[p] {
+		w.events <- e
 	}
 	delete(f.watches, p)
 }
@@ -334,21 +337,28 @@ func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(Event)
 }
 
 // watched does a read that leaves a watch.
-func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[string][]func(Event), fired func(Event), read func() error) error {
-	events := make(chan Event, 1)
+func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[string][]*fakeWatch, fired func(Event), read func() error) error {
+	w := &fakeWatch{make(chan Event, 1)}
 	err := z.do(ctx, op, p, func() error {
 		if err := read(); err != nil {
 			return err
 		}
-		watches[p] = append(watches[p], func(e Event) { events <- e })
+		watches[p] = append(watches[p], w)
 		return nil
 	})
 	if err != nil {
+		// A watch whose request was not answered goes with the connection.
+		z.svc.mu.Lock()
+		watches[p] = slices.DeleteFunc(watches[p], func(other *fakeWatch) bool { return other == w })
+		if len(watches[p]) == 0 {
+			delete(watches, p)
+		}
+		z.svc.mu.Unlock()
 		return err
 	}
 	if !z.calls.start(func() {
 		select {
-		case e := <-events:
+		case e := <-w.events:
 			fired(e)
 		case <-z.done:
 			fired(Unwatched)
