@@ -21,7 +21,7 @@ type fakeService struct {
 	nodes    map[string]*fakeNode
 	watches  map[string][]*fakeWatch
 	lists    map[string][]*fakeWatch // watches on children
-	old      bool                     // knows no containers
+	old      bool                    // knows no containers
 	modes    map[string]Mode
 }
 
