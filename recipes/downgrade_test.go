@@ -380,6 +380,13 @@ func TestReadUnderWrite(t *testing.T) {
 		if r, err = rw.Downgrade(ctx, w); err != nil {
 			t.Fatal(err)
 		}
+		svc.set(r.place.path(), []byte("changed"), 0) // ends nothing, though the token is not this znode's
+		eventually(t, "the znode is watched again", func() bool { return watchers(svc, r) == 1 || r.Context().Err() != nil })
+		svc.set(r.place.path(), []byte("changed again"), 0)
+		eventually(t, "the znode is watched again", func() bool { return watchers(svc, r) == 1 || r.Context().Err() != nil })
+		if r.Context().Err() != nil {
+			t.Errorf("lost by a change of data: %v", context.Cause(r.Context()))
+		}
 		svc.remove(r.place.path())
 		if cause := causeOf(t, r); !errors.Is(cause, ErrLockLost) {
 			t.Error(cause)
