@@ -31,7 +31,8 @@ func fairness(d *digest, _ *Safety) Verdict {
 	others := false
 	for _, l := range d.locks {
 		others = others || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
-		byReturn := withTokens(l.grants, returnedAt)
+		queued := ownPlaces(l.grants)
+		byReturn := withTokens(queued, returnedAt)
 		grants += int64(len(byReturn))
 		for i, n := range overtaken(byReturn) {
 			a := byReturn[i]
@@ -47,7 +48,7 @@ func fairness(d *digest, _ *Safety) Verdict {
 				}
 			}
 		}
-		entry += sum(overtaken(withTokens(l.grants, invokedAt)))
+		entry += sum(overtaken(withTokens(queued, invokedAt)))
 	}
 	switch {
 	case v.Count > 0:
@@ -68,6 +69,19 @@ func fairness(d *digest, _ *Safety) Verdict {
 		v.Summary += "; " + count(entry, "pair", "pairs") + " queued against the order of their calls"
 	}
 	return v
+}
+
+// ownPlaces returns the grants without the reads that have a writer's token: they
+// had no place of their own in the queue.
+func ownPlaces(grants []*history.Acquisition) []*history.Acquisition {
+	if !slices.ContainsFunc(grants, func(a *history.Acquisition) bool { return a.Mode == history.ModeRead }) {
+		return grants
+	}
+	written := map[int64]bool{}
+	for _, a := range grants {
+		written[a.Token] = written[a.Token] || history.Exclusive(a.Mode)
+	}
+	return slices.DeleteFunc(slices.Clone(grants), func(a *history.Acquisition) bool { return a.Mode == history.ModeRead && written[a.Token] })
 }
 
 // inversion describes a, which n of those before it overtook, by the last of them.
