@@ -46,6 +46,9 @@ func overlapScene(in Input, faults []faultSpan, f check.Finding) scene {
 	s.span = span{f.At, f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
+		if older.Mode == history.ModePermit {
+			s.Title = "More permits of " + f.Lock + " were believed held than there are"
+		}
 		start = older.Returned
 		s.To = max(s.To, newBeliefs(in).until(older))
 	}

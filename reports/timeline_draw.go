@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -14,6 +15,7 @@ import (
 const (
 	laneHeight  = 23
 	barHeight   = 14
+	readHeight  = 9
 	momentRow   = 13
 	momentRows  = 6
 	axisHeight  = 38
@@ -31,6 +33,12 @@ func timelineFigure(in Input, w window, faults []faultSpan) figure {
 	t, ok := newTimeline(in, w, faults)
 	if !ok {
 		return f
+	}
+	switch {
+	case t.Modes[history.ModeRead]:
+		f.Caption = strings.Replace(f.Caption, "red while another one believes so too", "less high if only to read, red while another one believes so too that it excludes", 1)
+	case t.Modes[history.ModePermit]:
+		f.Caption = strings.Replace(f.Caption, "believes it holds it, red while another one believes so too", "believes it has a permit, red where more are believed held than there are", 1)
 	}
 	d := timelineDrawing{timeline: t}
 	d.layout()
@@ -200,6 +208,7 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
 	d.name(c, y, l.Client, "")
 	d.bars(c, l.Waits, y, barHeight/2, tint(l.Color, 0.3))
 	d.bars(c, l.Holds, y, barHeight, l.Color)
+	d.bars(c, l.Reads, y, readHeight, l.Color)
 	d.bars(c, l.Double, y, barHeight, vermillion)
 	for _, s := range l.Unsure {
 		if s.overlaps(d.span) {
