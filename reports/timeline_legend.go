@@ -18,7 +18,7 @@ func (d *timelineDrawing) legend() []key {
 	case d.Modes[history.ModeRead]:
 		holds, both = "believes it holds it to write", "believes so while another does that it excludes"
 	case d.Modes[history.ModePermit]:
-		holds, both = "believes it has a permit", "believes so while too many do"
+		holds, both = "believes it has a permit", "one of too many: the newest, or who should have gone"
 	}
 	var double, stopped, unsure, refused, stale, read, write bool
 	for i := range d.Lanes {
@@ -38,7 +38,8 @@ func (d *timelineDrawing) legend() []key {
 	}
 	add(!d.Modes[history.ModeRead] || writes, holds, thumbnailOf(swatch{own}))
 	add(d.Modes[history.ModeRead], "believes it holds it to read", func(c *draw.Canvas) {
-		fillRect(c, c.Min.X, c.Max.X, c.Center().Y-vg.Length(readHeight)/2, c.Center().Y+vg.Length(readHeight)/2, own)
+		h := (c.Max.Y - c.Min.Y) * readHeight / barHeight
+		fillRect(c, c.Min.X, c.Max.X, c.Center().Y-h/2, c.Center().Y+h/2, own)
 	})
 	add(double, both, thumbnailOf(swatch{vermillion}))
 	add(unsure, "may believe it still; its record ends", func(c *draw.Canvas) { outline(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, own) })

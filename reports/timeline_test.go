@@ -131,6 +131,9 @@ func TestTimelineOfReadersAndWriters(t *testing.T) {
 	if m := tl.Moments; !slices.ContainsFunc(m, func(m moment) bool { return m.Text == "c2/1 gets the lock to read" }) {
 		t.Errorf("moments %v", m)
 	}
+	if tl.Title != "A reader and a writer believed they held "+theLock+" at once" {
+		t.Errorf("title %q", tl.Title)
+	}
 	stale := 0
 	for _, a := range tl.Accesses {
 		if a.Stale {
@@ -180,6 +183,13 @@ func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 	in.Events = events
 	if tl := timelineOf(t, in); tl.Held != nil || tl.Accesses != nil {
 		t.Errorf("held %v, accesses %v", tl.Held, tl.Accesses)
+	}
+}
+
+func TestCommon(t *testing.T) {
+	got := common([]span{{1, 5}, {7, 9}}, []span{{0, 2}, {4, 8}, {9, 10}})
+	if diff := cmp.Diff([]span{{1, 2}, {4, 5}, {7, 8}}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -275,8 +275,8 @@ func drawPermits(t *rapid.T) []hold {
 }
 
 type excess struct {
-	older, newer             *history.Acquisition
-	from, until, taken, lost int64
+	older, newer       *history.Acquisition
+	from, until, taken int64
 }
 
 // TestExcessAgainstOracle compares the sweep with the definition, looked up for
@@ -324,18 +324,39 @@ func TestExcessAgainstOracle(t *testing.T) {
 				}
 				covered += o.by.Permits
 				if !slices.ContainsFunc(want, func(e excess) bool { return e.older == o.by && e.newer == newest.by }) {
-					want = append(want, excess{o.by, newest.by, h.from, min(until, o.until, newest.until), taken, 0})
+					want = append(want, excess{o.by, newest.by, h.from, min(until, o.until, newest.until), taken})
 				}
 			}
 		}
 		var got []excess
 		eachExcess(holds, limit, gone, func(older, newer *hold, from, until, taken int64) {
-			got = append(got, excess{older.by, newer.by, from, until, taken, 0})
+			got = append(got, excess{older.by, newer.by, from, until, taken})
 		})
 		if !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
+}
+
+// TestTakenTogether tells one acquisition of several locks from several with one
+// number.
+func TestTakenTogether(t *testing.T) {
+	none := history.None
+	acq := func(client, lock string, n, invoked, returned, died int64) history.Acquisition {
+		return history.Acquisition{Client: client, Lock: lock, N: n, Invoked: invoked, Returned: returned, Died: died}
+	}
+	all := []history.Acquisition{
+		acq("a", "l1", 1, 1, 5, none), acq("b", "l1", 1, 1, none, none), acq("a", "l2", 1, 2, 6, none), acq("a", "l3", 1, 2, none, none), // three at once
+		acq("a", "l1", 2, 8, 9, none),                                // by itself
+		acq("c", "l1", 1, 1, 3, none), acq("c", "l2", 1, 4, 5, none), // one after the other
+		acq("d", "l1", 1, 1, none, 5), acq("d", "l2", 1, 6, none, none), // of two processes
+	}
+	got := takenTogether(all)
+	for i := range all {
+		if want := all[i].Client == "a" && all[i].N == 1; got[&all[i]] != want {
+			t.Errorf("%+v: %v", all[i], got[&all[i]])
+		}
+	}
 }
 
 func b2i(b bool) int {
