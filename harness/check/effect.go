@@ -135,15 +135,12 @@ func (l *lockEffect) client(e *history.Event) bool {
 }
 
 func (x *effects) accepted(l *lockEffect, e *history.Event) {
-	if l.fences.Stale(e) {
-		if e.Op != history.OpExit {
-			x.staleAccepted++
-			by := l.fences.Bound(e)
-			x.find("stale-accepted", e, by, "%s of %s was accepted with token %d, after %s with token %d", e.Op, e.Client, e.Token, by.Client, by.Token)
-		}
-	} else {
-		l.fences.Serve(e)
+	if l.fences.Stale(e) && e.Op != history.OpExit {
+		x.staleAccepted++
+		by := l.fences.Bound(e)
+		x.find("stale-accepted", e, by, "%s of %s was accepted with token %d, after %s with token %d", e.Op, e.Client, e.Token, by.Client, by.Token)
 	}
+	l.fences.Serve(e) // a stale write too: it bounds the reads that are older still
 	if e.Op != history.OpWrite {
 		return
 	}
