@@ -82,7 +82,7 @@ func (r *ranks) add(a *history.Acquisition) {
 func (r *ranks) after(t int64, mode string) (n int64) {
 	first := len(r.times) - sort.Search(len(r.times), func(k int) bool { return r.times[k] > t })
 	for m, tree := range r.trees {
-		if m == mode && !exclusive(m) {
+		if m == mode && !history.Exclusive(m) {
 			continue
 		}
 		for i := first; i > 0; i -= i & -i {

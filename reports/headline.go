@@ -2,9 +2,11 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness/check"
+	"locklab/harness/history"
 )
 
 // Headline says in a sentence or two what the run showed, for a reader who
@@ -38,27 +40,53 @@ func Headline(r Result, rep check.Report) string {
 	return strings.Join(s, " ")
 }
 
+// phrases are what the headline says of exclusion, which means something else in
+// each mode.
+type phrases struct {
+	both  string // "…" at once: what must not be
+	none  string // nobody … in so many acquisitions
+	seen  string // nobody was seen to …
+	still string // what one client believed that it still had
+}
+
+func phrasesFor(modes []string) phrases {
+	switch {
+	case slices.Equal(modes, []string{history.ModePermit}):
+		return phrases{"Clients believed they held more permits than there are", "No more permits were believed held than there are",
+			"No more permits were seen to be believed held than there are", "a permit"}
+	case slices.Contains(modes, history.ModePermit):
+		return phrases{"Clients believed they held what excludes each other", "No clients believed they held at once what excludes each other",
+			"No clients were seen to hold at once what excludes each other", "a lock"}
+	case slices.Contains(modes, history.ModeRead):
+		return phrases{"A writer and another client believed they held the lock at once", "No writer believed it held the lock while another client did",
+			"No writer was seen to hold the lock while another client did", "the lock"}
+	}
+	return phrases{"Two clients believed they held the lock at once", "No two clients believed they held the lock at once",
+		"No two clients were seen to hold the lock at once", "the lock"}
+}
+
 func exclusionSentence(r Result, rep check.Report) string {
 	acquired := r.Operations.AcquiredInRun
+	say := phrasesFor(r.modes)
 	switch n := r.Safety.Overlaps; {
 	case acquired == 0:
 		return "No acquisitions were recorded."
 	case n == nil:
 		return fmt.Sprintf("%s; whether two clients held a lock at once was not judged.", count(acquired, "acquisition"))
 	case *n == 0 && undecided(rep):
-		return fmt.Sprintf("No two clients were seen to hold the lock at once in %s, but the record does not settle it.", count(acquired, "acquisition"))
+		return fmt.Sprintf("%s in %s, but the record does not settle it.", say.seen, count(acquired, "acquisition"))
 	case *n == 0:
-		return fmt.Sprintf("No two clients believed they held the lock at once in %s.", count(acquired, "acquisition"))
+		return fmt.Sprintf("%s in %s.", say.none, count(acquired, "acquisition"))
 	case *n == 1:
-		s := "Two clients believed they held the lock at once"
+		s := say.both
 		if d := r.Safety.MaxOverlapNs; d != nil {
 			s += " for " + duration(*d)
 		}
 		return s + because(r, rep) + "."
 	default:
-		s := "Two clients believed they held the lock at once, " + grouped(*n) + " times"
+		s := say.both + ", " + grouped(*n) + " times"
 		if together, ok := sameHold(r, rep); ok {
-			s = fmt.Sprintf("One client believed it still held the lock while others got it %s times in turn, for %s in all", grouped(*n), duration(together))
+			s = fmt.Sprintf("One client believed it still held %s while others got it %s times in turn, for %s in all", say.still, grouped(*n), duration(together))
 		} else if d := r.Safety.MaxOverlapNs; d != nil {
 			s += " and for up to " + duration(*d)
 		}

@@ -82,3 +82,26 @@ func TestHeadline(t *testing.T) {
 		}
 	}
 }
+
+// What exclusion means depends on the modes.
+func TestHeadlineByMode(t *testing.T) {
+	for modes, want := range map[string][3]string{
+		"":             {"No two clients believed they held the lock at once in 9 acquisitions.", "No two clients were seen to hold the lock at once in 9 acquisitions, but the record does not settle it.", "Two clients believed they held the lock at once for 5 ms."},
+		"write":        {"No two clients believed they held the lock at once in 9 acquisitions.", "No two clients were seen to hold the lock at once in 9 acquisitions, but the record does not settle it.", "Two clients believed they held the lock at once for 5 ms."},
+		"read write":   {"No writer believed it held the lock while another client did in 9 acquisitions.", "No writer was seen to hold the lock while another client did in 9 acquisitions, but the record does not settle it.", "A writer and another client believed they held the lock at once for 5 ms."},
+		"permit":       {"No more permits were believed held than there are in 9 acquisitions.", "No more permits were seen to be believed held than there are in 9 acquisitions, but the record does not settle it.", "Clients believed they held more permits than there are for 5 ms."},
+		"permit write": {"No clients believed they held at once what excludes each other in 9 acquisitions.", "No clients were seen to hold at once what excludes each other in 9 acquisitions, but the record does not settle it.", "Clients believed they held what excludes each other for 5 ms."},
+	} {
+		r := Result{modes: strings.Fields(modes), Safety: check.Safety{Overlaps: new(int64(0)), MaxOverlapNs: new(int64(5e6))}}
+		r.Operations.AcquiredInRun = 9
+		rep := check.Report{Verdict: check.Pass, Checks: []check.Verdict{{Name: check.BeliefExclusion, Result: check.Pass}}}
+		got := [3]string{exclusionSentence(r, rep)}
+		rep.Checks[0].Result = check.Unknown
+		got[1] = exclusionSentence(r, rep)
+		r.Safety.Overlaps = new(int64(1))
+		got[2] = exclusionSentence(r, rep)
+		if got != want {
+			t.Errorf("%q:\n got %q\nwant %q", modes, got, want)
+		}
+	}
+}

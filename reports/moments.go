@@ -45,15 +45,22 @@ func moments(in Input, t *timeline) []moment {
 		}
 	}
 	if f := t.Overlap; f != nil {
+		what := "the lock"
 		if older := holdOf(in.Acquisitions, *f, 0); older != nil {
+			if older.Mode == history.ModePermit {
+				what = "its permit"
+			}
 			if at, ok := vanished(in.Events, older); ok {
 				add(at, false, older.Client+"’s session has ended at the servers")
 			}
 			if older.Lost != history.None {
-				add(older.Lost, false, older.Client+" learns that it lost the lock")
+				add(older.Lost, false, older.Client+" learns that it lost "+what)
 			}
 		}
-		add(f.At, true, f.Clients[1]+" gets the lock")
+		if newer := holdOf(in.Acquisitions, *f, 1); newer != nil && newer.Mode != history.ModeExclusive {
+			what = map[string]string{history.ModeRead: "the lock to read", history.ModeWrite: "the lock to write", history.ModePermit: "a permit"}[newer.Mode]
+		}
+		add(f.At, true, f.Clients[1]+" gets "+what)
 	}
 	for _, stale := range []bool{true, false} { // the first of each
 		i := slices.IndexFunc(t.Accesses, func(a access) bool { return stale && a.Stale || !stale && a.Refused })

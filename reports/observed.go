@@ -3,6 +3,7 @@ package reports
 import (
 	"strings"
 
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
@@ -72,21 +73,15 @@ type access struct {
 	Op     string
 	Token  int64
 	// Refused: the resource turned it away as stale. Stale: the resource took it
-	// though it had already served a newer holder.
+	// though it had already served a newer holder that excludes it.
 	Refused, Stale bool
 }
 
 // accesses returns the reads and writes of a lock's resource while s, and
 // whatever else was refused.
 func accesses(in Input, lock string, s span) []access {
-	shared := false
-	for i := range in.Acquisitions {
-		if a := &in.Acquisitions[i]; a.Lock == lock && !exclusive(a.Mode) {
-			shared = true
-		}
-	}
 	var all []access
-	newest := int64(0)
+	var fences check.Fences
 	for i := range in.Events {
 		e := &in.Events[i]
 		switch e.Op {
@@ -99,10 +94,9 @@ func accesses(in Input, lock string, s span) []access {
 			continue
 		}
 		a := access{At: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: e.Kind == history.Fail}
-		// Which token is too old is simple only where holds exclude each other.
-		a.Stale = !shared && !a.Refused && e.Token != 0 && e.Token < newest
 		if !a.Refused {
-			newest = max(newest, e.Token)
+			a.Stale = fences.Stale(e)
+			fences.Serve(e)
 		}
 		use := e.Op == history.OpRead || e.Op == history.OpWrite
 		if e.At >= s.From && e.At < s.To && (use || a.Refused) {

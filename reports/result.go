@@ -18,7 +18,8 @@ type Result struct {
 	Partial       bool         `json:"partial"`
 	Verdict       check.Result `json:"verdict"`
 	// Headline is the run in one sentence.
-	Headline string `json:"headline"`
+	Headline string   `json:"headline"`
+	modes    []string // of the holds, for the headline
 
 	Lab              string `json:"lab"`
 	Recipe           string `json:"recipe"`

@@ -49,25 +49,32 @@ func samples(acq []history.Acquisition, w window) map[string][]int64 {
 //
 // For an exclusive lock the previous holder is the one granted just before; if
 // it had not called release by then (it was lost, or is a stale one that wakes
-// up later), there is no hand-off to time. A shared hold is preceded by many,
-// and the last release before the grant is taken: the one that it waited for.
+// up later), there is no hand-off to time. A grant of a lock that has shared modes
+// is preceded by many holds, and the last release before it is taken of those that
+// it can have waited for: a reader's, of writers; any other's, of all.
 func handoffs(acq []history.Acquisition, w window) []int64 {
 	var out []int64
 	for _, held := range grantsByLock(acq) {
-		shared := slices.ContainsFunc(held, func(a *history.Acquisition) bool { return !exclusive(a.Mode) })
-		last := history.None // shared locks: the last release so far
+		shared := slices.ContainsFunc(held, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) })
+		last, lastExclusive := history.None, history.None // shared locks: the last releases so far
 		releases := slices.Clone(held)
 		slices.SortStableFunc(releases, func(a, b *history.Acquisition) int { return cmp.Compare(a.ReleaseInvoked, b.ReleaseInvoked) })
 		for i, b := range held {
 			released := history.None
 			if shared {
 				for len(releases) > 0 && releases[0].ReleaseInvoked <= b.Returned {
-					if releases[0].ReleaseOutcome == history.OK {
-						last = releases[0].ReleaseInvoked
+					if r := releases[0]; r.ReleaseOutcome == history.OK {
+						last = r.ReleaseInvoked
+						if history.Exclusive(r.Mode) {
+							lastExclusive = last
+						}
 					}
 					releases = releases[1:]
 				}
 				released = last
+				if b.Mode == history.ModeRead {
+					released = lastExclusive
+				}
 			} else if i > 0 {
 				released = held[i-1].ReleaseInvoked
 			}
@@ -78,9 +85,6 @@ func handoffs(acq []history.Acquisition, w window) []int64 {
 	}
 	return out
 }
-
-// exclusive reports whether a hold in this mode excludes every other one.
-func exclusive(mode string) bool { return mode == "" || mode == "exclusive" || mode == "write" }
 
 // grantsByLock returns every lock's granted acquisitions in the order in which
 // they were granted; the locks in the order of their names.

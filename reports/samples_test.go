@@ -32,6 +32,10 @@ func TestHandoffs(t *testing.T) {
 		{"out of window", []history.Acquisition{grant("a", 0, 1, 10, 1001), grant("b", 5, 6, 1003, 1010)}, nil},
 		// The writer waits for both readers: from the last release at 25.
 		{"readers then writer", []history.Acquisition{mode("read", grant("a", 0, 1, 10, 20)), mode("read", grant("b", 0, 1, 10, 25)), mode("write", grant("c", 5, 6, 27, 30))}, []int64{ms(2)}},
+		// The readers wait for the writer, from 20, and not for each other.
+		{"writer then readers", []history.Acquisition{mode("write", grant("a", 0, 1, 10, 20)), mode("read", grant("b", 5, 6, 22, 23)), mode("read", grant("c", 5, 6, 24, 30))}, []int64{ms(2), ms(4)}},
+		// One of two permits is given back at 20, and c gets it; the other at 25.
+		{"permits", []history.Acquisition{mode("permit", grant("a", 0, 1, 10, 20)), mode("permit", grant("b", 0, 1, 10, 25)), mode("permit", grant("c", 5, 6, 21, 30))}, []int64{ms(1)}},
 	} {
 		if diff := cmp.Diff(c.want, handoffs(c.acq, wholeSecond)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)

@@ -46,6 +46,13 @@ func overlapScene(in Input, faults []faultSpan, f check.Finding) scene {
 	s.span = span{f.At, f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
+		newer := holdOf(in.Acquisitions, f, 1)
+		switch {
+		case older.Mode == history.ModePermit:
+			s.Title = "More permits of " + f.Lock + " were believed held than there are"
+		case older.Mode == history.ModeRead || newer != nil && newer.Mode == history.ModeRead:
+			s.Title = "A reader and a writer believed they held " + f.Lock + " at once"
+		}
 		start = older.Returned
 		s.To = max(s.To, newBeliefs(in).until(older))
 	}

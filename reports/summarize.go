@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
@@ -30,6 +31,9 @@ func Summarize(events []history.Event, acq []history.Acquisition, rep check.Repo
 	for i := range acq {
 		if acq[i].Granted() {
 			r.Operations.AcquiredInRun++
+			if !slices.Contains(r.modes, acq[i].Mode) {
+				r.modes = append(r.modes, acq[i].Mode)
+			}
 		}
 	}
 	if !w.Measured {

@@ -51,16 +51,21 @@ type acq struct {
 	invoke, granted float64
 	release         float64 // 0 = never
 	releaseFails    bool
+	mode            string
+	permits, slot   int64
 }
 
 func (s *synth) acquire(a acq) {
 	lock := cmp.Or(a.lock, theLock)
-	e := history.Event{Client: a.client, Acq: a.n, Lock: lock}
+	e := history.Event{Client: a.client, Acq: a.n, Lock: lock, Mode: a.mode}
 	with := func(op string, kind history.Kind, token int64) history.Event {
 		x := e
 		x.Op, x.Kind, x.Token = op, kind, token
 		if token != 0 {
 			x.Session = a.session
+		}
+		if op == history.OpAcquire {
+			x.Value = a.permits
 		}
 		return x
 	}
@@ -82,7 +87,10 @@ func (s *synth) acquire(a acq) {
 
 // use records one access at the client and at the resource.
 func (s *synth) use(at float64, a acq, op string, ok bool, value int64) {
-	e := history.Event{Client: a.client, Acq: a.n, Lock: cmp.Or(a.lock, theLock), Op: op, Token: a.token, Value: value}
+	e := history.Event{Client: a.client, Acq: a.n, Lock: cmp.Or(a.lock, theLock), Op: op, Token: a.token, Value: value, Mode: a.mode}
+	if a.mode == history.ModePermit {
+		e.Target = history.Slot(a.slot)
+	}
 	kind := history.OK
 	if !ok {
 		kind = history.Fail
@@ -298,4 +306,76 @@ func unlockedInput() Input {
 	}
 	s.phase(1600, history.PhaseDrain)
 	return input(s.sorted(), check.Facts{Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectFail}}, Meta{Scenario: "unlocked", Recipe: "none"})
+}
+
+// sharedRun is a run with a fault in which c1 is stopped from 1.01 s to 3.9 s while
+// it holds what the others then get.
+func sharedRun(all []acq, victim acq, op string) []history.Event {
+	s := &synth{}
+	s.phase(100, history.PhaseConnect)
+	for i := range 5 {
+		s.connect(200+float64(i), fmt.Sprintf("c%d/1", i+1), history.SessionID(0x100+i))
+	}
+	s.phase(400, history.PhaseMeasure)
+	v := int64(0)
+	for _, a := range append(all, victim) {
+		var process int
+		fmt.Sscanf(a.client, "c%d/1", &process)
+		a.session = history.SessionID(0x100 + process - 1)
+		s.acquire(a)
+		s.use(a.granted+5, a, history.OpRead, true, v)
+		if a.mode != history.ModeRead && a.client != victim.client {
+			v++
+			s.use(a.granted+60, a, history.OpWrite, true, v)
+		}
+	}
+	s.add(1010, history.Event{Process: "c1", Op: history.OpProcess, Mode: history.ProcessStopped})
+	s.fault("f1", "pause", "c1", 1010, 3900)
+	s.add(3900, history.Event{Process: "c1", Op: history.OpProcess, Mode: history.ProcessContinued})
+	s.use(3912, victim, op, true, 5)
+	s.add(3925, history.Event{Op: history.OpLost, Client: "c1/1", Lock: theLock, Acq: 1, Detail: "session expired"})
+	s.phase(4500, history.PhaseDrain)
+	s.phase(4600, history.PhaseCollect)
+	s.add(4700, history.Event{Op: history.OpEnd, Detail: history.EndComplete})
+	return s.sorted()
+}
+
+func sharedInput(events []history.Event, permits int, scenario string) Input {
+	return input(events, check.Facts{Tokens: true, Queue: true, Exclusive: true, Permits: permits, Guard: "none", SessionTimeout: 2 * time.Second, Tick: 500 * time.Millisecond,
+		Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectFail, check.Effect: check.ExpectAny}, MinAcquired: 5,
+		Faults: []check.PlannedFault{{ID: "f1", Kind: "pause", Target: "c1", HitsHolder: true}}},
+		Meta{Scenario: scenario, Recipe: "rw", Guard: "none", Seed: 7, Clients: 5, Processes: 5, Locks: 1, SessionTimeout: 2 * time.Second})
+}
+
+// readWriteInput: c1 is stopped while it writes; readers, a writer and readers
+// follow.
+func readWriteInput() Input {
+	r, w := history.ModeRead, history.ModeWrite
+	return sharedInput(sharedRun([]acq{
+		{mode: r, client: "c2/1", n: 1, token: 11, invoke: 420, granted: 440, release: 800},
+		{mode: r, client: "c3/1", n: 1, token: 12, invoke: 425, granted: 445, release: 640},
+		{mode: r, client: "c4/1", n: 1, token: 13, invoke: 430, granted: 450, release: 990},
+		{mode: r, client: "c2/1", n: 2, token: 16, invoke: 900, granted: 3300, release: 3420},
+		{mode: r, client: "c3/1", n: 2, token: 17, invoke: 910, granted: 3304, release: 3500},
+		{mode: r, client: "c4/1", n: 2, token: 18, invoke: 1000, granted: 3308, release: 3560},
+		{mode: w, client: "c5/1", n: 1, token: 19, invoke: 1030, granted: 3565, release: 3750},
+		{mode: r, client: "c2/1", n: 3, token: 20, invoke: 3450, granted: 3755, release: 4100},
+		{mode: r, client: "c3/1", n: 3, token: 21, invoke: 3600, granted: 3759, release: 4040},
+	}, acq{mode: w, client: "c1/1", n: 1, token: 15, invoke: 500, granted: 1000, release: 3930, releaseFails: true}, history.OpWrite), 0, "read-write")
+}
+
+// semaphoreInput: of two permits c1 has one when it is stopped; two others have
+// both in the end.
+func semaphoreInput() Input {
+	p := history.ModePermit
+	return sharedInput(sharedRun([]acq{
+		{mode: p, client: "c2/1", n: 1, token: 11, slot: 0, invoke: 420, granted: 440, release: 800},
+		{mode: p, client: "c3/1", n: 1, token: 12, slot: 1, invoke: 425, granted: 445, release: 990},
+		{mode: p, client: "c4/1", n: 1, token: 13, slot: 0, invoke: 430, granted: 805, release: 1700},
+		{mode: p, client: "c5/1", n: 1, token: 16, slot: 0, invoke: 900, granted: 1705, release: 2500},
+		{mode: p, client: "c2/1", n: 2, token: 17, slot: 0, invoke: 1000, granted: 2504, release: 3500},
+		{mode: p, client: "c3/1", n: 2, token: 18, slot: 1, invoke: 1010, granted: 3304, release: 3700},
+		{mode: p, client: "c4/1", n: 2, token: 19, slot: 0, invoke: 1800, granted: 3510, release: 4100},
+		{mode: p, client: "c5/1", n: 2, token: 20, slot: 1, invoke: 2600, granted: 3705, release: 4200},
+	}, acq{mode: p, client: "c1/1", n: 1, token: 15, slot: 1, invoke: 500, granted: 1000, release: 3930, releaseFails: true}, history.OpWrite), 2, "semaphore")
 }

@@ -18,8 +18,9 @@ type timeline struct {
 	Lanes  []lane
 	Hidden int // clients that waited or held in the scene but have no row
 
-	Held     []ownedSpan // as an observer's watch saw it; nil if nobody watched
-	Accesses []access    // as the resource recorded them; nil if there is none
+	Held     []ownedSpan     // as an observer's watch saw it; nil if nobody watched
+	Modes    map[string]bool // of the holds in it
+	Accesses []access        // as the resource recorded them; nil if there is none
 	Faults   []faultSpan
 	Moments  []moment
 }
@@ -30,7 +31,8 @@ type lane struct {
 	Color   color.NRGBA
 	Waits   []span
 	Holds   []span // believed
-	Double  []span // believed while another one believed too
+	Reads   []span // believed that it held it to read
+	Double  []span // believed while another one believed too that it excludes
 	Stopped []span // its process stood still
 	Unsure  []span // may still have believed, but nothing more was recorded
 }
@@ -60,6 +62,7 @@ func newTimeline(in Input, w window, faults []faultSpan) (timeline, bool) {
 			t.Faults = append(t.Faults, f)
 		}
 	}
+	t.Modes = map[string]bool{}
 	t.fillLanes(in, w)
 	owner := sessionOwners(in.Events, in.Acquisitions)
 	t.Held = heldSpans(in.Events, s.Lock, s.span, w.End, owner)
@@ -136,8 +139,13 @@ func (t *timeline) fillLanes(in Input, w window) {
 		}
 		l := &t.Lanes[k]
 		if a.Granted() {
+			t.Modes[a.Mode] = true
 			l.Waits = append(l.Waits, span{a.Invoked, a.Returned})
-			l.Holds = append(l.Holds, span{a.Returned, b.until(a)})
+			held := &l.Holds
+			if a.Mode == history.ModeRead {
+				held = &l.Reads
+			}
+			*held = append(*held, span{a.Returned, b.until(a)})
 			if b.unsure(a) {
 				l.Unsure = append(l.Unsure, span{b.until(a), b.end})
 			}
@@ -152,9 +160,9 @@ func (t *timeline) fillLanes(in Input, w window) {
 	}
 }
 
-// markDoubles finds where two exclusive holds were believed at once: the
-// check keeps only its first findings, the picture wants all that it shows. In
-// locks with shared modes only the check knows, and its findings are drawn.
+// markDoubles finds where two holds were believed at once that exclude each other:
+// the check keeps only its first findings, the picture wants all that it shows. Of
+// permits only the check knows which are too many, and its findings are drawn.
 func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[string]int, ends beliefs) {
 	mark := func(client string, s span) {
 		if k, shown := index[client]; shown && s.To > s.From {
@@ -167,7 +175,7 @@ func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[
 			mark(f.Clients[1], span{f.At, f.Until})
 		}
 	}
-	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() || a.Mode != "" })
+	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() })
 	slices.SortStableFunc(held, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
 	for i, a := range held {
 		until := ends.until(a)
@@ -175,7 +183,7 @@ func (t *timeline) markDoubles(in Input, took []*history.Acquisition, index map[
 			if b.Returned >= until {
 				break
 			}
-			if both := (span{b.Returned, min(until, ends.until(b))}); a.Client != b.Client {
+			if both := (span{b.Returned, min(until, ends.until(b))}); a.Client != b.Client && history.Conflict(a.Mode, b.Mode) {
 				mark(a.Client, both)
 				mark(b.Client, both)
 			}

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -14,6 +15,7 @@ import (
 const (
 	laneHeight  = 23
 	barHeight   = 14
+	readHeight  = 9
 	momentRow   = 13
 	momentRows  = 6
 	axisHeight  = 38
@@ -31,6 +33,12 @@ func timelineFigure(in Input, w window, faults []faultSpan) figure {
 	t, ok := newTimeline(in, w, faults)
 	if !ok {
 		return f
+	}
+	switch {
+	case t.Modes[history.ModeRead]:
+		f.Caption = strings.Replace(f.Caption, "red while another one believes so too", "less high if only to read, red while another one believes so too that it excludes", 1)
+	case t.Modes[history.ModePermit]:
+		f.Caption = strings.Replace(f.Caption, "believes it holds it, red while another one believes so too", "believes it has a permit, red where more are believed held than there are: the newest, and one that should have gone", 1)
 	}
 	d := timelineDrawing{timeline: t}
 	d.layout()
@@ -200,7 +208,13 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
 	d.name(c, y, l.Client, "")
 	d.bars(c, l.Waits, y, barHeight/2, tint(l.Color, 0.3))
 	d.bars(c, l.Holds, y, barHeight, l.Color)
-	d.bars(c, l.Double, y, barHeight, vermillion)
+	d.bars(c, l.Reads, y, readHeight, l.Color)
+	if len(l.Reads) > 0 {
+		d.bars(c, common(l.Double, l.Holds), y, barHeight, vermillion)
+		d.bars(c, common(l.Double, l.Reads), y, readHeight, vermillion)
+	} else {
+		d.bars(c, l.Double, y, barHeight, vermillion)
+	}
 	for _, s := range l.Unsure {
 		if s.overlaps(d.span) {
 			outline(c, d.x(s.From), d.x(s.To), y-barHeight/2, y+barHeight/2, l.Color)
@@ -209,6 +223,18 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
 	for _, s := range l.Stopped {
 		hatch(c, d.x(s.From), d.x(s.To), y-barHeight/2-2, y+barHeight/2+2)
 	}
+}
+
+// common returns the times that are in a piece of both.
+func common(a, b []span) (all []span) {
+	for _, x := range a {
+		for _, y := range b {
+			if both := (span{max(x.From, y.From), min(x.To, y.To)}); both.From < both.To {
+				all = append(all, both)
+			}
+		}
+	}
+	return all
 }
 
 func (d *timelineDrawing) color(client string) color.NRGBA {

@@ -12,13 +12,21 @@ import (
 // legend explains what occurs in this timeline, and nothing else.
 func (d *timelineDrawing) legend() []key {
 	own := owners[0]
-	keys := []key{{"waits", paleSwatch{tint(own, 0.3)}}, {"believes it holds", swatch{own}}}
+	keys := []key{{"waits", paleSwatch{tint(own, 0.3)}}}
+	holds, both := "believes it holds", "believes so while another does too"
+	switch {
+	case d.Modes[history.ModeRead]:
+		holds, both = "believes it holds it to write", "believes so while another does that it excludes"
+	case d.Modes[history.ModePermit]:
+		holds, both = "believes it has a permit", "one of too many: the newest, or who should have gone"
+	}
 	var double, stopped, unsure, refused, stale, read, write bool
 	for i := range d.Lanes {
 		double = double || len(d.Lanes[i].Double) > 0
 		unsure = unsure || len(d.Lanes[i].Unsure) > 0
 		stopped = stopped || len(d.Lanes[i].Stopped) > 0
 	}
+	writes := d.Modes[history.ModeExclusive] || d.Modes[history.ModeWrite]
 	for _, a := range d.Accesses {
 		refused, stale = refused || a.Refused, stale || a.Stale
 		read, write = read || a.Op == history.OpRead, write || a.Op == history.OpWrite
@@ -28,7 +36,12 @@ func (d *timelineDrawing) legend() []key {
 			keys = append(keys, key{text, thumb})
 		}
 	}
-	add(double, "believes so while another does too", thumbnailOf(swatch{vermillion}))
+	add(!d.Modes[history.ModeRead] || writes, holds, thumbnailOf(swatch{own}))
+	add(d.Modes[history.ModeRead], "believes it holds it to read", func(c *draw.Canvas) {
+		h := (c.Max.Y - c.Min.Y) * readHeight / barHeight
+		fillRect(c, c.Min.X, c.Max.X, c.Center().Y-h/2, c.Center().Y+h/2, own)
+	})
+	add(double, both, thumbnailOf(swatch{vermillion}))
 	add(unsure, "may believe it still; its record ends", func(c *draw.Canvas) { outline(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, own) })
 	add(stopped, "process stopped", func(c *draw.Canvas) { hatch(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y) })
 	add(len(d.Faults) > 0, "fault active", thumbnailOf(swatch{shade}))

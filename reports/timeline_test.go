@@ -106,6 +106,71 @@ func TestTimelineWithoutFaults(t *testing.T) {
 	}
 }
 
+// Readers beside readers are no overlap, and drawn as such; readers beside a writer are.
+func TestTimelineOfReadersAndWriters(t *testing.T) {
+	in := readWriteInput()
+	if want := "One client believed it still held the lock while others got it 6 times in turn, for 615 ms in all, after it was paused longer than its session timeout."; !strings.HasPrefix(in.Result.Headline, want) {
+		t.Errorf("headline %q", in.Result.Headline)
+	}
+	tl := timelineOf(t, in)
+	double := map[string][]span{}
+	for _, l := range tl.Lanes {
+		double[l.Client] = l.Double
+		if l.Client == "c2/1" && (len(l.Reads) != 3 || len(l.Holds) != 0) {
+			t.Errorf("c2/1 reads %v, holds %v", l.Reads, l.Holds)
+		}
+	}
+	want := map[string][]span{
+		"c1/1": {{ms(3300), ms(3560)}, {ms(3565), ms(3750)}, {ms(3755), ms(3925)}},
+		"c2/1": {{ms(3300), ms(3420)}, {ms(3755), ms(3925)}}, "c3/1": {{ms(3304), ms(3500)}, {ms(3759), ms(3925)}},
+		"c4/1": {{ms(3308), ms(3560)}}, "c5/1": {{ms(3565), ms(3750)}},
+	}
+	if diff := cmp.Diff(want, double); diff != "" {
+		t.Errorf("overlaps (-want +got):\n%s", diff)
+	}
+	if m := tl.Moments; !slices.ContainsFunc(m, func(m moment) bool { return m.Text == "c2/1 gets the lock to read" }) {
+		t.Errorf("moments %v", m)
+	}
+	if tl.Title != "A reader and a writer believed they held "+theLock+" at once" {
+		t.Errorf("title %q", tl.Title)
+	}
+	stale := 0
+	for _, a := range tl.Accesses {
+		if a.Stale {
+			stale++
+		}
+	}
+	if stale != 1 || value(in.Result.Safety.StaleAccepted) != 1 {
+		t.Errorf("%d stale in the picture, %d by the check", stale, value(in.Result.Safety.StaleAccepted))
+	}
+}
+
+// Of two permits three are believed held once the stopped one's is granted again.
+func TestTimelineOfASemaphore(t *testing.T) {
+	in := semaphoreInput()
+	tl := timelineOf(t, in)
+	double := map[string][]span{}
+	for _, l := range tl.Lanes {
+		double[l.Client] = l.Double
+	}
+	// Three of two from 3304 to 3500, from 3510 to 3700, and from 3705 to 3925.
+	want := map[string][]span{
+		"c1/1": {{ms(3304), ms(3500)}, {ms(3510), ms(3700)}, {ms(3705), ms(3925)}},
+		"c2/1": nil, "c3/1": {{ms(3304), ms(3500)}}, "c4/1": {{ms(3510), ms(3700)}}, "c5/1": {{ms(3705), ms(3925)}},
+	}
+	if diff := cmp.Diff(want, double); diff != "" {
+		t.Errorf("overlaps (-want +got):\n%s", diff)
+	}
+	if tl.Title != "More permits of "+theLock+" were believed held than there are" {
+		t.Errorf("title %q", tl.Title)
+	}
+	for _, a := range tl.Accesses { // c1's write, in the slot that c3 and c5 had since
+		if a.Stale != (a.Client == "c1/1" && a.Op == history.OpWrite) {
+			t.Errorf("access %+v", a)
+		}
+	}
+}
+
 // Without an observer and a resource their rows are left out.
 func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 	in := act2Input(false)
@@ -118,6 +183,13 @@ func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 	in.Events = events
 	if tl := timelineOf(t, in); tl.Held != nil || tl.Accesses != nil {
 		t.Errorf("held %v, accesses %v", tl.Held, tl.Accesses)
+	}
+}
+
+func TestCommon(t *testing.T) {
+	got := common([]span{{1, 5}, {7, 9}}, []span{{0, 2}, {4, 8}, {9, 10}})
+	if diff := cmp.Diff([]span{{1, 2}, {4, 5}, {7, 8}}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

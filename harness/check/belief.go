@@ -11,27 +11,38 @@ import (
 // them all.
 const maxFindings = 100
 
-// beliefExclusion looks for two clients that believed at once that they held one
-// lock. No lock service can rule that out while a client can stop, so overlaps
-// are counted and measured, and what condemns a recipe is one without an
-// explanation: see [digest.explain].
+// beliefExclusion looks for clients that believed at once what cannot be true at
+// once: that they held one lock, unless all of them read it (model M3), or more
+// permits of it than there are (M4, see [eachExcess]). No lock service can rule
+// that out while a client can stop, so overlaps are counted and measured, and what
+// condemns a recipe is one without an explanation: see [digest.explain].
 //
 // A recipe that promises no exclusion has nothing to explain; its overlaps are
 // counted all the same, for that is what such a control is for.
+//
+// Permits and other modes of one lock are judged apart. So are the locks that one
+// acquisition takes together: each is held, lost and released by itself.
 func beliefExclusion(d *digest, s *Safety) Verdict {
 	b := belief{digest: d}
-	var shared string
+	var doubts string
 	for _, l := range d.locks {
-		holds := make([]hold, 0, len(l.grants))
+		var holds, permits []hold
 		for _, a := range l.grants {
-			if a.Mode != "" {
-				shared = a.Mode
-				continue
+			h := hold{a.Returned, d.believedUntil(a), a}
+			switch {
+			case history.Exclusive(a.Mode) || a.Mode == history.ModeRead:
+				holds = append(holds, h)
+			case a.Mode != history.ModePermit:
+				doubts = fmt.Sprintf("holds of mode %s are not judged", a.Mode)
+			case d.facts.Permits <= 0:
+				doubts = "how many permits there are is not known"
+			default:
+				permits = append(permits, h)
 			}
-			holds = append(holds, hold{a.Returned, d.believedUntil(a), a})
 		}
-		b.holds += len(holds)
+		b.holds += len(holds) + len(permits)
 		eachOverlap(holds, b.overlap)
+		eachExcess(permits, int64(d.facts.Permits), b.canBeGone, b.excess)
 	}
 	s.Overlaps, s.MaxOverlapNs = &b.count, &b.longest
 	if d.facts.Exclusive {
@@ -42,8 +53,8 @@ func beliefExclusion(d *digest, s *Safety) Verdict {
 	switch {
 	case b.count > 0:
 		v.Result, v.Summary = Fail, b.summary()
-	case shared != "":
-		v.Result, v.Summary = Unknown, fmt.Sprintf("no two exclusive holds overlap; holds of mode %s are not judged yet", shared)
+	case doubts != "":
+		v.Result, v.Summary = Unknown, fmt.Sprintf("no overlap among %s, but %s", count(int64(b.holds), "hold", "holds"), doubts)
 	case b.holds == 0:
 		v.Result, v.Summary = Unknown, "nobody got a lock"
 	case !d.whole:
@@ -64,11 +75,30 @@ type belief struct {
 }
 
 func (b *belief) overlap(first, second *hold) {
-	from, until := second.from, min(first.until, second.until)
 	older, newer := first.by, second.by
 	if newer.Token != 0 && newer.Token < older.Token {
 		older, newer = newer, older // an acquire can return late; the token says who was granted first
 	}
+	b.add(older, newer, second.from, min(first.until, second.until),
+		fmt.Sprintf("%s and %s both believed that they held %s", holder(older), holder(newer), older.Lock))
+}
+
+// canBeGone reports whether a fault can have cost older its session before newer
+// was granted its permits.
+func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
+	return b.facts.Exclusive && b.explain(older, newer) != nil
+}
+
+func (b *belief) excess(older, newer *hold, from, until, taken int64) {
+	lead := fmt.Sprintf("%s believed that it held %s of %s, and %s %d", holder(older.by), count(older.by.Permits, "permit", "permits"), older.by.Lock, holder(newer.by), newer.by.Permits)
+	if older == newer {
+		lead = fmt.Sprintf("%s believed that it held %s of %s", holder(older.by), count(older.by.Permits, "permit", "permits"), older.by.Lock)
+	}
+	b.add(older.by, newer.by, from, until, fmt.Sprintf("%s: %d taken of %d", lead, taken, b.facts.Permits))
+}
+
+// add counts an overlap, of which lead says what was believed.
+func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead string) {
 	var why *fault
 	if b.facts.Exclusive {
 		if why = b.explain(older, newer); why == nil {
@@ -87,18 +117,21 @@ func (b *belief) overlap(first, second *hold) {
 		list = &b.good
 	}
 	if len(*list) < maxFindings {
-		*list = append(*list, b.finding(older, newer, from, until, why))
+		*list = append(*list, b.finding(older, newer, from, until, why, lead))
 	}
 }
 
-func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why *fault) Finding {
+func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why *fault, lead string) Finding {
 	f := Finding{
 		Kind: "overlap", Lock: older.Lock, At: from, Until: until, Cause: CauseNone,
 		Clients: []string{older.Client, newer.Client}, Tokens: []int64{older.Token, newer.Token},
-		Events: append(b.eventsOf(older), b.eventsOf(newer)...),
+		Events: b.eventsOf(older),
+	}
+	if newer != older {
+		f.Events = append(f.Events, b.eventsOf(newer)...)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s and %s both believed that they held %s, for %s from %s", holder(older), holder(newer), older.Lock, millis(until-from), seconds(from))
+	fmt.Fprintf(&text, "%s, for %s from %s", lead, millis(until-from), seconds(from))
 	switch {
 	case why != nil:
 		f.Cause, f.Fault, f.Explained = why.Kind, why.ID, true
@@ -111,6 +144,8 @@ func (b *belief) finding(older, newer *history.Acquisition, from, until int64, w
 		text.WriteString("; the recipe promises nothing else")
 	case older.Token == 0 || newer.Token == 0:
 		text.WriteString("; without tokens nothing can explain it")
+	case newer == older:
+		text.WriteString("; there are not so many")
 	case newer.Token == older.Token:
 		text.WriteString("; they have the same token")
 	default:

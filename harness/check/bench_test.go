@@ -36,6 +36,32 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
+// BenchmarkExcess is the same of a semaphore with eight permits, all of them taken.
+func BenchmarkExcess(b *testing.B) {
+	all := million()
+	holds := make([]hold, len(all))
+	for i := range all {
+		all[i].Mode, all[i].Permits = history.ModePermit, 1
+		holds[i] = hold{all[i].Returned, all[i].Returned + 7900, &all[i]}
+	}
+	for b.Loop() {
+		eachExcess(holds, 8, nil, func(*hold, *hold, int64, int64, int64) { b.Fatal("an excess") })
+	}
+}
+
+// BenchmarkReaders is the sweep over readers of which 16 overlap at a time.
+func BenchmarkReaders(b *testing.B) {
+	all := million()
+	holds := make([]hold, len(all))
+	for i := range all {
+		all[i].Mode = history.ModeRead
+		holds[i] = hold{all[i].Returned, all[i].Returned + 15900, &all[i]}
+	}
+	for b.Loop() {
+		eachOverlap(holds, func(*hold, *hold) { b.Fatal("an overlap") })
+	}
+}
+
 // BenchmarkRun is every check over the events of 1 M acquisitions.
 func BenchmarkRun(b *testing.B) {
 	var events []history.Event

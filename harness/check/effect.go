@@ -11,19 +11,21 @@ import (
 // is in the order in which it served.
 //
 //   - stale accepted, stale rejected: an access with a token below one that the
-//     resource had served before, let in or refused. Leaving (exit) is no use of
-//     the resource and counts as neither.
-//   - false rejection: an access refused although no higher token had been
-//     served: a legal holder turned away.
+//     resource had served before and that bounds it ([Fences]), let in or refused.
+//     Leaving (exit) is no use of the resource and counts as neither.
+//   - false rejection: an access refused although no higher token that bounds it
+//     had been served: a legal holder turned away.
 //   - lost updates: increments acknowledged to clients, less the counter's final
-//     value. A counter starts at 0.
+//     value. A counter starts at 0. Where writers need not exclude each other,
+//     because there is more than one permit or because readers write, updates are
+//     lost by right, and none are counted.
 //   - accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown
 //     are the writes of which the client never learned the outcome. Below is
 //     lost; above, the resource counted what nobody wrote.
 //
 // Without tokens nothing is stale, but updates can still be lost.
 func effect(d *digest, s *Safety) Verdict {
-	e := effects{locks: map[string]*lockEffect{}}
+	e := effects{locks: map[string]*lockEffect{}, onePermit: d.facts.Permits == 1}
 	for i := range d.events {
 		e.add(&d.events[i])
 	}
@@ -39,10 +41,10 @@ func effect(d *digest, s *Safety) Verdict {
 	}
 	known := d.facts.FinalValues != nil || d.whole
 	if known {
-		s.LostUpdates = &e.lost
-	}
-	if known {
 		e.settle(d.facts.FinalValues, d.whole)
+	}
+	if known && e.exclusive() {
+		s.LostUpdates = &e.lost
 	}
 
 	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten)
@@ -68,6 +70,7 @@ func effect(d *digest, s *Safety) Verdict {
 // effects is what the accesses of a run came to.
 type effects struct {
 	locks                                         map[string]*lockEffect
+	onePermit                                     bool
 	used, recorded, tokens                        bool
 	staleAccepted, staleRejected, falseRejections int64
 	lost, overwritten, miscounted                 int64
@@ -77,9 +80,10 @@ type effects struct {
 }
 
 type lockEffect struct {
-	highest   *history.Event // served, with the highest token so far
+	fences    Fences
 	lastWrite *history.Event
 	accepted  int64 // writes, by the resource's record
+	shared    bool  // writers need not have excluded each other
 
 	invoked, acknowledged, refused int64 // writes, by the clients' record
 }
@@ -130,24 +134,19 @@ func (l *lockEffect) client(e *history.Event) bool {
 	return e.Kind == history.OK
 }
 
-func (l *lockEffect) superseded(e *history.Event) bool {
-	return e.Token != 0 && l.highest != nil && e.Token < l.highest.Token
-}
-
 func (x *effects) accepted(l *lockEffect, e *history.Event) {
-	stale := l.superseded(e)
-	if stale && e.Op != history.OpExit {
+	if l.fences.Stale(e) && e.Op != history.OpExit {
 		x.staleAccepted++
-		x.find("stale-accepted", e, l.highest, "%s of %s was accepted with token %d, after %s with token %d", e.Op, e.Client, e.Token, l.highest.Client, l.highest.Token)
+		by := l.fences.Bound(e)
+		x.find("stale-accepted", e, by, "%s of %s was accepted with token %d, after %s with token %d", e.Op, e.Client, e.Token, by.Client, by.Token)
 	}
-	if !stale && (l.highest == nil || e.Token > l.highest.Token) {
-		l.highest = e
-	}
+	l.fences.Serve(e) // a stale write too: it bounds the reads that are older still
 	if e.Op != history.OpWrite {
 		return
 	}
 	l.accepted++
-	if l.lastWrite != nil && e.Value <= l.lastWrite.Value {
+	l.shared = l.shared || e.Mode == history.ModeRead || e.Mode == history.ModePermit && !x.onePermit
+	if l.lastWrite != nil && e.Value <= l.lastWrite.Value && !l.shared {
 		x.overwritten++
 		x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, e.Value, l.lastWrite.Value, l.lastWrite.Client)
 	}
@@ -155,18 +154,33 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 }
 
 func (x *effects) refused(l *lockEffect, e *history.Event) {
+	by := l.fences.Bound(e)
 	switch {
-	case !l.superseded(e):
+	case !l.fences.Stale(e):
 		x.falseRejections++
 		served := "nothing had been served"
-		if l.highest != nil {
-			served = fmt.Sprintf("the highest token served was %d", l.highest.Token)
+		if by != nil {
+			served = fmt.Sprintf("the highest token served was %d", by.Token)
 		}
-		x.find("false-rejection", e, l.highest, "%s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token, served)
+		if e.Mode == history.ModeRead || e.Mode == history.ModePermit {
+			served += " that bounds it"
+		}
+		x.find("false-rejection", e, by, "%s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token, served)
 	case e.Op != history.OpExit:
 		x.staleRejected++
-		x.find("stale-rejected", e, l.highest, "%s of %s was refused with token %d, after %s with token %d", e.Op, e.Client, e.Token, l.highest.Client, l.highest.Token)
+		x.find("stale-rejected", e, by, "%s of %s was refused with token %d, after %s with token %d", e.Op, e.Client, e.Token, by.Client, by.Token)
 	}
+}
+
+// exclusive reports whether the writers of some lock exclude each other, so that
+// updates can be lost that must not be.
+func (x *effects) exclusive() bool {
+	for _, l := range x.locks {
+		if !l.shared {
+			return true
+		}
+	}
+	return false
 }
 
 // settle compares the clients' count of each lock with what the counter says. Of
@@ -190,7 +204,7 @@ func (x *effects) settle(final map[string]int64, whole bool) {
 			value = l.lastWrite.Value
 		}
 		x.final += value
-		if n := l.acknowledged - value; n > 0 {
+		if n := l.acknowledged - value; n > 0 && !l.shared {
 			x.lost += n
 			x.find("lost-updates", at, nil, "%d acknowledged, final value %d: %d lost%s", l.acknowledged, value, n, by)
 		}
@@ -230,9 +244,12 @@ func (x *effects) summary(known bool) string {
 	if x.falseRejections > 0 {
 		parts = append(parts, count(x.falseRejections, "legal access refused", "legal accesses refused"))
 	}
-	if known {
+	switch {
+	case !x.exclusive():
+		parts = append(parts, fmt.Sprintf("%d acknowledged of writers that do not exclude each other", x.acknowledged))
+	case known:
 		parts = append(parts, fmt.Sprintf("%d lost of %d acknowledged (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown))
-	} else {
+	default:
 		parts = append(parts, fmt.Sprintf("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten))
 	}
 	if x.miscounted > 0 {

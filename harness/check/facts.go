@@ -6,7 +6,9 @@ import "time"
 type Facts struct {
 	Tokens    bool // the recipe promises tokens that rise from grant to grant
 	Queue     bool // the recipe promises grants in the order of its queue nodes
-	Exclusive bool // the recipe promises mutual exclusion; false for the control "none"
+	Exclusive bool // the recipe promises exclusion, as the modes have it; false for the control "none"
+	// Permits is how many permits a semaphore has; 0 = not known, or there is none.
+	Permits int
 
 	Guard string // how critical sections are protected: "none" or "fencing"
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"locklab/harness/history"
 )
@@ -14,6 +15,10 @@ import (
 // ([digest.outage]): its turn came, passed, and it was told of both later. Such
 // pairs are counted apart. How far the queue's order differs from the order in
 // which acquire was called is told in the summary only: no recipe promises it.
+//
+// Only pairs that exclude each other count: readers that the lock lets in together
+// return in any order. For the same reason permits are not judged: their tokens
+// are in the order in which the service gave them out, not in that of the queue.
 func fairness(d *digest, _ *Safety) Verdict {
 	switch {
 	case !d.facts.Queue:
@@ -23,8 +28,11 @@ func fairness(d *digest, _ *Safety) Verdict {
 	}
 	var v Verdict
 	var grants, excused, entry, bypass int64
+	others := false
 	for _, l := range d.locks {
-		byReturn := withTokens(l.grants, returnedAt)
+		others = others || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
+		queued := ownPlaces(l.grants)
+		byReturn := withTokens(queued, returnedAt)
 		grants += int64(len(byReturn))
 		for i, n := range overtaken(byReturn) {
 			a := byReturn[i]
@@ -40,11 +48,13 @@ func fairness(d *digest, _ *Safety) Verdict {
 				}
 			}
 		}
-		entry += sum(overtaken(withTokens(l.grants, invokedAt)))
+		entry += sum(overtaken(withTokens(queued, invokedAt)))
 	}
 	switch {
 	case v.Count > 0:
 		v.Result, v.Summary = Fail, fmt.Sprintf("%s of grants against the queue's order, one waiter overtaken by %d", count(v.Count, "pair", "pairs"), bypass)
+	case grants == 0 && others:
+		return Verdict{Result: NotApplicable, Summary: "the tokens of permits do not show the queue's order"}
 	case grants == 0:
 		v.Result, v.Summary = Unknown, "nobody got a lock"
 	case !d.whole:
@@ -61,10 +71,23 @@ func fairness(d *digest, _ *Safety) Verdict {
 	return v
 }
 
+// ownPlaces returns the grants without the reads that have a writer's token: they
+// had no place of their own in the queue.
+func ownPlaces(grants []*history.Acquisition) []*history.Acquisition {
+	if !slices.ContainsFunc(grants, func(a *history.Acquisition) bool { return a.Mode == history.ModeRead }) {
+		return grants
+	}
+	written := map[int64]bool{}
+	for _, a := range grants {
+		written[a.Token] = written[a.Token] || history.Exclusive(a.Mode)
+	}
+	return slices.DeleteFunc(slices.Clone(grants), func(a *history.Acquisition) bool { return a.Mode == history.ModeRead && written[a.Token] })
+}
+
 // inversion describes a, which n of those before it overtook, by the last of them.
 func (d *digest) inversion(before []*history.Acquisition, a *history.Acquisition, n int64) Finding {
 	k := len(before) - 1
-	for before[k].Token <= a.Token {
+	for before[k].Token <= a.Token || !history.Conflict(before[k].Mode, a.Mode) {
 		k--
 	}
 	by := before[k]

@@ -8,9 +8,9 @@ import (
 )
 
 // overtaken says for each of grants, which must be in some order of happening,
-// how many of those before it have a higher token: how often it was overtaken.
-// Their sum is the number of inversions. O(n log n), by a Fenwick tree over the
-// tokens' ranks.
+// how many of those before it that exclude it have a higher token: how often it
+// was overtaken. A read is not overtaken by a read. Their sum is the number of
+// inversions. O(n log n), by Fenwick trees over the tokens' ranks.
 func overtaken(grants []*history.Acquisition) []int64 {
 	ranked := make([]int64, len(grants))
 	for i, a := range grants {
@@ -19,20 +19,43 @@ func overtaken(grants []*history.Acquisition) []int64 {
 	slices.Sort(ranked)
 	ranked = slices.Compact(ranked)
 
-	tree := make([]int64, len(ranked)+1)
+	all, exclusive := newTally(len(ranked)), newTally(len(ranked))
 	by := make([]int64, len(grants))
 	for i, a := range grants {
 		rank, _ := slices.BinarySearch(ranked, a.Token)
-		notAbove := int64(0)
-		for k := rank + 1; k > 0; k -= k & -k {
-			notAbove += tree[k]
+		if history.Exclusive(a.Mode) {
+			by[i] = all.above(rank)
+			exclusive.add(rank)
+		} else {
+			by[i] = exclusive.above(rank)
 		}
-		by[i] = int64(i) - notAbove
-		for k := rank + 1; k < len(tree); k += k & -k {
-			tree[k]++
-		}
+		all.add(rank)
 	}
 	return by
+}
+
+// A tally is a Fenwick tree that counts by rank.
+type tally struct {
+	n    int64
+	tree []int64
+}
+
+func newTally(ranks int) *tally { return &tally{tree: make([]int64, ranks+1)} }
+
+func (t *tally) add(rank int) {
+	t.n++
+	for k := rank + 1; k < len(t.tree); k += k & -k {
+		t.tree[k]++
+	}
+}
+
+// above counts what was added at a higher rank.
+func (t *tally) above(rank int) int64 {
+	n := t.n
+	for k := rank + 1; k > 0; k -= k & -k {
+		n -= t.tree[k]
+	}
+	return n
 }
 
 func sum(all []int64) int64 {
@@ -43,12 +66,13 @@ func sum(all []int64) int64 {
 	return n
 }
 
-// withTokens returns the exclusive grants that have a token, ordered by at; of
-// those at one instant the lower token first, so that a tie is no inversion.
+// withTokens returns the grants that have a token that orders them, hence no
+// permits, ordered by at; of those at one instant the lower token first, so that a
+// tie is no inversion.
 func withTokens(grants []*history.Acquisition, at func(*history.Acquisition) int64) []*history.Acquisition {
 	var all []*history.Acquisition
 	for _, a := range grants {
-		if a.Token != 0 && a.Mode == "" {
+		if a.Token != 0 && ordered(a) {
 			all = append(all, a)
 		}
 	}
@@ -56,6 +80,11 @@ func withTokens(grants []*history.Acquisition, at func(*history.Acquisition) int
 		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Token, b.Token))
 	})
 	return all
+}
+
+// ordered reports whether a's token says when it was granted relative to others.
+func ordered(a *history.Acquisition) bool {
+	return history.Exclusive(a.Mode) || a.Mode == history.ModeRead
 }
 
 func invokedAt(a *history.Acquisition) int64  { return a.Invoked }

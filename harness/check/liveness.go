@@ -25,6 +25,16 @@ const handOff = time.Second
 // comes back, but attempts that give up within a tick are too impatient to prove
 // anything.
 //
+// What is held may still have to be granted: a reader beside readers, a permit
+// while others are left. That needs the queue's order and the recipe's rules to
+// judge, so there a stall is a doubt, and the check unknown: readers that waited
+// beside readers, with no writer in sight; or permits that were wanted while as
+// many were free as anybody ever asked for. And what is free may not be there to
+// be granted: one who wants several locks at once may have a lock long before
+// acquire returns, or not have asked for it yet. Its waits are no stalls, and no
+// lock is free that it waits for; if it would be a stall otherwise, perhaps a
+// deadlock, it is a doubt as well.
+//
 // It is unknown whether a lock recovers if the last heal was not verified, or if
 // after it nobody got a lock that was wanted and the time was too short to tell.
 func liveness(d *digest, _ *Safety) Verdict {
@@ -40,6 +50,7 @@ func liveness(d *digest, _ *Safety) Verdict {
 		l.stop = d.collect
 	}
 	heal, doubts := l.lastHeal()
+	l.several = takenTogether(d.acquisitions)
 	byLock := map[string][]*history.Acquisition{}
 	for i := range d.acquisitions {
 		a := &d.acquisitions[i]
@@ -51,6 +62,9 @@ func liveness(d *digest, _ *Safety) Verdict {
 		stalls := l.stalls(lock, byLock[lock])
 		v.Count += int64(len(stalls))
 		v.Findings = append(v.Findings, stalls[:min(len(stalls), maxFindings)]...)
+		if len(stalls) == 0 {
+			doubts = append(doubts, l.perhaps(lock, byLock[lock])...)
+		}
 		if heal != history.None && len(stalls) == 0 {
 			doubts = append(doubts, l.afterHeal(lock, byLock[lock], heal)...)
 		}
@@ -79,6 +93,23 @@ func liveness(d *digest, _ *Safety) Verdict {
 type live struct {
 	*digest
 	bound, stop int64
+	several     map[*history.Acquisition]bool // that take several locks at once
+}
+
+// takenTogether returns the acquisitions under one number that were called for
+// before the others of that number had returned.
+func takenTogether(all []history.Acquisition) map[*history.Acquisition]bool {
+	several := map[*history.Acquisition]bool{}
+	last := map[string]*history.Acquisition{} // by client
+	for i := range all {
+		a := &all[i]
+		if b := last[a.Client]; b != nil && b.N == a.N && b.Lock != a.Lock && b.Process == a.Process && b.Died == a.Died &&
+			(b.Returned == history.None || b.Returned >= a.Invoked) {
+			several[a], several[b] = true, true
+		}
+		last[a.Client] = a
+	}
+	return several
 }
 
 // lastHeal is the instant from which every fault is over, None if there was no
@@ -154,10 +185,68 @@ type change struct {
 	grant                  bool
 }
 
+// A role is what an acquisition does to a lock, as far as a stall of it goes: how
+// many it is of those that wait, and of those that keep the lock from being
+// granted while it waits and while it holds.
+type role struct{ waits, busyWaiting, busyHolding int }
+
+// stalls finds where lock was free, wanted and not granted.
 func (l *live) stalls(lock string, all []*history.Acquisition) []Finding {
+	return l.stallsOf(lock, all, 0, func(a *history.Acquisition) role {
+		switch {
+		case l.several[a]:
+			return role{busyWaiting: 1, busyHolding: 1}
+		case l.facts.Permits > 0 && a.Permits > int64(l.facts.Permits):
+			return role{busyHolding: 1} // it asks for more than there are
+		}
+		return role{waits: 1, busyHolding: 1}
+	})
+}
+
+// perhaps says where lock may have stalled.
+func (l *live) perhaps(lock string, all []*history.Acquisition) (doubts []string) {
+	doubt := func(when string, spare int, f func(*history.Acquisition) role) {
+		if found := l.stallsOf(lock, all, spare, f); len(found) > 0 {
+			doubts = append(doubts, fmt.Sprintf("%s was waited for, for %s from %s, %s: it cannot be told whether it stalled", lock, seconds(found[0].Until-found[0].At), seconds(found[0].At), when))
+		}
+	}
+	var several, reads bool
+	var most int64
+	for _, a := range all {
+		several = several || l.several[a]
+		reads = reads || a.Mode == history.ModeRead
+		if a.Mode == history.ModePermit {
+			most = max(most, a.Permits)
+		}
+	}
+	if several {
+		doubt("while somebody wanted it with other locks", 0, func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
+	}
+	if reads {
+		doubt("to read, beside readers", 0, func(a *history.Acquisition) role {
+			if a.Mode == history.ModeRead && !l.several[a] {
+				return role{waits: 1}
+			}
+			return role{busyWaiting: 1, busyHolding: 1}
+		})
+	}
+	if spare := int64(l.facts.Permits) - most; most > 0 && spare > 0 {
+		doubt("while it had permits left", int(spare), func(a *history.Acquisition) role {
+			if a.Mode == history.ModePermit && !l.several[a] {
+				return role{waits: 1, busyHolding: int(a.Permits)}
+			}
+			return role{busyWaiting: int(spare) + 1, busyHolding: int(spare) + 1}
+		})
+	}
+	return doubts
+}
+
+// stallsOf finds where a lock was wanted and not granted though no more than spare
+// kept it.
+func (l *live) stallsOf(lock string, all []*history.Acquisition, spare int, as func(*history.Acquisition) role) []Finding {
 	var changes []change
 	span := func(from, until int64, c change) {
-		if until <= from {
+		if until <= from || c == (change{}) {
 			return
 		}
 		c.at = from
@@ -166,11 +255,12 @@ func (l *live) stalls(lock string, all []*history.Acquisition) []Finding {
 		changes = append(changes, c)
 	}
 	for _, a := range all {
+		r := as(a)
 		from, until := l.waited(a)
-		span(from, until, change{waiting: 1})
+		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
 		if a.Granted() {
 			changes = append(changes, change{at: a.Returned, grant: true})
-			span(a.Returned, l.believedUntil(a), change{busy: 1})
+			span(a.Returned, l.believedUntil(a), change{busy: r.busyHolding})
 		}
 	}
 	for _, f := range l.faults {
@@ -189,13 +279,13 @@ func (l *live) stalls(lock string, all []*history.Acquisition) []Finding {
 		waited = 0
 	}
 	for _, c := range changes {
-		if waiting > 0 && busy == 0 && blocked == 0 {
+		if waiting > 0 && busy <= spare && blocked == 0 {
 			if waited == 0 {
 				began = last
 			}
 			waited += c.at - last
 		}
-		if c.grant || c.busy > 0 || c.blocked > 0 {
+		if c.grant || busy+max(c.busy, 0) > spare || c.blocked > 0 {
 			over(c.at)
 		}
 		waiting, busy, blocked = waiting+c.waiting, busy+c.busy, blocked+c.blocked

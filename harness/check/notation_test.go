@@ -19,12 +19,15 @@ import (
 //	1 c1/0 connect zk1 0x1           the client's session from now on
 //	1 c1/0 acquire l1 -> 2 token 5   granted; also "-> 2 ok", "-> 2 fail timed out", "-> 2 unknown"
 //	1 c1/0 acquire l1                still waiting at the end
+//	1 c1/0 acquire l1 read -> 2 …    in a mode; "permit 2": that many permits
+//	1 c1/0 also l2 -> 2 token 6      another lock of the same acquisition
 //	3 c1/0 release -> 3.1            also "-> 3.1 fail gone", "-> 3.1 unknown", or no result
+//	3 c1/0 release l2 -> 3.1         of that lock, or "release 1" of the acquisition of that number; else of the latest
 //	3 c1/0 queued 2                  its place in the queue
 //	3 c1/0 lost session expired
 //	3 c1/0 write 7 -> 3.2            recorded by the client and, halfway, by the resource r1;
 //	                                 "-> 3.2 refused"; "-> 3.2 unknown" (served), "-> 3.2 unserved" (unknown, never served)
-//	3 r1 write 7 by c1/0 token 5     the resource's record alone; "… refused"
+//	3 r1 write 7 by c1/0 token 5     the resource's record alone; "… refused"; "… read", "… permit slot-1" for modes
 //	3 c1/0 trigger f1                the client stops itself
 //	3 c1/0 again                     its count of acquisitions begins anew
 //	5 c1 exited                      a process; also started, stopped, done
@@ -46,7 +49,7 @@ func parseHistory(text string) ([]history.Event, error) {
 
 type notation struct {
 	events   []history.Event
-	current  map[string]*history.Event // by client: its latest acquire
+	current  map[string]*history.Event // by client: its latest acquire; by client and lock or number: that one
 	sessions map[string]history.SessionID
 	count    map[string]int64
 }
@@ -84,8 +87,15 @@ func (p *notation) line(f []string) (err error) {
 		if c := p.current[e.Client]; c != nil {
 			e.Lock, e.Acq = c.Lock, c.Acq
 		}
-		if f[len(f)-1] == "refused" {
-			e.Kind = history.Fail
+		for _, w := range f[8:] {
+			switch {
+			case w == "refused":
+				e.Kind = history.Fail
+			case strings.HasPrefix(w, "slot-"):
+				e.Target = w
+			default:
+				e.Mode = w
+			}
 		}
 		p.add(e)
 	case !strings.Contains(f[1], "/"):
@@ -100,7 +110,11 @@ func (p *notation) line(f []string) (err error) {
 
 func (p *notation) client(e history.Event, what string, rest []string) error {
 	e.Op = what
-	if c := p.current[e.Client]; c != nil {
+	c := p.current[e.Client]
+	if what == "release" && len(rest) > 0 && rest[0] != "->" {
+		c = p.current[e.Client+" "+rest[0]]
+	}
+	if c != nil {
 		e.Lock, e.Acq, e.Token, e.Session, e.Mode = c.Lock, c.Acq, c.Token, c.Session, c.Mode
 	}
 	var arrow []string
@@ -140,11 +154,17 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 	case "trigger":
 		e.Fault = rest[0]
 		p.add(e)
-	case "acquire":
-		p.count[e.Client]++
+	case "acquire", "also":
+		if what == "acquire" {
+			p.count[e.Client]++
+		}
+		e.Op = history.OpAcquire
 		e.Kind, e.Lock, e.Acq, e.Token, e.Session, e.Mode = history.Invoke, rest[0], p.count[e.Client], 0, p.sessions[e.Client], ""
 		if len(rest) > 1 {
 			e.Mode = rest[1]
+		}
+		if len(rest) > 2 {
+			e.Value = integer(rest[2])
 		}
 		p.add(e)
 		if arrow != nil {
@@ -159,7 +179,9 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 			p.add(result)
 			e.Token = result.Token
 		}
-		p.current[e.Client] = &e
+		for _, key := range [...]string{"", " " + e.Lock, fmt.Sprintf(" %d", e.Acq)} {
+			p.current[e.Client+key] = &e
+		}
 	case "release", "enter", "read", "write", "exit":
 		e.Kind = history.Invoke
 		if what != "release" {
@@ -258,6 +280,8 @@ func setFact(f *Facts, key string, vals []string) error {
 		f.Tokens, f.Queue, f.Exclusive = r.Tokens, r.Queue, r.Exclusive
 	case "guard":
 		f.Guard = vals[0]
+	case "permits":
+		f.Permits = int(integer(vals[0]))
 	case "T":
 		f.SessionTimeout, err = time.ParseDuration(vals[0])
 	case "tick":

@@ -222,7 +222,8 @@ func drawGrants(t *rapid.T) []*history.Acquisition {
 		instant := func(label string, from int64) int64 { return rapid.Int64Range(from, 30).Draw(t, label) }
 		a := &history.Acquisition{Lock: "l1", Outcome: history.OK, Died: history.None, Lost: history.None,
 			ReleaseReturned: history.None, ReleaseInvoked: history.None, Token: rapid.Int64Range(1, 20).Draw(t, "token"),
-			Client: fmt.Sprintf("c1/%d", rapid.IntRange(0, 6).Draw(t, "client"))}
+			Client: fmt.Sprintf("c1/%d", rapid.IntRange(0, 6).Draw(t, "client")),
+			Mode:   rapid.SampledFrom([]string{history.ModeExclusive, history.ModeWrite, history.ModeRead, history.ModeRead}).Draw(t, "mode")}
 		a.Invoked = instant("invoked", 0)
 		a.Returned = instant("returned", a.Invoked)
 		switch rapid.IntRange(0, 3).Draw(t, "ending") {
@@ -240,6 +241,10 @@ func drawGrants(t *rapid.T) []*history.Acquisition {
 	return all
 }
 
+func bothRead(a, b *history.Acquisition) bool {
+	return a.Mode == history.ModeRead && b.Mode == history.ModeRead
+}
+
 // TestSweepAgainstOracle compares the sweep with the definition: every pair.
 func TestSweepAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -251,7 +256,7 @@ func TestSweepAgainstOracle(t *testing.T) {
 		want := map[pair]bool{}
 		for i, a := range holds {
 			for _, b := range holds[i+1:] {
-				if a.by.Client != b.by.Client && max(a.from, b.from) < min(a.until, b.until) {
+				if a.by.Client != b.by.Client && !bothRead(a.by, b.by) && max(a.from, b.from) < min(a.until, b.until) {
 					want[pair{a.by, b.by}] = true
 				}
 			}
@@ -279,7 +284,7 @@ func TestOvertakenAgainstOracle(t *testing.T) {
 		for i, n := range overtaken(grants) {
 			want := int64(0)
 			for _, before := range grants[:i] {
-				if before.Token > grants[i].Token {
+				if before.Token > grants[i].Token && !bothRead(before, grants[i]) {
 					want++
 				}
 			}
@@ -300,10 +305,16 @@ func TestTokensAgainstOracle(t *testing.T) {
 		})
 		want := int64(0)
 		for i, b := range grants {
-			bad := false
+			bad, same := false, false
 			for k, a := range grants[:i] {
 				certain := a.Returned <= b.Invoked || released(a) && released(b) && a.Returned < b.Returned
-				bad = bad || k < i && (a.Token == b.Token || certain && a.Token > b.Token)
+				bad = bad || k < i && certain && a.Token > b.Token && !bothRead(a, b)
+				if a.Token == b.Token && !same {
+					// The first that had the token must be the writer that b's client was.
+					same = true
+					bad = bad || a.Mode == history.ModeRead || b.Mode != history.ModeRead || a.Client != b.Client || a.Returned > b.Invoked ||
+						a.ReleaseInvoked != history.None && a.ReleaseInvoked < b.Invoked || a.Lost != history.None && a.Lost < b.Invoked
+				}
 			}
 			if bad {
 				want++
@@ -372,7 +383,9 @@ func TestStaleAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := []history.Kind{history.OK, history.OK, history.Fail}
 		events := rapid.SliceOf(rapid.Custom(func(t *rapid.T) history.Event {
-			return history.Event{Process: "r1", Client: "c1/0", Op: history.OpRead, Kind: rapid.SampledFrom(kinds).Draw(t, "kind"),
+			return history.Event{Process: "r1", Client: "c1/0", Op: rapid.SampledFrom([]string{history.OpRead, history.OpWrite}).Draw(t, "op"),
+				Mode:   rapid.SampledFrom([]string{"", history.ModeWrite, history.ModeRead, history.ModePermit}).Draw(t, "mode"),
+				Target: rapid.SampledFrom([]string{history.Slot(0), history.Slot(1)}).Draw(t, "slot"), Kind: rapid.SampledFrom(kinds).Draw(t, "kind"),
 				Lock: rapid.SampledFrom([]string{"l1", "l2"}).Draw(t, "lock"), Token: rapid.Int64Range(1, 8).Draw(t, "token")}
 		})).Draw(t, "accesses")
 		x := effects{locks: map[string]*lockEffect{}}
@@ -380,7 +393,13 @@ func TestStaleAgainstOracle(t *testing.T) {
 		for i := range events {
 			x.add(&events[i])
 			stale := slices.ContainsFunc(events[:i], func(e history.Event) bool {
-				return e.Lock == events[i].Lock && e.Kind == history.OK && e.Token > events[i].Token
+				a, b := &e, &events[i]
+				bounds := a.Lock == b.Lock && a.Kind == history.OK && a.Token > b.Token
+				if a.Mode == history.ModePermit || b.Mode == history.ModePermit {
+					return bounds && a.Mode == b.Mode && a.Target == b.Target
+				}
+				writes := func(e *history.Event) bool { return e.Op == history.OpWrite || e.Mode != history.ModeRead }
+				return bounds && (writes(a) || writes(b))
 			})
 			switch {
 			case stale && events[i].Kind == history.OK:

@@ -2,13 +2,14 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"locklab/harness/history"
 )
 
-// tokens asks whether the tokens of a lock's exclusive grants rise from grant to
-// grant, are unique, and exist.
+// tokens asks whether the tokens of a lock's grants rise from grant to grant that
+// exclude each other, are unique, and exist.
 //
 // The order of the grants is not known to the clients: a paused one can see its
 // acquire return long after the service granted it, and after the service gave
@@ -27,13 +28,23 @@ import (
 // In both cases B's token must be the higher. The second rule is why tokens that
 // go backwards among clients that waited together are found; it takes the
 // service's own exclusion for granted, whose breach would be the greater find.
+//
+// Two reads bound nothing of each other's. A read and a write do, as two writes:
+// otherwise a fence would refuse the later one. A writer that goes on as a reader
+// must keep its token, because its new node is younger than those of writers that
+// queue already. So a read may have the token of a write of the same client and
+// session, if it was called for while that write was held ([keptToken]).
+//
+// The tokens of permits are their slots', and no order at all: they are not judged.
 func tokens(d *digest, _ *Safety) Verdict {
 	if !d.facts.Tokens {
 		return Verdict{Result: NotApplicable, Summary: "the recipe has no tokens"}
 	}
 	t := tokenOrder{digest: d}
 	var late int64
+	others := false
 	for _, l := range d.locks {
+		others = others || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
 		t.missing(l)
 		grants := withTokens(l.grants, returnedAt)
 		t.judge(grants)
@@ -45,6 +56,8 @@ func tokens(d *digest, _ *Safety) Verdict {
 	case t.bad > 0:
 		v.Result = Fail
 		v.Summary = count(t.bad, "grant", "grants") + " with a token that is missing, used or not higher than those before"
+	case t.grants == 0 && others:
+		return Verdict{Result: NotApplicable, Summary: "tokens of permits are no order"}
 	case t.grants == 0:
 		v.Result, v.Summary = Unknown, "nobody got a token"
 	case !d.whole:
@@ -66,31 +79,28 @@ type tokenOrder struct {
 
 func (t *tokenOrder) missing(l lockGrants) {
 	for _, a := range l.grants {
-		if a.Token == 0 && a.Mode == "" {
+		if a.Token == 0 && ordered(a) {
 			t.find("token-missing", a, nil, fmt.Sprintf("%s was granted %s without a token", a.Client, a.Lock))
 		}
 	}
 }
 
-// judge looks for each grant, in order of return, at the highest token that was
-// certainly granted before it. A grant is counted once, whatever is wrong.
+// judge looks for each grant, in order of return, at the highest token of those
+// that exclude it and were certainly granted before it. A grant is counted once,
+// whatever is wrong.
 func (t *tokenOrder) judge(grants []*history.Acquisition) {
-	highest := make([]*history.Acquisition, len(grants)+1) // among the first i to return
+	// A read is bound by exclusive grants only, an exclusive one by all.
+	all, exclusive := newBounds(len(grants)), newBounds(len(grants))
 	owner := make(map[int64]*history.Acquisition, len(grants))
-	var proven *history.Acquisition // the highest among those released with success
 	for i, a := range grants {
-		highest[i+1] = highest[i]
-		if highest[i] == nil || a.Token > highest[i].Token {
-			highest[i+1] = a
-		}
 		returned := sort.Search(len(grants), func(k int) bool { return grants[k].Returned > a.Invoked })
-		before := highest[min(returned, i)]
-		if released(a) && proven != nil && proven.Returned < a.Returned && (before == nil || proven.Token > before.Token) {
-			before = proven
+		before := all.before(a, min(returned, i))
+		if !history.Exclusive(a.Mode) {
+			before = exclusive.before(a, min(returned, i))
 		}
 		first := owner[a.Token]
 		switch {
-		case first != nil:
+		case first != nil && !keptToken(first, a):
 			t.find("token-reused", a, first, fmt.Sprintf("%s was granted %s with token %d, which %s had", a.Client, a.Lock, a.Token, first.Client))
 		case before != nil && before.Token > a.Token:
 			t.find("token-fell", a, before, fmt.Sprintf("%s was granted %s with token %d, after %s with token %d", a.Client, a.Lock, a.Token, before.Client, before.Token))
@@ -98,10 +108,50 @@ func (t *tokenOrder) judge(grants []*history.Acquisition) {
 		if first == nil {
 			owner[a.Token] = a
 		}
-		if released(a) && (proven == nil || a.Token > proven.Token) {
-			proven = a
-		}
+		all.add(a, true)
+		exclusive.add(a, history.Exclusive(a.Mode))
 	}
+}
+
+// keptToken reports whether b is a read that the holder of the write a was granted
+// while it held it, by the same session: the token is a's by right. One that knew
+// that it had lost the write had nothing to keep.
+func keptToken(a, b *history.Acquisition) bool {
+	held := func(t int64) bool { return t == history.None || t >= b.Invoked }
+	return history.Exclusive(a.Mode) && b.Mode == history.ModeRead && a.Client == b.Client && a.Process == b.Process &&
+		a.Session == b.Session && a.Returned <= b.Invoked && held(a.ReleaseInvoked) && held(a.Lost)
+}
+
+// bounds is the highest tokens among some of the grants, in order of return.
+type bounds struct {
+	highest []*history.Acquisition // among the first i to return
+	proven  *history.Acquisition   // among those released with success
+}
+
+func newBounds(grants int) *bounds {
+	return &bounds{highest: make([]*history.Acquisition, 1, grants+1)}
+}
+
+// add takes note of the next grant to return, if it is one that counts.
+func (b *bounds) add(a *history.Acquisition, counts bool) {
+	highest := b.highest[len(b.highest)-1]
+	if counts && (highest == nil || a.Token > highest.Token) {
+		highest = a
+	}
+	b.highest = append(b.highest, highest)
+	if counts && released(a) && (b.proven == nil || a.Token > b.proven.Token) {
+		b.proven = a
+	}
+}
+
+// before is the highest of those certainly granted before a, of which returned had
+// returned when a was called for.
+func (b *bounds) before(a *history.Acquisition, returned int) *history.Acquisition {
+	before, proven := b.highest[returned], b.proven
+	if released(a) && proven != nil && proven.Returned < a.Returned && (before == nil || proven.Token > before.Token) {
+		before = proven
+	}
+	return before
 }
 
 // released reports whether a was released with success after its grant.

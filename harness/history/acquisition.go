@@ -17,6 +17,9 @@ type Acquisition struct {
 	N               int64 // the client's count, from 1
 	Session         SessionID
 	Token           int64
+	// Permits is how many permits it took, or asked for if it got none: at least 1
+	// in [ModePermit], 0 in every other mode.
+	Permits int64
 
 	Invoked  int64 // acquire was called
 	Queued   int64 // it had its place in the queue
@@ -58,7 +61,9 @@ func (a *Acquisition) String() string {
 //
 // A client that starts to count from 1 again, because its process was restarted
 // under the same name, begins acquisitions of their own: what is recorded under a
-// number belongs to the latest acquisition invoked under it.
+// number belongs to the latest acquisition of that lock invoked under it.
+//
+// Several locks taken at once are an acquisition each, with one number.
 func Acquisitions(events []Event) []Acquisition {
 	type key struct {
 		client string
@@ -85,7 +90,7 @@ func Acquisitions(events []Event) []Acquisition {
 			at := len(all)
 			latest[k] = at
 			all = append(all, Acquisition{Process: e.Process, Client: e.Client, Lock: e.Lock, Mode: e.Mode, N: e.Acq, Invoked: e.At,
-				Queued: None, Returned: None, ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None})
+				Permits: permits(e), Queued: None, Returned: None, ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None})
 			if open[e.Process] == nil {
 				open[e.Process] = map[int]bool{}
 			}
@@ -103,6 +108,9 @@ func Acquisitions(events []Event) []Acquisition {
 		case e.Op == OpAcquire:
 			a.Returned, a.Outcome, a.Error = e.At, e.Kind, e.Detail
 			a.Token, a.Session = e.Token, e.Session
+			if a.Mode == ModePermit && e.Kind == OK && e.Value > 0 {
+				a.Permits = e.Value
+			}
 			if e.Kind == Fail {
 				delete(open[e.Process], at)
 			}
@@ -116,4 +124,12 @@ func Acquisitions(events []Event) []Acquisition {
 		}
 	}
 	return all
+}
+
+// permits is how many permits an acquire asks for.
+func permits(e *Event) int64 {
+	if e.Mode != ModePermit {
+		return 0
+	}
+	return max(e.Value, 1)
 }

@@ -22,6 +22,10 @@ func acquisition(n, invoked int64) Acquisition {
 		ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None}
 }
 
+func of(lock string, e Event) Event { e.Lock = lock; return e }
+
+func permit(e Event, k int64) Event { e.Mode, e.Value = ModePermit, k; return e }
+
 func with(a Acquisition, change func(*Acquisition)) Acquisition {
 	change(&a)
 	return a
@@ -68,6 +72,22 @@ func TestAcquisitions(t *testing.T) {
 			[]Event{ev(1, OpAcquire, Invoke, 1), granted, exited(9, "c1"), ev(10, OpAcquire, Invoke, 1), ev(11, OpAcquire, OK, 1), exited(12, "c1")},
 			[]Acquisition{with(heldUntil3, func(a *Acquisition) { a.Died = 9 }),
 				with(acquisition(1, 10), func(a *Acquisition) { a.Returned, a.Outcome, a.Died = 11, OK, 12 })}},
+		{"several locks under one number",
+			[]Event{of("/a", ev(1, OpAcquire, Invoke, 1)), of("/b", ev(1, OpAcquire, Invoke, 1)), of("/a", ev(2, OpAcquire, OK, 1)), of("/b", ev(3, OpAcquire, OK, 1)),
+				of("/b", ev(6, OpLost, Info, 1)), of("/a", ev(7, OpRelease, Invoke, 1)), of("/a", ev(8, OpRelease, OK, 1)), exited(9, "c1")},
+			[]Acquisition{
+				with(acquisition(1, 1), func(a *Acquisition) {
+					a.Lock, a.Returned, a.Outcome, a.ReleaseInvoked, a.ReleaseReturned, a.ReleaseOutcome = "/a", 2, OK, 7, 8, OK
+				}),
+				with(acquisition(1, 1), func(a *Acquisition) { a.Lock, a.Returned, a.Outcome, a.Lost, a.Died = "/b", 3, OK, 6, 9 })}},
+		{"permits", []Event{permit(ev(1, OpAcquire, Invoke, 1), 3), permit(ev(2, OpAcquire, OK, 1), 2),
+			permit(ev(3, OpAcquire, Invoke, 2), 2), permit(ev(4, OpAcquire, OK, 2), 0),
+			permit(ev(5, OpAcquire, Invoke, 3), 0), permit(ev(6, OpAcquire, OK, 3), 0), permit(ev(7, OpAcquire, Invoke, 4), 5)},
+			[]Acquisition{
+				with(acquisition(1, 1), func(a *Acquisition) { a.Mode, a.Permits, a.Returned, a.Outcome = ModePermit, 2, 2, OK }),
+				with(acquisition(2, 3), func(a *Acquisition) { a.Mode, a.Permits, a.Returned, a.Outcome = ModePermit, 2, 4, OK }),
+				with(acquisition(3, 5), func(a *Acquisition) { a.Mode, a.Permits, a.Returned, a.Outcome = ModePermit, 1, 6, OK }),
+				with(acquisition(4, 7), func(a *Acquisition) { a.Mode, a.Permits = ModePermit, 5 })}},
 		{"without its head", []Event{granted, ev(6, OpRelease, Invoke, 1)}, nil},
 		{"the resource's own record is no client's", []Event{read}, nil},
 	} {
@@ -76,6 +96,19 @@ func TestAcquisitions(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})
+	}
+}
+
+// TestConflict is model M3: a row and a column for each mode.
+func TestConflict(t *testing.T) {
+	modes := []string{ModeExclusive, ModeWrite, ModeRead, ModePermit}
+	want := []string{"yes yes yes no", "yes yes yes no", "yes yes no no", "no no no no"}
+	for i, a := range modes {
+		for k, b := range modes {
+			if got, want := Conflict(a, b), strings.Fields(want[i])[k] == "yes"; got != want {
+				t.Errorf("%q and %q conflict: %v", a, b, got)
+			}
+		}
 	}
 }
 

@@ -65,7 +65,10 @@ func (s *SessionID) UnmarshalText(b []byte) error {
 const (
 	// A client's, about a lock. Acq numbers the client's acquisitions from 1
 	// and ties its events together.
-	OpAcquire = "acquire" // Invoke; OK with Token and Session; Fail (timed out, cancelled: Detail); Info
+	//
+	// One that takes several locks at once (a multi-lock) is one number with events
+	// of its own for each lock.
+	OpAcquire = "acquire" // Invoke; OK with Token and Session (and Value = permits); Fail (timed out, cancelled: Detail); Info
 	OpQueued  = "queued"  // Info: the acquire has its place in the queue; Value = contenders ahead
 	OpRelease = "release" // Invoke; OK; Fail (the hold had been lost: Detail); Info
 	OpLost    = "lost"    // Info: the client learned that its hold is gone; Detail = cause
@@ -73,7 +76,8 @@ const (
 	// Accesses to the resource, recorded twice: by the client (Invoke, then OK,
 	// Fail = refused as stale, or Info) and by the resource itself (OK =
 	// accepted, Fail = refused as stale), which is the record that counts. Value
-	// is the counter's value read or written.
+	// is the counter's value read or written. Mode is the hold's; under a permit
+	// Target is its slot, see [Slot].
 	OpEnter = "enter"
 	OpRead  = "read"
 	OpWrite = "write"
@@ -130,6 +134,23 @@ const (
 	TimedOut       = "timed out"
 )
 
+// The values of Mode for events about a lock, and for accesses under it.
+const (
+	ModeExclusive = ""       // excludes every other hold
+	ModeWrite     = "write"  // the same, of a lock that can be read-locked too
+	ModeRead      = "read"   // excludes exclusive holds only
+	ModePermit    = "permit" // takes some of a semaphore's permits; Value = how many, 0 = 1
+)
+
+// Exclusive reports whether a hold of this mode excludes every other one.
+func Exclusive(mode string) bool { return mode == ModeExclusive || mode == ModeWrite }
+
+// Conflict reports whether two holds of these modes exclude each other, however
+// many permits there are.
+func Conflict(a, b string) bool {
+	return Exclusive(a) && (Exclusive(b) || b == ModeRead) || a == ModeRead && Exclusive(b)
+}
+
 // The values of Mode for OpProcess and OpNetwork.
 const (
 	ProcessStarted   = "started"
@@ -155,7 +176,7 @@ type Event struct {
 	Acq int64 `json:"acquisition,omitempty"`
 	// Lock is the lock's path.
 	Lock string `json:"lock,omitempty"`
-	// Mode is the lock's mode (empty = exclusive), or as said with the op.
+	// Mode is the hold's mode (empty = exclusive), or as said with the op.
 	Mode    string    `json:"mode,omitempty"`
 	Token   int64     `json:"token,omitempty"`
 	Session SessionID `json:"session,omitempty"`
@@ -164,6 +185,9 @@ type Event struct {
 	Fault   string    `json:"fault,omitempty"`
 	Detail  string    `json:"detail,omitempty"`
 }
+
+// Slot renders the number of a permit's slot as an access's Target.
+func Slot(n int64) string { return "slot-" + strconv.FormatInt(n, 10) }
 
 // String renders the event on one line, for logs and failing tests.
 func (e Event) String() string {

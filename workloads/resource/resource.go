@@ -18,6 +18,11 @@ const (
 	// accepted. Every accepted access raises the fence, the first read of a new
 	// holder too: were it raised by writes only, an old holder's write could
 	// still land between a new holder's read and its write, and be lost.
+	//
+	// Holders that may be there together must not refuse each other. So what is
+	// done under a read lock is refused only below the highest token accepted of a
+	// writer, while a writer is refused below the highest of all; and under a
+	// permit only the tokens of the same slot count.
 	GuardFencing = "fencing"
 )
 
@@ -28,6 +33,8 @@ type Access struct {
 	Client  string
 	Acq     int64
 	Session int64
+	Mode    string // the hold's
+	Slot    int64  // of a permit: the one whose token it is, always the same one of a hold
 	Token   int64
 	Value   int64 // to write
 }
@@ -38,7 +45,8 @@ type Answer struct {
 	Accepted bool
 	// Value is the counter's after the access.
 	Value int64
-	// Fence is the highest token accepted so far.
+	// Fence is the highest token accepted so far of those that bound such an
+	// access: one with a lower token is outdated.
 	Fence int64
 }
 
@@ -51,10 +59,42 @@ type Resource struct {
 	counters map[string]*counter
 }
 
+// A counter is a lock's, with its fences: the highest tokens accepted.
 type counter struct {
-	value int64
-	fence int64
+	value       int64
+	read, write int64
+	slots       map[int64]int64
 }
+
+// fence is the token that a must not be below.
+func (c *counter) fence(a *Access) int64 {
+	switch {
+	case a.Mode == history.ModePermit:
+		return c.slots[a.Slot]
+	case a.toWrite():
+		return max(c.read, c.write)
+	}
+	return c.write
+}
+
+// raise raises the fence that a has passed.
+func (c *counter) raise(a *Access) {
+	switch {
+	case a.Mode == history.ModePermit:
+		if c.slots == nil {
+			c.slots = map[int64]int64{}
+		}
+		c.slots[a.Slot] = max(c.slots[a.Slot], a.Token)
+	case a.toWrite():
+		c.write = max(c.write, a.Token)
+	default:
+		c.read = max(c.read, a.Token)
+	}
+}
+
+// toWrite reports whether a excludes readers: whatever a writer does, so that its
+// first access raises the fence for them too, and a write whoever does it.
+func (a *Access) toWrite() bool { return a.Mode != history.ModeRead || a.Op == history.OpWrite }
 
 // New makes a resource with all counters at 0.
 func New(guard string, rec *history.Recorder) (*Resource, error) {
@@ -75,15 +115,19 @@ func (r *Resource) Do(a Access, answer *Answer) error {
 		r.counters[a.Lock] = c
 	}
 	kind := history.OK
-	if r.guard == GuardFencing && a.Token < c.fence {
+	if r.guard == GuardFencing && a.Token < c.fence(&a) {
 		kind = history.Fail
 	} else {
-		c.fence = max(c.fence, a.Token)
+		c.raise(&a)
 		if a.Op == history.OpWrite {
 			c.value = a.Value
 		}
 	}
-	*answer = Answer{Accepted: kind == history.OK, Value: c.value, Fence: c.fence}
-	return r.rec.Record(history.Event{Kind: kind, Op: a.Op, Lock: a.Lock, Client: a.Client, Acq: a.Acq,
-		Session: history.SessionID(a.Session), Token: a.Token, Value: c.value})
+	*answer = Answer{Accepted: kind == history.OK, Value: c.value, Fence: c.fence(&a)}
+	e := history.Event{Kind: kind, Op: a.Op, Lock: a.Lock, Client: a.Client, Acq: a.Acq, Mode: a.Mode,
+		Session: history.SessionID(a.Session), Token: a.Token, Value: c.value}
+	if a.Mode == history.ModePermit {
+		e.Target = history.Slot(a.Slot)
+	}
+	return r.rec.Record(e)
 }

@@ -119,36 +119,123 @@ func TestUnknownGuard(t *testing.T) {
 	}
 }
 
-// Model M6 of a fenced register: an access is accepted iff its token is not below
-// the fence, and then sets the fence to its token.
-func TestFencingModel(t *testing.T) {
-	outer := t
-	rapid.Check(t, func(t *rapid.T) {
-		r, record := newResource(outer, GuardFencing)
-		var fence, value int64
-		n := rapid.IntRange(1, 40).Draw(t, "n")
-		for i := range n {
-			a := Access{Lock: "/l", Token: rapid.Int64Range(1, 6).Draw(t, "token"), Value: int64(i),
-				Op: rapid.SampledFrom([]string{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}).Draw(t, "op")}
-			accepted := a.Token >= fence
-			if accepted {
-				fence = a.Token
-				if a.Op == history.OpWrite {
-					value = a.Value
+// TestFencesByMode is what M6rw and M6s add: legal holders that are there together
+// do not refuse each other, and those who are not do.
+func TestFencesByMode(t *testing.T) {
+	type step struct {
+		mode  string
+		slot  int64
+		op    string
+		token int64
+		want  Answer
+	}
+	const enter, read, write = history.OpEnter, history.OpRead, history.OpWrite
+	const r, w, p = history.ModeRead, history.ModeWrite, history.ModePermit
+	for _, c := range []struct {
+		name  string
+		steps []step
+	}{
+		{"an older reader beside a newer one", []step{{r, 0, read, 6, Answer{true, 0, 0}}, {r, 0, read, 5, Answer{true, 0, 0}}}},
+		{"a writer's first access shuts older readers out", []step{{w, 0, enter, 6, Answer{true, 0, 6}}, {r, 0, read, 5, Answer{false, 0, 6}}, {r, 0, read, 7, Answer{true, 0, 6}}}},
+		{"a reader shuts an older writer out", []step{{r, 0, read, 6, Answer{true, 0, 0}}, {w, 0, write, 5, Answer{false, 0, 6}}, {w, 0, write, 7, Answer{true, 7, 7}}}},
+		{"a reader with its writer's token", []step{{w, 0, write, 5, Answer{true, 5, 5}}, {r, 0, read, 5, Answer{true, 5, 5}}, {r, 0, read, 8, Answer{true, 5, 5}}, {r, 0, read, 5, Answer{true, 5, 5}}}},
+		{"a write is one whoever does it", []step{{r, 0, read, 6, Answer{true, 0, 0}}, {r, 0, write, 5, Answer{false, 0, 6}}, {r, 0, write, 7, Answer{true, 7, 7}}, {r, 0, read, 6, Answer{false, 7, 7}}}},
+		{"two slots", []step{{p, 0, write, 5, Answer{true, 5, 5}}, {p, 1, write, 6, Answer{true, 6, 6}}, {p, 0, read, 5, Answer{true, 6, 5}}}},
+		{"the next holder of a slot", []step{{p, 0, enter, 5, Answer{true, 0, 5}}, {p, 1, enter, 6, Answer{true, 0, 6}}, {p, 0, enter, 7, Answer{true, 0, 7}},
+			{p, 0, write, 5, Answer{false, 0, 7}}, {p, 1, write, 6, Answer{true, 6, 6}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res, record := newResource(t, GuardFencing)
+			for i, s := range c.steps {
+				var got Answer
+				if err := res.Do(Access{Op: s.op, Lock: "/l", Mode: s.mode, Slot: s.slot, Token: s.token, Value: s.token}, &got); err != nil {
+					t.Fatal(err)
+				}
+				if got != s.want {
+					t.Errorf("step %d, %s to %s with token %d: %+v, want %+v", i, s.op, s.mode, s.token, got, s.want)
 				}
 			}
-			var got Answer
-			if err := r.Do(a, &got); err != nil {
-				t.Fatal(err)
+			for i, e := range record() {
+				slot := ""
+				if c.steps[i].mode == p {
+					slot = history.Slot(c.steps[i].slot)
+				}
+				if e.Mode != c.steps[i].mode || e.Target != slot {
+					t.Errorf("step %d recorded as mode %q, target %q", i, e.Mode, e.Target)
+				}
 			}
-			if want := (Answer{accepted, value, fence}); got != want {
-				t.Fatalf("%+v: %+v, want %+v", a, got, want)
+		})
+	}
+}
+
+// An m6 is a tiny model of a fenced register, in all its variants: every access
+// that was accepted, looked through each time.
+type m6 struct {
+	accepted []Access
+	value    int64
+}
+
+// do returns the model's answer to a.
+//
+//	M6    accepted iff t >= f, and then f := t
+//	M6rw  to read iff t >= fw, and fr := max; to write iff t >= max(fr, fw), and fw := t
+//	M6s   M6 for each slot
+func (m *m6) do(a Access) Answer {
+	fence := func() (f int64) {
+		for _, b := range m.accepted {
+			bounds := a.Mode != history.ModePermit && b.Mode != history.ModePermit
+			if a.Mode == history.ModePermit && b.Mode == history.ModePermit {
+				bounds = a.Slot == b.Slot
+			}
+			reads := func(a Access) bool { return a.Mode == history.ModeRead && a.Op != history.OpWrite }
+			if bounds && !(reads(a) && reads(b)) {
+				f = max(f, b.Token)
 			}
 		}
-		if got := len(record()); got != n {
-			t.Fatalf("%d of %d accesses recorded", got, n)
+		return f
+	}
+	ok := a.Token >= fence()
+	if ok {
+		m.accepted = append(m.accepted, a)
+		if a.Op == history.OpWrite {
+			m.value = a.Value
 		}
-	})
+	}
+	return Answer{ok, m.value, fence()}
+}
+
+func TestFencingModel(t *testing.T) {
+	for name, modes := range map[string][]string{
+		"M6":   {history.ModeExclusive},
+		"M6rw": {history.ModeRead, history.ModeRead, history.ModeWrite},
+		"M6s":  {history.ModePermit},
+		"all":  {history.ModeExclusive, history.ModeRead, history.ModeWrite, history.ModePermit},
+	} {
+		t.Run(name, func(outer *testing.T) {
+			rapid.Check(outer, func(t *rapid.T) {
+				r, record := newResource(outer, GuardFencing)
+				var model m6
+				n := rapid.IntRange(1, 40).Draw(t, "n")
+				for i := range n {
+					a := Access{Lock: "/l", Token: rapid.Int64Range(1, 6).Draw(t, "token"), Value: int64(i), Mode: rapid.SampledFrom(modes).Draw(t, "mode"),
+						Op: rapid.SampledFrom([]string{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}).Draw(t, "op")}
+					if a.Mode == history.ModePermit {
+						a.Slot = rapid.Int64Range(0, 2).Draw(t, "slot")
+					}
+					var got Answer
+					if err := r.Do(a, &got); err != nil {
+						t.Fatal(err)
+					}
+					if want := model.do(a); got != want {
+						t.Fatalf("%+v: %+v, want %+v", a, got, want)
+					}
+				}
+				if got := len(record()); got != n {
+					t.Fatalf("%d of %d accesses recorded", got, n)
+				}
+			})
+		})
+	}
 }
 
 // start serves a resource on a loopback port until the test ends.

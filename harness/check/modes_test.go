@@ -1,0 +1,391 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"locklab/harness/history"
+)
+
+// A sharedRun builds a run of a lock with modes, in which nothing is wrong.
+type sharedRun struct {
+	*rapid.T
+	events []history.Event
+	token  int64
+	n      int64 // acquisitions so far
+	value  int64
+	free   []int64 // since when each client is idle
+}
+
+func (r *sharedRun) gap(label string) int64 { return rapid.Int64Range(1, 200).Draw(r.T, label) * ms }
+
+// a step is an event of e at that time.
+func (r *sharedRun) step(e history.Event, at int64, kind history.Kind, op string, value int64) {
+	e.At, e.Kind, e.Op, e.Value = at, kind, op, value
+	if op == history.OpAcquire || op == history.OpRelease {
+		e.Target = ""
+	}
+	r.events = append(r.events, e)
+}
+
+// grant draws when client c called for what it was granted at that time, and
+// returns what its events have in common.
+func (r *sharedRun) grant(c int, mode string, permits, at, token int64) history.Event {
+	r.n++
+	e := history.Event{Process: fmt.Sprintf("c%d", c%3+1), Lock: "l1", Acq: r.n, Session: history.SessionID(c + 1), Mode: mode}
+	e.Client = fmt.Sprintf("%s/%d", e.Process, c)
+	r.step(e, rapid.Int64Range(r.free[c]+1, at).Draw(r.T, "invoked"), history.Invoke, history.OpAcquire, permits)
+	e.Token = token
+	r.step(e, at, history.OK, history.OpAcquire, permits)
+	return e
+}
+
+// use draws accesses from now on, and returns when they were over.
+func (r *sharedRun) use(e history.Event, now int64, ops ...string) int64 {
+	for _, op := range ops {
+		if op == history.OpWrite {
+			r.value++
+		}
+		from := now
+		now += r.gap("use")
+		r.step(e, from, history.Invoke, op, r.value)
+		served := e
+		served.Process = "r1"
+		r.step(served, (from+now)/2, history.OK, op, r.value)
+		r.step(e, now, history.OK, op, r.value)
+	}
+	return now
+}
+
+// release draws how e's hold is given back, and returns when.
+func (r *sharedRun) release(e history.Event, c int, now int64) {
+	r.step(e, now, history.Invoke, history.OpRelease, 0)
+	r.free[c] = max(r.free[c], now+r.gap("release"))
+	r.step(e, r.free[c], history.OK, history.OpRelease, 0)
+}
+
+func (r *sharedRun) end(facts *Facts) []history.Event {
+	end := slices.Max(r.free) + ms
+	for _, e := range []history.Event{{Op: history.OpPhase, Detail: history.PhaseMeasure}, {At: end, Op: history.OpPhase, Detail: history.PhaseDrain},
+		{At: end, Op: history.OpPhase, Detail: history.PhaseCollect}, {At: end, Op: history.OpEnd, Detail: history.EndComplete}} {
+		e.Process = "harness"
+		r.events = append(r.events, e)
+	}
+	slices.SortStableFunc(r.events, byTime)
+	facts.SessionTimeout, facts.Tick, facts.MinAcquired, facts.Guard = 6e9, 1e9, int(r.n), GuardFencing
+	return r.events
+}
+
+// validReadWrite draws a run of a queue of readers and writers: a writer at a
+// time, which may go on as a reader, or some readers together.
+func validReadWrite(t *rapid.T) ([]history.Event, Facts) {
+	r := &sharedRun{T: t, free: make([]int64, rapid.IntRange(2, 5).Draw(t, "clients"))}
+	now := int64(0)
+	for range rapid.IntRange(3, 12).Draw(t, "turns") {
+		over := now
+		order := rapid.Permutation([]int{0, 1, 2, 3, 4}[:len(r.free)]).Draw(t, "clients in turn")
+		if rapid.Bool().Draw(t, "write") {
+			c := order[0]
+			r.token += rapid.Int64Range(1, 9).Draw(t, "token")
+			at := max(now, r.free[c]+1) + r.gap("hand-off")
+			w := r.grant(c, history.ModeWrite, 0, at, r.token)
+			over = r.use(w, at, history.OpEnter, history.OpRead, history.OpWrite)
+			if rapid.Bool().Draw(t, "downgrade") {
+				r.free[c] = over // the read is called for while the write is held
+				at := over + 1 + r.gap("downgrade")
+				read := r.grant(c, history.ModeRead, 0, at, r.token)
+				r.release(w, c, at)
+				over = r.use(read, r.free[c], history.OpRead)
+				r.release(read, c, over)
+			} else {
+				r.release(w, c, over)
+			}
+		} else {
+			for _, c := range order[:rapid.IntRange(1, len(order)).Draw(t, "readers")] {
+				r.token += rapid.Int64Range(1, 9).Draw(t, "token")
+				at := max(now, r.free[c]+1) + r.gap("hand-off")
+				read := r.grant(c, history.ModeRead, 0, at, r.token)
+				until := r.use(read, at, history.OpEnter, history.OpRead, history.OpExit)
+				r.release(read, c, until)
+				over = max(over, until)
+			}
+		}
+		now = over
+	}
+	facts := recipes["queue"]
+	return r.end(&facts), facts
+}
+
+// validSemaphore draws a run of a semaphore with slots.
+func validSemaphore(t *rapid.T) ([]history.Event, Facts) {
+	r := &sharedRun{T: t, free: make([]int64, rapid.IntRange(2, 5).Draw(t, "clients"))}
+	slots := make([]int64, rapid.IntRange(1, 4).Draw(t, "permits")) // since when each is free
+	now := int64(0)
+	for range rapid.IntRange(3, 25).Draw(t, "grants") {
+		c := rapid.IntRange(0, len(r.free)-1).Draw(t, "client")
+		k := rapid.IntRange(1, len(slots)).Draw(t, "k")
+		r.token += rapid.Int64Range(1, 9).Draw(t, "token")
+		order := make([]int, len(slots)) // the slots that are free first
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(slots[a], slots[b]) })
+		now = max(now, slots[order[k-1]], r.free[c]+1) + r.gap("hand-off")
+		e := r.grant(c, history.ModePermit, int64(k), now, r.token)
+		e.Target = history.Slot(int64(order[0]))
+		until := r.use(e, now, history.OpEnter, history.OpRead, history.OpWrite, history.OpExit)
+		r.release(e, c, until)
+		for _, s := range order[:k] {
+			slots[s] = until
+		}
+	}
+	facts := recipes["queue"]
+	facts.Permits = len(slots)
+	return r.end(&facts), facts
+}
+
+func TestValidSharedRunsPass(t *testing.T) {
+	for name, valid := range map[string]func(*rapid.T) ([]history.Event, Facts){"read-write": validReadWrite, "semaphore": validSemaphore} {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			events, facts := valid(t)
+			r := Run(events, facts)
+			if r.Verdict != Pass || *r.Safety.Overlaps != 0 || r.Check(BeliefExclusion).Result != Pass || r.Check(Effect).Result != Pass {
+				t.Fatalf("verdict %s:\n%s", r.Verdict, describeReport(&r))
+			}
+		}))
+	}
+}
+
+// following draws two events that first and second accept, the second the later
+// and of another client; it skips what has none.
+func following(t *rapid.T, events []history.Event, first, second func(a, b *history.Event) bool) (a, b int) {
+	var all [][2]int
+	for i := range events {
+		for k := i + 1; k < len(events); k++ {
+			if first(&events[i], &events[k]) && second(&events[i], &events[k]) && events[i].Client != events[k].Client {
+				all = append(all, [2]int{i, k})
+			}
+		}
+	}
+	if len(all) == 0 {
+		t.Skip("no such two")
+	}
+	pair := rapid.SampledFrom(all).Draw(t, "pair")
+	return pair[0], pair[1]
+}
+
+func TestSharedMutationsAreCaught(t *testing.T) {
+	granted := func(e *history.Event) bool { return isGrant(e) }
+	served := func(e *history.Event) bool { return e.Process == "r1" }
+	for name, m := range map[string]struct {
+		valid  func(*rapid.T) ([]history.Event, Facts)
+		mutate func(*rapid.T, []history.Event, *Facts) ([]history.Event, string)
+	}{
+		"released late": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) }, func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
+			for j := range events {
+				if e := &events[j]; e.Op == history.OpRelease && e.Kind == history.Invoke && e.Acq == events[i].Acq {
+					e.At = events[k].At + 1
+				}
+			}
+			return events, BeliefExclusion
+		}},
+		"token of another": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) }, func(a, b *history.Event) bool { return true })
+			retoken(events, events[k].Acq, events[i].Token)
+			return events, Tokens
+		}},
+		"fell": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+			_, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) }, func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
+			retoken(events, events[k].Acq, -1)
+			return events, Tokens
+		}},
+		"stale let in": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) }, func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
+			e := events[i]
+			e.At, e.Op = events[k].At, history.OpRead
+			return append(events, e), Effect
+		}},
+		"reader refused": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+			events[pick(t, events, 0, served)].Kind = history.Fail
+			return events, Effect
+		}},
+		"permit too many": {validSemaphore, func(t *rapid.T, events []history.Event, f *Facts) ([]history.Event, string) {
+			var taken, most int64 // what is given back counts first, at one instant
+			var changes []history.Event
+			k := map[int64]int64{}
+			for _, e := range events {
+				switch {
+				case granted(&e):
+					k[e.Acq] = e.Value
+					changes = append(changes, history.Event{At: e.At, Value: e.Value})
+				case e.Op == history.OpRelease && e.Kind == history.Invoke:
+					changes = append(changes, history.Event{At: e.At, Value: -k[e.Acq]})
+				}
+			}
+			slices.SortStableFunc(changes, func(a, b history.Event) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Value, b.Value)) })
+			for _, c := range changes {
+				taken += c.Value
+				most = max(most, taken)
+			}
+			if most == 1 {
+				t.Skip("never two at once")
+			}
+			f.Permits = int(most) - 1
+			return events, BeliefExclusion
+		}},
+		"slot of another": {validSemaphore, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) }, func(a, b *history.Event) bool { return a.Target == b.Target })
+			e := events[i]
+			e.At, e.Op = events[k].At, history.OpRead
+			return append(events, e), Effect
+		}},
+		"permit refused": {validSemaphore, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+			events[pick(t, events, 0, served)].Kind = history.Fail
+			return events, Effect
+		}},
+	} {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			events, facts := m.valid(t)
+			broken, check := m.mutate(t, events, &facts)
+			slices.SortStableFunc(broken, byTime)
+			r := Run(broken, facts)
+			if v := r.Check(check); v.Result != Fail || r.Verdict != Fail {
+				t.Fatalf("%s says %s; verdict %s:\n%s", check, v.Result, r.Verdict, describeReport(&r))
+			}
+		}))
+	}
+}
+
+// drawPermits draws holds of permits in order of beginning, with a token each.
+func drawPermits(t *rapid.T) []hold {
+	tokens := rapid.Permutation([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).Draw(t, "tokens")
+	var holds []hold
+	for _, token := range tokens[:rapid.IntRange(0, len(tokens)).Draw(t, "holds")] {
+		from := rapid.Int64Range(0, 30).Draw(t, "from")
+		holds = append(holds, hold{from, from + rapid.Int64Range(0, 15).Draw(t, "length"), &history.Acquisition{Token: token, Mode: history.ModePermit,
+			Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")}})
+	}
+	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
+	return holds
+}
+
+type excess struct {
+	older, newer       *history.Acquisition
+	from, until, taken int64
+}
+
+// TestExcessAgainstOracle compares the sweep with the definition, looked up for
+// each hold's beginning in all the holds.
+func TestExcessAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		holds := drawPermits(t)
+		limit := rapid.Int64Range(1, 4).Draw(t, "limit")
+		gone := func(older, newer *history.Acquisition) bool { return older.Token < newer.Token && older.Token%3 == 0 }
+		var want []excess
+		for i, h := range holds {
+			var here []hold
+			taken := int64(0)
+			for _, o := range holds[:i+1] {
+				if o.until > h.from && o.until > o.from {
+					here = append(here, o)
+					taken += o.by.Permits
+				}
+			}
+			if h.until <= h.from || taken <= limit {
+				continue
+			}
+			until := h.from
+			for left := taken; left > limit; until++ {
+				left = 0
+				for _, o := range here {
+					if o.until > until+1 {
+						left += o.by.Permits
+					}
+				}
+			}
+			slices.SortFunc(here, func(a, b hold) int { return cmp.Compare(a.by.Token, b.by.Token) })
+			newest := here[len(here)-1]
+			older := here[:len(here)-1]
+			slices.SortStableFunc(older, func(a, b hold) int {
+				return -cmp.Compare(b2i(gone(a.by, newest.by)), b2i(gone(b.by, newest.by)))
+			})
+			if len(older) == 0 {
+				older = []hold{newest}
+			}
+			covered := int64(0)
+			for _, o := range older {
+				if covered >= taken-limit {
+					break
+				}
+				covered += o.by.Permits
+				if !slices.ContainsFunc(want, func(e excess) bool { return e.older == o.by && e.newer == newest.by }) {
+					want = append(want, excess{o.by, newest.by, h.from, min(until, o.until, newest.until), taken})
+				}
+			}
+		}
+		var got []excess
+		eachExcess(holds, limit, gone, func(older, newer *hold, from, until, taken int64) {
+			got = append(got, excess{older.by, newer.by, from, until, taken})
+		})
+		if !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
+
+// TestTakenTogether tells one acquisition of several locks from several with one
+// number.
+func TestTakenTogether(t *testing.T) {
+	none := history.None
+	acq := func(client, lock string, n, invoked, returned, died int64) history.Acquisition {
+		return history.Acquisition{Client: client, Lock: lock, N: n, Invoked: invoked, Returned: returned, Died: died}
+	}
+	all := []history.Acquisition{
+		acq("a", "l1", 1, 1, 5, none), acq("b", "l1", 1, 1, none, none), acq("a", "l2", 1, 2, 6, none), acq("a", "l3", 1, 2, none, none), // three at once
+		acq("a", "l1", 2, 8, 9, none),                                // by itself
+		acq("c", "l1", 1, 1, 3, none), acq("c", "l2", 1, 4, 5, none), // one after the other
+		acq("d", "l1", 1, 1, none, 5), acq("d", "l2", 1, 6, none, none), // of two processes
+	}
+	got := takenTogether(all)
+	for i := range all {
+		if want := all[i].Client == "a" && all[i].N == 1; got[&all[i]] != want {
+			t.Errorf("%+v: %v", all[i], got[&all[i]])
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestOnePermitIsAMutex: where grants return in order, one permit and an exclusive
+// hold are the same.
+func TestOnePermitIsAMutex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		holds := drawPermits(t)
+		for i := range holds {
+			holds[i].by.Permits, holds[i].by.Token = 1, int64(i+1)
+		}
+		var permits, exclusive []excess
+		eachExcess(holds, 1, func(_, _ *history.Acquisition) bool { return false }, func(older, newer *hold, from, until, _ int64) {
+			permits = append(permits, excess{older: older.by, newer: newer.by, from: from})
+		})
+		for i := range holds {
+			holds[i].by.Mode = history.ModeExclusive
+		}
+		eachOverlap(holds, func(a, b *hold) {
+			exclusive = append(exclusive, excess{older: a.by, newer: b.by, from: b.from})
+		})
+		if !slices.Equal(permits, exclusive) {
+			t.Fatalf("as permits %v, as a mutex %v", permits, exclusive)
+		}
+	})
+}
