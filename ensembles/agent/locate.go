@@ -61,6 +61,17 @@ func locate(root fs.FS, javaHome string) (layout, error) {
 	return l, errors.New("the image has no ZooKeeper jars (looked in /apache-zookeeper-*/lib and /usr/share/java)")
 }
 
+// CommandLine turns words into a command line for this host, as [Spec.Argv] says.
+// Classes, which may be empty, come first on Java's class path, and ZooKeeper's jars
+// of the image after them.
+func CommandLine(argv []string, classes string) ([]string, error) {
+	argv, err := resolveArgv(&Spec{Argv: argv, ZooKeeper: classes != ""})
+	if err == nil && classes != "" {
+		argv[2] = classes + ":" + argv[2]
+	}
+	return argv, err
+}
+
 // resolveArgv turns a spec's words into a command line for this host.
 func resolveArgv(spec *Spec) ([]string, error) {
 	argv := slices.Clone(spec.Argv)
