@@ -22,7 +22,7 @@ import (
 const EnvJars = "LOCKLAB_CURATOR_JARS"
 
 // ErrMissing says that Curator, or the compiler for its driver, is not there.
-var ErrMissing = errors.New("Curator cannot be run here")
+var ErrMissing = errors.New("no Curator can be run here")
 
 const howToGet = "get it with: make curator, or as root: apt-get install libcurator-recipes-java openjdk-17-jdk-headless"
 

@@ -206,7 +206,7 @@ func (l *lock) acquire(ctx context.Context) (*recipes.Hold, error) {
 		return nil, err
 	}
 	cancelled := ctx.Done()
-	var unanswered <-chan struct{}
+	var overdue, unanswered <-chan struct{}
 	answered := make(chan struct{})
 	defer close(answered)
 	for {
@@ -228,7 +228,18 @@ func (l *lock) acquire(ctx context.Context) (*recipes.Hold, error) {
 			}
 			return nil, reason(a)
 		case <-cancelled:
-			cancelled, unanswered = nil, p.after(answered, answerTicks)
+			cancelled = nil
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				// The command knows since it was asked, and is about to answer; to be
+				// interrupted in that would harm some.
+				overdue = p.after(answered, 1)
+				continue
+			}
+			cancel := make(chan struct{})
+			close(cancel)
+			overdue = cancel
+		case <-overdue:
+			overdue, unanswered = nil, p.after(answered, answerTicks)
 			if err := p.send("cancel %d", c.id); err != nil {
 				return nil, err
 			}
