@@ -9,9 +9,9 @@ GO ?= go
 BIN := bin/locklab
 # Reproducible: the same source makes the same binary, and so the same host image.
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath
-SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
+SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build test test-all soak lint bench image demo clean setup-race
+.PHONY: help build test test-all soak lint bench image demo clean setup-race curator
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -29,6 +29,12 @@ image: build ## make sure that there is an image with Java and ZooKeeper (about 
 	@if [ "$$($(BIN) image --no-build)" = build ]; then $(call install,mmdebstrap,mmdebstrap); fi
 	$(BIN) image
 
+# Another Curator than Debian's: LOCKLAB_CURATOR_JARS=… make curator.
+curator: build ## make sure that Apache Curator can be run beside our locks
+	@$(call install,javac,openjdk-17-jdk-headless)
+	@if [ -z "$${LOCKLAB_CURATOR_JARS:-}" ]; then $(call install-file,/usr/share/java/curator-recipes.jar,libcurator-recipes-java); fi
+	$(BIN) curator
+
 # The race detector needs a C compiler.
 setup-race:
 	@$(call install,gcc,gcc libc6-dev)
@@ -36,7 +42,16 @@ setup-race:
 # install,PROGRAM,PACKAGES installs packages unless the program is there. Without
 # the right to install it names them and stops.
 define install
-if ! command -v $(1) >/dev/null; then \
+$(call install-unless,command -v $(1) >/dev/null,$(2))
+endef
+
+# install-file,FILE,PACKAGES installs packages unless the file is there.
+define install-file
+$(call install-unless,[ -e $(1) ],$(2))
+endef
+
+define install-unless
+if ! { $(1); }; then \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
 		echo "missing package(s): $(2). Install them as root: apt-get install $(2)" >&2; exit 7; \
 	fi; \
@@ -51,12 +66,12 @@ LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/cmd/.
 # it reconnects, so tests that reconnect cannot.
 PURE_TESTS := ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... ./workloads/...
 
-test: image setup-race ## all tests that fit into twenty minutes, on real ensembles
+test: image setup-race curator ## all tests that fit into twenty minutes, on real ensembles
 	$(GO) vet ./...
 	$(GO) test -race $(PURE_TESTS)
 	$(GO) test -p 1 -timeout 20m $(LAB_TESTS)
 
-test-all: image setup-race ## every test, fault matrices in full
+test-all: image setup-race curator ## every test, fault matrices in full
 	LOCKLAB_TEST_ALL=1 $(MAKE) test
 
 soak: image ## the long suites: kills and faults by the hundred

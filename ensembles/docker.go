@@ -70,9 +70,13 @@ func (l *Lab) fill(ctx, leases context.Context, e *engine, cfg DockerConfig, ima
 			b := box{lab: l.ID, host: spec.Name, image: images.plain, network: network, address: addresses(i), hosts: names,
 				env:   map[string]string{agent.EnvHost: spec.Name, agent.EnvSecret: secret, agent.EnvLease: Lease.String()},
 				ports: []uint16{agent.Port}, tmpfs: !spec.Disk, dataDir: agent.DataDir}
-			if spec.Role == Server {
+			if spec.Role == Server || spec.Base {
 				b.image, b.binary = images.base, cfg.Binary
 			}
+			if spec.Image != "" {
+				b.image, b.binary = spec.Image, cfg.Binary
+			}
+			b.files = spec.Files
 			if spec.Publish {
 				b.ports = append(b.ports, agent.ClientPort)
 			}

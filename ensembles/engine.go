@@ -183,6 +183,7 @@ type box struct {
 	ports                     []uint16 // published on 127.0.0.1
 	tmpfs                     bool     // the data directory is a tmpfs, else a volume
 	dataDir                   string
+	files                     []File
 	binary                    string // copied to binaryPath before the start, if not empty
 }
 
@@ -226,6 +227,13 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 	}
 	if b.binary != "" {
 		req.Files = []testcontainers.ContainerFile{{HostFilePath: b.binary, ContainerFilePath: binaryPath, FileMode: 0o755}}
+	}
+	for _, f := range b.files {
+		mode := int64(0o644)
+		if f.Executable {
+			mode = 0o755
+		}
+		req.Files = append(req.Files, testcontainers.ContainerFile{HostFilePath: f.Source, ContainerFilePath: f.Target, FileMode: mode})
 	}
 	// A start that is given up half way may come to an end in the engine after the
 	// lab's containers have been listed for removal. So it is not given up.

@@ -37,6 +37,18 @@ type HostSpec struct {
 	// Publish makes ZooKeeper's client port reachable on 127.0.0.1, for tests
 	// that are clients themselves.
 	Publish bool
+	// Files are put on the host before it starts.
+	Files []File
+	// Base makes the host of the servers' image, which has Java and a shell,
+	// instead of one with nothing but the binary; Image, of any image.
+	Base  bool
+	Image string
+}
+
+// A File is copied from this machine to a host.
+type File struct {
+	Source, Target string
+	Executable     bool
 }
 
 // A Host is a place of a lab with its own address that runs one process.

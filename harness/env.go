@@ -17,11 +17,13 @@ type Env struct {
 	Image       string   `json:"image"`
 	ZooKeeper   string   `json:"zookeeper"`
 	JavaOptions []string `json:"java_options"` // of each server
-	Kernel      string   `json:"kernel"`
-	CPUs        int      `json:"cpus"`
-	MemoryKiB   int64    `json:"memory_kib"`
-	Go          string   `json:"go"`
-	Locklab     string   `json:"locklab"` // revision of the binary, if it was built from one
+	// Lock is what a recipe that is not ours consists of; empty for ours.
+	Lock      string `json:"lock,omitempty"`
+	Kernel    string `json:"kernel"`
+	CPUs      int    `json:"cpus"`
+	MemoryKiB int64  `json:"memory_kib"`
+	Go        string `json:"go"`
+	Locklab   string `json:"locklab"` // revision of the binary, if it was built from one
 	// EnsembleReadyNs is how long the ensemble took from the servers' start to a
 	// leader, its followers and a committed write through each.
 	EnsembleReadyNs int64 `json:"ensemble_ready_ns"`

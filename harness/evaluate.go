@@ -103,13 +103,19 @@ func evaluate(dir string) (reports.Input, error) {
 	in.Meta.Partial = ending < 0 || in.Events[ending].Detail != history.EndComplete
 	in.Meta.Interrupted = ending >= 0 && in.Events[ending].Detail == history.EndInterrupt
 	in.Meta.Warnings = append(in.Meta.Warnings, torn...)
-	in.Report = check.Run(in.Events, factsOf(sc, in.Meta.Partial, torn))
+	in.Report = check.Run(in.Events, factsOf(sc, in.Meta.Partial, torn, in.Acquisitions))
 	in.Result = reports.Summarize(in.Events, in.Acquisitions, in.Report, in.Meta)
 	return in, nil
 }
 
-func factsOf(sc *scenario.Scenario, partial bool, torn []string) check.Facts {
-	recipe := client.Recipes[sc.Recipe]
+func factsOf(sc *scenario.Scenario, partial bool, torn []string, acquisitions []history.Acquisition) check.Facts {
+	recipe, _ := client.FindRecipe(sc.Recipe)
+	if recipe.MayToken {
+		recipe.Tokens = slices.ContainsFunc(acquisitions, func(a history.Acquisition) bool { return a.Token != 0 })
+		if sc.Guard == scenario.GuardFencing && !recipe.Tokens {
+			torn = append(slices.Clone(torn), "guard fencing had nothing to go by: the lock's command gave no tokens")
+		}
+	}
 	f := check.Facts{Tokens: recipe.Tokens, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,
 		SessionTimeout: sc.Negotiated(), Tick: sc.Tick, Expect: map[string]check.Expectation{}, AtLeast: sc.Shown,
 		MinAcquired: sc.MinAcquired, Faults: planned(sc), Partial: partial, Incomplete: torn}

@@ -48,6 +48,9 @@ type run struct {
 // marked partial; the error then is ErrInterrupted. What went wrong otherwise is
 // the error, and whatever was recorded up to then is in the directory too.
 func (s *Stage) Run(ctx context.Context, sc *scenario.Scenario, dir string) (err error) {
+	if sc.Foreign() && (s.foreign == nil || s.foreign.recipe != sc.Recipe) {
+		return fmt.Errorf("%w: the lab's hosts have no %s", errNoDir, sc.Recipe)
+	}
 	if err := createDir(dir, sc); err != nil {
 		return err
 	}
@@ -327,6 +330,9 @@ func (r *run) start(ctx, streams context.Context, h *ensembles.Host, command str
 func (r *run) clientConfig(h *ensembles.Host) client.Config {
 	cfg := client.Config{Host: h.Name, Resource: r.resourceAddress().String(), Recipe: r.sc.Recipe, Locks: r.locks,
 		SessionTimeout: r.sc.SessionTimeout, Hold: r.sc.Hold, Think: r.sc.Think, Iterations: r.sc.Iterations, Drain: r.sc.Drain, Seed: r.sc.Seed}
+	if r.sc.Foreign() {
+		cfg.Command, cfg.Classes = r.stage.foreign.argv, r.stage.foreign.classes
+	}
 	for _, s := range r.stage.ensemble.Servers {
 		cfg.Servers = append(cfg.Servers, client.Server{Name: s.Name, Address: netip.AddrPortFrom(s.Address, agent.ClientPort).String()})
 	}

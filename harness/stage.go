@@ -32,6 +32,7 @@ type Stage struct {
 	ensemble *ensembles.Ensemble
 	env      Env
 	clock    history.Clock
+	foreign  *foreignLock // what the clients' hosts were equipped for
 	runs     int
 }
 
@@ -67,7 +68,13 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 	}
 	s := &Stage{opts: opts, clock: history.NewClock(), env: newEnv()}
 	var err error
-	s.lab, err = ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hostsOf(sc), Binary: opts.Binary, Log: opts.Log})
+	if s.foreign, err = findForeign(ctx, sc, opts.Binary); err != nil {
+		return nil, err
+	}
+	if s.foreign != nil {
+		s.env.Lock = s.foreign.version
+	}
+	s.lab, err = ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hostsOf(sc, s.foreign), Binary: opts.Binary, Log: opts.Log})
 	if err != nil {
 		return nil, fmt.Errorf("start lab: %w", err)
 	}
@@ -105,13 +112,17 @@ func (s *Stage) Close() error {
 }
 
 // hostsOf lists the hosts that a scenario needs.
-func hostsOf(sc *scenario.Scenario) []ensembles.HostSpec {
+func hostsOf(sc *scenario.Scenario, lock *foreignLock) []ensembles.HostSpec {
 	var hosts []ensembles.HostSpec
 	for i := range sc.Servers {
 		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server, Disk: sc.Storage == scenario.StorageDisk})
 	}
 	for i := range sc.ClientProcesses {
-		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("c%d", i+1), Role: ensembles.Client})
+		h := ensembles.HostSpec{Name: fmt.Sprintf("c%d", i+1), Role: ensembles.Client}
+		if lock != nil {
+			lock.equip(&h, sc.ClientImage)
+		}
+		hosts = append(hosts, h)
 	}
 	if sc.Observer {
 		hosts = append(hosts, ensembles.HostSpec{Name: observerHost, Role: ensembles.Client})

@@ -77,6 +77,17 @@ func present(root fs.FS, names []string) []string {
 	})
 }
 
+// CommandLine turns words into a command line for this host, as [Spec.Argv] says.
+// Classes, which may be empty, come first on Java's class path, and ZooKeeper's jars
+// of the image after them.
+func CommandLine(argv []string, classes string) ([]string, error) {
+	argv, err := resolveArgv(&Spec{Argv: argv, ZooKeeper: classes != ""})
+	if err == nil && classes != "" {
+		argv[2] = classes + ":" + argv[2]
+	}
+	return argv, err
+}
+
 // resolveArgv turns a spec's words into a command line for this host.
 func resolveArgv(spec *Spec) ([]string, error) {
 	argv := slices.Clone(spec.Argv)

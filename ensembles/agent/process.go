@@ -131,9 +131,9 @@ func (s *supervisor) write(line string) (Stamp, error) {
 	return Stamp{At: s.rec.Clock().Now()}, nil
 }
 
-// pause stops the process group and returns once every thread was seen stopped.
+// pause stops the process group and returns once every thread of it was seen stopped.
 func (s *supervisor) pause(ctx context.Context) (Stamp, error) {
-	return s.signalUntil(ctx, syscall.SIGSTOP, func(st Status, _ int64) bool { return st.State == history.ProcessStopped && allStopped(st.PID) })
+	return s.signalUntil(ctx, syscall.SIGSTOP, func(st Status, _ int64) bool { return st.State == history.ProcessStopped && groupStopped(st.PID) })
 }
 
 // resume continues the process group. A process that stops itself again at once
@@ -304,6 +304,31 @@ func (s *supervisor) ended(how string) {
 	_ = syscall.Kill(-s.status.PID, syscall.SIGKILL) // ESRCH: nothing was left
 	s.status.Exit = how
 	s.set(history.ProcessExited, how)
+}
+
+// groupStopped reports whether every process of a group is stopped: a client's lock
+// may be in a process of its own.
+func groupStopped(leader int) bool {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return false
+	}
+	for _, name := range stats {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has just gone
+		}
+		after := string(b[strings.LastIndexByte(string(b), ')')+1:])
+		var state string
+		var parent, group, pid int
+		if _, err := fmt.Sscan(after, &state, &parent, &group); err != nil || group != leader || state == "Z" {
+			continue
+		}
+		if _, err := fmt.Sscan(string(b), &pid); err != nil || !allStopped(pid) {
+			return false
+		}
+	}
+	return allStopped(leader)
 }
 
 // allStopped reports whether every thread of the process is stopped. A main

@@ -18,8 +18,12 @@ func (s *Scenario) Marshal() []byte {
 		v := k.field(s)
 		text := v.String()
 		switch v.(type) {
-		case textValue:
+		case textValue, imageValue:
 			text = quoteYAML(text)
+		case recipeValue:
+			if s.Command() != nil {
+				text = quoteYAML(text)
+			}
 		case nameValue:
 			if text < "a" || slices.Contains(ambiguous, text) {
 				text = quoteYAML(text)

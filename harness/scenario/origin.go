@@ -116,6 +116,10 @@ func (s *Scenario) at(msg, hint string, keys ...string) *InputError {
 	return e
 }
 
+// Refuse is the error of somebody who knows more than Validate does, at the place
+// where the key was set.
+func (s *Scenario) Refuse(key, msg, hint string) error { return s.at(msg, hint, key) }
+
 // bounded refuses a number outside of its key's bounds.
 func bounded(k Key, n number) error {
 	if v := n.get(); v < k.lo || v > k.hi {

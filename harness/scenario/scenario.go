@@ -3,6 +3,7 @@ package scenario
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,10 @@ const (
 	RecipeMutex      = "mutex"       // Curator's queue: one watch, on the predecessor
 	RecipeNaiveMutex = "naive-mutex" // one znode that everybody watches
 	RecipeNone       = "none"        // no lock at all: what the oracle must catch
+	RecipeExec       = "exec:"       // with a command after it: anybody's own lock
+	RecipeCurator    = "curator-"    // the beginning of the names of Apache Curator's own locks
+
+	RecipeCuratorSemaphore = "curator-semaphore" // the one of them without tokens
 
 	GuardNone    = "none"    // the resource accepts every access
 	GuardFencing = "fencing" // the resource refuses a token below what it has served
@@ -54,7 +59,7 @@ const (
 
 var (
 	labs         = []string{LabAuto, LabDocker, LabNetns, LabProcess}
-	recipes      = []string{RecipeMutex, RecipeNaiveMutex, RecipeNone}
+	recipes      = []string{RecipeMutex, RecipeNaiveMutex, RecipeNone, "curator-mutex", "curator-semaphore-mutex", "curator-rw", "curator-multi", RecipeCuratorSemaphore}
 	guards       = []string{GuardNone, GuardFencing}
 	drains       = []string{DrainFinish, DrainCancel}
 	sizes        = []string{"1", "3", "5"} // of ensembles
@@ -74,8 +79,10 @@ type Scenario struct {
 	Lab  string // LabAuto (default) or a kind of lab
 	Seed uint64 // reproduces the plan; 0 (default) = the caller draws one
 
-	Recipe string // RecipeMutex (default), …
+	Recipe string // RecipeMutex (default), …, or RecipeExec and a command with its arguments
 	Guard  string // GuardNone (default) or GuardFencing
+
+	ClientImage string // of the hosts of a command's clients; empty (default) = the servers' image
 
 	Clients         int           // in total, over all client processes; default 8
 	ClientProcesses int           // hosts c1…cN; default 2
@@ -192,8 +199,25 @@ func (s *Scenario) Expiry() time.Duration { return s.Negotiated() + 2*s.Tick }
 // Resolve returns how long the span is in this scenario.
 func (s *Scenario) Resolve(sp Span) time.Duration { return sp.Resolve(s.Negotiated(), s.Tick) }
 
-// HasTokens reports whether the recipe gives out fencing tokens.
-func (s *Scenario) HasTokens() bool { return s.Recipe != RecipeNone }
+// HasTokens reports whether the recipe gives out fencing tokens, or may, as far as is known.
+func (s *Scenario) HasTokens() bool {
+	return s.Recipe != RecipeNone && s.Recipe != RecipeCuratorSemaphore
+}
+
+// Command returns the command of a recipe that is anybody's own lock, and its
+// arguments; nil for every other recipe.
+func (s *Scenario) Command() []string {
+	command, ok := strings.CutPrefix(s.Recipe, RecipeExec)
+	if !ok {
+		return nil
+	}
+	return strings.Fields(command)
+}
+
+// Foreign reports whether the recipe is in a process beside the client's.
+func (s *Scenario) Foreign() bool {
+	return s.Command() != nil || strings.HasPrefix(s.Recipe, RecipeCurator)
+}
 
 // ClientsPerProcess returns how many clients each client process runs, c1
 // first. They are dealt evenly, the first processes getting what is left over;

@@ -45,8 +45,9 @@ func (v *validator) values() {
 	for _, k := range keys {
 		field := k.field(v.Scenario)
 		var err error
+		_, isRecipe := field.(recipeValue)
 		switch n, isNumber := field.(number); {
-		case len(k.Values) > 0:
+		case len(k.Values) > 0 && !isRecipe:
 			err = choose(field.String(), k.Values)
 		case isNumber:
 			err = bounded(k, n)
@@ -119,6 +120,9 @@ func (v *validator) load() {
 	if most := int64(v.Clients) * int64(v.Iterations); v.Iterations > 0 && int64(v.MinAcquired) > most {
 		v.refuse(by("min-acquired", "iterations", "clients"), "at most clients × iterations",
 			"min-acquired of %d, where %d clients acquire %d times in all", v.MinAcquired, v.Clients, most)
+	}
+	if v.ClientImage != "" && !v.Foreign() {
+		v.refuse(by("client-image", "recipe"), "recipe: exec:FILE", "client-image is for a recipe that is a command, and %s is none", v.Recipe)
 	}
 	if v.Guard == GuardFencing && !v.HasTokens() {
 		v.refuse(by("guard", "recipe"), "guard: none, or a recipe with tokens: mutex, naive-mutex",

@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -110,6 +111,37 @@ func (v choiceOf) Set(text string) error {
 		return err
 	}
 	return v.number.Set(text)
+}
+
+// A recipeValue is one of the recipes, or a command.
+type recipeValue struct{ choiceValue }
+
+func (v recipeValue) Set(text string) error {
+	command, ok := strings.CutPrefix(text, RecipeExec)
+	if !ok {
+		return v.choiceValue.Set(text)
+	}
+	if strings.TrimSpace(command) != command || command == "" || !printable(command) {
+		return &valueError{msg: quote(text) + " names no command", hint: RecipeExec + "FILE ARGUMENTS, with spaces in between"}
+	}
+	*v.p = text
+	return nil
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// imageValue is the name of an image, or empty.
+type imageValue struct{ p *string }
+
+func (v imageValue) String() string { return *v.p }
+func (v imageValue) Set(text string) error {
+	if !printable(text) || strings.Contains(text, " ") {
+		return &valueError{msg: quote(text) + " is no image", hint: "a name such as debian:bookworm"}
+	}
+	*v.p = text
+	return nil
 }
 
 // choose refuses a word that is none of the choices.

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/workloads/foreign"
 	"locklab/workloads/resource"
 )
 
@@ -20,7 +21,7 @@ type client struct {
 	name   string
 	rand   *rand.Rand
 
-	session *recipes.Session
+	session session
 	locks   map[string]recipes.Lock // of this session, by path
 	acq     int64
 	current string // path of the lock being acquired, for queued
@@ -33,8 +34,19 @@ func newClient(p *process, i int) *client {
 		rand: rand.New(rand.NewPCG(p.cfg.Seed, uint64(number)))}
 }
 
+// session is what a client's locks live in: a [recipes.Session] or, where the
+// recipe is foreign, one of the lock's command.
+type session interface {
+	Done() <-chan struct{}
+	Err() error
+	Close(ctx context.Context) error
+}
+
 // connect makes a session and the locks on it.
 func (c *client) connect(ctx context.Context) error {
+	if c.p.foreign != nil {
+		return c.open(ctx)
+	}
 	s, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: c.p.cfg.serversFor(c.number), Timeout: c.p.cfg.SessionTimeout,
 		OnState: c.state, Logger: c.p.log})
 	if err != nil {
@@ -42,9 +54,23 @@ func (c *client) connect(ctx context.Context) error {
 	}
 	c.session, c.locks = s, map[string]recipes.Lock{}
 	for _, path := range c.p.cfg.Locks {
-		if c.locks[path], err = Recipes[c.p.cfg.Recipe].New(s, path, c.queued); err != nil {
+		if c.locks[path], err = c.p.recipe.New(s, path, c.queued); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// open has the lock's command make a session.
+func (c *client) open(ctx context.Context) error {
+	s, err := c.p.foreign.Open(ctx, foreign.SessionConfig{Servers: c.p.cfg.serversFor(c.number), Timeout: c.p.cfg.SessionTimeout,
+		Paths: c.p.cfg.Locks, OnState: c.state})
+	if err != nil {
+		return err
+	}
+	c.session, c.locks = s, map[string]recipes.Lock{}
+	for _, path := range c.p.cfg.Locks {
+		c.locks[path] = s.Lock(foreign.LockConfig{Paths: []string{path}, OnQueued: c.queued})
 	}
 	return nil
 }
@@ -123,6 +149,9 @@ func (c *client) run(start int64, l limits) error {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		if err := c.once(l); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		if err := c.session.Err(); errors.Is(err, foreign.ErrBroken) {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}

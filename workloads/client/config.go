@@ -20,8 +20,13 @@ type Config struct {
 	Servers []Server `json:"servers"`
 	// Resource is the address of what the locks protect.
 	Resource string `json:"resource"`
-	// Recipe names the lock algorithm; see [Recipes].
+	// Recipe names the lock algorithm; see [FindRecipe].
 	Recipe string `json:"recipe"`
+	// Command is the lock's, with its arguments, where the recipe is foreign.
+	Command []string `json:"command,omitempty"`
+	// Classes is Java's class path, before ZooKeeper's jars, where Command is "java";
+	// whoever starts the process resolves both.
+	Classes string `json:"classes,omitempty"`
 	// Locks are the paths of the locks; a client takes one at random each time.
 	Locks []string `json:"locks"`
 	// Clients is how many this process runs; First is the number of its first
@@ -58,8 +63,12 @@ func (c *Config) validate() error {
 	case c.Drain != DrainFinish && c.Drain != DrainCancel:
 		return fmt.Errorf("client: unknown drain %q", c.Drain)
 	}
-	if _, ok := Recipes[c.Recipe]; !ok {
+	r, ok := FindRecipe(c.Recipe)
+	if !ok {
 		return fmt.Errorf("client: unknown recipe %q", c.Recipe)
+	}
+	if r.Foreign && !c.Observe && len(c.Command) == 0 {
+		return fmt.Errorf("client: recipe %s needs a command", c.Recipe)
 	}
 	return nil
 }

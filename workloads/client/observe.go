@@ -53,7 +53,7 @@ type head struct {
 
 func (p *process) observeLock(ctx context.Context, conn *zk.Conn, lock string) {
 	look := headOfQueue
-	if Recipes[p.cfg.Recipe].HeadNode {
+	if p.recipe.HeadNode {
 		look = headNode
 	}
 	var last head

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"locklab/harness/history"
+	"locklab/workloads/foreign"
 	"locklab/workloads/resource"
 )
 
@@ -27,6 +29,8 @@ type process struct {
 	cfg      Config
 	rec      *history.Recorder
 	log      *slog.Logger
+	recipe   Recipe
+	foreign  *foreign.Driver // of the lock's command; nil if the recipe is ours
 	resource *resource.Client
 	triggers triggers
 	window   chan window // the one window, once
@@ -46,6 +50,7 @@ func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Lo
 	}
 	defer rec.Close()
 	p := &process{cfg: cfg, rec: rec, log: log, window: make(chan window, 1), stopped: make(chan struct{})}
+	p.recipe, _ = FindRecipe(cfg.Recipe)
 	p.stop = sync.OnceFunc(func() { close(p.stopped) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -73,6 +78,11 @@ func (p *process) live(ctx context.Context) (err error) {
 		return err
 	}
 	defer p.resource.Close()
+	if p.recipe.Foreign {
+		if p.foreign, err = foreign.NewDriver(foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr}); err != nil {
+			return err
+		}
+	}
 	return p.work(ctx)
 }
 
@@ -88,6 +98,9 @@ func (p *process) work(ctx context.Context) error {
 		}
 	}
 	wg.Wait()
+	if p.foreign != nil {
+		p.foreign.Close()
+	}
 	if err = errors.Join(err, p.rec.Record(history.Event{Op: history.OpDone})); err != nil {
 		return err
 	}

@@ -59,6 +59,9 @@ func (p *process) at(point string, e history.Event) error {
 	if err := p.rec.Record(e); err != nil {
 		return err
 	}
+	if err := stopCompanions(); err != nil {
+		return err
+	}
 	// A signal to the process may be taken by another thread, and this one would
 	// run on for a moment; one to this thread stops it on the way out of the call.
 	runtime.LockOSThread()

@@ -7,6 +7,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/check"
 	"locklab/harness/scenario"
+	"locklab/recipes/curator"
 )
 
 // The exit codes, on which scripts rely.
@@ -55,7 +56,7 @@ func codeOf(err error) (code int, show error) {
 		{harness.ErrInterrupted, exitInterrupted},
 		{harness.ErrDirInUse, exitInput}, {harness.ErrNoRun, exitInput},
 		{ensembles.ErrNoEngine, exitEnvironment}, {ensembles.ErrNoImage, exitEnvironment}, {ensembles.ErrMissingTool, exitEnvironment},
-		{harness.ErrUnsupportedLab, exitEnvironment},
+		{harness.ErrUnsupportedLab, exitEnvironment}, {curator.ErrMissing, exitEnvironment},
 	} {
 		if errors.Is(err, m.sentinel) {
 			return m.code, err

@@ -38,6 +38,11 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
+	if cfg.Classes != "" && !cfg.Observe {
+		if cfg.Command, err = agent.CommandLine(cfg.Command, cfg.Classes); err != nil {
+			return err
+		}
+	}
 	return client.Run(ctx, cfg, agent.ProcessHistoryDir, std.In, log)
 }
 

@@ -26,6 +26,7 @@ type commands struct {
 	Clean     cleanCmd     `cmd:"" help:"Remove what killed runs left in the Docker engine."`
 	Image     imageCmd     `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
 
+	Curator  curatorCmd  `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and say where it is."`
 	Agent    agentCmd    `cmd:"" hidden:"" help:"First process on a host of a lab."`
 	Client   clientCmd   `cmd:"" hidden:"" help:"Client process of a lab."`
 	Resource resourceCmd `cmd:"" hidden:"" help:"Protected resource of a lab."`

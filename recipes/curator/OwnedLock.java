@@ -1,0 +1,53 @@
+package locklab.curator;
+
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.locks.InterProcessLock;
+
+/** Any of Curator's locks that is held or not. */
+final class OwnedLock implements PeerLock {
+    /** Where the node is that a lock is held by. */
+    interface NodeOf {
+        String path(InterProcessLock lock) throws Exception;
+    }
+
+    private final CuratorFramework client;
+    private final InterProcessLock lock;
+    private final InterProcessLock[] parts; // each has a node
+    private final NodeOf node;
+
+    OwnedLock(CuratorFramework client, InterProcessLock lock, NodeOf node, InterProcessLock... parts) {
+        this.client = client;
+        this.lock = lock;
+        this.node = node;
+        this.parts = parts.length > 0 ? parts : new InterProcessLock[] {lock};
+    }
+
+    @Override
+    public boolean acquire(long time, TimeUnit unit) throws Exception {
+        if (time == Long.MAX_VALUE) {
+            lock.acquire();
+            return true;
+        }
+        return lock.acquire(time, unit);
+    }
+
+    @Override
+    public String token() throws Exception {
+        StringBuilder tokens = new StringBuilder();
+        for (InterProcessLock part : parts) {
+            String path = node.path(part);
+            var stat = path == null ? null : client.checkExists().forPath(path);
+            if (stat == null) {
+                return "-"; // held, as Curator sees it, by a node that is gone
+            }
+            tokens.append(tokens.length() > 0 ? "," : "").append(stat.getCzxid());
+        }
+        return tokens.toString();
+    }
+
+    @Override
+    public void release() throws Exception {
+        lock.release();
+    }
+}

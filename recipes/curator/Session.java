@@ -1,0 +1,94 @@
+package locklab.curator;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.state.ConnectionState;
+import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.zookeeper.ZooKeeper;
+
+/** One client's CuratorFramework, which ends with its first ZooKeeper session. */
+final class Session {
+    private final long id;
+    private final Output out;
+    private final CuratorFramework client;
+    private final Map<String, Object> locks = new ConcurrentHashMap<>();
+    private boolean open;
+    private boolean over;
+
+    Session(long id, String servers, int timeoutMs, Output out) {
+        this.id = id;
+        this.out = out;
+        client = CuratorFrameworkFactory.builder()
+                .connectString(servers)
+                .sessionTimeoutMs(timeoutMs)
+                .connectionTimeoutMs(Math.max(timeoutMs, 1000))
+                .retryPolicy(new ExponentialBackoffRetry(100, 10, 1000))
+                .build();
+        client.getConnectionStateListenable().addListener((c, state) -> changed(state));
+    }
+
+    CuratorFramework client() {
+        return client;
+    }
+
+    /** The one lock object of this session for a key. */
+    @SuppressWarnings("unchecked")
+    <T> T shared(String key, Function<CuratorFramework, T> make) {
+        return (T) locks.computeIfAbsent(key, k -> make.apply(client));
+    }
+
+    void start() {
+        client.start(); // tells changed once it is connected
+    }
+
+    private synchronized void changed(ConnectionState state) {
+        if (over) {
+            return;
+        }
+        switch (state) {
+            case CONNECTED:
+                opened();
+                break;
+            case RECONNECTED:
+                if (open) {
+                    out.say("connected " + id);
+                } else {
+                    opened();
+                }
+                break;
+            case SUSPENDED:
+                if (open) {
+                    out.say("disconnected " + id);
+                }
+                break;
+            case LOST:
+                if (open) {
+                    over = true;
+                    out.say("expired " + id + " Curator says LOST");
+                }
+                break;
+            default:
+        }
+    }
+
+    private void opened() {
+        try {
+            ZooKeeper zk = client.getZookeeperClient().getZooKeeper();
+            open = true;
+            out.say(String.format("opened %d 0x%x %d", id, zk.getSessionId(), zk.getSessionTimeout()));
+        } catch (Exception e) {
+            over = true;
+            out.say("failed " + id + " " + e);
+        }
+    }
+
+    void close() {
+        synchronized (this) {
+            over = true;
+        }
+        client.close();
+    }
+}

@@ -1,0 +1,175 @@
+package curator
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// EnvJars names the jars of another Curator than Debian's, or folders of them, with
+// colons in between. ZooKeeper's own jars need not be among them.
+const EnvJars = "LOCKLAB_CURATOR_JARS"
+
+// ErrMissing says that Curator, or the compiler for its driver, is not there.
+var ErrMissing = errors.New("no Curator can be run here")
+
+const howToGet = "get it with: make curator, or as root: apt-get install libcurator-recipes-java openjdk-17-jdk-headless"
+
+// debian are where Debian has Curator and what it needs beside ZooKeeper.
+var debian = []string{"curator-recipes", "curator-framework", "curator-client", "guava", "slf4j-api"}
+
+// debianZooKeeper are for the compiler; a host has its own.
+var debianZooKeeper = []string{"zookeeper", "zookeeper-jute"}
+
+const debianJars = "/usr/share/java"
+
+//go:embed *.java logback.xml
+var sources embed.FS
+
+// Main is the driver's main class. Its argument is one of the recipes.
+const Main = "locklab.curator.Main"
+
+// JavaOptions are those of the driver's JVM: a small heap, for there may be many.
+var JavaOptions = []string{"-Xmx256m", "-XX:+UseSerialGC"}
+
+// Jars returns the jars that a Java with ZooKeeper needs to run Curator.
+func Jars() ([]string, error) {
+	named := os.Getenv(EnvJars)
+	if named == "" {
+		return existing(debian)
+	}
+	var jars []string
+	for _, place := range filepath.SplitList(named) {
+		st, err := os.Stat(place)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrMissing, EnvJars, err)
+		}
+		if !st.IsDir() {
+			jars = append(jars, place)
+			continue
+		}
+		in, err := filepath.Glob(filepath.Join(place, "*.jar"))
+		if err != nil {
+			return nil, err
+		}
+		jars = append(jars, in...)
+	}
+	if len(jars) == 0 {
+		return nil, fmt.Errorf("%w: %s names no jars", ErrMissing, EnvJars)
+	}
+	return jars, nil
+}
+
+func existing(names []string) ([]string, error) {
+	var jars []string
+	for _, name := range names {
+		jar := filepath.Join(debianJars, name+".jar")
+		if _, err := os.Stat(jar); err != nil {
+			return nil, fmt.Errorf("%w: no %s; %s", ErrMissing, jar, howToGet)
+		}
+		jars = append(jars, jar)
+	}
+	return jars, nil
+}
+
+// Build compiles the driver against the jars into a jar in dir, unless it is there
+// already, and returns the jar's path.
+func Build(ctx context.Context, dir string, jars []string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	names, err := fs.Glob(sources, "*.java")
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	fmt.Fprintln(sum, jars)
+	for _, name := range append(names, logConfig) {
+		b, err := sources.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(sum, name, len(b))
+		sum.Write(b)
+	}
+	jar := filepath.Join(dir, "curator-driver-"+hex.EncodeToString(sum.Sum(nil)[:6])+".jar")
+	if _, err := os.Stat(jar); err == nil {
+		return jar, nil
+	}
+	work, err := os.MkdirTemp(dir, "curator-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	content, err := compile(ctx, work, names, jars)
+	if err != nil {
+		return "", err
+	}
+	part := filepath.Join(work, "driver.jar")
+	if err := os.WriteFile(part, content, 0o644); err != nil {
+		return "", err
+	}
+	return jar, os.Rename(part, jar) // another process may have been faster, with the same
+}
+
+// logConfig keeps a Curator whose log goes through logback from saying everything.
+const logConfig = "logback.xml"
+
+// compile returns a jar of the sources.
+func compile(ctx context.Context, work string, names, jars []string) ([]byte, error) {
+	javac, err := exec.LookPath("javac")
+	if err != nil {
+		return nil, fmt.Errorf("%w: no javac; %s", ErrMissing, howToGet)
+	}
+	path := slices.Clone(jars)
+	if zk, err := existing(debianZooKeeper); err == nil {
+		path = append(path, zk...)
+	}
+	classes := filepath.Join(work, "classes")
+	args := []string{"-nowarn", "-proc:none", "--release", "11", "-cp", strings.Join(path, ":"), "-d", classes}
+	for _, name := range names {
+		b, err := sources.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		source := filepath.Join(work, name)
+		if err := os.WriteFile(source, b, 0o644); err != nil {
+			return nil, err
+		}
+		args = append(args, source)
+	}
+	if out, err := exec.CommandContext(ctx, javac, args...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("compile the driver of Curator: %w:\n%s", err, out)
+	}
+	var jar bytes.Buffer
+	w := zip.NewWriter(&jar)
+	if err := w.AddFS(os.DirFS(classes)); err != nil {
+		return nil, err
+	}
+	b, err := sources.ReadFile(logConfig)
+	if err != nil {
+		return nil, err
+	}
+	f, err := w.Create(logConfig)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(b); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return jar.Bytes(), nil
+}

@@ -1,0 +1,452 @@
+package curator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/ensembles/labtest"
+	"locklab/recipes"
+	"locklab/recipes/curator"
+	"locklab/workloads/foreign"
+)
+
+// shared is the tests' own ensemble, and the directory of the driver's jar.
+var shared struct {
+	sync.Mutex
+	ensemble *labtest.Shared
+	dir      string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := errors.Join(shared.ensemble.Close(), os.RemoveAll(shared.dir)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// A world is where Go and Java meet: an ensemble, and a driver of one recipe.
+type world struct {
+	t       *testing.T
+	servers []string
+	driver  *foreign.Driver
+	path    string // of this test's lock
+	conn    *zk.Conn
+}
+
+func newWorld(t *testing.T, recipe string) *world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs ZooKeeper")
+	}
+	jars, err := curator.Jars()
+	if err == nil {
+		_, err = exec.LookPath("javac")
+	}
+	switch {
+	case err == nil:
+	case os.Getenv(labtest.EnvRequire) == "1":
+		t.Fatal(err)
+	default:
+		t.Skipf("needs Curator and javac: %v", err)
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.ensemble == nil {
+		if shared.dir, err = os.MkdirTemp("", "locklab-curator-"); err != nil {
+			t.Fatal(err)
+		}
+		shared.ensemble = labtest.StartShared(t)
+	}
+	jar, err := curator.Build(t.Context(), shared.dir, jars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := append([]string{jar}, jars...)
+	path = append(path, "/usr/share/java/zookeeper.jar", "/usr/share/java/zookeeper-jute.jar")
+	w := &world{t: t, servers: shared.ensemble.Servers(), path: "/" + t.Name()}
+	argv := append([]string{"java", "-cp", strings.Join(path, ":")}, curator.JavaOptions...)
+	w.driver, err = foreign.NewDriver(foreign.Config{Argv: append(argv, curator.Main, recipe), Stderr: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.driver.Close)
+	if w.conn, _, err = zk.Connect(w.servers, 10*time.Second, zk.WithLogInfo(false)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.conn.Close)
+	return w
+}
+
+const patience = 60 * time.Second
+
+func (w *world) within() context.Context {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	w.t.Cleanup(cancel)
+	return ctx
+}
+
+// inJava opens a session of Curator's.
+func (w *world) inJava() *foreign.Session {
+	w.t.Helper()
+	s, err := w.driver.Open(w.within(), foreign.SessionConfig{Servers: w.servers, Timeout: 2 * time.Second, Paths: []string{w.path}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = s.Close(context.WithoutCancel(w.t.Context())) })
+	return s
+}
+
+// java is a Curator lock on the test's path, in a session of its own.
+func (w *world) java(mode string) recipes.Lock {
+	return w.inJava().Lock(foreign.LockConfig{Paths: []string{w.path}, Mode: mode})
+}
+
+// golang is a Mutex on the test's path, in a session of its own.
+func (w *world) golang() recipes.Lock {
+	w.t.Helper()
+	s, err := recipes.Connect(w.within(), recipes.SessionConfig{Servers: w.servers, Timeout: 2 * time.Second})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = s.Close(context.WithoutCancel(w.t.Context())) })
+	m, err := recipes.NewMutex(recipes.MutexConfig{Session: s, Path: w.path})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return m
+}
+
+// queued waits until the lock's queue is of the given length.
+func (w *world) queued(path string, n int) {
+	w.t.Helper()
+	ctx, tick := w.within(), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for {
+		names, _, err := w.conn.Children(path)
+		if err == nil && len(names) == n || errors.Is(err, zk.ErrNoNode) && n == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			w.t.Fatalf("%s has %v, %v; want %d", path, names, err, n)
+		}
+	}
+}
+
+func (w *world) acquire(l recipes.Lock) *recipes.Hold {
+	w.t.Helper()
+	h, err := l.Acquire(w.within())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+func (w *world) release(h *recipes.Hold) {
+	w.t.Helper()
+	if err := h.Release(w.within()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Two thousand hand-offs between two clients in Go and two of Curator's, on one
+// path: nobody holds beside another, and tokens rise from hold to hold.
+func TestPingPong(t *testing.T) {
+	w := newWorld(t, "curator-mutex")
+	const each = 500
+	locks := []recipes.Lock{w.golang(), w.java(""), w.golang(), w.java("")}
+	var holders, overlaps atomic.Int64
+	var order []string // guarded by the lock under test, and by mu for those who doubt it
+	var tokens []int64
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	begun := time.Now()
+	for i, l := range locks {
+		all.Go(func() {
+			for range each {
+				h, err := l.Acquire(w.within())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if holders.Add(1) > 1 {
+					overlaps.Add(1)
+				}
+				mu.Lock()
+				order, tokens = append(order, []string{"go", "java"}[i%2]), append(tokens, h.Token())
+				mu.Unlock()
+				holders.Add(-1)
+				if err := h.Release(w.within()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(begun)
+	if n := overlaps.Load(); n > 0 || len(tokens) != each*len(locks) {
+		t.Errorf("%d overlaps in %d holds of %d", n, len(tokens), each*len(locks))
+	}
+	changes := 0
+	for i := 1; i < len(tokens); i++ {
+		if tokens[i] <= tokens[i-1] {
+			t.Fatalf("hold %d in %s has token %d, after %d in %s", i, order[i], tokens[i], tokens[i-1], order[i-1])
+		}
+		if order[i] != order[i-1] {
+			changes++
+		}
+	}
+	if changes < each {
+		t.Errorf("the language changed only %d times", changes)
+	}
+	t.Logf("%d holds in %v, %d times from one language to the other", len(tokens), took.Round(time.Millisecond), changes)
+	w.queued(w.path, 0)
+}
+
+// Whoever queues first is granted first, whatever it is written in.
+func TestOneQueue(t *testing.T) {
+	w := newWorld(t, "curator-mutex")
+	first := w.acquire(w.golang())
+	const waiters = 8
+	granted := make(chan int, waiters)
+	next := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range waiters {
+		l := w.java("")
+		if i%2 == 1 {
+			l = w.golang()
+		}
+		all.Go(func() {
+			h, err := l.Acquire(w.within())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			granted <- i
+			<-next
+			if err := h.Release(w.within()); err != nil {
+				t.Error(err)
+			}
+		})
+		w.queued(w.path, i+2)
+	}
+	w.release(first)
+	var order []int
+	for range waiters {
+		order = append(order, <-granted)
+		next <- struct{}{}
+	}
+	all.Wait()
+	if !slices.IsSorted(order) {
+		t.Errorf("granted in the order %v", order)
+	}
+}
+
+// Waiters that give up leave nothing in the queue, and the rest is served.
+func TestGivingUp(t *testing.T) {
+	w := newWorld(t, "curator-mutex")
+	goHold := w.acquire(w.golang())
+	java := w.java("")
+	timed, cancel := context.WithTimeout(w.within(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := java.Acquire(timed); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a timed acquire: %v", err)
+	}
+	w.queued(w.path, 1)
+	cancellable, cancel := context.WithCancel(w.within())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := java.Acquire(cancellable)
+		gaveUp <- err
+	}()
+	w.queued(w.path, 2)
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled acquire: %v", err)
+	}
+	w.queued(w.path, 1)
+	w.release(goHold)
+	h := w.acquire(java)
+	if h.Token() <= goHold.Token() || h.Session() == 0 || foreign.GrantOf(h).At == 0 {
+		t.Errorf("token %d after %d, session %x, %+v", h.Token(), goHold.Token(), h.Session(), foreign.GrantOf(h))
+	}
+	w.release(h)
+	w.queued(w.path, 0)
+}
+
+// A JVM that is stopped for too long learns of it, and so do its holders. The next
+// session is another.
+func TestExpiry(t *testing.T) {
+	w := newWorld(t, "curator-mutex")
+	s := w.inJava()
+	h := w.acquire(s.Lock(foreign.LockConfig{Paths: []string{w.path}}))
+	other := w.golang()
+	pid := child(t)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	second := w.acquire(other) // comes once the servers have ended the session
+	if h.Context().Err() != nil {
+		t.Error("a stopped client learned of its loss")
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	<-h.Context().Done()
+	if cause := context.Cause(h.Context()); !errors.Is(cause, recipes.ErrLockLost) || !errors.Is(cause, recipes.ErrSessionExpired) {
+		t.Errorf("the hold ended by %v", cause)
+	}
+	if err := h.Release(w.within()); !errors.Is(err, recipes.ErrLockLost) {
+		t.Errorf("released %v", err)
+	}
+	<-s.Done()
+	if err := s.Close(w.within()); err != nil {
+		t.Error(err)
+	}
+	w.release(second)
+	third := w.acquire(w.java(""))
+	if third.Session() == h.Session() || third.Token() <= second.Token() {
+		t.Errorf("session %x after %x, token %d after %d", third.Session(), h.Session(), third.Token(), second.Token())
+	}
+	w.release(third)
+}
+
+// child is the one process that this one has started.
+func child(t *testing.T) int {
+	t.Helper()
+	list, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, name := range list {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, strings.Fields(string(b))...)
+	}
+	if len(all) != 1 {
+		t.Fatalf("children: %v", all)
+	}
+	pid, err := strconv.Atoi(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// Two readers read at once, and a writer waits for both.
+func TestReadersAndWriters(t *testing.T) {
+	w := newWorld(t, "curator-rw")
+	a, b, c := w.java(foreign.Read), w.java(foreign.Read), w.java(foreign.Write)
+	ra, rb := w.acquire(a), w.acquire(b)
+	written := make(chan *recipes.Hold, 1)
+	go func() {
+		h, err := c.Acquire(w.within())
+		if err != nil {
+			t.Error(err)
+		}
+		written <- h
+	}()
+	w.queued(w.path, 3)
+	w.release(ra)
+	w.queued(w.path, 2)
+	select {
+	case <-written:
+		t.Error("a writer beside a reader")
+	default:
+	}
+	w.release(rb)
+	h := <-written
+	if h.Token() <= rb.Token() {
+		t.Errorf("the writer's token is %d, the reader's %d", h.Token(), rb.Token())
+	}
+	w.release(h)
+	if _, err := w.java(foreign.Permits(1, 2)).Acquire(w.within()); err == nil || !strings.Contains(err.Error(), "no mode of this recipe") {
+		t.Errorf("permits of a read/write lock: %v", err)
+	}
+}
+
+// A semaphore has as many permits as it is said to have.
+func TestPermits(t *testing.T) {
+	w := newWorld(t, "curator-semaphore")
+	two, one, more := w.java(foreign.Permits(2, 3)), w.java(foreign.Permits(1, 3)), w.java(foreign.Permits(2, 3))
+	a, b := w.acquire(two), w.acquire(one)
+	w.queued(w.path+"/leases", 3)
+	timed, cancel := context.WithTimeout(w.within(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := more.Acquire(timed); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("two of none: %v", err)
+	}
+	w.queued(w.path+"/leases", 3)
+	w.release(a)
+	c := w.acquire(more)
+	w.release(b)
+	w.release(c)
+	w.queued(w.path+"/leases", 0)
+}
+
+// Several locks are held together, with a token each, or not at all.
+func TestSeveralLocks(t *testing.T) {
+	w := newWorld(t, "curator-multi")
+	paths := []string{w.path + "/a", w.path + "/b"}
+	s := w.inJava()
+	both := s.Lock(foreign.LockConfig{Paths: paths})
+	h := w.acquire(both)
+	if g := foreign.GrantOf(h); len(g.Tokens) != 2 || g.Tokens[0] <= 0 || g.Tokens[1] <= g.Tokens[0] {
+		t.Errorf("tokens %v", g.Tokens)
+	}
+	w.queued(paths[0], 1)
+	w.queued(paths[1], 1)
+	w.release(h)
+	second := w.inJava()
+	b := w.acquire(second.Lock(foreign.LockConfig{Paths: paths[1:]}))
+	timed, cancel := context.WithTimeout(w.within(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := both.Acquire(timed); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("both while one is held: %v", err)
+	}
+	w.queued(paths[0], 0)
+	w.release(b)
+}
+
+// A semaphore of one is a lock whose tokens rise.
+func TestSemaphoreMutex(t *testing.T) {
+	w := newWorld(t, "curator-semaphore-mutex")
+	a, b := w.java(""), w.java("")
+	h := w.acquire(a)
+	next := make(chan *recipes.Hold, 1)
+	go func() {
+		h, err := b.Acquire(w.within())
+		if err != nil {
+			t.Error(err)
+		}
+		next <- h
+	}()
+	w.queued(w.path+"/leases", 2)
+	w.release(h)
+	if second := <-next; second.Token() <= h.Token() {
+		t.Errorf("token %d after %d", second.Token(), h.Token())
+	} else {
+		w.release(second)
+	}
+}

@@ -1,0 +1,154 @@
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// greeting is how a command begins, with the protocol's version.
+const greeting = "locklab-lock 1 "
+
+// The answers of a command, by their first word.
+const (
+	opened       = "opened"
+	queued       = "queued"
+	granted      = "granted"
+	timedOut     = "timeout"
+	failed       = "failed"
+	released     = "released"
+	lost         = "lost"
+	disconnected = "disconnected"
+	connected    = "connected"
+	expired      = "expired"
+	closed       = "closed"
+	fatal        = "error"
+)
+
+// An answer is a line that a command wrote.
+type answer struct {
+	verb    string
+	id      int64
+	session int64         // opened, granted; 0 = not given
+	timeout time.Duration // opened; 0 = not given
+	server  string        // opened, connected
+	tokens  []int64       // granted
+	at      int64         // granted; 0 = not given
+	ahead   int           // queued
+	text    string        // failed, lost, disconnected, expired, fatal
+}
+
+var errNoAnswer = errors.New("no answer of the lock protocol")
+
+// parse reads a line that is not empty.
+func parse(line string) (answer, error) {
+	verb, rest, _ := strings.Cut(line, " ")
+	a := answer{verb: verb}
+	if verb == fatal {
+		a.text = rest
+		return a, nil
+	}
+	if !slices.Contains([]string{opened, queued, granted, timedOut, failed, released, lost, disconnected, connected, expired, closed}, verb) {
+		return a, errNoAnswer
+	}
+	id, rest, _ := strings.Cut(rest, " ")
+	var err error
+	if a.id, err = strconv.ParseInt(id, 10, 64); err != nil || a.id <= 0 {
+		return a, fmt.Errorf("%w: %s of %q, which is no id", errNoAnswer, verb, id)
+	}
+	switch verb {
+	case failed, lost, disconnected, expired:
+		a.text = rest
+		return a, nil
+	}
+	w := words{rest: strings.Fields(rest)}
+	switch verb {
+	case opened:
+		a.session = w.sessionID()
+		a.timeout = time.Duration(w.number("timeout")) * time.Millisecond
+		a.server = w.next()
+	case queued:
+		if len(w.rest) == 0 {
+			w.err = errors.New("how many are ahead is missing")
+		}
+		a.ahead = int(w.number("number ahead"))
+	case granted:
+		a.tokens = w.tokens()
+		a.session = w.sessionID()
+		a.at = w.number("time")
+	case connected:
+		a.server = w.next()
+	}
+	if w.err == nil && len(w.rest) > 0 {
+		w.err = fmt.Errorf("%q is too much", strings.Join(w.rest, " "))
+	}
+	if w.err != nil {
+		return a, fmt.Errorf("%w: %w", errNoAnswer, w.err)
+	}
+	return a, nil
+}
+
+// words are the optional words of an answer. The first error stays.
+type words struct {
+	rest []string
+	err  error
+}
+
+// next returns the next word, or "" if it is left out.
+func (w *words) next() string {
+	if len(w.rest) == 0 {
+		return ""
+	}
+	word := w.rest[0]
+	w.rest = w.rest[1:]
+	if word == "-" {
+		return ""
+	}
+	return word
+}
+
+func (w *words) number(what string) int64 { return w.parse(what, w.next()) }
+
+func (w *words) parse(what, word string) int64 {
+	if word == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(word, 10, 64)
+	if (err != nil || n < 0) && w.err == nil {
+		w.err = fmt.Errorf("%q is no %s", word, what)
+	}
+	return n
+}
+
+// sessionID reads 64 bits, which some write with a sign.
+func (w *words) sessionID() int64 {
+	word := w.next()
+	if word == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(word, 0, 64)
+	if err != nil {
+		var u uint64
+		u, err = strconv.ParseUint(word, 0, 64)
+		n = int64(u)
+	}
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("%q is no session id", word)
+	}
+	return n
+}
+
+func (w *words) tokens() []int64 {
+	word := w.next()
+	if word == "" {
+		return nil
+	}
+	var all []int64
+	for t := range strings.SplitSeq(word, ",") {
+		all = append(all, w.parse("token", t))
+	}
+	return all
+}

@@ -1,0 +1,229 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"locklab/recipes"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// within returns a context for what must come.
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// driver drives a command in shell.
+func driver(t *testing.T, script string, tick time.Duration) *Driver {
+	t.Helper()
+	d, err := NewDriver(Config{Argv: []string{"sh", "-c", script}, tick: tick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
+// session opens a session that the test closes.
+func session(t *testing.T, d *Driver, states *[]string) *Session {
+	t.Helper()
+	cfg := SessionConfig{Servers: []string{"127.0.0.1:2181", "127.0.0.1:2182"}, Timeout: 2 * time.Second, Paths: []string{"/l", "/m"}}
+	if states != nil {
+		cfg.OnState = func(c recipes.StateChange) { *states = append(*states, c.State.String()+" "+c.Server) }
+	}
+	s, err := d.Open(within(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
+	return s
+}
+
+func acquire(t *testing.T, s *Session) *recipes.Hold {
+	t.Helper()
+	h, err := s.Lock(LockConfig{Paths: []string{"/l"}}).Acquire(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// The example in the documentation does what it says, for two clients, each with
+// a command of its own.
+func TestTheDocumentedExample(t *testing.T) {
+	src, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	for line := range strings.Lines(string(src)) {
+		if code, ok := strings.CutPrefix(line, "//\t"); ok {
+			script.WriteString(code)
+		} else if script.Len() > 0 {
+			break
+		}
+	}
+	d := driver(t, script.String(), 0)
+	a, b := session(t, d, nil), session(t, d, nil)
+	if a.p == b.p {
+		t.Error("both clients share a command that wants one each")
+	}
+	ha, hb := acquire(t, a), acquire(t, b)
+	for _, h := range []*recipes.Hold{ha, hb} {
+		if h.Context().Err() != nil || h.Token() != 0 || h.Session() != 0 {
+			t.Errorf("hold: %v, token %d, session %d", h.Context().Err(), h.Token(), h.Session())
+		}
+		if err := h.Release(within(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := a.Close(within(t)); err != nil {
+		t.Error(err)
+	}
+	if how := a.p.cmd.ProcessState; how == nil || !how.Success() {
+		t.Errorf("the command ended: %v", how)
+	}
+	if _, err := a.Lock(LockConfig{Paths: []string{"/l"}}).Acquire(within(t)); !errors.Is(err, recipes.ErrSessionClosed) {
+		t.Errorf("acquire on a closed session: %v", err)
+	}
+}
+
+// queue is a fair lock for all clients of one process, with everything that the
+// protocol has; tokens count from 100.
+const queue = `
+echo locklab-lock 1 per-process
+holder= waiting= token=100
+next() {
+  holder= ; set -- $waiting
+  [ $# -gt 0 ] || return
+  holder=$1 ; shift ; waiting="$*"
+  token=$((token+1))
+  echo "granted $holder $token 0xffffffffffffffff 5"
+}
+drop() { kept= ; for w in $waiting; do [ $w = $1 ] || kept="$kept $w"; done; waiting=$kept; }
+while read -r verb id session path mode wait; do
+  case $verb in
+  open) echo "opened $id 0x1a 1500 $session"; echo "disconnected $id a cable"; echo "connected $id far:1" ;;
+  acquire)
+    set -- $holder $waiting ; echo "queued $id $#"
+    waiting="$waiting $id" ; [ -n "$holder" ] || next ;;
+  cancel) [ "$holder" = $id ] || { drop $id ; echo "timeout $id"; } ;;
+  release) echo "released $id" ; next ;;
+  close) echo "closed $id" ;;
+  end) exit ;;
+  esac
+done`
+
+func TestClientsOfOneProcess(t *testing.T) {
+	d := driver(t, queue, 0)
+	var states []string // as told before the first acquire returns
+	a, b := session(t, d, &states), session(t, d, nil)
+	if a.p != b.p {
+		t.Fatal("a command for the whole process was started twice")
+	}
+	first := acquire(t, a)
+	if first.Token() != 101 || first.Session() != -1 || GrantOf(first).At != 5 {
+		t.Errorf("granted token %d, session %x, at %d", first.Token(), first.Session(), GrantOf(first).At)
+	}
+
+	// One waits and gives up, another waits and gets it.
+	ahead := make(chan int, 1)
+	lock := b.Lock(LockConfig{Paths: []string{"/l"}, OnQueued: func(n int) { ahead <- n }})
+	ctx, cancel := context.WithCancel(within(t))
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := lock.Acquire(ctx)
+		gaveUp <- err
+	}()
+	if n := <-ahead; n != 1 {
+		t.Errorf("queued behind %d, want 1", n)
+	}
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled acquire: %v", err)
+	}
+	second := make(chan *recipes.Hold, 1)
+	go func() {
+		h, err := lock.Acquire(within(t))
+		if err != nil {
+			t.Error(err)
+		}
+		second <- h
+	}()
+	<-ahead
+	if err := first.Release(within(t)); err != nil {
+		t.Error(err)
+	}
+	h := <-second
+	if h.Token() != 102 {
+		t.Errorf("token %d, want 102", h.Token())
+	}
+	if err := h.Release(within(t)); err != nil {
+		t.Error(err)
+	}
+	for _, s := range []*Session{a, b} {
+		if err := s.Close(within(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := "connected 127.0.0.1:2181,127.0.0.1:2182; disconnected 127.0.0.1:2181,127.0.0.1:2182; connected far:1"; strings.Join(states, "; ") != want {
+		t.Errorf("states %q", states)
+	}
+}
+
+// What a command says about the end of holds reaches whoever relies on them.
+func TestLosses(t *testing.T) {
+	for _, tt := range []struct {
+		name, onSecond string // what is said when the second acquire comes
+		held, waiting  error
+		text           string
+	}{
+		{"lost", `echo "lost $first gone with the wind"; echo "granted $id"`, recipes.ErrLockLost, nil, "gone with the wind"},
+		{"expired", `echo "expired 1 too late"; echo "granted $id"; echo "lost $first"`, recipes.ErrSessionExpired, recipes.ErrSessionExpired, "too late"},
+		{"died", `echo oops >&2; exit 3`, ErrBroken, ErrBroken, "exit status 3; it said: oops"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := driver(t, `echo locklab-lock 1 per-client
+				first=
+				while read -r verb id rest; do case $verb in
+				open) echo "opened $id 7" ;;
+				acquire) if [ -z "$first" ]; then first=$id; echo "granted $id"; else `+tt.onSecond+`; fi ;;
+				release) echo "released $id" ;;
+				close) echo "closed $id" ;;
+				esac; done`, 0)
+			s := session(t, d, nil)
+			h := acquire(t, s)
+			second, err := s.Lock(LockConfig{Paths: []string{"/l"}}).Acquire(within(t))
+			if !errors.Is(err, tt.waiting) {
+				t.Errorf("second acquire: %v, want %v", err, tt.waiting)
+			}
+			<-h.Context().Done()
+			cause := context.Cause(h.Context())
+			if !errors.Is(cause, recipes.ErrLockLost) || !errors.Is(cause, tt.held) || !strings.Contains(cause.Error(), tt.text) {
+				t.Errorf("cause of the end: %v", cause)
+			}
+			if err := h.Release(within(t)); !errors.Is(err, recipes.ErrLockLost) {
+				t.Errorf("release of what was lost: %v", err)
+			}
+			if tt.waiting == nil {
+				if err := second.Release(within(t)); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			<-s.Done()
+			if !errors.Is(s.Err(), tt.waiting) {
+				t.Errorf("session ended with %v", s.Err())
+			}
+		})
+	}
+}

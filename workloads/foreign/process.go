@@ -1,0 +1,307 @@
+package foreign
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrBroken says that a command does not keep to the lock protocol, or is not
+// there any more. The error that wraps it says how.
+var ErrBroken = errors.New("the lock's command is broken")
+
+// How long a command may take, in ticks of a second. See the protocol. Whoever waits
+// counts ticks rather than looking at a clock, so that the time in which we are
+// stopped ourselves, and the command with us, is not held against the command.
+const (
+	greetTicks  = 30
+	answerTicks = 10
+	endTicks    = 3
+)
+
+// maxLine is the length of a line above which it is taken for garbage.
+const maxLine = 64 << 10
+
+// process is one running command.
+type process struct {
+	cfg        Config
+	cmd        *exec.Cmd
+	in, out    *os.File
+	said       tail // of its standard error
+	perProcess bool
+	greeted    chan struct{} // closed when it has greeted
+	exited     chan struct{} // closed when it has been waited for
+	done       chan struct{} // closed when it is of no more use; err says why
+	running    sync.WaitGroup
+
+	writing sync.Mutex
+
+	mu       sync.Mutex
+	err      error
+	ending   bool // it was told to end
+	lastID   int64
+	calls    map[int64]*call
+	sessions map[int64]*Session
+	late     map[int64]bool // requests (false: holds) of sessions that are over: answers may still come
+}
+
+// startProcess starts a command and waits for its greeting.
+func startProcess(ctx context.Context, cfg Config) (*process, error) {
+	p := &process{cfg: cfg, greeted: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
+		calls: map[int64]*call{}, sessions: map[int64]*Session{}, late: map[int64]bool{}}
+	p.cmd = exec.Command(cfg.Argv[0], cfg.Argv[1:]...)
+	p.cmd.Dir, p.cmd.Env = cfg.Dir, append(os.Environ(), cfg.Env...)
+	p.cmd.Stderr = io.MultiWriter(cfg.Stderr, &p.said)
+	p.cmd.WaitDelay = cfg.tick // for what the command started, and which still has its standard error
+	theirIn, ourIn, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirIn.Close()
+	ourOut, theirOut, err := os.Pipe()
+	if err != nil {
+		ourIn.Close()
+		return nil, err
+	}
+	defer theirOut.Close()
+	p.in, p.out, p.cmd.Stdin, p.cmd.Stdout = ourIn, ourOut, theirIn, theirOut
+	if err := p.cmd.Start(); err != nil {
+		ourIn.Close()
+		ourOut.Close()
+		return nil, fmt.Errorf("%w: start: %w", ErrBroken, err)
+	}
+	p.running.Go(func() {
+		_ = p.cmd.Wait() // ProcessState has it
+		close(p.exited)
+		// What it started may still have its standard output.
+		_ = p.out.SetReadDeadline(time.Now().Add(p.cfg.tick))
+	})
+	p.running.Go(p.read)
+	var dead error
+	waited := make(chan struct{})
+	defer close(waited)
+	select {
+	case <-p.greeted:
+		return p, nil
+	case <-p.done:
+		dead = p.failure()
+	case <-ctx.Done():
+		dead = context.Cause(ctx)
+	case <-p.after(waited, greetTicks):
+		dead = p.broken(fmt.Errorf("it has not greeted within %d s", greetTicks))
+	}
+	p.fail(dead)
+	p.wait()
+	return nil, dead
+}
+
+// after returns a channel that is closed after so many ticks, or once stop is.
+func (p *process) after(stop <-chan struct{}, ticks int) <-chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		defer close(c)
+		t := time.NewTicker(p.cfg.tick)
+		defer t.Stop()
+		for range ticks {
+			select {
+			case <-t.C:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return c
+}
+
+// broken is an error that says so, of which command, and what that said.
+func (p *process) broken(why error) error {
+	err := fmt.Errorf("%w (%s): %w", ErrBroken, strings.Join(p.cfg.Argv, " "), why)
+	if s := p.said.String(); s != "" {
+		err = fmt.Errorf("%w; it said: %s", err, s)
+	}
+	return err
+}
+
+// fail ends the use of the command for the given reason. The first reason stays.
+func (p *process) fail(why error) {
+	p.mu.Lock()
+	if p.err != nil {
+		p.mu.Unlock()
+		return
+	}
+	p.err = why
+	sessions := p.sessions
+	p.sessions = map[int64]*Session{}
+	p.mu.Unlock()
+	for _, s := range sessions {
+		s.end(why)
+	}
+	close(p.done)
+	_ = p.cmd.Process.Kill() // that it has exited is no error
+	p.in.Close()
+	_ = p.out.SetReadDeadline(time.Now())
+}
+
+func (p *process) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// wait waits for all that serves a failed process.
+func (p *process) wait() {
+	p.running.Wait()
+	p.out.Close()
+}
+
+// read reads the command's answers until there are no more.
+func (p *process) read() {
+	in := bufio.NewScanner(p.out)
+	in.Buffer(nil, maxLine)
+	for n := 1; in.Scan(); n++ {
+		line := strings.TrimSpace(in.Text())
+		if line == "" {
+			continue
+		}
+		if err := p.take(line); err != nil {
+			p.fail(p.broken(fmt.Errorf("line %d of its output, %.200q: %w", n, line, err)))
+			return
+		}
+		if p.failure() != nil {
+			return
+		}
+	}
+	p.fail(p.over(in.Err()))
+}
+
+// over says why there is no more to read.
+func (p *process) over(err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return p.broken(fmt.Errorf("a line of its output is longer than %d bytes", maxLine))
+	}
+	select {
+	case <-p.exited:
+	case <-p.after(p.exited, 1):
+	}
+	p.mu.Lock()
+	ending := p.ending
+	p.mu.Unlock()
+	select {
+	case <-p.exited:
+		if ending {
+			return errEnded
+		}
+		return p.broken(fmt.Errorf("it has ended: %s", p.cmd.ProcessState))
+	default:
+	}
+	if err != nil {
+		return p.broken(fmt.Errorf("read its output: %w", err))
+	}
+	return p.broken(errors.New("it has closed its output"))
+}
+
+// errEnded is the end of a command that was told to end.
+var errEnded = errors.New("the lock's command has been ended")
+
+// take acts upon one line.
+func (p *process) take(line string) error {
+	select {
+	case <-p.greeted:
+	default:
+		switch line {
+		case greeting + "per-process":
+			p.perProcess = true
+		case greeting + "per-client":
+		default:
+			return fmt.Errorf("expected %q or %q", greeting+"per-client", greeting+"per-process")
+		}
+		close(p.greeted)
+		return nil
+	}
+	a, err := parse(line)
+	if err != nil {
+		return err
+	}
+	if a.verb == fatal {
+		p.fail(p.broken(errors.New(a.text)))
+		return nil
+	}
+	return p.dispatch(a)
+}
+
+// send writes a request.
+func (p *process) send(format string, args ...any) error {
+	line := []byte(fmt.Sprintf(format, args...) + "\n")
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	for range answerTicks {
+		if err := p.in.SetWriteDeadline(time.Now().Add(p.cfg.tick)); err != nil {
+			return p.notSent(err)
+		}
+		n, err := p.in.Write(line)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return p.notSent(err)
+		}
+		line = line[n:]
+	}
+	return p.notSent(fmt.Errorf("it has not read its input for %d s", answerTicks))
+}
+
+// notSent ends a command that takes no requests. If it has ended, how it did says more.
+func (p *process) notSent(err error) error {
+	select {
+	case <-p.done:
+	case <-p.after(p.done, 3):
+		p.fail(p.broken(fmt.Errorf("write to its input: %w", err)))
+	}
+	return p.failure()
+}
+
+// end tells the command to exit, and kills it if it does not.
+func (p *process) end() {
+	p.mu.Lock()
+	p.ending = true
+	p.mu.Unlock()
+	if p.failure() == nil {
+		_ = p.send("end")
+		p.in.Close()
+		select {
+		case <-p.exited:
+		case <-p.after(p.exited, endTicks):
+		}
+	}
+	p.fail(errEnded)
+	p.wait()
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+const tailBytes = 500
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, b...)
+	t.b = t.b[max(0, len(t.b)-tailBytes):]
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.b))
+}
