@@ -22,6 +22,7 @@ type live struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced with every batch of events
 	ready    map[string]bool
+	sessions map[string]int // by host: clients that are connected
 	done     map[string]bool
 	exited   map[string]string // by host: how the process ended
 	triggers map[string]history.Event
@@ -43,7 +44,7 @@ type hold struct {
 }
 
 func newLive() *live {
-	return &live{changed: make(chan struct{}), ready: map[string]bool{}, done: map[string]bool{}, exited: map[string]string{},
+	return &live{changed: make(chan struct{}), ready: map[string]bool{}, sessions: map[string]int{}, done: map[string]bool{}, exited: map[string]string{},
 		triggers: map[string]history.Event{}, served: map[string]int64{}, final: map[string]int64{}, invoked: map[string]int64{},
 		holds: map[string][]hold{}, recent: newRecent()}
 }
@@ -95,7 +96,10 @@ func (l *live) event(e *history.Event) {
 		l.done[e.Process] = true
 	case history.OpTrigger:
 		l.triggers[e.Fault] = *e
+	case history.OpDisconnected:
+		l.sessions[e.Process]--
 	case history.OpConnected:
+		l.sessions[e.Process]++
 		if l.timeout == 0 {
 			l.timeout = e.Value
 		}
@@ -166,6 +170,13 @@ func (l *live) wait(ctx context.Context, f func() bool) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// connected returns how many clients of a host are connected.
+func (l *live) connected(host string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sessions[host]
 }
 
 // Triggered implements chaos.Witness.

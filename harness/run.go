@@ -349,8 +349,11 @@ func (r *run) awaitReady(ctx context.Context, hosts ...*ensembles.Host) error {
 			}
 			return died != nil || r.live.ready[h.Name]
 		})
+		if err != nil {
+			err = fmt.Errorf("wait for %s, of which %d clients are connected: %w", h.Name, r.live.connected(h.Name), err)
+		}
 		if err = errors.Join(err, died); err != nil {
-			return fmt.Errorf("wait for %s: %w", h.Name, err)
+			return err
 		}
 	}
 	return nil

@@ -79,6 +79,7 @@ func openSmall(t *testing.T) *Stage {
 func runOn(t *testing.T, stage *Stage, src string) Outcome {
 	t.Helper()
 	dir := filepath.Join(t.ArtifactDir(), "run")
+	showLogs(t, dir)
 	if err := stage.Run(t.Context(), load(t, src), dir); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +88,29 @@ func runOn(t *testing.T, stage *Stage, src string) Outcome {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// showLogs shows the ends of the processes' logs and histories if the test fails.
+func showLogs(t *testing.T, dir string) {
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		logs, _ := filepath.Glob(filepath.Join(dir, hostsDir, "*", processLog))
+		for _, name := range logs {
+			b, _ := os.ReadFile(name)
+			t.Logf("%s, its last bytes:\n%s", name, b[max(0, len(b)-2000):])
+		}
+		events, torn, err := history.ReadRaw(filepath.Join(dir, hostsDir))
+		last := map[string]string{}
+		for _, e := range events {
+			last[e.Process] += e.String() + "\n"
+		}
+		for process, text := range last {
+			t.Logf("history of %s, its last bytes:\n%s", process, text[max(0, len(text)-2000):])
+		}
+		t.Logf("torn: %v, %v", torn, err)
+	})
 }
 
 func number(n *int64) int64 {
@@ -207,6 +231,7 @@ func interrupted(t *testing.T, stage *Stage) {
 	defer interrupt(nil)
 	done := make(chan error, 1)
 	go func() { done <- stage.Run(ctx, sc, dir) }()
+	showLogs(t, dir)
 	w := newWatch(dir)
 	defer w.close()
 	for _, f := range []string{"f1", "f2", "f3"} {
