@@ -14,6 +14,7 @@ import (
 // Env is env.json: what a run ran on.
 type Env struct {
 	Lab         string   `json:"lab"`
+	LabID       string   `json:"lab_id"` // in the names and labels of its containers and networks
 	Image       string   `json:"image"`
 	ZooKeeper   string   `json:"zookeeper"`
 	JavaOptions []string `json:"java_options"` // of each server

@@ -112,11 +112,16 @@ func (c *command) text(t *testing.T, f *os.File) string {
 }
 
 // look finds the command's lab among those that the engine has, and returns it.
+// Before its run directory names it, it is taken to be one that was not there
+// before the command: tests that make labs run one at a time.
 func (c *command) look(t *testing.T) *labtest.Owned {
 	t.Helper()
 	labs, err := labtest.Labs(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if env, err := readEnv(c.dir); err == nil && c.lab != env.LabID {
+		c.lab, c.volumes = env.LabID, nil
 	}
 	for id, o := range labs {
 		if !c.others[id] && (c.lab == "" || c.lab == id) {

@@ -94,7 +94,7 @@ func (s *Stage) startEnsemble(ctx context.Context, sc *scenario.Scenario) error 
 		return err
 	}
 	s.env.JavaOptions = s.ensemble.Config.JavaOptions()
-	s.env.Lab, s.env.Image, s.env.EnsembleReadyNs = s.lab.Kind, s.lab.Image, int64(time.Since(begun))
+	s.env.Lab, s.env.LabID, s.env.Image, s.env.EnsembleReadyNs = s.lab.Kind, s.lab.ID, s.lab.Image, int64(time.Since(begun))
 	if s.env.ZooKeeper, err = s.ensemble.Version(ctx); err != nil {
 		return err
 	}
