@@ -71,8 +71,10 @@ test: image setup-race curator ## all tests that fit into twenty minutes, on rea
 	$(GO) test -race $(PURE_TESTS)
 	$(GO) test -p 1 -timeout 20m $(LAB_TESTS)
 
-test-all: image setup-race curator ## every test, fault matrices in full
-	LOCKLAB_TEST_ALL=1 $(MAKE) test
+test-all: test ## all of that, the race detector over simulated servers, and each fuzzer for half a minute
+	$(GO) test -race -short ./recipes ./chaos
+	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario
+	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 30s ./harness/history
 
 soak: image ## the long suites: kills and faults by the hundred
 	LOCKLAB_SOAK=1 $(GO) test -p 1 -timeout 3h -run 'Soak' -v ./harness/...
@@ -83,7 +85,7 @@ lint: ## gofmt, vet, modernizers, staticcheck
 	$(GO) fix -diff ./...
 	$(GO) tool staticcheck ./...
 
-bench: ## the benchmarks
+bench: image ## the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove bin/ and what killed runs left in the Docker engine
