@@ -7,6 +7,7 @@
 //
 // # Layers
 //
+//	Multi                          several locks held as one
 //	Mutex, NaiveMutex, NoLock,     the algorithms
 //	RW, FairRW, NaiveRW,
 //	Semaphore, SemaphoreMutex,
@@ -68,15 +69,6 @@
 // the creates at the service.
 //
 // Limit: 2147483646 creates in the directory's lifetime; see [ErrSequenceExhausted].
-//
-// # Multi
-//
-// Several locks of any kind held as one. Requests, watches and what happens when things go wrong are
-// those of the members, one after the other within one context. At the first failure the
-// members held so far are released in reverse. What is granted was held in full at the end: a member that was
-// lost while another was waited for fails the whole. Each member keeps its own token, for
-// the resource that it protects. Members acquired in different orders by different clients deadlock until
-// a context ends; [MultiConfig].Canonical gives all the same order.
 //
 // # RW
 //
@@ -222,6 +214,15 @@
 //
 // Foreign interference: a count that is deleted is created again with the seed of whoever misses it
 // first, and its versions begin anew. Data of another length than four bytes is an error.
+//
+// # Multi
+//
+// Several locks of any kind held as one. Requests, watches and what happens when things go wrong are
+// those of the members, one after the other within one context. At the first failure the
+// members held so far are released in reverse. What is granted was held in full at the end: a member that was
+// lost while another was waited for fails the whole. Each member keeps its own token, for
+// the resource that it protects. Members acquired in different orders by different clients deadlock until
+// a context ends; [MultiConfig].Canonical gives all the same order.
 //
 // # NoLock
 //

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -294,13 +295,7 @@ func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]
 
 func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(Event)) ([]string, error) {
 	var names []string
-	err := z.watched(ctx, "list", p, z.svc.lists, fired, func() error {
-		if z.svc.nodes[p] == nil {
-			return ErrNoNode
-		}
-		names = z.svc.children(p)
-		return nil
-	})
+	err := z.watched(ctx, "list", p, z.svc.lists, fired, func() error { return z.svc.list(p, &names) })
 	if err != nil {
 		return nil, err
 	}
@@ -342,17 +337,19 @@ func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[str
 
 func (z *fakeSession) Children(ctx context.Context, p string) ([]string, error) {
 	var names []string
-	err := z.do(ctx, "children", p, func() error {
-		if z.svc.nodes[p] == nil {
-			return ErrNoNode
-		}
-		names = z.svc.children(p)
-		return nil
-	})
+	err := z.do(ctx, "children", p, func() error { return z.svc.list(p, &names) })
 	if err != nil {
 		return nil, err
 	}
 	return names, nil
+}
+
+func (f *fakeService) list(p string, names *[]string) error {
+	if f.nodes[p] == nil {
+		return ErrNoNode
+	}
+	*names = f.children(p)
+	return nil
 }
 
 func (f *fakeService) children(dir string) (names []string) {
@@ -453,4 +450,28 @@ func count(op string, n int, what fault) func(string, string) fault {
 		}
 		return pass
 	}
+}
+
+// everyTenth makes a fault function that loses every tenth request or its reply, in turn.
+func everyTenth() func(string, string) fault {
+	var requests atomic.Int32
+	return func(string, string) fault {
+		if n := requests.Add(1); n%10 == 0 {
+			return loseBefore + fault(n/10%2)
+		}
+		return pass
+	}
+}
+
+// acquiring begins an acquisition. Its hold comes by the channel, nil if it fails.
+func acquiring(t *testing.T, l Lock) <-chan *Hold {
+	ctx, got := within(t), make(chan *Hold, 1)
+	go func() {
+		h, err := l.Acquire(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- h
+	}()
+	return got
 }

@@ -258,13 +258,7 @@ func TestLostCreateThenCancelled(t *testing.T) {
 func TestManyGoroutinesUnderLoss(t *testing.T) {
 	for recipe := range makers {
 		svc := newFakeService()
-		var requests atomic.Int32
-		lossy := func(string, string) fault {
-			if n := requests.Add(1); n%10 == 0 {
-				return loseBefore + fault(n/10%2)
-			}
-			return pass
-		}
+		lossy := everyTenth()
 		var holders holders
 		var wg sync.WaitGroup
 		for range 3 {

@@ -87,54 +87,64 @@ func breakOnce(t *testing.T, recipe string, op int32, n int, cut, contended bool
 // Clients of several sessions, whose connections break all the time and who lose patience
 // now and then, never hold together and leave nothing.
 func TestExclusionUnderBreaks(t *testing.T) {
-	skipUnderRace(t)
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
-			lock, all := lockPath(t), servers(t)
-			other := connected(t, SessionConfig{})
+			lock, other := lockPath(t), connected(t, SessionConfig{})
 			var holders holders
-			var wg sync.WaitGroup
-			var wires []*wire
-			for i := range 4 {
-				all = rotated(all)
-				w := newWire()
-				w.random = rand.New(rand.NewPCG(1, uint64(i)))
-				wires = append(wires, w)
-				s := connected(t, SessionConfig{Servers: all, Dial: w.dial})
+			work := func() { _ = other.zk.Sync(within(t), lock) } // takes a round trip
+			underBreaks(t, lock, 2, 25, func(s *Session) func(context.Context, *rand.Rand) error {
 				l := realLock(t, recipe, s, lock, nil)
-				for j := range 2 {
-					wg.Go(func() {
-						r := rand.New(rand.NewPCG(2, uint64(2*i+j)))
-						for range 25 {
-							ctx := within(t)
-							if r.IntN(3) == 0 {
-								short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(20))*time.Millisecond)
-								defer cancel()
-								ctx = short
-							}
-							work := func() { _ = other.zk.Sync(within(t), lock) } // takes a round trip
-							if err := useOnce(t, t.Name(), ctx, l, &holders, work); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-								t.Error(err)
-							}
-						}
-					})
-				}
-			}
-			wg.Wait()
-			broken := 0
-			for _, w := range wires {
-				broken += w.lostSoFar()
-				w.mu.Lock()
-				w.random = nil // so that the sessions can be closed in peace
-				w.mu.Unlock()
-			}
-			t.Logf("%d breaks", broken)
-			if broken < 10 {
-				t.Errorf("only %d connections were broken", broken)
-			}
-			empty(t, other, lock)
+				return func(ctx context.Context, _ *rand.Rand) error { return useOnce(t, t.Name(), ctx, l, &holders, work) }
+			})
 		})
 	}
+}
+
+// underBreaks lets four sessions on different servers, whose connections break all the time, use a
+// lock: in each session so many clients so many times, each time with a context that may end early. It
+// checks that only that made anything fail, and that nothing is left.
+func underBreaks(t *testing.T, lock string, clients, times int, client func(*Session) func(context.Context, *rand.Rand) error) {
+	t.Helper()
+	skipUnderRace(t)
+	all := servers(t)
+	var wg sync.WaitGroup
+	var wires []*wire
+	for i := range 4 {
+		all = rotated(all)
+		w := newWire()
+		w.random = rand.New(rand.NewPCG(1, uint64(i)))
+		wires = append(wires, w)
+		use := client(connected(t, SessionConfig{Servers: all, Dial: w.dial}))
+		for j := range clients {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(2, uint64(clients*i+j)))
+				for range times {
+					ctx := within(t)
+					if r.IntN(3) == 0 {
+						short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(20))*time.Millisecond)
+						defer cancel()
+						ctx = short
+					}
+					if err := use(ctx, r); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	broken := 0
+	for _, w := range wires {
+		broken += w.lostSoFar()
+		w.mu.Lock()
+		w.random = nil // so that the sessions can be closed in peace
+		w.mu.Unlock()
+	}
+	t.Logf("%d breaks", broken)
+	if broken < 10 {
+		t.Errorf("only %d connections were broken", broken)
+	}
+	empty(t, connected(t, SessionConfig{}), lock)
 }
 
 // The reply to a create is lost, then the reply to the search's sync or list too, and

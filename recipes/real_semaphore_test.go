@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -17,62 +16,28 @@ import (
 // and then, never hold a slot together, at no time are there more leases than permits,
 // and nothing is left.
 func TestSemaphoreUnderBreaks(t *testing.T) {
-	skipUnderRace(t)
 	const permits = 4
-	lock, all := lockPath(t), servers(t)
-	other := connected(t, SessionConfig{})
+	lock, other := lockPath(t), connected(t, SessionConfig{})
 	var u usage
-	var wg sync.WaitGroup
-	var wires []*wire
-	for i := range 4 {
-		all = rotated(all)
-		w := newWire()
-		w.random = rand.New(rand.NewPCG(3, uint64(i)))
-		wires = append(wires, w)
-		sem := newSemaphore(t, SemaphoreConfig{Session: connected(t, SessionConfig{Servers: all, Dial: w.dial}), Path: lock, Max: permits})
-		for j := range 2 {
-			wg.Go(func() {
-				r := rand.New(rand.NewPCG(4, uint64(2*i+j)))
-				for range 20 {
-					ctx := within(t)
-					if r.IntN(3) == 0 {
-						short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(20))*time.Millisecond)
-						defer cancel()
-						ctx = short
-					}
-					n := 1 + r.IntN(permits)
-					h, err := sem.Acquire(ctx, n)
-					if err != nil {
-						if !errors.Is(err, context.DeadlineExceeded) {
-							t.Error(err)
-						}
-						continue
-					}
-					leave := u.enter(t, h, n, permits)
-					if leases := listed(t, other, lock+"/leases"); len(leases) > permits {
-						t.Errorf("%d leases", len(leases))
-					}
-					leave()
-					if err := h.Release(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-						t.Error(err)
-					}
-				}
-			})
+	underBreaks(t, lock, 2, 20, func(s *Session) func(context.Context, *rand.Rand) error {
+		sem := newSemaphore(t, SemaphoreConfig{Session: s, Path: lock, Max: permits})
+		return func(ctx context.Context, r *rand.Rand) error {
+			n := 1 + r.IntN(permits)
+			h, err := sem.Acquire(ctx, n)
+			if err != nil {
+				return err
+			}
+			leave := u.enter(t, h, n, permits)
+			if leases := listed(t, other, lock+"/leases"); len(leases) > permits {
+				t.Errorf("%d leases", len(leases))
+			}
+			leave()
+			return h.Release(ctx)
 		}
+	})
+	if u.most < 2 {
+		t.Errorf("at most %d permits were in use", u.most)
 	}
-	wg.Wait()
-	broken := 0
-	for _, w := range wires {
-		broken += w.lostSoFar()
-		w.mu.Lock()
-		w.random = nil // so that the sessions can be closed in peace
-		w.mu.Unlock()
-	}
-	t.Logf("%d breaks, at most %d permits in use", broken, u.most)
-	if broken < 10 || u.most < 2 {
-		t.Errorf("only %d connections were broken, at most %d permits were in use", broken, u.most)
-	}
-	empty(t, other, lock)
 }
 
 // Two clients that each want three of four get them in turn.
@@ -273,14 +238,7 @@ func TestSemaphoreSharesCuratorsLayout(t *testing.T) {
 	if <-queued != 0 || h.Slots() != nil {
 		t.Errorf("slots %v beside a lease without one", h.Slots())
 	}
-	got := make(chan *Hold, 1)
-	go func() {
-		h, err := sem.Acquire(within(t), 1)
-		if err != nil {
-			t.Error(err)
-		}
-		got <- h
-	}()
+	got := acquiring(t, sem.Of(1))
 	<-queued
 	waitsForLeases(t, s, lock)
 	if err := other.zk.Delete(ctx, theirs); err != nil {

@@ -7,9 +7,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 )
 
 var rwNames = []string{"rw", "fair-rw", "naive-rw"}
@@ -147,58 +145,23 @@ func TestWritersAreNotStarved(t *testing.T) {
 // patience now and then, never hold together by mode, and leave nothing. Writers of rw downgrade now
 // and then.
 func TestRWExclusionUnderBreaks(t *testing.T) {
-	skipUnderRace(t)
 	for _, recipe := range rwNames {
 		t.Run(recipe, func(t *testing.T) {
-			lock, all := lockPath(t), servers(t)
-			other := connected(t, SessionConfig{})
+			lock, other := lockPath(t), connected(t, SessionConfig{})
 			var record rwRecord
-			var wg sync.WaitGroup
-			var wires []*wire
-			for i := range 4 {
-				all = rotated(all)
-				w := newWire()
-				w.random = rand.New(rand.NewPCG(1, uint64(i)))
-				wires = append(wires, w)
-				s := connected(t, SessionConfig{Servers: all, Dial: w.dial})
+			work := func() { _ = other.zk.Sync(within(t), lock) } // takes a round trip
+			underBreaks(t, lock, 3, 20, func(s *Session) func(context.Context, *rand.Rand) error {
 				rw := realRW(t, recipe, s, lock, nil)
-				for j := range 3 {
-					wg.Go(func() {
-						r := rand.New(rand.NewPCG(2, uint64(3*i+j)))
-						for range 20 {
-							ctx := within(t)
-							if r.IntN(3) == 0 {
-								short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(20))*time.Millisecond)
-								defer cancel()
-								ctx = short
-							}
-							work := func() { _ = other.zk.Sync(within(t), lock) } // takes a round trip
-							var err error
-							if full, ok := rw.(*RW); ok && r.IntN(4) == 0 {
-								err = record.useAndDowngrade(ctx, t, full, work)
-							} else {
-								err = record.use(ctx, t, t.Name(), rw, r.IntN(3) == 0, work)
-							}
-							if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-								t.Error(err)
-							}
-						}
-					})
+				return func(ctx context.Context, r *rand.Rand) error {
+					if full, ok := rw.(*RW); ok && r.IntN(4) == 0 {
+						return record.useAndDowngrade(ctx, t, full, work)
+					}
+					return record.use(ctx, t, t.Name(), rw, r.IntN(3) == 0, work)
 				}
+			})
+			if record.mostReaders < 2 {
+				t.Errorf("at most %d readers at once", record.mostReaders)
 			}
-			wg.Wait()
-			broken := 0
-			for _, w := range wires {
-				broken += w.lostSoFar()
-				w.mu.Lock()
-				w.random = nil // so that the sessions can be closed in peace
-				w.mu.Unlock()
-			}
-			t.Logf("%d breaks, at most %d readers at once", broken, record.mostReaders)
-			if broken < 10 || record.mostReaders < 2 {
-				t.Errorf("only %d connections were broken, and %d readers at once", broken, record.mostReaders)
-			}
-			empty(t, other, lock)
 		})
 	}
 }

@@ -348,13 +348,7 @@ func TestRWQueue(t *testing.T) {
 func TestRWManyGoroutinesUnderLoss(t *testing.T) {
 	for recipe := range rwMakers {
 		svc := newFakeService()
-		var requests atomic.Int32
-		lossy := func(string, string) fault {
-			if n := requests.Add(1); n%10 == 0 {
-				return loseBefore + fault(n/10%2)
-			}
-			return pass
-		}
+		lossy := everyTenth()
 		var record rwRecord
 		var wg sync.WaitGroup
 		for range 3 {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -76,20 +75,17 @@ func (u *usage) enter(t *testing.T, h *Hold, n, permits int) (leave func()) {
 func TestSemaphoreUnderLoss(t *testing.T) {
 	const permits = 4
 	svc := newFakeService()
-	var requests atomic.Int32
+	lossy := everyTenth()
 	var u usage
 	var wg sync.WaitGroup
 	for range 3 {
-		s, _ := svc.session(t, func(string, string) fault {
+		s, _ := svc.session(t, func(op, path string) fault {
 			svc.mu.Lock()
 			if n := len(svc.children(semPath + "/leases")); n > permits {
 				t.Errorf("%d leases", n)
 			}
 			svc.mu.Unlock()
-			if n := requests.Add(1); n%10 == 0 {
-				return loseBefore + fault(n/10%2)
-			}
-			return pass
+			return lossy(op, path)
 		})
 		sem := newSemaphore(t, SemaphoreConfig{Session: s, Max: permits})
 		for i := range 4 {
@@ -410,14 +406,7 @@ func TestSemaphoreTransactionIsRefused(t *testing.T) {
 			<-queued
 			armed, places = true, 0
 			before := z.counts["multi"]
-			got := make(chan *Hold, 1)
-			go func() {
-				h, err := sem.Acquire(within(t), 1)
-				if err != nil {
-					t.Error(err)
-				}
-				got <- h
-			}()
+			got := acquiring(t, sem.Of(1))
 			<-queued
 			if c.queues {
 				eventually(t, "it waits", func() bool {
