@@ -60,7 +60,8 @@ if ! { $(1); }; then \
 fi
 endef
 
-# Packages whose tests start ensembles run one at a time: -p 1.
+# Packages whose tests start ensembles run one at a time (-p 1), and anew each time
+# (-count=1): what they depend on is more than their files.
 LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/cmd/...
 # The others run with the race detector. go-zookeeper has a race of its own when
 # it reconnects, so tests that reconnect cannot.
@@ -69,7 +70,7 @@ PURE_TESTS := ./harness/history/... ./harness/check/... ./harness/scenario/... .
 test: image setup-race curator ## all tests that fit into twenty minutes, on real ensembles
 	$(GO) vet ./...
 	$(GO) test -race $(PURE_TESTS)
-	$(GO) test -p 1 -timeout 20m $(LAB_TESTS)
+	$(GO) test -p 1 -count=1 -timeout 20m $(LAB_TESTS)
 
 test-all: test ## all of that, the race detector over simulated servers, and each fuzzer for half a minute
 	$(GO) test -race -short ./recipes ./chaos
