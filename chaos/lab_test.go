@@ -186,7 +186,7 @@ func reaches(t *testing.T, from *ensembles.Host, to ...netip.AddrPort) string {
 // eventually waits for a condition; the cap is for a machine that is very busy.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	err := await(within(t, 30*time.Second), what, func() error {
+	err := ensembles.Poll(within(t, 30*time.Second), pollEvery, what, func() error {
 		if !ok() {
 			return errFake
 		}

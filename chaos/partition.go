@@ -89,7 +89,7 @@ func (p Partition) verify(ctx context.Context) error {
 
 func (p Partition) verifyHealed(ctx context.Context) error {
 	for _, f := range p.From {
-		err := await(ctx, "packets to pass again", func() error { return mustReach(ctx, p.Host, server(f)) })
+		err := ensembles.Poll(ctx, pollEvery, "packets to pass again", func() error { return mustReach(ctx, p.Host, server(f)) })
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func pausedHarm(h *ensembles.Host, at int64) *Harm {
 			return st.At, err
 		},
 		VerifyHealed: func(ctx context.Context) error {
-			return await(ctx, "process of "+h.Name+" to go on", func() error {
+			return ensembles.Poll(ctx, pollEvery, "process of "+h.Name+" to go on", func() error {
 				st, err := h.Agent.Status(ctx)
 				if err == nil && st.State == history.ProcessStopped {
 					err = fmt.Errorf("process of %s is still stopped", h.Name)
@@ -50,19 +50,5 @@ func pausedHarm(h *ensembles.Host, at int64) *Harm {
 		}}
 }
 
-// await polls until f succeeds or ctx ends; the error then says what f said last.
-func await(ctx context.Context, what string, f func() error) error {
-	t := time.NewTicker(20 * time.Millisecond)
-	defer t.Stop()
-	for {
-		err := f()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w: %w", what, context.Cause(ctx), err)
-		}
-	}
-}
+// pollEvery is how often an effect is looked for.
+const pollEvery = 20 * time.Millisecond

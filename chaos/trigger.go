@@ -59,7 +59,7 @@ func (p PauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
 		return nil, err
 	}
 	var at int64
-	err = await(ctx, "process of "+p.Host.Name+" to stop", func() error {
+	err = ensembles.Poll(ctx, pollEvery, "process of "+p.Host.Name+" to stop", func() error {
 		st, err := p.Host.Agent.Status(ctx)
 		if err == nil && st.State != history.ProcessStopped {
 			err = fmt.Errorf("process is %s", st.State)

@@ -21,7 +21,7 @@ type watcher struct {
 }
 
 func (w watcher) Triggered(ctx context.Context, fault string) (history.Event, error) {
-	err := await(ctx, "the trigger", func() error {
+	err := ensembles.Poll(ctx, pollEvery, "the trigger", func() error {
 		st, err := w.host.Agent.Status(ctx)
 		if err == nil && (w.deaf || st.State != history.ProcessStopped) {
 			err = errors.New("not yet")

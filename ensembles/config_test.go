@@ -55,7 +55,7 @@ func TestServerSpec(t *testing.T) {
 
 func TestParseMetrics(t *testing.T) {
 	text := "zk_version\t3.8.0-1, built on 2023\nzk_server_state\tleader\nzk_znode_count\t5\nzk_avg_latency\t0.3333\n\nno tab\nzk_big\t1.5E7\nzk_nan\tNaN\n"
-	got := parseMetrics(text)
+	got := ParseMetrics(text)
 	want := map[string]float64{"zk_znode_count": 5, "zk_avg_latency": 0.3333, "zk_big": 15000000}
 	delete(got, "zk_nan")
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -64,7 +64,7 @@ func TestParseMetrics(t *testing.T) {
 	if s := FormatMetrics(want); s != "zk_avg_latency\t0.3333\nzk_big\t15000000\nzk_znode_count\t5\n" {
 		t.Errorf("%q", s)
 	}
-	if diff := cmp.Diff(want, parseMetrics(FormatMetrics(want))); diff != "" {
+	if diff := cmp.Diff(want, ParseMetrics(FormatMetrics(want))); diff != "" {
 		t.Errorf("round trip:\n%s", diff)
 	}
 }

@@ -140,7 +140,7 @@ func removeAll(ctx context.Context, e *engine, all []leftover) error {
 	for _, l := range all {
 		if l.network {
 			// Docker detaches a removed container a moment after it is gone.
-			errs = append(errs, poll(ctx, 50*time.Millisecond, "network to be free", func() error { return e.remove(ctx, l) }))
+			errs = append(errs, Poll(ctx, 50*time.Millisecond, "network to be free", func() error { return e.remove(ctx, l) }))
 		}
 	}
 	return errors.Join(errs...)
@@ -199,7 +199,7 @@ func Clean(ctx context.Context, log *slog.Logger) error {
 	}
 	return closeAll(
 		func() error {
-			return poll(ctx, 500*time.Millisecond, "labs that may be just starting", func() error {
+			return Poll(ctx, 500*time.Millisecond, "labs that may be just starting", func() error {
 				all, err := e.owned(ctx, "")
 				if _, young := ofDeadLabs(all, time.Now().Add(-cleanAge)); err == nil && len(young) > 0 {
 					err = fmt.Errorf("%s is too young", young[0].name)

@@ -69,7 +69,7 @@ func (e *Ensemble) AwaitReady(ctx context.Context) error { return e.await(ctx, f
 
 // await is AwaitReady, and tells dead of servers that have ended.
 func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
-	err := poll(ctx, 50*time.Millisecond, "a leader and its followers", func() error {
+	err := Poll(ctx, 50*time.Millisecond, "a leader and its followers", func() error {
 		if err := e.died(ctx); err != nil {
 			dead(err)
 			return err
@@ -98,7 +98,7 @@ func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, h := range e.Servers {
 		g.Go(func() error {
-			return poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error { return h.Agent.CommitWrite(ctx) })
+			return Poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error { return h.Agent.CommitWrite(ctx) })
 		})
 	}
 	return g.Wait()

@@ -141,7 +141,7 @@ func (l *Lab) awaitAgents(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, h := range l.hosts {
 		g.Go(func() error {
-			return poll(ctx, 10*time.Millisecond, fmt.Sprintf("agent of %s", h.Name), func() error {
+			return Poll(ctx, 10*time.Millisecond, fmt.Sprintf("agent of %s", h.Name), func() error {
 				_, err := h.Agent.Renew(ctx)
 				return err
 			})
@@ -150,8 +150,9 @@ func (l *Lab) awaitAgents(ctx context.Context) error {
 	return g.Wait()
 }
 
-// poll calls f until it succeeds or ctx ends; the error then says what f said last.
-func poll(ctx context.Context, every time.Duration, what string, f func() error) error {
+// Poll calls f until it succeeds or ctx ends; the error then says what was waited
+// for and what f said last.
+func Poll(ctx context.Context, every time.Duration, what string, f func() error) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {

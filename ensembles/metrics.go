@@ -17,7 +17,7 @@ func (e *Ensemble) Metrics(ctx context.Context) map[string]map[string]float64 {
 	for i, h := range e.Servers {
 		g.Go(func() error {
 			if answer, err := h.Agent.Ask(ctx, "mntr"); err == nil {
-				all[i] = parseMetrics(answer)
+				all[i] = ParseMetrics(answer)
 			}
 			return nil
 		})
@@ -32,9 +32,9 @@ func (e *Ensemble) Metrics(ctx context.Context) map[string]map[string]float64 {
 	return byName
 }
 
-// parseMetrics reads the tab-separated lines of mntr; those whose value is no
+// ParseMetrics reads the tab-separated lines of mntr; those whose value is no
 // number (the version, the state) are left out.
-func parseMetrics(text string) map[string]float64 {
+func ParseMetrics(text string) map[string]float64 {
 	m := map[string]float64{}
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), "\t")
@@ -48,7 +48,7 @@ func parseMetrics(text string) map[string]float64 {
 	return m
 }
 
-// FormatMetrics writes what parseMetrics read, sorted by name.
+// FormatMetrics writes what ParseMetrics read, sorted by name.
 func FormatMetrics(m map[string]float64) string {
 	var b strings.Builder
 	for _, name := range sortedKeys(m) {

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/ensembles"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
@@ -146,20 +146,11 @@ func readMetrics(dir, file string) map[string]map[string]float64 {
 	}
 	all := map[string]map[string]float64{}
 	for _, name := range names {
-		f, err := os.Open(filepath.Join(dir, name))
+		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			continue
 		}
-		m := map[string]float64{}
-		for in := bufio.NewScanner(f); in.Scan(); {
-			if key, value, ok := strings.Cut(in.Text(), "\t"); ok {
-				if v, err := strconv.ParseFloat(value, 64); err == nil {
-					m[key] = v
-				}
-			}
-		}
-		f.Close()
-		all[filepath.Base(filepath.Dir(name))] = m
+		all[filepath.Base(filepath.Dir(name))] = ensembles.ParseMetrics(string(b))
 	}
 	return all
 }
