@@ -3,15 +3,20 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
+	"slices"
+	"strings"
 
 	"locklab/ensembles/agent"
+	"locklab/harness/history"
 )
 
 // ErrUnsupported is wrapped by the error of a fault that this machine cannot do,
-// with the capability that it lacks.
-var ErrUnsupported = errors.New("not supported here")
+// with the capability that it lacks; no harm was done then.
+var ErrUnsupported = agent.ErrUnsupported
+
+// ErrNobody is wrapped by the error of a fault that found nobody to hit, or nobody but those that another has hit
+// already; no harm was done then either.
+var ErrNobody = errors.New("nobody to hit")
 
 // A Fault does one kind of harm to hosts that are already chosen.
 //
@@ -22,31 +27,6 @@ type Fault interface {
 	Inject(ctx context.Context) (*Harm, error)
 }
 
-// tell tells an agent to do harm, and takes it back if that fails. Once told, the
-// agent is heard out also when ctx ends: a request that is given up may yet be
-// carried out, after whatever is sent to undo it.
-func tell(ctx context.Context, do func(context.Context) (agent.Stamp, error), undo func(context.Context) (int64, error)) (at int64, err error) {
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	ctx = context.WithoutCancel(ctx)
-	once, cancel := context.WithTimeout(ctx, tellCap)
-	defer cancel()
-	st, err := do(once)
-	if err == nil || errors.Is(err, agent.ErrNoProcess) {
-		return st.At, err // a process that is not there comes to no harm
-	}
-	clean, cancel := context.WithTimeout(ctx, healCap)
-	defer cancel()
-	if _, uerr := undo(clean); uerr != nil && !errors.Is(uerr, agent.ErrNoProcess) {
-		err = errors.Join(err, fmt.Errorf("undo: %w", uerr))
-	}
-	return 0, err
-}
-
-// tellCap is how long an agent may take to do harm. It takes milliseconds.
-const tellCap = 10 * time.Second
-
 // Harm is a fault in force. Its functions may each be called several times.
 type Harm struct {
 	// At is when it took hold, in ns of CLOCK_MONOTONIC, as stamped by an agent.
@@ -55,9 +35,28 @@ type Harm struct {
 	Hosts []string
 	// Verify reports, by looking for the effect, why the harm is not in force.
 	Verify func(context.Context) error
-	// Heal undoes it and returns when.
+	// Sessions and Nodes are what it was done to, if not to hosts: the sessions that were ended or driven
+	// elsewhere, or the znodes' paths and the sessions whose they were. Empty for other harm.
+	Sessions []history.SessionID
+	Nodes    []string
+	// Over waits until harm that takes its own time is done; nil for harm that lasts until it is healed.
+	Over func(context.Context) error
+	// Heal undoes it and returns when. It is nil for harm that is over as soon as it is
+	// done, such as the reset of a connection.
 	Heal func(context.Context) (at int64, err error)
 	// VerifyHealed reports why the effect is not over, after waiting for that
-	// within ctx.
+	// within ctx. Of harm that is over at once, it is what the harm led to that passes: a
+	// client has to connect anew.
 	VerifyHealed func(context.Context) error
+}
+
+// done says what harm was done to, beside its hosts; of one session the event tells by itself.
+func (h *Harm) done() string {
+	what := slices.Clone(h.Nodes)
+	if len(h.Sessions) > 1 {
+		for _, s := range h.Sessions {
+			what = append(what, s.String())
+		}
+	}
+	return strings.Join(what, " ")
 }

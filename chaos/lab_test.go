@@ -2,9 +2,9 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +49,22 @@ func newRig(t *testing.T, lab *ensembles.Lab) *rig {
 	return r
 }
 
+// clients returns the first client hosts.
+func (r *rig) clients(n int) []*ensembles.Host { return []*ensembles.Host{r.c1, r.c2}[:n] }
+
+// cut is a cut of the lab's.
+func (r *rig) cut(id string, links []Link[*ensembles.Host]) Cut {
+	return Cut{ID: id, Links: links, Ensemble: r.ensemble}
+}
+
+func (r *rig) names(hosts ...*ensembles.Host) []string {
+	var all []string
+	for _, h := range hosts {
+		all = append(all, h.Name)
+	}
+	return all
+}
+
 // leader returns the leader and the others.
 func (r *rig) leader(t *testing.T) (*ensembles.Host, []*ensembles.Host) {
 	t.Helper()
@@ -65,50 +81,6 @@ func (r *rig) leader(t *testing.T) (*ensembles.Host, []*ensembles.Host) {
 	return l, others
 }
 
-// watchControl asks every agent for its status all the time until the returned
-// function is called; each must answer each time, and soon.
-func watchControl(t *testing.T, lab *ensembles.Lab) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	hosts := lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource)
-	asked, slowest := make([]int, len(hosts)), make([]time.Duration, len(hosts))
-	for i, h := range hosts {
-		wg.Go(func() {
-			tick := time.NewTicker(50 * time.Millisecond)
-			defer tick.Stop()
-			for {
-				once, done := context.WithTimeout(ctx, 3*time.Second)
-				begun := time.Now()
-				_, err := h.Agent.Status(once)
-				done()
-				if ctx.Err() != nil {
-					return
-				}
-				if err != nil {
-					t.Errorf("control connection to %s: %v", h.Name, err)
-				}
-				asked[i]++
-				slowest[i] = max(slowest[i], time.Since(begun))
-				select {
-				case <-tick.C:
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-	}
-	return func() {
-		cancel()
-		wg.Wait()
-		for i, h := range hosts {
-			t.Logf("%s answered %d times, at the slowest after %v", h.Name, asked[i], slowest[i])
-			if asked[i] == 0 {
-				t.Errorf("%s was never asked", h.Name)
-			}
-		}
-	}
-}
-
 // within bounds a look for something that is expected to fail.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
@@ -117,8 +89,9 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// inject does harm, which must be there and not be over.
-func inject(t *testing.T, f Fault) *Harm {
+// inject does harm, which must be there and not be over; the latter is looked for as long as a look may take, and
+// meanwhile for whatever else does not change it.
+func inject(t *testing.T, f Fault, meanwhile ...func() error) *Harm {
 	t.Helper()
 	before := history.NewClock().Now()
 	h, err := f.Inject(t.Context())
@@ -129,11 +102,17 @@ func inject(t *testing.T, f Fault) *Harm {
 	if now := history.NewClock().Now(); h.At < before-slack || h.At > now+slack {
 		t.Errorf("injected at %d, between %d and %d", h.At, before, now)
 	}
-	if err := h.Verify(t.Context()); err != nil {
+	if err := h.Verify(within(t, verifyCap)); err != nil {
 		t.Errorf("the harm is not there: %v", err)
 	}
-	if h.VerifyHealed(within(t, 700*time.Millisecond)) == nil {
-		t.Error("the harm is over before it was healed")
+	looks := []func() error{func() error {
+		if h.VerifyHealed(within(t, 700*time.Millisecond)) == nil {
+			return errors.New("the harm is over before it was healed")
+		}
+		return nil
+	}}
+	if err := allOf(append(looks, meanwhile...)...); err != nil {
+		t.Error(err)
 	}
 	return h
 }
@@ -151,7 +130,7 @@ func heal(t *testing.T, h *Harm) {
 		t.Errorf("the harm is not over: %v", err)
 	}
 	t.Logf("healed after %v", time.Since(begun))
-	if h.Verify(t.Context()) == nil {
+	if h.Verify(within(t, time.Second)) == nil { // some look for the effect as long as they may
 		t.Error("the harm is still there, or its verification cannot fail")
 	}
 	if _, err := h.Heal(t.Context()); err != nil {

@@ -14,6 +14,8 @@ import (
 // goes on believing whatever it believed.
 type Pause struct {
 	Host *ensembles.Host
+	// Ensemble must be whole after healing, of a server's; nil = it is enough that the process goes on.
+	Ensemble *ensembles.Ensemble
 }
 
 // Inject stops the process and returns once every thread of it has stopped.
@@ -22,7 +24,17 @@ func (p Pause) Inject(ctx context.Context) (*Harm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pause %s: %w", p.Host.Name, err)
 	}
-	return pausedHarm(p.Host, at), nil
+	h := pausedHarm(p.Host, at)
+	if goesOn := h.VerifyHealed; p.Ensemble != nil {
+		// A server that was stopped for long has lost its place, and a leader its followers.
+		h.VerifyHealed = func(ctx context.Context) error {
+			if err := goesOn(ctx); err != nil {
+				return err
+			}
+			return p.Ensemble.AwaitReady(ctx)
+		}
+	}
+	return h, nil
 }
 
 // pausedHarm is a process that has been stopped at that time, by whomever.

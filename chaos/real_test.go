@@ -5,18 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/labtest"
 	"locklab/harness/history"
 )
 
 // Every fault, on one real lab after the other.
 func TestFaults(t *testing.T) {
 	lab := newLab(t)
-	stop := watchControl(t, lab)
+	stop := labtest.WatchControl(t, lab)
 	defer stop()
 	t.Run("trigger", func(t *testing.T) { testTrigger(t, lab.Host("zk1")) })
 	r := newRig(t, lab)
@@ -25,8 +27,10 @@ func TestFaults(t *testing.T) {
 		test func(*testing.T, *rig)
 	}{
 		{"pause a client", testPauseClient}, {"pause a server", testPauseServer}, {"interrupted injections", testInterrupted},
-		{"kill a follower", testKillFollower}, {"kill the leader", testKillLeader},
+		{"kill a follower", testKillFollower},
 		{"cut the leader off", testPartitionLeader}, {"cut a client off", testPartitionClient}, {"faults of one host", testTogether},
+		{"stop a server", testStopServer}, {"crash loops", testCrashLoop},
+		{"rolling restart", testRolling}, {"slow disks", testSlowDisk},
 		{"what is not there cannot be harmed", testNothingThere},
 	} {
 		ok := t.Run(c.name, func(t *testing.T) {
@@ -59,7 +63,7 @@ func testPauseClient(t *testing.T, r *rig) {
 
 func testPauseServer(t *testing.T, r *rig) {
 	_, followers := r.leader(t)
-	h := inject(t, Pause{Host: followers[0]})
+	h := inject(t, Pause{Host: followers[0], Ensemble: r.ensemble})
 	if answer, err := followers[0].Agent.Ask(t.Context(), "ruok"); err == nil {
 		t.Errorf("a stopped server answers %q", answer)
 	}
@@ -69,14 +73,14 @@ func testPauseServer(t *testing.T, r *rig) {
 	heal(t, h)
 	// A stopped server that leaves its followers behind comes back as one of them.
 	leader, others := r.leader(t)
-	h = inject(t, Pause{Host: leader})
+	h = inject(t, Pause{Host: leader, Ensemble: r.ensemble})
 	eventually(t, "another leader", func() bool {
 		now, err := (&ensembles.Ensemble{Servers: others}).Leader(t.Context())
 		return err == nil && now != leader
 	})
 	heal(t, h)
-	if err := r.ensemble.AwaitReady(t.Context()); err != nil {
-		t.Error(err)
+	if now, err := r.ensemble.Roles(t.Context()); err != nil || len(now) != len(r.zk) {
+		t.Errorf("the harm is over, and the servers are %v, %v", now, err)
 	}
 }
 
@@ -85,7 +89,7 @@ func testPauseServer(t *testing.T, r *rig) {
 func testInterrupted(t *testing.T, r *rig) {
 	interrupted := 0
 	for i := range 40 {
-		for _, f := range []Fault{Pause{Host: r.c1}, Partition{ID: "f1", Host: r.c1, From: r.zk, Ensemble: r.ensemble}} {
+		for _, f := range []Fault{Pause{Host: r.c1}, r.cut("f1", Between(r.clients(1), r.zk))} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 			h, err := f.Inject(ctx)
 			if ctx.Err() != nil {
@@ -112,7 +116,7 @@ func testInterrupted(t *testing.T, r *rig) {
 	// The kill's healing is the slow part; one will do.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h, err := (Kill{Host: r.zk[0], Ensemble: r.ensemble}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
+	if h, err := (Kill{Server(r.zk[0], r.ensemble)}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("a kill that was interrupted before it began: %v", err)
 	}
 	if st, err := r.zk[0].Agent.Status(t.Context()); err != nil || st.State == history.ProcessExited {
@@ -122,7 +126,7 @@ func testInterrupted(t *testing.T, r *rig) {
 
 func testKillFollower(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	h := inject(t, Kill{Host: followers[0], Ensemble: r.ensemble})
+	h := inject(t, Kill{Server(followers[0], r.ensemble)})
 	if st, err := followers[0].Agent.Status(t.Context()); err != nil || st.Exit != "killed" {
 		t.Errorf("%+v, %v", st, err)
 	}
@@ -139,19 +143,12 @@ func testKillFollower(t *testing.T, r *rig) {
 	}
 }
 
-func testKillLeader(t *testing.T, r *rig) {
-	leader, _ := r.leader(t)
-	h := inject(t, Kill{Host: leader, Ensemble: r.ensemble})
-	eventually(t, "another leader", func() bool {
-		now, err := r.ensemble.Leader(t.Context())
-		return err == nil && now != leader
-	})
-	heal(t, h)
-}
-
 func testPartitionLeader(t *testing.T, r *rig) {
 	leader, others := r.leader(t)
-	h := inject(t, Partition{ID: "f1", Host: leader, From: others, Reach: []*ensembles.Host{r.c1, r.c2}, Ensemble: r.ensemble})
+	h := inject(t, Cut{ID: "f1", Links: Between([]*ensembles.Host{leader}, others), Pass: Between([]*ensembles.Host{leader}, r.clients(2)), Ensemble: r.ensemble})
+	if !slices.Equal(h.Hosts, r.names(append([]*ensembles.Host{leader}, others...)...)) {
+		t.Errorf("it tells on %v", h.Hosts)
+	}
 	// Neither side gets through to the other; clients reach both.
 	if got := reaches(t, leader, server(others[0]), server(others[1])); got != "--" {
 		t.Errorf("the leader reaches its followers: %s", got)
@@ -180,7 +177,7 @@ func testPartitionLeader(t *testing.T, r *rig) {
 
 func testPartitionClient(t *testing.T, r *rig) {
 	servers := r.ensemble.Addresses()
-	h := inject(t, Partition{ID: "f1", Host: r.c1, From: r.zk, Reaches: []netip.AddrPort{r.resource}, Ensemble: r.ensemble})
+	h := inject(t, Cut{ID: "f1", Links: Between(r.clients(1), r.zk), Pass: Between(r.clients(1), []*ensembles.Host{r.lab.Host("r1")}), Ensemble: r.ensemble})
 	if got := reaches(t, r.c1, append(servers, r.resource)...); got != "---+" {
 		t.Errorf("the client reaches servers and resource: %s", got)
 	}
@@ -196,8 +193,9 @@ func testPartitionClient(t *testing.T, r *rig) {
 // Several faults of one host: healing one keeps the others, also where they are
 // of the same peers.
 func testTogether(t *testing.T, r *rig) {
-	cut := func(id string, from ...*ensembles.Host) Partition {
-		return Partition{ID: id, Host: r.c1, From: from, Reaches: []netip.AddrPort{r.resource}, Ensemble: r.ensemble}
+	r1 := []*ensembles.Host{r.lab.Host("r1")}
+	cut := func(id string, from ...*ensembles.Host) Cut {
+		return Cut{ID: id, Links: Between(r.clients(1), from), Pass: Between(r.clients(1), r1), Ensemble: r.ensemble}
 	}
 	servers := r.ensemble.Addresses()
 	f1, f2, f3 := inject(t, cut("f1", r.zk[0])), inject(t, cut("f2", r.zk[0], r.zk[1])), inject(t, Pause{Host: r.c1})
@@ -222,12 +220,12 @@ func testTogether(t *testing.T, r *rig) {
 			t.Errorf("step %d: the client reaches the servers: %s, want %s", i, got, s.reach)
 		}
 		for _, h := range s.there {
-			if err := h.Verify(t.Context()); err != nil {
+			if err := h.Verify(within(t, verifyCap)); err != nil {
 				t.Errorf("step %d: %v", i, err)
 			}
 		}
 		for _, h := range s.gone {
-			if h.Verify(t.Context()) == nil {
+			if h.Verify(within(t, time.Second)) == nil {
 				t.Errorf("step %d: healed harm is verified", i)
 			}
 		}
@@ -237,18 +235,29 @@ func testTogether(t *testing.T, r *rig) {
 			t.Error(err)
 		}
 	}
-	// A cut that takes more than it should is not the one that was asked for.
-	narrow := inject(t, cut("f1", r.zk[0]))
-	wide := Partition{ID: "f2", Host: r.c1, From: []*ensembles.Host{r.lab.Host("r1")}, Ensemble: r.ensemble}
-	more, err := wide.Inject(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := narrow.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "does not reach") {
+	// A cut that takes more than it should is not the one that was asked for; unless
+	// it is another fault that takes it.
+	narrow := cut("f1", r.zk[0])
+	wide := cut("f1", r.zk[0], r1[0])
+	wide.Pass = nil
+	more := inject(t, wide)
+	if err := narrow.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing passes") {
 		t.Errorf("a cut that takes the resource, too, is verified: %v", err)
 	}
-	for _, h := range []*Harm{more, narrow} {
+	if _, err := more.Heal(t.Context()); err != nil {
+		t.Error(err)
+	}
+	other := cut("f2", r1...)
+	other.Pass = nil
+	two := []*Harm{inject(t, narrow), inject(t, other)}
+	for _, h := range two {
+		if err := h.Verify(within(t, verifyCap)); err != nil {
+			t.Error(err)
+		}
 		if _, err := h.Heal(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := h.VerifyHealed(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -257,20 +266,16 @@ func testTogether(t *testing.T, r *rig) {
 // Harm is verified by its effect, not by what was asked for.
 func testNothingThere(t *testing.T, r *rig) {
 	_, followers := r.leader(t)
-	none := Partition{ID: "f9", Host: r.c2, From: r.zk, Ensemble: r.ensemble}
-	if err := none.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "still reaches") {
+	none := r.cut("f9", Between([]*ensembles.Host{r.c2}, r.zk))
+	if err := none.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "still pass") {
 		t.Errorf("a partition that nobody injected: %v", err)
 	}
-	none.From = nil
-	if none.verify(t.Context()) == nil {
-		t.Error("a partition from nobody is verified")
-	}
-	if err := pausedHarm(r.c2, 1).Verify(t.Context()); err == nil {
+	if err := pausedHarm(r.c2, 1).Verify(within(t, time.Second)); err == nil {
 		t.Error("a pause that nobody injected is verified")
 	}
 	// Healing what is not there changes nothing.
 	for name, f := range map[string]func(context.Context) (int64, error){
-		"pause": pausedHarm(r.c2, 1).Heal, "partition": none.heal, "kill": Kill{Host: followers[0], Ensemble: r.ensemble}.heal,
+		"pause": pausedHarm(r.c2, 1).Heal, "partition": none.heal, "kill": Server(followers[0], r.ensemble).start,
 	} {
 		if _, err := f(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -278,14 +283,16 @@ func testNothingThere(t *testing.T, r *rig) {
 	}
 	// What cannot be harmed is not.
 	r1 := r.lab.Host("r1") // runs nothing
-	for _, f := range []Fault{Pause{Host: r1}, Kill{Host: r1, Ensemble: r.ensemble}, Partition{ID: "", Host: r1, From: r.zk}, Partition{ID: "f1", Host: r1}} {
+	for _, f := range []Fault{Pause{Host: r1}, Kill{Server(r1, r.ensemble)}, r.cut("", Between([]*ensembles.Host{r1}, r.zk)), r.cut("f1", nil),
+		Reset{Host: r1, Peers: []*ensembles.Host{r.c2}, Ensemble: r.ensemble}, Loss{ID: "f1", Host: r1, Peers: r.zk}, Bandwidth{ID: "f1", Host: r1, Peers: r.zk},
+		Latency{ID: "f1", Host: r1, Peers: r.zk}} {
 		if h, err := f.Inject(t.Context()); err == nil || h != nil {
 			t.Errorf("%s was injected", fmt.Sprintf("%T", f))
 		}
 	}
 	// Nor is the way by which faults are healed.
 	gateway := &ensembles.Host{Name: "gateway", Address: netip.PrefixFrom(r1.Address, 24).Masked().Addr().Next()}
-	if h, err := (Partition{ID: "f1", Host: r1, From: []*ensembles.Host{gateway}}).Inject(t.Context()); err == nil || h != nil || !strings.Contains(err.Error(), "control connection") {
+	if h, err := r.cut("f1", Between([]*ensembles.Host{r1}, []*ensembles.Host{gateway})).Inject(t.Context()); err == nil || h != nil || !strings.Contains(err.Error(), "control connection") {
 		t.Errorf("a cut of the control connection: %v", err)
 	}
 }

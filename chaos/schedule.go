@@ -21,7 +21,8 @@ type Step struct {
 	At time.Duration
 	// Fault chooses its hosts at that moment and returns the fault.
 	Fault func(context.Context) (Fault, error)
-	// Until waits for the moment to heal. It must respect ctx.
+	// Until waits for the moment to heal. It must respect ctx. It is not asked about harm
+	// that needs no healing, and may be nil then.
 	Until func(ctx context.Context, harm *Harm) error
 }
 
@@ -57,91 +58,128 @@ const (
 
 // Run carries the schedule out from start on and returns once every fault is
 // healed, also when ctx ends in the middle: healing has a context of its own.
-// Each fault's failure is recorded and does not keep the others from running.
+// Each fault's failure is recorded and does not keep the others from running. What was
+// not healed, or not seen to be, is healed once more when everything else is over.
 func (s *Schedule) Run(ctx context.Context, start time.Time) error {
 	var wg sync.WaitGroup
 	force := &inForce{tell: s.InForce, names: map[string]string{}}
-	errs := make([]error, len(s.Steps))
+	all := make([]attempt, len(s.Steps))
+	over := make([]bool, len(s.Steps))
 	for i, step := range s.Steps {
+		all[i] = attempt{Schedule: s, step: step}
 		wg.Go(func() {
-			if waitUntil(ctx, start.Add(step.At)) != nil {
-				return // interrupted before it began
-			}
-			errs[i] = s.run(ctx, step, force)
+			over[i] = waitUntil(ctx, start.Add(step.At)) != nil || all[i].run(ctx, force) // or interrupted before it began
 		})
 	}
 	wg.Wait()
+	var errs []error
+	for i := range all {
+		if !over[i] {
+			all[i].heal(ctx)
+		}
+		errs = append(errs, all[i].err)
+	}
 	return errors.Join(errs...)
 }
 
-func (s *Schedule) run(ctx context.Context, step Step, force *inForce) (err error) {
-	record := func(op string, kind history.Kind, at int64, hosts []string, detail string) {
-		err = errors.Join(err, s.Journal.Record(history.Event{At: at, Op: op, Kind: kind, Fault: step.ID, Mode: step.Kind,
-			Target: strings.Join(hosts, ","), Detail: detail}))
+// An attempt is one fault of a schedule as it is carried out.
+type attempt struct {
+	*Schedule
+	step Step
+	harm *Harm
+	err  error // what went wrong so far
+}
+
+// try does a part of the fault, and records what it came to.
+func (a *attempt) try(op string, f func() (at int64, err error)) bool {
+	at, err := f()
+	kind, detail := history.OK, ""
+	if err != nil {
+		kind, detail = history.Fail, err.Error()
+		switch {
+		case a.harm != nil:
+		case errors.Is(err, ErrUnsupported):
+			op = history.OpFaultUnsupported
+		case errors.Is(err, ErrNobody):
+			op = history.OpFaultMissed
+		}
+		a.err = errors.Join(a.err, fmt.Errorf("fault %s: %w", a.step.ID, err))
 	}
-	// try records what f came to.
-	var harm *Harm
-	try := func(op string, f func() (int64, error)) bool {
-		at, ferr := f()
-		kind, detail := history.OK, ""
-		var hosts []string
-		if harm != nil {
-			hosts = harm.Hosts
+	a.record(op, kind, at, detail)
+	return err == nil
+}
+
+func (a *attempt) record(op string, kind history.Kind, at int64, detail string) {
+	e := history.Event{At: at, Op: op, Kind: kind, Fault: a.step.ID, Mode: a.step.Kind, Detail: detail}
+	if a.harm != nil {
+		e.Target = strings.Join(a.harm.Hosts, ",")
+		if len(a.harm.Sessions) == 1 {
+			e.Session = a.harm.Sessions[0]
 		}
-		if ferr != nil {
-			kind, detail = history.Fail, ferr.Error()
-			err = errors.Join(err, fmt.Errorf("fault %s: %w", step.ID, ferr))
+		if op == history.OpFaultInject && kind == history.OK {
+			e.Detail = a.harm.done()
 		}
-		record(op, kind, at, hosts, detail)
-		return ferr == nil
 	}
-	record(history.OpFaultInject, history.Invoke, 0, nil, "")
-	injected := try(history.OpFaultInject, func() (int64, error) {
-		ctx, cancel := context.WithTimeout(ctx, injectCap)
-		defer cancel()
-		fault, err := step.Fault(ctx)
-		if err != nil {
-			return 0, err
-		}
-		h, err := fault.Inject(ctx)
-		if h == nil {
-			return 0, err
-		}
-		harm = h
-		return h.At, err
-	})
-	if harm == nil {
-		return err
+	a.err = errors.Join(a.err, a.Journal.Record(e))
+}
+
+// run carries the fault out and reports whether it is healed, or was never done.
+func (a *attempt) run(ctx context.Context, force *inForce) (over bool) {
+	a.record(history.OpFaultInject, history.Invoke, 0, "")
+	injected := a.try(history.OpFaultInject, func() (int64, error) { return a.inject(ctx) })
+	if a.harm == nil {
+		return true
 	}
 	// Harm that was done is healed, whatever else was wrong with it; and at once if
 	// it is not the harm that was to be done.
-	force.set(step.ID, step.Kind+" "+strings.Join(harm.Hosts, ","))
-	defer force.set(step.ID, "")
+	force.set(a.step.ID, a.step.Kind+" "+strings.Join(a.harm.Hosts, ","))
+	defer force.set(a.step.ID, "")
 	if injected {
-		try(history.OpFaultVerify, func() (int64, error) {
+		a.try(history.OpFaultVerify, func() (int64, error) {
 			ctx, cancel := context.WithTimeout(ctx, verifyCap)
 			defer cancel()
-			return 0, harm.Verify(ctx)
+			return 0, a.harm.Verify(ctx)
 		})
-		if werr := step.Until(ctx, harm); werr != nil && ctx.Err() == nil {
-			err = errors.Join(err, fmt.Errorf("fault %s: %w", step.ID, werr))
+		if a.harm.Heal != nil {
+			if err := a.step.Until(ctx, a.harm); err != nil && ctx.Err() == nil {
+				a.err = errors.Join(a.err, fmt.Errorf("fault %s: %w", a.step.ID, err))
+			}
 		}
 	}
-	// From here on an interrupt must not leave the harm behind.
+	return a.heal(ctx)
+}
+
+func (a *attempt) inject(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, injectCap)
+	defer cancel()
+	fault, err := a.step.Fault(ctx)
+	if err != nil {
+		return 0, err
+	}
+	h, err := fault.Inject(ctx)
+	if h == nil {
+		return 0, err
+	}
+	a.harm = h
+	return h.At, err
+}
+
+// heal undoes the harm and reports whether that was seen. An interrupt must not leave it behind.
+func (a *attempt) heal(ctx context.Context) bool {
 	after := context.WithoutCancel(ctx)
-	healed := try(history.OpFaultHeal, func() (int64, error) {
+	healed := a.try(history.OpFaultHeal, func() (int64, error) {
 		ctx, cancel := context.WithTimeout(after, healCap)
 		defer cancel()
-		return harm.Heal(ctx)
+		if a.harm.Heal == nil {
+			return a.harm.At, nil // it was over as soon as it was done
+		}
+		return a.harm.Heal(ctx)
 	})
-	if healed {
-		try(history.OpFaultHealVerify, func() (int64, error) {
-			ctx, cancel := context.WithTimeout(after, healedCap)
-			defer cancel()
-			return 0, harm.VerifyHealed(ctx)
-		})
-	}
-	return err
+	return healed && a.try(history.OpFaultHealVerify, func() (int64, error) {
+		ctx, cancel := context.WithTimeout(after, healedCap)
+		defer cancel()
+		return 0, a.harm.VerifyHealed(ctx)
+	})
 }
 
 // waitUntil waits for a time or the end of ctx.

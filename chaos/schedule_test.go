@@ -52,7 +52,7 @@ func (s *stage) note(format string, args ...any) {
 type fake struct {
 	*stage
 	id    string
-	fails map[string]bool // choose, inject, inject with harm, verify, heal, heal-verify
+	fails map[string]bool // choose, inject, inject with harm, verify, heal, heal-verify, and once for any of them
 }
 
 var errFake = errors.New("as told")
@@ -68,6 +68,9 @@ func (f fake) part(ctx context.Context, name string) error {
 		return err
 	}
 	if f.fails[name] {
+		if f.fails["once"] {
+			delete(f.fails, name)
+		}
 		return errFake
 	}
 	return nil
@@ -223,8 +226,9 @@ func TestFailuresKeepToThemselves(t *testing.T) {
 		"inject":           {"inject:invoke inject:fail", 0},
 		"inject,with harm": {"inject:invoke inject:fail heal:ok heal-verify:ok", 1},
 		"verify":           {"inject:invoke inject:ok verify:fail heal:ok heal-verify:ok", 1},
-		"heal":             {"inject:invoke inject:ok verify:ok heal:fail", 1},
-		"heal-verify":      {"inject:invoke inject:ok verify:ok heal:ok heal-verify:fail", 1},
+		"heal":             {"inject:invoke inject:ok verify:ok heal:fail heal:fail", 2},
+		"heal,once":        {"inject:invoke inject:ok verify:ok heal:fail heal:ok heal-verify:ok", 2},
+		"heal-verify":      {"inject:invoke inject:ok verify:ok heal:ok heal-verify:fail heal:ok heal-verify:fail", 2},
 		"":                 {complete, 1},
 	} {
 		t.Run(fails, func(t *testing.T) {
@@ -262,10 +266,10 @@ func TestPartsThatHangAreGivenUp(t *testing.T) {
 			}), nil
 		}
 		err := s.run(t.Context(), step)
-		if !errors.Is(err, context.DeadlineExceeded) || healed != 1 {
+		if !errors.Is(err, context.DeadlineExceeded) || healed != 2 {
 			t.Errorf("%v, %d heals", err, healed)
 		}
-		if got := time.Since(s.begun); got != verifyCap+healCap {
+		if got := time.Since(s.begun); got != verifyCap+2*healCap {
 			t.Errorf("took %v", got)
 		}
 	})
@@ -292,3 +296,57 @@ func TestAJournalThatFails(t *testing.T) {
 type brokenJournal struct{}
 
 func (brokenJournal) Record(history.Event) error { return errFake }
+
+// momentary is a fault that is over as soon as it is done; what it led to passes within a second.
+func (s *stage) momentary(id string) Fault {
+	f := fake{stage: s, id: id}
+	return faultFunc(func(ctx context.Context) (*Harm, error) {
+		if err := f.part(ctx, "inject"); err != nil {
+			return nil, err
+		}
+		return &Harm{At: s.clock.Now(), Hosts: []string{"host-" + id},
+			Verify:       func(ctx context.Context) error { return f.part(ctx, "verify") },
+			VerifyHealed: func(ctx context.Context) error { return f.part(ctx, "heal-verify") }}, nil
+	})
+}
+
+// What is over at once is not held, and healed when it was done.
+func TestMomentaryFaultsAreNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		base := s.clock.Now()
+		step := Step{ID: "f1", Kind: "fake", At: 5 * time.Second, Fault: func(context.Context) (Fault, error) { return s.momentary("f1"), nil }}
+		if err := s.run(t.Context(), step); err != nil {
+			t.Error(err)
+		}
+		s.expect("5s f1 inject", "6s f1 verify", "7s f1 heal-verify")
+		if got := s.told("f1"); got != complete {
+			t.Errorf("journal: %s", got)
+		}
+		for _, e := range s.journal {
+			if e.Op == history.OpFaultHeal && e.At != base+6e9 {
+				t.Errorf("%v, want it at 6 s", e)
+			}
+		}
+	})
+}
+
+// What cannot be done here is told apart from what failed.
+func TestWhatIsNotSupportedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		lacks := fmt.Errorf("%w: no such thing", ErrUnsupported)
+		choosing := Step{ID: "f1", Kind: "fake", Fault: func(context.Context) (Fault, error) { return nil, lacks }}
+		injecting := Step{ID: "f2", Kind: "fake", Fault: func(context.Context) (Fault, error) {
+			return faultFunc(func(context.Context) (*Harm, error) { return nil, lacks }), nil
+		}}
+		if err := s.run(t.Context(), choosing, injecting); !errors.Is(err, ErrUnsupported) {
+			t.Error(err)
+		}
+		for _, id := range []string{"f1", "f2"} {
+			if got, want := s.told(id), "inject:invoke unsupported:fail"; got != want {
+				t.Errorf("journal of %s: %q, want %q", id, got, want)
+			}
+		}
+	})
+}

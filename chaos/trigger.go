@@ -12,11 +12,9 @@ import (
 
 // Witness is what has been seen of a run so far.
 type Witness interface {
-	// Triggered waits until the client armed for the fault reported that it
+	// Triggered waits until a client of the host that was armed for the fault reported that it
 	// stops itself, and returns that event.
-	Triggered(ctx context.Context, fault string) (history.Event, error)
-	// Superseded waits until the resource has served a token above token.
-	Superseded(ctx context.Context, lock string, token int64) error
+	Triggered(ctx context.Context, fault, host string) (history.Event, error)
 }
 
 // PauseAtTrigger stops a client process at a named point of a critical section.
@@ -43,7 +41,7 @@ func (p PauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
 	if _, err := tell(ctx, send(p.Arm), disarm); err != nil {
 		return nil, fmt.Errorf("arm %s: %w", p.Host.Name, err)
 	}
-	e, err := p.Witness.Triggered(ctx, p.ID)
+	e, err := p.Witness.Triggered(ctx, p.ID, p.Host.Name)
 	if err != nil {
 		// The trigger must not fire when nobody is left to resume the client.
 		err = fmt.Errorf("no client of %s came to %s: %w", p.Host.Name, p.Point, err)

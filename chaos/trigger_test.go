@@ -20,7 +20,7 @@ type watcher struct {
 	deaf bool
 }
 
-func (w watcher) Triggered(ctx context.Context, fault string) (history.Event, error) {
+func (w watcher) Triggered(ctx context.Context, fault, _ string) (history.Event, error) {
 	err := ensembles.Poll(ctx, pollEvery, "the trigger", func() error {
 		st, err := w.host.Agent.Status(ctx)
 		if err == nil && (w.deaf || st.State != history.ProcessStopped) {
@@ -30,8 +30,6 @@ func (w watcher) Triggered(ctx context.Context, fault string) (history.Event, er
 	})
 	return history.Event{Fault: fault, At: 1}, err
 }
-
-func (watcher) Superseded(context.Context, string, int64) error { return nil }
 
 // testTrigger uses a server host before its server runs: it has a shell.
 func testTrigger(t *testing.T, h *ensembles.Host) {

@@ -20,6 +20,10 @@ type ServerConfig struct {
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 	// HeapBytes is the size of each server's Java heap.
 	HeapBytes int64
+	// Clock gives each server a wall clock that can be set for it alone. The image needs libfaketime for that.
+	Clock bool
+	// Prepared are directories that are there from the beginning.
+	Prepared []PreparedDir
 
 	_ struct{}
 }
@@ -83,7 +87,7 @@ const logbackXML = `<configuration>
 // are part of a result: another collector or compiler is another server.
 func (c ServerConfig) JavaOptions() []string {
 	mib := max(c.HeapBytes>>20, 32)
-	return []string{
+	options := []string{
 		fmt.Sprintf("-Xmx%dm", mib), fmt.Sprintf("-Xms%dm", mib/2),
 		// Several JVMs share few cores. The optimising compiler's threads would
 		// take them from the servers for the first minute, which is longer than
@@ -94,12 +98,17 @@ func (c ServerConfig) JavaOptions() []string {
 		"-Dzookeeper.preAllocSize=4096", // KiB: several servers may share a tmpfs
 		"-Dzookeeper.db.autocreate=true",
 	}
+	if len(c.Prepared) > 0 {
+		// A log without a snapshot is otherwise taken for a loss of data.
+		options = append(options, "-Dzookeeper.snapshot.trust.empty=true")
+	}
+	return options
 }
 
 // serverSpec is what a server's agent is told to run. id counts from 1.
 func serverSpec(c ServerConfig, servers []netip.Addr, id int) agent.Spec {
 	argv := append([]string{"java"}, c.JavaOptions()...)
-	return agent.Spec{
+	return agent.Spec{Clock: c.Clock, Data: preparedLog(c.Prepared),
 		Argv: append(argv, "org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile), ZooKeeper: true, Dir: serverDir,
 		Files: map[string]string{configFile: zooCfg(c, servers), idFile: fmt.Sprintln(id), loggingFile: log4jProperties, logbackFile: logbackXML},
 	}

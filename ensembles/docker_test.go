@@ -31,12 +31,13 @@ func closeLab(t *testing.T, lab *ensembles.Lab) {
 // One lab with a host of each kind, looked at from all sides.
 func TestDockerLab(t *testing.T) {
 	e := openEngine(t)
-	before := hostNetwork(t)
+	before := labtest.LookAtMachine(t)
 	begun := time.Now()
 	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Disk: true}, ensembles.HostSpec{Name: "zk2", Publish: true},
 		ensembles.HostSpec{Name: "c1", Role: ensembles.Client}, ensembles.HostSpec{Name: "r1", Role: ensembles.Resource})
 	t.Logf("a lab of four hosts is up after %v", time.Since(begun))
 	hosts := lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource)
+	idle := labtest.LookAtMachine(t)
 
 	t.Run("in parallel", func(t *testing.T) {
 		var all []inspection
@@ -100,7 +101,7 @@ func TestDockerLab(t *testing.T) {
 		if _, err := c1.Block(t.Context(), agent.Block{ID: "f1", Peers: []netip.Addr{hosts[0].Address}}); err != nil {
 			t.Fatal(err)
 		}
-		sameNetwork(t, before, hostNetwork(t))
+		labtest.AwaitSameNetwork(t, before, idle, labtest.Bridge(t, lab.ID))
 		if _, err := c1.Clear(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestDockerLab(t *testing.T) {
 	if left := labelled(t, e, lab.ID); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	sameNetwork(t, before, hostNetwork(t))
+	labtest.AwaitSameMachine(t, before, lab.ID)
 }
 
 func checkPrivilege(t *testing.T, h *ensembles.Host, i inspection) {

@@ -112,7 +112,7 @@ func buildDebian(ctx context.Context, e *engine) error {
 	// No library makes a Debian root. The package of Java's wants a directory
 	// that a minimal root leaves out. The suite's default mirror is used unless
 	// LOCKLAB_DEBIAN_MIRROR names another.
-	args := []string{"--variant=minbase", "--include=openjdk-17-jre-headless,zookeeper",
+	args := []string{"--variant=minbase", "--include=openjdk-17-jre-headless,zookeeper,libfaketime",
 		"--setup-hook=mkdir -p \"$1/usr/share/man/man1\"", "--format=tar", "bookworm", "-"}
 	if mirror := os.Getenv("LOCKLAB_DEBIAN_MIRROR"); mirror != "" {
 		args = append(args, mirror)
@@ -209,15 +209,23 @@ func pruneHostImages(ctx context.Context, e *engine, keep int) error {
 
 // readStatic reads a binary that can run in an empty root.
 func readStatic(path string) ([]byte, error) {
+	if err := CheckBinary(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// CheckBinary refuses a file that cannot run in an empty root.
+func CheckBinary(path string) error {
 	f, err := elf.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("binary for the lab's hosts: %w", err)
+		return fmt.Errorf("binary for the lab's hosts: %w", err)
 	}
 	defer f.Close()
 	if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		return nil, fmt.Errorf("binary %s is dynamically linked and cannot run in an empty image; build it with: make build", path)
+		return fmt.Errorf("binary %s is dynamically linked and cannot run in an empty image; build it with: make build", path)
 	}
-	return os.ReadFile(path)
+	return nil
 }
 
 // tarOf is a tar of one executable file.

@@ -25,6 +25,8 @@ type Env struct {
 	MemoryKiB int64  `json:"memory_kib"`
 	Go        string `json:"go"`
 	Locklab   string `json:"locklab"` // revision of the binary, if it was built from one
+	// ClientBinary is what the client processes ran, if that was another binary.
+	ClientBinary string `json:"client_binary,omitempty"`
 	// EnsembleReadyNs is how long the ensemble took from the servers' start to a
 	// leader, its followers and a committed write through each.
 	EnsembleReadyNs int64 `json:"ensemble_ready_ns"`

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"locklab/ensembles"
@@ -28,15 +30,40 @@ type foreignLock struct {
 	version string // for env.json
 }
 
-// findForeign returns the command of the scenario's recipe; nil if the recipe is ours.
-func findForeign(ctx context.Context, sc *scenario.Scenario, binary string) (*foreignLock, error) {
-	switch {
-	case sc.Command() != nil:
-		return findCommand(sc)
-	case sc.Foreign():
-		return findCurator(ctx, sc, filepath.Dir(binary))
+// findForeign returns what each client process's host has: nil where its recipe is ours.
+func findForeign(ctx context.Context, sc *scenario.Scenario, binary string) ([]*foreignLock, error) {
+	byRecipe := map[string]*foreignLock{}
+	locks := make([]*foreignLock, sc.ClientProcesses)
+	for i := range locks {
+		r := sc.RecipeOf(i)
+		if !r.Foreign {
+			continue
+		}
+		if byRecipe[r.Name] == nil {
+			var err error
+			if sc.Command() != nil {
+				byRecipe[r.Name], err = findCommand(sc)
+			} else {
+				byRecipe[r.Name], err = findCurator(ctx, r.Name, filepath.Dir(binary))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		locks[i] = byRecipe[r.Name]
 	}
-	return nil, nil
+	return locks, nil
+}
+
+// foreignVersion says what the foreign locks are, for env.json.
+func foreignVersion(locks []*foreignLock) string {
+	var all []string
+	for _, f := range locks {
+		if f != nil && !slices.Contains(all, f.version) {
+			all = append(all, f.version)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 func findCommand(sc *scenario.Scenario) (*foreignLock, error) {
@@ -68,7 +95,7 @@ func sumOf(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func findCurator(ctx context.Context, sc *scenario.Scenario, dir string) (*foreignLock, error) {
+func findCurator(ctx context.Context, recipe, dir string) (*foreignLock, error) {
 	jars, err := curator.Jars()
 	if err != nil {
 		return nil, err
@@ -77,17 +104,18 @@ func findCurator(ctx context.Context, sc *scenario.Scenario, dir string) (*forei
 	if err != nil {
 		return nil, err
 	}
-	f := &foreignLock{recipe: sc.Recipe, argv: append(append([]string{"java"}, curator.JavaOptions...), curator.Main, sc.Recipe), classes: lockDir + "/*"}
+	version, err := curator.Version(jars)
+	if err != nil {
+		return nil, err
+	}
+	f := &foreignLock{recipe: recipe, argv: append(append([]string{"java"}, curator.JavaOptions...), curator.Main, recipe), classes: lockDir + "/*"}
 	var names []string
 	for _, jar := range append(jars, driver) {
-		// What Debian names without a version is a link to what it names with one.
-		if real, err := filepath.EvalSymlinks(jar); err == nil {
-			jar = real
-		}
 		names = append(names, filepath.Base(jar))
 		f.files = append(f.files, ensembles.File{Source: jar, Target: path.Join(lockDir, filepath.Base(jar))})
 	}
-	f.version = strings.Join(names, " ")
+	// The files' names need not have a version: Debian's have none.
+	f.version = fmt.Sprintf("Apache Curator %s (%s)", cmp.Or(version, "of unknown version"), strings.Join(names, " "))
 	return f, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,31 +45,35 @@ func TestLiveCountsOverlaps(t *testing.T) {
 	outer, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
 		var events []history.Event
-		began := map[string]int64{}
+		began := map[string]hold{}
 		var holds []hold
 		at := int64(0)
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			at += rapid.Int64Range(1, int64(400*time.Millisecond)).Draw(t, "later")
 			c := rapid.SampledFrom([]string{"c1/0", "c1/1", "c2/0"}).Draw(t, "client")
-			e := history.Event{At: at, Client: c, Lock: "/l"}
-			if from, holding := began[c]; holding {
+			e := history.Event{At: at, Client: c, Lock: "/l", Acq: int64(len(holds) + 1)}
+			if b, holding := began[c]; holding {
+				e.Acq = b.acq
 				e.Op, e.Kind = history.OpRelease, history.Invoke
 				if rapid.Bool().Draw(t, "lost") {
 					e.Op, e.Kind = history.OpLost, history.Info
 				}
-				holds = append(holds, hold{c, from, at})
+				b.until = at
+				holds = append(holds, b)
 				delete(began, c)
 			} else {
-				events = append(events, history.Event{At: at, Client: c, Lock: "/l", Op: history.OpAcquire, Kind: history.Invoke})
-				e.Op, e.Kind = history.OpAcquire, history.OK
-				began[c] = at
+				e.Mode = rapid.SampledFrom([]string{history.ModeExclusive, history.ModeWrite, history.ModeRead}).Draw(t, "mode")
+				e.Op, e.Kind = history.OpAcquire, history.Invoke
+				events = append(events, e)
+				e.Kind = history.OK
+				began[c] = hold{client: c, acq: e.Acq, mode: e.Mode, from: at}
 			}
 			events = append(events, e)
 		}
 		want := 0
 		for i, a := range holds {
 			for _, b := range holds[:i] {
-				if a.from < b.until && b.from < a.until {
+				if a.client != b.client && history.Conflict(a.mode, b.mode) && a.from < b.until && b.from < a.until {
 					want++
 				}
 			}
@@ -88,13 +94,52 @@ func TestLiveCountsOverlaps(t *testing.T) {
 	})
 }
 
+// Of permits only the verdict knows which are too many, and the view does not say 0.
+func TestLiveLeavesPermitsToTheVerdict(t *testing.T) {
+	l := newLive()
+	for i, c := range []string{"c1/0", "c2/0"} {
+		l.add([]history.Event{{At: int64(i), Client: c, Acq: 1, Lock: "/l", Op: history.OpAcquire, Kind: history.OK, Mode: history.ModePermit, Value: 1}})
+	}
+	l.add([]history.Event{{At: 5, Client: "c1/0", Acq: 1, Lock: "/l", Op: history.OpRelease, Kind: history.Invoke, Mode: history.ModePermit}})
+	if p := (Progress{Overlaps: l.overlaps}); !strings.HasSuffix(p.String(), "overlaps: -") {
+		t.Errorf("progress of permits: %s", p)
+	}
+}
+
+// What supersedes a victim depends on what it holds.
+func TestLiveSuperseded(t *testing.T) {
+	reader := history.Event{Op: history.OpTrigger, Lock: "/l", Mode: history.ModeRead, Token: 7}
+	writer := history.Event{Op: history.OpTrigger, Lock: "/l", Mode: history.ModeWrite, Token: 7}
+	permit := history.Event{Op: history.OpTrigger, Lock: "/l", Mode: history.ModePermit, Target: history.Slot(1), Token: 7}
+	for _, tt := range []struct {
+		victim, served history.Event
+		want           bool
+	}{
+		{reader, history.Event{Mode: history.ModeRead, Token: 9}, false},
+		{reader, history.Event{Mode: history.ModeWrite, Token: 9}, true},
+		{writer, history.Event{Mode: history.ModeRead, Token: 9}, true},
+		{permit, history.Event{Mode: history.ModePermit, Target: history.Slot(0), Token: 9}, false},
+		{permit, history.Event{Mode: history.ModePermit, Target: history.Slot(1), Token: 9}, true},
+	} {
+		l := newLive()
+		e := tt.served
+		e.Process, e.Op, e.Kind, e.Lock = resourceHost, history.OpEnter, history.OK, "/l"
+		l.add([]history.Event{e})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // now or never
+		if err := l.superseded(ctx, tt.victim); (err == nil) != tt.want {
+			t.Errorf("%v superseded by %v: %v", tt.victim, tt.served, err)
+		}
+	}
+}
+
 // Who waits for something is woken when it happens, and told why if it does not.
 func TestLiveWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLive()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		got := make(chan error, 2)
-		go func() { got <- l.Superseded(ctx, "/l", 7) }()
+		go func() { got <- l.superseded(ctx, history.Event{Op: history.OpTrigger, Lock: "/l", Token: 7}) }()
 		serve := func(lock string, token int64, kind history.Kind) {
 			l.add([]history.Event{{Process: resourceHost, Op: history.OpRead, Kind: kind, Lock: lock, Token: token}})
 			synctest.Wait()
@@ -111,7 +156,7 @@ func TestLiveWait(t *testing.T) {
 		if err := <-got; err != nil {
 			t.Error(err)
 		}
-		go func() { _, err := l.Triggered(ctx, "f1"); got <- err }()
+		go func() { _, err := l.Triggered(ctx, "f1", "c1"); got <- err }()
 		synctest.Wait()
 		cancel(ErrInterrupted)
 		if err := <-got; !errors.Is(err, ErrInterrupted) {
@@ -137,6 +182,49 @@ func TestLiveExited(t *testing.T) {
 	}
 }
 
+// A process that a fault has ended is at its end only when nothing can start it again.
+func TestLiveAtEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive()
+		l.expect("c1")
+		l.add([]history.Event{{Process: "c1", Op: history.OpProcess, Mode: history.ProcessExited}, {Process: "c2", Op: history.OpDone}})
+		ended := make(chan error)
+		go func() { ended <- l.wait(t.Context(), func() bool { return l.atEnd("c1") && l.atEnd("c2") }) }()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Fatal("all are at their end, though a fault is to start c1 again")
+		default:
+		}
+		l.add([]history.Event{{Process: "c3", Op: history.OpProcess, Mode: history.ProcessExited}})
+		l.settle()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if l.atEnd("c3") {
+			t.Error("a process that no fault has ended is at its end")
+		}
+	})
+}
+
+// Several hosts' clients that are armed for one fault are told apart.
+func TestLiveTriggersOfEachHost(t *testing.T) {
+	l := newLive()
+	for i, h := range []string{"c1", "c2", "c1"} {
+		l.add([]history.Event{{At: int64(i), Process: h, Client: fmt.Sprintf("%s/%d", h, i), Op: history.OpStrike, Fault: "f1"}})
+	}
+	for host, want := range map[string]string{"c1": "c1/2", "c2": "c2/1", "": "c2/1"} {
+		if e, err := l.Triggered(t.Context(), "f1", host); err != nil || e.Client != want {
+			t.Errorf("%q: %v, %v", host, e.Client, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e, err := l.Triggered(ctx, "f1", "c3"); err == nil {
+		t.Errorf("a host whose clients have said nothing: %v", e)
+	}
+}
+
 // Progress comes once a second while a run goes on, and says what happened since.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -145,12 +233,15 @@ func TestProgress(t *testing.T) {
 		r := newReporter(l, func(p Progress) { told = append(told, p) })
 		r.setPhase(history.PhaseMeasure)
 		r.setFaults([]string{"pause c1", "kill zk2"})
-		go r.run(time.Now())
+		r.setStart(time.Now())
+		go r.run()
 		at := int64(1)
+		acq := int64(0)
 		acquire := func(n int) {
 			for range n {
 				at += int64(time.Second)
-				l.add([]history.Event{{At: at, Client: "c1/0", Lock: "/l", Op: history.OpAcquire, Kind: history.Invoke},
+				acq++
+				l.add([]history.Event{{At: at, Client: "c1/0", Acq: acq, Lock: "/l", Op: history.OpAcquire, Kind: history.Invoke},
 					{At: at + int64(5*time.Millisecond), Client: "c1/0", Lock: "/l", Op: history.OpAcquire, Kind: history.OK},
 					{At: at + 1 + int64(5*time.Millisecond), Client: "c1/0", Lock: "/l", Op: history.OpRelease, Kind: history.Invoke}})
 			}
@@ -172,6 +263,107 @@ func TestProgress(t *testing.T) {
 		const want = "  2.0s measure      50 acquired/s  p99 -         faults: pause c1; kill zk2  overlaps: 0"
 		if got := told[1].String(); got != want {
 			t.Errorf("line %q, want %q", got, want)
+		}
+	})
+}
+
+// Who holds is told of a hold that has lasted beside its successor, but not of one whose end
+// may just not have arrived; and what the resource's record shows is counted.
+func TestProgressTellsOfHoldersAndDamage(t *testing.T) {
+	l := newLive()
+	l.clock = history.NewClock()
+	now := time.Now()
+	at := func(ago time.Duration) int64 { return l.clock.At(now.Add(-ago)) }
+	acquired := func(client string, ago time.Duration) []history.Event {
+		return []history.Event{{At: at(ago) - 1, Client: client, Lock: "/l", Acq: 1, Op: history.OpAcquire, Kind: history.Invoke},
+			{At: at(ago), Client: client, Lock: "/l", Acq: 1, Op: history.OpAcquire, Kind: history.OK}}
+	}
+	told := func() (p Progress) {
+		l.progress(&p, now)
+		return p
+	}
+	names := func(p Progress) (all []string) {
+		for _, h := range p.Holders {
+			all = append(all, h.Client)
+		}
+		return all
+	}
+	l.add([]history.Event{{At: at(3 * time.Second), Client: "c3/0", Lock: "/l", Acq: 1, Op: history.OpAcquire, Kind: history.Invoke}})
+	l.add(acquired("c1/0", 2*time.Second))
+	if p := told(); p.Holding != 1 || p.Waiting != 1 || p.LongestWait != 3*time.Second || p.Holders[0].For != 2*time.Second {
+		t.Errorf("one holds, one waits: %+v", p)
+	}
+	l.add(acquired("c2/0", 100*time.Millisecond))
+	if got := names(told()); !slices.Equal(got, []string{"c2/0"}) {
+		t.Errorf("%q hold, though the end of the first may be on its way", got)
+	}
+	now = now.Add(time.Second)
+	if got := names(told()); !slices.Equal(got, []string{"c1/0", "c2/0"}) {
+		t.Errorf("%q hold, want both: the end of the first would be known", got)
+	}
+	write := func(token, value int64, kind history.Kind) history.Event {
+		return history.Event{At: l.clock.At(now), Process: resourceHost, Lock: "/l", Token: token, Value: value, Op: history.OpWrite, Kind: kind}
+	}
+	l.add([]history.Event{write(5, 1, history.OK), write(7, 2, history.OK), write(5, 2, history.OK), write(6, 0, history.Fail)})
+	if p := told(); p.Stale != 1 || p.Refused != 1 || p.Lost != 1 {
+		t.Errorf("stale %d, refused %d, lost %d; want 1 each", p.Stale, p.Refused, p.Lost)
+	}
+}
+
+// Until the clients begin, progress is that of connecting.
+func TestProgressOfConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive()
+		var told []Progress
+		r := newReporter(l, func(p Progress) { told = append(told, p) })
+		r.plan.Clients = 3
+		r.setPhase(history.PhaseConnect)
+		l.add([]history.Event{{Process: "c1", Client: "c1/0", Op: history.OpConnected}, {Process: "c2", Client: "c2/0", Op: history.OpConnected}})
+		go r.run()
+		time.Sleep(1500 * time.Millisecond) // virtual
+		r.setPhase(history.PhaseWarmup)
+		r.setStart(time.Now().Add(300 * time.Millisecond))
+		time.Sleep(time.Second)
+		r.end()
+		if len(told) != 2 || told[0].Elapsed != 0 || told[1].Elapsed != 200*time.Millisecond || len(told[1].Rates) != 0 {
+			t.Fatalf("told %+v", told)
+		}
+		if got, want := told[0].String(), "       connect  2 of 3 clients connected"; got != want {
+			t.Errorf("line %q, want %q", got, want)
+		}
+	})
+}
+
+// Who is to get a lock after the final heal is everybody whose process lives, and what came before does not count.
+func TestLiveOwes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive()
+		l.clock = history.NewClock()
+		got := func(client string, at int64) {
+			l.add([]history.Event{{At: at, Process: hostOf(client), Client: client, Lock: "l", Op: history.OpAcquire, Kind: history.OK}})
+		}
+		exit := func(host string) {
+			l.add([]history.Event{{At: l.clock.Now(), Process: host, Op: history.OpProcess, Mode: history.ProcessExited}})
+		}
+		exit("c3")
+		from := l.owe([]string{"c1/0", "c1/1", "c2/0", "c3/0"})
+		got("c1/0", from-1)
+		got("c1/1", from)
+		if _, owed := l.owed["c1/0"]; !owed || len(l.owed) != 2 {
+			t.Errorf("owed to %v, want c1/0 and c2/0", l.owed)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- l.wait(t.Context(), func() bool { return len(l.owed) == 0 }) }()
+		got("c1/0", from+1)
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Fatal("over, though c2/0 has had nothing")
+		default:
+		}
+		exit("c2")
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -88,7 +88,7 @@ func wantReadable(t *testing.T, dir string) {
 func TestBegunDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	sc := load(t, small)
-	if err := createDir(dir, sc); err != nil {
+	if err := createDir(dir, sc, sc.Plan(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if r := readResult(t, dir); !r.Partial || r.Seed != 7 {

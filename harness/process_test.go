@@ -26,6 +26,7 @@ clients: 6
 client-processes: 2
 warmup: 300ms
 duration: 5s
+liveness: 3s
 min-acquired: 1
 session-timeout: 1s
 tick: 200ms
@@ -36,9 +37,6 @@ faults:
   - {kind: partition, target: c2, from: servers, at: 300ms, for: 2s}
   - {kind: kill, target: leader, at: 400ms, for: 1500ms}
 `
-
-// fullHosts is how many hosts full has: three servers, two client processes, the resource.
-const fullHosts = 6
 
 // leaseCap is within what nothing of a killed harness may be left.
 const leaseCap = 20 * time.Second

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -15,11 +14,9 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles"
-	"locklab/ensembles/agent"
+	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
-	"locklab/workloads/client"
-	"locklab/workloads/resource"
 )
 
 // ErrInterrupted is the cause of a context by which a user ends a run early.
@@ -29,17 +26,28 @@ var ErrInterrupted = errors.New("interrupted")
 type run struct {
 	stage   *Stage
 	sc      *scenario.Scenario
+	plan    scenario.Plan
 	dir     string // the run directory
+	client  string // the program of the client processes, as in [agent.Spec]
 	work    string // of this run's processes, on every host
 	locks   []string
 	rec     *history.Recorder
 	live    *live
+	shares  chaos.Shares
+	slots   chaos.Slots
 	collect *collector
 	report  *reporter
+	// firstZxid is the last transaction before the run, of the server that lagged most; 0 if none said.
+	firstZxid int64
 
 	mu      sync.Mutex
 	started map[*ensembles.Host]bool // hosts that run a process of this run
+	origins map[*ensembles.Host]*origin
+	// relays are where client processes connect to instead of a server, by which their packets can be held back.
+	relays map[hostLink]netip.AddrPort
 
+	streams    context.Context // ends when no more is to be collected
+	window     window
 	stopAgents context.CancelFunc
 }
 
@@ -47,27 +55,31 @@ type run struct {
 // Interrupting ctx stops the clients, heals every fault and keeps what there is,
 // marked partial; the error then is ErrInterrupted. What went wrong otherwise is
 // the error, and whatever was recorded up to then is in the directory too.
-func (s *Stage) Run(ctx context.Context, sc *scenario.Scenario, dir string) (err error) {
-	if sc.Foreign() && (s.foreign == nil || s.foreign.recipe != sc.Recipe) {
-		return fmt.Errorf("%w: the lab's hosts have no %s", errNoDir, sc.Recipe)
+func (s *Stage) Run(ctx context.Context, sc *scenario.Scenario, dir string) error {
+	return s.run(ctx, sc, dir, ownBinary)
+}
+
+func (s *Stage) run(ctx context.Context, sc *scenario.Scenario, dir, clients string) (err error) {
+	for i := range sc.ClientProcesses {
+		if r := sc.RecipeOf(i); r.Foreign && (i >= len(s.foreign) || s.foreign[i] == nil || s.foreign[i].recipe != r.Name) {
+			return fmt.Errorf("%w: the lab's host c%d has no %s", errNoDir, i+1, r.Name)
+		}
 	}
-	if err := createDir(dir, sc); err != nil {
+	if sc.SequenceLeft > 0 && s.runs > 0 {
+		return fmt.Errorf("%w: sequence-left is of the first run on an ensemble", errNoDir)
+	}
+	plan := sc.Plan(s.opts.Lacking)
+	if err := createDir(dir, sc, plan); err != nil {
 		return err
 	}
-	s.runs++
-	r := &run{stage: s, sc: sc, dir: dir, work: fmt.Sprintf("run%d", s.runs), live: newLive(), started: map[*ensembles.Host]bool{}}
-	for i := range sc.Locks {
-		r.locks = append(r.locks, fmt.Sprintf("/run%d/lock%d", s.runs, i))
-	}
+	r := s.newRun(sc, plan, dir, clients)
 	if err := r.begin(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.rec.Close()) }()
 	agents, stopAgents := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAgents()
-	r.stopAgents = stopAgents
-	r.report = newReporter(r.live, s.opts.Progress)
-	r.collect = &collector{dir: filepath.Join(dir, hostsDir), live: r.live}
+	r.streams, r.stopAgents = agents, stopAgents
 
 	runErr := r.carryOut(ctx, agents)
 	// What follows must happen however the run went.
@@ -84,12 +96,38 @@ func (s *Stage) Run(ctx context.Context, sc *scenario.Scenario, dir string) (err
 	return errors.Join(runErr, endErr, r.note(history.Event{Op: history.OpEnd, Detail: how}))
 }
 
+// newRun is the stage's next run, before anything of it has happened.
+func (s *Stage) newRun(sc *scenario.Scenario, plan scenario.Plan, dir, clients string) *run {
+	s.runs++
+	r := &run{stage: s, sc: sc, plan: plan, dir: dir, client: clients, work: fmt.Sprintf("run%d", s.runs), live: newLive(), started: map[*ensembles.Host]bool{}, origins: map[*ensembles.Host]*origin{}, relays: map[hostLink]netip.AddrPort{}}
+	for i := range sc.Locks {
+		r.locks = append(r.locks, lockPath(s.runs, i))
+	}
+	r.live.clock, r.live.kept = s.clock, sc.Guard == scenario.GuardZKMulti
+	r.live.lists = sc.Section == scenario.SectionAppend
+	r.shares.Clock = s.clock
+	r.report = newReporter(r.live, s.opts.Progress)
+	r.report.every = s.opts.ProgressEvery
+	r.report.plan = Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks}
+	if sc.Iterations == 0 {
+		r.report.plan.Planned = sc.Warmup + sc.Duration + sc.LivenessPhase()
+	}
+	r.collect = &collector{dir: filepath.Join(dir, hostsDir), live: r.live}
+	return r
+}
+
+// lockPath is where the i-th lock of a stage's n-th run is.
+func lockPath(n, i int) string { return fmt.Sprintf("/run%d/lock%d", n, i) }
+
 // begin writes what is known before anything happens.
 func (r *run) begin() (err error) {
 	base := r.stage.clock.Now()
 	env := r.stage.env
 	env.StartedUnixNs = time.Now().UnixNano()
 	env.SessionTimeoutNs = int64(r.sc.Negotiated())
+	if r.client != ownBinary {
+		env.ClientBinary = r.stage.other
+	}
 	if err := writeJSON(filepath.Join(r.dir, envFile), env); err != nil {
 		return err
 	}
@@ -109,12 +147,17 @@ func (r *run) phase(name string, at int64) error {
 	return r.note(history.Event{At: at, Op: history.OpPhase, Detail: name})
 }
 
+// clientHosts are the first of the lab's, as many as the scenario has client processes: a lab
+// that runs share may have more.
 func (r *run) clientHosts() []*ensembles.Host {
-	return r.hosts(func(name string) bool { return name != observerHost })
+	all := r.hosts(func(name string) bool { return name != observerHost })
+	return all[:min(len(all), r.sc.ClientProcesses)]
 }
 
 // workers are the hosts that run package client: clients and the observer.
-func (r *run) workers() []*ensembles.Host { return r.hosts(func(string) bool { return true }) }
+func (r *run) workers() []*ensembles.Host {
+	return append(r.clientHosts(), r.hosts(func(name string) bool { return name == observerHost })...)
+}
 
 func (r *run) hosts(want func(name string) bool) []*ensembles.Host {
 	var hs []*ensembles.Host
@@ -128,8 +171,11 @@ func (r *run) hosts(want func(name string) bool) []*ensembles.Host {
 
 // Caps on what takes milliseconds or seconds when all is well.
 const (
-	readyCap = 60 * time.Second
-	startIn  = 300 * time.Millisecond // from the go to the common start
+	// readyCap is what processes may take to be ready, and readyPerClient what each of all
+	// clients adds: a session costs the servers a write, and the machine its handshake.
+	readyCap       = 60 * time.Second
+	readyPerClient = 20 * time.Millisecond
+	startIn        = 300 * time.Millisecond // from the go to the common start
 	// lateCap is how long after its window and drain a client may take to end.
 	lateCap = 60 * time.Second
 	stopCap = 20 * time.Second
@@ -144,7 +190,14 @@ func (r *run) carryOut(ctx, agents context.Context) error {
 	if err := r.phase(history.PhaseConnect, 0); err != nil {
 		return err
 	}
-	ready, cancel := context.WithTimeout(ctx, readyCap)
+	if err := r.noteServers(ctx); err != nil {
+		return err
+	}
+	var reporting sync.WaitGroup
+	reporting.Go(r.report.run)
+	defer reporting.Wait()
+	defer r.report.end()
+	ready, cancel := context.WithTimeout(ctx, readyCap+time.Duration(r.sc.Clients)*readyPerClient)
 	defer cancel()
 	if err := r.startProcesses(ready, agents); err != nil {
 		return err
@@ -154,109 +207,83 @@ func (r *run) carryOut(ctx, agents context.Context) error {
 	measure := start + int64(r.sc.Warmup)
 	end := measure + int64(r.sc.Duration)
 	if r.sc.Iterations > 0 {
-		const never = int64(24 * time.Hour)
-		end = start + never // clients end by themselves
+		end = start + int64(never) // clients end by themselves
 	}
+	r.window = window{start, r.toldEnd(end)}
 	for _, h := range r.clientHosts() {
-		if _, err := h.Agent.Input(ctx, client.FormatGo(start, end)); err != nil {
+		if err := r.tellGo(ctx, h); err != nil {
 			return err
 		}
 	}
 	if err := r.phase(history.PhaseWarmup, start); err != nil {
 		return err
 	}
-	var reporting sync.WaitGroup
-	reporting.Go(func() { r.report.run(clock.Time(start)) })
-	defer reporting.Wait()
-	defer r.report.end()
+	r.report.setStart(clock.Time(start))
 
+	clocks, stopClocks := context.WithCancel(ctx)
+	defer stopClocks()
 	g, working := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.compareClocks(clocks) })
+	healed := make(chan calm, 1)
 	scheduled, stopSchedule := context.WithCancel(working)
 	defer stopSchedule()
 	g.Go(func() error {
-		s := chaos.Schedule{Steps: r.steps(), Journal: r.rec, Clock: clock, InForce: r.report.setFaults}
-		if err := s.Run(scheduled, clock.Time(measure)); err != nil && ctx.Err() == nil {
-			// A fault that did not come off is in the history; the checks say what it means.
-			r.stage.opts.Log.Warn("fault", "err", err)
-		}
-		return nil
+		defer r.live.settle()
+		return r.harm(scheduled, measure, end, healed)
 	})
-	g.Go(func() error { return r.phases(working, measure, end) })
+	g.Go(func() error {
+		// Ours are measured too, and told apart: what reads the servers' counters and draws the display is here.
+		metered, stopMeter := context.WithCancel(working)
+		var metering error
+		var meter sync.WaitGroup
+		meter.Go(func() { metering = hiccups.Meter(metered, r.rec, measure) })
+		err := r.phases(working, measure, end, healed)
+		stopMeter()
+		meter.Wait()
+		return errors.Join(err, metering)
+	})
 	g.Go(func() error {
 		// A fault that is still to come, or waits for clients to do something,
 		// has nobody left to meet.
 		defer stopSchedule()
-		return r.awaitDone(working, end)
+		defer stopClocks()
+		return r.awaitDone(working)
 	})
 	return g.Wait()
-}
-
-// snapshotLead is how long before the window the servers' counters are read: an
-// answer of hundreds of lines holds a server up for tens of milliseconds, which the
-// window is not to show. Costs are counted between the readings, not in the window.
-const snapshotLead = 500 * time.Millisecond
-
-// phases marks the window's opening and close, and reads the servers' counters
-// before the one and after the other.
-func (r *run) phases(ctx context.Context, measure, end int64) error {
-	clock := r.stage.clock
-	if !waitUntil(ctx, clock.Time(measure).Add(-min(snapshotLead, r.sc.Warmup/2))) {
-		return nil // interrupted
-	}
-	if err := r.snapshot(ctx, metricsStart); err != nil {
-		return err
-	}
-	if !waitUntil(ctx, clock.Time(measure)) {
-		return nil
-	}
-	if err := r.phase(history.PhaseMeasure, measure); err != nil {
-		return err
-	}
-	if r.sc.Iterations > 0 {
-		if err := r.live.wait(ctx, r.allDone); err != nil {
-			return nil // interrupted: the window stays open
-		}
-		end = clock.Now()
-	} else if !waitUntil(ctx, clock.Time(end)) {
-		return nil
-	}
-	return errors.Join(r.phase(history.PhaseDrain, end), r.snapshot(ctx, metricsEnd))
-}
-
-// snapshot saves the servers' counters.
-func (r *run) snapshot(ctx context.Context, file string) error {
-	metrics := r.stage.ensemble.Metrics(ctx)
-	err := r.note(history.Event{Op: history.OpSnapshot, Detail: file})
-	for name, m := range metrics {
-		err = errors.Join(err, writeText(filepath.Join(r.dir, hostsDir, name, file), ensembles.FormatMetrics(m)))
-	}
-	return err
 }
 
 // allDone reports whether every client process has come to its end. r.live is locked.
 func (r *run) allDone() bool {
 	for _, h := range r.clientHosts() {
-		if !r.live.done[h.Name] {
+		if !r.live.atEnd(h.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-// awaitDone waits until all clients are done. A process that died is an error, as
-// no scenario kills clients.
-func (r *run) awaitDone(ctx context.Context, end int64) error {
-	ctx, cancel := context.WithDeadline(ctx, r.stage.clock.Time(end).Add(lateCap))
-	defer cancel()
+// awaitDone waits until all clients are done. A process that died is an error, unless a fault
+// saw to it: it is to be started again until the schedule is over, and not waited for then.
+func (r *run) awaitDone(ctx context.Context) error {
 	var died error
-	err := r.live.wait(ctx, func() bool {
+	over := func() bool {
 		for _, h := range r.workers() {
-			if how, exited := r.live.exited[h.Name]; exited {
+			if how, exited := r.live.exited[h.Name]; exited && !r.live.expected[h.Name] {
 				died = fmt.Errorf("client process %s ended by itself: %s (its log is in %s)", h.Name, how, path.Join(hostsDir, h.Name, processLog))
 			}
 		}
 		return died != nil || r.allDone()
-	})
+	}
+	var closes int64 // which is known late
+	if err := r.live.wait(ctx, func() bool { closes = r.live.closes; return closes != 0 || over() }); err != nil {
+		return err
+	}
+	if closes == 0 {
+		return died
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.stage.clock.Time(closes).Add(lateCap))
+	defer cancel()
+	err := r.live.wait(ctx, over)
 	if err == nil {
 		return died
 	}
@@ -278,157 +305,6 @@ func (r *run) followAgents(ctx, agents context.Context) error {
 		}
 	}
 	return nil
-}
-
-// startProcesses starts the resource, then the clients and the observer, and waits
-// until all are connected.
-func (r *run) startProcesses(ctx, streams context.Context) error {
-	res := r.stage.lab.Host(resourceHost)
-	if err := r.start(ctx, streams, res, "resource", resource.Config{Host: res.Name, Guard: r.sc.Guard}); err != nil {
-		return err
-	}
-	if err := r.awaitReady(ctx, res); err != nil {
-		return err
-	}
-	g, gctx := errgroup.WithContext(ctx)
-	first := 0
-	for i, h := range r.clientHosts() {
-		cfg := r.clientConfig(h)
-		cfg.Clients, cfg.First = r.sc.ClientsPerProcess()[i], first
-		first += cfg.Clients
-		g.Go(func() error { return r.start(gctx, streams, h, "client", cfg) })
-	}
-	if h := r.stage.lab.Host(observerHost); h != nil {
-		cfg := r.clientConfig(h)
-		cfg.Observe = true
-		g.Go(func() error { return r.start(gctx, streams, h, "client", cfg) })
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	return r.awaitReady(ctx, r.workers()...)
-}
-
-// configFile is the name of a process's configuration in its directory.
-const configFile = "config.json"
-
-func (r *run) start(ctx, streams context.Context, h *ensembles.Host, command string, config any) error {
-	b, err := json.Marshal(config)
-	if err != nil {
-		return err
-	}
-	spec := agent.Spec{Argv: []string{"locklab", command, configFile}, Dir: r.work, Files: map[string]string{configFile: string(b)}}
-	r.mu.Lock()
-	r.started[h] = true // whether or not the answer comes
-	r.mu.Unlock()
-	if _, err := h.Agent.Start(ctx, spec); err != nil {
-		return err
-	}
-	return r.collect.follow(streams, processStream(h, r.work))
-}
-
-func (r *run) clientConfig(h *ensembles.Host) client.Config {
-	cfg := client.Config{Host: h.Name, Resource: r.resourceAddress().String(), Recipe: r.sc.Recipe, Locks: r.locks,
-		SessionTimeout: r.sc.SessionTimeout, Hold: r.sc.Hold, Think: r.sc.Think, Iterations: r.sc.Iterations, Drain: r.sc.Drain, Seed: r.sc.Seed}
-	if r.sc.Foreign() {
-		cfg.Command, cfg.Classes = r.stage.foreign.argv, r.stage.foreign.classes
-	}
-	for _, s := range r.stage.ensemble.Servers {
-		cfg.Servers = append(cfg.Servers, client.Server{Name: s.Name, Address: netip.AddrPortFrom(s.Address, agent.ClientPort).String()})
-	}
-	return cfg
-}
-
-// awaitReady waits until processes have said that they are ready.
-func (r *run) awaitReady(ctx context.Context, hosts ...*ensembles.Host) error {
-	for _, h := range hosts {
-		var died error
-		err := r.live.wait(ctx, func() bool {
-			if how, exited := r.live.exited[h.Name]; exited {
-				died = fmt.Errorf("process of %s ended: %s (its log is in %s)", h.Name, how, path.Join(hostsDir, h.Name, processLog))
-			}
-			return died != nil || r.live.ready[h.Name]
-		})
-		if err != nil {
-			err = fmt.Errorf("wait for %s, of which %d clients are connected: %w", h.Name, r.live.connected(h.Name), err)
-		}
-		if err = errors.Join(err, died); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// finish stops all processes of the run and collects what they left. It is done
-// for a run that broke off too.
-func (r *run) finish(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lateCap)
-	defer cancel()
-	errs := []error{r.restore(ctx)}
-	for h := range r.started {
-		if h.Role == ensembles.Client {
-			_, _ = h.Agent.Input(ctx, client.CommandStop) // one that is not there needs no telling
-		}
-	}
-	// Clients that are stopped early say goodbye; those of a whole run have.
-	soft, cancelSoft := context.WithTimeout(ctx, stopCap)
-	_ = r.live.wait(soft, func() bool {
-		for _, h := range r.workers() {
-			_, exited := r.live.exited[h.Name]
-			if !r.live.done[h.Name] && !exited && r.live.ready[h.Name] {
-				return false
-			}
-		}
-		return true
-	})
-	cancelSoft()
-	errs = append(errs, r.phase(history.PhaseCollect, 0))
-	var g errgroup.Group
-	for h := range r.started {
-		g.Go(func() error { return r.stop(ctx, h) })
-	}
-	for _, h := range r.stage.ensemble.Servers {
-		g.Go(func() error { return r.collect.fetch(ctx, h, ensembles.ServerLog, processLog) })
-	}
-	errs = append(errs, g.Wait())
-	r.stopAgents()
-	errs = append(errs, r.collect.wait())
-	return errors.Join(errs...)
-}
-
-// restore undoes what is left of faults. A schedule heals all that it knows to
-// have injected; an injection that was interrupted may have taken hold all the same.
-func (r *run) restore(ctx context.Context) error {
-	var g errgroup.Group
-	for _, h := range r.stage.lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource) {
-		g.Go(func() error {
-			st, err := h.Agent.Status(ctx)
-			if err != nil {
-				return err
-			}
-			if st.State == history.ProcessStopped {
-				_, err = h.Agent.Resume(ctx)
-			}
-			if len(st.Rules) > 0 {
-				_, clearErr := h.Agent.Clear(ctx, "")
-				err = errors.Join(err, clearErr)
-			}
-			return err
-		})
-	}
-	return g.Wait()
-}
-
-// stop ends a process of the run and fetches its log.
-func (r *run) stop(ctx context.Context, h *ensembles.Host) error {
-	st, err := h.Agent.Status(ctx)
-	if err != nil || st.State == "none" {
-		return err
-	}
-	if st.State != history.ProcessExited {
-		_, err = h.Agent.Stop(ctx)
-	}
-	return errors.Join(err, r.collect.fetch(ctx, h, path.Join(r.work, agent.LogFile), processLog))
 }
 
 // waitUntil waits for a time and reports whether ctx still goes on.

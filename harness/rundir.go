@@ -23,6 +23,7 @@ const (
 	verdictsFile = "verdicts.json"  // derived
 	historyFile  = "history.jsonl"  // derived
 	hlogFile     = "latency.hlog"   // derived
+	benchFile    = "bench.txt"      // derived
 	processHist  = "process.hist"   // in a host's folder: its process's history as it arrived
 	agentHist    = "agent.hist"     // in a host's folder: its agent's
 	processLog   = "process.log"    // in a host's folder
@@ -48,6 +49,9 @@ func DefaultDir(name string, now time.Time) string {
 // errNoDir says that a run has no directory, so nothing of it can be judged.
 var errNoDir = errors.New("no run directory was made")
 
+// CheckDir refuses a directory that has anything in it. The error wraps [ErrDirInUse].
+func CheckDir(dir string) error { return checkDir(dir) }
+
 // checkDir refuses a directory that a run cannot have: one with anything in it.
 func checkDir(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -63,8 +67,8 @@ func checkDir(dir string) error {
 }
 
 // createDir makes a run directory: a result that says that the run has only
-// begun, then the resolved scenario, which is what makes the directory a run's.
-func createDir(dir string, sc *scenario.Scenario) error {
+// begun, then the resolved scenario and schedule, which is what makes the directory a run's.
+func createDir(dir string, sc *scenario.Scenario, plan scenario.Plan) error {
 	if err := checkDir(dir); err != nil {
 		return err
 	}
@@ -72,6 +76,7 @@ func createDir(dir string, sc *scenario.Scenario) error {
 		func() error { return os.MkdirAll(dir, 0o755) },
 		func() error { return writePartial(dir, sc) },
 		func() error { return writeText(filepath.Join(dir, scenarioFile), string(sc.Marshal())) },
+		func() error { return writeTimeline(dir, sc, plan) },
 		func() error { return os.Mkdir(filepath.Join(dir, hostsDir), 0o755) },
 	} {
 		if err := step(); err != nil {

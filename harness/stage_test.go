@@ -20,12 +20,12 @@ import (
 	"locklab/reports"
 )
 
-// small is what the runs of TestStage have in common; all need the same hosts.
+// small is what the runs of TestStage have in common: all need the same hosts.
 const small = `
 clients: 16
 client-processes: 2
-warmup: 500ms
-duration: 3s
+warmup: 200ms
+duration: 2s
 min-acquired: 20
 session-timeout: 1s
 tick: 200ms
@@ -143,6 +143,19 @@ func wantVerdict(t *testing.T, out Outcome, want check.Result) {
 // One stage carries many runs, one after the other, each on locks of its own.
 func TestStage(t *testing.T) {
 	stage := openSmall(t)
+	for _, runs := range []struct {
+		name string
+		test func(*testing.T, *Stage)
+	}{
+		{"runs", testRuns}, {"loads", testLoads}, {"workloads", testWorkloads}, {"controls", testControls},
+		{"servers' word", testServersWord}, {"selectors", testSelectorsOfARun}, {"netem is lacking", testLacksNetem},
+	} {
+		t.Run(runs.name, func(t *testing.T) { runs.test(t, stage) })
+	}
+}
+
+// Of a run there is all that its directory should have, however it ends.
+func testRuns(t *testing.T, stage *Stage) {
 	var perRelease float64 // watches fired for a release of the mutex
 	t.Run("mutex", func(t *testing.T) {
 		out := runOn(t, stage, small)
@@ -306,7 +319,7 @@ func readResult(t *testing.T, dir string) reports.Result {
 // wantComplete holds a run directory to the design's table.
 func wantComplete(t *testing.T, dir string, processes int) {
 	t.Helper()
-	want := []string{resultFile, scenarioFile, envFile, historyFile, verdictsFile, hlogFile, ReportFile, "plots/timeline.svg",
+	want := []string{resultFile, scenarioFile, envFile, historyFile, verdictsFile, hlogFile, benchFile, ReportFile, "plots/timeline.svg",
 		"hosts/harness/000000.hist", "hosts/r1/process.hist", "hosts/r1/agent.hist", "hosts/r1/process.log"}
 	for _, c := range []string{"c1", "c2"}[:processes] {
 		want = append(want, "hosts/"+c+"/process.hist", "hosts/"+c+"/agent.hist", "hosts/"+c+"/process.log")

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -37,6 +38,29 @@ func (w *watch) seen(t testing.TB, ok func(history.Event) bool) bool {
 		}
 	}
 	return slices.ContainsFunc(w.events, ok)
+}
+
+// inForce lists the kinds of the faults that were seen to be in force and not to be healed.
+func (w *watch) inForce(t testing.TB) []string {
+	t.Helper()
+	w.seen(t, func(history.Event) bool { return false })
+	kinds, now := map[string]string{}, map[string]bool{}
+	for _, e := range w.events {
+		switch {
+		case e.Op == history.OpFaultAim:
+			kinds[e.Fault] = e.Mode
+		case e.Op == history.OpFaultVerify && e.Kind == history.OK:
+			now[e.Fault] = true
+		case e.Op == history.OpFaultHeal:
+			delete(now, e.Fault)
+		}
+	}
+	var all []string
+	for id := range now {
+		all = append(all, cmp.Or(kinds[id], id))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // await waits for an event of a run that ends on done.

@@ -1,8 +1,11 @@
 package recipes
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 func BenchmarkUncontended(b *testing.B) {
@@ -13,6 +16,8 @@ func BenchmarkUncontended(b *testing.B) {
 		"semaphore-mutex": func(s *Session) (Lock, error) {
 			return NewSemaphoreMutex(SemaphoreMutexConfig{Session: s, Path: "/recipes-test/bench-semaphore-mutex"})
 		},
+		"rw/write": func(s *Session) (Lock, error) { return benchRW(s, true) },
+		"rw/read":  func(s *Session) (Lock, error) { return benchRW(s, false) },
 		"naive": func(s *Session) (Lock, error) {
 			return NewNaiveMutex(NaiveConfig{Session: s, Path: "/recipes-test/bench-naive"})
 		},
@@ -40,4 +45,26 @@ func BenchmarkUncontended(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What a list of a thousand contenders costs the client after it is read.
+func BenchmarkQueue(b *testing.B) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s%010d", protectedPrefix(uuid.NewString(), mutexLayout[0]), (i*7919)%len(names))
+	}
+	for b.Loop() {
+		if q := mutexLayout.queue(names); len(q) != len(names) {
+			b.Fatal(len(q))
+		}
+	}
+}
+
+// benchRW returns one of the two locks of a read/write lock.
+func benchRW(s *Session, write bool) (Lock, error) {
+	rw, err := NewRW(RWConfig{Session: s, Path: "/recipes-test/bench-rw"})
+	if err != nil {
+		return nil, err
+	}
+	return side(rw, write), nil
 }

@@ -13,14 +13,6 @@ import (
 )
 
 const (
-	// sendBuffer holds the largest request: go-zookeeper re-sends watches after a
-	// reconnect in requests of up to 128 KiB and drops them silently where the
-	// buffer is too small.
-	sendBuffer = 132 << 10
-	// receiveBuffer bounds the largest reply, which is the list of a lock's
-	// contenders: about 8,000 of them.
-	receiveBuffer = 512 << 10
-
 	defaultTimeout = 10 * time.Second
 	// firstHandshake is the least time for the handshake that makes the session,
 	// which is a quorum write; no session runs out meanwhile.
@@ -40,6 +32,7 @@ type connection struct {
 	log   *slog.Logger
 	hosts *hosts
 	conn  *zk.Conn
+	bufs  buffers
 	// life ends with the session and with it every dial.
 	life    context.Context
 	end     context.CancelFunc
@@ -70,7 +63,7 @@ func connect(ctx context.Context, cfg SessionConfig) (*connection, error) {
 	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithHostProvider(c.hosts), zk.WithDialer(c.dial), zk.WithEventCallback(c.event),
 		zk.WithLogger(zkLogger{c.log}), zk.WithLogInfo(false),
-		zk.WithMaxConnBufferSize(sendBuffer), zk.WithMaxBufferSize(receiveBuffer))
+		c.bufs.take)
 	if err != nil {
 		c.end()
 		return nil, err
@@ -142,7 +135,7 @@ func (c *connection) dial(network, address string, limit time.Duration) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	socket, err := newHandshakeConn(raw, time.Now().Add(budget), c.grant)
+	socket, err := newHandshakeConn(newBufferedConn(raw), time.Now().Add(budget), c.grant)
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
@@ -151,6 +144,7 @@ func (c *connection) dial(network, address string, limit time.Duration) (net.Con
 	if c.err != nil {
 		return nil, errors.Join(c.err, raw.Close())
 	}
+	c.bufs.dial(socket)
 	c.socket, c.server = socket, address
 	return socket, nil
 }

@@ -1,13 +1,11 @@
 package recipes
 
 import (
-	"bufio"
-	"io"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"locklab/ensembles/labtest"
 )
 
 // counters returns the servers' own counters, summed over the ensemble. Tests run one
@@ -16,23 +14,38 @@ func counters(t *testing.T) map[string]float64 {
 	t.Helper()
 	sums := map[string]float64{}
 	for _, server := range servers(t) {
-		conn, err := net.DialTimeout("tcp", server, patience)
-		if err != nil {
-			t.Fatal(err)
+		for name, v := range countersOf(t, server) {
+			sums[name] += v
 		}
-		_ = conn.SetDeadline(time.Now().Add(patience))
-		if _, err := io.WriteString(conn, "mntr"); err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(conn); lines.Scan(); {
-			name, value, _ := strings.Cut(lines.Text(), "\t")
-			if v, err := strconv.ParseFloat(value, 64); err == nil {
-				sums[name] += v
-			}
-		}
-		_ = conn.Close()
 	}
 	return sums
+}
+
+// countersOf returns one server's.
+func countersOf(t *testing.T, server string) map[string]float64 {
+	t.Helper()
+	all := map[string]float64{}
+	for line := range strings.Lines(labtest.Ask(t, server, "mntr")) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// agreed returns what each server says of what all of them have, once they say the same.
+func agreed(t *testing.T, name string) (n int) {
+	t.Helper()
+	eventually(t, "the servers agree on "+name, func() bool {
+		said := map[float64]bool{}
+		for _, server := range servers(t) {
+			v := countersOf(t, server)[name]
+			said[v], n = true, int(v)
+		}
+		return len(said) == 1
+	})
+	return n
 }
 
 // fired returns how many watches the servers have fired so far: because of deletions of znodes,

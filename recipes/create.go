@@ -118,17 +118,22 @@ func (c creator) search(ctx context.Context) (string, error) {
 	return found, nil
 }
 
-// owned runs work in a goroutine of the session's and returns its result. If ctx ends
-// first it returns at once, and a result that comes after all goes to late, so that exactly
-// one party owns it.
+// owned runs work in a goroutine of the session's: see [handOver].
 func owned[T any](ctx context.Context, s *Session, work func(context.Context) (T, error), late func(T)) (T, error) {
+	return handOver(ctx, &s.tasks, s.Err, work, late)
+}
+
+// handOver runs work in a goroutine and returns its result. If ctx ends
+// first it returns at once, and a result that comes after all goes to late, so that exactly
+// one party owns it. over says why no goroutine can be started any more.
+func handOver[T any](ctx context.Context, tasks *tasks, over func() error, work func(context.Context) (T, error), late func(T)) (T, error) {
 	var none T
 	type answer struct {
 		v   T
 		err error
 	}
 	answers := make(chan answer) // without room: it is either taken or it is late
-	started := s.tasks.start(func() {
+	started := tasks.start(func() {
 		v, err := work(ctx)
 		select {
 		case answers <- answer{v, err}:
@@ -139,7 +144,7 @@ func owned[T any](ctx context.Context, s *Session, work func(context.Context) (T
 		}
 	})
 	if !started {
-		return none, s.Err()
+		return none, over()
 	}
 	select {
 	case a := <-answers:

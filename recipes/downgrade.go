@@ -11,7 +11,8 @@ import (
 // Downgrade turns a write hold of this lock into a read hold, with no moment in between
 // in which a writer could get in. It is [RW.ReadUnder] and the release of write,
 // which counts as released even if that is not confirmed when ctx ends: it
-// goes on in the background, and until then merely keeps others waiting. After
+// goes on in the background, and until then merely keeps others waiting. Of a write hold that was entered
+// again ([Hold.Reenter]) it undoes one entry, and the write hold goes on beside the read hold. After
 // an error the write hold is as it was.
 func (rw *RW) Downgrade(ctx context.Context, write *Hold) (*Hold, error) {
 	read, err := rw.ReadUnder(ctx, write)
@@ -56,6 +57,7 @@ func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
 	}
 	at, _ := l.layout.parse(write.place.name) // it has held, so it does
 	prefix := protectedPrefix(uuid.NewString(), l.layout[reading])
+	tellAttempt(ctx, l.dir, prefix)
 	p := &place{line: l, prefix: prefix, name: fmt.Sprintf("%s%010d", prefix, at.seq), queued: true}
 	create := func(ctx context.Context) (struct{}, error) { return struct{}{}, p.insert(ctx, write.place.path()) }
 	if _, err := owned(ctx, l.s, create, func(struct{}) { l.s.janitor.remove(p.path()) }); err != nil {
@@ -65,6 +67,8 @@ func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
 		l.s.janitor.remove(p.path())
 		return nil, err
 	}
+	// Whoever was asked to leave as a writer is still here.
+	p.revoked = p.revoked || write.revoked.Err() != nil
 	return p.hold(write.token), nil
 }
 
@@ -122,16 +126,19 @@ func (p *place) exists(ctx context.Context) (bool, error) {
 // see watches the place's znode, which has been created, and makes sure that it is ours.
 func (p *place) see(ctx context.Context) error {
 	s := p.line.s
-	stat, own, err := s.watchOwn(ctx, p.path())
+	data, stat, own, err := s.watchOwn(ctx, p.path())
 	if errors.Is(err, ErrNoNode) {
 		return lost(s.whyGone(p.path()))
 	}
 	if err != nil {
 		return err
 	}
-	p.stat, p.own = stat, own
-	if err := s.Err(); err != nil {
+	p.stat, p.own, p.revoked = stat, own, isRevocation(data)
+	if err := s.mayHold(); err != nil {
 		own.stop()
+		if errors.Is(err, ErrLeaseExpired) {
+			err = lost(err) // as the write hold was
+		}
 		return err
 	}
 	return nil

@@ -12,6 +12,10 @@ var (
 	// ErrLockLost says that a hold ended before it was released: its session is
 	// over or somebody else deleted its znode.
 	ErrLockLost = errors.New("lock lost")
+	// ErrNotAcquired says that a lock could not be had without waiting for somebody.
+	ErrNotAcquired = errors.New("not acquired")
+	// ErrNotReentrant says that a hold is of a recipe that knows no re-entry.
+	ErrNotReentrant = errors.New("not reentrant")
 	// ErrReleased is the cause of a hold's context after Release, and the result
 	// of releasing a hold twice.
 	ErrReleased = errors.New("lock released")
@@ -29,6 +33,14 @@ var (
 	ErrUpgrade = errors.New("a read lock cannot be upgraded")
 	// ErrQuantity says that more permits were asked for than there can ever be, or none.
 	ErrQuantity = errors.New("impossible number of permits")
+	// ErrLeaseExpired says that a session's lease clock ran out: the service may expire the session
+	// soon, or has done so, as far as the client can know. It always comes with ErrLockLost.
+	ErrLeaseExpired = errors.New("lease expired")
+	// ErrTimeoutTooShort says that a session timeout is too short for a lease clock.
+	ErrTimeoutTooShort = errors.New("session timeout too short for a lease clock")
+	// ErrUnguarded says that a hold has no znode of its own name, by which a transaction could
+	// tell that it lasts: see [Hold.Multi].
+	ErrUnguarded = errors.New("hold has no znode of its own name")
 	// ErrInvalidPath says that a path is not one that ZooKeeper accepts, or is the root.
 	ErrInvalidPath = errors.New("invalid path")
 )

@@ -27,9 +27,10 @@ func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 			// Changed is nothing that ends a hold, but the watch is used up. And
 			// where paths are used again, as in the naive lock, Deleted may be about
 			// the holder before us.
+			var data []byte
 			var stat Stat
 			var err error
-			stat, own, err = s.rewatch(h.ctx, node)
+			data, stat, own, err = s.rewatch(h.ctx, node)
 			switch {
 			case errors.Is(err, ErrNoNode):
 				h.lose(s.whyGone(node))
@@ -41,6 +42,7 @@ func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 				h.lose(s.whyGone(node))
 				return
 			}
+			h.noteData(data)
 		}
 	}
 	if !s.tasks.start(watch) {
@@ -59,33 +61,33 @@ func (s *Session) whyGone(node string) error {
 
 // watchOwn watches a znode that this session has created. If it is gone, or another
 // session's by now, that is ErrNoNode.
-func (s *Session) watchOwn(ctx context.Context, node string) (Stat, *waiter, error) {
+func (s *Session) watchOwn(ctx context.Context, node string) ([]byte, Stat, *waiter, error) {
 	for {
-		_, stat, w, err := s.hub.get(ctx, node)
+		data, stat, w, err := s.hub.get(ctx, node)
 		switch {
 		case errors.Is(err, ErrConnectionLoss):
 			continue // waits until we are connected again
 		case err != nil:
-			return Stat{}, nil, err
+			return nil, Stat{}, nil, err
 		case stat.Owner != s.ID():
 			w.stop()
-			return Stat{}, nil, ErrNoNode
+			return nil, Stat{}, nil, ErrNoNode
 		}
-		return stat, w, nil
+		return data, stat, w, nil
 	}
 }
 
 // rewatch watches a znode again. It gives up only if the znode is gone or ctx has ended.
-func (s *Session) rewatch(ctx context.Context, node string) (Stat, *waiter, error) {
+func (s *Session) rewatch(ctx context.Context, node string) ([]byte, Stat, *waiter, error) {
 	for backoff := backoffMin; ; backoff = min(2*backoff, backoffMax) {
-		_, stat, w, err := s.hub.get(ctx, node)
+		data, stat, w, err := s.hub.get(ctx, node)
 		if err == nil || errors.Is(err, ErrNoNode) {
-			return stat, w, err
+			return data, stat, w, err
 		}
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
-			return Stat{}, nil, ended(ctx)
+			return nil, Stat{}, nil, ended(ctx)
 		}
 	}
 }

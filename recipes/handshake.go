@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +46,11 @@ func parseHandshake(body []byte) (h handshake, ok bool) {
 type handshakeConn struct {
 	net.Conn
 	granted func(handshake)
+	// receiving is called by the first read after the handshake, widen by the first write
+	// for which it is wanted, each before it does anything else; see [buffers].
+	receiving, widen func()
+	wanted, wide     atomic.Bool
+	received         bool // by the one goroutine that reads
 
 	mu    sync.Mutex
 	until time.Time // end of the handshake; zero once it is over
@@ -88,6 +94,10 @@ func (c *handshakeConn) SetWriteDeadline(t time.Time) error {
 }
 
 func (c *handshakeConn) Read(p []byte) (int, error) {
+	if !c.received && c.receiving != nil && c.over() {
+		c.received = true
+		c.receiving()
+	}
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +108,18 @@ func (c *handshakeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// over reports whether the handshake is.
+func (c *handshakeConn) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.until.IsZero()
+}
+
 func (c *handshakeConn) Write(p []byte) (int, error) {
+	if c.wanted.Load() && !c.wide.Load() {
+		c.widen()
+		c.wide.Store(true)
+	}
 	n, err := c.Conn.Write(p)
 	if err != nil {
 		c.mu.Lock()

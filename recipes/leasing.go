@@ -57,6 +57,9 @@ func (a *leasing) await(ctx context.Context) ([]string, error) {
 		k, err := a.look(ctx)
 		if err == nil && !k.has(a.n) {
 			a.report(1)
+			if a.place.line.try {
+				return nil, ErrNotAcquired
+			}
 			k, err = a.wait(ctx)
 		}
 		switch {
@@ -250,6 +253,7 @@ func (a *leasing) paths(names []string) []string {
 func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	s, leases := a.s.cfg.Session, a.paths(names)
 	type look struct {
+		data []byte
 		stat Stat
 		w    *waiter
 		err  error
@@ -259,7 +263,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	for i, node := range leases {
 		wg.Go(func() {
 			l := &looks[i]
-			l.stat, l.w, l.err = s.watchOwn(ctx, node)
+			l.data, l.stat, l.w, l.err = s.watchOwn(ctx, node)
 		})
 	}
 	wg.Wait()
@@ -270,7 +274,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		}
 	}
 	if err == nil {
-		err = s.Err()
+		err = s.mayHold()
 	}
 	if err != nil {
 		for _, l := range looks {
@@ -282,18 +286,20 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		}
 		return nil, err
 	}
-	h := newHold(s.life, s.ID(), looks[0].stat.Czxid, func(ctx context.Context) error {
+	h := s.newHold(s.term(), looks[0].stat.Czxid, func(ctx context.Context) error {
 		return s.confirm(ctx, s.janitor.removeAll(leases))
 	})
+	h.nodes = leases
 	if !a.mixed {
 		h.slots = a.slots
 	}
 	for i, l := range looks {
+		h.noteData(l.data)
 		s.guard(h, leases[i], l.stat.Czxid, l.w)
 	}
 	context.AfterFunc(h.ctx, func() {
-		if context.Cause(h.ctx) != ErrReleased {
-			s.janitor.removeAll(leases) // what is left of them
+		if cause := context.Cause(h.ctx); cause != ErrReleased && !errors.Is(cause, ErrLeaseExpired) {
+			s.janitor.removeAll(leases) // what is left of them; of the lease clock newHold takes care
 		}
 	})
 	return h, nil

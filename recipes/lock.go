@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 )
 
 // A Lock is something that a client can hold. Many goroutines may acquire the
 // same Lock value at once; each call is a contender of its own, even if the
-// caller holds the lock already: no recipe here is reentrant.
+// caller holds the lock already. Re-entry goes by the hold: see [Hold.Reenter].
 type Lock interface {
 	// Acquire waits until the lock is held, ctx ends or the session is over. It
 	// returns a hold, or an error that wraps the context's error,
@@ -26,8 +25,15 @@ type Hold struct {
 	slots   []int // nil but for a semaphore's
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	once    atomic.Bool
-	place   *place // where it queued; nil if there is no queue
+	entries entries
+	// reentrant says that entries may be more than one.
+	reentrant bool
+	place     *place     // where it queued; nil if there is no queue
+	nodes     []string   // its znodes, if no other hold can ever have their names
+	term      *leaseTerm // nil without a lease clock
+	of        *Session   // nil if it is none of this package's sessions
+	revoked   context.Context
+	revoke    context.CancelFunc
 	// release gives the lock back at the service and waits until that is
 	// confirmed or ctx ends. It runs at most once, after the local end of the hold.
 	release func(ctx context.Context) error
@@ -36,7 +42,9 @@ type Hold struct {
 // newHold makes a hold that ends, at the latest, with parent.
 func newHold(parent context.Context, session, token int64, release func(context.Context) error) *Hold {
 	ctx, cancel := context.WithCancelCause(parent)
-	return &Hold{token: token, session: session, ctx: ctx, cancel: cancel, release: release}
+	h := &Hold{token: token, session: session, ctx: ctx, cancel: cancel, release: release}
+	h.revoked, h.revoke = context.WithCancel(context.Background())
+	return h
 }
 
 // Token returns the hold's fencing token: the zxid of the transaction that created
@@ -56,27 +64,35 @@ func (h *Hold) Slots() []int { return slices.Clone(h.slots) }
 func (h *Hold) Session() int64 { return h.session }
 
 // Context is cancelled when the hold ends. Its [context.Cause] is then ErrReleased,
-// or wraps ErrLockLost together with ErrSessionExpired, ErrSessionClosed or the
-// deletion of the hold's znode. It is no proof of holding: while the client is cut
-// off from the service, or stopped, it learns of the loss late.
+// or wraps ErrLockLost together with ErrSessionExpired, ErrSessionClosed, ErrLeaseExpired or the
+// deletion of the hold's znode. It is no proof of holding: while the client is
+// stopped, or without a lease clock cut off from the service, it learns of the loss late.
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// Release ends the hold. Its context is cancelled before the service is told, so
+// Release ends the hold, or undoes an entry if there is one: see [Hold.Reenter]. The hold's context is cancelled before the service is told, so
 // that this client stops believing first. Release returns
 //
-//   - nil: the service confirmed that the lock is free of this hold;
+//   - nil: the service confirmed that the lock is free of this hold; or an entry made by
+//     [Hold.Reenter] was undone, and the hold goes on;
 //   - an error wrapping ErrLockLost: the hold had ended before, or its session
-//     ended while it was being released; it is over at the service too;
+//     ended while it was being released; it is over at the service too, or, after
+//     ErrLeaseExpired, will be soon;
 //   - an error wrapping that of ctx: not confirmed in time; the attempt goes on in the
 //     background until it succeeds or the session is over;
 //   - ErrReleased: it was released before; nothing was done.
 func (h *Hold) Release(ctx context.Context) error {
-	if h.once.Swap(true) {
+	last, ok := h.entries.undo()
+	if !ok {
 		return ErrReleased
 	}
-	h.cancel(ErrReleased)
-	if cause := context.Cause(h.ctx); cause != ErrReleased { // whichever cause came first stays
+	if last {
+		h.cancel(ErrReleased)
+	}
+	if cause := context.Cause(h.ctx); cause != nil && cause != ErrReleased { // whichever cause came first stays
 		return fmt.Errorf("release: %w", cause)
+	}
+	if !last {
+		return nil
 	}
 	if err := h.release(ctx); err != nil {
 		return fmt.Errorf("release: %w", err)

@@ -1,24 +1,18 @@
 package recipes
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"locklab/ensembles/labtest"
 )
 
-// TestMain takes the ensemble down before it looks for goroutines left behind:
-// the lab's leases have some.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	err := ensemble.shared.Close()
-	if err == nil {
-		err = goleak.Find()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = max(code, 1)
-	}
-	os.Exit(code)
+// ensemble is the package's tests' own.
+var ensemble labtest.PerPackage
+
+func TestMain(m *testing.M) { ensemble.Main(m) }
+
+// servers returns the addresses of a real ZooKeeper ensemble.
+func servers(t testing.TB) []string {
+	t.Helper()
+	return ensemble.Servers(t)
 }

@@ -29,7 +29,7 @@ type MultiConfig struct {
 
 // A Multi is several locks held as one, after Curator's InterProcessMultiLock. It
 // differs where that is known to be wrong: it stops at the first failure, it has one
-// deadline for all, it refuses the same lock twice, and it grants only what is still
+// deadline for all, it refuses the same key twice, and it grants only what is still
 // held in full at the end.
 //
 // Many goroutines may acquire the same Multi at once.
@@ -64,9 +64,13 @@ func NewMulti(cfg MultiConfig) (*Multi, error) {
 // first that fails it releases those it has, in reverse, and returns that failure
 // joined with whatever went wrong in releasing.
 func (m *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
+	return m.acquire(ctx, func(l Lock) (*Hold, error) { return l.Acquire(ctx) })
+}
+
+func (m *Multi) acquire(ctx context.Context, one func(Lock) (*Hold, error)) (*MultiHold, error) {
 	h := &MultiHold{holds: make([]KeyedHold, 0, len(m.members))}
 	for _, member := range m.members {
-		hold, err := member.Lock.Acquire(ctx)
+		hold, err := one(member.Lock)
 		if err != nil {
 			return nil, h.abandon(ctx, fmt.Errorf("multi-lock: acquire %s: %w", member.Key, err))
 		}
@@ -78,6 +82,11 @@ func (m *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 	if cause := context.Cause(h.ctx); cause != nil {
 		return nil, h.abandon(ctx, fmt.Errorf("multi-lock: %w", cause))
 	}
+	context.AfterFunc(h.ctx, func() {
+		if context.Cause(h.ctx) != ErrReleased {
+			_ = h.release(h.ctx) // which has ended: it goes on in the background
+		}
+	})
 	return h, nil
 }
 
@@ -90,10 +99,14 @@ type KeyedHold struct {
 // A MultiHold is all members of a [Multi] being held. Its methods may be called
 // from any goroutine.
 type MultiHold struct {
-	holds  []KeyedHold // in the order in which they were acquired
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	stop   []func() bool
+	holds   []KeyedHold // in the order in which they were acquired
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	stop    []func() bool
+	entries entries
+	// revoked ends when the first member was asked to leave.
+	revoked context.Context
+	revoke  context.CancelFunc
 }
 
 // Holds returns the members' holds, in the order in which they were acquired. Each
@@ -101,12 +114,22 @@ type MultiHold struct {
 func (h *MultiHold) Holds() []KeyedHold { return slices.Clone(h.holds) }
 
 // Context is cancelled when the first member's hold ends, with that hold's cause and
-// the member's key in it; after Release, with ErrReleased.
+// the member's key in it; after Release, with ErrReleased. When a member's hold has ended the others are given
+// back in the background: they are not needed any more.
 func (h *MultiHold) Context() context.Context { return h.ctx }
+
+// Revoked returns a channel that is closed once somebody has asked for any member's release:
+// see [Hold.Revoked].
+func (h *MultiHold) Revoked() <-chan struct{} { return h.revoked.Done() }
 
 // watch makes the context, which ends with the first hold.
 func (h *MultiHold) watch() {
-	h.ctx, h.cancel = context.WithCancelCause(context.Background())
+	ctx := context.Background()
+	for _, k := range h.holds {
+		ctx = k.mark(ctx)
+	}
+	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	h.revoked, h.revoke = context.WithCancel(context.Background())
 	for _, k := range h.holds {
 		h.stop = append(h.stop, context.AfterFunc(k.Context(), func() {
 			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
@@ -116,16 +139,45 @@ func (h *MultiHold) watch() {
 		if k.Context().Err() != nil {
 			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
 		}
+		h.stop = append(h.stop, context.AfterFunc(k.revoked, h.revoke))
+		if k.revoked.Err() != nil {
+			h.revoke()
+		}
 	}
 }
 
+// Valid reports whether all members' holds last: see [Hold.Valid].
+func (h *MultiHold) Valid() bool {
+	for _, k := range h.holds {
+		if !k.Valid() {
+			return false
+		}
+	}
+	return h.ctx.Err() == nil
+}
+
 // Release releases all members in reverse, each whatever became of the others, and
-// joins their errors; see [Hold.Release] for what those are.
+// joins their errors; see [Hold.Release] for what those are. If a member was lost before, it returns that
+// loss and waits for nothing. Or it undoes an entry, if there is
+// one ([MultiHold.Reenter]), and returns the cause if the whole has ended by then; a release
+// after the last returns ErrReleased.
 func (h *MultiHold) Release(ctx context.Context) error {
+	last, ok := h.entries.undo()
+	switch {
+	case !ok:
+		return ErrReleased
+	case !last && h.ctx.Err() != nil:
+		return fmt.Errorf("multi-lock: release: %w", context.Cause(h.ctx))
+	case !last:
+		return nil
+	}
 	for _, stop := range h.stop {
 		stop()
 	}
 	h.cancel(ErrReleased)
+	if cause := context.Cause(h.ctx); cause != ErrReleased { // whichever cause came first stays
+		return fmt.Errorf("multi-lock: release: %w", cause)
+	}
 	return h.release(ctx)
 }
 

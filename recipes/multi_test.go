@@ -135,11 +135,18 @@ func TestMultiIsLostWithItsFirstMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !h.Valid() {
+		t.Error("not valid, though held in full")
+	}
 	b.held.lose(errNodeGone)
+	if h.Valid() {
+		t.Error("valid, though a member is lost")
+	}
 	<-h.Context().Done()
 	if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLockLost) || !strings.Contains(cause.Error(), "member b") {
 		t.Errorf("cause is %v", cause)
 	}
+	<-a.held.Context().Done() // given back, though nobody has asked
 	if err := h.Release(t.Context()); !errors.Is(err, ErrLockLost) {
 		t.Errorf("release: %v", err)
 	}

@@ -15,12 +15,17 @@ type MutexConfig struct {
 	// over because its znode was deleted by somebody else. The queue waits for
 	// nobody, but this attempt waits for OnQueued.
 	OnQueued func(ahead int)
+	// SparseLists makes attempts in a queue of some hundreds, or more, ask for its list once
+	// instead of twice, so that a queue of a thousand moves nearly twice as fast. It costs some
+	// small requests and one watch more per acquisition. It has no effect with OnQueued, which
+	// needs the list. Memory of the queue is kept from one Acquire of this Mutex to the next.
+	SparseLists bool
 
 	_ struct{} // no positional literals
 }
 
 // A Mutex is a fair exclusive lock: contenders queue by the order in which the service
-// created their znodes. It is not reentrant. Clients of Apache Curator's
+// created their znodes. It is reentrant by [Hold.Reenter]. Clients of Apache Curator's
 // InterProcessMutex at the same path take part in the same queue.
 type Mutex struct {
 	line line
@@ -31,11 +36,18 @@ func NewMutex(cfg MutexConfig) (*Mutex, error) {
 	if err := checkConfig("mutex", cfg.Session, cfg.Path); err != nil {
 		return nil, err
 	}
+	if err := checkData("mutex", cfg.Data); err != nil {
+		return nil, err
+	}
 	return newMutex(cfg), nil
 }
 
 func newMutex(cfg MutexConfig) *Mutex {
-	return &Mutex{line{s: cfg.Session, dir: cfg.Path, data: cfg.Data, onQueued: cfg.OnQueued, layout: mutexLayout, blocker: behindAll}}
+	m := &Mutex{line{s: cfg.Session, dir: cfg.Path, data: cfg.Data, onQueued: cfg.OnQueued, layout: mutexLayout, blocker: behindAll}}
+	if cfg.SparseLists {
+		m.line.sparse = &sparse{long: longQueue}
+	}
+	return m
 }
 
 // Acquire implements [Lock].

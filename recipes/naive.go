@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"sync"
 
 	"github.com/google/uuid"
 )
@@ -15,6 +16,8 @@ type NaiveConfig struct {
 	Session *Session
 	// Path is the lock's one znode. What is above it is created if it does not exist.
 	Path string
+	// Data is what the znode contains behind its first 36 bytes, for people who look.
+	Data []byte
 	// OnQueued, if set, is called once by Acquire, with 0 when it got the lock at the
 	// first try, or 1 when it found it taken: how many others wait nobody knows.
 	OnQueued func(ahead int)
@@ -38,28 +41,48 @@ func NewNaiveMutex(cfg NaiveConfig) (*NaiveMutex, error) {
 }
 
 // Acquire implements [Lock].
-func (m *NaiveMutex) Acquire(ctx context.Context) (*Hold, error) {
-	// The token in the znode's data tells this attempt's znode from another's of the
-	// same session, which its owner alone does not.
-	a := &naiveAttempt{s: m.cfg.Session, path: m.cfg.Path, token: []byte(uuid.NewString())}
+func (m *NaiveMutex) Acquire(ctx context.Context) (*Hold, error) { return m.acquire(ctx, false) }
+
+func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
+	reported := false
 	queued := func(ahead int) {
-		if m.cfg.OnQueued != nil && !a.queued {
+		if m.cfg.OnQueued != nil && !reported {
 			m.cfg.OnQueued(ahead)
 		}
-		a.queued = true
+		reported = true
 	}
-	h, err := a.await(ctx, queued)
-	if err != nil {
-		return nil, fmt.Errorf("acquire %s: %w", m.cfg.Path, err)
-	}
-	return h, nil
+	return m.cfg.Session.attempts(ctx, m.cfg.Path, func() (*Hold, error) {
+		// The token in the znode's data tells this attempt's znode from another's of the
+		// same session, which its owner alone does not.
+		a := &naiveAttempt{s: m.cfg.Session, path: m.cfg.Path, token: append([]byte(uuid.NewString()), m.cfg.Data...), try: try}
+		return a.await(ctx, queued)
+	})
 }
 
+// Participants returns the holder, if there is one; who waits nobody knows. It costs one request.
+func (m *NaiveMutex) Participants(ctx context.Context) ([]Participant, error) {
+	v, err := settled(ctx, func(ctx context.Context) (view, error) { return m.cfg.Session.hub.read(ctx, target{path: m.cfg.Path}) })
+	if errors.Is(err, ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("participants of %s: %w", m.cfg.Path, err)
+	}
+	return []Participant{{Path: m.cfg.Path, Session: v.stat.Owner, Czxid: v.stat.Czxid, Data: v.data[min(len(v.data), guidSize):]}}, nil
+}
+
+// guidSize is how many bytes of the znode's data tell one attempt from another.
+const guidSize = 36
+
 type naiveAttempt struct {
-	s      *Session
-	path   string
-	token  []byte
-	queued bool
+	s     *Session
+	path  string
+	token []byte
+	try   bool // wait for nobody
+	// removing keeps the removals of one attempt apart, of which there may be several where a
+	// reply was lost and the context ended: one that has looked must not delete what
+	// another client has created since the other's delete.
+	removing sync.Mutex
 }
 
 func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, err error) {
@@ -92,7 +115,7 @@ func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, er
 		}
 		if a.ours(data, stat) {
 			queued(0)
-			if err := a.s.Err(); err != nil {
+			if err := a.s.mayHold(); err != nil {
 				own.stop()
 				return nil, err
 			}
@@ -100,6 +123,10 @@ func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, er
 		}
 		maybe = false
 		queued(1)
+		if a.try {
+			own.stop()
+			return nil, ErrNotAcquired
+		}
 		select {
 		case <-own.C:
 		case <-a.s.Done():
@@ -159,7 +186,7 @@ func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 }
 
 func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
-	h := newHold(a.s.life, a.s.ID(), czxid, func(ctx context.Context) error {
+	h := a.s.newHold(a.s.term(), czxid, func(ctx context.Context) error {
 		return a.s.confirm(ctx, a.remove(czxid, true))
 	})
 	a.s.guard(h, a.path, czxid, own)
@@ -181,6 +208,8 @@ func (a *naiveAttempt) remove(czxid int64, direct bool) <-chan error {
 	ctx := context.Background() // ends with the session
 	unanswered := !direct
 	return a.s.janitor.run("delete "+a.path, func() error {
+		a.removing.Lock()
+		defer a.removing.Unlock()
 		if unanswered {
 			if err := a.s.zk.Sync(ctx, a.path); err != nil {
 				return err
@@ -192,7 +221,11 @@ func (a *naiveAttempt) remove(czxid int64, direct bool) <-chan error {
 			if err != nil {
 				return err
 			}
-			if !a.ours(data, stat) || czxid != 0 && czxid != stat.Czxid {
+			ours := stat.Czxid == czxid // whatever was written to it since
+			if czxid == 0 {
+				ours = a.ours(data, stat)
+			}
+			if !ours {
 				return nil
 			}
 		}

@@ -87,9 +87,12 @@ func (l layout) queue(children []string) []contender {
 		return c.seq
 	}
 	slices.SortFunc(q, func(a, b contender) int {
+		if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+			return c
+		}
 		// Equal numbers are a downgraded reader's, or made by hand; any order will
 		// do if all clients see the same.
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 	})
 	return q
 }

@@ -35,7 +35,7 @@ func (l *line) participants(ctx context.Context, want func(contender) bool) (fou
 	}
 	for _, c := range l.layout.queue(slices.Collect(maps.Keys(views))) {
 		v := views[c.name]
-		found = append(found, Participant{path.Join(l.dir, c.name), v.stat.Owner, v.stat.Czxid, l.layout[c.kind] == rwLayout[reading], v.data})
+		found = append(found, Participant{path.Join(l.dir, c.name), v.stat.Owner, v.stat.Czxid, c.kind == reading, v.data})
 	}
 	return found, nil
 }

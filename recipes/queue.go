@@ -25,6 +25,10 @@ type line struct {
 	// herd says that a waiter watches the directory, hence everybody, and not just
 	// the contender that blocks it.
 	herd bool
+	// sparse, if set, saves lists of long queues.
+	sparse *sparse
+	// try says that nobody is waited for.
+	try bool
 }
 
 // A blocker is what makes one recipe differ from another: it returns the index of the
@@ -49,7 +53,7 @@ func behindWriters(queue []contender, own int) int {
 
 // Acquire implements [Lock].
 func (l *line) Acquire(ctx context.Context) (*Hold, error) {
-	return l.s.attempts(l.dir, func() (*Hold, error) {
+	return l.s.attempts(ctx, l.dir, func() (*Hold, error) {
 		p, err := l.enter(ctx)
 		if err != nil {
 			return nil, err
@@ -58,15 +62,20 @@ func (l *line) Acquire(ctx context.Context) (*Hold, error) {
 	})
 }
 
-// attempts makes one attempt after the other at the lock at path, until one ends otherwise
-// than by the deletion of its znode by somebody else.
-func (s *Session) attempts(path string, attempt func() (*Hold, error)) (*Hold, error) {
+// attempts makes one attempt after the other at the lock at path, each while the session may
+// hold, until one ends otherwise than by the deletion of its znode by somebody else or by
+// the lease clock.
+func (s *Session) attempts(ctx context.Context, path string, attempt func() (*Hold, error)) (*Hold, error) {
 	for {
-		h, err := attempt()
+		var h *Hold
+		err := s.ready(ctx)
+		if err == nil {
+			h, err = attempt()
+		}
 		if err == nil {
 			return h, nil
 		}
-		if errors.Is(err, errNodeGone) {
+		if errors.Is(err, errNodeGone) || errors.Is(err, ErrLeaseExpired) {
 			if err = s.Err(); err == nil {
 				continue
 			}
@@ -82,13 +91,14 @@ func (l *line) enter(ctx context.Context) (*place, error) {
 		return nil, ended(ctx)
 	}
 	prefix := protectedPrefix(uuid.NewString(), l.layout[l.kind])
+	tellAttempt(ctx, l.dir, prefix)
 	name, err := creator{l.s, l.dir, prefix, l.data}.create(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p := &place{line: l, prefix: prefix, name: name}
 	if err := p.await(ctx); err != nil {
-		p.leave(err)
+		p.withdraw(ctx, err)
 		return nil, err
 	}
 	return p, nil
@@ -102,15 +112,22 @@ type place struct {
 	own    *waiter // for our own znode's deletion; nil until it is watched
 	stat   Stat    // our own znode's
 	queued bool    // onQueued was called
+	// revoked says that we were asked to leave, at any of our looks.
+	revoked bool
 }
 
 func (p *place) path() string { return path.Join(p.line.dir, p.name) }
 
-// leave gives the place up because of err.
-func (p *place) leave(err error) {
+// withdraw gives the place up because of err.
+func (p *place) withdraw(ctx context.Context, err error) {
 	p.own.stop()
-	if !errors.Is(err, errNodeGone) {
-		p.line.s.janitor.remove(p.path())
+	if errors.Is(err, errNodeGone) {
+		return
+	}
+	removed := p.line.s.janitor.remove(p.path())
+	if errors.Is(err, ErrNotAcquired) {
+		// Who does not wait may well try again, and would find this place ahead.
+		_ = p.line.s.confirm(ctx, removed) // if not in time, then in the background
 	}
 }
 
@@ -127,10 +144,15 @@ func (p *place) leave(err error) {
 // read in another session, or about another session's znode, it proves nothing about ours.
 func (p *place) await(ctx context.Context) error {
 	l := p.line
-	if me, ok := l.layout.parse(p.name); !ok || me.exhausted() {
+	me, ok := l.layout.parse(p.name)
+	if !ok || me.exhausted() {
 		return fmt.Errorf("%w: %s", ErrSequenceExhausted, p.name)
 	}
+	if err := p.follow(ctx, me); err != nil {
+		return err
+	}
 	for {
+		again := l.s.zk.Reconnected() // before the list
 		queue, own, changed, err := p.look(ctx)
 		if errors.Is(err, ErrConnectionLoss) {
 			continue // nothing but reads, which wait until we are connected again
@@ -147,7 +169,21 @@ func (p *place) await(ctx context.Context) error {
 		}
 		if block < 0 {
 			changed.stop()
-			return l.s.Err()
+			return l.s.mayHold()
+		}
+		if l.try {
+			changed.stop()
+			return ErrNotAcquired
+		}
+		if l.sparse.near(queue, own) {
+			held, err := p.outlast(ctx, queue[:own], again)
+			if err != nil {
+				return err
+			}
+			if held {
+				return l.s.mayHold()
+			}
+			continue
 		}
 		if changed == nil {
 			changed, err = p.watch(ctx, queue[block].name)
@@ -166,20 +202,9 @@ func (p *place) await(ctx context.Context) error {
 // and watches our own znode, in the same round trip.
 func (p *place) look(ctx context.Context) (queue []contender, own int, changed *waiter, err error) {
 	l := p.line
-	ownErr := make(chan error, 1)
-	if p.own == nil {
-		go func() { // waited for below
-			_, stat, own, err := l.s.hub.get(ctx, p.path())
-			if err == nil {
-				p.stat, p.own = stat, own
-			}
-			ownErr <- err
-		}()
-	} else {
-		ownErr <- nil
-	}
+	ownErr := p.readOwn(ctx)
 	var children []string
-	if l.herd {
+	if l.herd && !l.try {
 		children, changed, err = l.s.hub.list(ctx, l.dir)
 	} else {
 		children, err = l.s.zk.Children(ctx, l.dir)
@@ -198,6 +223,9 @@ func (p *place) look(ctx context.Context) (queue []contender, own int, changed *
 			err = errNodeGone
 		}
 	}
+	if err == nil {
+		l.sparse.saw(queue, own)
+	}
 	if err != nil {
 		changed.stop()
 		if errors.Is(err, ErrNoNode) {
@@ -206,6 +234,23 @@ func (p *place) look(ctx context.Context) (queue []contender, own int, changed *
 		return nil, 0, nil, err
 	}
 	return queue, own, changed, nil
+}
+
+// readOwn reads and watches our own znode, unless it is watched, and sends the result.
+func (p *place) readOwn(ctx context.Context) <-chan error {
+	result := make(chan error, 1)
+	if p.own != nil {
+		result <- nil
+		return result
+	}
+	go func() { // the caller waits for it
+		data, stat, own, err := p.line.s.hub.get(ctx, p.path())
+		if err == nil {
+			p.stat, p.own, p.revoked = stat, own, p.revoked || isRevocation(data)
+		}
+		result <- err
+	}()
+	return result
 }
 
 // removeSurplus deletes every other znode of this attempt. There should be none;
@@ -251,10 +296,14 @@ func (p *place) grant() *Hold { return p.hold(p.stat.Czxid) }
 func (p *place) hold(token int64) *Hold {
 	s, node := p.line.s, p.path()
 	self := new(*Hold)
-	h := newHold(context.WithValue(s.life, p.line.key(), self), s.ID(), token, func(ctx context.Context) error {
+	h := s.newHold(context.WithValue(s.term(), p.line.key(), self), token, func(ctx context.Context) error {
+		slowHandoff()
 		return s.confirm(ctx, s.janitor.remove(node))
 	})
-	*self, h.place = h, p
+	*self, h.place, h.nodes, h.reentrant = h, p, []string{node}, true
+	if p.revoked {
+		h.revoke()
+	}
 	s.guard(h, node, p.stat.Czxid, p.own)
 	return h
 }

@@ -6,83 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"locklab/recipes/internal/wire"
 )
-
-// On a real connection: one reply is lost, or one request is cut off, at every point of an
-// acquisition and release. Nobody else holds meanwhile, the lock is got and given back, and
-// nothing is left.
-func TestConnectionBreaksAnywhere(t *testing.T) {
-	skipUnderRace(t)
-	opNames := map[int32]string{opCreate: "create", opDelete: "delete", opGetData: "getData", opChildren: "getChildren", opMulti: "multi"}
-	// How many there are without a holder, and with one.
-	for recipe, ops := range map[string]map[int32][2]int{
-		"mutex":            {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 2}, opChildren: {1, 2}},
-		"rw":               {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 2}, opChildren: {1, 2}},
-		"fair-rw":          {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 2}, opChildren: {1, 2}},
-		"naive-rw":         {opCreate: {1, 1}, opDelete: {1, 1}, opGetData: {1, 1}, opChildren: {1, 2}},
-		"naive":            {opCreate: {1, 2}, opDelete: {1, 1}, opGetData: {1, 2}},
-		"semaphore-mutex":  {opCreate: {1, 1}, opMulti: {1, 1}, opDelete: {1, 1}, opGetData: {2, 2}, opChildren: {2, 4}},
-		"semaphore":        {opCreate: {1, 1}, opMulti: {2, 2}, opGetData: {3, 3}, opChildren: {2, 4}},
-		"shared-semaphore": {opCreate: {1, 1}, opMulti: {2, 2}, opGetData: {5, 7}, opChildren: {2, 4}},
-	} {
-		for op, steps := range ops {
-			opName := opNames[op]
-			for _, cut := range []bool{false, true} {
-				for i, contended := range []bool{false, true} {
-					for n := 1; n <= steps[i]; n++ {
-						t.Run(fmt.Sprintf("%s/%s-%d/cut=%t/contended=%t", recipe, opName, n, cut, contended), func(t *testing.T) {
-							breakOnce(t, recipe, op, n, cut, contended)
-						})
-					}
-				}
-			}
-		}
-	}
-}
-
-func breakOnce(t *testing.T, recipe string, op int32, n int, cut, contended bool) {
-	lock, w := lockPath(t), newWire()
-	s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{Servers: rotated(servers(t))})
-	released(t, acquired(t, realLock(t, recipe, other, lock, nil))) // makes the parents
-	arm := w.lose
-	if cut {
-		arm = w.cut
-	}
-	var holders holders
-	var once sync.Once
-	queued := make(chan struct{})
-	l := realLock(t, recipe, s, lock, func(int) { once.Do(func() { close(queued) }) })
-	done := make(chan error, 1)
-	if contended {
-		h := acquired(t, realLock(t, recipe, other, lock, nil))
-		leave := holders.enter(t, t.Name(), h)
-		arm(op, n)
-		go func() { done <- useOnce(t, t.Name(), within(t), l, &holders) }()
-		<-queued
-		if strings.Contains(recipe, "semaphore") {
-			waitsForLeases(t, s, lock)
-		}
-		leave()
-		released(t, h)
-	} else {
-		arm(op, n)
-		done <- useOnce(t, t.Name(), within(t), l, &holders)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("acquire and release: %v", err)
-	}
-	if w.lostSoFar() != 1 {
-		t.Errorf("the connection was broken %d times, want once", w.lostSoFar())
-	}
-	if err := useOnce(t, t.Name(), within(t), realLock(t, recipe, other, lock, nil), &holders); err != nil {
-		t.Errorf("next: %v", err)
-	}
-	empty(t, other, lock)
-}
 
 // Clients of several sessions, whose connections break all the time and who lose patience
 // now and then, never hold together and leave nothing.
@@ -108,13 +37,13 @@ func underBreaks(t *testing.T, lock string, clients, times int, client func(*Ses
 	skipUnderRace(t)
 	all := servers(t)
 	var wg sync.WaitGroup
-	var wires []*wire
+	var wires []*wire.Wire
 	for i := range 4 {
 		all = rotated(all)
-		w := newWire()
-		w.random = rand.New(rand.NewPCG(1, uint64(i)))
+		w := wire.New()
+		w.BreakAtRandom(rand.New(rand.NewPCG(1, uint64(i))))
 		wires = append(wires, w)
-		use := client(connected(t, SessionConfig{Servers: all, Dial: w.dial}))
+		use := client(connected(t, SessionConfig{Servers: all, Dial: w.Dial}))
 		for j := range clients {
 			wg.Go(func() {
 				r := rand.New(rand.NewPCG(2, uint64(clients*i+j)))
@@ -135,10 +64,8 @@ func underBreaks(t *testing.T, lock string, clients, times int, client func(*Ses
 	wg.Wait()
 	broken := 0
 	for _, w := range wires {
-		broken += w.lostSoFar()
-		w.mu.Lock()
-		w.random = nil // so that the sessions can be closed in peace
-		w.mu.Unlock()
+		broken += w.Losses()
+		w.BreakAtRandom(nil) // so that the sessions can be closed in peace
 	}
 	t.Logf("%d breaks", broken)
 	if broken < 10 {
@@ -151,23 +78,21 @@ func underBreaks(t *testing.T, lock string, clients, times int, client func(*Ses
 // the caller gives up meanwhile.
 func TestLostCreateAndLostSearch(t *testing.T) {
 	skipUnderRace(t)
-	for _, op := range []int32{opSync, opChildren} {
+	for _, op := range []int32{wire.OpSync, wire.OpChildren} {
 		for _, cancelled := range []bool{false, true} {
 			t.Run(fmt.Sprintf("op=%d/cancelled=%t", op, cancelled), func(t *testing.T) {
-				lock, w := lockPath(t), newWire()
-				s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{})
+				lock, w := lockPath(t), wire.New()
+				s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
 				l := realLock(t, "mutex", s, lock, nil)
 				released(t, acquired(t, l))
-				w.lose(opCreate, 1)
-				w.cut(op, 1)
+				w.Lose(wire.OpCreate, 1)
+				w.Cut(op, 1)
 				ctx := within(t)
 				if cancelled {
 					cancelling, cancel := context.WithCancel(ctx)
 					defer cancel()
 					ctx = cancelling
-					w.mu.Lock()
-					w.onLoss = cancel
-					w.mu.Unlock()
+					w.OnLoss(cancel)
 				}
 				h, err := l.Acquire(ctx)
 				switch {
@@ -188,10 +113,10 @@ func TestSessionKilled(t *testing.T) {
 	skipUnderRace(t)
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
-			lock, w := lockPath(t), newWire()
+			lock, w := lockPath(t), wire.New()
 			var mu sync.Mutex
 			var states []State
-			s := connected(t, SessionConfig{Dial: w.dial, OnState: func(c StateChange) {
+			s := connected(t, SessionConfig{Dial: w.Dial, OnState: func(c StateChange) {
 				mu.Lock()
 				defer mu.Unlock()
 				states = append(states, c.State)
@@ -203,7 +128,7 @@ func TestSessionKilled(t *testing.T) {
 			waiting := make(chan error, 1)
 			go func() { _, err := l.Acquire(within(t)); waiting <- err }()
 			<-queued
-			w.kill(t, servers(t)[0])
+			kill(t, w, servers(t)[0])
 			// If the client reconnects at that moment it may see its znode go
 			// before it hears of the session's end.
 			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) {
@@ -219,19 +144,15 @@ func TestSessionKilled(t *testing.T) {
 			if !errors.Is(s.Err(), ErrSessionExpired) {
 				t.Error(s.Err())
 			}
-			w.mu.Lock()
-			dials := w.dials
-			w.mu.Unlock()
+			dials := w.Dials()
 			released(t, acquired(t, realLock(t, recipe, other, lock, nil)))
 			empty(t, other, lock)
 			if err := s.Close(within(t)); err != nil { // all goroutines have ended
 				t.Error(err)
 			}
-			w.mu.Lock()
-			if w.dials != dials {
-				t.Errorf("dialed %d times after the session's end", w.dials-dials)
+			if w.Dials() != dials {
+				t.Errorf("dialed %d times after the session's end", w.Dials()-dials)
 			}
-			w.mu.Unlock()
 			mu.Lock()
 			defer mu.Unlock()
 			for i, state := range states { // it may have reconnected in between
@@ -250,13 +171,13 @@ func TestSessionKilled(t *testing.T) {
 // A killed session's queued requests are executed under no other session.
 func TestNothingRunsUnderASuccessor(t *testing.T) {
 	skipUnderRace(t)
-	lock, w := lockPath(t), newWire()
-	s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{})
+	lock, w := lockPath(t), wire.New()
+	s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
 	ctx := within(t)
 	if err := ensureDir(ctx, other.zk, lock); err != nil {
 		t.Fatal(err)
 	}
-	w.kill(t, servers(t)[1])
+	kill(t, w, servers(t)[1])
 	c := s.zk.(*connection)
 	for i := range 40 { // past the gate, as a request that was queued before it closed
 		go func() { _, _ = c.conn.Create(fmt.Sprintf("%s/%d", lock, i), nil, 0, nil) }()
@@ -276,20 +197,18 @@ func TestNothingRunsUnderASuccessor(t *testing.T) {
 // The session expires for lack of contact; the holder learns of it when it can.
 func TestSessionExpiresWhileCutOff(t *testing.T) {
 	skipUnderRace(t)
-	lock, w := lockPath(t), newWire()
+	lock, w := lockPath(t), wire.New()
 	states := make(chan StateChange, 10)
-	s := connected(t, SessionConfig{Dial: w.dial, Timeout: 400 * time.Millisecond, OnState: func(c StateChange) { states <- c }})
+	s := connected(t, SessionConfig{Dial: w.Dial, Timeout: 400 * time.Millisecond, OnState: func(c StateChange) { states <- c }})
 	other := connected(t, SessionConfig{})
 	if c := <-states; c.State != Connected || c.Session != s.ID() || c.Server == "" || c.Negotiated != s.Timeout() || c.Negotiated < 400*time.Millisecond {
 		t.Errorf("%+v", c)
 	}
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
-	w.mu.Lock()
-	w.refuse = true
-	w.mu.Unlock()
-	w.cut(opSync, 1)
+	w.Refuse(true)
+	w.Cut(wire.OpSync, 1)
 	_ = s.zk.Sync(within(t), "/")
-	if c := <-states; c.State != Disconnected || !errors.Is(c.Err, errCut) && !errors.Is(c.Err, net.ErrClosed) {
+	if c := <-states; c.State != Disconnected || !errors.Is(c.Err, wire.ErrCut) && !errors.Is(c.Err, net.ErrClosed) {
 		t.Errorf("%+v", c)
 	}
 	// The other gets the lock although the first still believes.
@@ -301,9 +220,7 @@ func TestSessionExpiresWhileCutOff(t *testing.T) {
 		t.Errorf("token %d after %d", h2.Token(), h.Token())
 	}
 	// It cannot release either, and says so.
-	w.mu.Lock()
-	w.refuse = false
-	w.mu.Unlock()
+	w.Refuse(false)
 	if cause := causeOf(t, h); !errors.Is(cause, ErrSessionExpired) {
 		t.Errorf("cause: %v", cause)
 	}
@@ -314,28 +231,33 @@ func TestSessionExpiresWhileCutOff(t *testing.T) {
 	empty(t, other, lock)
 }
 
+// cutOff breaks a session's connection and returns once the client knows; nobody answers it until
+// w.Refuse(false).
+func cutOff(t *testing.T, s *Session, w *wire.Wire, states <-chan StateChange) {
+	t.Helper()
+	w.Refuse(true)
+	w.Cut(wire.OpSync, 1)
+	ctx, stop := context.WithCancel(within(t))
+	defer stop()
+	go func() { _ = s.zk.Sync(ctx, "/") }()
+	for c := range states {
+		if c.State == Disconnected {
+			return
+		}
+	}
+}
+
 // While disconnected, release is unconfirmed; the janitor does it after the reconnect.
 func TestReleaseWhileDisconnected(t *testing.T) {
 	skipUnderRace(t)
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
-			lock, w := lockPath(t), newWire()
+			lock, w := lockPath(t), wire.New()
 			states := make(chan StateChange, 10)
-			s, other := connected(t, SessionConfig{Dial: w.dial, OnState: func(c StateChange) { states <- c }}), connected(t, SessionConfig{})
+			s, other := connected(t, SessionConfig{Dial: w.Dial, OnState: func(c StateChange) { states <- c }}), connected(t, SessionConfig{})
 			l := realLock(t, recipe, s, lock, nil)
 			h := acquired(t, l)
-			w.mu.Lock()
-			w.refuse = true
-			w.mu.Unlock()
-			w.cut(opSync, 1)
-			sync, stop := context.WithCancel(within(t))
-			go func() { _ = s.zk.Sync(sync, "/") }()
-			for c := range states {
-				if c.State == Disconnected {
-					break
-				}
-			}
-			stop()
+			cutOff(t, s, w, states)
 			ctx, cancel := context.WithCancel(within(t))
 			cancel()
 			if err := h.Release(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, ErrLockLost) {
@@ -347,58 +269,28 @@ func TestReleaseWhileDisconnected(t *testing.T) {
 			if _, err := l.Acquire(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("acquire: %v", err)
 			}
-			w.mu.Lock()
-			w.refuse = false
-			w.mu.Unlock()
+			w.Refuse(false)
 			empty(t, other, lock)
 			released(t, acquired(t, l)) // the same session goes on
 		})
 	}
 }
 
-// A server that accepts connections and says nothing does not eat the session.
-func TestMuteServer(t *testing.T) {
-	skipUnderRace(t)
-	all := servers(t)
-	if len(all) < 2 {
-		t.Skip("needs two servers")
-	}
-	lock, w := lockPath(t), newWire()
-	states := make(chan StateChange, 10)
-	s := connected(t, SessionConfig{Servers: all[:2], Dial: w.dial, Timeout: 2 * time.Second, OnState: func(c StateChange) { states <- c }})
-	if c := <-states; c.Server != all[0] {
-		t.Errorf("connected to %s, want the first of %v", c.Server, all)
-	}
-	h := acquired(t, realLock(t, "mutex", s, lock, nil))
-	w.mu.Lock()
-	w.mute[all[1]] = true // the one that is tried next
-	w.mu.Unlock()
-	w.cut(opSync, 1)
-	_ = s.zk.Sync(within(t), "/")
-	if c := <-states; c.State != Disconnected {
-		t.Errorf("%+v", c)
-	}
-	if c := <-states; c.State != Connected || c.Server != all[0] || c.Session != s.ID() {
-		t.Errorf("%+v", c)
-	}
-	released(t, h)
-}
-
 // The first server to be asked is mute, and the context ends.
 func TestConnectGivesUp(t *testing.T) {
 	all := servers(t)
-	w := newWire()
-	w.mute[all[0]] = true
+	w := wire.New()
+	w.Mute(all[0])
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if s, err := Connect(ctx, SessionConfig{Servers: all[:1], Dial: w.dial}); !errors.Is(err, context.DeadlineExceeded) {
+	if s, err := Connect(ctx, SessionConfig{Servers: all[:1], Dial: w.Dial}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, %v", s, err)
 	}
-	w = newWire()
-	w.refuse = true
+	w = wire.New()
+	w.Refuse(true)
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if s, err := Connect(ctx, SessionConfig{Servers: all, Dial: w.dial}); !errors.Is(err, context.DeadlineExceeded) {
+	if s, err := Connect(ctx, SessionConfig{Servers: all, Dial: w.Dial}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, %v", s, err)
 	}
 	if _, err := Connect(t.Context(), SessionConfig{}); err == nil {
@@ -434,16 +326,14 @@ func TestOnStateMayBlock(t *testing.T) {
 
 func TestCloseWhileDisconnected(t *testing.T) {
 	skipUnderRace(t)
-	w := newWire()
+	w := wire.New()
 	states := make(chan StateChange, 10)
-	s, err := Connect(within(t), SessionConfig{Servers: servers(t), Timeout: 4 * time.Second, Dial: w.dial, OnState: func(c StateChange) { states <- c }})
+	s, err := Connect(within(t), SessionConfig{Servers: servers(t), Timeout: 4 * time.Second, Dial: w.Dial, OnState: func(c StateChange) { states <- c }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.mu.Lock()
-	w.refuse = true
-	w.mu.Unlock()
-	w.cut(opSync, 1)
+	w.Refuse(true)
+	w.Cut(wire.OpSync, 1)
 	syncing := make(chan error, 1)
 	go func() { syncing <- s.zk.Sync(within(t), "/") }()
 	for c := range states {

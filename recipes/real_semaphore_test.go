@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/internal/wire"
 )
 
 // Clients of several sessions, whose connections break all the time and who lose patience now
@@ -63,55 +65,6 @@ func TestSemaphoreOfHalves(t *testing.T) {
 	}
 	wg.Wait()
 	empty(t, connected(t, SessionConfig{}), lock)
-}
-
-// The session is killed while a request of an acquisition is under way: no dead lease is
-// returned, and all permits are free.
-func TestSemaphoreSessionLostInTheMiddle(t *testing.T) {
-	skipUnderRace(t)
-	for _, c := range []struct {
-		name string
-		op   int32
-		n    int
-		cut  bool
-	}{
-		{"create", opCreate, 1, false},
-		{"list of leases", opChildren, 2, false},
-		{"transaction sent", opMulti, 1, false},
-		{"transaction not sent", opMulti, 1, true},
-		{"look at the leases", opGetData, 2, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			lock, w := lockPath(t), newWire()
-			s, other := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{})
-			first := newSemaphore(t, SemaphoreConfig{Session: other, Path: lock, Max: 3})
-			released(t, acquired(t, first.Of(1))) // makes the parents
-			lost := make(chan struct{})
-			w.mu.Lock()
-			w.onLoss = func() { w.refuse = true; close(lost) }
-			w.mu.Unlock()
-			if c.cut {
-				w.cut(c.op, c.n)
-			} else {
-				w.lose(c.op, c.n)
-			}
-			got := make(chan error, 1)
-			go func() {
-				_, err := newSemaphore(t, SemaphoreConfig{Session: s, Path: lock, Max: 3}).Acquire(within(t), 3)
-				got <- err
-			}()
-			<-lost
-			w.kill(t, servers(t)[0])
-			w.mu.Lock()
-			w.refuse = false
-			w.mu.Unlock()
-			if err := <-got; !errors.Is(err, ErrSessionExpired) {
-				t.Errorf("acquire: %v", err)
-			}
-			released(t, acquired(t, first.Of(3)))
-			empty(t, other, lock)
-		})
-	}
 }
 
 // The number of permits changes while clients hold and wait, each in a session of its own.
@@ -273,8 +226,8 @@ func TestSemaphoreManyAtOnce(t *testing.T) {
 
 func TestSharedCountForReal(t *testing.T) {
 	skipUnderRace(t)
-	path, w := lockPath(t), newWire()
-	a, b := connected(t, SessionConfig{Dial: w.dial}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	path, w := lockPath(t), wire.New()
+	a, b := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{Servers: rotated(servers(t))})
 	ca, cb := newCountOf(t, a, path, 1), newCountOf(t, b, path, 2)
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
@@ -294,10 +247,10 @@ func TestSharedCountForReal(t *testing.T) {
 		}
 	}
 	until(1)
-	for i, op := range []int32{opGetData, opSync} { // whichever is next: the connection breaks
-		w.cut(op, 1)
+	for i, op := range []int32{wire.OpGetData, wire.OpSync} { // whichever is next: the connection breaks
+		w.Cut(op, 1)
 		_, _ = ca.Get(ctx)
-		if op == opSync {
+		if op == wire.OpSync {
 			_ = a.zk.Sync(ctx, "/")
 		}
 		if err := cb.SetCount(ctx, int32(10+i)); err != nil {
@@ -306,7 +259,7 @@ func TestSharedCountForReal(t *testing.T) {
 		until(int32(10 + i))
 	}
 	// A reply is lost: it was set, and SetCount finds out.
-	w.lose(opMulti, 1)
+	w.Lose(wire.OpMulti, 1)
 	if err := ca.SetCount(ctx, 20); err != nil {
 		t.Error(err)
 	}
@@ -318,7 +271,7 @@ func TestSharedCountForReal(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// A request is lost: it was not, and TrySetCount tries again.
-	w.cut(opMulti, 1)
+	w.Cut(wire.OpMulti, 1)
 	v, err = ca.Get(ctx)
 	if err != nil {
 		t.Fatal(err)

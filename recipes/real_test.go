@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/internal/wire"
 )
 
 // skipUnderRace skips a test that reconnects: go-zookeeper itself has a data race there.
@@ -193,75 +195,6 @@ func waitsForLeases(t *testing.T, s *Session, lock string) {
 		_, ok := watchOn(s, target{lock + "/leases", true})
 		return ok
 	})
-}
-
-func TestRequestsPerAcquisition(t *testing.T) {
-	for recipe, want := range map[string]struct{ uncontended, contended int }{
-		// create, getChildren and getData at once, delete; a waiter adds the
-		// watch on its predecessor and a second list.
-		"mutex":   {4, 6},
-		"rw":      {4, 6},
-		"fair-rw": {4, 6},
-		// The list is the watch.
-		"naive-rw": {4, 5},
-		// create, getData, delete; a waiter tries twice.
-		"naive": {3, 5},
-		// create; getChildren and getData of the queue; getChildren of the leases; the
-		// transaction; getData of the lease; delete. A waiter lists the leases twice more.
-		"semaphore-mutex": {7, 9},
-		// Two leases are read, and returned by one transaction.
-		"semaphore": {8, 10},
-		// Three leases; and the count is read as often as the leases are listed.
-		"shared-semaphore": {10, 14},
-	} {
-		t.Run(recipe, func(t *testing.T) {
-			a, b := newWire(), newWire()
-			lock := lockPath(t)
-			sa, sb := connected(t, SessionConfig{Dial: a.dial}), connected(t, SessionConfig{Dial: b.dial})
-			la := realLock(t, recipe, sa, lock, nil)
-			released(t, acquired(t, la)) // makes the parents
-			before, _ := a.requests()
-			released(t, acquired(t, la))
-			after, by := a.requests()
-			if after-before != want.uncontended {
-				t.Errorf("uncontended: %d requests, want %d (%v in all)", after-before, want.uncontended, by)
-			}
-			h := acquired(t, la)
-			queued := make(chan int, 10)
-			lb := realLock(t, recipe, sb, lock, func(ahead int) { queued <- ahead })
-			before, _ = b.requests()
-			got := make(chan *Hold)
-			go func() {
-				h, err := lb.Acquire(within(t))
-				if err != nil {
-					t.Error(err)
-				}
-				got <- h
-			}()
-			if ahead := <-queued; ahead != 1 {
-				t.Errorf("%d ahead", ahead)
-			}
-			switch {
-			case strings.Contains(recipe, "semaphore"):
-				waitsForLeases(t, sb, lock)
-			case recipe != "naive":
-				// OnQueued comes before the watch on the predecessor.
-				eventually(t, "the predecessor is watched", func() bool {
-					sb.hub.mu.Lock()
-					defer sb.hub.mu.Unlock()
-					return len(sb.hub.watches) == 2
-				})
-			}
-			released(t, h)
-			released(t, <-got)
-			after, by = b.requests()
-			if after-before != want.contended {
-				t.Errorf("contended: %d requests, want %d (%v)", after-before, want.contended, by)
-			}
-			t.Logf("%s: uncontended %d, contended %d requests", recipe, want.uncontended, after-before)
-			empty(t, sa, lock)
-		})
-	}
 }
 
 func TestTokensRiseAndHoldsDiffer(t *testing.T) {
@@ -566,4 +499,10 @@ func TestReleaseOnClosedSession(t *testing.T) {
 		}
 		empty(t, other, lock) // not by expiry: the server was told
 	}
+}
+
+// kill ends w's session at the service.
+func kill(t *testing.T, w *wire.Wire, server string) {
+	t.Helper()
+	eventually(t, "the session is killed", func() bool { return w.Kill(server) })
 }

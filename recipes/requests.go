@@ -80,6 +80,9 @@ func (c *connection) translate(err error) error {
 }
 
 func (c *connection) Create(ctx context.Context, path string, data []byte, mode Mode) (string, error) {
+	if err := c.reserve(ctx, len(path)+len(data)); err != nil {
+		return "", err
+	}
 	return request(ctx, c, func() (string, error) {
 		if mode == Container {
 			return c.conn.CreateContainer(path, data, zk.FlagContainer, everybody)

@@ -41,22 +41,6 @@ func NewRW(cfg RWConfig) (*RW, error) {
 	return &RW{lines}, nil
 }
 
-// Participants returns everybody in the queue, holders first. It costs a request
-// and one more for each of them, so it shows no single moment.
-func (rw *RW) Participants(ctx context.Context) ([]Participant, error) {
-	return rw.read.participants(ctx, func(contender) bool { return true })
-}
-
-// Readers is Participants without the writers.
-func (rw *RW) Readers(ctx context.Context) ([]Participant, error) {
-	return rw.read.participants(ctx, func(c contender) bool { return c.kind == reading })
-}
-
-// Writers is Participants without the readers.
-func (rw *RW) Writers(ctx context.Context) ([]Participant, error) {
-	return rw.write.participants(ctx, func(c contender) bool { return c.kind == writing })
-}
-
 // rwLines are the two ways into the queue of a read/write lock.
 type rwLines struct {
 	read, write line
@@ -64,6 +48,9 @@ type rwLines struct {
 
 func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
 	if err := checkConfig(recipe, cfg.Session, cfg.Path); err != nil {
+		return rwLines{}, err
+	}
+	if err := checkData(recipe, cfg.Data); err != nil {
 		return rwLines{}, err
 	}
 	l := line{s: cfg.Session, dir: cfg.Path, data: cfg.Data, onQueued: cfg.OnQueued, layout: layout}
@@ -76,19 +63,39 @@ func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
 // Read returns the lock whose holds exclude writers. Its holds' tokens rise over those
 // of the writers before, but not over one another's: a reader may be
 // granted before one that queued earlier.
-func (rw *rwLines) Read() Lock { return &rw.read }
+func (rw *rwLines) Read() TryLock { return &rw.read }
 
-// Write returns the lock whose holds exclude everybody else. Its Acquire refuses with
-// ErrUpgrade a context that descends from [Hold.Context] of a read hold of the same
-// lock and session. A reader who asks with another context waits for itself.
-func (rw *rwLines) Write() Lock { return writers{rw} }
+// Write returns the lock whose holds exclude everybody else. It refuses with ErrUpgrade a
+// context that descends from [Hold.Context] or [Hold.Within] of a read hold of the same lock and
+// session, or from [MultiHold.Context] of a [Multi] with one. A reader who asks with a context that comes
+// from neither waits for itself until that ends (TryAcquire fails at once): it cannot be told from another client
+// of the session, who waits for the reader with good reason.
+func (rw *rwLines) Write() TryLock { return writers{rw} }
+
+// Participants returns everybody in the queue, holders first. It costs a request
+// and one more for each of them, so it shows no single moment.
+func (rw *rwLines) Participants(ctx context.Context) ([]Participant, error) {
+	return rw.read.participants(ctx, func(contender) bool { return true })
+}
+
+// Readers is Participants without the writers.
+func (rw *rwLines) Readers(ctx context.Context) ([]Participant, error) {
+	return rw.read.participants(ctx, func(c contender) bool { return c.kind == reading })
+}
+
+// Writers is Participants without the readers.
+func (rw *rwLines) Writers(ctx context.Context) ([]Participant, error) {
+	return rw.write.participants(ctx, func(c contender) bool { return c.kind == writing })
+}
 
 // writers is the [Lock] of the writers.
 type writers struct{ rw *rwLines }
 
-func (w writers) Acquire(ctx context.Context) (*Hold, error) {
+func (w writers) Acquire(ctx context.Context) (*Hold, error) { return w.acquire(ctx, &w.rw.write) }
+
+func (w writers) acquire(ctx context.Context, l *line) (*Hold, error) {
 	if w.rw.read.heldUnder(ctx) {
-		return nil, fmt.Errorf("acquire %s: %w", w.rw.write.dir, ErrUpgrade)
+		return nil, fmt.Errorf("acquire %s: %w", l.dir, ErrUpgrade)
 	}
-	return w.rw.write.Acquire(ctx)
+	return l.Acquire(ctx)
 }

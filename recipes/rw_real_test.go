@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"testing"
+
+	"locklab/recipes/internal/wire"
 )
 
 var rwNames = []string{"rw", "fair-rw", "naive-rw"}
@@ -195,103 +197,42 @@ func (r *rwRecord) useAndDowngrade(ctx context.Context, t *testing.T, rw *RW, se
 }
 
 // The queued writer gets in after the downgraded reader, a queued reader as soon as the
-// writer has become one. Every request of the downgrade is lost in turn, or its reply.
-func TestDowngradeUnderBreaks(t *testing.T) {
-	skipUnderRace(t)
-	type loss struct {
-		op  int32
-		cut bool
+// writer has become one.
+func TestDowngradeOrder(t *testing.T) {
+	lock := lockPath(t)
+	s, writer, reader := connected(t, SessionConfig{}), connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	rw := realRW(t, "rw", s, lock, nil).(*RW)
+	w := acquired(t, rw.Write())
+	behind := queueRW(t, "rw", reader, lock, false)
+	last := queueRW(t, "rw", writer, lock, true)
+	r, err := rw.Downgrade(within(t), w)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range []loss{{}, {opMulti, false}, {opMulti, true}, {opGetData, false}, {opGetData, true}, {opDelete, false}, {opDelete, true}} {
-		t.Run(fmt.Sprintf("op=%d/cut=%t", c.op, c.cut), func(t *testing.T) {
-			lock, wire := lockPath(t), newWire()
-			s, writer, reader := connected(t, SessionConfig{Dial: wire.dial}), connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})
-			rw := realRW(t, "rw", s, lock, nil).(*RW)
-			w := acquired(t, rw.Write())
-			behind := queueRW(t, "rw", reader, lock, false)
-			last := queueRW(t, "rw", writer, lock, true)
-			switch {
-			case c.cut:
-				wire.cut(c.op, 1)
-			case c.op != 0:
-				wire.lose(c.op, 1)
-			}
-			r, err := rw.Downgrade(within(t), w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := wire.lostSoFar(); (n == 1) != (c.op != 0) {
-				t.Errorf("the connection was broken %d times", n)
-			}
-			if r.Token() != w.Token() || !errors.Is(context.Cause(w.Context()), ErrReleased) {
-				t.Errorf("token %d after %d, the write hold: %v", r.Token(), w.Token(), context.Cause(w.Context()))
-			}
-			rb := behind.hold(t) // beside the downgraded reader
-			if err := r.Context().Err(); err != nil || len(last.got) > 0 {
-				t.Errorf("%v, %d writers in", err, len(last.got))
-			}
-			// The reader that queued later leaves first: it is the one that the writer watches.
-			released(t, rb)
-			eventually(t, "the writer waits for the downgraded reader", func() bool {
-				writer.hub.mu.Lock()
-				defer writer.hub.mu.Unlock()
-				return writer.hub.watches[target{path: r.place.path()}] != nil
-			})
-			if got := listed(t, s, lock); len(got) != 2 || len(last.got) > 0 {
-				t.Errorf("%v, %d writers in", got, len(last.got))
-			}
-			released(t, r)
-			h := last.hold(t)
-			if h.Token() <= r.Token() {
-				t.Errorf("token %d after %d", h.Token(), r.Token())
-			}
-			released(t, h)
-			empty(t, writer, lock)
-		})
+	if r.Token() != w.Token() || !errors.Is(context.Cause(w.Context()), ErrReleased) {
+		t.Errorf("token %d after %d, the write hold: %v", r.Token(), w.Token(), context.Cause(w.Context()))
 	}
-}
-
-// The session is killed while the fate of the downgrade's transaction is not known, whether it was
-// executed or not: the downgrade says so and the next writer gets in.
-func TestDowngradeExpires(t *testing.T) {
-	skipUnderRace(t)
-	for _, cut := range []bool{false, true} {
-		t.Run(fmt.Sprintf("cut=%t", cut), func(t *testing.T) {
-			lock, wire := lockPath(t), newWire()
-			s, other := connected(t, SessionConfig{Dial: wire.dial}), connected(t, SessionConfig{})
-			rw := realRW(t, "rw", s, lock, nil).(*RW)
-			w := acquired(t, rw.Write())
-			next := queueRW(t, "rw", other, lock, true)
-			wire.mu.Lock()
-			broken := make(chan struct{})
-			wire.onLoss = func() { wire.refuse = true; close(broken) } // wire.mu is held
-			wire.mu.Unlock()
-			if cut {
-				wire.cut(opMulti, 1)
-			} else {
-				wire.lose(opMulti, 1)
-			}
-			done := make(chan error, 1)
-			go func() { _, err := rw.Downgrade(within(t), w); done <- err }()
-			<-broken
-			wire.kill(t, servers(t)[0])
-			h := next.hold(t)
-			wire.mu.Lock()
-			wire.refuse = false
-			wire.mu.Unlock()
-			if err := <-done; !errors.Is(err, ErrSessionExpired) {
-				t.Errorf("downgrade: %v", err)
-			}
-			if cause := causeOf(t, w); !errors.Is(cause, ErrLockLost) {
-				t.Errorf("the write hold: %v", cause)
-			}
-			if h.Token() <= w.Token() {
-				t.Errorf("token %d after %d", h.Token(), w.Token())
-			}
-			released(t, h)
-			empty(t, other, lock)
-		})
+	rb := behind.hold(t) // beside the downgraded reader
+	if err := r.Context().Err(); err != nil || len(last.got) > 0 {
+		t.Errorf("%v, %d writers in", err, len(last.got))
 	}
+	// The reader that queued later leaves first: it is the one that the writer watches.
+	released(t, rb)
+	eventually(t, "the writer waits for the downgraded reader", func() bool {
+		writer.hub.mu.Lock()
+		defer writer.hub.mu.Unlock()
+		return writer.hub.watches[target{path: r.place.path()}] != nil
+	})
+	if got := listed(t, s, lock); len(got) != 2 || len(last.got) > 0 {
+		t.Errorf("%v, %d writers in", got, len(last.got))
+	}
+	released(t, r)
+	h := last.hold(t)
+	if h.Token() <= r.Token() {
+		t.Errorf("token %d after %d", h.Token(), r.Token())
+	}
+	released(t, h)
+	empty(t, writer, lock)
 }
 
 // A write hold whose znode an administrator has deleted is not downgraded.
@@ -329,14 +270,14 @@ func TestRWRequestsAndWatches(t *testing.T) {
 	} {
 		t.Run(recipe, func(t *testing.T) {
 			lock := lockPath(t)
-			w := newWire()
-			s := connected(t, SessionConfig{Dial: w.dial})
+			w := wire.New()
+			s := connected(t, SessionConfig{Dial: w.Dial})
 			l := realRW(t, recipe, s, lock, nil)
 			released(t, acquired(t, l.Read())) // makes the parents
 			for _, write := range []bool{false, true} {
-				before, _ := w.requests()
+				before, _ := w.Requests()
 				released(t, acquired(t, side(l, write)))
-				after, by := w.requests()
+				after, by := w.Requests()
 				if after-before != want.alone {
 					t.Errorf("write=%t: %d requests, want %d (%v in all)", write, after-before, want.alone, by)
 				}
@@ -346,7 +287,7 @@ func TestRWRequestsAndWatches(t *testing.T) {
 			// All sessions are on the same server, so that an answer comes after the
 			// watches that it fires.
 			h := acquired(t, realRW(t, recipe, connected(t, SessionConfig{}), lock, nil).Write())
-			before, _ := w.requests()
+			before, _ := w.Requests()
 			readers := []rwWaiter{queueRW(t, recipe, s, lock, false)}
 			for range 2 {
 				readers = append(readers, queueRW(t, recipe, connected(t, SessionConfig{}), lock, false))
@@ -381,7 +322,7 @@ func TestRWRequestsAndWatches(t *testing.T) {
 			}
 			released(t, writer.hold(t))
 			released(t, late.hold(t))
-			after, by := w.requests()
+			after, by := w.Requests()
 			if recipe != "naive-rw" && after-before != want.behind { // others' coming and going costs it more
 				t.Errorf("a reader behind a writer: %d requests, want %d (%v)", after-before, want.behind, by)
 			}
@@ -394,24 +335,6 @@ func TestRWRequestsAndWatches(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A downgrade costs three requests, and fires one watch more than a release.
-func TestDowngradeRequests(t *testing.T) {
-	lock, w := lockPath(t), newWire()
-	s := connected(t, SessionConfig{Dial: w.dial})
-	rw := realRW(t, "rw", s, lock, nil).(*RW)
-	h := acquired(t, rw.Write())
-	before, _ := w.requests()
-	r, err := rw.Downgrade(within(t), h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after, by := w.requests(); after-before != 3 {
-		t.Errorf("%d requests (%v in all)", after-before, by)
-	}
-	released(t, r)
-	empty(t, s, lock)
 }
 
 // Children that are no contenders are no obstacle. Contenders of Curator's are, by mode: also a

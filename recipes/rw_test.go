@@ -15,8 +15,8 @@ import (
 
 // A readWriter is one of the read/write locks.
 type readWriter interface {
-	Read() Lock
-	Write() Lock
+	Read() TryLock
+	Write() TryLock
 }
 
 var rwMakers = map[string]func(RWConfig) (readWriter, error){

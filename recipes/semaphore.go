@@ -46,6 +46,9 @@ func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
 	if err := checkConfig("semaphore", cfg.Session, cfg.Path); err != nil {
 		return nil, err
 	}
+	if err := checkData("semaphore", cfg.Data); err != nil {
+		return nil, err
+	}
 	if cfg.Count == nil && cfg.Max < 1 {
 		return nil, fmt.Errorf("semaphore: %w: at most %d", ErrQuantity, cfg.Max)
 	}
@@ -65,14 +68,18 @@ func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
 // The hold ends as a whole: when the deletion of one of its leases by somebody else ends
 // it, the others are returned in the background. [Hold.Slots] says which permits it has.
 func (s *Semaphore) Acquire(ctx context.Context, n int) (*Hold, error) {
+	return s.acquire(ctx, n, false)
+}
+
+func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Hold, error) {
 	if n < 1 || s.cfg.Count == nil && n > s.cfg.Max {
 		return nil, fmt.Errorf("acquire %s: %w: %d", s.cfg.Path, ErrQuantity, n)
 	}
-	return s.cfg.Session.attempts(s.cfg.Path, func() (*Hold, error) { return s.attempt(ctx, n) })
+	return s.cfg.Session.attempts(ctx, s.cfg.Path, func() (*Hold, error) { return s.attempt(ctx, n, try) })
 }
 
 // Of returns the lock that is held by holding n permits.
-func (s *Semaphore) Of(n int) Lock { return quantity{s, n} }
+func (s *Semaphore) Of(n int) TryLock { return quantity{s, n} }
 
 // A quantity is a number of permits of a semaphore.
 type quantity struct {
@@ -90,13 +97,15 @@ func (s *Semaphore) locks() string { return path.Join(s.cfg.Path, "locks") }
 func (s *Semaphore) leases() string { return path.Join(s.cfg.Path, "leases") }
 
 // attempt queues once. On failure it leaves nothing behind but jobs for the janitor.
-func (s *Semaphore) attempt(ctx context.Context, n int) (*Hold, error) {
+func (s *Semaphore) attempt(ctx context.Context, n int, try bool) (*Hold, error) {
 	a := &leasing{s: s, n: n, prefix: leasePrefix(uuid.NewString())}
+	tellAttempt(ctx, s.leases(), a.prefix)
 	m := newMutex(MutexConfig{Session: s.cfg.Session, Path: s.locks(), Data: s.cfg.Data, OnQueued: func(ahead int) {
 		if ahead > 0 {
 			a.report(ahead) // else it depends on the leases
 		}
 	}})
+	m.line.try = try
 	p, err := m.line.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -104,17 +113,23 @@ func (s *Semaphore) attempt(ctx context.Context, n int) (*Hold, error) {
 	a.place = p
 	leases, err := a.await(ctx)
 	if err != nil {
-		p.leave(err)
+		p.withdraw(ctx, err)
 		return nil, err
 	}
 	p.own.stop()
 	return a.grant(ctx, leases)
 }
 
+// Contenders returns those who have no permits yet but a place in the queue, its head first. It costs
+// as many requests as [Semaphore.Participants].
+func (s *Semaphore) Contenders(ctx context.Context) ([]Participant, error) {
+	return newMutex(MutexConfig{Session: s.cfg.Session, Path: s.locks()}).Participants(ctx)
+}
+
 // A Permit is one lease of a semaphore, as anybody can see it.
 type Permit struct {
-	// Name is that of its znode.
-	Name string
+	// Path is that of its znode, and Name the last part of it.
+	Path, Name string
 	// Slot is -1 if another kind of client holds it.
 	Slot int
 	// Session is the session that holds it.
@@ -134,7 +149,7 @@ func (s *Semaphore) Participants(ctx context.Context) (permits []Permit, err err
 	}
 	for _, l := range parseLeases(slices.Sorted(maps.Keys(views))) {
 		v := views[l.name]
-		permits = append(permits, Permit{Name: l.name, Slot: l.slot, Session: v.stat.Owner, Data: v.data})
+		permits = append(permits, Permit{Path: path.Join(s.leases(), l.name), Name: l.name, Slot: l.slot, Session: v.stat.Owner, Data: v.data})
 	}
 	return permits, nil
 }

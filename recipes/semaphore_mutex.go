@@ -14,8 +14,8 @@ type SemaphoreMutexConfig struct {
 	_ struct{} // no positional literals
 }
 
-// A SemaphoreMutex is a semaphore with one permit: an exclusive lock, fair and not
-// reentrant, as [Mutex] is, at a higher price. Clients of Apache Curator's
+// A SemaphoreMutex is a semaphore with one permit: an exclusive lock, fair as [Mutex] is, but not
+// reentrant, and at a higher price. Clients of Apache Curator's
 // InterProcessSemaphoreMutex at the same path contend for it too, which is what it is for.
 type SemaphoreMutex struct {
 	s *Semaphore
@@ -26,8 +26,21 @@ func NewSemaphoreMutex(cfg SemaphoreMutexConfig) (*SemaphoreMutex, error) {
 	if err := checkConfig("semaphore mutex", cfg.Session, cfg.Path); err != nil {
 		return nil, err
 	}
+	if err := checkData("semaphore mutex", cfg.Data); err != nil {
+		return nil, err
+	}
 	return &SemaphoreMutex{&Semaphore{SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: cfg.Data, OnQueued: cfg.OnQueued}}}, nil
 }
 
 // Acquire implements [Lock].
 func (m *SemaphoreMutex) Acquire(ctx context.Context) (*Hold, error) { return m.s.Acquire(ctx, 1) }
+
+// Participants is [Semaphore.Participants]: the holder, if there is one.
+func (m *SemaphoreMutex) Participants(ctx context.Context) ([]Permit, error) {
+	return m.s.Participants(ctx)
+}
+
+// Contenders is [Semaphore.Contenders].
+func (m *SemaphoreMutex) Contenders(ctx context.Context) ([]Participant, error) {
+	return m.s.Contenders(ctx)
+}

@@ -259,9 +259,9 @@ func TestSemaphoreForeignLeases(t *testing.T) {
 		t.Fatalf("%+v, %v", permits, err)
 	}
 	for _, p := range permits {
-		want := Permit{Name: p.Name, Slot: 0, Session: s.ID(), Data: []byte("mine")}
+		want := Permit{Path: path.Join(semPath, "leases", p.Name), Name: p.Name, Slot: 0, Session: s.ID(), Data: []byte("mine")}
 		if p.Name == path.Base(theirs) {
-			want = Permit{Name: p.Name, Slot: -1, Session: 1 << 40, Data: []byte("theirs")}
+			want = Permit{Path: theirs, Name: p.Name, Slot: -1, Session: 1 << 40, Data: []byte("theirs")}
 		}
 		if fmt.Sprint(p) != fmt.Sprint(want) {
 			t.Errorf("%+v, want %+v", p, want)

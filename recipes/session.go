@@ -25,6 +25,9 @@ type SessionConfig struct {
 	// one goroutine. It may block without harming the session, but must not wait
 	// for Close, which waits for it.
 	OnState func(StateChange)
+	// LeaseClock, if set, ends the session's holds before the service can have expired it, also while
+	// the client cannot know. See the package's section on the lease clock.
+	LeaseClock *LeaseClockConfig
 	// Logger gets the client's chatter at debug level; nil = nobody does.
 	Logger *slog.Logger
 
@@ -44,10 +47,12 @@ type Session struct {
 	hub     *hub
 	janitor *janitor
 	tasks   tasks
+	clock   *leaseClock // nil if there is none
 }
 
 // Connect returns once a session is established, or an error that wraps that of
-// ctx: while no server answers it goes on trying.
+// ctx: while no server answers it goes on trying. The error wraps ErrTimeoutTooShort if the
+// server granted a session timeout too short for the lease clock.
 func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if len(cfg.Servers) == 0 {
 		return nil, errors.New("connect: no servers given")
@@ -58,11 +63,22 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if cfg.Timeout < time.Millisecond {
 		return nil, fmt.Errorf("connect: session timeout %s is less than 1ms", cfg.Timeout)
 	}
+	if cfg.LeaseClock != nil {
+		if _, err := cfg.LeaseClock.withDefaults(); err != nil {
+			return nil, fmt.Errorf("connect: %w", err)
+		}
+	}
 	c, err := connect(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", cfg.Servers, err)
 	}
-	return NewSession(c, cfg.Logger), nil
+	s := NewSession(c, cfg.Logger)
+	if cfg.LeaseClock != nil {
+		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
+			return nil, errors.Join(fmt.Errorf("connect to %v: %w", cfg.Servers, err), s.Close(ctx))
+		}
+	}
+	return s, nil
 }
 
 // NewSession returns a session on something other than a real server. It takes

@@ -49,6 +49,29 @@ func (c *SharedCount) Get(ctx context.Context) (Count, error) {
 	return v, c.wrap("get", err)
 }
 
+// Latest is Get, but misses no change that was committed before the call: the session's server catches
+// up with the leader first. Who holds a lock that everybody takes to set the value needs no more than Get: the
+// session saw the last holder's znode gone, and what it reads is never older than what it saw.
+func (c *SharedCount) Latest(ctx context.Context) (Count, error) {
+	v, err := c.latest(ctx)
+	return v, c.wrap("get", err)
+}
+
+func (c *SharedCount) latest(ctx context.Context) (Count, error) {
+	return settled(ctx, func(ctx context.Context) (Count, error) {
+		if err := c.cfg.Session.zk.Sync(ctx, c.cfg.Path); err != nil {
+			return Count{}, err
+		}
+		return c.get(ctx)
+	})
+}
+
+// SetOp is the operation that sets the value, whatever it is, in a transaction such as [Hold.Multi]'s. It
+// is refused if the znode does not exist.
+func (c *SharedCount) SetOp(value int32) Op {
+	return Op{Kind: OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: AnyVersion}
+}
+
 // get is Get without patience.
 func (c *SharedCount) get(ctx context.Context) (Count, error) {
 	for {
@@ -150,12 +173,7 @@ func (c *SharedCount) trySet(ctx context.Context, previous Count, value int32) (
 			return false, err
 		}
 		// After a sync the request has had its effect or never will: see [creator.find].
-		now, err := settled(ctx, func(ctx context.Context) (Count, error) {
-			if err := zk.Sync(ctx, c.cfg.Path); err != nil {
-				return Count{}, err
-			}
-			return c.get(ctx)
-		})
+		now, err := c.latest(ctx)
 		switch {
 		case err != nil:
 			return false, err

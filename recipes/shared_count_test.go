@@ -75,6 +75,40 @@ func TestSharedCountSets(t *testing.T) {
 	}
 }
 
+// A holder sets the count in the transaction that checks his hold; one who has lost it does not.
+func TestSharedCountUnderAHold(t *testing.T) {
+	svc := newFakeService()
+	s, _ := svc.session(t, nil)
+	c := newCountOf(t, s, countPath, 5)
+	ctx := within(t)
+	mutex, err := NewMutex(MutexConfig{Session: s, Path: "/locks/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := mutex.Acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Multi(ctx, c.SetOp(6)); !errors.Is(err, ErrNoNode) || errors.Is(err, ErrLockLost) {
+		t.Errorf("set before it was there: %v", err)
+	}
+	if v, err := c.Latest(ctx); err != nil || v.Value != 5 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := h.Multi(ctx, c.SetOp(6)); err != nil {
+		t.Error(err)
+	}
+	if err := h.Release(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.Multi(ctx, c.SetOp(7)); !errors.Is(err, ErrReleased) {
+		t.Errorf("set after the release: %v", err)
+	}
+	if v, err := c.Latest(ctx); err != nil || v.Value != 6 || v.Version != 1 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 // A set whose request or reply is lost, with another client's in between or without.
 func TestSharedCountLostSet(t *testing.T) {
 	for name, c := range map[string]struct {

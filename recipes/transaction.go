@@ -77,6 +77,9 @@ func (c *connection) Multi(ctx context.Context, ops ...Op) ([]string, error) {
 			return nil, &OpError{i, fmt.Errorf("no operation of kind %d", op.Kind)}
 		}
 	}
+	if err := c.reserve(ctx, lengths(ops)); err != nil {
+		return nil, err
+	}
 	answers, err := request(ctx, c, func() ([]zk.MultiResponse, error) { return c.conn.Multi(requests...) })
 	if err != nil {
 		for i, a := range answers {

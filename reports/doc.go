@@ -8,8 +8,13 @@
 //     of numbers that scripts, thresholds, comparisons and the page all read.
 //  2. [Headline] says in one sentence what happened, for a reader who has no
 //     other.
-//  3. [WriteHlog] writes the latencies in HdrHistogram's log format.
+//  3. [WriteHlog] writes the latencies in HdrHistogram's log format, [WriteBench]
+//     the numbers in the Go benchmark format.
 //  4. [Render] draws the pictures and writes report.html around them.
+//
+// A sweep is many runs: [SummarizeSweep] reduces their results to a [Sweep], which is sweep.json, with
+// what the models of package capacity say of each point; [RenderSweep] draws it, [PrintSweep] writes
+// its table, and [Sweep.Answer] says what another load would come to.
 //
 // Nothing here looks at a live system or at a clock: the same input gives the
 // same bytes, so an old run can be reported again.

@@ -12,9 +12,9 @@ import (
 type Fairness struct {
 	// Jain is Jain's index over grants per client: 1 is even, 1/n is one client
 	// that got everything.
-	Jain *float64 `json:"jain"`
+	Jain *float64 `json:"jain" metric:"share"`
 	// Gini is the Gini coefficient over the same: 0 is even.
-	Gini *float64 `json:"gini"`
+	Gini *float64 `json:"gini" metric:"share"`
 	// FIFOInversions is the check's count of grants against the queue's order.
 	FIFOInversions *int64 `json:"fifo_inversions"`
 	// MaxBypass is the most grants that went past one waiter to clients that

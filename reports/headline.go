@@ -19,6 +19,7 @@ func Headline(r Result, rep check.Report) string {
 	if rep.Verdict == check.Unknown {
 		s = append(s, "Unknown: "+sentence(reason(rep, check.Unknown)))
 	}
+	s = append(s, thresholdSentences(r)...)
 	s = append(s, exclusionSentence(r, rep))
 	if n := value(r.Safety.DoubleGrants); n > 0 {
 		s = append(s, fmt.Sprintf("The servers themselves let two clients hold a lock at once%s, which must never happen.", repeated(n)))
@@ -38,6 +39,35 @@ func Headline(r Result, rep check.Report) string {
 		}
 	}
 	return strings.Join(s, " ")
+}
+
+// thresholdSentences says which thresholds were missed, or cannot be judged: the first
+// of each, and how many more.
+func thresholdSentences(r Result) []string {
+	var s []string
+	for _, kind := range []struct {
+		verdict check.Result
+		says    string
+	}{{check.Unknown, "Unknown whether %s: %s%s."}, {check.Fail, "Missed: %s, as %s%s."}} {
+		var first *ThresholdLine
+		more := int64(-1)
+		for i := range r.Thresholds {
+			if t := &r.Thresholds[i]; t.Verdict == kind.verdict {
+				if more++; first == nil {
+					first = t
+				}
+			}
+		}
+		if first == nil {
+			continue
+		}
+		others := ""
+		if more > 0 {
+			others = fmt.Sprintf(" (and %s more)", count(more, "threshold"))
+		}
+		s = append(s, fmt.Sprintf(kind.says, first.Expr, first.Reason, others))
+	}
+	return s
 }
 
 // phrases are what the headline says of exclusion, which means something else in
@@ -200,20 +230,30 @@ func outlasts(r Result, id string) bool {
 func damageSentence(r Result) string {
 	s := &r.Safety
 	lost, accepted, refused := value(s.LostUpdates), value(s.StaleAccepted), value(s.StaleRejected)
+	who := "The resource"
+	if r.Guard == check.GuardZKMulti {
+		who = "ZooKeeper"
+	}
 	var parts []string
 	switch {
 	case accepted > 0 && lost > 0:
-		parts = append(parts, fmt.Sprintf("The resource accepted %s, and %s lost.", count(accepted, "outdated access"), were(lost, "update")))
+		parts = append(parts, fmt.Sprintf("%s accepted %s, and %s lost.", who, count(accepted, "outdated access"), were(lost, "update")))
 	case lost > 0:
 		parts = append(parts, upper(were(lost, "update"))+" lost.")
 	case accepted > 0:
-		parts = append(parts, fmt.Sprintf("The resource accepted %s.", count(accepted, "outdated access")))
+		parts = append(parts, fmt.Sprintf("%s accepted %s.", who, count(accepted, "outdated access")))
 	case refused > 0 && s.LostUpdates != nil:
-		parts = append(parts, fmt.Sprintf("The resource refused %s, and no update was lost.", count(refused, "outdated access")))
+		parts = append(parts, fmt.Sprintf("%s refused %s, and no update was lost.", who, count(refused, "outdated access")))
 	case refused > 0:
-		parts = append(parts, fmt.Sprintf("The resource refused %s.", count(refused, "outdated access")))
+		parts = append(parts, fmt.Sprintf("%s refused %s.", who, count(refused, "outdated access")))
 	case value(s.Overlaps) > 0 && s.LostUpdates != nil:
 		parts = append(parts, "No update was lost.")
+	}
+	if n := value(s.TornReads); n > 0 {
+		parts = append(parts, "Somebody wrote between the two reads of a reader"+repeated(n)+".")
+	}
+	if n := value(s.Crowded); n > 0 {
+		parts = append(parts, "More permits were used at once than there are"+repeated(n)+".")
 	}
 	if n := value(s.FalseRejections); n > 0 {
 		parts = append(parts, fmt.Sprintf("The resource refused %s of a rightful holder, which it must not.", count(n, "access")))

@@ -50,7 +50,11 @@ func moments(in Input, t *timeline) []moment {
 			if older.Mode == history.ModePermit {
 				what = "its permit"
 			}
-			if at, ok := vanished(in.Events, older); ok {
+			at, ok := servedUntil(in.Report, older)
+			if !ok && in.Report.Held == nil {
+				at, ok = vanished(in.Events, older)
+			}
+			if ok {
 				add(at, false, older.Client+"’s session has ended at the servers")
 			}
 			if older.Lost != history.None {

@@ -30,7 +30,7 @@ func heldSpans(events []history.Event, lock string, s span, end int64, owner map
 	var open *history.Event
 	finish := func(at int64) {
 		if open != nil && (open.Session != 0 || open.Token != 0) {
-			if o := (ownedSpan{span{open.At, at}, owner[open.Session]}); o.overlaps(s) {
+			if o := (ownedSpan{span: span{open.At, at}, Client: owner[open.Session]}); o.overlaps(s) {
 				all = append(all, o)
 			}
 		}
@@ -66,7 +66,7 @@ func vanished(events []history.Event, a *history.Acquisition) (int64, bool) {
 	return 0, false
 }
 
-// An access is one use of the resource, as the resource recorded it.
+// An access is one use of the resource, as the resource recorded it; or of what ZooKeeper keeps, as its client did.
 type access struct {
 	At     int64
 	Client string
@@ -80,6 +80,9 @@ type access struct {
 // accesses returns the reads and writes of a lock's resource while s, and
 // whatever else was refused.
 func accesses(in Input, lock string, s span) []access {
+	if in.Meta.Guard == check.GuardZKMulti {
+		return keptAccesses(in, lock, s)
+	}
 	var all []access
 	var fences check.Fences
 	for i := range in.Events {
@@ -101,6 +104,32 @@ func accesses(in Input, lock string, s span) []access {
 		use := e.Op == history.OpRead || e.Op == history.OpWrite
 		if e.At >= s.From && e.At < s.To && (use || a.Refused) {
 			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// keptAccesses are those to what ZooKeeper keeps, at the times at which their clients learned the outcome. What was outdated is as the
+// check of effect found it, for that order is not the order of effects.
+func keptAccesses(in Input, lock string, s span) []access {
+	found := map[history.Event]string{}
+	if v := in.Report.Check(check.Effect); v != nil {
+		for _, f := range v.Findings {
+			if n := len(f.Events); n > 0 {
+				found[f.Events[n-1]] = f.Kind
+			}
+		}
+	}
+	var all []access
+	for i := range in.Events {
+		e := &in.Events[i]
+		if e.Op != history.OpRead && e.Op != history.OpWrite || e.Lock != lock || e.Kind == history.Invoke || e.At < s.From || e.At >= s.To {
+			continue
+		}
+		kind := found[*e]
+		refused := e.Kind == history.Fail || kind == "stale-rejected"
+		if e.Kind == history.OK || refused {
+			all = append(all, access{At: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: refused, Stale: kind == "stale-accepted"})
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"locklab/harness/check"
 )
@@ -93,6 +94,10 @@ type phaseRow struct {
 
 var phaseMeanings = map[string]string{
 	PhaseAcquire: "asked for the lock → got it",
+	PhaseArrival: "was due → a client asked for the lock",
+	PhaseService: "a client asked for the lock → got it",
+	PhaseEnqueue: "asked for the lock → had its place in the queue",
+	PhaseWait:    "had its place in the queue → got it",
 	PhaseHandoff: "previous holder began to release → next one, already queued, got it",
 	PhaseHold:    "got it → began to release",
 	PhaseRelease: "began to release → released",
@@ -115,7 +120,18 @@ func writePage(w io.Writer, in Input, drawn []picture) error {
 		}
 	}
 	for _, name := range phases {
-		v.Phases = append(v.Phases, phaseRow{name, phaseMeanings[name], *in.Result.Latency.ByPhase(name)})
+		means := phaseMeanings[name]
+		if name == PhaseAcquire && !in.Meta.ClosedLoop {
+			means = "was due → got it"
+		}
+		if l := in.Result.Latency.ByPhase(name); l != nil {
+			v.Phases = append(v.Phases, phaseRow{name, means, *l})
+		}
+	}
+	for _, part := range []phaseRow{{Name: acquireRead, Means: "the same, to read"}, {Name: acquireWrite, Means: "the same, to write"}} {
+		if l := *in.Result.Latency.part(part.Name); l != nil {
+			v.Phases = append(v.Phases, phaseRow{strings.ReplaceAll(part.Name, "_", " to "), part.Means, *l})
+		}
 	}
 	if win := measuredWindow(in.Events); win.Measured {
 		v.Window = fmt.Sprintf("%s, from %.3f s to %.3f s of the run", duration(win.To-win.From), seconds(win.From), seconds(win.To))
@@ -145,6 +161,10 @@ func environment(m Meta) [][2]string {
 	add(m.Locks > 0, "locks", strconv.Itoa(m.Locks))
 	add(m.Hold > 0, "planned hold", duration(int64(m.Hold)))
 	add(m.Think > 0, "planned pause between acquisitions", duration(int64(m.Think)))
+	for _, l := range m.Load {
+		add(true, l[0], l[1])
+	}
+	add(m.Workload != "", "workload", m.Workload)
 	add(m.Recipe != "", "recipe", m.Recipe)
 	add(m.Guard != "", "guard", m.Guard)
 	for _, lock := range slices.Sorted(maps.Keys(m.FinalValues)) {

@@ -29,7 +29,7 @@ func overTimeFigure(in Input, w window, faults []faultSpan) figure {
 		if a.Returned == history.None {
 			continue
 		}
-		at := plotter.XY{X: seconds(a.Returned), Y: millis(a.Returned - a.Invoked)}
+		at := plotter.XY{X: seconds(a.Returned), Y: millis(a.Returned - a.Asked())}
 		if a.Granted() {
 			granted = append(granted, at)
 		} else {

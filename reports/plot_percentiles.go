@@ -56,7 +56,7 @@ func percentilesFigure(in Input, w window) figure {
 	p := newChart("Latency by percentile", "percentile (%)", "time (log scale)")
 	p.Add(grid{Horizontal: true, Vertical: true})
 	lo, hi, right := math.Inf(1), 0.0, 1.0
-	for _, phase := range phases {
+	for _, phase := range mainPhases {
 		r := record(all[phase])
 		n := r.hist.TotalCount()
 		if n < 2 {

@@ -10,33 +10,72 @@ import (
 // The phases of an acquisition's life that have a latency.
 const (
 	PhaseAcquire = "acquire"
+	PhaseArrival = "arrival"
+	PhaseService = "service"
+	PhaseEnqueue = "enqueue"
+	PhaseWait    = "wait"
 	PhaseHandoff = "handoff"
 	PhaseHold    = "hold"
 	PhaseRelease = "release"
 )
 
+// The parts of PhaseAcquire by what was asked for, where there are both.
+const (
+	acquireRead  = "acquire_read"
+	acquireWrite = "acquire_write"
+)
+
 // Phases lists the phases in the order in which they are shown.
-var phases = [...]string{PhaseAcquire, PhaseHandoff, PhaseHold, PhaseRelease}
+var phases = [...]string{PhaseAcquire, PhaseArrival, PhaseService, PhaseEnqueue, PhaseWait, PhaseHandoff, PhaseHold, PhaseRelease}
+
+// mainPhases are the phases that pictures show and comparisons weigh: the others are parts of them, and
+// would say the same twice.
+var mainPhases = [...]string{PhaseAcquire, PhaseHandoff, PhaseHold, PhaseRelease}
+
+// openOnly reports whether a phase is known only where work arrives whether or not
+// anybody is free.
+func openOnly(phase string) bool { return phase == PhaseArrival || phase == PhaseService }
 
 // samples returns the durations of every phase, in nanoseconds, of what was
-// invoked in the window:
+// asked for in the window:
 //
-//   - acquire: acquire invoked → returned, for those granted;
+//   - acquire: asked for → returned, for those granted; of readers and writers
+//     apart, too. Asked for is when it was due if work arrives by itself, else when it was
+//     invoked: a stall that keeps clients from asking must not hide what it costs;
+//   - arrival: due → invoked, and service: invoked → returned, of what was due, for the
+//     same ones;
+//   - enqueue: invoked → has its place in the queue, and wait: from there → returned, for those of
+//     them that were seen to queue;
 //   - hold: granted → release invoked, for the same ones;
 //   - release: release invoked → returned, whatever it answered with certainty;
 //   - handoff: see handoffs.
 func samples(acq []history.Acquisition, w window) map[string][]int64 {
 	s := map[string][]int64{PhaseHandoff: handoffs(acq, w)}
+	add := func(phase string, from, to int64) { s[phase] = append(s[phase], to-from) }
 	for i := range acq {
 		a := &acq[i]
-		if w.contains(a.Invoked) && a.Granted() {
-			s[PhaseAcquire] = append(s[PhaseAcquire], a.Returned-a.Invoked)
+		if w.contains(a.Asked()) && a.Granted() {
+			add(PhaseAcquire, a.Asked(), a.Returned)
+			switch a.Mode {
+			case history.ModeRead:
+				add(acquireRead, a.Asked(), a.Returned)
+			case history.ModeWrite:
+				add(acquireWrite, a.Asked(), a.Returned)
+			}
+			if a.Scheduled {
+				add(PhaseArrival, a.Asked(), a.Invoked)
+				add(PhaseService, a.Invoked, a.Returned)
+			}
+			if a.Queued != history.None {
+				add(PhaseEnqueue, a.Invoked, a.Queued)
+				add(PhaseWait, a.Queued, a.Returned)
+			}
 			if a.ReleaseInvoked != history.None {
-				s[PhaseHold] = append(s[PhaseHold], a.ReleaseInvoked-a.Returned)
+				add(PhaseHold, a.Returned, a.ReleaseInvoked)
 			}
 		}
 		if w.contains(a.ReleaseInvoked) && a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
-			s[PhaseRelease] = append(s[PhaseRelease], a.ReleaseReturned-a.ReleaseInvoked)
+			add(PhaseRelease, a.ReleaseInvoked, a.ReleaseReturned)
 		}
 	}
 	return s

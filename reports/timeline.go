@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
@@ -18,9 +19,12 @@ type timeline struct {
 	Lanes  []lane
 	Hidden int // clients that waited or held in the scene but have no row
 
-	Held     []ownedSpan     // as an observer's watch saw it; nil if nobody watched
+	Held     []ownedSpan     // at the servers; nil if nobody knows
+	HeldBy   string          // where that is from
+	HeldErr  int64           // by how much it may be off, in ns
 	Modes    map[string]bool // of the holds in it
 	Accesses []access        // as the resource recorded them; nil if there is none
+	Kept     bool            // they are to what ZooKeeper keeps, as clients recorded them
 	Faults   []faultSpan
 	Moments  []moment
 }
@@ -41,6 +45,7 @@ type lane struct {
 type ownedSpan struct {
 	span
 	Client string
+	Row    int // of those at one time
 }
 
 // A moment is a labelled instant.
@@ -64,9 +69,13 @@ func newTimeline(in Input, w window, faults []faultSpan) (timeline, bool) {
 	}
 	t.Modes = map[string]bool{}
 	t.fillLanes(in, w)
-	owner := sessionOwners(in.Events, in.Acquisitions)
-	t.Held = heldSpans(in.Events, s.Lock, s.span, w.End, owner)
-	t.Accesses = accesses(in, s.Lock, s.span)
+	if t.Held = servedSpans(in.Report, s.Lock, s.span, w.End); t.Held != nil {
+		t.HeldErr = in.Report.Held.Err
+		t.HeldBy = "(their logs, ±" + duration(t.HeldErr) + ")"
+	} else if t.Held = heldSpans(in.Events, s.Lock, s.span, w.End, sessionOwners(in.Events, in.Acquisitions)); t.Held != nil {
+		t.HeldBy = "(an observer's watch)"
+	}
+	t.Accesses, t.Kept = accesses(in, s.Lock, s.span), in.Meta.Guard == check.GuardZKMulti
 	t.Moments = moments(in, &t)
 	return t, true
 }

@@ -34,6 +34,12 @@ func timelineFigure(in Input, w window, faults []faultSpan) figure {
 	if !ok {
 		return f
 	}
+	if t.HeldErr > 0 {
+		f.Caption = strings.Replace(f.Caption, "is what a watching client was told, a little late", "is what their transaction logs say, by when the leader prepared each transaction, to within "+duration(t.HeldErr)+" either way", 1)
+	}
+	if t.Kept {
+		f.Caption = strings.Replace(f.Caption, "the resource's row has every access", "what the lock protects is in ZooKeeper, and its row has every access when its client learned the outcome", 1)
+	}
 	switch {
 	case t.Modes[history.ModeRead]:
 		f.Caption = strings.Replace(f.Caption, "red while another one believes so too", "less high if only to read, red while another one believes so too that it excludes", 1)
@@ -60,10 +66,19 @@ type timelineDrawing struct {
 
 const (
 	heldName     = "held at the servers"
-	heldNote     = "(an observer's watch)"
 	resourceName = "resource"
 	resourceNote = "(its own record)"
+	keptName     = "kept by ZooKeeper"
+	keptNote     = "(as clients learned)"
 )
+
+// witness is the name of the row of accesses, and a word on whose record it is.
+func (t *timeline) witness() (name, note string) {
+	if t.Kept {
+		return keptName, keptNote
+	}
+	return resourceName, resourceNote
+}
 
 func (d *timelineDrawing) layout() {
 	style, small := textStyle(textSize, black), textStyle(smallSize, black)
@@ -72,10 +87,11 @@ func (d *timelineDrawing) layout() {
 		width = max(width, style.Width(l.Client))
 	}
 	if d.Held != nil {
-		width = max(width, style.Width(heldName), small.Width(heldNote))
+		width = max(width, style.Width(heldName), small.Width(d.HeldBy))
 	}
 	if d.Accesses != nil {
-		width = max(width, small.Width(resourceNote))
+		name, note := d.witness()
+		width = max(width, style.Width(name), small.Width(note))
 	}
 	d.left, d.right = margin+width+labelMargin, pictureWidth-2*margin
 	d.bad = map[string]bool{}
@@ -248,19 +264,38 @@ func (d *timelineDrawing) color(client string) color.NRGBA {
 
 func (d *timelineDrawing) drawHeld(c *draw.Canvas, y vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: grey, Width: 0.5}, margin, y+laneHeight/2, d.right, y+laneHeight/2)
-	d.name(c, y, heldName, heldNote)
-	byOwner := map[color.NRGBA][]span{}
+	d.name(c, y, heldName, d.HeldBy)
+	rows := 1
 	for _, s := range d.Held {
-		byOwner[d.color(s.Client)] = append(byOwner[d.color(s.Client)], s.span)
+		rows = max(rows, s.Row+1)
 	}
-	for _, clr := range append([]color.NRGBA{lightGrey}, owners[:]...) {
-		d.bars(c, byOwner[clr], y, barHeight, clr)
+	height := vg.Length(barHeight) / vg.Length(rows)
+	for row := range rows {
+		byOwner := map[color.NRGBA][]span{}
+		var blurred []span // where it may have begun or ended: drawn as error bars
+		for _, s := range d.Held {
+			if s.Row != row {
+				continue
+			}
+			byOwner[d.color(s.Client)] = append(byOwner[d.color(s.Client)], s.span)
+			blurred = append(blurred, span{s.From - d.HeldErr, s.From + d.HeldErr}, span{s.To - d.HeldErr, s.To + d.HeldErr})
+		}
+		at := y + (barHeight-height)/2 - height*vg.Length(row)
+		for _, clr := range append([]color.NRGBA{lightGrey}, owners[:]...) {
+			d.bars(c, byOwner[clr], at, height, clr)
+		}
+		for _, s := range blurred {
+			if d.HeldErr > 0 && s.overlaps(d.span) && d.x(s.To)-d.x(s.From) > 1 {
+				c.StrokeLine2(draw.LineStyle{Color: black, Width: 0.5}, d.x(s.From), at, d.x(s.To), at)
+			}
+		}
 	}
 }
 
 func (d *timelineDrawing) drawAccesses(c *draw.Canvas, y vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: grey, Width: 0.5}, margin, y+laneHeight/2, d.right, y+laneHeight/2)
-	d.name(c, y, resourceName, resourceNote)
+	name, note := d.witness()
+	d.name(c, y, name, note)
 	type spot struct {
 		x     int
 		write bool

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -214,5 +215,22 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 	}
 	if len(victim.Unsure) != 1 || victim.Unsure[0].From != ms(1010) || len(victim.Double) != 0 {
 		t.Errorf("unsure %v, double %v", victim.Unsure, victim.Double)
+	}
+}
+
+// The servers' own log comes before an observer's watch, and says how exact it is.
+func TestTimelineOfTheServersLog(t *testing.T) {
+	in := act2Input(false)
+	in.Report.Held = &check.Held{Err: 4_500_000, Locks: map[string][]check.Tenure{theLock: {
+		{Client: "c1/1", Token: 1, From: 0, Until: ms(2000), First: 1, Last: 2},
+		{Client: "c2/1", Token: 2, From: ms(1500), Until: math.MaxInt64, First: 2},
+	}}}
+	tl := timelineOf(t, in)
+	if len(tl.Held) != 2 || tl.HeldErr != 4_500_000 || tl.HeldBy != "(their logs, ±4.5 ms)" || tl.Held[0].Row != 0 || tl.Held[1].Row != 1 {
+		t.Errorf("%+v, %d, %s", tl.Held, tl.HeldErr, tl.HeldBy)
+	}
+	f := timelineFigure(in, measuredWindow(in.Events), faultSpans(in.Events))
+	if !strings.Contains(f.Caption, "to within 4.5 ms") {
+		t.Error(f.Caption)
 	}
 }

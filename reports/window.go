@@ -59,7 +59,11 @@ func phaseMarks(events []history.Event) []phaseMark {
 	var marks []phaseMark
 	for i := range events {
 		e := &events[i]
-		if e.Op == history.OpPhase && (e.Detail == history.PhaseWarmup || e.Detail == history.PhaseMeasure || e.Detail == history.PhaseDrain) {
+		if e.Op != history.OpPhase {
+			continue
+		}
+		switch e.Detail {
+		case history.PhaseWarmup, history.PhaseMeasure, history.PhaseHeal, history.PhaseLiveness, history.PhaseDrain:
 			marks = append(marks, phaseMark{e.At, e.Detail})
 		}
 	}

@@ -80,7 +80,52 @@ func (c *Client) Block(ctx context.Context, b Block) (Stamp, error) {
 	return post[Stamp](ctx, c, "block", b)
 }
 
-// Clear removes the network rule with that id, or all if it is empty.
+// Delay holds back packets on the host. Without netem, and without a relay to each
+// peer, the error wraps [ErrUnsupported].
+func (c *Client) Delay(ctx context.Context, d Delay) (Stamp, error) {
+	return post[Stamp](ctx, c, "delay", d)
+}
+
+// Relay makes the host pass connections from an address of its loopback on to a
+// server, so that they can be delayed, and returns the address.
+func (c *Client) Relay(ctx context.Context, to netip.AddrPort, seed uint64) (netip.AddrPort, error) {
+	r, err := post[RelayResult](ctx, c, "relay", RelayRequest{To: to, Seed: seed})
+	return r.Address, err
+}
+
+// Reset ends the host's established TCP connections with the peers, at both ends,
+// and returns those that it ended.
+func (c *Client) Reset(ctx context.Context, peers ...netip.Addr) (Connections, error) {
+	return post[Connections](ctx, c, "reset", peers)
+}
+
+// Connections lists the host's established TCP connections with the peers.
+func (c *Client) Connections(ctx context.Context, peers ...netip.Addr) (Connections, error) {
+	return post[Connections](ctx, c, "connections", peers)
+}
+
+// Capabilities asks what the host's kernel can do.
+func (c *Client) Capabilities(ctx context.Context) (Capabilities, error) {
+	return post[Capabilities](ctx, c, "capabilities", nil)
+}
+
+// Expect makes the host count datagrams with a new id, which it returns.
+func (c *Client) Expect(ctx context.Context) (string, error) {
+	e, err := post[Expectation](ctx, c, "datagrams/expect", nil)
+	return e.ID, err
+}
+
+// Send makes the host send datagrams, and returns once it has.
+func (c *Client) Send(ctx context.Context, d Datagrams) (Stamp, error) {
+	return post[Stamp](ctx, c, "datagrams/send", d)
+}
+
+// Heard returns what came so far of the datagrams with an id from Expect.
+func (c *Client) Heard(ctx context.Context, id string) (Heard, error) {
+	return post[Heard](ctx, c, "datagrams/heard", id)
+}
+
+// Clear removes the network rule or delay with that id, or all if it is empty.
 func (c *Client) Clear(ctx context.Context, id string) (Stamp, error) {
 	return post[Stamp](ctx, c, "clear", id)
 }
@@ -90,6 +135,38 @@ func (c *Client) Clear(ctx context.Context, id string) (Stamp, error) {
 func (c *Client) Probe(ctx context.Context, timeout time.Duration, addresses ...netip.AddrPort) ([]string, error) {
 	r, err := post[ProbeResult](ctx, c, "probe", Probe{Addresses: addresses, Timeout: timeout})
 	return r.Errors, err
+}
+
+// Stall keeps the process's disk from answering, for the fault of that id: the one thread of
+// a ZooKeeper server that writes to the disk is held. It wraps [ErrUnsupported] where that is forbidden.
+func (c *Client) Stall(ctx context.Context, id string) (Stamp, error) {
+	return post[Stamp](ctx, c, "stall", id)
+}
+
+// Unstall takes a fault's stall back, or all if id is empty.
+func (c *Client) Unstall(ctx context.Context, id string) (Stamp, error) {
+	return post[Stamp](ctx, c, "unstall", id)
+}
+
+// Disk measures what the storage below DataDir is like. It takes as long as a hundred syncs.
+func (c *Client) Disk(ctx context.Context) (Disk, error) { return post[Disk](ctx, c, "disk", nil) }
+
+// SetClock sets the wall clock of the host's process off by offset, and 0 sets it right. The
+// process must have been started with [Spec.Clock].
+func (c *Client) SetClock(ctx context.Context, offset time.Duration) (Stamp, error) {
+	return post[Stamp](ctx, c, "clock", offset)
+}
+
+// Nodes does to a znode what an administrator can, through the host's own server. Why nothing was
+// done to it is the answer's Refused.
+func (c *Client) Nodes(ctx context.Context, r NodeRequest) (NodeAnswer, error) {
+	return post[NodeAnswer](ctx, c, "zookeeper/nodes", r)
+}
+
+// AskProbe is Probe of ZooKeeper servers that must answer, too. It also returns how
+// long each took.
+func (c *Client) AskProbe(ctx context.Context, timeout time.Duration, addresses ...netip.AddrPort) (ProbeResult, error) {
+	return post[ProbeResult](ctx, c, "probe", Probe{Addresses: addresses, Timeout: timeout, Ask: true})
 }
 
 // CommitWrite proves that a quorum commits a write through the host's server.
@@ -112,6 +189,21 @@ func (c *Client) Ask(ctx context.Context, word string) (string, error) {
 // File opens a file of the host, by its path below DataDir.
 func (c *Client) File(ctx context.Context, path string) (io.ReadCloser, error) {
 	return c.get(ctx, "file", url.Values{"path": {path}})
+}
+
+// Files lists the regular files in a directory of the host, given by its path below
+// DataDir, in the order of their names.
+func (c *Client) Files(ctx context.Context, dir string) ([]string, error) {
+	body, err := c.get(ctx, "files", url.Values{"dir": {dir}})
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var names []string
+	if err := json.NewDecoder(body).Decode(&names); err != nil {
+		return nil, fmt.Errorf("agent of %s: files: %w", c.host, err)
+	}
+	return names, nil
 }
 
 // History streams the raw history in dir from offset on: to its present end, or
@@ -141,8 +233,12 @@ func (c *Client) send(req *http.Request, what string) (io.ReadCloser, error) {
 	if resp.StatusCode != http.StatusOK {
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 		resp.Body.Close()
-		if resp.StatusCode == http.StatusConflict {
+		switch resp.StatusCode {
+		case http.StatusConflict:
 			return nil, fmt.Errorf("agent of %s: %s: %w", c.host, what, ErrNoProcess)
+		case http.StatusNotImplemented:
+			_, why, _ := strings.Cut(strings.TrimSpace(string(b)), ErrUnsupported.Error()+": ")
+			return nil, fmt.Errorf("agent of %s: %s: %w: %s", c.host, what, ErrUnsupported, why)
 		}
 		return nil, fmt.Errorf("agent of %s: %s: %s", c.host, what, strings.TrimSpace(string(b)))
 	}

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,6 +26,28 @@ func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(w, f); err != nil {
 		abort() // half a file must not look like a whole one
 	}
+}
+
+// serveNames sends the names of the regular files in a directory below the root.
+func (a *Agent) serveNames(w http.ResponseWriter, r *http.Request) {
+	names := []string{}
+	root, err := os.OpenRoot(a.cfg.Root)
+	if err == nil {
+		defer root.Close()
+		var entries []fs.DirEntry
+		entries, err = fs.ReadDir(root.FS(), r.FormValue("dir"))
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(names) // the client sees the connection break
 }
 
 // openBelow opens a regular file. Anything else might never be read to its end.

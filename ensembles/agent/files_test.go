@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -37,6 +38,29 @@ func TestFilesStayBelowTheRoot(t *testing.T) {
 			b, _ := io.ReadAll(r)
 			r.Close()
 			t.Errorf("%s was served: %q", path, b)
+		}
+	}
+}
+
+func TestFilesOfADirectory(t *testing.T) {
+	h := start(t, long)
+	dir := filepath.Join(h.root, "p")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.WriteFile(filepath.Join(dir, "b"), nil, 0o644), os.WriteFile(filepath.Join(dir, "a"), nil, 0o644),
+		os.Symlink("a", filepath.Join(dir, "link")), os.Symlink("/", filepath.Join(dir, "top")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][]string{"p": {"a", "b"}, "p/sub": {}} {
+		if got, err := h.Files(t.Context(), path); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	for _, path := range []string{"", "/", "..", "p/..", "p/top", "p/top/etc", "none", "p/a"} {
+		if got, err := h.Files(t.Context(), path); err == nil {
+			t.Errorf("%s was listed: %q", path, got)
 		}
 	}
 }

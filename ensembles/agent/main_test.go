@@ -11,10 +11,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
@@ -37,6 +39,7 @@ func TestMain(m *testing.M) {
 var roles = map[string]func(args []string){
 	"role-agent":    func(args []string) { roleAgent(args[0], args[1]) },
 	"role-sleep":    func([]string) { wait() },
+	"role-env":      func([]string) { say(strings.Join(os.Environ(), "\t")) },
 	"role-fail":     func([]string) { os.Exit(3) },
 	"role-stubborn": func([]string) { signal.Ignore(syscall.SIGTERM); say("ready"); wait() },
 	// Stops itself for every line that it reads.
@@ -49,6 +52,30 @@ var roles = map[string]func(args []string){
 	"role-echo": func([]string) {
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 			say(in.Text())
+		}
+	},
+	// Says tick from the thread that a stall holds, and tock from another.
+	"role-disk": func([]string) {
+		var disk func()
+		disk = func() {
+			runtime.LockOSThread()
+			if unix.Gettid() == unix.Getpid() {
+				go disk() // no server's disk thread is its process's first
+				select {}
+			}
+			name, _ := unix.BytePtrFromString(diskThread + "1")
+			if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0); err != nil {
+				panic(err)
+			}
+			for {
+				futexSleep(time.Millisecond)
+				say("tick")
+			}
+		}
+		go disk()
+		for {
+			time.Sleep(time.Millisecond)
+			say("tock")
 		}
 	},
 	// Starts another process in its group, then waits or, with an argument, ends.
@@ -84,6 +111,14 @@ var roles = map[string]func(args []string){
 			}
 		}
 	},
+}
+
+// futexSleep sleeps where a JVM's idle threads do.
+func futexSleep(d time.Duration) {
+	var word uint32
+	ts := unix.NsecToTimespec(int64(d))
+	const wait = 0 // FUTEX_WAIT
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&word)), wait, 0, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
 func say(line string) { fmt.Println(line) }
@@ -132,6 +167,7 @@ func start(t *testing.T, lease time.Duration) *host {
 	t.Helper()
 	h := &host{t: t, root: t.TempDir()}
 	h.cmd = exec.Command(os.Args[0], "role-agent", h.root, lease.String())
+	h.cmd.Env = append(os.Environ(), EnvHost+"=h1", EnvSecret+"=s3cret", EnvLease+"=1h") // as in a container
 	h.cmd.Stderr = t.Output()
 	out, err := h.cmd.StdoutPipe()
 	if err != nil {

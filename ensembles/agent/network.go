@@ -1,15 +1,15 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/google/nftables"
-	"github.com/google/nftables/binaryutil"
-	"github.com/google/nftables/expr"
 
 	"locklab/harness/history"
 )
@@ -27,14 +27,14 @@ type firewall struct {
 	rec *history.Recorder
 
 	mu     sync.Mutex
-	blocks map[string][]netip.Addr
+	blocks map[string]Block
 	ending bool
 }
 
 // block adds a rule, or replaces the one of the same id.
 func (f *firewall) block(b Block) (Stamp, error) {
-	if b.ID == "" || len(b.Peers) == 0 {
-		return Stamp{}, fmt.Errorf("block: id and peers are required")
+	if err := b.validate(); err != nil {
+		return Stamp{}, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,10 +43,10 @@ func (f *firewall) block(b Block) (Stamp, error) {
 	}
 	next := maps.Clone(f.blocks)
 	if next == nil {
-		next = map[string][]netip.Addr{}
+		next = map[string]Block{}
 	}
-	next[b.ID] = b.Peers
-	return f.apply(next, history.NetworkBlocked, b.ID, fmt.Sprint(b.Peers))
+	next[b.ID] = b
+	return f.apply(next, history.NetworkBlocked, b.ID, b.String())
 }
 
 // clear removes a rule; the empty id removes all. A rule that is not there is no error.
@@ -74,14 +74,18 @@ func (f *firewall) end() error {
 	return err
 }
 
-func (f *firewall) rules() []string {
+func (f *firewall) inForce() []InForce {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.blocks))
+	var all []InForce
+	for id, b := range f.blocks {
+		all = append(all, InForce{ID: id, Peers: b.Peers, Direction: b.Direction, Connections: len(b.Ports) > 0 || b.Payload})
+	}
+	return all
 }
 
 // apply makes blocks the rules in force. f.mu is held.
-func (f *firewall) apply(blocks map[string][]netip.Addr, mode, id, peers string) (Stamp, error) {
+func (f *firewall) apply(blocks map[string]Block, mode, id, what string) (Stamp, error) {
 	c, err := nftables.New()
 	if err != nil {
 		return Stamp{}, fmt.Errorf("nftables: %w", err)
@@ -91,59 +95,55 @@ func (f *firewall) apply(blocks map[string][]netip.Addr, mode, id, peers string)
 	// table was there.
 	c.AddTable(table)
 	c.DelTable(table)
-	if peers := unionOf(blocks); len(peers) > 0 {
+	if len(blocks) > 0 {
 		c.AddTable(table)
-		if err := dropPeers(c, table, peers); err != nil {
+		var all []Block
+		for _, id := range slices.Sorted(maps.Keys(blocks)) {
+			all = append(all, blocks[id])
+		}
+		if err := addRules(c, table, all); err != nil {
 			return Stamp{}, err
 		}
 	}
 	if err := c.Flush(); err != nil {
-		return Stamp{}, fmt.Errorf("nftables: apply %d rules: %w", len(blocks), err)
+		return Stamp{}, lacking(fmt.Errorf("nftables: apply %d rules: %w", len(blocks), err), needs(blocks[id])...)
 	}
 	at := f.rec.Clock().Now()
 	f.blocks = blocks
-	if err := f.rec.Record(history.Event{At: at, Op: history.OpNetwork, Mode: mode, Fault: id, Target: peers}); err != nil {
+	if err := f.rec.Record(history.Event{At: at, Op: history.OpNetwork, Mode: mode, Fault: id, Target: what}); err != nil {
 		return Stamp{}, err
 	}
 	return Stamp{At: at}, nil
 }
 
-func unionOf(blocks map[string][]netip.Addr) []netip.Addr {
-	var all []netip.Addr
-	for _, peers := range blocks {
-		all = append(all, peers...)
+// needs names the kernel's features beside plain rules that a block is made of.
+func needs(b Block) []string {
+	var all []string
+	if b.Verdict == Reject {
+		all = append(all, CapReject)
 	}
-	slices.SortFunc(all, netip.Addr.Compare)
-	return slices.Compact(all)
+	if b.Loss != 0 {
+		all = append(all, CapLoss)
+	}
+	if b.Bandwidth != 0 {
+		all = append(all, CapLimit)
+	}
+	return all
 }
 
-// dropPeers drops what comes from peers and what goes to them.
-func dropPeers(c *nftables.Conn, table *nftables.Table, peers []netip.Addr) error {
-	set := &nftables.Set{Table: table, Name: "peers", KeyType: nftables.TypeIPAddr, KeyByteOrder: binaryutil.BigEndian}
-	elements := make([]nftables.SetElement, len(peers))
-	for i, p := range peers {
-		if !p.Is4() {
-			return fmt.Errorf("block: %v is no IPv4 address", p)
+// lacking makes an [ErrUnsupported] of an error by which the kernel says that it
+// does not have, or does not allow, one of the features.
+func lacking(err error, features ...string) error {
+	if err == nil {
+		return nil
+	}
+	switch {
+	case errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("%w: %s: %w", ErrUnsupported, CapNetAdmin, err)
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EOPNOTSUPP), errors.Is(err, syscall.EPROTONOSUPPORT):
+		if len(features) > 0 {
+			return fmt.Errorf("%w: %s: %w", ErrUnsupported, strings.Join(features, " or "), err)
 		}
-		elements[i] = nftables.SetElement{Key: p.AsSlice()}
 	}
-	if err := c.AddSet(set, elements); err != nil {
-		return fmt.Errorf("nftables: %w", err)
-	}
-	const sourceOffset, destinationOffset = 12, 16 // of the addresses in the IPv4 header
-	for _, side := range []struct {
-		name   string
-		hook   *nftables.ChainHook
-		offset uint32
-	}{{"in", nftables.ChainHookInput, sourceOffset}, {"out", nftables.ChainHookOutput, destinationOffset}} {
-		chain := c.AddChain(&nftables.Chain{Name: side.name, Table: table, Type: nftables.ChainTypeFilter,
-			Hooknum: side.hook, Priority: nftables.ChainPriorityFilter})
-		c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: []expr.Any{
-			&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: side.offset, Len: 4},
-			&expr.Lookup{SourceRegister: 1, SetName: set.Name, SetID: set.ID},
-			&expr.Counter{},
-			&expr.Verdict{Kind: expr.VerdictDrop},
-		}})
-	}
-	return nil
+	return err
 }

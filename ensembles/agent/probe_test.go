@@ -35,21 +35,64 @@ func TestProbeTellsReachedRefusedAndSilent(t *testing.T) {
 	}
 }
 
-// A rule that would match the control connection is refused before it is applied.
-func TestTheControlConnectionCannotBeBlocked(t *testing.T) {
+// Harm that would meet the control connection is refused before it is done.
+func TestTheControlConnectionCannotBeHarmed(t *testing.T) {
 	h := start(t, long)
 	own := netip.MustParseAddr("127.0.0.1")
-	_, err := h.Block(t.Context(), Block{ID: "f1", Peers: []netip.Addr{netip.MustParseAddr("192.0.2.1"), own}})
-	if err == nil || !strings.Contains(err.Error(), "control connection") {
-		t.Errorf("block of the control connection: %v", err)
+	peers := []netip.Addr{netip.MustParseAddr("192.0.2.1"), own}
+	for name, err := range map[string]error{
+		"block": second(h.Block(t.Context(), Block{ID: "f1", Peers: peers})),
+		"lose":  second(h.Block(t.Context(), Block{ID: "f1", Peers: peers, Loss: 1, Direction: In, Verdict: Reject, Ports: []uint16{1}})),
+		"delay": second(h.Delay(t.Context(), Delay{ID: "f1", Peers: peers, Latency: time.Second})),
+		"reset": second(h.Reset(t.Context(), peers...)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "control connection") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	for name, b := range map[string]Block{"no id": {Peers: []netip.Addr{own}}, "no peers": {ID: "f1"}} {
-		if _, err := h.Block(t.Context(), b); err == nil {
-			t.Errorf("block with %s was applied", name)
+	for name, err := range map[string]error{
+		"block without an id": second(h.Block(t.Context(), Block{Peers: peers[:1]})), "block without peers": second(h.Block(t.Context(), Block{ID: "f1"})),
+		"delay without an id":    second(h.Delay(t.Context(), Delay{Peers: peers[:1], Latency: 1})),
+		"delay without a length": second(h.Delay(t.Context(), Delay{ID: "f1", Peers: peers[:1]})),
+		"delay with more jitter": second(h.Delay(t.Context(), Delay{ID: "f1", Peers: peers[:1], Latency: 1, Jitter: 2})),
+		"reset without peers":    second(h.Reset(t.Context())),
+		"relay to nowhere":       second(h.Relay(t.Context(), netip.AddrPort{}, 1)),
+	} {
+		if err == nil {
+			t.Errorf("%s was done", name)
 		}
 	}
 	if st := h.status(); len(st.Rules) != 0 {
 		t.Errorf("rules: %v", st.Rules)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Datagrams are counted by the ids that were asked for, and no others.
+func TestDatagramsAreCounted(t *testing.T) {
+	h := start(t, long)
+	self := netip.MustParseAddrPort(h.address)
+	wanted, err := h.Expect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{wanted, "other", wanted} {
+		if _, err := h.Send(t.Context(), Datagrams{ID: id, To: self, Count: 3, Size: 100}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the datagrams", func() bool {
+		got, err := h.Heard(t.Context(), wanted)
+		return err == nil && got.Count == 6 && got.Last >= got.First && got.First > 0
+	})
+	if _, err := h.Heard(t.Context(), "other"); err == nil {
+		t.Error("an id that nobody asked for was counted")
+	}
+	for name, d := range map[string]Datagrams{"none": {ID: wanted, To: self}, "too large": {ID: wanted, To: self, Count: 1, Size: 9000}, "no id": {To: self, Count: 1}} {
+		if _, err := h.Send(t.Context(), d); err == nil {
+			t.Errorf("sent: %s", name)
+		}
 	}
 }
 

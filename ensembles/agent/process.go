@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,6 +71,20 @@ func (s *supervisor) start(spec *Spec) (Stamp, error) {
 			return Stamp{}, err
 		}
 	}
+	if err := writeData(dir, spec.Data); err != nil {
+		return Stamp{}, fmt.Errorf("start: %w", err)
+	}
+	env := childEnv(os.Environ())
+	if spec.Clock {
+		library, err := findClock(os.DirFS("/"))
+		if err != nil {
+			return Stamp{}, fmt.Errorf("start: %w", err)
+		}
+		if err := writeClock(s.root, s.status.ClockOffset); err != nil {
+			return Stamp{}, fmt.Errorf("start: %w", err)
+		}
+		env = append(env, clockEnv(library, s.root)...)
+	}
 	argv, err := resolveArgv(spec)
 	if err != nil {
 		return Stamp{}, err
@@ -84,7 +99,7 @@ func (s *supervisor) start(spec *Spec) (Stamp, error) {
 		return Stamp{}, err
 	}
 	defer in.Close()
-	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: dir, Env: os.Environ(), Files: []*os.File{in, log, log},
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: dir, Env: env, Files: []*os.File{in, log, log},
 		Sys: &syscall.SysProcAttr{Setpgid: true}})
 	if err != nil {
 		stdin.Close()
@@ -99,6 +114,39 @@ func (s *supervisor) start(spec *Spec) (Stamp, error) {
 	s.status.Starts++
 	s.status.PID, s.status.Exit = pid, ""
 	return s.set(history.ProcessStarted, ""), nil
+}
+
+// ownEnv begins the names of the variables that are for the agent.
+const ownEnv = "LOCKLAB_"
+
+// childEnv is the agent's environment without what is for the agent alone: the secret would let a process, or what that
+// runs in its turn, do anything to any host of the lab.
+func childEnv(own []string) []string {
+	return slices.DeleteFunc(slices.Clone(own), func(v string) bool { return strings.HasPrefix(v, ownEnv) })
+}
+
+// writeData writes a process's first files, unless they are there.
+func writeData(dir string, data map[string][]byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, content := range data {
+		if _, err := root.Stat(name); err == nil {
+			continue
+		}
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := root.WriteFile(name, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxLine is how much a pipe takes whole or not at all (PIPE_BUF of Linux), so
@@ -200,6 +248,9 @@ func (s *supervisor) signalUntil(ctx context.Context, sig syscall.Signal, done f
 	starts := s.status.Starts
 	err := syscall.Kill(-s.status.PID, sig)
 	at := s.rec.Clock().Now()
+	if sig == syscall.SIGTERM && err == nil {
+		err = syscall.Kill(-s.status.PID, syscall.SIGCONT) // a stopped process would hear of it when it goes on
+	}
 	s.mu.Unlock()
 	if err != nil {
 		return Stamp{}, fmt.Errorf("signal %v: %w", sig, err)
@@ -281,7 +332,8 @@ func (s *supervisor) reapAll() {
 		if err != nil || pid <= 0 {
 			return
 		}
-		if pid != s.status.PID {
+		// That the process goes on is told once, and it may be told of a thread of it that is traced.
+		if pid != s.status.PID && !(ws.Continued() && threadLives(s.status.PID, pid)) {
 			continue
 		}
 		switch {
@@ -345,7 +397,7 @@ func allStopped(pid int) bool {
 			return false
 		}
 		switch stateOf(string(b)) {
-		case 'T':
+		case 'T', 't': // 't': held besides, see stall
 			stopped++
 		case 'Z':
 		default:

@@ -241,6 +241,7 @@ func TestAStopEscalates(t *testing.T) {
 			t.Errorf("exit: %q", st.Exit)
 		}
 	})
+	// It hears of the end at once, and not only when somebody lets it go on.
 	t.Run("process is stopped", func(t *testing.T) {
 		h := start(t, long)
 		h.run("role-sleep")
@@ -250,7 +251,7 @@ func TestAStopEscalates(t *testing.T) {
 		if _, err := h.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if st := h.status(); st.Exit != "killed" {
+		if st := h.status(); st.Exit != "terminated" {
 			t.Errorf("exit: %q", st.Exit)
 		}
 	})

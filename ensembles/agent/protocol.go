@@ -34,6 +34,11 @@ type Spec struct {
 	Dir string `json:"dir"`
 	// Files are written to Dir first: name to content.
 	Files map[string]string `json:"files,omitempty"`
+	// Data are files that are there before the process first writes any: by their path
+	// below Dir, to content. One that is there already is left as it is, so that a restart finds what it left.
+	Data map[string][]byte `json:"data,omitempty"`
+	// Clock gives the process a wall clock that can be set; see [Client.SetClock].
+	Clock bool `json:"clock,omitempty"`
 	// Grace is how long a stop waits for the process to end by itself.
 	Grace time.Duration `json:"grace,omitempty"`
 }
@@ -62,26 +67,100 @@ type Status struct {
 	Exit string `json:"exit,omitempty"`
 	// Starts counts how often a process was started on this host.
 	Starts int `json:"starts"`
-	// Rules are the ids of the network blocks in force.
+	// Rules are the ids of the network blocks and delays in force.
 	Rules []string `json:"rules"`
+	// Network says of the same blocks and delays what they meet.
+	Network []InForce `json:"network,omitempty"`
+	// Stalls are the ids of the faults that keep the process from its disk.
+	Stalls []string `json:"stalls,omitempty"`
+	// ClockOffset is what the process's wall clock is set off by.
+	ClockOffset time.Duration `json:"clock_offset_ns,omitempty"`
 	// HistoryBytes is the size of the agent's own history so far.
 	HistoryBytes int64 `json:"history_bytes"`
 }
 
-// Block is a network rule: no packet passes between this host and the peers.
-type Block struct {
-	// ID names the rule, so that healing one fault keeps the others' rules.
-	ID    string       `json:"id"`
-	Peers []netip.Addr `json:"peers"`
+// An InForce is a network block or a delay of a host.
+type InForce struct {
+	ID string `json:"id"`
+	// Peers are those whose packets it meets, Direction which of them, seen from the host.
+	Peers     []netip.Addr `json:"peers"`
+	Direction Direction    `json:"direction,omitempty"`
+	// Connections says that it meets packets of TCP only.
+	Connections bool `json:"connections,omitempty"`
 }
 
 // Probe asks whether this host can open TCP connections.
 type Probe struct {
 	Addresses []netip.AddrPort `json:"addresses"`
 	Timeout   time.Duration    `json:"timeout"`
+	// Ask sends ruok on each connection and waits for the whole answer.
+	Ask bool `json:"ask,omitempty"`
 }
 
-// ProbeResult is the answer to a Probe, in its order: "" for reached, else the error.
+// ProbeResult is the answer to a Probe, in its order.
 type ProbeResult struct {
+	// Errors are "" for reached (and answered), else why not.
 	Errors []string `json:"errors"`
+	// Took is how long each connection, or the answer on it, took.
+	Took []time.Duration `json:"took"`
 }
+
+// Expectation asks the agent to count datagrams that bear an id of its choosing.
+type Expectation struct {
+	ID string `json:"id"`
+}
+
+// Datagrams asks the agent to send datagrams to another agent's host. Unlike a
+// connection they need one way only, so they tell the ways apart.
+type Datagrams struct {
+	// ID is the receiver's expectation.
+	ID    string         `json:"id"`
+	To    netip.AddrPort `json:"to"`
+	Count int            `json:"count"`
+	// Size of each in bytes; 0 for as small as can be.
+	Size int `json:"size,omitempty"`
+	// Every is the time from one to the next.
+	Every time.Duration `json:"every,omitempty"`
+}
+
+// Heard is what came of an expectation so far.
+type Heard struct {
+	Count int `json:"count"`
+	// First and Last are when the first and last datagram came; 0 if none did.
+	First int64 `json:"first_ns"`
+	Last  int64 `json:"last_ns"`
+}
+
+// RelayRequest asks for a relay on this host to a server, see [Delay].
+type RelayRequest struct {
+	To netip.AddrPort `json:"to"`
+	// Seed is what the relay draws jitter from.
+	Seed uint64 `json:"seed"`
+}
+
+// RelayResult says where on this host a relay listens.
+type RelayResult struct {
+	Address netip.AddrPort `json:"address"`
+}
+
+// Connections are this host's established TCP connections with some peers.
+type Connections struct {
+	Stamp
+	// Open are "local remote", in order.
+	Open []string `json:"open"`
+}
+
+// Capabilities says what this host's kernel lacks: "" or why, by name.
+type Capabilities map[string]string
+
+// The names of the capabilities.
+const (
+	CapReject   = "nftables reject"
+	CapLoss     = "nftables numgen"
+	CapLimit    = "nftables limit"
+	CapNetem    = "netem"
+	CapFaketime = "libfaketime" // in the image
+	CapPtrace   = "ptrace"      // known only of a process that there is; see [Client.Stall]
+	CapDestroy  = "INET_DIAG_DESTROY"
+	CapNetAdmin = "CAP_NET_ADMIN"
+)

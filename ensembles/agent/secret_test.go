@@ -3,6 +3,7 @@ package agent
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,7 +11,8 @@ import (
 // routes lists the pattern of every operation.
 var routes = []string{
 	"POST /lease", "POST /status", "POST /start", "POST /restart", "POST /pause", "POST /resume", "POST /kill", "POST /stop", "POST /input",
-	"POST /block", "POST /clear", "POST /probe", "POST /zookeeper/write", "GET /zookeeper/ruok", "GET /history?dir=agent&offset=0", "GET /file?path=p/log",
+	"POST /block", "POST /delay", "POST /clear", "POST /reset", "POST /connections", "POST /relay", "POST /capabilities", "POST /probe",
+	"POST /datagrams/expect", "POST /datagrams/send", "POST /datagrams/heard", "POST /zookeeper/write", "POST /zookeeper/nodes", "POST /stall", "POST /disk", "POST /unstall", "POST /clock", "GET /zookeeper/ruok", "GET /history?dir=agent&offset=0", "GET /file?path=p/log",
 }
 
 // request sends a raw request and returns the status code and body.
@@ -85,6 +87,22 @@ func TestAnAgentNeedsASecretAndALease(t *testing.T) {
 		cfg.Root, cfg.Listen = t.TempDir(), "127.0.0.1:0"
 		if err := Run(t.Context(), cfg); err == nil {
 			t.Errorf("an agent without a %s ran", name)
+		}
+	}
+}
+
+// What an agent starts inherits its environment, and not its secret.
+func TestTheSecretIsTheAgentsAlone(t *testing.T) {
+	t.Setenv("OTHER_LOCKLAB_WORD", "kept")
+	h := start(t, long)
+	h.run("role-env")
+	env := strings.Split(h.log(1)[0], "\t")
+	if !slices.Contains(env, "OTHER_LOCKLAB_WORD=kept") {
+		t.Error("nothing is inherited")
+	}
+	for _, v := range env {
+		if strings.HasPrefix(v, "LOCKLAB_") || strings.Contains(v, "s3cret") {
+			t.Errorf("the process has %s", v)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +45,9 @@ type Agent struct {
 	rec   *history.Recorder
 	sup   *supervisor
 	fire  *firewall
+	stall *stall
+	slow  *delays
+	grams *datagrams
 	lease *lease
 	// busy is held for reading by every request, and for good once all have ended.
 	busy sync.RWMutex
@@ -63,7 +67,8 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer rec.Close()
-	a := &Agent{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec), fire: &firewall{rec: rec}, lease: newLease(cfg.Lease)}
+	a := &Agent{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec), fire: &firewall{rec: rec}, slow: newDelays(rec), lease: newLease(cfg.Lease)}
+	a.stall = &stall{sup: a.sup}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -82,6 +87,13 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("listen for control: %w", err)
 	}
+	// Datagrams come to the same port: another host's agent knows it.
+	if a.grams, err = listenDatagrams(ctx, l.Addr().String(), rec.Clock()); err != nil {
+		l.Close()
+		return err
+	}
+	wg.Go(a.grams.serve)
+	defer a.grams.conn.Close()
 	if cfg.Listening != nil {
 		cfg.Listening(l.Addr())
 	}
@@ -109,8 +121,14 @@ func (a *Agent) cleanUp() {
 	if err := a.fire.end(); err != nil {
 		a.cfg.Log.Error("clear network rules", "err", err)
 	}
+	if err := a.slow.end(); err != nil {
+		a.cfg.Log.Error("clear delays", "err", err)
+	}
 	if err := a.sup.end(ctx); err != nil {
 		a.cfg.Log.Error("kill process", "err", err)
+	}
+	if _, err := a.stall.let(""); err != nil {
+		a.cfg.Log.Error("end stalls", "err", err)
 	}
 	// The requests end with their connections. One that does not is no reason to
 	// live on.
@@ -156,16 +174,22 @@ func withRequester(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
+// An operation carries out a request.
+type operation = func(ctx context.Context, body io.Reader) (any, error)
+
 // routes is everything that an agent can be asked for; anything else is refused.
 func (a *Agent) routes() http.Handler {
 	mux := http.NewServeMux()
-	do := func(name string, f func(ctx context.Context, body io.Reader) (any, error)) {
+	do := func(name string, f operation) {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
 			answer, err := f(r.Context(), r.Body)
 			if err != nil {
 				code := http.StatusInternalServerError
-				if errors.Is(err, ErrNoProcess) {
+				switch {
+				case errors.Is(err, ErrNoProcess):
 					code = http.StatusConflict
+				case errors.Is(err, ErrUnsupported):
+					code = http.StatusNotImplemented
 				}
 				http.Error(w, err.Error(), code)
 				return
@@ -198,34 +222,8 @@ func (a *Agent) routes() http.Handler {
 		}
 		return a.sup.write(line)
 	})
-	do("block", func(ctx context.Context, b io.Reader) (any, error) {
-		rule, err := decode[Block](b)
-		if err != nil {
-			return nil, err
-		}
-		if from, ok := ctx.Value(requesterKey{}).(netip.Addr); ok && slices.Contains(rule.Peers, from) {
-			return nil, fmt.Errorf("block: %v is where the control connection comes from", from)
-		}
-		return a.fire.block(rule)
-	})
-	do("clear", func(_ context.Context, b io.Reader) (any, error) {
-		id, err := decode[string](b)
-		if err != nil {
-			return nil, err
-		}
-		return a.fire.clear(id)
-	})
-	do("probe", func(ctx context.Context, b io.Reader) (any, error) {
-		p, err := decode[Probe](b)
-		if err != nil {
-			return nil, err
-		}
-		if p.Timeout <= 0 {
-			// Nothing can be reached in no time, which would prove any cut.
-			return nil, errors.New("probe: no timeout")
-		}
-		return probe(ctx, p), nil
-	})
+	a.networkRoutes(do)
+	a.harmRoutes(do)
 	do("zookeeper/write", func(ctx context.Context, _ io.Reader) (any, error) {
 		err := commitWrite(ctx, a.cfg.Log)
 		return Stamp{At: a.rec.Clock().Now()}, err
@@ -240,6 +238,7 @@ func (a *Agent) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /history", a.serveHistory)
 	mux.HandleFunc("GET /file", a.serveFile)
+	mux.HandleFunc("GET /files", a.serveNames)
 	return mux
 }
 
@@ -255,33 +254,12 @@ func decode[T any](r io.Reader) (T, error) {
 
 func (a *Agent) status() Status {
 	st, _ := a.sup.state()
-	st.Rules = a.fire.rules()
+	st.Network = append(a.fire.inForce(), a.slow.inForce()...)
+	slices.SortFunc(st.Network, func(a, b InForce) int { return strings.Compare(a.ID, b.ID) })
+	for _, r := range st.Network {
+		st.Rules = append(st.Rules, r.ID)
+	}
+	st.Stalls = a.stall.held()
 	st.HistoryBytes = historySize(filepath.Join(a.cfg.Root, HistoryDir))
 	return st
-}
-
-// probe dials all addresses at once.
-func probe(ctx context.Context, p Probe) ProbeResult {
-	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
-	defer cancel()
-	res := ProbeResult{Errors: make([]string, len(p.Addresses))}
-	var wg sync.WaitGroup
-	for i, addr := range p.Addresses {
-		wg.Go(func() {
-			if err := dialOnce(ctx, addr); err != nil {
-				res.Errors[i] = err.Error()
-			}
-		})
-	}
-	wg.Wait()
-	return res
-}
-
-func dialOnce(ctx context.Context, addr netip.AddrPort) error {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", addr.String())
-	if err != nil {
-		return err
-	}
-	return c.Close()
 }

@@ -25,8 +25,13 @@ func ask(ctx context.Context, word string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+	return askAt(ctx, localServer(), word)
+}
+
+// askAt sends a word to a server. ctx must have a deadline.
+func askAt(ctx context.Context, address, word string) ([]byte, error) {
 	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp4", localServer())
+	c, err := d.DialContext(ctx, "tcp4", address)
 	if err != nil {
 		return nil, err
 	}
@@ -46,18 +51,23 @@ func localServer() string { return fmt.Sprintf("127.0.0.1:%d", ClientPort) }
 // commitWrite proves that a quorum accepts writes through the host's own server:
 // it creates an ephemeral node and deletes it.
 func commitWrite(ctx context.Context, log *slog.Logger) error {
+	return asClient(ctx, log, func(conn *zk.Conn) error {
+		path, err := conn.Create("/locklab-ready-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		if err == nil {
+			err = conn.Delete(path, -1)
+		}
+		return err
+	})
+}
+
+// asClient does f in a session of its own with the host's own server.
+func asClient(ctx context.Context, log *slog.Logger, f func(*zk.Conn) error) error {
 	conn, _, err := zk.Connect([]string{localServer()}, 4*time.Second, zk.WithLogger(printf{log}), zk.WithLogInfo(false))
 	if err != nil {
 		return err
 	}
 	done := make(chan error, 1)
-	go func() {
-		path, err := conn.Create("/locklab-ready-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
-		if err == nil {
-			err = conn.Delete(path, -1)
-		}
-		done <- err
-	}()
+	go func() { done <- f(conn) }()
 	select {
 	case err = <-done:
 		conn.Close()

@@ -2,7 +2,7 @@
 // image` leaves, with an ensemble in them.
 //
 // Without a Docker engine or an image, tests that ask for a lab are skipped;
-// with REQUIRE_DOCKER=1, as under CI, they fail instead.
+// with REQUIRE_DOCKER=1, as under CI, they fail instead. With -short they are skipped anyway.
 package labtest
 
 import (
@@ -23,9 +23,12 @@ import (
 // EnvRequire turns a missing Docker engine or image from a skip into a failure.
 const EnvRequire = "REQUIRE_DOCKER"
 
-// Require skips or fails the test if there is no engine or no image.
+// Require skips or fails the test if there is no engine or no image. With -short it skips it.
 func Require(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a lab")
+	}
 	_, err := ensembles.FindImage(t.Context())
 	switch {
 	case err == nil:

@@ -40,6 +40,9 @@ func requires(t *testing.T) string {
 
 // Without an engine, tests are skipped, and under CI they fail.
 func TestRequire(t *testing.T) {
+	if testing.Short() {
+		t.Skip("then all are skipped")
+	}
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
 	for require, want := range map[string]string{"": "skip ", "0": "skip ", "1": "fatal "} {
 		t.Setenv(EnvRequire, require)

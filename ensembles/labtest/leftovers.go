@@ -22,6 +22,8 @@ type Owned struct {
 	Created []string
 	// Other are containers in any other state: ending, or being removed.
 	Other []string
+	// IDs are the containers', whatever their state.
+	IDs []string
 	// Volumes are the names of the containers' volumes.
 	Volumes []string
 	// Networks are the lab's networks; Attached are the containers on them.
@@ -42,6 +44,7 @@ func Labs(ctx context.Context) (map[string]*Owned, error) {
 	}
 	filter := url.Values{"filters": {`{"label":["locklab.lab"]}`}, "all": {"true"}}.Encode()
 	var containers []struct {
+		Id     string
 		Names  []string
 		State  string
 		Labels map[string]string
@@ -52,6 +55,7 @@ func Labs(ctx context.Context) (map[string]*Owned, error) {
 	}
 	for _, c := range containers {
 		o := of(c.Labels)
+		o.IDs = append(o.IDs, c.Id)
 		list := &o.Other
 		switch c.State {
 		case "running":

@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"locklab/harness/history"
@@ -40,7 +42,10 @@ func (d *digest) idle() []string {
 		return []string{"nothing was measured"}
 	}
 	until := d.end
-	if d.drain != history.None {
+	switch {
+	case d.closed != history.None:
+		until = d.closed
+	case d.drain != history.None:
 		until = d.drain
 	}
 	n := 0
@@ -58,9 +63,10 @@ func (d *digest) idle() []string {
 }
 
 // idleFaults: a fault did not happen, nobody saw it happen or end, or it was
-// meant for a holder and struck when there was none.
+// meant for a holder and struck when there was none; or of those that chance chose, none happened.
 func (d *digest) idleFaults() []string {
 	var reasons []string
+	idle := 0
 	for _, f := range d.faults {
 		say := func(what string) {
 			s := f.String() + " " + what
@@ -70,6 +76,18 @@ func (d *digest) idleFaults() []string {
 			reasons = append(reasons, s)
 		}
 		switch {
+		case f.unsupported && f.Drawn:
+			idle++
+			continue // others were drawn in its place, had it been known
+		case f.unsupported:
+			say("cannot be done here")
+			continue
+		case f.missed && f.Drawn:
+			idle++
+			continue // nobody meant it for anybody
+		case f.missed:
+			say("found nobody to hit")
+			continue
 		case f.injected == history.None:
 			say("was not injected")
 			continue
@@ -86,6 +104,16 @@ func (d *digest) idleFaults() []string {
 		if (f.HitsHolder || f.trigger != nil) && !d.struckHolder(f) {
 			say("struck while its target held nothing")
 		}
+		switch {
+		case f.Drawn || !f.HitsWaiter:
+		case !d.struckWaiter(f, false):
+			say("struck while its target waited for nothing")
+		case f.HitsHead && !d.struckWaiter(f, true):
+			say("struck while its target was not the next in the queue")
+		}
+	}
+	if idle > 0 && idle == len(d.faults) {
+		reasons = append(reasons, fmt.Sprintf("of %s not one happened", count(int64(idle), "drawn fault", "drawn faults")))
 	}
 	return reasons
 }
@@ -112,6 +140,37 @@ func (d *digest) struckHolder(f *fault) bool {
 		}
 	}
 	return false
+}
+
+// struckWaiter reports whether a client of f's targets waited for a lock when f was injected; with first, one
+// that nobody who waited then was granted the lock before, by token or else by time.
+func (d *digest) struckWaiter(f *fault, first bool) bool {
+	var waiting []*history.Acquisition
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		over := int64(math.MaxInt64)
+		if a.Returned != history.None {
+			over = a.Returned
+		}
+		if a.Died != history.None {
+			over = min(over, max(a.Died, f.injected+1)) // a kill is stamped when it is done
+		}
+		if a.Invoked <= f.injected && over > f.injected {
+			waiting = append(waiting, a)
+		}
+	}
+	return slices.ContainsFunc(waiting, func(a *history.Acquisition) bool {
+		return f.hits(a.Process) && (!first || !slices.ContainsFunc(waiting, func(b *history.Acquisition) bool { return b != a && b.Lock == a.Lock && before(b, a) }))
+	})
+}
+
+// before reports whether b was in the queue before a, as far as grants tell: who was not granted the lock
+// tells nothing but when it came.
+func before(b, a *history.Acquisition) bool {
+	if a.Token != 0 && b.Token != 0 {
+		return b.Token < a.Token
+	}
+	return b.Invoked < a.Invoked
 }
 
 // strayExits: a process ended that nobody had killed, before the run was done

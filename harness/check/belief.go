@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"strings"
 
 	"locklab/harness/history"
 )
@@ -15,7 +14,8 @@ const maxFindings = 100
 // once: that they held one lock, unless all of them read it (model M3), or more
 // permits of it than there are (M4, see [eachExcess]). No lock service can rule
 // that out while a client can stop, so overlaps are counted and measured, and what
-// condemns a recipe is one without an explanation: see [digest.explain].
+// condemns a recipe is one without an explanation: see [digest.explain]. Where a fault would explain it that nobody
+// saw take effect, or fail to, it is unknown.
 //
 // A recipe that promises no exclusion has nothing to explain; its overlaps are
 // counted all the same, for that is what such a control is for.
@@ -51,6 +51,8 @@ func beliefExclusion(d *digest, s *Safety) Verdict {
 
 	v := Verdict{Count: b.count, Findings: append(b.bad, b.good...), Violation: d.facts.Exclusive && b.unexplained > 0}
 	switch {
+	case b.unsure > 0 && b.unexplained == 0:
+		v.Result, v.Summary = Unknown, b.summary()
 	case b.count > 0:
 		v.Result, v.Summary = Fail, b.summary()
 	case doubts != "":
@@ -70,6 +72,7 @@ type belief struct {
 	*digest
 	holds                              int
 	count, unexplained, total, longest int64
+	unsure                             int64  // that a fault would explain that was not verified
 	worst                              string // the longest overlap in words
 	bad, good                          []Finding
 }
@@ -86,7 +89,11 @@ func (b *belief) overlap(first, second *hold) {
 // canBeGone reports whether a fault can have cost older its session before newer
 // was granted its permits.
 func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
-	return b.facts.Exclusive && b.explain(older, newer) != nil
+	if !b.facts.Exclusive {
+		return false
+	}
+	why := b.explain(older, newer)
+	return why.explained() || why.unsure()
 }
 
 func (b *belief) excess(older, newer *hold, from, until, taken int64) {
@@ -99,9 +106,12 @@ func (b *belief) excess(older, newer *hold, from, until, taken int64) {
 
 // add counts an overlap, of which lead says what was believed.
 func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead string) {
-	var why *fault
+	why := unexplained(nil, "the recipe promises nothing else")
 	if b.facts.Exclusive {
-		if why = b.explain(older, newer); why == nil {
+		switch why = b.explain(older, newer); {
+		case why.unsure():
+			b.unsure++
+		case !why.explained():
 			b.unexplained++
 		}
 	}
@@ -113,7 +123,7 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 		b.worst = fmt.Sprintf("%s and %s on %s for %s from %s", older.Client, newer.Client, older.Lock, millis(until-from), seconds(from))
 	}
 	list := &b.bad
-	if why != nil {
+	if why.explained() {
 		list = &b.good
 	}
 	if len(*list) < maxFindings {
@@ -121,37 +131,24 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 	}
 }
 
-func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why *fault, lead string) Finding {
+func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why explanation, lead string) Finding {
 	f := Finding{
-		Kind: "overlap", Lock: older.Lock, At: from, Until: until, Cause: CauseNone,
+		Kind: "overlap", Lock: older.Lock, At: from, Until: until,
 		Clients: []string{older.Client, newer.Client}, Tokens: []int64{older.Token, newer.Token},
 		Events: b.eventsOf(older),
 	}
 	if newer != older {
 		f.Events = append(f.Events, b.eventsOf(newer)...)
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s, for %s from %s", lead, millis(until-from), seconds(from))
-	switch {
-	case why != nil:
-		f.Cause, f.Fault, f.Explained = why.Kind, why.ID, true
-		f.Events = append(f.Events, why.events...)
-		fmt.Fprintf(&text, "; %s struck %s before %s was granted it", why, seconds(newer.Returned-why.injected), newer.Client)
-		if t := b.timeout(older.Session); t > 0 {
-			fmt.Fprintf(&text, ", %.2f of the session timeout", float64(newer.Returned-why.injected)/float64(t))
-		}
-	case !b.facts.Exclusive:
-		text.WriteString("; the recipe promises nothing else")
-	case older.Token == 0 || newer.Token == 0:
-		text.WriteString("; without tokens nothing can explain it")
-	case newer == older:
-		text.WriteString("; there are not so many")
-	case newer.Token == older.Token:
-		text.WriteString("; they have the same token")
-	default:
-		text.WriteString("; no fault explains it")
+	f.Cause, f.Explained, f.Zxids = why.cause, why.explained(), zxidWords(why.zxids)
+	if why.fault != nil {
+		f.Fault = why.fault.ID
+		f.Events = append(f.Events, why.fault.events...)
 	}
-	f.Text = text.String()
+	if why.hiccup != nil {
+		f.Events = append(f.Events, *why.hiccup)
+	}
+	f.Text = fmt.Sprintf("%s, for %s from %s; %s", lead, millis(until-from), seconds(from), why.text)
 	return f
 }
 
@@ -159,6 +156,10 @@ func (b *belief) summary() string {
 	s := count(b.count, "overlap", "overlaps")
 	switch {
 	case !b.facts.Exclusive:
+	case b.unexplained == 0 && b.unsure == b.count:
+		s += ", perhaps explained by a fault"
+	case b.unexplained == 0 && b.unsure > 0:
+		s += fmt.Sprintf(", %d of them perhaps explained by a fault", b.unsure)
 	case b.unexplained == 0:
 		s += ", explained"
 	case b.unexplained == b.count:

@@ -2,9 +2,11 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"locklab/ensembles/txnlog"
 	"locklab/harness/history"
 )
 
@@ -87,6 +89,50 @@ func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
 		if r := Run(events, facts); r.Verdict != Pass {
 			b.Fatal(describeReport(&r))
+		}
+	}
+}
+
+// BenchmarkServers is every check over 100 k grants with the servers' transactions of them, 64 in the queue.
+func BenchmarkServers(b *testing.B) {
+	const grants, clients = 100_000, 64
+	var events []history.Event
+	var txns []*txnlog.Txn
+	created := make([]*txnlog.Txn, grants)
+	const every = 2 * ms // a grant
+	for n := range grants {
+		at, session := int64(n+clients)*every, int64(n%clients+1)
+		path := fmt.Sprintf("l1/_c_%032d-lock-%010d", n, n)
+		created[n] = &txnlog.Txn{Session: session, Cxid: 1, Time: at - (clients-1)*every, Type: txnlog.Create2, Ops: []txnlog.Op{{Type: txnlog.Create2, Path: path, Ephemeral: true}}}
+		txns = append(txns, created[n], &txnlog.Txn{Session: session, Cxid: 2, Time: at + ms + ms/2, Type: txnlog.Delete, Ops: []txnlog.Op{{Type: txnlog.Delete, Path: path}}})
+	}
+	number(txns)
+	events = append(events, history.Event{Op: history.OpClock}, history.Event{Op: history.OpPhase, Detail: history.PhaseMeasure})
+	for n := range grants {
+		at := int64(n+clients) * every
+		e := history.Event{Process: "c1", Client: fmt.Sprintf("c1/%d", n%clients), Session: history.SessionID(n%clients + 1), Lock: "l1", Acq: int64(n + 1), Op: history.OpAcquire}
+		step := func(at int64, kind history.Kind) {
+			e.At, e.Kind = at, kind
+			events = append(events, e)
+		}
+		step(at-(clients-1)*every-1, history.Invoke)
+		e.Token = created[n].Zxid
+		step(at, history.OK)
+		e.Op = history.OpRelease
+		step(at+ms, history.Invoke)
+		step(at+ms+ms/2+1, history.OK)
+	}
+	slices.SortStableFunc(events, byTime)
+	end := events[len(events)-1].At
+	for _, detail := range [...]string{history.PhaseDrain, history.PhaseCollect} {
+		events = append(events, history.Event{At: end, Op: history.OpPhase, Detail: detail})
+	}
+	events = append(events, history.Event{At: end, Op: history.OpEnd, Detail: history.EndComplete})
+	facts := recipes["queue"]
+	facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
+	for b.Loop() {
+		if r := judgeLog(events, facts, txns); r.Check(ServiceExclusion).Result != Pass || r.Verdict != Pass {
+			b.Fatal(describeReport(&r), r.Check(ServiceExclusion).Summary)
 		}
 	}
 }

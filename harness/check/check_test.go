@@ -14,7 +14,8 @@ import (
 )
 
 // TestFixtures reads testdata: a check's name and facts, a history, and what the
-// check says of it. "report" runs them all and prints what each came to. With
+// check says of it. "report" runs them all and prints what each came to, "resolved" what became of operations
+// of unknown outcome. With
 // the argument "events" the evidence is printed as well.
 //
 // Rewrite with -rewrite, and commit the changes only if you know why each is right.
@@ -42,9 +43,19 @@ func runFixture(t *testing.T, path string) {
 		if err != nil {
 			td.Fatalf(t, "%v", err)
 		}
+		if events, err = giveLog(&facts, td.Input, events); err != nil {
+			td.Fatalf(t, "%v", err)
+		}
 		r := Run(events, facts)
 		if td.Cmd == "report" {
 			return describeReport(&r)
+		}
+		if td.Cmd == "resolved" {
+			var b strings.Builder
+			for _, r := range r.Resolved {
+				fmt.Fprintf(&b, "%s %s %d: %s %s: %s\n", r.Client, r.Op, r.N, r.Fate, r.Zxid, r.Text)
+			}
+			return b.String()
 		}
 		v := r.Check(td.Cmd)
 		if v == nil {

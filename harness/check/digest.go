@@ -23,9 +23,17 @@ type digest struct {
 	faults       []*fault              // in order of injection, see faultsOf
 	sessions     map[history.SessionID][]connection
 	clientHosts  map[string]bool // hosts of which a client recorded something
+	clientOf     map[history.SessionID]string
+	hiccups      map[string][]*history.Event           // by process
+	connections  map[string][]sessionStart             // by client, in order
+	clientsOf    map[history.SessionID]map[string]bool // who share it
+	bySession    map[history.SessionID][]*history.Acquisition
+	servers      *evidence // nil if the servers' word cannot be used
 
 	// Instants, None if the history does not say.
-	measure, drain, collect int64
+	measure, closed, drain, collect int64 // closed: the measured window is over, and clients go on
+
+	final *history.Event // that everything was healed, or why not; nil if it is not said
 
 	end     int64            // of the history
 	horizon map[string]int64 // by process: its last event, if the run is not complete
@@ -45,6 +53,12 @@ type connection struct {
 	timeout int64 // negotiated, ns; 0 if not said
 }
 
+// A sessionStart is a client's having a session from then on.
+type sessionStart struct {
+	at      int64
+	session history.SessionID
+}
+
 func newDigest(events []history.Event, facts Facts) *digest {
 	if !slices.IsSortedFunc(events, byTime) {
 		events = slices.Clone(events)
@@ -55,7 +69,12 @@ func newDigest(events []history.Event, facts Facts) *digest {
 		acquisitions: history.Acquisitions(events),
 		sessions:     map[history.SessionID][]connection{},
 		clientHosts:  map[string]bool{},
-		measure:      history.None, drain: history.None, collect: history.None,
+		clientOf:     map[history.SessionID]string{},
+		hiccups:      map[string][]*history.Event{},
+		connections:  map[string][]sessionStart{},
+		clientsOf:    map[history.SessionID]map[string]bool{},
+		bySession:    map[history.SessionID][]*history.Acquisition{},
+		measure:      history.None, closed: history.None, drain: history.None, collect: history.None,
 	}
 	for i := range events {
 		e := &events[i]
@@ -66,8 +85,14 @@ func newDigest(events []history.Event, facts Facts) *digest {
 		switch e.Op {
 		case history.OpConnected:
 			d.sessions[e.Session] = append(d.sessions[e.Session], connection{e.At, e.Target, e.Value})
+			d.has(e.Session, e.Client)
+			d.connections[e.Client] = append(d.connections[e.Client], sessionStart{e.At, e.Session})
+		case history.OpHiccup:
+			d.hiccups[e.Process] = append(d.hiccups[e.Process], e)
 		case history.OpPhase:
 			d.phase(e)
+		case history.OpFinalHeal:
+			d.final = e
 		case history.OpEnd:
 			d.whole = e.Detail == history.EndComplete
 		}
@@ -81,13 +106,35 @@ func newDigest(events []history.Event, facts Facts) *digest {
 	}
 	d.faults = faultsOf(events, facts.Faults)
 	d.sortGrants()
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		if a.Session == 0 {
+			continue
+		}
+		d.bySession[a.Session] = append(d.bySession[a.Session], a)
+		d.has(a.Session, a.Client)
+	}
+	d.servers = newEvidence(d)
 	return d
+}
+
+// has notes that a session is a client's.
+func (d *digest) has(s history.SessionID, client string) {
+	if d.clientsOf[s] == nil {
+		d.clientsOf[s] = map[string]bool{}
+		d.clientOf[s] = client
+	}
+	d.clientsOf[s][client] = true
 }
 
 func (d *digest) phase(e *history.Event) {
 	switch e.Detail {
 	case history.PhaseMeasure:
 		d.measure = e.At
+	case history.PhaseHeal, history.PhaseLiveness:
+		if d.closed == history.None {
+			d.closed = e.At
+		}
 	case history.PhaseDrain:
 		d.drain = e.At
 	case history.PhaseCollect:
@@ -144,6 +191,18 @@ func (d *digest) timeout(s history.SessionID) int64 {
 	return 0
 }
 
+// longestTimeout is the session timeout that bounds how long the service
+// remembers a dead client, 0 if nothing says.
+func (d *digest) longestTimeout() int64 {
+	t := int64(d.facts.SessionTimeout)
+	if t == 0 {
+		for s := range d.sessions {
+			t = max(t, d.timeout(s))
+		}
+	}
+	return t
+}
+
 // serverAt is the server that session s was connected to at that instant.
 func (d *digest) serverAt(s history.SessionID, at int64) string {
 	server := ""
@@ -177,6 +236,24 @@ func (d *digest) eventsOf(a *history.Acquisition) []history.Event {
 	return found
 }
 
+// number gives the events of findings their numbers in the history.
+func (d *digest) number(all []Finding) {
+	for i := range all {
+		f := &all[i]
+		f.Numbers = nil
+		for k := range f.Events {
+			e := &f.Events[k]
+			n := sort.Search(len(d.events), func(i int) bool { return d.events[i].At >= e.At })
+			for ; n < len(d.events) && d.events[n].At == e.At; n++ {
+				if d.events[n] == *e {
+					f.Numbers = append(f.Numbers, n+1)
+					break
+				}
+			}
+		}
+	}
+}
+
 // hostOf is the host of a client, whose name is host/number.
 func hostOf(client string) string {
 	if i := strings.LastIndexByte(client, '/'); i >= 0 {
@@ -204,4 +281,4 @@ func count(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,50 +1,190 @@
 package check
 
-import "locklab/harness/history"
+import (
+	"fmt"
+	"slices"
 
-// explain returns the fault because of which newer could be granted the lock
-// while older still believed, or nil: then the recipe or the service is broken.
-//
-// "Some fault was going on" is no explanation. The tokens must say that newer
-// was granted after older, so that the service did take the lock from the one
-// before it gave it to the other; and older's session must have had the time to
-// expire, see [digest.outage].
-func (d *digest) explain(older, newer *history.Acquisition) *fault {
-	if older.Token == 0 || newer.Token <= older.Token {
-		return nil
-	}
-	return d.outage(older, newer.Returned)
+	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// An explanation is why a holder could believe after another had been granted the lock.
+type explanation struct {
+	cause  string // the fault's, or CauseServer, CauseSlowClient, CauseAdministrator; CauseNone if there is none
+	fault  *fault
+	hiccup *history.Event
+	zxids  []int64
+	text   string // to go on a sentence after "; "
+	// doubt is why it is not known whether the fault explains it; empty if it is.
+	doubt string
 }
 
-// outage returns the verified fault that can have cost a its session by the
-// instant at, or nil. Of several the one that began first.
+func (x explanation) explained() bool { return x.cause != CauseNone }
+
+// unsure reports whether there may be an explanation.
+func (x explanation) unsure() bool { return x.doubt != "" }
+
+// blamed is an explanation by a fault, or only the suspicion of one.
+func blamed(f *fault, text string) explanation {
+	if !f.certain() {
+		return suspected(f, text, "which was not verified")
+	}
+	return explanation{cause: f.cause(), fault: f, text: text}
+}
+
+func suspected(f *fault, text, doubt string) explanation {
+	return explanation{cause: CauseNone, fault: f, text: text + ", " + doubt, doubt: doubt}
+}
+
+func unexplained(zxids []int64, format string, args ...any) explanation {
+	return explanation{cause: CauseNone, zxids: zxids, text: fmt.Sprintf(format, args...)}
+}
+
+// explain says because of what newer could be granted the lock while older still
+// believed. If there is no explanation, then the recipe or the service is broken.
 //
-// It must have struck a's process, or the server that a's session was connected
-// to, or the leader, who alone keeps sessions alive. The silence that it caused must have lasted 2/3 of the session timeout
-// before at: a server expires no session sooner than a timeout after it last
-// heard of it, and of an idle client it last heard up to a third of the timeout
-// before the silence began. The silence is counted from a's acquire call if the
-// fault is older than that, since the service heard of a after it. And what was
-// healed long ago explains nothing: within the timeout and two ticks the
-// session is either expired or alive again, and its client knows.
-func (d *digest) outage(a *history.Acquisition, at int64) *fault {
-	t := d.timeout(a.Session)
-	if t <= 0 {
-		return nil
+// "Some fault was going on" is none. The service must have taken the lock from the one before
+// it gave it to the other: by the servers' transactions where they were read, else by the tokens.
+// And something must have kept older from its service for long enough: see [digest.excuse],
+// and [digest.outage] where there are no transactions.
+func (d *digest) explain(older, newer *history.Acquisition) explanation {
+	if d.servers != nil && len(d.servers.doubts()) == 0 {
+		return d.explainByServers(older, newer)
 	}
-	for _, f := range d.faults {
-		if f.injected == history.None || f.verified == history.None {
-			continue
-		}
-		from := max(f.injected, a.Invoked)
-		if f.Role != RoleLeader && !f.hits(a.Process) && !f.hits(d.serverAt(a.Session, from)) {
-			continue
-		}
-		until := f.until()
-		if min(until, at)-from < t*2/3 || at-until > t+2*int64(d.facts.Tick) {
-			continue
-		}
-		return f
+	switch {
+	case older.Token == 0 || newer.Token == 0:
+		return unexplained(nil, "without tokens nothing can explain it")
+	case newer == older:
+		return unexplained(nil, "there are not so many")
+	case newer.Token == older.Token:
+		return unexplained(nil, "they have the same token")
 	}
-	return nil
+	if newer.Token < older.Token {
+		return unexplained(nil, "no fault explains it")
+	}
+	f, doubt := d.outage(older, newer.Returned)
+	switch {
+	case f == nil:
+		return unexplained(nil, "no fault explains it")
+	case doubt != "":
+		return suspected(f, d.struck(f, older, newer), doubt)
+	}
+	return blamed(f, d.struck(f, older, newer))
+}
+
+// struck says when a fault struck, in words.
+func (d *digest) struck(f *fault, older, newer *history.Acquisition) string {
+	from, _ := f.effect()
+	s := fmt.Sprintf("%s struck %s before %s was granted it", f, seconds(newer.Returned-from), newer.Client)
+	if t := d.timeout(older.Session); t > 0 {
+		s += fmt.Sprintf(", %.2f of the session timeout", float64(newer.Returned-from)/float64(t))
+	}
+	return s
+}
+
+// explainByServers is explain by the servers' transactions: older's znodes were gone before
+// newer's was eligible, and what ended them was either done to them by somebody who is no client,
+// or the end of a session that had an excuse for its silence.
+func (d *digest) explainByServers(older, newer *history.Acquisition) explanation {
+	v := d.servers
+	o, n := v.found[older], v.found[newer]
+	switch {
+	case newer == older:
+		return unexplained(nil, "there are not so many")
+	case o == nil || o.answer != nodes.Witnessed:
+		return unexplained(nil, "at the servers %s had no grant: see %s", older.Client, ServiceExclusion)
+	case n == nil || n.answer != nodes.Witnessed:
+		return unexplained(nil, "at the servers %s had no grant: see %s", newer.Client, ServiceExclusion)
+	}
+	end := o.end()
+	from, fromMs := n.from()
+	zxids := []int64{o.spans[0].Czxid}
+	if end != nil {
+		zxids = append(zxids, end.Zxid)
+	}
+	zxids = append(zxids, from)
+	path := o.spans[0].Path
+	if end == nil || end.Zxid > from {
+		if c := v.contradiction(older.Session, path); c != nil {
+			return explanation{cause: CauseServer, zxids: append(zxids, c.Zxid), text: c.Text}
+		}
+		return unexplained(zxids, "%s was still there when %s's znode became eligible at zxid %s", o.spans[0].Name(), newer.Client, Zxid(from))
+	}
+	gone := fmt.Sprintf("its znode went at zxid %s (%s), before %s's became eligible at %s (%s)", Zxid(end.Zxid), seconds(v.clock.at(end.Time)),
+		newer.Client, Zxid(from), seconds(v.clock.at(fromMs)))
+	x := d.ended(older, path, end)
+	if x.fault != nil {
+		if x.text = d.struck(x.fault, older, newer); x.unsure() {
+			x.text += ", " + x.doubt
+		}
+	}
+	x.zxids = append(zxids, x.zxids...)
+	x.text += "; " + gone
+	return x
+}
+
+// ended says why older's znodes, of which one is at path, ended while it believed. Servers that contradict themselves
+// about them or its session are to blame for what nothing else explains, but not for what a client asked them to do.
+func (d *digest) ended(older *history.Acquisition, path string, end *nodes.End) explanation {
+	x := d.endedBy(older, end)
+	if end.Cause != txnlog.CloseSession && (end.By == int64(older.Session) || d.clientOf[history.SessionID(end.By)] != "") {
+		return x
+	}
+	if c := d.servers.contradiction(older.Session, path); c != nil && !x.explained() {
+		return explanation{cause: CauseServer, zxids: []int64{c.Zxid}, text: c.Text}
+	}
+	return x
+}
+
+func (d *digest) endedBy(older *history.Acquisition, end *nodes.End) explanation {
+	s := d.servers.History.Sessions[int64(older.Session)]
+	switch {
+	case end.Cause == txnlog.CloseSession && s != nil && s.Expired:
+		return d.excuse(older, end)
+	case end.Cause == txnlog.CloseSession:
+		// Closed with its own id and password: by its client, or in its name.
+		if f := d.meddled(older, end); f != nil {
+			return blamed(f, f.String())
+		}
+		return unexplained(nil, "its session was closed, and not by expiry")
+	case end.By == int64(older.Session):
+		return unexplained(nil, "its own session deleted its znode")
+	case d.clientOf[history.SessionID(end.By)] != "":
+		return unexplained(nil, "%s deleted its znode", d.whose(end.By))
+	}
+	stranger := fmt.Sprintf("%s, which is no client's, deleted its znode", d.whose(end.By))
+	if f := d.meddled(older, end); f != nil {
+		return blamed(f, stranger)
+	}
+	return unexplained(nil, "%s, and no fault did", stranger)
+}
+
+// meddled returns the fault that closed older's session, or deleted its znode, in somebody else's name; nil if there is
+// none. It was seen to, unless it is only [fault.possible].
+func (d *digest) meddled(older *history.Acquisition, end *nodes.End) *fault {
+	at, err := d.servers.clock.at(end.Time), d.servers.clock.err
+	return d.blame(func(f *fault) bool {
+		return f.Cause == CauseAdministrator && f.began()-2*err <= at && at <= f.seen()+2*err && f.ends(end.Cause) && (f.Kind == kindDeleteParent || f.hitsClient(older))
+	})
+}
+
+// hitsClient reports whether the fault is known to have been aimed at an acquisition's session, or its client, or at
+// nobody in particular.
+func (f *fault) hitsClient(a *history.Acquisition) bool {
+	if f.session != 0 {
+		return f.session == a.Session
+	}
+	return len(f.targets) == 0 || f.hits(a.Process) || slices.Contains(f.targets, a.Client)
+}
+
+// zxidWords renders transactions' numbers.
+func zxidWords(all []int64) []string {
+	var words []string
+	for _, z := range all {
+		if w := Zxid(z); z != 0 && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return words
 }

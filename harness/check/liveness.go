@@ -14,8 +14,11 @@ import (
 // protocol needs.
 const handOff = time.Second
 
-// liveness asks whether a lock that is free and wanted is granted in time. Until
-// transaction logs are read, free means that no client believes it has the lock.
+// StallBound is how long a free lock that is waited for may stay free.
+func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*tick + handOff }
+
+// liveness asks whether a lock that is free and wanted is granted in time. Free means that no
+// client believes it has the lock; what the servers' transactions add is in [live.byServers].
 //
 // A stall is more than timeout + 2 ticks + 1 s for which somebody waited, nobody
 // held and no fault was in force: within the timeout and 1.5 ticks the service
@@ -35,8 +38,12 @@ const handOff = time.Second
 // lock is free that it waits for; if it would be a stall otherwise, perhaps a
 // deadlock, it is a doubt as well.
 //
+// Where every client asks again and again, each is to get a lock once more after the last heal, see
+// [live.progress].
+//
 // It is unknown whether a lock recovers if the last heal was not verified, or if
-// after it nobody got a lock that was wanted and the time was too short to tell.
+// after it nobody got a lock that was wanted and the time was too short to tell. So it is whether
+// anything was left behind, see [live.unwatched].
 func liveness(d *digest, _ *Safety) Verdict {
 	t := d.longestTimeout()
 	if t == 0 {
@@ -45,7 +52,7 @@ func liveness(d *digest, _ *Safety) Verdict {
 	if len(d.acquisitions) == 0 {
 		return Verdict{Result: Unknown, Summary: "nobody wanted a lock"}
 	}
-	l := live{digest: d, bound: t + 2*int64(d.facts.Tick) + int64(handOff), stop: d.end}
+	l := live{digest: d, bound: int64(StallBound(time.Duration(t), d.facts.Tick)), stop: d.end}
 	if d.collect != history.None {
 		l.stop = d.collect
 	}
@@ -60,7 +67,11 @@ func liveness(d *digest, _ *Safety) Verdict {
 	var censored int64
 	for _, lock := range sortedKeys(byLock) {
 		stalls := l.stalls(lock, byLock[lock])
-		v.Count += int64(len(stalls))
+		if len(stalls) > 0 && stalls[0].Cause == CauseServer {
+			doubts = append(doubts, stalls[0].Text)
+		} else {
+			v.Count += int64(len(stalls))
+		}
 		v.Findings = append(v.Findings, stalls[:min(len(stalls), maxFindings)]...)
 		if len(stalls) == 0 {
 			doubts = append(doubts, l.perhaps(lock, byLock[lock])...)
@@ -74,15 +85,45 @@ func liveness(d *digest, _ *Safety) Verdict {
 			}
 		}
 	}
+	stalled := v.Count
+	var first string // of what the servers' logs tell
+	var excused int64
+	for _, f := range l.byServers(byLock) {
+		if f.Cause == CauseServer {
+			excused++
+		} else {
+			first = cmp.Or(first, f.Text)
+			v.Count++
+		}
+		if len(v.Findings) < maxFindings {
+			v.Findings = append(v.Findings, f)
+		}
+	}
+	doubts = append(doubts, append(l.perhapsOrphans, l.unwatched(heal)...)...)
+	stuck, unsure := l.progress(heal)
+	doubts = append(doubts, unsure...)
 	switch {
+	case v.Count > stalled && stalled == 0:
+		v.Result, v.Summary = Fail, fmt.Sprintf("%s in the servers' logs: %s", count(v.Count, "orphan or unnoticed grant", "orphans and unnoticed grants"), first)
+	case v.Count > stalled:
+		v.Result, v.Summary = Fail, fmt.Sprintf("%s of a free lock that was waited for, the first: %s; and in the servers' logs: %s", count(stalled, "stall", "stalls"), v.Findings[0].Text, first)
 	case v.Count > 0:
 		v.Result, v.Summary = Fail, fmt.Sprintf("%s of a free lock that was waited for, the first: %s", count(v.Count, "stall", "stalls"), v.Findings[0].Text)
+	case len(stuck) > 0:
+		v.Count, v.Findings = int64(len(stuck)), append(stuck[:min(len(stuck), maxFindings)], v.Findings...)
+		v.Result, v.Summary = Fail, fmt.Sprintf("%s without progress after the last heal, the first: %s", count(v.Count, "client", "clients"), stuck[0].Text)
 	case len(doubts) > 0:
 		v.Result, v.Summary = Unknown, strings.Join(doubts, "; ")
 	case !d.whole:
 		v.Result, v.Summary = Unknown, "no stall as far as the history goes, which is not complete"
 	default:
 		v.Result, v.Summary = Pass, fmt.Sprintf("no free lock was waited for longer than %s", seconds(l.bound))
+	}
+	if excused > 0 {
+		v.Summary += fmt.Sprintf("; %s in the end that a server has and its log rules out", count(excused, "znode", "znodes"))
+	}
+	if heal != history.None {
+		v.Summary += l.gotAfter(heal)
 	}
 	if censored > 0 {
 		v.Summary += "; " + count(censored, "acquire was", "acquires were") + " still waiting at the end"
@@ -94,6 +135,8 @@ type live struct {
 	*digest
 	bound, stop int64
 	several     map[*history.Acquisition]bool // that take several locks at once
+
+	perhapsOrphans []string
 }
 
 // takenTogether returns the acquisitions under one number that were called for
@@ -112,37 +155,22 @@ func takenTogether(all []history.Acquisition) map[*history.Acquisition]bool {
 	return several
 }
 
-// lastHeal is the instant from which every fault is over, None if there was no
-// fault; or the doubts whether there is such an instant.
-func (l *live) lastHeal() (at int64, doubts []string) {
-	at = history.None
-	for _, f := range l.faults {
-		switch {
-		case f.injected == history.None:
-		case f.Permanent:
-			at = max(at, f.injected)
-		case f.healed == history.None:
-			doubts = append(doubts, f.String()+" was not healed")
-		case f.healVerified == history.None:
-			doubts = append(doubts, "the heal of "+f.String()+" was not verified")
-		default:
-			at = max(at, f.healed, f.healVerified)
-		}
-	}
-	if len(doubts) > 0 {
-		at = history.None
-	}
-	return at, doubts
-}
-
 // inForce is when f can have kept a lock from being granted. A client that is
 // killed for good keeps others from it only until its session expires, which
 // the bound allows for; what a server's loss does to the rest is not known here.
+//
+// A fault that never happened is over as soon as that is known. Of an injection that failed it is
+// not known whether it took hold all the same: the final heal ends what it left.
 func (l *live) inForce(f *fault) (from, until int64) {
 	from = f.began()
+	known := f.neverHappened()
 	switch {
 	case f.healVerified != history.None:
 		until = max(f.healed, f.healVerified)
+	case known != history.None && (f.missed || f.unsupported || l.final == nil):
+		until = known
+	case known != history.None && l.final.Kind == history.OK:
+		until = max(known, l.final.At)
 	case f.Permanent && f.injected != history.None && l.onlyClients(f):
 		until = f.injected
 	default:
@@ -222,7 +250,7 @@ func (l *live) perhaps(lock string, all []*history.Acquisition) (doubts []string
 	if several {
 		doubt("while somebody wanted it with other locks", 0, func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
 	}
-	if reads {
+	if reads && (l.servers == nil || len(l.servers.doubts()) > 0) { // else they tell who was eligible
 		doubt("to read, beside readers", 0, func(a *history.Acquisition) role {
 			if a.Mode == history.ModeRead && !l.several[a] {
 				return role{waits: 1}
@@ -308,39 +336,6 @@ func (l *live) stall(lock string, all []*history.Acquisition, began, until, wait
 			break
 		}
 	}
+	l.witnessStall(&f)
 	return f
-}
-
-// afterHeal says why it is not known that lock recovered after the last heal:
-// somebody wanted it then, nobody got it, and it was not free for long enough
-// to be a stall.
-func (l *live) afterHeal(lock string, all []*history.Acquisition, heal int64) []string {
-	wanted, held := false, false
-	for _, a := range all {
-		if a.Granted() && a.Returned >= heal {
-			return nil
-		}
-		_, until := l.waited(a)
-		wanted = wanted || until > heal
-		held = held || a.Granted() && l.believedUntil(a) > heal
-	}
-	switch {
-	case !wanted:
-		return nil
-	case held:
-		return []string{fmt.Sprintf("nobody got %s after the last heal: who had it kept it", lock)}
-	}
-	return []string{fmt.Sprintf("nobody got %s in the %s after the last heal, too short to tell (%s)", lock, seconds(l.stop-heal), seconds(l.bound))}
-}
-
-// longestTimeout is the session timeout that bounds how long the service
-// remembers a dead client, 0 if nothing says.
-func (d *digest) longestTimeout() int64 {
-	t := int64(d.facts.SessionTimeout)
-	if t == 0 {
-		for s := range d.sessions {
-			t = max(t, d.timeout(s))
-		}
-	}
-	return t
 }

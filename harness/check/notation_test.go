@@ -27,12 +27,17 @@ import (
 //	3 c1/0 lost session expired
 //	3 c1/0 write 7 -> 3.2            recorded by the client and, halfway, by the resource r1;
 //	                                 "-> 3.2 refused"; "-> 3.2 unknown" (served), "-> 3.2 unserved" (unknown, never served)
+//	3 c1/0 write 7 behind 6 -> 3.2   the same of a list
 //	3 r1 write 7 by c1/0 token 5     the resource's record alone; "… refused"; "… read", "… permit slot-1" for modes
 //	3 c1/0 trigger f1                the client stops itself
 //	3 c1/0 again                     its count of acquisitions begins anew
 //	5 c1 exited                      a process; also started, stopped, done
+//	5 c1 hiccup 2                    it stood still for 2 s
 //	fault f1 pause c1 asked 4.9 injected 5 verified 5.1 healed 20 heal-verified 20.1
-//	                                 a time behind "failed" after any of these words instead: "injected failed 5"
+//	                                 a time behind "failed" after any of these words instead: "injected failed 5";
+//	                                 "unsupported failed 5" or "missed failed 5" instead of injected: this machine cannot do it, or nobody was there
+//	                                 "session 0x1" before any of them: the session that it was done to
+//	calm 20                          everything is healed; also "calm 20 failed" and "calm 20 leftover"
 func parseHistory(text string) ([]history.Event, error) {
 	p := notation{current: map[string]*history.Event{}, sessions: map[string]history.SessionID{}, count: map[string]int64{}}
 	for i, line := range strings.Split(text, "\n") {
@@ -73,13 +78,31 @@ func (p *notation) line(f []string) (err error) {
 		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: history.PhaseCollect})
 		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpEnd, Detail: history.EndComplete})
 		return nil
+	case "calm": // from when on progress is demanded; "calm 20 failed"
+		e := history.Event{At: at(f[1]), Process: "harness", Op: history.OpFinalHeal, Kind: history.OK}
+		switch {
+		case len(f) > 2 && f[2] == "leftover":
+			e.Detail = "left over: zk1 was stopped"
+		case len(f) > 2:
+			e.Kind, e.Detail = history.Fail, "it did not work"
+		}
+		p.add(e)
+		return nil
 	case "fault":
 		return p.fault(f)
+	case "clock": // clock 5 3: at 5 s the wall clock is 3 s ahead of where it was
+		p.add(history.Event{At: at(f[1]), Process: "harness", Op: history.OpClock, Value: at(f[1]) + at(f[2])})
+		return nil
+	case "txn":
+		return nil // see parseLog
 	}
 	e := history.Event{At: at(f[0]), Process: hostOf(f[1])}
 	switch what := f[2]; {
 	case what == history.OpDone:
 		e.Op = what
+		p.add(e)
+	case what == history.OpHiccup:
+		e.Op, e.Value = what, at(f[3])
 		p.add(e)
 	case slices.Contains([]string{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}, what) && !strings.Contains(f[1], "/"): // the resource
 		n, _ := strconv.ParseInt(f[3], 10, 64)
@@ -151,6 +174,9 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 	case "queued":
 		e.Value = integer(rest[0])
 		p.add(e)
+	case "attempt": // attempt PREFIX
+		e.Detail = rest[0]
+		p.add(e)
 	case "trigger":
 		e.Fault = rest[0]
 		p.add(e)
@@ -186,7 +212,10 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 		e.Kind = history.Invoke
 		if what != "release" {
 			e.Value = integer(rest[0])
-			result.Value = e.Value
+			if len(rest) > 2 { // write 7 behind 6
+				e.Target = history.Behind(integer(rest[2]))
+			}
+			result.Value, result.Target = e.Value, e.Target
 		}
 		p.add(e)
 		if arrow == nil {
@@ -209,9 +238,14 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 
 func (p *notation) fault(f []string) error {
 	ops := map[string]string{"asked": history.OpFaultInject, "injected": history.OpFaultInject, "verified": history.OpFaultVerify,
-		"healed": history.OpFaultHeal, "heal-verified": history.OpFaultHealVerify}
+		"healed": history.OpFaultHeal, "heal-verified": history.OpFaultHealVerify, "unsupported": history.OpFaultUnsupported, "missed": history.OpFaultMissed}
+	var session history.SessionID
 	for i := 4; i < len(f); i += 2 {
-		e := history.Event{Process: "harness", Fault: f[1], Mode: f[2], Target: f[3], Op: ops[f[i]], Kind: history.OK}
+		if f[i] == "session" {
+			session = history.SessionID(integer(f[i+1]))
+			continue
+		}
+		e := history.Event{Process: "harness", Session: session, Fault: f[1], Mode: f[2], Target: f[3], Op: ops[f[i]], Kind: history.OK}
 		if e.Op == "" {
 			return fmt.Errorf("no such stage %q", f[i])
 		}
@@ -295,6 +329,20 @@ func setFact(f *Facts, key string, vals []string) error {
 	case "final":
 		f.FinalValues = map[string]int64{}
 		pairs(func(k, v string) { f.FinalValues[k] = integer(v) })
+	case "versions":
+		f.FinalVersions = map[string]int64{}
+		pairs(func(k, v string) { f.FinalVersions[k] = integer(v) })
+	case "lists":
+		f.Lists = true
+		if len(vals) > 0 { // lists=(l1:1-2-3,l2:)
+			f.FinalLists = map[string][]int64{}
+		}
+		pairs(func(k, v string) {
+			f.FinalLists[k] = []int64{}
+			for _, element := range strings.FieldsFunc(v, func(r rune) bool { return r == '-' }) {
+				f.FinalLists[k] = append(f.FinalLists[k], integer(element))
+			}
+		})
 	case "min":
 		f.MinAcquired = int(integer(vals[0]))
 	case "planned":
@@ -305,14 +353,53 @@ func setFact(f *Facts, key string, vals []string) error {
 		for _, id := range vals {
 			plan(id).HitsHolder = true
 		}
+	case "waiter":
+		for _, id := range vals {
+			plan(id).HitsWaiter = true
+		}
+	case "head":
+		for _, id := range vals {
+			plan(id).HitsWaiter, plan(id).HitsHead = true, true
+		}
+	case "drawn":
+		for _, id := range vals {
+			plan(id).Drawn = true
+		}
+	case "progress":
+		f.Progress = true
+	case "recovers":
+		f.Recovers = true
 	case "leader":
 		for _, id := range vals {
 			plan(id).Role = RoleLeader
+		}
+	case "spares":
+		for _, id := range vals {
+			plan(id).SparesServers = true
 		}
 	case "permanent":
 		for _, id := range vals {
 			plan(id).Permanent = true
 		}
+	case "cause":
+		pairs(func(k, v string) { plan(k).Cause = v })
+	case "layout":
+		f.Servers = &ServerLog{Layout: Layout(vals[0])}
+	case "nologs":
+		f.Servers = &ServerLog{Missing: vals[0]}
+	case "doubt":
+		f.Servers.Doubts = vals
+	case "contradiction":
+		pairs(func(k, v string) {
+			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Server: "zk1", Session: history.SessionID(integer(k)), Zxid: integer(v),
+				Text: "server zk1 has a znode of session " + k + " that was closed"})
+		})
+	case "elsewhere": // of a znode of that session, at that path
+		pairs(func(k, v string) {
+			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Server: "zk1", Session: history.SessionID(integer(k)), Path: v, Zxid: 4, Text: "zk1 has " + v + " of session " + k})
+		})
+	case "stale":
+		f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Server: "zk3", Session: 0xdead, Path: vals[0], Zxid: 9, Text: "zk3 has " + vals[0] + " of a dead session"})
 	case "partial":
 		f.Partial = true
 	case "torn":

@@ -21,6 +21,12 @@ type Report struct {
 	Safety   Safety        `json:"safety"`
 	Faults   []FaultRecord `json:"faults"` // in order of injection, those never injected last
 	Warnings []string      `json:"warnings"`
+
+	// Resolved is what became of operations of unknown outcome, by the servers' transactions.
+	Resolved []Resolution `json:"resolved,omitempty"`
+
+	// Held is what the servers held, for pictures; nil if their logs were not read.
+	Held *Held `json:"-"`
 }
 
 // Overall is the run's result: every check came out as expected, or not.
@@ -82,21 +88,34 @@ func (v *Verdict) Outcome() Result {
 
 // A Finding is one thing that a check found, with the events that prove it.
 type Finding struct {
-	Kind      string          `json:"kind"` // overlap, stale-accepted, lost-update, …
-	Lock      string          `json:"lock,omitempty"`
-	At        int64           `json:"at_ns"` // on the run's base
-	Until     int64           `json:"until_ns"`
-	Clients   []string        `json:"clients,omitempty"` // of an overlap: the older holder first
-	Tokens    []int64         `json:"tokens,omitempty"`  // of Clients, in their order
-	Cause     string          `json:"cause,omitempty"`   // the kind of the fault that explains it, or "none"
-	Fault     string          `json:"fault,omitempty"`   // that fault's id
-	Explained bool            `json:"explained"`
-	Text      string          `json:"text"`
-	Events    []history.Event `json:"events,omitempty"`
+	Kind      string   `json:"kind"` // overlap, stale-accepted, lost-update, …
+	Lock      string   `json:"lock,omitempty"`
+	At        int64    `json:"at_ns"` // on the run's base
+	Until     int64    `json:"until_ns"`
+	Clients   []string `json:"clients,omitempty"` // of an overlap: the older holder first
+	Tokens    []int64  `json:"tokens,omitempty"`  // of Clients, in their order
+	Cause     string   `json:"cause,omitempty"`   // the kind of the fault that explains it, or "none"
+	Fault     string   `json:"fault,omitempty"`   // that fault's id
+	Explained bool     `json:"explained"`
+	Text      string   `json:"text"`
+	// Zxids are the servers' transactions that prove it.
+	Zxids  []string        `json:"zxids,omitempty"`
+	Events []history.Event `json:"events,omitempty"`
+	// Numbers are those of Events in history.jsonl, from 1: their lines.
+	Numbers []int `json:"event_numbers,omitempty"`
 }
 
-// CauseNone is the Cause of what no fault explains.
-const CauseNone = "none"
+// Causes that are no fault's kind.
+const (
+	// CauseNone is the Cause of what no fault explains.
+	CauseNone = "none"
+	// CauseServer is that of what servers that contradict themselves explain.
+	CauseServer = "server"
+	// CauseSlowClient is that of a client that stood still by itself.
+	CauseSlowClient = "slow-client"
+	// CauseAdministrator is that of somebody who is no client, and ends sessions or deletes znodes.
+	CauseAdministrator = "administrator"
+)
 
 // Safety is the numbers of result.json's safety block; nil = not measured.
 type Safety struct {
@@ -109,6 +128,8 @@ type Safety struct {
 	LateAccepted        *int64 `json:"late_accepted"`
 	LostUpdates         *int64 `json:"lost_updates"`
 	FalseRejections     *int64 `json:"false_rejections"`
+	TornReads           *int64 `json:"torn_reads"` // nil if nobody read under a read hold
+	Crowded             *int64 `json:"crowded"`    // uses that made it more than there are permits; nil without permits
 }
 
 // A FaultRecord is one fault as it really happened, from the harness's events.
@@ -121,5 +142,6 @@ type FaultRecord struct {
 	Verified     bool   `json:"verified"`
 	HealedNs     *int64 `json:"healed_ns"`
 	HealVerified bool   `json:"heal_verified"`
-	Detail       string `json:"detail,omitempty"` // what was said when something went wrong
+	Unsupported  bool   `json:"unsupported,omitempty"` // the machine could not do it
+	Detail       string `json:"detail,omitempty"`      // what was said when something went wrong
 }

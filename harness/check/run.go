@@ -46,6 +46,8 @@ func Run(events []history.Event, facts Facts) Report {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no check ran: %v", err))
 	} else {
 		r.Faults = d.faultRecords()
+		r.Held = d.held()
+		r.Resolved = d.resolutions()
 	}
 	r.Verdict = r.Overall()
 	return r
@@ -60,6 +62,7 @@ func judge(c checker, d *digest, r *Report) Verdict {
 		return Verdict{Result: Unknown, Summary: fmt.Sprintf("the checker broke: %v", err)}
 	}
 	r.Safety = s
+	d.number(v.Findings)
 	return v
 }
 

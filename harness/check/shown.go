@@ -15,6 +15,7 @@ func shown(d *digest, s *Safety) Verdict {
 		"double_grants": s.DoubleGrants, "overlaps": s.Overlaps, "overlaps_unexplained": s.OverlapsUnexplained,
 		"max_overlap_ns": s.MaxOverlapNs, "stale_accepted": s.StaleAccepted, "stale_rejected": s.StaleRejected,
 		"late_accepted": s.LateAccepted, "lost_updates": s.LostUpdates, "false_rejections": s.FalseRejections,
+		"torn_reads": s.TornReads, "crowded": s.Crowded,
 	}
 	v := Verdict{Result: Pass}
 	var parts []string

@@ -21,6 +21,11 @@ type Acquisition struct {
 	// in [ModePermit], 0 in every other mode.
 	Permits int64
 
+	// Scheduled says that work arrived whether or not anybody was free, and Late how long
+	// this was due before it was invoked.
+	Scheduled bool
+	Late      int64
+
 	Invoked  int64 // acquire was called
 	Queued   int64 // it had its place in the queue
 	Returned int64 // acquire returned, in whatever way
@@ -37,8 +42,21 @@ type Acquisition struct {
 	Died      int64 // its process was seen to exit
 }
 
+// Asked is when whoever wanted the lock began to wait: when the acquisition was due, or else when
+// it was invoked.
+func (a *Acquisition) Asked() int64 { return a.Invoked - a.Late }
+
 // Granted reports whether the client got the lock.
 func (a *Acquisition) Granted() bool { return a.Outcome == OK && a.Returned != None }
+
+// Unknown reports whether nobody knows what became of the attempt: its answer says so, or its process died while
+// it waited.
+func (a *Acquisition) Unknown() bool {
+	if a.Returned == None {
+		return a.Died != None
+	}
+	return a.Outcome == Info
+}
 
 // BelievedUntil is when the client stopped believing that it held the lock:
 // when it called release, learned of the loss, or died. It returns end for one
@@ -72,6 +90,7 @@ func Acquisitions(events []Event) []Acquisition {
 	}
 	var all []Acquisition
 	latest := map[key]int{}
+	due := map[arrival]int64{}
 	open := map[string]map[int]bool{} // by process: waiting for, or holding, a lock
 	for i := range events {
 		e := &events[i]
@@ -85,12 +104,19 @@ func Acquisitions(events []Event) []Acquisition {
 		if e.Acq == 0 || e.Client == "" {
 			continue
 		}
+		if e.Op == OpArrive {
+			due[arrival{e.Process, e.Client, e.Acq}] = e.At
+			continue
+		}
 		k := key{e.Client, e.Acq, e.Lock}
 		if e.Op == OpAcquire && e.Kind == Invoke {
 			at := len(all)
 			latest[k] = at
 			all = append(all, Acquisition{Process: e.Process, Client: e.Client, Lock: e.Lock, Mode: e.Mode, N: e.Acq, Invoked: e.At,
 				Permits: permits(e), Queued: None, Returned: None, ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None})
+			if intended, ok := due[arrival{e.Process, e.Client, e.Acq}]; ok {
+				all[at].Scheduled, all[at].Late = true, e.At-intended
+			}
 			if open[e.Process] == nil {
 				open[e.Process] = map[int]bool{}
 			}
@@ -124,6 +150,13 @@ func Acquisitions(events []Event) []Acquisition {
 		}
 	}
 	return all
+}
+
+// An arrival names an acquisition that was due. One client's may be due before the last one is
+// invoked, if both are late.
+type arrival struct {
+	process, client string
+	n               int64
 }
 
 // permits is how many permits an acquire asks for.

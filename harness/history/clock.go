@@ -37,6 +37,9 @@ func (c Clock) Now() int64 { return c.offset + int64(time.Since(c.epoch)) }
 // Time converts an instant of this clock to Go's time, for timers.
 func (c Clock) Time(at int64) time.Time { return c.epoch.Add(time.Duration(at - c.offset)) }
 
+// At converts Go's time, if it carries a monotonic reading, to this clock.
+func (c Clock) At(t time.Time) int64 { return c.offset + int64(t.Sub(c.epoch)) }
+
 func rawMonotonic() int64 {
 	const clockMonotonic = 1
 	var ts syscall.Timespec

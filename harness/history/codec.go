@@ -107,7 +107,9 @@ func decodeFrame(b []byte, intern map[string]string) (Event, error) {
 		v, ok := intern[string(raw)]
 		if !ok {
 			v = string(raw)
-			intern[v] = v
+			if s != &e.Detail || e.Op != OpAttempt { // that is never seen again
+				intern[v] = v
+			}
 		}
 		*s, b = v, b[w+int(l):]
 	}

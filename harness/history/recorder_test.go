@@ -235,3 +235,38 @@ func BenchmarkRecord(b *testing.B) {
 		}
 	}
 }
+
+// What occurs once is not kept for whatever else is decoded: a run's reader would grow with every acquisition.
+func TestDecodeKeepsNoAttempts(t *testing.T) {
+	dir := t.TempDir()
+	rec, err := NewRecorder(dir, "c1", NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const attempts = 20
+	for i := range attempts {
+		for _, e := range []Event{{Op: OpAttempt, Detail: fmt.Sprintf("_c_%d", i)}, {Op: OpLost, Detail: "gone"}} {
+			if err := rec.Record(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "000000"+SegmentSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	intern := map[string]string{}
+	events, _, err := Decode(nil, b, intern)
+	if err != nil || len(events) != 2*attempts {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	if last := events[2*attempts-2].Detail; last != fmt.Sprintf("_c_%d", attempts-1) {
+		t.Errorf("the last attempt is %q", last)
+	}
+	if intern["gone"] == "" || len(intern) > 6 { // and the ops, the process and nothing
+		t.Errorf("%d strings are kept: %v", len(intern), intern)
+	}
+}

@@ -34,6 +34,9 @@ func TestBuiltins(t *testing.T) {
 			if !strings.HasSuffix(s.About, "?") {
 				t.Errorf("about asks no question: %q", s.About)
 			}
+			if s.Answers == "" {
+				t.Error("nobody asks it")
+			}
 			again, err := scenario.Load("again.yaml", s.Marshal())
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, s.Marshal())
@@ -43,8 +46,9 @@ func TestBuiltins(t *testing.T) {
 			}
 		})
 	}
-	want := []string{"mutex", "mutex-calm", "mutex-client-partition", "mutex-leader-partition",
-		"mutex-pause", "mutex-pause-fencing", "mutex-server-kill"}
+	want := []string{"curator-downgrade", "hot-locks", "isolated-follower", "isolated-follower-lease-clock", "jitter", "mixed-curator", "mixed-curator-rw", "mixed-curator-semaphore", "multi-lock",
+		"mutex", "mutex-1000", "mutex-calm", "mutex-client-partition", "mutex-client-partition-lease-clock", "mutex-gate", "mutex-latency", "mutex-leader-partition",
+		"mutex-pause", "mutex-pause-fencing", "mutex-pause-lease-clock", "mutex-pause-lost-context", "mutex-pause-zk-multi", "mutex-server-kill", "open-loop", "ramp", "read-write", "read-write-pause", "semaphore", "sessions-5000", "swarm", "zk-lock-own-node"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
@@ -62,8 +66,13 @@ func TestActsAreComparable(t *testing.T) {
 	result := cmpopts.IgnoreFields(scenario.Scenario{}, "Name", "About", "Expect", "Shown")
 	pause := load("mutex-pause")
 	for name, but := range map[string]cmp.Option{
-		"mutex-calm":          cmpopts.IgnoreFields(scenario.Scenario{}, "Duration", "Faults"),
-		"mutex-pause-fencing": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
+		"mutex-calm":              cmpopts.IgnoreFields(scenario.Scenario{}, "Duration", "Faults"),
+		"mutex-pause-fencing":     cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
+		"mutex-pause-lease-clock": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
+		// Its question has to come before the pause.
+		"mutex-pause-lost-context": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard", "Faults"),
+		// At the same point: none is later.
+		"mutex-pause-zk-multi": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard", "Faults"),
 	} {
 		if diff := cmp.Diff(pause, load(name), ignoreOrigins, result, but); diff != "" {
 			t.Errorf("%s against mutex-pause:\n%s", name, diff)
@@ -78,7 +87,7 @@ func TestUnknownBuiltin(t *testing.T) {
 	for name, hint := range map[string]string{
 		"mutex-puase": "did you mean mutex-pause?",
 		"mutx":        "did you mean mutex?",
-		"semaphore":   "known: mutex, mutex-calm, ",
+		"deadlock":    "known: curator-downgrade, hot-locks, ",
 	} {
 		_, err := scenario.Builtin(builtins, name)
 		e, ok := errors.AsType[*scenario.InputError](err)

@@ -12,7 +12,12 @@
 //  2. [Scenario.ApplyEnv] and [Scenario.Set] override single keys.
 //  3. [Scenario.Validate] refuses the impossible; [Scenario.Warnings] says what
 //     will not be quite as asked.
-//  4. [Scenario.Marshal] writes what came of it, as a file that Load accepts.
+//  4. [Scenario.CheckMetrics] refuses thresholds on numbers that no result has:
+//     which there are, the caller knows.
+//  5. [Scenario.Marshal] writes what came of it, as a file that Load accepts;
+//     [Scenario.Explain] says beside each value where it came from.
+//
+// [Schema] describes the files for editors, from the same table of keys.
 //
 // Every value remembers where it came from, so that a contradiction between a
 // file and a flag is reported at the flag.

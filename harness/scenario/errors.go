@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -109,4 +110,20 @@ func distance(a, b string) int {
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
+}
+
+// likelyMetric suggests numbers of a result for a name that is none: the near ones, or
+// the one whose whole path was given.
+func likelyMetric(name string, known []string) string {
+	short := strings.TrimSuffix(name, "_ns")
+	for _, block := range [...]string{"latency.", "throughput.", "safety."} {
+		short = strings.TrimPrefix(short, block)
+	}
+	if slices.Contains(known, short) {
+		return "did you mean " + short + "?"
+	}
+	if near := nearest(short, known); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "a path in result.json without latency., throughput., safety. and _ns, such as acquire.p99, acquired_per_s, overlaps"
 }

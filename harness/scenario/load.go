@@ -16,10 +16,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The bounds of a file: a larger one is not a scenario, and the parser takes
-// time by the square of some.
+// How much is said of one file, and how many faults it may have.
 const (
-	maxSource = 64 << 10
 	maxErrors = 20
 	maxFaults = 200
 )
@@ -83,11 +81,9 @@ func (l *loader) refuseValue(at *token.Token, err error) {
 	l.refuse(at, v.msg, v.hint)
 }
 
-// parse returns the file's mapping, nil if it has none (and then says why,
-// unless the file is just empty).
+// parse returns the file's mapping, nil if it has none (and then says why).
 func (l *loader) parse(src []byte) *ast.MappingNode {
-	if len(src) > maxSource {
-		l.refuse(nil, fmt.Sprintf("file of %d bytes is too large", len(src)), fmt.Sprintf("at most %d", maxSource))
+	if !l.sound(src) {
 		return nil
 	}
 	file, err := parse(bytes.TrimPrefix(src, []byte("\ufeff")))
@@ -114,6 +110,9 @@ func (l *loader) parse(src []byte) *ast.MappingNode {
 	}
 	switch n := root.(type) {
 	case nil, *ast.NullNode:
+		// Most likely whatever was to write the file did not; the defaults would run
+		// something that nobody asked for.
+		l.refuse(nil, "the file says nothing", "a line such as \"clients: 16\", or {} for nothing but defaults")
 		return nil
 	case *ast.MappingNode:
 		return n
@@ -159,6 +158,8 @@ func (l *loader) topLevel(key string, at *token.Token, v ast.Node) {
 	switch key {
 	case "faults":
 		l.faults(at, v)
+	case thresholdsKey:
+		l.thresholds(at, v)
 	case "expect":
 		l.Expect = map[string]string{}
 		l.mapping(key, at, v, checks, "check", func(check, text string) error {
@@ -227,7 +228,7 @@ func (l *loader) scalar(v ast.Node, k Key) (string, bool) {
 		if isText {
 			return strings.TrimSpace(n.Value.Value), true
 		}
-		l.refuse(at, k.Name+" is one word, not a block of text", "")
+		l.refuse(at, k.Name+" is one word, not a block of text", "\""+k.Name+": …\" on one line")
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return at.Value, true
 	default:

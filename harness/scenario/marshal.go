@@ -6,13 +6,26 @@ import (
 	"strings"
 )
 
+// A line is one of a scenario's file: what it says, and the key in origins that it
+// says it of, if it is a value.
+type line struct{ text, key string }
+
 // Marshal returns the scenario as a file that [Load] reads back to an equal
 // one. It writes every value, defaults and overrides alike, so that the file
 // means the same when defaults change; it has no comments.
 func (s *Scenario) Marshal() []byte {
 	var b strings.Builder
+	for _, l := range s.lines() {
+		b.WriteString(l.text + "\n")
+	}
+	return []byte(b.String())
+}
+
+func (s *Scenario) lines() []line {
+	var all []line
+	add := func(key, format string, args ...any) { all = append(all, line{fmt.Sprintf(format, args...), key}) }
 	for _, k := range keys {
-		if k.optional && k.isZero(s) {
+		if !k.written(s) {
 			continue
 		}
 		v := k.field(s)
@@ -29,37 +42,43 @@ func (s *Scenario) Marshal() []byte {
 				text = quoteYAML(text)
 			}
 		}
-		fmt.Fprintf(&b, "%s: %s\n", k.Name, text)
+		add(k.Name, "%s: %s", k.Name, text)
 	}
 	if len(s.Faults) > 0 {
-		b.WriteString("faults:\n")
+		add("", "faults:")
 	}
-	for _, f := range s.Faults {
+	for i, f := range s.Faults {
 		indent := "  - "
 		for _, key := range faultKeys {
-			if f.present(key) {
-				fmt.Fprintf(&b, "%s%s: %s\n", indent, key, f.field(key))
+			if key.present(&f) {
+				add(faultOrigin(i, key.name), "%s%s: %s", indent, key.name, key.field(&f))
 				indent = "    "
 			}
 		}
 	}
 	if len(s.Expect) > 0 {
-		b.WriteString("expect:\n")
+		add("", "expect:")
 		for _, c := range checks {
 			if e, ok := s.Expect[c]; ok {
-				fmt.Fprintf(&b, "  %s: %s\n", c, e)
+				add("expect."+c, "  %s: %s", c, e)
 			}
 		}
 	}
 	if len(s.Shown) > 0 {
-		b.WriteString("shown:\n")
+		add("", "shown:")
 		for _, c := range counters {
 			if n, ok := s.Shown[c]; ok {
-				fmt.Fprintf(&b, "  %s: %d\n", c, n)
+				add("shown."+c, "  %s: %d", c, n)
 			}
 		}
 	}
-	return []byte(b.String())
+	if len(s.Thresholds) > 0 {
+		add("", "%s:", thresholdsKey)
+		for i, t := range s.Thresholds {
+			add(thresholdKey(i), "  - %s", t)
+		}
+	}
+	return all
 }
 
 // ambiguous are the names that YAML takes for something else; so it does with

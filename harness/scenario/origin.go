@@ -1,6 +1,9 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // rank orders where a value can come from; the higher overrides the lower.
 type rank int
@@ -10,6 +13,7 @@ const (
 	fromFile
 	fromEnv
 	fromFlag
+	fromVaried // beside a scenario that has all of those
 )
 
 // An origin is where a value came from.
@@ -37,7 +41,7 @@ func (s *Scenario) ApplyEnv(lookup func(string) (string, bool)) error {
 			return err
 		}
 	}
-	return nil
+	return s.applyThresholdEnv(lookup)
 }
 
 func (s *Scenario) override(key, text string, from origin) error {
@@ -77,12 +81,47 @@ func (s *Scenario) set(k Key, text string, from origin) error {
 	if err := k.field(s).Set(text); err != nil {
 		return err
 	}
+	s.followWorkload(k, from)
 	if rivalled && s.origins[rival.Name].rank < from.rank && !k.isZero(s) {
 		rival.clear(s)
 		delete(s.origins, rival.Name)
 	}
 	s.note(k.Name, from)
 	return nil
+}
+
+// followWorkload gives the scenario its new workload's recipe, if that was all that
+// was said, or if what was said of the recipe is weaker and does not fit.
+func (s *Scenario) followWorkload(k Key, from origin) {
+	if k.Name != "workload" {
+		return
+	}
+	given := s.origins["recipe"].rank
+	misfit := slices.ContainsFunc(s.Recipes(), func(r Recipe) bool { return !r.Serves(s.Workload) })
+	if given == fromDefault || given < from.rank && misfit {
+		s.Recipe = defaultRecipe(s.Workload)
+		delete(s.origins, "recipe")
+	}
+}
+
+// Serves reports whether the scenario's workload has the key, as far as it is one.
+func (s *Scenario) Serves(key string) bool {
+	k, known := findKey(key)
+	return !known || k.of(s)
+}
+
+// DropOtherWorkloads forgets what was said of keys that the scenario's workload does not have, for
+// who varies the workload of one scenario.
+func (s *Scenario) DropOtherWorkloads() {
+	for _, k := range keys {
+		if k.of(s) {
+			continue
+		}
+		if err := k.field(s).Set(k.field(Defaults()).String()); err != nil {
+			panic(err) // defaults can be read
+		}
+		delete(s.origins, k.Name)
+	}
 }
 
 func (s *Scenario) note(key string, from origin) {
@@ -104,7 +143,7 @@ func (s *Scenario) at(msg, hint string, keys ...string) *InputError {
 	}
 	e := &InputError{Msg: msg, Hint: hint}
 	switch best.rank {
-	case fromFlag, fromEnv:
+	case fromFlag, fromEnv, fromVaried:
 		e.Flag = best.name
 	case fromFile:
 		e.File, e.Line, e.Column = s.file, best.line, best.column
@@ -129,4 +168,15 @@ func bounded(k Key, n number) error {
 		}
 	}
 	return nil
+}
+
+// Vary overrides the key in a copy of the scenario that is to be compared with it. It
+// is stronger than a flag, so that of two keys that rule each other out the varied one stays. The error
+// is an *InputError that names flag.
+func (s *Scenario) Vary(flag, key, text string) (*Scenario, error) {
+	c := s.Clone()
+	if err := c.override(key, text, origin{rank: fromVaried, name: flag}); err != nil {
+		return nil, err
+	}
+	return c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness/scenario"
+	"locklab/workloads"
 )
 
 func environ(vars map[string]string) func(string) (string, bool) {
@@ -30,8 +31,8 @@ func TestPrecedence(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s.Clients != 13 || s.Locks != 3 || s.Think != time.Millisecond || s.Storage != "disk" {
-			t.Errorf("clients %d (flag 13), locks %d (variable 3), think %s (file 1ms), storage %s (default disk)", s.Clients, s.Locks, s.Think, s.Storage)
+		if s.Clients != 13 || s.Locks != 3 || s.Think != workloads.Always(time.Millisecond) || s.Storage != "disk" {
+			t.Errorf("clients %d (flag 13), locks %d (variable 3), think %s (file 1ms), storage %s (default disk)", s.Clients, s.Locks, s.Text("think"), s.Storage)
 		}
 	}
 }

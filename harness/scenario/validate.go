@@ -17,9 +17,14 @@ func (s *Scenario) Validate() error {
 	v.values()
 	if len(v.errs) == 0 { // contradictions between nonsense are noise
 		v.load()
+		v.arrivals()
+		v.sessions()
+		v.section()
+		v.workload()
 		v.servers()
 		v.faults()
 		v.expectations()
+		v.thresholds()
 	}
 	slices.SortStableFunc(v.errs, func(a, b *InputError) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -60,8 +65,8 @@ func (v *validator) values() {
 	for i := range v.Faults {
 		f := &v.Faults[i]
 		for _, key := range faultKeys {
-			if key == "kind" || key == "target" || f.present(key) {
-				v.refuseValue(faultKey(i, key), f.field(key).Set(f.field(key).String()))
+			if key.present(f) {
+				v.refuseValue(faultOrigin(i, key.name), key.field(f).Set(key.field(f).String()))
 			}
 		}
 	}
@@ -113,20 +118,13 @@ func (v *validator) load() {
 	case v.Duration == 0 && v.Iterations == 0:
 		v.refuse(by("duration", "iterations"), "duration: 20s, or iterations: 100 for each client", "nothing says when the run ends")
 	}
-	if v.Duration > 0 && v.Hold >= v.Duration {
+	if v.Duration > 0 && v.Hold.Mean() >= v.Duration {
 		v.refuse(by("hold", "duration"), "a shorter hold or a longer duration",
-			"a hold of %s does not fit into a run of %s", formatDuration(v.Hold), formatDuration(v.Duration))
+			"a hold of %s does not fit into a run of %s", distributionValue{&v.Hold}, formatDuration(v.Duration))
 	}
 	if most := int64(v.Clients) * int64(v.Iterations); v.Iterations > 0 && int64(v.MinAcquired) > most {
 		v.refuse(by("min-acquired", "iterations", "clients"), "at most clients × iterations",
 			"min-acquired of %d, where %d clients acquire %d times in all", v.MinAcquired, v.Clients, most)
-	}
-	if v.ClientImage != "" && !v.Foreign() {
-		v.refuse(by("client-image", "recipe"), "recipe: exec:FILE", "client-image is for a recipe that is a command, and %s is none", v.Recipe)
-	}
-	if v.Guard == GuardFencing && !v.HasTokens() {
-		v.refuse(by("guard", "recipe"), "guard: none, or a recipe with tokens: mutex, naive-mutex",
-			"guard fencing needs tokens, and recipe %s gives none", v.Recipe)
 	}
 }
 
@@ -146,16 +144,23 @@ func (v *validator) expectations() {
 		switch name {
 		case ShownStaleAccepted, ShownStaleRejected:
 			if !v.HasTokens() {
-				v.refuse(by(key, "recipe"), "a recipe with tokens: mutex, naive-mutex",
+				v.refuse(by(key, "recipe"), "a recipe with tokens, such as "+defaultRecipe(v.Workload),
 					"%s cannot be told without tokens, and recipe %s gives none", name, v.Recipe)
 				continue
 			}
 		}
-		if name == ShownStaleRejected && v.Guard != GuardFencing {
+		if name == ShownStaleRejected && !v.refusesStale() {
 			v.refuse(by(key, "guard"), "guard: fencing", "guard %s rejects nothing", v.Guard)
 		}
-		if (name == ShownStaleAccepted || name == ShownLostUpdates) && v.Guard == GuardFencing {
-			v.refuse(by(key, "guard"), "guard: none, or drop it from shown", "guard fencing leaves no %s to be shown", name)
+		if workload := metricsOfWorkload[name]; workload != "" && workload != v.Workload {
+			v.refuse(by(key, "workload"), "workload: "+workload, "workload %s has no %s to be shown", v.Workload, name)
+			continue
+		}
+		if name == ShownLostUpdates && v.Workload == WorkloadSemaphore {
+			v.refuse(by(key, "workload"), "shown: crowded", "nobody writes under permits, so no updates are lost")
+		}
+		if name != ShownOverlaps && name != ShownStaleRejected && v.refusesStale() {
+			v.refuse(by(key, "guard"), "guard: none, or drop it from shown", "guard %s leaves no %s to be shown", v.Guard, name)
 		}
 		check := CheckEffect
 		switch name {
@@ -171,6 +176,10 @@ func (v *validator) expectations() {
 	if v.Expect[CheckTokens] == ExpectFail && !v.HasTokens() {
 		v.refuse(by("expect.tokens", "recipe"), "tokens: any", "recipe %s gives no tokens that could fail", v.Recipe)
 	}
+	v.harmless()
+	if !slices.ContainsFunc(checks, func(name string) bool { return v.Expected(name) != ExpectAny }) && len(v.Shown) == 0 && len(v.Thresholds) == 0 {
+		v.refuse(by("expect"), "drop one, or give thresholds", "every check may come out as any, and nothing is to be shown or kept to, so there is no verdict")
+	}
 	if v.Clients == 1 {
 		for _, name := range [...]string{CheckServiceExclusion, CheckBeliefExclusion} {
 			if v.Expect[name] == ExpectFail {
@@ -180,6 +189,25 @@ func (v *validator) expectations() {
 		if v.Shown[ShownOverlaps] > 0 {
 			v.refuse(by("shown.overlaps", "clients"), "clients: 2 or more", "overlaps are to be shown, but one client cannot overlap")
 		}
+	}
+}
+
+// harmless refuses damage that nobody is there to do.
+func (v *validator) harmless() {
+	if v.Expect[CheckEffect] == ExpectFail && v.Section == SectionNone {
+		v.refuse(by("expect."+CheckEffect, "section"), "section: counter", "%s is to fail, but section none leaves the resource alone", CheckEffect)
+	}
+	if v.Workload != WorkloadReadWrite || v.ReadShare != 1 {
+		return
+	}
+	const why = "nobody writes with a read-share of 1"
+	for _, name := range [...]string{CheckServiceExclusion, CheckBeliefExclusion, CheckEffect} {
+		if v.Expect[name] == ExpectFail {
+			v.refuse(by("expect."+name, "read-share"), "read-share: 0.9", "%s is to fail, but %s", name, why)
+		}
+	}
+	for _, name := range sortedKeys(v.Shown) {
+		v.refuse(by("shown."+name, "read-share"), "read-share: 0.9", "%s are to be shown, but %s", name, why)
 	}
 }
 

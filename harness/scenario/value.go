@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,19 +114,47 @@ func (v choiceOf) Set(text string) error {
 	return v.number.Set(text)
 }
 
-// A recipeValue is one of the recipes, or a command.
-type recipeValue struct{ choiceValue }
+// A recipeValue is one of the recipes, or several with commas, or a command.
+type recipeValue struct{ p *string }
 
+func (v recipeValue) String() string { return *v.p }
 func (v recipeValue) Set(text string) error {
-	command, ok := strings.CutPrefix(text, RecipeExec)
-	if !ok {
-		return v.choiceValue.Set(text)
+	if command, ok := strings.CutPrefix(text, RecipeExec); ok {
+		if strings.TrimSpace(command) != command || command == "" || !printable(command) {
+			return &valueError{msg: quote(text) + " names no command", hint: RecipeExec + "FILE ARGUMENTS, with spaces in between"}
+		}
+		*v.p = text
+		return nil
 	}
-	if strings.TrimSpace(command) != command || command == "" || !printable(command) {
-		return &valueError{msg: quote(text) + " names no command", hint: RecipeExec + "FILE ARGUMENTS, with spaces in between"}
+	names := recipeNames(text)
+	for i, name := range names {
+		if strings.HasPrefix(name, RecipeExec) {
+			return &valueError{msg: "a command cannot be mixed with other recipes", hint: "its znodes are not known; several of: " + strings.Join(commonRecipes(), ", ")}
+		}
+		if _, known := findRecipe(name); !known {
+			return &valueError{msg: "unknown value " + quote(name), hint: didYouMean(name, closest(name))}
+		}
+		if slices.Contains(names[:i], name) {
+			return &valueError{msg: name + " is given twice", hint: "each recipe once: they are dealt to the client processes in turn"}
+		}
 	}
-	*v.p = text
+	*v.p = strings.Join(names, ",")
 	return nil
+}
+
+// A shareValue is a part of a whole.
+type shareValue struct{ p *float64 }
+
+func (v shareValue) String() string { return strconv.FormatFloat(*v.p, 'f', -1, 64) }
+func (v shareValue) Set(text string) (err error) {
+	*v.p, err = keep(*v.p, text, func(text string) (float64, error) {
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(share >= 0 && share <= 1) { // NaN is neither
+			return 0, &valueError{msg: quote(text) + " is not a share", hint: "a number from 0 to 1, such as 0.9"}
+		}
+		return math.Abs(share), nil // -0 is 0
+	})
+	return err
 }
 
 func printable(text string) bool {
@@ -191,6 +220,34 @@ func validName(text string) bool {
 		}
 	}
 	return text != "" && len(text) <= 64
+}
+
+// livenessValue is a duration, or auto.
+type livenessValue struct{ p *time.Duration }
+
+func (v livenessValue) String() string {
+	if *v.p == LivenessAuto {
+		return "auto"
+	}
+	return formatDuration(*v.p)
+}
+
+func (v livenessValue) Set(text string) (err error) {
+	*v.p, err = keep(*v.p, text, func(text string) (time.Duration, error) {
+		if text == "auto" {
+			return LivenessAuto, nil
+		}
+		d, err := parseDuration(text)
+		if err == nil && (d < 0 || d > time.Hour) {
+			err = &valueError{msg: "liveness of " + formatDuration(d) + " is out of range", hint: "auto, or from 0 to 1h"}
+		}
+		return d, err
+	})
+	return err
+}
+
+func (livenessValue) schema(Key) object {
+	return object{"anyOf": []object{{"const": "auto"}, durationSchema}}
 }
 
 // keep returns what text parses to, or the old value if it does not parse.

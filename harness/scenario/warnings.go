@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -14,6 +15,20 @@ func (s *Scenario) Warnings() []string {
 		lo, hi := s.SessionLimits()
 		warn("session-timeout of %s becomes %s: the servers allow %s to %s",
 			formatDuration(s.SessionTimeout), formatDuration(t), formatDuration(lo), formatDuration(hi))
+	}
+	if s.Workload == WorkloadSemaphore && s.Units > 1 && s.Wait == 0 {
+		for _, r := range s.Recipes() {
+			if r.OneByOne {
+				warn("recipe %s takes %d units one by one, so clients may wait for each other's for ever, and without wait nobody gives up", r.Name, s.Units)
+			}
+		}
+	}
+	if s.Workload == WorkloadMultiLock && !s.Ordered && s.LocksPerAcquire > 1 && s.Wait == 0 {
+		warn("clients that take locks in any order may deadlock, and without wait nobody gives up")
+	}
+	if rate, most := s.overload(); rate > 0 {
+		warn("rate of %s a second is more than %d locks can be held, %s times for %s each: the rest will be dropped",
+			formatNumber(rate), s.Locks, formatNumber(math.Floor(most)), distributionValue{&s.Hold})
 	}
 	deposed := time.Duration(s.SyncLimit) * s.Tick
 	for _, f := range s.Faults {
@@ -38,15 +53,21 @@ func (s *Scenario) Warnings() []string {
 // serversDown returns how many servers are out of action when the fault f
 // strikes, with those of the others that are in force then.
 func (s *Scenario) serversDown(f Fault, others []Fault) int {
-	if !f.HitsServer() {
+	if !f.disables() {
 		return 0
 	}
 	v := validator{Scenario: s}
 	n := 1
 	for _, g := range others {
-		if g.HitsServer() && g.Target != f.Target && v.together(f, g) {
+		if g.disables() && g.Target != f.Target && v.meet(f, g) {
 			n++
 		}
 	}
 	return n
+}
+
+// disables reports whether the fault takes a server out of action.
+func (f Fault) disables() bool {
+	k, _ := findFaultKind(f.Kind)
+	return k.Outage && f.HitsServer()
 }

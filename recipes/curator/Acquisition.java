@@ -1,18 +1,27 @@
 package locklab.curator;
 
-import java.util.concurrent.CountDownLatch;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** One acquire, from its request to its release, on a thread that owns the lock meanwhile. */
+/**
+ * One acquire, from its request to its release, on a thread that owns the lock meanwhile, and the
+ * downgrade of what it was granted, which only that thread can do.
+ */
 final class Acquisition {
+    private static final long NOBODY = -1;
+
     private final long id;
     private final Session session;
     private final PeerLock lock;
     private final long waitMs; // below 0: for ever
     private final Output out;
-    private final CountDownLatch unwanted = new CountDownLatch(1);
+    private final BlockingQueue<Runnable> steps = new LinkedBlockingQueue<>(); // after the grant
+    private final Map<Long, PeerLock> held = new LinkedHashMap<>(); // by the request's id; the thread's own
     private final Thread thread;
-    private boolean decided; // granted or not: a cancel comes too late
+    private long waiting; // the request that may be cancelled; otherwise a cancel comes too late
 
     Acquisition(long id, Session session, PeerLock lock, long waitMs, Output out, Runnable done) {
         this.id = id;
@@ -20,6 +29,7 @@ final class Acquisition {
         this.lock = lock;
         this.waitMs = waitMs;
         this.out = out;
+        waiting = id;
         thread = new Thread(() -> {
             try {
                 live();
@@ -38,57 +48,99 @@ final class Acquisition {
         thread.start();
     }
 
-    synchronized void cancel() {
-        if (!decided) {
+    synchronized void cancel(long request) {
+        if (waiting == request) {
             thread.interrupt();
         }
     }
 
-    void release() {
-        unwanted.countDown();
+    /** Acquires the read lock beside the write lock that the request write was granted. */
+    void downgrade(long request, long write) {
+        steps.add(() -> {
+            PeerLock read = held.containsKey(write) ? held.get(write).readSide() : null;
+            if (read == null) {
+                out.say("failed " + request + " no write lock that could be downgraded");
+                return;
+            }
+            attempt(request, read, -1);
+        });
+    }
+
+    void release(long request) {
+        steps.add(() -> {
+            PeerLock l = held.remove(request);
+            if (l == null) {
+                return; // answered already
+            }
+            try {
+                l.release();
+                out.say("released " + request);
+            } catch (Exception e) {
+                out.say("failed " + request + " " + e);
+            }
+        });
+    }
+
+    /** Its session is gone; its thread is to go too. */
+    void abandon() {
+        synchronized (this) {
+            if (waiting != NOBODY) {
+                thread.interrupt();
+            }
+        }
+        steps.add(() -> {
+            held.clear();
+        });
     }
 
     private void live() {
+        attempt(id, lock, waitMs);
         try {
-            if (!acquired()) {
-                out.say("timeout " + id);
-                return;
+            while (!held.isEmpty()) {
+                steps.take().run();
             }
-            long at = System.nanoTime(); // CLOCK_MONOTONIC on Linux
-            out.say("granted " + id + " " + token() + " - " + at);
         } catch (InterruptedException e) {
-            out.say("timeout " + id);
-            return;
-        } catch (Exception e) {
-            out.say("failed " + id + " " + e);
-            return;
-        }
-        try {
-            unwanted.await();
-            lock.release();
-            out.say("released " + id);
-        } catch (Exception e) {
-            out.say("failed " + id + " " + e);
+            out.say("error acquisition " + id + " was interrupted"); // nobody does that
         }
     }
 
-    private boolean acquired() throws Exception {
+    private void attempt(long request, PeerLock l, long wait) {
         try {
-            return lock.acquire(waitMs < 0 ? Long.MAX_VALUE : waitMs, TimeUnit.MILLISECONDS);
+            if (!acquired(request, l, wait)) {
+                out.say("timeout " + request);
+                return;
+            }
+            long at = System.nanoTime(); // CLOCK_MONOTONIC on Linux
+            String token = token(l);
+            held.put(request, l);
+            out.say("granted " + request + " " + token + " - " + at);
+        } catch (InterruptedException e) {
+            out.say("timeout " + request);
+        } catch (Exception e) {
+            out.say("failed " + request + " " + e);
+        }
+    }
+
+    private boolean acquired(long request, PeerLock l, long wait) throws Exception {
+        synchronized (this) {
+            waiting = request;
+        }
+        try {
+            return l.acquire(wait < 0 ? Long.MAX_VALUE : wait, TimeUnit.MILLISECONDS);
         } finally {
             synchronized (this) {
-                decided = true;
+                waiting = NOBODY;
                 Thread.interrupted(); // a cancel that came while the lock was being granted
             }
         }
     }
 
     /** A grant whose token cannot be read is given back. */
-    private String token() throws Exception {
+    private static String token(PeerLock l) throws Exception {
         try {
-            return lock.token();
+            return l.token();
         } catch (Exception e) {
-            lock.release();
+            l.release();
             throw e;
         }
     }

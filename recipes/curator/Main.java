@@ -44,16 +44,19 @@ public final class Main {
                 case "acquire":
                     acquire(id, w);
                     break;
+                case "downgrade":
+                    downgrade(id, Long.parseLong(w[2]));
+                    break;
                 case "cancel":
                     Acquisition waiting = acquisitions.get(id);
                     if (waiting != null) {
-                        waiting.cancel();
+                        waiting.cancel(id);
                     }
                     break;
                 case "release":
                     Acquisition held = acquisitions.get(id);
                     if (held != null) {
-                        held.release();
+                        held.release(id);
                     }
                     break;
                 case "close":
@@ -74,12 +77,28 @@ public final class Main {
         long wait = w[5].equals("-") ? -1 : Long.parseLong(w[5]);
         try {
             PeerLock lock = peer.lock(s, w[3], w[4]);
-            Acquisition a = new Acquisition(id, s, lock, wait, out, () -> acquisitions.remove(id));
+            Acquisition a = new Acquisition(id, s, lock, wait, out, () -> forget(id));
             acquisitions.put(id, a);
             a.start();
         } catch (IllegalArgumentException e) {
             out.say("failed " + id + " " + e.getMessage());
         }
+    }
+
+    private void downgrade(long id, long write) {
+        Acquisition a = acquisitions.get(write);
+        if (a == null) {
+            out.say("failed " + id + " no such acquire");
+            return;
+        }
+        acquisitions.put(id, a); // what is granted is released by its own id, on the same thread
+        a.downgrade(id, write);
+    }
+
+    /** Removes the ended acquisition of an acquire, and with it its downgrades. */
+    private void forget(long id) {
+        Acquisition a = acquisitions.get(id);
+        acquisitions.values().removeIf(other -> other == a);
     }
 
     /** Closing tells a server, which may take its time; others do not wait for it. */
@@ -89,9 +108,8 @@ public final class Main {
             if (s != null) {
                 s.close();
                 for (Acquisition a : acquisitions.values()) {
-                    if (a.session() == s) { // its session is gone; its thread is to go too
-                        a.cancel();
-                        a.release();
+                    if (a.session() == s) {
+                        a.abandon();
                     }
                 }
             }

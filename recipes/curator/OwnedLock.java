@@ -3,6 +3,7 @@ package locklab.curator;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 
 /** Any of Curator's locks that is held or not. */
 final class OwnedLock implements PeerLock {
@@ -15,12 +16,25 @@ final class OwnedLock implements PeerLock {
     private final InterProcessLock lock;
     private final InterProcessLock[] parts; // each has a node
     private final NodeOf node;
+    private InterProcessLock readSide;
 
     OwnedLock(CuratorFramework client, InterProcessLock lock, NodeOf node, InterProcessLock... parts) {
         this.client = client;
         this.lock = lock;
         this.node = node;
         this.parts = parts.length > 0 ? parts : new InterProcessLock[] {lock};
+    }
+
+    /** A write lock, and what its holder can become. */
+    static OwnedLock writing(CuratorFramework client, InterProcessReadWriteLock lock, NodeOf node) {
+        OwnedLock l = new OwnedLock(client, lock.writeLock(), node);
+        l.readSide = lock.readLock();
+        return l;
+    }
+
+    @Override
+    public PeerLock readSide() {
+        return readSide == null ? null : new OwnedLock(client, readSide, node);
     }
 
     @Override

@@ -30,7 +30,7 @@ enum Peer {
         PeerLock lock(Session s, String path, String mode) {
             only(mode, "read", "write", "exclusive");
             InterProcessReadWriteLock lock = s.shared(path, c -> new InterProcessReadWriteLock(c, path));
-            return new OwnedLock(s.client(), mode.equals("read") ? lock.readLock() : lock.writeLock(), Nodes::ofMutex);
+            return mode.equals("read") ? new OwnedLock(s.client(), lock.readLock(), Nodes::ofMutex) : OwnedLock.writing(s.client(), lock, Nodes::ofMutex);
         }
     },
     MULTI {

@@ -10,4 +10,9 @@ interface PeerLock {
     String token() throws Exception;
 
     void release() throws Exception;
+
+    /** The lock to read, of which this is the one to write; null if it is no such lock. */
+    default PeerLock readSide() {
+        return null;
+    }
 }

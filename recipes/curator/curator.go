@@ -40,6 +40,13 @@ var sources embed.FS
 // Main is the driver's main class. Its argument is one of the recipes.
 const Main = "locklab.curator.Main"
 
+// Loop is the main class of Curator's mutex in a closed loop, without the protocol; see
+// Loop.java for its arguments and its record.
+const Loop = "locklab.curator.Loop"
+
+// Revocation is the main class of both sides of Curator's revocation; see Revocation.java.
+const Revocation = "locklab.curator.Revocation"
+
 // JavaOptions are those of the driver's JVM: a small heap, for there may be many.
 var JavaOptions = []string{"-Xmx256m", "-XX:+UseSerialGC"}
 

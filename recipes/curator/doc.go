@@ -12,6 +12,10 @@
 // thread from its beginning to its release, for Curator's locks belong to threads, and all
 // acquires of a session share one lock object for each path, as in a service.
 //
+// A downgrade is done as Curator's documentation has it: the thread that holds the write lock
+// acquires the read lock too; each is released by itself. Before Curator 5.5 the reader's znode is then at the
+// end of the queue, and the writer that comes next in it gets in beside the reader (CURATOR-621).
+//
 // A token is the czxid of the own lock node, or lease, read after the grant. If
 // that node is gone already, the grant is passed on without a token: what Curator
 // believes is what is under test. Curator does not say what its queue looks like, so

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +20,7 @@ import (
 	"locklab/ensembles/labtest"
 	"locklab/recipes"
 	"locklab/recipes/curator"
+	"locklab/recipes/curator/curatortest"
 	"locklab/workloads/foreign"
 )
 
@@ -45,7 +45,9 @@ type world struct {
 	t       *testing.T
 	servers []string
 	driver  *foreign.Driver
-	path    string // of this test's lock
+	jars    []string // Curator's
+	argv    []string // of a Java with Curator and the driver
+	path    string   // of this test's lock
 	conn    *zk.Conn
 }
 
@@ -54,20 +56,11 @@ func newWorld(t *testing.T, recipe string) *world {
 	if testing.Short() {
 		t.Skip("needs ZooKeeper")
 	}
-	jars, err := curator.Jars()
-	if err == nil {
-		_, err = exec.LookPath("javac")
-	}
-	switch {
-	case err == nil:
-	case os.Getenv(labtest.EnvRequire) == "1":
-		t.Fatal(err)
-	default:
-		t.Skipf("needs Curator and javac: %v", err)
-	}
+	jars := curatortest.Require(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.ensemble == nil {
+		var err error
 		if shared.dir, err = os.MkdirTemp("", "locklab-curator-"); err != nil {
 			t.Fatal(err)
 		}
@@ -79,9 +72,9 @@ func newWorld(t *testing.T, recipe string) *world {
 	}
 	path := append([]string{jar}, jars...)
 	path = append(path, "/usr/share/java/zookeeper.jar", "/usr/share/java/zookeeper-jute.jar")
-	w := &world{t: t, servers: shared.ensemble.Servers(), path: "/" + t.Name()}
-	argv := append([]string{"java", "-cp", strings.Join(path, ":")}, curator.JavaOptions...)
-	w.driver, err = foreign.NewDriver(foreign.Config{Argv: append(argv, curator.Main, recipe), Stderr: t.Output()})
+	w := &world{t: t, jars: jars, servers: shared.ensemble.Servers(), path: "/" + t.Name()}
+	w.argv = append([]string{"java", "-cp", strings.Join(path, ":")}, curator.JavaOptions...)
+	w.driver, err = foreign.NewDriver(foreign.Config{Argv: append(slices.Clone(w.argv), curator.Main, recipe), Stderr: t.Output()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,14 +110,21 @@ func (w *world) java(mode string) recipes.Lock {
 	return w.inJava().Lock(foreign.LockConfig{Paths: []string{w.path}, Mode: mode})
 }
 
-// golang is a Mutex on the test's path, in a session of its own.
-func (w *world) golang() recipes.Lock {
+// inGo opens a session of ours.
+func (w *world) inGo() *recipes.Session {
 	w.t.Helper()
 	s, err := recipes.Connect(w.within(), recipes.SessionConfig{Servers: w.servers, Timeout: 2 * time.Second})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = s.Close(context.WithoutCancel(w.t.Context())) })
+	return s
+}
+
+// golang is a Mutex on the test's path, in a session of its own.
+func (w *world) golang() recipes.Lock {
+	w.t.Helper()
+	s := w.inGo()
 	m, err := recipes.NewMutex(recipes.MutexConfig{Session: s, Path: w.path})
 	if err != nil {
 		w.t.Fatal(err)
@@ -448,5 +448,55 @@ func TestSemaphoreMutex(t *testing.T) {
 		t.Errorf("token %d after %d", second.Token(), h.Token())
 	} else {
 		w.release(second)
+	}
+}
+
+// Curator before 5.5 puts the reader that a writer becomes behind the writers that wait
+// already, the first of which gets in beside it (CURATOR-621); from 5.5 on it does not.
+func TestDowngrade(t *testing.T) {
+	w := newWorld(t, "curator-rw")
+	s := w.inJava()
+	write := w.acquire(s.Lock(foreign.LockConfig{Paths: []string{w.path}, Mode: foreign.Write}))
+	queued := make(chan *recipes.Hold, 1)
+	go func() {
+		h, err := w.java(foreign.Write).Acquire(w.within())
+		if err != nil {
+			t.Error(err)
+		}
+		queued <- h
+	}()
+	w.queued(w.path, 2)
+	read, err := s.Downgrade(w.within(), write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.queued(w.path, 3)
+	names, _, err := w.conn.Children(w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.release(write)
+	last := slices.MaxFunc(names, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
+	behind, leaks := strings.Contains(last, "__READ__"), curatortest.LeaksDowngrades(t, w.jars)
+	if behind != leaks {
+		t.Errorf("the reader stands behind the writer: %t, want %t of this Curator: %v", behind, leaks, names)
+	}
+	if behind {
+		writer := <-queued // while the reader reads
+		if read.Context().Err() != nil {
+			t.Error("the reader's hold had ended")
+		}
+		w.release(writer)
+		w.release(read)
+	} else {
+		if len(queued) > 0 {
+			t.Error("a writer beside a reader")
+		}
+		w.release(read)
+		w.release(<-queued)
+	}
+	w.queued(w.path, 0)
+	if _, err := s.Downgrade(w.within(), write); err == nil {
+		t.Error("a released write lock was downgraded")
 	}
 }

@@ -11,68 +11,38 @@ import (
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/workloads/foreign"
-	"locklab/workloads/resource"
 )
 
-// client is one contender: one goroutine, one session at a time.
+// client is one contender: one goroutine, one session at a time, which it may share.
 type client struct {
 	p      *process
 	number int // among those of all processes
 	name   string
 	rand   *rand.Rand
 
-	session session
-	locks   map[string]recipes.Lock // of this session, by path
+	session *sharing
+	source  source
 	acq     int64
-	current string // path of the lock being acquired, for queued
+	due     int64  // when what comes next was, in open loop; else 0
+	asked   want   // what is being acquired, for queued
+	busy    func() // gives that up, if it is only a try
+	full    error  // that the resource has no room for more
 	lost    sync.WaitGroup
 }
 
+// incarnationAcquisitions is more than the acquisitions of one client of one process ever come to.
+const incarnationAcquisitions = 1_000_000
+
 func newClient(p *process, i int) *client {
 	number := p.cfg.First + i
-	return &client{p: p, number: number, name: fmt.Sprintf("%s/%d", p.cfg.Host, i),
-		rand: rand.New(rand.NewPCG(p.cfg.Seed, uint64(number)))}
-}
-
-// session is what a client's locks live in: a [recipes.Session] or, where the
-// recipe is foreign, one of the lock's command.
-type session interface {
-	Done() <-chan struct{}
-	Err() error
-	Close(ctx context.Context) error
-}
-
-// connect makes a session and the locks on it.
-func (c *client) connect(ctx context.Context) error {
-	if c.p.foreign != nil {
-		return c.open(ctx)
+	if p.chooser == nil {
+		p.chooser = p.cfg.LockChoice.Of(len(p.cfg.Locks))
 	}
-	s, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: c.p.cfg.serversFor(c.number), Timeout: c.p.cfg.SessionTimeout,
-		OnState: c.state, Logger: c.p.log})
-	if err != nil {
-		return err
+	for len(p.sessions) <= i/p.cfg.perSession() {
+		p.sessions = append(p.sessions, &sharing{})
 	}
-	c.session, c.locks = s, map[string]recipes.Lock{}
-	for _, path := range c.p.cfg.Locks {
-		if c.locks[path], err = c.p.recipe.New(s, path, c.queued); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// open has the lock's command make a session.
-func (c *client) open(ctx context.Context) error {
-	s, err := c.p.foreign.Open(ctx, foreign.SessionConfig{Servers: c.p.cfg.serversFor(c.number), Timeout: c.p.cfg.SessionTimeout,
-		Paths: c.p.cfg.Locks, OnState: c.state})
-	if err != nil {
-		return err
-	}
-	c.session, c.locks = s, map[string]recipes.Lock{}
-	for _, path := range c.p.cfg.Locks {
-		c.locks[path] = s.Lock(foreign.LockConfig{Paths: []string{path}, OnQueued: c.queued})
-	}
-	return nil
+	return &client{p: p, number: number, acq: int64(p.cfg.Incarnation) * incarnationAcquisitions, name: fmt.Sprintf("%s/%d", p.cfg.Host, i), session: p.sessions[i/p.cfg.perSession()],
+		rand: rand.New(rand.NewPCG(p.cfg.Seed, uint64(number)|uint64(p.cfg.Incarnation)<<32))}
 }
 
 // closeCap bounds how long a client takes to say goodbye: its session may not be
@@ -80,17 +50,27 @@ func (c *client) open(ctx context.Context) error {
 const closeCap = 3 * time.Second
 
 func (c *client) close() {
-	if c.session == nil {
+	if c.source == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeCap)
 	defer cancel()
-	_ = c.session.Close(ctx) // what is left then ends with its session
-	c.session = nil
+	_ = c.source.Close(ctx) // what is left then ends with its session
+	c.source = nil
 }
 
-func (c *client) event(kind history.Kind, op string) history.Event {
-	return history.Event{Kind: kind, Op: op, Client: c.name, Acq: c.acq, Lock: c.current}
+// connect makes a session and the locks in it.
+func (c *client) connect(ctx context.Context) (err error) {
+	c.source, err = c.p.open(ctx, c)
+	if err != nil {
+		c.source = nil // not a typed nil
+	}
+	return err
+}
+
+// event is one about a lock.
+func (c *client) event(kind history.Kind, op string, acq int64, lock string, w want) history.Event {
+	return history.Event{Kind: kind, Op: op, Client: c.name, Acq: acq, Lock: lock, Mode: w.mode, Value: int64(w.units)}
 }
 
 // state records what becomes of the session.
@@ -123,160 +103,121 @@ func (c *client) record(e history.Event) {
 	}
 }
 
-func (c *client) queued(ahead int) {
-	e := c.event(history.Info, history.OpQueued)
+func (c *client) queued(lock string, ahead int) {
+	e := c.event(history.Info, history.OpQueued, c.acq, lock, c.asked)
 	e.Value = int64(ahead)
 	c.record(e)
 }
 
-// run contends from start on until the window closes or the iterations are done.
+// triedFor is queued for a lock that cannot be tried for: who would have to wait is cancelled. (Those
+// of package recipes give up by themselves, and take their place away before they return.)
+func (c *client) triedFor(lock string, ahead int) {
+	c.queued(lock, ahead)
+	if ahead > 0 && c.p.cfg.Try {
+		c.busy()
+	}
+}
+
+// run contends from start on until the window closes or the iterations are done: each
+// acquisition begins when the last is over.
 func (c *client) run(start int64, l limits) error {
 	defer c.lost.Wait()
 	if !sleep(l.begin, time.Until(c.p.rec.Clock().Time(start))) {
 		return nil
 	}
 	for i := 0; c.p.cfg.Iterations == 0 || i < c.p.cfg.Iterations; i++ {
-		if i > 0 && !sleep(l.begin, c.p.cfg.Think) {
+		if i > 0 && !sleep(l.begin, c.p.cfg.Think.Draw(c.rand)) {
 			return nil
 		}
 		if l.begin.Err() != nil {
 			return nil
 		}
-		if err := c.renewSession(l.begin); err != nil {
-			if l.begin.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("%s: %w", c.name, err)
+		if ready, err := c.ready(l.begin); !ready {
+			return err
 		}
-		if err := c.once(l); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		if err := c.session.Err(); errors.Is(err, foreign.ErrBroken) {
-			return fmt.Errorf("%s: %w", c.name, err)
+		if err := c.turn(l); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// turn goes through one acquisition.
+func (c *client) turn(l limits) error {
+	err := c.once(l)
+	if broken := c.source.Err(); err == nil && errors.Is(broken, foreign.ErrBroken) {
+		err = broken
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name, err)
+	}
+	return nil
+}
+
+// ready sees to it that there is a session. It is false, without an error, if ctx ends first.
+func (c *client) ready(ctx context.Context) (bool, error) {
+	err := c.renewSession(ctx)
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
+		return false, nil
+	}
+	return false, fmt.Errorf("%s: %w", c.name, err)
+}
+
 // renewSession replaces a session that is over, for as long as ctx allows.
 func (c *client) renewSession(ctx context.Context) error {
-	select {
-	case <-c.session.Done():
-	default:
-		return nil
+	if c.source != nil {
+		select {
+		case <-c.source.Done():
+		default:
+			return nil
+		}
+		c.close()
 	}
-	c.close()
 	return c.connect(ctx)
 }
 
-// once acquires a lock, uses what it protects, and releases it.
+// once acquires what is wanted, uses what it protects, and releases it.
 func (c *client) once(l limits) error {
-	c.acq++
-	c.current = c.p.cfg.Locks[c.rand.IntN(len(c.p.cfg.Locks))]
-	c.record(c.event(history.Invoke, history.OpAcquire))
-	hold, err := c.locks[c.current].Acquire(l.wait)
-	if err != nil {
-		c.record(c.acquireFailed(err, l))
+	c.asked = c.choose()
+	h := c.acquire(l.wait, l, c.asked, func(ctx context.Context) (*grant, error) { return c.source.acquire(ctx, c.asked) })
+	if h == nil {
 		return nil
 	}
-	e := c.event(history.OK, history.OpAcquire)
-	e.Token, e.Session = hold.Token(), history.SessionID(hold.Session())
-	c.record(e)
-	c.watch(hold, e)
-
-	sectionErr := c.section(l.use, hold)
-
-	e.Op, e.Kind = history.OpRelease, history.Invoke
-	e.At = 0
-	c.record(e)
-	release, cancel := context.WithTimeout(l.use, releaseCap)
-	defer cancel()
-	e.Kind = history.OK
-	if err := hold.Release(release); err != nil {
-		// Either the hold is known to be over, or its end is not confirmed.
-		e.Kind, e.Detail = history.Info, err.Error()
-		if errors.Is(err, recipes.ErrLockLost) {
-			e.Kind = history.Fail
-		}
+	err := c.section(l.use, h)
+	if h.want.downgrade && err == nil {
+		return c.goOnReading(l, h)
 	}
-	c.record(e)
-	return sectionErr
+	h.release(l.use)
+	return err
+}
+
+// goOnReading turns a writer into a reader, in an acquisition of its own: the read hold
+// is there before the write hold is released.
+func (c *client) goOnReading(l limits, write *held) error {
+	c.asked = want{mode: history.ModeRead, paths: write.want.paths}
+	// What keeps it waiting is not the lock: so no end of the wait for locks ends it.
+	read := c.acquire(l.use, l, c.asked, func(ctx context.Context) (*grant, error) {
+		d, ok := c.source.(downgrader)
+		if !ok {
+			return nil, errNoDowngrade
+		}
+		return d.downgrade(ctx, write.grant)
+	})
+	write.release(l.use)
+	if read == nil {
+		return nil
+	}
+	err := c.section(l.use, read)
+	read.release(l.use)
+	return err
 }
 
 // releaseCap is how long a client waits for the confirmation of a release; the
 // recipe goes on trying in the background.
 const releaseCap = 30 * time.Second
-
-// acquireFailed is the event of an acquire that returned an error.
-func (c *client) acquireFailed(err error, l limits) history.Event {
-	e := c.event(history.Fail, history.OpAcquire)
-	e.Detail = err.Error()
-	if l.wait.Err() != nil && errors.Is(err, l.wait.Err()) {
-		e.Detail = history.CancelledAtEnd
-	}
-	return e
-}
-
-// watch records when the client learns that a hold is lost. A client that stops
-// believing by releasing is not a loss.
-func (c *client) watch(hold *recipes.Hold, e history.Event) {
-	e.Op, e.Kind, e.At = history.OpLost, history.Info, 0
-	c.lost.Add(1)
-	context.AfterFunc(hold.Context(), func() {
-		defer c.lost.Done()
-		if cause := context.Cause(hold.Context()); !errors.Is(cause, recipes.ErrReleased) {
-			e.Detail = cause.Error()
-			c.record(e)
-		}
-	})
-}
-
-// section is the critical section: read the counter, hold, write it back plus one.
-// It ends early when the resource refuses an access.
-func (c *client) section(ctx context.Context, hold *recipes.Hold) error {
-	if _, ok := c.access(ctx, hold, history.OpEnter, 0); !ok {
-		return nil
-	}
-	value, ok := c.access(ctx, hold, history.OpRead, 0)
-	if !ok {
-		return nil
-	}
-	point := c.event(history.Info, history.OpTrigger)
-	point.Token, point.Session = hold.Token(), history.SessionID(hold.Session())
-	if err := c.p.at(BetweenReadAndWrite, point); err != nil {
-		return err
-	}
-	if !sleep(ctx, c.p.cfg.Hold) {
-		return nil
-	}
-	if _, ok = c.access(ctx, hold, history.OpWrite, value+1); ok {
-		c.access(ctx, hold, history.OpExit, 0)
-	}
-	return nil
-}
-
-// access asks the resource, and records the answer. A write is recorded before
-// too: one whose answer never comes may have happened.
-func (c *client) access(ctx context.Context, hold *recipes.Hold, op string, value int64) (int64, bool) {
-	e := c.event(history.Invoke, op)
-	e.Token, e.Session, e.Value = hold.Token(), history.SessionID(hold.Session()), value
-	if op == history.OpWrite {
-		c.record(e)
-	}
-	answer, err := c.p.resource.Do(ctx, resource.Access{Op: op, Lock: c.current, Client: c.name, Acq: c.acq,
-		Session: hold.Session(), Token: hold.Token(), Value: value})
-	switch {
-	case err != nil:
-		e.Kind, e.Detail = history.Info, err.Error()
-	case answer.Accepted:
-		e.Kind, e.Value = history.OK, answer.Value
-	default:
-		e.Kind, e.Value = history.Fail, answer.Value
-		e.Detail = fmt.Sprintf("stale: the resource has served token %d", answer.Fence)
-	}
-	c.record(e)
-	return answer.Value, err == nil && answer.Accepted
-}
 
 // sleep waits for d, which may be 0 or less, and reports whether ctx still goes on.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +15,7 @@ import (
 
 func valid() Config {
 	return Config{Host: "c1", Servers: []Server{{"zk1", "10.0.0.1:2181"}, {"zk2", "10.0.0.2:2181"}, {"zk3", "10.0.0.3:2181"}},
-		Resource: "10.0.0.9:7100", Recipe: "mutex", Locks: []string{"/run1/lock0"}, Clients: 2, Drain: DrainFinish, SessionTimeout: time.Second}
+		Resource: "10.0.0.9:7100", Recipe: "mutex", Workload: WorkloadMutex, Locks: []string{"/run1/lock0"}, Clients: 2, Drain: DrainFinish, SessionTimeout: time.Second}
 }
 
 func TestConfigValidate(t *testing.T) {
@@ -31,6 +33,15 @@ func TestConfigValidate(t *testing.T) {
 		{"no resource", func(c *Config) { c.Resource = "" }, "resource"},
 		{"unknown drain", func(c *Config) { c.Drain = "flush" }, `"flush"`},
 		{"unknown recipe", func(c *Config) { c.Recipe = "mutexx" }, `"mutexx"`},
+		{"a command's recipe", func(c *Config) { c.Recipe, c.Command = "exec:lock", []string{"lock"} }, ""},
+		{"lease clock without a tick", func(c *Config) { c.Guard = GuardLeaseClock }, "tick"},
+		{"arrivals of nobody", func(c *Config) { c.Arrivals = "poisson" }, "of 0 in flight"},
+		{"arrivals, so many times", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients, c.Iterations = "poisson", 2, 2, 5 }, "5 iterations"},
+		{"clients beyond all", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 1 }, "0 to 2 of 1"},
+		{"arrivals", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 2 }, ""},
+		{"unknown workload", func(c *Config) { c.Workload = "spinlock" }, `"spinlock"`},
+		{"more units than permits", func(c *Config) { c.Workload, c.Units, c.Permits = WorkloadSemaphore, 3, 2 }, "3 of 2 permits"},
+		{"more locks than there are", func(c *Config) { c.Workload, c.LocksPerAcquire = WorkloadMultiLock, 2 }, "2 of 1 locks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := valid()
@@ -74,7 +85,7 @@ func newProcess(t *testing.T) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rec.Close() })
-	p := &process{cfg: valid(), rec: rec, window: make(chan window, 1), stopped: make(chan struct{})}
+	p := &process{cfg: valid(), rec: rec, window: make(chan window, 1), until: make(chan int64, 1), stopped: make(chan struct{})}
 	stops := 0
 	p.stop = func() {
 		if stops++; stops == 1 {
@@ -89,6 +100,7 @@ func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		name, in, err string
 		window        *window
+		until         int64
 		stopped       bool
 		armed         string
 	}{
@@ -105,6 +117,15 @@ func TestCommands(t *testing.T) {
 		{name: "go without times", in: "go\n", err: `"go"`},
 		{name: "go with words", in: "go now then\n", err: `"go now then"`},
 		{name: "go twice", in: "go 1 2\ngo 3 4\n", err: "before", window: &window{1, 2}},
+		{name: "until", in: FormatUntil(17) + "\n", until: 17},
+		{name: "until without a time", in: "until\n", err: `"until"`},
+		{name: "until a word", in: "until then\n", err: `"until then"`},
+		{name: "until twice", in: "until 3\nuntil 4\n", err: "before", until: 3},
+		{name: "arm for an expiry", in: FormatArmTo("f1", point, StrikeExpire), armed: "f1"},
+		{name: "settled before it moved", in: FormatArmTo("f1", point, StrikeMove) + "\n" + FormatSettle("f1")},
+		{name: "arm for nothing known", in: FormatArmTo("f1", point, "flee"), err: `"flee"`},
+		{name: "strike without a session", in: FormatStrike("f1", StrikeExpire, "c1/0"), err: "no session"},
+		{name: "strike with nothing known", in: FormatStrike("f1", "flee", "c1/0"), err: `"flee"`},
 		{name: "unknown", in: "flee\n" + FormatGo(1, 2), err: `"flee"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,6 +143,14 @@ func TestCommands(t *testing.T) {
 			if (got == nil) != (c.window == nil) || got != nil && *got != *c.window {
 				t.Errorf("window %v, want %v", got, c.window)
 			}
+			var until int64
+			select {
+			case until = <-p.until:
+			default:
+			}
+			if until != c.until {
+				t.Errorf("until %d, want %d", until, c.until)
+			}
 			select {
 			case <-p.stopped:
 				if !c.stopped {
@@ -132,8 +161,8 @@ func TestCommands(t *testing.T) {
 					t.Error("not stopped")
 				}
 			}
-			if fault, _ := p.triggers.take(point); fault != c.armed {
-				t.Errorf("armed for %q, want %q", fault, c.armed)
+			if armed, _ := p.triggers.take(point); armed.fault != c.armed {
+				t.Errorf("armed for %q, want %q", armed.fault, c.armed)
 			}
 		})
 	}
@@ -145,15 +174,51 @@ func TestTriggersFireOnce(t *testing.T) {
 	if _, ok := tr.take(BetweenReadAndWrite); ok {
 		t.Error("fired though none was ever armed")
 	}
-	tr.arm("f1", BetweenReadAndWrite)
+	if err := tr.arm("f1", BetweenReadAndWrite, StrikeStop); err != nil {
+		t.Fatal(err)
+	}
+	if tr.arm("f2", BetweenReadAndWrite, "flee") == nil {
+		t.Error("armed for what no client can do")
+	}
 	if _, ok := tr.take("elsewhere"); ok {
 		t.Error("fired at another point")
 	}
-	if f, ok := tr.take(BetweenReadAndWrite); !ok || f != "f1" {
-		t.Errorf("took %q, %v", f, ok)
+	if f, ok := tr.take(BetweenReadAndWrite); !ok || f != (trigger{"f1", StrikeStop}) {
+		t.Errorf("took %v, %v", f, ok)
 	}
 	if _, ok := tr.take(BetweenReadAndWrite); ok {
 		t.Error("fired twice")
+	}
+}
+
+// An earlier end ends limits as the end would.
+func TestLimitsEndEarlier(t *testing.T) {
+	for _, drain := range []string{DrainFinish, DrainCancel} {
+		t.Run(drain, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newProcess(t)
+				p.cfg.Drain = drain
+				clock := p.rec.Clock()
+				begun := time.Now()
+				at := func(ctx context.Context) time.Duration {
+					<-ctx.Done() // or the test hangs
+					return time.Since(begun)
+				}
+				l := p.limits(t.Context(), window{0, clock.Now() + int64(24*time.Hour)})
+				defer l.release()
+				p.until <- clock.Now() + int64(3*time.Second)
+				waits := 3 * time.Second
+				if drain == DrainFinish {
+					waits += drainCap
+				}
+				if begin, wait := at(l.begin), at(l.wait); begin != 3*time.Second || wait != waits {
+					t.Errorf("begin ended after %v, wait after %v, want 3s and %v", begin, wait, waits)
+				}
+				if l.use.Err() != nil {
+					t.Error("critical sections are cut short")
+				}
+			})
+		})
 	}
 }
 

@@ -13,20 +13,46 @@ const (
 	// START is the same for all processes, so they begin together; after END no
 	// client begins another acquisition, and the drain begins.
 	CommandGo = "go"
+	// CommandUntil closes the window earlier than was told: until END, in ns of CLOCK_MONOTONIC.
+	CommandUntil = "until"
 	// CommandStop ends the work now, as if the window had closed, and cancels waiters.
 	CommandStop = "stop"
+	// CommandFinal has the process record what the locks' data have come to, once its work is over: an
+	// OpFinal for each lock. One that cannot ends.
+	CommandFinal = "final"
 	// commandArm arms a trigger: arm FAULT POINT. The next client that comes to
 	// that point stops the whole process.
 	CommandArm = "arm"
+	// With a third word it does something else to itself there: arm FAULT POINT expire|move.
 	// CommandDisarm takes it back: disarm FAULT.
 	CommandDisarm = "disarm"
+	// commandStrike does it at once, to the session of a client: strike FAULT expire|move CLIENT.
+	commandStrike = "strike"
+	// commandSettle takes a move back: settle FAULT.
+	commandSettle = "settle"
 )
 
 // FormatGo writes the command that starts the work.
 func FormatGo(start, end int64) string { return fmt.Sprintf("%s %d %d", CommandGo, start, end) }
 
+// FormatUntil writes the command that closes the window at end, or now if that is past.
+func FormatUntil(end int64) string { return fmt.Sprintf("%s %d", CommandUntil, end) }
+
 // FormatArm writes the command that arms a trigger.
 func FormatArm(fault, point string) string { return CommandArm + " " + fault + " " + point }
+
+// FormatArmTo writes the command that arms a trigger for something else than a stop: one of the
+// Strike… constants.
+func FormatArmTo(fault, point, action string) string { return FormatArm(fault, point) + " " + action }
+
+// FormatStrike writes the command that does harm to the session of a client (HOST/NUMBER) at once.
+func FormatStrike(fault, action, client string) string {
+	return commandStrike + " " + fault + " " + action + " " + client
+}
+
+// FormatSettle writes the command that lets clients back to the server that a move drove them from, and
+// disarms the move if it has not been made yet.
+func FormatSettle(fault string) string { return commandSettle + " " + fault }
 
 // FormatDisarm writes the command that takes a trigger back.
 func FormatDisarm(fault string) string { return CommandDisarm + " " + fault }
@@ -50,10 +76,33 @@ func (p *process) commands(r io.Reader) error {
 			default:
 				return fmt.Errorf("command %q: the work has been started before", in.Text())
 			}
+		case words[0] == CommandUntil && len(words) == 2:
+			var end int64
+			if _, err := fmt.Sscan(words[1], &end); err != nil {
+				return fmt.Errorf("command %q: %w", in.Text(), err)
+			}
+			select {
+			case p.until <- end:
+			default:
+				return fmt.Errorf("command %q: the window's end has been told before", in.Text())
+			}
 		case words[0] == CommandStop:
 			p.stop()
-		case words[0] == CommandArm && len(words) == 3:
-			p.triggers.arm(words[1], words[2])
+		case words[0] == CommandFinal:
+			p.askFinal()
+		case words[0] == CommandArm && (len(words) == 3 || len(words) == 4):
+			if err := p.triggers.arm(words[1], words[2], append(words, StrikeStop)[3]); err != nil {
+				return fmt.Errorf("command %q: %w", in.Text(), err)
+			}
+		case words[0] == commandStrike && len(words) == 4:
+			if err := p.strikeNow(words[2], words[1], words[3]); err != nil {
+				return fmt.Errorf("command %q: %w", in.Text(), err)
+			}
+		case words[0] == commandSettle && len(words) == 2:
+			p.triggers.disarm(words[1])
+			if err := p.settle(words[1]); err != nil {
+				return fmt.Errorf("command %q: %w", in.Text(), err)
+			}
 		case words[0] == CommandDisarm && len(words) == 2:
 			p.triggers.disarm(words[1])
 		default:

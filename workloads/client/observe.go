@@ -13,6 +13,13 @@ import (
 	"locklab/harness/history"
 )
 
+// The ways in which an observer sees who holds a lock.
+const (
+	SeenQueue  = ""       // the first in the directory at the lock's path
+	SeenNode   = "node"   // the znode at the lock's path
+	SeenLeases = "leases" // the first in the directory of leases below it
+)
+
 // observe watches who is at the head of each lock's queue, until told to stop. It
 // is one more client's view of the servers, with a watch's delay: good for a
 // picture, not for a verdict.
@@ -52,13 +59,16 @@ type head struct {
 }
 
 func (p *process) observeLock(ctx context.Context, conn *zk.Conn, lock string) {
-	look := headOfQueue
-	if p.recipe.HeadNode {
+	look, at := headOfQueue, lock
+	switch p.cfg.Seen {
+	case SeenNode:
 		look = headNode
+	case SeenLeases:
+		at = path.Join(lock, "leases")
 	}
 	var last head
 	for ctx.Err() == nil {
-		now, changed, err := look(conn, lock)
+		now, changed, err := look(conn, at)
 		if err != nil {
 			// Cut off, or the head went while it was looked at.
 			sleep(ctx, 10*time.Millisecond)

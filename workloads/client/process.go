@@ -7,12 +7,15 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"locklab/harness/history"
+	"locklab/workloads"
 	"locklab/workloads/foreign"
 	"locklab/workloads/resource"
 )
@@ -21,21 +24,39 @@ import (
 // if it is to finish: a lock that is never granted again must not hang a run.
 const drainCap = 30 * time.Second
 
+// collectAt is how much garbage the collector lets there be, in percent of what is in use. What
+// a thousand waiting clients hold is mostly buffers, and what they drop is lists of a queue: to
+// collect more often than by default (100) costs little and saves nearly a third of the memory.
+const collectAt = 40
+
 // window is when clients work, in ns of CLOCK_MONOTONIC.
 type window struct{ start, end int64 }
+
+// protected is what the locks protect: a [resource.Client].
+type protected interface {
+	Do(ctx context.Context, a resource.Access) (resource.Answer, error)
+}
 
 // process is one client process.
 type process struct {
 	cfg      Config
 	rec      *history.Recorder
 	log      *slog.Logger
-	recipe   Recipe
+	open     opener
 	foreign  *foreign.Driver // of the lock's command; nil if the recipe is ours
-	resource *resource.Client
+	resource protected
+	chooser  *workloads.Chooser // of the locks
+	sessions []*sharing         // of the clients, in groups
+	start    int64              // of the work, once it has begun
 	triggers triggers
-	window   chan window // the one window, once
+	links    atomic.Pointer[[]*link] // of the sessions, once all are connected
+	nap      func(time.Duration)     // waits more exactly than timers; nil = timers will do
+	window   chan window             // the one window, once
+	until    chan int64              // its earlier end, once, in ns of CLOCK_MONOTONIC
 	stopped  chan struct{}
 	stop     func() // closes stopped, once
+	final    chan struct{}
+	askFinal func() // closes final, once
 }
 
 // Run is a client process's whole life. Commands come from in; the history is
@@ -44,13 +65,15 @@ func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Lo
 	if err := cfg.validate(); err != nil {
 		return err
 	}
+	debug.SetGCPercent(collectAt)
 	rec, err := history.NewRecorder(dir, cfg.Host, history.NewClock())
 	if err != nil {
 		return err
 	}
 	defer rec.Close()
-	p := &process{cfg: cfg, rec: rec, log: log, window: make(chan window, 1), stopped: make(chan struct{})}
-	p.recipe, _ = FindRecipe(cfg.Recipe)
+	p := &process{cfg: cfg, rec: rec, log: log, nap: nap, window: make(chan window, 1), until: make(chan int64, 1), stopped: make(chan struct{}), final: make(chan struct{})}
+	p.askFinal = sync.OnceFunc(func() { close(p.final) })
+	p.open = cfg.opener()
 	p.stop = sync.OnceFunc(func() { close(p.stopped) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -74,11 +97,13 @@ func (p *process) live(ctx context.Context) (err error) {
 	if p.cfg.Observe {
 		return p.observe(ctx)
 	}
-	if p.resource, err = resource.Dial(ctx, p.cfg.Resource); err != nil {
+	r, err := resource.Dial(ctx, p.cfg.Resource)
+	if err != nil {
 		return err
 	}
-	defer p.resource.Close()
-	if p.recipe.Foreign {
+	defer r.Close()
+	p.resource = r
+	if len(p.cfg.Command) > 0 {
 		if p.foreign, err = foreign.NewDriver(foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr}); err != nil {
 			return err
 		}
@@ -104,7 +129,42 @@ func (p *process) work(ctx context.Context) error {
 	if err = errors.Join(err, p.rec.Record(history.Event{Op: history.OpDone})); err != nil {
 		return err
 	}
+	select {
+	case <-p.final:
+		if err := p.recordFinal(ctx); err != nil {
+			return fmt.Errorf("read the final values: %w", err)
+		}
+	case <-ctx.Done():
+	}
 	<-ctx.Done()
+	return nil
+}
+
+// recordFinal records what the locks' data have come to, in ZooKeeper or as lists of the resource.
+func (p *process) recordFinal(ctx context.Context) error {
+	if p.cfg.Guard == GuardZKMulti {
+		return p.finalCounts(ctx)
+	}
+	lists, ok := p.resource.(interface {
+		List(ctx context.Context, lock string) ([]int64, error)
+	})
+	if !ok {
+		return errors.New("the resource has no lists")
+	}
+	for _, lock := range p.cfg.Locks {
+		elements, err := lists.List(ctx, lock)
+		if err != nil {
+			return err
+		}
+		for _, e := range elements {
+			if err := p.rec.Record(history.Event{Op: history.OpElement, Lock: lock, Value: e}); err != nil {
+				return err
+			}
+		}
+		if err := p.rec.Record(history.Event{Op: history.OpFinal, Lock: lock, Value: int64(len(elements))}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -120,6 +180,16 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+	var links []*link
+	for _, s := range p.sessions {
+		links = append(links, &s.link)
+	}
+	p.links.Store(&links)
+	if p.cfg.Guard == GuardZKMulti && p.cfg.First == 0 { // one does it for all
+		if err := p.layOut(ctx, clients[0].source); err != nil {
+			return fmt.Errorf("make the counters: %w", err)
+		}
+	}
 	if err := p.rec.Record(history.Event{Op: history.OpReady, Value: int64(len(clients))}); err != nil {
 		return err
 	}
@@ -133,13 +203,35 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	}
 	limits := p.limits(ctx, w)
 	defer limits.release()
+	meter := p.meter(ctx, w)
 	var running sync.WaitGroup
 	errs := make([]error, len(clients))
+	p.start = w.start
+	if p.cfg.resizes() {
+		running.Go(func() { p.resize(limits.begin, w.start) })
+	}
+	var q *queue
+	if p.cfg.open() {
+		q = newQueue(p.cfg.MaxInFlight)
+		running.Go(func() { p.dispatch(limits.begin, w, q) })
+	}
 	for i, c := range clients {
-		running.Go(func() { errs[i] = c.run(w.start, limits) })
+		running.Go(func() {
+			if q == nil {
+				errs[i] = c.run(w.start, limits)
+			} else {
+				errs[i] = c.serve(limits, q)
+			}
+		})
 	}
 	running.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, meter())...)
+}
+
+// bursting reports whether everybody reads now.
+func (p *process) bursting() bool {
+	b := p.cfg.ReadBurst
+	return b.Every > 0 && b.In(time.Duration(p.rec.Clock().Now()-p.start))
 }
 
 // limits are the contexts within which clients work.
@@ -154,20 +246,33 @@ type limits struct {
 }
 
 func (p *process) limits(ctx context.Context, w window) limits {
-	end := p.rec.Clock().Time(w.end)
+	clock := p.rec.Clock()
+	end := clock.Time(w.end)
 	use, cancelUse := context.WithCancel(ctx)
-	waitEnd := end
+	var patience time.Duration
 	if p.cfg.Drain == DrainFinish {
-		waitEnd = end.Add(drainCap)
+		patience = drainCap
 	}
-	wait, cancelWait := context.WithDeadline(use, waitEnd)
+	wait, cancelWait := context.WithDeadline(use, end.Add(patience))
 	begin, cancelBegin := context.WithDeadline(wait, end)
 	unhook := make(chan struct{})
 	go func() {
-		select {
-		case <-p.stopped:
-			cancelWait()
-		case <-unhook:
+		var closing, giving <-chan time.Time
+		for {
+			select {
+			case at := <-p.until:
+				left := time.Until(clock.Time(at))
+				closing, giving = time.After(left), time.After(left+patience)
+			case <-closing:
+				cancelBegin()
+			case <-giving:
+				cancelWait()
+			case <-p.stopped:
+				cancelWait()
+				return
+			case <-unhook:
+				return
+			}
 		}
 	}()
 	return limits{begin: begin, wait: wait, use: use, release: func() {

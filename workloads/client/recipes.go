@@ -1,61 +1,116 @@
 package client
 
 import (
-	"strings"
+	"context"
+	"maps"
+	"slices"
 
 	"locklab/recipes"
 )
 
-// A Recipe says how to make a lock and what it promises.
-type Recipe struct {
-	// New makes a lock at path for clients of session; queued is told of the place
-	// in the queue, with how many are ahead. Nil if the recipe is foreign.
-	New func(session *recipes.Session, path string, queued func(ahead int)) (recipes.Lock, error)
-	// Exclusive: at most one client holds the lock at the servers.
-	Exclusive bool
-	// Tokens: grants carry rising fencing tokens.
-	Tokens bool
-	// Queue: the lock is granted in the order of the clients' znodes.
-	Queue bool
-	// HeadNode: the lock's path itself is the holder's znode, not a directory of
-	// contenders.
-	HeadNode bool
-	// Foreign: the lock is in a command that speaks the lock protocol, of package
-	// foreign.
-	Foreign bool
-	// MayToken: whether grants carry tokens is not known before there are some.
-	MayToken bool
+// A source is a session of a recipe, with the locks in it. Only one goroutine uses it.
+type source interface {
+	// Done is closed when the session is over for good.
+	Done() <-chan struct{}
+	// Err says why it is over.
+	Err() error
+	Close(ctx context.Context) error
+	// acquire waits for what is wanted until ctx ends; otherwise as [recipes.Lock].
+	acquire(ctx context.Context, w want) (*grant, error)
 }
 
-// ExecPrefix begins the name of a recipe that is anybody's own command.
-const ExecPrefix = "exec:"
+// A downgrader is a source whose writers can become readers.
+type downgrader interface {
+	// downgrade returns a read hold beside a write hold that was granted, which stays.
+	downgrade(ctx context.Context, write *grant) (*grant, error)
+}
 
-// FindRecipe returns the recipe of that name. About anybody's own, nothing is known
-// but that it is meant to be exclusive.
-func FindRecipe(name string) (Recipe, bool) {
-	if strings.HasPrefix(name, ExecPrefix) {
-		return Recipe{Exclusive: true, Foreign: true, MayToken: true}, true
+// An opener makes a source for a client, on a session of its own.
+type opener func(ctx context.Context, c *client) (source, error)
+
+// openers are the recipes in Go by the names that scenarios use. What else is known
+// of them is said where scenarios are.
+var openers = withBroken(map[string]opener{
+	"mutex":           ours(mutex),
+	"naive-mutex":     ours(naiveMutex),
+	"rw":              ours(rw),
+	"fair-rw":         ours(fairRW),
+	"naive-rw":        ours(naiveRW),
+	"semaphore":       ours(semaphore),
+	"semaphore-mutex": ours(semaphoreMutex),
+	"multi":           ours(mutex), // several of which are one
+	"none":            ours(none),
+	"zk-lock":         openZKLock,
+})
+
+// Recipes returns the names of the recipes that need no command, sorted.
+func Recipes() []string { return slices.Sorted(maps.Keys(openers)) }
+
+// A maker makes a lock of ours at a path. queued is told of the place in its queue.
+type maker func(s *recipes.Session, path string, cfg *Config, queued func(ahead int)) (modal, error)
+
+func mutex(s *recipes.Session, path string, _ *Config, queued func(int)) (modal, error) {
+	l, err := recipes.NewMutex(recipes.MutexConfig{Session: s, Path: path, OnQueued: queued})
+	return exclusively(l), err
+}
+
+func naiveMutex(s *recipes.Session, path string, _ *Config, queued func(int)) (modal, error) {
+	l, err := recipes.NewNaiveMutex(recipes.NaiveConfig{Session: s, Path: path, OnQueued: queued})
+	return exclusively(l), err
+}
+
+func rw(s *recipes.Session, path string, _ *Config, queued func(int)) (modal, error) {
+	l, err := recipes.NewRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
+	if err != nil {
+		return modal{}, err
 	}
-	r, ok := Recipes[name]
-	return r, ok
+	m := sides(l.Read(), l.Write())
+	m.downgrade = l.ReadUnder
+	return m, nil
 }
 
-// Recipes are the lock algorithms by the names that scenarios use.
-var Recipes = map[string]Recipe{
-	"mutex": {Exclusive: true, Tokens: true, Queue: true,
-		New: func(s *recipes.Session, path string, queued func(int)) (recipes.Lock, error) {
-			return recipes.NewMutex(recipes.MutexConfig{Session: s, Path: path, OnQueued: queued})
-		}},
-	"naive-mutex": {Exclusive: true, Tokens: true, HeadNode: true,
-		New: func(s *recipes.Session, path string, queued func(int)) (recipes.Lock, error) {
-			return recipes.NewNaiveMutex(recipes.NaiveConfig{Session: s, Path: path, OnQueued: queued})
-		}},
-	"none": {New: func(s *recipes.Session, path string, _ func(int)) (recipes.Lock, error) {
-		return recipes.NewNoLock(s.ID()), nil
-	}},
-	"curator-mutex":           {Exclusive: true, Tokens: true, Queue: true, Foreign: true},
-	"curator-semaphore-mutex": {Exclusive: true, Tokens: true, Foreign: true},
-	"curator-rw":              {Exclusive: true, Tokens: true, Queue: true, Foreign: true},
-	"curator-multi":           {Exclusive: true, Tokens: true, Queue: true, Foreign: true},
-	"curator-semaphore":       {Exclusive: true, Foreign: true},
+func fairRW(s *recipes.Session, path string, _ *Config, queued func(int)) (modal, error) {
+	l, err := recipes.NewFairRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
+	if err != nil {
+		return modal{}, err
+	}
+	return sides(l.Read(), l.Write()), nil
 }
+
+func naiveRW(s *recipes.Session, path string, _ *Config, queued func(int)) (modal, error) {
+	l, err := recipes.NewNaiveRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
+	if err != nil {
+		return modal{}, err
+	}
+	return sides(l.Read(), l.Write()), nil
+}
+
+func semaphore(s *recipes.Session, path string, cfg *Config, queued func(int)) (modal, error) {
+	sem := recipes.SemaphoreConfig{Session: s, Path: path, Max: cfg.Permits, OnQueued: queued}
+	if cfg.Resize.Every > 0 {
+		count, err := sharedPermits(s, path, cfg)
+		if err != nil {
+			return modal{}, err
+		}
+		sem.Max, sem.Count = 0, count
+	}
+	l, err := recipes.NewSemaphore(sem)
+	if err != nil {
+		return modal{}, err
+	}
+	return modal{permits: l.Of(cfg.Units)}, nil
+}
+
+func semaphoreMutex(s *recipes.Session, path string, _ *Config, queued func(int)) (modal, error) {
+	l, err := recipes.NewSemaphoreMutex(recipes.SemaphoreMutexConfig{Session: s, Path: path, OnQueued: queued})
+	return exclusively(l), err
+}
+
+func none(s *recipes.Session, _ string, _ *Config, _ func(int)) (modal, error) {
+	l := recipes.NewNoLock(s.ID())
+	return modal{write: l, read: l, permits: l}, nil
+}
+
+func exclusively(l recipes.Lock) modal { return modal{write: l} }
+
+func sides(read, write recipes.Lock) modal { return modal{write: write, read: read} }

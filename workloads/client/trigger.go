@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 
@@ -13,49 +14,67 @@ import (
 // read and before it is written: where a stale write loses an update.
 const BetweenReadAndWrite = "between-read-and-write"
 
-// triggers are points at which a client stops its own process. Only the client
-// can hit a hold that lasts milliseconds.
+// BeforeWrite is the point of a critical section directly before the counter is written, behind what the
+// client's guard asks: where no client can guard itself.
+const BeforeWrite = "before-write"
+
+// BetweenReads is the point between the two reads of one who writes nothing: where
+// what a reader relies on can change.
+const BetweenReads = "between-reads"
+
+// triggers are points at which a client stops its own process, or does harm to its own session. Only
+// the client can hit a hold that lasts milliseconds.
 type triggers struct {
 	mu    sync.Mutex
-	armed map[string]string // fault by point
+	armed map[string]trigger // by point
 }
 
-func (t *triggers) arm(fault, point string) {
+// A trigger is what is to be done at a point, and for which fault.
+type trigger struct{ fault, action string }
+
+func (t *triggers) arm(fault, point, action string) error {
+	if action != StrikeStop && action != StrikeExpire && action != StrikeMove {
+		return fmt.Errorf("unknown strike %q", action)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.armed == nil {
-		t.armed = map[string]string{}
+		t.armed = map[string]trigger{}
 	}
-	t.armed[point] = fault
+	t.armed[point] = trigger{fault, action}
+	return nil
 }
 
 func (t *triggers) disarm(fault string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for point, f := range t.armed {
-		if f == fault {
+	for point, armed := range t.armed {
+		if armed.fault == fault {
 			delete(t.armed, point)
 		}
 	}
 }
 
-// take returns the fault armed at a point, once.
-func (t *triggers) take(point string) (fault string, ok bool) {
+// take returns what is armed at a point, once.
+func (t *triggers) take(point string) (armed trigger, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fault, ok = t.armed[point]
+	armed, ok = t.armed[point]
 	delete(t.armed, point)
-	return fault, ok
+	return armed, ok
 }
 
-// at stops the process if a trigger is armed for the point. The event is in the
-// history before the process stops; e says whose critical section it is.
+// at does what a trigger is armed for at the point, if one is: it stops the process, or does harm to
+// the client's session. The event is in the history before that; e says whose critical section it is.
 func (p *process) at(point string, e history.Event) error {
-	fault, ok := p.triggers.take(point)
+	armed, ok := p.triggers.take(point)
 	if !ok {
 		return nil
 	}
-	e.Op, e.Kind, e.Fault, e.Detail = history.OpTrigger, history.Info, fault, point
+	e.Op, e.Kind, e.Fault, e.Detail = history.OpTrigger, history.Info, armed.fault, point
+	if armed.action != StrikeStop {
+		return p.strike(armed.action, armed.fault, e)
+	}
 	if err := p.rec.Record(e); err != nil {
 		return err
 	}

@@ -34,7 +34,9 @@ func stopAtTrigger(dir string) int {
 	if err := p.at(BetweenReadAndWrite, history.Event{}); err != nil { // none is armed
 		panic(err)
 	}
-	p.triggers.arm("f1", BetweenReadAndWrite)
+	if err := p.triggers.arm("f1", BetweenReadAndWrite, StrikeStop); err != nil {
+		panic(err)
+	}
 	if err := p.at(BetweenReadAndWrite, history.Event{Client: "c1/0", Acq: 3, Lock: "/l", Token: 9}); err != nil {
 		panic(err)
 	}

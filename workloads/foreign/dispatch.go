@@ -115,7 +115,7 @@ func reason(a answer) error {
 
 // grant makes the hold, so that a lost that follows at once finds it. p.mu is held.
 func (p *process) grant(c *call, a answer) {
-	g := Grant{Tokens: a.tokens, At: a.at}
+	g := Grant{Tokens: a.tokens, At: a.at, id: c.id}
 	token := int64(0)
 	if len(a.tokens) == 1 {
 		token = a.tokens[0]
@@ -135,6 +135,8 @@ type Grant struct {
 	// At is when the lock was granted, in ns of CLOCK_MONOTONIC by the command's
 	// own reading; 0 = it did not say.
 	At int64
+
+	id int64 // of the acquire
 }
 
 type grantKey struct{}

@@ -56,13 +56,22 @@
 //	    WAIT_MS is how long the request may wait, 0 = not at all, or "-" = until it
 //	    is cancelled. Each acquire is a contender of its own.
 //	    Answer: granted, timeout or failed; before it, queued.
+//	downgrade ID HELD
+//	    Give a read hold, under the new ID, beside the write hold that the acquire HELD
+//	    was granted and that is not released: at once, without a moment in which another
+//	    writer could get in. Both are holds of their own then, and each is released by its
+//	    own ID, the write hold first. It is an acquire in all else: its token, if there is
+//	    one, may be that of the write hold. It fails, and the write hold stays, where the
+//	    lock cannot do it, or where the write hold is gone. Asked of no command but one of
+//	    a scenario with a downgrade-share.
+//	    Answer: granted, timeout (after a cancel) or failed.
 //	cancel ID
-//	    Give an acquire up. Its answer is still due, within 10 s; granted is one, if
+//	    Give an acquire or downgrade up. Its answer is still due, within 10 s; granted is one, if
 //	    the lock came first. To be ignored if the answer was given meanwhile. (A
 //	    command that cannot read while it waits, such as a plain shell script, must
 //	    keep to WAIT_MS.)
 //	release ID
-//	    Release what the acquire ID was granted.
+//	    Release what the acquire or downgrade ID was granted.
 //	    Answer: released, lost or failed. To be ignored after a lost.
 //	close ID
 //	    End the session that the open ID began, and whatever is left of it: its locks

@@ -227,3 +227,60 @@ func TestLosses(t *testing.T) {
 		})
 	}
 }
+
+// downgrading is a command whose writer becomes a reader, once: its second
+// downgrade fails, and its third is answered when it is cancelled.
+const downgrading = `echo locklab-lock 1 per-client
+n=0
+while read -r verb id rest; do
+  case $verb in
+  open) echo "opened $id 0x7" ;;
+  acquire) echo "granted $id 5" ;;
+  downgrade)
+    n=$((n+1))
+    case $n in
+    1) [ "$rest" = 2 ] && echo "granted $id 5" || echo "error not of 2 but $rest" ;;
+    2) echo "failed $id the write lock is gone" ;;
+    esac ;;
+  cancel) echo "timeout $id" ;;
+  release) echo "released $id" ;;
+  close) echo "closed $id" ;;
+  end) exit ;;
+  esac
+done`
+
+// A downgrade is a hold of its own beside the write hold.
+func TestDowngrade(t *testing.T) {
+	s := session(t, driver(t, downgrading, 10*time.Millisecond), nil)
+	write, err := s.Lock(LockConfig{Paths: []string{"/l"}, Mode: Write}).Acquire(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := s.Downgrade(within(t), write)
+	if err != nil || read.Token() != 5 || read.Session() != 7 {
+		t.Fatalf("downgraded to %+v, %v", read, err)
+	}
+	if err := write.Context().Err(); err != nil {
+		t.Errorf("the write hold is over: %v", err)
+	}
+	if _, err := s.Downgrade(within(t), write); err == nil || !strings.Contains(err.Error(), "the write lock is gone") {
+		t.Errorf("a failed downgrade returns %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := s.Downgrade(ctx, write); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a downgrade without an answer returns %v", err)
+	}
+	if err := write.Release(within(t)); err != nil {
+		t.Errorf("release of the write hold: %v", err)
+	}
+	if err := read.Context().Err(); err != nil {
+		t.Errorf("the read hold went with the write hold: %v", err)
+	}
+	if err := read.Release(within(t)); err != nil {
+		t.Errorf("release of the read hold: %v", err)
+	}
+	if _, err := s.Downgrade(within(t), write); !errors.Is(err, recipes.ErrReleased) {
+		t.Errorf("downgrade of what was released: %v", err)
+	}
+}

@@ -188,7 +188,28 @@ func (l *lock) Acquire(ctx context.Context) (*recipes.Hold, error) {
 }
 
 func (l *lock) acquire(ctx context.Context) (*recipes.Hold, error) {
-	s, p := l.s, l.s.p
+	cfg := l.cfg
+	return l.s.grant(ctx, len(cfg.Paths), cfg.OnQueued, func(id int64) string {
+		return fmt.Sprintf("acquire %d %d %s %s %s", id, l.s.id, strings.Join(cfg.Paths, ","), cfg.Mode, waitFor(ctx))
+	})
+}
+
+// Downgrade returns a read hold beside a write hold of this session, which stays: see
+// the protocol. Its errors are those of [recipes.Lock], and the end of the write hold.
+func (s *Session) Downgrade(ctx context.Context, write *recipes.Hold) (*recipes.Hold, error) {
+	if write.Context().Err() != nil {
+		return nil, fmt.Errorf("downgrade: %w", context.Cause(write.Context()))
+	}
+	h, err := s.grant(ctx, 1, nil, func(id int64) string { return fmt.Sprintf("downgrade %d %d", id, GrantOf(write).id) })
+	if err != nil {
+		return nil, fmt.Errorf("downgrade: %w", err)
+	}
+	return h, nil
+}
+
+// grant asks for a hold by the request of an id, and waits for what becomes of it.
+func (s *Session) grant(ctx context.Context, paths int, onQueued func(ahead int), request func(id int64) string) (*recipes.Hold, error) {
+	p := s.p
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
@@ -200,9 +221,9 @@ func (l *lock) acquire(ctx context.Context) (*recipes.Hold, error) {
 		return nil, err
 	}
 	p.mu.Lock()
-	c.paths = len(l.cfg.Paths)
+	c.paths = paths
 	p.mu.Unlock()
-	if err := p.send("acquire %d %d %s %s %s", c.id, s.id, strings.Join(l.cfg.Paths, ","), l.cfg.Mode, waitFor(ctx)); err != nil {
+	if err := p.send("%s", request(c.id)); err != nil {
 		return nil, err
 	}
 	cancelled := ctx.Done()
@@ -214,8 +235,8 @@ func (l *lock) acquire(ctx context.Context) (*recipes.Hold, error) {
 		case a := <-c.answers:
 			switch a.verb {
 			case queued:
-				if l.cfg.OnQueued != nil {
-					l.cfg.OnQueued(a.ahead)
+				if onQueued != nil {
+					onQueued(a.ahead)
 				}
 				continue
 			case granted:

@@ -1,4 +1,4 @@
-// Package resource is the service that the locks of a run protect: a counter a
+// Package resource is the service that the locks of a run protect: a counter (or a list) a
 // lock, with guards. It is the witness of damage.
 //
 // In flow: enter, read, write and exit from clients, each with the token of the

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"locklab/harness/history"
+	"locklab/workloads"
 )
 
 // Port is where the resource serves clients, on its own host.
@@ -36,15 +37,18 @@ type Access struct {
 	Mode    string // the hold's
 	Slot    int64  // of a permit: the one whose token it is, always the same one of a hold
 	Token   int64
-	Value   int64 // to write
+	Value   int64 // to write; or to append
+	// List is which list Value is appended to: that of the Answer to a read.
+	List int64
 }
 
 // An Answer is the resource's reply.
 type Answer struct {
 	// Accepted is false if the guard refused the access as stale.
 	Accepted bool
-	// Value is the counter's after the access.
-	Value int64
+	// Value is the counter's after the access, or the list's last element, 0 if it is empty; List tells
+	// that list from all others of the lock.
+	Value, List int64
 	// Fence is the highest token accepted so far of those that bound such an
 	// access: one with a lower token is outdated.
 	Fence int64
@@ -53,15 +57,18 @@ type Answer struct {
 // Resource serves counters. It may be used by many goroutines.
 type Resource struct {
 	guard string
+	lists bool
 	rec   *history.Recorder
 
 	mu       sync.Mutex
 	counters map[string]*counter
+	elements int // of all lists
 }
 
 // A counter is a lock's, with its fences: the highest tokens accepted.
 type counter struct {
 	value       int64
+	list        *list // nil unless it is one
 	read, write int64
 	slots       map[int64]int64
 }
@@ -109,25 +116,52 @@ func (r *Resource) Do(a Access, answer *Answer) error {
 	// The record is written under the lock, so its order is the order of effects.
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.counters[a.Lock]
-	if c == nil {
-		c = &counter{}
-		r.counters[a.Lock] = c
+	c := r.counter(a.Lock)
+	if c.list != nil && a.Op == history.OpWrite && r.elements == workloads.MaxElements {
+		return ErrFull
 	}
-	kind := history.OK
+	kind, behind := history.OK, ""
 	if r.guard == GuardFencing && a.Token < c.fence(&a) {
 		kind = history.Fail
 	} else {
-		c.raise(&a)
-		if a.Op == history.OpWrite {
-			c.value = a.Value
-		}
+		behind = r.accept(&a)
 	}
 	*answer = Answer{Accepted: kind == history.OK, Value: c.value, Fence: c.fence(&a)}
+	if c.list != nil {
+		answer.List = c.list.head
+	}
 	e := history.Event{Kind: kind, Op: a.Op, Lock: a.Lock, Client: a.Client, Acq: a.Acq, Mode: a.Mode,
-		Session: history.SessionID(a.Session), Token: a.Token, Value: c.value}
+		Session: history.SessionID(a.Session), Token: a.Token, Value: c.value, Target: behind}
 	if a.Mode == history.ModePermit {
 		e.Target = history.Slot(a.Slot)
 	}
 	return r.rec.Record(e)
+}
+
+// counter returns a lock's. r.mu is held.
+func (r *Resource) counter(lock string) *counter {
+	c := r.counters[lock]
+	if c == nil {
+		c = &counter{}
+		if r.lists {
+			c.list = &list{}
+		}
+		r.counters[lock] = c
+	}
+	return c
+}
+
+// accept carries out what the guard has let pass, and says what a write to a list is behind. r.mu is held.
+func (r *Resource) accept(a *Access) (behind string) {
+	c := r.counter(a.Lock)
+	c.raise(a)
+	if a.Op != history.OpWrite {
+		return ""
+	}
+	c.value = a.Value
+	if c.list == nil {
+		return ""
+	}
+	r.elements++
+	return history.Behind(c.list.write(a.List, a.Value))
 }

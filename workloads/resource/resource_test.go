@@ -60,20 +60,20 @@ func TestGuards(t *testing.T) {
 		steps       []step
 	}{
 		{"none accepts all, whatever the token", GuardNone, []step{
-			{write, 9, 1, Answer{true, 1, 9}}, {write, 3, 5, Answer{true, 5, 9}}, {read, 0, 0, Answer{true, 5, 9}}}},
+			{write, 9, 1, Answer{Accepted: true, Value: 1, Fence: 9}}, {write, 3, 5, Answer{Accepted: true, Value: 5, Fence: 9}}, {read, 0, 0, Answer{Accepted: true, Value: 5, Fence: 9}}}},
 		{"none loses an update", GuardNone, []step{
-			{read, 1, 0, Answer{true, 0, 1}}, {read, 2, 0, Answer{true, 0, 2}}, {write, 2, 1, Answer{true, 1, 2}}, {write, 1, 1, Answer{true, 1, 2}}}},
+			{read, 1, 0, Answer{Accepted: true, Value: 0, Fence: 1}}, {read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}, {write, 2, 1, Answer{Accepted: true, Value: 1, Fence: 2}}, {write, 1, 1, Answer{Accepted: true, Value: 1, Fence: 2}}}},
 		{"one holder", GuardFencing, []step{
-			{enter, 5, 0, Answer{true, 0, 5}}, {read, 5, 0, Answer{true, 0, 5}}, {write, 5, 1, Answer{true, 1, 5}}, {exit, 5, 0, Answer{true, 1, 5}}}},
+			{enter, 5, 0, Answer{Accepted: true, Value: 0, Fence: 5}}, {read, 5, 0, Answer{Accepted: true, Value: 0, Fence: 5}}, {write, 5, 1, Answer{Accepted: true, Value: 1, Fence: 5}}, {exit, 5, 0, Answer{Accepted: true, Value: 1, Fence: 5}}}},
 		{"the first access raises the fence, not the first write", GuardFencing, []step{
-			{read, 1, 0, Answer{true, 0, 1}}, {enter, 2, 0, Answer{true, 0, 2}}, {write, 1, 1, Answer{false, 0, 2}}, {read, 2, 0, Answer{true, 0, 2}}}},
+			{read, 1, 0, Answer{Accepted: true, Value: 0, Fence: 1}}, {enter, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}, {write, 1, 1, Answer{Accepted: false, Value: 0, Fence: 2}}, {read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}}},
 		{"a read raises it too", GuardFencing, []step{
-			{read, 2, 0, Answer{true, 0, 2}}, {write, 1, 1, Answer{false, 0, 2}}, {write, 2, 1, Answer{true, 1, 2}}}},
-		{"equal is not stale", GuardFencing, []step{{write, 7, 1, Answer{true, 1, 7}}, {write, 7, 2, Answer{true, 2, 7}}}},
+			{read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}, {write, 1, 1, Answer{Accepted: false, Value: 0, Fence: 2}}, {write, 2, 1, Answer{Accepted: true, Value: 1, Fence: 2}}}},
+		{"equal is not stale", GuardFencing, []step{{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}}, {write, 7, 2, Answer{Accepted: true, Value: 2, Fence: 7}}}},
 		{"stale reads and exits are refused like writes", GuardFencing, []step{
-			{write, 7, 1, Answer{true, 1, 7}}, {read, 6, 0, Answer{false, 1, 7}}, {enter, 6, 0, Answer{false, 1, 7}}, {exit, 6, 0, Answer{false, 1, 7}}}},
+			{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}}, {read, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}}, {enter, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}}, {exit, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}}}},
 		{"what is refused does not lower the fence", GuardFencing, []step{
-			{write, 7, 1, Answer{true, 1, 7}}, {write, 3, 9, Answer{false, 1, 7}}, {write, 5, 9, Answer{false, 1, 7}}, {write, 7, 2, Answer{true, 2, 7}}}},
+			{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}}, {write, 3, 9, Answer{Accepted: false, Value: 1, Fence: 7}}, {write, 5, 9, Answer{Accepted: false, Value: 1, Fence: 7}}, {write, 7, 2, Answer{Accepted: true, Value: 2, Fence: 7}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, record := newResource(t, c.guard)
@@ -135,14 +135,14 @@ func TestFencesByMode(t *testing.T) {
 		name  string
 		steps []step
 	}{
-		{"an older reader beside a newer one", []step{{r, 0, read, 6, Answer{true, 0, 0}}, {r, 0, read, 5, Answer{true, 0, 0}}}},
-		{"a writer's first access shuts older readers out", []step{{w, 0, enter, 6, Answer{true, 0, 6}}, {r, 0, read, 5, Answer{false, 0, 6}}, {r, 0, read, 7, Answer{true, 0, 6}}}},
-		{"a reader shuts an older writer out", []step{{r, 0, read, 6, Answer{true, 0, 0}}, {w, 0, write, 5, Answer{false, 0, 6}}, {w, 0, write, 7, Answer{true, 7, 7}}}},
-		{"a reader with its writer's token", []step{{w, 0, write, 5, Answer{true, 5, 5}}, {r, 0, read, 5, Answer{true, 5, 5}}, {r, 0, read, 8, Answer{true, 5, 5}}, {r, 0, read, 5, Answer{true, 5, 5}}}},
-		{"a write is one whoever does it", []step{{r, 0, read, 6, Answer{true, 0, 0}}, {r, 0, write, 5, Answer{false, 0, 6}}, {r, 0, write, 7, Answer{true, 7, 7}}, {r, 0, read, 6, Answer{false, 7, 7}}}},
-		{"two slots", []step{{p, 0, write, 5, Answer{true, 5, 5}}, {p, 1, write, 6, Answer{true, 6, 6}}, {p, 0, read, 5, Answer{true, 6, 5}}}},
-		{"the next holder of a slot", []step{{p, 0, enter, 5, Answer{true, 0, 5}}, {p, 1, enter, 6, Answer{true, 0, 6}}, {p, 0, enter, 7, Answer{true, 0, 7}},
-			{p, 0, write, 5, Answer{false, 0, 7}}, {p, 1, write, 6, Answer{true, 6, 6}}}},
+		{"an older reader beside a newer one", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}}, {r, 0, read, 5, Answer{Accepted: true, Value: 0, Fence: 0}}}},
+		{"a writer's first access shuts older readers out", []step{{w, 0, enter, 6, Answer{Accepted: true, Value: 0, Fence: 6}}, {r, 0, read, 5, Answer{Accepted: false, Value: 0, Fence: 6}}, {r, 0, read, 7, Answer{Accepted: true, Value: 0, Fence: 6}}}},
+		{"a reader shuts an older writer out", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}}, {w, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 6}}, {w, 0, write, 7, Answer{Accepted: true, Value: 7, Fence: 7}}}},
+		{"a reader with its writer's token", []step{{w, 0, write, 5, Answer{Accepted: true, Value: 5, Fence: 5}}, {r, 0, read, 5, Answer{Accepted: true, Value: 5, Fence: 5}}, {r, 0, read, 8, Answer{Accepted: true, Value: 5, Fence: 5}}, {r, 0, read, 5, Answer{Accepted: true, Value: 5, Fence: 5}}}},
+		{"a write is one whoever does it", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}}, {r, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 6}}, {r, 0, write, 7, Answer{Accepted: true, Value: 7, Fence: 7}}, {r, 0, read, 6, Answer{Accepted: false, Value: 7, Fence: 7}}}},
+		{"two slots", []step{{p, 0, write, 5, Answer{Accepted: true, Value: 5, Fence: 5}}, {p, 1, write, 6, Answer{Accepted: true, Value: 6, Fence: 6}}, {p, 0, read, 5, Answer{Accepted: true, Value: 6, Fence: 5}}}},
+		{"the next holder of a slot", []step{{p, 0, enter, 5, Answer{Accepted: true, Value: 0, Fence: 5}}, {p, 1, enter, 6, Answer{Accepted: true, Value: 0, Fence: 6}}, {p, 0, enter, 7, Answer{Accepted: true, Value: 0, Fence: 7}},
+			{p, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 7}}, {p, 1, write, 6, Answer{Accepted: true, Value: 6, Fence: 6}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			res, record := newResource(t, GuardFencing)
@@ -201,7 +201,7 @@ func (m *m6) do(a Access) Answer {
 			m.value = a.Value
 		}
 	}
-	return Answer{ok, m.value, fence()}
+	return Answer{Accepted: ok, Value: m.value, Fence: fence()}
 }
 
 func TestFencingModel(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/rpc"
 	"sync"
+	"time"
 
 	"locklab/harness/history"
 )
@@ -15,6 +16,10 @@ import (
 type Config struct {
 	Host  string `json:"host"`
 	Guard string `json:"guard"`
+	// Resume are the directories of the records of those that it takes over from, the oldest first.
+	Resume []string `json:"resume,omitempty"`
+	// Lists makes what each lock protects a list instead of a counter.
+	Lists bool `json:"lists,omitempty"`
 
 	_ struct{}
 }
@@ -29,9 +34,18 @@ func Serve(ctx context.Context, cfg Config, dir string) error {
 		return err
 	}
 	defer rec.Close()
-	r, err := New(cfg.Guard, rec)
+	make := New
+	if cfg.Lists {
+		make = NewOfLists
+	}
+	r, err := make(cfg.Guard, rec)
 	if err != nil {
 		return err
+	}
+	for _, old := range cfg.Resume {
+		if err := r.resume(old); err != nil {
+			return err
+		}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf(":%d", Port))
 	if err != nil {
@@ -76,34 +90,100 @@ func serveAs(ctx context.Context, s any, l net.Listener) error {
 	}
 }
 
-// service is the one method that the network may call.
+// service is the methods that the network may call.
 type service struct{ r *Resource }
 
 func (s service) Do(a Access, answer *Answer) error { return s.r.Do(a, answer) }
 
-// A Client speaks to a resource over one connection; many goroutines may share it.
-type Client struct{ rpc *rpc.Client }
+func (s service) List(lock string, elements *[]int64) error { return s.r.List(lock, elements) }
+
+// A Client speaks to a resource over one connection at a time; many goroutines may share it. One that
+// broke is made anew for the next access: a resource may be restarted.
+type Client struct {
+	address string
+
+	mu  sync.Mutex
+	rpc *rpc.Client // nil once it broke
+}
 
 // Dial connects to the resource at address.
 func Dial(ctx context.Context, address string) (*Client, error) {
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("resource: %w", err)
+	c := &Client{address: address}
+	_, err := c.connection(ctx)
+	return c, err
+}
+
+// connection returns the connection, which it makes if there is none.
+func (c *Client) connection(ctx context.Context) (*rpc.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rpc == nil {
+		conn, err := (&net.Dialer{Timeout: dialCap}).DialContext(ctx, "tcp", c.address)
+		if err != nil {
+			return nil, fmt.Errorf("resource: %w", err)
+		}
+		c.rpc = rpc.NewClient(conn)
 	}
-	return &Client{rpc.NewClient(c)}, nil
+	return c.rpc, nil
+}
+
+// dialCap bounds the making of a connection: others wait for it.
+const dialCap = time.Second
+
+// drop forgets a connection that broke, unless another has taken its place.
+func (c *Client) drop(broken *rpc.Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rpc == broken {
+		c.rpc = nil
+		_ = broken.Close() // it is beyond repair
+	}
 }
 
 // Close drops the connection.
-func (c *Client) Close() error { return c.rpc.Close() }
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rpc == nil {
+		return nil
+	}
+	return c.rpc.Close()
+}
 
-// Do asks for an access. An error means that its outcome is unknown.
+// Do asks for an access. An error means that its outcome is unknown, but one that wraps [ErrFull] that it was refused.
 func (c *Client) Do(ctx context.Context, a Access) (Answer, error) {
+	conn, err := c.connection(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
 	var answer Answer
-	call := c.rpc.Go(serviceName+".Do", a, &answer, make(chan *rpc.Call, 1))
+	call := conn.Go(serviceName+".Do", a, &answer, make(chan *rpc.Call, 1))
 	select {
 	case <-call.Done:
+		if call.Error != nil && call.Error.Error() == ErrFull.Error() { // all that net/rpc keeps of an error
+			return answer, ErrFull
+		}
+		if refusal := rpc.ServerError(""); call.Error != nil && !errors.As(call.Error, &refusal) {
+			c.drop(conn)
+		}
 		return answer, call.Error
 	case <-ctx.Done():
 		return Answer{}, context.Cause(ctx) // answer may still be written to
+	}
+}
+
+// List asks for the elements of a lock's list.
+func (c *Client) List(ctx context.Context, lock string) ([]int64, error) {
+	conn, err := c.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var elements []int64
+	call := conn.Go(serviceName+".List", lock, &elements, make(chan *rpc.Call, 1))
+	select {
+	case <-call.Done:
+		return elements, call.Error
+	case <-ctx.Done():
+		return nil, context.Cause(ctx) // elements may still be written to
 	}
 }

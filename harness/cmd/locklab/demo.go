@@ -47,8 +47,12 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	}
 	// The first act has no fault but needs the others' hosts: they are the same.
 	fmt.Fprintf(std.Err, "three acts on one ensemble of %d servers; run directories in %s\n", plan[0].Scenario.Servers, dir)
-	outcomes, err := harness.Demo(ctx, plan, dir, harness.Options{Log: log, Progress: lines(std.Err)},
-		func(a harness.Act, o harness.Outcome) { fmt.Fprintf(std.Err, "%s: %s\n", a.Name, o.Result.Headline) })
+	opts, end := following(std.Err, log)
+	outcomes, err := harness.Demo(ctx, plan, dir, opts, func(a harness.Act, o harness.Outcome) {
+		end()
+		fmt.Fprintf(std.Err, "%s: %s\n", a.Name, o.Result.Headline)
+	})
+	end() // of an act that broke off
 	printActs(std, outcomes)
 	worst := error(nil)
 	for _, o := range outcomes {

@@ -3,11 +3,15 @@ package main
 import (
 	"errors"
 
+	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/harness"
 	"locklab/harness/check"
 	"locklab/harness/scenario"
 	"locklab/recipes/curator"
+	"locklab/reports"
+	"locklab/reports/capacity"
+	"locklab/reports/compare"
 )
 
 // The exit codes, on which scripts rely.
@@ -16,12 +20,14 @@ const (
 	exitHarness     = 1
 	exitInput       = 2
 	exitViolation   = 3
+	exitThreshold   = 4
+	exitRegression  = 5
 	exitUnknown     = 6
 	exitEnvironment = 7
 	exitInterrupted = 130
 )
 
-const exitHelp = `0 shown what was to be shown, 1 the harness failed, 2 bad input, 3 violation, 6 inconclusive, 7 the environment lacks something, 130 interrupted`
+const exitHelp = `0 shown what was to be shown, 1 the harness failed, 2 bad input, 3 violation, 4 a threshold was missed, 5 regression, 6 inconclusive, 7 the environment lacks something, 130 interrupted`
 
 // errSaid says that everything there is to say has been printed.
 var errSaid = errors.New("said")
@@ -54,9 +60,10 @@ func codeOf(err error) (code int, show error) {
 		code     int
 	}{
 		{harness.ErrInterrupted, exitInterrupted},
-		{harness.ErrDirInUse, exitInput}, {harness.ErrNoRun, exitInput},
+		{harness.ErrDirInUse, exitInput}, {harness.ErrNoRun, exitInput}, {harness.ErrNoSweep, exitInput}, {reports.ErrQuestion, exitInput}, {capacity.ErrTooFar, exitUnknown}, {compare.ErrInput, exitInput},
 		{ensembles.ErrNoEngine, exitEnvironment}, {ensembles.ErrNoImage, exitEnvironment}, {ensembles.ErrMissingTool, exitEnvironment},
 		{harness.ErrUnsupportedLab, exitEnvironment}, {curator.ErrMissing, exitEnvironment},
+		{chaos.ErrUnsupported, exitEnvironment}, // found beforehand: during a run it makes the verdict unknown
 	} {
 		if errors.Is(err, m.sentinel) {
 			return m.code, err
@@ -72,7 +79,7 @@ func conclude(out harness.Outcome, err error) error {
 		return err
 	}
 	switch {
-	case out.Result.Verdict == check.Fail:
+	case out.Report.Verdict == check.Fail:
 		return verdictError{exitViolation, err}
 	case err != nil:
 		return err
@@ -80,6 +87,8 @@ func conclude(out harness.Outcome, err error) error {
 		return verdictError{code: exitInterrupted}
 	case out.Result.Verdict == check.Unknown:
 		return verdictError{code: exitUnknown}
+	case out.Result.Verdict == check.Fail: // though no check did
+		return verdictError{code: exitThreshold}
 	}
 	return nil
 }

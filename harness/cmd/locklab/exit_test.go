@@ -3,9 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"testing"
 
+	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/harness"
 	"locklab/harness/check"
@@ -14,10 +15,17 @@ import (
 )
 
 func outcome(verdict check.Result, interrupted bool) harness.Outcome {
-	return harness.Outcome{Dir: "run", Result: reports.Result{Verdict: verdict, Partial: interrupted}, Interrupted: interrupted}
+	return harness.Outcome{Dir: "run", Result: reports.Result{Verdict: verdict, Partial: interrupted}, Report: check.Report{Verdict: verdict}, Interrupted: interrupted}
 }
 
-// Where several codes apply: 3, then 130, 6. What broke the harness is 1 unless a
+// missed is a run whose checks passed, as far as they came, and that missed a threshold.
+func missed(interrupted bool) harness.Outcome {
+	out := outcome(check.Pass, interrupted)
+	out.Result.Verdict = check.Fail
+	return out
+}
+
+// Where several codes apply: 3, then 130, 6, 4. What broke the harness is 1 unless a
 // violation was seen.
 func TestExitCodes(t *testing.T) {
 	broken := errors.New("broken")
@@ -35,8 +43,12 @@ func TestExitCodes(t *testing.T) {
 		{"unknown", outcome(check.Unknown, false), nil, exitUnknown},
 		{"unknown and interrupted", outcome(check.Unknown, true), wrapped(harness.ErrInterrupted), exitInterrupted},
 		{"an interrupted run, checked later", outcome(check.Unknown, true), nil, exitInterrupted},
+		{"threshold missed", missed(false), nil, exitThreshold},
+		{"threshold missed and interrupted", missed(true), nil, exitInterrupted},
+		{"threshold missed, then broken", missed(false), broken, exitHarness},
 		{"pass, but the lab did not come down", outcome(check.Pass, false), broken, exitHarness},
 		{"interrupted before anything was recorded", harness.Outcome{}, wrapped(harness.ErrInterrupted), exitInterrupted},
+		{"a fault that is known not to be supported", harness.Outcome{}, wrapped(chaos.ErrUnsupported), exitEnvironment},
 		{"no engine", harness.Outcome{}, wrapped(ensembles.ErrNoEngine), exitEnvironment},
 		{"no image", harness.Outcome{}, wrapped(ensembles.ErrNoImage), exitEnvironment},
 		{"no such lab", harness.Outcome{}, wrapped(harness.ErrUnsupportedLab), exitEnvironment},
@@ -69,13 +81,11 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { panic("a defect") }
 
-// A defect must not look like success.
-func TestPanicIsNoSuccess(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("a panic was swallowed")
-		}
-	}()
-	code := execute(t.Context(), []string{"scenarios", "list"}, streams{Out: brokenWriter{}, Err: io.Discard})
-	t.Errorf("came to exit code %d", code)
+// A defect looks like neither success nor bad input, and says where it is.
+func TestPanicIsAFailure(t *testing.T) {
+	var said strings.Builder
+	code := execute(t.Context(), []string{"scenarios", "list"}, streams{Out: brokenWriter{}, Err: &said})
+	if code != exitHarness || !strings.Contains(said.String(), "a defect of locklab: ") || !strings.Contains(said.String(), "listCmd.Run") {
+		t.Errorf("exit code %d\n%s", code, said.String())
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,6 +47,14 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	return client.Run(ctx, cfg, agent.ProcessHistoryDir, std.In, log)
 }
 
+type protocolCmd struct{}
+
+// Run says which protocols this binary's processes speak, to a benchmark that is to run them
+// beside another's.
+func (protocolCmd) Run(std streams) error {
+	return json.NewEncoder(std.Out).Encode(map[string]int{"client": client.Protocol})
+}
+
 type resourceCmd struct {
 	Config string `arg:"" help:"Configuration file."`
 }
@@ -59,13 +68,16 @@ func (c resourceCmd) Run(ctx context.Context) error {
 	return resource.Serve(ctx, cfg, agent.ProcessHistoryDir)
 }
 
+// readConfig refuses what this binary does not know: the harness may be another.
 func readConfig[T any](path string) (T, error) {
 	var cfg T
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return cfg, err
 	}
-	if err := json.Unmarshal(b, &cfg); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&cfg); err != nil {
 		return cfg, fmt.Errorf("%s: %w", path, err)
 	}
 	return cfg, nil

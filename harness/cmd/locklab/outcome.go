@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,6 +12,39 @@ import (
 	"locklab/harness/check"
 	"locklab/reports"
 )
+
+// tell prints what a run came to, as JSON or for a person, and turns it and what went
+// wrong on the way into the command's end.
+func tell(std streams, out harness.Outcome, asJSON bool, err error) error {
+	if out.Dir != "" {
+		if asJSON {
+			err = errors.Join(err, copyResult(std.Out, out))
+		} else {
+			printOutcome(std.Out, out)
+		}
+		tellThresholds(std.Err, out.Result.Thresholds)
+	}
+	return conclude(out, err)
+}
+
+// tellThresholds says what was missed, or cannot be judged, beside a result that may
+// have gone to a file.
+func tellThresholds(w io.Writer, all []reports.ThresholdLine) {
+	n := map[check.Result]int{}
+	for _, t := range all {
+		n[t.Verdict]++
+		switch t.Verdict {
+		case check.Pass:
+		case check.Fail:
+			fmt.Fprintf(w, "threshold missed: %s: %s\n", t.Expr, t.Reason)
+		default:
+			fmt.Fprintf(w, "threshold unknown: %s: %s\n", t.Expr, t.Reason)
+		}
+	}
+	if len(all) > 0 {
+		fmt.Fprintf(w, "thresholds: %d met, %d missed, %d unknown\n", n[check.Pass], n[check.Fail], n[check.Unknown])
+	}
+}
 
 // printOutcome prints what a run came to, for a person.
 func printOutcome(w io.Writer, out harness.Outcome) {
@@ -29,12 +63,25 @@ func printOutcome(w io.Writer, out harness.Outcome) {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s%s\n", c.Name, c.Expected, c.Result, c.Summary, mark)
 	}
+	printThresholds(t, r.Thresholds)
 	fmt.Fprintln(t, "\t\t\t")
 	if rate := r.Throughput.AcquiredPerS; rate != nil {
-		fmt.Fprintf(t, "acquired\t%d\t%.0f/s\t\n", r.Operations.Acquired, *rate)
+		fmt.Fprintf(t, "acquired\t%d\t%.0f/s\t%s\n", r.Operations.Acquired, *rate, modes(r.Operations))
 	}
-	for _, phase := range []string{reports.PhaseAcquire, reports.PhaseHandoff, reports.PhaseHold, reports.PhaseRelease} {
+	if rate := r.Throughput.OfferedPerS; rate != nil {
+		fmt.Fprintf(t, "due\t\t%.0f/s\t%d dropped (nobody was free)\n", *rate, *r.Throughput.Dropped)
+	}
+	if n := r.Operations.TimedOut; n > 0 {
+		fmt.Fprintf(t, "timed out\t%d\t\t\n", n)
+	}
+	if n := r.Operations.Busy; n > 0 {
+		fmt.Fprintf(t, "busy\t%d\ttries\t\n", n)
+	}
+	for _, phase := range []string{reports.PhaseAcquire, reports.PhaseService, reports.PhaseHandoff, reports.PhaseHold, reports.PhaseRelease} {
 		l := r.Latency.ByPhase(phase)
+		if l == nil {
+			continue
+		}
 		fmt.Fprintf(t, "%s\tp50 %s\tp99 %s\tmax %s\n", phase, span(l.P50Ns), span(l.P99Ns), span(l.MaxNs))
 	}
 	if n := r.Server.RequestsPerAcquire; n != nil {
@@ -43,11 +90,46 @@ func printOutcome(w io.Writer, out harness.Outcome) {
 	if n := r.Server.WatchesFiredPerRelease; n != nil {
 		fmt.Fprintf(t, "watches fired\t%.2f\tper release\t\n", *n)
 	}
+	if h := r.Hiccups; h != nil {
+		fmt.Fprintf(t, "hiccups\tp50 %s\tp99 %s\tmax %s\n", span(h.P50Ns), span(h.P99Ns), span(h.MaxNs))
+	}
+	if n := r.ResidentPerClient; n != nil {
+		fmt.Fprintf(t, "memory\t%d KiB\tper client\t\n", *n>>10)
+	}
 	t.Flush()
+	if note := r.Hiccups.Note(); note != "" {
+		fmt.Fprintln(w, "note:", note)
+	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintln(w, "warning:", warning)
 	}
 	fmt.Fprintf(w, "\nreport: %s\n", filepath.Join(out.Dir, harness.ReportFile))
+}
+
+func printThresholds(w io.Writer, all []reports.ThresholdLine) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\t\t\t\nthreshold\tmet\tvalue\t")
+	for _, t := range all {
+		met := map[check.Result]string{check.Pass: "yes", check.Fail: "no", check.Unknown: "unknown"}[t.Verdict]
+		mark := ""
+		if t.Verdict == check.Unknown {
+			mark = t.Reason
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Expr, met, t.Shown(), mark)
+	}
+}
+
+// modes says what was acquired, where that is not just locks.
+func modes(n reports.Operations) string {
+	switch {
+	case n.Reads > 0 || n.Writes > 0:
+		return fmt.Sprintf("%d to read, %d to write", n.Reads, n.Writes)
+	case n.Permits > 0:
+		return fmt.Sprintf("%d permits", n.Permits)
+	}
+	return ""
 }
 
 func span(ns *int64) string {

@@ -25,20 +25,26 @@ type runCmd struct {
 	Scenario string `arg:"" optional:"" default:"mutex" help:"Name of a built-in scenario (locklab scenarios list) or a YAML file."`
 	Out      string `help:"Run directory; default runs/<scenario>-<time>." placeholder:"DIR"`
 	JSON     bool   `name:"json" help:"Print result.json instead of a summary."`
-	PrintCfg bool   `name:"print-config" help:"Print the resolved scenario and do nothing."`
+	PrintCfg bool   `name:"print-config" help:"Print the resolved scenario, with where each value comes from, and do nothing."`
+	DryRun   bool   `name:"dry-run" help:"Print which faults would strike when, and start nothing."`
+	// A list: kong would cut it at commas, which the scenario does itself.
+	Threshold []string `name:"threshold" sep:"none" group:"Keys of the scenario (each is also an environment variable LOCKLAB_…):" help:"A limit on a number of result.json, such as 'acquire.p99<50ms'; repeatable; instead of the scenario's thresholds." placeholder:"LIMIT"`
 
 	Keys kong.Plugins `embed:"" group:"Keys of the scenario (each is also an environment variable LOCKLAB_…):"`
 }
 
 // Run carries out a scenario.
 func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	sc, err := c.resolve()
+	sc, err := resolve(c.Scenario, c.Keys, c.Threshold)
 	if err != nil {
 		return err
 	}
 	if c.PrintCfg {
-		_, err := std.Out.Write(sc.Marshal())
+		_, err := std.Out.Write(sc.Explain())
 		return err
+	}
+	if c.DryRun {
+		return harness.WriteTimeline(std.Out, sc, nil)
 	}
 	dir := c.Out
 	if dir == "" {
@@ -48,41 +54,50 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		fmt.Fprintln(std.Err, "warning:", w)
 	}
 	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces the plan, not the interleaving); run directory %s\n", sc.Name, sc.About, sc.Seed, dir)
-	out, err := harness.Execute(ctx, sc, dir, harness.Options{Log: log, Progress: lines(std.Err)})
-	if out.Dir != "" {
-		if c.JSON {
-			err = errors.Join(err, copyResult(std.Out, out))
-		} else {
-			printOutcome(std.Out, out)
-		}
-	}
-	return conclude(out, err)
+	opts, end := following(std.Err, log)
+	out, err := harness.Execute(ctx, sc, dir, opts)
+	end()
+	return tell(std, out, c.JSON, err)
 }
 
-// lines shows progress as one plain line a second.
-func lines(w io.Writer) func(harness.Progress) {
-	return func(p harness.Progress) { fmt.Fprintln(w, p) }
-}
-
-// resolve loads the scenario and puts the environment and the flags over it.
-func (c *runCmd) resolve() (*scenario.Scenario, error) {
-	sc, err := loadScenario(c.Scenario)
+// resolve loads the scenario, and makes sure that it can be run.
+func resolve(name string, keys kong.Plugins, thresholds []string) (*scenario.Scenario, error) {
+	sc, err := load(name, keys, thresholds)
 	if err != nil {
+		return nil, err
+	}
+	if err := harness.Validate(sc); err != nil {
+		return nil, err
+	}
+	if sc.Seed == 0 {
+		sc.Seed = drawSeed()
+	}
+	return sc, nil
+}
+
+func drawSeed() uint64 { return 1 + rand.Uint64N(1<<32) }
+
+// load loads the scenario and puts the environment and the flags over it.
+func load(name string, keys kong.Plugins, thresholds []string) (*scenario.Scenario, error) {
+	sc, err := loadScenario(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := scenario.CheckEnv(os.Environ(), otherVariables); err != nil {
 		return nil, err
 	}
 	if err := sc.ApplyEnv(os.LookupEnv); err != nil {
 		return nil, err
 	}
-	for _, group := range c.Keys {
+	for _, group := range keys {
 		if err := setFlags(sc, group); err != nil {
 			return nil, err
 		}
 	}
-	if err := sc.Validate(); err != nil {
-		return nil, err
-	}
-	if sc.Seed == 0 {
-		sc.Seed = 1 + rand.Uint64N(1<<32)
+	if len(thresholds) > 0 {
+		if err := sc.SetThresholds(thresholds); err != nil {
+			return nil, err
+		}
 	}
 	return sc, nil
 }
@@ -147,6 +162,19 @@ func setFlags(sc *scenario.Scenario, group any) error {
 		}
 	}
 	return nil
+}
+
+// anyGiven reports whether the flag of any key was given.
+func anyGiven(keys kong.Plugins) bool {
+	for _, group := range keys {
+		v := reflect.ValueOf(group).Elem()
+		for _, field := range v.Fields() {
+			if !field.IsNil() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func copyResult(w io.Writer, out harness.Outcome) error {

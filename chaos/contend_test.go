@@ -1,0 +1,318 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/ensembles/labtest"
+	"locklab/harness/history"
+	"locklab/workloads"
+	"locklab/workloads/client"
+	"locklab/workloads/resource"
+)
+
+// A contest is an ensemble whose clients contend for a lock, for what needs sessions and znodes.
+type contest struct {
+	*rig
+	clock bool // the servers' clocks can be set
+}
+
+const lock = "/run1/lock0"
+
+// old is a directory that has counted its children almost to the end, and left how many more it can count.
+const old, left = "/run1/old", 4
+
+// The faults of sessions, znodes and clocks.
+func TestFaultsOfClients(t *testing.T) {
+	lab := newLab(t)
+	stop := labtest.WatchControl(t, lab)
+	defer stop()
+	c := newContest(t, lab)
+	for _, test := range []struct {
+		name string
+		test func(*testing.T, *contest)
+	}{
+		{"clock", testClock}, {"prepared", testPrepared}, {"foreign children", testForeignChildren}, {"expire", testExpire}, {"expire at a trigger", testExpireHolder},
+		{"move", testMove}, {"delete a znode", testDeleteNode}, {"delete a parent", testDeleteParent}, {"administrator", testAdministrator},
+	} {
+		if !t.Run(test.name, func(t *testing.T) { test.test(t, c) }) && t.Context().Err() != nil {
+			return
+		}
+	}
+}
+
+func newContest(t *testing.T, lab *ensembles.Lab) *contest {
+	t.Helper()
+	c := &contest{rig: &rig{lab: lab, zk: lab.Hosts(ensembles.Server), c1: lab.Host("c1"), c2: lab.Host("c2")}}
+	cfg := labtest.ServerConfig()
+	cfg.Clock, cfg.Prepared = true, []ensembles.PreparedDir{{Path: old, Left: left}}
+	var err error
+	c.ensemble, err = ensembles.StartEnsemble(t.Context(), lab, cfg)
+	c.clock = err == nil
+	if errors.Is(err, agent.ErrUnsupported) {
+		t.Logf("clocks cannot be set here: %v", err)
+		if !strings.Contains(err.Error(), "libfaketime") {
+			t.Errorf("it does not say what is missing: %v", err)
+		}
+		cfg.Clock = false
+		c.ensemble, err = ensembles.StartEnsemble(t.Context(), lab, cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r1 := lab.Host("r1")
+	run(t, r1, "resource", resource.Config{Host: "r1", Guard: resource.GuardNone})
+	c.contend(t, c.c1, lock)
+	return c
+}
+
+// run starts one of the binary's processes.
+func run(t *testing.T, h *ensembles.Host, command string, config any) {
+	t.Helper()
+	b, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := agent.Spec{Argv: []string{"locklab", command, "config.json"}, Dir: "p", Files: map[string]string{"config.json": string(b)}}
+	if _, err := h.Agent.Start(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, h.Name+" to be ready", func() bool {
+		return len(events(t, h, func(e history.Event) bool { return e.Op == history.OpReady })) > 0
+	})
+}
+
+// contend starts two clients that contend for a lock, with pauses in which nobody does.
+func (c *contest) contend(t *testing.T, h *ensembles.Host, path string) {
+	t.Helper()
+	var servers []client.Server
+	for _, z := range c.zk {
+		servers = append(servers, client.Server{Name: z.Name, Address: server(z).String()})
+	}
+	run(t, h, "client", client.Config{Host: h.Name, Servers: servers, Resource: netip.AddrPortFrom(c.lab.Host("r1").Address, resource.Port).String(),
+		Recipe: "mutex", Workload: client.WorkloadMutex, Locks: []string{path}, Clients: 2, AllClients: 2, SessionTimeout: 4 * time.Second,
+		Hold: workloads.Always(20 * time.Millisecond), Think: workloads.Always(150 * time.Millisecond), Drain: client.DrainCancel, Seed: 1})
+	now := history.NewClock().Now()
+	if _, err := h.Agent.Input(t.Context(), client.FormatGo(now, now+int64(time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// events returns those of a host's process that are as asked.
+func events(t *testing.T, h *ensembles.Host, want func(history.Event) bool) []history.Event {
+	t.Helper()
+	all, err := eventsOf(t.Context(), h, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func eventsOf(ctx context.Context, h *ensembles.Host, want func(history.Event) bool) ([]history.Event, error) {
+	r, err := h.Agent.History(ctx, "p/"+agent.ProcessHistoryDir, 0, false)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := history.Decode(nil, raw, map[string]string{})
+	var found []history.Event
+	for _, e := range all {
+		if want(e) {
+			found = append(found, e)
+		}
+	}
+	return found, err
+}
+
+// A reader is a witness that reads the client's history.
+type reader struct{ host *ensembles.Host }
+
+func (r reader) Triggered(ctx context.Context, fault, _ string) (e history.Event, err error) {
+	err = ensembles.Poll(ctx, pollEvery, "the client to do it", func() error {
+		all, err := eventsOf(ctx, r.host, func(e history.Event) bool { return e.Fault == fault })
+		if err == nil && len(all) == 0 {
+			err = errors.New("not yet")
+		}
+		if err == nil {
+			e = all[len(all)-1]
+		}
+		return err
+	})
+	return e, err
+}
+
+// grants waits until the lock has been granted a few times more.
+func (c *contest) grants(t *testing.T) {
+	t.Helper()
+	count := func() int {
+		return len(events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.OK }))
+	}
+	was := count()
+	eventually(t, "the lock to be granted", func() bool { return count() > was+2 })
+}
+
+func (c *contest) byClient(id, do, undo string) ByClient {
+	return ByClient{ID: id, Host: c.c1, Do: do, Undo: undo, Witness: reader{c.c1}, Ensemble: c.ensemble}
+}
+
+func testExpire(t *testing.T, c *contest) {
+	h := momentary(t, ExpireSession{c.byClient("x1", client.FormatStrike("x1", client.StrikeExpire, "c1/0"), client.FormatDisarm("x1"))})
+	if len(h.Sessions) != 1 || h.Sessions[0] == 0 {
+		t.Fatal("which session is not said")
+	}
+	// The client learns that it is over, and goes on in another.
+	eventually(t, "the client to learn of it", func() bool {
+		return len(events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpExpired && e.Session == h.Sessions[0] })) == 1
+	})
+	eventually(t, "the client to connect anew", func() bool {
+		return len(events(t, c.c1, func(e history.Event) bool {
+			return e.Op == history.OpConnected && e.Client == "c1/0" && e.Session != h.Sessions[0] && e.At > h.At
+		})) > 0
+	})
+	c.grants(t)
+}
+
+func testExpireHolder(t *testing.T, c *contest) {
+	h := momentary(t, ExpireSession{c.byClient("x2", client.FormatArmTo("x2", client.BetweenReadAndWrite, client.StrikeExpire), client.FormatDisarm("x2"))})
+	held := events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpTrigger && e.Fault == "x2" })
+	if len(held) != 1 || held[0].Lock != lock || held[0].Token == 0 || held[0].Session != h.Sessions[0] {
+		t.Errorf("struck %v", held)
+	}
+	c.grants(t)
+}
+
+func testMove(t *testing.T, c *contest) {
+	h, err := MoveClient{c.byClient("m1", client.FormatStrike("m1", client.StrikeMove, "c1/1"), client.FormatSettle("m1"))}.Inject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Verify(within(t, verifyCap)); err != nil {
+		t.Error(err)
+	}
+	from := events(t, c.c1, func(e history.Event) bool { return e.Fault == "m1" })[0]
+	now := events(t, c.c1, func(e history.Event) bool {
+		return e.Op == history.OpConnected && e.Session == h.Sessions[0] && e.At > h.At
+	})
+	if len(now) == 0 || now[0].Target == from.Target {
+		t.Errorf("moved from %v to %v", from, now)
+	}
+	if at, err := h.Heal(t.Context()); err != nil || at <= h.At {
+		t.Error(at, err)
+	}
+	if err := h.VerifyHealed(within(t, healedCap)); err != nil {
+		t.Error(err)
+	}
+	c.grants(t)
+}
+
+func testDeleteNode(t *testing.T, c *contest) {
+	h := momentary(t, DeleteNode{Ensemble: c.ensemble, Lock: lock, Owner: func(s history.SessionID) string { return fmt.Sprint("host of ", s) }})
+	if len(h.Nodes) != 1 || !strings.HasPrefix(h.Nodes[0], lock+"/") || len(h.Sessions) != 1 || len(h.Hosts) != 1 || h.Hosts[0] != "host of "+h.Sessions[0].String() {
+		t.Errorf("%+v", h)
+	}
+	c.grants(t)
+}
+
+func testDeleteParent(t *testing.T, c *contest) {
+	h := momentary(t, DeleteParent{Ensemble: c.ensemble, Lock: lock})
+	if len(h.Nodes) != 1 || h.Nodes[0] != lock {
+		t.Errorf("%+v", h)
+	}
+	c.grants(t)
+	// One that was made anew is not the one that was deleted.
+	if err := h.Verify(within(t, verifyCap)); err != nil {
+		t.Error(err)
+	}
+}
+
+func testForeignChildren(t *testing.T, c *contest) {
+	c.grants(t) // so that the lock's directory is there
+	f1, f2 := inject(t, ForeignChildren{ID: "f1", Ensemble: c.ensemble, Lock: lock}), inject(t, ForeignChildren{ID: "f2", Ensemble: c.ensemble, Lock: lock})
+	c.grants(t)
+	heal(t, f1)
+	if err := f2.Verify(within(t, verifyCap)); err != nil {
+		t.Errorf("healing one took the other's: %v", err)
+	}
+	if h, err := (DeleteParent{Ensemble: c.ensemble, Lock: lock}).Inject(within(t, time.Second)); h != nil || err == nil || !strings.Contains(err.Error(), "children") {
+		t.Errorf("a parent with children: %v", err)
+	}
+	heal(t, f2)
+	nowhere := "/run1/nowhere"
+	if _, err := (ForeignChildren{ID: "f1", Ensemble: c.ensemble, Lock: nowhere}).Inject(t.Context()); err == nil {
+		t.Error("foreign children of nobody")
+	}
+	if h, err := (DeleteNode{Ensemble: c.ensemble, Lock: nowhere}).Inject(within(t, time.Second)); h != nil || err == nil {
+		t.Error("a contender's znode was deleted where there is none")
+	}
+}
+
+// What an administrator's hand does not touch.
+func testAdministrator(t *testing.T, c *contest) {
+	for _, bad := range []agent.NodeRequest{{Op: "setData", Path: lock}, {Op: agent.NodesDelete, Path: "/zookeeper/quota"}, {Op: agent.NodesCreate, Path: "/other/x"},
+		{Op: agent.NodesDelete, Path: "/run1/../zookeeper"}, {Op: agent.NodesList, Path: "/"}, {Op: agent.NodesList, Path: "/running"}, {Op: agent.NodesDelete, Path: "/run1"}} {
+		if a, err := c.zk[0].Agent.Nodes(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "nodes: ") {
+			t.Errorf("%+v: %+v, %v", bad, a, err)
+		}
+	}
+}
+
+// A directory that has counted to the end: our recipe counts up to there, and then says so instead of
+// taking a number that is no order any more.
+func testPrepared(t *testing.T, c *contest) {
+	c.contend(t, c.c2, old)
+	failed := func() []history.Event {
+		return events(t, c.c2, func(e history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.Fail })
+	}
+	eventually(t, "an acquire that is refused", func() bool { return len(failed()) > 0 })
+	granted := events(t, c.c2, func(e history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.OK })
+	if n := len(granted); n == 0 || n > left {
+		t.Errorf("%d grants of %d numbers", n, left)
+	}
+	if e := failed()[0]; !strings.Contains(e.Detail, "exhausted") {
+		t.Errorf("refused because of %q", e.Detail)
+	}
+}
+
+func testClock(t *testing.T, c *contest) {
+	_, followers := c.leader(t)
+	step := ClockStep{Host: followers[0], By: time.Hour, Ensemble: c.ensemble}
+	if !c.clock {
+		if h, err := step.Inject(t.Context()); h != nil || err == nil {
+			t.Errorf("a server without a clock that can be set: %v", err)
+		}
+		return
+	}
+	if h, err := (ClockStep{Host: followers[0], By: time.Second, Ensemble: c.ensemble}).Inject(t.Context()); h != nil || err == nil {
+		t.Error("a step that nobody can tell was made")
+	}
+	sessions := func() int {
+		return len(events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpDisconnected || e.Op == history.OpExpired }))
+	}
+	was := sessions()
+	h := inject(t, step)
+	// Only this server's, and nobody's session goes: those are counted on the monotonic clock.
+	if off, err := serverClock(t.Context(), followers[1]); err != nil || off.Abs() > clockSlack {
+		t.Errorf("another server's clock is off by %v, %v", off, err)
+	}
+	c.grants(t)
+	heal(t, h)
+	back := inject(t, ClockStep{Host: followers[0], By: -30 * time.Minute, Ensemble: c.ensemble})
+	c.grants(t)
+	heal(t, back)
+	if now := sessions(); now != was {
+		t.Errorf("%d connections or sessions were lost", now-was)
+	}
+}

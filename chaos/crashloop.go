@@ -1,0 +1,100 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+)
+
+// CrashLoop kills a process, starts it again, and kills it again each time that it has
+// come up. It heals by letting it live.
+type CrashLoop struct {
+	Process
+	// Most is how many times it is killed at most; 0 = 20. It is let live then.
+	Most int
+}
+
+// crashPause is how long a process that has come up works before it crashes again.
+const crashPause = 100 * time.Millisecond
+
+// Inject kills the process for the first time and returns once it is gone.
+func (c CrashLoop) Inject(ctx context.Context) (*Harm, error) {
+	at, err := tell(ctx, c.Host.Agent.Kill, c.start)
+	if err != nil {
+		return nil, fmt.Errorf("crash loop of %s: %w", c.Host.Name, err)
+	}
+	most := c.Most
+	if most == 0 {
+		most = 20
+	}
+	// The loop ends with the healing, which is called whatever happens.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	var crashes atomic.Int64
+	crashes.Store(1)
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		for crashes.Load() < int64(most) {
+			if c.crash(life) != nil {
+				return
+			}
+			crashes.Add(1)
+		}
+	})
+	h := c.harm(at)
+	h.Verify = func(ctx context.Context) error {
+		return ensembles.Poll(ctx, pollEvery, "process of "+c.Host.Name+" to crash again", func() error {
+			switch n := crashes.Load(); {
+			case life.Err() != nil:
+				return errors.New("the loop has ended")
+			case n < 2:
+				return fmt.Errorf("it has crashed %d times", n)
+			}
+			return nil
+		})
+	}
+	h.Heal = func(ctx context.Context) (int64, error) {
+		end()
+		loop.Wait()
+		return c.start(ctx)
+	}
+	heard := h.VerifyHealed
+	h.VerifyHealed = func(ctx context.Context) error {
+		if life.Err() == nil {
+			return errors.New("the loop goes on")
+		}
+		return heard(ctx)
+	}
+	return h, nil
+}
+
+// crash starts the process, lets it come up, and kills it.
+func (c CrashLoop) crash(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// A start that is begun is brought to its end: one broken off half-way leaves a process that waits for
+	// ever to be told what to do.
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
+	defer cancel()
+	if _, err := c.start(whole); err != nil {
+		return err
+	}
+	err := ensembles.Poll(ctx, pollEvery, "process of "+c.Host.Name+" to come up", func() error { return c.up(ctx) })
+	if err != nil {
+		return err
+	}
+	if err := waitUntil(ctx, time.Now().Add(crashPause)); err != nil {
+		return err
+	}
+	_, err = tell(ctx, c.Host.Agent.Kill, c.start)
+	if errors.Is(err, agent.ErrNoProcess) {
+		return nil // it has ended by itself
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// liar returns a host whose agent says that it has done whatever it is told, and does nothing: its process, its
+// connections, its znodes and its sessions stay.
+func liar(t *testing.T, session history.SessionID) *ensembles.Host {
+	t.Helper()
+	contender := agent.Node{Path: lock + "/n", Czxid: 7, Session: session}
+	directory := agent.Node{Path: lock, Czxid: 5, Children: []agent.Node{contender}}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = agent.Stamp{At: 1}
+		switch r.URL.Path {
+		case "/status":
+			answer = agent.Status{State: history.ProcessStarted, PID: 9, Starts: 1}
+		case "/reset", "/connections":
+			answer = agent.Connections{Stamp: agent.Stamp{At: 1}, Open: []string{"here there"}}
+		case "/zookeeper/nodes":
+			var asked agent.NodeRequest
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+				t.Error(err)
+			}
+			is := agent.NodeAnswer{Stamp: agent.Stamp{At: 1}, Node: directory}
+			if asked.Path == contender.Path {
+				is.Node = contender
+			}
+			answer = is
+		case "/zookeeper/srvr":
+			io.WriteString(w, "Mode: standalone\n")
+			return
+		case "/zookeeper/dump":
+			fmt.Fprintf(w, "SessionTracker dump:\n\t%s\n", session)
+			return
+		}
+		json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(s.Close)
+	c := agent.NewClient("c1", strings.TrimPrefix(s.URL, "http://"), "")
+	t.Cleanup(c.Close)
+	return &ensembles.Host{Name: "c1", Agent: c}
+}
+
+// A said is a witness that has seen the session's client do what it was told.
+type said history.SessionID
+
+func (s said) Triggered(context.Context, string, string) (history.Event, error) {
+	return history.Event{At: 1, Session: history.SessionID(s)}, nil
+}
+
+// Harm that is over at once is verified by what it leaves, and not by an agent's word that it was done.
+func TestHarmOverAtOnceIsNotTakenOnTrust(t *testing.T) {
+	const session history.SessionID = 0x100
+	h := liar(t, session)
+	e := &ensembles.Ensemble{Servers: []*ensembles.Host{h}}
+	p := Process{Host: h}
+	for name, f := range map[string]Fault{
+		"restart": Restart{p}, "rolling restart": RollingRestart{[]Process{p}},
+		"reset":  Reset{Host: h, Peers: []*ensembles.Host{h}, Ensemble: e},
+		"expire": ExpireSession{ByClient{ID: "f1", Host: h, Witness: said(session), Ensemble: e}},
+		"znode":  DeleteNode{Ensemble: e, Lock: lock}, "parent": DeleteParent{Ensemble: e, Lock: lock},
+	} {
+		t.Run(name, func(t *testing.T) {
+			harm, err := f.Inject(within(t, 10*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := harm.Verify(within(t, 5*pollEvery)); err == nil {
+				t.Error("it is verified, and nothing was done")
+			} else {
+				t.Log(err)
+			}
+		})
+	}
+}

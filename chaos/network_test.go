@@ -1,0 +1,259 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/ensembles/labtest"
+)
+
+// Every fault of the network, and some in pairs, on one real lab.
+func TestNetworkFaults(t *testing.T) {
+	lab := newLab(t)
+	stop := labtest.WatchControl(t, lab)
+	defer stop()
+	r := newRig(t, lab)
+	caps, err := r.c1.Agent.Capabilities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("lacking: %v", caps)
+	t.Run("cuts", func(t *testing.T) { testCuts(t, r) })
+	t.Run("packets", func(t *testing.T) { testPackets(t, r) })
+	t.Run("latency without a relay", func(t *testing.T) { testNoNetem(t, r, caps[agent.CapNetem]) })
+	t.Run("reset", func(t *testing.T) { testReset(t, r) })
+	t.Run("mute", func(t *testing.T) {
+		leader, followers := r.leader(t)
+		h := inject(t, Mute{ID: "f1", Host: leader, Clients: r.clients(1), Ensemble: r.ensemble})
+		// Nobody else notices: it leads on, and answers others.
+		if asked, err := r.c2.Agent.AskProbe(t.Context(), probeTimeout, server(leader)); err != nil || asked.Errors[0] != "" {
+			t.Errorf("another client: %v, %v", asked, err)
+		}
+		if err := followers[0].Agent.CommitWrite(t.Context()); err != nil {
+			t.Error(err)
+		}
+		heal(t, h)
+	})
+	t.Run("pairs", func(t *testing.T) { testPairs(t, r) })
+	for _, h := range lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource) {
+		if st, err := h.Agent.Status(t.Context()); err != nil || len(st.Rules) > 0 {
+			t.Errorf("%s is left %+v, %v", h.Name, st, err)
+		}
+	}
+}
+
+// cuts is one of each shape, between five hosts that are no matter which.
+func (r *rig) cuts(t *testing.T, verdict agent.Verdict) map[string]Cut {
+	t.Helper()
+	five := append(slices.Clone(r.zk), r.c1, r.c2)
+	leader, followers := r.leader(t)
+	r1 := []*ensembles.Host{r.lab.Host("r1")}
+	ring, err := MajoritiesRing(five)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := func(links []Link[*ensembles.Host]) []Link[*ensembles.Host] {
+		all := slices.DeleteFunc(OneWay(five, five), func(l Link[*ensembles.Host]) bool { return slices.Contains(links, l) })
+		return append(all, Between(five, r1)...)
+	}
+	all := map[string]Cut{}
+	for name, links := range map[string][]Link[*ensembles.Host]{
+		"a follower alone": Between(followers[:1], r.zk), "the leader alone": Between([]*ensembles.Host{leader}, r.zk),
+		"halves": Halves(r.zk[1], five), "bridge": Bridge(r.c1, five), "ring": ring,
+		"one way, to a server": OneWay(r.clients(1), r.zk[:1]), "one way, from servers": OneWay(r.zk, r.clients(2)),
+		"one way, to the leader":  OneWay(followers[:1], []*ensembles.Host{leader}),
+		"clients from one server": Between(r.clients(2), r.zk[:1]), "clients from all": Between(r.clients(2), r.zk),
+		"a follower from its leader": Between(followers[1:], []*ensembles.Host{leader}),
+	} {
+		all[name] = Cut{ID: "f1", Links: links, Verdict: verdict, Pass: rest(links), Ensemble: r.ensemble}
+	}
+	return all
+}
+
+func testCuts(t *testing.T, r *rig) {
+	shapes := map[agent.Verdict][]string{agent.Drop: slices.Sorted(maps.Keys(r.cuts(t, agent.Drop))),
+		agent.Reject: {"a follower alone", "one way, to the leader", "one way, from servers", "ring"}}
+	for verdict, names := range shapes {
+		for _, name := range names {
+			t.Run(fmt.Sprintf("%s %s", verdict, name), func(t *testing.T) {
+				c := r.cuts(t, verdict)[name] // by who leads now
+				if verdict == agent.Reject {
+					heal(t, inject(t, c))
+					return
+				}
+				var meanwhile []func() error
+				// The same cut with one link more, or one that must pass, is not there.
+				for what, wrong := range map[string]func(*Cut){
+					"a link that is free": func(c *Cut) { c.Links, c.Pass = append(slices.Clone(c.Links), c.Pass[0]), nil },
+					"a link that is cut":  func(c *Cut) { c.Pass = c.Links[:1] },
+				} {
+					other := c
+					wrong(&other)
+					meanwhile = append(meanwhile, func() error {
+						if other.verify(t.Context()) == nil {
+							return fmt.Errorf("verified with %s", what)
+						}
+						return nil
+					})
+				}
+				heal(t, inject(t, c, meanwhile...))
+			})
+		}
+	}
+}
+
+// packets is one fault of each kind that harms packets at a client's links.
+func (r *rig) packets(t *testing.T, id string) map[string]Fault {
+	t.Helper()
+	var relays []netip.AddrPort
+	for _, a := range r.ensemble.Addresses() {
+		relay, err := r.c1.Agent.Relay(t.Context(), a, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		relays = append(relays, relay)
+	}
+	return map[string]Fault{
+		"loss":      Loss{ID: id, Host: r.c1, Peers: r.zk, Share: 0.3, Ensemble: r.ensemble},
+		"bandwidth": Bandwidth{ID: id, Host: r.c1, Peers: r.zk, Rate: 100_000, Ensemble: r.ensemble},
+		"latency":   Latency{ID: id, Host: r.c1, Peers: r.zk, Relays: relays, Delay: 100 * time.Millisecond, Jitter: 30 * time.Millisecond, Ensemble: r.ensemble},
+		"cut":       Cut{ID: id, Links: OneWay(r.clients(1), r.zk[:1]), Pass: OneWay(r.zk, r.clients(1)), Ensemble: r.ensemble},
+	}
+}
+
+func testPackets(t *testing.T, r *rig) {
+	for name, f := range r.packets(t, "f1") {
+		t.Run(name, func(t *testing.T) {
+			h := inject(t, f)
+			if got := strings.Join(h.Hosts, ","); got != "c1" {
+				t.Errorf("it tells on %s", got)
+			}
+			// Other hosts have nothing of it. A busy machine may lose a datagram in a hundred by itself.
+			const enough = 100 * (1 - stray)
+			sample := transfer{count: fewestProbes, every: time.Millisecond}
+			if err := each(Between([]*ensembles.Host{r.c2}, r.zk), func(l Link[*ensembles.Host]) error {
+				heard, err := pass(t.Context(), l, sample, sample.count)
+				if err == nil && 100*heard.Count < int(enough)*sample.count {
+					err = fmt.Errorf("%d of %d pass from %s to %s", heard.Count, sample.count, l.From.Name, l.To.Name)
+				}
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+			heal(t, h)
+		})
+	}
+	t.Run("a server's", func(t *testing.T) {
+		_, followers := r.leader(t)
+		h := inject(t, Loss{ID: "f1", Host: followers[0], Peers: slices.DeleteFunc(slices.Clone(r.zk), func(h *ensembles.Host) bool { return h == followers[0] }), Share: 0.2, Ensemble: r.ensemble})
+		heal(t, h)
+	})
+}
+
+// Without netem a server's packets cannot be delayed, and nothing is done.
+func testNoNetem(t *testing.T, r *rig, lacks string) {
+	f := Latency{ID: "f1", Host: r.zk[0], Peers: r.zk[1:], Delay: 50 * time.Millisecond, Ensemble: r.ensemble}
+	if lacks == "" {
+		heal(t, inject(t, f))
+		return
+	}
+	h, err := f.Inject(t.Context())
+	if h != nil || !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), agent.CapNetem) {
+		t.Errorf("%v, %v", h, err)
+	}
+	for _, z := range r.zk {
+		if st, err := z.Agent.Status(t.Context()); err != nil || len(st.Rules) > 0 {
+			t.Errorf("%s has %v, %v", z.Name, st.Rules, err)
+		}
+	}
+}
+
+// A follower whose connections are reset makes new ones.
+func testReset(t *testing.T, r *rig) {
+	leader, followers := r.leader(t)
+	f := Reset{Host: followers[0], Peers: []*ensembles.Host{leader}, Ensemble: r.ensemble}
+	h, err := f.Inject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := followers[0].Agent.Connections(t.Context(), leader.Address)
+	t.Logf("connections now: %v, %v", now.Open, err)
+	if h.Heal != nil || h.At == 0 || !slices.Equal(h.Hosts, r.names(followers[0])) {
+		t.Errorf("%+v", h)
+	}
+	if err := h.Verify(within(t, verifyCap)); err != nil {
+		t.Error(err)
+	}
+	if err := h.VerifyHealed(within(t, healedCap)); err != nil {
+		t.Error(err)
+	}
+	none := Reset{Host: r.c1, Peers: r.zk, Ensemble: r.ensemble}
+	if h, err := none.Inject(t.Context()); h != nil || err == nil || !strings.Contains(err.Error(), "no connections") {
+		t.Errorf("a reset of nothing: %v, %v", h, err)
+	}
+}
+
+// Two faults of the same links: each is verified beside the other, and healing one
+// keeps the other.
+func testPairs(t *testing.T, r *rig) {
+	const seed = 7
+	rng := rand.New(rand.NewPCG(seed, 0))
+	names := []string{"loss", "bandwidth", "latency", "cut"}
+	var pairs [][2]string
+	for i, a := range names {
+		for _, b := range names[i:] {
+			pairs = append(pairs, [2]string{a, b})
+		}
+	}
+	rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+	for _, p := range pairs[:5] {
+		if rng.IntN(2) == 1 {
+			p[0], p[1] = p[1], p[0]
+		}
+		t.Run(p[0]+" and "+p[1], func(t *testing.T) {
+			// A cut of a link leaves nothing on it to be slow; that server is left out.
+			first, second := r.packets(t, "f1")[p[0]], r.packets(t, "f2")[p[1]]
+			if slices.Contains(p[:], "cut") {
+				first, second = r.beside(first), r.beside(second)
+			}
+			one := inject(t, first)
+			two := inject(t, second, func() error {
+				if err := one.Verify(within(t, verifyCap)); err != nil {
+					return fmt.Errorf("beside %s, %s is not there: %w", p[1], p[0], err)
+				}
+				return nil
+			})
+			if _, err := one.Heal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := one.VerifyHealed(within(t, healedCap)); err != nil {
+				t.Errorf("%s is not over: %v", p[0], err)
+			}
+			if one.Verify(within(t, time.Second)) == nil {
+				t.Errorf("%s is still there", p[0])
+			}
+			if err := two.Verify(within(t, verifyCap)); err != nil {
+				t.Errorf("%s did not stay: %v", p[1], err)
+			}
+			heal(t, two)
+		})
+	}
+}
+
+// beside is a fault but for the server that cuts of packets are of.
+func (r *rig) beside(f Fault) Fault {
+	if l, ok := f.(Latency); ok {
+		l.Peers, l.Relays = l.Peers[1:], l.Relays[1:]
+		return l
+	}
+	return f
+}

@@ -1,0 +1,159 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// An agency answers for one host's agent, with a process that is nothing but its state.
+type agency struct {
+	mu     sync.Mutex
+	status agent.Status
+	told   int  // the start whose process was told what to do
+	deaf   bool // it does not take the next order to resume
+}
+
+// newAgency returns it and its host, whose process runs and was told what to do. At a line of input it stops.
+func newAgency(t *testing.T) (*agency, *ensembles.Host) {
+	t.Helper()
+	a := &agency{status: agent.Status{State: history.ProcessStarted, Starts: 1}, told: 1}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		switch r.URL.Path {
+		case "/kill":
+			a.status.State = history.ProcessExited
+		case "/input":
+			a.status.State = history.ProcessStopped
+		case "/resume":
+			if a.deaf {
+				a.deaf = false
+				http.Error(w, "deaf", http.StatusInternalServerError)
+				return
+			}
+			a.status.State = history.ProcessContinued
+		}
+		json.NewEncoder(w).Encode(a.status)
+	}))
+	t.Cleanup(s.Close)
+	c := agent.NewClient("c1", strings.TrimPrefix(s.URL, "http://"), "")
+	t.Cleanup(c.Close)
+	return a, &ensembles.Host{Name: "c1", Agent: c}
+}
+
+func (a *agency) start() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.status.State = history.ProcessStarted
+	a.status.Starts++
+}
+
+func (a *agency) tell() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.told = a.status.Starts
+}
+
+func (a *agency) untold() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.status.State == history.ProcessExited || a.told != a.status.Starts {
+		return errors.New("it does not work")
+	}
+	return nil
+}
+
+// A crash loop that is healed while it starts the process leaves one that was told what to do.
+func TestHealingACrashLoopInTheMiddleOfAStart(t *testing.T) {
+	a, h := newAgency(t)
+	started, goOn := make(chan struct{}), make(chan struct{})
+	p := Process{Host: h, Up: func(context.Context) error { return a.untold() }, Again: func(ctx context.Context) (int64, error) {
+		a.start()
+		close(started)
+		<-goOn
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		a.tell()
+		return 1, nil
+	}}
+	harm, err := CrashLoop{Process: p}.Inject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	healed := make(chan error, 1)
+	go func() { _, err := harm.Heal(t.Context()); healed <- err }()
+	ended := func() bool { return !strings.Contains(harm.VerifyHealed(within(t, pollEvery)).Error(), "goes on") }
+	eventually(t, "the healing to have begun", ended)
+	close(goOn)
+	if err := errors.Join(<-healed, harm.VerifyHealed(within(t, time.Second))); err != nil {
+		t.Error(err)
+	}
+}
+
+// A heal that was broken off between the start and the word to go is made good by the next.
+func TestHealingAgainFinishesAStart(t *testing.T) {
+	a, h := newAgency(t)
+	p := Process{Host: h, Up: func(context.Context) error { return a.untold() },
+		Finish: func(context.Context) error { a.tell(); return nil },
+		Again:  func(context.Context) (int64, error) { a.start(); return 0, errFake }}
+	harm, err := Kill{p}.Inject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := harm.Heal(t.Context()); !errors.Is(err, errFake) {
+		t.Errorf("the first heal: %v", err)
+	}
+	if err := harm.VerifyHealed(within(t, 2*pollEvery)); err == nil {
+		t.Error("it is healed though the process was told nothing")
+	}
+	if _, err := harm.Heal(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := harm.VerifyHealed(within(t, time.Second)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that stopped itself for a fault, and could not be let go on, is let go on when the fault is healed.
+func TestAStoppedClientIsNotForgotten(t *testing.T) {
+	a, h := newAgency(t)
+	a.deaf = true
+	healed := false
+	fault := injector(func(context.Context) (*Harm, error) {
+		return &Harm{At: 7, Hosts: []string{"zk1"}, Heal: func(context.Context) (int64, error) { healed = true; return 8, nil },
+			VerifyHealed: func(context.Context) error { return nil }}, nil
+	})
+	f := AtTrigger{PauseAtTrigger: PauseAtTrigger{ID: "f1", Host: h, Point: "a point", Witness: watcher{host: h}}, Fault: fault}
+	harm, err := f.Inject(t.Context())
+	if err == nil || harm == nil || !slices.Equal(harm.Hosts, []string{"zk1", "c1"}) {
+		t.Fatalf("%+v, %v", harm, err)
+	}
+	if harm.VerifyHealed(within(t, 2*pollEvery)) == nil {
+		t.Error("it is over though the client is stopped")
+	}
+	if _, err := harm.Heal(t.Context()); err != nil || !healed {
+		t.Errorf("the fault is healed: %v, %v", healed, err)
+	}
+	if err := harm.VerifyHealed(within(t, time.Second)); err != nil {
+		t.Error(err)
+	}
+}
+
+// An injector is a fault that is nothing but its injection.
+type injector func(context.Context) (*Harm, error)
+
+func (f injector) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }

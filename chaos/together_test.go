@@ -1,0 +1,135 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"locklab/harness/history"
+)
+
+// together is a schedule of one step that does several fakes as one.
+func (s *stage) together(faults ...Fault) Step {
+	return Step{ID: "f1", Kind: "fake", Until: Hold(s.clock, 5*time.Second),
+		Fault: func(context.Context) (Fault, error) { return Together(faults), nil }}
+}
+
+func TestSeveralFaultsAreDoneAsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		if err := s.run(t.Context(), s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b"}, s.momentary("c"))); err != nil {
+			t.Error(err)
+		}
+		s.expect("0s a inject", "0s b inject", "0s c inject", "1s a verify", "1s b verify", "1s c verify", "6s a heal", "6s b heal",
+			"7s a heal-verify", "7s b heal-verify", "7s c heal-verify")
+		if got := s.told("f1"); got != complete {
+			t.Errorf("journal: %s", got)
+		}
+		if diff := cmp.Diff([]string{"[fake host-a,host-b,host-c]", "[]"}, s.force); diff != "" {
+			t.Errorf("in force (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestSeveralMomentaryFaultsAreMomentary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		if err := s.run(t.Context(), s.together(s.momentary("a"), s.momentary("b"))); err != nil {
+			t.Error(err)
+		}
+		s.expect("0s a inject", "0s b inject", "1s a verify", "1s b verify", "2s a heal-verify", "2s b heal-verify")
+	})
+}
+
+// Of several faults all are done or none.
+func TestWhatIsDoneHalfIsUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		err := s.run(t.Context(), s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b", fails: map[string]bool{"inject": true}}))
+		if !errors.Is(err, errFake) {
+			t.Error(err)
+		}
+		s.expect("0s a inject", "0s b inject", "1s a heal")
+		if got := s.told("f1"); got != "inject:invoke inject:fail" {
+			t.Errorf("journal: %s", got)
+		}
+	})
+}
+
+// What could be neither done nor undone is healed again by the schedule.
+func TestWhatCannotBeUndoneIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		a := fake{stage: s, id: "a", fails: map[string]bool{"heal": true}}
+		err := s.run(t.Context(), s.together(a, fake{stage: s, id: "b", fails: map[string]bool{"inject": true}}))
+		if !errors.Is(err, errFake) || s.heals["a"] != 3 {
+			t.Errorf("%v, healed %d times", err, s.heals["a"])
+		}
+		if got := s.told("f1"); got != "inject:invoke inject:fail heal:fail heal:fail" {
+			t.Errorf("journal: %s", got)
+		}
+	})
+}
+
+// What the parts did, and when they are done, is not lost in the whole, nor in a share of it.
+func TestHarmsAreMerged(t *testing.T) {
+	over := make(chan struct{})
+	part := func(session history.SessionID, node string, over func(context.Context) error) Fault {
+		return injector(func(context.Context) (*Harm, error) {
+			return &Harm{Hosts: []string{node}, Sessions: []history.SessionID{session}, Nodes: []string{node}, Over: over,
+				Heal: func(context.Context) (int64, error) { return 1, nil }}, nil
+		})
+	}
+	ends := func(ctx context.Context) error {
+		select {
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	shares := &Shares{Clock: history.NewClock()}
+	inject := func(faults ...Fault) *Harm {
+		t.Helper()
+		h, err := Share{Fault: Together(faults), Key: "k", Among: shares}.Inject(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	h := inject(part(1, "/a", ends), part(2, "/b", nil))
+	if got := h.done(); got != "/a /b 0x1 0x2" || h.Over != nil {
+		t.Errorf("done to %q; it is over by itself: %v", got, h.Over != nil)
+	}
+	h = inject(part(1, "/a", ends), part(2, "/b", ends))
+	if h.Over(within(t, pollEvery)) == nil {
+		t.Error("it is over before its parts are")
+	}
+	close(over)
+	if err := h.Over(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The journal says whose sessions and which znodes an administrator's hand took away.
+func TestAJournalSaysWhatHarmWasDoneTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		one := injector(func(context.Context) (*Harm, error) {
+			nothing := func(context.Context) error { return nil }
+			return &Harm{At: 1, Hosts: []string{"c1"}, Sessions: []history.SessionID{7}, Nodes: []string{"/l/x"}, Verify: nothing, VerifyHealed: nothing}, nil
+		})
+		if err := s.run(t.Context(), Step{ID: "f1", Kind: "fake", Fault: func(context.Context) (Fault, error) { return one, nil }}); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range s.journal {
+			if e.Op == history.OpFaultInject && e.Kind == history.OK && (e.Session != 7 || e.Detail != "/l/x" || e.Target != "c1") {
+				t.Errorf("%+v", e)
+			}
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sees tells for each host whom it still has links both ways with.
+func sees(hosts []string, cut []Link[string]) map[string]string {
+	all := map[string]string{}
+	for _, a := range hosts {
+		for _, b := range hosts {
+			if !slices.Contains(cut, Link[string]{a, b}) && !slices.Contains(cut, Link[string]{b, a}) {
+				all[a] += b
+			}
+		}
+	}
+	return all
+}
+
+func ring(t *testing.T, hosts []string) []Link[string] {
+	t.Helper()
+	links, err := MajoritiesRing(hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return links
+}
+
+func TestTopologies(t *testing.T) {
+	three, five := strings.Split("abc", ""), strings.Split("abcde", "")
+	for name, c := range map[string]struct {
+		hosts []string
+		links []Link[string]
+		want  map[string]string
+	}{
+		"alone":          {three, Between([]string{"b"}, three), map[string]string{"a": "ac", "b": "b", "c": "ac"}},
+		"halves of 5":    {five, Halves("d", five), map[string]string{"a": "abc", "b": "abc", "c": "abc", "d": "de", "e": "de"}},
+		"halves of 3":    {three, Halves("c", three), map[string]string{"a": "ab", "b": "ab", "c": "c"}},
+		"bridge of 5":    {five, Bridge("c", five), map[string]string{"a": "abc", "b": "abc", "c": "abcde", "d": "cde", "e": "cde"}},
+		"bridge of 3":    {three, Bridge("a", three), map[string]string{"a": "abc", "b": "ab", "c": "ac"}},
+		"ring of 5":      {five, ring(t, five), map[string]string{"a": "abe", "b": "abc", "c": "bcd", "d": "cde", "e": "ade"}},
+		"follower":       {three, Between([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
+		"one way is two": {three, OneWay([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
+	} {
+		if got := sees(c.hosts, c.links); !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if got := OneWay([]string{"a", "b"}, []string{"b", "c"}); fmt.Sprint(got) != "[{a b} {a c} {b c}]" {
+		t.Errorf("one way: %v", got)
+	}
+}
+
+// Each server of a ring has a majority, no two the same, also of other sizes.
+func TestARingHasMajorities(t *testing.T) {
+	for n := 4; n <= 11; n++ {
+		hosts := strings.Split("abcdefghijk"[:n], "")
+		seen := map[string]bool{}
+		for h, m := range sees(hosts, ring(t, hosts)) {
+			if len(m) <= n/2 || len(m) == n || seen[m] {
+				t.Errorf("%d hosts: %s sees %s", n, h, m)
+			}
+			seen[m] = true
+		}
+	}
+	if links, err := MajoritiesRing([]string{"a", "b", "c"}); err == nil || !strings.Contains(err.Error(), "needs 5") {
+		t.Errorf("a ring of three: %v, %v", links, err)
+	}
+}
+
+// Every link is cut once, by one of its ends, and a host alone cuts all its own.
+func TestHostsShareACut(t *testing.T) {
+	five := strings.Split("abcde", "")
+	for name, c := range map[string]struct {
+		links []Link[string]
+		hosts int
+	}{
+		"alone": {Between([]string{"d"}, five), 1}, "halves": {Halves("a", five), 2}, "bridge": {Bridge("a", five), 2}, "ring": {ring(t, five), 3},
+		"one way": {OneWay([]string{"c"}, []string{"a", "b"}), 1}, "clients": {Between([]string{"x", "y", "z"}, five[:2]), 2}, "nothing": {nil, 0},
+	} {
+		cuts := share(c.links)
+		var got []Link[string]
+		for _, cut := range cuts {
+			for _, p := range cut.from {
+				got = append(got, Link[string]{p, cut.host})
+			}
+			for _, p := range cut.to {
+				got = append(got, Link[string]{cut.host, p})
+			}
+		}
+		order := func(a, b Link[string]) int { return strings.Compare(a.From+a.To, b.From+b.To) }
+		want := slices.Clone(c.links)
+		slices.SortFunc(got, order)
+		slices.SortFunc(want, order)
+		if !slices.Equal(got, want) || len(cuts) != c.hosts {
+			t.Errorf("%s: %d hosts, want %d; links %v, want %v", name, len(cuts), c.hosts, got, want)
+		}
+	}
+}
+
+// Harm to links is told of those whose sessions it can cost, so that nothing else is
+// explained by it.
+func TestWhomHarmToLinksTellsOn(t *testing.T) {
+	servers := strings.Split("abcde", "")
+	for _, c := range []struct {
+		name, leader string
+		links        []Link[string]
+		want         string
+	}{
+		{"a client from all", "a", Between([]string{"x"}, servers), "x"},
+		{"clients from the leader", "a", Between([]string{"x", "y"}, servers[:1]), "xy"},
+		{"a follower alone", "a", Between([]string{"b"}, servers), "b"},
+		{"the leader alone", "b", Between([]string{"b"}, servers), "bacde"},
+		{"a follower from the leader", "a", Between([]string{"b"}, servers[:1]), "b"},
+		{"halves, the leader in the larger", "a", Halves("d", servers), "de"},
+		{"halves, the leader in the smaller", "e", Halves("d", servers), "dabce"},
+		{"a bridge that leads", "c", Bridge("c", servers), "dabe"},
+		{"one way to the leader", "a", OneWay([]string{"b", "c"}, servers[:1]), "bc"},
+		{"nobody leads", "", Between([]string{"b"}, servers[:1]), "ba"},
+		{"a client from the resource", "a", Between([]string{"x"}, []string{"r"}), "xr"},
+	} {
+		if got := strings.Join(affected(c.links, c.leader, servers), ""); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}

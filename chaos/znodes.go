@@ -1,0 +1,98 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// administer has an administrator's hand do something to a znode, through a server that is up. One that is stopped
+// takes a connection and never answers on it, so it is not asked.
+func administer(ctx context.Context, e *ensembles.Ensemble, op, path string) (agent.NodeAnswer, error) {
+	var errs []error
+	for _, h := range e.Servers {
+		answer, err := administerAt(ctx, h, agent.NodeRequest{Op: op, Path: path})
+		if err == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return agent.NodeAnswer{}, err
+		}
+		errs = append(errs, err)
+	}
+	return agent.NodeAnswer{}, errors.Join(errs...)
+}
+
+// listCap is how long one server may take to list znodes before another is asked: one that has lost its leader may
+// not know it yet. What changes something is heard out.
+const listCap = 2 * time.Second
+
+func administerAt(ctx context.Context, h *ensembles.Host, r agent.NodeRequest) (agent.NodeAnswer, error) {
+	limit := tellCap
+	if r.Op == agent.NodesList {
+		limit = listCap
+	}
+	once, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	st, err := h.Agent.Status(once)
+	if err == nil && (st.State == history.ProcessStopped || st.State == history.ProcessExited) {
+		err = fmt.Errorf("%s is %s", h.Name, st.State)
+	}
+	if err != nil {
+		return agent.NodeAnswer{}, err
+	}
+	return h.Agent.Nodes(once, r)
+}
+
+// ephemerals lists the ephemeral znodes at a lock's path, below it, and below its own directories: every
+// recipe's contenders are there.
+func ephemerals(ctx context.Context, e *ensembles.Ensemble, lock string) ([]agent.Node, error) {
+	var found []agent.Node
+	var look func(path string, depth int) error
+	look = func(path string, depth int) error {
+		answer, err := administer(ctx, e, agent.NodesList, path)
+		if err != nil || answer.Refused != "" {
+			return err
+		}
+		if answer.Node.Session != 0 {
+			found = append(found, answer.Node)
+		}
+		for _, child := range answer.Node.Children {
+			if child.Session != 0 {
+				found = append(found, child)
+			} else if depth > 0 {
+				if err := look(child.Path, depth-1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	err := look(lock, 1)
+	return found, err
+}
+
+// ownerName names the host of the client whose session it is: whom a znode fault hits.
+func ownerName(owner func(history.SessionID) string, s history.SessionID) []string {
+	if owner != nil {
+		if name := owner(s); name != "" {
+			return []string{name}
+		}
+	}
+	return nil
+}
+
+// gone reports whether the znode that was made by that transaction is still there: another
+// of the same name is not it.
+func gone(ctx context.Context, e *ensembles.Ensemble, n agent.Node) error {
+	answer, err := administer(ctx, e, agent.NodesList, n.Path)
+	if err == nil && answer.Refused == "" && answer.Node.Czxid == n.Czxid {
+		err = fmt.Errorf("%s is still there", n.Path)
+	}
+	return err
+}

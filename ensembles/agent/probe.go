@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// probe dials all addresses at once.
+func probe(ctx context.Context, p Probe) ProbeResult {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	res := ProbeResult{Errors: make([]string, len(p.Addresses)), Took: make([]time.Duration, len(p.Addresses))}
+	var wg sync.WaitGroup
+	for i, addr := range p.Addresses {
+		wg.Go(func() {
+			begun := time.Now()
+			err := dialOnce(ctx, addr, p.Ask)
+			res.Took[i] = time.Since(begun)
+			if err != nil {
+				res.Errors[i] = err.Error()
+			}
+		})
+	}
+	wg.Wait()
+	return res
+}
+
+// dialOnce makes a connection, and with ask has a ZooKeeper server answer on it.
+func dialOnce(ctx context.Context, addr netip.AddrPort, ask bool) error {
+	if !ask {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, "tcp", addr.String())
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
+	answer, err := askAt(ctx, addr.String(), "ruok")
+	if err == nil && string(answer) != "imok" {
+		err = fmt.Errorf("answer %q: %w", answer, io.ErrUnexpectedEOF)
+	}
+	return err
+}

@@ -1,0 +1,30 @@
+package labtest
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// askCap bounds one answer.
+const askCap = 30 * time.Second
+
+// Ask sends a server one of its four-letter words, and returns the answer.
+func Ask(t testing.TB, server, word string) string {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", server, askCap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(askCap))
+	if _, err := io.WriteString(conn, word); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(answer)
+}

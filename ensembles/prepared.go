@@ -1,0 +1,56 @@
+package ensembles
+
+import (
+	"math"
+	"path"
+	"strings"
+
+	"locklab/ensembles/txnlog"
+)
+
+// A PreparedDir is a directory that an ensemble has before its servers start for the first time,
+// and that looks as if it were old.
+type PreparedDir struct {
+	Path string
+	// Left is how many more sequential znodes can be made in it before their numbers are at an
+	// end, which are counted in 31 bits.
+	Left int32
+}
+
+// preparedLog is the transaction log that servers find when they start for the first time, as a file of
+// their directory; nil if there are no directories to prepare.
+//
+// A parent's counter is part of the transaction that makes a child (CreateTxn.parentCVersion), and
+// servers that read their log take it from there (DataTree.createNode). So one child, made and deleted, gives a
+// directory any age. A server counts what was made and what was deleted, and names the next child
+// after it.
+func preparedLog(dirs []PreparedDir) map[string][]byte {
+	if len(dirs) == 0 {
+		return nil
+	}
+	var txns []txnlog.Txn
+	add := func(op txnlog.Op) {
+		txns = append(txns, txnlog.Txn{Zxid: int64(len(txns) + 1), Time: 1, Type: op.Type, Ops: []txnlog.Op{op}})
+	}
+	create := func(p string, counter int32) {
+		add(txnlog.Op{Type: txnlog.Create, Path: p, ACL: txnlog.OpenToAll(), ParentCVersion: counter})
+	}
+	made := map[string]bool{}
+	var inRoot int32
+	for _, d := range dirs {
+		p := ""
+		for name := range strings.SplitSeq(strings.Trim(path.Clean(d.Path), "/"), "/") {
+			parent := p
+			if p += "/" + name; !made[p] {
+				made[p] = true
+				if parent == "" {
+					inRoot++
+				}
+				create(p, max(inRoot, 1))
+			}
+		}
+		create(p+"/old", math.MaxInt32-d.Left)
+		add(txnlog.Op{Type: txnlog.Delete, Path: p + "/old"})
+	}
+	return map[string][]byte{"version-2/log.1": txnlog.Encode(txns)}
+}

@@ -1,0 +1,120 @@
+package txnlog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// digestSize is that of a TxnDigest in bytes.
+const digestSize = 4 + 8
+
+// errorSize is that of an ErrorTxn, and less than that of any other operation's body.
+const errorSize = 4
+
+// digestVersion is the one there is (DigestCalculator.DIGEST_VERSION).
+const digestVersion = 2
+
+// maxTTL is the longest time to live that servers accept, in ms (EphemeralType.TTL).
+const maxTTL = 1<<40 - 1
+
+// decode reads a record's payload, as SerializeUtils.deserializeTxn does, but to its
+// last byte: what is left over would mean that the fields before it were misread.
+// The transaction's data share the payload's memory.
+func decode(payload []byte) (Txn, error) {
+	r := &juteReader{b: payload}
+	t := Txn{Session: r.long(), Cxid: r.int(), Zxid: r.long(), Time: r.long(), Type: Type(r.int())}
+	if r.err != nil {
+		return t, r.err
+	}
+	switch t.Type {
+	case CreateSession:
+		t.Timeout = time.Duration(r.int()) * time.Millisecond
+	case CloseSession:
+		if hasCloses(r.b) {
+			t.Closes = vector(r, 4, r.string)
+		}
+	case Multi:
+		t.Ops = vector(r, 8, func() Op {
+			kind, body := Type(r.int()), r.buffer()
+			if r.err != nil {
+				return Op{}
+			}
+			if kind == Error && len(body) > errorSize {
+				return Op{Type: Error, Data: body}
+			}
+			in := &juteReader{b: body}
+			o := in.op(kind)
+			if in.err == nil && len(in.b) > 0 {
+				in.err = fmt.Errorf("%d bytes left over", len(in.b))
+			}
+			if in.err != nil {
+				r.err = fmt.Errorf("%v in a multi: %w", kind, in.err)
+			}
+			return o
+		})
+	case Check: // exists only within a multi
+		return t, fmt.Errorf("%v outside of a multi", t.Type)
+	default:
+		t.Ops = []Op{r.op(t.Type)}
+	}
+	if r.err == nil && len(r.b) == digestSize {
+		t.Digest = &Digest{Version: r.int(), Tree: r.long()}
+	}
+	if r.err == nil && len(r.b) > 0 {
+		r.err = fmt.Errorf("%v: %d bytes left over", t.Type, len(r.b))
+	}
+	return t, r.err
+}
+
+// hasCloses reports whether what follows a closeSession's header begins with a
+// CloseSessionTxn. Servers wrote none before 3.6, and later ones can be told not
+// to (zookeeper.closeSessionTxn.enabled), which leaves a digest alone: two paths of no
+// length would look the same, but a path is not empty.
+func hasCloses(rest []byte) bool {
+	if len(rest) == digestSize && binary.BigEndian.Uint32(rest) == digestVersion {
+		return false
+	}
+	return len(rest) > 0
+}
+
+// op reads the body of an operation: the class of org.apache.zookeeper.txn that
+// belongs to the type.
+func (r *juteReader) op(kind Type) Op {
+	o := Op{Type: kind}
+	switch kind {
+	case Create, Create2: // CreateTxn
+		o.Path, o.Data, o.ACL, o.Ephemeral = r.string(), r.buffer(), r.acl(), r.bool()
+		if len(r.b) == 0 && kind == Create { // CreateTxnV0
+			o.ParentCVersion = -1
+		} else {
+			o.ParentCVersion = r.int()
+		}
+	case CreateContainer: // CreateContainerTxn
+		o.Path, o.Data, o.ACL, o.ParentCVersion = r.string(), r.buffer(), r.acl(), r.int()
+	case CreateTTL: // CreateTTLTxn
+		o.Path, o.Data, o.ACL, o.ParentCVersion = r.string(), r.buffer(), r.acl(), r.int()
+		ttl := r.long()
+		if ttl < 0 || ttl > maxTTL {
+			r.err = fmt.Errorf("a time to live of %d ms", ttl)
+		}
+		o.TTL = time.Duration(ttl) * time.Millisecond
+	case Delete, DeleteContainer: // DeleteTxn
+		o.Path = r.string()
+	case SetData, Reconfig: // SetDataTxn
+		o.Path, o.Data, o.Version = r.string(), r.buffer(), r.int()
+	case SetACL: // SetACLTxn
+		o.Path, o.ACL, o.Version = r.string(), r.acl(), r.int()
+	case Check: // CheckVersionTxn
+		o.Path, o.Version = r.string(), r.int()
+	case Error: // ErrorTxn
+		o.Code = r.int()
+	default:
+		r.err = fmt.Errorf("%v is none that a log contains", kind)
+	}
+	return o
+}
+
+func (r *juteReader) acl() []ACL {
+	return vector(r, 12, func() ACL { return ACL{Perms: r.int(), Scheme: r.string(), ID: r.string()} })
+}

@@ -1,0 +1,60 @@
+package txnlog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/adler32"
+)
+
+// Encode writes a log of creates and deletes, as a server would have written it, without
+// preallocated space. It panics at any other transaction.
+func Encode(txns []Txn) []byte {
+	b := append([]byte(magic), 0, 0, 0, formatVersion)
+	b = append(b, make([]byte, 8)...) // servers leave their id 0
+	for _, t := range txns {
+		payload := encode(t)
+		b = binary.BigEndian.AppendUint64(b, uint64(adler32.Checksum(payload)))
+		b = appendBuffer(b, payload)
+		b = append(b, endOfRecord)
+	}
+	return b
+}
+
+// OpenToAll is the access control list of a znode with which anybody may do anything.
+func OpenToAll() []ACL { return []ACL{{Perms: 31, Scheme: "world", ID: "anyone"}} }
+
+// encode writes a record's payload; see [decode].
+func encode(t Txn) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(t.Session))
+	b = binary.BigEndian.AppendUint32(b, uint32(t.Cxid))
+	b = binary.BigEndian.AppendUint64(b, uint64(t.Zxid))
+	b = binary.BigEndian.AppendUint64(b, uint64(t.Time))
+	b = binary.BigEndian.AppendUint32(b, uint32(t.Type))
+	o := t.Ops[0]
+	b = appendBuffer(b, []byte(o.Path))
+	switch t.Type {
+	case Delete:
+		return b
+	case Create:
+		b = appendBuffer(b, o.Data)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(o.ACL)))
+		for _, a := range o.ACL {
+			b = binary.BigEndian.AppendUint32(b, uint32(a.Perms))
+			b = appendBuffer(appendBuffer(b, []byte(a.Scheme)), []byte(a.ID))
+		}
+		ephemeral := byte(0)
+		if o.Ephemeral {
+			ephemeral = 1
+		}
+		return binary.BigEndian.AppendUint32(append(b, ephemeral), uint32(o.ParentCVersion))
+	}
+	panic(fmt.Sprintf("encode a transaction of type %v", t.Type))
+}
+
+// appendBuffer appends bytes with their length; nil is jute's null.
+func appendBuffer(b, data []byte) []byte {
+	if data == nil {
+		return binary.BigEndian.AppendUint32(b, ^uint32(0))
+	}
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(data))), data...)
+}

@@ -1,0 +1,106 @@
+package txnlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrNoLogs says that a directory holds no transaction log.
+var ErrNoLogs = errors.New("no transaction logs")
+
+// Files returns the names of a server's logs in dir in the order they were begun:
+// those called log. and the zxid of the first record in hexadecimal.
+func Files(dir fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if _, ok := FirstZxid(e.Name()); ok && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		x, _ := FirstZxid(a)
+		y, _ := FirstZxid(b)
+		if x < y {
+			return -1
+		}
+		return 1 // no two are equal
+	})
+	return names, nil
+}
+
+// FirstZxid reads a log's name; false says that it is none.
+func FirstZxid(name string) (int64, bool) {
+	digits, ok := strings.CutPrefix(name, "log.")
+	if !ok || digits != strings.ToLower(digits) || len(digits) > 1 && digits[0] == '0' {
+		return 0, false // not as Util.makeLogName has it
+	}
+	zxid, err := strconv.ParseUint(digits, 16, 63)
+	return int64(zxid), err == nil
+}
+
+// Read yields the transactions of one log. An error is the last thing it yields.
+func Read(r io.Reader, name string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		l, err := NewReader(r, name)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for {
+			rec, err := l.Next()
+			if err == io.EOF || !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ReadDir yields the transactions of one server: of the logs in dir, one after the other. Errors
+// call the files after the server. An error that wraps ErrTorn ends a file, and the next
+// one follows; any other is the last thing it yields.
+//
+// A server that fell back may have logged a transaction twice, and where it was made to
+// forget a tail ([Merge] says when) zxids have a gap.
+func ReadDir(dir fs.FS, server string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		names, err := Files(dir)
+		if err == nil && len(names) == 0 {
+			err = ErrNoLogs
+		}
+		if err != nil {
+			yield(Record{}, fmt.Errorf("transaction logs of %s: %w", server, err))
+			return
+		}
+		for _, name := range names {
+			if !readFile(dir, name, server, yield) {
+				return
+			}
+		}
+	}
+}
+
+// readFile yields one file's transactions and reports whether the next file's may follow.
+func readFile(dir fs.FS, name, server string, yield func(Record, error) bool) bool {
+	f, err := dir.Open(name)
+	if err != nil {
+		yield(Record{}, fmt.Errorf("transaction logs of %s: %w", server, err))
+		return false
+	}
+	defer f.Close()
+	for rec, err := range Read(f, server+"/"+name) {
+		if !yield(rec, err) || err != nil && !errors.Is(err, ErrTorn) {
+			return false
+		}
+	}
+	return true
+}

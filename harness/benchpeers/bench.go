@@ -1,0 +1,164 @@
+package benchpeers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/recipes/curator"
+	"locklab/workloads/peers"
+)
+
+// Config says what is measured.
+type Config struct {
+	Clients []int // numbers of clients that contend for one lock
+	Rounds  int   // an odd number has a true median
+	// Warmup comes before what counts, once all clients have held the lock twice.
+	Warmup, Measure time.Duration
+	// Binary is the static locklab binary for the hosts; empty = the running one.
+	Binary string
+	Log    *slog.Logger
+	// Progress is told of each measurement.
+	Progress func(what string)
+
+	_ struct{}
+}
+
+// Sessions live long, so that pings are next to nothing among what the servers count.
+const (
+	tick           = time.Second
+	sessionTimeout = 60 * time.Second
+)
+
+// The hosts.
+const (
+	servers    = 3
+	clientHost = "c1"
+	jars       = "/lock" // on the client's host
+)
+
+// A bench is a lab with its ensemble.
+type bench struct {
+	cfg      Config
+	lab      *ensembles.Lab
+	ensemble *ensembles.Ensemble
+	cells    int
+}
+
+// Run makes the lab, measures everything and removes the lab.
+func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
+	b := &bench{cfg: cfg}
+	if err := b.open(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		// Whatever became of ctx.
+		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		err = errors.Join(err, b.lab.Close(once))
+	}()
+	c := &Comparison{Schema: 1, Servers: servers, Rounds: cfg.Rounds, WarmupNs: int64(cfg.Warmup), MeasureNs: int64(cfg.Measure), Image: b.lab.Image}
+	if b.ensemble, err = ensembles.StartEnsemble(ctx, b.lab, ensembles.ServerConfig{Tick: tick, InitLimit: 10, SyncLimit: 5,
+		MinSessionTimeout: 2 * tick, MaxSessionTimeout: sessionTimeout, HeapBytes: 512 << 20}); err != nil {
+		return nil, err
+	}
+	if c.ZooKeeper, err = b.ensemble.Version(ctx); err != nil {
+		return nil, err
+	}
+	samples := map[cell][]Sample{}
+	for round := range cfg.Rounds {
+		for _, n := range cfg.Clients {
+			for _, peer := range inTurn(round) {
+				s, err := b.measure(ctx, peer, n)
+				if err != nil {
+					return nil, fmt.Errorf("%s with %d clients: %w", peer, n, err)
+				}
+				at := cell{peer, n}
+				samples[at] = append(samples[at], s)
+				cfg.Progress(fmt.Sprintf("round %d of %d: %-13s %5d clients %8.0f/s", round+1, cfg.Rounds, peer, n, s.PerSecond))
+			}
+		}
+	}
+	c.add(cfg.Clients, samples)
+	return c, nil
+}
+
+// Peers are those that are compared, ours first.
+var Peers = []string{peers.Mutex, peers.SparseMutex, peers.ZKLock, peers.CuratorMutex}
+
+// inTurn is the order of a round. Each begins with the next peer, so that what wears off or builds
+// up in an ensemble falls to none of them alone.
+func inTurn(round int) []string {
+	first := round % len(Peers)
+	return slices.Concat(Peers[first:], Peers[:first])
+}
+
+// open makes the lab.
+func (b *bench) open(ctx context.Context) error {
+	if b.cfg.Binary == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		b.cfg.Binary = self
+	}
+	found, err := curator.Jars()
+	if err != nil {
+		return err
+	}
+	driver, err := curator.Build(ctx, filepath.Dir(b.cfg.Binary), found)
+	if err != nil {
+		return err
+	}
+	client := ensembles.HostSpec{Name: clientHost, Role: ensembles.Client, Base: true}
+	for _, jar := range append(found, driver) {
+		client.Files = append(client.Files, ensembles.File{Source: jar, Target: jars + "/" + filepath.Base(jar)})
+	}
+	hosts := []ensembles.HostSpec{client}
+	for i := range servers {
+		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server})
+	}
+	b.lab, err = ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hosts, Binary: b.cfg.Binary, Log: b.cfg.Log})
+	return err
+}
+
+// A Comparison is everything that was measured.
+type Comparison struct {
+	Schema    int      `json:"schema_version"`
+	ZooKeeper string   `json:"zookeeper"`
+	Image     string   `json:"image"`
+	Servers   int      `json:"servers"`
+	Rounds    int      `json:"rounds"`
+	WarmupNs  int64    `json:"warmup_ns"`
+	MeasureNs int64    `json:"measure_ns"`
+	Cells     []Result `json:"cells"`
+}
+
+// host is where the clients' processes run, one after the other.
+func (b *bench) host() *ensembles.Host { return b.lab.Host(clientHost) }
+
+// addresses are the servers', for hosts of the lab.
+func (b *bench) addresses() []string {
+	var all []string
+	for _, a := range b.ensemble.Addresses() {
+		all = append(all, a.String())
+	}
+	return all
+}
+
+// argv is the command line of a peer's process.
+func (b *bench) argv(peer, path string, clients int, servers []string) []string {
+	timeout := sessionTimeout
+	if peer == peers.CuratorMutex {
+		return append([]string{"java", "-cp", jars + "/*", curator.Loop, path, fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
+	}
+	return []string{"locklab", "bench-peer", peer, "--path", path, "--clients", fmt.Sprint(clients),
+		"--session-timeout", timeout.String(), "--servers", strings.Join(servers, ",")}
+}

@@ -1,0 +1,68 @@
+package benchpeers
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"locklab/ensembles/labtest"
+	"locklab/recipes/curator/curatortest"
+	"locklab/workloads/peers"
+)
+
+// Every peer is measured, alone and against others, on a real ensemble, and what was measured is in
+// the file.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an ensemble")
+	}
+	labtest.Require(t)
+	curatortest.Require(t)
+	clients := []int{1, 4}
+	var told int
+	c, err := Run(t.Context(), Config{Clients: clients, Rounds: 1, Measure: 200 * time.Millisecond,
+		Binary: labtest.Binary(t), Log: labtest.Log(t), Progress: func(what string) { told++; t.Log(what) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := len(clients) * len(Peers); len(c.Cells) != want || told != want || c.ZooKeeper == "" {
+		t.Errorf("%d cells and %d of progress, want %d; ZooKeeper %q", len(c.Cells), told, want, c.ZooKeeper)
+	}
+	var cpu int64
+	for i, r := range c.Cells {
+		if r.Peer != Peers[i%len(Peers)] || r.Clients != clients[i/len(Peers)] {
+			t.Errorf("cell %d is %s with %d clients", i, r.Peer, r.Clients)
+		}
+		// CPU time comes in ticks, of which so short a measurement need not have one.
+		if r.Acquisitions == 0 || r.PerSecond <= 0 || r.Requests <= 0 || r.CPU == nil || *r.CPU < 0 || r.Resident <= 0 {
+			t.Errorf("%s with %d clients: %+v", r.Peer, r.Clients, r.Sample)
+			continue
+		}
+		cpu += *r.CPU
+		// Only who waits is woken by a watch.
+		if r.Clients > 1 && r.Watches <= 0 {
+			t.Errorf("%s with %d clients: %v watches per acquisition", r.Peer, r.Clients, r.Watches)
+		}
+		if r.Ratio == nil || r.Peer == peers.CuratorMutex && *r.Ratio != 1 {
+			t.Errorf("%s with %d clients: %v times Curator's", r.Peer, r.Clients, r.Ratio)
+		}
+	}
+	if cpu == 0 {
+		t.Error("nobody took any CPU time")
+	}
+	name := filepath.Join(t.TempDir(), "bench-peers.json")
+	if err := c.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Comparison
+	if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, *c) {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+}

@@ -1,0 +1,143 @@
+package benchpeers
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"locklab/workloads/peers"
+)
+
+// A cell is what is measured together.
+type cell struct {
+	peer    string
+	clients int
+}
+
+// A Result is a peer at a number of clients: the medians of its rounds, and they themselves.
+// One client is a lock without contention.
+type Result struct {
+	Peer    string `json:"peer"`
+	Clients int    `json:"clients"`
+	Sample
+	// Slowest and Fastest are the rounds' extremes of the acquisitions per second.
+	Slowest float64 `json:"acquisitions_per_s_min"`
+	Fastest float64 `json:"acquisitions_per_s_max"`
+	// Ratio is its acquisitions per second over Curator's.
+	Ratio  *float64 `json:"over_curator,omitempty"`
+	Rounds []Sample `json:"rounds"`
+}
+
+// add computes the results, in the order of the table.
+func (c *Comparison) add(clients []int, samples map[cell][]Sample) {
+	for _, n := range clients {
+		for _, peer := range Peers {
+			c.Cells = append(c.Cells, summarize(peer, n, samples[cell{peer, n}]))
+		}
+		row := c.Cells[len(c.Cells)-len(Peers):]
+		for i := range row {
+			if curators := row[len(row)-1].PerSecond; curators > 0 {
+				ratio := row[i].PerSecond / curators
+				row[i].Ratio = &ratio
+			}
+		}
+	}
+}
+
+func summarize(peer string, clients int, rounds []Sample) Result {
+	r := Result{Peer: peer, Clients: clients, Rounds: rounds}
+	r.Acquisitions = medianOf(rounds, func(s Sample) int { return s.Acquisitions })
+	r.PerSecond = medianOf(rounds, func(s Sample) float64 { return s.PerSecond })
+	r.AcquireP50 = medianOfKnown(rounds, func(s Sample) *int64 { return s.AcquireP50 })
+	r.AcquireP99 = medianOfKnown(rounds, func(s Sample) *int64 { return s.AcquireP99 })
+	r.HandOffP50 = medianOfKnown(rounds, func(s Sample) *int64 { return s.HandOffP50 })
+	r.CPU = medianOfKnown(rounds, func(s Sample) *int64 { return s.CPU })
+	r.Resident = medianOf(rounds, func(s Sample) int64 { return s.Resident })
+	r.Requests = medianOf(rounds, func(s Sample) float64 { return s.Requests })
+	r.Watches = medianOf(rounds, func(s Sample) float64 { return s.Watches })
+	rate := func(a, b Sample) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
+	r.Slowest, r.Fastest = slices.MinFunc(rounds, rate).PerSecond, slices.MaxFunc(rounds, rate).PerSecond
+	return r
+}
+
+// medianOf is the middle one, the lower of two.
+func medianOf[T cmp.Ordered](rounds []Sample, of func(Sample) T) T {
+	var all []T
+	for _, s := range rounds {
+		all = append(all, of(s))
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
+}
+
+// medianOfKnown is nil unless every round knows.
+func medianOfKnown(rounds []Sample, of func(Sample) *int64) *int64 {
+	if slices.ContainsFunc(rounds, func(s Sample) bool { return of(s) == nil }) {
+		return nil
+	}
+	m := medianOf(rounds, func(s Sample) int64 { return *of(s) })
+	return &m
+}
+
+// Print writes the table.
+func (c *Comparison) Print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "clients\tpeer\tacquired/s\tmin…max\tover Curator\tacquire p50\tp99\thand-off p50\trequests\twatches\tCPU/acquisition\tresident\t")
+	for _, r := range c.Cells {
+		ratio := ""
+		if r.Ratio != nil {
+			ratio = fmt.Sprintf("%.2f×", *r.Ratio)
+		}
+		fmt.Fprintf(t, "%d\t%s\t%.0f\t%.0f…%.0f\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%d MiB\t\n", r.Clients, names[r.Peer], r.PerSecond, r.Slowest, r.Fastest, ratio,
+			duration(r.AcquireP50), duration(r.AcquireP99), duration(r.HandOffP50), r.Requests, r.Watches, duration(r.CPU), r.Resident>>20)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	medians := "medians"
+	if c.Rounds%2 == 0 {
+		medians = "low medians" // see medianOf
+	}
+	_, err := fmt.Fprintf(w, "\nZooKeeper %s, %d servers; %s of %d rounds of %s after %s of warm-up; requests and watches are per acquisition, by the servers' counters.\n",
+		c.ZooKeeper, c.Servers, medians, c.Rounds, time.Duration(c.MeasureNs), time.Duration(c.WarmupNs))
+	return err
+}
+
+// names are the peers' in the table.
+var names = map[string]string{peers.Mutex: "recipes.Mutex", peers.SparseMutex: "… SparseLists", peers.ZKLock: "zk.Lock", peers.CuratorMutex: "InterProcessMutex"}
+
+func duration(ns *int64) string {
+	if ns == nil {
+		return "n/a"
+	}
+	d := time.Duration(*ns)
+	switch {
+	case d >= 100*time.Millisecond:
+		return d.Round(time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(time.Microsecond).String()
+}
+
+// Write replaces the JSON file.
+func (c *Comparison) Write(name string) error {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	part := name + ".part"
+	if err := os.WriteFile(part, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, name)
+}

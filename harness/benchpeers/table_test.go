@@ -1,0 +1,83 @@
+package benchpeers
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/workloads/peers"
+)
+
+func sample(perSecond float64, handOff int64) Sample {
+	s := Sample{Figures: peers.Figures{PerSecond: perSecond}, Requests: perSecond / 100}
+	if handOff > 0 {
+		s.HandOffP50 = &handOff
+	}
+	return s
+}
+
+// Each figure is the median of its rounds, the ratio is to Curator's, and the file says
+// what the table says.
+func TestComparison(t *testing.T) {
+	c := Comparison{Schema: 1, ZooKeeper: "3.8.0", Servers: servers, Rounds: 3}
+	samples := map[cell][]Sample{}
+	for i, peer := range Peers {
+		base := float64(100 * (len(Peers) - i))
+		samples[cell{peer, 64}] = []Sample{sample(base+30, 3000), sample(base, 1000), sample(base+10, 2000)}
+	}
+	samples[cell{peers.ZKLock, 64}][2].HandOffP50 = nil
+	c.add([]int{64}, samples)
+	ours, zk, curators := c.Cells[0], c.Cells[2], c.Cells[3]
+	if ours.PerSecond != 410 || ours.Slowest != 400 || ours.Fastest != 430 || ours.Requests != 4.1 || *ours.HandOffP50 != 2000 {
+		t.Errorf("ours %+v", ours)
+	}
+	if zk.HandOffP50 != nil {
+		t.Error("a median of rounds of which one does not know")
+	}
+	if *ours.Ratio != 410.0/110 || *curators.Ratio != 1 {
+		t.Errorf("ratios %v, %v", *ours.Ratio, *curators.Ratio)
+	}
+	var table bytes.Buffer
+	if err := c.Print(&table); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"recipes.Mutex", "410", "400…430", "3.73×", "InterProcessMutex", "n/a", "; medians of 3 rounds"} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("no %q in\n%s", want, table.String())
+		}
+	}
+	name := filepath.Join(t.TempDir(), "runs", "bench-peers.json")
+	if err := c.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Comparison
+	if err := json.Unmarshal(b, &back); err != nil || len(back.Cells) != len(Peers) || len(back.Cells[0].Rounds) != 3 || back.Cells[0].PerSecond != 410 {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+}
+
+// Every round has every peer, and no two rounds in a row begin with the same.
+func TestInTurn(t *testing.T) {
+	first := map[string]bool{}
+	for round := range Peers {
+		order := inTurn(round)
+		first[order[0]] = true
+		if slices.Sort(order); !slices.Equal(order, slices.Sorted(slices.Values(Peers))) {
+			t.Errorf("round %d has %v", round, order)
+		}
+	}
+	if len(first) != len(Peers) {
+		t.Errorf("first were only %v", first)
+	}
+	if !slices.Equal(inTurn(0), Peers) || !slices.Equal(inTurn(len(Peers)), Peers) {
+		t.Errorf("round 0 has %v, the first after all were first %v", inTurn(0), inTurn(len(Peers)))
+	}
+}

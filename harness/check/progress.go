@@ -1,0 +1,80 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness/history"
+)
+
+// progress asks whether every client whose process lives was granted a lock after the last
+// heal, where each of them asks again and again. It says who was not, and why it cannot be told.
+//
+// A client that was not is a finding only if it had the time, which is what a stall would take,
+// and its turn: twice as many grants as there are clients, where the lock is fair. An unfair lock
+// promises nobody a turn.
+func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
+	if !l.facts.Progress || heal == history.None {
+		return nil, nil
+	}
+	until := l.stop
+	if l.drain != history.None {
+		until = l.drain
+	}
+	last := map[string]*history.Acquisition{} // by client
+	done := map[string]bool{}
+	var grants int64
+	for i := range l.acquisitions {
+		a := &l.acquisitions[i]
+		last[a.Client] = a
+		if a.Granted() && a.Returned >= heal {
+			grants++
+			done[a.Client] = true
+		}
+		if a.Granted() && a.Returned < heal && l.believedUntil(a) >= until {
+			done[a.Client] = true // it held all the while
+		}
+	}
+	var late []string
+	for _, client := range sortedKeys(last) {
+		a := last[client]
+		if done[client] || !l.lives(a.Process) {
+			continue
+		}
+		late = append(late, client)
+		stuck = append(stuck, Finding{Kind: "no-progress", Lock: a.Lock, At: heal, Until: until, Cause: CauseNone, Clients: []string{client}, Events: l.eventsOf(a),
+			Text: fmt.Sprintf("%s got no lock in the %s after the last heal, in which there were %s", client, seconds(until-heal), count(grants, "grant", "grants"))})
+	}
+	switch {
+	case len(late) == 0:
+		return nil, nil
+	case until-heal <= l.bound:
+		return nil, []string{fmt.Sprintf("%s after the last heal, of %s, too short to tell (%s)", gotNone(late), seconds(until-heal), seconds(l.bound))}
+	case grants > 0 && (!l.facts.Queue || grants < 2*int64(len(last))):
+		return nil, []string{fmt.Sprintf("%s after the last heal, and whether its turn had come cannot be told (%s)", gotNone(late), count(grants, "grant", "grants"))}
+	}
+	return stuck, nil
+}
+
+// gotNone says that these got no lock.
+func gotNone(clients []string) string {
+	if len(clients) == 1 {
+		return clients[0] + " got no lock"
+	}
+	return fmt.Sprintf("%s and %d more got no lock", clients[0], len(clients)-1)
+}
+
+// lives reports whether the process of a host ran when the run was over.
+func (d *digest) lives(host string) bool {
+	lives := true
+	for i := range d.events {
+		e := &d.events[i]
+		if d.collect != history.None && e.At >= d.collect {
+			break
+		}
+		if e.Op == history.OpProcess && e.Process == host {
+			lives = !slices.Contains([]string{history.ProcessExited, history.ProcessStopped}, e.Mode)
+		}
+	}
+	return lives
+}

@@ -1,0 +1,193 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// A witnessed is what the servers say of one grant.
+type witnessed struct {
+	answer nodes.Answer
+	// spans are those of its own znodes that were eligible together at an instant of the call, as many as the
+	// grant needs: one, or one for each permit.
+	spans []*nodes.Span
+	// best is what comes nearest where it is not witnessed: a znode of that token, or of that session.
+	best *nodes.Contender
+	// had is how many of the permits there were.
+	had int
+	// shared is another grant that has the same znode.
+	shared *history.Acquisition
+}
+
+// from is the transaction since which all of the grant's znodes were eligible.
+func (w *witnessed) from() (zxid, ms int64) {
+	for _, s := range w.spans {
+		if s.From > zxid {
+			zxid, ms = s.From, s.FromTime
+		}
+	}
+	return zxid, ms
+}
+
+// path is that of the znode that comes nearest; empty if there is none.
+func (w *witnessed) path() string {
+	if w.best == nil {
+		return ""
+	}
+	return w.best.Path
+}
+
+// end is the transaction after which none of the grant's znodes was left, nil if one is.
+func (w *witnessed) end() *nodes.End {
+	var last *nodes.End
+	for _, s := range w.spans {
+		if s.End == nil {
+			return nil
+		}
+		if last == nil || s.End.Zxid > last.Zxid {
+			last = s.End
+		}
+	}
+	return last
+}
+
+// witness asks the servers about one grant.
+//
+// A grant with a token has the znodes that the transaction of that number created. One without has
+// znodes of its session that were created during the call and belong to no grant before it. So has a
+// reader that was a writer: its token is the writer's.
+func (v *evidence) witness(a *history.Acquisition) *witnessed {
+	w := &witnessed{answer: nodes.NoZnode}
+	need := 1
+	if a.Mode == history.ModePermit {
+		need = int(max(a.Permits, 1))
+	}
+	ix := v.index[a.Lock]
+	var during []*nodes.Span
+	for _, c := range v.candidates(a, ix, w) {
+		for _, s := range ix.spans[c.Life] {
+			if v.during(s, a) {
+				during = append(during, s)
+			}
+		}
+	}
+	together := deepest(during, need)
+	w.had = len(together)
+	if len(together) < need {
+		return w
+	}
+	w.answer, w.spans = nodes.Witnessed, together
+	for _, s := range together {
+		if other := v.used[s.Life]; other != nil && (other.Client != a.Client || other.Session != a.Session) {
+			w.shared = other
+		}
+		v.used[s.Life] = a
+	}
+	return w
+}
+
+// candidates returns the znodes that can be the grant's own, in the order of creation, and notes the best answer
+// there is if none of them was eligible.
+func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *witnessed) []*nodes.Contender {
+	session := int64(a.Session)
+	kind := func(c *nodes.Contender) bool {
+		return !v.Layout.kinds() || (c.Kind == kindReader) == (a.Mode == history.ModeRead)
+	}
+	var own []*nodes.Contender
+	wasWriter := false
+	for _, c := range ix.byCzxid[a.Token] { // none has 0
+		switch {
+		case c.Owner == session && kind(c):
+			own = append(own, c)
+		case c.Owner == session && a.Mode == history.ModeRead:
+			wasWriter = true
+		case c.Owner != session && w.best == nil:
+			w.answer, w.best = nodes.OtherSession, c
+		}
+	}
+	if a.Token == 0 || wasWriter {
+		mine := ix.bySession[session]
+		from, _ := slices.BinarySearchFunc(mine, a.Invoked, func(c *nodes.Contender, invoked int64) int {
+			return cmp.Compare(v.clock.at(c.Created)+v.clock.err, invoked)
+		})
+		for _, c := range mine[from:] {
+			if v.clock.at(c.Created)-v.clock.err > a.Returned && len(own) > 0 {
+				break
+			}
+			if kind(c) && v.used[c.Life] == nil {
+				own = append(own, c)
+			}
+			if v.clock.at(c.Created)-v.clock.err > a.Returned {
+				break // it is the next one's, or tells what came too late
+			}
+		}
+	}
+	if len(own) > 0 {
+		w.answer, w.best = nodes.Ineligible, own[len(own)-1]
+	}
+	return own
+}
+
+// A laneIndex finds the contenders of a lane, in the order of creation, and their spans. Contenders from before
+// the logs are not in it.
+type laneIndex struct {
+	byCzxid, bySession map[int64][]*nodes.Contender
+	spans              map[*nodes.Life][]*nodes.Span
+}
+
+func indexOf(lane *nodes.Lane) *laneIndex {
+	ix := &laneIndex{byCzxid: map[int64][]*nodes.Contender{}, bySession: map[int64][]*nodes.Contender{}, spans: map[*nodes.Life][]*nodes.Span{}}
+	for i := range lane.Contenders {
+		if c := &lane.Contenders[i]; c.Czxid != 0 {
+			ix.byCzxid[c.Czxid] = append(ix.byCzxid[c.Czxid], c)
+			ix.bySession[c.Owner] = append(ix.bySession[c.Owner], c)
+		}
+	}
+	for i := range lane.Spans {
+		s := &lane.Spans[i]
+		ix.spans[s.Life] = append(ix.spans[s.Life], s)
+	}
+	return ix
+}
+
+// deepest returns up to need of the spans that were eligible at one instant, as many as there ever
+// were together, in the order in which they began.
+func deepest(spans []*nodes.Span, need int) []*nodes.Span {
+	slices.SortStableFunc(spans, func(a, b *nodes.Span) int { return cmp.Compare(a.From, b.From) })
+	var best, active []*nodes.Span
+	for _, s := range spans {
+		active = slices.DeleteFunc(active, func(o *nodes.Span) bool { return o.To != 0 && o.To <= s.From })
+		active = append(active, s)
+		if len(active) > len(best) {
+			best = slices.Clone(active)
+		}
+		if len(best) >= need {
+			return best[:need]
+		}
+	}
+	return best
+}
+
+// whose names the client of a session, for a sentence.
+func (d *digest) whose(session int64) string {
+	if c := d.clientOf[history.SessionID(session)]; c != "" {
+		return c
+	}
+	if session == 0 {
+		return "nobody's session"
+	}
+	return "session " + history.SessionID(session).String()
+}
+
+// describe says what is known of a znode, in words.
+func (d *digest) describe(c *nodes.Contender) string {
+	s := fmt.Sprintf("%s of %s, created at zxid %s", c.Name(), d.whose(c.Owner), Zxid(c.Czxid))
+	if c.End != nil {
+		s += fmt.Sprintf(" and gone at %s (%v)", Zxid(c.End.Zxid), c.End.Cause)
+	}
+	return s
+}

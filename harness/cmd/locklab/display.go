@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"locklab/harness"
+)
+
+// redrawEvery is how often a terminal shows the run anew.
+const redrawEvery = 250 * time.Millisecond
+
+// A display shows a run's progress on a terminal, always in the same place. What is written to
+// it goes above. It changes nothing of the terminal's settings that lasts longer than a write
+// does, so there is nothing to restore, however the process ends.
+type display struct {
+	w    io.Writer
+	size func() (width, height int, err error)
+	// color says whether SGR sequences are welcome.
+	color bool
+
+	mu    sync.Mutex
+	shown string // on the screen, without colour; the cursor is at its end
+	last  *harness.Progress
+}
+
+// newDisplay returns a display on f, or nil if f is no terminal that can show one.
+func newDisplay(f io.Writer, environ func(string) string) *display {
+	file, ok := f.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) || environ("TERM") == "dumb" {
+		return nil
+	}
+	return &display{w: f, color: environ("NO_COLOR") == "", size: func() (int, int, error) { return term.GetSize(int(file.Fd())) }}
+}
+
+// show draws the progress in place of the last.
+func (d *display) show(p harness.Progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = &p
+	var b bytes.Buffer
+	d.redraw(&b)
+	_, _ = d.w.Write(b.Bytes()) // a terminal that has gone takes nothing with it
+}
+
+// Write puts lines above the progress.
+func (d *display) Write(text []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var b bytes.Buffer
+	d.erase(&b)
+	b.Write(text)
+	if d.last != nil {
+		d.redraw(&b)
+	}
+	if _, err := d.w.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// end leaves the last progress on the screen and the cursor below it.
+func (d *display) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.last != nil {
+		fmt.Fprintln(d.w)
+	}
+	d.shown, d.last = "", nil
+}
+
+// The sequences that are needed. The cursor is hidden while the lines are written only.
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	toMargin   = "\r"
+	up         = "\x1b[%dA"
+	eraseBelow = "\x1b[J"
+)
+
+// redraw writes what shows the last progress. d.mu is held.
+func (d *display) redraw(b *bytes.Buffer) {
+	width, height, err := d.size()
+	if err != nil || width <= 0 || height <= 0 {
+		width, height = 80, 24
+	}
+	// The last column stays free: terminals differ in where the cursor is behind it.
+	width = max(1, width-1)
+	b.WriteString(hideCursor)
+	d.erase(b)
+	b.WriteString(d.last.Screen(width, height, d.color))
+	b.WriteString(showCursor)
+	d.shown = d.last.Screen(width, height, false)
+}
+
+// erase removes what is shown. A terminal that has become narrower has wrapped it. d.mu is held.
+func (d *display) erase(b *bytes.Buffer) {
+	if d.shown == "" {
+		return
+	}
+	rows := -1 // the cursor is in the last
+	width, _, err := d.size()
+	for line := range strings.SplitSeq(d.shown, "\n") {
+		rows++
+		if n := utf8.RuneCountInString(line); err == nil && width > 0 && n > width {
+			rows += (n - 1) / width
+		}
+	}
+	b.WriteString(toMargin)
+	if rows > 0 {
+		fmt.Fprintf(b, up, rows)
+	}
+	b.WriteString(eraseBelow)
+	d.shown = ""
+}
+
+// following returns options by which a run is shown on w: as a display if it is a terminal, else as
+// one plain line a second. end is to be called when the run is over.
+func following(w io.Writer, log *slog.Logger) (opts harness.Options, end func()) {
+	d := newDisplay(w, os.Getenv)
+	if d == nil {
+		return harness.Options{Log: log, Progress: func(p harness.Progress) { fmt.Fprintln(w, p) }}, func() {}
+	}
+	log = slog.New(slog.NewTextHandler(d, nil)) // or it would write into the display
+	return harness.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}, d.end
+}

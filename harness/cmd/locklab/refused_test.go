@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Every malformed or contradictory scenario is exit code 2, with its position and a
+// hint on stderr and nothing on stdout, and nothing is started: no engine could answer.
+func TestRefusedScenarios(t *testing.T) {
+	a, err := txtar.ParseFile("../../scenario/testdata/refused.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
+	t.Chdir(t.TempDir())
+	n := 0
+	for i := 0; i+1 < len(a.Files); i += 2 {
+		source, want := a.Files[i], strings.TrimSpace(string(a.Files[i+1].Data))
+		n++
+		t.Run(source.Name, func(t *testing.T) {
+			if err := os.WriteFile("f.yaml", source.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			code := execute(t.Context(), []string{"run", "--lab", "docker", "f.yaml"}, streams{Out: &out, Err: &errs})
+			if code != exitInput || out.Len() > 0 {
+				t.Errorf("exit code %d, stdout %q", code, out.String())
+			}
+			if got := errs.String(); got != "locklab: "+want+"\n" {
+				t.Errorf("got  %swant locklab: %s", got, want)
+			}
+			if found, _ := filepath.Glob("runs/*"); found != nil {
+				t.Errorf("there are %v", found)
+			}
+		})
+	}
+	if n < 40 {
+		t.Errorf("only %d scenarios were tried", n)
+	}
+}
+
+// A flag or a variable that is wrong is exit code 2 too, and is named.
+func TestRefusedFlags(t *testing.T) {
+	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		args, env, want string
+	}{
+		{"--threshold acquire.p99", "", `--threshold: "acquire.p99" is not a threshold (`},
+		{"--threshold aquire.p99<50ms", "", `--threshold: no result has a number "aquire.p99" (did you mean acquire.p99?)`},
+		{"--threshold acquire.p99<50", "", `--threshold: acquire.p99 is a duration, and the limit of "acquire.p99 < 50" is none (`},
+		{"--threshold acquire.p99<NaN", "", `--threshold: the limit "NaN" is neither`},
+		{"--threshold overlaps==0,,", "", `--threshold: "" is not a threshold`},
+		{"--threshold=", "", `--threshold: "" is not a threshold`},
+		{"--threshold overlaps==0 --threshold overlaps==1", "", `--threshold: overlaps == 1 beside overlaps == 0 (one of the two)`},
+		{"--threshold overlaps<1 mutex-pause", "", `--threshold: overlaps < 1 cannot be met where at least 1 are to be shown`},
+		{"", "LOCKLAB_THRESHOLD=overlaps=0", `LOCKLAB_THRESHOLD: unknown operator "="`},
+		{"", "LOCKLAB_THRESHOLD=overlap==0", `LOCKLAB_THRESHOLD: no result has a number "overlap" (did you mean overlaps?)`},
+		{"--threshold overlaps==0", "LOCKLAB_THRESHOLD=nonsense", `LOCKLAB_THRESHOLD: "nonsense" is not a threshold`},
+		{"--clients NaN", "", `--clients: "NaN" is not a whole number`},
+		{"--clients=-1", "", `--clients: clients of -1 is out of range`},
+		{"--hold 5", "", `--hold: "5" is not a duration (the unit is missing: 5s or 5ms)`},
+		{"--permits 3", "", `--permits: permits is of workload semaphore, not of mutex`},
+		{"--workload semaphore --recipe rw", "", `--recipe: recipe rw does not serve workload semaphore`},
+		{"--read-share 2 read-write", "", `--read-share: "2" is not a share`},
+		{"", "LOCKLAB_CLIENTS=many", `LOCKLAB_CLIENTS: "many" is not a whole number`},
+		{"", "LOCKLAB_HOLDD=5ms", `LOCKLAB_HOLDD: no such key (did you mean LOCKLAB_HOLD?)`},
+		{"--threshold clients==8", "", `--threshold: no result has a number "clients"`},
+		{"--threshold schema_version==1", "", `--threshold: no result has a number "schema_version"`},
+		{"--threshold seed>1", "", `--threshold: no result has a number "seed"`},
+		{"--threshold fairness.jain<1.5", "", `--threshold: "fairness.jain < 1.5" always holds: fairness.jain is from 0 to 1`},
+		{"--threshold acquire.p99<60ms --wait 50ms", "", `--threshold: acquire.p99 < 60ms cannot be missed: acquisitions are given up after 50ms`},
+		{"", "LOCKLAB_SERVERS=4", `LOCKLAB_SERVERS: unknown value "4"`},
+	} {
+		name, value, _ := strings.Cut(c.env, "=")
+		t.Run(c.args+" "+c.env, func(t *testing.T) {
+			if name != "" {
+				t.Setenv(name, value)
+			}
+			var out, errs bytes.Buffer
+			code := execute(t.Context(), append([]string{"run"}, strings.Fields(c.args)...), streams{Out: &out, Err: &errs})
+			if code != exitInput || out.Len() > 0 || !strings.HasPrefix(errs.String(), "locklab: "+c.want) {
+				t.Errorf("exit code %d, stdout %q, stderr\n%swant\nlocklab: %s…", code, out.String(), errs.String(), c.want)
+			}
+		})
+	}
+}

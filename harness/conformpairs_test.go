@@ -1,0 +1,172 @@
+package harness
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles/labtest"
+	"locklab/harness/scenario"
+)
+
+// A pair is two trials of different families that may be in force together.
+type pair [2]trial
+
+func (p pair) String() string { return p[0].String() + " and " + p[1].String() }
+
+// composes reports whether a scenario may have both at the same time.
+func (p pair) composes(t *testing.T) bool {
+	t.Helper()
+	sc, err := scenario.Load("test.yaml", []byte(proving+"faults:"+p[0].entry()+p[1].entry()))
+	if err == nil {
+		err = sc.Validate()
+	}
+	if err != nil && !strings.Contains(err.Error(), "overlaps with") {
+		t.Fatalf("%s: %v", p, err)
+	}
+	return err == nil
+}
+
+// elsewhere aims the second at another host.
+func (p pair) elsewhere() pair {
+	p[1].keys = strings.NewReplacer("target: c1", "target: c2", "target: zk1", "target: zk2").Replace(p[1].keys)
+	return p
+}
+
+// same reports whether both are aimed at one host.
+func (p pair) same() bool {
+	target := func(f trial) string { keys, _, _ := strings.Cut(f.keys, ","); return keys }
+	return target(p[0]) == target(p[1])
+}
+
+// allPairs are those of two trials whose families differ, at the same host where that composes. Roles
+// are left out: who leads is nobody's choice while something else is in force.
+func allPairs(t *testing.T, g *ground) []pair {
+	t.Helper()
+	var some []trial
+	for _, f := range allTrials(t) {
+		if !strings.Contains(f.keys, "leader") && g.lacking(f.fault(t)) == "" {
+			some = append(some, f)
+		}
+	}
+	var all []pair
+	for i, f := range some {
+		for _, h := range some[i+1:] {
+			if family(f) == family(h) {
+				continue
+			}
+			p := pair{f, h}
+			if needs(p) || needs(pair{h, f}) || !p.composes(t) {
+				p = p.elsewhere()
+			}
+			if p.composes(t) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+func family(f trial) string {
+	all := scenario.FaultKinds()
+	return all[slices.IndexFunc(all, func(k scenario.FaultKind) bool { return k.Name == f.kind })].Family
+}
+
+// needs reports whether the first of a pair at one host takes away what the second is done with: a client that is
+// not connected has neither a connection to reset, nor a session to end or move, nor a znode to delete, and does not come up again.
+func needs(p pair) bool {
+	gone := []string{scenario.FaultPause, scenario.FaultKill, scenario.FaultStop, scenario.FaultCrashLoop, scenario.FaultRestart, scenario.FaultPartition}
+	client := []string{scenario.FaultReset, scenario.FaultExpireSession, scenario.FaultMoveClient, scenario.FaultDeleteNode, scenario.FaultCrashLoop, scenario.FaultRestart}
+	return p.same() && strings.HasPrefix(p[1].keys, "target: c") && slices.Contains(gone, p[0].kind) && slices.Contains(client, p[1].kind)
+}
+
+// pairs tries n pairs that are drawn, all of them if n is 0.
+func (g *ground) pairs(t *testing.T, n int) {
+	all := allPairs(t, g)
+	seed := pairSeed(t)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	t.Logf("%d pairs, LOCKLAB_SEED=%d draws the same", len(all), seed)
+	if n == 0 {
+		n = len(all)
+	}
+	for _, p := range all[:min(n, len(all))] {
+		first := rng.IntN(2) // that is healed
+		ok := t.Run(p.String(), func(t *testing.T) { g.together(t, p, first) })
+		if !ok && t.Context().Err() != nil {
+			return
+		}
+	}
+}
+
+// pairSeed is LOCKLAB_SEED; tests draw the same pairs each time if it is not given.
+func pairSeed(t *testing.T) uint64 {
+	t.Helper()
+	if os.Getenv("LOCKLAB_SEED") == "" {
+		return 7
+	}
+	return soakSeed(t)
+}
+
+// firstHeal is how long one of two may take to be healed while the other is in force: a client process that was
+// killed does not come up while it is cut off.
+const firstHeal = 8 * time.Second
+
+// together has two faults in force at once. Healing one keeps the other.
+func (g *ground) together(t *testing.T, p pair, first int) {
+	stop := labtest.WatchControl(t, g.stage.lab)
+	defer stop()
+	// What is over at once comes second, or the other would not meet it.
+	if p[0].fault(t).Momentary() {
+		p[0], p[1] = p[1], p[0]
+		first = 1
+	}
+	var both [2]done
+	for i, f := range p {
+		both[i] = g.inject(t, f)
+		defer func() { // of a test that breaks off
+			if d := both[i]; t.Failed() && d.harm.Heal != nil {
+				_, _ = d.harm.Heal(context.WithoutCancel(t.Context()))
+			}
+		}()
+	}
+	momentary := func(i int) bool { return p[i].fault(t).Momentary() }
+	if !momentary(0) {
+		both[0].verified(t, "beside the other")
+	}
+	if momentary(1) {
+		first = 1
+	}
+	err := g.heal(t, both[first], firstHeal)
+	if err != nil {
+		t.Logf("%s is not healed while the other is in force: %v", both[first].of, err)
+	}
+	second := 1 - first
+	if !momentary(second) {
+		both[second].verified(t, "the other being healed")
+	}
+	if err := g.heal(t, both[second], trialHealed); err != nil {
+		t.Errorf("heal %s: %v", both[second].of, err)
+	}
+	if err != nil {
+		if err := g.heal(t, both[first], trialHealed); err != nil {
+			t.Errorf("heal %s again: %v", both[first].of, err)
+		}
+	}
+	for _, d := range both {
+		g.over(t, d)
+	}
+	g.nothingLeft(t)
+}
+
+// All pairs.
+func TestPairsOfFaultsSoak(t *testing.T) {
+	if os.Getenv(soak) != "1" {
+		t.Skipf("takes about half an hour; %s=1 runs it", soak)
+	}
+	openGround(t).pairs(t, 0)
+}

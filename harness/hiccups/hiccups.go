@@ -1,0 +1,96 @@
+package hiccups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"locklab/harness/history"
+)
+
+const (
+	// Period is how long each sleep is to be.
+	Period = 10 * time.Millisecond
+	// Long is the overshoot from which on it has an event of its own.
+	Long = 20 * time.Millisecond
+)
+
+// A Recorder takes events.
+type Recorder interface {
+	Record(e history.Event) error
+	Clock() history.Clock
+}
+
+// Meter measures from a time on (ns of the recorder's clock) until ctx ends, and then
+// records the distribution. If ctx ends before that time, it records nothing.
+func Meter(ctx context.Context, rec Recorder, from int64) error {
+	clock := rec.Clock()
+	if !sleep(ctx, time.Until(clock.Time(from))) {
+		return nil
+	}
+	short := New()
+	for {
+		begun := clock.Now()
+		if !sleep(ctx, Period) {
+			text, err := Encode(short)
+			if err != nil {
+				return err
+			}
+			return rec.Record(history.Event{Op: history.OpHiccups, Value: short.TotalCount(), Detail: text})
+		}
+		now := clock.Now()
+		over := max(0, time.Duration(now-begun)-Period)
+		if over >= Long {
+			if err := rec.Record(history.Event{At: now, Op: history.OpHiccup, Value: int64(over)}); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := short.RecordValue(int64(over)); err != nil {
+			return fmt.Errorf("measure hiccups: %w", err)
+		}
+	}
+}
+
+// sleep reports whether ctx went on for d.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// New returns an empty distribution of overshoots, in ns with three digits.
+func New() *hdrhistogram.Histogram { return hdrhistogram.New(1e3, int64(time.Hour), 3) }
+
+// Encode writes a distribution as text.
+func Encode(h *hdrhistogram.Histogram) (string, error) {
+	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return "", fmt.Errorf("encode hiccups: %w", err)
+	}
+	return string(b), nil
+}
+
+// Decode reads what Encode wrote. It fails for every other text.
+func Decode(text string) (h *hdrhistogram.Histogram, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library slices what it reads without a look at its length
+			h, err = nil, fmt.Errorf("decode hiccups: %v", r)
+		}
+	}()
+	if text == "" {
+		return nil, errors.New("decode hiccups: nothing there")
+	}
+	if h, err = hdrhistogram.Decode([]byte(text)); err != nil {
+		return nil, fmt.Errorf("decode hiccups: %w", err)
+	}
+	return h, nil
+}

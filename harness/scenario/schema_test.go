@@ -1,0 +1,179 @@
+package scenario_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"locklab/harness/scenario"
+)
+
+func compiledSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	src, err := scenario.Schema(metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("scenario.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("scenario.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// asJSON returns what an editor makes of a YAML file; false if it is none.
+func asJSON(src string) (any, bool) {
+	var v any
+	if err := yaml.Unmarshal([]byte(src), &v); err != nil {
+		return nil, false
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, false
+	}
+	v, err = jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	return v, err == nil
+}
+
+// The built-in scenarios fit the schema, as they are written and as they are resolved.
+func TestBuiltinsFitTheSchema(t *testing.T) {
+	schema := compiledSchema(t)
+	all, err := scenario.Builtins(builtins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(all, scenario.Defaults()) {
+		sources := []string{string(s.Marshal())}
+		if src, err := scenario.BuiltinSource(builtins, s.Name); err == nil {
+			sources = append(sources, string(src))
+		}
+		for _, src := range sources {
+			v, ok := asJSON(src)
+			if !ok {
+				t.Fatalf("%s is not YAML:\n%s", s.Name, src)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%s: %v", s.Name, err)
+			}
+		}
+	}
+}
+
+// What can be written fits, in all its forms.
+func TestSchemaAccepts(t *testing.T) {
+	schema := compiledSchema(t)
+	for _, src := range []string{
+		"{}", "hold: 0", "hold: 1h2m3.5s", "hold: 1.s", "heap: 2GiB", "seed: 18446744073709551615", "recipe: mutex, curator-mutex", "recipe: exec:./lock -v",
+		"workload: read-write\nrecipe: rw\nread-share: 1", "servers: 5", "about: why?",
+		"thresholds: [acquire.p99<50ms, overlaps == 0, acquired_per_s >= 1e3, fairness.jain!=.5]",
+		"faults:\n- {kind: pause, target: c12, at: 0, for: 1.5T}\n- {kind: kill, target: zk3, at: 1s, for: expiry+1s}\n- {kind: partition, target: leader, from: servers, at: 1s, for: 2s}",
+		"schedule: swarm\nfault-kinds: pause:3, kill\nfault-length: 0.5T .. expiry+1s\nfault-interval: 1s\nliveness: 4s", "liveness: auto",
+		"faults:\n- {kind: pause, target: holder, at: 1s, for: 1s, every: 3s, repeat: 2}\n- {kind: kill, target: minority, at: 1s, for: 1s}",
+		victim + "  until: superseded\n  linger: 300ms\n  expect: expiry",
+	} {
+		if _, err := scenario.Load("f.yaml", []byte(src)); err != nil {
+			t.Errorf("%s: not a scenario: %v", src, err)
+		}
+		v, _ := asJSON(src)
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %v", src, err)
+		}
+	}
+}
+
+// beyond are the refused scenarios that fit the schema all the same. Whoever adds a
+// refusal says here if it is one that a schema cannot see.
+var beyond = []string{
+	// What an editor does not see once the YAML is read.
+	"second-document", "anchored-mapping", "hexadecimal", "underscored", "capital-boolean", "two documents", "merge key", "tag",
+	"alias", "unprintable", "text that is not UTF-8",
+	// How large something is that has a unit.
+	"duration-beyond-64-bits", "threshold-that-never-holds", "threshold-that-always-holds", "threshold-too-large",
+	"threshold-of-days", "absurd duration", "absurd heap", "tiny tick", "too fine a timeout", "heap of half a MiB",
+	"negative multiple", "no time at all", "ends before it begins", "too wide a deviation", "choice too steep", "rate too high",
+	"resizing all the time", "a burst without end", "exponential of zero", "log-normal of zero", "uniform of zero",
+	"fairer than fair", "as fair as can be, or less", "no such fairness", "more than fair", "exactly too fair",
+	// What keys are to each other.
+	"all the same", "all the same by default", "damage by readers", "readers who exclude each other", "torn by readers", "damage without a resource",
+	"as long as it waits", "just as long as it waits", "readers, as long as they wait", "service, as long as it waits",
+	"threshold-twice", "thresholds-that-exclude-each-other", "threshold-against-what-is-shown", "threshold-of-another-workload",
+	"arrivals' lag in a closed loop", "drops in a closed loop", "damage that nobody can do", "readers' latency without readers",
+	"image without a command", "too few clients", "too many processes", "no end", "endless hold", "victim crowded",
+	"fencing without tokens", "limits crossed", "unreachable minimum", "downgrade without one", "too many units", "too many locks",
+	"nobody takes several", "unlike recipes", "recipe without company", "twice the same recipe", "more recipes than processes",
+	"fencing Curator's leases", "fencing permits without slots", "fencing several slots", "observing permits",
+	"no write to stop before", "passes and is shown", "nothing rejects", "fenced damage", "stale without tokens",
+	"one overlaps with itself", "torn without readers", "lost without writers", "superseded and lingering too late",
+	"5s pause in a 2s run", "no time to recover", "superseded too late", "too short to expire", "no such process", "no such server",
+	"leader of one", "partition of one", "victim in company", "wrong process alone", "superseded without tokens",
+	"superseded by itself", "old directory of no queue", "roll one server", "roll too late", "expire a foreign session", "move where there is no other", "tiny step", "overlap", "overlap of repetitions", "overlap by role", "overlap with a trigger",
+	"anew before it is over", "again without end", "all the time", "the last one too late",
+	"drawn without an end", "drawn backwards", "drawn backwards here", "drawn too long", "drawn of no length", "drawn all the time",
+	"kind drawn twice", "endless liveness", "followers of nobody", "holder of nothing", "triggered waiter",
+	"again and again by a trigger", "moving a holder",
+	"endless on average", "choice of one", "arrivals at no rate", "rate in a closed loop", "in flight in a closed loop",
+	"think in an open loop", "iterations in an open loop", "more in flight than clients", "less in flight than processes",
+	"sharing a command's session", "more sharing than clients", "more sharing than a process has", "resizing to the same", "resizing after the end", "downgrading nobody", "a burst of nothing else", "a try that waits", "trying for several of a command's",
+	"control that shares sessions", "trying a control", "fencing a control", "lease clock of a control", "resizing a control",
+	"several of zk.Lock's", "a session for several of zk.Lock's", "trying zk.Lock", "fencing zk.Lock",
+	"lease clock of a peer", "lease clock of zk.Lock", "lease clock of no lock", "lease clock of a command",
+	"zk-multi on one znode for all", "zk-multi of zk.Lock", "zk-multi of no lock", "zk-multi of a peer", "zk-multi of a command",
+	"zk-multi of permits", "zk-multi of nothing", "damage past zk-multi",
+	"too short for a lease clock", "capped for a lease clock", "rejected by clients",
+	"followers of one", "nothing to guard", "nothing to show", "appending under permits", "appending to a znode", "appending more than there is room for", "appending at too high a rate", "no such point", "resizing Curator's", "resizing below an acquisition",
+}
+
+// Whatever a schema can refuse is refused by it.
+func TestSchemaRefuses(t *testing.T) {
+	schema := compiledSchema(t)
+	left := slices.Clone(beyond)
+	for _, tt := range slices.Concat(refusedFiles(t), refused, awkward) {
+		left = slices.DeleteFunc(left, func(name string) bool { return name == tt.name })
+		v, ok := asJSON(tt.src)
+		if !ok || strings.Contains(tt.want, "not YAML") {
+			continue // nothing is left for a schema to judge
+		}
+		if fits := schema.Validate(v) == nil; fits != slices.Contains(beyond, tt.name) {
+			t.Errorf("%q fits the schema: %t; it is refused with %s", tt.name, fits, tt.want)
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("%q are no refused scenarios", left)
+	}
+}
+
+// Every key says what its values look like and what it means.
+func TestSchemaKnowsEveryKey(t *testing.T) {
+	src, err := scenario.Schema(metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct{ Properties map[string]map[string]any }
+	if err := json.Unmarshal(src, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range scenario.Keys() {
+		p := schema.Properties[k.Name]
+		if p["description"] == nil || p["type"] == nil && p["$ref"] == nil && p["anyOf"] == nil && p["enum"] == nil {
+			t.Errorf("%s: %v (the type of its value lacks a method schema)", k.Name, p)
+		}
+	}
+	for _, name := range []string{"name", "about", "faults", "expect", "shown", "thresholds"} {
+		if schema.Properties[name] == nil {
+			t.Errorf("no %s", name)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package broken
+
+// Locks that leave a znode behind when the reply to its create is lost. It belongs to a session
+// that lives, so nobody removes it, and everybody waits behind it.
+
+// lostCreate creates again when it has no answer.
+func lostCreate(cfg Config) Ways {
+	q := newQueue(cfg, cfg.Path, locking)
+	q.settle = func(*attempt) (string, error) { return "", nil }
+	return Ways{Write: q}
+}
+
+// unsyncedSearch looks for its znode first, but on a server that may lag behind.
+func unsyncedSearch(cfg Config) Ways {
+	q := newQueue(cfg, cfg.Path, locking)
+	q.settle = func(a *attempt) (string, error) { return a.search(false) }
+	return Ways{Write: q}
+}

@@ -1,0 +1,85 @@
+package broken_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/recipes"
+	"locklab/recipes/broken"
+)
+
+// A claim is a hold that somebody was granted, if it was.
+type claim struct {
+	who    string
+	hold   *recipes.Hold // nil if it was not
+	reader bool
+}
+
+// exclusion judges holds granted so far, by the znodes that the service has: each must have one, of its
+// session, that nobody before it excludes, and no two may exclude each other.
+func (w *world) exclusion(claims ...claim) {
+	w.t.Helper()
+	claims = slices.DeleteFunc(claims, func(c claim) bool { return c.hold == nil || c.hold.Context().Err() != nil })
+	queue := w.nodes(w.path)
+	var wrong []string
+	for i, c := range claims {
+		if !slices.ContainsFunc(queue, func(z znode) bool { return z.owner == c.hold.Session() && eligible(queue, z, c.reader) }) {
+			wrong = append(wrong, fmt.Sprintf("%s believes to hold in session %x, which has no eligible znode", c.who, uint64(c.hold.Session())))
+		}
+		for _, other := range claims[:i] {
+			if !c.reader || !other.reader {
+				wrong = append(wrong, fmt.Sprintf("%s and %s hold at once", other.who, c.who))
+			}
+		}
+	}
+	if wrong != nil {
+		w.found(broken.ServiceExclusion, "%s", strings.Join(wrong, "; "))
+	}
+}
+
+// eligible reports whether nobody before a znode excludes it.
+func eligible(queue []znode, z znode, reader bool) bool {
+	return z.reader == reader && !slices.ContainsFunc(queue, func(o znode) bool { return o.seq < z.seq && (!reader || !o.reader) })
+}
+
+// robbed judges a holder, of a lock of one znode, that nobody has told anything: if its znode is
+// gone, whoever comes next holds beside it.
+func (w *world) robbed(holder *recipes.Hold, next *client) {
+	w.t.Helper()
+	if z, ok := w.node(w.path); ok && z.czxid == holder.Token() {
+		return
+	}
+	other := next.start(next.ways.Write).held()
+	if holder.Context().Err() == nil {
+		w.found(broken.BeliefExclusion, "token %x holds in session %x, and so does token %x in session %x",
+			holder.Token(), uint64(holder.Session()), other.Token(), uint64(other.Session()))
+	}
+}
+
+// stuck waits until one of the acquires under way returns, and else for proof that none ever will. It
+// returns whether that is so. The proof is what no sound lock shows even for a moment.
+func (w *world) stuck(proof func() string, all ...*pending) bool {
+	w.t.Helper()
+	ended := func() bool { return slices.ContainsFunc(all, (*pending).ended) }
+	why := ""
+	w.until("an acquire returns, or never can", func() bool {
+		if !ended() {
+			why = proof()
+		}
+		return why != "" || ended()
+	})
+	if ended() {
+		return false // the proof was overtaken, or there was none
+	}
+	w.found(broken.Liveness, "%s", why)
+	return true
+}
+
+// queuedBehind waits until an acquire has returned, or waits for a znode to go. It returns whether
+// it waits.
+func (w *world) queuedBehind(p *pending, c *client, path string) bool {
+	w.t.Helper()
+	w.until("the acquire returns, or waits", func() bool { return p.ended() || w.watches(c.session(), path) })
+	return !p.ended()
+}

@@ -1,0 +1,55 @@
+package broken_test
+
+import (
+	"locklab/recipes"
+	"locklab/recipes/internal/wire"
+)
+
+// blindDelete loses the reply to a release's delete, and lets the client come back when the next
+// has the lock.
+func blindDelete(w *world) {
+	robbing(w, func(a *client, h *recipes.Hold) <-chan struct{} {
+		a.wire.OnLoss(func() { a.wire.Refuse(true) })
+		a.wire.Lose(wire.OpDelete, 1)
+		return w.releasing(h)
+	})
+}
+
+// queuedWrite releases while the client is cut off, closes its session, and lets it come back when
+// the next has the lock.
+func queuedWrite(w *world) {
+	robbing(w, func(a *client, h *recipes.Hold) <-chan struct{} {
+		a.wire.OnLoss(func() { a.wire.Refuse(true) })
+		a.wire.Cut(wire.OpPing, 1)
+		w.until("it is cut off", func() bool { return a.wire.Losses() == 1 })
+		done := w.releasing(h)
+		<-h.Context().Done()
+		a.kill()
+		return done
+	})
+}
+
+// robbing has a client release in trouble while another waits, and looks at what
+// the other has in the end.
+func robbing(w *world, trouble func(*client, *recipes.Hold) <-chan struct{}) {
+	a, b, c := w.client(options{}), w.client(options{}), w.client(options{})
+	h := a.start(a.ways.Write).held()
+	next := b.start(b.ways.Write)
+	w.queuedBehind(next, b, w.path)
+	done := trouble(a, h)
+	second := next.held()
+	a.wire.Refuse(false)
+	<-done
+	a.broke(1)
+	w.robbed(second, c)
+}
+
+// releasing begins a release, whose outcome may be any.
+func (w *world) releasing(h *recipes.Hold) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = h.Release(w.ctx)
+	}()
+	return done
+}

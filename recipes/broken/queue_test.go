@@ -1,0 +1,153 @@
+package broken_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/recipes"
+	"locklab/recipes/broken"
+	"locklab/recipes/internal/wire"
+)
+
+// lostCreate loses the reply to a create.
+func lostCreate(w *world) { losingCreate(w, nil) }
+
+// unsyncedSearch loses it, and has the client come to a server that lags.
+func unsyncedSearch(w *world) { losingCreate(w, (*wire.Wire).Lag) }
+
+func losingCreate(w *world, then func(*wire.Wire)) {
+	a := w.client(options{})
+	if then != nil {
+		a.wire.OnLoss(func() { then(a.wire) })
+	}
+	a.wire.Lose(wire.OpCreate, 1)
+	p := a.start(a.ways.Write)
+	if !w.stuck(func() string {
+		if q := w.nodes(w.path); owned(q, a.session()) == 2 && len(q) == 2 && w.watches(a.session(), q[0].path) {
+			return fmt.Sprintf("session %x, the only one in the queue, waits behind its own %s", uint64(a.session()), q[0].path)
+		}
+		return ""
+	}, p) {
+		w.release(p.held())
+	}
+	a.broke(1)
+}
+
+// nameOrder has the second contender's session be of a lower id.
+func nameOrder(w *world) {
+	a, b := w.client(options{only: 3}), w.client(options{only: 1})
+	if a.session() < b.session() {
+		w.t.Fatalf("sessions %x and %x: the first server's ids are not the lower ones", a.session(), b.session())
+	}
+	first := a.start(a.ways.Write).held()
+	second := b.start(b.ways.Write)
+	if w.queuedBehind(second, b, w.nodes(w.path)[0].path) {
+		w.release(first)
+		first = nil
+	}
+	w.exclusion(claim{who: "a", hold: first}, claim{who: "b", hold: second.held()})
+}
+
+// wrongPredecessor has a waiter look anew when the session of the one behind it is of a lower
+// id than its own, and of a higher one than the holder's.
+func wrongPredecessor(w *world) {
+	holder, quitter := w.client(options{only: 1}), w.client(options{only: 2})
+	high, low := w.client(options{only: 3}), w.client(options{only: 2})
+	h := holder.start(holder.ways.Write).held()
+	var queue []znode
+	join := func(c *client, n int) *pending {
+		p := c.start(c.ways.Write)
+		w.until("it waits", func() bool { queue = w.nodes(w.path); return len(queue) == n && w.watchesOther(c, queue) })
+		return p
+	}
+	quitting, first, second := join(quitter, 2), join(high, 3), join(low, 4)
+	quitting.cancel()
+	w.until("the rest wait", func() bool {
+		queue = w.nodes(w.path)
+		return len(queue) == 3 && w.watchesOther(high, queue) && w.watchesOther(low, queue)
+	})
+	w.release(h)
+	if !w.stuck(func() string { return w.cycle(high, low) }, first, second) {
+		w.release(first.held())
+		w.release(second.held())
+	}
+}
+
+// watchesOther reports whether a client waits for a znode that is not its own.
+func (w *world) watchesOther(c *client, queue []znode) bool {
+	return slices.ContainsFunc(queue, func(z znode) bool { return z.owner != c.session() && w.watches(c.session(), z.path) })
+}
+
+// cycle says that two clients, the only ones in the queue, wait for each other, or nothing.
+func (w *world) cycle(a, b *client) string {
+	q := w.nodes(w.path)
+	if len(q) != 2 || owned(q, a.session()) != 1 || owned(q, b.session()) != 1 || !w.watchesOther(a, q) || !w.watchesOther(b, q) {
+		return ""
+	}
+	return fmt.Sprintf("sessions %x and %x, the only ones in the queue, watch each other's znodes", uint64(a.session()), uint64(b.session()))
+}
+
+// lostWakeup has the holder leave when the waiter has seen it and does not watch it yet.
+func lostWakeup(w *world) {
+	other := w.client(options{})
+	var h *recipes.Hold
+	a := w.client(options{queued: func(int) { _ = h.Release(w.ctx) }})
+	h = other.start(other.ways.Write).held()
+	gone := w.nodes(w.path)[0].path
+	p := a.start(a.ways.Write)
+	if !w.stuck(func() string {
+		if q := w.nodes(w.path); len(q) == 1 && q[0].owner == a.session() && w.watches(a.session(), gone) {
+			return fmt.Sprintf("session %x is first in the queue and watches %s, which is gone for good", uint64(a.session()), gone)
+		}
+		return ""
+	}, p) {
+		w.release(p.held())
+	}
+}
+
+// cancelledCleanup has a waiter give up.
+func cancelledCleanup(w *world) {
+	// Some heartbeats after it gave up, a client that has not cleaned up will not.
+	const heartbeats = 4
+	holder, quitter, next := w.client(options{}), w.client(options{timeout: 1500 * time.Millisecond}), w.client(options{})
+	h := holder.start(holder.ways.Write).held()
+	quitting := quitter.start(quitter.ways.Write)
+	w.queuedBehind(quitting, quitter, w.nodes(w.path)[0].path)
+	quitting.cancel()
+	if quitting.wait().err == nil {
+		w.t.Fatal("acquired in spite of a holder")
+	}
+	before := quitter.wire.Pings()
+	w.release(h)
+	p := next.start(next.ways.Write)
+	if !w.stuck(func() string {
+		q := w.nodes(w.path)
+		if quitter.wire.Pings() >= before+heartbeats && len(q) == 2 && q[0].owner == quitter.session() && w.watches(next.session(), q[0].path) {
+			return fmt.Sprintf("%s is left by an attempt that has ended, and session %x waits for it", q[0].path, uint64(next.session()))
+		}
+		return ""
+	}, p) {
+		w.release(p.held())
+	}
+}
+
+// sequenceToken removes the lock's directory between two holds.
+func sequenceToken(w *world) {
+	a := w.client(options{})
+	last := int64(0)
+	use := func() {
+		h := a.start(a.ways.Write).held()
+		if h.Token() <= last {
+			w.found(broken.Tokens, "token %d after %d", h.Token(), last)
+		}
+		last = h.Token()
+		w.release(h)
+	}
+	use()
+	use()
+	if err := w.service.Delete(w.path, -1); err != nil {
+		w.t.Fatal(err)
+	}
+	use()
+}

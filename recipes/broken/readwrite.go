@@ -1,0 +1,93 @@
+package broken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"locklab/recipes"
+)
+
+// A readWrite is a read/write lock of two queues in one directory.
+type readWrite struct{ write, read *queue }
+
+func newReadWrite(cfg Config) readWrite {
+	rw := readWrite{newQueue(cfg, cfg.Path, writing), newQueue(cfg, cfg.Path, reading)}
+	rw.read.blocker = lastWriter
+	return rw
+}
+
+// writerKey is under what a write hold's context has the [attempt] that got it.
+type writerKey struct{ dir string }
+
+// A downgrade makes the reader's znode for who holds as a, and returns its path.
+type downgrade func(c *Client, a *attempt) (string, error)
+
+// downgrading adds to a read/write lock what both of its bugs have in common: as Curator's, it
+// knows from its own memory that it holds the write lock, and then grants the read lock at once.
+func (rw readWrite) downgrading(make downgrade) Ways {
+	c := rw.write.c
+	write := func(ctx context.Context) (*recipes.Hold, error) {
+		a, err := rw.write.enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s := a.s
+		s.life = context.WithValue(s.life, writerKey{rw.write.dir}, a)
+		return s.hold(a.stat.Czxid, a.remove), nil
+	}
+	down := func(ctx context.Context, h *recipes.Hold) (*recipes.Hold, error) {
+		a, ok := h.Context().Value(writerKey{rw.write.dir}).(*attempt)
+		if !ok {
+			return nil, errors.New("not a write hold of this lock")
+		}
+		node, err := make(c, a)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.session(ctx)
+		if err != nil {
+			return nil, errors.Join(err, c.remove(node))
+		}
+		_ = h.Release(ctx)
+		return s.hold(h.Token(), func() error { return c.remove(node) }), nil
+	}
+	return Ways{Write: acquirer(write), Read: rw.read, Downgrade: down}
+}
+
+// queuedDowngrade puts the reader at the end of the queue: the writer at its head enters
+// once the write lock is released. The write lock itself it makes sure to hold.
+func queuedDowngrade(cfg Config) Ways {
+	return newReadWrite(cfg).downgrading(func(c *Client, a *attempt) (string, error) {
+		replies, err := c.conn.Multi(&zk.CheckVersionRequest{Path: a.path(), Version: -1},
+			&zk.CreateRequest{Path: readerPath(a), Acl: everybody, Flags: zk.FlagEphemeral | zk.FlagSequence})
+		if err != nil {
+			return "", err
+		}
+		return replies[1].String, nil
+	})
+}
+
+// localRead puts the reader in the writer's place, but does not make sure that the writer is
+// still there.
+func localRead(cfg Config) Ways {
+	return newReadWrite(cfg).downgrading(func(c *Client, a *attempt) (string, error) {
+		node := fmt.Sprintf("%s%010d", readerPath(a), a.seq)
+		err := c.repeat(func() error {
+			_, err := c.conn.Create(node, nil, zk.FlagEphemeral, everybody)
+			return err
+		})
+		if err == zk.ErrNodeExists { // by a request whose reply was lost
+			err = nil
+		}
+		return node, err
+	})
+}
+
+func readerPath(a *attempt) string {
+	return path.Join(a.q.dir, "_c_"+uuid.NewString()+"-"+reading)
+}

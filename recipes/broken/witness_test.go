@@ -1,0 +1,149 @@
+package broken_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/recipes"
+	"locklab/recipes/broken"
+)
+
+// A journal is the history of a world, as a run's clients record theirs.
+type journal struct {
+	clock history.Clock
+	since int64 // the last transaction before it
+
+	mu     sync.Mutex
+	events []history.Event
+}
+
+func (w *world) record(e history.Event) {
+	w.journal.mu.Lock()
+	defer w.journal.mu.Unlock()
+	e.At = w.journal.clock.Now()
+	w.journal.events = append(w.journal.events, e)
+}
+
+// begin begins the history.
+func (w *world) begin() {
+	w.t.Helper()
+	w.journal.clock = history.NewClock()
+	for _, h := range ensemble.Ensemble(w.t).Servers {
+		zxid, err := ensembles.LastZxid(w.ctx, h)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if w.journal.since == 0 || zxid < w.journal.since {
+			w.journal.since = zxid
+		}
+	}
+	w.record(history.Event{Op: history.OpClock, Value: time.Now().UnixNano()})
+	w.record(history.Event{Op: history.OpPhase, Detail: history.PhaseMeasure})
+}
+
+// state records that a client has a session.
+func (c *client) state(s recipes.StateChange) {
+	if s.State == recipes.Connected {
+		c.w.record(history.Event{Op: history.OpConnected, Client: c.name, Session: history.SessionID(s.Session), Value: int64(s.Negotiated)})
+	}
+}
+
+// recorded records what a client acquires, in whichever way.
+func (c *client) recorded(ways broken.Ways, units int) broken.Ways {
+	of := func(l recipes.Lock, mode string, units int) recipes.Lock {
+		if l == nil {
+			return nil
+		}
+		return acquirer(func(ctx context.Context) (*recipes.Hold, error) {
+			return c.attempt(mode, units, func() (*recipes.Hold, error) { return l.Acquire(ctx) })
+		})
+	}
+	write := history.ModeExclusive
+	if ways.Read != nil {
+		write = history.ModeWrite
+	}
+	all := broken.Ways{Write: of(ways.Write, write, 0), Read: of(ways.Read, history.ModeRead, 0), Permits: of(ways.Permits, history.ModePermit, units)}
+	if ways.Downgrade != nil {
+		all.Downgrade = func(ctx context.Context, h *recipes.Hold) (*recipes.Hold, error) {
+			return c.attempt(history.ModeRead, 0, func() (*recipes.Hold, error) { return ways.Downgrade(ctx, h) })
+		}
+	}
+	return all
+}
+
+func (c *client) attempt(mode string, units int, get func() (*recipes.Hold, error)) (*recipes.Hold, error) {
+	e := history.Event{Op: history.OpAcquire, Kind: history.Invoke, Client: c.name, Acq: c.attempts.Add(1), Lock: c.w.path, Mode: mode, Value: int64(units)}
+	c.w.record(e)
+	h, err := get()
+	e.Kind = history.OK
+	if err != nil {
+		e.Kind, e.Detail = history.Fail, err.Error()
+	} else {
+		e.Token, e.Session = h.Token(), history.SessionID(h.Session())
+	}
+	c.w.record(e)
+	return h, err
+}
+
+type acquirer func(ctx context.Context) (*recipes.Hold, error)
+
+func (f acquirer) Acquire(ctx context.Context) (*recipes.Hold, error) { return f(ctx) }
+
+// layouts are by which znodes the servers' logs are to be read, by the sound recipe.
+var layouts = map[string]check.Layout{"mutex": check.LayoutQueue, "rw": check.LayoutReadWrite, "semaphore": check.LayoutSemaphore}
+
+// serversWord ends the history, and returns what the servers' transaction logs say of its grants.
+func (w *world) serversWord() check.Verdict {
+	w.t.Helper()
+	w.record(history.Event{Op: history.OpClock, Value: time.Now().UnixNano()})
+	w.record(history.Event{Op: history.OpEnd, Detail: history.EndComplete})
+	log := &check.ServerLog{Layout: layouts[w.lock.Sound]}
+	var sources []txnlog.Source
+	dir := w.t.TempDir()
+	all := ensemble.Ensemble(w.t).Servers
+	for _, h := range all { // what comes last is a write through each, so that none lacks what came before
+		if err := h.Agent.CommitWrite(w.ctx); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, h := range all {
+		logs := filepath.Join(dir, h.Name)
+		if _, err := ensembles.FetchTxnLogs(w.ctx, h, w.journal.since, logs); err != nil {
+			w.t.Fatal(err)
+		}
+		sources = append(sources, txnlog.Source{Server: h.Name, Records: txnlog.ReadDir(os.DirFS(logs), h.Name)})
+		log.Servers, log.Ensemble = append(log.Servers, h.Name), append(log.Ensemble, h.Name)
+	}
+	merged, err := txnlog.Merge(len(all), sources...)
+	if err = errors.Join(err, w.ctx.Err()); err != nil {
+		w.t.Fatal(err)
+	}
+	log.History = nodes.Replay(merged.Committed())
+	w.journal.mu.Lock()
+	defer w.journal.mu.Unlock()
+	report := check.Run(w.journal.events, check.Facts{Exclusive: true, Permits: w.permits, Servers: log})
+	return *report.Check(check.ServiceExclusion)
+}
+
+// wantServersWord requires the servers' logs to say of a lock whose bug is theirs to find what the
+// world's own look at the znodes does.
+func (w *world) wantServersWord(want check.Result) {
+	w.t.Helper()
+	if w.lock.Check != broken.ServiceExclusion {
+		return
+	}
+	v := w.serversWord()
+	w.t.Logf("servers: %s: %s", v.Result, v.Summary)
+	if v.Result != want || want == check.Fail && (v.Count != 1 || !v.Violation) {
+		w.t.Errorf("servers: %s, %d grants, violation %t; want %s: %+v", v.Result, v.Count, v.Violation, want, v.Findings)
+	}
+}

@@ -1,0 +1,254 @@
+package recipes
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"locklab/ensembles/labtest"
+	"locklab/recipes/internal/wire"
+)
+
+// connectionLine is what a server says of a session's connection in answer to "cons".
+var connectionLine = regexp.MustCompile(`recved=(\d+),.*sid=0x([0-9a-f]+),`)
+
+// received returns how many requests the servers have received on the present connection of a
+// session, as they count them. Pings are in it: tests give sessions such a timeout that
+// the first comes when they are over.
+func received(t *testing.T, s *Session) int {
+	t.Helper()
+	for _, server := range servers(t) {
+		for _, m := range connectionLine.FindAllStringSubmatch(labtest.Ask(t, server, "cons"), -1) {
+			if m[2] == strconv.FormatInt(s.ID(), 16) {
+				n, _ := strconv.Atoi(m[1]) // digits
+				return n
+			}
+		}
+	}
+	t.Fatalf("no server knows session %x", s.ID())
+	return 0
+}
+
+// ephemeralCount is how many ephemeral znodes there are, once all servers have them: followers apply what is committed a
+// little after the leader, whoever has been answered already.
+func ephemeralCount(t *testing.T) int { return agreed(t, "zk_ephemerals_count") }
+
+// A cost is what doc.go says of one recipe.
+type cost struct {
+	// Requests of an acquisition with its release: alone, and behind a holder.
+	alone, behind int
+	// Watches that fire because of one release while two others wait, one behind the other, each in a
+	// session of its own.
+	fired int
+	// Ephemeral znodes: of a hold, and of a waiter.
+	znodes, waiting int
+	// Watches that are set: while one holds and two wait; then, when the second holds and
+	// the third waits; and when all have gone.
+	three, two, none int
+}
+
+var costs = map[string]cost{
+	// Requests: create; getChildren and getData together; delete. A waiter adds the watch on its
+	// predecessor and a second list. Watches: one's own, and on the predecessor.
+	"mutex": {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
+	// A waiter reads its own znode again instead of the list. One that has two before it watches the first.
+	"mutex-sparse":  {alone: 4, behind: 6, fired: 3, znodes: 1, waiting: 1, three: 5, two: 3},
+	"rw-write":      {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
+	"rw-read":       {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
+	"fair-rw-write": {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
+	"fair-rw-read":  {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
+	// The list is the watch. Who gets in leaves that watch until the next change.
+	"naive-rw-write": {alone: 4, behind: 5, fired: 3, znodes: 1, waiting: 1, three: 5, two: 4},
+	"naive-rw-read":  {alone: 4, behind: 5, fired: 3, znodes: 1, waiting: 1, three: 5, two: 4},
+	// create, getData, delete; a waiter tries twice, and has no znode. All watch the one.
+	"naive": {alone: 3, behind: 5, fired: 3, znodes: 1, three: 3, two: 2},
+	// create; getChildren and getData of the queue; getChildren of the leases; the transaction;
+	// getData of the lease; delete. A waiter lists the leases twice more.
+	"semaphore-mutex": {alone: 7, behind: 9, fired: 4, znodes: 1, waiting: 1, three: 5, two: 3},
+	// Two leases are read, watched, and returned by one transaction.
+	"semaphore": {alone: 8, behind: 10, fired: 5, znodes: 2, waiting: 1, three: 6, two: 4},
+	// Three leases; the count is read as often as the leases are listed; the watch on it stays with all who
+	// had to wait.
+	"shared-semaphore": {alone: 10, behind: 14, fired: 6, znodes: 3, waiting: 1, three: 8, two: 7, none: 2},
+	// Twice a mutex; a waiter waits for the first, and finds the second free.
+	"multi": {alone: 8, behind: 10, fired: 3, znodes: 2, waiting: 1, three: 6, two: 4},
+}
+
+// What an acquisition costs and what it leaves, by the servers' own counters.
+func TestCosts(t *testing.T) {
+	for _, f := range families {
+		t.Run(f.recipe, func(t *testing.T) {
+			want, ok := costs[f.recipe]
+			if !ok {
+				t.Fatal("nothing is said of its costs")
+			}
+			theirs, first := f.theirs, f.holder
+			if theirs == nil {
+				theirs = f.mine
+			}
+			if first == nil || f.recipe == "multi" { // whose waiters are to wait for both
+				first = theirs
+			}
+			path := lockPath(t)
+			// All on one server, so that an answer comes after the watches that it fires.
+			var ss [3]*Session
+			for i := range ss {
+				ss[i] = connected(t, SessionConfig{Timeout: 20 * time.Second})
+			}
+			released(t, acquired(t, theirs(t, ss[2], path, nil))) // makes the parents
+			armed(t, 0)
+			atRest := agreed(t, "zk_znode_count")
+
+			mine := f.mine(t, ss[0], path, nil)
+			before := received(t, ss[0])
+			released(t, acquired(t, mine))
+			if n := received(t, ss[0]) - before; n != want.alone {
+				t.Errorf("alone: %d requests, want %d", n, want.alone)
+			}
+
+			h := acquired(t, first(t, ss[2], path, nil))
+			before = received(t, ss[0])
+			got := acquiring(t, mine)
+			eventually(t, "it waits", func() bool { return waiting(ss[0], countOf(path)) })
+			released(t, h)
+			released(t, <-got)
+			if n := received(t, ss[0]) - before; n != want.behind {
+				t.Errorf("behind a holder: %d requests, want %d", n, want.behind)
+			}
+			forgetWatches(t, f, ss[2], path)
+
+			h = acquired(t, mine)
+			if n := ephemeralCount(t); n != want.znodes {
+				t.Errorf("a holder has %d znodes, want %d", n, want.znodes)
+			}
+			var waiters []<-chan *Hold
+			for _, s := range ss[1:] {
+				queued := make(chan int, 1)
+				waiters = append(waiters, acquiring(t, theirs(t, s, path, func(ahead int) { queued <- ahead })))
+				<-queued
+			}
+			armed(t, want.three)
+			if n := ephemeralCount(t); n != want.znodes+2*want.waiting {
+				t.Errorf("a holder and two waiters have %d znodes, want %d", n, want.znodes+2*want.waiting)
+			}
+			_, _, sofar := fired(t)
+			released(t, h)
+			last := waiters[1]
+			select {
+			case h = <-waiters[0]:
+			case h = <-waiters[1]: // as may be where nobody queues
+				last = waiters[0]
+			}
+			armed(t, want.two)
+			if _, _, n := fired(t); n-sofar != want.fired {
+				t.Errorf("a release fired %d watches, want %d", n-sofar, want.fired)
+			}
+			released(t, h)
+			released(t, <-last)
+			armed(t, want.none)
+			// (Unused directories of others may be reaped meanwhile.)
+			eventually(t, "no znode is left", func() bool { return ephemeralCount(t) == 0 && agreed(t, "zk_znode_count") <= atRest })
+			for _, s := range ss {
+				if err := s.Close(within(t)); err != nil {
+					t.Error(err)
+				}
+			}
+			armed(t, 0)
+			if f.after != nil {
+				f.after(&stage{t: t, observer: connected(t, SessionConfig{}), ctx: within(t), path: path})
+			}
+		})
+	}
+}
+
+// forgetWatches ends those that stay until something changes that lasts: a shared count.
+func forgetWatches(t *testing.T, f family, s *Session, path string) {
+	t.Helper()
+	if f.recipe == "shared-semaphore" {
+		if err := newCountOf(t, s, countOf(path), 3).SetCount(within(t), 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	armed(t, 0)
+}
+
+// A downgrade costs three requests, and one watch more is fired than by a release.
+func TestDowngradeCosts(t *testing.T) {
+	path := lockPath(t)
+	s := connected(t, SessionConfig{Timeout: 20 * time.Second})
+	rw := realRW(t, "rw", s, path, nil).(*RW)
+	w := acquired(t, rw.Write())
+	armed(t, 1)
+	before := received(t, s)
+	_, _, sofar := fired(t)
+	r, err := rw.Downgrade(within(t), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := received(t, s) - before; n != 3 {
+		t.Errorf("a downgrade: %d requests", n)
+	}
+	released(t, r)
+	if _, _, n := fired(t); n-sofar != 2 {
+		t.Errorf("a downgrade and a release fired %d watches", n-sofar)
+	}
+	armed(t, 0)
+	empty(t, s, path)
+}
+
+// What a shared count costs.
+func TestCountCosts(t *testing.T) {
+	path := lockPath(t)
+	s, other := connected(t, SessionConfig{Timeout: 20 * time.Second}), connected(t, SessionConfig{})
+	c := newCountOf(t, s, path, 1)
+	last, err := c.Get(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := func(what string, want int, do func() error) {
+		t.Helper()
+		before := received(t, s)
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if n := received(t, s) - before; n != want {
+			t.Errorf("%s: %d requests, want %d", what, n, want)
+		}
+	}
+	cost("get", 1, func() error { _, err := c.Get(within(t)); return err })
+	cost("set by version", 1, func() error { _, err := c.TrySetCount(within(t), last, 2); return err })
+	cost("set", 2, func() error { return c.SetCount(within(t), 3) })
+	// Two who watch share a watch, which fires once for each change.
+	for range 2 {
+		_, w, err := c.watch(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.stop()
+	}
+	armed(t, 1)
+	_, _, sofar := fired(t)
+	if err := newCountOf(t, other, path, 1).SetCount(within(t), 4); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, n := fired(t); n-sofar != 1 {
+		t.Errorf("a change fired %d watches", n-sofar)
+	}
+	armed(t, 0)
+	if err := other.zk.Delete(within(t), path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Who locks nothing asks nothing.
+func TestNoLockCosts(t *testing.T) {
+	w := wire.New()
+	s := connected(t, SessionConfig{Timeout: 20 * time.Second, Dial: w.Dial})
+	before := received(t, s)
+	released(t, acquired(t, NewNoLock(s.ID())))
+	if n, _ := w.Requests(); received(t, s) != before || n != 0 {
+		t.Errorf("%d requests", n)
+	}
+	armed(t, 0)
+}

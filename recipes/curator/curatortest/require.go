@@ -1,0 +1,46 @@
+package curatortest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"locklab/recipes/curator"
+)
+
+// EnvRequire makes a missing Curator a failure instead of a skip, as under CI.
+const EnvRequire = "REQUIRE_DOCKER"
+
+// Require returns Curator's jars. Where they or the Java to compile against them are
+// absent, it skips the test, or fails it if they are required.
+func Require(t testing.TB) []string {
+	t.Helper()
+	jars, err := curator.Jars()
+	if err == nil {
+		_, err = exec.LookPath("javac")
+	}
+	switch {
+	case err == nil:
+	case os.Getenv(EnvRequire) == "1":
+		t.Fatal(err)
+	default:
+		t.Skipf("needs Curator and javac: %v", err)
+	}
+	return jars
+}
+
+// LeaksDowngrades reports whether the Curator in the jars is one before 5.5, which lets a
+// waiting writer in beside a writer that has become a reader (CURATOR-621).
+func LeaksDowngrades(t testing.TB, jars []string) bool {
+	t.Helper()
+	version, err := curator.Version(jars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		t.Fatalf("the version of Curator, %q: %v", version, err)
+	}
+	return major < 5 || major == 5 && minor < 5
+}

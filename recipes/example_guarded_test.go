@@ -1,0 +1,46 @@
+package recipes_test
+
+import (
+	"context"
+	"errors"
+	"log"
+	"time"
+
+	"locklab/recipes"
+)
+
+// A job's state is kept in ZooKeeper itself. Whoever has lost the lock, known or not, changes nothing, for each write is a
+// transaction that checks the lock; no other service has to look at tokens.
+func ExampleHold_Multi() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	session, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: []string{"zk1", "zk2", "zk3"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close(context.WithoutCancel(ctx))
+	lock, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: "/jobs/nightly/lock"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	hold, err := lock.Acquire(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() {
+		if err := hold.Release(ctx); err != nil {
+			log.Print(err)
+		}
+	}()
+	_, err = hold.Multi(ctx,
+		recipes.Op{Kind: recipes.OpSet, Path: "/jobs/nightly/state", Data: []byte("done"), Version: recipes.AnyVersion},
+		recipes.Op{Kind: recipes.OpCreate, Path: "/jobs/nightly/report", Data: []byte("42 rows"), Mode: recipes.Persistent})
+	switch {
+	case errors.Is(err, recipes.ErrConnectionLoss):
+		log.Print(err) // read what is there before trying again
+	case errors.Is(err, recipes.ErrLockLost):
+		log.Print(err) // nothing was written; another may be at it
+	case err != nil:
+		log.Print(err) // an operation was refused, say because there is a report
+	}
+}

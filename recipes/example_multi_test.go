@@ -1,0 +1,47 @@
+package recipes_test
+
+import (
+	"context"
+	"log"
+	"time"
+
+	"locklab/recipes"
+)
+
+// Money goes from one account to another under the locks of both. All clients take them in the same order, whichever
+// account is which; and each account gets the token of its own lock.
+func ExampleMulti() {
+	var session *recipes.Session // connected as for a Mutex
+	var members []recipes.Member
+	for _, account := range []string{"/accounts/bob", "/accounts/alice"} {
+		mutex, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: account})
+		if err != nil {
+			log.Fatal(err)
+		}
+		members = append(members, recipes.Member{Key: account, Lock: mutex})
+	}
+	both, err := recipes.NewMulti(recipes.MultiConfig{Members: members, Canonical: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	hold, err := both.Acquire(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := hold.Release(ctx); err != nil {
+			log.Print(err)
+		}
+	}()
+	for i, account := range hold.Holds() {
+		// The context of the whole: if one lock is lost the other account must not be touched either.
+		if err := store(hold.Context(), account.Token(), i); err != nil {
+			log.Print(err)
+			return
+		}
+	}
+}

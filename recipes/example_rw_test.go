@@ -1,0 +1,65 @@
+package recipes_test
+
+import (
+	"context"
+	"log"
+	"time"
+
+	"locklab/recipes"
+)
+
+// A cache is filled by one client, which then goes on reading it together with the others: from the write to its own
+// reads nobody else can write. The reads carry the writer's token.
+func ExampleRW_Downgrade() {
+	var session *recipes.Session // connected as for a Mutex
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	lock, err := recipes.NewRW(recipes.RWConfig{Session: session, Path: "/locks/cache"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	write, err := lock.Write().Acquire(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := store(write.Context(), write.Token(), 0); err != nil {
+		released(write)
+		log.Fatal(err)
+	}
+	read, err := lock.Downgrade(ctx, write)
+	if err != nil {
+		released(write) // which is as it was
+		log.Fatal(err)
+	}
+	defer released(read)
+	_ = load(read.Context(), read.Token())
+}
+
+// A reader who finds that it must write gives the read lock back first, and reads anew under the write
+// lock: whatever it has read may have been changed in between. To ask for the write lock while
+// it reads is refused with ErrUpgrade, if the context says that it does.
+func ExampleRW() {
+	var lock *recipes.RW // as above
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	read, err := lock.Read().Acquire(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stale := load(read.Context(), read.Token()) != nil
+	released(read)
+	if !stale {
+		return
+	}
+	write, err := lock.Write().Acquire(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer released(write)
+	if load(write.Context(), write.Token()) != nil { // nobody else has done it meanwhile
+		_ = store(write.Context(), write.Token(), 0)
+	}
+}
+
+// load stands for a read of the protected resource, which ends with ctx and is refused for a stale token.
+func load(ctx context.Context, token int64) error { return ctx.Err() }

@@ -1,0 +1,33 @@
+package recipes_test
+
+import (
+	"context"
+	"log"
+	"time"
+
+	"locklab/recipes"
+)
+
+// The number of a semaphore's permits is kept in a shared count, which an operator changes while clients use it.
+func ExampleSharedCount() {
+	var session *recipes.Session // connected as for a Mutex
+	count, err := recipes.NewSharedCount(recipes.SharedCountConfig{Session: session, Path: "/pools/render-size", Seed: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pool, err := recipes.NewSemaphore(recipes.SemaphoreConfig{Session: session, Path: "/pools/render", Count: count})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := count.SetCount(ctx, 6); err != nil { // two more get in at once, if they wait
+		log.Fatal(err)
+	}
+	hold, err := pool.Acquire(ctx, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer released(hold)
+	_ = render(hold.Context(), hold.Slots()[0], hold.Token())
+}

@@ -1,0 +1,46 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A foreign hold with a deadline ends as it passes: by its timer, or, if the clock that counts is past it
+// already, as somebody asks. One without lasts.
+func TestForeignHoldsDeadline(t *testing.T) {
+	released := func(context.Context) error { return nil }
+	synctest.Test(t, func(t *testing.T) {
+		deadline := time.Now().Add(time.Second)
+		h, _ := NewHold(HoldConfig{Parent: t.Context(), Release: released, Deadline: deadline})
+		if d, ok := h.Deadline(); !ok || !d.Equal(deadline) || !h.Valid() {
+			t.Errorf("until %v, %t; valid: %t", d, ok, h.Valid())
+		}
+		time.Sleep(time.Second - 1)
+		if synctest.Wait(); h.Context().Err() != nil {
+			t.Error("over before its deadline")
+		}
+		time.Sleep(time.Nanosecond)
+		if synctest.Wait(); !errors.Is(context.Cause(h.Context()), ErrLeaseExpired) || !errors.Is(h.Release(t.Context()), ErrLockLost) {
+			t.Errorf("ended by %v", context.Cause(h.Context()))
+		}
+
+		ahead := time.Now()
+		h, _ = NewHold(HoldConfig{Parent: t.Context(), Release: released, Deadline: ahead.Add(time.Hour), Now: func() time.Time { return ahead }})
+		if ahead = ahead.Add(time.Hour); h.Context().Err() != nil {
+			t.Error("over before anybody looked")
+		}
+		if h.Valid() || !errors.Is(context.Cause(h.Context()), ErrLeaseExpired) {
+			t.Errorf("valid: %t, ended by %v", h.Valid(), context.Cause(h.Context()))
+		}
+
+		for _, deadline := range []time.Time{{}, time.Now().Add(time.Hour)} {
+			h, _ = NewHold(HoldConfig{Parent: t.Context(), Release: released, Deadline: deadline})
+			if err := h.Release(t.Context()); err != nil || !errors.Is(context.Cause(h.Context()), ErrReleased) || h.Valid() {
+				t.Errorf("%v, %v", err, context.Cause(h.Context()))
+			}
+		}
+	})
+}

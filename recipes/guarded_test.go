@@ -1,0 +1,203 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// guardable are the exclusive locks whose holds can guard a write.
+func guardable() (recipes []string) {
+	for recipe := range makers {
+		if recipe != "naive" {
+			recipes = append(recipes, recipe)
+		}
+	}
+	return recipes
+}
+
+// set is the write that a lock protects.
+func set(data string) Op {
+	return Op{Kind: OpSet, Path: "/ledger", Data: []byte(data), Version: AnyVersion}
+}
+
+// ledger is what was written last.
+func (f *fakeService) ledger() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return string(f.nodes["/ledger"].data)
+}
+
+func TestGuardedWrite(t *testing.T) {
+	for _, recipe := range guardable() {
+		svc := newFakeService()
+		svc.set("/ledger", nil, 0)
+		s, _ := svc.session(t, nil)
+		other, _ := svc.session(t, nil)
+		h, err := newLock(t, recipe, s, nil).Acquire(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := h.Multi(within(t), set("mine"), Op{Kind: OpCreate, Path: "/ledger/entry", Mode: Persistent})
+		if err != nil || svc.ledger() != "mine" || len(made) != 2 || made[0] != "" || made[1] != "/ledger/entry" {
+			t.Errorf("%s: %v, %q, %v", recipe, made, svc.ledger(), err)
+		}
+		// An operation of the caller's that is refused is told by its own index, and is no loss.
+		_, err = h.Multi(within(t), set("half"), Op{Kind: OpCheck, Path: "/ledger", Version: 77})
+		if op, ok := errors.AsType[*OpError](err); !ok || op.Index != 1 || !errors.Is(err, ErrBadVersion) || errors.Is(err, ErrLockLost) || svc.ledger() != "mine" {
+			t.Errorf("%s: %q, %v", recipe, svc.ledger(), err)
+		}
+		_, err = h.Multi(within(t), Op{Kind: OpCheck, Path: "/nothing", Version: AnyVersion})
+		if !errors.Is(err, ErrNoNode) || errors.Is(err, ErrLockLost) || h.Context().Err() != nil {
+			t.Errorf("%s: %v", recipe, err)
+		}
+		if made, err := h.Multi(within(t)); err != nil || len(made) != 0 {
+			t.Errorf("%s: asked whether it holds: %v, %v", recipe, made, err)
+		}
+		if err := h.Release(within(t)); err != nil {
+			t.Error(err)
+		}
+		if _, err := h.Multi(within(t), set("released")); !errors.Is(err, ErrReleased) || svc.ledger() != "mine" {
+			t.Errorf("%s: %q, %v", recipe, svc.ledger(), err)
+		}
+		released(t, acquired(t, newLock(t, recipe, other, nil)))
+	}
+}
+
+// A client that does not know of its loss, be it that another holds by now, writes nothing, and knows then.
+func TestGuardedWriteAfterTheLoss(t *testing.T) {
+	for _, recipe := range guardable() {
+		svc := newFakeService()
+		svc.set("/ledger", nil, 0)
+		s, _ := svc.session(t, nil)
+		other, _ := svc.session(t, nil)
+		h := acquired(t, newLock(t, recipe, s, nil))
+		for _, node := range h.nodes {
+			svc.mu.Lock()
+			delete(svc.watches, node) // its events are on their way
+			svc.drop(node)
+			svc.mu.Unlock()
+		}
+		h2 := acquired(t, newLock(t, recipe, other, nil))
+		if h.Context().Err() != nil {
+			t.Fatal("it knows of its loss")
+		}
+		if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) || errors.Is(err, ErrConnectionLoss) || svc.ledger() != "" {
+			t.Errorf("%s: %q, %v", recipe, svc.ledger(), err)
+		}
+		if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) {
+			t.Errorf("%s: cause %v", recipe, cause)
+		}
+		if _, err := h2.Multi(within(t), set("theirs")); err != nil || svc.ledger() != "theirs" {
+			t.Errorf("%s: %q, %v", recipe, svc.ledger(), err)
+		}
+		released(t, h2)
+	}
+}
+
+// Of a semaphore's hold every lease is checked.
+func TestGuardedWriteChecksEveryLease(t *testing.T) {
+	for i := range 3 {
+		svc := newFakeService()
+		svc.set("/ledger", nil, 0)
+		s, _ := svc.session(t, nil)
+		h := acquired(t, newSemaphore(t, SemaphoreConfig{Session: s, Path: "/locks/a", Max: 4}).Of(3))
+		svc.mu.Lock()
+		delete(svc.watches, h.nodes[i])
+		svc.drop(h.nodes[i])
+		svc.mu.Unlock()
+		if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) || svc.ledger() != "" {
+			t.Errorf("lease %d: %q, %v", i, svc.ledger(), err)
+		}
+		eventually(t, "the other leases are returned", func() bool { return len(svc.ephemerals()) == 0 })
+	}
+}
+
+// A reader that was a writer guards by its own znode.
+func TestGuardedWriteAfterDowngrade(t *testing.T) {
+	svc := newFakeService()
+	svc.set("/ledger", nil, 0)
+	s, _ := svc.session(t, nil)
+	rw, err := NewRW(RWConfig{Session: s, Path: "/locks/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := acquired(t, rw.Write())
+	read, err := rw.Downgrade(within(t), write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read.Multi(within(t), set("read")); err != nil || svc.ledger() != "read" {
+		t.Errorf("%q, %v", svc.ledger(), err)
+	}
+	if _, err := write.Multi(within(t), set("written")); !errors.Is(err, ErrReleased) || svc.ledger() != "read" {
+		t.Errorf("%q, %v", svc.ledger(), err)
+	}
+	released(t, read)
+}
+
+// What has no znode of its own name guards nothing.
+func TestUnguarded(t *testing.T) {
+	svc := newFakeService()
+	svc.set("/ledger", nil, 0)
+	s, _ := svc.session(t, nil)
+	none, err := NewNoLock(s.ID()).Acquire(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, _ := NewHold(HoldConfig{Parent: t.Context(), Session: s.ID(), Token: 1, Release: func(context.Context) error { return nil }})
+	for name, h := range map[string]*Hold{"naive": acquired(t, newLock(t, "naive", s, nil)), "no lock": none, "foreign": foreign} {
+		if _, err := h.Multi(within(t), set("x")); !errors.Is(err, ErrUnguarded) || svc.ledger() != "" {
+			t.Errorf("%s: %q, %v", name, svc.ledger(), err)
+		}
+		released(t, h)
+	}
+}
+
+// An outcome that is not known is told as such, and only then.
+func TestGuardedWriteOfUnknownOutcome(t *testing.T) {
+	for _, c := range []struct {
+		what    fault
+		written string
+		lost    bool
+	}{{loseBefore, "", false}, {loseAfter, "mine", false}, {expire, "", true}, {expireThen, "mine", true}} {
+		svc := newFakeService()
+		svc.set("/ledger", nil, 0)
+		s, _ := svc.session(t, count("multi", 1, c.what))
+		h := acquired(t, newLock(t, "mutex", s, nil))
+		_, err := h.Multi(within(t), set("mine"))
+		if !errors.Is(err, ErrConnectionLoss) || errors.Is(err, ErrLockLost) != c.lost || svc.ledger() != c.written {
+			t.Errorf("%d: %q, %v", c.what, svc.ledger(), err)
+		}
+		if c.lost {
+			// From now on nothing is sent, so it is known.
+			if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) || !errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrConnectionLoss) {
+				t.Error(err)
+			}
+			continue
+		}
+		if _, err := h.Multi(within(t), set("again")); err != nil || svc.ledger() != "again" {
+			t.Errorf("%d: %q, %v", c.what, svc.ledger(), err)
+		}
+		released(t, h)
+	}
+	svc := newFakeService()
+	svc.set("/ledger", nil, 0)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s, _ := svc.session(t, func(op, _ string) fault {
+		if op == "multi" {
+			close(asked)
+			<-answer
+		}
+		return pass
+	})
+	h := acquired(t, newLock(t, "mutex", s, nil))
+	ctx, cancel := context.WithCancel(within(t))
+	go func() { <-asked; cancel() }()
+	if _, err := h.Multi(ctx, set("mine")); !errors.Is(err, context.Canceled) || errors.Is(err, ErrLockLost) {
+		t.Error(err)
+	}
+	close(answer)
+	eventually(t, "the request that was given up is executed, since the hold lasts", func() bool { return svc.ledger() == "mine" })
+	released(t, h)
+}

@@ -1,0 +1,331 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A pulse decides what becomes of the heartbeats of a fake session, all of whose requests take a millisecond.
+type pulse struct {
+	mu   sync.Mutex
+	held chan struct{} // nil: they pass
+}
+
+const (
+	tripTime = time.Millisecond
+	fakeTick = 200 * time.Millisecond // the fake's session timeout is a second
+)
+
+func (p *pulse) fault(op, path string) fault {
+	time.Sleep(tripTime)
+	if op == "multi" && strings.HasPrefix(path, "/heartbeats/") {
+		p.mu.Lock()
+		held := p.held
+		p.mu.Unlock()
+		if held != nil {
+			<-held
+		}
+	}
+	return pass
+}
+
+// stop holds heartbeats back until the returned function is called.
+func (p *pulse) stop() (resume func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = make(chan struct{})
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		close(p.held)
+		p.held = nil
+	})
+}
+
+// clocked returns a session with a lease clock on a fake service, in a bubble of synctest.
+func clocked(t *testing.T, svc *fakeService) (*Session, *fakeSession, *pulse) {
+	t.Helper()
+	p := new(pulse)
+	s, z := svc.session(t, p.fault)
+	if err := s.startLeaseClock(LeaseClockConfig{Tick: fakeTick}); err != nil {
+		t.Fatal(err)
+	}
+	return s, z, p
+}
+
+// deadlineOf returns the deadline of a hold that has one.
+func deadlineOf(t *testing.T, h *Hold) time.Time {
+	t.Helper()
+	d, ok := h.Deadline()
+	if !ok {
+		t.Fatal("no deadline")
+	}
+	return d
+}
+
+// Holds last as long as the heartbeats are answered, and end at the deadline, to the nanosecond, if not: before the
+// session can have expired. Their znodes go as soon as may be, and nothing is granted until the clock is valid again.
+func TestLeaseClock(t *testing.T) {
+	for recipe := range makers {
+		t.Run(recipe, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newFakeService()
+				s, z, p := clocked(t, svc)
+				other, _ := svc.session(t, nil)
+				h, err := newLock(t, recipe, s, nil).Acquire(within(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				first, before := deadlineOf(t, h), z.count("multi")
+				time.Sleep(10 * time.Second)
+				if !h.Valid() || !deadlineOf(t, h).After(first) {
+					t.Errorf("after 10 s: %v, deadline %v, was %v", context.Cause(h.Context()), deadlineOf(t, h), first)
+				}
+				if n := z.count("multi") - before; n != 100 { // one each half tick
+					t.Errorf("%d heartbeats", n)
+				}
+				resume := p.stop()
+				defer resume()
+				stopped := time.Now()
+				cause := causeOf(t, h)
+				if now := time.Now(); !now.Equal(deadlineOf(t, h)) || now.Sub(stopped) >= s.Timeout()-fakeTick {
+					t.Errorf("ended %v after the heartbeats, deadline %v later", now.Sub(stopped), deadlineOf(t, h).Sub(now))
+				}
+				if !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrLeaseExpired) || h.Valid() {
+					t.Errorf("cause %v, valid: %t", cause, h.Valid())
+				}
+				asked := z.count("multi")
+				if _, err := h.Multi(within(t)); !errors.Is(err, ErrLeaseExpired) && recipe != "naive" || z.count("multi") != asked {
+					t.Errorf("guarded write: %v", err)
+				}
+				if err := h.Release(within(t)); !errors.Is(err, ErrLeaseExpired) {
+					t.Errorf("release: %v", err)
+				}
+				// The service can be reached, but for the heartbeats.
+				h2, err := newLock(t, recipe, other, nil).Acquire(within(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := h2.Release(within(t)); err != nil {
+					t.Error(err)
+				}
+				short, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := newLock(t, recipe, s, nil).Acquire(short); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("acquired without a valid clock: %v", err)
+				}
+				resume()
+				h3, err := newLock(t, recipe, s, nil).Acquire(within(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !h3.Valid() || h.Valid() || !deadlineOf(t, h3).After(time.Now()) {
+					t.Errorf("valid: %t, the old one: %t", h3.Valid(), h.Valid())
+				}
+				if err := h3.Release(within(t)); err != nil {
+					t.Error(err)
+				}
+				if left := svc.ephemerals(); len(left) != 1 || !strings.HasPrefix(left[0], "/heartbeats/heartbeat-") {
+					t.Errorf("left: %v", left)
+				}
+				if err := s.Close(within(t)); err != nil || len(svc.ephemerals()) != 0 {
+					t.Errorf("close: %v, left %v", err, svc.ephemerals())
+				}
+			})
+		})
+	}
+}
+
+// The clock runs out while a client waits. As it comes to be its turn it does not hold, until the clock is valid again.
+func TestLeaseExpiresInTheQueue(t *testing.T) {
+	for recipe := range makers {
+		t.Run(recipe, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newFakeService()
+				s, _, p := clocked(t, svc)
+				other, _ := svc.session(t, nil)
+				h, err := newLock(t, recipe, other, nil).Acquire(within(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := acquiring(t, newLock(t, recipe, s, nil))
+				time.Sleep(time.Second) // it waits
+				resume := p.stop()
+				defer resume()
+				time.Sleep(2 * s.Timeout())
+				if err := h.Release(within(t)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(2 * s.Timeout())
+				select {
+				case h := <-got:
+					t.Errorf("acquired without a valid clock: %v", h)
+				default:
+				}
+				// It does not keep others waiting meanwhile.
+				h, err = newLock(t, recipe, other, nil).Acquire(within(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := h.Release(within(t)); err != nil {
+					t.Error(err)
+				}
+				resume()
+				h = <-got
+				if !h.Valid() {
+					t.Error(context.Cause(h.Context()))
+				}
+				if err := h.Release(within(t)); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// As a process goes on that was stopped, its timers have yet to run: the deadline counts, not they, and an
+// answer that waited meanwhile does not bring back what has ended.
+func TestLeaseExpiresWhileStopped(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		look func(*Session, *Hold)
+	}{
+		{"valid", func(_ *Session, h *Hold) { h.Valid() }},
+		{"an answer", func(s *Session, _ *Hold) {
+			now := time.Now()
+			for range 3 {
+				s.clock.acknowledged(beat{now, now})
+				now = now.Add(fakeTick)
+			}
+		}},
+		{"another acquisition", func(s *Session, _ *Hold) { _ = s.mayHold() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newFakeService()
+				s, _, p := clocked(t, svc)
+				h, err := newLock(t, "mutex", s, nil).Acquire(within(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resume := p.stop()
+				defer resume()
+				synctest.Wait()
+				s.clock.mu.Lock()
+				s.clock.timer.Stop()
+				s.clock.mu.Unlock()
+				time.Sleep(time.Minute)
+				if h.Context().Err() != nil {
+					t.Fatal("the timer ran") // else this shows nothing
+				}
+				c.look(s, h)
+				if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLeaseExpired) || h.Valid() {
+					t.Errorf("cause %v, valid: %t", cause, h.Valid())
+				}
+			})
+		})
+	}
+}
+
+// Answers that are slow, heartbeats that are lost, and a znode deleted by somebody else do no harm for a while.
+func TestHeartbeatsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newFakeService()
+		n := 0
+		s, _ := svc.session(t, func(op, path string) fault {
+			time.Sleep(tripTime)
+			if !strings.HasPrefix(path, "/heartbeats") {
+				return pass
+			}
+			n++ // one request at a time
+			return []fault{pass, pass, pass, loseBefore, pass, pass, pass, loseAfter}[n%8]
+		})
+		if err := s.startLeaseClock(LeaseClockConfig{Tick: fakeTick, Interval: fakeTick / 8}); err != nil {
+			t.Fatal(err)
+		}
+		h, err := newLock(t, "mutex", s, nil).Acquire(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			time.Sleep(time.Second)
+			svc.remove(s.clock.node)
+		}
+		if !h.Valid() {
+			t.Error(context.Cause(h.Context()))
+		}
+		if err := h.Release(within(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An end of the session's has its own cause, with a lease clock too, and comes at once.
+func TestSessionEndsBeforeTheLease(t *testing.T) {
+	for _, why := range []error{ErrSessionExpired, ErrSessionClosed} {
+		synctest.Test(t, func(t *testing.T) {
+			svc := newFakeService()
+			s, z, _ := clocked(t, svc)
+			h, err := newLock(t, "mutex", s, nil).Acquire(within(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			z.end(why)
+			if cause := causeOf(t, h); !errors.Is(cause, why) || errors.Is(cause, ErrLeaseExpired) || time.Now() != begun {
+				t.Errorf("%v after %v", cause, time.Since(begun))
+			}
+			if _, err := newLock(t, "mutex", s, nil).Acquire(within(t)); !errors.Is(err, why) || errors.Is(err, ErrLockLost) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A reader that stands in the writer's place ends with it, and a write hold that has ended is no ground for one.
+func TestLeaseClockAndDowngrade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newFakeService()
+		s, _, p := clocked(t, svc)
+		rw, err := NewRW(RWConfig{Session: s, Path: "/locks/a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write, err := rw.Write().Acquire(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := rw.ReadUnder(within(t), write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.stop()()
+		causeOf(t, write)
+		if cause := causeOf(t, read); !errors.Is(cause, ErrLeaseExpired) {
+			t.Error(cause)
+		}
+		if _, err := rw.ReadUnder(within(t), write); !errors.Is(err, ErrLeaseExpired) || !errors.Is(err, ErrLockLost) {
+			t.Error(err)
+		}
+		eventually(t, "nothing left but the heartbeats", func() bool { return len(svc.ephemerals()) == 1 })
+	})
+}
+
+func TestWithoutALeaseClock(t *testing.T) {
+	s, _ := newFakeService().session(t, nil)
+	h, err := newLock(t, "mutex", s, nil).Acquire(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, ok := h.Deadline(); ok || !d.IsZero() || !h.Valid() {
+		t.Errorf("%v, %t, valid: %t", d, ok, h.Valid())
+	}
+	if err := h.Release(within(t)); err != nil || h.Valid() {
+		t.Errorf("%v, valid: %t", err, h.Valid())
+	}
+}

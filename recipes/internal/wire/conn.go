@@ -1,0 +1,103 @@
+package wire
+
+import (
+	"encoding/binary"
+	"net"
+	"sync"
+)
+
+// A conn is one connection of a Wire. go-zookeeper writes a frame at a time.
+type conn struct {
+	net.Conn
+	w       *Wire
+	begun   bool   // the connect request has been sent
+	greeted bool   // and answered
+	rest    []byte // read, but not yet by the client
+
+	mu     sync.Mutex
+	struck map[int32]*strike // by xid, those that wait for the reply
+	silent bool              // no answer arrives any more
+	sunk   bool              // nor does a request
+	old    map[int32]bool    // xids whose reply is that of a server that lags
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	if !c.begun {
+		c.begun = true
+		return c.Conn.Write(c.w.connecting(p))
+	}
+	xid, op := int32(binary.BigEndian.Uint32(p[4:])), int32(binary.BigEndian.Uint32(p[8:]))
+	c.mu.Lock()
+	sunk := c.sunk
+	c.mu.Unlock()
+	if sunk {
+		return len(p), nil
+	}
+	c.mark(xid, op)
+	s := c.w.sent(op)
+	if s == nil {
+		return c.Conn.Write(p)
+	}
+	c.mu.Lock()
+	switch s.fault {
+	case ReplyLost, Late:
+		c.struck[xid] = s // and comes down when the reply is here
+	case Mute:
+		c.silent = true
+	case BlackHole:
+		c.silent, c.sunk = true, true
+	}
+	c.mu.Unlock()
+	switch s.fault {
+	case RequestLost:
+		c.w.struckNow(s)
+		_ = c.Conn.Close()
+		return 0, ErrCut
+	case BlackHole:
+		c.w.struckNow(s)
+		return len(p), nil
+	}
+	n, err := c.Conn.Write(p)
+	if s.fault == Mute {
+		c.w.struckNow(s)
+	}
+	return n, err
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	for len(c.rest) == 0 {
+		frame, err := readFrame(c.Conn)
+		if err != nil {
+			return 0, err
+		}
+		if !c.greeted {
+			c.greeted = true
+			if g, ok := parseGrant(frame); ok {
+				c.w.mu.Lock()
+				c.w.granted = g
+				c.w.mu.Unlock()
+			}
+		} else if s, silent := c.fate(int32(binary.BigEndian.Uint32(frame[4:]))); silent {
+			continue
+		} else if s != nil {
+			c.w.struckNow(s)
+			if s.fault != Late {
+				_ = c.Conn.Close()
+				return 0, ErrCut
+			}
+		}
+		c.rest = c.aged(frame)
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// fate returns what becomes of the reply to a request: the strike that waits for it, or silence.
+func (c *conn) fate(xid int32) (s *strike, silent bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s = c.struck[xid]
+	delete(c.struck, xid)
+	return s, c.silent
+}

@@ -1,0 +1,51 @@
+package wire
+
+import "encoding/binary"
+
+// Lag makes the server one that lags behind, as far as the client can see: every list of
+// children shows nothing, as it was before the first came. It has caught up by the client's next sync, or
+// the next write, which a server answers once it has carried it out itself.
+func (w *Wire) Lag() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lag = true
+}
+
+// lags reports whether the reply to a request is to be an old one.
+func (w *Wire) lags(op int32) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch op {
+	case OpSync, OpCreate, OpDelete, OpSetData, OpMulti, OpCreateContainer:
+		w.lag = false
+	}
+	return w.lag && op == OpChildren
+}
+
+// mark takes note of a request whose reply is to be an old one.
+func (c *conn) mark(xid, op int32) {
+	if c.w.lags(op) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.old[xid] = true
+	}
+}
+
+// aged returns a frame as a server that lags would send it: a list of children without them is its
+// header, no names, and the directory's stat, which ends it. A refusal stays one.
+func (c *conn) aged(frame []byte) []byte {
+	const head, stat = 4 + 4 + 8 + 4, 6*8 + 5*4
+	if len(frame) < head+4+stat {
+		return frame
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.old[int32(binary.BigEndian.Uint32(frame[4:]))] {
+		return frame
+	}
+	reply := append([]byte(nil), frame[:head]...)
+	reply = append(reply, 0, 0, 0, 0)
+	reply = append(reply, frame[len(frame)-stat:]...)
+	binary.BigEndian.PutUint32(reply, uint32(len(reply)-4))
+	return reply
+}

@@ -1,0 +1,160 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+)
+
+// A Wire makes the connections of one session. Its methods may be called from any goroutine.
+type Wire struct {
+	mu        sync.Mutex
+	counts    map[int32]int
+	dials     int
+	order     []int32
+	strikes   []*strike
+	losses    int
+	onLoss    func()
+	random    *rand.Rand
+	granted   grant
+	mute      map[string]bool
+	muteDials int
+	refuse    bool
+	lag       bool // see Lag
+	// disowned is a session that servers refuse; see Disown.
+	disowned grant
+}
+
+// New returns a wire that does no harm yet.
+func New() *Wire { return &Wire{counts: map[int32]int{}, mute: map[string]bool{}} }
+
+// ErrCut is what the client sees of a connection that was broken.
+var ErrCut = errors.New("cut by the test")
+
+// Dial makes a connection.
+func (w *Wire) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	w.mu.Lock()
+	w.dials++
+	mute, refuse := w.mute[address], w.refuse
+	if !refuse && w.muteDials > 0 {
+		w.muteDials--
+		mute = true
+	}
+	w.mu.Unlock()
+	if refuse {
+		return nil, ErrCut
+	}
+	if mute {
+		client, server := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, server) }() // ends when the client closes
+		return client, nil
+	}
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, w: w, struck: map[int32]*strike{}, old: map[int32]bool{}}, nil
+}
+
+// Lose breaks the connection before the reply to the n-th request of this kind from now on
+// is read: the request takes effect, and nobody hears of it.
+func (w *Wire) Lose(op int32, n int) { w.Strike(op, n, ReplyLost, nil) }
+
+// Cut breaks the connection before the n-th request of this kind from now on is sent.
+func (w *Wire) Cut(op int32, n int) { w.Strike(op, n, RequestLost, nil) }
+
+// OnLoss has f called at each fault of a request, before the client can know.
+func (w *Wire) OnLoss(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.onLoss = f
+}
+
+// BreakAtRandom loses every sixtieth request or so and as many replies; nil ends that.
+func (w *Wire) BreakAtRandom(r *rand.Rand) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.random = r
+}
+
+// Refuse makes every dial fail, or lets it succeed again. What is connected stays so.
+func (w *Wire) Refuse(refuse bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = refuse
+}
+
+// Mute makes the server at address one that accepts and never answers, from the next dial on.
+func (w *Wire) Mute(address string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mute[address] = true
+}
+
+// Requests returns how many requests were sent, without pings, and how many of each kind.
+func (w *Wire) Requests() (all int, by map[int32]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	by = map[int32]int{}
+	for op, n := range w.counts {
+		if op != OpPing {
+			all += n
+			by[op] = n
+		}
+	}
+	return all, by
+}
+
+// Losses returns how many faults have come down.
+func (w *Wire) Losses() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.losses
+}
+
+// Dials returns how many connections were asked for.
+func (w *Wire) Dials() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dials
+}
+
+// sent returns what is to become of a request; nil = it is sent as it is.
+func (w *Wire) sent(op int32) *strike {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.struck(op)
+	ours := op != OpPing && op != OpSetWatches && op != OpClose
+	if s == nil && w.random != nil && ours {
+		switch w.random.IntN(60) {
+		case 0:
+			s = &strike{fault: RequestLost}
+		case 1:
+			s = &strike{fault: ReplyLost}
+		}
+	}
+	if s == nil || s.fault != RequestLost {
+		w.counts[op]++
+		if ours {
+			w.order = append(w.order, op)
+		}
+	}
+	return s
+}
+
+// struckNow tells those who want to know that a strike has come down.
+func (w *Wire) struckNow(s *strike) {
+	w.mu.Lock()
+	w.losses++
+	onLoss := w.onLoss
+	w.mu.Unlock()
+	if onLoss != nil {
+		onLoss()
+	}
+	if s.then != nil {
+		s.then()
+	}
+}

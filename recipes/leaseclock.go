@@ -1,0 +1,133 @@
+package recipes
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// LeaseClockConfig describes a session's lease clock: see [SessionConfig].LeaseClock. A client
+// cannot ask a server for its tick, so it has to be told.
+type LeaseClockConfig struct {
+	// Tick is the servers' tickTime. Required. Twice a tick the leader collects from each follower
+	// which sessions it has heard of, and only that keeps a session alive. If the servers' is
+	// longer than the one given here the clock proves nothing.
+	Tick time.Duration
+	// Interval is the time from one heartbeat to the next, if the answer does not take longer; 0 = half a
+	// Tick. Each is a write to the service. With shorter intervals shorter session timeouts will do: see MinTimeout.
+	Interval time.Duration
+	// Margin is taken off the end; 0 = one Tick. It is to cover what the clock cannot see: the rates of
+	// two machines' clocks differ; the leader collects late; the holder needs
+	// time to stop.
+	Margin time.Duration
+	// Path is the directory of the heartbeats' znodes, of which each session has one, named
+	// "heartbeat-" + its id in hex; "" = /heartbeats. It is created as a container if it does not exist.
+	// The znode is ephemeral: it goes with the session's Close or expiry.
+	Path string
+
+	_ struct{} // no positional literals
+}
+
+const (
+	defaultHeartbeats = "/heartbeats"
+	heartbeatMark     = "heartbeat-"
+)
+
+// withDefaults fills in what was left out, and refuses what cannot be.
+func (c LeaseClockConfig) withDefaults() (LeaseClockConfig, error) {
+	if c.Tick <= 0 {
+		return c, errors.New("lease clock: the servers' tick is not given")
+	}
+	if c.Interval == 0 {
+		c.Interval = c.Tick / 2
+	}
+	if c.Margin == 0 {
+		c.Margin = c.Tick
+	}
+	if c.Path == "" {
+		c.Path = defaultHeartbeats
+	}
+	if c.Interval < time.Millisecond || c.Margin < 0 {
+		return c, fmt.Errorf("lease clock: interval %s, margin %s", c.Interval, c.Margin)
+	}
+	return c, checkPath(c.Path)
+}
+
+// MinTimeout returns the bound that the session timeout T must exceed:
+//
+//	Margin + (⌊(Tick/2) / Interval⌋ + 3) × Interval
+//
+// which is 3 ticks with the default interval and margin, and close to 1½ with short
+// intervals. With a T up to that the clock would run out between two heartbeats even
+// while all is well and answers take next to no time; a T that exceeds it has
+// the rest for slow answers.
+//
+// That is so because a heartbeat a at time 0, whose answer takes just a moment, is vouched for by the first
+// two whose sending is half a tick after that answer or later, n at (⌊(Tick/2) / Interval⌋ + 1) × Interval and m
+// one interval later. The next, and so a later deadline, comes after yet another interval. Until
+// then the deadline is T − Margin.
+func (c LeaseClockConfig) MinTimeout() (time.Duration, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return 0, err
+	}
+	return c.Margin + (c.Tick/2/c.Interval+3)*c.Interval, nil
+}
+
+// check refuses a session timeout that is too short for the clock.
+func (c LeaseClockConfig) check(timeout time.Duration) error {
+	least, err := c.MinTimeout()
+	if err == nil && timeout <= least {
+		err = fmt.Errorf("%w: session timeout %s, must exceed %s (tick %s, interval %s, margin %s)",
+			ErrTimeoutTooShort, timeout, least, c.Tick, c.Interval, c.Margin)
+	}
+	return err
+}
+
+// A beat is a heartbeat that was acknowledged: when it was about to be sent, and when its answer was here.
+type beat struct{ sent, acked time.Time }
+
+// A leaseRule says until when the service cannot have expired the session. Its rule: let a be the
+// newest acknowledged heartbeat that is followed by acknowledged heartbeats n and m with
+//
+//	sent(n) ≥ acked(a) + tick/2  and  sent(m) ≥ acked(n).
+//
+// Then the session lives until sent(a) + T at least, of which a margin is taken off.
+//
+// Why. The leader alone expires sessions, T after it was last told of one, or later: it rounds up. Where
+// the client's server is the leader, a itself tells it. A follower notes a, and tells the leader in its answer to
+// the leader's next ping; neither a's own way to the leader nor a ping or read of the client's tells it anything, and
+// those are answered even while the follower is cut off. The leader pings every half tick. So before n comes to
+// it, it has sent a ping after a was noted, and n's answer, which goes the same way, comes to the follower
+// behind that ping: by then the follower has sent its own answer, with a in it. m
+// goes to the leader behind that. So as m is acknowledged the leader knows of a, which
+// it heard of after a was sent.
+//
+// A client that moves to another server in between changes nothing: that one asks the leader for the session
+// before it serves it, later than a. Nor does another leader: it
+// gives each session its T anew; and one that was deposed without knowing it commits nothing, so it acknowledges
+// no n. For that the heartbeats are writes, which a quorum has seen. A sync would be answered by a deposed leader for
+// as long as it takes it to notice, syncLimit ticks and one, by which the margin would have to be larger.
+type leaseRule struct {
+	tick, timeout, margin time.Duration
+	// beats are those acknowledged that are not yet vouched for, oldest first. The last is
+	// the only one needed as n, since of those before m it was sent last.
+	beats []beat
+	until time.Time
+}
+
+// acknowledged takes note of a heartbeat, which was sent when the one before it had been answered
+// or given up.
+func (r *leaseRule) acknowledged(m beat) {
+	if len(r.beats) > 0 {
+		n := r.beats[len(r.beats)-1]
+		for len(r.beats) > 1 && !n.sent.Before(r.beats[0].acked.Add(r.tick/2)) {
+			r.until = r.beats[0].sent.Add(r.timeout - r.margin)
+			r.beats = r.beats[1:]
+		}
+	}
+	r.beats = append(r.beats, m)
+}
+
+// deadline returns until when the session lives for certain, less the margin; zero if that is not known.
+func (r *leaseRule) deadline() time.Time { return r.until }

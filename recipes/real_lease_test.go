@@ -1,0 +1,155 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/ensembles/labtest"
+)
+
+// A follower that is cut off from the others goes on answering pings and reads until it notices, for syncLimit
+// ticks, which is longer here than the session timeout. Of two clients connected to it the one
+// without a lease clock believes in its lock, and reads its znode there, when another client has got it; the
+// one with a lease clock has stopped before.
+func TestLeaseClockBehindACutOffFollower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs ZooKeeper")
+	}
+	skipUnderRace(t)
+	const timeout = 4 * time.Second
+	var hosts []ensembles.HostSpec
+	for i := range 3 {
+		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Publish: true})
+	}
+	lab := labtest.Start(t, hosts...)
+	cfg := labtest.ServerConfig()
+	cfg.SyncLimit = 60 // three session timeouts
+	e, err := ensembles.StartEnsemble(t.Context(), lab, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader, err := e.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var follower *ensembles.Host
+	var others []netip.Addr
+	for _, h := range e.Servers {
+		if follower == nil && h != leader {
+			follower = h
+		} else {
+			others = append(others, h.Address)
+		}
+	}
+	var mu sync.Mutex
+	var states []string
+	to := func(h *ensembles.Host, name string, clock *LeaseClockConfig) *Session {
+		return connected(t, SessionConfig{Servers: []string{h.Published.String()}, Timeout: timeout, LeaseClock: clock, Logger: slog.New(slog.DiscardHandler),
+			OnState: func(c StateChange) {
+				mu.Lock()
+				defer mu.Unlock()
+				states = append(states, name+" "+c.State.String())
+			}})
+	}
+	clocked := to(follower, "clocked", &LeaseClockConfig{Tick: cfg.Tick})
+	plain, rival := to(follower, "plain", nil), to(leader, "rival", nil)
+	lock := lockPath(t)
+	c := acquired(t, realLock(t, "mutex", clocked, lock+"-clocked", nil))
+	p := acquired(t, realLock(t, "mutex", plain, lock+"-plain", nil))
+	if d, ok := c.Deadline(); !ok || time.Until(d) > timeout || !c.Valid() {
+		t.Errorf("deadline in %v, %t", time.Until(d), ok)
+	}
+	rc, rp := acquiring(t, realLock(t, "mutex", rival, lock+"-clocked", nil)), acquiring(t, realLock(t, "mutex", rival, lock+"-plain", nil))
+	if _, err := follower.Agent.Block(t.Context(), agent.Block{ID: "cut", Peers: others}); err != nil {
+		t.Fatal(err)
+	}
+	cut := time.Now()
+	var ended time.Time
+	stopped := make(chan struct{})
+	go func() { // ends with the test's hold
+		defer close(stopped)
+		<-c.Context().Done()
+		ended = time.Now()
+	}()
+	// The rival gets the one lock after its holder stopped, and the other while its holder believes.
+	taken := <-rc
+	if cause := context.Cause(c.Context()); !errors.Is(cause, ErrLeaseExpired) || c.Valid() {
+		t.Errorf("the rival has the lock; the holder with a clock: cause %v, valid %t", cause, c.Valid())
+	}
+	at := time.Now()
+	<-stopped
+	t.Logf("after the cut: the holder with a lease clock stopped after %v, the rival had the lock after %v", ended.Sub(cut), at.Sub(cut))
+	takenToo := <-rp
+	if !p.Valid() {
+		t.Errorf("the holder without a clock knew of its loss: %v", context.Cause(p.Context()))
+	}
+	if _, stat, err := plain.zk.Get(within(t), p.nodes[0]); err != nil || stat.Owner != plain.ID() {
+		t.Errorf("the holder without a clock does not see its znode: %+v, %v", stat, err)
+	}
+	if taken.Token() <= c.Token() || takenToo.Token() <= p.Token() {
+		t.Errorf("tokens %d after %d, %d after %d", taken.Token(), c.Token(), takenToo.Token(), p.Token())
+	}
+	// Nothing has told the believer. (The other's connection may have broken: the follower
+	// answers its pings in their order with the heartbeats.)
+	mu.Lock()
+	if slices.Contains(states, "plain disconnected") {
+		t.Errorf("states %v", states)
+	}
+	mu.Unlock()
+	if _, err := follower.Agent.Clear(t.Context(), "cut"); err != nil {
+		t.Fatal(err)
+	}
+	if cause := causeOf(t, p); !errors.Is(cause, ErrLockLost) {
+		t.Errorf("cause: %v", cause)
+	}
+	t.Logf("the holder without a lease clock knew after %v", time.Since(cut))
+	released(t, taken)
+	released(t, takenToo)
+	for _, s := range []*Session{clocked, plain} { // each hears of its end once its server is back
+		eventually(t, "the session is over", func() bool { return errors.Is(s.Err(), ErrSessionExpired) })
+	}
+}
+
+// With a lease clock a lock works as without, its heartbeats' znode goes with the session, and a session timeout
+// that is too short is refused.
+func TestRealLeaseClock(t *testing.T) {
+	lock, other := lockPath(t), connected(t, SessionConfig{})
+	clock := &LeaseClockConfig{Tick: labtest.ServerConfig().Tick, Path: lock + "-heartbeats"}
+	least, err := clock.MinTimeout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Connect(within(t), SessionConfig{Servers: servers(t), Timeout: least, LeaseClock: clock}); !errors.Is(err, ErrTimeoutTooShort) {
+		t.Errorf("%v, %v", s, err)
+	}
+	s := connected(t, SessionConfig{LeaseClock: clock})
+	for range 3 {
+		h := acquired(t, realLock(t, "mutex", s, lock, nil))
+		first, ok := h.Deadline()
+		if !ok {
+			t.Fatal("no deadline")
+		}
+		eventually(t, "the deadline moves on", func() bool { d, _ := h.Deadline(); return d.After(first) })
+		if left := time.Until(first); left <= 0 || left > s.Timeout()-clock.Tick {
+			t.Errorf("%v left of %v", left, s.Timeout())
+		}
+		released(t, h)
+	}
+	if nodes := ephemerals(t, other, clock.Path); len(nodes) != 1 {
+		t.Errorf("heartbeats %v", nodes)
+	}
+	if err := s.Close(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	empty(t, other, clock.Path)
+	empty(t, other, lock)
+}

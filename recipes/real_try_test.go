@@ -1,0 +1,156 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"locklab/recipes/internal/wire"
+)
+
+// realTry makes a lock to be tried.
+func realTry(t *testing.T, recipe string, s *Session, lock string) TryLock {
+	t.Helper()
+	return realLock(t, recipe, s, lock, nil).(TryLock)
+}
+
+// What an attempt asks of the service, where the lock is free (with the release) and where it is not.
+func TestTryRequests(t *testing.T) {
+	for recipe, want := range map[string]struct{ free, taken int }{
+		// create, getChildren and getData at once, delete
+		"mutex":    {4, 4},
+		"rw":       {4, 4},
+		"fair-rw":  {4, 4},
+		"naive-rw": {4, 4},
+		// create, getData
+		"naive": {3, 2},
+		// create; getChildren and getData of the queue; getChildren of the leases; delete
+		"semaphore-mutex":  {7, 5},
+		"semaphore":        {8, 5},
+		"shared-semaphore": {10, 6}, // and the count
+	} {
+		t.Run(recipe, func(t *testing.T) {
+			w, lock := wire.New(), lockPath(t)
+			s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
+			l, theirs := realTry(t, recipe, s, lock), realLock(t, recipe, other, lock, nil)
+			released(t, acquired(t, l)) // makes the parents
+			before, _ := w.Requests()
+			h, err := l.TryAcquire(within(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			released(t, h)
+			after, by := w.Requests()
+			if after-before != want.free {
+				t.Errorf("free: %d requests, want %d (%v in all)", after-before, want.free, by)
+			}
+			h = acquired(t, theirs)
+			held := len(ephemerals(t, other, lock))
+			_, listsBefore, _ := fired(t)
+			before, _ = w.Requests()
+			for range 3 {
+				if _, err := l.TryAcquire(within(t)); !errors.Is(err, ErrNotAcquired) {
+					t.Error(err)
+				}
+			}
+			after, by = w.Requests()
+			if after-before != 3*want.taken {
+				t.Errorf("taken: %d requests, want three times %d (%v in all)", after-before, want.taken, by)
+			}
+			if n := len(ephemerals(t, other, lock)); n != held {
+				t.Errorf("%d znodes, want the holder's %d", n, held)
+			}
+			// The holder's look has left one, which the first attempt uses up; an attempt leaves none.
+			left := map[bool]int{true: 1}[recipe == "naive-rw"]
+			if _, lists, _ := fired(t); lists-listsBefore != left {
+				t.Errorf("%d watches on lists fired, want %d", lists-listsBefore, left)
+			}
+			watches := 0
+			s.hub.mu.Lock()
+			for target := range s.hub.watches {
+				if target.path != lock+"-count" {
+					watches++
+				}
+			}
+			s.hub.mu.Unlock()
+			if want := map[bool]int{true: 1}[recipe == "naive"]; watches != want { // on the one znode there is
+				t.Errorf("%d watches left, want %d", watches, want)
+			}
+			released(t, h)
+			empty(t, s, lock)
+		})
+	}
+}
+
+// One reply is lost, or one request is cut off, at every point of an attempt that finds the lock taken.
+func TestTryBreaksAnywhere(t *testing.T) {
+	skipUnderRace(t)
+	for recipe, ops := range map[string]map[int32]int{
+		"mutex":           {wire.OpCreate: 1, wire.OpGetData: 1, wire.OpChildren: 1, wire.OpDelete: 1},
+		"naive-rw":        {wire.OpCreate: 1, wire.OpGetData: 1, wire.OpChildren: 1, wire.OpDelete: 1},
+		"naive":           {wire.OpCreate: 1, wire.OpGetData: 1},
+		"semaphore-mutex": {wire.OpCreate: 1, wire.OpGetData: 1, wire.OpChildren: 2, wire.OpDelete: 1},
+	} {
+		for op, steps := range ops {
+			for _, cut := range []bool{false, true} {
+				for n := 1; n <= steps; n++ {
+					t.Run(fmt.Sprintf("%s/%s-%d/cut=%t", recipe, wire.OpNames[op], n, cut), func(t *testing.T) {
+						lock, w := lockPath(t), wire.New()
+						s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
+						h := acquired(t, realLock(t, recipe, other, lock, nil))
+						held := len(ephemerals(t, other, lock))
+						if cut {
+							w.Cut(op, n)
+						} else {
+							w.Lose(op, n)
+						}
+						l := realTry(t, recipe, s, lock)
+						if _, err := l.TryAcquire(within(t)); !errors.Is(err, ErrNotAcquired) {
+							t.Error(err)
+						}
+						if w.Losses() != 1 {
+							t.Errorf("the connection was broken %d times, want once", w.Losses())
+						}
+						if n := len(ephemerals(t, other, lock)); n != held {
+							t.Errorf("%d znodes, want the holder's %d", n, held)
+						}
+						released(t, h)
+						h, err := l.TryAcquire(within(t))
+						if err != nil {
+							t.Fatalf("it is free: %v", err)
+						}
+						released(t, h)
+						empty(t, other, lock)
+					})
+				}
+			}
+		}
+	}
+}
+
+// Attempts of several sessions, whose connections break all the time and who lose patience now and then,
+// never hold together and leave nothing.
+func TestTryUnderBreaks(t *testing.T) {
+	for _, recipe := range []string{"mutex", "rw", "semaphore"} {
+		t.Run(recipe, func(t *testing.T) {
+			lock := lockPath(t)
+			var holders holders
+			underBreaks(t, lock, 2, 25, func(s *Session) func(context.Context, *rand.Rand) error {
+				l := realTry(t, recipe, s, lock)
+				return func(ctx context.Context, _ *rand.Rand) error {
+					h, err := l.TryAcquire(ctx)
+					if errors.Is(err, ErrNotAcquired) {
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+					holders.enter(t, t.Name(), h)()
+					return h.Release(ctx)
+				}
+			})
+		})
+	}
+}

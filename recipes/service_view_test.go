@@ -1,0 +1,59 @@
+package recipes
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"locklab/ensembles/labtest"
+)
+
+// A serviceView is what the servers say of themselves, all of them: not what any client sees.
+type serviceView struct {
+	watched    []string // path, a space and the session, of each watch on data; a watch on lists is not told
+	ephemerals []string // paths
+	dumps      string   // all that they say of sessions, and of znodes that end with them
+}
+
+// look asks all servers.
+func lookAtService(t *testing.T) (v serviceView) {
+	t.Helper()
+	for _, server := range servers(t) {
+		path := ""
+		for line := range strings.Lines(labtest.Ask(t, server, "wchp")) {
+			if session, ok := strings.CutPrefix(line, "\t"); ok {
+				v.watched = append(v.watched, path+" "+strings.TrimSpace(session))
+			} else {
+				path = strings.TrimSpace(line)
+			}
+		}
+		// A server may keep a connection whose client has gone and whose session is over for
+		// as long as that might have lived.
+		dump, _, _ := strings.Cut(labtest.Ask(t, server, "dump"), "Connections dump")
+		v.dumps += dump
+		_, owned, _ := strings.Cut(dump, "Sessions with Ephemerals")
+		for line := range strings.Lines(owned) {
+			if node, ok := strings.CutPrefix(line, "\t/"); ok {
+				v.ephemerals = append(v.ephemerals, "/"+strings.TrimSpace(node))
+			}
+		}
+	}
+	return v
+}
+
+// below returns which of the paths are a path or below it.
+func below(paths []string, dir string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		return p != dir && !strings.HasPrefix(p, dir+"/") && !strings.HasPrefix(p, dir+" ")
+	})
+}
+
+// knows reports whether any server has heard of the session and not yet of its end, or
+// has a watch of it.
+func (v serviceView) knows(session int64) bool {
+	id := "0x" + strconv.FormatInt(session, 16)
+	return slices.ContainsFunc(append(strings.Fields(v.dumps), strings.Fields(strings.Join(v.watched, " "))...), func(word string) bool {
+		return strings.TrimSuffix(word, ":") == id
+	})
+}

@@ -1,0 +1,163 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// A sparse is what a line whose lists are sparse knows of its queue: the contender that came last
+// when it was last listed. It may be used by many attempts at once.
+//
+// A list of a long queue is the dearest request there is, for the service as for us. A waiter
+// makes two, one to find whom to wait for and one when that has gone. In a long queue these rules
+// make it one, and now and then two. Both are for those who hold alone ([behindAll]).
+//
+// The hint. A contender that came before ours blocks it for as long as it is there. So an attempt
+// that knows one from an earlier list need not list anything until that one has gone. Nothing is
+// concluded from its going: the list comes then, when the place is near the head.
+//
+// The rest. Let a list show our znode n and before it the contenders P. When all of P have gone,
+// and n is read after that, owned by our session, all in one connection, then n holds. Why: no
+// contender comes in before n later, for numbers only rise while the directory exists, which it
+// does while n does; the names of P are never used again, so the event of a deletion and the answer that
+// there is no such znode are final; and on one connection a read shows a state no older than the
+// events before it, so at the instant of that read n was there and all before it had gone: it was
+// eligible. Without that read it would not do: n may have been deleted before the last of
+// P. After a reconnect it would not do either, since the new server may be behind the
+// event, so then the list is made after all.
+//
+// What the rule takes for granted: that nobody makes up a number lower than the counter's.
+// Whoever does gets in beside a holder under any rule. A downgrade does, in the directory of a
+// read/write lock, which is why this is for mutexes.
+type sparse struct {
+	long int // how many contenders make a list worth saving
+	mu   sync.Mutex
+	last contender // no name: none
+}
+
+const (
+	// longQueue is how many contenders make a list dearer than the requests that save it.
+	longQueue = 200
+	// nearHead is how many of them may be before us for the rest of them to be waited for one by one.
+	nearHead = 4
+)
+
+// saw remembers the last contender of a list, unless it is the own one.
+func (s *sparse) saw(queue []contender, own int) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = contender{}
+	if end := len(queue) - 1; end >= s.long && end != own {
+		s.last = queue[end]
+	}
+}
+
+// hint returns a contender that came before me, as far as is known.
+func (s *sparse) hint(me contender) (name string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last.name, s.last.name != "" && !s.last.exhausted() && s.last.seq < me.seq
+}
+
+// near reports whether the rest of the queue before own is to be waited for one by one.
+func (s *sparse) near(queue []contender, own int) bool {
+	return s != nil && len(queue) > s.long && own <= nearHead
+}
+
+// follow waits until the contender that came before us according to the last list has gone, if one is known.
+func (p *place) follow(ctx context.Context, me contender) error {
+	l := p.line
+	if l.sparse == nil || l.try || l.onQueued != nil { // who does not wait, or wants to know the place, needs the list
+		return nil
+	}
+	name, ok := l.sparse.hint(me)
+	if !ok {
+		return nil
+	}
+	own := p.readOwn(ctx)
+	w, err := p.watch(ctx, name)
+	if ownErr := <-own; ownErr != nil || p.stat.Owner != l.s.ID() {
+		w.stop()
+		return nil // the look finds it out, and what to do
+	}
+	switch {
+	case errors.Is(err, ErrNoNode), errors.Is(err, ErrConnectionLoss):
+		return nil
+	case err != nil:
+		return err
+	}
+	return p.wait(ctx, w)
+}
+
+// outlast waits until all the contenders before us have gone, of a list made on the
+// connection that again tells the end of, and reports whether the place holds. If it does not and there
+// is no error, the queue has to be looked at again.
+func (p *place) outlast(ctx context.Context, before []contender, again <-chan struct{}) (bool, error) {
+	// When the last but one has gone, those before it most likely have: they are asked for
+	// while the last one holds.
+	n := len(before)
+	for i := range before {
+		c := before[i]
+		if i < n-1 {
+			c = before[(i+n-2)%(n-1)]
+		}
+		if gone, err := p.outlive(ctx, c.name); !gone {
+			return false, err
+		}
+	}
+	data, stat, err := p.line.s.zk.Get(ctx, p.path())
+	switch {
+	case errors.Is(err, ErrConnectionLoss):
+		return false, nil
+	case errors.Is(err, ErrNoNode), err == nil && (stat.Owner != p.line.s.ID() || stat.Czxid != p.stat.Czxid):
+		return false, errNodeGone
+	case err != nil:
+		return false, err
+	}
+	p.revoked = p.revoked || isRevocation(data)
+	select {
+	case <-again:
+		return false, nil
+	default:
+		return true, nil
+	}
+}
+
+// outlive waits until a contender has gone. If it does not know and there is no error, the
+// queue has to be looked at again.
+func (p *place) outlive(ctx context.Context, name string) (gone bool, err error) {
+	for {
+		w, err := p.watch(ctx, name)
+		switch {
+		case errors.Is(err, ErrNoNode):
+			return true, nil
+		case errors.Is(err, ErrConnectionLoss):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		select {
+		case e := <-w.C:
+			switch e {
+			case Deleted:
+				return true, nil
+			case Unwatched:
+				return false, p.line.s.Err()
+			}
+		case <-p.own.C:
+			w.stop()
+			p.own = nil // the next look tells what it was, and has to watch anew
+			return false, nil
+		case <-p.line.s.Done():
+			w.stop()
+			return false, p.line.s.Err()
+		case <-ctx.Done():
+			w.stop()
+			return false, ended(ctx)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// countOf is where a semaphore's shared number of permits is: see realLock.
+func countOf(path string) string { return path + "-count" }
+
+// counted makes the count, and sets it to another value once it is waited for.
+func counted(first, then int32) func(*stage) (func(context.Context) error, error) {
+	return func(st *stage) (func(context.Context) error, error) {
+		c := newCountOf(st.t, st.observer, countOf(st.path), 0)
+		leave := func(ctx context.Context) error {
+			if first == then {
+				return nil
+			}
+			return c.SetCount(ctx, then)
+		}
+		return leave, c.SetCount(st.ctx, first)
+	}
+}
+
+func (st *stage) count() *SharedCount {
+	c, err := NewSharedCount(SharedCountConfig{Session: st.subject, Path: countOf(st.path), Seed: 5})
+	if err != nil {
+		panic(err) // the table's mistake
+	}
+	return c
+}
+
+func getCount(st *stage) error {
+	v, err := st.count().Get(st.doing)
+	if err == nil && v.Value != 5 {
+		err = fmt.Errorf("got %d", v.Value)
+	}
+	return err
+}
+
+func setCount(value int32) func(*stage) error {
+	return func(st *stage) error { return st.count().SetCount(st.doing, value) }
+}
+
+func trySetCount(value int32) func(*stage) error {
+	return func(st *stage) error {
+		c := st.count()
+		v, err := c.Get(st.doing)
+		if err != nil {
+			return err
+		}
+		set, err := c.TrySetCount(st.doing, v, value)
+		if err == nil && !set {
+			err = errors.New("refused, though nobody else sets it")
+		}
+		return err
+	}
+}
+
+// watchCount watches until it sees the value.
+func watchCount(value int32) func(*stage) error {
+	return func(st *stage) error {
+		ctx, cancel := context.WithCancel(st.doing)
+		defer cancel()
+		err := st.count().Watch(ctx, func(v Count) {
+			if v.Value == value {
+				cancel()
+			}
+		})
+		if errors.Is(err, context.Canceled) && st.doing.Err() == nil {
+			err = nil
+		}
+		return err
+	}
+}
+
+// wantCount checks the value, unless the client under test was told that it might be another, and removes the count.
+func wantCount(value int32) func(*stage) {
+	return func(st *stage) {
+		v, err := newCountOf(st.t, st.observer, countOf(st.path), value).Get(st.ctx)
+		if err != nil || v.Value != value && (st.err == nil || errors.Is(st.err, ErrConnectionLoss)) {
+			st.t.Errorf("the count is %d, %v", v.Value, err)
+		}
+		forgetCount(st)
+	}
+}
+
+// forgetCount removes a count, and with it the watches on it.
+func forgetCount(st *stage) {
+	if err := st.observer.zk.Sync(st.ctx, st.path); err != nil {
+		st.t.Fatal(err)
+	}
+	if err := st.observer.zk.Delete(st.ctx, countOf(st.path)); err != nil {
+		st.t.Fatal(err)
+	}
+}

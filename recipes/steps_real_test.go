@@ -1,0 +1,152 @@
+package recipes
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What chooses among the steps' cases: LOCKLAB_TEST_ALL=1 plays every one, otherwise a sample is
+// drawn from LOCKLAB_STEPS_SEED, or from a seed of its own.
+const (
+	envAll       = "LOCKLAB_TEST_ALL"
+	envStepsSeed = "LOCKLAB_STEPS_SEED"
+)
+
+const (
+	// casesAtOnce keeps the servers busy while most of the clients wait for something.
+	casesAtOnce = 24
+	// samples is how many cases of each recipe and kind of fault are drawn.
+	samples = 2
+)
+
+// Every recipe in every situation, with every kind of fault at every step, while nobody or somebody waits
+// behind. A case's name is recipe/situation/step/fault/who waits; to play one again:
+//
+//	LOCKLAB_TEST_ALL=1 go test ./recipes -run 'TestProtocolSteps/^mutex$/^first-use$/^create-2$/^mute$/^alone$'
+func TestProtocolSteps(t *testing.T) {
+	skipUnderRace(t)
+	seed, every := stepsSeed(t), os.Getenv(envAll) == "1"
+	t.Logf("%s=%d, all of them: %t", envStepsSeed, seed, every)
+	observer := connected(t, SessionConfig{Timeout: 20 * time.Second})
+	// What is above the paths is there for all, and stays: only what is below is theirs to make.
+	keep := lockPath(t)
+	if err := ensureDir(within(t), observer.zk, path.Dir(keep)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := observer.zk.Create(within(t), keep, nil, Ephemeral); err != nil {
+		t.Fatal(err)
+	}
+	recipes := map[string][]*scenario{}
+	for _, sc := range scenarios() {
+		recipes[sc.recipe] = append(recipes[sc.recipe], sc)
+	}
+	slots := make(chan struct{}, casesAtOnce)
+	var mu sync.Mutex
+	played, refused, possible := map[string]int{}, map[string]int{}, 0
+	var wg sync.WaitGroup
+	for recipe, situations := range recipes {
+		wg.Go(func() {
+			t.Run(recipe, func(t *testing.T) {
+				slots <- struct{}{}
+				cases := allCases(t, observer, situations)
+				<-slots
+				mu.Lock()
+				possible += len(cases)
+				mu.Unlock()
+				if !every {
+					cases = sample(cases, seed, recipe)
+				}
+				var wg sync.WaitGroup
+				for _, c := range cases {
+					slots <- struct{}{}
+					wg.Go(func() {
+						defer func() { <-slots }()
+						t.Run(c.String(), func(t *testing.T) {
+							_, err := c.sc.play(t, observer, &c.plan)
+							mu.Lock()
+							defer mu.Unlock()
+							played[c.plan.kind.name]++
+							if err != nil {
+								refused[c.plan.kind.name]++
+							}
+						})
+					})
+				}
+				wg.Wait()
+			})
+		})
+	}
+	wg.Wait()
+	t.Logf("of %d cases, played %v, of which ended in an error %v", possible, played, refused)
+}
+
+func stepsSeed(t *testing.T) uint64 {
+	text, ok := os.LookupEnv(envStepsSeed)
+	if !ok {
+		return uint64(rand.Uint32())
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", envStepsSeed, err)
+	}
+	return seed
+}
+
+// A stepCase is a scenario and a plan for it.
+type stepCase struct {
+	sc   *scenario
+	plan plan
+}
+
+func (c stepCase) String() string { return c.sc.situation + "/" + c.plan.String() }
+
+// allCases plays each of a recipe's situations without a fault to learn its steps, and returns
+// every combination, in an order that depends on nothing.
+func allCases(t *testing.T, observer *Session, situations []*scenario) (cases []stepCase) {
+	for _, sc := range situations {
+		order, _ := sc.play(t, observer, nil)
+		if len(order) == 0 {
+			t.Errorf("%s: no requests", sc.situation)
+		}
+		t.Logf("%s: %d steps", sc.situation, len(order))
+		slices.Sort(order)
+		n := 0
+		for i, op := range order {
+			n++
+			if i == 0 || order[i-1] != op {
+				n = 1
+			}
+			for _, kind := range faultKinds {
+				if kind.force && sc.theirs == nil {
+					continue // it has no znode of its own
+				}
+				cases = append(cases, stepCase{sc, plan{step{op, n}, kind, false}})
+				if sc.theirs != nil {
+					cases = append(cases, stepCase{sc, plan{step{op, n}, kind, true}})
+				}
+			}
+		}
+	}
+	return cases
+}
+
+// sample draws some cases of each kind of fault.
+func sample(cases []stepCase, seed uint64, recipe string) (drawn []stepCase) {
+	h := fnv.New64()
+	fmt.Fprint(h, recipe)
+	r := rand.New(rand.NewPCG(seed, h.Sum64()))
+	for _, kind := range faultKinds {
+		of := slices.DeleteFunc(slices.Clone(cases), func(c stepCase) bool { return c.plan.kind.name != kind.name })
+		r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+		drawn = append(drawn, of[:min(samples, len(of))]...)
+	}
+	return drawn
+}

@@ -1,0 +1,114 @@
+package recipes
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// children returns a directory's znodes as the observer sees them now.
+func (st *stage) children(dir string) (map[string]view, error) {
+	if err := st.observer.zk.Sync(st.ctx, dir); err != nil {
+		return nil, err
+	}
+	return st.observer.inspect(st.ctx, dir, func(string) bool { return true })
+}
+
+// queued is the reality of a lock with a queue: there is a znode with this mark that the hold's
+// session has created, by the transaction that is the token, and none before it whose name contains
+// blocks.
+func queued(mark, blocks string) reality {
+	return func(st *stage, h *Hold) error { return st.atTheHead(st.path, mark, blocks, h.Session(), h.Token()) }
+}
+
+// atTheHead says why a session has no eligible znode in a directory. A token of 0 is any.
+func (st *stage) atTheHead(dir, mark, blocks string, session, token int64) error {
+	znodes, err := st.children(dir)
+	if err != nil {
+		return err
+	}
+	number := func(name string) string { return name[len(name)-10:] }
+	for name, v := range znodes {
+		if v.stat.Owner != session || !strings.Contains(name, mark) || token != 0 && v.stat.Czxid != token {
+			continue
+		}
+		for other := range znodes {
+			if number(other) < number(name) && strings.Contains(other, blocks) {
+				return fmt.Errorf("%s is before %s", other, name)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("session %x has no znode %s of transaction %x among %v", session, mark, token, znodes)
+}
+
+// everyOf is the reality of a lock of several mutexes.
+func everyOf(members ...string) reality {
+	return func(st *stage, h *Hold) (err error) {
+		for _, m := range members {
+			err = errors.Join(err, st.atTheHead(path.Join(st.path, m), "lock-", "", h.Session(), 0))
+		}
+		return err
+	}
+}
+
+// theOne is the reality of the naive mutex.
+func theOne(st *stage, h *Hold) error {
+	if err := st.observer.zk.Sync(st.ctx, st.path); err != nil {
+		return err
+	}
+	_, stat, err := st.observer.zk.Get(st.ctx, st.path)
+	if err == nil && (stat.Owner != h.Session() || stat.Czxid != h.Token()) {
+		err = fmt.Errorf("the znode is of session %x and transaction %x", stat.Owner, stat.Czxid)
+	}
+	return err
+}
+
+// leased is the reality of n permits of a semaphore.
+func leased(n, permits int) reality {
+	return func(st *stage, h *Hold) error {
+		leases, err := st.children(st.path + "/leases")
+		if err != nil {
+			return err
+		}
+		own := 0
+		for _, v := range leases {
+			if v.stat.Owner == h.Session() && v.stat.Czxid == h.Token() {
+				own++
+			}
+		}
+		if own != n || len(leases) > permits {
+			return fmt.Errorf("%d leases of %d, %d in use of %d", own, n, len(leases), permits)
+		}
+		return nil
+	}
+}
+
+// deleteAll deletes the znodes of the client under test by force.
+func (st *stage) deleteAll() {
+	for _, node := range st.own() {
+		if err := st.observer.zk.Delete(st.ctx, node); err != nil && !errors.Is(err, ErrNoNode) {
+			st.t.Errorf("delete %s: %v", node, err)
+		}
+	}
+}
+
+// own returns the znodes of the client under test.
+func (st *stage) own() (nodes []string) {
+	if _, stat, err := st.observer.zk.Get(st.ctx, st.path); err == nil && stat.Owner == st.subject.ID() {
+		nodes = append(nodes, st.path)
+	}
+	for _, dir := range []string{"", "locks", "leases", "a", "b"} {
+		znodes, err := st.children(path.Join(st.path, dir))
+		if err != nil {
+			st.t.Errorf("list: %v", err)
+		}
+		for name, v := range znodes {
+			if v.stat.Owner == st.subject.ID() {
+				nodes = append(nodes, path.Join(st.path, dir, name))
+			}
+		}
+	}
+	return nodes
+}

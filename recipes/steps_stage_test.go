@@ -1,0 +1,315 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/recipes/internal/wire"
+)
+
+// A stage is one scenario being played: one client under test, whose connection is w, one who
+// waits behind it, if any, and an observer who is everybody else.
+type stage struct {
+	t                            *testing.T
+	sc                           *scenario
+	ctx                          context.Context // of all but the client under test
+	doing                        context.Context // of that
+	cancel                       context.CancelFunc
+	path                         string
+	w                            *wire.Wire
+	subject, neighbour, observer *Session
+	mine, behind, theirs         Lock
+	believers                    holders
+	contending                   sync.Once
+	queued                       chan struct{} // closed once the neighbour is
+	passed                       chan error    // how the neighbour fared
+	forced                       atomic.Bool   // its znodes were deleted by somebody else
+	over                         chan struct{} // closed once the client under test has done
+	err                          error         // how the client under test fared
+}
+
+// play runs a scenario, with one fault if p is set, and checks what is left. It returns the requests of
+// the client under test in their order, and how it fared.
+func (sc *scenario) play(t *testing.T, observer *Session, p *plan) (order []int32, err error) {
+	st := sc.setUp(t, observer, p)
+	leave := func(context.Context) error { return nil }
+	waits := false
+	if sc.inTheWay != nil {
+		var err error
+		if leave, err = sc.inTheWay(st); err != nil {
+			t.Fatal(err)
+		}
+		waits = true
+	}
+	before := len(st.w.Order())
+	if p != nil {
+		st.arm(p)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- sc.act(st)
+		close(st.over)
+	}()
+	if waits {
+		count := countOf(st.path)
+		if sc.theirs == nil {
+			count = ""
+		}
+		eventually(t, "it waits, or cannot", func() bool { return len(done) > 0 || !sc.answers && waiting(st.subject, count) })
+		st.contend()
+		if err := leave(st.ctx); err != nil {
+			t.Errorf("who was in the way: %v", err)
+		}
+	}
+	err = <-done
+	st.err = err
+	order = st.w.Order()[before:]
+	st.judge(err, p)
+	st.contend() // if the client under test did not come so far
+	if st.neighbour != nil {
+		if err := <-st.passed; err != nil {
+			t.Errorf("who waits behind: %v", err)
+		}
+	}
+	if st.theirs != nil {
+		if err := st.pass(st.theirs); err != nil {
+			t.Errorf("who comes next: %v", err)
+		}
+	}
+	if sc.after != nil {
+		sc.after(st)
+	}
+	st.nothingLeft()
+	return order, err
+}
+
+func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
+	t.Helper()
+	st := &stage{t: t, sc: sc, ctx: within(t), path: lockPath(t), w: wire.New(), observer: observer,
+		queued: make(chan struct{}), passed: make(chan error, 1), over: make(chan struct{})}
+	st.doing, st.cancel = context.WithCancel(st.ctx)
+	t.Cleanup(st.cancel)
+	if sc.fresh {
+		st.path += "/deep"
+	}
+	cfg := SessionConfig{Dial: st.w.Dial}
+	if p != nil {
+		cfg.Timeout = p.kind.timeout
+	}
+	st.subject = connected(t, cfg)
+	if sc.mine != nil {
+		st.mine = sc.mine(t, st.subject, st.path, nil)
+	}
+	if sc.theirs != nil {
+		st.theirs = sc.theirs(t, observer, st.path, nil)
+		if !sc.fresh { // the parents
+			if err := st.pass(st.theirs); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if p != nil && p.behind {
+		st.neighbour = connected(t, SessionConfig{Servers: rotated(servers(t)), Timeout: 20 * time.Second})
+		st.behind = sc.theirs(t, st.neighbour, st.path, func(int) { st.isQueued() })
+	}
+	return st
+}
+
+// arm prepares the fault.
+func (st *stage) arm(p *plan) {
+	all := servers(st.t)
+	st.w.Strike(p.step.op, p.step.n, p.kind.fault, func() {
+		if p.kind.muteNext {
+			st.w.MuteDials(1)
+		}
+		if p.kind.kill {
+			st.w.Refuse(true)
+		}
+		st.contend()
+		if p.kind.kill {
+			for !st.w.Kill(all[p.step.n%len(all)]) && st.ctx.Err() == nil {
+			}
+			st.w.Refuse(false)
+		}
+		if p.kind.cancel {
+			st.cancel()
+		}
+		if p.kind.force {
+			st.forced.Store(true)
+			st.deleteAll()
+		}
+	})
+}
+
+// waiting reports whether a client waits for somebody else: all its watches are set, and one is on a list
+// or on another's znode. A count is waited for only where there is nothing else.
+func waiting(s *Session, count string) bool {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	waits := false
+	for t, w := range s.hub.watches {
+		select {
+		case <-w.armed:
+		default:
+			return false
+		}
+		waits = waits || t.list || t.path != count && w.seen.stat.Owner != s.ID()
+	}
+	return waits
+}
+
+func (st *stage) isQueued() {
+	select {
+	case <-st.queued:
+	default:
+		close(st.queued)
+	}
+}
+
+// contend lets the neighbour come, if there is one that has not, and returns once it has
+// its place in the queue.
+func (st *stage) contend() {
+	if st.neighbour == nil {
+		return
+	}
+	st.contending.Do(func() {
+		over := make(chan struct{})
+		go func() {
+			st.passed <- st.pass(st.behind)
+			close(over)
+		}()
+		select {
+		case <-st.queued:
+		case <-over:
+		}
+	})
+}
+
+// pass is one of the others' acquisition and release.
+func (st *stage) pass(l Lock) error {
+	h, err := l.Acquire(st.ctx)
+	if err != nil {
+		return err
+	}
+	if err := st.sc.theirsIsReal(st, h); err != nil {
+		st.t.Errorf("another's hold: %v", err)
+	}
+	leave := st.believe(h)
+	leave()
+	return h.Release(st.ctx)
+}
+
+// believe notes that a client acts on a hold, until the result is called.
+func (st *stage) believe(h *Hold) (leave func()) {
+	if st.sc.together {
+		return func() {}
+	}
+	return st.believers.enter(st.t, "belief", h)
+}
+
+// use is what the client under test does: it acquires, has somebody queue behind it, and releases.
+func use(st *stage) error {
+	h, err := st.mine.Acquire(st.doing)
+	if err != nil {
+		return err
+	}
+	if st.granted(h, st.sc.mineIsReal) {
+		leave := st.believe(h)
+		st.contend()
+		leave()
+	}
+	return h.Release(st.doing)
+}
+
+// granted checks at the service a hold of the client under test. If it is none there, the client
+// has to learn of that, and granted returns false.
+func (st *stage) granted(h *Hold, real reality) bool {
+	err := real(st, h)
+	if err == nil {
+		return true
+	}
+	select {
+	case <-h.Context().Done():
+	case <-st.ctx.Done():
+		st.t.Errorf("the hold is none: %v", err)
+	}
+	return false
+}
+
+// judge checks how the client under test fared.
+func (st *stage) judge(err error, p *plan) {
+	t := st.t
+	t.Helper()
+	ends := lives
+	if p != nil {
+		ends = p.kind.ends
+		if n := st.w.Losses(); n != 1 {
+			t.Errorf("%d faults came down, want one", n)
+		}
+		if n := st.w.Dials(); p.kind.muteNext && n < 3 {
+			t.Errorf("%d connections, want one, the mute one and another", n)
+		}
+	}
+	lost := errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrLockLost)
+	allowed := err == nil || p != nil && st.sc.undecided && errors.Is(err, ErrConnectionLoss)
+	switch ends {
+	case cancelled:
+		allowed = allowed || errors.Is(err, context.Canceled)
+	case loses:
+		allowed = allowed || errors.Is(err, ErrLockLost)
+	case dies:
+		allowed = lost || err == nil && st.sc.answers
+	case either:
+		allowed = allowed || lost
+	}
+	if !allowed {
+		t.Errorf("it ended with: %v", err)
+	}
+	switch ends {
+	case dies:
+		select {
+		case <-st.subject.Done():
+		case <-st.ctx.Done():
+			t.Error("the session does not end")
+		}
+		if !errors.Is(st.subject.Err(), ErrSessionExpired) {
+			t.Errorf("the session: %v", st.subject.Err())
+		}
+	case lives, cancelled, loses:
+		if err := st.subject.Err(); err != nil {
+			t.Errorf("the session: %v", err)
+		}
+	}
+}
+
+// nothingLeft checks, by what the servers say, that nobody has left a znode or a watch, and that
+// the sessions end when they are closed.
+func (st *stage) nothingLeft() {
+	t := st.t
+	t.Helper()
+	var v serviceView
+	left := func() []string {
+		v = lookAtService(t)
+		return append(below(v.ephemerals, st.path), append(below(v.watched, st.path), below(v.watched, countOf(st.path))...)...)
+	}
+	eventually(t, "nothing is left", func() bool { return len(left()) == 0 })
+	var ids []int64
+	for _, s := range []*Session{st.subject, st.neighbour} {
+		if s == nil {
+			continue
+		}
+		ids = append(ids, s.ID())
+		if err := s.Close(st.ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	eventually(t, "the sessions are gone", func() bool {
+		v = lookAtService(t)
+		return !slices.ContainsFunc(ids, v.knows)
+	})
+}

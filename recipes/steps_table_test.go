@@ -1,0 +1,206 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A scenario is one situation of one recipe, to be played with a fault at each of its steps.
+type scenario struct {
+	recipe, situation string
+	// mine is what the client under test acquires; theirs is what everybody else does: who waits
+	// behind it, and who comes next. A scenario without theirs is one that nobody waits in.
+	mine, theirs maker
+	// Whether a hold is real, as the service has it.
+	mineIsReal, theirsIsReal reality
+	// together says that their holds may be beside mine.
+	together bool
+	// fresh leaves the parents to be made by the client under test.
+	fresh bool
+	// inTheWay does what makes the client under test wait, if it has to. It returns what ends that.
+	inTheWay func(*stage) (leave func(context.Context) error, err error)
+	// act is what the client under test does.
+	act func(*stage) error
+	// undecided says that it may be told that the outcome is unknown.
+	undecided bool
+	// answers says that it waits for nobody: it ends while somebody is in the way, and may have its answer
+	// before the session's end is known.
+	answers bool
+	// after checks the outcome, and cleans up what is meant to last.
+	after func(*stage)
+}
+
+// A maker makes a lock.
+type maker func(t *testing.T, s *Session, path string, queued func(int)) Lock
+
+// A reality says why a hold is none at the service, if so.
+type reality func(*stage, *Hold) error
+
+// A family is a lock of one recipe, of which the scenarios that all have are made.
+type family struct {
+	recipe string
+	mine   maker
+	real   reality
+	// What is different for the others, and for the holder in the way; nil = the same.
+	theirs, holder maker
+	theirsReal     reality
+	after          func(*stage)
+	// What its holds cannot do.
+	unrevocable, unguarded bool
+	// permits says that the places in its queue are not what is held.
+	permits bool
+}
+
+var families = []family{
+	{recipe: "mutex", mine: plain("mutex"), real: queued("lock-", "")},
+	{recipe: "mutex-sparse", mine: sparseMutex, real: queued("lock-", "")},
+	{recipe: "rw-write", mine: plain("rw"), real: queued("__WRIT__", ""), holder: reader("rw")},
+	{recipe: "rw-read", mine: reader("rw"), real: queued("__READ__", "__WRIT__"), theirs: plain("rw"), theirsReal: queued("__WRIT__", "")},
+	{recipe: "fair-rw-write", mine: plain("fair-rw"), real: queued("-write-", ""), holder: reader("fair-rw")},
+	{recipe: "fair-rw-read", mine: reader("fair-rw"), real: queued("-read-", "-write-"), theirs: plain("fair-rw"), theirsReal: queued("-write-", "")},
+	{recipe: "naive-rw-write", mine: plain("naive-rw"), real: queued("-write-", ""), holder: reader("naive-rw")},
+	{recipe: "naive-rw-read", mine: reader("naive-rw"), real: queued("-read-", "-write-"), theirs: plain("naive-rw"), theirsReal: queued("-write-", "")},
+	{recipe: "naive", mine: plain("naive"), real: theOne, unrevocable: true, unguarded: true},
+	{recipe: "semaphore-mutex", mine: plain("semaphore-mutex"), real: leased(1, 1), permits: true},
+	{recipe: "semaphore", mine: plain("semaphore"), real: leased(2, 3), permits: true},
+	{recipe: "shared-semaphore", mine: plain("shared-semaphore"), real: leased(3, 3), permits: true, after: forgetCount},
+	{recipe: "multi", mine: both, real: everyOf("a", "b"), holder: second, unguarded: true},
+}
+
+// scenarios returns the whole table.
+func scenarios() (all []*scenario) {
+	for _, f := range families {
+		theirs, theirsReal, holder := f.theirs, f.theirsReal, f.holder
+		if theirs == nil {
+			theirs, theirsReal = f.mine, f.real
+		}
+		if holder == nil {
+			holder = theirs
+		}
+		base := scenario{recipe: f.recipe, mine: f.mine, theirs: theirs, mineIsReal: f.real, theirsIsReal: theirsReal, act: use, after: f.after}
+		alone, behind, first := base, base, base
+		alone.situation, behind.situation, first.situation = "uncontended", "behind-a-holder", "first-use"
+		behind.inTheWay = held(holder)
+		first.fresh = true
+		all = append(all, &alone, &behind, &first)
+		all = append(all, f.beyond(base, holder)...)
+	}
+	writer := scenario{recipe: "rw-write", mine: plain("rw"), theirs: plain("rw"), mineIsReal: queued("__WRIT__", ""), theirsIsReal: queued("__WRIT__", ""), together: true}
+	downgrade, under := writer, writer
+	downgrade.situation, downgrade.act = "downgrade", func(st *stage) error { return readAfterWrite(st, (*RW).Downgrade) }
+	under.situation, under.act = "read-under-write", func(st *stage) error { return readAfterWrite(st, (*RW).ReadUnder) }
+	resize := scenario{recipe: "shared-semaphore", situation: "resize", mine: plain("shared-semaphore"), theirs: plain("shared-semaphore"),
+		mineIsReal: leased(3, 3), theirsIsReal: leased(3, 3), act: use, after: forgetCount, inTheWay: shrunk}
+	all = append(all, &downgrade, &under, &resize)
+	for situation, sc := range map[string]scenario{
+		"get":       {act: getCount, inTheWay: counted(5, 5)},
+		"set":       {act: setCount(5), inTheWay: counted(1, 1)},
+		"try-set":   {act: trySetCount(5), inTheWay: counted(1, 1), undecided: true},
+		"watch":     {act: watchCount(5), inTheWay: counted(1, 5)},
+		"first-use": {act: getCount, fresh: true},
+	} {
+		sc.recipe, sc.situation, sc.after = "shared-count", situation, wantCount(5)
+		all = append(all, &sc)
+	}
+	all = append(all, &scenario{recipe: "mutex-sparse", situation: "hinted", mine: sparseMutex, theirs: sparseMutex,
+		mineIsReal: queued("lock-", ""), theirsIsReal: queued("lock-", ""), act: use, inTheWay: crowded})
+	slices.SortStableFunc(all, func(a, b *scenario) int { return strings.Compare(a.recipe+a.situation, b.recipe+b.situation) })
+	return all
+}
+
+// plain makes the exclusive lock of a recipe: see realLock.
+func plain(recipe string) maker {
+	return func(t *testing.T, s *Session, path string, queued func(int)) Lock {
+		return realLock(t, recipe, s, path, queued)
+	}
+}
+
+// reader makes the lock of a recipe's readers.
+func reader(recipe string) maker {
+	return func(t *testing.T, s *Session, path string, queued func(int)) Lock {
+		return realRW(t, recipe, s, path, queued).Read()
+	}
+}
+
+// both makes a lock of two mutexes. Its holds have the token of the first.
+func both(t *testing.T, s *Session, path string, queued func(int)) Lock {
+	m, err := NewMulti(MultiConfig{Members: []Member{
+		{"a", realLock(t, "mutex", s, path+"/a", queued)},
+		{"b", realLock(t, "mutex", s, path+"/b", nil)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heldAsOne{m}
+}
+
+// second makes the second of the two mutexes.
+func second(t *testing.T, s *Session, path string, queued func(int)) Lock {
+	return realLock(t, "mutex", s, path+"/b", queued)
+}
+
+// heldAsOne is a Multi as a Lock.
+type heldAsOne struct{ m *Multi }
+
+func (l heldAsOne) Acquire(ctx context.Context) (*Hold, error) {
+	m, err := l.m.Acquire(ctx)
+	return l.asOne(ctx, m, err)
+}
+
+func (l heldAsOne) TryAcquire(ctx context.Context) (*Hold, error) {
+	m, err := l.m.TryAcquire(ctx)
+	return l.asOne(ctx, m, err)
+}
+
+func (heldAsOne) asOne(ctx context.Context, m *MultiHold, err error) (*Hold, error) {
+	if err != nil {
+		return nil, err
+	}
+	first := m.Holds()[0]
+	h, _ := NewHold(HoldConfig{Parent: m.Context(), Session: first.Session(), Token: first.Token(), Release: m.Release})
+	h.revoked, h.revoke = m.revoked, m.revoke
+	return h, nil
+}
+
+// held has the observer hold what the maker makes.
+func held(make maker) func(*stage) (func(context.Context) error, error) {
+	return func(st *stage) (func(context.Context) error, error) {
+		h, err := make(st.t, st.observer, st.path, nil).Acquire(st.ctx)
+		if err != nil {
+			return nil, err
+		}
+		return h.Release, nil
+	}
+}
+
+// shrunk leaves a semaphore with too few permits for anybody, until there are more.
+func shrunk(st *stage) (func(context.Context) error, error) {
+	c := newCountOf(st.t, st.observer, countOf(st.path), 0)
+	return func(ctx context.Context) error { return c.SetCount(ctx, 3) }, c.SetCount(st.ctx, 2)
+}
+
+// readAfterWrite acquires the write lock and turns it into a read lock.
+func readAfterWrite(st *stage, turn func(*RW, context.Context, *Hold) (*Hold, error)) error {
+	rw := realRW(st.t, "rw", st.subject, st.path, nil).(*RW)
+	w, err := rw.Write().Acquire(st.doing)
+	if err != nil {
+		return err
+	}
+	if st.granted(w, st.sc.mineIsReal) {
+		st.contend()
+	}
+	r, err := turn(rw, st.doing, w)
+	if err != nil {
+		return errors.Join(err, w.Release(st.doing))
+	}
+	asReader := func(st *stage, h *Hold) error { return st.atTheHead(st.path, "__READ__", "__WRIT__", h.Session(), 0) }
+	st.granted(r, asReader)
+	if err := w.Release(st.doing); !errors.Is(err, ErrReleased) && err != nil {
+		return errors.Join(err, r.Release(st.doing))
+	}
+	st.granted(r, asReader)
+	return r.Release(st.doing)
+}

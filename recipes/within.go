@@ -1,0 +1,30 @@
+package recipes
+
+import "context"
+
+// Within returns ctx with an end of its own: it also ends with the hold, with the hold's cause, and when
+// cancel is called, which frees its resources. It is for work under the lock that has a context already, as a
+// request of a service has.
+//
+// Like [Hold.Context] it says, to whoever acquires with it, that the hold is there: so a reader who
+// asks for the write lock with it gets ErrUpgrade.
+func (h *Hold) Within(ctx context.Context) (inside context.Context, cancel context.CancelFunc) {
+	inside, end := context.WithCancelCause(h.mark(ctx))
+	follow := func() { end(context.Cause(h.ctx)) }
+	stop := context.AfterFunc(h.ctx, follow)
+	if h.ctx.Err() != nil {
+		follow() // AfterFunc comes a moment later
+	}
+	return inside, func() {
+		stop()
+		end(context.Canceled)
+	}
+}
+
+// mark returns ctx, which then says that the hold is there.
+func (h *Hold) mark(ctx context.Context) context.Context {
+	if h.place == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, h.place.line.key(), &h)
+}

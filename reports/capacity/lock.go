@@ -1,0 +1,143 @@
+package capacity
+
+import "math"
+
+// A Lock is what is known of the locks that clients contend for. Times are means, in seconds.
+type Lock struct {
+	Hold    float64 // granted → release called
+	Handoff float64 // release called → the next waiter, already queued, is granted
+	// Spread is the part of Hold + Handoff that varies, taken for exponential: its mean and its
+	// standard deviation. It makes readers who are granted together wait for the slowest.
+	Spread float64
+	// Reader is by how much each further reader makes a round of readers longer, besides: they are woken,
+	// served and queued again by the same servers and processors, one after the other.
+	Reader float64
+	// Variation is the squared coefficient of variation of Hold + Handoff: 0 if it is
+	// always the same, 1 if it is exponential.
+	Variation float64
+
+	Enqueue float64 // acquire called → in the queue
+	Release float64 // release called → returned
+	Think   float64 // returned → acquire called again, in a closed loop
+
+	// Gate is how long grants keep each other waiting besides, whatever is free: permits are given out one
+	// after the other, behind a mutex. 0 = not at all.
+	Gate float64
+
+	Permits   int     // acquisitions that can hold together; 0 = 1
+	ReadShare float64 // of acquisitions that read, and hold together with other readers
+	Locks     int     // from which each acquisition draws one; 0 = 1
+
+	_ struct{}
+}
+
+// Service returns for how long an acquisition takes the lock away from the next: S.
+func (l Lock) Service() float64 { return l.Hold + l.Handoff }
+
+// Away returns for how long a client of a closed loop neither waits nor holds, after it has called
+// release: Z. The hand-off is on its way meanwhile.
+func (l Lock) Away() float64 { return l.Release + l.Think + l.Enqueue }
+
+func (l Lock) permits() float64 { return float64(max(l.Permits, 1)) }
+func (l Lock) locks() float64   { return float64(max(l.Locks, 1)) }
+
+// together is how many hold at once in the mean, if so many clients are in the queue of one lock.
+//
+// Of a read/write lock that serves in order, it is worked out from its rounds: a round is either
+// one writer, or all readers before the next writer. With N in the queue, each a reader with
+// probability r, one writer comes with r/(1-r) readers in r/(1-r^N) rounds, of which the share r^(k-1)
+// has k readers or more, up to N. A round of n readers takes S + Reader (n-1) + Spread (1/2 + … + 1/n): the
+// last term is by how much the longest of n exponential times is longer than one of them in the mean
+// (Rényi, On the Theory of Order Statistics, 1953).
+func (l Lock) together(queued float64) float64 {
+	r, n := l.ReadShare, max(queued, 1)
+	if r <= 0 {
+		return min(l.permits(), n)
+	}
+	if r >= 1 {
+		return n // nobody ever waits for a writer: there are no rounds
+	}
+	full := 1 - math.Pow(r, n)
+	rounds := r / full
+	further := full/(1-r) - 1 // readers of a round, beside the first
+	round := l.Service() + l.Reader*further + l.Spread*(harmonic(n, r)-1)
+	return (1 + r/(1-r)) / (1 + rounds*round/l.Service())
+}
+
+// harmonic returns 1 + r/2 + … + r^(n-1)/n: of rounds of which the share r^(k-1) has k or more, up to n, the
+// mean of 1 + 1/2 + … + 1/k. It is drawn on to numbers that are not whole, and is -ln(1-r)/r without end.
+func harmonic(n, r float64) float64 {
+	const enough = 1e-12
+	if math.Pow(r, n) < enough*(1-r) {
+		return -math.Log1p(-r) / r
+	}
+	var sum float64
+	power := 1.0
+	for k := 1.0; k <= n; k++ {
+		sum += power / k
+		power *= r
+	}
+	whole := math.Floor(n)
+	return sum + (n-whole)*power/(whole+1)
+}
+
+// Most returns how many acquisitions a second there can be of so many clients, if they do nothing
+// else: 1/S of a lock.
+func (l Lock) Most(clients int) float64 {
+	n := float64(clients)
+	return min(l.locks()*l.together(n/min(l.locks(), n))/l.Service(), l.gated())
+}
+
+// gated returns how many acquisitions a second the gate lets through.
+func (l Lock) gated() float64 {
+	if l.Gate == 0 {
+		return math.Inf(1)
+	}
+	return l.locks() / l.Gate
+}
+
+// Knee returns the number of clients of a closed loop from which on more of them only wait longer:
+// N* = (Z+S)/S of a lock (Denning and Buzen, The Operational Analysis of Queueing Network
+// Models, 1978).
+func (l Lock) Knee() float64 {
+	// As of a large number: who waits beside the holders is what makes it the knee.
+	const many = 1 << 20
+	return l.Most(many) * (l.Away() + l.Service())
+}
+
+// Throughput returns the acquisitions a second of a closed loop.
+//
+// It is approximate mean value analysis: an arriving client finds the queue that there would be
+// without it, of whom the one in service takes its residual time (Reiser, A Queueing Network
+// Analysis of Computer Communication Networks with Window Flow Control, 1979). Several permits
+// are one that is so many times as fast, and a delay (Seidmann, Schweitzer, Shalev-Oren, Computerized
+// Closed Queueing Network Models of Flexible Manufacturing Systems, 1987). The asymptotic bounds
+// N/(Z+S) and [Lock.Most] hold always.
+func (l Lock) Throughput(clients int) float64 {
+	s, all := l.Service(), l.locks()
+	if !(s > 0) {
+		return math.NaN()
+	}
+	// Of one lock: who is there, and who of them is in others' way. Those in the delay of a
+	// permit are not.
+	var x, present, queue float64
+	for n := 1; n <= clients; n++ {
+		k := l.permits()
+		if l.ReadShare > 0 {
+			k = l.together(present + 1)
+		}
+		busy := min(x*s/(all*k), 1)
+		fast := s / k
+		response := s - fast + fast*(1+max(queue-busy, 0)) + busy*fast*(1+l.Variation)/2
+		x = min(float64(n)/(l.Away()+response), float64(n)/(l.Away()+s), all*k/s, l.gated())
+		present = max(float64(n)-x*l.Away(), 0) / all
+		queue = max(float64(n)-x*(l.Away()+s-fast), 0) / all
+	}
+	return x
+}
+
+// Acquire returns the mean time to get a lock in a closed loop, by Little's law: clients are
+// either getting it, holding it, giving it back, or thinking.
+func (l Lock) Acquire(clients int) float64 {
+	return max(float64(clients)/l.Throughput(clients)-l.Hold-l.Release-l.Think, 0)
+}

@@ -1,0 +1,215 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Reason is why a rate does not hold.
+type Reason string
+
+// The reasons. Holds is that there is none.
+const (
+	Holds      Reason = ""
+	Missed     Reason = "threshold" // a limit was missed
+	Dropped    Reason = "drops"     // arrivals found nobody free
+	NotReached Reason = "rate"      // less was done than arrived, so the backlog grows
+	Undecided  Reason = "unknown"   // the probe says nothing, in neither direction
+	Violation  Reason = "violation" // the lock was unsafe: no rate is worth anything
+)
+
+// A Probe is what a rate came to in one try.
+type Probe struct {
+	Rate   float64 `json:"rate"`
+	Reason Reason  `json:"reason"` // empty if it held
+	Detail string  `json:"detail"` // with numbers
+}
+
+// A Search looks for the highest rate that holds: it doubles until one does not, halves the
+// difference until that is small, and then probes both sides again, because a probe near the
+// boundary comes out one way or the other by chance. What counts at a rate is the majority of its
+// probes, and one that was mistaken for good or bad reopens the search.
+type Search struct {
+	Start float64 // the first rate; 0 = 16
+	Least float64 // below which there is no looking; 0 = 0.1
+	Most  float64 // above which there is none; 0 = 1e6
+	// Precision is the share by which the rates on both sides of the boundary may differ; 0 = 0.02.
+	Precision float64
+	// Votes is how many probes decide a side of the boundary: more than half of them. 0 = 3.
+	Votes int
+	// Probes is how many there are at most; 0 = 60.
+	Probes int
+}
+
+func (s Search) filled() Search {
+	set := func(v *float64, otherwise float64) {
+		if *v == 0 {
+			*v = otherwise
+		}
+	}
+	set(&s.Start, 16)
+	set(&s.Least, 0.1)
+	set(&s.Most, 1e6)
+	set(&s.Precision, 0.02)
+	if s.Votes == 0 {
+		s.Votes = 3
+	}
+	if s.Probes == 0 {
+		s.Probes = 60
+	}
+	s.Start = min(max(s.Start, s.Least), s.Most)
+	return s
+}
+
+// A Limit is what a search came to. LastPass and FirstFail are null where there is none.
+type Limit struct {
+	LastPass  *float64 `json:"last_pass"`
+	FirstFail *float64 `json:"first_fail"`
+	// Why and Detail are of a probe at FirstFail.
+	Why    Reason `json:"why"`
+	Detail string `json:"detail"`
+	// Unknown says why there is no answer; empty if there is one.
+	Unknown string  `json:"unknown"`
+	Probes  []Probe `json:"probes"`
+}
+
+// side is what the probes at a rate came to.
+type side struct {
+	rate          float64
+	passes, fails int
+	unknown       int // in a row, at the end
+}
+
+func (v side) tied() bool   { return v.passes == v.fails }
+func (v side) passed() bool { return v.passes > v.fails }
+
+// decided reports whether the probes that are left cannot change what it is.
+func (v side) decided(votes int) bool { return 2*max(v.passes, v.fails) > votes }
+
+// sides sums the probes up, by rate.
+func sides(probes []Probe) map[float64]side {
+	all := map[float64]side{}
+	for _, p := range probes {
+		v := all[p.Rate]
+		v.rate = p.Rate
+		switch p.Reason {
+		case Holds:
+			v.passes, v.unknown = v.passes+1, 0
+		case Undecided:
+			v.unknown++
+		default:
+			v.fails, v.unknown = v.fails+1, 0
+		}
+		all[p.Rate] = v
+	}
+	return all
+}
+
+// bracket returns the lowest rate that failed, and the highest below it that passed; of
+// rate 0 if there is none.
+func bracket(all map[float64]side) (pass, fail side) {
+	for _, v := range all {
+		if !v.tied() && !v.passed() && (fail.rate == 0 || v.rate < fail.rate) {
+			fail = v
+		}
+	}
+	for _, v := range all {
+		if v.passed() && v.rate > pass.rate && (fail.rate == 0 || v.rate < fail.rate) {
+			pass = v
+		}
+	}
+	return pass, fail
+}
+
+// wide is how far apart both sides are where one wrong probe costs many: it is taken again at once.
+const wide = 1.5
+
+// maxUndecided is how often in a row a rate may come to nothing.
+const maxUndecided = 2
+
+// Next returns the rate to probe next; false if there is nothing left to probe. It goes by the
+// probes alone, so a search can be taken up where it was interrupted.
+func (s Search) Next(probes []Probe) (float64, bool) {
+	s = s.filled()
+	if len(probes) == 0 {
+		return s.Start, true
+	}
+	if s.stuck(probes) != "" {
+		return 0, false
+	}
+	all := sides(probes)
+	if last := all[probes[len(probes)-1].Rate]; last.tied() {
+		return last.rate, true
+	}
+	pass, fail := bracket(all)
+	switch {
+	case fail.rate == 0 && pass.rate >= s.Most:
+		return s.Most, !pass.decided(s.Votes)
+	case fail.rate == 0:
+		return min(round(2*pass.rate), s.Most), true
+	case fail.fails == 1 && fail.rate > pass.rate*wide:
+		return fail.rate, true
+	case pass.rate == 0 && fail.rate <= s.Least:
+		return s.Least, !fail.decided(s.Votes)
+	case pass.rate == 0:
+		return max(round(fail.rate/2), s.Least), true
+	}
+	if middle := round(math.Sqrt(pass.rate * fail.rate)); fail.rate > pass.rate*(1+s.Precision) && middle > pass.rate && middle < fail.rate {
+		return middle, true
+	}
+	if !fail.decided(s.Votes) {
+		return fail.rate, true
+	}
+	return pass.rate, !pass.decided(s.Votes)
+}
+
+// round gives a rate four digits, as a person would write it.
+func round(rate float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(rate))-3)
+	if unit >= 1 {
+		return math.Round(rate/unit) * unit
+	}
+	per := math.Round(1 / unit) // 1/unit is exact where unit is not
+	return math.Round(rate*per) / per
+}
+
+// stuck says why there is no going on; empty if there is.
+func (s Search) stuck(probes []Probe) string {
+	if len(probes) == 0 {
+		return ""
+	}
+	last := probes[len(probes)-1]
+	switch {
+	case last.Reason == Violation:
+		return "at a rate of " + plain(last.Rate) + ": " + last.Detail
+	case sides(probes)[last.Rate].unknown >= maxUndecided:
+		return fmt.Sprintf("a rate of %s came to nothing %d times in a row: %s", plain(last.Rate), maxUndecided, last.Detail)
+	case len(probes) >= s.Probes:
+		return fmt.Sprintf("%d probes did not settle it", len(probes))
+	}
+	return ""
+}
+
+// Limit returns what the probes came to so far: the answer, if Next has none left.
+func (s Search) Limit(probes []Probe) Limit {
+	s = s.filled()
+	l := Limit{Probes: probes, Unknown: s.stuck(probes)}
+	if l.Unknown == "" {
+		if _, more := s.Next(probes); more {
+			l.Unknown = "the search is not over"
+		}
+	}
+	pass, fail := bracket(sides(probes))
+	if pass.rate > 0 {
+		l.LastPass = &pass.rate
+	}
+	if fail.rate > 0 {
+		l.FirstFail = &fail.rate
+		for _, p := range probes {
+			if p.Rate == fail.rate && p.Reason != Holds && p.Reason != Undecided {
+				l.Why, l.Detail = p.Reason, p.Detail
+			}
+		}
+	}
+	return l
+}

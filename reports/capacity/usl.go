@@ -1,0 +1,195 @@
+package capacity
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Reach is how many times the largest measured load a model answers for.
+const Reach = 2
+
+// ErrTooFar says that a load is further from what was measured than a model answers for.
+var ErrTooFar = errors.New("too far from what was measured")
+
+// ErrTooFew says that there are too few points for a fit.
+var ErrTooFew = errors.New("too few points")
+
+// A Point is a throughput, per second, at a load: a number of clients, or of locks.
+type Point struct{ Load, Throughput float64 }
+
+// A USL is the Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007):
+// X(N) = λN / (1 + σ(N-1) + κN(N-1)). It is for many locks, whose limit is the ensemble that
+// they share. One lock is no case for it: its σ is about 1, which [Lock] says better.
+type USL struct {
+	Lambda float64 // throughput of a load of one
+	Sigma  float64 // contention: what is done one after the other
+	Kappa  float64 // coherency: what each has to do with each other
+}
+
+// At returns the throughput at a load.
+func (u USL) At(n float64) float64 { return u.Lambda * n / (1 + u.Sigma*(n-1) + u.Kappa*n*(n-1)) }
+
+// A Fit is a law and how well it fits.
+type Fit struct {
+	USL
+	// Residuals are what was measured less what the law says, as shares of the latter, by point.
+	Residuals []float64
+	// R2 is 1 if the law explains all differences in throughput; nil if there are none to explain.
+	R2       *float64
+	From, To float64 // the measured loads
+	// Turns says that throughput was seen to turn down: without κ the law fits worse than by chance.
+	Turns bool
+}
+
+// Of three parameters, leastPoints can be fitted, and enoughPoints with some trust.
+const (
+	leastPoints  = 4
+	enoughPoints = 6
+)
+
+// Trusted reports whether the fit has as many points as it should.
+func (f Fit) Trusted() bool { return len(f.Residuals) >= enoughPoints }
+
+// FitUSL fits the law to what was measured, by the squares of the relative errors. No
+// parameter comes out negative: a κ below 0 is noise, and would promise throughput without
+// end.
+func FitUSL(points []Point) (Fit, error) {
+	loads := map[float64]bool{}
+	for _, p := range points {
+		if !(p.Load >= 1) || !(p.Throughput > 0) || math.IsInf(p.Throughput+p.Load, 1) {
+			return Fit{}, fmt.Errorf("fit the scalability law: a throughput of %v at a load of %v", p.Throughput, p.Load)
+		}
+		loads[p.Load] = true
+	}
+	if len(loads) < leastPoints {
+		return Fit{}, fmt.Errorf("%w: %d different loads, and the scalability law wants %d, better %d", ErrTooFew, len(loads), leastPoints, enoughPoints)
+	}
+	best, least := closest(points, 1)
+	if math.IsInf(least, 1) {
+		return Fit{}, errors.New("fit the scalability law: no parameters fit at all")
+	}
+	f := judge(points, best)
+	_, straight := closest(points, 0)
+	f.Turns = worse(straight, least, len(points))
+	return f, nil
+}
+
+// closest returns the law of the least squares, and those; kappa 0 fixes κ at 0.
+func closest(points []Point, kappa float64) (best USL, least float64) {
+	least = math.Inf(1)
+	for _, start := range starts(points) {
+		u, err := refine(points, start, kappa)
+		if err != nil {
+			continue
+		}
+		if e := squares(points, u); e < least {
+			best, least = u, e
+		}
+	}
+	return best, least
+}
+
+// worse reports whether a law of two parameters leaves more squares than one of three by more than chance
+// explains: the F test of nested models, at 5 %.
+func worse(two, three float64, points int) bool {
+	free := float64(points - 3)
+	if two <= three || free < 1 {
+		return false
+	}
+	return distuv.F{D1: 1, D2: free}.Survival((two-three)/(three/free)) < 0.05
+}
+
+// starts returns where to look from: the linear least squares of N/X = (1 + σ(N-1) + κN(N-1))/λ,
+// clamped, and two laws between which most lie.
+func starts(points []Point) []USL {
+	per := 0.0
+	for _, p := range points {
+		per = max(per, p.Throughput/p.Load)
+	}
+	all := []USL{{per, 0.01, 1e-6}, {per, 0.3, 1e-4}}
+	a, b := mat.NewDense(len(points), 3, nil), mat.NewDense(len(points), 1, nil)
+	for i, p := range points {
+		weight := p.Throughput / p.Load // so that errors are relative
+		a.SetRow(i, []float64{weight, weight * (p.Load - 1), weight * p.Load * (p.Load - 1)})
+		b.Set(i, 0, 1)
+	}
+	var qr mat.QR
+	var c mat.Dense
+	qr.Factorize(a)
+	if err := qr.SolveTo(&c, false, b); err == nil && c.At(0, 0) > 0 {
+		lambda := 1 / c.At(0, 0)
+		all = append(all, USL{lambda, max(c.At(1, 0)*lambda, 0), max(c.At(2, 0)*lambda, 0)})
+	}
+	return all
+}
+
+// refine looks for the least squares, in parameters of which each is a square, so that none is
+// negative and 0 can be reached.
+func refine(points []Point, start USL, kappa float64) (USL, error) {
+	of := func(x []float64) USL {
+		return USL{start.Lambda * x[0] * x[0], x[1] * x[1], kappa * 1e-4 * x[2] * x[2]} // of one order of magnitude
+	}
+	problem := optimize.Problem{Func: func(x []float64) float64 { return squares(points, of(x)) }}
+	settings := &optimize.Settings{MajorIterations: 4000, Converger: &optimize.FunctionConverge{Absolute: 1e-14, Relative: 1e-12, Iterations: 300}}
+	result, err := optimize.Minimize(problem, []float64{1, math.Sqrt(start.Sigma), 100 * math.Sqrt(start.Kappa)}, settings, &optimize.NelderMead{})
+	if err != nil {
+		return USL{}, err
+	}
+	return of(result.X), nil
+}
+
+func squares(points []Point, u USL) float64 {
+	var sum float64
+	for _, p := range points {
+		e := (u.At(p.Load) - p.Throughput) / p.Throughput
+		sum += e * e
+	}
+	return sum
+}
+
+func judge(points []Point, u USL) Fit {
+	f := Fit{USL: u}
+	var estimates, values, loads []float64
+	for _, p := range points {
+		at := u.At(p.Load)
+		f.Residuals = append(f.Residuals, p.Throughput/at-1)
+		estimates, values, loads = append(estimates, at), append(values, p.Throughput), append(loads, p.Load)
+	}
+	f.From, f.To = slices.Min(loads), slices.Max(loads)
+	if r2 := stat.RSquaredFrom(estimates, values, nil); !math.IsInf(r2, 0) && !math.IsNaN(r2) {
+		f.R2 = &r2
+	}
+	return f
+}
+
+// Predict returns the throughput at a load that is not too far from those measured.
+func (f Fit) Predict(n float64) (float64, error) {
+	if err := Within(n, f.From, f.To); err != nil {
+		return 0, err
+	}
+	return f.At(n), nil
+}
+
+// Peak returns the load of the highest throughput, √((1-σ)/κ); false if it is further than the
+// fit answers for, or a κ of 0 would do as well: noise gives every fit some κ, and so a peak.
+func (f Fit) Peak() (float64, bool) {
+	n := math.Sqrt(max(1-f.Sigma, 0) / f.Kappa)
+	return n, f.Turns && Within(n, f.From, f.To) == nil
+}
+
+// Within refuses a load that is more than [Reach] times, or less than 1/Reach of, what was measured.
+func Within(n, from, to float64) error {
+	if !(n <= Reach*to && n*Reach >= from) {
+		return fmt.Errorf("%w: %s, and measured were %s to %s", ErrTooFar, plain(n), plain(from), plain(to))
+	}
+	return nil
+}
+
+func plain(v float64) string { return fmt.Sprintf("%.4g", v) }

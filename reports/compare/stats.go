@@ -1,0 +1,198 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/aclements/go-moremath/stats"
+	"golang.org/x/perf/benchmath"
+)
+
+// confidence is that of every interval.
+const confidence = 0.95
+
+// falseAlarms is the chance, over all metrics together, of calling a difference that is none. It is
+// less than what the intervals leave: a red stops somebody's work, and out of fifty comparisons of the same
+// code no more than one is to do so.
+const falseAlarms = 0.02
+
+var thresholds = benchmath.Thresholds{CompareAlpha: 1 - confidence}
+
+// An Interval is an estimate with its confidence interval.
+type Interval struct {
+	Estimate float64 `json:"estimate"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}
+
+// shift estimates how far head lies from base, by Hodges and Lehmann: the median of
+// the differences of all pairs, with the interval that belongs to the Mann-Whitney
+// test (Hollander and Wolfe, Nonparametric Statistical Methods, 4.2 and 4.3): a
+// shift lies outside it just if the test, at the same level, rejects it. Unlike the
+// interval of a ratio of two medians, it needs no assumption and no resampling.
+//
+// With fewer than four on a side, or 3 against 5, no interval has the confidence;
+// ok is false then.
+func shift(base, head []float64) (i Interval, ok bool) {
+	d := make([]float64, 0, len(base)*len(head))
+	for _, h := range head {
+		for _, b := range base {
+			d = append(d, h-b)
+		}
+	}
+	slices.Sort(d)
+	n := len(d)
+	if n == 0 {
+		return i, false
+	}
+	i.Estimate = (d[(n-1)/2] + d[n/2]) / 2
+	cut := cutOff(len(base), len(head))
+	if cut <= 0 || cut > n/2 {
+		return i, false
+	}
+	i.Low, i.High = d[cut-1], d[n-cut]
+	return i, true
+}
+
+// cutOff returns how many differences are cut off at either end: as many as values that U may have in the
+// lower tail. It goes by the exact distribution of U, or by the normal one, just where the test itself does.
+func cutOff(n1, n2 int) int {
+	if max(n1, n2) > stats.MannWhitneyExactLimit {
+		return normalCutOff(n1, n2)
+	}
+	dist := stats.UDist{N1: n1, N2: n2}
+	return sort.Search(n1*n2/2+1, func(u int) bool { return 2*dist.CDF(float64(u)) > 1-confidence })
+}
+
+// normalCutOff takes U for normally distributed, with half a value off for its steps: of 50 against 50 it is what the
+// exact distribution comes to.
+func normalCutOff(n1, n2 int) int {
+	n, m := float64(n1), float64(n2)
+	u := stats.NormalDist{Mu: n * m / 2, Sigma: math.Sqrt(n * m * (n + m + 1) / 12)}
+	return int(math.Floor(u.InvCDF((1-confidence)/2)-0.5)) + 1
+}
+
+// change estimates head relative to base: as a ratio, which is a shift of
+// logarithms and wants positive values, or as a difference.
+func change(base, head []float64, difference bool) (Interval, bool) {
+	if difference {
+		return shift(base, head)
+	}
+	i, ok := shift(logs(base), logs(head))
+	i.Estimate, i.Low, i.High = math.Exp(i.Estimate), math.Exp(i.Low), math.Exp(i.High)
+	return i, ok
+}
+
+func logs(x []float64) []float64 {
+	l := make([]float64, len(x))
+	for i, v := range x {
+		l[i] = math.Log(v)
+	}
+	return l
+}
+
+// sampleOf makes a benchmath sample, which sorts its argument, of a copy.
+func sampleOf(x []float64) *benchmath.Sample {
+	return benchmath.NewSample(slices.Clone(x), &thresholds)
+}
+
+func median(x []float64) float64 {
+	return benchmath.AssumeNothing.Summary(sampleOf(x), confidence).Center
+}
+
+// pValue is that of the Mann-Whitney test, 1 if all values are equal.
+func pValue(base, head []float64) float64 {
+	return benchmath.AssumeNothing.Compare(sampleOf(base), sampleOf(head)).P
+}
+
+// leastP is the smallest p that samples of these sizes can come to: two of the
+// ways to deal out the ranks, over all of them.
+func leastP(n1, n2 int) float64 {
+	return min(1, 2*stats.UDist{N1: n1, N2: n2}.CDF(0))
+}
+
+// holm adjusts p values for their number (Holm 1979): those below alpha are
+// significant with a chance of at most alpha that any of them is so by chance.
+func holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch {
+		case p[a] < p[b]:
+			return -1
+		case p[a] > p[b]:
+			return 1
+		}
+		return 0
+	})
+	adjusted := make([]float64, len(p))
+	highest := 0.0
+	for rank, i := range order {
+		highest = max(highest, min(1, p[i]*float64(len(p)-rank)))
+		adjusted[i] = highest
+	}
+	return adjusted
+}
+
+// spread is how far runs of one configuration lie from each other: the median
+// distance from their median, relative to it, scaled to be the standard deviation
+// of what is normally distributed (times 1.4826).
+func spread(x []float64) float64 { return deviation(x) / median(x) }
+
+// deviation is that without the relation to the median.
+func deviation(x []float64) float64 {
+	m := median(x)
+	away := make([]float64, len(x))
+	for i, v := range x {
+		away[i] = math.Abs(v - m)
+	}
+	return 1.4826 * median(away)
+}
+
+// trend tests whether a series rises or falls, by Mann and Kendall: p is exact,
+// without ties, and slope is the median growth a step (Theil and Sen).
+func trend(x []float64) (p, slope float64) {
+	var score int
+	var slopes []float64
+	for j := range x {
+		for i := range j {
+			switch {
+			case x[j] > x[i]:
+				score++
+			case x[j] < x[i]:
+				score--
+			}
+			slopes = append(slopes, (x[j]-x[i])/float64(j-i))
+		}
+	}
+	if len(slopes) == 0 {
+		return 1, 0
+	}
+	// The number of inversions of a random order: each element, dealt in turn,
+	// jumps over 0 to all of those before it, with the same chance.
+	chance := []float64{1}
+	for n := 2; n <= len(x); n++ {
+		next := make([]float64, len(chance)+n-1)
+		sum := 0.0 // of the n chances up to k
+		for k := range next {
+			if k < len(chance) {
+				sum += chance[k]
+			}
+			if k >= n {
+				sum -= chance[k-n]
+			}
+			next[k] = sum / float64(n)
+		}
+		chance = next
+	}
+	pairs := len(slopes)
+	for inversions, c := range chance {
+		if extreme := pairs - 2*inversions; max(extreme, -extreme) >= max(score, -score) {
+			p += c
+		}
+	}
+	return p, median(slopes)
+}

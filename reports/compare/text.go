@@ -1,0 +1,80 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"text/tabwriter"
+)
+
+// verdictWord is a metric's verdict, marked where nothing depends on it.
+func verdictWord(l Line) string {
+	if l.Gates {
+		return string(l.Verdict)
+	}
+	return "(" + string(l.Verdict) + ")"
+}
+
+// shown reports whether a table has a row for the metric: not if there is nothing
+// to say of it.
+func (l *Line) shown() bool { return l.Gates || l.Verdict != NotMeasured }
+
+// notes are what a reader must know besides the table.
+func (r *Report) notes() []string {
+	var all []string
+	for _, m := range r.Mismatches {
+		all = append(all, fmt.Sprintf("differs, as %s: %s", m.Why, m))
+	}
+	for _, w := range r.Warnings {
+		all = append(all, "warning: "+w)
+	}
+	return all
+}
+
+func sideLine(s SideInfo) string {
+	line := fmt.Sprintf("%s, %s", s.Name, runs(s.Runs))
+	if s.Locklab != "" {
+		line += ", locklab " + s.Locklab
+	}
+	if s.Clients != "" {
+		line += ", clients of " + s.Clients
+	}
+	if s.Lock != "" {
+		line += ", lock " + s.Lock
+	}
+	return line
+}
+
+// legend explains the table.
+func (r *Report) legend() string {
+	how := "p by Mann-Whitney"
+	if r.Paired {
+		how = "of runs in turn, pair by pair; p by Wilcoxon's signed ranks"
+	}
+	return "Medians of one sample a run; ratio head/base with its 95 % interval (Hodges-Lehmann), " + how + ", after Holm over the metrics that gate. (In brackets: nothing depends on it.)"
+}
+
+// writeText writes a table for a terminal.
+func writeText(w *bytes.Buffer, r Report) error {
+	fmt.Fprintf(w, "%s: %s\n\nbase  %s\nhead  %s\n\n", r.Verdict, r.Reason, sideLine(r.Base), sideLine(r.Head))
+	if len(r.Metrics) > 0 {
+		t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(t, "metric\tbase\thead\tratio\tp\tverdict")
+		for _, l := range r.Metrics {
+			if !l.shown() {
+				continue
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit), l.ratio(), l.p(), verdictWord(l))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\n%s\n", r.legend())
+	}
+	for _, v := range r.Violations {
+		fmt.Fprintln(w, "violation:", v)
+	}
+	for _, n := range r.notes() {
+		fmt.Fprintln(w, n)
+	}
+	return nil
+}

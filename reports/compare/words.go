@@ -1,0 +1,85 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// amount writes a value in its unit, with three digits or so.
+func amount(v *float64, unit string) string {
+	switch {
+	case v == nil:
+		return "n/a"
+	case strings.HasSuffix(unit, "-ns"):
+		d := time.Duration(*v)
+		return d.Round(max(1, roundTo(d))).String()
+	case unit == "acquired/s":
+		return fmt.Sprintf("%.4g/s", *v)
+	case strings.HasPrefix(unit, "not-"):
+		return percent(*v)
+	}
+	return fmt.Sprintf("%.4g", *v)
+}
+
+// roundTo leaves three digits of d.
+func roundTo(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return unit
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// worse writes a loss, or a gain.
+func worse(loss float64) string {
+	if loss < 0 {
+		return percent(-loss) + " better"
+	}
+	return percent(loss) + " worse"
+}
+
+// ratio writes a change: 1.21 (1.18–1.25), or +1.2 (+0.9 to +1.5) points.
+func (l *Line) ratio() string {
+	c := l.Change
+	switch {
+	case c == nil:
+		return "n/a"
+	case l.Difference:
+		return fmt.Sprintf("%+.1f (%+.1f to %+.1f) points", 100*c.Estimate, 100*c.Low, 100*c.High)
+	}
+	return fmt.Sprintf("%.3f (%.3f–%.3f)", c.Estimate, c.Low, c.High)
+}
+
+// p writes the p that counts.
+func (l *Line) p() string {
+	switch {
+	case l.PAdjusted != nil:
+		return formatP(*l.PAdjusted)
+	case l.P != nil:
+		return formatP(*l.P)
+	}
+	return "n/a"
+}
+
+func formatP(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// change is the ratio as a factor.
+func (l *Line) change() string {
+	if l.Change == nil || l.Difference {
+		return l.ratio()
+	}
+	return "×" + l.ratio()
+}
+
+// describe says in half a sentence what became of the metric.
+func (l *Line) describe() string {
+	return fmt.Sprintf("%s → %s, %s, p %s", amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit), l.change(), l.p())
+}

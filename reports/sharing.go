@@ -1,0 +1,172 @@
+package reports
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"locklab/harness/history"
+)
+
+// Sharing is how a lock that several can hold together is passed on, over the measured window. Hand-offs alone
+// do not say that: those who are let in together keep each other waiting.
+type Sharing struct {
+	// Rounds are of a read/write lock, by how many readers they have.
+	Rounds []Round `json:"rounds"`
+	// Grants are of a semaphore: from one grant to the next where the next client was queued at the first and a
+	// permit was free, so that nothing was waited for but the queue's own steps.
+	Grants Spacing `json:"grants"`
+}
+
+// A Round is what lies between two writers who follow each other, of so many readers, everybody of whom was queued
+// when the first writer began to release; the second one when the last reader did. It lasts from the first's
+// release invoked until the second's acquire returned.
+type Round struct {
+	Readers int `json:"readers"`
+	Spacing
+}
+
+// A Spacing is a mean time. Far out ones are left out and counted: the machine stalled then, which tells nothing of
+// the lock.
+type Spacing struct {
+	Count  int64  `json:"count"`
+	MeanNs *int64 `json:"mean_ns"`
+	FarOut int64  `json:"far_out"`
+}
+
+// sharingOf returns nil where nothing was shared. Of a semaphore it wants to know how many permits there are; 0 = not known.
+func sharingOf(acq []history.Acquisition, w window, permits int) *Sharing {
+	var spans []seenRound
+	var grants []float64
+	shared := false
+	for _, held := range grantsByLock(acq) {
+		switch mode := held[0].Mode; {
+		case mode == history.ModePermit:
+			shared = true
+			grants = append(grants, spacings(held, w, int64(permits))...)
+		case slices.ContainsFunc(held, func(a *history.Acquisition) bool { return a.Mode == history.ModeRead }):
+			shared = true
+			spans = append(spans, roundsOf(held, w)...)
+		}
+	}
+	if !shared {
+		return nil
+	}
+	return &Sharing{Rounds: bySize(spans), Grants: spacing(grants, beyond(grants))}
+}
+
+// A seenRound is one that was seen.
+type seenRound struct {
+	readers int
+	ns      float64
+}
+
+// roundsOf returns the rounds of a lock that began in the window.
+func roundsOf(held []*history.Acquisition, w window) []seenRound {
+	var all []seenRound
+	var writer *history.Acquisition
+	var readers []*history.Acquisition
+	for _, a := range held {
+		if a.Mode == history.ModeRead {
+			readers = append(readers, a)
+			continue
+		}
+		if writer != nil && w.contains(writer.ReleaseInvoked) && inTurn(writer, readers, a) {
+			all = append(all, seenRound{len(readers), float64(a.Returned - writer.ReleaseInvoked)})
+		}
+		writer, readers = a, nil
+	}
+	return all
+}
+
+// inTurn reports whether nothing was waited for but the locks of those before.
+func inTurn(writer *history.Acquisition, readers []*history.Acquisition, next *history.Acquisition) bool {
+	by := func(a *history.Acquisition, t int64) bool { return a.Queued != history.None && a.Queued <= t }
+	free := writer.ReleaseInvoked
+	for _, r := range readers {
+		if !by(r, writer.ReleaseInvoked) || r.ReleaseInvoked == history.None || r.ReleaseOutcome != history.OK {
+			return false
+		}
+		free = max(free, r.ReleaseInvoked)
+	}
+	return by(next, free) && writer.ReleaseOutcome == history.OK && free <= next.Returned
+}
+
+// bySize puts rounds together that have as many readers. Far out is by their time as a multiple of the
+// middle one of as many readers, so that large rounds are not taken for slow ones.
+func bySize(spans []seenRound) []Round {
+	sizes := map[int][]float64{}
+	for _, s := range spans {
+		sizes[s.readers] = append(sizes[s.readers], s.ns)
+	}
+	middle := map[int]float64{}
+	for n, ns := range sizes {
+		slices.Sort(ns)
+		middle[n] = stat.Quantile(0.5, stat.Empirical, ns, nil)
+	}
+	var relative []float64
+	for _, s := range spans {
+		relative = append(relative, s.ns/middle[s.readers])
+	}
+	limit := beyond(relative)
+	rounds := []Round{}
+	for n, ns := range sizes {
+		rounds = append(rounds, Round{n, spacing(ns, limit*middle[n])})
+	}
+	slices.SortFunc(rounds, func(a, b Round) int { return cmp.Compare(a.Readers, b.Readers) })
+	return rounds
+}
+
+// spacings returns the times between grants of a semaphore that began in the window, where nothing was waited for
+// but the queue's own steps. A permit is in use from its grant until its release has returned, so one that is
+// free here was free at the servers.
+func spacings(held []*history.Acquisition, w window, permits int64) []float64 {
+	var all []float64
+	var inUse []*history.Acquisition
+	for i, a := range held[:len(held)-1] {
+		inUse = slices.DeleteFunc(append(inUse, a), func(b *history.Acquisition) bool {
+			return b.ReleaseOutcome == history.OK && b.ReleaseReturned != history.None && b.ReleaseReturned <= a.Returned
+		})
+		used := int64(0)
+		for _, b := range inUse {
+			used += b.Permits
+		}
+		next := held[i+1]
+		if w.contains(a.Returned) && next.Queued != history.None && next.Queued <= a.Returned && used+next.Permits <= permits {
+			all = append(all, float64(next.Returned-a.Returned))
+		}
+	}
+	return all
+}
+
+// spacing is the mean of those that are no more than a limit.
+func spacing(ns []float64, limit float64) Spacing {
+	var s Spacing
+	var sum float64
+	for _, v := range ns {
+		if v > limit {
+			s.FarOut++
+			continue
+		}
+		s.Count++
+		sum += v
+	}
+	if s.Count > 0 {
+		mean := int64(math.Round(sum / float64(s.Count)))
+		s.MeanNs = &mean
+	}
+	return s
+}
+
+// beyond returns what is far out of values: more than three times as far above the upper quartile as that is above
+// the lower one (Tukey, Exploratory Data Analysis, 1977).
+func beyond(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	lower, upper := stat.Quantile(0.25, stat.Empirical, sorted, nil), stat.Quantile(0.75, stat.Empirical, sorted, nil)
+	return upper + 3*(upper-lower)
+}

@@ -1,0 +1,60 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"locklab/harness/hiccups"
+	"locklab/harness/history"
+)
+
+// meter measures the process itself until the measured window closes, or the function that
+// it returns is called, which must be done once and returns what went wrong.
+func (p *process) meter(ctx context.Context, w window) func() error {
+	clock := p.rec.Clock()
+	ctx, stop := context.WithDeadline(ctx, clock.Time(w.end))
+	var err error
+	var metering sync.WaitGroup
+	metering.Go(func() {
+		err = errors.Join(hiccups.Meter(ctx, p.rec, w.start+int64(p.cfg.Warmup)), p.recordResident())
+	})
+	return func() error {
+		stop()
+		metering.Wait()
+		return err
+	}
+}
+
+// recordResident records how much of the process is in memory, unless a lock's command is
+// where its sessions are.
+func (p *process) recordResident() error {
+	if p.foreign != nil {
+		return nil
+	}
+	n, err := resident()
+	if err != nil {
+		return err
+	}
+	return p.rec.Record(history.Event{Op: history.OpResident, Value: n})
+}
+
+// resident returns how many bytes of this process are in memory.
+func resident() (int64, error) {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	var kib int64
+	_, after, ok := bytes.Cut(b, []byte("VmRSS:"))
+	if !ok {
+		return 0, errors.New("/proc/self/status does not say VmRSS")
+	}
+	if _, err := fmt.Sscan(string(after), &kib); err != nil {
+		return 0, fmt.Errorf("/proc/self/status: VmRSS: %w", err)
+	}
+	return kib << 10, nil
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"locklab/harness/history"
+	"locklab/workloads"
+)
+
+// open reports whether work arrives whether or not anybody is free.
+func (c *Config) open() bool { return c.Arrivals != "" && c.Arrivals != workloads.Closed }
+
+// A queue hands arrivals to the clients that are free. It holds none back: it is only the
+// way from the dispatcher to a client that is known to be free.
+type queue struct {
+	due   chan int64    // when each was due
+	slots chan struct{} // one is taken for each acquisition in flight
+}
+
+func newQueue(inFlight int) *queue {
+	return &queue{due: make(chan int64, inFlight), slots: make(chan struct{}, inFlight)}
+}
+
+// offer gives an arrival to whoever is free, or reports that nobody is.
+func (q *queue) offer(due int64) bool {
+	select {
+	case q.slots <- struct{}{}:
+		q.due <- due // there is room: as much as slots
+		return true
+	default:
+		return false
+	}
+}
+
+// dispatch offers each arrival of the window when it is due, and records those that nobody was
+// free to begin. If it comes late itself, because the process was stopped, each is offered
+// all the same, and counts from when it was due.
+func (p *process) dispatch(ctx context.Context, w window, q *queue) {
+	defer close(q.due)
+	cfg, clock := &p.cfg, p.rec.Clock()
+	arrivals := workloads.NewArrivals(cfg.Arrivals, cfg.Rates, cfg.Seed, cfg.First, cfg.Clients, cfg.AllClients)
+	for {
+		at, ok := arrivals.Next()
+		due := w.start + int64(at)
+		if !ok || due >= w.end {
+			return
+		}
+		if due < cfg.From {
+			continue // its predecessor's
+		}
+		begin := p.sleepUntil(ctx, clock.Time(due))
+		if !begin && clock.Now() < due {
+			return // told to stop, before it was due
+		}
+		if !begin || !q.offer(due) {
+			p.drop(due)
+		}
+	}
+}
+
+// coarse is more than a timer is ever late by on an idle machine: it counts in milliseconds.
+const coarse = 2 * time.Millisecond
+
+// sleepUntil waits for a time, as exactly as the process can, and reports whether ctx still goes on.
+func (p *process) sleepUntil(ctx context.Context, at time.Time) bool {
+	if p.nap == nil {
+		return sleep(ctx, time.Until(at))
+	}
+	if !sleep(ctx, time.Until(at)-coarse) {
+		return false
+	}
+	p.nap(time.Until(at))
+	return ctx.Err() == nil
+}
+
+// nap waits by the kernel's own timer, which is good to some 50 µs.
+func nap(d time.Duration) {
+	for left := unix.NsecToTimespec(int64(max(d, 0))); left != (unix.Timespec{}); {
+		rest := unix.Timespec{}
+		if unix.Nanosleep(&left, &rest) == nil {
+			return
+		}
+		left = rest // a signal came
+	}
+}
+
+// drop records an arrival that nobody was free to begin.
+func (p *process) drop(due int64) {
+	if err := p.rec.Record(history.Event{At: due, Op: history.OpDropped}); err != nil {
+		panic(err) // as with a client's
+	}
+}
+
+// serve takes what arrives until nothing more does.
+func (c *client) serve(l limits, q *queue) error {
+	defer c.lost.Wait()
+	for due := range q.due {
+		err := c.arrival(l, due)
+		// Who has no session is not free.
+		if err == nil {
+			_, err = c.ready(l.begin)
+		}
+		<-q.slots
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrival carries out what was due.
+func (c *client) arrival(l limits, due int64) error {
+	ready, err := c.ready(l.begin)
+	if !ready {
+		c.p.drop(due) // the window closed first
+		return err
+	}
+	c.due = due
+	return c.turn(l)
+}

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"locklab/harness/history"
+	"locklab/workloads"
+)
+
+// Outside of virtual time, a nap is no shorter than asked for.
+func TestNap(t *testing.T) {
+	for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 3 * time.Millisecond} {
+		begun := time.Now()
+		if nap(d); time.Since(begun) < d {
+			t.Errorf("a nap of %v took %v", d, time.Since(begun))
+		}
+	}
+}
+
+// The kernel's timer waits for the rest of the time, and for no more.
+func TestSleepUntilIsExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{nap: func(d time.Duration) { time.Sleep(d) }}
+		for _, d := range []time.Duration{0, time.Millisecond, coarse, time.Second} {
+			begun := time.Now()
+			if !p.sleepUntil(t.Context(), begun.Add(d)) || time.Since(begun) != d {
+				t.Errorf("%v for %v", time.Since(begun), d)
+			}
+		}
+	})
+}
+
+// A dispatcher that is told to stop leaves no arrival that was due unrecorded, and none that was not
+// due is recorded.
+func TestDispatchStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := openLoop(simulated(2), workloads.Uniform, 2, 0, time.Minute, 10)
+		c, said := contender(t, cfg, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 1050*time.Millisecond)
+		defer cancel()
+		now := c.p.rec.Clock().Now()
+		q := newQueue(2)
+		c.p.dispatch(ctx, window{now, now + int64(time.Minute)}, q)
+		n := 0
+		for due := range q.due {
+			n++
+			if want := now + int64(n)*int64(100*time.Millisecond); due != want {
+				t.Errorf("arrival %d is due at %d, want %d", n, due, want)
+			}
+		}
+		if dropped := len(said()); n != 2 || dropped != 8 { // of the 10 in the first second
+			t.Errorf("%d taken, %d dropped; want 2 and 8", n, dropped)
+		}
+	})
+}
+
+// What was accepted but cannot be begun, because the session is over and the window closes first, is dropped, and
+// the client does not go on with a session that is gone.
+func TestArrivalWithoutASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, said := contender(t, simulated(1), nil) // which has no session yet
+		c.p.open = func(ctx context.Context, _ *client) (source, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		begin, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		l := always()
+		l.begin = begin
+		q := newQueue(2)
+		due := c.p.rec.Clock().Now()
+		for range 2 {
+			if !q.offer(due) {
+				t.Fatal("nobody is free")
+			}
+		}
+		if q.offer(due) {
+			t.Error("more in flight than there may be")
+		}
+		close(q.due)
+		if err := c.serve(l, q); err != nil {
+			t.Error(err)
+		}
+		wantLines(t, said(), "0 dropped info\n0 dropped info")
+	})
+}
+
+// A holder with nothing to do but hold leaves the resource alone.
+func TestLockOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := simulated(1)
+		cfg.LockOnly, cfg.Hold = true, workloads.Always(time.Second)
+		c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w want) (*grant, error) {
+			h, _ := newHeld(5, nil)
+			return single("/l", w.mode, h), nil
+		}})
+		begun := time.Now()
+		if err := c.once(always()); err != nil || time.Since(begun) != time.Second {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+		wantLines(t, said(), "1 acquire invoke l\n1 acquire ok l\n1 release invoke l\n1 release ok l")
+	})
+}
+
+// A dispatcher that comes late, because the process stood still, records each arrival at the time when it was due.
+func TestLateArrivalsKeepTheirTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		rec, err := history.NewRecorder(dir, "c1", history.NewClock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rec.Close()
+		p := &process{cfg: openLoop(simulated(1), workloads.Uniform, 1, 0, time.Minute, 10), rec: rec}
+		start := rec.Clock().Now() - int64(time.Second)
+		q := newQueue(1)
+		p.dispatch(t.Context(), window{start, start + int64(time.Second)}, q)
+		tail := history.NewTailer(dir)
+		defer tail.Close()
+		frames, err := tail.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, _, err := history.Decode(nil, frames, map[string]string{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		due := []int64{<-q.due} // one finds the client free
+		for _, e := range events {
+			due = append(due, e.At)
+		}
+		if len(due) != 9 {
+			t.Fatalf("%d arrivals, want 9", len(due))
+		}
+		for i, at := range due {
+			if want := start + int64(i+1)*int64(100*time.Millisecond); at != want {
+				t.Errorf("arrival %d is recorded at %v from the start, want %v", i, time.Duration(at-start), time.Duration(want-start))
+			}
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Protocol is the version of how a harness talks with client processes: what their
+// configuration means, what they are told on standard input, and the events that they record.
+// A benchmark runs client processes of another binary beside ours if it says the same. It rises
+// with each change by which one would be misunderstood; a new field of [Config] is none, since
+// a process refuses fields that it does not know and is only given those that are needed.
+const Protocol = 2
+
+// Needed is the configuration as JSON without the fields that say nothing.
+func (c Config) Needed() json.RawMessage {
+	full, zero := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, f := range []struct {
+		of   Config
+		into *map[string]json.RawMessage
+	}{{c, &full}, {Config{}, &zero}} {
+		b, err := json.Marshal(f.of)
+		if err == nil {
+			err = json.Unmarshal(b, f.into)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("client: configuration: %v", err)) // it is plain values
+		}
+	}
+	for name, nothing := range zero {
+		if bytes.Equal(full[name], nothing) {
+			delete(full, name)
+		}
+	}
+	b, err := json.Marshal(full)
+	if err != nil {
+		panic(fmt.Sprintf("client: configuration: %v", err)) // it was JSON before
+	}
+	return b
+}

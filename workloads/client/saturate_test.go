@@ -1,0 +1,55 @@
+package client
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"locklab/reports/capacity"
+	"locklab/workloads"
+)
+
+// A search that measures the stand-in by the client's own loop, recorder and report finds
+// the rate that its service time allows: within 3 %, with each of 20 seeds. Beyond it the queue grows
+// for as long as the window lasts, so that p99 of any length is missed, or nobody is free.
+func TestSaturationOfAKnownLock(t *testing.T) {
+	const warmup, window, limit = time.Second / 2, 4 * time.Second, 30 * time.Millisecond
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		ms := func(lo, hi float64) time.Duration {
+			return time.Duration((lo + rng.Float64()*(hi-lo)) * float64(time.Millisecond))
+		}
+		tm := timing{create: ms(0.5, 2), tell: ms(0.3, 1), free: ms(0.3, 1), confirm: ms(0.1, 0.5)}
+		hold := ms(1, 6)
+		// Taken from when it is granted to one until it is granted to the next.
+		truth := 1 / (hold + tm.free + tm.tell).Seconds()
+		search := capacity.Search{Start: 30 + rng.Float64()*40}
+		var probes []capacity.Probe
+		for {
+			rate, more := search.Next(probes)
+			if !more {
+				break
+			}
+			synctest.Test(t, func(t *testing.T) {
+				cfg := openLoop(simulated(64), workloads.Uniform, 64, warmup, window, rate)
+				cfg.Hold, cfg.Seed = workloads.Always(hold), 1000*seed+uint64(len(probes))
+				r := simulation{timing: tm, cfg: cfg, warmup: warmup, window: window}.run(t)
+				p := capacity.Probe{Rate: rate}
+				switch {
+				case r.Latency.Acquire.P99Ns == nil || r.Throughput.Dropped == nil:
+					p.Reason = capacity.Undecided
+				case *r.Throughput.Dropped > 0:
+					p.Reason = capacity.Dropped
+				case time.Duration(*r.Latency.Acquire.P99Ns) >= limit:
+					p.Reason = capacity.Missed
+				}
+				probes = append(probes, p)
+			})
+		}
+		l := search.Limit(probes)
+		if l.Unknown != "" || l.LastPass == nil || l.FirstFail == nil || *l.LastPass < 0.97*truth || *l.LastPass > 1.03*truth {
+			t.Errorf("seed %d: %+v; the lock takes %.2f a second", seed, l, truth)
+		}
+	}
+}

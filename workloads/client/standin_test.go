@@ -1,0 +1,201 @@
+package client
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/recipes"
+	"locklab/reports"
+	"locklab/workloads"
+	"locklab/workloads/resource"
+)
+
+// timing is how long each step of the stand-in's takes, always.
+type timing struct {
+	create  time.Duration // acquire called → in the queue
+	tell    time.Duration // first in the queue → acquire returns
+	free    time.Duration // release called → the next is first
+	confirm time.Duration // the next is first → release returns
+	// While the servers stall, from the run's start on, nothing takes effect; what would have is late.
+	stallAt, stall time.Duration
+}
+
+// effect is when what would take effect at a time does. What a stall holds up happens after it in
+// the order in which it would have, a thousand times as fast.
+func (tm timing) effect(at time.Duration) time.Duration {
+	if into := at - tm.stallAt; tm.stall > 0 && into >= 0 && into < tm.stall {
+		return tm.stallAt + tm.stall + into/1000
+	}
+	return at
+}
+
+// A standIn is a fair mutex on virtual time, of exactly known timing.
+type standIn struct {
+	timing
+	start time.Time
+
+	mu     sync.Mutex
+	busy   bool
+	queue  []chan struct{}
+	grants int64
+}
+
+// takes waits until what takes d has taken effect.
+func (s *standIn) takes(d time.Duration) {
+	now := time.Since(s.start)
+	time.Sleep(s.effect(now+d) - now)
+}
+
+// standInSource is a client's session with it.
+type standInSource struct {
+	fakeSource
+	*standIn
+	c *client
+}
+
+func (s standInSource) acquire(_ context.Context, w want) (*grant, error) {
+	s.takes(s.create)
+	s.mu.Lock()
+	var turn chan struct{}
+	if s.busy {
+		turn = make(chan struct{})
+		s.queue = append(s.queue, turn)
+	}
+	s.busy = true
+	s.c.queued(w.paths[0], len(s.queue))
+	s.mu.Unlock()
+	if turn != nil {
+		<-turn
+	}
+	time.Sleep(s.tell)
+	s.mu.Lock()
+	s.grants++
+	token := s.grants
+	s.mu.Unlock()
+	h, _ := recipes.NewHold(recipes.HoldConfig{Parent: context.Background(), Session: 1, Token: token, Release: s.release})
+	return single(w.paths[0], w.mode, h), nil
+}
+
+func (s *standIn) release(context.Context) error {
+	s.takes(s.free)
+	s.mu.Lock()
+	if len(s.queue) > 0 {
+		close(s.queue[0])
+		s.queue = s.queue[1:]
+	} else {
+		s.busy = false
+	}
+	s.mu.Unlock()
+	time.Sleep(s.confirm)
+	return nil
+}
+
+// simulation is a run against the stand-in, on virtual time.
+type simulation struct {
+	timing
+	cfg            Config
+	warmup, window time.Duration
+	// held makes the dispatcher wait for its client, as if the whole process were stopped.
+	held bool
+}
+
+// run carries the simulation out: the client process's own loop, recorder and limits, the
+// history as it is on disk, and the report. It has to be in a synctest bubble.
+func (sim simulation) run(t *testing.T) reports.Result {
+	t.Helper()
+	dir := t.TempDir()
+	clock := history.NewClock()
+	recorder := func(name string) *history.Recorder {
+		rec, err := history.NewRecorder(dir+"/"+name, name, clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec
+	}
+	rec, others := recorder(sim.cfg.Host), recorder("r1")
+	res, err := resource.New(resource.GuardFencing, others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := clock.Now() + int64(time.Second)
+	s := &standIn{timing: sim.timing, start: clock.Time(start)}
+	p := &process{cfg: sim.cfg, rec: rec, resource: direct{res}, window: make(chan window, 1), stopped: make(chan struct{}),
+		open: func(_ context.Context, c *client) (source, error) { return standInSource{standIn: s, c: c}, nil }}
+	measure := start + int64(sim.warmup)
+	end := measure + int64(sim.window)
+	for _, e := range []history.Event{
+		{At: start, Op: history.OpBegin, Value: start},
+		{At: start, Op: history.OpPhase, Detail: history.PhaseWarmup},
+		{At: measure, Op: history.OpPhase, Detail: history.PhaseMeasure},
+		{At: end, Op: history.OpPhase, Detail: history.PhaseDrain},
+	} {
+		if err := others.Record(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sim.held {
+		sim.contendHeld(t, p, window{start, end})
+	} else {
+		p.window <- window{start, end}
+		if err := p.contend(t.Context(), make([]*client, sim.cfg.Clients)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range []*history.Recorder{rec, others} {
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, warnings, err := history.ReadRaw(dir)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	acquisitions := history.Acquisitions(events)
+	kind := sim.cfg.Arrivals
+	return reports.Summarize(events, acquisitions, check.Report{}, reports.Meta{Arrivals: kind, ClosedLoop: !sim.cfg.open()})
+}
+
+// contendHeld has one client, whom the dispatcher waits for.
+func (sim simulation) contendHeld(t *testing.T, p *process, w window) {
+	t.Helper()
+	l := p.limits(t.Context(), w)
+	defer l.release()
+	q := &queue{due: make(chan int64), slots: make(chan struct{}, 1<<20)}
+	c := newClient(p, 0)
+	if err := c.connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var both sync.WaitGroup
+	both.Go(func() { p.dispatch(l.begin, w, q) })
+	both.Go(func() {
+		if err := c.serve(l, q); err != nil {
+			t.Error(err)
+		}
+	})
+	both.Wait()
+}
+
+// simulated is the configuration of clients that share one lock.
+func simulated(clients int) Config {
+	cfg := valid()
+	cfg.Clients, cfg.AllClients, cfg.Locks, cfg.Seed = clients, clients, []string{"/l"}, 42
+	return cfg
+}
+
+// openLoop makes it an open loop.
+func openLoop(cfg Config, kind string, inFlight int, warmup, window time.Duration, rates ...float64) Config {
+	cfg.Arrivals, cfg.MaxInFlight = kind, inFlight
+	cfg.Rates = workloads.Plan{Rates: rates}.Pacer(warmup, window)
+	return cfg
+}
+
+func arrivalsOf(cfg Config) *workloads.Arrivals {
+	return workloads.NewArrivals(cfg.Arrivals, cfg.Rates, cfg.Seed, cfg.First, cfg.Clients, cfg.AllClients)
+}
+
+func clientRand(cfg Config, n int) *rand.Rand { return rand.New(rand.NewPCG(cfg.Seed, uint64(n))) }

@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"locklab/harness/history"
+)
+
+// What a client does to itself, when it is told to or when it comes to an armed point.
+const (
+	StrikeStop   = "stop"   // stops its whole process
+	StrikeExpire = "expire" // ends its own session at the servers
+	StrikeMove   = "move"   // resets its connection, and keeps away from that server
+)
+
+// linkOf returns the link of a client's session; nil if the process has no such client, or none that
+// is connected yet, or if a foreign lock makes the connections.
+func (p *process) linkOf(client string) *link {
+	links := p.links.Load()
+	_, number, ok := strings.Cut(client, "/")
+	i, err := strconv.Atoi(number)
+	if links == nil || !ok || err != nil || i < 0 || i/p.cfg.perSession() >= len(*links) {
+		return nil
+	}
+	return (*links)[i/p.cfg.perSession()]
+}
+
+// strike does harm to a client's session. What it does is in the history before it is done; e says whose
+// session it is.
+func (p *process) strike(action, fault string, e history.Event) error {
+	l := p.linkOf(e.Client)
+	if l == nil {
+		return fmt.Errorf("%s: %q has no session of ours", action, e.Client)
+	}
+	session, server := l.now()
+	if session == 0 {
+		return fmt.Errorf("%s: %s has no session yet", action, e.Client)
+	}
+	e.Kind, e.Fault, e.Session = history.Info, fault, session
+	if e.Target == "" { // a permit's slot otherwise
+		e.Target = p.cfg.serverName(server)
+	}
+	if err := p.rec.Record(e); err != nil {
+		return err
+	}
+	switch action {
+	case StrikeExpire:
+		var servers []string
+		for _, s := range p.cfg.Servers {
+			servers = append(servers, s.Address)
+		}
+		if err := l.expire(context.Background(), servers); err != nil {
+			p.log.Error("session is not ended", "fault", fault, "err", err) // the servers' word counts
+		}
+	case StrikeMove:
+		l.leave(fault)
+	}
+	return nil
+}
+
+// strikeNow is a strike on command.
+func (p *process) strikeNow(action, fault, client string) error {
+	if action != StrikeExpire && action != StrikeMove {
+		return fmt.Errorf("unknown strike %q", action)
+	}
+	return p.strike(action, fault, history.Event{Op: history.OpStrike, Client: client, Detail: action})
+}
+
+// settle takes a move back, whoever's it was, and says so once it is done.
+func (p *process) settle(fault string) error {
+	links := p.links.Load()
+	if links == nil {
+		return nil
+	}
+	for _, l := range *links {
+		server := l.settle(fault)
+		if server == "" {
+			continue
+		}
+		session, _ := l.now()
+		e := history.Event{Op: history.OpStrike, Kind: history.Info, Fault: fault, Session: session, Target: p.cfg.serverName(server), Detail: history.StrikeSettled}
+		if err := p.rec.Record(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

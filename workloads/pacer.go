@@ -1,0 +1,125 @@
+package workloads
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// A Pacer says when work arrives, as a pure function of time. It knows nothing of what
+// arrives, nor of chance: gaps are counted in arrivals, so that the one that is always 1
+// gives even arrivals, and one drawn from the exponential distribution of mean 1 a Poisson
+// process of the same rate, whether or not that rate changes.
+type Pacer interface {
+	// Next returns the time at which the work of gap more arrivals has come in, counted
+	// from elapsed; false if it never does. Both times are since the start.
+	Next(elapsed time.Duration, gap float64) (time.Duration, bool)
+	// Rate returns how many arrivals per second are planned at a time since the start.
+	Rate(elapsed time.Duration) float64
+}
+
+// Rates is a [Pacer] whose rate is a straight line in each of its pieces, which follow one
+// another without a gap. Before the first and after the last, the rate is that of their ends.
+type Rates []Piece
+
+// A Piece is a stretch of time in which the rate goes evenly from one value to another.
+type Piece struct {
+	Length time.Duration `json:"length_ns"`
+	From   float64       `json:"from"` // arrivals per second
+	To     float64       `json:"to"`
+}
+
+// Next implements [Pacer].
+//
+// The number of arrivals in t seconds of a piece that begins with rate r and changes by k a
+// second is rt + kt²/2. It is solved for t in the form 2g/(r + √(r²+2kg)), which
+// divides by 0 for no k.
+func (p Rates) Next(elapsed time.Duration, gap float64) (time.Duration, bool) {
+	var begin time.Duration
+	for _, piece := range p {
+		end := begin + piece.Length
+		if elapsed >= end {
+			begin = end
+			continue
+		}
+		slope := (piece.To - piece.From) / piece.Length.Seconds()
+		rate := piece.From + slope*(elapsed-begin).Seconds()
+		rest := (end - elapsed).Seconds()
+		whole := rest * (rate + piece.To) / 2
+		if gap < whole {
+			t := 2 * gap / (rate + math.Sqrt(max(0, rate*rate+2*slope*gap)))
+			return elapsed + seconds(min(t, rest)), true
+		}
+		gap -= whole
+		elapsed, begin = end, end
+	}
+	last := p.last()
+	if last <= 0 {
+		return 0, false
+	}
+	t := gap / last
+	if t > forever.Seconds() {
+		return 0, false
+	}
+	return elapsed + seconds(t), true
+}
+
+// Rate implements [Pacer].
+func (p Rates) Rate(elapsed time.Duration) float64 {
+	elapsed = max(elapsed, 0)
+	for _, piece := range p {
+		if elapsed < piece.Length {
+			return piece.From + (piece.To-piece.From)*elapsed.Seconds()/piece.Length.Seconds()
+		}
+		elapsed -= piece.Length
+	}
+	return p.last()
+}
+
+func (p Rates) last() float64 {
+	if len(p) == 0 {
+		return 0
+	}
+	return p[len(p)-1].To
+}
+
+// Most returns the highest rate that is ever planned.
+func (p Rates) Most() float64 {
+	var most float64
+	for _, piece := range p {
+		most = max(most, piece.From, piece.To)
+	}
+	return most
+}
+
+// forever is longer than any run.
+const forever = 365 * 24 * time.Hour
+
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+
+// A Plan says at which rate work arrives in a run: always the same, a ramp over the measured
+// window, or steps of equal length in it. During the warm-up the rate is the first.
+type Plan struct {
+	// Rates are in arrivals per second over all clients: one; or the two ends of a ramp; or one for each step.
+	Rates []float64
+	Ramp  bool
+}
+
+// Pacer lays the plan out over a run, for the times since the warm-up's beginning.
+func (p Plan) Pacer(warmup, window time.Duration) Rates {
+	if len(p.Rates) == 0 {
+		return nil
+	}
+	all := Rates{{Length: warmup, From: p.Rates[0], To: p.Rates[0]}}
+	if p.Ramp {
+		all = append(all, Piece{Length: window, From: p.Rates[0], To: p.Rates[1]})
+	} else {
+		for _, r := range p.Rates {
+			all = append(all, Piece{Length: window / time.Duration(len(p.Rates)), From: r, To: r})
+		}
+	}
+	return slices.DeleteFunc(all, func(p Piece) bool { return p.Length <= 0 })
+}
+
+// Equal reports whether both plans say the same.
+func (p Plan) Equal(q Plan) bool { return p.Ramp == q.Ramp && slices.Equal(p.Rates, q.Rates) }

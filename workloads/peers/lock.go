@@ -1,0 +1,104 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes"
+)
+
+// A contender is one client: a session with a lock on it.
+type contender interface {
+	acquire(ctx context.Context) error
+	release(ctx context.Context) error
+	close(ctx context.Context) error
+}
+
+// connect makes a contender for the lock at path, with a session on one server.
+type connect func(ctx context.Context, server, path string, timeout time.Duration) (contender, error)
+
+// contenders are the peers that are written in Go, by name.
+var contenders = map[string]connect{
+	Mutex:       mutexOf(recipes.MutexConfig{}),
+	SparseMutex: mutexOf(recipes.MutexConfig{SparseLists: true}),
+	ZKLock:      connectZKLock,
+}
+
+// The peers.
+const (
+	Mutex        = "mutex"         // recipes.Mutex
+	SparseMutex  = "mutex-sparse"  // the same with SparseLists
+	ZKLock       = "zk-lock"       // go-zookeeper's zk.Lock
+	CuratorMutex = "curator-mutex" // Curator's InterProcessMutex, which has a loop of its own
+)
+
+// Names returns the peers that [Run] can be.
+func Names() []string { return slices.Sorted(maps.Keys(contenders)) }
+
+type mutex struct {
+	session *recipes.Session
+	lock    recipes.Lock
+	hold    *recipes.Hold
+}
+
+func mutexOf(cfg recipes.MutexConfig) connect {
+	return func(ctx context.Context, server, path string, timeout time.Duration) (contender, error) {
+		s, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: []string{server}, Timeout: timeout})
+		if err != nil {
+			return nil, err
+		}
+		cfg := cfg
+		cfg.Session, cfg.Path = s, path
+		l, err := recipes.NewMutex(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return &mutex{session: s, lock: l}, nil
+	}
+}
+
+func (m *mutex) acquire(ctx context.Context) (err error) {
+	m.hold, err = m.lock.Acquire(ctx)
+	return err
+}
+
+func (m *mutex) release(ctx context.Context) error { return m.hold.Release(ctx) }
+
+func (m *mutex) close(ctx context.Context) error { return m.session.Close(ctx) }
+
+type zkLock struct {
+	conn *zk.Conn
+	lock *zk.Lock
+}
+
+func connectZKLock(ctx context.Context, server, path string, timeout time.Duration) (contender, error) {
+	conn, events, err := zk.Connect([]string{server}, timeout, zk.WithLogInfo(false))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		select {
+		case e := <-events:
+			if e.State == zk.StateHasSession {
+				return &zkLock{conn, zk.NewLock(conn, path, zk.WorldACL(zk.PermAll))}, nil
+			}
+		case <-ctx.Done():
+			conn.Close()
+			return nil, fmt.Errorf("connect to %s: %w", server, context.Cause(ctx))
+		}
+	}
+}
+
+func (l *zkLock) acquire(context.Context) error { return l.lock.Lock() }
+
+func (l *zkLock) release(context.Context) error { return l.lock.Unlock() }
+
+func (l *zkLock) close(context.Context) error {
+	l.conn.Close()
+	return nil
+}

@@ -1,0 +1,19 @@
+package workloads
+
+import "time"
+
+// A Burst is a time that comes again and again: the first Length of each Every. The zero value
+// never comes.
+type Burst struct {
+	Length time.Duration `json:"length_ns,omitempty"`
+	Every  time.Duration `json:"every_ns,omitempty"`
+}
+
+// In reports whether a time since the start is in the burst.
+func (b Burst) In(elapsed time.Duration) bool { return b.Every > 0 && elapsed%b.Every < b.Length }
+
+// A Resize changes a number to another and back, again and again. The zero value never does.
+type Resize struct {
+	To    int           `json:"to,omitempty"`
+	Every time.Duration `json:"every_ns,omitempty"`
+}

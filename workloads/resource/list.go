@@ -1,0 +1,66 @@
+package resource
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"locklab/harness/history"
+	"locklab/workloads"
+)
+
+// ErrFull is the refusal to append to a list beyond [workloads.MaxElements].
+var ErrFull = fmt.Errorf("resource: the lists have %d elements, and hold no more", workloads.MaxElements)
+
+// A list is what a section that appends reads and writes as a whole. Whoever writes it writes what he has read and
+// one element more, whatever it is by now. So that a write need not carry it all, every list that there ever
+// was is kept, as the one it was written from and its last element.
+type list struct {
+	all  []version
+	head int64 // the number of the list as it is, 0 if it is empty
+}
+
+// A version is a list: version number i is all[i-1].
+type version struct{ from, element int64 }
+
+// write makes the list what version from is, and an element. It returns the last element of from.
+func (l *list) write(from, element int64) (behind int64) {
+	if from > 0 && from <= int64(len(l.all)) {
+		behind = l.all[from-1].element
+	}
+	l.all = append(l.all, version{from, element})
+	l.head = int64(len(l.all))
+	return behind
+}
+
+// elements are those of the list as it is, in order.
+func (l *list) elements() []int64 {
+	var es []int64
+	for at := l.head; at > 0; at = l.all[at-1].from { // which was there before
+		es = append(es, l.all[at-1].element)
+	}
+	slices.Reverse(es)
+	return es
+}
+
+// NewOfLists makes a resource with a list for each lock, all empty, instead of a counter.
+func NewOfLists(guard string, rec *history.Recorder) (*Resource, error) {
+	r, err := New(guard, rec)
+	if err == nil {
+		r.lists = true
+	}
+	return r, err
+}
+
+// List returns the elements of a lock's list. It has the signature that net/rpc asks for.
+func (r *Resource) List(lock string, elements *[]int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.lists {
+		return errors.New("resource: it has counters, not lists")
+	}
+	if c := r.counters[lock]; c != nil {
+		*elements = c.list.elements()
+	}
+	return nil
+}
