@@ -120,7 +120,7 @@ func liveness(d *digest, _ *Safety) Verdict {
 		v.Result, v.Summary = Pass, fmt.Sprintf("no free lock was waited for longer than %s", seconds(l.bound))
 	}
 	if excused > 0 {
-		v.Summary += fmt.Sprintf("; %s in the end that a server has and its log rules out", count(excused, "znode", "znodes"))
+		v.Summary += fmt.Sprintf("; for %s a server is to blame", count(excused, "finding", "findings"))
 	}
 	if heal != history.None {
 		v.Summary += l.gotAfter(heal)

@@ -19,7 +19,7 @@ import (
 //   - unnoticed grants: a client's znode was eligible for longer than the bound, no fault in force, while its acquire did
 //     not return. (One who wants several at once may have to wait for the others.)
 //
-// What a server said in the end that its own log rules out is listed with cause server.
+// What a server said that its own log, or the order of it, rules out is listed with cause server.
 func (l *live) byServers(locks map[string][]*history.Acquisition) []Finding {
 	v := l.servers
 	if v == nil || len(v.doubts()) > 0 || !l.whole { // else whose znodes they are may only not be recorded
@@ -246,9 +246,11 @@ func (l *live) unnoticed(lock string, lane *nodes.Lane, all []*history.Acquisiti
 			}
 		}
 		if quiet := l.quiet(from, until); quiet > l.bound {
-			found = append(found, Finding{Kind: "unnoticed", Lock: lock, At: from, Until: until, Cause: CauseNone, Clients: []string{a.Client}, Tokens: []int64{s.Czxid},
+			f := Finding{Kind: "unnoticed", Lock: lock, At: from, Until: until, Cause: CauseNone, Clients: []string{a.Client}, Tokens: []int64{s.Czxid},
 				Zxids: zxidWords([]int64{s.Czxid, s.From, s.To}), Events: l.eventsOf(a),
-				Text: fmt.Sprintf("%s's znode %s was eligible since zxid %s (%s), and for %s its acquire did not return", a.Client, s.Name(), Zxid(s.From), seconds(from), seconds(quiet))})
+				Text: fmt.Sprintf("%s's znode %s was eligible since zxid %s (%s), and for %s its acquire did not return", a.Client, s.Name(), Zxid(s.From), seconds(from), seconds(quiet))}
+			l.blameServer(&f) // who has another znode before its own on the server that it asks waits rightly
+			found = append(found, f)
 		}
 	}
 	return found
@@ -325,12 +327,21 @@ func (l *live) witnessStall(f *Finding) {
 			f.Zxids = append(f.Zxids, zxidWords([]int64{s.From, s.To})...)
 		}
 	}
-	for i := range v.Contradictions {
-		if c := &v.Contradictions[i]; c.Path != "" && l.about(c.Path, map[string][]*history.Acquisition{f.Lock: nil}) {
+	l.blameServer(f)
+}
+
+// blameServer adds to a finding about a lock that a server contradicts the others about it, and reports whether one does.
+func (l *live) blameServer(f *Finding) bool {
+	if l.servers == nil {
+		return false
+	}
+	for i := range l.servers.Contradictions {
+		if c := &l.servers.Contradictions[i]; c.Path != "" && l.about(c.Path, map[string][]*history.Acquisition{f.Lock: nil}) {
 			f.Cause, f.Explained = CauseServer, true
 			f.Text += "; " + c.Text
 			f.Zxids = append(f.Zxids, zxidWords([]int64{c.Zxid})...)
-			return
+			return true
 		}
 	}
+	return false
 }

@@ -12,7 +12,7 @@ import (
 //
 // A client that was not is a finding only if it had the time, which is what a stall would take,
 // and its turn: twice as many grants as there are clients, where the lock is fair. An unfair lock
-// promises nobody a turn.
+// promises nobody a turn. Where a server contradicts the others about the lock, the lock is not to blame, and the finding is a doubt.
 func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
 	if !l.facts.Progress || heal == history.None {
 		return nil, nil
@@ -42,8 +42,13 @@ func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
 			continue
 		}
 		late = append(late, client)
-		stuck = append(stuck, Finding{Kind: "no-progress", Lock: a.Lock, At: heal, Until: until, Cause: CauseNone, Clients: []string{client}, Events: l.eventsOf(a),
-			Text: fmt.Sprintf("%s got no lock in the %s after the last heal, in which there were %s", client, seconds(until-heal), count(grants, "grant", "grants"))})
+		f := Finding{Kind: "no-progress", Lock: a.Lock, At: heal, Until: until, Cause: CauseNone, Clients: []string{client}, Events: l.eventsOf(a),
+			Text: fmt.Sprintf("%s got no lock in the %s after the last heal, in which there were %s", client, seconds(until-heal), count(grants, "grant", "grants"))}
+		if l.blameServer(&f) {
+			doubts = append(doubts, f.Text)
+			continue
+		}
+		stuck = append(stuck, f)
 	}
 	switch {
 	case len(late) == 0:
@@ -53,7 +58,7 @@ func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
 	case grants > 0 && (!l.facts.Queue || grants < 2*int64(len(last))):
 		return nil, []string{fmt.Sprintf("%s after the last heal, and whether its turn had come cannot be told (%s)", gotNone(late), count(grants, "grant", "grants"))}
 	}
-	return stuck, nil
+	return stuck, doubts
 }
 
 // gotNone says that these got no lock.
