@@ -35,6 +35,9 @@ func (b ByClient) tellClient(ctx context.Context) (history.Event, error) {
 		return history.Event{}, fmt.Errorf("tell %s: %w", b.Host.Name, err)
 	}
 	e, err := b.Witness.Triggered(ctx, b.ID, b.Host.Name)
+	if err == nil && e.Kind == history.Fail {
+		err = fmt.Errorf("%w: %s of %s: %s", ErrNobody, b.ID, e.Client, e.Detail)
+	}
 	if err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 		defer cancel()

@@ -289,6 +289,7 @@ func (g *ground) nothingLeft(t *testing.T) {
 	if err != nil || left != nil {
 		t.Errorf("left over: %q, %v", left, err)
 	}
+	g.exorcise(t)
 	for _, path := range g.locks {
 		answer, err := g.stage.ensemble.Servers[0].Agent.Nodes(ctx, agent.NodeRequest{Op: agent.NodesList, Path: path})
 		if err != nil {

@@ -101,7 +101,7 @@ const (
 
 	// A client's, about the run.
 	OpTrigger = "trigger" // Info: the client is about to stop itself at the point in Detail, for the fault in Fault
-	OpStrike  = "strike"  // Info: the client is about to do harm to its own session, as told; Detail = what, or StrikeSettled, Target = the server's host name
+	OpStrike  = "strike"  // Info: the client is about to do harm to its own session, as told; Detail = what, or StrikeSettled, Target = the server's host name. Fail: it had none
 	OpReady   = "ready"   // Info: all clients of the process are connected
 	OpResize  = "resize"  // Info: Lock has Value permits from now on
 	OpDone    = "done"    // Info: all clients of the process have come to an end

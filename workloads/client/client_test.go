@@ -124,7 +124,6 @@ func TestCommands(t *testing.T) {
 		{name: "arm for an expiry", in: FormatArmTo("f1", point, StrikeExpire), armed: "f1"},
 		{name: "settled before it moved", in: FormatArmTo("f1", point, StrikeMove) + "\n" + FormatSettle("f1")},
 		{name: "arm for nothing known", in: FormatArmTo("f1", point, "flee"), err: `"flee"`},
-		{name: "strike without a session", in: FormatStrike("f1", StrikeExpire, "c1/0"), err: "no session"},
 		{name: "strike with nothing known", in: FormatStrike("f1", "flee", "c1/0"), err: `"flee"`},
 		{name: "unknown", in: "flee\n" + FormatGo(1, 2), err: `"flee"`},
 	} {

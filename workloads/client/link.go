@@ -74,7 +74,7 @@ func (c *linkConn) Read(b []byte) (int, error) {
 }
 
 func (l *link) grant(answer []byte) {
-	if t, ok := parseTicket(answer); ok && t.session != 0 {
+	if t, ok := parseTicket(answer); ok { // of session 0 where the one that it asked for has expired
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.granted = t

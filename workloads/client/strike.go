@@ -29,15 +29,17 @@ func (p *process) linkOf(client string) *link {
 }
 
 // strike does harm to a client's session. What it does is in the history before it is done; e says whose
-// session it is.
+// session it is. A client may be without one at any time, and that is said too: it is the fault that misses, and
+// no error of the process.
 func (p *process) strike(action, fault string, e history.Event) error {
 	l := p.linkOf(e.Client)
-	if l == nil {
-		return fmt.Errorf("%s: %q has no session of ours", action, e.Client)
+	var session history.SessionID
+	var server string
+	if l != nil {
+		session, server = l.now()
 	}
-	session, server := l.now()
 	if session == 0 {
-		return fmt.Errorf("%s: %s has no session yet", action, e.Client)
+		return p.rec.Record(history.Event{Op: history.OpStrike, Kind: history.Fail, Client: e.Client, Fault: fault, Detail: action + ": it has no session"})
 	}
 	e.Kind, e.Fault, e.Session = history.Info, fault, session
 	if e.Target == "" { // a permit's slot otherwise

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"locklab/harness/history"
+)
+
+// Whether a client has a session is not known to who tells it to do harm to it: it says that it has none, and goes on.
+func TestStrikeWithoutASession(t *testing.T) {
+	dir := t.TempDir()
+	rec, err := history.NewRecorder(dir, "c1", history.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProcess(t)
+	p.rec = rec
+	lines := []string{FormatStrike("f1", StrikeExpire, "c1/0"), FormatStrike("f2", StrikeMove, "c1/99"), FormatSettle("f2"), FormatArm("f3", BetweenReadAndWrite)}
+	if err := p.commands(strings.NewReader(strings.Join(lines, "\n"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tail := history.NewTailer(dir)
+	defer tail.Close()
+	b, err := tail.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, _, err := history.Decode(nil, b, map[string]string{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		if e.Op != history.OpStrike || e.Kind != history.Fail || !strings.Contains(e.Detail, "no session") {
+			t.Errorf("recorded %v", e)
+		}
+		got = append(got, e.Fault+" "+e.Client)
+	}
+	if strings.Join(got, ", ") != "f1 c1/0, f2 c1/99" {
+		t.Errorf("recorded strikes %q", got)
+	}
+	if armed, _ := p.triggers.take(BetweenReadAndWrite); armed.fault != "f3" {
+		t.Error("the command after it was not carried out")
+	}
+}
+
+// A server answers a session that has expired with one of number 0: it is none to do harm to.
+func TestLinkForgetsAnExpiredSession(t *testing.T) {
+	answer := func(session uint64) []byte {
+		b := binary.BigEndian.AppendUint32(make([]byte, 4), 2000)
+		return append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, session), 16), make([]byte, 16)...)
+	}
+	l := &link{}
+	l.grant(answer(0x17))
+	if session, _ := l.now(); session != 0x17 {
+		t.Fatalf("session %s", session)
+	}
+	l.grant(answer(0)[:9]) // no answer at all
+	if session, _ := l.now(); session != 0x17 {
+		t.Errorf("session %s after half an answer", session)
+	}
+	l.grant(answer(0))
+	if session, _ := l.now(); session != 0 {
+		t.Errorf("session %s after it expired", session)
+	}
+}
