@@ -76,6 +76,8 @@ func TestWhatIsNoSampleNeverPasses(t *testing.T) {
 		{"result and more", nil, replaceIn(resultFile, `{`, `{"schema_version":1}{`), refused, "result.json"},
 		{"other schema version", func(r *reports.Result) { r.SchemaVersion = 2 }, nil, refused, "schema_version is 2"},
 		{"schema version 0", func(r *reports.Result) { r.SchemaVersion = 0 }, nil, refused, "schema_version is 0"},
+		{"no checks", func(r *reports.Result) { r.Checks = nil }, nil, refused, "it has no checks"},
+		{"passed with a check that is unknown", func(r *reports.Result) { r.Checks[0].Outcome = check.Unknown }, nil, refused, "came out as unknown"},
 		{"NaN", nil, replaceIn(resultFile, `"acquired_per_s":`, `"acquired_per_s":NaN,"was":`), refused, "invalid character 'N'"},
 		{"infinite", nil, replaceIn(resultFile, `"acquired_per_s":`, `"acquired_per_s":1e999,"was":`), refused, "1e999"},
 		{"a string for a number", nil, replaceIn(resultFile, `"acquired_per_s":`, `"acquired_per_s":"fast","was":`), refused, "acquired_per_s"},

@@ -118,7 +118,27 @@ func decodeResult(b []byte, r *reports.Result) error {
 			return fmt.Errorf("%s is %v", m.Name, *v)
 		}
 	}
+	if err := judged(&read); err != nil {
+		return err
+	}
 	*r = read
+	return nil
+}
+
+// judged says what is wrong with the verdict of a result: it has none by checks, or passed though one of them did not
+// settle. One that failed is a violation, whatever the verdict says.
+func judged(r *reports.Result) error {
+	if r.Partial {
+		return nil // no sample anyway
+	}
+	if len(r.Checks) == 0 {
+		return errors.New("it has no checks, so nothing is known of the lock's safety; run locklab check again")
+	}
+	for _, c := range r.Checks {
+		if c.Outcome == check.Unknown && r.Verdict == check.Pass {
+			return fmt.Errorf("its verdict is %s, and its check %s came out as %s", r.Verdict, c.Name, c.Outcome)
+		}
+	}
 	return nil
 }
 
