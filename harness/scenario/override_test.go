@@ -122,7 +122,7 @@ func TestContradictionsNameTheFlag(t *testing.T) {
 		{"mutex-pause-fencing", "guard", "none", "--guard: guard none rejects nothing"},
 		{"mutex-pause", "guard", "fencing", "--guard: guard fencing leaves no lost_updates to be shown"},
 		{"mutex-pause", "victim-alone", "false", "--victim-alone: the victim must be alone in its process, and c1 runs 2 clients"},
-		{"mutex-client-partition", "client-processes", "32", "--client-processes: 16 clients for 32 client processes"},
+		{"mutex-client-partition", "client-processes", "32", "--client-processes: 6 clients for 32 client processes"},
 	} {
 		s, err := scenario.Builtin(builtins, tt.builtin)
 		if err != nil {

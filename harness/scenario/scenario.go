@@ -278,15 +278,31 @@ func (s *Scenario) Resolve(sp Span) time.Duration { return sp.Resolve(s.Negotiat
 const LivenessAuto = time.Duration(-1)
 
 // LivenessPhase returns how long clients work on after the measured window once everything is healed, at most
-// if that is LivenessAuto: until the service has forgotten whoever a fault has cut off, and a while for everybody's turn.
+// if that is LivenessAuto: until the service has forgotten whoever a fault has cut off, and a while for everybody's turn, see
+// [Scenario.round].
 func (s *Scenario) LivenessPhase() time.Duration {
 	switch {
 	case s.Iterations > 0 || s.Liveness == LivenessAuto && !s.HasFaults():
 		return 0
 	case s.Liveness == LivenessAuto:
-		return s.Expiry() + 5*time.Second
+		return s.Expiry() + 5*time.Second + min(2*s.round(), longestTurn)
 	}
 	return s.Liveness
+}
+
+// longestTurn bounds what LivenessAuto allows for everybody's turn: where critical sections are so long, and clients so many,
+// that a run would take minutes longer, the scenario is to say so itself.
+const longestTurn = 2 * time.Minute
+
+// round is how long it takes until everybody has had a lock if all want one all the time, are spread evenly over the locks, and
+// spend no time on anything but critical sections. Locks are drawn, so it may well take twice that.
+func (s *Scenario) round() time.Duration {
+	atOnce := max(s.Locks, 1)
+	if s.Workload == WorkloadSemaphore {
+		atOnce *= max(s.Permits, 1)
+	}
+	turns := (s.Clients + atOnce - 1) / atOnce
+	return time.Duration(turns)*s.Hold.Mean() + s.Think.Mean()
 }
 
 // ClientsPerProcess returns how many clients each client process runs, c1

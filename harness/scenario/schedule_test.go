@@ -166,6 +166,7 @@ func TestNothingIsDrawnThatCannotBeDone(t *testing.T) {
 
 func TestLivenessPhase(t *testing.T) {
 	const pause = "faults:\n- {kind: pause, target: c1, at: 1s, for: 1s}\n"
+	const held = "faults:\n- {kind: pause, target: c1, at: 1s, for: 1s}\n"
 	for src, want := range map[string]time.Duration{
 		"{}":                             0,
 		pause:                            7400 * time.Millisecond, // T and 2 ticks, and 5 s
@@ -175,6 +176,10 @@ func TestLivenessPhase(t *testing.T) {
 		"liveness: 2s":                   2 * time.Second,
 		pause + "iterations: 50":         0,
 		pause + "session-timeout: 10s\n": 9400 * time.Millisecond, // 4 s are the servers' limit
+		// 7 clients at 2 locks are 4 turns, which may take twice as long.
+		held + "clients: 7\nlocks: 2\nhold: 3s\nthink: 1s":                                 33400 * time.Millisecond,
+		held + "workload: semaphore\npermits: 3\nclients: 7\nlocks: 2\nhold: 3s\nunits: 1": 19400 * time.Millisecond,
+		held + "clients: 50\nhold: 10s":                                                    127400 * time.Millisecond, // and no longer
 	} {
 		if got := mustLoad(t, src).LivenessPhase(); got != want {
 			t.Errorf("%q: %s, want %s", src, got, want)
