@@ -66,10 +66,18 @@ func lives(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) (boo
 	if err != nil {
 		return false, err
 	}
-	if !strings.Contains(answer, "SessionTracker dump") {
+	there, ok := knows(answer, s)
+	if !ok {
 		return false, fmt.Errorf("%s does not list sessions: %s", leader.Name, strings.TrimSpace(answer))
 	}
-	return listed(s).MatchString(answer), nil
+	return there, nil
+}
+
+// knows reports whether a server's answer to "dump" has a session, or a znode of it; not ok if it lists none. A connection that the
+// session had counts for nothing: a server that has closed it may go on listing it for ten seconds.
+func knows(dump string, s history.SessionID) (there, ok bool) {
+	dump, _, _ = strings.Cut(dump, "Connections dump")
+	return listed(s).MatchString(dump), strings.Contains(dump, "SessionTracker dump")
 }
 
 // connected returns which servers list a session among those that are connected to them.
