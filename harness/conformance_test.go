@@ -30,7 +30,7 @@ var trials = map[string][]string{
 	scenario.FaultLoss:            {"target: c1, from: servers, loss: 0.3", "target: zk1, from: servers, loss: 0.2"},
 	scenario.FaultBandwidth:       {"target: c1, from: servers, bandwidth: 100KiB", "target: zk1, from: clients, bandwidth: 100KiB"},
 	scenario.FaultLatency:         {"target: c1, from: servers, latency: 100ms, jitter: 30ms", "target: zk1, from: clients, latency: 100ms", "target: zk1, from: servers, latency: 50ms"},
-	scenario.FaultReset:           {"target: c1, from: servers", "target: zk1, from: servers", "target: zk1, from: clients"},
+	scenario.FaultReset:           {"target: c1, from: servers", "target: zk1, from: servers", "target: holder-server, from: clients"},
 	scenario.FaultExpireSession:   {"target: c1"},
 	scenario.FaultMoveClient:      {"target: c1"},
 	scenario.FaultMute:            {"target: zk1"},
