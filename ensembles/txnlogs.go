@@ -1,11 +1,13 @@
 package ensembles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"locklab/ensembles/txnlog"
@@ -26,15 +28,28 @@ func FetchTxnLogs(ctx context.Context, h *Host, after int64, dir string) (int64,
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err
 	}
-	for _, name := range names {
-		if _, ok := txnlog.FirstZxid(name); !ok {
-			continue // a snapshot
-		}
+	for _, name := range logsSince(names, after) {
 		if err := fetchTxnLog(ctx, h, name, dir); err != nil {
 			return 0, fmt.Errorf("fetch transaction log %s of %s: %w", name, h.Name, err)
 		}
 	}
 	return txnlog.Cut(dir, after)
+}
+
+// logsSince returns the names of the logs that may have transactions after that one, in their order. A log goes on until the
+// next one begins, so the earlier ones of a lab in which many runs were made need not be fetched for each run.
+func logsSince(names []string, after int64) []string {
+	first := map[string]int64{}
+	logs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { // snapshots are there, too
+		zxid, ok := txnlog.FirstZxid(name)
+		first[name] = zxid
+		return !ok
+	})
+	slices.SortFunc(logs, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
+	for len(logs) > 1 && first[logs[1]] <= after+1 {
+		logs = logs[1:]
+	}
+	return logs
 }
 
 func fetchTxnLog(ctx context.Context, h *Host, name, dir string) error {
