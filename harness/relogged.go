@@ -16,12 +16,16 @@ import (
 // ZooKeeper before 3.9.3 writes such logs (ZOOKEEPER-4541, -4712): a follower whose disk stands still is dropped, joins
 // anew within the same process, and writes on with a second thread while the first still has transactions to write. A session
 // that goes on with its work then has a znode on one server that it has long deleted, and who is connected there waits for it.
-func relogged(server string, logs []txnlog.Record, h *nodes.History, events []history.Event) []check.Contradiction {
+func relogged(s txnlog.Source, h *nodes.History, events []history.Event) []check.Contradiction {
 	started := slices.ContainsFunc(events, func(e history.Event) bool {
-		return e.Op == history.OpProcess && e.Process == server && e.Mode == history.ProcessStarted
+		return e.Op == history.OpProcess && e.Process == s.Server && e.Mode == history.ProcessStarted
 	})
-	if !started || len(logs) == 0 {
+	if !started {
 		return nil // what it has in memory is in order
+	}
+	logs := recordsOf(s)
+	if len(logs) == 0 {
+		return nil
 	}
 	var found []check.Contradiction
 	last := logs[len(logs)-1].File // which it began when it was last started, or later
@@ -36,18 +40,28 @@ func relogged(server string, logs []txnlog.Record, h *nodes.History, events []hi
 			continue
 		}
 		for _, o := range rec.Effects() {
-			i := slices.IndexFunc(h.Lives, func(l *nodes.Life) bool { return l.Czxid == rec.Zxid && l.Path == o.Path })
-			if i < 0 || h.Lives[i].End == nil {
+			l := h.At(o.Path, rec.Zxid)
+			if l == nil || l.Czxid != rec.Zxid || l.End == nil {
 				continue
 			}
-			if deleted, logged := position[h.Lives[i].End.Zxid]; !logged || deleted > at || position[rec.Zxid] != at {
+			if deleted, logged := position[l.End.Zxid]; !logged || deleted > at || position[rec.Zxid] != at {
 				continue
 			}
-			l := h.Lives[i]
-			found = append(found, check.Contradiction{Server: server, Session: history.SessionID(l.Owner), Path: l.Path, Zxid: l.End.Zxid,
+			found = append(found, check.Contradiction{Server: s.Server, Session: history.SessionID(l.Owner), Path: l.Path, Zxid: l.End.Zxid,
 				Text: fmt.Sprintf("server %s logged the creation of %s (zxid %s) behind its deletion (zxid %s), in %s, and was started since: it had the znode again (as in ZOOKEEPER-4541)",
-					server, l.Path, check.Zxid(l.Czxid), check.Zxid(l.End.Zxid), rec.File)})
+					s.Server, l.Path, check.Zxid(l.Czxid), check.Zxid(l.End.Zxid), rec.File)})
 		}
 	}
 	return found
+}
+
+// recordsOf are a server's transactions as it logged them, as far as they can be read.
+func recordsOf(s txnlog.Source) []txnlog.Record {
+	var all []txnlog.Record
+	for rec, err := range s.Records {
+		if err == nil {
+			all = append(all, rec)
+		}
+	}
+	return all
 }

@@ -79,7 +79,7 @@ func readServerLog(dir string, sc *scenario.Scenario, events []history.Event) *c
 	log.History = nodes.Replay(all.Committed())
 	contradictions(log, all)
 	for _, s := range sources {
-		log.Contradictions = append(log.Contradictions, relogged(s.Server, recordsOf(s), log.History, events)...)
+		log.Contradictions = append(log.Contradictions, relogged(s, log.History, events)...)
 	}
 	readDumps(dir, log)
 	return log
@@ -200,17 +200,6 @@ func stepped(all *txnlog.Ensemble, since int64, events []history.Event) []string
 		}
 	}
 	return nil
-}
-
-// recordsOf are a server's transactions as it logged them, as far as they can be read.
-func recordsOf(s txnlog.Source) []txnlog.Record {
-	var all []txnlog.Record
-	for rec, err := range s.Records {
-		if err == nil {
-			all = append(all, rec)
-		}
-	}
-	return all
 }
 
 // contradictions collects where servers, or transactions, rule each other out.

@@ -47,16 +47,7 @@ func eventsOf(tb testing.TB) (*client, []history.Event) {
 	if err := rec.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	tail := history.NewTailer(dir)
-	defer tail.Close()
-	frames, err := tail.Next()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	events, _, err := history.Decode(nil, frames, map[string]string{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	events := recorded(tb, dir)
 	for i := range events {
 		if events[i].Op != history.OpArrive {
 			events[i].At = 0 // to be stamped anew

@@ -67,16 +67,7 @@ func contender(t *testing.T, cfg Config, s source) (*client, func() []string) {
 	c.source = s
 	return c, func() []string {
 		c.lost.Wait()
-		tail := history.NewTailer(dir)
-		defer tail.Close()
-		b, err := tail.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		events, _, err := history.Decode(nil, b, map[string]string{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := recorded(t, dir)
 		var said []string
 		for _, e := range events {
 			words := []string{fmt.Sprintf("%d %s %s", e.Acq, e.Op, e.Kind), e.Mode, strings.TrimPrefix(e.Lock, "/"), e.Target, e.Detail}

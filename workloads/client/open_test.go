@@ -118,16 +118,7 @@ func TestLateArrivalsKeepTheirTimes(t *testing.T) {
 		start := rec.Clock().Now() - int64(time.Second)
 		q := newQueue(1)
 		p.dispatch(t.Context(), window{start, start + int64(time.Second)}, q)
-		tail := history.NewTailer(dir)
-		defer tail.Close()
-		frames, err := tail.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		events, _, err := history.Decode(nil, frames, map[string]string{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := recorded(t, dir)
 		due := []int64{<-q.due} // one finds the client free
 		for _, e := range events {
 			due = append(due, e.At)

@@ -24,16 +24,7 @@ func TestStrikeWithoutASession(t *testing.T) {
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
-	tail := history.NewTailer(dir)
-	defer tail.Close()
-	b, err := tail.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, _, err := history.Decode(nil, b, map[string]string{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := recorded(t, dir)
 	var got []string
 	for _, e := range events {
 		if e.Op != history.OpStrike || e.Kind != history.Fail || !strings.Contains(e.Detail, "no session") {

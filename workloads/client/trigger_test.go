@@ -82,15 +82,9 @@ func TestTriggerStopsTheProcess(t *testing.T) {
 	if s := said(); s != "" {
 		t.Errorf("it was beyond the point already: %s", s)
 	}
-	tail := history.NewTailer(dir)
-	defer tail.Close()
-	b, err := tail.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, _, err := history.Decode(nil, b, map[string]string{})
-	if err != nil || len(events) != 1 {
-		t.Fatalf("recorded %v, %v", events, err)
+	events := recorded(t, dir)
+	if len(events) != 1 {
+		t.Fatalf("recorded %v", events)
 	}
 	want := history.Event{At: events[0].At, Process: "c1", Op: history.OpTrigger, Client: "c1/0", Acq: 3, Lock: "/l", Token: 9, Fault: "f1", Detail: BetweenReadAndWrite}
 	if events[0] != want {
