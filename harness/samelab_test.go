@@ -17,7 +17,7 @@ func TestSharesLab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range strings.Fields(settings) {
+		for s := range strings.FieldsSeq(settings) {
 			key, value, _ := strings.Cut(s, "=")
 			if err := sc.Set(key, value); err != nil {
 				t.Fatal(err)

@@ -174,14 +174,14 @@ func TestWhoGaveUpIsWarnedOf(t *testing.T) {
 	} {
 		var r Result
 		r.measure(nil, c.acq, window{From: ms(1000), To: ms(2000), End: ms(2000), Measured: true}, Meta{ClosedLoop: true}, nil)
-		got := ""
+		var got strings.Builder
 		for _, w := range r.Warnings {
 			if strings.Contains(w, "given up") {
-				got += w
+				got.WriteString(w)
 			}
 		}
-		if got != c.want {
-			t.Errorf("warned of %q, want %q", got, c.want)
+		if got.String() != c.want {
+			t.Errorf("warned of %q, want %q", got.String(), c.want)
 		}
 	}
 }

@@ -15,17 +15,18 @@ func TestNoKindEndsAnothersHarm(t *testing.T) {
 		if k.Targets&scenario.OnServer == 0 || scenario.SlotOf(k.Name) == "" {
 			continue
 		}
-		entry := "kind: " + k.Name
+		var entry strings.Builder
+		entry.WriteString("kind: " + k.Name)
 		if !k.Momentary {
-			entry += ", for: 6s"
+			entry.WriteString(", for: 6s")
 		}
 		for _, key := range k.Needs {
 			if key != "by" {
 				t.Fatalf("%s needs %s", k.Name, key)
 			}
-			entry += ", by: 1h"
+			entry.WriteString(", by: 1h")
 		}
-		kinds[k.Name] = entry
+		kinds[k.Name] = entry.String()
 	}
 	for _, name := range []string{scenario.FaultPause, scenario.FaultKill, scenario.FaultStop, scenario.FaultRestart, scenario.FaultCrashLoop, scenario.FaultSlowDisk, scenario.FaultClockStep} {
 		if kinds[name] == "" {
