@@ -143,6 +143,14 @@ func (r *run) slotted(s strike, f chaos.Fault) chaos.Fault {
 
 // fault chooses the fault's hosts, now.
 func (r *run) fault(ctx context.Context, id string, f scenario.Fault) (chaos.Fault, error) {
+	aimed, err := r.aimedFault(ctx, id, f)
+	if err != nil {
+		return nil, err
+	}
+	return chaos.Reconnecting{Fault: aimed, Among: &r.reconnects}, nil
+}
+
+func (r *run) aimedFault(ctx context.Context, id string, f scenario.Fault) (chaos.Fault, error) {
 	if f.Target == scenario.TargetHolder {
 		return hitHolder{run: r, id: id, f: f}, nil
 	}

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type live struct {
 	sessions map[string]int               // by host: clients that are connected
 	owners   map[history.SessionID]string // the host whose client's session it is
 	latest   map[string]history.SessionID // by client: the last session that was connected
+	away     map[string]bool              // the clients that have lost their connection
 	done     map[string]bool
 	exited   map[string]string // by host: how the process ended
 	died     map[string]int64  // by host: when it did, the last time
@@ -75,7 +77,7 @@ type hold struct {
 }
 
 func newLive() *live {
-	return &live{changed: make(chan struct{}), ready: map[string]bool{}, sessions: map[string]int{}, done: map[string]bool{}, exited: map[string]string{}, died: map[string]int64{}, owners: map[history.SessionID]string{}, latest: map[string]history.SessionID{}, expected: map[string]bool{},
+	return &live{changed: make(chan struct{}), ready: map[string]bool{}, sessions: map[string]int{}, done: map[string]bool{}, exited: map[string]string{}, died: map[string]int64{}, owners: map[history.SessionID]string{}, latest: map[string]history.SessionID{}, away: map[string]bool{}, expected: map[string]bool{},
 		triggers: map[string][]history.Event{}, served: map[string]*check.Fences{}, final: map[string]int64{}, ended: map[string]bool{}, invoked: map[string]int64{}, due: map[string]int64{},
 		waiting: map[string]int64{}, queued: map[string]place{}, tells: map[string]bool{}, servers: map[history.SessionID]string{}, stopped: map[string]bool{}, wrote: map[string]wrote{}, holds: map[string][]hold{}, recent: newRecent()}
 }
@@ -132,10 +134,12 @@ func (l *live) event(e *history.Event) {
 		l.triggers[e.Fault] = append(others, *e)
 	case history.OpDisconnected:
 		l.sessions[e.Process]--
+		l.away[e.Client] = true
 	case history.OpConnected:
 		l.sessions[e.Process]++
 		l.owners[e.Session] = e.Process
 		l.latest[e.Client] = e.Session
+		delete(l.away, e.Client)
 		l.servers[e.Session] = e.Target
 		if l.timeout == 0 {
 			l.timeout = e.Value
@@ -271,6 +275,13 @@ func (l *live) connected(host string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sessions[host]
+}
+
+// absent returns the clients that have lost their connection, of processes that run and are not done.
+func (l *live) absent() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(l.away)), func(c string) bool { return !l.runs(hostOf(c)) || l.done[hostOf(c)] })
 }
 
 // Triggered implements chaos.Witness. No host is any.

@@ -207,6 +207,39 @@ func TestLiveAtEnd(t *testing.T) {
 	})
 }
 
+// Who is absent has lost its connection and not got another, in a process that goes on.
+func TestLiveAbsent(t *testing.T) {
+	l := newLive()
+	tell := func(op, mode string, clients ...string) {
+		for _, c := range clients {
+			l.add([]history.Event{{Process: hostOf(c), Client: c, Op: op, Mode: mode}})
+		}
+	}
+	want := func(clients ...string) {
+		t.Helper()
+		if got := l.absent(); !slices.Equal(got, clients) {
+			t.Errorf("absent: %v, want %v", got, clients)
+		}
+	}
+	all := []string{"c1/0", "c1/1", "c2/0", "c3/0", "c4/0"}
+	tell(history.OpConnected, "", all...)
+	want()
+	tell(history.OpDisconnected, "", all...)
+	want(all...)
+	tell(history.OpExpired, "", "c1/0")
+	tell(history.OpConnected, "", "c1/1")
+	want("c1/0", "c2/0", "c3/0", "c4/0")
+	tell(history.OpConnected, "", "c1/0")
+	tell(history.OpProcess, history.ProcessStopped, "c2")
+	tell(history.OpDone, "", "c4")
+	want("c3/0")
+	tell(history.OpProcess, history.ProcessExited, "c3")
+	tell(history.OpProcess, history.ProcessContinued, "c2")
+	want("c2/0")
+	l.reborn("c3")
+	want("c2/0")
+}
+
 // Several hosts' clients that are armed for one fault are told apart.
 func TestLiveTriggersOfEachHost(t *testing.T) {
 	l := newLive()

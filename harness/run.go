@@ -37,6 +37,8 @@ type run struct {
 	slots   chaos.Slots
 	collect *collector
 	report  *reporter
+	// reconnects tells whether clients have come back after faults.
+	reconnects chaos.Reconnects
 	// firstZxid is the last transaction before the run, of the server that lagged most; 0 if none said.
 	firstZxid int64
 
@@ -106,6 +108,7 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan scenario.Plan, dir, clients s
 	r.live.clock, r.live.kept = s.clock, sc.Guard == scenario.GuardZKMulti
 	r.live.lists = sc.Section == scenario.SectionAppend
 	r.shares.Clock = s.clock
+	r.reconnects.Away = r.live.absent
 	r.report = newReporter(r.live, s.opts.Progress)
 	r.report.every = s.opts.ProgressEvery
 	r.report.plan = Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks}

@@ -121,6 +121,7 @@ func (l *live) forget(host string) {
 	}
 	maps.DeleteFunc(l.queued, func(c string, _ place) bool { return of(c) })
 	maps.DeleteFunc(l.waiting, func(c string, _ int64) bool { return of(c) })
+	maps.DeleteFunc(l.away, func(c string, _ bool) bool { return of(c) })
 }
 
 // hostOf is the host of a client's process.

@@ -191,31 +191,60 @@ func (r rule) Thumbnail(c *draw.Canvas) {
 	c.StrokeLine2(draw.LineStyle{Color: r.Color, Width: 1, Dashes: []vg.Length{1, 2}}, c.Center().X, c.Min.Y-2, c.Center().X, c.Max.Y+2)
 }
 
-// words puts a text beside each of some points.
+// words puts a text beside each of some points, where it covers neither another nor a point if there is such a place; a text
+// that has no place without covering another is left out.
 type words struct {
 	plotter.XYs
 	Texts []string
 	Color color.NRGBA
+	// Among are points that have no text.
+	Among plotter.XYs
+}
+
+// add puts a text beside a point.
+func (w *words) add(at plotter.XY, text string) {
+	w.XYs, w.Texts = append(w.XYs, at), append(w.Texts, text)
 }
 
 // Plot implements plot.Plotter.
 func (w words) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	style := textStyle(smallSize, w.Color)
-	var taken []vg.Rectangle
+	var points, taken []vg.Rectangle
+	for _, at := range slices.Concat(w.XYs, w.Among) {
+		const half = 3
+		at := vg.Point{X: x(at.X), Y: y(at.Y)}
+		points = append(points, vg.Rectangle{Min: vg.Point{X: at.X - half, Y: at.Y - half}, Max: vg.Point{X: at.X + half, Y: at.Y + half}})
+	}
 	for i, at := range w.XYs {
-		from := vg.Point{X: x(at.X) + 5, Y: y(at.Y) - 6}
-		width := style.Width(w.Texts[i])
-		if from.X+width > c.Max.X {
-			from.X -= width + 10
-		}
-		box := vg.Rectangle{Min: vg.Point{X: from.X, Y: from.Y - 5}, Max: vg.Point{X: from.X + width, Y: from.Y + 5}}
-		if slices.ContainsFunc(taken, func(o vg.Rectangle) bool {
-			return box.Min.X < o.Max.X && o.Min.X < box.Max.X && box.Min.Y < o.Max.Y && o.Min.Y < box.Max.Y
-		}) {
+		box, ok := roomFor(vg.Point{X: x(at.X), Y: y(at.Y)}, style.Width(w.Texts[i]), c.Rectangle, taken, points)
+		if !ok {
 			continue
 		}
 		taken = append(taken, box)
-		c.FillText(style, from, w.Texts[i])
+		c.FillText(style, vg.Point{X: box.Min.X, Y: (box.Min.Y + box.Max.Y) / 2}, w.Texts[i])
 	}
+}
+
+// roomFor returns where a text of that width goes beside a point: the first place that lies within and covers none of the
+// taken ones, if possible no point either.
+func roomFor(at vg.Point, width vg.Length, within vg.Rectangle, taken, points []vg.Rectangle) (best vg.Rectangle, ok bool) {
+	const half, aside = 5, 5
+	for _, dy := range []vg.Length{-6, 6, -16, 16, -26, 26} {
+		for _, left := range []vg.Length{at.X + aside, at.X - aside - width} {
+			box := vg.Rectangle{Min: vg.Point{X: left, Y: at.Y + dy - half}, Max: vg.Point{X: left + width, Y: at.Y + dy + half}}
+			covers := func(o vg.Rectangle) bool {
+				return box.Min.X < o.Max.X && o.Min.X < box.Max.X && box.Min.Y < o.Max.Y && o.Min.Y < box.Max.Y
+			}
+			outside := box.Min.X < within.Min.X || box.Max.X > within.Max.X || box.Min.Y < within.Min.Y || box.Max.Y > within.Max.Y
+			switch {
+			case outside || slices.ContainsFunc(taken, covers):
+			case !slices.ContainsFunc(points, covers):
+				return box, true
+			case !ok:
+				best, ok = box, true
+			}
+		}
+	}
+	return best, ok
 }

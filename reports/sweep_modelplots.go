@@ -17,10 +17,10 @@ func (s *Sweep) predictedFigure() figure {
 	p := newChart("Predicted and measured throughput", "predicted acquisitions per second (log scale)", "measured (log scale)")
 	lo, hi := math.Inf(1), 0.0
 	p.Add(agreement{})
+	named := words{Color: vermillion} // of all series together, so that none is over another
 	for n := range s.Series {
 		clr, shape := look(n)
-		var solid, hollow, far plotter.XYs
-		var names []string
+		var solid, hollow plotter.XYs
 		for k := range s.Series[n].Points {
 			point := &s.Series[n].Points[k]
 			if point.Predicted == nil || point.AcquiredPerS == nil || *point.AcquiredPerS <= 0 || point.Predicted.AcquiredPerS <= 0 {
@@ -34,16 +34,19 @@ func (s *Sweep) predictedFigure() figure {
 				solid = append(solid, at)
 			}
 			if math.Abs(at.Y/at.X-1) > gapLimit {
-				far, names = append(far, at), append(names, s.Load+" "+s.label(point.Load))
+				named.add(at, s.Load+" "+s.label(point.Load))
+			} else {
+				named.Among = append(named.Among, at)
 			}
 		}
 		marks := scatter{XYs: solid, Style: draw.GlyphStyle{Color: clr, Radius: 3, Shape: shape}}
-		p.Add(marks, scatter{XYs: hollow, Style: draw.GlyphStyle{Color: clr, Radius: 3, Shape: draw.RingGlyph{}}}, words{far, names, vermillion})
+		p.Add(marks, scatter{XYs: hollow, Style: draw.GlyphStyle{Color: clr, Radius: 3, Shape: draw.RingGlyph{}}})
 		p.explain(or(s.Series[n].Name, "measured"), marks)
 	}
 	if hi == 0 {
 		return f
 	}
+	p.Add(named)
 	p.X.Min, p.X.Max = fitLog(lo, hi)
 	p.Y.Min, p.Y.Max = p.X.Min, p.X.Max
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
