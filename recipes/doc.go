@@ -210,16 +210,17 @@
 // come, first served, across quantities.
 //
 // Layout: below the semaphore's path, "locks", which is a Mutex's directory; and "leases", with one
-// ephemeral sequential znode for each permit in use, "_c_" + UUID + "-slot" + the slot's number +
-// "-lease-" + ten digits. That is Curator's form but for the slot, which Curator takes for a part of
-// a name that it does not look into. The data of both is the user's. A [SharedCount] may
+// ephemeral sequential znode for each permit in use, "_c_" + UUID + "-of" + the number of the place in the queue
+// that it was got from + "-slot" + the slot's number + "-lease-" + ten digits. That is Curator's form but for place and
+// slot, which Curator takes for a part of a name that it does not look into. The data of both is the user's. A [SharedCount] may
 // say how many permits there are, at any path.
 //
 // An acquisition queues as for a Mutex. At the head of the queue it lists the leases, and waits while there are
 // too many; then one transaction deletes its place in the queue, checks the version of the count, if shared, and
 // creates the leases of all n permits. So a contender holds nothing while it waits but its
 // place: two that want three of four each get them in turn. And no failure can leave
-// leases without having left the queue, or the other way round. After that it reads and watches each of its
+// leases without having left the queue, or the other way round. Who finds a lease that was got from the place
+// before its own, when that has gone, knows so that it is the head, and need not list the queue again. After that it reads and watches each of its
 // leases, and grants only if all are there and belong to the session, which lives.
 //
 // Requests: 7 without contention, in 5 round trips and 1 to release (create; getChildren and getData of the queue,
@@ -227,8 +228,9 @@
 // delete). With n permits the last getData is n, together, and the delete is a transaction of n.
 // With a shared count its getData goes beside each list of the leases: 1 more. A contender that
 // waits for a permit adds 2 (the list with a watch, and again when it has changed), or 4 with a
-// shared count; one that waits for those ahead in the queue adds what a Mutex's does. The first use
-// of a path adds the creates of the directories, and a transaction that finds that there is none.
+// shared count; one that waits for those ahead in the queue adds 1 (getData with a watch of the one before it),
+// 3 if its lease is gone by the time that the leases are listed (the list of the queue, and of the leases again), 2 behind
+// another kind of client. The first use of a path adds the creates of the directories, and a transaction that finds that there is none.
 //
 // Watches fired per release: 4, however many wait, and 1 more for each permit beyond the first. The lease's holder's own; that of the
 // head of the queue on the list of leases; and as that one leaves the queue, its own on its place and its

@@ -19,14 +19,29 @@ type lease struct {
 	slot int
 }
 
-// leasePrefix begins the names of all leases of one attempt.
-func leasePrefix(guid string) string { return "_c_" + guid }
+// placeMark stands before the number of the place in the queue from which a lease was got.
+const placeMark = "-of"
 
-// leaseName is what a lease is created by. The slot is part of the name, so that the
+// leasePrefix begins the names of all leases of one attempt.
+func leasePrefix(guid string) string { return "_c_" + guid + placeMark }
+
+// leasesOf begins the names of all leases that were got from a place in the queue, which has the attempt's
+// GUID too; false if the place is of another kind of client. Number and GUID together are one
+// znode's only: an attempt may have had two, of which one was a leftover.
+func leasesOf(place string) (prefix string, ok bool) {
+	guid, number, ok := strings.Cut(strings.TrimPrefix(place, "_c_"), "-"+mutexLayout[0])
+	if !ok || protectedPrefix(guid, mutexLayout[0])+number != place {
+		return "", false
+	}
+	return leasePrefix(guid) + number + slotMark, true
+}
+
+// leaseName is what a lease is created by, from a place in the queue. The slot is part of the name, so that the
 // list of the directory is the list of the slots in use: in the data it would take a
 // read of every lease for every acquisition, and the data is the user's.
-func leaseName(prefix string, slot int) string {
-	return fmt.Sprintf("%s%s%d-%s", prefix, slotMark, slot, leaseLayout[0])
+func leaseName(place string, slot int) string {
+	prefix, _ := leasesOf(place)
+	return fmt.Sprintf("%s%d-%s", prefix, slot, leaseLayout[0])
 }
 
 // parseLease reads a child's name, by the rules of [layout.parse]: whatever

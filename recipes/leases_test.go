@@ -3,13 +3,15 @@ package recipes
 import (
 	"path"
 	"slices"
+	"strings"
 	"testing"
 )
 
 func TestParseLease(t *testing.T) {
 	const guid = "0f8fad5b-d9cb-469f-a165-70867728950e"
 	for name, want := range map[string]int{
-		"_c_" + guid + "-slot0-lease-0000000000":              0,
+		"_c_" + guid + "-of0000000005-slot0-lease-0000000000": 0,
+		"_c_" + guid + "-slot0-lease-0000000000":              0, // as our leases were called once
 		"_c_" + guid + "-slot12-lease-0000000007":             12,
 		"_c_" + guid + "-slot3-lease--2147483647":             3, // the counter has wrapped; no order is built on it
 		"_c_" + guid + "-lease-0000000001":                    noSlot,
@@ -31,8 +33,29 @@ func TestParseLease(t *testing.T) {
 		}
 	}
 	for _, slot := range []int{0, 7, 1 << 20} {
-		if l, ok := parseLease(leaseName(leasePrefix(guid), slot) + "0000000042"); !ok || l.slot != slot {
+		if l, ok := parseLease(leaseName("_c_"+guid+"-lock-0000000009", slot) + "0000000042"); !ok || l.slot != slot {
 			t.Errorf("slot %d becomes %+v, %t", slot, l, ok)
+		}
+	}
+}
+
+// A lease tells from which place it was got, whatever else is of the same attempt.
+func TestLeasesOf(t *testing.T) {
+	const guid, place = "0f8fad5b-d9cb-469f-a165-70867728950e", "_c_0f8fad5b-d9cb-469f-a165-70867728950e-lock-0000000005"
+	of, ok := leasesOf(place)
+	if !ok || !strings.HasPrefix(leaseName(place, 3), of) || !strings.HasPrefix(of, leasePrefix(guid)) || strings.HasPrefix(place, leasePrefix(guid)) {
+		t.Errorf("leases of %s begin with %q, %t; one is %s", place, of, ok, leaseName(place, 3))
+	}
+	for _, other := range []string{
+		"_c_" + guid + "-lock-0000000006", "_c_" + guid + "-lock-00000000050", "_c_0f8fad5b-lock-0000000005", "_c_x" + guid + "-lock-0000000005",
+	} {
+		if p, _ := leasesOf(other); strings.HasPrefix(leaseName(place, 0), p) {
+			t.Errorf("a lease of %s is taken for one of %s", place, other)
+		}
+	}
+	for _, foreign := range []string{"lock-0000000005", guid + "-lock-0000000005", "_c_" + guid + "-lease-0000000005", "_c_" + guid, ""} {
+		if p, ok := leasesOf(foreign); ok {
+			t.Errorf("leases of %q begin with %q", foreign, p)
 		}
 	}
 }

@@ -17,7 +17,8 @@ type leasing struct {
 	prefix   string // of all leases of this attempt; never used again
 	place    *place
 	reported bool
-	mixed    bool // there were leases without a slot
+	mixed    bool   // there were leases without a slot
+	seen     *stock // as it was after we became the head, if we know that from it; used once
 	slots    []int
 }
 
@@ -51,10 +52,11 @@ var errChanged = errors.New("changed meanwhile")
 // transactions came before the deletion of their znodes, being the same. From that
 // point to the transaction nobody else can create one. So in between leases can only have gone.
 // (Curator's clients create theirs while they hold the head, and delete them before they
-// leave it if they must not keep them: the same holds with them.)
+// leave it if they must not keep them: the same holds with them.) For [leasing.headed] the list
+// that shows a predecessor's lease is such a list.
 func (a *leasing) await(ctx context.Context) ([]string, error) {
 	for missing := 0; ; {
-		k, err := a.look(ctx)
+		k, err := a.first(ctx)
 		if err == nil && !k.has(a.n) {
 			a.report(1)
 			if a.place.line.try {
@@ -83,6 +85,36 @@ func (a *leasing) await(ctx context.Context) ([]string, error) {
 		}
 		return leases, err
 	}
+}
+
+// headed reports whether the contender of that name was the head of the queue when it went, and keeps the
+// stock that says so: among the leases is one that was got from its place.
+//
+// That lease was created by the transaction that deleted the place, which was the head then: so from
+// then on we are, who came right after it, until our own znode goes; and whether that is still there our own
+// transaction finds out, since it deletes it. The leases of all before us were created by
+// then, and since the list shows the last of these, it shows all that are left of them, however late
+// the server is. It saves the list of the queue, which is the longer one.
+func (a *leasing) headed(ctx context.Context, gone string) bool {
+	prefix, ours := leasesOf(gone)
+	if !ours {
+		return false
+	}
+	k, err := a.look(ctx)
+	if err != nil || !slices.ContainsFunc(k.leases, func(l lease) bool { return strings.HasPrefix(l.name, prefix) }) {
+		return false // an error there is, the queue's list finds out
+	}
+	a.seen = &k
+	return true
+}
+
+// first returns the stock that was seen when we became the head, or else looks at it.
+func (a *leasing) first(ctx context.Context) (stock, error) {
+	if k := a.seen; k != nil {
+		a.seen = nil
+		return *k, nil
+	}
+	return a.look(ctx)
 }
 
 // look returns the stock as it is.
@@ -182,7 +214,7 @@ func (a *leasing) transact(ctx context.Context, k stock) (names []string, err er
 	}
 	creates := len(ops)
 	for _, slot := range a.slots {
-		ops = append(ops, Op{Kind: OpCreate, Path: path.Join(a.s.leases(), leaseName(a.prefix, slot)), Data: a.s.cfg.Data, Mode: EphemeralSequential})
+		ops = append(ops, Op{Kind: OpCreate, Path: path.Join(a.s.leases(), leaseName(a.place.name, slot)), Data: a.s.cfg.Data, Mode: EphemeralSequential})
 	}
 	if err := s.zk.Await(ctx); err != nil {
 		return nil, err

@@ -29,6 +29,10 @@ type line struct {
 	sparse *sparse
 	// try says that nobody is waited for.
 	try bool
+	// headed, if set, reports whether the contender of that name, which has gone, is known to have been the
+	// queue's head when it went, so that whom it blocked is the head now. Only for those who hold
+	// alone ([behindAll]).
+	headed func(ctx context.Context, gone string) bool
 }
 
 // A blocker is what makes one recipe differ from another: it returns the index of the
@@ -87,10 +91,15 @@ func (s *Session) attempts(ctx context.Context, path string, attempt func() (*Ho
 // enter queues once and returns a place that nobody blocks, whose znode is then the
 // caller's to remove. On failure it leaves nothing behind but a job for the janitor.
 func (l *line) enter(ctx context.Context) (*place, error) {
+	return l.enterAs(ctx, uuid.NewString())
+}
+
+// enterAs is enter with a GUID that was never used.
+func (l *line) enterAs(ctx context.Context, guid string) (*place, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	prefix := protectedPrefix(uuid.NewString(), l.layout[l.kind])
+	prefix := protectedPrefix(guid, l.layout[l.kind])
 	tellAttempt(ctx, l.dir, prefix)
 	name, err := creator{l.s, l.dir, prefix, l.data}.create(ctx)
 	if err != nil {
@@ -193,6 +202,9 @@ func (p *place) await(ctx context.Context) error {
 		}
 		if err != nil && !errors.Is(err, ErrNoNode) && !errors.Is(err, ErrConnectionLoss) {
 			return err
+		}
+		if l.headed != nil && p.own != nil && l.headed(ctx, queue[block].name) {
+			return l.s.mayHold()
 		}
 	}
 }

@@ -98,15 +98,16 @@ func (s *Semaphore) leases() string { return path.Join(s.cfg.Path, "leases") }
 
 // attempt queues once. On failure it leaves nothing behind but jobs for the janitor.
 func (s *Semaphore) attempt(ctx context.Context, n int, try bool) (*Hold, error) {
-	a := &leasing{s: s, n: n, prefix: leasePrefix(uuid.NewString())}
+	guid := uuid.NewString()
+	a := &leasing{s: s, n: n, prefix: leasePrefix(guid)}
 	tellAttempt(ctx, s.leases(), a.prefix)
 	m := newMutex(MutexConfig{Session: s.cfg.Session, Path: s.locks(), Data: s.cfg.Data, OnQueued: func(ahead int) {
 		if ahead > 0 {
 			a.report(ahead) // else it depends on the leases
 		}
 	}})
-	m.line.try = try
-	p, err := m.line.enter(ctx)
+	m.line.try, m.line.headed = try, a.headed
+	p, err := m.line.enterAs(ctx, guid)
 	if err != nil {
 		return nil, err
 	}

@@ -28,11 +28,12 @@ type Round struct {
 	Spacing
 }
 
-// A Spacing is a mean time. Far out ones are left out and counted: the machine stalled then, which tells nothing of
+// A Spacing is a mean time, and by how much it varies (standard deviation). Far out ones are left out and counted: the machine stalled then, which tells nothing of
 // the lock.
 type Spacing struct {
 	Count  int64  `json:"count"`
 	MeanNs *int64 `json:"mean_ns"`
+	SDNs   *int64 `json:"sd_ns"`
 	FarOut int64  `json:"far_out"`
 }
 
@@ -141,21 +142,13 @@ func spacings(held []*history.Acquisition, w window, permits int64) []float64 {
 	return all
 }
 
-// spacing is the mean of those that are no more than a limit.
+// spacing is of those that are no more than a limit.
 func spacing(ns []float64, limit float64) Spacing {
-	var s Spacing
-	var sum float64
-	for _, v := range ns {
-		if v > limit {
-			s.FarOut++
-			continue
-		}
-		s.Count++
-		sum += v
-	}
-	if s.Count > 0 {
-		mean := int64(math.Round(sum / float64(s.Count)))
-		s.MeanNs = &mean
+	near := slices.DeleteFunc(slices.Clone(ns), func(v float64) bool { return v > limit })
+	s := Spacing{Count: int64(len(near)), FarOut: int64(len(ns) - len(near))}
+	if len(near) > 0 {
+		mean, variance := stat.PopMeanVariance(near, nil)
+		s.MeanNs, s.SDNs = new(int64(math.Round(mean))), new(int64(math.Round(math.Sqrt(variance))))
 	}
 	return s
 }

@@ -22,21 +22,21 @@ func TestRounds(t *testing.T) {
 	}
 	lost := r("b", 5, 23, 30)
 	lost.ReleaseInvoked, lost.ReleaseReturned, lost.ReleaseOutcome = history.None, history.None, history.Info
-	round := func(readers int, count int64, mean float64) Round {
+	round := func(readers int, count int64, mean, sd float64) Round {
 		ns := ms(mean)
-		return Round{readers, Spacing{Count: count, MeanNs: &ns}}
+		return Round{readers, Spacing{Count: count, MeanNs: &ns, SDNs: new(ms(sd))}}
 	}
 	for _, c := range []struct {
 		name string
 		acq  []history.Acquisition
 		want []Round
 	}{
-		{"two readers between writers", []history.Acquisition{w("a", 1, 10, 20), r("b", 5, 22, 27), r("c", 6, 23, 29), w("d", 7, 32, 37)}, []Round{round(2, 1, 12)}},
-		{"writer to writer", []history.Acquisition{w("a", 1, 10, 20), w("b", 5, 23, 30), w("c", 6, 32, 40), r("d", 7, 42, 47)}, []Round{round(0, 2, 2.5)}},
+		{"two readers between writers", []history.Acquisition{w("a", 1, 10, 20), r("b", 5, 22, 27), r("c", 6, 23, 29), w("d", 7, 32, 37)}, []Round{round(2, 1, 12, 0)}},
+		{"writer to writer", []history.Acquisition{w("a", 1, 10, 20), w("b", 5, 23, 30), w("c", 6, 32, 40), r("d", 7, 42, 47)}, []Round{round(0, 2, 2.5, 0.5)}},
 		// c comes when the readers are in: so did not wait for them from the first.
 		{"a reader came late", []history.Acquisition{w("a", 1, 10, 20), r("b", 5, 22, 27), r("c", 21, 23, 29), w("d", 7, 32, 37)}, []Round{}},
 		{"the writer came late", []history.Acquisition{w("a", 1, 10, 20), r("b", 5, 22, 27), w("d", 28, 32, 37)}, []Round{}},
-		{"the writer came while readers were in", []history.Acquisition{w("a", 1, 10, 20), r("b", 5, 22, 27), w("d", 25, 29, 37)}, []Round{round(1, 1, 9)}},
+		{"the writer came while readers were in", []history.Acquisition{w("a", 1, 10, 20), r("b", 5, 22, 27), w("d", 25, 29, 37)}, []Round{round(1, 1, 9, 0)}},
 		{"a reader never released", []history.Acquisition{w("a", 1, 10, 20), lost, w("d", 7, 32, 37)}, []Round{}},
 		{"out of the window", []history.Acquisition{w("a", 900, 910, 1001), r("b", 905, 1003, 1008), w("d", 906, 1010, 1020)}, []Round{}},
 	} {
@@ -58,19 +58,20 @@ func TestGrantSpacing(t *testing.T) {
 		acq     []history.Acquisition
 		permits int
 		mean    float64 // ms; 0 = none
+		sd      float64
 		count   int64
 	}{
-		{"free permits", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20), p("c", 1, 3, 18, 28)}, 4, 4, 2},
+		{"free permits", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20), p("c", 1, 3, 18, 28)}, 4, 4, 1, 2},
 		// c waits for one of two permits, which is no step of the queue.
-		{"none free", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20), p("c", 1, 3, 23, 28)}, 2, 3, 1},
-		{"b is not queued yet", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 11, 13, 20)}, 4, 0, 0},
-		{"too many asked for", []history.Acquisition{p("a", 2, 1, 10, 20), p("b", 3, 2, 13, 20)}, 4, 0, 0},
-		{"a release is over", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 25, 30), p("c", 1, 3, 28, 35)}, 2, 9, 2},
-		{"how many there are is not known", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20)}, 0, 0, 0},
-		{"out of the window", []history.Acquisition{p("a", 1, 1, 1010, 1020), p("b", 1, 2, 1013, 1020)}, 4, 0, 0},
+		{"none free", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20), p("c", 1, 3, 23, 28)}, 2, 3, 0, 1},
+		{"b is not queued yet", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 11, 13, 20)}, 4, 0, 0, 0},
+		{"too many asked for", []history.Acquisition{p("a", 2, 1, 10, 20), p("b", 3, 2, 13, 20)}, 4, 0, 0, 0},
+		{"a release is over", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 25, 30), p("c", 1, 3, 28, 35)}, 2, 9, 6, 2},
+		{"how many there are is not known", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20)}, 0, 0, 0, 0},
+		{"out of the window", []history.Acquisition{p("a", 1, 1, 1010, 1020), p("b", 1, 2, 1013, 1020)}, 4, 0, 0, 0},
 	} {
 		got := sharingOf(c.acq, wholeSecond, c.permits).Grants
-		if got.Count != c.count || (c.count > 0 && *got.MeanNs != ms(c.mean)) || (c.count == 0 && got.MeanNs != nil) {
+		if got.Count != c.count || (c.count > 0 && (*got.MeanNs != ms(c.mean) || *got.SDNs != ms(c.sd))) || (c.count == 0 && got.MeanNs != nil) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}

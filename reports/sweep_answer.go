@@ -232,7 +232,7 @@ func (q SweepQuestion) answer(m *SweepModel, nearest *SweepPoint, law *SweepUSL)
 		a.Utilization = min(rate/most, 1)
 		// Slower by as much as the model is too fast.
 		slower := 1 / min(correction, 1)
-		l.Hold, l.Handoff, l.Gate = l.Hold*slower, l.Handoff*slower, l.Gate*slower
+		l.Hold, l.Handoff, l.Gate, l.GateSpread = l.Hold*slower, l.Handoff*slower, l.Gate*slower, l.GateSpread*slower
 		set(l.Arriving(rate), l.Enqueue+l.WaitQuantile(rate, 0.99))
 		if rate >= most {
 			a.Notes = append(a.Notes, fmt.Sprintf("more arrive than the %s a second that the locks can take: the queue grows for ever", digits3(most)))

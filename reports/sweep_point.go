@@ -39,10 +39,11 @@ type SweepPoint struct {
 	ReleaseMeanNs   *int64   `json:"release_mean_ns"`
 	// GrantSpacingNs is from one grant of a semaphore to the next where a permit was free and the next client
 	// queued; null of other locks.
-	GrantSpacingNs *int64   `json:"grant_spacing_ns"`
-	Requests       *float64 `json:"requests_per_acquire"`
-	Watches        *float64 `json:"watches_fired_per_release"`
-	HiccupsP99Ns   *int64   `json:"hiccups_p99_ns"`
+	GrantSpacingNs   *int64   `json:"grant_spacing_ns"`
+	GrantSpacingSDNs *int64   `json:"grant_spacing_sd_ns"` // its standard deviation
+	Requests         *float64 `json:"requests_per_acquire"`
+	Watches          *float64 `json:"watches_fired_per_release"`
+	HiccupsP99Ns     *int64   `json:"hiccups_p99_ns"`
 
 	// Utilization is the share of time in which the locks were taken, hand-offs included, by the
 	// model's service time.
@@ -120,6 +121,12 @@ func summarizePoint(in SweepRuns) SweepPoint {
 			return nil
 		}
 		return r.Sharing.Grants.MeanNs
+	})
+	p.GrantSpacingSDNs = medianOf(all, func(r *Result) *int64 {
+		if r.Sharing == nil {
+			return nil
+		}
+		return r.Sharing.Grants.SDNs
 	})
 	for _, r := range all {
 		p.HandoffCount += r.Latency.Handoff.Count

@@ -54,6 +54,7 @@ func playedSharing(l capacity.Lock, noise func(sd float64) float64) *Sharing {
 		}
 	case l.Permits > 1:
 		s.Grants = spacing(l.Gate, 500)
+		s.Grants.SDNs = new(nanos(l.GateSpread))
 	default:
 		return nil
 	}
@@ -70,7 +71,7 @@ var mutexKind = kind{"mutex", capacity.Lock{Hold: 0.0051, Handoff: 0.0018, Enque
 
 var kinds = []kind{mutexKind,
 	{"read-write", capacity.Lock{Hold: 0.0051, Handoff: 0.002, Enqueue: 0.002, Release: 0.0015, Reader: 0.0008, ReadShare: 0.9}},
-	{"semaphore", capacity.Lock{Hold: 0.0051, Handoff: 0.002, Enqueue: 0.002, Release: 0.0015, Spread: 0.0005, Permits: 4, Gate: 0.0034}}}
+	{"semaphore", capacity.Lock{Hold: 0.0051, Handoff: 0.002, Enqueue: 0.002, Release: 0.0015, Spread: 0.0005, Permits: 4, Gate: 0.0034, GateSpread: 0.002}}}
 
 func param(key string, values ...string) SweepParam {
 	p := SweepParam{Key: key, Values: values}
@@ -175,7 +176,7 @@ func TestSweepPredicts(t *testing.T) {
 			t.Errorf("%s: model %+v, of %+v with a knee at %.1f", k.name, m, k.Lock, k.Knee())
 			continue
 		}
-		if want := [...]string{"hand-off measured at 2, 4, 8 clients", "rounds of 1 to 7 readers measured at 2, 4, 8 clients", "after the one before, measured at 8 clients"}[i]; !strings.Contains(m.From, want) {
+		if want := [...]string{"hand-off measured at 2, 4, 8 clients", "rounds of 1 to 7 readers measured at 2, 4, 8 clients", "after the one before (standard deviation 2 ms), measured at 8 clients"}[i]; !strings.Contains(m.From, want) {
 			t.Errorf("%s: from %s", k.name, m.From)
 		}
 		for _, p := range series.Points {

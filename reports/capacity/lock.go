@@ -21,8 +21,8 @@ type Lock struct {
 	Think   float64 // returned → acquire called again, in a closed loop
 
 	// Gate is how long grants keep each other waiting besides, whatever is free: permits are given out one
-	// after the other, behind a mutex. 0 = not at all.
-	Gate float64
+	// after the other, behind a mutex. 0 = not at all. GateSpread is its standard deviation.
+	Gate, GateSpread float64
 
 	Permits   int     // acquisitions that can hold together; 0 = 1
 	ReadShare float64 // of acquisitions that read, and hold together with other readers
@@ -93,7 +93,17 @@ func (l Lock) gated() float64 {
 	if l.Gate == 0 {
 		return math.Inf(1)
 	}
-	return l.locks() / l.Gate
+	return l.locks() / l.spacing()
+}
+
+// spacing is how long after each other permits are given out if there is no end of clients: the gate's time, and
+// now and then the wait for a permit, when all are in use at that moment. A permit is in use until its release has
+// returned. Were the gate's times exponential, the share of its time that is lost so would be Erlang's loss formula, whatever
+// holds look like; were they constant, nothing would be lost as long as permits are not short. In between it is
+// drawn straight by the coefficient of variation.
+func (l Lock) spacing() float64 {
+	lost := erlangB((l.Hold+l.Release)/l.Gate, l.permits()) * min(l.GateSpread/l.Gate, 1)
+	return l.Gate / (1 - lost)
 }
 
 // Knee returns the number of clients of a closed loop from which on more of them only wait longer:

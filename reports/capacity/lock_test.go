@@ -191,6 +191,35 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// A gate whose times vary finds all permits in use now and then, and loses what it waits for them.
+func TestGateThatVaries(t *testing.T) {
+	for name, c := range map[string]struct {
+		draw   func(rng *rand.Rand) float64 // of mean 1
+		spread float64
+	}{
+		"exponential": {(*rand.Rand).ExpFloat64, 1},
+		"Erlang":      {func(rng *rand.Rand) float64 { return (rng.ExpFloat64() + rng.ExpFloat64() + rng.ExpFloat64()) / 3 }, 1 / math.Sqrt(3)},
+		"uniform":     {func(rng *rand.Rand) float64 { return 0.7 + 0.6*rng.Float64() }, 0.6 / math.Sqrt(12)},
+		"constant":    {func(*rand.Rand) float64 { return 1 }, 0},
+	} {
+		for _, gate := range []float64{0.0025, 0.0035} {
+			const hold, release, n = 0.0055, 0.0015, 200_000
+			l := Lock{Hold: hold, Handoff: 0.002, Release: release, Permits: 4, Gate: gate, GateSpread: c.spread * gate}
+			rng := rand.New(rand.NewPCG(3, 8))
+			permits := make([]float64, l.Permits)
+			now := 0.0
+			for range n {
+				free := slices.Index(permits, slices.Min(permits))
+				now = max(now, permits[free]) + gate*c.draw(rng)
+				permits[free] = now + hold + release
+			}
+			if want, got := n/now, l.Most(256); !near(got, want, 0.04) {
+				t.Errorf("%s gate of %v s: %.1f a second, the model says %.1f", name, gate, want, got)
+			}
+		}
+	}
+}
+
 // Readers who are granted together are as slow as the slowest of them, and keep each other waiting.
 func TestStragglers(t *testing.T) {
 	l := Lock{Hold: 0.005, Handoff: 0.003, Spread: 0.001, ReadShare: 0.9}

@@ -13,12 +13,14 @@ func (l Lock) Wait(rate float64) float64 {
 		return math.Inf(1)
 	}
 	wait := erlangC(load, k) * s / (k - load) * (1 + l.Variation) / 2
-	if gate := rate / l.locks() * l.Gate; gate >= 1 {
-		return math.Inf(1)
-	} else if gate > 0 {
-		wait += gate * l.Gate / (1 - gate) / 2 // a queue of its own before
+	if l.Gate == 0 {
+		return wait
 	}
-	return wait
+	gate := rate / l.gated()
+	if gate >= 1 {
+		return math.Inf(1)
+	}
+	return wait + gate*l.Gate/(1-gate)/2 // a queue of its own before
 }
 
 // WaitQuantile returns the time in the queue that a share p of acquisitions do not exceed. Beyond those
@@ -58,10 +60,16 @@ func erlangC(load, k float64) float64 {
 	if load >= k {
 		return 1
 	}
-	// By Erlang B's recursion, in which nothing grows out of bounds.
+	blocked := erlangB(load, k)
+	return blocked / (1 - load/k*(1-blocked))
+}
+
+// erlangB returns the share of arrivals that are turned away by k servers with a load in Erlangs, by the recursion in which
+// nothing grows out of bounds.
+func erlangB(load, k float64) float64 {
 	blocked := 1.0
 	for i := 1.0; i <= k; i++ {
 		blocked = load * blocked / (i + load*blocked)
 	}
-	return blocked / (1 - load/k*(1-blocked))
+	return blocked
 }
