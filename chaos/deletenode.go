@@ -59,7 +59,7 @@ func (d DeleteNode) choose(all []agent.Node) (agent.Node, error) {
 		}
 	}
 	if first.Path == "" {
-		return first, errors.New("there is none")
+		return first, fmt.Errorf("%w: there is none", ErrNobody)
 	}
 	return first, nil
 }

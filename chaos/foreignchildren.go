@@ -36,7 +36,7 @@ func (f ForeignChildren) nodes() []string {
 func (f ForeignChildren) Inject(ctx context.Context) (*Harm, error) {
 	create := func(ctx context.Context) (st agent.Stamp, err error) {
 		for _, n := range f.nodes() {
-			answer, err := administer(ctx, f.Ensemble, agent.NodesCreate, n)
+			answer, err := administerSoon(ctx, f.Ensemble, agent.NodesCreate, n)
 			if err == nil && answer.Refused != "" && answer.Refused != agent.ErrExists.Error() {
 				err = errors.New(answer.Refused)
 			}
@@ -80,7 +80,7 @@ func (f ForeignChildren) Remove(ctx context.Context) (int, error) {
 func (f ForeignChildren) heal(ctx context.Context) (int64, error) {
 	var at int64
 	for _, n := range f.nodes() {
-		answer, err := administer(ctx, f.Ensemble, agent.NodesDelete, n)
+		answer, err := administerSoon(ctx, f.Ensemble, agent.NodesDelete, n)
 		if err != nil {
 			return 0, err
 		}
@@ -91,7 +91,7 @@ func (f ForeignChildren) heal(ctx context.Context) (int64, error) {
 
 // there counts those that are in the directory.
 func (f ForeignChildren) there(ctx context.Context) (int, error) {
-	answer, err := administer(ctx, f.Ensemble, agent.NodesList, f.Lock)
+	answer, err := administerSoon(ctx, f.Ensemble, agent.NodesList, f.Lock)
 	if err != nil {
 		return 0, err
 	}

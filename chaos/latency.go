@@ -111,15 +111,32 @@ func (l Latency) trips(ctx context.Context) (map[*ensembles.Host]time.Duration, 
 // is below a delay by chance once in ten thousand times.
 const looks = 10
 
-// verify asks every server. Each answer must take the least that jitter leaves of two delays, and the mean at
+// verify asks every server, until each has answered, or does not run, or is cut off: one that comes up, or has lost the others,
+// takes no connections yet. Each answer must take the least that jitter leaves of two delays, and the mean at
 // least one: of a single answer, jitter as large as the delay leaves nothing to see.
 func (l Latency) verify(ctx context.Context) error {
+	var wrong error
+	err := ensembles.Poll(ctx, pollEvery, "answers to "+l.Host.Name, func() (silent error) {
+		silent, wrong = l.ask(ctx)
+		if wrong != nil {
+			return nil // what another look found would not make it right
+		}
+		return silent
+	})
+	return errors.Join(wrong, err)
+}
+
+// ask looks once. It returns who does not answer though nothing explains that, and what is not as it is to be.
+func (l Latency) ask(ctx context.Context) (silent, wrong error) {
+	if err := areThere(ctx, l.rules()); err != nil {
+		return nil, err
+	}
 	all, errs := make([]map[*ensembles.Host]time.Duration, looks), make([]error, looks)
 	_ = atOnce(looks, func(i int) error {
 		all[i], errs[i] = l.trips(ctx)
 		return nil // one look that found nothing says nothing yet
 	})
-	return errors.Join(areThere(ctx, l.rules()), each(l.Peers, func(p *ensembles.Host) error {
+	for _, p := range l.Peers {
 		var took []time.Duration
 		for _, trips := range all {
 			if t, ok := trips[p]; ok {
@@ -127,15 +144,17 @@ func (l Latency) verify(ctx context.Context) error {
 			}
 		}
 		if len(took) > 0 {
-			return l.delayed(p, took)
+			wrong = errors.Join(wrong, l.delayed(p, took))
+			continue
 		}
 		// A server that is stopped or down says nothing about delays.
 		if st, err := p.Agent.Status(ctx); err == nil && (st.State == history.ProcessStopped || st.State == history.ProcessExited) {
-			return nil
+			continue
 		}
 		none := errors.Join(fmt.Errorf("%s gets no answer from %s", l.Host.Name, p.Name), errors.Join(errs...))
-		return excuse(ctx, l.rules(), Link[*ensembles.Host]{From: l.Host, To: p}, none, nil)
-	}))
+		silent = errors.Join(silent, excuse(ctx, l.rules(), Link[*ensembles.Host]{From: l.Host, To: p}, none, nil))
+	}
+	return silent, wrong
 }
 
 // delayed reports answers of a server that were not held back.

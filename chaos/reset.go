@@ -34,7 +34,7 @@ func (r Reset) Inject(ctx context.Context) (*Harm, error) {
 	defer cancel()
 	done, err := r.Host.Agent.Reset(once, addresses(r.Peers)...)
 	if err == nil && len(done.Open) == 0 {
-		err = errors.New("there are no connections")
+		err = fmt.Errorf("%w: there are no connections", ErrNobody)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reset %s: %w", r.Host.Name, err)

@@ -26,8 +26,11 @@ type SlowDisk struct {
 // syncs is how often a server has synced its log (mntr).
 const syncs = "zk_cnt_fsynctime"
 
-// Inject holds the server's disk.
+// Inject holds the server's disk. A server that has no leader writes nothing to it, so there is nobody to hit.
 func (s SlowDisk) Inject(ctx context.Context) (*Harm, error) {
+	if _, err := s.count(ctx); errors.Is(err, errNotServing) {
+		return nil, fmt.Errorf("slow disk of %s: %w: %w", s.Host.Name, ErrNobody, err)
+	}
 	stall := func(ctx context.Context) (agent.Stamp, error) { return s.Host.Agent.Stall(ctx, s.ID) }
 	at, err := tell(ctx, stall, s.heal)
 	if err != nil {
@@ -96,6 +99,9 @@ func (s SlowDisk) verifyHealed(ctx context.Context) error {
 // errSync says that a server syncs its log though its disk is held.
 var errSync = errors.New("the log was synced")
 
+// errNotServing says that a server has no leader.
+var errNotServing = errors.New("the server does not serve")
+
 // errNoSync says that a server has synced nothing though there was something to sync.
 var errNoSync = errors.New("the log was not synced")
 
@@ -140,7 +146,7 @@ func (s SlowDisk) count(ctx context.Context) (float64, error) {
 	}
 	metrics := ensembles.ParseMetrics(answer)
 	if len(metrics) == 0 { // a server without a leader has no numbers to tell
-		return 0, fmt.Errorf("%s answers mntr with %q", s.Host.Name, strings.TrimSpace(answer))
+		return 0, fmt.Errorf("%w: %s answers mntr with %q", errNotServing, s.Host.Name, strings.TrimSpace(answer))
 	}
 	n, ok := metrics[syncs]
 	if !ok {

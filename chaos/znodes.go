@@ -28,6 +28,16 @@ func administer(ctx context.Context, e *ensembles.Ensemble, op, path string) (ag
 	return agent.NodeAnswer{}, errors.Join(errs...)
 }
 
+// administerSoon is administer of what may be done twice, again until some server has done it: there are moments at which none
+// serves, since they look for a leader.
+func administerSoon(ctx context.Context, e *ensembles.Ensemble, op, path string) (answer agent.NodeAnswer, err error) {
+	err = ensembles.Poll(ctx, pollEvery, "a server that serves", func() (err error) {
+		answer, err = administer(ctx, e, op, path)
+		return err
+	})
+	return answer, err
+}
+
 // listCap is how long one server may take to list znodes before another is asked: one that has lost its leader may
 // not know it yet. What changes something is heard out.
 const listCap = 2 * time.Second
@@ -90,7 +100,7 @@ func ownerName(owner func(history.SessionID) string, s history.SessionID) []stri
 // gone reports whether the znode that was made by that transaction is still there: another
 // of the same name is not it.
 func gone(ctx context.Context, e *ensembles.Ensemble, n agent.Node) error {
-	answer, err := administer(ctx, e, agent.NodesList, n.Path)
+	answer, err := administerSoon(ctx, e, agent.NodesList, n.Path)
 	if err == nil && answer.Refused == "" && answer.Node.Czxid == n.Czxid {
 		err = fmt.Errorf("%s is still there", n.Path)
 	}

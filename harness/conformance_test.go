@@ -249,7 +249,7 @@ func (g *ground) inject(t *testing.T, f trial) done {
 func (g *ground) heal(t *testing.T, d done, limit time.Duration) error {
 	t.Helper()
 	if d.harm.Over != nil {
-		if err := d.harm.Over(within(t, trialHealed)); err != nil {
+		if err := d.harm.Over(within(t, limit)); err != nil {
 			return err
 		}
 	}
