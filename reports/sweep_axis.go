@@ -222,7 +222,13 @@ func (w words) Plot(c draw.Canvas, p *plot.Plot) {
 			continue
 		}
 		taken = append(taken, box)
-		c.FillText(style, vg.Point{X: box.Min.X, Y: (box.Min.Y + box.Max.Y) / 2}, w.Texts[i])
+		at := vg.Point{X: box.Min.X, Y: (box.Min.Y + box.Max.Y) / 2}
+		halo := style
+		halo.Color = color.White // lines may run beneath it
+		for _, d := range []vg.Point{{X: -1}, {X: 1}, {Y: -1}, {Y: 1}} {
+			c.FillText(halo, at.Add(d), w.Texts[i])
+		}
+		c.FillText(style, at, w.Texts[i])
 	}
 }
 
