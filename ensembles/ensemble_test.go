@@ -91,7 +91,7 @@ func TestEnsemble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{"tickTime=200\n", "maxClientCnxns=0\n", "minSessionTimeout=400\n", "maxSessionTimeout=20000\n",
+			for _, want := range []string{"tickTime=200\n", "maxClientCnxns=0\n", "minSessionTimeout=400\n", "maxSessionTimeout=60000\n",
 				"initLimit=20\n", "syncLimit=5\n", "dataDir=/lab/zookeeper/version-2\n"} {
 				if !strings.Contains(conf, want) {
 					t.Errorf("%s: no %q in\n%s", h.Name, want, conf)

@@ -34,6 +34,10 @@ func received(t *testing.T, s *Session) int {
 // little after the leader, whoever has been answered already.
 func ephemeralCount(t *testing.T) int { return agreed(t, "zk_ephemerals_count") }
 
+// quiet is the timeout of sessions whose requests are counted. Pings are too, and come every third of it: a machine that
+// stalls for seconds must not bring one in.
+const quiet = 60 * time.Second
+
 // A cost is what doc.go says of one recipe.
 type cost struct {
 	// Requests of an acquisition with its release: alone, and behind a holder.
@@ -94,7 +98,7 @@ func TestCosts(t *testing.T) {
 			// All on one server, so that an answer comes after the watches that it fires.
 			var ss [3]*Session
 			for i := range ss {
-				ss[i] = connected(t, SessionConfig{Timeout: 20 * time.Second})
+				ss[i] = connected(t, SessionConfig{Timeout: quiet})
 			}
 			released(t, acquired(t, theirs(t, ss[2], path, nil))) // makes the parents
 			armed(t, 0)
@@ -176,7 +180,7 @@ func forgetWatches(t *testing.T, f family, s *Session, path string) {
 // A downgrade costs three requests, and one watch more is fired than by a release.
 func TestDowngradeCosts(t *testing.T) {
 	path := lockPath(t)
-	s := connected(t, SessionConfig{Timeout: 20 * time.Second})
+	s := connected(t, SessionConfig{Timeout: quiet})
 	rw := realRW(t, "rw", s, path, nil).(*RW)
 	w := acquired(t, rw.Write())
 	armed(t, 1)
@@ -200,7 +204,7 @@ func TestDowngradeCosts(t *testing.T) {
 // What a shared count costs.
 func TestCountCosts(t *testing.T) {
 	path := lockPath(t)
-	s, other := connected(t, SessionConfig{Timeout: 20 * time.Second}), connected(t, SessionConfig{})
+	s, other := connected(t, SessionConfig{Timeout: quiet}), connected(t, SessionConfig{})
 	c := newCountOf(t, s, path, 1)
 	last, err := c.Get(within(t))
 	if err != nil {
@@ -244,7 +248,7 @@ func TestCountCosts(t *testing.T) {
 // Who locks nothing asks nothing.
 func TestNoLockCosts(t *testing.T) {
 	w := wire.New()
-	s := connected(t, SessionConfig{Timeout: 20 * time.Second, Dial: w.Dial})
+	s := connected(t, SessionConfig{Timeout: quiet, Dial: w.Dial})
 	before := received(t, s)
 	released(t, acquired(t, NewNoLock(s.ID())))
 	if n, _ := w.Requests(); received(t, s) != before || n != 0 {

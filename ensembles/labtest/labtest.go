@@ -98,7 +98,7 @@ func Start(t testing.TB, hosts ...ensembles.HostSpec) *ensembles.Lab {
 // ServerConfig is that of test ensembles: a short tick, so that sessions can be short.
 func ServerConfig() ensembles.ServerConfig {
 	const tick = 200 * time.Millisecond
-	return ensembles.ServerConfig{Tick: tick, InitLimit: 20, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: 100 * tick, HeapBytes: 256 << 20}
+	return ensembles.ServerConfig{Tick: tick, InitLimit: 20, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: 300 * tick, HeapBytes: 256 << 20}
 }
 
 // StartEnsemble starts an ensemble on the lab's server hosts.
