@@ -203,7 +203,7 @@ func TestGateThatVaries(t *testing.T) {
 		"constant":    {func(*rand.Rand) float64 { return 1 }, 0},
 	} {
 		for _, gate := range []float64{0.0025, 0.0035} {
-			const hold, release, n = 0.0055, 0.0015, 200_000
+			const hold, release, n = 0.0055, 0.0015, 40_000
 			l := Lock{Hold: hold, Handoff: 0.002, Release: release, Permits: 4, Gate: gate, GateSpread: c.spread * gate}
 			rng := rand.New(rand.NewPCG(3, 8))
 			permits := make([]float64, l.Permits)
