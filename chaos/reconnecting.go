@@ -44,11 +44,11 @@ func (r Reconnecting) Inject(ctx context.Context) (*Harm, error) {
 		}
 	}
 	h.VerifyHealed = func(ctx context.Context) error {
+		if harm.Heal == nil {
+			undone() // what is over at once keeps nobody away
+		}
 		if err := harm.VerifyHealed(ctx); err != nil {
 			return err
-		}
-		if harm.Heal == nil {
-			undone()
 		}
 		return r.Among.back(ctx)
 	}
