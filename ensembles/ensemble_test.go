@@ -122,7 +122,7 @@ func TestEnsemble(t *testing.T) {
 		}
 	})
 	t.Run("session limits", func(t *testing.T) {
-		for asked, want := range map[time.Duration]string{100 * time.Millisecond: "to=400,", 3 * time.Second: "to=3000,", time.Hour: "to=20000,"} {
+		for asked, want := range map[time.Duration]string{100 * time.Millisecond: "to=400,", 3 * time.Second: "to=3000,", time.Hour: "to=60000,"} {
 			h := e.Servers[1]
 			conn, events, err := zk.Connect([]string{h.Published.String()}, asked, zk.WithLogger(quiet{}))
 			if err != nil {

@@ -80,6 +80,9 @@ func TestARealSweepIsResumed(t *testing.T) {
 		if waitErr := cmd.Wait(); err != nil {
 			t.Fatal(err, waitErr)
 		}
+		if said, rerr := os.ReadFile(out.Name()); rerr == nil {
+			t.Logf("%s: exit code %d:\n%s", sig, cmd.ProcessState.ExitCode(), said)
+		}
 		return cmd.ProcessState.ExitCode()
 	}
 	if code := start(syscall.SIGINT, 1, append(sweepArgs, "--out", dir)...); code != 130 {

@@ -78,7 +78,7 @@ func watchCount(value int32) func(*stage) error {
 // wantCount checks the value, unless the client under test was told that it might be another, and removes the count.
 func wantCount(value int32) func(*stage) {
 	return func(st *stage) {
-		v, err := newCountOf(st.t, st.observer, countOf(st.path), value).Get(st.ctx)
+		v, err := newCountOf(st.t, st.observer, countOf(st.path), value).Latest(st.ctx)
 		if err != nil || v.Value != value && (st.err == nil || errors.Is(st.err, ErrConnectionLoss)) {
 			st.t.Errorf("the count is %d, %v", v.Value, err)
 		}

@@ -245,6 +245,9 @@ func (c *Client) send(req *http.Request, what string) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
+// looks are the requests that change nothing, or nothing more when they are made twice.
+var looks = map[string]bool{"status": true, "lease": true, "capabilities": true, "connections": true, "disk": true}
+
 func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
 	var answer T
 	b, err := json.Marshal(body)
@@ -254,6 +257,10 @@ func post[T any](ctx context.Context, c *Client, path string, body any) (T, erro
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/"+path, bytes.NewReader(b))
 	if err != nil {
 		return answer, err
+	}
+	if looks[path] {
+		// Sent again, on another connection, if the one at hand turns out to be closed; not sent as a header (net/http).
+		req.Header["Idempotency-Key"] = []string{}
 	}
 	resp, err := c.send(req, path)
 	if err != nil {
