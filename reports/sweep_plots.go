@@ -248,6 +248,7 @@ func (s *Sweep) multiplesFigure() figure {
 	f.Caption = fmt.Sprintf("The same, a column for each %s, all with the same axes.", by)
 	columns := min(len(values), panelColumns)
 	width := pictureWidth/vg.Length(columns) - 50
+	_, _, tails := s.extent(tailMeasure) // none if no run was long enough for a p99
 	var rows [][]*plot.Plot
 	var widest []int
 	for from := 0; from < len(values); from += columns {
@@ -262,8 +263,11 @@ func (s *Sweep) multiplesFigure() figure {
 			above[k].X.Label.Text = ""
 		}
 		s.fitY(throughputMeasure, above...)
-		s.fitY(tailMeasure, below...)
-		rows = append(rows, above, below)
+		rows = append(rows, above)
+		if tails {
+			s.fitY(tailMeasure, below...)
+			rows = append(rows, below)
+		}
 	}
 	var entries []key
 	if len(widest) > 1 {
@@ -276,7 +280,11 @@ func (s *Sweep) multiplesFigure() figure {
 		entries = append(entries, key{"predicted by the model", trace{Color: grey, Dashed: true}})
 	}
 	f.Height = titleRow + legendRow*vg.Length(countRows(entries)) + panelHeight*vg.Length(len(rows)) + 3*margin
-	f.Draw = panels{"Acquisitions per second (above) and p99 to get the lock (below), by " + by, entries, rows}.Draw
+	title := "Acquisitions per second (above) and p99 to get the lock (below), by " + by
+	if !tails {
+		title = "Acquisitions per second, by " + by
+	}
+	f.Draw = panels{title, entries, rows}.Draw
 	return f
 }
 

@@ -317,6 +317,20 @@ func TestSweepWithHoles(t *testing.T) {
 	}
 }
 
+// Runs too short for a p99 are drawn without it, as those of a sweep that was interrupted early may be.
+func TestSweepWithoutTails(t *testing.T) {
+	s := SummarizeSweep(sweepInput(1, kinds, func(_ string, _ int, r *Result) { r.Latency.Acquire.P99Ns = nil }))
+	dir := t.TempDir()
+	if err := RenderSweep(dir, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"load", "small-multiples"} {
+		if _, err := os.Stat(filepath.Join(dir, "plots", name+".svg")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // The page has every picture, and the same sweep makes the same files.
 func TestSweepPage(t *testing.T) {
 	for name, in := range sweeps() {
