@@ -61,17 +61,13 @@ func (r RollingRestart) Inject(ctx context.Context) (*Harm, error) {
 		}
 	}
 	stop := sync.OnceFunc(func() { close(enough) })
-	told := false
 	h.Heal = func(ctx context.Context) (int64, error) {
 		stop()
 		if err := h.Over(ctx); err != nil {
 			return 0, err
 		}
 		at, err := last.Heal(ctx)
-		if rolled != nil && !told { // once: it does not keep anything from being healed
-			told = true
-			err = errors.Join(rolled, err)
-		}
+		err, rolled = errors.Join(rolled, err), nil // told once: it does not keep anything from being healed
 		return at, err
 	}
 	h.VerifyHealed = func(ctx context.Context) error {

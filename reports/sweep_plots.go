@@ -202,19 +202,18 @@ func (s *Sweep) hockeyFigure() figure {
 	for n := range s.Series {
 		clr, shape := look(n)
 		var at plotter.XYs
-		var texts []string
 		for k := range s.Series[n].Points {
 			point := &s.Series[n].Points[k]
 			y, okY := tailOf(point)
 			if x, okX := known(point.AcquiredPerS, 1); okX && okY {
-				at = append(at, plotter.XY{X: x, Y: y})
-				texts = append(texts, s.label(point.Load))
+				here := plotter.XY{X: x, Y: y}
+				at = append(at, here)
+				all.add(here, s.label(point.Load))
 				most = max(most, x)
 			}
 		}
 		t := trace{XYs: at, Color: clr, Shape: shape}
 		p.Add(t)
-		all.XYs, all.Texts = append(all.XYs, at...), append(all.Texts, texts...)
 		p.explain(or(s.Series[n].Name, "measured"), t)
 		if m := s.Series[n].Model; m != nil && m.MostPerS != nil {
 			p.Add(rule{At: *m.MostPerS, Vertical: true, Color: clr, Text: "at most " + digits3(*m.MostPerS), Low: n, Bottom: true})
