@@ -16,7 +16,8 @@ type Sharing struct {
 	// Rounds are of a read/write lock, by how many readers they have.
 	Rounds []Round `json:"rounds"`
 	// Grants are of a semaphore: from one grant to the next where the next client was queued at the first and a
-	// permit was free, so that nothing was waited for but the queue's own steps.
+	// permit was free, so that nothing was waited for but the queue's own steps. Stalls of the machine count, as they
+	// do in hand-offs: what passes permits on comes to a rate only with them.
 	Grants Spacing `json:"grants"`
 }
 
@@ -26,15 +27,16 @@ type Sharing struct {
 type Round struct {
 	Readers int `json:"readers"`
 	Spacing
+	// FarOut is how many more there were that are left out: the machine stalled then, which among the few rounds
+	// of a size would be taken for what that size costs.
+	FarOut int64 `json:"far_out"`
 }
 
-// A Spacing is a mean time, and by how much it varies (standard deviation). Far out ones are left out and counted: the machine stalled then, which tells nothing of
-// the lock.
+// A Spacing is a mean time, and by how much it varies (standard deviation).
 type Spacing struct {
 	Count  int64  `json:"count"`
 	MeanNs *int64 `json:"mean_ns"`
 	SDNs   *int64 `json:"sd_ns"`
-	FarOut int64  `json:"far_out"`
 }
 
 // sharingOf returns nil where nothing was shared. Of a semaphore it wants to know how many permits there are; 0 = not known.
@@ -55,7 +57,7 @@ func sharingOf(acq []history.Acquisition, w window, permits int) *Sharing {
 	if !shared {
 		return nil
 	}
-	return &Sharing{Rounds: bySize(spans), Grants: spacing(grants, beyond(grants))}
+	return &Sharing{Rounds: bySize(spans), Grants: spacing(grants)}
 }
 
 // A seenRound is one that was seen.
@@ -114,7 +116,8 @@ func bySize(spans []seenRound) []Round {
 	limit := beyond(relative)
 	rounds := []Round{}
 	for n, ns := range sizes {
-		rounds = append(rounds, Round{n, spacing(ns, limit*middle[n])})
+		near := slices.DeleteFunc(slices.Clone(ns), func(v float64) bool { return v > limit*middle[n] })
+		rounds = append(rounds, Round{n, spacing(near), int64(len(ns) - len(near))})
 	}
 	slices.SortFunc(rounds, func(a, b Round) int { return cmp.Compare(a.Readers, b.Readers) })
 	return rounds
@@ -142,12 +145,10 @@ func spacings(held []*history.Acquisition, w window, permits int64) []float64 {
 	return all
 }
 
-// spacing is of those that are no more than a limit.
-func spacing(ns []float64, limit float64) Spacing {
-	near := slices.DeleteFunc(slices.Clone(ns), func(v float64) bool { return v > limit })
-	s := Spacing{Count: int64(len(near)), FarOut: int64(len(ns) - len(near))}
-	if len(near) > 0 {
-		mean, variance := stat.PopMeanVariance(near, nil)
+func spacing(ns []float64) Spacing {
+	s := Spacing{Count: int64(len(ns))}
+	if len(ns) > 0 {
+		mean, variance := stat.PopMeanVariance(ns, nil)
 		s.MeanNs, s.SDNs = new(int64(math.Round(mean))), new(int64(math.Round(math.Sqrt(variance))))
 	}
 	return s

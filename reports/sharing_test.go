@@ -24,7 +24,7 @@ func TestRounds(t *testing.T) {
 	lost.ReleaseInvoked, lost.ReleaseReturned, lost.ReleaseOutcome = history.None, history.None, history.Info
 	round := func(readers int, count int64, mean, sd float64) Round {
 		ns := ms(mean)
-		return Round{readers, Spacing{Count: count, MeanNs: &ns, SDNs: new(ms(sd))}}
+		return Round{readers, Spacing{Count: count, MeanNs: &ns, SDNs: new(ms(sd))}, 0}
 	}
 	for _, c := range []struct {
 		name string
@@ -77,8 +77,24 @@ func TestGrantSpacing(t *testing.T) {
 	}
 }
 
+// Who passes permits on comes to a rate only with its stalls.
+func TestGrantSpacingHasStalls(t *testing.T) {
+	var acq []history.Acquisition
+	granted := 10.0
+	for i := range 41 {
+		if granted += 2; i == 20 {
+			granted += 100
+		}
+		acq = append(acq, as(history.ModePermit, 1, grant("a", 0, 1, granted, granted+1)))
+	}
+	got := sharingOf(acq, wholeSecond, 4).Grants
+	if got.Count != 40 || *got.MeanNs != ms((39*2+102)/40.0) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A stall of the machine is counted, and is not in the mean. What is merely slow is.
-func TestSpacingLeavesStallsOut(t *testing.T) {
+func TestRoundsLeaveStallsOut(t *testing.T) {
 	var spans []seenRound
 	for i := range 40 {
 		spans = append(spans, seenRound{1, float64(ms(10 + 0.1*float64(i%5)))}, seenRound{4, float64(ms(14 + 0.1*float64(i%5)))})

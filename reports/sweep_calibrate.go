@@ -58,9 +58,9 @@ func calibrate(all []*SweepPoint, p *SweepPoint) *SweepModel {
 			m.From = fmt.Sprintf("by the rounds of 1 to %d readers measured at %s", r.most, clientsOf(from))
 		}
 	case p.setting.Together > 1 && p.Rate == nil:
-		if busiest, mean, sd := grantSpacing(from); busiest != nil {
-			l.Gate, l.GateSpread = mean/1e9, sd/1e9
-			m.From += fmt.Sprintf("; permits one by one, each %s after the one before (standard deviation %s), measured at %s", duration(int64(mean)), duration(int64(sd)), clientsOf(busiest))
+		if g, ok := grantSpacing(from); ok {
+			l.Gate, l.GateSpread, l.Use = g.mean/1e9, g.sd/1e9, g.use/1e9
+			m.From += fmt.Sprintf("; permits one by one, each %s after the one before (standard deviation %s), measured at %s", duration(int64(g.mean)), duration(int64(g.sd)), clientsOf(g.at))
 		}
 	}
 	m.HoldNs, m.HandoffNs, m.ReaderNs, m.GateNs, m.ServiceNs, m.AwayNs = nanos(l.Hold), nanos(l.Handoff), nanos(l.Reader), nanos(l.Gate), nanos(l.Service()), nanos(l.Away())
@@ -174,31 +174,41 @@ func fitRounds(from []*SweepPoint) (roundTimes, bool) {
 	return r, first > 0
 }
 
-// grantSpacing returns how long after each other permits were given out where most clients asked for them, in ns with its standard
-// deviation, and the points that were like that; none if it was not seen often enough. With fewer clients the queue's head shares servers and processors
+// A gate is how permits were given out where most clients asked for them: how long after each other, and
+// for how long each was in use, in ns.
+type gate struct {
+	at            []*SweepPoint // where that was measured
+	mean, sd, use float64
+}
+
+// grantSpacing returns false if too few were seen. With fewer clients the queue's head shares servers and processors
 // with fewer others, and is faster than it ever is among many.
-func grantSpacing(from []*SweepPoint) (busiest []*SweepPoint, mean, sd float64) {
+func grantSpacing(from []*SweepPoint) (gate, bool) {
 	perLock := func(p *SweepPoint) float64 { return float64(p.Clients) / float64(p.Locks) }
 	var most float64
 	for _, c := range from {
 		most = max(most, perLock(c))
 	}
-	busiest = slices.DeleteFunc(slices.Clone(from), func(c *SweepPoint) bool { return perLock(c) < most })
+	var g gate
+	g.at = slices.DeleteFunc(slices.Clone(from), func(c *SweepPoint) bool { return perLock(c) < most })
 	var n float64
-	for _, c := range busiest {
+	for _, c := range g.at {
 		if c.GrantSpacingNs == nil {
 			continue
 		}
-		mean += float64(*c.GrantSpacingNs) * float64(c.grants)
-		n += float64(c.grants)
+		w := float64(c.grants)
+		n += w
+		g.mean += w * float64(*c.GrantSpacingNs)
+		g.use += w * float64(*c.HoldMeanNs+*c.ReleaseMeanNs)
 		if c.GrantSpacingSDNs != nil { // results of old have none
-			sd += float64(*c.GrantSpacingSDNs) * float64(c.grants)
+			g.sd += w * float64(*c.GrantSpacingSDNs)
 		}
 	}
 	if n < calibrationCount {
-		return nil, 0, 0
+		return gate{}, false
 	}
-	return busiest, mean / n, sd / n
+	g.mean, g.sd, g.use = g.mean/n, g.sd/n, g.use/n
+	return g, true
 }
 
 // clientsOf says at how many clients, or arrivals a second, points were measured.

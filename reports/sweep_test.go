@@ -48,9 +48,9 @@ func playedSharing(l capacity.Lock, noise func(sd float64) float64) *Sharing {
 	var s Sharing
 	switch {
 	case l.ReadShare > 0:
-		s.Rounds = append(s.Rounds, Round{0, spacing(l.Handoff, 10)})
+		s.Rounds = append(s.Rounds, Round{0, spacing(l.Handoff, 10), 0})
 		for n := range 7 {
-			s.Rounds = append(s.Rounds, Round{n + 1, spacing(l.Hold+2*l.Handoff+float64(n)*l.Reader, int64(20-2*n))})
+			s.Rounds = append(s.Rounds, Round{n + 1, spacing(l.Hold+2*l.Handoff+float64(n)*l.Reader, int64(20-2*n)), 0})
 		}
 	case l.Permits > 1:
 		s.Grants = spacing(l.Gate, 500)

@@ -1,6 +1,9 @@
 package capacity
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // A Lock is what is known of the locks that clients contend for. Times are means, in seconds.
 type Lock struct {
@@ -23,6 +26,9 @@ type Lock struct {
 	// Gate is how long grants keep each other waiting besides, whatever is free: permits are given out one
 	// after the other, behind a mutex. 0 = not at all. GateSpread is its standard deviation.
 	Gate, GateSpread float64
+	// Use is granted → release returned where clients are many: for so long a permit cannot be given out
+	// again. 0 = Hold + Release.
+	Use float64
 
 	Permits   int     // acquisitions that can hold together; 0 = 1
 	ReadShare float64 // of acquisitions that read, and hold together with other readers
@@ -102,7 +108,7 @@ func (l Lock) gated() float64 {
 // holds look like; were they constant, nothing would be lost as long as permits are not short. In between it is
 // drawn straight by the coefficient of variation.
 func (l Lock) spacing() float64 {
-	lost := erlangB((l.Hold+l.Release)/l.Gate, l.permits()) * min(l.GateSpread/l.Gate, 1)
+	lost := erlangB(cmp.Or(l.Use, l.Hold+l.Release)/l.Gate, l.permits()) * min(l.GateSpread/l.Gate, 1)
 	return l.Gate / (1 - lost)
 }
 

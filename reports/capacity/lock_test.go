@@ -213,8 +213,11 @@ func TestGateThatVaries(t *testing.T) {
 				now = max(now, permits[free]) + gate*c.draw(rng)
 				permits[free] = now + hold + release
 			}
-			if want, got := n/now, l.Most(256); !near(got, want, 0.04) {
-				t.Errorf("%s gate of %v s: %.1f a second, the model says %.1f", name, gate, want, got)
+			for range 2 {
+				if want, got := n/now, l.Most(256); !near(got, want, 0.04) {
+					t.Errorf("%s gate of %v s: %.1f a second, the model says %.1f of %+v", name, gate, want, got, l)
+				}
+				l.Release, l.Use = 0.0005, hold+release // a release that takes longer among many
 			}
 		}
 	}
