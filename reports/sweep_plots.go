@@ -21,6 +21,8 @@ type measure struct {
 	title string
 	of    func(p *SweepPoint) (float64, bool)
 	model func(p *SweepPoint) (float64, bool) // nil = none
+	// runs is the lowest and the highest of the runs; nil = not shown.
+	runs  func(p *SweepPoint) (lo, hi float64, ok bool)
 	isLog bool
 }
 
@@ -38,6 +40,12 @@ var (
 				return 0, false
 			}
 			return p.Predicted.AcquiredPerS, true
+		},
+		runs: func(p *SweepPoint) (lo, hi float64, ok bool) {
+			if p.AcquiredPerS == nil || p.AcquiredPerSMin == nil || p.AcquiredPerSMax == nil {
+				return 0, 0, false
+			}
+			return *p.AcquiredPerSMin, *p.AcquiredPerSMax, true
 		}}
 	tailMeasure  = measure{title: "p99 of the time to get the lock (log scale)", isLog: true, of: tailOf}
 	limitMeasure = measure{title: "highest rate that holds, per second", of: func(p *SweepPoint) (float64, bool) {
@@ -75,11 +83,12 @@ func (s *Sweep) panel(m measure, which []int, width vg.Length) *plot.Plot {
 			p.Add(trace{XYs: traceOf(series, m.model), Color: clr, Dashed: true})
 		}
 		t := trace{XYs: traceOf(series, m.of), Color: clr, Shape: shape}
-		if m.title == throughputMeasure.title {
-			for k := range series.Points {
-				if lo, hi := series.Points[k].AcquiredPerSMin, series.Points[k].AcquiredPerSMax; lo != nil && hi != nil && series.Points[k].AcquiredPerS != nil {
-					t.Ranges = append(t.Ranges, [2]float64{*lo, *hi})
-				}
+		for k := range series.Points {
+			if m.runs == nil {
+				break
+			}
+			if lo, hi, ok := m.runs(&series.Points[k]); ok {
+				t.Ranges = append(t.Ranges, [2]float64{lo, hi})
 			}
 		}
 		p.Add(t)
@@ -99,7 +108,7 @@ func (s *SweepSeries) knee(load string) float64 {
 	return *s.Model.KneeClients
 }
 
-// extent returns the least and the most of a measure, model included; false if there is none.
+// extent returns the least and the most of a measure, of the model and of single runs too; false if there is none.
 func (s *Sweep) extent(m measure) (lo, hi float64, ok bool) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for i := range s.Series {
@@ -109,6 +118,14 @@ func (s *Sweep) extent(m measure) (lo, hi float64, ok bool) {
 			}
 			for _, at := range traceOf(&s.Series[i], of) {
 				lo, hi = min(lo, at.Y), max(hi, at.Y)
+			}
+		}
+		for k := range s.Series[i].Points {
+			if m.runs == nil {
+				break
+			}
+			if least, most, ok := m.runs(&s.Series[i].Points[k]); ok {
+				lo, hi = min(lo, least), max(hi, most)
 			}
 		}
 	}

@@ -382,3 +382,14 @@ func TestLookSweep(t *testing.T) {
 		}
 	}
 }
+
+// The bars of single runs end within the axis.
+func TestExtentHasEveryRun(t *testing.T) {
+	s := Sweep{Load: "clients", Series: []SweepSeries{{Points: []SweepPoint{
+		{Load: 1, AcquiredPerS: new(100.0), AcquiredPerSMin: new(80.0), AcquiredPerSMax: new(170.0)},
+		{Load: 2, AcquiredPerS: new(120.0), AcquiredPerSMin: new(115.0), AcquiredPerSMax: new(125.0)},
+		{Load: 4}}}}}
+	if lo, hi, ok := s.extent(throughputMeasure); lo != 80 || hi != 170 || !ok {
+		t.Errorf("%v…%v, %v", lo, hi, ok)
+	}
+}
