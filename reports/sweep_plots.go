@@ -72,6 +72,19 @@ func traceOf(series *SweepSeries, of func(p *SweepPoint) (float64, bool)) plotte
 	return at
 }
 
+// rangesOf collects how far a series' runs are apart, where a measure shows that.
+func rangesOf(series *SweepSeries, m measure) (all [][2]float64) {
+	if m.runs == nil {
+		return nil
+	}
+	for i := range series.Points {
+		if lo, hi, ok := m.runs(&series.Points[i]); ok {
+			all = append(all, [2]float64{lo, hi})
+		}
+	}
+	return all
+}
+
 // panel draws a measure of some series against the load. Its y axis is left to fit.
 func (s *Sweep) panel(m measure, which []int, width vg.Length) *plot.Plot {
 	p := newPanel(m.title)
@@ -82,16 +95,7 @@ func (s *Sweep) panel(m measure, which []int, width vg.Length) *plot.Plot {
 		if m.model != nil {
 			p.Add(trace{XYs: traceOf(series, m.model), Color: clr, Dashed: true})
 		}
-		t := trace{XYs: traceOf(series, m.of), Color: clr, Shape: shape}
-		for k := range series.Points {
-			if m.runs == nil {
-				break
-			}
-			if lo, hi, ok := m.runs(&series.Points[k]); ok {
-				t.Ranges = append(t.Ranges, [2]float64{lo, hi})
-			}
-		}
-		p.Add(t)
+		p.Add(trace{XYs: traceOf(series, m.of), Color: clr, Shape: shape, Ranges: rangesOf(series, m)})
 		if knee := series.knee(s.Load); knee > 0 {
 			p.Add(rule{At: knee, Vertical: true, Color: clr, Text: "knee " + digits3(knee), Low: n})
 		}
@@ -120,13 +124,8 @@ func (s *Sweep) extent(m measure) (lo, hi float64, ok bool) {
 				lo, hi = min(lo, at.Y), max(hi, at.Y)
 			}
 		}
-		for k := range s.Series[i].Points {
-			if m.runs == nil {
-				break
-			}
-			if least, most, ok := m.runs(&s.Series[i].Points[k]); ok {
-				lo, hi = min(lo, least), max(hi, most)
-			}
+		for _, r := range rangesOf(&s.Series[i], m) {
+			lo, hi = min(lo, r[0]), max(hi, r[1])
 		}
 	}
 	return lo, hi, hi >= lo
