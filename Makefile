@@ -5,13 +5,23 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+# `make module PATH=…` names a module. Make would pass it to every recipe as the search path too, so the search path is
+# read back from make's own environment.
+ifeq ($(origin PATH),command line)
+MODULE := $(PATH)
+override PATH := $(shell while IFS= read -r -d '' v; do [[ $$v != PATH=* ]] || printf %s "$${v:5}"; done </proc/$$PPID/environ)
+endif
+
 GO ?= go
 BIN := bin/locklab
-# Reproducible: the same source makes the same binary, and so the same host image.
+DIST := dist
+# The build is reproducible: the same commit makes the same binary, and so the same host image.
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath
+# A release has a version, such as v1.2.3. Without one, `locklab --version` shows the commit alone.
+VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build test test-all soak lint bench bench-gate bench-peers image demo clean setup-race curator
+.PHONY: help build release module test test-all soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race curator
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -21,15 +31,36 @@ build: $(BIN) ## build bin/locklab, static
 $(BIN): $(SOURCES)
 	$(BUILD) -o $@ ./harness/cmd/locklab
 
-demo: image ## three acts: a lock that works, one that is broken by a pause, one that is fenced (about a minute)
+release: ## write static binaries for linux/amd64 and linux/arm64, and their SHA256SUMS, to dist/ (VERSION=v1.2.3)
+	rm -rf $(DIST)
+	mkdir $(DIST)
+	for arch in amd64 arm64; do \
+		GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '-s -w -X main.version=$(VERSION)' \
+			-o $(DIST)/locklab-linux-$$arch ./harness/cmd/locklab; \
+	done
+	cd $(DIST) && sha256sum locklab-linux-* > SHA256SUMS
+
+# An import path stands in quotes in Go and in backquotes in Markdown, and a linker flag names a package after -X. What
+# follows is one of the folders, so names of images such as locklab/host stay as they are.
+FOLDERS := recipes|ensembles|workloads|chaos|harness|reports
+module: ## rename the module everywhere: make module PATH=example.org/you/locklab
+	@[ -n "$(MODULE)" ] || { echo "say what to rename the module to: make module PATH=example.org/you/locklab" >&2; exit 2; }
+	@old=$$($(GO) list -m) && $(GO) mod edit -module '$(MODULE)' && \
+		find . \( -name .git -o -name runs -o -name bin -o -name $(DIST) \) -prune -o \( -name '*.go' -o -name '*.md' \) -print0 | \
+		xargs -0 sed -E -i -e "s#([\"\`]|-X )$${old//./[.]}/($(FOLDERS))([/.\"\`])#\1$(MODULE)/\2\3#g" \
+			-e "s#\"$${old//./[.]}/\"#\"$(MODULE)/\"#g" && \
+		gofmt -w $(subst |, ,$(FOLDERS)) && \
+		echo "$$old is $(MODULE) now; see git diff"
+
+demo: image ## show a lock that works, one that a pause breaks, and one with fencing (about a minute)
 	$(BIN) demo
 
-# What building an image needs is installed only if one has to be built.
+# The packages that building an image needs are installed only if an image has to be built.
 image: build ## make sure that there is an image with Java and ZooKeeper (about a minute, once)
 	@if [ "$$($(BIN) image --no-build)" = build ]; then $(call install,mmdebstrap,mmdebstrap); fi
 	$(BIN) image
 
-# Another Curator than Debian's: LOCKLAB_CURATOR_JARS=… make curator.
+# To use another Curator than Debian's: LOCKLAB_CURATOR_JARS=… make curator.
 curator: build ## make sure that Apache Curator can be run beside our locks
 	@$(call install,javac,openjdk-17-jdk-headless)
 	@if [ -z "$${LOCKLAB_CURATOR_JARS:-}" ]; then $(call install-file,/usr/share/java/curator-recipes.jar,libcurator-recipes-java); fi
@@ -39,8 +70,8 @@ curator: build ## make sure that Apache Curator can be run beside our locks
 setup-race:
 	@$(call install,gcc,gcc libc6-dev)
 
-# install,PROGRAM,PACKAGES installs packages unless the program is there. Without
-# the right to install it names them and stops.
+# install,PROGRAM,PACKAGES installs packages unless the program is there. Without the right to install, it names the
+# packages and stops.
 define install
 $(call install-unless,command -v $(1) >/dev/null,$(2))
 endef
@@ -60,48 +91,60 @@ if ! { $(1); }; then \
 fi
 endef
 
-# Packages whose tests start ensembles run one at a time (-p 1), and anew each time
-# (-count=1): what they depend on is more than their files.
-LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/bench ./harness/benchpeers ./harness/cmd/...
-# The others run with the race detector. go-zookeeper has a race of its own when
-# it reconnects, so tests that reconnect cannot.
-PURE_TESTS := ./harness/hiccups/... ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... ./workloads/...
-# One simulation after the other, and one picture after the other, of code that other tests run with the race detector,
-# which makes these ten times as long.
+# Packages whose tests start ensembles run one at a time (-p 1), and every time (-count=1), because they depend on more than
+# their files.
+LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/run \
+	./harness/doctor ./harness/series/... ./harness/benchpeers ./harness/cmd/...
+# The others run with the race detector. Tests that reconnect cannot, because go-zookeeper has a race when it does.
+PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... ./harness/watch/... \
+	./harness/hiccups/... ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... \
+	./workloads/...
+# These simulate and draw for long with code that other tests run with the race detector, which makes them ten times as
+# long.
 WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage
 
-test: image setup-race curator ## all tests that fit into twenty minutes, on real ensembles
+test: image setup-race curator ## run the tests, on real ensembles (about twenty minutes)
 	$(GO) vet ./...
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
-	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports
+	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
 
-test-all: test ## all of that, every fault at every step of every recipe, the race detector over simulated servers, each fuzzer for half a minute
+test-all: test ## also run every fault at every step of every recipe, simulated servers under the race detector, and the fuzzers
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 30m -run TestProtocolSteps ./recipes
 	$(GO) test -race -short ./recipes ./chaos
 	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 30s ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzRead -fuzztime 30s ./ensembles/txnlog
 
-soak: image ## the long suites: kills and faults by the hundred
+soak: image ## run the long suites: hundreds of kills and faults
 	LOCKLAB_SOAK=1 $(GO) test -p 1 -timeout 3h -run 'Soak' -v ./harness/...
 
-lint: ## gofmt, vet, modernizers, staticcheck
+lint: lint-readme lint-columns ## check with gofmt, vet, modernizers, staticcheck, and the length of README.md
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "not gofmt-ed"; exit 1; }
 	$(GO) vet ./...
 	$(GO) fix -diff ./...
 	$(GO) tool staticcheck ./...
 
-bench: image ## the benchmarks
+# The first manual is short enough to be read to the end. Everything else is in the folders' manuals.
+README_WORDS := 1500
+lint-readme:
+	@n=$$(wc -w < README.md); [ "$$n" -le $(README_WORDS) ] || \
+		{ echo "README.md has $$n words; at most $(README_WORDS)"; exit 1; }
+
+# grep counts characters, unlike awk, whose length counts bytes in some implementations.
+lint-columns: ## check that no line of Go is longer than 120 columns
+	@! LC_ALL=C.UTF-8 grep -rnE --include='*.go' '^.{121,}' . || { echo "longer than 120 columns"; exit 1; }
+
+bench: image ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-bench-peers: image curator ## our mutex beside zk.Lock and Curator's, from 1 to 1,000 clients; also runs/bench-peers.json
+bench-peers: image curator ## compare our mutex with zk.Lock and Curator's, from 1 to 1,000 clients (also in runs/bench-peers.json)
 	$(BIN) bench-peers
 
-# Comparisons add up in runs/bench-gate, so it may be done in pieces: LOCKLAB_BENCH_GATE_TIME=4m make bench-gate.
-bench-gate: image ## may a red be trusted here? Twenty comparisons of the same code, ten of one that hands off 20 % slower (about 25 minutes)
-	LOCKLAB_BENCH_GATE=$(CURDIR)/runs/bench-gate $(GO) test -count=1 -timeout 3h -run TestSoakGate -v ./harness/bench
+# runs/bench-gate keeps the comparisons, so they can be made in pieces: LOCKLAB_BENCH_GATE_TIME=4m make bench-gate.
+bench-gate: image ## test whether this machine can gate: 20 comparisons of equal code, 10 of slower code (about 25 minutes)
+	LOCKLAB_BENCH_GATE=$(CURDIR)/runs/bench-gate $(GO) test -count=1 -timeout 3h -run TestSoakGate -v ./harness/series/bench
 
-clean: ## remove bin/ and what killed runs left in the Docker engine
+clean: ## remove bin/, dist/ and what killed runs left in the Docker engine
 	-if [ -x $(BIN) ]; then $(BIN) clean; fi
-	rm -rf bin
+	rm -rf bin $(DIST)

@@ -8,14 +8,14 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// AtTrigger does another fault at a named point of a client's critical section: the client
-// stops itself there, comes to harm, and goes on.
+// AtTrigger injects another fault at a named point of a client's critical section. The client stops itself there, the
+// fault strikes, and the client goes on.
 type AtTrigger struct {
 	PauseAtTrigger
-	Fault Fault
+	Injector Injector
 }
 
-// Inject waits until the client has stopped itself, does the harm, and lets it go on.
+// Inject waits until the client has stopped itself, injects the fault, and lets the client go on.
 func (a AtTrigger) Inject(ctx context.Context) (*Harm, error) {
 	stopped, err := a.PauseAtTrigger.Inject(ctx)
 	if stopped == nil {
@@ -23,18 +23,19 @@ func (a AtTrigger) Inject(ctx context.Context) (*Harm, error) {
 	}
 	var harm *Harm
 	if err == nil {
-		harm, err = a.Fault.Inject(ctx)
+		harm, err = a.Injector.Inject(ctx)
 	}
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 	defer cancel()
 	if _, herr := stopped.Heal(clean); herr != nil && !errors.Is(herr, agent.ErrNoProcess) {
-		err = errors.Join(err, fmt.Errorf("let %s go on: %w", a.Host.Name, herr))
+		err = errors.Join(err, fmt.Errorf("resume %s: %w", a.Host.Name, herr))
 		harm = joined([]*Harm{harm, letGo(stopped)}) // the caller tries again
 	}
 	return harm, err
 }
 
-// letGo is a stopped client that need not be there any more to be healed: the harm may have ended it.
+// letGo returns the harm of a stopped client whose healing tolerates that the process is gone, because the other
+// fault may have ended it.
 func letGo(stopped *Harm) *Harm {
 	h := *stopped
 	h.Heal = func(ctx context.Context) (int64, error) {

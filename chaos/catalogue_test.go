@@ -12,8 +12,8 @@ import (
 	"locklab/harness/history"
 )
 
-// momentary does harm that is over as soon as it is done: it must have been done, and it must pass.
-func momentary(t *testing.T, f Fault) *Harm {
+// momentary injects a fault that is over at once. The fault must take effect, and its consequences must pass.
+func momentary(t *testing.T, f Injector) *Harm {
 	t.Helper()
 	h, err := f.Inject(t.Context())
 	if err != nil {
@@ -33,14 +33,17 @@ func momentary(t *testing.T, f Fault) *Harm {
 	return h
 }
 
-// process is the client host's. What the binary runs begins a new history each time, so it is
-// started again in another directory.
+// process returns the client host's process. Each start uses another directory, because the program begins a new
+// history each time.
 func (r *rig) process() Process {
 	n := 0
-	return Process{Host: r.c1, Again: func(ctx context.Context) (int64, error) {
+	return Process{Host: r.c1, Restart: func(ctx context.Context) (int64, error) {
 		n++
-		spec := agent.Spec{Argv: []string{"locklab", "resource", "config.json"}, Dir: fmt.Sprintf("p-%d-%d", time.Now().UnixNano(), n),
-			Files: map[string]string{"config.json": `{"host":"c1","guard":"none"}`}}
+		spec := agent.Spec{
+			Argv:  []string{"locklab", "resource", "config.json"},
+			Dir:   fmt.Sprintf("p-%d-%d", time.Now().UnixNano(), n),
+			Files: map[string]string{"config.json": `{"host":"c1"}`},
+		}
 		st, err := r.c1.Agent.Start(ctx, spec)
 		return st.At, err
 	}}
@@ -58,7 +61,8 @@ func starts(t *testing.T, h *ensembles.Host) int {
 func testStopServer(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
 	h := inject(t, Stop{Server(followers[0], r.ensemble)})
-	if st, err := followers[0].Agent.Status(t.Context()); err != nil || !strings.Contains(st.Exit, "143") && st.Exit != "terminated" {
+	if st, err := followers[0].Agent.Status(t.Context()); err != nil ||
+		!strings.Contains(st.Exit, "143") && st.Exit != "terminated" {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if now, _ := r.leader(t); now != leader {
@@ -123,7 +127,7 @@ func testRolling(t *testing.T, r *rig) {
 	if h.VerifyHealed(within(t, time.Millisecond)) == nil {
 		t.Error("over before the last was restarted")
 	}
-	// There is a quorum all the time: never two are down.
+	// There is a quorum all the time, because never are two servers down.
 	stop := make(chan struct{})
 	worst := make(chan int, 1)
 	go func() {
@@ -168,7 +172,7 @@ func testRolling(t *testing.T, r *rig) {
 func testSlowDisk(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
 	h := inject(t, SlowDisk{ID: "f1", Host: followers[0], Ensemble: r.ensemble})
-	// It answers, and the others commit without it.
+	// The server answers, and the others commit without it.
 	if answer, err := followers[0].Agent.Ask(t.Context(), "ruok"); err != nil || answer != "imok" {
 		t.Errorf("it answers %q, %v", answer, err)
 	}
@@ -176,8 +180,9 @@ func testSlowDisk(t *testing.T, r *rig) {
 		t.Errorf("a majority without it commits nothing: %v", err)
 	}
 	heal(t, h)
-	// Two of three: nothing is committed any more. That is looked for within the sync limit, after which the leader
-	// drops both, and one that joins anew acknowledges what it missed by another thread.
+	// With two of three disks stalled, nothing is committed any more. The test looks within the sync limit. After
+	// that, the leader drops both servers, and a server that joins anew acknowledges through another thread what it
+	// missed.
 	h, err := (SlowDisk{ID: "f1", Host: followers[0], Ensemble: r.ensemble}).Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +199,7 @@ func testSlowDisk(t *testing.T, r *rig) {
 		t.Errorf("healing one healed the other: %v", err)
 	}
 	heal(t, h)
-	// A stalled server can be paused, and killed.
+	// A stalled server can be paused and killed.
 	h = inject(t, SlowDisk{ID: "f1", Host: followers[0], Ensemble: r.ensemble})
 	heal(t, inject(t, Pause{Host: followers[0]}))
 	if err := h.Verify(within(t, verifyCap)); err != nil {

@@ -20,7 +20,7 @@ import (
 	"locklab/workloads/resource"
 )
 
-// A contest is an ensemble whose clients contend for a lock, for what needs sessions and znodes.
+// A contest is an ensemble whose clients contend for a lock, for tests of faults that need sessions and znodes.
 type contest struct {
 	*rig
 	clock bool // the servers' clocks can be set
@@ -28,10 +28,11 @@ type contest struct {
 
 const lock = "/run1/lock0"
 
-// old is a directory that has counted its children almost to the end, and left how many more it can count.
+// old is a directory whose counter of children has almost reached its end, and the number of children that it can
+// still count.
 const old, left = "/run1/old", 4
 
-// The faults of sessions, znodes and clocks.
+// This test covers the faults of sessions, znodes and clocks.
 func TestFaultsOfClients(t *testing.T) {
 	lab := newLab(t)
 	stop := labtest.WatchControl(t, lab)
@@ -41,8 +42,10 @@ func TestFaultsOfClients(t *testing.T) {
 		name string
 		test func(*testing.T, *contest)
 	}{
-		{"clock", testClock}, {"prepared", testPrepared}, {"foreign children", testForeignChildren}, {"expire", testExpire}, {"expire at a trigger", testExpireHolder},
-		{"move", testMove}, {"delete a znode", testDeleteNode}, {"delete a parent", testDeleteParent}, {"administrator", testAdministrator},
+		{"clock", testClock}, {"prepared", testPrepared}, {"foreign children", testForeignChildren},
+		{"expire", testExpire}, {"expire at a trigger", testExpireHolder},
+		{"move", testMove}, {"delete a znode", testDeleteNode}, {"delete a parent", testDeleteParent},
+		{"administrator", testAdministrator},
 	} {
 		if !t.Run(test.name, func(t *testing.T) { test.test(t, c) }) && t.Context().Err() != nil {
 			return
@@ -70,7 +73,7 @@ func newContest(t *testing.T, lab *ensembles.Lab) *contest {
 		t.Fatal(err)
 	}
 	r1 := lab.Host("r1")
-	run(t, r1, "resource", resource.Config{Host: "r1", Guard: resource.GuardNone})
+	run(t, r1, "resource", resource.Config{Host: "r1"})
 	c.contend(t, c.c1, lock)
 	return c
 }
@@ -82,7 +85,11 @@ func run(t *testing.T, h *ensembles.Host, command string, config any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := agent.Spec{Argv: []string{"locklab", command, "config.json"}, Dir: "p", Files: map[string]string{"config.json": string(b)}}
+	spec := agent.Spec{
+		Argv:  []string{"locklab", command, "config.json"},
+		Dir:   "p",
+		Files: map[string]string{"config.json": string(b)},
+	}
 	if _, err := h.Agent.Start(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -91,23 +98,42 @@ func run(t *testing.T, h *ensembles.Host, command string, config any) {
 	})
 }
 
-// contend starts two clients that contend for a lock, with pauses in which nobody does.
+// contend starts two clients that contend for a lock, with pauses in which no client contends.
 func (c *contest) contend(t *testing.T, h *ensembles.Host, path string) {
 	t.Helper()
 	var servers []client.Server
 	for _, z := range c.zk {
 		servers = append(servers, client.Server{Name: z.Name, Address: server(z).String()})
 	}
-	run(t, h, "client", client.Config{Host: h.Name, Servers: servers, Resource: netip.AddrPortFrom(c.lab.Host("r1").Address, resource.Port).String(),
-		Recipe: "mutex", Workload: client.WorkloadMutex, Locks: []string{path}, Clients: 2, AllClients: 2, SessionTimeout: 4 * time.Second,
-		Hold: workloads.Always(20 * time.Millisecond), Think: workloads.Always(150 * time.Millisecond), Drain: client.DrainCancel, Seed: 1})
+	run(
+		t,
+		h,
+		"client",
+		client.Config{
+			Host:           h.Name,
+			Servers:        servers,
+			Resource:       netip.AddrPortFrom(c.lab.Host("r1").Address, resource.Port).String(),
+			Recipe:         "mutex",
+			Workload:       workloads.Mutex,
+			Locks:          []string{path},
+			Clients:        2,
+			AllClients:     2,
+			SessionTimeout: 4 * time.Second,
+			Load: workloads.Load{
+				Hold:  workloads.Always(20 * time.Millisecond),
+				Think: workloads.Always(150 * time.Millisecond),
+			},
+			Drain: client.DrainCancel,
+			Seed:  1,
+		},
+	)
 	now := history.NewClock().Now()
 	if _, err := h.Agent.Input(t.Context(), client.FormatGo(now, now+int64(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// events returns those of a host's process that are as asked.
+// events returns the matching events of a host's process.
 func events(t *testing.T, h *ensembles.Host, want func(history.Event) bool) []history.Event {
 	t.Helper()
 	all, err := eventsOf(t.Context(), h, want)
@@ -169,13 +195,18 @@ func (c *contest) byClient(id, do, undo string) ByClient {
 }
 
 func testExpire(t *testing.T, c *contest) {
-	h := momentary(t, ExpireSession{c.byClient("x1", client.FormatStrike("x1", client.StrikeExpire, "c1/0"), client.FormatDisarm("x1"))})
+	h := momentary(
+		t,
+		ExpireSession{c.byClient("x1", client.FormatStrike("x1", client.StrikeExpire, "c1/0"), client.FormatDisarm("x1"))},
+	)
 	if len(h.Sessions) != 1 || h.Sessions[0] == 0 {
 		t.Fatal("which session is not said")
 	}
-	// The client learns that it is over, and goes on in another.
+	// The client learns that its session is over, and goes on in another.
 	eventually(t, "the client to learn of it", func() bool {
-		return len(events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpExpired && e.Session == h.Sessions[0] })) == 1
+		return len(
+			events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpExpired && e.Session == h.Sessions[0] }),
+		) == 1
 	})
 	eventually(t, "the client to connect anew", func() bool {
 		return len(events(t, c.c1, func(e history.Event) bool {
@@ -186,7 +217,16 @@ func testExpire(t *testing.T, c *contest) {
 }
 
 func testExpireHolder(t *testing.T, c *contest) {
-	h := momentary(t, ExpireSession{c.byClient("x2", client.FormatArmTo("x2", client.BetweenReadAndWrite, client.StrikeExpire), client.FormatDisarm("x2"))})
+	h := momentary(
+		t,
+		ExpireSession{
+			c.byClient(
+				"x2",
+				client.FormatArmTo("x2", client.BetweenReadAndWrite, client.StrikeExpire),
+				client.FormatDisarm("x2"),
+			),
+		},
+	)
 	held := events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpTrigger && e.Fault == "x2" })
 	if len(held) != 1 || held[0].Lock != lock || held[0].Token == 0 || held[0].Session != h.Sessions[0] {
 		t.Errorf("struck %v", held)
@@ -195,7 +235,11 @@ func testExpireHolder(t *testing.T, c *contest) {
 }
 
 func testMove(t *testing.T, c *contest) {
-	h, err := MoveClient{c.byClient("m1", client.FormatStrike("m1", client.StrikeMove, "c1/1"), client.FormatSettle("m1"))}.Inject(t.Context())
+	h, err := MoveClient{
+		c.byClient("m1", client.FormatStrike("m1", client.StrikeMove, "c1/1"), client.FormatSettle("m1")),
+	}.Inject(
+		t.Context(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +263,16 @@ func testMove(t *testing.T, c *contest) {
 }
 
 func testDeleteNode(t *testing.T, c *contest) {
-	h := momentary(t, DeleteNode{Ensemble: c.ensemble, Lock: lock, Owner: func(s history.SessionID) string { return fmt.Sprint("host of ", s) }})
-	if len(h.Nodes) != 1 || !strings.HasPrefix(h.Nodes[0], lock+"/") || len(h.Sessions) != 1 || len(h.Hosts) != 1 || h.Hosts[0] != "host of "+h.Sessions[0].String() {
+	h := momentary(
+		t,
+		DeleteNode{
+			Ensemble: c.ensemble,
+			Lock:     lock,
+			Owner:    func(s history.SessionID) string { return fmt.Sprint("host of ", s) },
+		},
+	)
+	if len(h.Nodes) != 1 || !strings.HasPrefix(h.Nodes[0], lock+"/") || len(h.Sessions) != 1 || len(h.Hosts) != 1 ||
+		h.Hosts[0] != "host of "+h.Sessions[0].String() {
 		t.Errorf("%+v", h)
 	}
 	c.grants(t)
@@ -232,7 +284,7 @@ func testDeleteParent(t *testing.T, c *contest) {
 		t.Errorf("%+v", h)
 	}
 	c.grants(t)
-	// One that was made anew is not the one that was deleted.
+	// A directory that was created anew is not the one that was deleted.
 	if err := h.Verify(within(t, verifyCap)); err != nil {
 		t.Error(err)
 	}
@@ -240,13 +292,21 @@ func testDeleteParent(t *testing.T, c *contest) {
 
 func testForeignChildren(t *testing.T, c *contest) {
 	c.grants(t) // so that the lock's directory is there
-	f1, f2 := inject(t, ForeignChildren{ID: "f1", Ensemble: c.ensemble, Lock: lock}), inject(t, ForeignChildren{ID: "f2", Ensemble: c.ensemble, Lock: lock})
+	f1, f2 := inject(
+		t,
+		ForeignChildren{ID: "f1", Ensemble: c.ensemble, Lock: lock},
+	), inject(
+		t,
+		ForeignChildren{ID: "f2", Ensemble: c.ensemble, Lock: lock},
+	)
 	c.grants(t)
 	heal(t, f1)
 	if err := f2.Verify(within(t, verifyCap)); err != nil {
 		t.Errorf("healing one took the other's: %v", err)
 	}
-	if h, err := (DeleteParent{Ensemble: c.ensemble, Lock: lock}).Inject(within(t, time.Second)); h != nil || err == nil || !strings.Contains(err.Error(), "children") {
+	if h, err := (DeleteParent{Ensemble: c.ensemble, Lock: lock}).Inject(within(t, time.Second)); h != nil ||
+		err == nil ||
+		!strings.Contains(err.Error(), "children") {
 		t.Errorf("a parent with children: %v", err)
 	}
 	heal(t, f2)
@@ -254,23 +314,31 @@ func testForeignChildren(t *testing.T, c *contest) {
 	if _, err := (ForeignChildren{ID: "f1", Ensemble: c.ensemble, Lock: nowhere}).Inject(t.Context()); err == nil {
 		t.Error("foreign children of nobody")
 	}
-	if h, err := (DeleteNode{Ensemble: c.ensemble, Lock: nowhere}).Inject(within(t, time.Second)); h != nil || err == nil {
+	if h, err := (DeleteNode{Ensemble: c.ensemble, Lock: nowhere}).Inject(within(t, time.Second)); h != nil ||
+		err == nil {
 		t.Error("a contender's znode was deleted where there is none")
 	}
 }
 
-// What an administrator's hand does not touch.
+// Administrators' requests outside the run's own znodes are refused.
 func testAdministrator(t *testing.T, c *contest) {
-	for _, bad := range []agent.NodeRequest{{Op: "setData", Path: lock}, {Op: agent.NodesDelete, Path: "/zookeeper/quota"}, {Op: agent.NodesCreate, Path: "/other/x"},
-		{Op: agent.NodesDelete, Path: "/run1/../zookeeper"}, {Op: agent.NodesList, Path: "/"}, {Op: agent.NodesList, Path: "/running"}, {Op: agent.NodesDelete, Path: "/run1"}} {
+	for _, bad := range []agent.NodeRequest{
+		{Op: "setData", Path: lock},
+		{Op: agent.NodesDelete, Path: "/zookeeper/quota"},
+		{Op: agent.NodesCreate, Path: "/other/x"},
+		{Op: agent.NodesDelete, Path: "/run1/../zookeeper"},
+		{Op: agent.NodesList, Path: "/"},
+		{Op: agent.NodesList, Path: "/running"},
+		{Op: agent.NodesDelete, Path: "/run1"},
+	} {
 		if a, err := c.zk[0].Agent.Nodes(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "nodes: ") {
 			t.Errorf("%+v: %+v, %v", bad, a, err)
 		}
 	}
 }
 
-// A directory that has counted to the end: our recipe counts up to there, and then says so instead of
-// taking a number that is no order any more.
+// When a directory's counter reaches its end, our recipe counts up to there. It then reports an error instead of
+// taking a number that is out of order.
 func testPrepared(t *testing.T, c *contest) {
 	c.contend(t, c.c2, old)
 	failed := func() []history.Event {
@@ -295,15 +363,18 @@ func testClock(t *testing.T, c *contest) {
 		}
 		return
 	}
-	if h, err := (ClockStep{Host: followers[0], By: time.Second, Ensemble: c.ensemble}).Inject(t.Context()); h != nil || err == nil {
+	if h, err := (ClockStep{Host: followers[0], By: time.Second, Ensemble: c.ensemble}).Inject(t.Context()); h != nil ||
+		err == nil {
 		t.Error("a step that nobody can tell was made")
 	}
 	sessions := func() int {
-		return len(events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpDisconnected || e.Op == history.OpExpired }))
+		return len(
+			events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpDisconnected || e.Op == history.OpExpired }),
+		)
 	}
 	was := sessions()
 	h := inject(t, step)
-	// Only this server's, and nobody's session goes: those are counted on the monotonic clock.
+	// Only this server's clock is shifted, and no session expires, because sessions are timed by the monotonic clock.
 	if off, err := serverClock(t.Context(), followers[1]); err != nil || off.Abs() > clockSlack {
 		t.Errorf("another server's clock is off by %v, %v", off, err)
 	}

@@ -10,22 +10,38 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/check"
 )
 
-// CrashLoop kills a process, starts it again, and kills it again each time that it has
-// come up. It heals by letting it live.
+func crashLoopKind() Kind {
+	return Kind{
+		Name: "crash-loop", Family: FamilyProcess, Targets: OnServer | OnClient | OnResource,
+		Outage: true, Slot: slotProcess,
+		Nature: check.FaultNature{Cause: causeKill, SilencesLeader: true, Lingers: true},
+		Does: "kills the process, and kills it again each time it has started, at most 20 times; heals by letting " +
+			"it run",
+		Verified: "the process has crashed more than once; after healing, as for `kill`",
+		Examples: []string{"target: c1", "target: zk1"},
+		injector: onEach(func(r *Run, _ Injection, h *ensembles.Host) (Injector, error) {
+			return CrashLoop{Process: r.Process(h)}, nil
+		}),
+	}
+}
+
+// CrashLoop kills a process, starts it again, and kills it each time it has come up. It heals by letting the process
+// run.
 type CrashLoop struct {
 	Process
-	// Most is how many times it is killed at most; 0 = 20. It is let live then.
+	// Most is how many times the process is killed, at most; 0 = 20. After that, the process is left running.
 	Most int
 }
 
-// crashPause is how long a process that has come up works before it crashes again.
+// crashPause is how long a process works after it has come up, before it is killed again.
 const crashPause = 100 * time.Millisecond
 
 // Inject kills the process for the first time and returns once it is gone.
 func (c CrashLoop) Inject(ctx context.Context) (*Harm, error) {
-	at, err := tell(ctx, c.Host.Agent.Kill, c.start)
+	at, err := carryOut(ctx, c.Host.Agent.Kill, c.start)
 	if err != nil {
 		return nil, fmt.Errorf("crash loop of %s: %w", c.Host.Name, err)
 	}
@@ -33,7 +49,7 @@ func (c CrashLoop) Inject(ctx context.Context) (*Harm, error) {
 	if most == 0 {
 		most = 20
 	}
-	// The loop ends with the healing, which is called whatever happens.
+	// The loop ends when the fault is healed, and every fault is healed, whatever happens.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var crashes atomic.Int64
 	crashes.Store(1)
@@ -78,8 +94,7 @@ func (c CrashLoop) crash(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	// A start that is begun is brought to its end: one broken off half-way leaves a process that waits for
-	// ever to be told what to do.
+	// A start is never interrupted, because a process that is started half-way waits for its instructions forever.
 	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 	defer cancel()
 	if _, err := c.start(whole); err != nil {
@@ -92,7 +107,7 @@ func (c CrashLoop) crash(ctx context.Context) error {
 	if err := waitUntil(ctx, time.Now().Add(crashPause)); err != nil {
 		return err
 	}
-	_, err = tell(ctx, c.Host.Agent.Kill, c.start)
+	_, err = carryOut(ctx, c.Host.Agent.Kill, c.start)
 	if errors.Is(err, agent.ErrNoProcess) {
 		return nil // it has ended by itself
 	}

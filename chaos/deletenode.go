@@ -7,19 +7,38 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
-// DeleteNode deletes a contender's own znode under it, as an administrator does who tidies up, or a
-// program that takes it for its own. Nobody tells the contender but its watch, if it has one.
+func deleteNodeKind() Kind {
+	return Kind{
+		Name: "delete-node", Family: FamilyZnode, Targets: OnClient, Momentary: true,
+		Nature:   check.FaultNature{Cause: check.CauseAdministrator, DeletesZnodes: true},
+		Does:     "an administrator deletes the client's own znode of the first lock, as soon as the client has one",
+		Verified: "the znode is gone",
+		Examples: []string{"target: c1"},
+		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+			client := i.clientOf(h)
+			session := r.Sessions.SessionOf(client)
+			if session == 0 {
+				return nil, fmt.Errorf("%s has no session", client)
+			}
+			return DeleteNode{Ensemble: r.Ensemble, Lock: r.Lock, Session: session, Owner: r.Sessions.OwnerOf}, nil
+		}),
+	}
+}
+
+// DeleteNode deletes a contender's own znode, as an administrator does who tidies up, or a program that takes the
+// znode for its own. Only the contender's watch, if it has one, tells the contender.
 type DeleteNode struct {
 	Ensemble *ensembles.Ensemble
 	// Lock is the lock's path.
 	Lock string
-	// Session is whose znode goes; 0 = that of the contender who has been there longest, who holds
-	// an exclusive lock.
+	// Session is the owner of the znode to delete. If it is 0, the znode of the contender that has been there longest
+	// is deleted; that contender holds an exclusive lock.
 	Session history.SessionID
-	// Owner names the host whose session it is; nil = nobody knows.
+	// Owner names the host of a session's client; nil = not known.
 	Owner func(history.SessionID) string
 }
 
@@ -45,12 +64,17 @@ func (d DeleteNode) Inject(ctx context.Context) (*Harm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("delete znode: %w", err)
 	}
-	return &Harm{At: at, Hosts: ownerName(d.Owner, node.Session), Sessions: []history.SessionID{node.Session}, Nodes: []string{node.Path},
+	return &Harm{
+		At:           at,
+		Hosts:        ownerName(d.Owner, node.Session),
+		Sessions:     []history.SessionID{node.Session},
+		Nodes:        []string{node.Path},
 		Verify:       func(ctx context.Context) error { return gone(ctx, d.Ensemble, node) },
-		VerifyHealed: d.Ensemble.AwaitReady}, nil
+		VerifyHealed: d.Ensemble.AwaitReady,
+	}, nil
 }
 
-// choose picks the znode that is to go.
+// choose picks the znode to delete.
 func (d DeleteNode) choose(all []agent.Node) (agent.Node, error) {
 	var first agent.Node
 	for _, n := range all {

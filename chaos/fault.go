@@ -1,62 +1,134 @@
 package chaos
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
+	"time"
 
-	"locklab/ensembles/agent"
-	"locklab/harness/history"
+	"locklab/harness/settings"
 )
 
-// ErrUnsupported is wrapped by the error of a fault that this machine cannot do,
-// with the capability that it lacks; no harm was done then.
-var ErrUnsupported = agent.ErrUnsupported
+// The points of a client's critical section at which a fault can be triggered.
+const (
+	// TriggerReadWrite is between the client's read of the resource and its write.
+	TriggerReadWrite = "between-read-and-write"
+	// TriggerWrite is directly before the client's write of the resource, after it has asked its guard for the last
+	// time.
+	TriggerWrite = "before-write"
+	// TriggerReads is between the two reads of the resource by a reader, or by a client that has permits.
+	TriggerReads = "between-reads"
+)
 
-// ErrNobody is wrapped by the error of a fault that found nobody to hit, or nobody but those that another has hit
-// already; no harm was done then either.
-var ErrNobody = errors.New("nobody to hit")
+var triggers = []string{TriggerReadWrite, TriggerWrite, TriggerReads}
 
-// A Fault does one kind of harm to hosts that are already chosen.
-//
-// Inject returns once the harm is done, or an error if none was: what it may have
-// done before it failed, or was interrupted, it has undone. What it returns must
-// be healed even if verifying fails.
-type Fault interface {
-	Inject(ctx context.Context) (*Harm, error)
+// UntilSuperseded is when the resource has served a later token than the victim's.
+const UntilSuperseded = "superseded"
+
+// ExpectExpiry says that a fault is meant to outlast its victim's session.
+const ExpectExpiry = "expiry"
+
+// A Fault is an entry of a scenario's faults. It begins At a time or at its Trigger, and is healed after For or at
+// Until. A momentary fault is over at once.
+type Fault struct {
+	Kind   string `key:"kind" help:"the kind of fault"`
+	Target Target `key:"target" help:"where it strikes: a host, or a role that is looked up when the fault strikes"`
+
+	// Params has the keys that only its kind has. It is a struct of the type of the kind's Params.
+	Params any
+
+	// At is after the start of the measured window. It is not used with a Trigger.
+	At time.Duration `key:"at" help:"when it begins, after the start of the measured window"`
+	// Every is the time from one beginning to the next of a fault that strikes Repeat times, or as often as the run
+	// has room for if Repeat is 0. If Every is 0, the fault strikes once.
+	Every  time.Duration `key:"every" help:"the time from one beginning to the next, for a fault that repeats"`
+	Repeat int           `key:"repeat" help:"how often it strikes; if not given, as often as the run has room for"`
+	// Trigger is the point of the victim's critical section at which it begins, the first time that the victim
+	// reaches that point in the measured window.
+	Trigger string `key:"trigger" help:"at which point of its victim's critical section it begins"`
+
+	For   Span   `key:"for" help:"how long: 3s, 1.5T (times the session timeout), expiry (T + 2 ticks) or expiry+1s"`
+	Until string `key:"until" help:"the event that ends it" enum:"superseded"`
+	// Linger is how much longer it lasts once Until has come; 0 without Until.
+	Linger time.Duration `key:"linger" help:"how much longer it lasts once until has come"`
+
+	Expect string `key:"expect" help:"what must happen to its victim's session" enum:"expiry"`
 }
 
-// Harm is a fault in force. Its functions may each be called several times.
-type Harm struct {
-	// At is when it took hold, in ns of CLOCK_MONOTONIC, as stamped by an agent.
-	At int64
-	// Hosts are the names of the hosts hit.
-	Hosts []string
-	// Verify reports, by looking for the effect, why the harm is not in force.
-	Verify func(context.Context) error
-	// Sessions and Nodes are what it was done to, if not to hosts: the sessions that were ended or driven
-	// elsewhere, or the znodes' paths and the sessions whose they were. Empty for other harm.
-	Sessions []history.SessionID
-	Nodes    []string
-	// Over waits until harm that takes its own time is done; nil for harm that lasts until it is healed.
-	Over func(context.Context) error
-	// Heal undoes it and returns when. It is nil for harm that is over as soon as it is
-	// done, such as the reset of a connection.
-	Heal func(context.Context) (at int64, err error)
-	// VerifyHealed reports why the effect is not over, after waiting for that
-	// within ctx. Of harm that is over at once, it is what the harm led to that passes: a
-	// client has to connect anew.
-	VerifyHealed func(context.Context) error
-}
+// MaxFaults bounds how many faults a scenario names, and how often one of them is repeated.
+const MaxFaults = 200
 
-// done says what harm was done to, beside its hosts; of one session the event tells by itself.
-func (h *Harm) done() string {
-	what := slices.Clone(h.Nodes)
-	if len(h.Sessions) > 1 {
-		for _, s := range h.Sessions {
-			what = append(what, s.String())
+// String describes the fault in one line, for plots and progress.
+func (f Fault) String() string {
+	var b strings.Builder
+	b.WriteString(f.Does())
+	if f.Trigger != "" {
+		b.WriteString(" " + strings.ReplaceAll(f.Trigger, "-", " "))
+	} else {
+		b.WriteString(" at " + settings.FormatDuration(f.At))
+		if f.Every != 0 {
+			b.WriteString(" and every " + settings.FormatDuration(f.Every))
 		}
 	}
-	return strings.Join(what, " ")
+	switch {
+	case f.Momentary():
+	case f.Until != "":
+		b.WriteString(" until " + f.Until)
+		if f.Linger != 0 {
+			b.WriteString(" and " + settings.FormatDuration(f.Linger))
+		}
+	default:
+		b.WriteString(" for " + f.For.String())
+	}
+	return b.String()
 }
+
+// Does says what kind of fault strikes which target, with the kind's own keys.
+func (f Fault) Does() string {
+	var s strings.Builder
+	s.WriteString(f.Kind + " " + string(f.Target))
+	for _, v := range f.own() {
+		s.WriteString(" " + v.Key + " " + v.Text)
+	}
+	return s.String()
+}
+
+// kind returns the fault's kind.
+func (f *Fault) kind() *Kind { return KindOf(f.Kind) }
+
+// Momentary reports whether the fault is over as soon as it is done.
+func (f Fault) Momentary() bool { return f.kind().Momentary }
+
+// HitsClient reports whether the target is a client process.
+func (f Fault) HitsClient() bool { return f.Target.class() == OnClient }
+
+// HitsServer reports whether the target is a server, by name or by role, or all of them.
+func (f Fault) HitsServer() bool { return f.Target.class()&(OnServer|OnAll) != 0 }
+
+// HitsHolder reports whether the fault strikes a client while it holds a lock.
+func (f Fault) HitsHolder() bool { return f.Trigger != "" || f.Target == TargetHolder }
+
+// HitsWaiter reports whether the fault strikes a client while it waits for a lock.
+func (f Fault) HitsWaiter() bool { return f.Target == TargetWaiter || f.Target == TargetHeadWaiter }
+
+// disables reports whether the fault takes a server out of action.
+func (f Fault) disables() bool { return f.kind().Outage && f.HitsServer() }
+
+// Relayed reports whether client processes may have to connect through relays for the fault.
+func (f Fault) Relayed() bool {
+	k := f.kind()
+	return k.Relayed != nil && k.Relayed(f)
+}
+
+// Capabilities returns what a machine must be able to do for the fault.
+func (f Fault) Capabilities() []string {
+	k := f.kind()
+	all := []string{k.Capability}
+	if k.Some.Of != nil && k.Some.Of(f) {
+		all = append(all, k.Some.Capability)
+	}
+	return slices.DeleteFunc(all, func(c string) bool { return c == "" })
+}
+
+// SparesServers reports whether the fault strikes only links between servers and clients, so that servers reach each
+// other all the time.
+func (f Fault) SparesServers() bool { return linksOf(f) == FromClients }

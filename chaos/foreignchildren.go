@@ -8,21 +8,49 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/check"
 )
 
-// ForeignChildren puts znodes into a lock's directory that are nobody's place in its queue. A recipe that cannot
+func foreignChildrenKind() Kind {
+	return Kind{
+		Name: "foreign-children", Family: FamilyZnode, Targets: OnAll,
+		Nature: check.FaultNature{Cause: check.CauseAdministrator, SparesSessions: true},
+		Does: "creates znodes in the first lock's directory that are no client's place in the queue, and deletes " +
+			"them to heal",
+		Verified: "all of these znodes exist; after healing, none does",
+		Examples: []string{"target: all"},
+		injector: func(r *Run, i Injection) (Injector, error) {
+			return ForeignChildren{ID: i.ID, Ensemble: r.Ensemble, Lock: r.Lock}, nil
+		},
+		cleanUp: func(ctx context.Context, r *Run, id string) (left string, err error) {
+			n, err := ForeignChildren{ID: id, Ensemble: r.Ensemble, Lock: r.Lock}.remove(ctx)
+			if n > 0 {
+				left = fmt.Sprintf("%s had %d foreign children of %s", r.Lock, n, id)
+			}
+			return left, err
+		},
+	}
+}
+
+// ForeignChildren creates znodes in a lock's directory that are no client's place in its queue. A recipe that cannot
 // read their names must neither fail nor wait behind them.
 type ForeignChildren struct {
-	// ID names them, so that other faults' stay.
+	// ID is part of their names, so that healing leaves the znodes of other faults alone.
 	ID       string
 	Ensemble *ensembles.Ensemble
-	// Lock is the lock's path. It has to be there.
+	// Lock is the lock's path, which must exist.
 	Lock string
 }
 
-// foreignNames are names that some recipe or other stumbles over: without a number, with one that is no
-// contender's, and the marks of contenders without one.
-var foreignNames = []string{"foreign-%s", "foreign-%s__7", "foreign-%s-0000000000", "_c_foreign-%s-lock-", "foreign-%s-read-x"}
+// foreignNames are names that some recipes cannot handle: names without a number, names with a number that belongs to
+// no contender, and prefixes of contenders without a number.
+var foreignNames = []string{
+	"foreign-%s",
+	"foreign-%s__7",
+	"foreign-%s-0000000000",
+	"_c_foreign-%s-lock-",
+	"foreign-%s-read-x",
+}
 
 func (f ForeignChildren) nodes() []string {
 	all := make([]string, len(foreignNames))
@@ -32,7 +60,7 @@ func (f ForeignChildren) nodes() []string {
 	return all
 }
 
-// Inject makes the znodes.
+// Inject creates the znodes.
 func (f ForeignChildren) Inject(ctx context.Context) (*Harm, error) {
 	create := func(ctx context.Context) (st agent.Stamp, err error) {
 		for _, n := range f.nodes() {
@@ -47,7 +75,7 @@ func (f ForeignChildren) Inject(ctx context.Context) (*Harm, error) {
 		}
 		return st, nil
 	}
-	at, err := tell(ctx, create, f.heal)
+	at, err := carryOut(ctx, create, f.heal)
 	if err != nil {
 		return nil, fmt.Errorf("foreign children: %w", err)
 	}
@@ -68,8 +96,8 @@ func (f ForeignChildren) Inject(ctx context.Context) (*Harm, error) {
 		}}, nil
 }
 
-// Remove takes away what is left of the znodes, and says how many those were.
-func (f ForeignChildren) Remove(ctx context.Context) (int, error) {
+// remove deletes the znodes that are left, and returns how many it deleted.
+func (f ForeignChildren) remove(ctx context.Context) (int, error) {
 	n, err := f.there(ctx)
 	if err == nil && n > 0 {
 		_, err = f.heal(ctx)
@@ -89,7 +117,7 @@ func (f ForeignChildren) heal(ctx context.Context) (int64, error) {
 	return at, nil
 }
 
-// there counts those that are in the directory.
+// there counts the znodes that are in the directory.
 func (f ForeignChildren) there(ctx context.Context) (int, error) {
 	answer, err := administerSoon(ctx, f.Ensemble, agent.NodesList, f.Lock)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// inForce keeps the list of faults in force for whoever shows it.
+// inForce keeps the list of the faults in force, and reports the list whenever it changes.
 type inForce struct {
-	tell func([]string)
+	report func([]string)
 
 	mu    sync.Mutex
 	names map[string]string
 }
 
-// set says what a fault does now; empty = nothing any more.
+// set says what a fault does now. An empty text removes the fault from the list.
 func (f *inForce) set(id, what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -23,7 +23,7 @@ func (f *inForce) set(id, what string) {
 	} else {
 		f.names[id] = what
 	}
-	if f.tell != nil {
-		f.tell(slices.Sorted(maps.Values(f.names)))
+	if f.report != nil {
+		f.report(slices.Sorted(maps.Values(f.names)))
 	}
 }

@@ -3,15 +3,32 @@ package chaos
 import (
 	"context"
 	"fmt"
+
+	"locklab/ensembles"
+	"locklab/harness/check"
 )
 
-// Kill ends a process without warning (SIGKILL) and heals by starting it again on the same
-// address. A server finds its data again.
+func killKind() Kind {
+	return Kind{
+		Name: "kill", Family: FamilyProcess, Targets: OnServer | OnClient | OnResource,
+		Outage: true, Slot: slotProcess, Shared: true,
+		Nature:   check.FaultNature{Cause: causeKill, SilencesLeader: true, Lingers: true},
+		Does:     "SIGKILL of a client process, a server or the resource; started again to heal",
+		Verified: "the process is gone and does not answer; " + verifiedBack,
+		Examples: []string{"target: c1", "target: zk1", "target: leader", "target: resource"},
+		injector: onEach(func(r *Run, _ Injection, h *ensembles.Host) (Injector, error) {
+			return Kill{r.Process(h)}, nil
+		}),
+	}
+}
+
+// Kill ends a process without warning (SIGKILL) and heals by starting it again at the same address. A server finds
+// its data again.
 type Kill struct{ Process }
 
 // Inject kills the process and returns once it is gone.
 func (k Kill) Inject(ctx context.Context) (*Harm, error) {
-	at, err := tell(ctx, k.Host.Agent.Kill, k.start)
+	at, err := carryOut(ctx, k.Host.Agent.Kill, k.start)
 	if err != nil {
 		return nil, fmt.Errorf("kill %s: %w", k.Host.Name, err)
 	}

@@ -14,8 +14,8 @@ import (
 	"locklab/harness/history"
 )
 
-// A rig is a lab with an ensemble, two client hosts that run something, and a
-// third host that stands for the resource.
+// A rig is a lab with an ensemble, two client hosts that run something, and a third host that stands for the
+// resource.
 type rig struct {
 	lab      *ensembles.Lab
 	ensemble *ensembles.Ensemble
@@ -30,18 +30,34 @@ func newLab(t *testing.T) *ensembles.Lab {
 	if testing.Short() {
 		t.Skip("starts containers")
 	}
-	return labtest.Start(t, ensembles.HostSpec{Name: "zk1"}, ensembles.HostSpec{Name: "zk2"}, ensembles.HostSpec{Name: "zk3"},
-		ensembles.HostSpec{Name: "c1", Role: ensembles.Client}, ensembles.HostSpec{Name: "c2", Role: ensembles.Client},
-		ensembles.HostSpec{Name: "r1", Role: ensembles.Resource})
+	return labtest.Start(
+		t,
+		ensembles.HostSpec{Name: "zk1"},
+		ensembles.HostSpec{Name: "zk2"},
+		ensembles.HostSpec{Name: "zk3"},
+		ensembles.HostSpec{Name: "c1", Role: ensembles.Client},
+		ensembles.HostSpec{Name: "c2", Role: ensembles.Client},
+		ensembles.HostSpec{Name: "r1", Role: ensembles.Resource},
+	)
 }
 
 func newRig(t *testing.T, lab *ensembles.Lab) *rig {
 	t.Helper()
-	r := &rig{lab: lab, ensemble: labtest.StartEnsemble(t, lab), zk: lab.Hosts(ensembles.Server), c1: lab.Host("c1"), c2: lab.Host("c2"),
-		resource: netip.AddrPortFrom(lab.Host("r1").Address, agent.Port)}
+	r := &rig{
+		lab:      lab,
+		ensemble: labtest.StartEnsemble(t, lab),
+		zk:       lab.Hosts(ensembles.Server),
+		c1:       lab.Host("c1"),
+		c2:       lab.Host("c2"),
+		resource: netip.AddrPortFrom(lab.Host("r1").Address, agent.Port),
+	}
 	for _, h := range []*ensembles.Host{r.c1, r.c2} {
-		// The simplest process that the binary has.
-		spec := agent.Spec{Argv: []string{"locklab", "resource", "config.json"}, Dir: "p", Files: map[string]string{"config.json": `{"host":"` + h.Name + `","guard":"none"}`}}
+		// The resource is the simplest process that the program has.
+		spec := agent.Spec{
+			Argv:  []string{"locklab", "resource", "config.json"},
+			Dir:   "p",
+			Files: map[string]string{"config.json": `{"host":"` + h.Name + `"}`},
+		}
 		if _, err := h.Agent.Start(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +68,7 @@ func newRig(t *testing.T, lab *ensembles.Lab) *rig {
 // clients returns the first client hosts.
 func (r *rig) clients(n int) []*ensembles.Host { return []*ensembles.Host{r.c1, r.c2}[:n] }
 
-// cut is a cut of the lab's.
+// cut returns a cut of links of the lab.
 func (r *rig) cut(id string, links []Link[*ensembles.Host]) Cut {
 	return Cut{ID: id, Links: links, Ensemble: r.ensemble}
 }
@@ -81,7 +97,7 @@ func (r *rig) leader(t *testing.T) (*ensembles.Host, []*ensembles.Host) {
 	return l, others
 }
 
-// within bounds a look for something that is expected to fail.
+// within bounds the time of a look that is expected to fail.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -89,9 +105,9 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// inject does harm, which must be there and not be over; the latter is looked for as long as a look may take, and
-// meanwhile for whatever else does not change it.
-func inject(t *testing.T, f Fault, meanwhile ...func() error) *Harm {
+// inject injects a fault, which must take effect and stay in force for as long as a look may take. Meanwhile, inject
+// calls some functions that must not change it.
+func inject(t *testing.T, f Injector, meanwhile ...func() error) *Harm {
 	t.Helper()
 	before := history.NewClock().Now()
 	h, err := f.Inject(t.Context())
@@ -117,8 +133,7 @@ func inject(t *testing.T, f Fault, meanwhile ...func() error) *Harm {
 	return h
 }
 
-// heal undoes harm, which must then be over and not be there any more, and undoing
-// it again changes nothing.
+// heal undoes the harm. The effect must then be gone, and undoing it again must change nothing.
 func heal(t *testing.T, h *Harm) {
 	t.Helper()
 	begun := time.Now()
@@ -141,7 +156,7 @@ func heal(t *testing.T, h *Harm) {
 	}
 }
 
-// reaches reports which addresses a host gets through to.
+// reaches returns the addresses that a host can reach.
 func reaches(t *testing.T, from *ensembles.Host, to ...netip.AddrPort) string {
 	t.Helper()
 	errs, err := from.Agent.Probe(t.Context(), probeTimeout, to...)
@@ -162,7 +177,7 @@ func reaches(t *testing.T, from *ensembles.Host, to ...netip.AddrPort) string {
 	return s.String()
 }
 
-// eventually waits for a condition; the cap is for a machine that is very busy.
+// eventually waits for a condition. Its cap allows for a very busy machine.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	err := ensembles.Poll(within(t, 30*time.Second), pollEvery, what, func() error {

@@ -4,26 +4,115 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"time"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/harness/settings"
 )
 
-// Latency holds back every packet between a host and ZooKeeper servers, each way.
-// The kernels of both ends do that where they have netem; elsewhere, a relay at the
-// host can, for a client process that goes through one (see [agent.Client.Relay]).
-// Else it is unsupported.
+func latencyKind() Kind {
+	return Kind{
+		Name: "latency", Family: FamilyPackets, Targets: OnServer | OnClient,
+		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true},
+		Does: "delays packets in each direction, varied by up to `jitter`. Uses netem where the kernel has it. " +
+			"Otherwise, links of clients go through a relay on the client's host from the start of the run; " +
+			"connections are then made without delay, and only the data on them is delayed",
+		Verified: "a request to each server takes that much longer; after healing, it does not",
+		Examples: []string{"target: c1, from: servers, latency: 100ms, jitter: 30ms",
+			"target: zk1, from: clients, latency: 100ms", "target: zk1, from: servers, latency: 50ms"},
+		Params: latencyParams{},
+		// Packets between servers cannot go through relays.
+		Some: Need{Capability: agent.CapNetem, Which: "between servers",
+			Of: func(f Fault) bool { return f.HitsServer() && linksOf(f) != FromClients }},
+		Relayed: func(f Fault) bool { return f.HitsClient() || linksOf(f) == FromClients },
+		draw:    drawLatency,
+		check:   checkLatency,
+		injector: func(r *Run, i Injection) (Injector, error) {
+			return deferred(func(ctx context.Context) (Injector, error) { return r.latency(ctx, i) }), nil
+		},
+	}
+}
+
+// latencyParams are the keys that only a latency has.
+type latencyParams struct {
+	LinkParams
+	Latency time.Duration `key:"latency" help:"how much longer packets take, in each direction" required:"true"`
+	Jitter  time.Duration `key:"jitter" help:"by how much the latency varies, at most"`
+}
+
+// maxLatency is the longest that a packet may be delayed, because a round trip to a server has to be measured within
+// the time for verifying a fault.
+const maxLatency = maxTrip / 2
+
+// drawLatency draws a latency of up to a session timeout. Servers become slow for clients only, because that does not
+// need netem.
+func drawLatency(r *rand.Rand, s *Setting, f *Fault) {
+	p := latencyParams{LinkParams: drawLinks(r, f)}
+	if f.HitsServer() {
+		p.From = FromClients
+	}
+	least, most := 10*time.Millisecond, min(s.Timeout, maxLatency*2/3)
+	p.Latency = (least + time.Duration(r.Float64()*float64(most-least))).Round(time.Millisecond)
+	p.Jitter = time.Duration(r.Float64() * float64(p.Latency) / 2).Round(time.Millisecond)
+	f.Params = p
+}
+
+func checkLatency(c *checker, f Fault) {
+	checkLinks(c, f)
+	p, format := params[latencyParams](f), settings.FormatDuration
+	switch {
+	case p.Latency < 0 || p.Latency+max(p.Jitter, 0) > maxLatency:
+		c.refuse(
+			at("latency", "jitter"),
+			"latency: 100ms",
+			"a latency of %s and %s of jitter are not between 0 and %s together",
+			format(p.Latency),
+			format(p.Jitter),
+			format(maxLatency),
+		)
+	case p.Jitter < 0 || p.Jitter > p.Latency:
+		c.refuse(at("jitter", "latency"), "jitter: "+format(max(p.Latency, 0))+", or less",
+			"packets cannot come %s early that are %s late", format(p.Jitter), format(p.Latency))
+	}
+}
+
+// latency delays each link at its client if it has one, because a relay may have to do it there.
+func (r *Run) latency(ctx context.Context, i Injection) (Injector, error) {
+	p := params[latencyParams](i.Fault)
+	peers, err := r.peersOf(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	if p.From == FromClients {
+		i.Hosts, peers = peers, i.Hosts
+	}
+	return onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+		l := Latency{ID: i.ID, Host: h, Peers: peers, Delay: p.Latency, Jitter: p.Jitter, Ensemble: r.Ensemble}
+		for _, peer := range peers {
+			if at, ok := r.Relay(h, peer); ok {
+				l.Relays = append(l.Relays, at)
+			}
+		}
+		return l, nil
+	})(r, i)
+}
+
+// Latency delays every packet between a host and ZooKeeper servers, in each direction. The kernels at both ends do it
+// where they have netem. Elsewhere, a relay on the host can do it for a client process that connects through one (see
+// [agent.Client.Relay]). Otherwise, the fault is unsupported.
 type Latency struct {
 	ID    string
 	Host  *ensembles.Host
 	Peers []*ensembles.Host
-	// Relays, one for each of Peers, are where the host's process connects to instead.
+	// Relays, one for each of Peers, are the addresses that the host's process connects to instead.
 	Relays []netip.AddrPort
-	// Each way takes Delay longer, give or take Jitter.
+	// Packets take Delay longer in each direction, give or take Jitter.
 	Delay, Jitter time.Duration
 	// Ensemble must be whole after healing.
 	Ensemble *ensembles.Ensemble
@@ -35,21 +124,27 @@ func (l Latency) Inject(ctx context.Context) (*Harm, error) {
 		return nil, fmt.Errorf("latency at %s: %d relays to %d servers", l.Host.Name, len(l.Relays), len(l.Peers))
 	}
 	if 2*(l.Delay+l.Jitter) > maxTrip {
-		return nil, fmt.Errorf("latency at %s: %v ± %v is too long to be verified, want %v together", l.Host.Name, l.Delay, l.Jitter, maxTrip/2)
+		return nil, fmt.Errorf(
+			"latency at %s: %v ± %v is too long to be verified, want %v together",
+			l.Host.Name,
+			l.Delay,
+			l.Jitter,
+			maxTrip/2,
+		)
 	}
-	do := []order{l.order(l.Host, l.Peers)}
+	do := []command{l.command(l.Host, l.Peers)}
 	for _, p := range l.ends()[1:] {
-		do = append(do, l.order(p, []*ensembles.Host{l.Host}))
+		do = append(do, l.command(p, []*ensembles.Host{l.Host}))
 	}
-	hosts := hit(ctx, l.Ensemble, Between([]*ensembles.Host{l.Host}, l.Peers))
-	at, err := tellAll(ctx, do, l.heal)
+	hosts := affectedHosts(ctx, l.Ensemble, Between([]*ensembles.Host{l.Host}, l.Peers))
+	at, err := carryOutAll(ctx, do, l.heal)
 	if err != nil {
 		return nil, fmt.Errorf("latency at %s: %w", l.Host.Name, err)
 	}
 	return &Harm{At: at, Hosts: hosts, Verify: l.verify, Heal: l.heal, VerifyHealed: l.verifyHealed}, nil
 }
 
-// ends is the hosts that hold packets back, the fault's own first.
+// ends returns the hosts that delay packets, the fault's own host first.
 func (l Latency) ends() []*ensembles.Host {
 	hosts := []*ensembles.Host{l.Host}
 	if len(l.Relays) == 0 {
@@ -58,12 +153,12 @@ func (l Latency) ends() []*ensembles.Host {
 	return hosts
 }
 
-func (l Latency) order(h *ensembles.Host, to []*ensembles.Host) order {
+func (l Latency) command(h *ensembles.Host, to []*ensembles.Host) command {
 	d := agent.Delay{ID: l.ID, Peers: addresses(to), Latency: l.Delay, Jitter: l.Jitter}
 	return func(ctx context.Context) (agent.Stamp, error) { return h.Agent.Delay(ctx, d) }
 }
 
-// rules is the delays' ids where they are.
+// rules returns the ids of the delays, with the hosts that have them.
 func (l Latency) rules() []rule {
 	var all []rule
 	for _, h := range l.ends() {
@@ -74,12 +169,12 @@ func (l Latency) rules() []rule {
 
 func (l Latency) heal(ctx context.Context) (int64, error) { return remove(ctx, l.rules()) }
 
-// maxTrip is the longest that a question and its answer may be held back: longer could
-// not be verified within verifyCap.
+// maxTrip is the longest that a request and its answer may be delayed. A longer delay could not be verified within
+// verifyCap.
 const maxTrip = 9 * time.Second
 
-// trips asks each server something from the host, and returns how long that took where
-// an answer came. A server that is down, or cut off, says nothing about delays.
+// trips sends each server a request from the host, and returns how long each answer took. A server that is down or
+// cut off says nothing about delays.
 func (l Latency) trips(ctx context.Context) (map[*ensembles.Host]time.Duration, error) {
 	to := slices.Clone(l.Relays)
 	wait := 2 * (l.Delay + l.Jitter)
@@ -107,13 +202,14 @@ func (l Latency) trips(ctx context.Context) (map[*ensembles.Host]time.Duration, 
 	return took, err
 }
 
-// looks is how often each server is asked, at the same time: with jitter as large as the delay, the mean of so many
-// is below a delay by chance once in ten thousand times.
+// looks is how often each server is asked, at the same time. With a jitter as large as the delay, the mean of so many
+// answers is below one delay by chance once in ten thousand times.
 const looks = 10
 
-// verify asks every server, until each has answered, or does not run, or is cut off: one that comes up, or has lost the others,
-// takes no connections yet. Each answer must take the least that jitter leaves of two delays, and the mean at
-// least one: of a single answer, jitter as large as the delay leaves nothing to see.
+// verify asks every server until each has answered, is down, or is cut off, because a server that is starting, or
+// that has lost the others, accepts no connections yet. Each answer must take at least what jitter leaves of two
+// delays, and the mean of all answers must take at least one delay. A single answer proves nothing if jitter is as
+// large as the delay.
 func (l Latency) verify(ctx context.Context) error {
 	var wrong error
 	err := ensembles.Poll(ctx, pollEvery, "answers to "+l.Host.Name, func() (silent error) {
@@ -126,7 +222,8 @@ func (l Latency) verify(ctx context.Context) error {
 	return errors.Join(wrong, err)
 }
 
-// ask looks once. It returns who does not answer though nothing explains that, and what is not as it is to be.
+// ask looks once. It returns the servers that do not answer although nothing explains it, and the answers that are
+// wrong.
 func (l Latency) ask(ctx context.Context) (silent, wrong error) {
 	if err := areThere(ctx, l.rules()); err != nil {
 		return nil, err
@@ -148,7 +245,8 @@ func (l Latency) ask(ctx context.Context) (silent, wrong error) {
 			continue
 		}
 		// A server that is stopped or down says nothing about delays.
-		if st, err := p.Agent.Status(ctx); err == nil && (st.State == history.ProcessStopped || st.State == history.ProcessExited) {
+		if st, err := p.Agent.Status(ctx); err == nil &&
+			(st.State == history.ProcessStopped || st.State == history.ProcessExited) {
 			continue
 		}
 		none := errors.Join(fmt.Errorf("%s gets no answer from %s", l.Host.Name, p.Name), errors.Join(errs...))
@@ -157,7 +255,7 @@ func (l Latency) ask(ctx context.Context) (silent, wrong error) {
 	return silent, wrong
 }
 
-// delayed reports answers of a server that were not held back.
+// delayed reports answers of a server that were not delayed.
 func (l Latency) delayed(p *ensembles.Host, took []time.Duration) error {
 	var sum time.Duration
 	for _, t := range took {
@@ -165,7 +263,14 @@ func (l Latency) delayed(p *ensembles.Host, took []time.Duration) error {
 	}
 	least, mean := 2*(l.Delay-l.Jitter), sum/time.Duration(len(took))
 	if slices.Min(took) < least || mean < l.Delay {
-		return fmt.Errorf("%s answers %s after %v, want %v at least and %v in the mean", p.Name, l.Host.Name, took, max(0, least), l.Delay)
+		return fmt.Errorf(
+			"%s answers %s after %v, want %v at least and %v in the mean",
+			p.Name,
+			l.Host.Name,
+			took,
+			max(0, least),
+			l.Delay,
+		)
 	}
 	return nil
 }

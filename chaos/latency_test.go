@@ -7,7 +7,7 @@ import (
 	"locklab/ensembles"
 )
 
-// A single late answer does not make up for prompt ones, and jitter as large as the delay is no licence for any.
+// One late answer does not make up for prompt ones, and a jitter as large as the delay does not excuse all of them.
 func TestAnswersThatAreHeldBack(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {

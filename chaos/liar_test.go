@@ -16,8 +16,8 @@ import (
 	"locklab/harness/history"
 )
 
-// liar returns a host whose agent says that it has done whatever it is told, and does nothing: its process, its
-// connections, its znodes and its sessions stay.
+// liar returns a host whose agent reports success for every command and does nothing. The host's process,
+// connections, znodes and sessions stay.
 func liar(t *testing.T, session history.SessionID) *ensembles.Host {
 	t.Helper()
 	contender := agent.Node{Path: lock + "/n", Czxid: 7, Session: session}
@@ -54,20 +54,20 @@ func liar(t *testing.T, session history.SessionID) *ensembles.Host {
 	return &ensembles.Host{Name: "c1", Agent: c}
 }
 
-// A said is a witness that has seen the session's client do what it was told.
+// A said is a witness that has seen the session's client obey the command.
 type said history.SessionID
 
 func (s said) Triggered(context.Context, string, string) (history.Event, error) {
 	return history.Event{At: 1, Session: history.SessionID(s)}, nil
 }
 
-// Harm that is over at once is verified by what it leaves, and not by an agent's word that it was done.
+// A fault that is over at once is verified by its effect, and not by an agent's report.
 func TestHarmOverAtOnceIsNotTakenOnTrust(t *testing.T) {
 	const session history.SessionID = 0x100
 	h := liar(t, session)
 	e := &ensembles.Ensemble{Servers: []*ensembles.Host{h}}
 	p := Process{Host: h}
-	for name, f := range map[string]Fault{
+	for name, f := range map[string]Injector{
 		"restart": Restart{p}, "rolling restart": RollingRestart{[]Process{p}},
 		"reset":  Reset{Host: h, Peers: []*ensembles.Host{h}, Ensemble: e},
 		"expire": ExpireSession{ByClient{ID: "f1", Host: h, Witness: said(session), Ensemble: e}},

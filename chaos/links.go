@@ -12,35 +12,35 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// probeTimeout is how long a dial may take before it counts as not getting
-// through. On one machine it takes well under a millisecond.
+// probeTimeout is how long a dial may take before it counts as failed. On one machine it takes well under a
+// millisecond.
 const probeTimeout = 500 * time.Millisecond
 
 func agentOf(h *ensembles.Host) netip.AddrPort { return netip.AddrPortFrom(h.Address, agent.Port) }
 
-// each calls f for all at once and joins the errors.
+// each calls f for all of them at once and joins the errors.
 func each[T any](all []T, f func(T) error) error {
 	return atOnce(len(all), func(i int) error { return f(all[i]) })
 }
 
-// A transfer is datagrams sent over a link.
+// A transfer is a number of datagrams sent over a link.
 type transfer struct {
 	count, size int
 	every       time.Duration
 }
 
-// a few datagrams tell whether any pass: all of them are lost by chance only where
-// nearly all are.
+// A few datagrams tell whether any pass. All of them are lost by chance only on a link that loses nearly everything.
 var few = transfer{count: 20, every: time.Millisecond}
 
-// pass sends datagrams over a link and returns what came of them: at the latest
-// within probeTimeout, as soon as enough have come.
+// pass sends datagrams over a link and returns how many arrived. It returns as soon as enough have arrived, and
+// within probeTimeout at the latest.
 func pass(ctx context.Context, l Link[*ensembles.Host], t transfer, enough int) (agent.Heard, error) {
 	id, err := l.To.Agent.Expect(ctx)
 	if err != nil {
 		return agent.Heard{}, err
 	}
-	if _, err := l.From.Agent.Send(ctx, agent.Datagrams{ID: id, To: agentOf(l.To), Count: t.count, Size: t.size, Every: t.every}); err != nil {
+	datagrams := agent.Datagrams{ID: id, To: agentOf(l.To), Count: t.count, Size: t.size, Every: t.every}
+	if _, err := l.From.Agent.Send(ctx, datagrams); err != nil {
 		return agent.Heard{}, err
 	}
 	var heard agent.Heard
@@ -55,7 +55,7 @@ func pass(ctx context.Context, l Link[*ensembles.Host], t transfer, enough int) 
 	return heard, err
 }
 
-// mustPass reports that nothing passes a link.
+// mustPass returns an error if nothing passes a link.
 func mustPass(ctx context.Context, l Link[*ensembles.Host]) error {
 	heard, err := pass(ctx, l, few, 1)
 	if err == nil && heard.Count == 0 {
@@ -64,7 +64,7 @@ func mustPass(ctx context.Context, l Link[*ensembles.Host]) error {
 	return err
 }
 
-// mustBeCut reports that something passes a link, or that it cannot be told.
+// mustBeCut returns an error if something passes a link, or if that cannot be found out.
 func mustBeCut(ctx context.Context, l Link[*ensembles.Host]) error {
 	heard, err := pass(ctx, l, few, 1)
 	if err == nil && heard.Count > 0 {
@@ -73,11 +73,11 @@ func mustBeCut(ctx context.Context, l Link[*ensembles.Host]) error {
 	return err
 }
 
-// mustNotPass is mustBeCut, and reports connections over the link that do not fail
-// as the verdict says.
+// mustNotPass is mustBeCut, and also returns an error if connections over the link do not fail in the way that the
+// verdict asks for.
 func mustNotPass(ctx context.Context, l Link[*ensembles.Host], v agent.Verdict) error {
 	var errs []string
-	// Each may wait for long for nothing to come.
+	// Each may wait a long time for nothing to arrive.
 	err := allOf(func() error { return mustBeCut(ctx, l) }, func() (err error) {
 		errs, err = l.From.Agent.Probe(ctx, probeTimeout, agentOf(l.To))
 		return err
@@ -89,8 +89,7 @@ func mustNotPass(ctx context.Context, l Link[*ensembles.Host], v agent.Verdict) 
 	switch {
 	case errs[0] == "":
 		return fmt.Errorf("%s still reaches %s", l.From.Name, l.To.Name)
-	// Only silence is a drop: a refusal came over the link, and an address that
-	// nobody has is another fault.
+	// Only silence proves a drop. A refusal arrived over the link, and an address that no host has is another fault.
 	case v == agent.Drop && !silent:
 		return fmt.Errorf("%s gets an answer about %s: %s", l.From.Name, l.To.Name, errs[0])
 	case v == agent.Reject && !refused:
@@ -99,7 +98,7 @@ func mustNotPass(ctx context.Context, l Link[*ensembles.Host], v agent.Verdict) 
 	return nil
 }
 
-// addresses is where the hosts are.
+// addresses returns the addresses of the hosts.
 func addresses(hosts []*ensembles.Host) []netip.Addr {
 	all := make([]netip.Addr, len(hosts))
 	for i, h := range hosts {

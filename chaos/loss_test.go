@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// exactly is the probability that of n packets from lo to hi are lost, each from the one before it, in numbers that do
-// not underflow: share is of a thousand.
+// exactly returns the probability that from lo to hi of n packets are lost. Each probability is computed from the one
+// before it, in numbers that do not underflow. share is in thousandths.
 func exactly(n, lo, hi int, share int64) float64 {
 	number := func(i int64) *big.Float { return new(big.Float).SetPrec(200).SetInt64(i) }
 	if share == 1000 {
@@ -30,7 +30,7 @@ func exactly(n, lo, hi int, share int64) float64 {
 	return f
 }
 
-// A rule that is right fails once in a million looks, whatever its share, and none at all is always seen.
+// A correct rule is judged wrong once in a million looks, whatever its share, and a missing rule is always noticed.
 func TestLossIsJudgedByItsDistribution(t *testing.T) {
 	for _, share := range []int64{3, 5, 20, 29, 50, 300, 500, 980, 999, 1000} {
 		p := float64(share) / 1000
@@ -46,7 +46,8 @@ func TestLossIsJudgedByItsDistribution(t *testing.T) {
 		if l, m := lossesOf(n, p); l != least || m < most || m > most+n/10 {
 			t.Errorf("a share of %g: %d to %d of %d with the machine's own losses, %d to %d without", p, l, m, n, least, most)
 		}
-		// The tails without the bounds are rare enough, and with them they are not: the bounds are no wider than need be.
+		// The tails beyond the bounds are rare enough, and the tails that include the bounds are not, so the bounds
+		// are as narrow as they can be.
 		const slack = 1 + 1e-6 // of the logarithms
 		if below := exactly(n, 0, least-1, share); below > missRate/2*slack {
 			t.Errorf("a share of %g: fewer than %d of %d at %g", p, least, n, below)
@@ -60,7 +61,7 @@ func TestLossIsJudgedByItsDistribution(t *testing.T) {
 	}
 }
 
-// What could not be told from no loss, or is no share, is refused before any harm is done.
+// A share that could not be told from no loss, or that is not a share, is refused before any harm is done.
 func TestLossThatCannotBeVerified(t *testing.T) {
 	for _, share := range []float64{0, -1, 0.0001, minLoss * 0.99, 1.01, math.NaN(), math.Inf(1)} {
 		if n, err := sampleFor(share); err == nil {

@@ -7,19 +7,42 @@ import (
 	"fmt"
 
 	"locklab/ensembles"
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
-// MoveClient resets a client's connection to its server, and refuses that server to it while the fault is
-// in force, so that its session goes on at another one.
+func moveClientKind() Kind {
+	return Kind{
+		Name: "move-client", Family: FamilySession, Targets: OnClient,
+		Alive: true, Slot: slotProcess,
+		Nature: check.FaultNature{Cause: check.CauseAdministrator},
+		Does: "resets the client's connection and keeps the client from its server, so that its session continues " +
+			"on another server",
+		Verified: "another server has the session's connection; after healing, some server has it",
+		Examples: []string{"target: c1"},
+		check: func(c *checker, f Fault) {
+			if c.Servers == 1 {
+				c.refuse(at("kind").and("servers"), "servers: 3 or 5", "with a single server there is no other to go to")
+			}
+			checkOwnSession(c, f)
+		},
+		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+			return MoveClient{r.byClient(i, h, StrikeMove)}, nil
+		}),
+	}
+}
+
+// MoveClient resets a client's connection to its server, and keeps the client from that server while the fault is in
+// force, so that its session continues on another one.
 type MoveClient struct{ ByClient }
 
 // Inject returns once the client has reported which server it is about to leave.
 func (m MoveClient) Inject(ctx context.Context) (*Harm, error) {
-	e, err := m.tellClient(ctx)
+	e, err := m.commandClient(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("change a client's server: %w", err)
 	}
+	from := e.Strike().Server
 	at := func(ctx context.Context, what string, ok func(server string) bool) error {
 		return ensembles.Poll(ctx, pollEvery, "session "+e.Session.String()+" to be connected to "+what, func() error {
 			names, err := connected(ctx, m.Ensemble, e.Session)
@@ -29,24 +52,24 @@ func (m MoveClient) Inject(ctx context.Context) (*Harm, error) {
 			return err
 		})
 	}
-	// The refusal is within the client, so that it is over is the client's word.
+	// The client itself refuses the server, so only the client can say that this is over.
 	settled := func(ctx context.Context) (bool, error) {
 		last, err := m.Witness.Triggered(ctx, m.ID, m.Host.Name)
-		return last.Detail == history.StrikeSettled, err
+		return last.Strike().Action == history.StrikeSettled, err
 	}
 	return &Harm{At: e.At, Hosts: []string{m.Host.Name}, Sessions: []history.SessionID{e.Session},
 		Verify: func(ctx context.Context) error {
 			if over, err := settled(ctx); err != nil || over {
-				return cmp.Or(err, fmt.Errorf("%s may go back to %s", m.Host.Name, e.Target))
+				return cmp.Or(err, fmt.Errorf("%s may go back to %s", m.Host.Name, from))
 			}
-			return at(ctx, "another server than "+e.Target, func(server string) bool { return server != e.Target })
+			return at(ctx, "another server than "+from, func(server string) bool { return server != from })
 		},
 		Heal: func(ctx context.Context) (int64, error) {
 			st, err := m.Host.Agent.Input(ctx, m.Undo)
 			return st.At, err
 		},
 		VerifyHealed: func(ctx context.Context) error {
-			err := ensembles.Poll(ctx, pollEvery, "the word of "+m.Host.Name+" that it may go back to "+e.Target, func() error {
+			err := ensembles.Poll(ctx, pollEvery, "the word of "+m.Host.Name+" that it may go back to "+from, func() error {
 				over, err := settled(ctx)
 				if err == nil && !over {
 					err = errors.New("it has not said so")

@@ -8,12 +8,27 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
-// Mute has a server's clients connect to it and get no answer: what it writes to them is
-// dropped, what only keeps up the connection passes. To the other servers it is as
-// always.
+func muteKind() Kind {
+	return Kind{
+		Name: "mute", Family: FamilySession, Targets: OnServer,
+		Nature: check.FaultNature{Cause: check.CauseAdministrator},
+		Does: "the server accepts its clients' connections and never answers on them; it treats the other servers " +
+			"as always",
+		Verified: "the host of each client process connects to the server, sends a request and gets no answer; " +
+			"after healing, it gets one",
+		Examples: []string{"target: zk1"},
+		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+			return Mute{ID: i.ID, Host: h, Clients: r.Clients, Ensemble: r.Ensemble}, nil
+		}),
+	}
+}
+
+// Mute makes a server accept its clients' connections and never answer on them. What the server sends to clients is
+// dropped, except for packets that only keep the connection up. The other servers notice nothing.
 type Mute struct {
 	ID      string
 	Host    *ensembles.Host
@@ -32,20 +47,31 @@ func (m Mute) Inject(ctx context.Context) (*Harm, error) {
 }
 
 func (m Mute) rules() []rule {
-	return []rule{{m.Host, agent.Block{ID: m.ID, Peers: addresses(m.Clients), Direction: agent.Out, Ports: []uint16{agent.ClientPort}, Payload: true}}}
+	return []rule{
+		{
+			m.Host,
+			agent.Block{
+				ID:        m.ID,
+				Peers:     addresses(m.Clients),
+				Direction: agent.Out,
+				Ports:     []uint16{agent.ClientPort},
+				Payload:   true,
+			},
+		},
+	}
 }
 
 func (m Mute) heal(ctx context.Context) (int64, error) { return remove(ctx, m.rules()) }
 
-// verify waits until each client is met by silence: a server that is being started does not listen yet.
+// verify waits until the server answers no client. A server that is starting does not listen yet.
 func (m Mute) verify(ctx context.Context) error {
 	return ensembles.Poll(ctx, pollEvery, m.Host.Name+" to be silent", func() error { return m.silent(ctx) })
 }
 
-// silent connects from each client, and asks.
+// silent connects from each client's host and sends a request.
 func (m Mute) silent(ctx context.Context) error {
 	return errors.Join(areThere(ctx, m.rules()), each(m.Clients, func(c *ensembles.Host) error {
-		// Where another fault cuts the link, or has ended the server, there is no connection to be silent on.
+		// If another fault cuts the link or has ended the server, there is no connection to test.
 		cut := func(err error) error {
 			if st, serr := m.Host.Agent.Status(ctx); serr == nil && st.State == history.ProcessExited {
 				return nil

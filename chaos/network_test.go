@@ -16,7 +16,7 @@ import (
 	"locklab/ensembles/labtest"
 )
 
-// Every fault of the network, and some in pairs, on one real lab.
+// This test covers every fault of the network, and some in pairs, on one real lab.
 func TestNetworkFaults(t *testing.T) {
 	lab := newLab(t)
 	stop := labtest.WatchControl(t, lab)
@@ -34,8 +34,9 @@ func TestNetworkFaults(t *testing.T) {
 	t.Run("mute", func(t *testing.T) {
 		leader, followers := r.leader(t)
 		h := inject(t, Mute{ID: "f1", Host: leader, Clients: r.clients(1), Ensemble: r.ensemble})
-		// Nobody else notices: it leads on, and answers others.
-		if asked, err := r.c2.Agent.AskProbe(t.Context(), probeTimeout, server(leader)); err != nil || asked.Errors[0] != "" {
+		// No other host notices. The server still leads and answers others.
+		if asked, err := r.c2.Agent.AskProbe(t.Context(), probeTimeout, server(leader)); err != nil ||
+			asked.Errors[0] != "" {
 			t.Errorf("another client: %v, %v", asked, err)
 		}
 		if err := followers[0].Agent.CommitWrite(t.Context()); err != nil {
@@ -51,7 +52,7 @@ func TestNetworkFaults(t *testing.T) {
 	}
 }
 
-// cuts is one of each shape, between five hosts that are no matter which.
+// cuts returns a cut of each shape among any five hosts.
 func (r *rig) cuts(t *testing.T, verdict agent.Verdict) map[string]Cut {
 	t.Helper()
 	five := append(slices.Clone(r.zk), r.c1, r.c2)
@@ -62,7 +63,10 @@ func (r *rig) cuts(t *testing.T, verdict agent.Verdict) map[string]Cut {
 		t.Fatal(err)
 	}
 	rest := func(links []Link[*ensembles.Host]) []Link[*ensembles.Host] {
-		all := slices.DeleteFunc(OneWay(five, five), func(l Link[*ensembles.Host]) bool { return slices.Contains(links, l) })
+		all := slices.DeleteFunc(
+			OneWay(five, five),
+			func(l Link[*ensembles.Host]) bool { return slices.Contains(links, l) },
+		)
 		return append(all, Between(five, r1)...)
 	}
 	all := map[string]Cut{}
@@ -111,8 +115,8 @@ func testCuts(t *testing.T, r *rig) {
 	}
 }
 
-// packets is one fault of each kind that harms packets at a client's links.
-func (r *rig) packets(t *testing.T, id string) map[string]Fault {
+// packets returns a fault of each kind that affects packets on a client's links.
+func (r *rig) packets(t *testing.T, id string) map[string]Injector {
 	t.Helper()
 	var relays []netip.AddrPort
 	for _, a := range r.ensemble.Addresses() {
@@ -122,11 +126,24 @@ func (r *rig) packets(t *testing.T, id string) map[string]Fault {
 		}
 		relays = append(relays, relay)
 	}
-	return map[string]Fault{
+	return map[string]Injector{
 		"loss":      Loss{ID: id, Host: r.c1, Peers: r.zk, Share: 0.3, Ensemble: r.ensemble},
 		"bandwidth": Bandwidth{ID: id, Host: r.c1, Peers: r.zk, Rate: 100_000, Ensemble: r.ensemble},
-		"latency":   Latency{ID: id, Host: r.c1, Peers: r.zk, Relays: relays, Delay: 100 * time.Millisecond, Jitter: 30 * time.Millisecond, Ensemble: r.ensemble},
-		"cut":       Cut{ID: id, Links: OneWay(r.clients(1), r.zk[:1]), Pass: OneWay(r.zk, r.clients(1)), Ensemble: r.ensemble},
+		"latency": Latency{
+			ID:       id,
+			Host:     r.c1,
+			Peers:    r.zk,
+			Relays:   relays,
+			Delay:    100 * time.Millisecond,
+			Jitter:   30 * time.Millisecond,
+			Ensemble: r.ensemble,
+		},
+		"cut": Cut{
+			ID:       id,
+			Links:    OneWay(r.clients(1), r.zk[:1]),
+			Pass:     OneWay(r.zk, r.clients(1)),
+			Ensemble: r.ensemble,
+		},
 	}
 }
 
@@ -154,12 +171,21 @@ func testPackets(t *testing.T, r *rig) {
 	}
 	t.Run("a server's", func(t *testing.T) {
 		_, followers := r.leader(t)
-		h := inject(t, Loss{ID: "f1", Host: followers[0], Peers: slices.DeleteFunc(slices.Clone(r.zk), func(h *ensembles.Host) bool { return h == followers[0] }), Share: 0.2, Ensemble: r.ensemble})
+		h := inject(
+			t,
+			Loss{
+				ID:       "f1",
+				Host:     followers[0],
+				Peers:    slices.DeleteFunc(slices.Clone(r.zk), func(h *ensembles.Host) bool { return h == followers[0] }),
+				Share:    0.2,
+				Ensemble: r.ensemble,
+			},
+		)
 		heal(t, h)
 	})
 }
 
-// Without netem a server's packets cannot be delayed, and nothing is done.
+// Without netem, a server's packets cannot be delayed, and nothing is done.
 func testNoNetem(t *testing.T, r *rig, lacks string) {
 	f := Latency{ID: "f1", Host: r.zk[0], Peers: r.zk[1:], Delay: 50 * time.Millisecond, Ensemble: r.ensemble}
 	if lacks == "" {
@@ -202,8 +228,7 @@ func testReset(t *testing.T, r *rig) {
 	}
 }
 
-// Two faults of the same links: each is verified beside the other, and healing one
-// keeps the other.
+// Two faults strike the same links. Each is verified beside the other, and healing one keeps the other.
 func testPairs(t *testing.T, r *rig) {
 	const seed = 7
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -249,8 +274,8 @@ func testPairs(t *testing.T, r *rig) {
 	}
 }
 
-// beside is a fault but for the server that cuts of packets are of.
-func (r *rig) beside(f Fault) Fault {
+// beside returns a fault without the server whose links are cut.
+func (r *rig) beside(f Injector) Injector {
 	if l, ok := f.(Latency); ok {
 		l.Peers, l.Relays = l.Peers[1:], l.Relays[1:]
 		return l

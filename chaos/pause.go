@@ -6,27 +6,49 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
-// Pause stops a host's whole process (SIGSTOP): what a long garbage collection,
-// a swapped-out machine or a live migration looks like from outside. The process
-// goes on believing whatever it believed.
+func pauseKind() Kind {
+	return Kind{
+		Name: "pause", Family: FamilyProcess, Targets: OnServer | OnClient | OnResource,
+		Outage: true, Triggers: true, Slot: slotProcess, Shared: true,
+		Nature: check.FaultNature{SilencesLeader: true},
+		Does: "SIGSTOP of a client process, a server or the resource, and SIGCONT to heal; at a time, or by a " +
+			"trigger inside the critical section (`between-read-and-write`, `before-write`, `between-reads`)",
+		Verified: "every thread of the process is stopped; after healing, the process runs",
+		Examples: []string{"target: c1", "target: zk1"},
+		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+			if i.Trigger != "" {
+				return r.pauseAt(i.ID, i.Trigger, h), nil
+			}
+			p := Pause{Host: h}
+			if h.Role == ensembles.Server {
+				p.Ensemble = r.Ensemble
+			}
+			return p, nil
+		}),
+	}
+}
+
+// Pause stops a host's whole process (SIGSTOP). A long garbage collection, a swapped-out machine and a live migration
+// look like this from outside. The process itself notices nothing, so a client still believes that it holds its lock.
 type Pause struct {
 	Host *ensembles.Host
-	// Ensemble must be whole after healing, of a server's; nil = it is enough that the process goes on.
+	// Ensemble must be whole after a server has been healed; nil = it is enough that the process runs.
 	Ensemble *ensembles.Ensemble
 }
 
 // Inject stops the process and returns once every thread of it has stopped.
 func (p Pause) Inject(ctx context.Context) (*Harm, error) {
-	at, err := tell(ctx, p.Host.Agent.Pause, pausedHarm(p.Host, 0).Heal)
+	at, err := carryOut(ctx, p.Host.Agent.Pause, pausedHarm(p.Host, 0).Heal)
 	if err != nil {
 		return nil, fmt.Errorf("pause %s: %w", p.Host.Name, err)
 	}
 	h := pausedHarm(p.Host, at)
 	if goesOn := h.VerifyHealed; p.Ensemble != nil {
-		// A server that was stopped for long has lost its place, and a leader its followers.
+		// A server that was stopped for long has lost its place in the ensemble, and a leader has lost its followers.
 		h.VerifyHealed = func(ctx context.Context) error {
 			if err := goesOn(ctx); err != nil {
 				return err
@@ -37,7 +59,7 @@ func (p Pause) Inject(ctx context.Context) (*Harm, error) {
 	return h, nil
 }
 
-// pausedHarm is a process that has been stopped at that time, by whomever.
+// pausedHarm returns the harm of a process that has been stopped at that time, by a signal or by itself.
 func pausedHarm(h *ensembles.Host, at int64) *Harm {
 	return &Harm{At: at, Hosts: []string{h.Name},
 		Verify: func(ctx context.Context) error {

@@ -9,16 +9,18 @@ import (
 	"locklab/harness/history"
 )
 
-// A Process is a host's one process, and how it comes back after its end.
+// A Process is the one process of a host, and how it comes back after its end.
 type Process struct {
 	Host *ensembles.Host
-	// Again starts it again and returns when; nil = as it was started the last time.
-	Again func(context.Context) (at int64, err error)
-	// Finish does with a process that runs what Again may have left undone; nil = there is nothing more to do.
+	// Restart starts it again and returns when; nil = as it was started the last time.
+	Restart func(context.Context) (at int64, err error)
+	// Finish completes a start of a process that runs already, if Restart was interrupted; nil = there is nothing to
+	// complete.
 	Finish func(context.Context) error
-	// Up reports why it does not work yet, by a look; nil = it is enough that it runs.
+	// Up looks once and reports why the process does not work yet; nil = it is enough that it runs.
 	Up func(context.Context) error
-	// Back waits within ctx until it does its work again, and for whatever depends on it; nil = Up.
+	// Back waits within ctx until the process does its work again, and so does everything that depends on it; nil =
+	// Up.
 	Back func(context.Context) error
 }
 
@@ -33,7 +35,7 @@ func Server(h *ensembles.Host, e *ensembles.Ensemble) Process {
 	}, Back: e.AwaitReady}
 }
 
-// start starts the process again, unless it runs already: then it is only seen to that it was wholly started.
+// start starts the process again. If the process runs already, start only completes the earlier start.
 func (p Process) start(ctx context.Context) (int64, error) {
 	now, err := p.Host.Agent.Status(ctx)
 	if err != nil {
@@ -45,8 +47,8 @@ func (p Process) start(ctx context.Context) (int64, error) {
 		}
 		return now.Since, err
 	}
-	if p.Again != nil {
-		return p.Again(ctx)
+	if p.Restart != nil {
+		return p.Restart(ctx)
 	}
 	st, err := p.Host.Agent.Restart(ctx)
 	return st.At, err
@@ -73,7 +75,7 @@ func (p Process) back(ctx context.Context) error {
 	return err
 }
 
-// down reports why the process is not gone, by its state and by its silence.
+// down reports why the process is not gone. It goes by the process's state and by its silence.
 func (p Process) down(ctx context.Context) error {
 	st, err := p.Host.Agent.Status(ctx)
 	if err == nil && st.State != history.ProcessExited {
@@ -85,7 +87,7 @@ func (p Process) down(ctx context.Context) error {
 	if p.Up == nil {
 		return nil
 	}
-	// Whoever tells what works may hear of its end a moment later.
+	// The test of what works may learn of the process's end a moment later.
 	return ensembles.Poll(ctx, pollEvery, "silence of "+p.Host.Name, func() error {
 		if p.Up(ctx) == nil {
 			return fmt.Errorf("%s still answers", p.Host.Name)
@@ -94,7 +96,11 @@ func (p Process) down(ctx context.Context) error {
 	})
 }
 
-// harm is the process's being gone since then.
+// harm is the absence of the process since that time.
 func (p Process) harm(at int64) *Harm {
 	return &Harm{At: at, Hosts: []string{p.Host.Name}, Verify: p.down, Heal: p.start, VerifyHealed: p.back}
 }
+
+// verifiedBack says how it is known that a process that was ended is back.
+const verifiedBack = "after healing, it works again: the ensemble is whole and commits writes through each server, " +
+	"a client process contends in new sessions, the resource has its state"

@@ -17,7 +17,7 @@ import (
 	"locklab/harness/history"
 )
 
-// An agency answers for one host's agent, with a process that is nothing but its state.
+// An agency stands for one host's agent, with a process that consists of its state only.
 type agency struct {
 	mu     sync.Mutex
 	status agent.Status
@@ -25,7 +25,8 @@ type agency struct {
 	deaf   bool // it does not take the next order to resume
 }
 
-// newAgency returns it and its host, whose process runs and was told what to do. At a line of input it stops.
+// newAgency returns an agency and its host. The host's process runs and has its instructions. It stops when it reads
+// a line of input.
 func newAgency(t *testing.T) (*agency, *ensembles.Host) {
 	t.Helper()
 	a := &agency{status: agent.Status{State: history.ProcessStarted, Starts: 1}, told: 1}
@@ -75,20 +76,24 @@ func (a *agency) untold() error {
 	return nil
 }
 
-// A crash loop that is healed while it starts the process leaves one that was told what to do.
+// A crash loop that is healed while it starts the process leaves a process that has its instructions.
 func TestHealingACrashLoopInTheMiddleOfAStart(t *testing.T) {
 	a, h := newAgency(t)
 	started, goOn := make(chan struct{}), make(chan struct{})
-	p := Process{Host: h, Up: func(context.Context) error { return a.untold() }, Again: func(ctx context.Context) (int64, error) {
-		a.start()
-		close(started)
-		<-goOn
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		a.tell()
-		return 1, nil
-	}}
+	p := Process{
+		Host: h,
+		Up:   func(context.Context) error { return a.untold() },
+		Restart: func(ctx context.Context) (int64, error) {
+			a.start()
+			close(started)
+			<-goOn
+			if ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			a.tell()
+			return 1, nil
+		},
+	}
 	harm, err := CrashLoop{Process: p}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -104,12 +109,12 @@ func TestHealingACrashLoopInTheMiddleOfAStart(t *testing.T) {
 	}
 }
 
-// A heal that was broken off between the start and the word to go is made good by the next.
+// A heal that was interrupted between the start and the instructions is completed by the next one.
 func TestHealingAgainFinishesAStart(t *testing.T) {
 	a, h := newAgency(t)
 	p := Process{Host: h, Up: func(context.Context) error { return a.untold() },
-		Finish: func(context.Context) error { a.tell(); return nil },
-		Again:  func(context.Context) (int64, error) { a.start(); return 0, errFake }}
+		Finish:  func(context.Context) error { a.tell(); return nil },
+		Restart: func(context.Context) (int64, error) { a.start(); return 0, errFake }}
 	harm, err := Kill{p}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -128,16 +133,23 @@ func TestHealingAgainFinishesAStart(t *testing.T) {
 	}
 }
 
-// A client that stopped itself for a fault, and could not be let go on, is let go on when the fault is healed.
+// A client that stopped itself for a fault, and could not be resumed, is resumed when the fault is healed.
 func TestAStoppedClientIsNotForgotten(t *testing.T) {
 	a, h := newAgency(t)
 	a.deaf = true
 	healed := false
-	fault := injector(func(context.Context) (*Harm, error) {
-		return &Harm{At: 7, Hosts: []string{"zk1"}, Heal: func(context.Context) (int64, error) { healed = true; return 8, nil },
-			VerifyHealed: func(context.Context) error { return nil }}, nil
+	fault := injectorFunc(func(context.Context) (*Harm, error) {
+		return &Harm{
+			At:           7,
+			Hosts:        []string{"zk1"},
+			Heal:         func(context.Context) (int64, error) { healed = true; return 8, nil },
+			VerifyHealed: func(context.Context) error { return nil },
+		}, nil
 	})
-	f := AtTrigger{PauseAtTrigger: PauseAtTrigger{ID: "f1", Host: h, Point: "a point", Witness: watcher{host: h}}, Fault: fault}
+	f := AtTrigger{
+		PauseAtTrigger: PauseAtTrigger{ID: "f1", Host: h, Point: "a point", Witness: watcher{host: h}},
+		Injector:       fault,
+	}
 	harm, err := f.Inject(t.Context())
 	if err == nil || harm == nil || !slices.Equal(harm.Hosts, []string{"zk1", "c1"}) {
 		t.Fatalf("%+v, %v", harm, err)
@@ -152,8 +164,3 @@ func TestAStoppedClientIsNotForgotten(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// An injector is a fault that is nothing but its injection.
-type injector func(context.Context) (*Harm, error)
-
-func (f injector) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }

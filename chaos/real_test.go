@@ -15,7 +15,7 @@ import (
 	"locklab/harness/history"
 )
 
-// Every fault, on one real lab after the other.
+// This test covers the faults of processes, partitions and disks, one after the other, on one real lab.
 func TestFaults(t *testing.T) {
 	lab := newLab(t)
 	stop := labtest.WatchControl(t, lab)
@@ -28,7 +28,8 @@ func TestFaults(t *testing.T) {
 	}{
 		{"pause a client", testPauseClient}, {"pause a server", testPauseServer}, {"interrupted injections", testInterrupted},
 		{"kill a follower", testKillFollower},
-		{"cut the leader off", testPartitionLeader}, {"cut a client off", testPartitionClient}, {"faults of one host", testTogether},
+		{"cut the leader off", testPartitionLeader}, {"cut a client off", testPartitionClient},
+		{"faults of one host", testTogether},
 		{"stop a server", testStopServer}, {"crash loops", testCrashLoop},
 		{"rolling restart", testRolling}, {"slow disks", testSlowDisk},
 		{"what is not there cannot be harmed", testNothingThere},
@@ -71,7 +72,7 @@ func testPauseServer(t *testing.T, r *rig) {
 		t.Errorf("another server answers %q, %v", answer, err)
 	}
 	heal(t, h)
-	// A stopped server that leaves its followers behind comes back as one of them.
+	// A stopped server whose followers left it comes back as a follower.
 	leader, others := r.leader(t)
 	h = inject(t, Pause{Host: leader, Ensemble: r.ensemble})
 	eventually(t, "another leader", func() bool {
@@ -84,12 +85,12 @@ func testPauseServer(t *testing.T, r *rig) {
 	}
 }
 
-// An injection that is interrupted leaves no harm that nobody would heal: either
-// it returns the harm, or there is none, nor will there be.
+// An interrupted injection leaves no harm that would never be healed. Either it returns the harm, or there is none,
+// and there will be none.
 func testInterrupted(t *testing.T, r *rig) {
 	interrupted := 0
 	for i := range 40 {
-		for _, f := range []Fault{Pause{Host: r.c1}, r.cut("f1", Between(r.clients(1), r.zk))} {
+		for _, f := range []Injector{Pause{Host: r.c1}, r.cut("f1", Between(r.clients(1), r.zk))} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 			h, err := f.Inject(ctx)
 			if ctx.Err() != nil {
@@ -104,7 +105,8 @@ func testInterrupted(t *testing.T, r *rig) {
 					t.Error(err)
 				}
 			}
-			if st, err := r.c1.Agent.Status(t.Context()); err != nil || st.State == history.ProcessStopped || len(st.Rules) > 0 {
+			if st, err := r.c1.Agent.Status(t.Context()); err != nil || st.State == history.ProcessStopped ||
+				len(st.Rules) > 0 {
 				t.Fatalf("after %T was interrupted: %+v, %v", f, st, err)
 			}
 		}
@@ -113,7 +115,7 @@ func testInterrupted(t *testing.T, r *rig) {
 	if interrupted == 0 {
 		t.Error("no injection was interrupted")
 	}
-	// The kill's healing is the slow part; one will do.
+	// Healing a kill is slow, so one is enough.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if h, err := (Kill{Server(r.zk[0], r.ensemble)}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
@@ -130,7 +132,7 @@ func testKillFollower(t *testing.T, r *rig) {
 	if st, err := followers[0].Agent.Status(t.Context()); err != nil || st.Exit != "killed" {
 		t.Errorf("%+v, %v", st, err)
 	}
-	// The others serve on.
+	// The others still serve.
 	if now, _ := r.leader(t); now != leader {
 		t.Errorf("%s led, %s leads", leader.Name, now.Name)
 	}
@@ -145,11 +147,19 @@ func testKillFollower(t *testing.T, r *rig) {
 
 func testPartitionLeader(t *testing.T, r *rig) {
 	leader, others := r.leader(t)
-	h := inject(t, Cut{ID: "f1", Links: Between([]*ensembles.Host{leader}, others), Pass: Between([]*ensembles.Host{leader}, r.clients(2)), Ensemble: r.ensemble})
+	h := inject(
+		t,
+		Cut{
+			ID:       "f1",
+			Links:    Between([]*ensembles.Host{leader}, others),
+			Pass:     Between([]*ensembles.Host{leader}, r.clients(2)),
+			Ensemble: r.ensemble,
+		},
+	)
 	if !slices.Equal(h.Hosts, r.names(append([]*ensembles.Host{leader}, others...)...)) {
 		t.Errorf("it tells on %v", h.Hosts)
 	}
-	// Neither side gets through to the other; clients reach both.
+	// Neither side reaches the other; clients reach both.
 	if got := reaches(t, leader, server(others[0]), server(others[1])); got != "--" {
 		t.Errorf("the leader reaches its followers: %s", got)
 	}
@@ -177,7 +187,15 @@ func testPartitionLeader(t *testing.T, r *rig) {
 
 func testPartitionClient(t *testing.T, r *rig) {
 	servers := r.ensemble.Addresses()
-	h := inject(t, Cut{ID: "f1", Links: Between(r.clients(1), r.zk), Pass: Between(r.clients(1), []*ensembles.Host{r.lab.Host("r1")}), Ensemble: r.ensemble})
+	h := inject(
+		t,
+		Cut{
+			ID:       "f1",
+			Links:    Between(r.clients(1), r.zk),
+			Pass:     Between(r.clients(1), []*ensembles.Host{r.lab.Host("r1")}),
+			Ensemble: r.ensemble,
+		},
+	)
 	if got := reaches(t, r.c1, append(servers, r.resource)...); got != "---+" {
 		t.Errorf("the client reaches servers and resource: %s", got)
 	}
@@ -190,8 +208,7 @@ func testPartitionClient(t *testing.T, r *rig) {
 	}
 }
 
-// Several faults of one host: healing one keeps the others, also where they are
-// of the same peers.
+// With several faults of one host, healing one keeps the others, even if they concern the same peers.
 func testTogether(t *testing.T, r *rig) {
 	r1 := []*ensembles.Host{r.lab.Host("r1")}
 	cut := func(id string, from ...*ensembles.Host) Cut {
@@ -235,8 +252,7 @@ func testTogether(t *testing.T, r *rig) {
 			t.Error(err)
 		}
 	}
-	// A cut that takes more than it should is not the one that was asked for; unless
-	// it is another fault that takes it.
+	// A cut that takes more than it should is not the one that was asked for, unless another fault takes the rest.
 	narrow := cut("f1", r.zk[0])
 	wide := cut("f1", r.zk[0], r1[0])
 	wide.Pass = nil
@@ -263,7 +279,7 @@ func testTogether(t *testing.T, r *rig) {
 	}
 }
 
-// Harm is verified by its effect, not by what was asked for.
+// Harm is verified by its effect, not by the commands that were sent.
 func testNothingThere(t *testing.T, r *rig) {
 	_, followers := r.leader(t)
 	none := r.cut("f9", Between([]*ensembles.Host{r.c2}, r.zk))
@@ -273,7 +289,7 @@ func testNothingThere(t *testing.T, r *rig) {
 	if err := pausedHarm(r.c2, 1).Verify(within(t, time.Second)); err == nil {
 		t.Error("a pause that nobody injected is verified")
 	}
-	// Healing what is not there changes nothing.
+	// Healing a fault that is not there changes nothing.
 	for name, f := range map[string]func(context.Context) (int64, error){
 		"pause": pausedHarm(r.c2, 1).Heal, "partition": none.heal, "kill": Server(followers[0], r.ensemble).start,
 	} {
@@ -281,18 +297,22 @@ func testNothingThere(t *testing.T, r *rig) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// What cannot be harmed is not.
+	// Hosts that cannot be harmed are not harmed.
 	r1 := r.lab.Host("r1") // runs nothing
-	for _, f := range []Fault{Pause{Host: r1}, Kill{Server(r1, r.ensemble)}, r.cut("", Between([]*ensembles.Host{r1}, r.zk)), r.cut("f1", nil),
-		Reset{Host: r1, Peers: []*ensembles.Host{r.c2}, Ensemble: r.ensemble}, Loss{ID: "f1", Host: r1, Peers: r.zk}, Bandwidth{ID: "f1", Host: r1, Peers: r.zk},
+	for _, f := range []Injector{Pause{Host: r1}, Kill{Server(r1, r.ensemble)},
+		r.cut("", Between([]*ensembles.Host{r1}, r.zk)),
+		r.cut("f1", nil), Reset{Host: r1, Peers: []*ensembles.Host{r.c2}, Ensemble: r.ensemble},
+		Loss{ID: "f1", Host: r1, Peers: r.zk}, Bandwidth{ID: "f1", Host: r1, Peers: r.zk},
 		Latency{ID: "f1", Host: r1, Peers: r.zk}} {
 		if h, err := f.Inject(t.Context()); err == nil || h != nil {
 			t.Errorf("%s was injected", fmt.Sprintf("%T", f))
 		}
 	}
-	// Nor is the way by which faults are healed.
+	// Neither is the control connection, by which faults are healed.
 	gateway := &ensembles.Host{Name: "gateway", Address: netip.PrefixFrom(r1.Address, 24).Masked().Addr().Next()}
-	if h, err := r.cut("f1", Between([]*ensembles.Host{r1}, []*ensembles.Host{gateway})).Inject(t.Context()); err == nil || h != nil || !strings.Contains(err.Error(), "control connection") {
+	if h, err := r.cut("f1", Between([]*ensembles.Host{r1}, []*ensembles.Host{gateway})).Inject(t.Context()); err == nil ||
+		h != nil ||
+		!strings.Contains(err.Error(), "control connection") {
 		t.Errorf("a cut of the control connection: %v", err)
 	}
 }

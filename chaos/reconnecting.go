@@ -9,25 +9,25 @@ import (
 	"locklab/ensembles"
 )
 
-// Reconnects tells whether the clients of a lab have come back after its faults. Its methods may be called at once.
+// Reconnects keeps track of whether the clients of a lab have come back after its faults. Its methods may be called
+// concurrently.
 type Reconnects struct {
-	// Away returns the clients that have lost their connection, of the processes that run.
-	Away func() []string
-
 	mu      sync.Mutex
 	inForce int
 }
 
-// Reconnecting is a fault that is not over before the clients are connected again. Where another is in force that may
-// keep them away, the last one of them looks.
+// Reconnecting is a fault that is over only when the clients are connected again. If another fault is in force that
+// may keep clients away, the last one of them waits for the clients.
 type Reconnecting struct {
-	Fault
+	Injector
 	Among *Reconnects
+	// Away returns the clients of running processes that have lost their connection.
+	Away func() []string
 }
 
-// Inject does the harm.
+// Inject injects the fault.
 func (r Reconnecting) Inject(ctx context.Context) (*Harm, error) {
-	harm, err := r.Fault.Inject(ctx)
+	harm, err := r.Injector.Inject(ctx)
 	if harm == nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (r Reconnecting) Inject(ctx context.Context) (*Harm, error) {
 		if err := harm.VerifyHealed(ctx); err != nil {
 			return err
 		}
-		return r.Among.back(ctx)
+		return r.back(ctx)
 	}
 	return &h, err
 }
@@ -68,13 +68,14 @@ func (r *Reconnects) harmed() bool {
 	return r.inForce > 0
 }
 
-// back waits until each client that is away now was connected again, if only for a moment, or another fault is in force.
-func (r *Reconnects) back(ctx context.Context) error {
+// back waits until each client that is away now has been connected again, if only for a moment, or until another
+// fault is in force.
+func (r Reconnecting) back(ctx context.Context) error {
 	missing := r.Away()
 	return ensembles.Poll(ctx, pollEvery, "the clients to be connected again", func() error {
 		away := r.Away()
 		missing = slices.DeleteFunc(missing, func(c string) bool { return !slices.Contains(away, c) })
-		if len(missing) == 0 || r.harmed() {
+		if len(missing) == 0 || r.Among.harmed() {
 			return nil
 		}
 		return fmt.Errorf("%d are not, such as %s", len(missing), missing[0])

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A crowd is clients of whom some are away.
+// A crowd is a set of clients, some of which are away.
 type crowd struct {
 	mu   sync.Mutex
 	away []string
@@ -28,7 +28,7 @@ func (c *crowd) list() []string {
 	return slices.Clone(c.away)
 }
 
-// An episode is harm that does as it is told.
+// An episode is harm that follows its script.
 type episode struct {
 	momentary bool
 	unhealed  error
@@ -46,10 +46,10 @@ func (e episode) Inject(context.Context) (*Harm, error) {
 func TestReconnecting(t *testing.T) {
 	ctx := t.Context()
 	c := &crowd{}
-	among := &Reconnects{Away: c.list}
+	among := &Reconnects{}
 	inject := func(e episode) *Harm {
 		t.Helper()
-		h, err := Reconnecting{e, among}.Inject(ctx)
+		h, err := Reconnecting{Injector: e, Among: among, Away: c.list}.Inject(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestReconnecting(t *testing.T) {
 			t.Fatal(at, err)
 		}
 	}
-	// A look that is to fail; one that is to succeed may take as long as it likes.
+	// This bounds a look that is expected to fail. A look that is expected to succeed may take as long as it needs.
 	look := func(h *Harm) error {
 		ctx, cancel := context.WithTimeout(ctx, 10*pollEvery)
 		defer cancel()

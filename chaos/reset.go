@@ -4,18 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"locklab/ensembles"
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
-// Reset ends all established TCP connections between a host and others, as if each
-// end had got a reset from the other: what a firewall that forgets its table, or a
-// load balancer that restarts, does. It is over in a moment; new connections can be
-// made at once.
+func resetKind() Kind {
+	return Kind{
+		Name: "reset", Family: FamilyPackets, Targets: OnServer | OnClient, Momentary: true,
+		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true, Lingers: true},
+		Does: "resets every TCP connection between the target and the servers, the leader or the clients at both " +
+			"ends",
+		Verified: "none of these connections is left; then there are new ones, and the ensemble is whole",
+		Examples: []string{
+			"target: c1, from: servers",
+			"target: zk1, from: servers",
+			"target: holder-server, from: clients",
+		},
+		Params: LinkParams{},
+		draw:   func(r *rand.Rand, _ *Setting, f *Fault) { f.Params = drawLinks(r, f) },
+		check:  checkLinks,
+		injector: toPeers(func(r *Run, _ Injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
+			return Reset{Host: h, Peers: peers, Ensemble: r.Ensemble}, nil
+		}),
+	}
+}
+
+// Reset ends all established TCP connections between a host and others, as if each end had received a reset from the
+// other. A firewall that forgets its table does this, and so does a load balancer that restarts. The fault is over at
+// once, and new connections can be made immediately.
 type Reset struct {
 	Host  *ensembles.Host
 	Peers []*ensembles.Host
@@ -23,14 +45,14 @@ type Reset struct {
 	Ensemble *ensembles.Ensemble
 }
 
-// Inject resets the connections. Where there are none, no harm is done.
+// Inject resets the connections. If there are none, it does no harm.
 func (r Reset) Inject(ctx context.Context) (*Harm, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	hosts := hit(ctx, r.Ensemble, Between([]*ensembles.Host{r.Host}, r.Peers))
-	// Once told, the agent is heard out: it cannot be undone.
-	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellCap)
+	hosts := affectedHosts(ctx, r.Ensemble, Between([]*ensembles.Host{r.Host}, r.Peers))
+	// Inject waits for the agent's answer even if ctx ends, because a reset cannot be undone.
+	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandCap)
 	defer cancel()
 	done, err := r.Host.Agent.Reset(once, addresses(r.Peers)...)
 	if err == nil && len(done.Open) == 0 {
@@ -64,7 +86,8 @@ func (r Reset) Inject(ctx context.Context) (*Harm, error) {
 		}}, nil
 }
 
-// broken are the links that lost connections, from the host. Each connection is its two addresses, the host's own first.
+// broken returns the links that lost connections, from the host. Each connection is given by its two addresses, the
+// host's own first.
 func (r Reset) broken(open []string) []Link[*ensembles.Host] {
 	var all []Link[*ensembles.Host]
 	for _, peer := range r.Peers {
@@ -79,8 +102,9 @@ func (r Reset) broken(open []string) []Link[*ensembles.Host] {
 	return all
 }
 
-// back says why a link is not made up for yet. Who lost a server may go to any; whether servers have found each other again is the
-// ensemble's to say, since another may lead by then. A process that has ended needs no connection.
+// back reports why a link has not recovered yet. A client that lost its server may connect to any server. The
+// ensemble decides whether servers have found each other again, because another server may lead by then. A process
+// that has ended needs no connection.
 func (r Reset) back(ctx context.Context, l Link[*ensembles.Host]) error {
 	h, peers := l.From, []*ensembles.Host{l.To}
 	switch from, to := l.From.Role == ensembles.Server, l.To.Role == ensembles.Server; {

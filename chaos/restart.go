@@ -3,24 +3,41 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/harness/check"
 )
+
+func restartKind() Kind {
+	return Kind{
+		Name: "restart", Family: FamilyProcess, Targets: OnServer | OnClient | OnResource,
+		Outage: true, Momentary: true, Slot: slotProcess, Room: 5 * time.Second,
+		Nature:   check.FaultNature{Cause: causeKill, SilencesLeader: true, Lingers: true},
+		Does:     "stops the process in an orderly way and starts it again at once",
+		Verified: "another process runs; after that, as for `kill`",
+		Examples: []string{"target: c1", "target: zk1", "target: leader"},
+		injector: onEach(func(r *Run, _ Injection, h *ensembles.Host) (Injector, error) {
+			return Restart{r.Process(h)}, nil
+		}),
+	}
+}
 
 // Restart ends a process in an orderly way and starts it again at once, as an upgrade does.
 type Restart struct{ Process }
 
-// Inject returns once the process has been started again. What is left to heal is only that
-// it has to come back to its work.
+// Inject returns once the process has been started again. Healing only has to wait until the process works again.
 func (r Restart) Inject(ctx context.Context) (*Harm, error) {
 	before, err := r.Host.Agent.Status(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("restart %s: %w", r.Host.Name, err)
 	}
-	at, err := tell(ctx, r.Host.Agent.Stop, r.start)
+	at, err := carryOut(ctx, r.Host.Agent.Stop, r.start)
 	if err != nil {
 		return nil, fmt.Errorf("restart %s: %w", r.Host.Name, err)
 	}
 	h := r.harm(at)
-	// It is verified by there being another process.
+	// The restart is verified by the process's new number.
 	h.Verify = func(ctx context.Context) error {
 		now, err := r.Host.Agent.Status(ctx)
 		if err == nil && (now.Starts <= before.Starts || now.PID == before.PID) {

@@ -10,31 +10,31 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// A rule is a network rule of a fault's on a host.
+// A rule is a fault's network rule on a host.
 type rule struct {
 	host  *ensembles.Host
 	block agent.Block
 }
 
-// apply puts the rules in force, on all hosts at once: all of them or none.
+// apply applies the rules on all hosts at once, either all of them or none.
 func apply(ctx context.Context, rules []rule) (at int64, err error) {
-	var do []order
+	var do []command
 	for _, r := range rules {
 		do = append(do, func(ctx context.Context) (agent.Stamp, error) { return r.host.Agent.Block(ctx, r.block) })
 	}
-	return tellAll(ctx, do, func(ctx context.Context) (int64, error) { return remove(ctx, rules) })
+	return carryOutAll(ctx, do, func(ctx context.Context) (int64, error) { return remove(ctx, rules) })
 }
 
 // remove undoes apply.
 func remove(ctx context.Context, rules []rule) (at int64, err error) {
-	var do []order
+	var do []command
 	for _, r := range rules {
 		do = append(do, func(ctx context.Context) (agent.Stamp, error) { return r.host.Agent.Clear(ctx, r.block.ID) })
 	}
-	return tellOnce(ctx, do)
+	return carryOutOnce(ctx, do)
 }
 
-// areGone reports rules that are in force still.
+// areGone returns an error if rules are still in force.
 func areGone(ctx context.Context, rules []rule) error {
 	return each(rules, func(r rule) error {
 		st, err := r.host.Agent.Status(ctx)
@@ -45,7 +45,7 @@ func areGone(ctx context.Context, rules []rule) error {
 	})
 }
 
-// areThere reports rules that are not in force.
+// areThere returns an error if rules are not in force.
 func areThere(ctx context.Context, rules []rule) error {
 	return each(rules, func(r rule) error {
 		st, err := r.host.Agent.Status(ctx)
@@ -60,16 +60,37 @@ func areThere(ctx context.Context, rules []rule) error {
 // is not held against this one. With least, that must hold then.
 func excuse(ctx context.Context, own []rule, l Link[*ensembles.Host], err error, least func() error) error {
 	back := Link[*ensembles.Host]{From: l.To, To: l.From}
-	return excuseIf(ctx, own, l, err, least, func(at *ensembles.Host, r agent.InForce) bool { return meets(at, r, l) || meets(at, r, back) })
+	return excuseIf(
+		ctx,
+		own,
+		l,
+		err,
+		least,
+		func(at *ensembles.Host, r agent.InForce) bool { return meets(at, r, l) || meets(at, r, back) },
+	)
 }
 
 // excuseWay forgives an error about datagrams that go over a link, as excuse does of connections: a rule for the
 // way back, or for connections only, is no excuse.
 func excuseWay(ctx context.Context, own []rule, l Link[*ensembles.Host], err error) error {
-	return excuseIf(ctx, own, l, err, nil, func(at *ensembles.Host, r agent.InForce) bool { return !r.Connections && meets(at, r, l) })
+	return excuseIf(
+		ctx,
+		own,
+		l,
+		err,
+		nil,
+		func(at *ensembles.Host, r agent.InForce) bool { return !r.Connections && meets(at, r, l) },
+	)
 }
 
-func excuseIf(ctx context.Context, own []rule, l Link[*ensembles.Host], err error, least func() error, concerns func(*ensembles.Host, agent.InForce) bool) error {
+func excuseIf(
+	ctx context.Context,
+	own []rule,
+	l Link[*ensembles.Host],
+	err error,
+	least func() error,
+	concerns func(*ensembles.Host, agent.InForce) bool,
+) error {
 	if err == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// ruled is a host whose agent has these rules in force.
+// ruled returns a host whose agent has these rules in force.
 func ruled(t *testing.T, name, address string, rules ...agent.InForce) *ensembles.Host {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -27,7 +27,7 @@ func ruled(t *testing.T, name, address string, rules ...agent.InForce) *ensemble
 	return &ensembles.Host{Name: name, Address: netip.MustParseAddr(address), Agent: c}
 }
 
-// What is wrong with a link is forgiven for rules of others that are about it, and for no others at its ends.
+// A link may be disturbed by rules of other faults that are about it, but not by other rules at its ends.
 func TestOnlyRulesAboutALinkExcuse(t *testing.T) {
 	const a, b, elsewhere = "10.0.0.1", "10.0.0.2", "10.0.0.3"
 	about := func(id, peer string, d agent.Direction) []agent.InForce {
@@ -38,25 +38,28 @@ func TestOnlyRulesAboutALinkExcuse(t *testing.T) {
 		from, to               []agent.InForce
 		connections, datagrams bool
 	}{
-		"none":                      {},
-		"another link's":            {about("f2", elsewhere, agent.Both), about("f3", elsewhere, agent.Both), false, false},
-		"its own":                   {about("f1", b, agent.Both), about("f1", a, agent.Both), false, false},
-		"at the one end":            {about("f2", b, agent.Both), nil, true, true},
-		"at the other":              {nil, about("f2", a, agent.Both), true, true},
-		"of what goes out":          {about("f2", b, agent.Out), nil, true, true},
-		"of what comes in":          {nil, about("f2", a, agent.In), true, true},
-		"of the way back":           {about("f2", b, agent.In), nil, true, false},
-		"of the way back, out":      {nil, about("f2", a, agent.Out), true, false},
-		"of connections only":       {nil, tcp(about("f2", a, agent.Both)), true, false},
-		"one of others that are no": {append(about("f2", elsewhere, agent.Both), about("f3", b, agent.Both)...), nil, true, true},
+		"none":                 {},
+		"another link's":       {about("f2", elsewhere, agent.Both), about("f3", elsewhere, agent.Both), false, false},
+		"its own":              {about("f1", b, agent.Both), about("f1", a, agent.Both), false, false},
+		"at the one end":       {about("f2", b, agent.Both), nil, true, true},
+		"at the other":         {nil, about("f2", a, agent.Both), true, true},
+		"of what goes out":     {about("f2", b, agent.Out), nil, true, true},
+		"of what comes in":     {nil, about("f2", a, agent.In), true, true},
+		"of the way back":      {about("f2", b, agent.In), nil, true, false},
+		"of the way back, out": {nil, about("f2", a, agent.Out), true, false},
+		"of connections only":  {nil, tcp(about("f2", a, agent.Both)), true, false},
+		"one of others that are no": {append(about("f2", elsewhere, agent.Both),
+			about("f3", b, agent.Both)...), nil, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := Link[*ensembles.Host]{From: ruled(t, "a", a, c.from...), To: ruled(t, "b", b, c.to...)}
 			own := []rule{{l.From, agent.Block{ID: "f1"}}, {l.To, agent.Block{ID: "f1"}}}
-			if err := excuse(t.Context(), own, l, errFake, nil); (err == nil) != c.connections || err != nil && !errors.Is(err, errFake) {
+			if err := excuse(t.Context(), own, l, errFake, nil); (err == nil) != c.connections ||
+				err != nil && !errors.Is(err, errFake) {
 				t.Errorf("connections: %v", err)
 			}
-			if err := excuseWay(t.Context(), own, l, errFake); (err == nil) != c.datagrams || err != nil && !errors.Is(err, errFake) {
+			if err := excuseWay(t.Context(), own, l, errFake); (err == nil) != c.datagrams ||
+				err != nil && !errors.Is(err, errFake) {
 				t.Errorf("datagrams: %v", err)
 			}
 			least := errors.New("not even the least")

@@ -11,7 +11,7 @@ import (
 	"locklab/harness/history"
 )
 
-// A Step is one fault of a schedule: when, what, for how long.
+// A Step is one fault of a schedule.
 type Step struct {
 	// ID names the fault in the history, e.g. f1.
 	ID string
@@ -19,21 +19,21 @@ type Step struct {
 	Kind string
 	// At is when to begin, after the schedule's start.
 	At time.Duration
-	// Fault chooses its hosts at that moment and returns the fault.
-	Fault func(context.Context) (Fault, error)
-	// Until waits for the moment to heal. It must respect ctx. It is not asked about harm
-	// that needs no healing, and may be nil then.
+	// Injector chooses the hosts at that moment and returns what injects the fault into them.
+	Injector func(context.Context) (Injector, error)
+	// Until waits for the moment to heal. It must respect ctx. It is not called for a fault that needs no healing,
+	// and may be nil then.
 	Until func(ctx context.Context, harm *Harm) error
 }
 
-// Hold is an Until that waits for a fixed time after the injection.
+// Hold returns an Until that waits for a fixed time after the injection.
 func Hold(clock history.Clock, d time.Duration) func(context.Context, *Harm) error {
 	return func(ctx context.Context, h *Harm) error {
 		return waitUntil(ctx, clock.Time(h.At).Add(d))
 	}
 }
 
-// Journal takes a run's events.
+// A Journal records a run's events.
 type Journal interface {
 	Record(history.Event) error
 }
@@ -43,12 +43,12 @@ type Schedule struct {
 	Steps   []Step
 	Journal Journal
 	Clock   history.Clock
-	// InForce is told which faults are in force whenever that changes, in words.
+	// InForce is called with the faults in force, in words, whenever they change.
 	InForce func([]string)
 }
 
-// Caps on single parts of a fault. They are generous: running into one is a
-// finding, not a way to go on.
+// Caps on single parts of a fault. They are generous, because a part that reaches its cap is a finding, and not a way
+// to go on.
 const (
 	injectCap = 60 * time.Second
 	verifyCap = 10 * time.Second
@@ -56,13 +56,12 @@ const (
 	healedCap = 60 * time.Second
 )
 
-// Run carries the schedule out from start on and returns once every fault is
-// healed, also when ctx ends in the middle: healing has a context of its own.
-// Each fault's failure is recorded and does not keep the others from running. What was
-// not healed, or not seen to be, is healed once more when everything else is over.
+// Run carries the schedule out from start on, and returns once every fault is healed, even if ctx ends in the middle,
+// because healing has a context of its own. A fault that fails is recorded and does not keep the others from running.
+// If a fault was not healed, or was not seen to be healed, Run heals it once more when everything else is over.
 func (s *Schedule) Run(ctx context.Context, start time.Time) error {
 	var wg sync.WaitGroup
-	force := &inForce{tell: s.InForce, names: map[string]string{}}
+	force := &inForce{report: s.InForce, names: map[string]string{}}
 	all := make([]attempt, len(s.Steps))
 	over := make([]bool, len(s.Steps))
 	for i, step := range s.Steps {
@@ -82,7 +81,7 @@ func (s *Schedule) Run(ctx context.Context, start time.Time) error {
 	return errors.Join(errs...)
 }
 
-// An attempt is one fault of a schedule as it is carried out.
+// An attempt is one fault of a schedule while it is carried out.
 type attempt struct {
 	*Schedule
 	step Step
@@ -90,8 +89,8 @@ type attempt struct {
 	err  error // what went wrong so far
 }
 
-// try does a part of the fault, and records what it came to.
-func (a *attempt) try(op string, f func() (at int64, err error)) bool {
+// try carries out a part of the fault, and records the outcome.
+func (a *attempt) try(op history.Op, f func() (at int64, err error)) bool {
 	at, err := f()
 	kind, detail := history.OK, ""
 	if err != nil {
@@ -109,29 +108,31 @@ func (a *attempt) try(op string, f func() (at int64, err error)) bool {
 	return err == nil
 }
 
-func (a *attempt) record(op string, kind history.Kind, at int64, detail string) {
-	e := history.Event{At: at, Op: op, Kind: kind, Fault: a.step.ID, Mode: a.step.Kind, Detail: detail}
+func (a *attempt) record(op history.Op, kind history.Kind, at int64, detail string) {
+	step := history.FaultStep{Op: op, ID: a.step.ID, Fault: a.step.Kind, Detail: detail}
 	if a.harm != nil {
-		e.Target = strings.Join(a.harm.Hosts, ",")
+		step.Hosts = a.harm.Hosts
 		if len(a.harm.Sessions) == 1 {
-			e.Session = a.harm.Sessions[0]
+			step.Session = a.harm.Sessions[0]
 		}
 		if op == history.OpFaultInject && kind == history.OK {
-			e.Detail = a.harm.done()
+			step.Detail = a.harm.done()
 		}
 	}
+	e := step.Event(kind)
+	e.At = at
 	a.err = errors.Join(a.err, a.Journal.Record(e))
 }
 
-// run carries the fault out and reports whether it is healed, or was never done.
+// run carries the fault out, and reports whether it is healed or was never injected.
 func (a *attempt) run(ctx context.Context, force *inForce) (over bool) {
 	a.record(history.OpFaultInject, history.Invoke, 0, "")
 	injected := a.try(history.OpFaultInject, func() (int64, error) { return a.inject(ctx) })
 	if a.harm == nil {
 		return true
 	}
-	// Harm that was done is healed, whatever else was wrong with it; and at once if
-	// it is not the harm that was to be done.
+	// Harm that was done is healed, whatever else went wrong with it. It is healed at once if it is not the harm that
+	// was asked for.
 	force.set(a.step.ID, a.step.Kind+" "+strings.Join(a.harm.Hosts, ","))
 	defer force.set(a.step.ID, "")
 	if injected {
@@ -152,11 +153,11 @@ func (a *attempt) run(ctx context.Context, force *inForce) (over bool) {
 func (a *attempt) inject(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, injectCap)
 	defer cancel()
-	fault, err := a.step.Fault(ctx)
+	injector, err := a.step.Injector(ctx)
 	if err != nil {
 		return 0, err
 	}
-	h, err := fault.Inject(ctx)
+	h, err := injector.Inject(ctx)
 	if h == nil {
 		return 0, err
 	}
@@ -164,7 +165,7 @@ func (a *attempt) inject(ctx context.Context) (int64, error) {
 	return h.At, err
 }
 
-// heal undoes the harm and reports whether that was seen. An interrupt must not leave it behind.
+// heal undoes the harm, and reports whether that was seen. An interrupt must not leave the harm behind.
 func (a *attempt) heal(ctx context.Context) bool {
 	after := context.WithoutCancel(ctx)
 	healed := a.try(history.OpFaultHeal, func() (int64, error) {

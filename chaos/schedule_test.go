@@ -16,8 +16,7 @@ import (
 	"locklab/harness/history"
 )
 
-// A stage is a schedule on virtual time: what is done to it is written down, with
-// the second at which it was done.
+// A stage is a schedule on virtual time. It writes down what is done to it, with the second at which it was done.
 type stage struct {
 	t     *testing.T
 	clock history.Clock
@@ -34,7 +33,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{t: t, clock: history.NewClock(), begun: time.Now(), heals: map[string]int{}}
 }
 
-// Record is the journal's.
+// Record implements [Journal].
 func (s *stage) Record(e history.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +47,7 @@ func (s *stage) note(format string, args ...any) {
 	s.did = append(s.did, fmt.Sprintf("%gs ", time.Since(s.begun).Seconds())+fmt.Sprintf(format, args...))
 }
 
-// A fake is a fault that takes a second for each of its parts and fails where it is told to.
+// A fake is a fault that takes a second for each of its parts, and fails where the test asks for it.
 type fake struct {
 	*stage
 	id    string
@@ -93,18 +92,24 @@ func (f fake) Inject(ctx context.Context) (*Harm, error) {
 		VerifyHealed: func(ctx context.Context) error { return f.part(ctx, "heal-verify") }}, err
 }
 
-// step is a fake fault at a time, held for another.
+// step returns a fake fault at a time, held for a while.
 func (s *stage) step(id string, at, hold time.Duration, fails ...string) Step {
 	f := fake{stage: s, id: id, fails: map[string]bool{}}
 	for _, name := range fails {
 		f.fails[name] = true
 	}
-	return Step{ID: id, Kind: "fake", At: at, Until: Hold(s.clock, hold), Fault: func(context.Context) (Fault, error) {
-		if f.fails["choose"] {
-			return nil, errFake
-		}
-		return f, nil
-	}}
+	return Step{
+		ID:    id,
+		Kind:  "fake",
+		At:    at,
+		Until: Hold(s.clock, hold),
+		Injector: func(context.Context) (Injector, error) {
+			if f.fails["choose"] {
+				return nil, errFake
+			}
+			return f, nil
+		},
+	}
 }
 
 func (s *stage) run(ctx context.Context, steps ...Step) error {
@@ -116,7 +121,7 @@ func (s *stage) run(ctx context.Context, steps ...Step) error {
 	return sched.Run(ctx, s.begun)
 }
 
-// expect compares what was done; at one instant, the order is nobody's.
+// expect compares what was done. The order of what happens at one instant does not matter.
 func (s *stage) expect(want ...string) {
 	s.t.Helper()
 	slices.SortStableFunc(s.did, func(a, b string) int {
@@ -132,12 +137,12 @@ func (s *stage) expect(want ...string) {
 	}
 }
 
-// told renders what the journal says of one fault.
+// told renders the journal's events of one fault.
 func (s *stage) told(id string) string {
 	var all []string
 	for _, e := range s.journal {
 		if e.Fault == id {
-			all = append(all, strings.TrimPrefix(e.Op, "fault-")+":"+e.Kind.String())
+			all = append(all, strings.TrimPrefix(string(e.Op), "fault-")+":"+e.Kind.String())
 			if e.Mode != "fake" {
 				s.t.Errorf("event without its kind of fault: %v", e)
 			}
@@ -151,13 +156,22 @@ const complete = "inject:invoke inject:ok verify:ok heal:ok heal-verify:ok"
 func TestAScheduleOverlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		// Given out of order; the second lies within the first.
+		// The steps are out of order, and the second one lies within the first.
 		err := s.run(t.Context(), s.step("f2", 15*time.Second, 5*time.Second), s.step("f1", 10*time.Second, 20*time.Second))
 		if err != nil {
 			t.Error(err)
 		}
-		// Held from the injection's end on: f1 from 11 s, f2 from 16 s.
-		s.expect("10s f1 inject", "11s f1 verify", "15s f2 inject", "16s f2 verify", "21s f2 heal", "22s f2 heal-verify", "31s f1 heal", "32s f1 heal-verify")
+		// A fault is held from the end of its injection: f1 from 11 s, f2 from 16 s.
+		s.expect(
+			"10s f1 inject",
+			"11s f1 verify",
+			"15s f2 inject",
+			"16s f2 verify",
+			"21s f2 heal",
+			"22s f2 heal-verify",
+			"31s f1 heal",
+			"32s f1 heal-verify",
+		)
 		for _, id := range []string{"f1", "f2"} {
 			if got := s.told(id); got != complete {
 				t.Errorf("journal of %s: %s", id, got)
@@ -170,7 +184,7 @@ func TestAScheduleOverlaps(t *testing.T) {
 	})
 }
 
-// The stamps are the agent's where an agent did it, and name the hosts hit.
+// The stamps are the agent's for what an agent did, and the events name the hosts that were struck.
 func TestAJournalSaysWhenAndWhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -178,7 +192,7 @@ func TestAJournalSaysWhenAndWhere(t *testing.T) {
 		if err := s.run(t.Context(), s.step("f1", time.Second, 3*time.Second)); err != nil {
 			t.Error(err)
 		}
-		for op, second := range map[string]int64{history.OpFaultInject: 2, history.OpFaultHeal: 6} {
+		for op, second := range map[history.Op]int64{history.OpFaultInject: 2, history.OpFaultHeal: 6} {
 			for _, e := range s.journal {
 				if e.Op == op && e.Kind == history.OK && (e.At != base+second*1e9 || e.Target != "host-f1") {
 					t.Errorf("%v, want it at %d s", e, second)
@@ -200,9 +214,19 @@ func TestAnInterruptHealsWhatIsInForce(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the parts that were interrupted are not reported: %v", err)
 		}
-		s.expect("2s held inject", "3s held verify", "10.5s verifying inject", "11.5s injecting inject", "11.5s verifying verify",
-			"12s held heal", "12s injecting inject: context canceled", "12s verifying heal", "12s verifying verify: context canceled",
-			"13s held heal-verify", "13s verifying heal-verify")
+		s.expect(
+			"2s held inject",
+			"3s held verify",
+			"10.5s verifying inject",
+			"11.5s injecting inject",
+			"11.5s verifying verify",
+			"12s held heal",
+			"12s injecting inject: context canceled",
+			"12s verifying heal",
+			"12s verifying verify: context canceled",
+			"13s held heal-verify",
+			"13s verifying heal-verify",
+		)
 		for id, want := range map[string]int{"held": 1, "verifying": 1, "injecting": 0, "never": 0} {
 			if s.heals[id] != want {
 				t.Errorf("%s was healed %d times, want %d", id, s.heals[id], want)
@@ -234,7 +258,11 @@ func TestFailuresKeepToThemselves(t *testing.T) {
 		t.Run(fails, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
-				err := s.run(t.Context(), s.step("bad", time.Second, 5*time.Second, strings.Split(fails, ",")...), s.step("good", 3*time.Second, 5*time.Second))
+				err := s.run(
+					t.Context(),
+					s.step("bad", time.Second, 5*time.Second, strings.Split(fails, ",")...),
+					s.step("good", 3*time.Second, 5*time.Second),
+				)
 				if (fails != "") != errors.Is(err, errFake) || fails != "" && !strings.Contains(err.Error(), "fault bad") {
 					t.Errorf("error: %v", err)
 				}
@@ -252,14 +280,14 @@ func TestFailuresKeepToThemselves(t *testing.T) {
 	}
 }
 
-// A part that hangs is given up, and the harm healed all the same.
+// A part that hangs is given up, and the harm is healed all the same.
 func TestPartsThatHangAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		step := s.step("f1", 0, 0)
 		healed := 0
-		step.Fault = func(context.Context) (Fault, error) {
+		step.Injector = func(context.Context) (Injector, error) {
 			return faultFunc(func(context.Context) (*Harm, error) {
 				return &Harm{At: s.clock.Now(), Verify: hang, VerifyHealed: hang,
 					Heal: func(ctx context.Context) (int64, error) { healed++; return 0, hang(ctx) }}, nil
@@ -279,7 +307,7 @@ type faultFunc func(context.Context) (*Harm, error)
 
 func (f faultFunc) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }
 
-// What fails to be written down is reported, and stops nothing.
+// An event that cannot be recorded is reported, and stops nothing.
 func TestAJournalThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -297,8 +325,8 @@ type brokenJournal struct{}
 
 func (brokenJournal) Record(history.Event) error { return errFake }
 
-// momentary is a fault that is over as soon as it is done; what it led to passes within a second.
-func (s *stage) momentary(id string) Fault {
+// momentary returns a fault that is over at once, and whose consequences pass within a second.
+func (s *stage) momentary(id string) Injector {
 	f := fake{stage: s, id: id}
 	return faultFunc(func(ctx context.Context) (*Harm, error) {
 		if err := f.part(ctx, "inject"); err != nil {
@@ -310,12 +338,17 @@ func (s *stage) momentary(id string) Fault {
 	})
 }
 
-// What is over at once is not held, and healed when it was done.
+// A fault that is over at once is not held, and counts as healed at the time when it was done.
 func TestMomentaryFaultsAreNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		base := s.clock.Now()
-		step := Step{ID: "f1", Kind: "fake", At: 5 * time.Second, Fault: func(context.Context) (Fault, error) { return s.momentary("f1"), nil }}
+		step := Step{
+			ID:       "f1",
+			Kind:     "fake",
+			At:       5 * time.Second,
+			Injector: func(context.Context) (Injector, error) { return s.momentary("f1"), nil },
+		}
 		if err := s.run(t.Context(), step); err != nil {
 			t.Error(err)
 		}
@@ -331,13 +364,13 @@ func TestMomentaryFaultsAreNotHeld(t *testing.T) {
 	})
 }
 
-// What cannot be done here is told apart from what failed.
+// A fault that cannot be injected here is told apart from one that failed.
 func TestWhatIsNotSupportedSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		lacks := fmt.Errorf("%w: no such thing", ErrUnsupported)
-		choosing := Step{ID: "f1", Kind: "fake", Fault: func(context.Context) (Fault, error) { return nil, lacks }}
-		injecting := Step{ID: "f2", Kind: "fake", Fault: func(context.Context) (Fault, error) {
+		choosing := Step{ID: "f1", Kind: "fake", Injector: func(context.Context) (Injector, error) { return nil, lacks }}
+		injecting := Step{ID: "f2", Kind: "fake", Injector: func(context.Context) (Injector, error) {
 			return faultFunc(func(context.Context) (*Harm, error) { return nil, lacks }), nil
 		}}
 		if err := s.run(t.Context(), choosing, injecting); !errors.Is(err, ErrUnsupported) {

@@ -12,31 +12,31 @@ import (
 	"locklab/harness/history"
 )
 
-// A ByClient is a fault that a client process brings upon a session of its own, since only it knows
-// the session's password, and its own connection.
+// A ByClient is a fault that a client process inflicts on a session of its own, because only the client has the
+// session's password and connection.
 type ByClient struct {
-	// ID is the fault's, by which the client reports.
+	// ID is the fault's id, which the client reports.
 	ID   string
 	Host *ensembles.Host
-	// Do and Undo are the lines that the client process takes for that on its standard input.
+	// Do and Undo are the lines that start and undo it, on the client process's standard input.
 	Do, Undo string
 	Witness  Witness
 	Ensemble *ensembles.Ensemble
 }
 
-// tellClient sends the line and waits until the client has reported which session it is.
-func (b ByClient) tellClient(ctx context.Context) (history.Event, error) {
+// commandClient sends the line, and waits until the client has reported which session the fault strikes.
+func (b ByClient) commandClient(ctx context.Context) (history.Event, error) {
 	undo := func(ctx context.Context) (int64, error) {
 		st, err := b.Host.Agent.Input(ctx, b.Undo)
 		return st.At, err
 	}
 	do := func(ctx context.Context) (agent.Stamp, error) { return b.Host.Agent.Input(ctx, b.Do) }
-	if _, err := tell(ctx, do, undo); err != nil {
+	if _, err := carryOut(ctx, do, undo); err != nil {
 		return history.Event{}, fmt.Errorf("tell %s: %w", b.Host.Name, err)
 	}
 	e, err := b.Witness.Triggered(ctx, b.ID, b.Host.Name)
 	if err == nil && e.Kind == history.Fail {
-		err = fmt.Errorf("%w: %s of %s: %s", ErrNobody, b.ID, e.Client, e.Detail)
+		err = fmt.Errorf("%w: %s of %s: %s", ErrNobody, b.ID, e.Client, e.Strike().Action)
 	}
 	if err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
@@ -49,14 +49,14 @@ func (b ByClient) tellClient(ctx context.Context) (history.Event, error) {
 	return e, nil
 }
 
-// listed finds a session in an answer.
+// listed reports whether an answer lists a session.
 func listed(s history.SessionID) *regexp.Regexp {
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(s.String()) + `\b`)
 }
 
-// lives reports whether the leader knows a session to live. Only its word counts: a follower that is cut off
-// goes on listing one that has ended, and a server that serves nobody lists none. Without a leader that
-// serves, it cannot be told.
+// lives reports whether the leader lists a session as alive. Only the leader counts, because a follower that is cut
+// off still lists sessions that have ended, and a server that serves no clients lists none. The result is not known
+// without a leader that serves.
 func lives(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) (bool, error) {
 	leader, err := e.Leader(ctx)
 	if err != nil {
@@ -73,14 +73,15 @@ func lives(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) (boo
 	return there, nil
 }
 
-// knows reports whether a server's answer to "dump" has a session, or a znode of it; not ok if it lists none. A connection that the
-// session had counts for nothing: a server that has closed it may go on listing it for ten seconds.
+// knows reports whether a server's answer to "dump" lists a session, or a znode of it; not ok if it lists none. A
+// connection of the session does not count, because a server may list a connection for ten seconds after it closed
+// it.
 func knows(dump string, s history.SessionID) (there, ok bool) {
 	dump, _, _ = strings.Cut(dump, "Connections dump")
 	return listed(s).MatchString(dump), strings.Contains(dump, "SessionTracker dump")
 }
 
-// connected returns which servers list a session among those that are connected to them.
+// connected returns the servers that list a session among those that are connected to them.
 func connected(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) ([]string, error) {
 	id := listed(s)
 	var names []string
@@ -99,4 +100,32 @@ func connected(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) 
 		return nil, errors.Join(errs...)
 	}
 	return names, nil
+}
+
+// byClient makes a client of a process strike its own session, at once or at the trigger's point.
+func (r *Run) byClient(i Injection, h *ensembles.Host, action string) ByClient {
+	do := r.Commands.Strike(i.ID, action, i.clientOf(h))
+	if i.Trigger != "" {
+		do = r.Commands.Arm(i.ID, i.Trigger, action)
+	}
+	return ByClient{
+		ID:       i.ID,
+		Host:     h,
+		Do:       do,
+		Undo:     r.Commands.Undo(i.ID, action),
+		Witness:  r.Witness,
+		Ensemble: r.Ensemble,
+	}
+}
+
+// checkOwnSession refuses a fault that a client inflicts on its own session if the session belongs to a foreign lock.
+func checkOwnSession(c *checker, f Fault) {
+	n := f.Target.number("c")
+	if n == 0 || n > c.ClientProcesses {
+		return // the target was refused already
+	}
+	if recipe := c.OwnSession(n - 1); recipe != "" {
+		c.refuse(at("kind").and("recipe"), "a recipe of ours, or another target",
+			"the session of %s is recipe %s's own, and nobody else knows its password", f.Target, recipe)
+	}
 }

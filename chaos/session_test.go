@@ -6,7 +6,7 @@ import (
 	"locklab/harness/history"
 )
 
-// What a leader answers to "dump" as a session's connection outlives it.
+// A session's connection can outlive the session in a leader's answer to "dump".
 func TestKnows(t *testing.T) {
 	const dump = `SessionTracker dump:
 Session Sets (2)/(1):

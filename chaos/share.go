@@ -9,19 +9,15 @@ import (
 	"locklab/harness/history"
 )
 
-// Shares counts who has a part in which harm, so that of several faults that do the same to
-// one host the last one heals it. Its zero value with a clock is ready; its methods may be
-// called at once.
+// Shares counts how many faults take part in the same harm to a host, so that the last of them heals it. Its zero
+// value is ready to use, and its methods may be called concurrently.
 type Shares struct {
-	// Clock stamps what joins harm that is done already, and what leaves harm to others.
-	Clock history.Clock
-
 	mu    sync.Mutex
 	among map[string]*shared
 }
 
-// shared is one harm to one host, and how many have a part in it. Doing and healing it
-// exclude each other.
+// shared is one harm to one host, and the number of faults that take part in it. Doing it and healing it exclude each
+// other.
 type shared struct {
 	sync.Mutex
 	parts int
@@ -40,22 +36,24 @@ func (s *Shares) of(key string) *shared {
 	return s.among[key]
 }
 
-// A Share is a fault that others may do to the same host at the same time.
+// A Share is a fault that several faults of its kind may inject into the same host at the same time.
 type Share struct {
-	Fault
-	// Key names the harm and its host, Among is where it is counted.
+	Injector
+	// Key names the fault and its host. Among is where the faults in force are counted.
 	Key   string
 	Among *Shares
-	// Later says that the fault begins by waiting for its host to do something: meanwhile
-	// others may do and heal theirs.
+	// Clock stamps a fault that joins harm that is already done, and a fault that leaves its harm to others.
+	Clock history.Clock
+	// Later says that the fault begins by waiting for its host to do something. Meanwhile, others may inject and heal
+	// theirs.
 	Later bool
 }
 
-// Inject does the harm, or joins it.
+// Inject does the harm, or joins harm that is already done.
 func (s Share) Inject(ctx context.Context) (*Harm, error) {
 	all := s.Among.of(s.Key)
 	if s.Later {
-		harm, err := s.Fault.Inject(ctx)
+		harm, err := s.Injector.Inject(ctx)
 		if harm == nil {
 			return nil, err
 		}
@@ -65,23 +63,29 @@ func (s Share) Inject(ctx context.Context) (*Harm, error) {
 	}
 	all.Lock()
 	defer all.Unlock()
-	harm, err := s.Fault.Inject(ctx)
+	harm, err := s.Injector.Inject(ctx)
 	switch {
 	case harm != nil:
 		return s.part(all, harm, harm.At), err
 	case all.parts > 0 && errors.Is(err, agent.ErrNoProcess):
-		return s.part(all, all.harm, s.Among.Clock.Now()), nil // another has ended it already
+		return s.part(all, all.harm, s.Clock.Now()), nil // another has ended it already
 	}
 	return nil, err
 }
 
-// part is one more part of the harm. all is locked.
+// part adds one more fault to the harm. The caller has locked all.
 func (s Share) part(all *shared, harm *Harm, at int64) *Harm {
 	if all.parts++; all.parts == 1 {
 		all.harm = harm
 	}
 	left := false
-	return &Harm{At: at, Hosts: harm.Hosts, Sessions: harm.Sessions, Nodes: harm.Nodes, Verify: harm.Verify, Over: harm.Over,
+	return &Harm{
+		At:       at,
+		Hosts:    harm.Hosts,
+		Sessions: harm.Sessions,
+		Nodes:    harm.Nodes,
+		Verify:   harm.Verify,
+		Over:     harm.Over,
 		Heal: func(ctx context.Context) (int64, error) {
 			all.Lock()
 			defer all.Unlock()
@@ -90,7 +94,7 @@ func (s Share) part(all *shared, harm *Harm, at int64) *Harm {
 				all.parts--
 			}
 			if all.parts > 0 {
-				return s.Among.Clock.Now(), nil // the others keep it
+				return s.Clock.Now(), nil // the others keep it
 			}
 			return harm.Heal(ctx)
 		},
@@ -102,5 +106,6 @@ func (s Share) part(all *shared, harm *Harm, at int64) *Harm {
 				return nil // they will look
 			}
 			return harm.VerifyHealed(ctx)
-		}}
+		},
+	}
 }

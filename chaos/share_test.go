@@ -14,7 +14,7 @@ import (
 	"locklab/harness/history"
 )
 
-// A toy is a process that can be stopped and ended by anybody, as an agent has it.
+// A toy is a process that any test function can stop and end, as an agent sees it.
 type toy struct {
 	*stage
 	down bool
@@ -47,21 +47,33 @@ func (p *toy) Inject(context.Context) (*Harm, error) {
 		}}, nil
 }
 
-// What several faults do to one host is over when the last of them is, in whichever order they end.
+// Harm that several faults do to one host is over when the last of them is, in whichever order they end.
 func TestTheLastOfSeveralHeals(t *testing.T) {
 	for name, ends := range map[string]bool{"stopped": false, "ended": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
 				p := &toy{stage: s, ends: ends}
-				shares := &Shares{Clock: s.clock}
+				shares := &Shares{}
 				step := func(id string, at, hold time.Duration) Step {
 					return Step{ID: id, Kind: "fake", At: at, Until: Hold(s.clock, hold),
-						Fault: func(context.Context) (Fault, error) { return Share{Fault: p, Key: "toy", Among: shares}, nil }}
+						Injector: func(context.Context) (Injector, error) {
+							return Share{Injector: p, Key: "toy", Among: shares, Clock: s.clock}, nil
+						}}
 				}
 				// The second within the first; then two that follow each other over the first's end; then one alone.
-				err := s.run(t.Context(), step("f1", time.Second, 10*time.Second), step("f2", 3*time.Second, 2*time.Second),
-					step("f3", 10*time.Second, 5*time.Second), step("f4", 14*time.Second, 4*time.Second), step("f5", 30*time.Second, time.Second))
+				err := s.run(
+					t.Context(),
+					step("f1", time.Second, 10*time.Second),
+					step("f2", 3*time.Second, 2*time.Second),
+					step(
+						"f3",
+						10*time.Second,
+						5*time.Second,
+					),
+					step("f4", 14*time.Second, 4*time.Second),
+					step("f5", 30*time.Second, time.Second),
+				)
 				if err != nil {
 					t.Error(err)
 				}
@@ -87,20 +99,25 @@ func TestTheLastOfSeveralHeals(t *testing.T) {
 	}
 }
 
-// A part that is healed twice counts once, and what failed has no part.
+// A part that is healed twice counts once, and a fault that failed has no part.
 func TestAPartCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		p := &toy{stage: s}
-		shares := &Shares{Clock: s.clock}
+		shares := &Shares{}
 		part := func() *Harm {
-			h, err := Share{Fault: p, Key: "toy", Among: shares}.Inject(t.Context())
+			h, err := Share{Injector: p, Key: "toy", Among: shares, Clock: s.clock}.Inject(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			return h
 		}
-		failing := Share{Fault: fake{stage: s, id: "f", fails: map[string]bool{"inject": true}}, Key: "toy", Among: shares}
+		failing := Share{
+			Injector: fake{stage: s, id: "f", fails: map[string]bool{"inject": true}},
+			Key:      "toy",
+			Among:    shares,
+			Clock:    s.clock,
+		}
 		if _, err := failing.Inject(t.Context()); !errors.Is(err, errFake) {
 			t.Error(err)
 		}

@@ -7,28 +7,28 @@ import (
 	"sync"
 )
 
-// Slots knows what is done to that of a host which there is one of, such as its process: harm of one kind would end
-// that of another, or could not be told from it. Scenarios that plan so are refused; what is late for its plan, because
-// nobody led or held a lock, is only known to be so when it strikes. Its zero value is ready; its methods may be called
-// at once.
+// Slots tracks which exclusive resource of a host, such as its process, a fault occupies. A fault of one kind would
+// end a fault of another kind on the same resource, or could not be told from it. Scenarios that plan such faults are
+// refused. A fault that strikes later than planned, because there was no leader or no holder, can be refused only
+// when it strikes. The zero value is ready to use, and the methods may be called concurrently.
 type Slots struct {
 	mu    sync.Mutex
 	taken map[string]*taken
 }
 
-// taken is the kind of harm that has a slot, and how many faults do it.
+// taken is the kind of fault that occupies a slot, and how many faults of it do.
 type taken struct {
 	kind   string
 	faults int
 }
 
-// take takes all of the slots for a kind of harm, or none. An error wraps [ErrNobody].
+// take takes all of the slots for a kind of fault, or none of them. Its error wraps [ErrNobody].
 func (s *Slots) take(kind string, shared bool, keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range keys {
 		if t := s.taken[k]; t != nil && (t.kind != kind || !shared) {
-			return fmt.Errorf("%w: a %s has the %s, and a %s cannot be done beside it", ErrNobody, t.kind, k, kind)
+			return fmt.Errorf("%w: a %s occupies the %s, so a %s cannot be done at the same time", ErrNobody, t.kind, k, kind)
 		}
 	}
 	if s.taken == nil {
@@ -54,24 +54,24 @@ func (s *Slots) leave(keys []string) {
 	}
 }
 
-// A Slotted is a fault that does no harm where harm of another kind has the slot, so that what is recorded to be in
-// force until it is healed is.
+// A Slotted is a fault that does no harm if a fault of another kind occupies its slot. A fault that the history has
+// as in force until it is healed is therefore really in force.
 type Slotted struct {
-	Fault
-	// Kind is the fault's, Keys name its slots, each with its host, and Among is where they are taken.
+	Injector
+	// Kind is the kind of fault. Keys name its slots, each with its host. Among is where the slots are taken.
 	Kind  string
 	Keys  []string
 	Among *Slots
-	// Shared says that several of its kind may have them.
+	// Shared says that several faults of the kind may occupy the slots together.
 	Shared bool
-	// Later says that the fault begins by waiting for its host to do something: it needs its slots from then on.
+	// Later says that the fault begins by waiting for its host to do something. It needs its slots only from then on.
 	Later bool
 }
 
-// Inject does the harm in its slots, which it leaves when it is healed.
+// Inject does the harm in its slots, and leaves them when the harm is healed.
 func (s Slotted) Inject(ctx context.Context) (*Harm, error) {
 	if s.Later {
-		harm, err := s.Fault.Inject(ctx)
+		harm, err := s.Injector.Inject(ctx)
 		if harm == nil || harm.Heal == nil {
 			return harm, err // there is nothing that could be ended
 		}
@@ -83,7 +83,7 @@ func (s Slotted) Inject(ctx context.Context) (*Harm, error) {
 	if err := s.Among.take(s.Kind, s.Shared, s.Keys); err != nil {
 		return nil, err
 	}
-	harm, err := s.Fault.Inject(ctx)
+	harm, err := s.Injector.Inject(ctx)
 	if harm == nil || harm.Heal == nil {
 		s.Among.leave(s.Keys)
 		return harm, err
@@ -91,7 +91,7 @@ func (s Slotted) Inject(ctx context.Context) (*Harm, error) {
 	return s.leaving(harm), err
 }
 
-// undone heals harm that must not be, and returns what is left of it.
+// undone heals harm that must not stay, and returns what is left of it.
 func undone(ctx context.Context, harm *Harm, err error) (*Harm, error) {
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 	defer cancel()
@@ -101,7 +101,7 @@ func undone(ctx context.Context, harm *Harm, err error) (*Harm, error) {
 	return nil, err
 }
 
-// leaving has harm leave its slots once it is healed.
+// leaving makes harm leave its slots once it is healed.
 func (s Slotted) leaving(harm *Harm) *Harm {
 	h := *harm
 	leave := sync.OnceFunc(func() { s.Among.leave(s.Keys) })

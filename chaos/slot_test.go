@@ -11,20 +11,40 @@ import (
 	"locklab/harness/history"
 )
 
-// Harm of one kind is not ended by another's on the same host: that one is missed, as the journal says, and does nothing.
+// A fault of one kind does not end a fault of another kind on the same host. The second fault is recorded as missed,
+// and does nothing.
 func TestHarmInASlotIsNotEndedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		slots := &Slots{}
 		step := func(id, kind string, at time.Duration, shared bool, keys ...string) Step {
-			return Step{ID: id, Kind: "fake", At: at, Until: Hold(s.clock, 10*time.Second), Fault: func(context.Context) (Fault, error) {
-				return Slotted{Fault: fake{stage: s, id: id}, Kind: kind, Keys: keys, Among: slots, Shared: shared}, nil
-			}}
+			return Step{
+				ID:    id,
+				Kind:  "fake",
+				At:    at,
+				Until: Hold(s.clock, 10*time.Second),
+				Injector: func(context.Context) (Injector, error) {
+					return Slotted{Injector: fake{stage: s, id: id}, Kind: kind, Keys: keys, Among: slots, Shared: shared}, nil
+				},
+			}
 		}
 		// f1 is in force from 1 to 13 s.
-		err := s.run(t.Context(), step("f1", "pause", 0, true, "zk1"), step("f2", "restart", 3*time.Second, false, "zk1"),
-			step("f3", "slow-disk", 4*time.Second, false, "zk2", "zk1"), step("f4", "pause", 5*time.Second, true, "zk1"),
-			step("f5", "stop", 6*time.Second, false, "zk2"), step("f6", "stop", 7*time.Second, false, "zk2"), step("f7", "kill", 30*time.Second, true, "zk1", "zk2"))
+		err := s.run(
+			t.Context(),
+			step("f1", "pause", 0, true, "zk1"),
+			step("f2", "restart", 3*time.Second, false, "zk1"),
+			step("f3", "slow-disk", 4*time.Second, false, "zk2", "zk1"),
+			step("f4", "pause", 5*time.Second, true, "zk1"),
+			step(
+				"f5",
+				"stop",
+				6*time.Second,
+				false,
+				"zk2",
+			),
+			step("f6", "stop", 7*time.Second, false, "zk2"),
+			step("f7", "kill", 30*time.Second, true, "zk1", "zk2"),
+		)
 		if !errors.Is(err, ErrNobody) {
 			t.Error(err)
 		}
@@ -47,7 +67,7 @@ func TestHarmInASlotIsNotEndedByAnother(t *testing.T) {
 	})
 }
 
-// A slot is had as long as the harm is there, and no longer.
+// A slot is occupied as long as the harm is there, and no longer.
 func TestASlotIsLeftWithItsHarm(t *testing.T) {
 	heal := func(context.Context) (int64, error) { return 1, nil }
 	healed := 0
@@ -57,18 +77,21 @@ func TestASlotIsLeftWithItsHarm(t *testing.T) {
 		later bool
 		had   bool // a slot, once injected
 	}{
-		"in force":              {harm: &Harm{Heal: heal}, had: true},
-		"no harm":               {err: errFake},
-		"failed, and harm":      {harm: &Harm{Heal: heal}, err: errFake, had: true},
-		"over at once":          {harm: &Harm{}},
-		"later":                 {harm: &Harm{Heal: heal}, later: true, had: true},
-		"later, no harm":        {err: errFake, later: true},
-		"later, over at once":   {harm: &Harm{}, later: true},
-		"cannot be healed once": {harm: &Harm{Heal: func(context.Context) (int64, error) { healed++; return 1, map[bool]error{true: errFake}[healed == 1] }}, had: true},
+		"in force":            {harm: &Harm{Heal: heal}, had: true},
+		"no harm":             {err: errFake},
+		"failed, and harm":    {harm: &Harm{Heal: heal}, err: errFake, had: true},
+		"over at once":        {harm: &Harm{}},
+		"later":               {harm: &Harm{Heal: heal}, later: true, had: true},
+		"later, no harm":      {err: errFake, later: true},
+		"later, over at once": {harm: &Harm{}, later: true},
+		"cannot be healed once": {harm: &Harm{Heal: func(context.Context) (int64, error) {
+			healed++
+			return 1, map[bool]error{true: errFake}[healed == 1]
+		}}, had: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slots := &Slots{}
-			f := Slotted{Fault: injector(func(context.Context) (*Harm, error) {
+			f := Slotted{Injector: injectorFunc(func(context.Context) (*Harm, error) {
 				if len(slots.taken) > 0 == c.later {
 					t.Errorf("slots while it is injected: %v", slots.taken)
 				}
@@ -96,17 +119,23 @@ func TestASlotIsLeftWithItsHarm(t *testing.T) {
 	}
 }
 
-// What waits for its host and then finds its slot taken is undone at once.
+// A fault that waits for its host, and then finds its slot occupied, is undone at once.
 func TestLateHarmIsUndone(t *testing.T) {
 	slots := &Slots{}
 	down := false
-	f := Slotted{Kind: "pause", Keys: []string{"c1"}, Among: slots, Later: true, Fault: injector(func(context.Context) (*Harm, error) {
-		down = true
-		if err := slots.take("kill", true, []string{"c1"}); err != nil {
-			t.Error(err)
-		}
-		return &Harm{Heal: func(context.Context) (int64, error) { down = false; return history.None, nil }}, nil
-	})}
+	f := Slotted{
+		Kind:  "pause",
+		Keys:  []string{"c1"},
+		Among: slots,
+		Later: true,
+		Injector: injectorFunc(func(context.Context) (*Harm, error) {
+			down = true
+			if err := slots.take("kill", true, []string{"c1"}); err != nil {
+				t.Error(err)
+			}
+			return &Harm{Heal: func(context.Context) (int64, error) { down = false; return history.None, nil }}, nil
+		}),
+	}
 	if h, err := f.Inject(t.Context()); h != nil || !errors.Is(err, ErrNobody) || down {
 		t.Errorf("%+v, %v; in force: %t", h, err, down)
 	}

@@ -11,40 +11,49 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/check"
 )
 
-// SlowDisk keeps a server from writing its transaction log, as a disk whose fsync does not come back does.
-// The server goes on reading, answering and pinging; what it has not logged it does not acknowledge. With
-// a majority of such servers nothing is committed until the leader drops them for it.
+func slowDiskKind() Kind {
+	return Kind{
+		Name: "slow-disk", Family: FamilyStorage, Targets: OnServer | OnAll,
+		Outage: true, Slot: slotProcess, Capability: agent.CapPtrace,
+		Nature: check.FaultNature{SilencesLeader: true},
+		Does: "a server's fsync does not return; ptrace holds the one thread that writes the server's log, and " +
+			"all other threads run",
+		Verified: "the server does not sync a write that is made meanwhile; after healing, it does, and the " +
+			"ensemble is whole",
+		Examples: []string{"target: zk1"},
+		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+			return SlowDisk{ID: i.ID, Host: h, Ensemble: r.Ensemble}, nil
+		}),
+	}
+}
+
+// SlowDisk keeps a server from writing its transaction log, as a disk does whose fsync does not return. The server
+// still reads, answers and pings, but it does not acknowledge what it has not logged. If a majority of servers has
+// such a disk, nothing is committed until the leader drops them.
 type SlowDisk struct {
-	// ID names it on the host, so that other faults' stalls stay.
+	// ID names the fault on the host, so that healing leaves the stalls of other faults alone.
 	ID       string
 	Host     *ensembles.Host
 	Ensemble *ensembles.Ensemble
 }
 
-// syncs is how often a server has synced its log (mntr).
+// syncs is the counter of a server's log syncs, as mntr names it.
 const syncs = "zk_cnt_fsynctime"
 
-// Inject holds the server's disk. A server that has no leader writes nothing to it, so there is nobody to hit.
+// Inject holds the server's disk. A server without a leader writes nothing to its disk, so it is no target.
 func (s SlowDisk) Inject(ctx context.Context) (*Harm, error) {
 	if _, err := s.count(ctx); errors.Is(err, errNotServing) {
 		return nil, fmt.Errorf("slow disk of %s: %w: %w", s.Host.Name, ErrNobody, err)
 	}
 	stall := func(ctx context.Context) (agent.Stamp, error) { return s.Host.Agent.Stall(ctx, s.ID) }
-	at, err := tell(ctx, stall, s.heal)
+	at, err := carryOut(ctx, stall, s.heal)
 	if err != nil {
-		return nil, unsupported(fmt.Errorf("slow disk of %s: %w", s.Host.Name, err))
+		return nil, fmt.Errorf("slow disk of %s: %w", s.Host.Name, err)
 	}
 	return &Harm{At: at, Hosts: []string{s.Host.Name}, Verify: s.verify, Heal: s.heal, VerifyHealed: s.verifyHealed}, nil
-}
-
-// unsupported turns an agent's word that it cannot do a thing into ours.
-func unsupported(err error) error {
-	if errors.Is(err, agent.ErrUnsupported) {
-		return fmt.Errorf("%w: %w", ErrUnsupported, err)
-	}
-	return err
 }
 
 func (s SlowDisk) heal(ctx context.Context) (int64, error) {
@@ -52,7 +61,7 @@ func (s SlowDisk) heal(ctx context.Context) (int64, error) {
 	return st.At, err
 }
 
-// lookCap is how long a write may take to reach a server's log, in which it is milliseconds.
+// lookCap is how long a write may take to reach a server's log. It normally takes milliseconds.
 const lookCap = 500 * time.Millisecond
 
 // held reports whether the agent holds the disk for this fault.
@@ -61,12 +70,12 @@ func (s SlowDisk) held(ctx context.Context) (bool, error) {
 	return slices.Contains(st.Stalls, s.ID), err
 }
 
-// verify writes something to the ensemble, which every server but this one logs. A log that is not synced
-// proves nothing by itself: a server that has been cut off has nothing to sync.
+// verify writes something to the ensemble, which every other server logs. A log that is not synced proves nothing by
+// itself, because a server that has been cut off has nothing to sync.
 //
-// It looks again after a sync, as long as it may: a leader drops a server that has not acknowledged for longer than
-// the sync limit (a second with the shortest ticks), and that one joins anew with another thread to
-// sync its log, which does so a few times before it is held too.
+// If it sees a sync, it looks again for as long as it may. A leader drops a server that has not acknowledged for
+// longer than the sync limit (a second with the shortest ticks). That server joins again with another thread that
+// syncs its log, which happens a few times before that thread is held too.
 func (s SlowDisk) verify(ctx context.Context) error {
 	if held, err := s.held(ctx); err != nil {
 		return err
@@ -82,31 +91,32 @@ func (s SlowDisk) verify(ctx context.Context) error {
 	})
 }
 
-// verifyHealed waits until the server syncs its log and is one of its ensemble. A sync alone tells
-// nothing while the disk is held, as above.
+// verifyHealed waits until the server syncs its log and belongs to the ensemble. A sync alone proves nothing, because
+// there are some while the disk is held, as above.
 func (s SlowDisk) verifyHealed(ctx context.Context) error {
 	if held, err := s.held(ctx); err != nil {
 		return err
 	} else if held {
 		return fmt.Errorf("the disk of %s is held for %s", s.Host.Name, s.ID)
 	}
-	if err := ensembles.Poll(ctx, pollEvery, s.Host.Name+" to sync its log again", func() error { return s.logs(ctx) }); err != nil {
+	logs := func() error { return s.logs(ctx) }
+	if err := ensembles.Poll(ctx, pollEvery, s.Host.Name+" to sync its log again", logs); err != nil {
 		return err
 	}
 	return s.Ensemble.AwaitReady(ctx)
 }
 
-// errSync says that a server syncs its log though its disk is held.
+// errSync says that a server synced its log although its disk is held.
 var errSync = errors.New("the log was synced")
 
 // errNotServing says that a server has no leader.
 var errNotServing = errors.New("the server does not serve")
 
-// errNoSync says that a server has synced nothing though there was something to sync.
+// errNoSync says that a server synced nothing although there was something to sync.
 var errNoSync = errors.New("the log was not synced")
 
-// logs reports whether the server syncs its log: a write is begun through another server, or through
-// itself if there is none, and what the counter says then is the effect.
+// logs reports whether the server syncs its log. It begins a write through another server, or through this one if
+// there is no other, and then reads the counter.
 func (s SlowDisk) logs(ctx context.Context) error {
 	before, err := s.count(ctx)
 	if err != nil {
@@ -123,7 +133,8 @@ func (s SlowDisk) logs(ctx context.Context) error {
 	begun := make(chan error, 1)
 	go func() { begun <- via.Agent.CommitWrite(once) }()
 	after := before
-	// The last look is heard out: what it says is the verdict, and not that time was up in the middle of it.
+	// The last look is allowed to finish, because it decides the verdict. Otherwise the verdict would be that time
+	// ran out.
 	err = ensembles.Poll(once, pollEvery, "the log of "+s.Host.Name, func() error {
 		var err error
 		if after, err = s.count(ctx); err == nil && after <= before {
@@ -138,7 +149,7 @@ func (s SlowDisk) logs(ctx context.Context) error {
 	return err
 }
 
-// count asks the server how often it has synced.
+// count asks the server how often it has synced its log.
 func (s SlowDisk) count(ctx context.Context) (float64, error) {
 	answer, err := s.Host.Agent.Ask(ctx, "mntr")
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Together is several faults done as one, such as the same harm to several hosts. It is
-// done when the last of them is, and all of them or none.
-type Together []Fault
+// Together is several faults that are injected as one, such as the same fault on several hosts. It is done when the
+// last of them is, and either all of them are done or none.
+type Together []Injector
 
-// Inject does all of them at once. If one fails, the others are healed again.
+// Inject injects all of them at once. If one fails, it heals the others.
 func (t Together) Inject(ctx context.Context) (*Harm, error) {
 	all := make([]*Harm, len(t))
 	err := atOnce(len(t), func(i int) (err error) {
@@ -29,8 +29,7 @@ func (t Together) Inject(ctx context.Context) (*Harm, error) {
 	return nil, err
 }
 
-// joined makes one harm of those that were done; nil if there is none. It needs healing if
-// one of them does.
+// joined joins several harms into one; nil if there is none. The result needs healing if one of them does.
 func joined(all []*Harm) *Harm {
 	var done []*Harm
 	one := &Harm{}
@@ -86,10 +85,10 @@ func joined(all []*Harm) *Harm {
 	return one
 }
 
-// allOf calls all at the same time and joins what went wrong.
+// allOf calls all functions at the same time and joins their errors.
 func allOf(f ...func() error) error { return atOnce(len(f), func(i int) error { return f[i]() }) }
 
-// atOnce calls f for 0 to n-1 at the same time and joins what went wrong.
+// atOnce calls f for 0 to n-1 at the same time and joins the errors.
 func atOnce(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

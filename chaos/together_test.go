@@ -12,20 +12,32 @@ import (
 	"locklab/harness/history"
 )
 
-// together is a schedule of one step that does several fakes as one.
-func (s *stage) together(faults ...Fault) Step {
+// together returns a schedule of one step that injects several fakes as one.
+func (s *stage) together(faults ...Injector) Step {
 	return Step{ID: "f1", Kind: "fake", Until: Hold(s.clock, 5*time.Second),
-		Fault: func(context.Context) (Fault, error) { return Together(faults), nil }}
+		Injector: func(context.Context) (Injector, error) { return Together(faults), nil }}
 }
 
 func TestSeveralFaultsAreDoneAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		if err := s.run(t.Context(), s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b"}, s.momentary("c"))); err != nil {
+		all := s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b"}, s.momentary("c"))
+		if err := s.run(t.Context(), all); err != nil {
 			t.Error(err)
 		}
-		s.expect("0s a inject", "0s b inject", "0s c inject", "1s a verify", "1s b verify", "1s c verify", "6s a heal", "6s b heal",
-			"7s a heal-verify", "7s b heal-verify", "7s c heal-verify")
+		s.expect(
+			"0s a inject",
+			"0s b inject",
+			"0s c inject",
+			"1s a verify",
+			"1s b verify",
+			"1s c verify",
+			"6s a heal",
+			"6s b heal",
+			"7s a heal-verify",
+			"7s b heal-verify",
+			"7s c heal-verify",
+		)
 		if got := s.told("f1"); got != complete {
 			t.Errorf("journal: %s", got)
 		}
@@ -45,11 +57,14 @@ func TestSeveralMomentaryFaultsAreMomentary(t *testing.T) {
 	})
 }
 
-// Of several faults all are done or none.
+// Either all of several faults are done, or none.
 func TestWhatIsDoneHalfIsUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		err := s.run(t.Context(), s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b", fails: map[string]bool{"inject": true}}))
+		err := s.run(
+			t.Context(),
+			s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b", fails: map[string]bool{"inject": true}}),
+		)
 		if !errors.Is(err, errFake) {
 			t.Error(err)
 		}
@@ -60,7 +75,7 @@ func TestWhatIsDoneHalfIsUndone(t *testing.T) {
 	})
 }
 
-// What could be neither done nor undone is healed again by the schedule.
+// A fault that could be neither done nor undone is healed again by the schedule.
 func TestWhatCannotBeUndoneIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -75,11 +90,11 @@ func TestWhatCannotBeUndoneIsNotForgotten(t *testing.T) {
 	})
 }
 
-// What the parts did, and when they are done, is not lost in the whole, nor in a share of it.
+// The whole, and a share of it, keep what the parts did and when they are done.
 func TestHarmsAreMerged(t *testing.T) {
 	over := make(chan struct{})
-	part := func(session history.SessionID, node string, over func(context.Context) error) Fault {
-		return injector(func(context.Context) (*Harm, error) {
+	part := func(session history.SessionID, node string, over func(context.Context) error) Injector {
+		return injectorFunc(func(context.Context) (*Harm, error) {
 			return &Harm{Hosts: []string{node}, Sessions: []history.SessionID{session}, Nodes: []string{node}, Over: over,
 				Heal: func(context.Context) (int64, error) { return 1, nil }}, nil
 		})
@@ -92,10 +107,10 @@ func TestHarmsAreMerged(t *testing.T) {
 			return ctx.Err()
 		}
 	}
-	shares := &Shares{Clock: history.NewClock()}
-	inject := func(faults ...Fault) *Harm {
+	shares := &Shares{}
+	inject := func(faults ...Injector) *Harm {
 		t.Helper()
-		h, err := Share{Fault: Together(faults), Key: "k", Among: shares}.Inject(t.Context())
+		h, err := Share{Injector: Together(faults), Key: "k", Among: shares, Clock: history.NewClock()}.Inject(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,19 +130,28 @@ func TestHarmsAreMerged(t *testing.T) {
 	}
 }
 
-// The journal says whose sessions and which znodes an administrator's hand took away.
+// The journal has the sessions and znodes that an administrator deleted.
 func TestAJournalSaysWhatHarmWasDoneTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		one := injector(func(context.Context) (*Harm, error) {
+		one := injectorFunc(func(context.Context) (*Harm, error) {
 			nothing := func(context.Context) error { return nil }
-			return &Harm{At: 1, Hosts: []string{"c1"}, Sessions: []history.SessionID{7}, Nodes: []string{"/l/x"}, Verify: nothing, VerifyHealed: nothing}, nil
+			return &Harm{
+				At:           1,
+				Hosts:        []string{"c1"},
+				Sessions:     []history.SessionID{7},
+				Nodes:        []string{"/l/x"},
+				Verify:       nothing,
+				VerifyHealed: nothing,
+			}, nil
 		})
-		if err := s.run(t.Context(), Step{ID: "f1", Kind: "fake", Fault: func(context.Context) (Fault, error) { return one, nil }}); err != nil {
+		inject := func(context.Context) (Injector, error) { return one, nil }
+		if err := s.run(t.Context(), Step{ID: "f1", Kind: "fake", Injector: inject}); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range s.journal {
-			if e.Op == history.OpFaultInject && e.Kind == history.OK && (e.Session != 7 || e.Detail != "/l/x" || e.Target != "c1") {
+			if e.Op == history.OpFaultInject && e.Kind == history.OK &&
+				(e.Session != 7 || e.Detail != "/l/x" || e.Target != "c1") {
 				t.Errorf("%+v", e)
 			}
 		}

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A Link is one way from a host to another.
+// A Link is one direction from a host to another.
 type Link[T comparable] struct {
 	From, To T
 }
 
-// OneWay is the links from each of some hosts to each of others. A TCP connection
-// needs both ways, so none can be made; what was sent the other way still arrives.
+// OneWay returns the links from each of some hosts to each of others. If these are cut, no TCP connection can be
+// made, because that needs both directions, but what is sent in the other direction still arrives.
 func OneWay[T comparable](from, to []T) []Link[T] {
 	var all []Link[T]
 	for _, f := range from {
@@ -24,36 +24,35 @@ func OneWay[T comparable](from, to []T) []Link[T] {
 	return all
 }
 
-// Between is the links both ways between two groups: a host alone, clients cut off
-// from a server, a follower cut off from its leader.
+// Between returns the links in both directions between two groups, such as one host and all others, clients and a
+// server, or a follower and its leader.
 func Between[T comparable](a, b []T) []Link[T] {
 	return append(OneWay(a, b), OneWay(b, a)...)
 }
 
-// Halves is the links between two halves of the hosts. The one named is in the
-// smaller half, of len/2 hosts, with those that follow it in their ring.
+// Halves returns the links between two halves of the hosts. The named host is in the smaller half, of len/2 hosts,
+// with those that follow it in their ring.
 func Halves[T comparable](one T, hosts []T) []Link[T] {
 	ring := ringFrom(one, hosts)
 	return Between(ring[:len(ring)/2], ring[len(ring)/2:])
 }
 
-// Bridge is the links between two groups of hosts that only the one named still
-// connects: it reaches everybody.
+// Bridge returns the links between two groups of hosts that only the named host still connects, because it reaches
+// all hosts.
 func Bridge[T comparable](bridge T, hosts []T) []Link[T] {
 	rest := ringFrom(bridge, hosts)[1:]
 	return Between(rest[:len(rest)/2], rest[len(rest)/2:])
 }
 
-// MajoritiesRing is the links that remain to be cut when each host of a ring keeps
-// those next to it, just enough for a majority: every host has one, and no two the
-// same. Fewer than four hosts have none.
+// MajoritiesRing returns the links to cut so that each host of a ring keeps only its neighbours, just enough for a
+// majority. Every host then reaches a majority, and no two hosts reach the same one. With fewer than four hosts,
+// there is nothing to cut.
 func MajoritiesRing[T comparable](hosts []T) ([]Link[T], error) {
 	n := len(hosts)
 	if n < 4 {
 		return nil, fmt.Errorf("a ring of majorities of %d servers leaves nothing to cut; it needs 5", n)
 	}
-	// A majority of n/2+1 is the host itself and n/2 others, or one more to have as
-	// many on either side.
+	// A majority of n/2+1 is the host itself and n/2 others, or one more so that there are as many on either side.
 	reach := (n/2 + 1) / 2
 	var all []Link[T]
 	for i, h := range hosts {
@@ -66,7 +65,7 @@ func MajoritiesRing[T comparable](hosts []T) ([]Link[T], error) {
 	return all, nil
 }
 
-// ringFrom is the hosts in their order, beginning with one.
+// ringFrom returns the hosts in their order, beginning with one of them.
 func ringFrom[T comparable](one T, hosts []T) []T {
 	i := max(0, slices.Index(hosts, one))
 	return slices.Concat(hosts[i:], hosts[:i])
@@ -75,12 +74,12 @@ func ringFrom[T comparable](one T, hosts []T) []T {
 // A hostCut is what one host has to cut.
 type hostCut[T comparable] struct {
 	host T
-	// From and to are the peers of which it cuts the links to it and from it.
+	// from are the peers whose links to the host it cuts, to are the peers whose links from the host it cuts.
 	from, to []T
 }
 
-// share gives each link to one of its ends, to as few hosts as a greedy choice
-// finds: what one host does alone is done at one instant.
+// share assigns each link to one of its ends, to as few hosts as a greedy choice finds, because what a single host
+// does happens at one instant.
 func share[T comparable](links []Link[T]) []hostCut[T] {
 	left := slices.Clone(links)
 	var all []hostCut[T]

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sees tells for each host whom it still has links both ways with.
+// sees returns, for each host, the hosts that it still has links with in both directions.
 func sees(hosts []string, cut []Link[string]) map[string]string {
 	all := map[string]string{}
 	for _, a := range hosts {
@@ -37,12 +37,15 @@ func TestTopologies(t *testing.T) {
 		links []Link[string]
 		want  map[string]string
 	}{
-		"alone":          {three, Between([]string{"b"}, three), map[string]string{"a": "ac", "b": "b", "c": "ac"}},
-		"halves of 5":    {five, Halves("d", five), map[string]string{"a": "abc", "b": "abc", "c": "abc", "d": "de", "e": "de"}},
-		"halves of 3":    {three, Halves("c", three), map[string]string{"a": "ab", "b": "ab", "c": "c"}},
-		"bridge of 5":    {five, Bridge("c", five), map[string]string{"a": "abc", "b": "abc", "c": "abcde", "d": "cde", "e": "cde"}},
-		"bridge of 3":    {three, Bridge("a", three), map[string]string{"a": "abc", "b": "ab", "c": "ac"}},
-		"ring of 5":      {five, ring(t, five), map[string]string{"a": "abe", "b": "abc", "c": "bcd", "d": "cde", "e": "ade"}},
+		"alone": {three, Between([]string{"b"}, three), map[string]string{"a": "ac", "b": "b", "c": "ac"}},
+		"halves of 5": {five, Halves("d", five),
+			map[string]string{"a": "abc", "b": "abc", "c": "abc", "d": "de", "e": "de"}},
+		"halves of 3": {three, Halves("c", three), map[string]string{"a": "ab", "b": "ab", "c": "c"}},
+		"bridge of 5": {five, Bridge("c", five),
+			map[string]string{"a": "abc", "b": "abc", "c": "abcde", "d": "cde", "e": "cde"}},
+		"bridge of 3": {three, Bridge("a", three), map[string]string{"a": "abc", "b": "ab", "c": "ac"}},
+		"ring of 5": {five, ring(t, five),
+			map[string]string{"a": "abe", "b": "abc", "c": "bcd", "d": "cde", "e": "ade"}},
 		"follower":       {three, Between([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
 		"one way is two": {three, OneWay([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
 	} {
@@ -55,7 +58,7 @@ func TestTopologies(t *testing.T) {
 	}
 }
 
-// Each server of a ring has a majority, no two the same, also of other sizes.
+// Each server of a ring reaches a majority, and no two reach the same one, for other sizes too.
 func TestARingHasMajorities(t *testing.T) {
 	for n := 4; n <= 11; n++ {
 		hosts := strings.Split("abcdefghijk"[:n], "")
@@ -72,15 +75,17 @@ func TestARingHasMajorities(t *testing.T) {
 	}
 }
 
-// Every link is cut once, by one of its ends, and a host alone cuts all its own.
+// Every link is cut once, by one of its ends, and a host that is cut off alone cuts all of its own links.
 func TestHostsShareACut(t *testing.T) {
 	five := strings.Split("abcde", "")
 	for name, c := range map[string]struct {
 		links []Link[string]
 		hosts int
 	}{
-		"alone": {Between([]string{"d"}, five), 1}, "halves": {Halves("a", five), 2}, "bridge": {Bridge("a", five), 2}, "ring": {ring(t, five), 3},
-		"one way": {OneWay([]string{"c"}, []string{"a", "b"}), 1}, "clients": {Between([]string{"x", "y", "z"}, five[:2]), 2}, "nothing": {nil, 0},
+		"alone": {Between([]string{"d"}, five), 1}, "halves": {Halves("a", five), 2}, "bridge": {Bridge("a", five), 2},
+		"ring":    {ring(t, five), 3},
+		"one way": {OneWay([]string{"c"}, []string{"a", "b"}), 1},
+		"clients": {Between([]string{"x", "y", "z"}, five[:2]), 2}, "nothing": {nil, 0},
 	} {
 		cuts := share(c.links)
 		var got []Link[string]
@@ -102,8 +107,7 @@ func TestHostsShareACut(t *testing.T) {
 	}
 }
 
-// Harm to links is told of those whose sessions it can cost, so that nothing else is
-// explained by it.
+// A fault of links names the hosts whose sessions it can cost, so that it explains nothing else.
 func TestWhomHarmToLinksTellsOn(t *testing.T) {
 	servers := strings.Split("abcde", "")
 	for _, c := range []struct {

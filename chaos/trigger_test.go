@@ -13,8 +13,7 @@ import (
 	"locklab/harness/history"
 )
 
-// watcher is a witness that reports a trigger once the host's process has stopped,
-// or, with deaf, never.
+// watcher is a witness that reports a trigger once the host's process has stopped, or never if it is deaf.
 type watcher struct {
 	host *ensembles.Host
 	deaf bool
@@ -31,11 +30,12 @@ func (w watcher) Triggered(ctx context.Context, fault, _ string) (history.Event,
 	return history.Event{Fault: fault, At: 1}, err
 }
 
-// testTrigger uses a server host before its server runs: it has a shell.
+// testTrigger uses a server's host before its server runs, because that host has a shell.
 func testTrigger(t *testing.T, h *ensembles.Host) {
 	run := func(t *testing.T, script string) {
 		t.Helper()
-		if _, err := h.Agent.Start(t.Context(), agent.Spec{Argv: []string{"/bin/sh", "-c", script}, Dir: t.Name()}); err != nil {
+		spec := agent.Spec{Argv: []string{"/bin/sh", "-c", script}, Dir: t.Name()}
+		if _, err := h.Agent.Start(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _, _ = h.Agent.Kill(context.WithoutCancel(t.Context())) })
@@ -51,7 +51,14 @@ func testTrigger(t *testing.T, h *ensembles.Host) {
 	}
 	const stopsWhenArmed = `while read -r word rest; do echo "$word $rest"; case $word in arm) kill -STOP $$;; esac; done`
 	const listens = `while read -r word rest; do echo "$word $rest"; done`
-	p := PauseAtTrigger{ID: "f1", Host: h, Point: "a point", Arm: "arm f1", Disarm: "disarm f1", Witness: watcher{host: h}}
+	p := PauseAtTrigger{
+		ID:      "f1",
+		Host:    h,
+		Point:   "a point",
+		Arm:     "arm f1",
+		Disarm:  "disarm f1",
+		Witness: watcher{host: h},
+	}
 
 	t.Run("fires", func(t *testing.T) {
 		run(t, stopsWhenArmed)

@@ -11,8 +11,8 @@ import (
 	"locklab/harness/history"
 )
 
-// administer has an administrator's hand do something to a znode, through a server that is up. One that is stopped
-// takes a connection and never answers on it, so it is not asked.
+// administer makes an administrator's request about a znode, through a server that is up. It does not ask a server
+// that is stopped, because such a server accepts a connection and never answers on it.
 func administer(ctx context.Context, e *ensembles.Ensemble, op, path string) (agent.NodeAnswer, error) {
 	var errs []error
 	for _, h := range e.Servers {
@@ -28,9 +28,13 @@ func administer(ctx context.Context, e *ensembles.Ensemble, op, path string) (ag
 	return agent.NodeAnswer{}, errors.Join(errs...)
 }
 
-// administerSoon is administer of what may be done twice, again until some server has done it: there are moments at which none
-// serves, since they look for a leader.
-func administerSoon(ctx context.Context, e *ensembles.Ensemble, op, path string) (answer agent.NodeAnswer, err error) {
+// administerSoon repeats administer until some server has carried out the request, which must be one that may be done
+// twice. At times no server serves, because the servers are electing a leader.
+func administerSoon(
+	ctx context.Context,
+	e *ensembles.Ensemble,
+	op, path string,
+) (answer agent.NodeAnswer, err error) {
 	err = ensembles.Poll(ctx, pollEvery, "a server that serves", func() (err error) {
 		answer, err = administer(ctx, e, op, path)
 		return err
@@ -38,12 +42,12 @@ func administerSoon(ctx context.Context, e *ensembles.Ensemble, op, path string)
 	return answer, err
 }
 
-// listCap is how long one server may take to list znodes before another is asked: one that has lost its leader may
-// not know it yet. What changes something is heard out.
+// listCap is how long one server may take to list znodes before another is asked, because a server that has lost its
+// leader may not know it yet. Requests that change something have more time.
 const listCap = 2 * time.Second
 
 func administerAt(ctx context.Context, h *ensembles.Host, r agent.NodeRequest) (agent.NodeAnswer, error) {
-	limit := tellCap
+	limit := commandCap
 	if r.Op == agent.NodesList {
 		limit = listCap
 	}
@@ -59,8 +63,8 @@ func administerAt(ctx context.Context, h *ensembles.Host, r agent.NodeRequest) (
 	return h.Agent.Nodes(once, r)
 }
 
-// ephemerals lists the ephemeral znodes at a lock's path, below it, and below its own directories: every
-// recipe's contenders are there.
+// ephemerals lists the ephemeral znodes at a lock's path, below it, and below its own directories. The contenders of
+// every recipe are there.
 func ephemerals(ctx context.Context, e *ensembles.Ensemble, lock string) ([]agent.Node, error) {
 	var found []agent.Node
 	var look func(path string, depth int) error
@@ -87,7 +91,7 @@ func ephemerals(ctx context.Context, e *ensembles.Ensemble, lock string) ([]agen
 	return found, err
 }
 
-// ownerName names the host of the client whose session it is: whom a znode fault hits.
+// ownerName names the host of the client that owns the session, which is what a znode fault strikes.
 func ownerName(owner func(history.SessionID) string, s history.SessionID) []string {
 	if owner != nil {
 		if name := owner(s); name != "" {
@@ -97,8 +101,8 @@ func ownerName(owner func(history.SessionID) string, s history.SessionID) []stri
 	return nil
 }
 
-// gone reports whether the znode that was made by that transaction is still there: another
-// of the same name is not it.
+// gone returns an error if the znode that was created by that transaction is still there. Another znode of the same
+// name does not count.
 func gone(ctx context.Context, e *ensembles.Ensemble, n agent.Node) error {
 	answer, err := administerSoon(ctx, e, agent.NodesList, n.Path)
 	if err == nil && answer.Refused == "" && answer.Node.Czxid == n.Czxid {

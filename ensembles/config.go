@@ -9,20 +9,20 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// ServerConfig says how an ensemble's servers are set up.
+// ServerConfig configures the servers of an ensemble.
 type ServerConfig struct {
-	// Tick is tickTime; ZooKeeper counts in whole milliseconds.
+	// Tick is tickTime. ZooKeeper counts it in whole milliseconds.
 	Tick time.Duration
-	// InitLimit and SyncLimit are in ticks. A server that is cut off from its
-	// leader serves on for about SyncLimit ticks.
+	// InitLimit and SyncLimit are in ticks. A server that is cut off from its leader goes on serving for about
+	// SyncLimit ticks.
 	InitLimit, SyncLimit int
-	// MinSessionTimeout and MaxSessionTimeout bound what clients may ask for.
+	// MinSessionTimeout and MaxSessionTimeout bound the session timeouts that clients may ask for.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 	// HeapBytes is the size of each server's Java heap.
 	HeapBytes int64
-	// Clock gives each server a wall clock that can be set for it alone. The image needs libfaketime for that.
+	// Clock gives each server a wall clock of its own, which needs libfaketime in the image.
 	Clock bool
-	// Prepared are directories that are there from the beginning.
+	// Prepared are directories that exist before the servers start for the first time.
 	Prepared []PreparedDir
 
 	_ struct{}
@@ -31,10 +31,10 @@ type ServerConfig struct {
 // serverDir is a server's working directory on its host, below agent.DataDir.
 const serverDir = "zookeeper"
 
-// ServerLog is where a server's log is on its host, below agent.DataDir.
+// ServerLog is the path of a server's log on its host, below agent.DataDir.
 const ServerLog = serverDir + "/" + agent.LogFile
 
-// Files of a server's directory.
+// The files in a server's directory.
 const (
 	configFile  = "zoo.cfg"
 	idFile      = "myid"
@@ -42,7 +42,7 @@ const (
 	logbackFile = "logback.xml"
 )
 
-// zooCfg is the configuration file of the ensemble's every server.
+// zooCfg returns the configuration file of every server of the ensemble.
 func zooCfg(c ServerConfig, servers []netip.Addr) string {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
@@ -67,8 +67,8 @@ func zooCfg(c ServerConfig, servers []netip.Addr) string {
 	return b.String()
 }
 
-// ZooKeeper up to 3.7 (and Debian's 3.8) logs through log4j, later ones through
-// logback; each ignores the other's file.
+// ZooKeeper up to 3.7, and Debian's 3.8, logs through log4j. Later versions log through logback. Each ignores the
+// other's file.
 const log4jProperties = `log4j.rootLogger=INFO, CONSOLE
 log4j.appender.CONSOLE=org.apache.log4j.ConsoleAppender
 log4j.appender.CONSOLE.layout=org.apache.log4j.PatternLayout
@@ -83,33 +83,40 @@ const logbackXML = `<configuration>
 </configuration>
 `
 
-// JavaOptions are those of a server's JVM, in the order of its command line. They
-// are part of a result: another collector or compiler is another server.
+// JavaOptions returns the options of a server's JVM, in the order of its command line. They are part of a result,
+// because a server with another collector or compiler performs differently.
 func (c ServerConfig) JavaOptions() []string {
 	mib := max(c.HeapBytes>>20, 32)
 	options := []string{
 		fmt.Sprintf("-Xmx%dm", mib), fmt.Sprintf("-Xms%dm", mib/2),
-		// Several JVMs share few cores. The optimising compiler's threads would
-		// take them from the servers for the first minute, which is longer than
-		// most runs; without it a server is as fast after seconds as it gets.
+		// Several JVMs share few cores. The optimising compiler's threads would take them from the servers for the
+		// first minute, which is longer than most runs. Without that compiler a server reaches its final speed within
+		// seconds.
 		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-XX:+ExitOnOutOfMemoryError", // a server that limps is no server
+		"-XX:+ExitOnOutOfMemoryError", // a server without memory would go on half-working
 		"-Djava.net.preferIPv4Stack=true",
 		"-Dzookeeper.preAllocSize=4096", // KiB: several servers may share a tmpfs
 		"-Dzookeeper.db.autocreate=true",
 	}
 	if len(c.Prepared) > 0 {
-		// A log without a snapshot is otherwise taken for a loss of data.
+		// Without this option, ZooKeeper treats a log without a snapshot as a loss of data.
 		options = append(options, "-Dzookeeper.snapshot.trust.empty=true")
 	}
 	return options
 }
 
-// serverSpec is what a server's agent is told to run. id counts from 1.
+// serverSpec returns the process that a server's agent runs. id counts from 1.
 func serverSpec(c ServerConfig, servers []netip.Addr, id int) agent.Spec {
 	argv := append([]string{"java"}, c.JavaOptions()...)
-	return agent.Spec{Clock: c.Clock, Data: preparedLog(c.Prepared),
-		Argv: append(argv, "org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile), ZooKeeper: true, Dir: serverDir,
-		Files: map[string]string{configFile: zooCfg(c, servers), idFile: fmt.Sprintln(id), loggingFile: log4jProperties, logbackFile: logbackXML},
+	return agent.Spec{
+		Argv:      append(argv, "org.apache.zookeeper.server.quorum.QuorumPeerMain", configFile),
+		ZooKeeper: true,
+		Dir:       serverDir,
+		Files: map[string]string{
+			configFile: zooCfg(c, servers), idFile: fmt.Sprintln(id),
+			loggingFile: log4jProperties, logbackFile: logbackXML,
+		},
+		Data:  preparedLog(c.Prepared),
+		Clock: c.Clock,
 	}
 }

@@ -14,7 +14,8 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestZooCfg(t *testing.T) {
-	cfg := ServerConfig{Tick: 200 * time.Millisecond, InitLimit: 20, SyncLimit: 5, MinSessionTimeout: 400 * time.Millisecond,
+	cfg := ServerConfig{Tick: 200 * time.Millisecond, InitLimit: 20, SyncLimit: 5,
+		MinSessionTimeout: 400 * time.Millisecond,
 		MaxSessionTimeout: 20 * time.Second, HeapBytes: 256 << 20}
 	for name, servers := range map[string][]netip.Addr{
 		"one":   {netip.MustParseAddr("10.87.1.10")},
@@ -38,9 +39,11 @@ func TestZooCfg(t *testing.T) {
 }
 
 func TestServerSpec(t *testing.T) {
-	servers := []netip.Addr{netip.MustParseAddr("10.87.1.10"), netip.MustParseAddr("10.87.1.11"), netip.MustParseAddr("10.87.1.12")}
+	servers := []netip.Addr{netip.MustParseAddr("10.87.1.10"), netip.MustParseAddr("10.87.1.11"),
+		netip.MustParseAddr("10.87.1.12")}
 	s := serverSpec(ServerConfig{HeapBytes: 256 << 20}, servers, 2)
-	if !s.ZooKeeper || s.Files[idFile] != "2\n" || s.Files[configFile] == "" || s.Argv[0] != "java" || s.Argv[len(s.Argv)-1] != configFile {
+	if !s.ZooKeeper || s.Files[idFile] != "2\n" || s.Files[configFile] == "" || s.Argv[0] != "java" ||
+		s.Argv[len(s.Argv)-1] != configFile {
 		t.Errorf("%+v", s)
 	}
 	for heap, want := range map[int64][]string{256 << 20: {"-Xmx256m", "-Xms128m"}, 0: {"-Xmx32m", "-Xms16m"}} {
@@ -54,7 +57,8 @@ func TestServerSpec(t *testing.T) {
 }
 
 func TestParseMetrics(t *testing.T) {
-	text := "zk_version\t3.8.0-1, built on 2023\nzk_server_state\tleader\nzk_znode_count\t5\nzk_avg_latency\t0.3333\n\nno tab\nzk_big\t1.5E7\nzk_nan\tNaN\n"
+	text := "zk_version\t3.8.0-1, built on 2023\nzk_server_state\tleader\nzk_znode_count\t5\n" +
+		"zk_avg_latency\t0.3333\n\nno tab\nzk_big\t1.5E7\nzk_nan\tNaN\n"
 	got := ParseMetrics(text)
 	want := map[string]float64{"zk_znode_count": 5, "zk_avg_latency": 0.3333, "zk_big": 15000000}
 	delete(got, "zk_nan")

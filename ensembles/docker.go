@@ -15,7 +15,7 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// DockerConfig asks for a lab of containers.
+// DockerConfig configures a lab of containers.
 type DockerConfig struct {
 	Hosts []HostSpec
 	// Binary is the static locklab binary that hosts run.
@@ -25,15 +25,15 @@ type DockerConfig struct {
 	_ struct{}
 }
 
-// StartDocker makes a lab of containers on a network of its own, one container a
-// host, and returns once every agent answers. On error nothing is left.
+// StartDocker makes a lab of containers, one for each host, on a network of its own. It returns when every agent
+// answers. If it returns an error, it has removed what it made.
 func StartDocker(ctx context.Context, cfg DockerConfig) (*Lab, error) {
 	e, err := openEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := sweep(ctx, e, leftoverAge, cfg.Log); err != nil {
-		cfg.Log.Warn("remove what earlier runs left", "err", err)
+		cfg.Log.Warn("remove leftovers of earlier runs", "err", err)
 	}
 	images, err := findImages(ctx, e, cfg.Binary)
 	if err != nil {
@@ -87,8 +87,7 @@ func (l *Lab) fill(ctx, leases context.Context, e *engine, cfg DockerConfig, ima
 			h := &Host{Name: spec.Name, Role: spec.Role, Address: b.address, Published: at[agent.ClientPort],
 				Agent: agent.NewClient(spec.Name, at[agent.Port].String(), secret)}
 			hosts[i] = h
-			// The lease runs since the agent's boot, and other hosts may take
-			// longer to come up than it lasts.
+			// The lease runs from the agent's start, and other hosts may take longer to start than the lease lasts.
 			l.renewals.Go(func() { keepLease(leases, h.Name, h.Agent, cfg.Log) })
 			return gctx.Err()
 		})
@@ -101,8 +100,8 @@ func (l *Lab) fill(ctx, leases context.Context, e *engine, cfg DockerConfig, ima
 	return l.awaitAgents(ctx)
 }
 
-// makeNetwork tries random subnets of a private range until one is free: a fixed
-// one would collide with any run beside it.
+// makeNetwork tries random subnets of a private range until it finds a free one. A fixed subnet would collide with
+// that of a run at the same time.
 func makeNetwork(ctx context.Context, e *engine, lab string) (name string, address func(i int) netip.Addr, err error) {
 	const tries = 32
 	for range tries {
@@ -139,23 +138,23 @@ func removeAll(ctx context.Context, e *engine, all []leftover) error {
 	errs := []error{g.Wait()}
 	for _, l := range all {
 		if l.network {
-			// Docker detaches a removed container a moment after it is gone.
+			// Docker detaches a removed container from its network a moment after the removal.
 			errs = append(errs, Poll(ctx, 50*time.Millisecond, "network to be free", func() error { return e.remove(ctx, l) }))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// How old something must be before it is taken for a leftover, and not for part
-// of a lab that is just starting: for another run, longer than the start of a
-// container may take; for someone who asks for it, longer than it ever does.
+// How old a container or network must be before it counts as a leftover and not as part of a lab that is just
+// starting. Another run waits longer than the start of a container may take; clean, which a user asks for, waits
+// longer than a start takes in practice.
 const (
 	leftoverAge = startCap
 	cleanAge    = 15 * time.Second
 )
 
-// sweep removes what dead runs left: containers that never ran, and networks
-// that nothing is on. Running containers are their agents' affair.
+// sweep removes what dead runs left: containers that never ran, and networks without containers. Running containers
+// are left to their agents, which end when their leases lapse.
 func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) error {
 	all, err := e.owned(ctx, "")
 	if err != nil {
@@ -170,8 +169,8 @@ func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) 
 	return removeAll(ctx, e, dead)
 }
 
-// ofDeadLabs picks what belongs to labs of which nothing runs. Some of it may be
-// young: created after that time, perhaps by a lab that is just starting.
+// ofDeadLabs returns the leftovers of labs that have no running container. The young ones were created after that
+// time, perhaps by a lab that is just starting.
 func ofDeadLabs(all []leftover, after time.Time) (old, young []leftover) {
 	living := map[string]bool{}
 	for _, l := range all {
@@ -189,9 +188,8 @@ func ofDeadLabs(all []leftover, after time.Time) (old, young []leftover) {
 	return old, young
 }
 
-// Clean removes what dead runs left in the Docker engine and
-// the images of our binary. It touches no lab that is running, and waits until
-// what is young has come to life or of age.
+// Clean removes what dead runs left in the Docker engine, and the images of locklab's binary. It leaves running labs
+// alone. It waits until every young container or network either runs or is old enough to be removed.
 func Clean(ctx context.Context, log *slog.Logger) error {
 	e, err := openEngine(ctx)
 	if err != nil {
@@ -199,10 +197,10 @@ func Clean(ctx context.Context, log *slog.Logger) error {
 	}
 	return closeAll(
 		func() error {
-			return Poll(ctx, 500*time.Millisecond, "labs that may be just starting", func() error {
+			return Poll(ctx, 500*time.Millisecond, "leftovers to be old enough", func() error {
 				all, err := e.owned(ctx, "")
 				if _, young := ofDeadLabs(all, time.Now().Add(-cleanAge)); err == nil && len(young) > 0 {
-					err = fmt.Errorf("%s is too young", young[0].name)
+					err = fmt.Errorf("%s may belong to a lab that is just starting", young[0].name)
 				}
 				return err
 			})

@@ -28,7 +28,7 @@ func closeLab(t *testing.T, lab *ensembles.Lab) {
 	}
 }
 
-// One lab with a host of each kind, looked at from all sides.
+// A lab with a host of each kind.
 func TestDockerLab(t *testing.T) {
 	e := openEngine(t)
 	before := labtest.LookAtMachine(t)
@@ -52,7 +52,7 @@ func TestDockerLab(t *testing.T) {
 				overlapping++
 			}
 		}
-		// One after the other, each would be created after the one before has started.
+		// If hosts were started one after the other, each would be created after the one before had started.
 		if overlapping < len(all)/2 {
 			t.Errorf("of %d hosts, %d were created while the one before was being started", len(all), overlapping)
 		}
@@ -61,12 +61,13 @@ func TestDockerLab(t *testing.T) {
 		for _, h := range hosts {
 			checkPrivilege(t, h, inspect(t, e, lab, h.Name))
 		}
-		// What the engine was asked for is what a process there has.
+		// A process on the host has the privileges that the engine was asked for.
 		said := runShell(t, lab.Host("zk1"), "grep -E '^(Uid|Cap)' /proc/self/status")
 		const netAdmin = "0000000000001000"
-		for _, want := range []string{"CapPrm:\t" + netAdmin, "CapEff:\t" + netAdmin, "CapBnd:\t" + netAdmin, "Uid:\t0\t0\t0\t0"} {
+		for _, want := range []string{"CapPrm:\t" + netAdmin, "CapEff:\t" + netAdmin, "CapBnd:\t" + netAdmin,
+			"Uid:\t0\t0\t0\t0"} {
 			if !strings.Contains(said, want) {
-				t.Errorf("no %q in a process's status:\n%s", want, said)
+				t.Errorf("a process's status does not contain %q:\n%s", want, said)
 			}
 		}
 	})
@@ -91,12 +92,12 @@ func TestDockerLab(t *testing.T) {
 		said := runShell(t, lab.Host("zk1"), "cat /etc/hosts; hostname")
 		for _, h := range hosts {
 			if !strings.Contains(said, h.Address.String()+"\t"+h.Name) {
-				t.Errorf("zk1 does not know %s at %v:\n%s", h.Name, h.Address, said)
+				t.Errorf("zk1 has no hosts entry for %s at %v:\n%s", h.Name, h.Address, said)
 			}
 		}
 	})
-	t.Run("the host's network is left alone", func(t *testing.T) {
-		// With a rule in force on a host of the lab, none is outside.
+	t.Run("the host's network does not change", func(t *testing.T) {
+		// A rule in force on a host of the lab is not one on this machine.
 		c1 := lab.Host("c1").Agent
 		if _, err := c1.Block(t.Context(), agent.Block{ID: "f1", Peers: []netip.Addr{hosts[0].Address}}); err != nil {
 			t.Fatal(err)
@@ -133,12 +134,15 @@ func checkPrivilege(t *testing.T, h *ensembles.Host, i inspection) {
 		t.Errorf("%s runs as %q", h.Name, i.Config.User)
 	}
 	if !c.AutoRemove {
-		t.Errorf("%s does not remove itself", h.Name)
+		t.Errorf("%s is not removed when it exits", h.Name)
 	}
-	if len(c.Binds)+len(c.VolumesFrom)+len(c.Devices)+len(c.DeviceRequests)+len(c.DeviceCgroupRules)+len(c.SecurityOpt) > 0 {
+	extras := len(c.Binds) + len(c.VolumesFrom) + len(c.Devices) + len(c.DeviceRequests) +
+		len(c.DeviceCgroupRules) + len(c.SecurityOpt)
+	if extras > 0 {
 		t.Errorf("%s: %+v", h.Name, c)
 	}
-	for what, mode := range map[string]string{"pid": c.PidMode, "ipc": c.IpcMode, "uts": c.UTSMode, "user": c.UsernsMode, "network": c.NetworkMode} {
+	for what, mode := range map[string]string{"pid": c.PidMode, "ipc": c.IpcMode, "uts": c.UTSMode, "user": c.UsernsMode,
+		"network": c.NetworkMode} {
 		if mode == "host" || strings.HasPrefix(mode, "container:") {
 			t.Errorf("%s: %s namespace is %s", h.Name, what, mode)
 		}
@@ -174,8 +178,7 @@ func checkPrivilege(t *testing.T, h *ensembles.Host, i inspection) {
 	}
 }
 
-// A SIGKILL of the harness leaves no container and no volume; what it may leave,
-// the network, locklab clean removes.
+// A SIGKILL of the harness leaves no container and no volume. It may leave the network, which locklab clean removes.
 func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	e := openEngine(t)
 	self, err := os.Executable()
@@ -201,7 +204,7 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	if len(owned) != 3 || len(vols) == 0 {
 		t.Fatalf("the lab is %v with volumes %v", owned, vols)
 	}
-	// Its leases are renewed until the very moment.
+	// The harness renews the leases up to the moment of the kill.
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +221,8 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	allGone(t, e, 20*time.Second, append(going, vols...)...)
 	t.Logf("gone %v after the kill", time.Since(killed))
 
-	// Clean removes the rest, with a container that was created and never started,
-	// and leaves a running lab alone, and what is not ours.
+	// Clean removes the rest, including a container that was created and never started. It leaves a running lab
+	// alone, and networks that locklab has not made.
 	call(t, e, "POST", "/networks/create", `{"Name":"locklab-test-foreign"}`, nil)
 	defer call(t, e, "DELETE", "/networks/locklab-test-foreign", "", nil)
 	base, err := ensembles.FindImage(t.Context())
@@ -227,7 +230,8 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	var made struct{ Id string }
-	call(t, e, "POST", "/containers/create", `{"Image":"`+base+`","Cmd":["true"],"Labels":{"`+ensembles.LabelLab+`":"`+id+`"},
+	call(t, e, "POST", "/containers/create",
+		`{"Image":"`+base+`","Cmd":["true"],"Labels":{"`+ensembles.LabelLab+`":"`+id+`"},
 		"HostConfig":{"Mounts":[{"Type":"volume","Target":"/lab"}]}}`, &made)
 	never := "/containers/" + made.Id
 	left := append(network, never)
@@ -235,23 +239,24 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	if len(left) != 3 {
 		t.Fatalf("left: %v", left)
 	}
-	lab := labtest.Start(t, ensembles.HostSpec{Name: "c1", Role: ensembles.Client}) // young things stay
+	// Starting a lab does not remove young leftovers.
+	lab := labtest.Start(t, ensembles.HostSpec{Name: "c1", Role: ensembles.Client})
 	if !exists(t, e, never+"/json") {
-		t.Error("another run removed what may belong to a lab that is just starting")
+		t.Error("another run removed a container that may belong to a lab that is just starting")
 	}
 	if err := ensembles.Clean(t.Context(), labtest.Log(t)); err != nil {
 		t.Fatal(err)
 	}
 	allGone(t, e, 0, left...)
 	if _, err := lab.Host("c1").Agent.Status(t.Context()); err != nil || len(labelled(t, e, lab.ID)) != 2 {
-		t.Errorf("a running lab was touched: %v, %v", labelled(t, e, lab.ID), err)
+		t.Errorf("a running lab was changed: %v, %v", labelled(t, e, lab.ID), err)
 	}
 	if !exists(t, e, "/networks/locklab-test-foreign") {
-		t.Error("a network that is not ours was removed")
+		t.Error("a network that locklab had not made was removed")
 	}
 }
 
-func TestLabsBesideEachOther(t *testing.T) {
+func TestSimultaneousLabs(t *testing.T) {
 	e := openEngine(t)
 	binary := labtest.Binary(t)
 	labs := make([]*ensembles.Lab, 3)
@@ -272,16 +277,17 @@ func TestLabsBesideEachOther(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	// A host reaches its own lab and no other.
+	// A host reaches the hosts of its own lab only.
 	c1, own, other := labs[0].Host("c1"), labs[0].Host("r1").Address, labs[1].Host("r1").Address
-	got, err := c1.Agent.Probe(t.Context(), time.Second, netip.AddrPortFrom(own, agent.Port), netip.AddrPortFrom(other, agent.Port))
+	got, err := c1.Agent.Probe(t.Context(), time.Second, netip.AddrPortFrom(own, agent.Port),
+		netip.AddrPortFrom(other, agent.Port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if own == other || got[0] != "" || got[1] == "" {
 		t.Errorf("c1 to its own lab's r1 at %v: %q; to another's at %v: %q", own, got[0], other, got[1])
 	}
-	// A subnet that is taken is reported as such, so that another is tried.
+	// A subnet that is in use is reported as such, so that another is tried.
 	id := "test" + labs[0].ID
 	defer e.RemoveLab(context.WithoutCancel(t.Context()), id)
 	subnet := netip.PrefixFrom(own, 24).Masked()
@@ -290,18 +296,19 @@ func TestLabsBesideEachOther(t *testing.T) {
 	}
 }
 
-// A start that is interrupted in the middle leaves nothing, not even what the
-// engine was just making.
+// A start that is interrupted leaves nothing, not even what the engine was just making.
 func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	e := openEngine(t)
 	binary := labtest.Binary(t)
-	for _, enough := range []int{1, 2, 4} { // a network; a container, too; three of four
+	for _, enough := range []int{1, 2, 4} { // the network; one container; three of four
 		before := labelled(t, e, "")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			lab, err := ensembles.StartDocker(ctx, ensembles.DockerConfig{Binary: binary, Log: labtest.Log(t), Hosts: []ensembles.HostSpec{
-				{Name: "zk1", Disk: true}, {Name: "zk2"}, {Name: "c1", Role: ensembles.Client}, {Name: "c2", Role: ensembles.Client}}})
+			lab, err := ensembles.StartDocker(ctx,
+				ensembles.DockerConfig{Binary: binary, Log: labtest.Log(t), Hosts: []ensembles.HostSpec{
+					{Name: "zk1", Disk: true}, {Name: "zk2"}, {Name: "c1", Role: ensembles.Client},
+					{Name: "c2", Role: ensembles.Client}}})
 			if err == nil {
 				err = errors.Join(errors.New("the start was not interrupted"), lab.Close(context.WithoutCancel(ctx)))
 			}
@@ -324,7 +331,7 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatALabLacks(t *testing.T) {
+func TestStartWithoutPrerequisites(t *testing.T) {
 	t.Run("engine", func(t *testing.T) {
 		for _, host := range []string{"unix:///nonexistent", "tcp://127.0.0.1:1", "nonsense"} {
 			t.Setenv("DOCKER_HOST", host)
@@ -332,7 +339,8 @@ func TestWhatALabLacks(t *testing.T) {
 			if !errors.Is(err, ensembles.ErrNoEngine) || !strings.Contains(err.Error(), host) {
 				t.Errorf("DOCKER_HOST=%s: %v", host, err)
 			}
-			if _, err := ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Log: labtest.Log(t)}); !errors.Is(err, ensembles.ErrNoEngine) {
+			_, err = ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Log: labtest.Log(t)})
+			if !errors.Is(err, ensembles.ErrNoEngine) {
 				t.Errorf("DOCKER_HOST=%s: start: %v", host, err)
 			}
 		}
@@ -356,7 +364,8 @@ func TestWhatALabLacks(t *testing.T) {
 		if err := os.WriteFile(text, []byte("#!/bin/sh\n"+strings.Repeat("#", 100)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for binary, want := range map[string]string{sh: "dynamically linked", text: "bad magic", "/nonexistent": "no such file"} {
+		for binary, want := range map[string]string{sh: "dynamically linked", text: "bad magic",
+			"/nonexistent": "no such file"} {
 			_, err := ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Log: labtest.Log(t), Binary: binary})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("binary %s: %v", binary, err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	dockernet "github.com/moby/moby/api/types/network"
@@ -21,36 +22,34 @@ import (
 	"github.com/testcontainers/testcontainers-go/network"
 )
 
-// Labels mark everything in the engine that is ours.
+// The labels mark everything in the engine that locklab has made.
 const (
-	labelLab     = "locklab.lab"     // on containers and networks: the lab's id
-	labelHost    = "locklab.host"    // on containers: the host's name
+	labelLab     = "locklab.lab"     // on containers and networks: the id of the lab
+	labelHost    = "locklab.host"    // on containers: the name of the host
 	labelImage   = "locklab.image"   // on images: base or host
 	labelCreated = "locklab.created" // on containers and networks: Unix seconds
 )
 
 // ErrNoEngine says that no Docker engine answers.
-var ErrNoEngine = errors.New("no Docker engine answers; install one (on Debian, as root: apt-get install docker.io) and start it, " +
-	"or point DOCKER_HOST to one that you may use")
+var ErrNoEngine = errors.New("no Docker engine answers; install one (on Debian, as root: apt-get install docker.io) " +
+	"and start it, or point DOCKER_HOST to one that you may use")
 
-// engine is the Docker engine, as far as a lab needs one. This is the only file
-// that knows testcontainers or the Docker client.
+// engine is the part of the Docker engine that a lab uses. Only this file imports testcontainers or the Docker
+// client.
 type engine struct {
 	api *testcontainers.DockerClient
 }
 
 // openEngine connects to the engine that the environment names.
 func openEngine(ctx context.Context) (*engine, error) {
-	// The reaper's image may not be to be had, and agents clean up after
-	// themselves; and where a /.dockerenv exists, testcontainers would take the
-	// default gateway for the engine's host.
+	// Agents clean up after themselves, and the image of testcontainers' reaper may not be available.
+	// Where a /.dockerenv exists, testcontainers would take the default gateway for the engine's host.
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 	if os.Getenv("TESTCONTAINERS_HOST_OVERRIDE") == "" && !strings.HasPrefix(os.Getenv("DOCKER_HOST"), "tcp://") {
 		os.Setenv("TESTCONTAINERS_HOST_OVERRIDE", "127.0.0.1")
 	}
 	tclog.SetDefault(log.New(io.Discard, "", 0))
-	// An engine that the environment names is the one to use or none is:
-	// testcontainers would quietly go on to the next that answers.
+	// If the environment names an engine, no other may be used. Testcontainers would silently try the next one.
 	if os.Getenv("DOCKER_HOST") != "" {
 		if err := pingNamed(ctx); err != nil {
 			return nil, fmt.Errorf("%w: DOCKER_HOST=%s: %w", ErrNoEngine, os.Getenv("DOCKER_HOST"), err)
@@ -66,7 +65,7 @@ func openEngine(ctx context.Context) (*engine, error) {
 	return &engine{api: api}, nil
 }
 
-// pingNamed asks the engine that DOCKER_HOST names whether it is there.
+// pingNamed reports whether the engine that DOCKER_HOST names answers.
 func pingNamed(ctx context.Context) error {
 	c, err := client.New(client.FromEnv)
 	if err != nil {
@@ -78,13 +77,13 @@ func pingNamed(ctx context.Context) error {
 
 func (e *engine) close() error { return e.api.Close() }
 
-// imageID returns the id of a local image, or "" if there is none of that name.
-func (e *engine) imageID(ctx context.Context, ref string) (string, error) {
-	list, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("reference", ref)})
-	if err != nil || len(list.Items) == 0 {
-		return "", err
+// hasImage reports whether the engine has an image of that name.
+func (e *engine) hasImage(ctx context.Context, ref string) (bool, error) {
+	_, err := e.api.ImageInspect(ctx, ref)
+	if errdefs.IsNotFound(err) {
+		return false, nil
 	}
-	return list.Items[0].ID, nil
+	return err == nil, err
 }
 
 // pull gets an image from its registry.
@@ -97,9 +96,10 @@ func (e *engine) pull(ctx context.Context, ref string) error {
 	return p.Wait(ctx)
 }
 
-// importRoot makes an image of a root file system's tar.
+// importRoot makes an image from the tar of a root file system.
 func (e *engine) importRoot(ctx context.Context, root io.Reader, ref string, changes ...string) error {
-	res, err := e.api.ImageImport(ctx, client.ImageImportSource{Source: root, SourceName: "-"}, ref, client.ImageImportOptions{Changes: changes})
+	source := client.ImageImportSource{Source: root, SourceName: "-"}
+	res, err := e.api.ImageImport(ctx, source, ref, client.ImageImportOptions{Changes: changes})
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (e *engine) importRoot(ctx context.Context, root io.Reader, ref string, cha
 	return streamError(res)
 }
 
-// streamError reads the engine's stream of JSON messages for an error in it.
+// streamError reads the engine's stream of JSON messages and returns the error in it, if any.
 func streamError(r io.Reader) error {
 	dec := json.NewDecoder(r)
 	for {
@@ -125,9 +125,10 @@ func streamError(r io.Reader) error {
 	}
 }
 
-// hostImages returns the refs of our host images, newest first.
+// hostImages returns the names of the host images that locklab has made, newest first.
 func (e *engine) hostImages(ctx context.Context) ([]string, error) {
-	list, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelImage+"=host")})
+	filter := client.Filters{}.Add("label", labelImage+"=host")
+	list, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: filter})
 	if err != nil {
 		return nil, err
 	}
@@ -144,25 +145,29 @@ func (e *engine) tag(ctx context.Context, ref, name string) error {
 	return err
 }
 
-// removeImage removes an image that no container uses.
+// removeImage removes an image unless a container uses it. It returns no error if the image does not exist.
 func (e *engine) removeImage(ctx context.Context, ref string) error {
 	_, err := e.api.ImageRemove(ctx, ref, client.ImageRemoveOptions{PruneChildren: true})
+	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
+		return nil
+	}
 	return err
 }
 
-// addNetwork makes a bridge network of its own for a lab. A subnet that is taken
-// is reported as errSubnetTaken.
+// addNetwork makes a bridge network for a lab. If the subnet is in use, it returns errSubnetTaken.
 func (e *engine) addNetwork(ctx context.Context, lab string, subnet netip.Prefix) (name string, err error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startCap) // as in run
 	defer cancel()
+	ipam := dockernet.IPAMConfig{Subnet: subnet, Gateway: subnet.Addr().Next()}
 	n, err := network.New(ctx,
 		network.WithLabels(map[string]string{labelLab: lab, labelCreated: now()}),
-		network.WithIPAM(&dockernet.IPAM{Config: []dockernet.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}}}))
+		network.WithIPAM(&dockernet.IPAM{Config: []dockernet.IPAMConfig{ipam}}))
 	if err != nil {
-		if strings.Contains(err.Error(), "overlap") {
+		// The engine answers a subnet that overlaps another network's with 403 Forbidden.
+		if errdefs.IsPermissionDenied(err) || errdefs.IsConflict(err) {
 			return "", fmt.Errorf("%w: %w", errSubnetTaken, err)
 		}
 		return "", fmt.Errorf("make network: %w", err)
@@ -170,7 +175,7 @@ func (e *engine) addNetwork(ctx context.Context, lab string, subnet netip.Prefix
 	return n.Name, nil
 }
 
-var errSubnetTaken = errors.New("subnet is taken")
+var errSubnetTaken = errors.New("the subnet is in use")
 
 func now() string { return fmt.Sprint(time.Now().Unix()) }
 
@@ -203,8 +208,11 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 		bindings[dockernet.MustParsePort(exposed[i])] = []dockernet.PortBinding{{HostIP: loopback}}
 	}
 	req := testcontainers.ContainerRequest{
-		Entrypoint: []string{binaryPath, "agent"},
-		Image:      b.image, Name: "locklab-" + b.lab + "-" + b.host, Env: b.env, ExposedPorts: exposed,
+		Entrypoint:     []string{binaryPath, "agent"},
+		Image:          b.image,
+		Name:           "locklab-" + b.lab + "-" + b.host,
+		Env:            b.env,
+		ExposedPorts:   exposed,
 		Labels:         map[string]string{labelLab: b.lab, labelHost: b.host, labelCreated: now()},
 		Networks:       []string{b.network},
 		ConfigModifier: func(c *container.Config) { c.Hostname = b.host; c.User = "0:0" },
@@ -212,7 +220,7 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 			h.AutoRemove = true // with its volumes, as soon as the agent exits
 			h.CapDrop, h.CapAdd = []string{"ALL"}, []string{"NET_ADMIN"}
 			h.PortBindings = bindings
-			// Every name a host needs is in its hosts file; nothing asks the outside.
+			// Every name that a host needs is in its hosts file; no query may leave the lab.
 			h.DNS = []netip.Addr{loopback}
 			h.ExtraHosts = b.hosts
 			m := mount.Mount{Type: mount.TypeVolume, Target: b.dataDir}
@@ -226,20 +234,24 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 		},
 	}
 	if b.binary != "" {
-		req.Files = []testcontainers.ContainerFile{{HostFilePath: b.binary, ContainerFilePath: binaryPath, FileMode: 0o755}}
+		req.Files = []testcontainers.ContainerFile{
+			{HostFilePath: b.binary, ContainerFilePath: binaryPath, FileMode: 0o755},
+		}
 	}
 	for _, f := range b.files {
 		mode := int64(0o644)
 		if f.Executable {
 			mode = 0o755
 		}
-		req.Files = append(req.Files, testcontainers.ContainerFile{HostFilePath: f.Source, ContainerFilePath: f.Target, FileMode: mode})
+		req.Files = append(req.Files,
+			testcontainers.ContainerFile{HostFilePath: f.Source, ContainerFilePath: f.Target, FileMode: mode})
 	}
-	// A start that is given up half way may come to an end in the engine after the
-	// lab's containers have been listed for removal. So it is not given up.
+	// The start is not cancelled half way: the engine might complete it after the lab's containers have been listed
+	// for removal.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startCap)
 	defer cancel()
-	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{ContainerRequest: req, Started: true})
+	c, err := testcontainers.GenericContainer(ctx,
+		testcontainers.GenericContainerRequest{ContainerRequest: req, Started: true})
 	if err != nil {
 		return nil, fmt.Errorf("start host %s: %w", b.host, err)
 	}
@@ -260,16 +272,16 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 	return published, nil
 }
 
-// A leftover is a container or network that carries our label.
+// A leftover is a container or network that carries the label of a lab.
 type leftover struct {
 	id, name, lab string
 	network       bool
-	// running says that a container's process lives; an agent then looks after it.
+	// running says that the container's process is alive. Its agent then removes it when its lease lapses.
 	running bool
 	created time.Time
 }
 
-// owned lists what carries our label; lab narrows it down if not empty.
+// owned lists the containers and networks of a lab, or of all labs if lab is empty.
 func (e *engine) owned(ctx context.Context, lab string) ([]leftover, error) {
 	label := labelLab
 	if lab != "" {
@@ -282,7 +294,8 @@ func (e *engine) owned(ctx context.Context, lab string) ([]leftover, error) {
 		return nil, err
 	}
 	for _, c := range boxes.Items {
-		all = append(all, leftover{id: c.ID, name: strings.TrimPrefix(strings.Join(c.Names, ","), "/"), lab: c.Labels[labelLab],
+		all = append(all, leftover{id: c.ID, lab: c.Labels[labelLab],
+			name:    strings.TrimPrefix(strings.Join(c.Names, ","), "/"),
 			running: c.State == container.StateRunning, created: time.Unix(c.Created, 0)})
 	}
 	nets, err := e.api.NetworkList(ctx, client.NetworkListOptions{Filters: filter})
@@ -290,22 +303,25 @@ func (e *engine) owned(ctx context.Context, lab string) ([]leftover, error) {
 		return nil, err
 	}
 	for _, n := range nets.Items {
-		all = append(all, leftover{id: n.ID, name: n.Name, lab: n.Labels[labelLab], network: true, created: n.Created})
+		all = append(all,
+			leftover{id: n.ID, lab: n.Labels[labelLab], name: n.Name, network: true, created: n.Created})
 	}
 	return all, nil
 }
 
-// remove removes a container with its volumes, or a network. That it is gone
-// already, or on its way, is no error.
+// remove removes a container with its volumes, or a network. It returns no error if the object does not exist, or if
+// the engine is already removing it.
 func (e *engine) remove(ctx context.Context, l leftover) error {
 	var err error
 	if l.network {
 		_, err = e.api.NetworkRemove(ctx, l.id, client.NetworkRemoveOptions{})
 	} else {
 		_, err = e.api.ContainerRemove(ctx, l.id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		if errdefs.IsConflict(err) {
+			return nil // "removal of container … is already in progress"
+		}
 	}
-	if err == nil || strings.Contains(err.Error(), "No such") || strings.Contains(err.Error(), "not found") ||
-		strings.Contains(err.Error(), "already in progress") {
+	if err == nil || errdefs.IsNotFound(err) {
 		return nil
 	}
 	return fmt.Errorf("remove %s: %w", l.name, err)

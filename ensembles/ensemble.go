@@ -15,7 +15,7 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// What a server says it is.
+// The roles that a server reports.
 const (
 	RoleLeader     = "leader"
 	RoleFollower   = "follower"
@@ -28,12 +28,11 @@ type Ensemble struct {
 	Config  ServerConfig
 }
 
-// readyTimeout is how long an ensemble may take to form. It takes a few seconds;
-// the rest is for machines that are very busy.
+// readyTimeout is how long an ensemble may take to form. It takes a few seconds, or longer on a busy machine.
 const readyTimeout = 90 * time.Second
 
-// StartEnsemble starts a server on each of the lab's server hosts and waits until
-// they are an ensemble; see [Ensemble.AwaitReady].
+// StartEnsemble starts a server on each of the lab's server hosts and waits until the ensemble is ready; see
+// [Ensemble.AwaitReady].
 func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, error) {
 	e := &Ensemble{Servers: lab.Hosts(Server), Config: cfg}
 	addresses := make([]netip.Addr, len(e.Servers))
@@ -62,12 +61,11 @@ func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, 
 	return e, nil
 }
 
-// AwaitReady waits until one server leads, all others follow it, and a write was
-// committed through each. A server that has ended is waited for: it may be about
-// to be restarted.
+// AwaitReady waits until one server leads, all others follow it, and a write was committed through each. It also
+// waits for a server that has ended, which may be about to be restarted.
 func (e *Ensemble) AwaitReady(ctx context.Context) error { return e.await(ctx, func(error) {}) }
 
-// await is AwaitReady, and tells dead of servers that have ended.
+// await is AwaitReady. It calls dead with an error if a server has ended.
 func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
 	err := Poll(ctx, 50*time.Millisecond, "a leader and its followers", func() error {
 		if err := e.died(ctx); err != nil {
@@ -88,7 +86,7 @@ func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
 			}
 		}
 		if leaders != 1 || followers != len(e.Servers)-1 {
-			return fmt.Errorf("servers are %v", roles)
+			return fmt.Errorf("the roles of the servers are %v", roles)
 		}
 		return nil
 	})
@@ -98,26 +96,28 @@ func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, h := range e.Servers {
 		g.Go(func() error {
-			return Poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error { return h.Agent.CommitWrite(ctx) })
+			return Poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error {
+				return h.Agent.CommitWrite(ctx)
+			})
 		})
 	}
 	return g.Wait()
 }
 
-// died reports servers that have ended, with the last they said.
+// died returns an error that names the servers that have ended, with the last lines of their logs.
 func (e *Ensemble) died(ctx context.Context) error {
 	var errs []error
 	for _, h := range e.Servers {
 		st, err := h.Agent.Status(ctx)
 		if err == nil && st.Exit != "" {
-			errs = append(errs, fmt.Errorf("server %s ended: %s; its log ends:\n%s", h.Name, st.Exit, lastWords(ctx, h)))
+			errs = append(errs, fmt.Errorf("server %s ended: %s; its log ends:\n%s", h.Name, st.Exit, logTail(ctx, h)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// lastWords returns the end of a server's log.
-func lastWords(ctx context.Context, h *Host) string {
+// logTail returns the end of a server's log.
+func logTail(ctx context.Context, h *Host) string {
 	r, err := h.Agent.File(ctx, ServerLog)
 	if err != nil {
 		return err.Error()
@@ -130,8 +130,7 @@ func lastWords(ctx context.Context, h *Host) string {
 	return tail(string(b), 10)
 }
 
-// Roles asks every server what it is, by host name. A server that does not serve
-// is absent.
+// Roles asks every server for its role and returns the roles by host name. A server that does not serve is left out.
 func (e *Ensemble) Roles(ctx context.Context) (map[string]string, error) {
 	modes := make([]string, len(e.Servers))
 	var g errgroup.Group
@@ -167,17 +166,17 @@ func (e *Ensemble) Leader(ctx context.Context) (*Host, error) {
 			return h, nil
 		}
 	}
-	return nil, fmt.Errorf("no server leads (they are %v)", roles)
+	return nil, fmt.Errorf("no server leads (roles: %v)", roles)
 }
 
-// Version asks for ZooKeeper's version.
+// Version asks the first server for its version of ZooKeeper.
 func (e *Ensemble) Version(ctx context.Context) (string, error) {
 	answer, err := e.Servers[0].Agent.Ask(ctx, "srvr")
-	version, _, _ := strings.Cut(field(answer, "Zookeeper version:"), "-") // what follows is the build's
+	version, _, _ := strings.Cut(field(answer, "Zookeeper version:"), "-") // the build follows
 	return version, err
 }
 
-// Addresses returns where clients inside the lab reach the servers.
+// Addresses returns the addresses at which clients inside the lab reach the servers.
 func (e *Ensemble) Addresses() []netip.AddrPort {
 	var all []netip.AddrPort
 	for _, h := range e.Servers {
@@ -186,7 +185,7 @@ func (e *Ensemble) Addresses() []netip.AddrPort {
 	return all
 }
 
-// field returns what follows the name on its line.
+// field returns the rest of the first line that begins with a name.
 func field(text, name string) string {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name); ok {

@@ -16,7 +16,8 @@ import (
 
 func TestEnsemble(t *testing.T) {
 	real(t)
-	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Publish: true, Disk: true}, ensembles.HostSpec{Name: "zk2", Publish: true},
+	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Publish: true, Disk: true},
+		ensembles.HostSpec{Name: "zk2", Publish: true},
 		ensembles.HostSpec{Name: "zk3", Publish: true})
 
 	t.Run("a server that dies at the start", func(t *testing.T) {
@@ -24,11 +25,12 @@ func TestEnsemble(t *testing.T) {
 		bad.Tick = 0
 		begun := time.Now()
 		_, err := ensembles.StartEnsemble(t.Context(), lab, bad)
-		if err == nil || !strings.Contains(err.Error(), "ended: exit status") || !strings.Contains(err.Error(), "tickTime is not set") {
+		if err == nil || !strings.Contains(err.Error(), "ended: exit status") ||
+			!strings.Contains(err.Error(), "tickTime is not set") {
 			t.Errorf("the error does not say what happened: %v", err)
 		}
 		if strings.Count(err.Error(), "server zk1 ended") > 1 {
-			t.Errorf("said twice: %v", err)
+			t.Errorf("the error says it twice: %v", err)
 		}
 		t.Logf("reported after %v", time.Since(begun))
 		for _, h := range lab.Hosts(ensembles.Server) {
@@ -62,7 +64,7 @@ func TestEnsemble(t *testing.T) {
 				t.Errorf("%s: %v", h.Name, err)
 			}
 			after := e.Metrics(t.Context())[leader.Name]["zk_proposal_count"]
-			if after < before+2 { // at least the node's coming and going
+			if after < before+2 { // the znode's creation and deletion, at least
 				t.Errorf("through %s: %v proposals before, %v after", h.Name, before, after)
 			}
 		}
@@ -86,12 +88,13 @@ func TestEnsemble(t *testing.T) {
 			if diff := cmp.Diff(ensembles.ZooCfg(e.Config, addresses), string(b)); diff != "" || err != nil {
 				t.Errorf("%s: %v (-want +got):\n%s", h.Name, err, diff)
 			}
-			// What the server made of it.
+			// This is what the server made of it.
 			conf, err := h.Agent.Ask(t.Context(), "conf")
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{"tickTime=200\n", "maxClientCnxns=0\n", "minSessionTimeout=400\n", "maxSessionTimeout=60000\n",
+			for _, want := range []string{"tickTime=200\n", "maxClientCnxns=0\n", "minSessionTimeout=400\n",
+				"maxSessionTimeout=60000\n",
 				"initLimit=20\n", "syncLimit=5\n", "dataDir=/lab/zookeeper/version-2\n"} {
 				if !strings.Contains(conf, want) {
 					t.Errorf("%s: no %q in\n%s", h.Name, want, conf)
@@ -107,8 +110,9 @@ func TestEnsemble(t *testing.T) {
 			}
 			b, err := io.ReadAll(r)
 			r.Close()
-			if log := string(b); err != nil || !strings.Contains(log, "[myid:") || !strings.Contains(log, "LEADING") && !strings.Contains(log, "FOLLOWING") {
-				t.Errorf("%s says nothing of its role: %v\n%s", h.Name, err, log)
+			if log := string(b); err != nil || !strings.Contains(log, "[myid:") || !strings.Contains(log, "LEADING") &&
+				!strings.Contains(log, "FOLLOWING") {
+				t.Errorf("the log of %s does not contain its role: %v\n%s", h.Name, err, log)
 			}
 		}
 	})
@@ -122,7 +126,8 @@ func TestEnsemble(t *testing.T) {
 		}
 	})
 	t.Run("session limits", func(t *testing.T) {
-		for asked, want := range map[time.Duration]string{100 * time.Millisecond: "to=400,", 3 * time.Second: "to=3000,", time.Hour: "to=60000,"} {
+		for asked, want := range map[time.Duration]string{100 * time.Millisecond: "to=400,", 3 * time.Second: "to=3000,",
+			time.Hour: "to=60000,"} {
 			h := e.Servers[1]
 			conn, events, err := zk.Connect([]string{h.Published.String()}, asked, zk.WithLogger(quiet{}))
 			if err != nil {
@@ -140,7 +145,7 @@ func TestEnsemble(t *testing.T) {
 			conn.Close()
 		}
 	})
-	t.Run("a dead server is absent, a restarted one comes back", func(t *testing.T) {
+	t.Run("a dead server is left out, and a restarted one is back", func(t *testing.T) {
 		h := e.Servers[2]
 		if _, err := h.Agent.Kill(t.Context()); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"net/netip"
 )
 
-// What tests of the package's outside need of its inside.
+// The unexported identifiers that external tests use.
 const (
 	LabelLab = labelLab
 	CleanAge = cleanAge
@@ -21,13 +21,13 @@ var (
 	ErrSubnetTaken = errSubnetTaken
 )
 
-// A TestEngine asks the engine what the package itself has no need to know.
+// A TestEngine sends requests to the engine that the package itself does not need.
 type TestEngine struct {
 	e    *engine
 	http http.Client
 }
 
-// OpenTestEngine connects as every lab does.
+// OpenTestEngine connects to the engine as a lab does.
 func OpenTestEngine(ctx context.Context) (*TestEngine, error) {
 	e, err := openEngine(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func OpenTestEngine(ctx context.Context) (*TestEngine, error) {
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}}}, nil
 }
 
-// Close drops all connections.
+// Close closes all connections.
 func (t *TestEngine) Close() error {
 	t.http.CloseIdleConnections()
 	return t.e.close()
@@ -79,7 +79,7 @@ func (t *TestEngine) Export(ctx context.Context, id string) (io.ReadCloser, erro
 	return resp.Body, nil
 }
 
-// ImportRoot makes an image of a root's tar.
+// ImportRoot makes an image from the tar of a root file system.
 func (t *TestEngine) ImportRoot(ctx context.Context, root io.Reader, ref string, changes ...string) error {
 	return t.e.importRoot(ctx, root, ref, changes...)
 }

@@ -15,8 +15,8 @@ import (
 	"locklab/ensembles/labtest"
 )
 
-// officialRoot turns a root of Debian's packages, as a tar, into one that looks
-// like the official image's. What no server needs is left out.
+// officialRoot turns the tar of a root file system of Debian packages into one that looks like the official image's.
+// It leaves out what a server does not need.
 func officialRoot(w io.Writer, debian io.Reader) error {
 	const dist, jvm = "apache-zookeeper-3.8.0-bin", "usr/lib/jvm/java-17-openjdk-"
 	rename := func(name string) string {
@@ -55,7 +55,8 @@ func officialRoot(w io.Writer, debian io.Reader) error {
 		}
 	}
 	const entrypoint = "#!/bin/sh\nexit 9\n"
-	if err := out.WriteHeader(&tar.Header{Name: "docker-entrypoint.sh", Mode: 0o755, Size: int64(len(entrypoint))}); err != nil {
+	header := &tar.Header{Name: "docker-entrypoint.sh", Mode: 0o755, Size: int64(len(entrypoint))}
+	if err := out.WriteHeader(header); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(out, entrypoint); err != nil {
@@ -64,15 +65,17 @@ func officialRoot(w io.Writer, debian io.Reader) error {
 	return out.Close()
 }
 
-// otherLogging are jars that Debian has beside each other and that exclude each other.
+// otherLogging are jars that Debian installs together although only one of them can be used.
 var otherLogging = regexp.MustCompile(`^(slf4j-(jcl|jdk14|nop|simple|migrator)|jcl-over|jul-to|log4j-over)`)
 
-// officialConfig is what the official image says besides its files: volumes of
-// its own, a user who may do little, an entry point that must not matter.
-var officialConfig = []string{"ENV JAVA_HOME=/opt/java/openjdk", `VOLUME ["/data", "/datalog", "/logs"]`, "EXPOSE 2181 2888 3888 8080",
-	"WORKDIR /apache-zookeeper-3.8.0-bin", "USER 1234:1234", `ENTRYPOINT ["/docker-entrypoint.sh"]`, `CMD ["zkServer.sh", "start-foreground"]`}
+// officialConfig is the configuration of the official image: volumes of its own, a user with few permissions, and an
+// entry point that must not matter.
+var officialConfig = []string{"ENV JAVA_HOME=/opt/java/openjdk", `VOLUME ["/data", "/datalog", "/logs"]`,
+	"EXPOSE 2181 2888 3888 8080",
+	"WORKDIR /apache-zookeeper-3.8.0-bin", "USER 1234:1234", `ENTRYPOINT ["/docker-entrypoint.sh"]`,
+	`CMD ["zkServer.sh", "start-foreground"]`}
 
-func TestAnImageThatLooksLikeTheOfficialOne(t *testing.T) {
+func TestImageLikeTheOfficialOne(t *testing.T) {
 	e := openEngine(t)
 	if !exists(t, e, "/images/"+ensembles.DebianImage+"/json") {
 		t.Skipf("needs %s to make the look-alike of", ensembles.DebianImage)
@@ -121,15 +124,16 @@ func TestAnImageThatLooksLikeTheOfficialOne(t *testing.T) {
 	if user := inspect(t, e, lab, "zk1").Config.User; user != "0:0" {
 		t.Errorf("the host runs as %q", user)
 	}
-	// The data is where it was put, not where the image would.
+	// The data is in the directory of locklab, not in that of the image.
 	if _, err := ensemble.Servers[0].Agent.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	said := runShell(t, ensemble.Servers[0], "ls "+agent.DataDir+"/zookeeper/version-2; find /data -type f | wc -l; id -u; tr '\\0' '\\n' < /proc/1/cmdline")
+	said := runShell(t, ensemble.Servers[0],
+		"ls "+agent.DataDir+"/zookeeper/version-2; find /data -type f | wc -l; id -u; tr '\\0' '\\n' < /proc/1/cmdline")
 	if !strings.Contains(said, "log.1") || !strings.Contains(said, "\n0\n0\n/locklab\nagent") {
 		t.Errorf("in the host:\n%s", said)
 	}
-	// The image's own volumes go with the container.
+	// The image's own volumes are removed with the container.
 	if len(vols) != 3 {
 		t.Errorf("volumes: %v", vols)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The Docker client and testcontainers are known to one file only.
-func TestOnlyOneFileKnowsTheEngine(t *testing.T) {
+// Only one file may import the Docker client and testcontainers.
+func TestOnlyOneFileImportsTheEngine(t *testing.T) {
 	found := false
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" {

@@ -18,7 +18,7 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// A Role says what kind of process a host runs, and so what its image needs.
+// A Role is the kind of process that a host runs. It decides what the image of the host needs.
 type Role int
 
 // The roles.
@@ -28,19 +28,18 @@ const (
 	Resource             // the protected resource: nothing but the binary
 )
 
-// A HostSpec asks for a host.
+// A HostSpec describes a host to make.
 type HostSpec struct {
 	Name string
 	Role Role
 	// Disk puts the host's data on a volume instead of a tmpfs.
 	Disk bool
-	// Publish makes ZooKeeper's client port reachable on 127.0.0.1, for tests
-	// that are clients themselves.
+	// Publish makes ZooKeeper's client port reachable on 127.0.0.1, for tests that are clients themselves.
 	Publish bool
-	// Files are put on the host before it starts.
+	// Files are copied to the host before it starts.
 	Files []File
-	// Base makes the host of the servers' image, which has Java and a shell,
-	// instead of one with nothing but the binary; Image, of any image.
+	// Base gives the host the servers' image, which has Java and a shell, instead of one that has only the binary.
+	// Image names another image.
 	Base  bool
 	Image string
 }
@@ -51,23 +50,23 @@ type File struct {
 	Executable     bool
 }
 
-// A Host is a place of a lab with its own address that runs one process.
+// A Host is part of a lab. It has its own address and runs one process.
 type Host struct {
 	Name string
 	Role Role
-	// Address is the host's in the lab's own network. Only hosts of the lab dial it.
+	// Address is the host's address in the lab's own network. Only hosts of the lab can reach it.
 	Address netip.Addr
-	// Published is where ZooKeeper's client port is on 127.0.0.1, if it was asked for.
+	// Published is the address of ZooKeeper's client port on 127.0.0.1, if the HostSpec asked for it.
 	Published netip.AddrPort
-	// Agent is how everybody else talks to it.
+	// Agent is the client by which the harness controls the host.
 	Agent *agent.Client
 }
 
-// A Lab is all hosts of a run.
+// A Lab is the set of hosts of a run.
 type Lab struct {
 	ID    string
 	Kind  string
-	Image string // what servers run
+	Image string // the image of the servers
 	hosts []*Host
 
 	lease    context.CancelFunc
@@ -75,7 +74,7 @@ type Lab struct {
 	close    func(context.Context) error
 }
 
-// Hosts returns the hosts of the given roles in the order they were asked for.
+// Hosts returns the hosts of the given roles, in the order of the specs.
 func (l *Lab) Hosts(roles ...Role) []*Host {
 	var hs []*Host
 	for _, h := range l.hosts {
@@ -98,7 +97,7 @@ func (l *Lab) Host(name string) *Host {
 	return nil
 }
 
-// Close removes the lab and all that is in it.
+// Close removes the lab with everything in it.
 func (l *Lab) Close(ctx context.Context) error {
 	l.lease()
 	l.renewals.Wait()
@@ -108,8 +107,8 @@ func (l *Lab) Close(ctx context.Context) error {
 	return l.close(ctx)
 }
 
-// Lease is how long a lab's agents live without their harness. Everything of a
-// run is gone this long after the harness was killed, plus the time to remove it.
+// Lease is how long a lab's agents live without a renewal. After the harness was killed, everything of a run is gone
+// within this time plus the time to remove it.
 const Lease = 8 * time.Second
 
 // renewEvery leaves room for several lost renewals within a lease.
@@ -120,7 +119,7 @@ func keepLease(ctx context.Context, host string, c *agent.Client, log *slog.Logg
 	t := time.NewTicker(renewEvery)
 	defer t.Stop()
 	for {
-		// Waiting comes first: awaitAgents has renewed, or is about to.
+		// The loop waits first, because awaitAgents has renewed the lease or is about to.
 		select {
 		case <-t.C:
 		case <-ctx.Done():
@@ -150,8 +149,7 @@ func (l *Lab) awaitAgents(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Poll calls f until it succeeds or ctx ends; the error then says what was waited
-// for and what f said last.
+// Poll calls f until it succeeds or ctx ends. Its error then says what it waited for, and wraps the last error of f.
 func Poll(ctx context.Context, every time.Duration, what string, f func() error) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -174,7 +172,7 @@ func newSecret() string {
 	return hex.EncodeToString(b)
 }
 
-// closeAll joins the errors of several clean-ups, each of which is tried.
+// closeAll calls every function, even after an error, and joins the errors.
 func closeAll(fs ...func() error) error {
 	var errs []error
 	for _, f := range fs {

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhatIsLeftOver(t *testing.T) {
+func TestLeftovers(t *testing.T) {
 	now := time.Unix(1000, 0)
 	at := func(age time.Duration) time.Time { return now.Add(-age) }
 	all := []leftover{
 		{lab: "alive", name: "alive-c1", running: true, created: at(time.Hour)},
-		{lab: "alive", name: "alive-c2", created: at(time.Hour)}, // ends, or is about to start again
+		{lab: "alive", name: "alive-c2", created: at(time.Hour)}, // not running, but another container of its lab is
 		{lab: "alive", name: "alive-net", network: true, created: at(time.Hour)},
 		{lab: "dead", name: "dead-c1", created: at(30 * time.Second)},
 		{lab: "dead", name: "dead-net", network: true, created: at(31 * time.Second)},

@@ -16,7 +16,7 @@ import (
 	"locklab/ensembles/labtest"
 )
 
-// A harness that is to be killed must be a process of its own: this binary again.
+// A harness that the test kills must be a process of its own, which runs this test binary.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "role-abandon" {
 		roleAbandon(os.Args[2])
@@ -44,7 +44,7 @@ func openEngine(t *testing.T) *ensembles.TestEngine {
 	return e
 }
 
-// call asks the engine, which must agree.
+// call sends a request to the engine and requires that it succeeds.
 func call(t *testing.T, e *ensembles.TestEngine, method, path, body string, into any) {
 	t.Helper()
 	if err := e.Call(t.Context(), method, path, strings.NewReader(body), into); err != nil {
@@ -52,7 +52,7 @@ func call(t *testing.T, e *ensembles.TestEngine, method, path, body string, into
 	}
 }
 
-// exists reports whether the engine knows something.
+// exists reports whether an object exists in the engine.
 func exists(t *testing.T, e *ensembles.TestEngine, path string) bool {
 	t.Helper()
 	var any any
@@ -63,7 +63,7 @@ func exists(t *testing.T, e *ensembles.TestEngine, path string) bool {
 	return err == nil
 }
 
-// labelled lists a lab's containers and networks, or with the empty id all labs'.
+// labelled lists a lab's containers and networks, or those of all labs if the id is empty.
 func labelled(t *testing.T, e *ensembles.TestEngine, lab string) []string {
 	t.Helper()
 	label := ensembles.LabelLab
@@ -91,7 +91,7 @@ func labelled(t *testing.T, e *ensembles.TestEngine, lab string) []string {
 	return all
 }
 
-// An inspection is what the engine says of a container.
+// An inspection is what the engine reports about a container.
 type inspection struct {
 	Created time.Time
 	State   struct{ StartedAt time.Time }
@@ -138,19 +138,19 @@ func volumes(t *testing.T, e *ensembles.TestEngine, containers []string) []strin
 	return all
 }
 
-// eventually waits for a condition; the cap is for a machine that is very busy.
+// eventually waits for a condition. The limit is long because the machine may be busy.
 func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(within); !ok(); <-tick.C {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// allGone waits until the engine knows none of these any more.
+// allGone waits until none of the paths exists in the engine any more.
 func allGone(t *testing.T, e *ensembles.TestEngine, within time.Duration, paths ...string) {
 	t.Helper()
 	left := slices.Clone(paths)
@@ -168,16 +168,17 @@ func allGone(t *testing.T, e *ensembles.TestEngine, within time.Duration, paths 
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("still there after %v: %v", within, left)
+			t.Fatalf("still present after %v: %v", within, left)
 		}
 		<-tick.C
 	}
 }
 
-// roleAbandon starts a lab, says its id and waits to be killed.
+// roleAbandon starts a lab, prints its id and waits to be killed.
 func roleAbandon(binary string) {
-	lab, err := ensembles.StartDocker(context.Background(), ensembles.DockerConfig{Binary: binary, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Hosts: []ensembles.HostSpec{{Name: "zk1", Disk: true}, {Name: "c1", Role: ensembles.Client}}})
+	lab, err := ensembles.StartDocker(context.Background(),
+		ensembles.DockerConfig{Binary: binary, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Hosts: []ensembles.HostSpec{{Name: "zk1", Disk: true}, {Name: "c1", Role: ensembles.Client}}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

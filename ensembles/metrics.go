@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Metrics asks every server for its counters (mntr), by host name. A server that
-// does not answer is absent.
+// Metrics asks every server for its counters (mntr) and returns them by host name. A server that does not answer is
+// left out.
 func (e *Ensemble) Metrics(ctx context.Context) map[string]map[string]float64 {
 	all := make([]map[string]float64, len(e.Servers))
 	var g errgroup.Group
@@ -32,8 +32,8 @@ func (e *Ensemble) Metrics(ctx context.Context) map[string]map[string]float64 {
 	return byName
 }
 
-// ParseMetrics reads the tab-separated lines of mntr; those whose value is no
-// number (the version, the state) are left out.
+// ParseMetrics reads the tab-separated lines of mntr. It skips values that are not numbers, such as the version and
+// the state.
 func ParseMetrics(text string) map[string]float64 {
 	m := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -48,7 +48,7 @@ func ParseMetrics(text string) map[string]float64 {
 	return m
 }
 
-// FormatMetrics writes what ParseMetrics read, sorted by name.
+// FormatMetrics writes metrics in the form that ParseMetrics reads, sorted by name.
 func FormatMetrics(m map[string]float64) string {
 	var b strings.Builder
 	for _, name := range sortedKeys(m) {

@@ -8,22 +8,21 @@ import (
 	"locklab/ensembles/txnlog"
 )
 
-// A PreparedDir is a directory that an ensemble has before its servers start for the first time,
-// and that looks as if it were old.
+// A PreparedDir is a directory that exists before an ensemble's servers start for the first time and looks as if it
+// had been in use for long.
 type PreparedDir struct {
 	Path string
-	// Left is how many more sequential znodes can be made in it before their numbers are at an
-	// end, which are counted in 31 bits.
+	// Left is how many more sequential znodes can be made in the directory before their numbers, which are counted in
+	// 31 bits, are exhausted.
 	Left int32
 }
 
-// preparedLog is the transaction log that servers find when they start for the first time, as a file of
-// their directory; nil if there are no directories to prepare.
+// preparedLog returns the transaction log that servers find when they start for the first time, as a file of their
+// directory. It returns nil if there are no directories to prepare.
 //
-// A parent's counter is part of the transaction that makes a child (CreateTxn.parentCVersion), and
-// servers that read their log take it from there (DataTree.createNode). So one child, made and deleted, gives a
-// directory any age. A server counts what was made and what was deleted, and names the next child
-// after it.
+// A server names a sequential znode after the number of children that were made and deleted in the parent so far.
+// That number is part of the transaction that makes a child (CreateTxn.parentCVersion), and a server that reads its
+// log takes it from there (DataTree.createNode). So one child that is made and deleted gives a directory any age.
 func preparedLog(dirs []PreparedDir) map[string][]byte {
 	if len(dirs) == 0 {
 		return nil

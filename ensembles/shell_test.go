@@ -10,7 +10,7 @@ import (
 	"locklab/harness/history"
 )
 
-// runShell runs a shell command as a server host's process and returns what it said.
+// runShell runs a shell command as a server host's process and returns its output.
 func runShell(t *testing.T, h *ensembles.Host, command string) string {
 	t.Helper()
 	dir := "sh" + time.Now().Format("150405.000000000")

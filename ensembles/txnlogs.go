@@ -13,13 +13,12 @@ import (
 	"locklab/ensembles/txnlog"
 )
 
-// TxnLogDir is where a server's transaction logs are on its host, below agent.DataDir.
+// TxnLogDir is the directory of a server's transaction logs on its host, below agent.DataDir.
 const TxnLogDir = serverDir + "/version-2"
 
-// FetchTxnLogs copies the transaction logs of a server's host into dir, which it
-// makes, without their preallocated tails and without what came up to and with the
-// transaction after. It returns how many bytes there are then. The server may be
-// running; what it has not written to disk yet is missing then.
+// FetchTxnLogs copies the transaction logs of a server's host into dir, which it makes if necessary. It drops their
+// preallocated tails, and all transactions up to and including the one with zxid after. It returns the size of the
+// copies in bytes. If the server is running, the copies lack what it has not written to disk yet.
 func FetchTxnLogs(ctx context.Context, h *Host, after int64, dir string) (int64, error) {
 	names, err := h.Agent.Files(ctx, TxnLogDir)
 	if err != nil {
@@ -36,11 +35,12 @@ func FetchTxnLogs(ctx context.Context, h *Host, after int64, dir string) (int64,
 	return txnlog.Cut(dir, after)
 }
 
-// logsSince returns the names of the logs that may have transactions after that one, in their order. A log goes on until the
-// next one begins, so the earlier ones of a lab in which many runs were made need not be fetched for each run.
+// logsSince returns the names of the logs that may contain transactions later than after, in their order. A log ends
+// where the next one begins, so that a run in a lab which has served many runs does not fetch the logs of all of
+// them.
 func logsSince(names []string, after int64) []string {
 	first := map[string]int64{}
-	logs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { // snapshots are there, too
+	logs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { // snapshots are in the same directory
 		zxid, ok := txnlog.FirstZxid(name)
 		first[name] = zxid
 		return !ok
@@ -66,7 +66,7 @@ func fetchTxnLog(ctx context.Context, h *Host, name, dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// LastZxid asks a server for the last transaction that it has seen.
+// LastZxid asks a server for the zxid of the last transaction that it has processed.
 func LastZxid(ctx context.Context, h *Host) (int64, error) {
 	answer, err := h.Agent.Ask(ctx, "srvr")
 	if err != nil {

@@ -13,7 +13,7 @@ func TestLogsSince(t *testing.T) {
 	}{
 		{0, []string{"log.1", "log.f0", "log.100", "log.1a0"}},
 		{0xee, []string{"log.1", "log.f0", "log.100", "log.1a0"}},
-		{0xef, []string{"log.f0", "log.100", "log.1a0"}}, // the last that log.1 can have
+		{0xef, []string{"log.f0", "log.100", "log.1a0"}}, // the last transaction that log.1 can contain
 		{0xf5, []string{"log.f0", "log.100", "log.1a0"}},
 		{0x19e, []string{"log.100", "log.1a0"}},
 		{0x19f, []string{"log.1a0"}},

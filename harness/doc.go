@@ -1,8 +1,13 @@
-// Package harness is the engine: it turns a scenario into a run directory.
+// Package harness is the folder of everything that turns a scenario into verdicts; its sub-packages do the work.
 //
-// In flow: a [scenario.Scenario] and a place to write. A [Stage] is the lab and
-// ensemble that the scenario asks for; [Stage.Run] lets clients work on it while
-// faults strike, and collects what every process recorded. Out flow: the run
-// directory, which [Check] and [Report] then read, at once or years later,
-// without a lab.
+// In flow: a scenario and a place to write. Out flow: a run directory and the verdicts, numbers and pictures that are
+// derived from it. The stages, in the order in which data passes through them:
+//
+//   - scenario reads and validates what is to be done.
+//   - run makes a lab, lets clients work in it while faults strike, and leaves the raw files of a run directory.
+//   - watch knows, while a run lasts, who holds, waits and is connected.
+//   - history is what every process recorded, and rundir the directory that keeps it.
+//   - check judges a history; judge puts verdicts, numbers and the report into the run directory.
+//   - series carries out many runs: demonstrations, comparisons and sweeps.
+//   - doctor says what this machine can do.
 package harness

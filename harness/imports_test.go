@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// listed is a package as go list tells of it.
-type listed struct {
+// A listedPackage is what go list prints of a package.
+type listedPackage struct {
 	Dir, ImportPath, Name, Doc string
 	Imports, Deps              []string
 	GoFiles, TestGoFiles       []string
@@ -25,8 +25,8 @@ type listed struct {
 	Standard                   bool
 }
 
-// list asks go list, from the module's root.
-func list(t *testing.T, args ...string) []listed {
+// list runs go list in the module's root.
+func list(t *testing.T, args ...string) []listedPackage {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-json"}, args...)...)
 	cmd.Dir = ".."
@@ -35,9 +35,9 @@ func list(t *testing.T, args ...string) []listed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []listed
+	var all []listedPackage
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p listed
+		var p listedPackage
 		err := dec.Decode(&p)
 		if errors.Is(err, io.EOF) {
 			return all
@@ -49,94 +49,156 @@ func list(t *testing.T, args ...string) []listed {
 	}
 }
 
-// mayImport says which packages of ours a package may import, by the longest
-// prefix of its path. A trailing /... takes what is below, too.
-var mayImport = map[string][]string{
-	"recipes":             {"recipes/..."}, // a library of its own
-	"harness/history":     {},
-	"harness/check":       {"harness/history", "ensembles/txnlog/..."}, // the servers' own word
-	"harness/hiccups":     {"harness/history"},
-	"harness/scenario":    {"workloads"}, // whose values it reads
-	"ensembles":           {"ensembles/...", "harness/history"},
-	"chaos":               {"chaos/...", "ensembles/...", "harness/history"},
-	"workloads":           {"workloads/...", "recipes/...", "harness/history", "harness/hiccups"},
-	"reports":             {"reports/...", "harness/history", "harness/check", "harness/hiccups"},
-	"harness":             {"harness/history", "harness/check", "harness/hiccups", "harness/scenario", "recipes/...", "ensembles/...", "workloads/...", "chaos/...", "reports/..."},
-	"harness/bench":       {"harness", "harness/scenario", "harness/check", "reports/..."},
-	"harness/cmd/locklab": {"..."},
-}
-
 const module = "locklab/"
 
-func rule(pkg string) ([]string, bool) {
-	for p := pkg; p != "."; p = path.Dir(p) {
-		if allowed, ok := mayImport[p]; ok {
-			return allowed, true
-		}
-	}
-	return nil, false
+// A layer is a set of packages that do not import each other.
+type layer struct {
+	name     string
+	packages []string
 }
 
-func allows(patterns []string, pkg string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		prefix, below := strings.CutSuffix(p, "...")
-		prefix = strings.TrimSuffix(prefix, "/")
-		return pkg == prefix || below && (prefix == "" || strings.HasPrefix(pkg, prefix+"/"))
-	})
+// layers has every package of this module, the lowest layer first. A package may import packages of lower layers only.
+// The architecture manual draws this list.
+var layers = []layer{
+	{"events and settings", []string{"harness/history", "harness/settings", "harness/untrusted",
+		"ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire"}},
+	{"sessions", []string{"recipes/zksession"}},
+	{"locks", []string{"recipes"}},
+	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},
+	{"evidence", []string{"ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
+		"recipes/curator/curatortest"}},
+	{"checks and agents", []string{"harness/check", "ensembles/agent"}},
+	{"ensembles", []string{"ensembles/agent/serve", "ensembles"}},
+	{"load", []string{"ensembles/labtest", "workloads"}},
+	{"other processes", []string{"workloads/resource", "workloads/foreign", "workloads/peers"}},
+	{"recipe table", []string{"workloads/lock"}},
+	{"guard table", []string{"workloads/guard"}},
+	{"clients", []string{"workloads/client"}},
+	{"faults", []string{"chaos"}},
+	{"scenarios", []string{"harness/scenario"}},
+	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/words"}},
+	{"results", []string{"reports/result", "reports/internal/synth", "reports/chart", "harness/watch"}},
+	{"pages", []string{"reports/runpage", "reports/compare"}},
+	{"judgement", []string{"harness/judge", "reports/sweep"}},
+	{"runs", []string{"harness/run", "harness/benchpeers"}},
+	{"series", []string{"harness/series", "harness/doctor"}},
+	{"comparisons", []string{"harness/series/bench"}},
+	{"command", []string{"harness/cmd/locklab"}},
 }
 
-// The imports between our packages point the one way that the design has them.
-func TestImportDirections(t *testing.T) {
+// folders are packages without code: their doc.go describes the packages below the folder, and nothing imports them.
+var folders = []string{"harness", "reports"}
+
+// programs are commands that tests build and run; nothing imports them.
+var programs = []string{"harness/run/testdata/leaky"}
+
+// layerOf returns the index of a package's layer, or -1.
+func layerOf(pkg string) int {
+	return slices.IndexFunc(layers, func(l layer) bool { return slices.Contains(l.packages, pkg) })
+}
+
+// Every package is documented, belongs to one layer, and imports only packages of lower layers.
+func TestPackagesImportLowerLayers(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		allowed, ok := rule(name)
-		if !ok {
-			t.Errorf("%s: a package that the layout does not know", name)
+		if strings.TrimSpace(p.Doc) == "" {
+			t.Errorf("%s has no package comment", name)
+		}
+		if slices.Contains(folders, name) {
+			if !slices.Equal(p.GoFiles, []string{"doc.go"}) {
+				t.Errorf("%s has code in %v; only its doc.go belongs into this folder", name, p.GoFiles)
+			}
+			continue
+		}
+		if slices.Contains(programs, name) {
+			continue
+		}
+		above := layerOf(name)
+		if above < 0 {
+			t.Errorf("%s has no layer: add it to the lowest layer that is above all packages it imports", name)
 			continue
 		}
 		for _, i := range p.Imports {
-			if ours, ok := strings.CutPrefix(i, module); ok && !allows(allowed, ours) {
-				t.Errorf("%s imports %s; it may import %v", name, ours, allowed)
+			ours, ok := strings.CutPrefix(i, module)
+			if !ok {
+				continue
 			}
-		}
-		if strings.TrimSpace(p.Doc) == "" {
-			t.Errorf("%s: no package comment", name)
+			switch below := layerOf(ours); {
+			case below < 0:
+				t.Errorf("%s imports %s, which has no layer", name, ours)
+			case below >= above:
+				t.Errorf("%s (%s) imports %s (%s), which is not in a lower layer", name, layers[above].name, ours,
+					layers[below].name)
+			}
 		}
 	}
 }
 
-// A leaf imports nothing but the standard library, all the way down.
+// The layers name only packages that exist, and each of them once.
+func TestLayersNamePackagesOnce(t *testing.T) {
+	exists := map[string]bool{}
+	for _, p := range list(t, "./...") {
+		exists[strings.TrimPrefix(p.ImportPath, module)] = true
+	}
+	seen := map[string]bool{}
+	for _, l := range layers {
+		for _, name := range l.packages {
+			if !exists[name] {
+				t.Errorf("layer %s names %s, which does not exist", l.name, name)
+			}
+			if seen[name] {
+				t.Errorf("%s is in two layers", name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// The locks can be used as a library: they import nothing of this module outside recipes.
+func TestRecipesAreALibrary(t *testing.T) {
+	for _, p := range list(t, "./recipes/...") {
+		for _, i := range p.Imports {
+			if ours, ok := strings.CutPrefix(i, module); ok && ours != "recipes" && !strings.HasPrefix(ours, "recipes/") {
+				t.Errorf("%s imports %s", p.ImportPath, ours)
+			}
+		}
+	}
+}
+
+// Package history depends on the standard library only, directly and indirectly.
 func TestHistoryIsALeaf(t *testing.T) {
 	for _, p := range list(t, "-deps", "./harness/history") {
 		if !p.Standard && p.ImportPath != module+"harness/history" {
-			t.Errorf("history needs %s", p.ImportPath)
+			t.Errorf("history depends on %s", p.ImportPath)
 		}
 	}
 }
 
-// One file knows the Docker client and testcontainers; tests included.
-func TestOneFileKnowsDocker(t *testing.T) {
+// Only one file, tests included, imports the Docker client and testcontainers.
+func TestOneFileImportsDocker(t *testing.T) {
 	const only = "ensembles/engine.go"
+	docker := []string{"github.com/testcontainers/", "github.com/moby/", "github.com/docker/"}
 	found := false
 	for _, p := range list(t, "./...") {
 		for _, f := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
 			name := path.Join(strings.TrimPrefix(p.ImportPath, module), f)
 			for _, i := range imports(t, filepath.Join(p.Dir, f)) {
-				if !slices.ContainsFunc([]string{"github.com/testcontainers/", "github.com/moby/", "github.com/docker/"}, func(prefix string) bool { return strings.HasPrefix(i, prefix) }) {
+				if !slices.ContainsFunc(docker, func(prefix string) bool { return strings.HasPrefix(i, prefix) }) {
 					continue
 				}
 				found = found || name == only
 				if name != only {
-					t.Errorf("%s imports %s, which is for %s alone", name, i, only)
+					t.Errorf("%s imports %s, which only %s may import", name, i, only)
 				}
 			}
 		}
 	}
 	if !found {
-		t.Errorf("%s imports no Docker client: this test looks for the wrong ones", only)
+		t.Errorf("%s does not import a Docker client, so this test looks for the wrong ones", only)
 	}
 }
 
+// imports returns the import paths of a file.
 func imports(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
@@ -154,29 +216,29 @@ func imports(t *testing.T, file string) []string {
 	return all
 }
 
-// The top level is fixed.
+// The top level has only the folders and files of the layout.
 func TestTopLevel(t *testing.T) {
 	known := []string{"recipes", "ensembles", "workloads", "chaos", "harness", "reports",
 		"Makefile", "README.md", "LICENSE", "go.mod", "go.sum", ".ci", ".github", ".gitignore"}
-	unversioned := []string{".git", "bin", "runs"}
+	unversioned := []string{".git", "bin", "dist", "runs"}
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		if !slices.Contains(known, e.Name()) && !slices.Contains(unversioned, e.Name()) {
-			t.Errorf("%s is not of the fixed top level", e.Name())
+			t.Errorf("%s does not belong to the fixed top level", e.Name())
 		}
 	}
 }
 
-// Every folder of the layout says what it is in its doc.go. A command and what
-// only tests use have their comment where their code begins.
-func TestFoldersSayWhatTheyAre(t *testing.T) {
+// Every package of several files has its package comment in doc.go. Commands, packages of one file and labtest have it
+// where their code begins.
+func TestPackagesHaveDocFiles(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		if p.Name != "main" && name != "ensembles/labtest" && !slices.Contains(p.GoFiles, "doc.go") {
-			t.Errorf("%s: no doc.go", name)
+		if p.Name != "main" && len(p.GoFiles) > 1 && name != "ensembles/labtest" && !slices.Contains(p.GoFiles, "doc.go") {
+			t.Errorf("%s has no doc.go", name)
 		}
 	}
 }

@@ -4,11 +4,11 @@ import "context"
 
 type attemptKey struct{}
 
-// OnAttempt returns a context by which an acquire tells what its znodes are to be known by, so that whoever reads the
-// service's own record can find them, whatever became of the answers. Of each attempt f is called before the service
-// is asked for anything, in the acquire's own goroutine: with the directory and with what the names of all znodes
-// begin that the attempt may create there, and no others. Recipes whose znodes have no names of their own,
-// [NaiveMutex] and [ZKLock], call nothing.
+// OnAttempt returns a context with which an acquire reports the names by which its znodes can be recognised, so that
+// a reader of the service's own record can find them whether or not the client got an answer. The acquire calls f in
+// its own goroutine for each attempt, before it sends any request. f gets the directory and a prefix. All znodes that
+// the attempt may create there have names with that prefix, and no other znodes do. Recipes whose znodes have no
+// names of their own, [NaiveMutex] and [ZKLock], do not call f.
 func OnAttempt(ctx context.Context, f func(dir, prefix string)) context.Context {
 	return context.WithValue(ctx, attemptKey{}, f)
 }

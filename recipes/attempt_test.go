@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever znodes an acquire makes are of names that it told beforehand, each attempt's of its own, in the directory
-// that it said; and it tells nothing that is not asked for.
+// Every znode that an acquire makes has a name that OnAttempt was told beforehand: a new name for each attempt, in
+// the directory that it was told. Nothing else is reported.
 func TestOnAttempt(t *testing.T) {
 	nameless := []string{"naive"}
 	for recipe := range makers {
@@ -33,7 +33,8 @@ func TestOnAttempt(t *testing.T) {
 			}
 			made := svc.ephemerals()
 			for _, node := range made {
-				if len(told) > 0 && !slices.ContainsFunc(told, func(prefix string) bool { return strings.HasPrefix(node, prefix) }) {
+				if len(told) > 0 &&
+					!slices.ContainsFunc(told, func(prefix string) bool { return strings.HasPrefix(node, prefix) }) {
 					t.Errorf("%s: made %s, told %v", recipe, node, told)
 				}
 			}

@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"fmt"
+	"locklab/recipes/zksession"
 	"testing"
 	"time"
 
@@ -23,7 +24,10 @@ func BenchmarkUncontended(b *testing.B) {
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			s, err := Connect(b.Context(), SessionConfig{Servers: servers(b), Timeout: 4 * time.Second})
+			s, err := Connect(
+				b.Context(),
+				SessionConfig{Config: zksession.Config{Servers: servers(b), Timeout: 4 * time.Second}},
+			)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -47,7 +51,7 @@ func BenchmarkUncontended(b *testing.B) {
 	}
 }
 
-// What a list of a thousand contenders costs the client after it is read.
+// BenchmarkQueue measures what a list of a thousand contenders costs the client after it has read it.
 func BenchmarkQueue(b *testing.B) {
 	names := make([]string, 1000)
 	for i := range names {

@@ -8,14 +8,14 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// connectionLine is what a server says of a session's connection in answer to "cons".
+// connectionLine matches what a server says about a session's connection in its answer to "cons".
 var connectionLine = regexp.MustCompile(`recved=(\d+),.*sid=0x([0-9a-f]+),`)
 
-// received returns how many requests the servers have received on the present connection of a
-// session, as they count them. Pings are in it: tests give sessions such a timeout that
-// the first comes when they are over.
+// received returns how many requests the servers count on the present connection of a session. Pings count too, so
+// tests give these sessions a timeout so long that the first ping would come after the test.
 func received(t *testing.T, s *Session) int {
 	t.Helper()
 	for _, server := range servers(t) {
@@ -26,79 +26,80 @@ func received(t *testing.T, s *Session) int {
 			}
 		}
 	}
-	t.Fatalf("no server knows session %x", s.ID())
+	t.Fatalf("no server reports a connection of session %x", s.ID())
 	return 0
 }
 
-// ephemeralCount is how many ephemeral znodes there are, once all servers have them: followers apply what is committed a
-// little after the leader, whoever has been answered already.
+// ephemeralCount returns the number of ephemeral znodes once all servers agree on it. Followers apply what is
+// committed a little after the leader, and may answer a client before another follower has applied it.
 func ephemeralCount(t *testing.T) int { return agreed(t, "zk_ephemerals_count") }
 
-// quiet is the timeout of sessions whose requests are counted. Pings are too, and come every third of it: a machine that
-// stalls for seconds must not bring one in.
+// quiet is the timeout of sessions whose requests are counted. Clients also send pings, one every third of the
+// timeout, so it is long enough that no ping falls into a test on a machine that stalls for seconds.
 const quiet = 60 * time.Second
 
-// A cost is what doc.go says of one recipe.
+// A cost is what doc.go states for one recipe.
 type cost struct {
-	// Requests of an acquisition with its release: alone, and behind a holder.
+	// The requests of an acquisition and its release, alone and behind a holder.
 	alone, behind int
-	// Watches that fire because of one release while two others wait, one behind the other, each in a
+	// The watches that fire because of one release while two other clients wait, one behind the other, each in a
 	// session of its own.
 	fired int
-	// Ephemeral znodes: of a hold, and of a waiter.
+	// The ephemeral znodes of a hold and of a waiter.
 	znodes, waiting int
-	// Watches that are set: while one holds and two wait; then, when the second holds and
-	// the third waits; and when all have gone.
+	// The watches that are set while one client holds and two wait, then when the second holds and the third waits,
+	// and when all have gone.
 	three, two, none int
 }
 
 var costs = map[string]cost{
-	// Requests: create; getChildren and getData together; delete. A waiter adds the watch on its
-	// predecessor and a second list. Watches: one's own, and on the predecessor.
+	// Requests: create; getChildren and getData together; delete. A waiter also sets the watch on its predecessor and
+	// lists a second time. Watches: one on its own znode, one on the predecessor.
 	"mutex": {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
-	// A waiter reads its own znode again instead of the list. One that has two before it watches the first.
+	// A waiter reads its own znode again instead of the list. A waiter with two contenders ahead watches the first of
+	// them.
 	"mutex-sparse":  {alone: 4, behind: 6, fired: 3, znodes: 1, waiting: 1, three: 5, two: 3},
 	"rw-write":      {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
 	"rw-read":       {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
 	"fair-rw-write": {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
 	"fair-rw-read":  {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
-	// The list is the watch. Who gets in leaves that watch until the next change.
+	// The list sets the watch. A client that gets in leaves that watch until the next change.
 	"naive-rw-write": {alone: 4, behind: 5, fired: 3, znodes: 1, waiting: 1, three: 5, two: 4},
 	"naive-rw-read":  {alone: 4, behind: 5, fired: 3, znodes: 1, waiting: 1, three: 5, two: 4},
-	// create, getData, delete; a waiter tries twice, and has no znode. All watch the one.
+	// create, getData, delete. A waiter tries twice, and has no znode. All clients watch the one znode.
 	"naive": {alone: 3, behind: 5, fired: 3, znodes: 1, three: 3, two: 2},
-	// create; getChildren and getData of the queue; getChildren of the leases; the transaction;
-	// getData of the lease; delete. A waiter lists the leases twice more.
+	// create; getChildren and getData of the queue; getChildren of the leases; the transaction; getData of the lease;
+	// delete. A waiter lists the leases two more times.
 	"semaphore-mutex": {alone: 7, behind: 9, fired: 4, znodes: 1, waiting: 1, three: 5, two: 3},
-	// Two leases are read, watched, and returned by one transaction.
+	// A holder reads and watches each of its two leases, and returns both in one transaction.
 	"semaphore": {alone: 8, behind: 10, fired: 5, znodes: 2, waiting: 1, three: 6, two: 4},
-	// Three leases; the count is read as often as the leases are listed; the watch on it stays with all who
-	// had to wait.
+	// Three leases. The client reads the count as often as it lists the leases. The watch on the count stays with
+	// every client that had to wait.
 	"shared-semaphore": {alone: 10, behind: 14, fired: 6, znodes: 3, waiting: 1, three: 8, two: 7, none: 2},
-	// Twice a mutex; a waiter waits for the first, and finds the second free.
+	// Two mutexes. A waiter waits for the first, and finds the second free.
 	"multi": {alone: 8, behind: 10, fired: 3, znodes: 2, waiting: 1, three: 6, two: 4},
 }
 
-// What an acquisition costs and what it leaves, by the servers' own counters.
+// An acquisition costs what doc.go states and leaves nothing behind, by the servers' own counters.
 func TestCosts(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.recipe, func(t *testing.T) {
 			want, ok := costs[f.recipe]
 			if !ok {
-				t.Fatal("nothing is said of its costs")
+				t.Fatal("the table does not state its costs")
 			}
 			theirs, first := f.theirs, f.holder
 			if theirs == nil {
 				theirs = f.mine
 			}
-			if first == nil || f.recipe == "multi" { // whose waiters are to wait for both
+			if first == nil || f.recipe == "multi" { // its waiters have to wait for both members
 				first = theirs
 			}
 			path := lockPath(t)
-			// All on one server, so that an answer comes after the watches that it fires.
+			// All sessions are on one server, so an answer comes after the watches that it fires.
 			var ss [3]*Session
 			for i := range ss {
-				ss[i] = connected(t, SessionConfig{Timeout: quiet})
+				ss[i] = connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}})
 			}
 			released(t, acquired(t, theirs(t, ss[2], path, nil))) // makes the parents
 			armed(t, 0)
@@ -141,7 +142,7 @@ func TestCosts(t *testing.T) {
 			last := waiters[1]
 			select {
 			case h = <-waiters[0]:
-			case h = <-waiters[1]: // as may be where nobody queues
+			case h = <-waiters[1]: // a recipe without a queue may grant them in any order
 				last = waiters[0]
 			}
 			armed(t, want.two)
@@ -151,8 +152,12 @@ func TestCosts(t *testing.T) {
 			released(t, h)
 			released(t, <-last)
 			armed(t, want.none)
-			// (Unused directories of others may be reaped meanwhile.)
-			eventually(t, "no znode is left", func() bool { return ephemeralCount(t) == 0 && agreed(t, "zk_znode_count") <= atRest })
+			// (The servers may remove unused directories of other tests meanwhile.)
+			eventually(
+				t,
+				"no znode is left",
+				func() bool { return ephemeralCount(t) == 0 && agreed(t, "zk_znode_count") <= atRest },
+			)
 			for _, s := range ss {
 				if err := s.Close(within(t)); err != nil {
 					t.Error(err)
@@ -166,7 +171,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// forgetWatches ends those that stay until something changes that lasts: a shared count.
+// forgetWatches fires the watches on a shared count, which stay until the count changes.
 func forgetWatches(t *testing.T, f family, s *Session, path string) {
 	t.Helper()
 	if f.recipe == "shared-semaphore" {
@@ -177,10 +182,10 @@ func forgetWatches(t *testing.T, f family, s *Session, path string) {
 	armed(t, 0)
 }
 
-// A downgrade costs three requests, and one watch more is fired than by a release.
+// A downgrade costs three requests, and fires one watch more than a release.
 func TestDowngradeCosts(t *testing.T) {
 	path := lockPath(t)
-	s := connected(t, SessionConfig{Timeout: quiet})
+	s := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}})
 	rw := realRW(t, "rw", s, path, nil).(*RW)
 	w := acquired(t, rw.Write())
 	armed(t, 1)
@@ -201,10 +206,10 @@ func TestDowngradeCosts(t *testing.T) {
 	empty(t, s, path)
 }
 
-// What a shared count costs.
+// The operations of a shared count cost what doc.go states.
 func TestCountCosts(t *testing.T) {
 	path := lockPath(t)
-	s, other := connected(t, SessionConfig{Timeout: quiet}), connected(t, SessionConfig{})
+	s, other := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}}), connected(t, SessionConfig{})
 	c := newCountOf(t, s, path, 1)
 	last, err := c.Get(within(t))
 	if err != nil {
@@ -223,7 +228,7 @@ func TestCountCosts(t *testing.T) {
 	cost("get", 1, func() error { _, err := c.Get(within(t)); return err })
 	cost("set by version", 1, func() error { _, err := c.TrySetCount(within(t), last, 2); return err })
 	cost("set", 2, func() error { return c.SetCount(within(t), 3) })
-	// Two who watch share a watch, which fires once for each change.
+	// Two watchers share one watch, which fires once for each change.
 	for range 2 {
 		_, w, err := c.watch(within(t))
 		if err != nil {
@@ -245,10 +250,10 @@ func TestCountCosts(t *testing.T) {
 	}
 }
 
-// Who locks nothing asks nothing.
+// A client of NoLock sends no request.
 func TestNoLockCosts(t *testing.T) {
 	w := wire.New()
-	s := connected(t, SessionConfig{Timeout: quiet, Dial: w.Dial})
+	s := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet, Dial: w.Dial}})
 	before := received(t, s)
 	released(t, acquired(t, NewNoLock(s.ID())))
 	if n, _ := w.Requests(); received(t, s) != before || n != 0 {

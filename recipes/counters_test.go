@@ -21,7 +21,7 @@ func counters(t *testing.T) map[string]float64 {
 	return sums
 }
 
-// countersOf returns one server's.
+// countersOf returns one server's counters.
 func countersOf(t *testing.T, server string) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
@@ -34,7 +34,7 @@ func countersOf(t *testing.T, server string) map[string]float64 {
 	return all
 }
 
-// agreed returns what each server says of what all of them have, once they say the same.
+// agreed returns the value of a counter once all servers report the same value.
 func agreed(t *testing.T, name string) (n int) {
 	t.Helper()
 	eventually(t, "the servers agree on "+name, func() bool {
@@ -48,8 +48,8 @@ func agreed(t *testing.T, name string) (n int) {
 	return n
 }
 
-// fired returns how many watches the servers have fired so far: because of deletions of znodes,
-// because of changes of lists of children, and all in all.
+// fired returns how many watches the servers have fired so far: because of deleted znodes, because of changed lists
+// of children, and in total.
 func fired(t *testing.T) (deleted, children, all int) {
 	t.Helper()
 	c := counters(t)

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // reaps bounds how often a create may find its directory gone again. Once is
@@ -42,16 +45,21 @@ func (c creator) attempt(ctx context.Context) (name string, err error) {
 			return "", err
 		}
 		// The request itself is not given up: a sweep must not overtake it.
-		created, err := c.s.zk.Create(context.WithoutCancel(ctx), path.Join(c.dir, c.prefix), c.data, EphemeralSequential)
+		created, err := c.s.zk.Create(
+			context.WithoutCancel(ctx),
+			path.Join(c.dir, c.prefix),
+			c.data,
+			zksession.EphemeralSequential,
+		)
 		switch {
 		case err == nil:
 			return path.Base(created), nil
-		case errors.Is(err, ErrNoNode) && missing < reaps:
+		case errors.Is(err, zksession.ErrNoNode) && missing < reaps:
 			missing++
 			if err := ensureDir(ctx, c.s.zk, c.dir); err != nil {
 				return "", fmt.Errorf("create %s: %w", c.dir, err)
 			}
-		case errors.Is(err, ErrConnectionLoss):
+		case errors.Is(err, zksession.ErrConnectionLoss):
 			lost = true
 			name, err := c.find(ctx)
 			if err != nil {
@@ -80,7 +88,7 @@ func (c creator) attempt(ctx context.Context) (name string, err error) {
 // in it never will be. Without the sync a server that lags shows the
 // directory as it was, and the second create makes an orphan that blocks the queue.
 func (c creator) find(ctx context.Context) (string, error) {
-	// Where an answer is lost the session may have moved on again: the argument must start afresh.
+	// If an answer is lost, the session may have moved again, so the argument must start afresh.
 	return settled(ctx, c.search)
 }
 
@@ -89,7 +97,7 @@ func (c creator) search(ctx context.Context) (string, error) {
 		return "", err
 	}
 	children, err := c.s.zk.Children(ctx, c.dir)
-	if errors.Is(err, ErrNoNode) {
+	if errors.Is(err, zksession.ErrNoNode) {
 		return "", nil
 	}
 	if err != nil {
@@ -102,12 +110,12 @@ func (c creator) search(ctx context.Context) (string, error) {
 		}
 		_, stat, err := c.s.zk.Get(ctx, path.Join(c.dir, name))
 		switch {
-		case errors.Is(err, ErrNoNode):
+		case errors.Is(err, zksession.ErrNoNode):
 			continue
 		case err != nil:
 			return "", err
 		case stat.Owner != c.s.ID():
-			continue // cannot be, since the prefix is ours alone; but never adopt another session's
+			continue // impossible, since the prefix is ours alone; but never adopt another session's znode
 		}
 		if found != "" {
 			c.s.janitor.remove(path.Join(c.dir, name))
@@ -118,38 +126,7 @@ func (c creator) search(ctx context.Context) (string, error) {
 	return found, nil
 }
 
-// owned runs work in a goroutine of the session's: see [handOver].
+// owned runs work in a goroutine that the session owns: see [tasks.HandOver].
 func owned[T any](ctx context.Context, s *Session, work func(context.Context) (T, error), late func(T)) (T, error) {
-	return handOver(ctx, &s.tasks, s.Err, work, late)
-}
-
-// handOver runs work in a goroutine and returns its result. If ctx ends
-// first it returns at once, and a result that comes after all goes to late, so that exactly
-// one party owns it. over says why no goroutine can be started any more.
-func handOver[T any](ctx context.Context, tasks *tasks, over func() error, work func(context.Context) (T, error), late func(T)) (T, error) {
-	var none T
-	type answer struct {
-		v   T
-		err error
-	}
-	answers := make(chan answer) // without room: it is either taken or it is late
-	started := tasks.start(func() {
-		v, err := work(ctx)
-		select {
-		case answers <- answer{v, err}:
-		case <-ctx.Done():
-			if err == nil {
-				late(v)
-			}
-		}
-	})
-	if !started {
-		return none, over()
-	}
-	select {
-	case a := <-answers:
-		return a.v, a.err
-	case <-ctx.Done():
-		return none, ended(ctx)
-	}
+	return tasks.HandOver(ctx, &s.tasks, s.Err, work, late)
 }

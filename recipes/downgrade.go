@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // Downgrade turns a write hold of this lock into a read hold, with no moment in between
@@ -23,18 +26,16 @@ func (rw *RW) Downgrade(ctx context.Context, write *Hold) (*Hold, error) {
 	return read, nil
 }
 
-// ReadUnder returns a read hold beside a write hold of this lock, which stays. Whichever of
-// the two is released last lets the next writer in; once the write hold is
-// released, readers get in.
+// ReadUnder returns a read hold beside a write hold of this lock, which stays. The next writer gets in when both have
+// been released; readers get in once the write hold has been released.
 //
-// One transaction checks that the write hold's znode is there and creates the reader's, at the
-// writer's place in the queue: writers queued behind the one wait behind the other,
-// and whoever has lost the write lock gets nothing. The token of the
-// read hold is the write hold's, for the new znode is younger than
-// those of writers who come later.
+// One transaction checks that the write hold's znode is there and creates the reader's, at the writer's place in the
+// queue: writers queued behind the one wait behind the other, and a client that has lost the write lock gets nothing.
+// The token of the read hold is the write hold's, because the new znode is younger than those of writers that come
+// later.
 //
-// It returns at once, for nobody need be waited for. Its errors are the write hold's
-// end (ErrReleased, or wrapping ErrLockLost), and those of [Lock].
+// It returns at once, since it need not wait for any contender. Its errors are the write hold's end (ErrReleased, or
+// wrapping ErrLockLost), and those of [Lock].
 func (rw *RW) ReadUnder(ctx context.Context, write *Hold) (*Hold, error) {
 	l := &rw.read
 	h, err := rw.readUnder(ctx, write)
@@ -50,12 +51,12 @@ func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
 		return nil, errors.New("not a write hold of this lock")
 	}
 	if ctx.Err() != nil {
-		return nil, ended(ctx)
+		return nil, tasks.Ended(ctx)
 	}
 	if write.ctx.Err() != nil {
 		return nil, context.Cause(write.ctx)
 	}
-	at, _ := l.layout.parse(write.place.name) // it has held, so it does
+	at, _ := l.layout.parse(write.place.name) // this cannot fail: the hold's own name parses
 	prefix := protectedPrefix(uuid.NewString(), l.layout[reading])
 	tellAttempt(ctx, l.dir, prefix)
 	p := &place{line: l, prefix: prefix, name: fmt.Sprintf("%s%010d", prefix, at.seq), queued: true}
@@ -67,7 +68,7 @@ func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
 		l.s.janitor.remove(p.path())
 		return nil, err
 	}
-	// Whoever was asked to leave as a writer is still here.
+	// A client that was asked to leave as a writer is still asked as a reader.
 	p.revoked = p.revoked || write.revoked.Err() != nil
 	return p.hold(write.token), nil
 }
@@ -87,12 +88,12 @@ func (p *place) insert(ctx context.Context, writer string) (err error) {
 		}
 		// The request itself is not given up: its removal must not overtake it.
 		_, err := s.zk.Multi(context.WithoutCancel(ctx),
-			Op{Kind: OpCheck, Path: writer, Version: AnyVersion},
-			Op{Kind: OpCreate, Path: p.path(), Data: p.line.data, Mode: Ephemeral})
+			zksession.Op{Kind: zksession.OpCheck, Path: writer, Version: zksession.AnyVersion},
+			zksession.Op{Kind: zksession.OpCreate, Path: p.path(), Data: p.line.data, Mode: zksession.Ephemeral})
 		switch {
-		case errors.Is(err, ErrNoNode): // the writer, without which there may be no directory either
+		case errors.Is(err, zksession.ErrNoNode): // the writer, without which there may be no directory either
 			return lost(s.whyGone(writer))
-		case !errors.Is(err, ErrConnectionLoss):
+		case !errors.Is(err, zksession.ErrConnectionLoss):
 			return err
 		}
 		unknown = true
@@ -117,7 +118,7 @@ func (p *place) exists(ctx context.Context) (bool, error) {
 		}
 		return none, err
 	})
-	if errors.Is(err, ErrNoNode) {
+	if errors.Is(err, zksession.ErrNoNode) {
 		return false, nil
 	}
 	return err == nil, err
@@ -127,7 +128,7 @@ func (p *place) exists(ctx context.Context) (bool, error) {
 func (p *place) see(ctx context.Context) error {
 	s := p.line.s
 	data, stat, own, err := s.watchOwn(ctx, p.path())
-	if errors.Is(err, ErrNoNode) {
+	if errors.Is(err, zksession.ErrNoNode) {
 		return lost(s.whyGone(p.path()))
 	}
 	if err != nil {

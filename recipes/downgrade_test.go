@@ -14,7 +14,7 @@ func testRW(t *testing.T, s *Session, queued func(int)) *RW {
 	return newRW(t, "rw", s, queued).(*RW)
 }
 
-// waitingWriter queues a writer of its own session and returns its hold when it comes.
+// waitingWriter queues a writer in a session of its own, and returns a channel for its hold.
 func waitingWriter(t *testing.T, svc *fakeService, name string) <-chan *Hold {
 	t.Helper()
 	s, _ := svc.session(t, nil)
@@ -34,21 +34,21 @@ func waitingWriter(t *testing.T, svc *fakeService, name string) <-chan *Hold {
 	return got
 }
 
-// watchers counts the watches on a hold's znode, of which the holder has one.
+// watchers counts the watches on a hold's znode, one of which is the holder's own.
 func watchers(svc *fakeService, h *Hold) int {
 	svc.mu.Lock()
 	defer svc.mu.Unlock()
 	return len(svc.watches[h.place.path()])
 }
 
-// Every single request of a downgrade and what follows fails in every way, while a writer
-// waits: it gets in after the reader has left, and not before.
+// Each request of a downgrade and of what follows fails in every way, while a writer waits. That writer gets in after
+// the reader has left, and not before.
 func TestDowngradeEveryRequestLost(t *testing.T) {
 	for _, what := range []fault{loseBefore, loseAfter, expire, expireThen} {
 		for n := 1; ; n++ {
 			name := fmt.Sprintf("fault=%d/request=%d", what, n)
 			svc := newFakeService()
-			faults, hit := nth(n, what)
+			faults, injected := nth(n, what)
 			var begun atomic.Bool
 			s, z := svc.session(t, func(op, path string) fault {
 				if begun.Load() {
@@ -80,7 +80,7 @@ func TestDowngradeEveryRequestLost(t *testing.T) {
 			} else if z.Err() == nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			checkOutcome(t, name, err, z, hit() && (what == expire || what == expireThen))
+			checkOutcome(t, name, err, z, injected() && (what == expire || what == expireThen))
 			if h := <-next; h != nil {
 				if h.Token() <= w.Token() {
 					t.Errorf("%s: token %d after %d", name, h.Token(), w.Token())
@@ -90,9 +90,9 @@ func TestDowngradeEveryRequestLost(t *testing.T) {
 				}
 			}
 			eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
-			if !hit() {
+			if !injected() {
 				if n < 4 {
-					t.Errorf("%s: the fault never hit", name)
+					t.Errorf("%s: the fault was never injected", name)
 				}
 				break
 			}
@@ -100,8 +100,8 @@ func TestDowngradeEveryRequestLost(t *testing.T) {
 	}
 }
 
-// The context ends at each request of a downgrade. The write hold goes on, or has been
-// released; a reader's znode that comes late is removed.
+// The context ends at each request of a downgrade. The write hold goes on, or has been released. A reader's znode
+// that is created late is removed.
 func TestDowngradeCancelledAtEveryRequest(t *testing.T) {
 	for n := int32(1); ; n++ {
 		name := fmt.Sprintf("request=%d", n)
@@ -189,7 +189,7 @@ func TestDowngradeIsRefused(t *testing.T) {
 	}
 	for _, h := range []*Hold{read, naive, nil} {
 		if _, err := rw.Downgrade(ctx, h); err == nil {
-			t.Error("downgraded what is no write hold")
+			t.Error("downgraded a hold that is not a write hold")
 		}
 	}
 	if err := read.Release(ctx); err != nil {
@@ -222,8 +222,8 @@ func TestDowngradeIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever has lost the write lock gets no read lock, even if he has not heard of it: the
-// service refuses. (Curator's grants it from a local flag.)
+// A client that has lost the write lock gets no read lock, even if it has not heard of the loss, because the service
+// refuses the downgrade. (Curator grants it from a local flag.)
 func TestDowngradeAfterLoss(t *testing.T) {
 	svc := newFakeService()
 	_, z := svc.session(t, nil)
@@ -240,7 +240,7 @@ func TestDowngradeAfterLoss(t *testing.T) {
 	svc.remove(w.place.path()) // by force
 	h := <-next
 	if w.Context().Err() != nil {
-		t.Error("he has heard of it")
+		t.Error("the client has heard of its loss")
 	}
 	if _, err := rw.ReadUnder(within(t), w); !errors.Is(err, ErrLockLost) {
 		t.Errorf("beside another writer: %v", err)
@@ -253,8 +253,8 @@ func TestDowngradeAfterLoss(t *testing.T) {
 	}
 }
 
-// The reply is lost, and before the client can look the writer's znode is deleted by force. The
-// reader's was created while it was there, so the read hold is good.
+// The reply is lost, and the writer's znode is deleted by force before the client can look for it. The reader's znode
+// was created while the writer's existed, so the read hold is valid.
 func TestDowngradeReplyAndWriterLost(t *testing.T) {
 	svc := newFakeService()
 	var w *Hold
@@ -292,8 +292,8 @@ func TestDowngradeReplyAndWriterLost(t *testing.T) {
 	}
 }
 
-// The reply is lost, and the context ends before the client can look: the reader's znode
-// is removed, the write hold goes on.
+// The reply is lost, and the context ends before the client can look for its znode: the reader's znode is removed,
+// and the write hold goes on.
 func TestDowngradeReplyLostThenCancelled(t *testing.T) {
 	svc := newFakeService()
 	ctx, cancel := context.WithCancel(within(t))
@@ -315,7 +315,11 @@ func TestDowngradeReplyLostThenCancelled(t *testing.T) {
 	if _, err := rw.Downgrade(ctx, w); !errors.Is(err, context.Canceled) || w.Context().Err() != nil {
 		t.Errorf("%v, the write hold: %v", err, context.Cause(w.Context()))
 	}
-	eventually(t, "the reader's znode is removed", func() bool { return z.count("delete") == 1 && len(svc.ephemerals()) == 1 })
+	eventually(
+		t,
+		"the reader's znode is removed",
+		func() bool { return z.count("delete") == 1 && len(svc.ephemerals()) == 1 },
+	)
 	if err := w.Release(within(t)); err != nil {
 		t.Error(err)
 	}
@@ -324,7 +328,8 @@ func TestDowngradeReplyLostThenCancelled(t *testing.T) {
 	}
 }
 
-// A writer keeps both; readers get in after it has left, another writer after both.
+// A writer holds both the write and the read lock. Readers get in after the write lock is released, and another
+// writer after both.
 func TestReadUnderWrite(t *testing.T) {
 	for _, writeFirst := range []bool{true, false} {
 		svc := newFakeService()
@@ -373,17 +378,25 @@ func TestReadUnderWrite(t *testing.T) {
 		if err := (<-got).Release(ctx); err != nil {
 			t.Error(err)
 		}
-		// The read hold's own end: somebody deletes its znode.
+		// The read hold ends by itself when its own znode is deleted.
 		if w, err = rw.Write().Acquire(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if r, err = rw.Downgrade(ctx, w); err != nil {
 			t.Fatal(err)
 		}
-		svc.set(r.place.path(), []byte("changed"), 0) // ends nothing, though the token is not this znode's
-		eventually(t, "the znode is watched again", func() bool { return watchers(svc, r) == 1 || r.Context().Err() != nil })
+		svc.set(r.place.path(), []byte("changed"), 0) // ends nothing, although the token is another znode's
+		eventually(
+			t,
+			"the znode is watched again",
+			func() bool { return watchers(svc, r) == 1 || r.Context().Err() != nil },
+		)
 		svc.set(r.place.path(), []byte("changed again"), 0)
-		eventually(t, "the znode is watched again", func() bool { return watchers(svc, r) == 1 || r.Context().Err() != nil })
+		eventually(
+			t,
+			"the znode is watched again",
+			func() bool { return watchers(svc, r) == 1 || r.Context().Err() != nil },
+		)
 		if r.Context().Err() != nil {
 			t.Errorf("lost by a change of data: %v", context.Cause(r.Context()))
 		}

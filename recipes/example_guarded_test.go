@@ -7,14 +7,18 @@ import (
 	"time"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
-// A job's state is kept in ZooKeeper itself. Whoever has lost the lock, known or not, changes nothing, for each write is a
-// transaction that checks the lock; no other service has to look at tokens.
+// A job's state is kept in ZooKeeper itself. A client that has lost the lock, whether it knows or not, changes
+// nothing, because each write is a transaction that checks the lock. No other service has to look at tokens.
 func ExampleHold_Multi() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	session, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: []string{"zk1", "zk2", "zk3"}})
+	session, err := recipes.Connect(
+		ctx,
+		recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+	)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,15 +36,27 @@ func ExampleHold_Multi() {
 			log.Print(err)
 		}
 	}()
-	_, err = hold.Multi(ctx,
-		recipes.Op{Kind: recipes.OpSet, Path: "/jobs/nightly/state", Data: []byte("done"), Version: recipes.AnyVersion},
-		recipes.Op{Kind: recipes.OpCreate, Path: "/jobs/nightly/report", Data: []byte("42 rows"), Mode: recipes.Persistent})
+	_, err = hold.Multi(
+		ctx,
+		zksession.Op{
+			Kind:    zksession.OpSet,
+			Path:    "/jobs/nightly/state",
+			Data:    []byte("done"),
+			Version: zksession.AnyVersion,
+		},
+		zksession.Op{
+			Kind: zksession.OpCreate,
+			Path: "/jobs/nightly/report",
+			Data: []byte("42 rows"),
+			Mode: zksession.Persistent,
+		},
+	)
 	switch {
-	case errors.Is(err, recipes.ErrConnectionLoss):
+	case errors.Is(err, zksession.ErrConnectionLoss):
 		log.Print(err) // read what is there before trying again
 	case errors.Is(err, recipes.ErrLockLost):
-		log.Print(err) // nothing was written; another may be at it
+		log.Print(err) // nothing was written; another client may be doing it
 	case err != nil:
-		log.Print(err) // an operation was refused, say because there is a report
+		log.Print(err) // one operation was refused, for example because the report exists already
 	}
 }

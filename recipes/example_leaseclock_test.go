@@ -7,19 +7,24 @@ import (
 	"time"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
-// A worker drives a machine that knows no tokens, so it has to stop by itself before another can have the lock. Each step
-// takes less than the margin, and is begun only while the lease lasts.
+// A worker drives a machine that does not know tokens, so the worker has to stop by itself before another client can
+// have the lock. Each step takes less time than the margin, and starts only while the lease lasts.
 func ExampleLeaseClockConfig() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	session, err := recipes.Connect(ctx, recipes.SessionConfig{
-		Servers: []string{"zk1", "zk2", "zk3"},
-		Timeout: 15 * time.Second,
-		// The servers' tickTime. Margin: how long a step takes, and something for the clocks.
-		LeaseClock: &recipes.LeaseClockConfig{Tick: 2 * time.Second, Margin: 3 * time.Second},
-	})
+	session, err := recipes.Connect(
+		ctx,
+		recipes.SessionConfig{
+			Config: zksession.Config{
+				Servers: []string{"zk1", "zk2", "zk3"},
+				Timeout: 15 * time.Second,
+			}, // Tick is the servers' tickTime. Margin is the length of a step and an allowance for the clocks.
+			LeaseClock: &recipes.LeaseClockConfig{Tick: 2 * time.Second, Margin: 3 * time.Second},
+		},
+	)
 	if err != nil {
 		log.Fatal(err) // wraps ErrTimeoutTooShort if the servers grant too little
 	}
@@ -33,13 +38,13 @@ func ExampleLeaseClockConfig() {
 		log.Fatal(err)
 	}
 	for range 10 {
-		if !hold.Valid() { // better than a look at the context: it looks at the time itself
+		if !hold.Valid() { // Valid looks at the time itself, and so is better than a check of the context
 			break
 		}
 		press(hold.Context())
 	}
 	if cause := context.Cause(hold.Context()); errors.Is(cause, recipes.ErrLeaseExpired) {
-		log.Print(cause) // the session may have outlived it: the lock can be acquired anew
+		log.Print(cause) // the session may still live, and then the lock can be acquired again
 		return
 	}
 	if err := hold.Release(ctx); err != nil {
@@ -47,5 +52,5 @@ func ExampleLeaseClockConfig() {
 	}
 }
 
-// press stands for a step of the machine, which stops as ctx ends.
+// press stands for a step of the machine, which stops when ctx ends.
 func press(ctx context.Context) {}

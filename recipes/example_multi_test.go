@@ -8,8 +8,8 @@ import (
 	"locklab/recipes"
 )
 
-// Money goes from one account to another under the locks of both. All clients take them in the same order, whichever
-// account is which; and each account gets the token of its own lock.
+// Money moves from one account to another under the locks of both. All clients take the locks in the same order,
+// whichever account pays. Each account gets the token of its own lock.
 func ExampleMulti() {
 	var session *recipes.Session // connected as for a Mutex
 	var members []recipes.Member
@@ -38,7 +38,7 @@ func ExampleMulti() {
 		}
 	}()
 	for i, account := range hold.Holds() {
-		// The context of the whole: if one lock is lost the other account must not be touched either.
+		// This is the context of the whole: if one lock is lost, the other account must not be touched either.
 		if err := store(hold.Context(), account.Token(), i); err != nil {
 			log.Print(err)
 			return

@@ -7,15 +7,19 @@ import (
 	"time"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
-// A job that only one process may do at a time. What it does is bounded by the hold's context, and every request
-// to the resource carries the hold's token: the resource remembers the highest that it has seen, and refuses
-// what is lower. That, and not the lock, protects it from a client that was stopped while it held and goes on later.
+// This is a job that only one process may do at a time. The hold's context bounds the work, and every request to the
+// resource carries the hold's token. The resource remembers the highest token that it has seen, and refuses lower
+// ones. That, and not the lock, protects it from a client that was stopped while it held the lock and goes on later.
 func ExampleMutex() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	session, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: []string{"zk1", "zk2", "zk3"}})
+	session, err := recipes.Connect(
+		ctx,
+		recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+	)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,20 +36,20 @@ func ExampleMutex() {
 	for page := range 10 {
 		select {
 		case <-hold.Revoked():
-			return // somebody asks for the lock, and a page boundary is a good place to stop
+			return // another client asks for the lock, and a page boundary is a good place to stop
 		default:
 		}
 		if err := store(hold.Context(), hold.Token(), page); err != nil {
 			if cause := context.Cause(hold.Context()); errors.Is(cause, recipes.ErrLockLost) {
-				log.Print(cause) // somebody else may hold by now: touch nothing any more
+				log.Print(cause) // another client may hold the lock by now: touch nothing more
 			}
 			return
 		}
 	}
 }
 
-// released gives a hold back. It has a time limit of its own, since the context of the work may have ended; if that
-// is not enough the rest is done in the background for as long as the session lives.
+// released releases a hold. It has a time limit of its own, because the context of the work may have ended. If that
+// time is not enough, the session finishes the release in the background for as long as it lives.
 func released(hold *recipes.Hold) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -54,7 +58,7 @@ func released(hold *recipes.Hold) {
 	}
 }
 
-// closed ends a session, and with it whatever it still holds.
+// closed ends a session, and with it every hold that the session still has.
 func closed(session *recipes.Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -66,7 +70,7 @@ func closed(session *recipes.Session) {
 // store stands for a write to the protected resource, which ends with ctx and is refused for a stale token.
 func store(ctx context.Context, token int64, page int) error { return ctx.Err() }
 
-// What another does already need not be waited for.
+// A client does not wait for work that another client is already doing.
 func ExampleMutex_TryAcquire() {
 	var mutex *recipes.Mutex // as above
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -74,7 +78,7 @@ func ExampleMutex_TryAcquire() {
 	hold, err := mutex.TryAcquire(ctx)
 	switch {
 	case errors.Is(err, recipes.ErrNotAcquired):
-		return // it is being done
+		return // another client is doing it
 	case err != nil:
 		log.Fatal(err)
 	}
@@ -82,22 +86,23 @@ func ExampleMutex_TryAcquire() {
 	_ = store(hold.Context(), hold.Token(), 0)
 }
 
-// Code that needs the lock on its way is given the hold, and enters it once more. It fails where the lock was lost.
+// Code that needs the lock and whose caller already holds it is given the hold, and enters the lock again. That fails
+// if the lock was lost.
 func ExampleHold_Reenter() {
 	step := func(hold *recipes.Hold) error {
 		if err := hold.Reenter(); err != nil {
 			return err
 		}
-		defer released(hold) // undoes the entry; the caller holds on
+		defer released(hold) // undoes the entry; the caller still holds the lock
 		return store(hold.Context(), hold.Token(), 1)
 	}
-	var hold *recipes.Hold // of a mutex
+	var hold *recipes.Hold // the hold of a mutex
 	if err := step(hold); err != nil {
 		log.Print(err)
 	}
 }
 
-// A request of a service is served under a lock: the work ends with whichever ends first, the request or the hold.
+// A service handles a request under a lock. The work ends when the request or the hold ends, whichever is first.
 func ExampleHold_Within() {
 	serve := func(request context.Context, mutex *recipes.Mutex) error {
 		hold, err := mutex.Acquire(request)
@@ -112,7 +117,7 @@ func ExampleHold_Within() {
 	_ = serve
 }
 
-// An operator makes room: all who hold or wait are asked to leave, and made to if they do not within ten seconds.
+// An operator asks all holders and waiters to leave, and forces out those that do not within ten seconds.
 func ExampleSession_Evict() {
 	var session *recipes.Session // both as above
 	var mutex *recipes.Mutex

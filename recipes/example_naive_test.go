@@ -8,8 +8,8 @@ import (
 	"locklab/recipes"
 )
 
-// The naive locks are used as the others are. They are no less exclusive, but each release wakes all who wait: for few
-// clients that seldom meet they are the cheapest.
+// The naive locks are used in the same way as the others, and are just as exclusive. But each release wakes all
+// waiters, so they are the cheapest only for few clients that seldom contend.
 func ExampleNaiveMutex() {
 	var session *recipes.Session // connected as for a Mutex
 	mutex, err := recipes.NewNaiveMutex(recipes.NaiveConfig{Session: session, Path: "/locks/nightly"})

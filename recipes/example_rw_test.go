@@ -8,8 +8,8 @@ import (
 	"locklab/recipes"
 )
 
-// A cache is filled by one client, which then goes on reading it together with the others: from the write to its own
-// reads nobody else can write. The reads carry the writer's token.
+// One client fills a cache, and then goes on reading it together with the others. No other client can write between
+// its write and its reads. The reads carry the writer's token.
 func ExampleRW_Downgrade() {
 	var session *recipes.Session // connected as for a Mutex
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -28,16 +28,16 @@ func ExampleRW_Downgrade() {
 	}
 	read, err := lock.Downgrade(ctx, write)
 	if err != nil {
-		released(write) // which is as it was
+		released(write) // a failed downgrade leaves the write hold as it was
 		log.Fatal(err)
 	}
 	defer released(read)
 	_ = load(read.Context(), read.Token())
 }
 
-// A reader who finds that it must write gives the read lock back first, and reads anew under the write
-// lock: whatever it has read may have been changed in between. To ask for the write lock while
-// it reads is refused with ErrUpgrade, if the context says that it does.
+// A reader that finds that it must write first releases the read lock, and then reads again under the write lock,
+// because another client may have changed the data in between. A request for the write lock while it reads is refused
+// with ErrUpgrade, if the context says that it reads.
 func ExampleRW() {
 	var lock *recipes.RW // as above
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -56,7 +56,7 @@ func ExampleRW() {
 		log.Fatal(err)
 	}
 	defer released(write)
-	if load(write.Context(), write.Token()) != nil { // nobody else has done it meanwhile
+	if load(write.Context(), write.Token()) != nil { // no other client has done it in between
 		_ = store(write.Context(), write.Token(), 0)
 	}
 }

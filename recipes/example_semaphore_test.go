@@ -6,15 +6,19 @@ import (
 	"time"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
-// A pool of four workers' places at a service, of which this client takes two for one job. The service
-// remembers the highest token that it has seen for each slot and refuses what is lower, so that a client that
-// was stopped while it held, and does not know that it has lost its permits, does no harm.
+// Four workers' places at a service form a pool, and this client takes two of them for one job. For each slot the
+// service remembers the highest token that it has seen, and refuses lower ones. So a client that was stopped while it
+// held permits, and does not know that it has lost them, does no harm.
 func ExampleSemaphore() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	session, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: []string{"zk1", "zk2", "zk3"}})
+	session, err := recipes.Connect(
+		ctx,
+		recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+	)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -29,12 +33,12 @@ func ExampleSemaphore() {
 	}
 	defer func() {
 		if err := hold.Release(ctx); err != nil {
-			log.Print(err) // the permits are free, or will be once the service can be told
+			log.Print(err) // the permits are free, or will be as soon as the service can be reached
 		}
 	}()
 	for _, slot := range hold.Slots() {
 		if err := render(hold.Context(), slot, hold.Token()); err != nil {
-			log.Print(err) // if the context has ended: its cause says how the permits were lost
+			log.Print(err) // if the context has ended, its cause says how the permits were lost
 			return
 		}
 	}

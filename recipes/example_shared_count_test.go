@@ -11,7 +11,9 @@ import (
 // The number of a semaphore's permits is kept in a shared count, which an operator changes while clients use it.
 func ExampleSharedCount() {
 	var session *recipes.Session // connected as for a Mutex
-	count, err := recipes.NewSharedCount(recipes.SharedCountConfig{Session: session, Path: "/pools/render-size", Seed: 4})
+	count, err := recipes.NewSharedCount(
+		recipes.SharedCountConfig{Session: session, Path: "/pools/render-size", Seed: 4},
+	)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -21,7 +23,7 @@ func ExampleSharedCount() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := count.SetCount(ctx, 6); err != nil { // two more get in at once, if they wait
+	if err := count.SetCount(ctx, 6); err != nil { // two waiters, if there are any, get in at once
 		log.Fatal(err)
 	}
 	hold, err := pool.Acquire(ctx, 1)

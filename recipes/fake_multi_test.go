@@ -4,11 +4,13 @@ import (
 	"context"
 	"path"
 	"strings"
+
+	"locklab/recipes/zksession"
 )
 
-// Multi refuses before it does anything, so no operation may rely on one before it. The
-// fault function gets the paths of all operations, each with a space behind it.
-func (z *fakeSession) Multi(ctx context.Context, ops ...Op) ([]string, error) {
+// Multi checks all operations before it carries out any, so no operation may rely on an earlier one of the same
+// transaction. The fault function gets the paths of all operations, each followed by a space.
+func (z *fakeSession) Multi(ctx context.Context, ops ...zksession.Op) ([]string, error) {
 	created := make([]string, len(ops))
 	var paths strings.Builder
 	for _, op := range ops {
@@ -17,45 +19,45 @@ func (z *fakeSession) Multi(ctx context.Context, ops ...Op) ([]string, error) {
 	err := z.do(ctx, "multi", paths.String(), func() error {
 		for i, op := range ops {
 			if err := z.svc.refuses(op); err != nil {
-				return &OpError{i, err}
+				return &zksession.OpError{Index: i, Err: err}
 			}
 		}
 		z.svc.zxid++
 		for i, op := range ops {
 			switch op.Kind {
-			case OpCreate:
+			case zksession.OpCreate:
 				var err error
 				if created[i], err = z.create(op.Path, op.Data, op.Mode); err != nil {
 					panic(err) // refuses should have said so
 				}
-			case OpDelete:
+			case zksession.OpDelete:
 				z.svc.drop(op.Path)
-			case OpSet:
+			case zksession.OpSet:
 				z.svc.change(op.Path, op.Data)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err // created may yet be written
+		return nil, err // the fake may still write to created
 	}
 	return created, nil
 }
 
-// refuses returns why an operation is impossible now. f.mu is held.
-func (f *fakeService) refuses(op Op) error {
+// refuses returns why an operation is impossible in the present state. f.mu is held.
+func (f *fakeService) refuses(op zksession.Op) error {
 	n := f.nodes[op.Path]
 	switch {
-	case op.Kind == OpCreate && f.nodes[path.Dir(op.Path)] == nil:
-		return ErrNoNode
-	case op.Kind == OpCreate && op.Mode != EphemeralSequential && n != nil:
-		return ErrNodeExists
-	case op.Kind == OpCreate:
+	case op.Kind == zksession.OpCreate && f.nodes[path.Dir(op.Path)] == nil:
+		return zksession.ErrNoNode
+	case op.Kind == zksession.OpCreate && op.Mode != zksession.EphemeralSequential && n != nil:
+		return zksession.ErrNodeExists
+	case op.Kind == zksession.OpCreate:
 		return nil
 	case n == nil:
-		return ErrNoNode
-	case op.Version != AnyVersion && op.Version != n.stat.Version:
-		return ErrBadVersion
+		return zksession.ErrNoNode
+	case op.Version != zksession.AnyVersion && op.Version != n.stat.Version:
+		return zksession.ErrBadVersion
 	}
 	return nil
 }

@@ -11,10 +11,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
-// A fakeService is ZooKeeper's data model without network or time: sessions on it
-// see every write at once. Requests can be lost, before or after they take effect.
+// A fakeService is ZooKeeper's data model without network or time. All its sessions see every write at once. A test
+// can lose a request before or after it takes effect.
 type fakeService struct {
 	mu       sync.Mutex
 	zxid     int64
@@ -22,24 +25,29 @@ type fakeService struct {
 	nodes    map[string]*fakeNode
 	watches  map[string][]*fakeWatch
 	lists    map[string][]*fakeWatch // watches on children
-	old      bool                    // knows no containers
-	modes    map[string]Mode
+	old      bool                    // a server from before container znodes
+	modes    map[string]zksession.Mode
 }
 
 type fakeNode struct {
 	data    []byte
-	stat    Stat
-	created int64 // children ever created
+	stat    zksession.Stat
+	created int64 // number of children created so far
 }
 
 func newFakeService() *fakeService {
-	return &fakeService{nodes: map[string]*fakeNode{"/": {}}, watches: map[string][]*fakeWatch{}, lists: map[string][]*fakeWatch{}, modes: map[string]Mode{}}
+	return &fakeService{
+		nodes:   map[string]*fakeNode{"/": {}},
+		watches: map[string][]*fakeWatch{},
+		lists:   map[string][]*fakeWatch{},
+		modes:   map[string]zksession.Mode{},
+	}
 }
 
 // A fakeWatch is one watch, which fires once.
-type fakeWatch struct{ events chan Event }
+type fakeWatch struct{ events chan zksession.Event }
 
-// A fault is what becomes of one request.
+// A fault is what happens to one request.
 type fault int
 
 const (
@@ -47,29 +55,37 @@ const (
 	loseBefore       // the request is lost
 	loseAfter        // the reply is lost
 	expire           // the session expires instead
-	expireThen       // the request takes effect, then the session expires, the reply is lost
+	expireThen       // the request takes effect, then the session expires and the reply is lost
 )
 
-// A fakeSession is a [ZooKeeper] on a fakeService.
+// A fakeSession is a [zksession.ZooKeeper] on a fakeService.
 type fakeSession struct {
 	svc  *fakeService
 	id   int64
 	done chan struct{}
-	// fault decides about each request; op is create, delete, get, watch, children, list (children with a watch), multi or sync. May block.
+	// fault decides about each request; op is create, delete, get, watch, children, list (children with a watch), multi or
+	// sync. It may block.
 	fault func(op, path string) fault
 
-	mu     sync.Mutex
-	err    error
-	again  chan struct{}
-	counts map[string]int
-	calls  tasks
+	mu          sync.Mutex
+	err         error
+	reconnected chan struct{}
+	counts      map[string]int
+	calls       tasks.Set
 }
 
 // session starts a Session on the fake service.
 func (f *fakeService) session(t *testing.T, faults func(op, path string) fault) (*Session, *fakeSession) {
 	f.mu.Lock()
 	f.sessions++
-	z := &fakeSession{svc: f, id: f.sessions, done: make(chan struct{}), again: make(chan struct{}), fault: faults, counts: map[string]int{}}
+	z := &fakeSession{
+		svc:         f,
+		id:          f.sessions,
+		done:        make(chan struct{}),
+		reconnected: make(chan struct{}),
+		fault:       faults,
+		counts:      map[string]int{},
+	}
 	f.mu.Unlock()
 	s := NewSession(z, nil)
 	t.Cleanup(func() {
@@ -93,28 +109,28 @@ func (z *fakeSession) Err() error {
 func (z *fakeSession) Reconnected() <-chan struct{} {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	return z.again
+	return z.reconnected
 }
 
 // reconnect makes the session seem to have been disconnected.
 func (z *fakeSession) reconnect() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	close(z.again)
-	z.again = make(chan struct{})
+	close(z.reconnected)
+	z.reconnected = make(chan struct{})
 }
 
 func (z *fakeSession) Await(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return tasks.Ended(ctx)
 	}
 	return z.Err()
 }
 
-// Close ends the session; its znodes and watches go with it.
+// Close ends the session and deletes its znodes and watches.
 func (z *fakeSession) Close(context.Context) error {
-	z.end(ErrSessionClosed)
-	z.calls.wait()
+	z.end(zksession.ErrSessionClosed)
+	z.calls.Wait()
 	return nil
 }
 
@@ -140,13 +156,13 @@ func (z *fakeSession) end(err error) {
 // drop deletes a node. f.mu is held.
 func (f *fakeService) drop(p string) {
 	delete(f.nodes, p)
-	f.fire(p, Deleted)
-	f.fireList(p, Deleted)
-	f.fireList(path.Dir(p), Changed)
+	f.fire(p, zksession.Deleted)
+	f.fireList(p, zksession.Deleted)
+	f.fireList(path.Dir(p), zksession.Changed)
 }
 
 // fireList ends the watches on a path's children. f.mu is held.
-func (f *fakeService) fireList(p string, e Event) {
+func (f *fakeService) fireList(p string, e zksession.Event) {
 	for _, w := range f.lists[p] {
 		w.events <- e
 	}
@@ -154,27 +170,27 @@ func (f *fakeService) fireList(p string, e Event) {
 }
 
 // fire ends the watches on a path. f.mu is held.
-func (f *fakeService) fire(p string, e Event) {
+func (f *fakeService) fire(p string, e zksession.Event) {
 	for _, w := range f.watches[p] {
 		w.events <- e
 	}
 	delete(f.watches, p)
 }
 
-// do runs one request under the faults, and returns when it is answered or ctx ends.
+// do carries out one request, subject to the faults, and returns when it is answered or ctx ends.
 func (z *fakeSession) do(ctx context.Context, op, p string, f func() error) error {
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return tasks.Ended(ctx)
 	}
 	answer := make(chan error, 1)
-	if !z.calls.start(func() { answer <- z.run(op, p, f) }) {
+	if !z.calls.Start(func() { answer <- z.run(op, p, f) }) {
 		return z.Err()
 	}
 	select {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
-		return ended(ctx)
+		return tasks.Ended(ctx)
 	}
 }
 
@@ -191,20 +207,20 @@ func (z *fakeSession) run(op, p string, f func() error) error {
 	z.mu.Unlock()
 	switch what {
 	case loseBefore:
-		return ErrConnectionLoss
+		return zksession.ErrConnectionLoss
 	case expire:
-		z.end(ErrSessionExpired)
-		return ErrSessionExpired
+		z.end(zksession.ErrSessionExpired)
+		return zksession.ErrSessionExpired
 	}
 	z.svc.mu.Lock()
 	err := f()
 	z.svc.mu.Unlock()
 	switch what {
 	case loseAfter:
-		return ErrConnectionLoss
+		return zksession.ErrConnectionLoss
 	case expireThen:
-		z.end(ErrSessionExpired)
-		return ErrSessionExpired
+		z.end(zksession.ErrSessionExpired)
+		return zksession.ErrSessionExpired
 	}
 	return err
 }
@@ -216,48 +232,48 @@ func (z *fakeSession) count(op string) int {
 	return z.counts[op]
 }
 
-func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode Mode) (string, error) {
+func (z *fakeSession) Create(ctx context.Context, p string, data []byte, mode zksession.Mode) (string, error) {
 	var created string
 	err := z.do(ctx, "create", p, func() (err error) {
-		if mode == Container && z.svc.old {
-			return ErrUnimplemented
+		if mode == zksession.Container && z.svc.old {
+			return zksession.ErrUnimplemented
 		}
 		z.svc.zxid++
 		created, err = z.create(p, data, mode)
 		return err
 	})
 	if err != nil {
-		return "", err // created may yet be written
+		return "", err // the fake may still write to created
 	}
 	return created, nil
 }
 
 // create makes a node in the present transaction. svc.mu is held.
-func (z *fakeSession) create(p string, data []byte, mode Mode) (string, error) {
+func (z *fakeSession) create(p string, data []byte, mode zksession.Mode) (string, error) {
 	dir := z.svc.nodes[path.Dir(p)]
 	if dir == nil {
-		return "", ErrNoNode
+		return "", zksession.ErrNoNode
 	}
-	n := &fakeNode{data: data, stat: Stat{Czxid: z.svc.zxid, Mzxid: z.svc.zxid}}
-	if mode == Ephemeral || mode == EphemeralSequential {
+	n := &fakeNode{data: data, stat: zksession.Stat{Czxid: z.svc.zxid, Mzxid: z.svc.zxid}}
+	if mode == zksession.Ephemeral || mode == zksession.EphemeralSequential {
 		n.stat.Owner = z.id
 	}
-	if mode == EphemeralSequential {
+	if mode == zksession.EphemeralSequential {
 		p = fmt.Sprintf("%s%010d", p, int32(dir.created))
 	}
 	if z.svc.nodes[p] != nil {
-		return "", ErrNodeExists
+		return "", zksession.ErrNodeExists
 	}
 	dir.created++
 	z.svc.nodes[p], z.svc.modes[p] = n, mode
-	z.svc.fireList(path.Dir(p), Changed)
+	z.svc.fireList(path.Dir(p), zksession.Changed)
 	return p, nil
 }
 
 func (z *fakeSession) Delete(ctx context.Context, p string) error {
 	return z.do(ctx, "delete", p, func() error {
 		if z.svc.nodes[p] == nil {
-			return ErrNoNode
+			return zksession.ErrNoNode
 		}
 		z.svc.zxid++
 		z.svc.drop(p)
@@ -265,35 +281,39 @@ func (z *fakeSession) Delete(ctx context.Context, p string) error {
 	})
 }
 
-func (z *fakeSession) Get(ctx context.Context, p string) ([]byte, Stat, error) {
+func (z *fakeSession) Get(ctx context.Context, p string) ([]byte, zksession.Stat, error) {
 	var data []byte
-	var stat Stat
+	var stat zksession.Stat
 	if err := z.do(ctx, "get", p, func() error { return z.svc.read(p, &data, &stat) }); err != nil {
-		return nil, Stat{}, err
+		return nil, zksession.Stat{}, err
 	}
 	return data, stat, nil
 }
 
-func (f *fakeService) read(p string, data *[]byte, stat *Stat) error {
+func (f *fakeService) read(p string, data *[]byte, stat *zksession.Stat) error {
 	n := f.nodes[p]
 	if n == nil {
-		return ErrNoNode
+		return zksession.ErrNoNode
 	}
 	*data, *stat = n.data, n.stat
 	return nil
 }
 
-func (z *fakeSession) GetW(ctx context.Context, p string, fired func(Event)) ([]byte, Stat, error) {
+func (z *fakeSession) GetW(
+	ctx context.Context,
+	p string,
+	fired func(zksession.Event),
+) ([]byte, zksession.Stat, error) {
 	var data []byte
-	var stat Stat
+	var stat zksession.Stat
 	err := z.watched(ctx, "watch", p, z.svc.watches, fired, func() error { return z.svc.read(p, &data, &stat) })
 	if err != nil {
-		return nil, Stat{}, err
+		return nil, zksession.Stat{}, err
 	}
 	return data, stat, nil
 }
 
-func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(Event)) ([]string, error) {
+func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(zksession.Event)) ([]string, error) {
 	var names []string
 	err := z.watched(ctx, "list", p, z.svc.lists, fired, func() error { return z.svc.list(p, &names) })
 	if err != nil {
@@ -302,9 +322,15 @@ func (z *fakeSession) ChildrenW(ctx context.Context, p string, fired func(Event)
 	return names, nil
 }
 
-// watched does a read that leaves a watch.
-func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[string][]*fakeWatch, fired func(Event), read func() error) error {
-	w := &fakeWatch{make(chan Event, 1)}
+// watched does a read that sets a watch.
+func (z *fakeSession) watched(
+	ctx context.Context,
+	op, p string,
+	watches map[string][]*fakeWatch,
+	fired func(zksession.Event),
+	read func() error,
+) error {
+	w := &fakeWatch{make(chan zksession.Event, 1)}
 	err := z.do(ctx, op, p, func() error {
 		if err := read(); err != nil {
 			return err
@@ -313,7 +339,7 @@ func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[str
 		return nil
 	})
 	if err != nil {
-		// A watch whose request was not answered goes with the connection.
+		// The watch of a request that was not answered ends with the connection.
 		z.svc.mu.Lock()
 		watches[p] = slices.DeleteFunc(watches[p], func(other *fakeWatch) bool { return other == w })
 		if len(watches[p]) == 0 {
@@ -322,12 +348,12 @@ func (z *fakeSession) watched(ctx context.Context, op, p string, watches map[str
 		z.svc.mu.Unlock()
 		return err
 	}
-	if !z.calls.start(func() {
+	if !z.calls.Start(func() {
 		select {
 		case e := <-w.events:
 			fired(e)
 		case <-z.done:
-			fired(Unwatched)
+			fired(zksession.Unwatched)
 		}
 	}) {
 		return z.Err()
@@ -346,7 +372,7 @@ func (z *fakeSession) Children(ctx context.Context, p string) ([]string, error) 
 
 func (f *fakeService) list(p string, names *[]string) error {
 	if f.nodes[p] == nil {
-		return ErrNoNode
+		return zksession.ErrNoNode
 	}
 	*names = f.children(p)
 	return nil
@@ -354,7 +380,8 @@ func (f *fakeService) list(p string, names *[]string) error {
 
 func (f *fakeService) children(dir string) (names []string) {
 	for _, p := range slices.Sorted(maps.Keys(f.nodes)) {
-		if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(dir, "/")+"/"); ok && rest != "" && !strings.Contains(rest, "/") {
+		if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(dir, "/")+"/"); ok && rest != "" &&
+			!strings.Contains(rest, "/") {
 			names = append(names, rest)
 		}
 	}
@@ -378,19 +405,19 @@ func (f *fakeService) ephemerals() (paths []string) {
 	return paths
 }
 
-// set makes or changes a znode by hand.
+// set creates or changes a znode, as an administrator would.
 func (f *fakeService) set(p string, data []byte, owner int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.zxid++
 	n := f.nodes[p]
 	if n == nil {
-		n = &fakeNode{stat: Stat{Czxid: f.zxid, Owner: owner}}
+		n = &fakeNode{stat: zksession.Stat{Czxid: f.zxid, Owner: owner}}
 		f.nodes[p] = n
 		if dir := f.nodes[path.Dir(p)]; dir != nil {
 			dir.created++
 		}
-		f.fireList(path.Dir(p), Changed)
+		f.fireList(path.Dir(p), zksession.Changed)
 	}
 	f.change(p, data)
 }
@@ -400,10 +427,10 @@ func (f *fakeService) change(p string, data []byte) {
 	n := f.nodes[p]
 	n.data, n.stat.Mzxid = data, f.zxid
 	n.stat.Version++
-	f.fire(p, Changed)
+	f.fire(p, zksession.Changed)
 }
 
-// remove deletes a znode by hand.
+// remove deletes a znode, as an administrator would.
 func (f *fakeService) remove(p string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -414,7 +441,7 @@ func (f *fakeService) remove(p string) {
 // eventually polls a condition until the test's deadline.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -422,22 +449,22 @@ func eventually(t *testing.T, what string, cond func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("not in time: %s", what)
+			t.Fatalf("timed out before: %s", what)
 		}
 	}
 }
 
-// patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+// testTimeout is how long a test waits for something that must happen.
+const testTimeout = 30 * time.Second
 
-// within returns a context for what must come.
+// within returns a context for something that must happen in time.
 func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// count makes a fault function that does what to the n-th request (from 1) of the given op.
+// count makes a fault function that applies a fault to the n-th request (from 1) of the given op.
 func count(op string, n int, what fault) func(string, string) fault {
 	var mu sync.Mutex
 	return func(got, _ string) fault {
@@ -463,7 +490,7 @@ func everyTenth() func(string, string) fault {
 	}
 }
 
-// acquiring begins an acquisition. Its hold comes by the channel, nil if it fails.
+// acquiring begins an acquisition. Its hold, nil if it fails, arrives on the channel.
 func acquiring(t *testing.T, l Lock) <-chan *Hold {
 	ctx, got := within(t), make(chan *Hold, 1)
 	go func() {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A foreign hold with a deadline ends as it passes: by its timer, or, if the clock that counts is past it
-// already, as somebody asks. One without lasts.
+// A foreign hold with a deadline ends when the deadline passes: by its timer, or, if its clock is already past the
+// deadline, when a client asks whether it is valid. A hold without a deadline lasts.
 func TestForeignHoldsDeadline(t *testing.T) {
 	released := func(context.Context) error { return nil }
 	synctest.Test(t, func(t *testing.T) {
@@ -20,17 +20,25 @@ func TestForeignHoldsDeadline(t *testing.T) {
 		}
 		time.Sleep(time.Second - 1)
 		if synctest.Wait(); h.Context().Err() != nil {
-			t.Error("over before its deadline")
+			t.Error("ended before its deadline")
 		}
 		time.Sleep(time.Nanosecond)
-		if synctest.Wait(); !errors.Is(context.Cause(h.Context()), ErrLeaseExpired) || !errors.Is(h.Release(t.Context()), ErrLockLost) {
+		if synctest.Wait(); !errors.Is(context.Cause(h.Context()), ErrLeaseExpired) ||
+			!errors.Is(h.Release(t.Context()), ErrLockLost) {
 			t.Errorf("ended by %v", context.Cause(h.Context()))
 		}
 
 		ahead := time.Now()
-		h, _ = NewHold(HoldConfig{Parent: t.Context(), Release: released, Deadline: ahead.Add(time.Hour), Now: func() time.Time { return ahead }})
+		h, _ = NewHold(
+			HoldConfig{
+				Parent:   t.Context(),
+				Release:  released,
+				Deadline: ahead.Add(time.Hour),
+				Now:      func() time.Time { return ahead },
+			},
+		)
 		if ahead = ahead.Add(time.Hour); h.Context().Err() != nil {
-			t.Error("over before anybody looked")
+			t.Error("ended before anybody asked")
 		}
 		if h.Valid() || !errors.Is(context.Cause(h.Context()), ErrLeaseExpired) {
 			t.Errorf("valid: %t, ended by %v", h.Valid(), context.Cause(h.Context()))

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
-// guard ends the hold when its znode, the one created by czxid, is deleted by somebody
-// else. own is a waiter for the znode, registered before the hold was granted.
+// guard ends the hold when its znode, the one created by czxid, is deleted by another client. own is a waiter for the
+// znode, registered before the hold was granted.
 func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 	watch := func() {
 		for {
 			select {
 			case e := <-own.C:
-				if e == Deleted && own.first {
+				if e == zksession.Deleted && own.first {
 					h.lose(s.whyGone(node))
 					return
 				}
@@ -24,15 +27,14 @@ func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 			if h.ctx.Err() != nil {
 				return
 			}
-			// Changed is nothing that ends a hold, but the watch is used up. And
-			// where paths are used again, as in the naive lock, Deleted may be about
-			// the holder before us.
+			// A change of data does not end a hold, but it uses up the watch. And where a path is used again, as in
+			// the naive lock, the deletion may be that of the previous holder's znode.
 			var data []byte
-			var stat Stat
+			var stat zksession.Stat
 			var err error
 			data, stat, own, err = s.rewatch(h.ctx, node)
 			switch {
-			case errors.Is(err, ErrNoNode):
+			case errors.Is(err, zksession.ErrNoNode):
 				h.lose(s.whyGone(node))
 				return
 			case err != nil:
@@ -45,13 +47,13 @@ func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 			h.noteData(data)
 		}
 	}
-	if !s.tasks.start(watch) {
+	if !s.tasks.Start(watch) {
 		own.stop() // the session is over, and the hold with it
 	}
 }
 
-// whyGone says why a hold's znode is gone: by the session's end, if that is known yet.
-// (A client that reconnects while its session is being closed may hear of the znode first.)
+// whyGone returns why a hold's znode is gone: because the session ended, if that is known yet. (A client that
+// reconnects while its session is being closed may hear of the znode first.)
 func (s *Session) whyGone(node string) error {
 	if err := s.Err(); err != nil {
 		return err
@@ -59,48 +61,48 @@ func (s *Session) whyGone(node string) error {
 	return fmt.Errorf("%s was deleted", node)
 }
 
-// watchOwn watches a znode that this session has created. If it is gone, or another
-// session's by now, that is ErrNoNode.
-func (s *Session) watchOwn(ctx context.Context, node string) ([]byte, Stat, *waiter, error) {
+// watchOwn watches a znode that this session has created. It returns ErrNoNode if the znode is gone, or belongs to
+// another session by now.
+func (s *Session) watchOwn(ctx context.Context, node string) ([]byte, zksession.Stat, *waiter, error) {
 	for {
 		data, stat, w, err := s.hub.get(ctx, node)
 		switch {
-		case errors.Is(err, ErrConnectionLoss):
+		case errors.Is(err, zksession.ErrConnectionLoss):
 			continue // waits until we are connected again
 		case err != nil:
-			return nil, Stat{}, nil, err
+			return nil, zksession.Stat{}, nil, err
 		case stat.Owner != s.ID():
 			w.stop()
-			return nil, Stat{}, nil, ErrNoNode
+			return nil, zksession.Stat{}, nil, zksession.ErrNoNode
 		}
 		return data, stat, w, nil
 	}
 }
 
 // rewatch watches a znode again. It gives up only if the znode is gone or ctx has ended.
-func (s *Session) rewatch(ctx context.Context, node string) ([]byte, Stat, *waiter, error) {
-	for backoff := backoffMin; ; backoff = min(2*backoff, backoffMax) {
+func (s *Session) rewatch(ctx context.Context, node string) ([]byte, zksession.Stat, *waiter, error) {
+	for backoff := retryMin; ; backoff = min(2*backoff, retryMax) {
 		data, stat, w, err := s.hub.get(ctx, node)
-		if err == nil || errors.Is(err, ErrNoNode) {
+		if err == nil || errors.Is(err, zksession.ErrNoNode) {
 			return data, stat, w, err
 		}
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
-			return nil, Stat{}, nil, ended(ctx)
+			return nil, zksession.Stat{}, nil, tasks.Ended(ctx)
 		}
 	}
 }
 
-// confirm waits for the janitor to have released a hold, or for ctx.
+// confirm waits until the janitor has released a hold, or until ctx ends.
 func (s *Session) confirm(ctx context.Context, removed <-chan error) error {
 	select {
 	case err := <-removed:
 		if err != nil {
-			return lost(err) // gone before we came, or with the session
+			return lost(err) // deleted before our request, or with the session
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("unconfirmed: %w", ended(ctx))
+		return fmt.Errorf("unconfirmed: %w", tasks.Ended(ctx))
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
-// guardable are the exclusive locks whose holds can guard a write.
+// guardable returns the exclusive locks whose holds can guard a write.
 func guardable() (recipes []string) {
 	for recipe := range makers {
 		if recipe != "naive" {
@@ -16,12 +18,12 @@ func guardable() (recipes []string) {
 	return recipes
 }
 
-// set is the write that a lock protects.
-func set(data string) Op {
-	return Op{Kind: OpSet, Path: "/ledger", Data: []byte(data), Version: AnyVersion}
+// set returns the write that a lock protects.
+func set(data string) zksession.Op {
+	return zksession.Op{Kind: zksession.OpSet, Path: "/ledger", Data: []byte(data), Version: zksession.AnyVersion}
 }
 
-// ledger is what was written last.
+// ledger returns what was written last.
 func (f *fakeService) ledger() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,21 +40,29 @@ func TestGuardedWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := h.Multi(within(t), set("mine"), Op{Kind: OpCreate, Path: "/ledger/entry", Mode: Persistent})
+		made, err := h.Multi(
+			within(t),
+			set("mine"),
+			zksession.Op{Kind: zksession.OpCreate, Path: "/ledger/entry", Mode: zksession.Persistent},
+		)
 		if err != nil || svc.ledger() != "mine" || len(made) != 2 || made[0] != "" || made[1] != "/ledger/entry" {
 			t.Errorf("%s: %v, %q, %v", recipe, made, svc.ledger(), err)
 		}
-		// An operation of the caller's that is refused is told by its own index, and is no loss.
-		_, err = h.Multi(within(t), set("half"), Op{Kind: OpCheck, Path: "/ledger", Version: 77})
-		if op, ok := errors.AsType[*OpError](err); !ok || op.Index != 1 || !errors.Is(err, ErrBadVersion) || errors.Is(err, ErrLockLost) || svc.ledger() != "mine" {
+		// If one of the caller's own operations is refused, the error names it by its own index, and the hold is not
+		// lost.
+		_, err = h.Multi(within(t), set("half"), zksession.Op{Kind: zksession.OpCheck, Path: "/ledger", Version: 77})
+		if op, ok := errors.AsType[*zksession.OpError](err); !ok || op.Index != 1 ||
+			!errors.Is(err, zksession.ErrBadVersion) ||
+			errors.Is(err, ErrLockLost) ||
+			svc.ledger() != "mine" {
 			t.Errorf("%s: %q, %v", recipe, svc.ledger(), err)
 		}
-		_, err = h.Multi(within(t), Op{Kind: OpCheck, Path: "/nothing", Version: AnyVersion})
-		if !errors.Is(err, ErrNoNode) || errors.Is(err, ErrLockLost) || h.Context().Err() != nil {
+		_, err = h.Multi(within(t), zksession.Op{Kind: zksession.OpCheck, Path: "/nothing", Version: zksession.AnyVersion})
+		if !errors.Is(err, zksession.ErrNoNode) || errors.Is(err, ErrLockLost) || h.Context().Err() != nil {
 			t.Errorf("%s: %v", recipe, err)
 		}
 		if made, err := h.Multi(within(t)); err != nil || len(made) != 0 {
-			t.Errorf("%s: asked whether it holds: %v, %v", recipe, made, err)
+			t.Errorf("%s: a transaction with no operation: %v, %v", recipe, made, err)
 		}
 		if err := h.Release(within(t)); err != nil {
 			t.Error(err)
@@ -64,7 +74,8 @@ func TestGuardedWrite(t *testing.T) {
 	}
 }
 
-// A client that does not know of its loss, be it that another holds by now, writes nothing, and knows then.
+// A client that does not know that it has lost the lock writes nothing, even if another client already holds the
+// lock. The refusal tells it of the loss.
 func TestGuardedWriteAfterTheLoss(t *testing.T) {
 	for _, recipe := range guardable() {
 		svc := newFakeService()
@@ -80,9 +91,11 @@ func TestGuardedWriteAfterTheLoss(t *testing.T) {
 		}
 		h2 := acquired(t, newLock(t, recipe, other, nil))
 		if h.Context().Err() != nil {
-			t.Fatal("it knows of its loss")
+			t.Fatal("the client knows of its loss")
 		}
-		if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) || errors.Is(err, ErrConnectionLoss) || svc.ledger() != "" {
+		if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) ||
+			errors.Is(err, zksession.ErrConnectionLoss) ||
+			svc.ledger() != "" {
 			t.Errorf("%s: %q, %v", recipe, svc.ledger(), err)
 		}
 		if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) {
@@ -95,7 +108,7 @@ func TestGuardedWriteAfterTheLoss(t *testing.T) {
 	}
 }
 
-// Of a semaphore's hold every lease is checked.
+// A guarded write of a semaphore's hold checks every lease.
 func TestGuardedWriteChecksEveryLease(t *testing.T) {
 	for i := range 3 {
 		svc := newFakeService()
@@ -113,7 +126,7 @@ func TestGuardedWriteChecksEveryLease(t *testing.T) {
 	}
 }
 
-// A reader that was a writer guards by its own znode.
+// A reader that was a writer guards its writes by its own znode.
 func TestGuardedWriteAfterDowngrade(t *testing.T) {
 	svc := newFakeService()
 	svc.set("/ledger", nil, 0)
@@ -136,7 +149,7 @@ func TestGuardedWriteAfterDowngrade(t *testing.T) {
 	released(t, read)
 }
 
-// What has no znode of its own name guards nothing.
+// A hold that has no znode with a name of its own cannot guard a write.
 func TestUnguarded(t *testing.T) {
 	svc := newFakeService()
 	svc.set("/ledger", nil, 0)
@@ -145,8 +158,11 @@ func TestUnguarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, _ := NewHold(HoldConfig{Parent: t.Context(), Session: s.ID(), Token: 1, Release: func(context.Context) error { return nil }})
-	for name, h := range map[string]*Hold{"naive": acquired(t, newLock(t, "naive", s, nil)), "no lock": none, "foreign": foreign} {
+	foreign, _ := NewHold(
+		HoldConfig{Parent: t.Context(), Session: s.ID(), Token: 1, Release: func(context.Context) error { return nil }},
+	)
+	for name, h := range map[string]*Hold{"naive": acquired(t, newLock(t, "naive", s, nil)), "no lock": none,
+		"foreign": foreign} {
 		if _, err := h.Multi(within(t), set("x")); !errors.Is(err, ErrUnguarded) || svc.ledger() != "" {
 			t.Errorf("%s: %q, %v", name, svc.ledger(), err)
 		}
@@ -154,7 +170,7 @@ func TestUnguarded(t *testing.T) {
 	}
 }
 
-// An outcome that is not known is told as such, and only then.
+// A guarded write reports an unknown outcome if, and only if, the outcome is unknown.
 func TestGuardedWriteOfUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		what    fault
@@ -166,12 +182,15 @@ func TestGuardedWriteOfUnknownOutcome(t *testing.T) {
 		s, _ := svc.session(t, count("multi", 1, c.what))
 		h := acquired(t, newLock(t, "mutex", s, nil))
 		_, err := h.Multi(within(t), set("mine"))
-		if !errors.Is(err, ErrConnectionLoss) || errors.Is(err, ErrLockLost) != c.lost || svc.ledger() != c.written {
+		if !errors.Is(err, zksession.ErrConnectionLoss) || errors.Is(err, ErrLockLost) != c.lost ||
+			svc.ledger() != c.written {
 			t.Errorf("%d: %q, %v", c.what, svc.ledger(), err)
 		}
 		if c.lost {
-			// From now on nothing is sent, so it is known.
-			if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) || !errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrConnectionLoss) {
+			// From now on no request is sent, so the outcome is known.
+			if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) ||
+				!errors.Is(err, zksession.ErrSessionExpired) ||
+				errors.Is(err, zksession.ErrConnectionLoss) {
 				t.Error(err)
 			}
 			continue
@@ -198,6 +217,10 @@ func TestGuardedWriteOfUnknownOutcome(t *testing.T) {
 		t.Error(err)
 	}
 	close(answer)
-	eventually(t, "the request that was given up is executed, since the hold lasts", func() bool { return svc.ledger() == "mine" })
+	eventually(
+		t,
+		"the request that was given up is executed, since the hold lasts",
+		func() bool { return svc.ledger() == "mine" },
+	)
 	released(t, h)
 }

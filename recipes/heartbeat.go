@@ -8,20 +8,21 @@ import (
 	"path"
 	"sync"
 	"time"
+
+	"locklab/recipes/zksession"
 )
 
-// A leaseClock sends a session's heartbeats and keeps its lease by [leaseRule]. It uses
-// this process's monotonic clock alone, which stands still while the machine is suspended.
+// A leaseClock sends a session's heartbeats and keeps its lease by [leaseRule]. It uses this process's monotonic clock
+// alone, which stands still while the machine is suspended.
 //
-// When the deadline passes, the term ends and every hold with it, although the session may live: it may
-// also not. The session goes on, so that a short interruption costs the holds but not the
-// waiters' places in their queues. That is safe, for a hold that has ended is like
-// one that was released: its znode keeps others waiting until it is deleted, which begins as the
-// service can be reached; and none is granted before a new term, whose first deadline says that the
-// session has lived all the time. The alternative, to close the session, would also give up
-// the places, and could not be told to a service that cannot be reached any sooner than the deletions can.
+// When the deadline passes, the term ends and every hold with it, although the session may still live. The session goes
+// on, so that a short interruption costs the holds but not the waiters' places in their queues. That is safe, because a
+// hold that has ended is like one that was released: its znode keeps others waiting until it is deleted, which begins
+// as soon as the service can be reached; and no hold is granted before a new term, whose first deadline says that the
+// session has lived all the time. The alternative, to close the session, would also give up the places, and a service
+// that cannot be reached would not hear of it any sooner than of the deletions.
 type leaseClock struct {
-	zk   ZooKeeper
+	zk   zksession.ZooKeeper
 	cfg  LeaseClockConfig
 	life context.Context // the session's
 	node string
@@ -35,7 +36,7 @@ type leaseClock struct {
 	now   func() time.Time // nil = time.Now
 }
 
-// A leaseTerm is a time in which a session is known to live, without a gap. Holds descend from its context.
+// A leaseTerm is a time during which a session is known to live, without a gap. Holds descend from its context.
 type leaseTerm struct {
 	clock    *leaseClock
 	ctx      context.Context
@@ -43,7 +44,7 @@ type leaseTerm struct {
 	deadline time.Time // moves on until it has passed; guarded by clock.mu
 }
 
-// leaseTermKey is under what a context, and every context made from it, has its term.
+// leaseTermKey is the key under which a context, and every context made from it, has its term.
 type leaseTermKey struct{}
 
 // startLeaseClock gives the session a lease clock. It is called before the session is used.
@@ -59,9 +60,9 @@ func (s *Session) startLeaseClock(cfg LeaseClockConfig) error {
 		node: path.Join(cfg.Path, fmt.Sprintf("%s%x", heartbeatMark, uint64(s.ID()))),
 		rule: leaseRule{tick: cfg.Tick, timeout: s.Timeout(), margin: cfg.Margin}, next: make(chan struct{})}
 	c.term = c.newTerm()
-	c.term.end(lost(ErrLeaseExpired)) // nothing is known yet
+	c.term.end(lost(ErrLeaseExpired)) // no heartbeat has proved anything yet
 	s.clock = c
-	if !s.tasks.start(c.run) {
+	if !s.tasks.Start(c.run) {
 		return s.Err()
 	}
 	return nil
@@ -85,18 +86,18 @@ func (c *leaseClock) run() {
 	}
 }
 
-// beat sends one heartbeat. Its context has no end but the session's, since one that was given up
-// could still be executed beside the next.
+// beat sends one heartbeat. Its context ends only with the session, because a heartbeat that was given up could still
+// be executed beside the next one.
 func (c *leaseClock) beat() (beat, error) {
 	ctx := context.Background()
 	if err := c.zk.Await(ctx); err != nil {
 		return beat{}, err
 	}
 	sent := time.Now()
-	_, err := c.zk.Multi(ctx, Op{Kind: OpSet, Path: c.node, Version: AnyVersion})
+	_, err := c.zk.Multi(ctx, zksession.Op{Kind: zksession.OpSet, Path: c.node, Version: zksession.AnyVersion})
 	acked := time.Now()
-	if errors.Is(err, ErrNoNode) {
-		// It is the first, or somebody deleted the znode. The next heartbeat will find it.
+	if errors.Is(err, zksession.ErrNoNode) {
+		// This is the first heartbeat, or an administrator deleted the znode. The next heartbeat will find it.
 		if made := c.create(ctx); made != nil {
 			err = fmt.Errorf("create %s: %w", c.node, made)
 		}
@@ -106,13 +107,13 @@ func (c *leaseClock) beat() (beat, error) {
 
 // create creates the heartbeats' znode.
 func (c *leaseClock) create(ctx context.Context) error {
-	_, err := c.zk.Create(ctx, c.node, nil, Ephemeral)
-	if errors.Is(err, ErrNoNode) {
+	_, err := c.zk.Create(ctx, c.node, nil, zksession.Ephemeral)
+	if errors.Is(err, zksession.ErrNoNode) {
 		if err = ensureDir(ctx, c.zk, c.cfg.Path); err == nil {
-			_, err = c.zk.Create(ctx, c.node, nil, Ephemeral)
+			_, err = c.zk.Create(ctx, c.node, nil, zksession.Ephemeral)
 		}
 	}
-	if errors.Is(err, ErrNodeExists) {
+	if errors.Is(err, zksession.ErrNodeExists) {
 		return nil // by a request whose answer was lost: no other session has this id
 	}
 	return err
@@ -122,7 +123,7 @@ func (c *leaseClock) create(ctx context.Context) error {
 func (c *leaseClock) acknowledged(b beat) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// First of all, for the answer may have waited for us, stopped, while the deadline passed.
+	// This comes first, because the answer may have waited, while this process was stopped, until after the deadline.
 	c.lapse(c.term)
 	c.rule.acknowledged(b)
 	deadline := c.rule.deadline()
@@ -145,14 +146,14 @@ func (c *leaseClock) acknowledged(b beat) {
 	}
 }
 
-// newTerm makes a term, which has no deadline yet. c.mu is held.
+// newTerm makes a term that has no deadline yet. c.mu is held.
 func (c *leaseClock) newTerm() *leaseTerm {
 	t := &leaseTerm{clock: c}
 	t.ctx, t.end = context.WithCancelCause(context.WithValue(c.life, leaseTermKey{}, t))
 	return t
 }
 
-// newLease makes a term of a deadline that does not move on, with a clock that knows no more than that.
+// newLease makes a term with a fixed deadline.
 func newLease(life context.Context, deadline time.Time, now func() time.Time) *leaseTerm {
 	c := &leaseClock{life: life, now: now}
 	if now == nil {
@@ -187,7 +188,7 @@ func (c *leaseClock) lapse(t *leaseTerm) {
 	}
 }
 
-// latest returns the latest term, which may be over, and what is closed as the next begins.
+// latest returns the latest term, which may be over, and a channel that is closed when the next one begins.
 func (c *leaseClock) latest() (*leaseTerm, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +196,7 @@ func (c *leaseClock) latest() (*leaseTerm, <-chan struct{}) {
 	return c.term, c.next
 }
 
-// stop ends the timer. The session's end is that of the term.
+// stop stops the timer. The session's end ends the term.
 func (c *leaseClock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

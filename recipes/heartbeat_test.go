@@ -8,12 +8,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"locklab/recipes/zksession"
 )
 
-// A pulse decides what becomes of the heartbeats of a fake session, all of whose requests take a millisecond.
+// A pulse decides what happens to the heartbeats of a fake session. All requests of that session take a millisecond.
 type pulse struct {
 	mu   sync.Mutex
-	held chan struct{} // nil: they pass
+	held chan struct{} // nil: heartbeats pass
 }
 
 const (
@@ -68,8 +70,9 @@ func deadlineOf(t *testing.T, h *Hold) time.Time {
 	return d
 }
 
-// Holds last as long as the heartbeats are answered, and end at the deadline, to the nanosecond, if not: before the
-// session can have expired. Their znodes go as soon as may be, and nothing is granted until the clock is valid again.
+// Holds last as long as heartbeats are answered. If they are not, each hold ends exactly at its deadline, to the
+// nanosecond, and so before the session can have expired. Its znode is removed as soon as possible, and no lock is
+// granted until the clock is valid again.
 func TestLeaseClock(t *testing.T) {
 	for recipe := range makers {
 		t.Run(recipe, func(t *testing.T) {
@@ -86,7 +89,7 @@ func TestLeaseClock(t *testing.T) {
 				if !h.Valid() || !deadlineOf(t, h).After(first) {
 					t.Errorf("after 10 s: %v, deadline %v, was %v", context.Cause(h.Context()), deadlineOf(t, h), first)
 				}
-				if n := z.count("multi") - before; n != 100 { // one each half tick
+				if n := z.count("multi") - before; n != 100 { // one every half tick
 					t.Errorf("%d heartbeats", n)
 				}
 				resume := p.stop()
@@ -100,13 +103,14 @@ func TestLeaseClock(t *testing.T) {
 					t.Errorf("cause %v, valid: %t", cause, h.Valid())
 				}
 				asked := z.count("multi")
-				if _, err := h.Multi(within(t)); !errors.Is(err, ErrLeaseExpired) && recipe != "naive" || z.count("multi") != asked {
+				if _, err := h.Multi(within(t)); !errors.Is(err, ErrLeaseExpired) && recipe != "naive" ||
+					z.count("multi") != asked {
 					t.Errorf("guarded write: %v", err)
 				}
 				if err := h.Release(within(t)); !errors.Is(err, ErrLeaseExpired) {
 					t.Errorf("release: %v", err)
 				}
-				// The service can be reached, but for the heartbeats.
+				// The service can be reached, but heartbeats are held back.
 				h2, err := newLock(t, recipe, other, nil).Acquire(within(t))
 				if err != nil {
 					t.Fatal(err)
@@ -141,7 +145,8 @@ func TestLeaseClock(t *testing.T) {
 	}
 }
 
-// The clock runs out while a client waits. As it comes to be its turn it does not hold, until the clock is valid again.
+// The clock runs out while a client waits. When its turn comes, the client does not get the lock until the clock is
+// valid again.
 func TestLeaseExpiresInTheQueue(t *testing.T) {
 	for recipe := range makers {
 		t.Run(recipe, func(t *testing.T) {
@@ -154,7 +159,7 @@ func TestLeaseExpiresInTheQueue(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := acquiring(t, newLock(t, recipe, s, nil))
-				time.Sleep(time.Second) // it waits
+				time.Sleep(time.Second) // the client waits
 				resume := p.stop()
 				defer resume()
 				time.Sleep(2 * s.Timeout())
@@ -167,7 +172,7 @@ func TestLeaseExpiresInTheQueue(t *testing.T) {
 					t.Errorf("acquired without a valid clock: %v", h)
 				default:
 				}
-				// It does not keep others waiting meanwhile.
+				// The client does not keep others waiting meanwhile.
 				h, err = newLock(t, recipe, other, nil).Acquire(within(t))
 				if err != nil {
 					t.Fatal(err)
@@ -188,8 +193,8 @@ func TestLeaseExpiresInTheQueue(t *testing.T) {
 	}
 }
 
-// As a process goes on that was stopped, its timers have yet to run: the deadline counts, not they, and an
-// answer that waited meanwhile does not bring back what has ended.
+// When a stopped process goes on, its timers have yet to run. The deadline counts, and not the timers. An answer that
+// arrived while the process was stopped does not revive a hold that has ended.
 func TestLeaseExpiresWhileStopped(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -232,7 +237,7 @@ func TestLeaseExpiresWhileStopped(t *testing.T) {
 	}
 }
 
-// Answers that are slow, heartbeats that are lost, and a znode deleted by somebody else do no harm for a while.
+// Slow answers, lost heartbeats and a znode that an administrator deletes do no harm for a while.
 func TestHeartbeatsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newFakeService()
@@ -265,9 +270,9 @@ func TestHeartbeatsGoOn(t *testing.T) {
 	})
 }
 
-// An end of the session's has its own cause, with a lease clock too, and comes at once.
+// The end of a session has its own cause, also with a lease clock, and comes at once.
 func TestSessionEndsBeforeTheLease(t *testing.T) {
-	for _, why := range []error{ErrSessionExpired, ErrSessionClosed} {
+	for _, why := range []error{zksession.ErrSessionExpired, zksession.ErrSessionClosed} {
 		synctest.Test(t, func(t *testing.T) {
 			svc := newFakeService()
 			s, z, _ := clocked(t, svc)
@@ -287,7 +292,8 @@ func TestSessionEndsBeforeTheLease(t *testing.T) {
 	}
 }
 
-// A reader that stands in the writer's place ends with it, and a write hold that has ended is no ground for one.
+// A read hold that stands in the writer's place ends with the write hold. A write hold that has ended cannot be
+// downgraded.
 func TestLeaseClockAndDowngrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newFakeService()

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
 func TestHoldCauses(t *testing.T) {
@@ -14,8 +16,10 @@ func TestHoldCauses(t *testing.T) {
 			end  func(*fakeService, *Session, *fakeSession)
 			want []error
 		}{
-			"expired": {func(_ *fakeService, _ *Session, z *fakeSession) { z.end(ErrSessionExpired) }, []error{ErrLockLost, ErrSessionExpired}},
-			"closed":  {func(_ *fakeService, s *Session, _ *fakeSession) { _ = s.Close(context.Background()) }, []error{ErrLockLost, ErrSessionClosed}},
+			"expired": {func(_ *fakeService, _ *Session, z *fakeSession) { z.end(zksession.ErrSessionExpired) },
+				[]error{ErrLockLost, zksession.ErrSessionExpired}},
+			"closed": {func(_ *fakeService, s *Session, _ *fakeSession) { _ = s.Close(context.Background()) },
+				[]error{ErrLockLost, zksession.ErrSessionClosed}},
 			"deleted": {func(f *fakeService, _ *Session, _ *fakeSession) { f.remove(f.ephemerals()[0]) }, []error{ErrLockLost}},
 			"changed, then deleted": {func(f *fakeService, _ *Session, _ *fakeSession) {
 				node := f.ephemerals()[0]
@@ -25,8 +29,8 @@ func TestHoldCauses(t *testing.T) {
 			"changed, then another's": {func(f *fakeService, _ *Session, _ *fakeSession) {
 				node := f.ephemerals()[0]
 				f.mu.Lock() // so that the client sees all of it at once
-				f.fire(node, Changed)
-				f.nodes[node] = &fakeNode{stat: Stat{Czxid: 1 << 40}}
+				f.fire(node, zksession.Changed)
+				f.nodes[node] = &fakeNode{stat: zksession.Stat{Czxid: 1 << 40}}
 				f.mu.Unlock()
 			}, []error{ErrLockLost}},
 		} {
@@ -54,7 +58,7 @@ func TestHoldCauses(t *testing.T) {
 	}
 }
 
-// By the time the service is asked to delete, the client has stopped believing.
+// By the time the service is asked to delete the znode, the client has stopped believing that it holds the lock.
 func TestReleaseIsLocalFirst(t *testing.T) {
 	for recipe := range makers {
 		svc := newFakeService()
@@ -104,8 +108,8 @@ func TestNoLock(t *testing.T) {
 	}
 }
 
-// The list and the look at the own znode are under way together: each waits here for the
-// other, so that one after the other would never end.
+// The list and the read of the client's own znode are sent together. Here each waits for the other, so a client that
+// sent one after the other would never finish.
 func TestMutexLooksInOneRoundTrip(t *testing.T) {
 	svc := newFakeService()
 	list, look := make(chan struct{}), make(chan struct{})
@@ -142,9 +146,9 @@ func TestParentsAreContainers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Container
+			want := zksession.Container
 			if old {
-				want = Persistent
+				want = zksession.Persistent
 			}
 			if got := svc.modes["/locks"]; got != want {
 				t.Errorf("%s, old=%t: mode %d, want %d", recipe, old, got, want)
@@ -156,7 +160,7 @@ func TestParentsAreContainers(t *testing.T) {
 	}
 }
 
-// A second znode of the same attempt, however it came about, is removed.
+// A second znode of the same attempt is removed, however it was created.
 func TestSurplusIsRemoved(t *testing.T) {
 	svc := newFakeService()
 	var s *Session
@@ -179,7 +183,7 @@ func TestSurplusIsRemoved(t *testing.T) {
 	}
 }
 
-// A waiter whose znode is deleted queues again under another name, behind the others.
+// A waiter whose znode is deleted queues again, under another name and behind the others.
 func TestMutexQueuesAgain(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -190,7 +194,8 @@ func TestMutexQueuesAgain(t *testing.T) {
 	queued := make(chan int, 2)
 	got := make(chan error, 1)
 	go func() {
-		got <- useOnce(t, "queues again", within(t), newLock(t, "mutex", s, func(ahead int) { queued <- ahead }), new(holders))
+		got <- useOnce(t, "queues again", within(t), newLock(t, "mutex", s, func(ahead int) { queued <- ahead }),
+			new(holders))
 	}()
 	<-queued
 	var old string

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // A hub shares watches among the waiters of one session: at most one is
@@ -11,8 +14,8 @@ import (
 // give up. That matters because go-zookeeper cannot remove a watch, so that each
 // short attempt behind a long holder would leave one more channel behind.
 type hub struct {
-	zk    ZooKeeper
-	tasks *tasks
+	zk    zksession.ZooKeeper
+	tasks *tasks.Set
 
 	mu      sync.Mutex
 	watches map[target]*watch // present from the request until it fires or fails
@@ -27,7 +30,7 @@ type target struct {
 // A view is what the read of a target showed.
 type view struct {
 	data  []byte
-	stat  Stat
+	stat  zksession.Stat
 	names []string
 }
 
@@ -39,25 +42,25 @@ type watch struct {
 	waiters map[*waiter]bool // guarded by hub.mu
 }
 
-// A waiter is one party interested in a watch.
+// A waiter is one party that waits for a watch to fire.
 type waiter struct {
 	// C gets the one event that ends the watch.
-	C chan Event
-	// first says that the watch was set by the very read that the waiter got, so that
-	// the event is of a later change. Otherwise the event may be of an earlier
-	// one, on its way here while the read was made: only another look can tell.
+	C chan zksession.Event
+	// first says that the read which the waiter got also set the watch, so that the event is of a later change.
+	// Otherwise the event may be of an earlier change and have been under way during the read: only another read can
+	// tell.
 	first bool
 	hub   *hub
 	watch *watch
 }
 
-func newHub(zk ZooKeeper, tasks *tasks) *hub {
+func newHub(zk zksession.ZooKeeper, tasks *tasks.Set) *hub {
 	return &hub{zk: zk, tasks: tasks, watches: map[target]*watch{}}
 }
 
 // get reads the znode at path and returns a waiter for its next change or its
 // deletion. It costs one request. After an error there is nothing to wait for.
-func (h *hub) get(ctx context.Context, path string) ([]byte, Stat, *waiter, error) {
+func (h *hub) get(ctx context.Context, path string) ([]byte, zksession.Stat, *waiter, error) {
 	v, w, err := h.look(ctx, target{path: path})
 	return v.data, v.stat, w, err
 }
@@ -80,7 +83,7 @@ func (h *hub) look(ctx context.Context, t target) (view, *waiter, error) {
 			case <-w.armed:
 			case <-ctx.Done():
 				me.stop()
-				return view{}, nil, ended(ctx)
+				return view{}, nil, tasks.Ended(ctx)
 			}
 			if w.err != nil {
 				return view{}, nil, w.err
@@ -95,12 +98,12 @@ func (h *hub) look(ctx context.Context, t target) (view, *waiter, error) {
 			h.mu.Unlock()
 			select {
 			case <-w.armed:
-				if w.err != nil && !errors.Is(w.err, ErrNoNode) {
+				if w.err != nil && !errors.Is(w.err, zksession.ErrNoNode) {
 					return view{}, nil, w.err
 				}
 				continue
 			case <-ctx.Done():
-				return view{}, nil, ended(ctx)
+				return view{}, nil, tasks.Ended(ctx)
 			}
 		}
 		// The watch is set and has not fired as far as we know: it covers
@@ -122,13 +125,12 @@ func (h *hub) arm(t target) (*watch, *waiter) {
 	me := h.join(w)
 	me.first = true
 	h.watches[t] = w
-	started := h.tasks.start(func() {
-		// Without the waiter's context: an abandoned request would leave a watch
-		// that nobody knows of.
-		w.seen, w.err = h.watch(context.Background(), t, func(e Event) { h.fire(t, w, e) })
+	started := h.tasks.Start(func() {
+		// Without the waiter's context: an abandoned request would leave a watch that this hub does not know of.
+		w.seen, w.err = h.watch(context.Background(), t, func(e zksession.Event) { h.fire(t, w, e) })
 		if w.err != nil {
 			h.mu.Lock()
-			delete(h.watches, t) // it is w: nobody arms another while w is there
+			delete(h.watches, t) // this is w, because no other is armed while w is there
 			h.mu.Unlock()
 		}
 		close(w.armed)
@@ -150,7 +152,7 @@ func (h *hub) read(ctx context.Context, t target) (v view, err error) {
 	return v, err
 }
 
-func (h *hub) watch(ctx context.Context, t target, fired func(Event)) (v view, err error) {
+func (h *hub) watch(ctx context.Context, t target, fired func(zksession.Event)) (v view, err error) {
 	if t.list {
 		v.names, err = h.zk.ChildrenW(ctx, t.path, fired)
 	} else {
@@ -161,13 +163,13 @@ func (h *hub) watch(ctx context.Context, t target, fired func(Event)) (v view, e
 
 // join adds a waiter. h.mu is held.
 func (h *hub) join(w *watch) *waiter {
-	me := &waiter{C: make(chan Event, 1), hub: h, watch: w}
+	me := &waiter{C: make(chan zksession.Event, 1), hub: h, watch: w}
 	w.waiters[me] = true
 	return me
 }
 
-// fire tells everybody that the watch has ended.
-func (h *hub) fire(t target, w *watch, e Event) {
+// fire reports the end of the watch to all waiters.
+func (h *hub) fire(t target, w *watch, e zksession.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watches[t] == w {
@@ -179,8 +181,7 @@ func (h *hub) fire(t target, w *watch, e Event) {
 	w.waiters = nil
 }
 
-// stop ends the waiter's interest. The watch stays for whoever comes next. A nil
-// waiter is interested in nothing.
+// stop ends the waiter's wait. The watch stays for the next waiter. Stopping a nil waiter does nothing.
 func (w *waiter) stop() {
 	if w == nil {
 		return

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
 func TestHubSharesOneWatch(t *testing.T) {
@@ -32,13 +34,13 @@ func TestHubSharesOneWatch(t *testing.T) {
 	waiters[0].stop()
 	svc.set("/a", []byte("2"), 0)
 	for _, w := range waiters[1:] {
-		if e := <-w.C; e != Changed {
+		if e := <-w.C; e != zksession.Changed {
 			t.Errorf("event %d", e)
 		}
 	}
 	select {
 	case e := <-waiters[0].C:
-		t.Errorf("one who left was told of %d", e)
+		t.Errorf("a client that has left got event %d", e)
 	default:
 	}
 	if len(s.hub.watches) != 0 {
@@ -65,15 +67,15 @@ func TestHubKeepsTheWatchOfWhoLeft(t *testing.T) {
 func TestHubNoNodeLeavesNothing(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
-	if _, _, _, err := s.hub.get(within(t), "/a"); !errors.Is(err, ErrNoNode) {
+	if _, _, _, err := s.hub.get(within(t), "/a"); !errors.Is(err, zksession.ErrNoNode) {
 		t.Error(err)
 	}
 	if len(s.hub.watches)+len(svc.watches) != 0 {
-		t.Error("a watch was left on what does not exist")
+		t.Error("a watch was left on a znode that does not exist")
 	}
 }
 
-// Whoever gives up while the watch is being set does not take it from the others.
+// A client that gives up while the watch is being set does not take the watch from the others.
 func TestHubGetAbandoned(t *testing.T) {
 	svc := newFakeService()
 	svc.set("/a", nil, 0)
@@ -105,7 +107,7 @@ func TestHubGetAbandoned(t *testing.T) {
 		t.Fatal(a.err)
 	}
 	svc.remove("/a")
-	if e := <-a.w.C; e != Deleted {
+	if e := <-a.w.C; e != zksession.Deleted {
 		t.Errorf("event %d", e)
 	}
 	if z.counts["watch"] != 1 {
@@ -121,11 +123,11 @@ func TestHubEndsWithTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z.end(ErrSessionExpired)
-	if e := <-w.C; e != Unwatched {
+	z.end(zksession.ErrSessionExpired)
+	if e := <-w.C; e != zksession.Unwatched {
 		t.Errorf("event %d", e)
 	}
-	if _, _, _, err := s.hub.get(within(t), "/a"); !errors.Is(err, ErrSessionExpired) {
+	if _, _, _, err := s.hub.get(within(t), "/a"); !errors.Is(err, zksession.ErrSessionExpired) {
 		t.Error(err)
 	}
 }

@@ -7,31 +7,39 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
-// A janitor removes a session's znodes and does not give up: it tries until the
-// service says that the znode is gone, or the session is over and the service removes it
-// itself. It works for as long as the session lives, never under the context
-// of whoever left something behind, which has typically just ended.
+// A janitor removes a session's znodes and does not give up: it tries until the service says that the znode is gone, or
+// the session is over and the service removes it itself. It works for as long as the session lives, never under the
+// context of the caller that left something behind, which has typically just ended.
 //
-// Each job has its own goroutine, so that one that cannot be done does not hold up
-// the others. Jobs are few: one for each attempt that ended and is not confirmed.
+// Each job has its own goroutine, so that one that cannot be done does not hold up the others. Jobs are few: one for
+// each attempt that ended and is not confirmed.
 type janitor struct {
-	zk    ZooKeeper
-	tasks *tasks
+	zk    zksession.ZooKeeper
+	tasks *tasks.Set
 	log   *slog.Logger
 }
+
+// The pause before something is tried again grows from retryMin to retryMax.
+const (
+	retryMin = 10 * time.Millisecond
+	retryMax = time.Second
+)
 
 // run repeats job until it returns anything but a failure that may pass. Its
 // result, nil, ErrNoNode, ErrSessionExpired or ErrSessionClosed, is sent to the
 // channel, which has room for it.
 func (j *janitor) run(what string, job func() error) <-chan error {
 	result := make(chan error, 1)
-	started := j.tasks.start(func() {
-		backoff := backoffMin
+	started := j.tasks.Start(func() {
+		backoff := retryMin
 		for {
 			err := job()
-			if err == nil || errors.Is(err, ErrNoNode) {
+			if err == nil || errors.Is(err, zksession.ErrNoNode) {
 				result <- err
 				return
 			}
@@ -44,7 +52,7 @@ func (j *janitor) run(what string, job func() error) <-chan error {
 			case <-time.After(backoff):
 			case <-j.zk.Done():
 			}
-			backoff = min(2*backoff, backoffMax)
+			backoff = min(2*backoff, retryMax)
 		}
 	})
 	if !started {
@@ -53,18 +61,18 @@ func (j *janitor) run(what string, job func() error) <-chan error {
 	return result
 }
 
-// remove deletes a znode whose name nobody else can ever have. The result is
-// ErrNoNode only if the very first answer was that: somebody else had deleted
-// it. After an unanswered request it most likely was ourselves, which is nil.
+// remove deletes a znode whose name no other attempt can ever have. The result is ErrNoNode only if the very first
+// answer was that: then somebody else had deleted it. After an unanswered request it was most likely this session that
+// deleted it, and the result is nil.
 func (j *janitor) remove(node string) <-chan error {
 	unanswered := false
 	return j.run("delete "+node, func() error {
 		// Without an end but the session's: a request left behind is one more thing to clean up.
 		err := j.zk.Delete(context.Background(), node)
-		if errors.Is(err, ErrNoNode) && unanswered {
+		if errors.Is(err, zksession.ErrNoNode) && unanswered {
 			return nil
 		}
-		unanswered = unanswered || errors.Is(err, ErrConnectionLoss)
+		unanswered = unanswered || errors.Is(err, zksession.ErrConnectionLoss)
 		return err
 	})
 }
@@ -86,7 +94,7 @@ func (j *janitor) sweep(dir, prefix string) <-chan error {
 			if !strings.HasPrefix(name, prefix) {
 				continue
 			}
-			if err := j.zk.Delete(ctx, path.Join(dir, name)); err != nil && !errors.Is(err, ErrNoNode) {
+			if err := j.zk.Delete(ctx, path.Join(dir, name)); err != nil && !errors.Is(err, zksession.ErrNoNode) {
 				return err
 			}
 		}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"locklab/recipes/zksession"
 )
 
-// removeAll deletes znodes whose names nobody else can ever have: at first all in one
-// transaction; where that is refused or not answered, one by one, last to first. The
-// result is as that of [janitor.remove], ErrNoNode if any of them was gone.
+// removeAll deletes znodes whose names no other attempt can ever have. It first deletes all of them in one
+// transaction. If that is refused or not answered, it deletes them one by one, last to first. The result is as in
+// [janitor.remove], and ErrNoNode if any of the znodes was already gone.
 func (j *janitor) removeAll(nodes []string) <-chan error {
 	if len(nodes) == 1 {
 		return j.remove(nodes[0])
@@ -20,29 +22,29 @@ func (j *janitor) removeAll(nodes []string) <-chan error {
 		ctx := context.Background() // ends with the session
 		if !tried {
 			tried = true
-			ops := make([]Op, len(left))
+			ops := make([]zksession.Op, len(left))
 			for i, node := range left {
-				ops[i] = Op{Kind: OpDelete, Path: node, Version: AnyVersion}
+				ops[i] = zksession.Op{Kind: zksession.OpDelete, Path: node, Version: zksession.AnyVersion}
 			}
 			_, err := j.zk.Multi(ctx, ops...)
-			if !errors.Is(err, ErrNoNode) {
-				unanswered = errors.Is(err, ErrConnectionLoss)
+			if !errors.Is(err, zksession.ErrNoNode) {
+				unanswered = errors.Is(err, zksession.ErrConnectionLoss)
 				return err
 			}
 		}
 		for len(left) > 0 {
 			err := j.zk.Delete(ctx, left[0])
 			switch {
-			case errors.Is(err, ErrNoNode):
+			case errors.Is(err, zksession.ErrNoNode):
 				gone = gone || !unanswered
 			case err != nil:
-				unanswered = unanswered || errors.Is(err, ErrConnectionLoss)
+				unanswered = unanswered || errors.Is(err, zksession.ErrConnectionLoss)
 				return err
 			}
 			left = left[1:]
 		}
 		if gone {
-			return ErrNoNode
+			return zksession.ErrNoNode
 		}
 		return nil
 	})

@@ -6,21 +6,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"locklab/recipes/zksession"
 )
 
 func TestJanitorRemoves(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault fault
-		gone  bool // already
+		gone  bool // the znode has gone before the request
 		want  error
 	}{
 		{"at once", pass, false, nil},
 		{"request lost", loseBefore, false, nil},
 		{"reply lost", loseAfter, false, nil},
-		{"gone before", pass, true, ErrNoNode},
-		{"gone before, request lost", loseBefore, true, nil}, // not known to be another's doing
-		{"expired", expire, false, ErrSessionExpired},
+		{"gone before", pass, true, zksession.ErrNoNode},
+		{"gone before, request lost", loseBefore, true, nil}, // the janitor cannot know that another client deleted it
+		{"expired", expire, false, zksession.ErrSessionExpired},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			svc := newFakeService()
@@ -78,7 +80,7 @@ func TestJanitorAfterTheEnd(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-s.janitor.remove("/n"); !errors.Is(err, ErrSessionClosed) {
+	if err := <-s.janitor.remove("/n"); !errors.Is(err, zksession.ErrSessionClosed) {
 		t.Error(err)
 	}
 }

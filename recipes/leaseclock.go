@@ -16,9 +16,8 @@ type LeaseClockConfig struct {
 	// Interval is the time from one heartbeat to the next, if the answer does not take longer; 0 = half a
 	// Tick. Each is a write to the service. With shorter intervals shorter session timeouts will do: see MinTimeout.
 	Interval time.Duration
-	// Margin is taken off the end; 0 = one Tick. It is to cover what the clock cannot see: the rates of
-	// two machines' clocks differ; the leader collects late; the holder needs
-	// time to stop.
+	// Margin is taken off the end; 0 = one Tick. It covers what the clock cannot see: the rates of two machines'
+	// clocks differ, the leader collects late, and the holder needs time to stop.
 	Margin time.Duration
 	// Path is the directory of the heartbeats' znodes, of which each session has one, named
 	// "heartbeat-" + its id in hex; "" = /heartbeats. It is created as a container if it does not exist.
@@ -33,7 +32,7 @@ const (
 	heartbeatMark     = "heartbeat-"
 )
 
-// withDefaults fills in what was left out, and refuses what cannot be.
+// withDefaults fills in what was left out, and refuses impossible values.
 func (c LeaseClockConfig) withDefaults() (LeaseClockConfig, error) {
 	if c.Tick <= 0 {
 		return c, errors.New("lease clock: the servers' tick is not given")
@@ -84,30 +83,30 @@ func (c LeaseClockConfig) check(timeout time.Duration) error {
 	return err
 }
 
-// A beat is a heartbeat that was acknowledged: when it was about to be sent, and when its answer was here.
+// A beat is a heartbeat that was acknowledged: the time just before it was sent, and the time when its answer
+// arrived.
 type beat struct{ sent, acked time.Time }
 
-// A leaseRule says until when the service cannot have expired the session. Its rule: let a be the
-// newest acknowledged heartbeat that is followed by acknowledged heartbeats n and m with
+// A leaseRule says until when the service cannot have expired the session. The rule: let a be the newest acknowledged
+// heartbeat that is followed by acknowledged heartbeats n and m with
 //
 //	sent(n) ≥ acked(a) + tick/2  and  sent(m) ≥ acked(n).
 //
 // Then the session lives until sent(a) + T at least, of which a margin is taken off.
 //
-// Why. The leader alone expires sessions, T after it was last told of one, or later: it rounds up. Where
-// the client's server is the leader, a itself tells it. A follower notes a, and tells the leader in its answer to
-// the leader's next ping; neither a's own way to the leader nor a ping or read of the client's tells it anything, and
-// those are answered even while the follower is cut off. The leader pings every half tick. So before n comes to
-// it, it has sent a ping after a was noted, and n's answer, which goes the same way, comes to the follower
-// behind that ping: by then the follower has sent its own answer, with a in it. m
-// goes to the leader behind that. So as m is acknowledged the leader knows of a, which
-// it heard of after a was sent.
+// Why. Only the leader expires sessions: T after it last heard of one, or later, since it rounds up. Where the client's
+// server is the leader, it hears of the session by a itself. A follower notes a, and passes it on in its answer to the
+// leader's next ping. Nothing else informs the leader: neither a's own way to the leader nor a ping or read of the
+// client's, and those are answered even while the follower is cut off. The leader pings every half tick. So before n
+// comes to it, it has sent a ping after a was noted. n's answer goes the same way and comes to the follower behind that
+// ping: by then the follower has sent its own answer, with a in it. m goes to the leader behind that answer. So when m
+// is acknowledged the leader knows of a, which it heard of after a was sent.
 //
-// A client that moves to another server in between changes nothing: that one asks the leader for the session
-// before it serves it, later than a. Nor does another leader: it
-// gives each session its T anew; and one that was deposed without knowing it commits nothing, so it acknowledges
-// no n. For that the heartbeats are writes, which a quorum has seen. A sync would be answered by a deposed leader for
-// as long as it takes it to notice, syncLimit ticks and one, by which the margin would have to be larger.
+// A client that moves to another server in between changes nothing: that server asks the leader for the session before
+// it serves it, later than a. Another leader changes nothing either: it gives each session a new T; and one that was
+// deposed without knowing it commits nothing, so it acknowledges no n. That is why the heartbeats are writes, which a
+// quorum has seen. A deposed leader would answer a sync for as long as it takes it to notice, syncLimit ticks and one,
+// by which the margin would have to be larger.
 type leaseRule struct {
 	tick, timeout, margin time.Duration
 	// beats are those acknowledged that are not yet vouched for, oldest first. The last is
@@ -129,5 +128,5 @@ func (r *leaseRule) acknowledged(m beat) {
 	r.beats = append(r.beats, m)
 }
 
-// deadline returns until when the session lives for certain, less the margin; zero if that is not known.
+// deadline returns the time until which the session certainly lives, less the margin; zero if none is known.
 func (r *leaseRule) deadline() time.Time { return r.until }

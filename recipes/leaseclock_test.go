@@ -2,13 +2,14 @@ package recipes
 
 import (
 	"errors"
+	"locklab/recipes/zksession"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 )
 
-// anchor is the rule word for word: of all a < n < m the newest a.
+// anchor applies the rule literally: the newest beat a with a < n < m.
 func anchor(beats []beat, tick time.Duration) (a beat, ok bool) {
 	for i, b := range beats {
 		for j := i + 1; j < len(beats); j++ {
@@ -46,17 +47,17 @@ func TestLeaseRule(t *testing.T) {
 			}
 		}
 		if at := len(r.beats); at > 1 && r.beats[at-2].sent.Sub(r.beats[0].acked) >= tick/2 {
-			t.Fatal("beats are kept that nobody needs")
+			t.Fatal("the rule keeps beats that it no longer needs")
 		}
 	})
 }
 
-// A link is a model of how a leader hears of a session: the follower notes each request of the client's as it comes;
-// the leader sends a ping every half tick, and what the follower has noted since the one before goes
-// into the answer. Messages take the same time each, and those that come at the cut or later are lost.
+// A link models how a leader hears of a session. The follower notes each request of the client as it arrives. The
+// leader sends a ping every half tick, and the follower's answer carries what it has noted since the ping before. All
+// messages take the same time, and those that would arrive at the cut or later are lost.
 type link struct{ tick, phase, delay, cut, timeout int }
 
-// expiry returns when the leader expires a session that was made at 0 and sent requests at those times.
+// expiry returns when the leader expires a session that was created at 0 and sent requests at those times.
 func (l link) expiry(sends []int) int {
 	told, next := 0, 0
 	for ping := l.phase; ping+2*l.delay < l.cut; ping += l.tick / 2 {
@@ -67,7 +68,7 @@ func (l link) expiry(sends []int) int {
 	return told + l.timeout
 }
 
-// acknowledged returns those of the requests that the leader answers.
+// acknowledged returns the requests that the leader answers.
 func (l link) acknowledged(sends []int) (beats []beat) {
 	for _, s := range sends {
 		if s+2*l.delay < l.cut {
@@ -77,10 +78,14 @@ func (l link) acknowledged(sends []int) (beats []beat) {
 	return beats
 }
 
-// The deadline never lies behind the session's expiry, wherever the follower is cut off.
+// The deadline is never later than the session's expiry, whenever the follower is cut off.
 func TestLeaseRuleIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := link{tick: 2 * rapid.IntRange(1, 20).Draw(t, "half ticks"), delay: rapid.IntRange(0, 10).Draw(t, "delay"), timeout: 1000}
+		l := link{
+			tick:    2 * rapid.IntRange(1, 20).Draw(t, "half ticks"),
+			delay:   rapid.IntRange(0, 10).Draw(t, "delay"),
+			timeout: 1000,
+		}
 		l.phase = rapid.IntRange(0, l.tick/2).Draw(t, "phase")
 		var sends []int
 		for at := 0; len(sends) < 12; at += 2*l.delay + rapid.IntRange(0, l.tick).Draw(t, "pause") {
@@ -97,7 +102,7 @@ func TestLeaseRuleIsSafe(t *testing.T) {
 	})
 }
 
-// The newest acknowledged heartbeat alone proves nothing: the model tells a rule that is too simple.
+// The newest acknowledged heartbeat alone proves nothing: the model refutes the simpler rule.
 func TestAnAcknowledgementAloneIsNotEnough(t *testing.T) {
 	l, sends := link{tick: 40, phase: 1, cut: 40, timeout: 1000}, []int{0, 10, 20, 30}
 	beats := l.acknowledged(sends)
@@ -114,8 +119,8 @@ func TestAnAcknowledgementAloneIsNotEnough(t *testing.T) {
 	}
 }
 
-// The bound for the session timeout is exact: one above it the clock never runs out while answers take next to no time,
-// and at it the clock does.
+// The bound for the session timeout is exact. With a timeout just above it, the clock never runs out while answers
+// take next to no time; with a timeout at the bound, it does.
 func TestMinTimeout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := LeaseClockConfig{Tick: time.Duration(rapid.IntRange(2, 4000).Draw(t, "tick")) * time.Millisecond,
@@ -142,7 +147,8 @@ func TestMinTimeout(t *testing.T) {
 			}
 		}
 	})
-	for _, c := range []struct{ cfg, least time.Duration }{{0, 6 * time.Second}, {time.Millisecond, 3*time.Second + 3*time.Millisecond}} {
+	for _, c := range []struct{ cfg, least time.Duration }{{0, 6 * time.Second},
+		{time.Millisecond, 3*time.Second + 3*time.Millisecond}} {
 		got, err := LeaseClockConfig{Tick: 2 * time.Second, Interval: c.cfg}.MinTimeout()
 		if err != nil || got != c.least {
 			t.Errorf("interval %v: %v, %v, want %v", c.cfg, got, err, c.least)
@@ -151,15 +157,18 @@ func TestMinTimeout(t *testing.T) {
 }
 
 func TestLeaseClockConfiguration(t *testing.T) {
-	for _, c := range []LeaseClockConfig{{}, {Tick: -1}, {Tick: time.Second, Interval: time.Microsecond}, {Tick: time.Second, Margin: -1}, {Tick: time.Second, Path: "a"}} {
+	for _, c := range []LeaseClockConfig{{}, {Tick: -1}, {Tick: time.Second, Interval: time.Microsecond},
+		{Tick: time.Second, Margin: -1}, {Tick: time.Second, Path: "a"}} {
 		if _, err := c.MinTimeout(); err == nil {
 			t.Errorf("%+v is accepted", c)
 		}
-		if _, err := Connect(t.Context(), SessionConfig{Servers: []string{"127.0.0.1:1"}, LeaseClock: &c}); err == nil || errors.Is(err, ErrTimeoutTooShort) {
+		if _, err := Connect(t.Context(), SessionConfig{Config: zksession.Config{Servers: []string{"127.0.0.1:1"}},
+			LeaseClock: &c}); err == nil ||
+			errors.Is(err, ErrTimeoutTooShort) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	s, _ := newFakeService().session(t, nil) // whose timeout is a second
+	s, _ := newFakeService().session(t, nil) // its timeout is one second
 	if err := s.startLeaseClock(LeaseClockConfig{Tick: time.Second / 3}); err != nil {
 		t.Errorf("a third of a second: %v", err)
 	}

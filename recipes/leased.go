@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"locklab/recipes/internal/tasks"
 )
 
-// term returns what the session's holds descend from: its present lease term, or its life.
+// term returns the context that the session's holds descend from: its present lease term, or its life.
 func (s *Session) term() context.Context {
 	if s.clock == nil {
 		return s.life
@@ -26,11 +28,10 @@ func (s *Session) mayHold() error {
 	return nil
 }
 
-// ready waits until a hold may be granted, as far as the lease clock goes. Its error is the session's, or
-// wraps that of ctx.
+// ready waits until the lease clock allows a hold to be granted. Its error is the session's, or wraps that of ctx.
 func (s *Session) ready(ctx context.Context) error {
 	if s.clock == nil {
-		return nil // the attempt itself will tell
+		return nil // the attempt itself will find that out
 	}
 	for {
 		t, next := s.clock.latest()
@@ -42,7 +43,7 @@ func (s *Session) ready(ctx context.Context) error {
 		case <-s.Done():
 			return s.Err()
 		case <-ctx.Done():
-			return ended(ctx)
+			return tasks.Ended(ctx)
 		}
 	}
 }
@@ -63,10 +64,9 @@ func (s *Session) newHold(parent context.Context, token int64, release func(cont
 	return h
 }
 
-// Deadline returns until when the hold lasts for certain, unless somebody deletes its znode by force or
-// the session is closed: the service does not expire the session before. It moves on
-// with the heartbeats until it has passed, and with it the hold. ok is false without a lease
-// clock, and for locks that are not this package's.
+// Deadline returns the time until which the hold certainly lasts, unless an administrator deletes its znode or the
+// session is closed: the service does not expire the session before it. The deadline moves on with the heartbeats
+// until it passes, which ends the hold. ok is false without a lease clock, and for locks of other packages.
 func (h *Hold) Deadline() (deadline time.Time, ok bool) {
 	if h.term == nil {
 		return time.Time{}, false
@@ -76,10 +76,10 @@ func (h *Hold) Deadline() (deadline time.Time, ok bool) {
 	return h.term.deadline, true
 }
 
-// Valid reports whether the hold lasts, by looking at the deadline itself. It differs from a look at
-// the context in a process that was stopped: as it goes on, Valid knows at once, while the timer that
-// ends the context may have yet to run. Between Valid and whatever follows the process can be
-// stopped again; against that only a token helps, or [Hold.Multi].
+// Valid reports whether the hold lasts, by looking at the deadline itself. That differs from a check of the context
+// in a process that was stopped: when the process goes on, Valid knows at once, while the timer that ends the context
+// may not have run yet. The process can also be stopped after Valid returns; only a token, or [Hold.Multi], protects
+// against that.
 func (h *Hold) Valid() bool {
 	if t := h.term; t != nil {
 		t.clock.mu.Lock()

@@ -10,7 +10,7 @@ import (
 // slotMark stands before the slot in the name of a lease.
 const slotMark = "-slot"
 
-// noSlot is the slot of a lease whose name has none: another client's, as Curator's.
+// noSlot is the slot of a lease whose name has none, such as a lease of Curator's.
 const noSlot = -1
 
 // A lease is a child of a semaphore's directory of leases: one permit in use.
@@ -19,15 +19,15 @@ type lease struct {
 	slot int
 }
 
-// placeMark stands before the number of the place in the queue from which a lease was got.
+// placeMark stands before the number of the place in the queue from which a lease was acquired.
 const placeMark = "-of"
 
 // leasePrefix begins the names of all leases of one attempt.
 func leasePrefix(guid string) string { return "_c_" + guid + placeMark }
 
-// leasesOf begins the names of all leases that were got from a place in the queue, which has the attempt's
-// GUID too; false if the place is of another kind of client. Number and GUID together are one
-// znode's only: an attempt may have had two, of which one was a leftover.
+// leasesOf returns the prefix of the names of all leases acquired from a place in the queue, which has the attempt's
+// GUID too. It returns false if the place belongs to another kind of client. Number and GUID together identify one
+// znode: an attempt may have had two, one of them a leftover.
 func leasesOf(place string) (prefix string, ok bool) {
 	guid, number, ok := strings.Cut(strings.TrimPrefix(place, "_c_"), "-"+mutexLayout[0])
 	if !ok || protectedPrefix(guid, mutexLayout[0])+number != place {

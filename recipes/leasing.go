@@ -8,16 +8,19 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // A leasing is one attempt to get leases, from a place at the head of the queue.
 type leasing struct {
 	s        *Semaphore
 	n        int
-	prefix   string // of all leases of this attempt; never used again
+	prefix   string // the prefix of all leases of this attempt; never used again
 	place    *place
 	reported bool
-	mixed    bool   // there were leases without a slot
+	mixed    bool   // some leases have no slot
 	seen     *stock // as it was after we became the head, if we know that from it; used once
 	slots    []int
 }
@@ -30,30 +33,28 @@ func (a *leasing) report(ahead int) {
 	a.reported = true
 }
 
-// A stock is what a semaphore has and what is in use.
+// A stock is how many permits a semaphore has, and which leases are in use.
 type stock struct {
 	max    int
-	count  Count // if shared
+	count  Count // set if the number is shared
 	leases []lease
 }
 
 func (k stock) has(n int) bool { return len(k.leases)+n <= k.max }
 
-// errChanged says that the semaphore is not as it was when it was looked at.
+// errChanged says that the semaphore has changed since it was read.
 var errChanged = errors.New("changed meanwhile")
 
 // await waits until there are n permits and returns the names of their leases.
 //
-// There are never more leases than permits (but after their number was lowered), and no two
-// leases with one slot: leases are created only by a transaction that also deletes a znode
-// which was at the head of the queue, and the list of leases that it relies on was
-// read after that znode was seen there. Up to that point the leases of all who were at the head before
-// are in the list, since a session's reads never go back in time and their
-// transactions came before the deletion of their znodes, being the same. From that
-// point to the transaction nobody else can create one. So in between leases can only have gone.
-// (Curator's clients create theirs while they hold the head, and delete them before they
-// leave it if they must not keep them: the same holds with them.) For [leasing.headed] the list
-// that shows a predecessor's lease is such a list.
+// There are never more leases than permits (unless their number was lowered), and no two leases with one slot. Leases
+// are created only by a transaction that also deletes a znode which was at the head of the queue, and the list of
+// leases that it relies on was read after that znode was seen there. Up to that point the leases of all contenders that
+// were at the head before are in the list, because a session's reads never go back in time, and the transactions that
+// created those leases also deleted their znodes. From that point to the transaction no other contender can create a
+// lease. So in between leases can only have gone. (Curator's clients create theirs while they hold the head, and delete
+// them before they leave it if they must not keep them: the same is true of them.) For [leasing.headed] the list that
+// shows a predecessor's lease is such a list.
 func (a *leasing) await(ctx context.Context) ([]string, error) {
 	for missing := 0; ; {
 		k, err := a.first(ctx)
@@ -65,14 +66,14 @@ func (a *leasing) await(ctx context.Context) ([]string, error) {
 			k, err = a.wait(ctx)
 		}
 		switch {
-		case errors.Is(err, ErrConnectionLoss) || errors.Is(err, errChanged):
+		case errors.Is(err, zksession.ErrConnectionLoss) || errors.Is(err, errChanged):
 			continue // nothing but reads so far, which wait until we are connected again
 		case err != nil:
 			return nil, err
 		}
 		a.report(0)
 		leases, err := a.take(ctx, k)
-		if errors.Is(err, ErrNoNode) && missing < reaps {
+		if errors.Is(err, zksession.ErrNoNode) && missing < reaps {
 			missing++
 			err = ensureDir(ctx, a.s.cfg.Session.zk, a.s.leases())
 			if err == nil {
@@ -87,14 +88,14 @@ func (a *leasing) await(ctx context.Context) ([]string, error) {
 	}
 }
 
-// headed reports whether the contender of that name was the head of the queue when it went, and keeps the
-// stock that says so: among the leases is one that was got from its place.
+// headed reports whether the contender of that name was the head of the queue when it went, and keeps the stock that
+// shows it: among the leases is one that was got from its place.
 //
-// That lease was created by the transaction that deleted the place, which was the head then: so from
-// then on we are, who came right after it, until our own znode goes; and whether that is still there our own
-// transaction finds out, since it deletes it. The leases of all before us were created by
-// then, and since the list shows the last of these, it shows all that are left of them, however late
-// the server is. It saves the list of the queue, which is the longer one.
+// That lease was created by the transaction that deleted the place, which was the head then. So from then on we, who
+// came right after it, are the head, until our own znode goes; and our own transaction finds out whether that is still
+// there, since it deletes it. The leases of all before us were created by then, and since the list shows the last of
+// these, it shows all that are left of them, however late the server is. This saves the list of the queue, which is the
+// longer one.
 func (a *leasing) headed(ctx context.Context, gone string) bool {
 	prefix, ours := leasesOf(gone)
 	if !ours {
@@ -134,20 +135,20 @@ func (a *leasing) look(ctx context.Context) (k stock, err error) {
 	if countErr := <-counted; countErr != nil {
 		return stock{}, countErr
 	}
-	if err != nil && !errors.Is(err, ErrNoNode) { // no directory is none in use
+	if err != nil && !errors.Is(err, zksession.ErrNoNode) { // without the directory no lease is in use
 		return stock{}, err
 	}
 	k.leases = parseLeases(names)
 	return k, nil
 }
 
-// wait waits for a change of the stock, or of our place in the queue. It returns the stock if
-// that has enough by now, or errChanged. Only the head of the queue watches the leases, so
-// that the return of a permit wakes one waiter.
+// wait waits for a change of the stock, or of our place in the queue. It returns the stock if enough permits are free
+// by now, or errChanged. Only the head of the queue watches the leases, so the return of a permit wakes only one
+// waiter.
 func (a *leasing) wait(ctx context.Context) (k stock, err error) {
 	s := a.s.cfg.Session
 	k.max = a.s.cfg.Max
-	var resized <-chan Event
+	var resized <-chan zksession.Event
 	if c := a.s.cfg.Count; c != nil {
 		v, w, err := c.watch(ctx)
 		if err != nil {
@@ -157,8 +158,8 @@ func (a *leasing) wait(ctx context.Context) (k stock, err error) {
 		k.max, k.count, resized = int(v.Value), v, w.C
 	}
 	names, returned, err := s.hub.list(ctx, a.s.leases())
-	if errors.Is(err, ErrNoNode) {
-		// There is nothing to watch, so make it: it is empty, and we wait for the count.
+	if errors.Is(err, zksession.ErrNoNode) {
+		// There is no directory to watch, so create it: it is empty, and we wait for the count.
 		if err := ensureDir(ctx, s.zk, a.s.leases()); err != nil {
 			return stock{}, err
 		}
@@ -176,7 +177,7 @@ func (a *leasing) wait(ctx context.Context) (k stock, err error) {
 	case <-returned.C:
 	case <-resized:
 	case <-a.place.own.C:
-		// Deleted or changed. The next look at the queue tells, and has to watch anew.
+		// Deleted or changed. The next look at the queue shows which, and has to watch again.
 		a.place.own = nil
 		if err := a.place.await(ctx); err != nil {
 			return stock{}, err
@@ -184,7 +185,7 @@ func (a *leasing) wait(ctx context.Context) (k stock, err error) {
 	case <-s.Done():
 		return stock{}, s.Err()
 	case <-ctx.Done():
-		return stock{}, ended(ctx)
+		return stock{}, tasks.Ended(ctx)
 	}
 	return stock{}, errChanged
 }
@@ -205,29 +206,37 @@ func (a *leasing) take(ctx context.Context, k stock) ([]string, error) {
 // the other. If the outcome is unknown and stays so, it leaves the leases to the janitor.
 func (a *leasing) transact(ctx context.Context, k stock) (names []string, err error) {
 	s := a.s.cfg.Session
-	ops := []Op{{Kind: OpDelete, Path: a.place.path(), Version: AnyVersion}}
+	ops := []zksession.Op{{Kind: zksession.OpDelete, Path: a.place.path(), Version: zksession.AnyVersion}}
 	if c := a.s.cfg.Count; c != nil {
-		if k.count.Version == AnyVersion {
-			return nil, fmt.Errorf("the version of %s has wrapped around to the one that means any", c.cfg.Path)
+		if k.count.Version == zksession.AnyVersion {
+			return nil, fmt.Errorf("the version of %s has wrapped around to -1, which matches any version", c.cfg.Path)
 		}
-		ops = append(ops, Op{Kind: OpCheck, Path: c.cfg.Path, Version: k.count.Version})
+		ops = append(ops, zksession.Op{Kind: zksession.OpCheck, Path: c.cfg.Path, Version: k.count.Version})
 	}
 	creates := len(ops)
 	for _, slot := range a.slots {
-		ops = append(ops, Op{Kind: OpCreate, Path: path.Join(a.s.leases(), leaseName(a.place.name, slot)), Data: a.s.cfg.Data, Mode: EphemeralSequential})
+		ops = append(
+			ops,
+			zksession.Op{
+				Kind: zksession.OpCreate,
+				Path: path.Join(a.s.leases(), leaseName(a.place.name, slot)),
+				Data: a.s.cfg.Data,
+				Mode: zksession.EphemeralSequential,
+			},
+		)
 	}
 	if err := s.zk.Await(ctx); err != nil {
 		return nil, err
 	}
 	// The request itself is not given up: a sweep must not overtake it.
 	created, err := s.zk.Multi(context.WithoutCancel(ctx), ops...)
-	if errors.Is(err, ErrConnectionLoss) {
+	if errors.Is(err, zksession.ErrConnectionLoss) {
 		return a.find(ctx)
 	}
 	switch i := refused(err); {
-	case i == 0 && errors.Is(err, ErrNoNode):
-		return nil, errNodeGone // our place was taken from us
-	case i > 0 && i < creates && (errors.Is(err, ErrBadVersion) || errors.Is(err, ErrNoNode)):
+	case i == 0 && errors.Is(err, zksession.ErrNoNode):
+		return nil, errNodeGone // our place was deleted
+	case i > 0 && i < creates && (errors.Is(err, zksession.ErrBadVersion) || errors.Is(err, zksession.ErrNoNode)):
 		return nil, errChanged
 	case err != nil:
 		return nil, err
@@ -248,7 +257,7 @@ func (a *leasing) find(ctx context.Context) ([]string, error) {
 		}
 		return s.zk.Children(ctx, a.s.leases())
 	})
-	if errors.Is(err, ErrNoNode) {
+	if errors.Is(err, zksession.ErrNoNode) {
 		return nil, errChanged
 	}
 	if err != nil {
@@ -267,7 +276,7 @@ func (a *leasing) find(ctx context.Context) ([]string, error) {
 	case a.n:
 		return names, nil
 	}
-	s.janitor.removeAll(a.paths(names)) // somebody has deleted the others
+	s.janitor.removeAll(a.paths(names)) // an administrator has deleted the others
 	return nil, errNodeGone
 }
 
@@ -286,7 +295,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	s, leases := a.s.cfg.Session, a.paths(names)
 	type look struct {
 		data []byte
-		stat Stat
+		stat zksession.Stat
 		w    *waiter
 		err  error
 	}
@@ -313,7 +322,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 			l.w.stop()
 		}
 		s.janitor.removeAll(leases)
-		if errors.Is(err, ErrNoNode) {
+		if errors.Is(err, zksession.ErrNoNode) {
 			err = errNodeGone
 		}
 		return nil, err
@@ -331,7 +340,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	}
 	context.AfterFunc(h.ctx, func() {
 		if cause := context.Cause(h.ctx); cause != ErrReleased && !errors.Is(cause, ErrLeaseExpired) {
-			s.janitor.removeAll(leases) // what is left of them; of the lease clock newHold takes care
+			s.janitor.removeAll(leases) // removes the remaining leases; newHold handles the lease clock
 		}
 	})
 	return h, nil

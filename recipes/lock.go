@@ -29,13 +29,13 @@ type Hold struct {
 	// reentrant says that entries may be more than one.
 	reentrant bool
 	place     *place     // where it queued; nil if there is no queue
-	nodes     []string   // its znodes, if no other hold can ever have their names
-	term      *leaseTerm // nil without a lease clock
-	of        *Session   // nil if it is none of this package's sessions
+	nodes     []string   // its znodes, if no other hold can ever have znodes of the same names
+	term      *leaseTerm // nil if there is no lease clock
+	of        *Session   // nil if it is not a session of this package
 	revoked   context.Context
 	revoke    context.CancelFunc
-	// release gives the lock back at the service and waits until that is
-	// confirmed or ctx ends. It runs at most once, after the local end of the hold.
+	// release releases the lock at the service and waits until that is confirmed or ctx ends. It runs at most once,
+	// after the local end of the hold.
 	release func(ctx context.Context) error
 }
 
@@ -52,25 +52,24 @@ func newHold(parent context.Context, session, token int64, release func(context.
 // slot: see [Hold.Slots]). It is 0 where the recipe has none.
 func (h *Hold) Token() int64 { return h.token }
 
-// Slots returns which of a semaphore's permits are held: each a number that no other hold has at
-// the same time, from 0, and usually less than the number of permits (not if that was lowered). Tokens rise strictly over
-// the successive holders of one slot, but not over those of different slots: a
-// resource that refuses stale tokens must remember the highest for each slot. It is nil for
-// other recipes, and where clients that know no slots, as Curator's, held permits at the time of the
-// grant: their accesses could not be told apart, and the token is then good for nothing.
+// Slots returns which of a semaphore's permits are held: each is a number that no other hold has at the same time, from
+// 0, and usually less than the number of permits (unless that was lowered). Tokens rise strictly over the successive
+// holders of one slot, but not over those of different slots: a resource that refuses stale tokens must remember the
+// highest for each slot. It is nil for other recipes, and where clients that know no slots, such as Curator's, held
+// permits at the time of the grant: their accesses could not be told apart, and the token is then useless.
 func (h *Hold) Slots() []int { return slices.Clone(h.slots) }
 
 // Session returns the id of the session that holds.
 func (h *Hold) Session() int64 { return h.session }
 
-// Context is cancelled when the hold ends. Its [context.Cause] is then ErrReleased,
-// or wraps ErrLockLost together with ErrSessionExpired, ErrSessionClosed, ErrLeaseExpired or the
-// deletion of the hold's znode. It is no proof of holding: while the client is
-// stopped, or without a lease clock cut off from the service, it learns of the loss late.
+// Context is cancelled when the hold ends. Its [context.Cause] is then ErrReleased, or wraps ErrLockLost together with
+// ErrSessionExpired, ErrSessionClosed, ErrLeaseExpired or the deletion of the hold's znode. It does not prove that the
+// lock is held: while the client is stopped, or without a lease clock cut off from the service, it learns of the loss
+// late.
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// Release ends the hold, or undoes an entry if there is one: see [Hold.Reenter]. The hold's context is cancelled before the service is told, so
-// that this client stops believing first. Release returns
+// Release ends the hold, or undoes an entry if there is one: see [Hold.Reenter]. The hold's context is cancelled before
+// the service is told, so that this client stops believing first. Release returns
 //
 //   - nil: the service confirmed that the lock is free of this hold; or an entry made by
 //     [Hold.Reenter] was undone, and the hold goes on;

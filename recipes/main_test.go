@@ -6,7 +6,7 @@ import (
 	"locklab/ensembles/labtest"
 )
 
-// ensemble is the package's tests' own.
+// ensemble is the real ensemble that this package's tests share.
 var ensemble labtest.PerPackage
 
 func TestMain(m *testing.M) { ensemble.Main(m) }

@@ -10,13 +10,13 @@ import (
 
 // A Member is one of the locks of a [Multi].
 type Member struct {
-	// Key tells the member apart, usually its path. It is also what the canonical
-	// order goes by, so every process must call the same lock the same.
+	// Key identifies the member, usually by its path. It also decides the canonical order, so every process must give the
+	// same lock the same key.
 	Key  string
 	Lock Lock
 }
 
-// MultiConfig says which locks are to be held together.
+// MultiConfig says which locks are held together.
 type MultiConfig struct {
 	Members []Member
 	// Canonical acquires in the order of the keys rather than in that of Members.
@@ -76,15 +76,15 @@ func (m *Multi) acquire(ctx context.Context, one func(Lock) (*Hold, error)) (*Mu
 		}
 		h.holds = append(h.holds, KeyedHold{member.Key, hold})
 	}
-	// While the last were waited for, the first may have been lost. One that is lost
-	// from here on ends the whole, by watch.
+	// While the client waited for the last member, the first may have been lost. From here on, watch ends the whole
+	// when a member is lost.
 	h.watch()
 	if cause := context.Cause(h.ctx); cause != nil {
 		return nil, h.abandon(ctx, fmt.Errorf("multi-lock: %w", cause))
 	}
 	context.AfterFunc(h.ctx, func() {
 		if context.Cause(h.ctx) != ErrReleased {
-			_ = h.release(h.ctx) // which has ended: it goes on in the background
+			_ = h.release(h.ctx) // this context has ended, so the release goes on in the background
 		}
 	})
 	return h, nil
@@ -104,7 +104,7 @@ type MultiHold struct {
 	cancel  context.CancelCauseFunc
 	stop    []func() bool
 	entries entries
-	// revoked ends when the first member was asked to leave.
+	// revoked ends when the first member is asked to leave.
 	revoked context.Context
 	revoke  context.CancelFunc
 }
@@ -113,13 +113,12 @@ type MultiHold struct {
 // has a token of its own, for the resource that its own lock protects.
 func (h *MultiHold) Holds() []KeyedHold { return slices.Clone(h.holds) }
 
-// Context is cancelled when the first member's hold ends, with that hold's cause and
-// the member's key in it; after Release, with ErrReleased. When a member's hold has ended the others are given
-// back in the background: they are not needed any more.
+// Context is cancelled when the first member's hold ends, with that hold's cause and the member's key in it; after
+// Release, with ErrReleased. When a member's hold has ended, the others are released in the background, because they
+// are no longer needed.
 func (h *MultiHold) Context() context.Context { return h.ctx }
 
-// Revoked returns a channel that is closed once somebody has asked for any member's release:
-// see [Hold.Revoked].
+// Revoked returns a channel that is closed once any member has been asked to leave: see [Hold.Revoked].
 func (h *MultiHold) Revoked() <-chan struct{} { return h.revoked.Done() }
 
 // watch makes the context, which ends with the first hold.
@@ -134,8 +133,7 @@ func (h *MultiHold) watch() {
 		h.stop = append(h.stop, context.AfterFunc(k.Context(), func() {
 			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
 		}))
-		// AfterFunc calls in a goroutine of its own: too late for the one look
-		// that Acquire takes.
+		// AfterFunc calls in a goroutine of its own, which would be too late for the single check that Acquire makes.
 		if k.Context().Err() != nil {
 			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
 		}
@@ -156,11 +154,10 @@ func (h *MultiHold) Valid() bool {
 	return h.ctx.Err() == nil
 }
 
-// Release releases all members in reverse, each whatever became of the others, and
-// joins their errors; see [Hold.Release] for what those are. If a member was lost before, it returns that
-// loss and waits for nothing. Or it undoes an entry, if there is
-// one ([MultiHold.Reenter]), and returns the cause if the whole has ended by then; a release
-// after the last returns ErrReleased.
+// Release releases all members in reverse, each whether or not the others could be released, and joins their errors;
+// see [Hold.Release] for what those mean. If a member was lost before, it returns that loss and waits for nothing. If
+// there is an entry ([MultiHold.Reenter]), Release undoes that instead, and returns the cause if the whole has ended
+// by then. A release after the last returns ErrReleased.
 func (h *MultiHold) Release(ctx context.Context) error {
 	last, ok := h.entries.undo()
 	switch {
@@ -191,9 +188,9 @@ func (h *MultiHold) release(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// abandon gives back what was acquired before why. A member whose hold had ended
-// already needs no word: why says it, or it does not matter any more. If ctx has
-// ended, the releases go on in the background, as every recipe's do.
+// abandon releases the members acquired before the failure why. If a member's hold had already ended, its error is
+// left out: why names it, or it no longer matters. If ctx has ended, the releases go on in the background, as every
+// recipe's do.
 func (h *MultiHold) abandon(ctx context.Context, why error) error {
 	for _, stop := range h.stop {
 		stop()

@@ -8,14 +8,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
-// scripted is a lock that does as it is told, and keeps a diary.
+// A scripted lock does what the test tells it to, and records its calls in a diary.
 type scripted struct {
 	name    string
 	diary   *[]string
-	err     error         // of Acquire
-	after   time.Duration // that Acquire takes
+	err     error         // what Acquire returns
+	after   time.Duration // how long Acquire takes
 	during  func()        // happens while Acquire waits
 	release error
 	held    *Hold
@@ -26,7 +29,7 @@ func (s *scripted) Acquire(ctx context.Context) (*Hold, error) {
 	case <-time.After(s.after):
 	case <-ctx.Done():
 		*s.diary = append(*s.diary, s.name+" gave up")
-		return nil, ended(ctx)
+		return nil, tasks.Ended(ctx)
 	}
 	if s.during != nil {
 		s.during()
@@ -91,7 +94,7 @@ func TestMultiCanonicalOrderIsThatOfTheKeys(t *testing.T) {
 	expectDiary(t, diary, "a acquired", "b acquired", "c acquired")
 }
 
-// Curator's goes on to the next lock after a failure.
+// Curator's multi-lock goes on to the next lock after a failure; ours stops.
 func TestMultiStopsAtTheFirstFailure(t *testing.T) {
 	broken := errors.New("broken")
 	m, diary := multiOf(t, false, &scripted{name: "a"}, &scripted{name: "b", err: broken}, &scripted{name: "c"})
@@ -101,10 +104,15 @@ func TestMultiStopsAtTheFirstFailure(t *testing.T) {
 	expectDiary(t, diary, "a acquired", "b failed", "a released")
 }
 
-// Curator's gives each lock the full time.
+// Curator's multi-lock gives each lock the full time; ours has one deadline for all.
 func TestMultiHasOneDeadlineForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, diary := multiOf(t, false, &scripted{name: "a", after: 1500 * time.Millisecond}, &scripted{name: "b", after: time.Hour})
+		m, diary := multiOf(
+			t,
+			false,
+			&scripted{name: "a", after: 1500 * time.Millisecond},
+			&scripted{name: "b", after: time.Hour},
+		)
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -118,11 +126,11 @@ func TestMultiHasOneDeadlineForAll(t *testing.T) {
 	})
 }
 
-// A member may be lost while the next is waited for.
+// A member may be lost while the client waits for the next.
 func TestMultiGrantsOnlyWhatIsStillHeld(t *testing.T) {
 	a := &scripted{name: "a"}
-	m, diary := multiOf(t, false, a, &scripted{name: "b", during: func() { a.held.lose(ErrSessionExpired) }})
-	if _, err := m.Acquire(t.Context()); !errors.Is(err, ErrLockLost) || !errors.Is(err, ErrSessionExpired) {
+	m, diary := multiOf(t, false, a, &scripted{name: "b", during: func() { a.held.lose(zksession.ErrSessionExpired) }})
+	if _, err := m.Acquire(t.Context()); !errors.Is(err, ErrLockLost) || !errors.Is(err, zksession.ErrSessionExpired) {
 		t.Errorf("error is %v", err)
 	}
 	expectDiary(t, diary, "a acquired", "b acquired", "b released")
@@ -136,17 +144,18 @@ func TestMultiIsLostWithItsFirstMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !h.Valid() {
-		t.Error("not valid, though held in full")
+		t.Error("not valid, although all members are held")
 	}
 	b.held.lose(errNodeGone)
 	if h.Valid() {
-		t.Error("valid, though a member is lost")
+		t.Error("valid, although a member is lost")
 	}
 	<-h.Context().Done()
-	if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLockLost) || !strings.Contains(cause.Error(), "member b") {
+	if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLockLost) ||
+		!strings.Contains(cause.Error(), "member b") {
 		t.Errorf("cause is %v", cause)
 	}
-	<-a.held.Context().Done() // given back, though nobody has asked
+	<-a.held.Context().Done() // released, although the test has not released it
 	if err := h.Release(t.Context()); !errors.Is(err, ErrLockLost) {
 		t.Errorf("release: %v", err)
 	}
@@ -154,7 +163,13 @@ func TestMultiIsLostWithItsFirstMember(t *testing.T) {
 
 func TestMultiReleasesAllAndJoinsTheErrors(t *testing.T) {
 	one, two := errors.New("one"), errors.New("two")
-	m, diary := multiOf(t, false, &scripted{name: "a", release: one}, &scripted{name: "b"}, &scripted{name: "c", release: two})
+	m, diary := multiOf(
+		t,
+		false,
+		&scripted{name: "a", release: one},
+		&scripted{name: "b"},
+		&scripted{name: "c", release: two},
+	)
 	h, err := m.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

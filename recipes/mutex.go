@@ -8,17 +8,16 @@ type MutexConfig struct {
 	// Path is the lock's directory, whose children are its queue. It is created if
 	// it does not exist.
 	Path string
-	// Data is what the contenders' znodes contain, for people who look.
+	// Data is what the contenders' znodes contain, for people that inspect the service.
 	Data []byte
-	// OnQueued, if set, is called by Acquire once it has its place in the queue, with
-	// the number of contenders ahead of it. It is called again if the attempt starts
-	// over because its znode was deleted by somebody else. The queue waits for
-	// nobody, but this attempt waits for OnQueued.
+	// OnQueued, if set, is called by Acquire once it has its place in the queue, with the number of contenders ahead
+	// of it. It is called again if the attempt starts over because its znode was deleted by another client. This
+	// attempt waits for OnQueued; the queue does not.
 	OnQueued func(ahead int)
-	// SparseLists makes attempts in a queue of some hundreds, or more, ask for its list once
-	// instead of twice, so that a queue of a thousand moves nearly twice as fast. It costs some
-	// small requests and one watch more per acquisition. It has no effect with OnQueued, which
-	// needs the list. Memory of the queue is kept from one Acquire of this Mutex to the next.
+	// SparseLists makes attempts in a queue of some hundreds, or more, ask for the list of the queue once instead of
+	// twice, so that a queue of a thousand moves nearly twice as fast. It costs some small requests and one more
+	// watch per acquisition. It has no effect with OnQueued, which needs the list. This Mutex remembers the queue
+	// from one Acquire to the next.
 	SparseLists bool
 
 	_ struct{} // no positional literals
@@ -43,7 +42,16 @@ func NewMutex(cfg MutexConfig) (*Mutex, error) {
 }
 
 func newMutex(cfg MutexConfig) *Mutex {
-	m := &Mutex{line{s: cfg.Session, dir: cfg.Path, data: cfg.Data, onQueued: cfg.OnQueued, layout: mutexLayout, blocker: behindAll}}
+	m := &Mutex{
+		line{
+			s:        cfg.Session,
+			dir:      cfg.Path,
+			data:     cfg.Data,
+			onQueued: cfg.OnQueued,
+			layout:   mutexLayout,
+			blocker:  behindAll,
+		},
+	}
 	if cfg.SparseLists {
 		m.line.sparse = &sparse{long: longQueue}
 	}
@@ -56,8 +64,8 @@ func newMutex(cfg MutexConfig) *Mutex {
 // starts over at the end of the queue, as long as the session lives.
 func (m *Mutex) Acquire(ctx context.Context) (*Hold, error) { return m.line.Acquire(ctx) }
 
-// Participants returns everybody in the queue, the holder first. It costs a request
-// and one more for each of them, so it shows no single moment.
+// Participants returns every contender in the queue, the holder first. It costs one request, and one more for each
+// contender, so the result does not show a single moment.
 func (m *Mutex) Participants(ctx context.Context) ([]Participant, error) {
 	return m.line.participants(ctx, func(contender) bool { return true })
 }

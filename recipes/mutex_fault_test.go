@@ -9,9 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
-// makers are the exclusive locks, by name. Of a read/write lock it is the writers'.
+// makers make the exclusive locks, by name. For a read/write lock that is the writers' lock.
 var makers = map[string]func(*Session, func(ahead int)) (Lock, error){
 	"mutex": func(s *Session, queued func(int)) (Lock, error) {
 		return NewMutex(MutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
@@ -19,7 +21,7 @@ var makers = map[string]func(*Session, func(ahead int)) (Lock, error){
 	"semaphore-mutex": func(s *Session, queued func(int)) (Lock, error) {
 		return NewSemaphoreMutex(SemaphoreMutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
 	},
-	// Of whose permits two clients cannot have theirs at once.
+	// Two clients each want more than half of the permits, so they cannot both have theirs at once.
 	"semaphore": func(s *Session, queued func(int)) (Lock, error) {
 		l, err := NewSemaphore(SemaphoreConfig{Session: s, Path: "/locks/a", Max: 3, OnQueued: queued})
 		if err != nil {
@@ -65,9 +67,9 @@ func newLock(t *testing.T, name string, s *Session, queued func(int)) Lock {
 	return l
 }
 
-// Every single request of an acquisition and its release fails in every way, with
-// and without a predecessor. Whatever happens: at most one holds, nothing is left behind,
-// and while the session lives the lock is got in the end.
+// Each request of an acquisition and its release fails in every way, with and without a predecessor. Whatever
+// happens, at most one client holds the lock, nothing is left behind, and a client whose session lives gets the lock
+// in the end.
 func TestEveryRequestLost(t *testing.T) {
 	for recipe := range makers {
 		for _, contended := range []bool{false, true} {
@@ -76,7 +78,7 @@ func TestEveryRequestLost(t *testing.T) {
 					name := fmt.Sprintf("%s/contended=%t/fault=%d/request=%d", recipe, contended, what, n)
 					if !attemptWithFault(t, name, recipe, contended, what, n) {
 						if n < 3 {
-							t.Errorf("%s: the fault never hit", name)
+							t.Errorf("%s: the fault was never injected", name)
 						}
 						break
 					}
@@ -86,8 +88,8 @@ func TestEveryRequestLost(t *testing.T) {
 	}
 }
 
-// attemptWithFault reports whether there was an n-th request for the fault to hit.
-func attemptWithFault(t *testing.T, name, recipe string, contended bool, what fault, n int) (hit bool) {
+// attemptWithFault reports whether there was an n-th request in which to inject the fault.
+func attemptWithFault(t *testing.T, name, recipe string, contended bool, what fault, n int) (injected bool) {
 	svc := newFakeService()
 	var requests atomic.Int32
 	s, z := svc.session(t, func(string, string) fault {
@@ -122,33 +124,33 @@ func attemptWithFault(t *testing.T, name, recipe string, contended bool, what fa
 		first <- useOnce(t, name, ctx, newLock(t, recipe, s, nil), &holders)
 	}
 	err := <-first
-	hit = requests.Load() >= int32(n)
+	injected = requests.Load() >= int32(n)
 	expires := what == expire || what == expireThen
 	switch {
-	case hit && expires && err == nil && z.Err() != nil:
-		// The very last request had its effect: only that can be.
-	case hit && expires && z.Err() != nil:
-		if !errors.Is(err, ErrSessionExpired) {
+	case injected && expires && err == nil && z.Err() != nil:
+		// The session expired right after the very last request took effect. In no other case may the client succeed.
+	case injected && expires && z.Err() != nil:
+		if !errors.Is(err, zksession.ErrSessionExpired) {
 			t.Errorf("%s: %v, want ErrSessionExpired", name, err)
 		}
 	case err != nil:
 		t.Errorf("%s: %v", name, err)
 	}
-	// Whoever comes next gets it, and then nothing is left.
+	// The next client gets the lock, and after its release nothing is left.
 	if err := useOnce(t, name, ctx, newLock(t, recipe, other, nil), &holders); err != nil {
 		t.Errorf("%s: next: %v", name, err)
 	}
 	eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
-	return hit
+	return injected
 }
 
-// holders counts who holds at the same time.
+// holders counts the clients that hold the lock at the same time.
 type holders struct {
 	n     atomic.Int32
 	token atomic.Int64
 }
 
-// enter notes a grant; the result is called before its release.
+// enter records a grant. Its result is called before the release of that grant.
 func (h *holders) enter(t *testing.T, name string, hold *Hold) (leave func()) {
 	if n := h.n.Add(1); n != 1 && hold.Context().Err() == nil {
 		t.Errorf("%s: %d hold at once", name, n)
@@ -173,8 +175,8 @@ func useOnce(t *testing.T, name string, ctx context.Context, l Lock, holders *ho
 	return h.Release(ctx)
 }
 
-// The context ends while any one request is under way, which is then answered late.
-// Nothing must be left.
+// The context ends while any one of the requests is under way, and that request is answered late. Nothing is left
+// behind.
 func TestCancelledAtEveryRequest(t *testing.T) {
 	for recipe := range makers {
 		for n := int32(1); ; n++ {
@@ -198,7 +200,7 @@ func TestCancelledAtEveryRequest(t *testing.T) {
 			select {
 			case <-reached:
 				cancel()
-				// It returns although the service does not answer.
+				// The acquire returns although the service does not answer.
 				select {
 				case err = <-result:
 				case <-within(t).Done():
@@ -226,7 +228,8 @@ func TestCancelledAtEveryRequest(t *testing.T) {
 	}
 }
 
-// A lost create whose search is cut as well, and whose caller leaves, is swept.
+// The reply to a create is lost, the search for its znode is lost too, and the caller gives up. The session removes
+// the znode in the background.
 func TestLostCreateThenCancelled(t *testing.T) {
 	for recipe := range makers {
 		svc := newFakeService()
@@ -280,7 +283,7 @@ func TestManyGoroutinesUnderLoss(t *testing.T) {
 }
 
 func TestSequenceExhausted(t *testing.T) {
-	for _, created := range []int64{2147483647, 2147483648} { // the second prints as negative
+	for _, created := range []int64{2147483647, 2147483648} { // the server prints the second as a negative number
 		svc := newFakeService()
 		svc.set("/locks", nil, 0)
 		svc.set("/locks/a", nil, 0)
@@ -293,7 +296,7 @@ func TestSequenceExhausted(t *testing.T) {
 	}
 }
 
-// A znode of another session that has our name is not adopted.
+// A znode that has our name but belongs to another session is not adopted.
 func TestForeignOwnerIsNotAdopted(t *testing.T) {
 	svc := newFakeService()
 	svc.set("/locks", nil, 0)

@@ -9,25 +9,28 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // NaiveConfig describes a [NaiveMutex].
 type NaiveConfig struct {
 	Session *Session
-	// Path is the lock's one znode. What is above it is created if it does not exist.
+	// Path is the lock's one znode. Its missing parents are created.
 	Path string
-	// Data is what the znode contains behind its first 36 bytes, for people who look.
+	// Data is what the znode contains behind its first 36 bytes, for people that inspect the service.
 	Data []byte
-	// OnQueued, if set, is called once by Acquire, with 0 when it got the lock at the
-	// first try, or 1 when it found it taken: how many others wait nobody knows.
+	// OnQueued, if set, is called once by Acquire: with 0 when it got the lock at the first try, or with 1 when it
+	// found the lock taken. How many others wait is not known.
 	OnQueued func(ahead int)
 
 	_ struct{} // no positional literals
 }
 
-// A NaiveMutex is the textbook's first exclusive lock: whoever creates the one
-// ephemeral znode holds; everybody else waits for its deletion and tries again. A release
-// wakes all waiters, of whom one wins, in no order. It is there to be compared with.
+// A NaiveMutex is the textbook's first exclusive lock: the client that creates the one ephemeral znode holds the lock;
+// all others wait for its deletion and try again. A release wakes all waiters, one of which wins, in no order. It is
+// there to be compared with.
 type NaiveMutex struct {
 	cfg NaiveConfig
 }
@@ -52,23 +55,33 @@ func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
 		reported = true
 	}
 	return m.cfg.Session.attempts(ctx, m.cfg.Path, func() (*Hold, error) {
-		// The token in the znode's data tells this attempt's znode from another's of the
-		// same session, which its owner alone does not.
-		a := &naiveAttempt{s: m.cfg.Session, path: m.cfg.Path, token: append([]byte(uuid.NewString()), m.cfg.Data...), try: try}
+		// The token in the znode's data tells this attempt's znode from that of another attempt in the same session,
+		// which the owner alone does not.
+		a := &naiveAttempt{
+			s:     m.cfg.Session,
+			path:  m.cfg.Path,
+			token: append([]byte(uuid.NewString()), m.cfg.Data...),
+			try:   try,
+		}
 		return a.await(ctx, queued)
 	})
 }
 
-// Participants returns the holder, if there is one; who waits nobody knows. It costs one request.
+// Participants returns the holder, if there is one; the waiters are not known. It costs one request.
 func (m *NaiveMutex) Participants(ctx context.Context) ([]Participant, error) {
-	v, err := settled(ctx, func(ctx context.Context) (view, error) { return m.cfg.Session.hub.read(ctx, target{path: m.cfg.Path}) })
-	if errors.Is(err, ErrNoNode) {
+	v, err := settled(
+		ctx,
+		func(ctx context.Context) (view, error) { return m.cfg.Session.hub.read(ctx, target{path: m.cfg.Path}) },
+	)
+	if errors.Is(err, zksession.ErrNoNode) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("participants of %s: %w", m.cfg.Path, err)
 	}
-	return []Participant{{Path: m.cfg.Path, Session: v.stat.Owner, Czxid: v.stat.Czxid, Data: v.data[min(len(v.data), guidSize):]}}, nil
+	return []Participant{
+		{Path: m.cfg.Path, Session: v.stat.Owner, Czxid: v.stat.Czxid, Data: v.data[min(len(v.data), guidSize):]},
+	}, nil
 }
 
 // guidSize is how many bytes of the znode's data tell one attempt from another.
@@ -78,15 +91,15 @@ type naiveAttempt struct {
 	s     *Session
 	path  string
 	token []byte
-	try   bool // wait for nobody
-	// removing keeps the removals of one attempt apart, of which there may be several where a
-	// reply was lost and the context ended: one that has looked must not delete what
-	// another client has created since the other's delete.
+	try   bool // do not wait for other clients
+	// removing serialises the removals of one attempt, of which there may be several if a reply was lost and the
+	// context ended. Otherwise one removal might delete a znode that another client has created since the first
+	// removal's delete.
 	removing sync.Mutex
 }
 
 func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, err error) {
-	maybe := false // our znode may exist
+	maybe := false // whether our znode may exist
 	defer func() {
 		if err != nil && maybe {
 			a.discard()
@@ -94,21 +107,20 @@ func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, er
 	}()
 	for {
 		if ctx.Err() != nil {
-			return nil, ended(ctx)
+			return nil, tasks.Ended(ctx)
 		}
 		if _, err := owned(ctx, a.s, a.create, func(struct{}) { a.discard() }); err != nil {
 			return nil, err
 		}
 		maybe = true
-		// Whether we or somebody else created it, the znode now says whose it is.
-		// (A read with a watch: a check of existence would leave a watch behind
-		// where the znode has just gone.)
+		// Whether we or another client created the znode, it now says whose it is. (This is a read with a watch,
+		// because a check of existence would leave a watch behind if the znode has just gone.)
 		data, stat, own, err := a.s.hub.get(ctx, a.path)
 		switch {
-		case errors.Is(err, ErrNoNode):
+		case errors.Is(err, zksession.ErrNoNode):
 			maybe = false
 			continue
-		case errors.Is(err, ErrConnectionLoss):
+		case errors.Is(err, zksession.ErrConnectionLoss):
 			continue // the next create finds our znode, if it is there
 		case err != nil:
 			return nil, err
@@ -134,18 +146,18 @@ func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, er
 			return nil, a.s.Err()
 		case <-ctx.Done():
 			own.stop()
-			return nil, ended(ctx)
+			return nil, tasks.Ended(ctx)
 		}
 	}
 }
 
 // ours reports whether a znode is this attempt's, in this session.
-func (a *naiveAttempt) ours(data []byte, stat Stat) bool {
+func (a *naiveAttempt) ours(data []byte, stat zksession.Stat) bool {
 	return stat.Owner == a.s.ID() && bytes.Equal(data, a.token)
 }
 
-// create returns nil once the znode exists, whoever's it is. After an error of
-// unknown outcome it leaves the rest to the janitor.
+// create returns nil once the znode exists, whether it is ours or another client's. After an error of unknown outcome
+// it leaves the rest to the janitor.
 func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 	lost := false
 	defer func() {
@@ -158,26 +170,25 @@ func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 			return none, err
 		}
 		if lost {
-			// So that the next request comes after whatever became of the last
-			// one: see [creator.find].
+			// This makes the next request come after any effect of the last one: see [creator.find].
 			err := a.s.zk.Sync(ctx, a.path)
-			if errors.Is(err, ErrConnectionLoss) {
+			if errors.Is(err, zksession.ErrConnectionLoss) {
 				continue
 			}
 			if err != nil {
 				return none, err
 			}
 		}
-		_, err := a.s.zk.Create(context.WithoutCancel(ctx), a.path, a.token, Ephemeral)
+		_, err := a.s.zk.Create(context.WithoutCancel(ctx), a.path, a.token, zksession.Ephemeral)
 		switch {
-		case err == nil || errors.Is(err, ErrNodeExists):
+		case err == nil || errors.Is(err, zksession.ErrNodeExists):
 			return none, nil
-		case errors.Is(err, ErrNoNode) && missing < reaps:
+		case errors.Is(err, zksession.ErrNoNode) && missing < reaps:
 			missing++
 			if err := ensureDir(ctx, a.s.zk, path.Dir(a.path)); err != nil {
 				return none, fmt.Errorf("create %s: %w", path.Dir(a.path), err)
 			}
-		case errors.Is(err, ErrConnectionLoss):
+		case errors.Is(err, zksession.ErrConnectionLoss):
 			lost = true
 		default:
 			return none, err
@@ -196,14 +207,13 @@ func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
 // discard removes the attempt's znode if there is one.
 func (a *naiveAttempt) discard() { a.remove(0, false) }
 
-// remove deletes the attempt's znode: the one created by czxid, or, if that is not
-// known, whichever carries its token. With direct the first request is the delete itself.
+// remove deletes the attempt's znode: the one created by czxid, or, if that is not known, the one that carries its
+// token. With direct the first request is the delete itself.
 //
-// Any other delete comes only after a look whose znode it is: repeating a
-// delete whose reply was lost would delete the next holder's. Between look and
-// delete the znode cannot become another's, because while the session lives nobody but us
-// deletes ours, save by force; the service has no delete that names the
-// creating transaction, so against force there is no remedy.
+// Any other delete comes only after a look whose znode it is: repeating a delete whose reply was lost would delete the
+// next holder's. Between look and delete the znode cannot become another's, because while the session lives no other
+// client deletes ours, except by force; the service has no delete that names the creating transaction, so there is no
+// remedy against force.
 func (a *naiveAttempt) remove(czxid int64, direct bool) <-chan error {
 	ctx := context.Background() // ends with the session
 	unanswered := !direct
@@ -215,13 +225,13 @@ func (a *naiveAttempt) remove(czxid int64, direct bool) <-chan error {
 				return err
 			}
 			data, stat, err := a.s.zk.Get(ctx, a.path)
-			if errors.Is(err, ErrNoNode) {
+			if errors.Is(err, zksession.ErrNoNode) {
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			ours := stat.Czxid == czxid // whatever was written to it since
+			ours := stat.Czxid == czxid // even if its data has changed since
 			if czxid == 0 {
 				ours = a.ours(data, stat)
 			}
@@ -230,10 +240,10 @@ func (a *naiveAttempt) remove(czxid int64, direct bool) <-chan error {
 			}
 		}
 		err := a.s.zk.Delete(ctx, a.path)
-		if errors.Is(err, ErrNoNode) && unanswered {
+		if errors.Is(err, zksession.ErrNoNode) && unanswered {
 			return nil // most likely by our own unanswered request
 		}
-		unanswered = unanswered || errors.Is(err, ErrConnectionLoss)
+		unanswered = unanswered || errors.Is(err, zksession.ErrConnectionLoss)
 		return err
 	})
 }

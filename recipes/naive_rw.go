@@ -1,9 +1,8 @@
 package recipes
 
-// A NaiveRW is the read/write lock that everybody writes first: the same queue as
-// [FairRW], on the same path if need be, but every waiter watches the whole
-// directory. Each arrival and each departure wakes all who wait, to find in most cases
-// that it was none of their business. It is there to be compared with.
+// A NaiveRW is the read/write lock that most people write first: the same queue as [FairRW], on the same path if need
+// be, but every waiter watches the whole directory. Each arrival and each departure wakes all waiters, most of which
+// find that it does not concern them. It is there to be compared with.
 type NaiveRW struct {
 	rwLines
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An attempt ends while its list is under way, which is answered only after its znode has gone: one
-// watch is left, also after others that give up, and the next release ends it.
+// An attempt ends while its list is under way, and the list is answered only after the attempt's znode has gone. One
+// watch is left, however many other attempts give up after it, and the next release ends it.
 func TestNaiveRWWatchesLeft(t *testing.T) {
 	svc := newFakeService()
 	lists, deleted := make(chan struct{}), make(chan struct{})
@@ -38,7 +38,7 @@ func TestNaiveRWWatchesLeft(t *testing.T) {
 		if i == 0 {
 			<-lists
 		} else {
-			eventually(t, "it lists", func() bool { return z.count("children")+z.count("list") > i })
+			eventually(t, "the attempt lists the directory", func() bool { return z.count("children")+z.count("list") > i })
 		}
 		cancel()
 		if err := <-gaveUp; !errors.Is(err, context.Canceled) {

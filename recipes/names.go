@@ -23,9 +23,8 @@ var (
 	textbookLayout = layout{"write-", "read-"}
 )
 
-// The kinds of contenders in the two layouts of read/write locks. A writer sorts
-// before a reader of the same number, which it becomes by a downgrade: so that
-// whoever is behind them watches the one that stays longer.
+// The kinds of contenders in the two layouts of read/write locks. A writer sorts before a reader of the same number,
+// which it becomes by a downgrade, so that a contender behind them watches the one that stays longer.
 const (
 	writing = iota
 	reading
@@ -116,7 +115,7 @@ func checkPath(path string) error {
 		return bad("does not begin with /")
 	}
 	if !utf8.ValidString(path) {
-		return bad("is no UTF-8")
+		return bad("is not UTF-8")
 	}
 	for part := range strings.SplitSeq(path[1:], "/") {
 		if part == "" || part == "." || part == ".." {

@@ -43,7 +43,7 @@ func TestParseContender(t *testing.T) {
 	}
 }
 
-// Prefixes that would sort the other way round, contain the mark, or look like numbers.
+// Prefixes must not affect the order, even if they sort the other way round, contain the mark, or look like numbers.
 func TestQueueSortsBySequenceAlone(t *testing.T) {
 	want := []string{
 		"zzz-lock-0000000001",
@@ -52,7 +52,7 @@ func TestQueueSortsBySequenceAlone(t *testing.T) {
 		"0000000000-lock-0000000004",
 		"lock-0000000010",
 		"_c_lock-0000000000-x-lock-2147483646",
-		// Behind all others, whatever they are to each other:
+		// These come behind all others, in any order among themselves.
 		"a-lock--2147483648",
 		"b-lock-2147483647",
 	}

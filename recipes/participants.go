@@ -8,23 +8,23 @@ import (
 	"slices"
 )
 
-// A Participant is somebody in a lock's queue: a holder or a waiter, of whichever client.
+// A Participant is a holder or a waiter in a lock's queue, whichever client it belongs to.
 type Participant struct {
-	// Path is the znode's.
+	// Path is the path of its znode.
 	Path string
-	// Session is the one that the znode belongs to.
+	// Session is the session that the znode belongs to.
 	Session int64
 	// Czxid is the transaction that created the znode. For a holder it is the token,
 	// unless the hold comes from a downgrade.
 	Czxid int64
-	// Shared says that it has, or waits for, a read lock.
+	// Shared says that the participant has, or waits for, a read lock.
 	Shared bool
 	// Data is what the znode contains.
 	Data []byte
 }
 
-// participants returns those in the queue that are wanted, in its order. Whoever
-// leaves while they are being looked at is left out.
+// participants returns the contenders in the queue that are wanted, in the queue's order. It leaves out those that
+// leave meanwhile.
 func (l *line) participants(ctx context.Context, want func(contender) bool) (found []Participant, err error) {
 	views, err := l.s.inspect(ctx, l.dir, func(name string) bool {
 		c, ok := l.layout.parse(name)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each lock shows who holds and who waits, with their data, as far as anybody can know.
+// Each lock shows who holds and who waits, with their data, as far as the service knows.
 func TestParticipantsOfEach(t *testing.T) {
 	data := []byte("who")
 	type seen struct {
@@ -20,11 +20,13 @@ func TestParticipantsOfEach(t *testing.T) {
 		},
 		"rw": func(s *Session, queued func(int)) (Lock, []seen, error) {
 			l, err := NewRW(RWConfig{Session: s, Path: "/locks/a", Data: data, OnQueued: queued})
-			return l.Write(), []seen{{true, func() ([]Participant, error) { return l.Participants(within(t)) }}, {true, func() ([]Participant, error) { return l.Writers(within(t)) }}}, err
+			return l.Write(), []seen{{true, func() ([]Participant, error) { return l.Participants(within(t)) }},
+				{true, func() ([]Participant, error) { return l.Writers(within(t)) }}}, err
 		},
 		"fair-rw": func(s *Session, queued func(int)) (Lock, []seen, error) {
 			l, err := NewFairRW(RWConfig{Session: s, Path: "/locks/a", Data: data, OnQueued: queued})
-			return l.Read(), []seen{{true, func() ([]Participant, error) { return l.Participants(within(t)) }}, {true, func() ([]Participant, error) { return l.Readers(within(t)) }}}, err
+			return l.Read(), []seen{{true, func() ([]Participant, error) { return l.Participants(within(t)) }},
+				{true, func() ([]Participant, error) { return l.Readers(within(t)) }}}, err
 		},
 		"naive-rw": func(s *Session, queued func(int)) (Lock, []seen, error) {
 			l, err := NewNaiveRW(RWConfig{Session: s, Path: "/locks/a", Data: data, OnQueued: queued})
@@ -74,7 +76,8 @@ func TestParticipantsOfEach(t *testing.T) {
 					t.Errorf("%s %s, list %d: %+v, %v; want %d", recipe, when, i, ps, err, want)
 				}
 				for _, p := range ps {
-					if string(p.Data) != "who" || !strings.HasPrefix(p.Path, "/locks/a") || p.Session == 0 || path.Clean(p.Path) != p.Path {
+					if string(p.Data) != "who" || !strings.HasPrefix(p.Path, "/locks/a") || p.Session == 0 ||
+						path.Clean(p.Path) != p.Path {
 						t.Errorf("%s %s, list %d: %+v", recipe, when, i, p)
 					}
 					if p.Shared != (recipe == "fair-rw") {
@@ -115,15 +118,15 @@ func TestParticipantsOfEach(t *testing.T) {
 	}
 }
 
-// queuedCalls keeps what OnQueued was called with.
+// queuedCalls keeps the arguments of the calls of OnQueued.
 type queuedCalls struct{ calls chan int }
 
 func newQueued() queuedCalls { return queuedCalls{make(chan int, 10)} }
 
 func (q queuedCalls) call(ahead int) { q.calls <- ahead }
 
-// The naive mutex is given back although its data was changed and the reply to the delete was lost, by
-// the transaction that created its znode; and another's znode is not.
+// The naive mutex is released although its data was changed and the reply to the delete was lost, because its znode
+// is known by the transaction that created it. Another client's znode is left alone.
 func TestNaiveReleaseAfterAChange(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, count("delete", 1, loseBefore))

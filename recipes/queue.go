@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
-// A line is one way into a queue: what the recipes have in common whose contenders
-// create a sequential znode in the lock's directory and wait for their turn. It is a
-// [Lock].
+// A line is one way into a queue. It is what the recipes have in common whose contenders create a sequential znode in
+// the lock's directory and wait for their turn. It is a [Lock].
 type line struct {
 	s        *Session
 	dir      string
@@ -22,16 +24,15 @@ type line struct {
 	layout   layout
 	kind     int // of our own contenders
 	blocker  blocker
-	// herd says that a waiter watches the directory, hence everybody, and not just
-	// the contender that blocks it.
+	// herd says that a waiter watches the directory, and with it all contenders, instead of just the one that blocks it.
 	herd bool
 	// sparse, if set, saves lists of long queues.
 	sparse *sparse
-	// try says that nobody is waited for.
+	// try says that no contender is waited for.
 	try bool
-	// headed, if set, reports whether the contender of that name, which has gone, is known to have been the
-	// queue's head when it went, so that whom it blocked is the head now. Only for those who hold
-	// alone ([behindAll]).
+	// headed, if set, reports whether the contender of that name, which has gone, is known to have been the queue's head
+	// when it went, so that the contender which it blocked is the head now. It is only for contenders that hold alone
+	// ([behindAll]).
 	headed func(ctx context.Context, gone string) bool
 }
 
@@ -42,10 +43,10 @@ type line struct {
 // makes a grant last: see [place.await].
 type blocker func(queue []contender, own int) int
 
-// behindAll is the rule of those who hold alone.
+// behindAll is the rule for contenders that hold alone.
 func behindAll(_ []contender, own int) int { return own - 1 }
 
-// behindWriters is the rule of readers.
+// behindWriters is the rule for readers.
 func behindWriters(queue []contender, own int) int {
 	for i := own - 1; i >= 0; i-- {
 		if queue[i].kind == writing {
@@ -66,9 +67,8 @@ func (l *line) Acquire(ctx context.Context) (*Hold, error) {
 	})
 }
 
-// attempts makes one attempt after the other at the lock at path, each while the session may
-// hold, until one ends otherwise than by the deletion of its znode by somebody else or by
-// the lease clock.
+// attempts makes one attempt after another at the lock at path, each while the session may hold. It ends when an
+// attempt ends for any reason other than the deletion of its znode by another client or the end of the lease.
 func (s *Session) attempts(ctx context.Context, path string, attempt func() (*Hold, error)) (*Hold, error) {
 	for {
 		var h *Hold
@@ -88,8 +88,8 @@ func (s *Session) attempts(ctx context.Context, path string, attempt func() (*Ho
 	}
 }
 
-// enter queues once and returns a place that nobody blocks, whose znode is then the
-// caller's to remove. On failure it leaves nothing behind but a job for the janitor.
+// enter queues once and returns a place that no contender blocks. Its znode is then the caller's to remove. On
+// failure it leaves nothing behind but a job for the janitor.
 func (l *line) enter(ctx context.Context) (*place, error) {
 	return l.enterAs(ctx, uuid.NewString())
 }
@@ -97,7 +97,7 @@ func (l *line) enter(ctx context.Context) (*place, error) {
 // enterAs is enter with a GUID that was never used.
 func (l *line) enterAs(ctx context.Context, guid string) (*place, error) {
 	if ctx.Err() != nil {
-		return nil, ended(ctx)
+		return nil, tasks.Ended(ctx)
 	}
 	prefix := protectedPrefix(guid, l.layout[l.kind])
 	tellAttempt(ctx, l.dir, prefix)
@@ -118,10 +118,10 @@ type place struct {
 	line   *line
 	prefix string
 	name   string
-	own    *waiter // for our own znode's deletion; nil until it is watched
-	stat   Stat    // our own znode's
-	queued bool    // onQueued was called
-	// revoked says that we were asked to leave, at any of our looks.
+	own    *waiter        // for our own znode's deletion; nil until it is watched
+	stat   zksession.Stat // our own znode's
+	queued bool           // onQueued was called
+	// revoked says that any of our reads showed that we were asked to leave.
 	revoked bool
 }
 
@@ -135,22 +135,20 @@ func (p *place) withdraw(ctx context.Context, err error) {
 	}
 	removed := p.line.s.janitor.remove(p.path())
 	if errors.Is(err, ErrNotAcquired) {
-		// Who does not wait may well try again, and would find this place ahead.
+		// An attempt that does not wait may well be repeated, and would then find this place ahead of it.
 		_ = p.line.s.confirm(ctx, removed) // if not in time, then in the background
 	}
 }
 
-// await waits until nobody blocks the place.
+// await waits until no contender blocks the place.
 //
-// A hold is granted iff, all in this one session, a list of the directory shows our
-// znode and nobody before it who blocks us, our znode belongs to the session, and the
-// session is not over after both answers. Why that suffices: at the instant of the list
-// everybody who blocks us was gone; nobody who does can come before us later, for
-// numbers only rise while the directory exists, and it exists while our znode does
-// (a downgrade inserts a reader at the place of a writer, but only while that writer is
-// there, and that writer would have blocked us); and our
-// znode stays until somebody deletes it or the session ends. A list without a look at the owner would not do:
-// read in another session, or about another session's znode, it proves nothing about ours.
+// A hold is granted iff, all in this one session, a list of the directory shows our znode and no contender before it
+// that blocks us, our znode belongs to the session, and the session is not over after both answers. Why that suffices:
+// at the instant of the list all contenders that block us were gone. None that does can come before us later, because
+// numbers only rise while the directory exists, and it exists while our znode does (a downgrade inserts a reader at the
+// place of a writer, but only while that writer is there, and that writer would have blocked us). And our znode stays
+// until somebody deletes it or the session ends. A list without a look at the owner would not suffice: read in another
+// session, or about another session's znode, it proves nothing about ours.
 func (p *place) await(ctx context.Context) error {
 	l := p.line
 	me, ok := l.layout.parse(p.name)
@@ -163,7 +161,7 @@ func (p *place) await(ctx context.Context) error {
 	for {
 		again := l.s.zk.Reconnected() // before the list
 		queue, own, changed, err := p.look(ctx)
-		if errors.Is(err, ErrConnectionLoss) {
+		if errors.Is(err, zksession.ErrConnectionLoss) {
 			continue // nothing but reads, which wait until we are connected again
 		}
 		if err != nil {
@@ -200,7 +198,7 @@ func (p *place) await(ctx context.Context) error {
 		if err == nil {
 			err = p.wait(ctx, changed)
 		}
-		if err != nil && !errors.Is(err, ErrNoNode) && !errors.Is(err, ErrConnectionLoss) {
+		if err != nil && !errors.Is(err, zksession.ErrNoNode) && !errors.Is(err, zksession.ErrConnectionLoss) {
 			return err
 		}
 		if l.headed != nil && p.own != nil && l.headed(ctx, queue[block].name) {
@@ -240,8 +238,8 @@ func (p *place) look(ctx context.Context) (queue []contender, own int, changed *
 	}
 	if err != nil {
 		changed.stop()
-		if errors.Is(err, ErrNoNode) {
-			err = errNodeGone // the directory's absence is ours too
+		if errors.Is(err, zksession.ErrNoNode) {
+			err = errNodeGone // without the directory, our znode is gone too
 		}
 		return nil, 0, nil, err
 	}
@@ -265,8 +263,8 @@ func (p *place) readOwn(ctx context.Context) <-chan error {
 	return result
 }
 
-// removeSurplus deletes every other znode of this attempt. There should be none;
-// one would be an orphan in the way of all who come later, ourselves included.
+// removeSurplus deletes every other znode of this attempt. There should be none; one would be an orphan in the way of
+// all contenders that come later, ourselves included.
 func (p *place) removeSurplus(children []string) {
 	for _, name := range children {
 		if name != p.name && strings.HasPrefix(name, p.prefix) {
@@ -275,9 +273,9 @@ func (p *place) removeSurplus(children []string) {
 	}
 }
 
-// watch returns a waiter for the one contender that blocks us: its going
-// wakes nobody whom it does not block. A read with a watch rather than a
-// check of existence, since that would leave a watch behind on a znode that has gone.
+// watch returns a waiter for the one contender that blocks us: when that goes, only contenders that it blocks wake. It
+// is a read with a watch rather than a check of existence, since that would leave a watch behind on a znode that has
+// gone.
 func (p *place) watch(ctx context.Context, name string) (*waiter, error) {
 	_, _, w, err := p.line.s.hub.get(ctx, path.Join(p.line.dir, name))
 	return w, err
@@ -290,26 +288,24 @@ func (p *place) wait(ctx context.Context, changed *waiter) error {
 	case <-changed.C:
 		return nil
 	case <-p.own.C:
-		// Deleted or changed. The next look tells, and has to watch anew.
+		// Deleted or changed. The next look shows which, and has to watch again.
 		p.own = nil
 		return nil
 	case <-p.line.s.Done():
 		return p.line.s.Err()
 	case <-ctx.Done():
-		return ended(ctx)
+		return tasks.Ended(ctx)
 	}
 }
 
 // grant makes the hold.
 func (p *place) grant() *Hold { return p.hold(p.stat.Czxid) }
 
-// hold makes a hold with the given token, whose end at the latest is the session's, or
-// our znode's.
+// hold makes a hold with the given token. It ends at the latest with the session, or with our znode.
 func (p *place) hold(token int64) *Hold {
 	s, node := p.line.s, p.path()
 	self := new(*Hold)
 	h := s.newHold(context.WithValue(s.term(), p.line.key(), self), token, func(ctx context.Context) error {
-		slowHandoff()
 		return s.confirm(ctx, s.janitor.remove(node))
 	})
 	*self, h.place, h.nodes, h.reentrant = h, p, []string{node}, true
@@ -320,8 +316,7 @@ func (p *place) hold(token int64) *Hold {
 	return h
 }
 
-// A lineKey is under what the context of a hold, and every context made from it, says
-// that the hold is there.
+// A lineKey is the key under which the context of a hold, and every context made from it, says that the lock is held.
 type lineKey struct {
 	s    *Session
 	dir  string

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// Clients of several sessions, whose connections break all the time and who lose patience
-// now and then, never hold together and leave nothing.
+// Clients of several sessions never hold together and leave nothing behind, although their connections break all the
+// time and some of them give up early.
 func TestExclusionUnderBreaks(t *testing.T) {
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
@@ -29,10 +30,15 @@ func TestExclusionUnderBreaks(t *testing.T) {
 	}
 }
 
-// underBreaks lets four sessions on different servers, whose connections break all the time, use a
-// lock: in each session so many clients so many times, each time with a context that may end early. It
-// checks that only that made anything fail, and that nothing is left.
-func underBreaks(t *testing.T, lock string, clients, times int, client func(*Session) func(context.Context, *rand.Rand) error) {
+// underBreaks lets four sessions on different servers use a lock while their connections break all the time. In each
+// session a number of clients acquires a number of times, and each context may end early. Nothing may fail for any
+// other reason, and nothing may be left behind.
+func underBreaks(
+	t *testing.T,
+	lock string,
+	clients, times int,
+	client func(*Session) func(context.Context, *rand.Rand) error,
+) {
 	t.Helper()
 	skipUnderRace(t)
 	all := servers(t)
@@ -43,7 +49,7 @@ func underBreaks(t *testing.T, lock string, clients, times int, client func(*Ses
 		w := wire.New()
 		w.BreakAtRandom(rand.New(rand.NewPCG(1, uint64(i))))
 		wires = append(wires, w)
-		use := client(connected(t, SessionConfig{Servers: all, Dial: w.Dial}))
+		use := client(connected(t, SessionConfig{Config: zksession.Config{Servers: all, Dial: w.Dial}}))
 		for j := range clients {
 			wg.Go(func() {
 				r := rand.New(rand.NewPCG(2, uint64(clients*i+j)))
@@ -65,7 +71,7 @@ func underBreaks(t *testing.T, lock string, clients, times int, client func(*Ses
 	broken := 0
 	for _, w := range wires {
 		broken += w.Losses()
-		w.BreakAtRandom(nil) // so that the sessions can be closed in peace
+		w.BreakAtRandom(nil) // so that the sessions can be closed
 	}
 	t.Logf("%d breaks", broken)
 	if broken < 10 {
@@ -74,15 +80,15 @@ func underBreaks(t *testing.T, lock string, clients, times int, client func(*Ses
 	empty(t, connected(t, SessionConfig{}), lock)
 }
 
-// The reply to a create is lost, then the reply to the search's sync or list too, and
-// the caller gives up meanwhile.
+// The reply to a create is lost, then the reply to the sync or list of the search too, and in some cases the caller
+// gives up meanwhile.
 func TestLostCreateAndLostSearch(t *testing.T) {
 	skipUnderRace(t)
 	for _, op := range []int32{wire.OpSync, wire.OpChildren} {
 		for _, cancelled := range []bool{false, true} {
 			t.Run(fmt.Sprintf("op=%d/cancelled=%t", op, cancelled), func(t *testing.T) {
 				lock, w := lockPath(t), wire.New()
-				s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
+				s, other := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}}), connected(t, SessionConfig{})
 				l := realLock(t, "mutex", s, lock, nil)
 				released(t, acquired(t, l))
 				w.Lose(wire.OpCreate, 1)
@@ -115,12 +121,12 @@ func TestSessionKilled(t *testing.T) {
 		t.Run(recipe, func(t *testing.T) {
 			lock, w := lockPath(t), wire.New()
 			var mu sync.Mutex
-			var states []State
-			s := connected(t, SessionConfig{Dial: w.Dial, OnState: func(c StateChange) {
+			var states []zksession.State
+			s := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial, OnState: func(c zksession.StateChange) {
 				mu.Lock()
 				defer mu.Unlock()
 				states = append(states, c.State)
-			}})
+			}}})
 			other := connected(t, SessionConfig{})
 			h := acquired(t, realLock(t, recipe, s, lock, nil))
 			queued := make(chan struct{}, 1)
@@ -129,19 +135,19 @@ func TestSessionKilled(t *testing.T) {
 			go func() { _, err := l.Acquire(within(t)); waiting <- err }()
 			<-queued
 			kill(t, w, servers(t)[0])
-			// If the client reconnects at that moment it may see its znode go
-			// before it hears of the session's end.
+			// If the client reconnects at that moment, it may see that its znode is gone before it hears of the
+			// session's end.
 			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) {
 				t.Errorf("cause: %v", cause)
 			}
-			if err := <-waiting; !errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrLockLost) {
+			if err := <-waiting; !errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, ErrLockLost) {
 				t.Errorf("the waiter: %v", err)
 			}
 			if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
 				t.Errorf("release: %v", err)
 			}
 			<-s.Done()
-			if !errors.Is(s.Err(), ErrSessionExpired) {
+			if !errors.Is(s.Err(), zksession.ErrSessionExpired) {
 				t.Error(s.Err())
 			}
 			dials := w.Dials()
@@ -156,9 +162,9 @@ func TestSessionKilled(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for i, state := range states { // it may have reconnected in between
-				want := []State{Connected, Disconnected}[i%2]
+				want := []zksession.State{zksession.Connected, zksession.Disconnected}[i%2]
 				if i == len(states)-1 {
-					want = Expired
+					want = zksession.Expired
 				}
 				if state != want {
 					t.Errorf("states %v", states)
@@ -168,72 +174,58 @@ func TestSessionKilled(t *testing.T) {
 	}
 }
 
-// A killed session's queued requests are executed under no other session.
-func TestNothingRunsUnderASuccessor(t *testing.T) {
-	skipUnderRace(t)
-	lock, w := lockPath(t), wire.New()
-	s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
-	ctx := within(t)
-	if err := ensureDir(ctx, other.zk, lock); err != nil {
-		t.Fatal(err)
-	}
-	kill(t, w, servers(t)[1])
-	c := s.zk.(*connection)
-	for i := range 40 { // past the gate, as a request that was queued before it closed
-		go func() { _, _ = c.conn.Create(fmt.Sprintf("%s/%d", lock, i), nil, 0, nil) }()
-	}
-	<-s.Done()
-	if err := s.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if n := c.conn.SessionID(); n != 0 {
-		t.Errorf("go-zookeeper has session %x", n)
-	}
-	if _, err := s.zk.Create(ctx, lock+"/x", nil, Persistent); !errors.Is(err, ErrSessionExpired) {
-		t.Error(err)
-	}
-}
-
-// The session expires for lack of contact; the holder learns of it when it can.
+// The session expires for lack of contact, and the holder learns of that when it can reach a server again.
 func TestSessionExpiresWhileCutOff(t *testing.T) {
 	skipUnderRace(t)
 	lock, w := lockPath(t), wire.New()
-	states := make(chan StateChange, 10)
-	s := connected(t, SessionConfig{Dial: w.Dial, Timeout: 400 * time.Millisecond, OnState: func(c StateChange) { states <- c }})
+	states := make(chan zksession.StateChange, 10)
+	s := connected(
+		t,
+		SessionConfig{
+			Config: zksession.Config{
+				Dial:    w.Dial,
+				Timeout: 400 * time.Millisecond,
+				OnState: func(c zksession.StateChange) { states <- c },
+			},
+		},
+	)
 	other := connected(t, SessionConfig{})
-	if c := <-states; c.State != Connected || c.Session != s.ID() || c.Server == "" || c.Negotiated != s.Timeout() || c.Negotiated < 400*time.Millisecond {
+	if c := <-states; c.State != zksession.Connected || c.Session != s.ID() || c.Server == "" ||
+		c.Negotiated != s.Timeout() ||
+		c.Negotiated < 400*time.Millisecond {
 		t.Errorf("%+v", c)
 	}
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	w.Refuse(true)
 	w.Cut(wire.OpSync, 1)
 	_ = s.zk.Sync(within(t), "/")
-	if c := <-states; c.State != Disconnected || !errors.Is(c.Err, wire.ErrCut) && !errors.Is(c.Err, net.ErrClosed) {
+	if c := <-states; c.State != zksession.Disconnected ||
+		!errors.Is(c.Err, wire.ErrCut) && !errors.Is(c.Err, net.ErrClosed) {
 		t.Errorf("%+v", c)
 	}
-	// The other gets the lock although the first still believes.
+	// Another client gets the lock although the first one still believes that it holds it.
 	h2 := acquired(t, realLock(t, "mutex", other, lock, nil))
 	if err := h.Context().Err(); err != nil {
-		t.Errorf("the cut-off holder learned of its loss: %v", err)
+		t.Errorf("the cut-off holder heard that its hold is lost: %v", err)
 	}
 	if h2.Token() <= h.Token() {
 		t.Errorf("token %d after %d", h2.Token(), h.Token())
 	}
-	// It cannot release either, and says so.
+	// The first client cannot release either, and says so.
 	w.Refuse(false)
-	if cause := causeOf(t, h); !errors.Is(cause, ErrSessionExpired) {
+	if cause := causeOf(t, h); !errors.Is(cause, zksession.ErrSessionExpired) {
 		t.Errorf("cause: %v", cause)
 	}
-	if c := <-states; c.State != Expired || !errors.Is(c.Err, ErrSessionExpired) {
+	if c := <-states; c.State != zksession.Expired || !errors.Is(c.Err, zksession.ErrSessionExpired) {
 		t.Errorf("%+v", c)
 	}
 	released(t, h2)
 	empty(t, other, lock)
 }
 
-// cutOff breaks a session's connection and returns once the client knows; nobody answers it until
-// w.Refuse(false).
-func cutOff(t *testing.T, s *Session, w *wire.Wire, states <-chan StateChange) {
+// cutOff breaks a session's connection and returns once the client knows. No server answers the client until
+// w.Refuse(false) is called.
+func cutOff(t *testing.T, s *Session, w *wire.Wire, states <-chan zksession.StateChange) {
 	t.Helper()
 	w.Refuse(true)
 	w.Cut(wire.OpSync, 1)
@@ -241,20 +233,26 @@ func cutOff(t *testing.T, s *Session, w *wire.Wire, states <-chan StateChange) {
 	defer stop()
 	go func() { _ = s.zk.Sync(ctx, "/") }()
 	for c := range states {
-		if c.State == Disconnected {
+		if c.State == zksession.Disconnected {
 			return
 		}
 	}
 }
 
-// While disconnected, release is unconfirmed; the janitor does it after the reconnect.
+// While the client is disconnected, a release is unconfirmed. The janitor carries it out after the reconnect.
 func TestReleaseWhileDisconnected(t *testing.T) {
 	skipUnderRace(t)
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
 			lock, w := lockPath(t), wire.New()
-			states := make(chan StateChange, 10)
-			s, other := connected(t, SessionConfig{Dial: w.Dial, OnState: func(c StateChange) { states <- c }}), connected(t, SessionConfig{})
+			states := make(chan zksession.StateChange, 10)
+			s, other := connected(
+				t,
+				SessionConfig{Config: zksession.Config{Dial: w.Dial, OnState: func(c zksession.StateChange) { states <- c }}},
+			), connected(
+				t,
+				SessionConfig{},
+			)
 			l := realLock(t, recipe, s, lock, nil)
 			h := acquired(t, l)
 			cutOff(t, s, w, states)
@@ -276,21 +274,27 @@ func TestReleaseWhileDisconnected(t *testing.T) {
 	}
 }
 
-// The first server to be asked is mute, and the context ends.
+// The first server that the client asks never answers, and the context ends.
 func TestConnectGivesUp(t *testing.T) {
 	all := servers(t)
 	w := wire.New()
 	w.Mute(all[0])
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if s, err := Connect(ctx, SessionConfig{Servers: all[:1], Dial: w.Dial}); !errors.Is(err, context.DeadlineExceeded) {
+	if s, err := Connect(ctx, SessionConfig{Config: zksession.Config{Servers: all[:1], Dial: w.Dial}}); !errors.Is(
+		err,
+		context.DeadlineExceeded,
+	) {
 		t.Errorf("%v, %v", s, err)
 	}
 	w = wire.New()
 	w.Refuse(true)
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if s, err := Connect(ctx, SessionConfig{Servers: all, Dial: w.Dial}); !errors.Is(err, context.DeadlineExceeded) {
+	if s, err := Connect(ctx, SessionConfig{Config: zksession.Config{Servers: all, Dial: w.Dial}}); !errors.Is(
+		err,
+		context.DeadlineExceeded,
+	) {
 		t.Errorf("%v, %v", s, err)
 	}
 	if _, err := Connect(t.Context(), SessionConfig{}); err == nil {
@@ -301,8 +305,11 @@ func TestConnectGivesUp(t *testing.T) {
 func TestServersInOrder(t *testing.T) {
 	all := servers(t)
 	for range all {
-		state := make(chan StateChange, 2)
-		connected(t, SessionConfig{Servers: all, OnState: func(c StateChange) { state <- c }})
+		state := make(chan zksession.StateChange, 2)
+		connected(
+			t,
+			SessionConfig{Config: zksession.Config{Servers: all, OnState: func(c zksession.StateChange) { state <- c }}},
+		)
 		if c := <-state; c.Server != all[0] {
 			t.Errorf("connected to %s, want %s", c.Server, all[0])
 		}
@@ -310,10 +317,10 @@ func TestServersInOrder(t *testing.T) {
 	}
 }
 
-// OnState that blocks harms nothing but Close.
+// An OnState function that blocks delays Close, and nothing else.
 func TestOnStateMayBlock(t *testing.T) {
 	block := make(chan struct{})
-	s := connected(t, SessionConfig{OnState: func(StateChange) { <-block }})
+	s := connected(t, SessionConfig{Config: zksession.Config{OnState: func(zksession.StateChange) { <-block }}})
 	defer close(block)
 	lock := lockPath(t)
 	released(t, acquired(t, realLock(t, "mutex", s, lock, nil)))
@@ -327,8 +334,18 @@ func TestOnStateMayBlock(t *testing.T) {
 func TestCloseWhileDisconnected(t *testing.T) {
 	skipUnderRace(t)
 	w := wire.New()
-	states := make(chan StateChange, 10)
-	s, err := Connect(within(t), SessionConfig{Servers: servers(t), Timeout: 4 * time.Second, Dial: w.Dial, OnState: func(c StateChange) { states <- c }})
+	states := make(chan zksession.StateChange, 10)
+	s, err := Connect(
+		within(t),
+		SessionConfig{
+			Config: zksession.Config{
+				Servers: servers(t),
+				Timeout: 4 * time.Second,
+				Dial:    w.Dial,
+				OnState: func(c zksession.StateChange) { states <- c },
+			},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,15 +354,15 @@ func TestCloseWhileDisconnected(t *testing.T) {
 	syncing := make(chan error, 1)
 	go func() { syncing <- s.zk.Sync(within(t), "/") }()
 	for c := range states {
-		if c.State == Disconnected {
+		if c.State == zksession.Disconnected {
 			break
 		}
 	}
-	if err := s.Close(within(t)); !errors.Is(err, ErrConnectionLoss) {
+	if err := s.Close(within(t)); !errors.Is(err, zksession.ErrConnectionLoss) {
 		t.Errorf("close: %v", err)
 	}
 	<-syncing
-	if c := <-states; c.State != Closed {
+	if c := <-states; c.State != zksession.Closed {
 		t.Errorf("%+v", c)
 	}
 	if err := s.Close(within(t)); err != nil {

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// ledgerOf makes the znode that a lock protects, and returns its path and what reads it.
+// ledgerOf makes the znode that a lock protects, and returns its path and a function that reads it.
 func ledgerOf(t *testing.T, s *Session) (ledger string, read func() string) {
 	t.Helper()
 	ledger = lockPath(t) + "-ledger"
@@ -30,8 +31,8 @@ func ledgerOf(t *testing.T, s *Session) (ledger string, read func() string) {
 	}
 }
 
-// On a real service the write of a client that has lost its lock, and has not heard of it, is refused, whoever
-// holds by then.
+// On a real service, the write of a client that has lost its lock without hearing of it is refused, whether or not
+// another client holds the lock by then.
 func TestRealGuardedWrite(t *testing.T) {
 	for _, recipe := range recipeNames {
 		if recipe == "naive" {
@@ -39,24 +40,34 @@ func TestRealGuardedWrite(t *testing.T) {
 		}
 		t.Run(recipe, func(t *testing.T) {
 			lock := lockPath(t)
-			s, other := connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+			s, other := connected(
+				t,
+				SessionConfig{},
+			), connected(
+				t,
+				SessionConfig{Config: zksession.Config{Servers: rotated(servers(t))}},
+			)
 			ledger, read := ledgerOf(t, other)
 			write := func(h *Hold, data string) error {
-				_, err := h.Multi(within(t), Op{Kind: OpSet, Path: ledger, Data: []byte(data), Version: AnyVersion})
+				_, err := h.Multi(
+					within(t),
+					zksession.Op{Kind: zksession.OpSet, Path: ledger, Data: []byte(data), Version: zksession.AnyVersion},
+				)
 				return err
 			}
 			h := acquired(t, realLock(t, recipe, s, lock, nil))
 			if err := write(h, "mine"); err != nil || read() != "mine" {
 				t.Errorf("%q, %v", read(), err)
 			}
-			// The hold as one sees it whom the event has not reached.
+			// This is how the hold looks to a client that the event has not reached.
 			stale := newHold(t.Context(), s.ID(), h.Token(), nil)
 			stale.nodes, stale.of = slices.Clone(h.nodes), s
 			if err := other.zk.Delete(within(t), h.nodes[0]); err != nil {
 				t.Fatal(err)
 			}
 			h2 := acquired(t, realLock(t, recipe, other, lock, nil))
-			if err := write(stale, "late"); !errors.Is(err, ErrLockLost) || errors.Is(err, ErrConnectionLoss) || read() != "mine" {
+			if err := write(stale, "late"); !errors.Is(err, ErrLockLost) || errors.Is(err, zksession.ErrConnectionLoss) ||
+				read() != "mine" {
 				t.Errorf("%q, %v", read(), err)
 			}
 			if cause := context.Cause(stale.Context()); !errors.Is(cause, ErrLockLost) {
@@ -65,8 +76,14 @@ func TestRealGuardedWrite(t *testing.T) {
 			if err := write(h2, "theirs"); err != nil || read() != "theirs" {
 				t.Errorf("%q, %v", read(), err)
 			}
-			_, err := h2.Multi(within(t), Op{Kind: OpSet, Path: ledger, Data: []byte("half"), Version: AnyVersion}, Op{Kind: OpCheck, Path: ledger, Version: 77})
-			if op, ok := errors.AsType[*OpError](err); !ok || op.Index != 1 || !errors.Is(err, ErrBadVersion) || read() != "theirs" {
+			_, err := h2.Multi(
+				within(t),
+				zksession.Op{Kind: zksession.OpSet, Path: ledger, Data: []byte("half"), Version: zksession.AnyVersion},
+				zksession.Op{Kind: zksession.OpCheck, Path: ledger, Version: 77},
+			)
+			if op, ok := errors.AsType[*zksession.OpError](err); !ok || op.Index != 1 ||
+				!errors.Is(err, zksession.ErrBadVersion) ||
+				read() != "theirs" {
 				t.Errorf("%q, %v", read(), err)
 			}
 			released(t, h2)
@@ -75,11 +92,18 @@ func TestRealGuardedWrite(t *testing.T) {
 	}
 }
 
-// A client that was cut off until its session had expired, and another had the lock, writes nothing as it comes back.
+// A client was cut off until its session expired and another client had the lock. When it comes back, its write is
+// refused.
 func TestGuardedWriteOfAnExpiredSession(t *testing.T) {
 	skipUnderRace(t)
 	lock, w := lockPath(t), wire.New()
-	s, other := connected(t, SessionConfig{Dial: w.Dial, Timeout: 400 * time.Millisecond}), connected(t, SessionConfig{})
+	s, other := connected(
+		t,
+		SessionConfig{Config: zksession.Config{Dial: w.Dial, Timeout: 400 * time.Millisecond}},
+	), connected(
+		t,
+		SessionConfig{},
+	)
 	ledger, read := ledgerOf(t, other)
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	w.Refuse(true)
@@ -87,15 +111,18 @@ func TestGuardedWriteOfAnExpiredSession(t *testing.T) {
 	_ = s.zk.Sync(within(t), "/")
 	h2 := acquired(t, realLock(t, "mutex", other, lock, nil))
 	if h.Context().Err() != nil {
-		t.Error("the cut-off holder learned of its loss")
+		t.Error("the cut-off holder heard that its hold is lost")
 	}
 	answer := make(chan error, 1)
 	go func() {
-		_, err := h.Multi(within(t), Op{Kind: OpSet, Path: ledger, Data: []byte("late"), Version: AnyVersion})
+		_, err := h.Multi(
+			within(t),
+			zksession.Op{Kind: zksession.OpSet, Path: ledger, Data: []byte("late"), Version: zksession.AnyVersion},
+		)
 		answer <- err
 	}()
 	w.Refuse(false)
-	if err := <-answer; !errors.Is(err, ErrLockLost) || !errors.Is(err, ErrSessionExpired) {
+	if err := <-answer; !errors.Is(err, ErrLockLost) || !errors.Is(err, zksession.ErrSessionExpired) {
 		t.Error(err)
 	}
 	if got := read(); got != "" {
@@ -104,7 +131,7 @@ func TestGuardedWriteOfAnExpiredSession(t *testing.T) {
 	released(t, h2)
 }
 
-// The reply to a guarded write is lost, or the request: the caller is told, and the hold goes on.
+// The request or the reply of a guarded write is lost: the caller is told, and the hold goes on.
 func TestGuardedWriteUnanswered(t *testing.T) {
 	skipUnderRace(t)
 	for _, c := range []struct {
@@ -117,20 +144,21 @@ func TestGuardedWriteUnanswered(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lock, w := lockPath(t), wire.New()
-			s := connected(t, SessionConfig{Dial: w.Dial})
+			s := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}})
 			ledger, read := ledgerOf(t, s)
 			h := acquired(t, realLock(t, "mutex", s, lock, nil))
 			c.arm(w)
-			op := Op{Kind: OpSet, Path: ledger, Data: []byte("mine"), Version: 0}
-			if _, err := h.Multi(within(t), op); !errors.Is(err, ErrConnectionLoss) || errors.Is(err, ErrLockLost) {
+			op := zksession.Op{Kind: zksession.OpSet, Path: ledger, Data: []byte("mine"), Version: 0}
+			if _, err := h.Multi(within(t), op); !errors.Is(err, zksession.ErrConnectionLoss) || errors.Is(err, ErrLockLost) {
 				t.Error(err)
 			}
 			if got := read(); got != c.written {
 				t.Errorf("written: %q", got)
 			}
-			// By its version the repetition is refused if the first was executed.
+			// The version makes the service refuse the second write if it executed the first.
 			_, err := h.Multi(within(t), op)
-			if executed := c.written != ""; executed != errors.Is(err, ErrBadVersion) || !executed && err != nil || read() != "mine" {
+			if executed := c.written != ""; executed != errors.Is(err, zksession.ErrBadVersion) || !executed && err != nil ||
+				read() != "mine" {
 				t.Errorf("again: %q, %v", read(), err)
 			}
 			released(t, h)

@@ -14,12 +14,13 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labtest"
+	"locklab/recipes/zksession"
 )
 
-// A follower that is cut off from the others goes on answering pings and reads until it notices, for syncLimit
-// ticks, which is longer here than the session timeout. Of two clients connected to it the one
-// without a lease clock believes in its lock, and reads its znode there, when another client has got it; the
-// one with a lease clock has stopped before.
+// A follower that is cut off from the other servers goes on answering pings and reads until it notices. That takes
+// syncLimit ticks, which is longer here than the session timeout. Two clients are connected to it. The one without a
+// lease clock still believes in its lock, and still reads its znode there, when another client has the lock. The one
+// with a lease clock has stopped before.
 func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs ZooKeeper")
@@ -53,12 +54,22 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 	var mu sync.Mutex
 	var states []string
 	to := func(h *ensembles.Host, name string, clock *LeaseClockConfig) *Session {
-		return connected(t, SessionConfig{Servers: []string{h.Published.String()}, Timeout: timeout, LeaseClock: clock, Logger: slog.New(slog.DiscardHandler),
-			OnState: func(c StateChange) {
-				mu.Lock()
-				defer mu.Unlock()
-				states = append(states, name+" "+c.State.String())
-			}})
+		return connected(
+			t,
+			SessionConfig{
+				Config: zksession.Config{
+					Servers: []string{h.Published.String()},
+					Timeout: timeout,
+					Logger:  slog.New(slog.DiscardHandler),
+					OnState: func(c zksession.StateChange) {
+						mu.Lock()
+						defer mu.Unlock()
+						states = append(states, name+" "+c.State.String())
+					},
+				},
+				LeaseClock: clock,
+			},
+		)
 	}
 	clocked := to(follower, "clocked", &LeaseClockConfig{Tick: cfg.Tick})
 	plain, rival := to(follower, "plain", nil), to(leader, "rival", nil)
@@ -68,29 +79,40 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 	if d, ok := c.Deadline(); !ok || time.Until(d) > timeout || !c.Valid() {
 		t.Errorf("deadline in %v, %t", time.Until(d), ok)
 	}
-	rc, rp := acquiring(t, realLock(t, "mutex", rival, lock+"-clocked", nil)), acquiring(t, realLock(t, "mutex", rival, lock+"-plain", nil))
+	rc, rp := acquiring(
+		t,
+		realLock(t, "mutex", rival, lock+"-clocked", nil),
+	), acquiring(
+		t,
+		realLock(t, "mutex", rival, lock+"-plain", nil),
+	)
 	if _, err := follower.Agent.Block(t.Context(), agent.Block{ID: "cut", Peers: others}); err != nil {
 		t.Fatal(err)
 	}
 	cut := time.Now()
 	var ended time.Time
 	stopped := make(chan struct{})
-	go func() { // ends with the test's hold
+	go func() { // ends when the hold ends
 		defer close(stopped)
 		<-c.Context().Done()
 		ended = time.Now()
 	}()
-	// The rival gets the one lock after its holder stopped, and the other while its holder believes.
+	// The rival gets one lock after its holder stopped, and the other while its holder still believes that it holds
+	// it.
 	taken := <-rc
 	if cause := context.Cause(c.Context()); !errors.Is(cause, ErrLeaseExpired) || c.Valid() {
 		t.Errorf("the rival has the lock; the holder with a clock: cause %v, valid %t", cause, c.Valid())
 	}
 	at := time.Now()
 	<-stopped
-	t.Logf("after the cut: the holder with a lease clock stopped after %v, the rival had the lock after %v", ended.Sub(cut), at.Sub(cut))
+	t.Logf(
+		"after the cut: the holder with a lease clock stopped after %v, the rival had the lock after %v",
+		ended.Sub(cut),
+		at.Sub(cut),
+	)
 	takenToo := <-rp
 	if !p.Valid() {
-		t.Errorf("the holder without a clock knew of its loss: %v", context.Cause(p.Context()))
+		t.Errorf("the holder without a clock has heard that its hold is lost: %v", context.Cause(p.Context()))
 	}
 	if _, stat, err := plain.zk.Get(within(t), p.nodes[0]); err != nil || stat.Owner != plain.ID() {
 		t.Errorf("the holder without a clock does not see its znode: %+v, %v", stat, err)
@@ -98,8 +120,8 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 	if taken.Token() <= c.Token() || takenToo.Token() <= p.Token() {
 		t.Errorf("tokens %d after %d, %d after %d", taken.Token(), c.Token(), takenToo.Token(), p.Token())
 	}
-	// Nothing has told the believer. (The other's connection may have broken: the follower
-	// answers its pings in their order with the heartbeats.)
+	// No server has told the holder without a clock. (The other client's connection may have broken, because the
+	// follower answers its pings in order with the heartbeats.)
 	mu.Lock()
 	if slices.Contains(states, "plain disconnected") {
 		t.Errorf("states %v", states)
@@ -114,13 +136,13 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 	t.Logf("the holder without a lease clock knew after %v", time.Since(cut))
 	released(t, taken)
 	released(t, takenToo)
-	for _, s := range []*Session{clocked, plain} { // each hears of its end once its server is back
-		eventually(t, "the session is over", func() bool { return errors.Is(s.Err(), ErrSessionExpired) })
+	for _, s := range []*Session{clocked, plain} { // each session hears that it is over once its server is back
+		eventually(t, "the session is over", func() bool { return errors.Is(s.Err(), zksession.ErrSessionExpired) })
 	}
 }
 
-// With a lease clock a lock works as without, its heartbeats' znode goes with the session, and a session timeout
-// that is too short is refused.
+// A lock works with a lease clock as it does without. The heartbeats' znode ends with the session, and a session
+// timeout that is too short is refused.
 func TestRealLeaseClock(t *testing.T) {
 	lock, other := lockPath(t), connected(t, SessionConfig{})
 	clock := &LeaseClockConfig{Tick: labtest.ServerConfig().Tick, Path: lock + "-heartbeats"}
@@ -128,7 +150,11 @@ func TestRealLeaseClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Connect(within(t), SessionConfig{Servers: servers(t), Timeout: least, LeaseClock: clock}); !errors.Is(err, ErrTimeoutTooShort) {
+	if s, err := Connect(within(t), SessionConfig{Config: zksession.Config{Servers: servers(t), Timeout: least},
+		LeaseClock: clock}); !errors.Is(
+		err,
+		ErrTimeoutTooShort,
+	) {
 		t.Errorf("%v, %v", s, err)
 	}
 	s := connected(t, SessionConfig{LeaseClock: clock})

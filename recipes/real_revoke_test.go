@@ -6,22 +6,29 @@ import (
 	"time"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// firstOf returns the first in a lock's queue, or one of its permits.
+// firstOf returns the first znode in a lock's queue, or one of its permits.
 func firstOf(t *testing.T, s *Session, lock string) string {
 	t.Helper()
 	return ephemerals(t, s, lock)[0]
 }
 
-// A revocation costs one request of who asks, one of who is asked, and one watch; and two requests and a watch more
-// where somebody waits behind it. All of it is the same for a second hold.
+// A revocation costs one request of the client that asks, one request of the client that is asked, and one watch. It
+// costs two requests and one watch more if a client waits behind the one that is asked. A second hold costs the same.
 func TestRevokeRequestsAndWatches(t *testing.T) {
 	for _, recipe := range []string{"mutex", "rw", "fair-rw", "naive-rw", "semaphore-mutex", "semaphore"} {
 		t.Run(recipe, func(t *testing.T) {
 			lock := lockPath(t)
 			holding, asking := wire.New(), wire.New()
-			s, admin := connected(t, SessionConfig{Dial: holding.Dial}), connected(t, SessionConfig{Dial: asking.Dial})
+			s, admin := connected(
+				t,
+				SessionConfig{Config: zksession.Config{Dial: holding.Dial}},
+			), connected(
+				t,
+				SessionConfig{Config: zksession.Config{Dial: asking.Dial}},
+			)
 			l := realLock(t, recipe, s, lock, nil)
 			for range 2 {
 				h := acquired(t, l)
@@ -39,7 +46,7 @@ func TestRevokeRequestsAndWatches(t *testing.T) {
 				held, _ := holding.Requests()
 				asked, _ := asking.Requests()
 				if held-heldBefore != 1 || asked-askedBefore != 1 {
-					t.Errorf("%d requests of the holder, %d of who asks; want 1 and 1", held-heldBefore, asked-askedBefore)
+					t.Errorf("%d requests of the holder, %d of the client that asks; want 1 and 1", held-heldBefore, asked-askedBefore)
 				}
 				if _, _, watches := fired(t); watches-watchesBefore != 1 {
 					t.Errorf("%d watches fired, want 1", watches-watchesBefore)
@@ -54,10 +61,10 @@ func TestRevokeRequestsAndWatches(t *testing.T) {
 	}
 }
 
-// One waits behind who is asked: it looks again and goes on waiting.
+// When the client ahead of it is asked to leave, a waiter looks again and goes on waiting.
 func TestRevokeWithAWaiter(t *testing.T) {
 	lock, w := lockPath(t), wire.New()
-	s, other := connected(t, SessionConfig{}), connected(t, SessionConfig{Dial: w.Dial})
+	s, other := connected(t, SessionConfig{}), connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}})
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	node := firstOf(t, s, lock)
 	got := acquiring(t, realLock(t, "mutex", other, lock, nil))
@@ -84,26 +91,32 @@ func TestRevokeWithAWaiter(t *testing.T) {
 	released(t, h)
 	h = <-got
 	if isRevoked(h) {
-		t.Error("the one behind was asked")
+		t.Error("the waiter behind was asked to leave")
 	}
 	released(t, h)
 }
 
-// Who is asked while it is cut off from the service knows when it is back.
+// A client that is asked to leave while it is cut off from the service hears of it when it is back.
 func TestRevokeWhileCutOff(t *testing.T) {
 	skipUnderRace(t)
 	for _, recipe := range []string{"mutex", "rw", "semaphore"} {
 		t.Run(recipe, func(t *testing.T) {
 			lock, w := lockPath(t), wire.New()
-			states := make(chan StateChange, 10)
-			s, admin := connected(t, SessionConfig{Dial: w.Dial, OnState: func(c StateChange) { states <- c }}), connected(t, SessionConfig{})
+			states := make(chan zksession.StateChange, 10)
+			s, admin := connected(
+				t,
+				SessionConfig{Config: zksession.Config{Dial: w.Dial, OnState: func(c zksession.StateChange) { states <- c }}},
+			), connected(
+				t,
+				SessionConfig{},
+			)
 			h := acquired(t, realLock(t, recipe, s, lock, nil))
 			cutOff(t, s, w, states)
 			if err := admin.Revoke(within(t), firstOf(t, admin, lock)); err != nil {
 				t.Fatal(err)
 			}
 			if isRevoked(h) {
-				t.Error("it cannot know")
+				t.Error("a client that is cut off heard of the revocation")
 			}
 			w.Refuse(false)
 			revoked(t, recipe, h)
@@ -113,13 +126,13 @@ func TestRevokeWhileCutOff(t *testing.T) {
 	}
 }
 
-// The reply to the revocation is lost, or the request; and the reply to the read by which the holder is to see it.
+// The request or the reply of the revocation is lost, or the reply to the read by which the holder would see it.
 func TestRevokeBreaks(t *testing.T) {
 	skipUnderRace(t)
 	for _, holders := range []bool{false, true} {
 		for _, cut := range []bool{false, true} {
 			lock, w := lockPath(t), wire.New()
-			broken, sound := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
+			broken, sound := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}}), connected(t, SessionConfig{})
 			holder, admin, op := sound, broken, wire.OpMulti
 			if holders {
 				holder, admin, op = broken, sound, wire.OpGetData
@@ -143,7 +156,7 @@ func TestRevokeBreaks(t *testing.T) {
 	}
 }
 
-// Of two, the one who heeds the revocation leaves, and the one who does not is made to.
+// Of two clients, the one that obeys the revocation leaves, and the one that does not is forced out.
 func TestEvictForReal(t *testing.T) {
 	lock := lockPath(t)
 	s, admin := connected(t, SessionConfig{}), connected(t, SessionConfig{})
@@ -151,7 +164,7 @@ func TestEvictForReal(t *testing.T) {
 	h := acquired(t, l)
 	left := make(chan error, 1)
 	go func() { <-h.Revoked(); left <- h.Release(within(t)) }()
-	if forced, err := admin.Evict(within(t), firstOf(t, admin, lock), patience); err != nil || forced {
+	if forced, err := admin.Evict(within(t), firstOf(t, admin, lock), testTimeout); err != nil || forced {
 		t.Errorf("forced=%t, %v", forced, err)
 	}
 	if err := <-left; err != nil {
@@ -162,7 +175,7 @@ func TestEvictForReal(t *testing.T) {
 		t.Errorf("forced=%t, %v", forced, err)
 	}
 	if cause := causeOf(t, h); cause == nil {
-		t.Error("it holds")
+		t.Error("the evicted client still holds the lock")
 	}
 	empty(t, admin, lock)
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// Clients of several sessions, whose connections break all the time and who lose patience now
-// and then, never hold a slot together, at no time are there more leases than permits,
-// and nothing is left.
+// Connections of several sessions break all the time, and some clients give up early. Still no slot is held twice,
+// there are never more leases than permits, and nothing is left behind.
 func TestSemaphoreUnderBreaks(t *testing.T) {
 	const permits = 4
 	lock, other := lockPath(t), connected(t, SessionConfig{})
@@ -42,7 +42,7 @@ func TestSemaphoreUnderBreaks(t *testing.T) {
 	}
 }
 
-// Two clients that each want three of four get them in turn.
+// Two clients that each want three of four permits get them in turn.
 func TestSemaphoreOfHalves(t *testing.T) {
 	lock := lockPath(t)
 	var wg sync.WaitGroup
@@ -67,14 +67,23 @@ func TestSemaphoreOfHalves(t *testing.T) {
 	empty(t, connected(t, SessionConfig{}), lock)
 }
 
-// The number of permits changes while clients hold and wait, each in a session of its own.
+// The number of permits changes while clients hold permits and wait for them, each in a session of its own.
 func TestSemaphoreIsResizedForReal(t *testing.T) {
 	lock := lockPath(t)
-	a, b := connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	a, b := connected(
+		t,
+		SessionConfig{},
+	), connected(
+		t,
+		SessionConfig{Config: zksession.Config{Servers: rotated(servers(t))}},
+	)
 	ca, cb := newCountOf(t, a, lock+"-count", 1), newCountOf(t, b, lock+"-count", 7)
 	sa := newSemaphore(t, SemaphoreConfig{Session: a, Path: lock, Count: ca})
 	queued := make(chan int, 10)
-	sb := newSemaphore(t, SemaphoreConfig{Session: b, Path: lock, Count: cb, OnQueued: func(ahead int) { queued <- ahead }})
+	sb := newSemaphore(
+		t,
+		SemaphoreConfig{Session: b, Path: lock, Count: cb, OnQueued: func(ahead int) { queued <- ahead }},
+	)
 	h := acquired(t, sa.Of(1))
 	got := make(chan *Hold, 1)
 	acquire := func(n int) {
@@ -101,7 +110,7 @@ func TestSemaphoreIsResizedForReal(t *testing.T) {
 	if !slices.Equal(hb.Slots(), []int{1, 2}) {
 		t.Errorf("slots %v", hb.Slots())
 	}
-	set(1) // lowered: nobody is thrown out
+	set(1) // lowered: no hold ends
 	acquire(1)
 	released(t, h) // three in use, then two: still more than one
 	if names := listed(t, a, lock+"/leases"); len(names) != 2 || hb.Context().Err() != nil {
@@ -112,9 +121,9 @@ func TestSemaphoreIsResizedForReal(t *testing.T) {
 	empty(t, a, lock)
 }
 
-// A release of one of one permits wakes the head of the queue, and its departure from the queue the
-// next: one watch on the list of leases, and of deletions the lease's holder's own, the head's
-// own, and that of the next in the queue. However many wait.
+// The release of the only permit wakes the head of the queue, and the head's departure from the queue wakes the next
+// waiter. One watch on the list of leases fires. Three watches fire because of deletions: the holder's on its lease,
+// the head's on its place, and that of the next waiter. The number of waiters does not matter.
 func TestSemaphoreWatchesFired(t *testing.T) {
 	const waiters = 6
 	lock := lockPath(t)
@@ -155,7 +164,7 @@ func TestSemaphoreWatchesFired(t *testing.T) {
 		if h.Token() <= last.Token() {
 			t.Errorf("token %d after %d", h.Token(), last.Token())
 		}
-		waitsForLeases(t, sessions[i+1], lock) // the next has moved up
+		waitsForLeases(t, sessions[i+1], lock) // the next waiter has become the head
 		var d, c int
 		eventually(t, "the watches have fired", func() bool {
 			d, c, _ = fired(t)
@@ -171,22 +180,36 @@ func TestSemaphoreWatchesFired(t *testing.T) {
 	empty(t, first, lock)
 }
 
-// Leases of Curator's form, and a count as Curator writes it, are shared with.
+// Leases in Curator's form, and a count in Curator's form, are shared with Curator's clients.
 func TestSemaphoreSharesCuratorsLayout(t *testing.T) {
 	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
 	ctx := within(t)
 	if err := ensureDir(ctx, other.zk, lock+"/leases"); err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := other.zk.Create(ctx, lock+"/leases/_c_"+uuid.NewString()+"-lease-", []byte("127.0.0.1"), EphemeralSequential)
+	theirs, err := other.zk.Create(
+		ctx,
+		lock+"/leases/_c_"+uuid.NewString()+"-lease-",
+		[]byte("127.0.0.1"),
+		zksession.EphemeralSequential,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.zk.Create(ctx, lock+"/count", binary.BigEndian.AppendUint32(nil, 2), Persistent); err != nil {
+	if _, err := other.zk.Create(ctx, lock+"/count", binary.BigEndian.AppendUint32(nil, 2),
+		zksession.Persistent); err != nil {
 		t.Fatal(err)
 	}
 	queued := make(chan int, 10)
-	sem := newSemaphore(t, SemaphoreConfig{Session: s, Path: lock, Count: newCountOf(t, s, lock+"/count", 9), OnQueued: func(ahead int) { queued <- ahead }})
+	sem := newSemaphore(
+		t,
+		SemaphoreConfig{
+			Session:  s,
+			Path:     lock,
+			Count:    newCountOf(t, s, lock+"/count", 9),
+			OnQueued: func(ahead int) { queued <- ahead },
+		},
+	)
 	h := acquired(t, sem.Of(1))
 	if <-queued != 0 || h.Slots() != nil {
 		t.Errorf("slots %v beside a lease without one", h.Slots())
@@ -209,7 +232,7 @@ func TestSemaphoreSharesCuratorsLayout(t *testing.T) {
 	empty(t, other, lock)
 }
 
-// A hundred permits in one transaction.
+// One transaction takes a hundred permits.
 func TestSemaphoreManyAtOnce(t *testing.T) {
 	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
 	h := acquired(t, newSemaphore(t, SemaphoreConfig{Session: s, Path: lock, Max: 100}).Of(100))
@@ -227,7 +250,13 @@ func TestSemaphoreManyAtOnce(t *testing.T) {
 func TestSharedCountForReal(t *testing.T) {
 	skipUnderRace(t)
 	path, w := lockPath(t), wire.New()
-	a, b := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	a, b := connected(
+		t,
+		SessionConfig{Config: zksession.Config{Dial: w.Dial}},
+	), connected(
+		t,
+		SessionConfig{Config: zksession.Config{Servers: rotated(servers(t))}},
+	)
 	ca, cb := newCountOf(t, a, path, 1), newCountOf(t, b, path, 2)
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
@@ -247,7 +276,7 @@ func TestSharedCountForReal(t *testing.T) {
 		}
 	}
 	until(1)
-	for i, op := range []int32{wire.OpGetData, wire.OpSync} { // whichever is next: the connection breaks
+	for i, op := range []int32{wire.OpGetData, wire.OpSync} { // the connection breaks at the next request of either kind
 		w.Cut(op, 1)
 		_, _ = ca.Get(ctx)
 		if op == wire.OpSync {
@@ -258,7 +287,7 @@ func TestSharedCountForReal(t *testing.T) {
 		}
 		until(int32(10 + i))
 	}
-	// A reply is lost: it was set, and SetCount finds out.
+	// A reply is lost although the count was set, and SetCount finds that out.
 	w.Lose(wire.OpMulti, 1)
 	if err := ca.SetCount(ctx, 20); err != nil {
 		t.Error(err)
@@ -270,7 +299,7 @@ func TestSharedCountForReal(t *testing.T) {
 	if err != nil || v.Value != 20 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	// A request is lost: it was not, and TrySetCount tries again.
+	// A request is lost before the count was set, and TrySetCount tries again.
 	w.Cut(wire.OpMulti, 1)
 	v, err = ca.Get(ctx)
 	if err != nil {
@@ -280,7 +309,7 @@ func TestSharedCountForReal(t *testing.T) {
 		t.Errorf("%t, %v", set, err)
 	}
 	if set, err := cb.TrySetCount(ctx, v, 22); set || err != nil {
-		t.Errorf("set over what it had not seen: %t, %v", set, err)
+		t.Errorf("overwrote a value that it had not seen: %t, %v", set, err)
 	}
 	until(21)
 	cancel()

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
 // skipUnderRace skips a test that reconnects: go-zookeeper itself has a data race there.
@@ -41,7 +42,7 @@ func connected(t *testing.T, cfg SessionConfig) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 		defer cancel()
 		if err := s.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
@@ -55,7 +56,7 @@ func lockPath(t *testing.T) string {
 	return "/recipes-test/" + strings.ReplaceAll(t.Name(), "/", "-") + "-" + uuid.NewString()
 }
 
-// listed returns the children of a directory, none if it does not exist, as of now.
+// listed returns the present children of a directory, and none if it does not exist.
 func listed(t *testing.T, s *Session, dir string) []string {
 	t.Helper()
 	ctx := within(t)
@@ -63,20 +64,20 @@ func listed(t *testing.T, s *Session, dir string) []string {
 		t.Fatal(err)
 	}
 	names, err := s.zk.Children(ctx, dir)
-	if err != nil && !errors.Is(err, ErrNoNode) {
+	if err != nil && !errors.Is(err, zksession.ErrNoNode) {
 		t.Fatal(err)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// empty waits until a lock, of whichever recipe, has nobody at the service.
+// empty waits until no client has an ephemeral znode at a lock, whatever its recipe.
 func empty(t *testing.T, s *Session, lock string) {
 	t.Helper()
 	eventually(t, "nothing left behind", func() bool { return len(ephemerals(t, s, lock)) == 0 })
 }
 
-// ephemerals returns the ephemeral znodes at and below a path, as of now.
+// ephemerals returns the present ephemeral znodes at and below a path.
 func ephemerals(t *testing.T, s *Session, node string) (nodes []string) {
 	t.Helper()
 	if err := s.zk.Sync(within(t), node); err != nil {
@@ -84,7 +85,7 @@ func ephemerals(t *testing.T, s *Session, node string) (nodes []string) {
 	}
 	_, stat, err := s.zk.Get(within(t), node)
 	switch {
-	case errors.Is(err, ErrNoNode):
+	case errors.Is(err, zksession.ErrNoNode):
 		return nil
 	case err != nil:
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func realLock(t *testing.T, recipe string, s *Session, path string, queued func(
 		l, err = NewMutex(MutexConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued})
 	case "semaphore-mutex":
 		l, err = NewSemaphoreMutex(SemaphoreMutexConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued})
-	case "semaphore": // of whose permits two clients cannot have theirs at once
+	case "semaphore": // two clients cannot both have their permits at once
 		l = newSemaphore(t, SemaphoreConfig{Session: s, Path: path, Max: 3, OnQueued: queued}).Of(2)
 	case "shared-semaphore":
 		c := newCountOf(t, s, path+"-count", 3)
@@ -167,12 +168,21 @@ func causeOf(t *testing.T, h *Hold) error {
 	}
 }
 
-// recipeNames are the exclusive locks. Of a read/write lock it is the writers', and of a semaphore
-// more than half of its permits.
-var recipeNames = []string{"mutex", "naive", "rw", "fair-rw", "naive-rw", "semaphore-mutex", "semaphore", "shared-semaphore"}
+// recipeNames are the exclusive locks. A read/write lock contributes its writers, and a semaphore more than half of
+// its permits.
+var recipeNames = []string{
+	"mutex",
+	"naive",
+	"rw",
+	"fair-rw",
+	"naive-rw",
+	"semaphore-mutex",
+	"semaphore",
+	"shared-semaphore",
+}
 
-// watchOn reports whether a session has a watch on a target at the service, and what was read
-// when it was set.
+// watchOn reports whether a session has a watch on a target at the service, and what the client read when it set that
+// watch.
 func watchOn(s *Session, t target) (view, bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -220,7 +230,10 @@ func TestTokensRiseAndHoldsDiffer(t *testing.T) {
 func TestMutexIsFirstComeFirstServed(t *testing.T) {
 	const waiters = 6
 	lock := lockPath(t)
-	ss := []*Session{connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})}
+	ss := []*Session{
+		connected(t, SessionConfig{}),
+		connected(t, SessionConfig{Config: zksession.Config{Servers: rotated(servers(t))}}),
+	}
 	h := acquired(t, realLock(t, "mutex", ss[0], lock, nil))
 	var mu sync.Mutex
 	var order []int
@@ -255,7 +268,7 @@ func TestMutexIsFirstComeFirstServed(t *testing.T) {
 
 func rotated(s []string) []string { return append(slices.Clone(s[1:]), s[0]) }
 
-// Many goroutines on few sessions and one lock value each never hold together.
+// Many goroutines, which share few sessions and one lock value per session, never hold together.
 func TestExclusion(t *testing.T) {
 	for _, recipe := range append(recipeNames, "none") {
 		t.Run(recipe, func(t *testing.T) {
@@ -267,7 +280,7 @@ func TestExclusion(t *testing.T) {
 			all := servers(t)
 			for range 3 {
 				all = rotated(all)
-				s := connected(t, SessionConfig{Servers: all})
+				s := connected(t, SessionConfig{Config: zksession.Config{Servers: all}})
 				var l Lock = NewNoLock(s.ID())
 				if recipe != "none" {
 					l = realLock(t, recipe, s, lock, nil)
@@ -290,7 +303,7 @@ func TestExclusion(t *testing.T) {
 								overlaps++
 							}
 							mu.Unlock()
-							if recipe == "none" { // stay until somebody else is in as well
+							if recipe == "none" { // stay until another client is in as well
 								ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 								<-ctx.Done()
 								cancel()
@@ -338,29 +351,35 @@ func TestCancelWhileWaiting(t *testing.T) {
 			eventually(t, "no watch is left", func() bool {
 				s.hub.mu.Lock()
 				defer s.hub.mu.Unlock()
-				delete(s.hub.watches, target{path: lock + "-count"}) // which may stay
+				delete(s.hub.watches, target{path: lock + "-count"}) // this watch may stay
 				return len(s.hub.watches) == 0
 			})
 		})
 	}
 }
 
-// Children that are no contenders are no obstacle; contenders of other clients are.
+// Children that are not contenders do not block the lock; contenders of other clients do.
 func TestForeignChildren(t *testing.T) {
 	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
 	ctx := within(t)
 	if err := ensureDir(ctx, s.zk, lock); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"0", "lock-", "lock-1", "_c_", "_c_short-lock-x", "zzz", "x__lock__0000000000", "lock-00000000001"} {
-		if _, err := other.zk.Create(ctx, path.Join(lock, name), nil, Ephemeral); err != nil {
+	for _, name := range []string{"0", "lock-", "lock-1", "_c_", "_c_short-lock-x", "zzz", "x__lock__0000000000",
+		"lock-00000000001"} {
+		if _, err := other.zk.Create(ctx, path.Join(lock, name), nil, zksession.Ephemeral); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l := realLock(t, "mutex", s, lock, nil)
 	released(t, acquired(t, l))
 	// go-zookeeper's own lock uses other GUIDs before the same mark.
-	theirs, err := other.zk.Create(ctx, lock+"/_c_0123456789abcdef0123456789abcdef-lock-", nil, EphemeralSequential)
+	theirs, err := other.zk.Create(
+		ctx,
+		lock+"/_c_0123456789abcdef0123456789abcdef-lock-",
+		nil,
+		zksession.EphemeralSequential,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,16 +399,16 @@ func TestForeignChildren(t *testing.T) {
 	released(t, acquired(t, realLock(t, "mutex", s, lock, nil)))
 }
 
-// Somebody deletes the holder's znode by force.
+// An administrator deletes the holder's znode.
 func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
 			s, admin, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
 			h := acquired(t, realLock(t, recipe, s, lock, nil))
 			node := ephemerals(t, admin, lock)[0]
-			// A change of data ends nothing, but uses up the watch.
-			c := admin.zk.(*connection)
-			if _, err := c.conn.Set(node, []byte("changed"), -1); err != nil {
+			// A change of data does not end the hold, but it fires the watch.
+			set := zksession.Op{Kind: zksession.OpSet, Path: node, Data: []byte("changed"), Version: zksession.AnyVersion}
+			if _, err := admin.zk.Multi(within(t), set); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the watch is set again", func() bool {
@@ -402,7 +421,7 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 			if err := admin.zk.Delete(within(t), node); err != nil {
 				t.Fatal(err)
 			}
-			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || errors.Is(cause, ErrSessionExpired) {
+			if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || errors.Is(cause, zksession.ErrSessionExpired) {
 				t.Errorf("cause: %v", cause)
 			}
 			if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
@@ -414,7 +433,7 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 	}
 }
 
-// Somebody deletes a waiter's znode by force: it queues again.
+// An administrator deletes a waiter's znode, and the waiter queues again.
 func TestOwnNodeDeletedWhileWaiting(t *testing.T) {
 	s, lock := connected(t, SessionConfig{}), lockPath(t)
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
@@ -441,7 +460,7 @@ func TestOwnNodeDeletedWhileWaiting(t *testing.T) {
 	empty(t, s, lock)
 }
 
-// The directory goes away between acquisitions, as an unused container does.
+// The service removes the directory between acquisitions, as it does with an unused container.
 func TestDirectoryReaped(t *testing.T) {
 	for _, recipe := range recipeNames {
 		s, lock := connected(t, SessionConfig{}), lockPath(t)+"/deep/down"
@@ -460,11 +479,11 @@ func TestDirectoryReaped(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := s.zk.Delete(within(t), lock+"-count"); err != nil && !errors.Is(err, ErrNoNode) {
+			if err := s.zk.Delete(within(t), lock+"-count"); err != nil && !errors.Is(err, zksession.ErrNoNode) {
 				t.Fatal(err)
 			}
 			for dir := lock; dir != "/recipes-test"; dir = path.Dir(dir) {
-				if err := s.zk.Delete(within(t), dir); err != nil && !errors.Is(err, ErrNoNode) {
+				if err := s.zk.Delete(within(t), dir); err != nil && !errors.Is(err, zksession.ErrNoNode) {
 					t.Fatal(err)
 				}
 			}
@@ -485,16 +504,16 @@ func TestReleaseOnClosedSession(t *testing.T) {
 		if err := s.Close(within(t)); err != nil {
 			t.Fatal(err)
 		}
-		if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrSessionClosed) {
+		if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, zksession.ErrSessionClosed) {
 			t.Errorf("cause: %v", cause)
 		}
-		if err := <-waiting; !errors.Is(err, ErrSessionClosed) {
+		if err := <-waiting; !errors.Is(err, zksession.ErrSessionClosed) {
 			t.Errorf("the waiter: %v", err)
 		}
 		if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
 			t.Errorf("release: %v", err)
 		}
-		if _, err := realLock(t, recipe, s, lock, nil).Acquire(within(t)); !errors.Is(err, ErrSessionClosed) {
+		if _, err := realLock(t, recipe, s, lock, nil).Acquire(within(t)); !errors.Is(err, zksession.ErrSessionClosed) {
 			t.Errorf("acquire: %v", err)
 		}
 		empty(t, other, lock) // not by expiry: the server was told

@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// realTry makes a lock to be tried.
+// realTry makes a lock for TryAcquire.
 func realTry(t *testing.T, recipe string, s *Session, lock string) TryLock {
 	t.Helper()
 	return realLock(t, recipe, s, lock, nil).(TryLock)
 }
 
-// What an attempt asks of the service, where the lock is free (with the release) and where it is not.
+// An attempt costs these requests: where the lock is free, with its release, and where it is taken.
 func TestTryRequests(t *testing.T) {
 	for recipe, want := range map[string]struct{ free, taken int }{
 		// create, getChildren and getData at once, delete
@@ -33,7 +34,7 @@ func TestTryRequests(t *testing.T) {
 	} {
 		t.Run(recipe, func(t *testing.T) {
 			w, lock := wire.New(), lockPath(t)
-			s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
+			s, other := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}}), connected(t, SessionConfig{})
 			l, theirs := realTry(t, recipe, s, lock), realLock(t, recipe, other, lock, nil)
 			released(t, acquired(t, l)) // makes the parents
 			before, _ := w.Requests()
@@ -62,7 +63,7 @@ func TestTryRequests(t *testing.T) {
 			if n := len(ephemerals(t, other, lock)); n != held {
 				t.Errorf("%d znodes, want the holder's %d", n, held)
 			}
-			// The holder's look has left one, which the first attempt uses up; an attempt leaves none.
+			// The holder's list has left one watch, which the first attempt fires. An attempt itself leaves none.
 			left := map[bool]int{true: 1}[recipe == "naive-rw"]
 			if _, lists, _ := fired(t); lists-listsBefore != left {
 				t.Errorf("%d watches on lists fired, want %d", lists-listsBefore, left)
@@ -75,7 +76,7 @@ func TestTryRequests(t *testing.T) {
 				}
 			}
 			s.hub.mu.Unlock()
-			if want := map[bool]int{true: 1}[recipe == "naive"]; watches != want { // on the one znode there is
+			if want := map[bool]int{true: 1}[recipe == "naive"]; watches != want { // on the lock's only znode
 				t.Errorf("%d watches left, want %d", watches, want)
 			}
 			released(t, h)
@@ -98,7 +99,7 @@ func TestTryBreaksAnywhere(t *testing.T) {
 				for n := 1; n <= steps; n++ {
 					t.Run(fmt.Sprintf("%s/%s-%d/cut=%t", recipe, wire.OpNames[op], n, cut), func(t *testing.T) {
 						lock, w := lockPath(t), wire.New()
-						s, other := connected(t, SessionConfig{Dial: w.Dial}), connected(t, SessionConfig{})
+						s, other := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}}), connected(t, SessionConfig{})
 						h := acquired(t, realLock(t, recipe, other, lock, nil))
 						held := len(ephemerals(t, other, lock))
 						if cut {
@@ -119,7 +120,7 @@ func TestTryBreaksAnywhere(t *testing.T) {
 						released(t, h)
 						h, err := l.TryAcquire(within(t))
 						if err != nil {
-							t.Fatalf("it is free: %v", err)
+							t.Fatalf("the lock is free, but: %v", err)
 						}
 						released(t, h)
 						empty(t, other, lock)
@@ -130,8 +131,8 @@ func TestTryBreaksAnywhere(t *testing.T) {
 	}
 }
 
-// Attempts of several sessions, whose connections break all the time and who lose patience now and then,
-// never hold together and leave nothing.
+// Attempts of several sessions never hold together and leave nothing behind, although their connections break all the
+// time and some callers give up early.
 func TestTryUnderBreaks(t *testing.T) {
 	for _, recipe := range []string{"mutex", "rw", "semaphore"} {
 		t.Run(recipe, func(t *testing.T) {

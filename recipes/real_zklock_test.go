@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// zkLock returns a zk.Lock at that path on a connection of its own.
+// zkLock returns a zk.Lock at a path, on a connection of its own.
 func zkLock(t *testing.T, cfg ZKLockConfig) *ZKLock {
 	t.Helper()
 	if cfg.Servers == nil {
@@ -27,7 +28,7 @@ func zkLock(t *testing.T, cfg ZKLockConfig) *ZKLock {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 		defer cancel()
 		if err := l.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
@@ -38,9 +39,14 @@ func zkLock(t *testing.T, cfg ZKLockConfig) *ZKLock {
 
 func TestZKLock(t *testing.T) {
 	lock, other := lockPath(t), connected(t, SessionConfig{})
-	states := make(chan StateChange, 10)
-	l := zkLock(t, ZKLockConfig{Path: lock, OnState: func(c StateChange) { states <- c }})
-	if c := <-states; c.State != Connected || c.Session != l.Session() || c.Session == 0 || c.Server != servers(t)[0] || c.Negotiated != 4*time.Second {
+	states := make(chan zksession.StateChange, 10)
+	l := zkLock(
+		t,
+		ZKLockConfig{Config: zksession.Config{OnState: func(c zksession.StateChange) { states <- c }}, Path: lock},
+	)
+	if c := <-states; c.State != zksession.Connected || c.Session != l.Session() || c.Session == 0 ||
+		c.Server != servers(t)[0] ||
+		c.Negotiated != 4*time.Second {
 		t.Errorf("%+v", c)
 	}
 	for range 3 {
@@ -61,27 +67,35 @@ func TestZKLock(t *testing.T) {
 	if err := l.Close(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrSessionClosed) {
+	if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLockLost) ||
+		!errors.Is(cause, zksession.ErrSessionClosed) {
 		t.Errorf("cause: %v", cause)
 	}
 	empty(t, other, lock)
-	if c := <-states; c.State != Closed {
+	if c := <-states; c.State != zksession.Closed {
 		t.Errorf("%+v", c)
 	}
-	if _, err := l.Acquire(within(t)); !errors.Is(err, ErrSessionClosed) {
+	if _, err := l.Acquire(within(t)); !errors.Is(err, zksession.ErrSessionClosed) {
 		t.Errorf("acquire after close: %v", err)
 	}
 }
 
-// Many clients, of zk.Lock and of Mutex, take turns in the order in which they came, never two at once.
+// Many clients, some of zk.Lock and some of Mutex, take turns in the order in which they came, and no two hold the
+// lock at once.
 func TestZKLockContention(t *testing.T) {
 	lock := lockPath(t)
-	theirs, ours := zkLock(t, ZKLockConfig{Path: lock}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	theirs, ours := zkLock(
+		t,
+		ZKLockConfig{Path: lock},
+	), connected(
+		t,
+		SessionConfig{Config: zksession.Config{Servers: rotated(servers(t))}},
+	)
 	const clients = 10
 	h := acquired(t, theirs)
 	var mu sync.Mutex
 	var order []int
-	var holding atomic.Int32 // tokens, which others' tests look at, there are none
+	var holding atomic.Int32 // zk.Lock has no tokens that the test could compare
 	var wg sync.WaitGroup
 	for i := range clients {
 		l := Lock(theirs)
@@ -121,7 +135,8 @@ func TestZKLockContention(t *testing.T) {
 	empty(t, ours, lock)
 }
 
-// zk.Lock knows no contexts: an attempt that was given up keeps its place, gets the lock at its turn, and gives it back.
+// zk.Lock takes no context, so an attempt that was given up keeps its place, gets the lock at its turn, and releases
+// it.
 func TestZKLockCancelled(t *testing.T) {
 	lock, other := lockPath(t), connected(t, SessionConfig{})
 	l := zkLock(t, ZKLockConfig{Path: lock})
@@ -135,7 +150,7 @@ func TestZKLockCancelled(t *testing.T) {
 		t.Error(err)
 	}
 	if names := listed(t, other, lock); len(names) != 2 {
-		t.Errorf("it has given up its place: %v", names)
+		t.Errorf("the attempt has given up its place: %v", names)
 	}
 	released(t, h)
 	empty(t, other, lock)
@@ -146,29 +161,35 @@ func TestZKLockCancelled(t *testing.T) {
 	released(t, acquired(t, l))
 }
 
-// When the session ends the holds end with it, as zk.Conn tells, and the next are of the next session.
+// When the session ends, its holds end, because zk.Conn reports it. The next holds belong to the next session.
 func TestZKLockSessionKilled(t *testing.T) {
 	skipUnderRace(t)
 	lock, w, other := lockPath(t), wire.New(), connected(t, SessionConfig{})
-	states := make(chan StateChange, 20)
-	l := zkLock(t, ZKLockConfig{Path: lock, Dial: w.Dial, OnState: func(c StateChange) { states <- c }})
+	states := make(chan zksession.StateChange, 20)
+	l := zkLock(
+		t,
+		ZKLockConfig{
+			Config: zksession.Config{Dial: w.Dial, OnState: func(c zksession.StateChange) { states <- c }},
+			Path:   lock,
+		},
+	)
 	h := acquired(t, l)
 	old := l.Session()
 	kill(t, w, servers(t)[0])
-	if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrSessionExpired) {
+	if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !errors.Is(cause, zksession.ErrSessionExpired) {
 		t.Errorf("cause: %v", cause)
 	}
 	if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
 		t.Errorf("release: %v", err)
 	}
-	var seen []State
+	var seen []zksession.State
 	for c := range states {
 		seen = append(seen, c.State)
-		if c.State == Connected && c.Session != old {
+		if c.State == zksession.Connected && c.Session != old {
 			break
 		}
 	}
-	if i := len(seen) - 2; i < 1 || seen[i] != Expired || seen[i-1] != Disconnected {
+	if i := len(seen) - 2; i < 1 || seen[i] != zksession.Expired || seen[i-1] != zksession.Disconnected {
 		t.Errorf("states %v", seen)
 	}
 	h = acquired(t, l)
@@ -179,17 +200,18 @@ func TestZKLockSessionKilled(t *testing.T) {
 	empty(t, other, lock)
 }
 
-// A lost reply to the delete is told, and zk.Lock does nothing about it; here it was executed. A lost
-// request leaves the znode, which keeps everybody waiting until the session ends.
+// The caller is told that the reply to the delete was lost, and zk.Lock does nothing about it. Here the delete was
+// executed. A lost request leaves the znode, which blocks the lock until the session ends.
 func TestZKLockUnlockUnanswered(t *testing.T) {
 	skipUnderRace(t)
-	for name, arm := range map[string]func(*wire.Wire){"reply": func(w *wire.Wire) { w.Lose(wire.OpDelete, 1) }, "request": func(w *wire.Wire) { w.Cut(wire.OpDelete, 1) }} {
+	for name, arm := range map[string]func(*wire.Wire){"reply": func(w *wire.Wire) { w.Lose(wire.OpDelete, 1) },
+		"request": func(w *wire.Wire) { w.Cut(wire.OpDelete, 1) }} {
 		t.Run(name, func(t *testing.T) {
 			lock, w, other := lockPath(t), wire.New(), connected(t, SessionConfig{})
-			l := zkLock(t, ZKLockConfig{Path: lock, Dial: w.Dial})
+			l := zkLock(t, ZKLockConfig{Config: zksession.Config{Dial: w.Dial}, Path: lock})
 			h := acquired(t, l)
 			arm(w)
-			if err := h.Release(within(t)); !errors.Is(err, ErrConnectionLoss) || errors.Is(err, ErrLockLost) {
+			if err := h.Release(within(t)); !errors.Is(err, zksession.ErrConnectionLoss) || errors.Is(err, ErrLockLost) {
 				t.Errorf("release: %v", err)
 			}
 			if cause := context.Cause(h.Context()); cause != ErrReleased {
@@ -198,7 +220,12 @@ func TestZKLockUnlockUnanswered(t *testing.T) {
 			if left := len(listed(t, other, lock)); left != map[string]int{"reply": 0, "request": 1}[name] {
 				t.Errorf("%d znodes left", left)
 			}
-			eventually(t, "it is connected again", func() bool { l.conn.mu.Lock(); defer l.conn.mu.Unlock(); return l.conn.connected })
+			eventually(t, "the client is connected again", func() bool {
+				ctx, cancel := context.WithCancel(within(t))
+				cancel()
+				_, err := l.client.Session(ctx)
+				return err == nil
+			})
 		})
 	}
 }
@@ -207,22 +234,36 @@ func TestZKLockConfiguration(t *testing.T) {
 	if _, err := ConnectZKLock(t.Context(), ZKLockConfig{Path: "/a"}); err == nil {
 		t.Error("no servers")
 	}
-	if _, err := ConnectZKLock(t.Context(), ZKLockConfig{Servers: []string{"127.0.0.1"}, Path: "a"}); !errors.Is(err, ErrInvalidPath) {
+	if _, err := ConnectZKLock(t.Context(), ZKLockConfig{Config: zksession.Config{Servers: []string{"127.0.0.1"}},
+		Path: "a"}); !errors.Is(
+		err,
+		ErrInvalidPath,
+	) {
 		t.Error(err)
 	}
 	w := wire.New()
 	w.Refuse(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := ConnectZKLock(ctx, ZKLockConfig{Servers: []string{"127.0.0.1"}, Path: "/a", Dial: w.Dial}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := ConnectZKLock(ctx, ZKLockConfig{Config: zksession.Config{Servers: []string{"127.0.0.1"}, Dial: w.Dial},
+		Path: "/a"}); !errors.Is(
+		err,
+		context.DeadlineExceeded,
+	) {
 		t.Error(err)
 	}
 }
 
-// What it asks of the service, and the watches that a release fires, by the servers' own counters.
+// An acquisition costs these requests, and a release fires this many watches, by the servers' own counters.
 func TestZKLockRequests(t *testing.T) {
 	lock, w := lockPath(t), wire.New()
-	l, other := zkLock(t, ZKLockConfig{Path: lock, Dial: w.Dial}), connected(t, SessionConfig{})
+	l, other := zkLock(
+		t,
+		ZKLockConfig{Config: zksession.Config{Dial: w.Dial}, Path: lock},
+	), connected(
+		t,
+		SessionConfig{},
+	)
 	released(t, acquired(t, l)) // makes the directory
 	before, _ := w.Requests()
 	released(t, acquired(t, l))
@@ -249,7 +290,7 @@ func TestZKLockRequests(t *testing.T) {
 	}
 	released(t, h)
 	after, by = w.Requests()
-	if after-before != waiters*5+1 { // and the release of the first holder
+	if after-before != waiters*5+1 { // plus the release of the first holder
 		t.Errorf("%d requests of %d waiters: %v", after-before, waiters, by)
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Reenter enters the hold once more, for the holder's own code that needs the lock on its way
-// and cannot know that it is held: such code is given the hold, since a goroutine has no identity by which
+// Reenter enters the hold once more. It is for code of the holder that needs the lock as well
+// and cannot know that it is held. Such code is given the hold, because a goroutine has no identity by which
 // it could be known. Nothing is asked of the service. Each entry is undone by a [Hold.Release] of its own, and
 // the last of these gives the lock back; until then the hold, its context and its token stay what they are.
 //
 // Reenter returns an error wrapping ErrLockLost if the hold was lost, ErrReleased if its last entry was undone,
 // and ErrNotReentrant for a recipe other than [Mutex], [RW], [FairRW] and [NaiveRW]. After an error nothing
-// is entered, and nothing is to be released.
+// is entered, and nothing has to be released.
 //
-// A loss that the client hears of just after Reenter has looked ends what was entered just the same, by the
-// hold's context, as it ends what goes on outside it: a re-entry claims nothing that the hold did not
-// claim already. What must not be is a re-entry into a lock that is being given back, and cannot be: it and the
+// A loss that the client hears of just after the check in Reenter ends the new entry too, through the
+// hold's context, as it ends the work outside the entry: a re-entry claims nothing that the hold did not
+// claim already. A client must not re-enter a lock that is being released, and cannot: the re-entry and the
 // undoing of the last entry exclude each other.
 func (h *Hold) Reenter() error {
 	if !h.reentrant {
@@ -34,8 +34,8 @@ func (h *Hold) Reenter() error {
 // member that has ended or is not reentrant. It is undone by [MultiHold.Release].
 func (h *MultiHold) Reenter() error {
 	for _, k := range h.holds {
-		// The members themselves are entered once, by the whole. But its context hears of a
-		// member's end a moment after the member's own.
+		// The whole enters its members only once. But its context ends a moment after the context of the member that
+		// has ended.
 		err := context.Cause(k.Context())
 		if !k.reentrant {
 			err = ErrNotReentrant
@@ -57,7 +57,7 @@ type entries struct {
 	over  bool // the last was undone
 }
 
-// add counts one more, unless life, the hold's context, has ended.
+// add counts one more entry, unless life, the hold's context, has ended.
 func (e *entries) add(life context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,7 +71,7 @@ func (e *entries) add(life context.Context) error {
 	return nil
 }
 
-// undo counts one less. It reports whether that was the last, and whether there was any.
+// undo counts one entry less. It reports whether that was the last one, and whether there was any.
 func (e *entries) undo() (last, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -6,10 +6,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
-// reentrants are the recipes that can be entered again; of the others all is refused.
-var reentrants = map[string]bool{"mutex": true, "rw": true, "fair-rw": true, "naive-rw": true, "rw/read": true, "fair-rw/read": true, "naive-rw/read": true}
+// reentrants are the recipes whose holds can be entered again. The others refuse it.
+var reentrants = map[string]bool{
+	"mutex":         true,
+	"rw":            true,
+	"fair-rw":       true,
+	"naive-rw":      true,
+	"rw/read":       true,
+	"fair-rw/read":  true,
+	"naive-rw/read": true,
+}
 
 func TestReentry(t *testing.T) {
 	for name, maker := range revocables {
@@ -54,11 +64,12 @@ func TestReentry(t *testing.T) {
 	}
 }
 
-// Curator grants re-entry from its own memory, to whoever has lost the lock: not so here, whatever ended it.
+// Curator grants re-entry from its own memory, even to a client that has lost the lock. Here re-entry fails after a
+// loss, whatever ended the hold.
 func TestReentryAfterLoss(t *testing.T) {
 	for name := range reentrants {
 		for how, lose := range map[string]func(*fakeService, *fakeSession){
-			"expired": func(_ *fakeService, z *fakeSession) { z.end(ErrSessionExpired) },
+			"expired": func(_ *fakeService, z *fakeSession) { z.end(zksession.ErrSessionExpired) },
 			"deleted": func(f *fakeService, _ *fakeSession) { f.remove(f.ephemerals()[0]) },
 		} {
 			svc := newFakeService()
@@ -75,7 +86,7 @@ func TestReentryAfterLoss(t *testing.T) {
 			if err := h.Reenter(); !errors.Is(err, ErrLockLost) {
 				t.Errorf("%s %s: %v", name, how, err)
 			}
-			for range 2 { // each of the two entries has its release, and hears it
+			for range 2 { // each of the two entries has its own release, which reports the loss
 				if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
 					t.Errorf("%s %s: %v", name, how, err)
 				}
@@ -87,7 +98,7 @@ func TestReentryAfterLoss(t *testing.T) {
 	}
 }
 
-// Whoever gets in again while others leave finds the lock held until it has left itself.
+// A client that enters again while others leave finds the lock held until it leaves itself.
 func TestReentryWhileReleasing(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -110,7 +121,7 @@ func TestReentryWhileReleasing(t *testing.T) {
 				}
 				in.Add(1)
 				if h.Context().Err() != nil || len(svc.ephemerals()) != 1 {
-					t.Error("entered a lock that is given back")
+					t.Error("entered a lock that is released")
 				}
 				if err := h.Release(within(t)); err != nil {
 					t.Error(err)
@@ -176,7 +187,7 @@ func TestReentryOfMulti(t *testing.T) {
 	}
 	svc.remove(svc.ephemerals()[1])
 	<-h.Holds()[1].Context().Done()
-	if err := h.Reenter(); !errors.Is(err, ErrLockLost) { // at once, not when the whole has heard of it
+	if err := h.Reenter(); !errors.Is(err, ErrLockLost) { // at once, before the whole has heard of it
 		t.Error(err)
 	}
 	<-h.Context().Done()
@@ -185,7 +196,7 @@ func TestReentryOfMulti(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "the other member is given back", func() bool { return len(svc.ephemerals()) == 0 })
+	eventually(t, "the other member is released", func() bool { return len(svc.ephemerals()) == 0 })
 
 	h = of("a", "c")
 	if err := h.Reenter(); !errors.Is(err, ErrNotReentrant) {

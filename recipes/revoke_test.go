@@ -8,10 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"locklab/recipes/zksession"
 )
 
-// revocables are the recipes whose holds can be revoked, each with how to make it. The readers
-// are there too.
+// revocables are the recipes whose holds can be revoked, with a function that makes each. The readers are among them.
 var revocables = func() map[string]func(*Session, func(int)) (Lock, error) {
 	all := map[string]func(*Session, func(int)) (Lock, error){}
 	for name, make := range makers {
@@ -41,7 +42,7 @@ func lockOf(t *testing.T, maker func(*Session, func(int)) (Lock, error), s *Sess
 	return l
 }
 
-// revoked waits for the hold to be asked to leave.
+// revoked waits until the hold is asked to leave.
 func revoked(t *testing.T, name string, h *Hold) {
 	t.Helper()
 	select {
@@ -51,7 +52,7 @@ func revoked(t *testing.T, name string, h *Hold) {
 	}
 }
 
-// isRevoked reports whether it has been asked by now.
+// isRevoked reports whether the hold has been asked to leave.
 func isRevoked(h *Hold) bool {
 	select {
 	case <-h.Revoked():
@@ -61,7 +62,7 @@ func isRevoked(h *Hold) bool {
 	}
 }
 
-// A revocation is seen by every hold, whatever else is written before or after, and ends none.
+// Every hold sees a revocation, whatever else is written before or after it. A revocation ends no hold.
 func TestRevokeWhileHolding(t *testing.T) {
 	for name, maker := range revocables {
 		svc := newFakeService()
@@ -79,7 +80,7 @@ func TestRevokeWhileHolding(t *testing.T) {
 			nodes := svc.ephemerals()
 			node := nodes[len(nodes)-1]
 			for i := range round {
-				svc.set(node, fmt.Appendf(nil, "__REVOKE__%d", i), 0) // not those bytes
+				svc.set(node, fmt.Appendf(nil, "__REVOKE__%d", i), 0) // not the bytes of a revocation
 				eventually(t, name+": watched again", func() bool {
 					v, ok := watchOn(s, target{path: node})
 					return ok && string(v.data) == fmt.Sprintf("__REVOKE__%d", i)
@@ -88,7 +89,7 @@ func TestRevokeWhileHolding(t *testing.T) {
 			if isRevoked(h) {
 				t.Errorf("%s: revoked by other data", name)
 			}
-			for range 2 { // to be asked twice is to be asked
+			for range 2 { // asking twice is the same as asking once
 				if err := admin.Revoke(within(t), node); err != nil {
 					t.Fatal(err)
 				}
@@ -106,14 +107,14 @@ func TestRevokeWhileHolding(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if err := admin.Revoke(within(t), node); err != nil {
-				t.Errorf("%s: revoking who has left: %v", name, err)
+				t.Errorf("%s: revoking a hold that has ended: %v", name, err)
 			}
 		}
 	}
 }
 
-// The revocation comes at every point of an acquisition: between each two requests. It is there when
-// the hold is, or comes to it.
+// The revocation comes at every point of an acquisition, between any two requests. The hold is revoked from the
+// start, or soon after.
 func TestRevokeAtEveryRequest(t *testing.T) {
 	for name, maker := range revocables {
 		for n := int32(1); ; n++ {
@@ -124,7 +125,7 @@ func TestRevokeAtEveryRequest(t *testing.T) {
 			s, _ := svc.session(t, func(string, string) fault {
 				if requests.Add(1) == n {
 					for _, node := range svc.ephemerals() {
-						asked = node // the only one, or one of a hold's leases
+						asked = node // the only znode, or one of a hold's leases
 						if err := admin.Revoke(context.Background(), node); err != nil {
 							t.Error(err)
 						}
@@ -140,7 +141,7 @@ func TestRevokeAtEveryRequest(t *testing.T) {
 			if _, _, err := admin.zk.Get(within(t), asked); asked != "" && err == nil {
 				revoked(t, fmt.Sprintf("%s at request %d", name, n), h)
 			} else if isRevoked(h) {
-				t.Errorf("%s at request %d: revoked by nobody", name, n)
+				t.Errorf("%s at request %d: revoked, although no client has asked", name, n)
 			}
 			if err := h.Release(within(t)); err != nil {
 				t.Error(err)
@@ -152,17 +153,17 @@ func TestRevokeAtEveryRequest(t *testing.T) {
 	}
 }
 
-// Who is asked while it waits finds its hold revoked, if it was the place that became the hold. Its
-// next hold is not.
+// A client that is asked to leave while it waits finds its hold revoked, if the place in the queue becomes the hold.
+// Its next hold is not revoked.
 func TestRevokeWhileWaiting(t *testing.T) {
 	for name, maker := range revocables {
 		if name == "semaphore" || name == "semaphore-mutex" || name == "shared-semaphore" {
-			continue // where the place in the queue is not what is held
+			continue // here the place in the queue does not become the hold
 		}
 		svc := newFakeService()
 		s, _ := svc.session(t, nil)
 		other, _ := svc.session(t, nil)
-		recipe, _ := strings.CutSuffix(name, "/read") // of which the blocker writes
+		recipe, _ := strings.CutSuffix(name, "/read") // the blocker takes that recipe's write lock
 		blocker, err := newLock(t, recipe, other, nil).Acquire(within(t))
 		if err != nil {
 			t.Fatal(err)
@@ -181,8 +182,8 @@ func TestRevokeWhileWaiting(t *testing.T) {
 		if err := other.Revoke(within(t), node); err != nil {
 			t.Fatal(err)
 		}
-		// It looks, and goes on waiting, whatever is written over it now.
-		eventually(t, name+": it has been seen", func() bool {
+		// The client reads its znode and goes on waiting, whatever is now written over the revocation.
+		eventually(t, name+": the client has read its znode", func() bool {
 			v, ok := watchOn(s, target{path: node})
 			return ok && isRevocation(v.data)
 		})
@@ -209,7 +210,7 @@ func TestRevokeWhileWaiting(t *testing.T) {
 	}
 }
 
-// Requests of the one who revokes are lost; and it asks what is no participant.
+// Requests of the revoking client are lost. A znode that is not a participant is refused.
 func TestRevokeUnderLossAndRefused(t *testing.T) {
 	for _, what := range []fault{loseBefore, loseAfter, expire} {
 		svc := newFakeService()
@@ -221,7 +222,7 @@ func TestRevokeUnderLossAndRefused(t *testing.T) {
 		s, _ := svc.session(t, count("multi", 1, what))
 		err = s.Revoke(within(t), svc.ephemerals()[0])
 		if what == expire {
-			if !errors.Is(err, ErrSessionExpired) || isRevoked(h) {
+			if !errors.Is(err, zksession.ErrSessionExpired) || isRevoked(h) {
 				t.Errorf("expired: %v", err)
 			}
 			continue
@@ -252,7 +253,7 @@ func TestRevokeUnderLossAndRefused(t *testing.T) {
 	}
 }
 
-// A writer who was asked to leave and becomes a reader is still asked.
+// A writer that was asked to leave and becomes a reader is still asked to leave.
 func TestRevokedWriterDowngrades(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -277,7 +278,7 @@ func TestRevokedWriterDowngrades(t *testing.T) {
 	}
 }
 
-// Of several locks held as one the first to be revoked revokes the whole.
+// When one of several locks held as one is revoked, the whole is revoked.
 func TestRevokeMulti(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -293,7 +294,7 @@ func TestRevokeMulti(t *testing.T) {
 	}
 	select {
 	case <-h.Revoked():
-		t.Error("revoked by nobody")
+		t.Error("revoked, although no client has asked")
 	default:
 	}
 	all, err := b.Participants(within(t))
@@ -313,7 +314,7 @@ func TestRevokeMulti(t *testing.T) {
 	}
 }
 
-// Who does not leave is made to, and who does is not.
+// A client that does not leave is forced out, and a client that leaves is not.
 func TestEvict(t *testing.T) {
 	for _, obeys := range []bool{false, true} {
 		svc := newFakeService()
@@ -326,7 +327,7 @@ func TestEvict(t *testing.T) {
 		node, left := svc.ephemerals()[0], make(chan error, 1)
 		grace := time.Duration(0)
 		if obeys {
-			grace = patience
+			grace = testTimeout
 			go func() { <-h.Revoked(); left <- h.Release(within(t)) }()
 		}
 		forced, err := admin.Evict(within(t), node, grace)
@@ -346,13 +347,13 @@ func TestEvict(t *testing.T) {
 		if nodes := svc.ephemerals(); len(nodes) != 0 {
 			t.Error(nodes)
 		}
-		if forced, err := admin.Evict(within(t), node, patience); err != nil || forced {
-			t.Errorf("who has left: forced=%t, %v", forced, err)
+		if forced, err := admin.Evict(within(t), node, testTimeout); err != nil || forced {
+			t.Errorf("a client that has left: forced=%t, %v", forced, err)
 		}
 	}
 }
 
-// Nobody is made to leave once the context has ended.
+// No client is forced out once the context has ended.
 func TestEvictCancelled(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -362,11 +363,11 @@ func TestEvictCancelled(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(within(t))
 	go func() { <-h.Revoked(); cancel() }()
-	if _, err := s.Evict(ctx, svc.ephemerals()[0], patience); !errors.Is(err, context.Canceled) {
+	if _, err := s.Evict(ctx, svc.ephemerals()[0], testTimeout); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if h.Context().Err() != nil {
-		t.Error("it was made to leave")
+		t.Error("the client was forced out")
 	}
 	if err := h.Release(within(t)); err != nil {
 		t.Error(err)

@@ -11,23 +11,21 @@ type RWConfig struct {
 	// Path is the lock's directory, whose children are its queue. It is created if
 	// it does not exist.
 	Path string
-	// Data is what the contenders' znodes contain, for people who look.
+	// Data is what the contenders' znodes contain, for people that inspect the service.
 	Data []byte
-	// OnQueued, if set, is called by Acquire once it has its place in the queue, with
-	// the number of contenders that must leave before it can hold: for a reader, not
-	// those behind the last writer ahead of it. It is called again if the
-	// attempt starts over because its znode was deleted by somebody else. The
-	// queue waits for nobody, but this attempt waits for OnQueued.
+	// OnQueued, if set, is called by Acquire once it has its place in the queue, with the number of contenders that
+	// must leave before it can hold: for a reader, without those behind the last writer ahead of it. It is called
+	// again if the attempt starts over because its znode was deleted by another client. This attempt waits for
+	// OnQueued; the queue does not.
 	OnQueued func(ahead int)
 
 	_ struct{} // no positional literals
 }
 
-// An RW is a fair read/write lock: readers hold together, a writer holds alone, and all of
-// them queue by the order in which the service created their znodes, so that
-// neither kind starves the other. A writer can turn into a reader, with nobody in
-// between: [RW.Downgrade]. Clients of Apache Curator's InterProcessReadWriteLock at
-// the same path take part in the same queue.
+// An RW is a fair read/write lock: readers hold together, a writer holds alone, and all of them queue by the order in
+// which the service created their znodes, so that neither kind starves the other. A writer can become a reader without
+// letting another writer in between: [RW.Downgrade]. Clients of Apache Curator's InterProcessReadWriteLock at the same
+// path take part in the same queue.
 type RW struct {
 	rwLines
 }
@@ -60,20 +58,18 @@ func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
 	return rwLines{r, w}, nil
 }
 
-// Read returns the lock whose holds exclude writers. Its holds' tokens rise over those
-// of the writers before, but not over one another's: a reader may be
-// granted before one that queued earlier.
+// Read returns the lock whose holds exclude writers. The tokens of its holds are higher than those of earlier
+// writers, but have no order among themselves: a reader may be granted the lock before one that queued earlier.
 func (rw *rwLines) Read() TryLock { return &rw.read }
 
-// Write returns the lock whose holds exclude everybody else. It refuses with ErrUpgrade a
-// context that descends from [Hold.Context] or [Hold.Within] of a read hold of the same lock and
-// session, or from [MultiHold.Context] of a [Multi] with one. A reader who asks with a context that comes
-// from neither waits for itself until that ends (TryAcquire fails at once): it cannot be told from another client
-// of the session, who waits for the reader with good reason.
+// Write returns the lock whose holds exclude all others. It refuses with ErrUpgrade a context that descends from
+// [Hold.Context] or [Hold.Within] of a read hold of the same lock and session, or from [MultiHold.Context] of a [Multi]
+// with one. A reader that asks with a context that comes from neither waits for itself until that ends (TryAcquire
+// fails at once): it cannot be told from another client of the session, which waits for the reader with good reason.
 func (rw *rwLines) Write() TryLock { return writers{rw} }
 
-// Participants returns everybody in the queue, holders first. It costs a request
-// and one more for each of them, so it shows no single moment.
+// Participants returns every contender in the queue, holders first. It costs one request, and one more for each
+// contender, so the result does not show a single moment.
 func (rw *rwLines) Participants(ctx context.Context) ([]Participant, error) {
 	return rw.read.participants(ctx, func(contender) bool { return true })
 }

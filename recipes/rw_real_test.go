@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
 var rwNames = []string{"rw", "fair-rw", "naive-rw"}
 
 // An rwWaiter is an acquisition under way.
 type rwWaiter struct {
-	ahead int // as it was told
+	ahead int // as OnQueued reported it
 	got   chan *Hold
 }
 
@@ -36,7 +37,7 @@ func queueRW(t *testing.T, recipe string, s *Session, lock string, write bool) r
 	select {
 	case w.ahead = <-queued:
 	case <-within(t).Done():
-		t.Fatal("it is not queued")
+		t.Fatal("the client does not queue")
 	}
 	return w
 }
@@ -50,26 +51,30 @@ func (w rwWaiter) hold(t *testing.T) *Hold {
 		}
 		return h
 	case <-within(t).Done():
-		t.Fatal("it does not get the lock")
+		t.Fatal("the client does not get the lock")
 		return nil
 	}
 }
 
-// armed waits until the servers count so many watches. (The clients hear later of those that fired.)
+// armed waits until the servers report n watches. (The clients hear a little later of watches that fired.)
 func armed(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%d watches are set", n), func() bool { return counters(t)["zk_watch_count"] == float64(n) })
+	eventually(
+		t,
+		fmt.Sprintf("%d watches are set", n),
+		func() bool { return counters(t)["zk_watch_count"] == float64(n) },
+	)
 }
 
-// Readers hold together; a writer waits for all of them; readers who come after it wait for it,
-// however many hold: neither kind starves the other. Several sessions, on several servers.
+// Readers hold together. A writer waits for all of them, and readers that come after the writer wait for it, however
+// many readers hold: neither kind starves the other. The clients use several sessions on several servers.
 func TestRWOrder(t *testing.T) {
 	for _, recipe := range rwNames {
 		t.Run(recipe, func(t *testing.T) {
 			lock, all := lockPath(t), servers(t)
 			var ss []*Session
 			for range 3 {
-				ss = append(ss, connected(t, SessionConfig{Servers: all}))
+				ss = append(ss, connected(t, SessionConfig{Config: zksession.Config{Servers: all}}))
 				all = rotated(all)
 			}
 			var first []*Hold
@@ -77,7 +82,11 @@ func TestRWOrder(t *testing.T) {
 				first = append(first, acquired(t, realRW(t, recipe, ss[i], lock, nil).Read()))
 			}
 			w1 := queueRW(t, recipe, ss[0], lock, true)
-			r := []rwWaiter{queueRW(t, recipe, ss[1], lock, false), queueRW(t, recipe, ss[2], lock, false), queueRW(t, recipe, ss[0], lock, false)}
+			r := []rwWaiter{
+				queueRW(t, recipe, ss[1], lock, false),
+				queueRW(t, recipe, ss[2], lock, false),
+				queueRW(t, recipe, ss[0], lock, false),
+			}
 			w2 := queueRW(t, recipe, ss[1], lock, true)
 			for i, got := range []int{w1.ahead, r[0].ahead, r[1].ahead, r[2].ahead, w2.ahead} {
 				if want := []int{3, 4, 4, 4, 7}[i]; got != want {
@@ -92,11 +101,11 @@ func TestRWOrder(t *testing.T) {
 			}
 			h1 := w1.hold(t)
 			if len(r[0].got)+len(r[1].got)+len(r[2].got)+len(w2.got) > 0 {
-				t.Error("somebody beside a writer")
+				t.Error("another holder beside a writer")
 			}
 			released(t, h1)
 			var second []*Hold
-			for _, w := range r { // all, before any of them leaves
+			for _, w := range r { // all get in before any of them leaves
 				h := w.hold(t)
 				if h.Token() <= h1.Token() {
 					t.Errorf("token %d after a writer's %d", h.Token(), h1.Token())
@@ -119,14 +128,14 @@ func TestRWOrder(t *testing.T) {
 	}
 }
 
-// A writer gets in although readers come all the time and never leave the lock free.
+// A writer gets in although readers keep coming and never leave the lock free.
 func TestWritersAreNotStarved(t *testing.T) {
 	for _, recipe := range rwNames {
 		t.Run(recipe, func(t *testing.T) {
 			lock := lockPath(t)
 			a, b, c := connected(t, SessionConfig{}), connected(t, SessionConfig{}), connected(t, SessionConfig{})
-			// All queue before the first leaves, so that without the writer the lock
-			// would never be without a reader.
+			// All readers queue before the first leaves, so that without the writer some reader would always hold the
+			// lock.
 			last := acquired(t, realRW(t, recipe, a, lock, nil).Read())
 			var waiting []rwWaiter
 			w := queueRW(t, recipe, c, lock, true)
@@ -134,7 +143,7 @@ func TestWritersAreNotStarved(t *testing.T) {
 				waiting = append(waiting, queueRW(t, recipe, []*Session{a, b}[i%2], lock, false))
 			}
 			released(t, last)
-			released(t, w.hold(t)) // before any of the others has left, or come
+			released(t, w.hold(t)) // before any other reader has left or come
 			for _, r := range waiting {
 				released(t, r.hold(t))
 			}
@@ -143,9 +152,8 @@ func TestWritersAreNotStarved(t *testing.T) {
 	}
 }
 
-// Readers and writers of several sessions, whose connections break all the time and who lose
-// patience now and then, never hold together by mode, and leave nothing. Writers of rw downgrade now
-// and then.
+// Connections of several sessions break all the time, and some clients give up early. Still readers and writers never
+// hold together in conflicting modes, and nothing is left behind. Some writers of rw downgrade.
 func TestRWExclusionUnderBreaks(t *testing.T) {
 	for _, recipe := range rwNames {
 		t.Run(recipe, func(t *testing.T) {
@@ -168,7 +176,7 @@ func TestRWExclusionUnderBreaks(t *testing.T) {
 	}
 }
 
-// useAndDowngrade holds as a writer, then as a reader.
+// useAndDowngrade holds the lock as a writer, then as a reader.
 func (r *rwRecord) useAndDowngrade(ctx context.Context, t *testing.T, rw *RW, section func()) error {
 	w, err := rw.Write().Acquire(ctx)
 	if err != nil {
@@ -196,11 +204,20 @@ func (r *rwRecord) useAndDowngrade(ctx context.Context, t *testing.T, rw *RW, se
 	return errors.Join(err, h.Release(ctx))
 }
 
-// The queued writer gets in after the downgraded reader, a queued reader as soon as the
-// writer has become one.
+// The queued writer gets in after the downgraded reader has left. A queued reader gets in as soon as the writer has
+// become a reader.
 func TestDowngradeOrder(t *testing.T) {
 	lock := lockPath(t)
-	s, writer, reader := connected(t, SessionConfig{}), connected(t, SessionConfig{}), connected(t, SessionConfig{Servers: rotated(servers(t))})
+	s, writer, reader := connected(
+		t,
+		SessionConfig{},
+	), connected(
+		t,
+		SessionConfig{},
+	), connected(
+		t,
+		SessionConfig{Config: zksession.Config{Servers: rotated(servers(t))}},
+	)
 	rw := realRW(t, "rw", s, lock, nil).(*RW)
 	w := acquired(t, rw.Write())
 	behind := queueRW(t, "rw", reader, lock, false)
@@ -235,7 +252,7 @@ func TestDowngradeOrder(t *testing.T) {
 	empty(t, writer, lock)
 }
 
-// A write hold whose znode an administrator has deleted is not downgraded.
+// A write hold cannot be downgraded after an administrator has deleted its znode.
 func TestDowngradeAfterForce(t *testing.T) {
 	lock := lockPath(t)
 	s, admin := connected(t, SessionConfig{}), connected(t, SessionConfig{})
@@ -250,28 +267,27 @@ func TestDowngradeAfterForce(t *testing.T) {
 	empty(t, admin, lock)
 }
 
-// Requests by the client's own count; watches by the servers'.
+// Requests are counted by the client, and watches by the servers.
 func TestRWRequestsAndWatches(t *testing.T) {
 	for recipe, want := range map[string]struct {
-		// Requests of an acquisition and its release: without contention, and of a
-		// reader behind a writer.
+		// The requests of an acquisition and its release: without contention, and of a reader behind a writer.
 		alone, behind int
-		// Watches fired by the release of a writer with three readers waiting in
-		// sessions of their own, and of the last of those readers with a writer and another
-		// reader waiting.
+		// The watches fired by the release of a writer with three readers waiting in sessions of their own, and by
+		// the release of the last of those readers with a writer and another reader waiting.
 		writer, last int
 	}{
-		// The holder's own, and the three readers'; the holder's own and the writer's.
+		// The first release fires the holder's own watch and those of the three readers; the second fires the
+		// holder's own and the writer's.
 		"rw":      {4, 6, 4, 2},
 		"fair-rw": {4, 6, 4, 2},
-		// The holder's own, and the directory's of all who wait in sessions of
-		// their own. The waiting writer and reader share a session.
+		// Each release fires the holder's own watch, and one watch on the directory for each session with a waiter.
+		// The waiting writer and reader share a session.
 		"naive-rw": {4, 0, 5, 2},
 	} {
 		t.Run(recipe, func(t *testing.T) {
 			lock := lockPath(t)
 			w := wire.New()
-			s := connected(t, SessionConfig{Dial: w.Dial})
+			s := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}})
 			l := realRW(t, recipe, s, lock, nil)
 			released(t, acquired(t, l.Read())) // makes the parents
 			for _, write := range []bool{false, true} {
@@ -323,11 +339,17 @@ func TestRWRequestsAndWatches(t *testing.T) {
 			released(t, writer.hold(t))
 			released(t, late.hold(t))
 			after, by := w.Requests()
-			if recipe != "naive-rw" && after-before != want.behind { // others' coming and going costs it more
+			if recipe != "naive-rw" && after-before != want.behind { // each arrival and departure costs naive-rw more requests
 				t.Errorf("a reader behind a writer: %d requests, want %d (%v)", after-before, want.behind, by)
 			}
-			t.Logf("%s: alone %d, behind a writer %d requests; watches fired by a writer's release %d, by the last reader's %d",
-				recipe, want.alone, after-before, n, last)
+			t.Logf(
+				"%s: alone %d, behind a writer %d requests; watches fired by a writer's release %d, by the last reader's %d",
+				recipe,
+				want.alone,
+				after-before,
+				n,
+				last,
+			)
 			empty(t, s, lock)
 			eventually(t, "no znode, no watch left", func() bool {
 				c := counters(t)
@@ -337,24 +359,26 @@ func TestRWRequestsAndWatches(t *testing.T) {
 	}
 }
 
-// Children that are no contenders are no obstacle. Contenders of Curator's are, by mode: also a
-// reader at a writer's place.
+// Children that are not contenders do not block the lock. Curator's contenders do, according to their mode, even a
+// reader in a writer's place.
 func TestRWForeignChildren(t *testing.T) {
 	s, other, lock := connected(t, SessionConfig{}), connected(t, SessionConfig{}), lockPath(t)
 	ctx := within(t)
 	if err := ensureDir(ctx, s.zk, lock); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"0", "__READ__", "__WRIT__1", "lock-0000000000", "_c_short-__WRIT__x", "zzz", "read-0000000000", "__WRIT__00000000001"} {
-		if _, err := other.zk.Create(ctx, path.Join(lock, name), nil, Ephemeral); err != nil {
+	for _, name := range []string{"0", "__READ__", "__WRIT__1", "lock-0000000000", "_c_short-__WRIT__x", "zzz",
+		"read-0000000000", "__WRIT__00000000001"} {
+		if _, err := other.zk.Create(ctx, path.Join(lock, name), nil, zksession.Ephemeral); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rw := realRW(t, "rw", s, lock, nil)
 	released(t, acquired(t, rw.Read()))
 	released(t, acquired(t, rw.Write()))
-	for _, name := range []string{"_c_b0f15e0c-7b1d-4d21-a0a1-8a3cf0f3a4e1-__READ__", "_c_b0f15e0c-7b1d-4d21-a0a1-8a3cf0f3a4e1-__WRIT__"} {
-		theirs, err := other.zk.Create(ctx, path.Join(lock, name), nil, EphemeralSequential)
+	for _, name := range []string{"_c_b0f15e0c-7b1d-4d21-a0a1-8a3cf0f3a4e1-__READ__",
+		"_c_b0f15e0c-7b1d-4d21-a0a1-8a3cf0f3a4e1-__WRIT__"} {
+		theirs, err := other.zk.Create(ctx, path.Join(lock, name), nil, zksession.EphemeralSequential)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"locklab/recipes/zksession"
 )
 
 // A readWriter is one of the read/write locks.
@@ -42,15 +44,15 @@ func side(rw readWriter, write bool) Lock {
 	return rw.Read()
 }
 
-// An rwRecord counts who holds at the same time, by mode.
+// An rwRecord counts the clients that hold the lock at the same time, by mode.
 type rwRecord struct {
 	mu               sync.Mutex
 	readers, writers int
 	mostReaders      int
-	token            int64 // the last writer's
+	token            int64 // the last writer's token
 }
 
-// enter notes a grant; the result is called before its release.
+// enter records a grant. Its result is called before the release of that grant.
 func (r *rwRecord) enter(t *testing.T, name string, write bool, h *Hold) (leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +80,14 @@ func (r *rwRecord) enter(t *testing.T, name string, write bool, h *Hold) (leave 
 	}
 }
 
-func (r *rwRecord) use(ctx context.Context, t *testing.T, name string, rw readWriter, write bool, section func()) error {
+func (r *rwRecord) use(
+	ctx context.Context,
+	t *testing.T,
+	name string,
+	rw readWriter,
+	write bool,
+	section func(),
+) error {
 	h, err := side(rw, write).Acquire(ctx)
 	if err != nil {
 		return err
@@ -96,14 +105,14 @@ func TestBlockers(t *testing.T) {
 		"a-__READ__0000000001",
 		"b-__READ__0000000002",
 		"c-__WRIT__0000000003",
-		"d-__READ__0000000003", // what c has downgraded to
+		"d-__READ__0000000003", // c's reader, after its downgrade
 		"e-__READ__0000000004",
 		"f-__WRIT__0000000005",
 		"g-__WRIT__0000000006",
 		"h-__READ__0000000007",
-		"lock-0000000000", // takes no part
+		"lock-0000000000", // not a contender
 		"x-__READ__1",
-		"y-__READ__2147483647", // exhausted, hence last
+		"y-__READ__2147483647", // its number is exhausted, so it is last
 		"z-__WRIT__0000000008",
 	})
 	for own, want := range []struct {
@@ -133,8 +142,8 @@ func TestBlockers(t *testing.T) {
 	}
 }
 
-// Every single request of a read or write acquisition and its release fails in every
-// way, with nobody, a reader or a writer before it.
+// Each request of a read or write acquisition and its release fails in every way, with nobody, a reader or a writer
+// ahead.
 func TestRWEveryRequestLost(t *testing.T) {
 	for recipe := range rwMakers {
 		for _, write := range []bool{false, true} {
@@ -144,7 +153,7 @@ func TestRWEveryRequestLost(t *testing.T) {
 						name := fmt.Sprintf("%s/write=%t/before=%s/fault=%d/request=%d", recipe, write, before, what, n)
 						if !rwWithFault(t, name, recipe, write, before, what, n) {
 							if n < 4 {
-								t.Errorf("%s: the fault never hit", name)
+								t.Errorf("%s: the fault was never injected", name)
 							}
 							break
 						}
@@ -155,9 +164,9 @@ func TestRWEveryRequestLost(t *testing.T) {
 	}
 }
 
-// nth makes a fault function that does what to the n-th request of all; hit tells
-// whether there was one.
-func nth(n int, what fault) (faults func(op, path string) fault, hit func() bool) {
+// nth makes a fault function that applies a fault to the n-th of all requests. Its second result reports whether
+// there was such a request.
+func nth(n int, what fault) (faults func(op, path string) fault, injected func() bool) {
 	var requests atomic.Int32
 	return func(string, string) fault {
 		if requests.Add(1) == int32(n) {
@@ -169,7 +178,7 @@ func nth(n int, what fault) (faults func(op, path string) fault, hit func() bool
 
 func rwWithFault(t *testing.T, name, recipe string, write bool, before string, what fault, n int) bool {
 	svc := newFakeService()
-	faults, hit := nth(n, what)
+	faults, injected := nth(n, what)
 	s, z := svc.session(t, faults)
 	other, _ := svc.session(t, nil)
 	theirs := newRW(t, recipe, other, nil)
@@ -202,15 +211,15 @@ func rwWithFault(t *testing.T, name, recipe string, write bool, before string, w
 			t.Errorf("%s: release of the one before: %v", name, err)
 		}
 	}
-	checkOutcome(t, name, <-done, z, hit() && (what == expire || what == expireThen))
+	checkOutcome(t, name, <-done, z, injected() && (what == expire || what == expireThen))
 	if err := record.use(ctx, t, name, theirs, true, nil); err != nil {
 		t.Errorf("%s: next: %v", name, err)
 	}
 	eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
-	return hit()
+	return injected()
 }
 
-// checkOutcome judges the error of a client one of whose requests may have ended its session.
+// checkOutcome judges the error of a client when one of its requests may have ended its session.
 func checkOutcome(t *testing.T, name string, err error, z *fakeSession, expired bool) {
 	t.Helper()
 	switch {
@@ -219,13 +228,13 @@ func checkOutcome(t *testing.T, name string, err error, z *fakeSession, expired 
 			t.Errorf("%s: %v", name, err)
 		}
 	case err == nil:
-		// The very last request had its effect: only that can be.
-	case !errors.Is(err, ErrSessionExpired):
+		// The session expired right after the very last request took effect. In no other case may the client succeed.
+	case !errors.Is(err, zksession.ErrSessionExpired):
 		t.Errorf("%s: %v, want ErrSessionExpired", name, err)
 	}
 }
 
-// The context of a reader or writer ends at each request, behind a writer, and nothing is left.
+// The context of a reader or writer behind a writer ends at each of its requests, and nothing is left behind.
 func TestRWCancelledAtEveryRequest(t *testing.T) {
 	for recipe := range rwMakers {
 		for _, write := range []bool{false, true} {
@@ -250,11 +259,13 @@ func TestRWCancelledAtEveryRequest(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { _, err := side(newRW(t, recipe, s, nil), write).Acquire(ctx); done <- err }()
 				over := false
-				waits := func() bool { // all its requests are made
+				waits := func() bool { // all its requests have been sent
 					svc.mu.Lock()
 					defer svc.mu.Unlock()
-					// Two watch their own znodes; the waiter also the holder's, or the directory.
-					return len(svc.watches) == 2 && (len(svc.watches[h.place.path()]) == 2 || recipe == "naive-rw" && len(svc.lists["/locks/a"]) == 1)
+					// Two watches are on the clients' own znodes. The waiter also watches the holder's znode, or the
+					// directory.
+					return len(svc.watches) == 2 &&
+						(len(svc.watches[h.place.path()]) == 2 || recipe == "naive-rw" && len(svc.lists["/locks/a"]) == 1)
 				}
 				eventually(t, name+": reached or waiting", func() bool {
 					select {
@@ -285,7 +296,7 @@ func TestRWCancelledAtEveryRequest(t *testing.T) {
 	}
 }
 
-// Readers hold together, a writer behind them waits for all, and a reader behind it waits for it.
+// Readers hold together, a writer behind them waits for all of them, and a reader behind the writer waits for it.
 func TestRWQueue(t *testing.T) {
 	for recipe := range rwMakers {
 		svc := newFakeService()
@@ -320,7 +331,7 @@ func TestRWQueue(t *testing.T) {
 		}
 		wait(true, 3)
 		wait(false, 4)
-		wait(false, 4) // the reader before it does not count
+		wait(false, 4) // the reader ahead does not count
 		for _, h := range readers {
 			if len(order) > 0 {
 				t.Errorf("%s: %s is in beside a reader", recipe, <-order)
@@ -344,7 +355,7 @@ func TestRWQueue(t *testing.T) {
 	}
 }
 
-// Many readers and writers, with every tenth request lost.
+// Many readers and writers use the lock while every tenth request is lost.
 func TestRWManyGoroutinesUnderLoss(t *testing.T) {
 	for recipe := range rwMakers {
 		svc := newFakeService()
@@ -379,9 +390,9 @@ func TestUpgradeIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inside, cancel := context.WithTimeout(h.Context(), patience)
+		inside, cancel := context.WithTimeout(h.Context(), testTimeout)
 		defer cancel()
-		// Also by another value of the same lock.
+		// Another value of the same lock refuses it too.
 		if _, err := newRW(t, recipe, s, nil).Write().Acquire(inside); !errors.Is(err, ErrUpgrade) {
 			t.Errorf("%s: %v", recipe, err)
 		}
@@ -400,7 +411,7 @@ func TestUpgradeIsRefused(t *testing.T) {
 		if err := h.Release(within(t)); err != nil {
 			t.Error(err)
 		}
-		// The hold is over: it is no upgrade.
+		// After the hold has ended, a write acquisition is not an upgrade.
 		w, err := rw.Write().Acquire(after)
 		if err != nil {
 			t.Fatalf("%s: %v", recipe, err)
@@ -499,7 +510,8 @@ func TestParticipants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ps, err := m.Participants(within(t)); err != nil || len(ps) != 1 || string(ps[0].Data) != "m" || ps[0].Shared || ps[0].Czxid != hold.Token() {
+	if ps, err := m.Participants(within(t)); err != nil || len(ps) != 1 || string(ps[0].Data) != "m" || ps[0].Shared ||
+		ps[0].Czxid != hold.Token() {
 		t.Errorf("%+v, %v", ps, err)
 	}
 	if err := hold.Release(within(t)); err != nil {

@@ -16,27 +16,25 @@ type SemaphoreConfig struct {
 	Session *Session
 	// Path is the semaphore's directory. It is created if it does not exist.
 	Path string
-	// Max is the number of permits. All clients must give the same; nobody checks.
+	// Max is the number of permits. All clients must give the same number; this is not checked.
 	Max int
-	// Count, if set, is the number of permits instead of Max, which is then 0. It may change
-	// at any time, and must be of the same session. While it is less than the permits in use,
-	// none are granted; none are taken away.
+	// Count, if set, is the number of permits instead of Max, which is then 0. It may change at any time, and must
+	// belong to the same session. While it is less than the permits in use, none are granted; none are taken away.
 	Count *SharedCount
-	// Data is what the znodes of contenders and leases contain, for people who look.
+	// Data is what the znodes of contenders and leases contain, for people that inspect the service.
 	Data []byte
-	// OnQueued, if set, is called once by each attempt to acquire as soon as it is known
-	// whether it must wait: with the number of contenders ahead of it in the queue, or 1 if there are
-	// none but not enough permits are free, or 0 if it need not wait. It is called again if the
-	// attempt starts over because a znode of its own was deleted by somebody else.
+	// OnQueued, if set, is called once by each attempt to acquire as soon as it knows whether it must wait: with the
+	// number of contenders ahead of it in the queue, or 1 if there are none but not enough permits are free, or 0 if
+	// it need not wait. It is called again if the attempt starts over because another client deleted one of its
+	// znodes.
 	OnQueued func(ahead int)
 
 	_ struct{} // no positional literals
 }
 
-// A Semaphore is a number of permits that clients hold, each any number of them at a
-// time. It is fair: contenders are served in the order in which they queued, also where
-// one who asks for many permits keeps those waiting who ask for few. Clients of Apache Curator's
-// InterProcessSemaphoreV2 at the same path share its permits.
+// A Semaphore is a number of permits that clients hold, each any number of them at a time. It is fair: contenders are
+// served in the order in which they queued, even where one that asks for many permits keeps those waiting that ask for
+// few. Clients of Apache Curator's InterProcessSemaphoreV2 at the same path share its permits.
 type Semaphore struct {
 	cfg SemaphoreConfig
 }
@@ -65,8 +63,8 @@ func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
 // [Lock].Acquire. It returns an error wrapping ErrQuantity at once if n is less than one
 // or more than a fixed Max. With a shared count that is too small it waits.
 //
-// The hold ends as a whole: when the deletion of one of its leases by somebody else ends
-// it, the others are returned in the background. [Hold.Slots] says which permits it has.
+// The hold ends as a whole: when another client deletes one of its leases, the others are returned in the background.
+// [Hold.Slots] says which permits it has.
 func (s *Semaphore) Acquire(ctx context.Context, n int) (*Hold, error) {
 	return s.acquire(ctx, n, false)
 }
@@ -103,7 +101,7 @@ func (s *Semaphore) attempt(ctx context.Context, n int, try bool) (*Hold, error)
 	tellAttempt(ctx, s.leases(), a.prefix)
 	m := newMutex(MutexConfig{Session: s.cfg.Session, Path: s.locks(), Data: s.cfg.Data, OnQueued: func(ahead int) {
 		if ahead > 0 {
-			a.report(ahead) // else it depends on the leases
+			a.report(ahead) // otherwise it depends on the leases
 		}
 	}})
 	m.line.try, m.line.headed = try, a.headed
@@ -121,15 +119,15 @@ func (s *Semaphore) attempt(ctx context.Context, n int, try bool) (*Hold, error)
 	return a.grant(ctx, leases)
 }
 
-// Contenders returns those who have no permits yet but a place in the queue, its head first. It costs
-// as many requests as [Semaphore.Participants].
+// Contenders returns the contenders that have a place in the queue but no permits yet, the queue's head first. It
+// costs as many requests as [Semaphore.Participants].
 func (s *Semaphore) Contenders(ctx context.Context) ([]Participant, error) {
 	return newMutex(MutexConfig{Session: s.cfg.Session, Path: s.locks()}).Participants(ctx)
 }
 
-// A Permit is one lease of a semaphore, as anybody can see it.
+// A Permit is one lease of a semaphore, as any client can see it.
 type Permit struct {
-	// Path is that of its znode, and Name the last part of it.
+	// Path is the path of its znode, and Name the last part of that path.
 	Path, Name string
 	// Slot is -1 if another kind of client holds it.
 	Slot int
@@ -138,8 +136,8 @@ type Permit struct {
 	Data    []byte
 }
 
-// Participants returns the permits in use, none if the semaphore was never used. It costs a
-// request and one more for each of them, so it shows no single moment.
+// Participants returns the permits in use, none if the semaphore was never used. It costs one request, and one more
+// for each permit, so the result does not show a single moment.
 func (s *Semaphore) Participants(ctx context.Context) (permits []Permit, err error) {
 	views, err := s.cfg.Session.inspect(ctx, s.leases(), func(name string) bool {
 		_, ok := parseLease(name)
@@ -150,7 +148,10 @@ func (s *Semaphore) Participants(ctx context.Context) (permits []Permit, err err
 	}
 	for _, l := range parseLeases(slices.Sorted(maps.Keys(views))) {
 		v := views[l.name]
-		permits = append(permits, Permit{Path: path.Join(s.leases(), l.name), Name: l.name, Slot: l.slot, Session: v.stat.Owner, Data: v.data})
+		permits = append(
+			permits,
+			Permit{Path: path.Join(s.leases(), l.name), Name: l.name, Slot: l.slot, Session: v.stat.Owner, Data: v.data},
+		)
 	}
 	return permits, nil
 }

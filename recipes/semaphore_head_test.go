@@ -20,14 +20,15 @@ func (a *asks) count(op, p string) fault {
 	return pass
 }
 
-// watched reports whether somebody waits for a znode.
+// watched reports whether a client watches a znode.
 func (f *fakeService) watched(p string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.watches[p]) > 0
 }
 
-// Who finds a lease that was got from the place before its own is the queue's head, and does not list it again.
+// A waiter that finds a lease acquired from the place before its own knows that it is the queue's head, and does not
+// list the queue again.
 func TestSemaphoreKnowsItsHeadByALease(t *testing.T) {
 	svc := newFakeService()
 	first, _ := svc.session(t, nil)
@@ -52,11 +53,11 @@ func TestSemaphoreKnowsItsHeadByALease(t *testing.T) {
 		}()
 		<-queued
 	}
-	acquire(s2, got2) // it is the head, and waits for the permit
+	acquire(s2, got2) // the second client is the head, and waits for the permit
 	acquire(s3, got3)
 	check(t, h1.Release(within(t)))
 	h2 := <-got2
-	// The third has become the head by the second's transaction.
+	// The second client's transaction makes the third one the head.
 	eventually(t, "the third waits for the permit", func() bool {
 		svc.mu.Lock()
 		defer svc.mu.Unlock()
@@ -80,7 +81,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// A leftover of an attempt that holds a lease was not the head when it went: others may be before us.
+// A leftover znode of an attempt that holds a lease was not the head when it was deleted: other contenders may be
+// before us.
 func TestSemaphoreIsNotMisledByALeftover(t *testing.T) {
 	const guid = "0f8fad5b-d9cb-469f-a165-70867728950e"
 	svc := newFakeService()
@@ -103,11 +105,11 @@ func TestSemaphoreIsNotMisledByALeftover(t *testing.T) {
 		check(t, err)
 		got <- h
 	}()
-	eventually(t, "the leftover is waited for", func() bool { return svc.watched(leftover) })
+	eventually(t, "a client waits for the leftover", func() bool { return svc.watched(leftover) })
 	svc.set(path.Join(leases, leaseName(place, 0)+"0000000000"), nil, theirs)
 	svc.remove(path.Join(locks, place))
 	svc.remove(leftover)
-	eventually(t, "the other is waited for", func() bool { return svc.watched(other) })
+	eventually(t, "a client waits for the other contender", func() bool { return svc.watched(other) })
 	select {
 	case h := <-got:
 		t.Fatalf("granted %v while another is before us", h.Slots())

@@ -29,7 +29,9 @@ func NewSemaphoreMutex(cfg SemaphoreMutexConfig) (*SemaphoreMutex, error) {
 	if err := checkData("semaphore mutex", cfg.Data); err != nil {
 		return nil, err
 	}
-	return &SemaphoreMutex{&Semaphore{SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: cfg.Data, OnQueued: cfg.OnQueued}}}, nil
+	return &SemaphoreMutex{
+		&Semaphore{SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: cfg.Data, OnQueued: cfg.OnQueued}},
+	}, nil
 }
 
 // Acquire implements [Lock].

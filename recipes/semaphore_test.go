@@ -40,7 +40,7 @@ type usage struct {
 	most   int
 }
 
-// enter notes a grant; the result is called before its release.
+// enter records a grant. Its result is called before the release of that grant.
 func (u *usage) enter(t *testing.T, h *Hold, n, permits int) (leave func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -70,8 +70,8 @@ func (u *usage) enter(t *testing.T, h *Hold, n, permits int) (leave func()) {
 	}
 }
 
-// Goroutines of several sessions take different quantities while every tenth request is
-// lost. No slot is held twice, tokens rise for each slot, and nothing is left.
+// Goroutines of several sessions take different quantities while every tenth request is lost. No slot is held twice,
+// tokens rise for each slot, and nothing is left behind.
 func TestSemaphoreUnderLoss(t *testing.T) {
 	const permits = 4
 	svc := newFakeService()
@@ -110,7 +110,7 @@ func TestSemaphoreUnderLoss(t *testing.T) {
 	eventually(t, "nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
 }
 
-// All permits are in use at once, and then no more.
+// All permits can be in use at once, and never more.
 func TestSemaphoreGrantsAll(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -150,7 +150,7 @@ func TestSemaphoreGrantsAll(t *testing.T) {
 		defer svc.mu.Unlock()
 		return len(svc.lists[semPath+"/leases"]) == 1
 	})
-	// The slot that is returned is the one that is given out.
+	// The next grant gets the slot that was just returned.
 	for i := 2; i >= 1; i-- {
 		slot := holds[i].Slots()
 		if err := holds[i].Release(within(t)); err != nil {
@@ -192,7 +192,7 @@ func TestSemaphoreQuantity(t *testing.T) {
 	}
 }
 
-// Two clients that each want three of four do not block one another for ever.
+// Two clients that each want three of four permits do not block each other for ever.
 func TestSemaphoreDoesNotHoldAndWait(t *testing.T) {
 	svc := newFakeService()
 	var wg sync.WaitGroup
@@ -215,7 +215,7 @@ func TestSemaphoreDoesNotHoldAndWait(t *testing.T) {
 	wg.Wait()
 }
 
-// Somebody deletes one of three leases: the hold ends, and the others go.
+// An administrator deletes one of three leases: the hold ends, and its other leases are returned.
 func TestSemaphoreHoldEndsAsAWhole(t *testing.T) {
 	for i := range 3 {
 		svc := newFakeService()
@@ -235,12 +235,15 @@ func TestSemaphoreHoldEndsAsAWhole(t *testing.T) {
 	}
 }
 
-// Leases of other kinds of clients count, and take the slots' meaning; other children do not.
+// Leases of other clients' locks count, and slots then have no meaning. Other children do not count.
 func TestSemaphoreForeignLeases(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
 	queued := make(chan int, 10)
-	sem := newSemaphore(t, SemaphoreConfig{Session: s, Max: 2, Data: []byte("mine"), OnQueued: func(ahead int) { queued <- ahead }})
+	sem := newSemaphore(
+		t,
+		SemaphoreConfig{Session: s, Max: 2, Data: []byte("mine"), OnQueued: func(ahead int) { queued <- ahead }},
+	)
 	if p, err := sem.Participants(within(t)); len(p) != 0 || err != nil {
 		t.Errorf("before the first use: %v, %v", p, err)
 	}
@@ -259,7 +262,13 @@ func TestSemaphoreForeignLeases(t *testing.T) {
 		t.Fatalf("%+v, %v", permits, err)
 	}
 	for _, p := range permits {
-		want := Permit{Path: path.Join(semPath, "leases", p.Name), Name: p.Name, Slot: 0, Session: s.ID(), Data: []byte("mine")}
+		want := Permit{
+			Path:    path.Join(semPath, "leases", p.Name),
+			Name:    p.Name,
+			Slot:    0,
+			Session: s.ID(),
+			Data:    []byte("mine"),
+		}
 		if p.Name == path.Base(theirs) {
 			want = Permit{Path: theirs, Name: p.Name, Slot: -1, Session: 1 << 40, Data: []byte("theirs")}
 		}
@@ -292,7 +301,7 @@ func TestSemaphoreForeignLeases(t *testing.T) {
 	}
 }
 
-// The number is raised while one waits, lowered below what is in use, and raised again.
+// The number of permits is raised while a client waits, lowered below what is in use, and raised again.
 func TestSemaphoreIsResized(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -313,7 +322,7 @@ func TestSemaphoreIsResized(t *testing.T) {
 			t.Errorf("%d ahead, want %d", ahead, wantAhead)
 		}
 	}
-	acquire(3, 1) // more than there are, but there may be
+	acquire(3, 1) // more than there are now, but the number may still rise
 	if err := c.SetCount(ctx, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +337,7 @@ func TestSemaphoreIsResized(t *testing.T) {
 		t.Error("lowering the number ended a hold")
 	}
 	acquire(1, 1)
-	if err := c.SetCount(ctx, 3); err != nil { // just what is in use
+	if err := c.SetCount(ctx, 3); err != nil { // as many as are in use
 		t.Fatal(err)
 	}
 	select {
@@ -351,7 +360,7 @@ func TestSemaphoreIsResized(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	acquire(1, 1) // none in use, but there are none
+	acquire(1, 1) // none is in use, but the semaphore has none
 	svc.mu.Lock()
 	if n := len(svc.children(semPath + "/leases")); n != 0 {
 		t.Errorf("%d leases", n)
@@ -370,8 +379,8 @@ func TestSemaphoreTransactionIsRefused(t *testing.T) {
 	own := func(ops string) string { return strings.Fields(ops)[0] }
 	for name, c := range map[string]struct {
 		change  func(f *fakeService, ops string)
-		creates int  // of places in the queue
-		queues  bool // it has to wait then
+		creates int  // how many places in the queue are created
+		queues  bool // whether the client then has to wait
 	}{
 		"number lowered": {func(f *fakeService, _ string) { f.set(countPath, encodeCount(0), 0) }, 1, true},
 		"number set":     {func(f *fakeService, _ string) { f.set(countPath, encodeCount(2), 0) }, 1, false},
@@ -395,7 +404,10 @@ func TestSemaphoreTransactionIsRefused(t *testing.T) {
 				return pass
 			})
 			queued := make(chan int, 10)
-			sem := newSemaphore(t, SemaphoreConfig{Session: s, Count: newCountOf(t, s, countPath, 1), OnQueued: func(ahead int) { queued <- ahead }})
+			sem := newSemaphore(
+				t,
+				SemaphoreConfig{Session: s, Count: newCountOf(t, s, countPath, 1), OnQueued: func(ahead int) { queued <- ahead }},
+			)
 			h, err := sem.Acquire(within(t), 1) // makes the directories
 			if err != nil {
 				t.Fatal(err)
@@ -427,8 +439,8 @@ func TestSemaphoreTransactionIsRefused(t *testing.T) {
 	}
 }
 
-// The head of the queue waits for permits when its place is taken from it: it
-// queues again, and the next one moves up.
+// The head of the queue waits for permits when an administrator deletes its place: it queues again, and the next
+// waiter becomes the head.
 func TestSemaphorePlaceLostWhileWaiting(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -448,7 +460,7 @@ func TestSemaphorePlaceLostWhileWaiting(t *testing.T) {
 		defer svc.mu.Unlock()
 		return len(svc.lists[semPath+"/leases"]) == 1 && len(svc.watches[place]) == 1
 	})
-	svc.set(place, []byte("changed"), 0) // no harm
+	svc.set(place, []byte("changed"), 0) // this changes nothing
 	eventually(t, "the place is watched again", func() bool {
 		svc.mu.Lock()
 		defer svc.mu.Unlock()
@@ -467,12 +479,12 @@ func TestSemaphorePlaceLostWhileWaiting(t *testing.T) {
 	eventually(t, "nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
 }
 
-// The reply to the transaction is lost, and before the search somebody deletes some or
-// all of its leases: the attempt starts over and never returns the rest.
+// The reply to the transaction is lost, and before the search an administrator deletes some or all of its leases: the
+// attempt starts over, and never hands out the remaining ones.
 func TestSemaphoreLostReplyAndLeases(t *testing.T) {
 	for deleted := 0; deleted <= 3; deleted++ {
 		svc := newFakeService()
-		lose := count("multi", 2, loseAfter) // the first finds no directory
+		lose := count("multi", 2, loseAfter) // the first transaction finds no directory
 		attempts := map[string]bool{}
 		done := false
 		s, _ := svc.session(t, func(op, ops string) fault {
@@ -506,7 +518,7 @@ func TestSemaphoreLostReplyAndLeases(t *testing.T) {
 	}
 }
 
-// A lease is deleted after the transaction and before the look at it.
+// An administrator deletes a lease after the transaction and before the client reads it.
 func TestSemaphoreLeaseGoneBeforeGrant(t *testing.T) {
 	svc := newFakeService()
 	done := false
@@ -529,7 +541,7 @@ func TestSemaphoreLeaseGoneBeforeGrant(t *testing.T) {
 	}
 }
 
-// However many give up waiting, one watch on the leases is left, and nobody's place.
+// However many waiters give up, only one watch on the leases is left, and no place in the queue.
 func TestSemaphoreWatchesLeft(t *testing.T) {
 	svc := newFakeService()
 	s, z := svc.session(t, nil)
@@ -544,13 +556,13 @@ func TestSemaphoreWatchesLeft(t *testing.T) {
 		before := func() int { z.mu.Lock(); defer z.mu.Unlock(); return z.counts["list"] + z.counts["children"] }
 		n := before()
 		go func() { _, err := sem.Acquire(ctx, 1); waited <- err }()
-		// The queue, the leases, the leases again with a watch.
+		// The requests: the queue, the leases, and the leases again with a watch.
 		eventually(t, "it waits", func() bool { return before() == n+3 })
 		cancel()
 		if err := <-waited; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		eventually(t, "its place is gone", func() bool { return len(svc.below(semPath+"/locks")) == 0 })
+		eventually(t, "the waiter's place is gone", func() bool { return len(svc.below(semPath+"/locks")) == 0 })
 	}
 	svc.mu.Lock()
 	if n := len(svc.lists[semPath+"/leases"]); n != 1 || z.counts["list"] != 1 {

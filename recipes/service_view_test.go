@@ -9,14 +9,14 @@ import (
 	"locklab/ensembles/labtest"
 )
 
-// A serviceView is what the servers say of themselves, all of them: not what any client sees.
+// A serviceView is what all servers report about themselves, and not what a client sees.
 type serviceView struct {
-	watched    []string // path, a space and the session, of each watch on data; a watch on lists is not told
+	watched    []string // path, a space and the session, of each watch on data; servers do not report watches on lists
 	ephemerals []string // paths
-	dumps      string   // all that they say of sessions, and of znodes that end with them
+	dumps      string   // all that they report about sessions and about znodes that end with them
 }
 
-// look asks all servers.
+// lookAtService asks all servers.
 func lookAtService(t *testing.T) (v serviceView) {
 	t.Helper()
 	for _, server := range servers(t) {
@@ -28,8 +28,8 @@ func lookAtService(t *testing.T) (v serviceView) {
 				path = strings.TrimSpace(line)
 			}
 		}
-		// A server may keep a connection whose client has gone and whose session is over for
-		// as long as that might have lived.
+		// A server may keep the connection of a client that has gone, even after the session is over, for as long as
+		// the session might have lived.
 		dump, _, _ := strings.Cut(labtest.Ask(t, server, "dump"), "Connections dump")
 		v.dumps += dump
 		_, owned, _ := strings.Cut(dump, "Sessions with Ephemerals")
@@ -42,18 +42,20 @@ func lookAtService(t *testing.T) (v serviceView) {
 	return v
 }
 
-// below returns which of the paths are a path or below it.
+// below returns the paths that are at or below dir.
 func below(paths []string, dir string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
 		return p != dir && !strings.HasPrefix(p, dir+"/") && !strings.HasPrefix(p, dir+" ")
 	})
 }
 
-// knows reports whether any server has heard of the session and not yet of its end, or
-// has a watch of it.
+// knows reports whether any server still knows the session, or has a watch of it.
 func (v serviceView) knows(session int64) bool {
 	id := "0x" + strconv.FormatInt(session, 16)
-	return slices.ContainsFunc(append(strings.Fields(v.dumps), strings.Fields(strings.Join(v.watched, " "))...), func(word string) bool {
-		return strings.TrimSuffix(word, ":") == id
-	})
+	return slices.ContainsFunc(
+		append(strings.Fields(v.dumps), strings.Fields(strings.Join(v.watched, " "))...),
+		func(word string) bool {
+			return strings.TrimSuffix(word, ":") == id
+		},
+	)
 }

@@ -5,31 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"time"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // SessionConfig says how to connect.
 type SessionConfig struct {
-	// Servers are host:port (port 2181 if absent), tried in this order and round
-	// again: a caller spreads or pins its sessions by what it lists first. Names
-	// are resolved at each dial.
-	Servers []string
-	// Timeout is the session timeout to ask for; the server grants what lies
-	// within its own limits. 0 = 10 s.
-	Timeout time.Duration
-	// Dial makes connections; nil = a plain net.Dialer. It should respect its
-	// context, which ends with the session.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// OnState, if set, is told of every state the session enters, in order, from
-	// one goroutine. It may block without harming the session, but must not wait
-	// for Close, which waits for it.
-	OnState func(StateChange)
-	// LeaseClock, if set, ends the session's holds before the service can have expired it, also while
-	// the client cannot know. See the package's section on the lease clock.
+	zksession.Config
+	// LeaseClock, if set, ends the session's holds before the service can have expired it, also while the client cannot
+	// know. See the package's section on the lease clock.
 	LeaseClock *LeaseClockConfig
-	// Logger gets the client's chatter at debug level; nil = nobody does.
-	Logger *slog.Logger
 
 	_ struct{} // no positional literals
 }
@@ -38,7 +25,7 @@ type SessionConfig struct {
 // removal of leftovers. It is never renewed: once it has expired a client that goes
 // on needs a new Session and new locks. Its methods may be called from any goroutine.
 type Session struct {
-	zk ZooKeeper
+	zk zksession.ZooKeeper
 	// life ends with the session, at the latest; its cause wraps ErrLockLost.
 	// Holds descend from it, so that one call ends them all before the service is
 	// told to close.
@@ -46,33 +33,24 @@ type Session struct {
 	end     context.CancelCauseFunc
 	hub     *hub
 	janitor *janitor
-	tasks   tasks
+	tasks   tasks.Set
 	clock   *leaseClock // nil if there is none
 }
 
-// Connect returns once a session is established, or an error that wraps that of
-// ctx: while no server answers it goes on trying. The error wraps ErrTimeoutTooShort if the
-// server granted a session timeout too short for the lease clock.
+// Connect returns once a session is established, or an error that wraps that of ctx: while no server answers, it
+// keeps trying. The error wraps ErrTimeoutTooShort if the server granted a session timeout too short for the lease
+// clock.
 func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
-	if len(cfg.Servers) == 0 {
-		return nil, errors.New("connect: no servers given")
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = defaultTimeout
-	}
-	if cfg.Timeout < time.Millisecond {
-		return nil, fmt.Errorf("connect: session timeout %s is less than 1ms", cfg.Timeout)
-	}
 	if cfg.LeaseClock != nil {
 		if _, err := cfg.LeaseClock.withDefaults(); err != nil {
 			return nil, fmt.Errorf("connect: %w", err)
 		}
 	}
-	c, err := connect(ctx, cfg)
+	zk, err := zksession.Connect(ctx, cfg.Config)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %v: %w", cfg.Servers, err)
+		return nil, err
 	}
-	s := NewSession(c, cfg.Logger)
+	s := NewSession(zk, cfg.Logger)
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
 			return nil, errors.Join(fmt.Errorf("connect to %v: %w", cfg.Servers, err), s.Close(ctx))
@@ -83,7 +61,7 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 
 // NewSession returns a session on something other than a real server. It takes
 // over zk, which the session's Close closes. A nil logger discards.
-func NewSession(zk ZooKeeper, log *slog.Logger) *Session {
+func NewSession(zk zksession.ZooKeeper, log *slog.Logger) *Session {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -91,7 +69,7 @@ func NewSession(zk ZooKeeper, log *slog.Logger) *Session {
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.hub = newHub(zk, &s.tasks)
 	s.janitor = &janitor{zk: zk, tasks: &s.tasks, log: log}
-	s.tasks.start(func() {
+	s.tasks.Start(func() {
 		<-zk.Done()
 		s.end(lost(zk.Err()))
 	})
@@ -110,16 +88,15 @@ func (s *Session) Done() <-chan struct{} { return s.zk.Done() }
 // Err returns nil while the session lives, then ErrSessionExpired or ErrSessionClosed.
 func (s *Session) Err() error { return s.zk.Err() }
 
-// Close ends the session: its holds first, then at the server, where its znodes go
-// with it, and waits for all goroutines that served it. It returns an error wrapping
-// ErrConnectionLoss if no server could be told, so that the session lives there until it
-// expires, and one wrapping that of ctx if ctx ended first. Closing what is over
-// does no harm. A session that expired needs no Close to free its resources.
+// Close ends the session: first its holds, then the session at the server, which removes its znodes, and waits for
+// all goroutines that served it. It returns an error wrapping ErrConnectionLoss if no server could be told, so that
+// the session lives there until it expires, and one wrapping that of ctx if ctx ended first. A session that is over
+// can be closed again, and one that expired needs no Close to free its resources.
 func (s *Session) Close(ctx context.Context) error {
-	s.end(lost(ErrSessionClosed))
+	s.end(lost(zksession.ErrSessionClosed))
 	err := s.zk.Close(ctx)
-	if err == nil || errors.Is(err, ErrConnectionLoss) {
-		s.tasks.wait() // every task ends with the session
+	if err == nil || errors.Is(err, zksession.ErrConnectionLoss) {
+		s.tasks.Wait() // every task ends with the session
 	}
 	return err
 }

@@ -3,13 +3,15 @@ package recipes
 import (
 	"context"
 	"errors"
+
+	"locklab/recipes/zksession"
 )
 
-// settled repeats what may be repeated until it is answered.
+// settled repeats a request that may be repeated, until it is answered.
 func settled[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	for {
 		v, err := f(ctx)
-		if !errors.Is(err, ErrConnectionLoss) {
+		if !errors.Is(err, zksession.ErrConnectionLoss) {
 			return v, err
 		}
 	}

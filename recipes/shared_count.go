@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"path"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // SharedCountConfig describes a [SharedCount].
 type SharedCountConfig struct {
 	Session *Session
-	// Path is the count's znode. It is created if it does not exist, as is what is above it.
+	// Path is the count's znode. The znode and its missing parents are created.
 	Path string
-	// Seed is the value that the znode is created with. Where it exists already, Seed is ignored.
+	// Seed is the value that the znode is created with. If the znode exists already, Seed is ignored.
 	Seed int32
 
 	_ struct{} // no positional literals
@@ -49,9 +52,9 @@ func (c *SharedCount) Get(ctx context.Context) (Count, error) {
 	return v, c.wrap("get", err)
 }
 
-// Latest is Get, but misses no change that was committed before the call: the session's server catches
-// up with the leader first. Who holds a lock that everybody takes to set the value needs no more than Get: the
-// session saw the last holder's znode gone, and what it reads is never older than what it saw.
+// Latest is Get, but misses no change that was committed before the call, because the session's server first catches
+// up with the leader. If every client sets the value only under a lock, a client that holds that lock needs no more
+// than Get: its session saw the last holder's znode gone, and its reads are never older than what it has seen.
 func (c *SharedCount) Latest(ctx context.Context) (Count, error) {
 	v, err := c.latest(ctx)
 	return v, c.wrap("get", err)
@@ -68,15 +71,15 @@ func (c *SharedCount) latest(ctx context.Context) (Count, error) {
 
 // SetOp is the operation that sets the value, whatever it is, in a transaction such as [Hold.Multi]'s. It
 // is refused if the znode does not exist.
-func (c *SharedCount) SetOp(value int32) Op {
-	return Op{Kind: OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: AnyVersion}
+func (c *SharedCount) SetOp(value int32) zksession.Op {
+	return zksession.Op{Kind: zksession.OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: zksession.AnyVersion}
 }
 
-// get is Get without patience.
+// get is Get without repetitions.
 func (c *SharedCount) get(ctx context.Context) (Count, error) {
 	for {
 		data, stat, err := c.cfg.Session.zk.Get(ctx, c.cfg.Path)
-		if !errors.Is(err, ErrNoNode) {
+		if !errors.Is(err, zksession.ErrNoNode) {
 			return newCount(data, stat, err)
 		}
 		if err := c.create(ctx); err != nil {
@@ -89,7 +92,7 @@ func (c *SharedCount) get(ctx context.Context) (Count, error) {
 func (c *SharedCount) watch(ctx context.Context) (Count, *waiter, error) {
 	for {
 		data, stat, w, err := c.cfg.Session.hub.get(ctx, c.cfg.Path)
-		if errors.Is(err, ErrNoNode) {
+		if errors.Is(err, zksession.ErrNoNode) {
 			if err := c.create(ctx); err != nil {
 				return Count{}, nil, err
 			}
@@ -104,14 +107,14 @@ func (c *SharedCount) watch(ctx context.Context) (Count, *waiter, error) {
 	}
 }
 
-// create creates the znode, unless somebody else was faster.
+// create creates the znode, unless another client was faster.
 func (c *SharedCount) create(ctx context.Context) error {
 	zk := c.cfg.Session.zk
-	_, err := zk.Create(ctx, c.cfg.Path, encodeCount(c.cfg.Seed), Persistent)
+	_, err := zk.Create(ctx, c.cfg.Path, encodeCount(c.cfg.Seed), zksession.Persistent)
 	switch {
-	case errors.Is(err, ErrNodeExists):
+	case errors.Is(err, zksession.ErrNodeExists):
 		return nil
-	case errors.Is(err, ErrNoNode):
+	case errors.Is(err, zksession.ErrNoNode):
 		return ensureDir(ctx, zk, path.Dir(c.cfg.Path)) // and the next look creates again
 	}
 	return err
@@ -125,14 +128,14 @@ func (c *SharedCount) SetCount(ctx context.Context, value int32) error {
 			if err != nil {
 				return struct{}{}, err
 			}
-			// By version, so that a repetition for want of an answer cannot undo what
-			// another client has set since.
+			// The set requires the version, so that a repetition after a lost reply cannot undo what another client
+			// has set since.
 			switch set, err := c.trySet(ctx, last, value); {
 			case err == nil && !set:
 				continue // another was faster
 			case errors.Is(err, errUndecided):
-				// Another client has set it since. If our request was
-				// refused for that, it might as well have come just before.
+				// Another client has set the value since. If our request was refused because of that, it is as if it
+				// had come just before.
 				return struct{}{}, nil
 			default:
 				return struct{}{}, err
@@ -149,7 +152,7 @@ func (c *SharedCount) SetCount(ctx context.Context, value int32) error {
 func (c *SharedCount) TrySetCount(ctx context.Context, previous Count, value int32) (bool, error) {
 	set, err := settled(ctx, func(ctx context.Context) (bool, error) { return c.trySet(ctx, previous, value) })
 	if errors.Is(err, errUndecided) {
-		err = fmt.Errorf("%w: %w", ErrConnectionLoss, err)
+		err = fmt.Errorf("%w: %w", zksession.ErrConnectionLoss, err)
 	}
 	return set, c.wrap("set", err)
 }
@@ -158,18 +161,21 @@ func (c *SharedCount) TrySetCount(ctx context.Context, previous Count, value int
 var errUndecided = errors.New("outcome unknown: the value was set by this or another call")
 
 func (c *SharedCount) trySet(ctx context.Context, previous Count, value int32) (bool, error) {
-	if previous.Version == AnyVersion {
-		return false, errors.New("the version has wrapped around to the one that means any")
+	if previous.Version == zksession.AnyVersion {
+		return false, errors.New("the version has wrapped around to -1, which matches any version")
 	}
 	zk := c.cfg.Session.zk
 	for {
-		_, err := zk.Multi(ctx, Op{Kind: OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: previous.Version})
+		_, err := zk.Multi(
+			ctx,
+			zksession.Op{Kind: zksession.OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: previous.Version},
+		)
 		switch {
 		case err == nil:
 			return true, nil
-		case errors.Is(err, ErrBadVersion) || errors.Is(err, ErrNoNode):
+		case errors.Is(err, zksession.ErrBadVersion) || errors.Is(err, zksession.ErrNoNode):
 			return false, nil
-		case !errors.Is(err, ErrConnectionLoss):
+		case !errors.Is(err, zksession.ErrConnectionLoss):
 			return false, err
 		}
 		// After a sync the request has had its effect or never will: see [creator.find].
@@ -178,26 +184,25 @@ func (c *SharedCount) trySet(ctx context.Context, previous Count, value int32) (
 		case err != nil:
 			return false, err
 		case now.Zxid == previous.Zxid:
-			continue // it had none
+			continue // the request had no effect
 		case now.Version == previous.Version+1 && now.Value != value:
-			return false, nil // another's request had that version
+			return false, nil // another client's request had that version
 		}
 		return false, errUndecided
 	}
 }
 
-// Watch calls seen with the value, and again with each later one that it learns of, in order,
-// until ctx ends or the session is over, and returns why. It learns of the latest value
-// always, but of the ones before it not if they follow one another fast. seen runs in the
-// caller's goroutine and keeps nobody waiting but this call.
+// Watch calls seen with the value, and again with each later one that it learns of, in order, until ctx ends or the
+// session is over, and returns why. It always learns of the latest value, but may miss earlier ones that follow each
+// other quickly. seen runs in the caller's goroutine and delays only this call.
 func (c *SharedCount) Watch(ctx context.Context, seen func(Count)) error {
 	s := c.cfg.Session
 	for last := int64(0); ; {
-		// A watch outlives a reconnect, unless the server refuses to set it again,
-		// of which the client is not told: hence another look.
+		// A watch survives a reconnect, unless the server refuses to set it again. The client is not told of that, so
+		// it reads the value again.
 		again := s.zk.Reconnected()
 		v, w, err := c.watch(ctx)
-		if errors.Is(err, ErrConnectionLoss) {
+		if errors.Is(err, zksession.ErrConnectionLoss) {
 			continue
 		}
 		if err != nil {
@@ -213,7 +218,7 @@ func (c *SharedCount) Watch(ctx context.Context, seen func(Count)) error {
 		case <-s.Done():
 			err = s.Err()
 		case <-ctx.Done():
-			err = ended(ctx)
+			err = tasks.Ended(ctx)
 		}
 		w.stop()
 		if err != nil {
@@ -229,7 +234,7 @@ func (c *SharedCount) wrap(what string, err error) error {
 	return fmt.Errorf("%s count %s: %w", what, c.cfg.Path, err)
 }
 
-func newCount(data []byte, stat Stat, err error) (Count, error) {
+func newCount(data []byte, stat zksession.Stat, err error) (Count, error) {
 	if err != nil {
 		return Count{}, err
 	}

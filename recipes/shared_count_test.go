@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
 const countPath = "/counts/a"
@@ -30,7 +32,7 @@ func TestSharedCountSeedsOnce(t *testing.T) {
 	if d := svc.nodes[countPath].data; !slices.Equal(d, []byte{0, 0, 0, 7}) {
 		t.Errorf("data %v", d)
 	}
-	if svc.modes["/counts"] != Container || svc.modes[countPath] != Persistent {
+	if svc.modes["/counts"] != zksession.Container || svc.modes[countPath] != zksession.Persistent {
 		t.Errorf("modes %v", svc.modes)
 	}
 }
@@ -48,7 +50,7 @@ func TestSharedCountSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if set, err := c.TrySetCount(ctx, first, 3); set || err != nil {
-		t.Errorf("set over what it had not seen: %t, %v", set, err)
+		t.Errorf("overwrote a value that it had not seen: %t, %v", set, err)
 	}
 	now, err := c.Get(ctx)
 	if err != nil || now.Value != -2 || now.Zxid <= first.Zxid {
@@ -58,14 +60,14 @@ func TestSharedCountSets(t *testing.T) {
 		t.Errorf("%t, %v", set, err)
 	}
 	if _, err := c.TrySetCount(ctx, Count{Version: -1}, 4); err == nil {
-		t.Error("set with the version that means any")
+		t.Error("set with the version that matches any version")
 	}
 	svc.set(countPath, []byte("no"), 0)
 	if _, err := c.Get(ctx); err == nil {
-		t.Error("two bytes are a count")
+		t.Error("two bytes were accepted as a count")
 	}
 	if err := c.Watch(ctx, func(Count) {}); err == nil || ctx.Err() != nil {
-		t.Error("two bytes are watched")
+		t.Error("two bytes were accepted as a count to watch")
 	}
 	if _, err := NewSharedCount(SharedCountConfig{Path: countPath}); err == nil {
 		t.Error("no session")
@@ -75,7 +77,7 @@ func TestSharedCountSets(t *testing.T) {
 	}
 }
 
-// A holder sets the count in the transaction that checks his hold; one who has lost it does not.
+// A holder sets the count in the transaction that checks its hold. A client that has lost its hold cannot.
 func TestSharedCountUnderAHold(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)
@@ -89,8 +91,8 @@ func TestSharedCountUnderAHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Multi(ctx, c.SetOp(6)); !errors.Is(err, ErrNoNode) || errors.Is(err, ErrLockLost) {
-		t.Errorf("set before it was there: %v", err)
+	if _, err := h.Multi(ctx, c.SetOp(6)); !errors.Is(err, zksession.ErrNoNode) || errors.Is(err, ErrLockLost) {
+		t.Errorf("set before the count existed: %v", err)
 	}
 	if v, err := c.Latest(ctx); err != nil || v.Value != 5 {
 		t.Errorf("%+v, %v", v, err)
@@ -109,23 +111,23 @@ func TestSharedCountUnderAHold(t *testing.T) {
 	}
 }
 
-// A set whose request or reply is lost, with another client's in between or without.
+// The request or the reply of a set is lost, and other clients may set the count in between.
 func TestSharedCountLostSet(t *testing.T) {
 	for name, c := range map[string]struct {
 		what    fault
 		others  []int32
 		want    bool
 		wantErr error
-		value   int32 // after TrySetCount
+		value   int32 // the count after TrySetCount
 	}{
 		"request lost":                           {loseBefore, nil, true, nil, 5},
 		"request lost, another set":              {loseBefore, []int32{6}, false, nil, 6},
-		"request lost, another set the same":     {loseBefore, []int32{5}, false, ErrConnectionLoss, 5},
-		"request lost, others set":               {loseBefore, []int32{6, 7}, false, ErrConnectionLoss, 7},
-		"reply lost":                             {loseAfter, nil, false, ErrConnectionLoss, 5},
-		"reply lost, another set":                {loseAfter, []int32{6}, false, ErrConnectionLoss, 6},
-		"request lost, expired":                  {expire, nil, false, ErrSessionExpired, 1},
-		"reply lost, another set the same value": {loseAfter, []int32{5}, false, ErrConnectionLoss, 5},
+		"request lost, another set the same":     {loseBefore, []int32{5}, false, zksession.ErrConnectionLoss, 5},
+		"request lost, others set":               {loseBefore, []int32{6, 7}, false, zksession.ErrConnectionLoss, 7},
+		"reply lost":                             {loseAfter, nil, false, zksession.ErrConnectionLoss, 5},
+		"reply lost, another set":                {loseAfter, []int32{6}, false, zksession.ErrConnectionLoss, 6},
+		"request lost, expired":                  {expire, nil, false, zksession.ErrSessionExpired, 1},
+		"reply lost, another set the same value": {loseAfter, []int32{5}, false, zksession.ErrConnectionLoss, 5},
 	} {
 		for _, blind := range []bool{false, true} {
 			svc := newFakeService()
@@ -147,10 +149,10 @@ func TestSharedCountLostSet(t *testing.T) {
 			want, wantValue := c.wantErr, c.value
 			if blind {
 				err = shared.SetCount(within(t), 5)
-				if !errors.Is(want, ErrSessionExpired) {
+				if !errors.Is(want, zksession.ErrSessionExpired) {
 					want = nil
 					if len(c.others) == 1 && c.what == loseBefore && c.others[0] != 5 {
-						wantValue = 5 // known to be refused, so tried again
+						wantValue = 5 // the refusal is certain, so SetCount tries again
 					}
 				}
 			} else {
@@ -173,8 +175,8 @@ func TestSharedCountLostSet(t *testing.T) {
 	}
 }
 
-// Watch sees the present value and later ones in order, also after a reconnect whose watch was
-// forgotten, and while the znode is made anew.
+// Watch sees the present value and later ones in order, even after a reconnect to a server that has forgotten the
+// watch, and when the znode is deleted and created again.
 func TestSharedCountWatch(t *testing.T) {
 	svc := newFakeService()
 	s, z := svc.session(t, nil)
@@ -206,7 +208,7 @@ func TestSharedCountWatch(t *testing.T) {
 	expect(1)
 	svc.set(countPath, encodeCount(2), 0)
 	expect(2)
-	// The callback does not take its value: two changes become one.
+	// While the callback does not return, two changes become one.
 	svc.set(countPath, encodeCount(2), 0)
 	expect(2)
 	watching := func() bool {
@@ -228,14 +230,18 @@ func TestSharedCountWatch(t *testing.T) {
 	}
 	ctx = within(t)
 	go func() { ended <- newCountOf(t, s, "/counts/b", 4).Watch(ctx, func(Count) {}) }()
-	eventually(t, "it is created", func() bool { svc.mu.Lock(); defer svc.mu.Unlock(); return svc.nodes["/counts/b"] != nil })
-	z.end(ErrSessionExpired)
-	if err := <-ended; !errors.Is(err, ErrSessionExpired) {
+	eventually(
+		t,
+		"the count is created",
+		func() bool { svc.mu.Lock(); defer svc.mu.Unlock(); return svc.nodes["/counts/b"] != nil },
+	)
+	z.end(zksession.ErrSessionExpired)
+	if err := <-ended; !errors.Is(err, zksession.ErrSessionExpired) {
 		t.Error(err)
 	}
 }
 
-// Every request of every operation is lost in every way.
+// Each request of every operation is lost in every way.
 func TestSharedCountUnderLoss(t *testing.T) {
 	for _, what := range []fault{loseBefore, loseAfter, expire, expireThen} {
 		for n := 1; ; n++ {
@@ -260,7 +266,7 @@ func TestSharedCountUnderLoss(t *testing.T) {
 					}
 				}
 			}
-			if z.Err() == nil && err != nil || z.Err() != nil && !errors.Is(err, ErrSessionExpired) {
+			if z.Err() == nil && err != nil || z.Err() != nil && !errors.Is(err, zksession.ErrSessionExpired) {
 				t.Errorf("fault %d at %d: %v", what, n, err)
 			}
 			if requests < n {

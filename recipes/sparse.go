@@ -4,46 +4,46 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
-// A sparse is what a line whose lists are sparse knows of its queue: the contender that came last
-// when it was last listed. It may be used by many attempts at once.
+// A sparse is what a line with sparse lists knows about its queue: the contender that came last when it was last
+// listed. It may be used by many attempts at once.
 //
-// A list of a long queue is the dearest request there is, for the service as for us. A waiter
-// makes two, one to find whom to wait for and one when that has gone. In a long queue these rules
-// make it one, and now and then two. Both are for those who hold alone ([behindAll]).
+// A list of a long queue is the most expensive request, for the service and for the client. A waiter makes two: one to
+// find the contender to wait for, and one when that has gone. In a long queue these rules make it one, and now and then
+// two. Both are for contenders that hold alone ([behindAll]).
 //
-// The hint. A contender that came before ours blocks it for as long as it is there. So an attempt
-// that knows one from an earlier list need not list anything until that one has gone. Nothing is
-// concluded from its going: the list comes then, when the place is near the head.
+// The hint. A contender that came before ours blocks it for as long as it is there. So an attempt that knows one from
+// an earlier list need not list anything until that one has gone. Nothing is concluded from its going: the list comes
+// then, when the place is near the head.
 //
-// The rest. Let a list show our znode n and before it the contenders P. When all of P have gone,
-// and n is read after that, owned by our session, all in one connection, then n holds. Why: no
-// contender comes in before n later, for numbers only rise while the directory exists, which it
-// does while n does; the names of P are never used again, so the event of a deletion and the answer that
-// there is no such znode are final; and on one connection a read shows a state no older than the
-// events before it, so at the instant of that read n was there and all before it had gone: it was
-// eligible. Without that read it would not do: n may have been deleted before the last of
-// P. After a reconnect it would not do either, since the new server may be behind the
-// event, so then the list is made after all.
+// The rest. Let a list show our znode n and before it the contenders P. When all of P have gone, and n is read after
+// that, owned by our session, all in one connection, then n holds. Why: no contender comes in before n later, because
+// numbers only rise while the directory exists, which it does while n does; the names of P are never used again, so the
+// event of a deletion and the answer that there is no such znode are final; and on one connection a read shows a state
+// no older than the events before it, so at the instant of that read n was there and all before it had gone: it was
+// eligible. Without that read the conclusion would not hold: n may have been deleted before the last of P. After a
+// reconnect it would not hold either, since the new server may be behind the event, so then the list is made after all.
 //
-// What the rule takes for granted: that nobody makes up a number lower than the counter's.
-// Whoever does gets in beside a holder under any rule. A downgrade does, in the directory of a
-// read/write lock, which is why this is for mutexes.
+// The rule takes for granted that no client makes up a number lower than the counter's. One that does gets in beside a
+// holder under any rule. A downgrade does so in the directory of a read/write lock, which is why this is for mutexes.
 type sparse struct {
-	long int // how many contenders make a list worth saving
+	long int // the length of a queue whose list is worth saving
 	mu   sync.Mutex
-	last contender // no name: none
+	last contender // empty name: none
 }
 
 const (
-	// longQueue is how many contenders make a list dearer than the requests that save it.
+	// longQueue is the length from which a list costs more than the requests that replace it.
 	longQueue = 200
-	// nearHead is how many of them may be before us for the rest of them to be waited for one by one.
+	// nearHead is how many contenders may be ahead of us for us to wait for them one by one.
 	nearHead = 4
 )
 
-// saw remembers the last contender of a list, unless it is the own one.
+// saw remembers the last contender of a list, unless that is our own.
 func (s *sparse) saw(queue []contender, own int) {
 	if s == nil {
 		return
@@ -56,14 +56,14 @@ func (s *sparse) saw(queue []contender, own int) {
 	}
 }
 
-// hint returns a contender that came before me, as far as is known.
+// hint returns a contender that is known to have come before me.
 func (s *sparse) hint(me contender) (name string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last.name, s.last.name != "" && !s.last.exhausted() && s.last.seq < me.seq
 }
 
-// near reports whether the rest of the queue before own is to be waited for one by one.
+// near reports whether to wait one by one for the rest of the queue before own.
 func (s *sparse) near(queue []contender, own int) bool {
 	return s != nil && len(queue) > s.long && own <= nearHead
 }
@@ -71,7 +71,7 @@ func (s *sparse) near(queue []contender, own int) bool {
 // follow waits until the contender that came before us according to the last list has gone, if one is known.
 func (p *place) follow(ctx context.Context, me contender) error {
 	l := p.line
-	if l.sparse == nil || l.try || l.onQueued != nil { // who does not wait, or wants to know the place, needs the list
+	if l.sparse == nil || l.try || l.onQueued != nil { // these need the list
 		return nil
 	}
 	name, ok := l.sparse.hint(me)
@@ -82,10 +82,10 @@ func (p *place) follow(ctx context.Context, me contender) error {
 	w, err := p.watch(ctx, name)
 	if ownErr := <-own; ownErr != nil || p.stat.Owner != l.s.ID() {
 		w.stop()
-		return nil // the look finds it out, and what to do
+		return nil // the next look finds out, and knows what to do
 	}
 	switch {
-	case errors.Is(err, ErrNoNode), errors.Is(err, ErrConnectionLoss):
+	case errors.Is(err, zksession.ErrNoNode), errors.Is(err, zksession.ErrConnectionLoss):
 		return nil
 	case err != nil:
 		return err
@@ -111,9 +111,9 @@ func (p *place) outlast(ctx context.Context, before []contender, again <-chan st
 	}
 	data, stat, err := p.line.s.zk.Get(ctx, p.path())
 	switch {
-	case errors.Is(err, ErrConnectionLoss):
+	case errors.Is(err, zksession.ErrConnectionLoss):
 		return false, nil
-	case errors.Is(err, ErrNoNode), err == nil && (stat.Owner != p.line.s.ID() || stat.Czxid != p.stat.Czxid):
+	case errors.Is(err, zksession.ErrNoNode), err == nil && (stat.Owner != p.line.s.ID() || stat.Czxid != p.stat.Czxid):
 		return false, errNodeGone
 	case err != nil:
 		return false, err
@@ -127,15 +127,15 @@ func (p *place) outlast(ctx context.Context, before []contender, again <-chan st
 	}
 }
 
-// outlive waits until a contender has gone. If it does not know and there is no error, the
-// queue has to be looked at again.
+// outlive waits until a contender has gone. If it cannot tell and there is no error, the queue has to be looked at
+// again.
 func (p *place) outlive(ctx context.Context, name string) (gone bool, err error) {
 	for {
 		w, err := p.watch(ctx, name)
 		switch {
-		case errors.Is(err, ErrNoNode):
+		case errors.Is(err, zksession.ErrNoNode):
 			return true, nil
-		case errors.Is(err, ErrConnectionLoss):
+		case errors.Is(err, zksession.ErrConnectionLoss):
 			return false, nil
 		case err != nil:
 			return false, err
@@ -143,21 +143,21 @@ func (p *place) outlive(ctx context.Context, name string) (gone bool, err error)
 		select {
 		case e := <-w.C:
 			switch e {
-			case Deleted:
+			case zksession.Deleted:
 				return true, nil
-			case Unwatched:
+			case zksession.Unwatched:
 				return false, p.line.s.Err()
 			}
 		case <-p.own.C:
 			w.stop()
-			p.own = nil // the next look tells what it was, and has to watch anew
+			p.own = nil // the next look finds out what happened, and watches again
 			return false, nil
 		case <-p.line.s.Done():
 			w.stop()
 			return false, p.line.s.Err()
 		case <-ctx.Done():
 			w.stop()
-			return false, ended(ctx)
+			return false, tasks.Ended(ctx)
 		}
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// As TestExclusionUnderBreaks, of mutexes that save lists in short queues too.
+// This is TestExclusionUnderBreaks for mutexes that save lists even in short queues.
 func TestSparseExclusionUnderBreaks(t *testing.T) {
 	lock, other := lockPath(t), connected(t, SessionConfig{})
 	var holders holders
@@ -28,14 +29,21 @@ func TestSparseExclusionUnderBreaks(t *testing.T) {
 	})
 	t.Logf("%d holds with a hint for the next attempt", hints.Load())
 	if hints.Load() < 10 {
-		t.Error("hardly a list was saved")
+		t.Error("almost no list was saved")
 	}
 }
 
-// What an attempt costs that remembers one who came before it, and finds two more: see doc.go.
+// An attempt remembers one contender from an earlier list, and finds two more ahead. doc.go states what that costs.
 func TestSparseCosts(t *testing.T) {
-	st := (&scenario{recipe: "mutex-sparse", mine: sparseMutex, theirs: sparseMutex, theirsIsReal: queued("lock-", "")}).setUp(t,
-		connected(t, SessionConfig{Timeout: 20 * time.Second}), &plan{kind: faultKind{timeout: 20 * time.Second}})
+	st := (&scenario{recipe: "mutex-sparse", mine: sparseMutex, theirs: sparseMutex, theirsIsReal: queued("lock-",
+		"")}).setUp(
+		t,
+		connected(
+			t,
+			SessionConfig{Config: zksession.Config{Timeout: 20 * time.Second}},
+		),
+		&plan{kind: faultKind{timeout: 20 * time.Second}},
+	)
 	leave, err := crowded(st)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +52,7 @@ func TestSparseCosts(t *testing.T) {
 	_, _, sofar := fired(t)
 	before := received(t, st.subject)
 	got := acquiring(t, st.mine)
-	eventually(t, "it waits", func() bool { return waiting(st.subject, "") })
+	eventually(t, "the client waits", func() bool { return waiting(st.subject, "") })
 	if err := leave(st.ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/zksession"
 )
 
 const sparseDir = "/locks/a"
 
-// A crowd is contenders that stand in the queue until they are told to leave.
+// A crowd is a group of contenders that stay in the queue until the test makes them leave.
 type crowd struct {
 	t   *testing.T
 	svc *fakeService
@@ -26,7 +28,12 @@ func (c crowd) join(n int) []string {
 	c.t.Helper()
 	var nodes []string
 	for range n {
-		node, err := c.s.zk.Create(within(c.t), path.Join(sparseDir, protectedPrefix(uuid.NewString(), mutexLayout[0])), nil, EphemeralSequential)
+		node, err := c.s.zk.Create(
+			within(c.t),
+			path.Join(sparseDir, protectedPrefix(uuid.NewString(), mutexLayout[0])),
+			nil,
+			zksession.EphemeralSequential,
+		)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -45,7 +52,7 @@ func (c crowd) leave(nodes ...string) {
 	}
 }
 
-// queue returns the contenders as they stand.
+// queue returns the contenders in the order of the queue.
 func (c crowd) queue() []contender {
 	c.t.Helper()
 	names, err := c.s.zk.Children(within(c.t), sparseDir)
@@ -55,20 +62,20 @@ func (c crowd) queue() []contender {
 	return mutexLayout.queue(names)
 }
 
-// A sparseRun is an attempt that knows the queue: it stands behind a crowd, the last of which
-// it has a hint of, and before another one.
+// A sparseRun is an attempt that knows the queue. It stands behind a crowd and before one other contender, and it has
+// a hint of the last of the crowd.
 type sparseRun struct {
 	crowd
 	z       *fakeSession
 	lock    *Mutex
-	known   []string // before us, in the list that we remember
-	unknown []string // before us, but come since
-	lists   int      // made so far
+	known   []string // contenders ahead that are in the remembered list
+	unknown []string // contenders ahead that came after that list
+	lists   int      // lists requested so far
 	held    chan *Hold
 	failed  chan error
 }
 
-// startSparse brings about that knowledge, then sets faults and starts the attempt.
+// startSparse creates that situation, then sets the faults and starts the attempt.
 func startSparse(t *testing.T, unknown int, faults func(r *sparseRun, op, path string) fault) *sparseRun {
 	t.Helper()
 	svc := newFakeService()
@@ -114,7 +121,7 @@ func (r *sparseRun) acquire() {
 	r.held <- h
 }
 
-// outcome waits for the hold, and checks that it is the head of the queue.
+// outcome waits for the hold, and checks that its znode is the head of the queue.
 func (r *sparseRun) outcome(t *testing.T) *Hold {
 	t.Helper()
 	select {
@@ -162,8 +169,8 @@ func (r *sparseRun) ours() string {
 	return node
 }
 
-// An attempt that remembers the queue lists it once, near its head, and not at all
-// when the contender before it has gone; the hold is granted when all before it have gone.
+// An attempt that remembers the queue lists it once, near its head. It does not list it at all if the contender ahead
+// of it has gone. It gets the hold when all contenders ahead have gone.
 func TestSparseLists(t *testing.T) {
 	for unknown := 1; unknown <= nearHead; unknown++ {
 		t.Run(fmt.Sprint(unknown), func(t *testing.T) {
@@ -172,7 +179,7 @@ func TestSparseLists(t *testing.T) {
 			behind := r.join(longQueue)
 			r.watched(r.known[len(r.known)-1])
 			if n := r.count("children") - r.lists; n != 0 {
-				t.Errorf("%d lists while the one that is remembered waits", n)
+				t.Errorf("%d lists while the remembered contender waits", n)
 			}
 			r.leave(r.known...)
 			for _, node := range r.unknown {
@@ -195,7 +202,7 @@ func TestSparseLists(t *testing.T) {
 	}
 }
 
-// One before us that gives up does not make us hold before the others.
+// A contender ahead that gives up does not let us hold before the others.
 func TestSparseListsGivingUp(t *testing.T) {
 	r := startSparse(t, 3, nil)
 	r.ours()
@@ -215,7 +222,8 @@ func TestSparseListsGivingUp(t *testing.T) {
 	}
 }
 
-// A znode of ours that is deleted before it was at the head never holds: the last look at it tells.
+// If our znode is deleted before it reaches the head, it never becomes a hold, because the last read of it finds it
+// gone.
 func TestSparseListsOwnNodeDeleted(t *testing.T) {
 	var first atomic.Bool
 	var deleted atomic.Pointer[string]
@@ -242,7 +250,7 @@ func TestSparseListsOwnNodeDeleted(t *testing.T) {
 	}
 }
 
-// After a reconnect the order of events says nothing, so the queue is looked at again.
+// After a reconnect the order of events proves nothing, so the client lists the queue again.
 func TestSparseListsReconnect(t *testing.T) {
 	var first atomic.Bool
 	r := startSparse(t, 1, func(r *sparseRun, op, _ string) fault {
@@ -261,11 +269,11 @@ func TestSparseListsReconnect(t *testing.T) {
 		t.Error(err)
 	}
 	if !first.Load() || r.count("children") == lists {
-		t.Error("granted without a look after a reconnect")
+		t.Error("granted without a list after a reconnect")
 	}
 }
 
-// Every request of such an attempt fails in every way, while the queue before it empties.
+// Each request of such an attempt fails in every way, while the queue ahead of it empties.
 func TestSparseListsEveryRequestLost(t *testing.T) {
 	for _, what := range []fault{loseBefore, loseAfter, expire, expireThen} {
 		for n := int32(1); ; n++ {
@@ -286,14 +294,14 @@ func TestSparseListsEveryRequestLost(t *testing.T) {
 					t.Errorf("%s: release: %v", name, err)
 				}
 			case err := <-r.failed:
-				if (what != expire && what != expireThen) || !errors.Is(err, ErrSessionExpired) {
+				if (what != expire && what != expireThen) || !errors.Is(err, zksession.ErrSessionExpired) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
 			eventually(t, name+": nothing left behind", func() bool { return len(r.queue()) == 0 })
 			if requests.Load() < n {
 				if n < 5 {
-					t.Errorf("%s: the fault never hit", name)
+					t.Errorf("%s: the fault was never injected", name)
 				}
 				break
 			}
@@ -301,7 +309,7 @@ func TestSparseListsEveryRequestLost(t *testing.T) {
 	}
 }
 
-// Giving up while waiting for the one that is remembered leaves nothing behind.
+// An attempt that gives up while it waits for the remembered contender leaves nothing behind.
 func TestSparseListsCancelled(t *testing.T) {
 	r := startSparse(t, 1, nil)
 	ours := r.ours()
@@ -322,14 +330,14 @@ func TestSparseListsCancelled(t *testing.T) {
 	if err := <-second; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	eventually(t, "its znode is gone", func() bool { return len(r.queue()) == 2 })
+	eventually(t, "the attempt's znode is gone", func() bool { return len(r.queue()) == 2 })
 	r.leave(r.known[len(r.known)-1])
 	if h := r.outcome(t); path.Join(sparseDir, h.place.name) != ours {
 		t.Errorf("%s holds, want %s", h.place.name, ours)
 	}
 }
 
-// A contender that came after ours is no hint: it may be waiting for us.
+// A contender that came after ours is not a hint, because it may be waiting for us.
 func TestSparseHint(t *testing.T) {
 	s := sparse{long: longQueue}
 	queue := make([]contender, longQueue+1)
@@ -356,7 +364,7 @@ func TestSparseHint(t *testing.T) {
 	}
 }
 
-// Who does not wait does not wait for the contender it remembers either.
+// TryAcquire does not wait for the remembered contender either.
 func TestSparseListsTry(t *testing.T) {
 	svc := newFakeService()
 	s, z := svc.session(t, nil)
@@ -375,7 +383,7 @@ func TestSparseListsTry(t *testing.T) {
 		_, err := m.TryAcquire(ctx)
 		failed <- err
 	}()
-	eventually(t, "it lists the queue, or watches another", func() bool {
+	eventually(t, "the attempt lists the queue, or watches another znode", func() bool {
 		z.mu.Lock()
 		defer z.mu.Unlock()
 		return z.counts["children"] > 0 || waiting(s, "")

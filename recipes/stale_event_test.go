@@ -3,21 +3,27 @@ package recipes
 import (
 	"context"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
-// A heldBack session delivers no watch event before its gate opens.
+// A heldBack session delivers no watch event until its gate opens.
 type heldBack struct {
 	*fakeSession
 	gate chan struct{}
 }
 
-func (z heldBack) GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error) {
-	return z.fakeSession.GetW(ctx, path, func(e Event) { <-z.gate; fired(e) })
+func (z heldBack) GetW(
+	ctx context.Context,
+	path string,
+	fired func(zksession.Event),
+) ([]byte, zksession.Stat, error) {
+	return z.fakeSession.GetW(ctx, path, func(e zksession.Event) { <-z.gate; fired(e) })
 }
 
-// The news that the last holder's znode was deleted reaches the session after one of
-// its clients has become the holder, under the same path: it must not take that for its own loss
-// (whose release would then leave the znode).
+// The event for the deletion of the last holder's znode reaches the session after one of its clients has become the
+// holder, under the same path. The session must not take that event for the loss of its own hold, because the release
+// would then leave the znode behind.
 func TestStaleDeletionEndsNoHold(t *testing.T) {
 	svc := newFakeService()
 	other, _ := svc.session(t, nil)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
-// beyond returns the situations of a family besides those of acquiring and releasing.
+// beyond returns a family's situations other than acquiring and releasing.
 func (f family) beyond(base scenario, holder maker) (all []*scenario) {
 	tried := base
 	tried.situation, tried.act, tried.inTheWay, tried.answers = "try-taken", tryTaken, remembered(held(holder)), true
@@ -31,19 +33,19 @@ func (f family) beyond(base scenario, holder maker) (all []*scenario) {
 	return all
 }
 
-// tryTaken does not get what somebody else holds.
+// tryTaken tries to acquire a lock that another client holds, and must not get it.
 func tryTaken(st *stage) error {
 	h, err := st.mine.(TryLock).TryAcquire(st.doing)
 	switch {
 	case errors.Is(err, ErrNotAcquired):
 		return nil
 	case err == nil:
-		return errors.Join(errors.New("acquired what another holds"), h.Release(st.ctx))
+		return errors.Join(errors.New("acquired a lock that another client holds"), h.Release(st.ctx))
 	}
 	return err
 }
 
-// useUntilRevoked holds until it is asked to leave.
+// useUntilRevoked holds the lock until it is asked to leave.
 func useUntilRevoked(st *stage) error {
 	h, err := st.mine.Acquire(st.doing)
 	if err != nil {
@@ -58,8 +60,8 @@ func useUntilRevoked(st *stage) error {
 	return h.Release(st.doing)
 }
 
-// useRevoked is use by one who was asked to leave in the queue: its hold says so from the start, unless it had to
-// queue again.
+// useRevoked acquires the lock after it was asked to leave in the queue. Its hold is revoked from the start, unless
+// the client had to queue again.
 func useRevoked(st *stage) error {
 	h, err := st.mine.Acquire(st.doing)
 	if err != nil {
@@ -76,10 +78,10 @@ func useRevoked(st *stage) error {
 	return h.Release(st.doing)
 }
 
-// asked waits until a hold knows that it was asked to leave, by each of its znodes, if it lasts that long.
+// asked waits until a hold has seen at each of its znodes that it was asked to leave, or has ended.
 func (st *stage) asked(h *Hold, nodes []string) {
 	st.t.Helper()
-	eventually(st.t, "each znode is watched again, or it has ended", func() bool {
+	eventually(st.t, "each znode is watched again, or the hold has ended", func() bool {
 		watches, _ := st.waitedFor()
 		return h.Context().Err() != nil || st.doing.Err() != nil || watches != nil && st.sawRevoked(watches, nodes)
 	})
@@ -88,12 +90,12 @@ func (st *stage) asked(h *Hold, nodes []string) {
 	case <-h.Context().Done():
 	case <-st.doing.Done():
 		if st.ctx.Err() != nil {
-			st.t.Error("the hold does not hear that it was revoked")
+			st.t.Error("the hold has not heard that it was revoked")
 		}
 	}
 }
 
-// revokeAll asks the client under test to leave, and returns the znodes by which it was asked.
+// revokeAll asks the client under test to leave, and returns the znodes at which it asked.
 func (st *stage) revokeAll() []string {
 	nodes := st.own()
 	for _, node := range nodes {
@@ -104,9 +106,11 @@ func (st *stage) revokeAll() []string {
 	return nodes
 }
 
-// revokedThen asks the client under test to leave while it waits, and ends what it waits for once it
-// has heard of that and waits again.
-func revokedThen(inTheWay func(*stage) (func(context.Context) error, error)) func(*stage) (func(context.Context) error, error) {
+// revokedThen asks the client under test to leave while it waits. When the client has heard of that and waits again,
+// revokedThen ends what it waits for.
+func revokedThen(
+	inTheWay func(*stage) (func(context.Context) error, error),
+) func(*stage) (func(context.Context) error, error) {
 	return func(st *stage) (func(context.Context) error, error) {
 		leave, err := inTheWay(st)
 		return func(ctx context.Context) error {
@@ -117,8 +121,8 @@ func revokedThen(inTheWay func(*stage) (func(context.Context) error, error)) fun
 	}
 }
 
-// sawRevoked reports whether these watches are on each of the znodes that are still there, by a read that
-// showed the revocation.
+// sawRevoked reports whether there is a watch on each of the znodes that still exist, set by a read that showed the
+// revocation.
 func (st *stage) sawRevoked(watches map[target]*watch, nodes []string) bool {
 	for _, n := range nodes {
 		w := watches[target{path: n}]
@@ -129,11 +133,11 @@ func (st *stage) sawRevoked(watches map[target]*watch, nodes []string) bool {
 	return true
 }
 
-// waitsAgain waits until the client under test waits for another's znode or a list, its watches being as
-// they should, or has ended.
+// waitsAgain waits until the client under test has ended, or waits for another client's znode or a list with watches
+// that satisfy a condition.
 func (st *stage) waitsAgain(should func(map[target]*watch) bool) {
 	st.t.Helper()
-	eventually(st.t, "it waits again, or has ended", func() bool {
+	eventually(st.t, "the client waits again, or has ended", func() bool {
 		select {
 		case <-st.over:
 			return true
@@ -144,9 +148,9 @@ func (st *stage) waitsAgain(should func(map[target]*watch) bool) {
 	})
 }
 
-// waitedFor returns the watches of the client under test that somebody waits for, and whether all have been
-// set, one of them on a list or on another's znode. (A watch that nobody waits for any more
-// stays until it fires.)
+// waitedFor returns the watches that the client under test waits for. It also reports whether all its watches have
+// been set, one of them on a list or on another client's znode. (A watch that is no longer waited for stays until it
+// fires.)
 func (st *stage) waitedFor() (watches map[target]*watch, waits bool) {
 	h := st.subject.hub
 	h.mu.Lock()
@@ -166,7 +170,7 @@ func (st *stage) waitedFor() (watches map[target]*watch, waits bool) {
 	return watches, waits
 }
 
-// guardedWrite writes once what the lock protects, while it holds.
+// guardedWrite makes one guarded write while it holds the lock.
 func guardedWrite(st *stage) error {
 	ledger := st.path + "-ledger"
 	if err := ensureDir(st.ctx, st.observer.zk, ledger); err != nil {
@@ -185,8 +189,11 @@ func guardedWrite(st *stage) error {
 	if st.granted(h, st.sc.mineIsReal) {
 		leave := st.believe(h)
 		st.contend()
-		leave() // as above
-		_, wrote = h.Multi(st.doing, Op{Kind: OpSet, Path: ledger, Data: []byte("mine"), Version: AnyVersion})
+		leave() // as in useUntilRevoked
+		_, wrote = h.Multi(
+			st.doing,
+			zksession.Op{Kind: zksession.OpSet, Path: ledger, Data: []byte("mine"), Version: zksession.AnyVersion},
+		)
 		st.written(ledger, wrote)
 	}
 	if err := h.Release(st.doing); err != nil {
@@ -195,17 +202,17 @@ func guardedWrite(st *stage) error {
 	return wrote
 }
 
-// written checks that a write was executed once if it is said to be, and not at all if it is said
-// not to be.
+// written checks that a write was executed once if the client was told so, and not at all if it was told that the
+// write failed.
 func (st *stage) written(ledger string, wrote error) {
 	if err := st.observer.zk.Sync(st.ctx, ledger); err != nil {
 		st.t.Error(err)
 		return
 	}
 	data, _, err := st.observer.zk.Get(st.ctx, ledger)
-	unknown := errors.Is(wrote, ErrConnectionLoss) || errors.Is(wrote, context.Canceled)
+	unknown := errors.Is(wrote, zksession.ErrConnectionLoss) || errors.Is(wrote, context.Canceled)
 	if done := string(data) == "mine"; err != nil || !unknown && done != (wrote == nil) {
-		st.t.Errorf("executed: %t, %v; told: %v", done, err, wrote)
+		st.t.Errorf("executed: %t, %v; the client was told: %v", done, err, wrote)
 	}
 }
 
@@ -220,9 +227,10 @@ func sparseMutex(t *testing.T, s *Session, path string, queued func(int)) Lock {
 	return m
 }
 
-// remembered has the client under test know who is in the way from an earlier list, if it is one that
-// remembers lists.
-func remembered(inTheWay func(*stage) (func(context.Context) error, error)) func(*stage) (func(context.Context) error, error) {
+// remembered gives the client under test an earlier list that shows who is in the way, if its lock remembers lists.
+func remembered(
+	inTheWay func(*stage) (func(context.Context) error, error),
+) func(*stage) (func(context.Context) error, error) {
 	return func(st *stage) (func(context.Context) error, error) {
 		leave, err := inTheWay(st)
 		if m, ok := st.mine.(*Mutex); ok && m.line.sparse != nil && err == nil {
@@ -232,7 +240,7 @@ func remembered(inTheWay func(*stage) (func(context.Context) error, error)) func
 	}
 }
 
-// remember has a mutex see the queue as it is.
+// remember shows a mutex the queue as it is now.
 func (st *stage) remember(m *Mutex) error {
 	znodes, err := st.children(st.path)
 	var names []string
@@ -243,11 +251,16 @@ func (st *stage) remember(m *Mutex) error {
 	return err
 }
 
-// crowded puts three before the client under test, of whom it knows the first from an earlier list. They
-// leave in their order, each when the client under test waits for one that is still there.
+// crowded puts three contenders ahead of the client under test, which knows the first of them from an earlier list.
+// They leave in order, each when the client under test waits for one that is still there.
 func crowded(st *stage) (leave func(context.Context) error, err error) {
 	join := func(ctx context.Context) (string, error) {
-		return st.observer.zk.Create(ctx, fmt.Sprintf("%s/in-the-way-%s", st.path, mutexLayout[0]), nil, EphemeralSequential)
+		return st.observer.zk.Create(
+			ctx,
+			fmt.Sprintf("%s/in-the-way-%s", st.path, mutexLayout[0]),
+			nil,
+			zksession.EphemeralSequential,
+		)
 	}
 	var crowd [3]string
 	for i := range crowd {

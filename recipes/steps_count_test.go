@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"locklab/recipes/zksession"
 )
 
-// countOf is where a semaphore's shared number of permits is: see realLock.
+// countOf returns the path of a semaphore's shared number of permits: see realLock.
 func countOf(path string) string { return path + "-count" }
 
-// counted makes the count, and sets it to another value once it is waited for.
+// counted creates the count, and sets it to another value when a client waits for it.
 func counted(first, then int32) func(*stage) (func(context.Context) error, error) {
 	return func(st *stage) (func(context.Context) error, error) {
 		c := newCountOf(st.t, st.observer, countOf(st.path), 0)
@@ -26,7 +28,7 @@ func counted(first, then int32) func(*stage) (func(context.Context) error, error
 func (st *stage) count() *SharedCount {
 	c, err := NewSharedCount(SharedCountConfig{Session: st.subject, Path: countOf(st.path), Seed: 5})
 	if err != nil {
-		panic(err) // the table's mistake
+		panic(err) // the table is wrong
 	}
 	return c
 }
@@ -52,7 +54,7 @@ func trySetCount(value int32) func(*stage) error {
 		}
 		set, err := c.TrySetCount(st.doing, v, value)
 		if err == nil && !set {
-			err = errors.New("refused, though nobody else sets it")
+			err = errors.New("refused, although no other client sets the count")
 		}
 		return err
 	}
@@ -75,18 +77,19 @@ func watchCount(value int32) func(*stage) error {
 	}
 }
 
-// wantCount checks the value, unless the client under test was told that it might be another, and removes the count.
+// wantCount checks the value, unless the client under test was told that the outcome is unknown, and removes the
+// count.
 func wantCount(value int32) func(*stage) {
 	return func(st *stage) {
 		v, err := newCountOf(st.t, st.observer, countOf(st.path), value).Latest(st.ctx)
-		if err != nil || v.Value != value && (st.err == nil || errors.Is(st.err, ErrConnectionLoss)) {
+		if err != nil || v.Value != value && (st.err == nil || errors.Is(st.err, zksession.ErrConnectionLoss)) {
 			st.t.Errorf("the count is %d, %v", v.Value, err)
 		}
 		forgetCount(st)
 	}
 }
 
-// forgetCount removes a count, and with it the watches on it.
+// forgetCount removes a count, and fires the watches on it.
 func forgetCount(st *stage) {
 	if err := st.observer.zk.Sync(st.ctx, st.path); err != nil {
 		st.t.Fatal(err)

@@ -7,36 +7,35 @@ import (
 	"locklab/recipes/internal/wire"
 )
 
-// A faultKind is what may come down on one step, and what may become of the session.
+// A faultKind is a fault that may happen at one step, and what it may do to the session.
 type faultKind struct {
 	name  string
 	fault wire.Fault
-	// kill ends the session at the service at that moment; until that is done the client
-	// cannot reconnect.
+	// kill ends the session at the service at that moment. The client cannot reconnect until that is done.
 	kill bool
-	// muteNext makes the next server that the client tries a mute one; the one after that answers.
+	// muteNext makes the next server that the client tries never answer; the one after that answers.
 	muteNext bool
-	// cancel ends the context of what the client under test does at that moment; force has an
-	// administrator delete all of its znodes.
+	// cancel ends the context of the client under test at that moment; force makes an administrator delete all its
+	// znodes.
 	cancel, force bool
 	timeout       time.Duration
 	ends          ending
 }
 
-// An ending is what a fault allows to become of the session and of what the client does in it.
+// An ending says how the session, and what the client does in it, may end after a fault.
 type ending int
 
 const (
-	lives     ending = iota // and all goes well
-	cancelled               // the session lives, but what was being done may end as its context does
+	lives     ending = iota // the session lives, and all goes well
+	cancelled               // the session lives, but the client may end with its context
 	loses                   // the session lives, but the hold may be lost
-	dies                    // and whatever was being done says so
+	dies                    // the session dies, and the client says so
 	either                  // all goes well, or the session dies
 )
 
-// The timeouts are long where none should matter. Where a client has to find out that its server is
-// silent, that takes it two thirds of the timeout, and a mute server the last: the session
-// survives if the service has heard of it meanwhile.
+// The timeouts are long where they should not matter. A client needs two thirds of the timeout to find out that its
+// server is silent, and a mute server takes the last third. The session then survives if the service has heard of it
+// in between.
 var faultKinds = []faultKind{
 	{name: "request-lost", fault: wire.RequestLost, timeout: 20 * time.Second},
 	{name: "reply-lost", fault: wire.ReplyLost, timeout: 20 * time.Second},
@@ -48,8 +47,8 @@ var faultKinds = []faultKind{
 	{name: "black-hole", fault: wire.BlackHole, muteNext: true, timeout: time.Second, ends: either},
 }
 
-// A step is one request of a scenario: the n-th of its kind. (Not its place among all, for some go out
-// together, in either order.)
+// A step is one request of a scenario: the n-th of its kind. (Its place among all requests is not fixed, because some
+// are sent together, in either order.)
 type step struct {
 	op int32
 	n  int
@@ -57,7 +56,7 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s-%d", wire.OpNames[s.op], s.n) }
 
-// A plan is one case: what happens to which step, and whether somebody waits behind.
+// A plan is one case: which fault happens at which step, and whether a client waits behind.
 type plan struct {
 	step   step
 	kind   faultKind

@@ -11,19 +11,21 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"locklab/recipes/zksession"
 )
 
-// What chooses among the steps' cases: LOCKLAB_TEST_ALL=1 plays every one, otherwise a sample is
-// drawn from LOCKLAB_STEPS_SEED, or from a seed of its own.
+// These choose among the cases: LOCKLAB_TEST_ALL=1 plays every case. Otherwise the test draws a sample, with the seed
+// in LOCKLAB_STEPS_SEED or with a random one.
 const (
 	envAll       = "LOCKLAB_TEST_ALL"
 	envStepsSeed = "LOCKLAB_STEPS_SEED"
 )
 
 const (
-	// casesAtOnce keeps the servers busy while most of the clients wait for something.
+	// casesAtOnce keeps the servers busy although most of the clients wait most of the time.
 	casesAtOnce = 24
-	// samples is how many cases of each recipe and kind of fault are drawn.
+	// samples is how many cases are drawn for each recipe and kind of fault.
 	samples = 2
 )
 
@@ -34,14 +36,14 @@ const (
 func TestProtocolSteps(t *testing.T) {
 	skipUnderRace(t)
 	seed, every := stepsSeed(t), os.Getenv(envAll) == "1"
-	t.Logf("%s=%d, all of them: %t", envStepsSeed, seed, every)
-	observer := connected(t, SessionConfig{Timeout: 20 * time.Second})
-	// What is above the paths is there for all, and stays: only what is below is theirs to make.
+	t.Logf("%s=%d, all cases: %t", envStepsSeed, seed, every)
+	observer := connected(t, SessionConfig{Config: zksession.Config{Timeout: 20 * time.Second}})
+	// The cases share the parent of their paths, which stays. Each case creates only what is below its path.
 	keep := lockPath(t)
 	if err := ensureDir(within(t), observer.zk, path.Dir(keep)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := observer.zk.Create(within(t), keep, nil, Ephemeral); err != nil {
+	if _, err := observer.zk.Create(within(t), keep, nil, zksession.Ephemeral); err != nil {
 		t.Fatal(err)
 	}
 	recipes := map[string][]*scenario{}
@@ -85,7 +87,7 @@ func TestProtocolSteps(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("of %d cases, played %v, of which ended in an error %v", possible, played, refused)
+	t.Logf("%d cases are possible; played %v; ended in an error %v", possible, played, refused)
 }
 
 func stepsSeed(t *testing.T) uint64 {
@@ -108,8 +110,8 @@ type stepCase struct {
 
 func (c stepCase) String() string { return c.sc.situation + "/" + c.plan.String() }
 
-// allCases plays each of a recipe's situations without a fault to learn its steps, and returns
-// every combination, in an order that depends on nothing.
+// allCases plays each of a recipe's situations without a fault to learn its steps. It returns every combination, in a
+// fixed order.
 func allCases(t *testing.T, observer *Session, situations []*scenario) (cases []stepCase) {
 	for _, sc := range situations {
 		order, _ := sc.play(t, observer, nil)
@@ -126,7 +128,7 @@ func allCases(t *testing.T, observer *Session, situations []*scenario) (cases []
 			}
 			for _, kind := range faultKinds {
 				if kind.force && sc.theirs == nil {
-					continue // it has no znode of its own
+					continue // the client has no znode of its own
 				}
 				cases = append(cases, stepCase{sc, plan{step{op, n}, kind, false}})
 				if sc.theirs != nil {
@@ -138,7 +140,7 @@ func allCases(t *testing.T, observer *Session, situations []*scenario) (cases []
 	return cases
 }
 
-// sample draws some cases of each kind of fault.
+// sample draws some cases for each kind of fault.
 func sample(cases []stepCase, seed uint64, recipe string) (drawn []stepCase) {
 	h := fnv.New64()
 	fmt.Fprint(h, recipe)

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"locklab/recipes/zksession"
 )
 
-// children returns a directory's znodes as the observer sees them now.
+// children returns a directory's present znodes, as the observer sees them.
 func (st *stage) children(dir string) (map[string]view, error) {
 	if err := st.observer.zk.Sync(st.ctx, dir); err != nil {
 		return nil, err
@@ -15,14 +17,13 @@ func (st *stage) children(dir string) (map[string]view, error) {
 	return st.observer.inspect(st.ctx, dir, func(string) bool { return true })
 }
 
-// queued is the reality of a lock with a queue: there is a znode with this mark that the hold's
-// session has created, by the transaction that is the token, and none before it whose name contains
-// blocks.
+// queued checks the hold of a lock with a queue. There must be a znode with this mark that the hold's session created
+// in the transaction that is the token, and no earlier znode whose name contains blocks.
 func queued(mark, blocks string) reality {
 	return func(st *stage, h *Hold) error { return st.atTheHead(st.path, mark, blocks, h.Session(), h.Token()) }
 }
 
-// atTheHead says why a session has no eligible znode in a directory. A token of 0 is any.
+// atTheHead returns an error if a session has no eligible znode in a directory. A token of 0 matches any.
 func (st *stage) atTheHead(dir, mark, blocks string, session, token int64) error {
 	znodes, err := st.children(dir)
 	if err != nil {
@@ -43,7 +44,7 @@ func (st *stage) atTheHead(dir, mark, blocks string, session, token int64) error
 	return fmt.Errorf("session %x has no znode %s of transaction %x among %v", session, mark, token, znodes)
 }
 
-// everyOf is the reality of a lock of several mutexes.
+// everyOf checks the hold of a lock that consists of several mutexes.
 func everyOf(members ...string) reality {
 	return func(st *stage, h *Hold) (err error) {
 		for _, m := range members {
@@ -53,7 +54,7 @@ func everyOf(members ...string) reality {
 	}
 }
 
-// theOne is the reality of the naive mutex.
+// theOne checks the hold of a naive mutex.
 func theOne(st *stage, h *Hold) error {
 	if err := st.observer.zk.Sync(st.ctx, st.path); err != nil {
 		return err
@@ -65,7 +66,7 @@ func theOne(st *stage, h *Hold) error {
 	return err
 }
 
-// leased is the reality of n permits of a semaphore.
+// leased checks a hold of n permits of a semaphore.
 func leased(n, permits int) reality {
 	return func(st *stage, h *Hold) error {
 		leases, err := st.children(st.path + "/leases")
@@ -85,10 +86,10 @@ func leased(n, permits int) reality {
 	}
 }
 
-// deleteAll deletes the znodes of the client under test by force.
+// deleteAll deletes the znodes of the client under test, as an administrator would.
 func (st *stage) deleteAll() {
 	for _, node := range st.own() {
-		if err := st.observer.zk.Delete(st.ctx, node); err != nil && !errors.Is(err, ErrNoNode) {
+		if err := st.observer.zk.Delete(st.ctx, node); err != nil && !errors.Is(err, zksession.ErrNoNode) {
 			st.t.Errorf("delete %s: %v", node, err)
 		}
 	}

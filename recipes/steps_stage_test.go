@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// A stage is one scenario being played: one client under test, whose connection is w, one who
-// waits behind it, if any, and an observer who is everybody else.
+// A stage is where one scenario is played. It has one client under test, whose connection is w, one neighbour that
+// may wait behind it, and an observer that plays all other clients.
 type stage struct {
 	t                            *testing.T
 	sc                           *scenario
-	ctx                          context.Context // of all but the client under test
-	doing                        context.Context // of that
+	ctx                          context.Context // for everybody but the client under test
+	doing                        context.Context // for the client under test
 	cancel                       context.CancelFunc
 	path                         string
 	w                            *wire.Wire
@@ -26,15 +27,15 @@ type stage struct {
 	mine, behind, theirs         Lock
 	believers                    holders
 	contending                   sync.Once
-	queued                       chan struct{} // closed once the neighbour is
-	passed                       chan error    // how the neighbour fared
-	forced                       atomic.Bool   // its znodes were deleted by somebody else
-	over                         chan struct{} // closed once the client under test has done
-	err                          error         // how the client under test fared
+	queued                       chan struct{} // closed once the neighbour is queued
+	passed                       chan error    // the neighbour's outcome
+	forced                       atomic.Bool   // an administrator deleted the client's znodes
+	over                         chan struct{} // closed once the client under test is done
+	err                          error         // the outcome of the client under test
 }
 
-// play runs a scenario, with one fault if p is set, and checks what is left. It returns the requests of
-// the client under test in their order, and how it fared.
+// play runs a scenario, with one fault if p is set, and checks what is left. It returns the requests of the client
+// under test in order, and its outcome.
 func (sc *scenario) play(t *testing.T, observer *Session, p *plan) (order []int32, err error) {
 	st := sc.setUp(t, observer, p)
 	leave := func(context.Context) error { return nil }
@@ -60,25 +61,29 @@ func (sc *scenario) play(t *testing.T, observer *Session, p *plan) (order []int3
 		if sc.theirs == nil {
 			count = ""
 		}
-		eventually(t, "it waits, or cannot", func() bool { return len(done) > 0 || !sc.answers && waiting(st.subject, count) })
+		eventually(
+			t,
+			"the client waits, or has ended",
+			func() bool { return len(done) > 0 || !sc.answers && waiting(st.subject, count) },
+		)
 		st.contend()
 		if err := leave(st.ctx); err != nil {
-			t.Errorf("who was in the way: %v", err)
+			t.Errorf("the client in the way: %v", err)
 		}
 	}
 	err = <-done
 	st.err = err
 	order = st.w.Order()[before:]
 	st.judge(err, p)
-	st.contend() // if the client under test did not come so far
+	st.contend() // if the client under test has not done so
 	if st.neighbour != nil {
 		if err := <-st.passed; err != nil {
-			t.Errorf("who waits behind: %v", err)
+			t.Errorf("the client behind: %v", err)
 		}
 	}
 	if st.theirs != nil {
 		if err := st.pass(st.theirs); err != nil {
-			t.Errorf("who comes next: %v", err)
+			t.Errorf("the next client: %v", err)
 		}
 	}
 	if sc.after != nil {
@@ -97,7 +102,7 @@ func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
 	if sc.fresh {
 		st.path += "/deep"
 	}
-	cfg := SessionConfig{Dial: st.w.Dial}
+	cfg := SessionConfig{Config: zksession.Config{Dial: st.w.Dial}}
 	if p != nil {
 		cfg.Timeout = p.kind.timeout
 	}
@@ -114,7 +119,10 @@ func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
 		}
 	}
 	if p != nil && p.behind {
-		st.neighbour = connected(t, SessionConfig{Servers: rotated(servers(t)), Timeout: 20 * time.Second})
+		st.neighbour = connected(
+			t,
+			SessionConfig{Config: zksession.Config{Servers: rotated(servers(t)), Timeout: 20 * time.Second}},
+		)
 		st.behind = sc.theirs(t, st.neighbour, st.path, func(int) { st.isQueued() })
 	}
 	return st
@@ -146,8 +154,8 @@ func (st *stage) arm(p *plan) {
 	})
 }
 
-// waiting reports whether a client waits for somebody else: all its watches are set, and one is on a list
-// or on another's znode. A count is waited for only where there is nothing else.
+// waiting reports whether a client waits for another one: all its watches are set, and one is on a list or on another
+// client's znode. Waiting for a count is recognised only if the client waits for nothing else.
 func waiting(s *Session, count string) bool {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -171,8 +179,8 @@ func (st *stage) isQueued() {
 	}
 }
 
-// contend lets the neighbour come, if there is one that has not, and returns once it has
-// its place in the queue.
+// contend lets the neighbour contend, if there is one that has not begun, and returns once it has its place in the
+// queue.
 func (st *stage) contend() {
 	if st.neighbour == nil {
 		return
@@ -190,21 +198,21 @@ func (st *stage) contend() {
 	})
 }
 
-// pass is one of the others' acquisition and release.
+// pass acquires and releases a lock for one of the other clients.
 func (st *stage) pass(l Lock) error {
 	h, err := l.Acquire(st.ctx)
 	if err != nil {
 		return err
 	}
 	if err := st.sc.theirsIsReal(st, h); err != nil {
-		st.t.Errorf("another's hold: %v", err)
+		st.t.Errorf("another client's hold: %v", err)
 	}
 	leave := st.believe(h)
 	leave()
 	return h.Release(st.ctx)
 }
 
-// believe notes that a client acts on a hold, until the result is called.
+// believe notes that a client relies on a hold until the result is called.
 func (st *stage) believe(h *Hold) (leave func()) {
 	if st.sc.together {
 		return func() {}
@@ -212,7 +220,8 @@ func (st *stage) believe(h *Hold) (leave func()) {
 	return st.believers.enter(st.t, "belief", h)
 }
 
-// use is what the client under test does: it acquires, has somebody queue behind it, and releases.
+// use is the standard behaviour of the client under test: it acquires, lets the neighbour queue behind it, and
+// releases.
 func use(st *stage) error {
 	h, err := st.mine.Acquire(st.doing)
 	if err != nil {
@@ -226,7 +235,7 @@ func use(st *stage) error {
 	return h.Release(st.doing)
 }
 
-// granted checks at the service a hold of the client under test. If it is none there, the client
+// granted checks a hold of the client under test at the service. If the service does not confirm the hold, the client
 // has to learn of that, and granted returns false.
 func (st *stage) granted(h *Hold, real reality) bool {
 	err := real(st, h)
@@ -236,12 +245,12 @@ func (st *stage) granted(h *Hold, real reality) bool {
 	select {
 	case <-h.Context().Done():
 	case <-st.ctx.Done():
-		st.t.Errorf("the hold is none: %v", err)
+		st.t.Errorf("the service does not confirm the hold: %v", err)
 	}
 	return false
 }
 
-// judge checks how the client under test fared.
+// judge checks the outcome of the client under test.
 func (st *stage) judge(err error, p *plan) {
 	t := st.t
 	t.Helper()
@@ -249,14 +258,14 @@ func (st *stage) judge(err error, p *plan) {
 	if p != nil {
 		ends = p.kind.ends
 		if n := st.w.Losses(); n != 1 {
-			t.Errorf("%d faults came down, want one", n)
+			t.Errorf("%d faults happened, want one", n)
 		}
 		if n := st.w.Dials(); p.kind.muteNext && n < 3 {
-			t.Errorf("%d connections, want one, the mute one and another", n)
+			t.Errorf("%d connections, want the first, the mute one and another", n)
 		}
 	}
-	lost := errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrLockLost)
-	allowed := err == nil || p != nil && st.sc.undecided && errors.Is(err, ErrConnectionLoss)
+	lost := errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, ErrLockLost)
+	allowed := err == nil || p != nil && st.sc.undecided && errors.Is(err, zksession.ErrConnectionLoss)
 	switch ends {
 	case cancelled:
 		allowed = allowed || errors.Is(err, context.Canceled)
@@ -268,7 +277,7 @@ func (st *stage) judge(err error, p *plan) {
 		allowed = allowed || lost
 	}
 	if !allowed {
-		t.Errorf("it ended with: %v", err)
+		t.Errorf("the client ended with: %v", err)
 	}
 	switch ends {
 	case dies:
@@ -277,7 +286,7 @@ func (st *stage) judge(err error, p *plan) {
 		case <-st.ctx.Done():
 			t.Error("the session does not end")
 		}
-		if !errors.Is(st.subject.Err(), ErrSessionExpired) {
+		if !errors.Is(st.subject.Err(), zksession.ErrSessionExpired) {
 			t.Errorf("the session: %v", st.subject.Err())
 		}
 	case lives, cancelled, loses:
@@ -287,15 +296,17 @@ func (st *stage) judge(err error, p *plan) {
 	}
 }
 
-// nothingLeft checks, by what the servers say, that nobody has left a znode or a watch, and that
-// the sessions end when they are closed.
+// nothingLeft checks, by what the servers report, that no client has left a znode or a watch, and that the sessions
+// end when they are closed.
 func (st *stage) nothingLeft() {
 	t := st.t
 	t.Helper()
 	var v serviceView
 	left := func() []string {
 		v = lookAtService(t)
-		return append(below(v.ephemerals, st.path), append(below(v.watched, st.path), below(v.watched, countOf(st.path))...)...)
+		return append(
+			below(v.ephemerals, st.path),
+			append(below(v.watched, st.path), below(v.watched, countOf(st.path))...)...)
 	}
 	eventually(t, "nothing is left", func() bool { return len(left()) == 0 })
 	var ids []int64

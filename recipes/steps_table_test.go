@@ -11,46 +11,46 @@ import (
 // A scenario is one situation of one recipe, to be played with a fault at each of its steps.
 type scenario struct {
 	recipe, situation string
-	// mine is what the client under test acquires; theirs is what everybody else does: who waits
-	// behind it, and who comes next. A scenario without theirs is one that nobody waits in.
+	// mine makes the lock of the client under test. theirs makes the lock of all other clients: the one that waits
+	// behind it, and the one that comes next. In a scenario without theirs no other client contends.
 	mine, theirs maker
-	// Whether a hold is real, as the service has it.
+	// These check a hold at the service.
 	mineIsReal, theirsIsReal reality
-	// together says that their holds may be beside mine.
+	// together says that the other clients may hold at the same time.
 	together bool
-	// fresh leaves the parents to be made by the client under test.
+	// fresh leaves it to the client under test to create the parents.
 	fresh bool
-	// inTheWay does what makes the client under test wait, if it has to. It returns what ends that.
+	// inTheWay makes the client under test wait, if it is set. It returns a function that ends the wait.
 	inTheWay func(*stage) (leave func(context.Context) error, err error)
 	// act is what the client under test does.
 	act func(*stage) error
-	// undecided says that it may be told that the outcome is unknown.
+	// undecided says that the client may be told that the outcome is unknown.
 	undecided bool
-	// answers says that it waits for nobody: it ends while somebody is in the way, and may have its answer
-	// before the session's end is known.
+	// answers says that the client waits for nobody: it returns while another client is in the way, and may return
+	// before it hears that its session is over.
 	answers bool
-	// after checks the outcome, and cleans up what is meant to last.
+	// after checks the outcome, and removes what is meant to last.
 	after func(*stage)
 }
 
 // A maker makes a lock.
 type maker func(t *testing.T, s *Session, path string, queued func(int)) Lock
 
-// A reality says why a hold is none at the service, if so.
+// A reality returns an error if the service does not confirm a hold.
 type reality func(*stage, *Hold) error
 
-// A family is a lock of one recipe, of which the scenarios that all have are made.
+// A family is a lock of one recipe. The scenarios that all recipes share are made from it.
 type family struct {
 	recipe string
 	mine   maker
 	real   reality
-	// What is different for the others, and for the holder in the way; nil = the same.
+	// These are the other clients' lock, and that of the holder in the way, where they differ; nil = the same.
 	theirs, holder maker
 	theirsReal     reality
 	after          func(*stage)
-	// What its holds cannot do.
+	// The things that its holds cannot do.
 	unrevocable, unguarded bool
-	// permits says that the places in its queue are not what is held.
+	// permits says that a place in its queue does not become the hold.
 	permits bool
 }
 
@@ -58,11 +58,29 @@ var families = []family{
 	{recipe: "mutex", mine: plain("mutex"), real: queued("lock-", "")},
 	{recipe: "mutex-sparse", mine: sparseMutex, real: queued("lock-", "")},
 	{recipe: "rw-write", mine: plain("rw"), real: queued("__WRIT__", ""), holder: reader("rw")},
-	{recipe: "rw-read", mine: reader("rw"), real: queued("__READ__", "__WRIT__"), theirs: plain("rw"), theirsReal: queued("__WRIT__", "")},
+	{
+		recipe:     "rw-read",
+		mine:       reader("rw"),
+		real:       queued("__READ__", "__WRIT__"),
+		theirs:     plain("rw"),
+		theirsReal: queued("__WRIT__", ""),
+	},
 	{recipe: "fair-rw-write", mine: plain("fair-rw"), real: queued("-write-", ""), holder: reader("fair-rw")},
-	{recipe: "fair-rw-read", mine: reader("fair-rw"), real: queued("-read-", "-write-"), theirs: plain("fair-rw"), theirsReal: queued("-write-", "")},
+	{
+		recipe:     "fair-rw-read",
+		mine:       reader("fair-rw"),
+		real:       queued("-read-", "-write-"),
+		theirs:     plain("fair-rw"),
+		theirsReal: queued("-write-", ""),
+	},
 	{recipe: "naive-rw-write", mine: plain("naive-rw"), real: queued("-write-", ""), holder: reader("naive-rw")},
-	{recipe: "naive-rw-read", mine: reader("naive-rw"), real: queued("-read-", "-write-"), theirs: plain("naive-rw"), theirsReal: queued("-write-", "")},
+	{
+		recipe:     "naive-rw-read",
+		mine:       reader("naive-rw"),
+		real:       queued("-read-", "-write-"),
+		theirs:     plain("naive-rw"),
+		theirsReal: queued("-write-", ""),
+	},
 	{recipe: "naive", mine: plain("naive"), real: theOne, unrevocable: true, unguarded: true},
 	{recipe: "semaphore-mutex", mine: plain("semaphore-mutex"), real: leased(1, 1), permits: true},
 	{recipe: "semaphore", mine: plain("semaphore"), real: leased(2, 3), permits: true},
@@ -80,7 +98,15 @@ func scenarios() (all []*scenario) {
 		if holder == nil {
 			holder = theirs
 		}
-		base := scenario{recipe: f.recipe, mine: f.mine, theirs: theirs, mineIsReal: f.real, theirsIsReal: theirsReal, act: use, after: f.after}
+		base := scenario{
+			recipe:       f.recipe,
+			mine:         f.mine,
+			theirs:       theirs,
+			mineIsReal:   f.real,
+			theirsIsReal: theirsReal,
+			act:          use,
+			after:        f.after,
+		}
 		alone, behind, first := base, base, base
 		alone.situation, behind.situation, first.situation = "uncontended", "behind-a-holder", "first-use"
 		behind.inTheWay = held(holder)
@@ -88,12 +114,28 @@ func scenarios() (all []*scenario) {
 		all = append(all, &alone, &behind, &first)
 		all = append(all, f.beyond(base, holder)...)
 	}
-	writer := scenario{recipe: "rw-write", mine: plain("rw"), theirs: plain("rw"), mineIsReal: queued("__WRIT__", ""), theirsIsReal: queued("__WRIT__", ""), together: true}
+	writer := scenario{
+		recipe:       "rw-write",
+		mine:         plain("rw"),
+		theirs:       plain("rw"),
+		mineIsReal:   queued("__WRIT__", ""),
+		theirsIsReal: queued("__WRIT__", ""),
+		together:     true,
+	}
 	downgrade, under := writer, writer
 	downgrade.situation, downgrade.act = "downgrade", func(st *stage) error { return readAfterWrite(st, (*RW).Downgrade) }
 	under.situation, under.act = "read-under-write", func(st *stage) error { return readAfterWrite(st, (*RW).ReadUnder) }
-	resize := scenario{recipe: "shared-semaphore", situation: "resize", mine: plain("shared-semaphore"), theirs: plain("shared-semaphore"),
-		mineIsReal: leased(3, 3), theirsIsReal: leased(3, 3), act: use, after: forgetCount, inTheWay: shrunk}
+	resize := scenario{
+		recipe:       "shared-semaphore",
+		situation:    "resize",
+		mine:         plain("shared-semaphore"),
+		theirs:       plain("shared-semaphore"),
+		mineIsReal:   leased(3, 3),
+		theirsIsReal: leased(3, 3),
+		act:          use,
+		after:        forgetCount,
+		inTheWay:     shrunk,
+	}
 	all = append(all, &downgrade, &under, &resize)
 	for situation, sc := range map[string]scenario{
 		"get":       {act: getCount, inTheWay: counted(5, 5)},
@@ -107,7 +149,10 @@ func scenarios() (all []*scenario) {
 	}
 	all = append(all, &scenario{recipe: "mutex-sparse", situation: "hinted", mine: sparseMutex, theirs: sparseMutex,
 		mineIsReal: queued("lock-", ""), theirsIsReal: queued("lock-", ""), act: use, inTheWay: crowded})
-	slices.SortStableFunc(all, func(a, b *scenario) int { return strings.Compare(a.recipe+a.situation, b.recipe+b.situation) })
+	slices.SortStableFunc(
+		all,
+		func(a, b *scenario) int { return strings.Compare(a.recipe+a.situation, b.recipe+b.situation) },
+	)
 	return all
 }
 
@@ -165,7 +210,7 @@ func (heldAsOne) asOne(ctx context.Context, m *MultiHold, err error) (*Hold, err
 	return h, nil
 }
 
-// held has the observer hold what the maker makes.
+// held lets the observer hold the lock that the maker makes.
 func held(make maker) func(*stage) (func(context.Context) error, error) {
 	return func(st *stage) (func(context.Context) error, error) {
 		h, err := make(st.t, st.observer, st.path, nil).Acquire(st.ctx)
@@ -176,7 +221,7 @@ func held(make maker) func(*stage) (func(context.Context) error, error) {
 	}
 }
 
-// shrunk leaves a semaphore with too few permits for anybody, until there are more.
+// shrunk leaves a semaphore with too few permits for any client, until its number is raised.
 func shrunk(st *stage) (func(context.Context) error, error) {
 	c := newCountOf(st.t, st.observer, countOf(st.path), 0)
 	return func(ctx context.Context) error { return c.SetCount(ctx, 3) }, c.SetCount(st.ctx, 2)

@@ -6,25 +6,25 @@ import (
 	"fmt"
 )
 
-// A TryLock is a [Lock] that can be had at once or not at all. All locks of this package are but
-// [ZKLock].
+// A TryLock is a [Lock] that can be acquired at once or not at all. All locks of this package except [ZKLock] are
+// TryLocks.
 //
-// (A limit in time between the two is a context with a deadline for Acquire. At the deadline that takes no last look,
-// as Curator's timed acquire does: it would take a round trip beyond the deadline. A lock that becomes
-// free in that very moment may thus have been given to the attempt; it is given back in the background.)
+// (To wait for a limited time, use Acquire and a context with a deadline. Acquire takes no last look at the deadline,
+// as Curator's timed acquire does, because that would take a round trip beyond it. So a lock that becomes free at
+// that very moment may have been granted to the attempt; it is then released in the background.)
 type TryLock interface {
 	Lock
-	// TryAcquire takes its place in the queue, looks once, and waits for nobody: if it cannot hold it
-	// takes its place away and returns an error wrapping ErrNotAcquired. It waits for the service
-	// alone, which may take long while the session is disconnected; otherwise as Acquire.
+	// TryAcquire takes its place in the queue, looks once, and does not wait for other contenders: if it cannot hold the
+	// lock, it takes its place away and returns an error wrapping ErrNotAcquired. It waits for the service alone, which
+	// may take long while the session is disconnected; otherwise it is as Acquire.
 	//
-	// ErrNotAcquired says that somebody was ahead in the queue at that moment. That may also have been one who was
-	// on his way out: another TryAcquire, or a waiter giving up. On return the attempt's own znode is gone, unless
-	// ctx ended first: then that goes on in the background.
+	// ErrNotAcquired says that another contender was ahead in the queue at that moment. That contender may have been about
+	// to leave: another TryAcquire, or a waiter giving up. On return the attempt's own znode is gone, unless ctx ended
+	// first: then its removal goes on in the background.
 	TryAcquire(ctx context.Context) (*Hold, error)
 }
 
-// trying returns the same way into the queue for those who do not wait.
+// trying returns the same way into the queue, for attempts that do not wait.
 func (l line) trying() *line {
 	l.try = true
 	return &l
@@ -41,7 +41,7 @@ func (w writers) TryAcquire(ctx context.Context) (*Hold, error) {
 	return w.acquire(ctx, w.rw.write.trying())
 }
 
-// TryAcquire is to Acquire what it is in [TryLock]. It also fails where permits are free, but fewer than n.
+// TryAcquire is like Acquire, as described in [TryLock]. It also fails if fewer than n permits are free.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Hold, error) {
 	return s.acquire(ctx, n, true)
 }
@@ -60,8 +60,8 @@ func (m *NaiveMutex) TryAcquire(ctx context.Context) (*Hold, error) { return m.a
 // TryAcquire implements [TryLock]. It always succeeds.
 func (l *NoLock) TryAcquire(ctx context.Context) (*Hold, error) { return l.Acquire(ctx) }
 
-// TryAcquire is Acquire, but by TryAcquire of the members: what it returns when one of them cannot be had at
-// once wraps ErrNotAcquired. Members that are no [TryLock] are refused before anything is acquired.
+// TryAcquire is Acquire with TryAcquire of the members: if one of them cannot be acquired at once, the error wraps
+// ErrNotAcquired. Members that do not implement [TryLock] are refused before anything is acquired.
 func (m *Multi) TryAcquire(ctx context.Context) (*MultiHold, error) {
 	for _, member := range m.members {
 		if _, ok := member.Lock.(TryLock); !ok {

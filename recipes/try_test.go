@@ -7,9 +7,11 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
-// triable makes a lock to be tried.
+// triable makes a lock for TryAcquire.
 func triable(t *testing.T, recipe string, s *Session) TryLock {
 	t.Helper()
 	l, ok := newLock(t, recipe, s, nil).(TryLock)
@@ -19,8 +21,8 @@ func triable(t *testing.T, recipe string, s *Session) TryLock {
 	return l
 }
 
-// What is free is had, what is not is not, and then nothing of the attempt is left: at once, so that the next
-// attempt does not find it.
+// A free lock is acquired, and a taken one is not. A failed attempt leaves nothing behind when it returns, so the
+// next attempt does not find it.
 func TestTry(t *testing.T) {
 	for recipe := range makers {
 		svc := newFakeService()
@@ -49,7 +51,7 @@ func TestTry(t *testing.T) {
 			}
 			h, err = mine.TryAcquire(within(t))
 			if err != nil {
-				t.Fatalf("%s: it is free: %v", recipe, err)
+				t.Fatalf("%s: the lock is free, but: %v", recipe, err)
 			}
 			if err := h.Release(within(t)); err != nil {
 				t.Error(err)
@@ -61,7 +63,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// Readers have it together, and a writer only without them; what was tried for can be downgraded.
+// Readers hold together, and a writer only without them. A write lock acquired by TryAcquire can be downgraded.
 func TestTryRW(t *testing.T) {
 	for recipe := range rwMakers {
 		svc := newFakeService()
@@ -98,7 +100,7 @@ func TestTryRW(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a, err = rw.Read().TryAcquire(within(t)); err != nil {
-				t.Errorf("beside who was a writer: %v", err)
+				t.Errorf("beside a reader that was a writer: %v", err)
 			} else if err := a.Release(within(t)); err != nil {
 				t.Error(err)
 			}
@@ -112,7 +114,7 @@ func TestTryRW(t *testing.T) {
 	}
 }
 
-// Every request of an attempt that finds the lock free, or taken, fails in every way.
+// Each request of an attempt, on a free lock and on a taken one, fails in every way.
 func TestTryEveryRequestLost(t *testing.T) {
 	for recipe := range makers {
 		for _, taken := range []bool{false, true} {
@@ -121,7 +123,7 @@ func TestTryEveryRequestLost(t *testing.T) {
 					name := fmt.Sprintf("%s/taken=%t/fault=%d/request=%d", recipe, taken, what, n)
 					if !tryWithFault(t, name, recipe, taken, what, n) {
 						if n < 3 {
-							t.Errorf("%s: the fault never hit", name)
+							t.Errorf("%s: the fault was never injected", name)
 						}
 						break
 					}
@@ -133,7 +135,7 @@ func TestTryEveryRequestLost(t *testing.T) {
 
 func tryWithFault(t *testing.T, name, recipe string, taken bool, what fault, n int) bool {
 	svc := newFakeService()
-	faults, hit := nth(n, what)
+	faults, injected := nth(n, what)
 	s, z := svc.session(t, faults)
 	other, _ := svc.session(t, nil)
 	theirs := triable(t, recipe, other)
@@ -145,16 +147,16 @@ func tryWithFault(t *testing.T, name, recipe string, taken bool, what fault, n i
 		}
 	}
 	h, err := triable(t, recipe, s).TryAcquire(within(t))
-	wasHit := hit()
+	wasHit := injected()
 	switch {
 	case err == nil && taken:
-		t.Errorf("%s: two hold", name)
+		t.Errorf("%s: two clients hold the lock", name)
 	case err == nil:
 		if err := h.Release(within(t)); err != nil && z.Err() == nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	case taken && errors.Is(err, ErrNotAcquired):
-	case wasHit && z.Err() != nil && errors.Is(err, ErrSessionExpired):
+	case wasHit && z.Err() != nil && errors.Is(err, zksession.ErrSessionExpired):
 	default:
 		t.Errorf("%s: %v", name, err)
 	}
@@ -166,7 +168,7 @@ func tryWithFault(t *testing.T, name, recipe string, taken bool, what fault, n i
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// One who tried has gone when it says so, save that the session's end took its word.
+	// An attempt has removed its znode when it returns, unless the end of its session cut it short.
 	eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
 	h, err = theirs.TryAcquire(within(t))
 	if err != nil {
@@ -174,11 +176,11 @@ func tryWithFault(t *testing.T, name, recipe string, taken bool, what fault, n i
 	} else if err := h.Release(within(t)); err != nil {
 		t.Error(err)
 	}
-	return hit()
+	return injected()
 }
 
-// The context ends at each request of an attempt that finds the lock taken. It returns although the
-// service does not answer, and nothing is left.
+// The context ends at each request of an attempt that finds the lock taken. The attempt returns although the service
+// does not answer, and leaves nothing behind.
 func TestTryCancelledAtEveryRequest(t *testing.T) {
 	for recipe := range makers {
 		for n := int32(1); ; n++ {
@@ -204,7 +206,8 @@ func TestTryCancelledAtEveryRequest(t *testing.T) {
 			over := ctx.Err() == nil
 			close(proceed)
 			cancel()
-			if over && !errors.Is(err, ErrNotAcquired) || !errors.Is(err, ErrNotAcquired) && !errors.Is(err, context.Canceled) {
+			if over && !errors.Is(err, ErrNotAcquired) ||
+				!errors.Is(err, ErrNotAcquired) && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", name, err)
 			}
 			eventually(t, name+": only the holder is left", func() bool { return slices.Equal(svc.ephemerals(), held) })
@@ -218,7 +221,7 @@ func TestTryCancelledAtEveryRequest(t *testing.T) {
 	}
 }
 
-// All members or none.
+// TryAcquire gets all members or none.
 func TestTryMulti(t *testing.T) {
 	svc := newFakeService()
 	s, _ := svc.session(t, nil)

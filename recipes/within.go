@@ -2,12 +2,12 @@ package recipes
 
 import "context"
 
-// Within returns ctx with an end of its own: it also ends with the hold, with the hold's cause, and when
-// cancel is called, which frees its resources. It is for work under the lock that has a context already, as a
-// request of a service has.
+// Within returns ctx with an additional end: it also ends with the hold, with the hold's cause, and when cancel is
+// called, which frees its resources. It is for work under the lock that already has a context, such as a request to a
+// service.
 //
-// Like [Hold.Context] it says, to whoever acquires with it, that the hold is there: so a reader who
-// asks for the write lock with it gets ErrUpgrade.
+// Like [Hold.Context], it tells an acquire that the lock is held: so a reader that asks for the write lock with it
+// gets ErrUpgrade.
 func (h *Hold) Within(ctx context.Context) (inside context.Context, cancel context.CancelFunc) {
 	inside, end := context.WithCancelCause(h.mark(ctx))
 	follow := func() { end(context.Cause(h.ctx)) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A context that has nothing to do with the hold's ends with it, and knows of it, once it is within.
+// A context that is unrelated to the hold ends with the hold, and carries it, once Within has combined them.
 func TestWithin(t *testing.T) {
 	type key struct{}
 	svc := newFakeService()
@@ -42,15 +42,15 @@ func TestWithin(t *testing.T) {
 		third, cancel := h.Within(request)
 		defer cancel()
 		if cause := context.Cause(third); !errors.Is(cause, want) { // at once
-			t.Errorf("of a hold that has ended: cause %v", cause)
+			t.Errorf("the context of a hold that has ended: cause %v", cause)
 		}
 		end(nil)
 	}
 }
 
-// The request's end ends what is within it, and not the hold.
+// The end of a request ends the context made from it, and not the hold.
 func TestWithinEndsWithTheRequest(t *testing.T) {
-	h, err := NewNoLock(1).Acquire(within(t)) // which has no place in any queue
+	h, err := NewNoLock(1).Acquire(within(t)) // NoLock has no queue
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestWithinEndsWithTheRequest(t *testing.T) {
 	}
 }
 
-// A reader's request for the write lock is refused by whichever context says that it reads.
+// A reader's request for the write lock is refused under every context that says that it reads.
 func TestUpgradeIsRefusedWithin(t *testing.T) {
 	for recipe := range rwMakers {
 		svc := newFakeService()
@@ -81,9 +81,9 @@ func TestUpgradeIsRefusedWithin(t *testing.T) {
 			t.Errorf("%s: %v", recipe, err)
 		}
 		if n := z.count("create"); n != before {
-			t.Errorf("%s: %d creates for what was refused", recipe, n-before)
+			t.Errorf("%s: %d creates for a request that was refused", recipe, n-before)
 		}
-		// One who says nothing of it is another client.
+		// A request whose context says nothing counts as another client's.
 		stopped, stop := context.WithCancel(within(t))
 		theirs := newRW(t, recipe, s, func(int) { stop() })
 		if _, err := theirs.Write().Acquire(stopped); !errors.Is(err, context.Canceled) {

@@ -1,27 +1,14 @@
-// Package reports turns a finished run into numbers, pictures and one page.
+// Package reports is the folder of everything that turns judged runs into numbers, pictures and pages.
 //
-// In flow the merged history, the acquisitions put together from it, the
-// verdicts of harness/check and a [Meta] that says what the run directory knows
-// besides. Then:
+// In flow: a run as package rundir reads it, and the verdicts of harness/check. Out flow: numbers that scripts read and
+// pages that people read. The stages, in the order in which data passes through them:
 //
-//  1. [Summarize] reduces them to a [Result], which is result.json: the one set
-//     of numbers that scripts, thresholds, comparisons and the page all read.
-//  2. [Headline] says in one sentence what happened, for a reader who has no
-//     other.
-//  3. [WriteHlog] writes the latencies in HdrHistogram's log format, [WriteBench]
-//     the numbers in the Go benchmark format.
-//  4. [Render] draws the pictures and writes report.html around them.
+//   - result reduces a run to its numbers, and has the one catalogue of the quantities among them.
+//   - words writes numbers as people read them, and chart draws in the style of the house.
+//   - runpage draws the pictures of one run and writes the page around them.
+//   - capacity has the models of a lock's throughput; sweep fits them to many runs and draws the result.
+//   - compare says whether the runs of one side are worse than those of another.
 //
-// A sweep is many runs: [SummarizeSweep] reduces their results to a [Sweep], which is sweep.json, with
-// what the models of package capacity say of each point; [RenderSweep] draws it, [PrintSweep] writes
-// its table, and [Sweep.Answer] says what another load would come to.
-//
-// Nothing here looks at a live system or at a clock: the same input gives the
-// same bytes, so an old run can be reported again.
-//
-// Three rules hold everywhere. Absent data is null in files and "n/a" on paper,
-// never 0. A percentile is given only where the sample supports it. Only
-// operations invoked in the measured window count, and those that were still
-// waiting at its end are counted as censored: leaving them out would hide the
-// longest waits.
+// Nothing here looks at a live system or at a clock: the same input gives the same bytes, so an old run can be reported
+// again.
 package reports

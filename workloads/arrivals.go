@@ -8,25 +8,24 @@ import (
 
 // The ways in which work arrives.
 const (
-	Closed  = "closed"  // a client asks again once its last acquisition is over
-	Poisson = "poisson" // whether or not anybody is free, each arrival independent of the others
-	Uniform = "uniform" // whether or not anybody is free, at even gaps
+	Closed  = "closed"  // each client asks again once its last acquisition is over
+	Poisson = "poisson" // whether or not a client is free, each arrival independent of the others
+	Uniform = "uniform" // whether or not a client is free, at even intervals
 )
 
-// Arrivals is the sequence of a run's arrivals. Every client process draws the same one from
-// the seed and takes those dealt to it, so their sum is as planned though they never talk. It
-// serves one goroutine.
+// Arrivals is the sequence of a run's arrivals. Every client process draws the same sequence from the seed and takes
+// the arrivals dealt to it, so together they keep to the plan although they never communicate. It serves one
+// goroutine.
 type Arrivals struct {
 	pacer  Pacer
 	even   bool
 	rand   *rand.Rand
 	at     time.Duration
 	n      int
-	lo, hi float64 // those dealt to us, of all in [0, 1)
+	lo, hi float64 // the range dealt to us, out of [0, 1)
 }
 
-// arrivalStream is the stream of random numbers that arrivals have; clients have those
-// from 0 on.
+// arrivalStream is the number of the random stream of arrivals; clients have the streams from 0 on.
 const arrivalStream = math.MaxUint64
 
 // NewArrivals begins the sequence, of which a process takes a part: that of its clients from first
@@ -40,7 +39,7 @@ func NewArrivals(kind string, pacer Pacer, seed uint64, first, clients, all int)
 // as can be, so even arrivals are dealt to the processes in turn, by their shares.
 const golden = 0.6180339887498949
 
-// Next returns when our next arrival is due, since the start; false if none is to come.
+// Next returns when our next arrival is due, since the start; false if there is none.
 func (a *Arrivals) Next() (time.Duration, bool) {
 	for {
 		gap, deal := 1.0, 0.0

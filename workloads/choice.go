@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// A Choice says which of several locks are asked for how often. The zero value is uniform.
+// A Choice says how often each of several locks is asked for. The zero value is uniform.
 type Choice struct {
 	// Zipf is the exponent s of Zipf's law: the k-th lock is asked for in proportion to
 	// 1/kˢ. 0 = all alike.
@@ -23,8 +23,8 @@ type Chooser struct {
 	sum    []float64 // of the weights up to and with each
 }
 
-// Of prepares to draw from n things. (The standard library's generator takes no exponent of 1
-// or less, and those are what is met most.)
+// Of prepares to draw from n things. (The standard library's generator does not accept exponents of 1 or less, and
+// those are the most common ones.)
 func (c Choice) Of(n int) *Chooser {
 	ch := &Chooser{n: n}
 	if c.Zipf == 0 {

@@ -14,8 +14,7 @@ const (
 	LogNormal   = "log-normal"
 )
 
-// A Distribution is how long something takes that is drawn anew each time. The zero value is
-// always 0.
+// A Distribution says how long something takes; the time is drawn anew each time. The zero value is always 0.
 type Distribution struct {
 	Kind string `json:"kind,omitempty"` // empty = Constant
 	// Centre is the constant, the mean of an exponential and the median of a log-normal one.
@@ -27,10 +26,10 @@ type Distribution struct {
 	Sigma float64 `json:"sigma,omitempty"`
 }
 
-// Always is the distribution of what always takes d.
+// Always returns the distribution of a constant time d.
 func Always(d time.Duration) Distribution { return Distribution{Centre: d} }
 
-// longest caps what is drawn: a tail that outlasts every run is of no use, and must not overflow.
+// longest caps the draws: a tail that outlasts every run is useless, and must not overflow.
 const longest = 24 * time.Hour
 
 // Draw draws a length of time.
@@ -49,7 +48,7 @@ func (d Distribution) Draw(r *rand.Rand) time.Duration {
 	return time.Duration(min(x, float64(longest)))
 }
 
-// Mean returns the mean of what is drawn.
+// Mean returns the mean of the draws.
 func (d Distribution) Mean() time.Duration {
 	switch d.Kind {
 	case UniformOf:
@@ -60,7 +59,7 @@ func (d Distribution) Mean() time.Duration {
 	return d.Centre
 }
 
-// Variance returns the variance of what is drawn, in square seconds.
+// Variance returns the variance of the draws, in square seconds.
 func (d Distribution) Variance() float64 {
 	mean := d.Mean().Seconds()
 	switch d.Kind {
@@ -70,7 +69,7 @@ func (d Distribution) Variance() float64 {
 	case Exponential:
 		return mean * mean
 	case LogNormal:
-		// Nothing between 0 and the longest varies more than what is always one or the other (Popoviciu).
+		// No distribution between 0 and longest varies more than one that always draws one or the other (Popoviciu).
 		most := longest.Seconds() * longest.Seconds() / 4
 		if v := mean * mean * math.Expm1(d.Sigma*d.Sigma); v < most {
 			return v
@@ -80,7 +79,7 @@ func (d Distribution) Variance() float64 {
 	return 0
 }
 
-// Fixed returns the constant, and whether it is one.
+// Fixed returns the constant, and whether the distribution is constant.
 func (d Distribution) Fixed() (time.Duration, bool) {
 	return d.Centre, d.Kind == "" || d.Kind == Constant
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What is drawn has the mean and the median that theory gives it. Of 40,000 draws, the mean is
-// within 4 standard errors, which are at most 1.2 % of the mean here, and the median within 2 %.
+// The draws have the mean and the median of the theory. Over 40,000 draws, the mean is within 4 standard errors,
+// which are at most 1.2 % of the mean here, and the median within 2 %.
 func TestDistributions(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
@@ -57,12 +57,13 @@ func TestDistributions(t *testing.T) {
 			t.Errorf("%s: fixed %v", c.name, fixed)
 		}
 	}
-	if d := (Distribution{Kind: LogNormal, Centre: time.Hour, Sigma: 100}); d.Mean() > longest || !(d.Variance() <= longest.Seconds()*longest.Seconds()) {
+	if d := (Distribution{Kind: LogNormal, Centre: time.Hour, Sigma: 100}); d.Mean() > longest ||
+		!(d.Variance() <= longest.Seconds()*longest.Seconds()) {
 		t.Errorf("a mean of %v, a variance of %v s²", d.Mean(), d.Variance())
 	}
 }
 
-// The k-th of them is drawn in proportion to 1/kˢ: within four standard deviations of 40,000 draws.
+// The k-th lock is drawn in proportion to 1/kˢ: within four standard deviations of 40,000 draws.
 func TestZipf(t *testing.T) {
 	const n, draws = 5, 40_000
 	for _, s := range []float64{0, 0.5, 1, 1.1} {

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// A Pacer says when work arrives, as a pure function of time. It knows nothing of what
-// arrives, nor of chance: gaps are counted in arrivals, so that the one that is always 1
-// gives even arrivals, and one drawn from the exponential distribution of mean 1 a Poisson
-// process of the same rate, whether or not that rate changes.
+// A Pacer says when work arrives, as a pure function of time. It does not know what arrives, and draws nothing at
+// random: gaps are counted in arrivals. A gap that is always 1 gives even arrivals, and gaps drawn from the
+// exponential distribution of mean 1 give a Poisson process of the same rate, whether or not that rate changes.
 type Pacer interface {
 	// Next returns the time at which the work of gap more arrivals has come in, counted
 	// from elapsed; false if it never does. Both times are since the start.
@@ -97,16 +96,16 @@ const forever = 365 * 24 * time.Hour
 
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
-// A Plan says at which rate work arrives in a run: always the same, a ramp over the measured
-// window, or steps of equal length in it. During the warm-up the rate is the first.
-type Plan struct {
+// A RatePlan says at which rate work arrives in a run: always the same, a ramp over the measured window, or steps of
+// equal length in it. During the warm-up the rate is the first one.
+type RatePlan struct {
 	// Rates are in arrivals per second over all clients: one; or the two ends of a ramp; or one for each step.
 	Rates []float64
 	Ramp  bool
 }
 
-// Pacer lays the plan out over a run, for the times since the warm-up's beginning.
-func (p Plan) Pacer(warmup, window time.Duration) Rates {
+// Pacer applies the plan to a run. Its times count from the beginning of the warm-up.
+func (p RatePlan) Pacer(warmup, window time.Duration) Rates {
 	if len(p.Rates) == 0 {
 		return nil
 	}
@@ -121,5 +120,5 @@ func (p Plan) Pacer(warmup, window time.Duration) Rates {
 	return slices.DeleteFunc(all, func(p Piece) bool { return p.Length <= 0 })
 }
 
-// Equal reports whether both plans say the same.
-func (p Plan) Equal(q Plan) bool { return p.Ramp == q.Ramp && slices.Equal(p.Rates, q.Rates) }
+// Equal reports whether both plans are the same.
+func (p RatePlan) Equal(q RatePlan) bool { return p.Ramp == q.Ramp && slices.Equal(p.Rates, q.Rates) }

@@ -9,22 +9,29 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawRates draws a profile of a few pieces, some of which are still.
+// drawRates draws a profile of a few pieces, some of which have rate 0.
 func drawRates(t *rapid.T) Rates {
 	var p Rates
 	for range rapid.IntRange(1, 4).Draw(t, "pieces") {
 		rate := func(label string) float64 {
 			return float64(rapid.SampledFrom([]int{0, 0, 1, 10, 333, 5000}).Draw(t, label))
 		}
-		p = append(p, Piece{Length: time.Duration(rapid.Int64Range(1, 20_000).Draw(t, "ms")) * time.Millisecond, From: rate("from"), To: rate("to")})
+		p = append(
+			p,
+			Piece{
+				Length: time.Duration(rapid.Int64Range(1, 20_000).Draw(t, "ms")) * time.Millisecond,
+				From:   rate("from"),
+				To:     rate("to"),
+			},
+		)
 	}
 	return p
 }
 
 const steps = 5_000
 
-// due is how many arrivals a profile has between two times, by sums of small steps: an oracle
-// that knows nothing of quadratic equations.
+// due returns how many arrivals a profile has between two times, by sums of small steps: an oracle that does not
+// solve quadratic equations.
 func due(p Pacer, from, to time.Duration) float64 {
 	step := (to - from).Seconds() / steps
 	var sum float64
@@ -35,7 +42,7 @@ func due(p Pacer, from, to time.Duration) float64 {
 	return sum
 }
 
-// Between a time and the next arrival there are as many arrivals due as the gap.
+// Between a time and the next arrival, the number of arrivals due is the gap.
 func TestNextArrivalIsDueWhenTheRateSaysSo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawRates(t)
@@ -51,7 +58,7 @@ func TestNextArrivalIsDueWhenTheRateSaysSo(t *testing.T) {
 		if at < from {
 			t.Fatalf("%v is before %v", at, from)
 		}
-		// A jump of the rate may fall anywhere in a step of the oracle's.
+		// A jump of the rate may fall anywhere in a step of the oracle.
 		off := 4 * (at - from).Seconds() / steps * p.Most()
 		if n := due(p, from, at); math.Abs(n-gap) > 1e-6*gap+1e-6+off {
 			t.Errorf("%.4f arrivals due from %v to %v, want %.4f", n, from, at, gap)
@@ -62,12 +69,14 @@ func TestNextArrivalIsDueWhenTheRateSaysSo(t *testing.T) {
 func TestPlans(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		plan Plan
+		plan RatePlan
 		at   map[time.Duration]float64
 	}{
-		{"constant", Plan{Rates: []float64{50}}, map[time.Duration]float64{0: 50, time.Second: 50, time.Minute: 50}},
-		{"ramp", Plan{Rates: []float64{100, 300}, Ramp: true}, map[time.Duration]float64{0: 100, 2 * time.Second: 100, 7 * time.Second: 200, 12 * time.Second: 300, time.Minute: 300}},
-		{"steps", Plan{Rates: []float64{100, 200, 50}}, map[time.Duration]float64{0: 100, 3 * time.Second: 100, 6 * time.Second: 200, 9 * time.Second: 50, time.Minute: 50}},
+		{"constant", RatePlan{Rates: []float64{50}}, map[time.Duration]float64{0: 50, time.Second: 50, time.Minute: 50}},
+		{"ramp", RatePlan{Rates: []float64{100, 300}, Ramp: true}, map[time.Duration]float64{0: 100, 2 * time.Second: 100,
+			7 * time.Second: 200, 12 * time.Second: 300, time.Minute: 300}},
+		{"steps", RatePlan{Rates: []float64{100, 200, 50}}, map[time.Duration]float64{0: 100, 3 * time.Second: 100,
+			6 * time.Second: 200, 9 * time.Second: 50, time.Minute: 50}},
 	} {
 		p := c.plan.Pacer(2*time.Second, 10*time.Second)
 		for at, want := range c.at {
@@ -76,11 +85,11 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
-	if r := (Plan{Rates: []float64{3}}).Pacer(0, time.Second); len(r) != 1 {
+	if r := (RatePlan{Rates: []float64{3}}).Pacer(0, time.Second); len(r) != 1 {
 		t.Errorf("without a warm-up: %v", r)
 	}
 	if _, ok := (Rates{{Length: time.Second, From: 5}}).Next(0, 10); ok {
-		t.Error("an arrival after the rate has come down to 0")
+		t.Error("an arrival after the rate has fallen to 0")
 	}
 	if _, ok := (Rates{}).Next(0, 1); ok {
 		t.Error("an arrival at no rate")
@@ -99,9 +108,10 @@ func take(a *Arrivals, until time.Duration) []time.Duration {
 	}
 }
 
-// Whatever the processes, together they have each arrival once, and each its share of them.
+// However the clients are divided into processes, each arrival occurs in exactly one process, and each process has
+// its share.
 func TestProcessesShareArrivals(t *testing.T) {
-	pacer := Plan{Rates: []float64{1000}}.Pacer(0, 10*time.Second)
+	pacer := RatePlan{Rates: []float64{1000}}.Pacer(0, 10*time.Second)
 	for _, kind := range []string{Poisson, Uniform} {
 		whole := take(NewArrivals(kind, pacer, 7, 0, 16, 16), 10*time.Second)
 		got := map[time.Duration]int{}
@@ -119,7 +129,7 @@ func TestProcessesShareArrivals(t *testing.T) {
 		}
 		for _, at := range whole {
 			if got[at]--; got[at] < 0 {
-				t.Fatalf("%s: nobody has the arrival at %v", kind, at)
+				t.Fatalf("%s: no process has the arrival at %v", kind, at)
 			}
 		}
 		for at, n := range got {
@@ -130,9 +140,9 @@ func TestProcessesShareArrivals(t *testing.T) {
 	}
 }
 
-// Even arrivals are even, and in each process nearly so.
+// Uniform arrivals are evenly spaced, and nearly so in each process.
 func TestUniformArrivals(t *testing.T) {
-	pacer := Plan{Rates: []float64{100}}.Pacer(0, time.Minute)
+	pacer := RatePlan{Rates: []float64{100}}.Pacer(0, time.Minute)
 	for i, at := range take(NewArrivals(Uniform, pacer, 1, 0, 4, 4), time.Minute) {
 		if want := time.Duration(i+1) * 10 * time.Millisecond; at != want {
 			t.Fatalf("arrival %d at %v, want %v", i, at, want)
@@ -150,7 +160,7 @@ func TestUniformArrivals(t *testing.T) {
 // The gaps of a Poisson process are exponential: their mean and standard deviation are the same, and
 // so is the share of gaps that are above the mean, 1/e.
 func TestPoissonArrivals(t *testing.T) {
-	pacer := Plan{Rates: []float64{1000}}.Pacer(0, 20*time.Second)
+	pacer := RatePlan{Rates: []float64{1000}}.Pacer(0, 20*time.Second)
 	at := take(NewArrivals(Poisson, pacer, 3, 0, 1, 1), 20*time.Second)
 	n := len(at)
 	if n < 20_000-566 || n > 20_000+566 { // four standard deviations, √20000 each

@@ -2,8 +2,7 @@ package workloads
 
 import "time"
 
-// A Burst is a time that comes again and again: the first Length of each Every. The zero value
-// never comes.
+// A Burst is a time that comes again and again: the first Length of each Every. The zero value never comes.
 type Burst struct {
 	Length time.Duration `json:"length_ns,omitempty"`
 	Every  time.Duration `json:"every_ns,omitempty"`

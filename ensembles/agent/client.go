@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// A Client is the harness's end of the line to one agent. Its methods may be
-// called from many goroutines. What needs a running process returns an error that
-// wraps [ErrNoProcess] if there is none.
+// A Client is the harness's connection to one agent. Its methods may be called from many goroutines. A method that
+// needs a running process returns an error that wraps [ErrNoProcess] if there is none.
 type Client struct {
 	host   string
 	base   string
@@ -25,17 +24,17 @@ type Client struct {
 	http   *http.Client
 }
 
-// NewClient speaks to the agent of the named host at address.
+// NewClient returns a client for the agent of the named host at an address.
 func NewClient(host, address, secret string) *Client {
 	return &Client{host: host, base: "http://" + address, secret: secret,
 		http: &http.Client{Transport: &http.Transport{
-			// No proxy of the environment's: the address is a published port of our own.
+			// The environment's proxy is not used: the address is a port that the lab has published on this machine.
 			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
 		}}}
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Renew renews the lease.
@@ -67,7 +66,7 @@ func (c *Client) Resume(ctx context.Context) (Stamp, error) {
 // Kill ends the process (SIGKILL) and returns once it is gone.
 func (c *Client) Kill(ctx context.Context) (Stamp, error) { return post[Stamp](ctx, c, "kill", nil) }
 
-// Stop asks the process to end (SIGTERM), and kills it after its grace.
+// Stop asks the process to end (SIGTERM), and kills it when its grace is over.
 func (c *Client) Stop(ctx context.Context) (Stamp, error) { return post[Stamp](ctx, c, "stop", nil) }
 
 // Input sends a line to the process's standard input.
@@ -80,21 +79,20 @@ func (c *Client) Block(ctx context.Context, b Block) (Stamp, error) {
 	return post[Stamp](ctx, c, "block", b)
 }
 
-// Delay holds back packets on the host. Without netem, and without a relay to each
-// peer, the error wraps [ErrUnsupported].
+// Delay holds back packets on the host. If the kernel has no netem and there is no relay to some peer, the error wraps
+// [ErrUnsupported].
 func (c *Client) Delay(ctx context.Context, d Delay) (Stamp, error) {
 	return post[Stamp](ctx, c, "delay", d)
 }
 
-// Relay makes the host pass connections from an address of its loopback on to a
-// server, so that they can be delayed, and returns the address.
+// Relay makes the host pass connections to an address of its loopback on to a server, so that they can be delayed. It
+// returns the address.
 func (c *Client) Relay(ctx context.Context, to netip.AddrPort, seed uint64) (netip.AddrPort, error) {
 	r, err := post[RelayResult](ctx, c, "relay", RelayRequest{To: to, Seed: seed})
 	return r.Address, err
 }
 
-// Reset ends the host's established TCP connections with the peers, at both ends,
-// and returns those that it ended.
+// Reset ends the host's established TCP connections with the peers, at both ends, and returns those that it ended.
 func (c *Client) Reset(ctx context.Context, peers ...netip.Addr) (Connections, error) {
 	return post[Connections](ctx, c, "reset", peers)
 }
@@ -104,7 +102,7 @@ func (c *Client) Connections(ctx context.Context, peers ...netip.Addr) (Connecti
 	return post[Connections](ctx, c, "connections", peers)
 }
 
-// Capabilities asks what the host's kernel can do.
+// Capabilities asks what the host's kernel and image can do.
 func (c *Client) Capabilities(ctx context.Context) (Capabilities, error) {
 	return post[Capabilities](ctx, c, "capabilities", nil)
 }
@@ -115,12 +113,12 @@ func (c *Client) Expect(ctx context.Context) (string, error) {
 	return e.ID, err
 }
 
-// Send makes the host send datagrams, and returns once it has.
+// Send makes the host send datagrams, and returns when it has sent them.
 func (c *Client) Send(ctx context.Context, d Datagrams) (Stamp, error) {
 	return post[Stamp](ctx, c, "datagrams/send", d)
 }
 
-// Heard returns what came so far of the datagrams with an id from Expect.
+// Heard returns how many datagrams with an id from Expect have arrived so far, and when.
 func (c *Client) Heard(ctx context.Context, id string) (Heard, error) {
 	return post[Heard](ctx, c, "datagrams/heard", id)
 }
@@ -130,42 +128,43 @@ func (c *Client) Clear(ctx context.Context, id string) (Stamp, error) {
 	return post[Stamp](ctx, c, "clear", id)
 }
 
-// Probe asks whether the host can open connections to addresses within timeout.
-// The answer has one entry an address: "" if it could, else why not.
+// Probe asks whether the host can open connections to addresses within timeout. The answer has one entry for each
+// address: "" if the host could connect, else why not.
 func (c *Client) Probe(ctx context.Context, timeout time.Duration, addresses ...netip.AddrPort) ([]string, error) {
 	r, err := post[ProbeResult](ctx, c, "probe", Probe{Addresses: addresses, Timeout: timeout})
 	return r.Errors, err
 }
 
-// Stall keeps the process's disk from answering, for the fault of that id: the one thread of
-// a ZooKeeper server that writes to the disk is held. It wraps [ErrUnsupported] where that is forbidden.
+// Stall makes the process's disk seem to hang, for the fault of that id: it holds the one thread of a ZooKeeper server
+// that writes to the disk. If the host forbids that, the error wraps [ErrUnsupported].
 func (c *Client) Stall(ctx context.Context, id string) (Stamp, error) {
 	return post[Stamp](ctx, c, "stall", id)
 }
 
-// Unstall takes a fault's stall back, or all if id is empty.
+// Unstall ends a fault's stall, or all stalls if id is empty.
 func (c *Client) Unstall(ctx context.Context, id string) (Stamp, error) {
 	return post[Stamp](ctx, c, "unstall", id)
 }
 
-// Disk measures what the storage below DataDir is like. It takes as long as a hundred syncs.
+// Disk measures the storage below DataDir. It takes as long as a hundred syncs.
 func (c *Client) Disk(ctx context.Context) (Disk, error) { return post[Disk](ctx, c, "disk", nil) }
 
-// SetClock sets the wall clock of the host's process off by offset, and 0 sets it right. The
-// process must have been started with [Spec.Clock].
+// SetClock sets the wall clock of the host's process off by offset. An offset of 0 sets it right. The process must have
+// been started with [Spec.Clock].
 func (c *Client) SetClock(ctx context.Context, offset time.Duration) (Stamp, error) {
 	return post[Stamp](ctx, c, "clock", offset)
 }
 
-// Nodes does to a znode what an administrator can, through the host's own server. Why nothing was
-// done to it is the answer's Refused.
+// Nodes does what an administrator can do to a znode, through the host's own server. If the server refuses, the
+// answer's Refused says why.
 func (c *Client) Nodes(ctx context.Context, r NodeRequest) (NodeAnswer, error) {
 	return post[NodeAnswer](ctx, c, "zookeeper/nodes", r)
 }
 
-// AskProbe is Probe of ZooKeeper servers that must answer, too. It also returns how
-// long each took.
-func (c *Client) AskProbe(ctx context.Context, timeout time.Duration, addresses ...netip.AddrPort) (ProbeResult, error) {
+// AskProbe is a Probe of ZooKeeper servers, each of which must answer. It also returns how long each took.
+func (c *Client) AskProbe(
+	ctx context.Context, timeout time.Duration, addresses ...netip.AddrPort,
+) (ProbeResult, error) {
 	return post[ProbeResult](ctx, c, "probe", Probe{Addresses: addresses, Timeout: timeout, Ask: true})
 }
 
@@ -191,8 +190,7 @@ func (c *Client) File(ctx context.Context, path string) (io.ReadCloser, error) {
 	return c.get(ctx, "file", url.Values{"path": {path}})
 }
 
-// Files lists the regular files in a directory of the host, given by its path below
-// DataDir, in the order of their names.
+// Files lists the regular files in a directory of the host, by its path below DataDir, sorted by name.
 func (c *Client) Files(ctx context.Context, dir string) ([]string, error) {
 	body, err := c.get(ctx, "files", url.Values{"dir": {dir}})
 	if err != nil {
@@ -206,10 +204,11 @@ func (c *Client) Files(ctx context.Context, dir string) ([]string, error) {
 	return names, nil
 }
 
-// History streams the raw history in dir from offset on: to its present end, or
-// with follow until the host's process has ended (or, for the agent's own, ctx).
+// History streams the raw history in dir from offset to its present end. With follow, it goes on until the host's
+// process has ended or, for the agent's own history, until ctx ends.
 func (c *Client) History(ctx context.Context, dir string, offset int64, follow bool) (io.ReadCloser, error) {
-	return c.get(ctx, "history", url.Values{"dir": {dir}, "offset": {strconv.FormatInt(offset, 10)}, "follow": {strconv.FormatBool(follow)}})
+	return c.get(ctx, "history", url.Values{"dir": {dir}, "offset": {strconv.FormatInt(offset, 10)},
+		"follow": {strconv.FormatBool(follow)}})
 }
 
 func (c *Client) get(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
@@ -245,8 +244,8 @@ func (c *Client) send(req *http.Request, what string) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-// looks are the requests that change nothing, or nothing more when they are made twice.
-var looks = map[string]bool{"status": true, "lease": true, "capabilities": true, "connections": true, "disk": true}
+// repeatable are the requests that have the same effect when they are made twice.
+var repeatable = map[string]bool{"status": true, "lease": true, "capabilities": true, "connections": true, "disk": true}
 
 func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
 	var answer T
@@ -258,8 +257,9 @@ func post[T any](ctx context.Context, c *Client, path string, body any) (T, erro
 	if err != nil {
 		return answer, err
 	}
-	if looks[path] {
-		// Sent again, on another connection, if the one at hand turns out to be closed; not sent as a header (net/http).
+	if repeatable[path] {
+		// With this key net/http sends the request again if its connection turns out to be closed. The header itself is
+		// not sent.
 		req.Header["Idempotency-Key"] = []string{}
 	}
 	resp, err := c.send(req, path)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A connection that is found closed when it is used again costs a look nothing; what does something is never sent twice.
+// A request that finds its connection closed is sent again if it changes nothing, and is never sent again otherwise.
 func TestClosedConnections(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -27,16 +27,16 @@ func TestClosedConnections(t *testing.T) {
 	defer c.Close()
 	for range 2 {
 		if _, err := c.Status(t.Context()); err != nil {
-			t.Errorf("a look: %v", err)
+			t.Errorf("status: %v", err)
 		}
 	}
 	if _, err := c.Kill(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Kill(t.Context()); err == nil {
-		t.Error("a kill whose answer was lost is taken for done")
+		t.Error("a kill whose answer was lost is reported as done")
 	}
 	if asked["/status"] != 3 || asked["/kill"] != 2 {
-		t.Errorf("asked %v times, want 3 for the status and 2 for the kill", asked)
+		t.Errorf("requests: %v, want 3 for the status and 2 for the kill", asked)
 	}
 }

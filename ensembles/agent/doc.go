@@ -1,13 +1,7 @@
-// Package agent is the first process on every host of a lab, and the harness's
-// end of the line to it.
+// Package agent is the protocol between the harness and the agents of a lab's hosts, and the harness's client for it.
 //
-// An agent starts, pauses, kills and restarts its host's one process, applies
-// and clears network rules in the host's own network namespace, stamps when it
-// did so, asks its ZooKeeper server for its role and counters, streams histories
-// and serves files. In flow HTTP requests that carry the run's secret; out flow
-// replies stamped with CLOCK_MONOTONIC, history frames and files.
+// In flow: requests from the harness, such as a process to start, a network rule to add or a history to read. Out flow:
+// HTTP requests that carry the host's secret, and replies stamped with the CLOCK_MONOTONIC at which the agent acted.
 //
-// An agent lives on a lease ([Config].Lease) that the harness renews. When the
-// lease lapses it clears its rules, kills its process and exits, which makes its
-// container remove itself: a SIGKILL of the harness leaves nothing behind.
+// The process on the host that answers these requests is in package agent/serve.
 package agent

@@ -1,149 +1,67 @@
 package agent
 
 import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
-	"syscall"
-
-	"github.com/google/nftables"
-
-	"locklab/harness/history"
+	"net/netip"
+	"time"
 )
 
-// tableName is the one nftables table an agent owns, in its own namespace.
-const tableName = "locklab"
-
-// firewall keeps a host's network blocks. The table is always replaced as a
-// whole, in one transaction, so that rules never half apply.
-//
-// Rules match peers' addresses only, and peers are hosts of the lab. The control
-// connection comes from the network's gateway, which is no host, so no rule can
-// match it; the agent refuses one that would.
-type firewall struct {
-	rec *history.Recorder
-
-	mu     sync.Mutex
-	blocks map[string]Block
-	ending bool
+// Probe asks whether this host can open TCP connections.
+type Probe struct {
+	Addresses []netip.AddrPort `json:"addresses"`
+	Timeout   time.Duration    `json:"timeout"`
+	// Ask sends ruok on each connection and waits for the whole answer.
+	Ask bool `json:"ask,omitempty"`
 }
 
-// block adds a rule, or replaces the one of the same id.
-func (f *firewall) block(b Block) (Stamp, error) {
-	if err := b.validate(); err != nil {
-		return Stamp{}, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ending {
-		return Stamp{}, errEnding
-	}
-	next := maps.Clone(f.blocks)
-	if next == nil {
-		next = map[string]Block{}
-	}
-	next[b.ID] = b
-	return f.apply(next, history.NetworkBlocked, b.ID, b.String())
+// ProbeResult is the answer to a Probe, in its order.
+type ProbeResult struct {
+	// Errors has "" for an address that was reached (and answered), and otherwise the reason.
+	Errors []string `json:"errors"`
+	// Took is how long each connection, or the answer on it, took.
+	Took []time.Duration `json:"took"`
 }
 
-// clear removes a rule; the empty id removes all. A rule that is not there is no error.
-func (f *firewall) clear(id string) (Stamp, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	next := maps.Clone(f.blocks)
-	delete(next, id)
-	if id == "" {
-		next = nil
-	}
-	return f.apply(next, history.NetworkCleared, id, "")
+// Expectation is the id of datagrams that an agent counts. The agent chooses the id.
+type Expectation struct {
+	ID string `json:"id"`
 }
 
-// end clears all rules and lets no other be added.
-func (f *firewall) end() error {
-	f.mu.Lock()
-	f.ending = true
-	n := len(f.blocks)
-	f.mu.Unlock()
-	if n == 0 {
-		return nil // nor is there a need to be allowed to
-	}
-	_, err := f.clear("")
-	return err
+// Datagrams asks the agent to send datagrams to another agent's host. Unlike a connection, they need only one direction
+// of a link, so they can tell which direction is cut.
+type Datagrams struct {
+	// ID is the receiver's expectation.
+	ID    string         `json:"id"`
+	To    netip.AddrPort `json:"to"`
+	Count int            `json:"count"`
+	// Size of each in bytes; 0 means as small as possible.
+	Size int `json:"size,omitempty"`
+	// Every is the time from one to the next.
+	Every time.Duration `json:"every,omitempty"`
 }
 
-func (f *firewall) inForce() []InForce {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var all []InForce
-	for id, b := range f.blocks {
-		all = append(all, InForce{ID: id, Peers: b.Peers, Direction: b.Direction, Connections: len(b.Ports) > 0 || b.Payload})
-	}
-	return all
+// Heard says how many of the expected datagrams have arrived so far.
+type Heard struct {
+	Count int `json:"count"`
+	// First and Last are when the first and the last datagram arrived; 0 if none has.
+	First int64 `json:"first_ns"`
+	Last  int64 `json:"last_ns"`
 }
 
-// apply makes blocks the rules in force. f.mu is held.
-func (f *firewall) apply(blocks map[string]Block, mode, id, what string) (Stamp, error) {
-	c, err := nftables.New()
-	if err != nil {
-		return Stamp{}, fmt.Errorf("nftables: %w", err)
-	}
-	table := &nftables.Table{Family: nftables.TableFamilyIPv4, Name: tableName}
-	// Adding before deleting makes the deletion succeed whether or not the
-	// table was there.
-	c.AddTable(table)
-	c.DelTable(table)
-	if len(blocks) > 0 {
-		c.AddTable(table)
-		var all []Block
-		for _, id := range slices.Sorted(maps.Keys(blocks)) {
-			all = append(all, blocks[id])
-		}
-		if err := addRules(c, table, all); err != nil {
-			return Stamp{}, err
-		}
-	}
-	if err := c.Flush(); err != nil {
-		return Stamp{}, lacking(fmt.Errorf("nftables: apply %d rules: %w", len(blocks), err), needs(blocks[id])...)
-	}
-	at := f.rec.Clock().Now()
-	f.blocks = blocks
-	if err := f.rec.Record(history.Event{At: at, Op: history.OpNetwork, Mode: mode, Fault: id, Target: what}); err != nil {
-		return Stamp{}, err
-	}
-	return Stamp{At: at}, nil
+// RelayRequest asks for a relay on this host to a server, see [Delay].
+type RelayRequest struct {
+	To netip.AddrPort `json:"to"`
+	// Seed is the seed of the relay's jitter.
+	Seed uint64 `json:"seed"`
 }
 
-// needs names the kernel's features beside plain rules that a block is made of.
-func needs(b Block) []string {
-	var all []string
-	if b.Verdict == Reject {
-		all = append(all, CapReject)
-	}
-	if b.Loss != 0 {
-		all = append(all, CapLoss)
-	}
-	if b.Bandwidth != 0 {
-		all = append(all, CapLimit)
-	}
-	return all
+// RelayResult says where on this host a relay listens.
+type RelayResult struct {
+	Address netip.AddrPort `json:"address"`
 }
 
-// lacking makes an [ErrUnsupported] of an error by which the kernel says that it
-// does not have, or does not allow, one of the features.
-func lacking(err error, features ...string) error {
-	if err == nil {
-		return nil
-	}
-	switch {
-	case errors.Is(err, syscall.EPERM):
-		return fmt.Errorf("%w: %s: %w", ErrUnsupported, CapNetAdmin, err)
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EOPNOTSUPP), errors.Is(err, syscall.EPROTONOSUPPORT):
-		if len(features) > 0 {
-			return fmt.Errorf("%w: %s: %w", ErrUnsupported, strings.Join(features, " or "), err)
-		}
-	}
-	return err
+// Connections lists this host's established TCP connections with some peers.
+type Connections struct {
+	Stamp
+	// Open has "local remote" for each, sorted.
+	Open []string `json:"open"`
 }

@@ -1,18 +1,13 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 	"time"
 )
 
-// ErrUnsupported answers a request for harm that this kernel cannot do. What wraps
-// it names the capability that is missing.
-var ErrUnsupported = errors.New("not supported here")
-
-// A Direction says which packets a rule meets, seen from the host.
+// A Direction says which packets a rule applies to, seen from the host.
 type Direction string
 
 // The directions. The zero value is Both.
@@ -22,102 +17,46 @@ const (
 	Out  Direction = "out"
 )
 
-// A Verdict says what becomes of the packets that a rule meets.
+// A Verdict says what happens to the packets that a rule applies to.
 type Verdict string
 
 // The verdicts. The zero value is Drop.
 const (
-	// Drop lets them vanish, as a broken link does.
+	// Drop discards them, as a broken link does.
 	Drop Verdict = ""
-	// Reject answers TCP with a reset, as a firewall or a host without the service
-	// does; what is not TCP it drops.
+	// Reject answers TCP packets with a reset, as a firewall or a host without the service does. It drops all others.
 	Reject Verdict = "reject"
 )
 
-// Block is a rule for the packets between this host and its peers: by default,
-// none passes. Blocks in force at once add up: a packet that any of them meets is
-// lost.
+// Block is a rule for the packets between this host and its peers. By default, none passes. Blocks that are in force at
+// the same time add up: a packet is lost if any of them applies to it.
 type Block struct {
-	// ID names the rule, so that healing one fault keeps the others' rules.
+	// ID names the rule, so that healing one fault keeps the rules of others.
 	ID        string       `json:"id"`
 	Peers     []netip.Addr `json:"peers"`
 	Direction Direction    `json:"direction,omitempty"`
 	Verdict   Verdict      `json:"verdict,omitempty"`
-	// Ports, if any, narrows the rule to TCP packets of these ports of this host.
+	// Ports, if any, limits the rule to TCP packets from and to these ports of this host.
 	Ports []uint16 `json:"ports,omitempty"`
-	// Payload narrows the rule to TCP packets that end what a process has written
-	// (PSH): connections are made and acknowledged, and nothing is said on them.
+	// Payload limits the rule to TCP packets that end what a process has written (PSH): connections are made and
+	// acknowledged, but carry no data.
 	Payload bool `json:"payload,omitempty"`
-	// Loss, in percent, meets that share of the packets only, drawn by the kernel
-	// for each; 0 stands for all.
+	// Loss limits the rule to that share of the packets, in percent, which the kernel chooses at random; 0 means all.
 	Loss float64 `json:"loss,omitempty"`
-	// Bandwidth, in bytes a second, meets only the packets over it, each direction
-	// and all peers together; 0 stands for all packets. It is a policer: it drops and
-	// never queues, so a long TCP transfer gets less than that, and after a second of
-	// silence a second's worth passes at once.
+	// Bandwidth limits the rule to the packets that exceed it, in bytes per second for each direction and all peers
+	// together; 0 means all packets. It is a policer, which drops and never queues. So a long TCP transfer gets less than
+	// that, and after a second of silence a second's worth passes at once.
 	Bandwidth uint64 `json:"bandwidth,omitempty"`
 }
 
-// Delay holds back what passes between this host and its peers. Delays in force at
-// once add up.
+// Delay holds back packets between this host and its peers. Delays that are in force at the same time add up.
 type Delay struct {
 	ID    string       `json:"id"`
 	Peers []netip.Addr `json:"peers"`
-	// Latency is added to each way that the host can hold back: both ways by relays,
-	// what it sends by netem.
+	// Latency is added in each direction that the host can delay: both with a relay, only what it sends with netem.
 	Latency time.Duration `json:"latency"`
-	// Jitter is how much a delay differs from Latency at most, either way.
+	// Jitter is how far a delay may differ from Latency, up or down.
 	Jitter time.Duration `json:"jitter,omitempty"`
-}
-
-// lossUnit is the finest share of packets that can be lost, in percent.
-const lossUnit = 0.01
-
-func (b Block) validate() error {
-	switch {
-	case b.ID == "" || len(b.Peers) == 0:
-		return errors.New("block: id and peers are required")
-	case b.Direction != Both && b.Direction != In && b.Direction != Out:
-		return fmt.Errorf("block: unknown direction %q", b.Direction)
-	case b.Verdict != Drop && b.Verdict != Reject:
-		return fmt.Errorf("block: unknown verdict %q", b.Verdict)
-	case b.Loss != 0 && !(b.Loss >= lossUnit && b.Loss <= 100):
-		return fmt.Errorf("block: loss of %v%%, want %v to 100", b.Loss, lossUnit)
-	case b.Bandwidth > maxBandwidth:
-		return fmt.Errorf("block: bandwidth of %d bytes/s, want at most %d", b.Bandwidth, uint64(maxBandwidth))
-	}
-	return validPeers("block", b.Peers)
-}
-
-// maxBandwidth is more than the links of a lab carry.
-const maxBandwidth = 10 << 30
-
-// burst is what may pass at once after a time of silence beyond a second's worth,
-// which the kernel always allows: enough for two full packets altogether.
-func (b Block) burst() uint32 { return uint32(max(2*1500, b.Bandwidth) - b.Bandwidth) }
-
-func (d Delay) validate() error {
-	switch {
-	case d.ID == "" || len(d.Peers) == 0:
-		return errors.New("delay: id and peers are required")
-	case d.Latency <= 0 || d.Latency > maxLatency:
-		return fmt.Errorf("delay: latency %v, want more than 0 and at most %v", d.Latency, maxLatency)
-	case d.Jitter < 0 || d.Jitter > d.Latency:
-		return fmt.Errorf("delay: jitter %v, want at most the latency of %v", d.Jitter, d.Latency)
-	}
-	return validPeers("delay", d.Peers)
-}
-
-// maxLatency is far more than any session lasts.
-const maxLatency = 5 * time.Minute
-
-func validPeers(what string, peers []netip.Addr) error {
-	for _, p := range peers {
-		if !p.Is4() {
-			return fmt.Errorf("%s: %v is no IPv4 address", what, p)
-		}
-	}
-	return nil
 }
 
 // String describes the rule for the host's history.
@@ -143,4 +82,14 @@ func (b Block) String() string {
 	}
 	fmt.Fprint(&s, b.Peers)
 	return s.String()
+}
+
+// An InForce is a network block or a delay that is in force on a host.
+type InForce struct {
+	ID string `json:"id"`
+	// Peers are the hosts whose packets it applies to, and Direction says which of the packets, seen from the host.
+	Peers     []netip.Addr `json:"peers"`
+	Direction Direction    `json:"direction,omitempty"`
+	// Connections says that it applies to TCP packets only.
+	Connections bool `json:"connections,omitempty"`
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// askCap bounds one answer.
+// askCap limits the time for one answer.
 const askCap = 30 * time.Second
 
-// Ask sends a server one of its four-letter words, and returns the answer.
+// Ask sends a four-letter word to a server and returns the answer.
 func Ask(t testing.TB, server, word string) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", server, askCap)

@@ -10,8 +10,8 @@ import (
 	"locklab/ensembles"
 )
 
-// WatchControl asks every agent of a lab for its status all the time until the returned function is called; each
-// must answer each time, and soon: no fault may touch the way by which it is healed.
+// WatchControl asks every agent of a lab for its status repeatedly until the returned function is called. Each agent
+// must answer each time and soon, because no fault may affect the connection by which it is healed.
 func WatchControl(t testing.TB, lab *ensembles.Lab) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -50,6 +50,6 @@ func WatchControl(t testing.TB, lab *ensembles.Lab) (stop func()) {
 				t.Errorf("%s was never asked", h.Name)
 			}
 		}
-		t.Logf("each agent was asked %d times at the least, and answered, at the slowest after %v", slices.Min(asked), slices.Max(slowest))
+		t.Logf("each agent answered at least %d times, and within %v at most", slices.Min(asked), slices.Max(slowest))
 	}
 }

@@ -1,8 +1,10 @@
-// Package labtest gives tests a real lab: containers from the image that `make
-// image` leaves, with an ensemble in them.
+// Package labtest gives tests a real lab: containers from the image that `make image` leaves, with an ensemble in them.
 //
-// Without a Docker engine or an image, tests that ask for a lab are skipped;
-// with REQUIRE_DOCKER=1, as under CI, they fail instead. With -short they are skipped anyway.
+// In flow: the hosts that a test needs. Out flow: a lab that is removed at the test's end, and a list of whatever a lab
+// has left on the machine or in the engine.
+//
+// Without a Docker engine or an image, tests that ask for a lab are skipped. With REQUIRE_DOCKER=1, as under CI, they
+// fail instead. With -short they are always skipped.
 package labtest
 
 import (
@@ -23,7 +25,7 @@ import (
 // EnvRequire turns a missing Docker engine or image from a skip into a failure.
 const EnvRequire = "REQUIRE_DOCKER"
 
-// Require skips or fails the test if there is no engine or no image. With -short it skips it.
+// Require skips the test, or fails it, if there is no engine or no image. With -short it always skips the test.
 func Require(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -51,10 +53,9 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// The build is reproducible, so every package's tests use the same host image.
+// The build is reproducible, so the tests of all packages use the same host image.
 var binary = sync.OnceValues(func() (string, error) {
-	// A test binary has no end at which to remove its own, so it removes those that
-	// no test needs any more.
+	// Nothing runs at the end of a test binary, so each removes the directories of earlier ones.
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), "locklab-test-*"))
 	for _, o := range old {
 		if st, err := os.Stat(o); err == nil && time.Since(st.ModTime()) > 6*time.Hour {
@@ -74,14 +75,15 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Log is a logger that writes to the test's output.
+// Log returns a logger that writes to the output of the test.
 func Log(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
 
 // Start makes a lab for the test and removes it at its end.
 func Start(t testing.TB, hosts ...ensembles.HostSpec) *ensembles.Lab {
 	t.Helper()
 	Require(t)
-	lab, err := ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: Log(t)})
+	lab, err := ensembles.StartDocker(t.Context(),
+		ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,10 +97,11 @@ func Start(t testing.TB, hosts ...ensembles.HostSpec) *ensembles.Lab {
 	return lab
 }
 
-// ServerConfig is that of test ensembles: a short tick, so that sessions can be short.
+// ServerConfig returns the configuration of test ensembles. Its tick is short, so that sessions can be short.
 func ServerConfig() ensembles.ServerConfig {
 	const tick = 200 * time.Millisecond
-	return ensembles.ServerConfig{Tick: tick, InitLimit: 20, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: 300 * tick, HeapBytes: 256 << 20}
+	return ensembles.ServerConfig{Tick: tick, InitLimit: 20, SyncLimit: 5,
+		MinSessionTimeout: 2 * tick, MaxSessionTimeout: 300 * tick, HeapBytes: 256 << 20}
 }
 
 // StartEnsemble starts an ensemble on the lab's server hosts.
@@ -111,14 +114,14 @@ func StartEnsemble(t testing.TB, lab *ensembles.Lab) *ensembles.Ensemble {
 	return e
 }
 
-// A Shared is an ensemble that the tests of a package share: three servers whose
-// client ports are published on 127.0.0.1.
+// A Shared is an ensemble that the tests of a package share: three servers whose client ports are published on
+// 127.0.0.1.
 type Shared struct {
 	lab      *ensembles.Lab
 	Ensemble *ensembles.Ensemble
 }
 
-// Servers returns where the shared ensemble's servers are, as host:port.
+// Servers returns the addresses of the servers of the shared ensemble, as host:port.
 func (s *Shared) Servers() []string {
 	var all []string
 	for _, h := range s.Ensemble.Servers {
@@ -137,8 +140,7 @@ func (s *Shared) Close() error {
 	return s.lab.Close(ctx)
 }
 
-// StartShared makes an ensemble that outlives the test that asks for it first.
-// The caller keeps it in a variable and closes it in TestMain.
+// StartShared makes an ensemble that outlives the test. The caller closes it in TestMain.
 func StartShared(t testing.TB) *Shared {
 	t.Helper()
 	Require(t)
@@ -148,7 +150,8 @@ func StartShared(t testing.TB) *Shared {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	lab, err := ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: slog.New(slog.DiscardHandler)})
+	lab, err := ensembles.StartDocker(ctx,
+		ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

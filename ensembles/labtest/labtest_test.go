@@ -10,7 +10,7 @@ import (
 	"locklab/ensembles"
 )
 
-// A spy is a test that writes down how it ended.
+// A spy is a test that records how it ended.
 type spy struct {
 	testing.TB
 	ended string
@@ -25,7 +25,7 @@ func (s *spy) Fatal(args ...any)            { s.end("fatal " + fmt.Sprint(args..
 func (s *spy) Fatalf(f string, args ...any) { s.end("fatal " + fmt.Sprintf(f, args...)) }
 func (s *spy) Skipf(f string, args ...any)  { s.end("skip " + fmt.Sprintf(f, args...)) }
 
-// requires returns how a test ends that requires a lab: "" if it goes on.
+// requires returns how a test that requires a lab ends, or "" if it goes on.
 func requires(t *testing.T) string {
 	t.Helper()
 	s := &spy{TB: t}
@@ -38,10 +38,10 @@ func requires(t *testing.T) string {
 	return s.ended
 }
 
-// Without an engine, tests are skipped, and under CI they fail.
+// Without an engine tests are skipped, and with REQUIRE_DOCKER=1 they fail.
 func TestRequire(t *testing.T) {
 	if testing.Short() {
-		t.Skip("then all are skipped")
+		t.Skip("with -short all tests are skipped")
 	}
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
 	for require, want := range map[string]string{"": "skip ", "0": "skip ", "1": "fatal "} {

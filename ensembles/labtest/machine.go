@@ -3,8 +3,8 @@ package labtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,30 +15,36 @@ import (
 type Machine struct {
 	network   []entry
 	processes []process
-	// namespaces are Docker's network namespaces of containers that are not running, by name.
+	// namespaces are the network namespaces that Docker keeps although no process is in them.
 	namespaces []string
+	// docker are the networks that the engine had while the kernel was read.
+	docker []dockerNetwork
 }
 
 // An entry is an interface, an address, a route, a queueing discipline, a table, a chain or a rule of the host.
 type entry struct {
 	text string
-	// of is the bridge of the Docker network that it belongs to, "" = none: the host's own.
-	of string
-	// usual says that Docker makes the like for a network.
+	// interfaces are the ones that the entry is, is on, or names; addresses are the ones that it names.
+	interfaces []string
+	addresses  []netip.Addr
+	// usual says that Docker makes such an entry for each of its networks.
 	usual bool
 }
 
-// A dockerNetwork is one that the engine knows.
-type dockerNetwork struct {
-	lab    string // whose it is, "" = not ours
-	bridge string
-	subnet netip.Prefix
+// bridge returns the bridge of the Docker network to which an entry belongs; "" means that the entry is the host's own.
+func (m *Machine) bridge(e entry) string {
+	for _, n := range m.docker {
+		if slices.Contains(e.interfaces, n.bridge()) || slices.ContainsFunc(e.addresses, n.contains) {
+			return n.bridge()
+		}
+	}
+	return ""
 }
 
-// Changes lists what the host has that it had not before, and the other way round, beyond what Docker makes
-// for networks and removes with them. marks are texts by which processes of labs are known, such as ids of containers.
+// Changes lists what the host has now and did not have before, and the other way round. It leaves out what Docker makes
+// for networks and removes with them. A mark is a text, such as a container's id, by which a lab's processes are known.
 func (m *Machine) Changes(before *Machine, marks ...string) []string {
-	all := differences(own(before.network), own(m.network))
+	all := differences(before, m, func(m *Machine, e entry) bool { return !e.usual || m.bridge(e) == "" })
 	all = append(all, processChanges(before.processes, m.processes, marks)...)
 	for _, n := range m.namespaces {
 		if !slices.Contains(before.namespaces, n) {
@@ -50,52 +56,34 @@ func (m *Machine) Changes(before *Machine, marks ...string) []string {
 
 // ChangesOf lists what changed in what Docker made for the network with that bridge.
 func (m *Machine) ChangesOf(bridge string, before *Machine) []string {
-	of := func(all []entry) []string {
-		var texts []string
-		for _, e := range all {
-			if e.of == bridge {
-				texts = append(texts, e.text)
+	return differences(before, m, func(m *Machine, e entry) bool { return m.bridge(e) == bridge })
+}
+
+// differences lists the chosen entries of which one machine has more than the other.
+func differences(before, now *Machine, chosen func(*Machine, entry) bool) []string {
+	count := map[string]int{}
+	add := func(m *Machine, n int) {
+		for _, e := range m.network {
+			if chosen(m, e) {
+				count[e.text] += n
 			}
 		}
-		return texts
 	}
-	return differences(of(before.network), of(m.network))
-}
-
-// own are the entries that are not Docker's: of no network of its, or such as it does not make.
-func own(all []entry) []string {
-	var texts []string
-	for _, e := range all {
-		if e.of == "" || !e.usual {
-			texts = append(texts, e.text)
-		}
-	}
-	return texts
-}
-
-// differences lists what is in only one of two lists, which may have equal texts several times.
-func differences(before, now []string) []string {
-	count := map[string]int{}
-	for _, t := range before {
-		count[t]--
-	}
-	for _, t := range now {
-		count[t]++
-	}
+	add(before, -1)
+	add(now, 1)
 	var all []string
-	for t, n := range count {
-		for ; n > 0; n-- {
-			all = append(all, "+ "+t)
-		}
-		for ; n < 0; n++ {
-			all = append(all, "- "+t)
-		}
+	for text, n := range count {
+		all = append(all, slices.Repeat([]string{"+ " + text}, max(n, 0))...)
+		all = append(all, slices.Repeat([]string{"- " + text}, max(-n, 0))...)
 	}
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
 	return all
 }
 
-// LookAtMachine reads the host's network and processes, and changes nothing. Where it is not allowed to, the test is skipped.
+// errNoAccess says that the host's network cannot be read.
+var errNoAccess = errors.New("the host's network cannot be read here")
+
+// LookAtMachine reads the host's network and processes, and changes nothing. It skips the test if it may not read them.
 func LookAtMachine(t testing.TB) *Machine {
 	t.Helper()
 	m, err := look(t.Context())
@@ -108,43 +96,42 @@ func LookAtMachine(t testing.TB) *Machine {
 	return m
 }
 
-// errNoAccess says that the host's network cannot be read.
-var errNoAccess = errors.New("the host's network cannot be read here")
-
 func look(ctx context.Context) (*Machine, error) {
-	// A network that comes or goes meanwhile is Docker's as well.
-	networks, err := dockerNetworks(ctx)
+	// A network that comes or goes while the kernel is read is Docker's as well.
+	early, err := bridges(ctx)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := readNetwork()
+	m := &Machine{}
+	if m.network, err = readNetwork(); err != nil {
+		return nil, err
+	}
+	late, err := bridges(ctx)
 	if err != nil {
 		return nil, err
 	}
-	later, err := dockerNetworks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	m := &Machine{network: attribute(raw, append(networks, later...))}
+	m.docker = append(early, late...)
 	if m.processes, err = readProcesses(); err != nil {
 		return nil, err
 	}
-	m.namespaces, err = abandonedNamespaces(ctx)
-	return m, err
+	if os.Geteuid() == 0 { // nobody else can read the namespaces of containers' processes
+		mounts, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil {
+			return nil, err
+		}
+		m.namespaces = emptyNamespaces(string(mounts), m.processes)
+	}
+	return m, nil
 }
 
-// settleCap is what others on the machine may take over what they are in the middle of. It is shorter than any
-// harm in a test lasts.
-const settleCap = 2 * time.Second
-
-// AwaitSameMachine holds that the machine is as it was, but for Docker's networks.
+// AwaitSameMachine reports an error unless the machine is as it was, apart from Docker's networks.
 func AwaitSameMachine(t testing.TB, before *Machine, marks ...string) {
 	t.Helper()
 	awaitNone(t, func(m *Machine) []string { return m.Changes(before, marks...) })
 }
 
-// AwaitSameNetwork holds that the machine is as it was before a lab was made, and what Docker made for the
-// lab's network as it was when idle.
+// AwaitSameNetwork reports an error unless the machine is as it was before a lab was made, and what Docker made for the
+// lab's network is as it was when the lab was idle.
 func AwaitSameNetwork(t testing.TB, before, idle *Machine, bridge string, marks ...string) {
 	t.Helper()
 	awaitNone(t, func(m *Machine) []string {
@@ -152,7 +139,11 @@ func AwaitSameNetwork(t testing.TB, before, idle *Machine, bridge string, marks 
 	})
 }
 
-// awaitNone waits until each change has been seen to be none that lasts: others' networks are in the making for a moment.
+// settleCap is how long other programs on the machine may take to finish a change. Every fault in a test lasts
+// longer.
+const settleCap = 2 * time.Second
+
+// awaitNone reports the changes that last. A network that another program is making appears as a change for a moment.
 func awaitNone(t testing.TB, changes func(*Machine) []string) {
 	t.Helper()
 	limit := time.Now().Add(settleCap)
@@ -167,50 +158,4 @@ func awaitNone(t testing.TB, changes func(*Machine) []string) {
 	if len(last) > 0 {
 		t.Errorf("the host changed:\n%s", strings.Join(last, "\n"))
 	}
-}
-
-// Bridge is the interface on the host that Docker made for a lab's network.
-func Bridge(t testing.TB, lab string) string {
-	t.Helper()
-	networks, err := dockerNetworks(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(networks, func(n dockerNetwork) bool { return n.lab == lab })
-	if i < 0 {
-		t.Fatalf("lab %s has no network", lab)
-	}
-	return networks[i].bridge
-}
-
-func dockerNetworks(ctx context.Context) ([]dockerNetwork, error) {
-	var networks []struct {
-		Id, Driver string
-		Labels     map[string]string
-		Options    map[string]string
-		IPAM       struct{ Config []struct{ Subnet string } }
-	}
-	if err := ask(ctx, "/networks", &networks); err != nil {
-		return nil, err
-	}
-	var all []dockerNetwork
-	for _, n := range networks {
-		if n.Driver != "bridge" || len(n.Id) < 12 {
-			continue
-		}
-		d := dockerNetwork{lab: n.Labels["locklab.lab"], bridge: n.Options["com.docker.network.bridge.name"]}
-		if d.bridge == "" {
-			d.bridge = "br-" + n.Id[:12]
-		}
-		for _, c := range n.IPAM.Config {
-			if p, err := netip.ParsePrefix(c.Subnet); err == nil && p.Addr().Is4() {
-				d.subnet = p
-			}
-		}
-		if !d.subnet.IsValid() {
-			return nil, fmt.Errorf("network %s has no IPv4 subnet: %v", n.Id, n.IPAM.Config)
-		}
-		all = append(all, d)
-	}
-	return all, nil
 }

@@ -19,59 +19,81 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// plain is a machine with one lab's network, as found.
-func plain() []found {
-	return []found{
+// docked are the entries of a machine with one lab's network.
+func docked() []entry {
+	lab := []string{"br-lab"}
+	return []entry{
 		{text: "interface eth0", interfaces: []string{"eth0"}},
-		{text: "interface br-lab", interfaces: []string{"br-lab"}, usual: true},
+		{text: "interface br-lab", interfaces: lab, usual: true},
 		{text: "interface veth1", interfaces: []string{"veth1", "br-lab"}, usual: true},
-		{text: "rule FORWARD accept br-lab", interfaces: []string{"br-lab"}, usual: true},
-		{text: "rule FORWARD accept br-lab", interfaces: []string{"br-lab"}, usual: true},
+		{text: "rule FORWARD accept br-lab", interfaces: lab, usual: true},
+		{text: "rule FORWARD accept br-lab", interfaces: lab, usual: true},
 		{text: "rule POSTROUTING masquerade", addresses: []netip.Addr{netip.MustParseAddr("10.1.2.10")}, usual: true},
 		{text: "rule INPUT drop"},
 	}
 }
 
-func machine(found []found, processes ...process) *Machine {
-	return &Machine{network: attribute(found, []dockerNetwork{{lab: "a", bridge: "br-lab", subnet: netip.MustParsePrefix("10.1.2.0/24")}}), processes: processes}
+// labNetwork is the network of one lab, as the engine describes it.
+func labNetwork() dockerNetwork {
+	n := dockerNetwork{Options: map[string]string{"com.docker.network.bridge.name": "br-lab"}}
+	n.IPAM.Config = append(n.IPAM.Config, struct{ Subnet netip.Prefix }{netip.MustParsePrefix("10.1.2.0/24")})
+	return n
 }
 
-// What Docker makes for a network is no change, in it coming and going; anything else is.
+func machine(entries []entry, processes ...process) *Machine {
+	return &Machine{network: entries, docker: []dockerNetwork{labNetwork()}, processes: processes}
+}
+
+// What Docker makes for a network is not a change of the machine. Anything else is.
 func TestChangesOfAMachine(t *testing.T) {
-	hosts := func() []found { return []found{plain()[0], plain()[6]} }
 	daemon := process{id: "7 daemon", state: "stopped false", text: "daemon"}
-	before := machine(hosts(), daemon)
-	idle := machine(plain(), daemon)
+	before := machine([]entry{docked()[0], docked()[6]}, daemon)
+	idle := machine(docked(), daemon)
+	with := func(text string, usual bool, interfaces ...string) *Machine {
+		return machine(append(docked(), entry{text: text, interfaces: interfaces, usual: usual}), daemon)
+	}
+	started := func(processes ...process) *Machine { return machine(docked(), processes...) }
+	namespace := *idle
+	namespace.namespaces = []string{"0123"}
 	for _, c := range []struct {
-		name   string
-		now    *Machine
-		whole  []string
-		of     []string
-		marked string
+		name string
+		now  *Machine
+		// machine and network are the changes of the machine and of the lab's network.
+		machine, network []string
+		mark             string
 	}{
 		{name: "the lab's network", now: idle},
-		{name: "a rule of the host's", now: machine(append(plain(), found{text: "rule OUTPUT drop"}), daemon), whole: []string{"+ rule OUTPUT drop"}},
-		{name: "a rule about the lab's bridge that Docker does not make", now: machine(append(plain(), found{text: "rule FORWARD drop br-lab", interfaces: []string{"br-lab"}}), daemon),
-			whole: []string{"+ rule FORWARD drop br-lab"}, of: []string{"+ rule FORWARD drop br-lab"}},
-		{name: "one such as Docker makes", now: machine(append(plain(), plain()[3]), daemon), of: []string{"+ rule FORWARD accept br-lab"}},
-		{name: "one of Docker's missing", now: machine(slices.Delete(plain(), 3, 4), daemon), of: []string{"- rule FORWARD accept br-lab"}},
-		{name: "one of the host's missing", now: machine(plain()[:6], daemon), whole: []string{"- rule INPUT drop"}},
-		{name: "an interface", now: machine(append(plain(), found{text: "interface dummy0", interfaces: []string{"dummy0"}, usual: true}), daemon), whole: []string{"+ interface dummy0"}},
-		{name: "another network's interface", now: machine(append(plain(), found{text: "interface veth9", interfaces: []string{"veth9", "br-gone"}, usual: true}), daemon), whole: []string{"+ interface veth9"}},
-		{name: "a delay on the lab's link", now: machine(append(plain(), found{text: "queue of veth1: netem", interfaces: []string{"veth1", "br-lab"}}), daemon),
-			whole: []string{"+ queue of veth1: netem"}, of: []string{"+ queue of veth1: netem"}},
-		{name: "a process stopped", now: machine(plain(), process{id: "7 daemon", state: "stopped true"}), whole: []string{"! process 7 daemon: stopped true, was stopped false"}},
-		{name: "a process left", now: machine(plain(), daemon, process{id: "8 proxy", text: "proxy 0123"}), whole: []string{"+ process 8 proxy: proxy 0123"}, marked: "0123"},
-		{name: "a child left", now: machine(plain(), daemon, process{id: "8 child", text: "child", parent: os.Getpid()}), whole: []string{"+ process 8 child: child"}},
-		{name: "others' processes", now: machine(plain(), process{id: "9 other", text: "other"})},
-		{name: "a namespace", now: &Machine{network: idle.network, namespaces: []string{"0123"}}, whole: []string{"+ namespace 0123"}},
+		{name: "a rule of the host's own", now: with("rule OUTPUT drop", false), machine: []string{"+ rule OUTPUT drop"}},
+		{name: "a rule about the lab's bridge that Docker does not make",
+			now:     with("rule FORWARD drop br-lab", false, "br-lab"),
+			machine: []string{"+ rule FORWARD drop br-lab"}, network: []string{"+ rule FORWARD drop br-lab"}},
+		{name: "a rule that Docker makes, once more", now: with("rule FORWARD accept br-lab", true, "br-lab"),
+			network: []string{"+ rule FORWARD accept br-lab"}},
+		{name: "a rule of Docker's missing", now: machine(slices.Delete(docked(), 3, 4), daemon),
+			network: []string{"- rule FORWARD accept br-lab"}},
+		{name: "a rule of the host's own missing", now: machine(docked()[:6], daemon),
+			machine: []string{"- rule INPUT drop"}},
+		{name: "an interface", now: with("interface dummy0", true, "dummy0"),
+			machine: []string{"+ interface dummy0"}},
+		{name: "an interface of a removed network", now: with("interface veth9", true, "veth9", "br-gone"),
+			machine: []string{"+ interface veth9"}},
+		{name: "a delay on the lab's link", now: with("queue of veth1: netem", false, "veth1", "br-lab"),
+			machine: []string{"+ queue of veth1: netem"}, network: []string{"+ queue of veth1: netem"}},
+		{name: "a process stopped", now: started(process{id: "7 daemon", state: "stopped true"}),
+			machine: []string{"! process 7 daemon: stopped true, was stopped false"}},
+		{name: "a process left", now: started(daemon, process{id: "8 proxy", text: "proxy 0123"}), mark: "0123",
+			machine: []string{"+ process 8 proxy: proxy 0123"}},
+		{name: "a child left", now: started(daemon, process{id: "8 child", text: "child", parent: os.Getpid()}),
+			machine: []string{"+ process 8 child: child"}},
+		{name: "a process of others", now: started(process{id: "9 other", text: "other"})},
+		{name: "a namespace", now: &namespace, machine: []string{"+ namespace 0123"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.whole, c.now.Changes(before, c.marked)); diff != "" {
-				t.Errorf("of the machine (-want +got):\n%s", diff)
+			if diff := cmp.Diff(c.machine, c.now.Changes(before, c.mark)); diff != "" {
+				t.Errorf("changes of the machine (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.of, c.now.ChangesOf("br-lab", idle)); diff != "" {
-				t.Errorf("of the lab's network (-want +got):\n%s", diff)
+			if diff := cmp.Diff(c.network, c.now.ChangesOf("br-lab", idle)); diff != "" {
+				t.Errorf("changes of the lab's network (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -80,7 +102,7 @@ func TestChangesOfAMachine(t *testing.T) {
 // envInside is set where the test runs in a network namespace of its own.
 const envInside = "LOCKLAB_TEST_INSIDE"
 
-// What is planted in a real kernel is read from it: rules, an interface, an address, a route, a delay.
+// Rules, interfaces, addresses and routes that are added in a real kernel are read from it.
 func TestForeignThingsAreRead(t *testing.T) {
 	if os.Getenv(envInside) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -98,14 +120,13 @@ func TestForeignThingsAreRead(t *testing.T) {
 		}
 		return
 	}
-	networks := []dockerNetwork{{bridge: "br-lab", subnet: netip.MustParsePrefix("10.1.2.0/24")}}
 	read := func() *Machine {
 		t.Helper()
 		all, err := readNetwork()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Machine{network: attribute(all, networks)}
+		return machine(all)
 	}
 	must := func(err error) {
 		t.Helper()
@@ -113,29 +134,35 @@ func TestForeignThingsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// wants takes a step and says which changes it makes in all, and in the lab's network.
-	wants := func(name string, step func(), whole, of []string) {
+	// wants takes a step and checks which changes it makes to the machine and to the lab's network.
+	wants := func(name string, step func(), ofMachine, ofNetwork []string) {
 		t.Helper()
 		before := read()
 		step()
 		now := read()
-		for what, c := range map[string][2][]string{"machine": {now.Changes(before), whole}, "network": {now.ChangesOf("br-lab", before), of}} {
-			got, want := c[0], c[1]
-			matches := len(got) == len(want)
-			for i := 0; matches && i < len(got); i++ {
-				matches = strings.HasPrefix(got[i], want[i])
-			}
-			if !matches {
-				t.Errorf("%s: changes of the %s are\n%s\nwant\n%s", name, what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		check := func(what string, got, want []string) {
+			t.Helper()
+			if !slices.EqualFunc(got, want, strings.HasPrefix) {
+				t.Errorf("%s: changes of the %s are\n%s\nwant\n%s",
+					name, what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
+		check("machine", now.Changes(before), ofMachine)
+		check("network", now.ChangesOf("br-lab", before), ofNetwork)
 	}
 	c, err := nftables.New()
 	must(err)
 	table := &nftables.Table{Family: nftables.TableFamilyIPv4, Name: "filter"}
-	forward := &nftables.Chain{Name: "FORWARD", Table: table, Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookForward, Priority: nftables.ChainPriorityFilter}
+	forward := &nftables.Chain{Name: "FORWARD", Table: table, Type: nftables.ChainTypeFilter,
+		Hooknum: nftables.ChainHookForward, Priority: nftables.ChainPriorityFilter}
 	about := func(bridge string, verdict expr.VerdictKind) []expr.Any {
-		return []expr.Any{&expr.Meta{Key: expr.MetaKeyIIFNAME, Register: 1}, &expr.Cmp{Register: 1, Data: append([]byte(bridge), make([]byte, 16-len(bridge))...)}, &expr.Counter{}, &expr.Verdict{Kind: verdict}}
+		name := append([]byte(bridge), make([]byte, 16-len(bridge))...)
+		return []expr.Any{&expr.Meta{Key: expr.MetaKeyIIFNAME, Register: 1}, &expr.Cmp{Register: 1, Data: name},
+			&expr.Counter{}, &expr.Verdict{Kind: verdict}}
+	}
+	from := func(a, b, c, d byte) []expr.Any {
+		return []expr.Any{&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: 12, Len: 4},
+			&expr.Cmp{Register: 1, Data: []byte{a, b, c, d}}, &expr.Verdict{Kind: expr.VerdictAccept}}
 	}
 	rule := func(exprs ...expr.Any) func() {
 		return func() {
@@ -143,10 +170,14 @@ func TestForeignThingsAreRead(t *testing.T) {
 			must(c.Flush())
 		}
 	}
-	wants("chain", func() { c.AddTable(table); c.AddChain(forward); must(c.Flush()) }, []string{"+ chain 2 filter FORWARD", "+ table 2 filter"}, nil)
-	wants("Docker's rule", rule(about("br-lab", expr.VerdictAccept)...), nil, []string{"+ rule 2 filter FORWARD"})
-	wants("foreign rule", rule(about("eth0", expr.VerdictDrop)...), []string{"+ rule 2 filter FORWARD"}, nil)
-	wants("foreign rule about the lab", rule(about("br-lab", expr.VerdictDrop)...), []string{"+ rule 2 filter FORWARD"}, []string{"+ rule 2 filter FORWARD"})
+	ruleAdded := []string{"+ rule 2 filter FORWARD"}
+	wants("chain", func() { c.AddTable(table); c.AddChain(forward); must(c.Flush()) },
+		[]string{"+ chain 2 filter FORWARD", "+ table 2 filter"}, nil)
+	wants("Docker's rule", rule(about("br-lab", expr.VerdictAccept)...), nil, ruleAdded)
+	wants("Docker's rule about an address of the lab", rule(from(10, 1, 2, 10)...), nil, ruleAdded)
+	wants("foreign rule", rule(about("eth0", expr.VerdictDrop)...), ruleAdded, nil)
+	wants("foreign rule about an address", rule(from(10, 1, 3, 10)...), ruleAdded, nil)
+	wants("foreign rule about the lab", rule(about("br-lab", expr.VerdictDrop)...), ruleAdded, ruleAdded)
 	wants("policy", func() {
 		drop := nftables.ChainPolicyDrop
 		forward.Policy = &drop
@@ -164,12 +195,14 @@ func TestForeignThingsAreRead(t *testing.T) {
 	foreign, err := netlink.LinkByName("foreign0")
 	must(err)
 	wants("address", func() {
-		must(netlink.AddrAdd(foreign, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(10, 9, 9, 1), Mask: net.CIDRMask(32, 32)}}))
+		ip := &net.IPNet{IP: net.IPv4(10, 9, 9, 1), Mask: net.CIDRMask(32, 32)}
+		must(netlink.AddrAdd(foreign, &netlink.Addr{IPNet: ip}))
 	}, []string{"+ address 10.9.9.1/32 on foreign0", "+ route 10.9.9.1/32"}, nil)
-	wants("the lab's interface", func() { must(netlink.LinkSetMTU(veth, 1400)) }, nil, []string{"+ interface br-lab", "- interface br-lab", "+ interface veth1", "- interface veth1"})
+	wants("the lab's interface", func() { must(netlink.LinkSetMTU(veth, 1400)) }, nil,
+		[]string{"+ interface br-lab", "- interface br-lab", "+ interface veth1", "- interface veth1"})
 }
 
-// This process is found, stopped and going on.
+// A child process is read as new, as unchanged, and as stopped.
 func TestProcessesAreRead(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
@@ -185,18 +218,21 @@ func TestProcessesAreRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.DeleteFunc(all, func(p process) bool { return !strings.HasPrefix(p.id, fmt.Sprintf("%d sleep ", cmd.Process.Pid)) })
+		id := fmt.Sprintf("%d sleep ", cmd.Process.Pid)
+		return slices.DeleteFunc(all, func(p process) bool { return !strings.HasPrefix(p.id, id) })
 	}
 	before := of()
-	// Start returns in the midst of exec(2): for an instant the process has no command line.
-	for end := time.Now().Add(10 * time.Second); len(before) == 1 && !strings.Contains(before[0].text, " 1h") && time.Now().Before(end); before = of() {
+	// Start returns in the middle of exec(2): for an instant the process has no command line.
+	end := time.Now().Add(10 * time.Second)
+	for len(before) == 1 && !strings.Contains(before[0].text, " 1h") && time.Now().Before(end) {
 		time.Sleep(time.Millisecond)
+		before = of()
 	}
 	if len(before) != 1 || !strings.Contains(before[0].text, filepath.Base(sleep)+" 1h") {
 		t.Fatalf("read: %+v", before)
 	}
 	if got := processChanges(before, of(), nil); got != nil {
-		t.Errorf("nothing has happened: %v", got)
+		t.Errorf("changes before anything has happened: %v", got)
 	}
 	if got := processChanges(nil, of(), nil); len(got) != 1 {
 		t.Errorf("a new child: %v", got)
@@ -210,5 +246,18 @@ func TestProcessesAreRead(t *testing.T) {
 	}
 	if got := processChanges(before, of(), nil); len(got) != 1 || !strings.Contains(got[0], "stopped true") {
 		t.Errorf("stopped: %v", got)
+	}
+}
+
+// A namespace that Docker keeps mounted is empty if no process is in it.
+func TestEmptyNamespaces(t *testing.T) {
+	const mounts = "30 1 254:0 / / rw - ext4 /dev/vda rw\n" +
+		"90 30 0:4 net:[4026532281] /run/docker/netns/aaaa rw shared:1 - nsfs nsfs rw\n" +
+		"91 30 0:4 net:[4026532382] /run/docker/netns/bbbb rw shared:2 - nsfs nsfs rw\n" +
+		"92 30 0:4 net:[4026532483] /run/netns/foreign rw - nsfs nsfs rw\n"
+	processes := []process{{id: "1", network: "net:[4026531840]"}, {id: "2", network: "net:[4026532281]"}, {id: "3"}}
+	got := emptyNamespaces(mounts, processes)
+	if diff := cmp.Diff([]string{"bbbb net:[4026532382]"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

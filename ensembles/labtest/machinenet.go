@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/google/nftables"
@@ -17,32 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A found is an entry before it is known whose it is.
-type found struct {
-	text       string
-	interfaces []string     // that it is, is on or names
-	addresses  []netip.Addr // that it names
-	usual      bool
-}
-
-// attribute finds out which entries belong to a network of Docker's.
-func attribute(all []found, networks []dockerNetwork) []entry {
-	entries := make([]entry, len(all))
-	for i, f := range all {
-		entries[i] = entry{text: f.text, usual: f.usual}
-		for _, n := range networks {
-			if slices.Contains(f.interfaces, n.bridge) || slices.ContainsFunc(f.addresses, n.subnet.Contains) {
-				entries[i].of = n.bridge
-			}
-		}
-	}
-	return entries
-}
-
 // readNetwork reads the network namespace that the caller's thread is in.
-func readNetwork() ([]found, error) {
-	var all []found
-	for _, read := range []func() ([]found, error){readInterfaces, readRoutes, readRules, readTables} {
+func readNetwork() ([]entry, error) {
+	var all []entry
+	for _, read := range []func() ([]entry, error){readInterfaces, readRoutes, readRules, readOldTables} {
 		some, err := read()
 		if err != nil {
 			return nil, err
@@ -52,9 +29,9 @@ func readNetwork() ([]found, error) {
 	return all, nil
 }
 
-// readInterfaces reads interfaces, their addresses and their queueing disciplines. Link-local addresses are left
-// out: an interface gets its own a moment after it is there.
-func readInterfaces() ([]found, error) {
+// readInterfaces reads interfaces, their addresses and their queueing disciplines. It leaves link-local addresses out,
+// because an interface gets its own a moment after it is made.
+func readInterfaces() ([]entry, error) {
 	links, err := netlink.LinkList()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoAccess, err)
@@ -63,22 +40,22 @@ func readInterfaces() ([]found, error) {
 	for _, l := range links {
 		names[l.Attrs().Index] = l.Attrs().Name
 	}
-	var all []found
+	var all []entry
 	for _, l := range links {
 		a := l.Attrs()
-		on := []string{a.Name}
-		if m := names[a.MasterIndex]; m != "" {
-			on = append(on, m)
+		add := func(usual bool, format string, args ...any) {
+			on := []string{a.Name, names[a.MasterIndex]}
+			all = append(all, entry{text: fmt.Sprintf(format, args...), interfaces: on, usual: usual})
 		}
-		all = append(all, found{text: fmt.Sprintf("interface %s: %s, mtu %d, up %v, of %q", a.Name, l.Type(), a.MTU, a.Flags&net.FlagUp != 0, names[a.MasterIndex]),
-			interfaces: on, usual: l.Type() == "bridge" || l.Type() == "veth"})
+		add(l.Type() == "bridge" || l.Type() == "veth", "interface %s: %s, mtu %d, up %v, of %q",
+			a.Name, l.Type(), a.MTU, a.Flags&net.FlagUp != 0, names[a.MasterIndex])
 		addresses, err := netlink.AddrList(l, netlink.FAMILY_ALL)
 		if err != nil && !gone(err) {
 			return nil, err
 		}
 		for _, addr := range addresses {
 			if !addr.IP.IsLinkLocalUnicast() {
-				all = append(all, found{text: fmt.Sprintf("address %s on %s", addr.IPNet, a.Name), interfaces: on, usual: true})
+				add(true, "address %s on %s", addr.IPNet, a.Name)
 			}
 		}
 		disciplines, err := netlink.QdiscList(l)
@@ -86,33 +63,34 @@ func readInterfaces() ([]found, error) {
 			return nil, err
 		}
 		for _, q := range disciplines {
-			all = append(all, found{text: fmt.Sprintf("queue of %s: %s", a.Name, q.Type()), interfaces: on, usual: q.Type() == "noqueue"})
+			add(q.Type() == "noqueue", "queue of %s: %s", a.Name, q.Type())
 		}
 	}
 	return all, nil
 }
 
-// gone reports whether what was asked for has ceased to exist since it was listed.
+// gone reports whether an interface has ceased to exist since it was listed.
 func gone(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }
 
-// readRoutes reads all routing tables but for what comes with link-local addresses, and the routing policy.
-func readRoutes() ([]found, error) {
-	routes, err := netlink.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
+// readRoutes reads all routing tables, apart from what comes with link-local addresses, and the routing policy.
+func readRoutes() ([]entry, error) {
+	every := &netlink.Route{Table: unix.RT_TABLE_UNSPEC}
+	routes, err := netlink.RouteListFiltered(netlink.FAMILY_ALL, every, netlink.RT_FILTER_TABLE)
 	if err != nil {
 		return nil, err
 	}
-	var all []found
+	var all []entry
 	for _, r := range routes {
 		if r.Dst != nil && (r.Dst.IP.IsLinkLocalUnicast() || r.Dst.IP.IsMulticast()) {
 			continue
 		}
-		f := found{text: fmt.Sprintf("route %v via %v from %v dev ", r.Dst, r.Gw, r.Src), usual: true}
+		var dev string
 		if l, err := netlink.LinkByIndex(r.LinkIndex); err == nil {
-			f.text += l.Attrs().Name
-			f.interfaces = []string{l.Attrs().Name}
+			dev = l.Attrs().Name
 		}
-		f.text += fmt.Sprintf(" table %d protocol %d scope %d type %d metric %d", r.Table, r.Protocol, r.Scope, r.Type, r.Priority)
-		all = append(all, f)
+		all = append(all, entry{interfaces: []string{dev}, usual: true, text: fmt.Sprintf(
+			"route %v via %v from %v dev %s table %d protocol %d scope %d type %d metric %d",
+			r.Dst, r.Gw, r.Src, dev, r.Table, r.Protocol, r.Scope, r.Type, r.Priority)})
 	}
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		rules, err := netlink.RuleList(family)
@@ -120,14 +98,14 @@ func readRoutes() ([]found, error) {
 			return nil, err
 		}
 		for _, r := range rules {
-			all = append(all, found{text: fmt.Sprintf("routing rule %d %v", family, r)})
+			all = append(all, entry{text: fmt.Sprintf("routing rule %d %v", family, r)})
 		}
 	}
 	return all, nil
 }
 
-// readRules reads the tables, chains and rules of nftables, which today's iptables writes as well.
-func readRules() ([]found, error) {
+// readRules reads the tables, chains and rules of nftables. Today's iptables writes them as well.
+func readRules() ([]entry, error) {
 	c, err := nftables.New()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoAccess, err)
@@ -136,9 +114,9 @@ func readRules() ([]found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoAccess, err)
 	}
-	var all []found
+	var all []entry
 	for _, table := range tables {
-		all = append(all, found{text: fmt.Sprintf("table %d %s", table.Family, table.Name)})
+		all = append(all, entry{text: fmt.Sprintf("table %d %s", table.Family, table.Name)})
 	}
 	chains, err := c.ListChains()
 	if err != nil {
@@ -150,67 +128,65 @@ func readRules() ([]found, error) {
 		if chain.Policy != nil {
 			policy = fmt.Sprint(*chain.Policy)
 		}
-		all = append(all, found{text: fmt.Sprintf("chain %s, policy %s", name, policy)})
+		all = append(all, entry{text: fmt.Sprintf("chain %s, policy %s", name, policy)})
 		rules, err := c.GetRules(chain.Table, chain)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rules {
-			f, err := describeRule(chain, r)
+			e, err := describeRule(chain, r)
 			if err != nil {
 				return nil, err
 			}
-			f.text = "rule " + name + ": " + f.text
-			all = append(all, f)
+			e.text = "rule " + name + ": " + e.text
+			all = append(all, e)
 		}
 	}
 	return all, nil
 }
 
-// describeRule says what a rule does, and whom it is about. What it has counted is left out.
-func describeRule(chain *nftables.Chain, r *nftables.Rule) (found, error) {
+// describeRule says what a rule does and which interfaces and addresses it names. It leaves out what it has counted.
+func describeRule(chain *nftables.Chain, r *nftables.Rule) (entry, error) {
+	// All rules of Docker's own chains are Docker's, and those in the raw table, which refuse packets that avoid the
+	// bridge. Elsewhere Docker accepts, masquerades, and jumps to its own chains.
 	const docker = "DOCKER"
-	// Docker's own chains are its own, and its raw rules refuse what comes past the bridge.
-	f := found{usual: strings.HasPrefix(chain.Name, docker) || chain.Table.Name == "raw"}
-	for _, e := range r.Exprs {
-		switch e := e.(type) {
+	made := entry{usual: strings.HasPrefix(chain.Name, docker) || chain.Table.Name == "raw"}
+	for _, x := range r.Exprs {
+		switch x := x.(type) {
 		case *expr.Counter:
 			continue
 		case *expr.Verdict:
-			f.usual = f.usual || e.Kind == expr.VerdictAccept || strings.HasPrefix(e.Chain, docker)
+			made.usual = made.usual || x.Kind == expr.VerdictAccept || strings.HasPrefix(x.Chain, docker)
 		case *expr.Masq:
-			f.usual = true
+			made.usual = true
 		case *expr.Target:
-			f.usual = f.usual || e.Name == "MASQUERADE"
+			made.usual = made.usual || x.Name == "MASQUERADE"
 		case *expr.Cmp:
-			switch name := string(bytes.TrimRight(e.Data, "\x00")); {
-			case len(e.Data) == 3: // a network's first bytes
-				f.addresses = append(f.addresses, netip.AddrFrom4([4]byte{e.Data[0], e.Data[1], e.Data[2], 0}))
-			case len(e.Data) == 4:
-				f.addresses = append(f.addresses, netip.AddrFrom4([4]byte(e.Data)))
-			default:
-				f.interfaces = append(f.interfaces, name)
+			if n := len(x.Data); n == 3 || n == 4 { // an address, or the first bytes of a network's
+				made.addresses = append(made.addresses, netip.AddrFrom4([4]byte(append(bytes.Clone(x.Data), 0)[:4])))
+			} else {
+				made.interfaces = append(made.interfaces, string(bytes.TrimRight(x.Data, "\x00")))
 			}
 		}
-		b, err := json.Marshal(e)
+		b, err := json.Marshal(x)
 		if err != nil {
-			return f, err
+			return made, err
 		}
-		f.text += fmt.Sprintf("%T%s ", e, b)
+		made.text += fmt.Sprintf("%T%s ", x, b)
 	}
-	return f, nil
+	return made, nil
 }
 
-// readTables names the tables of the older iptables. Their rules cannot be read from here.
-func readTables() ([]found, error) {
-	var all []found
+// readOldTables names the tables of the older iptables, whose rules nftables does not list.
+func readOldTables() ([]entry, error) {
+	var all []entry
 	for _, name := range []string{"ip_tables_names", "ip6_tables_names"} {
 		b, err := os.ReadFile("/proc/thread-self/net/" + name)
 		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) {
 			return nil, err
 		}
 		for table := range strings.FieldsSeq(string(b)) {
-			all = append(all, found{text: "table of " + name + ": " + table})
+			all = append(all, entry{text: "table of " + name + ": " + table})
 		}
 	}
 	return all, nil

@@ -2,29 +2,31 @@ package labtest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
-// A process is one that the host sees, those in containers among them.
+// A process is one that the host sees, including those in containers.
 type process struct {
-	// id is its number, when it began (in clock ticks since boot) and its name: another one has another.
+	// id is the process's number, its name, and when it began in clock ticks since boot. No two processes share one.
 	id     string
 	parent int
-	// text is its command line, and where it belongs.
+	// text is the command line and the control group.
 	text string
-	// state is what a fault might change of one that goes on: whether it is stopped, its niceness, its
-	// namespaces, what it may do.
+	// state is what a fault might change: whether the process is stopped, how nice it is, and its namespaces.
 	state string
+	// network is the process's network namespace, or "" if it cannot be read.
+	network string
 }
 
-// processChanges lists processes that were changed, and those that are new and bear a mark or are this process's children.
+// processChanges lists processes that were changed, and new ones that bear a mark or are children of this process.
 func processChanges(before, now []process, marks []string) []string {
 	was := map[string]process{}
 	for _, p := range before {
@@ -32,13 +34,12 @@ func processChanges(before, now []process, marks []string) []string {
 	}
 	var all []string
 	for _, p := range now {
+		marked := func(m string) bool { return m != "" && strings.Contains(p.text, m) }
 		old, there := was[p.id]
 		switch {
 		case there && old.state != p.state:
 			all = append(all, fmt.Sprintf("! process %s: %s, was %s", p.id, p.state, old.state))
-		case !there && p.parent == os.Getpid():
-			all = append(all, fmt.Sprintf("+ process %s: %s", p.id, p.text))
-		case !there && slices.ContainsFunc(marks, func(m string) bool { return m != "" && strings.Contains(p.text, m) }):
+		case !there && (p.parent == os.Getpid() || slices.ContainsFunc(marks, marked)):
 			all = append(all, fmt.Sprintf("+ process %s: %s", p.id, p.text))
 		}
 	}
@@ -53,7 +54,7 @@ func readProcesses() ([]process, error) {
 	var all []process
 	for _, dir := range dirs {
 		p, err := readProcess(dir)
-		if errors.Is(err, os.ErrNotExist) || err != nil && strings.Contains(err.Error(), "no such process") {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue // it has ended
 		}
 		if err != nil {
@@ -64,72 +65,53 @@ func readProcesses() ([]process, error) {
 	return all, nil
 }
 
-func readProcess(dir string) (process, error) {
-	stat, err := os.ReadFile(dir + "/stat")
-	if err != nil {
-		return process{}, err
-	}
-	// The name is in brackets and may have any in itself.
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	fields := strings.Fields(string(stat[end+1:]))
-	if open < 0 || len(fields) < 20 {
-		return process{}, fmt.Errorf("%s/stat: %q", dir, stat)
-	}
-	const state, parent, nice, began = 0, 1, 16, 19
-	p := process{id: fmt.Sprintf("%s%s began %s", stat[:open], stat[open+1:end], fields[began])}
-	if p.parent, err = strconv.Atoi(fields[parent]); err != nil {
-		return p, err
-	}
-	command, err := os.ReadFile(dir + "/cmdline")
-	if err != nil {
-		return p, err
-	}
-	group, err := os.ReadFile(dir + "/cgroup")
-	if err != nil {
-		return p, err
-	}
-	p.text = strings.ReplaceAll(string(command), "\x00", " ") + string(group)
-	if fields[state] == "Z" {
-		return p, os.ErrNotExist // it has ended, and its parent has not asked how
-	}
-	stopped := fields[state] == "T" || fields[state] == "t"
-	p.state = fmt.Sprintf("stopped %v, nice %s", stopped, fields[nice])
-	for _, ns := range []string{"net", "pid", "mnt", "ipc", "user"} {
-		// Another user's cannot be read.
-		if name, err := os.Readlink(dir + "/ns/" + ns); err == nil {
-			p.state += ", " + name
+func readProcess(dir string) (p process, err error) {
+	var files [3][]byte
+	for i, name := range []string{"stat", "cmdline", "cgroup"} {
+		if files[i], err = os.ReadFile(path.Join(dir, name)); err != nil {
+			return p, err
 		}
 	}
-	return p, nil
+	// The name is in parentheses and may contain some itself.
+	number, rest, _ := bytes.Cut(files[0], []byte(" ("))
+	end := bytes.LastIndexByte(rest, ')')
+	fields := strings.Fields(string(rest[end+1:]))
+	const state, parent, nice, began = 0, 1, 16, 19
+	if end < 0 || len(fields) <= began {
+		return p, fmt.Errorf("%s/stat: %q", dir, files[0])
+	}
+	if fields[state] == "Z" {
+		return p, os.ErrNotExist // it has ended, and its parent has not waited for it
+	}
+	p.id = fmt.Sprintf("%s %s began %s", number, rest[:end], fields[began])
+	p.text = strings.ReplaceAll(string(files[1]), "\x00", " ") + string(files[2])
+	p.state = fmt.Sprintf("stopped %v, nice %s", strings.ContainsAny(fields[state], "Tt"), fields[nice])
+	for _, kind := range []string{"net", "pid", "mnt", "ipc", "user"} {
+		// Another user's namespaces cannot be read.
+		if name, err := os.Readlink(path.Join(dir, "ns", kind)); err == nil {
+			p.state += ", " + name
+			if kind == "net" {
+				p.network = name
+			}
+		}
+	}
+	p.parent, err = strconv.Atoi(fields[parent])
+	return p, err
 }
 
-// abandonedNamespaces names the network namespaces that Docker keeps for no container that runs. Where Docker's cannot be
-// seen there are none.
-func abandonedNamespaces(ctx context.Context) ([]string, error) {
-	var running []struct{ Id string }
-	if err := ask(ctx, "/containers/json", &running); err != nil {
-		return nil, err
-	}
+// emptyNamespaces names the network namespaces that Docker keeps mounted although none of the processes is in them. The
+// mounts are the text of /proc/self/mountinfo: Docker removes the files under its mounts only now and then.
+func emptyNamespaces(mounts string, all []process) []string {
 	used := map[string]bool{}
-	for _, c := range running {
-		var whole struct{ NetworkSettings struct{ SandboxKey string } }
-		err := ask(ctx, "/containers/"+c.Id+"/json", &whole)
-		if err != nil && !strings.Contains(err.Error(), "404") { // it has ended
-			return nil, err
-		}
-		used[filepath.Base(whole.NetworkSettings.SandboxKey)] = true
+	for _, p := range all {
+		used[p.network] = true
 	}
-	// Docker removes the files under its namespaces' mounts only now and then.
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for line := range strings.Lines(string(mounts)) {
-		fields := strings.Fields(line)
-		if point := fields[4]; strings.Contains(point, "/docker/netns/") && !used[filepath.Base(point)] {
-			all = append(all, filepath.Base(point))
+	var empty []string
+	for line := range strings.Lines(mounts) {
+		fields := strings.Fields(line) // number, parent, device, the namespace itself, where it is mounted
+		if name, mount := fields[3], fields[4]; strings.Contains(mount, "/docker/netns/") && !used[name] {
+			empty = append(empty, filepath.Base(mount)+" "+name)
 		}
 	}
-	return all, nil
+	return empty
 }

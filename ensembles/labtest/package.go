@@ -11,8 +11,8 @@ import (
 	"locklab/ensembles"
 )
 
-// A PerPackage is the one [Shared] of a package's tests, started by the first that asks for it. The zero
-// value is ready; it is kept in a variable of the package, whose TestMain is [PerPackage.Main].
+// A PerPackage is the [Shared] that all tests of a package use. The first test that asks for it starts it. Its zero
+// value is ready to use; a package keeps one in a variable and calls [PerPackage.Main] in TestMain.
 type PerPackage struct {
 	mu     sync.Mutex
 	shared *Shared
@@ -24,7 +24,7 @@ func (p *PerPackage) Servers(t testing.TB) []string {
 	return p.get(t).Servers()
 }
 
-// Ensemble returns that ensemble itself, and with it its servers' agents.
+// Ensemble returns the ensemble itself, which has its servers' agents.
 func (p *PerPackage) Ensemble(t testing.TB) *ensembles.Ensemble {
 	t.Helper()
 	return p.get(t).Ensemble
@@ -43,8 +43,8 @@ func (p *PerPackage) get(t testing.TB) *Shared {
 	return p.shared
 }
 
-// Main runs the tests and ends the process. It takes the ensemble down before it looks for
-// goroutines left behind: the lab's leases have some.
+// Main runs the tests and ends the process. It removes the ensemble before it looks for goroutines that are left
+// behind, because the lab's leases have some.
 func (p *PerPackage) Main(m *testing.M) {
 	code := m.Run()
 	err := p.shared.Close()

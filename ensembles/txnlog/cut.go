@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Cut drops from the logs in dir what came up to and with zxid, and returns how many bytes
-// stay. What stays are the same bytes below the same header, in a file that is named
-// after its first record: a log like any other. A log that cannot be read up to
-// that record stays as it is.
+// Cut drops the transactions up to and including zxid from the logs in dir, and returns how many bytes stay. The rest
+// keeps its bytes and its header, in a file that is named after its first record, so that it is a log like any other.
+// A log that cannot be read up to that record is left as it is.
 func Cut(dir string, zxid int64) (kept int64, err error) {
 	names, err := Files(os.DirFS(dir))
 	if err != nil {

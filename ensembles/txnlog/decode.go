@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// digestSize is that of a TxnDigest in bytes.
+// digestSize is the size of a TxnDigest in bytes.
 const digestSize = 4 + 8
 
-// errorSize is that of an ErrorTxn, and less than that of any other operation's body.
+// errorSize is the size of an ErrorTxn in bytes. The body of every other operation is larger.
 const errorSize = 4
 
-// digestVersion is the one there is (DigestCalculator.DIGEST_VERSION).
+// digestVersion is the only version of a TxnDigest (DigestCalculator.DIGEST_VERSION).
 const digestVersion = 2
 
 // maxTTL is the longest time to live that servers accept, in ms (EphemeralType.TTL).
 const maxTTL = 1<<40 - 1
 
-// decode reads a record's payload, as SerializeUtils.deserializeTxn does, but to its
-// last byte: what is left over would mean that the fields before it were misread.
-// The transaction's data share the payload's memory.
+// decode reads a record's payload as SerializeUtils.deserializeTxn does, but requires that it is read to its last
+// byte. A rest would mean that the fields before it were misread. The transaction's data share the payload's memory.
 func decode(payload []byte) (Txn, error) {
 	r := &juteReader{b: payload}
 	t := Txn{Session: r.long(), Cxid: r.int(), Zxid: r.long(), Time: r.long(), Type: Type(r.int())}
@@ -67,10 +66,9 @@ func decode(payload []byte) (Txn, error) {
 	return t, r.err
 }
 
-// hasCloses reports whether what follows a closeSession's header begins with a
-// CloseSessionTxn. Servers wrote none before 3.6, and later ones can be told not
-// to (zookeeper.closeSessionTxn.enabled), which leaves a digest alone: two paths of no
-// length would look the same, but a path is not empty.
+// hasCloses reports whether the bytes after a closeSession's header begin with a CloseSessionTxn. Servers before 3.6
+// write none, and later ones can be configured not to (zookeeper.closeSessionTxn.enabled), so that only a digest
+// follows. A list of two empty paths would look the same as a digest, but no path is empty.
 func hasCloses(rest []byte) bool {
 	if len(rest) == digestSize && binary.BigEndian.Uint32(rest) == digestVersion {
 		return false
@@ -78,8 +76,7 @@ func hasCloses(rest []byte) bool {
 	return len(rest) > 0
 }
 
-// op reads the body of an operation: the class of org.apache.zookeeper.txn that
-// belongs to the type.
+// op reads the body of an operation, which is the class of org.apache.zookeeper.txn for its type.
 func (r *juteReader) op(kind Type) Op {
 	o := Op{Type: kind}
 	switch kind {
@@ -110,7 +107,7 @@ func (r *juteReader) op(kind Type) Op {
 	case Error: // ErrorTxn
 		o.Code = r.int()
 	default:
-		r.err = fmt.Errorf("%v is none that a log contains", kind)
+		r.err = fmt.Errorf("a log does not contain %v", kind)
 	}
 	return o
 }

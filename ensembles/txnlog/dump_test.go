@@ -9,7 +9,7 @@ import (
 	"locklab/ensembles/txnlog"
 )
 
-// dump prints a log as ZooKeeper's own tool does, java's TxnLogToolkit of 3.8 with English and UTC.
+// dump prints a log as ZooKeeper's own tool does: TxnLogToolkit of 3.8 with English and UTC.
 func dump(r io.Reader, name string) (string, error) {
 	l, err := txnlog.NewReader(r, name)
 	if err != nil {
@@ -26,14 +26,15 @@ func dump(r io.Reader, name string) (string, error) {
 		if err != nil {
 			return b.String(), err
 		}
-		line := fmt.Sprintf("%s session 0x%x cxid 0x%x zxid 0x%x %s %s", time.UnixMilli(rec.Time).UTC().Format("1/2/06, 3:04:05 PM MST"),
+		line := fmt.Sprintf("%s session 0x%x cxid 0x%x zxid 0x%x %s %s",
+			time.UnixMilli(rec.Time).UTC().Format("1/2/06, 3:04:05 PM MST"),
 			uint64(rec.Session), uint64(int64(rec.Cxid)), uint64(rec.Zxid), rec.Type, details(rec.Txn))
 		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
 	}
 }
 
-// details is what the tool prints of a transaction's body: the fields of those that it
-// knows (getFormattedTxnStr), and jute's text form of the others.
+// details returns what the tool prints for a transaction's body: the fields of the types that it knows
+// (getFormattedTxnStr), and jute's text form of the others.
 func details(t txnlog.Txn) string {
 	switch t.Type {
 	case txnlog.CreateSession:
@@ -78,7 +79,7 @@ func details(t txnlog.Txn) string {
 	return escape(o.Path) + "\n" // deletes
 }
 
-// acl is jute's text form of an ACL, acls Java's of a list of them.
+// acl returns jute's text form of an ACL, and acls returns Java's text form of a list of them.
 func acl(a txnlog.ACL) string {
 	return fmt.Sprintf("%d,s{%s,%s}", a.Perms, escape(a.Scheme), escape(a.ID))
 }
@@ -91,11 +92,12 @@ func acls(list []txnlog.ACL) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// escape is jute's text form of a string (ToStringOutputArchive).
+// escape returns jute's text form of a string (ToStringOutputArchive).
 func escape(s string) string {
-	return "'" + strings.NewReplacer("\x00", "%00", "\n", "%0A", "\r", "%0D", ",", "%2C", "}", "%7D", "%", "%25").Replace(s)
+	return "'" + strings.NewReplacer("\x00", "%00", "\n", "%0A", "\r", "%0D", ",", "%2C", "}", "%7D", "%",
+		"%25").Replace(s)
 }
 
-// javaString reads bytes as UTF-8 as Java does for those that our tests write: each byte that
-// is part of no character becomes one mark of it.
+// javaString decodes UTF-8 as Java does for the bytes in these tests: each byte that is not part of a character
+// becomes a replacement character.
 func javaString(b []byte) string { return string([]rune(string(b))) }

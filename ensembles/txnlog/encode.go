@@ -6,8 +6,8 @@ import (
 	"hash/adler32"
 )
 
-// Encode writes a log of creates and deletes, as a server would have written it, without
-// preallocated space. It panics at any other transaction.
+// Encode returns a log of creates and deletes as a server would have written it, without preallocated space. It
+// panics on any other transaction.
 func Encode(txns []Txn) []byte {
 	b := append([]byte(magic), 0, 0, 0, formatVersion)
 	b = append(b, make([]byte, 8)...) // servers leave their id 0
@@ -20,10 +20,10 @@ func Encode(txns []Txn) []byte {
 	return b
 }
 
-// OpenToAll is the access control list of a znode with which anybody may do anything.
+// OpenToAll returns the access control list of a znode that gives everybody every permission.
 func OpenToAll() []ACL { return []ACL{{Perms: 31, Scheme: "world", ID: "anyone"}} }
 
-// encode writes a record's payload; see [decode].
+// encode returns a record's payload; see [decode].
 func encode(t Txn) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.Session))
 	b = binary.BigEndian.AppendUint32(b, uint32(t.Cxid))
@@ -51,7 +51,7 @@ func encode(t Txn) []byte {
 	panic(fmt.Sprintf("encode a transaction of type %v", t.Type))
 }
 
-// appendBuffer appends bytes with their length; nil is jute's null.
+// appendBuffer appends bytes with their length. For nil it appends jute's null.
 func appendBuffer(b, data []byte) []byte {
 	if data == nil {
 		return binary.BigEndian.AppendUint32(b, ^uint32(0))

@@ -9,11 +9,14 @@ import (
 	"locklab/ensembles/txnlog"
 )
 
-// What is written is what is read, and byte for byte what the tests' own writer makes of it.
+// Encode writes what the reader reads back, and the same bytes as the independent writer of the tests.
 func TestEncode(t *testing.T) {
 	want := []txnlog.Txn{
-		{Zxid: 1, Time: 5, Type: txnlog.Create, Ops: []txnlog.Op{{Type: txnlog.Create, Path: "/a", ACL: txnlog.OpenToAll(), ParentCVersion: 1}}},
-		{Zxid: 2, Session: 7, Cxid: 3, Time: 6, Type: txnlog.Create, Ops: []txnlog.Op{{Type: txnlog.Create, Path: "/a/b", Data: []byte("x"), ACL: txnlog.OpenToAll(), Ephemeral: true, ParentCVersion: 1<<31 - 5}}},
+		{Zxid: 1, Time: 5, Type: txnlog.Create,
+			Ops: []txnlog.Op{{Type: txnlog.Create, Path: "/a", ACL: txnlog.OpenToAll(), ParentCVersion: 1}}},
+		{Zxid: 2, Session: 7, Cxid: 3, Time: 6, Type: txnlog.Create,
+			Ops: []txnlog.Op{{Type: txnlog.Create, Path: "/a/b", Data: []byte("x"), ACL: txnlog.OpenToAll(), Ephemeral: true,
+				ParentCVersion: 1<<31 - 5}}},
 		{Zxid: 3, Time: 7, Type: txnlog.Delete, Ops: []txnlog.Op{{Type: txnlog.Delete, Path: "/a/b"}}},
 	}
 	b := txnlog.Encode(want)

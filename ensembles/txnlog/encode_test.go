@@ -44,7 +44,7 @@ func (j *jute) acl(list []txnlog.ACL) {
 	}
 }
 
-// body writes an operation, after the records in zookeeper.jute.
+// body writes an operation according to the records in zookeeper.jute.
 func (j *jute) body(o txnlog.Op) {
 	switch o.Type {
 	case txnlog.Create, txnlog.Create2:
@@ -83,7 +83,7 @@ func (j *jute) body(o txnlog.Op) {
 	}
 }
 
-// payload encodes a transaction without what is around it in a file.
+// payload encodes a transaction without the frame that surrounds it in a file.
 func payload(t txnlog.Txn) []byte {
 	var j jute
 	j.long(t.Session)
@@ -127,10 +127,10 @@ func record(payload []byte) []byte {
 	return append(j, 'B')
 }
 
-// header is that of a file.
+// header returns the header of a file.
 func header() []byte { return append([]byte("ZKLG\x00\x00\x00\x02"), make([]byte, 8)...) }
 
-// file is a log of these transactions without preallocated space.
+// file returns a log of the transactions without preallocated space.
 func file(txns ...txnlog.Txn) []byte {
 	b := header()
 	for _, t := range txns {

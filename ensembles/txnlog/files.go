@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// ErrNoLogs says that a directory holds no transaction log.
+// ErrNoLogs means that a directory contains no transaction log.
 var ErrNoLogs = errors.New("no transaction logs")
 
-// Files returns the names of a server's logs in dir in the order they were begun:
-// those called log. and the zxid of the first record in hexadecimal.
+// Files returns the names of a server's logs in dir, in the order in which they were begun. Each name is "log." and
+// the zxid of the log's first record in hexadecimal.
 func Files(dir fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil {
@@ -38,17 +38,17 @@ func Files(dir fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// FirstZxid reads a log's name; false says that it is none.
+// FirstZxid returns the zxid in a log's name, and whether the name is that of a log.
 func FirstZxid(name string) (int64, bool) {
 	digits, ok := strings.CutPrefix(name, "log.")
 	if !ok || digits != strings.ToLower(digits) || len(digits) > 1 && digits[0] == '0' {
-		return 0, false // not as Util.makeLogName has it
+		return 0, false // Util.makeLogName writes no such name
 	}
 	zxid, err := strconv.ParseUint(digits, 16, 63)
 	return int64(zxid), err == nil
 }
 
-// Read yields the transactions of one log. An error is the last thing it yields.
+// Read yields the transactions of one log. An error is the last element.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l, err := NewReader(r, name)
@@ -65,12 +65,12 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	}
 }
 
-// ReadDir yields the transactions of one server: of the logs in dir, one after the other. Errors
-// call the files after the server. An error that wraps ErrTorn ends a file, and the next
-// one follows; any other is the last thing it yields.
+// ReadDir yields the transactions of one server, which are those of the logs in dir, one after the other. Errors name
+// the server and the file. An error that wraps ErrTorn ends a file, and the next file follows. Any other error is the
+// last element.
 //
-// A server that fell back may have logged a transaction twice, and where it was made to
-// forget a tail ([Merge] says when) zxids have a gap.
+// A server that fell back may have logged a transaction twice. Where a server was made to drop its last transactions
+// (see [Merge]), the zxids have a gap.
 func ReadDir(dir fs.FS, server string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		names, err := Files(dir)

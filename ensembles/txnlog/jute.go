@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// A juteReader takes values off a record in jute's binary form
-// (org.apache.jute.BinaryInputArchive). After the first error it returns zeros.
+// A juteReader reads values from a record in jute's binary form (org.apache.jute.BinaryInputArchive). After the first
+// error it returns zero values.
 type juteReader struct {
 	b   []byte
 	err error
 }
 
-// errShort says that a record ends before its fields do.
+// errShort means that a record ends before its fields do.
 var errShort = errors.New("the record is too short for its type")
 
 func (r *juteReader) take(n int) []byte {
@@ -50,7 +50,7 @@ func (r *juteReader) bool() bool {
 	return b != nil && b[0] == 1
 }
 
-// buffer returns bytes that share the record's memory; nil for jute's null.
+// buffer returns bytes that share the record's memory, or nil for jute's null.
 func (r *juteReader) buffer() []byte {
 	n := r.int()
 	switch {
@@ -65,9 +65,8 @@ func (r *juteReader) buffer() []byte {
 
 func (r *juteReader) string() string { return string(r.buffer()) }
 
-// vector reads the elements of a vector, each of which takes at least least bytes:
-// so that a wrong count cannot ask for more memory than the record has. It is
-// nil for jute's null.
+// vector reads the elements of a vector, or returns nil for jute's null. Each element takes at least least bytes, so
+// that a wrong count cannot ask for more memory than the record has.
 func vector[T any](r *juteReader, least int, element func() T) []T {
 	n := r.int()
 	if r.err == nil && (n < -1 || int64(n)*int64(least) > int64(len(r.b))) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// A Source is one server's logs.
+// A Source is the logs of one server.
 type Source struct {
 	Server  string
 	Records iter.Seq2[Record, error]
@@ -18,11 +18,11 @@ type Source struct {
 // A Fate says whether the ensemble accepted a transaction.
 type Fate int
 
-// The fates. What is not committed was only proposed, and no client was told of it.
+// The fates. A transaction that is not committed was only proposed, and no client was told of it.
 const (
-	Undecided   Fate = iota // these logs do not tell
-	Committed               // a majority has logged it
-	Uncommitted             // too few have, and never will
+	Undecided   Fate = iota // these logs do not show it
+	Committed               // a majority of the servers has logged it
+	Uncommitted             // too few servers have logged it, and no more will
 )
 
 func (f Fate) String() string { return [...]string{"undecided", "committed", "uncommitted"}[f] }
@@ -30,13 +30,13 @@ func (f Fate) String() string { return [...]string{"undecided", "committed", "un
 // An Entry is a transaction of an ensemble.
 type Entry struct {
 	Record
-	// Servers are those whose logs have it.
+	// Servers are the names of the servers whose logs have the transaction.
 	Servers []string
 	Fate    Fate
 }
 
-// A Contradiction is two servers' records of one zxid that differ, which ZooKeeper's
-// atomic broadcast rules out: either server, or its disk, is wrong.
+// A Contradiction is a pair of different records of two servers with the same zxid. ZooKeeper's atomic broadcast
+// rules that out, so one of the servers, or its disk, is faulty.
 type Contradiction struct {
 	Servers [2]string
 	Records [2]Record
@@ -44,25 +44,25 @@ type Contradiction struct {
 
 func (c Contradiction) String() string {
 	return fmt.Sprintf("%s and %s contradict each other: %s at byte %d says %v, %s at byte %d says %v",
-		c.Servers[0], c.Servers[1], c.Records[0].File, c.Records[0].Offset, c.Records[0].Txn, c.Records[1].File, c.Records[1].Offset, c.Records[1].Txn)
+		c.Servers[0], c.Servers[1], c.Records[0].File, c.Records[0].Offset, c.Records[0].Txn,
+		c.Records[1].File, c.Records[1].Offset, c.Records[1].Txn)
 }
 
-// A Gap is committed transactions that a server's log lacks, though it has earlier
-// and later ones. It is in order where the server was brought up to date by a snapshot, and else
-// a loss.
+// A Gap is a run of committed transactions that a server's log lacks although it has earlier and later ones. It is
+// normal if a snapshot brought the server up to date, and otherwise a loss.
 type Gap struct {
 	Server        string
-	After, Before int64 // the zxids around it that the log has
+	After, Before int64 // the zxids before and after the gap
 	Missing       int
 }
 
-// An Ensemble is what the servers' logs say together.
+// An Ensemble is the combined contents of the servers' logs.
 type Ensemble struct {
-	// Entries are in zxid order, each zxid once.
+	// Entries are in zxid order, with one entry for each zxid.
 	Entries        []Entry
 	Contradictions []Contradiction
 	Gaps           []Gap
-	// Torn are the ends of logs that were not written to their end, which is in order.
+	// Torn are the errors of logs whose last record is incomplete, which is normal after a crash.
 	Torn []error
 }
 
@@ -77,22 +77,24 @@ func (e *Ensemble) Committed() iter.Seq[Txn] {
 	}
 }
 
-// Merge puts the logs of an ensemble of size servers together by zxid. It needs memory for each
-// transaction once. The error is that of logs that cannot be read, each of which counts as
-// missing; what could be read of them is returned beside it. The servers must have stopped, or be idle: else
-// the logs end at different moments, and what is on its way looks uncommitted.
+// Merge merges the logs of an ensemble of size servers by zxid. It keeps each transaction once in memory. The error
+// joins those of the logs that cannot be read. Each of these logs counts as missing, but the part of it that could be
+// read is in the result. The servers must have stopped or be idle. Otherwise the logs end at different moments, and
+// transactions that are on their way look uncommitted.
 //
-// Of records that contradict each other the one of the most servers counts, whatever the order of the sources; without
-// a majority it is undecided.
+// If records contradict each other, Merge uses the one that most servers have, whatever the order of the sources.
+// Without a majority its fate is undecided.
 //
-// A log may lack a beginning, of a server that came late or was given a snapshot. A transaction is
-// committed if a majority of the size servers has logged it. It is, too, if a server that has it
-// logged a committed one of the same epoch after it: a leader proposes in order. Otherwise it is
-// a tail that only a minority has, and uncommitted; but it is undecided if logs are missing that might
-// have it, or if a server that has it went on in a later epoch without cutting it off
-// (Leader.TRUNC): the new leader then either had it or sent a snapshot that lacks it. What the new leader
-// had is in its log, and so is the first transaction that it proposed. So if all logs are there, and the next
-// epoch's first transaction is in none that has the tail, the new leader lacked it, and it is uncommitted.
+// A log may lack its beginning, if the server came late or was given a snapshot. A transaction is committed if a
+// majority of the size servers has logged it. It is also committed if a server that has it logged a committed
+// transaction of the same epoch after it, because a leader proposes in order. Otherwise the transaction is part of a
+// tail that only a minority has, and it is uncommitted. There are two exceptions, in which it is undecided: if logs
+// are missing that might have it, and if a server that has it went on in a later epoch without cutting it off
+// (Leader.TRUNC). In the second case the new leader either had the transaction, or sent a snapshot that lacks it.
+//
+// The log of the new leader can decide the second case, because it contains what the new leader had and the first
+// transaction that it proposed. So if all logs are present, and no log that has the tail has the next epoch's first
+// transaction, the new leader lacked the tail, and the tail is uncommitted.
 func Merge(size int, sources ...Source) (*Ensemble, error) {
 	m := merger{entries: map[int64]*Entry{}, others: map[int64][]*Entry{}}
 	var errs []error
@@ -124,7 +126,7 @@ func Merge(size int, sources ...Source) (*Ensemble, error) {
 
 type merger struct {
 	entries map[int64]*Entry
-	others  map[int64][]*Entry // what contradicts them
+	others  map[int64][]*Entry // the entries that contradict them
 	out     Ensemble
 }
 
@@ -135,7 +137,8 @@ func (m *merger) add(server string, rec Record) {
 		return
 	}
 	if !e.Same(rec.Txn) {
-		m.out.Contradictions = append(m.out.Contradictions, Contradiction{Servers: [2]string{e.Servers[0], server}, Records: [2]Record{e.Record, rec}})
+		m.out.Contradictions = append(m.out.Contradictions,
+			Contradiction{Servers: [2]string{e.Servers[0], server}, Records: [2]Record{e.Record, rec}})
 		i := slices.IndexFunc(m.others[rec.Zxid], func(o *Entry) bool { return o.Same(rec.Txn) })
 		if i < 0 {
 			m.others[rec.Zxid] = append(m.others[rec.Zxid], &Entry{Record: rec, Servers: []string{server}})
@@ -148,7 +151,8 @@ func (m *merger) add(server string, rec Record) {
 	}
 }
 
-// elect has of records that contradict each other the one that most servers have, the first of several.
+// elect keeps, among records that contradict each other, the one that most servers have, or the first of several
+// such.
 func (m *merger) elect() {
 	for z, others := range m.others {
 		for _, o := range others {
@@ -159,8 +163,8 @@ func (m *merger) elect() {
 	}
 }
 
-// finish sorts the entries and decides their fates, from the last to the first: what a server
-// logged later tells of what it logged before.
+// finish sorts the entries and decides their fates from the last to the first, because a server's later records can
+// show the fate of its earlier ones.
 func (m *merger) finish(quorum, missing int) {
 	zxids := slices.Sorted(maps.Keys(m.entries))
 	next := map[string]int64{} // the earliest committed zxid so far in each server's log
@@ -179,7 +183,7 @@ func (m *merger) finish(quorum, missing int) {
 			}
 		}
 		if e.Fate == Committed && len(e.Servers) < quorum && len(m.others[z]) > 0 {
-			e.Fate = Undecided // something was committed, but perhaps not this
+			e.Fate = Undecided // a transaction with this zxid was committed, but perhaps another one
 		}
 		if e.Fate == Committed {
 			for _, s := range e.Servers {
@@ -195,18 +199,23 @@ func (m *merger) finish(quorum, missing int) {
 	for _, z := range zxids {
 		m.out.Entries = append(m.out.Entries, *m.entries[z])
 	}
-	slices.SortStableFunc(m.out.Contradictions, func(a, b Contradiction) int { return cmp.Compare(a.Records[0].Zxid, b.Records[0].Zxid) })
+	slices.SortStableFunc(m.out.Contradictions, func(a, b Contradiction) int {
+		return cmp.Compare(a.Records[0].Zxid, b.Records[0].Zxid)
+	})
 }
 
-// overruled decides about a tail by the log of the leader that came next.
+// overruled decides the fate of a transaction in a tail by the log of the next leader; see [Merge].
 func (m *merger) overruled(e *Entry) {
 	first := m.entries[(epoch(e.Zxid)+1)<<32+1]
-	if e.Fate == Undecided && first != nil && !slices.ContainsFunc(e.Servers, func(s string) bool { return slices.Contains(first.Servers, s) }) {
+	if e.Fate != Undecided || first == nil {
+		return
+	}
+	if !slices.ContainsFunc(e.Servers, func(s string) bool { return slices.Contains(first.Servers, s) }) {
 		e.Fate = Uncommitted
 	}
 }
 
-// epoch is the leader's part of a zxid.
+// epoch returns the part of a zxid that identifies the leader.
 func epoch(zxid int64) int64 { return zxid >> 32 }
 
 func gaps(all []Entry, server string) []Gap {

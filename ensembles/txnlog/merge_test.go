@@ -14,7 +14,7 @@ import (
 	"locklab/ensembles/txnlog"
 )
 
-// logged is a log of setData with these zxids.
+// logged returns a log of setData transactions with these zxids.
 func logged(zxids ...int64) []byte {
 	var all []txnlog.Txn
 	for _, z := range zxids {
@@ -27,12 +27,14 @@ func set(zxid int64, path string) txnlog.Txn {
 	return txnlog.Txn{Zxid: zxid, Session: 7, Type: txnlog.SetData, Ops: []txnlog.Op{{Type: txnlog.SetData, Path: path}}}
 }
 
-// server is a server's only log.
+// server returns a source with a server's only log.
 func server(name string, log []byte) txnlog.Source {
 	return txnlog.Source{Server: name, Records: txnlog.ReadDir(fstest.MapFS{"log.1": {Data: log}}, name)}
 }
 
 const epoch2, epoch3 = 2 << 32, 3 << 32
+
+var letters = map[txnlog.Fate]string{txnlog.Committed: "c", txnlog.Uncommitted: "u", txnlog.Undecided: "?"}
 
 func TestFates(t *testing.T) {
 	for _, c := range []struct {
@@ -42,26 +44,39 @@ func TestFates(t *testing.T) {
 		want string
 	}{
 		{"one server", 1, [][]byte{logged(1, 2)}, "1c 2c"},
-		{"all alike", 3, [][]byte{logged(1, 2), logged(1, 2), logged(1, 2)}, "1c 2c"},
+		{"equal logs", 3, [][]byte{logged(1, 2), logged(1, 2), logged(1, 2)}, "1c 2c"},
 		{"a majority", 3, [][]byte{logged(1, 2), logged(1, 2), logged(1)}, "1c 2c"},
 		{"a tail on a minority", 3, [][]byte{logged(1, 2, 3), logged(1), logged(1)}, "1c 2u 3u"},
 		{"logs that begin later", 3, [][]byte{logged(1, 2, 3), logged(3), logged(3)}, "1c 2c 3c"},
-		{"a tail that stayed over a change of leader", 3, [][]byte{logged(1, 2, epoch2+1), logged(1, epoch2+1), logged(1, epoch2+1)}, "1c 2? 200000001c"},
-		{"before that, a majority is still one", 3, [][]byte{logged(1, 2, epoch2+1), logged(1, 2), logged(epoch2 + 1)}, "1c 2c 200000001c"},
-		{"the next epoch's says nothing, the same epoch's all", 3, [][]byte{logged(1, epoch2+1, epoch2+2, epoch3+1), logged(epoch2+2, epoch3+1), logged(epoch3 + 1)}, "1? 200000001c 200000002c 300000001c"},
-		{"a tail that stayed beside a snapshot of the next leader's", 3, [][]byte{logged(epoch2+1, epoch2+2, epoch3+3), logged(epoch2+1, epoch3+1, epoch3+2, epoch3+3), logged(epoch2+1, epoch3+1, epoch3+2)},
+		{"a tail that survived a change of leader", 3,
+			[][]byte{logged(1, 2, epoch2+1), logged(1, epoch2+1), logged(1, epoch2+1)}, "1c 2? 200000001c"},
+		{"before such a tail, a majority commits", 3, [][]byte{logged(1, 2, epoch2+1), logged(1, 2), logged(epoch2 + 1)},
+			"1c 2c 200000001c"},
+		{"a later transaction commits earlier ones of its own epoch only", 3,
+			[][]byte{logged(1, epoch2+1, epoch2+2, epoch3+1), logged(epoch2+2, epoch3+1), logged(epoch3 + 1)},
+			"1? 200000001c 200000002c 300000001c"},
+		{"a tail that survived, and the next leader sent a snapshot", 3,
+			[][]byte{logged(epoch2+1, epoch2+2, epoch3+3), logged(epoch2+1, epoch3+1, epoch3+2, epoch3+3),
+				logged(epoch2+1, epoch3+1, epoch3+2)},
 			"200000001c 200000002u 300000001c 300000002c 300000003c"},
-		{"the same, and who led then is not known", 3, [][]byte{logged(epoch2+1, epoch2+2, epoch3+3), logged(epoch2+1, epoch3+2, epoch3+3), logged(epoch2+1, epoch3+2)},
+		{"the same, but the next leader is unknown", 3,
+			[][]byte{logged(epoch2+1, epoch2+2, epoch3+3), logged(epoch2+1, epoch3+2, epoch3+3), logged(epoch2+1, epoch3+2)},
 			"200000001c 200000002? 300000002c 300000003c"},
-		{"the same, and it may have led itself", 3, [][]byte{logged(epoch2+1, epoch2+2, epoch3+1, epoch3+3), logged(epoch2+1, epoch3+1, epoch3+3), logged(epoch2+1, epoch3+1)},
+		{"the same, but the next leader may have had the tail", 3,
+			[][]byte{logged(epoch2+1, epoch2+2, epoch3+1, epoch3+3), logged(epoch2+1, epoch3+1, epoch3+3),
+				logged(epoch2+1, epoch3+1)},
 			"200000001c 200000002? 300000001c 300000003c"},
-		{"the same, with an epoch in between", 3, [][]byte{logged(1, 2, epoch2+3), logged(1, epoch2+1, epoch2+3), logged(1, epoch2+1)}, "1c 2? 200000001c 200000003c"},
-		{"the same, of which a log is missing", 3, [][]byte{logged(epoch2+1, epoch2+2, epoch3+3), logged(epoch2+1, epoch3+1, epoch3+2, epoch3+3)},
+		{"the same, with an epoch in between", 3,
+			[][]byte{logged(1, 2, epoch2+3), logged(1, epoch2+1, epoch2+3), logged(1, epoch2+1)},
+			"1c 2? 200000001c 200000003c"},
+		{"the same, but a log is missing", 3,
+			[][]byte{logged(epoch2+1, epoch2+2, epoch3+3), logged(epoch2+1, epoch3+1, epoch3+2, epoch3+3)},
 			"200000001c 200000002? 300000001c 300000002c 300000003c"},
 		{"a log is missing", 3, [][]byte{logged(1, 2), logged(1)}, "1c 2?"},
 		{"two of five", 5, [][]byte{logged(1), logged(1), logged(), logged(), logged()}, "1u"},
 		{"two of five, one is missing", 5, [][]byte{logged(1), logged(1), logged(), logged()}, "1?"},
-		{"one does not read", 3, [][]byte{logged(1, 2), logged(1), []byte("this is no log, but as long as a header")}, "1c 2?"},
+		{"a log cannot be read", 3, [][]byte{logged(1, 2), logged(1), []byte("not a log, but as long as a header")},
+			"1c 2?"},
 		{"twice in one log", 3, [][]byte{logged(1, 2, 2, 1), logged(1), logged(1)}, "1c 2u"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,12 +85,12 @@ func TestFates(t *testing.T) {
 				sources = append(sources, server(fmt.Sprint("zk", i+1), log))
 			}
 			all, err := txnlog.Merge(c.size, sources...)
-			if (err != nil) != strings.Contains(c.name, "not read") {
+			if (err != nil) != strings.Contains(c.name, "cannot be read") {
 				t.Error(err)
 			}
 			var got []string
 			for _, e := range all.Entries {
-				got = append(got, fmt.Sprintf("%x", e.Zxid)+map[txnlog.Fate]string{txnlog.Committed: "c", txnlog.Uncommitted: "u", txnlog.Undecided: "?"}[e.Fate])
+				got = append(got, fmt.Sprintf("%x", e.Zxid)+letters[e.Fate])
 			}
 			if s := strings.Join(got, " "); s != c.want || len(all.Contradictions) > 0 {
 				t.Errorf("got %s, want %s; %v", s, c.want, all.Contradictions)
@@ -107,68 +122,80 @@ func TestContradiction(t *testing.T) {
 	if err != nil || len(all.Contradictions) != 1 {
 		t.Fatalf("%v, %v", all.Contradictions, err)
 	}
-	const want = "zk1 and zk2 contradict each other: zk1/log.1 at byte 75 says zxid 0x2 session 0x7 cxid 0 setData /a, zk2/log.1 at byte 75 says zxid 0x2 session 0x7 cxid 0 setData /b"
+	const want = "zk1 and zk2 contradict each other: " +
+		"zk1/log.1 at byte 75 says zxid 0x2 session 0x7 cxid 0 setData /a, " +
+		"zk2/log.1 at byte 75 says zxid 0x2 session 0x7 cxid 0 setData /b"
 	if s := all.Contradictions[0].String(); s != want {
 		t.Error(s)
 	}
 	if e := all.Entries[1]; !slices.Equal(e.Servers, []string{"zk1", "zk3"}) || e.Fate != txnlog.Committed {
 		t.Error(e)
 	}
-	// The majority is right, whoever is read first.
+	// The majority wins, whichever log is read first.
 	all, err = txnlog.Merge(3, server("zk2", wrong), server("zk1", logged(1, 2)), server("zk3", logged(1, 2)))
 	if err != nil || len(all.Contradictions) != 2 {
 		t.Fatalf("%v, %v", all.Contradictions, err)
 	}
-	if e := all.Entries[1]; !slices.Equal(e.Servers, []string{"zk1", "zk3"}) || e.Fate != txnlog.Committed || e.Ops[0].Path != "/a" {
+	if e := all.Entries[1]; !slices.Equal(e.Servers, []string{"zk1", "zk3"}) || e.Fate != txnlog.Committed ||
+		e.Ops[0].Path != "/a" {
 		t.Error(e)
 	}
-	// One against one, and what followed was committed: which of the two was is not known.
-	all, err = txnlog.Merge(3, server("zk1", logged(1, 2, 3)), server("zk2", file(set(1, "/a"), set(2, "/b"), set(3, "/a"))), server("zk3", logged(1)))
-	if err != nil || len(all.Contradictions) != 1 || all.Entries[1].Fate != txnlog.Undecided || all.Entries[2].Fate != txnlog.Committed {
+	// The two records are on one server each, and a later transaction was committed. It is not known which of the two
+	// was committed.
+	all, err = txnlog.Merge(3, server("zk1", logged(1, 2, 3)),
+		server("zk2", file(set(1, "/a"), set(2, "/b"), set(3, "/a"))), server("zk3", logged(1)))
+	if err != nil || len(all.Contradictions) != 1 || all.Entries[1].Fate != txnlog.Undecided ||
+		all.Entries[2].Fate != txnlog.Committed {
 		t.Errorf("%v, %v: %v", all.Contradictions, err, all.Entries)
 	}
-	// Digests differ only if both servers wrote one.
+	// Digests contradict each other only if both servers wrote one.
 	a, b := set(1, "/a"), set(1, "/a")
 	a.Digest = &txnlog.Digest{Version: 2, Tree: 1}
-	if all, err = txnlog.Merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil || len(all.Contradictions) > 0 {
+	if all, err = txnlog.Merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil ||
+		len(all.Contradictions) > 0 {
 		t.Errorf("%v, %v", all.Contradictions, err)
 	}
 	b.Digest = &txnlog.Digest{Version: 2, Tree: 2}
-	if all, err = txnlog.Merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil || len(all.Contradictions) != 1 {
+	if all, err = txnlog.Merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil ||
+		len(all.Contradictions) != 1 {
 		t.Errorf("%v, %v", all.Contradictions, err)
 	}
 }
 
 func TestGaps(t *testing.T) {
-	all, err := txnlog.Merge(3, server("zk1", logged(1, 2, 3, 4, 5, 6)), server("zk2", logged(1, 2, 3, 4, 5)), server("zk3", logged(2, 5)))
+	all, err := txnlog.Merge(3, server("zk1", logged(1, 2, 3, 4, 5, 6)), server("zk2", logged(1, 2, 3, 4, 5)),
+		server("zk3", logged(2, 5)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Neither what came before its first nor what it does not have yet is a gap.
+	// Transactions before a log's first record are not a gap, and those after its last record are not one either.
 	if d := cmp.Diff([]txnlog.Gap{{Server: "zk3", After: 2, Before: 5, Missing: 2}}, all.Gaps); d != "" {
 		t.Error(d)
 	}
 }
 
-// Each of our transactions is another. A refused multi whose types are lost may be either of two.
+// All transactions of everyKind differ from each other, except for a refused multi whose types are lost, which may be
+// either of two.
 func TestSame(t *testing.T) {
 	all := everyKind()
 	for i, a := range all {
 		for k, b := range all {
-			if b.Zxid, b.Cxid, b.Time = a.Zxid, a.Cxid, a.Time; a.Same(b) != (i == k || max(i, k) == 14 && min(i, k) >= 12) {
+			b.Zxid, b.Cxid, b.Time = a.Zxid, a.Cxid, a.Time
+			if a.Same(b) != (i == k || max(i, k) == 14 && min(i, k) >= 12) {
 				t.Errorf("%v and %v: %t", a, b, a.Same(b))
 			}
 		}
 	}
 	accepted, refused := all[13], all[14]
 	accepted.Ops = []txnlog.Op{accepted.Ops[0], accepted.Ops[0]}
-	if refused.Zxid, refused.Cxid, refused.Time = accepted.Zxid, accepted.Cxid, accepted.Time; accepted.Same(refused) || refused.Same(accepted) {
-		t.Error("an accepted multi is not a refused one")
+	refused.Zxid, refused.Cxid, refused.Time = accepted.Zxid, accepted.Cxid, accepted.Time
+	if accepted.Same(refused) || refused.Same(accepted) {
+		t.Error("an accepted multi is the same as a refused one")
 	}
 	null, empty := set(1, "/a"), set(1, "/a")
 	empty.Ops[0].Data = []byte{}
 	if null.Same(empty) {
-		t.Error("no data is not empty data")
+		t.Error("no data is the same as empty data")
 	}
 }
 
@@ -177,29 +204,33 @@ func TestSeveralFilesOfOneServer(t *testing.T) {
 		"log.100000001": {Data: logged(0x100000001, 0x100000002)[:16+2*59-4]}, // torn
 		"log.ff":        {Data: append(logged(0xff), make([]byte, 4096)...)},
 		"log.200000001": {Data: logged(0x200000001)},
-		"snapshot.0":    {}, "log.200000001.fixed": {}, "log.0001": {}, "log.FF": {}, "log.": {}, "log.-1": {}, "log.g": {}, "log.8000000000000000": {},
-		"log.300000001": {Mode: fs.ModeDir},
-		"acceptedEpoch": {Data: []byte("2")},
+		"snapshot.0":    {}, "log.200000001.fixed": {}, "log.0001": {}, "log.FF": {}, "log.": {}, "log.-1": {}, "log.g": {},
+		"log.8000000000000000": {},
+		"log.300000001":        {Mode: fs.ModeDir},
+		"acceptedEpoch":        {Data: []byte("2")},
 	}
-	if names, err := txnlog.Files(dir); err != nil || !slices.Equal(names, []string{"log.ff", "log.100000001", "log.200000001"}) {
+	if names, err := txnlog.Files(dir); err != nil ||
+		!slices.Equal(names, []string{"log.ff", "log.100000001", "log.200000001"}) {
 		t.Errorf("%q, %v", names, err)
 	}
 	all, err := txnlog.Merge(1, txnlog.Source{Server: "zk1", Records: txnlog.ReadDir(dir, "zk1")})
-	if err != nil || len(all.Entries) != 3 || len(all.Torn) != 1 || !strings.Contains(all.Torn[0].Error(), "zk1/log.100000001 at byte 75: ") {
+	if err != nil || len(all.Entries) != 3 || len(all.Torn) != 1 ||
+		!strings.Contains(all.Torn[0].Error(), "zk1/log.100000001 at byte 75: ") {
 		t.Errorf("%v, %v, %v", all.Entries, all.Torn, err)
 	}
-	// What is corrupt ends it all: what would follow is out of context.
+	// A corrupt file ends the stream, because later records would be out of context.
 	dir["log.ff"] = &fstest.MapFile{Data: []byte("this is a text of more than a header")}
 	all, err = txnlog.Merge(1, txnlog.Source{Server: "zk1", Records: txnlog.ReadDir(dir, "zk1")})
 	if !errors.Is(err, txnlog.ErrCorrupt) || len(all.Entries) != 0 {
 		t.Errorf("%v, %v", all.Entries, err)
 	}
 	for _, dir := range []fs.FS{fstest.MapFS{}, fstest.MapFS{"snapshot.0": {}}} {
-		if _, err := txnlog.Merge(1, txnlog.Source{Server: "zk1", Records: txnlog.ReadDir(dir, "zk1")}); !errors.Is(err, txnlog.ErrNoLogs) || !strings.Contains(err.Error(), "zk1") {
+		_, err := txnlog.Merge(1, txnlog.Source{Server: "zk1", Records: txnlog.ReadDir(dir, "zk1")})
+		if !errors.Is(err, txnlog.ErrNoLogs) || !strings.Contains(err.Error(), "zk1") {
 			t.Error(err)
 		}
 	}
-	// Nobody has to listen to the end.
+	// A caller may stop early.
 	for range txnlog.ReadDir(fstest.MapFS{"log.1": {Data: logged(1, 2)}, "log.3": {Data: logged(3)}}, "zk1") {
 		break
 	}

@@ -10,16 +10,15 @@ import (
 	"io"
 )
 
-// ErrTorn says that a log ends in a record that was not written to its end: the
-// server died meanwhile, or was still writing. It had not acknowledged that
-// transaction. Everything before it has been read.
+// ErrTorn means that the last record of a log is incomplete. The server died while it wrote the record, or was still
+// writing. It had not acknowledged that transaction. Everything before it has been read.
 var ErrTorn = errors.New("the last record is torn")
 
-// ErrCorrupt says that a log is not as a server writes it, however it died.
+// ErrCorrupt means that a log is not as a server writes it, even if the server died.
 var ErrCorrupt = errors.New("the log is corrupt")
 
-// A FileError says where in which log something is wrong. It wraps ErrTorn,
-// ErrCorrupt or what the file could not be read for.
+// A FileError says where in which log something is wrong. It wraps ErrTorn, ErrCorrupt or the error of reading the
+// file.
 type FileError struct {
 	File   string
 	Offset int64 // of the record or header, in bytes
@@ -37,7 +36,7 @@ const (
 	formatVersion  = 2
 	fileHeaderSize = 4 + 4 + 8
 	endOfRecord    = 'B'
-	// maxPayload is beyond what any server accepts (jute.maxbuffer, 1 MiB unless set).
+	// maxPayload is larger than any server accepts (jute.maxbuffer, 1 MiB by default).
 	maxPayload = 256 << 20
 )
 
@@ -53,13 +52,12 @@ type Reader struct {
 	r      *bufio.Reader
 	name   string
 	dbid   int64
-	offset int64 // of what is read next
+	offset int64 // of the next byte to read
 	start  int64 // of the record being read
 	err    error // what ended the log
 }
 
-// NewReader reads the header of a log. The name is what errors call it. An empty log is
-// one whose header is torn.
+// NewReader reads the header of a log. Errors call the log by that name. The header of an empty log is torn.
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	l := &Reader{r: bufio.NewReaderSize(r, 64<<10), name: name}
 	var header [fileHeaderSize]byte
@@ -79,8 +77,8 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 // DBID returns the id in the file's header, which servers leave 0.
 func (l *Reader) DBID() int64 { return l.dbid }
 
-// Next returns the next transaction. At the log's end the error is io.EOF, at a torn
-// record it wraps ErrTorn, and further calls return it again.
+// Next returns the next transaction. At the log's end the error is io.EOF. At a torn record it wraps ErrTorn. Further
+// calls return the same error.
 func (l *Reader) Next() (Record, error) {
 	if l.err != nil {
 		return Record{}, l.err
@@ -96,19 +94,19 @@ func (l *Reader) next() (Record, error) {
 		return Record{}, io.EOF
 	}
 	var head [8 + 4]byte
-	headErr := l.full(head[:]) // what is missing is zero, as in a preallocated file
+	headErr := l.full(head[:]) // missing bytes are zero, as in a preallocated file
 	sum, size := binary.BigEndian.Uint64(head[:8]), int32(binary.BigEndian.Uint32(head[8:]))
 	switch {
 	case size < 0 || size > maxPayload:
 		return Record{}, l.corrupt("a record of %d bytes", size)
 	case headErr != nil && allZero(head[:]) && errors.Is(headErr, io.ErrUnexpectedEOF):
-		return Record{}, io.EOF // too few zeros for a record's head
+		return Record{}, io.EOF // fewer zeros than a record's head is long
 	case headErr != nil:
 		return Record{}, l.fail(headErr)
 	case size == 0:
-		// Where the preallocated zeros begin; a checksum without a length was
-		// being written.
-		return Record{}, l.end(sum != 0, "a record of no length")
+		// This is where the preallocated zeros begin. If there is a checksum without a length, a record was being
+		// written.
+		return Record{}, l.end(sum != 0, "a record of length 0")
 	}
 	payload, err := l.payload(int(size))
 	if err != nil {
@@ -134,8 +132,7 @@ func (l *Reader) next() (Record, error) {
 	return Record{Txn: t, File: l.name, Offset: l.start}, nil
 }
 
-// payload reads as much as there is in steps, so that a wrong length costs no more memory
-// than the file is long.
+// payload reads a large payload in steps, so that a wrong length costs no more memory than the file is long.
 func (l *Reader) payload(size int) ([]byte, error) {
 	const step = 1 << 20
 	if size <= step {
@@ -161,8 +158,8 @@ func (l *Reader) full(b []byte) error {
 	return err
 }
 
-// end is the end of the log, torn or not, provided that only zeros follow. Where anything
-// else follows, the log was whole once.
+// end returns the error for the end of the log, torn or not. If anything but zeros follows, the log is corrupt,
+// because it was longer once.
 func (l *Reader) end(torn bool, what string) error {
 	for {
 		_, err := l.r.Peek(1)
@@ -174,7 +171,7 @@ func (l *Reader) end(torn bool, what string) error {
 		}
 		b, _ := l.r.Peek(l.r.Buffered())
 		if !allZero(b) {
-			return l.corrupt("%s, and more after it", what)
+			return l.corrupt("%s with data after it", what)
 		}
 		n, _ := l.r.Discard(len(b))
 		l.offset += int64(n)
@@ -187,7 +184,7 @@ func (l *Reader) end(torn bool, what string) error {
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
-// fail wraps what stopped the reading.
+// fail adds the name of the log and the position to an error.
 func (l *Reader) fail(err error) error {
 	switch {
 	case err == io.EOF:

@@ -20,7 +20,7 @@ import (
 	"locklab/ensembles/txnlog"
 )
 
-// read returns what a log holds and what ended it: nil for its end.
+// read returns the transactions of a log and the error that ended it, which is nil at its end.
 func read(b []byte) ([]txnlog.Txn, error) {
 	var all []txnlog.Txn
 	for rec, err := range txnlog.Read(bytes.NewReader(b), "log.1") {
@@ -38,7 +38,7 @@ func TestEveryKindIsReadBack(t *testing.T) {
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
-	// A reader that gets a byte at a time sees the same.
+	// A reader that gets one byte at a time returns the same.
 	l, err := txnlog.NewReader(iotest.OneByteReader(bytes.NewReader(file(want...))), "log.1")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestEveryKindIsReadBack(t *testing.T) {
 	}
 }
 
-// Older servers wrote less: no digest, no list of znodes, no version of the parent.
+// Older servers wrote no digest, no list of znodes and no version of the parent.
 func TestOlderForms(t *testing.T) {
 	digest := &txnlog.Digest{Version: 2, Tree: 7}
 	for _, closes := range [][]string{nil, {}, {"/abc"}, {"/a", "/b"}} {
@@ -68,7 +68,8 @@ func TestOlderForms(t *testing.T) {
 			}
 		}
 	}
-	old := txnlog.Txn{Zxid: 1, Type: txnlog.Create, Ops: []txnlog.Op{{Type: txnlog.Create, Path: "/a", ParentCVersion: -1}}}
+	old := txnlog.Txn{Zxid: 1, Type: txnlog.Create,
+		Ops: []txnlog.Op{{Type: txnlog.Create, Path: "/a", ParentCVersion: -1}}}
 	p := payload(old)
 	got, err := read(append(header(), record(p[:len(p)-4])...))
 	if d := cmp.Diff([]txnlog.Txn{old}, got); err != nil || d != "" {
@@ -76,7 +77,7 @@ func TestOlderForms(t *testing.T) {
 	}
 }
 
-// offsets are where each record of a log begins, and where the last one ends.
+// offsets returns where each record of a log begins, and where the last one ends.
 func offsets(txns []txnlog.Txn) []int {
 	all := []int{len(header())}
 	for _, t := range txns {
@@ -85,14 +86,14 @@ func offsets(txns []txnlog.Txn) []int {
 	return all
 }
 
-// Wherever a server dies, with space allocated ahead or without: what was whole is
-// read, and what was not is torn and nothing worse.
+// Wherever a server dies, with or without preallocated space, the complete records are read, and an incomplete one is
+// torn and not corrupt.
 func TestTornAtEveryByte(t *testing.T) {
 	want := everyKind()
 	whole := file(want...)
 	at := offsets(want)
 	for cut := range len(whole) + 1 {
-		n := 0 // whole records
+		n := 0 // complete records
 		for n < len(want) && at[n+1] <= cut {
 			n++
 		}
@@ -104,19 +105,20 @@ func TestTornAtEveryByte(t *testing.T) {
 			if !slices.EqualFunc(want[:n], got, txnlog.Txn.Same) {
 				t.Fatalf("cut at %d and padded by %d: %v", cut, padding, got)
 			}
-			// The first bytes of a checksum are zeros, and so no record yet.
+			// The first bytes of a checksum are zeros, so they do not look like a record yet.
 			clean := slices.Contains(at, cut) || cut > at[0] && len(bytes.Trim(whole[at[n]:cut], "\x00")) == 0
 			if clean != (err == nil) || err != nil && !errors.Is(err, txnlog.ErrTorn) {
 				t.Fatalf("cut at %d and padded by %d: %v", cut, padding, err)
 			}
-			if fe, ok := errors.AsType[*txnlog.FileError](err); err != nil && (!ok || fe.File != "log.1" || cut >= at[0] && fe.Offset != int64(at[n])) {
+			if fe, ok := errors.AsType[*txnlog.FileError](err); err != nil &&
+				(!ok || fe.File != "log.1" || cut >= at[0] && fe.Offset != int64(at[n])) {
 				t.Fatalf("cut at %d: the record is at %d: %v", cut, at[n], err)
 			}
 		}
 	}
 }
 
-// No flipped bit makes another history: it is noticed, at the latest in its record.
+// No flipped bit produces another history. The reader notices it, at the latest in the record of the bit.
 func TestFlippedBits(t *testing.T) {
 	want := everyKind()
 	whole := file(want...)
@@ -125,18 +127,18 @@ func TestFlippedBits(t *testing.T) {
 		if i >= 8 && i < 16 {
 			continue // the dbid, which nothing depends on
 		}
-		hit := 0 // the record that is hit, or the header
-		for hit < len(at)-1 && at[hit+1] <= i {
-			hit++
+		index := 0 // the record, or the header, that contains the bit
+		for index < len(at)-1 && at[index+1] <= i {
+			index++
 		}
 		for bit := range 8 {
 			b := slices.Clone(whole)
 			b[i] ^= 1 << bit
 			got, err := read(b)
-			if err == nil || !slices.EqualFunc(want[:hit], got, txnlog.Txn.Same) {
-				t.Fatalf("bit %d of byte %d, in record %d: %v, %v", bit, i, hit, got, err)
+			if err == nil || !slices.EqualFunc(want[:index], got, txnlog.Txn.Same) {
+				t.Fatalf("bit %d of byte %d, in record %d: %v, %v", bit, i, index, got, err)
 			}
-			// Only a wrong length at the end can look as if the server had died.
+			// Only a wrong length in the last record can look as if the server had died.
 			if errors.Is(err, txnlog.ErrTorn) == errors.Is(err, txnlog.ErrCorrupt) {
 				t.Fatalf("bit %d of byte %d: %v", bit, i, err)
 			}
@@ -154,42 +156,52 @@ func TestCorrupt(t *testing.T) {
 		return slices.Concat(header(), j, rest)
 	}
 	body := func(kind txnlog.Type, rest ...byte) []byte {
-		return append(header(), record(slices.Concat(payload(one)[:28], binary.BigEndian.AppendUint32(nil, uint32(kind)), rest))...)
+		return append(header(), record(slices.Concat(payload(one)[:28], binary.BigEndian.AppendUint32(nil, uint32(kind)),
+			rest))...)
 	}
 	for _, c := range []struct {
 		name, want string
 		log        []byte
 	}{
-		{"no log", `begins with "log4"`, []byte("log4j.rootLogger=INFO")},
+		{"not a log", `begins with "log4"`, []byte("log4j.rootLogger=INFO")},
 		{"later format", "version 3", []byte("ZKLG\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00")},
 		{"length below zero", "a record of -1 bytes", framed(-1)},
 		{"length beyond reason", "a record of 2147483647 bytes", framed(1<<31-1, make([]byte, 100)...)},
-		{"zeros in the middle", "a record of no length, and more after it", slices.Concat(header(), make([]byte, 100_000), rec)},
-		{"no end, and more", "a record without an end, and more after it", slices.Concat(header(), rec[:len(rec)-1], make([]byte, 50), rec)},
+		{"zeros in the middle", "a record of length 0 with data after it",
+			slices.Concat(header(), make([]byte, 100_000), rec)},
+		{"no end, then data", "a record without an end with data after it",
+			slices.Concat(header(), rec[:len(rec)-1], make([]byte, 50), rec)},
 		{"another end", "ends in byte 0x43", slices.Concat(header(), rec[:len(rec)-1], []byte("C"))},
-		{"type that no log has", "type 99", body(99)},
+		{"unknown type", "type 99", body(99)},
 		{"a check alone", "check outside", body(txnlog.Check, make([]byte, 8)...)},
 		{"too short", "too short", body(txnlog.Delete, 0, 0, 0, 9)},
 		{"length in a body", "length -2", body(txnlog.Delete, 255, 255, 255, 254)},
 		{"left over", "1 bytes left over", body(txnlog.Error, 0, 0, 0, 0, 0)},
-		{"no bool", "neither true nor false", body(txnlog.Create2, 0, 0, 0, 1, '/', 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0)},
-		{"time to live beyond reason", "a time to live of 1099511627776 ms", body(txnlog.CreateTTL, slices.Concat(make([]byte, 16+2), []byte{1}, make([]byte, 5))...)},
+		{"not a boolean", "neither true nor false",
+			body(txnlog.Create2, 0, 0, 0, 1, '/', 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0)},
+		{"time to live beyond reason", "a time to live of 1099511627776 ms",
+			body(txnlog.CreateTTL, slices.Concat(make([]byte, 16+2), []byte{1}, make([]byte, 5))...)},
 		{"vector beyond reason", "a vector of 2147483647 elements", body(txnlog.CloseSession, 0x7f, 255, 255, 255)},
-		{"multi with a wrong part", "delete in a multi: the record is too short", body(txnlog.Multi, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0)},
-		{"multi with more in a part", "delete in a multi: 1 bytes left over", body(txnlog.Multi, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 0, 0)},
-		{"multi with too short an error", "error in a multi: the record is too short", body(txnlog.Multi, 0, 0, 0, 1, 255, 255, 255, 255, 0, 0, 0, 3, 0, 0, 0)},
-		{"multi in a multi", "multi in a multi: multi is none that a log contains", body(txnlog.Multi, 0, 0, 0, 1, 0, 0, 0, 14, 0, 0, 0, 4, 0, 0, 0, 0)},
+		{"multi with a wrong part", "delete in a multi: the record is too short",
+			body(txnlog.Multi, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0)},
+		{"multi with more in a part", "delete in a multi: 1 bytes left over",
+			body(txnlog.Multi, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 0, 0)},
+		{"multi with too short an error", "error in a multi: the record is too short",
+			body(txnlog.Multi, 0, 0, 0, 1, 255, 255, 255, 255, 0, 0, 0, 3, 0, 0, 0)},
+		{"multi in a multi", "multi in a multi: a log does not contain multi",
+			body(txnlog.Multi, 0, 0, 0, 1, 0, 0, 0, 14, 0, 0, 0, 4, 0, 0, 0, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := read(c.log)
-			if !errors.Is(err, txnlog.ErrCorrupt) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "log.1 at byte ") {
+			if !errors.Is(err, txnlog.ErrCorrupt) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "log.1 at byte ") {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 }
 
-// A length that is wrong costs no more memory than the file has.
+// A wrong length costs no more memory than the file is long.
 func TestWrongLengthsTakeNoMemory(t *testing.T) {
 	var j jute
 	j.long(1)
@@ -207,9 +219,10 @@ func TestWrongLengthsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// A large transaction takes the other way through the reader.
+// The reader reads a large payload in steps.
 func TestLargeRecord(t *testing.T) {
-	big := txnlog.Txn{Zxid: 1, Type: txnlog.SetData, Ops: []txnlog.Op{{Type: txnlog.SetData, Path: "/a", Data: bytes.Repeat([]byte("0123456"), 1<<18)}}}
+	big := txnlog.Txn{Zxid: 1, Type: txnlog.SetData,
+		Ops: []txnlog.Op{{Type: txnlog.SetData, Path: "/a", Data: bytes.Repeat([]byte("0123456"), 1<<18)}}}
 	log := file(big, everyKind()[0])
 	if got, err := read(log); err != nil || len(got) != 2 || !got[0].Same(big) {
 		t.Errorf("%d, %v", len(got), err)
@@ -247,19 +260,21 @@ func TestTrim(t *testing.T) {
 			}
 		}
 	}
-	if _, err := txnlog.Trim(io.Discard, iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(whole)))); !errors.Is(err, iotest.ErrTimeout) {
+	_, err := txnlog.Trim(io.Discard, iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(whole))))
+	if !errors.Is(err, iotest.ErrTimeout) {
 		t.Error(err)
 	}
 }
 
-func TestTxnsInWords(t *testing.T) {
+func TestTxnString(t *testing.T) {
 	var b strings.Builder
 	for _, txn := range everyKind()[9:16] {
 		fmt.Fprintln(&b, txn)
 	}
 	const want = `zxid 0x10000000a session 0x0 cxid 7 deleteContainer /c
 zxid 0x10000000b session 0x80ffffffffffffff cxid 8 error code -101
-zxid 0x10000000c session 0x80ffffffffffffff cxid 9 multi [create /a, create2 /a/ü-0000000001, createContainer /c, createTtl /t, check /a, setData /a, delete /t,%}` + "\r\n" + `]
+zxid 0x10000000c session 0x80ffffffffffffff cxid 9 multi [create /a, create2 /a/ü-0000000001, createContainer /c, ` +
+		`createTtl /t, check /a, setData /a, delete /t,%}` + "\r\n" + `]
 zxid 0x10000000d session 0x80ffffffffffffff cxid 10 multi [error code 0, error code -101]
 zxid 0x10000000e session 0x80ffffffffffffff cxid 11 multi [delete /t,%}` + "\r\n" + `, error code -101]
 zxid 0x10000000f session 0x80ffffffffffffff cxid 12 multi [error code 0, error code -101]
@@ -277,15 +292,16 @@ func TestEffects(t *testing.T) {
 	for _, c := range []struct {
 		txn  txnlog.Txn
 		want int
-	}{{all[0], 0}, {all[1], 1}, {all[10], 0}, {all[11], len(all[11].Ops)}, {all[12], 0}, {all[13], 0}, {all[14], 0}, {refused, 0}} {
+	}{{all[0], 0}, {all[1], 1}, {all[10], 0}, {all[11], len(all[11].Ops)}, {all[12], 0}, {all[13], 0}, {all[14],
+		0}, {refused, 0}} {
 		if got := c.txn.Effects(); len(got) != c.want {
 			t.Errorf("%v: %v", c.txn, got)
 		}
 	}
 }
 
-// Whatever the file: no panic, memory within bounds, what is read is what the file
-// says, and trimming changes nothing.
+// For any file, the reader does not panic, its memory is bounded, encoding what it read gives the file's records, and
+// trimming changes nothing.
 func FuzzRead(f *testing.F) {
 	whole := file(everyKind()...)
 	for i := range everyKind() {
@@ -294,17 +310,19 @@ func FuzzRead(f *testing.F) {
 	f.Add(append(whole, make([]byte, 100)...))
 	f.Add(whole[:len(whole)-3])
 	f.Fuzz(func(t *testing.T, log []byte) {
-		fix(log) // most inputs would get no further than the checksum
+		fix(log) // otherwise most inputs would fail at the checksum
 		got, err := read(log)
-		if fe, ok := errors.AsType[*txnlog.FileError](err); err != nil && (!ok || fe.Offset < 0 || fe.Offset > int64(len(log))) {
-			t.Fatalf("no place in %v", err)
+		if fe, ok := errors.AsType[*txnlog.FileError](err); err != nil &&
+			(!ok || fe.Offset < 0 || fe.Offset > int64(len(log))) {
+			t.Fatalf("%v does not say where", err)
 		}
 		var trimmed bytes.Buffer
 		if _, err := txnlog.Trim(&trimmed, bytes.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
 		same, trimErr := read(trimmed.Bytes())
-		if !slices.EqualFunc(got, same, txnlog.Txn.Same) || errors.Is(err, txnlog.ErrTorn) != errors.Is(trimErr, txnlog.ErrTorn) || (err == nil) != (trimErr == nil) {
+		if !slices.EqualFunc(got, same, txnlog.Txn.Same) ||
+			errors.Is(err, txnlog.ErrTorn) != errors.Is(trimErr, txnlog.ErrTorn) || (err == nil) != (trimErr == nil) {
 			t.Fatalf("trimmed: %v, %v; before: %v, %v", same, trimErr, got, err)
 		}
 		again, err := read(file(got...))
@@ -314,7 +332,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// fix writes the right checksums into a log as far as its lengths lead.
+// fix writes correct checksums into a log for as long as its lengths are valid.
 func fix(log []byte) {
 	for at := len(header()); at+12 <= len(log); {
 		size := int(int32(binary.BigEndian.Uint32(log[at+8:])))
@@ -326,7 +344,7 @@ func fix(log []byte) {
 	}
 }
 
-// A log that begins later is the same bytes from there on, and no log if there is nothing later.
+// The rest of a cut log has the same bytes as the original. If nothing is left, the log is removed.
 func TestCut(t *testing.T) {
 	all := everyKind()
 	whole := file(all...)
@@ -368,8 +386,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What cannot be read up to there stays as it is.
-func TestCutOfWhatIsCorrupt(t *testing.T) {
+// A log that cannot be read up to the zxid is left as it is.
+func TestCutOfACorruptLog(t *testing.T) {
 	b := file(everyKind()...)
 	b[40] ^= 1
 	dir := t.TempDir()

@@ -11,10 +11,10 @@ import (
 	"locklab/ensembles/labtest"
 )
 
-// runsVar names run directories, with the separator of paths between them, whose logs are to be compared.
+// runsVar is the variable that names run directories whose logs are compared, separated like the directories of PATH.
 const runsVar = "LOCKLAB_TXNLOG_RUNS"
 
-// What we read in the transaction logs of runs is what ZooKeeper's own tool reads in them, line by line:
+// The reader agrees line by line with ZooKeeper's own tool on the transaction logs of runs:
 //
 //	LOCKLAB_TXNLOG_RUNS=runs/a:runs/b go test ./ensembles/txnlog -run TestRunsAgreeWithZooKeepersTool -v
 func TestRunsAgreeWithZooKeepersTool(t *testing.T) {
@@ -35,7 +35,8 @@ func TestRunsAgreeWithZooKeepersTool(t *testing.T) {
 				t.Fatal(err)
 			}
 			server := filepath.Base(filepath.Dir(filepath.Dir(log)))
-			files = append(files, ensembles.File{Source: source, Target: fmt.Sprintf("/run-%d-%s-%s", i, server, filepath.Base(log))})
+			files = append(files, ensembles.File{Source: source,
+				Target: fmt.Sprintf("/run-%d-%s-%s", i, server, filepath.Base(log))})
 		}
 	}
 	if t.Failed() {

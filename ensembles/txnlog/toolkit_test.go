@@ -27,15 +27,15 @@ import (
 	"locklab/harness/history"
 )
 
-const syntheticLog = "/synthetic.log" // on its host
+const syntheticLog = "/synthetic.log" // its path on the host
 
-// Three real servers write logs, over restarts and a change of leader. What we read in them is
-// what ZooKeeper's own tool reads, line by line, and what the client saw.
+// Three real servers write logs over restarts and a change of leader. The reader agrees line by line with ZooKeeper's
+// own tool, and with what the client saw.
 func TestAgreesWithZooKeepersTool(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts containers")
 	}
-	// What no client can bring about here in short time comes from a log of our own.
+	// Some transactions cannot be caused by a client in a short time. They come from a synthetic log.
 	synthetic := filepath.Join(t.TempDir(), "synthetic")
 	if err := os.WriteFile(synthetic, append(file(everyKind()...), make([]byte, 4096)...), 0o644); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestAgreesWithZooKeepersTool(t *testing.T) {
 		ensembles.HostSpec{Name: "zk2", Publish: true}, ensembles.HostSpec{Name: "zk3", Publish: true, Disk: true})
 	e := labtest.StartEnsemble(t, lab)
 	saw := traffic(t, e, "before")
-	// A follower that is away, then the leader: both begin another log.
+	// A follower is stopped for a while, then the leader. Both begin another log.
 	leader, err := e.Leader(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestAgreesWithZooKeepersTool(t *testing.T) {
 		sources = append(sources, txnlog.Source{Server: h.Name, Records: txnlog.ReadDir(os.DirFS(own), h.Name)})
 	}
 	if files < 5 {
-		t.Errorf("%d logs only: two servers were restarted", files)
+		t.Errorf("%d logs only, although two servers were restarted", files)
 	}
 	all, err := txnlog.Merge(3, sources...)
 	if err != nil || len(all.Contradictions) > 0 || len(all.Gaps) > 0 || len(all.Torn) > 0 {
@@ -111,7 +111,7 @@ func TestAgreesWithZooKeepersTool(t *testing.T) {
 	saw.confirm(t, all)
 }
 
-// compare dumps a log with ZooKeeper's tool, as the process of a host whose server has stopped.
+// compare runs ZooKeeper's tool on a log, as the process of a host whose server has stopped, and compares the output.
 func compare(t *testing.T, h *ensembles.Host, path string, log io.Reader) {
 	t.Helper()
 	want, err := dump(log, path)
@@ -123,8 +123,9 @@ func compare(t *testing.T, h *ensembles.Host, path string, log io.Reader) {
 	if _, err := h.Agent.Start(t.Context(), agent.Spec{ZooKeeper: true, Dir: dir,
 		Argv: []string{"java", "-Dfile.encoding=UTF-8", "-Duser.language=en", "-Duser.country=US", "-Duser.timezone=UTC",
 			"-XX:TieredStopAtLevel=1", "org.apache.zookeeper.server.persistence.TxnLogToolkit", "-d", path},
-		// What the tool logs would stand between what it prints.
-		Files: map[string]string{"log4j.properties": "log4j.rootLogger=OFF\n", "logback.xml": "<configuration/>\n"}}); err != nil {
+		// The tool would mix its log with its output.
+		Files: map[string]string{"log4j.properties": "log4j.rootLogger=OFF\n",
+			"logback.xml": "<configuration/>\n"}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -132,7 +133,7 @@ func compare(t *testing.T, h *ensembles.Host, path string, log io.Reader) {
 	err = ensembles.Poll(ctx, 20*time.Millisecond, "ZooKeeper's tool", func() error {
 		st, err := h.Agent.Status(ctx)
 		if err == nil && st.State != history.ProcessExited {
-			err = errors.New(st.State)
+			err = errors.New(string(st.State))
 		}
 		return err
 	})
@@ -156,12 +157,12 @@ func compare(t *testing.T, h *ensembles.Host, path string, log io.Reader) {
 		}
 	}
 	if n := strings.Count(want, "\n") + 1; len(got) != n {
-		t.Errorf("%s of %s: they say more: %q", path, h.Name, got[n:])
+		t.Errorf("%s of %s: the tool prints more: %q", path, h.Name, got[n:])
 	}
 	t.Logf("%s of %s: %d equal lines", path, h.Name, len(got)-1)
 }
 
-// A sight is what a client was told.
+// A sight is what a client saw.
 type sight struct {
 	created map[int64]string // czxid to path
 	owner   map[int64]int64
@@ -189,10 +190,11 @@ func (s *sight) confirm(t *testing.T, all *txnlog.Ensemble) {
 	for zxid, p := range s.created {
 		if !slices.ContainsFunc(created[zxid], func(t txnlog.Txn) bool {
 			return slices.ContainsFunc(t.Ops, func(o txnlog.Op) bool {
-				return o.Type.Creates() && o.Path == p && o.Ephemeral == (s.owner[zxid] != 0) && (!o.Ephemeral || t.Session == s.owner[zxid])
+				return o.Type.Creates() && o.Path == p && o.Ephemeral == (s.owner[zxid] != 0) &&
+					(!o.Ephemeral || t.Session == s.owner[zxid])
 			})
 		}) {
-			t.Errorf("0x%x: %s of 0x%x is not created there but %v", zxid, p, s.owner[zxid], created[zxid])
+			t.Errorf("0x%x: the log does not create %s of 0x%x, but %v", zxid, p, s.owner[zxid], created[zxid])
 		}
 	}
 	for _, id := range s.expired {
@@ -205,7 +207,8 @@ func (s *sight) confirm(t *testing.T, all *txnlog.Ensemble) {
 		t.Errorf("from 0x%x: %v", h.First, h.Oddities)
 	}
 	for _, id := range append(s.expired, s.closed...) {
-		if was := h.Sessions[id]; was == nil || was.Expired != slices.Contains(s.expired, id) || was.Created == 0 || was.Closed == 0 {
+		if was := h.Sessions[id]; was == nil || was.Expired != slices.Contains(s.expired, id) || was.Created == 0 ||
+			was.Closed == 0 {
 			t.Errorf("session 0x%x: %+v", id, was)
 		}
 	}
@@ -218,7 +221,8 @@ func (s *sight) confirm(t *testing.T, all *txnlog.Ensemble) {
 		locks++
 		lane := h.Lane(nodes.Children(path.Dir(p), "lock-"), nodes.First)
 		answer, span := lane.Witness(nodes.Grant{Czxid: zxid, Session: s.owner[zxid], To: 1 << 62})
-		if answer != nodes.Witnessed || span.Path != p || span.End == nil || span.To != span.End.Zxid || span.End.By != s.owner[zxid] {
+		if answer != nodes.Witnessed || span.Path != p || span.End == nil || span.To != span.End.Zxid ||
+			span.End.By != s.owner[zxid] {
 			t.Errorf("0x%x: %s: %v, %+v", zxid, p, answer, span)
 		}
 		if guid, _, _ := strings.Cut(strings.TrimPrefix(path.Base(p), "_c_"), "-"); len(h.ByGUID(guid)) != 1 {
@@ -226,11 +230,12 @@ func (s *sight) confirm(t *testing.T, all *txnlog.Ensemble) {
 		}
 	}
 	if len(s.created) < 10 || locks < 9 || len(s.closed) == 0 || len(s.expired) == 0 {
-		t.Errorf("the test saw %d creates, %d locks, %d expiries and %d ends only", len(s.created), locks, len(s.expired), len(s.closed))
+		t.Errorf("the test saw %d creates, %d locks, %d expiries and %d ends only", len(s.created), locks, len(s.expired),
+			len(s.closed))
 	}
 }
 
-// traffic does what locks do, below a znode of that name, and lets a session expire.
+// traffic uses znodes as locks do, below a znode with that name, and lets a session expire.
 func traffic(t *testing.T, e *ensembles.Ensemble, name string) sight {
 	t.Helper()
 	s := sight{created: map[int64]string{}, owner: map[int64]int64{}}
@@ -278,13 +283,14 @@ func traffic(t *testing.T, e *ensembles.Ensemble, name string) sight {
 	for _, r := range created[1:3] {
 		see(r.String)
 	}
-	if _, err := c.Multi(&zk.DeleteRequest{Path: created[2].String, Version: -1}, &zk.CheckVersionRequest{Path: "/none", Version: -1}); err == nil {
+	if _, err := c.Multi(&zk.DeleteRequest{Path: created[2].String, Version: -1},
+		&zk.CheckVersionRequest{Path: "/none", Version: -1}); err == nil {
 		t.Fatal("a multi with a wrong check was accepted")
 	}
 	_, err = c.Multi(&zk.DeleteRequest{Path: created[2].String, Version: -1})
 	ok(err)
 
-	// A session whose client is cut off, until its znode goes.
+	// This session expires: its client is cut off until its znode is gone.
 	doomed, cut := connect(t, e, time.Second)
 	held, err := doomed.Create(root+"/held", nil, zk.FlagEphemeral, acl)
 	ok(err)
@@ -297,7 +303,7 @@ func traffic(t *testing.T, e *ensembles.Ensemble, name string) sight {
 		select {
 		case <-gone:
 		case <-time.After(time.Minute):
-			t.Fatal("the session does not expire")
+			t.Fatal("the session did not expire")
 		}
 	}
 	s.closed = append(s.closed, c.SessionID())
@@ -305,7 +311,7 @@ func traffic(t *testing.T, e *ensembles.Ensemble, name string) sight {
 	return s
 }
 
-// connect makes a client that its second result cuts off for good without a word to the server.
+// connect returns a client and a function that cuts it off for good without notice to the server.
 func connect(t *testing.T, e *ensembles.Ensemble, timeout time.Duration) (*zk.Conn, func()) {
 	t.Helper()
 	var servers []string

@@ -5,10 +5,9 @@ import (
 	"io"
 )
 
-// Trim copies a log without the zeros at its end, which a server writes ahead of
-// its records (4 MiB and more), and returns how many bytes it wrote. A [Reader] finds in the
-// copy what it finds in the original, whatever that is: records end in
-// something else, and of a header, which may end in zeros, nothing is dropped.
+// Trim copies a log without the zeros at its end, and returns how many bytes it wrote. A server writes 4 MiB of zeros
+// or more ahead of its records. A [Reader] finds in the copy exactly what it finds in the original, because records
+// do not end in zeros, and because Trim keeps the whole header, which may.
 func Trim(dst io.Writer, src io.Reader) (int64, error) {
 	n, err := io.CopyN(dst, src, fileHeaderSize)
 	if err == io.EOF {
@@ -43,7 +42,7 @@ func Trim(dst io.Writer, src io.Reader) (int64, error) {
 	}
 }
 
-// zeros is an endless supply of them.
+// zeros is a reader of endless zeros.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Type is what a transaction or one of its operations does: ZooDefs.OpCode.
+// A Type says what a transaction or one of its operations does; see ZooDefs.OpCode.
 type Type int32
 
 // The types that a transaction log may contain.
@@ -30,12 +30,13 @@ const (
 )
 
 var typeNames = map[Type]string{
-	Create: "create", Delete: "delete", SetData: "setData", SetACL: "setACL", Check: "check", Multi: "multi", Create2: "create2",
-	Reconfig: "reconfig", CreateContainer: "createContainer", DeleteContainer: "deleteContainer", CreateTTL: "createTtl",
+	Create: "create", Delete: "delete", SetData: "setData", SetACL: "setACL", Check: "check", Multi: "multi",
+	Create2: "create2", Reconfig: "reconfig", CreateContainer: "createContainer", DeleteContainer: "deleteContainer",
+	CreateTTL:     "createTtl",
 	CreateSession: "createSession", CloseSession: "closeSession", Error: "error",
 }
 
-// String is the type's name in ZooKeeper (Request.op2String).
+// String returns the name of the type in ZooKeeper (Request.op2String).
 func (t Type) String() string {
 	if name, ok := typeNames[t]; ok {
 		return name
@@ -54,32 +55,32 @@ func (t Type) Deletes() bool { return t == Delete || t == DeleteContainer }
 // A Txn is one transaction.
 type Txn struct {
 	Zxid int64
-	// Session is whose request it was. Of a session that expires it is that
-	// session; the server's own reaping of containers has 0.
+	// Session is the session that asked for the transaction. If a session expires, it is that session. If the server
+	// removes a container, it is 0.
 	Session int64
 	// Cxid numbers the session's requests.
 	Cxid int32
-	// Time is the leader's wall clock when it prepared the transaction, in ms
-	// since 1970. It is not in zxid order where leaders' clocks differ.
+	// Time is the leader's wall clock when it prepared the transaction, in ms since 1970. The times need not be in
+	// zxid order if the clocks of successive leaders differ.
 	Time int64
 	Type Type
-	// Ops are what it does to znodes: one for most types, several for a Multi, none
-	// for sessions. See [Txn.Effects].
+	// Ops are the operations on znodes: one for most types, several for a Multi, none for sessions. See
+	// [Txn.Effects].
 	Ops []Op
-	// Timeout is the negotiated one of a session that a CreateSession makes.
+	// Timeout is the negotiated timeout of the session that a CreateSession makes.
 	Timeout time.Duration
-	// Closes is which znodes went with the session that a CloseSession ends. It is
-	// nil where the server did not write it (before 3.6): all of the session's then.
+	// Closes are the znodes that a CloseSession deletes with the session. It is nil if the server did not write them,
+	// as before 3.6; then all of the session's znodes are deleted.
 	Closes []string
-	// Digest is that of the tree after the transaction, if the server wrote it.
+	// Digest is the digest of the tree after the transaction, if the server wrote it.
 	Digest *Digest
 }
 
-// Effects are the operations that took effect. Those of a Multi do so together or not at
-// all: one that was refused is logged with an Error in the place of the operation that was
-// the reason and of those behind it, and with those before it as if they had been done
-// (DataTree.processTxn looks for the Error, too). A server that applied it before it wrote its
-// log has made those before it Errors as well, but left them their bodies, which are in Data then.
+// Effects returns the operations that took effect. The operations of a Multi take effect together or not at all. In
+// the log of a refused Multi, the operation that caused the refusal and all later ones are replaced by Errors, and
+// the earlier ones look as if they had been done (DataTree.processTxn looks for the Error, too). If the server
+// applied the Multi before it wrote its log, it has made the earlier ones Errors as well. Their bodies are then in
+// Data.
 func (t Txn) Effects() []Op {
 	if t.refused() {
 		return nil
@@ -91,30 +92,30 @@ func (t Txn) refused() bool {
 	return slices.ContainsFunc(t.Ops, func(o Op) bool { return o.Type == Error })
 }
 
-// A Digest is a TxnDigest: the leader's checksum over its tree.
+// A Digest is a TxnDigest, the leader's checksum of its tree.
 type Digest struct {
 	Version int32
 	Tree    int64
 }
 
-// An Op is one operation on a znode. Which fields mean something depends on Type.
+// An Op is one operation on a znode. Its Type decides which fields have a meaning.
 type Op struct {
 	Type Type
 	Path string
-	// Data is the znode's new content: nil if it has none, which is not the same
-	// as an empty one. See [Txn.Effects] for an Error's.
+	// Data is the znode's new content. Nil means none, which differs from empty content. See [Txn.Effects] for the
+	// Data of an Error.
 	Data []byte
 	ACL  []ACL
-	// Ephemeral makes the znode its session's, in a Create and Create2.
+	// Ephemeral says that the znode of a Create or Create2 belongs to the session.
 	Ephemeral bool
-	// ParentCVersion is the parent's count of changes to its children after a create;
-	// -1 where it was not written (before 3.4).
+	// ParentCVersion is the parent's count of changes to its children after a create, or -1 if the server did not
+	// write it, as before 3.4.
 	ParentCVersion int32
-	// Version is the znode's after a SetData or SetACL, and the one asked for by a Check.
+	// Version is the znode's version after a SetData or SetACL, and the version that a Check requires.
 	Version int32
-	// TTL is that of a CreateTTL.
+	// TTL is the time to live of the znode of a CreateTTL.
 	TTL time.Duration
-	// Code is why the request was refused, in an Error: KeeperException.Code.
+	// Code is the reason for which the request was refused, in an Error (KeeperException.Code).
 	Code int32
 }
 
@@ -124,26 +125,28 @@ type ACL struct {
 	Scheme, ID string
 }
 
-// Same reports whether two servers' records are of the same transaction. A server
-// with digests switched off writes none, and one may write the same refused Multi in the other form
-// ([Txn.Effects]): these are no differences.
+// Same reports whether two servers' records are of the same transaction. It ignores two differences: a server with
+// digests switched off writes no digest, and servers may write a refused Multi in different forms (see
+// [Txn.Effects]).
 func (t Txn) Same(u Txn) bool {
-	return t.Zxid == u.Zxid && t.Session == u.Session && t.Cxid == u.Cxid && t.Time == u.Time && t.Type == u.Type && t.Timeout == u.Timeout &&
+	return t.Zxid == u.Zxid && t.Session == u.Session && t.Cxid == u.Cxid &&
+		t.Time == u.Time && t.Type == u.Type && t.Timeout == u.Timeout &&
 		slices.Equal(t.Closes, u.Closes) && t.refused() == u.refused() && slices.EqualFunc(t.Ops, u.Ops, Op.same) &&
 		(t.Digest == nil || u.Digest == nil || *t.Digest == *u.Digest)
 }
 
 func (o Op) same(p Op) bool {
-	// Of the two forms of what was refused, one does not tell the type. That both were
-	// refused has been seen to.
+	// One of the two forms of a refused operation does not contain its type. The caller has checked that both Multis
+	// were refused.
 	if o.Type == Error && o.Data != nil || p.Type == Error && p.Data != nil {
 		return true
 	}
-	return o.Type == p.Type && o.Path == p.Path && (o.Data == nil) == (p.Data == nil) && bytes.Equal(o.Data, p.Data) && slices.Equal(o.ACL, p.ACL) &&
-		o.Ephemeral == p.Ephemeral && o.ParentCVersion == p.ParentCVersion && o.Version == p.Version && o.TTL == p.TTL && o.Code == p.Code
+	return o.Type == p.Type && o.Path == p.Path && o.Code == p.Code &&
+		(o.Data == nil) == (p.Data == nil) && bytes.Equal(o.Data, p.Data) && slices.Equal(o.ACL, p.ACL) &&
+		o.Ephemeral == p.Ephemeral && o.ParentCVersion == p.ParentCVersion && o.Version == p.Version && o.TTL == p.TTL
 }
 
-// String is one line for people: ids in hexadecimal, no data.
+// String describes the transaction in one line, with ids in hexadecimal and without data.
 func (t Txn) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "zxid 0x%x session 0x%x cxid %d %v", uint64(t.Zxid), uint64(t.Session), t.Cxid, t.Type)

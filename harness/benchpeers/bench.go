@@ -20,18 +20,18 @@ import (
 type Config struct {
 	Clients []int // numbers of clients that contend for one lock
 	Rounds  int   // an odd number has a true median
-	// Warmup comes before what counts, once all clients have held the lock twice.
+	// Warmup precedes the measurement. It begins once all clients have held the lock twice.
 	Warmup, Measure time.Duration
 	// Binary is the static locklab binary for the hosts; empty = the running one.
 	Binary string
 	Log    *slog.Logger
-	// Progress is told of each measurement.
+	// Progress is called for each measurement.
 	Progress func(what string)
 
 	_ struct{}
 }
 
-// Sessions live long, so that pings are next to nothing among what the servers count.
+// Sessions have a long timeout, so that pings hardly count among the requests that the servers count.
 const (
 	tick           = time.Second
 	sessionTimeout = 60 * time.Second
@@ -59,14 +59,20 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 		return nil, err
 	}
 	defer func() {
-		// Whatever became of ctx.
+		// The lab is removed even if ctx has ended.
 		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		err = errors.Join(err, b.lab.Close(once))
 	}()
-	c := &Comparison{Schema: 1, Servers: servers, Rounds: cfg.Rounds, WarmupNs: int64(cfg.Warmup), MeasureNs: int64(cfg.Measure), Image: b.lab.Image}
-	if b.ensemble, err = ensembles.StartEnsemble(ctx, b.lab, ensembles.ServerConfig{Tick: tick, InitLimit: 10, SyncLimit: 5,
-		MinSessionTimeout: 2 * tick, MaxSessionTimeout: sessionTimeout, HeapBytes: 512 << 20}); err != nil {
+	c := &Comparison{
+		Schema: 1, Servers: servers, Image: b.lab.Image,
+		Rounds: cfg.Rounds, WarmupNs: int64(cfg.Warmup), MeasureNs: int64(cfg.Measure),
+	}
+	b.ensemble, err = ensembles.StartEnsemble(ctx, b.lab, ensembles.ServerConfig{
+		Tick: tick, InitLimit: 10, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: sessionTimeout,
+		HeapBytes: 512 << 20,
+	})
+	if err != nil {
 		return nil, err
 	}
 	if c.ZooKeeper, err = b.ensemble.Version(ctx); err != nil {
@@ -90,11 +96,11 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 	return c, nil
 }
 
-// Peers are those that are compared, ours first.
+// Peers lists the locks that are compared, ours first.
 var Peers = []string{peers.Mutex, peers.SparseMutex, peers.ZKLock, peers.CuratorMutex}
 
-// inTurn is the order of a round. Each begins with the next peer, so that what wears off or builds
-// up in an ensemble falls to none of them alone.
+// inTurn returns the order of a round. Each round begins with the next peer, so that an ensemble that becomes faster or
+// slower with time does not favour one peer.
 func inTurn(round int) []string {
 	first := round % len(Peers)
 	return slices.Concat(Peers[first:], Peers[:first])
@@ -141,10 +147,10 @@ type Comparison struct {
 	Cells     []Result `json:"cells"`
 }
 
-// host is where the clients' processes run, one after the other.
+// host returns the host on which the clients' processes run, one after the other.
 func (b *bench) host() *ensembles.Host { return b.lab.Host(clientHost) }
 
-// addresses are the servers', for hosts of the lab.
+// addresses returns the addresses of the servers as hosts of the lab reach them.
 func (b *bench) addresses() []string {
 	var all []string
 	for _, a := range b.ensemble.Addresses() {
@@ -153,11 +159,12 @@ func (b *bench) addresses() []string {
 	return all
 }
 
-// argv is the command line of a peer's process.
+// argv returns the command line of a peer's process.
 func (b *bench) argv(peer, path string, clients int, servers []string) []string {
 	timeout := sessionTimeout
 	if peer == peers.CuratorMutex {
-		return append([]string{"java", "-cp", jars + "/*", curator.Loop, path, fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
+		return append([]string{"java", "-cp", jars + "/*", curator.Loop, path, fmt.Sprint(clients),
+			fmt.Sprint(timeout.Milliseconds())}, servers...)
 	}
 	return []string{"locklab", "bench-peer", peer, "--path", path, "--clients", fmt.Sprint(clients),
 		"--session-timeout", timeout.String(), "--servers", strings.Join(servers, ",")}

@@ -13,8 +13,7 @@ import (
 	"locklab/workloads/peers"
 )
 
-// Every peer is measured, alone and against others, on a real ensemble, and what was measured is in
-// the file.
+// Every peer is measured on a real ensemble, with one client and with several, and the file has the results.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an ensemble")
@@ -36,13 +35,13 @@ func TestRun(t *testing.T) {
 		if r.Peer != Peers[i%len(Peers)] || r.Clients != clients[i/len(Peers)] {
 			t.Errorf("cell %d is %s with %d clients", i, r.Peer, r.Clients)
 		}
-		// CPU time comes in ticks, of which so short a measurement need not have one.
+		// CPU time is counted in ticks, and so short a measurement may not have one.
 		if r.Acquisitions == 0 || r.PerSecond <= 0 || r.Requests <= 0 || r.CPU == nil || *r.CPU < 0 || r.Resident <= 0 {
 			t.Errorf("%s with %d clients: %+v", r.Peer, r.Clients, r.Sample)
 			continue
 		}
 		cpu += *r.CPU
-		// Only who waits is woken by a watch.
+		// A watch fires only for a client that waits.
 		if r.Clients > 1 && r.Watches <= 0 {
 			t.Errorf("%s with %d clients: %v watches per acquisition", r.Peer, r.Clients, r.Watches)
 		}

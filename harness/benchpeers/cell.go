@@ -20,21 +20,21 @@ import (
 // A Sample is one measurement of one peer with one number of clients.
 type Sample struct {
 	peers.Figures
-	// Requests and Watches are how many requests the servers got, and how many watches
-	// they fired, per acquisition.
+	// Requests and Watches count the requests that the servers got and the watches that they fired, per acquisition.
 	Requests float64 `json:"requests_per_acquisition"`
 	Watches  float64 `json:"watches_per_acquisition"`
 }
 
-// setUpCap bounds the connecting and the first round of all clients, and their last round and closing.
+// setUpCap bounds the time in which all clients connect and hold the lock once, and that of their last round and exit.
 const setUpCap = 2 * time.Minute
 
 // measure runs one process, from its start to its end.
 func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, error) {
 	b.cells++
-	name := fmt.Sprintf("peer%d", b.cells) // both of the lock and of the process's directory
+	name := fmt.Sprintf("peer%d", b.cells) // names both the lock and the process's directory
 	host := b.host().Agent
-	spec := agent.Spec{Argv: b.argv(peer, "/bench/"+name, clients, b.addresses()), ZooKeeper: peer == peers.CuratorMutex, Dir: name}
+	argv := b.argv(peer, "/bench/"+name, clients, b.addresses())
+	spec := agent.Spec{Argv: argv, ZooKeeper: peer == peers.CuratorMutex, Dir: name}
 	if _, err := host.Start(ctx, spec); err != nil {
 		return Sample{}, err
 	}
@@ -79,7 +79,7 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 	if s.Acquisitions == 0 {
 		return Sample{}, errors.New("nobody acquired in the time that counts")
 	}
-	// The counters were read at other times than the process's clock, so rates are compared.
+	// The counters and the process have different intervals, so rates are compared and not counts.
 	for i, c := range after {
 		seconds := c.at.Sub(before[i].at).Seconds()
 		s.Requests += (c.requests - before[i].requests) / seconds / s.PerSecond
@@ -88,13 +88,13 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 	return s, nil
 }
 
-// until waits for a file of the process, as long as the process lives or has left it.
+// until waits for a file of the process. It gives up when the process has ended without writing it.
 func (b *bench) until(ctx context.Context, what, dir, file string) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	host := b.host().Agent
 	return ensembles.Poll(ctx, 5*time.Millisecond, what, func() error {
-		st, err := host.Status(ctx) // before the look at the file: a process that has ended writes no more
+		st, err := host.Status(ctx) // asked first, because a process that has ended writes no more
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (b *bench) until(ctx context.Context, what, dir, file string) error {
 	})
 }
 
-// gone waits for the process's end.
+// gone waits until the process has ended.
 func (b *bench) gone(ctx context.Context) error {
 	return ensembles.Poll(ctx, 5*time.Millisecond, "the process's end", func() error {
 		st, err := b.host().Agent.Status(ctx)
@@ -142,16 +142,19 @@ func (b *bench) record(ctx context.Context, name string) (peers.Record, error) {
 	return peers.ReadRecord(f)
 }
 
-// A count is one server's own counters. A busy one answers late, so each has its time.
+// A count has the counters of one server and the time when it answered, since a busy server answers late.
 type count struct {
 	at                time.Time
 	requests, watches float64
 }
 
-// fired are the counters of watches fired, by their reason.
-var fired = []string{"zk_sum_node_deleted_watch_count", "zk_sum_node_children_watch_count", "zk_sum_node_changed_watch_count", "zk_sum_node_created_watch_count"}
+// fired lists the server's counters of watches that fired, one for each reason.
+var fired = []string{
+	"zk_sum_node_deleted_watch_count", "zk_sum_node_children_watch_count", "zk_sum_node_changed_watch_count",
+	"zk_sum_node_created_watch_count",
+}
 
-// count asks every server.
+// count asks every server for its counters.
 func (b *bench) count(ctx context.Context) ([]count, error) {
 	ctx, cancel := context.WithTimeout(ctx, setUpCap)
 	defer cancel()
@@ -186,7 +189,7 @@ func read(metrics map[string]float64) (count, error) {
 	return c, nil
 }
 
-// pass lets time pass.
+// pass waits for d or for the end of ctx.
 func pass(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -14,14 +14,13 @@ import (
 	"locklab/workloads/peers"
 )
 
-// A cell is what is measured together.
+// A cell names what is measured together: a peer with a number of clients.
 type cell struct {
 	peer    string
 	clients int
 }
 
-// A Result is a peer at a number of clients: the medians of its rounds, and they themselves.
-// One client is a lock without contention.
+// A Result has the rounds of a peer with a number of clients, and their medians. With one client nothing contends.
 type Result struct {
 	Peer    string `json:"peer"`
 	Clients int    `json:"clients"`
@@ -34,7 +33,7 @@ type Result struct {
 	Rounds []Sample `json:"rounds"`
 }
 
-// add computes the results, in the order of the table.
+// add computes the results in the order of the table.
 func (c *Comparison) add(clients []int, samples map[cell][]Sample) {
 	for _, n := range clients {
 		for _, peer := range Peers {
@@ -66,7 +65,7 @@ func summarize(peer string, clients int, rounds []Sample) Result {
 	return r
 }
 
-// medianOf is the middle one, the lower of two.
+// medianOf returns the middle value; of an even number, the lower of the two in the middle.
 func medianOf[T cmp.Ordered](rounds []Sample, of func(Sample) T) T {
 	var all []T
 	for _, s := range rounds {
@@ -76,7 +75,7 @@ func medianOf[T cmp.Ordered](rounds []Sample, of func(Sample) T) T {
 	return all[(len(all)-1)/2]
 }
 
-// medianOfKnown is nil unless every round knows.
+// medianOfKnown returns the median, or nil if a round does not know its value.
 func medianOfKnown(rounds []Sample, of func(Sample) *int64) *int64 {
 	if slices.ContainsFunc(rounds, func(s Sample) bool { return of(s) == nil }) {
 		return nil
@@ -88,14 +87,17 @@ func medianOfKnown(rounds []Sample, of func(Sample) *int64) *int64 {
 // Print writes the table.
 func (c *Comparison) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "clients\tpeer\tacquired/s\tmin…max\tover Curator\tacquire p50\tp99\thand-off p50\trequests\twatches\tCPU/acquisition\tresident\t")
+	fmt.Fprintln(t, "clients\tpeer\tacquired/s\tmin…max\tover Curator\tacquire p50\tp99\thand-off p50\t"+
+		"requests\twatches\tCPU/acquisition\tresident\t")
 	for _, r := range c.Cells {
 		ratio := ""
 		if r.Ratio != nil {
 			ratio = fmt.Sprintf("%.2f×", *r.Ratio)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%.0f\t%.0f…%.0f\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%d MiB\t\n", r.Clients, names[r.Peer], r.PerSecond, r.Slowest, r.Fastest, ratio,
-			duration(r.AcquireP50), duration(r.AcquireP99), duration(r.HandOffP50), r.Requests, r.Watches, duration(r.CPU), r.Resident>>20)
+		fmt.Fprintf(t, "%d\t%s\t%.0f\t%.0f…%.0f\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%d MiB\t\n",
+			r.Clients, names[r.Peer], r.PerSecond, r.Slowest, r.Fastest, ratio,
+			duration(r.AcquireP50), duration(r.AcquireP99), duration(r.HandOffP50),
+			r.Requests, r.Watches, duration(r.CPU), r.Resident>>20)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -104,13 +106,19 @@ func (c *Comparison) Print(w io.Writer) error {
 	if c.Rounds%2 == 0 {
 		medians = "low medians" // see medianOf
 	}
-	_, err := fmt.Fprintf(w, "\nZooKeeper %s, %d servers; %s of %d rounds of %s after %s of warm-up; requests and watches are per acquisition, by the servers' counters.\n",
-		c.ZooKeeper, c.Servers, medians, c.Rounds, time.Duration(c.MeasureNs), time.Duration(c.WarmupNs))
+	_, err := fmt.Fprintf(w, "\nZooKeeper %s, %d servers; %s of %d rounds of %s after %s of warm-up; "+
+		"requests and watches are per acquisition, by the servers' counters.\n", c.ZooKeeper, c.Servers,
+		medians, c.Rounds, time.Duration(c.MeasureNs), time.Duration(c.WarmupNs))
 	return err
 }
 
-// names are the peers' in the table.
-var names = map[string]string{peers.Mutex: "recipes.Mutex", peers.SparseMutex: "… SparseLists", peers.ZKLock: "zk.Lock", peers.CuratorMutex: "InterProcessMutex"}
+// names has the names of the peers in the table.
+var names = map[string]string{
+	peers.Mutex:        "recipes.Mutex",
+	peers.SparseMutex:  "… SparseLists",
+	peers.ZKLock:       "zk.Lock",
+	peers.CuratorMutex: "InterProcessMutex",
+}
 
 func duration(ns *int64) string {
 	if ns == nil {

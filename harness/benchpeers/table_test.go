@@ -20,8 +20,7 @@ func sample(perSecond float64, handOff int64) Sample {
 	return s
 }
 
-// Each figure is the median of its rounds, the ratio is to Curator's, and the file says
-// what the table says.
+// Each figure is the median of its rounds, ratios are relative to Curator, and the file agrees with the table.
 func TestComparison(t *testing.T) {
 	c := Comparison{Schema: 1, ZooKeeper: "3.8.0", Servers: servers, Rounds: 3}
 	samples := map[cell][]Sample{}
@@ -32,11 +31,12 @@ func TestComparison(t *testing.T) {
 	samples[cell{peers.ZKLock, 64}][2].HandOffP50 = nil
 	c.add([]int{64}, samples)
 	ours, zk, curators := c.Cells[0], c.Cells[2], c.Cells[3]
-	if ours.PerSecond != 410 || ours.Slowest != 400 || ours.Fastest != 430 || ours.Requests != 4.1 || *ours.HandOffP50 != 2000 {
+	if ours.PerSecond != 410 || ours.Slowest != 400 || ours.Fastest != 430 || ours.Requests != 4.1 ||
+		*ours.HandOffP50 != 2000 {
 		t.Errorf("ours %+v", ours)
 	}
 	if zk.HandOffP50 != nil {
-		t.Error("a median of rounds of which one does not know")
+		t.Error("there is a median although one round has no hand-off time")
 	}
 	if *ours.Ratio != 410.0/110 || *curators.Ratio != 1 {
 		t.Errorf("ratios %v, %v", *ours.Ratio, *curators.Ratio)
@@ -45,7 +45,8 @@ func TestComparison(t *testing.T) {
 	if err := c.Print(&table); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"recipes.Mutex", "410", "400…430", "3.73×", "InterProcessMutex", "n/a", "; medians of 3 rounds"} {
+	for _, want := range []string{"recipes.Mutex", "410", "400…430", "3.73×", "InterProcessMutex", "n/a",
+		"; medians of 3 rounds"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}
@@ -59,12 +60,13 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Comparison
-	if err := json.Unmarshal(b, &back); err != nil || len(back.Cells) != len(Peers) || len(back.Cells[0].Rounds) != 3 || back.Cells[0].PerSecond != 410 {
+	if err := json.Unmarshal(b, &back); err != nil || len(back.Cells) != len(Peers) ||
+		len(back.Cells[0].Rounds) != 3 || back.Cells[0].PerSecond != 410 {
 		t.Errorf("read back %+v, %v", back, err)
 	}
 }
 
-// Every round has every peer, and no two rounds in a row begin with the same.
+// Every round has every peer, and successive rounds begin with different peers.
 func TestInTurn(t *testing.T) {
 	first := map[string]bool{}
 	for round := range Peers {

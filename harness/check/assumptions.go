@@ -9,12 +9,23 @@ import (
 	"locklab/harness/history"
 )
 
-// assumptions asks whether the run reached what it set out to test. It never
-// fails: a run that did not is unknown, with every reason there is. What it
-// looks for is on the methods below.
-func assumptions(d *digest, _ *Safety) Verdict {
+// Assumptions names the check that this file defines.
+const Assumptions = "assumptions"
+
+var assumptionsCheck = Check{
+	Name:    Assumptions,
+	Asks:    "did the run reach what it set out to test?",
+	Subject: "the conditions of the run",
+	OfRun:   true,
+	judge:   judgeAssumptions,
+}
+
+// judgeAssumptions asks whether the run reached what it set out to test. It never fails: a run that did not is
+// unknown, and the verdict gives every reason. The methods below say what each of them looks for.
+func judgeAssumptions(d *digest, _ *Safety) Verdict {
 	var reasons []string
-	for _, part := range [...]func() []string{d.incomplete, d.idle, d.idleFaults, d.strayExits, d.neverWorked, d.garbled} {
+	for _, part := range [...]func() []string{d.incomplete, d.idle, d.idleFaults, d.strayExits, d.neverWorked,
+		d.garbled} {
 		reasons = append(reasons, part()...)
 	}
 	v := Verdict{Result: Pass, Summary: "the run reached what it set out to test", Count: int64(len(reasons))}
@@ -24,7 +35,7 @@ func assumptions(d *digest, _ *Safety) Verdict {
 	return v
 }
 
-// incomplete: the history ends early, or parts of it are missing.
+// incomplete says whether the history ends early, or parts of it are missing.
 func (d *digest) incomplete() []string {
 	reasons := append([]string(nil), d.facts.Incomplete...)
 	switch {
@@ -36,7 +47,7 @@ func (d *digest) incomplete() []string {
 	return reasons
 }
 
-// idle: there was no measured window, or too little happened in it.
+// idle says whether there was no measured window, or too little happened in it.
 func (d *digest) idle() []string {
 	if d.measure == history.None {
 		return []string{"nothing was measured"}
@@ -57,13 +68,14 @@ func (d *digest) idle() []string {
 		}
 	}
 	if n < d.facts.MinAcquired {
-		return []string{fmt.Sprintf("%s in the measured window, too few (%d)", count(int64(n), "grant", "grants"), d.facts.MinAcquired)}
+		return []string{fmt.Sprintf("%s in the measured window, but the scenario needs at least %d "+
+			"(a longer duration gives more)", count(int64(n), "grant", "grants"), d.facts.MinAcquired)}
 	}
 	return nil
 }
 
-// idleFaults: a fault did not happen, nobody saw it happen or end, or it was
-// meant for a holder and struck when there was none; or of those that chance chose, none happened.
+// idleFaults says which faults did not happen, were not seen to happen or to end, or were meant for a client that
+// holds or waits for a lock and struck when there was none. Of random faults it only says if none happened.
 func (d *digest) idleFaults() []string {
 	var reasons []string
 	idle := 0
@@ -78,15 +90,15 @@ func (d *digest) idleFaults() []string {
 		switch {
 		case f.unsupported && f.Drawn:
 			idle++
-			continue // others were drawn in its place, had it been known
+			continue // the schedule would have drawn another one, had this been known
 		case f.unsupported:
-			say("cannot be done here")
+			say("is not supported on this machine (locklab doctor says why)")
 			continue
 		case f.missed && f.Drawn:
 			idle++
-			continue // nobody meant it for anybody
+			continue // a random fault is meant for no client in particular
 		case f.missed:
-			say("found nobody to hit")
+			say("found nothing to strike")
 			continue
 		case f.injected == history.None:
 			say("was not injected")
@@ -99,35 +111,37 @@ func (d *digest) idleFaults() []string {
 		case f.healed == history.None:
 			say("was not healed")
 		case f.healVerified == history.None:
-			say("was not seen to be healed")
+			say("was healed, but nothing confirmed it")
 		}
 		if (f.HitsHolder || f.trigger != nil) && !d.struckHolder(f) {
-			say("struck while its target held nothing")
+			say("struck while its target held no lock")
 		}
 		switch {
 		case f.Drawn || !f.HitsWaiter:
 		case !d.struckWaiter(f, false):
-			say("struck while its target waited for nothing")
+			say("struck while its target was not waiting for a lock")
 		case f.HitsHead && !d.struckWaiter(f, true):
 			say("struck while its target was not the next in the queue")
 		}
 	}
 	if idle > 0 && idle == len(d.faults) {
-		reasons = append(reasons, fmt.Sprintf("of %s not one happened", count(int64(idle), "drawn fault", "drawn faults")))
+		reasons = append(reasons,
+			fmt.Sprintf("not one of %s happened", count(int64(idle), "random fault", "random faults")))
 	}
 	return reasons
 }
 
-// struckHolder reports whether a client of f's targets believed that it held a
-// lock when f was injected: the acquisition that fired it, if one did. A kill is
-// stamped when it is done, and the belief that it ended then ended before that.
+// struckHolder reports whether a client of f's targets believed that it held a lock when f was injected. If an
+// acquisition triggered f, it must be that one. A kill is stamped when it is done, so a belief that the kill ended was
+// over before that.
 func (d *digest) struckHolder(f *fault) bool {
 	for _, l := range d.locks {
 		for _, a := range l.grants {
 			if a.Returned > f.injected {
 				break // the rest returned later still
 			}
-			if t := f.trigger; t != nil && (a.Client != t.Client || t.Acq != 0 && a.N != t.Acq || t.Lock != "" && a.Lock != t.Lock) {
+			if t := f.trigger; t != nil &&
+				(a.Client != t.Client || t.Acq != 0 && a.N != t.Acq || t.Lock != "" && a.Lock != t.Lock) {
 				continue
 			}
 			if f.trigger == nil && !f.hits(a.Process) {
@@ -142,8 +156,9 @@ func (d *digest) struckHolder(f *fault) bool {
 	return false
 }
 
-// struckWaiter reports whether a client of f's targets waited for a lock when f was injected; with first, one
-// that nobody who waited then was granted the lock before, by token or else by time.
+// struckWaiter reports whether a client of f's targets waited for a lock when f was injected. With first, that client
+// must also have been the next to get the lock: no other client that waited then was granted the lock before it, by
+// token or else by time.
 func (d *digest) struckWaiter(f *fault, first bool) bool {
 	var waiting []*history.Acquisition
 	for i := range d.acquisitions {
@@ -160,12 +175,13 @@ func (d *digest) struckWaiter(f *fault, first bool) bool {
 		}
 	}
 	return slices.ContainsFunc(waiting, func(a *history.Acquisition) bool {
-		return f.hits(a.Process) && (!first || !slices.ContainsFunc(waiting, func(b *history.Acquisition) bool { return b != a && b.Lock == a.Lock && before(b, a) }))
+		ahead := func(b *history.Acquisition) bool { return b != a && b.Lock == a.Lock && before(b, a) }
+		return f.hits(a.Process) && (!first || !slices.ContainsFunc(waiting, ahead))
 	})
 }
 
-// before reports whether b was in the queue before a, as far as grants tell: who was not granted the lock
-// tells nothing but when it came.
+// before reports whether b was ahead of a in the queue, as far as grants tell. A client that was not granted the lock
+// only tells when it came.
 func before(b, a *history.Acquisition) bool {
 	if a.Token != 0 && b.Token != 0 {
 		return b.Token < a.Token
@@ -173,8 +189,7 @@ func before(b, a *history.Acquisition) bool {
 	return b.Invoked < a.Invoked
 }
 
-// strayExits: a process ended that nobody had killed, before the run was done
-// with it.
+// strayExits says which processes ended before the run was done with them though no fault killed them.
 func (d *digest) strayExits() []string {
 	var reasons []string
 	done := map[string]bool{}
@@ -185,12 +200,12 @@ func (d *digest) strayExits() []string {
 			return reasons
 		case e.Op == history.OpDone:
 			done[e.Process] = true
-		case e.Op == history.OpProcess && e.Mode == history.ProcessStarted:
+		case e.ProcessIs(history.ProcessStarted):
 			done[e.Process] = false
-		case e.Op == history.OpProcess && e.Mode == history.ProcessExited && !done[e.Process] && !d.killed(e):
-			s := fmt.Sprintf("%s exited at %s and no fault had struck it", e.Process, seconds(e.At))
-			if e.Detail != "" {
-				s += ": " + e.Detail
+		case e.ProcessIs(history.ProcessExited) && !done[e.Process] && !d.killed(e):
+			s := fmt.Sprintf("%s exited at %s, and no fault had struck it", e.Process, seconds(e.At))
+			if how := e.ProcessChange().Detail; how != "" {
+				s += ": " + how
 			}
 			reasons = append(reasons, s)
 		}
@@ -207,11 +222,17 @@ func (d *digest) killed(exit *history.Event) bool {
 	return false
 }
 
-// neverWorked: an operation was tried and not once succeeded, so that whatever
-// depends on it was not tested.
+// neverWorked says which operations were tried and never succeeded, so that whatever depends on them was not tested.
 func (d *digest) neverWorked() []string {
-	ops := [...]string{history.OpAcquire, history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpRelease}
-	tried, worked := map[string]bool{}, map[string]bool{}
+	ops := [...]history.Op{
+		history.OpAcquire,
+		history.OpEnter,
+		history.OpRead,
+		history.OpWrite,
+		history.OpExit,
+		history.OpRelease,
+	}
+	tried, worked := map[history.Op]bool{}, map[history.Op]bool{}
 	for i := range d.events {
 		e := &d.events[i]
 		switch e.Kind {
@@ -228,14 +249,13 @@ func (d *digest) neverWorked() []string {
 		}
 	}
 	if !tried[history.OpAcquire] {
-		reasons = append(reasons, "no lock was ever wanted")
+		reasons = append(reasons, "no client ever asked for a lock")
 	}
 	return reasons
 }
 
-// garbled: the record contradicts itself, so that the acquisitions put together
-// from it cannot be trusted: a result of a call that was never made, or two
-// calls under one number.
+// garbled says whether the record contradicts itself, so that the acquisitions put together from it cannot be trusted:
+// a result of a call that is not recorded, or two calls under one number.
 func (d *digest) garbled() []string {
 	type key struct {
 		client, lock string
@@ -263,10 +283,10 @@ func (d *digest) garbled() []string {
 	}
 	var reasons []string
 	if orphans > 0 {
-		reasons = append(reasons, count(orphans, "acquire", "acquires")+" returned without having been called")
+		reasons = append(reasons, count(orphans, "acquire", "acquires")+" returned without a recorded call")
 	}
 	if twice > 0 {
-		reasons = append(reasons, count(twice, "acquire", "acquires")+" called under a number that was used before")
+		reasons = append(reasons, count(twice, "acquire", "acquires")+" had a number that was used before")
 	}
 	return reasons
 }

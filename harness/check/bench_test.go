@@ -19,15 +19,28 @@ func million() []history.Acquisition {
 	}
 	for i := range all {
 		at := int64(i) * 1000
-		all[i] = history.Acquisition{Process: "c1", Client: clients[i%16], Lock: "l1", N: int64(i), Token: int64(i + 1), Outcome: history.OK,
-			Invoked: at - 15000, Returned: at, ReleaseInvoked: at + 900, ReleaseReturned: at + 1100, ReleaseOutcome: history.OK,
-			Lost: history.None, Died: history.None, Queued: history.None}
+		all[i] = history.Acquisition{
+			Process:         "c1",
+			Client:          clients[i%16],
+			Lock:            "l1",
+			N:               int64(i),
+			Token:           int64(i + 1),
+			Outcome:         history.OK,
+			Invoked:         at - 15000,
+			Returned:        at,
+			ReleaseInvoked:  at + 900,
+			ReleaseReturned: at + 1100,
+			ReleaseOutcome:  history.OK,
+			Lost:            history.None,
+			Died:            history.None,
+			Queued:          history.None,
+		}
 	}
 	return all
 }
 
-// BenchmarkSweep is the interval sweep alone, over 1 M acquisitions.
-func BenchmarkSweep(b *testing.B) {
+// BenchmarkOverlaps looks for overlaps alone, over 1 M acquisitions.
+func BenchmarkOverlaps(b *testing.B) {
 	all := million()
 	holds := make([]hold, len(all))
 	for i := range all {
@@ -38,7 +51,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
-// BenchmarkExcess is the same of a semaphore with eight permits, all of them taken.
+// BenchmarkExcess does the same for a semaphore with eight permits, all of them taken.
 func BenchmarkExcess(b *testing.B) {
 	all := million()
 	holds := make([]hold, len(all))
@@ -51,7 +64,7 @@ func BenchmarkExcess(b *testing.B) {
 	}
 }
 
-// BenchmarkReaders is the sweep over readers of which 16 overlap at a time.
+// BenchmarkReaders does the same for readers, 16 of which overlap at a time.
 func BenchmarkReaders(b *testing.B) {
 	all := million()
 	holds := make([]hold, len(all))
@@ -64,14 +77,23 @@ func BenchmarkReaders(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is every check over the events of 1 M acquisitions.
+// BenchmarkRun runs every check over the events of 1 M acquisitions.
 func BenchmarkRun(b *testing.B) {
 	var events []history.Event
 	add := func(e history.Event) { events = append(events, e) }
-	add(history.Event{Op: history.OpPhase, Detail: history.PhaseMeasure})
+	add(history.Event{Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
 	for i, a := range million() {
 		at := int64(i)*1000 + 100_000
-		e := history.Event{At: at, Process: a.Process, Client: a.Client, Lock: a.Lock, Acq: a.N + 1, Token: a.Token, Op: history.OpAcquire, Kind: history.Invoke}
+		e := history.Event{
+			At:      at,
+			Process: a.Process,
+			Client:  a.Client,
+			Lock:    a.Lock,
+			Acq:     a.N + 1,
+			Token:   a.Token,
+			Op:      history.OpAcquire,
+			Kind:    history.Invoke,
+		}
 		add(e)
 		e.At, e.Kind = at+100, history.OK
 		add(e)
@@ -81,9 +103,9 @@ func BenchmarkRun(b *testing.B) {
 		add(e)
 	}
 	end := events[len(events)-1].At
-	add(history.Event{At: end, Op: history.OpPhase, Detail: history.PhaseDrain})
-	add(history.Event{At: end, Op: history.OpPhase, Detail: history.PhaseCollect})
-	add(history.Event{At: end, Op: history.OpEnd, Detail: history.EndComplete})
+	add(history.Event{At: end, Op: history.OpPhase, Detail: string(history.PhaseDrain)})
+	add(history.Event{At: end, Op: history.OpPhase, Detail: string(history.PhaseCollect)})
+	add(history.Event{At: end, Op: history.OpEnd, Detail: string(history.EndComplete)})
 	facts := recipes["queue"]
 	facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
 	for b.Loop() {
@@ -93,7 +115,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkServers is every check over 100 k grants with the servers' transactions of them, 64 in the queue.
+// BenchmarkServers runs every check over 100 k grants and the servers' transactions of them, with 64 in the queue.
 func BenchmarkServers(b *testing.B) {
 	const grants, clients = 100_000, 64
 	var events []history.Event
@@ -103,14 +125,38 @@ func BenchmarkServers(b *testing.B) {
 	for n := range grants {
 		at, session := int64(n+clients)*every, int64(n%clients+1)
 		path := fmt.Sprintf("l1/_c_%032d-lock-%010d", n, n)
-		created[n] = &txnlog.Txn{Session: session, Cxid: 1, Time: at - (clients-1)*every, Type: txnlog.Create2, Ops: []txnlog.Op{{Type: txnlog.Create2, Path: path, Ephemeral: true}}}
-		txns = append(txns, created[n], &txnlog.Txn{Session: session, Cxid: 2, Time: at + ms + ms/2, Type: txnlog.Delete, Ops: []txnlog.Op{{Type: txnlog.Delete, Path: path}}})
+		created[n] = &txnlog.Txn{
+			Session: session,
+			Cxid:    1,
+			Time:    at - (clients-1)*every,
+			Type:    txnlog.Create2,
+			Ops:     []txnlog.Op{{Type: txnlog.Create2, Path: path, Ephemeral: true}},
+		}
+		txns = append(
+			txns,
+			created[n],
+			&txnlog.Txn{
+				Session: session,
+				Cxid:    2,
+				Time:    at + ms + ms/2,
+				Type:    txnlog.Delete,
+				Ops:     []txnlog.Op{{Type: txnlog.Delete, Path: path}},
+			},
+		)
 	}
 	number(txns)
-	events = append(events, history.Event{Op: history.OpClock}, history.Event{Op: history.OpPhase, Detail: history.PhaseMeasure})
+	events = append(events, history.Event{Op: history.OpClock},
+		history.Event{Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
 	for n := range grants {
 		at := int64(n+clients) * every
-		e := history.Event{Process: "c1", Client: fmt.Sprintf("c1/%d", n%clients), Session: history.SessionID(n%clients + 1), Lock: "l1", Acq: int64(n + 1), Op: history.OpAcquire}
+		e := history.Event{
+			Process: "c1",
+			Client:  fmt.Sprintf("c1/%d", n%clients),
+			Session: history.SessionID(n%clients + 1),
+			Lock:    "l1",
+			Acq:     int64(n + 1),
+			Op:      history.OpAcquire,
+		}
 		step := func(at int64, kind history.Kind) {
 			e.At, e.Kind = at, kind
 			events = append(events, e)
@@ -124,10 +170,10 @@ func BenchmarkServers(b *testing.B) {
 	}
 	slices.SortStableFunc(events, byTime)
 	end := events[len(events)-1].At
-	for _, detail := range [...]string{history.PhaseDrain, history.PhaseCollect} {
-		events = append(events, history.Event{At: end, Op: history.OpPhase, Detail: detail})
+	for _, phase := range [...]history.Phase{history.PhaseDrain, history.PhaseCollect} {
+		events = append(events, history.PhaseBegins(end, phase))
 	}
-	events = append(events, history.Event{At: end, Op: history.OpEnd, Detail: history.EndComplete})
+	events = append(events, history.Event{At: end, Op: history.OpEnd, Detail: string(history.EndComplete)})
 	facts := recipes["queue"]
 	facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
 	for b.Loop() {

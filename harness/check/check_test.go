@@ -13,14 +13,13 @@ import (
 	"locklab/harness/history"
 )
 
-// TestFixtures reads testdata: a check's name and facts, a history, and what the
-// check says of it. "report" runs them all and prints what each came to, "resolved" what became of operations
-// of unknown outcome. With
-// the argument "events" the evidence is printed as well.
+// TestFixtures reads testdata: a check's name and facts, a history, and what the check says about it. "report" runs
+// all checks and prints the result of each; "resolved" prints what became of operations of unknown outcome. With the
+// argument "events" the evidence is printed as well.
 //
 // Rewrite with -rewrite, and commit the changes only if you know why each is right.
 func TestFixtures(t *testing.T) {
-	// rapid leaves failing examples in testdata too, so this is no Walk.
+	// Only the top level, because rapid leaves failing examples below testdata.
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no fixtures", err)
@@ -33,7 +32,7 @@ func TestFixtures(t *testing.T) {
 func runFixture(t *testing.T, path string) {
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 		facts := recipes["queue"]
-		facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
+		facts.SessionTimeout, facts.Tick, facts.Natures = 6*time.Second, time.Second, natures
 		for _, arg := range td.CmdArgs {
 			if err := setFact(&facts, arg.Key, arg.Vals); err != nil {
 				td.Fatalf(t, "%v", err)
@@ -122,11 +121,10 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestBrokenChecker: a checker that panics is unknown, says so, and leaves no
-// numbers behind.
-func TestBrokenChecker(t *testing.T) {
+// A check that panics is unknown, says so, and leaves no numbers behind.
+func TestBrokenCheck(t *testing.T) {
 	r := Report{}
-	v := judge(checker{"odd", func(_ *digest, s *Safety) Verdict {
+	v := judge(Check{Name: "odd", judge: func(_ *digest, s *Safety) Verdict {
 		s.Overlaps = new(int64)
 		panic("index out of range")
 	}}, newDigest(nil, Facts{}), &r)
@@ -135,9 +133,9 @@ func TestBrokenChecker(t *testing.T) {
 	}
 }
 
-// TestNothing: a run of which nothing is known passes nothing.
+// Nothing passes in a run of which nothing is known.
 func TestNothing(t *testing.T) {
-	for _, events := range [][]history.Event{nil, {{At: 1, Op: history.OpEnd, Detail: history.EndComplete}}} {
+	for _, events := range [][]history.Event{nil, {{At: 1, Op: history.OpEnd, Detail: string(history.EndComplete)}}} {
 		r := Run(events, Facts{Exclusive: true, Tokens: true, Queue: true})
 		if r.Verdict != Unknown {
 			t.Errorf("verdict %s of %v", r.Verdict, events)

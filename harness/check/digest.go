@@ -12,8 +12,8 @@ import (
 	"locklab/harness/history"
 )
 
-// A digest is what the checks have in common: the history sorted into who held
-// what, which faults struck whom, and when the run was in which phase.
+// A digest is what the checks have in common: the history sorted into which client held what, which faults struck
+// which hosts, and when the run was in which phase.
 type digest struct {
 	facts  Facts
 	events []history.Event
@@ -22,38 +22,38 @@ type digest struct {
 	locks        []lockGrants          // by lock, in name order
 	faults       []*fault              // in order of injection, see faultsOf
 	sessions     map[history.SessionID][]connection
-	clientHosts  map[string]bool // hosts of which a client recorded something
+	clientHosts  map[string]bool // hosts with a client that recorded something
 	clientOf     map[history.SessionID]string
 	hiccups      map[string][]*history.Event           // by process
 	connections  map[string][]sessionStart             // by client, in order
-	clientsOf    map[history.SessionID]map[string]bool // who share it
+	clientsOf    map[history.SessionID]map[string]bool // the clients that share it
 	bySession    map[history.SessionID][]*history.Acquisition
 	servers      *evidence // nil if the servers' word cannot be used
 
-	// Instants, None if the history does not say.
-	measure, closed, drain, collect int64 // closed: the measured window is over, and clients go on
+	// Instants, None if the history does not tell.
+	measure, closed, drain, collect int64 // closed: the measured window is over, and clients continue
 
-	final *history.Event // that everything was healed, or why not; nil if it is not said
+	final *history.Event // the final heal; nil if none is recorded
 
 	end     int64            // of the history
 	horizon map[string]int64 // by process: its last event, if the run is not complete
-	whole   bool             // it came to its planned end, and said so
+	whole   bool             // it came to its planned end and recorded that
 }
 
-// lockGrants is the grants of one lock in the order in which acquire returned.
+// lockGrants are the grants of one lock in the order in which acquire returned.
 type lockGrants struct {
 	lock   string
 	grants []*history.Acquisition
 }
 
-// A connection is a session's being connected to a server, from At on.
+// A connection says that a session was connected to a server from some time on.
 type connection struct {
 	at      int64
 	server  string
-	timeout int64 // negotiated, ns; 0 if not said
+	timeout int64 // negotiated, in ns; 0 if not recorded
 }
 
-// A sessionStart is a client's having a session from then on.
+// A sessionStart says that a client had a session from some time on.
 type sessionStart struct {
 	at      int64
 	session history.SessionID
@@ -84,7 +84,8 @@ func newDigest(events []history.Event, facts Facts) *digest {
 		}
 		switch e.Op {
 		case history.OpConnected:
-			d.sessions[e.Session] = append(d.sessions[e.Session], connection{e.At, e.Target, e.Value})
+			change := e.SessionChange()
+			d.sessions[e.Session] = append(d.sessions[e.Session], connection{e.At, change.Server, int64(change.Timeout)})
 			d.has(e.Session, e.Client)
 			d.connections[e.Client] = append(d.connections[e.Client], sessionStart{e.At, e.Session})
 		case history.OpHiccup:
@@ -94,7 +95,7 @@ func newDigest(events []history.Event, facts Facts) *digest {
 		case history.OpFinalHeal:
 			d.final = e
 		case history.OpEnd:
-			d.whole = e.Detail == history.EndComplete
+			d.whole = e.Ending() == history.EndComplete
 		}
 	}
 	d.whole = d.whole && !facts.Partial && len(facts.Incomplete) == 0
@@ -104,7 +105,7 @@ func newDigest(events []history.Event, facts Facts) *digest {
 			d.horizon[events[i].Process] = events[i].At
 		}
 	}
-	d.faults = faultsOf(events, facts.Faults)
+	d.faults = faultsOf(events, &facts)
 	d.sortGrants()
 	for i := range d.acquisitions {
 		a := &d.acquisitions[i]
@@ -118,7 +119,7 @@ func newDigest(events []history.Event, facts Facts) *digest {
 	return d
 }
 
-// has notes that a session is a client's.
+// has notes that a session is that client's.
 func (d *digest) has(s history.SessionID, client string) {
 	if d.clientsOf[s] == nil {
 		d.clientsOf[s] = map[string]bool{}
@@ -128,7 +129,7 @@ func (d *digest) has(s history.SessionID, client string) {
 }
 
 func (d *digest) phase(e *history.Event) {
-	switch e.Detail {
+	switch e.Phase() {
 	case history.PhaseMeasure:
 		d.measure = e.At
 	case history.PhaseHeal, history.PhaseLiveness:
@@ -167,9 +168,9 @@ func byTime(a, b history.Event) int { return cmp.Compare(a.At, b.At) }
 
 func byReturn(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) }
 
-// believedUntil is when a's client stopped believing. In a history that is not
-// complete, a belief is known to have lasted only until the last that was heard
-// of its process; assuming more would make overlaps out of lost records.
+// believedUntil is when a's client stopped believing that it held the lock. In a history that is not complete, a
+// belief is known to have lasted only until the last event of its process; assuming more would make overlaps out of
+// lost records.
 func (d *digest) believedUntil(a *history.Acquisition) int64 {
 	end := d.end
 	if h, ok := d.horizon[a.Process]; ok {
@@ -178,7 +179,7 @@ func (d *digest) believedUntil(a *history.Acquisition) int64 {
 	return a.BelievedUntil(end)
 }
 
-// timeout is the session's timeout in ns, 0 if nothing says.
+// timeout is the session's timeout in ns, 0 if it is not known.
 func (d *digest) timeout(s history.SessionID) int64 {
 	if d.facts.SessionTimeout > 0 {
 		return int64(d.facts.SessionTimeout)
@@ -191,8 +192,8 @@ func (d *digest) timeout(s history.SessionID) int64 {
 	return 0
 }
 
-// longestTimeout is the session timeout that bounds how long the service
-// remembers a dead client, 0 if nothing says.
+// longestTimeout is the session timeout that bounds how long the service remembers a dead client, 0 if it is not
+// known.
 func (d *digest) longestTimeout() int64 {
 	t := int64(d.facts.SessionTimeout)
 	if t == 0 {
@@ -203,7 +204,7 @@ func (d *digest) longestTimeout() int64 {
 	return t
 }
 
-// serverAt is the server that session s was connected to at that instant.
+// serverAt is the server that a session was connected to at an instant.
 func (d *digest) serverAt(s history.SessionID, at int64) string {
 	server := ""
 	for _, c := range d.sessions[s] {
@@ -215,7 +216,7 @@ func (d *digest) serverAt(s history.SessionID, at int64) string {
 	return server
 }
 
-// eventsOf returns the events that make up a: its grant and how it ended.
+// eventsOf returns the events that make up a: how it was granted and how it ended.
 func (d *digest) eventsOf(a *history.Acquisition) []history.Event {
 	var found []history.Event
 	for _, at := range [...]int64{a.Invoked, a.Returned, a.ReleaseInvoked, a.Lost, a.Died} {
@@ -236,7 +237,7 @@ func (d *digest) eventsOf(a *history.Acquisition) []history.Event {
 	return found
 }
 
-// number gives the events of findings their numbers in the history.
+// number sets the numbers that the findings' events have in the history.
 func (d *digest) number(all []Finding) {
 	for i := range all {
 		f := &all[i]
@@ -262,7 +263,7 @@ func hostOf(client string) string {
 	return client
 }
 
-// seconds renders an instant or a length for people.
+// seconds renders an instant or a length of time for people.
 func seconds(ns int64) string {
 	if ns == history.None || ns == math.MaxInt64 {
 		return "never"
@@ -270,7 +271,7 @@ func seconds(ns int64) string {
 	return fmt.Sprintf("%.6g s", float64(ns)/1e9)
 }
 
-// millis renders a length for people.
+// millis renders a length of time for people.
 func millis(ns int64) string { return fmt.Sprintf("%.6g ms", float64(ns)/1e6) }
 
 // count renders a number with its noun.

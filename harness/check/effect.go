@@ -7,45 +7,60 @@ import (
 	"locklab/harness/history"
 )
 
-// effect judges what reached the resource, by the resource's own record, which
-// is in the order in which it served.
+// Effect names the check that this file defines.
+const Effect = "effect"
+
+var effectCheck = Check{
+	Name: Effect,
+	Asks: "did the resource accept outdated accesses, lose acknowledged updates, let a client write " +
+		"beside a reader, serve more permits than there are, or refuse a legal holder?",
+	Subject: "what the resource accepted",
+	judge:   judgeEffect,
+}
+
+// judgeEffect judges what reached the resource. It goes by the resource's own record, which is in the order in which
+// it served.
 //
-//   - stale accepted, stale rejected: an access with a token below one that the
-//     resource had served before and that bounds it ([Fences]), let in or refused.
-//     Leaving (exit) is no use of the resource and counts as neither.
-//   - false rejection: an access refused although no higher token that bounds it
-//     had been served: a legal holder turned away.
-//   - lost updates: increments acknowledged to clients, less the counter's final
-//     value. A counter starts at 0. Where writers need not exclude each other,
-//     because there is more than one permit or because readers write, updates are
-//     lost by right, and none are counted.
-//   - torn reads: under one read hold the counter was read as two values, so that
-//     somebody wrote beside the reader.
-//   - crowded: more of a semaphore's permits were used at once than there are, see
-//     [effects.crowd].
-//   - accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown
-//     are the writes of which the client never learned the outcome. Below is
-//     lost; above, the resource counted what nobody wrote.
+//   - Stale accepted, stale rejected: an access with a token below one that the resource had served before and that
+//     bounds it ([Fences]) was let in, or refused. Leaving (exit) does not use the resource and counts as neither.
+//   - False rejection: an access was refused although no higher token that bounds it had been served, so a legal
+//     holder was turned away.
+//   - Lost updates: the increments acknowledged to clients, less the counter's final value. A counter starts at 0.
+//     Where writers need not exclude each other, because there is more than one permit or because readers write, they
+//     may legally lose updates, and none are counted.
+//   - Torn reads: the counter was read as two values under one read hold, so a client wrote beside the reader.
+//   - Crowded: more of a semaphore's permits were used at once than there are, see [effects.crowd].
+//   - Accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown are the writes of which the client
+//     never learned the outcome. A final value below that range means lost updates; one above it means that the
+//     resource counted something that no client wrote.
 //
-// Of lists, each element is accounted for: see [effects.account].
+// Each element of a list is accounted for: see [effects.account].
 //
 // Without tokens nothing is stale, but updates can still be lost.
 //
-// What is kept in ZooKeeper ([GuardZKMulti]) has no record but the clients' own and the final value: see
-// [effects.kept].
-func effect(d *digest, s *Safety) Verdict {
-	e := effects{locks: map[string]*lockEffect{}, permits: int64(d.facts.Permits), keeps: d.facts.Guard == GuardZKMulti, lists: d.facts.Lists}
+// Data that is kept in ZooKeeper ([GuardZKMulti]) has no record except the clients' own and the final value: see
+// [effects.inZooKeeper].
+func judgeEffect(d *digest, s *Safety) Verdict {
+	e := effects{
+		locks:   map[string]*lockEffect{},
+		permits: int64(d.facts.Permits),
+		zkMulti: d.facts.Guard == GuardZKMulti,
+		lists:   d.facts.Lists,
+	}
 	for i := range d.events {
 		e.add(&d.events[i])
 	}
 	e.crowd()
 	if !e.used && !e.recorded {
-		return Verdict{Result: NotApplicable, Summary: "nobody used the resource"}
+		return Verdict{Result: NotApplicable, Summary: "no client used the resource"}
 	}
-	if !e.recorded {
-		return Verdict{Result: Unknown, Summary: map[bool]string{false: "there is no record of the resource", true: "ZooKeeper acknowledged nothing"}[e.keeps]}
+	switch {
+	case !e.recorded && e.zkMulti:
+		return Verdict{Result: Unknown, Summary: "ZooKeeper acknowledged nothing"}
+	case !e.recorded:
+		return Verdict{Result: Unknown, Summary: "there is no record of the resource"}
 	}
-	if !e.keeps {
+	if !e.zkMulti {
 		s.FalseRejections = &e.falseRejections
 	}
 	if e.tokens {
@@ -57,7 +72,7 @@ func effect(d *digest, s *Safety) Verdict {
 	if e.permitted && e.permits > 0 {
 		s.Crowded = &e.crowded
 	}
-	known := d.facts.FinalValues != nil || d.whole && !e.keeps
+	known := d.facts.FinalValues != nil || d.whole && !e.zkMulti
 	if e.lists {
 		known = d.facts.FinalLists != nil
 		e.account(d.facts.FinalLists, d.whole)
@@ -92,10 +107,10 @@ func effect(d *digest, s *Safety) Verdict {
 // effects is what the accesses of a run came to.
 type effects struct {
 	locks                                         map[string]*lockEffect
-	permits                                       int64 // that there are; 0 = not known, or none
+	permits                                       int64 // how many there are; 0 = not known, or none
 	used, recorded, tokens, reads, permitted      bool
-	keeps                                         bool // what locks protect is in ZooKeeper
-	lists                                         bool // it is lists
+	zkMulti                                       bool // what locks protect is in ZooKeeper
+	lists                                         bool // it consists of lists
 	duplicated, unexpected                        int64
 	early, unread                                 int64
 	staleAccepted, staleRejected, falseRejections int64
@@ -110,14 +125,15 @@ type lockEffect struct {
 	lastWrite *history.Event
 	accepted  int64                      // writes, by the resource's record
 	shared    bool                       // writers need not have excluded each other
-	seen      map[holdKey]*history.Event // by readers: their first reads
+	seen      map[holdKey]*history.Event // the first read of each read hold
 	uses      map[holdKey]*use           // of permits
 
-	stale  map[holdKey]*history.Event // of what ZooKeeper keeps: by writes that were stale when called, what made them so
-	values map[int64]*history.Event   // and by values, who wrote them
-	open   []*history.Event           // and the writes of unknown outcome
+	// Where ZooKeeper keeps the counter:
+	stale  map[holdKey]*history.Event // by hold: the access that made its write stale before the write was called
+	values map[int64]*history.Event   // by value: the write of it
+	open   []*history.Event           // the writes of unknown outcome
 
-	elements map[int64]*history.Event // of lists: the last that clients said of each
+	elements map[int64]*history.Event // of lists: the last event of a client about each
 
 	invoked, acknowledged, refused int64 // writes, by the clients' record
 }
@@ -127,7 +143,7 @@ func (x *effects) add(e *history.Event) {
 	case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
 	case history.OpAcquire:
 		if e.Mode == history.ModePermit && e.Kind == history.OK {
-			x.of(e.Lock).uses[keyOf(e)] = &use{units: max(e.Value, 1)}
+			x.of(e.Lock).uses[keyOf(e)] = &use{units: e.Permits()}
 		}
 		return
 	default:
@@ -139,8 +155,8 @@ func (x *effects) add(e *history.Event) {
 		if l.client(e) {
 			x.acknowledged++
 		}
-		if x.keeps {
-			x.kept(l, e)
+		if x.zkMulti {
+			x.inZooKeeper(l, e)
 		}
 		return
 	}
@@ -159,18 +175,24 @@ func (x *effects) add(e *history.Event) {
 func (x *effects) of(lock string) *lockEffect {
 	l := x.locks[lock]
 	if l == nil {
-		l = &lockEffect{seen: map[holdKey]*history.Event{}, uses: map[holdKey]*use{}, stale: map[holdKey]*history.Event{}, values: map[int64]*history.Event{}, elements: map[int64]*history.Event{}}
+		l = &lockEffect{
+			seen:     map[holdKey]*history.Event{},
+			uses:     map[holdKey]*use{},
+			stale:    map[holdKey]*history.Event{},
+			values:   map[int64]*history.Event{},
+			elements: map[int64]*history.Event{},
+		}
 		x.locks[lock] = l
 	}
 	return l
 }
 
-// client counts a write as the client saw it, and reports one acknowledged.
+// client counts a write as its client saw it, and reports whether it was acknowledged.
 func (l *lockEffect) client(e *history.Event) bool {
 	if e.Op != history.OpWrite {
 		return false
 	}
-	l.elements[e.Value] = e
+	l.elements[e.Access().Value] = e
 	switch e.Kind {
 	case history.Invoke:
 		l.invoked++
@@ -186,9 +208,9 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	if l.fences.Stale(e) && e.Op != history.OpExit {
 		x.staleAccepted++
 		by := l.fences.Bound(e)
-		x.find("stale-accepted", e, by, "%s of %s was accepted with token %d, after %s with token %d", e.Op, e.Client, e.Token, by.Client, by.Token)
+		x.findStale("stale-accepted", "was accepted", e, by)
 	}
-	l.fences.Serve(e) // a stale write too: it bounds the reads that are older still
+	l.fences.Serve(e) // a stale write too, because it bounds reads that are older still
 	switch {
 	case e.Mode == history.ModeRead:
 		x.reader(l, e)
@@ -202,9 +224,11 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	l.shared = l.shared || e.Mode == history.ModeRead || e.Mode == history.ModePermit && x.permits != 1
 	if x.lists {
 		x.appended(l, e)
-	} else if l.lastWrite != nil && e.Value <= l.lastWrite.Value && !l.shared {
-		x.overwritten++
-		x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, e.Value, l.lastWrite.Value, l.lastWrite.Client)
+	} else if l.lastWrite != nil && !l.shared {
+		if wrote, last := e.Access().Value, l.lastWrite.Access().Value; wrote <= last {
+			x.overwritten++
+			x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, wrote, last, l.lastWrite.Client)
+		}
 	}
 	l.lastWrite = e
 }
@@ -214,22 +238,23 @@ func (x *effects) refused(l *lockEffect, e *history.Event) {
 	switch {
 	case !l.fences.Stale(e):
 		x.falseRejections++
-		served := "nothing had been served"
-		if by != nil {
-			served = fmt.Sprintf("the highest token served was %d", by.Token)
-		}
+		bounds := ""
 		if e.Mode == history.ModeRead || e.Mode == history.ModePermit {
-			served += " that bounds it"
+			bounds = " that bounds it"
 		}
-		x.find("false-rejection", e, by, "%s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token, served)
+		served := "nothing" + bounds + " had been served"
+		if by != nil {
+			served = fmt.Sprintf("the highest token served%s was %d", bounds, by.Token)
+		}
+		x.find("false-rejection", e, by, "the %s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token,
+			served)
 	case e.Op != history.OpExit:
 		x.staleRejected++
-		x.find("stale-rejected", e, by, "%s of %s was refused with token %d, after %s with token %d", e.Op, e.Client, e.Token, by.Client, by.Token)
+		x.findStale("stale-rejected", "was refused", e, by)
 	}
 }
 
-// exclusive reports whether the writers of some lock exclude each other, so that
-// updates can be lost that must not be.
+// exclusive reports whether the writers of some lock exclude each other, so that they must not lose updates.
 func (x *effects) exclusive() bool {
 	for _, l := range x.locks {
 		if !l.shared {
@@ -239,9 +264,8 @@ func (x *effects) exclusive() bool {
 	return false
 }
 
-// settle compares the clients' count of each lock with what the counter says. Of
-// a history that is not whole, acknowledged writes may be missing: then what is
-// lost is at least what it seems, and a surplus proves nothing.
+// settle compares the clients' count of each lock's writes with its counter. In a history that is not complete,
+// acknowledged writes may be missing: then at least as many are lost as seems, and a surplus proves nothing.
 func (x *effects) settle(final map[string]int64, whole bool) {
 	for _, lock := range sortedKeys(x.locks) {
 		l := x.locks[lock]
@@ -251,26 +275,29 @@ func (x *effects) settle(final map[string]int64, whole bool) {
 		if l.lastWrite != nil {
 			at, by = l.lastWrite, fmt.Sprintf("; the last write was %s's", l.lastWrite.Client)
 		}
-		if l.acknowledged > l.accepted && whole && !x.keeps {
+		if l.acknowledged > l.accepted && whole && !x.zkMulti {
 			x.miscounted += l.acknowledged - l.accepted
-			x.find("accounting", at, nil, "clients have %d acknowledged writes, the resource's record has %d", l.acknowledged, l.accepted)
+			x.find("accounting", at, nil, "clients have %d acknowledged writes, the resource's record has %d", l.acknowledged,
+				l.accepted)
 		}
 		value, ok := final[lock]
 		switch {
-		case !ok && x.keeps:
+		case !ok && x.zkMulti:
 			x.unread++
 			continue
 		case !ok && l.lastWrite != nil:
-			value = l.lastWrite.Value
+			value = l.lastWrite.Access().Value
 		}
 		x.final += value
 		if n := l.acknowledged - value; n > 0 && !l.shared {
 			x.lost += n
-			x.find("lost-updates", at, nil, "%d acknowledged, final value %d: %d lost%s", l.acknowledged, value, n, by)
+			x.find("lost-updates", at, nil, "%s acknowledged, but the final value is %d: %d lost%s",
+				count(l.acknowledged, "write was", "writes were"), value, n, by)
 		}
 		if n := value - l.acknowledged - unknown; n > 0 && whole {
 			x.miscounted += n
-			x.find("accounting", at, nil, "final value %d, but only %d acknowledged and %d of unknown outcome", value, l.acknowledged, unknown)
+			x.find("accounting", at, nil, "the final value is %d, but only %s acknowledged and %s an unknown outcome",
+				value, count(l.acknowledged, "write was", "writes were"), count(unknown, "has", "have"))
 		}
 	}
 }
@@ -294,44 +321,60 @@ func (x *effects) find(kind string, e, before *history.Event, format string, arg
 	x.findings = append(x.findings, f)
 }
 
+// findStale records what happened to an access that another with a higher token had made stale.
+func (x *effects) findStale(kind, happened string, e, by *history.Event) {
+	x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d",
+		e.Op, e.Client, happened, e.Token, by.Client, by.Token)
+}
+
 func (x *effects) summary(known bool) string {
 	var parts []string
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if x.tokens {
-		parts = append(parts, fmt.Sprintf("%d stale accepted, %d rejected", x.staleAccepted, x.staleRejected))
+		say("%d stale accepted, %d rejected", x.staleAccepted, x.staleRejected)
 	} else {
-		parts = append(parts, "no tokens, so nothing is stale")
+		say("no tokens, so nothing is stale")
 	}
 	if x.early > 0 {
-		parts = append(parts, count(x.early, "refused before anybody was known to come after", "refused before anybody was known to come after"))
+		say("%d refused before a later holder was known", x.early)
 	}
 	if x.falseRejections > 0 {
-		parts = append(parts, count(x.falseRejections, "legal access refused", "legal accesses refused"))
+		say("%s refused", count(x.falseRejections, "legal access", "legal accesses"))
 	}
 	if x.reads {
-		parts = append(parts, fmt.Sprintf("%d torn", x.torn))
+		say("%s", count(x.torn, "torn read", "torn reads"))
 	}
 	switch {
 	case x.lists && known:
-		parts = append(parts, fmt.Sprintf("%d lost of %d acknowledged elements (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown))
+		say("%d lost of %d acknowledged elements (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown)
 		if x.duplicated+x.unexpected > 0 {
-			parts = append(parts, fmt.Sprintf("%d duplicated, %d unexpected", x.duplicated, x.unexpected))
+			say("%d duplicated, %d unexpected", x.duplicated, x.unexpected)
 		}
 	case x.lists:
-		parts = append(parts, fmt.Sprintf("final lists not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten))
+		say("final lists not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)
 	case x.permitted && x.permits > 0 && x.acknowledged == 0:
-		parts = append(parts, fmt.Sprintf("%d too many at once", x.crowded))
+		say("%s beyond the permits", count(x.crowded, "use", "uses"))
 	case !x.exclusive():
-		parts = append(parts, fmt.Sprintf("%d acknowledged of writers that do not exclude each other", x.acknowledged))
+		say("%d acknowledged to writers that do not exclude each other", x.acknowledged)
 	case known:
-		parts = append(parts, fmt.Sprintf("%d lost of %d acknowledged (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown))
+		say("%d lost of %d acknowledged (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown)
 	default:
-		parts = append(parts, fmt.Sprintf("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten))
+		say("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)
 	}
 	if x.unread > 0 {
-		parts = append(parts, count(x.unread, "final value", "final values")+" not known")
+		say("%s not known", count(x.unread, "final value", "final values"))
 	}
 	if x.miscounted > 0 {
-		parts = append(parts, "the account does not balance")
+		say("the account does not balance")
 	}
 	return strings.Join(parts, "; ")
 }
+
+// A holdKey names a hold in the resource's record.
+type holdKey struct {
+	client  string
+	n       int64
+	session history.SessionID
+}
+
+func keyOf(e *history.Event) holdKey { return holdKey{e.Client, e.Acq, e.Session} }

@@ -6,77 +6,75 @@ import "time"
 type Facts struct {
 	Tokens    bool // the recipe promises tokens that rise from grant to grant
 	Queue     bool // the recipe promises grants in the order of its queue nodes
-	Exclusive bool // the recipe promises exclusion, as the modes have it; false for the control "none"
+	Exclusive bool // the recipe promises the exclusion of its modes; false for the control "none"
 	// Permits is how many permits a semaphore has; 0 = not known, or there is none.
 	Permits int
 
-	Guard string // how critical sections are protected: GuardFencing, GuardZKMulti, or one that promises less
+	Guard string // how critical sections are protected: GuardFencing, GuardZKMulti, or a weaker guard
 
-	SessionTimeout time.Duration // as negotiated; 0 = as each session's first event says
+	SessionTimeout time.Duration // as negotiated; 0 = see each session's first event
 	Tick           time.Duration // the servers' tick
 
-	// Expect is what the scenario expects of a check, by its name; a check that
-	// is absent is expected to pass.
+	// Expect is what the scenario expects of a check, by its name; see [Facts.Expected] for the others.
 	Expect map[string]Expectation
-	// AtLeast is what the run must have shown to have been worth it, by the
-	// names that the numbers of Safety have in JSON: {"stale_rejected": 1}.
+	// AtLeast is the least that counters must come to for the run to be worth anything, by the counters' names:
+	// {"stale_rejected": 1}.
 	AtLeast map[string]int64
 
-	// Servers is what the servers' transaction logs say; nil if they were not to be had.
+	// Servers is what the servers' transaction logs say; nil if there were none.
 	Servers *ServerLog
 
-	// FinalValues is each lock's counter as the resource, or ZooKeeper, had it in the end; nil
-	// if nobody asked it. The resource's last accepted write stands in then.
+	// FinalValues is each lock's counter as the resource, or ZooKeeper, had it in the end. If it is nil, because
+	// no client read it, the last write that the resource accepted takes its place.
 	FinalValues map[string]int64
-	// FinalVersions is, of what ZooKeeper keeps, how many writes it had executed when FinalValues were read.
+	// FinalVersions says how many writes ZooKeeper had executed when FinalValues were read, if it keeps the counters.
 	FinalVersions map[string]int64
-	// Lists says that what locks protect is lists, to which writers append; FinalLists is each lock's in the
-	// end, nil if nobody asked for it.
+	// Lists says that locks protect lists, to which writers append. FinalLists is each lock's list in the end; nil
+	// if no client read it.
 	Lists      bool
 	FinalLists map[string][]int64
 
 	MinAcquired int            // fewer grants than this in the measured window prove nothing
 	Faults      []PlannedFault // what the scenario meant to do; one that never happened makes the run unknown
+	// Natures says what faults of each kind can do. A kind that it lacks has the zero nature.
+	Natures map[string]FaultNature
 
-	// Progress says that every client is to get a lock once all faults are over: it asks again and
-	// again, and waits until it has it.
+	// Progress says that every client must get a lock once all faults are over, because each asks again and again,
+	// and waits until it has one.
 	Progress bool
 
-	// Recovers says that the run goes on after the last heal for as long as what faults left behind may take to go.
+	// Recovers says that the run continues after the last heal for as long as anything that faults left behind may
+	// take to disappear.
 	Recovers bool
 
 	Partial bool // the run did not come to its planned end
-	// Incomplete says in words which histories are torn or missing. The record of
-	// a process that a fault killed is whole up to its death and does not count.
+	// Incomplete says in words which histories are torn or missing. The record of a process that a fault killed is
+	// complete up to its death and does not count.
 	Incomplete []string
 
 	_ struct{}
 }
 
-// A PlannedFault is one that the scenario meant to inject.
+// A PlannedFault is a fault that the scenario meant to inject.
 type PlannedFault struct {
 	ID     string // the Fault of its events
 	Kind   string
 	Target string // hosts, as far as they are known beforehand
-	// Role is what Target is chosen by when the fault strikes, if it is: one that
-	// strikes the [RoleLeader] may stand in the way of every session.
+	// Role is what Target is chosen by when the fault strikes, if it is chosen then. A fault that strikes the
+	// [RoleLeader] may affect every session.
 	Role string
 
-	// SparesServers says that it is of links to clients alone: servers reach each other all the while.
+	// SparesServers says that it only affects links to clients, so that servers still reach each other.
 	SparesServers bool
 
-	// Cause is what its damage is put down to: pause, kill, partition or administrator; empty = Kind.
-	Cause string
-
-	// HitsHolder says that the fault is worth nothing unless a client of the
-	// target believed that it held a lock when it struck.
+	// HitsHolder says that the fault is worth nothing unless a client of the target believed that it held a lock
+	// when the fault struck.
 	HitsHolder bool
-	// HitsWaiter says the same of a client that waited for a lock, HitsHead of one that was
-	// the next to have it.
+	// HitsWaiter says the same of a client that waited for a lock, HitsHead of one that was next to get it.
 	HitsWaiter, HitsHead bool
-	// Drawn says that chance chose the fault: that it met nobody speaks against nothing.
+	// Drawn says that a random schedule chose the fault, so that it need not have struck anything.
 	Drawn bool
-	// Permanent says that it is not to be healed: a kill without a restart.
+	// Permanent says that the fault is not healed: a kill without a restart.
 	Permanent bool
 }
 
@@ -86,38 +84,19 @@ const RoleLeader = "leader"
 // An Expectation is what a scenario expects of a check.
 type Expectation string
 
-// The expectations. ExpectAny takes whatever comes, short of a violation.
+// The expectations. ExpectAny accepts every result except a violation.
 const (
 	ExpectPass Expectation = "pass"
 	ExpectFail Expectation = "fail"
 	ExpectAny  Expectation = "any"
 )
 
-// The names of the checks.
-const (
-	ServiceExclusion = "service-exclusion"
-	BeliefExclusion  = "belief-exclusion"
-	Effect           = "effect"
-	Tokens           = "tokens"
-	Fairness         = "fairness"
-	Liveness         = "liveness"
-	Assumptions      = "assumptions"
-	Shown            = "shown"
-)
-
 // The guards that promise that no stale access has an effect.
 const (
 	GuardFencing = "fencing"
-	// GuardZKMulti keeps what a lock protects in ZooKeeper: there is no resource with a record of its own.
+	// GuardZKMulti keeps what a lock protects in ZooKeeper, so there is no resource with a record of its own.
 	GuardZKMulti = "zk-multi"
 )
 
 // promises reports whether a guard promises that no stale access has an effect.
 func promises(guard string) bool { return guard == GuardFencing || guard == GuardZKMulti }
-
-func (f *Facts) expected(name string) Expectation {
-	if e := f.Expect[name]; e != "" {
-		return e
-	}
-	return ExpectPass
-}

@@ -7,19 +7,35 @@ import (
 	"locklab/harness/history"
 )
 
-// fairness counts FIFO inversions of a queue recipe: pairs of grants of one lock
-// of which the one with the higher token, hence the later node, returned first.
+// Fairness names the check that this file defines.
+const Fairness = "fairness"
+
+var fairnessCheck = Check{
+	Name:    Fairness,
+	Asks:    "was the lock granted in the order of the queue's znodes?",
+	Subject: "the order of the queue",
+	// Only a recipe that queues promises an order.
+	Default: func(f *Facts) Expectation {
+		if f.Queue {
+			return ExpectPass
+		}
+		return ExpectAny
+	},
+	judge: judgeFairness,
+}
+
+// judgeFairness counts the FIFO inversions of a recipe that queues: pairs of grants of one lock in which the one with
+// the higher token, and so the later node, returned first.
 //
-// The one that was overtaken has nobody to blame if a fault had kept it silent
-// for so long that its session could expire before its acquire returned
-// ([digest.outage]): its turn came, passed, and it was told of both later. Such
-// pairs are counted apart. How far the queue's order differs from the order in
-// which acquire was called is told in the summary only: no recipe promises it.
+// Nothing is to blame for an overtaken grant if a fault had kept its client silent for so long that its session could
+// expire before its acquire returned ([digest.outage]): its turn came and passed, and it was told of both later. Such
+// pairs are counted apart. How far the queue's order differs from the order in which acquire was called is only told
+// in the summary, because no recipe promises it.
 //
-// Only pairs that exclude each other count: readers that the lock lets in together
-// return in any order. For the same reason permits are not judged: their tokens
-// are in the order in which the service gave them out, not in that of the queue.
-func fairness(d *digest, _ *Safety) Verdict {
+// Only pairs that exclude each other count, because readers that the lock lets in together return in any order. For
+// the same reason permits are not judged: their tokens are in the order in which the service gave them out, and not in
+// that of the queue.
+func judgeFairness(d *digest, _ *Safety) Verdict {
 	switch {
 	case !d.facts.Queue:
 		return Verdict{Result: NotApplicable, Summary: "the recipe promises no order"}
@@ -56,29 +72,30 @@ func fairness(d *digest, _ *Safety) Verdict {
 	}
 	switch {
 	case v.Count > 0:
-		v.Result, v.Summary = Fail, fmt.Sprintf("%s of grants against the queue's order, one waiter overtaken by %d", count(v.Count, "pair", "pairs"), bypass)
+		v.setf(Fail, "%s of grants against the queue's order, one waiter overtaken by %d", count(v.Count, "pair", "pairs"),
+			bypass)
 	case grants == 0 && others:
-		return Verdict{Result: NotApplicable, Summary: "the tokens of permits do not show the queue's order"}
+		return Verdict{Result: NotApplicable, Summary: "the tokens of permits do not show the order of the queue"}
 	case grants == 0:
-		v.Result, v.Summary = Unknown, "nobody got a lock"
+		v.setf(Unknown, "no client got a lock")
 	case unsure > 0:
-		v.Result, v.Summary = Unknown, fmt.Sprintf("%s of grants against the queue's order, perhaps explained by a fault, which is not known", count(unsure, "pair", "pairs"))
+		v.setf(Unknown, "%s of grants against the queue's order, which a fault may explain", count(unsure, "pair", "pairs"))
 	case !d.whole:
-		v.Result, v.Summary = Unknown, "in the queue's order as far as the history goes, which is not complete"
+		v.setf(Unknown, "in the queue's order as far as the history goes, which is not complete")
 	default:
 		v.Result, v.Summary = Pass, count(grants, "grant", "grants")+" in the queue's order"
 	}
 	if excused > 0 {
-		v.Summary += fmt.Sprintf("; %d more explained by a fault of the one overtaken", excused)
+		v.Summary += fmt.Sprintf("; %d more explained by a fault that had silenced the overtaken client", excused)
 	}
 	if entry > 0 {
-		v.Summary += "; " + count(entry, "pair", "pairs") + " queued against the order of their calls"
+		v.Summary += "; " + count(entry, "pair", "pairs") + " queued in another order than they called"
 	}
 	return v
 }
 
-// ownPlaces returns the grants without the reads that have a writer's token: they
-// had no place of their own in the queue.
+// ownPlaces returns the grants without the reads that have a writer's token, because those had no place of their own
+// in the queue.
 func ownPlaces(grants []*history.Acquisition) []*history.Acquisition {
 	if !slices.ContainsFunc(grants, func(a *history.Acquisition) bool { return a.Mode == history.ModeRead }) {
 		return grants
@@ -87,10 +104,11 @@ func ownPlaces(grants []*history.Acquisition) []*history.Acquisition {
 	for _, a := range grants {
 		written[a.Token] = written[a.Token] || history.Exclusive(a.Mode)
 	}
-	return slices.DeleteFunc(slices.Clone(grants), func(a *history.Acquisition) bool { return a.Mode == history.ModeRead && written[a.Token] })
+	return slices.DeleteFunc(slices.Clone(grants),
+		func(a *history.Acquisition) bool { return a.Mode == history.ModeRead && written[a.Token] })
 }
 
-// inversion describes a, which n of those before it overtook, by the last of them.
+// inversion describes a, which n of the grants before it overtook, by the last of them.
 func (d *digest) inversion(before []*history.Acquisition, a *history.Acquisition, n int64) Finding {
 	k := len(before) - 1
 	for before[k].Token <= a.Token || !history.Conflict(before[k].Mode, a.Mode) {
@@ -100,7 +118,8 @@ func (d *digest) inversion(before []*history.Acquisition, a *history.Acquisition
 	return Finding{
 		Kind: "inversion", Lock: a.Lock, At: by.Returned, Until: a.Returned, Cause: CauseNone,
 		Clients: []string{a.Client, by.Client}, Tokens: []int64{a.Token, by.Token},
-		Text:   fmt.Sprintf("%s (token %d) was granted %s after %d with higher tokens, the last of them %s", a.Client, a.Token, a.Lock, n, holder(by)),
+		Text: fmt.Sprintf("%s (token %d) was granted %s after %d with higher tokens, the last of them %s", a.Client,
+			a.Token, a.Lock, n, holder(by)),
 		Events: append(d.eventsOf(by), d.eventsOf(a)...),
 	}
 }

@@ -9,27 +9,26 @@ import (
 	"locklab/harness/history"
 )
 
-// A fault is one fault's record and its events. Instants are None where the
-// thing did not happen.
+// A fault is the record of one fault and its events. Instants are None where the thing did not happen.
 type fault struct {
 	PlannedFault
-	planned bool
+	nature  FaultNature
 	targets []string
-	session history.SessionID // that it was done to, if it is recorded
+	session history.SessionID // the one it was done to, if that is recorded
 	detail  string
 	// unsupported says that the machine could not do it.
 	unsupported bool
-	// missed says that nobody was there whom it could hit.
+	// missed says that there was nothing that it could strike.
 	missed bool
 
 	requested, injected, verified, healed, healVerified int64
 
-	trigger *history.Event // the client that stopped itself for it
+	trigger *history.Event // by the client that stopped itself for it
 	events  []history.Event
 }
 
 // faultsOf collects the faults of a history and those that were planned.
-func faultsOf(events []history.Event, planned []PlannedFault) []*fault {
+func faultsOf(events []history.Event, facts *Facts) []*fault {
 	byID := map[string]*fault{}
 	var all []*fault
 	get := func(id string) *fault {
@@ -42,19 +41,21 @@ func faultsOf(events []history.Event, planned []PlannedFault) []*fault {
 		}
 		return f
 	}
-	for _, p := range planned {
+	for _, p := range facts.Faults {
 		f := get(p.ID)
-		f.PlannedFault, f.planned, f.targets = p, true, splitHosts(p.Target)
+		f.PlannedFault, f.targets = p, splitHosts(p.Target)
 	}
 	for i := range events {
 		e := &events[i]
 		if e.Fault == "" {
 			continue
 		}
-		switch e.Op {
-		case history.OpTrigger, history.OpFaultInject, history.OpFaultVerify, history.OpFaultHeal, history.OpFaultHealVerify, history.OpFaultUnsupported, history.OpFaultMissed, history.OpFaultAim:
+		if e.Op.IsFault() || e.Op == history.OpTrigger {
 			get(e.Fault).add(e)
 		}
+	}
+	for _, f := range all {
+		f.nature = facts.Natures[f.Kind]
 	}
 	slices.SortStableFunc(all, func(a, b *fault) int { return cmp.Compare(a.order(), b.order()) })
 	return all
@@ -66,23 +67,24 @@ func (f *fault) add(e *history.Event) {
 		f.trigger = e
 		return
 	}
-	if e.Mode != "" {
-		f.Kind = e.Mode
+	step := e.FaultStep()
+	if step.Fault != "" {
+		f.Kind = step.Fault
 	}
-	if e.Target != "" { // what was hit, where the plan may only have named a role
-		f.Target, f.targets = e.Target, splitHosts(e.Target)
+	if len(step.Hosts) > 0 { // what it struck, where the plan may only have named a role
+		f.Target, f.targets = strings.Join(step.Hosts, ","), step.Hosts
 	}
 	if e.Session != 0 && (e.Op == history.OpFaultInject || e.Op == history.OpFaultVerify) {
 		f.session = e.Session
 	}
 	if e.Op == history.OpFaultAim {
-		if e.Value == 1 {
+		if step.Leads {
 			f.Role = RoleLeader
 		}
 		return
 	}
 	if e.Kind == history.Fail || e.Kind == history.Info {
-		f.detail = e.Detail
+		f.detail = step.Detail
 	}
 	switch e.Op {
 	case history.OpFaultUnsupported:
@@ -92,7 +94,7 @@ func (f *fault) add(e *history.Event) {
 		f.missed = true
 		return
 	}
-	at := map[string]*int64{
+	at := map[history.Op]*int64{
 		history.OpFaultInject: &f.injected, history.OpFaultVerify: &f.verified,
 		history.OpFaultHeal: &f.healed, history.OpFaultHealVerify: &f.healVerified,
 	}[e.Op]
@@ -104,7 +106,7 @@ func (f *fault) add(e *history.Event) {
 	}
 }
 
-// order puts faults in order of injection, or of the request if it came to none.
+// order puts faults in the order of injection, or of the request if a fault was not injected.
 func (f *fault) order() int64 {
 	switch {
 	case f.injected != history.None:
@@ -115,10 +117,10 @@ func (f *fault) order() int64 {
 	return math.MaxInt64
 }
 
-// cause is what the fault's damage is put down to.
-func (f *fault) cause() string { return cmp.Or(f.Cause, f.Kind) }
+// cause is what the damage of the fault is put down to.
+func (f *fault) cause() string { return cmp.Or(f.nature.Cause, f.Kind) }
 
-// began is the first that is known of f: nothing of it happened before.
+// began is the first instant that is known of f: nothing of it happened before.
 func (f *fault) began() int64 {
 	at := f.order()
 	if f.requested != history.None {
@@ -130,8 +132,8 @@ func (f *fault) began() int64 {
 	return at
 }
 
-// neverHappened is since when it is known that f was not injected and will not be, None if that
-// cannot be said.
+// neverHappened is the instant since when it is known that f was not injected and will not be; None if that is not
+// known.
 func (f *fault) neverHappened() int64 {
 	known := history.None
 	for i := range f.events {
@@ -149,7 +151,7 @@ func (f *fault) neverHappened() int64 {
 // hits reports whether host was among those that the fault struck.
 func (f *fault) hits(host string) bool { return host != "" && slices.Contains(f.targets, host) }
 
-// until is when the fault was over: healed, or never.
+// until is when the fault was over: when it was healed, or never.
 func (f *fault) until() int64 {
 	if f.healed == history.None {
 		return math.MaxInt64
@@ -164,7 +166,7 @@ func (f *fault) effect() (from, until int64) {
 		from = f.began()
 	}
 	switch {
-	case !f.lingers() || until == math.MaxInt64:
+	case !f.nature.Lingers || until == math.MaxInt64:
 	case f.healVerified == history.None:
 		until = math.MaxInt64
 	default:
@@ -173,14 +175,13 @@ func (f *fault) effect() (from, until int64) {
 	return from, until
 }
 
-// certain reports whether f was seen to do what it was to.
+// certain reports whether it was confirmed that f took effect.
 func (f *fault) certain() bool { return f.injected != history.None && f.verified != history.None }
 
-// possible reports whether f did, or perhaps did, what it was to: an injection that failed may have taken
-// hold all the same.
+// possible reports whether f took effect, or may have: an injection that failed may have taken effect all the same.
 func (f *fault) possible() bool { return !f.missed && !f.unsupported && f.began() != math.MaxInt64 }
 
-// seen is when f was seen to have done what it was to, or else the last that is known of it.
+// seen is when it was confirmed that f took effect, or else the last instant that is known of it.
 func (f *fault) seen() int64 {
 	last := f.verified
 	if last == history.None {

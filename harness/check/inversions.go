@@ -7,10 +7,9 @@ import (
 	"locklab/harness/history"
 )
 
-// overtaken says for each of grants, which must be in some order of happening,
-// how many of those before it that exclude it have a higher token: how often it
-// was overtaken. A read is not overtaken by a read. Their sum is the number of
-// inversions. O(n log n), by Fenwick trees over the tokens' ranks.
+// overtaken says for each of the grants, which must be in some order of happening, how many of those before it that
+// exclude it have a higher token: how often it was overtaken. A read is not overtaken by a read. The sum is the number
+// of inversions. It takes O(n log n), by Fenwick trees over the ranks of the tokens.
 func overtaken(grants []*history.Acquisition) []int64 {
 	ranked := make([]int64, len(grants))
 	for i, a := range grants {
@@ -66,9 +65,8 @@ func sum(all []int64) int64 {
 	return n
 }
 
-// withTokens returns the grants that have a token that orders them, hence no
-// permits, ordered by at; of those at one instant the lower token first, so that a
-// tie is no inversion.
+// withTokens returns the grants with a token that orders them, and so no permits, ordered by at. Of those at one
+// instant the lower token comes first, so that a tie is not an inversion.
 func withTokens(grants []*history.Acquisition, at func(*history.Acquisition) int64) []*history.Acquisition {
 	var all []*history.Acquisition
 	for _, a := range grants {

@@ -10,49 +10,55 @@ import (
 	"locklab/harness/history"
 )
 
-// handOff is what a hand-off may take on a busy machine, on top of what the
-// protocol needs.
+// Liveness names the check that this file defines.
+const Liveness = "liveness"
+
+var livenessCheck = Check{
+	Name: Liveness,
+	Asks: "did the lock move on, in calm and after every heal, did every client get it once all faults " +
+		"were healed, and did no client leave znodes behind?",
+	Subject: "progress",
+	judge:   judgeLiveness,
+}
+
+// handOff is how long a hand-off may take on a busy machine, in addition to what the protocol needs.
 const handOff = time.Second
 
-// StallBound is how long a free lock that is waited for may stay free.
+// StallBound is how long a lock may stay free while a client waits for it.
 func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*tick + handOff }
 
-// liveness asks whether a lock that is free and wanted is granted in time. Free means that no
-// client believes it has the lock; what the servers' transactions add is in [live.byServers].
+// judgeLiveness asks whether a lock that is free and wanted is granted in time. Free means that no client believes
+// that it has the lock. [livenessJudge.serverFindings] says what the servers' transactions add.
 //
-// A stall is more than timeout + 2 ticks + 1 s for which somebody waited, nobody
-// held and no fault was in force: within the timeout and 1.5 ticks the service
-// forgets any dead holder, and the rest is for the hand-off. Faults are in force
-// until their heal was verified, so a stall is also what is left when a lock
-// does not recover from one. A stall does not end when a waiter gives up and
-// comes back, but attempts that give up within a tick are too impatient to prove
-// anything.
+// A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the lock
+// and no fault was in force. Within the timeout and 1.5 ticks the service forgets any dead holder, and the rest is for
+// the hand-off. Faults are in force until their heal was confirmed, so a lock that does not recover from a fault is a
+// stall too. A stall does not end when a waiter gives up and comes back, but attempts that give up within a tick are
+// too impatient to prove anything.
 //
-// What is held may still have to be granted: a reader beside readers, a permit
-// while others are left. That needs the queue's order and the recipe's rules to
-// judge, so there a stall is a doubt, and the check unknown: readers that waited
-// beside readers, with no writer in sight; or permits that were wanted while as
-// many were free as anybody ever asked for. And what is free may not be there to
-// be granted: one who wants several locks at once may have a lock long before
-// acquire returns, or not have asked for it yet. Its waits are no stalls, and no
-// lock is free that it waits for; if it would be a stall otherwise, perhaps a
-// deadlock, it is a doubt as well.
+// A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left.
+// That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
+// unknown: if readers waited beside readers with no writer in sight, or if permits were wanted while as many were free
+// as any client ever asked for. And a lock that is free need not be available: a client that wants several locks at
+// once may have one long before acquire returns, or may not have asked for it yet. Its waits are no stalls, and no
+// lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock, that is a doubt
+// as well.
 //
-// Where every client asks again and again, each is to get a lock once more after the last heal, see
-// [live.progress].
+// Where every client asks again and again, each must get a lock once more after the last heal, see
+// [livenessJudge.progress].
 //
-// It is unknown whether a lock recovers if the last heal was not verified, or if
-// after it nobody got a lock that was wanted and the time was too short to tell. So it is whether
-// anything was left behind, see [live.unwatched].
-func liveness(d *digest, _ *Safety) Verdict {
+// It is unknown whether a lock recovers if the last heal was not confirmed, or if no client got a wanted lock after it
+// and the time was too short to tell. So it is whether faults left anything behind, see
+// [livenessJudge.recoveryDoubts].
+func judgeLiveness(d *digest, _ *Safety) Verdict {
 	t := d.longestTimeout()
 	if t == 0 {
 		return Verdict{Result: Unknown, Summary: "the session timeout is not known"}
 	}
 	if len(d.acquisitions) == 0 {
-		return Verdict{Result: Unknown, Summary: "nobody wanted a lock"}
+		return Verdict{Result: Unknown, Summary: "no client asked for a lock"}
 	}
-	l := live{digest: d, bound: int64(StallBound(time.Duration(t), d.facts.Tick)), stop: d.end}
+	l := livenessJudge{digest: d, bound: int64(StallBound(time.Duration(t), d.facts.Tick)), stop: d.end}
 	if d.collect != history.None {
 		l.stop = d.collect
 	}
@@ -74,7 +80,7 @@ func liveness(d *digest, _ *Safety) Verdict {
 		}
 		v.Findings = append(v.Findings, stalls[:min(len(stalls), maxFindings)]...)
 		if len(stalls) == 0 {
-			doubts = append(doubts, l.perhaps(lock, byLock[lock])...)
+			doubts = append(doubts, l.stallDoubts(lock, byLock[lock])...)
 		}
 		if heal != history.None && len(stalls) == 0 {
 			doubts = append(doubts, l.afterHeal(lock, byLock[lock], heal)...)
@@ -86,9 +92,9 @@ func liveness(d *digest, _ *Safety) Verdict {
 		}
 	}
 	stalled := v.Count
-	var first string // of what the servers' logs tell
+	var first string // finding of the servers' logs
 	var excused int64
-	for _, f := range l.byServers(byLock) {
+	for _, f := range l.serverFindings(byLock) {
 		if f.Cause == CauseServer {
 			excused++
 		} else {
@@ -99,28 +105,32 @@ func liveness(d *digest, _ *Safety) Verdict {
 			v.Findings = append(v.Findings, f)
 		}
 	}
-	doubts = append(doubts, append(l.perhapsOrphans, l.unwatched(heal)...)...)
+	doubts = append(doubts, append(l.perhapsOrphans, l.recoveryDoubts(heal)...)...)
 	stuck, unsure := l.progress(heal)
 	doubts = append(doubts, unsure...)
 	switch {
 	case v.Count > stalled && stalled == 0:
-		v.Result, v.Summary = Fail, fmt.Sprintf("%s in the servers' logs: %s", count(v.Count, "orphan or unnoticed grant", "orphans and unnoticed grants"), first)
+		v.setf(Fail, "%s in the servers' logs: %s",
+			count(v.Count, "orphan or unnoticed grant", "orphans and unnoticed grants"), first)
 	case v.Count > stalled:
-		v.Result, v.Summary = Fail, fmt.Sprintf("%s of a free lock that was waited for, the first: %s; and in the servers' logs: %s", count(stalled, "stall", "stalls"), v.Findings[0].Text, first)
+		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s; and in the servers' logs: %s",
+			count(stalled, "stall", "stalls"), v.Findings[0].Text, first)
 	case v.Count > 0:
-		v.Result, v.Summary = Fail, fmt.Sprintf("%s of a free lock that was waited for, the first: %s", count(v.Count, "stall", "stalls"), v.Findings[0].Text)
+		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s", count(v.Count, "stall", "stalls"),
+			v.Findings[0].Text)
 	case len(stuck) > 0:
 		v.Count, v.Findings = int64(len(stuck)), append(stuck[:min(len(stuck), maxFindings)], v.Findings...)
-		v.Result, v.Summary = Fail, fmt.Sprintf("%s without progress after the last heal, the first: %s", count(v.Count, "client", "clients"), stuck[0].Text)
+		v.setf(Fail, "%s without progress after the last heal, the first: %s", count(v.Count, "client", "clients"),
+			stuck[0].Text)
 	case len(doubts) > 0:
 		v.Result, v.Summary = Unknown, strings.Join(doubts, "; ")
 	case !d.whole:
-		v.Result, v.Summary = Unknown, "no stall as far as the history goes, which is not complete"
+		v.setf(Unknown, "no stall as far as the history goes, which is not complete")
 	default:
-		v.Result, v.Summary = Pass, fmt.Sprintf("no free lock was waited for longer than %s", seconds(l.bound))
+		v.setf(Pass, "no client waited for a free lock for longer than %s", seconds(l.bound))
 	}
 	if excused > 0 {
-		v.Summary += fmt.Sprintf("; for %s a server is to blame", count(excused, "finding", "findings"))
+		v.Summary += fmt.Sprintf("; a server is to blame for %s", count(excused, "finding", "findings"))
 	}
 	if heal != history.None {
 		v.Summary += l.gotAfter(heal)
@@ -131,16 +141,16 @@ func liveness(d *digest, _ *Safety) Verdict {
 	return v
 }
 
-type live struct {
+// A livenessJudge looks for stalls of longer than bound until stop.
+type livenessJudge struct {
 	*digest
 	bound, stop int64
-	several     map[*history.Acquisition]bool // that take several locks at once
+	several     map[*history.Acquisition]bool // those that take several locks at once
 
 	perhapsOrphans []string
 }
 
-// takenTogether returns the acquisitions under one number that were called for
-// before the others of that number had returned.
+// takenTogether returns the acquisitions that were called for before the others of the same number had returned.
 func takenTogether(all []history.Acquisition) map[*history.Acquisition]bool {
 	several := map[*history.Acquisition]bool{}
 	last := map[string]*history.Acquisition{} // by client
@@ -155,13 +165,13 @@ func takenTogether(all []history.Acquisition) map[*history.Acquisition]bool {
 	return several
 }
 
-// inForce is when f can have kept a lock from being granted. A client that is
-// killed for good keeps others from it only until its session expires, which
-// the bound allows for; what a server's loss does to the rest is not known here.
+// inForce is when f can have kept a lock from being granted. A client that is killed for good keeps others from it
+// only until its session expires, which the bound allows for; what the loss of a server does to the rest is not known
+// here.
 //
-// A fault that never happened is over as soon as that is known. Of an injection that failed it is
-// not known whether it took hold all the same: the final heal ends what it left.
-func (l *live) inForce(f *fault) (from, until int64) {
+// A fault that never happened is over as soon as that is known. An injection that failed may have taken effect all the
+// same; the final heal ends what it left.
+func (l *livenessJudge) inForce(f *fault) (from, until int64) {
 	from = f.began()
 	known := f.neverHappened()
 	switch {
@@ -179,7 +189,7 @@ func (l *live) inForce(f *fault) (from, until int64) {
 	return from, until
 }
 
-func (l *live) onlyClients(f *fault) bool {
+func (l *livenessJudge) onlyClients(f *fault) bool {
 	for _, host := range f.targets {
 		if !l.clientHosts[host] {
 			return false
@@ -189,7 +199,7 @@ func (l *live) onlyClients(f *fault) bool {
 }
 
 // waited is the interval for which a waited, as far as it counts.
-func (l *live) waited(a *history.Acquisition) (from, until int64) {
+func (l *livenessJudge) waited(a *history.Acquisition) (from, until int64) {
 	until = l.stop
 	if h, ok := l.horizon[a.Process]; ok {
 		until = min(until, h)
@@ -205,21 +215,20 @@ func (l *live) waited(a *history.Acquisition) (from, until int64) {
 	return a.Invoked, until
 }
 
-// A change is one of the three counts that decide about a stall going up or
-// down, or a grant, which ends any stall however short the hold was.
+// A change is a change of the three counts that decide about a stall, or a grant, which ends any stall however short
+// the hold was.
 type change struct {
 	at                     int64
 	waiting, busy, blocked int
 	grant                  bool
 }
 
-// A role is what an acquisition does to a lock, as far as a stall of it goes: how
-// many it is of those that wait, and of those that keep the lock from being
-// granted while it waits and while it holds.
+// A role is what an acquisition means for a stall of its lock: how many of the waiting it is, and how many of those
+// that keep the lock from being granted, while it waits and while it holds.
 type role struct{ waits, busyWaiting, busyHolding int }
 
 // stalls finds where lock was free, wanted and not granted.
-func (l *live) stalls(lock string, all []*history.Acquisition) []Finding {
+func (l *livenessJudge) stalls(lock string, all []*history.Acquisition) []Finding {
 	return l.stallsOf(lock, all, 0, func(a *history.Acquisition) role {
 		switch {
 		case l.several[a]:
@@ -231,11 +240,13 @@ func (l *live) stalls(lock string, all []*history.Acquisition) []Finding {
 	})
 }
 
-// perhaps says where lock may have stalled.
-func (l *live) perhaps(lock string, all []*history.Acquisition) (doubts []string) {
+// stallDoubts says where lock may have stalled.
+func (l *livenessJudge) stallDoubts(lock string, all []*history.Acquisition) (doubts []string) {
 	doubt := func(when string, spare int, f func(*history.Acquisition) role) {
 		if found := l.stallsOf(lock, all, spare, f); len(found) > 0 {
-			doubts = append(doubts, fmt.Sprintf("%s was waited for, for %s from %s, %s: it cannot be told whether it stalled", lock, seconds(found[0].Until-found[0].At), seconds(found[0].At), when))
+			doubts = append(doubts, fmt.Sprintf(
+				"clients waited for %s for %s from %s %s, so it is not known whether the lock stalled",
+				lock, seconds(found[0].Until-found[0].At), seconds(found[0].At), when))
 		}
 	}
 	var several, reads bool
@@ -248,10 +259,11 @@ func (l *live) perhaps(lock string, all []*history.Acquisition) (doubts []string
 		}
 	}
 	if several {
-		doubt("while somebody wanted it with other locks", 0, func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
+		doubt("while a client wanted it together with other locks", 0,
+			func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
 	}
-	if reads && (l.servers == nil || len(l.servers.doubts()) > 0) { // else they tell who was eligible
-		doubt("to read, beside readers", 0, func(a *history.Acquisition) role {
+	if reads && (l.servers == nil || len(l.servers.doubts()) > 0) { // else the logs tell which znodes were eligible
+		doubt("to read while others were reading", 0, func(a *history.Acquisition) role {
 			if a.Mode == history.ModeRead && !l.several[a] {
 				return role{waits: 1}
 			}
@@ -269,9 +281,13 @@ func (l *live) perhaps(lock string, all []*history.Acquisition) (doubts []string
 	return doubts
 }
 
-// stallsOf finds where a lock was wanted and not granted though no more than spare
-// kept it.
-func (l *live) stallsOf(lock string, all []*history.Acquisition, spare int, as func(*history.Acquisition) role) []Finding {
+// stallsOf finds where a lock was wanted and not granted though no more than spare kept it from being granted.
+func (l *livenessJudge) stallsOf(
+	lock string,
+	all []*history.Acquisition,
+	spare int,
+	as func(*history.Acquisition) role,
+) []Finding {
 	var changes []change
 	span := func(from, until int64, c change) {
 		if until <= from || c == (change{}) {
@@ -323,16 +339,16 @@ func (l *live) stallsOf(lock string, all []*history.Acquisition, spare int, as f
 	return found
 }
 
-// stall describes a stall by the one who had been waiting longest when it began.
-func (l *live) stall(lock string, all []*history.Acquisition, began, until, waited int64) Finding {
+// stall describes a stall by the client that had been waiting longest when it began.
+func (l *livenessJudge) stall(lock string, all []*history.Acquisition, began, until, waited int64) Finding {
 	f := Finding{
 		Kind: "stall", Lock: lock, At: began, Until: until, Cause: CauseNone,
-		Text: fmt.Sprintf("%s was free and waited for, for %s from %s", lock, seconds(waited), seconds(began)),
+		Text: fmt.Sprintf("%s was free for %s from %s while clients waited for it", lock, seconds(waited), seconds(began)),
 	}
 	for _, a := range all {
 		if from, until := l.waited(a); from <= began && began < until {
 			f.Clients, f.Tokens, f.Events = []string{a.Client}, []int64{a.Token}, l.eventsOf(a)
-			f.Text += ", by " + a.Client + " at least"
+			f.Text += ", at least " + a.Client
 			break
 		}
 	}

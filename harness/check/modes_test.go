@@ -11,7 +11,7 @@ import (
 	"locklab/harness/history"
 )
 
-// A sharedRun builds a run of a lock with modes, in which nothing is wrong.
+// A sharedRun builds a run of a lock with modes in which nothing is wrong.
 type sharedRun struct {
 	*rapid.T
 	events []history.Event
@@ -23,8 +23,8 @@ type sharedRun struct {
 
 func (r *sharedRun) gap(label string) int64 { return rapid.Int64Range(1, 200).Draw(r.T, label) * ms }
 
-// a step is an event of e at that time.
-func (r *sharedRun) step(e history.Event, at int64, kind history.Kind, op string, value int64) {
+// step adds an event of e at that time.
+func (r *sharedRun) step(e history.Event, at int64, kind history.Kind, op history.Op, value int64) {
 	e.At, e.Kind, e.Op, e.Value = at, kind, op, value
 	if op == history.OpAcquire || op == history.OpRelease {
 		e.Target = ""
@@ -32,11 +32,17 @@ func (r *sharedRun) step(e history.Event, at int64, kind history.Kind, op string
 	r.events = append(r.events, e)
 }
 
-// grant draws when client c called for what it was granted at that time, and
-// returns what its events have in common.
-func (r *sharedRun) grant(c int, mode string, permits, at, token int64) history.Event {
+// grant draws when client c called for what it was granted at that time, and returns what the events of the
+// acquisition have in common.
+func (r *sharedRun) grant(c int, mode history.Mode, permits, at, token int64) history.Event {
 	r.n++
-	e := history.Event{Process: fmt.Sprintf("c%d", c%3+1), Lock: "l1", Acq: r.n, Session: history.SessionID(c + 1), Mode: mode}
+	e := history.Event{
+		Process: fmt.Sprintf("c%d", c%3+1),
+		Lock:    "l1",
+		Acq:     r.n,
+		Session: history.SessionID(c + 1),
+		Mode:    mode,
+	}
 	e.Client = fmt.Sprintf("%s/%d", e.Process, c)
 	r.step(e, rapid.Int64Range(r.free[c]+1, at).Draw(r.T, "invoked"), history.Invoke, history.OpAcquire, permits)
 	e.Token = token
@@ -44,8 +50,8 @@ func (r *sharedRun) grant(c int, mode string, permits, at, token int64) history.
 	return e
 }
 
-// use draws accesses from now on, and returns when they were over.
-func (r *sharedRun) use(e history.Event, now int64, ops ...string) int64 {
+// use draws accesses that begin now, and returns when they are over.
+func (r *sharedRun) use(e history.Event, now int64, ops ...history.Op) int64 {
 	for _, op := range ops {
 		if op == history.OpWrite {
 			r.value++
@@ -61,7 +67,7 @@ func (r *sharedRun) use(e history.Event, now int64, ops ...string) int64 {
 	return now
 }
 
-// release draws how e's hold is given back, and returns when.
+// release draws how the hold of e is released, and returns when.
 func (r *sharedRun) release(e history.Event, c int, now int64) {
 	r.step(e, now, history.Invoke, history.OpRelease, 0)
 	r.free[c] = max(r.free[c], now+r.gap("release"))
@@ -70,8 +76,10 @@ func (r *sharedRun) release(e history.Event, c int, now int64) {
 
 func (r *sharedRun) end(facts *Facts) []history.Event {
 	end := slices.Max(r.free) + ms
-	for _, e := range []history.Event{{Op: history.OpPhase, Detail: history.PhaseMeasure}, {At: end, Op: history.OpPhase, Detail: history.PhaseDrain},
-		{At: end, Op: history.OpPhase, Detail: history.PhaseCollect}, {At: end, Op: history.OpEnd, Detail: history.EndComplete}} {
+	for _, e := range []history.Event{{Op: history.OpPhase, Detail: string(history.PhaseMeasure)},
+		{At: end, Op: history.OpPhase, Detail: string(history.PhaseDrain)},
+		{At: end, Op: history.OpPhase, Detail: string(history.PhaseCollect)},
+		{At: end, Op: history.OpEnd, Detail: string(history.EndComplete)}} {
 		e.Process = "harness"
 		r.events = append(r.events, e)
 	}
@@ -80,8 +88,8 @@ func (r *sharedRun) end(facts *Facts) []history.Event {
 	return r.events
 }
 
-// validReadWrite draws a run of a queue of readers and writers: a writer at a
-// time, which may go on as a reader, or some readers together.
+// validReadWrite draws a run of a queue of readers and writers: one writer at a time, which may continue as a reader,
+// or several readers together.
 func validReadWrite(t *rapid.T) ([]history.Event, Facts) {
 	r := &sharedRun{T: t, free: make([]int64, rapid.IntRange(2, 5).Draw(t, "clients"))}
 	now := int64(0)
@@ -136,7 +144,7 @@ func validSemaphore(t *rapid.T) ([]history.Event, Facts) {
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(slots[a], slots[b]) })
 		now = max(now, slots[order[k-1]], r.free[c]+1) + r.gap("hand-off")
 		e := r.grant(c, history.ModePermit, int64(k), now, r.token)
-		e.Target = history.Slot(int64(order[0]))
+		e.Target = string(history.NewSlot(int64(order[0])))
 		until := r.use(e, now, history.OpEnter, history.OpRead, history.OpWrite, history.OpExit)
 		r.release(e, c, until)
 		for _, s := range order[:k] {
@@ -149,19 +157,21 @@ func validSemaphore(t *rapid.T) ([]history.Event, Facts) {
 }
 
 func TestValidSharedRunsPass(t *testing.T) {
-	for name, valid := range map[string]func(*rapid.T) ([]history.Event, Facts){"read-write": validReadWrite, "semaphore": validSemaphore} {
+	for name, valid := range map[string]func(*rapid.T) ([]history.Event, Facts){"read-write": validReadWrite,
+		"semaphore": validSemaphore} {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			events, facts := valid(t)
 			r := Run(events, facts)
-			if r.Verdict != Pass || *r.Safety.Overlaps != 0 || r.Check(BeliefExclusion).Result != Pass || r.Check(Effect).Result != Pass {
+			if r.Verdict != Pass || *r.Safety.Overlaps != 0 || r.Check(BeliefExclusion).Result != Pass ||
+				r.Check(Effect).Result != Pass {
 				t.Fatalf("verdict %s:\n%s", r.Verdict, describeReport(&r))
 			}
 		}))
 	}
 }
 
-// following draws two events that first and second accept, the second the later
-// and of another client; it skips what has none.
+// following draws two events that first and second accept, the second one later and of another client. It skips a
+// history without such events.
 func following(t *rapid.T, events []history.Event, first, second func(a, b *history.Event) bool) (a, b int) {
 	var all [][2]int
 	for i := range events {
@@ -186,7 +196,8 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 		mutate func(*rapid.T, []history.Event, *Facts) ([]history.Event, string)
 	}{
 		"released late": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
-			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) }, func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
+			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) },
+				func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
 			for j := range events {
 				if e := &events[j]; e.Op == history.OpRelease && e.Kind == history.Invoke && e.Acq == events[i].Acq {
 					e.At = events[k].At + 1
@@ -195,17 +206,20 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 			return events, BeliefExclusion
 		}},
 		"token of another": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
-			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) }, func(a, b *history.Event) bool { return true })
+			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) },
+				func(a, b *history.Event) bool { return true })
 			retoken(events, events[k].Acq, events[i].Token)
 			return events, Tokens
 		}},
 		"fell": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
-			_, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) }, func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
+			_, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) },
+				func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
 			retoken(events, events[k].Acq, -1)
 			return events, Tokens
 		}},
 		"stale let in": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
-			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) }, func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
+			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) },
+				func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
 			e := events[i]
 			e.At, e.Op = events[k].At, history.OpRead
 			return append(events, e), Effect
@@ -227,7 +241,9 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 					changes = append(changes, history.Event{At: e.At, Value: -k[e.Acq]})
 				}
 			}
-			slices.SortStableFunc(changes, func(a, b history.Event) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Value, b.Value)) })
+			slices.SortStableFunc(changes, func(a, b history.Event) int {
+				return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Value, b.Value))
+			})
 			for _, c := range changes {
 				taken += c.Value
 				most = max(most, taken)
@@ -239,7 +255,8 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 			return events, BeliefExclusion
 		}},
 		"slot of another": {validSemaphore, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
-			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) }, func(a, b *history.Event) bool { return a.Target == b.Target })
+			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) },
+				func(a, b *history.Event) bool { return a.Target == b.Target })
 			e := events[i]
 			e.At, e.Op = events[k].At, history.OpRead
 			return append(events, e), Effect
@@ -261,14 +278,18 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 	}
 }
 
-// drawPermits draws holds of permits in order of beginning, with a token each.
+// drawPermits draws holds of permits in the order in which they begin, with a token each.
 func drawPermits(t *rapid.T) []hold {
 	tokens := rapid.Permutation([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).Draw(t, "tokens")
 	var holds []hold
 	for _, token := range tokens[:rapid.IntRange(0, len(tokens)).Draw(t, "holds")] {
 		from := rapid.Int64Range(0, 30).Draw(t, "from")
-		holds = append(holds, hold{from, from + rapid.Int64Range(0, 15).Draw(t, "length"), &history.Acquisition{Token: token, Mode: history.ModePermit,
-			Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")}})
+		holds = append(holds, hold{
+			from,
+			from + rapid.Int64Range(0, 15).Draw(t, "length"),
+			&history.Acquisition{Token: token, Mode: history.ModePermit,
+				Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")},
+		})
 	}
 	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
 	return holds
@@ -279,8 +300,8 @@ type excess struct {
 	from, until, taken int64
 }
 
-// TestExcessAgainstOracle compares the sweep with the definition, looked up for
-// each hold's beginning in all the holds.
+// TestExcessAgainstOracle compares eachExcess with the definition, which looks at all the holds at the beginning of
+// each hold.
 func TestExcessAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		holds := drawPermits(t)
@@ -338,15 +359,22 @@ func TestExcessAgainstOracle(t *testing.T) {
 	})
 }
 
-// TestTakenTogether tells one acquisition of several locks from several with one
-// number.
+// One acquisition of several locks is told from several acquisitions with one number.
 func TestTakenTogether(t *testing.T) {
 	none := history.None
 	acq := func(client, lock string, n, invoked, returned, died int64) history.Acquisition {
 		return history.Acquisition{Client: client, Lock: lock, N: n, Invoked: invoked, Returned: returned, Died: died}
 	}
 	all := []history.Acquisition{
-		acq("a", "l1", 1, 1, 5, none), acq("b", "l1", 1, 1, none, none), acq("a", "l2", 1, 2, 6, none), acq("a", "l3", 1, 2, none, none), // three at once
+		acq(
+			"a",
+			"l1",
+			1,
+			1,
+			5,
+			none,
+		), acq("b", "l1", 1, 1, none, none), acq("a", "l2", 1, 2, 6, none), acq("a", "l3", 1, 2, none, none),
+		// three at once
 		acq("a", "l1", 2, 8, 9, none),                                // by itself
 		acq("c", "l1", 1, 1, 3, none), acq("c", "l2", 1, 4, 5, none), // one after the other
 		acq("d", "l1", 1, 1, none, 5), acq("d", "l2", 1, 6, none, none), // of two processes
@@ -366,8 +394,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestOnePermitIsAMutex: where grants return in order, one permit and an exclusive
-// hold are the same.
+// Where grants return in order, one permit and an exclusive hold are the same.
 func TestOnePermitIsAMutex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		holds := drawPermits(t)
@@ -375,9 +402,14 @@ func TestOnePermitIsAMutex(t *testing.T) {
 			holds[i].by.Permits, holds[i].by.Token = 1, int64(i+1)
 		}
 		var permits, exclusive []excess
-		eachExcess(holds, 1, func(_, _ *history.Acquisition) bool { return false }, func(older, newer *hold, from, until, _ int64) {
-			permits = append(permits, excess{older: older.by, newer: newer.by, from: from})
-		})
+		eachExcess(
+			holds,
+			1,
+			func(_, _ *history.Acquisition) bool { return false },
+			func(older, newer *hold, from, until, _ int64) {
+				permits = append(permits, excess{older: older.by, newer: newer.by, from: from})
+			},
+		)
 		for i := range holds {
 			holds[i].by.Mode = history.ModeExclusive
 		}

@@ -11,8 +11,7 @@ import (
 	"locklab/harness/history"
 )
 
-// The notation of the fixtures, one happening a line, times in seconds, # begins
-// a comment:
+// The notation of the fixtures: one happening a line, times in seconds; # begins a comment.
 //
 //	run 0 20                         the measured window; drain, collect and end at 20
 //	run 0 20 cut                     … of a history that stops at 20 without an end
@@ -26,20 +25,27 @@ import (
 //	3 c1/0 queued 2                  its place in the queue
 //	3 c1/0 lost session expired
 //	3 c1/0 write 7 -> 3.2            recorded by the client and, halfway, by the resource r1;
-//	                                 "-> 3.2 refused"; "-> 3.2 unknown" (served), "-> 3.2 unserved" (unknown, never served)
+//	                                 "-> 3.2 refused"; "-> 3.2 unknown" (served);
+//	                                 "-> 3.2 unserved" (unknown, never served)
 //	3 c1/0 write 7 behind 6 -> 3.2   the same of a list
-//	3 r1 write 7 by c1/0 token 5     the resource's record alone; "… refused"; "… read", "… permit slot-1" for modes
+//	3 r1 write 7 by c1/0 token 5     the resource's record alone; "… refused";
+//	                                 "… read", "… permit slot-1" for modes
 //	3 c1/0 trigger f1                the client stops itself
 //	3 c1/0 again                     its count of acquisitions begins anew
 //	5 c1 exited                      a process; also started, stopped, done
 //	5 c1 hiccup 2                    it stood still for 2 s
 //	fault f1 pause c1 asked 4.9 injected 5 verified 5.1 healed 20 heal-verified 20.1
-//	                                 a time behind "failed" after any of these words instead: "injected failed 5";
-//	                                 "unsupported failed 5" or "missed failed 5" instead of injected: this machine cannot do it, or nobody was there
+//	                                 "failed" before any of these times: "injected failed 5";
+//	                                 "unsupported failed 5" or "missed failed 5" instead of injected: this machine
+//	                                 does not support it, or there was nothing to strike;
 //	                                 "session 0x1" before any of them: the session that it was done to
 //	calm 20                          everything is healed; also "calm 20 failed" and "calm 20 leftover"
 func parseHistory(text string) ([]history.Event, error) {
-	p := notation{current: map[string]*history.Event{}, sessions: map[string]history.SessionID{}, count: map[string]int64{}}
+	p := notation{
+		current:  map[string]*history.Event{},
+		sessions: map[string]history.SessionID{},
+		count:    map[string]int64{},
+	}
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		if strings.TrimSpace(line) == "" {
@@ -69,14 +75,14 @@ func (p *notation) line(f []string) (err error) {
 	}()
 	switch f[0] {
 	case "run":
-		p.add(history.Event{At: at(f[1]), Process: "harness", Op: history.OpPhase, Detail: history.PhaseMeasure})
+		p.add(history.Event{At: at(f[1]), Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
 		if len(f) > 3 {
 			p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpSnapshot})
 			return nil
 		}
-		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: history.PhaseDrain})
-		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: history.PhaseCollect})
-		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpEnd, Detail: history.EndComplete})
+		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseDrain)})
+		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseCollect)})
+		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpEnd, Detail: string(history.EndComplete)})
 		return nil
 	case "calm": // from when on progress is demanded; "calm 20 failed"
 		e := history.Event{At: at(f[1]), Process: "harness", Op: history.OpFinalHeal, Kind: history.OK}
@@ -98,15 +104,16 @@ func (p *notation) line(f []string) (err error) {
 	}
 	e := history.Event{At: at(f[0]), Process: hostOf(f[1])}
 	switch what := f[2]; {
-	case what == history.OpDone:
-		e.Op = what
+	case what == "done":
+		e.Op = history.OpDone
 		p.add(e)
-	case what == history.OpHiccup:
-		e.Op, e.Value = what, at(f[3])
+	case what == "hiccup":
+		e.Op, e.Value = history.OpHiccup, at(f[3])
 		p.add(e)
-	case slices.Contains([]string{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}, what) && !strings.Contains(f[1], "/"): // the resource
+	case slices.Contains([]history.Op{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit},
+		history.Op(what)) && !strings.Contains(f[1], "/"): // the resource
 		n, _ := strconv.ParseInt(f[3], 10, 64)
-		e.Op, e.Value, e.Client, e.Token, e.Kind, e.Lock = what, n, f[5], integer(f[7]), history.OK, "l1"
+		e.Op, e.Value, e.Client, e.Token, e.Kind, e.Lock = history.Op(what), n, f[5], integer(f[7]), history.OK, "l1"
 		if c := p.current[e.Client]; c != nil {
 			e.Lock, e.Acq = c.Lock, c.Acq
 		}
@@ -117,12 +124,12 @@ func (p *notation) line(f []string) (err error) {
 			case strings.HasPrefix(w, "slot-"):
 				e.Target = w
 			default:
-				e.Mode = w
+				e.Mode = history.Mode(w)
 			}
 		}
 		p.add(e)
 	case !strings.Contains(f[1], "/"):
-		e.Op, e.Mode, e.Detail = history.OpProcess, what, strings.Join(f[3:], " ")
+		e.Op, e.Mode, e.Detail = history.OpProcess, history.Mode(what), strings.Join(f[3:], " ")
 		p.add(e)
 	default:
 		e.Client = f[1]
@@ -132,7 +139,7 @@ func (p *notation) line(f []string) (err error) {
 }
 
 func (p *notation) client(e history.Event, what string, rest []string) error {
-	e.Op = what
+	e.Op = history.Op(what)
 	c := p.current[e.Client]
 	if what == "release" && len(rest) > 0 && rest[0] != "->" {
 		c = p.current[e.Client+" "+rest[0]]
@@ -185,9 +192,10 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 			p.count[e.Client]++
 		}
 		e.Op = history.OpAcquire
-		e.Kind, e.Lock, e.Acq, e.Token, e.Session, e.Mode = history.Invoke, rest[0], p.count[e.Client], 0, p.sessions[e.Client], ""
+		e.Kind, e.Lock, e.Acq, e.Token, e.Session, e.Mode = history.Invoke, rest[0], p.count[e.Client], 0,
+			p.sessions[e.Client], ""
 		if len(rest) > 1 {
-			e.Mode = rest[1]
+			e.Mode = history.Mode(rest[1])
 		}
 		if len(rest) > 2 {
 			e.Value = integer(rest[2])
@@ -213,7 +221,7 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 		if what != "release" {
 			e.Value = integer(rest[0])
 			if len(rest) > 2 { // write 7 behind 6
-				e.Target = history.Behind(integer(rest[2]))
+				e.Target = string(history.NewBehind(integer(rest[2])))
 			}
 			result.Value, result.Target = e.Value, e.Target
 		}
@@ -237,15 +245,30 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 }
 
 func (p *notation) fault(f []string) error {
-	ops := map[string]string{"asked": history.OpFaultInject, "injected": history.OpFaultInject, "verified": history.OpFaultVerify,
-		"healed": history.OpFaultHeal, "heal-verified": history.OpFaultHealVerify, "unsupported": history.OpFaultUnsupported, "missed": history.OpFaultMissed}
+	ops := map[string]history.Op{
+		"asked":         history.OpFaultInject,
+		"injected":      history.OpFaultInject,
+		"verified":      history.OpFaultVerify,
+		"healed":        history.OpFaultHeal,
+		"heal-verified": history.OpFaultHealVerify,
+		"unsupported":   history.OpFaultUnsupported,
+		"missed":        history.OpFaultMissed,
+	}
 	var session history.SessionID
 	for i := 4; i < len(f); i += 2 {
 		if f[i] == "session" {
 			session = history.SessionID(integer(f[i+1]))
 			continue
 		}
-		e := history.Event{Process: "harness", Session: session, Fault: f[1], Mode: f[2], Target: f[3], Op: ops[f[i]], Kind: history.OK}
+		e := history.Event{
+			Process: "harness",
+			Session: session,
+			Fault:   f[1],
+			Mode:    history.Mode(f[2]),
+			Target:  f[3],
+			Op:      ops[f[i]],
+			Kind:    history.OK,
+		}
 		if e.Op == "" {
 			return fmt.Errorf("no such stage %q", f[i])
 		}
@@ -277,6 +300,22 @@ func integer(s string) int64 {
 		panic(err)
 	}
 	return v
+}
+
+// natures are those of the kinds of faults that fixtures name, where they are not zero.
+var natures = map[string]FaultNature{
+	"pause":            {SilencesLeader: true},
+	"kill":             {SilencesLeader: true, Lingers: true},
+	"restart":          {SilencesLeader: true, Lingers: true},
+	"slow-disk":        {SilencesLeader: true},
+	"partition":        {SilencesLeader: true},
+	"drop":             {Cause: "partition"},
+	"latency":          {HampersLeader: true},
+	"foreign-children": {SparesSessions: true},
+	"clock-step":       {SparesSessions: true},
+	"expire-session":   {Cause: CauseAdministrator, EndsSessions: true},
+	"delete-node":      {Cause: CauseAdministrator, DeletesZnodes: true},
+	"delete-parent":    {Cause: CauseAdministrator, DeletesZnodes: true, DeletesAll: true},
 }
 
 // recipes are the promises that a fixture names with recipe=.
@@ -381,8 +420,6 @@ func setFact(f *Facts, key string, vals []string) error {
 		for _, id := range vals {
 			plan(id).Permanent = true
 		}
-	case "cause":
-		pairs(func(k, v string) { plan(k).Cause = v })
 	case "layout":
 		f.Servers = &ServerLog{Layout: Layout(vals[0])}
 	case "nologs":
@@ -391,15 +428,30 @@ func setFact(f *Facts, key string, vals []string) error {
 		f.Servers.Doubts = vals
 	case "contradiction":
 		pairs(func(k, v string) {
-			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Server: "zk1", Session: history.SessionID(integer(k)), Zxid: integer(v),
-				Text: "server zk1 has a znode of session " + k + " that was closed"})
+			f.Servers.Contradictions = append(
+				f.Servers.Contradictions,
+				Contradiction{Server: "zk1", Session: history.SessionID(integer(k)), Zxid: integer(v),
+					Text: "server zk1 has a znode of session " + k + " that was closed"},
+			)
 		})
 	case "elsewhere": // of a znode of that session, at that path
 		pairs(func(k, v string) {
-			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Server: "zk1", Session: history.SessionID(integer(k)), Path: v, Zxid: 4, Text: "zk1 has " + v + " of session " + k})
+			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{
+				Server:  "zk1",
+				Session: history.SessionID(integer(k)),
+				Path:    v,
+				Zxid:    4,
+				Text:    "zk1 has " + v + " of session " + k,
+			})
 		})
 	case "stale":
-		f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Server: "zk3", Session: 0xdead, Path: vals[0], Zxid: 9, Text: "zk3 has " + vals[0] + " of a dead session"})
+		f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{
+			Server:  "zk3",
+			Session: 0xdead,
+			Path:    vals[0],
+			Zxid:    9,
+			Text:    "zk3 has " + vals[0] + " of a dead session",
+		})
 	case "partial":
 		f.Partial = true
 	case "torn":

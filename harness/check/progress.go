@@ -2,18 +2,17 @@ package check
 
 import (
 	"fmt"
-	"slices"
 
 	"locklab/harness/history"
 )
 
-// progress asks whether every client whose process lives was granted a lock after the last
-// heal, where each of them asks again and again. It says who was not, and why it cannot be told.
+// progress asks whether every client whose process lives was granted a lock after the last heal, where each of them
+// asks again and again. It says which were not, and why that is not known.
 //
-// A client that was not is a finding only if it had the time, which is what a stall would take,
-// and its turn: twice as many grants as there are clients, where the lock is fair. An unfair lock
-// promises nobody a turn. Where a server contradicts the others about the lock, the lock is not to blame, and the finding is a doubt.
-func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
+// Such a client is a finding only if it had the time that a stall takes, and its turn: where the lock is fair, twice
+// as many grants as there are clients. An unfair lock promises no client a turn. Where a server contradicts the others
+// about the lock, the lock is not to blame, and the finding is a doubt.
+func (l *livenessJudge) progress(heal int64) (stuck []Finding, doubts []string) {
 	if !l.facts.Progress || heal == history.None {
 		return nil, nil
 	}
@@ -32,7 +31,7 @@ func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
 			done[a.Client] = true
 		}
 		if a.Granted() && a.Returned < heal && l.believedUntil(a) >= until {
-			done[a.Client] = true // it held all the while
+			done[a.Client] = true // it held the lock all the time
 		}
 	}
 	var late []string
@@ -42,8 +41,17 @@ func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
 			continue
 		}
 		late = append(late, client)
-		f := Finding{Kind: "no-progress", Lock: a.Lock, At: heal, Until: until, Cause: CauseNone, Clients: []string{client}, Events: l.eventsOf(a),
-			Text: fmt.Sprintf("%s got no lock in the %s after the last heal, in which there were %s", client, seconds(until-heal), count(grants, "grant", "grants"))}
+		f := Finding{
+			Kind:    "no-progress",
+			Lock:    a.Lock,
+			At:      heal,
+			Until:   until,
+			Cause:   CauseNone,
+			Clients: []string{client},
+			Events:  l.eventsOf(a),
+			Text: fmt.Sprintf("%s got no lock in the %s after the last heal, in which others got %s", client,
+				seconds(until-heal), count(grants, "grant", "grants")),
+		}
 		if l.blameServer(&f) {
 			doubts = append(doubts, f.Text)
 			continue
@@ -54,22 +62,28 @@ func (l *live) progress(heal int64) (stuck []Finding, doubts []string) {
 	case len(late) == 0:
 		return nil, nil
 	case until-heal <= l.bound:
-		return nil, []string{fmt.Sprintf("%s after the last heal, of %s, too short to tell (%s)", gotNone(late), seconds(until-heal), seconds(l.bound))}
+		return nil, []string{
+			fmt.Sprintf("%s in the %s after the last heal, which is too short to tell: a stall takes %s", withoutLock(late),
+				seconds(until-heal), seconds(l.bound)),
+		}
 	case grants > 0 && (!l.facts.Queue || grants < 2*int64(len(last))):
-		return nil, []string{fmt.Sprintf("%s after the last heal, and whether its turn had come cannot be told (%s)", gotNone(late), count(grants, "grant", "grants"))}
+		return nil, []string{
+			fmt.Sprintf("%s after the last heal, and it is not known whether its turn had come (%s)", withoutLock(late),
+				count(grants, "grant", "grants")),
+		}
 	}
 	return stuck, doubts
 }
 
-// gotNone says that these got no lock.
-func gotNone(clients []string) string {
+// withoutLock says that these clients got no lock.
+func withoutLock(clients []string) string {
 	if len(clients) == 1 {
 		return clients[0] + " got no lock"
 	}
 	return fmt.Sprintf("%s and %d more got no lock", clients[0], len(clients)-1)
 }
 
-// lives reports whether the process of a host ran when the run was over.
+// lives reports whether the process of a host was running when the run was over.
 func (d *digest) lives(host string) bool {
 	lives := true
 	for i := range d.events {
@@ -78,7 +92,7 @@ func (d *digest) lives(host string) bool {
 			break
 		}
 		if e.Op == history.OpProcess && e.Process == host {
-			lives = !slices.Contains([]string{history.ProcessExited, history.ProcessStopped}, e.Mode)
+			lives = !e.ProcessIs(history.ProcessExited) && !e.ProcessIs(history.ProcessStopped)
 		}
 	}
 	return lives

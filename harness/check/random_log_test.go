@@ -13,9 +13,9 @@ import (
 	"locklab/harness/history"
 )
 
-// logOf draws transactions by which the servers can have granted what a valid run was told of: each grant's
-// znode is created during its call, in the order of the grants, and deleted as its release is called. The run's tokens
-// are made those of the znodes.
+// logOf draws transactions by which the servers can have granted what the clients of a valid run were told: the znode
+// of each grant is created during its call, in the order of the grants, and deleted as its release is called. The
+// run's tokens become those of the znodes.
 func logOf(events []history.Event) ([]history.Event, []*txnlog.Txn) {
 	acquisitions := history.Acquisitions(events)
 	slices.SortFunc(acquisitions, func(a, b history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
@@ -26,9 +26,25 @@ func logOf(events []history.Event) ([]history.Event, []*txnlog.Txn) {
 		a := &acquisitions[i]
 		last = max(last, a.Invoked)
 		path := fmt.Sprintf("l1/_c_%032d-lock-%010d", a.N, i)
-		c := &txnlog.Txn{Session: int64(a.Session), Cxid: 1, Time: last, Type: txnlog.Create2, Ops: []txnlog.Op{{Type: txnlog.Create2, Path: path, Ephemeral: true}}}
+		c := &txnlog.Txn{
+			Session: int64(a.Session),
+			Cxid:    1,
+			Time:    last,
+			Type:    txnlog.Create2,
+			Ops:     []txnlog.Op{{Type: txnlog.Create2, Path: path, Ephemeral: true}},
+		}
 		create[a.N] = c
-		txns = append(txns, c, &txnlog.Txn{Session: int64(a.Session), Cxid: 2, Time: a.ReleaseInvoked, Type: txnlog.Delete, Ops: []txnlog.Op{{Type: txnlog.Delete, Path: path}}})
+		txns = append(
+			txns,
+			c,
+			&txnlog.Txn{
+				Session: int64(a.Session),
+				Cxid:    2,
+				Time:    a.ReleaseInvoked,
+				Type:    txnlog.Delete,
+				Ops:     []txnlog.Op{{Type: txnlog.Delete, Path: path}},
+			},
+		)
 	}
 	number(txns)
 	events = slices.Clone(events)
@@ -41,7 +57,7 @@ func logOf(events []history.Event) ([]history.Event, []*txnlog.Txn) {
 	return events, txns
 }
 
-// number puts transactions in the order of their times, which are in ns so far, and numbers them.
+// number puts transactions, whose times are still in ns, in the order of their times, and numbers them.
 func number(txns []*txnlog.Txn) {
 	slices.SortStableFunc(txns, func(a, b *txnlog.Txn) int { return cmp.Compare(a.Time, b.Time) })
 	for i, t := range txns {
@@ -50,15 +66,19 @@ func number(txns []*txnlog.Txn) {
 }
 
 func judgeLog(events []history.Event, facts Facts, txns []*txnlog.Txn) Report {
-	facts.Servers = &ServerLog{Layout: LayoutQueue, Servers: []string{"zk1"}, History: nodes.Replay(func(yield func(txnlog.Txn) bool) {
-		for _, t := range txns {
-			txn := *t
-			txn.Time /= ms
-			if !yield(txn) {
-				return
+	facts.Servers = &ServerLog{
+		Layout:  LayoutQueue,
+		Servers: []string{"zk1"},
+		History: nodes.Replay(func(yield func(txnlog.Txn) bool) {
+			for _, t := range txns {
+				txn := *t
+				txn.Time /= ms
+				if !yield(txn) {
+					return
+				}
 			}
-		}
-	})}
+		}),
+	}
 	return Run(events, facts)
 }
 
@@ -72,13 +92,14 @@ func TestServersOfValidRunsPass(t *testing.T) {
 	})
 }
 
-// One transaction that is not as it was, and the check tells.
+// The check notices one changed transaction.
 func TestServersOfInvalidRunsFail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events, facts := validRun(t)
 		events, txns := logOf(events)
 		kind := txnlog.Create2
-		mutation := rapid.SampledFrom([]string{"no create", "another's", "gone before", "predecessor stays"}).Draw(t, "mutation")
+		mutation := rapid.SampledFrom([]string{"no create", "another's", "gone before", "predecessor stays"}).
+			Draw(t, "mutation")
 		if mutation == "gone before" || mutation == "predecessor stays" {
 			kind = txnlog.Delete
 		}
@@ -101,7 +122,8 @@ func TestServersOfInvalidRunsFail(t *testing.T) {
 		case "predecessor stays":
 			txns = slices.Delete(txns, i, i+1)
 		case "gone before": // it could be eligible: in the transaction that created it
-			c := slices.IndexFunc(txns, func(o *txnlog.Txn) bool { return o.Type == txnlog.Create2 && o.Ops[0].Path == txn.Ops[0].Path })
+			c := slices.IndexFunc(txns,
+				func(o *txnlog.Txn) bool { return o.Type == txnlog.Create2 && o.Ops[0].Path == txn.Ops[0].Path })
 			txns[c].Ops = append(txns[c].Ops, txnlog.Op{Type: txnlog.Delete, Path: txn.Ops[0].Path})
 			txns[c].Type = txnlog.Multi
 			txns = slices.Delete(txns, i, i+1)

@@ -14,9 +14,8 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// validRun draws a run of a queue lock with a fenced counter in which nothing is
-// wrong: clients are granted in token order, each hold ends before the next
-// begins, and each holder increments the counter by one.
+// validRun draws a run of a queue lock with a fenced counter in which nothing is wrong: clients are granted in token
+// order, each hold ends before the next begins, and each holder increments the counter by one.
 func validRun(t *rapid.T) ([]history.Event, Facts) {
 	clients := rapid.IntRange(2, 5).Draw(t, "clients")
 	grants := rapid.IntRange(3, 25).Draw(t, "grants")
@@ -24,20 +23,26 @@ func validRun(t *rapid.T) ([]history.Event, Facts) {
 
 	var events []history.Event
 	add := func(e history.Event) { events = append(events, e) }
-	say := func(at int64, op, detail string) {
-		add(history.Event{At: at, Process: "harness", Op: op, Detail: detail})
+	say := func(e history.Event) {
+		e.Process = "harness"
+		add(e)
 	}
-	say(0, history.OpPhase, history.PhaseMeasure)
+	say(history.PhaseBegins(0, history.PhaseMeasure))
 	free := make([]int64, clients) // since when each client is idle
 	now, token := int64(0), int64(0)
 	for n := range grants {
 		c := rapid.IntRange(0, clients-1).Draw(t, "client")
 		token += rapid.Int64Range(1, 9).Draw(t, "token")
-		e := history.Event{Process: fmt.Sprintf("c%d", c%3+1), Lock: "l1", Acq: int64(n + 1), Session: history.SessionID(c + 1)}
+		e := history.Event{
+			Process: fmt.Sprintf("c%d", c%3+1),
+			Lock:    "l1",
+			Acq:     int64(n + 1),
+			Session: history.SessionID(c + 1),
+		}
 		e.Client = fmt.Sprintf("%s/%d", e.Process, c)
 		granted := max(now, free[c]+1) + gap("hand-off")
 		invoked := rapid.Int64Range(free[c]+1, granted).Draw(t, "invoked")
-		step := func(at int64, kind history.Kind, op string, value int64) {
+		step := func(at int64, kind history.Kind, op history.Op, value int64) {
 			e.At, e.Kind, e.Op, e.Value = at, kind, op, value
 			add(e)
 		}
@@ -46,7 +51,7 @@ func validRun(t *rapid.T) ([]history.Event, Facts) {
 		step(granted, history.OK, history.OpAcquire, 0)
 		now = granted
 		for _, use := range []struct {
-			op    string
+			op    history.Op
 			value int64
 		}{{history.OpEnter, 0}, {history.OpRead, int64(n)}, {history.OpWrite, int64(n + 1)}} {
 			from := now
@@ -62,9 +67,11 @@ func validRun(t *rapid.T) ([]history.Event, Facts) {
 		step(free[c], history.OK, history.OpRelease, 0)
 	}
 	end := slices.Max(free) + ms
-	say(end, history.OpPhase, history.PhaseDrain)
-	say(end, history.OpPhase, history.PhaseCollect)
-	say(end, history.OpEnd, history.EndComplete)
+	say(history.PhaseBegins(end, history.PhaseDrain))
+	say(history.PhaseBegins(end, history.PhaseCollect))
+	complete := history.Ends(history.EndComplete)
+	complete.At = end
+	say(complete)
 	slices.SortStableFunc(events, byTime)
 
 	facts := recipes["queue"]
@@ -99,7 +106,7 @@ func pick(t *rapid.T, events []history.Event, k int, f func(*history.Event) bool
 
 func isGrant(e *history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.OK }
 
-// retoken gives one acquisition another token, wherever it is told.
+// retoken gives one acquisition another token, in all of its events.
 func retoken(events []history.Event, acq, token int64) {
 	for i := range events {
 		if events[i].Acq == acq && events[i].Token != 0 {
@@ -174,16 +181,28 @@ var mutations = map[string]mutation{
 				events[i].At += rapid.Int64Range(9001, 60000).Draw(t, "wait") * ms // 9 s and the end's own ms are no stall
 			}
 		}
-		return append(events, history.Event{At: at, Process: "c9", Client: "c9/0", Op: history.OpAcquire, Kind: history.Invoke, Lock: "l1", Acq: 1}), Liveness, Fail
+		return append(events, history.Event{
+			At:      at,
+			Process: "c9",
+			Client:  "c9/0",
+			Op:      history.OpAcquire,
+			Kind:    history.Invoke,
+			Lock:    "l1",
+			Acq:     1,
+		}), Liveness, Fail
 	},
 	"no end": func(_ *rapid.T, events []history.Event) ([]history.Event, string, Result) {
 		return slices.DeleteFunc(events, func(e history.Event) bool { return e.Op == history.OpEnd }), Assumptions, Unknown
 	},
 	"nothing measured": func(_ *rapid.T, events []history.Event) ([]history.Event, string, Result) {
-		return slices.DeleteFunc(events, func(e history.Event) bool { return e.Detail == history.PhaseMeasure }), Assumptions, Unknown
+		return slices.DeleteFunc(
+			events,
+			func(e history.Event) bool { return e.Op == history.OpPhase && e.Phase() == history.PhaseMeasure },
+		), Assumptions, Unknown
 	},
 	"call forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
-		k := pick(t, events, 0, func(e *history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.Invoke })
+		k := pick(t, events, 0,
+			func(e *history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.Invoke })
 		return slices.Delete(events, k, k+1), Assumptions, Unknown
 	},
 	"grant forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
@@ -192,15 +211,20 @@ var mutations = map[string]mutation{
 	},
 	"server died": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
 		at := rapid.Int64Range(0, events[len(events)-1].At-1).Draw(t, "death")
-		return append(events, history.Event{At: at, Process: "zk1", Op: history.OpProcess, Mode: history.ProcessExited}), Assumptions, Unknown
+		return append(
+			events,
+			history.Event{At: at, Process: "zk1", Op: history.OpProcess, Mode: history.Mode(history.ProcessExited)},
+		), Assumptions, Unknown
 	},
 	"fault not injected": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
-		return append(events, history.Event{At: 1, Process: "harness", Op: history.OpFaultInject, Kind: history.Invoke, Fault: "f1"}), Assumptions, Unknown
+		return append(
+			events,
+			history.Event{At: 1, Process: "harness", Op: history.OpFaultInject, Kind: history.Invoke, Fault: "f1"},
+		), Assumptions, Unknown
 	},
 }
 
-// TestMutationsAreCaught: a valid run with one thing broken never passes, and
-// the check whose business it is says so.
+// A valid run with one thing broken never passes, and the check that is responsible says so.
 func TestMutationsAreCaught(t *testing.T) {
 	for _, name := range sortedKeys(mutations) {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
@@ -223,7 +247,10 @@ func drawGrants(t *rapid.T) []*history.Acquisition {
 		a := &history.Acquisition{Lock: "l1", Outcome: history.OK, Died: history.None, Lost: history.None,
 			ReleaseReturned: history.None, ReleaseInvoked: history.None, Token: rapid.Int64Range(1, 20).Draw(t, "token"),
 			Client: fmt.Sprintf("c1/%d", rapid.IntRange(0, 6).Draw(t, "client")),
-			Mode:   rapid.SampledFrom([]string{history.ModeExclusive, history.ModeWrite, history.ModeRead, history.ModeRead}).Draw(t, "mode")}
+			Mode: rapid.SampledFrom([]history.Mode{history.ModeExclusive, history.ModeWrite, history.ModeRead,
+				history.ModeRead}).
+				Draw(t, "mode"),
+		}
 		a.Invoked = instant("invoked", 0)
 		a.Returned = instant("returned", a.Invoked)
 		switch rapid.IntRange(0, 3).Draw(t, "ending") {
@@ -245,8 +272,8 @@ func bothRead(a, b *history.Acquisition) bool {
 	return a.Mode == history.ModeRead && b.Mode == history.ModeRead
 }
 
-// TestSweepAgainstOracle compares the sweep with the definition: every pair.
-func TestSweepAgainstOracle(t *testing.T) {
+// TestOverlapsAgainstOracle compares eachOverlap with the definition, which looks at every pair.
+func TestOverlapsAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var holds []hold
 		for _, a := range drawGrants(t) {
@@ -295,8 +322,7 @@ func TestOvertakenAgainstOracle(t *testing.T) {
 	})
 }
 
-// TestTokensAgainstOracle compares which grants are condemned with the two rules
-// applied to every pair.
+// TestTokensAgainstOracle compares which grants are condemned with the two rules applied to every pair.
 func TestTokensAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		grants := drawGrants(t)
@@ -310,10 +336,12 @@ func TestTokensAgainstOracle(t *testing.T) {
 				certain := a.Returned <= b.Invoked || released(a) && released(b) && a.Returned < b.Returned
 				bad = bad || k < i && certain && a.Token > b.Token && !bothRead(a, b)
 				if a.Token == b.Token && !same {
-					// The first that had the token must be the writer that b's client was.
+					// The first grant with the token must be the write hold of b's client.
 					same = true
-					bad = bad || a.Mode == history.ModeRead || b.Mode != history.ModeRead || a.Client != b.Client || a.Returned > b.Invoked ||
-						a.ReleaseInvoked != history.None && a.ReleaseInvoked < b.Invoked || a.Lost != history.None && a.Lost < b.Invoked
+					bad = bad || a.Mode == history.ModeRead || b.Mode != history.ModeRead || a.Client != b.Client ||
+						a.Returned > b.Invoked ||
+						a.ReleaseInvoked != history.None && a.ReleaseInvoked < b.Invoked ||
+						a.Lost != history.None && a.Lost < b.Invoked
 				}
 			}
 			if bad {
@@ -337,10 +365,21 @@ func TestStallsAgainstOracle(t *testing.T) {
 				a.Outcome, a.Token = history.Fail, 0
 			}
 		}
-		l := live{digest: &digest{end: 40, facts: Facts{Tick: 2}}, bound: rapid.Int64Range(0, 12).Draw(t, "bound"), stop: 40}
+		l := livenessJudge{
+			digest: &digest{end: 40, facts: Facts{Tick: 2}},
+			bound:  rapid.Int64Range(0, 12).Draw(t, "bound"),
+			stop:   40,
+		}
 		if rapid.Bool().Draw(t, "fault") {
 			from := rapid.Int64Range(0, 40).Draw(t, "injected")
-			l.faults = []*fault{{requested: history.None, injected: from, healed: from, healVerified: rapid.Int64Range(from, 40).Draw(t, "healed")}}
+			l.faults = []*fault{
+				{
+					requested:    history.None,
+					injected:     from,
+					healed:       from,
+					healVerified: rapid.Int64Range(from, 40).Draw(t, "healed"),
+				},
+			}
 		}
 		want, waited := 0, int64(0)
 		over := func() {
@@ -377,16 +416,24 @@ func TestStallsAgainstOracle(t *testing.T) {
 	})
 }
 
-// TestStaleAgainstOracle compares effect's counts with the definition: an access
-// is stale if any access that was accepted before it had a higher token.
+// TestStaleAgainstOracle compares the counts of stale accesses with the definition: an access is stale if any access
+// that was accepted before it had a higher token.
 func TestStaleAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := []history.Kind{history.OK, history.OK, history.Fail}
 		events := rapid.SliceOf(rapid.Custom(func(t *rapid.T) history.Event {
-			return history.Event{Process: "r1", Client: "c1/0", Op: rapid.SampledFrom([]string{history.OpRead, history.OpWrite}).Draw(t, "op"),
-				Mode:   rapid.SampledFrom([]string{"", history.ModeWrite, history.ModeRead, history.ModePermit}).Draw(t, "mode"),
-				Target: rapid.SampledFrom([]string{history.Slot(0), history.Slot(1)}).Draw(t, "slot"), Kind: rapid.SampledFrom(kinds).Draw(t, "kind"),
-				Lock: rapid.SampledFrom([]string{"l1", "l2"}).Draw(t, "lock"), Token: rapid.Int64Range(1, 8).Draw(t, "token")}
+			return history.Event{
+				Process: "r1",
+				Client:  "c1/0",
+				Op:      rapid.SampledFrom([]history.Op{history.OpRead, history.OpWrite}).Draw(t, "op"),
+				Mode: rapid.SampledFrom([]history.Mode{"", history.ModeWrite, history.ModeRead, history.ModePermit}).
+					Draw(t, "mode"),
+				Target: rapid.SampledFrom([]string{string(history.NewSlot(0)), string(history.NewSlot(1))}).
+					Draw(t, "slot"),
+				Kind:  rapid.SampledFrom(kinds).Draw(t, "kind"),
+				Lock:  rapid.SampledFrom([]string{"l1", "l2"}).Draw(t, "lock"),
+				Token: rapid.Int64Range(1, 8).Draw(t, "token"),
+			}
 		})).Draw(t, "accesses")
 		x := effects{locks: map[string]*lockEffect{}}
 		var accepted, rejected, wrong int64
@@ -411,24 +458,46 @@ func TestStaleAgainstOracle(t *testing.T) {
 			}
 		}
 		if x.staleAccepted != accepted || x.staleRejected != rejected || x.falseRejections != wrong {
-			t.Fatalf("accepted %d rejected %d wrong %d, want %d %d %d", x.staleAccepted, x.staleRejected, x.falseRejections, accepted, rejected, wrong)
+			t.Fatalf("accepted %d rejected %d wrong %d, want %d %d %d", x.staleAccepted, x.staleRejected, x.falseRejections,
+				accepted, rejected, wrong)
 		}
 	})
 }
 
-// TestJunk: whatever the events are, Run comes back, and a run without an end
-// does not pass.
+// Whatever the events are, Run returns, and a run without an end does not pass.
 func TestJunk(t *testing.T) {
-	ops := []string{history.OpAcquire, history.OpRelease, history.OpLost, history.OpWrite, history.OpConnected, history.OpTrigger,
-		history.OpProcess, history.OpPhase, history.OpFaultInject, history.OpFaultVerify, history.OpFaultHeal, history.OpFaultHealVerify}
+	ops := []history.Op{
+		history.OpAcquire,
+		history.OpRelease,
+		history.OpLost,
+		history.OpWrite,
+		history.OpConnected,
+		history.OpTrigger,
+		history.OpProcess,
+		history.OpPhase,
+		history.OpFaultInject,
+		history.OpFaultVerify,
+		history.OpFaultHeal,
+		history.OpFaultHealVerify,
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SliceOf(rapid.Custom(func(t *rapid.T) history.Event {
 			name := func(label string, all ...string) string { return rapid.SampledFrom(all).Draw(t, label) }
-			return history.Event{At: rapid.Int64Range(-5, 50).Draw(t, "at"), Process: name("process", "c1", "c2", "r1", "harness", ""),
-				Kind: history.Kind(rapid.IntRange(0, 4).Draw(t, "kind")), Op: rapid.SampledFrom(ops).Draw(t, "op"),
-				Client: name("client", "c1/0", "c2/0", "odd", ""), Acq: rapid.Int64Range(0, 3).Draw(t, "n"), Lock: name("lock", "l1", "l2", ""),
-				Token: rapid.Int64Range(0, 5).Draw(t, "token"), Fault: name("fault", "f1", "f2", ""), Target: name("target", "c1", "zk1", ""),
-				Mode: name("mode", "", "exited", "pause"), Detail: name("detail", "", history.PhaseMeasure, history.PhaseCollect)}
+			return history.Event{
+				At:      rapid.Int64Range(-5, 50).Draw(t, "at"),
+				Process: name("process", "c1", "c2", "r1", "harness", ""),
+				Kind:    history.Kind(rapid.IntRange(0, 4).Draw(t, "kind")),
+				Op:      rapid.SampledFrom(ops).Draw(t, "op"),
+				Client:  name("client", "c1/0", "c2/0", "odd", ""),
+				Acq:     rapid.Int64Range(0, 3).Draw(t, "n"),
+				Lock:    name("lock", "l1", "l2", ""),
+				Token: rapid.Int64Range(0, 5).
+					Draw(t, "token"),
+				Fault:  name("fault", "f1", "f2", ""),
+				Target: name("target", "c1", "zk1", ""),
+				Mode:   history.Mode(name("mode", "", "exited", "pause")),
+				Detail: name("detail", "", "measure", "collect"),
+			}
 		})).Draw(t, "events")
 		r := Run(events, Facts{Tokens: true, Queue: true, Exclusive: true, SessionTimeout: 6, Tick: 1})
 		if len(r.Warnings) > 0 || r.Verdict == Pass {

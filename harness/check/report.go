@@ -1,12 +1,15 @@
 package check
 
-import "locklab/harness/history"
+import (
+	"fmt"
+
+	"locklab/harness/history"
+)
 
 // A Result is the outcome of a check.
 type Result string
 
-// The results. Over several, Fail beats Unknown beats Pass; NotApplicable counts
-// for nothing.
+// The results. Among several, Fail beats Unknown beats Pass; NotApplicable does not count.
 const (
 	Pass          Result = "pass"
 	Fail          Result = "fail"
@@ -16,20 +19,20 @@ const (
 
 // A Report is everything that Run found.
 type Report struct {
-	Verdict  Result        `json:"verdict"` // Overall of the checks
+	Verdict  Result        `json:"verdict"` // of all checks together
 	Checks   []Verdict     `json:"checks"`  // in a fixed order
 	Safety   Safety        `json:"safety"`
 	Faults   []FaultRecord `json:"faults"` // in order of injection, those never injected last
 	Warnings []string      `json:"warnings"`
 
-	// Resolved is what became of operations of unknown outcome, by the servers' transactions.
+	// Resolved says what became of operations of unknown outcome, by the servers' transactions.
 	Resolved []Resolution `json:"resolved,omitempty"`
 
-	// Held is what the servers held, for pictures; nil if their logs were not read.
-	Held *Held `json:"-"`
+	// Held says what the servers granted, for pictures; nil if their logs were not read.
+	ServerHolds *ServerHolds `json:"-"`
 }
 
-// Overall is the run's result: every check came out as expected, or not.
+// Overall is the run's result: Pass if every check came out as expected.
 func (r *Report) Overall() Result {
 	worst := Pass
 	for i := range r.Checks {
@@ -58,18 +61,18 @@ type Verdict struct {
 	Name     string      `json:"name"`
 	Expected Expectation `json:"expected"`
 	Result   Result      `json:"result"`
-	Count    int64       `json:"count"` // of whatever the check counts, not only of those in Findings
+	Count    int64       `json:"count"` // of what the check counts, including what is not in Findings
 	Summary  string      `json:"summary"`
 
-	// Violation says that something is broken: a promise of the recipe or the
-	// guard whatever the scenario expects, or a check that was expected to pass.
+	// Violation says that something is broken: a promise of the recipe or the guard, whatever the scenario expects,
+	// or a check that was expected to pass.
 	Violation bool      `json:"violation"`
 	Findings  []Finding `json:"findings,omitempty"` // the first of each kind; Count has them all
 }
 
-// Outcome compares what was found with what was expected: Pass as expected, Fail
-// a violation, Unknown not shown. A check that does not apply passes, unless it
-// was to fail: then the run cannot have shown what it set out to.
+// Outcome compares what was found with what was expected: Pass if it came out as expected, Fail for a violation,
+// Unknown if it was not shown. A check that does not apply passes, unless it was expected to fail: then the run cannot
+// have shown what it set out to show.
 func (v *Verdict) Outcome() Result {
 	switch {
 	case v.Violation:
@@ -86,14 +89,19 @@ func (v *Verdict) Outcome() Result {
 	return v.Result
 }
 
+// setf sets the result and, as [fmt.Sprintf] renders it, the summary.
+func (v *Verdict) setf(r Result, format string, args ...any) {
+	v.Result, v.Summary = r, fmt.Sprintf(format, args...)
+}
+
 // A Finding is one thing that a check found, with the events that prove it.
 type Finding struct {
 	Kind      string   `json:"kind"` // overlap, stale-accepted, lost-update, …
 	Lock      string   `json:"lock,omitempty"`
 	At        int64    `json:"at_ns"` // on the run's base
 	Until     int64    `json:"until_ns"`
-	Clients   []string `json:"clients,omitempty"` // of an overlap: the older holder first
-	Tokens    []int64  `json:"tokens,omitempty"`  // of Clients, in their order
+	Clients   []string `json:"clients,omitempty"` // in an overlap, the older holder first
+	Tokens    []int64  `json:"tokens,omitempty"`  // of the Clients, in their order
 	Cause     string   `json:"cause,omitempty"`   // the kind of the fault that explains it, or "none"
 	Fault     string   `json:"fault,omitempty"`   // that fault's id
 	Explained bool     `json:"explained"`
@@ -101,23 +109,23 @@ type Finding struct {
 	// Zxids are the servers' transactions that prove it.
 	Zxids  []string        `json:"zxids,omitempty"`
 	Events []history.Event `json:"events,omitempty"`
-	// Numbers are those of Events in history.jsonl, from 1: their lines.
+	// Numbers are the line numbers of Events in history.jsonl.
 	Numbers []int `json:"event_numbers,omitempty"`
 }
 
-// Causes that are no fault's kind.
+// Causes other than the kind of a fault.
 const (
-	// CauseNone is the Cause of what no fault explains.
+	// CauseNone says that nothing explains it.
 	CauseNone = "none"
-	// CauseServer is that of what servers that contradict themselves explain.
+	// CauseServer says that servers that contradict themselves explain it.
 	CauseServer = "server"
-	// CauseSlowClient is that of a client that stood still by itself.
+	// CauseSlowClient says that a client stood still by itself.
 	CauseSlowClient = "slow-client"
-	// CauseAdministrator is that of somebody who is no client, and ends sessions or deletes znodes.
+	// CauseAdministrator says that somebody who is not a client ended a session or deleted znodes.
 	CauseAdministrator = "administrator"
 )
 
-// Safety is the numbers of result.json's safety block; nil = not measured.
+// Safety is the safety block of result.json; nil means that a number was not measured. See [Counters].
 type Safety struct {
 	DoubleGrants        *int64 `json:"double_grants"`
 	Overlaps            *int64 `json:"overlaps"`             // pairs of holds believed at once
@@ -128,8 +136,8 @@ type Safety struct {
 	LateAccepted        *int64 `json:"late_accepted"`
 	LostUpdates         *int64 `json:"lost_updates"`
 	FalseRejections     *int64 `json:"false_rejections"`
-	TornReads           *int64 `json:"torn_reads"` // nil if nobody read under a read hold
-	Crowded             *int64 `json:"crowded"`    // uses that made it more than there are permits; nil without permits
+	TornReads           *int64 `json:"torn_reads"` // nil if no client read under a read hold
+	Crowded             *int64 `json:"crowded"`    // uses beyond the permits; nil without permits
 }
 
 // A FaultRecord is one fault as it really happened, from the harness's events.
@@ -138,10 +146,10 @@ type FaultRecord struct {
 	Kind         string `json:"kind"`
 	Target       string `json:"target"` // hosts, separated by commas
 	RequestedNs  *int64 `json:"requested_ns"`
-	InjectedNs   *int64 `json:"injected_ns"` // nil if it never was
+	InjectedNs   *int64 `json:"injected_ns"` // nil if it never was injected
 	Verified     bool   `json:"verified"`
 	HealedNs     *int64 `json:"healed_ns"`
 	HealVerified bool   `json:"heal_verified"`
 	Unsupported  bool   `json:"unsupported,omitempty"` // the machine could not do it
-	Detail       string `json:"detail,omitempty"`      // what was said when something went wrong
+	Detail       string `json:"detail,omitempty"`      // what went wrong
 }

@@ -5,24 +5,33 @@ import (
 	"strings"
 )
 
-// shown asks whether the run showed what [Facts.AtLeast] wants of it. Falling
-// short is unknown, not fail: nothing is broken, the run was just not worth much.
-func shown(d *digest, s *Safety) Verdict {
+// Shown names the check that this file defines.
+const Shown = "shown"
+
+var shownCheck = Check{
+	Name:    Shown,
+	Asks:    "did the run show what it set out to show?",
+	Subject: "what the scenario set out to show",
+	OfRun:   true,
+	judge:   judgeShown,
+}
+
+// judgeShown asks whether the run showed what [Facts.AtLeast] asks of it. If it did not, the verdict is unknown and
+// not fail: nothing is broken, the run was just not worth much.
+func judgeShown(d *digest, s *Safety) Verdict {
 	if len(d.facts.AtLeast) == 0 {
-		return Verdict{Result: NotApplicable, Summary: "nothing in particular was to be shown"}
+		return Verdict{Result: NotApplicable, Summary: "the scenario does not ask for anything to be shown"}
 	}
-	numbers := map[string]*int64{
-		"double_grants": s.DoubleGrants, "overlaps": s.Overlaps, "overlaps_unexplained": s.OverlapsUnexplained,
-		"max_overlap_ns": s.MaxOverlapNs, "stale_accepted": s.StaleAccepted, "stale_rejected": s.StaleRejected,
-		"late_accepted": s.LateAccepted, "lost_updates": s.LostUpdates, "false_rejections": s.FalseRejections,
-		"torn_reads": s.TornReads, "crowded": s.Crowded,
+	numbers := map[string]*int64{}
+	for _, c := range Counters() {
+		numbers[c.Name] = c.Of(s)
 	}
 	v := Verdict{Result: Pass}
 	var parts []string
 	for _, name := range sortedKeys(d.facts.AtLeast) {
 		want := d.facts.AtLeast[name]
 		n, known := numbers[name]
-		got := "not a number that checks know"
+		got := "not a known counter"
 		switch {
 		case known && n == nil:
 			got = "not measured"

@@ -8,35 +8,42 @@ import (
 	"locklab/harness/history"
 )
 
-// tokens asks whether the tokens of a lock's grants rise from grant to grant that
-// exclude each other, are unique, and exist.
+// Tokens names the check that this file defines.
+const Tokens = "tokens"
+
+var tokensCheck = Check{
+	Name:    Tokens,
+	Asks:    "did fencing tokens rise strictly from grant to grant?",
+	Subject: "rising tokens",
+	judge:   judgeTokens,
+}
+
+// judgeTokens asks whether the tokens of a lock's grants exist, are unique, and rise among grants that exclude each
+// other.
 //
-// The order of the grants is not known to the clients: a paused one can see its
-// acquire return long after the service granted it, and after the service gave
-// the lock to the next. So the order in which acquires returned accuses nobody;
-// it is only counted, in the summary. A was certainly granted before B if
+// The clients do not know the order of the grants: the acquire of a paused client can return long after the service
+// granted it, and even after the service gave the lock to the next client. So the order in which acquires returned
+// proves nothing against a recipe; it is only counted, in the summary. A was certainly granted before B if
 //
-//   - A's acquire had returned when B's was called: A's place in the queue, and
-//     its grant, are older than B's, which began to exist within the call
-//     (at one and the same instant, too: returning comes after, calling before); or
-//   - both were released with success and A's acquire returned first. A release
-//     that succeeds deletes the holder's own node, which hence was there, and
-//     first in line, all the time since acquire returned. Each held the lock at
-//     the service at the instant of its return, and two who cannot hold it at
-//     once held it in the order of these instants.
+//   - A's acquire had returned when B's was called. A's place in the queue, and its grant, are then older than B's,
+//     which only came into being during B's call. (This also holds at one and the same instant, because a return is
+//     stamped after it and a call before it.) Or
+//   - both were released with success, and A's acquire returned first. A release that succeeds deletes the holder's
+//     own node, which hence was there, and first in line, all the time since acquire returned. So each held the lock
+//     at the service at the instant of its return, and two clients that cannot hold it at once held it in the order of
+//     these instants.
 //
-// In both cases B's token must be the higher. The second rule is why tokens that
-// go backwards among clients that waited together are found; it takes the
-// service's own exclusion for granted, whose breach would be the greater find.
+// In both cases B's token must be the higher one. The second rule is why tokens that go backwards among clients that
+// waited together are found. It takes the exclusion of the service for granted; if that were broken, it would be the
+// greater find.
 //
-// Two reads bound nothing of each other's. A read and a write do, as two writes:
-// otherwise a fence would refuse the later one. A writer that goes on as a reader
-// must keep its token, because its new node is younger than those of writers that
-// queue already. So a read may have the token of a write of the same client and
-// session, if it was called for while that write was held ([keptToken]).
+// Two reads do not bound each other. A read and a write do, as two writes do, because a fence would refuse the later
+// one otherwise. A writer that continues as a reader must keep its token, because its new node is younger than those
+// of writers that are queued already. So a read may have the token of a write of the same client and session if it was
+// called for while that write was held ([keptToken]).
 //
-// The tokens of permits are their slots', and no order at all: they are not judged.
-func tokens(d *digest, _ *Safety) Verdict {
+// The tokens of permits belong to their slots and have no order among each other, so they are not judged.
+func judgeTokens(d *digest, _ *Safety) Verdict {
 	if !d.facts.Tokens {
 		return Verdict{Result: NotApplicable, Summary: "the recipe has no tokens"}
 	}
@@ -55,18 +62,19 @@ func tokens(d *digest, _ *Safety) Verdict {
 	switch {
 	case t.bad > 0:
 		v.Result = Fail
-		v.Summary = count(t.bad, "grant", "grants") + " with a token that is missing, used or not higher than those before"
+		v.Summary = count(t.bad, "grant",
+			"grants") + " with a token that is missing, was used before, or is not higher than those before"
 	case t.grants == 0 && others:
-		return Verdict{Result: NotApplicable, Summary: "tokens of permits are no order"}
+		return Verdict{Result: NotApplicable, Summary: "the tokens of permits have no order"}
 	case t.grants == 0:
-		v.Result, v.Summary = Unknown, "nobody got a token"
+		v.setf(Unknown, "no client got a token")
 	case !d.whole:
-		v.Result, v.Summary = Unknown, "rising as far as the history goes, which is not complete"
+		v.setf(Unknown, "rising as far as the history goes, which is not complete")
 	default:
-		v.Result, v.Summary = Pass, fmt.Sprintf("rising over %s", count(t.grants, "grant", "grants"))
+		v.setf(Pass, "rising over %s", count(t.grants, "grant", "grants"))
 	}
 	if late > 0 {
-		v.Summary += "; " + count(late, "pair of acquires", "pairs of acquires") + " returned out of token order"
+		v.Summary += "; " + count(late, "pair of acquires", "pairs of acquires") + " returned out of the tokens' order"
 	}
 	return v
 }
@@ -85,9 +93,8 @@ func (t *tokenOrder) missing(l lockGrants) {
 	}
 }
 
-// judge looks for each grant, in order of return, at the highest token of those
-// that exclude it and were certainly granted before it. A grant is counted once,
-// whatever is wrong.
+// judge looks, for each grant in the order of return, at the highest token of those that exclude it and were certainly
+// granted before it. A grant is counted once, however much is wrong with it.
 func (t *tokenOrder) judge(grants []*history.Acquisition) {
 	// A read is bound by exclusive grants only, an exclusive one by all.
 	all, exclusive := newBounds(len(grants)), newBounds(len(grants))
@@ -101,9 +108,16 @@ func (t *tokenOrder) judge(grants []*history.Acquisition) {
 		first := owner[a.Token]
 		switch {
 		case first != nil && !keptToken(first, a):
-			t.find("token-reused", a, first, fmt.Sprintf("%s was granted %s with token %d, which %s had", a.Client, a.Lock, a.Token, first.Client))
+			t.find("token-reused", a, first,
+				fmt.Sprintf("%s was granted %s with token %d, which %s had before", a.Client, a.Lock, a.Token, first.Client))
 		case before != nil && before.Token > a.Token:
-			t.find("token-fell", a, before, fmt.Sprintf("%s was granted %s with token %d, after %s with token %d", a.Client, a.Lock, a.Token, before.Client, before.Token))
+			t.find(
+				"token-fell",
+				a,
+				before,
+				fmt.Sprintf("%s was granted %s with token %d, after %s with token %d", a.Client, a.Lock, a.Token, before.Client,
+					before.Token),
+			)
 		}
 		if first == nil {
 			owner[a.Token] = a
@@ -113,16 +127,15 @@ func (t *tokenOrder) judge(grants []*history.Acquisition) {
 	}
 }
 
-// keptToken reports whether b is a read that the holder of the write a was granted
-// while it held it, by the same session: the token is a's by right. One that knew
-// that it had lost the write had nothing to keep.
+// keptToken reports whether b is a read that the holder of the write a was granted, in the same session, while it held
+// a: such a read has a's token rightly. A client that knew that it had lost the write had nothing to keep.
 func keptToken(a, b *history.Acquisition) bool {
 	held := func(t int64) bool { return t == history.None || t >= b.Invoked }
 	return history.Exclusive(a.Mode) && b.Mode == history.ModeRead && a.Client == b.Client && a.Process == b.Process &&
 		a.Session == b.Session && a.Returned <= b.Invoked && held(a.ReleaseInvoked) && held(a.Lost)
 }
 
-// bounds is the highest tokens among some of the grants, in order of return.
+// bounds are the highest tokens among some of the grants, in the order of return.
 type bounds struct {
 	highest []*history.Acquisition // among the first i to return
 	proven  *history.Acquisition   // among those released with success
@@ -132,7 +145,7 @@ func newBounds(grants int) *bounds {
 	return &bounds{highest: make([]*history.Acquisition, 1, grants+1)}
 }
 
-// add takes note of the next grant to return, if it is one that counts.
+// add notes the next grant to return, if it counts.
 func (b *bounds) add(a *history.Acquisition, counts bool) {
 	highest := b.highest[len(b.highest)-1]
 	if counts && (highest == nil || a.Token > highest.Token) {
@@ -144,7 +157,7 @@ func (b *bounds) add(a *history.Acquisition, counts bool) {
 	}
 }
 
-// before is the highest of those certainly granted before a, of which returned had
+// before is the grant with the highest token among those certainly granted before a, where returned is how many had
 // returned when a was called for.
 func (b *bounds) before(a *history.Acquisition, returned int) *history.Acquisition {
 	before, proven := b.highest[returned], b.proven

@@ -9,22 +9,22 @@ import (
 	"locklab/harness/history"
 )
 
-// A witnessed is what the servers say of one grant.
-type witnessed struct {
+// A proof is what the servers say about one grant.
+type proof struct {
 	answer nodes.Answer
-	// spans are those of its own znodes that were eligible together at an instant of the call, as many as the
-	// grant needs: one, or one for each permit.
+	// spans are those of the grant's own znodes that were eligible together at an instant of the call, as many as
+	// it needs: one, or one for each permit.
 	spans []*nodes.Span
-	// best is what comes nearest where it is not witnessed: a znode of that token, or of that session.
+	// best is the nearest znode where the grant is not witnessed: one of that token, or of that session.
 	best *nodes.Contender
-	// had is how many of the permits there were.
+	// had is for how many permits it had leases.
 	had int
 	// shared is another grant that has the same znode.
 	shared *history.Acquisition
 }
 
 // from is the transaction since which all of the grant's znodes were eligible.
-func (w *witnessed) from() (zxid, ms int64) {
+func (w *proof) from() (zxid, ms int64) {
 	for _, s := range w.spans {
 		if s.From > zxid {
 			zxid, ms = s.From, s.FromTime
@@ -33,8 +33,8 @@ func (w *witnessed) from() (zxid, ms int64) {
 	return zxid, ms
 }
 
-// path is that of the znode that comes nearest; empty if there is none.
-func (w *witnessed) path() string {
+// path is the path of the znode that comes nearest; empty if there is none.
+func (w *proof) path() string {
 	if w.best == nil {
 		return ""
 	}
@@ -42,7 +42,7 @@ func (w *witnessed) path() string {
 }
 
 // end is the transaction after which none of the grant's znodes was left, nil if one is.
-func (w *witnessed) end() *nodes.End {
+func (w *proof) end() *nodes.End {
 	var last *nodes.End
 	for _, s := range w.spans {
 		if s.End == nil {
@@ -57,11 +57,11 @@ func (w *witnessed) end() *nodes.End {
 
 // witness asks the servers about one grant.
 //
-// A grant with a token has the znodes that the transaction of that number created. One without has
-// znodes of its session that were created during the call and belong to no grant before it. So has a
-// reader that was a writer: its token is the writer's.
-func (v *evidence) witness(a *history.Acquisition) *witnessed {
-	w := &witnessed{answer: nodes.NoZnode}
+// A grant with a token has the znodes that the transaction of that number created. A grant without one has znodes of
+// its session that were created during the call and belong to no grant before it. So has a reader that was a writer,
+// whose token is the writer's.
+func (v *evidence) witness(a *history.Acquisition) *proof {
+	w := &proof{answer: nodes.NoZnode}
 	need := 1
 	if a.Mode == history.ModePermit {
 		need = int(max(a.Permits, 1))
@@ -90,9 +90,9 @@ func (v *evidence) witness(a *history.Acquisition) *witnessed {
 	return w
 }
 
-// candidates returns the znodes that can be the grant's own, in the order of creation, and notes the best answer
-// there is if none of them was eligible.
-func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *witnessed) []*nodes.Contender {
+// candidates returns the znodes that can belong to the grant, in the order of creation, and notes the best answer in
+// case none of them was eligible.
+func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) []*nodes.Contender {
 	session := int64(a.Session)
 	kind := func(c *nodes.Contender) bool {
 		return !v.Layout.kinds() || (c.Kind == kindReader) == (a.Mode == history.ModeRead)
@@ -122,7 +122,7 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *witnesse
 				own = append(own, c)
 			}
 			if v.clock.at(c.Created)-v.clock.err > a.Returned {
-				break // it is the next one's, or tells what came too late
+				break // it belongs to the next acquire, or shows what came too late
 			}
 		}
 	}
@@ -132,15 +132,19 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *witnesse
 	return own
 }
 
-// A laneIndex finds the contenders of a lane, in the order of creation, and their spans. Contenders from before
-// the logs are not in it.
+// A laneIndex finds the contenders of a lane, in the order of creation, and their spans. It lacks contenders from
+// before the logs.
 type laneIndex struct {
 	byCzxid, bySession map[int64][]*nodes.Contender
 	spans              map[*nodes.Life][]*nodes.Span
 }
 
 func indexOf(lane *nodes.Lane) *laneIndex {
-	ix := &laneIndex{byCzxid: map[int64][]*nodes.Contender{}, bySession: map[int64][]*nodes.Contender{}, spans: map[*nodes.Life][]*nodes.Span{}}
+	ix := &laneIndex{
+		byCzxid:   map[int64][]*nodes.Contender{},
+		bySession: map[int64][]*nodes.Contender{},
+		spans:     map[*nodes.Life][]*nodes.Span{},
+	}
 	for i := range lane.Contenders {
 		if c := &lane.Contenders[i]; c.Czxid != 0 {
 			ix.byCzxid[c.Czxid] = append(ix.byCzxid[c.Czxid], c)
@@ -154,8 +158,8 @@ func indexOf(lane *nodes.Lane) *laneIndex {
 	return ix
 }
 
-// deepest returns up to need of the spans that were eligible at one instant, as many as there ever
-// were together, in the order in which they began.
+// deepest returns up to need of the spans that were eligible at one instant, as many as there ever were together, in
+// the order in which they began.
 func deepest(spans []*nodes.Span, need int) []*nodes.Span {
 	slices.SortStableFunc(spans, func(a, b *nodes.Span) int { return cmp.Compare(a.From, b.From) })
 	var best, active []*nodes.Span
@@ -178,7 +182,7 @@ func (d *digest) whose(session int64) string {
 		return c
 	}
 	if session == 0 {
-		return "nobody's session"
+		return "no session"
 	}
 	return "session " + history.SessionID(session).String()
 }

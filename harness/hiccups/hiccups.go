@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// Period is how long each sleep is to be.
+	// Period is how long each sleep should take.
 	Period = 10 * time.Millisecond
-	// Long is the overshoot from which on it has an event of its own.
+	// Long is the least overshoot that has an event of its own.
 	Long = 20 * time.Millisecond
 )
 
@@ -39,12 +39,12 @@ func Meter(ctx context.Context, rec Recorder, from int64) error {
 			if err != nil {
 				return err
 			}
-			return rec.Record(history.Event{Op: history.OpHiccups, Value: short.TotalCount(), Detail: text})
+			return rec.Record(history.Hiccups{Count: short.TotalCount(), Distribution: text}.Event())
 		}
 		now := clock.Now()
 		over := max(0, time.Duration(now-begun)-Period)
 		if over >= Long {
-			if err := rec.Record(history.Event{At: now, Op: history.OpHiccup, Value: int64(over)}); err != nil {
+			if err := rec.Record(history.HiccupOf(now, over)); err != nil {
 				return err
 			}
 			continue
@@ -55,7 +55,7 @@ func Meter(ctx context.Context, rec Recorder, from int64) error {
 	}
 }
 
-// sleep reports whether ctx went on for d.
+// sleep reports whether ctx lasted for d.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -82,12 +82,12 @@ func Encode(h *hdrhistogram.Histogram) (string, error) {
 // Decode reads what Encode wrote. It fails for every other text.
 func Decode(text string) (h *hdrhistogram.Histogram, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the library slices what it reads without a look at its length
+		if r := recover(); r != nil { // the library slices what it reads without checking its length
 			h, err = nil, fmt.Errorf("decode hiccups: %v", r)
 		}
 	}()
 	if text == "" {
-		return nil, errors.New("decode hiccups: nothing there")
+		return nil, errors.New("decode hiccups: the text is empty")
 	}
 	if h, err = hdrhistogram.Decode([]byte(text)); err != nil {
 		return nil, fmt.Errorf("decode hiccups: %w", err)

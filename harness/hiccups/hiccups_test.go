@@ -38,12 +38,13 @@ func TestMeterWithoutHiccups(t *testing.T) {
 		if len(rec.events) != 1 || rec.events[0].Op != history.OpHiccups {
 			t.Fatalf("events %v, want the distribution", rec.events)
 		}
-		h, err := Decode(rec.events[0].Detail)
+		h, err := Decode(rec.events[0].Hiccups().Distribution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := h.TotalCount(); n != 200 || n != rec.events[0].Value || h.ValueAtQuantile(100) > int64(time.Microsecond) {
-			t.Errorf("%d samples (the event says %d), max %d; want 200 of 0", n, rec.events[0].Value, h.ValueAtQuantile(100))
+		said := rec.events[0].Hiccups().Count
+		if n := h.TotalCount(); n != 200 || n != said || h.ValueAtQuantile(100) > int64(time.Microsecond) {
+			t.Errorf("%d samples (the event says %d), max %d; want 200 of 0", n, said, h.ValueAtQuantile(100))
 		}
 	})
 }

@@ -5,31 +5,32 @@ import (
 	"math"
 )
 
-// None is the time of what did not happen.
+// None is the time of something that did not happen.
 const None int64 = math.MinInt64
 
-// An Acquisition is one client's attempt to get one lock, and what became of
-// it, put together from the client's own events. Times are on the run's base;
-// [None] where the thing did not happen (or was not recorded any more).
+// An Acquisition is one client's attempt to get one lock and what became of it, put together from the client's own
+// events. Times are on the run's base, and [None] where the thing did not happen or is missing from the record.
 type Acquisition struct {
 	Process, Client string
-	Lock, Mode      string
+	Lock            string
+	Mode            Mode
 	N               int64 // the client's count, from 1
 	Session         SessionID
 	Token           int64
-	// Permits is how many permits it took, or asked for if it got none: at least 1
-	// in [ModePermit], 0 in every other mode.
+	// Permits is how many permits the client got, or asked for if it got none: at least 1 in [ModePermit], 0 in
+	// every other mode.
 	Permits int64
 
-	// Scheduled says that work arrived whether or not anybody was free, and Late how long
-	// this was due before it was invoked.
+	// Scheduled says that work arrived whether or not a client was free, and Late how long before its call the
+	// acquisition had been due.
 	Scheduled bool
 	Late      int64
 
-	Invoked  int64 // acquire was called
-	Queued   int64 // it had its place in the queue
-	Returned int64 // acquire returned, in whatever way
-	Outcome  Kind  // OK = granted; Fail; Info = unknown, or still waiting when the history ends
+	Invoked  int64      // acquire was called
+	Queued   int64      // the client had its place in the queue
+	Returned int64      // acquire returned, with whatever outcome
+	Outcome  Kind       // OK = granted; Fail; Info = unknown, or still waiting when the history ends
+	Reason   FailReason // why it failed
 	Error    string
 
 	ReleaseInvoked  int64
@@ -42,15 +43,14 @@ type Acquisition struct {
 	Died      int64 // its process was seen to exit
 }
 
-// Asked is when whoever wanted the lock began to wait: when the acquisition was due, or else when
-// it was invoked.
+// Asked is when the wait for the lock began: when the acquisition was due, or else when it was invoked.
 func (a *Acquisition) Asked() int64 { return a.Invoked - a.Late }
 
 // Granted reports whether the client got the lock.
 func (a *Acquisition) Granted() bool { return a.Outcome == OK && a.Returned != None }
 
-// Unknown reports whether nobody knows what became of the attempt: its answer says so, or its process died while
-// it waited.
+// Unknown reports whether it is not known what became of the attempt, because its answer says so or because its
+// process died while it waited.
 func (a *Acquisition) Unknown() bool {
 	if a.Returned == None {
 		return a.Died != None
@@ -58,9 +58,8 @@ func (a *Acquisition) Unknown() bool {
 	return a.Outcome == Info
 }
 
-// BelievedUntil is when the client stopped believing that it held the lock:
-// when it called release, learned of the loss, or died. It returns end for one
-// that never stopped.
+// BelievedUntil is when the client stopped believing that it held the lock: when it called release, learned of the
+// loss, or died. It returns end if the client never stopped.
 func (a *Acquisition) BelievedUntil(end int64) int64 {
 	for _, t := range [...]int64{a.ReleaseInvoked, a.Lost, a.Died} {
 		if t != None && t < end {
@@ -74,12 +73,10 @@ func (a *Acquisition) String() string {
 	return fmt.Sprintf("%s acquisition %d of %s (token %d, session %s)", a.Client, a.N, a.Lock, a.Token, a.Session)
 }
 
-// Acquisitions puts the acquisitions of a merged history together, in the order
-// in which they were invoked.
+// Acquisitions puts the acquisitions of a merged history together, in the order in which they were invoked.
 //
-// A client that starts to count from 1 again, because its process was restarted
-// under the same name, begins acquisitions of their own: what is recorded under a
-// number belongs to the latest acquisition of that lock invoked under it.
+// If a client starts to count from 1 again, because its process was restarted under the same name, its acquisitions
+// are new ones: an event belongs to the latest acquisition of that lock invoked under its number.
 //
 // Several locks taken at once are an acquisition each, with one number.
 func Acquisitions(events []Event) []Acquisition {
@@ -91,10 +88,10 @@ func Acquisitions(events []Event) []Acquisition {
 	var all []Acquisition
 	latest := map[key]int{}
 	due := map[arrival]int64{}
-	open := map[string]map[int]bool{} // by process: waiting for, or holding, a lock
+	open := map[string]map[int]bool{} // by process: the acquisitions that wait for, or hold, a lock
 	for i := range events {
 		e := &events[i]
-		if e.Op == OpProcess && e.Mode == ProcessExited {
+		if e.ProcessIs(ProcessExited) {
 			for at := range open[e.Process] {
 				all[at].Died = e.At
 			}
@@ -112,8 +109,12 @@ func Acquisitions(events []Event) []Acquisition {
 		if e.Op == OpAcquire && e.Kind == Invoke {
 			at := len(all)
 			latest[k] = at
-			all = append(all, Acquisition{Process: e.Process, Client: e.Client, Lock: e.Lock, Mode: e.Mode, N: e.Acq, Invoked: e.At,
-				Permits: permits(e), Queued: None, Returned: None, ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None})
+			all = append(
+				all,
+				Acquisition{Process: e.Process, Client: e.Client, Lock: e.Lock, Mode: e.Mode, N: e.Acq, Invoked: e.At,
+					Permits: e.Permits(), Queued: None, Returned: None,
+					ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None},
+			)
 			if intended, ok := due[arrival{e.Process, e.Client, e.Acq}]; ok {
 				all[at].Scheduled, all[at].Late = true, e.At-intended
 			}
@@ -138,6 +139,7 @@ func Acquisitions(events []Event) []Acquisition {
 				a.Permits = e.Value
 			}
 			if e.Kind == Fail {
+				a.Reason = failReason(e)
 				delete(open[e.Process], at)
 			}
 		case e.Op == OpRelease && e.Kind == Invoke:
@@ -152,17 +154,9 @@ func Acquisitions(events []Event) []Acquisition {
 	return all
 }
 
-// An arrival names an acquisition that was due. One client's may be due before the last one is
-// invoked, if both are late.
+// An arrival names an acquisition that was due. If several of a client are late, the next may be due before the last
+// is invoked.
 type arrival struct {
 	process, client string
 	n               int64
-}
-
-// permits is how many permits an acquire asks for.
-func permits(e *Event) int64 {
-	if e.Mode != ModePermit {
-		return 0
-	}
-	return max(e.Value, 1)
 }

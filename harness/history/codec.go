@@ -28,7 +28,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // bound returns the most bytes that e can take as a frame.
 func bound(e *Event) int {
 	return frameHeader + frameAlign + 1 + 5*binary.MaxVarintLen64 + 8*binary.MaxVarintLen32 +
-		len(e.Process) + len(e.Op) + len(e.Client) + len(e.Lock) + len(e.Mode) + len(e.Target) + len(e.Fault) + len(e.Detail)
+		len(
+			e.Process) + len(e.Op) + len(e.Client) + len(e.Lock) + len(e.Mode) + len(e.Target) + len(e.Fault) + len(e.Detail)
 }
 
 // putFrame writes e to buf, which must be at least bound(e) long, zeroed and
@@ -38,7 +39,7 @@ func putFrame(buf []byte, e *Event) int {
 	for _, v := range [...]int64{e.At, e.Acq, e.Token, int64(e.Session), e.Value} {
 		b = binary.AppendVarint(b, v)
 	}
-	for _, s := range [...]string{e.Process, e.Op, e.Client, e.Lock, e.Mode, e.Target, e.Fault, e.Detail} {
+	for _, s := range [...]string{e.Process, string(e.Op), e.Client, e.Lock, string(e.Mode), e.Target, e.Fault, e.Detail} {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
@@ -98,7 +99,8 @@ func decodeFrame(b []byte, intern map[string]string) (Event, error) {
 		*v, b = x, b[w:]
 	}
 	e.Session = SessionID(session)
-	for _, s := range [...]*string{&e.Process, &e.Op, &e.Client, &e.Lock, &e.Mode, &e.Target, &e.Fault, &e.Detail} {
+	for _, s := range [...]*string{&e.Process, (*string)(&e.Op), &e.Client, &e.Lock, (*string)(&e.Mode), &e.Target,
+		&e.Fault, &e.Detail} {
 		l, w := binary.Uvarint(b)
 		if w <= 0 || l > uint64(len(b)-w) {
 			return e, ErrTorn
@@ -107,7 +109,7 @@ func decodeFrame(b []byte, intern map[string]string) (Event, error) {
 		v, ok := intern[string(raw)]
 		if !ok {
 			v = string(raw)
-			if s != &e.Detail || e.Op != OpAttempt { // that is never seen again
+			if s != &e.Detail || e.Op != OpAttempt { // a prefix of znode names that never comes again
 				intern[v] = v
 			}
 		}

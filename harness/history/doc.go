@@ -1,12 +1,32 @@
-// Package history is what happened in a run: events on one monotonic clock,
-// the recorder that a SIGKILL cannot make forget, and the readers of what it
-// wrote.
+// Package history holds what happened in a run: events on one monotonic clock, the recorder that keeps them even if
+// the process is killed, and the readers of what it wrote.
 //
-// In flow the events of every process of a lab (clients, the resource, agents,
-// the harness); each process writes its own with a [Recorder]. Out flow, merged
-// by time, the [Event] list that checks and reports read, and the
+// The events of every process of a lab (clients, the resource, agents, the harness) flow in; each process writes its
+// own with a [Recorder]. The [Event] list that checks and reports read flows out, merged by time, together with the
 // [Acquisition] list derived from it.
 //
-// It is a leaf: it imports only the standard library, so that every process of
-// a run can record without dragging in anything else.
+// An Event is flat, so that a Recorder can write one without an allocation and in a fraction of a microsecond. The
+// fields At, Process, Kind, Op, Client, Acq, Lock, Token, Session and Fault mean the same in every event that has
+// them. Value, Target and Detail (and Mode, where no lock is meant) mean something else for each op: they are the
+// recorded form of a payload. Code outside this package makes and reads them only through that payload:
+//
+//	ops                                  made by                     read by
+//	acquire, attempt, queued, release,   methods of [Claim]          [Event.Permits], [Event.Attempt], [Acquisitions]
+//	lost, trigger
+//	enter, read, write, exit             [Claim.Access]              [Event.Access]
+//	connected, disconnected, expired     [SessionChange]             [Event.SessionChange]
+//	strike, trigger                      [Strike], [Claim.Trigger]   [Event.Strike]
+//	process                              [ProcessChange]             [Event.ProcessChange]
+//	network                              [NetworkChange]             [Event.NetworkChange]
+//	fault-…                              [FaultStep]                 [Event.FaultStep]
+//	server-log                           [ServerLog]                 [Event.ServerLog]
+//	final                                [Final]                     [Event.Final]
+//	hiccups                              [Hiccups]                   [Event.Hiccups]
+//
+// The remaining ops carry one value or none. Each has a function that makes its event, and a method of Event that
+// returns the value: [PhaseBegins] and [Event.Phase], for instance. A method that reads a payload means something only
+// for the ops of its group; its caller has looked at Op.
+//
+// The package is a leaf: it imports only the standard library, so that every process of a run can record without
+// needing anything else.
 package history

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// recordForever is the body of the process that TestKilledRecorder kills: it says
-// of each event that it was recorded, on standard output, after Record returned.
+// recordForever is the body of the process that TestKilledRecorder kills. It prints the number of each event after
+// Record has returned.
 func recordForever(dir string) {
 	rec, err := NewRecorder(dir, "c1", NewClock())
 	if err != nil {
@@ -35,8 +35,7 @@ func recordForever(dir string) {
 	wg.Wait()
 }
 
-// A SIGKILL costs no event whose Record has returned, and tears at most the frame
-// that was being written.
+// A SIGKILL loses no event whose Record has returned, and tears at most the frame that was being written.
 func TestKilledRecorder(t *testing.T) {
 	for _, after := range []int{1, 100, 5000, 9000} { // the last beyond one segment
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestKilledRecorder(t *testing.T) {
 				}
 			}
 			for _, w := range []string{"0", "1"} {
-				// One more than was said may have been recorded, each.
+				// Each writer may have recorded one more event than it printed.
 				if n := got[w]; n < recorded[w] || n > recorded[w]+1 {
 					t.Errorf("writer %s: %d events survived, %d were recorded", w, n, recorded[w])
 				}
@@ -120,7 +119,7 @@ func TestClockAcrossProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// How far it lies outside of the time in which the process lived.
+		// How far the reading lies outside the time in which the process lived.
 		off = append(off, max(0, before-at, at-after))
 	}
 	if worst := slices.Max(off); worst > 1_000_000 {
@@ -128,7 +127,7 @@ func TestClockAcrossProcesses(t *testing.T) {
 	}
 }
 
-// A clock agrees with CLOCK_MONOTONIC, again and again, and so does its Time.
+// A clock agrees with CLOCK_MONOTONIC, and so does its Time, each time they are read.
 func TestClockIsMonotonic(t *testing.T) {
 	clock := NewClock()
 	const millisecond = 1_000_000

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Decode appends to events those of the frames in b. It stops at the first
-// frame that is torn or incomplete: rest is what it did not read.
+// Decode appends the events of the frames in b to events. It stops at the first frame that is torn or incomplete; rest
+// is what it did not read.
 func Decode(events []Event, b []byte, intern map[string]string) (all []Event, rest []byte, err error) {
 	for {
 		size, err := frameSize(b)
@@ -31,13 +31,12 @@ func Decode(events []Event, b []byte, intern map[string]string) (all []Event, re
 	}
 }
 
-// ErrNoBeginning says that no history below a directory has the run's beginning:
-// the harness died before it had recorded anything.
+// ErrNoBeginning says that no history below a directory has the run's beginning, because the harness died before it
+// had recorded anything.
 var ErrNoBeginning = errors.New("no history has the run's beginning")
 
-// ReadRaw reads every raw history below dir, merges them by time and shifts
-// them to the run's base, which the harness recorded as [OpBegin]. Torn tails
-// are reported in warnings, not as an error: they are what a crash leaves.
+// ReadRaw reads every raw history below dir, merges them by time and shifts them to the run's base, which the harness
+// recorded as [OpBegin]. Torn tails are reported in warnings and not as an error, because a crash leaves them behind.
 func ReadRaw(dir string) (events []Event, warnings []string, err error) {
 	intern := map[string]string{}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -64,14 +63,14 @@ func ReadRaw(dir string) (events []Event, warnings []string, err error) {
 	if i < 0 {
 		return nil, warnings, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
 	}
-	base := events[i].Value
+	base := events[i].Base()
 	for i := range events {
 		events[i].At -= base
 	}
 	return events, warnings, nil
 }
 
-// WriteJSONL writes events one a line, as in a run directory's history.jsonl.
+// WriteJSONL writes one event a line, as in a run directory's history.jsonl.
 func WriteJSONL(w io.Writer, events []Event) error {
 	bw := bufio.NewWriter(w)
 	enc := json.NewEncoder(bw)

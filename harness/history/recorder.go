@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// segmentSize is how much of a history one memory-mapped file holds. Small
-// enough to be cheap for an agent with little to say, large enough that a busy
-// client maps a new one only every few seconds.
+// segmentSize is how much of a history one memory-mapped file holds. It is small enough to be cheap for an agent with
+// little to say, and large enough that a busy client maps a new file only every few seconds.
 const segmentSize = 4 << 20
 
 // SegmentSuffix ends the names of raw history files.
@@ -32,7 +31,7 @@ type Recorder struct {
 	next int // number of the next segment
 }
 
-// NewRecorder starts a history in dir, which must hold none yet.
+// NewRecorder starts a history in dir, which must not hold one yet.
 func NewRecorder(dir, process string, clock Clock) (*Recorder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("record history: %w", err)
@@ -47,11 +46,9 @@ func NewRecorder(dir, process string, clock Clock) (*Recorder, error) {
 // Clock returns the clock that stamps the events.
 func (r *Recorder) Clock() Clock { return r.clock }
 
-// Record stamps e, unless it carries a time already, names its process, unless
-// it names one, and writes it; a Detail that makes the event too long is cut. It
-// fails when no memory can be mapped, after Close, and for an event that is too
-// long all the same; the caller must then stop, for an operation without a record
-// is worse than none.
+// Record writes e. It stamps e with the time and names its process, unless e has these already, and cuts a Detail that
+// makes the event too long. It fails when no memory can be mapped, after Close, and for an event that is too long
+// without its Detail. The caller must then stop, because an operation without a record is worse than none.
 func (r *Recorder) Record(e Event) error {
 	if e.At == 0 {
 		e.At = r.clock.Now()

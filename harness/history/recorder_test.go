@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drain reads all that a tailer finds now.
+// drain reads everything that a tailer finds now.
 func drain(t rapid.TB, tail *Tailer) []Event {
 	t.Helper()
 	var events []Event
@@ -32,24 +32,26 @@ func drain(t rapid.TB, tail *Tailer) []Event {
 	}
 }
 
-// eventGen draws events with every field, sizes from nothing to several segments' worth.
+// eventGen draws events with every field, of sizes from nothing to several segments.
 func eventGen() *rapid.Generator[Event] {
-	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.SampledFrom([]string{"c1/3", "/run1/lock0", "a\x00b", strings.Repeat("x", 5000)}))
+	text := rapid.OneOf(rapid.Just(""), rapid.String(),
+		rapid.SampledFrom([]string{"c1/3", "/run1/lock0", "a\x00b", strings.Repeat("x", 5000)}))
 	return rapid.Custom(func(t *rapid.T) Event {
 		return Event{
 			At:      rapid.Int64().Filter(func(n int64) bool { return n != 0 }).Draw(t, "at"),
 			Process: rapid.SampledFrom([]string{"c1", "zk1", "harness"}).Draw(t, "process"),
 			Kind:    Kind(rapid.IntRange(int(Info), int(Fail)).Draw(t, "kind")),
-			Op:      text.Draw(t, "op"), Client: text.Draw(t, "client"), Lock: text.Draw(t, "lock"), Mode: text.Draw(t, "mode"),
-			Target: text.Draw(t, "target"), Fault: text.Draw(t, "fault"), Detail: text.Draw(t, "detail"),
+			Op:      Op(text.Draw(t, "op")), Client: text.Draw(t, "client"), Lock: text.Draw(t, "lock"),
+			Mode: Mode(
+				text.Draw(t, "mode"),
+			), Target: text.Draw(t, "target"), Fault: text.Draw(t, "fault"), Detail: text.Draw(t, "detail"),
 			Acq: rapid.Int64().Draw(t, "acq"), Token: rapid.Int64().Draw(t, "token"), Value: rapid.Int64().Draw(t, "value"),
 			Session: SessionID(rapid.Int64().Draw(t, "session")),
 		}
 	})
 }
 
-// What is recorded is what a tailer returns, whatever is in the events and
-// however its reads fall between the writes.
+// A tailer returns what was recorded, whatever the events contain and however its reads fall between the writes.
 func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -109,8 +111,8 @@ func TestRecordStamps(t *testing.T) {
 	}
 }
 
-// Too long a detail is cut; an event that is too long without it is refused, and
-// neither harms what comes after.
+// A detail that is too long is cut, and an event that is too long without it is refused. Neither harms the events that
+// follow.
 func TestRecordTooLong(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := NewRecorder(dir, "c1", NewClock())
@@ -138,8 +140,8 @@ func TestRecordTooLong(t *testing.T) {
 	}
 }
 
-// Many goroutines record at once, over several segments, while a tailer follows:
-// it sees every event of each goroutine, once and in its order.
+// Many goroutines record at once, over several segments, while a tailer follows: it sees every event of each goroutine
+// once and in order.
 func TestConcurrentRecorders(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := NewRecorder(dir, "c1", NewClock())
@@ -211,7 +213,15 @@ func TestRecordAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	e := Event{Kind: OK, Op: OpAcquire, Client: "c1/17", Acq: 12345, Lock: "/run1/lock0", Token: 1 << 33, Session: 1 << 60}
+	e := Event{
+		Kind:    OK,
+		Op:      OpAcquire,
+		Client:  "c1/17",
+		Acq:     12345,
+		Lock:    "/run1/lock0",
+		Token:   1 << 33,
+		Session: 1 << 60,
+	}
 	if n := testing.AllocsPerRun(1000, func() {
 		if err := rec.Record(e); err != nil {
 			t.Error(err)
@@ -227,7 +237,15 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer rec.Close()
-	e := Event{Kind: OK, Op: OpAcquire, Client: "c1/17", Acq: 12345, Lock: "/run1/lock0", Token: 1 << 33, Session: 1 << 60}
+	e := Event{
+		Kind:    OK,
+		Op:      OpAcquire,
+		Client:  "c1/17",
+		Acq:     12345,
+		Lock:    "/run1/lock0",
+		Token:   1 << 33,
+		Session: 1 << 60,
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := rec.Record(e); err != nil {
@@ -236,7 +254,8 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// What occurs once is not kept for whatever else is decoded: a run's reader would grow with every acquisition.
+// A string that occurs once is not kept to share it with other events, because a reader's memory would grow with every
+// acquisition.
 func TestDecodeKeepsNoAttempts(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := NewRecorder(dir, "c1", NewClock())
@@ -266,7 +285,7 @@ func TestDecodeKeepsNoAttempts(t *testing.T) {
 	if last := events[2*attempts-2].Detail; last != fmt.Sprintf("_c_%d", attempts-1) {
 		t.Errorf("the last attempt is %q", last)
 	}
-	if intern["gone"] == "" || len(intern) > 6 { // and the ops, the process and nothing
+	if intern["gone"] == "" || len(intern) > 6 { // besides it: the ops, the process and the empty string
 		t.Errorf("%d strings are kept: %v", len(intern), intern)
 	}
 }

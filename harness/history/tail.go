@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// A Tailer reads a raw history while it is being written, frame by frame. It
-// serves one goroutine.
+// A Tailer reads a raw history while it is being written, frame by frame. Only one goroutine may use it.
 type Tailer struct {
 	dir  string
 	file *os.File
@@ -43,8 +42,7 @@ func (t *Tailer) Next() ([]byte, error) {
 		if _, err := os.Stat(t.segment(t.n + 1)); err != nil {
 			return nil, nil
 		}
-		// A segment that has a successor is complete, so one more look finds
-		// all there will ever be of it.
+		// A segment that has a successor is complete, so one more read finds the rest of it.
 		if frames, err := t.read(); len(frames) > 0 || err != nil {
 			return frames, err
 		}
@@ -55,9 +53,8 @@ func (t *Tailer) Next() ([]byte, error) {
 	}
 }
 
-// read returns the whole frames that are there now. It looks at one frame's
-// length first: most polls find none, and what follows the written part of a
-// segment is megabytes of zeros.
+// read returns the whole frames that are there now. It reads one frame's length first, because most polls find none,
+// and megabytes of zeros follow the written part of a segment.
 func (t *Tailer) read() ([]byte, error) {
 	var length [4]byte
 	if n, err := t.file.ReadAt(length[:], t.pos); err != nil && !errors.Is(err, io.EOF) {
@@ -74,7 +71,7 @@ func (t *Tailer) read() ([]byte, error) {
 	return t.buf[:whole], nil
 }
 
-// Close releases the open file. The Tailer may go on to be used.
+// Close releases the open file. The Tailer may still be used.
 func (t *Tailer) Close() error {
 	if t.file == nil {
 		return nil

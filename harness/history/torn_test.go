@@ -39,19 +39,29 @@ func written(t testing.TB, events ...Event) []byte {
 func numbered(n int) []Event {
 	var events []Event
 	for i := range n {
-		events = append(events, Event{At: int64(i + 1), Process: "c1", Op: OpAcquire, Client: "c1/0", Acq: int64(i + 1), Detail: strings.Repeat("d", i)})
+		events = append(
+			events,
+			Event{
+				At:      int64(i + 1),
+				Process: "c1",
+				Op:      OpAcquire,
+				Client:  "c1/0",
+				Acq:     int64(i + 1),
+				Detail:  strings.Repeat("d", i),
+			},
+		)
 	}
 	return events
 }
 
-// Whatever becomes of the end of a history, the frames before it are read, and
-// only them.
+// Whatever happens to the end of a history, the frames before it are read, and no others.
 func TestTornTail(t *testing.T) {
 	events := numbered(20)
 	whole := written(t, events...)
 	rapid.Check(t, func(t *rapid.T) {
 		cut := rapid.IntRange(0, len(whole)).Draw(t, "cut")
-		tail := rapid.OneOf(rapid.Just([]byte(nil)), rapid.Just(make([]byte, 4096)), rapid.SliceOfN(rapid.Byte(), 0, 200)).Draw(t, "tail")
+		tail := rapid.OneOf(rapid.Just([]byte(nil)), rapid.Just(make([]byte, 4096)), rapid.SliceOfN(rapid.Byte(), 0, 200)).
+			Draw(t, "tail")
 		got, rest, _ := Decode(nil, append(whole[:cut:cut], tail...), map[string]string{})
 		intact := 0
 		for b := whole[:cut]; ; intact++ {
@@ -87,8 +97,8 @@ func TestFlippedBit(t *testing.T) {
 	}
 }
 
-// Torn files are read as far as they go, with a warning that names them; zeros
-// are the unused end of a mapped file and no cause for one.
+// Torn files are read up to the damage, with a warning that names them. Zeros are the unused end of a mapped file and
+// cause no warning.
 func TestReadRawTorn(t *testing.T) {
 	begin := Event{At: 1000, Process: "harness", Op: OpBegin, Value: 1000}
 	one := Event{At: 1500, Process: "c1", Op: OpReady}
@@ -108,7 +118,8 @@ func TestReadRawTorn(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(dir, "c1"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for name, b := range map[string][]byte{"harness" + SegmentSuffix: written(t, begin), filepath.Join("c1", "process"+SegmentSuffix): c.file,
+			for name, b := range map[string][]byte{"harness" + SegmentSuffix: written(t, begin),
+				filepath.Join("c1", "process"+SegmentSuffix): c.file,
 				"process.log": []byte("no history")} {
 				if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 					t.Fatal(err)
@@ -118,7 +129,8 @@ func TestReadRawTorn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(warnings) != c.warnings || c.warnings > 0 && !strings.Contains(warnings[0], filepath.Join("c1", "process"+SegmentSuffix)) {
+			if len(warnings) != c.warnings ||
+				c.warnings > 0 && !strings.Contains(warnings[0], filepath.Join("c1", "process"+SegmentSuffix)) {
 				t.Errorf("warnings %q", warnings)
 			}
 			if events[0].Op != OpBegin || events[0].At != 0 {
@@ -138,8 +150,8 @@ func TestReadRawTorn(t *testing.T) {
 	})
 }
 
-// A tailer of a directory that does not exist yet waits for it; one that meets a
-// torn frame at the end of a segment goes on with the next.
+// A tailer of a directory that does not exist yet waits for it. A tailer that meets a torn frame at the end of a
+// segment continues with the next segment.
 func TestTailerGoesOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	tail := NewTailer(dir)
@@ -169,7 +181,7 @@ func FuzzDecode(f *testing.F) {
 		if len(rest) > len(b) || err != nil && !errors.Is(err, ErrTorn) {
 			t.Errorf("%d events, %d of %d bytes left, %v", len(events), len(rest), len(b), err)
 		}
-		// A checksum is seldom right by chance; what is behind it must not panic either.
+		// A checksum is seldom right by chance, so the decoder behind it is called directly: it must not panic either.
 		if len(b) > frameHeader {
 			body := append([]byte(nil), b...)
 			n := len(body) - frameHeader

@@ -7,10 +7,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"locklab/harness/settings"
 )
 
-// Builtins returns the scenarios that the file system holds anywhere as
-// *.yaml, by name.
+// Builtins returns the scenarios of all *.yaml files in the file system, sorted by name.
 func Builtins(fsys fs.FS) ([]*Scenario, error) {
 	files, err := builtinFiles(fsys)
 	if err != nil {
@@ -28,18 +29,21 @@ func Builtins(fsys fs.FS) ([]*Scenario, error) {
 	return list, nil
 }
 
-// Builtin loads the scenario of that name, which is its file's base name. The
-// error for an unknown name is an [*InputError] with the near misses.
+// Builtin loads the scenario of that name, which is its file's base name. The error for an unknown name is an
+// [*InputError] that suggests similar names.
 func Builtin(fsys fs.FS, name string) (*Scenario, error) {
 	src, err := BuiltinSource(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	return Load(name+".yaml", src)
+	s, err := load(name+".yaml", src, fromBuiltin)
+	if err == nil {
+		s.builtinDowngrade = builtinShare{s.DowngradeShare, s.origins["downgrade-share"]}
+	}
+	return s, err
 }
 
-// BuiltinSource returns the file of the scenario of that name, with its
-// comments.
+// BuiltinSource returns the file of the scenario of that name, with its comments.
 func BuiltinSource(fsys fs.FS, name string) ([]byte, error) {
 	files, err := builtinFiles(fsys)
 	if err != nil {
@@ -47,7 +51,8 @@ func BuiltinSource(fsys fs.FS, name string) ([]byte, error) {
 	}
 	file, ok := files[name]
 	if !ok {
-		return nil, &InputError{Msg: "unknown scenario " + quote(name), Hint: didYouMean(name, sortedKeys(files))}
+		hint := settings.DidYouMean(name, sortedKeys(files))
+		return nil, &InputError{Msg: "unknown scenario " + settings.Quote(name), Hint: hint}
 	}
 	src, err := fs.ReadFile(fsys, file)
 	if err != nil {

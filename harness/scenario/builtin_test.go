@@ -35,27 +35,57 @@ func TestBuiltins(t *testing.T) {
 				t.Errorf("about asks no question: %q", s.About)
 			}
 			if s.Answers == "" {
-				t.Error("nobody asks it")
+				t.Error("answers no reader's question")
 			}
-			again, err := scenario.Load("again.yaml", s.Marshal())
+			reread, err := scenario.Load("reread.yaml", s.Marshal())
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, s.Marshal())
 			}
-			if diff := cmp.Diff(s, again, ignoreOrigins, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(s, reread, ignoreOrigins, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("round trip (-want +got):\n%s", diff)
 			}
 		})
 	}
-	want := []string{"curator-downgrade", "hot-locks", "isolated-follower", "isolated-follower-lease-clock", "jitter", "mixed-curator", "mixed-curator-rw", "mixed-curator-semaphore", "multi-lock",
-		"mutex", "mutex-1000", "mutex-calm", "mutex-client-partition", "mutex-client-partition-lease-clock", "mutex-gate", "mutex-latency", "mutex-leader-partition",
-		"mutex-pause", "mutex-pause-fencing", "mutex-pause-lease-clock", "mutex-pause-lost-context", "mutex-pause-zk-multi", "mutex-server-kill", "open-loop", "ramp", "read-write", "read-write-pause", "semaphore", "sessions-5000", "swarm", "zk-lock-own-node"}
+	want := []string{
+		"curator-downgrade",
+		"hot-locks",
+		"isolated-follower",
+		"isolated-follower-lease-clock",
+		"jitter",
+		"mixed-curator",
+		"mixed-curator-rw",
+		"mixed-curator-semaphore",
+		"multi-lock",
+		"mutex",
+		"mutex-1000",
+		"mutex-calm",
+		"mutex-client-partition",
+		"mutex-client-partition-lease-clock",
+		"mutex-gate",
+		"mutex-latency",
+		"mutex-leader-partition",
+		"mutex-pause",
+		"mutex-pause-fencing",
+		"mutex-pause-lease-clock",
+		"mutex-pause-lost-context",
+		"mutex-pause-zk-multi",
+		"mutex-server-kill",
+		"open-loop",
+		"ramp",
+		"read-write",
+		"read-write-pause",
+		"semaphore",
+		"sessions-5000",
+		"swarm",
+		"zk-lock-own-node",
+	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }
 
-// The acts of the demo differ in nothing but what they are meant to differ in.
-func TestActsAreComparable(t *testing.T) {
+// The acts of the demo differ only in the keys that they are about.
+func TestDemoActsAreComparable(t *testing.T) {
 	load := func(name string) *scenario.Scenario {
 		s, err := scenario.Builtin(builtins, name)
 		if err != nil {
@@ -71,7 +101,7 @@ func TestActsAreComparable(t *testing.T) {
 		"mutex-pause-lease-clock": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
 		// Its question has to come before the pause.
 		"mutex-pause-lost-context": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard", "Faults"),
-		// At the same point: none is later.
+		// It pauses at the same point, since no later one exists.
 		"mutex-pause-zk-multi": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard", "Faults"),
 	} {
 		if diff := cmp.Diff(pause, load(name), ignoreOrigins, result, but); diff != "" {

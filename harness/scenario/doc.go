@@ -1,24 +1,20 @@
-// Package scenario is what a run is asked to do: one flat YAML file that says
-// which clients want which locks on which ensemble, what breaks meanwhile, and
-// what the checks are expected to find.
+// Package scenario describes what a run should do. A scenario is one flat YAML file that says which clients want which
+// locks on which ensemble, what breaks meanwhile, and what the checks are expected to find.
 //
-// In flow a file (or one of the built-in ones), environment variables and
-// flags; all three spell a key the same way and override each other in that
-// order, flags last. Out flows a [Scenario] that has been checked against
-// itself: what it asks for can be done, or an [InputError] says where it was
-// asked for and what to write instead. Nothing is started before that.
+// In flow: a file or a built-in scenario, environment variables and flags, which all spell a key the same way.
+// Variables override the file, and flags override both. Out flow: a [Scenario] that can be carried out, or an
+// [InputError] with the place of the mistake, what is wrong and what to write instead. Nothing is started before that.
 //
 //  1. [Load] or [Builtin] reads a file over [Defaults], strictly.
 //  2. [Scenario.ApplyEnv] and [Scenario.Set] override single keys.
-//  3. [Scenario.Validate] refuses the impossible; [Scenario.Warnings] says what
-//     will not be quite as asked.
-//  4. [Scenario.CheckMetrics] refuses thresholds on numbers that no result has:
-//     which there are, the caller knows.
-//  5. [Scenario.Marshal] writes what came of it, as a file that Load accepts;
-//     [Scenario.Explain] says beside each value where it came from.
+//  3. [Scenario.Validate] refuses what is impossible; [Scenario.Warnings] says what will differ from what was asked.
+//  4. [Scenario.CheckMetrics] refuses thresholds on numbers that no result has. The caller knows which numbers there
+//     are.
+//  5. [Scenario.Marshal] writes the outcome as a file that Load accepts; [Scenario.Explain] adds to each value where it
+//     came from.
 //
-// [Schema] describes the files for editors, from the same table of keys.
+// Each key is a field of [Scenario] with tags of package settings. Files, flags, variables and the [Schema] for editors
+// are all derived from these tags. To add a key, add a field with its tags and a line to the table help.
 //
-// Every value remembers where it came from, so that a contradiction between a
-// file and a flag is reported at the flag.
+// Every value remembers where it came from, so that a contradiction between a file and a flag is reported at the flag.
 package scenario

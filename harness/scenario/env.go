@@ -3,14 +3,16 @@ package scenario
 import (
 	"slices"
 	"strings"
+
+	"locklab/harness/settings"
 )
 
 const envPrefix = "LOCKLAB_"
 
-// CheckEnv refuses variables of an environment ([os.Environ]) that look like a key's and are none: one that is
-// misspelt would leave its key as it was, and nobody would know. Others are the names that belong to
-// somebody else; one that ends in _ stands for all that begin with it. An empty variable says nothing, as
-// everywhere. The error joins an [*InputError] for each.
+// CheckEnv refuses variables of an environment ([os.Environ]) that begin with LOCKLAB_ but belong to no key, because a
+// misspelt variable would have no effect and the user would not notice. Others lists names that have another use; one
+// that ends in _ stands for all names that begin with it. An empty variable counts as unset. The error joins an
+// [*InputError] for each.
 func CheckEnv(environ []string, others []string) error {
 	known := map[string]bool{ThresholdEnv: true}
 	names := []string{ThresholdFlag}
@@ -21,10 +23,8 @@ func CheckEnv(environ []string, others []string) error {
 	var errs []*InputError
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		switch {
-		case !strings.HasPrefix(name, envPrefix) || value == "" || known[name]:
-		case slices.ContainsFunc(others, func(o string) bool { return name == o || strings.HasSuffix(o, "_") && strings.HasPrefix(name, o) }):
-		default:
+		other := func(o string) bool { return name == o || strings.HasSuffix(o, "_") && strings.HasPrefix(name, o) }
+		if strings.HasPrefix(name, envPrefix) && value != "" && !known[name] && !slices.ContainsFunc(others, other) {
 			errs = append(errs, &InputError{Flag: name, Msg: "no such key", Hint: likelyEnv(name, names)})
 		}
 	}
@@ -32,14 +32,19 @@ func CheckEnv(environ []string, others []string) error {
 	return join(errs)
 }
 
-// likelyEnv suggests the variables that are near to one.
+// likelyEnv suggests the variables whose names are close to one.
 func likelyEnv(name string, keys []string) string {
-	near := nearest(strings.TrimPrefix(name, envPrefix), keys)
+	near := settings.Nearest(strings.TrimPrefix(name, envPrefix), keys)
 	for i, key := range near {
-		near[i] = Key{Name: key}.Env()
+		near[i] = envName(key)
 	}
 	if len(near) == 0 {
 		return "unset it; each flag of locklab run has a variable, such as LOCKLAB_CLIENTS for --clients"
 	}
 	return "did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// envName is the variable of a key.
+func envName(key string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -14,58 +13,41 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"locklab/harness/check"
+	"locklab/harness/settings"
 )
 
-// How much is said of one file, and how many faults it may have.
-const (
-	maxErrors = 20
-	maxFaults = 200
-)
+// Load reads the source of a scenario over [Defaults]. The file's name is used in messages, and names the scenario
+// unless the source does. It is strict: what it does not understand is an error. The error joins an [*InputError] with
+// a position for each thing that is wrong, in the order of the file. Load does not see contradictions: see
+// [Scenario.Validate].
+//
+// It walks the parser's nodes instead of decoding into the struct, since each message needs the place of a key or
+// value, and each value remembers its place for messages of later stages.
+func Load(name string, src []byte) (*Scenario, error) { return load(name, src, fromFile) }
 
-// Load reads the source of a scenario over [Defaults]. The file's name is used
-// in messages, and names the scenario unless the source does. It is strict:
-// what it does not understand is an error. The error joins an [*InputError]
-// with a position for each thing that is wrong, in the order of the file. It
-// does not see contradictions: see [Scenario.Validate].
-func Load(name string, src []byte) (*Scenario, error) {
-	l := &loader{Scenario: Defaults()}
+func load(name string, src []byte, from rank) (*Scenario, error) {
+	l := &loader{Scenario: Defaults(), from: from}
 	l.file = name
-	if base := strings.TrimSuffix(path.Base(filepath.ToSlash(name)), path.Ext(name)); validName(base) {
+	base := strings.TrimSuffix(path.Base(filepath.ToSlash(name)), path.Ext(name))
+	if k, _ := findKey("name"); k.read(Defaults(), base) == nil {
 		l.Name = base
 	}
 	if root := l.parse(src); root != nil {
 		l.entries(root, allNames(), "key", l.topLevel)
 	}
-	if err := l.joined(); err != nil {
+	if err := join(l.errs); err != nil {
 		return nil, err
 	}
 	return l.Scenario, nil
 }
 
-// A loader is one file on its way into a scenario, and what was wrong with it.
+// A loader reads one file into a scenario, and collects what is wrong with it.
 type loader struct {
 	*Scenario
+	from rank
 	errs []*InputError
-}
-
-func (l *loader) joined() error {
-	slices.SortStableFunc(l.errs, func(a, b *InputError) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return join(l.errs)
-}
-
-// join makes one error of several: the first ones, and how many more there are.
-func join(errs []*InputError) error {
-	var list []error
-	for i, e := range errs {
-		if i == maxErrors {
-			list = append(list, fmt.Errorf("and %d more", len(errs)-maxErrors))
-			break
-		}
-		list = append(list, e)
-	}
-	return errors.Join(list...)
 }
 
 func (l *loader) refuse(at *token.Token, msg, hint string) {
@@ -77,11 +59,11 @@ func (l *loader) refuse(at *token.Token, msg, hint string) {
 }
 
 func (l *loader) refuseValue(at *token.Token, err error) {
-	v := err.(*valueError)
-	l.refuse(at, v.msg, v.hint)
+	e := problem(err)
+	l.refuse(at, e.Msg, e.Hint)
 }
 
-// parse returns the file's mapping, nil if it has none (and then says why).
+// parse returns the file's mapping, or nil after it has reported what is wrong.
 func (l *loader) parse(src []byte) *ast.MappingNode {
 	if !l.sound(src) {
 		return nil
@@ -93,7 +75,8 @@ func (l *loader) parse(src []byte) *ast.MappingNode {
 		if y, ok := errors.AsType[yaml.Error](err); ok {
 			at, msg = y.GetToken(), y.GetMessage()
 		}
-		l.refuse(at, "not YAML: "+firstLine(msg), "a scenario is a list of lines like \"clients: 16\"")
+		msg, _, _ = strings.Cut(msg, "\n")
+		l.refuse(at, "not YAML: "+msg, "a scenario is a list of lines like \"clients: 16\"")
 		return nil
 	}
 	var root ast.Node
@@ -102,7 +85,7 @@ func (l *loader) parse(src []byte) *ast.MappingNode {
 		case nil, *ast.CommentGroupNode, *ast.DirectiveNode:
 		default:
 			if root != nil {
-				l.refuse(doc.Start, "a second document", "one scenario a file")
+				l.refuse(doc.Start, "the file has a second document", "one scenario per file")
 				return nil
 			}
 			root = body
@@ -110,9 +93,9 @@ func (l *loader) parse(src []byte) *ast.MappingNode {
 	}
 	switch n := root.(type) {
 	case nil, *ast.NullNode:
-		// Most likely whatever was to write the file did not; the defaults would run
-		// something that nobody asked for.
-		l.refuse(nil, "the file says nothing", "a line such as \"clients: 16\", or {} for nothing but defaults")
+		// The program that should have written the file probably failed; with the defaults, something would run that the
+		// user did not ask for.
+		l.refuse(nil, "the file is empty", "a line such as \"clients: 16\", or {} for nothing but defaults")
 		return nil
 	case *ast.MappingNode:
 		return n
@@ -121,7 +104,7 @@ func (l *loader) parse(src []byte) *ast.MappingNode {
 	return nil
 }
 
-// parse guards against panics of the parser, which reads what strangers wrote.
+// parse turns panics of the parser into errors, because files may come from anywhere.
 func parse(src []byte) (file *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -131,26 +114,27 @@ func parse(src []byte) (file *ast.File, err error) {
 	return parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 }
 
-// entries calls do for every entry of a mapping whose key is known and new.
-func (l *loader) entries(m *ast.MappingNode, known []string, noun string, do func(key string, at *token.Token, v ast.Node)) {
+// entries calls do for every entry of a mapping. Unknown and repeated keys are refused.
+func (l *loader) entries(
+	m *ast.MappingNode, known []string, noun string, do func(key string, at *token.Token, v ast.Node),
+) {
 	first := map[string]int{}
 	for _, entry := range m.Values {
-		at := entry.Key.GetToken()
-		key, ok := entry.Key.(*ast.StringNode)
-		if !ok {
-			l.refuse(at, "unknown "+noun+" "+quote(at.Value), didYouMean(at.Value, known))
-			continue
+		at, key := entry.Key.GetToken(), ""
+		if s, ok := entry.Key.(*ast.StringNode); ok {
+			key = s.Value
+		} else {
+			key = at.Value
 		}
-		if !slices.Contains(known, key.Value) {
-			l.refuse(at, "unknown "+noun+" "+quote(key.Value), didYouMean(key.Value, known))
-			continue
+		switch line, twice := first[key]; {
+		case !slices.Contains(known, key):
+			l.refuse(at, "unknown "+noun+" "+settings.Quote(key), settings.DidYouMean(key, known))
+		case twice:
+			l.refuse(at, key+" is given twice", fmt.Sprintf("it is already on line %d", line))
+		default:
+			first[key] = at.Position.Line
+			do(key, at, entry.Value)
 		}
-		if line, twice := first[key.Value]; twice {
-			l.refuse(at, fmt.Sprintf("%s is given twice", key.Value), fmt.Sprintf("it is already on line %d", line))
-			continue
-		}
-		first[key.Value] = at.Position.Line
-		do(key.Value, at, entry.Value)
 	}
 }
 
@@ -162,22 +146,21 @@ func (l *loader) topLevel(key string, at *token.Token, v ast.Node) {
 		l.thresholds(at, v)
 	case "expect":
 		l.Expect = map[string]string{}
-		l.mapping(key, at, v, checks, "check", func(check, text string) error {
+		l.mapping(key, at, v, check.Expectable(), "check", func(check, text string) error {
 			l.Expect[check] = text
-			return choose(text, expectations)
+			return settings.Choose(text, expectations)
 		})
 	case "shown":
 		l.Shown = map[string]int64{}
-		l.mapping(key, at, v, counters, "counter", func(counter, text string) error {
-			var n int
-			err := countValue{&n}.Set(text)
+		l.mapping(key, at, v, check.Showable(), "counter", func(counter, text string) error {
+			n, err := settings.ParseInt(text)
 			l.Shown[counter] = int64(n)
 			return err
 		})
 	default:
 		k, _ := findKey(key)
 		if text, ok := l.scalar(v, k); ok {
-			if err := l.set(k, text, fileOrigin(at)); err != nil {
+			if err := l.set(k, text, l.origin(at)); err != nil {
 				l.refuseValue(v.GetToken(), err)
 			}
 		}
@@ -185,16 +168,18 @@ func (l *loader) topLevel(key string, at *token.Token, v ast.Node) {
 }
 
 // mapping reads a mapping of known keys to scalars.
-func (l *loader) mapping(name string, at *token.Token, v ast.Node, known []string, noun string, set func(key, text string) error) {
-	l.note(name, fileOrigin(at))
+func (l *loader) mapping(
+	name string, at *token.Token, v ast.Node, known []string, noun string, set func(key, text string) error,
+) {
+	l.note(name, l.origin(at))
 	m, ok := v.(*ast.MappingNode)
 	if !ok {
 		l.refuse(v.GetToken(), name+" is a mapping, not "+kindOf(v), "lines like \""+known[0]+": …\", one level in")
 		return
 	}
 	l.entries(m, known, noun, func(key string, at *token.Token, v ast.Node) {
-		l.note(name+"."+key, fileOrigin(at))
-		if text, ok := l.scalar(v, Key{Name: key}); ok {
+		l.note(name+"."+key, l.origin(at))
+		if text, ok := l.scalar(v, named(key)); ok {
 			if err := set(key, text); err != nil {
 				l.refuseValue(v.GetToken(), err)
 			}
@@ -202,30 +187,42 @@ func (l *loader) mapping(name string, at *token.Token, v ast.Node, known []strin
 	})
 }
 
-// scalar returns the text of a plain value. Only a text may be quoted: "16"
-// and 16 are different things in YAML.
+// list returns the entries of a list, or nil after it has reported what is wrong. It may have at most so many.
+func (l *loader) list(name string, at *token.Token, v ast.Node, most int, entries string) []ast.Node {
+	l.note(name, l.origin(at))
+	list, ok := v.(*ast.SequenceNode)
+	switch {
+	case !ok:
+		l.refuse(v.GetToken(), name+" is a list, not "+kindOf(v), entries)
+	case len(list.Values) > most:
+		l.refuse(at, tooMany(len(list.Values), name), fmt.Sprintf("at most %d", most))
+	default:
+		return list.Values
+	}
+	return nil
+}
+
+func tooMany(n int, name string) string { return fmt.Sprintf("%d %s are too many", n, name) }
+
+// named is the key of a scalar that is not a setting.
+func named(name string) Key { return Key{Key: settings.Key{Name: name}} }
+
+// scalar returns the text of a plain value. Numbers may not be quoted, since "16" and 16 are different things in YAML,
+// and only free text may be a block.
 func (l *loader) scalar(v ast.Node, k Key) (string, bool) {
 	at := v.GetToken()
-	isText := false
-	if k.field != nil {
-		switch k.field(l.Scenario).(type) {
-		case textValue, nameValue:
-			isText = true
-		}
-	}
 	switch n := v.(type) {
 	case *ast.NullNode:
 		l.refuse(at, k.Name+" has no value", "give it one, or remove the key")
 	case *ast.StringNode:
 		quoted := at.Type == token.SingleQuoteType || at.Type == token.DoubleQuoteType
-		_, isNumber := l.fieldOf(k).(number)
-		if quoted && (isNumber || k.Bool) {
+		if quoted && k.Kind == settings.Number {
 			l.refuse(at, k.Name+" is not a text", "without the quotes")
 			break
 		}
 		return strings.TrimSpace(n.Value), true
 	case *ast.LiteralNode:
-		if isText {
+		if k.Kind == settings.Line {
 			return strings.TrimSpace(n.Value.Value), true
 		}
 		l.refuse(at, k.Name+" is one word, not a block of text", "\""+k.Name+": …\" on one line")
@@ -237,15 +234,9 @@ func (l *loader) scalar(v ast.Node, k Key) (string, bool) {
 	return "", false
 }
 
-func (l *loader) fieldOf(k Key) value {
-	if k.field == nil {
-		return nil
-	}
-	return k.field(l.Scenario)
-}
-
-func fileOrigin(at *token.Token) origin {
-	return origin{rank: fromFile, line: at.Position.Line, column: at.Position.Column}
+// origin returns the place of a key or an entry.
+func (l *loader) origin(at *token.Token) origin {
+	return origin{rank: l.from, line: at.Position.Line, column: at.Position.Column}
 }
 
 func kindOf(n ast.Node) string {
@@ -262,9 +253,4 @@ func kindOf(n ast.Node) string {
 		return "a tag"
 	}
 	return "a single value"
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
 }

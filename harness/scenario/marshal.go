@@ -2,17 +2,20 @@ package scenario
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"locklab/harness/check"
+	"locklab/harness/settings"
 )
 
-// A line is one of a scenario's file: what it says, and the key in origins that it
-// says it of, if it is a value.
+// A line is a line of a scenario's file, with the key in origins whose value it has, if any.
 type line struct{ text, key string }
 
-// Marshal returns the scenario as a file that [Load] reads back to an equal
-// one. It writes every value, defaults and overrides alike, so that the file
-// means the same when defaults change; it has no comments.
+// Marshal returns the scenario as a file that [Load] reads back to an equal one. It writes every value, defaults and
+// overrides alike, so that the file means the same when defaults change; it has no comments.
 func (s *Scenario) Marshal() []byte {
 	var b strings.Builder
 	for _, l := range s.lines() {
@@ -21,44 +24,73 @@ func (s *Scenario) Marshal() []byte {
 	return []byte(b.String())
 }
 
+// Explain returns the file of [Scenario.Marshal] with a comment behind each value that says where it came from: the
+// flag, the variable, the file and line, or the default.
+func (s *Scenario) Explain() []byte {
+	const most = 44 // columns before the comments; a longer line pushes its own comment out
+	lines := s.lines()
+	width := 0
+	for _, l := range lines {
+		if n := utf8.RuneCountInString(l.text); l.key != "" && n <= most {
+			width = max(width, n)
+		}
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.text)
+		if l.key != "" {
+			pad := max(width-utf8.RuneCountInString(l.text), 0)
+			b.WriteString(strings.Repeat(" ", pad) + "  # " + s.OriginOf(l.key))
+		}
+		b.WriteByte('\n')
+	}
+	return []byte(b.String())
+}
+
+// OriginOf says where the value of a key came from: "--clients", "LOCKLAB_CLIENTS", "my.yaml:7", "default", "drawn" for
+// a seed that was not given, or "derived" if it follows from other values. The keys are those of a file; a part is
+// "faults[0].for", "expect.effect", "shown.overlaps" or "thresholds[0]".
+func (s *Scenario) OriginOf(key string) string {
+	switch o := s.origins[key]; o.rank {
+	case fromFlag, fromEnv, fromVaried:
+		return o.name
+	case fromBuiltin, fromFile:
+		return fmt.Sprintf("%s:%d", s.file, o.line)
+	}
+	if key == "seed" && s.Seed != 0 {
+		return "drawn"
+	}
+	if k, ok := findKey(key); !ok || k.Text(s) != k.Text(Defaults()) {
+		return "derived"
+	}
+	return "default"
+}
+
 func (s *Scenario) lines() []line {
 	var all []line
 	add := func(key, format string, args ...any) { all = append(all, line{fmt.Sprintf(format, args...), key}) }
-	for _, k := range keys {
-		if !k.written(s) {
-			continue
-		}
-		v := k.field(s)
-		text := v.String()
-		switch v.(type) {
-		case textValue, imageValue:
-			text = quoteYAML(text)
-		case recipeValue:
-			if s.Command() != nil {
+	for _, k := range allKeys() {
+		if k.written(s) {
+			text := k.Text(s)
+			if k.Kind == settings.Line {
 				text = quoteYAML(text)
 			}
-		case nameValue:
-			if text < "a" || slices.Contains(ambiguous, text) {
-				text = quoteYAML(text)
-			}
+			add(k.Name, "%s: %s", k.Name, text)
 		}
-		add(k.Name, "%s: %s", k.Name, text)
 	}
 	if len(s.Faults) > 0 {
 		add("", "faults:")
 	}
 	for i, f := range s.Faults {
 		indent := "  - "
-		for _, key := range faultKeys {
-			if key.present(&f) {
-				add(faultOrigin(i, key.name), "%s%s: %s", indent, key.name, key.field(&f))
-				indent = "    "
-			}
+		for _, k := range f.Keys() {
+			add(faultOrigin(i, k.Key), "%s%s: %s", indent, k.Key, k.Text)
+			indent = "    "
 		}
 	}
 	if len(s.Expect) > 0 {
 		add("", "expect:")
-		for _, c := range checks {
+		for _, c := range check.Expectable() {
 			if e, ok := s.Expect[c]; ok {
 				add("expect."+c, "  %s: %s", c, e)
 			}
@@ -66,7 +98,7 @@ func (s *Scenario) lines() []line {
 	}
 	if len(s.Shown) > 0 {
 		add("", "shown:")
-		for _, c := range counters {
+		for _, c := range check.Showable() {
 			if n, ok := s.Shown[c]; ok {
 				add("shown."+c, "  %s: %d", c, n)
 			}
@@ -81,11 +113,17 @@ func (s *Scenario) lines() []line {
 	return all
 }
 
-// ambiguous are the names that YAML takes for something else; so it does with
-// some that begin with a digit.
-var ambiguous = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+// plainYAML matches words that need no quotes unless they are ambiguous, which means that YAML reads them as another
+// type. Words that begin with a digit may be ambiguous too, so they are always quoted.
+var (
+	plainYAML = regexp.MustCompile(`^[a-z][a-z0-9,-]*$`)
+	ambiguous = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+)
 
-// quoteYAML writes printable text as a double-quoted scalar.
+// quoteYAML writes printable text as a scalar, with double quotes where they are needed.
 func quoteYAML(text string) string {
+	if plainYAML.MatchString(text) && !slices.Contains(ambiguous, text) {
+		return text
+	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/chaos"
 	"locklab/harness/scenario"
 	"locklab/workloads"
 )
@@ -18,10 +19,12 @@ func environ(vars map[string]string) func(string) (string, bool) {
 	}
 }
 
-// Flag over variable over file over default, in whatever order they are set.
+// A flag overrides a variable, a variable the file, and the file a default, in whatever order they are set.
 func TestPrecedence(t *testing.T) {
 	const src = "clients: 11\nlocks: 2\nthink: 1ms\n"
-	env := environ(map[string]string{"LOCKLAB_CLIENTS": "12", "LOCKLAB_LOCKS": "3", "LOCKLAB_STORAGE": "", "LOCKLAB_UNRELATED": "x"})
+	env := environ(
+		map[string]string{"LOCKLAB_CLIENTS": "12", "LOCKLAB_LOCKS": "3", "LOCKLAB_STORAGE": "", "LOCKLAB_UNRELATED": "x"},
+	)
 	flags := func(s *scenario.Scenario) error { return s.Set("clients", "13") }
 	vars := func(s *scenario.Scenario) error { return s.ApplyEnv(env) }
 	for _, order := range [][]func(*scenario.Scenario) error{{flags, vars}, {vars, flags}} {
@@ -32,12 +35,18 @@ func TestPrecedence(t *testing.T) {
 			}
 		}
 		if s.Clients != 13 || s.Locks != 3 || s.Think != workloads.Always(time.Millisecond) || s.Storage != "disk" {
-			t.Errorf("clients %d (flag 13), locks %d (variable 3), think %s (file 1ms), storage %s (default disk)", s.Clients, s.Locks, s.Text("think"), s.Storage)
+			t.Errorf(
+				"clients %d (flag 13), locks %d (variable 3), think %s (file 1ms), storage %s (default disk)",
+				s.Clients,
+				s.Locks,
+				s.Text("think"),
+				s.Storage,
+			)
 		}
 	}
 }
 
-// Duration and iterations exclude each other, so the stronger drops the weaker.
+// Duration and iterations exclude each other, so the stronger source's key removes the weaker one's.
 func TestEndOfRunPrecedence(t *testing.T) {
 	for _, tt := range []struct {
 		name, src  string
@@ -48,9 +57,10 @@ func TestEndOfRunPrecedence(t *testing.T) {
 	}{
 		{"file over default", "iterations: 5", nil, nil, 0, 5},
 		{"flag over file", "duration: 5s", [][2]string{{"iterations", "7"}}, nil, 0, 7},
-		{"and back", "iterations: 5", [][2]string{{"duration", "7s"}}, nil, 7 * time.Second, 0},
-		{"no iterations is no end", "duration: 5s", [][2]string{{"iterations", "0"}}, nil, 5 * time.Second, 0},
-		{"flag over variable", "", [][2]string{{"duration", "7s"}}, map[string]string{"LOCKLAB_ITERATIONS": "9"}, 7 * time.Second, 0},
+		{"duration flag over file", "iterations: 5", [][2]string{{"duration", "7s"}}, nil, 7 * time.Second, 0},
+		{"iterations of 0 do not end the run", "duration: 5s", [][2]string{{"iterations", "0"}}, nil, 5 * time.Second, 0},
+		{"flag over variable", "", [][2]string{{"duration", "7s"}}, map[string]string{"LOCKLAB_ITERATIONS": "9"},
+			7 * time.Second, 0},
 		{"variable over file", "duration: 5s", nil, map[string]string{"LOCKLAB_ITERATIONS": "9"}, 0, 9},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,35 +103,39 @@ func TestOverrideErrors(t *testing.T) {
 		{"name", "x", `--name: no such key (`},
 	} {
 		err := scenario.Defaults().Set(tt.key, tt.text)
-		if e, ok := errors.AsType[*scenario.InputError](err); !ok || !strings.HasPrefix(err.Error(), tt.want) || e.Flag != "--"+tt.key {
+		if e, ok := errors.AsType[*scenario.InputError](err); !ok || !strings.HasPrefix(err.Error(), tt.want) ||
+			e.Flag != "--"+tt.key {
 			t.Errorf("--%s %s: %v, want %s…", tt.key, tt.text, err, tt.want)
 		}
 	}
 	err := scenario.Defaults().ApplyEnv(environ(map[string]string{"LOCKLAB_SESSION_TIMEOUT": "2"}))
-	if want := `LOCKLAB_SESSION_TIMEOUT: "2" is not a duration (the unit is missing: 2s or 2ms)`; err == nil || err.Error() != want {
+	if want := `LOCKLAB_SESSION_TIMEOUT: "2" is not a duration (the unit is missing: 2s or 2ms)`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	// A variable that a flag overrides must still make sense.
+	// A variable is checked even if a flag overrides it.
 	s := scenario.Defaults()
 	if err := errors.Join(s.Set("clients", "4"), s.Set("iterations", "4")); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"LOCKLAB_CLIENTS", "LOCKLAB_DURATION"} {
 		if err := s.ApplyEnv(environ(map[string]string{name: "many"})); err == nil {
-			t.Errorf("%s=many passes", name)
+			t.Errorf("%s=many is accepted", name)
 		}
 	}
 }
 
-// A contradiction is reported at what the user did last.
+// A contradiction is reported at the strongest source, which is what the user did last.
 func TestContradictionsNameTheFlag(t *testing.T) {
 	for _, tt := range []struct{ builtin, key, text, want string }{
-		{"mutex-leader-partition", "duration", "5s", "--duration: partition leader from servers at 3s for 4s does not fit: it ends after 7s or later, the run after 5s (duration: 9s or more)"},
+		{"mutex-leader-partition", "duration", "5s", "--duration: partition leader from servers at 3s for 4s does not fit: " +
+			"it ends after 7s or later, the run after 5s (duration: 9s or more)"},
 		{"mutex-server-kill", "servers", "1", "--servers: a single server is neither leader nor follower"},
 		{"mutex-pause-fencing", "recipe", "none", "--recipe: guard fencing needs tokens, and recipe none gives none"},
 		{"mutex-pause-fencing", "guard", "none", "--guard: guard none rejects nothing"},
-		{"mutex-pause", "guard", "fencing", "--guard: guard fencing leaves no lost_updates to be shown"},
-		{"mutex-pause", "victim-alone", "false", "--victim-alone: the victim must be alone in its process, and c1 runs 2 clients"},
+		{"mutex-pause", "guard", "fencing", "--guard: guard fencing leaves no lost_updates to show"},
+		{"mutex-pause", "victim-alone", "false",
+			"--victim-alone: the victim must be alone in its process, and c1 runs 2 clients"},
 		{"mutex-client-partition", "client-processes", "32", "--client-processes: 6 clients for 32 client processes"},
 	} {
 		s, err := scenario.Builtin(builtins, tt.builtin)
@@ -137,7 +151,7 @@ func TestContradictionsNameTheFlag(t *testing.T) {
 	}
 }
 
-// What the design promises as flags is there, and each default is accepted.
+// The keys that the manual promises exist, each has help, and each accepts its own default.
 func TestKeys(t *testing.T) {
 	var names []string
 	for _, k := range scenario.Keys() {
@@ -151,31 +165,89 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"lab", "recipe", "guard", "clients", "client-processes", "locks", "hold", "think", "duration",
-		"warmup", "session-timeout", "tick", "storage", "servers", "seed"} {
+	for _, name := range []string{"lab", "recipe", "guard", "clients", "client-processes", "locks", "hold", "think",
+		"duration", "warmup", "session-timeout", "tick", "storage", "servers", "seed"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("no flag --%s", name)
 		}
 	}
 }
 
-// What is made by code is checked as well, and without a place to name.
+// A scenario made by code is validated too; its errors name no place.
 func TestValidateWithoutOrigins(t *testing.T) {
 	s := scenario.Defaults()
 	s.Servers = 2
-	s.Faults = []scenario.Fault{{Kind: "maim", Target: "r1"}}
+	s.Faults = []chaos.Fault{{Kind: "maim", Target: "r1"}}
 	s.Expect = map[string]string{"luck": "pass"}
 	err := s.Validate()
-	for _, want := range []string{`unknown value "2"`, `unknown value "maim"`, `unknown target "r1"`, `unknown check "luck"`} {
+	for _, want := range []string{
+		`unknown value "2"`, `unknown value "maim"`, `unknown target "r1"`, `unknown check "luck"`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %s in %v", want, err)
 		}
 	}
 	c := scenario.Defaults()
-	c.Faults = []scenario.Fault{{Kind: "pause", Target: "c1", For: scenario.Lasting(time.Second)}}
+	c.Faults = []chaos.Fault{{Kind: "pause", Target: "c1", For: chaos.Lasting(time.Second)}}
 	d := c.Clone()
 	d.Faults[0].Target = "c2"
 	if err := d.Set("clients", "2"); err != nil || c.Faults[0].Target != "c1" || c.Clients != 8 {
-		t.Errorf("the clone shares with %+v (%v)", c, err)
+		t.Errorf("changing the clone changes %+v (%v)", c, err)
+	}
+}
+
+// A built-in scenario's share of downgrades applies only with recipes that have downgrades; with others it is 0. Such a
+// recipe is refused with a share that the user gave.
+func TestBuiltinDowngradesFollowTheRecipe(t *testing.T) {
+	type set [][2]string
+	for _, tt := range []struct {
+		name   string
+		env    map[string]string
+		flags  set
+		want   float64
+		origin string
+		err    string
+	}{
+		{"its own recipe", nil, nil, 0.2, "read-write.yaml:13", ""},
+		{"a recipe without downgrades", nil, set{{"recipe", "fair-rw"}}, 0, "default", ""},
+		{"another with downgrades", nil, set{{"recipe", "curator-rw"}}, 0.2, "read-write.yaml:13", ""},
+		{"one with and one without", nil, set{{"recipe", "naive-rw,fair-rw"}}, 0, "default", ""},
+		{"a variable without downgrades, then a flag with them", map[string]string{"LOCKLAB_RECIPE": "fair-rw"},
+			set{{"recipe", "rw"}}, 0.2, "read-write.yaml:13", ""},
+		{"a flag for the share, then the recipe", nil, set{{"downgrade-share", "0.1"}, {"recipe", "fair-rw"}}, 0.1,
+			"--downgrade-share", "--downgrade-share: a writer of recipe fair-rw cannot become a reader"},
+		{"the recipe, then a flag for the share", nil, set{{"recipe", "fair-rw"}, {"downgrade-share", "0.1"}}, 0.1,
+			"--downgrade-share", "--downgrade-share: a writer of recipe fair-rw cannot become a reader"},
+		{"a variable for the share", map[string]string{"LOCKLAB_DOWNGRADE_SHARE": "0.1"}, set{{"recipe", "fair-rw"}}, 0.1,
+			"LOCKLAB_DOWNGRADE_SHARE", "--recipe: a writer of recipe fair-rw cannot become a reader"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := scenario.Builtin(builtins, "read-write")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.ApplyEnv(environ(tt.env)); err != nil {
+				t.Fatal(err)
+			}
+			for _, kv := range tt.flags {
+				if err := s.Set(kv[0], kv[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := s.OriginOf("downgrade-share"); s.DowngradeShare != tt.want || got != tt.origin {
+				t.Errorf("a share of %v from %s, want %v from %s", s.DowngradeShare, got, tt.want, tt.origin)
+			}
+			switch err := s.Validate(); {
+			case tt.err == "" && err != nil:
+				t.Error(err)
+			case tt.err != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.err)):
+				t.Errorf("got %v, want %s…", err, tt.err)
+			}
+		})
+	}
+	file := mustLoad(t, "workload: read-write\nrecipe: fair-rw\ndowngrade-share: 0.2")
+	if err := file.Validate(); err == nil ||
+		!strings.Contains(err.Error(), "a writer of recipe fair-rw cannot become a reader") {
+		t.Errorf("a file of the user: %v", err)
 	}
 }

@@ -8,22 +8,35 @@ import (
 	"locklab/harness/scenario"
 )
 
-// valuesOf are three values of each key that differ from each other and from the
-// default, as far as there are so many.
+// valuesOf has three values for each key, which differ from each other and from the default where the key has enough.
 var valuesOf = map[string][3]string{
-	"lab": {"docker", "netns", "process"}, "seed": {"1", "2", "3"}, "workload": {"read-write", "semaphore", "multi-lock"},
-	"recipe": {"naive-mutex", "rw", "none"}, "client-image": {"a", "b", "c"}, "guard": {"fencing", "none", "fencing"},
-	"read-share": {"0.1", "0.2", "0.3"}, "downgrade-share": {"0.1", "0.2", "0.3"}, "drain": {"cancel", "finish", "cancel"},
-	"servers": {"1", "5", "3"}, "storage": {"tmpfs", "disk", "tmpfs"}, "heap": {"64MiB", "65MiB", "66MiB"},
-	"arrivals": {"poisson", "uniform", "closed"}, "rate": {"11", "12..13", "14,15"}, "lock-choice": {"zipf(1)", "zipf(2)", "uniform"},
-	"hold": {"exponential(5ms)", "uniform(1ms..9ms)", "log-normal(5ms, 0.5)"}, "placement": {"leader", "followers", "leader"},
-	"section": {"none", "counter", "none"}, "read-burst": {"1s every 5s", "2s every 5s", "3s every 5s"},
-	"schedule": {"random", "swarm", "explicit"}, "fault-length": {"1s", "1s..2s", "0.5T..expiry"}, "fault-kinds": {"pause", "kill:2", "pause:3,kill"}, "liveness": {"2s", "1s", "auto"},
-	"resize": {"5 every 1s", "6 every 1s", "7 every 1s"},
+	"arrivals":        {"poisson", "uniform", "closed"},
+	"client-image":    {"a", "b", "c"},
+	"downgrade-share": {"0.1", "0.2", "0.3"},
+	"drain":           {"cancel", "finish", "cancel"},
+	"fault-kinds":     {"pause", "kill:2", "pause:3,kill"},
+	"fault-length":    {"1s", "1s..2s", "0.5T..expiry"},
+	"guard":           {"fencing", "none", "fencing"},
+	"heap":            {"64MiB", "65MiB", "66MiB"},
+	"hold":            {"exponential(5ms)", "uniform(1ms..9ms)", "log-normal(5ms, 0.5)"},
+	"lab":             {"docker", "auto", "docker"},
+	"liveness":        {"2s", "1s", "auto"},
+	"lock-choice":     {"zipf(1)", "zipf(2)", "uniform"},
+	"placement":       {"leader", "followers", "leader"},
+	"rate":            {"11", "12..13", "14,15"},
+	"read-burst":      {"1s every 5s", "2s every 5s", "3s every 5s"},
+	"read-share":      {"0.1", "0.2", "0.3"},
+	"recipe":          {"naive-mutex", "rw", "none"},
+	"resize":          {"5 every 1s", "6 every 1s", "7 every 1s"},
+	"schedule":        {"random", "swarm", "explicit"},
+	"section":         {"none", "counter", "none"},
+	"seed":            {"1", "2", "3"},
+	"servers":         {"1", "5", "3"},
+	"storage":         {"tmpfs", "disk", "tmpfs"},
+	"workload":        {"read-write", "semaphore", "multi-lock"},
 }
 
-// threeValues returns the values to try a key with: those above, or by what its
-// default looks like.
+// threeValues returns the values to try a key with: those of valuesOf, or values of the form of its default.
 func threeValues(k scenario.Key) [3]string {
 	if v, ok := valuesOf[k.Name]; ok {
 		return v
@@ -39,8 +52,8 @@ func threeValues(k scenario.Key) [3]string {
 	return [3]string{"11", "12", "13"}
 }
 
-// Every key takes its value from the flag, else from the variable, else from the file,
-// else from the default, and says which it was.
+// Every key takes its value from the flag, else from the variable, else from the file, else from the default, and
+// OriginOf says from which.
 func TestPrecedenceOfEveryKey(t *testing.T) {
 	for _, k := range scenario.Keys() {
 		v := threeValues(k)
@@ -77,10 +90,17 @@ func TestPrecedenceOfEveryKey(t *testing.T) {
 	}
 }
 
-// What Explain prints is the scenario: it loads as Marshal's does, and says of each
-// value where it came from.
+// Explain prints a file that loads like Marshal's, and says of each value where it came from.
 func TestExplain(t *testing.T) {
-	s := mustLoad(t, "clients: 5\nworkload: read-write\nthresholds:\n  - overlaps == 0\nexpect:\n  effect: any\nfaults:\n  - {kind: pause, target: c1, at: 1s, for: 2s}\n")
+	s := mustLoad(t, `clients: 5
+workload: read-write
+thresholds:
+  - overlaps == 0
+expect:
+  effect: any
+faults:
+  - {kind: pause, target: c1, at: 1s, for: 2s}
+`)
 	if err := s.Set("hold", "3ms"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +109,11 @@ func TestExplain(t *testing.T) {
 	}
 	s.Seed = 9
 	explained := string(s.Explain())
-	for _, want := range []string{"clients: 5", "dir/some-run.yaml:1", "hold: 3ms", "--hold", "locks: 7", "LOCKLAB_LOCKS", "recipe: rw", "derived", "seed: 9", "drawn",
-		"servers: 3", "default", "  - overlaps == 0", "dir/some-run.yaml:4", "  effect: any", "dir/some-run.yaml:6", "    for: 2s", "dir/some-run.yaml:8"} {
+	for _, want := range []string{
+		"clients: 5", "dir/some-run.yaml:1", "hold: 3ms", "--hold", "locks: 7", "LOCKLAB_LOCKS", "recipe: rw", "derived",
+		"seed: 9", "drawn", "servers: 3", "default", "  - overlaps == 0", "dir/some-run.yaml:4",
+		"  effect: any", "dir/some-run.yaml:6", "    for: 2s", "dir/some-run.yaml:8",
+	} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("no %q in\n%s", want, explained)
 		}
@@ -98,12 +121,12 @@ func TestExplain(t *testing.T) {
 	for line := range strings.Lines(explained) {
 		_, origin, found := strings.Cut(line, "  # ")
 		if opensBlock := strings.HasSuffix(line, ":\n"); found == opensBlock || found && strings.TrimSpace(origin) == "" {
-			t.Errorf("no origin, or one of nothing: %q", line)
+			t.Errorf("a value without an origin, or an origin without a value: %q", line)
 		}
 	}
-	again := mustLoad(t, explained)
-	again.Name = s.Name
-	if a, b := string(s.Marshal()), string(again.Marshal()); a != b {
+	reread := mustLoad(t, explained)
+	reread.Name = s.Name
+	if a, b := string(s.Marshal()), string(reread.Marshal()); a != b {
 		t.Errorf("explained:\n%s\nwant\n%s", b, a)
 	}
 }

@@ -1,12 +1,17 @@
 package scenario_test
 
 import (
+	"slices"
 	"testing"
 
+	"locklab/chaos"
+	"locklab/harness/check"
 	"locklab/harness/scenario"
+	"locklab/workloads"
+	"locklab/workloads/guard"
 )
 
-// The recipe follows the workload, until something at least as strong says otherwise.
+// A scenario gets its workload's default recipe unless a source that is at least as strong names another.
 func TestRecipeFollowsWorkload(t *testing.T) {
 	for _, tt := range []struct {
 		name, src string
@@ -20,7 +25,8 @@ func TestRecipeFollowsWorkload(t *testing.T) {
 		{"given", "workload: read-write\nrecipe: fair-rw", nil, "fair-rw"},
 		{"given before", "recipe: fair-rw\nworkload: read-write", nil, "fair-rw"},
 		{"a flag's workload", "recipe: mutex", [][2]string{{"workload", "read-write"}}, "rw"},
-		{"a flag's workload that the file's recipe serves", "workload: read-write\nrecipe: naive-rw", [][2]string{{"workload", "mutex"}}, "naive-rw"},
+		{"a flag's workload that the file's recipe serves", "workload: read-write\nrecipe: naive-rw",
+			[][2]string{{"workload", "mutex"}}, "naive-rw"},
 		{"two flags", "", [][2]string{{"recipe", "curator-rw"}, {"workload", "read-write"}}, "curator-rw"},
 	} {
 		s := mustLoad(t, tt.src)
@@ -35,7 +41,7 @@ func TestRecipeFollowsWorkload(t *testing.T) {
 	}
 }
 
-// A mix promises what the weakest of its recipes does.
+// A mix promises only what each of its recipes promises.
 func TestMix(t *testing.T) {
 	s := mustLoad(t, "workload: semaphore\nrecipe: semaphore, curator-semaphore\nclient-processes: 3")
 	if err := s.Validate(); err != nil {
@@ -49,42 +55,48 @@ func TestMix(t *testing.T) {
 			t.Errorf("process %d runs %s, want %s", i+1, r.Name, want)
 		}
 	}
-	if got := s.Expected(scenario.CheckFairness); got != scenario.ExpectAny {
+	if got := s.Expected(check.Fairness); got != scenario.ExpectAny {
 		t.Errorf("fairness of the mix is to come out as %s, want any", got)
 	}
-	// What is known to leak is not promised, so that it is a finding and no riddle.
+	// Exclusion is not promised where a recipe is known to leak, so that the report names the cause of an overlap.
 	s = mustLoad(t, "workload: read-write\nrecipe: rw,curator-rw")
 	if !s.Mix().Exclusive {
-		t.Error("read/write locks that nobody downgrades promise no exclusion")
+		t.Error("read/write locks without downgrades do not promise exclusion")
 	}
 	s.DowngradeShare = 0.5
 	if s.Mix().Exclusive {
-		t.Error("Curator's downgrade is taken for a sound one")
+		t.Error("with Curator's downgrade, which leaks, exclusion is promised")
 	}
 	s = mustLoad(t, "recipe: mutex,zk-lock\nclients: 4\nclient-processes: 2")
 	if !s.Mix().Exclusive {
-		t.Error("zk.Lock, whose znodes nobody deletes, promises no exclusion")
+		t.Error("zk.Lock does not promise exclusion although no fault deletes its znodes")
 	}
-	s.Faults = []scenario.Fault{{Kind: scenario.FaultDeleteNode, Target: scenario.TargetWaiter}}
+	s.Faults = []chaos.Fault{{Kind: "delete-node", Target: chaos.TargetWaiter}}
 	if s.Mix().Exclusive {
-		t.Error("zk.Lock is taken to notice that its znode is deleted")
+		t.Error("zk.Lock promises exclusion although it does not notice that its znode is deleted")
 	}
 }
 
-// Each pair of recipes that the table lets mix shares a workload and a layout, and
-// every workload has a recipe of ours to begin with.
-func TestRecipeTable(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range scenario.AllRecipes() {
-		if seen[r.Name] || len(r.Workloads) == 0 {
-			t.Errorf("%s: twice, or of no use", r.Name)
-		}
-		seen[r.Name] = true
-	}
-	for _, w := range []string{"mutex", "read-write", "semaphore", "multi-lock"} {
+// The default recipe of every workload is one of ours, and excludes.
+func TestDefaultRecipes(t *testing.T) {
+	for _, w := range workloads.All {
 		s := mustLoad(t, "locks: 4\nworkload: "+w)
 		if r := s.RecipeOf(0); r.Foreign || !r.Serves(w) || !r.Exclusive {
-			t.Errorf("workload %s begins with %s", w, r.Name)
+			t.Errorf("the default recipe of workload %s is %s", w, r.Name)
 		}
+	}
+}
+
+// The keys workload and guard offer exactly the workloads and the guards of their tables.
+func TestChoicesAreTheTables(t *testing.T) {
+	want := map[string][]string{"workload": workloads.All, "guard": guard.Names()}
+	for _, k := range scenario.Keys() {
+		if all, ok := want[k.Name]; ok && !slices.Equal(k.Values, all) {
+			t.Errorf("%s offers %v, and its table has %v", k.Name, k.Values, all)
+		}
+		delete(want, k.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no keys for %v", want)
 	}
 }

@@ -5,183 +5,127 @@ import (
 	"slices"
 	"time"
 
+	"locklab/chaos"
+	"locklab/harness/check"
+	"locklab/harness/settings"
 	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 )
 
 // The values of the keys that are choices.
 const (
-	LabAuto    = "auto"    // the first kind that works
-	LabDocker  = "docker"  // containers
-	LabNetns   = "netns"   // network namespaces
-	LabProcess = "process" // child processes on loopback ports
-
-	GuardNone        = "none"         // the resource accepts every access
-	GuardLostContext = "lost-context" // and the client makes none once it was told that its hold is over
-	GuardLeaseClock  = "lease-clock"  // or once the service can have expired its session
-	GuardFencing     = "fencing"      // the resource refuses a token below what it has served
-	GuardZKMulti     = "zk-multi"     // what the lock protects is in ZooKeeper, and written in a transaction that checks the hold
+	LabAuto   = "auto"   // the first kind that works
+	LabDocker = "docker" // containers
 
 	DrainFinish = "finish" // waiters at the end are still granted the lock
 	DrainCancel = "cancel" // waiters at the end are cancelled, and counted as censored
 
 	PlacementSpread    = "spread"    // sessions are dealt to all servers in turn
-	PlacementLeader    = "leader"    // they are made with the leader, as long as it can be had
+	PlacementLeader    = "leader"    // they are made with the leader, as long as it can be reached
 	PlacementFollowers = "followers" // they are dealt to the followers in turn
 
-	SectionCounter = "counter" // read, hold, write (or read, hold, read): what the checks of effect go by
-	SectionAppend  = "append"  // the same of a list: writers append an element of their own, so that each that is lost is known
-	SectionNone    = "none"    // hold: the lock's own cost
+	SectionCounter = "counter" // read, hold, write (or read, hold, read); the check of effects judges these
+	SectionAppend  = "append"  // the same with a list: each writer appends an element, so that each lost one is known
+	SectionNone    = "none"    // only hold, which measures the lock's own cost
 
 	StorageDisk  = "disk"  // transaction logs on a volume, with fsync
 	StorageTmpfs = "tmpfs" // transaction logs in memory
 )
 
-// The checks that Expect may name.
-const (
-	CheckServiceExclusion = "service-exclusion"
-	CheckBeliefExclusion  = "belief-exclusion"
-	CheckEffect           = "effect"
-	CheckTokens           = "tokens"
-	CheckFairness         = "fairness"
-	CheckLiveness         = "liveness"
-)
-
-// What a scenario may expect of a check.
+// The outcomes that a scenario may expect of a check.
 const (
 	ExpectPass = "pass"
 	ExpectFail = "fail" // the scenario sets out to show this damage
 	ExpectAny  = "any"  // reported, but the verdict does not depend on it
 )
 
-// The safety counters that Shown may name.
-const (
-	ShownOverlaps      = "overlaps"
-	ShownStaleAccepted = "stale_accepted"
-	ShownStaleRejected = "stale_rejected"
-	ShownLostUpdates   = "lost_updates"
-	ShownTornReads     = "torn_reads"
-	ShownCrowded       = "crowded"
-)
+var expectations = []string{ExpectPass, ExpectFail, ExpectAny}
 
-var (
-	labs         = []string{LabAuto, LabDocker, LabNetns, LabProcess}
-	placements   = []string{PlacementSpread, PlacementLeader, PlacementFollowers}
-	sections     = []string{SectionCounter, SectionAppend, SectionNone}
-	arrivals     = []string{workloads.Closed, workloads.Poisson, workloads.Uniform}
-	allWorkloads = []string{WorkloadMutex, WorkloadReadWrite, WorkloadSemaphore, WorkloadMultiLock}
-	guards       = []string{GuardNone, GuardLostContext, GuardLeaseClock, GuardFencing, GuardZKMulti}
-	drains       = []string{DrainFinish, DrainCancel}
-	sizes        = []string{"1", "3", "5"} // of ensembles
-	storages     = []string{StorageDisk, StorageTmpfs}
-	checks       = []string{CheckServiceExclusion, CheckBeliefExclusion, CheckEffect, CheckTokens, CheckFairness, CheckLiveness}
-	expectations = []string{ExpectPass, ExpectFail, ExpectAny}
-	counters     = []string{ShownOverlaps, ShownStaleAccepted, ShownStaleRejected, ShownLostUpdates, ShownTornReads, ShownCrowded}
-)
-
-// A Scenario says everything about a run. The zero Scenario is not runnable:
-// start from [Defaults], [Load] or [Builtin]. Each field is the key of the
-// same name in kebab-case; the defaults below are those of Defaults.
+// A Scenario says everything about a run. The zero Scenario is not runnable: start from [Defaults], [Load] or
+// [Builtin]. The fields are in the order of a file, and their tags say what the keys are; see package settings and
+// [Key].
 type Scenario struct {
-	Name  string // letters, digits and dashes; default the file's base name
-	About string // one sentence: the question that the run answers
-	// Answers is whose question that is: AnswersPlanner, AnswersCI or AnswersDesigner; or empty.
-	Answers string
+	// Name consists of lower-case letters, digits and dashes; the default is the file's base name.
+	Name  string `key:"name" scenario:"fileonly" pattern:"^[a-z0-9][a-z0-9-]{0,63}$"`
+	About string `key:"about" scenario:"fileonly,omitempty"`
+	// Answers is the reader whose question that is: AnswersPlanner, AnswersCI or AnswersDesigner; or empty.
+	Answers string `key:"answers" scenario:"fileonly,omitempty"`
 
-	Lab  string // LabAuto (default) or a kind of lab
-	Seed uint64 // reproduces the plan; 0 (default) = the caller draws one
+	Lab  string `key:"lab" enum:"auto,docker"`
+	Seed uint64 `key:"seed" scenario:"omitempty"`
 
-	Workload string // WorkloadMutex (default) or another
-	// Recipe is a lock's name, or several with commas between them; or RecipeExec and a
-	// command with its arguments. The default is the workload's own: RecipeMutex, "rw",
-	// "semaphore" or "multi".
-	Recipe string
-	Guard  string // GuardNone (default) or another
+	Workload string `key:"workload"`
+	// Recipe is a lock's name, or several with commas between them; or lock.ExecPrefix and a command with its
+	// arguments. The default is the workload's own: lock.Mutex, "rw", "semaphore" or "multi".
+	Recipe string `key:"recipe"`
+	// ClientImage is the image of the hosts of a command's clients; empty = the servers' image.
+	ClientImage string `key:"client-image" scenario:"omitempty" pattern:"^[^ ]*$" hint:"a name such as debian:bookworm"`
+	Guard       string `key:"guard"`
 
-	ClientImage string // of the hosts of a command's clients; empty (default) = the servers' image
+	Clients int `key:"clients" min:"1" max:"10000"`
+	// SequenceLeft is how many sequential znodes the locks' directories can still number. The directories then exist from
+	// the beginning, with counters as if they were old. 0 = clients create them when they need them.
+	SequenceLeft int `key:"sequence-left" scenario:"omitempty" min:"0" max:"2147483646"`
+	// ClientsPerSession is how many clients share a session; 0 = 1.
+	ClientsPerSession int    `key:"clients-per-session" scenario:"omitempty" min:"0" max:"10000"`
+	Placement         string `key:"placement" enum:"spread,leader,followers"`
+	Section           string `key:"section" enum:"counter,append,none"`
+	ClientProcesses   int    `key:"client-processes" min:"1" max:"64"`
+	VictimAlone       bool   `key:"victim-alone"`
+	Locks             int    `key:"locks" min:"1" max:"10000"`
 
-	Clients         int // in total, over all client processes; default 8
-	ClientProcesses int // hosts c1…cN; default 2
-	// ClientsPerSession share one; 0 (default) = 1.
-	ClientsPerSession int
-	Placement         string // PlacementSpread (default), PlacementLeader or PlacementFollowers, as they are when clients connect
-	Section           string // SectionCounter (default), SectionAppend or SectionNone
+	workloads.Load
 
-	VictimAlone bool          // c1 holds exactly one client, the rest share the other processes; default false
-	Locks       int           // default 1
-	Wait        time.Duration // that an acquire may take before it is given up; 0 (default) = as long as it takes
+	// Rate is how many acquisitions are due per second over all clients, if Arrivals are open. At most MaxInFlight are
+	// under way at once; 0 = Clients.
+	Rate        workloads.RatePlan `key:"rate" scenario:"omitempty"`
+	MaxInFlight int                `key:"max-in-flight" scenario:"omitempty" min:"0" max:"10000"`
 
-	Try bool // an acquire is given up once it is known that it would have to wait; default false
+	Warmup   time.Duration `key:"warmup" min:"0" max:"24h"`
+	Duration time.Duration `key:"duration" scenario:"omitempty,rival=iterations" min:"0" max:"24h"`
+	// Iterations is how often each client acquires a lock. It replaces a duration.
+	Iterations int    `key:"iterations" scenario:"omitempty,rival=duration" min:"0" max:"1000000000"`
+	Drain      string `key:"drain" enum:"finish,cancel"`
 
-	// WorkloadReadWrite's, as shares from 0 to 1.
-	ReadShare      float64         // of acquisitions that read; default 0.9
-	DowngradeShare float64         // of writers that go on as readers; default 0
-	ReadBurst      workloads.Burst // in which all acquisitions read; default never
-	// WorkloadSemaphore's.
-	Permits int              // default 4
-	Resize  workloads.Resize // between Permits and another number, during the run; default never
-	Units   int              // permits of an acquisition; default 1
-	// WorkloadMultiLock's.
-	LocksPerAcquire int  // of Locks, drawn each time; default 2
-	Ordered         bool // every client takes them in the same order; default true
+	// SessionTimeout is what clients ask for; see Negotiated for what they get. A limit of 0 is ZooKeeper's own, 2 and 20
+	// ticks.
+	SessionTimeout    time.Duration `key:"session-timeout" min:"1ms" max:"1h"`
+	Tick              time.Duration `key:"tick" min:"10ms" max:"1m"`
+	MinSessionTimeout time.Duration `key:"min-session-timeout" scenario:"omitempty" min:"0" max:"1h"`
+	MaxSessionTimeout time.Duration `key:"max-session-timeout" scenario:"omitempty" min:"0" max:"1h"`
+	InitLimit         int           `key:"init-limit" min:"1" max:"10000"`
+	SyncLimit         int           `key:"sync-limit" min:"1" max:"10000"`
+	Servers           int           `key:"servers" enum:"1,3,5"`
+	Storage           string        `key:"storage" enum:"disk,tmpfs"`
+	Heap              settings.Size `key:"heap" min:"64MiB" max:"64GiB"`
 
-	LockChoice workloads.Choice       // of the locks; default all alike
-	Hold       workloads.Distribution // between read and write of the critical section; default 0
-	Think      workloads.Distribution // between release and the next acquire; default 0
+	// Schedule is ScheduleExplicit for exactly Faults, or draws more faults at random. FaultInterval is then the mean time
+	// between the beginnings of two of them, FaultLength how long they last, and FaultKinds their kinds; none = all that
+	// this machine can inject, with equal weights.
+	Schedule      string          `key:"schedule" enum:"explicit,random,swarm"`
+	FaultInterval time.Duration   `key:"fault-interval" scenario:"drawn" min:"10ms" max:"24h"`
+	FaultLength   chaos.SpanRange `key:"fault-length" scenario:"drawn"`
+	FaultKinds    chaos.Weights   `key:"fault-kinds" scenario:"drawn,omitempty"`
 
-	// Arrivals is workloads.Closed (default), or how work arrives whether or not a client is free:
-	// at Rate, over all clients, and at most MaxInFlight acquisitions at once, 0 (default) = Clients.
-	Arrivals    string
-	Rate        workloads.Plan
-	MaxInFlight int
+	Liveness Liveness `key:"liveness"`
+	Observer bool     `key:"observer"`
+	// MinAcquired is the least number of acquisitions in the measured window from which verdicts can be drawn.
+	MinAcquired int `key:"min-acquired" min:"0" max:"1000000000"`
 
-	Warmup     time.Duration // works, but is not measured; default 2s
-	Duration   time.Duration // of the measured window; default 10s; 0 if Iterations is set
-	Iterations int           // acquisitions of each client, instead of a duration; default 0
-	Drain      string        // DrainFinish (default) or DrainCancel
-
-	SessionTimeout    time.Duration // as asked for by clients, see Negotiated; default 2s
-	Tick              time.Duration // tickTime of the servers; default 200ms
-	MinSessionTimeout time.Duration // servers' lower limit; 0 (default) = 2 ticks
-	MaxSessionTimeout time.Duration // servers' upper limit; 0 (default) = 20 ticks
-	InitLimit         int           // in ticks; default 20
-	SyncLimit         int           // in ticks: a leader that is cut off serves on for about so long; default 5
-
-	// SequenceLeft is how many sequential znodes the locks' directories can still number: they are there
-	// from the beginning, and look as old as that. 0 (default) = they are made when they are wanted.
-	SequenceLeft int
-
-	Servers int    // 1, 3 (default) or 5
-	Storage string // StorageDisk (default: tmpfs flatters) or StorageTmpfs
-	Heap    Size   // of each server's JVM; default 256MiB
-
-	Observer bool // a watcher of the lock's queue in a host of its own; default false
-
-	Faults []Fault // in no particular order
-	// Schedule is ScheduleExplicit (default): what Faults says; or where more come from.
-	Schedule string
-	// Of faults that are drawn: the mean time between two beginnings, default 4s; how long they last,
-	// default 0.25T to expiry and a second; and their kinds, default all that can be done here alike.
-	FaultInterval time.Duration
-	FaultLength   SpanRange
-	FaultKinds    []WeightedKind
-	// Liveness is how much longer clients work after the measured window and the final heal, so that
-	// progress can be demanded of each; LivenessAuto (default) is as long as takes, and nothing without faults.
-	Liveness time.Duration
-
-	// Expect is what checks are to come out as, by check; see Expected for
-	// those not named.
+	Faults []chaos.Fault // in any order
+	// Expect has the outcome that each check should have, by check; see Expected for checks that it does not name.
 	Expect map[string]string
-	// Shown is the least that safety counters must come to, by counter: below
-	// it, the run has not shown what it set out to show.
+	// Shown has the number that each safety counter must reach, by counter. A run that stays below has not shown what it
+	// should show.
 	Shown map[string]int64
-	// MinAcquired is the least number of acquisitions in the measured window
-	// for the run to say anything; default 1.
-	MinAcquired int
-	// Thresholds are what numbers of the result must keep to, all of them.
+	// Thresholds are limits on numbers of the result; all of them must hold.
 	Thresholds []Threshold
 
-	file    string            // that it was loaded from, as in messages
+	file    string            // the file it was loaded from, as in messages
 	origins map[string]origin // by key, "faults[0].for" for a fault's
+	// builtinDowngrade is the downgrade-share of the built-in scenario that was loaded, see followRecipe.
+	builtinDowngrade builtinShare
 }
 
 // Defaults returns the scenario of a file that gives no key, which is {}.
@@ -189,35 +133,37 @@ func Defaults() *Scenario {
 	return &Scenario{
 		Name:            "unnamed",
 		Lab:             LabAuto,
-		Workload:        WorkloadMutex,
-		Recipe:          RecipeMutex,
-		Guard:           GuardNone,
+		Workload:        workloads.Mutex,
+		Recipe:          lock.Mutex,
+		Guard:           guard.None,
 		Clients:         8,
 		ClientProcesses: 2,
-		Locks:           1,
-		ReadShare:       0.9,
-		Permits:         4,
-		Units:           1,
-		LocksPerAcquire: 2,
-		Ordered:         true,
-		Arrivals:        workloads.Closed,
 		Placement:       PlacementSpread,
 		Section:         SectionCounter,
-		Warmup:          2 * time.Second,
-		Duration:        10 * time.Second,
-		Drain:           DrainFinish,
-		SessionTimeout:  2 * time.Second,
-		Tick:            200 * time.Millisecond,
-		InitLimit:       20,
-		SyncLimit:       5,
-		Servers:         3,
-		Storage:         StorageDisk,
-		Heap:            256 * MiB,
-		MinAcquired:     1,
-		Schedule:        ScheduleExplicit,
-		FaultInterval:   4 * time.Second,
-		FaultLength:     SpanRange{Span{Timeouts: 0.25}, Span{Expiry: true, Plus: time.Second}},
-		Liveness:        LivenessAuto,
+		Locks:           1,
+		Load: workloads.Load{
+			ReadShare:   0.9,
+			Permits:     4,
+			Units:       1,
+			LocksAtOnce: 2,
+			Ordered:     true,
+			Arrivals:    workloads.Closed,
+		},
+		Warmup:         2 * time.Second,
+		Duration:       10 * time.Second,
+		Drain:          DrainFinish,
+		SessionTimeout: 2 * time.Second,
+		Tick:           200 * time.Millisecond,
+		InitLimit:      20,
+		SyncLimit:      5,
+		Servers:        3,
+		Storage:        StorageDisk, // tmpfs flatters
+		Heap:           256 * settings.MiB,
+		Schedule:       chaos.ScheduleExplicit,
+		FaultInterval:  4 * time.Second,
+		FaultLength:    chaos.SpanRange{From: chaos.Span{Timeouts: 0.25}, To: chaos.Span{Expiry: true, Plus: time.Second}},
+		Liveness:       LivenessAuto,
+		MinAcquired:    1,
 	}
 }
 
@@ -234,92 +180,10 @@ func (s *Scenario) Clone() *Scenario {
 	return &c
 }
 
-// Expected returns what the check is to come out as. A check that Expect does
-// not name is to pass, but fairness is only promised by a recipe that queues.
-func (s *Scenario) Expected(check string) string {
-	if e := s.Expect[check]; e != "" {
+// Expected returns the outcome that the check of that name should have: what Expect says, or else the check's default.
+func (s *Scenario) Expected(name string) string {
+	if e := s.Expect[name]; e != "" {
 		return e
 	}
-	if check == CheckFairness && !s.Mix().Queue {
-		return ExpectAny
-	}
-	return ExpectPass
-}
-
-// SessionLimits returns the servers' limits of a session's timeout, with
-// ZooKeeper's defaults of 2 and 20 ticks for those that are not set.
-func (s *Scenario) SessionLimits() (lo, hi time.Duration) {
-	lo, hi = s.MinSessionTimeout, s.MaxSessionTimeout
-	if lo == 0 {
-		lo = 2 * s.Tick
-	}
-	if hi == 0 {
-		hi = 20 * s.Tick
-	}
-	return lo, hi
-}
-
-// Negotiated returns the session timeout T that clients will get: what they
-// ask for, brought within the servers' limits.
-func (s *Scenario) Negotiated() time.Duration {
-	lo, hi := s.SessionLimits()
-	return max(lo, min(hi, s.SessionTimeout))
-}
-
-// Expiry returns the shortest silence of a client after which its session is
-// certainly over: T + 2 ticks. (The servers may round up to a tick and hear of
-// a touch half a tick late, so T + 1.5 ticks is the bound; the rest is margin.)
-func (s *Scenario) Expiry() time.Duration { return s.Negotiated() + 2*s.Tick }
-
-// Resolve returns how long the span is in this scenario.
-func (s *Scenario) Resolve(sp Span) time.Duration { return sp.Resolve(s.Negotiated(), s.Tick) }
-
-// LivenessAuto is the Liveness that is as long as it takes.
-const LivenessAuto = time.Duration(-1)
-
-// LivenessPhase returns how long clients work on after the measured window once everything is healed, at most
-// if that is LivenessAuto: until the service has forgotten whoever a fault has cut off, and a while for everybody's turn, see
-// [Scenario.round].
-func (s *Scenario) LivenessPhase() time.Duration {
-	switch {
-	case s.Iterations > 0 || s.Liveness == LivenessAuto && !s.HasFaults():
-		return 0
-	case s.Liveness == LivenessAuto:
-		return s.Expiry() + 5*time.Second + min(2*s.round(), longestTurn)
-	}
-	return s.Liveness
-}
-
-// longestTurn bounds what LivenessAuto allows for everybody's turn: where critical sections are so long, and clients so many,
-// that a run would take minutes longer, the scenario is to say so itself.
-const longestTurn = 2 * time.Minute
-
-// round is how long it takes until everybody has had a lock if all want one all the time, are spread evenly over the locks, and
-// spend no time on anything but critical sections. Locks are drawn, so it may well take twice that.
-func (s *Scenario) round() time.Duration {
-	atOnce := max(s.Locks, 1)
-	if s.Workload == WorkloadSemaphore {
-		atOnce *= max(s.Permits, 1)
-	}
-	turns := (s.Clients + atOnce - 1) / atOnce
-	return time.Duration(turns)*s.Hold.Mean() + s.Think.Mean()
-}
-
-// ClientsPerProcess returns how many clients each client process runs, c1
-// first. They are dealt evenly, the first processes getting what is left over;
-// with VictimAlone, c1 gets one and the others share the rest.
-func (s *Scenario) ClientsPerProcess() []int {
-	n := make([]int, max(s.ClientProcesses, 0))
-	deal, clients := n, s.Clients
-	if s.VictimAlone && len(n) > 1 {
-		n[0] = 1
-		deal, clients = n[1:], clients-1
-	}
-	for i := range deal {
-		deal[i] = clients / len(deal)
-		if i < clients%len(deal) {
-			deal[i]++
-		}
-	}
-	return n
+	return string((&check.Facts{Queue: s.Mix().Queue}).Expected(name))
 }

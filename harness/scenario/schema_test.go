@@ -34,7 +34,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// asJSON returns what an editor makes of a YAML file; false if it is none.
+// asJSON returns what an editor reads from a YAML file; false if the source is not YAML.
 func asJSON(src string) (any, bool) {
 	var v any
 	if err := yaml.Unmarshal([]byte(src), &v); err != nil {
@@ -48,7 +48,7 @@ func asJSON(src string) (any, bool) {
 	return v, err == nil
 }
 
-// The built-in scenarios fit the schema, as they are written and as they are resolved.
+// The built-in scenarios fit the schema, both as files and as Marshal writes them.
 func TestBuiltinsFitTheSchema(t *testing.T) {
 	schema := compiledSchema(t)
 	all, err := scenario.Builtins(builtins)
@@ -72,16 +72,24 @@ func TestBuiltinsFitTheSchema(t *testing.T) {
 	}
 }
 
-// What can be written fits, in all its forms.
+// Every form of a value that Load accepts fits the schema.
 func TestSchemaAccepts(t *testing.T) {
 	schema := compiledSchema(t)
 	for _, src := range []string{
-		"{}", "hold: 0", "hold: 1h2m3.5s", "hold: 1.s", "heap: 2GiB", "seed: 18446744073709551615", "recipe: mutex, curator-mutex", "recipe: exec:./lock -v",
-		"workload: read-write\nrecipe: rw\nread-share: 1", "servers: 5", "about: why?",
+		"{}", "hold: 0", "hold: 1h2m3.5s", "hold: 1.s", "heap: 2GiB", "seed: 18446744073709551615", "servers: 5",
+		"about: why?", "liveness: auto", "recipe: mutex, curator-mutex", "recipe: exec:./lock -v",
+		"observer: TRUE", "observer: \"yes\"", "victim-alone: 1", "try: off", "observer: n",
+		"workload: read-write\nrecipe: rw\nread-share: 1",
 		"thresholds: [acquire.p99<50ms, overlaps == 0, acquired_per_s >= 1e3, fairness.jain!=.5]",
-		"faults:\n- {kind: pause, target: c12, at: 0, for: 1.5T}\n- {kind: kill, target: zk3, at: 1s, for: expiry+1s}\n- {kind: partition, target: leader, from: servers, at: 1s, for: 2s}",
-		"schedule: swarm\nfault-kinds: pause:3, kill\nfault-length: 0.5T .. expiry+1s\nfault-interval: 1s\nliveness: 4s", "liveness: auto",
-		"faults:\n- {kind: pause, target: holder, at: 1s, for: 1s, every: 3s, repeat: 2}\n- {kind: kill, target: minority, at: 1s, for: 1s}",
+		"thresholds: [latency.acquire.p99_ns < 50ms, throughput.acquired_per_s > 5, safety.overlaps == 0]",
+		"schedule: swarm\nfault-kinds: pause:3, kill\nfault-length: 0.5T .. expiry+1s\nfault-interval: 1s\nliveness: 4s",
+		`faults:
+- {kind: pause, target: c12, at: 0, for: 1.5T}
+- {kind: kill, target: zk3, at: 1s, for: expiry+1s}
+- {kind: partition, target: leader, from: servers, at: 1s, for: 2s}`,
+		`faults:
+- {kind: pause, target: holder, at: 1s, for: 1s, every: 3s, repeat: 2}
+- {kind: kill, target: minority, at: 1s, for: 1s}`,
 		victim + "  until: superseded\n  linger: 300ms\n  expect: expiry",
 	} {
 		if _, err := scenario.Load("f.yaml", []byte(src)); err != nil {
@@ -94,64 +102,73 @@ func TestSchemaAccepts(t *testing.T) {
 	}
 }
 
-// beyond are the refused scenarios that fit the schema all the same. Whoever adds a
-// refusal says here if it is one that a schema cannot see.
+// beyond names the refused scenarios that fit the schema nevertheless. Add a new refusal here if a schema cannot
+// express it.
 var beyond = []string{
-	// What an editor does not see once the YAML is read.
-	"second-document", "anchored-mapping", "hexadecimal", "underscored", "capital-boolean", "two documents", "merge key", "tag",
+	// These differ in a way that is lost when YAML is read.
+	"second-document", "anchored-mapping", "hexadecimal", "underscored", "two documents", "merge key", "tag",
 	"alias", "unprintable", "text that is not UTF-8",
-	// How large something is that has a unit.
+	// A schema cannot compare values that have units.
 	"duration-beyond-64-bits", "threshold-that-never-holds", "threshold-that-always-holds", "threshold-too-large",
-	"threshold-of-days", "absurd duration", "absurd heap", "tiny tick", "too fine a timeout", "heap of half a MiB",
-	"negative multiple", "no time at all", "ends before it begins", "too wide a deviation", "choice too steep", "rate too high",
-	"resizing all the time", "a burst without end", "exponential of zero", "log-normal of zero", "uniform of zero",
-	"fairer than fair", "as fair as can be, or less", "no such fairness", "more than fair", "exactly too fair",
-	// What keys are to each other.
-	"all the same", "all the same by default", "damage by readers", "readers who exclude each other", "torn by readers", "damage without a resource",
-	"as long as it waits", "just as long as it waits", "readers, as long as they wait", "service, as long as it waits",
-	"threshold-twice", "thresholds-that-exclude-each-other", "threshold-against-what-is-shown", "threshold-of-another-workload",
-	"arrivals' lag in a closed loop", "drops in a closed loop", "damage that nobody can do", "readers' latency without readers",
-	"image without a command", "too few clients", "too many processes", "no end", "endless hold", "victim crowded",
-	"fencing without tokens", "limits crossed", "unreachable minimum", "downgrade without one", "too many units", "too many locks",
-	"nobody takes several", "unlike recipes", "recipe without company", "twice the same recipe", "more recipes than processes",
-	"fencing Curator's leases", "fencing permits without slots", "fencing several slots", "observing permits",
-	"no write to stop before", "passes and is shown", "nothing rejects", "fenced damage", "stale without tokens",
-	"one overlaps with itself", "torn without readers", "lost without writers", "superseded and lingering too late",
-	"5s pause in a 2s run", "no time to recover", "superseded too late", "too short to expire", "no such process", "no such server",
+	"threshold-of-days", "absurd duration", "absurd heap", "tiny tick", "too fine a timeout",
+	"heap of half a MiB", "negative multiple", "no time at all", "ends before it begins", "too wide a deviation",
+	"choice too steep", "rate too high", "resizing all the time", "a burst without end", "exponential of zero",
+	"log-normal of zero", "uniform of zero", "fairer than fair", "as fair as can be, or less", "no such fairness",
+	"more than fair", "exactly too fair",
+	// A schema cannot compare keys with each other.
+	"all the same", "all the same by default", "damage by readers", "readers who exclude each other",
+	"torn by readers", "damage without a resource", "as long as it waits", "just as long as it waits",
+	"readers, as long as they wait", "service, as long as it waits", "threshold-twice",
+	"thresholds-that-exclude-each-other", "threshold-against-what-is-shown", "threshold-of-another-workload",
+	"arrivals' lag in a closed loop", "drops in a closed loop", "damage that nobody can do",
+	"readers' latency without readers", "image without a command", "too few clients", "too many processes",
+	"no end", "endless hold", "victim crowded", "fencing without tokens", "limits crossed", "unreachable minimum",
+	"downgrade without one", "too many units", "too many locks", "nobody takes several", "unlike recipes",
+	"recipe without company", "twice the same recipe", "more recipes than processes", "fencing Curator's leases",
+	"fencing permits without slots", "fencing several slots", "observing permits", "no write to stop before",
+	"passes and is shown", "nothing rejects", "fenced damage", "stale without tokens", "one overlaps with itself",
+	"torn without readers", "lost without writers", "superseded and lingering too late", "5s pause in a 2s run",
+	"no time to recover", "superseded too late", "too short to expire", "no such process", "no such server",
 	"leader of one", "partition of one", "victim in company", "wrong process alone", "superseded without tokens",
-	"superseded by itself", "old directory of no queue", "roll one server", "roll too late", "expire a foreign session", "move where there is no other", "tiny step", "overlap", "overlap of repetitions", "overlap by role", "overlap with a trigger",
-	"anew before it is over", "again without end", "all the time", "the last one too late",
-	"drawn without an end", "drawn backwards", "drawn backwards here", "drawn too long", "drawn of no length", "drawn all the time",
-	"kind drawn twice", "endless liveness", "followers of nobody", "holder of nothing", "triggered waiter",
-	"again and again by a trigger", "moving a holder",
-	"endless on average", "choice of one", "arrivals at no rate", "rate in a closed loop", "in flight in a closed loop",
-	"think in an open loop", "iterations in an open loop", "more in flight than clients", "less in flight than processes",
-	"sharing a command's session", "more sharing than clients", "more sharing than a process has", "resizing to the same", "resizing after the end", "downgrading nobody", "a burst of nothing else", "a try that waits", "trying for several of a command's",
-	"control that shares sessions", "trying a control", "fencing a control", "lease clock of a control", "resizing a control",
-	"several of zk.Lock's", "a session for several of zk.Lock's", "trying zk.Lock", "fencing zk.Lock",
-	"lease clock of a peer", "lease clock of zk.Lock", "lease clock of no lock", "lease clock of a command",
-	"zk-multi on one znode for all", "zk-multi of zk.Lock", "zk-multi of no lock", "zk-multi of a peer", "zk-multi of a command",
-	"zk-multi of permits", "zk-multi of nothing", "damage past zk-multi",
-	"too short for a lease clock", "capped for a lease clock", "rejected by clients",
-	"followers of one", "nothing to guard", "nothing to show", "appending under permits", "appending to a znode", "appending more than there is room for", "appending at too high a rate", "no such point", "resizing Curator's", "resizing below an acquisition",
+	"superseded by itself", "old directory of no queue", "roll one server", "roll too late",
+	"expire a foreign session", "move where there is no other", "tiny step", "overlap", "overlap of repetitions",
+	"overlap by role", "overlap with a trigger", "anew before it is over", "again without end", "all the time",
+	"the last one too late", "drawn without an end", "drawn backwards", "drawn backwards here", "drawn too long",
+	"drawn of no length", "drawn all the time", "kind drawn twice", "endless liveness", "followers of nobody",
+	"holder of nothing", "triggered waiter", "again and again by a trigger", "moving a holder",
+	"endless on average", "choice of one", "arrivals at no rate", "rate in a closed loop",
+	"in flight in a closed loop", "think in an open loop", "iterations in an open loop",
+	"more in flight than clients", "less in flight than processes", "sharing a command's session",
+	"more sharing than clients", "more sharing than a process has", "resizing to the same",
+	"resizing after the end", "downgrading nobody", "a burst of nothing else", "a try that waits",
+	"trying for several of a command's", "control that shares sessions", "trying a control", "fencing a control",
+	"lease clock of a control", "resizing a control", "several of zk.Lock's",
+	"a session for several of zk.Lock's", "trying zk.Lock", "fencing zk.Lock", "lease clock of a peer",
+	"lease clock of zk.Lock", "lease clock of no lock", "lease clock of a command",
+	"zk-multi on one znode for all", "zk-multi of zk.Lock", "zk-multi of no lock", "zk-multi of a peer",
+	"zk-multi of a command", "zk-multi of permits", "zk-multi of nothing", "damage past zk-multi",
+	"too short for a lease clock", "capped for a lease clock", "rejected by clients", "followers of one",
+	"nothing to guard", "nothing to show", "appending under permits", "appending to a znode",
+	"appending more than there is room for", "appending at too high a rate", "no such point",
+	"resizing Curator's", "resizing below an acquisition",
 }
 
-// Whatever a schema can refuse is refused by it.
+// The schema refuses every refused scenario that is not beyond it.
 func TestSchemaRefuses(t *testing.T) {
 	schema := compiledSchema(t)
 	left := slices.Clone(beyond)
-	for _, tt := range slices.Concat(refusedFiles(t), refused, awkward) {
+	for _, tt := range refusals(t) {
 		left = slices.DeleteFunc(left, func(name string) bool { return name == tt.name })
 		v, ok := asJSON(tt.src)
 		if !ok || strings.Contains(tt.want, "not YAML") {
-			continue // nothing is left for a schema to judge
+			continue // an editor has nothing to compare with the schema
 		}
 		if fits := schema.Validate(v) == nil; fits != slices.Contains(beyond, tt.name) {
 			t.Errorf("%q fits the schema: %t; it is refused with %s", tt.name, fits, tt.want)
 		}
 	}
 	if len(left) > 0 {
-		t.Errorf("%q are no refused scenarios", left)
+		t.Errorf("beyond names %q, which are not refused scenarios", left)
 	}
 }
 

@@ -6,17 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a file: a larger one is not a scenario, and the parser takes time by
-// the square of some: for 60,000 brackets that are never closed, a quarter of a minute.
+// The bounds of a file. The parser's time can grow with the square of the size: it takes 15 s for 60,000 brackets that
+// are never closed. No scenario comes near these bounds.
 const (
 	maxSource   = 64 << 10
 	maxBrackets = 2000
 )
 
-// sound refuses what is not to be given to the parser.
+// sound reports whether the parser can be given the source, and refuses it otherwise.
 func (l *loader) sound(src []byte) bool {
 	if len(src) > maxSource {
-		l.refuse(nil, fmt.Sprintf("file of %d bytes is too large", len(src)), fmt.Sprintf("at most %d", maxSource))
+		msg := fmt.Sprintf("the file has %d bytes, which is too large", len(src))
+		l.refuse(nil, msg, fmt.Sprintf("at most %d", maxSource))
 		return false
 	}
 	brackets := 0
@@ -37,9 +38,10 @@ func (l *loader) sound(src []byte) bool {
 	return true
 }
 
-// refuseAt refuses the byte at an offset.
+// refuseAt reports an error at the byte with that offset.
 func (l *loader) refuseAt(src []byte, offset int, msg, hint string) {
 	before := src[:offset]
 	start := bytes.LastIndexByte(before, '\n') + 1
-	l.errs = append(l.errs, &InputError{File: l.file, Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:]), Msg: msg, Hint: hint})
+	l.errs = append(l.errs, &InputError{File: l.file, Line: 1 + bytes.Count(before, []byte("\n")),
+		Column: 1 + utf8.RuneCount(before[start:]), Msg: msg, Hint: hint})
 }

@@ -2,9 +2,11 @@ package scenario
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
+// Vary overrides one key of a copy, and Differences names it.
 func TestVary(t *testing.T) {
 	base, err := Load("a.yaml", []byte("duration: 5s\nclients: 4"))
 	if err != nil {
@@ -28,7 +30,7 @@ func TestVary(t *testing.T) {
 	if err != nil || head.Iterations != 100 || head.Duration != 0 || head.Validate() != nil {
 		t.Errorf("iterations %d, duration %v, %v, %v", head.Iterations, head.Duration, err, head.Validate())
 	}
-	// Names and seeds are no difference.
+	// Names and seeds do not count as differences.
 	other := base.Clone()
 	other.Name, other.Seed = "other", 7
 	if d := base.Differences(other); len(d) != 0 {
@@ -38,11 +40,11 @@ func TestVary(t *testing.T) {
 		{"clients", "0", "--vs clients: clients of 0 is out of range (from 1 to 10000)"},
 		{"name", "x", "--vs name: no such key"},
 	} {
-		if _, err := base.Vary("--vs "+c[0], c[0], c[1]); err == nil || err.Error()[:min(len(err.Error()), len(c[2]))] != c[2] {
+		if _, err := base.Vary("--vs "+c[0], c[0], c[1]); err == nil || !strings.HasPrefix(err.Error(), c[2]) {
 			t.Errorf("%s=%s: %v", c[0], c[1], err)
 		}
 	}
-	// What contradicts other keys is told with the flag too.
+	// A contradiction with other keys names the flag too.
 	head, err = base.Vary("--vs recipe", "recipe", "semaphore")
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 package broken
 
-// Locks that leave a znode behind when the reply to its create is lost. It belongs to a session
-// that lives, so nobody removes it, and everybody waits behind it.
+// Locks that leave a znode behind when the reply to its create is lost. It belongs to a session that lives, so it is
+// never removed, and every other client waits behind it.
 
 // lostCreate creates again when it has no answer.
 func lostCreate(cfg Config) Ways {

@@ -1,16 +1,15 @@
-// Package broken is locks with a bug each that is publicly known: controls for
-// whoever claims to find bugs in locks.
+// Package broken holds locks with one known bug each: controls for checks that claim to find bugs in locks.
 //
-// In flow a [Client] and a path; out flow the [Ways] to hold a lock, to be used as
-// any other recipe. [Locks] is the one table of them: what each does wrong, where that is known from, what makes
-// it show, which check must find it and as what, and the sound recipe beside which it is to be
-// seen. The package's tests read that table, and so may whoever lists the locks.
+// In flow a plain client from [Connect] and a path; out flow the [Ways] to hold a lock, to be used as any other recipe.
+// [Locks] is the one table of them: what each does wrong, where that is known from, what makes it show, which check
+// must find it and as what, and the sound recipe that it is taken for. The package's tests read that table, and so does
+// the table of recipes in workloads/lock.
 //
-// How the locks are made: of the algorithms in queue.go, readwrite.go, semaphore.go and naive.go,
-// which are as sound as a lock can be on a plain client, each replaces one step by a wrong one. So
-// what goes wrong goes wrong by that step. What they share with most locks of the field is that a holder is
-// not told when its znode is deleted by somebody else, and that a client makes a new session by
-// itself; the locks of one znode all have the consequence that is queued-write's.
+// How the locks are made: each takes one of the algorithms in queue.go, readwrite.go, semaphore.go and naive.go, which
+// are as sound as a lock can be on a plain client, and replaces one step by a wrong one. So any failure comes from
+// that step. Like most published locks, they do not tell a holder that its znode was deleted by
+// an administrator, and their client makes a new session by itself. The locks of one znode all suffer from that in
+// the way that queued-write does. slow-release wraps the sound mutex: it is the control of comparisons, not of checks.
 //
-// A znode's name is Curator's, but for the locks whose bug is in the name.
+// Znodes have Curator's names, except in the locks whose bug is in the name.
 package broken

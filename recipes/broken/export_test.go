@@ -6,8 +6,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Mended are the locks of this package with their one wrong step put right: what is left
-// when the replacement is left out.
+// Mended holds the locks of this package with their one wrong step put right, which is what remains when the
+// replacement step is left out.
 var Mended = map[string]func(Config) Ways{
 	"missing-own":       mutex,
 	"stale-own":         mutex,
@@ -25,7 +25,7 @@ var Mended = map[string]func(Config) Ways{
 	"dead-lease":        permits,
 	"leaked-lease":      permits,
 	"partial-permits":   permits,
-	"blind-delete":      queuedWrite, // the other lock of one znode
+	"blind-delete":      queuedWrite, // the other lock that has one znode
 }
 
 func mutex(cfg Config) Ways { return Ways{Write: newQueue(cfg, cfg.Path, locking)} }
@@ -40,9 +40,9 @@ func permits(cfg Config) Ways { return Ways{Permits: newSemaphore(cfg)} }
 
 // readWriteLock downgrades at the writer's place, if the writer is still there.
 func readWriteLock(cfg Config) Ways {
-	return newReadWrite(cfg).downgrading(func(c *Client, a *attempt) (string, error) {
+	return newReadWrite(cfg).downgrading(func(c client, a *attempt) (string, error) {
 		node := fmt.Sprintf("%s%010d", readerPath(a), a.seq)
-		_, err := c.conn.Multi(&zk.CheckVersionRequest{Path: a.path(), Version: -1},
+		_, err := c.Conn.Multi(&zk.CheckVersionRequest{Path: a.path(), Version: -1},
 			&zk.CreateRequest{Path: node, Acl: everybody, Flags: zk.FlagEphemeral})
 		return node, err
 	})

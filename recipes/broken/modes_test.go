@@ -8,7 +8,7 @@ import (
 	"locklab/recipes/internal/wire"
 )
 
-// laterWriters has a writer queue behind a reader that waits for another writer.
+// laterWriters makes a writer queue behind a reader that waits for another writer.
 func laterWriters(w *world) {
 	holder, reader, writer := w.client(options{}), w.client(options{}), w.client(options{})
 	h := holder.start(holder.ways.Write).held()
@@ -43,26 +43,31 @@ func queuedDowngrade(w *world) {
 	w.exclusion(claim{who: "a, reading", hold: read, reader: true}, claim{who: "b", hold: second.held()})
 }
 
-// deadLease closes the session of a client that has one of two permits, where the recipe has
-// them come one by one, and waits for the other.
+// deadLease closes the session of a client that has one of two permits and waits for the other, where the recipe
+// takes permits one by one.
 func deadLease(w *world) {
 	w.permits = 3
 	holder, a := w.client(options{units: 2}), w.client(options{units: 2})
 	holder.start(holder.ways.Permits).held()
 	p := a.start(a.ways.Permits)
-	w.until("it waits for a permit", func() bool { return w.wantsPermit(a) })
+	w.until("the client waits for a permit", func() bool { return w.wantsPermit(a) })
 	a.kill()
 	if h := p.wait().hold; h != nil {
 		leases := w.nodes(w.path + "/leases")
 		if n := owned(leases, h.Session()); n != 2 {
-			w.found(broken.ServiceExclusion, "a hold of 2 permits in session %x has %d leases; with the other hold that is 4 of 3 permits", uint64(h.Session()), n)
+			w.found(
+				broken.ServiceExclusion,
+				"a hold of 2 permits in session %x has %d leases; with the other hold that is 4 of 3 permits",
+				uint64(h.Session()),
+				n,
+			)
 		}
 	}
 }
 
-// wantsPermit reports whether a client, with nobody ahead of it in the queue, waits for a permit: this
-// package's with a lease more than there are permits, as Curator's; the sound one without a
-// lease, when it has listed the queue and the leases.
+// wantsPermit reports whether a client with nobody ahead of it in the queue waits for a permit. A client of this
+// package's locks then has one lease more than there are permits, as Curator's clients do. A client of the sound lock
+// has no lease, and has listed the queue and the leases.
 func (w *world) wantsPermit(c *client) bool {
 	if !w.sound {
 		leases := w.nodes(w.path + "/leases")
@@ -73,12 +78,12 @@ func (w *world) wantsPermit(c *client) bool {
 	return len(queue) > 0 && queue[0].owner == c.session() && by[wire.OpChildren] >= 2
 }
 
-// leakedLease has a client give up that waits for a permit.
+// leakedLease lets a client give up while it waits for a permit.
 func leakedLease(w *world) {
 	holder, quitter, next := w.client(options{units: 1}), w.client(options{units: 1}), w.client(options{units: 1})
 	h := holder.start(holder.ways.Permits).held()
 	quitting := quitter.start(quitter.ways.Permits)
-	w.until("it waits for a permit", func() bool { return w.wantsPermit(quitter) })
+	w.until("the client waits for a permit", func() bool { return w.wantsPermit(quitter) })
 	quitting.cancel()
 	if quitting.wait().err == nil {
 		w.t.Fatal("acquired in spite of a holder")
@@ -88,7 +93,11 @@ func leakedLease(w *world) {
 	if !w.stuck(func() string {
 		leases := w.nodes(w.path + "/leases")
 		if owned(leases, holder.session()) == 0 && owned(leases, quitter.session()) == 1 && w.wantsPermit(next) {
-			return fmt.Sprintf("session %x has a lease and no hold, nor an attempt at one; session %x waits for it", uint64(quitter.session()), uint64(next.session()))
+			return fmt.Sprintf(
+				"session %x has a lease, but neither a hold nor an attempt under way; session %x waits for it",
+				uint64(quitter.session()),
+				uint64(next.session()),
+			)
 		}
 		return ""
 	}, p) {
@@ -96,8 +105,8 @@ func leakedLease(w *world) {
 	}
 }
 
-// partialPermits lets two clients have their turns one after the other, if they get their
-// permits one by one: each goes on when the other has queued again, or has got all.
+// partialPermits lets two clients have their turns one after the other, where the recipe takes permits one by one.
+// Each goes on once the other has queued again, or has all its permits.
 func partialPermits(w *world) {
 	const last = 5 // arrival in the queue: the first client's third
 	w.permits = 4
@@ -118,7 +127,7 @@ func partialPermits(w *world) {
 			if n == last {
 				return
 			}
-			var over chan struct{} // the second has not been started when the first queues first
+			var over chan struct{} // the second client starts only after the first has queued for the first time
 			if n > 1 {
 				<-started
 				over = all[other].done
@@ -141,8 +150,12 @@ func partialPermits(w *world) {
 		l, q := w.nodes(leases), w.nodes(locks)
 		if len(q) == 2 && q[0].owner == a.session() && w.watches(b.session(), q[0].path) &&
 			owned(l, b.session()) == 2 && owned(l, a.session()) == 3 {
-			return fmt.Sprintf("session %x has its turn and two permits, and waits for a third; session %x has the other two, and waits for its turn",
-				uint64(a.session()), uint64(b.session()))
+			return fmt.Sprintf(
+				"session %x has its turn and two permits, and waits for a third; "+
+					"session %x has the other two, and waits for its turn",
+				uint64(a.session()),
+				uint64(b.session()),
+			)
 		}
 		return ""
 	}, first, second) {

@@ -5,8 +5,7 @@ import (
 	"locklab/recipes/internal/wire"
 )
 
-// blindDelete loses the reply to a release's delete, and lets the client come back when the next
-// has the lock.
+// blindDelete loses the reply to a release's delete, and lets the client reconnect once the next client has the lock.
 func blindDelete(w *world) {
 	robbing(w, func(a *client, h *recipes.Hold) <-chan struct{} {
 		a.wire.OnLoss(func() { a.wire.Refuse(true) })
@@ -15,13 +14,13 @@ func blindDelete(w *world) {
 	})
 }
 
-// queuedWrite releases while the client is cut off, closes its session, and lets it come back when
-// the next has the lock.
+// queuedWrite releases while the client is cut off, closes its session, and lets it reconnect once the next client
+// has the lock.
 func queuedWrite(w *world) {
 	robbing(w, func(a *client, h *recipes.Hold) <-chan struct{} {
 		a.wire.OnLoss(func() { a.wire.Refuse(true) })
 		a.wire.Cut(wire.OpPing, 1)
-		w.until("it is cut off", func() bool { return a.wire.Losses() == 1 })
+		w.until("the client is cut off", func() bool { return a.wire.Losses() == 1 })
 		done := w.releasing(h)
 		<-h.Context().Done()
 		a.kill()
@@ -29,8 +28,8 @@ func queuedWrite(w *world) {
 	})
 }
 
-// robbing has a client release in trouble while another waits, and looks at what
-// the other has in the end.
+// robbing lets a client release under a fault while another client waits, and then checks whether the other client's
+// znode is still there.
 func robbing(w *world, trouble func(*client, *recipes.Hold) <-chan struct{}) {
 	a, b, c := w.client(options{}), w.client(options{}), w.client(options{})
 	h := a.start(a.ways.Write).held()
@@ -44,7 +43,7 @@ func robbing(w *world, trouble func(*client, *recipes.Hold) <-chan struct{}) {
 	w.robbed(second, c)
 }
 
-// releasing begins a release, whose outcome may be any.
+// releasing begins a release, and ignores its outcome.
 func (w *world) releasing(h *recipes.Hold) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

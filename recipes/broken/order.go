@@ -10,7 +10,7 @@ import (
 
 // bySession begins names with the session's id, as ZooKeeper's WriteLock for Java and for C does.
 func bySession(s session, guid string) string {
-	return fmt.Sprintf("x-%016x-%s-%s", uint64(s.id), guid, locking)
+	return fmt.Sprintf("x-%016x-%s-%s", uint64(s.ID), guid, locking)
 }
 
 // nameOrder compares the whole names, which begin with the session.
@@ -21,8 +21,8 @@ func nameOrder(cfg Config) Ways {
 	return Ways{Write: q}
 }
 
-// wrongPredecessor knows by the numbers whether it is its turn, but searches for whom to watch by
-// the whole names.
+// wrongPredecessor decides by the numbers whether it is its turn, but chooses the contender to watch by the whole
+// names.
 func wrongPredecessor(cfg Config) Ways {
 	q := newQueue(cfg, cfg.Path, locking)
 	q.prefix = bySession
@@ -45,16 +45,16 @@ func floor(a *attempt, all []contender) (name string) {
 	return name
 }
 
-// sequenceToken has the sequence number for a token, counted from 1. It starts over
-// when the service has removed the directory for want of use.
+// sequenceToken uses the sequence number as token, counted from 1. It starts over when the service has removed the
+// unused directory.
 func sequenceToken(cfg Config) Ways {
 	q := newQueue(cfg, cfg.Path, locking)
 	q.token = func(a *attempt) int64 { return a.seq + 1 }
 	return Ways{Write: q}
 }
 
-// laterWriters is a read/write lock whose readers wait for all writers, those behind them
-// included, who wait for them.
+// laterWriters is a read/write lock whose readers wait for all writers, even for those behind them, which in turn
+// wait for the readers.
 func laterWriters(cfg Config) Ways {
 	w := newReadWrite(cfg)
 	w.read.blocker = func(_ *attempt, all []contender) string {

@@ -13,13 +13,13 @@ import (
 	"github.com/google/uuid"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
-// A queue is what most locks of this package are: contenders create a sequential znode
-// and wait for those before them. It is sound as far as a lock can be on a [Client];
-// each lock replaces the one step that it gets wrong.
+// A queue is the algorithm of most locks of this package: contenders create a sequential znode and wait for those
+// before them. It is sound as far as a lock can be on a [Client]. Each lock replaces the one step that it gets wrong.
 type queue struct {
-	c        *Client
+	c        client
 	dir      string
 	kind     string // of our own contenders: writing or reading
 	onQueued func(ahead int)
@@ -30,9 +30,9 @@ type queue struct {
 	settle func(a *attempt) (string, error)
 	// verify returns an error unless the attempt may rely on what it has just seen.
 	verify func(a *attempt, contenders []contender) error
-	// blocker returns who has to go before the attempt may hold, or "".
+	// blocker returns the contender that has to go before the attempt may hold, or "".
 	blocker func(a *attempt, contenders []contender) string
-	// watch returns what tells of the going of a contender, or nil if it has gone.
+	// watch returns a channel that reports when a contender goes, or nil if it has gone.
 	watch func(a *attempt, name string) (<-chan zk.Event, error)
 	// discard removes the znode of an attempt that failed when ctx may have ended.
 	discard func(ctx context.Context, a *attempt)
@@ -49,7 +49,7 @@ const (
 )
 
 func newQueue(cfg Config, dir, kind string) *queue {
-	q := &queue{c: cfg.Client, dir: dir, kind: kind, onQueued: cfg.OnQueued}
+	q := &queue{c: client{cfg.Client}, dir: dir, kind: kind, onQueued: cfg.OnQueued}
 	q.prefix = func(_ session, guid string) string { return "_c_" + guid + "-" + kind }
 	q.settle = func(a *attempt) (string, error) { return a.search(true) }
 	q.verify = (*attempt).verified
@@ -83,7 +83,7 @@ func contenders(children []string) (all []contender) {
 	return all
 }
 
-// predecessor is the rule of those who hold alone.
+// predecessor is the rule for contenders that hold alone.
 func predecessor(a *attempt, all []contender) (name string) {
 	for _, c := range all {
 		if c.seq < a.seq || c.seq == a.seq && c.kind == reading && a.q.kind == writing {
@@ -93,7 +93,7 @@ func predecessor(a *attempt, all []contender) (name string) {
 	return name
 }
 
-// lastWriter is the rule of readers.
+// lastWriter is the rule for readers.
 func lastWriter(a *attempt, all []contender) (name string) {
 	for _, c := range all {
 		if c.seq < a.seq && c.kind == writing {
@@ -103,14 +103,14 @@ func lastWriter(a *attempt, all []contender) (name string) {
 	return name
 }
 
-// An attempt is one at holding the lock.
+// An attempt is one attempt to hold the lock.
 type attempt struct {
 	q    *queue
 	s    session // in which the znode was created
 	pre  string
 	name string
 	seq  int64
-	stat zk.Stat // of the own znode, once it was looked at
+	stat zk.Stat // of the attempt's own znode, once it was read
 }
 
 func (a *attempt) path() string { return path.Join(a.q.dir, a.name) }
@@ -121,7 +121,7 @@ func (q *queue) Acquire(ctx context.Context) (*recipes.Hold, error) {
 	if err != nil {
 		return nil, fmt.Errorf("acquire %s: %w", q.dir, err)
 	}
-	return a.s.hold(q.token(a), a.remove), nil
+	return hold(a.s, q.token(a), a.remove), nil
 }
 
 // enter waits for the attempt's turn.
@@ -129,7 +129,7 @@ func (q *queue) enter(ctx context.Context) (*attempt, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	s, err := q.c.session(ctx)
+	s, err := q.c.Session(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (q *queue) enter(ctx context.Context) (*attempt, error) {
 func (a *attempt) create() error {
 	c := a.q.c
 	for {
-		created, err := c.conn.Create(path.Join(a.q.dir, a.pre), nil, zk.FlagEphemeral|zk.FlagSequence, everybody)
+		created, err := c.Conn.Create(path.Join(a.q.dir, a.pre), nil, zk.FlagEphemeral|zk.FlagSequence, everybody)
 		switch {
 		case err == nil:
 			a.name = path.Base(created)
@@ -164,7 +164,7 @@ func (a *attempt) create() error {
 				return err
 			}
 			if a.name == "" {
-				if err := a.s.over(); err != nil {
+				if err := a.s.Err(); err != nil {
 					return err
 				}
 				continue
@@ -175,13 +175,13 @@ func (a *attempt) create() error {
 	}
 }
 
-// everybody may do everything.
+// everybody lets every client do everything.
 var everybody = zk.WorldACL(zk.PermAll)
 
-// mkdir creates a directory and what is missing above it, as containers.
-func (c *Client) mkdir(dir string) error {
+// mkdir creates a directory and its missing parents, as containers.
+func (c client) mkdir(dir string) error {
 	err := c.repeat(func() error {
-		_, err := c.conn.CreateContainer(dir, nil, zk.FlagContainer, everybody)
+		_, err := c.Conn.CreateContainer(dir, nil, zk.FlagContainer, everybody)
 		return err
 	})
 	if err == zk.ErrNoNode && dir != "/" {
@@ -201,11 +201,11 @@ func (a *attempt) search(sync bool) (found string, err error) {
 	c := a.q.c
 	err = c.repeat(func() error {
 		if sync {
-			if _, err := c.conn.Sync(a.q.dir); err != nil {
+			if _, err := c.Conn.Sync(a.q.dir); err != nil {
 				return err
 			}
 		}
-		children, _, err := c.conn.Children(a.q.dir)
+		children, _, err := c.Conn.Children(a.q.dir)
 		for _, name := range children {
 			if strings.HasPrefix(name, a.pre) {
 				found = name
@@ -216,7 +216,7 @@ func (a *attempt) search(sync bool) (found string, err error) {
 	return found, err
 }
 
-// await waits until nobody is in the way.
+// await waits until no contender is in the way.
 func (a *attempt) await(ctx context.Context) error {
 	queued := false
 	for {
@@ -246,25 +246,25 @@ func (a *attempt) await(ctx context.Context) error {
 			continue
 		}
 		select {
-		case <-events: // or the session's end, which the next look tells
+		case <-events: // or the session has ended, which the next read shows
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// list returns the contenders, in whichever session the answer comes.
+// list returns the contenders, in whichever session the answer arrives.
 func (a *attempt) list() (all []contender, err error) {
 	err = a.q.c.repeat(func() error {
-		children, _, err := a.q.c.conn.Children(a.q.dir)
+		children, _, err := a.q.c.Conn.Children(a.q.dir)
 		all = contenders(children)
 		return err
 	})
 	return all, err
 }
 
-// verified requires the own znode to be there and to belong to the session that created it, and
-// that session not to be over.
+// verified requires that the attempt's own znode exists and belongs to the session that created it, and that this
+// session is not over.
 func (a *attempt) verified(all []contender) error {
 	if err := a.q.listed(a, all); err != nil {
 		return err
@@ -272,27 +272,27 @@ func (a *attempt) verified(all []contender) error {
 	if err := a.look(); err != nil {
 		return err
 	}
-	if err := a.s.over(); err != nil {
+	if err := a.s.Err(); err != nil {
 		return err
 	}
-	if now := a.q.c.SessionID(); a.stat.EphemeralOwner != a.s.id || now != a.s.id {
-		return recipes.ErrSessionExpired
+	if now := a.q.c.Conn.SessionID(); a.stat.EphemeralOwner != a.s.ID || now != a.s.ID {
+		return zksession.ErrSessionExpired
 	}
 	return nil
 }
 
-// listed requires the own znode to be in the list.
+// listed requires that the attempt's own znode is in the list.
 func (*queue) listed(a *attempt, all []contender) error {
 	if !slices.ContainsFunc(all, func(c contender) bool { return c.name == a.name }) {
-		return cmp.Or(a.s.over(), error(zk.ErrNoNode))
+		return cmp.Or(a.s.Err(), error(zk.ErrNoNode))
 	}
 	return nil
 }
 
-// look reads the own znode.
+// look reads the attempt's own znode.
 func (a *attempt) look() error {
 	return a.q.c.repeat(func() error {
-		_, stat, err := a.q.c.conn.Get(a.path())
+		_, stat, err := a.q.c.Conn.Get(a.path())
 		if err == nil {
 			a.stat = *stat
 		}
@@ -300,10 +300,10 @@ func (a *attempt) look() error {
 	})
 }
 
-// watchData watches by a read, which leaves no watch on a znode that has gone.
+// watchData watches by a read, which leaves no watch if the znode is gone.
 func (a *attempt) watchData(name string) (events <-chan zk.Event, err error) {
 	err = a.q.c.repeat(func() (err error) {
-		_, _, events, err = a.q.c.conn.GetW(path.Join(a.q.dir, name))
+		_, _, events, err = a.q.c.Conn.GetW(path.Join(a.q.dir, name))
 		return err
 	})
 	if err == zk.ErrNoNode {
@@ -312,20 +312,20 @@ func (a *attempt) watchData(name string) (events <-chan zk.Event, err error) {
 	return events, err
 }
 
-// remove deletes the attempt's znode, whose name is never used again: repeating it is safe.
+// remove deletes the attempt's znode. Its name is never used again, so the delete can safely be repeated.
 func (a *attempt) remove() error { return a.q.c.remove(a.path()) }
 
-func (c *Client) remove(node string) error {
-	err := c.repeat(func() error { return c.conn.Delete(node, -1) })
+func (c client) remove(node string) error {
+	err := c.repeat(func() error { return c.Conn.Delete(node, -1) })
 	if err == zk.ErrNoNode {
 		return nil
 	}
 	return err
 }
 
-// hold makes a hold that ends with the session at the latest.
-func (s session) hold(token int64, release func() error) *recipes.Hold {
-	h, _ := recipes.NewHold(recipes.HoldConfig{Parent: s.life, Session: s.id, Token: token,
+// hold makes a hold that ends with the session, if not before.
+func hold(s session, token int64, release func() error) *recipes.Hold {
+	h, _ := recipes.NewHold(recipes.HoldConfig{Parent: s.Life, Session: s.ID, Token: token,
 		Release: func(context.Context) error { return release() }})
 	return h
 }

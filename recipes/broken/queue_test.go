@@ -13,7 +13,7 @@ import (
 // lostCreate loses the reply to a create.
 func lostCreate(w *world) { losingCreate(w, nil) }
 
-// unsyncedSearch loses it, and has the client come to a server that lags.
+// unsyncedSearch loses the reply to a create, and lets the client reconnect to a server that lags behind.
 func unsyncedSearch(w *world) { losingCreate(w, (*wire.Wire).Lag) }
 
 func losingCreate(w *world, then func(*wire.Wire)) {
@@ -25,7 +25,11 @@ func losingCreate(w *world, then func(*wire.Wire)) {
 	p := a.start(a.ways.Write)
 	if !w.stuck(func() string {
 		if q := w.nodes(w.path); owned(q, a.session()) == 2 && len(q) == 2 && w.watches(a.session(), q[0].path) {
-			return fmt.Sprintf("session %x, the only one in the queue, waits behind its own %s", uint64(a.session()), q[0].path)
+			return fmt.Sprintf(
+				"session %x, the only one in the queue, waits behind its own %s",
+				uint64(a.session()),
+				q[0].path,
+			)
 		}
 		return ""
 	}, p) {
@@ -34,7 +38,7 @@ func losingCreate(w *world, then func(*wire.Wire)) {
 	a.broke(1)
 }
 
-// nameOrder has the second contender's session be of a lower id.
+// nameOrder gives the second contender a session with a lower id than the first one's.
 func nameOrder(w *world) {
 	a, b := w.client(options{only: 3}), w.client(options{only: 1})
 	if a.session() < b.session() {
@@ -49,8 +53,8 @@ func nameOrder(w *world) {
 	w.exclusion(claim{who: "a", hold: first}, claim{who: "b", hold: second.held()})
 }
 
-// wrongPredecessor has a waiter look anew when the session of the one behind it is of a lower
-// id than its own, and of a higher one than the holder's.
+// wrongPredecessor makes a waiter look again when the contender behind it has a session id that is lower than the
+// waiter's own and higher than the holder's.
 func wrongPredecessor(w *world) {
 	holder, quitter := w.client(options{only: 1}), w.client(options{only: 2})
 	high, low := w.client(options{only: 3}), w.client(options{only: 2})
@@ -76,19 +80,28 @@ func wrongPredecessor(w *world) {
 
 // watchesOther reports whether a client waits for a znode that is not its own.
 func (w *world) watchesOther(c *client, queue []znode) bool {
-	return slices.ContainsFunc(queue, func(z znode) bool { return z.owner != c.session() && w.watches(c.session(), z.path) })
+	return slices.ContainsFunc(
+		queue,
+		func(z znode) bool { return z.owner != c.session() && w.watches(c.session(), z.path) },
+	)
 }
 
-// cycle says that two clients, the only ones in the queue, wait for each other, or nothing.
+// cycle describes two clients that wait for each other and are the only ones in the queue. It returns an empty string
+// if there is no such cycle.
 func (w *world) cycle(a, b *client) string {
 	q := w.nodes(w.path)
-	if len(q) != 2 || owned(q, a.session()) != 1 || owned(q, b.session()) != 1 || !w.watchesOther(a, q) || !w.watchesOther(b, q) {
+	if len(q) != 2 || owned(q, a.session()) != 1 || owned(q, b.session()) != 1 || !w.watchesOther(a, q) ||
+		!w.watchesOther(b, q) {
 		return ""
 	}
-	return fmt.Sprintf("sessions %x and %x, the only ones in the queue, watch each other's znodes", uint64(a.session()), uint64(b.session()))
+	return fmt.Sprintf(
+		"sessions %x and %x, the only ones in the queue, watch each other's znodes",
+		uint64(a.session()),
+		uint64(b.session()),
+	)
 }
 
-// lostWakeup has the holder leave when the waiter has seen it and does not watch it yet.
+// lostWakeup lets the holder leave after the waiter has seen it and before the waiter watches it.
 func lostWakeup(w *world) {
 	other := w.client(options{})
 	var h *recipes.Hold
@@ -98,7 +111,11 @@ func lostWakeup(w *world) {
 	p := a.start(a.ways.Write)
 	if !w.stuck(func() string {
 		if q := w.nodes(w.path); len(q) == 1 && q[0].owner == a.session() && w.watches(a.session(), gone) {
-			return fmt.Sprintf("session %x is first in the queue and watches %s, which is gone for good", uint64(a.session()), gone)
+			return fmt.Sprintf(
+				"session %x is first in the queue and watches %s, which is gone for good",
+				uint64(a.session()),
+				gone,
+			)
 		}
 		return ""
 	}, p) {
@@ -106,11 +123,17 @@ func lostWakeup(w *world) {
 	}
 }
 
-// cancelledCleanup has a waiter give up.
+// cancelledCleanup lets a waiter give up.
 func cancelledCleanup(w *world) {
-	// Some heartbeats after it gave up, a client that has not cleaned up will not.
+	// A client that has not cleaned up a few heartbeats after it gave up never will.
 	const heartbeats = 4
-	holder, quitter, next := w.client(options{}), w.client(options{timeout: 1500 * time.Millisecond}), w.client(options{})
+	holder, quitter, next := w.client(
+		options{},
+	), w.client(
+		options{timeout: 1500 * time.Millisecond},
+	), w.client(
+		options{},
+	)
 	h := holder.start(holder.ways.Write).held()
 	quitting := quitter.start(quitter.ways.Write)
 	w.queuedBehind(quitting, quitter, w.nodes(w.path)[0].path)
@@ -123,8 +146,13 @@ func cancelledCleanup(w *world) {
 	p := next.start(next.ways.Write)
 	if !w.stuck(func() string {
 		q := w.nodes(w.path)
-		if quitter.wire.Pings() >= before+heartbeats && len(q) == 2 && q[0].owner == quitter.session() && w.watches(next.session(), q[0].path) {
-			return fmt.Sprintf("%s is left by an attempt that has ended, and session %x waits for it", q[0].path, uint64(next.session()))
+		if quitter.wire.Pings() >= before+heartbeats && len(q) == 2 && q[0].owner == quitter.session() &&
+			w.watches(next.session(), q[0].path) {
+			return fmt.Sprintf(
+				"%s is left by an attempt that has ended, and session %x waits for it",
+				q[0].path,
+				uint64(next.session()),
+			)
 		}
 		return ""
 	}, p) {

@@ -21,14 +21,14 @@ func newReadWrite(cfg Config) readWrite {
 	return rw
 }
 
-// writerKey is under what a write hold's context has the [attempt] that got it.
+// writerKey is the key under which a write hold's context has the [attempt] that acquired it.
 type writerKey struct{ dir string }
 
-// A downgrade makes the reader's znode for who holds as a, and returns its path.
-type downgrade func(c *Client, a *attempt) (string, error)
+// A downgrade creates the reader's znode for the writer that holds by a, and returns its path.
+type downgrade func(c client, a *attempt) (string, error)
 
-// downgrading adds to a read/write lock what both of its bugs have in common: as Curator's, it
-// knows from its own memory that it holds the write lock, and then grants the read lock at once.
+// downgrading adds to a read/write lock what its two bugs have in common: like Curator's lock, it knows from its own
+// memory that it holds the write lock, and then grants the read lock at once.
 func (rw readWrite) downgrading(make downgrade) Ways {
 	c := rw.write.c
 	write := func(ctx context.Context) (*recipes.Hold, error) {
@@ -37,8 +37,8 @@ func (rw readWrite) downgrading(make downgrade) Ways {
 			return nil, err
 		}
 		s := a.s
-		s.life = context.WithValue(s.life, writerKey{rw.write.dir}, a)
-		return s.hold(a.stat.Czxid, a.remove), nil
+		s.Life = context.WithValue(s.Life, writerKey{rw.write.dir}, a)
+		return hold(s, a.stat.Czxid, a.remove), nil
 	}
 	down := func(ctx context.Context, h *recipes.Hold) (*recipes.Hold, error) {
 		a, ok := h.Context().Value(writerKey{rw.write.dir}).(*attempt)
@@ -49,21 +49,21 @@ func (rw readWrite) downgrading(make downgrade) Ways {
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.session(ctx)
+		s, err := c.Session(ctx)
 		if err != nil {
 			return nil, errors.Join(err, c.remove(node))
 		}
 		_ = h.Release(ctx)
-		return s.hold(h.Token(), func() error { return c.remove(node) }), nil
+		return hold(s, h.Token(), func() error { return c.remove(node) }), nil
 	}
 	return Ways{Write: acquirer(write), Read: rw.read, Downgrade: down}
 }
 
-// queuedDowngrade puts the reader at the end of the queue: the writer at its head enters
-// once the write lock is released. The write lock itself it makes sure to hold.
+// queuedDowngrade puts the reader at the end of the queue, so the writer at its head enters once the write lock is
+// released. It does check that it holds the write lock.
 func queuedDowngrade(cfg Config) Ways {
-	return newReadWrite(cfg).downgrading(func(c *Client, a *attempt) (string, error) {
-		replies, err := c.conn.Multi(&zk.CheckVersionRequest{Path: a.path(), Version: -1},
+	return newReadWrite(cfg).downgrading(func(c client, a *attempt) (string, error) {
+		replies, err := c.Conn.Multi(&zk.CheckVersionRequest{Path: a.path(), Version: -1},
 			&zk.CreateRequest{Path: readerPath(a), Acl: everybody, Flags: zk.FlagEphemeral | zk.FlagSequence})
 		if err != nil {
 			return "", err
@@ -72,13 +72,12 @@ func queuedDowngrade(cfg Config) Ways {
 	})
 }
 
-// localRead puts the reader in the writer's place, but does not make sure that the writer is
-// still there.
+// localRead puts the reader in the writer's place, but does not check that the writer's znode still exists.
 func localRead(cfg Config) Ways {
-	return newReadWrite(cfg).downgrading(func(c *Client, a *attempt) (string, error) {
+	return newReadWrite(cfg).downgrading(func(c client, a *attempt) (string, error) {
 		node := fmt.Sprintf("%s%010d", readerPath(a), a.seq)
 		err := c.repeat(func() error {
-			_, err := c.conn.Create(node, nil, zk.FlagEphemeral, everybody)
+			_, err := c.Conn.Create(node, nil, zk.FlagEphemeral, everybody)
 			return err
 		})
 		if err == zk.ErrNodeExists { // by a request whose reply was lost

@@ -11,34 +11,39 @@ import (
 	"locklab/recipes"
 )
 
-// A semaphore is one as Curator's: under a lock of its own it creates the leases, one after the
-// other, and waits with each until there are no more of them than permits.
+// A semaphore works as Curator's does: under a lock of its own it creates the leases one after another, and waits
+// with each until there are no more leases than permits.
 type semaphore struct {
-	c              *Client
+	c              client
 	queue          *queue
 	dir            string
 	permits, units int
 
-	// perUnit has the lock released after each unit.
+	// perUnit releases the lock after each unit.
 	perUnit bool
-	// complete returns an error unless what was collected may be returned.
+	// complete returns an error unless the collected leases may be returned.
 	complete func(all []lease) error
 	// abandon removes a lease that was not granted.
 	abandon func(ctx context.Context, l lease)
 }
 
-// A lease is one permit in use: a znode, created in a session.
+// A lease is one permit in use: a znode, and the session that created it.
 type lease struct {
 	s    session
 	node string
 }
 
 func newSemaphore(cfg Config) *semaphore {
-	m := &semaphore{c: cfg.Client, queue: newQueue(cfg, path.Join(cfg.Path, "locks"), locking), dir: path.Join(cfg.Path, "leases"),
-		permits: cfg.Permits, units: cfg.Units}
+	m := &semaphore{
+		c:       client{cfg.Client},
+		queue:   newQueue(cfg, path.Join(cfg.Path, "locks"), locking),
+		dir:     path.Join(cfg.Path, "leases"),
+		permits: cfg.Permits,
+		units:   cfg.Units,
+	}
 	m.complete = func(all []lease) error {
 		for _, l := range all {
-			if err := l.s.over(); err != nil {
+			if err := l.s.Err(); err != nil {
 				return err
 			}
 		}
@@ -83,7 +88,7 @@ func (m *semaphore) Acquire(ctx context.Context) (h *recipes.Hold, err error) {
 		}
 		return nil, fmt.Errorf("acquire %s: %w", m.dir, err)
 	}
-	return all[len(all)-1].s.hold(0, func() error {
+	return hold(all[len(all)-1].s, 0, func() error {
 		for _, l := range all {
 			if err := m.c.remove(l.node); err != nil {
 				return err
@@ -93,7 +98,8 @@ func (m *semaphore) Acquire(ctx context.Context) (h *recipes.Hold, err error) {
 	}), nil
 }
 
-// unit gets one lease. If that is gone with its session it gets another, as Curator's does.
+// unit acquires one lease. If that lease is gone with its session, unit acquires another, as Curator's semaphore
+// does.
 func (m *semaphore) unit(ctx context.Context) (lease, error) {
 	for {
 		l, err := m.create(ctx)
@@ -108,7 +114,7 @@ func (m *semaphore) unit(ctx context.Context) (lease, error) {
 		if !gone {
 			return l, nil
 		}
-		// It may be there after all: made in a later session, by a create that was repeated.
+		// The lease may exist after all: a repeated create may have created it in a later session.
 		if err := m.c.remove(l.node); err != nil {
 			return lease{}, err
 		}
@@ -116,14 +122,14 @@ func (m *semaphore) unit(ctx context.Context) (lease, error) {
 }
 
 func (m *semaphore) create(ctx context.Context) (lease, error) {
-	s, err := m.c.session(ctx)
+	s, err := m.c.Session(ctx)
 	if err != nil {
 		return lease{}, err
 	}
 	l := lease{s: s, node: path.Join(m.dir, fmt.Sprintf("_c_%s-%s%010d", uuid.NewString(), leasing, 0))}
 	for {
 		err := m.c.repeat(func() error {
-			_, err := m.c.conn.Create(l.node, nil, zk.FlagEphemeral, everybody)
+			_, err := m.c.Conn.Create(l.node, nil, zk.FlagEphemeral, everybody)
 			return err
 		})
 		switch err {
@@ -145,7 +151,7 @@ func (m *semaphore) await(ctx context.Context, l lease) (gone bool, err error) {
 		var children []string
 		var events <-chan zk.Event
 		err := m.c.repeat(func() (err error) {
-			children, _, events, err = m.c.conn.ChildrenW(m.dir)
+			children, _, events, err = m.c.Conn.ChildrenW(m.dir)
 			return err
 		})
 		if err != nil {
@@ -155,22 +161,22 @@ func (m *semaphore) await(ctx context.Context, l lease) (gone bool, err error) {
 		for _, name := range children {
 			there = there || path.Join(m.dir, name) == l.node
 		}
-		if !there || l.s.over() != nil {
+		if !there || l.s.Err() != nil {
 			return true, nil
 		}
 		if len(contenders(children)) <= m.permits {
 			return false, nil
 		}
 		select {
-		case <-events: // or the session's end, which the next look tells
+		case <-events: // or the session has ended, which the next read shows
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
 	}
 }
 
-// deadLease returns what it has collected without another look: a lease may have ended with
-// its session while others were waited for.
+// deadLease returns what it has collected without checking it again: a lease may have ended with its session while
+// the client waited for the others.
 func deadLease(cfg Config) Ways {
 	m := newSemaphore(cfg)
 	m.complete = func([]lease) error { return nil }
@@ -184,7 +190,7 @@ func leakedLease(cfg Config) Ways {
 	return Ways{Permits: m}
 }
 
-// partialPermits gets one permit after the other, and keeps what it has while it waits.
+// partialPermits acquires one permit after another, and keeps those that it has while it waits.
 func partialPermits(cfg Config) Ways {
 	m := newSemaphore(cfg)
 	m.perUnit = true

@@ -12,7 +12,7 @@ import (
 	"locklab/ensembles/labtest"
 )
 
-// A znode is a contender or a lease, as the service has it.
+// A znode is a contender or a lease as the service shows it.
 type znode struct {
 	path         string
 	reader       bool
@@ -20,7 +20,7 @@ type znode struct {
 	owner, czxid int64
 }
 
-// nodes returns the children of a directory by their numbers, as of now.
+// nodes returns the present children of a directory, ordered by their sequence numbers.
 func (w *world) nodes(dir string) (all []znode) {
 	w.t.Helper()
 	if _, err := w.service.Sync(dir); err != nil {
@@ -33,7 +33,7 @@ func (w *world) nodes(dir string) (all []znode) {
 	for _, name := range names {
 		n, ok := w.node(path.Join(dir, name))
 		if !ok {
-			continue // it has gone meanwhile
+			continue // it was deleted after the list
 		}
 		n.reader = strings.Contains(name, "__READ__")
 		if n.seq, err = strconv.ParseInt(name[len(name)-10:], 10, 64); err != nil {
@@ -61,7 +61,7 @@ func (w *world) node(path string) (znode, bool) {
 	return znode{path: path, owner: stat.EphemeralOwner, czxid: stat.Czxid}, true
 }
 
-// owned counts the znodes of a session.
+// owned counts the znodes that belong to a session.
 func owned(all []znode, session int64) (n int) {
 	for _, z := range all {
 		if z.owner == session {
@@ -71,7 +71,7 @@ func owned(all []znode, session int64) (n int) {
 	return n
 }
 
-// watches reports whether a session has a watch on a path, whether there is a znode or not.
+// watches reports whether a session has a watch on a path, whether or not a znode exists there.
 func (w *world) watches(session int64, path string) bool {
 	w.t.Helper()
 	for _, server := range w.servers {

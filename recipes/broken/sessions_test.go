@@ -7,9 +7,10 @@ import (
 
 	"locklab/recipes"
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-// missingOwn closes the session when the znode is there and the list has not been asked for.
+// missingOwn closes the session after the znode was created and before the client asks for the list.
 func missingOwn(w *world) {
 	a, b := w.client(options{}), w.client(options{})
 	a.wire.OnLoss(a.kill)
@@ -19,10 +20,10 @@ func missingOwn(w *world) {
 	w.exclusion(claim{who: "a", hold: first}, claim{who: "b", hold: second})
 }
 
-// staleOwn gives the client a new session at that point, while the old one goes on at the service until
-// the client has acquired, or not.
+// staleOwn gives the client a new session between the create and the list. The service keeps the old session until
+// the acquire has returned.
 func staleOwn(w *world) {
-	// The old session has no client meanwhile, and must not expire before its time.
+	// No client keeps the old session alive, so its timeout has to be long enough.
 	a, b := w.client(options{timeout: 20 * time.Second}), w.client(options{})
 	a.wire.OnLoss(a.wire.Disown)
 	a.wire.Cut(wire.OpChildren, 1)
@@ -32,18 +33,19 @@ func staleOwn(w *world) {
 	w.exclusion(claim{who: "a", hold: first}, claim{who: "b", hold: second})
 }
 
-// betweenSessions acquires, which fails with the session or makes a hold that there should not be.
+// betweenSessions acquires the lock. The acquire either fails together with the session or returns a hold that it
+// should not have.
 func (c *client) betweenSessions() *recipes.Hold {
 	c.w.t.Helper()
 	p := c.start(c.ways.Write).wait()
 	c.broke(1)
-	if p.err != nil && !errors.Is(p.err, recipes.ErrSessionExpired) {
+	if p.err != nil && !errors.Is(p.err, zksession.ErrSessionExpired) {
 		c.w.t.Errorf("acquire: %v", p.err)
 	}
 	return p.hold
 }
 
-// localReentry closes the holder's session and enters again when another has the lock.
+// localReentry closes the holder's session, and enters again after another client has the lock.
 func localReentry(w *world) {
 	a, b := w.client(options{}), w.client(options{})
 	first := a.start(a.ways.Write).held()
@@ -52,12 +54,12 @@ func localReentry(w *world) {
 	<-first.Context().Done()
 	again := a.startUnder(context.WithoutCancel(first.Context()), a.ways.Write)
 	if w.queuedBehind(again, a, w.nodes(w.path)[0].path) {
-		return // as somebody new
+		return // the client queued as a new contender
 	}
 	w.exclusion(claim{who: "b", hold: second}, claim{who: "a, again", hold: again.hold})
 }
 
-// localRead closes the writer's session and downgrades when another has the lock.
+// localRead closes the writer's session, and downgrades after another writer has the lock.
 func localRead(w *world) {
 	a, b := w.client(options{}), w.client(options{})
 	first := a.start(a.ways.Write).held()

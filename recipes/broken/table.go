@@ -1,23 +1,36 @@
 package broken
 
-// A Lock is one with a known bug.
+import (
+	"locklab/recipes"
+	"slices"
+)
+
+// A Lock is a lock with a known bug.
 type Lock struct {
-	// Bug says what it does wrong.
+	Name string
+	// Bug says what the lock does wrong.
 	Bug string
-	// Source names where the bug is known from.
+	// Source says where the bug is known from.
 	Source string
-	// Trigger says what makes it show.
+	// Trigger says what makes the bug show.
 	Trigger string
-	// Check is the check that must find it, and Finding what there is to be found.
+	// Check is the check that must find it, and Finding says what the check finds.
 	Check   Check
 	Finding string
-	// Sound is the recipe of package recipes that does the same without the bug.
+	// Sound is the recipe of package recipes that works in the same way without the bug.
 	Sound string
-	// New makes one. It asks the service nothing.
+	// New makes a lock. It sends no request.
 	New func(Config) Ways
+	// Decorate, if it is set, makes the lock from the sound one instead.
+	Decorate func(sound recipes.TryLock) recipes.TryLock
+	// NoToken says that the lock's holds have no fencing token.
+	NoToken bool
+	// OneByOne says that the lock's permits are acquired one after another, so that a hold has neither a token nor a
+	// place in the order of a queue.
+	OneByOne bool
 }
 
-// A Check is one of those that judge a run.
+// A Check names a check of a run.
 type Check string
 
 // The checks that find a lock of this package.
@@ -26,91 +39,108 @@ const (
 	BeliefExclusion  Check = "belief-exclusion"
 	Tokens           Check = "tokens"
 	Liveness         Check = "liveness"
+	// Comparison is not a check of one run: it compares two series of runs.
+	Comparison Check = "compare"
 )
 
-// Locks are all locks of this package, by name.
-var Locks = map[string]Lock{
-	"missing-own": {
-		Bug:     "Whoever sees no lower sequence number holds, whether its own znode is there or not.",
+// Locks are all locks of this package.
+var Locks = []Lock{
+	{
+		Name:    "missing-own",
+		Bug:     "A client that sees no lower sequence number takes the lock, whether or not its own znode is there.",
 		Source:  "go-zookeeper's zk.Lock",
 		Trigger: "The session is closed between the create and the list, which is then read in the next session.",
 		Check:   ServiceExclusion,
 		Finding: "a hold without a znode, beside another's",
-		Sound:   "mutex", New: missingOwn,
+		Sound:   "mutex", New: missingOwn, NoToken: true,
 	},
-	"stale-own": {
-		Bug:     "A znode of an earlier session of the same client is taken for one that lasts.",
-		Source:  "CURATOR-604",
-		Trigger: "Between the create and the list the client gets a new session, while the old one still lives at the service.",
+	{
+		Name:   "stale-own",
+		Bug:    "A client relies on a znode that it created in an earlier session.",
+		Source: "CURATOR-604",
+		Trigger: "The client gets a new session between the create and the list, while the old session still lives at the " +
+			"service.",
 		Check:   ServiceExclusion,
-		Finding: "a hold whose znode belongs to another session, and goes with it while the hold goes on",
+		Finding: "a hold whose znode belongs to another session, and disappears with that session while the hold goes on",
 		Sound:   "mutex", New: staleOwn,
 	},
-	"local-reentry": {
-		Bug:     "Who believes to hold is granted once more without asking the service.",
+	{
+		Name:    "local-reentry",
+		Bug:     "A client that believes it holds the lock is granted it again without asking the service.",
 		Source:  "Curator's InterProcessMutex, by reading and by measurement",
-		Trigger: "The holder's session is closed, another takes the lock, and the first enters again.",
+		Trigger: "The holder's session is closed, another client takes the lock, and the first client enters again.",
 		Check:   ServiceExclusion,
 		Finding: "a grant to a client that has no znode, beside another's hold",
 		Sound:   "mutex", New: localReentry,
 	},
-	"lost-create": {
-		Bug:     "A create whose reply is lost is made again without a look for what the first one made.",
+	{
+		Name: "lost-create",
+		Bug: "After a lost reply the create is sent again, without a search for the znode that the first " +
+			"one may have made.",
 		Source:  "Netflix Curator #3",
 		Trigger: "The reply to the create is lost.",
 		Check:   Liveness,
-		Finding: "a free lock whose only waiter waits for a znode that its own session has left behind",
+		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
 		Sound:   "mutex", New: lostCreate,
 	},
-	"unsynced-search": {
-		Bug:     "After a lost reply the search for the znode is made without a sync before it.",
+	{
+		Name:    "unsynced-search",
+		Bug:     "After a lost reply the client searches for its znode without a sync first.",
 		Source:  "CreateProtectedEphemeralSequential of go-zookeeper; Curator's since CURATOR-498",
-		Trigger: "The reply to the create is lost, and the client comes to a server that lags behind.",
+		Trigger: "The reply to the create is lost, and the client reconnects to a server that lags behind.",
 		Check:   Liveness,
-		Finding: "a free lock whose only waiter waits for a znode that its own session has left behind",
+		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
 		Sound:   "mutex", New: unsyncedSearch,
 	},
-	"name-order": {
-		Bug:     "Contenders are ordered by their whole names, which begin with the session and not with the number.",
+	{
+		Name: "name-order",
+		Bug: "Contenders are ordered by their whole names, which begin with the session id instead of the " +
+			"sequence number.",
 		Source:  "ZOOKEEPER-2931; the same in WriteLock for .NET, shayhatsor/zookeeper #4",
-		Trigger: "The second contender's session has a lower id than the holder's.",
+		Trigger: "The second contender's session has a lower id than the holder's session.",
 		Check:   ServiceExclusion,
-		Finding: "two holds, of which the later number's is not eligible",
+		Finding: "two holds, of which the one with the later number is not eligible",
 		Sound:   "mutex", New: nameOrder,
 	},
-	"wrong-predecessor": {
-		Bug:     "Whom to watch is searched for by whole names in a queue that is ordered by numbers.",
+	{
+		Name:    "wrong-predecessor",
+		Bug:     "The queue is ordered by numbers, but a waiter chooses the znode to watch by whole names.",
 		Source:  "ZOOKEEPER-3162",
-		Trigger: "A waiter looks anew, since the one before it gives up, when the next after it has a lower session id.",
+		Trigger: "The contender before a waiter gives up, and the contender after it has a lower session id.",
 		Check:   Liveness,
 		Finding: "a free lock whose two waiters watch each other",
 		Sound:   "mutex", New: wrongPredecessor,
 	},
-	"lost-wakeup": {
-		Bug:     "The predecessor is watched by a check of existence whose answer is not looked at.",
-		Source:  "the recipe's exists() call taken without its result; the watch it leaves is CURATOR-107's",
+	{
+		Name: "lost-wakeup",
+		Bug:  "A waiter watches its predecessor by a check of existence and ignores the answer.",
+		Source: "the exists() call of ZooKeeper's recipe, without its result; CURATOR-107 is about the watch " +
+			"that it leaves",
 		Trigger: "The predecessor leaves between the list and the watch.",
 		Check:   Liveness,
-		Finding: "a free lock whose only waiter watches a path that never comes back",
+		Finding: "a free lock whose only waiter watches a path that never exists again",
 		Sound:   "mutex", New: lostWakeup,
 	},
-	"cancelled-cleanup": {
-		Bug:     "The cleaning up after a cancelled attempt uses the cancelled context.",
+	{
+		Name:    "cancelled-cleanup",
+		Bug:     "The cleanup after a cancelled attempt uses the cancelled context.",
 		Source:  "vitess #15756",
 		Trigger: "A waiter's context is cancelled.",
 		Check:   Liveness,
-		Finding: "a free lock behind the znode of an attempt that is over, whose session lives",
+		Finding: "a free lock, blocked by the znode of an attempt that has ended and whose session lives",
 		Sound:   "mutex", New: cancelledCleanup,
 	},
-	"sequence-token": {
+	{
+		Name:    "sequence-token",
 		Bug:     "The fencing token is the znode's sequence number.",
-		Source:  "container znodes, whose counters begin anew: ZOOKEEPER-2163 against locks that fence by sequence",
-		Trigger: "The lock's directory is removed while nobody uses it, as the service does with containers.",
+		Source:  "container znodes (ZOOKEEPER-2163), whose counters start again, with locks that fence by sequence number",
+		Trigger: "The service removes the lock's directory while no client uses it, as it does with containers.",
 		Check:   Tokens,
-		Finding: "a token that is not above those before it",
+		Finding: "a token that is not above the earlier ones",
 		Sound:   "mutex", New: sequenceToken,
 	},
-	"later-writers": {
+	{
+		Name:    "later-writers",
 		Bug:     "A reader waits for writers that came after it.",
 		Source:  "kazoo #649",
 		Trigger: "A reader waits for a writer, and another writer queues behind it.",
@@ -118,60 +148,88 @@ var Locks = map[string]Lock{
 		Finding: "a free lock whose reader and writer watch each other",
 		Sound:   "rw", New: laterWriters,
 	},
-	"queued-downgrade": {
-		Bug:     "A writer that becomes a reader gets its place at the end of the queue.",
+	{
+		Name:    "queued-downgrade",
+		Bug:     "A writer that becomes a reader gets a place at the end of the queue.",
 		Source:  "CURATOR-621",
 		Trigger: "A writer waits when the holder downgrades.",
 		Check:   ServiceExclusion,
 		Finding: "a writer's hold beside a reader's",
 		Sound:   "rw", New: queuedDowngrade,
 	},
-	"local-read": {
-		Bug:     "Who believes to hold the write lock is granted the read lock without asking the service.",
+	{
+		Name:    "local-read",
+		Bug:     "A client that believes it holds the write lock is granted the read lock without asking the service.",
 		Source:  "Curator's InterProcessReadWriteLock, by reading and by measurement",
-		Trigger: "The writer's session is closed, another writer takes the lock, and the first downgrades.",
+		Trigger: "The writer's session is closed, another writer takes the lock, and the first writer downgrades.",
 		Check:   ServiceExclusion,
 		Finding: "a reader's hold beside a writer's",
 		Sound:   "rw", New: localRead,
 	},
-	"dead-lease": {
-		Bug:     "Permits are returned as collected, also those whose leases ended with their session meanwhile.",
+	{
+		Name: "dead-lease",
+		Bug: "An acquisition returns all the permits that it collected, including those whose leases have " +
+			"ended with their session.",
 		Source:  "Curator's InterProcessSemaphoreV2, by reading and by measurement; CURATOR-315 before it",
-		Trigger: "The session is closed while the second of two permits is waited for.",
+		Trigger: "The session is closed while the client waits for the second of two permits.",
 		Check:   ServiceExclusion,
 		Finding: "a hold of two permits with one lease, and so more permits held than there are",
-		Sound:   "semaphore", New: deadLease,
+		Sound:   "semaphore", New: deadLease, OneByOne: true,
 	},
-	"leaked-lease": {
-		Bug:     "The lease with which an attempt waits is not returned when the attempt ends.",
+	{
+		Name:    "leaked-lease",
+		Bug:     "An attempt that ends does not return the lease with which it waited.",
 		Source:  "CURATOR-462; CURATOR-335",
 		Trigger: "An attempt is cancelled while it waits for a permit.",
 		Check:   Liveness,
-		Finding: "a semaphore that nobody holds a permit of, with a lease of an attempt that is over, and a waiter",
-		Sound:   "semaphore", New: leakedLease,
+		Finding: "a semaphore of which no permit is held, with a waiter and the lease of an attempt that has ended",
+		Sound:   "semaphore", New: leakedLease, OneByOne: true,
 	},
-	"partial-permits": {
-		Bug:     "Permits are acquired one by one, and kept while the next is waited for.",
+	{
+		Name:    "partial-permits",
+		Bug:     "A client acquires permits one by one, and keeps them while it waits for the next.",
 		Source:  "Curator's InterProcessSemaphoreV2.acquire(qty), by measurement",
-		Trigger: "Two clients want three of four permits each, and both have two.",
+		Trigger: "Two clients want three of four permits each, and each has two.",
 		Check:   Liveness,
-		Finding: "a deadlock: nobody holds, and each waits for what the other has",
-		Sound:   "semaphore", New: partialPermits,
+		Finding: "a deadlock: no client holds the lock, and each waits for permits that the other has",
+		Sound:   "semaphore", New: partialPermits, OneByOne: true,
 	},
-	"blind-delete": {
-		Bug:     "A delete whose reply is lost is repeated, whosever the znode at that path is by then.",
-		Source:  "the one-znode lock of ZooKeeper's manual with a client that retries",
-		Trigger: "The reply to a release's delete is lost, and another takes the lock before the client is back.",
+	{
+		Name:   "blind-delete",
+		Bug:    "After a lost reply the delete is repeated, even if the znode at that path is another client's by then.",
+		Source: "the one-znode lock of ZooKeeper's manual, with a client that retries",
+		Trigger: "The reply to a release's delete is lost, and another client takes the lock before the first " +
+			"one reconnects.",
 		Check:   BeliefExclusion,
-		Finding: "a holder whose znode is deleted by the holder before it, and a second one",
+		Finding: "a holder whose znode the holder before it has deleted, beside a second holder",
 		Sound:   "naive-mutex", New: blindDelete,
 	},
-	"queued-write": {
-		Bug:     "A request of one session is kept, and carried out under the next one.",
-		Source:  "go-zookeeper's client, by measurement",
-		Trigger: "A holder releases while it is cut off, its session expires, another takes the lock, and the client comes back.",
+	{
+		Name:   "queued-write",
+		Bug:    "A request of one session is kept and carried out in the next session.",
+		Source: "go-zookeeper's client, by measurement",
+		Trigger: "A holder releases while it is cut off, its session expires, another client takes the lock, and the first " +
+			"one reconnects.",
 		Check:   BeliefExclusion,
-		Finding: "a holder whose znode is deleted by an expired one, and a second one",
+		Finding: "a holder whose znode an expired holder has deleted, beside a second holder",
 		Sound:   "naive-mutex", New: queuedWrite,
 	},
+	{
+		Name:    "slow-release",
+		Bug:     "A holder releases later than it is told to.",
+		Source:  "made to be found: the control of whatever compares latencies",
+		Trigger: "Every release.",
+		Check:   Comparison,
+		Finding: "hand-offs that take longer than the sound lock's",
+		Sound:   "mutex", Decorate: slowRelease,
+	},
+}
+
+// Find returns the lock of that name.
+func Find(name string) (Lock, bool) {
+	i := slices.IndexFunc(Locks, func(l Lock) bool { return l.Name == name })
+	if i < 0 {
+		return Lock{}, false
+	}
+	return Locks[i], true
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Locks that wait for ever, or have others wait.
+// These locks wait for ever, or make others wait for ever.
 
-// lostWakeup watches by a check of existence, and does not look at what the check says: if the
-// predecessor went before, the watch is for its return.
+// lostWakeup watches by a check of existence, and ignores what the check says: if the predecessor has already gone,
+// the watch waits for its return.
 func lostWakeup(cfg Config) Ways {
 	q := newQueue(cfg, cfg.Path, locking)
 	q.watch = func(a *attempt, name string) (events <-chan zk.Event, err error) {
 		err = a.q.c.repeat(func() (err error) {
-			_, _, events, err = a.q.c.conn.ExistsW(path.Join(a.q.dir, name))
+			_, _, events, err = a.q.c.Conn.ExistsW(path.Join(a.q.dir, name))
 			return err
 		})
 		return events, err
@@ -23,7 +23,7 @@ func lostWakeup(cfg Config) Ways {
 	return Ways{Write: q}
 }
 
-// cancelledCleanup cleans up with the caller's context, which is why it has to clean up.
+// cancelledCleanup cleans up with the caller's context, whose end is the very reason for the cleanup.
 func cancelledCleanup(cfg Config) Ways {
 	q := newQueue(cfg, cfg.Path, locking)
 	q.discard = func(ctx context.Context, a *attempt) {

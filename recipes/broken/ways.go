@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
 // Config describes a lock of this package.
 type Config struct {
-	Client *Client
+	Client *zksession.Plain // from [Connect]
 	// Path is the lock's directory, or its one znode. It is created if it does not exist.
 	Path string
-	// Permits is how many a semaphore has, and Units how many of them a hold is.
+	// Permits is how many permits a semaphore has, and Units how many of them a hold takes.
 	Permits, Units int
 	// OnQueued, if set, is called once an attempt has its place in a queue, before it waits,
 	// with the number of contenders ahead.
@@ -22,9 +23,9 @@ type Config struct {
 
 // Ways are the ways to hold a lock. Those that a lock does not have are nil.
 type Ways struct {
-	// Write's holds exclude all others, Read's exclude Write's.
+	// Write's holds exclude all others, and Read's holds exclude Write's.
 	Write, Read recipes.Lock
-	// Permits's holds are so many units of a semaphore.
+	// Permits's holds are a number of units of a semaphore.
 	Permits recipes.Lock
 	// Downgrade turns a hold of Write into one of Read.
 	Downgrade func(ctx context.Context, write *recipes.Hold) (*recipes.Hold, error)

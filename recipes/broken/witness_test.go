@@ -15,12 +15,13 @@ import (
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/recipes/broken"
+	"locklab/recipes/zksession"
 )
 
-// A journal is the history of a world, as a run's clients record theirs.
+// A journal is the history of a world, in the form in which the clients of a run record theirs.
 type journal struct {
 	clock history.Clock
-	since int64 // the last transaction before it
+	since int64 // the last transaction before the history begins
 
 	mu     sync.Mutex
 	events []history.Event
@@ -33,7 +34,7 @@ func (w *world) record(e history.Event) {
 	w.journal.events = append(w.journal.events, e)
 }
 
-// begin begins the history.
+// begin starts the history.
 func (w *world) begin() {
 	w.t.Helper()
 	w.journal.clock = history.NewClock()
@@ -47,19 +48,26 @@ func (w *world) begin() {
 		}
 	}
 	w.record(history.Event{Op: history.OpClock, Value: time.Now().UnixNano()})
-	w.record(history.Event{Op: history.OpPhase, Detail: history.PhaseMeasure})
+	w.record(history.Event{Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
 }
 
 // state records that a client has a session.
-func (c *client) state(s recipes.StateChange) {
-	if s.State == recipes.Connected {
-		c.w.record(history.Event{Op: history.OpConnected, Client: c.name, Session: history.SessionID(s.Session), Value: int64(s.Negotiated)})
+func (c *client) state(s zksession.StateChange) {
+	if s.State == zksession.Connected {
+		c.w.record(
+			history.Event{
+				Op:      history.OpConnected,
+				Client:  c.name,
+				Session: history.SessionID(s.Session),
+				Value:   int64(s.Negotiated),
+			},
+		)
 	}
 }
 
-// recorded records what a client acquires, in whichever way.
+// recorded records each acquisition of a client, whatever the mode.
 func (c *client) recorded(ways broken.Ways, units int) broken.Ways {
-	of := func(l recipes.Lock, mode string, units int) recipes.Lock {
+	of := func(l recipes.Lock, mode history.Mode, units int) recipes.Lock {
 		if l == nil {
 			return nil
 		}
@@ -71,7 +79,11 @@ func (c *client) recorded(ways broken.Ways, units int) broken.Ways {
 	if ways.Read != nil {
 		write = history.ModeWrite
 	}
-	all := broken.Ways{Write: of(ways.Write, write, 0), Read: of(ways.Read, history.ModeRead, 0), Permits: of(ways.Permits, history.ModePermit, units)}
+	all := broken.Ways{
+		Write:   of(ways.Write, write, 0),
+		Read:    of(ways.Read, history.ModeRead, 0),
+		Permits: of(ways.Permits, history.ModePermit, units),
+	}
 	if ways.Downgrade != nil {
 		all.Downgrade = func(ctx context.Context, h *recipes.Hold) (*recipes.Hold, error) {
 			return c.attempt(history.ModeRead, 0, func() (*recipes.Hold, error) { return ways.Downgrade(ctx, h) })
@@ -80,8 +92,16 @@ func (c *client) recorded(ways broken.Ways, units int) broken.Ways {
 	return all
 }
 
-func (c *client) attempt(mode string, units int, get func() (*recipes.Hold, error)) (*recipes.Hold, error) {
-	e := history.Event{Op: history.OpAcquire, Kind: history.Invoke, Client: c.name, Acq: c.attempts.Add(1), Lock: c.w.path, Mode: mode, Value: int64(units)}
+func (c *client) attempt(mode history.Mode, units int, get func() (*recipes.Hold, error)) (*recipes.Hold, error) {
+	e := history.Event{
+		Op:     history.OpAcquire,
+		Kind:   history.Invoke,
+		Client: c.name,
+		Acq:    c.attempts.Add(1),
+		Lock:   c.w.path,
+		Mode:   mode,
+		Value:  int64(units),
+	}
 	c.w.record(e)
 	h, err := get()
 	e.Kind = history.OK
@@ -98,19 +118,23 @@ type acquirer func(ctx context.Context) (*recipes.Hold, error)
 
 func (f acquirer) Acquire(ctx context.Context) (*recipes.Hold, error) { return f(ctx) }
 
-// layouts are by which znodes the servers' logs are to be read, by the sound recipe.
-var layouts = map[string]check.Layout{"mutex": check.LayoutQueue, "rw": check.LayoutReadWrite, "semaphore": check.LayoutSemaphore}
+// layouts tells, for each sound recipe, which znodes the servers' logs are searched for.
+var layouts = map[string]check.Layout{
+	"mutex":     check.LayoutQueue,
+	"rw":        check.LayoutReadWrite,
+	"semaphore": check.LayoutSemaphore,
+}
 
-// serversWord ends the history, and returns what the servers' transaction logs say of its grants.
+// serversWord ends the history, and returns what the servers' transaction logs say about its grants.
 func (w *world) serversWord() check.Verdict {
 	w.t.Helper()
 	w.record(history.Event{Op: history.OpClock, Value: time.Now().UnixNano()})
-	w.record(history.Event{Op: history.OpEnd, Detail: history.EndComplete})
+	w.record(history.Event{Op: history.OpEnd, Detail: string(history.EndComplete)})
 	log := &check.ServerLog{Layout: layouts[w.lock.Sound]}
 	var sources []txnlog.Source
 	dir := w.t.TempDir()
 	all := ensemble.Ensemble(w.t).Servers
-	for _, h := range all { // what comes last is a write through each, so that none lacks what came before
+	for _, h := range all { // a last write through each server makes sure that each has everything before it
 		if err := h.Agent.CommitWrite(w.ctx); err != nil {
 			w.t.Fatal(err)
 		}
@@ -134,8 +158,8 @@ func (w *world) serversWord() check.Verdict {
 	return *report.Check(check.ServiceExclusion)
 }
 
-// wantServersWord requires the servers' logs to say of a lock whose bug is theirs to find what the
-// world's own look at the znodes does.
+// wantServersWord requires the servers' logs to show what the world found at the znodes, if the bug is one that the
+// logs can show.
 func (w *world) wantServersWord(want check.Result) {
 	w.t.Helper()
 	if w.lock.Check != broken.ServiceExclusion {

@@ -2,6 +2,7 @@ package broken_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -13,12 +14,13 @@ import (
 	"locklab/recipes"
 	"locklab/recipes/broken"
 	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
 )
 
-const patience = 30 * time.Second
+const testTimeout = 30 * time.Second
 
-// A world is where a trigger is pulled: a path on a real ensemble, and clients that use the
-// broken lock there, or the sound one.
+// A world is where a trigger runs: a path on a real ensemble, and clients that use the broken lock there, or the
+// sound one.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -26,7 +28,7 @@ type world struct {
 	sound   bool
 	path    string
 	servers []string
-	service *zk.Conn // to look at the service with
+	service *zk.Conn // for looking at the service's znodes and watches
 	permits int
 
 	findings map[broken.Check]string
@@ -38,7 +40,7 @@ func newWorld(t *testing.T, lock broken.Lock, sound bool) *world {
 	t.Helper()
 	w := &world{t: t, lock: lock, sound: sound, servers: servers(t), findings: map[broken.Check]string{}, permits: 1}
 	var cancel context.CancelFunc
-	w.ctx, cancel = context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	w.ctx, cancel = context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 	t.Cleanup(cancel)
 	conn, events, err := zk.Connect(w.servers, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
@@ -66,7 +68,7 @@ func newWorld(t *testing.T, lock broken.Lock, sound bool) *world {
 	return w
 }
 
-// found notes what a check would find.
+// found notes a finding, as a check would report it.
 func (w *world) found(check broken.Check, format string, args ...any) {
 	w.findings[check] = fmt.Sprintf(format, args...)
 	w.t.Logf("%s: %s", check, w.findings[check])
@@ -81,27 +83,28 @@ func (w *world) until(what string, cond func() bool) {
 		select {
 		case <-tick.C:
 		case <-w.ctx.Done():
-			w.t.Fatalf("not in time: %s", what)
+			w.t.Fatalf("timed out before: %s", what)
 		}
 	}
 }
 
-// A client has a session of its own, and a wire to break it by.
+// A client has a session of its own, and a wire that can break its connection.
 type client struct {
 	w       *world
 	ways    broken.Ways
 	wire    *wire.Wire
-	session func() int64 // the present one's id
+	session func() int64 // the present session's id
 
 	name     string
 	attempts atomic.Int64
 }
 
-// options are a client's.
+// options are the settings of one client.
 type options struct {
-	only    int           // the number of the one server that it knows, with which its session's id begins; 0 = it knows all
+	// only is the number of the one server that the client knows. Its session's id begins with it. 0 = all servers.
+	only    int
 	timeout time.Duration // of its session; 0 = 4 s
-	units   int           // of a semaphore's permits
+	units   int           // permits that the client acquires from a semaphore
 	queued  func(ahead int)
 }
 
@@ -117,11 +120,16 @@ func (w *world) client(o options) *client {
 		servers = servers[o.only-1 : o.only]
 	}
 	if w.sound {
-		s, err := recipes.Connect(w.ctx, recipes.SessionConfig{Servers: servers, Timeout: o.timeout, Dial: c.wire.Dial, OnState: c.state})
+		s, err := recipes.Connect(
+			w.ctx,
+			recipes.SessionConfig{
+				Config: zksession.Config{Servers: servers, Timeout: o.timeout, Dial: c.wire.Dial, OnState: c.state},
+			},
+		)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.t.Cleanup(func() { _ = s.Close(w.ctx) }) // of some sessions there is nobody left to tell
+		w.t.Cleanup(func() { _ = s.Close(w.ctx) }) // some of the sessions have ended already
 		c.session = s.ID
 		ways, err := sound[w.lock.Sound](s, w, o)
 		if err != nil {
@@ -130,17 +138,24 @@ func (w *world) client(o options) *client {
 		c.ways = c.recorded(ways, o.units)
 		return c
 	}
-	b, err := broken.Connect(w.ctx, broken.ClientConfig{Servers: servers, Timeout: o.timeout, Dial: c.wire.Dial, OnState: c.state})
+	b, err := broken.Connect(
+		w.ctx,
+		zksession.Config{Servers: servers, Timeout: o.timeout, Dial: c.wire.Dial, OnState: c.state},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() {
-		if err := b.Close(w.ctx); err != nil {
+		// A client that is cut off cannot tell the service.
+		if err := b.Close(w.ctx); err != nil && !errors.Is(err, zksession.ErrConnectionLoss) {
 			w.t.Error(err)
 		}
 	})
-	c.session = b.SessionID
-	c.ways = c.recorded(w.lock.New(broken.Config{Client: b, Path: w.path, Permits: w.permits, Units: o.units, OnQueued: o.queued}), o.units)
+	c.session = b.Conn.SessionID
+	c.ways = c.recorded(
+		w.lock.New(broken.Config{Client: b, Path: w.path, Permits: w.permits, Units: o.units, OnQueued: o.queued}),
+		o.units,
+	)
 	return c
 }
 
@@ -162,7 +177,9 @@ var sound = map[string]func(*recipes.Session, *world, options) (broken.Ways, err
 		return broken.Ways{Write: l.Write(), Read: l.Read(), Downgrade: l.Downgrade}, nil
 	},
 	"semaphore": func(s *recipes.Session, w *world, o options) (broken.Ways, error) {
-		l, err := recipes.NewSemaphore(recipes.SemaphoreConfig{Session: s, Path: w.path, Max: w.permits, OnQueued: o.queued})
+		l, err := recipes.NewSemaphore(
+			recipes.SemaphoreConfig{Session: s, Path: w.path, Max: w.permits, OnQueued: o.queued},
+		)
 		if err != nil {
 			return broken.Ways{}, err
 		}
@@ -170,10 +187,10 @@ var sound = map[string]func(*recipes.Session, *world, options) (broken.Ways, err
 	},
 }
 
-// kill ends the session that a client has now, at the service. It may be called from any goroutine.
+// kill ends the client's present session at the service. It may be called from any goroutine.
 func (c *client) kill() {
 	for session := c.session(); c.w.ctx.Err() == nil; {
-		// A client that has another by the next attempt was told that this one is over.
+		// If the client has another session by the next attempt, it has heard that this one is over.
 		if c.session() != session || c.wire.Kill(c.w.servers[0]) {
 			return
 		}
@@ -181,7 +198,7 @@ func (c *client) kill() {
 	c.w.t.Error("the session cannot be killed")
 }
 
-// broke requires a client's connection to have been broken as often.
+// broke requires that a client's connection was broken a given number of times.
 func (c *client) broke(times int) {
 	c.w.t.Helper()
 	if n := c.wire.Losses(); n != times {
@@ -198,10 +215,10 @@ type pending struct {
 	err    error
 }
 
-// start begins to acquire.
+// start begins an acquire.
 func (c *client) start(l recipes.Lock) *pending { return c.startUnder(c.w.ctx, l) }
 
-// startUnder begins to acquire with a context that has the values of ctx.
+// startUnder begins an acquire with a context that has the values of ctx.
 func (c *client) startUnder(ctx context.Context, l recipes.Lock) *pending {
 	p := &pending{w: c.w, done: make(chan struct{})}
 	ctx, p.cancel = context.WithCancel(ctx)
@@ -222,14 +239,14 @@ func (p *pending) ended() bool {
 	}
 }
 
-// wait waits for the end, whichever it is.
+// wait waits for the acquire to return, with or without a hold.
 func (p *pending) wait() *pending {
 	p.w.t.Helper()
 	p.w.until("the acquire returns", p.ended)
 	return p
 }
 
-// held waits for the hold.
+// held waits for the acquire to return, and returns its hold.
 func (p *pending) held() *recipes.Hold {
 	p.w.t.Helper()
 	if p.wait().err != nil {

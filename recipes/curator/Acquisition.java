@@ -100,7 +100,7 @@ final class Acquisition {
                 steps.take().run();
             }
         } catch (InterruptedException e) {
-            out.say("error acquisition " + id + " was interrupted"); // nobody does that
+            out.say("error acquisition " + id + " was interrupted"); // nothing does that
         }
     }
 

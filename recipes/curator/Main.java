@@ -20,7 +20,7 @@ public final class Main {
 
     public static void main(String[] args) throws Exception {
         Output out = new Output(System.out);
-        System.setOut(System.err); // what libraries print is no answer
+        System.setOut(System.err); // what libraries print is not an answer
         Peer peer = args.length == 1 ? Peer.named(args[0]) : null;
         if (peer == null) {
             System.err.println("usage: Main RECIPE, one of " + Peer.names());

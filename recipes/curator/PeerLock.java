@@ -11,7 +11,7 @@ interface PeerLock {
 
     void release() throws Exception;
 
-    /** The lock to read, of which this is the one to write; null if it is no such lock. */
+    /** The lock to read, of which this is the one to write; null if it is not such a lock. */
     default PeerLock readSide() {
         return null;
     }

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
 
-/** Some permits of a semaphore. They are no order, so there is no token. */
+/** Some permits of a semaphore. They have no order, so there is no token. */
 final class Permits implements PeerLock {
     private final InterProcessSemaphoreV2 semaphore;
     private final int quantity;

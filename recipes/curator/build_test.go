@@ -13,7 +13,7 @@ import (
 	"locklab/recipes/curator/curatortest"
 )
 
-// The driver compiles, once, and says what it is for if it is started without purpose.
+// The driver is compiled only once. Started without arguments, it prints its usage.
 func TestBuild(t *testing.T) {
 	jars := curatortest.Require(t)
 	dir := t.TempDir()
@@ -38,12 +38,16 @@ func TestBuild(t *testing.T) {
 	cmd := exec.Command("java", "-cp", strings.Join(append(jars, jar), ":"), curator.Main, "curator-frob")
 	out, err := cmd.CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), "curator-mutex, curator-semaphore-mutex, curator-rw, curator-multi, curator-semaphore") {
+	if !ok || exit.ExitCode() != 2 ||
+		!strings.Contains(
+			string(out),
+			"curator-mutex, curator-semaphore-mutex, curator-rw, curator-multi, curator-semaphore",
+		) {
 		t.Errorf("usage: %v\n%s", err, out)
 	}
 }
 
-// Jars that are not there are named, and so is how to get them.
+// An error about missing jars names them, and says how to get them.
 func TestMissing(t *testing.T) {
 	t.Setenv(curator.EnvJars, filepath.Join(t.TempDir(), "nowhere"))
 	if _, err := curator.Jars(); !errors.Is(err, curator.ErrMissing) || !strings.Contains(err.Error(), curator.EnvJars) {
@@ -62,7 +66,8 @@ func TestMissing(t *testing.T) {
 		t.Errorf("got %v, %v", jars, err)
 	}
 	t.Setenv("PATH", empty)
-	if _, err := curator.Build(context.Background(), t.TempDir(), nil); !errors.Is(err, curator.ErrMissing) || !strings.Contains(err.Error(), "make curator") {
+	if _, err := curator.Build(context.Background(), t.TempDir(), nil); !errors.Is(err, curator.ErrMissing) ||
+		!strings.Contains(err.Error(), "make curator") {
 		t.Errorf("without a compiler: %v", err)
 	}
 }

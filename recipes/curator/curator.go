@@ -17,19 +17,20 @@ import (
 	"strings"
 )
 
-// EnvJars names the jars of another Curator than Debian's, or folders of them, with
-// colons in between. ZooKeeper's own jars need not be among them.
+// EnvJars names the jars of a Curator other than Debian's, or folders of such jars, separated by colons. ZooKeeper's
+// own jars need not be among them.
 const EnvJars = "LOCKLAB_CURATOR_JARS"
 
-// ErrMissing says that Curator, or the compiler for its driver, is not there.
+// ErrMissing says that Curator, or the compiler for its driver, is missing.
 var ErrMissing = errors.New("no Curator can be run here")
 
-const howToGet = "get it with: make curator, or as root: apt-get install libcurator-recipes-java openjdk-17-jdk-headless"
+const howToGet = "get it with: make curator, or as root: " +
+	"apt-get install libcurator-recipes-java openjdk-17-jdk-headless"
 
-// debian are where Debian has Curator and what it needs beside ZooKeeper.
+// debian lists where Debian installs Curator and the jars that it needs besides ZooKeeper.
 var debian = []string{"curator-recipes", "curator-framework", "curator-client", "guava", "slf4j-api"}
 
-// debianZooKeeper are for the compiler; a host has its own.
+// debianZooKeeper lists jars for the compiler; a host has its own.
 var debianZooKeeper = []string{"zookeeper", "zookeeper-jute"}
 
 const debianJars = "/usr/share/java"
@@ -47,7 +48,7 @@ const Loop = "locklab.curator.Loop"
 // Revocation is the main class of both sides of Curator's revocation; see Revocation.java.
 const Revocation = "locklab.curator.Revocation"
 
-// JavaOptions are those of the driver's JVM: a small heap, for there may be many.
+// JavaOptions are the options of the driver's JVM: a small heap, because there may be many JVMs.
 var JavaOptions = []string{"-Xmx256m", "-XX:+UseSerialGC"}
 
 // Jars returns the jars that a Java with ZooKeeper needs to run Curator.
@@ -90,8 +91,7 @@ func existing(names []string) ([]string, error) {
 	return jars, nil
 }
 
-// Build compiles the driver against the jars into a jar in dir, unless it is there
-// already, and returns the jar's path.
+// Build compiles the driver against the jars into a jar in dir, unless that jar exists already, and returns its path.
 func Build(ctx context.Context, dir string, jars []string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -127,10 +127,10 @@ func Build(ctx context.Context, dir string, jars []string) (string, error) {
 	if err := os.WriteFile(part, content, 0o644); err != nil {
 		return "", err
 	}
-	return jar, os.Rename(part, jar) // another process may have been faster, with the same
+	return jar, os.Rename(part, jar) // another process may have written the same jar first
 }
 
-// logConfig keeps a Curator whose log goes through logback from saying everything.
+// logConfig stops a Curator that logs through logback from logging everything.
 const logConfig = "logback.xml"
 
 // compile returns a jar of the sources.

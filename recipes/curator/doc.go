@@ -1,4 +1,4 @@
-// Package curator is Apache Curator's own locks as peers under test: a small Java
+// Package curator runs Apache Curator's own locks as peers under test: a small Java
 // program that puts them behind the lock protocol.
 //
 // In flow: Curator's jars, of Debian's package or wherever LOCKLAB_CURATOR_JARS says.
@@ -16,7 +16,7 @@
 // acquires the read lock too; each is released by itself. Before Curator 5.5 the reader's znode is then at the
 // end of the queue, and the writer that comes next in it gets in beside the reader (CURATOR-621).
 //
-// A token is the czxid of the own lock node, or lease, read after the grant. If
+// A token is the czxid of the client's own lock node, or lease, read after the grant. If
 // that node is gone already, the grant is passed on without a token: what Curator
 // believes is what is under test. Curator does not say what its queue looks like, so
 // no acquire is queued.

@@ -13,14 +13,14 @@ import (
 	"locklab/workloads/foreign"
 )
 
-// A room counts who is in it, by weight, and remembers when it was too full.
+// A room counts the visitors in it, by weight, and remembers whether it was ever too full.
 type room struct {
 	mu       sync.Mutex
 	in, most int
 	conflict int
 }
 
-// enter comes in with a weight; more than limit at once is a conflict.
+// enter adds a visitor's weight; a total above the limit is a conflict.
 func (r *room) enter(weight, limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ type visitor struct {
 	weight int
 }
 
-// visit has every visitor hold its lock that often, and returns the room.
+// visit makes every visitor acquire its lock the given number of times, and returns the room.
 func (w *world) visit(visitors []visitor, limit, times int) *room {
 	w.t.Helper()
 	var r room
@@ -74,10 +74,10 @@ func (w *world) visit(visitors []visitor, limit, times int) *room {
 	return &r
 }
 
-// Readers and writers in both languages on one path: a writer is alone.
+// Readers and writers in both languages share one path, and a writer is always alone.
 func TestMixedReadersAndWriters(t *testing.T) {
 	w := newWorld(t, "curator-rw")
-	// A writer weighs as much as all readers may together.
+	// A writer weighs as much as all readers together may weigh.
 	const full, times = 100, 60
 	rw := func() *recipes.RW {
 		l, err := recipes.NewRW(recipes.RWConfig{Session: w.inGo(), Path: w.path})
@@ -95,7 +95,7 @@ func TestMixedReadersAndWriters(t *testing.T) {
 	}
 	w.queued(w.path, 0)
 
-	// And readers of both do read together, while writers of both wait.
+	// Readers in both languages hold the lock together, while writers in both languages wait.
 	ours, theirs := w.acquire(rw().Read()), w.acquire(w.java(foreign.Read))
 	writers := make(chan *recipes.Hold, 2)
 	for _, l := range []recipes.Lock{rw().Write(), w.java(foreign.Write)} {
@@ -119,7 +119,7 @@ func TestMixedReadersAndWriters(t *testing.T) {
 	w.queued(w.path, 0)
 }
 
-// Permits taken in both languages are never more than there are.
+// Clients in both languages together never hold more permits than there are.
 func TestMixedPermits(t *testing.T) {
 	w := newWorld(t, "curator-semaphore")
 	const permits, times = 3, 40
@@ -131,8 +131,8 @@ func TestMixedPermits(t *testing.T) {
 		return s.Of(n)
 	}
 	java := func(n int) recipes.Lock { return w.java(foreign.Permits(n, permits)) }
-	// One at a time in Java where others take several: Curator's takes its permits one by one, so
-	// two that want several can wait for each other for ever.
+	// A client in Java takes one permit at a time, where the others take several. Curator takes several permits one
+	// by one, so two such clients could wait for each other for ever.
 	r := w.visit([]visitor{{ours(1), 1}, {java(1), 1}, {ours(2), 2}, {java(1), 1}, {ours(3), 3}}, permits, times)
 	if r.conflict > 0 || r.most < permits {
 		t.Errorf("%d conflicts; %d permits at most", r.conflict, r.most)
@@ -141,11 +141,14 @@ func TestMixedPermits(t *testing.T) {
 	w.queued(w.path+"/locks", 0)
 }
 
-// A holder in either language learns that somebody of the other asks for the lock.
+// A holder in either language learns that a client in the other language asks for the lock.
 func TestRevocation(t *testing.T) {
 	w := newWorld(t, "curator-mutex")
 	revocation := func(verb, path string) *exec.Cmd {
-		cmd := exec.CommandContext(w.within(), w.argv[0], append(slices.Clone(w.argv[1:]), curator.Revocation, verb, w.servers[0], path)...)
+		cmd := exec.CommandContext(
+			w.within(),
+			w.argv[0],
+			append(slices.Clone(w.argv[1:]), curator.Revocation, verb, w.servers[0], path)...)
 		cmd.Stderr = t.Output()
 		return cmd
 	}
@@ -161,7 +164,7 @@ func TestRevocation(t *testing.T) {
 	h := w.acquire(w.golang())
 	select {
 	case <-h.Revoked():
-		t.Fatal("revoked by nobody")
+		t.Fatal("the hold is revoked, but no client has asked for it")
 	default:
 	}
 	if err := revocation("ask", participant()).Run(); err != nil {
@@ -170,10 +173,10 @@ func TestRevocation(t *testing.T) {
 	select {
 	case <-h.Revoked():
 	case <-w.within().Done():
-		t.Fatal("Java's revocation does not come")
+		t.Fatal("the holder in Go does not hear of Java's revocation")
 	}
 	if h.Context().Err() != nil {
-		t.Error("a hold that is asked for ended")
+		t.Error("a revocation ended the hold")
 	}
 	w.release(h)
 

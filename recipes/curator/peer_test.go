@@ -21,10 +21,11 @@ import (
 	"locklab/recipes"
 	"locklab/recipes/curator"
 	"locklab/recipes/curator/curatortest"
+	"locklab/recipes/zksession"
 	"locklab/workloads/foreign"
 )
 
-// shared is the tests' own ensemble, and the directory of the driver's jar.
+// shared holds the ensemble of these tests, and the directory of the driver's jar.
 var shared struct {
 	sync.Mutex
 	ensemble *labtest.Shared
@@ -40,13 +41,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A world is where Go and Java meet: an ensemble, and a driver of one recipe.
+// A world is what a test in both languages needs: an ensemble, and a driver of one recipe.
 type world struct {
 	t       *testing.T
 	servers []string
 	driver  *foreign.Driver
 	jars    []string // Curator's
-	argv    []string // of a Java with Curator and the driver
+	argv    []string // the command that runs the driver with Curator
 	path    string   // of this test's lock
 	conn    *zk.Conn
 }
@@ -74,7 +75,9 @@ func newWorld(t *testing.T, recipe string) *world {
 	path = append(path, "/usr/share/java/zookeeper.jar", "/usr/share/java/zookeeper-jute.jar")
 	w := &world{t: t, jars: jars, servers: shared.ensemble.Servers(), path: "/" + t.Name()}
 	w.argv = append([]string{"java", "-cp", strings.Join(path, ":")}, curator.JavaOptions...)
-	w.driver, err = foreign.NewDriver(foreign.Config{Argv: append(slices.Clone(w.argv), curator.Main, recipe), Stderr: t.Output()})
+	w.driver, err = foreign.NewDriver(
+		foreign.Config{Argv: append(slices.Clone(w.argv), curator.Main, recipe), Stderr: t.Output()},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,18 +89,21 @@ func newWorld(t *testing.T, recipe string) *world {
 	return w
 }
 
-const patience = 60 * time.Second
+const testTimeout = 60 * time.Second
 
 func (w *world) within() context.Context {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), testTimeout)
 	w.t.Cleanup(cancel)
 	return ctx
 }
 
-// inJava opens a session of Curator's.
+// inJava opens a session in Java.
 func (w *world) inJava() *foreign.Session {
 	w.t.Helper()
-	s, err := w.driver.Open(w.within(), foreign.SessionConfig{Servers: w.servers, Timeout: 2 * time.Second, Paths: []string{w.path}})
+	s, err := w.driver.Open(
+		w.within(),
+		foreign.SessionConfig{Servers: w.servers, Timeout: 2 * time.Second, Paths: []string{w.path}},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -110,10 +116,13 @@ func (w *world) java(mode string) recipes.Lock {
 	return w.inJava().Lock(foreign.LockConfig{Paths: []string{w.path}, Mode: mode})
 }
 
-// inGo opens a session of ours.
+// inGo opens a session in Go.
 func (w *world) inGo() *recipes.Session {
 	w.t.Helper()
-	s, err := recipes.Connect(w.within(), recipes.SessionConfig{Servers: w.servers, Timeout: 2 * time.Second})
+	s, err := recipes.Connect(
+		w.within(),
+		recipes.SessionConfig{Config: zksession.Config{Servers: w.servers, Timeout: 2 * time.Second}},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -166,14 +175,14 @@ func (w *world) release(h *recipes.Hold) {
 	}
 }
 
-// Two thousand hand-offs between two clients in Go and two of Curator's, on one
-// path: nobody holds beside another, and tokens rise from hold to hold.
+// Two clients in Go and two in Java hand the lock over two thousand times on one path: no two hold it at once, and
+// tokens rise from hold to hold.
 func TestPingPong(t *testing.T) {
 	w := newWorld(t, "curator-mutex")
 	const each = 500
 	locks := []recipes.Lock{w.golang(), w.java(""), w.golang(), w.java("")}
 	var holders, overlaps atomic.Int64
-	var order []string // guarded by the lock under test, and by mu for those who doubt it
+	var order []string // guarded by the lock under test, and by mu in case that lock fails
 	var tokens []int64
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -221,7 +230,7 @@ func TestPingPong(t *testing.T) {
 	w.queued(w.path, 0)
 }
 
-// Whoever queues first is granted first, whatever it is written in.
+// Clients are granted the lock in the order in which they queued, in whichever language they are written.
 func TestOneQueue(t *testing.T) {
 	w := newWorld(t, "curator-mutex")
 	first := w.acquire(w.golang())
@@ -260,7 +269,7 @@ func TestOneQueue(t *testing.T) {
 	}
 }
 
-// Waiters that give up leave nothing in the queue, and the rest is served.
+// Waiters that give up leave nothing in the queue, and the others are still served.
 func TestGivingUp(t *testing.T) {
 	w := newWorld(t, "curator-mutex")
 	goHold := w.acquire(w.golang())
@@ -292,8 +301,8 @@ func TestGivingUp(t *testing.T) {
 	w.queued(w.path, 0)
 }
 
-// A JVM that is stopped for too long learns of it, and so do its holders. The next
-// session is another.
+// A JVM that is stopped for longer than its session learns that the session is lost, and so do its holders. It then
+// gets a new session.
 func TestExpiry(t *testing.T) {
 	w := newWorld(t, "curator-mutex")
 	s := w.inJava()
@@ -303,15 +312,16 @@ func TestExpiry(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	second := w.acquire(other) // comes once the servers have ended the session
+	second := w.acquire(other) // granted once the servers have ended the session
 	if h.Context().Err() != nil {
-		t.Error("a stopped client learned of its loss")
+		t.Error("a stopped client heard that its hold is lost")
 	}
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	<-h.Context().Done()
-	if cause := context.Cause(h.Context()); !errors.Is(cause, recipes.ErrLockLost) || !errors.Is(cause, recipes.ErrSessionExpired) {
+	if cause := context.Cause(h.Context()); !errors.Is(cause, recipes.ErrLockLost) ||
+		!errors.Is(cause, zksession.ErrSessionExpired) {
 		t.Errorf("the hold ended by %v", cause)
 	}
 	if err := h.Release(w.within()); !errors.Is(err, recipes.ErrLockLost) {
@@ -329,7 +339,7 @@ func TestExpiry(t *testing.T) {
 	w.release(third)
 }
 
-// child is the one process that this one has started.
+// child returns the id of the one process that this process has started.
 func child(t *testing.T) int {
 	t.Helper()
 	list, err := filepath.Glob("/proc/self/task/*/children")
@@ -354,7 +364,7 @@ func child(t *testing.T) int {
 	return pid
 }
 
-// Two readers read at once, and a writer waits for both.
+// Two readers hold the lock together, and a writer waits for both.
 func TestReadersAndWriters(t *testing.T) {
 	w := newWorld(t, "curator-rw")
 	a, b, c := w.java(foreign.Read), w.java(foreign.Read), w.java(foreign.Write)
@@ -381,12 +391,13 @@ func TestReadersAndWriters(t *testing.T) {
 		t.Errorf("the writer's token is %d, the reader's %d", h.Token(), rb.Token())
 	}
 	w.release(h)
-	if _, err := w.java(foreign.Permits(1, 2)).Acquire(w.within()); err == nil || !strings.Contains(err.Error(), "no mode of this recipe") {
+	if _, err := w.java(foreign.Permits(1, 2)).Acquire(w.within()); err == nil ||
+		!strings.Contains(err.Error(), "no mode of this recipe") {
 		t.Errorf("permits of a read/write lock: %v", err)
 	}
 }
 
-// A semaphore has as many permits as it is said to have.
+// A semaphore has as many permits as it is configured with.
 func TestPermits(t *testing.T) {
 	w := newWorld(t, "curator-semaphore")
 	two, one, more := w.java(foreign.Permits(2, 3)), w.java(foreign.Permits(1, 3)), w.java(foreign.Permits(2, 3))
@@ -405,7 +416,7 @@ func TestPermits(t *testing.T) {
 	w.queued(w.path+"/leases", 0)
 }
 
-// Several locks are held together, with a token each, or not at all.
+// Several locks are held together, each with its own token, or none is held.
 func TestSeveralLocks(t *testing.T) {
 	w := newWorld(t, "curator-multi")
 	paths := []string{w.path + "/a", w.path + "/b"}
@@ -429,7 +440,7 @@ func TestSeveralLocks(t *testing.T) {
 	w.release(b)
 }
 
-// A semaphore of one is a lock whose tokens rise.
+// A semaphore with one permit is a lock whose tokens rise.
 func TestSemaphoreMutex(t *testing.T) {
 	w := newWorld(t, "curator-semaphore-mutex")
 	a, b := w.java(""), w.java("")
@@ -451,8 +462,8 @@ func TestSemaphoreMutex(t *testing.T) {
 	}
 }
 
-// Curator before 5.5 puts the reader that a writer becomes behind the writers that wait
-// already, the first of which gets in beside it (CURATOR-621); from 5.5 on it does not.
+// When a writer becomes a reader, Curator before 5.5 queues the reader behind the writers that already wait, and the
+// first of them gets in beside it (CURATOR-621). Curator from 5.5 on does not.
 func TestDowngrade(t *testing.T) {
 	w := newWorld(t, "curator-rw")
 	s := w.inJava()
@@ -479,7 +490,7 @@ func TestDowngrade(t *testing.T) {
 	last := slices.MaxFunc(names, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
 	behind, leaks := strings.Contains(last, "__READ__"), curatortest.LeaksDowngrades(t, w.jars)
 	if behind != leaks {
-		t.Errorf("the reader stands behind the writer: %t, want %t of this Curator: %v", behind, leaks, names)
+		t.Errorf("the reader stands behind the writer: %t, want %t for this version of Curator: %v", behind, leaks, names)
 	}
 	if behind {
 		writer := <-queued // while the reader reads

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// properties is where Maven leaves what a jar of Curator's recipes is. A file's name is no
-// help: Debian's has no version.
+// properties is the file in which Maven describes a jar of Curator's recipes. The jar's own file name does not help,
+// because Debian's has no version.
 const properties = "META-INF/maven/org.apache.curator/curator-recipes/pom.properties"
 
-// Version returns the version of the Curator in the jars, such as "5.4.0", by what the jar of its
-// recipes says of itself; empty = none says. Of several it is the first, which Java takes too.
+// Version returns the version of the Curator in the jars, such as "5.4.0", as the jar of its recipes states it. It is
+// empty if no jar states one. Of several it is the first, which is also the one that Java uses.
 func Version(jars []string) (string, error) {
 	for _, jar := range jars {
 		version, err := versionOf(jar)

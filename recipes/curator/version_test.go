@@ -32,11 +32,15 @@ func jarOf(t *testing.T, entry, text string) string {
 	return name
 }
 
-// The version is that of the recipes, whatever stands before their jar and whatever it is called.
+// The version is read from the jar of the recipes, whatever jars come before it and whatever its file is called.
 func TestVersion(t *testing.T) {
 	const of = "META-INF/maven/org.apache.curator/"
 	framework := jarOf(t, of+"curator-framework/pom.properties", "version=4.0.0\n")
-	recipes := jarOf(t, of+"curator-recipes/pom.properties", "#Generated\r\nartifactId=curator-recipes\r\nversion=5.7.1\r\n")
+	recipes := jarOf(
+		t,
+		of+"curator-recipes/pom.properties",
+		"#Generated\r\nartifactId=curator-recipes\r\nversion=5.7.1\r\n",
+	)
 	if got, err := curator.Version([]string{framework, recipes}); err != nil || got != "5.7.1" {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -48,6 +52,6 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := curator.Version([]string{broken, recipes}); err == nil {
-		t.Errorf("of a broken jar: %q", got)
+		t.Errorf("the version of a broken jar: %q", got)
 	}
 }

@@ -1,16 +1,17 @@
-// Package capacity says how much a lock can carry: by models, and by searching.
+// Package capacity says how much load a lock can carry, by models and by searching.
 //
-// In flow how long a lock is taken by one acquisition, or what was measured at several
-// loads; out flow what other loads come to:
+// In flow: for how long an acquisition occupies a lock, or the throughput measured at several loads. Out flow: the
+// throughput and the waits at other loads:
 //
-//   - [Lock]: one lock is a queue with one server, a semaphore one with several, the readers
-//     of a read/write lock are served together, and several locks share the clients. Closed
-//     loops by mean value analysis, open ones by Pollaczek-Khinchine and Allen-Cunneen;
-//   - [USL]: many locks, where the ensemble is the limit, by the Universal Scalability Law,
-//     fitted to measured throughput;
-//   - [Search]: the highest rate that holds, by doubling and bisection.
+//   - [Lock] models one lock as a queue with one server and a semaphore as one with several. Readers of a read/write
+//     lock
+//     are served together, and several locks share the clients. Closed loops are solved by mean value analysis, open
+//     ones
+//     by Pollaczek-Khinchine and Allen-Cunneen.
+//   - [USL] models many locks whose limit is the ensemble, by the Universal Scalability Law fitted to measured
+//     throughput.
+//   - [Search] finds the highest rate that holds, by doubling and bisection.
 //
-// Nothing here knows of runs or looks at a clock: rates are per second, times in seconds, and a
-// search is told what its probes came to. No model answers for more than [Reach] times the load that was
-// measured.
+// Nothing here knows about runs or looks at a clock. Rates are per second, times are in seconds, and the caller of a
+// search carries out its probes. No model answers for more than [Reach] times the load that was measured.
 package capacity

@@ -5,29 +5,29 @@ import (
 	"math"
 )
 
-// A Lock is what is known of the locks that clients contend for. Times are means, in seconds.
+// A Lock describes the locks that clients contend for. Times are means, in seconds.
 type Lock struct {
 	Hold    float64 // granted → release called
 	Handoff float64 // release called → the next waiter, already queued, is granted
-	// Spread is the part of Hold + Handoff that varies, taken for exponential: its mean and its
-	// standard deviation. It makes readers who are granted together wait for the slowest.
+	// Spread is the mean, and the standard deviation, of the part of Hold + Handoff that varies, which is taken to be
+	// exponential. Because of it, readers that are granted together last as long as the slowest of them.
 	Spread float64
-	// Reader is by how much each further reader makes a round of readers longer, besides: they are woken,
-	// served and queued again by the same servers and processors, one after the other.
+	// Reader is by how much each further reader makes a round of readers longer besides, because the same servers and
+	// processors wake, serve and queue the readers one after the other.
 	Reader float64
-	// Variation is the squared coefficient of variation of Hold + Handoff: 0 if it is
-	// always the same, 1 if it is exponential.
+	// Variation is the squared coefficient of variation of Hold + Handoff: 0 if it is constant, 1 if it is
+	// exponential.
 	Variation float64
 
 	Enqueue float64 // acquire called → in the queue
 	Release float64 // release called → returned
 	Think   float64 // returned → acquire called again, in a closed loop
 
-	// Gate is how long grants keep each other waiting besides, whatever is free: permits are given out one
-	// after the other, behind a mutex. 0 = not at all. GateSpread is its standard deviation.
+	// Gate is the time between two grants even if permits are free, because they are given out one after the other,
+	// behind a mutex. 0 = there is no such time. GateSpread is its standard deviation.
 	Gate, GateSpread float64
-	// Use is granted → release returned where clients are many: for so long a permit cannot be given out
-	// again. 0 = Hold + Release.
+	// Use is granted → release returned with many clients, the time for which a permit cannot be given out again. 0 =
+	// Hold + Release.
 	Use float64
 
 	Permits   int     // acquisitions that can hold together; 0 = 1
@@ -37,31 +37,30 @@ type Lock struct {
 	_ struct{}
 }
 
-// Service returns for how long an acquisition takes the lock away from the next: S.
+// Service returns S, the time for which an acquisition keeps the lock from the next.
 func (l Lock) Service() float64 { return l.Hold + l.Handoff }
 
-// Away returns for how long a client of a closed loop neither waits nor holds, after it has called
-// release: Z. The hand-off is on its way meanwhile.
+// Away returns Z, the time for which a client of a closed loop neither waits nor holds, after it has called release.
+// The hand-off proceeds meanwhile.
 func (l Lock) Away() float64 { return l.Release + l.Think + l.Enqueue }
 
 func (l Lock) permits() float64 { return float64(max(l.Permits, 1)) }
 func (l Lock) locks() float64   { return float64(max(l.Locks, 1)) }
 
-// together is how many hold at once in the mean, if so many clients are in the queue of one lock.
+// together is how many clients hold at once in the mean, if so many are in the queue of one lock.
 //
-// Of a read/write lock that serves in order, it is worked out from its rounds: a round is either
-// one writer, or all readers before the next writer. With N in the queue, each a reader with
-// probability r, one writer comes with r/(1-r) readers in r/(1-r^N) rounds, of which the share r^(k-1)
-// has k readers or more, up to N. A round of n readers takes S + Reader (n-1) + Spread (1/2 + … + 1/n): the
-// last term is by how much the longest of n exponential times is longer than one of them in the mean
-// (Rényi, On the Theory of Order Statistics, 1953).
+// For a read/write lock that serves in order it follows from the rounds: a round is either one writer, or all readers
+// before the next writer. With N in the queue, each a reader with probability r, one writer comes with r/(1-r)
+// readers in r/(1-r^N) rounds, of which the share r^(k-1) has k readers or more, up to N. A round of n readers takes
+// S + Reader (n-1) + Spread (1/2 + … + 1/n): the last term is by how much the longest of n exponential times exceeds
+// one of them in the mean (Rényi, On the Theory of Order Statistics, 1953).
 func (l Lock) together(queued float64) float64 {
 	r, n := l.ReadShare, max(queued, 1)
 	if r <= 0 {
 		return min(l.permits(), n)
 	}
 	if r >= 1 {
-		return n // nobody ever waits for a writer: there are no rounds
+		return n // there are no writers, so there are no rounds
 	}
 	full := 1 - math.Pow(r, n)
 	rounds := r / full
@@ -70,8 +69,9 @@ func (l Lock) together(queued float64) float64 {
 	return (1 + r/(1-r)) / (1 + rounds*round/l.Service())
 }
 
-// harmonic returns 1 + r/2 + … + r^(n-1)/n: of rounds of which the share r^(k-1) has k or more, up to n, the
-// mean of 1 + 1/2 + … + 1/k. It is drawn on to numbers that are not whole, and is -ln(1-r)/r without end.
+// harmonic returns 1 + r/2 + … + r^(n-1)/n. This is the mean of 1 + 1/2 + … + 1/k over rounds of k readers, if the
+// share r^(k-1) of the rounds has k or more, up to n. Between whole numbers it is interpolated, and its limit is
+// -ln(1-r)/r.
 func harmonic(n, r float64) float64 {
 	const enough = 1e-12
 	if math.Pow(r, n) < enough*(1-r) {
@@ -87,8 +87,7 @@ func harmonic(n, r float64) float64 {
 	return sum + (n-whole)*power/(whole+1)
 }
 
-// Most returns how many acquisitions a second there can be of so many clients, if they do nothing
-// else: 1/S of a lock.
+// Most returns how many acquisitions a second so many clients can make if they do nothing else: 1/S for one lock.
 func (l Lock) Most(clients int) float64 {
 	n := float64(clients)
 	return min(l.locks()*l.together(n/min(l.locks(), n))/l.Service(), l.gated())
@@ -102,40 +101,42 @@ func (l Lock) gated() float64 {
 	return l.locks() / l.spacing()
 }
 
-// spacing is how long after each other permits are given out if there is no end of clients: the gate's time, and
-// now and then the wait for a permit, when all are in use at that moment. A permit is in use until its release has
-// returned. Were the gate's times exponential, the share of its time that is lost so would be Erlang's loss formula, whatever
-// holds look like; were they constant, nothing would be lost as long as permits are not short. In between it is
-// drawn straight by the coefficient of variation.
+// spacing is the time between two permits that are given out if there are always clients that wait. It is the gate's
+// time, and sometimes the wait for a permit if all are in use. A permit is in use until its release has returned. If
+// the gate's times were exponential, Erlang's loss formula would give the share of time that is lost so, however
+// holds vary. If they were constant, nothing would be lost as long as there are enough permits. In between, the loss
+// is interpolated by the coefficient of variation.
 func (l Lock) spacing() float64 {
 	lost := erlangB(cmp.Or(l.Use, l.Hold+l.Release)/l.Gate, l.permits()) * min(l.GateSpread/l.Gate, 1)
 	return l.Gate / (1 - lost)
 }
 
-// Knee returns the number of clients of a closed loop from which on more of them only wait longer:
-// N* = (Z+S)/S of a lock (Denning and Buzen, The Operational Analysis of Queueing Network
-// Models, 1978).
-func (l Lock) Knee() float64 {
-	// As of a large number: who waits beside the holders is what makes it the knee.
+// Capacity returns how many acquisitions a second there can be of any number of clients.
+func (l Lock) Capacity() float64 {
 	const many = 1 << 20
-	return l.Most(many) * (l.Away() + l.Service())
+	return l.Most(many)
+}
+
+// Knee returns the number of clients of a closed loop beyond which more clients only wait longer: N* = (Z+S)/S for
+// one lock (Denning and Buzen, The Operational Analysis of Queueing Network Models, 1978).
+func (l Lock) Knee() float64 {
+	return l.Capacity() * (l.Away() + l.Service())
 }
 
 // Throughput returns the acquisitions a second of a closed loop.
 //
-// It is approximate mean value analysis: an arriving client finds the queue that there would be
-// without it, of whom the one in service takes its residual time (Reiser, A Queueing Network
-// Analysis of Computer Communication Networks with Window Flow Control, 1979). Several permits
-// are one that is so many times as fast, and a delay (Seidmann, Schweitzer, Shalev-Oren, Computerized
-// Closed Queueing Network Models of Flexible Manufacturing Systems, 1987). The asymptotic bounds
-// N/(Z+S) and [Lock.Most] hold always.
+// It uses approximate mean value analysis: an arriving client finds the queue that there would be without it, and the
+// client in service takes its residual time (Reiser, A Queueing Network Analysis of Computer Communication Networks
+// with Window Flow Control, 1979). Several permits are one permit that is so many times as fast, and a delay
+// (Seidmann, Schweitzer, Shalev-Oren, Computerized Closed Queueing Network Models of Flexible Manufacturing Systems,
+// 1987). The asymptotic bounds N/(Z+S) and [Lock.Most] always hold.
 func (l Lock) Throughput(clients int) float64 {
 	s, all := l.Service(), l.locks()
 	if !(s > 0) {
 		return math.NaN()
 	}
-	// Of one lock: who is there, and who of them is in others' way. Those in the delay of a
-	// permit are not.
+	// For one lock: the clients that are present, and those of them that others have to wait for. A client in the
+	// delay of a permit is not in the queue.
 	var x, present, queue float64
 	for n := 1; n <= clients; n++ {
 		k := l.permits()
@@ -152,8 +153,8 @@ func (l Lock) Throughput(clients int) float64 {
 	return x
 }
 
-// Acquire returns the mean time to get a lock in a closed loop, by Little's law: clients are
-// either getting it, holding it, giving it back, or thinking.
+// Acquire returns the mean time to get a lock in a closed loop. It follows from Little's law, because a client is
+// either getting the lock, holding it, giving it back, or thinking.
 func (l Lock) Acquire(clients int) float64 {
 	return max(float64(clients)/l.Throughput(clients)-l.Hold-l.Release-l.Think, 0)
 }

@@ -20,7 +20,8 @@ func TestOneLock(t *testing.T) {
 	for _, c := range []struct {
 		clients int
 		x, wait float64 // per second; acquire and hold, in seconds
-	}{{1, 17.4, 0.0075}, {2, 34.2, 0.0085}, {4, 65.4, 0.0112}, {8, 112, 0.0214}, {16, 133, 0.0703}, {32, 133, 0.190}, {64, 133, 0.430}} {
+	}{{1, 17.4, 0.0075}, {2, 34.2, 0.0085}, {4, 65.4, 0.0112}, {8, 112, 0.0214}, {16, 133, 0.0703}, {32, 133, 0.190},
+		{64, 133, 0.430}} {
 		if x := l.Throughput(c.clients); !near(x, c.x, 0.01) {
 			t.Errorf("%d clients: %.1f a second, want %.1f", c.clients, x, c.x)
 		}
@@ -37,8 +38,9 @@ func TestOneLock(t *testing.T) {
 func TestThroughputIsBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		l := Lock{Hold: rng.Float64() * 0.02, Handoff: 0.0001 + rng.Float64()*0.005, Enqueue: rng.Float64() * 0.005, Release: rng.Float64() * 0.003,
-			Think: rng.Float64() * 0.05, Variation: rng.Float64(), Permits: rng.IntN(8), Locks: rng.IntN(20)}
+		l := Lock{Hold: rng.Float64() * 0.02, Handoff: 0.0001 + rng.Float64()*0.005, Enqueue: rng.Float64() * 0.005,
+			Release: rng.Float64() * 0.003,
+			Think:   rng.Float64() * 0.05, Variation: rng.Float64(), Permits: rng.IntN(8), Locks: rng.IntN(20)}
 		last := 0.0
 		for n := 1; n <= 200; n++ {
 			x := l.Throughput(n)
@@ -55,8 +57,8 @@ func TestThroughputIsBounded(t *testing.T) {
 	}
 }
 
-// queue is a first-come lock of a closed loop, one event after the other: what the model is held
-// against. Times are what they are on average, or exponential.
+// queue simulates a first-come lock of a closed loop, event by event, to test the model. Times are constant, or
+// exponential.
 type queue struct {
 	permits  int
 	readers  float64
@@ -69,8 +71,8 @@ type queue struct {
 	requests int
 }
 
-// throughput plays it. Everybody in the queue is served in order: a writer alone, readers
-// together, permits as they become free.
+// throughput plays it. Everybody in the queue is served in order: a writer alone, readers together, permits as they
+// become free.
 func (q queue) throughput(rng *rand.Rand) float64 {
 	draw := func(mean float64) float64 {
 		if q.drawn {
@@ -111,7 +113,7 @@ func (q queue) throughput(rng *rand.Rand) float64 {
 			start = max(a.at, free[i])
 			free[i] = start + s
 		case a.reads:
-			start = max(a.at, writer, last) // nobody is overtaken
+			start = max(a.at, writer, last) // in order
 			if q.reader > 0 {
 				start = max(start, entered+q.reader)
 				entered = start
@@ -127,9 +129,9 @@ func (q queue) throughput(rng *rand.Rand) float64 {
 	return float64(q.requests) / last
 }
 
-// The models agree with a queue that is played: within a twentieth where everything is saturated, within a
-// seventh around the knee.
-func TestAgainstPlayedQueues(t *testing.T) {
+// The models agree with a queue that is played: within a twentieth where everything is saturated, within a seventh
+// around the knee.
+func TestAgainstSimulatedQueues(t *testing.T) {
 	for _, q := range []queue{
 		{hold: 0.005, handoff: 0.002, away: 0.003},
 		{hold: 0.005, handoff: 0.002, away: 0.06},
@@ -159,9 +161,9 @@ func TestAgainstPlayedQueues(t *testing.T) {
 	}
 }
 
-// Where times of readers are drawn, the slowest of those together counts. The model has them start as one
-// group of the mean size, so it says a little too little; as if all were alike, it would say half as much again.
-func TestReadersWithDrawnTimes(t *testing.T) {
+// Where times of readers are drawn, the slowest of those together counts. The model has them start as one group of
+// the mean size, so it says a little too little; as if all were alike, it would say half as much again.
+func TestReadersWithRandomTimes(t *testing.T) {
 	q := queue{readers: 0.9, hold: 0.005, handoff: 0.002, away: 0.003, drawn: true, clients: 256, requests: 40_000}
 	want := q.throughput(rand.New(rand.NewPCG(7, 256)))
 	l := Lock{Hold: q.hold, Handoff: q.handoff, Think: q.away, ReadShare: q.readers, Variation: 1}
@@ -191,16 +193,19 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A gate whose times vary finds all permits in use now and then, and loses what it waits for them.
+// A gate whose times vary sometimes finds all permits in use, and loses the time for which it waits for them.
 func TestGateThatVaries(t *testing.T) {
 	for name, c := range map[string]struct {
 		draw   func(rng *rand.Rand) float64 // of mean 1
 		spread float64
 	}{
 		"exponential": {(*rand.Rand).ExpFloat64, 1},
-		"Erlang":      {func(rng *rand.Rand) float64 { return (rng.ExpFloat64() + rng.ExpFloat64() + rng.ExpFloat64()) / 3 }, 1 / math.Sqrt(3)},
-		"uniform":     {func(rng *rand.Rand) float64 { return 0.7 + 0.6*rng.Float64() }, 0.6 / math.Sqrt(12)},
-		"constant":    {func(*rand.Rand) float64 { return 1 }, 0},
+		"Erlang": {func(rng *rand.Rand) float64 {
+			return (rng.ExpFloat64() + rng.ExpFloat64() +
+				rng.ExpFloat64()) / 3
+		}, 1 / math.Sqrt(3)},
+		"uniform":  {func(rng *rand.Rand) float64 { return 0.7 + 0.6*rng.Float64() }, 0.6 / math.Sqrt(12)},
+		"constant": {func(*rand.Rand) float64 { return 1 }, 0},
 	} {
 		for _, gate := range []float64{0.0025, 0.0035} {
 			const hold, release, n = 0.0055, 0.0015, 40_000
@@ -223,7 +228,7 @@ func TestGateThatVaries(t *testing.T) {
 	}
 }
 
-// Readers who are granted together are as slow as the slowest of them, and keep each other waiting.
+// Readers that are granted together are as slow as the slowest of them, and keep each other waiting.
 func TestStragglers(t *testing.T) {
 	l := Lock{Hold: 0.005, Handoff: 0.003, Spread: 0.001, ReadShare: 0.9}
 	// One writer takes 8 ms, with 9 readers in 0.9 rounds of 8 ms + 1 ms × (r/2 + r²/3 + … = -ln(1-r)/r - 1).

@@ -44,8 +44,8 @@ func played(rng *rand.Rand, rate, service float64, k, n int) []float64 {
 	return waits
 }
 
-// Constant holds are what a lock mostly has, and no formula is exact for the tail of their waits: it is near.
-func TestWaitsAgainstPlayedQueues(t *testing.T) {
+// Most locks have constant holds. No formula is exact for the tail of their waits, but this one is close.
+func TestWaitsAgainstSimulatedQueues(t *testing.T) {
 	for _, c := range []struct {
 		permits int
 		load    float64 // of each permit

@@ -5,39 +5,38 @@ import (
 	"math"
 )
 
-// A Reason is why a rate does not hold.
+// A Reason says why a rate does not hold.
 type Reason string
 
-// The reasons. Holds is that there is none.
+// The reasons. Holds means that there is none.
 const (
 	Holds      Reason = ""
 	Missed     Reason = "threshold" // a limit was missed
-	Dropped    Reason = "drops"     // arrivals found nobody free
-	NotReached Reason = "rate"      // less was done than arrived, so the backlog grows
-	Undecided  Reason = "unknown"   // the probe says nothing, in neither direction
-	Violation  Reason = "violation" // the lock was unsafe: no rate is worth anything
+	Dropped    Reason = "drops"     // arrivals found no idle client
+	NotReached Reason = "rate"      // fewer were done than arrived, so the backlog grows
+	Undecided  Reason = "unknown"   // the probe does not say whether the rate holds
+	Violation  Reason = "violation" // the lock was unsafe, so no rate counts
 )
 
-// A Probe is what a rate came to in one try.
+// A Probe is the result of trying a rate once.
 type Probe struct {
 	Rate   float64 `json:"rate"`
 	Reason Reason  `json:"reason"` // empty if it held
 	Detail string  `json:"detail"` // with numbers
 }
 
-// A Search looks for the highest rate that holds: it doubles until one does not, halves the
-// difference until that is small, and then probes both sides again, because a probe near the
-// boundary comes out one way or the other by chance. What counts at a rate is the majority of its
-// probes, and one that was mistaken for good or bad reopens the search.
+// A Search looks for the highest rate that holds. It doubles the rate until one does not hold, and halves the
+// interval until it is small. Then it probes both sides again, because a probe near the boundary passes or fails by
+// chance. The majority of a rate's probes counts, and a rate whose majority changes reopens the search.
 type Search struct {
 	Start float64 // the first rate; 0 = 16
-	Least float64 // below which there is no looking; 0 = 0.1
-	Most  float64 // above which there is none; 0 = 1e6
-	// Precision is the share by which the rates on both sides of the boundary may differ; 0 = 0.02.
+	Least float64 // the lowest rate; 0 = 0.1
+	Most  float64 // the highest rate; 0 = 1e6
+	// Precision is the share by which the rates on both sides of the boundary may differ in the end; 0 = 0.02.
 	Precision float64
-	// Votes is how many probes decide a side of the boundary: more than half of them. 0 = 3.
+	// Votes is the number of probes of which more than half decide a side of the boundary. 0 = 3.
 	Votes int
-	// Probes is how many there are at most; 0 = 60.
+	// Probes is the highest number of probes; 0 = 60.
 	Probes int
 }
 
@@ -61,11 +60,11 @@ func (s Search) filled() Search {
 	return s
 }
 
-// A Limit is what a search came to. LastPass and FirstFail are null where there is none.
+// A Limit is the result of a search. LastPass and FirstFail are null if there is no such rate.
 type Limit struct {
 	LastPass  *float64 `json:"last_pass"`
 	FirstFail *float64 `json:"first_fail"`
-	// Why and Detail are of a probe at FirstFail.
+	// Why and Detail say why a probe at FirstFail failed.
 	Why    Reason `json:"why"`
 	Detail string `json:"detail"`
 	// Unknown says why there is no answer; empty if there is one.
@@ -73,20 +72,20 @@ type Limit struct {
 	Probes  []Probe `json:"probes"`
 }
 
-// side is what the probes at a rate came to.
+// side counts the probes at a rate by their results.
 type side struct {
 	rate          float64
 	passes, fails int
-	unknown       int // in a row, at the end
+	unknown       int // the last ones in a row
 }
 
 func (v side) tied() bool   { return v.passes == v.fails }
 func (v side) passed() bool { return v.passes > v.fails }
 
-// decided reports whether the probes that are left cannot change what it is.
+// decided reports whether the remaining probes cannot change the majority.
 func (v side) decided(votes int) bool { return 2*max(v.passes, v.fails) > votes }
 
-// sides sums the probes up, by rate.
+// sides counts the probes by rate.
 func sides(probes []Probe) map[float64]side {
 	all := map[float64]side{}
 	for _, p := range probes {
@@ -105,8 +104,8 @@ func sides(probes []Probe) map[float64]side {
 	return all
 }
 
-// bracket returns the lowest rate that failed, and the highest below it that passed; of
-// rate 0 if there is none.
+// bracket returns the lowest rate that failed, and the highest rate below it that passed. Their rate is 0 if there is
+// none.
 func bracket(all map[float64]side) (pass, fail side) {
 	for _, v := range all {
 		if !v.tied() && !v.passed() && (fail.rate == 0 || v.rate < fail.rate) {
@@ -121,14 +120,15 @@ func bracket(all map[float64]side) (pass, fail side) {
 	return pass, fail
 }
 
-// wide is how far apart both sides are where one wrong probe costs many: it is taken again at once.
+// wide is the ratio of the two sides from which on a failed probe is repeated at once, because a wrong one would cost
+// many others.
 const wide = 1.5
 
-// maxUndecided is how often in a row a rate may come to nothing.
+// maxUndecided is how often in a row the probes of a rate may be undecided.
 const maxUndecided = 2
 
-// Next returns the rate to probe next; false if there is nothing left to probe. It goes by the
-// probes alone, so a search can be taken up where it was interrupted.
+// Next returns the rate to probe next; false if there is nothing left to probe. It depends on the probes alone, so a
+// search can continue where it was interrupted.
 func (s Search) Next(probes []Probe) (float64, bool) {
 	s = s.filled()
 	if len(probes) == 0 {
@@ -154,7 +154,8 @@ func (s Search) Next(probes []Probe) (float64, bool) {
 	case pass.rate == 0:
 		return max(round(fail.rate/2), s.Least), true
 	}
-	if middle := round(math.Sqrt(pass.rate * fail.rate)); fail.rate > pass.rate*(1+s.Precision) && middle > pass.rate && middle < fail.rate {
+	if middle := round(math.Sqrt(pass.rate * fail.rate)); fail.rate > pass.rate*(1+s.Precision) && middle > pass.rate &&
+		middle < fail.rate {
 		return middle, true
 	}
 	if !fail.decided(s.Votes) {
@@ -169,11 +170,11 @@ func round(rate float64) float64 {
 	if unit >= 1 {
 		return math.Round(rate/unit) * unit
 	}
-	per := math.Round(1 / unit) // 1/unit is exact where unit is not
+	per := math.Round(1 / unit) // 1/unit is exact, unit is not
 	return math.Round(rate*per) / per
 }
 
-// stuck says why there is no going on; empty if there is.
+// stuck says why the search cannot continue; empty if it can.
 func (s Search) stuck(probes []Probe) string {
 	if len(probes) == 0 {
 		return ""
@@ -183,14 +184,14 @@ func (s Search) stuck(probes []Probe) string {
 	case last.Reason == Violation:
 		return "at a rate of " + plain(last.Rate) + ": " + last.Detail
 	case sides(probes)[last.Rate].unknown >= maxUndecided:
-		return fmt.Sprintf("a rate of %s came to nothing %d times in a row: %s", plain(last.Rate), maxUndecided, last.Detail)
+		return fmt.Sprintf("a rate of %s was undecided %d times in a row: %s", plain(last.Rate), maxUndecided, last.Detail)
 	case len(probes) >= s.Probes:
-		return fmt.Sprintf("%d probes did not settle it", len(probes))
+		return fmt.Sprintf("%d probes did not decide it", len(probes))
 	}
 	return ""
 }
 
-// Limit returns what the probes came to so far: the answer, if Next has none left.
+// Limit returns what the probes say so far. It is the answer if Next has no rate left.
 func (s Search) Limit(probes []Probe) Limit {
 	s = s.filled()
 	l := Limit{Probes: probes, Unknown: s.stuck(probes)}

@@ -23,8 +23,8 @@ func probeAll(t *testing.T, s Search, probe func(rate float64) Probe) Limit {
 	}
 }
 
-// A lock of known service time, at random arrivals: whether p99 of its wait keeps to a limit. Its
-// windows are of limited length, so near the boundary a probe comes out by chance.
+// A lock of known service time, at random arrivals: whether p99 of its wait keeps to a limit. Its windows are of
+// limited length, so near the boundary a probe comes out by chance.
 func TestSearchFindsALocksLimit(t *testing.T) {
 	const service, limit, window = 0.0036, 0.020, 300.0
 	p99 := func(rng *rand.Rand, rate, seconds float64) float64 {
@@ -55,8 +55,8 @@ func TestSearchFindsALocksLimit(t *testing.T) {
 	}
 }
 
-// One probe in ten that fails for no reason, as by a hiccup of the machine, does not lead the search
-// astray, however far from the boundary it is.
+// One probe in ten that fails for no reason, as by a hiccup of the machine, does not lead the search astray, however
+// far from the boundary it is.
 func TestSearchSurvivesHiccups(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(200) {
@@ -72,7 +72,7 @@ func TestSearchSurvivesHiccups(t *testing.T) {
 			t.Logf("seed %d: %s", seed, said(l))
 		}
 	}
-	// That three of five votes are wrong happens once in 117 times, at each of the few rates that it comes to.
+	// Three of five votes are wrong once in 117 times, at each of the few rates for which it matters.
 	if wrong > 12 {
 		t.Errorf("%d of 200 searches came out wrong", wrong)
 	}
@@ -86,18 +86,21 @@ func said(l Limit) string {
 		}
 		return fmt.Sprint(*v)
 	}
-	return fmt.Sprintf("last pass %s, first fail %s (%s %s) by %d probes; %s", show(l.LastPass), show(l.FirstFail), l.Why, l.Detail, len(l.Probes), l.Unknown)
+	return fmt.Sprintf("last pass %s, first fail %s (%s %s) by %d probes; %s", show(l.LastPass), show(l.FirstFail),
+		l.Why, l.Detail, len(l.Probes), l.Unknown)
 }
 
-// Where there is no boundary, or none can be found, the search says so and ends.
+// If there is no boundary, or none can be found, the search says so and ends.
 func TestSearchWithoutBoundary(t *testing.T) {
 	at := func(r Reason) func(float64) Probe {
 		return func(rate float64) Probe { return Probe{Rate: rate, Reason: r, Detail: "because"} }
 	}
-	if l := probeAll(t, Search{Start: 3, Most: 500}, at(Holds)); l.Unknown != "" || *l.LastPass != 500 || l.FirstFail != nil {
+	if l := probeAll(t, Search{Start: 3, Most: 500}, at(Holds)); l.Unknown != "" || *l.LastPass != 500 ||
+		l.FirstFail != nil {
 		t.Errorf("all hold: %+v", l)
 	}
-	if l := probeAll(t, Search{Start: 3, Least: 1}, at(Dropped)); l.Unknown != "" || l.LastPass != nil || *l.FirstFail != 1 || l.Why != Dropped || l.Detail != "because" {
+	if l := probeAll(t, Search{Start: 3, Least: 1}, at(Dropped)); l.Unknown != "" || l.LastPass != nil ||
+		*l.FirstFail != 1 || l.Why != Dropped || l.Detail != "because" {
 		t.Errorf("none holds: %+v", l)
 	}
 	if l := probeAll(t, Search{}, at(Undecided)); l.Unknown == "" || len(l.Probes) != 2 {
@@ -118,7 +121,7 @@ func TestSearchWithoutBoundary(t *testing.T) {
 }
 
 // A search that is taken up again goes on as if it had not been interrupted.
-func TestSearchGoesByItsProbes(t *testing.T) {
+func TestSearchDependsOnProbesOnly(t *testing.T) {
 	s := Search{Start: 7}
 	var probes []Probe
 	for {

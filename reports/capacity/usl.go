@@ -12,25 +12,25 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Reach is how many times the largest measured load a model answers for.
+// Reach is the largest load that a model answers for, as a multiple of the largest measured load.
 const Reach = 2
 
-// ErrTooFar says that a load is further from what was measured than a model answers for.
+// ErrTooFar says that a load is too far from the measured loads for a model to answer.
 var ErrTooFar = errors.New("too far from what was measured")
 
-// ErrTooFew says that there are too few points for a fit.
+// ErrTooFew says that there are too few points to fit.
 var ErrTooFew = errors.New("too few points")
 
 // A Point is a throughput, per second, at a load: a number of clients, or of locks.
 type Point struct{ Load, Throughput float64 }
 
-// A USL is the Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007):
-// X(N) = λN / (1 + σ(N-1) + κN(N-1)). It is for many locks, whose limit is the ensemble that
-// they share. One lock is no case for it: its σ is about 1, which [Lock] says better.
+// A USL is the Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007): X(N) = λN / (1 + σ(N-1) +
+// κN(N-1)). It is for many locks, whose limit is the ensemble that they share. For one lock, whose σ is about 1,
+// [Lock] is the better model.
 type USL struct {
 	Lambda float64 // throughput of a load of one
-	Sigma  float64 // contention: what is done one after the other
-	Kappa  float64 // coherency: what each has to do with each other
+	Sigma  float64 // contention: the share of work that is serial
+	Kappa  float64 // coherency: the cost of each pair that has to agree
 }
 
 // At returns the throughput at a load.
@@ -39,16 +39,17 @@ func (u USL) At(n float64) float64 { return u.Lambda * n / (1 + u.Sigma*(n-1) + 
 // A Fit is a law and how well it fits.
 type Fit struct {
 	USL
-	// Residuals are what was measured less what the law says, as shares of the latter, by point.
+	// Residuals are the measured throughputs less those of the law, as shares of the latter, by point.
 	Residuals []float64
 	// R2 is 1 if the law explains all differences in throughput; nil if there are none to explain.
 	R2       *float64
 	From, To float64 // the measured loads
-	// Turns says that throughput was seen to turn down: without κ the law fits worse than by chance.
+	// Turns says that throughput was seen to turn down, because the law fits significantly worse without κ.
 	Turns bool
 }
 
-// Of three parameters, leastPoints can be fitted, and enoughPoints with some trust.
+// The least number of points to which three parameters can be fitted, and the number from which on the fit is
+// trusted.
 const (
 	leastPoints  = 4
 	enoughPoints = 6
@@ -57,9 +58,8 @@ const (
 // Trusted reports whether the fit has as many points as it should.
 func (f Fit) Trusted() bool { return len(f.Residuals) >= enoughPoints }
 
-// FitUSL fits the law to what was measured, by the squares of the relative errors. No
-// parameter comes out negative: a κ below 0 is noise, and would promise throughput without
-// end.
+// FitUSL fits the law to measured points by the least squares of the relative errors. No parameter becomes negative,
+// because a κ below 0 is noise and would promise unlimited throughput.
 func FitUSL(points []Point) (Fit, error) {
 	loads := map[float64]bool{}
 	for _, p := range points {
@@ -69,7 +69,8 @@ func FitUSL(points []Point) (Fit, error) {
 		loads[p.Load] = true
 	}
 	if len(loads) < leastPoints {
-		return Fit{}, fmt.Errorf("%w: %d different loads, and the scalability law wants %d, better %d", ErrTooFew, len(loads), leastPoints, enoughPoints)
+		return Fit{}, fmt.Errorf("%w: %d different loads, and the scalability law needs %d, better %d", ErrTooFew,
+			len(loads), leastPoints, enoughPoints)
 	}
 	best, least := closest(points, 1)
 	if math.IsInf(least, 1) {
@@ -81,7 +82,7 @@ func FitUSL(points []Point) (Fit, error) {
 	return f, nil
 }
 
-// closest returns the law of the least squares, and those; kappa 0 fixes κ at 0.
+// closest returns the law with the least squares, and the squares. If kappa is 0, κ is 0.
 func closest(points []Point, kappa float64) (best USL, least float64) {
 	least = math.Inf(1)
 	for _, start := range starts(points) {
@@ -96,8 +97,8 @@ func closest(points []Point, kappa float64) (best USL, least float64) {
 	return best, least
 }
 
-// worse reports whether a law of two parameters leaves more squares than one of three by more than chance
-// explains: the F test of nested models, at 5 %.
+// worse reports whether a law of two parameters fits significantly worse than one of three, by the F test of nested
+// models at 5 %.
 func worse(two, three float64, points int) bool {
 	free := float64(points - 3)
 	if two <= three || free < 1 {
@@ -106,7 +107,7 @@ func worse(two, three float64, points int) bool {
 	return distuv.F{D1: 1, D2: free}.Survival((two-three)/(three/free)) < 0.05
 }
 
-// starts returns where to look from: the linear least squares of N/X = (1 + σ(N-1) + κN(N-1))/λ,
+// starts returns the laws from which the fit starts: the linear least squares of N/X = (1 + σ(N-1) + κN(N-1))/λ,
 // clamped, and two laws between which most lie.
 func starts(points []Point) []USL {
 	per := 0.0
@@ -130,15 +131,17 @@ func starts(points []Point) []USL {
 	return all
 }
 
-// refine looks for the least squares, in parameters of which each is a square, so that none is
-// negative and 0 can be reached.
+// refine looks for the least squares. The parameters are squares of what is varied, so that none is negative and each
+// can become 0.
 func refine(points []Point, start USL, kappa float64) (USL, error) {
 	of := func(x []float64) USL {
-		return USL{start.Lambda * x[0] * x[0], x[1] * x[1], kappa * 1e-4 * x[2] * x[2]} // of one order of magnitude
+		return USL{start.Lambda * x[0] * x[0], x[1] * x[1], kappa * 1e-4 * x[2] * x[2]} // in similar orders of magnitude
 	}
 	problem := optimize.Problem{Func: func(x []float64) float64 { return squares(points, of(x)) }}
-	settings := &optimize.Settings{MajorIterations: 4000, Converger: &optimize.FunctionConverge{Absolute: 1e-14, Relative: 1e-12, Iterations: 300}}
-	result, err := optimize.Minimize(problem, []float64{1, math.Sqrt(start.Sigma), 100 * math.Sqrt(start.Kappa)}, settings, &optimize.NelderMead{})
+	settings := &optimize.Settings{MajorIterations: 4000,
+		Converger: &optimize.FunctionConverge{Absolute: 1e-14, Relative: 1e-12, Iterations: 300}}
+	result, err := optimize.Minimize(problem, []float64{1, math.Sqrt(start.Sigma), 100 * math.Sqrt(start.Kappa)},
+		settings, &optimize.NelderMead{})
 	if err != nil {
 		return USL{}, err
 	}
@@ -169,7 +172,7 @@ func judge(points []Point, u USL) Fit {
 	return f
 }
 
-// Predict returns the throughput at a load that is not too far from those measured.
+// Predict returns the throughput at a load. It returns [ErrTooFar] if the load is too far from the measured ones.
 func (f Fit) Predict(n float64) (float64, error) {
 	if err := Within(n, f.From, f.To); err != nil {
 		return 0, err
@@ -177,17 +180,18 @@ func (f Fit) Predict(n float64) (float64, error) {
 	return f.At(n), nil
 }
 
-// Peak returns the load of the highest throughput, √((1-σ)/κ); false if it is further than the
-// fit answers for, or a κ of 0 would do as well: noise gives every fit some κ, and so a peak.
+// Peak returns the load of the highest throughput, √((1-σ)/κ). It returns false if that is further than the fit
+// answers for, or if the law fits as well without κ, because noise gives every fit some κ and so a peak.
 func (f Fit) Peak() (float64, bool) {
 	n := math.Sqrt(max(1-f.Sigma, 0) / f.Kappa)
 	return n, f.Turns && Within(n, f.From, f.To) == nil
 }
 
-// Within refuses a load that is more than [Reach] times, or less than 1/Reach of, what was measured.
+// Within refuses a load that is more than [Reach] times the largest measured load, or less than 1/Reach of the
+// smallest.
 func Within(n, from, to float64) error {
 	if !(n <= Reach*to && n*Reach >= from) {
-		return fmt.Errorf("%w: %s, and measured were %s to %s", ErrTooFar, plain(n), plain(from), plain(to))
+		return fmt.Errorf("%w: %s, and %s to %s were measured", ErrTooFar, plain(n), plain(from), plain(to))
 	}
 	return nil
 }

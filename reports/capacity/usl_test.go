@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// noisy is what a law comes to at some loads, with a relative error of that standard deviation.
+// noisy returns a law's throughput at some loads, with a relative error of that standard deviation.
 func noisy(u USL, rng *rand.Rand, sd float64, loads ...float64) []Point {
 	var all []Point
 	for _, n := range loads {
@@ -16,11 +16,12 @@ func noisy(u USL, rng *rand.Rand, sd float64, loads ...float64) []Point {
 	return all
 }
 
-// A fit recovers the law behind noisy points: its throughput over the measured range, and its
-// parameters as far as they make a difference there.
+// A fit recovers the law behind noisy points: its throughput over the measured range, and its parameters as far as
+// they make a difference there.
 func TestFitRecoversTheLaw(t *testing.T) {
 	loads := []float64{1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128}
-	for _, want := range []USL{{130, 0.02, 0.0003}, {130, 0.15, 0}, {1000, 0, 0.001}, {5, 0.5, 0.00001}, {250, 0.05, 0.00005}, {80, 0, 0}} {
+	for _, want := range []USL{{130, 0.02, 0.0003}, {130, 0.15, 0}, {1000, 0, 0.001}, {5, 0.5, 0.00001},
+		{250, 0.05, 0.00005}, {80, 0, 0}} {
 		for seed := range uint64(20) {
 			f, err := FitUSL(noisy(want, rand.New(rand.NewPCG(seed, 1)), 0.03, loads...))
 			if err != nil {
@@ -29,7 +30,8 @@ func TestFitRecoversTheLaw(t *testing.T) {
 			if f.Lambda <= 0 || f.Sigma < 0 || f.Kappa < 0 {
 				t.Errorf("%+v: fitted %+v", want, f.USL)
 			}
-			if !near(f.Lambda, want.Lambda, 0.06) || math.Abs(f.Sigma-want.Sigma) > 0.02+0.15*want.Sigma || math.Abs(f.Kappa-want.Kappa) > 0.0002+0.25*want.Kappa {
+			if !near(f.Lambda, want.Lambda, 0.06) || math.Abs(f.Sigma-want.Sigma) > 0.02+0.15*want.Sigma ||
+				math.Abs(f.Kappa-want.Kappa) > 0.0002+0.25*want.Kappa {
 				t.Errorf("%+v, seed %d: fitted %+v", want, seed, f.USL)
 			}
 			for _, n := range loads {
@@ -43,7 +45,8 @@ func TestFitRecoversTheLaw(t *testing.T) {
 		}
 	}
 	f, err := FitUSL(noisy(USL{130, 0.02, 0.0003}, nil0(), 0, 1, 2, 4, 8, 16, 32, 64))
-	if err != nil || !near(f.Lambda, 130, 1e-3) || !near(f.Sigma, 0.02, 1e-2) || !near(f.Kappa, 0.0003, 1e-2) || *f.R2 < 0.999999 {
+	if err != nil || !near(f.Lambda, 130, 1e-3) || !near(f.Sigma, 0.02, 1e-2) || !near(f.Kappa, 0.0003, 1e-2) ||
+		*f.R2 < 0.999999 {
 		t.Errorf("without noise %+v, %v", f, err)
 	}
 	if peak, ok := f.Peak(); !ok || !near(peak, math.Sqrt(0.98/0.0003), 0.01) {
@@ -98,7 +101,7 @@ func TestFitOfConstantThroughput(t *testing.T) {
 	}
 }
 
-// A peak is told of where throughput was seen to turn, and not where noise gives a law without one some κ.
+// A law has a peak only if throughput was seen to turn, and not if noise gives a law without a peak some κ.
 func TestPeakIsSeen(t *testing.T) {
 	loads := []float64{1, 2, 4, 8, 16, 32, 64}
 	told := func(u USL) (n int) {
@@ -119,7 +122,7 @@ func TestPeakIsSeen(t *testing.T) {
 	if n := told(USL{100, 0.03, 0.0015}); n < 90 {
 		t.Errorf("a peak at 25 of 1 to 64 was told of %d times in 100", n)
 	}
-	// What a sweep over 1 to 32 locks came to, on two busy cores: it still grows.
+	// The results of a sweep over 1 to 32 locks on two busy cores: throughput still grows.
 	f, err := FitUSL([]Point{{1, 79.8}, {2, 155.4}, {4, 380.2}, {8, 519.6}, {16, 698}, {32, 835}})
 	if err != nil {
 		t.Fatal(err)

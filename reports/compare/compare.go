@@ -3,41 +3,42 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"locklab/reports/result"
 	"slices"
 	"strings"
+
+	"locklab/harness/untrusted"
 )
 
-// A Verdict is what a comparison comes to.
+// A Verdict is the result of a comparison.
 type Verdict string
 
-// The verdicts. Over several metrics Regressed beats Inconclusive beats Improved
-// beats Pass.
+// The verdicts. The verdict of the whole is the first of Regressed, Inconclusive, Improved and Pass that a metric
+// has.
 const (
 	Pass         Verdict = "pass"
 	Regressed    Verdict = "regressed"
 	Improved     Verdict = "improved"
 	Inconclusive Verdict = "inconclusive"
-	// Violation is of the whole only: the head broke a promise of the lock. How
-	// fast it did so is beside the point.
+	// Violation is a verdict of the whole only: the head broke a promise of the lock, so its speed does not matter.
 	Violation Verdict = "violation"
-	// NotMeasured is of a metric only: no run of either side has it.
+	// NotMeasured is a verdict of a metric only: no run of either side has it.
 	NotMeasured Verdict = "n/a"
 )
 
-// MinRuns is the least number of runs on a side: three against three cannot come
-// to p < 0.05, whatever they are.
+// MinRuns is the least number of runs on a side. Three against three cannot have p < 0.05, whatever they are.
 const MinRuns = 4
 
-// Options are what a comparison can be told. The zero value is the default.
+// Options are the options of a comparison. The zero value is the default.
 type Options struct {
-	// AllowMismatch names configuration keys in which the sides may differ, and
-	// Varied those in which they were made to.
+	// AllowMismatch names configuration keys in which the sides may differ, and Varied those in which they differ on
+	// purpose.
 	AllowMismatch, Varied []string
-	// Paired says that runs of one name were made next to each other.
+	// Paired says that runs with the same name were made next to each other.
 	Paired bool
 	// Floor replaces every metric's relative floor, unless it is nil.
 	Floor *float64
-	// Metrics names those that gate, instead of the usual ones.
+	// Metrics names the quantities that gate instead of the usual ones.
 	Metrics []string
 
 	_ struct{}
@@ -46,7 +47,7 @@ type Options struct {
 // Version is the schema_version of a report.
 const Version = 1
 
-// A Report is all that a comparison found.
+// A Report is what a comparison found.
 type Report struct {
 	SchemaVersion int     `json:"schema_version"`
 	Verdict       Verdict `json:"verdict"`
@@ -55,19 +56,19 @@ type Report struct {
 	Base       SideInfo   `json:"base"`
 	Head       SideInfo   `json:"head"`
 	Violations []string   `json:"violations"` // of the head
-	Mismatches []Mismatch `json:"mismatches"` // allowed ones; of a refused comparison there is no report
+	Mismatches []Mismatch `json:"mismatches"` // those that are allowed; others are refused without a report
 	Warnings   []string   `json:"warnings"`
 	Metrics    []Line     `json:"metrics"`
 	// Paired says that runs were compared pair by pair, and not just side by side.
 	Paired bool `json:"paired"`
 }
 
-// SideInfo says what a side was.
+// SideInfo describes a side.
 type SideInfo struct {
 	Name string `json:"name"`
 	Runs int    `json:"runs"`
-	// Locklab is the revision of the binary that ran it, Clients what client processes ran if that was
-	// another one, and Lock what a lock that is not ours consists of; "" if not known, or none.
+	// Locklab is the revision of the binary that ran the side. Clients is the binary of the client processes if it
+	// was another one, and Lock says what a foreign lock consists of; "" if there is none, or if it is not known.
 	Locklab string `json:"locklab"`
 	Clients string `json:"clients"`
 	Lock    string `json:"lock"`
@@ -83,28 +84,36 @@ type Line struct {
 
 	BaseMedian *float64 `json:"base_median"` // in that unit
 	HeadMedian *float64 `json:"head_median"`
-	// Change is head relative to base, as a ratio, or as the difference if
-	// Difference says so; nil without enough runs.
+	// Change is the head relative to the base, as a ratio, or as a difference if Difference is set; nil without
+	// enough runs.
 	Change     *Interval `json:"change"`
 	Difference bool      `json:"difference"`
-	P          *float64  `json:"p"`          // two-sided, of the signed ranks of pairs or of Mann-Whitney
+	P          *float64  `json:"p"`          // two-sided, by the signed ranks of pairs or by Mann-Whitney
 	PAdjusted  *float64  `json:"p_adjusted"` // after Holm, over the metrics that gate
-	// Floor is the least loss that counts and Tolerated the most that a pass may
-	// leave possible: relative, or of the difference.
+	// Floor is the least loss that counts, and Tolerated the largest loss that a pass may leave possible: relative,
+	// or as a difference.
 	Floor     float64 `json:"floor"`
 	Tolerated float64 `json:"tolerated"`
 
-	metric   Metric
-	least    float64 // the smallest p that so many runs can come to
-	constant bool    // all runs have the same
+	quantity result.Quantity
+	least    float64 // the smallest p that so many runs can have
+	constant bool    // all runs have the same value
 }
 
-// Compare compares two sides. It returns an error that wraps [ErrInput] if they
-// cannot be compared; but a violation in the head is reported whatever else
-// is wrong, so ask [Compare] even about sides that [Load] had errors with, and give
-// it those errors in loaded.
+// Compare compares two sides. It returns an error that wraps [ErrInput] if they cannot be compared. A violation in
+// the head is reported whatever else is wrong, so call Compare even if [Load] returned an error, and pass that error
+// as loaded.
 func Compare(base, head Side, opts Options, loaded error) (Report, error) {
-	r := Report{SchemaVersion: Version, Base: infoOf(base), Head: infoOf(head), Violations: []string{}, Mismatches: []Mismatch{}, Warnings: []string{}, Metrics: []Line{}}
+	r, err := compareSides(base, head, opts, loaded)
+	untrusted.Lines(&r) // names and results may come from somebody else's runs
+	return r, err
+}
+
+func compareSides(base, head Side, opts Options, loaded error) (Report, error) {
+	r := Report{
+		SchemaVersion: Version, Base: infoOf(base), Head: infoOf(head),
+		Violations: []string{}, Mismatches: []Mismatch{}, Warnings: []string{}, Metrics: []Line{},
+	}
 	for i := range head.Runs {
 		r.Violations = append(r.Violations, head.Runs[i].violations()...)
 	}
@@ -120,7 +129,7 @@ func Compare(base, head Side, opts Options, loaded error) (Report, error) {
 		r.Reason = fmt.Sprintf("%s (and %d more)", r.Reason, n-1)
 	}
 	if err != nil {
-		r.Warnings = append(r.Warnings, err.Error())
+		r.Warnings = append(r.Warnings, strings.Split(err.Error(), "\n")...)
 	}
 	return r, nil
 }
@@ -128,16 +137,16 @@ func Compare(base, head Side, opts Options, loaded error) (Report, error) {
 func infoOf(s Side) SideInfo {
 	info := SideInfo{Name: s.Name, Runs: len(s.Runs)}
 	if len(s.Runs) > 0 {
-		info.Locklab, info.Clients, info.Lock = s.Runs[0].Locklab, s.Runs[0].Clients, s.Runs[0].Lock
+		info.Locklab, info.Clients, info.Lock = s.Runs[0].Env.Locklab, s.Runs[0].Env.ClientBinary, s.Runs[0].Env.Lock
 	}
 	return info
 }
 
 func (r *Report) compare(base, head Side, opts Options) error {
 	if len(base.Runs) == 0 || len(head.Runs) == 0 {
-		return fmt.Errorf("%w: a side without runs", ErrInput)
+		return fmt.Errorf("%w: a side has no runs", ErrInput)
 	}
-	metrics, err := choose(Metrics(), opts.Metrics)
+	metrics, err := choose(opts.Metrics)
 	if err == nil {
 		err = repeated(base, head)
 	}
@@ -148,7 +157,8 @@ func (r *Report) compare(base, head Side, opts Options) error {
 		return err
 	}
 	if !interleaved(base, head) {
-		r.Warnings = append(r.Warnings, "the runs of the two sides did not take turns: whatever changed on the machine in between looks like a change of the lock")
+		r.Warnings = append(r.Warnings, "the runs of the two sides did not take turns, so a change of the machine in "+
+			"between looks like a change of the lock")
 	}
 	var pairs []pair
 	if opts.Paired {
@@ -156,7 +166,7 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	}
 	for _, m := range metrics {
 		if opts.Floor != nil {
-			m.Floor = *opts.Floor
+			m.Compared.Floor = *opts.Floor
 		}
 		r.Metrics = append(r.Metrics, measure(m, base, head, r.Paired))
 	}
@@ -165,12 +175,12 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	return nil
 }
 
-// pair makes the report one of pairs, and the sides consist of them, if there are enough.
-func (r *Report) pair(base, head *Side, metrics []Metric) []pair {
+// pair makes the comparison one of pairs if there are enough: it leaves only the runs of pairs in the sides.
+func (r *Report) pair(base, head *Side, metrics []result.Quantity) []pair {
 	pairs, over := pairsOf(*base, *head)
 	gates := 0
 	for _, m := range metrics {
-		if m.Gates {
+		if m.Compared.Gates {
 			gates++
 		}
 	}
@@ -185,20 +195,22 @@ func (r *Report) pair(base, head *Side, metrics []Metric) []pair {
 	return pairs
 }
 
-// checkConfigs returns in what the sides differ and may. Within a side nothing may
-// differ, whatever is allowed: its runs would be samples of two things.
+// checkConfigs returns the keys in which the sides differ and may. Within a side nothing may differ, whatever is
+// allowed, because its runs would be samples of two different things.
 func checkConfigs(base, head Side, opts Options) ([]Mismatch, error) {
 	for _, s := range []Side{base, head} {
 		for _, run := range s.Runs[1:] {
 			first := s.Runs[0]
 			d := mismatches(first.Config, run.Config)
-			for _, code := range [][3]string{{"env.locklab", first.Locklab, run.Locklab}, {"env.client_binary", first.Clients, run.Clients}, {"env.lock", first.Lock, run.Lock}} {
+			for _, code := range [][3]string{{"env.locklab", first.Env.Locklab, run.Env.Locklab},
+				{"env.client_binary", first.Env.ClientBinary, run.Env.ClientBinary}, {"env.lock", first.Env.Lock, run.Env.Lock}} {
 				if code[1] != code[2] {
 					d = append(d, Mismatch{Key: code[0], Base: code[1], Head: code[2]})
 				}
 			}
 			if len(d) > 0 {
-				return nil, fmt.Errorf("%w: %s and %s are on one side but of different configurations: %s", ErrInput, first.Name, run.Name, d[0])
+				return nil, fmt.Errorf("%w: %s and %s are on one side but of different configurations: %s", ErrInput, first.Name,
+					run.Name, d[0])
 			}
 		}
 	}
@@ -223,7 +235,8 @@ func checkConfigs(base, head Side, opts Options) ([]Mismatch, error) {
 		}
 	}
 	if len(refused) > 0 {
-		return nil, fmt.Errorf("%w: the sides are of different configurations:\n  %s\nA difference that is meant is named with --allow-mismatch KEY", ErrInput, strings.Join(refused, "\n  "))
+		return nil, fmt.Errorf("%w: the sides are of different configurations:\n  %s\nName an intended difference with "+
+			"--allow-mismatch KEY", ErrInput, strings.Join(refused, "\n  "))
 	}
 	return slices.Concat([]Mismatch{}, all), nil
 }
@@ -236,8 +249,7 @@ func keysOf(config map[string]string) []string {
 	return keys
 }
 
-// conclude draws the verdict of the whole from those of the metrics, and from what
-// comes before them.
+// conclude sets the verdict of the whole.
 func (r *Report) conclude(base, head Side, pairs []pair) {
 	if why := obstacle(base, head, pairs); why != nil {
 		r.Verdict, r.Reason = Inconclusive, why.Error()
@@ -256,13 +268,14 @@ func (r *Report) conclude(base, head Side, pairs []pair) {
 		}
 		r.Verdict, r.Reason = v, strings.Join(names, "; ")
 		if v == Pass {
-			r.Reason = fmt.Sprintf("none of %d metrics that gate is worse beyond noise, and the loss that each tolerates is ruled out", len(names))
+			r.Reason = fmt.Sprintf("none of %d metrics that gate is worse beyond noise, and the loss that each tolerates "+
+				"is ruled out", len(names))
 		}
 		return
 	}
 }
 
-// obstacle says what stands before any judgement of the numbers.
+// obstacle says why the numbers cannot be judged; nil if they can.
 func obstacle(base, head Side, pairs []pair) error {
 	var why []error
 	for _, s := range []Side{base, head} {
@@ -272,7 +285,7 @@ func obstacle(base, head Side, pairs []pair) error {
 			}
 		}
 		if n := len(s.Runs); n < MinRuns {
-			why = append(why, fmt.Errorf("%s has %s; at least %d a side are needed, better 6", s.Name, runs(n), MinRuns))
+			why = append(why, fmt.Errorf("%s has %s; at least %d a side are needed, and 6 are better", s.Name, runs(n), MinRuns))
 		}
 	}
 	if len(why) == 0 {

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/reports"
+	"locklab/harness/rundir"
+	"locklab/reports/result"
 )
 
 func lineOf(t *testing.T, r Report, name string) Line {
@@ -31,9 +32,9 @@ func TestVerdicts(t *testing.T) {
 		reason     string
 	}{
 		{"the same", 6, 300, 300, Options{}, Pass, "none of 6 metrics"},
-		{"twice as slow", 6, 300, 150, Options{}, Regressed, "throughput.acquired_per_s: "},
+		{"twice as slow", 6, 300, 150, Options{}, Regressed, "acquired_per_s: "},
 		{"a fifth slower", 6, 300, 250, Options{}, Regressed, "handoff.p50: "},
-		{"twice as fast", 6, 300, 600, Options{}, Improved, "throughput.acquired_per_s: "},
+		{"twice as fast", 6, 300, 600, Options{}, Improved, "acquired_per_s: "},
 		{"worse, but less than the floor", 10, 300, 289, Options{}, Pass, ""},
 		{"worse than a lower floor", 10, 300, 289, Options{Floor: new(0.01)}, Regressed, ""},
 		{"worse, but less than a higher floor", 6, 300, 150, Options{Floor: new(1.5)}, Pass, ""},
@@ -51,24 +52,23 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// What is worse in one metric alone is found in it, in the direction that is worse
-// for it, and nowhere else.
+// A loss in one metric alone is found in this metric, in its own direction, and in no other.
 func TestEachMetricHasItsDirection(t *testing.T) {
 	for _, c := range []struct {
 		metric string
-		worse  func(*reports.Result)
+		worse  func(*result.Result)
 	}{
-		{"throughput.acquired_per_s", func(r *reports.Result) { *r.Throughput.AcquiredPerS /= 1.6 }},
-		{"acquire.p50", func(r *reports.Result) { *r.Latency.Acquire.P50Ns *= 2 }},
-		{"acquire.p99", func(r *reports.Result) { *r.Latency.Acquire.P99Ns *= 2 }},
-		{"handoff.p50", func(r *reports.Result) { *r.Latency.Handoff.P50Ns *= 2 }},
-		{"operations.not_acquired_share", func(r *reports.Result) { r.Operations.TimedOut = r.Operations.Acquired / 4 }},
-		{"server.requests_per_acquire", func(r *reports.Result) { *r.Server.RequestsPerAcquire *= 2 }},
+		{"acquired_per_s", func(r *result.Result) { *r.Throughput.AcquiredPerS /= 1.6 }},
+		{"acquire.p50", func(r *result.Result) { *r.Latency.Acquire.P50Ns *= 2 }},
+		{"acquire.p99", func(r *result.Result) { *r.Latency.Acquire.P99Ns *= 2 }},
+		{"handoff.p50", func(r *result.Result) { *r.Latency.Handoff.P50Ns *= 2 }},
+		{"operations.not_acquired_share", func(r *result.Result) { r.Operations.TimedOut = r.Operations.Acquired / 4 }},
+		{"server.requests_per_acquire", func(r *result.Result) { *r.Server.RequestsPerAcquire *= 2 }},
 	} {
 		for _, worseSide := range []string{"head", "base"} {
 			// So that the ranks of six runs are in order, each has something of its own.
 			base, head := writeSides(t, 6, 300, 300, func(side string, i int, s *runSpec) {
-				s.edit = func(r *reports.Result) {
+				s.edit = func(r *result.Result) {
 					*r.Server.RequestsPerAcquire += float64(i) / 100
 					if side == worseSide {
 						c.worse(r)
@@ -95,27 +95,38 @@ func TestEachMetricHasItsDirection(t *testing.T) {
 	}
 }
 
-// Every number of a run says what a change of it means, and no rule is of none.
-func TestEveryQuantityHasARule(t *testing.T) {
-	known := map[string]bool{}
-	for _, q := range reports.Quantities() {
-		known[q.Name] = true
-		if _, ok := rules[q.Name]; !ok {
-			t.Errorf("%s is not compared", q.Name)
-		}
-	}
-	for name, m := range rules {
-		if !known[name] {
-			t.Errorf("a rule for %s, which is no number of a run", name)
-		}
-		if m.Floor <= 0 || m.Tolerated < m.Floor {
-			t.Errorf("%s: floor %v, tolerated %v", name, m.Floor, m.Tolerated)
+// A quantity that is compared has a better direction, a loss that counts, and one that a pass rules out.
+func TestComparedQuantitiesHaveLimits(t *testing.T) {
+	for _, q := range result.Compared() {
+		c := q.Compared
+		if q.Better == result.Neither || c.Floor <= 0 || c.Tolerated < c.Floor {
+			t.Errorf("%s: better %v, floor %v, tolerated %v", q.Name(), q.Better, c.Floor, c.Tolerated)
 		}
 	}
 }
 
-// A pass promises that a loss of a fifth would have been seen: wide samples do not
-// pass, even if they look the same.
+// A metric can be named by its short name and by its path in result.json.
+func TestMetricsAreNamedEitherWay(t *testing.T) {
+	for _, name := range []string{"acquire.p99", "latency.acquire.p99_ns", "acquired_per_s", "throughput.acquired_per_s"} {
+		chosen, err := choose([]string{name})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, q := range chosen {
+			if want := q.Name() == name || q.Path == name; q.Compared.Gates != want {
+				t.Errorf("%s: %s gates: %t", name, q.Name(), q.Compared.Gates)
+			}
+		}
+	}
+	for _, name := range []string{"acquire", "p99", "acquire.p999", "operations.failed", ""} {
+		if err := CheckMetrics([]string{name}); !errors.Is(err, ErrInput) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A pass promises that a loss of a fifth would have been seen: wide samples do not pass, even if they look the same.
 func TestWideSamplesDoNotPass(t *testing.T) {
 	factors := []float64{0.8, 0.9, 0.97, 1.03, 1.1, 1.2}
 	base, head := writeSides(t, 6, 300, 300, func(_ string, i int, s *runSpec) { s.throughput *= factors[(i*5)%6] })
@@ -156,7 +167,7 @@ func TestSidesThatDidNotTakeTurns(t *testing.T) {
 	}
 }
 
-// Two sides may differ in what somebody named, and in what they were made to.
+// Two sides may differ in keys that were named, and in those that they vary on purpose.
 func TestAllowedMismatch(t *testing.T) {
 	sides := func() (base, head string) {
 		return writeSides(t, 6, 300, 100, func(side string, _ int, s *runSpec) {
@@ -168,7 +179,8 @@ func TestAllowedMismatch(t *testing.T) {
 	for _, key := range []string{"recipe", "scenario.recipe"} {
 		base, head := sides()
 		r, err := compareDirs(base, head, Options{AllowMismatch: []string{key}})
-		if err != nil || r.Verdict != Regressed || len(r.Mismatches) != 1 || r.Mismatches[0] != (Mismatch{"scenario.recipe", "mutex", "naive-mutex", "allowed"}) {
+		if err != nil || r.Verdict != Regressed || len(r.Mismatches) != 1 ||
+			r.Mismatches[0] != (Mismatch{"scenario.recipe", "mutex", "naive-mutex", "allowed"}) {
 			t.Errorf("--allow-mismatch %s: %s, %v, %v", key, r.Verdict, r.Mismatches, err)
 		}
 	}
@@ -179,7 +191,7 @@ func TestAllowedMismatch(t *testing.T) {
 		}
 	}
 	base, head := sides()
-	plan := filepath.Join(filepath.Dir(base), PlanFile)
+	plan := filepath.Join(filepath.Dir(base), DesignFile)
 	write := func(v any) {
 		b, err := json.Marshal(v)
 		if err == nil {
@@ -189,11 +201,13 @@ func TestAllowedMismatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(Plan{SchemaVersion: 1, Varied: []string{"recipe"}})
-	if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Regressed || len(r.Mismatches) != 1 || r.Mismatches[0].Why != "varied" {
+	write(Design{SchemaVersion: 1, Varied: []string{"recipe"}})
+	if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Regressed || len(r.Mismatches) != 1 ||
+		r.Mismatches[0].Why != "varied" {
 		t.Errorf("varied: %s, %v, %v", r.Verdict, r.Mismatches, err)
 	}
-	for _, bad := range []any{Plan{SchemaVersion: 2, Varied: []string{"recipe"}}, Plan{SchemaVersion: 1, Varied: []string{"hold"}}, []string{"recipe"}} {
+	for _, bad := range []any{Design{SchemaVersion: 2, Varied: []string{"recipe"}},
+		Design{SchemaVersion: 1, Varied: []string{"hold"}}, []string{"recipe"}} {
 		write(bad)
 		if r, err := compareDirs(base, head, Options{}); !errors.Is(err, ErrInput) {
 			t.Errorf("plan %v: %s, %v", bad, r.Verdict, err)
@@ -201,51 +215,53 @@ func TestAllowedMismatch(t *testing.T) {
 	}
 }
 
-// A metric that no run has says nothing, unless it was asked for; one that some
-// lack is inconclusive.
-func TestMetricsThatAreNotThere(t *testing.T) {
-	without := func(edit func(*reports.Result), of func(side string, i int) bool) (string, string) {
+// A metric that no run has says nothing, unless it was asked for; one that some lack is inconclusive.
+func TestMetricsThatAreNotMeasured(t *testing.T) {
+	without := func(edit func(*result.Result), of func(side string, i int) bool) (string, string) {
 		return writeSides(t, 6, 300, 300, func(side string, i int, s *runSpec) {
 			if of(side, i) {
 				s.edit = edit
 			}
 		})
 	}
-	noHandoff := func(r *reports.Result) { r.Latency.Handoff = reports.Latency{} }
+	noHandoff := func(r *result.Result) { r.Latency.Handoff = result.Latency{} }
 	base, head := without(noHandoff, func(string, int) bool { return true })
 	r, err := compareDirs(base, head, Options{})
-	if l := lineOf(t, r, "handoff.p50"); err != nil || r.Verdict != Pass || l.Verdict != NotMeasured || l.BaseMedian != nil {
+	if l := lineOf(t, r, "handoff.p50"); err != nil || r.Verdict != Pass || l.Verdict != NotMeasured ||
+		l.BaseMedian != nil {
 		t.Errorf("%s (%s), %v; hand-off %s", r.Verdict, r.Reason, err, l.Verdict)
 	}
-	if r, err := compareDirs(base, head, Options{Metrics: []string{"handoff.p50"}}); err != nil || r.Verdict != Inconclusive {
+	if r, err := compareDirs(base, head, Options{Metrics: []string{"handoff.p50"}}); err != nil ||
+		r.Verdict != Inconclusive {
 		t.Errorf("asked for: %s (%s), %v", r.Verdict, r.Reason, err)
 	}
 	if r, err := compareDirs(base, head, Options{Metrics: []string{"handoff.p51"}}); !errors.Is(err, ErrInput) {
 		t.Errorf("a metric that is none: %s (%s), %v", r.Verdict, r.Reason, err)
 	}
 	base, head = without(noHandoff, func(side string, i int) bool { return side == "head" && i == 5 })
-	if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Inconclusive || !strings.Contains(r.Reason, "run-05 has none") {
+	if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Inconclusive ||
+		!strings.Contains(r.Reason, "run-05 has none") {
 		t.Errorf("one lacks it: %s (%s), %v", r.Verdict, r.Reason, err)
 	}
 	// And without any number at all there is nothing that passes.
-	base, head = without(func(r *reports.Result) {
-		r.Latency, r.Server, r.Throughput = reports.LatencyByPhase{}, reports.Server{}, reports.Throughput{}
+	base, head = without(func(r *result.Result) {
+		r.Latency, r.Server, r.Throughput = result.LatencyByPhase{}, result.Server{}, result.Throughput{}
 	}, func(string, int) bool { return true })
 	if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Inconclusive {
 		t.Errorf("no number: %s (%s), %v", r.Verdict, r.Reason, err)
 	}
 }
 
-// Another binary, or another lock behind the protocol, is what a comparison is
-// about: it is named, and no mismatch.
-func TestAnotherBinaryIsTheQuestion(t *testing.T) {
+// Comparisons are about other binaries, or other locks behind the protocol. They are named, and are not mismatches.
+func TestAnotherBinaryIsNotAMismatch(t *testing.T) {
 	base, head := writeSides(t, 6, 300, 300, func(side string, _ int, s *runSpec) {
 		if side == "head" {
-			s.change = replaceIn(envFile, `"locklab":"abc"`, `"locklab":"def","lock":"sha256:1"`)
+			s.change = replaceIn(rundir.EnvFile, `"locklab":"abc"`, `"locklab":"def","lock":"sha256:1"`)
 		}
 	})
 	r, err := compareDirs(base, head, Options{})
-	if err != nil || r.Verdict != Pass || r.Base.Locklab != "abc" || r.Head.Locklab != "def" || r.Head.Lock != "sha256:1" || len(r.Mismatches) > 0 {
+	if err != nil || r.Verdict != Pass || r.Base.Locklab != "abc" || r.Head.Locklab != "def" ||
+		r.Head.Lock != "sha256:1" || len(r.Mismatches) > 0 {
 		t.Errorf("%s (%s), %+v, %+v, %v, %v", r.Verdict, r.Reason, r.Base, r.Head, r.Mismatches, err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// notConfig are the keys that may differ between two runs of one configuration:
-// names, what is drawn, when it was, and the code in question itself.
+// notConfig are the keys that may differ between two runs of the same configuration: names, the seed, times, and the
+// code that is compared.
 var notConfig = []string{
 	"scenario.name", "scenario.about", "scenario.seed",
 	"env.lab_id", "env.started_unix_ns", "env.ensemble_ready_ns", "env.locklab", "env.lock", "env.client_binary",
@@ -63,13 +63,12 @@ func flatten(name string, v any, into map[string]string) {
 	}
 }
 
-// A Mismatch is a key in which two configurations differ. "" is a key that one
-// of them does not have.
+// A Mismatch is a key in which two configurations differ. A configuration without the key has the value "".
 type Mismatch struct {
 	Key  string `json:"key"`
 	Base string `json:"base"`
 	Head string `json:"head"`
-	// Why says who allowed it; "" if nobody did.
+	// Why says why it is allowed; "" if it is not.
 	Why string `json:"why"`
 }
 
@@ -95,8 +94,8 @@ func mismatches(base, head map[string]string) []Mismatch {
 	return all
 }
 
-// names reports whether the key, as a person writes it, means the key of a
-// configuration: in full, without scenario. or env., or as what it is below.
+// names reports whether a key that a person wrote means a key of a configuration: the full key, the key without
+// scenario. or env., or a block that contains it.
 func names(key, full string) bool {
 	_, short, _ := strings.Cut(full, ".")
 	for _, f := range []string{full, short} {
@@ -107,48 +106,47 @@ func names(key, full string) bool {
 	return false
 }
 
-// PlanFile is the file beside the base and head folders in which whoever made them
-// says what they vary.
-const PlanFile = "bench.json"
+// DesignFile is the file beside the base and head folders that says what they vary.
+const DesignFile = "bench.json"
 
-// PlanVersion is the schema_version of a plan.
-const PlanVersion = 1
+// DesignVersion is the schema_version of a design.
+const DesignVersion = 1
 
-// A Plan says what two sides were made to differ in.
-type Plan struct {
+// A Design says in what two sides differ on purpose.
+type Design struct {
 	SchemaVersion int      `json:"schema_version"`
 	Varied        []string `json:"varied"` // keys
-	// Paired says that the runs of one name were made next to each other.
+	// Paired says that runs with the same name were made next to each other.
 	Paired bool `json:"paired,omitempty"`
 }
 
-// ReadPlan returns the plan beside the base and the head, if both lie in one folder
-// that has one, else one that says nothing.
-func ReadPlan(base, head string) (Plan, error) {
+// ReadDesign returns the design beside the base and the head, or an empty one if they are not in the same folder or it
+// has no design.
+func ReadDesign(base, head string) (Design, error) {
 	var in [2]string
 	for i, dir := range []string{base, head} {
 		full, err := filepath.Abs(dir)
 		if err != nil {
-			return Plan{}, fmt.Errorf("%w: %w", ErrInput, err)
+			return Design{}, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 		in[i] = filepath.Dir(full)
 	}
 	if in[0] != in[1] {
-		return Plan{}, nil
+		return Design{}, nil
 	}
-	b, err := os.ReadFile(filepath.Join(in[0], PlanFile))
+	b, err := os.ReadFile(filepath.Join(in[0], DesignFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Plan{}, nil
+		return Design{}, nil
 	}
-	var p Plan
+	var d Design
 	if err == nil {
-		err = json.Unmarshal(b, &p)
+		err = json.Unmarshal(b, &d)
 	}
-	if err == nil && p.SchemaVersion != PlanVersion {
-		err = fmt.Errorf("schema_version is %d, and this locklab reads %d", p.SchemaVersion, PlanVersion)
+	if err == nil && d.SchemaVersion != DesignVersion {
+		err = fmt.Errorf("schema_version is %d, and this locklab reads %d", d.SchemaVersion, DesignVersion)
 	}
 	if err != nil {
-		return Plan{}, fmt.Errorf("%w: %s: %w", ErrInput, PlanFile, err)
+		return Design{}, fmt.Errorf("%w: %s: %w", ErrInput, DesignFile, err)
 	}
-	return p, nil
+	return d, nil
 }

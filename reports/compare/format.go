@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// formats are the ways to write a report, by name.
+// formats are the formats of a report, by name.
 var formats = map[string]func(*bytes.Buffer, Report) error{
 	"text": writeText, "markdown": writeMarkdown, "json": writeJSON, "junit": writeJUnit, "github": writeGitHub,
 }
 
-// Formats lists the names of the ways to write a report.
-func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
+// formatNames lists the names of the formats.
+func formatNames() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// Render writes a report: as text for a person, as Markdown for a pull request, as
-// JSON for scripts, as JUnit's XML for whatever collects tests, or as the workflow
-// commands by which GitHub annotates a run. An unknown format is an error that wraps
-// [ErrInput].
+// Render writes a report: as text for a person, as Markdown for a pull request, as JSON for scripts, as the XML of
+// JUnit for tools that collect tests, or as the workflow commands by which GitHub annotates a run. An unknown format
+// is an error that wraps [ErrInput].
 func Render(format string, r Report) ([]byte, error) {
 	if err := CheckFormat(format); err != nil {
 		return nil, err
@@ -39,10 +38,10 @@ func writeJSON(w *bytes.Buffer, r Report) error {
 	return enc.Encode(r)
 }
 
-// CheckFormat refuses a format that there is not. The error wraps [ErrInput].
+// CheckFormat refuses an unknown format. The error wraps [ErrInput].
 func CheckFormat(format string) error {
 	if _, ok := formats[format]; !ok {
-		return fmt.Errorf("%w: no format %q; there are %s", ErrInput, format, strings.Join(Formats(), ", "))
+		return fmt.Errorf("%w: no format %q; there are %s", ErrInput, format, strings.Join(formatNames(), ", "))
 	}
 	return nil
 }

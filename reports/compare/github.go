@@ -36,7 +36,7 @@ func levelOf(v Verdict) string {
 	return "warning"
 }
 
-// message and property escape what would end a workflow command, or a part of it.
+// message and property escape characters that would end a workflow command or a part of it.
 func message(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }

@@ -35,9 +35,8 @@ type junitFault struct {
 	Type    string `xml:"type,attr"`
 }
 
-// writeJUnit writes a test case for the whole, one for the head's safety and one
-// a metric that gates. What is inconclusive is an error: a green test would say
-// that something had been shown.
+// writeJUnit writes a test case for the whole, one for the head's safety, and one for each metric that gates. An
+// inconclusive one is an error, because a test that passes would say that something had been shown.
 func writeJUnit(w *bytes.Buffer, r Report) error {
 	suite := junitSuite{Name: "locklab compare"}
 	add := func(name string, v Verdict, reason string) {
@@ -67,7 +66,8 @@ func writeJUnit(w *bytes.Buffer, r Report) error {
 	w.WriteString(xml.Header)
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
-	if err := enc.Encode(junitSuites{Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Suite: suite}); err != nil {
+	if err := enc.Encode(junitSuites{Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors,
+		Suite: suite}); err != nil {
 		return err
 	}
 	return w.WriteByte('\n')

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// writeMarkdown writes a comment for a pull request: the answer first, the metrics
-// that gate in a table, the rest folded away.
+// writeMarkdown writes a comment for a pull request: the answer, the metrics that gate in a table, and the rest
+// folded.
 func writeMarkdown(w *bytes.Buffer, r Report) error {
 	fmt.Fprintf(w, "### locklab: %s\n\n%s\n", r.Verdict, cell(r.Reason))
 	for _, v := range r.Violations {
@@ -26,7 +26,8 @@ func writeMarkdown(w *bytes.Buffer, r Report) error {
 			if gates && l.Verdict != Pass {
 				verdict = "**" + verdict + "**"
 			}
-			fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s | %s |\n", l.Name, amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit), l.ratio(), l.p(), verdict)
+			fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s | %s |\n", l.Name, amount(l.BaseMedian, l.Unit),
+				amount(l.HeadMedian, l.Unit), l.ratio(), l.p(), verdict)
 		}
 	}
 	if len(r.Metrics) > 0 {
@@ -45,7 +46,9 @@ func writeMarkdown(w *bytes.Buffer, r Report) error {
 	return err
 }
 
-// cell makes text that Markdown takes for nothing but text, on one line.
+// cell makes plain text of one line, by escaping what has a meaning in Markdown.
 func cell(s string) string {
-	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "'", "[", `\[`).Replace(s)
+	escapes := strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`,
+		"`", "'", "[", `\[`)
+	return escapes.Replace(s)
 }

@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// Two sides that took turns are compared pair by pair: what the machine did in the meantime was
-// much the same to both runs of a pair, made within seconds of each other, and does not count
-// as a difference between runs of one side. On two cores that eight builds shared, with runs of 2 s, the
-// standard deviation of throughput was 21 % from run to run, but 9 % (a run) within pairs; that of
-// acquire.p99 68 % and 36 %.
+// Two sides that took turns are compared pair by pair. The runs of a pair were made within seconds of each other, so
+// the state of the machine affects both alike, and does not count as a difference between the runs of a side. On two
+// cores that eight builds shared, with runs of 2 s, the standard deviation of throughput was 21 % from run to run,
+// but 9 % (per run) within pairs; that of acquire.p99 was 68 % and 36 %.
 
 // A pair is two runs that were made next to each other.
 type pair struct{ base, head *Run }
 
-// pairsOf matches the runs of one name. Those without a partner are left over.
+// pairsOf matches the runs with the same name. It also returns the names of those without a partner.
 func pairsOf(base, head Side) (pairs []pair, over []string) {
 	partner := map[string]*Run{}
 	for i := range head.Runs {
@@ -39,7 +38,7 @@ func pairsOf(base, head Side) (pairs []pair, over []string) {
 	return pairs, over
 }
 
-// apart returns the sides that have just the runs of the pairs, in their order.
+// apart returns the sides with only the runs of the pairs, in their order.
 func apart(base, head Side, pairs []pair) (Side, Side) {
 	base.Runs, head.Runs = nil, nil
 	for _, p := range pairs {
@@ -48,19 +47,17 @@ func apart(base, head Side, pairs []pair) (Side, Side) {
 	return base, head
 }
 
-// enoughPairs reports whether so many pairs can show that one of so many metrics differs. A signed
-// rank is worth at most one bit a pair: six pairs come to p = 0.03 at best, which is nothing
-// among five metrics, where six against six runs, as if they were no pairs, come to 0.002. Of six metrics
-// it takes ten pairs.
+// enoughPairs reports whether so many pairs can show that one of so many metrics differs. A pair's sign has one bit
+// at most, so six pairs have p = 0.03 at best, which is not significant among five metrics, while six against six
+// runs that are not paired have 0.002. Six metrics take ten pairs.
 func enoughPairs(pairs, family int) bool {
 	return leastSignedP(pairs)*float64(family) < falseAlarms
 }
 
-// leastSignedP is the smallest p that so many pairs can come to: all on one side, of all ways
-// to deal out the signs.
+// leastSignedP is the smallest p that so many pairs can have: that of all differences having the same sign.
 func leastSignedP(pairs int) float64 { return math.Pow(2, 1-float64(pairs)) }
 
-// differences are those of the pairs, in the logarithm unless the metric is compared by difference.
+// differences returns those of the pairs, of logarithms unless the metric is compared by difference.
 func differences(base, head []float64, difference bool) []float64 {
 	if !difference {
 		base, head = logs(base), logs(head)
@@ -72,9 +69,9 @@ func differences(base, head []float64, difference bool) []float64 {
 	return d
 }
 
-// pairedShift estimates the differences' centre by Hodges and Lehmann: the median of the means of all
-// pairs of differences, each with itself too, with the interval that belongs to the signed-rank test
-// (Hollander and Wolfe, 3.2 and 3.3). With fewer than six pairs, ok is false.
+// pairedShift estimates the centre of the differences by Hodges and Lehmann: the median of the means of all pairs of
+// differences, including each with itself, and the interval that belongs to the signed-rank test (Hollander and
+// Wolfe, 3.2 and 3.3). With fewer than six pairs, ok is false.
 func pairedShift(d []float64) (i Interval, ok bool) {
 	var means []float64
 	for k := range d {
@@ -104,7 +101,7 @@ func pairedShift(d []float64) (i Interval, ok bool) {
 	return i, true
 }
 
-// pairedChange is [change] of pairs.
+// pairedChange is [change] for pairs.
 func pairedChange(base, head []float64, difference bool) (Interval, bool) {
 	i, ok := pairedShift(differences(base, head, difference))
 	if !difference {
@@ -113,12 +110,12 @@ func pairedChange(base, head []float64, difference bool) (Interval, bool) {
 	return i, ok
 }
 
-// pairedP is the two-sided p of Wilcoxon's signed-rank test, exact also with ties. Pairs without
-// a difference are left out; without any other it is 1.
+// pairedP is the two-sided p of Wilcoxon's signed-rank test, which is exact with ties too. Pairs without a difference
+// are left out. If no pair has one, p is 1.
 func pairedP(base, head []float64, difference bool) float64 {
 	d := slices.DeleteFunc(differences(base, head, difference), func(v float64) bool { return v == 0 })
 	slices.SortFunc(d, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
-	// Doubled, so that those of ties, which share their ranks' mean, are whole.
+	// Ranks are doubled, so that those of ties, which share the mean of their ranks, are whole numbers.
 	ranks := make([]int, len(d))
 	for from := 0; from < len(d); {
 		to := from
@@ -146,8 +143,8 @@ func pairedP(base, head []float64, difference bool) float64 {
 	return min(1, 2*p)
 }
 
-// signedRanks returns the chance of each sum of those ranks that belong to positive differences, if
-// each sign is as likely as the other.
+// signedRanks returns the probability of each sum of the ranks of positive differences, if both signs are equally
+// likely.
 func signedRanks(ranks []int) []float64 {
 	chance := []float64{1}
 	for _, r := range ranks {
@@ -161,7 +158,7 @@ func signedRanks(ranks []int) []float64 {
 	return chance
 }
 
-// pairedNoise says why the machine was too noisy for the pairs to be judged by; "" if it was not.
+// pairedNoise says why the machine was too noisy to judge by the pairs; "" if it was not.
 func pairedNoise(pairs []pair) string {
 	var d []float64
 	for _, p := range pairs {
@@ -174,7 +171,8 @@ func pairedNoise(pairs []pair) string {
 		return ""
 	}
 	if s := deviation(d) / math.Sqrt2; s > maxSpread {
-		return fmt.Sprintf("runs made next to each other differ by ±%.0f %% in throughput: more than %.0f %% is noise of the machine", 100*s, 100*maxSpread)
+		return fmt.Sprintf("runs made next to each other differ by ±%.0f %% in throughput: more than %.0f %% is noise "+
+			"of the machine", 100*s, 100*maxSpread)
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"locklab/reports/result"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every way to deal out signs to the differences' sizes, each weighed by hand: the sum of the ranks of
-// positive ones as far from its middle as it is, or farther.
+// Every way to deal out signs to the differences' sizes, each weighed by hand: the sum of the ranks of positive ones
+// as far from its middle as it is, or farther.
 func slowPairedP(d []float64) float64 {
 	d = slices.DeleteFunc(slices.Clone(d), func(v float64) bool { return v == 0 })
 	rank := make([]float64, len(d))
@@ -57,7 +58,8 @@ func TestPairedPAgainstAllSigns(t *testing.T) {
 		for i, v := range d {
 			base[i], head[i] = 10, 10+float64(v)
 		}
-		if got, want := pairedP(base, head, true), slowPairedP(differences(base, head, true)); !cmp.Equal(want, got, closely) {
+		if got, want := pairedP(base, head, true), slowPairedP(differences(base, head, true)); !cmp.Equal(want, got,
+			closely) {
 			t.Errorf("%v: %v, want %v", d, got, want)
 		}
 	})
@@ -66,8 +68,8 @@ func TestPairedPAgainstAllSigns(t *testing.T) {
 	}
 }
 
-// Ten differences, of which the nine smallest and the nine largest of 55 means are cut off, from
-// the tables: P(W <= 8) = 0.0244, P(W <= 9) = 0.0322.
+// Ten differences, of which the nine smallest and the nine largest of 55 means are cut off, from the tables: P(W <=
+// 8) = 0.0244, P(W <= 9) = 0.0322.
 func TestPairedShiftFromTheTables(t *testing.T) {
 	d := []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 	var means []float64
@@ -104,14 +106,15 @@ func TestPairedShiftAgreesWithTheTest(t *testing.T) {
 		for k := range head {
 			head[k] += 5
 		}
-		if j, _ := pairedChange(base, head, true); math.Abs(j.Low-i.Low-5) > 1e-9 || math.Abs(j.Estimate-i.Estimate-5) > 1e-9 || math.Abs(j.High-i.High-5) > 1e-9 {
+		if j, _ := pairedChange(base, head, true); math.Abs(j.Low-i.Low-5) > 1e-9 ||
+			math.Abs(j.Estimate-i.Estimate-5) > 1e-9 || math.Abs(j.High-i.High-5) > 1e-9 {
 			t.Errorf("moved by 5, %v became %v", i, j)
 		}
 	})
 }
 
-// wandering are sides of n pairs on a machine whose speed wanders by far more than a change that is
-// to be seen, which is the same to both runs of a pair.
+// wandering are sides of n pairs on a machine whose speed wanders by far more than a change that is to be seen, which
+// is the same to both runs of a pair.
 func wandering(t *testing.T, n int, head float64) (base, other string) {
 	rng := rand.New(rand.NewPCG(3, uint64(n)))
 	speeds := make([]float64, n)
@@ -121,7 +124,7 @@ func wandering(t *testing.T, n int, head float64) (base, other string) {
 	return writeSides(t, n, 1, head, func(_ string, i int, s *runSpec) { s.throughput *= speeds[i] })
 }
 
-// Pairs show what side by side nobody could: the machine's ups and downs are in both runs of each.
+// Pairs show what a comparison side by side cannot, because the machine affects both runs of a pair alike.
 func TestPairsCancelTheMachine(t *testing.T) {
 	for _, c := range []struct {
 		pairs  int
@@ -155,7 +158,8 @@ func TestRunsWithoutAPartner(t *testing.T) {
 	base, head := loadedSides(t, 11)
 	base.Runs = slices.Delete(base.Runs, 3, 4)
 	r, err := Compare(base, head, Options{Paired: true}, nil)
-	if err != nil || !r.Paired || r.Verdict != Pass || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "run-03 has no partner") {
+	if err != nil || !r.Paired || r.Verdict != Pass || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "run-03 has no partner") {
 		t.Errorf("%s (%s), %v, paired %t, warnings %q", r.Verdict, r.Reason, err, r.Paired, r.Warnings)
 	}
 	pairs, _ := pairsOf(base, head)
@@ -180,10 +184,13 @@ func loadedSides(t *testing.T, n int) (base, head Side) {
 	return base, head
 }
 
-// What differs from pair to pair by more than any change that matters is noise, whatever it comes to.
+// Differences that vary from pair to pair by more than any change that matters are noise, whatever their centre.
 func TestNoisyPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	base, head := writeSides(t, 10, 300, 100, func(_ string, _ int, s *runSpec) { s.throughput *= math.Exp(0.6 * rng.NormFloat64()) })
+	base, head := writeSides(t, 10, 300, 100, func(_ string, _ int,
+		s *runSpec) {
+		s.throughput *= math.Exp(0.6 * rng.NormFloat64())
+	})
 	r, err := compareDirs(base, head, Options{Paired: true})
 	if err != nil || r.Verdict != Inconclusive || !strings.Contains(r.Reason, "runs made next to each other differ by") {
 		t.Errorf("%s (%s), %v", r.Verdict, r.Reason, err)
@@ -191,11 +198,12 @@ func TestNoisyPairs(t *testing.T) {
 }
 
 // A metric that is the same in every run costs the others nothing.
-func TestWhatIsConstantCostsNothing(t *testing.T) {
+func TestConstantMetricsCostNothing(t *testing.T) {
 	lines := func(constants int) []Line {
-		all := []Line{{Name: "x", Gates: true, P: new(0.015), Change: &Interval{2, 1.5, 3}, metric: typical(Metric{})}}
+		all := []Line{{Name: "x", Gates: true, P: new(0.015), Change: &Interval{2, 1.5, 3}, quantity: result.Quantity{}}}
 		for i := range constants {
-			all = append(all, Line{Name: fmt.Sprint(i), Gates: true, P: new(1.0), Change: &Interval{1, 1, 1}, Tolerated: 0.2, constant: true})
+			all = append(all, Line{Name: fmt.Sprint(i), Gates: true, P: new(1.0), Change: &Interval{1, 1, 1}, Tolerated: 0.2,
+				constant: true})
 		}
 		return all
 	}

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"locklab/harness/check"
-	"locklab/reports"
+	"locklab/harness/rundir"
+	"locklab/reports/result"
 )
 
 // replaceIn rewrites a file of a run directory.
@@ -46,61 +47,72 @@ func remove(file string) func(string) error {
 	return func(dir string) error { return os.Remove(filepath.Join(dir, file)) }
 }
 
-// Whatever is wrong with a run directory, on either side, nothing passes: it is
-// refused (exit 2) or inconclusive (exit 6), and the reason names it.
-func TestWhatIsNoSampleNeverPasses(t *testing.T) {
+// Whatever is wrong with a run directory on either side, the comparison does not pass: it is refused (exit 2) or
+// inconclusive (exit 6), and the reason names it.
+func TestDamagedRunsNeverPass(t *testing.T) {
 	const (
 		refused       = Verdict("refused")
 		refusedWithin = Verdict("refused within a side") // and the matter itself between sides
 	)
 	for _, c := range []struct {
 		name   string
-		edit   func(*reports.Result)
+		edit   func(*result.Result)
 		change func(string) error
 		want   Verdict
 		reason string
 	}{
-		{"truncated result", nil, truncate(resultFile, 50), refused, "result.json: "},
-		{"empty result", nil, truncate(resultFile, 0), refused, "result.json: unexpected end"},
-		{"no result", nil, remove(resultFile), refused, "has no result.json"},
-		{"no scenario", nil, remove(scenarioFile), refused, "has no scenario.yaml"},
-		{"no environment", nil, remove(envFile), refused, "has no env.json"},
-		{"truncated environment", nil, truncate(envFile, 60), refused, "env.json"},
-		{"empty scenario", nil, truncate(scenarioFile, 0), refused, "scenario.yaml: it is empty"},
-		{"broken scenario", nil, overwrite(scenarioFile, "name: [\n"), refused, "scenario.yaml"},
-		{"scenario that is a list", nil, overwrite(scenarioFile, "- name\n"), refused, "scenario.yaml"},
-		{"environment of no run", nil, overwrite(envFile, `{"lab":"docker"}`), refused, "started_unix_ns"},
-		{"result is null", nil, overwrite(resultFile, "null"), refused, "schema_version"},
-		{"result is a list", nil, overwrite(resultFile, "[]"), refused, "result.json"},
-		{"result of another program", nil, overwrite(resultFile, `{"requests":100,"latency":"fast"}`), refused, "no schema_version"},
-		{"result and more", nil, replaceIn(resultFile, `{`, `{"schema_version":1}{`), refused, "result.json"},
-		{"other schema version", func(r *reports.Result) { r.SchemaVersion = 2 }, nil, refused, "schema_version is 2"},
-		{"schema version 0", func(r *reports.Result) { r.SchemaVersion = 0 }, nil, refused, "schema_version is 0"},
-		{"no checks", func(r *reports.Result) { r.Checks = nil }, nil, refused, "it has no checks"},
-		{"passed with a check that is unknown", func(r *reports.Result) { r.Checks[0].Outcome = check.Unknown }, nil, refused, "came out as unknown"},
-		{"NaN", nil, replaceIn(resultFile, `"acquired_per_s":`, `"acquired_per_s":NaN,"was":`), refused, "invalid character 'N'"},
-		{"infinite", nil, replaceIn(resultFile, `"acquired_per_s":`, `"acquired_per_s":1e999,"was":`), refused, "1e999"},
-		{"a string for a number", nil, replaceIn(resultFile, `"acquired_per_s":`, `"acquired_per_s":"fast","was":`), refused, "acquired_per_s"},
-		{"negative throughput", func(r *reports.Result) { *r.Throughput.AcquiredPerS = -1 }, nil, refused, "throughput.acquired_per_s is -1"},
-		{"negative latency", func(r *reports.Result) { *r.Latency.Handoff.P50Ns = -5 }, nil, refused, "handoff.p50 is -5"},
-		{"no verdict", func(r *reports.Result) { r.Verdict = "" }, nil, refused, `verdict is ""`},
-		{"a verdict that is none", func(r *reports.Result) { r.Verdict = "great" }, nil, refused, `verdict is "great"`},
-		{"only a schema version", nil, overwrite(resultFile, `{"schema_version":1}`), refused, "verdict"},
-		{"another recipe", nil, replaceIn(scenarioFile, "recipe: mutex", "recipe: naive-mutex"), refused, "scenario.recipe: "},
-		{"another kernel", nil, replaceIn(envFile, "6.18", "6.19"), refused, "env.kernel"},
-		{"another expectation", nil, replaceIn(scenarioFile, "liveness: pass", "liveness: any"), refused, "scenario.expect.liveness"},
-		{"a key more", nil, replaceIn(scenarioFile, "clients: 64", "clients: 64\nlocks: 7"), refused, "scenario.locks"},
+		{"truncated result", nil, truncate(rundir.ResultFile, 50), refused, "result.json: "},
+		{"empty result", nil, truncate(rundir.ResultFile, 0), refused, "result.json: unexpected end"},
+		{"no result", nil, remove(rundir.ResultFile), refused, "has no result.json"},
+		{"no scenario", nil, remove(rundir.ScenarioFile), refused, "has no scenario.yaml"},
+		{"no environment", nil, remove(rundir.EnvFile), refused, "has no env.json"},
+		{"truncated environment", nil, truncate(rundir.EnvFile, 60), refused, "env.json"},
+		{"empty scenario", nil, truncate(rundir.ScenarioFile, 0), refused, "scenario.yaml: it is empty"},
+		{"broken scenario", nil, overwrite(rundir.ScenarioFile, "name: [\n"), refused, "scenario.yaml"},
+		{"scenario that is a list", nil, overwrite(rundir.ScenarioFile, "- name\n"), refused, "scenario.yaml"},
+		{"environment of no run", nil, overwrite(rundir.EnvFile, `{"lab":"docker"}`), refused, "started_unix_ns"},
+		{"result is null", nil, overwrite(rundir.ResultFile, "null"), refused, "schema_version"},
+		{"result is a list", nil, overwrite(rundir.ResultFile, "[]"), refused, "result.json"},
+		{"result of another program", nil, overwrite(rundir.ResultFile, `{"requests":100,"latency":"fast"}`), refused,
+			"no schema_version"},
+		{"result and more", nil, replaceIn(rundir.ResultFile, `{`, `{"schema_version":1}{`), refused, "result.json"},
+		{"other schema version", func(r *result.Result) { r.SchemaVersion = 2 }, nil, refused, "schema_version is 2"},
+		{"schema version 0", func(r *result.Result) { r.SchemaVersion = 0 }, nil, refused, "schema_version is 0"},
+		{"no checks", func(r *result.Result) { r.Checks = nil }, nil, refused, "it has no checks"},
+		{"passed with a check that is unknown", func(r *result.Result) { r.Checks[0].Outcome = check.Unknown }, nil,
+			refused, "came out as unknown"},
+		{"NaN", nil, replaceIn(rundir.ResultFile, `"acquired_per_s":`, `"acquired_per_s":NaN,"was":`), refused,
+			"invalid character 'N'"},
+		{"infinite", nil, replaceIn(rundir.ResultFile, `"acquired_per_s":`, `"acquired_per_s":1e999,"was":`), refused,
+			"1e999"},
+		{"a string for a number", nil, replaceIn(rundir.ResultFile, `"acquired_per_s":`, `"acquired_per_s":"fast","was":`),
+			refused, "acquired_per_s"},
+		{"negative throughput", func(r *result.Result) { *r.Throughput.AcquiredPerS = -1 }, nil, refused,
+			"acquired_per_s is -1"},
+		{"negative latency", func(r *result.Result) { *r.Latency.Handoff.P50Ns = -5 }, nil, refused, "handoff.p50 is -5"},
+		{"no verdict", func(r *result.Result) { r.Verdict = "" }, nil, refused, `verdict is ""`},
+		{"a verdict that is none", func(r *result.Result) { r.Verdict = "great" }, nil, refused, `verdict is "great"`},
+		{"only a schema version", nil, overwrite(rundir.ResultFile, `{"schema_version":1}`), refused, "verdict"},
+		{"another recipe", nil, replaceIn(rundir.ScenarioFile, "recipe: mutex", "recipe: naive-mutex"), refused,
+			"scenario.recipe: "},
+		{"another kernel", nil, replaceIn(rundir.EnvFile, "6.18", "6.19"), refused, "env.kernel"},
+		{"another expectation", nil, replaceIn(rundir.ScenarioFile, "liveness: pass", "liveness: any"), refused,
+			"scenario.expect.liveness"},
+		{"a key more", nil, replaceIn(rundir.ScenarioFile, "clients: 64", "clients: 64\nlocks: 7"), refused,
+			"scenario.locks"},
 
-		{"one of another binary's clients", nil, replaceIn(envFile, `"cpus":2`, `"cpus":2,"client_binary":"x"`), refusedWithin, "env.client_binary"},
-		{"one of another lock", nil, replaceIn(envFile, `"cpus":2`, `"cpus":2,"lock":"x"`), refusedWithin, "env.lock"},
-		{"one of another binary", nil, replaceIn(envFile, "abc", "def"), refusedWithin, "env.locklab"},
+		{"one of another binary's clients", nil, replaceIn(rundir.EnvFile, `"cpus":2`, `"cpus":2,"client_binary":"x"`),
+			refusedWithin, "env.client_binary"},
+		{"one of another lock", nil, replaceIn(rundir.EnvFile, `"cpus":2`, `"cpus":2,"lock":"x"`), refusedWithin, "env.lock"},
+		{"one of another binary", nil, replaceIn(rundir.EnvFile, "abc", "def"), refusedWithin, "env.locklab"},
 
-		{"partial", func(r *reports.Result) { r.Partial = true }, nil, Inconclusive, "is a partial run"},
-		{"unknown", func(r *reports.Result) { r.Verdict = check.Unknown }, nil, Inconclusive, "is unknown"},
-		{"acquired nothing", func(r *reports.Result) { r.Operations.Acquired = 0 }, nil, Inconclusive, "acquired nothing"},
-		{"throughput of 0", func(r *reports.Result) { *r.Throughput.AcquiredPerS = 0 }, nil, Inconclusive, "throughput.acquired_per_s: it is 0"},
-		{"no throughput", func(r *reports.Result) { r.Throughput.AcquiredPerS = nil }, nil, Inconclusive, "has no throughput"},
-		{"no latency", func(r *reports.Result) { r.Latency.Acquire.P99Ns = nil }, nil, Inconclusive, "acquire.p99:"},
+		{"partial", func(r *result.Result) { r.Partial = true }, nil, Inconclusive, "is a partial run"},
+		{"unknown", func(r *result.Result) { r.Verdict = check.Unknown }, nil, Inconclusive, "is unknown"},
+		{"acquired nothing", func(r *result.Result) { r.Operations.Acquired = 0 }, nil, Inconclusive, "acquired nothing"},
+		{"throughput of 0", func(r *result.Result) { *r.Throughput.AcquiredPerS = 0 }, nil, Inconclusive,
+			"acquired_per_s: it is 0"},
+		{"no throughput", func(r *result.Result) { r.Throughput.AcquiredPerS = nil }, nil, Inconclusive, "has no throughput"},
+		{"no latency", func(r *result.Result) { r.Latency.Acquire.P99Ns = nil }, nil, Inconclusive, "acquire.p99:"},
 	} {
 		for _, side := range []string{"base", "head"} {
 			// One run that is damaged, and a side of nothing else.
@@ -138,11 +150,12 @@ func TestWhatIsNoSampleNeverPasses(t *testing.T) {
 	}
 }
 
-// So do folders and paths that are not what they should be.
-func TestWhatIsNoSideNeverPasses(t *testing.T) {
+// Folders and paths that are not what they should be do not pass either.
+func TestDamagedSidesNeverPass(t *testing.T) {
 	good, other := writeSides(t, 6, 300, 300, nil)
 	dir := t.TempDir()
-	empty, foreign, mixed, file := filepath.Join(dir, "empty"), filepath.Join(dir, "foreign"), filepath.Join(dir, "mixed"), filepath.Join(dir, "file")
+	empty, foreign, mixed, file := filepath.Join(dir, "empty"), filepath.Join(dir, "foreign"),
+		filepath.Join(dir, "mixed"), filepath.Join(dir, "file")
 	for _, d := range []string{empty, filepath.Join(foreign, "src"), mixed} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -152,7 +165,8 @@ func TestWhatIsNoSideNeverPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 6 {
-		runSpec{throughput: 300, started: int64(2000 + i), recipe: []string{"mutex", "naive-mutex"}[i%2]}.write(t, filepath.Join(mixed, string(rune('a'+i))))
+		runSpec{throughput: 300, started: int64(2000 + i), recipe: []string{"mutex", "naive-mutex"}[i%2]}.write(t,
+			filepath.Join(mixed, string(rune('a'+i))))
 	}
 	again := filepath.Join(dir, "again")
 	if err := os.Symlink(good, again); err != nil {
@@ -178,7 +192,8 @@ func TestWhatIsNoSideNeverPasses(t *testing.T) {
 			if swapped {
 				base, head = head, base
 			}
-			if r, err := compareDirs(base, head, Options{}); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.reason) {
+			if r, err := compareDirs(base, head, Options{}); !errors.Is(err, ErrInput) ||
+				!strings.Contains(err.Error(), c.reason) {
 				t.Errorf("%s: came to %s, error %v; want it refused because %q", c.name, r.Verdict, err, c.reason)
 			}
 		}
@@ -195,11 +210,12 @@ func TestWhatIsNoSideNeverPasses(t *testing.T) {
 	}
 }
 
-// Too few runs are inconclusive, whatever they say.
+// Too few runs are inconclusive, whatever their numbers.
 func TestTooFewRuns(t *testing.T) {
 	for n := 1; n < MinRuns; n++ {
 		base, head := writeSides(t, n, 300, 30, nil)
-		if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Inconclusive || !strings.Contains(r.Reason, "at least 4") {
+		if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Inconclusive ||
+			!strings.Contains(r.Reason, "at least 4") {
 			t.Errorf("%d a side: %s (%s), %v", n, r.Verdict, r.Reason, err)
 		}
 	}
@@ -210,24 +226,27 @@ func TestTooFewRuns(t *testing.T) {
 	}
 }
 
-// A violation in the head is one whatever else is wrong, on either side.
+// A violation in the head is reported whatever else is wrong on either side.
 func TestViolationBeatsAll(t *testing.T) {
-	fail := func(r *reports.Result) {
+	fail := func(r *result.Result) {
 		r.Verdict = check.Fail
 		r.Checks[0].Result, r.Checks[0].Outcome, r.Checks[0].Summary = check.Fail, check.Fail, "two at once"
 	}
 	for name, spoil := range map[string]func(side string, i int, s *runSpec){
 		"nothing else": nil,
-		"faster, too":  func(side string, _ int, s *runSpec) { s.throughput *= map[string]float64{"base": 1, "head": 3}[side] },
-		"partial":      func(_ string, i int, s *runSpec) { s.edit = func(r *reports.Result) { r.Partial = true } },
+		"faster, too": func(side string, _ int, s *runSpec) {
+			s.throughput *= map[string]float64{"base": 1,
+				"head": 3}[side]
+		},
+		"partial": func(_ string, i int, s *runSpec) { s.edit = func(r *result.Result) { r.Partial = true } },
 		"base damaged": func(side string, i int, s *runSpec) {
 			if side == "base" && i == 0 {
-				s.change = remove(resultFile)
+				s.change = remove(rundir.ResultFile)
 			}
 		},
 		"head damaged": func(side string, i int, s *runSpec) {
 			if side == "head" && i == 0 {
-				s.change = truncate(resultFile, 30)
+				s.change = truncate(rundir.ResultFile, 30)
 			}
 		},
 		"another configuration": func(side string, _ int, s *runSpec) {
@@ -248,9 +267,9 @@ func TestViolationBeatsAll(t *testing.T) {
 		}
 	}
 	// A verdict without a check that says so, and a check without its verdict.
-	for name, edit := range map[string]func(*reports.Result){
-		"verdict only": func(r *reports.Result) { r.Verdict = check.Fail },
-		"check only":   func(r *reports.Result) { r.Checks[0].Outcome = check.Fail },
+	for name, edit := range map[string]func(*result.Result){
+		"verdict only": func(r *result.Result) { r.Verdict = check.Fail },
+		"check only":   func(r *result.Result) { r.Checks[0].Outcome = check.Fail },
 	} {
 		base, head := writeSides(t, 6, 300, 300, func(side string, i int, s *runSpec) {
 			if side == "head" && i == 4 {
@@ -267,34 +286,40 @@ func TestViolationBeatsAll(t *testing.T) {
 			s.edit = fail
 		}
 	})
-	if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Inconclusive || !strings.Contains(r.Reason, "run-04 failed its checks") {
+	if r, err := compareDirs(base, head, Options{}); err != nil || r.Verdict != Inconclusive ||
+		!strings.Contains(r.Reason, "run-04 failed its checks") {
 		t.Errorf("in the base: %s (%s), %v; want inconclusive", r.Verdict, r.Reason, err)
 	}
 }
 
-// Thresholds are limits of a run. What misses one, or cannot tell, is compared all the same; what fails
-// or cannot tell for another reason besides is not.
-func TestThresholdsAreNoneOfTheGates(t *testing.T) {
-	line := func(v check.Result) []reports.ThresholdLine {
-		return []reports.ThresholdLine{{Expr: "x < 1", Verdict: v}}
+// Thresholds are limits of a run. A run that misses one, or for which one is unknown, is compared all the same; one
+// that fails or cannot tell for another reason besides is not.
+func TestThresholdsDoNotGate(t *testing.T) {
+	line := func(v check.Result) []result.ThresholdLine {
+		return []result.ThresholdLine{{Expr: "x < 1", Verdict: v}}
 	}
-	doubt := reports.CheckLine{Name: check.Liveness, Expected: check.ExpectPass, Result: check.Unknown, Outcome: check.Unknown}
-	broken := reports.CheckLine{Name: check.Effect, Expected: check.ExpectPass, Result: check.Fail, Outcome: check.Fail}
+	doubt := result.CheckLine{Name: check.Liveness, Expected: check.ExpectPass, Result: check.Unknown,
+		Outcome: check.Unknown}
+	broken := result.CheckLine{Name: check.Effect, Expected: check.ExpectPass, Result: check.Fail, Outcome: check.Fail}
 	for _, c := range []struct {
 		name string
-		edit func(*reports.Result)
+		edit func(*result.Result)
 		want Verdict
 	}{
-		{"missed", func(r *reports.Result) { r.Verdict, r.Thresholds = check.Fail, line(check.Fail) }, Pass},
-		{"unknown", func(r *reports.Result) { r.Verdict, r.Thresholds = check.Unknown, line(check.Unknown) }, Pass},
-		{"unknown beside a check", func(r *reports.Result) {
+		{"missed", func(r *result.Result) { r.Verdict, r.Thresholds = check.Fail, line(check.Fail) }, Pass},
+		{"unknown", func(r *result.Result) { r.Verdict, r.Thresholds = check.Unknown, line(check.Unknown) }, Pass},
+		{"unknown beside a check", func(r *result.Result) {
 			r.Verdict, r.Thresholds, r.Checks = check.Unknown, line(check.Unknown), append(r.Checks, doubt)
 		}, Inconclusive},
-		{"unknown, though it was met", func(r *reports.Result) { r.Verdict, r.Thresholds = check.Unknown, line(check.Pass) }, Inconclusive},
-		{"missed beside a violation", func(r *reports.Result) {
+		{"unknown, though it was met", func(r *result.Result) {
+			r.Verdict, r.Thresholds = check.Unknown,
+				line(check.Pass)
+		}, Inconclusive},
+		{"missed beside a violation", func(r *result.Result) {
 			r.Verdict, r.Thresholds, r.Checks = check.Fail, line(check.Fail), append(r.Checks, broken)
 		}, Violation},
-		{"fail, though it was met", func(r *reports.Result) { r.Verdict, r.Thresholds = check.Fail, line(check.Pass) }, Violation},
+		{"fail, though it was met", func(r *result.Result) { r.Verdict, r.Thresholds = check.Fail, line(check.Pass) },
+			Violation},
 	} {
 		base, head := writeSides(t, 6, 300, 300, func(side string, _ int, s *runSpec) {
 			if side == "head" {

@@ -10,46 +10,26 @@ import (
 	"slices"
 
 	"locklab/harness/check"
-	"locklab/reports"
+	"locklab/harness/rundir"
+	"locklab/reports/result"
 )
 
-// ErrInput says that what was to be compared is not what can be: it is missing,
-// damaged, of another kind, or the two are of different configurations.
+// ErrInput says that runs cannot be compared, because one is missing, damaged or not a run, or because their
+// configurations differ.
 var ErrInput = errors.New("cannot compare")
-
-// The files of a run directory that are read.
-const (
-	resultFile   = "result.json"
-	scenarioFile = "scenario.yaml"
-	envFile      = "env.json"
-)
 
 // A Run is one sample.
 type Run struct {
-	// Name is the run directory, as it was named.
+	// Name is the run directory, as the user named it.
 	Name string
-	// Result is what it came to.
-	Result reports.Result
-	// Config is its resolved scenario and its environment, flat: scenario.clients,
-	// scenario.faults[0].kind, env.kernel.
+	// Result has its numbers.
+	Result result.Result
+	// Config has its resolved scenario and its environment by flat keys: scenario.clients, scenario.faults[0].kind,
+	// env.kernel.
 	Config map[string]string
-	// StartedUnixNs is when it began, by which runs are in order; with Lab and
-	// seed it is the run's identity.
-	StartedUnixNs int64
-	// Locklab is the revision of the binary that ran it, Clients what its client processes ran if that was
-	// another binary, and Lock what a lock that is not ours consists of: what a comparison is often about.
-	Locklab, Clients, Lock string
-
-	lab string
-}
-
-// environment is the part of env.json that is read by name.
-type environment struct {
-	LabID         string `json:"lab_id"`
-	Locklab       string `json:"locklab"`
-	ClientBinary  string `json:"client_binary"`
-	Lock          string `json:"lock"`
-	StartedUnixNs int64  `json:"started_unix_ns"`
+	// Env is its environment. Runs are in the order of when they began, and that time together with the lab
+	// identifies a run.
+	Env rundir.Env
 }
 
 // readRun reads the run directory dir of fsys, which is called name.
@@ -68,32 +48,29 @@ func readRun(fsys fs.FS, dir, name string) (Run, error) {
 		}
 		return nil
 	}
-	if err := read(resultFile, func(b []byte) error { return decodeResult(b, &run.Result) }); err != nil {
+	if err := read(rundir.ResultFile, func(b []byte) error { return decodeResult(b, &run.Result) }); err != nil {
 		return run, err
 	}
-	// What is known of a run that cannot be compared is still worth returning: it
-	// may have found a violation.
-	var env environment
+	// A run that cannot be compared is returned as far as it is known, because it may have found a violation.
 	err := errors.Join(
-		read(scenarioFile, func(b []byte) error { return flattenYAML("scenario", b, run.Config) }),
-		read(envFile, func(b []byte) error {
+		read(rundir.ScenarioFile, func(b []byte) error { return flattenYAML("scenario", b, run.Config) }),
+		read(rundir.EnvFile, func(b []byte) error {
 			if err := flattenJSON("env", b, run.Config); err != nil {
 				return err
 			}
-			if err := json.Unmarshal(b, &env); err != nil {
+			if err := json.Unmarshal(b, &run.Env); err != nil {
 				return err
 			}
-			if env.StartedUnixNs <= 0 {
+			if run.Env.StartedUnixNs <= 0 {
 				return errors.New("started_unix_ns is missing")
 			}
 			return nil
 		}))
-	run.StartedUnixNs, run.Locklab, run.Clients, run.Lock, run.lab = env.StartedUnixNs, env.Locklab, env.ClientBinary, env.Lock, env.LabID
 	return run, err
 }
 
-// decodeResult reads a result.json and refuses what no run writes.
-func decodeResult(b []byte, r *reports.Result) error {
+// decodeResult reads a result.json and refuses what no run can have written.
+func decodeResult(b []byte, r *result.Result) error {
 	var version struct {
 		SchemaVersion *int `json:"schema_version"`
 	}
@@ -102,20 +79,21 @@ func decodeResult(b []byte, r *reports.Result) error {
 	}
 	switch v := version.SchemaVersion; {
 	case v == nil:
-		return errors.New("it has no schema_version: not the result of a run")
-	case *v != reports.SchemaVersion:
-		return fmt.Errorf("schema_version is %d, and this locklab reads %d; run the matching locklab check again", *v, reports.SchemaVersion)
+		return errors.New("it has no schema_version, so it is not the result of a run")
+	case *v != result.SchemaVersion:
+		return fmt.Errorf("schema_version is %d, and this locklab reads %d; run the matching locklab check again", *v,
+			result.SchemaVersion)
 	}
-	var read reports.Result
+	var read result.Result
 	if err := json.Unmarshal(b, &read); err != nil {
 		return err
 	}
 	if !slices.Contains([]check.Result{check.Pass, check.Fail, check.Unknown}, read.Verdict) {
 		return fmt.Errorf("verdict is %q", read.Verdict)
 	}
-	for _, m := range Metrics() {
-		if v := m.Of(&read); v != nil && (*v < 0 || math.IsNaN(*v) || math.IsInf(*v, 0)) {
-			return fmt.Errorf("%s is %v", m.Name, *v)
+	for _, q := range result.Compared() {
+		if v := q.Value(&read); v != nil && (*v < 0 || math.IsNaN(*v) || math.IsInf(*v, 0)) {
+			return fmt.Errorf("%s is %v", q.Name(), *v)
 		}
 	}
 	if err := judged(&read); err != nil {
@@ -125,14 +103,14 @@ func decodeResult(b []byte, r *reports.Result) error {
 	return nil
 }
 
-// judged says what is wrong with the verdict of a result: it has none by checks, or passed though one of them did not
-// settle. One that failed is a violation, whatever the verdict says.
-func judged(r *reports.Result) error {
+// judged says what is wrong with the verdict of a result: it has no checks, or it passed although a check is unknown.
+// A check that failed is a violation, whatever the verdict says.
+func judged(r *result.Result) error {
 	if r.Partial {
-		return nil // no sample anyway
+		return nil // it is not a sample anyway
 	}
 	if len(r.Checks) == 0 {
-		return errors.New("it has no checks, so nothing is known of the lock's safety; run locklab check again")
+		return errors.New("it has no checks, so nothing is known about the lock's safety; run locklab check again")
 	}
 	for _, c := range r.Checks {
 		if c.Outcome == check.Unknown && r.Verdict == check.Pass {
@@ -142,7 +120,7 @@ func judged(r *reports.Result) error {
 	return nil
 }
 
-// violations says what in the run is a violation that its scenario does not expect.
+// violations returns the violations that the run's scenario does not expect.
 func (r *Run) violations() []string {
 	var all []string
 	for _, c := range r.Result.Checks {
@@ -156,19 +134,18 @@ func (r *Run) violations() []string {
 	return all
 }
 
-// threshold reports whether a threshold came out like that. A run that missed one is a sample like
-// any other: it is compared with its base, not with a limit.
+// threshold reports whether a threshold has a verdict. A run that missed one is a sample like any other, because it
+// is compared with its base and not with a limit.
 func (r *Run) threshold(like check.Result) bool {
-	return slices.ContainsFunc(r.Result.Thresholds, func(l reports.ThresholdLine) bool { return l.Verdict == like })
+	return slices.ContainsFunc(r.Result.Thresholds, func(l result.ThresholdLine) bool { return l.Verdict == like })
 }
 
-// uncertain reports whether a check came to no result.
+// uncertain reports whether a check is unknown.
 func (r *Run) uncertain() bool {
-	return slices.ContainsFunc(r.Result.Checks, func(c reports.CheckLine) bool { return c.Outcome == check.Unknown })
+	return slices.ContainsFunc(r.Result.Checks, func(c result.CheckLine) bool { return c.Outcome == check.Unknown })
 }
 
-// unusable says why the run is no sample, though it is a whole run directory; ""
-// if it is one.
+// unusable says why the run is not a sample although its directory is complete; "" if it is one.
 func (r *Run) unusable() string {
 	switch {
 	case r.Result.Partial:

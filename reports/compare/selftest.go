@@ -15,8 +15,8 @@ import (
 //
 //	locklab bench mutex-latency --count 12 --vs-binary bin/locklab
 //
-// with the binary itself as the other one, on a machine of two cores that others used, too, reduced to
-// the files that Load reads. They are no others than came: one of the comparisons of make bench-gate.
+// with the binary itself as the other one, on a machine with two cores that others used too, reduced to the files
+// that Load reads. They were not selected: they are one of the comparisons of make bench-gate.
 //
 //go:embed samples
 var samples embed.FS
@@ -24,24 +24,22 @@ var samples embed.FS
 // ErrSelfTest says that the gate does not work.
 var ErrSelfTest = errors.New("self-test failed")
 
-// What the self-test does, and what must come of it.
+// What the self-test does, and what must result.
 const (
 	selfTestTrials   = 20   // of each kind, with the seeds 1 to 20
-	selfTestSlowdown = 0.20 // each operation takes so much longer
-	selfTestFalse    = 1    // halves of the same runs that may look improved; none may be red
-	selfTestPass     = 15   // and that must pass
-	selfTestRed      = 15   // slowed heads that must be red
+	selfTestSlowdown = 0.20 // by how much each operation is longer
+	selfTestFalse    = 1    // halves of the same runs that may look improved; none may fail
+	selfTestPass     = 15   // halves of the same runs that must pass
+	selfTestRed      = 15   // slowed heads that must fail
 )
 
-// A comparer is what the self-test puts to the test.
+// A comparer is a comparison that the self-test tests.
 type comparer func(base, head Side, opts Options, loaded error) (Report, error)
 
-// SelfTest compares recorded runs with each other: two halves of the same ones, which of each pair is
-// the base being drawn anew each time, of which none may go red, and again with a slowdown put
-// into the head, of which each conclusive verdict must be red, and most must be
-// conclusive. It takes no other code than a real comparison and is the same every
-// time. What happened is written to w; the error wraps [ErrSelfTest] if that was not
-// what must.
+// SelfTest compares recorded runs with each other. First it compares halves of the same runs, choosing at random
+// which run of each pair is the base. None of these comparisons may fail. Then it slows the head: each conclusive
+// comparison must fail, and most must be conclusive. It uses the code of a real comparison, and is the same every
+// time. The outcome is written to w. The error wraps [ErrSelfTest] if it is not as it must be.
 func SelfTest(w io.Writer) error { return selfTest(w, Compare) }
 
 func selfTest(w io.Writer, compare comparer) error {
@@ -57,17 +55,20 @@ func selfTest(w io.Writer, compare comparer) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSelfTest, err)
 	}
-	fmt.Fprintf(w, "%d pairs of real runs, dealt to two sides %d times\nas they are:         %s\nhead slowed by %.0f %%: %s\n",
+	fmt.Fprintf(w, "%d pairs of real runs, dealt to two sides %d times\nas they are:         %s\nhead slowed by %.0f "+
+		"%%: %s\n",
 		len(all), selfTestTrials, same, 100*selfTestSlowdown, slow)
 	var wrong []error
 	if n := same[Regressed]; n > 0 {
 		wrong = append(wrong, fmt.Errorf("%w: %d of %d halves of the same runs went red", ErrSelfTest, n, selfTestTrials))
 	}
 	if n := same[Improved]; n > selfTestFalse {
-		wrong = append(wrong, fmt.Errorf("%w: %d of %d halves of the same runs look improved", ErrSelfTest, n, selfTestTrials))
+		wrong = append(wrong, fmt.Errorf("%w: %d of %d halves of the same runs look improved", ErrSelfTest, n,
+			selfTestTrials))
 	}
 	if same[Pass] < selfTestPass {
-		wrong = append(wrong, fmt.Errorf("%w: only %d of %d halves of the same runs pass", ErrSelfTest, same[Pass], selfTestTrials))
+		wrong = append(wrong, fmt.Errorf("%w: only %d of %d halves of the same runs pass", ErrSelfTest, same[Pass],
+			selfTestTrials))
 	}
 	if n := same[Violation] + slow[Violation]; n > 0 {
 		wrong = append(wrong, fmt.Errorf("%w: %d violations where there are none", ErrSelfTest, n))
@@ -76,7 +77,8 @@ func selfTest(w io.Writer, compare comparer) error {
 		wrong = append(wrong, fmt.Errorf("%w: %d of %d slowed heads were let through", ErrSelfTest, n, selfTestTrials))
 	}
 	if slow[Regressed] < selfTestRed {
-		wrong = append(wrong, fmt.Errorf("%w: only %d of %d slowed heads went red", ErrSelfTest, slow[Regressed], selfTestTrials))
+		wrong = append(wrong, fmt.Errorf("%w: only %d of %d slowed heads went red", ErrSelfTest, slow[Regressed],
+			selfTestTrials))
 	}
 	return errors.Join(wrong...)
 }
@@ -92,7 +94,7 @@ func (t tally) String() string {
 	return strings.Join(s, ", ")
 }
 
-// recorded are the samples.
+// recorded returns the samples.
 func recorded() ([]pair, error) {
 	var sides [2]Side
 	for i, name := range []string{"base", "head"} {
@@ -111,7 +113,7 @@ func recorded() ([]pair, error) {
 	return pairs, nil
 }
 
-// trials deals the runs of each pair to the sides with each seed, slows the head and compares.
+// trials assigns the runs of each pair to the sides at random with each seed, slows the head, and compares.
 func trials(all []pair, slowdown float64, compare comparer) (tally, error) {
 	t := tally{}
 	for seed := range uint64(selfTestTrials) {
@@ -122,7 +124,7 @@ func trials(all []pair, slowdown float64, compare comparer) (tally, error) {
 			if rng.IntN(2) == 0 {
 				b, h = h, b
 			}
-			b.Clients, h.Clients = "", "" // the same binary under two names
+			b.Env.ClientBinary, h.Env.ClientBinary = "", "" // the same binary under two names
 			b.Name, h.Name = fmt.Sprintf("base/%03d", i+1), fmt.Sprintf("head/%03d", i+1)
 			base.Runs, head.Runs = append(base.Runs, b), append(head.Runs, slowed(h, slowdown))
 		}
@@ -135,8 +137,8 @@ func trials(all []pair, slowdown float64, compare comparer) (tally, error) {
 	return t, nil
 }
 
-// slowed returns the run as if each acquisition took longer by that share: its
-// latencies grow, and in a closed loop the throughput falls in proportion.
+// slowed returns the run as if each acquisition took longer by a share: its latencies grow, and the throughput of the
+// closed loop falls in proportion.
 func slowed(r Run, by float64) Run {
 	longer := func(n *int64) *int64 {
 		if n == nil {

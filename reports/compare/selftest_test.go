@@ -23,7 +23,10 @@ func TestSelfTestFindsABrokenGate(t *testing.T) {
 		"always improved":     always(Improved),
 		"always inconclusive": always(Inconclusive),
 		"always a violation":  always(Violation),
-		"the wrong way round": func(base, head Side, opts Options, err error) (Report, error) { return Compare(head, base, opts, err) },
+		"the wrong way round": func(base, head Side, opts Options, err error) (Report,
+			error) {
+			return Compare(head, base, opts, err)
+		},
 		"blind to the head": func(base, _ Side, opts Options, err error) (Report, error) {
 			return Compare(base, renumbered(base), opts, err)
 		},
@@ -43,7 +46,7 @@ func TestSelfTestFindsABrokenGate(t *testing.T) {
 func renumbered(s Side) Side {
 	var other Side
 	for _, r := range s.Runs {
-		r.StartedUnixNs++
+		r.Env.StartedUnixNs++
 		other.Runs = append(other.Runs, r)
 	}
 	return other

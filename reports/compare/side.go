@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"locklab/harness/rundir"
+	"locklab/harness/untrusted"
 )
 
 // A Side is one of the two sets of runs.
@@ -18,9 +21,8 @@ type Side struct {
 	Runs []Run // in the order in which they began
 }
 
-// Load reads a side from a run directory, or from a folder whose folders are run
-// directories. An error wraps [ErrInput]; the side then has the runs that could be
-// read, since one of them may have found a violation.
+// Load reads a side from a run directory, or from a folder of run directories. An error wraps [ErrInput]. The side
+// has the runs that could be read nevertheless, because one of them may have found a violation.
 func Load(dir string) (Side, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -44,7 +46,8 @@ func loadFS(fsys fs.FS, name string) (Side, error) {
 			return side, fmt.Errorf("%w: %s: %w", ErrInput, name, err)
 		}
 		if len(dirs) == 0 {
-			return side, fmt.Errorf("%w: %s holds no run: neither %s nor folders that have one", ErrInput, name, resultFile)
+			return side, fmt.Errorf("%w: %s holds no run: neither %s nor folders that have one", ErrInput, name,
+				rundir.ResultFile)
 		}
 	}
 	var problems []error
@@ -55,14 +58,14 @@ func loadFS(fsys fs.FS, name string) (Side, error) {
 			side.Runs = append(side.Runs, run)
 		}
 	}
-	slices.SortStableFunc(side.Runs, func(a, b Run) int { return cmp.Compare(a.StartedUnixNs, b.StartedUnixNs) })
+	untrusted.Lines(&side) // before its texts become part of messages
+	slices.SortStableFunc(side.Runs, func(a, b Run) int { return cmp.Compare(a.Env.StartedUnixNs, b.Env.StartedUnixNs) })
 	return side, errors.Join(problems...)
 }
 
-// isRun reports whether the directory has what every run directory has from its
-// beginning.
+// isRun reports whether the directory has a file that every run directory has from the beginning.
 func isRun(fsys fs.FS, dir string) bool {
-	for _, file := range []string{resultFile, scenarioFile} {
+	for _, file := range []string{rundir.ResultFile, rundir.ScenarioFile} {
 		if _, err := fs.Stat(fsys, path.Join(dir, file)); err == nil {
 			return true
 		}
@@ -70,7 +73,7 @@ func isRun(fsys fs.FS, dir string) bool {
 	return false
 }
 
-// folders lists the folders, hidden ones aside. A link to one counts.
+// folders lists the folders except hidden ones. A link to a folder counts.
 func folders(fsys fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -86,8 +89,8 @@ func folders(fsys fs.FS) ([]string, error) {
 	return dirs, nil
 }
 
-// repeated says which run is in the sides twice. A copy of a sample is no second
-// sample, and the same runs on both sides always pass.
+// repeated says which run is in the sides twice. A copy of a run is not a second sample, and the same runs on both
+// sides would always pass.
 func repeated(sides ...Side) error {
 	type identity struct {
 		lab     string
@@ -96,7 +99,7 @@ func repeated(sides ...Side) error {
 	seen := map[identity]string{}
 	for _, s := range sides {
 		for _, r := range s.Runs {
-			id := identity{r.lab, r.StartedUnixNs}
+			id := identity{r.Env.LabID, r.Env.StartedUnixNs}
 			if first, ok := seen[id]; ok {
 				return fmt.Errorf("%w: %s and %s are the same run", ErrInput, first, r.Name)
 			}

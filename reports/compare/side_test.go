@@ -9,36 +9,37 @@ import (
 	"testing"
 
 	"locklab/harness/check"
-	"locklab/reports"
+	"locklab/harness/rundir"
+	"locklab/reports/result"
 )
 
-// A runSpec is a synthetic run directory; change, if not nil, damages it after it
-// was written.
+// A runSpec is a synthetic run directory; change, if not nil, damages it after it was written.
 type runSpec struct {
 	recipe     string
 	throughput float64
 	started    int64
-	edit       func(*reports.Result)
+	edit       func(*result.Result)
 	change     func(dir string) error
 }
 
 const scenarioText = "name: mutex\nseed: %d\nrecipe: %s\nclients: 64\nexpect:\n  liveness: pass\n"
 
-// resultOf is a result like that of a run, all latencies in proportion.
-func resultOf(throughput float64) reports.Result {
+// resultOf is a result like that of a run, with all latencies in proportion.
+func resultOf(throughput float64) result.Result {
 	p := func(ns float64) *int64 { v := int64(ns); return &v }
 	f := func(v float64) *float64 { return &v }
 	handoff := 1e9 / throughput
-	return reports.Result{
-		SchemaVersion: reports.SchemaVersion, Scenario: "mutex", Recipe: "mutex", Verdict: check.Pass,
-		Checks:     []reports.CheckLine{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Pass, Outcome: check.Pass}},
-		Operations: reports.Operations{Acquired: int64(throughput * 3)},
-		Throughput: reports.Throughput{AcquiredPerS: f(throughput)},
-		Latency: reports.LatencyByPhase{
-			Acquire: reports.Latency{Count: 1000, P50Ns: p(64 * handoff), P90Ns: p(70 * handoff), P99Ns: p(90 * handoff)},
-			Handoff: reports.Latency{Count: 1000, P50Ns: p(handoff), P90Ns: p(1.5 * handoff), P99Ns: p(3 * handoff)},
+	return result.Result{
+		SchemaVersion: result.SchemaVersion, Scenario: "mutex", Recipe: "mutex", Verdict: check.Pass,
+		Checks: []result.CheckLine{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Pass,
+			Outcome: check.Pass}},
+		Operations: result.Operations{Acquired: int64(throughput * 3)},
+		Throughput: result.Throughput{AcquiredPerS: f(throughput)},
+		Latency: result.LatencyByPhase{
+			Acquire: result.Latency{Count: 1000, P50Ns: p(64 * handoff), P90Ns: p(70 * handoff), P99Ns: p(90 * handoff)},
+			Handoff: result.Latency{Count: 1000, P50Ns: p(handoff), P90Ns: p(1.5 * handoff), P99Ns: p(3 * handoff)},
 		},
-		Server: reports.Server{RequestsPerAcquire: f(3), WatchesFiredPerRelease: f(1)},
+		Server: result.Server{RequestsPerAcquire: f(3), WatchesFiredPerRelease: f(1)},
 	}
 }
 
@@ -56,11 +57,13 @@ func (s runSpec) write(t *testing.T, dir string) {
 	if recipe == "" {
 		recipe = "mutex"
 	}
-	env := fmt.Sprintf(`{"lab":"docker","lab_id":"lab","kernel":"6.18","cpus":2,"locklab":"abc","started_unix_ns":%d}`, s.started)
+	env := fmt.Sprintf(`{"lab":"docker","lab_id":"lab","kernel":"6.18","cpus":2,"locklab":"abc","started_unix_ns":%d}`,
+		s.started)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{resultFile: string(result), scenarioFile: fmt.Sprintf(scenarioText, s.started, recipe), envFile: env} {
+	for name, text := range map[string]string{rundir.ResultFile: string(result),
+		rundir.ScenarioFile: fmt.Sprintf(scenarioText, s.started, recipe), rundir.EnvFile: env} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -72,9 +75,10 @@ func (s runSpec) write(t *testing.T, dir string) {
 	}
 }
 
-// writeSides writes n runs a side that took turns, their throughput about base and
-// head by a few percent; edit, if not nil, may change what is written.
-func writeSides(t *testing.T, n int, base, head float64, edit func(side string, i int, s *runSpec)) (baseDir, headDir string) {
+// writeSides writes n runs a side that took turns, their throughput about base and head by a few percent; edit, if
+// not nil, may change what is written.
+func writeSides(t *testing.T, n int, base, head float64, edit func(side string, i int, s *runSpec)) (baseDir,
+	headDir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
 	dir := t.TempDir()
@@ -92,11 +96,11 @@ func writeSides(t *testing.T, n int, base, head float64, edit func(side string, 
 
 // compareDirs loads and compares, as the command does.
 func compareDirs(base, head string, opts Options) (Report, error) {
-	plan, err := ReadPlan(base, head)
+	design, err := ReadDesign(base, head)
 	if err != nil {
 		return Report{}, err
 	}
-	opts.Varied, opts.Paired = append(opts.Varied, plan.Varied...), opts.Paired || plan.Paired
+	opts.Varied, opts.Paired = append(opts.Varied, design.Varied...), opts.Paired || design.Paired
 	b, err := Load(base)
 	h, err2 := Load(head)
 	if err == nil {

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// confidence is that of every interval.
+// confidence is the confidence of every interval.
 const confidence = 0.95
 
-// falseAlarms is the chance, over all metrics together, of calling a difference that is none. It is
-// less than what the intervals leave: a red stops somebody's work, and out of fifty comparisons of the same
-// code no more than one is to do so.
+// falseAlarms is the probability, over all metrics together, that a comparison of the same code shows a difference.
+// It is lower than what the intervals leave, because a failure stops somebody's work: of fifty comparisons of the
+// same code at most one should fail.
 const falseAlarms = 0.02
 
 var thresholds = benchmath.Thresholds{CompareAlpha: 1 - confidence}
@@ -26,14 +26,12 @@ type Interval struct {
 	High     float64 `json:"high"`
 }
 
-// shift estimates how far head lies from base, by Hodges and Lehmann: the median of
-// the differences of all pairs, with the interval that belongs to the Mann-Whitney
-// test (Hollander and Wolfe, Nonparametric Statistical Methods, 4.2 and 4.3): a
-// shift lies outside it just if the test, at the same level, rejects it. Unlike the
-// interval of a ratio of two medians, it needs no assumption and no resampling.
+// shift estimates how far head lies from base, by Hodges and Lehmann: the median of the differences of all pairs,
+// with the interval that belongs to the Mann-Whitney test (Hollander and Wolfe, Nonparametric Statistical Methods,
+// 4.2 and 4.3). A shift is outside the interval exactly if the test rejects it at the same level. Unlike the interval
+// of a ratio of two medians, this needs no assumption and no resampling.
 //
-// With fewer than four on a side, or 3 against 5, no interval has the confidence;
-// ok is false then.
+// With fewer than four runs on a side, or 3 against 5, no interval has the confidence, and ok is false.
 func shift(base, head []float64) (i Interval, ok bool) {
 	d := make([]float64, 0, len(base)*len(head))
 	for _, h := range head {
@@ -55,8 +53,8 @@ func shift(base, head []float64) (i Interval, ok bool) {
 	return i, true
 }
 
-// cutOff returns how many differences are cut off at either end: as many as values that U may have in the
-// lower tail. It goes by the exact distribution of U, or by the normal one, just where the test itself does.
+// cutOff returns how many differences are cut off at either end: as many as U has values in the lower tail. It uses
+// the exact distribution of U or the normal one, whichever the test itself uses.
 func cutOff(n1, n2 int) int {
 	if max(n1, n2) > stats.MannWhitneyExactLimit {
 		return normalCutOff(n1, n2)
@@ -65,16 +63,16 @@ func cutOff(n1, n2 int) int {
 	return sort.Search(n1*n2/2+1, func(u int) bool { return 2*dist.CDF(float64(u)) > 1-confidence })
 }
 
-// normalCutOff takes U for normally distributed, with half a value off for its steps: of 50 against 50 it is what the
-// exact distribution comes to.
+// normalCutOff takes U to be normally distributed, less half a value for its steps. For 50 against 50 it agrees with
+// the exact distribution.
 func normalCutOff(n1, n2 int) int {
 	n, m := float64(n1), float64(n2)
 	u := stats.NormalDist{Mu: n * m / 2, Sigma: math.Sqrt(n * m * (n + m + 1) / 12)}
 	return int(math.Floor(u.InvCDF((1-confidence)/2)-0.5)) + 1
 }
 
-// change estimates head relative to base: as a ratio, which is a shift of
-// logarithms and wants positive values, or as a difference.
+// change estimates the head relative to the base: as a ratio, which is a shift of logarithms and needs positive
+// values, or as a difference.
 func change(base, head []float64, difference bool) (Interval, bool) {
 	if difference {
 		return shift(base, head)
@@ -92,7 +90,7 @@ func logs(x []float64) []float64 {
 	return l
 }
 
-// sampleOf makes a benchmath sample, which sorts its argument, of a copy.
+// sampleOf makes a benchmath sample of a copy of x, because benchmath sorts its argument.
 func sampleOf(x []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(x), &thresholds)
 }
@@ -101,19 +99,19 @@ func median(x []float64) float64 {
 	return benchmath.AssumeNothing.Summary(sampleOf(x), confidence).Center
 }
 
-// pValue is that of the Mann-Whitney test, 1 if all values are equal.
+// pValue is the p of the Mann-Whitney test, 1 if all values are equal.
 func pValue(base, head []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sampleOf(base), sampleOf(head)).P
 }
 
-// leastP is the smallest p that samples of these sizes can come to: two of the
-// ways to deal out the ranks, over all of them.
+// leastP is the smallest p that samples of these sizes can have: that of all values of one side being the larger
+// ones.
 func leastP(n1, n2 int) float64 {
 	return min(1, 2*stats.UDist{N1: n1, N2: n2}.CDF(0))
 }
 
-// holm adjusts p values for their number (Holm 1979): those below alpha are
-// significant with a chance of at most alpha that any of them is so by chance.
+// holm adjusts p values for their number (Holm 1979). With a probability of at most alpha, any of those below alpha
+// is significant by chance.
 func holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -137,12 +135,11 @@ func holm(p []float64) []float64 {
 	return adjusted
 }
 
-// spread is how far runs of one configuration lie from each other: the median
-// distance from their median, relative to it, scaled to be the standard deviation
-// of what is normally distributed (times 1.4826).
+// spread is how much runs of the same configuration vary: their median distance from the median, relative to it,
+// times 1.4826, which makes it the standard deviation of normally distributed values.
 func spread(x []float64) float64 { return deviation(x) / median(x) }
 
-// deviation is that without the relation to the median.
+// deviation is spread in the unit of the values.
 func deviation(x []float64) float64 {
 	m := median(x)
 	away := make([]float64, len(x))
@@ -152,8 +149,8 @@ func deviation(x []float64) float64 {
 	return 1.4826 * median(away)
 }
 
-// trend tests whether a series rises or falls, by Mann and Kendall: p is exact,
-// without ties, and slope is the median growth a step (Theil and Sen).
+// trend tests whether a series rises or falls, by Mann and Kendall. p is exact without ties, and slope is the median
+// growth per step (Theil and Sen).
 func trend(x []float64) (p, slope float64) {
 	var score int
 	var slopes []float64
@@ -171,12 +168,12 @@ func trend(x []float64) (p, slope float64) {
 	if len(slopes) == 0 {
 		return 1, 0
 	}
-	// The number of inversions of a random order: each element, dealt in turn,
-	// jumps over 0 to all of those before it, with the same chance.
+	// The distribution of the inversions of a random order: each element in turn is inverted with none to all of
+	// those before it, with equal probability.
 	chance := []float64{1}
 	for n := 2; n <= len(x); n++ {
 		next := make([]float64, len(chance)+n-1)
-		sum := 0.0 // of the n chances up to k
+		sum := 0.0 // of the n probabilities up to k
 		for k := range next {
 			if k < len(chance) {
 				sum += chance[k]

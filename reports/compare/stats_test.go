@@ -12,9 +12,8 @@ import (
 
 var closely = cmpopts.EquateApprox(1e-9, 1e-12)
 
-// Five against four, by hand. Of 126 orders 1, 1 and 2 come to U of 0, 1 and 2. At
-// both ends U <= 1 has a chance of 2 × 2/126 = 0.032 and U <= 2 one of 0.063, so
-// the bounds are the second differences from either end.
+// Five against four, by hand. Of 126 orders 1, 1 and 2 have a U of 0, 1 and 2. At both ends U <= 1 has a chance of 2
+// × 2/126 = 0.032 and U <= 2 one of 0.063, so the bounds are the second differences from either end.
 func TestShiftByHand(t *testing.T) {
 	base, head := []float64{1, 2, 3, 4, 5}, []float64{11, 22, 33, 44}
 	// Differences: 6 7 8 9 10, 17…21, 28…32, 39…43.
@@ -24,8 +23,7 @@ func TestShiftByHand(t *testing.T) {
 	}
 }
 
-// The interval belongs to the test: it leaves 0 out just if p < 0.05, and moves
-// with the samples.
+// The interval belongs to the test: it leaves 0 out just if p < 0.05, and moves with the samples.
 func TestShiftAgreesWithTheTest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, m := rapid.IntRange(4, 12).Draw(t, "n"), rapid.IntRange(4, 12).Draw(t, "m")
@@ -51,7 +49,8 @@ func TestShiftAgreesWithTheTest(t *testing.T) {
 		for k := range head {
 			head[k] += 5
 		}
-		if j, _ := shift(base, head); math.Abs(j.Low-i.Low-5) > 1e-9 || math.Abs(j.Estimate-i.Estimate-5) > 1e-9 || math.Abs(j.High-i.High-5) > 1e-9 {
+		if j, _ := shift(base, head); math.Abs(j.Low-i.Low-5) > 1e-9 || math.Abs(j.Estimate-i.Estimate-5) > 1e-9 ||
+			math.Abs(j.High-i.High-5) > 1e-9 {
 			t.Errorf("moved by 5, %v became %v", i, j)
 		}
 	})
@@ -92,7 +91,8 @@ func TestShiftOfLargeSides(t *testing.T) {
 		i, ok := shift(base, head)
 		// 1.96 standard errors of a difference of two means, of which the estimate has 95 % of the efficiency.
 		wide := 2 * 1.96 * math.Sqrt(1/float64(n[0])+1/float64(n[1])) / math.Sqrt(0.955)
-		if got := i.High - i.Low; !ok || i.Estimate < i.Low || i.Estimate > i.High || min(n[0], n[1]) > 50 && math.Abs(got/wide-1) > 0.2 {
+		if got := i.High - i.Low; !ok || i.Estimate < i.Low || i.Estimate > i.High || min(n[0], n[1]) > 50 &&
+			math.Abs(got/wide-1) > 0.2 {
 			t.Errorf("%v: %v, %t; want one %.3f wide", n, i, ok, wide)
 		}
 		if p, outside := pValue(base, head), i.Low > 0 || i.High < 0; outside != (p <= 0.05) {
@@ -106,7 +106,7 @@ func TestShiftOfLargeSides(t *testing.T) {
 	}
 }
 
-func TestNoIntervalOfTooFew(t *testing.T) {
+func TestTooFewRunsHaveNoInterval(t *testing.T) {
 	for _, n := range [][2]int{{0, 0}, {1, 9}, {3, 3}, {0, 8}} {
 		if i, ok := shift(make([]float64, n[0]), make([]float64, n[1])); ok {
 			t.Errorf("%d against %d: %v", n[0], n[1], i)

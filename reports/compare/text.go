@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// verdictWord is a metric's verdict, marked where nothing depends on it.
+// verdictWord is a metric's verdict, in brackets if nothing depends on it.
 func verdictWord(l Line) string {
 	if l.Gates {
 		return string(l.Verdict)
@@ -14,11 +14,10 @@ func verdictWord(l Line) string {
 	return "(" + string(l.Verdict) + ")"
 }
 
-// shown reports whether a table has a row for the metric: not if there is nothing
-// to say of it.
+// shown reports whether a table has a row for the metric.
 func (l *Line) shown() bool { return l.Gates || l.Verdict != NotMeasured }
 
-// notes are what a reader must know besides the table.
+// notes are what a reader has to know besides the table.
 func (r *Report) notes() []string {
 	var all []string
 	for _, m := range r.Mismatches {
@@ -48,9 +47,10 @@ func sideLine(s SideInfo) string {
 func (r *Report) legend() string {
 	how := "p by Mann-Whitney"
 	if r.Paired {
-		how = "of runs in turn, pair by pair; p by Wilcoxon's signed ranks"
+		how = "of runs made in turn, pair by pair; p by Wilcoxon's signed ranks"
 	}
-	return "Medians of one sample a run; ratio head/base with its 95 % interval (Hodges-Lehmann), " + how + ", after Holm over the metrics that gate. (In brackets: nothing depends on it.)"
+	return "Medians over runs; ratio head/base with its 95 % interval (Hodges-Lehmann), " + how +
+		", after Holm over the metrics that gate. (In brackets: the verdict does not depend on it.)"
 }
 
 // writeText writes a table for a terminal.
@@ -63,7 +63,8 @@ func writeText(w *bytes.Buffer, r Report) error {
 			if !l.shown() {
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit), l.ratio(), l.p(), verdictWord(l))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit),
+				l.ratio(), l.p(), verdictWord(l))
 		}
 		if err := t.Flush(); err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// amount writes a value in its unit, with three digits or so.
+// amount writes a value in its unit, with about three digits.
 func amount(v *float64, unit string) string {
 	switch {
 	case v == nil:
@@ -22,7 +22,7 @@ func amount(v *float64, unit string) string {
 	return fmt.Sprintf("%.4g", *v)
 }
 
-// roundTo leaves three digits of d.
+// roundTo returns the unit to which d is rounded to have three digits.
 func roundTo(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d >= 1000*unit {
@@ -53,7 +53,7 @@ func (l *Line) ratio() string {
 	return fmt.Sprintf("%.3f (%.3f–%.3f)", c.Estimate, c.Low, c.High)
 }
 
-// p writes the p that counts.
+// p writes the adjusted p, or the p if nothing depends on the metric.
 func (l *Line) p() string {
 	switch {
 	case l.PAdjusted != nil:
@@ -71,7 +71,7 @@ func formatP(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// change is the ratio as a factor.
+// change writes the ratio as a factor.
 func (l *Line) change() string {
 	if l.Change == nil || l.Difference {
 		return l.ratio()
@@ -79,7 +79,8 @@ func (l *Line) change() string {
 	return "×" + l.ratio()
 }
 
-// describe says in half a sentence what became of the metric.
+// describe says in half a sentence how the metric changed.
 func (l *Line) describe() string {
-	return fmt.Sprintf("%s → %s, %s, p %s", amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit), l.change(), l.p())
+	base, head := amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit)
+	return fmt.Sprintf("%s → %s, %s, p %s", base, head, l.change(), l.p())
 }

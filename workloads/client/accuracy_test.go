@@ -8,20 +8,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"locklab/reports"
+	"locklab/reports/result"
 	"locklab/workloads"
 )
 
-// A life is what became of one arrival, as times since the run's start.
+// A life is what happened to one arrival, as times since the start of the run.
 type life struct {
 	due, invoked, queued, granted, releasing, released time.Duration
 	handoff                                            time.Duration // 0 if it did not wait
 	dropped                                            bool
 }
 
-// lives works out by hand what an open loop does: a queue with one server, worked out one
-// arrival after the other (Lindley's recursion), and a pool that may be empty. It shares
-// nothing with the client but the times at which work is due.
+// lives computes step by step what an open loop does: a queue with one server, one arrival after another (Lindley's
+// recursion), and a pool of clients that may be empty. It shares nothing with the client except the times at which
+// acquisitions are due.
 func (sim simulation) lives() []life {
 	hold, _ := sim.cfg.Hold.Fixed()
 	arrivals := arrivalsOf(sim.cfg)
@@ -37,13 +37,14 @@ func (sim simulation) lives() []life {
 		l := life{due: due, invoked: due}
 		if sim.held {
 			l.invoked = max(due, invokable)
-		} else if busy = slices.DeleteFunc(busy, func(over time.Duration) bool { return over <= due }); len(busy) == sim.cfg.MaxInFlight {
+		} else if busy = slices.DeleteFunc(busy,
+			func(over time.Duration) bool { return over <= due }); len(busy) == sim.cfg.MaxInFlight {
 			l.dropped = true
 			all = append(all, l)
 			continue
 		}
 		l.queued = sim.effect(l.invoked + sim.create)
-		l.granted = max(l.queued, freed) + sim.tell
+		l.granted = max(l.queued, freed) + sim.notify
 		if l.queued <= releasing {
 			l.handoff = l.granted - releasing
 		}
@@ -57,11 +58,11 @@ func (sim simulation) lives() []life {
 	}
 }
 
-// expected is what a report should say of a phase.
+// expected is what a report should say about a phase.
 type expected []time.Duration
 
-// at returns the value whose rank is nearest to a percentile, as a histogram does: in the tail, the
-// next one can be 2 % away by itself.
+// at returns the value whose rank is nearest to a percentile, as a histogram does. In the tail, the next value can
+// already differ by 2 %.
 func (e expected) at(p float64) float64 {
 	slices.Sort(e)
 	return float64(e[max(0, int(math.Round(p/100*float64(len(e))))-1)])
@@ -75,11 +76,11 @@ func (e expected) mean() float64 {
 	return sum / float64(len(e))
 }
 
-// near reports whether a figure is within 2 % of what it should be, or within a microsecond, which is
-// the least that a histogram tells apart.
+// near reports whether a figure is within 2 % of the expected one, or within a microsecond, which is the smallest
+// difference that a histogram can tell.
 func near(got, want float64) bool { return math.Abs(got-want) <= 0.02*math.Abs(want)+1000 }
 
-func (e expected) compare(t *testing.T, phase string, l *reports.Latency) {
+func (e expected) compare(t *testing.T, phase string, l *result.Latency) {
 	t.Helper()
 	if l == nil {
 		t.Errorf("%s is null", phase)
@@ -93,7 +94,8 @@ func (e expected) compare(t *testing.T, phase string, l *reports.Latency) {
 		name string
 		got  *int64
 		want float64
-	}{{"mean", l.MeanNs, e.mean()}, {"p50", l.P50Ns, e.at(50)}, {"p90", l.P90Ns, e.at(90)}, {"p99", l.P99Ns, e.at(99)}, {"max", l.MaxNs, e.at(100)}} {
+	}{{"mean", l.MeanNs, e.mean()}, {"p50", l.P50Ns, e.at(50)}, {"p90", l.P90Ns, e.at(90)}, {"p99", l.P99Ns, e.at(99)},
+		{"max", l.MaxNs, e.at(100)}} {
 		if c.got == nil || !near(float64(*c.got), c.want) {
 			t.Errorf("%s: %s %s, want %v", phase, c.name, text(c.got), time.Duration(c.want))
 		}
@@ -122,8 +124,8 @@ func value(v *float64) string {
 	return fmt.Sprintf("%.3f", *v)
 }
 
-// compareOpen holds a report against what was worked out by hand.
-func (sim simulation) compareOpen(t *testing.T, r reports.Result) {
+// compareOpen compares a report with the computed lives.
+func (sim simulation) compareOpen(t *testing.T, r result.Result) {
 	t.Helper()
 	from, to := sim.warmup, sim.warmup+sim.window
 	in := func(at time.Duration) bool { return at >= from && at < to }
@@ -143,17 +145,19 @@ func (sim simulation) compareOpen(t *testing.T, r reports.Result) {
 			granted++
 		}
 		if in(l.due) {
-			for phase, d := range map[string]time.Duration{reports.PhaseAcquire: l.granted - l.due, reports.PhaseArrival: l.invoked - l.due, reports.PhaseService: l.granted - l.invoked,
-				reports.PhaseEnqueue: l.queued - l.invoked, reports.PhaseWait: l.granted - l.queued, reports.PhaseHold: l.releasing - l.granted} {
+			for phase, d := range map[string]time.Duration{result.PhaseAcquire: l.granted - l.due,
+				result.PhaseArrival: l.invoked - l.due, result.PhaseService: l.granted - l.invoked,
+				result.PhaseEnqueue: l.queued - l.invoked, result.PhaseWait: l.granted - l.queued,
+				result.PhaseHold: l.releasing - l.granted} {
 				phases[phase] = append(phases[phase], d)
 			}
 		}
 		if in(l.releasing) {
-			phases[reports.PhaseRelease] = append(phases[reports.PhaseRelease], l.released-l.releasing)
+			phases[result.PhaseRelease] = append(phases[result.PhaseRelease], l.released-l.releasing)
 		}
-		// A hand-off is the window's if the release was.
+		// A hand-off belongs to the window if its release does.
 		if l.handoff > 0 && in(l.granted-l.handoff) {
-			phases[reports.PhaseHandoff] = append(phases[reports.PhaseHandoff], l.handoff)
+			phases[result.PhaseHandoff] = append(phases[result.PhaseHandoff], l.handoff)
 		}
 	}
 	for phase, want := range phases {
@@ -168,18 +172,23 @@ func (sim simulation) compareOpen(t *testing.T, r reports.Result) {
 	}
 }
 
-var usual = timing{create: 1100 * time.Microsecond, tell: 700 * time.Microsecond, free: 900 * time.Microsecond, confirm: 300 * time.Microsecond}
+var usual = timing{
+	create:  1100 * time.Microsecond,
+	notify:  700 * time.Microsecond,
+	free:    900 * time.Microsecond,
+	confirm: 300 * time.Microsecond,
+}
 
-// each is how long the lock is taken by an acquisition that another waits for, with a hold of 2 ms: the
-// hold, and the hand-off of 1.6 ms. So it can be acquired 277.8 times a second.
+// each is how long one acquisition occupies a lock that others wait for, with a hold of 2 ms: the hold, and the
+// hand-off of 1.6 ms. So the lock can be acquired 277.8 times a second.
 const each = 3600 * time.Microsecond
 
-// In an open loop, the report says what was worked out by hand.
+// In an open loop, the report agrees with the computed lives.
 func TestOpenLoopIsMeasuredRight(t *testing.T) {
 	const warmup, window = 2 * time.Second, 20 * time.Second
 	stalled := usual
 	stalled.stallAt, stalled.stall = 9*time.Second, 500*time.Millisecond
-	// What is due in the warm-up and asked for in the window is not the window's.
+	// An acquisition that is due in the warm-up and asked for in the window does not belong to the window.
 	early := usual
 	early.stallAt, early.stall = warmup-300*time.Millisecond, 500*time.Millisecond
 	sim := func(tm timing, kind string, clients int, rates ...float64) simulation {
@@ -207,15 +216,15 @@ func TestOpenLoopIsMeasuredRight(t *testing.T) {
 				r := c.run(t)
 				c.compareOpen(t, r)
 				if got := *r.Throughput.Dropped > 0; got != c.drops {
-					t.Errorf("%d dropped: the case is not what it is meant to be", *r.Throughput.Dropped)
+					t.Errorf("%d dropped: the case does not test what its name says", *r.Throughput.Dropped)
 				}
 			})
 		})
 	}
 }
 
-// While a process stands still nobody asks for the lock, so nobody's service takes long. What
-// was due meanwhile waited all the same.
+// While a process is stopped, no client asks for the lock, so no service takes long. Yet the acquisitions that were
+// due meanwhile have waited.
 func TestAStallIsNotOmitted(t *testing.T) {
 	const warmup, window, stall = time.Second, 10 * time.Second, 500 * time.Millisecond
 	tm := usual
@@ -223,25 +232,33 @@ func TestAStallIsNotOmitted(t *testing.T) {
 	cfg := simulated(1)
 	cfg.Hold = workloads.Always(2 * time.Millisecond)
 	synctest.Test(t, func(t *testing.T) {
-		sim := simulation{timing: tm, cfg: openLoop(cfg, workloads.Uniform, 1, warmup, window, 100), warmup: warmup, window: window, held: true}
+		sim := simulation{
+			timing: tm,
+			cfg:    openLoop(cfg, workloads.Uniform, 1, warmup, window, 100),
+			warmup: warmup,
+			window: window,
+			held:   true,
+		}
 		r := sim.run(t)
-		// 50 of 1,000 are due in the stall, and it takes a while to catch up: 5 % or more are late
-		// by up to the stall, so p99 is beyond four fifths of it. Only one was in service.
+		// 50 of 1,000 acquisitions are due in the stall, and it takes a while to catch up: at least 5 % are late by
+		// up to the stall, so p99 is beyond four fifths of it. Only one was in service.
 		if p99 := time.Duration(*r.Latency.Acquire.P99Ns); p99 < 4*stall/5 {
 			t.Errorf("acquire: p99 %v, and a stall of %v", p99, stall)
 		}
 		if p99 := time.Duration(*r.Latency.Service.P99Ns); p99 > 10*time.Millisecond {
-			t.Errorf("service: p99 %v, though only one call was in it when it stalled", p99)
+			t.Errorf("service: p99 %v, although only one call was in service when the process stalled", p99)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		// The same in a closed loop, which says so: p99 knows nothing of the stall.
+		// The same stall in a closed loop, whose report says that it is one: p99 shows nothing of the stall.
 		cfg.Think = workloads.Always(4 * time.Millisecond)
 		r := simulation{timing: tm, cfg: cfg, warmup: warmup, window: window}.run(t)
 		if !r.ClosedLoop || r.Latency.Service != nil || r.Throughput.Dropped != nil {
 			t.Errorf("closed loop %t, service %v, dropped %v", r.ClosedLoop, r.Latency.Service, r.Throughput.Dropped)
 		}
-		if p99, longest := time.Duration(*r.Latency.Acquire.P99Ns), time.Duration(*r.Latency.Acquire.MaxNs); p99 > 10*time.Millisecond || longest < stall/2 {
+		if p99, longest := time.Duration(*r.Latency.Acquire.P99Ns),
+			time.Duration(*r.Latency.Acquire.MaxNs); p99 > 10*time.Millisecond ||
+			longest < stall/2 {
 			t.Errorf("acquire: p99 %v, at most %v", p99, longest)
 		}
 	})
@@ -250,7 +267,7 @@ func TestAStallIsNotOmitted(t *testing.T) {
 // In a closed loop every cycle is like any other, so each figure is known in advance.
 func TestClosedLoopIsMeasuredRight(t *testing.T) {
 	const warmup, window, hold = time.Second, 20 * time.Second, 2 * time.Millisecond
-	alone := usual.create + usual.tell
+	alone := usual.create + usual.notify
 	release := usual.free + usual.confirm
 	for _, c := range []struct {
 		name    string
@@ -260,13 +277,15 @@ func TestClosedLoopIsMeasuredRight(t *testing.T) {
 		rate    float64
 		handoff bool
 	}{
-		// One after the other, with nobody else there.
+		// One acquisition after the other, with no other client.
 		{"one client", 1, 0, alone, 1 / (alone + hold + release).Seconds(), false},
-		{"one client that thinks", 1, 7 * time.Millisecond, alone, 1 / (alone + hold + release + 7*time.Millisecond).Seconds(), false},
-		// The lock is never idle. Each client has it every 8 × each, and waits for all of that but
-		// its own hold, release and pause.
+		{"one client that thinks", 1, 7 * time.Millisecond, alone, 1 / (alone + hold + release +
+			7*time.Millisecond).Seconds(), false},
+		// The lock is never idle. Each client has it once every 8 × each, and waits for all of that time except its
+		// own hold, release and pause.
 		{"many clients", 8, 0, 8*each - hold - release, 1 / each.Seconds(), true},
-		{"many clients that think", 8, 5 * time.Millisecond, 8*each - hold - release - 5*time.Millisecond, 1 / each.Seconds(), true},
+		{"many clients that think", 8, 5 * time.Millisecond, 8*each - hold - release - 5*time.Millisecond,
+			1 / each.Seconds(), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -274,10 +293,15 @@ func TestClosedLoopIsMeasuredRight(t *testing.T) {
 				cfg.Hold, cfg.Think = workloads.Always(hold), workloads.Always(c.think)
 				r := simulation{timing: usual, cfg: cfg, warmup: warmup, window: window}.run(t)
 				rate(t, "acquired", r.Throughput.AcquiredPerS, c.rate)
-				want := map[string]time.Duration{reports.PhaseAcquire: c.acquire, reports.PhaseEnqueue: usual.create, reports.PhaseWait: c.acquire - usual.create,
-					reports.PhaseHold: hold, reports.PhaseRelease: release}
+				want := map[string]time.Duration{
+					result.PhaseAcquire: c.acquire,
+					result.PhaseEnqueue: usual.create,
+					result.PhaseWait:    c.acquire - usual.create,
+					result.PhaseHold:    hold,
+					result.PhaseRelease: release,
+				}
 				if c.handoff {
-					want[reports.PhaseHandoff] = usual.free + usual.tell
+					want[result.PhaseHandoff] = usual.free + usual.notify
 				}
 				for phase, d := range want {
 					l := r.Latency.ByPhase(phase)
@@ -291,14 +315,14 @@ func TestClosedLoopIsMeasuredRight(t *testing.T) {
 					}
 				}
 				if n := r.Latency.Handoff.Count; !c.handoff && n != 0 {
-					t.Errorf("%d hand-offs, though nobody waited", n)
+					t.Errorf("%d hand-offs, although no client waited", n)
 				}
 			})
 		})
 	}
 }
 
-// A drawn hold is held: what a client's history says are its stream's own draws.
+// A client holds for as long as it has drawn: its history agrees with the draws of its own random stream.
 func TestDrawnHoldsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := simulated(1)
@@ -310,6 +334,6 @@ func TestDrawnHoldsAreHeld(t *testing.T) {
 			cfg.LockChoice.Of(1).One(draws) // as the client does first
 			want = append(want, cfg.Hold.Draw(draws))
 		}
-		want.compare(t, reports.PhaseHold, &r.Latency.Hold)
+		want.compare(t, result.PhaseHold, &r.Latency.Hold)
 	})
 }

@@ -10,23 +10,26 @@ import (
 
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 	"locklab/workloads/foreign"
+	"locklab/workloads/lock"
 )
 
 // client is one contender: one goroutine, one session at a time, which it may share.
 type client struct {
 	p      *process
-	number int // among those of all processes
+	number int // among the clients of all processes
 	name   string
 	rand   *rand.Rand
 
-	session *sharing
-	source  source
+	link    *link // makes the connections of its session
+	session *lock.Sharing
+	source  lock.Source
 	acq     int64
-	due     int64  // when what comes next was, in open loop; else 0
-	asked   want   // what is being acquired, for queued
-	busy    func() // gives that up, if it is only a try
-	full    error  // that the resource has no room for more
+	due     int64     // when what comes next was, in open loop; else 0
+	asked   lock.Want // what is being acquired, for queued
+	busy    func()    // gives the acquisition up, if it is only a try
+	full    error     // set once the resource has no room for more
 	lost    sync.WaitGroup
 }
 
@@ -39,14 +42,15 @@ func newClient(p *process, i int) *client {
 		p.chooser = p.cfg.LockChoice.Of(len(p.cfg.Locks))
 	}
 	for len(p.sessions) <= i/p.cfg.perSession() {
-		p.sessions = append(p.sessions, &sharing{})
+		p.sessions, p.linked = append(p.sessions, &lock.Sharing{}), append(p.linked, &link{})
 	}
-	return &client{p: p, number: number, acq: int64(p.cfg.Incarnation) * incarnationAcquisitions, name: fmt.Sprintf("%s/%d", p.cfg.Host, i), session: p.sessions[i/p.cfg.perSession()],
+	return &client{p: p, number: number, acq: int64(p.cfg.Incarnation) * incarnationAcquisitions,
+		name: fmt.Sprintf("%s/%d", p.cfg.Host, i), session: p.sessions[i/p.cfg.perSession()],
+		link: p.linked[i/p.cfg.perSession()],
 		rand: rand.New(rand.NewPCG(p.cfg.Seed, uint64(number)|uint64(p.cfg.Incarnation)<<32))}
 }
 
-// closeCap bounds how long a client takes to say goodbye: its session may not be
-// reachable, and then ends by itself.
+// closeCap bounds how long a client takes to close its session. If its session cannot be reached, it ends by itself.
 const closeCap = 3 * time.Second
 
 func (c *client) close() {
@@ -61,38 +65,53 @@ func (c *client) close() {
 
 // connect makes a session and the locks in it.
 func (c *client) connect(ctx context.Context) (err error) {
-	c.source, err = c.p.open(ctx, c)
+	c.source, err = c.p.open(ctx, c.described())
 	if err != nil {
 		c.source = nil // not a typed nil
 	}
 	return err
 }
 
-// event is one about a lock.
-func (c *client) event(kind history.Kind, op string, acq int64, lock string, w want) history.Event {
-	return history.Event{Kind: kind, Op: op, Client: c.name, Acq: acq, Lock: lock, Mode: w.mode, Value: int64(w.units)}
+// described returns what the recipe needs to know about the client.
+func (c *client) described() lock.Client {
+	cfg := &c.p.cfg
+	d := lock.Client{
+		Config: zksession.Config{Servers: cfg.serversFor(c.number / cfg.perSession()), Timeout: cfg.SessionTimeout,
+			Dial: c.link.dial, OnState: c.state, Logger: c.p.log},
+		Locks: cfg.Locks, Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
+		Try: cfg.Try, Busy: func() { c.busy() }, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,
+	}
+	if c.p.guard.LeaseClock {
+		d.LeaseClock = &recipes.LeaseClockConfig{Tick: cfg.Tick}
+	}
+	return d
 }
 
-// state records what becomes of the session.
-func (c *client) state(s recipes.StateChange) {
-	e := history.Event{Client: c.name, Session: history.SessionID(s.Session)}
+// claim is the client's claim to a lock, before it is granted.
+func (c *client) claim(acq int64, path string, w lock.Want) history.Claim {
+	return history.Claim{Client: c.name, Acq: acq, Lock: path, Mode: w.Mode, Permits: int64(w.Units)}
+}
+
+// state records a change of the session's state.
+func (c *client) state(s zksession.StateChange) {
+	change := history.SessionChange{Client: c.name, Session: history.SessionID(s.Session)}
 	if s.Server != "" {
-		e.Target = c.p.cfg.serverName(s.Server)
+		change.Server = c.p.cfg.serverName(s.Server)
 	}
 	if s.Err != nil {
-		e.Detail = s.Err.Error()
+		change.Cause = s.Err.Error()
 	}
 	switch s.State {
-	case recipes.Connected:
-		e.Op, e.Value = history.OpConnected, int64(s.Negotiated)
-	case recipes.Disconnected:
-		e.Op = history.OpDisconnected
-	case recipes.Expired:
-		e.Op = history.OpExpired
+	case zksession.Connected:
+		change.Op, change.Timeout = history.OpConnected, s.Negotiated
+	case zksession.Disconnected:
+		change.Op = history.OpDisconnected
+	case zksession.Expired:
+		change.Op = history.OpExpired
 	default:
 		return
 	}
-	c.record(e)
+	c.record(change.Event())
 }
 
 // record writes an event. A history that cannot be written makes the run
@@ -104,18 +123,7 @@ func (c *client) record(e history.Event) {
 }
 
 func (c *client) queued(lock string, ahead int) {
-	e := c.event(history.Info, history.OpQueued, c.acq, lock, c.asked)
-	e.Value = int64(ahead)
-	c.record(e)
-}
-
-// triedFor is queued for a lock that cannot be tried for: who would have to wait is cancelled. (Those
-// of package recipes give up by themselves, and take their place away before they return.)
-func (c *client) triedFor(lock string, ahead int) {
-	c.queued(lock, ahead)
-	if ahead > 0 && c.p.cfg.Try {
-		c.busy()
-	}
+	c.record(c.claim(c.acq, lock, c.asked).Queued(ahead))
 }
 
 // run contends from start on until the window closes or the iterations are done: each
@@ -154,7 +162,7 @@ func (c *client) turn(l limits) error {
 	return nil
 }
 
-// ready sees to it that there is a session. It is false, without an error, if ctx ends first.
+// ready makes sure that there is a session. It returns false, without an error, if ctx ends first.
 func (c *client) ready(ctx context.Context) (bool, error) {
 	err := c.renewSession(ctx)
 	switch {
@@ -179,15 +187,20 @@ func (c *client) renewSession(ctx context.Context) error {
 	return c.connect(ctx)
 }
 
-// once acquires what is wanted, uses what it protects, and releases it.
+// once acquires the locks that are wanted, uses what they protect, and releases them.
 func (c *client) once(l limits) error {
 	c.asked = c.choose()
-	h := c.acquire(l.wait, l, c.asked, func(ctx context.Context) (*grant, error) { return c.source.acquire(ctx, c.asked) })
+	h := c.acquire(
+		l.wait,
+		l,
+		c.asked,
+		func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, c.asked) },
+	)
 	if h == nil {
 		return nil
 	}
 	err := c.section(l.use, h)
-	if h.want.downgrade && err == nil {
+	if h.want.Downgrade && err == nil {
 		return c.goOnReading(l, h)
 	}
 	h.release(l.use)
@@ -197,14 +210,14 @@ func (c *client) once(l limits) error {
 // goOnReading turns a writer into a reader, in an acquisition of its own: the read hold
 // is there before the write hold is released.
 func (c *client) goOnReading(l limits, write *held) error {
-	c.asked = want{mode: history.ModeRead, paths: write.want.paths}
-	// What keeps it waiting is not the lock: so no end of the wait for locks ends it.
-	read := c.acquire(l.use, l, c.asked, func(ctx context.Context) (*grant, error) {
-		d, ok := c.source.(downgrader)
+	c.asked = lock.Want{Mode: history.ModeRead, Paths: write.want.Paths}
+	// It does not wait for the lock here, so the end of the wait for locks does not end it.
+	read := c.acquire(l.use, l, c.asked, func(ctx context.Context) (*lock.Grant, error) {
+		d, ok := c.source.(lock.Downgrader)
 		if !ok {
-			return nil, errNoDowngrade
+			return nil, lock.ErrNoDowngrade
 		}
-		return d.downgrade(ctx, write.grant)
+		return d.Downgrade(ctx, write.Grant)
 	})
 	write.release(l.use)
 	if read == nil {

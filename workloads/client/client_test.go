@@ -11,11 +11,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/harness/history"
+	"locklab/workloads"
+	"locklab/workloads/guard"
 )
 
 func valid() Config {
-	return Config{Host: "c1", Servers: []Server{{"zk1", "10.0.0.1:2181"}, {"zk2", "10.0.0.2:2181"}, {"zk3", "10.0.0.3:2181"}},
-		Resource: "10.0.0.9:7100", Recipe: "mutex", Workload: WorkloadMutex, Locks: []string{"/run1/lock0"}, Clients: 2, Drain: DrainFinish, SessionTimeout: time.Second}
+	return Config{
+		Host:           "c1",
+		Servers:        []Server{{"zk1", "10.0.0.1:2181"}, {"zk2", "10.0.0.2:2181"}, {"zk3", "10.0.0.3:2181"}},
+		Resource:       "10.0.0.9:7100",
+		Recipe:         "mutex",
+		Workload:       workloads.Mutex,
+		Locks:          []string{"/run1/lock0"},
+		Clients:        2,
+		Drain:          DrainFinish,
+		SessionTimeout: time.Second,
+	}
 }
 
 func TestConfigValidate(t *testing.T) {
@@ -25,7 +36,8 @@ func TestConfigValidate(t *testing.T) {
 		want   string // in the error; empty = none
 	}{
 		{"valid", func(*Config) {}, ""},
-		{"observer needs neither clients nor resource", func(c *Config) { c.Observe, c.Clients, c.Resource = true, 0, "" }, ""},
+		{"observer needs neither clients nor resource", func(c *Config) { c.Observe, c.Clients, c.Resource = true, 0, "" },
+			""},
 		{"no host", func(c *Config) { c.Host = "" }, "host"},
 		{"no servers", func(c *Config) { c.Servers = nil }, "servers"},
 		{"no locks", func(c *Config) { c.Locks = nil }, "locks"},
@@ -34,14 +46,19 @@ func TestConfigValidate(t *testing.T) {
 		{"unknown drain", func(c *Config) { c.Drain = "flush" }, `"flush"`},
 		{"unknown recipe", func(c *Config) { c.Recipe = "mutexx" }, `"mutexx"`},
 		{"a command's recipe", func(c *Config) { c.Recipe, c.Command = "exec:lock", []string{"lock"} }, ""},
-		{"lease clock without a tick", func(c *Config) { c.Guard = GuardLeaseClock }, "tick"},
-		{"arrivals of nobody", func(c *Config) { c.Arrivals = "poisson" }, "of 0 in flight"},
-		{"arrivals, so many times", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients, c.Iterations = "poisson", 2, 2, 5 }, "5 iterations"},
-		{"clients beyond all", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 1 }, "0 to 2 of 1"},
+		{"lease clock without a tick", func(c *Config) { c.Guard = guard.LeaseClock }, "tick"},
+		{"arrivals without clients", func(c *Config) { c.Arrivals = "poisson" }, "of 0 in flight"},
+		{"arrivals and iterations", func(c *Config) {
+			c.Arrivals, c.MaxInFlight, c.AllClients, c.Iterations = "poisson", 2,
+				2, 5
+		}, "5 iterations"},
+		{"too many clients", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 1 }, "0 to 2 of 1"},
 		{"arrivals", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 2 }, ""},
 		{"unknown workload", func(c *Config) { c.Workload = "spinlock" }, `"spinlock"`},
-		{"more units than permits", func(c *Config) { c.Workload, c.Units, c.Permits = WorkloadSemaphore, 3, 2 }, "3 of 2 permits"},
-		{"more locks than there are", func(c *Config) { c.Workload, c.LocksPerAcquire = WorkloadMultiLock, 2 }, "2 of 1 locks"},
+		{"more units than permits", func(c *Config) { c.Workload, c.Units, c.Permits = workloads.Semaphore, 3, 2 },
+			"3 of 2 permits"},
+		{"more locks than there are", func(c *Config) { c.Workload, c.LocksAtOnce = workloads.MultiLock, 2 },
+			"2 of 1 locks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := valid()
@@ -60,7 +77,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// Clients are dealt to the servers in turn, and each has all of them to move to.
+// Clients are dealt to the servers in turn, and each can move to any other server.
 func TestServersFor(t *testing.T) {
 	cfg := valid()
 	a, b, c := "10.0.0.1:2181", "10.0.0.2:2181", "10.0.0.3:2181"
@@ -77,7 +94,7 @@ func TestServersFor(t *testing.T) {
 	}
 }
 
-// newProcess is a process that has not begun.
+// newProcess returns a process that has not begun.
 func newProcess(t *testing.T) *process {
 	t.Helper()
 	rec, err := history.NewRecorder(t.TempDir(), "c1", history.NewClock())
@@ -85,7 +102,13 @@ func newProcess(t *testing.T) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rec.Close() })
-	p := &process{cfg: valid(), rec: rec, window: make(chan window, 1), until: make(chan int64, 1), stopped: make(chan struct{})}
+	p := &process{
+		cfg:     valid(),
+		rec:     rec,
+		window:  make(chan window, 1),
+		until:   make(chan int64, 1),
+		stopped: make(chan struct{}),
+	}
 	stops := 0
 	p.stop = func() {
 		if stops++; stops == 1 {
@@ -113,7 +136,8 @@ func TestCommands(t *testing.T) {
 		{name: "arm again", in: FormatArm("f1", point) + "\n" + FormatArm("f2", point), armed: "f2"},
 		{name: "disarm", in: FormatArm("f1", point) + "\n" + FormatDisarm("f1")},
 		{name: "disarm another", in: FormatArm("f1", point) + "\n" + FormatDisarm("f2"), armed: "f1"},
-		{name: "all", in: strings.Join([]string{FormatArm("f1", point), FormatGo(1, 2), CommandStop}, "\n"), armed: "f1", window: &window{1, 2}, stopped: true},
+		{name: "all", in: strings.Join([]string{FormatArm("f1", point), FormatGo(1, 2), CommandStop}, "\n"), armed: "f1",
+			window: &window{1, 2}, stopped: true},
 		{name: "go without times", in: "go\n", err: `"go"`},
 		{name: "go with words", in: "go now then\n", err: `"go now then"`},
 		{name: "go twice", in: "go 1 2\ngo 3 4\n", err: "before", window: &window{1, 2}},
@@ -123,8 +147,8 @@ func TestCommands(t *testing.T) {
 		{name: "until twice", in: "until 3\nuntil 4\n", err: "before", until: 3},
 		{name: "arm for an expiry", in: FormatArmTo("f1", point, StrikeExpire), armed: "f1"},
 		{name: "settled before it moved", in: FormatArmTo("f1", point, StrikeMove) + "\n" + FormatSettle("f1")},
-		{name: "arm for nothing known", in: FormatArmTo("f1", point, "flee"), err: `"flee"`},
-		{name: "strike with nothing known", in: FormatStrike("f1", "flee", "c1/0"), err: `"flee"`},
+		{name: "arm for an unknown action", in: FormatArmTo("f1", point, "flee"), err: `"flee"`},
+		{name: "strike with an unknown action", in: FormatStrike("f1", "flee", "c1/0"), err: `"flee"`},
 		{name: "unknown", in: "flee\n" + FormatGo(1, 2), err: `"flee"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,13 +195,13 @@ func TestCommands(t *testing.T) {
 func TestTriggersFireOnce(t *testing.T) {
 	var tr triggers
 	if _, ok := tr.take(BetweenReadAndWrite); ok {
-		t.Error("fired though none was ever armed")
+		t.Error("fired although no trigger was armed")
 	}
 	if err := tr.arm("f1", BetweenReadAndWrite, StrikeStop); err != nil {
 		t.Fatal(err)
 	}
 	if tr.arm("f2", BetweenReadAndWrite, "flee") == nil {
-		t.Error("armed for what no client can do")
+		t.Error("armed for an unknown action")
 	}
 	if _, ok := tr.take("elsewhere"); ok {
 		t.Error("fired at another point")
@@ -190,7 +214,7 @@ func TestTriggersFireOnce(t *testing.T) {
 	}
 }
 
-// An earlier end ends limits as the end would.
+// When the end is moved forward, all limits move with it.
 func TestLimitsEndEarlier(t *testing.T) {
 	for _, drain := range []string{DrainFinish, DrainCancel} {
 		t.Run(drain, func(t *testing.T) {
@@ -221,8 +245,8 @@ func TestLimitsEndEarlier(t *testing.T) {
 	}
 }
 
-// limits end one after the other: no new acquisitions at the window's end, no
-// waiting after the drain, and nothing at all when the process is to end.
+// The limits end one after another: new acquisitions at the end of the window, waiting after the drain, and
+// everything when the process has to end.
 func TestLimits(t *testing.T) {
 	now := func(p *process) int64 { return p.rec.Clock().Now() }
 	ended := func(l limits) [3]bool { return [3]bool{l.begin.Err() != nil, l.wait.Err() != nil, l.use.Err() != nil} }

@@ -13,12 +13,12 @@ const (
 	// START is the same for all processes, so they begin together; after END no
 	// client begins another acquisition, and the drain begins.
 	CommandGo = "go"
-	// CommandUntil closes the window earlier than was told: until END, in ns of CLOCK_MONOTONIC.
+	// CommandUntil closes the window earlier than announced: until END, in ns of CLOCK_MONOTONIC.
 	CommandUntil = "until"
 	// CommandStop ends the work now, as if the window had closed, and cancels waiters.
 	CommandStop = "stop"
-	// CommandFinal has the process record what the locks' data have come to, once its work is over: an
-	// OpFinal for each lock. One that cannot ends.
+	// CommandFinal makes the process record the final values of the locks' data, once its work is over: one OpFinal
+	// for each lock. A process that cannot read them ends with an error.
 	CommandFinal = "final"
 	// commandArm arms a trigger: arm FAULT POINT. The next client that comes to
 	// that point stops the whole process.
@@ -41,11 +41,10 @@ func FormatUntil(end int64) string { return fmt.Sprintf("%s %d", CommandUntil, e
 // FormatArm writes the command that arms a trigger.
 func FormatArm(fault, point string) string { return CommandArm + " " + fault + " " + point }
 
-// FormatArmTo writes the command that arms a trigger for something else than a stop: one of the
-// Strike… constants.
+// FormatArmTo writes the command that arms a trigger for an action other than a stop: one of the Strike… constants.
 func FormatArmTo(fault, point, action string) string { return FormatArm(fault, point) + " " + action }
 
-// FormatStrike writes the command that does harm to the session of a client (HOST/NUMBER) at once.
+// FormatStrike writes the command that injects a fault into the session of a client (HOST/NUMBER) at once.
 func FormatStrike(fault, action, client string) string {
 	return commandStrike + " " + fault + " " + action + " " + client
 }
@@ -54,7 +53,7 @@ func FormatStrike(fault, action, client string) string {
 // disarms the move if it has not been made yet.
 func FormatSettle(fault string) string { return commandSettle + " " + fault }
 
-// FormatDisarm writes the command that takes a trigger back.
+// FormatDisarm writes the command that disarms a trigger.
 func FormatDisarm(fault string) string { return CommandDisarm + " " + fault }
 
 // commands carries out the lines of r until it ends.

@@ -12,17 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopCompanions stops every other process of our group, such as a foreign lock's
-// command: a client that is stopped with a lock that goes on sending heartbeats would
-// be no stopped client. It returns once all are seen to be stopped, as our own stop
-// is still to come. A group that is not ours is left alone.
+// stopCompanions stops every other process of our group, such as a foreign lock's command: a stopped client whose
+// lock still sends heartbeats would not count as stopped. It returns once all are seen to be stopped, because our own
+// stop is still to come. If we do not lead the group, it does nothing.
 func stopCompanions() error {
 	me := unix.Getpid()
 	if unix.Getpgrp() != me {
 		return nil
 	}
-	const patience = 2000 // of a millisecond: what runs stops at once
-	for range patience {
+	const tries = 2000 // one each millisecond; a running process stops at once
+	for range tries {
 		running, err := companions(me)
 		if err != nil || len(running) == 0 {
 			return err
@@ -34,7 +33,7 @@ func stopCompanions() error {
 		}
 		time.Sleep(time.Millisecond) // a state can only be polled for
 	}
-	return errors.New("stop companions: they do not stop")
+	return errors.New("stop companions: some are still running")
 }
 
 // companions returns the processes of the group, without its leader, that have a

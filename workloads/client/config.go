@@ -6,74 +6,56 @@ import (
 	"time"
 
 	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 )
 
 // The ways to drain.
 const (
-	DrainFinish = "finish" // who waits at the end of the window is still granted the lock
-	DrainCancel = "cancel" // who waits at the end of the window is cancelled
+	DrainFinish = "finish" // a client that waits at the end of the window is still granted the lock
+	DrainCancel = "cancel" // a client that waits at the end of the window is cancelled
 )
 
 // Config is what a client process is started with, as JSON.
 type Config struct {
 	// Host is the process's name in the history.
 	Host string `json:"host"`
-	// Servers are the ensemble's, in the order in which they are numbered.
+	// Servers are the ensemble's servers, in the order in which they are numbered.
 	Servers []Server `json:"servers"`
 	// Resource is the address of what the locks protect.
 	Resource string `json:"resource"`
 	// Recipe names the lock algorithm.
 	Recipe string `json:"recipe"`
-	// Command is the lock's, with its arguments, where the recipe is foreign.
+	// Command is the lock's command with its arguments, if the recipe is foreign.
 	Command []string `json:"command,omitempty"`
 	// Workload is one of the workloads; the recipe has to serve it.
 	Workload string `json:"workload"`
-	// ReadShare and DowngradeShare are those of acquisitions that read and of writers
-	// that go on as readers, of [WorkloadReadWrite].
-	ReadShare      float64 `json:"read_share"`
-	DowngradeShare float64 `json:"downgrade_share"`
-	// Permits is how many there are, Units how many an acquisition takes, of [WorkloadSemaphore].
-	Permits int `json:"permits"`
-	Units   int `json:"units"`
-	// ReadBurst is when every acquisition reads, from the start on.
-	ReadBurst workloads.Burst `json:"read_burst"`
-	// Resize is the other number of permits, and when it changes between the two.
-	Resize workloads.Resize `json:"resize"`
-	// LocksPerAcquire is how many an acquisition takes, in the order of Locks if Ordered
-	// and in any if not, of [WorkloadMultiLock].
-	LocksPerAcquire int  `json:"locks_per_acquire"`
-	Ordered         bool `json:"ordered"`
-	// Wait is how long an acquire may take; 0 = as long as it takes.
-	Wait time.Duration `json:"wait_ns"`
-	// Try makes an acquire give up once it is known that it would have to wait.
-	Try bool `json:"try,omitempty"`
-	// Classes is Java's class path, before ZooKeeper's jars, where Command is "java";
-	// whoever starts the process resolves both.
+	// Load is what clients ask of the locks, and when. In an open loop, Rates are the rates of all processes
+	// together, from the start of the window on, and MaxInFlight bounds how many acquisitions this process has under
+	// way at once.
+	workloads.Load
+	Rates       workloads.Rates `json:"rates,omitempty"`
+	MaxInFlight int             `json:"max_in_flight,omitempty"`
+	// Classes is Java's class path, before ZooKeeper's jars, where Command is "java"; the harness resolves both before it
+	// starts the process.
 	Classes string `json:"classes,omitempty"`
 	// Locks are the paths of the locks; a client takes one each time, by LockChoice.
-	Locks      []string         `json:"locks"`
-	LockChoice workloads.Choice `json:"lock_choice"`
+	Locks []string `json:"locks"`
 	// Clients is how many this process runs; First is the number of its first
 	// among those of all processes, AllClients, which decides its server and its randomness.
 	Clients    int `json:"clients"`
 	First      int `json:"first"`
 	AllClients int `json:"all_clients"`
-	// ClientsPerSession is how many of them share a session; 0 is 1. A recipe's command has a session
-	// for each.
+	// ClientsPerSession is how many of them share a session; 0 is 1. A recipe's command has one session for each
+	// client.
 	ClientsPerSession int `json:"clients_per_session,omitempty"`
 	// Pinned is how many of the first servers clients are dealt to; 0 is all. The others are tried after
 	// those.
 	Pinned int `json:"pinned,omitempty"`
-	// LockOnly leaves out what the lock is for: nobody uses the resource.
+	// LockOnly says that clients do not use the resource, but only hold the lock.
 	LockOnly bool `json:"lock_only,omitempty"`
 	// Append makes the resource's data lists, to which writers append.
 	Append bool `json:"append,omitempty"`
-	// Arrivals is one of the ways in which work arrives; empty = [workloads.Closed]. In the
-	// others, Rates are those of all processes, from the window's start on, and MaxInFlight
-	// bounds how many acquisitions of this process there are at once.
-	Arrivals    string          `json:"arrivals,omitempty"`
-	Rates       workloads.Rates `json:"rates,omitempty"`
-	MaxInFlight int             `json:"max_in_flight,omitempty"`
 	// Incarnation counts how often this process was started again: it numbers its clients' acquisitions
 	// where none of its predecessors' can have come to, and draws from streams of its own. From is when
 	// it took over, in ns of CLOCK_MONOTONIC: arrivals due before that were not its own.
@@ -84,25 +66,22 @@ type Config struct {
 	// SessionTimeout is what to ask the servers for.
 	SessionTimeout time.Duration `json:"session_timeout_ns"`
 	// Guard is one of the client's guards, or another name for none. Tick is the servers', for
-	// [GuardLeaseClock].
+	// a lease clock.
 	Guard string        `json:"guard"`
 	Tick  time.Duration `json:"tick_ns"`
-	// Hold is the time between read and write, Think that before the next acquire.
-	Hold  workloads.Distribution `json:"hold"`
-	Think workloads.Distribution `json:"think"`
 	// Iterations ends each client after so many acquisitions; 0 = with the window.
 	Iterations int    `json:"iterations"`
 	Drain      string `json:"drain"`
 	Seed       uint64 `json:"seed"`
 	// Observe makes the process watch the locks' holders instead of contending, in the
 	// way that Seen says.
-	Observe bool   `json:"observe"`
-	Seen    string `json:"seen,omitempty"`
+	Observe bool      `json:"observe"`
+	Seen    lock.Seen `json:"seen,omitempty"`
 
 	_ struct{}
 }
 
-// A Server is one of the ensemble's.
+// A Server is one server of the ensemble.
 type Server struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
@@ -120,38 +99,60 @@ func (c *Config) validate() error {
 	if c.Observe {
 		return nil
 	}
-	if c.Guard == GuardLeaseClock && c.Tick <= 0 {
+	if g, _ := guard.Find(c.Guard); g.LeaseClock && c.Tick <= 0 {
 		return errors.New("client: a lease clock needs the servers' tick")
 	}
 	if c.open() && (c.MaxInFlight < 1 || c.AllClients < c.First+c.Clients || c.Iterations > 0) {
-		return fmt.Errorf("client: arrivals %q of %d in flight, clients %d to %d of %d, %d iterations", c.Arrivals, c.MaxInFlight, c.First, c.First+c.Clients, c.AllClients, c.Iterations)
+		return fmt.Errorf(
+			"client: arrivals %q of %d in flight, clients %d to %d of %d, %d iterations",
+			c.Arrivals,
+			c.MaxInFlight,
+			c.First,
+			c.First+c.Clients,
+			c.AllClients,
+			c.Iterations,
+		)
 	}
 	if c.opener() == nil {
 		return fmt.Errorf("client: unknown recipe %q, which has no command either", c.Recipe)
 	}
 	switch {
-	case c.Workload == WorkloadMutex || c.Workload == WorkloadReadWrite:
-	case c.Workload == WorkloadSemaphore && c.Units >= 1 && c.Units <= c.Permits:
-	case c.Workload == WorkloadMultiLock && c.LocksPerAcquire >= 1 && c.LocksPerAcquire <= len(c.Locks):
+	case c.Workload == workloads.Mutex || c.Workload == workloads.ReadWrite:
+	case c.Workload == workloads.Semaphore && c.Units >= 1 && c.Units <= c.Permits:
+	case c.Workload == workloads.MultiLock && c.LocksAtOnce >= 1 && c.LocksAtOnce <= len(c.Locks):
 	default:
-		return fmt.Errorf("client: workload %q of %d of %d permits, %d of %d locks", c.Workload, c.Units, c.Permits, c.LocksPerAcquire, len(c.Locks))
+		return fmt.Errorf(
+			"client: workload %q of %d of %d permits, %d of %d locks",
+			c.Workload,
+			c.Units,
+			c.Permits,
+			c.LocksAtOnce,
+			len(c.Locks),
+		)
 	}
 	return nil
 }
 
-// opener is the recipe's; nil if there is none.
-func (c *Config) opener() opener {
-	if len(c.Command) > 0 {
-		return openForeign
-	}
-	return openers[c.Recipe]
+// recipe returns the recipe of the process's clients.
+func (c *Config) recipe() lock.Recipe {
+	r, _ := lock.Find(c.Recipe)
+	r.Foreign = r.Foreign || len(c.Command) > 0
+	return r
 }
 
-// perSession is how many clients share a session.
+// opener returns the recipe's opener; nil if there is none.
+func (c *Config) opener() lock.Opener {
+	if r := c.recipe(); r.Foreign == (len(c.Command) > 0) {
+		return r.Opener()
+	}
+	return nil // a command that is not given
+}
+
+// perSession returns how many clients share a session.
 func (c *Config) perSession() int { return max(c.ClientsPerSession, 1) }
 
-// serversFor is the order in which a session tries the servers: sessions are
-// dealt in turn to all, or to those that they are pinned to.
+// serversFor returns the order in which a session tries the servers: sessions are dealt in turn to all servers, or to
+// those that they are pinned to.
 func (c *Config) serversFor(session int) []string {
 	order := make([]string, 0, len(c.Servers))
 	n := len(c.Servers)

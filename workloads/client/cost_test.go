@@ -13,6 +13,7 @@ import (
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/workloads"
+	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
@@ -23,8 +24,8 @@ func (silent) Do(context.Context, resource.Access) (resource.Answer, error) {
 	return resource.Answer{Accepted: true}, nil
 }
 
-// eventsOf returns a client, and all events that it records of one acquisition that arrives by itself, has
-// to queue, and is used and released.
+// eventsOf returns a client and all events that it records of one acquisition, which arrives in an open loop, queues,
+// is used and is released.
 func eventsOf(tb testing.TB) (*client, []history.Event) {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -34,11 +35,11 @@ func eventsOf(tb testing.TB) (*client, []history.Event) {
 	}
 	p := &process{cfg: simulated(1), rec: rec, resource: silent{}}
 	c := newClient(p, 0)
-	c.source = fakeSource{grant: func(_ context.Context, w want) (*grant, error) {
-		c.queued(w.paths[0], 3)
+	c.source = fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
+		c.queued(w.Paths[0], 3)
 		h, _ := recipes.NewHold(recipes.HoldConfig{Parent: context.Background(), Session: 1 << 60, Token: 1 << 33,
 			Release: func(context.Context) error { return nil }})
-		return single(w.paths[0], w.mode, h), nil
+		return lock.Single(w.Paths[0], w.Mode, h), nil
 	}}
 	c.due = rec.Clock().Now()
 	if err := c.once(always()); err != nil {
@@ -50,7 +51,7 @@ func eventsOf(tb testing.TB) (*client, []history.Event) {
 	events := recorded(tb, dir)
 	for i := range events {
 		if events[i].Op != history.OpArrive {
-			events[i].At = 0 // to be stamped anew
+			events[i].At = 0 // so that the recorder stamps it again
 		}
 		events[i].Process = ""
 	}
@@ -76,8 +77,8 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkRecord is the cost of one event of a client's in a hot loop: code, event and buffer are in the
-// processor's caches, and no other goroutine wants the recorder. In a run, where each event comes after a wait, it costs more.
+// BenchmarkRecord measures one event of a client in a hot loop: code, event and buffer are in the processor's caches,
+// and no other goroutine needs the recorder. In a run, where each event follows a wait, an event costs more.
 func BenchmarkRecord(b *testing.B) {
 	c, events := eventsOf(b)
 	b.ReportAllocs()
@@ -86,7 +87,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// cpu is the time that this process has had on CPUs, in user space and in the kernel.
+// cpu returns the time that this process has used on CPUs, in user space and in the kernel.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var u unix.Rusage
@@ -96,10 +97,10 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkAcquisition is what an uncontended acquisition of a mutex costs a client in CPU time
-// without its critical section, and how much of that is for recording all events of one with it: in that the
-// comparison is to recording's disadvantage. To its advantage is that it is timed in a hot loop, on warm caches
-// (see BenchmarkRecord), and the acquisition between waits for the network.
+// BenchmarkAcquisition measures the CPU time that an uncontended acquisition of a mutex without its critical section
+// costs a client, and how much of that goes into recording all events of one with a critical section. That makes
+// recording look dearer than it is. It also looks cheaper, because it is timed in a hot loop on warm caches (see
+// BenchmarkRecord), while the acquisition waits for the network in between.
 func BenchmarkAcquisition(b *testing.B) {
 	if testing.Short() {
 		b.Skip("needs ZooKeeper")
@@ -124,11 +125,11 @@ func BenchmarkAcquisition(b *testing.B) {
 	w := c.choose()
 	before := cpu(b)
 	for b.Loop() {
-		g, err := c.source.acquire(b.Context(), w)
+		g, err := c.source.Acquire(b.Context(), w)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := errors.Join(g.release(b.Context())); err != nil {
+		if err := errors.Join(g.Release(b.Context())); err != nil {
 			b.Fatal(err)
 		}
 	}

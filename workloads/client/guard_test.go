@@ -8,33 +8,40 @@ import (
 	"time"
 
 	"locklab/recipes"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
-// A client whose lock is lost makes no access more if its guard tells, and what it does not do
-// is on record as certainly not done.
+// A client whose lock is lost makes no further access if its guard can tell. The record then says that the access
+// certainly did not happen.
 func TestGuards(t *testing.T) {
 	const givenUp = " given up, for the lock is lost: lock lost: gone"
 	for _, guard := range []struct {
 		name string
 		asks bool
-	}{{"none", false}, {"fencing", false}, {GuardLostContext, true}, {GuardLeaseClock, true}} {
+	}{{"none", false}, {"fencing", false}, {guard.LostContext, true}, {guard.LeaseClock, true}} {
 		t.Run(guard.name, func(t *testing.T) {
 			cfg := valid()
 			cfg.Guard, cfg.Locks = guard.name, []string{"/l"}
 			var hold *recipes.Hold
 			var lose func(error)
-			c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w want) (*grant, error) {
+			c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
 				hold, lose = newHeld(5, nil)
-				return single("/l", w.mode, hold), nil
+				return lock.Single("/l", w.Mode, hold), nil
 			}})
-			h := c.acquire(t.Context(), always(), c.choose(), func(ctx context.Context) (*grant, error) { return c.source.acquire(ctx, c.choose()) })
-			read, ok := c.access(t.Context(), h, h.parts[0], "read", resource.Answer{})
+			h := c.acquire(
+				t.Context(),
+				always(),
+				c.choose(),
+				func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, c.choose()) },
+			)
+			read, ok := c.access(t.Context(), h, h.Parts[0], "read", resource.Answer{})
 			if !ok || read.Value != 0 {
 				t.Fatalf("read %d, %t while the lock was held", read.Value, ok)
 			}
 			lose(errors.New("gone"))
-			if _, ok := c.access(t.Context(), h, h.parts[0], "write", read); ok == guard.asks {
+			if _, ok := c.access(t.Context(), h, h.Parts[0], "write", read); ok == guard.asks {
 				t.Errorf("written after the lock was lost: %t", ok)
 			}
 			if err := c.section(t.Context(), h); err != nil {
@@ -42,7 +49,7 @@ func TestGuards(t *testing.T) {
 			}
 			var got []string
 			for _, line := range said() {
-				if !strings.Contains(line, " lost info ") { // comes when it comes
+				if !strings.Contains(line, " lost info ") { // its place in the record is not fixed
 					got = append(got, line)
 				}
 			}
@@ -71,38 +78,44 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// A client that awakes as its lease is over, and before the timer that would tell it, is stopped by the guard
-// that looks at the clock, and by no other: that is what the two differ in.
-func TestGuardsOfWhoAwakes(t *testing.T) {
-	const length = time.Hour // no timer of this test is ever due
+// A client wakes up when its lease is over, and before the timer has told it so. The guard that looks at the clock
+// stops it, and no other guard does: that is the difference between them.
+func TestGuardsOfAClientThatWakesUp(t *testing.T) {
+	const length = time.Hour // so long that no timer fires in this test
 	for _, guard := range []struct {
 		name string
 		asks bool
-	}{{"none", false}, {"fencing", false}, {GuardLostContext, false}, {GuardLeaseClock, true}} {
+	}{{"none", false}, {"fencing", false}, {guard.LostContext, false}, {guard.LeaseClock, true}} {
 		t.Run(guard.name, func(t *testing.T) {
 			cfg := valid()
 			cfg.Guard, cfg.Locks = guard.name, []string{"/l"}
 			now := time.Now()
 			hold, _ := recipes.NewHold(recipes.HoldConfig{Parent: t.Context(), Session: 7, Token: 5,
-				Release: func(context.Context) error { return nil }, Deadline: now.Add(length), Now: func() time.Time { return now }})
-			c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w want) (*grant, error) {
-				return single("/l", w.mode, hold), nil
+				Release: func(context.Context) error { return nil }, Deadline: now.Add(length),
+				Now: func() time.Time { return now }})
+			c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
+				return lock.Single("/l", w.Mode, hold), nil
 			}})
-			h := c.acquire(t.Context(), always(), c.choose(), func(ctx context.Context) (*grant, error) { return c.source.acquire(ctx, c.choose()) })
+			h := c.acquire(
+				t.Context(),
+				always(),
+				c.choose(),
+				func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, c.choose()) },
+			)
 			now = now.Add(length - 1)
-			read, ok := c.access(t.Context(), h, h.parts[0], "read", resource.Answer{})
+			read, ok := c.access(t.Context(), h, h.Parts[0], "read", resource.Answer{})
 			if !ok {
 				t.Fatal("not read while the lease lasted")
 			}
 			now = now.Add(1) // the client was stopped meanwhile
 			if err := hold.Context().Err(); err != nil {
-				t.Fatalf("it was told already: %v", err)
+				t.Fatalf("the client has already been told: %v", err)
 			}
-			if _, ok := c.access(t.Context(), h, h.parts[0], "write", read); ok == guard.asks {
+			if _, ok := c.access(t.Context(), h, h.Parts[0], "write", read); ok == guard.asks {
 				t.Errorf("written after the lease: %t", ok)
 			}
 			const refused = "1 write fail l given up, for the lock is lost: lock lost: "
-			hold.Release(t.Context()) // ends the watch of the hold, whoever has noticed what
+			hold.Release(t.Context()) // ends the watch of the hold in every case
 			if got := strings.Join(said(), "\n"); strings.Contains(got, refused) != guard.asks {
 				t.Errorf("in the record: %s\nwant a refusal: %t", got, guard.asks)
 			}

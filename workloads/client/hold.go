@@ -3,42 +3,47 @@ package client
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/workloads/lock"
 )
 
-// held is what a client holds, under the number of one of its acquisitions.
+// held is what a client holds under the number of one of its acquisitions.
 type held struct {
-	*grant
+	*lock.Grant
 	c    *client
 	acq  int64
-	want want
+	want lock.Want
 }
 
-// event is one about a part of what is held.
-func (h *held) event(kind history.Kind, op string, p part) history.Event {
-	e := h.c.event(kind, op, h.acq, p.lock, h.want)
-	e.Token, e.Session = p.token, history.SessionID(p.hold.Session())
-	return e
+// claim returns the client's claim to one part of a hold.
+func (h *held) claim(p lock.Part) history.Claim {
+	claim := h.c.claim(h.acq, p.Lock, h.want)
+	claim.Token, claim.Session = p.Token, history.SessionID(p.Hold.Session())
+	return claim
 }
 
-// errBusy ends the try of one who would have to wait.
-var errBusy = errors.New(history.Busy)
+// errBusy ends the try of a client that would have to wait.
+var errBusy = errors.New(history.TextBusy)
 
-var errNoDowngrade = errors.New("the recipe's writers cannot become readers")
-
-// acquire gets what is wanted by way of get; nil if it does not. Of several locks each
-// has events of its own.
-func (c *client) acquire(ctx context.Context, l limits, w want, get func(context.Context) (*grant, error)) *held {
+// acquire calls get for the locks that are wanted, and returns nil if it fails. Each of several locks has events of
+// its own.
+func (c *client) acquire(
+	ctx context.Context,
+	l limits,
+	w lock.Want,
+	get func(context.Context) (*lock.Grant, error),
+) *held {
 	c.acq++
 	if c.due != 0 {
-		c.record(history.Event{At: c.due, Op: history.OpArrive, Client: c.name, Acq: c.acq})
+		c.record(history.Arrived(c.name, c.acq, c.due))
 		c.due = 0
 	}
-	for _, path := range w.paths {
-		c.record(c.event(history.Invoke, history.OpAcquire, c.acq, path, w))
+	for _, path := range w.Paths {
+		c.record(c.claim(c.acq, path, w).Acquire())
 	}
 	waiting, cancel := c.telling(ctx, w), context.CancelFunc(func() {})
 	if c.p.cfg.Wait > 0 {
@@ -53,82 +58,80 @@ func (c *client) acquire(ctx context.Context, l limits, w want, get func(context
 	}
 	g, err := get(waiting)
 	if err != nil {
-		detail := err.Error()
+		why, text := history.FailError, err.Error()
 		switch {
 		case context.Cause(waiting) == errBusy || errors.Is(err, recipes.ErrNotAcquired):
-			detail = history.Busy
+			why, text = history.FailBusy, history.TextBusy
 		case l.wait.Err() != nil && errors.Is(err, l.wait.Err()):
-			detail = history.CancelledAtEnd
+			why, text = history.FailCancelled, history.TextCancelled
 		case waiting.Err() != nil && errors.Is(err, waiting.Err()):
-			detail = history.TimedOut
+			why, text = history.FailTimedOut, history.TextTimedOut
+		case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
+			why = history.FailDeadline
+		case errors.Is(err, context.Canceled):
+			why = history.FailAborted
 		}
-		for _, path := range w.paths {
-			e := c.event(history.Fail, history.OpAcquire, c.acq, path, w)
-			e.Detail = detail
-			c.record(e)
+		for _, path := range w.Paths {
+			c.record(c.claim(c.acq, path, w).NotGranted(why, text))
 		}
 		return nil
 	}
-	h := &held{grant: g, c: c, acq: c.acq, want: w}
-	for _, p := range g.parts {
-		e := h.event(history.OK, history.OpAcquire, p)
-		c.record(e)
-		c.watch(p.hold, e)
+	h := &held{Grant: g, c: c, acq: c.acq, want: w}
+	for _, p := range g.Parts {
+		claim := h.claim(p)
+		c.record(claim.Granted())
+		c.watch(p.Hold, claim)
 	}
 	return h
 }
 
-// telling returns a context by which each attempt at what is wanted is recorded before it asks for anything.
-func (c *client) telling(ctx context.Context, w want) context.Context {
+// telling returns a context that makes each attempt record itself before it sends any request.
+func (c *client) telling(ctx context.Context, w lock.Want) context.Context {
 	acq := c.acq
 	return recipes.OnAttempt(ctx, func(dir, prefix string) {
-		lock := w.paths[0]
-		if len(w.paths) > 1 {
-			lock = dir
+		path := w.Paths[0]
+		if len(w.Paths) > 1 {
+			path = dir
 		}
-		e := c.event(history.Info, history.OpAttempt, acq, lock, w)
-		e.Detail = prefix
-		c.record(e)
+		c.record(c.claim(acq, path, w).Attempt(prefix))
 	})
 }
 
 // watch records when the client learns that a hold is lost. A client that stops
 // believing by releasing is not a loss.
-func (c *client) watch(hold *recipes.Hold, e history.Event) {
-	e.Op, e.Kind, e.At, e.Value = history.OpLost, history.Info, 0, 0
+func (c *client) watch(hold *recipes.Hold, claim history.Claim) {
 	c.lost.Add(1)
 	context.AfterFunc(hold.Context(), func() {
 		defer c.lost.Done()
 		if cause := context.Cause(hold.Context()); !errors.Is(cause, recipes.ErrReleased) {
-			e.Detail = cause.Error()
-			c.record(e)
+			c.record(claim.Lost(cause.Error()))
 		}
 	})
 }
 
-// release gives up what is held.
+// release releases the hold.
 func (h *held) release(ctx context.Context) {
-	for _, p := range slices.Backward(h.parts) {
-		h.c.record(h.event(history.Invoke, history.OpRelease, p))
+	for _, p := range slices.Backward(h.Parts) {
+		h.c.record(h.claim(p).Release())
 	}
 	ctx, cancel := context.WithTimeout(ctx, releaseCap)
 	defer cancel()
-	err := h.grant.release(ctx)
-	for _, p := range slices.Backward(h.parts) {
-		e := h.event(history.OK, history.OpRelease, p)
+	err := h.Grant.Release(ctx)
+	for _, p := range slices.Backward(h.Parts) {
+		kind, text := history.OK, ""
 		if err != nil {
-			e.Kind, e.Detail = h.failed(err, p), err.Error()
+			kind, text = h.failed(err, p), err.Error()
 		}
-		h.c.record(e)
+		h.c.record(h.claim(p).Released(kind, text))
 	}
 }
 
-// failed says what the failure of a release means for a part: that its hold was over,
-// or that its end is not confirmed. The error of several may be about others.
-func (h *held) failed(err error, p part) history.Kind {
+// failed says what the failure of a release means for a part: that its hold had ended, or that its end is not
+// confirmed. The error of a release of several parts may be about other parts.
+func (h *held) failed(err error, p lock.Part) history.Kind {
 	lost := errors.Is(err, recipes.ErrLockLost)
-	if shared := len(h.parts) > 1 && h.parts[0].hold != h.parts[1].hold; shared {
-		lost = !errors.Is(context.Cause(p.hold.Context()), recipes.ErrReleased)
+	if shared := len(h.Parts) > 1 && h.Parts[0].Hold != h.Parts[1].Hold; shared {
+		lost = !errors.Is(context.Cause(p.Hold.Context()), recipes.ErrReleased)
 	}
 	if lost {
 		return history.Fail

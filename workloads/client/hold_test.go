@@ -12,26 +12,29 @@ import (
 
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
-// fakeSource grants what its function says.
+// fakeSource grants what its function returns.
 type fakeSource struct {
-	grant func(ctx context.Context, w want) (*grant, error)
-	read  func(write *grant) (*grant, error) // nil: no downgrade
+	grant func(ctx context.Context, w lock.Want) (*lock.Grant, error)
+	read  func(write *lock.Grant) (*lock.Grant, error) // nil: no downgrade
 }
 
 func (fakeSource) Done() <-chan struct{}       { return nil }
 func (fakeSource) Err() error                  { return nil }
 func (fakeSource) Close(context.Context) error { return nil }
-func (f fakeSource) acquire(ctx context.Context, w want) (*grant, error) {
+func (f fakeSource) Acquire(ctx context.Context, w lock.Want) (*lock.Grant, error) {
 	return f.grant(ctx, w)
 }
-func (f fakeSource) downgrade(_ context.Context, write *grant) (*grant, error) {
+func (f fakeSource) Downgrade(_ context.Context, write *lock.Grant) (*lock.Grant, error) {
 	return f.read(write)
 }
 
-// direct asks a resource without a network.
+// direct calls a resource without a network.
 type direct struct{ *resource.Resource }
 
 func (d direct) Do(_ context.Context, a resource.Access) (answer resource.Answer, err error) {
@@ -39,14 +42,14 @@ func (d direct) Do(_ context.Context, a resource.Access) (answer resource.Answer
 	return answer, err
 }
 
-// newHeld makes a hold for a test, and what loses it.
+// newHeld makes a hold for a test, and a function that makes the client lose it.
 func newHeld(token int64, release error) (*recipes.Hold, func(error)) {
 	return recipes.NewHold(recipes.HoldConfig{Parent: context.Background(), Session: 7, Token: token,
 		Release: func(context.Context) error { return release }})
 }
 
-// contender is a client of a process, with what its history says in brief.
-func contender(t *testing.T, cfg Config, s source) (*client, func() []string) {
+// contender returns a client of a process, and a function that returns its history in short form.
+func contender(t *testing.T, cfg Config, s lock.Source) (*client, func() []string) {
 	t.Helper()
 	recorder := func(dir, process string) *history.Recorder {
 		rec, err := history.NewRecorder(dir, process, history.NewClock())
@@ -58,10 +61,8 @@ func contender(t *testing.T, cfg Config, s source) (*client, func() []string) {
 	}
 	dir := t.TempDir()
 	p := &process{cfg: cfg, rec: recorder(dir, "c1")}
-	r, err := resource.New(resource.GuardFencing, recorder(t.TempDir(), "r1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.guard, _ = guard.Find(cfg.Guard)
+	r := resource.New(true, recorder(t.TempDir(), "r1"))
 	p.resource = direct{r}
 	c := newClient(p, 0)
 	c.source = s
@@ -70,7 +71,13 @@ func contender(t *testing.T, cfg Config, s source) (*client, func() []string) {
 		events := recorded(t, dir)
 		var said []string
 		for _, e := range events {
-			words := []string{fmt.Sprintf("%d %s %s", e.Acq, e.Op, e.Kind), e.Mode, strings.TrimPrefix(e.Lock, "/"), e.Target, e.Detail}
+			words := []string{
+				fmt.Sprintf("%d %s %s", e.Acq, e.Op, e.Kind),
+				string(e.Mode),
+				strings.TrimPrefix(e.Lock, "/"),
+				e.Target,
+				e.Detail,
+			}
 			if e.Value != 0 {
 				words = append(words, fmt.Sprintf("value %d", e.Value))
 			}
@@ -92,14 +99,14 @@ func wantLines(t *testing.T, got []string, want string) {
 	}
 }
 
-// A writer that goes on as a reader holds both for a moment, under two numbers.
+// A writer that goes on as a reader has both holds for a moment, under two numbers.
 func TestDowngradeIsRecorded(t *testing.T) {
 	cfg := valid()
-	cfg.Workload, cfg.DowngradeShare, cfg.Locks = WorkloadReadWrite, 1, []string{"/l"}
-	held := func(mode string) *grant { h, _ := newHeld(5, nil); return single("/l", mode, h) }
+	cfg.Workload, cfg.DowngradeShare, cfg.Locks = workloads.ReadWrite, 1, []string{"/l"}
+	held := func(mode history.Mode) *lock.Grant { h, _ := newHeld(5, nil); return lock.Single("/l", mode, h) }
 	c, said := contender(t, cfg, fakeSource{
-		grant: func(_ context.Context, w want) (*grant, error) { return held(w.mode), nil },
-		read:  func(*grant) (*grant, error) { return held(history.ModeRead), nil },
+		grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) { return held(w.Mode), nil },
+		read:  func(*lock.Grant) (*lock.Grant, error) { return held(history.ModeRead), nil },
 	})
 	if err := c.once(always()); err != nil {
 		t.Fatal(err)
@@ -124,16 +131,16 @@ func TestDowngradeIsRecorded(t *testing.T) {
 2 release ok read l`)
 }
 
-// A downgrade that fails leaves the write hold to be released.
+// A downgrade that fails leaves the write hold, which is then released.
 func TestAFailedDowngradeIsRecorded(t *testing.T) {
 	cfg := valid()
-	cfg.Workload, cfg.DowngradeShare, cfg.Locks = WorkloadReadWrite, 1, []string{"/l"}
+	cfg.Workload, cfg.DowngradeShare, cfg.Locks = workloads.ReadWrite, 1, []string{"/l"}
 	c, said := contender(t, cfg, fakeSource{
-		grant: func(_ context.Context, w want) (*grant, error) {
+		grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
 			h, _ := newHeld(5, nil)
-			return single("/l", w.mode, h), nil
+			return lock.Single("/l", w.Mode, h), nil
 		},
-		read: func(*grant) (*grant, error) { return nil, errNoDowngrade },
+		read: func(*lock.Grant) (*lock.Grant, error) { return nil, lock.ErrNoDowngrade },
 	})
 	if err := c.once(always()); err != nil {
 		t.Fatal(err)
@@ -141,18 +148,18 @@ func TestAFailedDowngradeIsRecorded(t *testing.T) {
 	got := said()
 	wantLines(t, got[len(got)-4:], `
 2 acquire invoke read l
-2 acquire fail read l the recipe's writers cannot become readers
+2 acquire fail read l error the recipe's writers cannot become readers
 1 release invoke write l
 1 release ok write l`)
 }
 
-// A permit is used under its slot; without one its token is not shown.
+// A permit is used under its slot. A permit without a slot does not show its token to the resource.
 func TestPermitIsRecorded(t *testing.T) {
 	cfg := valid()
-	cfg.Workload, cfg.Permits, cfg.Units, cfg.Locks = WorkloadSemaphore, 4, 2, []string{"/l"}
-	c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w want) (*grant, error) {
+	cfg.Workload, cfg.Permits, cfg.Units, cfg.Locks = workloads.Semaphore, 4, 2, []string{"/l"}
+	c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
 		h, _ := newHeld(5, nil)
-		return single("/l", w.mode, h), nil // which has no slots
+		return lock.Single("/l", w.Mode, h), nil // this hold has no slots
 	}})
 	if err := c.once(always()); err != nil {
 		t.Fatal(err)
@@ -167,22 +174,25 @@ func TestPermitIsRecorded(t *testing.T) {
 1 release invoke permit l value 2
 1 release ok permit l value 2`)
 	h, _ := newHeld(5, nil)
-	if p := single("/l", history.ModePermit, h).parts[0]; p.token != 5 || p.use != 0 {
-		t.Errorf("token %d, of which %d is shown to the resource", p.token, p.use)
+	if p := lock.Single("/l", history.ModePermit, h).Parts[0]; p.Token != 5 || p.Use != 0 {
+		t.Errorf("token %d, of which %d is shown to the resource", p.Token, p.Use)
 	}
 }
 
-// Several locks have events each, in the order taken and released in reverse; one that is
-// lost is lost by itself.
+// Each of several locks has its own events, in the order in which they are taken and in reverse when they are
+// released. If one lock is lost, the others are not.
 func TestSeveralAreRecorded(t *testing.T) {
 	cfg := valid()
-	cfg.Workload, cfg.Locks, cfg.LocksPerAcquire, cfg.Ordered = WorkloadMultiLock, []string{"/a", "/b"}, 2, true
-	c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w want) (*grant, error) {
+	cfg.Workload, cfg.Locks, cfg.LocksAtOnce, cfg.Ordered = workloads.MultiLock, []string{"/a", "/b"}, 2, true
+	c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
 		a, _ := newHeld(5, nil)
 		b, lose := newHeld(6, nil)
 		lose(errors.New("gone"))
 		release := func(ctx context.Context) error { return errors.Join(b.Release(ctx), a.Release(ctx)) }
-		return &grant{parts: []part{{lock: "/a", token: 5, use: 5, hold: a}, {lock: "/b", token: 6, use: 6, hold: b}}, release: release}, nil
+		return &lock.Grant{
+			Parts:   []lock.Part{{Lock: "/a", Token: 5, Use: 5, Hold: a}, {Lock: "/b", Token: 6, Use: 6, Hold: b}},
+			Release: release,
+		}, nil
 	}})
 	if err := c.once(always()); err != nil {
 		t.Fatal(err)
@@ -190,9 +200,9 @@ func TestSeveralAreRecorded(t *testing.T) {
 	got := said()
 	i := slices.IndexFunc(got, func(l string) bool { return strings.HasPrefix(l, "1 lost info b ") })
 	if i < 0 || strings.Contains(strings.Join(got, "\n"), "lost info a") {
-		t.Fatalf("lost is not b alone: %q", got)
+		t.Fatalf("b is not the only lock that is lost: %q", got)
 	}
-	got = slices.Delete(got, i, i+1) // comes when it comes
+	got = slices.Delete(got, i, i+1) // its place in the record is not fixed
 	gone := " release: lock lost: gone"
 	wantLines(t, got, `
 1 acquire invoke a
@@ -215,12 +225,12 @@ func TestSeveralAreRecorded(t *testing.T) {
 1 release info a`+gone)
 }
 
-// Who waits too long is told apart from who is cancelled at the end.
+// The record distinguishes a client that waited too long from one that is cancelled at the end.
 func TestWaitsThatEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := valid()
 		cfg.Wait, cfg.Locks = time.Second, []string{"/l"}
-		c, said := contender(t, cfg, fakeSource{grant: func(ctx context.Context, _ want) (*grant, error) {
+		c, said := contender(t, cfg, fakeSource{grant: func(ctx context.Context, _ lock.Want) (*lock.Grant, error) {
 			<-ctx.Done()
 			return nil, fmt.Errorf("acquire: %w", context.Cause(ctx))
 		}})
@@ -237,27 +247,27 @@ func TestWaitsThatEnd(t *testing.T) {
 		}
 		wantLines(t, said(), `
 1 acquire invoke l
-1 acquire fail l timed out
+1 acquire fail l timed-out timed out
 2 acquire invoke l
-2 acquire fail l cancelled at the end of the run`)
+2 acquire fail l cancelled cancelled at the end of the run`)
 	})
 }
 
-// A try does not wait: it is given up when somebody is ahead, and goes on when nobody is.
+// A try does not wait: it is given up when another client is ahead, and goes on when none is.
 func TestTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := valid()
 		cfg.Try, cfg.Locks = true, []string{"/l"}
 		ahead := 2
 		var c *client
-		c, said := contender(t, cfg, fakeSource{grant: func(ctx context.Context, w want) (*grant, error) {
-			c.triedFor(w.paths[0], ahead)
+		c, said := contender(t, cfg, fakeSource{grant: func(ctx context.Context, w lock.Want) (*lock.Grant, error) {
+			c.described().QueuedUntried(w.Paths[0], ahead)
 			if ahead > 0 {
 				<-ctx.Done()
 				return nil, fmt.Errorf("acquire: %w", ctx.Err())
 			}
 			h, _ := newHeld(5, nil)
-			return single("/l", w.mode, h), nil
+			return lock.Single("/l", w.Mode, h), nil
 		}})
 		c.p.cfg.LockOnly = true
 		for range 2 {
@@ -269,7 +279,7 @@ func TestTries(t *testing.T) {
 		wantLines(t, said(), `
 1 acquire invoke l
 1 queued info l value 2
-1 acquire fail l busy: it would have to wait
+1 acquire fail l busy busy: it would have to wait
 2 acquire invoke l
 2 queued info l
 2 acquire ok l

@@ -13,8 +13,8 @@ import (
 	"locklab/harness/history"
 )
 
-// A link makes the connections of a session. It knows what the servers granted it, so that the client
-// can do to its own session what nobody else can: end it, or be driven from its server.
+// A link makes the connections of a session. It knows what the servers granted to the session, so the client can do
+// to its own session what no other process can: end it, or drive it away from its server.
 type link struct {
 	mu      sync.Mutex
 	conn    net.Conn // the last one
@@ -30,7 +30,7 @@ type ticket struct {
 	password []byte
 }
 
-// errKeptAway is what a session sees of a server that it is kept from.
+// errKeptAway is the error of a dial to a server that a fault keeps the session away from.
 var errKeptAway = errors.New("kept from this server by a fault")
 
 // dial is [recipes.SessionConfig].Dial.
@@ -53,7 +53,7 @@ func (l *link) dial(ctx context.Context, network, address string) (net.Conn, err
 	return &linkConn{Conn: raw, link: l}, nil
 }
 
-// A linkConn takes note of the first answer that comes over it: the server's to the handshake.
+// A linkConn records the first answer that arrives over it: the server's answer to the handshake.
 type linkConn struct {
 	net.Conn
 	link *link
@@ -103,7 +103,11 @@ func parseTicket(b []byte) (t ticket, ok bool) {
 	if n < 0 || n > len(b)-fixed {
 		return t, false
 	}
-	return ticket{timeout: binary.BigEndian.Uint32(b[4:]), session: int64(binary.BigEndian.Uint64(b[8:])), password: append([]byte(nil), b[fixed:fixed+n]...)}, true
+	return ticket{
+		timeout:  binary.BigEndian.Uint32(b[4:]),
+		session:  int64(binary.BigEndian.Uint64(b[8:])),
+		password: append([]byte(nil), b[fixed:fixed+n]...),
+	}, true
 }
 
 // now returns the session, and the server of its last connection.
@@ -126,7 +130,7 @@ func (l *link) expire(ctx context.Context, servers []string) error {
 	t, first := l.granted, l.address
 	l.mu.Unlock()
 	if t.session == 0 {
-		return errors.New("expire: there is no session")
+		return errors.New("expire: the client has no session")
 	}
 	ctx, cancel := context.WithTimeout(ctx, expireCap)
 	defer cancel()
@@ -169,7 +173,7 @@ func (t ticket) close(ctx context.Context, server string) error {
 		return err
 	}
 	if got, ok := parseTicket(answer); !ok || got.session != t.session {
-		return nil // there is no such session any more
+		return nil // the session no longer exists
 	}
 	// RequestHeader: xid, type.
 	const closeSession = -11
@@ -200,7 +204,7 @@ func exchange(conn net.Conn, body []byte) ([]byte, error) {
 	return answer, err
 }
 
-// leave resets the connection and keeps the session from that server until it is settled.
+// leave resets the connection and keeps the session away from that server until the fault is settled.
 func (l *link) leave(fault string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -216,8 +220,8 @@ func (l *link) leave(fault string) {
 	}
 }
 
-// settle lets the session go back to where a fault has driven it from, and returns that server; empty if it has driven
-// it nowhere.
+// settle lets the session return to the server that a fault has driven it from, and returns that server; empty if
+// there is none.
 func (l *link) settle(fault string) (server string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

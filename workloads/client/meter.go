@@ -29,8 +29,8 @@ func (p *process) meter(ctx context.Context, w window) func() error {
 	}
 }
 
-// recordResident records how much of the process is in memory, unless a lock's command is
-// where its sessions are.
+// recordResident records how much of the process is in memory, unless its sessions are in the process of a lock's
+// command.
 func (p *process) recordResident() error {
 	if p.foreign != nil {
 		return nil
@@ -39,7 +39,7 @@ func (p *process) recordResident() error {
 	if err != nil {
 		return err
 	}
-	return p.rec.Record(history.Event{Op: history.OpResident, Value: n})
+	return p.rec.Record(history.ResidentOf(n))
 }
 
 // resident returns how many bytes of this process are in memory.

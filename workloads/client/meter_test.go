@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is resident grows with what is touched, by about as much. What is touched here is not of Go's heap: that
-// would give it memory that is resident already, the garbage of tests before this one. And that garbage
-// goes first, or would go meanwhile and count against it.
+// Resident memory grows by about as much as a process touches. The test does not touch Go's heap, because the heap
+// would reuse memory that is resident already, the garbage of earlier tests. That garbage is collected first, because
+// it would otherwise be freed during the test and distort the result.
 func TestResident(t *testing.T) {
 	const size = 64 << 20
 	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

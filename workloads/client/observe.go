@@ -11,24 +11,22 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness/history"
+	"locklab/workloads/lock"
 )
 
-// The ways in which an observer sees who holds a lock.
-const (
-	SeenQueue  = ""       // the first in the directory at the lock's path
-	SeenNode   = "node"   // the znode at the lock's path
-	SeenLeases = "leases" // the first in the directory of leases below it
-)
-
-// observe watches who is at the head of each lock's queue, until told to stop. It
-// is one more client's view of the servers, with a watch's delay: good for a
-// picture, not for a verdict.
+// observe watches which session is at the head of each lock's queue, until it is stopped. Its view is that of one
+// more client, with a watch's delay: good for a picture, not for a verdict.
 func (p *process) observe(ctx context.Context) error {
-	conn, _, err := zk.Connect(p.cfg.serversFor(p.cfg.First), p.cfg.SessionTimeout, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+	conn, _, err := zk.Connect(
+		p.cfg.serversFor(p.cfg.First),
+		p.cfg.SessionTimeout,
+		zk.WithLogger(quiet{}),
+		zk.WithLogInfo(false),
+	)
 	if err != nil {
 		return err
 	}
-	if err := p.rec.Record(history.Event{Op: history.OpReady}); err != nil {
+	if err := p.rec.Record(history.Ready(0)); err != nil {
 		conn.Close()
 		return err
 	}
@@ -46,37 +44,37 @@ func (p *process) observe(ctx context.Context) error {
 	cancel()
 	conn.Close() // ends the calls in flight
 	wg.Wait()
-	if err := p.rec.Record(history.Event{Op: history.OpDone}); err != nil {
+	if err := p.rec.Record(history.Done()); err != nil {
 		return err
 	}
 	<-outer.Done()
 	return nil
 }
 
-// head is who is first in a lock's queue; zero = nobody.
+// head is the first in a lock's queue; zero = the queue is empty.
 type head struct {
 	session, czxid int64
 }
 
-func (p *process) observeLock(ctx context.Context, conn *zk.Conn, lock string) {
-	look, at := headOfQueue, lock
+func (p *process) observeLock(ctx context.Context, conn *zk.Conn, at string) {
+	look, node := headOfQueue, at
 	switch p.cfg.Seen {
-	case SeenNode:
+	case lock.SeenNode:
 		look = headNode
-	case SeenLeases:
-		at = path.Join(lock, "leases")
+	case lock.SeenLeases:
+		node = path.Join(at, "leases")
 	}
 	var last head
 	for ctx.Err() == nil {
-		now, changed, err := look(conn, at)
+		now, changed, err := look(conn, node)
 		if err != nil {
-			// Cut off, or the head went while it was looked at.
+			// The observer is cut off, or the head left while it was read.
 			sleep(ctx, 10*time.Millisecond)
 			continue
 		}
 		if now != last {
 			last = now
-			if err := p.rec.Record(history.Event{Op: history.OpHeld, Lock: lock, Session: history.SessionID(now.session), Token: now.czxid}); err != nil {
+			if err := p.rec.Record(history.QueueHead(at, history.SessionID(now.session), now.czxid)); err != nil {
 				panic(err)
 			}
 		}
@@ -123,7 +121,7 @@ func headOfQueue(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
 		return head{}, nil, err
 	}
 	if stat.EphemeralOwner == 0 {
-		return head{}, changed, nil // it went meanwhile: changed will fire
+		return head{}, changed, nil // the head has left: changed will fire
 	}
 	return head{stat.EphemeralOwner, stat.Czxid}, changed, nil
 }

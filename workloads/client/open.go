@@ -10,11 +10,11 @@ import (
 	"locklab/workloads"
 )
 
-// open reports whether work arrives whether or not anybody is free.
+// open reports whether arrivals are due whether or not a client is free.
 func (c *Config) open() bool { return c.Arrivals != "" && c.Arrivals != workloads.Closed }
 
-// A queue hands arrivals to the clients that are free. It holds none back: it is only the
-// way from the dispatcher to a client that is known to be free.
+// A queue hands arrivals to the clients that are free. It keeps none waiting: it is only the way from the dispatcher
+// to a client that is known to be free.
 type queue struct {
 	due   chan int64    // when each was due
 	slots chan struct{} // one is taken for each acquisition in flight
@@ -24,7 +24,7 @@ func newQueue(inFlight int) *queue {
 	return &queue{due: make(chan int64, inFlight), slots: make(chan struct{}, inFlight)}
 }
 
-// offer gives an arrival to whoever is free, or reports that nobody is.
+// offer gives an arrival to a free client, or reports that none is free.
 func (q *queue) offer(due int64) bool {
 	select {
 	case q.slots <- struct{}{}:
@@ -35,9 +35,9 @@ func (q *queue) offer(due int64) bool {
 	}
 }
 
-// dispatch offers each arrival of the window when it is due, and records those that nobody was
-// free to begin. If it comes late itself, because the process was stopped, each is offered
-// all the same, and counts from when it was due.
+// dispatch offers each arrival of the window when it is due, and records those for which no client was free. If
+// dispatch itself is late, because the process was stopped, it still offers each arrival, which counts from when it
+// was due.
 func (p *process) dispatch(ctx context.Context, w window, q *queue) {
 	defer close(q.due)
 	cfg, clock := &p.cfg, p.rec.Clock()
@@ -49,7 +49,7 @@ func (p *process) dispatch(ctx context.Context, w window, q *queue) {
 			return
 		}
 		if due < cfg.From {
-			continue // its predecessor's
+			continue // an arrival of the process before this one
 		}
 		begin := p.sleepUntil(ctx, clock.Time(due))
 		if !begin && clock.Now() < due {
@@ -61,7 +61,7 @@ func (p *process) dispatch(ctx context.Context, w window, q *queue) {
 	}
 }
 
-// coarse is more than a timer is ever late by on an idle machine: it counts in milliseconds.
+// coarse is longer than a timer is ever late on an idle machine, where timers count in milliseconds.
 const coarse = 2 * time.Millisecond
 
 // sleepUntil waits for a time, as exactly as the process can, and reports whether ctx still goes on.
@@ -87,19 +87,19 @@ func nap(d time.Duration) {
 	}
 }
 
-// drop records an arrival that nobody was free to begin.
+// drop records an arrival that no client was free to begin.
 func (p *process) drop(due int64) {
-	if err := p.rec.Record(history.Event{At: due, Op: history.OpDropped}); err != nil {
+	if err := p.rec.Record(history.Dropped(due)); err != nil {
 		panic(err) // as with a client's
 	}
 }
 
-// serve takes what arrives until nothing more does.
+// serve takes arrivals until no more come.
 func (c *client) serve(l limits, q *queue) error {
 	defer c.lost.Wait()
 	for due := range q.due {
 		err := c.arrival(l, due)
-		// Who has no session is not free.
+		// A client without a session is not free.
 		if err == nil {
 			_, err = c.ready(l.begin)
 		}
@@ -111,7 +111,7 @@ func (c *client) serve(l limits, q *queue) error {
 	return nil
 }
 
-// arrival carries out what was due.
+// arrival carries out one arrival.
 func (c *client) arrival(l limits, due int64) error {
 	ready, err := c.ready(l.begin)
 	if !ready {

@@ -8,9 +8,10 @@ import (
 
 	"locklab/harness/history"
 	"locklab/workloads"
+	"locklab/workloads/lock"
 )
 
-// Outside of virtual time, a nap is no shorter than asked for.
+// Outside of virtual time, a nap is never shorter than requested.
 func TestNap(t *testing.T) {
 	for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 3 * time.Millisecond} {
 		begun := time.Now()
@@ -20,7 +21,7 @@ func TestNap(t *testing.T) {
 	}
 }
 
-// The kernel's timer waits for the rest of the time, and for no more.
+// The kernel's timer waits for the whole of the remaining time, and no longer.
 func TestSleepUntilIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{nap: func(d time.Duration) { time.Sleep(d) }}
@@ -33,8 +34,7 @@ func TestSleepUntilIsExact(t *testing.T) {
 	})
 }
 
-// A dispatcher that is told to stop leaves no arrival that was due unrecorded, and none that was not
-// due is recorded.
+// When a dispatcher is told to stop, it has recorded every arrival that was due, and none that was not.
 func TestDispatchStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := openLoop(simulated(2), workloads.Uniform, 2, 0, time.Minute, 10)
@@ -51,18 +51,18 @@ func TestDispatchStops(t *testing.T) {
 				t.Errorf("arrival %d is due at %d, want %d", n, due, want)
 			}
 		}
-		if dropped := len(said()); n != 2 || dropped != 8 { // of the 10 in the first second
+		if dropped := len(said()); n != 2 || dropped != 8 { // of the 10 that are due in the first second
 			t.Errorf("%d taken, %d dropped; want 2 and 8", n, dropped)
 		}
 	})
 }
 
-// What was accepted but cannot be begun, because the session is over and the window closes first, is dropped, and
-// the client does not go on with a session that is gone.
+// An arrival that was accepted but cannot begin, because the session is over and the window closes first, is dropped.
+// The client does not go on with a session that has ended.
 func TestArrivalWithoutASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, said := contender(t, simulated(1), nil) // which has no session yet
-		c.p.open = func(ctx context.Context, _ *client) (source, error) {
+		c, said := contender(t, simulated(1), nil) // the client has no session yet
+		c.p.open = func(ctx context.Context, _ lock.Client) (lock.Source, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
@@ -74,11 +74,11 @@ func TestArrivalWithoutASession(t *testing.T) {
 		due := c.p.rec.Clock().Now()
 		for range 2 {
 			if !q.offer(due) {
-				t.Fatal("nobody is free")
+				t.Fatal("no client is free")
 			}
 		}
 		if q.offer(due) {
-			t.Error("more in flight than there may be")
+			t.Error("more acquisitions in flight than allowed")
 		}
 		close(q.due)
 		if err := c.serve(l, q); err != nil {
@@ -88,14 +88,14 @@ func TestArrivalWithoutASession(t *testing.T) {
 	})
 }
 
-// A holder with nothing to do but hold leaves the resource alone.
+// A client whose section is "none" holds the lock and leaves the resource alone.
 func TestLockOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := simulated(1)
 		cfg.LockOnly, cfg.Hold = true, workloads.Always(time.Second)
-		c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w want) (*grant, error) {
+		c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
 			h, _ := newHeld(5, nil)
-			return single("/l", w.mode, h), nil
+			return lock.Single("/l", w.Mode, h), nil
 		}})
 		begun := time.Now()
 		if err := c.once(always()); err != nil || time.Since(begun) != time.Second {
@@ -105,7 +105,7 @@ func TestLockOnly(t *testing.T) {
 	})
 }
 
-// A dispatcher that comes late, because the process stood still, records each arrival at the time when it was due.
+// A dispatcher that is late, because the process was stopped, records each arrival at the time when it was due.
 func TestLateArrivalsKeepTheirTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -119,7 +119,7 @@ func TestLateArrivalsKeepTheirTimes(t *testing.T) {
 		q := newQueue(1)
 		p.dispatch(t.Context(), window{start, start + int64(time.Second)}, q)
 		events := recorded(t, dir)
-		due := []int64{<-q.due} // one finds the client free
+		due := []int64{<-q.due} // one arrival finds the client free
 		for _, e := range events {
 			due = append(due, e.At)
 		}
@@ -128,7 +128,12 @@ func TestLateArrivalsKeepTheirTimes(t *testing.T) {
 		}
 		for i, at := range due {
 			if want := start + int64(i+1)*int64(100*time.Millisecond); at != want {
-				t.Errorf("arrival %d is recorded at %v from the start, want %v", i, time.Duration(at-start), time.Duration(want-start))
+				t.Errorf(
+					"arrival %d is recorded at %v from the start, want %v",
+					i,
+					time.Duration(at-start),
+					time.Duration(want-start),
+				)
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"locklab/harness/history"
 	"locklab/workloads"
 	"locklab/workloads/foreign"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
@@ -24,9 +27,9 @@ import (
 // if it is to finish: a lock that is never granted again must not hang a run.
 const drainCap = 30 * time.Second
 
-// collectAt is how much garbage the collector lets there be, in percent of what is in use. What
-// a thousand waiting clients hold is mostly buffers, and what they drop is lists of a queue: to
-// collect more often than by default (100) costs little and saves nearly a third of the memory.
+// collectAt is the garbage collector's target, in percent of the memory in use. A thousand waiting clients mostly
+// hold buffers and drop lists of a queue, so collecting more often than by default (100) costs little and saves
+// nearly a third of the memory.
 const collectAt = 40
 
 // window is when clients work, in ns of CLOCK_MONOTONIC.
@@ -42,11 +45,13 @@ type process struct {
 	cfg      Config
 	rec      *history.Recorder
 	log      *slog.Logger
-	open     opener
+	open     lock.Opener
+	guard    guard.Guard
 	foreign  *foreign.Driver // of the lock's command; nil if the recipe is ours
 	resource protected
 	chooser  *workloads.Chooser // of the locks
-	sessions []*sharing         // of the clients, in groups
+	sessions []*lock.Sharing    // of the clients, in groups
+	linked   []*link            // of the sessions
 	start    int64              // of the work, once it has begun
 	triggers triggers
 	links    atomic.Pointer[[]*link] // of the sessions, once all are connected
@@ -71,9 +76,19 @@ func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Lo
 		return err
 	}
 	defer rec.Close()
-	p := &process{cfg: cfg, rec: rec, log: log, nap: nap, window: make(chan window, 1), until: make(chan int64, 1), stopped: make(chan struct{}), final: make(chan struct{})}
+	p := &process{
+		cfg:     cfg,
+		rec:     rec,
+		log:     log,
+		nap:     nap,
+		window:  make(chan window, 1),
+		until:   make(chan int64, 1),
+		stopped: make(chan struct{}),
+		final:   make(chan struct{}),
+	}
 	p.askFinal = sync.OnceFunc(func() { close(p.final) })
 	p.open = cfg.opener()
+	p.guard, _ = guard.Find(cfg.Guard)
 	p.stop = sync.OnceFunc(func() { close(p.stopped) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -90,7 +105,7 @@ func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Lo
 	return err
 }
 
-// badCommand ends a process that was told what it does not understand.
+// badCommand ends a process that got a command which it does not understand.
 type badCommand struct{ error }
 
 func (p *process) live(ctx context.Context) (err error) {
@@ -111,8 +126,8 @@ func (p *process) live(ctx context.Context) (err error) {
 	return p.work(ctx)
 }
 
-// work connects all clients, lets them contend, and ends them. Then it waits to
-// be told to go, so that a process that ended by itself is one that broke.
+// work connects all clients, lets them contend, and ends them. Then it waits to be stopped, so that a process that ends
+// by itself is one that broke.
 func (p *process) work(ctx context.Context) error {
 	clients := make([]*client, p.cfg.Clients)
 	err := p.contend(ctx, clients)
@@ -126,7 +141,7 @@ func (p *process) work(ctx context.Context) error {
 	if p.foreign != nil {
 		p.foreign.Close()
 	}
-	if err = errors.Join(err, p.rec.Record(history.Event{Op: history.OpDone})); err != nil {
+	if err = errors.Join(err, p.rec.Record(history.Done())); err != nil {
 		return err
 	}
 	select {
@@ -142,7 +157,7 @@ func (p *process) work(ctx context.Context) error {
 
 // recordFinal records what the locks' data have come to, in ZooKeeper or as lists of the resource.
 func (p *process) recordFinal(ctx context.Context) error {
-	if p.cfg.Guard == GuardZKMulti {
+	if p.guard.InZooKeeper {
 		return p.finalCounts(ctx)
 	}
 	lists, ok := p.resource.(interface {
@@ -157,11 +172,11 @@ func (p *process) recordFinal(ctx context.Context) error {
 			return err
 		}
 		for _, e := range elements {
-			if err := p.rec.Record(history.Event{Op: history.OpElement, Lock: lock, Value: e}); err != nil {
+			if err := p.rec.Record(history.ElementOf(lock, e)); err != nil {
 				return err
 			}
 		}
-		if err := p.rec.Record(history.Event{Op: history.OpFinal, Lock: lock, Value: int64(len(elements))}); err != nil {
+		if err := p.rec.Record(history.Final{Lock: lock, Value: int64(len(elements))}.Event()); err != nil {
 			return err
 		}
 	}
@@ -180,17 +195,14 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	var links []*link
-	for _, s := range p.sessions {
-		links = append(links, &s.link)
-	}
+	links := slices.Clone(p.linked)
 	p.links.Store(&links)
-	if p.cfg.Guard == GuardZKMulti && p.cfg.First == 0 { // one does it for all
+	if p.guard.InZooKeeper && p.cfg.First == 0 { // one does it for all
 		if err := p.layOut(ctx, clients[0].source); err != nil {
 			return fmt.Errorf("make the counters: %w", err)
 		}
 	}
-	if err := p.rec.Record(history.Event{Op: history.OpReady, Value: int64(len(clients))}); err != nil {
+	if err := p.rec.Record(history.Ready(len(clients))); err != nil {
 		return err
 	}
 	var w window

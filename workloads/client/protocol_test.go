@@ -10,11 +10,18 @@ import (
 	"locklab/workloads"
 )
 
-// What a process needs to be told arrives; what says nothing is not sent, so that a binary
-// of a time before that field need not know it.
+// A process receives every setting that it needs. Empty fields are not sent, so an older binary need not know them.
 func TestNeededIsReadBack(t *testing.T) {
-	cfg := Config{Host: "c1", Recipe: "mutex", Locks: []string{"/a"}, Clients: 3, Warmup: time.Second, Drain: DrainFinish, Seed: 1 << 63,
-		Hold: workloads.Always(5 * time.Millisecond)}
+	cfg := Config{
+		Host:    "c1",
+		Recipe:  "mutex",
+		Locks:   []string{"/a"},
+		Clients: 3,
+		Warmup:  time.Second,
+		Drain:   DrainFinish,
+		Seed:    1 << 63,
+		Load:    workloads.Load{Hold: workloads.Always(5 * time.Millisecond)},
+	}
 	b := cfg.Needed()
 	for _, absent := range []string{"resize", "wait_ns", "think", "observe"} {
 		if strings.Contains(string(b), `"`+absent+`"`) {

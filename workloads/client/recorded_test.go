@@ -6,7 +6,7 @@ import (
 	"locklab/harness/history"
 )
 
-// recorded reads what has been recorded into dir so far.
+// recorded reads the events that have been recorded into dir so far.
 func recorded(tb testing.TB, dir string) []history.Event {
 	tb.Helper()
 	tail := history.NewTailer(dir)

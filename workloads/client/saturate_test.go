@@ -10,9 +10,9 @@ import (
 	"locklab/workloads"
 )
 
-// A search that measures the stand-in by the client's own loop, recorder and report finds
-// the rate that its service time allows: within 3 %, with each of 20 seeds. Beyond it the queue grows
-// for as long as the window lasts, so that p99 of any length is missed, or nobody is free.
+// A search that measures the stand-in with the client's own loop, recorder and report finds the rate that its service
+// time allows: within 3 %, with each of 20 seeds. Beyond that rate the queue grows for as long as the window lasts,
+// so that any limit on p99 is missed, or no client is free.
 func TestSaturationOfAKnownLock(t *testing.T) {
 	const warmup, window, limit = time.Second / 2, 4 * time.Second, 30 * time.Millisecond
 	for seed := range uint64(20) {
@@ -20,10 +20,10 @@ func TestSaturationOfAKnownLock(t *testing.T) {
 		ms := func(lo, hi float64) time.Duration {
 			return time.Duration((lo + rng.Float64()*(hi-lo)) * float64(time.Millisecond))
 		}
-		tm := timing{create: ms(0.5, 2), tell: ms(0.3, 1), free: ms(0.3, 1), confirm: ms(0.1, 0.5)}
+		tm := timing{create: ms(0.5, 2), notify: ms(0.3, 1), free: ms(0.3, 1), confirm: ms(0.1, 0.5)}
 		hold := ms(1, 6)
-		// Taken from when it is granted to one until it is granted to the next.
-		truth := 1 / (hold + tm.free + tm.tell).Seconds()
+		// An acquisition takes from its grant until the next one is granted.
+		truth := 1 / (hold + tm.free + tm.notify).Seconds()
 		search := capacity.Search{Start: 30 + rng.Float64()*40}
 		var probes []capacity.Probe
 		for {
@@ -48,7 +48,8 @@ func TestSaturationOfAKnownLock(t *testing.T) {
 			})
 		}
 		l := search.Limit(probes)
-		if l.Unknown != "" || l.LastPass == nil || l.FirstFail == nil || *l.LastPass < 0.97*truth || *l.LastPass > 1.03*truth {
+		if l.Unknown != "" || l.LastPass == nil || l.FirstFail == nil || *l.LastPass < 0.97*truth ||
+			*l.LastPass > 1.03*truth {
 			t.Errorf("seed %d: %+v; the lock takes %.2f a second", seed, l, truth)
 		}
 	}

@@ -6,20 +6,22 @@ import (
 	"fmt"
 
 	"locklab/harness/history"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
-// section is the critical section under what is held. Who excludes others reads each
-// lock's counter, holds, and writes it back plus one, or a list and an element more; who does not reads it, holds, and
-// reads it again. It ends early when the resource refuses an access, or the client's guard does.
+// section is the critical section under what is held. A client that excludes others reads each lock's counter, holds,
+// and writes it back plus one, or a list and an element more; a reader reads it, holds, and reads it again. The section
+// ends early when the resource refuses an access, or the client's guard does.
 func (c *client) section(ctx context.Context, h *held) error {
 	if c.p.cfg.LockOnly {
 		sleep(ctx, c.p.cfg.Hold.Draw(c.rand))
 		return nil
 	}
-	read := make([]resource.Answer, len(h.parts))
-	served := c.p.cfg.Guard != GuardZKMulti // else there is nobody to enter to
-	for i, p := range h.parts {
+	read := make([]resource.Answer, len(h.Parts))
+	served := !c.p.guard.InZooKeeper // else there is no resource to enter
+	for i, p := range h.Parts {
 		if served {
 			if _, ok := c.access(ctx, h, p, history.OpEnter, resource.Answer{}); !ok {
 				return nil
@@ -31,18 +33,18 @@ func (c *client) section(ctx context.Context, h *held) error {
 		}
 		read[i] = answer
 	}
-	writes := history.Exclusive(h.want.mode)
+	writes := history.Exclusive(h.want.Mode)
 	at := BetweenReads
 	if writes {
 		at = BetweenReadAndWrite
 	}
-	if err := c.p.at(at, h.point(h.parts[0])); err != nil {
+	if err := c.p.at(at, h.point(h.Parts[0])); err != nil {
 		return err
 	}
 	if !sleep(ctx, c.p.cfg.Hold.Draw(c.rand)) {
 		return nil
 	}
-	for i, p := range h.parts {
+	for i, p := range h.Parts {
 		op := history.OpRead
 		if writes {
 			op = history.OpWrite
@@ -66,37 +68,44 @@ func (h *held) element() int64 { return int64(h.c.number+1)<<32 | h.acq }
 
 // access asks the resource, and records the answer. A write is of what was read and one more. It is recorded before
 // too: one whose answer never comes may have happened.
-func (c *client) access(ctx context.Context, h *held, p part, op string, read resource.Answer) (resource.Answer, bool) {
-	e := h.event(history.Invoke, op, p)
-	e.Token, e.Value = p.use, 0
+func (c *client) access(
+	ctx context.Context,
+	h *held,
+	p lock.Part,
+	op history.Op,
+	read resource.Answer,
+) (resource.Answer, bool) {
+	claim := h.claim(p)
+	claim.Token = p.Use
+	var access history.Access
+	if h.want.Mode == history.ModePermit {
+		access.Slot = history.NewSlot(p.Slot)
+	}
 	switch {
 	case op != history.OpWrite:
 	case c.p.cfg.Append:
-		e.Value, e.Target = h.element(), history.Behind(read.Value)
+		access.Value, access.Behind = h.element(), history.NewBehind(read.Value)
 	default:
-		e.Value = read.Value + 1
-	}
-	if h.want.mode == history.ModePermit {
-		e.Target = history.Slot(p.slot)
+		access.Value = read.Value + 1
 	}
 	if op == history.OpWrite {
-		c.record(e)
+		c.record(claim.Access(op, history.Invoke, access))
 	}
-	answer, err := c.use(ctx, h, p, resource.Access{Op: op, Lock: p.lock, Client: c.name, Acq: h.acq,
-		Session: p.hold.Session(), Mode: h.want.mode, Slot: p.slot, Token: p.use, Value: e.Value, List: read.List})
+	answer, err := c.use(ctx, h, p, resource.Access{Op: op, Lock: p.Lock, Client: c.name, Acq: h.acq,
+		Session: p.Hold.Session(), Mode: h.want.Mode, Slot: p.Slot, Token: p.Use, Value: access.Value, List: read.List})
+	kind := history.Fail
 	switch {
-	case errors.Is(err, errGivenUp) || errors.Is(err, errRefused):
-		e.Kind, e.Detail = history.Fail, err.Error()
+	case errors.Is(err, guard.ErrGivenUp) || errors.Is(err, errRefused):
+		access.Detail = err.Error()
 	case errors.Is(err, resource.ErrFull):
-		e.Kind, e.Detail, c.full = history.Fail, err.Error(), err
+		access.Detail, c.full = err.Error(), err
 	case err != nil:
-		e.Kind, e.Detail = history.Info, err.Error()
+		kind, access.Detail = history.Info, err.Error()
 	case answer.Accepted:
-		e.Kind, e.Value = history.OK, answer.Value
+		kind, access.Value = history.OK, answer.Value
 	default:
-		e.Kind, e.Value = history.Fail, answer.Value
-		e.Detail = fmt.Sprintf("stale: the resource has served token %d", answer.Fence)
+		access.Value, access.Detail = answer.Value, fmt.Sprintf("stale: the resource has served token %d", answer.Fence)
 	}
-	c.record(e)
+	c.record(claim.Access(op, kind, access))
 	return answer, err == nil && answer.Accepted
 }

@@ -9,24 +9,28 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/recipes"
-	"locklab/reports"
+	"locklab/reports/result"
 	"locklab/workloads"
+	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
-// timing is how long each step of the stand-in's takes, always.
+// timing is how long each step of the stand-in takes, every time.
 type timing struct {
 	create  time.Duration // acquire called → in the queue
-	tell    time.Duration // first in the queue → acquire returns
+	notify  time.Duration // first in the queue → acquire returns
 	free    time.Duration // release called → the next is first
 	confirm time.Duration // the next is first → release returns
-	// While the servers stall, from the run's start on, nothing takes effect; what would have is late.
+	// The stall begins at stallAt, counted from the start of the run. While it lasts nothing takes effect; what would
+	// have is late.
 	stallAt, stall time.Duration
 }
 
-// effect is when what would take effect at a time does. What a stall holds up happens after it in
-// the order in which it would have, a thousand times as fast.
+// effect returns when a request that is due at a time takes effect. Requests that a stall holds up take effect after
+// it, in the order in which they were due, a thousand times as fast.
 func (tm timing) effect(at time.Duration) time.Duration {
 	if into := at - tm.stallAt; tm.stall > 0 && into >= 0 && into < tm.stall {
 		return tm.stallAt + tm.stall + into/1000
@@ -34,7 +38,7 @@ func (tm timing) effect(at time.Duration) time.Duration {
 	return at
 }
 
-// A standIn is a fair mutex on virtual time, of exactly known timing.
+// A standIn is a fair mutex on virtual time whose timing is known exactly.
 type standIn struct {
 	timing
 	start time.Time
@@ -45,20 +49,20 @@ type standIn struct {
 	grants int64
 }
 
-// takes waits until what takes d has taken effect.
+// takes waits until a request that takes d has taken effect.
 func (s *standIn) takes(d time.Duration) {
 	now := time.Since(s.start)
 	time.Sleep(s.effect(now+d) - now)
 }
 
-// standInSource is a client's session with it.
+// standInSource is a client's session with the stand-in.
 type standInSource struct {
 	fakeSource
 	*standIn
-	c *client
+	c lock.Client
 }
 
-func (s standInSource) acquire(_ context.Context, w want) (*grant, error) {
+func (s standInSource) Acquire(_ context.Context, w lock.Want) (*lock.Grant, error) {
 	s.takes(s.create)
 	s.mu.Lock()
 	var turn chan struct{}
@@ -67,18 +71,20 @@ func (s standInSource) acquire(_ context.Context, w want) (*grant, error) {
 		s.queue = append(s.queue, turn)
 	}
 	s.busy = true
-	s.c.queued(w.paths[0], len(s.queue))
+	s.c.Queued(w.Paths[0], len(s.queue))
 	s.mu.Unlock()
 	if turn != nil {
 		<-turn
 	}
-	time.Sleep(s.tell)
+	time.Sleep(s.notify)
 	s.mu.Lock()
 	s.grants++
 	token := s.grants
 	s.mu.Unlock()
-	h, _ := recipes.NewHold(recipes.HoldConfig{Parent: context.Background(), Session: 1, Token: token, Release: s.release})
-	return single(w.paths[0], w.mode, h), nil
+	h, _ := recipes.NewHold(
+		recipes.HoldConfig{Parent: context.Background(), Session: 1, Token: token, Release: s.release},
+	)
+	return lock.Single(w.Paths[0], w.Mode, h), nil
 }
 
 func (s *standIn) release(context.Context) error {
@@ -95,7 +101,7 @@ func (s *standIn) release(context.Context) error {
 	return nil
 }
 
-// simulation is a run against the stand-in, on virtual time.
+// A simulation is a run against the stand-in, on virtual time.
 type simulation struct {
 	timing
 	cfg            Config
@@ -104,9 +110,9 @@ type simulation struct {
 	held bool
 }
 
-// run carries the simulation out: the client process's own loop, recorder and limits, the
-// history as it is on disk, and the report. It has to be in a synctest bubble.
-func (sim simulation) run(t *testing.T) reports.Result {
+// run carries out the simulation: the client process's own loop, recorder and limits, the history as it is on disk,
+// and the report. It must be called in a synctest bubble.
+func (sim simulation) run(t *testing.T) result.Result {
 	t.Helper()
 	dir := t.TempDir()
 	clock := history.NewClock()
@@ -118,21 +124,26 @@ func (sim simulation) run(t *testing.T) reports.Result {
 		return rec
 	}
 	rec, others := recorder(sim.cfg.Host), recorder("r1")
-	res, err := resource.New(resource.GuardFencing, others)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := resource.New(true, others)
 	start := clock.Now() + int64(time.Second)
 	s := &standIn{timing: sim.timing, start: clock.Time(start)}
-	p := &process{cfg: sim.cfg, rec: rec, resource: direct{res}, window: make(chan window, 1), stopped: make(chan struct{}),
-		open: func(_ context.Context, c *client) (source, error) { return standInSource{standIn: s, c: c}, nil }}
+	p := &process{
+		cfg:      sim.cfg,
+		rec:      rec,
+		resource: direct{res},
+		window:   make(chan window, 1),
+		stopped:  make(chan struct{}),
+		open: func(_ context.Context, c lock.Client) (lock.Source, error) {
+			return standInSource{standIn: s, c: c}, nil
+		},
+	}
 	measure := start + int64(sim.warmup)
 	end := measure + int64(sim.window)
 	for _, e := range []history.Event{
 		{At: start, Op: history.OpBegin, Value: start},
-		{At: start, Op: history.OpPhase, Detail: history.PhaseWarmup},
-		{At: measure, Op: history.OpPhase, Detail: history.PhaseMeasure},
-		{At: end, Op: history.OpPhase, Detail: history.PhaseDrain},
+		{At: start, Op: history.OpPhase, Detail: string(history.PhaseWarmup)},
+		{At: measure, Op: history.OpPhase, Detail: string(history.PhaseMeasure)},
+		{At: end, Op: history.OpPhase, Detail: string(history.PhaseDrain)},
 	} {
 		if err := others.Record(e); err != nil {
 			t.Fatal(err)
@@ -155,12 +166,15 @@ func (sim simulation) run(t *testing.T) reports.Result {
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
-	acquisitions := history.Acquisitions(events)
-	kind := sim.cfg.Arrivals
-	return reports.Summarize(events, acquisitions, check.Report{}, reports.Meta{Arrivals: kind, ClosedLoop: !sim.cfg.open()})
+	run := rundir.Run{Scenario: &scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}}, Events: events,
+		Acquisitions: history.Acquisitions(events)}
+	if sim.cfg.open() {
+		run.Scenario.Arrivals = sim.cfg.Arrivals
+	}
+	return result.Summarize(&run, check.Report{})
 }
 
-// contendHeld has one client, whom the dispatcher waits for.
+// contendHeld lets one client contend, and makes the dispatcher wait for it.
 func (sim simulation) contendHeld(t *testing.T, p *process, w window) {
 	t.Helper()
 	l := p.limits(t.Context(), w)
@@ -180,17 +194,17 @@ func (sim simulation) contendHeld(t *testing.T, p *process, w window) {
 	both.Wait()
 }
 
-// simulated is the configuration of clients that share one lock.
+// simulated returns the configuration of clients that share one lock.
 func simulated(clients int) Config {
 	cfg := valid()
 	cfg.Clients, cfg.AllClients, cfg.Locks, cfg.Seed = clients, clients, []string{"/l"}, 42
 	return cfg
 }
 
-// openLoop makes it an open loop.
+// openLoop turns a configuration into an open loop.
 func openLoop(cfg Config, kind string, inFlight int, warmup, window time.Duration, rates ...float64) Config {
 	cfg.Arrivals, cfg.MaxInFlight = kind, inFlight
-	cfg.Rates = workloads.Plan{Rates: rates}.Pacer(warmup, window)
+	cfg.Rates = workloads.RatePlan{Rates: rates}.Pacer(warmup, window)
 	return cfg
 }
 

@@ -9,7 +9,7 @@ import (
 	"locklab/harness/history"
 )
 
-// What a client does to itself, when it is told to or when it comes to an armed point.
+// What a client does to itself, on command or when it comes to an armed point.
 const (
 	StrikeStop   = "stop"   // stops its whole process
 	StrikeExpire = "expire" // ends its own session at the servers
@@ -28,10 +28,10 @@ func (p *process) linkOf(client string) *link {
 	return (*links)[i/p.cfg.perSession()]
 }
 
-// strike does harm to a client's session. What it does is in the history before it is done; e says whose
-// session it is. A client may be without one at any time, and that is said too: it is the fault that misses, and
-// no error of the process.
-func (p *process) strike(action, fault string, e history.Event) error {
+// strike does harm to a client's session. What it does is in the history before it is done: e is that event, but for
+// the session and its server. A client may be without a session at any time, and that is recorded too: the fault
+// misses then, and the process goes on.
+func (p *process) strike(action string, e history.Event) error {
 	l := p.linkOf(e.Client)
 	var session history.SessionID
 	var server string
@@ -39,13 +39,9 @@ func (p *process) strike(action, fault string, e history.Event) error {
 		session, server = l.now()
 	}
 	if session == 0 {
-		return p.rec.Record(history.Event{Op: history.OpStrike, Kind: history.Fail, Client: e.Client, Fault: fault, Detail: action + ": it has no session"})
+		return p.rec.Record(history.Strike{Fault: e.Fault, Client: e.Client, Action: action}.Missed())
 	}
-	e.Kind, e.Fault, e.Session = history.Info, fault, session
-	if e.Target == "" { // a permit's slot otherwise
-		e.Target = p.cfg.serverName(server)
-	}
-	if err := p.rec.Record(e); err != nil {
+	if err := p.rec.Record(e.Struck(session, p.cfg.serverName(server))); err != nil {
 		return err
 	}
 	switch action {
@@ -55,10 +51,10 @@ func (p *process) strike(action, fault string, e history.Event) error {
 			servers = append(servers, s.Address)
 		}
 		if err := l.expire(context.Background(), servers); err != nil {
-			p.log.Error("session is not ended", "fault", fault, "err", err) // the servers' word counts
+			p.log.Error("session is not ended", "fault", e.Fault, "err", err) // the servers' word counts
 		}
 	case StrikeMove:
-		l.leave(fault)
+		l.leave(e.Fault)
 	}
 	return nil
 }
@@ -68,10 +64,10 @@ func (p *process) strikeNow(action, fault, client string) error {
 	if action != StrikeExpire && action != StrikeMove {
 		return fmt.Errorf("unknown strike %q", action)
 	}
-	return p.strike(action, fault, history.Event{Op: history.OpStrike, Client: client, Detail: action})
+	return p.strike(action, history.Strike{Fault: fault, Client: client, Action: action}.Event())
 }
 
-// settle takes a move back, whoever's it was, and says so once it is done.
+// settle takes a move back, whichever client made it, and records it once that is done.
 func (p *process) settle(fault string) error {
 	links := p.links.Load()
 	if links == nil {
@@ -83,8 +79,9 @@ func (p *process) settle(fault string) error {
 			continue
 		}
 		session, _ := l.now()
-		e := history.Event{Op: history.OpStrike, Kind: history.Info, Fault: fault, Session: session, Target: p.cfg.serverName(server), Detail: history.StrikeSettled}
-		if err := p.rec.Record(e); err != nil {
+		settled := history.Strike{Fault: fault, Session: session, Action: history.StrikeSettled,
+			Server: p.cfg.serverName(server)}
+		if err := p.rec.Record(settled.Event()); err != nil {
 			return err
 		}
 	}

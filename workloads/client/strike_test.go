@@ -8,7 +8,8 @@ import (
 	"locklab/harness/history"
 )
 
-// Whether a client has a session is not known to who tells it to do harm to it: it says that it has none, and goes on.
+// The process that tells a client to end its session does not know whether the client has one. A client without a
+// session records that, and goes on.
 func TestStrikeWithoutASession(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := history.NewRecorder(dir, "c1", history.NewClock())
@@ -17,7 +18,12 @@ func TestStrikeWithoutASession(t *testing.T) {
 	}
 	p := newProcess(t)
 	p.rec = rec
-	lines := []string{FormatStrike("f1", StrikeExpire, "c1/0"), FormatStrike("f2", StrikeMove, "c1/99"), FormatSettle("f2"), FormatArm("f3", BetweenReadAndWrite)}
+	lines := []string{
+		FormatStrike("f1", StrikeExpire, "c1/0"),
+		FormatStrike("f2", StrikeMove, "c1/99"),
+		FormatSettle("f2"),
+		FormatArm("f3", BetweenReadAndWrite),
+	}
 	if err := p.commands(strings.NewReader(strings.Join(lines, "\n"))); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +46,8 @@ func TestStrikeWithoutASession(t *testing.T) {
 	}
 }
 
-// A server answers a session that has expired with one of number 0: it is none to do harm to.
+// A server answers a session that has expired with session number 0. There is then no session that a fault could
+// strike.
 func TestLinkForgetsAnExpiredSession(t *testing.T) {
 	answer := func(session uint64) []byte {
 		b := binary.BigEndian.AppendUint32(make([]byte, 4), 2000)

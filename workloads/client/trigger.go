@@ -18,8 +18,8 @@ const BetweenReadAndWrite = "between-read-and-write"
 // client's guard asks: where no client can guard itself.
 const BeforeWrite = "before-write"
 
-// BetweenReads is the point between the two reads of one who writes nothing: where
-// what a reader relies on can change.
+// BetweenReads is the point between the two reads of a client that writes nothing: there, what a reader relies on can
+// change.
 const BetweenReads = "between-reads"
 
 // triggers are points at which a client stops its own process, or does harm to its own session. Only
@@ -29,7 +29,7 @@ type triggers struct {
 	armed map[string]trigger // by point
 }
 
-// A trigger is what is to be done at a point, and for which fault.
+// A trigger is the action that is armed at a point, and the fault that it belongs to.
 type trigger struct{ fault, action string }
 
 func (t *triggers) arm(fault, point, action string) error {
@@ -55,7 +55,7 @@ func (t *triggers) disarm(fault string) {
 	}
 }
 
-// take returns what is armed at a point, once.
+// take returns the action that is armed at a point, once.
 func (t *triggers) take(point string) (armed trigger, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,16 +64,22 @@ func (t *triggers) take(point string) (armed trigger, ok bool) {
 	return armed, ok
 }
 
+// A place is in a client's critical section.
+type place struct {
+	claim history.Claim
+	slot  history.Slot // under a permit
+}
+
 // at does what a trigger is armed for at the point, if one is: it stops the process, or does harm to
-// the client's session. The event is in the history before that; e says whose critical section it is.
-func (p *process) at(point string, e history.Event) error {
+// the client's session. The event is in the history before that; where says whose critical section it is.
+func (p *process) at(point string, where place) error {
 	armed, ok := p.triggers.take(point)
 	if !ok {
 		return nil
 	}
-	e.Op, e.Kind, e.Fault, e.Detail = history.OpTrigger, history.Info, armed.fault, point
+	e := where.claim.Trigger(armed.fault, point, where.slot)
 	if armed.action != StrikeStop {
-		return p.strike(armed.action, armed.fault, e)
+		return p.strike(armed.action, e)
 	}
 	if err := p.rec.Record(e); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 const roleEnv = "LOCKLAB_TEST_ROLE"
 
-// TestMain lets the test of triggers start this binary as the process that stops.
+// TestMain lets the test of triggers start this binary as the process that stops itself.
 func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) == "trigger" {
 		os.Exit(stopAtTrigger(os.Args[1]))
@@ -24,28 +24,29 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stopAtTrigger comes to an armed point, then says that it went on.
+// stopAtTrigger reaches an armed point, and then prints that it went on.
 func stopAtTrigger(dir string) int {
 	rec, err := history.NewRecorder(dir, "c1", history.NewClock())
 	if err != nil {
 		panic(err)
 	}
 	p := &process{rec: rec}
-	if err := p.at(BetweenReadAndWrite, history.Event{}); err != nil { // none is armed
+	if err := p.at(BetweenReadAndWrite, place{}); err != nil { // no trigger is armed
 		panic(err)
 	}
 	if err := p.triggers.arm("f1", BetweenReadAndWrite, StrikeStop); err != nil {
 		panic(err)
 	}
-	if err := p.at(BetweenReadAndWrite, history.Event{Client: "c1/0", Acq: 3, Lock: "/l", Token: 9}); err != nil {
+	if err := p.at(BetweenReadAndWrite, place{claim: history.Claim{Client: "c1/0", Acq: 3, Lock: "/l",
+		Token: 9}}); err != nil {
 		panic(err)
 	}
 	fmt.Println("went on")
 	return 0
 }
 
-// A client that comes to an armed point stops its process there and then, with
-// the event on record, and goes on when it is resumed.
+// A client that reaches an armed point stops its process at that moment, with the event on record, and goes on when
+// it is resumed.
 func TestTriggerStopsTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], dir)
@@ -80,13 +81,23 @@ func TestTriggerStopsTheProcess(t *testing.T) {
 		t.Fatalf("process did not stop itself: %v", ws)
 	}
 	if s := said(); s != "" {
-		t.Errorf("it was beyond the point already: %s", s)
+		t.Errorf("the process was already beyond the point: %s", s)
 	}
 	events := recorded(t, dir)
 	if len(events) != 1 {
 		t.Fatalf("recorded %v", events)
 	}
-	want := history.Event{At: events[0].At, Process: "c1", Op: history.OpTrigger, Client: "c1/0", Acq: 3, Lock: "/l", Token: 9, Fault: "f1", Detail: BetweenReadAndWrite}
+	want := history.Event{
+		At:      events[0].At,
+		Process: "c1",
+		Op:      history.OpTrigger,
+		Client:  "c1/0",
+		Acq:     3,
+		Lock:    "/l",
+		Token:   9,
+		Fault:   "f1",
+		Detail:  BetweenReadAndWrite,
+	}
 	if events[0] != want {
 		t.Errorf("recorded %v, want %v", events[0], want)
 	}

@@ -10,18 +10,21 @@ import (
 
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/recipes/zksession"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 )
 
-// fakeKeeper keeps a count, and refuses transactions with its error.
+// fakeKeeper keeps a counter, and refuses transactions with its error.
 type fakeKeeper struct {
 	fakeSource
 	value *int32
 	fails func() error
 }
 
-func (f fakeKeeper) count(string) (count, error) { return fakeCount(f), nil }
+func (f fakeKeeper) Counter(string) (lock.Counter, error) { return fakeCount(f), nil }
 
-func (f fakeKeeper) transact(_ context.Context, _ *recipes.Hold, ops ...recipes.Op) error {
+func (f fakeKeeper) Transact(_ context.Context, _ *recipes.Hold, ops ...zksession.Op) error {
 	if err := f.fails(); err != nil {
 		return err
 	}
@@ -37,45 +40,58 @@ func (f fakeCount) Get(context.Context) (recipes.Count, error) {
 	return recipes.Count{Value: *f.value}, nil
 }
 
-// SetOp carries the value where there is room for a number.
-func (f fakeCount) SetOp(value int32) recipes.Op { return recipes.Op{Version: value} }
+// SetOp stores the value in a field that holds a number.
+func (f fakeCount) SetOp(value int32) zksession.Op { return zksession.Op{Version: value} }
 
-// What ZooKeeper refuses is certainly not done, and what it does not answer may be; nobody enters or leaves. Only
-// readers ask it to confirm what they read.
+// A write that ZooKeeper refuses has certainly not happened, and one that it does not answer may have. No client
+// enters or leaves. Only readers ask ZooKeeper to confirm what they have read.
 func TestZKMulti(t *testing.T) {
 	gone := fmt.Errorf("guarded write: %w: gone", recipes.ErrLockLost)
 	read := []string{"1 read ok l value 3"}
 	for name, c := range map[string]struct {
-		mode string
+		mode history.Mode
 		err  error
 		want []string
 		left int32
 	}{
-		"written": {history.ModeExclusive, nil, []string{"1 read ok l value 3", "1 write invoke l value 4", "1 write ok l value 4"}, 4},
-		"lost":    {history.ModeExclusive, gone, slices.Concat(read, []string{"1 write invoke l value 4", "1 write fail l refused: guarded write: lock lost: gone value 4"}), 3},
+		"written": {history.ModeExclusive, nil, []string{"1 read ok l value 3", "1 write invoke l value 4",
+			"1 write ok l value 4"}, 4},
+		"lost": {history.ModeExclusive, gone, slices.Concat(read, []string{"1 write invoke l value 4",
+			"1 write fail l refused: guarded write: lock lost: gone value 4"}), 3},
 		"released": {history.ModeExclusive, recipes.ErrReleased,
-			slices.Concat(read, []string{"1 write invoke l value 4", "1 write fail l refused: " + recipes.ErrReleased.Error() + " value 4"}), 3},
-		"no datum": {history.ModeExclusive, &recipes.OpError{Index: 0, Err: recipes.ErrNoNode},
-			slices.Concat(read, []string{"1 write invoke l value 4", "1 write fail l refused: operation 0: " + recipes.ErrNoNode.Error() + " value 4"}), 3},
-		"unanswered": {history.ModeExclusive, recipes.ErrConnectionLoss,
-			slices.Concat(read, []string{"1 write invoke l value 4", "1 write info l " + recipes.ErrConnectionLoss.Error() + " value 4"}), 3},
-		"unanswered, and then lost": {history.ModeExclusive, errors.Join(recipes.ErrConnectionLoss, recipes.ErrLockLost),
-			slices.Concat(read, []string{"1 write invoke l value 4", "1 write info l " + errors.Join(recipes.ErrConnectionLoss, recipes.ErrLockLost).Error() + " value 4"}), 3},
-		"cut short":       {history.ModeExclusive, context.Canceled, slices.Concat(read, []string{"1 write invoke l value 4", "1 write info l context canceled value 4"}), 3},
-		"a reader":        {history.ModeRead, nil, []string{"1 read ok read l value 3", "1 read ok read l value 3"}, 3},
-		"a reader's lost": {history.ModeRead, gone, []string{"1 read fail read l refused: guarded write: lock lost: gone"}, 3},
+			slices.Concat(read, []string{"1 write invoke l value 4", "1 write fail l refused: " + recipes.ErrReleased.Error() +
+				" value 4"}), 3},
+		"no datum": {history.ModeExclusive, &zksession.OpError{Index: 0, Err: zksession.ErrNoNode},
+			slices.Concat(read, []string{"1 write invoke l value 4", "1 write fail l refused: operation 0: " +
+				zksession.ErrNoNode.Error() + " value 4"}), 3},
+		"unanswered": {history.ModeExclusive, zksession.ErrConnectionLoss,
+			slices.Concat(read, []string{"1 write invoke l value 4", "1 write info l " + zksession.ErrConnectionLoss.Error() +
+				" value 4"}), 3},
+		"unanswered, and then lost": {history.ModeExclusive, errors.Join(zksession.ErrConnectionLoss, recipes.ErrLockLost),
+			slices.Concat(read, []string{"1 write invoke l value 4", "1 write info l " +
+				errors.Join(zksession.ErrConnectionLoss, recipes.ErrLockLost).Error() + " value 4"}), 3},
+		"cut short": {history.ModeExclusive, context.Canceled,
+			slices.Concat(read, []string{"1 write invoke l value 4", "1 write info l context canceled value 4"}), 3},
+		"a reader": {history.ModeRead, nil, []string{"1 read ok read l value 3", "1 read ok read l value 3"}, 3},
+		"a reader's lost": {history.ModeRead, gone, []string{"1 read fail read l refused: guarded write: lock lost: gone"},
+			3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := valid()
-			cfg.Guard, cfg.Locks = GuardZKMulti, []string{"/l"}
+			cfg.Guard, cfg.Locks = guard.ZKMulti, []string{"/l"}
 			value := int32(3)
 			k := fakeKeeper{value: &value, fails: func() error { return c.err }}
-			k.grant = func(context.Context, want) (*grant, error) {
+			k.grant = func(context.Context, lock.Want) (*lock.Grant, error) {
 				h, _ := newHeld(5, nil)
-				return single("/l", c.mode, h), nil
+				return lock.Single("/l", c.mode, h), nil
 			}
 			contends, said := contender(t, cfg, k)
-			h := contends.acquire(t.Context(), always(), want{mode: c.mode, paths: cfg.Locks}, func(ctx context.Context) (*grant, error) { return k.acquire(ctx, want{}) })
+			h := contends.acquire(
+				t.Context(),
+				always(),
+				lock.Want{Mode: c.mode, Paths: cfg.Locks},
+				func(ctx context.Context) (*lock.Grant, error) { return k.Acquire(ctx, lock.Want{}) },
+			)
 			if err := contends.section(t.Context(), h); err != nil {
 				t.Fatal(err)
 			}
@@ -88,15 +104,12 @@ func TestZKMulti(t *testing.T) {
 			}
 		})
 	}
-	if got := datumPath("/run1/lock0"); got != "/run1/lock0-datum" {
-		t.Error(got)
-	}
 }
 
-// A recipe that cannot keep anything is refused before the work begins.
+// A recipe that cannot keep data is refused before the work begins.
 func TestNothingIsKept(t *testing.T) {
 	p := &process{cfg: valid()}
 	if err := p.layOut(t.Context(), fakeSource{}); err == nil {
-		t.Error("counters were made")
+		t.Error("counters were created")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// greeting is how a command begins, with the protocol's version.
+// greeting begins the first line of a command, before the scope; it contains the protocol's version.
 const greeting = "locklab-lock 1 "
 
 // The answers of a command, by their first word.
@@ -41,7 +41,7 @@ type answer struct {
 	text    string        // failed, lost, disconnected, expired, fatal
 }
 
-var errNoAnswer = errors.New("no answer of the lock protocol")
+var errNoAnswer = errors.New("not an answer of the lock protocol")
 
 // parse reads a line that is not empty.
 func parse(line string) (answer, error) {
@@ -51,13 +51,16 @@ func parse(line string) (answer, error) {
 		a.text = rest
 		return a, nil
 	}
-	if !slices.Contains([]string{opened, queued, granted, timedOut, failed, released, lost, disconnected, connected, expired, closed}, verb) {
+	if !slices.Contains(
+		[]string{opened, queued, granted, timedOut, failed, released, lost, disconnected, connected, expired, closed},
+		verb,
+	) {
 		return a, errNoAnswer
 	}
 	id, rest, _ := strings.Cut(rest, " ")
 	var err error
 	if a.id, err = strconv.ParseInt(id, 10, 64); err != nil || a.id <= 0 {
-		return a, fmt.Errorf("%w: %s of %q, which is no id", errNoAnswer, verb, id)
+		return a, fmt.Errorf("%w: %s names %q, which is not an ID", errNoAnswer, verb, id)
 	}
 	switch verb {
 	case failed, lost, disconnected, expired:
@@ -83,7 +86,7 @@ func parse(line string) (answer, error) {
 		a.server = w.next()
 	}
 	if w.err == nil && len(w.rest) > 0 {
-		w.err = fmt.Errorf("%q is too much", strings.Join(w.rest, " "))
+		w.err = fmt.Errorf("%q is more than the answer can have", strings.Join(w.rest, " "))
 	}
 	if w.err != nil {
 		return a, fmt.Errorf("%w: %w", errNoAnswer, w.err)
@@ -118,12 +121,12 @@ func (w *words) parse(what, word string) int64 {
 	}
 	n, err := strconv.ParseInt(word, 10, 64)
 	if (err != nil || n < 0) && w.err == nil {
-		w.err = fmt.Errorf("%q is no %s", word, what)
+		w.err = fmt.Errorf("%q is not a %s", word, what)
 	}
 	return n
 }
 
-// sessionID reads 64 bits, which some write with a sign.
+// sessionID reads a number of 64 bits, which some commands write with a sign.
 func (w *words) sessionID() int64 {
 	word := w.next()
 	if word == "" {
@@ -136,7 +139,7 @@ func (w *words) sessionID() int64 {
 		n = int64(u)
 	}
 	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("%q is no session id", word)
+		w.err = fmt.Errorf("%q is not a session ID", word)
 	}
 	return n
 }

@@ -8,41 +8,51 @@ import (
 	"time"
 )
 
-// hello greets and opens a session; what follows is the case's.
+// hello greets and opens a session; the rest of the script is the case's own.
 const hello = `echo locklab-lock 1 per-client; read -r _ s _; echo "opened $s"; `
 
-// grant grants what comes next.
+// grantNext grants the next request.
 const grantNext = `read -r _ id _; echo "granted $id"; `
 
-// Whatever a command does wrong, somebody is told what, and nobody hangs.
+// Whatever a command does wrong, an error says what, and no caller hangs.
 func TestBrokenCommands(t *testing.T) {
-	const patient, hurried = time.Second, 50 * time.Millisecond
+	const long, short = time.Second, 50 * time.Millisecond
 	for _, tt := range []struct {
 		name, script string
 		tick         time.Duration
 		path         string
 		want         string
 	}{
-		{"ends at once", `echo why >&2; exit 4`, patient, "/l", "it has ended: exit status 4; it said: why"},
-		{"is killed", hello + `kill -9 $$`, patient, "/l", "it has ended: signal: killed"},
-		{"ends and leaves a child with its output", hello + `sleep 10 & exit 5`, hurried, "/l", "it has ended: exit status 5"},
-		{"greets wrongly", `echo hello; cat`, patient, "/l", `line 1 of its output, "hello": expected "locklab-lock 1 per-client"`},
-		{"greets in another version", `echo locklab-lock 2 per-client; cat`, patient, "/l", `line 1 of its output`},
-		{"does not greet", `exec sleep 300`, hurried, "/l", "it has not greeted within 30 s"},
-		{"prints garbage", hello + `echo; echo 'Segmentation fault'; cat`, patient, "/l", `line 4 of its output, "Segmentation fault": no answer of the lock protocol`},
-		{"prints bad ids", hello + `echo granted x; cat`, patient, "/l", `granted of "x", which is no id`},
-		{"prints bad tokens", hello + `read -r _ id _; echo "granted $id -5"; cat`, patient, "/l", `"-5" is no token`},
-		{"prints two tokens for one lock", hello + `read -r _ id _; echo "granted $id 5,6"; cat`, patient, "/l", `2 tokens for 1 paths`},
-		{"prints too much", hello + `read -r _ id _; echo "granted $id 5 0x6 7 8"; cat`, patient, "/l", `"8" is too much`},
-		{"prints without end", hello + `while :; do printf 0123456789; done`, patient, "/l", "longer than 65536 bytes"},
-		{"grants twice", hello + grantNext + `echo "granted $id"; cat`, patient, "/l", "granted answers a hold, whose id is 2"},
-		{"grants what nobody wants", hello + `echo "granted 77"; cat`, patient, "/l", "granted of 77, which is no request"},
-		{"releases unasked", hello + grantNext + `echo "released $id"; cat`, patient, "/l", "released answers a hold"},
-		{"expires what it has not opened", hello + `echo "expired 78"; cat`, patient, "/l", "expired of 78, which was never opened"},
-		{"says that it cannot go on", hello + `echo 'error no more memory'; cat`, patient, "/l", "no more memory"},
-		{"closes its output", hello + `exec 1>&-; exec sleep 300`, hurried, "/l", "it has closed its output"},
-		{"closes its input", `echo locklab-lock 1 per-client; read -r _ s _; exec 0<&-; echo "opened $s"; exec sleep 300`, hurried, "/l", "write to its input"},
-		{"does not read", hello + `exec sleep 300`, hurried, "/" + strings.Repeat("l", 200_000), "it has not read its input for 10 s"},
+		{"ends at once", `echo why >&2; exit 4`, long, "/l", "it has ended: exit status 4; it said: why"},
+		{"is killed", hello + `kill -9 $$`, long, "/l", "it has ended: signal: killed"},
+		{"ends and leaves a child with its output", hello + `sleep 10 & exit 5`, short, "/l",
+			"it has ended: exit status 5"},
+		{"greets wrongly", `echo hello; cat`, long, "/l",
+			`line 1 of its output, "hello": expected "locklab-lock 1 per-client"`},
+		{"greets in another version", `echo locklab-lock 2 per-client; cat`, long, "/l", `line 1 of its output`},
+		{"does not greet", `exec sleep 300`, short, "/l", "it has not greeted within 30 s"},
+		{"prints garbage", hello + `echo; echo 'Segmentation fault'; cat`, long, "/l",
+			`line 4 of its output, "Segmentation fault": not an answer of the lock protocol`},
+		{"prints bad ids", hello + `echo granted x; cat`, long, "/l", `granted names "x", which is not an ID`},
+		{"prints bad tokens", hello + `read -r _ id _; echo "granted $id -5"; cat`, long, "/l", `"-5" is not a token`},
+		{"prints two tokens for one lock", hello + `read -r _ id _; echo "granted $id 5,6"; cat`, long, "/l",
+			`2 tokens for 1 paths`},
+		{"prints too much", hello + `read -r _ id _; echo "granted $id 5 0x6 7 8"; cat`, long, "/l",
+			`"8" is more than the answer can have`},
+		{"prints without end", hello + `while :; do printf 0123456789; done`, long, "/l", "longer than 65536 bytes"},
+		{"grants twice", hello + grantNext + `echo "granted $id"; cat`, long, "/l",
+			"granted answers a hold, whose id is 2"},
+		{"grants what was not asked for", hello + `echo "granted 77"; cat`, long, "/l",
+			"granted names 77, which no request waits for"},
+		{"releases unasked", hello + grantNext + `echo "released $id"; cat`, long, "/l", "released answers a hold"},
+		{"expires what it has not opened", hello + `echo "expired 78"; cat`, long, "/l",
+			"expired names session 78, which was never opened"},
+		{"says that it cannot go on", hello + `echo 'error no more memory'; cat`, long, "/l", "no more memory"},
+		{"closes its output", hello + `exec 1>&-; exec sleep 300`, short, "/l", "it has closed its output"},
+		{"closes its input", `echo locklab-lock 1 per-client; read -r _ s _; exec 0<&-; echo "opened $s"; exec sleep 300`,
+			short, "/l", "write to its input"},
+		{"does not read", hello + `exec sleep 300`, short, "/" + strings.Repeat("l", 200_000),
+			"it has not read its input for 10 s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +67,10 @@ func TestBrokenCommands(t *testing.T) {
 
 // use opens a session, acquires a lock, and waits for the end of the session.
 func use(ctx context.Context, d *Driver, path string) error {
-	s, err := d.Open(ctx, SessionConfig{Servers: []string{"127.0.0.1:2181"}, Timeout: time.Second, Paths: []string{"/l"}})
+	s, err := d.Open(
+		ctx,
+		SessionConfig{Servers: []string{"127.0.0.1:2181"}, Timeout: time.Second, Paths: []string{"/l"}},
+	)
 	if err != nil {
 		return err
 	}
@@ -73,8 +86,7 @@ func use(ctx context.Context, d *Driver, path string) error {
 	}
 }
 
-// A command that reads its requests but never answers is broken once it has been
-// asked to give up.
+// A command that reads its requests but does not answer even a cancel is broken.
 func TestACancelIsAnswered(t *testing.T) {
 	d := driver(t, hello+`while read -r line; do :; done`, 50*time.Millisecond)
 	s := session(t, d, nil)
@@ -91,14 +103,19 @@ func TestACancelIsAnswered(t *testing.T) {
 	ctx, cancel = context.WithTimeout(within(t), time.Millisecond)
 	defer cancel()
 	_, err := s.Lock(LockConfig{Paths: []string{"/l"}}).Acquire(ctx)
-	if want := "it has not answered the cancel of acquire"; !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
+	if want := "it has not answered the cancel of acquire"; !errors.Is(err, ErrBroken) ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 
-// A command whose end is asked for and which does not care is killed.
+// A command that does not end when it is asked to is killed.
 func TestTheEndIsEnforced(t *testing.T) {
-	d := driver(t, hello+`trap '' TERM; while :; do read -r verb id || exec sleep 300; [ "$verb" = close ] && echo "closed $id"; done`, 50*time.Millisecond)
+	d := driver(
+		t,
+		hello+`trap '' TERM; while :; do read -r verb id || exec sleep 300; [ "$verb" = close ] && echo "closed $id"; done`,
+		50*time.Millisecond,
+	)
 	s := session(t, d, nil)
 	if err := s.Close(within(t)); err != nil {
 		t.Error(err)
@@ -108,7 +125,7 @@ func TestTheEndIsEnforced(t *testing.T) {
 	}
 }
 
-// An open that is given up leaves the command to the other sessions.
+// An open that is given up leaves the command usable for other sessions.
 func TestAnOpenIsGivenUp(t *testing.T) {
 	d := driver(t, `echo locklab-lock 1 per-process
 		slow=1

@@ -6,9 +6,10 @@ import (
 	"fmt"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
-// stage is what a request is waiting for.
+// stage says what a request is waiting for.
 type stage int
 
 const (
@@ -58,7 +59,7 @@ func (p *process) call(s *Session, in stage) (*call, error) {
 	return c, nil
 }
 
-// dispatch hands an answer to whom it is for. Only the reader calls it.
+// dispatch hands an answer to the request that it is for. Only the reader calls it.
 func (p *process) dispatch(a answer) error {
 	switch a.verb {
 	case disconnected, connected, expired:
@@ -73,7 +74,7 @@ func (p *process) dispatch(a answer) error {
 		if waited, known := p.late[a.id]; known && (waited || a.verb == lost) {
 			return nil
 		}
-		return fmt.Errorf("%s of %d, which is no request that is waiting for an answer", a.verb, a.id)
+		return fmt.Errorf("%s names %d, which no request waits for", a.verb, a.id)
 	}
 	switch {
 	case a.verb == queued && c.stage == acquiring && !c.wasAhead:
@@ -85,7 +86,7 @@ func (p *process) dispatch(a answer) error {
 		c.stage = held
 		p.grant(c, a)
 	case c.stage == closing && (a.verb == opened || a.verb == failed):
-		return nil // of an open that was given up
+		return nil // the answer to an open that was given up
 	case a.verb == lost && c.stage == held:
 		delete(p.calls, c.id)
 		c.lose(reason(a))
@@ -105,7 +106,7 @@ func (p *process) dispatch(a answer) error {
 	return nil
 }
 
-// reason is why a command said that something is over.
+// reason returns the command's reason why something is over.
 func reason(a answer) error {
 	if a.text == "" {
 		return fmt.Errorf("the lock's command says %s", a.verb)
@@ -113,7 +114,7 @@ func reason(a answer) error {
 	return errors.New(a.text)
 }
 
-// grant makes the hold, so that a lost that follows at once finds it. p.mu is held.
+// grant makes the hold at once, so that a lost that follows immediately finds it. p.mu is held.
 func (p *process) grant(c *call, a answer) {
 	g := Grant{Tokens: a.tokens, At: a.at, id: c.id}
 	token := int64(0)
@@ -124,11 +125,13 @@ func (p *process) grant(c *call, a answer) {
 	if id == 0 {
 		id = c.session.serverID
 	}
-	c.hold, c.lose = recipes.NewHold(recipes.HoldConfig{Parent: context.WithValue(c.session.life, grantKey{}, g), Session: id, Token: token,
-		Release: func(ctx context.Context) error { return p.release(ctx, c) }})
+	c.hold, c.lose = recipes.NewHold(
+		recipes.HoldConfig{Parent: context.WithValue(c.session.life, grantKey{}, g), Session: id, Token: token,
+			Release: func(ctx context.Context) error { return p.release(ctx, c) }},
+	)
 }
 
-// A Grant is what a command said about a hold that [recipes.Hold] has no place for.
+// A Grant is what a command said about a hold and [recipes.Hold] cannot express.
 type Grant struct {
 	// Tokens are one for each path, or none.
 	Tokens []int64
@@ -141,13 +144,13 @@ type Grant struct {
 
 type grantKey struct{}
 
-// GrantOf returns what was said about a hold of a foreign lock.
+// GrantOf returns what the command said about a hold of a foreign lock.
 func GrantOf(h *recipes.Hold) Grant {
 	g, _ := h.Context().Value(grantKey{}).(Grant)
 	return g
 }
 
-// opened takes note of a session, before the next line can be about it.
+// opened records a session before the next line can be about it.
 func (p *process) opened(a answer) {
 	p.mu.Lock()
 	s := p.sessions[a.id]
@@ -157,21 +160,23 @@ func (p *process) opened(a answer) {
 	}
 	s.open, s.serverID, s.timeout, s.server = true, a.session, a.timeout, a.server
 	p.mu.Unlock()
-	s.tell(recipes.StateChange{State: recipes.Connected, Session: a.session, Server: a.server, Negotiated: a.timeout})
+	s.report(
+		zksession.StateChange{State: zksession.Connected, Session: a.session, Server: a.server, Negotiated: a.timeout},
+	)
 }
 
-// stateChanged hands a change of a session on.
+// stateChanged reports a change of a session's state.
 func (p *process) stateChanged(a answer) error {
 	p.mu.Lock()
 	s, asked := p.sessions[a.id], a.id <= p.lastID
 	if s == nil || !s.open {
 		p.mu.Unlock()
 		if !asked {
-			return fmt.Errorf("%s of %d, which was never opened", a.verb, a.id)
+			return fmt.Errorf("%s names session %d, which was never opened", a.verb, a.id)
 		}
-		return nil // it crossed the close, or the answer to the open says it all
+		return nil // the close has overtaken it, or the answer to the open already reports it
 	}
-	change := recipes.StateChange{Session: s.serverID, Negotiated: s.timeout, Server: a.server}
+	change := zksession.StateChange{Session: s.serverID, Negotiated: s.timeout, Server: a.server}
 	if a.server == "" {
 		change.Server = s.server
 	}
@@ -183,15 +188,15 @@ func (p *process) stateChanged(a answer) error {
 	p.mu.Unlock()
 	switch a.verb {
 	case connected:
-		change.State = recipes.Connected
+		change.State = zksession.Connected
 	case disconnected:
-		change.State, change.Err = recipes.Disconnected, reason(a)
+		change.State, change.Err = zksession.Disconnected, reason(a)
 	case expired:
-		change.State, change.Err = recipes.Expired, reason(a)
+		change.State, change.Err = zksession.Expired, reason(a)
 	}
-	s.tell(change)
+	s.report(change)
 	if a.verb == expired {
-		s.end(fmt.Errorf("%w: %w", recipes.ErrSessionExpired, reason(a)))
+		s.end(fmt.Errorf("%w: %w", zksession.ErrSessionExpired, reason(a)))
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package foreign drives locks that are not written in Go, or not part of this
-// project: anybody's own lock, in a command that speaks the lock protocol.
+// project: your own lock, in a command that speaks the lock protocol.
 //
 // In flow: requests for sessions and locks, by [Driver.Open] and [Session.Lock]. Out
 // flow: lines to the command; from its answers, [recipes.Hold] values and changes
@@ -127,6 +127,6 @@
 // lost, and the run ends with what it did, [ErrBroken]. Time in which the whole client
 // process is stopped does not count.
 //
-// A command runs in the process group of the client, so that whoever stops or kills
-// a client stops or kills its lock too.
+// A command runs in the process group of the client, so that to stop or kill
+// a client is to stop or kill its lock too.
 package foreign

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Config says what command a lock is in.
+// Config describes the command of a lock.
 type Config struct {
 	// Argv is the command and its arguments.
 	Argv []string
@@ -16,10 +16,10 @@ type Config struct {
 	Dir string
 	// Env is added to our environment.
 	Env []string
-	// Stderr gets what the command writes to its standard error; nil = nobody does.
+	// Stderr gets what the command writes to its standard error; nil = it is dropped.
 	Stderr io.Writer
 
-	tick time.Duration // unit of patience; 0 = a second
+	tick time.Duration // unit of the time limits; 0 = a second
 	_    struct{}      // no positional literals
 }
 
@@ -29,8 +29,8 @@ type Driver struct {
 	cfg Config
 
 	mu     sync.Mutex
-	known  bool     // the first has greeted
-	shared *process // the one of a command that serves all sessions
+	known  bool     // the first process has greeted
+	shared *process // the process of a command that serves all sessions
 	closed bool
 }
 
@@ -87,7 +87,7 @@ func (d *Driver) process(ctx context.Context) (p *process, shared bool, err erro
 	return p, false, err
 }
 
-// Close ends what sessions share. Those that share nothing end with their own Close.
+// Close ends the process that sessions share. Other processes end with the Close of their session.
 func (d *Driver) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

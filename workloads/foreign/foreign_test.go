@@ -11,18 +11,19 @@ import (
 	"go.uber.org/goleak"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// within returns a context for what must come.
+// within returns a context for something that must happen in time.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// driver drives a command in shell.
+// driver drives a shell script.
 func driver(t *testing.T, script string, tick time.Duration) *Driver {
 	t.Helper()
 	d, err := NewDriver(Config{Argv: []string{"sh", "-c", script}, tick: tick})
@@ -33,12 +34,16 @@ func driver(t *testing.T, script string, tick time.Duration) *Driver {
 	return d
 }
 
-// session opens a session that the test closes.
+// session opens a session, which is closed after the test.
 func session(t *testing.T, d *Driver, states *[]string) *Session {
 	t.Helper()
-	cfg := SessionConfig{Servers: []string{"127.0.0.1:2181", "127.0.0.1:2182"}, Timeout: 2 * time.Second, Paths: []string{"/l", "/m"}}
+	cfg := SessionConfig{
+		Servers: []string{"127.0.0.1:2181", "127.0.0.1:2182"},
+		Timeout: 2 * time.Second,
+		Paths:   []string{"/l", "/m"},
+	}
 	if states != nil {
-		cfg.OnState = func(c recipes.StateChange) { *states = append(*states, c.State.String()+" "+c.Server) }
+		cfg.OnState = func(c zksession.StateChange) { *states = append(*states, c.State.String()+" "+c.Server) }
 	}
 	s, err := d.Open(within(t), cfg)
 	if err != nil {
@@ -57,8 +62,7 @@ func acquire(t *testing.T, s *Session) *recipes.Hold {
 	return h
 }
 
-// The example in the documentation does what it says, for two clients, each with
-// a command of its own.
+// The example in the documentation works as described, for two clients, each with a command of its own.
 func TestTheDocumentedExample(t *testing.T) {
 	src, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -92,13 +96,16 @@ func TestTheDocumentedExample(t *testing.T) {
 	if how := a.p.cmd.ProcessState; how == nil || !how.Success() {
 		t.Errorf("the command ended: %v", how)
 	}
-	if _, err := a.Lock(LockConfig{Paths: []string{"/l"}}).Acquire(within(t)); !errors.Is(err, recipes.ErrSessionClosed) {
+	if _, err := a.Lock(LockConfig{Paths: []string{"/l"}}).Acquire(within(t)); !errors.Is(
+		err,
+		zksession.ErrSessionClosed,
+	) {
 		t.Errorf("acquire on a closed session: %v", err)
 	}
 }
 
-// queue is a fair lock for all clients of one process, with everything that the
-// protocol has; tokens count from 100.
+// queue is a fair lock for all clients of one process. It uses everything that the protocol has, and its tokens count
+// from 100.
 const queue = `
 echo locklab-lock 1 per-process
 holder= waiting= token=100
@@ -125,7 +132,7 @@ done`
 
 func TestClientsOfOneProcess(t *testing.T) {
 	d := driver(t, queue, 0)
-	var states []string // as told before the first acquire returns
+	var states []string // the states reported before the first acquire returns
 	a, b := session(t, d, &states), session(t, d, nil)
 	if a.p != b.p {
 		t.Fatal("a command for the whole process was started twice")
@@ -135,7 +142,7 @@ func TestClientsOfOneProcess(t *testing.T) {
 		t.Errorf("granted token %d, session %x, at %d", first.Token(), first.Session(), GrantOf(first).At)
 	}
 
-	// One waits and gives up, another waits and gets it.
+	// One client waits and gives up, and another waits and gets the lock.
 	ahead := make(chan int, 1)
 	lock := b.Lock(LockConfig{Paths: []string{"/l"}, OnQueued: func(n int) { ahead <- n }})
 	ctx, cancel := context.WithCancel(within(t))
@@ -175,20 +182,22 @@ func TestClientsOfOneProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if want := "connected 127.0.0.1:2181,127.0.0.1:2182; disconnected 127.0.0.1:2181,127.0.0.1:2182; connected far:1"; strings.Join(states, "; ") != want {
+	want := "connected 127.0.0.1:2181,127.0.0.1:2182; disconnected 127.0.0.1:2181,127.0.0.1:2182; connected far:1"
+	if strings.Join(states, "; ") != want {
 		t.Errorf("states %q", states)
 	}
 }
 
-// What a command says about the end of holds reaches whoever relies on them.
+// What a command says about the end of holds reaches every caller that relies on them.
 func TestLosses(t *testing.T) {
 	for _, tt := range []struct {
-		name, onSecond string // what is said when the second acquire comes
+		name, onSecond string // what the command prints when the second acquire comes
 		held, waiting  error
 		text           string
 	}{
 		{"lost", `echo "lost $first gone with the wind"; echo "granted $id"`, recipes.ErrLockLost, nil, "gone with the wind"},
-		{"expired", `echo "expired 1 too late"; echo "granted $id"; echo "lost $first"`, recipes.ErrSessionExpired, recipes.ErrSessionExpired, "too late"},
+		{"expired", `echo "expired 1 too late"; echo "granted $id"; echo "lost $first"`, zksession.ErrSessionExpired,
+			zksession.ErrSessionExpired, "too late"},
 		{"died", `echo oops >&2; exit 3`, ErrBroken, ErrBroken, "exit status 3; it said: oops"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -208,11 +217,12 @@ func TestLosses(t *testing.T) {
 			}
 			<-h.Context().Done()
 			cause := context.Cause(h.Context())
-			if !errors.Is(cause, recipes.ErrLockLost) || !errors.Is(cause, tt.held) || !strings.Contains(cause.Error(), tt.text) {
+			if !errors.Is(cause, recipes.ErrLockLost) || !errors.Is(cause, tt.held) ||
+				!strings.Contains(cause.Error(), tt.text) {
 				t.Errorf("cause of the end: %v", cause)
 			}
 			if err := h.Release(within(t)); !errors.Is(err, recipes.ErrLockLost) {
-				t.Errorf("release of what was lost: %v", err)
+				t.Errorf("release of a lost hold: %v", err)
 			}
 			if tt.waiting == nil {
 				if err := second.Release(within(t)); err != nil {
@@ -228,8 +238,8 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// downgrading is a command whose writer becomes a reader, once: its second
-// downgrade fails, and its third is answered when it is cancelled.
+// downgrading is a command whose writer becomes a reader, once. Its second downgrade fails, and its third is answered
+// only when it is cancelled.
 const downgrading = `echo locklab-lock 1 per-client
 n=0
 while read -r verb id rest; do
@@ -249,7 +259,7 @@ while read -r verb id rest; do
   esac
 done`
 
-// A downgrade is a hold of its own beside the write hold.
+// A downgrade makes a hold of its own beside the write hold.
 func TestDowngrade(t *testing.T) {
 	s := session(t, driver(t, downgrading, 10*time.Millisecond), nil)
 	write, err := s.Lock(LockConfig{Paths: []string{"/l"}, Mode: Write}).Acquire(within(t))
@@ -281,6 +291,6 @@ func TestDowngrade(t *testing.T) {
 		t.Errorf("release of the read hold: %v", err)
 	}
 	if _, err := s.Downgrade(within(t), write); !errors.Is(err, recipes.ErrReleased) {
-		t.Errorf("downgrade of what was released: %v", err)
+		t.Errorf("downgrade of a released hold: %v", err)
 	}
 }

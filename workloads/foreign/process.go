@@ -13,20 +13,18 @@ import (
 	"time"
 )
 
-// ErrBroken says that a command does not keep to the lock protocol, or is not
-// there any more. The error that wraps it says how.
+// ErrBroken says that a command violates the lock protocol, or has ended. The error that wraps it says how.
 var ErrBroken = errors.New("the lock's command is broken")
 
-// How long a command may take, in ticks of a second. See the protocol. Whoever waits
-// counts ticks rather than looking at a clock, so that the time in which we are
-// stopped ourselves, and the command with us, is not held against the command.
+// How long a command may take, in ticks of a second: see the protocol. Waiting is counted in ticks instead of by a
+// clock, so that the time in which this process is stopped, and the command with it, is not held against the command.
 const (
 	greetTicks  = 30
 	answerTicks = 10
 	endTicks    = 3
 )
 
-// maxLine is the length of a line above which it is taken for garbage.
+// maxLine is the longest line that is accepted.
 const maxLine = 64 << 10
 
 // process is one running command.
@@ -38,7 +36,7 @@ type process struct {
 	perProcess bool
 	greeted    chan struct{} // closed when it has greeted
 	exited     chan struct{} // closed when it has been waited for
-	done       chan struct{} // closed when it is of no more use; err says why
+	done       chan struct{} // closed when it can no longer be used; err says why
 	running    sync.WaitGroup
 
 	writing sync.Mutex
@@ -120,7 +118,8 @@ func (p *process) after(stop <-chan struct{}, ticks int) <-chan struct{} {
 	return c
 }
 
-// broken is an error that says so, of which command, and what that said.
+// broken returns an error that says why a command is broken, which command it is, and what it wrote to its standard
+// error.
 func (p *process) broken(why error) error {
 	err := fmt.Errorf("%w (%s): %w", ErrBroken, strings.Join(p.cfg.Argv, " "), why)
 	if s := p.said.String(); s != "" {
@@ -144,7 +143,7 @@ func (p *process) fail(why error) {
 		s.end(why)
 	}
 	close(p.done)
-	_ = p.cmd.Process.Kill() // that it has exited is no error
+	_ = p.cmd.Process.Kill() // it may have exited already
 	p.in.Close()
 	_ = p.out.SetReadDeadline(time.Now())
 }
@@ -181,7 +180,7 @@ func (p *process) read() {
 	p.fail(p.over(in.Err()))
 }
 
-// over says why there is no more to read.
+// over returns why there is nothing more to read.
 func (p *process) over(err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return p.broken(fmt.Errorf("a line of its output is longer than %d bytes", maxLine))
@@ -210,7 +209,7 @@ func (p *process) over(err error) error {
 // errEnded is the end of a command that was told to end.
 var errEnded = errors.New("the lock's command has been ended")
 
-// take acts upon one line.
+// take handles one line.
 func (p *process) take(line string) error {
 	select {
 	case <-p.greeted:
@@ -257,7 +256,7 @@ func (p *process) send(format string, args ...any) error {
 	return p.notSent(fmt.Errorf("it has not read its input for %d s", answerTicks))
 }
 
-// notSent ends a command that takes no requests. If it has ended, how it did says more.
+// notSent ends a command that does not accept requests. If it has already ended, the reason for that says more.
 func (p *process) notSent(err error) error {
 	select {
 	case <-p.done:
@@ -284,7 +283,7 @@ func (p *process) end() {
 	p.wait()
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text that is written to it.
 type tail struct {
 	mu sync.Mutex
 	b  []byte

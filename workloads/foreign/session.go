@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
 // The modes of an acquire; see also [Permits].
@@ -20,17 +21,17 @@ const (
 // Permits is the mode of an acquire of k permits of a semaphore that has most.
 func Permits(k, most int) string { return fmt.Sprintf("permits:%d/%d", k, most) }
 
-// SessionConfig says what session a command is to open.
+// SessionConfig describes the session that a command opens.
 type SessionConfig struct {
-	// Servers are host:port, in the order in which the command is to try them.
+	// Servers are host:port, in the order in which the command should try them.
 	Servers []string
 	// Timeout is the session timeout to ask for.
 	Timeout time.Duration
-	// Paths are those of all locks that are going to be acquired.
+	// Paths are the paths of all locks that may be acquired.
 	Paths []string
 	// OnState, if set, is told of every state the session enters, in order. The
 	// command's next answer waits for it.
-	OnState func(recipes.StateChange)
+	OnState func(zksession.StateChange)
 
 	_ struct{} // no positional literals
 }
@@ -61,7 +62,13 @@ func open(ctx context.Context, p *process, shared bool, cfg SessionConfig) (*Ses
 	if err != nil {
 		return nil, err
 	}
-	err = p.send("open %d %s %d %s", c.id, strings.Join(cfg.Servers, ","), cfg.Timeout.Milliseconds(), strings.Join(cfg.Paths, ","))
+	err = p.send(
+		"open %d %s %d %s",
+		c.id,
+		strings.Join(cfg.Servers, ","),
+		cfg.Timeout.Milliseconds(),
+		strings.Join(cfg.Paths, ","),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -81,13 +88,13 @@ func open(ctx context.Context, p *process, shared bool, cfg SessionConfig) (*Ses
 	}
 }
 
-func (s *Session) tell(c recipes.StateChange) {
+func (s *Session) report(c zksession.StateChange) {
 	if s.cfg.OnState != nil {
 		s.cfg.OnState(c)
 	}
 }
 
-// end ends all that belongs to the session. The first reason stays.
+// end ends everything that belongs to the session. The first reason stays.
 func (s *Session) end(reason error) {
 	s.p.mu.Lock()
 	if s.err == nil {
@@ -102,7 +109,7 @@ func (s *Session) end(reason error) {
 func (s *Session) Done() <-chan struct{} { return s.life.Done() }
 
 // Err returns nil while the session lives, then why it ended: an error that wraps
-// recipes.ErrSessionExpired, recipes.ErrSessionClosed or [ErrBroken].
+// zksession.ErrSessionExpired, zksession.ErrSessionClosed or [ErrBroken].
 func (s *Session) Err() error {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -112,7 +119,7 @@ func (s *Session) Err() error {
 // Close ends the session, its holds first, and the command too if it has no other
 // sessions. An error says that the command did not confirm it.
 func (s *Session) Close(ctx context.Context) error {
-	s.end(recipes.ErrSessionClosed)
+	s.end(zksession.ErrSessionClosed)
 	err := s.close(ctx)
 	if !s.shared {
 		s.p.end()
@@ -152,7 +159,7 @@ func (s *Session) close(ctx context.Context) error {
 	}
 }
 
-// A LockConfig says what is to be acquired.
+// A LockConfig describes what to acquire.
 type LockConfig struct {
 	// Paths is the lock's path, or those of several locks to be held together.
 	Paths []string
@@ -164,7 +171,7 @@ type LockConfig struct {
 	_ struct{} // no positional literals
 }
 
-// Lock returns a lock, which nothing is asked of yet.
+// Lock returns a lock. It sends no request.
 func (s *Session) Lock(cfg LockConfig) recipes.Lock {
 	if cfg.Mode == "" {
 		cfg.Mode = Exclusive
@@ -200,15 +207,25 @@ func (s *Session) Downgrade(ctx context.Context, write *recipes.Hold) (*recipes.
 	if write.Context().Err() != nil {
 		return nil, fmt.Errorf("downgrade: %w", context.Cause(write.Context()))
 	}
-	h, err := s.grant(ctx, 1, nil, func(id int64) string { return fmt.Sprintf("downgrade %d %d", id, GrantOf(write).id) })
+	h, err := s.grant(
+		ctx,
+		1,
+		nil,
+		func(id int64) string { return fmt.Sprintf("downgrade %d %d", id, GrantOf(write).id) },
+	)
 	if err != nil {
 		return nil, fmt.Errorf("downgrade: %w", err)
 	}
 	return h, nil
 }
 
-// grant asks for a hold by the request of an id, and waits for what becomes of it.
-func (s *Session) grant(ctx context.Context, paths int, onQueued func(ahead int), request func(id int64) string) (*recipes.Hold, error) {
+// grant requests a hold under an id, and waits for the outcome.
+func (s *Session) grant(
+	ctx context.Context,
+	paths int,
+	onQueued func(ahead int),
+	request func(id int64) string,
+) (*recipes.Hold, error) {
 	p := s.p
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
@@ -251,8 +268,8 @@ func (s *Session) grant(ctx context.Context, paths int, onQueued func(ahead int)
 		case <-cancelled:
 			cancelled = nil
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				// The command knows since it was asked, and is about to answer; to be
-				// interrupted in that would harm some.
+				// The command has known this deadline since the request, and is about to answer. An interruption at
+				// that moment would harm some commands.
 				overdue = p.after(answered, 1)
 				continue
 			}
@@ -283,7 +300,7 @@ func waitFor(ctx context.Context) string {
 	return fmt.Sprint(max(0, time.Until(deadline)+time.Millisecond-1).Milliseconds())
 }
 
-// givenUp is the error of an acquire whose time was over, be it by the command's clock.
+// givenUp returns the error of an acquire whose time was over, possibly by the command's clock.
 func givenUp(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
@@ -291,7 +308,7 @@ func givenUp(ctx context.Context) error {
 	return context.DeadlineExceeded
 }
 
-// release gives a hold back. The hold has ended here already.
+// release releases a hold. The hold has already ended on our side.
 func (p *process) release(ctx context.Context, c *call) error {
 	p.mu.Lock()
 	if p.calls[c.id] != c {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Figures are what a record says about its peer. What there are too few samples for
-// is nil.
+// Figures are what a record says about its peer. A figure is nil if there are too few samples for it.
 type Figures struct {
 	Acquisitions int     `json:"acquisitions"`
 	PerSecond    float64 `json:"acquisitions_per_s"`
@@ -24,7 +23,7 @@ const ClockTick = 10 * time.Millisecond
 // A percentile needs this many samples beyond it to be more than the worst case.
 const samplesBeyond = 10
 
-// Figures computes them from the holds granted in the time that counts.
+// Figures computes the figures from the holds granted in the measured time.
 //
 // A hand-off is from the call of release by one holder to the return of acquire to
 // the next, where that one was waiting already. (Holds are so short that this sees no overlaps; the

@@ -2,7 +2,6 @@ package peers
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/recipes"
+	"locklab/recipes/zksession"
 )
 
 // A contender is one client: a session with a lock on it.
@@ -48,7 +48,10 @@ type mutex struct {
 
 func mutexOf(cfg recipes.MutexConfig) connect {
 	return func(ctx context.Context, server, path string, timeout time.Duration) (contender, error) {
-		s, err := recipes.Connect(ctx, recipes.SessionConfig{Servers: []string{server}, Timeout: timeout})
+		s, err := recipes.Connect(
+			ctx,
+			recipes.SessionConfig{Config: zksession.Config{Servers: []string{server}, Timeout: timeout}},
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -72,33 +75,23 @@ func (m *mutex) release(ctx context.Context) error { return m.hold.Release(ctx) 
 func (m *mutex) close(ctx context.Context) error { return m.session.Close(ctx) }
 
 type zkLock struct {
-	conn *zk.Conn
-	lock *zk.Lock
+	client *zksession.Plain
+	lock   *zk.Lock
 }
 
+// connectZKLock connects as go-zookeeper's users do, and uses zk.Lock without recipes.ZKLock around it, whose
+// goroutines would count.
 func connectZKLock(ctx context.Context, server, path string, timeout time.Duration) (contender, error) {
-	conn, events, err := zk.Connect([]string{server}, timeout, zk.WithLogInfo(false))
+	cfg := zksession.PlainConfig{Config: zksession.Config{Servers: []string{server}, Timeout: timeout}}
+	c, err := zksession.ConnectPlain(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		select {
-		case e := <-events:
-			if e.State == zk.StateHasSession {
-				return &zkLock{conn, zk.NewLock(conn, path, zk.WorldACL(zk.PermAll))}, nil
-			}
-		case <-ctx.Done():
-			conn.Close()
-			return nil, fmt.Errorf("connect to %s: %w", server, context.Cause(ctx))
-		}
-	}
+	return &zkLock{c, zk.NewLock(c.Conn, path, zk.WorldACL(zk.PermAll))}, nil
 }
 
 func (l *zkLock) acquire(context.Context) error { return l.lock.Lock() }
 
 func (l *zkLock) release(context.Context) error { return l.lock.Unlock() }
 
-func (l *zkLock) close(context.Context) error {
-	l.conn.Close()
-	return nil
-}
+func (l *zkLock) close(ctx context.Context) error { return l.client.Close(ctx) }

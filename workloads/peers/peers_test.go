@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A record is read as it was written.
+// A record is read back as it was written.
 func TestRecord(t *testing.T) {
 	r := Record{Begin: Usage{100, 5, 2048}, End: Usage{200, 9, 4096}, Holds: []Hold{{90, 110, 120}, {95, 125, 130}}}
 	name := filepath.Join(t.TempDir(), RecordFile)
@@ -27,7 +27,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// What is no record is refused, with the line.
+// A file that is not a record is refused, with the number of the bad line.
 func TestBadRecords(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                   "no time that counts",
@@ -44,13 +44,13 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// The figures of two clients that take turns every 10 ms, for a second that begins
-// after the first ten of their holds and ends before the last.
+// These are the figures of two clients that take turns every 10 ms, for a second that begins after the first ten of
+// their holds and ends before the last.
 func TestFigures(t *testing.T) {
 	const turn = int64(10 * time.Millisecond)
 	var r Record
 	for i := range int64(120) {
-		// Each asks as soon as it has released, which takes it 1 ms; one waits while the other holds.
+		// Each client asks again as soon as it has released, which takes 1 ms; one waits while the other holds.
 		asked := max(0, (i-2)*turn+turn/10)
 		r.Holds = append(r.Holds, Hold{Asked: asked, Granted: i * turn, Released: i*turn + turn/10})
 	}
@@ -76,7 +76,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Where nobody waits there are no hand-offs.
+// Where no client waits there are no hand-offs.
 func TestFiguresAlone(t *testing.T) {
 	r := Record{Begin: Usage{At: 0}, End: Usage{At: 1000}}
 	for i := range int64(50) {
@@ -87,7 +87,7 @@ func TestFiguresAlone(t *testing.T) {
 	}
 }
 
-// Percentiles are of samples, by rank, and only where enough lie beyond.
+// Percentiles are taken from the samples, by rank, and only where enough samples lie beyond.
 func TestPercentile(t *testing.T) {
 	var samples []int64
 	for i := range int64(1000) {
@@ -103,7 +103,7 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-// Words other than those of the protocol end a process.
+// A word that the protocol does not have ends a process.
 func TestWindow(t *testing.T) {
 	at := int64(0)
 	now := func() int64 { at++; return at }
@@ -113,7 +113,7 @@ func TestWindow(t *testing.T) {
 	}
 	for _, in := range []string{"", End + "\n", Begin + "\n", Begin + "\nfrob\n"} {
 		if _, _, err := window(strings.NewReader(in), now); err == nil {
-			t.Errorf("%q was taken", in)
+			t.Errorf("%q was accepted", in)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // A Record is what one client process has seen. Its text, which Curator's loop
 // writes as well, is two lines of usage, then a line for each hold, all of whole numbers.
 type Record struct {
-	Begin, End Usage // of the time that counts
+	Begin, End Usage // of the measured time
 	Holds      []Hold
 }
 
@@ -20,14 +20,14 @@ type Record struct {
 // returned, at which moment release was called too, and when that returned.
 type Hold struct{ Asked, Granted, Released int64 }
 
-// Usage is what a process has used.
+// Usage is the resources that a process has used.
 type Usage struct {
 	At       int64 // ns of CLOCK_MONOTONIC
 	Ticks    int64 // of CPU time, user and system, each 10 ms
 	Resident int64 // KiB of memory
 }
 
-// usage reads this process's, at the given time.
+// usage reads this process's usage, at the given time.
 func usage(at int64) (Usage, error) {
 	u := Usage{At: at}
 	stat, err := os.ReadFile("/proc/self/stat")

@@ -41,15 +41,15 @@ const (
 	End   = "end"
 )
 
-// firstRounds are how often every client holds before the process is ready: in the first round all come at
-// once, in the second some know the queue already.
+// firstRounds is how often every client holds before the process is ready: in the first round all clients come at
+// once, and in the second some know the queue already.
 const firstRounds = 2
 
 // settingUp is how many clients connect, or close, at a time.
 const settingUp = 64
 
-// Run is a client process's whole life, in the directory dir. An error of any client is
-// its end: a comparison without one of its clients is none.
+// Run is the whole life of a client process, in the directory dir. An error of any client ends it, because a
+// comparison that lacks one of its clients is worthless.
 func Run(ctx context.Context, cfg Config, dir string, in io.Reader) error {
 	connect, ok := contenders[cfg.Peer]
 	if !ok || cfg.Clients < 1 || len(cfg.Servers) == 0 {
@@ -108,7 +108,14 @@ func each(ctx context.Context, clients []contender, do func(ctx context.Context,
 }
 
 // contend is one client's loop, which calls served once it has held as often as comes before all that counts.
-func contend(ctx context.Context, c contender, holds *[]Hold, now func() int64, served func(), ended *atomic.Bool) error {
+func contend(
+	ctx context.Context,
+	c contender,
+	holds *[]Hold,
+	now func() int64,
+	served func(),
+	ended *atomic.Bool,
+) error {
 	for !ended.Load() {
 		h := Hold{Asked: now()}
 		if err := c.acquire(ctx); err != nil {
@@ -127,7 +134,7 @@ func contend(ctx context.Context, c contender, holds *[]Hold, now func() int64, 
 	return nil
 }
 
-// window waits for both words and returns what was used by then.
+// window waits for both words and returns the resources used by then.
 func window(in io.Reader, now func() int64) (begin, end Usage, err error) {
 	words := bufio.NewScanner(in)
 	for _, w := range []struct {

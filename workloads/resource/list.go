@@ -12,9 +12,9 @@ import (
 // ErrFull is the refusal to append to a list beyond [workloads.MaxElements].
 var ErrFull = fmt.Errorf("resource: the lists have %d elements, and hold no more", workloads.MaxElements)
 
-// A list is what a section that appends reads and writes as a whole. Whoever writes it writes what he has read and
-// one element more, whatever it is by now. So that a write need not carry it all, every list that there ever
-// was is kept, as the one it was written from and its last element.
+// A list is what a section that appends reads and writes as a whole. A client writes what it has read plus one
+// element, whatever the list is by then. So that a write need not carry the whole list, every list that ever existed
+// is kept, as the list that it was written from and its last element.
 type list struct {
 	all  []version
 	head int64 // the number of the list as it is, 0 if it is empty
@@ -33,10 +33,10 @@ func (l *list) write(from, element int64) (behind int64) {
 	return behind
 }
 
-// elements are those of the list as it is, in order.
+// elements returns the elements of the present list, in order.
 func (l *list) elements() []int64 {
 	var es []int64
-	for at := l.head; at > 0; at = l.all[at-1].from { // which was there before
+	for at := l.head; at > 0; at = l.all[at-1].from { // which existed before
 		es = append(es, l.all[at-1].element)
 	}
 	slices.Reverse(es)
@@ -44,12 +44,10 @@ func (l *list) elements() []int64 {
 }
 
 // NewOfLists makes a resource with a list for each lock, all empty, instead of a counter.
-func NewOfLists(guard string, rec *history.Recorder) (*Resource, error) {
-	r, err := New(guard, rec)
-	if err == nil {
-		r.lists = true
-	}
-	return r, err
+func NewOfLists(fencing bool, rec *history.Recorder) *Resource {
+	r := New(fencing, rec)
+	r.lists = true
+	return r
 }
 
 // List returns the elements of a lock's list. It has the signature that net/rpc asks for.

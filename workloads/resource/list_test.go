@@ -8,14 +8,15 @@ import (
 	"locklab/workloads"
 )
 
-// Who writes a list writes the one that he has read, whatever has become of it.
+// A client writes the list that it has read, whatever has happened to the stored list in between.
 func TestListIsWrittenAsItWasRead(t *testing.T) {
-	r, record := newResource(t, GuardNone)
+	r, record := newResource(t, false)
 	r.lists = true
-	do := func(op string, list, value int64) Answer {
+	do := func(op history.Op, list, value int64) Answer {
 		t.Helper()
 		var a Answer
-		if err := r.Do(Access{Op: op, Lock: "/l", Client: "c1/0", List: list, Value: value}, &a); err != nil || !a.Accepted {
+		if err := r.Do(Access{Op: op, Lock: "/l", Client: "c1/0", List: list, Value: value}, &a); err != nil ||
+			!a.Accepted {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		return a
@@ -37,9 +38,9 @@ func TestListIsWrittenAsItWasRead(t *testing.T) {
 	}
 	stale := do(history.OpWrite, one.List, 21)
 	want(11, 21)
-	do(history.OpWrite, two.List, 13) // of a list that was written over
+	do(history.OpWrite, two.List, 13) // based on a list that was overwritten
 	want(11, 12, 13)
-	do(history.OpWrite, stale.List, 21) // the same again
+	do(history.OpWrite, stale.List, 21) // another write based on the same list
 	want(11, 21, 21)
 	do(history.OpWrite, empty.List, 31)
 	want(31)
@@ -54,16 +55,18 @@ func TestListIsWrittenAsItWasRead(t *testing.T) {
 	}
 }
 
-// A fence keeps a stale list away.
+// A fence refuses a write that is based on a stale list.
 func TestListBehindAFence(t *testing.T) {
-	r, _ := newResource(t, GuardFencing)
+	r, _ := newResource(t, true)
 	r.lists = true
 	var a Answer
 	for _, step := range []struct {
 		token, list, value int64
 		accepted           bool
 	}{{5, 0, 11, true}, {6, 1, 21, true}, {5, 1, 12, false}} {
-		if err := r.Do(Access{Op: history.OpWrite, Lock: "/l", Token: step.token, List: step.list, Value: step.value}, &a); err != nil || a.Accepted != step.accepted {
+		if err := r.Do(Access{Op: history.OpWrite, Lock: "/l", Token: step.token, List: step.list, Value: step.value},
+			&a); err != nil ||
+			a.Accepted != step.accepted {
 			t.Errorf("%+v: %+v, %v", step, a, err)
 		}
 	}
@@ -73,9 +76,9 @@ func TestListBehindAFence(t *testing.T) {
 	}
 }
 
-// Beyond its bound the lists take nothing, and say so over the network too.
+// Lists that are full accept nothing more, and say so over the network too.
 func TestListsAreBounded(t *testing.T) {
-	r, _ := newResource(t, GuardNone)
+	r, _ := newResource(t, false)
 	r.lists, r.elements = true, workloads.MaxElements-1
 	address, _ := start(t, r)
 	c := dial(t, address)
@@ -83,7 +86,7 @@ func TestListsAreBounded(t *testing.T) {
 		t.Error(a, err)
 	}
 	if _, err := c.Do(t.Context(), Access{Op: history.OpWrite, Lock: "/l", Value: 2}); err != ErrFull {
-		t.Errorf("more than it holds: %v", err)
+		t.Errorf("more than fits: %v", err)
 	}
 	if got, err := c.List(t.Context(), "/l"); err != nil || !slices.Equal(got, []int64{1}) {
 		t.Error(got, err)

@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"fmt"
 	"sync"
 
 	"locklab/harness/history"
@@ -11,31 +10,15 @@ import (
 // Port is where the resource serves clients, on its own host.
 const Port = 7100
 
-// The guards.
-const (
-	// GuardNone accepts every access.
-	GuardNone = "none"
-	// GuardFencing refuses an access whose token is below the highest that it has
-	// accepted. Every accepted access raises the fence, the first read of a new
-	// holder too: were it raised by writes only, an old holder's write could
-	// still land between a new holder's read and its write, and be lost.
-	//
-	// Holders that may be there together must not refuse each other. So what is
-	// done under a read lock is refused only below the highest token accepted of a
-	// writer, while a writer is refused below the highest of all; and under a
-	// permit only the tokens of the same slot count.
-	GuardFencing = "fencing"
-)
-
 // An Access is a client's request.
 type Access struct {
-	Op      string // history.OpEnter, OpRead, OpWrite or OpExit
+	Op      history.Op // OpEnter, OpRead, OpWrite or OpExit
 	Lock    string
 	Client  string
 	Acq     int64
 	Session int64
-	Mode    string // the hold's
-	Slot    int64  // of a permit: the one whose token it is, always the same one of a hold
+	Mode    history.Mode // the hold's
+	Slot    int64        // of a permit: the one whose token it is, always the same one of a hold
 	Token   int64
 	Value   int64 // to write; or to append
 	// List is which list Value is appended to: that of the Answer to a read.
@@ -44,36 +27,36 @@ type Access struct {
 
 // An Answer is the resource's reply.
 type Answer struct {
-	// Accepted is false if the guard refused the access as stale.
+	// Accepted is false if the access was refused as stale.
 	Accepted bool
-	// Value is the counter's after the access, or the list's last element, 0 if it is empty; List tells
-	// that list from all others of the lock.
+	// Value is the counter's value after the access, or the list's last element, 0 if it is empty; List tells that
+	// list from all others of the lock.
 	Value, List int64
-	// Fence is the highest token accepted so far of those that bound such an
-	// access: one with a lower token is outdated.
+	// Fence is the highest token accepted so far among those that bound such an access: an access with a lower token
+	// is outdated.
 	Fence int64
 }
 
 // Resource serves counters. It may be used by many goroutines.
 type Resource struct {
-	guard string
-	lists bool
-	rec   *history.Recorder
+	fencing bool // see [New]
+	lists   bool
+	rec     *history.Recorder
 
 	mu       sync.Mutex
 	counters map[string]*counter
 	elements int // of all lists
 }
 
-// A counter is a lock's, with its fences: the highest tokens accepted.
+// A counter is one lock's counter with its fences: the highest tokens accepted.
 type counter struct {
 	value       int64
-	list        *list // nil unless it is one
+	list        *list // nil unless the data is a list
 	read, write int64
 	slots       map[int64]int64
 }
 
-// fence is the token that a must not be below.
+// fence returns the token below which a is refused.
 func (c *counter) fence(a *Access) int64 {
 	switch {
 	case a.Mode == history.ModePermit:
@@ -99,19 +82,24 @@ func (c *counter) raise(a *Access) {
 	}
 }
 
-// toWrite reports whether a excludes readers: whatever a writer does, so that its
-// first access raises the fence for them too, and a write whoever does it.
+// toWrite reports whether a excludes readers. Everything that a writer does excludes them, so that its first access
+// raises the fence for them too, and so does a write in any mode.
 func (a *Access) toWrite() bool { return a.Mode != history.ModeRead || a.Op == history.OpWrite }
 
 // New makes a resource with all counters at 0.
-func New(guard string, rec *history.Recorder) (*Resource, error) {
-	if guard != GuardNone && guard != GuardFencing {
-		return nil, fmt.Errorf("resource: unknown guard %q", guard)
-	}
-	return &Resource{guard: guard, rec: rec, counters: map[string]*counter{}}, nil
+//
+// With fencing it refuses an access whose token is below the highest that it has accepted. Every accepted access raises
+// the fence, the first read of a new holder too: if only writes raised it, an old holder's write could still land
+// between a new holder's read and its write, and be lost.
+//
+// Clients that may hold together must not refuse each other. So an access under a read lock is refused only if its
+// token is lower than the highest accepted of a writer, while a writer's is refused if it is lower than the highest
+// of all. Under a permit, only the tokens of the same slot count.
+func New(fencing bool, rec *history.Recorder) *Resource {
+	return &Resource{fencing: fencing, rec: rec, counters: map[string]*counter{}}
 }
 
-// Do carries an access out. It has the signature that net/rpc asks for.
+// Do carries out an access. It has the signature that net/rpc requires.
 func (r *Resource) Do(a Access, answer *Answer) error {
 	// The record is written under the lock, so its order is the order of effects.
 	r.mu.Lock()
@@ -120,8 +108,8 @@ func (r *Resource) Do(a Access, answer *Answer) error {
 	if c.list != nil && a.Op == history.OpWrite && r.elements == workloads.MaxElements {
 		return ErrFull
 	}
-	kind, behind := history.OK, ""
-	if r.guard == GuardFencing && a.Token < c.fence(&a) {
+	kind, behind := history.OK, history.Behind("")
+	if r.fencing && a.Token < c.fence(&a) {
 		kind = history.Fail
 	} else {
 		behind = r.accept(&a)
@@ -130,15 +118,16 @@ func (r *Resource) Do(a Access, answer *Answer) error {
 	if c.list != nil {
 		answer.List = c.list.head
 	}
-	e := history.Event{Kind: kind, Op: a.Op, Lock: a.Lock, Client: a.Client, Acq: a.Acq, Mode: a.Mode,
-		Session: history.SessionID(a.Session), Token: a.Token, Value: c.value, Target: behind}
+	claim := history.Claim{Lock: a.Lock, Client: a.Client, Acq: a.Acq, Mode: a.Mode,
+		Session: history.SessionID(a.Session), Token: a.Token}
+	access := history.Access{Value: c.value, Behind: behind}
 	if a.Mode == history.ModePermit {
-		e.Target = history.Slot(a.Slot)
+		access.Slot = history.NewSlot(a.Slot)
 	}
-	return r.rec.Record(e)
+	return r.rec.Record(claim.Access(a.Op, kind, access))
 }
 
-// counter returns a lock's. r.mu is held.
+// counter returns a lock's counter. r.mu is held.
 func (r *Resource) counter(lock string) *counter {
 	c := r.counters[lock]
 	if c == nil {
@@ -151,8 +140,8 @@ func (r *Resource) counter(lock string) *counter {
 	return c
 }
 
-// accept carries out what the guard has let pass, and says what a write to a list is behind. r.mu is held.
-func (r *Resource) accept(a *Access) (behind string) {
+// accept carries out an access that was not refused, and records which list a write appended to. r.mu is held.
+func (r *Resource) accept(a *Access) (behind history.Behind) {
 	c := r.counter(a.Lock)
 	c.raise(a)
 	if a.Op != history.OpWrite {
@@ -163,5 +152,5 @@ func (r *Resource) accept(a *Access) (behind string) {
 		return ""
 	}
 	r.elements++
-	return history.Behind(c.list.write(a.List, a.Value))
+	return history.NewBehind(c.list.write(a.List, a.Value))
 }

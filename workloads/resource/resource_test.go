@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newResource makes a resource; record returns what it has recorded.
-func newResource(t testing.TB, guard string) (r *Resource, record func() []history.Event) {
+// newResource makes a resource; record returns what the resource has recorded.
+func newResource(t testing.TB, fencing bool) (r *Resource, record func() []history.Event) {
 	t.Helper()
 	dir := t.TempDir()
 	rec, err := history.NewRecorder(dir, "r1", history.NewClock())
@@ -26,10 +26,7 @@ func newResource(t testing.TB, guard string) (r *Resource, record func() []histo
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rec.Close() })
-	if r, err = New(guard, rec); err != nil {
-		t.Fatal(err)
-	}
-	return r, func() []history.Event {
+	return New(fencing, rec), func() []history.Event {
 		tail := history.NewTailer(dir)
 		defer tail.Close()
 		var events []history.Event
@@ -50,33 +47,51 @@ func newResource(t testing.TB, guard string) (r *Resource, record func() []histo
 
 func TestGuards(t *testing.T) {
 	type step struct {
-		op           string
+		op           history.Op
 		token, value int64
 		want         Answer
 	}
 	const enter, read, write, exit = history.OpEnter, history.OpRead, history.OpWrite, history.OpExit
 	for _, c := range []struct {
-		name, guard string
-		steps       []step
+		name    string
+		fencing bool
+		steps   []step
 	}{
-		{"none accepts all, whatever the token", GuardNone, []step{
-			{write, 9, 1, Answer{Accepted: true, Value: 1, Fence: 9}}, {write, 3, 5, Answer{Accepted: true, Value: 5, Fence: 9}}, {read, 0, 0, Answer{Accepted: true, Value: 5, Fence: 9}}}},
-		{"none loses an update", GuardNone, []step{
-			{read, 1, 0, Answer{Accepted: true, Value: 0, Fence: 1}}, {read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}, {write, 2, 1, Answer{Accepted: true, Value: 1, Fence: 2}}, {write, 1, 1, Answer{Accepted: true, Value: 1, Fence: 2}}}},
-		{"one holder", GuardFencing, []step{
-			{enter, 5, 0, Answer{Accepted: true, Value: 0, Fence: 5}}, {read, 5, 0, Answer{Accepted: true, Value: 0, Fence: 5}}, {write, 5, 1, Answer{Accepted: true, Value: 1, Fence: 5}}, {exit, 5, 0, Answer{Accepted: true, Value: 1, Fence: 5}}}},
-		{"the first access raises the fence, not the first write", GuardFencing, []step{
-			{read, 1, 0, Answer{Accepted: true, Value: 0, Fence: 1}}, {enter, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}, {write, 1, 1, Answer{Accepted: false, Value: 0, Fence: 2}}, {read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}}},
-		{"a read raises it too", GuardFencing, []step{
-			{read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}, {write, 1, 1, Answer{Accepted: false, Value: 0, Fence: 2}}, {write, 2, 1, Answer{Accepted: true, Value: 1, Fence: 2}}}},
-		{"equal is not stale", GuardFencing, []step{{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}}, {write, 7, 2, Answer{Accepted: true, Value: 2, Fence: 7}}}},
-		{"stale reads and exits are refused like writes", GuardFencing, []step{
-			{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}}, {read, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}}, {enter, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}}, {exit, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}}}},
-		{"what is refused does not lower the fence", GuardFencing, []step{
-			{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}}, {write, 3, 9, Answer{Accepted: false, Value: 1, Fence: 7}}, {write, 5, 9, Answer{Accepted: false, Value: 1, Fence: 7}}, {write, 7, 2, Answer{Accepted: true, Value: 2, Fence: 7}}}},
+		{"none accepts all, whatever the token", false, []step{
+			{write, 9, 1, Answer{Accepted: true, Value: 1, Fence: 9}},
+			{write, 3, 5, Answer{Accepted: true, Value: 5, Fence: 9}},
+			{read, 0, 0, Answer{Accepted: true, Value: 5, Fence: 9}}}},
+		{"none loses an update", false, []step{
+			{read, 1, 0, Answer{Accepted: true, Value: 0, Fence: 1}}, {read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}},
+			{write, 2, 1, Answer{Accepted: true, Value: 1, Fence: 2}},
+			{write, 1, 1, Answer{Accepted: true, Value: 1, Fence: 2}}}},
+		{"one holder", true, []step{
+			{enter, 5, 0, Answer{Accepted: true, Value: 0, Fence: 5}}, {read, 5, 0, Answer{Accepted: true, Value: 0, Fence: 5}},
+			{write, 5, 1, Answer{Accepted: true, Value: 1, Fence: 5}},
+			{exit, 5, 0, Answer{Accepted: true, Value: 1, Fence: 5}}}},
+		{"the first access raises the fence, not the first write", true, []step{
+			{read, 1, 0, Answer{Accepted: true, Value: 0, Fence: 1}}, {enter, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}},
+			{write, 1, 1, Answer{Accepted: false, Value: 0, Fence: 2}},
+			{read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}}}},
+		{"a read raises it too", true, []step{
+			{read, 2, 0, Answer{Accepted: true, Value: 0, Fence: 2}},
+			{write, 1, 1, Answer{Accepted: false, Value: 0, Fence: 2}},
+			{write, 2, 1, Answer{Accepted: true, Value: 1, Fence: 2}}}},
+		{"equal is not stale", true, []step{{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}},
+			{write, 7, 2, Answer{Accepted: true, Value: 2, Fence: 7}}}},
+		{"stale reads and exits are refused like writes", true, []step{
+			{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}},
+			{read, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}},
+			{enter, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}},
+			{exit, 6, 0, Answer{Accepted: false, Value: 1, Fence: 7}}}},
+		{"what is refused does not lower the fence", true, []step{
+			{write, 7, 1, Answer{Accepted: true, Value: 1, Fence: 7}},
+			{write, 3, 9, Answer{Accepted: false, Value: 1, Fence: 7}},
+			{write, 5, 9, Answer{Accepted: false, Value: 1, Fence: 7}},
+			{write, 7, 2, Answer{Accepted: true, Value: 2, Fence: 7}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, record := newResource(t, c.guard)
+			r, record := newResource(t, c.fencing)
 			for i, s := range c.steps {
 				var got Answer
 				a := Access{Op: s.op, Lock: "/l", Client: "c1/0", Acq: 4, Session: 0xabc, Token: s.token, Value: s.value}
@@ -90,7 +105,17 @@ func TestGuards(t *testing.T) {
 				if s.want.Accepted {
 					kind = history.OK
 				}
-				want := history.Event{Process: "r1", Kind: kind, Op: s.op, Client: "c1/0", Acq: 4, Lock: "/l", Token: s.token, Session: 0xabc, Value: s.want.Value}
+				want := history.Event{
+					Process: "r1",
+					Kind:    kind,
+					Op:      s.op,
+					Client:  "c1/0",
+					Acq:     4,
+					Lock:    "/l",
+					Token:   s.token,
+					Session: 0xabc,
+					Value:   s.want.Value,
+				}
 				events := record()
 				last := events[len(events)-1]
 				want.At = last.At
@@ -104,28 +129,23 @@ func TestGuards(t *testing.T) {
 
 // Each lock has a counter and a fence of its own.
 func TestLocksAreApart(t *testing.T) {
-	r, _ := newResource(t, GuardFencing)
+	r, _ := newResource(t, true)
 	var a Answer
-	for _, access := range []Access{{Op: history.OpWrite, Lock: "/a", Token: 9, Value: 3}, {Op: history.OpWrite, Lock: "/b", Token: 1, Value: 4}} {
+	for _, access := range []Access{{Op: history.OpWrite, Lock: "/a", Token: 9, Value: 3},
+		{Op: history.OpWrite, Lock: "/b", Token: 1, Value: 4}} {
 		if err := r.Do(access, &a); err != nil || !a.Accepted || a.Value != access.Value {
 			t.Errorf("%+v: %+v, %v", access, a, err)
 		}
 	}
 }
 
-func TestUnknownGuard(t *testing.T) {
-	if _, err := New("prayer", nil); err == nil {
-		t.Error("guard prayer was taken")
-	}
-}
-
-// TestFencesByMode is what M6rw and M6s add: legal holders that are there together
-// do not refuse each other, and those who are not do.
+// TestFencesByMode tests what M6rw and M6s add: legal holders that hold at the same time do not refuse each other,
+// and others do.
 func TestFencesByMode(t *testing.T) {
 	type step struct {
-		mode  string
+		mode  history.Mode
 		slot  int64
-		op    string
+		op    history.Op
 		token int64
 		want  Answer
 	}
@@ -135,20 +155,38 @@ func TestFencesByMode(t *testing.T) {
 		name  string
 		steps []step
 	}{
-		{"an older reader beside a newer one", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}}, {r, 0, read, 5, Answer{Accepted: true, Value: 0, Fence: 0}}}},
-		{"a writer's first access shuts older readers out", []step{{w, 0, enter, 6, Answer{Accepted: true, Value: 0, Fence: 6}}, {r, 0, read, 5, Answer{Accepted: false, Value: 0, Fence: 6}}, {r, 0, read, 7, Answer{Accepted: true, Value: 0, Fence: 6}}}},
-		{"a reader shuts an older writer out", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}}, {w, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 6}}, {w, 0, write, 7, Answer{Accepted: true, Value: 7, Fence: 7}}}},
-		{"a reader with its writer's token", []step{{w, 0, write, 5, Answer{Accepted: true, Value: 5, Fence: 5}}, {r, 0, read, 5, Answer{Accepted: true, Value: 5, Fence: 5}}, {r, 0, read, 8, Answer{Accepted: true, Value: 5, Fence: 5}}, {r, 0, read, 5, Answer{Accepted: true, Value: 5, Fence: 5}}}},
-		{"a write is one whoever does it", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}}, {r, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 6}}, {r, 0, write, 7, Answer{Accepted: true, Value: 7, Fence: 7}}, {r, 0, read, 6, Answer{Accepted: false, Value: 7, Fence: 7}}}},
-		{"two slots", []step{{p, 0, write, 5, Answer{Accepted: true, Value: 5, Fence: 5}}, {p, 1, write, 6, Answer{Accepted: true, Value: 6, Fence: 6}}, {p, 0, read, 5, Answer{Accepted: true, Value: 6, Fence: 5}}}},
-		{"the next holder of a slot", []step{{p, 0, enter, 5, Answer{Accepted: true, Value: 0, Fence: 5}}, {p, 1, enter, 6, Answer{Accepted: true, Value: 0, Fence: 6}}, {p, 0, enter, 7, Answer{Accepted: true, Value: 0, Fence: 7}},
-			{p, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 7}}, {p, 1, write, 6, Answer{Accepted: true, Value: 6, Fence: 6}}}},
+		{"an older reader beside a newer one", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}},
+			{r, 0, read, 5, Answer{Accepted: true, Value: 0, Fence: 0}}}},
+		{"a writer's first access shuts older readers out",
+			[]step{{w, 0, enter, 6, Answer{Accepted: true, Value: 0, Fence: 6}},
+				{r, 0, read, 5, Answer{Accepted: false, Value: 0, Fence: 6}},
+				{r, 0, read, 7, Answer{Accepted: true, Value: 0, Fence: 6}}}},
+		{"a reader shuts an older writer out", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}},
+			{w, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 6}},
+			{w, 0, write, 7, Answer{Accepted: true, Value: 7, Fence: 7}}}},
+		{"a reader with its writer's token", []step{{w, 0, write, 5, Answer{Accepted: true, Value: 5, Fence: 5}},
+			{r, 0, read, 5, Answer{Accepted: true, Value: 5, Fence: 5}},
+			{r, 0, read, 8, Answer{Accepted: true, Value: 5, Fence: 5}},
+			{r, 0, read, 5, Answer{Accepted: true, Value: 5, Fence: 5}}}},
+		{"a write counts as a write in every mode", []step{{r, 0, read, 6, Answer{Accepted: true, Value: 0, Fence: 0}},
+			{r, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 6}},
+			{r, 0, write, 7, Answer{Accepted: true, Value: 7, Fence: 7}},
+			{r, 0, read, 6, Answer{Accepted: false, Value: 7, Fence: 7}}}},
+		{"two slots", []step{{p, 0, write, 5, Answer{Accepted: true, Value: 5, Fence: 5}},
+			{p, 1, write, 6, Answer{Accepted: true, Value: 6, Fence: 6}},
+			{p, 0, read, 5, Answer{Accepted: true, Value: 6, Fence: 5}}}},
+		{"the next holder of a slot", []step{{p, 0, enter, 5, Answer{Accepted: true, Value: 0, Fence: 5}},
+			{p, 1, enter, 6, Answer{Accepted: true, Value: 0, Fence: 6}},
+			{p, 0, enter, 7, Answer{Accepted: true, Value: 0, Fence: 7}},
+			{p, 0, write, 5, Answer{Accepted: false, Value: 0, Fence: 7}},
+			{p, 1, write, 6, Answer{Accepted: true, Value: 6, Fence: 6}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			res, record := newResource(t, GuardFencing)
+			res, record := newResource(t, true)
 			for i, s := range c.steps {
 				var got Answer
-				if err := res.Do(Access{Op: s.op, Lock: "/l", Mode: s.mode, Slot: s.slot, Token: s.token, Value: s.token}, &got); err != nil {
+				if err := res.Do(Access{Op: s.op, Lock: "/l", Mode: s.mode, Slot: s.slot, Token: s.token, Value: s.token},
+					&got); err != nil {
 					t.Fatal(err)
 				}
 				if got != s.want {
@@ -158,7 +196,7 @@ func TestFencesByMode(t *testing.T) {
 			for i, e := range record() {
 				slot := ""
 				if c.steps[i].mode == p {
-					slot = history.Slot(c.steps[i].slot)
+					slot = string(history.NewSlot(c.steps[i].slot))
 				}
 				if e.Mode != c.steps[i].mode || e.Target != slot {
 					t.Errorf("step %d recorded as mode %q, target %q", i, e.Mode, e.Target)
@@ -168,8 +206,8 @@ func TestFencesByMode(t *testing.T) {
 	}
 }
 
-// An m6 is a tiny model of a fenced register, in all its variants: every access
-// that was accepted, looked through each time.
+// An m6 is a small model of a fenced register, in all its variants. It keeps every accepted access, and looks through
+// all of them each time.
 type m6 struct {
 	accepted []Access
 	value    int64
@@ -205,7 +243,7 @@ func (m *m6) do(a Access) Answer {
 }
 
 func TestFencingModel(t *testing.T) {
-	for name, modes := range map[string][]string{
+	for name, modes := range map[string][]history.Mode{
 		"M6":   {history.ModeExclusive},
 		"M6rw": {history.ModeRead, history.ModeRead, history.ModeWrite},
 		"M6s":  {history.ModePermit},
@@ -213,12 +251,18 @@ func TestFencingModel(t *testing.T) {
 	} {
 		t.Run(name, func(outer *testing.T) {
 			rapid.Check(outer, func(t *rapid.T) {
-				r, record := newResource(outer, GuardFencing)
+				r, record := newResource(outer, true)
 				var model m6
 				n := rapid.IntRange(1, 40).Draw(t, "n")
 				for i := range n {
-					a := Access{Lock: "/l", Token: rapid.Int64Range(1, 6).Draw(t, "token"), Value: int64(i), Mode: rapid.SampledFrom(modes).Draw(t, "mode"),
-						Op: rapid.SampledFrom([]string{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}).Draw(t, "op")}
+					a := Access{
+						Lock:  "/l",
+						Token: rapid.Int64Range(1, 6).Draw(t, "token"),
+						Value: int64(i),
+						Mode:  rapid.SampledFrom(modes).Draw(t, "mode"),
+						Op: rapid.SampledFrom([]history.Op{history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}).
+							Draw(t, "op"),
+					}
 					if a.Mode == history.ModePermit {
 						a.Slot = rapid.Int64Range(0, 2).Draw(t, "slot")
 					}
@@ -268,10 +312,9 @@ func dial(t *testing.T, address string) *Client {
 	return c
 }
 
-// The record has the accesses in the order of their effects: replaying it gives
-// every value that was answered.
+// The record has the accesses in the order of their effects: replaying it gives every value that was answered.
 func TestRecordIsInOrderOfEffect(t *testing.T) {
-	r, record := newResource(t, GuardFencing)
+	r, record := newResource(t, true)
 	address, stop := start(t, r)
 	const clients, each = 8, 200
 	var wg sync.WaitGroup
@@ -279,8 +322,9 @@ func TestRecordIsInOrderOfEffect(t *testing.T) {
 		c := dial(t, address)
 		wg.Go(func() {
 			for n := range each {
-				op := []string{history.OpWrite, history.OpRead}[n%2]
-				if _, err := c.Do(t.Context(), Access{Op: op, Lock: "/l", Client: fmt.Sprint(i), Token: int64(n), Value: int64(i*each + n)}); err != nil {
+				op := []history.Op{history.OpWrite, history.OpRead}[n%2]
+				if _, err := c.Do(t.Context(), Access{Op: op, Lock: "/l", Client: fmt.Sprint(i), Token: int64(n),
+					Value: int64(i*each + n)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -298,7 +342,7 @@ func TestRecordIsInOrderOfEffect(t *testing.T) {
 			t.Fatalf("access %d: %v with the fence at %d", i, e, fence)
 		}
 		if e.Kind == history.OK && e.Op == history.OpWrite {
-			last = e.Value // a write's value is what it wrote
+			last = e.Value // the value of a write is the value that it wrote
 		} else if e.Value != last {
 			t.Fatalf("access %d: %v sees %d, the last write was %d", i, e, e.Value, last)
 		}
@@ -311,7 +355,7 @@ func TestRecordIsInOrderOfEffect(t *testing.T) {
 	}
 }
 
-// slow answers a resource's calls only when told to.
+// slow answers the calls of a resource only when the test lets it.
 type slow struct {
 	service
 	called, answer chan struct{}
@@ -326,7 +370,7 @@ func (s slow) Do(a Access, answer *Answer) error {
 // A call that is cancelled returns at once with the cause, and its outcome is
 // unknown: the access may yet happen. The connection stays good.
 func TestCancelledCall(t *testing.T) {
-	r, record := newResource(t, GuardNone)
+	r, record := newResource(t, false)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -350,15 +394,15 @@ func TestCancelledCall(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if n := len(record()); n != 0 {
-		t.Errorf("%d accesses happened before they were let", n)
+		t.Errorf("%d accesses happened before the test let them", n)
 	}
 	close(s.answer)
-	c.Close() // waits for nothing: the server finishes the call all the same
+	c.Close() // does not wait: the server finishes the call all the same
 }
 
 // A resource that goes away ends the calls of its clients with an error.
 func TestServerGoesAway(t *testing.T) {
-	r, _ := newResource(t, GuardNone)
+	r, _ := newResource(t, false)
 	address, stop := start(t, r)
 	c := dial(t, address)
 	if _, err := c.Do(t.Context(), Access{Op: history.OpRead, Lock: "/l"}); err != nil {

@@ -6,9 +6,9 @@ import (
 	"locklab/harness/history"
 )
 
-// resume takes up where a resource of the same guard left off, by its record: what it had accepted it had
-// recorded before it answered. Nothing but the record outlives a resource, as with a service that
-// writes what it accepts to a durable log first.
+// resume takes over from a resource with the same guard, by its record: that resource recorded what it accepted
+// before it answered. Nothing but the record outlives a resource, as with a service that writes what it accepts to a
+// durable log first.
 func (r *Resource) resume(dir string) error {
 	t := history.NewTailer(dir)
 	defer t.Close()
@@ -32,14 +32,15 @@ func (r *Resource) resume(dir string) error {
 	}
 }
 
-// replay does again what an accepted access did.
+// replay repeats the effect of an accepted access.
 func (r *Resource) replay(e *history.Event) error {
 	if e.Lock == "" || e.Kind != history.OK {
 		return nil
 	}
-	a := Access{Op: e.Op, Lock: e.Lock, Mode: e.Mode, Token: e.Token, Value: e.Value}
+	recorded := e.Access()
+	a := Access{Op: e.Op, Lock: e.Lock, Mode: e.Mode, Token: e.Token, Value: recorded.Value}
 	if e.Mode == history.ModePermit {
-		slot, err := history.ParseSlot(e.Target)
+		slot, err := recorded.Slot.Number()
 		if err != nil {
 			return err
 		}
@@ -48,16 +49,17 @@ func (r *Resource) replay(e *history.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lists && e.Op == history.OpWrite {
-		a.List = r.counter(e.Lock).list.written(e.Target)
+		a.List = r.counter(e.Lock).list.written(recorded.Behind)
 	}
 	r.accept(&a)
 	return nil
 }
 
-// written is the number of the list that a write was from, by its record: the last one that ended so.
-func (l *list) written(behind string) int64 {
+// written returns the number of the list that a write was based on, by its record: the last list that ended in that
+// way.
+func (l *list) written(behind history.Behind) int64 {
 	for at := len(l.all); at > 0; at-- {
-		if history.Behind(l.all[at-1].element) == behind {
+		if history.NewBehind(l.all[at-1].element) == behind {
 			return int64(at)
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"locklab/harness/history"
 )
 
-// What takes over from a resource refuses and answers as that would have, in every mode and for lists.
+// A resource that takes over from another one refuses and answers as that one would have, in every mode and for
+// lists.
 func TestResume(t *testing.T) {
-	for name, make := range map[string]func(string, *history.Recorder) (*Resource, error){"counters": New, "lists": NewOfLists} {
+	for name, make := range map[string]func(bool, *history.Recorder) *Resource{"counters": New, "lists": NewOfLists} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			open := func(dir string) *Resource {
@@ -19,11 +20,7 @@ func TestResume(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { rec.Close() })
-				r, err := make(GuardFencing, rec)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return r
+				return make(true, rec)
 			}
 			do := func(r *Resource, a Access) Answer {
 				var answer Answer
@@ -34,24 +31,27 @@ func TestResume(t *testing.T) {
 			}
 			first := open(dir)
 			for _, a := range []Access{
-				{Op: history.OpWrite, Lock: "/a", Token: 5, Value: 1}, {Op: history.OpWrite, Lock: "/a", Token: 6, Value: 2, List: 1},
+				{Op: history.OpWrite, Lock: "/a", Token: 5, Value: 1}, {Op: history.OpWrite, Lock: "/a", Token: 6, Value: 2,
+					List: 1},
 				{Op: history.OpWrite, Lock: "/a", Token: 3, Value: 9}, // refused
-				{Op: history.OpRead, Lock: "/rw", Mode: history.ModeRead, Token: 8}, {Op: history.OpEnter, Lock: "/s", Mode: history.ModePermit, Slot: 2, Token: 7},
+				{Op: history.OpRead, Lock: "/rw", Mode: history.ModeRead, Token: 8}, {Op: history.OpEnter, Lock: "/s",
+					Mode: history.ModePermit, Slot: 2, Token: 7},
 			} {
 				do(first, a)
 			}
 			second := open(t.TempDir())
-			if err := second.resume(dir); err != nil { // whose recorder is open, as after a SIGKILL
+			if err := second.resume(dir); err != nil { // the first one's recorder is still open, as after a SIGKILL
 				t.Fatal(err)
 			}
 			for _, a := range []Access{
 				{Op: history.OpRead, Lock: "/a", Token: 5}, {Op: history.OpRead, Lock: "/a", Token: 6},
-				{Op: history.OpWrite, Lock: "/rw", Mode: history.ModeWrite, Token: 7, Value: 1}, {Op: history.OpEnter, Lock: "/s", Mode: history.ModePermit, Slot: 2, Token: 6},
+				{Op: history.OpWrite, Lock: "/rw", Mode: history.ModeWrite, Token: 7, Value: 1}, {Op: history.OpEnter, Lock: "/s",
+					Mode: history.ModePermit, Slot: 2, Token: 6},
 				{Op: history.OpEnter, Lock: "/s", Mode: history.ModePermit, Slot: 1, Token: 6},
 				{Op: history.OpWrite, Lock: "/a", Token: 9, Value: 3, List: 2},
 			} {
 				if diff := cmp.Diff(do(first, a), do(second, a)); diff != "" {
-					t.Errorf("%+v (-the one +its successor):\n%s", a, diff)
+					t.Errorf("%+v (-first +successor):\n%s", a, diff)
 				}
 			}
 			if name == "lists" {

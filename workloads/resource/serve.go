@@ -14,11 +14,12 @@ import (
 
 // Config is what a resource process is started with, as JSON.
 type Config struct {
-	Host  string `json:"host"`
-	Guard string `json:"guard"`
-	// Resume are the directories of the records of those that it takes over from, the oldest first.
+	Host string `json:"host"`
+	// Fencing makes the resource refuse stale tokens: see [New].
+	Fencing bool `json:"fencing"`
+	// Resume lists the directories of the records of the resources that it takes over from, oldest first.
 	Resume []string `json:"resume,omitempty"`
-	// Lists makes what each lock protects a list instead of a counter.
+	// Lists makes each lock protect a list instead of a counter.
 	Lists bool `json:"lists,omitempty"`
 
 	_ struct{}
@@ -38,10 +39,7 @@ func Serve(ctx context.Context, cfg Config, dir string) error {
 	if cfg.Lists {
 		make = NewOfLists
 	}
-	r, err := make(cfg.Guard, rec)
-	if err != nil {
-		return err
-	}
+	r := make(cfg.Fencing, rec)
 	for _, old := range cfg.Resume {
 		if err := r.resume(old); err != nil {
 			return err
@@ -51,7 +49,7 @@ func Serve(ctx context.Context, cfg Config, dir string) error {
 	if err != nil {
 		return fmt.Errorf("resource: %w", err)
 	}
-	if err := rec.Record(history.Event{Op: history.OpReady}); err != nil {
+	if err := rec.Record(history.Ready(0)); err != nil {
 		return err
 	}
 	return serve(ctx, r, l)
@@ -97,8 +95,8 @@ func (s service) Do(a Access, answer *Answer) error { return s.r.Do(a, answer) }
 
 func (s service) List(lock string, elements *[]int64) error { return s.r.List(lock, elements) }
 
-// A Client speaks to a resource over one connection at a time; many goroutines may share it. One that
-// broke is made anew for the next access: a resource may be restarted.
+// A Client speaks to a resource over one connection at a time; many goroutines may share it. After a connection
+// broke, the next access makes a new one, because a resource may be restarted.
 type Client struct {
 	address string
 
@@ -113,7 +111,7 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 	return c, err
 }
 
-// connection returns the connection, which it makes if there is none.
+// connection returns the connection, and makes one if there is none.
 func (c *Client) connection(ctx context.Context) (*rpc.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +148,8 @@ func (c *Client) Close() error {
 	return c.rpc.Close()
 }
 
-// Do asks for an access. An error means that its outcome is unknown, but one that wraps [ErrFull] that it was refused.
+// Do asks for an access. After an error its outcome is unknown, unless the error wraps [ErrFull]: then it was
+// refused.
 func (c *Client) Do(ctx context.Context, a Access) (Answer, error) {
 	conn, err := c.connection(ctx)
 	if err != nil {
@@ -160,7 +159,7 @@ func (c *Client) Do(ctx context.Context, a Access) (Answer, error) {
 	call := conn.Go(serviceName+".Do", a, &answer, make(chan *rpc.Call, 1))
 	select {
 	case <-call.Done:
-		if call.Error != nil && call.Error.Error() == ErrFull.Error() { // all that net/rpc keeps of an error
+		if call.Error != nil && call.Error.Error() == ErrFull.Error() { // net/rpc keeps only the text of an error
 			return answer, ErrFull
 		}
 		if refusal := rpc.ServerError(""); call.Error != nil && !errors.As(call.Error, &refusal) {

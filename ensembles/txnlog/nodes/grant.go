@@ -1,27 +1,28 @@
 package nodes
 
-// A Grant is what a client was told: that it holds a lock since some moment of a call.
+// A Grant is what a client was told: that it holds a lock since some moment during a call.
 type Grant struct {
-	// Czxid is the grant's token; 0 if the lock gives none, when any znode of the session's will do.
+	// Czxid is the grant's token. It is 0 if the lock gives no token; then any znode of the session witnesses the
+	// grant.
 	Czxid   int64
 	Session int64
-	// From and To bound the call on the leaders' clock, in ms, each by as much more as
-	// the clocks' relation is uncertain.
+	// From and To bound the call on the leaders' clock, in ms. Each is widened by the uncertainty of the relation
+	// between the clocks.
 	From, To int64
 }
 
-// An Answer is what the servers say of a grant.
+// An Answer is what the transactions of the servers say about a grant.
 type Answer int
 
-// The answers, from the least to the most that a grant can have for itself.
+// The answers, from the least to the most evidence for a grant.
 const (
-	// NoZnode: none with that czxid ever contended, or none of that session.
+	// NoZnode means that no znode with that czxid, or none of that session, ever contended.
 	NoZnode Answer = iota
-	// OtherSession: the znode is another session's.
+	// OtherSession means that the znode belongs to another session.
 	OtherSession
-	// Ineligible: it was its own, but not eligible at any moment of the call.
+	// Ineligible means that the znode was the session's own, but not eligible at any moment of the call.
 	Ineligible
-	// Witnessed: it was there, its own, and eligible at some moment of the call.
+	// Witnessed means that the znode existed, was the session's own, and was eligible at some moment of the call.
 	Witnessed
 )
 
@@ -29,8 +30,8 @@ func (a Answer) String() string {
 	return [...]string{"no such znode", "another session's znode", "not eligible during the call", "witnessed"}[a]
 }
 
-// Witness looks for a grant among the lane's contenders, and returns the best answer that one of them
-// gives and its span, if it is Witnessed.
+// Witness returns the strongest answer that any of the lane's contenders gives for a grant, and the span of that
+// contender if the answer is Witnessed.
 func (l *Lane) Witness(g Grant) (Answer, *Span) {
 	answer := NoZnode
 	for _, c := range l.Contenders {
@@ -45,7 +46,8 @@ func (l *Lane) Witness(g Grant) (Answer, *Span) {
 		return answer, nil
 	}
 	for i, s := range l.Spans {
-		if s.Owner == g.Session && (g.Czxid == 0 || s.Czxid == g.Czxid) && s.FromTime <= g.To && (s.To == 0 || s.ToTime >= g.From) {
+		own := s.Owner == g.Session && (g.Czxid == 0 || s.Czxid == g.Czxid)
+		if own && s.FromTime <= g.To && (s.To == 0 || s.ToTime >= g.From) {
 			return Witnessed, &l.Spans[i]
 		}
 	}

@@ -9,23 +9,24 @@ import (
 	"locklab/ensembles/txnlog"
 )
 
-// A Life is one znode from its creation to its deletion. A later znode of the same
-// path is another life.
+// A Life is the life of one znode from its creation to its deletion. A later znode with the same path has a life of
+// its own.
 type Life struct {
 	Path string
-	// Czxid is of the transaction that created it, which is a lock's token; 0 if it was
-	// there before the log begins. The znodes of one multi share it.
+	// Czxid is the zxid of the transaction that created the znode, which is a lock's token. It is 0 if the znode is
+	// older than the log. The znodes of one multi share it.
 	Czxid   int64
 	Created int64 // ms
-	// Owner is the session of an ephemeral znode, else 0.
+	// Owner is the session of an ephemeral znode, or 0.
 	Owner int64
-	End   *End // nil if it lives still
+	End   *End // nil if the znode still exists
 }
 
-// Name is the last part of the znode's path.
+// Name returns the last part of the znode's path.
 func (l *Life) Name() string { return l.Path[strings.LastIndexByte(l.Path, '/')+1:] }
 
-// GUID returns the GUID in the znode's name by which a protected create is found again; empty if there is none.
+// GUID returns the GUID in the znode's name, by which a client finds the result of a protected create. It is empty if
+// there is none.
 func (l *Life) GUID() string {
 	guid, _ := guidOf(l.Name())
 	return guid
@@ -37,27 +38,27 @@ type End struct {
 	Time int64 // ms
 	// Cause is Delete, DeleteContainer or CloseSession.
 	Cause txnlog.Type
-	// By is the session that deleted it, or that was closed; 0 is the server itself.
+	// By is the session that deleted the znode or was closed. It is 0 for the server itself.
 	By int64
 }
 
-// A Session is one session's life.
+// A Session is the life of one session.
 type Session struct {
 	ID int64
-	// Created is the zxid, 0 if it was there before the log begins; Closed is 0 if it lives still.
+	// Created and Closed are zxids. Created is 0 if the session is older than the log, and Closed is 0 if the session
+	// still exists.
 	Created, Closed         int64
 	CreatedTime, ClosedTime int64 // ms
 	Timeout                 time.Duration
-	// Expired tells the leader's closing of a silent session from the client's own: the leader's
-	// request has no cxid.
+	// Expired says that the leader closed a silent session, and not the client its own. The leader's request has no
+	// cxid.
 	Expired bool
 }
 
-// An Oddity is a transaction that does not fit what went before: the log lacks something, or
-// a server is at fault.
+// An Oddity is a transaction that contradicts the earlier ones. Either the log is incomplete or a server is faulty.
 type Oddity struct {
 	Zxid int64
-	// Session is whose transaction it is, and Path the znode that it is about, if it is about one.
+	// Session is the session of the transaction. Path is the znode that it is about, if any.
 	Session int64
 	Path    string
 	What    string
@@ -67,27 +68,32 @@ func (o Oddity) String() string { return fmt.Sprintf("zxid 0x%x: %s", uint64(o.Z
 
 // A History is what transactions did to znodes and sessions.
 type History struct {
-	// Lives are in the order of creation, those from before the log at their end.
+	// Lives are in the order of creation. Znodes that are older than the log are placed where they end.
 	Lives    []*Life
 	Sessions map[int64]*Session
-	// First and Last are the zxids that the history begins and ends with; 0 if it is empty.
+	// First and Last are the first and the last zxid of the history, or 0 if it is empty.
 	First, Last int64
-	// Complete says that it begins with a new ensemble's first transaction, so that there was nothing before.
+	// Complete says that the history begins with the first transaction of a new ensemble, so that nothing came
+	// before.
 	Complete bool
 	Oddities []Oddity
 
 	live   map[string]*Life
-	owned  map[int64]map[string]*Life // live, by session
+	owned  map[int64]map[string]*Life // the znodes in live, by session
 	byPath map[string][]*Life
 	byGUID map[string][]*Life
 }
 
-// firstZxid is the first of the first leader of a new ensemble, and of a server alone.
+// firstZxid reports whether a zxid is the first of a new ensemble's first leader, or of a standalone server.
 func firstZxid(zxid int64) bool { return zxid == 1<<32+1 || zxid == 1 }
 
-// Replay makes a history of transactions, which must be in zxid order.
+// Replay builds a history from transactions, which must be in zxid order.
 func Replay(txns iter.Seq[txnlog.Txn]) *History {
-	h := &History{Sessions: map[int64]*Session{}, live: map[string]*Life{}, owned: map[int64]map[string]*Life{}, byPath: map[string][]*Life{}, byGUID: map[string][]*Life{}}
+	h := &History{
+		Sessions: map[int64]*Session{},
+		live:     map[string]*Life{}, owned: map[int64]map[string]*Life{},
+		byPath: map[string][]*Life{}, byGUID: map[string][]*Life{},
+	}
 	for t := range txns {
 		if h.First == 0 {
 			h.First, h.Complete = t.Zxid, firstZxid(t.Zxid)
@@ -115,10 +121,11 @@ func Replay(txns iter.Seq[txnlog.Txn]) *History {
 }
 
 func (h *History) odd(t txnlog.Txn, path, format string, args ...any) {
-	h.Oddities = append(h.Oddities, Oddity{Zxid: t.Zxid, Session: t.Session, Path: path, What: fmt.Sprintf(format, args...)})
+	what := fmt.Sprintf(format, args...)
+	h.Oddities = append(h.Oddities, Oddity{Zxid: t.Zxid, Session: t.Session, Path: path, What: what})
 }
 
-// session returns the session, which may be from before the log.
+// session returns the session of a transaction, which may be older than the log.
 func (h *History) session(t txnlog.Txn) *Session {
 	s := h.Sessions[t.Session]
 	if s == nil {
@@ -148,14 +155,15 @@ func (h *History) closeSession(t txnlog.Txn) {
 	s.Closed, s.ClosedTime, s.Expired = t.Zxid, t.Time, t.Cxid == 0
 	for _, p := range t.Closes {
 		if l := h.live[p]; l != nil && l.Owner != t.Session {
-			h.odd(t, p, "session 0x%x takes with it %s, which is 0x%x's", uint64(t.Session), p, uint64(l.Owner))
+			h.odd(t, p, "the closing of session 0x%x deletes %s, which belongs to session 0x%x",
+				uint64(t.Session), p, uint64(l.Owner))
 		}
 		h.end(t, p, txnlog.CloseSession)
 	}
-	// All that are still there go too, listed or not (DataTree.killSession).
+	// The server deletes all other znodes of the session as well, listed or not (DataTree.killSession).
 	for _, p := range sortedKeys(h.owned[t.Session]) {
 		if t.Closes != nil {
-			h.odd(t, p, "session 0x%x is not said to take with it its %s", uint64(t.Session), p)
+			h.odd(t, p, "the closing of session 0x%x does not list the session's own %s", uint64(t.Session), p)
 		}
 		h.end(t, p, txnlog.CloseSession)
 	}
@@ -163,14 +171,15 @@ func (h *History) closeSession(t txnlog.Txn) {
 
 func (h *History) create(t txnlog.Txn, o txnlog.Op) {
 	if h.live[o.Path] != nil {
-		h.odd(t, o.Path, "%s is created, but exists since 0x%x", o.Path, uint64(h.live[o.Path].Czxid))
+		h.odd(t, o.Path, "%s is created, but has existed since 0x%x", o.Path, uint64(h.live[o.Path].Czxid))
 		return
 	}
 	l := &Life{Path: o.Path, Czxid: t.Zxid, Created: t.Time}
 	if o.Ephemeral {
 		l.Owner = t.Session
 		if s := h.session(t); s.Closed != 0 {
-			h.odd(t, o.Path, "%s is created by session 0x%x, which was closed at 0x%x", o.Path, uint64(t.Session), uint64(s.Closed))
+			h.odd(t, o.Path, "%s is created by session 0x%x, which was closed at 0x%x",
+				o.Path, uint64(t.Session), uint64(s.Closed))
 		}
 		if h.owned[l.Owner] == nil {
 			h.owned[l.Owner] = map[string]*Life{}
@@ -196,7 +205,7 @@ func (h *History) end(t txnlog.Txn, path string, cause txnlog.Type) {
 			h.odd(t, path, "%s is deleted, but does not exist", path)
 			return
 		}
-		l = &Life{Path: path} // from before the log
+		l = &Life{Path: path} // older than the log
 		if cause == txnlog.CloseSession {
 			l.Owner = t.Session
 		}
@@ -207,7 +216,7 @@ func (h *History) end(t txnlog.Txn, path string, cause txnlog.Type) {
 	delete(h.owned[l.Owner], path)
 }
 
-// At returns the znode of that path as the transaction of zxid left it, or nil.
+// At returns the znode that had a path after the transaction with zxid, or nil.
 func (h *History) At(path string, zxid int64) *Life {
 	for _, l := range h.byPath[path] {
 		if l.Czxid <= zxid && (l.End == nil || zxid < l.End.Zxid) {
@@ -217,13 +226,13 @@ func (h *History) At(path string, zxid int64) *Life {
 	return nil
 }
 
-// ByGUID returns the znodes whose names begin in "_c_", that GUID and a dash, as a protected create's do, in the
-// order of creation. There are none if no such create was ever committed; that is certain only if
-// the history spans the time of the request and of all that its session did later.
+// ByGUID returns the znodes whose names begin with "_c_", the GUID and a dash, as those of protected creates do, in
+// the order of creation. If there are none, no such create was ever committed. That is certain only if the history
+// covers the time of the request and everything that its session did later.
 func (h *History) ByGUID(guid string) []*Life { return h.byGUID[guid] }
 
-// guidOf reads the GUID in a protected znode's name: with dashes as Curator writes it
-// (ProtectedUtils), or without as go-zookeeper does.
+// guidOf returns the GUID in a protected znode's name, with dashes as Curator writes it (ProtectedUtils) or without
+// as go-zookeeper does.
 func guidOf(name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, "_c_")
 	if !ok {

@@ -12,24 +12,24 @@ type Contender struct {
 	Place
 }
 
-// A Span is a time in which a contender was eligible: from the transaction that made it so to
-// the one that ended it, which is mostly the end of its life.
+// A Span is a time in which a contender was eligible. It lasts from the transaction that made the contender eligible
+// to the one that ended that, which is usually the end of the znode's life.
 type Span struct {
 	Contender
-	From, To         int64 // zxids; To is 0 if it is eligible still
+	From, To         int64 // zxids; To is 0 if the contender is still eligible
 	FromTime, ToTime int64 // ms
 }
 
-// A Lane is who was eligible for one lock: the server-held lane.
+// A Lane says which contenders were eligible for one lock and when, as the servers saw it.
 type Lane struct {
 	// Contenders are in the order of creation.
 	Contenders []Contender
-	// Spans are in the order in which they begin. Those of one contender do not touch.
+	// Spans are in the order in which they begin. The spans of one contender do not touch.
 	Spans []Span
 }
 
-// Lane judges one lock's contenders after each transaction that created or ended one. What comes and goes within
-// one transaction is never eligible.
+// Lane applies a rule to one lock's contenders after each transaction that created or deleted one. A znode that is
+// created and deleted within one transaction is never eligible.
 func (h *History) Lane(contends Selector, rule Rule) *Lane {
 	lane := &Lane{}
 	come, gone := map[int64][]Contender{}, map[int64][]Contender{}
@@ -86,8 +86,8 @@ func (l *Lane) close(open map[*Life]int, c Contender, zxid, time int64) {
 	}
 }
 
-// order is that of a queue. Contenders whose numbers are exhausted come last: the counter reached
-// those by counting up, so all others are older. The path tells apart what is equal otherwise.
+// order is the order of a lock's queue. Contenders with exhausted numbers come last, because the counter reached
+// those by counting up, so that all others are older. The path decides between contenders that are otherwise equal.
 func order(a, b Contender) int {
 	late := func(c Contender) int {
 		if c.exhausted() {
@@ -95,10 +95,11 @@ func order(a, b Contender) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(late(a), late(b)), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Czxid, b.Czxid), cmp.Compare(a.Path, b.Path))
+	return cmp.Or(cmp.Compare(late(a), late(b)), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Czxid, b.Czxid), cmp.Compare(a.Path, b.Path))
 }
 
-// At returns the spans of those who were eligible as the transaction of zxid left things.
+// At returns the spans of the contenders that were eligible after the transaction with zxid.
 func (l *Lane) At(zxid int64) []Span {
 	var all []Span
 	for _, s := range l.Spans {

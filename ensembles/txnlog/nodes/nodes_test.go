@@ -15,14 +15,14 @@ import (
 	"locklab/ensembles/txnlog/nodes"
 )
 
-// Histories and questions in words, in testdata.
+// The files in testdata contain histories and queries in these commands:
 //
-//	history                       one transaction a line: its zxid, then
+//	history                       one transaction per line: its zxid, then
 //	  A open | A close [PATH…|-] | A expire [PATH…|-]    (- is a list without paths)
 //	  A create PATH [ephemeral] | A delete PATH | A reap PATH | A multi OP; OP…
 //	guid GUID | at PATH ZXID
-//	lane queue|rw|leases|znode PATH [permits=N]     one line a span
-//	eligible ZXID                 in the lane asked for last
+//	lane queue|rw|leases|znode PATH [permits=N]     one line per span
+//	eligible ZXID                 in the lane of the last lane command
 //	witness [czxid=N] session=A from=MS to=MS
 //
 // Sessions are letters; the transaction of zxid n was prepared at 10 n ms.
@@ -129,7 +129,8 @@ func parse(t *testing.T, input string) []txnlog.Txn {
 }
 
 func op(t *testing.T, w []string) txnlog.Op {
-	kinds := map[string]txnlog.Type{"create": txnlog.Create2, "delete": txnlog.Delete, "reap": txnlog.DeleteContainer, "set": txnlog.SetData, "error": txnlog.Error}
+	kinds := map[string]txnlog.Type{"create": txnlog.Create2, "delete": txnlog.Delete, "reap": txnlog.DeleteContainer,
+		"set": txnlog.SetData, "error": txnlog.Error}
 	kind, ok := kinds[w[0]]
 	if !ok {
 		t.Fatalf("no operation %q", w)
@@ -142,7 +143,8 @@ func describe(h *nodes.History) string {
 	fmt.Fprintf(&b, "from %d to %d complete=%t\n", h.First, h.Last, h.Complete)
 	for _, id := range slices.Sorted(maps.Keys(h.Sessions)) {
 		s := h.Sessions[id]
-		fmt.Fprintf(&b, "session %c %d-%d (%d-%d ms) expired=%t\n", rune(s.ID), s.Created, s.Closed, s.CreatedTime, s.ClosedTime, s.Expired)
+		fmt.Fprintf(&b, "session %c %d-%d (%d-%d ms) expired=%t\n", rune(s.ID), s.Created, s.Closed, s.CreatedTime,
+			s.ClosedTime, s.Expired)
 	}
 	for _, l := range h.Lives {
 		b.WriteString(life(l) + "\n")
@@ -167,7 +169,8 @@ func life(l *nodes.Life) string {
 func spans(all []nodes.Span) string {
 	var b strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&b, "%s czxid=%d of %c: %d-%d (%d-%d ms)\n", s.Name(), s.Czxid, rune(s.Owner), s.From, s.To, s.FromTime, s.ToTime)
+		fmt.Fprintf(&b, "%s czxid=%d of %c: %d-%d (%d-%d ms)\n", s.Name(), s.Czxid, rune(s.Owner), s.From, s.To, s.FromTime,
+			s.ToTime)
 	}
 	return or(b.String(), "nobody\n")
 }
@@ -179,17 +182,20 @@ func or(s, other string) string {
 	return s
 }
 
-// Names that nearly are a contender's.
+// Some of the names differ from those of contenders only slightly.
 func TestChildren(t *testing.T) {
 	sel := nodes.Children("/l", "lock-", "read-")
 	for path, want := range map[string]nodes.Place{
-		"/l/lock-0000000007": {Seq: 7}, "/l/_c_0-read-0000000008": {Kind: 1, Seq: 8}, "/l/lock--2147483648": {Seq: -1 << 31}, "/l/xlock-lock-0000000001": {Seq: 1},
+		"/l/lock-0000000007": {Seq: 7}, "/l/_c_0-read-0000000008": {Kind: 1, Seq: 8},
+		"/l/lock--2147483648": {Seq: -1 << 31}, "/l/xlock-lock-0000000001": {Seq: 1},
 	} {
 		if got, ok := sel(path); !ok || got != want {
 			t.Errorf("%s: %v, %t", path, got, ok)
 		}
 	}
-	for _, path := range []string{"/l", "/l/", "/l/lock-", "/l/lock-7", "/l/lock-00000000070", "/l/x-0000000007", "/m/lock-0000000007", "/l/a/lock-0000000007", "/l/0000000007", "/l/lock-+000000007", "/ll/lock-0000000007", "/l/lock-000000000x"} {
+	for _, path := range []string{"/l", "/l/", "/l/lock-", "/l/lock-7", "/l/lock-00000000070", "/l/x-0000000007",
+		"/m/lock-0000000007", "/l/a/lock-0000000007", "/l/0000000007", "/l/lock-+000000007", "/ll/lock-0000000007",
+		"/l/lock-000000000x"} {
 		if got, ok := sel(path); ok {
 			t.Errorf("%s: %v", path, got)
 		}

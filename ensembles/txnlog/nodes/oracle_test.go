@@ -12,8 +12,8 @@ import (
 	"locklab/ensembles/txnlog/nodes"
 )
 
-// A lane, which is made from one transaction to the next, says at each what the znodes that are there
-// say by themselves.
+// A lane is computed incrementally. After each transaction it must agree with an oracle that looks only at the znodes
+// that exist at that moment.
 func TestLaneAgainstAnOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		txns := traffic(t)
@@ -74,17 +74,18 @@ func TestLaneAgainstAnOracle(t *testing.T) {
 	})
 }
 
-// key sorts paths as their numbers: all kinds have marks of one length, and a writer sorts before a reader.
+// key orders paths by their numbers. All marks have the same length, and a writer sorts before a reader.
 func key(path string) string {
 	seq := path[len(path)-10:]
 	return seq + map[bool]string{true: "0", false: "1"}[strings.Contains(path, "WRIT")]
 }
 
-// traffic is sessions that create, delete and downgrade, and end with what they have, listed or not.
+// traffic draws sessions that create, delete and downgrade. When a session ends, its znodes end with it, whether or
+// not the transaction lists them.
 func traffic(t *rapid.T) []txnlog.Txn {
 	var all []txnlog.Txn
 	owned := map[int64][]string{}
-	ids := map[int64]int64{} // of the sessions that are open now, by client
+	ids := map[int64]int64{} // the open sessions, by client
 	for i := range rapid.IntRange(1, 80).Draw(t, "steps") {
 		client := rapid.Int64Range(1, 4).Draw(t, "client")
 		id, open := ids[client]
@@ -110,8 +111,9 @@ func traffic(t *rapid.T) []txnlog.Txn {
 				owned[id] = slices.Delete(mine, k, k+1)
 			}
 		default:
-			// Not always in order: a parent that was made anew counts from 0 again.
-			path := fmt.Sprintf("/l/__%s__%05d%05d", rapid.SampledFrom([]string{"READ", "WRIT"}).Draw(t, "kind"), rapid.IntRange(0, 9).Draw(t, "jump"), i)
+			// The numbers are not always in order, because the counter of a parent that is made again starts at 0.
+			path := fmt.Sprintf("/l/__%s__%05d%05d", rapid.SampledFrom([]string{"READ", "WRIT"}).Draw(t, "kind"),
+				rapid.IntRange(0, 9).Draw(t, "jump"), i)
 			owned[id] = append(mine, path)
 			txn.Type, txn.Ops = txnlog.Create, []txnlog.Op{{Type: txnlog.Create, Path: path, Ephemeral: true}}
 		}

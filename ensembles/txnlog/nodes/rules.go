@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A Selector says which paths contend for a lock, and where in its order they stand.
+// A Selector reports whether a path contends for a lock, and its place in the order.
 type Selector func(path string) (Place, bool)
 
-// A Place is a contender's in a lock's order.
+// A Place is a contender's place in a lock's order.
 type Place struct {
-	// Kind is the index of the mark in the name.
+	// Kind is the index of the mark in the znode's name.
 	Kind int
 	// Seq is the sequence number.
 	Seq int64
 }
 
-// Children selects the children of dir whose name ends in one of the marks and a
-// sequence number as the server prints it.
+// Children selects the children of dir whose names end in one of the marks followed by a sequence number as the
+// server prints it.
 func Children(dir string, marks ...string) Selector {
 	return func(path string) (Place, bool) {
 		name, ok := strings.CutPrefix(path, dir+"/")
@@ -41,31 +41,33 @@ func Children(dir string, marks ...string) Selector {
 	}
 }
 
-// Znode selects the one path, for locks that have a single znode.
+// Znode selects a single path, for locks that have one znode.
 func Znode(path string) Selector {
 	return func(p string) (Place, bool) { return Place{}, p == path }
 }
 
-// A Rule says who of a lock's live contenders is eligible. They come in the order of
-// their sequence numbers, those without a meaning last; at equal ones of their kinds, then of their creation. In eligible the rule finds who was so far, a newcomer
-// not, and leaves who is now. It must depend on nothing else.
+// A Rule decides which of a lock's live contenders are eligible. The contenders are in the order of their sequence
+// numbers, then of their kinds, then of their creation; those with exhausted numbers come last. When the rule is
+// called, eligible says which contenders have been eligible so far; a new one has not. The rule overwrites eligible
+// with its decision, which must depend on nothing else.
 type Rule func(live []Contender, eligible []bool)
 
-// First is a mutex's rule, and that of a single znode: whoever leads the queue.
+// First is the rule of a mutex and of a lock with a single znode: the first contender of the queue is eligible.
 func First(live []Contender, eligible []bool) {
 	for i := range live {
 		eligible[i] = i == 0 && !live[i].exhausted()
 	}
 }
 
-// ReadWrite is a read/write lock's rule, where writers are of kind 0 and readers of kind 1: a
-// writer that leads the queue, or the readers before the first writer. A writer that leads keeps
-// out no reader of its own session up to the next writer: that is how it becomes a
-// reader. (Who shares its session is let in too, rightly or not.)
+// ReadWrite is the rule of a read/write lock, where writers have kind 0 and readers kind 1. Eligible is a writer that
+// is first in the queue, or the readers before the first writer. A writer that is first does not block readers of its
+// own session up to the next writer, because that is how it becomes a reader. (Other clients that share its session
+// are let in too, rightly or not.)
 func ReadWrite(live []Contender, eligible []bool) {
 	writers := 0
 	for i, c := range live {
-		blocked := writers > 1 || writers == 1 && (live[0].Kind != 0 || c.Kind != 1 || c.Owner == 0 || c.Owner != live[0].Owner)
+		downgrades := live[0].Kind == 0 && c.Kind == 1 && c.Owner != 0 && c.Owner == live[0].Owner
+		blocked := writers > 1 || writers == 1 && !downgrades
 		eligible[i] = !c.exhausted() && !blocked && (i == 0 || c.Kind == 1)
 		if c.Kind == 0 {
 			writers++
@@ -73,8 +75,8 @@ func ReadWrite(live []Contender, eligible []bool) {
 	}
 }
 
-// Leases is a semaphore's rule: a lease counts from when there were no more than the permits, and as
-// long as it is there, whatever comes later.
+// Leases is the rule of a semaphore. A lease counts from the moment when there are no more leases than permits, and
+// for as long as it exists, whatever comes later.
 func Leases(permits int) Rule {
 	return func(live []Contender, eligible []bool) {
 		for i := range live {
@@ -83,6 +85,6 @@ func Leases(permits int) Rule {
 	}
 }
 
-// exhausted reports whether the sequence number says nothing about the order: the
-// server counts in 32 bits, and then sticks at the last number or turns negative.
+// exhausted reports whether the sequence number says nothing about the order. The server counts in 32 bits, and then
+// stays at the last number or turns negative.
 func (c Contender) exhausted() bool { return c.Seq < 0 || c.Seq >= math.MaxInt32 }

@@ -19,7 +19,9 @@ func TestBuiltinsAreAccepted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	printed := func(of string) string {
 		var out, errs bytes.Buffer
-		if code := execute(t.Context(), []string{"run", "--print-config", "--seed", "1", of}, streams{Out: &out, Err: &errs}); code != exitOK || errs.Len() > 0 {
+		if code := execute(t.Context(), []string{"run", "--print-config", "--seed", "1", of}, streams{Out: &out,
+			Err: &errs}); code != exitOK ||
+			errs.Len() > 0 {
 			t.Fatalf("%s: exit code %d: %s", of, code, errs.String())
 		}
 		return out.String()

@@ -9,27 +9,45 @@ import (
 	"strconv"
 	"strings"
 
+	"locklab/harness/untrusted"
 	"locklab/reports/compare"
 )
 
 type compareCmd struct {
-	Base string `arg:"" optional:"" help:"Run directory, or folder of them: what was."`
-	Head string `arg:"" optional:"" help:"Run directory, or folder of them: what is to be."`
+	Base string `arg:"" optional:"" predictor:"dir" help:"Run directory, or folder of them: the baseline runs."`
+	Head string `arg:"" optional:"" predictor:"dir" help:"Run directory, or folder of them: the candidate runs."`
 
 	comparison
-	AllowMismatch []string `help:"Key of the scenario or the environment in which the sides may differ; may be repeated." placeholder:"KEY"`
-	SelfTest      bool     `help:"Compare recorded runs with each other: a slowdown must go red, two halves of the same runs must not."`
+	AllowMismatch []string `placeholder:"KEY" help:"${mismatch_help}"`
+	SelfTest      bool     `help:"${self_test_help}"`
 }
 
-// A comparison says how sides are compared, and how that is told.
+const (
+	mismatchHelp = "Key of the scenario or the environment in which the sides may differ. Repeatable."
+	selfTestHelp = "Compare recorded runs with each other. A slowdown must fail, and two halves of the same runs must not."
+)
+
+func (compareCmd) exits() string {
+	return exitCodes("the candidate is not worse", exitViolation, exitRegression, exitUnknown)
+}
+
+// A comparison says how sides are compared, and how the outcome is printed.
 type comparison struct {
-	Format string            `help:"How to print the verdict: text, markdown, json, junit or github." enum:"text,markdown,json,junit,github" default:"text"`
-	Write  map[string]string `help:"Write it to a file besides; may be repeated." placeholder:"FORMAT=FILE"`
-	Floor  *floor            `help:"The least loss that counts, for every metric; by default 5 % for medians and 10 % for tails." placeholder:"5%"`
-	Metric []string          `help:"The metric on which the verdict depends, instead of the usual ones; may be repeated." placeholder:"NAME"`
+	Format string            `default:"text" enum:"text,markdown,json,junit,github" help:"${format_help}"`
+	JSON   bool              `name:"json" help:"Print the comparison as JSON; the same as --format=json."`
+	Write  map[string]string `placeholder:"FORMAT=FILE" help:"Write the comparison to a file as well. Repeatable."`
+	Floor  *floor            `placeholder:"5%" help:"${floor_help}"`
+	Metric []string          `placeholder:"NAME" predictor:"metric" help:"${metric_help}"`
 }
 
-// A floor is a share, written as such or in percent.
+const (
+	formatHelp = "How to print the comparison: text, markdown, json, junit or github."
+	floorHelp  = "The least loss that counts, for every metric. The default is 5 % for medians and 10 % for tails."
+	metricHelp = "A metric on which the verdict depends, instead of the usual ones: acquire.p99, or its path in " +
+		"result.json, latency.acquire.p99_ns. Repeatable."
+)
+
+// A floor is a share, written as a number or in percent.
 type floor float64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -40,7 +58,7 @@ func (f *floor) UnmarshalText(text []byte) error {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v <= 10) {
-		return fmt.Errorf("%q is no share: write 5%% or 0.05, at most 1000%%", text)
+		return fmt.Errorf("%q is not a share: write 5%% or 0.05, at most 1000%%", text)
 	}
 	*f = floor(v)
 	return nil
@@ -57,10 +75,18 @@ func (c *compareCmd) Run(std streams) error {
 	if c.Base == "" || c.Head == "" {
 		return fmt.Errorf("%w: expected \"<base> <head>\" or --self-test", compare.ErrInput)
 	}
+	for _, dir := range []string{c.Base, c.Head} {
+		if err := untrusted.CheckDir(dir); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	return c.tell(std, c.Base, c.Head, c.AllowMismatch)
 }
 
-// tell compares the sides, says what came of it and turns that into the command's end.
+// tell compares the sides, prints the outcome and returns the error that the command ends with.
 func (c *comparison) tell(std streams, base, head string, allow []string) error {
 	report, err := c.compare(base, head, allow)
 	if err != nil {
@@ -75,15 +101,20 @@ func (c *comparison) tell(std streams, base, head string, allow []string) error 
 }
 
 func (c *comparison) compare(baseDir, headDir string, allow []string) (compare.Report, error) {
-	plan, planErr := compare.ReadPlan(baseDir, headDir)
+	design, designErr := compare.ReadDesign(baseDir, headDir)
 	base, baseErr := compare.Load(baseDir)
 	head, headErr := compare.Load(headDir)
-	return compare.Compare(base, head, compare.Options{AllowMismatch: allow, Varied: plan.Varied, Paired: plan.Paired, Floor: (*float64)(c.Floor), Metrics: c.Metric},
-		errors.Join(planErr, baseErr, headErr))
+	opts := compare.Options{
+		AllowMismatch: allow, Varied: design.Varied, Paired: design.Paired, Floor: (*float64)(c.Floor), Metrics: c.Metric,
+	}
+	return compare.Compare(base, head, opts, errors.Join(designErr, baseErr, headErr))
 }
 
-// check refuses what would only be found wrong when everything has been measured.
+// check refuses what would otherwise be found wrong only after everything has been measured.
 func (c *comparison) check() error {
+	if c.JSON && c.Format != "text" && c.Format != "json" {
+		return fmt.Errorf("%w: --json beside --format=%s; give one of the two", compare.ErrInput, c.Format)
+	}
 	for format := range c.Write {
 		if err := compare.CheckFormat(format); err != nil {
 			return err
@@ -102,7 +133,11 @@ func (c *comparison) print(std streams, report compare.Report) error {
 			return err
 		}
 	}
-	b, err := compare.Render(c.Format, report)
+	format := c.Format
+	if c.JSON {
+		format = "json"
+	}
+	b, err := compare.Render(format, report)
 	if err != nil {
 		return err
 	}

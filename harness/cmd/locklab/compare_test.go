@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"locklab/harness/check"
-	"locklab/reports"
+	"locklab/reports/result"
 )
 
 // samples are pairs of runs of the same code, as bench recorded them, of which there are so many.
@@ -20,7 +20,7 @@ const (
 )
 
 // realRuns copies so many of a side's recorded runs into a folder and edits each result.
-func realRuns(t *testing.T, dir, side string, n int, edit func(*reports.Result)) {
+func realRuns(t *testing.T, dir, side string, n int, edit func(*result.Result)) {
 	t.Helper()
 	for i := range n {
 		name := fmt.Sprintf("%03d", i+1)
@@ -33,7 +33,7 @@ func realRuns(t *testing.T, dir, side string, n int, edit func(*reports.Result))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r reports.Result
+		var r result.Result
 		if err := json.Unmarshal(b, &r); err != nil {
 			t.Fatal(err)
 		}
@@ -50,10 +50,10 @@ func realRuns(t *testing.T, dir, side string, n int, edit func(*reports.Result))
 }
 
 // slower makes a run as if each acquisition had taken so many times as long.
-func slower(factor float64) func(*reports.Result) {
-	return func(r *reports.Result) {
+func slower(factor float64) func(*result.Result) {
+	return func(r *result.Result) {
 		*r.Throughput.AcquiredPerS /= factor
-		for _, l := range []*reports.Latency{&r.Latency.Acquire, &r.Latency.Handoff} {
+		for _, l := range []*result.Latency{&r.Latency.Acquire, &r.Latency.Handoff} {
 			for _, ns := range []*int64{l.P50Ns, l.P90Ns, l.P99Ns} {
 				if ns != nil {
 					*ns = int64(float64(*ns) * factor)
@@ -63,7 +63,7 @@ func slower(factor float64) func(*reports.Result) {
 	}
 }
 
-func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func runCLI(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	code = execute(t.Context(), args, streams{Out: &out, Err: &err})
@@ -75,8 +75,8 @@ func TestCompareExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		heads          int
-		editBase       func(*reports.Result)
-		editHead       func(*reports.Result)
+		editBase       func(*result.Result)
+		editHead       func(*result.Result)
 		args           []string
 		want           int
 		stdout, stderr string
@@ -84,31 +84,42 @@ func TestCompareExitCodes(t *testing.T) {
 		{name: "the same", heads: samplePairs, want: exitOK, stdout: "pass: "},
 		{name: "faster", heads: samplePairs, editHead: slower(0.4), want: exitOK, stdout: "improved: "},
 		{name: "slower", heads: samplePairs, editHead: slower(2.5), want: exitRegression, stdout: "regressed: "},
-		{name: "slower, within the floor", heads: samplePairs, editHead: slower(2.5), args: []string{"--floor", "500%"}, want: exitOK, stdout: "pass: "},
-		{name: "violated and faster", heads: samplePairs, editHead: func(r *reports.Result) { slower(0.4)(r); r.Verdict = check.Fail }, want: exitViolation, stdout: "violation: "},
-		{name: "partial", heads: samplePairs, editHead: func(r *reports.Result) { r.Partial = true }, want: exitUnknown, stdout: "inconclusive: .*partial"},
-		{name: "partial base and slower", heads: samplePairs, editBase: func(r *reports.Result) { r.Partial = true }, editHead: slower(2.5), want: exitUnknown, stdout: "inconclusive: "},
+		{name: "slower, within the floor", heads: samplePairs, editHead: slower(2.5), args: []string{"--floor", "500%"},
+			want: exitOK, stdout: "pass: "},
+		{name: "violated and faster", heads: samplePairs,
+			editHead: func(r *result.Result) { slower(0.4)(r); r.Verdict = check.Fail },
+			want:     exitViolation, stdout: "violation: "},
+		{name: "partial", heads: samplePairs, editHead: func(r *result.Result) { r.Partial = true }, want: exitUnknown,
+			stdout: "inconclusive: .*partial"},
+		{name: "partial base and slower", heads: samplePairs, editBase: func(r *result.Result) { r.Partial = true },
+			editHead: slower(2.5), want: exitUnknown, stdout: "inconclusive: "},
 		{name: "too few", heads: 3, want: exitUnknown, stdout: "at least 4 a side"},
-		{name: "other schema", heads: samplePairs, editHead: func(r *reports.Result) { r.SchemaVersion = 9 }, want: exitInput, stderr: "schema_version is 9"},
-		{name: "no such metric", heads: samplePairs, args: []string{"--metric", "acquire.p98"}, want: exitInput, stderr: `no metric "acquire.p98"`},
-		{name: "no such key", heads: samplePairs, args: []string{"--allow-mismatch", "recpie"}, want: exitInput, stderr: "recpie"},
+		{name: "other schema", heads: samplePairs, editHead: func(r *result.Result) { r.SchemaVersion = 9 },
+			want: exitInput, stderr: "schema_version is 9"},
+		{name: "no such metric", heads: samplePairs, args: []string{"--metric", "acquire.p98"}, want: exitInput,
+			stderr: `no metric "acquire.p98"`},
+		{name: "no such key", heads: samplePairs, args: []string{"--allow-mismatch", "recpie"}, want: exitInput,
+			stderr: "recpie"},
 		{name: "no such format", heads: samplePairs, args: []string{"--format", "yaml"}, want: exitInput, stderr: "--format"},
-		{name: "no such file format", heads: samplePairs, args: []string{"--write", "yaml=x"}, want: exitInput, stderr: `no format "yaml"`},
+		{name: "no such file format", heads: samplePairs, args: []string{"--write", "yaml=x"}, want: exitInput,
+			stderr: `no format "yaml"`},
 		{name: "no floor", heads: samplePairs, args: []string{"--floor", "-5%"}, want: exitInput, stderr: "--floor"},
 		{name: "nor this", heads: samplePairs, args: []string{"--floor", "NaN"}, want: exitInput, stderr: "--floor"},
-		{name: "self-test of somebody's runs", heads: samplePairs, args: []string{"--self-test"}, want: exitInput, stderr: "--self-test"},
+		{name: "self-test of somebody's runs", heads: samplePairs, args: []string{"--self-test"}, want: exitInput,
+			stderr: "--self-test"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			base, head := filepath.Join(dir, "base"), filepath.Join(dir, "head")
 			realRuns(t, dir, "base", samplePairs, c.editBase)
 			realRuns(t, dir, "head", c.heads, c.editHead)
-			code, stdout, stderr := run(t, append([]string{"compare", base, head}, c.args...)...)
+			code, stdout, stderr := runCLI(t, append([]string{"compare", base, head}, c.args...)...)
 			if code != c.want {
 				t.Errorf("exit code %d, want %d\n%s%s", code, c.want, stdout, stderr)
 			}
 			for _, o := range []struct{ name, got, want string }{{"stdout", stdout, c.stdout}, {"stderr", stderr, c.stderr}} {
-				if before, after, _ := strings.Cut(o.want, ".*"); !strings.Contains(o.got, before) || !strings.Contains(o.got, after) {
+				if before, after, _ := strings.Cut(o.want, ".*"); !strings.Contains(o.got, before) ||
+					!strings.Contains(o.got, after) {
 					t.Errorf("%s %q does not say %q", o.name, o.got, o.want)
 				}
 			}
@@ -125,7 +136,8 @@ func TestCompareWritesFiles(t *testing.T) {
 	realRuns(t, dir, "base", samplePairs, nil)
 	realRuns(t, dir, "head", samplePairs, slower(2.5))
 	md, xml := filepath.Join(dir, "comment.md"), filepath.Join(dir, "junit.xml")
-	code, stdout, _ := run(t, "compare", base, head, "--format", "github", "--write", "markdown="+md, "--write", "junit="+xml)
+	code, stdout, _ := runCLI(t, "compare", base, head, "--format", "github", "--write", "markdown="+md, "--write",
+		"junit="+xml)
 	if code != exitRegression || !strings.HasPrefix(stdout, "::error title=locklab%3A regressed::") {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
 	}
@@ -134,18 +146,21 @@ func TestCompareWritesFiles(t *testing.T) {
 			t.Errorf("%s: %q, %v", file, b, err)
 		}
 	}
-	if code, _, stderr := run(t, "compare", base, head, "--write", "json="+filepath.Join(dir, "nowhere", "x")); code != exitHarness || stderr == "" {
+	if code, _, stderr := runCLI(t, "compare", base, head, "--write", "json="+filepath.Join(dir, "nowhere",
+		"x")); code != exitHarness ||
+		stderr == "" {
 		t.Errorf("a file that cannot be written: exit code %d, %q", code, stderr)
 	}
 }
 
 func TestCompareUsage(t *testing.T) {
 	for _, args := range [][]string{{"compare"}, {"compare", "base"}} {
-		if code, _, stderr := run(t, args...); code != exitInput || !strings.Contains(stderr, "<base> <head>") {
+		if code, _, stderr := runCLI(t, args...); code != exitInput || !strings.Contains(stderr, "<base> <head>") {
 			t.Errorf("%q: exit code %d, %q", args, code, stderr)
 		}
 	}
-	if code, stdout, stderr := run(t, "compare", "--self-test"); code != exitOK || !strings.Contains(stdout, "head slowed by") {
+	if code, stdout, stderr := runCLI(t, "compare", "--self-test"); code != exitOK ||
+		!strings.Contains(stdout, "head slowed by") {
 		t.Errorf("self-test: exit code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 type curatorCmd struct{}
 
-// Run compiles the driver of Curator to where runs look for it, beside the binary.
-// They would do so themselves; a set-up that fails had better fail first.
+// Run compiles the driver of Curator to where runs look for it, beside the binary. Runs would compile it themselves,
+// but a set-up that fails should fail before anything else begins.
 func (curatorCmd) Run(ctx context.Context, std streams) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -13,37 +13,42 @@ import (
 
 	"golang.org/x/term"
 
-	"locklab/harness"
+	"locklab/harness/run"
+	"locklab/harness/watch"
 )
 
-// redrawEvery is how often a terminal shows the run anew.
+// redrawEvery is how often a terminal shows the run again.
 const redrawEvery = 250 * time.Millisecond
 
-// A display shows a run's progress on a terminal, always in the same place. What is written to
-// it goes above. It changes nothing of the terminal's settings that lasts longer than a write
-// does, so there is nothing to restore, however the process ends.
+// A display shows a run's progress on a terminal, always in the same place. Text that is written to it appears above
+// the progress. Each write leaves the terminal's settings as they were, so nothing has to be restored however the
+// process ends.
 type display struct {
 	w    io.Writer
 	size func() (width, height int, err error)
-	// color says whether SGR sequences are welcome.
+	// color says whether the terminal is to show colours.
 	color bool
 
 	mu    sync.Mutex
 	shown string // on the screen, without colour; the cursor is at its end
-	last  *harness.Progress
+	last  *watch.Progress
 }
 
-// newDisplay returns a display on f, or nil if f is no terminal that can show one.
+// newDisplay returns a display on f, or nil if f is not a terminal that can show one.
 func newDisplay(f io.Writer, environ func(string) string) *display {
 	file, ok := f.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) || environ("TERM") == "dumb" {
 		return nil
 	}
-	return &display{w: f, color: environ("NO_COLOR") == "", size: func() (int, int, error) { return term.GetSize(int(file.Fd())) }}
+	return &display{
+		w:     f,
+		color: environ("NO_COLOR") == "",
+		size:  func() (int, int, error) { return term.GetSize(int(file.Fd())) },
+	}
 }
 
 // show draws the progress in place of the last.
-func (d *display) show(p harness.Progress) {
+func (d *display) show(p watch.Progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last = &p
@@ -78,7 +83,7 @@ func (d *display) end() {
 	d.shown, d.last = "", nil
 }
 
-// The sequences that are needed. The cursor is hidden while the lines are written only.
+// Control sequences. The cursor is hidden only while the lines are written.
 const (
 	hideCursor = "\x1b[?25l"
 	showCursor = "\x1b[?25h"
@@ -87,13 +92,13 @@ const (
 	eraseBelow = "\x1b[J"
 )
 
-// redraw writes what shows the last progress. d.mu is held.
+// redraw writes the last progress again. The caller holds d.mu.
 func (d *display) redraw(b *bytes.Buffer) {
 	width, height, err := d.size()
 	if err != nil || width <= 0 || height <= 0 {
 		width, height = 80, 24
 	}
-	// The last column stays free: terminals differ in where the cursor is behind it.
+	// The last column stays free, because terminals differ in where the cursor goes after it.
 	width = max(1, width-1)
 	b.WriteString(hideCursor)
 	d.erase(b)
@@ -102,7 +107,8 @@ func (d *display) redraw(b *bytes.Buffer) {
 	d.shown = d.last.Screen(width, height, false)
 }
 
-// erase removes what is shown. A terminal that has become narrower has wrapped it. d.mu is held.
+// erase removes the progress from the screen. A terminal that has become narrower has wrapped its lines. The caller
+// holds d.mu.
 func (d *display) erase(b *bytes.Buffer) {
 	if d.shown == "" {
 		return
@@ -123,13 +129,13 @@ func (d *display) erase(b *bytes.Buffer) {
 	d.shown = ""
 }
 
-// following returns options by which a run is shown on w: as a display if it is a terminal, else as
-// one plain line a second. end is to be called when the run is over.
-func following(w io.Writer, log *slog.Logger) (opts harness.Options, end func()) {
+// following returns options that show a run on w: as a display if w is a terminal, and otherwise as one plain line each
+// second. The caller calls end when the run is over.
+func following(w io.Writer, log *slog.Logger) (opts run.Options, end func()) {
 	d := newDisplay(w, os.Getenv)
 	if d == nil {
-		return harness.Options{Log: log, Progress: func(p harness.Progress) { fmt.Fprintln(w, p) }}, func() {}
+		return run.Options{Log: log, Progress: func(p watch.Progress) { fmt.Fprintln(w, p) }}, func() {}
 	}
 	log = slog.New(slog.NewTextHandler(d, nil)) // or it would write into the display
-	return harness.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}, d.end
+	return run.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}, d.end
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/watch"
 )
 
 // screen is as much of a terminal as a display needs: wide enough, and without a bottom.
@@ -88,10 +88,16 @@ func TestDisplayStaysInPlace(t *testing.T) {
 	width, height := 80, 24
 	d := &display{w: &s, color: true, size: func() (int, int, error) { return width, height, nil }}
 	fmt.Fprintln(d, "before")
-	first := harness.Progress{Scenario: "mutex", Phase: "measure", Planned: time.Minute, Clients: 3, Faults: []string{"pause c1"}}
+	first := watch.Progress{
+		Scenario: "mutex",
+		Phase:    "measure",
+		Planned:  time.Minute,
+		Clients:  3,
+		Faults:   []string{"pause c1"},
+	}
 	second := first
-	second.Faults, second.Acquired, second.Holders = nil, 7, []harness.Holder{{Lock: "/l", Client: "c1/0"}}
-	for _, p := range []harness.Progress{first, second, first, second} {
+	second.Faults, second.Acquired, second.Holders = nil, 7, []watch.Holder{{Lock: "/l", Client: "c1/0"}}
+	for _, p := range []watch.Progress{first, second, first, second} {
 		d.show(p)
 		if want := "before\n" + p.Screen(79, 24, false); s.String() != want {
 			t.Fatalf("screen\n%s\nwant\n%s", &s, want)
@@ -141,7 +147,7 @@ func TestNoDisplay(t *testing.T) {
 		t.Error("a display on a buffer")
 	}
 	opts, end := following(&b, nil)
-	opts.Progress(harness.Progress{Phase: "measure"})
+	opts.Progress(watch.Progress{Phase: "measure"})
 	end()
 	if got := b.String(); strings.Count(got, "\n") != 1 || strings.ContainsRune(got, '\x1b') {
 		t.Errorf("wrote %q, want a plain line", got)

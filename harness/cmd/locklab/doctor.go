@@ -2,47 +2,45 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"text/tabwriter"
 
-	"locklab/harness"
+	"locklab/harness/doctor"
+	"locklab/harness/run"
 )
 
 type doctorCmd struct {
 	JSON bool `name:"json" help:"Print the findings as JSON."`
 }
 
-// Run looks at the machine. It is well (0) if runs are possible, whatever single faults lack, and lacks
-// something (7) otherwise.
+func (doctorCmd) exits() string { return exitCodes("this machine can run scenarios", exitEnvironment) }
+
+// Run looks at the machine. It ends with 0 if runs are possible, even if some faults are not, and with 7 otherwise.
 func (c *doctorCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	d, err := harness.Diagnose(ctx, harness.Options{Log: log})
+	d, err := doctor.Diagnose(ctx, run.Options{Log: log})
 	if err != nil {
 		return err
 	}
 	return tellDiagnosis(std.Out, d, c.JSON)
 }
 
-// tellDiagnosis prints what was found, and returns the exit code as an error.
-func tellDiagnosis(w io.Writer, d harness.Diagnosis, asJSON bool) (err error) {
+// tellDiagnosis prints the findings, and returns the exit code as an error.
+func tellDiagnosis(w io.Writer, d doctor.Diagnosis, asJSON bool) (err error) {
 	if asJSON {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		err = enc.Encode(d)
+		err = printJSON(w, d)
 	} else {
 		err = showDiagnosis(w, d)
 	}
-	if err == nil && !d.Well() {
+	if err == nil && !d.CanRun() {
 		return verdictError{code: exitEnvironment, err: errSaid}
 	}
 	return err
 }
 
-// showDiagnosis prints what was found, each lack with its cure, and which faults can be done.
-func showDiagnosis(w io.Writer, d harness.Diagnosis) error {
+// showDiagnosis prints the findings, how to cure each lack, and which faults this machine can do.
+func showDiagnosis(w io.Writer, d doctor.Diagnosis) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range d.Findings {
 		mark := "ok"

@@ -9,25 +9,35 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness"
+	"locklab/harness/doctor"
 )
 
 // A diagnosis is well (0) whatever single faults lack, and lacks something (7) if no run is possible. It prints the
 // same either way, as text or as JSON.
 func TestDoctorTells(t *testing.T) {
-	weak := harness.Diagnosis{
-		Findings: []harness.Finding{{Name: "image", OK: true, Needed: true, Detail: "zookeeper:3.9"}, {Name: "netem", Detail: "no such module <x>", Cure: "modprobe sch_netem"}},
-		Faults: []harness.FaultAbility{{Kind: "pause", Family: "process", Can: true}, {Kind: "slow-disk", Family: "storage and time", Lacks: "ptrace: forbidden"},
-			{Kind: "latency", Family: "packets", Can: true, Lacks: "between servers: netem: no such module"}},
+	weak := doctor.Diagnosis{
+		Findings: []doctor.Finding{
+			{Name: "image", OK: true, Needed: true, Detail: "zookeeper:3.9"},
+			{Name: "netem", Detail: "no such module <x>", Cure: "modprobe sch_netem"},
+		},
+		Faults: []doctor.FaultAbility{
+			{Kind: "pause", Family: "process", Can: true},
+			{Kind: "slow-disk", Family: "storage and time", Lacks: "ptrace: forbidden"},
+			{Kind: "latency", Family: "packets", Can: true, Lacks: "between servers: netem: no such module"},
+		},
 	}
-	ill := harness.Diagnosis{Findings: []harness.Finding{{Name: "image", Needed: true, Detail: "there is none", Cure: "make image"}}}
+	ill := doctor.Diagnosis{
+		Findings: []doctor.Finding{{Name: "image", Needed: true, Detail: "there is none", Cure: "make image"}},
+	}
 	for _, c := range []struct {
 		name string
-		d    harness.Diagnosis
+		d    doctor.Diagnosis
 		code int
 		says []string
 	}{
-		{"weak", weak, exitOK, []string{"ok image zookeeper:3.9", "weak netem no such module <x>", "modprobe sch_netem", "faults", "can pause process", "cannot slow-disk storage and time ptrace: forbidden", "can latency packets between servers: netem: no such module"}},
+		{"weak", weak, exitOK, []string{"ok image zookeeper:3.9", "weak netem no such module <x>", "modprobe sch_netem",
+			"faults", "can pause process", "cannot slow-disk storage and time ptrace: forbidden",
+			"can latency packets between servers: netem: no such module"}},
 		{"ill", ill, exitEnvironment, []string{"LACKS image there is none", "make image"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,7 +67,7 @@ func TestDoctorTells(t *testing.T) {
 			if got := code(tellDiagnosis(&printed, c.d, true)); got != c.code {
 				t.Errorf("--json: exit code %d, want %d", got, c.code)
 			}
-			var back harness.Diagnosis
+			var back doctor.Diagnosis
 			dec := json.NewDecoder(&printed)
 			if err := dec.Decode(&back); err != nil || dec.More() {
 				t.Fatalf("--json: %v, and more: %v", err, dec.More())
@@ -68,7 +78,8 @@ func TestDoctorTells(t *testing.T) {
 		})
 	}
 	broken := errors.New("broken pipe")
-	if err := tellDiagnosis(writerOf(func([]byte) (int, error) { return 0, broken }), ill, true); !errors.Is(err, broken) {
+	if err := tellDiagnosis(writerOf(func([]byte) (int, error) { return 0, broken }), ill, true); !errors.Is(err,
+		broken) {
 		t.Errorf("a diagnosis that could not be printed: %v", err)
 	}
 }

@@ -6,10 +6,16 @@ import (
 	"locklab/recipes/curator"
 )
 
-// otherVariables are the variables that are no keys of a scenario: where images and jars come from, what
-// agents are told, and what chooses among tests. A name that ends in _ stands for all that begin so.
+// outVariable sets --out of every command that has the flag.
+const outVariable = "LOCKLAB_OUT"
+
+// otherVariables are the variables that do not set a key of a scenario: where results go, where images and jars come
+// from, what agents are told, and what chooses among tests. A name that ends in _ stands for every name that begins
+// with it.
 var otherVariables = []string{
-	ensembles.EnvImage, "LOCKLAB_DEBIAN_MIRROR", curator.EnvJars,
+	outVariable,
+	ensembles.EnvImage, ensembles.EnvDebianMirror, curator.EnvJars,
 	agent.EnvHost, agent.EnvSecret, agent.EnvLease,
-	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS", "LOCKLAB_BENCH_GATE", "LOCKLAB_BENCH_GATE_TIME",
+	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS",
+	"LOCKLAB_BENCH_GATE", "LOCKLAB_BENCH_GATE_TIME",
 }

@@ -11,7 +11,7 @@ import (
 	"locklab/harness/scenario"
 )
 
-// asked finds the names of variables that code reads, or keeps in a constant to do so, and those that the Makefile sets.
+// asked finds the names of variables that code reads or has in a constant for that, and those that the Makefile sets.
 var asked = regexp.MustCompile(`(?m)(?:nv\(|= *)"(LOCKLAB_[A-Z_]+)"|^\t(LOCKLAB_[A-Z_]+)=`)
 
 // No variable that this repository itself goes by is refused.
@@ -33,7 +33,8 @@ func TestOtherVariablesAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"LOCKLAB_ZOOKEEPER_IMAGE", "LOCKLAB_DEBIAN_MIRROR", "LOCKLAB_SOAK", "LOCKLAB_TEST_ALL", "LOCKLAB_SEED"} {
+	for _, want := range []string{"LOCKLAB_ZOOKEEPER_IMAGE", "LOCKLAB_DEBIAN_MIRROR", "LOCKLAB_SOAK",
+		"LOCKLAB_TEST_ALL", "LOCKLAB_SEED"} {
 		if !names[want] {
 			t.Errorf("%s is not found any more, or nobody goes by it", want)
 		}

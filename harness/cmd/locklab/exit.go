@@ -1,17 +1,28 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"locklab/chaos"
 	"locklab/ensembles"
-	"locklab/harness"
 	"locklab/harness/check"
+	"locklab/harness/judge"
+	"locklab/harness/run"
+	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/harness/series"
+	"locklab/harness/untrusted"
 	"locklab/recipes/curator"
-	"locklab/reports"
 	"locklab/reports/capacity"
 	"locklab/reports/compare"
+	"locklab/reports/sweep"
 )
 
 // The exit codes, on which scripts rely.
@@ -27,12 +38,71 @@ const (
 	exitInterrupted = 130
 )
 
-const exitHelp = `0 shown what was to be shown, 1 the harness failed, 2 bad input, 3 violation, 4 a threshold was missed, 5 regression, 6 inconclusive, 7 the environment lacks something, 130 interrupted`
+// everyCode lists the exit codes.
+var everyCode = []int{
+	exitHarness, exitInput, exitViolation, exitThreshold, exitRegression, exitUnknown, exitEnvironment, exitInterrupted,
+}
 
-// errSaid says that everything there is to say has been printed.
+// exitMeanings says what each exit code means, whichever command ends with it.
+var exitMeanings = map[int]string{
+	exitOK:          "the run showed what it was meant to show",
+	exitHarness:     "locklab itself failed",
+	exitInput:       "bad usage or bad input; the message names the flag, or file, line and column",
+	exitViolation:   "a violation that the scenario does not expect",
+	exitThreshold:   "a threshold was missed",
+	exitRegression:  "a regression",
+	exitUnknown:     "inconclusive",
+	exitEnvironment: "this machine lacks something; the message says what, and how to get it",
+	exitInterrupted: "interrupted",
+}
+
+// exitCodes returns the part of a command's help that lists the exit codes it can end with. Every command can end with
+// 0, 1, 2 and 130. What 0 means differs, so a command can have a text of its own for it.
+func exitCodes(success string, codes ...int) string {
+	codes = append([]int{exitHarness, exitInput, exitInterrupted}, codes...)
+	slices.Sort(codes)
+	codes = slices.Compact(codes)
+	var b strings.Builder
+	fmt.Fprintf(&b, "Exit codes:\n  %3d  %s\n", exitOK, cmp.Or(success, exitMeanings[exitOK]))
+	for _, code := range codes {
+		fmt.Fprintf(&b, "  %3d  %s\n", code, exitMeanings[code])
+	}
+	var several []string
+	for _, code := range gravest {
+		if slices.Contains(codes, code) {
+			several = append(several, strconv.Itoa(code))
+		}
+	}
+	if len(several) > 1 {
+		fmt.Fprintf(&b, "Where several apply, the first of %s counts.\n", strings.Join(several, ", "))
+	}
+	return b.String()
+}
+
+// gravest orders the codes of which a run can earn several: the first one counts.
+var gravest = []int{exitViolation, exitInterrupted, exitUnknown, exitRegression, exitThreshold}
+
+// printHelp prints the help of a command, or of them all, with the exit codes at its end.
+func printHelp(options kong.HelpOptions, c *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, c); err != nil || options.Summary {
+		return err
+	}
+	codes := exitCodes("", everyCode...)
+	if selected := c.Selected(); selected != nil {
+		command, ok := selected.Target.Addr().Interface().(interface{ exits() string })
+		if !ok {
+			return nil // hosts run it, not people
+		}
+		codes = command.exits()
+	}
+	_, err := fmt.Fprint(c.Stdout, "\n"+codes)
+	return err
+}
+
+// errSaid says that the command has already printed what there is to say.
 var errSaid = errors.New("said")
 
-// verdictError is the end of a command that came to a result other than success.
+// A verdictError ends a command that has a result, which is not success.
 type verdictError struct {
 	code int
 	err  error // what went wrong besides, or nil
@@ -47,7 +117,7 @@ func (e verdictError) Error() string {
 
 func (e verdictError) Unwrap() error { return e.err }
 
-// codeOf maps an error to its exit code and to what is to be printed of it.
+// codeOf returns the exit code of an error, and the error to print or nil.
 func codeOf(err error) (code int, show error) {
 	if v, ok := errors.AsType[verdictError](err); ok {
 		return v.code, v.err
@@ -55,15 +125,19 @@ func codeOf(err error) (code int, show error) {
 	if _, ok := errors.AsType[*scenario.InputError](err); ok {
 		return exitInput, err
 	}
-	for _, m := range []struct {
+	for _, m := range [...]struct {
 		sentinel error
 		code     int
 	}{
-		{harness.ErrInterrupted, exitInterrupted},
-		{harness.ErrDirInUse, exitInput}, {harness.ErrNoRun, exitInput}, {harness.ErrNoSweep, exitInput}, {reports.ErrQuestion, exitInput}, {capacity.ErrTooFar, exitUnknown}, {compare.ErrInput, exitInput},
-		{ensembles.ErrNoEngine, exitEnvironment}, {ensembles.ErrNoImage, exitEnvironment}, {ensembles.ErrMissingTool, exitEnvironment},
-		{harness.ErrUnsupportedLab, exitEnvironment}, {curator.ErrMissing, exitEnvironment},
-		{chaos.ErrUnsupported, exitEnvironment}, // found beforehand: during a run it makes the verdict unknown
+		{run.ErrInterrupted, exitInterrupted},
+		{untrusted.ErrRefused, exitInput}, {rundir.ErrDirInUse, exitInput}, {rundir.ErrNoRun, exitInput},
+		{series.ErrNoSweep, exitInput}, {sweep.ErrQuestion, exitInput}, {compare.ErrInput, exitInput},
+		{capacity.ErrTooFar, exitUnknown},
+		{ensembles.ErrNoEngine, exitEnvironment}, {ensembles.ErrNoImage, exitEnvironment},
+		{ensembles.ErrMissingTool, exitEnvironment},
+		{curator.ErrMissing, exitEnvironment},
+		// This is found before a run begins. During a run it makes the verdict unknown.
+		{chaos.ErrUnsupported, exitEnvironment},
 	} {
 		if errors.Is(err, m.sentinel) {
 			return m.code, err
@@ -72,9 +146,9 @@ func codeOf(err error) (code int, show error) {
 	return exitHarness, err
 }
 
-// conclude turns an outcome, and what went wrong on the way to it, into the
-// command's end. A violation counts more than anything else: it was seen.
-func conclude(out harness.Outcome, err error) error {
+// conclude returns the error that a command ends with, from a run's outcome and what went wrong on the way to it. A
+// violation counts more than anything else, because it was seen.
+func conclude(out judge.Outcome, err error) error {
 	if out.Dir == "" {
 		return err
 	}
@@ -87,7 +161,7 @@ func conclude(out harness.Outcome, err error) error {
 		return verdictError{code: exitInterrupted}
 	case out.Result.Verdict == check.Unknown:
 		return verdictError{code: exitUnknown}
-	case out.Result.Verdict == check.Fail: // though no check did
+	case out.Result.Verdict == check.Fail: // no check failed, so a threshold was missed
 		return verdictError{code: exitThreshold}
 	}
 	return nil

@@ -8,18 +8,25 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles"
-	"locklab/harness"
 	"locklab/harness/check"
+	"locklab/harness/judge"
+	"locklab/harness/run"
+	"locklab/harness/rundir"
 	"locklab/harness/scenario"
-	"locklab/reports"
+	"locklab/reports/result"
 )
 
-func outcome(verdict check.Result, interrupted bool) harness.Outcome {
-	return harness.Outcome{Dir: "run", Result: reports.Result{Verdict: verdict, Partial: interrupted}, Report: check.Report{Verdict: verdict}, Interrupted: interrupted}
+func outcome(verdict check.Result, interrupted bool) judge.Outcome {
+	return judge.Outcome{
+		Dir:         "run",
+		Result:      result.Result{Verdict: verdict, Partial: interrupted},
+		Report:      check.Report{Verdict: verdict},
+		Interrupted: interrupted,
+	}
 }
 
 // missed is a run whose checks passed, as far as they came, and that missed a threshold.
-func missed(interrupted bool) harness.Outcome {
+func missed(interrupted bool) judge.Outcome {
 	out := outcome(check.Pass, interrupted)
 	out.Result.Verdict = check.Fail
 	return out
@@ -32,30 +39,29 @@ func TestExitCodes(t *testing.T) {
 	wrapped := func(err error) error { return fmt.Errorf("somewhere: %w", errors.Join(errors.New("and"), err)) }
 	for _, c := range []struct {
 		name string
-		out  harness.Outcome
+		out  judge.Outcome
 		err  error
 		want int
 	}{
 		{"pass", outcome(check.Pass, false), nil, exitOK},
 		{"violation", outcome(check.Fail, false), nil, exitViolation},
-		{"violation, then interrupted", outcome(check.Fail, true), wrapped(harness.ErrInterrupted), exitViolation},
+		{"violation, then interrupted", outcome(check.Fail, true), wrapped(run.ErrInterrupted), exitViolation},
 		{"violation, then broken", outcome(check.Fail, false), broken, exitViolation},
 		{"unknown", outcome(check.Unknown, false), nil, exitUnknown},
-		{"unknown and interrupted", outcome(check.Unknown, true), wrapped(harness.ErrInterrupted), exitInterrupted},
+		{"unknown and interrupted", outcome(check.Unknown, true), wrapped(run.ErrInterrupted), exitInterrupted},
 		{"an interrupted run, checked later", outcome(check.Unknown, true), nil, exitInterrupted},
 		{"threshold missed", missed(false), nil, exitThreshold},
 		{"threshold missed and interrupted", missed(true), nil, exitInterrupted},
 		{"threshold missed, then broken", missed(false), broken, exitHarness},
 		{"pass, but the lab did not come down", outcome(check.Pass, false), broken, exitHarness},
-		{"interrupted before anything was recorded", harness.Outcome{}, wrapped(harness.ErrInterrupted), exitInterrupted},
-		{"a fault that is known not to be supported", harness.Outcome{}, wrapped(chaos.ErrUnsupported), exitEnvironment},
-		{"no engine", harness.Outcome{}, wrapped(ensembles.ErrNoEngine), exitEnvironment},
-		{"no image", harness.Outcome{}, wrapped(ensembles.ErrNoImage), exitEnvironment},
-		{"no such lab", harness.Outcome{}, wrapped(harness.ErrUnsupportedLab), exitEnvironment},
-		{"directory in use", harness.Outcome{}, wrapped(harness.ErrDirInUse), exitInput},
-		{"no run", harness.Outcome{}, wrapped(harness.ErrNoRun), exitInput},
-		{"bad input", harness.Outcome{}, wrapped(&scenario.InputError{Msg: "bad"}), exitInput},
-		{"anything else", harness.Outcome{}, broken, exitHarness},
+		{"interrupted before anything was recorded", judge.Outcome{}, wrapped(run.ErrInterrupted), exitInterrupted},
+		{"a fault that is known not to be supported", judge.Outcome{}, wrapped(chaos.ErrUnsupported), exitEnvironment},
+		{"no engine", judge.Outcome{}, wrapped(ensembles.ErrNoEngine), exitEnvironment},
+		{"no image", judge.Outcome{}, wrapped(ensembles.ErrNoImage), exitEnvironment},
+		{"directory in use", judge.Outcome{}, wrapped(rundir.ErrDirInUse), exitInput},
+		{"no run", judge.Outcome{}, wrapped(rundir.ErrNoRun), exitInput},
+		{"bad input", judge.Outcome{}, wrapped(&scenario.InputError{Msg: "bad"}), exitInput},
+		{"anything else", judge.Outcome{}, broken, exitHarness},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := exitOK
@@ -85,7 +91,8 @@ func (brokenWriter) Write([]byte) (int, error) { panic("a defect") }
 func TestPanicIsAFailure(t *testing.T) {
 	var said strings.Builder
 	code := execute(t.Context(), []string{"scenarios", "list"}, streams{Out: brokenWriter{}, Err: &said})
-	if code != exitHarness || !strings.Contains(said.String(), "a defect of locklab: ") || !strings.Contains(said.String(), "listCmd.Run") {
+	if code != exitHarness || !strings.Contains(said.String(), "a bug in locklab: ") ||
+		!strings.Contains(said.String(), "(*listCmd).Run") {
 		t.Errorf("exit code %d\n%s", code, said.String())
 	}
 }

@@ -22,23 +22,33 @@ func TestGateOnRecordedRuns(t *testing.T) {
 		stderr     string
 	}{
 		{name: "the same code", base: same("base"), head: same("head"), want: exitOK, stdout: "pass: "},
-		{name: "a hand-off a fifth slower", base: side("slow", "base"), head: side("slow", "head"), want: exitRegression, stdout: "regressed: "},
+		{name: "a hand-off a fifth slower", base: side("slow", "base"), head: side("slow", "head"),
+			want: exitRegression, stdout: "regressed: "},
 		{name: "and mended", base: side("slow", "head"), head: side("slow", "base"), want: exitOK, stdout: "improved: "},
-		{name: "no lock at all", base: side("violation", "base"), head: side("violation", "head"), want: exitViolation, stdout: "belief-exclusion: "},
-		{name: "no lock, mended", base: side("violation", "head"), head: side("violation", "base"), want: exitUnknown, stdout: "failed its checks"},
-		{name: "no lock, and another configuration", base: same("base"), head: side("violation", "head"), want: exitViolation, stdout: "different configurations"},
-		{name: "one run a side, by name", base: same("base/001"), head: same("head/001"), want: exitUnknown, stdout: "at least 4 a side"},
-		{name: "an interrupted run, and one whose harness was killed", base: side("broken", "base"), head: side("broken", "head"), want: exitUnknown, stdout: "is a partial run"},
-		{name: "other configurations", base: side("violation", "base"), head: same("head"), want: exitInput, stderr: "different configurations"},
+		{name: "no lock at all", base: side("violation", "base"), head: side("violation", "head"), want: exitViolation,
+			stdout: "belief-exclusion: "},
+		{name: "no lock, mended", base: side("violation", "head"), head: side("violation", "base"), want: exitUnknown,
+			stdout: "failed its checks"},
+		{name: "no lock, and another configuration", base: same("base"), head: side("violation", "head"),
+			want: exitViolation, stdout: "different configurations"},
+		{name: "one run a side, by name", base: same("base/001"), head: same("head/001"), want: exitUnknown,
+			stdout: "at least 4 a side"},
+		{name: "an interrupted run, and one whose harness was killed", base: side("broken", "base"),
+			head: side("broken", "head"), want: exitUnknown, stdout: "is a partial run"},
+		{name: "other configurations", base: side("violation", "base"), head: same("head"), want: exitInput,
+			stderr: "different configurations"},
 		{name: "the same runs twice", base: same("base"), head: same("base"), want: exitInput, stderr: "are the same run"},
 		{name: "both sides at once", base: samples, head: same("head"), want: exitInput, stderr: "no result.json"},
-		{name: "a folder of something else", base: same("base"), head: "testdata/script", want: exitInput, stderr: "holds no run"},
+		{name: "a folder of something else", base: same("base"), head: "testdata/script", want: exitInput,
+			stderr: "holds no run"},
 		{name: "an empty folder", base: t.TempDir(), head: same("head"), want: exitInput, stderr: "holds no run"},
 		{name: "nothing", base: same("base"), head: "testdata/nowhere", want: exitInput, stderr: "does not exist"},
-		{name: "a file", base: same("base/001/result.json"), head: same("head"), want: exitInput, stderr: "is not a directory"},
+		{name: "a file", base: same("base/001/result.json"), head: same("head"), want: exitInput,
+			stderr: "is not a directory"},
 	} {
-		code, stdout, stderr := run(t, "compare", c.base, c.head)
-		if code != c.want || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) || c.want == exitInput && stdout != "" {
+		code, stdout, stderr := runCLI(t, "compare", c.base, c.head)
+		if code != c.want || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) ||
+			c.want == exitInput && stdout != "" {
 			t.Errorf("%s: exit code %d, want %d\n%s%s", c.name, code, c.want, stdout, stderr)
 		}
 	}
@@ -68,8 +78,9 @@ func TestGateOnDamagedRuns(t *testing.T) {
 				if err := do(filepath.Join(dir, side, "002", file)); err != nil {
 					t.Fatal(err)
 				}
-				code, stdout, stderr := run(t, "compare", filepath.Join(dir, "base"), filepath.Join(dir, "head"))
-				if code != exitInput || stdout != "" || !strings.Contains(stderr, filepath.Join(side, "002")) || !strings.Contains(stderr, strings.TrimSuffix(file, filepath.Ext(file))) {
+				code, stdout, stderr := runCLI(t, "compare", filepath.Join(dir, "base"), filepath.Join(dir, "head"))
+				if code != exitInput || stdout != "" || !strings.Contains(stderr, filepath.Join(side, "002")) ||
+					!strings.Contains(stderr, strings.TrimSuffix(file, filepath.Ext(file))) {
 					t.Errorf("%s of %s/002 is %s: exit code %d\n%s%s", file, side, damage, code, stdout, stderr)
 				}
 			}

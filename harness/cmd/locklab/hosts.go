@@ -10,22 +10,24 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
+	"locklab/ensembles/agent/serve"
 	"locklab/workloads/client"
 	"locklab/workloads/resource"
 )
 
-// The commands that run inside a lab. They are started by a run, not by hand.
+// These commands run inside a lab. A run starts them; nobody does so by hand.
 
 type agentCmd struct{}
 
-// Run serves a host until the lease lapses. What the agent is comes from its
-// environment, because its container was made with it.
+// Run serves a host until the lease lapses. The agent's configuration comes from its environment, because its container
+// was created with it.
 func (agentCmd) Run(ctx context.Context, log *slog.Logger) error {
 	lease, err := time.ParseDuration(os.Getenv(agent.EnvLease))
 	if err != nil || os.Getenv(agent.EnvSecret) == "" || os.Getenv(agent.EnvHost) == "" {
-		return fmt.Errorf("agent: %s, %s and %s must be set; agents are started by a run, not by hand", agent.EnvHost, agent.EnvSecret, agent.EnvLease)
+		return fmt.Errorf("agent: %s, %s and %s must be set; agents are started by a run, not by hand", agent.EnvHost,
+			agent.EnvSecret, agent.EnvLease)
 	}
-	return agent.Run(ctx, agent.Config{Host: os.Getenv(agent.EnvHost), Secret: os.Getenv(agent.EnvSecret), Lease: lease,
+	return serve.Run(ctx, serve.Config{Host: os.Getenv(agent.EnvHost), Secret: os.Getenv(agent.EnvSecret), Lease: lease,
 		Root: agent.DataDir, Listen: fmt.Sprintf(":%d", agent.Port), Log: log})
 }
 
@@ -33,14 +35,14 @@ type clientCmd struct {
 	Config string `arg:"" help:"Configuration file."`
 }
 
-// Run is a client process's life, in its working directory.
+// Run runs a client process, in its working directory.
 func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	cfg, err := readConfig[client.Config](c.Config)
 	if err != nil {
 		return err
 	}
 	if cfg.Classes != "" && !cfg.Observe {
-		if cfg.Command, err = agent.CommandLine(cfg.Command, cfg.Classes); err != nil {
+		if cfg.Command, err = serve.CommandLine(cfg.Command, cfg.Classes); err != nil {
 			return err
 		}
 	}
@@ -49,8 +51,8 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 
 type protocolCmd struct{}
 
-// Run says which protocols this binary's processes speak, to a benchmark that is to run them
-// beside another's.
+// Run prints which protocols this binary's processes speak. A benchmark asks for them before it runs the processes of
+// two binaries side by side.
 func (protocolCmd) Run(std streams) error {
 	return json.NewEncoder(std.Out).Encode(map[string]int{"client": client.Protocol})
 }
@@ -59,7 +61,7 @@ type resourceCmd struct {
 	Config string `arg:"" help:"Configuration file."`
 }
 
-// Run serves the resource until it is told to end, in its working directory.
+// Run serves the resource until the agent ends it, in its working directory.
 func (c resourceCmd) Run(ctx context.Context) error {
 	cfg, err := readConfig[resource.Config](c.Config)
 	if err != nil {
@@ -68,7 +70,7 @@ func (c resourceCmd) Run(ctx context.Context) error {
 	return resource.Serve(ctx, cfg, agent.ProcessHistoryDir)
 }
 
-// readConfig refuses what this binary does not know: the harness may be another.
+// readConfig reads a configuration, and refuses keys that this binary does not know. The harness may be another binary.
 func readConfig[T any](path string) (T, error) {
 	var cfg T
 	b, err := os.ReadFile(path)

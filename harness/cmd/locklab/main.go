@@ -8,41 +8,43 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
+	"reflect"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
-	"locklab/harness"
+	"locklab/harness/untrusted"
 )
 
 // commands is everything that locklab can be asked for.
 type commands struct {
-	Demo      demoCmd      `cmd:"" help:"Show in three acts what a session timeout does to a lock, and what stops the damage."`
-	Run       runCmd       `cmd:"" help:"Run a scenario and judge it."`
-	Sweep     sweepCmd     `cmd:"" help:"Run a grid of scenarios, or search for the highest rate that holds, and say what the locks can carry."`
-	Plan      planCmd      `cmd:"" help:"Say from a sweep what another load would come to."`
-	Check     checkCmd     `cmd:"" help:"Judge an old run again, from its raw files."`
-	Bench     benchCmd     `cmd:"" help:"Run a scenario time after time in one lab, or two sides in turn, and compare them."`
-	Compare   compareCmd   `cmd:"" help:"Say whether the runs of one side are worse than those of another."`
-	Report    reportCmd    `cmd:"" help:"Draw an old run's report again, from its raw files."`
-	Scenarios scenariosCmd `cmd:"" help:"List the built-in scenarios, or show one."`
-	Clean     cleanCmd     `cmd:"" help:"Remove what killed runs left in the Docker engine."`
-	Doctor    doctorCmd    `cmd:"" help:"Say what this machine can do, and how to get what it lacks."`
-	Image     imageCmd     `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
+	Version versionFlag `help:"Print the version, the commit, the version of Go and that of the protocol."`
+
+	Demo       demoCmd       `cmd:"" help:"Show in three acts how a pause breaks a lock, and what stops the damage."`
+	Run        runCmd        `cmd:"" help:"Run a scenario and judge it."`
+	Sweep      sweepCmd      `cmd:"" help:"Run a grid of scenarios, or search for the highest rate that holds."`
+	Plan       planCmd       `cmd:"" help:"Predict from a sweep what another load would come to."`
+	Check      checkCmd      `cmd:"" help:"Judge an old run again, from its raw files."`
+	Bench      benchCmd      `cmd:"" help:"Run a scenario many times in one lab, or two sides in turn, and compare them."`
+	Compare    compareCmd    `cmd:"" help:"Say whether the runs of one side are worse than those of another."`
+	Report     reportCmd     `cmd:"" help:"Draw an old run's report again, from its raw files."`
+	Scenarios  scenariosCmd  `cmd:"" help:"List the built-in scenarios, or show one."`
+	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine."`
+	Doctor     doctorCmd     `cmd:"" help:"Say what this machine can do, and how to get what it lacks."`
+	Image      imageCmd      `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
+	Completion completionCmd `cmd:"" help:"Print code that makes a shell complete locklab's command line."`
 
 	BenchPeers benchPeersCmd `cmd:"" hidden:"" help:"Compare the speed of our mutex with that of zk.Lock and Curator's."`
-	BenchPeer  benchPeerCmd  `cmd:"" hidden:"" help:"Clients of one lock of that comparison."`
+	BenchPeer  benchPeerCmd  `cmd:"" hidden:"" help:"Run clients of one lock of that comparison."`
 
-	Curator  curatorCmd  `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and say where it is."`
-	Agent    agentCmd    `cmd:"" hidden:"" help:"First process on a host of a lab."`
-	Client   clientCmd   `cmd:"" hidden:"" help:"Client process of a lab."`
-	Resource resourceCmd `cmd:"" hidden:"" help:"Protected resource of a lab."`
-	Protocol protocolCmd `cmd:"" hidden:"" help:"Say which protocols this binary's processes speak."`
+	Curator  curatorCmd  `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
+	Agent    agentCmd    `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
+	Client   clientCmd   `cmd:"" hidden:"" help:"Run a client process of a lab."`
+	Resource resourceCmd `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
+	Protocol protocolCmd `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
 }
 
-// streams are where a command writes: results to Out, all else to Err.
+// streams are where a command writes, results to Out and everything else to Err, and what it reads.
 type streams struct {
 	Out, Err io.Writer
 	In       io.Reader
@@ -59,31 +61,37 @@ func locklab() int {
 	return execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr, os.Stdin})
 }
 
-// interruptible is a context that the first interrupt cancels. The second ends the
-// process at once; what it leaves, the agents' leases remove.
-func interruptible() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals) // the next one has its default effect
-		cancel(harness.ErrInterrupted)
-	}()
-	return ctx, func() { cancel(nil) }
-}
-
 // newParser makes the parser of the command line.
 func newParser(std streams) (*kong.Kong, error) {
-	return kong.New(&commands{Run: runCmd{Keys: scenarioFlags()}, Bench: benchCmd{Keys: scenarioFlags()}, Sweep: sweepCmd{Keys: scenarioFlags()}}, kong.Name("locklab"),
-		kong.Description("Measures ZooKeeper locks and tries to break them.\n\nExit codes: "+exitHelp+"."),
+	all := &commands{
+		Run:   runCmd{overrides: overrides{Keys: scenarioFlags()}},
+		Bench: benchCmd{overrides: overrides{Keys: scenarioFlags()}},
+		Sweep: sweepCmd{overrides: overrides{Keys: scenarioFlags()}},
+	}
+	return kong.New(all, kong.Name("locklab"),
+		kong.Description("Measures ZooKeeper locks and tries to break them."), kong.Help(printHelp),
 		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		helpTexts, kong.KindMapper(reflect.Bool, boolMapper{}),
+		kong.ExplicitGroups([]kong.Group{{Key: keysGroup, Title: keysTitle}}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ValueFormatter(helpWithDefault))
+}
+
+// helpTexts are the help of flags and arguments that several commands have, or that is long.
+var helpTexts = kong.Vars{
+	"scenario_help": scenarioHelp, "threshold_help": thresholdHelp,
+	"run_out_help": runOutHelp, "print_config_help": printConfigHelp,
+	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
+	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp,
+	"plan_clients_help": planClientsHelp, "demo_out_help": demoOutHelp,
+	"bench_out_help": benchOutHelp, "vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
+	"mismatch_help": mismatchHelp, "self_test_help": selfTestHelp,
+	"format_help": formatHelp, "floor_help": floorHelp, "metric_help": metricHelp,
 }
 
 // exit is what kong's exit hook throws, since it must not return.
 type exit int
 
+// execute runs a command line and returns its exit code.
 func execute(ctx context.Context, args []string, std streams) (code int) {
 	defer func() {
 		switch r := recover().(type) {
@@ -91,8 +99,9 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 		case exit:
 			code = int(r)
 		default:
-			// Left to the runtime, a defect would end as bad input does, with 2.
-			fmt.Fprintf(std.Err, "locklab: a defect of locklab: %v\n\n%s", r, debug.Stack())
+			// Left to the runtime, a defect would end with 2, as bad input does.
+			d := defectOf(r)
+			fmt.Fprintf(std.Err, "locklab: a bug in locklab: %v\n\n%s", d.value, d.stack)
 			code = exitHarness
 		}
 	}()
@@ -102,22 +111,40 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 		fmt.Fprintln(std.Err, "locklab:", err)
 		return exitHarness
 	}
+	completeLine(parser)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	c, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(std.Err, "locklab: %v (see locklab --help)\n", err)
+		fmt.Fprintf(std.Err, "locklab: %s (see locklab --help)\n", untrusted.Text(err.Error()))
 		return exitInput
 	}
 	c.BindTo(ctx, (*context.Context)(nil))
-	c.Bind(std, log)
-	if err := c.Run(); err != nil {
+	c.Bind(std, log, c)
+	if err := untilInterrupted(ctx, c.Selected(), func() error { return c.Run() }); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = errors.Join(context.Cause(ctx), err) // some only know that the context has ended
+		}
 		code, shown := codeOf(err)
 		if shown != nil && !errors.Is(err, errSaid) {
-			fmt.Fprintln(std.Err, "locklab:", shown)
+			fmt.Fprintln(std.Err, "locklab:", untrusted.Text(shown.Error()))
 		}
 		return code
 	}
 	return exitOK
+}
+
+// A defect is a panic, and where it was.
+type defect struct {
+	value any
+	stack []byte
+}
+
+// defectOf returns a recovered value with a stack: that of the goroutine that panicked, if another has caught it.
+func defectOf(recovered any) defect {
+	if d, ok := recovered.(defect); ok {
+		return d
+	}
+	return defect{recovered, debug.Stack()}
 }

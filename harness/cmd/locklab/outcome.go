@@ -4,21 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"text/tabwriter"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/check"
-	"locklab/reports"
+	"locklab/harness/judge"
+	"locklab/harness/rundir"
+	"locklab/reports/result"
 )
 
-// tell prints what a run came to, as JSON or for a person, and turns it and what went
-// wrong on the way into the command's end.
-func tell(std streams, out harness.Outcome, asJSON bool, err error) error {
+// tell prints the outcome of a run, as JSON or for a person, and returns the error that the command ends with. err is
+// what went wrong during the run.
+func tell(std streams, out judge.Outcome, asJSON bool, err error) error {
 	if out.Dir != "" {
 		if asJSON {
-			err = errors.Join(err, copyResult(std.Out, out))
+			err = errors.Join(err, printJSON(std.Out, out.Result))
 		} else {
 			printOutcome(std.Out, out)
 		}
@@ -27,9 +27,8 @@ func tell(std streams, out harness.Outcome, asJSON bool, err error) error {
 	return conclude(out, err)
 }
 
-// tellThresholds says what was missed, or cannot be judged, beside a result that may
-// have gone to a file.
-func tellThresholds(w io.Writer, all []reports.ThresholdLine) {
+// tellThresholds says which thresholds were missed or cannot be judged. The result beside it may have gone to a file.
+func tellThresholds(w io.Writer, all []result.ThresholdLine) {
 	n := map[check.Result]int{}
 	for _, t := range all {
 		n[t.Verdict]++
@@ -46,8 +45,8 @@ func tellThresholds(w io.Writer, all []reports.ThresholdLine) {
 	}
 }
 
-// printOutcome prints what a run came to, for a person.
-func printOutcome(w io.Writer, out harness.Outcome) {
+// printOutcome prints the outcome of a run for a person.
+func printOutcome(w io.Writer, out judge.Outcome) {
 	r := out.Result
 	partial := ""
 	if r.Partial {
@@ -69,7 +68,7 @@ func printOutcome(w io.Writer, out harness.Outcome) {
 		fmt.Fprintf(t, "acquired\t%d\t%.0f/s\t%s\n", r.Operations.Acquired, *rate, modes(r.Operations))
 	}
 	if rate := r.Throughput.OfferedPerS; rate != nil {
-		fmt.Fprintf(t, "due\t\t%.0f/s\t%d dropped (nobody was free)\n", *rate, *r.Throughput.Dropped)
+		fmt.Fprintf(t, "due\t\t%.0f/s\t%d dropped (no client was free)\n", *rate, *r.Throughput.Dropped)
 	}
 	if n := r.Operations.TimedOut; n > 0 {
 		fmt.Fprintf(t, "timed out\t%d\t\t\n", n)
@@ -77,7 +76,9 @@ func printOutcome(w io.Writer, out harness.Outcome) {
 	if n := r.Operations.Busy; n > 0 {
 		fmt.Fprintf(t, "busy\t%d\ttries\t\n", n)
 	}
-	for _, phase := range []string{reports.PhaseAcquire, reports.PhaseService, reports.PhaseHandoff, reports.PhaseHold, reports.PhaseRelease} {
+	for _, phase := range []string{
+		result.PhaseAcquire, result.PhaseService, result.PhaseHandoff, result.PhaseHold, result.PhaseRelease,
+	} {
 		l := r.Latency.ByPhase(phase)
 		if l == nil {
 			continue
@@ -103,10 +104,10 @@ func printOutcome(w io.Writer, out harness.Outcome) {
 	for _, warning := range r.Warnings {
 		fmt.Fprintln(w, "warning:", warning)
 	}
-	fmt.Fprintf(w, "\nreport: %s\n", filepath.Join(out.Dir, harness.ReportFile))
+	fmt.Fprintf(w, "\nreport: %s\n", rundir.ReportPath(out.Dir))
 }
 
-func printThresholds(w io.Writer, all []reports.ThresholdLine) {
+func printThresholds(w io.Writer, all []result.ThresholdLine) {
 	if len(all) == 0 {
 		return
 	}
@@ -121,8 +122,8 @@ func printThresholds(w io.Writer, all []reports.ThresholdLine) {
 	}
 }
 
-// modes says what was acquired, where that is not just locks.
-func modes(n reports.Operations) string {
+// modes says what was acquired if there is more to it than locks.
+func modes(n result.Operations) string {
 	switch {
 	case n.Reads > 0 || n.Writes > 0:
 		return fmt.Sprintf("%d to read, %d to write", n.Reads, n.Writes)

@@ -1,43 +1,57 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/scenario"
-	"locklab/reports"
+	"locklab/harness/series"
+	"locklab/harness/untrusted"
+	"locklab/reports/sweep"
 )
 
 type planCmd struct {
-	Dir     string            `arg:"" help:"Directory of a sweep."`
-	Clients int               `help:"Clients that ask again as soon as they are done, or, with --rate, that are there to ask." placeholder:"N"`
-	Locks   int               `help:"Locks that they share." placeholder:"N"`
-	Hold    time.Duration     `help:"How long each lock is held." placeholder:"TIME"`
-	Rate    float64           `help:"Arrivals a second, at random, instead of clients that ask again." placeholder:"N"`
-	Where   map[string]string `help:"Which part of the sweep is meant, where it varied other keys; repeatable." placeholder:"KEY=VALUE"`
-	JSON    bool              `name:"json" help:"Print JSON."`
+	Dir     string            `arg:"" predictor:"dir" help:"Directory of a sweep."`
+	Clients int               `placeholder:"N" help:"${plan_clients_help}"`
+	Locks   int               `placeholder:"N" help:"Locks that the clients share."`
+	Hold    time.Duration     `placeholder:"TIME" help:"How long each lock is held."`
+	Rate    float64           `placeholder:"N" help:"Arrivals per second, at random, instead of clients that ask again."`
+	Where   map[string]string `placeholder:"KEY=VALUE" help:"Which part of a sweep that varied more keys. Repeatable."`
+	JSON    bool              `name:"json" help:"Print the answer as JSON."`
 }
+
+const planClientsHelp = "Clients that ask for a lock again as soon as they have released one. " +
+	"With --rate, clients that are there to serve arrivals."
+
+func (planCmd) exits() string { return exitCodes("the sweep answers the question", exitUnknown) }
 
 // Run answers a question from a sweep.
 func (c *planCmd) Run(std streams) error {
-	for _, f := range []struct {
+	for _, f := range [...]struct {
 		flag string
 		bad  bool
-	}{{"--clients", c.Clients < 0}, {"--locks", c.Locks < 0}, {"--hold", c.Hold < 0}, {"--rate", !(c.Rate >= 0 && c.Rate <= 1e6)}} {
+	}{
+		{"--clients", c.Clients < 0}, {"--locks", c.Locks < 0}, {"--hold", c.Hold < 0},
+		{"--rate", !(c.Rate >= 0 && c.Rate <= 1e6)},
+	} {
 		if f.bad {
 			return &scenario.InputError{Flag: f.flag, Msg: "out of range", Hint: "a number above 0"}
 		}
 	}
-	s, err := harness.ReadSweep(c.Dir)
+	if err := untrusted.CheckDir(c.Dir); err != nil {
+		return fmt.Errorf("plan %s: %w", c.Dir, err)
+	}
+	s, err := series.ReadSweep(c.Dir)
 	if err != nil {
 		return err
 	}
-	a, err := s.Answer(reports.SweepQuestion{Clients: c.Clients, Locks: c.Locks, Hold: c.Hold, Rate: c.Rate, Where: c.Where})
+	question := sweep.Question{Clients: c.Clients, Locks: c.Locks, Hold: c.Hold, Rate: c.Rate, Where: c.Where}
+	a, err := s.Answer(question)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		return printJSON(std.Out, a)
 	}
-	return reports.PrintSweepAnswer(std.Out, a)
+	return sweep.PrintAnswer(std.Out, a)
 }

@@ -1,35 +1,81 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"locklab/chaos"
+	"locklab/harness/check"
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
+	"locklab/reports/result"
 	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 )
 
-var update = flag.Bool("update", false, "rewrite what the README has from the program itself")
+var update = flag.Bool("update", false, "rewrite the sections of the manuals that are generated")
 
-const (
-	readme        = "../../../README.md"
-	tableBegin    = "<!-- built-in scenarios: made by go test ./harness/cmd/locklab -run Readme -update -->\n"
-	faultsBegin   = "<!-- faults: made by go test ./harness/cmd/locklab -run Readme -update -->\n"
-	controlsBegin = "<!-- controls: made by go test ./harness/cmd/locklab -run Readme -update -->\n"
-	commentBegin  = "<!-- a comment: made by go test ./harness/cmd/locklab -run Readme -update -->\n"
-	tableEnd      = "<!-- end -->\n"
-)
+// maxWords is the most words that README.md may have, counted as wc -w does. Readers who have to scroll past what they
+// do not need stop reading.
+const maxWords = 1500
 
-// The README's example of a pull request's comment is what compare prints about a benchmark that was
-// recorded, but for what is folded away.
+// manuals are the README.md files, by their paths from the root.
+func manuals(t *testing.T) []string {
+	t.Helper()
+	all := []string{"README.md"}
+	for _, dir := range []string{"recipes", "ensembles", "workloads", "chaos", "harness", "reports"} {
+		all = append(all, dir+"/README.md")
+	}
+	return all
+}
+
+func readManual(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestReadmeIsShort(t *testing.T) {
+	if n := len(strings.Fields(readManual(t, "README.md"))); n > maxWords {
+		t.Errorf(
+			"README.md has %d words; at most %d. Move what only some readers need to a folder's README.md",
+			n,
+			maxWords,
+		)
+	}
+}
+
+// The examples of a gate's verdict are what compare prints about a recorded benchmark: in README.md the metrics that
+// decide, in the manual the comment on a pull request, except for what is folded away.
 func TestReadmeShowsTheGate(t *testing.T) {
-	_, markdown, _ := run(t, "compare", filepath.Join(recordings, "slow/base"), filepath.Join(recordings, "slow/head"), "--format", "markdown")
+	base, head := filepath.Join(recordings, "slow/base"), filepath.Join(recordings, "slow/head")
+	_, text, _ := runCLI(t, "compare", base, head)
+	var table strings.Builder
+	table.WriteString("```\n")
+	for line := range strings.Lines(text[strings.Index(text, "\nmetric")+1:]) {
+		if strings.TrimSpace(line) == "" {
+			break
+		}
+		if !strings.HasSuffix(line, ")\n") { // nothing depends on what is in brackets
+			table.WriteString(line)
+		}
+	}
+	inManual(t, "README.md", "a regression", table.String()+"```\n")
+
+	_, markdown, _ := runCLI(t, "compare", base, head, "--format", "markdown")
 	comment, _, folded := strings.Cut(markdown, "\n<details>")
 	if !folded {
 		t.Fatalf("nothing is folded away in %s", markdown)
@@ -38,17 +84,17 @@ func TestReadmeShowsTheGate(t *testing.T) {
 	for line := range strings.Lines(comment) {
 		quoted.WriteString(strings.TrimRight("> "+line, " \n") + "\n")
 	}
-	inReadme(t, commentBegin, quoted.String())
+	inManual(t, "reports/README.md", "a comment", quoted.String())
 }
 
-// The README says of every built-in scenario whose question it answers, and which.
+// The manual lists every built-in scenario with the reader whom it serves and its question.
 func TestReadmeListsTheScenarios(t *testing.T) {
 	all, err := scenario.Builtins(workloads.Builtin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want strings.Builder
-	want.WriteString("| who asks | scenario | question |\n|---|---|---|\n")
+	want.WriteString("| reader | scenario | question |\n|---|---|---|\n")
 	for _, g := range scenario.ByAnswer(all) {
 		who, _, _ := strings.Cut(g.Question, ":")
 		for _, s := range g.Scenarios {
@@ -56,15 +102,15 @@ func TestReadmeListsTheScenarios(t *testing.T) {
 			who = ""
 		}
 	}
-	inReadme(t, tableBegin, want.String())
+	inManual(t, "workloads/README.md", "built-in scenarios", want.String())
 }
 
-// The README says of every kind of fault what is done, and how that is known.
+// The manual lists every kind of fault, what it does and how that is verified.
 func TestReadmeListsTheFaults(t *testing.T) {
 	var want strings.Builder
-	want.WriteString("| family | fault | of | what is done | how it is verified |\n|---|---|---|---|---|\n")
+	want.WriteString("| family | fault | targets | what is done | how it is verified |\n|---|---|---|---|---|\n")
 	family := ""
-	for _, k := range scenario.FaultKinds() {
+	for _, k := range chaos.Kinds() {
 		name := k.Family
 		if name == family {
 			name = ""
@@ -72,41 +118,201 @@ func TestReadmeListsTheFaults(t *testing.T) {
 		family = k.Family
 		fmt.Fprintf(&want, "| %s | `%s` | %s | %s | %s |\n", name, k.Name, k.Targets, k.Does, k.Verified)
 	}
-	inReadme(t, faultsBegin, want.String())
+	inManual(t, "chaos/README.md", "faults", want.String())
 }
 
-// The README says of every control what is wrong with it, and by which check it is to be found.
+// The manual lists every recipe that is no control, and what it is.
+func TestReadmeListsTheRecipes(t *testing.T) {
+	command, _ := lock.Find(lock.ExecPrefix + "CMD")
+	var want strings.Builder
+	want.WriteString("| recipe | workloads | what it is |\n|---|---|---|\n")
+	for _, r := range append(lock.All(), command) {
+		if r.Control {
+			continue
+		}
+		serves := "`" + strings.Join(r.Workloads, "`, `") + "`"
+		switch {
+		case len(r.Workloads) == len(workloads.All):
+			serves = "all"
+		case r.OneLock:
+			serves += ", with `locks: 1`"
+		}
+		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", r.Name, serves, r.About)
+	}
+	inManual(t, "recipes/README.md", "recipes", want.String())
+}
+
+// The manual lists every guard, what it costs and what gets past it.
+func TestReadmeListsTheGuards(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("| guard | how it protects the data | what it costs | what still gets through |\n|---|---|---|---|\n")
+	for _, g := range guard.All {
+		fmt.Fprintf(&want, "| `%s` | %s | %s | %s |\n", g.Name, g.Protects, g.Costs, g.Passes)
+	}
+	inManual(t, "recipes/README.md", "guards", want.String())
+}
+
+// The manual lists every negative control, its bug and the check that must find it.
 func TestReadmeListsTheControls(t *testing.T) {
 	var want strings.Builder
-	want.WriteString("| recipe | its bug | known from | what makes it show | found by | sound |\n|---|---|---|---|---|---|\n")
-	for _, r := range scenario.AllRecipes() {
+	want.WriteString(
+		"| recipe | its bug | known from | what makes it show | found by | sound |\n|---|---|---|---|---|---|\n",
+	)
+	for _, r := range lock.All() {
 		if r.Control {
-			l := broken.Locks[strings.TrimPrefix(r.Name, scenario.RecipeBroken)]
-			fmt.Fprintf(&want, "| `%s` | %s | %s | %s | `%s`: %s | `%s` |\n", r.Name, l.Bug, l.Source, l.Trigger, l.Check, l.Finding, l.Sound)
+			l, _ := broken.Find(strings.TrimPrefix(r.Name, lock.ControlPrefix))
+			fmt.Fprintf(&want, "| `%s` | %s | %s | %s | `%s`: %s | `%s` |\n",
+				r.Name, l.Bug, l.Source, l.Trigger, l.Check, l.Finding, l.Sound)
 		}
 	}
-	inReadme(t, controlsBegin, want.String())
+	inManual(t, "recipes/README.md", "controls", want.String())
 }
 
-// inReadme wants the text in the README, between a line and tableEnd; -update puts it there.
-func inReadme(t *testing.T, begin, want string) {
-	t.Helper()
-	b, err := os.ReadFile(readme)
-	if err != nil {
+// The manual lists every check and every counter of damage.
+func TestReadmeListsTheChecks(t *testing.T) {
+	var checks, counters strings.Builder
+	checks.WriteString("| check | question |\n|---|---|\n")
+	for _, c := range check.All() {
+		fmt.Fprintf(&checks, "| `%s` | %s |\n", c.Name, sentence(c.Asks))
+	}
+	counters.WriteString("| number | what it counts | check |\n|---|---|---|\n")
+	for _, c := range check.Counters() {
+		fmt.Fprintf(&counters, "| `%s` | %s | `%s` |\n", c.Name, c.Means, c.Check)
+	}
+	inManual(t, "harness/README.md", "checks", checks.String())
+	inManual(t, "harness/README.md", "counters", counters.String())
+}
+
+// The manual lists every number that a threshold can name, by the part of result.json that it is in. Parts with the
+// same numbers, as the latencies of all phases, share a line.
+func TestReadmeListsTheNumbers(t *testing.T) {
+	const single = "safety, throughput"
+	var parts []string
+	numbers := map[string]string{} // of a part
+	for _, m := range result.Metrics() {
+		part, number, dotted := strings.Cut(m.Name, ".")
+		if !dotted {
+			part, number = single, m.Name
+		}
+		if numbers[part] == "" {
+			parts = append(parts, part)
+		}
+		numbers[part] += " `" + number + "`"
+	}
+	var lines []string
+	alike := map[string][]string{} // the parts that have the same numbers
+	for _, part := range parts {
+		n := numbers[part]
+		if alike[n] == nil {
+			lines = append(lines, n)
+		}
+		alike[n] = append(alike[n], part)
+	}
+	var want strings.Builder
+	want.WriteString("| part | number |\n|---|---|\n")
+	for _, n := range lines {
+		part := "`" + strings.Join(alike[n], ".` `") + ".`"
+		if alike[n][0] == single {
+			part = single
+		}
+		fmt.Fprintf(&want, "| %s |%s |\n", part, n)
+	}
+	inManual(t, "reports/README.md", "numbers", want.String())
+}
+
+// The manual says what the numbers mean whose names do not say it. The counters of damage are listed with the checks.
+func TestReadmeExplainsTheNumbers(t *testing.T) {
+	better := map[result.Direction]string{result.Lower: "lower", result.Higher: "higher"}
+	var want strings.Builder
+	want.WriteString("| number | better | meaning |\n|---|---|---|\n")
+	for _, q := range result.Quantities() {
+		means := strings.TrimPrefix(strings.TrimSuffix(q.Row+", "+q.Means, ", "), ", ")
+		if means == "" || strings.HasPrefix(q.Path, "safety.") {
+			continue
+		}
+		name, direction := q.Name(), better[q.Better]
+		if phase, ok := strings.CutSuffix(name, ".count"); ok && strings.HasPrefix(q.Path, "latency.") {
+			name, direction = phase, "lower" // the distribution, not its count
+		}
+		want.WriteString(fmt.Sprintf("| `%s` | %s | %s |\n", name, direction, means))
+	}
+	inManual(t, "reports/README.md", "meanings", want.String())
+}
+
+// The manual lists the exit codes.
+func TestReadmeListsTheExitCodes(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("| exit | meaning |\n|---|---|\n")
+	for _, code := range slices.Sorted(maps.Keys(exitMeanings)) {
+		want.WriteString(fmt.Sprintf("| %d | %s |\n", code, exitMeanings[code]))
+	}
+	inManual(t, "harness/README.md", "exit codes", want.String())
+}
+
+// sentence writes the text with a capital letter and a full stop, unless it ends a sentence already.
+func sentence(text string) string {
+	text = strings.ToUpper(text[:1]) + text[1:]
+	if !strings.ContainsAny(text[len(text)-1:], ".?!") {
+		text += "."
+	}
+	return text
+}
+
+// schemaKey is a key of a scenario or of a fault, as the JSON Schema describes it.
+type schemaKey struct {
+	Description string `json:"description"`
+	Default     any    `json:"default"`
+}
+
+// The manuals list every key that the JSON Schema has.
+func TestReadmeListsTheKeys(t *testing.T) {
+	_, out, _ := runCLI(t, "scenarios", "schema")
+	var schema struct {
+		Properties map[string]schemaKey `json:"properties"`
+		Defs       map[string]struct {
+			Properties map[string]schemaKey `json:"properties"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(out), &schema); err != nil {
 		t.Fatal(err)
 	}
-	before, rest, begins := strings.Cut(string(b), begin)
-	got, after, ends := strings.Cut(rest, tableEnd)
+	var keys, faultKeys strings.Builder
+	keys.WriteString("| key | default | meaning |\n|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		k := schema.Properties[name]
+		preset := ""
+		if k.Default != nil {
+			preset = fmt.Sprintf("`%v`", k.Default)
+		}
+		fmt.Fprintf(&keys, "| `%s` | %s | %s |\n", name, preset, k.Description)
+	}
+	faultKeys.WriteString("| key of a fault | meaning |\n|---|---|\n")
+	ofFaults := schema.Defs["fault"].Properties
+	for _, name := range slices.Sorted(maps.Keys(ofFaults)) {
+		fmt.Fprintf(&faultKeys, "| `%s` | %s |\n", name, ofFaults[name].Description)
+	}
+	inManual(t, "workloads/README.md", "keys", keys.String())
+	inManual(t, "chaos/README.md", "fault keys", faultKeys.String())
+}
+
+// inManual compares the text with the manual's generated section of that name; -update puts the text there.
+func inManual(t *testing.T, manual, section, want string) {
+	t.Helper()
+	begin := "<!-- " + section + ": generated by go test ./harness/cmd/locklab -run Readme -update -->\n"
+	const end = "<!-- end -->\n"
+	text := readManual(t, manual)
+	before, rest, begins := strings.Cut(text, begin)
+	got, after, ends := strings.Cut(rest, end)
 	if !begins || !ends {
-		t.Fatalf("README.md has nothing between %q and %q", begin, tableEnd)
+		t.Fatalf("%s has nothing between %q and %q", manual, begin, end)
 	}
 	if *update {
-		if err := os.WriteFile(readme, []byte(before+begin+want+tableEnd+after), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root(t), manual), []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("README.md is not what it should be (-want +got); -update writes it anew:\n%s", diff)
+		t.Errorf("%s is out of date (-want +got); -update rewrites it:\n%s", manual, diff)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Every malformed or contradictory scenario is exit code 2, with its position and a
 // hint on stderr and nothing on stdout, and nothing is started: no engine could answer.
 func TestRefusedScenarios(t *testing.T) {
-	a, err := txtar.ParseFile("../../scenario/testdata/refused.txtar")
+	a, err := txtar.ParseFile("../../scenario/testdata/refused/command.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,28 +54,33 @@ func TestRefusedFlags(t *testing.T) {
 	}{
 		{"--threshold acquire.p99", "", `--threshold: "acquire.p99" is not a threshold (`},
 		{"--threshold aquire.p99<50ms", "", `--threshold: no result has a number "aquire.p99" (did you mean acquire.p99?)`},
-		{"--threshold acquire.p99<50", "", `--threshold: acquire.p99 is a duration, and the limit of "acquire.p99 < 50" is none (`},
+		{"--threshold acquire.p99<50", "",
+			`--threshold: acquire.p99 is a duration, and the limit of "acquire.p99 < 50" is not (`},
 		{"--threshold acquire.p99<NaN", "", `--threshold: the limit "NaN" is neither`},
 		{"--threshold overlaps==0,,", "", `--threshold: "" is not a threshold`},
 		{"--threshold=", "", `--threshold: "" is not a threshold`},
-		{"--threshold overlaps==0 --threshold overlaps==1", "", `--threshold: overlaps == 1 beside overlaps == 0 (one of the two)`},
-		{"--threshold overlaps<1 mutex-pause", "", `--threshold: overlaps < 1 cannot be met where at least 1 are to be shown`},
+		{"--threshold overlaps==0 --threshold overlaps==1", "",
+			`--threshold: two limits of one kind: overlaps == 1 and overlaps == 0 (one of the two)`},
+		{"--threshold overlaps<1 mutex-pause", "",
+			`--threshold: overlaps < 1 cannot be met where at least 1 must be shown`},
 		{"", "LOCKLAB_THRESHOLD=overlaps=0", `LOCKLAB_THRESHOLD: unknown operator "="`},
 		{"", "LOCKLAB_THRESHOLD=overlap==0", `LOCKLAB_THRESHOLD: no result has a number "overlap" (did you mean overlaps?)`},
 		{"--threshold overlaps==0", "LOCKLAB_THRESHOLD=nonsense", `LOCKLAB_THRESHOLD: "nonsense" is not a threshold`},
 		{"--clients NaN", "", `--clients: "NaN" is not a whole number`},
 		{"--clients=-1", "", `--clients: clients of -1 is out of range`},
 		{"--hold 5", "", `--hold: "5" is not a duration (the unit is missing: 5s or 5ms)`},
-		{"--permits 3", "", `--permits: permits is of workload semaphore, not of mutex`},
+		{"--permits 3", "", `--permits: permits belongs to workload semaphore, not to mutex`},
 		{"--workload semaphore --recipe rw", "", `--recipe: recipe rw does not serve workload semaphore`},
-		{"--read-share 2 read-write", "", `--read-share: "2" is not a share`},
+		{"--read-share 2 read-write", "", `--read-share: read-share of 2 is out of range`},
 		{"", "LOCKLAB_CLIENTS=many", `LOCKLAB_CLIENTS: "many" is not a whole number`},
 		{"", "LOCKLAB_HOLDD=5ms", `LOCKLAB_HOLDD: no such key (did you mean LOCKLAB_HOLD?)`},
 		{"--threshold clients==8", "", `--threshold: no result has a number "clients"`},
 		{"--threshold schema_version==1", "", `--threshold: no result has a number "schema_version"`},
 		{"--threshold seed>1", "", `--threshold: no result has a number "seed"`},
-		{"--threshold fairness.jain<1.5", "", `--threshold: "fairness.jain < 1.5" always holds: fairness.jain is from 0 to 1`},
-		{"--threshold acquire.p99<60ms --wait 50ms", "", `--threshold: acquire.p99 < 60ms cannot be missed: acquisitions are given up after 50ms`},
+		{"--threshold fairness.jain<1.5", "",
+			`--threshold: "fairness.jain < 1.5" always holds: fairness.jain is from 0 to 1`},
+		{"--threshold acquire.p99<60ms --wait 50ms", "",
+			`--threshold: acquire.p99 < 60ms cannot be missed, because acquisitions are given up after 50ms`},
 		{"", "LOCKLAB_SERVERS=4", `LOCKLAB_SERVERS: unknown value "4"`},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")

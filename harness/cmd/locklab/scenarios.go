@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"locklab/harness"
 	"locklab/harness/scenario"
+	"locklab/reports/result"
 	"locklab/workloads"
 )
 
@@ -15,13 +15,33 @@ type scenariosCmd struct {
 	Schema schemaCmd `cmd:"" help:"Print a JSON Schema of scenario files, for editors."`
 }
 
-type listCmd struct{}
+type listCmd struct {
+	JSON bool `name:"json" help:"Print the list as JSON."`
+}
 
-// Run lists the built-in scenarios under the questions of those who ask them.
-func (listCmd) Run(std streams) error {
+func (listCmd) exits() string { return exitCodes("the list was printed") }
+
+// A listedScenario is an element of what scenarios list --json prints.
+type listedScenario struct {
+	Name    string `json:"name"`
+	About   string `json:"about"`
+	Answers string `json:"answers"` // who asks the question
+}
+
+// Run lists the built-in scenarios by the reader whose question they answer.
+func (c *listCmd) Run(std streams) error {
 	all, err := scenario.Builtins(workloads.Builtin)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		list := []listedScenario{}
+		for _, g := range scenario.ByAnswer(all) {
+			for _, s := range g.Scenarios {
+				list = append(list, listedScenario{s.Name, s.About, s.Answers})
+			}
+		}
+		return printJSON(std.Out, list)
 	}
 	w := tabwriter.NewWriter(std.Out, 0, 4, 2, ' ', 0)
 	for i, g := range scenario.ByAnswer(all) {
@@ -37,8 +57,10 @@ func (listCmd) Run(std streams) error {
 }
 
 type showCmd struct {
-	Name string `arg:"" help:"Name of a built-in scenario."`
+	Name string `arg:"" predictor:"builtin" help:"Name of a built-in scenario."`
 }
+
+func (showCmd) exits() string { return exitCodes("the scenario was printed") }
 
 // Run prints a scenario with its comments.
 func (c *showCmd) Run(std streams) error {
@@ -52,9 +74,11 @@ func (c *showCmd) Run(std streams) error {
 
 type schemaCmd struct{}
 
+func (schemaCmd) exits() string { return exitCodes("the schema was printed") }
+
 // Run prints the schema.
 func (schemaCmd) Run(std streams) error {
-	schema, err := scenario.Schema(harness.Metrics())
+	schema, err := scenario.Schema(result.Metrics())
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"locklab": main})
+	testscript.Main(m, map[string]func(){"locklab": main, "stubborn": stubborn})
 }
 
 // The scripts say what locklab does, as a user sees it, as far as no ensemble is

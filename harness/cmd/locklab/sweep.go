@@ -8,80 +8,116 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/alecthomas/kong"
-
-	"locklab/harness"
+	"locklab/harness/run"
+	"locklab/harness/rundir"
 	"locklab/harness/scenario"
-	"locklab/reports"
+	"locklab/harness/series"
+	"locklab/harness/untrusted"
+	"locklab/reports/sweep"
 )
 
 type sweepCmd struct {
-	Scenario string   `arg:"" optional:"" help:"Name of a built-in scenario (locklab scenarios list) or a YAML file; mutex if none is given."`
-	Param    []string `name:"param" sep:"none" help:"A key of the scenario to vary, and its values: clients=1..256 (doubling), clients=1..1000x10, clients=10..50+10, recipe=mutex,naive-mutex; {…} takes a value as it is. Repeatable: every combination is a point." placeholder:"KEY=VALUES"`
-	Repeat   int      `help:"How often each point is run (1)." placeholder:"N"`
-	Saturate string   `help:"Search at each point for the highest rate of arrivals that keeps to a limit, such as 'acquire.p99 < 20ms', instead of running it. The warm-up is the time to settle, the duration that in which it must hold." placeholder:"LIMIT"`
-	Out      string   `help:"Directory; default runs/sweep-<scenario>-<time>. If it has the same sweep already, what is missing is run." placeholder:"DIR"`
-	Resume   string   `help:"Go on with the interrupted sweep in a directory, whatever it was." placeholder:"DIR"`
+	Scenario string   `arg:"" optional:"" predictor:"scenario" help:"${scenario_help} (default mutex)"`
+	Param    []string `sep:"none" placeholder:"KEY=VALUES" predictor:"key" help:"${param_help}"`
+	Repeat   int      `placeholder:"N" help:"How often each point is run (default 1)."`
+	Saturate string   `placeholder:"LIMIT" predictor:"limit" help:"${saturate_help}"`
+	Out      string   `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${sweep_out_help}"`
+	Resume   string   `predictor:"dir" placeholder:"DIR" help:"Continue the interrupted sweep in a directory."`
 	JSON     bool     `name:"json" help:"Print sweep.json instead of a table."`
-	DryRun   bool     `help:"Print the plan as JSON, and do nothing."`
+	DryRun   bool     `help:"${sweep_dry_run_help}"`
 
-	Threshold []string     `name:"threshold" sep:"none" group:"Keys of the scenario (each is also an environment variable LOCKLAB_…):" help:"As of run; judged at each point." placeholder:"LIMIT"`
-	Keys      kong.Plugins `embed:"" group:"Keys of the scenario (each is also an environment variable LOCKLAB_…):"`
+	overrides
 }
 
-// Run carries out a sweep, or goes on with one.
+const (
+	paramHelp = "A key of the scenario to vary, and its values: clients=1..256 (doubling), clients=1..1000x10, " +
+		"clients=10..50+10, recipe=mutex,naive-mutex. A value in braces is taken as it is. " +
+		"Repeatable: every combination of values is a point."
+
+	saturateHelp = "Search at each point for the highest rate of arrivals that keeps to a limit, such as " +
+		"'acquire.p99 < 20ms'. Each probe has the warm-up to settle, and the limit must hold for the duration."
+
+	sweepDryRunHelp = "Print the plan as JSON, and say how many runs it has and about how long they take. Start nothing."
+
+	sweepOutHelp = "Directory. The default is runs/sweep-<scenario>-<time>. " +
+		"If the directory has the same sweep already, only the runs that it lacks are made."
+)
+
+func (sweepCmd) exits() string {
+	return exitCodes("no run saw a violation, none is inconclusive, and every threshold was met",
+		exitViolation, exitThreshold, exitUnknown, exitEnvironment)
+}
+
+// Run carries out a sweep, or continues one.
 func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	plan, dir, err := c.plan()
+	plan, dir, err := c.plan(ctx, std.In)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
+		cost, err := plan.Cost()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(std.Err, "%s; %s\n", plan, cost)
 		return printJSON(std.Out, plan)
 	}
 	if err := plan.Begin(dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces grid, order and plans, not the interleaving); directory %s\n", plan.Scenario, plan, plan.Seed, dir)
+	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces grid, order and plans, not the interleaving); directory %s\n",
+		plan.Scenario, plan, plan.Seed, dir)
 	runErr := carryOutSweep(ctx, std, log, plan, dir)
-	if errors.Is(runErr, harness.ErrInterrupted) {
-		fmt.Fprintf(std.Err, "interrupted; locklab sweep --resume %s goes on\n", dir)
+	if errors.Is(runErr, run.ErrInterrupted) {
+		fmt.Fprintf(std.Err, "interrupted; continue with: locklab sweep --resume %s\n", dir)
 	}
-	s, err := harness.ReportSweep(dir)
-	violation, _, _ := harness.SweepVerdict(s)
+	s, err := series.ReportSweep(dir)
+	violation, _, _ := series.SweepVerdict(s)
 	if err := errors.Join(runErr, err); err != nil && s.Done == 0 && !violation {
 		return err // nothing to show
 	}
-	// A violation is the end whatever else goes wrong.
+	// A violation decides how the command ends, whatever else goes wrong.
 	if err := errors.Join(err, c.print(std.Out, s, dir)); err != nil {
 		runErr = errors.Join(runErr, err)
 	}
 	return concludeSweep(s, runErr)
 }
 
-// plan makes the plan, or finds it.
-func (c *sweepCmd) plan() (*harness.SweepPlan, string, error) {
+// plan makes the plan, or reads that of a sweep to continue.
+func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, string, error) {
 	if c.Resume != "" {
-		if c.Scenario != "" || len(c.Param)+len(c.Threshold) > 0 || c.Saturate != "" || c.Out != "" || c.Repeat != 0 || anyGiven(c.Keys) {
-			return nil, "", &scenario.InputError{Flag: "--resume", Msg: "the plan is in the directory already", Hint: "without a scenario, its keys, --param, --repeat, --saturate, --threshold and --out"}
+		outGiven := c.Out != "" && c.Out != os.Getenv(outVariable)
+		if c.Scenario != "" || len(c.Param)+len(c.Threshold) > 0 || c.Saturate != "" || outGiven || c.Repeat != 0 ||
+			anyGiven(c.Keys) {
+			return nil, "", &scenario.InputError{Flag: "--resume", Msg: "the plan is in the directory already",
+				Hint: "without a scenario, its keys, --param, --repeat, --saturate, --threshold and --out"}
 		}
-		plan, err := harness.ReadSweepPlan(c.Resume)
+		if err := untrusted.CheckDir(c.Resume); err != nil {
+			return nil, "", err
+		}
+		plan, err := series.ReadSweepPlan(c.Resume)
 		return plan, c.Resume, err
 	}
 	if c.Repeat < 0 || c.Repeat > 1000 || c.Repeat > 1 && c.Saturate != "" {
-		return nil, "", &scenario.InputError{Flag: "--repeat", Msg: fmt.Sprintf("%d times", c.Repeat), Hint: "from 1 to 1000; a search repeats its probes by itself"}
+		return nil, "", &scenario.InputError{Flag: "--repeat", Msg: fmt.Sprintf("%d times", c.Repeat),
+			Hint: "from 1 to 1000; a search repeats its probes by itself"}
 	}
 	if len(c.Threshold) > 0 && c.Saturate != "" {
-		return nil, "", &scenario.InputError{Flag: "--threshold", Msg: "--saturate has the limit", Hint: "give one of the two"}
+		return nil, "", &scenario.InputError{
+			Flag: "--threshold",
+			Msg:  "--saturate has the limit",
+			Hint: "give one of the two",
+		}
 	}
 	if len(c.Param) == 0 && c.Saturate == "" {
-		return nil, "", &scenario.InputError{Flag: "--param", Msg: "nothing is to be varied", Hint: "--param clients=1..256, or --saturate 'acquire.p99 < 20ms'"}
+		return nil, "", &scenario.InputError{Flag: "--param", Msg: "there is nothing to vary",
+			Hint: "--param clients=1..256, or --saturate 'acquire.p99 < 20ms'"}
 	}
-	cfg := harness.SweepConfig{Repeat: c.Repeat, Saturate: c.Saturate}
+	cfg := series.SweepConfig{Repeat: c.Repeat, Saturate: c.Saturate}
 	for _, text := range c.Param {
-		p, err := harness.ParseParam(text)
+		p, err := series.ParseParam(text)
 		if err != nil {
 			return nil, "", err
 		}
@@ -92,34 +128,41 @@ func (c *sweepCmd) plan() (*harness.SweepPlan, string, error) {
 		name = "mutex"
 	}
 	var err error
-	if cfg.Base, err = load(name, c.Keys, c.Threshold); err != nil {
+	if cfg.Base, err = c.load(ctx, in, name); err != nil {
 		return nil, "", err
 	}
 	dir := c.Out
 	if dir == "" {
-		dir = harness.DefaultDir("sweep-"+cfg.Base.Name, time.Now())
+		dir = rundir.DefaultDir("sweep-"+cfg.Base.Name, time.Now())
 	}
 	if cfg.Base.Seed == 0 {
 		cfg.Base.Seed = drawSeed()
-		if harness.IsSweep(dir) {
-			old, err := harness.ReadSweepPlan(dir)
+		if series.IsSweep(dir) {
+			old, err := series.ReadSweepPlan(dir)
 			if err != nil {
 				return nil, "", err
 			}
 			cfg.Base.Seed = old.Seed
 		}
 	}
-	plan, err := harness.PlanSweep(cfg)
+	plan, err := series.PlanSweep(cfg)
 	return plan, dir, err
 }
 
-// carryOutSweep runs what is left of a plan, and shows how far it is: line by line, and on a
-// terminal the run at work below.
-func carryOutSweep(ctx context.Context, std streams, log *slog.Logger, plan *harness.SweepPlan, dir string) (err error) {
-	opts, end := harness.Options{Log: log}, func() {}
+// carryOutSweep runs what is left of a plan. It prints a line for each run, and on a terminal shows the current run
+// below.
+func carryOutSweep(
+	ctx context.Context,
+	std streams,
+	log *slog.Logger,
+	plan *series.SweepPlan,
+	dir string,
+) (err error) {
+	opts, end := run.Options{Log: log}, func() {}
 	lines := std.Err
 	if d := newDisplay(std.Err, os.Getenv); d != nil {
-		opts = harness.Options{Log: slog.New(slog.NewTextHandler(d, nil)), Progress: d.show, ProgressEvery: redrawEvery}
+		log = slog.New(slog.NewTextHandler(d, nil)) // others would write into the display
+		opts = run.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}
 		lines, end = d, d.end
 	}
 	defer end()
@@ -127,26 +170,31 @@ func carryOutSweep(ctx context.Context, std streams, log *slog.Logger, plan *har
 	if err != nil {
 		return err
 	}
-	series := &harness.Series{Options: opts, ClientProcesses: processes}
-	defer func() { err = errors.Join(err, series.Close()) }()
-	s := harness.Sweep{Dir: dir, Plan: plan, Run: series.Run, Progress: func(p harness.SweepProgress) { fmt.Fprintln(lines, p) }}
+	labs := &series.Labs{Options: opts, ClientProcesses: processes}
+	defer func() { err = errors.Join(err, labs.Close()) }()
+	s := series.Sweep{
+		Dir:      dir,
+		Plan:     plan,
+		Run:      labs.Run,
+		Progress: func(p series.SweepProgress) { fmt.Fprintln(lines, p) },
+	}
 	return s.Execute(ctx)
 }
 
-func (c *sweepCmd) print(w io.Writer, s reports.Sweep, dir string) error {
+func (c *sweepCmd) print(w io.Writer, s sweep.Sweep, dir string) error {
 	if c.JSON {
 		return printJSON(w, s)
 	}
-	if err := reports.PrintSweep(w, s); err != nil {
+	if err := sweep.Print(w, s); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nreport: %s\n", filepath.Join(dir, harness.ReportFile))
+	_, err := fmt.Fprintf(w, "\nreport: %s\n", rundir.ReportPath(dir))
 	return err
 }
 
-// concludeSweep turns what a sweep came to, and what went wrong on the way, into the command's end.
-func concludeSweep(s reports.Sweep, err error) error {
-	violation, unknown, missed := harness.SweepVerdict(s)
+// concludeSweep returns the error that a command ends with, from the outcome of a sweep and what went wrong before.
+func concludeSweep(s sweep.Sweep, err error) error {
+	violation, unknown, missed := series.SweepVerdict(s)
 	switch {
 	case violation:
 		return verdictError{exitViolation, err}
@@ -160,9 +208,9 @@ func concludeSweep(s reports.Sweep, err error) error {
 	return nil
 }
 
-// reportSweep draws an old sweep's report, whatever it came to.
+// reportSweep draws an old sweep's report, whatever its verdict is.
 func reportSweep(std streams, dir string) error {
-	s, err := harness.ReportSweep(dir)
+	s, err := series.ReportSweep(dir)
 	if err != nil {
 		return err
 	}
@@ -170,7 +218,7 @@ func reportSweep(std streams, dir string) error {
 	if s.Partial {
 		partial = " (partial sweep)"
 	}
-	_, err = fmt.Fprintf(std.Out, "%s%s\n", filepath.Join(dir, harness.ReportFile), partial)
+	_, err = fmt.Fprintf(std.Out, "%s%s\n", rundir.ReportPath(dir), partial)
 	return err
 }
 

@@ -4,44 +4,53 @@ import (
 	"errors"
 	"testing"
 
-	"locklab/harness"
 	"locklab/harness/check"
-	"locklab/reports"
+	"locklab/harness/run"
 	"locklab/reports/capacity"
+	"locklab/reports/sweep"
 )
 
 // A sweep ends as the worst of its runs; that a search found rates that are too high is its answer.
 func TestConcludeSweep(t *testing.T) {
-	point := func(v check.Result, violation bool) reports.SweepPoint {
-		return reports.SweepPoint{Verdict: v, Violation: violation}
+	point := func(v check.Result, violation bool) sweep.Point {
+		return sweep.Point{Verdict: v, Violation: violation}
 	}
-	pass, missed, unknown, violation := point(check.Pass, false), point(check.Fail, false), point(check.Unknown, false), point(check.Fail, true)
+	pass, missed, unknown, violation := point(check.Pass, false), point(
+		check.Fail,
+		false,
+	), point(check.Unknown, false), point(
+		check.Fail,
+		true,
+	)
 	found := point(check.Fail, false)
 	rate := 1.0
-	found.Limit = &capacity.Limit{LastPass: &rate, Probes: []capacity.Probe{{Rate: 1}, {Rate: 2, Reason: capacity.Missed}}}
+	found.Limit = &capacity.Limit{
+		LastPass: &rate,
+		Probes:   []capacity.Probe{{Rate: 1}, {Rate: 2, Reason: capacity.Missed}},
+	}
 	lost, unsafe, none := found, found, found
 	none.Limit = &capacity.Limit{FirstFail: &rate, Probes: []capacity.Probe{{Rate: 1, Reason: capacity.Missed}}}
 	lost.Limit = &capacity.Limit{Unknown: "no end"}
 	unsafe.Limit = &capacity.Limit{Unknown: "unsafe", Probes: []capacity.Probe{{Reason: capacity.Violation}}}
 	for _, c := range []struct {
 		name   string
-		points []reports.SweepPoint
+		points []sweep.Point
 		err    error
 		want   int
 	}{
-		{"all pass", []reports.SweepPoint{pass, pass}, nil, exitOK},
-		{"a threshold is missed", []reports.SweepPoint{pass, missed}, nil, exitThreshold},
-		{"something is unknown", []reports.SweepPoint{missed, unknown}, nil, exitUnknown},
-		{"a violation", []reports.SweepPoint{missed, unknown, violation}, harness.ErrInterrupted, exitViolation},
-		{"interrupted", []reports.SweepPoint{missed, unknown}, harness.ErrInterrupted, exitInterrupted},
-		{"broken", []reports.SweepPoint{pass}, errors.New("no luck"), exitHarness},
-		{"a limit is found", []reports.SweepPoint{found}, nil, exitOK},
-		{"no limit is found", []reports.SweepPoint{lost}, nil, exitUnknown},
-		{"no rate keeps to the limit", []reports.SweepPoint{found, none}, nil, exitThreshold},
-		{"no rate keeps to the limit, and one is not known", []reports.SweepPoint{lost, none}, nil, exitUnknown},
-		{"the lock is unsafe", []reports.SweepPoint{unsafe}, nil, exitViolation},
+		{"all pass", []sweep.Point{pass, pass}, nil, exitOK},
+		{"a threshold is missed", []sweep.Point{pass, missed}, nil, exitThreshold},
+		{"something is unknown", []sweep.Point{missed, unknown}, nil, exitUnknown},
+		{"a violation", []sweep.Point{missed, unknown, violation}, run.ErrInterrupted, exitViolation},
+		{"interrupted", []sweep.Point{missed, unknown}, run.ErrInterrupted, exitInterrupted},
+		{"broken", []sweep.Point{pass}, errors.New("no luck"), exitHarness},
+		{"a limit is found", []sweep.Point{found}, nil, exitOK},
+		{"no limit is found", []sweep.Point{lost}, nil, exitUnknown},
+		{"no rate keeps to the limit", []sweep.Point{found, none}, nil, exitThreshold},
+		{"no rate keeps to the limit, and one is not known", []sweep.Point{lost, none}, nil, exitUnknown},
+		{"the lock is unsafe", []sweep.Point{unsafe}, nil, exitViolation},
 	} {
-		err := concludeSweep(reports.Sweep{Series: []reports.SweepSeries{{Points: c.points}}}, c.err)
+		err := concludeSweep(sweep.Sweep{Series: []sweep.Series{{Points: c.points}}}, c.err)
 		code := exitOK
 		if err != nil {
 			code, _ = codeOf(err)
@@ -50,7 +59,7 @@ func TestConcludeSweep(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d", c.name, code, c.want)
 		}
 	}
-	if code, _ := codeOf(concludeSweep(reports.Sweep{Partial: true}, nil)); code != exitUnknown {
+	if code, _ := codeOf(concludeSweep(sweep.Sweep{Partial: true}, nil)); code != exitUnknown {
 		t.Errorf("a partial sweep: exit code %d", code)
 	}
 }

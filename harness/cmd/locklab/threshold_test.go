@@ -12,7 +12,7 @@ import (
 
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
-	"locklab/reports"
+	"locklab/reports/result"
 )
 
 const milli = int64(time.Millisecond)
@@ -23,7 +23,8 @@ const milli = int64(time.Millisecond)
 func recordRun(t *testing.T, thresholds, how string, grants int) string {
 	t.Helper()
 	dir := t.TempDir()
-	src := "name: recorded\nclients: 2\nclient-processes: 1\nmin-acquired: 0\nexpect: {effect: any, fairness: any, liveness: any}\n" + thresholds
+	src := "name: recorded\nclients: 2\nclient-processes: 1\nmin-acquired: 0\n" +
+		"expect: {effect: any, fairness: any, liveness: any}\n" + thresholds
 	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), []byte(src), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -40,16 +41,16 @@ func recordRun(t *testing.T, thresholds, how string, grants int) string {
 		}
 	}
 	add(0, history.Event{Op: history.OpBegin, Value: base})
-	add(1, history.Event{Op: history.OpPhase, Detail: history.PhaseConnect})
+	add(1, history.Event{Op: history.OpPhase, Detail: string(history.PhaseConnect)})
 	for _, c := range []string{"c1/0", "c1/1"} {
 		add(2, history.Event{Op: history.OpConnected, Process: "c1", Client: c, Session: 7, Value: int64(2 * time.Second)})
 	}
-	add(3, history.Event{Op: history.OpPhase, Detail: history.PhaseMeasure})
+	add(3, history.Event{Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
 	for i := range grants {
 		e := history.Event{Process: "c1", Client: fmt.Sprintf("c1/%d", i%2), Acq: int64(1 + i/2), Lock: "/lock"}
 		granted := e
 		granted.Token, granted.Session = int64(100+i), 7
-		at := func(ns int64, e history.Event, op string, kind history.Kind) {
+		at := func(ns int64, e history.Event, op history.Op, kind history.Kind) {
 			e.Op, e.Kind = op, kind
 			add(10*milli*int64(i+1)+ns, e)
 		}
@@ -68,7 +69,7 @@ func recordRun(t *testing.T, thresholds, how string, grants int) string {
 		t.Fatal(err)
 	}
 	add(2000*milli-1, history.Event{Op: history.OpHiccups, Process: "c1", Value: sleeps.TotalCount(), Detail: text})
-	add(2000*milli, history.Event{Op: history.OpPhase, Detail: history.PhaseDrain})
+	add(2000*milli, history.Event{Op: history.OpPhase, Detail: string(history.PhaseDrain)})
 	add(2050*milli, history.Event{Op: history.OpEnd, Detail: how})
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
@@ -86,16 +87,23 @@ func TestThresholdsOfARecordedRun(t *testing.T) {
 		verdicts              string // of the thresholds
 		says                  string // on stderr
 	}{
-		{"none", "", history.EndComplete, 190, exitOK, "", ""},
-		{"met", "acquire.p50 < 11ms, acquired_per_s > 90, overlaps == 0", history.EndComplete, 190, exitOK, "pass pass pass", "thresholds: 3 met, 0 missed, 0 unknown\n"},
-		{"missed", "acquire.p50 < 9ms, overlaps == 0", history.EndComplete, 190, exitThreshold, "fail pass",
+		{"none", "", string(history.EndComplete), 190, exitOK, "", ""},
+		{"met", "acquire.p50 < 11ms, acquired_per_s > 90, overlaps == 0", string(history.EndComplete), 190, exitOK,
+			"pass pass pass", "thresholds: 3 met, 0 missed, 0 unknown\n"},
+		{"missed", "acquire.p50 < 9ms, overlaps == 0", string(history.EndComplete), 190, exitThreshold, "fail pass",
 			"threshold missed: acquire.p50 < 9ms: it came to 10 ms\nthresholds: 1 met, 1 missed, 0 unknown\n"},
-		{"too few for it", "acquire.p999 < 1h", history.EndComplete, 190, exitUnknown, "unknown", "threshold unknown: acquire.p999 < 1h: too few samples for it: 190\n"},
-		{"missed and unknown", "acquire.p999 < 1h, acquire.p50 < 9ms", history.EndComplete, 190, exitUnknown, "unknown fail", "1 missed, 1 unknown\n"},
-		{"never measured", "server.requests_per_acquire < 100", history.EndComplete, 190, exitUnknown, "unknown", "it was not measured"},
-		{"of a number that is gone", "acquire.p98 < 1h", history.EndComplete, 190, exitUnknown, "unknown", "there is no such number in result.json"},
-		{"nothing acquired", "overlaps == 0, operations.failed == 0", history.EndComplete, 0, exitUnknown, "unknown unknown", "nothing was acquired in the measured window"},
-		{"interrupted", "acquire.p50 < 9ms", history.EndInterrupt, 190, exitInterrupted, "unknown", "the run broke off before its end"},
+		{"too few for it", "acquire.p999 < 1h", string(history.EndComplete), 190, exitUnknown, "unknown",
+			"threshold unknown: acquire.p999 < 1h: too few samples for it: 190\n"},
+		{"missed and unknown", "acquire.p999 < 1h, acquire.p50 < 9ms", string(history.EndComplete), 190, exitUnknown,
+			"unknown fail", "1 missed, 1 unknown\n"},
+		{"never measured", "server.requests_per_acquire < 100", string(history.EndComplete), 190, exitUnknown,
+			"unknown", "it was not measured"},
+		{"of a number that is gone", "acquire.p98 < 1h", string(history.EndComplete), 190, exitUnknown, "unknown",
+			"there is no such number in result.json"},
+		{"nothing acquired", "overlaps == 0, operations.failed == 0", string(history.EndComplete), 0, exitUnknown,
+			"unknown unknown", "nothing was acquired in the measured window"},
+		{"interrupted", "acquire.p50 < 9ms", string(history.EndInterrupt), 190, exitInterrupted, "unknown",
+			"the run broke off before its end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := recordRun(t, "thresholds: ["+c.thresholds+"]\n", c.how, c.grants)
@@ -103,7 +111,8 @@ func TestThresholdsOfARecordedRun(t *testing.T) {
 				var out, errs bytes.Buffer
 				code := execute(t.Context(), args, streams{Out: &out, Err: &errs})
 				if code != c.code || !strings.Contains(errs.String(), c.says) || c.says == "" && errs.Len() > 0 {
-					t.Fatalf("%v: exit code %d, want %d; stderr %q, want %q in it\n%s", args, code, c.code, errs.String(), c.says, out.String())
+					t.Fatalf("%v: exit code %d, want %d; stderr %q, want %q in it\n%s", args, code, c.code, errs.String(), c.says,
+						out.String())
 				}
 				b, err := os.ReadFile(filepath.Join(dir, "result.json"))
 				if err != nil {
@@ -112,7 +121,7 @@ func TestThresholdsOfARecordedRun(t *testing.T) {
 				if args[1] == "--json" && out.String() != string(b) {
 					t.Errorf("stdout is not result.json")
 				}
-				var r reports.Result
+				var r result.Result
 				if err := json.Unmarshal(b, &r); err != nil {
 					t.Fatal(err)
 				}

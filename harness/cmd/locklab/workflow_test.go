@@ -88,7 +88,8 @@ set -e
 cd "$COMMENTS"
 case "$1 $2 $3" in
 "api --paginate "*)
-  for f in *; do printf '{"id":%s,"user":{"type":"Bot"},"body":%s}\n' "$f" "$(jq -Rs . < "$f")"; done | jq -s . | jq -r "${@: -1}" ;;
+  for f in *; do printf '{"id":%s,"user":{"type":"Bot"},"body":%s}\n' "$f" "$(jq -Rs . < "$f")"; done |
+    jq -s . | jq -r "${@: -1}" ;;
 "api --method PATCH")
   for a; do case "$a" in body=@*) body=$RUN/${a#body=@} ;; repos/*) id=${a##*/} ;; esac; done
   cat "$body" > "$id" ;;
@@ -128,7 +129,8 @@ func TestWorkflowReplacesItsComment(t *testing.T) {
 		write(filepath.Join(dir, "runs/comment.md"), text+"\n", 0o644)
 		cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", script)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "PR=7", "GITHUB_REPOSITORY=some/where", "COMMENTS="+comments, "RUN="+dir)
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "PR=7",
+			"GITHUB_REPOSITORY=some/where", "COMMENTS="+comments, "RUN="+dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("push %d: %v\n%s", i+1, err, out)
 		}

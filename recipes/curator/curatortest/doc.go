@@ -1,2 +1,2 @@
-// Package curatortest gives tests the real Curator, or skips them where there is none.
+// Package curatortest gives tests the real Curator, or skips them where Curator is missing.
 package curatortest

@@ -12,8 +12,8 @@ import (
 // EnvRequire makes a missing Curator a failure instead of a skip, as under CI.
 const EnvRequire = "REQUIRE_DOCKER"
 
-// Require returns Curator's jars. Where they or the Java to compile against them are
-// absent, it skips the test, or fails it if they are required.
+// Require returns Curator's jars. If the jars or the Java compiler are missing, it skips the test, or fails it if
+// they are required.
 func Require(t testing.TB) []string {
 	t.Helper()
 	jars, err := curator.Jars()
@@ -30,8 +30,8 @@ func Require(t testing.TB) []string {
 	return jars
 }
 
-// LeaksDowngrades reports whether the Curator in the jars is one before 5.5, which lets a
-// waiting writer in beside a writer that has become a reader (CURATOR-621).
+// LeaksDowngrades reports whether the jars contain a Curator before 5.5, which lets a waiting writer in beside a
+// writer that has become a reader (CURATOR-621).
 func LeaksDowngrades(t testing.TB, jars []string) bool {
 	t.Helper()
 	version, err := curator.Version(jars)

@@ -15,10 +15,10 @@ type conn struct {
 	rest    []byte // read, but not yet by the client
 
 	mu     sync.Mutex
-	struck map[int32]*strike // by xid, those that wait for the reply
-	silent bool              // no answer arrives any more
-	sunk   bool              // nor does a request
-	old    map[int32]bool    // xids whose reply is that of a server that lags
+	struck map[int32]*strike // the strikes that wait for a reply, by xid
+	silent bool              // answers are no longer delivered
+	sunk   bool              // requests are no longer delivered
+	old    map[int32]bool    // xids whose reply comes from a server that lags
 }
 
 func (c *conn) Write(p []byte) (int, error) {
@@ -41,7 +41,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	switch s.fault {
 	case ReplyLost, Late:
-		c.struck[xid] = s // and comes down when the reply is here
+		c.struck[xid] = s // and takes effect when the reply arrives
 	case Mute:
 		c.silent = true
 	case BlackHole:
@@ -93,7 +93,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fate returns what becomes of the reply to a request: the strike that waits for it, or silence.
+// fate returns what happens to the reply to a request: the strike that waits for it, or silence.
 func (c *conn) fate(xid int32) (s *strike, silent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

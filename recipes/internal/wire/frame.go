@@ -22,8 +22,19 @@ const (
 )
 
 // OpNames are the requests' names, for those of subtests.
-var OpNames = map[int32]string{OpCreate: "create", OpDelete: "delete", OpGetData: "getData", OpSetData: "setData", OpSync: "sync",
-	OpPing: "ping", OpChildren: "getChildren", OpMulti: "multi", OpCreateContainer: "createContainer", OpSetWatches: "setWatches", OpClose: "close"}
+var OpNames = map[int32]string{
+	OpCreate:          "create",
+	OpDelete:          "delete",
+	OpGetData:         "getData",
+	OpSetData:         "setData",
+	OpSync:            "sync",
+	OpPing:            "ping",
+	OpChildren:        "getChildren",
+	OpMulti:           "multi",
+	OpCreateContainer: "createContainer",
+	OpSetWatches:      "setWatches",
+	OpClose:           "close",
+}
 
 // readFrame reads one frame, length included.
 func readFrame(r io.Reader) ([]byte, error) {

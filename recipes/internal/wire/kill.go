@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Kill ends the session at the service, as if by an administrator: a second connection takes
-// it over and closes it. The client may take it back in between; then it is false, and is
-// to be tried again.
+// Kill ends the session at the service, as an administrator would: a second connection takes it over and closes it.
+// It returns false if the client took the session back in between, and should then be called again.
 func (w *Wire) Kill(server string) bool {
 	w.mu.Lock()
 	g := w.granted
@@ -37,7 +36,7 @@ func (g grant) kill(server string) bool {
 		return false
 	}
 	if got, ok := parseGrant(reply); !ok || got.session != g.session {
-		return true // there is no such session any more
+		return true // the session no longer exists
 	}
 	code := OpClose
 	closing := make([]byte, 12)
@@ -51,6 +50,6 @@ func (g grant) kill(server string) bool {
 	return err == nil && binary.BigEndian.Uint32(reply[16:]) == 0
 }
 
-// killCap bounds one attempt at a kill: a server that has two requests at once to take over the same
-// session, ours and the client's, may forget one of them.
+// killCap bounds one attempt to kill a session. If a server has two requests at once to take over the same session,
+// ours and the client's, it may forget one of them.
 const killCap = 2 * time.Second

@@ -2,16 +2,16 @@ package wire
 
 import "encoding/binary"
 
-// Lag makes the server one that lags behind, as far as the client can see: every list of
-// children shows nothing, as it was before the first came. It has caught up by the client's next sync, or
-// the next write, which a server answers once it has carried it out itself.
+// Lag makes the server lag behind, as far as the client can see: every list of children is empty, as it was before
+// the first child was created. The server catches up at the client's next sync, or at the next write, which a server
+// answers once it has carried it out itself.
 func (w *Wire) Lag() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lag = true
 }
 
-// lags reports whether the reply to a request is to be an old one.
+// lags reports whether the reply to a request should be an old one.
 func (w *Wire) lags(op int32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -22,7 +22,7 @@ func (w *Wire) lags(op int32) bool {
 	return w.lag && op == OpChildren
 }
 
-// mark takes note of a request whose reply is to be an old one.
+// mark records a request whose reply should be an old one.
 func (c *conn) mark(xid, op int32) {
 	if c.w.lags(op) {
 		c.mu.Lock()
@@ -31,8 +31,8 @@ func (c *conn) mark(xid, op int32) {
 	}
 }
 
-// aged returns a frame as a server that lags would send it: a list of children without them is its
-// header, no names, and the directory's stat, which ends it. A refusal stays one.
+// aged returns a frame as a server that lags would send it. For a list of children that is the header, no names, and
+// the directory's stat at the end. A refusal is not changed.
 func (c *conn) aged(frame []byte) []byte {
 	const head, stat = 4 + 4 + 8 + 4, 6*8 + 5*4
 	if len(frame) < head+4+stat {

@@ -1,7 +1,7 @@
 package wire
 
-// Pings returns how many heartbeats were sent. A client sends one only where it has had nothing
-// else to send or its timer says so: either way its loop has come round.
+// Pings returns how many pings were sent. A client sends one only when it has had nothing else to send or when its
+// timer fires: in both cases its loop has run.
 func (w *Wire) Pings() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -28,7 +28,7 @@ type Wire struct {
 	disowned grant
 }
 
-// New returns a wire that does no harm yet.
+// New returns a wire that injects no faults yet.
 func New() *Wire { return &Wire{counts: map[int32]int{}, mute: map[string]bool{}} }
 
 // ErrCut is what the client sees of a connection that was broken.
@@ -59,14 +59,14 @@ func (w *Wire) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return &conn{Conn: c, w: w, struck: map[int32]*strike{}, old: map[int32]bool{}}, nil
 }
 
-// Lose breaks the connection before the reply to the n-th request of this kind from now on
-// is read: the request takes effect, and nobody hears of it.
+// Lose breaks the connection before the reply to the n-th request of this kind from now on is read: the request takes
+// effect, and the client does not hear of it.
 func (w *Wire) Lose(op int32, n int) { w.Strike(op, n, ReplyLost, nil) }
 
 // Cut breaks the connection before the n-th request of this kind from now on is sent.
 func (w *Wire) Cut(op int32, n int) { w.Strike(op, n, RequestLost, nil) }
 
-// OnLoss has f called at each fault of a request, before the client can know.
+// OnLoss sets a function that is called at each fault, before the client can know of it.
 func (w *Wire) OnLoss(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,21 +80,21 @@ func (w *Wire) BreakAtRandom(r *rand.Rand) {
 	w.random = r
 }
 
-// Refuse makes every dial fail, or lets it succeed again. What is connected stays so.
+// Refuse makes every dial fail, or lets dials succeed again. Existing connections stay.
 func (w *Wire) Refuse(refuse bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refuse = refuse
 }
 
-// Mute makes the server at address one that accepts and never answers, from the next dial on.
+// Mute makes the server at address accept and never answer, from the next dial on.
 func (w *Wire) Mute(address string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mute[address] = true
 }
 
-// Requests returns how many requests were sent, without pings, and how many of each kind.
+// Requests returns how many requests were sent, without pings, and the number of each kind.
 func (w *Wire) Requests() (all int, by map[int32]int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,21 +108,21 @@ func (w *Wire) Requests() (all int, by map[int32]int) {
 	return all, by
 }
 
-// Losses returns how many faults have come down.
+// Losses returns how many faults have been injected.
 func (w *Wire) Losses() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.losses
 }
 
-// Dials returns how many connections were asked for.
+// Dials returns how many times the client has dialed.
 func (w *Wire) Dials() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.dials
 }
 
-// sent returns what is to become of a request; nil = it is sent as it is.
+// sent returns the strike for a request; nil = the request is sent as it is.
 func (w *Wire) sent(op int32) *strike {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,7 +145,7 @@ func (w *Wire) sent(op int32) *strike {
 	return s
 }
 
-// struckNow tells those who want to know that a strike has come down.
+// struckNow calls the functions that wait for a strike.
 func (w *Wire) struckNow(s *strike) {
 	w.mu.Lock()
 	w.losses++

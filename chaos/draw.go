@@ -1,0 +1,153 @@
+package chaos
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// scheduleStream is the seed's stream of random numbers for schedules. Clients use the streams of their own numbers.
+const scheduleStream = 1<<32 + 1
+
+// At most drawnTogether random faults are in force at once. If one does not fit, up to drawTries others are drawn in
+// its place.
+const (
+	drawnTogether = 2
+	drawTries     = 20
+)
+
+// A drawer draws random faults from a scenario's seed.
+type drawer struct {
+	*Planned
+	setting *Setting
+	rand    *rand.Rand
+	plan    *Plan
+	mean    time.Duration
+}
+
+func newDrawer(p *Planned, s *Setting, plan *Plan) *drawer {
+	return &drawer{Planned: p, setting: s, rand: rand.New(rand.NewPCG(p.Seed, scheduleStream)), plan: plan,
+		mean: p.Interval}
+}
+
+func (d *drawer) draw(lacking map[string]string) {
+	kinds := d.drawable(lacking)
+	if len(kinds) == 0 {
+		return
+	}
+	if d.Schedule == ScheduleSwarm {
+		kinds = d.swarm(kinds)
+		d.mean = time.Duration(float64(d.mean) * d.factor())
+	}
+	d.plan.Kinds, d.plan.Interval = kinds, d.mean
+	last := d.setting.Duration - d.setting.Recovery()
+	for at := d.pause(); at < last; at += d.pause() {
+		d.one(kinds, at)
+	}
+	// A run without any random fault would show nothing.
+	if !slices.ContainsFunc(d.plan.Steps, func(p PlannedFault) bool { return p.Drawn }) {
+		d.one(kinds, last/3)
+	}
+}
+
+// pause draws the time to the next fault.
+func (d *drawer) pause() time.Duration {
+	return time.Duration(d.rand.ExpFloat64() * float64(d.mean)).Round(time.Millisecond)
+}
+
+// factor draws a number from 1/2 to 2.
+func (d *drawer) factor() float64 { return math.Exp2(2*d.rand.Float64() - 1) }
+
+// swarm draws which kinds occur at all, each with a probability of one half, and how often each of them occurs.
+func (d *drawer) swarm(kinds []WeightedKind) []WeightedKind {
+	var some []WeightedKind
+	for _, k := range kinds {
+		in, weight := d.rand.IntN(2) == 0, max(1, int(math.Round(4*float64(k.Weight)*d.factor())))
+		if in {
+			some = append(some, WeightedKind{k.Kind, weight})
+		}
+	}
+	if some == nil {
+		return []WeightedKind{kinds[d.rand.IntN(len(kinds))]}
+	}
+	return some
+}
+
+// drawable returns the kinds that random faults may have on this machine, with their weights.
+func (d *drawer) drawable(lacking map[string]string) []WeightedKind {
+	weights := d.Kinds
+	if len(weights) == 0 {
+		for _, name := range drawnKinds() {
+			weights = append(weights, WeightedKind{name, 1})
+		}
+	}
+	var able []WeightedKind
+	for _, w := range weights {
+		c := KindOf(w.Kind).Capability
+		if _, lacks := lacking[c]; !lacks || c == "" {
+			able = append(able, w)
+		}
+	}
+	return able
+}
+
+// one draws a fault that begins at that time, if one fits.
+func (d *drawer) one(kinds []WeightedKind, at time.Duration) {
+	for range drawTries {
+		f := d.fault(kinds, at)
+		if !d.fits(f) {
+			continue
+		}
+		n := 1
+		for _, p := range d.plan.Steps {
+			if p.Drawn {
+				n++
+			}
+		}
+		d.plan.Steps = append(d.plan.Steps, PlannedFault{ID: drawnID(n), Fault: f, Drawn: true})
+		return
+	}
+}
+
+func (d *drawer) fault(kinds []WeightedKind, at time.Duration) Fault {
+	sum := 0
+	for _, k := range kinds {
+		sum += k.Weight
+	}
+	n, i := d.rand.IntN(sum), 0
+	for n >= kinds[i].Weight {
+		n -= kinds[i].Weight
+		i++
+	}
+	k := KindOf(kinds[i].Kind)
+	f := Fault{Kind: kinds[i].Kind, At: at, Params: k.Params}
+	targets := drawnTargets(k.Targets)
+	f.Target = targets[d.rand.IntN(len(targets))]
+	if k.draw != nil {
+		k.draw(d.rand, d.setting, &f)
+	}
+	if !k.Momentary {
+		from, to := d.setting.Resolve(d.Length.From), d.setting.Resolve(d.Length.To)
+		length := from + time.Duration(d.rand.Float64()*float64(to-from))
+		f.For = Lasting(length.Round(time.Millisecond))
+	}
+	return f
+}
+
+// fits reports whether the fault can be done in the run, beside those that are planned already.
+func (d *drawer) fits(f Fault) bool {
+	if d.setting.Check(f) != nil {
+		return false
+	}
+	beside := 0
+	for _, p := range d.plan.Steps {
+		if !d.setting.Meet(f, p.Fault) {
+			continue
+		}
+		if beside++; beside >= drawnTogether || !composes(f, p.Fault) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,61 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/harness/check"
+	"locklab/harness/history"
+)
+
+func expireSessionKind() Kind {
+	return Kind{
+		Name: "expire-session", Family: FamilySession, Targets: OnClient,
+		Momentary: true, Triggers: true, Slot: slotProcess, Room: 2 * time.Second,
+		Nature: check.FaultNature{Cause: check.CauseAdministrator, EndsSessions: true},
+		Does: "a second connection closes the client's session by its id and password, so that the session really " +
+			"ends; at a time, or by a trigger inside the critical section",
+		Verified: "no server knows the session any more",
+		Examples: []string{"target: c1"},
+		check:    checkOwnSession,
+		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+			return ExpireSession{r.byClient(i, h, StrikeExpire)}, nil
+		}),
+	}
+}
+
+// ExpireSession really ends a client's session. A second connection names the session's id and password and closes
+// it. The servers delete the session's znodes at once, and the client learns of it from its next request or ping.
+type ExpireSession struct{ ByClient }
+
+// Inject returns once the client has reported that it is about to close the session. There is nothing to heal.
+func (x ExpireSession) Inject(ctx context.Context) (*Harm, error) {
+	e, err := x.commandClient(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("expire a session: %w", err)
+	}
+	over := func(ctx context.Context) error {
+		return ensembles.Poll(ctx, pollEvery, "session "+e.Session.String()+" to be gone from the leader", func() error {
+			there, err := lives(ctx, x.Ensemble, e.Session)
+			if there {
+				err = errors.New("the leader knows it")
+			}
+			return err
+		})
+	}
+	return &Harm{
+		At:       e.At,
+		Hosts:    []string{x.Host.Name},
+		Sessions: []history.SessionID{e.Session},
+		Verify:   over,
+		VerifyHealed: func(ctx context.Context) error {
+			if err := over(ctx); err != nil {
+				return err
+			}
+			return x.Ensemble.AwaitReady(ctx)
+		},
+	}, nil
+}

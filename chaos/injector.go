@@ -1,0 +1,61 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// ErrUnsupported is wrapped by the error of a fault that this machine cannot inject. The error names the capability
+// that is missing, and no harm was done.
+var ErrUnsupported = agent.ErrUnsupported
+
+// ErrNobody is wrapped by the error of a fault that found no target, or only targets that another fault occupies. No
+// harm was done.
+var ErrNobody = errors.New("nobody to hit")
+
+// An Injector injects one kind of fault into hosts that are already chosen.
+//
+// Inject returns once the harm is done. If it returns an error without harm, it has undone whatever it did before it
+// failed or was interrupted. Harm that it returns must be healed even if verifying fails.
+type Injector interface {
+	Inject(ctx context.Context) (*Harm, error)
+}
+
+// Harm is a fault in force. Each of its functions may be called several times.
+type Harm struct {
+	// At is when the fault took effect, in ns of CLOCK_MONOTONIC, as stamped by an agent.
+	At int64
+	// Hosts are the names of the hosts that the fault struck.
+	Hosts []string
+	// Verify looks for the effect and reports why the fault is not in force.
+	Verify func(context.Context) error
+	// Sessions and Nodes are what the fault struck, if that is not hosts: the sessions that were ended or moved, or
+	// the paths of znodes and the sessions that owned them. They are empty for other faults.
+	Sessions []history.SessionID
+	Nodes    []string
+	// Over waits until a fault that ends by itself is done; nil for a fault that lasts until it is healed.
+	Over func(context.Context) error
+	// Heal undoes the fault and returns when. It is nil for a fault that is over at once, such as the reset of a
+	// connection.
+	Heal func(context.Context) (at int64, err error)
+	// VerifyHealed waits within ctx for the effect to end, and reports why it has not. After a fault that is over at
+	// once, it waits for the recovery, such as a client's new connection.
+	VerifyHealed func(context.Context) error
+}
+
+// done lists what the fault struck, beside its hosts. A single session is left out, because the event has a field for
+// it.
+func (h *Harm) done() string {
+	what := slices.Clone(h.Nodes)
+	if len(h.Sessions) > 1 {
+		for _, s := range h.Sessions {
+			what = append(what, s.String())
+		}
+	}
+	return strings.Join(what, " ")
+}

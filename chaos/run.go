@@ -1,0 +1,285 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/harness/history"
+)
+
+// A Run is what faults know of a run: where and when they strike, and the parts of the harness that they ask and
+// tell.
+type Run struct {
+	Setting Setting
+	Seed    uint64
+
+	Lab      *ensembles.Lab
+	Ensemble *ensembles.Ensemble
+	// Clients are the hosts of the run's client processes. A lab that several runs share may have more.
+	Clients []*ensembles.Host
+	// Lock is the path of the run's first lock, whose znodes faults strike.
+	Lock string
+
+	Clock    history.Clock
+	Journal  Journal
+	Witness  Witness
+	Roles    Roles
+	Sessions Sessions
+	Commands Commands
+	// Superseded waits until the resource has served a client that makes the victim's next access stale. The victim
+	// is the event by which its client reported the fault.
+	Superseded func(ctx context.Context, victim history.Event) error
+	// Process returns the process of a host, for faults that end it.
+	Process func(*ensembles.Host) Process
+	// Relay returns where the process of a client's host connects to instead of a server; not ok if it connects to
+	// the server itself.
+	Relay func(client, server *ensembles.Host) (at netip.AddrPort, ok bool)
+	// Away returns the clients that have lost their connection, of the processes that run.
+	Away func() []string
+
+	slots      Slots
+	shares     Shares
+	reconnects Reconnects
+}
+
+// A Witness knows what has been seen of a run so far.
+type Witness interface {
+	// Triggered waits until a client of the host has reported that the fault struck it, and returns that event. An
+	// empty host means any.
+	Triggered(ctx context.Context, fault, host string) (history.Event, error)
+}
+
+// Roles knows which client has a role.
+type Roles interface {
+	// Find waits until a client is a [TargetHolder], [TargetHeadWaiter] or [TargetWaiter], or has a
+	// [TargetHolderServer]. It returns that client or that server, and says why in words. The error wraps [ErrNobody]
+	// if there was none for a while.
+	Find(ctx context.Context, role Target) (name, why string, err error)
+}
+
+// Sessions knows which client owns which session.
+type Sessions interface {
+	SessionOf(client string) history.SessionID       // its last one; 0 if it has had none
+	OwnerOf(session history.SessionID) (host string) // whose client's it is; empty if that is not known
+}
+
+// The actions that a client takes against itself, as [Commands] and the histories name them.
+const (
+	StrikeStop   = "stop"   // it stops its whole process
+	StrikeExpire = "expire" // it ends its own session at the servers
+	StrikeMove   = "move"   // it resets its connection, and keeps away from that server
+)
+
+// Commands writes the lines that make client processes take an action against themselves. Clients report it with the
+// fault's ID.
+type Commands interface {
+	// Arm returns the line for a process whose next client that reaches the point takes the action.
+	Arm(fault, point, action string) string
+	// Strike returns the line for a client that takes the action at once.
+	Strike(fault, action, client string) string
+	// Undo returns the line that withdraws the command, or undoes its effect.
+	Undo(fault, action string) string
+}
+
+// An Injection is a fault at the moment when it is injected.
+type Injection struct {
+	Fault
+	ID string
+	// Hosts are the hosts that its target means now; there is at least one.
+	Hosts []*ensembles.Host
+	// Client is the client that the fault strikes, or that has stopped itself for it; empty if the fault strikes the
+	// whole process.
+	Client string
+}
+
+// clientOf returns the client of a host that the fault strikes: the one that the target means, or the first.
+func (i Injection) clientOf(h *ensembles.Host) string {
+	if hostOf(i.Client) == h.Name {
+		return i.Client
+	}
+	return h.Name + "/0"
+}
+
+// hostOf returns the host of a client's process.
+func hostOf(client string) string {
+	host, _, _ := strings.Cut(client, "/")
+	return host
+}
+
+// An injectorFunc is an Injector that consists of one function.
+type injectorFunc func(context.Context) (*Harm, error)
+
+// Inject implements [Injector].
+func (f injectorFunc) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }
+
+// deferred returns an injector that is made only when it injects, because it depends on the leader at that moment.
+func deferred(make func(context.Context) (Injector, error)) Injector {
+	return injectorFunc(func(ctx context.Context) (*Harm, error) {
+		injector, err := make(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return injector.Inject(ctx)
+	})
+}
+
+// onEach makes an injector for every host of an injection.
+func onEach(
+	f func(r *Run, i Injection, h *ensembles.Host) (Injector, error),
+) func(*Run, Injection) (Injector, error) {
+	return func(r *Run, i Injection) (Injector, error) {
+		k := i.kind()
+		var all Together
+		for _, h := range i.Hosts {
+			one, err := f(r, i, h)
+			if err != nil {
+				return nil, err
+			}
+			if k.Shared {
+				one = Share{Injector: one, Key: k.Name + " " + h.Name, Among: &r.shares, Clock: r.Clock, Later: i.Trigger != ""}
+			}
+			all = append(all, one)
+		}
+		if len(all) == 1 {
+			return r.slotted(i, all[0]), nil
+		}
+		return r.slotted(i, all), nil
+	}
+}
+
+// slotted keeps an injection from hosts where another fault occupies its slot.
+func (r *Run) slotted(i Injection, injector Injector) Injector {
+	k := i.kind()
+	if k.Slot == "" {
+		return injector
+	}
+	var keys []string
+	for _, h := range i.Hosts {
+		keys = append(keys, k.Slot+" of "+h.Name)
+	}
+	return Slotted{Injector: injector, Kind: k.Name, Keys: keys, Among: &r.slots, Shared: k.Shared, Later: i.Trigger != ""}
+}
+
+// Injector chooses the fault's hosts now, and returns what injects the fault into them. That fault is over only when
+// the clients are connected again.
+func (r *Run) Injector(ctx context.Context, id string, f Fault) (Injector, error) {
+	injector, err := r.aimed(ctx, id, f)
+	if err != nil {
+		return nil, err
+	}
+	return Reconnecting{Injector: injector, Among: &r.reconnects, Away: r.Away}, nil
+}
+
+func (r *Run) aimed(ctx context.Context, id string, f Fault) (Injector, error) {
+	if f.Target == TargetHolder {
+		return onHolder{run: r, id: id, fault: f}, nil
+	}
+	a, err := r.aim(ctx, id, f.Target)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.recordAim(ctx, id, f, a); err != nil {
+		return nil, err
+	}
+	return r.injector(id, f, a)
+}
+
+// injector makes the injector for some hosts. If the fault has a trigger, clients do it to themselves. A kind that
+// does not know triggers strikes a client that has stopped itself for a moment.
+func (r *Run) injector(id string, f Fault, a aim) (Injector, error) {
+	k := f.kind()
+	if k.injector == nil {
+		return nil, fmt.Errorf("fault %s: unknown kind %q", id, f.Kind)
+	}
+	i := Injection{Fault: f, ID: id, Hosts: a.hosts, Client: a.client}
+	if f.Trigger == "" || k.Triggers {
+		return k.injector(r, i)
+	}
+	i.Trigger = ""
+	atPoint := deferred(func(ctx context.Context) (Injector, error) {
+		e, err := r.Witness.Triggered(ctx, id, a.hosts[0].Name)
+		if err != nil {
+			return nil, err
+		}
+		i.Client = e.Client
+		return k.injector(r, i)
+	})
+	return AtTrigger{PauseAtTrigger: r.pauseAt(id, f.Trigger, a.hosts[0]), Injector: atPoint}, nil
+}
+
+func (r *Run) pauseAt(id, point string, h *ensembles.Host) PauseAtTrigger {
+	return PauseAtTrigger{ID: id, Host: h, Point: point, Witness: r.Witness,
+		Arm: r.Commands.Arm(id, point, StrikeStop), Disarm: r.Commands.Undo(id, StrikeStop)}
+}
+
+// Steps turns a plan into the steps of a schedule.
+func (r *Run) Steps(plan Plan) []Step {
+	var steps []Step
+	for _, p := range plan.Steps {
+		steps = append(steps, r.step(p.ID, p.Fault))
+	}
+	return steps
+}
+
+func (r *Run) step(id string, f Fault) Step {
+	until := Hold(r.Clock, r.Setting.Resolve(f.For))
+	if f.Until == UntilSuperseded {
+		until = func(ctx context.Context, _ *Harm) error { return r.superseded(ctx, id, f.Linger) }
+	}
+	if hold := until; f.Momentary() {
+		// A fault that ends by itself says when it is done.
+		until = func(ctx context.Context, h *Harm) error {
+			if h.Over != nil {
+				return h.Over(ctx)
+			}
+			return hold(ctx, h)
+		}
+	}
+	return Step{ID: id, Kind: f.Kind, At: f.At, Until: until,
+		Injector: func(ctx context.Context) (Injector, error) { return r.Injector(ctx, id, f) }}
+}
+
+// supersededCap bounds the wait for a later token. A session ends within T and a few ticks, and then a waiter is
+// granted the lock.
+const supersededCap = 60 * time.Second
+
+// superseded waits until the resource has served a later token than that of the fault's victim, and a while longer.
+func (r *Run) superseded(ctx context.Context, id string, linger time.Duration) error {
+	e, err := r.Witness.Triggered(ctx, id, "") // it was, since the fault is in force
+	if err != nil {
+		return err
+	}
+	once, cancel := context.WithTimeout(ctx, supersededCap)
+	defer cancel()
+	if err := r.Superseded(once, e); err != nil {
+		return fmt.Errorf("the resource served nobody who makes token %d stale: %w", e.Token, err)
+	}
+	return waitUntil(once, time.Now().Add(linger))
+}
+
+// CleanUp removes what faults have left behind that the hosts' agents do not know of, and says what that was.
+func (r *Run) CleanUp(ctx context.Context, plan Plan) (left []string, err error) {
+	for _, p := range plan.Steps {
+		clean := p.Fault.kind().cleanUp
+		if clean == nil {
+			continue
+		}
+		what, cerr := clean(ctx, r, p.ID)
+		if what != "" {
+			left = append(left, what)
+		}
+		err = errors.Join(err, cerr)
+	}
+	return left, err
+}
+
+// peers returns every host that communicates with another one.
+func (r *Run) peers() []*ensembles.Host {
+	return slices.Concat(r.Ensemble.Servers, r.Clients, r.Lab.Hosts(ensembles.Resource))
+}

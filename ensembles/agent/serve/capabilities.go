@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"locklab/ensembles/agent"
+)
+
+// capabilities tries each feature that the host's faults need, in a way that affects no packet.
+func capabilities() agent.Capabilities {
+	caps := agent.Capabilities{}
+	for name, try := range map[string]func() error{
+		agent.CapNetAdmin: func() error { return tryRule() },
+		agent.CapReject:   func() error { return tryRule(&expr.Reject{Type: unix.NFT_REJECT_ICMP_UNREACH}) },
+		agent.CapLoss: func() error {
+			return tryRule(&expr.Numgen{Register: 1, Modulus: 100, Type: unix.NFT_NG_RANDOM})
+		},
+		agent.CapLimit: func() error {
+			return tryRule(&expr.Limit{Type: expr.LimitTypePktBytes, Rate: 1000, Unit: expr.LimitTimeSecond,
+				Over: true, Burst: 1000})
+		},
+		agent.CapNetem:   tryNetem,
+		agent.CapDestroy: tryDestroy,
+	} {
+		caps[name] = ""
+		if err := try(); err != nil {
+			caps[name] = err.Error()
+		}
+	}
+	caps[agent.CapFaketime] = lacksClock()
+	return caps
+}
+
+// tryRule adds a rule to a chain that no packet enters, and removes it.
+func tryRule(exprs ...expr.Any) error {
+	c, err := nftables.New()
+	if err != nil {
+		return err
+	}
+	table := c.AddTable(&nftables.Table{Family: nftables.TableFamilyIPv4, Name: tableName + "-try"})
+	chain := c.AddChain(&nftables.Chain{Name: "none", Table: table})
+	c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: append(exprs, &expr.Counter{})})
+	c.DelTable(table)
+	return c.Flush()
+}
+
+// tryNetem adds a netem qdisc without effect to the loopback interface.
+func tryNetem() error {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	q := netlink.NewNetem(netlink.QdiscAttrs{LinkIndex: lo.Attrs().Index, Parent: netlink.HANDLE_ROOT,
+		Handle: netlink.MakeHandle(1, 0)}, netlink.NetemQdiscAttrs{})
+	if err := netlink.QdiscAdd(q); err != nil {
+		return fmt.Errorf("add netem: %w", err)
+	}
+	return netlink.QdiscDel(q)
+}
+
+// tryDestroy makes a connection on the loopback and destroys one end of it.
+func tryDestroy() error {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return netlink.SocketDestroy(c.LocalAddr(), c.RemoteAddr())
+}

@@ -1,0 +1,137 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// serveFile sends a file below the root. os.Root refuses paths that leave it.
+func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request) {
+	f, err := openBelow(a.cfg.Root, r.FormValue("path"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	defer f.Close()
+	if _, err := io.Copy(w, f); err != nil {
+		abort() // part of a file must not look like a whole one
+	}
+}
+
+// serveNames sends the names of the regular files in a directory below the root.
+func (a *Agent) serveNames(w http.ResponseWriter, r *http.Request) {
+	names := []string{}
+	root, err := os.OpenRoot(a.cfg.Root)
+	if err == nil {
+		defer root.Close()
+		var entries []fs.DirEntry
+		entries, err = fs.ReadDir(root.FS(), r.FormValue("dir"))
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(names) // the client sees the connection break
+}
+
+// openBelow opens a regular file below a directory. Other files might have no end.
+func openBelow(dir, path string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	return f, nil
+}
+
+// abort breaks the connection, so that the client knows that the answer is incomplete.
+func abort() { panic(http.ErrAbortHandler) }
+
+// serveHistory streams a history's frames from an offset on. With follow=true it goes on until the process that writes
+// the history has ended and all of it is sent.
+func (a *Agent) serveHistory(w http.ResponseWriter, r *http.Request) {
+	skip, err := strconv.ParseInt(r.FormValue("offset"), 10, 64)
+	if err != nil || skip < 0 {
+		http.Error(w, "bad offset", http.StatusBadRequest)
+		return
+	}
+	name := r.FormValue("dir")
+	if !filepath.IsLocal(name) {
+		http.Error(w, "bad directory", http.StatusBadRequest)
+		return
+	}
+	dir := filepath.Join(a.cfg.Root, name)
+	own := dir == filepath.Join(a.cfg.Root, agent.HistoryDir)
+	follow := r.FormValue("follow") == "true"
+	t := history.NewTailer(dir)
+	defer t.Close()
+	flush := http.NewResponseController(w)
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		// The state is read before the history, so that the history of an ended process is complete when it is read.
+		st, _ := a.sup.state()
+		ended := !own && st.State == history.ProcessExited
+		for {
+			b, err := t.Next()
+			if err != nil {
+				a.cfg.Log.Error("read history", "dir", dir, "err", err)
+				abort()
+			}
+			if len(b) == 0 {
+				break
+			}
+			cut := min(skip, int64(len(b)))
+			skip -= cut
+			if _, err := w.Write(b[cut:]); err != nil {
+				return
+			}
+		}
+		if err := flush.Flush(); err != nil || !follow || ended {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-r.Context().Done():
+			abort() // the agent ends, or the client has gone
+		}
+	}
+}
+
+func historySize(dir string) int64 {
+	t := history.NewTailer(dir)
+	defer t.Close()
+	var n int64
+	for {
+		b, err := t.Next()
+		if err != nil || len(b) == 0 {
+			return n
+		}
+		n += int64(len(b))
+	}
+}

@@ -1,0 +1,70 @@
+package serve
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+func TestFilesStayBelowTheRoot(t *testing.T) {
+	h := start(t, long)
+	outside := filepath.Join(filepath.Dir(h.root), "outside")
+	dir := filepath.Join(h.root, "p")
+	for _, err := range []error{
+		os.Mkdir(dir, 0o755), os.WriteFile(outside, []byte("secret"), 0o644),
+		os.WriteFile(filepath.Join(dir, "log"), []byte("said"), 0o644),
+		os.Symlink(outside, filepath.Join(dir, "link")), os.Symlink("..", filepath.Join(dir, "up")),
+		os.Symlink("log", filepath.Join(dir, "inside")),
+		os.Symlink("/", filepath.Join(dir, "top")), syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"p/log", "p/inside", "p/up/p/log", "./p/log", "p/../p/log"} {
+		r, err := h.File(t.Context(), path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if b, err := io.ReadAll(r); err != nil || string(b) != "said" {
+			t.Errorf("%s: %q, %v", path, b, err)
+		}
+		r.Close()
+	}
+	for _, path := range []string{"", "p", "p/none", outside, "../outside", "p/../../outside", "p/link",
+		"p/top/etc/passwd", "/etc/passwd", "p/fifo"} {
+		if r, err := h.File(t.Context(), path); err == nil {
+			b, _ := io.ReadAll(r)
+			r.Close()
+			t.Errorf("%s was served: %q", path, b)
+		}
+	}
+}
+
+func TestFilesOfADirectory(t *testing.T) {
+	h := start(t, long)
+	dir := filepath.Join(h.root, "p")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.WriteFile(filepath.Join(dir, "b"), nil, 0o644),
+		os.WriteFile(filepath.Join(dir, "a"), nil, 0o644),
+		os.Symlink("a", filepath.Join(dir, "link")), os.Symlink("/", filepath.Join(dir, "top")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][]string{"p": {"a", "b"}, "p/sub": {}} {
+		if got, err := h.Files(t.Context(), path); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	for _, path := range []string{"", "/", "..", "p/..", "p/top", "p/top/etc", "none", "p/a"} {
+		if got, err := h.Files(t.Context(), path); err == nil {
+			t.Errorf("%s was listed: %q", path, got)
+		}
+	}
+}

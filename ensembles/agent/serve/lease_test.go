@@ -1,0 +1,113 @@
+package serve
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// Renewals keep an agent alive for several leases. Without them the agent kills its process and the descendants, and
+// ends, whatever requests it is serving.
+func TestALapsedLeaseEndsTheAgentAndItsProcess(t *testing.T) {
+	const lease = 400 * time.Millisecond
+	h := start(t, lease)
+	begun := time.Now()
+	h.run("role-parent")
+	child, err := strconv.Atoi(h.log(1)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "three leases", func() bool {
+		if _, err := h.Renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(begun) > 3*lease
+	})
+	pid := h.is(history.ProcessStarted).PID
+	// A stopped process and a client in the middle of a stream do not delay the end.
+	if _, err := h.Pause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := h.History(t.Context(), agent.HistoryDir, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	h.ends()
+	if lives(pid) || lives(child) {
+		t.Errorf("process %d lives: %v; its child %d: %v", pid, lives(pid), child, lives(child))
+	}
+	if _, err := h.Status(t.Context()); err == nil {
+		t.Error("an ended agent answers")
+	}
+	// Its history records the end.
+	b, err := os.ReadFile(filepath.Join(h.root, agent.HistoryDir, "000000"+history.SegmentSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, _, err := history.Decode(nil, b, map[string]string{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := events[len(events)-1]; !last.ProcessIs(history.ProcessExited) || last.Detail != "killed" {
+		t.Errorf("the history ends with %v", last)
+	}
+}
+
+func TestAnInterruptEndsTheAgentAndItsProcess(t *testing.T) {
+	h := start(t, long)
+	h.run("role-stubborn")
+	pid := h.status().PID
+	if err := h.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	h.ends()
+	if lives(pid) {
+		t.Error("the process outlives its agent")
+	}
+}
+
+// A stream that the end of the agent cuts off must not look complete.
+func TestAStreamCutOffIsAnError(t *testing.T) {
+	h := start(t, 300*time.Millisecond)
+	r, err := h.History(t.Context(), agent.HistoryDir, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for buf := make([]byte, 1024); ; {
+		if _, err = r.Read(buf); err != nil {
+			break
+		}
+	}
+	if err.Error() == "EOF" {
+		t.Error("the stream ended as if it were complete")
+	}
+	h.ends()
+}
+
+func TestLeaseOnVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLease(8 * time.Second)
+		begun := time.Now()
+		go func() {
+			for range 5 {
+				time.Sleep(7 * time.Second)
+				l.renew()
+				l.renew() // a second renewal at once neither blocks nor counts twice
+			}
+		}()
+		if !l.lapsed(t.Context()) {
+			t.Fatal("not lapsed")
+		}
+		if got := time.Since(begun); got != 43*time.Second { // the last renewal at 35 s
+			t.Errorf("lapsed after %v", got)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLocate(t *testing.T) {
+	official := []string{"apache-zookeeper-3.9.4-bin/lib/zookeeper-3.9.4.jar",
+		"apache-zookeeper-3.9.4-bin/lib/zookeeper-jute-3.9.4.jar",
+		"apache-zookeeper-3.9.4-bin/lib/netty-common-4.1.jar", "apache-zookeeper-3.9.4-bin/lib/LICENSE.txt",
+		"apache-zookeeper-3.9.4-bin/conf/zoo_sample.cfg",
+		"opt/java/openjdk/bin/java"}
+	debian := []string{"usr/share/java/zookeeper.jar", "usr/share/java/netty-common.jar",
+		"usr/lib/jvm/java-17-openjdk-amd64/bin/java", "usr/bin/java"}
+	for _, c := range []struct {
+		name, javaHome string
+		files          []string
+		java           string
+		classPath      []string
+		wantErr        string
+	}{
+		{name: "official", files: official, javaHome: "/opt/java/openjdk", java: "/opt/java/openjdk/bin/java",
+			classPath: []string{
+				"/apache-zookeeper-3.9.4-bin/lib/netty-common-4.1.jar", "/apache-zookeeper-3.9.4-bin/lib/zookeeper-3.9.4.jar",
+				"/apache-zookeeper-3.9.4-bin/lib/zookeeper-jute-3.9.4.jar"}},
+		{name: "official, JAVA_HOME elsewhere", files: official, javaHome: "/gone", java: "/opt/java/openjdk/bin/java",
+			classPath: []string{
+				"/apache-zookeeper-3.9.4-bin/lib/netty-common-4.1.jar", "/apache-zookeeper-3.9.4-bin/lib/zookeeper-3.9.4.jar",
+				"/apache-zookeeper-3.9.4-bin/lib/zookeeper-jute-3.9.4.jar"}},
+		{name: "Debian", files: debian, java: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java",
+			classPath: []string{"/usr/share/java/zookeeper.jar"}},
+		{name: "Debian, other Java by JAVA_HOME", files: append(debian, "srv/jdk/bin/java"), javaHome: "/srv/jdk/",
+			java:      "/srv/jdk/bin/java",
+			classPath: []string{"/usr/share/java/zookeeper.jar"}},
+		{name: "Debian with logging", files: append(debian, debianLogging...),
+			java: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java",
+			classPath: []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-log4j12.jar",
+				"/usr/share/java/log4j-1.2.jar"}},
+		{name: "below opt", files: []string{"opt/apache-zookeeper-3.8.4-bin/lib/zookeeper-3.8.4.jar",
+			"usr/local/openjdk-17/bin/java"},
+			java:      "/usr/local/openjdk-17/bin/java",
+			classPath: []string{"/opt/apache-zookeeper-3.8.4-bin/lib/zookeeper-3.8.4.jar"}},
+		{name: "nothing", files: []string{"etc/passwd"}, wantErr: "no java"},
+		{name: "no jars", files: []string{"usr/bin/java", "apache-zookeeper-3.9.4-bin/lib/README"},
+			wantErr: "no ZooKeeper jars"},
+		{name: "no Java", files: official[:5], wantErr: "no java"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := fstest.MapFS{}
+			for _, f := range c.files {
+				root[f] = &fstest.MapFile{Mode: fs.FileMode(0o755)}
+			}
+			l, err := locate(root, c.javaHome)
+			if c.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
+					t.Errorf("error %v, want one that says %q", err, c.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.java != c.java || cmp.Diff(c.classPath, l.classPath) != "" {
+				t.Errorf("java %s, class path %v", l.java, l.classPath)
+			}
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// groupStopped reports whether every process of a group is stopped. A client's lock may run in a process of its own.
+func groupStopped(leader int) bool {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return false
+	}
+	for _, name := range stats {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has just ended
+		}
+		after := string(b[strings.LastIndexByte(string(b), ')')+1:])
+		var state string
+		var parent, group, pid int
+		if _, err := fmt.Sscan(after, &state, &parent, &group); err != nil || group != leader || state == "Z" {
+			continue
+		}
+		if _, err := fmt.Sscan(string(b), &pid); err != nil || !allStopped(pid) {
+			return false
+		}
+	}
+	return allStopped(leader)
+}
+
+// allStopped reports whether every thread of the process is stopped. A main thread that has ended stays as a zombie
+// while others live.
+func allStopped(pid int) bool {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		return false
+	}
+	stopped := 0
+	for _, t := range tasks {
+		b, err := os.ReadFile(t)
+		if err != nil {
+			return false
+		}
+		switch stateOf(string(b)) {
+		case 'T', 't': // 't' is a thread that a stall holds
+			stopped++
+		case 'Z':
+		default:
+			return false
+		}
+	}
+	return stopped > 0
+}
+
+// stateOf returns the state letter of a /proc stat line: the first field after the name in parentheses, which may
+// itself contain parentheses and spaces.
+func stateOf(stat string) byte {
+	for i := len(stat) - 1; i >= 0; i-- {
+		if stat[i] == ')' && i+2 < len(stat) {
+			return stat[i+2]
+		}
+	}
+	return 0
+}
+
+// findThreads returns the threads of a process whose names have a prefix.
+func findThreads(pid int, prefix string) ([]int, error) {
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))
+	var tids []int
+	for _, n := range names {
+		if b, err := os.ReadFile(n); err == nil && strings.HasPrefix(string(b), prefix) {
+			if tid, err := strconv.Atoi(filepath.Base(filepath.Dir(n))); err == nil {
+				tids = append(tids, tid)
+			}
+		}
+	}
+	return tids, err
+}
+
+// threadState returns the state letter of a thread, or 0 if it has ended.
+func threadState(pid, tid int) byte {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+	if err != nil {
+		return 0
+	}
+	return stateOf(string(b))
+}
+
+// threadLives reports whether a thread exists and has not ended.
+func threadLives(pid, tid int) bool {
+	return !strings.ContainsRune("\x00ZX", rune(threadState(pid, tid)))
+}

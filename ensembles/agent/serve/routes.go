@@ -1,0 +1,127 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"locklab/ensembles/agent"
+)
+
+// An operation carries out a request: it decodes the body, acts, and returns the answer to encode.
+type operation func(ctx context.Context, body io.Reader) (any, error)
+
+// with makes an operation of a function that takes the request's body.
+func with[In, Out any](f func(context.Context, In) (Out, error)) operation {
+	return func(ctx context.Context, body io.Reader) (any, error) {
+		var in In
+		dec := json.NewDecoder(body)
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&in); err != nil {
+			return nil, fmt.Errorf("bad request: %w", err)
+		}
+		return f(ctx, in)
+	}
+}
+
+// without makes an operation of a function that needs no body.
+func without[Out any](f func(context.Context) (Out, error)) operation {
+	return func(ctx context.Context, _ io.Reader) (any, error) { return f(ctx) }
+}
+
+// protectControl makes an operation of a function that affects the packets of peers. The operation refuses to affect
+// the control connection.
+func protectControl[In, Out any](what string, peers func(In) []netip.Addr, f func(In) (Out, error)) operation {
+	return with(func(ctx context.Context, in In) (out Out, err error) {
+		if from, ok := ctx.Value(requesterKey{}).(netip.Addr); ok && slices.Contains(peers(in), from) {
+			return out, fmt.Errorf("%s: %v is where the control connection comes from", what, from)
+		}
+		return f(in)
+	})
+}
+
+// operations lists every change and question that an agent accepts by POST, by path.
+func (a *Agent) operations() map[string]operation {
+	return map[string]operation{
+		"lease":        without(a.renew),
+		"status":       without(a.status),
+		"capabilities": without(func(context.Context) (agent.Capabilities, error) { return capabilities(), nil }),
+		"disk":         without(func(ctx context.Context) (agent.Disk, error) { return measureDisk(ctx, a.cfg.Root) }),
+
+		// The host's process.
+		"start":   with(func(_ context.Context, s agent.Spec) (agent.Stamp, error) { return a.sup.start(&s) }),
+		"restart": without(func(context.Context) (agent.Stamp, error) { return a.sup.start(nil) }),
+		"pause":   without(a.sup.pause),
+		"resume":  without(a.sup.resume),
+		"kill":    without(a.sup.kill),
+		"stop":    without(a.sup.stop),
+		"input":   with(func(_ context.Context, line string) (agent.Stamp, error) { return a.sup.write(line) }),
+		"clock":   with(func(_ context.Context, d time.Duration) (agent.Stamp, error) { return a.sup.setClock(d) }),
+		"stall":   with(a.stall.hold),
+		"unstall": with(func(_ context.Context, id string) (agent.Stamp, error) { return a.stall.lift(id) }),
+
+		// Its network.
+		"block": protectControl("block", func(b agent.Block) []netip.Addr { return b.Peers }, a.firewall.block),
+		"delay": protectControl("delay", func(d agent.Delay) []netip.Addr { return d.Peers }, a.delays.add),
+		"clear": with(func(_ context.Context, id string) (agent.Stamp, error) { return a.clear(id) }),
+		"relay": with(a.delays.relay),
+		"reset": protectControl("reset", func(peers []netip.Addr) []netip.Addr { return peers },
+			func(peers []netip.Addr) (agent.Connections, error) { return reset(a.rec, peers) }),
+		"connections": with(func(_ context.Context, peers []netip.Addr) (agent.Connections, error) {
+			return established(a.rec, peers)
+		}),
+		"probe":            with(probe),
+		"datagrams/expect": without(func(context.Context) (agent.Expectation, error) { return a.datagrams.expect(), nil }),
+		"datagrams/send":   with(a.datagrams.send),
+		"datagrams/heard":  with(func(_ context.Context, id string) (agent.Heard, error) { return a.datagrams.result(id) }),
+
+		// Its ZooKeeper server.
+		"zookeeper/write": without(a.commitWrite),
+		"zookeeper/nodes": with(a.nodes),
+	}
+}
+
+// routes serves everything that an agent can be asked for and refuses anything else.
+func (a *Agent) routes() http.Handler {
+	mux := http.NewServeMux()
+	for name, op := range a.operations() {
+		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
+			answer, err := op(r.Context(), r.Body)
+			if err != nil {
+				http.Error(w, err.Error(), statusCode(err))
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(answer) // the client sees the connection break
+		})
+	}
+	mux.HandleFunc("GET /zookeeper/{word}", func(w http.ResponseWriter, r *http.Request) {
+		b, err := ask(r.Context(), r.PathValue("word"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		_, _ = w.Write(b)
+	})
+	mux.HandleFunc("GET /history", a.serveHistory)
+	mux.HandleFunc("GET /file", a.serveFile)
+	mux.HandleFunc("GET /files", a.serveNames)
+	return mux
+}
+
+// statusCode tells the client which of the protocol's errors the answer is.
+func statusCode(err error) int {
+	switch {
+	case errors.Is(err, agent.ErrNoProcess):
+		return http.StatusConflict
+	case errors.Is(err, agent.ErrUnsupported):
+		return http.StatusNotImplemented
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,219 @@
+package serve
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+)
+
+// Config configures an agent.
+type Config struct {
+	// Host is the host's name in the lab.
+	Host string
+	// Secret must come with every request.
+	Secret string
+	// Lease is how long the agent lives without a renewal, from its start on.
+	Lease time.Duration
+	// Root is agent.DataDir, or another directory in tests.
+	Root string
+	// Listen is the address of the control port.
+	Listen string
+	// Listening, unless nil, is called with the address when the port is open.
+	Listening func(net.Addr)
+	Log       *slog.Logger
+
+	_ struct{}
+}
+
+// An Agent serves one host.
+type Agent struct {
+	cfg       Config
+	rec       *history.Recorder
+	sup       *supervisor
+	firewall  *firewall
+	stall     *stall
+	delays    *delays
+	datagrams *datagrams
+	lease     *lease
+	// busy is held for reading by every request, and for writing after the last one.
+	busy sync.RWMutex
+}
+
+// Run serves until ctx ends or the lease lapses, then clears the host's rules and kills its process. It returns nil in
+// both cases.
+//
+// Run waits for all children of the calling process, as the first process of a host must. Nothing else in that process
+// may start any.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.Secret == "" || cfg.Lease <= 0 {
+		return errors.New("agent: a secret and a lease are required")
+	}
+	rec, err := history.NewRecorder(filepath.Join(cfg.Root, agent.HistoryDir), cfg.Host, history.NewClock())
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	a := &Agent{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec),
+		firewall: &firewall{rec: rec}, delays: newDelays(rec), lease: newLease(cfg.Lease)}
+	a.stall = &stall{sup: a.sup}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel(nil)
+	wg.Go(func() {
+		if a.lease.lapsed(ctx) {
+			cancel(errors.New("lease lapsed"))
+		}
+	})
+	// The reaper runs until the process has been killed and has ended.
+	reap, stopReaper := context.WithCancel(context.WithoutCancel(ctx))
+	wg.Go(func() { a.sup.reap(reap) })
+	defer stopReaper()
+
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for control: %w", err)
+	}
+	// Datagrams arrive on the same port, because it is known to the agents of other hosts.
+	if a.datagrams, err = listenDatagrams(ctx, l.Addr().String(), rec.Clock()); err != nil {
+		l.Close()
+		return err
+	}
+	wg.Go(a.datagrams.serve)
+	defer a.datagrams.conn.Close()
+	if cfg.Listening != nil {
+		cfg.Listening(l.Addr())
+	}
+	srv := &http.Server{Handler: a.authorised(a.routes()), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withRequester}
+	wg.Go(func() {
+		<-ctx.Done()
+		srv.Close()
+	})
+	err = srv.Serve(l)
+	cancel(err) // ends the requests that are still being served
+	a.cleanUp()
+	if !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	cfg.Log.Info("agent ends", "cause", context.Cause(ctx))
+	return nil
+}
+
+// cleanUp leaves the host as if nothing had ever run there. It first clears the faults and kills the process, whatever
+// the requests that are still being served wait for.
+func (a *Agent) cleanUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := a.firewall.end(); err != nil {
+		a.cfg.Log.Error("clear network rules", "err", err)
+	}
+	if err := a.delays.end(); err != nil {
+		a.cfg.Log.Error("clear delays", "err", err)
+	}
+	if err := a.sup.end(ctx); err != nil {
+		a.cfg.Log.Error("kill process", "err", err)
+	}
+	if _, err := a.stall.lift(""); err != nil {
+		a.cfg.Log.Error("end stalls", "err", err)
+	}
+	// The requests end with their connections. The agent does not wait longer for one that does not.
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for !a.busy.TryLock() {
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			a.cfg.Log.Error("a request did not end")
+			return
+		}
+	}
+}
+
+// authorised serves requests that carry the secret, until the agent ends.
+func (a *Agent) authorised(next http.Handler) http.Handler {
+	want := []byte("Bearer " + a.cfg.Secret)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			http.Error(w, "wrong or no secret", http.StatusUnauthorized)
+			return
+		}
+		if !a.busy.TryRLock() {
+			http.Error(w, errEnding.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		defer a.busy.RUnlock()
+		r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// maxRequest is the largest body of a request, which may carry a process's files.
+const maxRequest = 16 << 20
+
+// requesterKey is the key of the address that a request came from, in the request's context.
+type requesterKey struct{}
+
+func withRequester(ctx context.Context, c net.Conn) context.Context {
+	if from, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
+		ctx = context.WithValue(ctx, requesterKey{}, from.Addr().Unmap())
+	}
+	return ctx
+}
+
+// renew renews the lease.
+func (a *Agent) renew(context.Context) (agent.Stamp, error) {
+	a.lease.renew()
+	return a.stamp(), nil
+}
+
+// stamp is the answer of an operation that has just been carried out.
+func (a *Agent) stamp() agent.Stamp { return agent.Stamp{At: a.rec.Clock().Now()} }
+
+func (a *Agent) status(context.Context) (agent.Status, error) {
+	st, _ := a.sup.state()
+	st.Network = append(a.firewall.inForce(), a.delays.inForce()...)
+	slices.SortFunc(st.Network, func(a, b agent.InForce) int { return strings.Compare(a.ID, b.ID) })
+	for _, r := range st.Network {
+		st.Rules = append(st.Rules, r.ID)
+	}
+	st.Stalls = a.stall.held()
+	st.HistoryBytes = historySize(filepath.Join(a.cfg.Root, agent.HistoryDir))
+	return st, nil
+}
+
+// clear removes the rule or delay with that id, or all if it is empty.
+func (a *Agent) clear(id string) (agent.Stamp, error) {
+	if a.delays.has(id) {
+		if st, err := a.delays.clear(id); err != nil || id != "" {
+			return st, err
+		}
+	}
+	return a.firewall.clear(id)
+}
+
+// commitWrite proves that a quorum accepts writes through the host's own server.
+func (a *Agent) commitWrite(ctx context.Context) (agent.Stamp, error) {
+	err := commitWrite(ctx, a.cfg.Log)
+	return a.stamp(), err
+}
+
+// nodes does what an administrator can do to a znode.
+func (a *Agent) nodes(ctx context.Context, r agent.NodeRequest) (agent.NodeAnswer, error) {
+	answer, err := nodes(ctx, a.cfg.Log, r)
+	answer.Stamp = a.stamp()
+	return answer, err
+}

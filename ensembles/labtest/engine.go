@@ -1,0 +1,218 @@
+package labtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+)
+
+// Owned is what the Docker engine holds of one lab.
+type Owned struct {
+	// Running are the names of containers whose process is alive.
+	Running []string
+	// Created are the names of containers that were created and never started.
+	Created []string
+	// Other are the names of containers in any other state: ending, or being removed.
+	Other []string
+	// IDs are the containers' ids, whatever their state.
+	IDs []string
+	// Volumes are the names of the containers' volumes.
+	Volumes []string
+	// Networks are the names of the lab's networks; Attached are the names of the containers on them.
+	Networks, Attached []string
+}
+
+// Labs returns what the engine holds of each lab, by the label that every container and network of a lab carries. It
+// talks to the engine's socket itself, because a check of how locklab uses the engine must not depend on locklab's
+// own code.
+func Labs(ctx context.Context) (map[string]*Owned, error) {
+	labs := map[string]*Owned{}
+	lab := func(labels map[string]string) *Owned {
+		id := labels[labLabel]
+		if labs[id] == nil {
+			labs[id] = &Owned{}
+		}
+		return labs[id]
+	}
+	labelled := url.Values{"filters": {`{"label":["` + labLabel + `"]}`}, "all": {"true"}}.Encode()
+	var containers []struct {
+		Id     string
+		Names  []string
+		State  string
+		Labels map[string]string
+		Mounts []struct{ Type, Name string }
+	}
+	if err := query(ctx, "/containers/json?"+labelled, &containers); err != nil {
+		return nil, err
+	}
+	for _, c := range containers {
+		o := lab(c.Labels)
+		o.IDs = append(o.IDs, c.Id)
+		list := &o.Other
+		switch c.State {
+		case "running":
+			list = &o.Running
+		case "created":
+			list = &o.Created
+		}
+		*list = append(*list, strings.TrimPrefix(strings.Join(c.Names, ","), "/"))
+		for _, m := range c.Mounts {
+			if m.Type == "volume" {
+				o.Volumes = append(o.Volumes, m.Name)
+			}
+		}
+	}
+	var networks []dockerNetwork
+	if err := query(ctx, "/networks?"+labelled, &networks); err != nil {
+		return nil, err
+	}
+	for _, n := range networks {
+		o := lab(n.Labels)
+		o.Networks = append(o.Networks, n.Name)
+		// Only the answer about one network lists its containers. A network that has gone meanwhile has none.
+		if err := query(ctx, "/networks/"+n.Id, &n); err != nil && !errors.Is(err, errNotFound) {
+			return nil, err
+		}
+		for _, c := range n.Containers {
+			o.Attached = append(o.Attached, c.Name)
+		}
+	}
+	return labs, nil
+}
+
+// labLabel is the label of every container and network of a lab, as the engine has it.
+const labLabel = "locklab.lab"
+
+// AwaitGone waits until nothing of a lab is left except what a kill at the wrong moment may leave: an empty network,
+// and containers that were created and never started, with their volumes. The given volumes are those that the lab
+// had before.
+func AwaitGone(t testing.TB, lab string, volumes []string, within time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), within)
+	defer cancel()
+	if err := ensembles.Poll(ctx, 200*time.Millisecond, "lab "+lab+" to be gone", func() error {
+		return remaining(ctx, lab, volumes)
+	}); err != nil {
+		t.Errorf("%v after the harness ended: %v", within, err)
+	}
+}
+
+// remaining returns an error that names what is left of a lab.
+func remaining(ctx context.Context, lab string, volumes []string) error {
+	labs, err := Labs(ctx)
+	if err != nil {
+		return err
+	}
+	var o Owned
+	if labs[lab] != nil {
+		o = *labs[lab]
+	}
+	if len(o.Running)+len(o.Other)+len(o.Attached) > 0 {
+		return fmt.Errorf("running %v, ending %v, on its network %v", o.Running, o.Other, o.Attached)
+	}
+	var all struct{ Volumes []struct{ Name string } }
+	if err := query(ctx, "/volumes", &all); err != nil {
+		return err
+	}
+	for _, v := range all.Volumes {
+		if slices.Contains(volumes, v.Name) && !slices.Contains(o.Volumes, v.Name) {
+			return fmt.Errorf("volume %s is left", v.Name)
+		}
+	}
+	return nil
+}
+
+// A dockerNetwork is a network as the engine describes it.
+type dockerNetwork struct {
+	Id, Name, Driver string
+	Labels, Options  map[string]string
+	IPAM             struct {
+		Config []struct{ Subnet netip.Prefix }
+	}
+	Containers map[string]struct{ Name string }
+}
+
+// bridge is the interface on the host that Docker made for the network.
+func (n dockerNetwork) bridge() string {
+	if name := n.Options["com.docker.network.bridge.name"]; name != "" {
+		return name
+	}
+	return "br-" + n.Id[:12]
+}
+
+// contains reports whether the network has an address.
+func (n dockerNetwork) contains(a netip.Addr) bool {
+	for _, c := range n.IPAM.Config {
+		if c.Subnet.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// bridges lists the engine's bridge networks.
+func bridges(ctx context.Context) ([]dockerNetwork, error) {
+	var all []dockerNetwork
+	err := query(ctx, "/networks", &all)
+	return slices.DeleteFunc(all, func(n dockerNetwork) bool { return n.Driver != "bridge" }), err
+}
+
+// Bridge is the interface on the host that Docker made for a lab's network.
+func Bridge(t testing.TB, lab string) string {
+	t.Helper()
+	networks, err := bridges(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(networks, func(n dockerNetwork) bool { return n.Labels[labLabel] == lab })
+	if i < 0 {
+		t.Fatalf("lab %s has no network", lab)
+	}
+	return networks[i].bridge()
+}
+
+// errNotFound means that the engine does not know the object in question.
+var errNotFound = errors.New("not found")
+
+// query sends a GET request to the engine and decodes the answer.
+func query(ctx context.Context, path string, into any) error {
+	host := os.Getenv("DOCKER_HOST")
+	if host == "" {
+		host = "unix:///var/run/docker.sock"
+	}
+	network, address, ok := strings.Cut(host, "://")
+	if !ok {
+		return fmt.Errorf("DOCKER_HOST %q is not an address", host)
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine"+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true, DialContext: dial}).RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return json.NewDecoder(resp.Body).Decode(into)
+	case http.StatusNotFound:
+		return fmt.Errorf("engine: %s: %w", path, errNotFound)
+	}
+	return fmt.Errorf("engine: %s: %s", path, resp.Status)
+}

@@ -1,0 +1,196 @@
+package check
+
+import (
+	"fmt"
+
+	"locklab/harness/history"
+)
+
+// BeliefExclusion names the check that this file defines.
+const BeliefExclusion = "belief-exclusion"
+
+var beliefExclusionCheck = Check{
+	Name: BeliefExclusion,
+	Asks: "did two clients believe at once that they held the lock (of a read/write lock at least one " +
+		"of them to write; of a semaphore more permits than it has)? Each such overlap is explained: " +
+		"the servers had ended the older hold before they granted the newer one, and a verified fault" +
+		" or a recorded standstill says why. An overlap without an explanation is a bug",
+	Subject: "which clients believed that they held the lock",
+	judge:   judgeBeliefExclusion,
+}
+
+// maxFindings bounds the findings of one kind that a verdict keeps. Counts include all of them.
+const maxFindings = 100
+
+// judgeBeliefExclusion looks for clients that believed at once what cannot be true at once: that they held one lock,
+// unless all of them read it (model M3), or more permits of it than there are (model M4, see [eachExcess]). No lock
+// service can rule that out while a client can stop. So overlaps are counted and measured, and only one without an
+// explanation condemns a recipe: see [digest.explain]. The verdict is unknown where a fault would explain an overlap,
+// but nothing confirmed that the fault took effect.
+//
+// A recipe that promises no exclusion has nothing to explain. Its overlaps are counted all the same, because such a
+// recipe is there to show them.
+//
+// Permits and other modes of one lock are judged apart. So are the locks that one acquisition takes together, because
+// each of them is held, lost and released by itself.
+func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
+	b := belief{digest: d}
+	var doubts string
+	for _, l := range d.locks {
+		var holds, permits []hold
+		for _, a := range l.grants {
+			h := hold{a.Returned, d.believedUntil(a), a}
+			switch {
+			case history.Exclusive(a.Mode) || a.Mode == history.ModeRead:
+				holds = append(holds, h)
+			case a.Mode != history.ModePermit:
+				doubts = fmt.Sprintf("holds of mode %s are not judged", a.Mode)
+			case d.facts.Permits <= 0:
+				doubts = "the number of permits is not known"
+			default:
+				permits = append(permits, h)
+			}
+		}
+		b.holds += len(holds) + len(permits)
+		eachOverlap(holds, b.overlap)
+		eachExcess(permits, int64(d.facts.Permits), b.canBeGone, b.excess)
+	}
+	s.Overlaps, s.MaxOverlapNs = &b.count, &b.longest
+	if d.facts.Exclusive {
+		s.OverlapsUnexplained = &b.unexplained
+	}
+
+	v := Verdict{Count: b.count, Findings: append(b.bad, b.good...), Violation: d.facts.Exclusive && b.unexplained > 0}
+	switch {
+	case b.unsure > 0 && b.unexplained == 0:
+		v.Result, v.Summary = Unknown, b.summary()
+	case b.count > 0:
+		v.Result, v.Summary = Fail, b.summary()
+	case doubts != "":
+		v.setf(Unknown, "no overlap among %s, but %s", count(int64(b.holds), "hold", "holds"), doubts)
+	case b.holds == 0:
+		v.setf(Unknown, "no client got a lock")
+	case !d.whole:
+		v.setf(Unknown, "no overlap among %s, but the history is not complete", count(int64(b.holds), "hold", "holds"))
+	default:
+		v.setf(Pass, "no overlap among %s", count(int64(b.holds), "hold", "holds"))
+	}
+	return v
+}
+
+// belief is the sum of the overlaps seen so far.
+type belief struct {
+	*digest
+	holds                              int
+	count, unexplained, total, longest int64
+	unsure                             int64  // overlaps that a fault would explain that was not verified
+	worst                              string // the longest overlap in words
+	bad, good                          []Finding
+}
+
+func (b *belief) overlap(first, second *hold) {
+	older, newer := first.by, second.by
+	if newer.Token != 0 && newer.Token < older.Token {
+		older, newer = newer, older // an acquire can return late; the token says which was granted first
+	}
+	b.add(older, newer, second.from, min(first.until, second.until),
+		fmt.Sprintf("%s and %s both believed that they held %s", holder(older), holder(newer), older.Lock))
+}
+
+// canBeGone reports whether a fault can have cost older its session before newer was granted its permits.
+func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
+	if !b.facts.Exclusive {
+		return false
+	}
+	why := b.explain(older, newer)
+	return why.explained() || why.unsure()
+}
+
+func (b *belief) excess(older, newer *hold, from, until, taken int64) {
+	lead := fmt.Sprintf("%s believed that it held %s of %s", holder(older.by),
+		count(older.by.Permits, "permit", "permits"), older.by.Lock)
+	if older != newer {
+		lead += fmt.Sprintf(", and %s believed that it held %d", holder(newer.by), newer.by.Permits)
+	}
+	b.add(older.by, newer.by, from, until, fmt.Sprintf("%s: %d were taken of %d", lead, taken, b.facts.Permits))
+}
+
+// add counts an overlap; lead says what the clients believed.
+func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead string) {
+	why := unexplained(nil, "the recipe promises no exclusion")
+	if b.facts.Exclusive {
+		switch why = b.explain(older, newer); {
+		case why.unsure():
+			b.unsure++
+		case !why.explained():
+			b.unexplained++
+		}
+	}
+	b.count++
+	b.total += until - from
+	longest := until-from > b.longest
+	if longest {
+		b.longest = until - from
+		b.worst = fmt.Sprintf("%s and %s on %s for %s from %s", older.Client, newer.Client, older.Lock, millis(until-from),
+			seconds(from))
+	}
+	list := &b.bad
+	if why.explained() {
+		list = &b.good
+	}
+	if len(*list) < maxFindings {
+		*list = append(*list, b.finding(older, newer, from, until, why, lead))
+	}
+}
+
+func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why explanation, lead string) Finding {
+	f := Finding{
+		Kind: "overlap", Lock: older.Lock, At: from, Until: until,
+		Clients: []string{older.Client, newer.Client}, Tokens: []int64{older.Token, newer.Token},
+		Events: b.eventsOf(older),
+	}
+	if newer != older {
+		f.Events = append(f.Events, b.eventsOf(newer)...)
+	}
+	f.Cause, f.Explained, f.Zxids = why.cause, why.explained(), zxidWords(why.zxids)
+	if why.fault != nil {
+		f.Fault = why.fault.ID
+		f.Events = append(f.Events, why.fault.events...)
+	}
+	if why.hiccup != nil {
+		f.Events = append(f.Events, *why.hiccup)
+	}
+	f.Text = fmt.Sprintf("%s, for %s from %s; %s", lead, millis(until-from), seconds(from), why.text)
+	return f
+}
+
+func (b *belief) summary() string {
+	s := count(b.count, "overlap", "overlaps")
+	switch {
+	case !b.facts.Exclusive:
+	case b.unexplained == 0 && b.unsure == b.count:
+		s += ", which a fault may explain"
+	case b.unexplained == 0 && b.unsure > 0:
+		s += fmt.Sprintf(", %d of which a fault may explain", b.unsure)
+	case b.unexplained == 0:
+		s += ", explained"
+	case b.unexplained == b.count:
+		s += ", unexplained"
+	default:
+		s += fmt.Sprintf(", %d of them unexplained", b.unexplained)
+	}
+	if b.count > 1 {
+		s += fmt.Sprintf("; %s in all, the longest by", millis(b.total))
+	} else {
+		s += ":"
+	}
+	return s + " " + b.worst
+}
+
+// holder names the client that holds a, for a sentence.
+func holder(a *history.Acquisition) string {
+	if a.Token == 0 {
+		return a.Client
+	}
+	return fmt.Sprintf("%s (token %d)", a.Client, a.Token)
+}

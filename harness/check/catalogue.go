@@ -1,0 +1,137 @@
+package check
+
+import "slices"
+
+// A Check is one question that [Run] asks of a run. To add one, write a file with its definition and its judge, and
+// name the definition in [All]: help, schema, documentation and report read that list.
+type Check struct {
+	// Name is what a scenario's expect, verdicts.json and result.json call the check.
+	Name string
+	// Asks is the question in full, for help and documentation.
+	Asks string
+	// Subject is what the check is about, in the words of the report's headline.
+	Subject string
+	// OfRun says that the check judges whether the run was worth anything, and not the lock. A scenario cannot
+	// expect such a check to fail.
+	OfRun bool
+	// Default returns what is expected of the check where the scenario says nothing; nil means [ExpectPass].
+	Default func(*Facts) Expectation
+
+	// judge fills in everything of the verdict except its name and expectation, and the safety counters that this
+	// check counts.
+	judge func(*digest, *Safety) Verdict
+
+	_ struct{}
+}
+
+// All returns the checks in the order of a report. The last one reads the counters that the others filled in.
+func All() []Check {
+	return []Check{
+		serviceExclusionCheck,
+		beliefExclusionCheck,
+		effectCheck,
+		tokensCheck,
+		fairnessCheck,
+		livenessCheck,
+		assumptionsCheck,
+		shownCheck,
+	}
+}
+
+// Expectable returns the names of the checks that a scenario may state an expectation for, in the order of a report.
+func Expectable() []string {
+	var names []string
+	for _, c := range All() {
+		if !c.OfRun {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Named returns the check of that name, and false if there is none.
+func Named(name string) (Check, bool) {
+	all := All()
+	if i := slices.IndexFunc(all, func(c Check) bool { return c.Name == name }); i >= 0 {
+		return all[i], true
+	}
+	return Check{}, false
+}
+
+// Expected returns what is expected of the check of that name: what the scenario says, or else the check's default.
+func (f *Facts) Expected(name string) Expectation {
+	if e := f.Expect[name]; e != "" {
+		return e
+	}
+	if c, ok := Named(name); ok && c.Default != nil {
+		return c.Default(f)
+	}
+	return ExpectPass
+}
+
+// A Counter is a number of the safety block. To add one, add its field to [Safety] and its line to [Counters].
+type Counter struct {
+	// Name is the counter's key in result.json, and in a scenario's shown.
+	Name string
+	// Means says what is counted.
+	Means string
+	// Check is the name of the check that counts it.
+	Check string
+	// Showable says that a scenario's shown may ask for a least value.
+	Showable bool
+	// Of returns the counter's value, nil if it was not measured.
+	Of func(*Safety) *int64
+
+	_ struct{}
+}
+
+// The counters that code outside this package names.
+const (
+	CountOverlaps        = "overlaps"
+	CountStaleAccepted   = "stale_accepted"
+	CountStaleRejected   = "stale_rejected"
+	CountLateAccepted    = "late_accepted"
+	CountLostUpdates     = "lost_updates"
+	CountFalseRejections = "false_rejections"
+	CountTornReads       = "torn_reads"
+	CountCrowded         = "crowded"
+)
+
+// Counters returns all counters, in the order of the safety block.
+func Counters() []Counter {
+	return []Counter{
+		{Name: "double_grants", Means: "grants without an eligible znode of their own at the servers",
+			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.DoubleGrants }},
+		{Name: CountOverlaps, Means: "pairs of clients that believed at once that they held a lock",
+			Check: BeliefExclusion, Showable: true, Of: func(s *Safety) *int64 { return s.Overlaps }},
+		{Name: "overlaps_unexplained", Means: "overlaps that no fault explains",
+			Check: BeliefExclusion, Of: func(s *Safety) *int64 { return s.OverlapsUnexplained }},
+		{Name: "max_overlap_ns", Means: "the longest overlap in nanoseconds",
+			Check: BeliefExclusion, Of: func(s *Safety) *int64 { return s.MaxOverlapNs }},
+		{Name: CountStaleAccepted, Means: "accesses that were accepted with an outdated token",
+			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.StaleAccepted }},
+		{Name: CountStaleRejected, Means: "accesses that were refused because of an outdated token",
+			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.StaleRejected }},
+		{Name: CountLateAccepted, Means: "accesses that were accepted after their hold had ended; not measured so far",
+			Check: Effect, Of: func(s *Safety) *int64 { return s.LateAccepted }},
+		{Name: CountLostUpdates, Means: "acknowledged updates that are missing in the end",
+			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.LostUpdates }},
+		{Name: CountFalseRejections, Means: "accesses that were refused although their token was the newest",
+			Check: Effect, Of: func(s *Safety) *int64 { return s.FalseRejections }},
+		{Name: CountTornReads, Means: "reads that saw two values under one read hold",
+			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.TornReads }},
+		{Name: CountCrowded, Means: "uses that began while more permits than there are were in use",
+			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.Crowded }},
+	}
+}
+
+// Showable returns the names of the counters that a scenario's shown may name, in the order of the safety block.
+func Showable() []string {
+	var names []string
+	for _, c := range Counters() {
+		if c.Showable {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,168 @@
+package check
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"locklab/harness/history"
+)
+
+// A hold is one client's belief that it has a lock: the half-open interval [from, until).
+//
+// It is half-open because a client that calls release at t does not believe at t any more, and one whose acquire
+// returned at t does. Closed intervals would turn a hand-off stamped twice with the same nanosecond into an overlap
+// that no two clients ever had. Half-open intervals can only miss an overlap of length zero, in which nothing can be
+// done. A hold that was over before acquire returned is empty and overlaps nothing.
+type hold struct {
+	from, until int64
+	by          *history.Acquisition
+}
+
+// eachOverlap visits every pair of holds of different clients that overlap and exclude each other (model M3: two reads
+// do not), in the order in which the later ones began. The holds must be sorted by from, and none of them may be of
+// permits. It takes O(n + pairs), because a hold that has ended is looked at once more and dropped, and a read looks
+// at no other read.
+//
+// Two holds of one client do not overlap: a client is one goroutine, and whatever it believes, it cannot race with
+// itself. So a writer may read.
+func eachOverlap(holds []hold, visit func(first, second *hold)) {
+	meet := func(active []*hold, h *hold) []*hold {
+		still := active[:0]
+		for _, a := range active {
+			if a.until <= h.from {
+				continue
+			}
+			still = append(still, a)
+			if a.by.Client != h.by.Client {
+				visit(a, h)
+			}
+		}
+		return still
+	}
+	var exclusive, shared []*hold
+	for i := range holds {
+		h := &holds[i]
+		if h.until <= h.from {
+			continue
+		}
+		exclusive = meet(exclusive, h)
+		if history.Exclusive(h.by.Mode) {
+			shared = meet(shared, h)
+			exclusive = append(exclusive, h)
+		} else {
+			shared = append(shared, h)
+		}
+	}
+}
+
+// eachExcess visits where clients believed that they held more of a lock's permits than there are (model M4), as pairs
+// of holds. The holds must be sorted by from, and all of them be of permits. It takes O(n log n), plus what the holds
+// cost that continue at the beginning of an excess.
+//
+// An excess begins when a hold begins that brings the sum above the limit; a hold that begins during an excess begins
+// another one. Among the holds that continue then, the newest is the one that the service granted last, by the tokens.
+// The service saw no excess if enough of the older ones were gone when it granted that. So the pairs are the newest
+// with each of the fewest others that together have as many permits as are too many: first those that gone says can
+// have been gone, the oldest first, then the others, the oldest first. With one permit that is each pair of holds, as
+// for an exclusive lock.
+//
+// A pair lasts until one of the two ends, or so many of the holds that their sum is within the limit. A grant of more
+// permits than there are is a pair with itself.
+func eachExcess(
+	holds []hold,
+	limit int64,
+	gone func(older, newer *history.Acquisition) bool,
+	visit func(older, newer *hold, from, until, taken int64),
+) {
+	var active byUntil
+	var taken int64
+	type pair struct{ older, newer *hold }
+	seen := map[pair]bool{} // a hold whose acquire returned late finds the newest there already
+	for i := range holds {
+		h := &holds[i]
+		if h.until <= h.from {
+			continue
+		}
+		for len(active) > 0 && active[0].until <= h.from {
+			taken -= heap.Pop(&active).(*hold).by.Permits
+		}
+		heap.Push(&active, h)
+		if taken += h.by.Permits; taken <= limit {
+			continue
+		}
+		newest, until := h, active.within(limit, taken)
+		for _, a := range active {
+			if grantedBefore(newest, a) {
+				newest = a
+			}
+		}
+		var lost, there []*hold
+		for _, a := range active {
+			switch {
+			case a == newest:
+			case gone(a.by, newest.by):
+				lost = append(lost, a)
+			default:
+				there = append(there, a)
+			}
+		}
+		slices.SortFunc(lost, byGrant)
+		slices.SortFunc(there, byGrant)
+		older := append(lost, there...)
+		if len(older) == 0 {
+			older = []*hold{newest}
+		}
+		for excess := taken - limit; excess > 0 && len(older) > 0; older = older[1:] {
+			excess -= older[0].by.Permits
+			if p := (pair{older[0], newest}); !seen[p] {
+				seen[p] = true
+				visit(p.older, p.newer, h.from, min(until, p.older.until, p.newer.until), taken)
+			}
+		}
+	}
+}
+
+// grantedBefore reports whether the service granted a before b: by the tokens, because an acquire can return late, or
+// by the returns if there are no tokens.
+func grantedBefore(a, b *hold) bool {
+	if a.by.Token != 0 && b.by.Token != 0 && a.by.Token != b.by.Token {
+		return a.by.Token < b.by.Token
+	}
+	return a.from < b.from
+}
+
+func byGrant(a, b *hold) int {
+	switch {
+	case grantedBefore(a, b):
+		return -1
+	case grantedBefore(b, a):
+		return 1
+	}
+	return cmp.Compare(a.by.Client, b.by.Client)
+}
+
+// byUntil is a heap of holds; the first to end is on top.
+type byUntil []*hold
+
+func (b byUntil) Len() int           { return len(b) }
+func (b byUntil) Less(i, k int) bool { return b[i].until < b[k].until }
+func (b byUntil) Swap(i, k int)      { b[i], b[k] = b[k], b[i] }
+func (b *byUntil) Push(h any)        { *b = append(*b, h.(*hold)) }
+func (b *byUntil) Pop() any {
+	last := len(*b) - 1
+	h := (*b)[last]
+	*b = (*b)[:last]
+	return h
+}
+
+// within is when no more than limit of the permits taken are left, if no other hold begins.
+func (b byUntil) within(limit, taken int64) int64 {
+	ends := slices.SortedFunc(slices.Values(b), func(a, b *hold) int { return cmp.Compare(a.until, b.until) })
+	for _, h := range ends {
+		if taken -= h.by.Permits; taken <= limit {
+			return h.until
+		}
+	}
+	return ends[len(ends)-1].until // not reached, because without holds nothing is taken
+}

@@ -1,0 +1,208 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// The fates of an operation whose answer is not known.
+const (
+	FateGranted = "granted" // its znode was eligible, so the service had granted it
+	FateQueued  = "queued"  // its znode was there, and never eligible
+	FateNever   = "never"   // it left nothing at the servers
+	FateDeleted = "deleted" // of a release: the znode is gone
+	FateThere   = "there"   // of a release: the znode was there until the run's end
+)
+
+// A Resolution is what the servers' transactions say about an acquire or release whose client got no certain answer.
+// Its client was not told and cannot be, but what the operation did is known.
+type Resolution struct {
+	Client string     `json:"client"`
+	Lock   string     `json:"lock"`
+	N      int64      `json:"acquisition"`
+	Op     history.Op `json:"op"`
+	Fate   string     `json:"fate"`
+	// Attempt is what the names of its znodes begin with, as the client recorded it before it asked for them.
+	Attempt string `json:"attempt,omitempty"`
+	// Znode is the znode's path; Zxid is the number of the transaction that settled the matter.
+	Znode string `json:"znode,omitempty"`
+	Zxid  string `json:"zxid,omitempty"`
+	Text  string `json:"text"`
+}
+
+// resolutions finds what became of every operation of unknown outcome; nil where the servers' transactions are not
+// complete.
+//
+// The znode of an unknown acquire is known by the GUID in its name, which the client recorded before it asked. An
+// acquire that failed for a reason other than the workload's is resolved by it too, because its failure may be a lost
+// answer. Where the client recorded none (the recipe's names have none, or the recipe is a foreign command), a znode
+// belongs to an unknown acquire if it is of its session and of the lock's layout, if no other acquisition has it, and
+// if it was created after the call and before the client's next one: a request that is on its way may be carried out
+// long after the client gave up.
+//
+// The session may have sent the create at any time until it ended. So it is not said of a session that had not ended
+// when the logs were copied that it left nothing.
+func (d *digest) resolutions() []Resolution {
+	v := d.servers
+	if v == nil || len(v.doubts()) > 0 {
+		return nil
+	}
+	var all []Resolution
+	attempts := d.attempts()
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		tried := attempts[attemptOf{a.Client, a.Lock, a.N}]
+		switch {
+		case a.Unknown() || failedByItself(a) && len(tried) > 0:
+			if r, ok := d.resolveAcquire(a, tried, d.nextAcquire(i)); ok {
+				all = append(all, r)
+			}
+		case a.Granted() && a.ReleaseInvoked != history.None &&
+			(a.ReleaseReturned == history.None || a.ReleaseOutcome == history.Info):
+			if r, ok := d.resolveRelease(a); ok {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// nextAcquire is when the client of the i-th acquisition next called for the same lock; the end of time if it never
+// did.
+func (d *digest) nextAcquire(i int) int64 {
+	a := &d.acquisitions[i]
+	for k := i + 1; k < len(d.acquisitions); k++ {
+		if b := &d.acquisitions[k]; b.Client == a.Client && b.Lock == a.Lock {
+			return b.Invoked
+		}
+	}
+	return math.MaxInt64
+}
+
+// An attemptOf names the acquisition that an attempt belongs to.
+type attemptOf struct {
+	client, lock string
+	n            int64
+}
+
+// attempts are the beginnings of names that clients recorded before they asked for znodes, by acquisition.
+func (d *digest) attempts() map[attemptOf][]string {
+	all := map[attemptOf][]string{}
+	for i := range d.events {
+		if e := &d.events[i]; e.Op == history.OpAttempt && e.Attempt() != "" {
+			k := attemptOf{e.Client, e.Lock, e.Acq}
+			all[k] = append(all[k], e.Attempt())
+		}
+	}
+	return all
+}
+
+// failedByItself reports whether an acquire failed for another reason than that its client did not want to wait any
+// longer.
+func failedByItself(a *history.Acquisition) bool {
+	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload()
+}
+
+// resolveTried finds what became of the znodes that an acquire asked for; false if nothing did.
+func (d *digest) resolveTried(a *history.Acquisition, tried []string, r *Resolution) bool {
+	lane := d.servers.lanes[a.Lock]
+	for i := range lane.Contenders {
+		c := &lane.Contenders[i]
+		k := slices.IndexFunc(tried, func(prefix string) bool { return strings.HasPrefix(c.Name(), prefix) })
+		if k >= 0 && r.Fate != FateGranted {
+			r.Attempt = tried[k]
+			d.became(a, c, r)
+		}
+	}
+	return r.Fate != FateNever
+}
+
+// became says what became of an acquire whose znode is c.
+func (d *digest) became(a *history.Acquisition, c *nodes.Contender, r *Resolution) {
+	r.Fate, r.Znode, r.Zxid = FateQueued, c.Path, Zxid(c.Czxid)
+	r.Text = fmt.Sprintf("%s's acquire at %s was queued at zxid %s: %s", a.Client, seconds(a.Invoked), Zxid(c.Czxid),
+		d.describe(c))
+	lane := d.servers.lanes[a.Lock]
+	for k := range lane.Spans {
+		if s := &lane.Spans[k]; s.Life == c.Life {
+			r.Fate, r.Zxid = FateGranted, Zxid(s.From)
+			r.Text = fmt.Sprintf("%s's acquire at %s was granted at zxid %s, but no client was told: %s", a.Client,
+				seconds(a.Invoked), Zxid(s.From), d.describe(c))
+			return
+		}
+	}
+}
+
+// resolveAcquire resolves an acquire that recorded these attempts, if any, and whose client made its next call at that
+// time.
+func (d *digest) resolveAcquire(a *history.Acquisition, tried []string, next int64) (Resolution, bool) {
+	v := d.servers
+	r := Resolution{Client: a.Client, Lock: a.Lock, N: a.N, Op: history.OpAcquire, Fate: FateNever}
+	if d.resolveTried(a, tried, &r) {
+		if a.Outcome == history.Fail {
+			r.Text += "; the acquire failed: " + a.Error
+		}
+		return r, true
+	}
+	session := a.Session
+	if session == 0 {
+		session = d.sessionAt(a.Client, a.Invoked)
+	}
+	if s := v.History.Sessions[int64(session)]; session == 0 || s == nil || s.Closed == 0 {
+		return r, false
+	}
+	if len(tried) > 0 {
+		r.Attempt = tried[len(tried)-1]
+		r.Text = fmt.Sprintf("%s's acquire at %s left no znode whose name begins with %s", a.Client, seconds(a.Invoked),
+			strings.Join(tried, " or "))
+		return r, true
+	}
+	lane := v.lanes[a.Lock]
+	r.Text = fmt.Sprintf("%s's acquire at %s left no znode of session %s", a.Client, seconds(a.Invoked), session)
+	for i := range lane.Contenders {
+		c := &lane.Contenders[i]
+		created := v.clock.at(c.Created)
+		if c.Owner != int64(session) || v.used[c.Life] != nil || created < a.Invoked-v.clock.err ||
+			created > next-v.clock.err {
+			continue
+		}
+		if d.became(a, c, &r); r.Fate == FateGranted {
+			break
+		}
+	}
+	return r, true
+}
+
+func (d *digest) resolveRelease(a *history.Acquisition) (Resolution, bool) {
+	w := d.servers.found[a]
+	r := Resolution{Client: a.Client, Lock: a.Lock, N: a.N, Op: history.OpRelease, Fate: FateThere}
+	if w == nil || len(w.spans) == 0 {
+		return r, false
+	}
+	r.Znode = w.spans[0].Path
+	r.Text = fmt.Sprintf("%s's release at %s did not remove %s during the run", a.Client, seconds(a.ReleaseInvoked),
+		w.spans[0].Name())
+	if end := w.end(); end != nil {
+		r.Fate, r.Zxid = FateDeleted, Zxid(end.Zxid)
+		r.Text = fmt.Sprintf("after %s's release at %s, %s was gone at zxid %s (%v by %s)", a.Client,
+			seconds(a.ReleaseInvoked), w.spans[0].Name(), Zxid(end.Zxid), end.Cause, d.whose(end.By))
+	}
+	return r, true
+}
+
+// sessionAt is the session that a client had at an instant, 0 if none is known.
+func (d *digest) sessionAt(client string, at int64) history.SessionID {
+	var last history.SessionID
+	for _, c := range d.connections[client] {
+		if c.at > at {
+			break
+		}
+		last = c.session
+	}
+	return last
+}

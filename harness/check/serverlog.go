@@ -1,0 +1,219 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// A ServerLog is what the servers' transaction logs say, put together.
+type ServerLog struct {
+	// Missing says why there are no logs to read; empty if there are some.
+	Missing string
+	// Layout says by which znodes the lock's clients contend.
+	Layout Layout
+	// History is what the committed transactions of the run did; nil if Missing.
+	History *nodes.History
+	// Ensemble is all servers' hosts.
+	Ensemble []string
+	// Servers are those whose logs were read.
+	Servers []string
+	// Doubts say in words why History may not be all that happened.
+	Doubts []string
+	// Contradictions are statements of servers that cannot be true.
+	Contradictions []Contradiction
+
+	_ struct{}
+}
+
+// A Contradiction is a server's statement about a session or its znode that the ensemble's transactions rule out.
+type Contradiction struct {
+	Server  string
+	Session history.SessionID
+	Path    string // a znode, if it is about one
+	Zxid    int64
+	Text    string
+}
+
+// A Layout says by which znodes a lock's clients contend. The empty layout is not known.
+type Layout string
+
+// The layouts. Those with a directory have the contenders below the lock's path.
+const (
+	LayoutQueue     Layout = "queue"      // …lock-<n>
+	LayoutReadWrite Layout = "read-write" // …__WRIT__<n> and …__READ__<n>
+	LayoutTextbook  Layout = "textbook"   // …write-<n> and …read-<n>
+	LayoutSemaphore Layout = "semaphore"  // leases/…lease-<n>, behind a queue in locks
+	LayoutZnode     Layout = "znode"      // the path itself
+)
+
+// The kinds of contenders of a read/write lock, as its selectors have them.
+const (
+	kindWriter = iota
+	kindReader
+)
+
+// rules returns what contends for the lock at path, and the rule by which a contender is eligible.
+func (l Layout) rules(path string, permits int) (nodes.Selector, nodes.Rule) {
+	switch l {
+	case LayoutReadWrite:
+		return nodes.Children(path, "__WRIT__", "__READ__"), nodes.ReadWrite
+	case LayoutTextbook:
+		return nodes.Children(path, "write-", "read-"), nodes.ReadWrite
+	case LayoutSemaphore:
+		return nodes.Children(path+"/leases", "lease-"), nodes.Leases(max(permits, 1))
+	case LayoutZnode:
+		return nodes.Znode(path), nodes.First
+	}
+	return nodes.Children(path, "lock-"), nodes.First
+}
+
+// kinds reports whether contenders of this layout are readers or writers.
+func (l Layout) kinds() bool { return l == LayoutReadWrite || l == LayoutTextbook }
+
+// An evidence is a ServerLog in use.
+type evidence struct {
+	*ServerLog
+	clock placement
+	// epochs are the times when each leader prepared its first transaction of a znode or session, on the run's clock.
+	epochs []int64
+	lanes  map[string]*nodes.Lane // by lock
+	index  map[string]*laneIndex  // of lanes
+	used   map[*nodes.Life]*history.Acquisition
+	found  map[*history.Acquisition]*proof
+}
+
+// newEvidence returns nil if the servers' logs cannot be used at all.
+func newEvidence(d *digest) *evidence {
+	log := d.facts.Servers
+	if log == nil || log.Missing != "" || log.Layout == "" || log.History == nil {
+		return nil
+	}
+	clock := newPlacement(d.events)
+	if len(clock.samples) == 0 {
+		return nil
+	}
+	v := &evidence{
+		ServerLog: log,
+		clock:     clock,
+		lanes:     map[string]*nodes.Lane{},
+		index:     map[string]*laneIndex{},
+		used:      map[*nodes.Life]*history.Acquisition{},
+		found:     map[*history.Acquisition]*proof{},
+	}
+	v.epochs = leaders(log.History, clock)
+	for i := range d.acquisitions {
+		path := d.acquisitions[i].Lock
+		if v.lanes[path] == nil {
+			v.lanes[path] = log.History.Lane(log.Layout.rules(path, d.facts.Permits))
+			v.index[path] = indexOf(v.lanes[path])
+		}
+	}
+	for _, l := range d.locks {
+		for _, a := range l.grants {
+			v.found[a] = v.witness(a)
+		}
+	}
+	return v
+}
+
+// leaders are the times when each leader prepared its first transaction of a znode or session.
+func leaders(h *nodes.History, clock placement) []int64 {
+	type txn struct{ zxid, ms int64 }
+	first := map[int64]txn{} // by epoch
+	note := func(zxid, ms int64) {
+		if was, known := first[zxid>>32]; zxid != 0 && (!known || zxid < was.zxid) {
+			first[zxid>>32] = txn{zxid, ms}
+		}
+	}
+	for _, l := range h.Lives {
+		note(l.Czxid, l.Created)
+		if l.End != nil {
+			note(l.End.Zxid, l.End.Time)
+		}
+	}
+	for _, s := range h.Sessions {
+		note(s.Created, s.CreatedTime)
+		note(s.Closed, s.ClosedTime)
+	}
+	var all []int64
+	for _, epoch := range sortedKeys(first) {
+		all = append(all, clock.at(first[epoch].ms))
+	}
+	return all
+}
+
+// A placement puts the leaders' wall clock on the run's clock, by the harness's readings of both.
+type placement struct {
+	samples []history.Event
+	// err is by how much a time may be off either way, in ns: the clock's going, and the
+	// millisecond in which the logs count.
+	err int64
+}
+
+func newPlacement(events []history.Event) placement {
+	p := placement{err: int64(1e6)}
+	for i := range events {
+		if e := &events[i]; e.Op == history.OpClock {
+			p.samples = append(p.samples, *e)
+		}
+	}
+	for i := 1; i < len(p.samples); i++ {
+		p.err = max(p.err, 1e6+abs(offset(p.samples[i])-offset(p.samples[i-1])))
+	}
+	return p
+}
+
+func offset(e history.Event) int64 { return e.WallClock() - e.At }
+
+func abs(n int64) int64 { return max(n, -n) }
+
+// at is when, on the run's clock, the leader's wall clock showed ms.
+func (p placement) at(ms int64) int64 {
+	wall := ms * 1e6
+	i, _ := slices.BinarySearchFunc(p.samples, wall,
+		func(e history.Event, wall int64) int { return cmp.Compare(e.WallClock(), wall) })
+	return wall - offset(p.samples[max(i-1, 0)])
+}
+
+// stepped is the error beyond which it proves nothing that a transaction is placed within a call.
+const stepped = int64(100e6)
+
+// doubts says why the servers' logs may not be the whole truth.
+func (v *evidence) doubts() []string {
+	all := slices.Clone(v.Doubts)
+	if v.clock.err > stepped {
+		all = append(all,
+			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, jumped by %s", millis(v.clock.err)))
+	}
+	return all
+}
+
+// during reports whether a span may overlap the call of an acquire: the call is a closed interval, widened by the
+// placement's error.
+func (v *evidence) during(s *nodes.Span, a *history.Acquisition) bool {
+	until := int64(math.MaxInt64)
+	if s.To != 0 {
+		until = v.clock.at(s.ToTime) + v.clock.err
+	}
+	return v.clock.at(s.FromTime)-v.clock.err <= a.Returned && until >= a.Invoked
+}
+
+// contradiction returns a contradiction about the znode, or about the session and no znode in particular. What servers
+// say about another znode of the session explains nothing about this one.
+func (v *evidence) contradiction(session history.SessionID, path string) *Contradiction {
+	for i := range v.Contradictions {
+		if c := &v.Contradictions[i]; c.Path != "" && c.Path == path ||
+			c.Path == "" && c.Session != 0 && c.Session == session {
+			return c
+		}
+	}
+	return nil
+}
+
+// Zxid renders a transaction's number as ZooKeeper does.
+func Zxid(z int64) string { return fmt.Sprintf("0x%x", uint64(z)) }

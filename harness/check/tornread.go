@@ -1,0 +1,21 @@
+package check
+
+import "locklab/harness/history"
+
+// reader notes what was accepted of a reader. A client that can read two values under one read hold did not have a
+// read lock.
+func (x *effects) reader(l *lockEffect, e *history.Event) {
+	x.reads = true
+	k := keyOf(e)
+	switch first := l.seen[k]; {
+	case e.Op == history.OpExit:
+		delete(l.seen, k)
+	case e.Op != history.OpRead:
+	case first == nil:
+		l.seen[k] = e
+	case first.Access().Value != e.Access().Value:
+		x.torn++
+		x.find("torn-read", e, first, "%s read %d and then %d under one read hold", e.Client, first.Access().Value,
+			e.Access().Value)
+	}
+}

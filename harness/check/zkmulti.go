@@ -1,0 +1,103 @@
+package check
+
+import "locklab/harness/history"
+
+// inZooKeeper judges an access to a counter that ZooKeeper keeps, by its client's own record, in order of time. When a
+// write took effect is not recorded, only that it did so between the call and the return. So
+//
+//   - An access is stale if it was called after an access with a higher token had returned, because a later holder was
+//     certainly there. If it was accepted, it is damage; if it was refused, it is counted as rejected. An access that
+//     was refused before that was refused to a client that had lost the lock too, but it might have done no harm.
+//   - If two acknowledged writes set a counter to the same value, one of them was lost, because each adds one to what
+//     it read. Their order in time shows nothing, since an acknowledgement may be late.
+//
+// The final value shows whether anything else was lost, and so does the version of its znode, see [effects.resolve].
+func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
+	k := keyOf(e)
+	switch e.Kind {
+	case history.Invoke:
+		if l.fences.Stale(e) {
+			l.stale[k] = l.fences.Bound(e)
+		}
+		return
+	case history.OK:
+	case history.Fail:
+		if by := l.fences.Bound(e); l.fences.Stale(e) {
+			x.staleRejected++
+			x.findStale("stale-rejected", "was refused", e, by)
+		} else {
+			x.early++
+		}
+		return
+	default:
+		if e.Op == history.OpWrite {
+			l.open = append(l.open, e)
+		}
+		return // of unknown outcome
+	}
+	x.recorded = true
+	x.tokens = x.tokens || e.Token != 0
+	if e.Op == history.OpWrite {
+		if by := l.stale[k]; by != nil {
+			x.staleAccepted++
+			x.findStale("stale-accepted", "was accepted", e, by)
+		}
+		wrote := e.Access().Value
+		if other := l.values[wrote]; other != nil {
+			x.overwritten++
+			x.find("lost-update", e, other, "%s and %s both wrote %d", other.Client, e.Client, wrote)
+		}
+		l.values[wrote], l.lastWrite = e, e
+	}
+	if e.Mode == history.ModeRead {
+		x.reader(l, e)
+	}
+	l.fences.Serve(e)
+}
+
+// resolve finds out what became of writes whose outcome their clients never learned, from how many writes ZooKeeper
+// executed in all. If it executed as many as it acknowledged, none of the others had an effect: a write that was stale
+// when it was called was refused and can have none any more, while others may still be on their way. If it executed
+// more than those others can account for, it accepted stale writes.
+func (x *effects) resolve(versions map[string]int64, whole bool) {
+	for _, lock := range sortedKeys(x.locks) {
+		l := x.locks[lock]
+		executed, known := versions[lock]
+		if !known {
+			continue
+		}
+		if n := l.acknowledged - executed; n > 0 {
+			x.miscounted += n
+			x.find("accounting", &history.Event{Lock: lock}, nil,
+				"clients have %d acknowledged writes, ZooKeeper executed %d", l.acknowledged, executed)
+		}
+		if !whole {
+			continue // more may have been acknowledged than is recorded
+		}
+		var stale []*history.Event
+		for _, e := range l.open {
+			if l.stale[keyOf(e)] != nil {
+				stale = append(stale, e)
+			}
+		}
+		others := l.invoked - l.acknowledged - l.refused - int64(len(stale))
+		if n := executed - l.acknowledged - others; n > 0 && len(stale) > 0 {
+			x.staleAccepted += n
+			x.find("stale-accepted", stale[0], l.stale[keyOf(stale[0])],
+				"ZooKeeper executed %d more than it acknowledged, of which at most %d can be writes of clients "+
+					"not known to be outdated", executed-l.acknowledged, others)
+		}
+		if executed != l.acknowledged {
+			continue
+		}
+		for _, e := range stale {
+			by := l.stale[keyOf(e)]
+			l.refused++
+			x.staleRejected++
+			x.find("stale-rejected", e, by,
+				"the write of %s with token %d, after %s with token %d, had no effect, "+
+					"because ZooKeeper executed no more writes than it acknowledged",
+				e.Client, e.Token, by.Client, by.Token)
+		}
+	}
+}

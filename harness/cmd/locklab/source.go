@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
+	"locklab/reports/result"
+	"locklab/workloads"
+)
+
+// overrides are what a command line puts over a scenario.
+type overrides struct {
+	// A list, since kong would cut it at commas, which the scenario does itself.
+	Threshold []string `sep:"none" group:"keys" placeholder:"LIMIT" predictor:"limit" help:"${threshold_help}"`
+
+	Keys kong.Plugins `embed:"" group:"keys"`
+}
+
+const (
+	scenarioHelp = "Name of a built-in scenario (see locklab scenarios list), a YAML file, or - for standard input."
+
+	thresholdHelp = "A limit on a number of result.json, such as 'acquire.p99<50ms'. The number's path, " +
+		"latency.acquire.p99_ns, means the same. Repeatable. Thresholds given here replace the scenario's."
+)
+
+// resolve loads the scenario of that name, refuses one that cannot be run, and draws its seed if it has none.
+func (o *overrides) resolve(ctx context.Context, in io.Reader, name string) (*scenario.Scenario, error) {
+	sc, err := o.load(ctx, in, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := result.Validate(sc); err != nil {
+		return nil, err
+	}
+	if sc.Seed == 0 {
+		sc.Seed = drawSeed()
+	}
+	return sc, nil
+}
+
+func drawSeed() uint64 { return 1 + rand.Uint64N(1<<32) }
+
+// load loads the scenario of that name and puts the environment and the flags over it.
+func (o *overrides) load(ctx context.Context, in io.Reader, name string) (*scenario.Scenario, error) {
+	sc, err := loadScenario(ctx, in, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := scenario.CheckEnv(os.Environ(), otherVariables); err != nil {
+		return nil, err
+	}
+	if err := sc.ApplyEnv(os.LookupEnv); err != nil {
+		return nil, err
+	}
+	for _, group := range o.Keys {
+		if err := setFlags(sc, group); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Threshold) > 0 {
+		if err := sc.SetThresholds(o.Threshold); err != nil {
+			return nil, err
+		}
+	}
+	return sc, nil
+}
+
+const (
+	standardInput     = "-"
+	standardInputName = "stdin" // in messages, and of a scenario without a name
+	// mostScenario is far more than a scenario can use.
+	mostScenario = 1 << 20
+)
+
+// loadScenario reads standard input, a file if the name looks like one, or a built-in scenario.
+func loadScenario(ctx context.Context, in io.Reader, name string) (*scenario.Scenario, error) {
+	var src []byte
+	var err error
+	file := name
+	switch {
+	case name == standardInput:
+		file = standardInputName
+		src, err = readInterruptibly(ctx, in, file)
+	case !strings.ContainsAny(name, "/."):
+		return scenario.Builtin(workloads.Builtin, name)
+	default:
+		src, err = untrusted.Read(name, mostScenario)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		hint := "built-in scenarios go without .yaml; see locklab scenarios list"
+		return nil, &scenario.InputError{File: name, Msg: "no such file", Hint: hint}
+	case ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		return nil, &scenario.InputError{Msg: err.Error()}
+	}
+	return scenario.Load(file, src)
+}
+
+// readInterruptibly reads to the end of a stream, which a person may be typing. If the context ends before, so does the
+// reading as far as the caller is concerned.
+func readInterruptibly(ctx context.Context, in io.Reader, name string) ([]byte, error) {
+	type read struct {
+		b   []byte
+		err error
+	}
+	done := make(chan read, 1)
+	go func() {
+		b, err := untrusted.ReadAll(in, name, mostScenario)
+		done <- read{b, err}
+	}()
+	select {
+	case r := <-done:
+		return r.b, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

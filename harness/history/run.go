@@ -1,0 +1,151 @@
+package history
+
+// The ops of a client process, and of the resource, about the run.
+const (
+	OpReady   Op = "ready"   // Info: all clients of the process are connected
+	OpDone    Op = "done"    // Info: all clients of the process have come to an end
+	OpResize  Op = "resize"  // Info: a semaphore has another number of permits from now on
+	OpFinal   Op = "final"   // Info, after all clients ended: what a lock protected in the end; see Final
+	OpElement Op = "element" // Info: the next element of a lock's list, as it was then
+)
+
+// The ops of the harness about the run.
+const (
+	OpBegin    Op = "begin"    // Info: the run's base
+	OpPhase    Op = "phase"    // Info: a phase begins
+	OpSnapshot Op = "snapshot" // Info: the servers' counters were read
+	OpEnd      Op = "end"      // Info: the last event of a run
+	OpClock    Op = "clock"    // Info: a reading of the wall clock
+	// OpServerLog is about a server's transaction log; see [ServerLog].
+	OpServerLog Op = "server-log"
+	// OpFinalHeal comes once the schedule is over. OK: nothing is left of any fault and the ensemble is whole; Fail.
+	OpFinalHeal Op = "final-heal"
+)
+
+// A Phase is a part of a run.
+type Phase string
+
+// The phases, in order.
+const (
+	PhaseEnsemble Phase = "ensemble" // hosts are up; the ensemble is being started
+	PhaseConnect  Phase = "connect"  // the ensemble is ready; clients connect
+	PhaseWarmup   Phase = "warm-up"  // clients work; nothing is measured
+	PhaseMeasure  Phase = "measure"  // the measured window
+	PhaseHeal     Phase = "heal"     // what is left of faults is being healed, and clients go on; nothing is measured
+	PhaseLiveness Phase = "liveness" // after the final heal clients go on until each had a turn; nothing is measured
+	PhaseDrain    Phase = "drain"    // no new acquisitions; waiters finish or are cancelled
+	PhaseCollect  Phase = "collect"  // all clients have ended
+)
+
+// An Ending says how a run ended.
+type Ending string
+
+// The endings.
+const (
+	EndComplete  Ending = "complete"
+	EndInterrupt Ending = "interrupt" // early, on purpose
+	EndBroken    Ending = "broken"    // early, because something failed
+)
+
+// Ready is the event that all clients of a process are connected.
+func Ready(clients int) Event { return Event{Op: OpReady, Value: int64(clients)} }
+
+// Done is the event that all clients of a process have come to an end.
+func Done() Event { return Event{Op: OpDone} }
+
+// Resized is the event that a semaphore has so many permits from now on.
+func Resized(lock string, permits int) Event {
+	return Event{Op: OpResize, Lock: lock, Value: int64(permits)}
+}
+
+// Final is what a lock protected in the end.
+type Final struct {
+	Lock string
+	// Value is the counter's value, or how many elements the list has.
+	Value int64
+	// Version is that of the znode that ZooKeeper kept it in: how many writes it executed.
+	Version int64
+}
+
+// Event returns the event that records it.
+func (f Final) Event() Event {
+	return Event{Op: OpFinal, Lock: f.Lock, Value: f.Value, Token: f.Version}
+}
+
+// Final returns the payload of an event of [OpFinal].
+func (e *Event) Final() Final { return Final{Lock: e.Lock, Value: e.Value, Version: e.Token} }
+
+// ElementOf is the event that a lock's list has that element next.
+func ElementOf(lock string, element int64) Event {
+	return Event{Op: OpElement, Lock: lock, Value: element}
+}
+
+// Element is the element of an event of [OpElement].
+func (e *Event) Element() int64 { return e.Value }
+
+// Begins is the event that a run of a scenario begins, whose base on CLOCK_MONOTONIC is base.
+func Begins(base int64, scenario string) Event {
+	return Event{At: base, Op: OpBegin, Value: base, Detail: scenario}
+}
+
+// Base is the run's base on CLOCK_MONOTONIC, of an event of [OpBegin].
+func (e *Event) Base() int64 { return e.Value }
+
+// PhaseBegins is the event that a phase begins at a time.
+func PhaseBegins(at int64, p Phase) Event { return Event{At: at, Op: OpPhase, Detail: string(p)} }
+
+// Phase is the phase that begins, of an event of [OpPhase].
+func (e *Event) Phase() Phase { return Phase(e.Detail) }
+
+// SnapshotOf is the event that the servers' counters were read into a file.
+func SnapshotOf(file string) Event { return Event{Op: OpSnapshot, Detail: file} }
+
+// Ends is the last event of a run.
+func Ends(how Ending) Event { return Event{Op: OpEnd, Detail: string(how)} }
+
+// Ending says how a run ended, of an event of [OpEnd].
+func (e *Event) Ending() Ending { return Ending(e.Detail) }
+
+// WallClockAt is the event that at a time the wall clock showed wall, in nanoseconds since 1970.
+func WallClockAt(at, wall int64) Event { return Event{At: at, Op: OpClock, Value: wall} }
+
+// WallClock is what the wall clock showed, in nanoseconds since 1970, of an event of [OpClock].
+func (e *Event) WallClock() int64 { return e.Value }
+
+// A ServerLog is what is recorded about a server's transaction log. An event of kind Info says how far it was as the
+// run began, one of kind OK that it was copied, and one of kind Fail that it could not be, or is incomplete.
+type ServerLog struct {
+	Server   string
+	LastZxid int64  // of Info: the last transaction that the server had seen
+	Bytes    int64  // of OK: how long the copy is
+	Detail   string // what is wrong
+}
+
+// Event returns the event of a kind that records it.
+func (l ServerLog) Event(kind Kind) Event {
+	e := Event{Op: OpServerLog, Kind: kind, Target: l.Server, Value: l.Bytes, Detail: l.Detail}
+	if kind == Info {
+		e.Value = l.LastZxid
+	}
+	return e
+}
+
+// ServerLog returns the payload of an event of [OpServerLog].
+func (e *Event) ServerLog() ServerLog {
+	l := ServerLog{Server: e.Target, Detail: e.Detail}
+	if e.Kind == Info {
+		l.LastZxid = e.Value
+	} else {
+		l.Bytes = e.Value
+	}
+	return l
+}
+
+// FinalHealed is the event of the final heal. With kind OK the text says what was left over and has been healed, if
+// anything; with kind Fail, what could not be healed.
+func FinalHealed(at int64, kind Kind, text string) Event {
+	return Event{At: at, Op: OpFinalHeal, Kind: kind, Detail: text}
+}
+
+// Leftovers is what the final heal found to heal, or could not heal, of an event of [OpFinalHeal].
+func (e *Event) Leftovers() string { return e.Detail }

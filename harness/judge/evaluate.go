@@ -1,0 +1,156 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"locklab/chaos"
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
+	"locklab/reports/result"
+	"locklab/reports/runpage"
+	"locklab/workloads"
+	"locklab/workloads/guard"
+)
+
+// An Outcome is what a run came to.
+type Outcome struct {
+	Dir    string
+	Result result.Result
+	Report check.Report // the verdicts of all checks with their evidence
+	// Interrupted says that a person or a signal ended the run early.
+	Interrupted bool
+
+	_ struct{}
+}
+
+// Check judges the run in dir from its raw files alone and replaces its derived files, apart from those of its report.
+func Check(dir string) (Outcome, error) {
+	in, err := evaluate(dir)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("check %s: %w", dir, err)
+	}
+	return outcome(dir, in), write(dir, in)
+}
+
+// Report draws the run in dir from its raw files alone and replaces its report and pictures.
+func Report(dir string) (Outcome, error) {
+	in, err := evaluate(dir)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("report %s: %w", dir, err)
+	}
+	return outcome(dir, in), runpage.Render(dir, in)
+}
+
+// Conclude does both what [Check] and what [Report] do, as at the end of a run.
+func Conclude(dir string) (Outcome, error) {
+	in, err := evaluate(dir)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("conclude %s: %w", dir, err)
+	}
+	return outcome(dir, in), errors.Join(write(dir, in), runpage.Render(dir, in))
+}
+
+// write writes the derived files that are not part of the report.
+func write(dir string, in result.Input) error {
+	return rundir.WriteDerived(dir, rundir.Derived{
+		History: in.Events, Verdicts: in.Report, Result: in.Result,
+		Hlog:  func(w io.Writer) error { return result.WriteHlog(w, in.Events, in.Acquisitions) },
+		Bench: func(w io.Writer) error { return result.WriteBench(w, in.Result) },
+	})
+}
+
+func outcome(dir string, in result.Input) Outcome {
+	return Outcome{Dir: dir, Result: in.Result, Report: in.Report, Interrupted: in.Interrupted}
+}
+
+// evaluate reads a run directory and judges it.
+func evaluate(dir string) (result.Input, error) {
+	run, err := rundir.Read(dir)
+	if err != nil {
+		return result.Input{}, err
+	}
+	rep := check.Run(run.Events, factsOf(run))
+	untrusted.Lines(&rep) // it quotes texts of the servers' logs
+	in := result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
+	untrusted.Lines(&in.Result)
+	return in, nil
+}
+
+// factsOf returns what the checks need to know about a run besides its events.
+func factsOf(run *rundir.Run) check.Facts {
+	sc, incomplete := run.Scenario, run.Torn
+	recipe := sc.Mix()
+	if recipe.MayToken {
+		recipe.Tokens = slices.ContainsFunc(run.Acquisitions, func(a history.Acquisition) bool { return a.Token != 0 })
+		if sc.Guard == guard.Fencing && !recipe.Tokens {
+			incomplete = append(slices.Clone(incomplete),
+				"the guard fencing could not work because the lock's command gave no tokens")
+		}
+	}
+	faulty := len(run.Plan.Steps) > 0
+	f := check.Facts{
+		Tokens: recipe.Tokens, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,
+		SessionTimeout: sc.Negotiated(), Tick: sc.Tick,
+		Expect: map[string]check.Expectation{}, AtLeast: sc.Shown, MinAcquired: sc.MinAcquired,
+		Faults: rundir.Planned(run.Plan), Natures: chaos.Natures(),
+		Progress: DemandsProgress(sc, run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
+		Partial: run.Partial, Incomplete: incomplete, Servers: run.Servers,
+	}
+	for i := range run.Events {
+		if e := &run.Events[i]; e.Op == history.OpFinal {
+			if f.FinalValues == nil {
+				f.FinalValues, f.FinalVersions = map[string]int64{}, map[string]int64{}
+			}
+			f.FinalValues[e.Lock], f.FinalVersions[e.Lock] = e.Final().Value, e.Final().Version
+		}
+	}
+	if f.Lists = sc.Section == scenario.SectionAppend; f.Lists && f.FinalValues != nil {
+		f.FinalLists = finalLists(run.Events, f.FinalValues)
+	}
+	if sc.Workload == workloads.Semaphore {
+		f.Permits = max(sc.Permits, sc.Resize.To) // holds outlive a reduction of the number
+	}
+	for _, name := range check.Expectable() {
+		f.Expect[name] = check.Expectation(sc.Expected(name))
+	}
+	return f
+}
+
+// DemandsProgress reports whether each client must get a lock after the last heal. That can be demanded where clients
+// go on working after faults and ask again and again for as long as it takes.
+func DemandsProgress(sc *scenario.Scenario, plan chaos.Plan) bool {
+	return len(plan.Steps) > 0 && sc.LivenessPhase() > 0 && !sc.Open() && !sc.Try && sc.Wait == 0
+}
+
+// finalLists returns the lists of which every element is known. The second argument has how many elements each list had
+// at the end.
+func finalLists(events []history.Event, had map[string]int64) map[string][]int64 {
+	lists := map[string][]int64{}
+	for i := range events {
+		if e := &events[i]; e.Op == history.OpElement {
+			lists[e.Lock] = append(lists[e.Lock], e.Element())
+		}
+	}
+	for lock, n := range had {
+		switch {
+		case n == 0:
+			lists[lock] = []int64{}
+		case int64(len(lists[lock])) != n:
+			delete(lists, lock)
+		}
+	}
+	return lists
+}
+
+// Begun returns the result of a run that has only begun. It stays in the run directory if the run is never judged.
+func Begun(sc *scenario.Scenario) result.Result {
+	r := result.Summarize(rundir.Begun(sc), check.Report{Verdict: check.Unknown})
+	r.Warnings = append(r.Warnings, "the run has not ended, or its harness was killed; locklab check reads what there is")
+	return r
+}

@@ -1,0 +1,43 @@
+package run
+
+import (
+	"net/netip"
+
+	"locklab/ensembles"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/workloads/client"
+	"locklab/workloads/resource"
+)
+
+// clientConfig returns what the clients of a host must know about the scenario and the lab.
+func (r *run) clientConfig(h *ensembles.Host, p placement) client.Config {
+	sc := r.sc
+	cfg := client.Config{
+		Host: h.Name, Resource: r.resourceAddress().String(), Locks: r.locks, AllClients: sc.Clients,
+		Workload: sc.Workload, Load: sc.Load, Rates: sc.Rate.Pacer(sc.Warmup, sc.Duration), Guard: sc.Guard,
+		LockOnly: sc.Section == scenario.SectionNone, Append: sc.Section == scenario.SectionAppend,
+		ClientsPerSession: sc.ClientsPerSession, SessionTimeout: sc.SessionTimeout, Tick: sc.Tick,
+		Warmup: sc.Warmup, Iterations: sc.Iterations, Drain: sc.Drain, Seed: sc.Seed,
+	}
+	cfg.Servers, cfg.Pinned = p.servers, p.pinned
+	return cfg
+}
+
+// giveRecipe sets the recipe of the i-th client process. A recipe that can take only one lock at a time takes one
+// where other recipes take several.
+func (r *run) giveRecipe(cfg *client.Config, i int) {
+	recipe := r.sc.RecipeOf(i)
+	cfg.Recipe = recipe.Name
+	if f := r.stage.foreign[i]; recipe.Foreign {
+		cfg.Command, cfg.Classes = f.argv, f.classes
+	}
+	if !recipe.Several {
+		cfg.LocksAtOnce = 1
+	}
+}
+
+// resourceAddress returns where clients reach the resource.
+func (r *run) resourceAddress() netip.AddrPort {
+	return netip.AddrPortFrom(r.stage.lab.Host(rundir.ResourceHost).Address, resource.Port)
+}

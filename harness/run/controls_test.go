@@ -1,0 +1,89 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/workloads/lock"
+)
+
+// controlRuns are runs of broken locks and the results of some checks. A check fails where the bug shows and passes
+// where nothing happens that would make it show. Locks whose bug needs a fault are among violationRuns.
+var controlRuns = map[string]struct {
+	lines []string
+	want  map[string]check.Result
+}{
+	"name-order": {
+		nil,
+		map[string]check.Result{
+			check.ServiceExclusion: check.Fail,
+			check.BeliefExclusion:  check.Fail,
+			check.Effect:           check.Fail,
+		},
+	},
+	"queued-downgrade": {[]string{"workload: read-write", "read-share: 0.2", "downgrade-share: 0.8"},
+		map[string]check.Result{check.ServiceExclusion: check.Fail, check.BeliefExclusion: check.Fail}},
+	"missing-own": {
+		nil,
+		map[string]check.Result{
+			check.ServiceExclusion: check.Pass,
+			check.BeliefExclusion:  check.Pass,
+			check.Effect:           check.Pass,
+		},
+	},
+	"queued-write": {
+		nil,
+		map[string]check.Result{check.BeliefExclusion: check.Pass, check.Effect: check.Pass, check.Tokens: check.Pass},
+	},
+	"dead-lease": {[]string{"workload: semaphore", "permits: 2"},
+		map[string]check.Result{
+			check.ServiceExclusion: check.Pass,
+			check.BeliefExclusion:  check.Pass,
+			check.Effect:           check.Pass,
+		}},
+}
+
+// Broken locks run as any recipe does, and the checks find their bugs where they show.
+func testControls(t *testing.T, stage *Stage) {
+	for name, run := range controlRuns {
+		t.Run(name, func(t *testing.T) {
+			out := runOn(
+				t,
+				stage,
+				with(append([]string{"recipe: " + lock.ControlPrefix + name, "duration: 1s", "hold: 1ms"}, run.lines...)...),
+			)
+			got := map[string]check.Verdict{}
+			for _, v := range out.Report.Checks {
+				got[v.Name] = v
+			}
+			for name, want := range run.want {
+				if v := got[name]; v.Result != want {
+					t.Errorf("%s: %s, want %s: %s", name, v.Result, want, v.Summary)
+				}
+			}
+			acquired, connected := 0, map[history.SessionID]bool{}
+			for _, e := range readHistory(t, out.Dir) {
+				switch {
+				case e.Op == history.OpConnected && e.Value > 0:
+					connected[e.Session] = true
+				case e.Op == history.OpAcquire && e.Kind == history.OK:
+					acquired++
+					if hasToken := !strings.Contains(name, "lease") && name != "missing-own"; !connected[e.Session] ||
+						e.Lock == "" ||
+						(e.Token != 0) != hasToken {
+						t.Fatalf("granted: %v", e)
+					}
+				}
+			}
+			if acquired == 0 {
+				t.Error("nothing was acquired")
+			}
+			if t.Failed() {
+				explain(t, out)
+			}
+		})
+	}
+	t.Run("violations", func(t *testing.T) { testViolations(t, stage) })
+}

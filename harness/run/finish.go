@@ -1,0 +1,66 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/watch"
+	"locklab/workloads/client"
+)
+
+// finish stops all processes of the run and collects their histories and logs. It does so for a run that broke off too.
+func (r *run) finish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lateCap)
+	defer cancel()
+	_, err := r.undoFaults(ctx) // only a run that broke off leaves faults in force
+	errs := []error{err}
+	for h := range r.processes {
+		if h.Role == ensembles.Client {
+			_, _ = h.Agent.Input(ctx, client.CommandStop) // a process that has ended need not be told
+		}
+	}
+	// Clients that are stopped early close their sessions first. Those of a complete run have closed them already.
+	soft, cancelSoft := context.WithTimeout(ctx, stopCap)
+	_ = r.view.Wait(soft, func(now watch.State) bool {
+		for _, h := range r.workers() {
+			_, exited := now.Exited(h.Name)
+			if !now.Done(h.Name) && !exited && now.Ready(h.Name) {
+				return false
+			}
+		}
+		return true
+	})
+	cancelSoft()
+	errs = append(errs, r.readFinal(ctx), r.phase(history.PhaseCollect, 0))
+	var g errgroup.Group
+	for h := range r.processes {
+		g.Go(func() error { return r.stop(ctx, h) })
+	}
+	for _, h := range r.stage.ensemble.Servers {
+		g.Go(func() error { return r.collect.fetch(ctx, h, ensembles.ServerLog, rundir.ProcessLog(1)) })
+	}
+	errs = append(errs, g.Wait(), r.collectLogs(context.WithoutCancel(ctx)))
+	r.stopStreams()
+	errs = append(errs, r.collect.wait())
+	return errors.Join(errs...)
+}
+
+// stop ends the process of a host and fetches its log.
+func (r *run) stop(ctx context.Context, h *ensembles.Host) error {
+	st, err := h.Agent.Status(ctx)
+	if err != nil || st.State == "none" {
+		return err
+	}
+	if st.State != history.ProcessExited {
+		_, err = h.Agent.Stop(ctx)
+	}
+	dir, n := r.lastDir(h)
+	return errors.Join(err, r.collect.fetch(ctx, h, path.Join(dir, agent.LogFile), rundir.ProcessLog(n)))
+}

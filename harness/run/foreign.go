@@ -1,0 +1,126 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"locklab/ensembles"
+	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
+	"locklab/recipes/curator"
+)
+
+// lockDir is the directory of a host that has the command of a foreign lock and its files.
+const lockDir = "/lock"
+
+// A foreignLock is the command of a recipe that is not built into locklab, as a client's host has it.
+type foreignLock struct {
+	recipe  string
+	argv    []string
+	classes string // the class path before ZooKeeper's jars; empty = the command is not a Java class
+	files   []ensembles.File
+	version string // for env.json
+}
+
+// findForeign returns the foreign lock of each client process; nil where the recipe is built into locklab.
+func findForeign(ctx context.Context, sc *scenario.Scenario, binary string) ([]*foreignLock, error) {
+	byRecipe := map[string]*foreignLock{}
+	locks := make([]*foreignLock, sc.ClientProcesses)
+	for i := range locks {
+		r := sc.RecipeOf(i)
+		if !r.Foreign {
+			continue
+		}
+		if byRecipe[r.Name] == nil {
+			var err error
+			if sc.Command() != nil {
+				byRecipe[r.Name], err = findCommand(sc)
+			} else {
+				byRecipe[r.Name], err = findCurator(ctx, r.Name, filepath.Dir(binary))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		locks[i] = byRecipe[r.Name]
+	}
+	return locks, nil
+}
+
+// foreignVersion describes the foreign locks for env.json.
+func foreignVersion(locks []*foreignLock) string {
+	var all []string
+	for _, f := range locks {
+		if f != nil && !slices.Contains(all, f.version) {
+			all = append(all, f.version)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// findCommand returns the lock of a scenario that names a command of this machine.
+func findCommand(sc *scenario.Scenario) (*foreignLock, error) {
+	argv := sc.Command()
+	sum, err := sumOf(argv[0])
+	if err != nil {
+		return nil, sc.Refuse("recipe", fmt.Sprintf("the lock's command: %v", err),
+			"exec:FILE with a file of this machine, which is copied to the clients' hosts")
+	}
+	target := path.Join(lockDir, filepath.Base(argv[0]))
+	return &foreignLock{recipe: sc.Recipe, argv: append([]string{target}, argv[1:]...),
+		files:   []ensembles.File{{Source: argv[0], Target: target, Executable: true}},
+		version: filepath.Base(argv[0]) + " sha256:" + sum}, nil
+}
+
+// sumOf returns the SHA-256 of a regular file.
+func sumOf(name string) (string, error) {
+	f, err := untrusted.Open(name, untrusted.AnySize)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// findCurator returns one of Curator's locks, whose driver is in a directory of this machine or is built there.
+func findCurator(ctx context.Context, recipe, dir string) (*foreignLock, error) {
+	jars, err := curator.Jars()
+	if err != nil {
+		return nil, err
+	}
+	driver, err := curator.Build(ctx, dir, jars)
+	if err != nil {
+		return nil, err
+	}
+	version, err := curator.Version(jars)
+	if err != nil {
+		return nil, err
+	}
+	f := &foreignLock{recipe: recipe, classes: lockDir + "/*",
+		argv: slices.Concat([]string{"java"}, curator.JavaOptions, []string{curator.Main, recipe})}
+	var names []string
+	for _, jar := range append(jars, driver) {
+		names = append(names, filepath.Base(jar))
+		f.files = append(f.files, ensembles.File{Source: jar, Target: path.Join(lockDir, filepath.Base(jar))})
+	}
+	// The names of the files need not have a version, and Debian's have none.
+	f.version = fmt.Sprintf("Apache Curator %s (%s)", cmp.Or(version, "of unknown version"), strings.Join(names, " "))
+	return f, nil
+}
+
+// equip gives a client's host what it needs to run the lock.
+func (f *foreignLock) equip(h *ensembles.HostSpec, image string) {
+	h.Base, h.Image, h.Files = image == "", image, f.files
+}

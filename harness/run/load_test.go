@@ -1,0 +1,116 @@
+package run
+
+import (
+	"testing"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+)
+
+// Clients produce the load that the scenario describes.
+func testLoads(t *testing.T, stage *Stage) {
+	short := func(lines ...string) string {
+		return with(append([]string{"duration: 1s"}, lines...)...)
+	}
+
+	t.Run("open loop", func(t *testing.T) {
+		out := runOn(t, stage, short("arrivals: uniform", "rate: 50", "hold: exponential(1ms)"))
+		wantVerdict(t, out, check.Pass)
+		r := out.Result
+		// Every arrival is recorded with what became of it. Two processes share them.
+		if rate := r.Throughput.OfferedPerS; r.ClosedLoop || rate == nil || *rate < 49 || *rate > 51 {
+			t.Errorf("closed loop %t, %v offered", r.ClosedLoop, rate)
+		}
+		if n, l := number(r.Throughput.Dropped), r.Latency; l.Service == nil || l.Arrival == nil ||
+			l.Service.Count != l.Acquire.Count ||
+			n < 0 ||
+			l.Acquire.Count+n < 49 {
+			t.Errorf("acquire %+v, service %+v, arrival %+v, %d dropped", l.Acquire, l.Service, l.Arrival, n)
+		}
+		wantReproducible(t, out)
+	})
+	t.Run("overload", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			short("arrivals: poisson", "rate: 50..200", "hold: 50ms", "max-in-flight: 2", "duration: 2s"),
+		)
+		wantVerdict(t, out, check.Pass)
+		// At most 20 a second are possible.
+		if tp := out.Result.Throughput; number(tp.Dropped) < 100 || number(tp.BacklogMax) > 2 {
+			t.Errorf("%d dropped, and a backlog of %d", number(tp.Dropped), number(tp.BacklogMax))
+		}
+	})
+	t.Run("shared sessions", func(t *testing.T) {
+		out := runOn(t, stage, short("clients: 8", "clients-per-session: 4"))
+		wantVerdict(t, out, check.Pass)
+		of := map[history.SessionID]map[string]bool{}
+		for _, e := range readHistory(t, out.Dir) {
+			if e.Op == history.OpAcquire && e.Kind == history.OK {
+				if of[e.Session] == nil {
+					of[e.Session] = map[string]bool{}
+				}
+				of[e.Session][e.Client] = true
+			}
+		}
+		if len(of) != 2 {
+			t.Errorf("%d sessions: %v", len(of), of)
+		}
+		for s, clients := range of {
+			if len(clients) != 4 {
+				t.Errorf("session %v is of %v", s, clients)
+			}
+		}
+	})
+	t.Run("tries", func(t *testing.T) {
+		out := runOn(t, stage, short("try: true", "clients: 4", "think: exponential(20ms)", "min-acquired: 5"))
+		wantVerdict(t, out, check.Pass)
+		if n := out.Result.Operations; n.Busy == 0 || n.Acquired == 0 || n.TimedOut != 0 {
+			t.Errorf("%d busy, %d acquired, %d timed out", n.Busy, n.Acquired, n.TimedOut)
+		}
+	})
+	t.Run("lock only", func(t *testing.T) {
+		out := runOn(t, stage, short("section: none", "clients-per-session: 2", "recipe: naive-mutex"))
+		wantVerdict(t, out, check.Pass)
+		if v := out.Report.Check(check.Effect); v.Result != check.NotApplicable {
+			t.Errorf("effect: %s: %s", v.Result, v.Summary)
+		}
+	})
+	t.Run("resized", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			short("workload: semaphore", "permits: 1", "resize: 3 every 500ms", "hold: 20ms", "clients: 6", "duration: 2s"),
+		)
+		wantVerdict(t, out, check.Pass)
+		var sizes []int64
+		most := map[int64]int{} // holders at once, by the number of permits
+		now, permits := 0, int64(1)
+		for _, e := range readHistory(t, out.Dir) {
+			switch {
+			case e.Op == history.OpResize:
+				sizes = append(sizes, e.Value)
+				permits = e.Value
+			case e.Op == history.OpAcquire && e.Kind == history.OK:
+				now++
+				most[permits] = max(most[permits], now)
+			case e.Op == history.OpRelease && e.Kind == history.Invoke:
+				now--
+			}
+		}
+		if len(sizes) < 3 || sizes[0] != 3 || sizes[1] != 1 || sizes[2] != 3 || most[3] != 3 {
+			t.Errorf("sizes %v; holders at once, by permits: %v", sizes, most)
+		}
+	})
+	t.Run("bursts of readers", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			short("workload: read-write", "read-share: 0", "read-burst: 500ms every 1s", "hold: 1ms", "duration: 2s"),
+		)
+		wantVerdict(t, out, check.Pass)
+		if n := out.Result.Operations; n.Reads == 0 || n.Writes == 0 {
+			t.Errorf("%d reads, %d writes", n.Reads, n.Writes)
+		}
+	})
+}

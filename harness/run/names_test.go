@@ -1,0 +1,24 @@
+package run
+
+import (
+	"testing"
+
+	"locklab/chaos"
+	"locklab/harness/check"
+	"locklab/workloads/client"
+	"locklab/workloads/guard"
+)
+
+// The checks have the scenarios' names for guards, and scenarios have the clients' names for points of a critical
+// section.
+func TestNamesAgree(t *testing.T) {
+	for a, b := range map[string]string{
+		check.GuardFencing: guard.Fencing, check.GuardZKMulti: guard.ZKMulti,
+		chaos.TriggerReadWrite: client.BetweenReadAndWrite, chaos.TriggerReads: client.BetweenReads,
+		chaos.TriggerWrite: client.BeforeWrite,
+	} {
+		if a != b {
+			t.Errorf("%q is %q elsewhere", a, b)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/ensembles"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+)
+
+// Caps on the time that collecting the servers' evidence may take.
+const (
+	// settleCap bounds the write through each server that precedes the copying of the logs.
+	settleCap = 5 * time.Second
+	logsCap   = time.Minute
+)
+
+// noteLastZxids records the last transaction of each server as the run begins. If a server does not answer, nothing is
+// lost, because more of its log is copied then.
+func (r *run) noteLastZxids(ctx context.Context) error {
+	var first int64
+	for i, zxid := range r.lastZxids(ctx) {
+		if zxid == 0 {
+			continue
+		}
+		if first == 0 || zxid < first {
+			first = zxid
+		}
+		log := history.ServerLog{Server: r.stage.ensemble.Servers[i].Name, LastZxid: zxid}
+		if err := r.note(log.Event(history.Info)); err != nil {
+			return err
+		}
+	}
+	r.firstZxid = first
+	return nil
+}
+
+// lastZxids asks every server for its last transaction; 0 if it does not answer.
+func (r *run) lastZxids(ctx context.Context) []int64 {
+	ctx, cancel := context.WithTimeout(ctx, settleCap)
+	defer cancel()
+	all := make([]int64, len(r.stage.ensemble.Servers))
+	var g errgroup.Group
+	for i, h := range r.stage.ensemble.Servers {
+		g.Go(func() (err error) {
+			all[i], err = ensembles.LastZxid(ctx, h)
+			return err
+		})
+	}
+	_ = g.Wait() // a server that does not answer keeps 0
+	return all
+}
+
+// clockEvery is how often the wall clock is compared with the run's clock. In between, the daemon that adjusts the wall
+// clock cannot move it by a millisecond.
+const clockEvery = time.Second
+
+// compareClocks records the wall clock beside the run's clock at once and until ctx ends. The comparison places the
+// times of the servers' logs, which are those of the wall clock, in the history.
+func (r *run) compareClocks(ctx context.Context) error {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		if err := r.noteClock(); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return r.noteClock()
+		}
+	}
+}
+
+// noteClock records a reading of both clocks, the one of several that took the shortest.
+func (r *run) noteClock() error {
+	var best history.Event
+	width := int64(1 << 62)
+	for range 8 {
+		before := r.stage.clock.Now()
+		wall := time.Now().UnixNano()
+		if w := r.stage.clock.Now() - before; w < width {
+			width = w
+			best = history.WallClockAt(before+w/2, wall)
+		}
+	}
+	return r.note(best)
+}
+
+// collectLogs copies the servers' transaction logs into the run directory, after each server that serves has committed
+// a write that follows all writes of the run. A log that cannot be copied is recorded but is not an error, because the
+// logs of a majority suffice and the checks say what is missing.
+func (r *run) collectLogs(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, logsCap)
+	defer cancel()
+	var g errgroup.Group
+	for _, h := range r.stage.ensemble.Servers {
+		g.Go(func() error { return r.collectLog(ctx, h) })
+	}
+	return errors.Join(g.Wait(), r.noteClock())
+}
+
+// collectLog copies the transaction logs of one server.
+func (r *run) collectLog(ctx context.Context, h *ensembles.Host) error {
+	kind, log := history.OK, history.ServerLog{Server: h.Name}
+	settled, cancel := context.WithTimeout(ctx, settleCap)
+	defer cancel()
+	settling := h.Agent.CommitWrite(settled)
+	if settling != nil {
+		log.Detail = fmt.Sprintf("it committed no write at the end: %v", settling)
+	}
+	bytes, err := ensembles.FetchTxnLogs(ctx, h, r.firstZxid, rundir.TxnLogDir(r.dir, h.Name))
+	log.Bytes = bytes
+	if err != nil {
+		kind, log.Detail = history.Fail, err.Error()
+	}
+	if settling == nil && err == nil {
+		if dump, err := h.Agent.Ask(settled, "dump"); err == nil {
+			if err := rundir.WriteDump(r.dir, h.Name, dump); err != nil {
+				return err
+			}
+		}
+	}
+	return r.note(log.Event(kind))
+}

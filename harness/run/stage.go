@@ -1,0 +1,215 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/harness/watch"
+)
+
+// Options are what a run needs besides its scenario.
+type Options struct {
+	// Binary is the static locklab binary for the hosts; empty = the running one.
+	Binary string
+	// OtherClients is another static locklab binary, which [Stage.RunOther] uses for client processes; empty = none.
+	OtherClients string
+	Log          *slog.Logger
+	// Lacking has the reason for each capability that this machine is known to lack. A scenario with faults that need
+	// one of them is refused before anything starts.
+	Lacking map[string]string
+	// Progress is called with the state of a run every ProgressEvery, by one goroutine; nil = it is not called. It must
+	// not keep what it is given.
+	Progress func(watch.Progress)
+	// ProgressEvery is the time between two calls of Progress; 0 = 1 s.
+	ProgressEvery time.Duration
+
+	_ struct{}
+}
+
+// A Stage is a lab with a ready ensemble. Runs on it follow one another, each with lock paths of its own.
+type Stage struct {
+	opts     Options
+	lab      *ensembles.Lab
+	ensemble *ensembles.Ensemble
+	env      rundir.Env
+	clock    history.Clock
+	foreign  []*foreignLock // by client process; nil where its host was not equipped for a recipe
+	madeFor  *scenario.Scenario
+	spec     labSpec
+	other    string // describes Options.OtherClients for env.json
+	runs     int    // that have begun
+}
+
+// OpenStage makes the lab that the scenario asks for and starts its ensemble. If it fails, nothing of the lab is left.
+// If ctx ended, the error is its cause.
+func OpenStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage, error) {
+	if opts.Progress != nil { // opening takes seconds, and many on a busy machine
+		opts.Progress(watch.Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks, Phase: history.PhaseEnsemble})
+	}
+	s, err := openStage(ctx, sc, opts)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // errors that follow from it say nothing new
+	}
+	return s, err
+}
+
+func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage, error) {
+	if err := unsupported(sc, opts.Lacking); err != nil {
+		return nil, err
+	}
+	if opts.Binary == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		opts.Binary = self
+	}
+	s := &Stage{opts: opts, clock: history.NewClock(), env: rundir.NewEnv(), madeFor: sc.Clone()}
+	var err error
+	if s.foreign, err = findForeign(ctx, sc, opts.Binary); err != nil {
+		return nil, err
+	}
+	s.env.Lock = foreignVersion(s.foreign)
+	if opts.OtherClients != "" {
+		if s.other, err = describeBinary(opts.OtherClients); err != nil {
+			return nil, err
+		}
+	}
+	s.spec = labSpecOf(sc, s.foreign, opts.Lacking)
+	hosts := slices.Clone(s.spec.hosts)
+	for i := range hosts {
+		if opts.OtherClients != "" && hosts[i].Role == ensembles.Client {
+			hosts[i].Files = append(slices.Clone(hosts[i].Files),
+				ensembles.File{Source: opts.OtherClients, Target: otherClients, Executable: true})
+		}
+	}
+	s.lab, err = ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
+	if err != nil {
+		return nil, fmt.Errorf("start lab: %w", err)
+	}
+	if err := s.equip(ctx, sc); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// equip starts the ensemble. If the scenario draws faults or names some that not every machine supports, equip finds
+// out which ones the lab supports and refuses the others before anything is injected.
+func (s *Stage) equip(ctx context.Context, sc *scenario.Scenario) error {
+	if !sc.Drawn() && len(sc.Needs()) == 0 {
+		return s.startEnsemble(ctx)
+	}
+	h := s.lab.Hosts(ensembles.Server)[0]
+	lacks, err := h.Agent.Capabilities(ctx)
+	if err != nil {
+		return err
+	}
+	lacking := maps.Clone(s.opts.Lacking)
+	if lacking == nil {
+		lacking = map[string]string{}
+	}
+	for name, why := range lacks {
+		if why != "" {
+			lacking[name] = why
+		}
+	}
+	s.opts.Lacking = lacking
+	if err := unsupported(sc, lacking); err != nil {
+		return err
+	}
+	s.spec = labSpecOf(sc, s.foreign, lacking)
+	if err := s.startEnsemble(ctx); err != nil {
+		return err
+	}
+	if !sc.Drawn() && !slices.Contains(sc.Needs(), agent.CapPtrace) {
+		return nil
+	}
+	// Whether a disk can be stalled shows only on a process that runs.
+	const probe = "probe"
+	if _, err := h.Agent.Stall(ctx, probe); err != nil {
+		lacking[agent.CapPtrace] = err.Error()
+		return unsupported(sc, lacking)
+	}
+	_, err = h.Agent.Unstall(ctx, probe)
+	return err
+}
+
+// A labSpec is what the lab of a scenario consists of.
+type labSpec struct {
+	hosts   []ensembles.HostSpec
+	servers ensembles.ServerConfig
+}
+
+func labSpecOf(sc *scenario.Scenario, locks []*foreignLock, lacking map[string]string) labSpec {
+	lo, hi := sc.SessionLimits()
+	var prepared []ensembles.PreparedDir
+	if sc.SequenceLeft > 0 {
+		for i := range sc.Locks {
+			prepared = append(prepared, ensembles.PreparedDir{Path: lockPath(1, i), Left: int32(sc.SequenceLeft)})
+		}
+	}
+	return labSpec{hosts: hostsOf(sc, locks), servers: ensembles.ServerConfig{
+		Tick: sc.Tick, InitLimit: sc.InitLimit, SyncLimit: sc.SyncLimit,
+		MinSessionTimeout: lo, MaxSessionTimeout: hi, HeapBytes: int64(sc.Heap), Prepared: prepared,
+		Clock: stepsClocks(sc, lacking)}}
+}
+
+// Fits reports whether the scenario can be run on the stage as well as on one of its own.
+func (s *Stage) Fits(sc *scenario.Scenario) bool { return sharesLab(s.madeFor, sc, s.opts.Lacking) }
+
+func (s *Stage) startEnsemble(ctx context.Context) error {
+	begun := time.Now()
+	var err error
+	s.ensemble, err = ensembles.StartEnsemble(ctx, s.lab, s.spec.servers)
+	if err != nil {
+		return err
+	}
+	s.env.JavaOptions = s.ensemble.Config.JavaOptions()
+	s.env.EnsembleReadyNs = int64(time.Since(begun))
+	s.env.Lab, s.env.LabID, s.env.Image = s.lab.Kind, s.lab.ID, s.lab.Image
+	if s.env.ZooKeeper, err = s.ensemble.Version(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// CloseCap bounds the time that taking a lab down may take. After that, the lab goes when the leases of its agents end.
+const CloseCap = time.Minute
+
+// Close takes the lab down, even if the context that it was made with has ended.
+func (s *Stage) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), CloseCap)
+	defer cancel()
+	return s.lab.Close(ctx)
+}
+
+// hostsOf lists the hosts that a scenario needs.
+func hostsOf(sc *scenario.Scenario, locks []*foreignLock) []ensembles.HostSpec {
+	var hosts []ensembles.HostSpec
+	for i := range sc.Servers {
+		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server,
+			Disk: sc.Storage == scenario.StorageDisk})
+	}
+	for i := range sc.ClientProcesses {
+		h := ensembles.HostSpec{Name: fmt.Sprintf("c%d", i+1), Role: ensembles.Client}
+		if lock := locks[i]; lock != nil {
+			lock.equip(&h, sc.ClientImage)
+		}
+		hosts = append(hosts, h)
+	}
+	if sc.Observer {
+		hosts = append(hosts, ensembles.HostSpec{Name: rundir.ObserverHost, Role: ensembles.Client})
+	}
+	return append(hosts, ensembles.HostSpec{Name: rundir.ResourceHost, Role: ensembles.Resource})
+}

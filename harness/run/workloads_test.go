@@ -1,0 +1,293 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+)
+
+// Every workload runs with locklab's recipes, and without a lock, where its own kind of damage must be found.
+func testWorkloads(t *testing.T, stage *Stage) {
+	short := func(lines ...string) string {
+		return with(append([]string{"duration: 1s"}, lines...)...)
+	}
+	// In runs with pauses, the victim has a process of its own.
+	pause := func(lines ...string) string {
+		return with(append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "liveness: 3s", "hold: 5ms",
+			"workload: semaphore", "permits: 2",
+			"faults:\n  - {kind: pause, target: c1, trigger: between-reads, until: superseded, linger: 200ms}"}, lines...)...)
+	}
+
+	t.Run("read-write", func(t *testing.T) {
+		out := runOn(t, stage, short("workload: read-write", "read-share: 0.7", "downgrade-share: 0.5", "hold: 1ms"))
+		wantVerdict(t, out, check.Pass)
+		r := out.Result
+		if n := r.Operations; n.Reads == 0 || n.Writes == 0 || n.Reads+n.Writes != n.Acquired || n.Permits != 0 {
+			t.Errorf("%d acquired: %d to read, %d to write, %d permits", n.Acquired, n.Reads, n.Writes, n.Permits)
+		}
+		if l := r.Latency; l.AcquireRead == nil || l.AcquireWrite == nil ||
+			l.AcquireRead.Count+l.AcquireWrite.Count != l.Acquire.Count {
+			t.Errorf("latencies to read %+v, to write %+v, of all %+v", l.AcquireRead, l.AcquireWrite, l.Acquire)
+		}
+		if torn := r.Safety.TornReads; torn == nil || *torn != 0 {
+			t.Errorf("torn reads: %v, want 0 of those looked at", torn)
+		}
+		together, kept := readers(readHistory(t, out.Dir))
+		if !together || !kept {
+			t.Errorf("readers together: %t, a writer that went on as a reader with its token: %t", together, kept)
+		}
+		wantReproducible(t, out)
+	})
+	for _, recipe := range []string{"fair-rw", "naive-rw"} {
+		t.Run(recipe, func(t *testing.T) {
+			wantVerdict(
+				t,
+				runOn(t, stage, short("workload: read-write", "read-share: 0.7", "hold: 1ms", "recipe: "+recipe)),
+				check.Pass,
+			)
+		})
+	}
+	t.Run("no read-write lock is found out", func(t *testing.T) {
+		out := runOn(t, stage, short("workload: read-write", "read-share: 0.5", "hold: 1ms", "recipe: none"))
+		wantVerdict(t, out, check.Fail)
+		if s := out.Result.Safety; number(s.TornReads) < 1 || number(s.LostUpdates) < 1 || number(s.Overlaps) < 1 {
+			t.Errorf(
+				"%d torn reads, %d lost updates, %d overlaps",
+				number(s.TornReads),
+				number(s.LostUpdates),
+				number(s.Overlaps),
+			)
+		}
+	})
+	t.Run("semaphore", func(t *testing.T) {
+		out := runOn(t, stage, short("workload: semaphore", "permits: 5", "units: 2", "hold: 5ms"))
+		wantVerdict(t, out, check.Pass)
+		if n := out.Result.Operations; n.Acquired == 0 || n.Permits != 2*n.Acquired {
+			t.Errorf("%d acquired of two permits each, %d permits", n.Acquired, n.Permits)
+		}
+		if s := out.Result.Safety; s.Crowded == nil || *s.Crowded != 0 || s.TornReads != nil || s.LostUpdates != nil {
+			t.Errorf("crowded %v, torn reads %v, lost updates %v", s.Crowded, s.TornReads, s.LostUpdates)
+		}
+	})
+	t.Run("no semaphore is found out", func(t *testing.T) {
+		out := runOn(t, stage, short("workload: semaphore", "hold: 5ms", "recipe: none"))
+		wantVerdict(t, out, check.Fail)
+		if s := out.Result.Safety; number(s.Crowded) < 1 || number(s.Overlaps) < 1 {
+			t.Errorf("crowded %d times, %d overlaps", number(s.Crowded), number(s.Overlaps))
+		}
+	})
+	t.Run("semaphore-mutex", func(t *testing.T) {
+		wantVerdict(t, runOn(t, stage, short("recipe: semaphore-mutex")), check.Pass)
+	})
+	// Both recipes share one queue, in which go-zookeeper's lock has znodes with names of its own.
+	t.Run("zk-lock beside a mutex", func(t *testing.T) {
+		out := runOn(t, stage, short("recipe: mutex,zk-lock"))
+		wantVerdict(t, out, check.Pass)
+		grants := map[string]int{}
+		for _, e := range readHistory(t, out.Dir) {
+			if e.Op == history.OpAcquire && e.Kind == history.OK {
+				grants[e.Process]++
+				if (e.Token != 0) != (e.Process == "c1") {
+					t.Fatalf("%v: tokens are the mutex's, which c1 runs", e)
+				}
+			}
+		}
+		if grants["c1"] == 0 || grants["c2"] == 0 {
+			t.Errorf("granted by process: %v", grants)
+		}
+	})
+	// A check by the client helps if the client is stopped before it, and not if it is stopped after it.
+	mutexPause := func(lines ...string) string {
+		return with(
+			append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "liveness: 3s", "hold: 5ms"}, lines...)...)
+	}
+	for _, guard := range []string{"lost-context", "lease-clock"} {
+		t.Run("stopped behind the question of "+guard, func(t *testing.T) {
+			wantVerdict(
+				t,
+				runOn(
+					t,
+					stage,
+					mutexPause(
+						"guard: "+guard,
+						"expect: {belief-exclusion: fail, effect: fail, fairness: any}",
+						"shown: {overlaps: 1, stale_accepted: 1, lost_updates: 1}",
+						"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded}",
+					),
+				),
+				check.Pass,
+			)
+		})
+	}
+	t.Run("stopped before the question of lease-clock", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			mutexPause("guard: lease-clock", "expect: {belief-exclusion: fail, fairness: any}", "shown: {overlaps: 1}",
+				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}"),
+		)
+		wantVerdict(t, out, check.Pass)
+		givenUp := slices.ContainsFunc(readHistory(t, out.Dir), func(e history.Event) bool {
+			return e.Op == history.OpWrite && e.Kind == history.Fail && e.Process == "c1"
+		})
+		if !givenUp {
+			t.Error("the victim gave up no write")
+		}
+	})
+	t.Run("no later than zk-multi", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			mutexPause("guard: zk-multi", "expect: {belief-exclusion: fail, fairness: any}", "shown: {overlaps: 1}",
+				"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded}"),
+		)
+		wantVerdict(t, out, check.Pass)
+		if s := out.Result.Safety; s.StaleAccepted == nil || *s.StaleAccepted != 0 || s.LostUpdates == nil ||
+			*s.LostUpdates != 0 ||
+			s.FalseRejections != nil {
+			t.Errorf("safety %+v", s)
+		}
+		// Either the victim's write was refused, or the server closed the connection before the answer, so that the victim
+		// does not know. In both cases the final value does not contain the write.
+		acknowledged, final, stale := int64(0), int64(-1), 0
+		for _, e := range readHistory(t, out.Dir) {
+			if e.Op == history.OpWrite && e.Process == "c1" && (e.Kind == history.Fail || e.Kind == history.Info) {
+				stale++
+			}
+			switch {
+			case e.Op == history.OpWrite && e.Kind == history.OK:
+				acknowledged++
+			case e.Op == history.OpFinal:
+				final = e.Value
+			case e.Process == rundir.ResourceHost &&
+				slices.Contains([]history.Op{history.OpRead, history.OpWrite, history.OpEnter}, e.Op):
+				t.Fatalf("the resource served %v", e)
+			}
+		}
+		if stale == 0 {
+			t.Error("every write of the victim was acknowledged")
+		}
+		if final != acknowledged || final == 0 {
+			t.Errorf("ZooKeeper has %d in the end, %d were acknowledged", final, acknowledged)
+		}
+	})
+	t.Run("readers and writers of data in ZooKeeper", func(t *testing.T) {
+		out := runOn(t, stage, short("workload: read-write", "read-share: 0.5", "downgrade-share: 0.2", "guard: zk-multi"))
+		wantVerdict(t, out, check.Pass)
+		if torn := out.Result.Safety.TornReads; torn == nil || *torn != 0 {
+			t.Errorf("torn reads %v", torn)
+		}
+	})
+	t.Run("elements are appended", func(t *testing.T) {
+		out := runOn(t, stage, short("section: append", "locks: 2", "guard: fencing"))
+		wantVerdict(t, out, check.Pass)
+		if v := out.Report.Check(check.Effect); strings.Contains(v.Summary, "of 0 acknowledged elements") ||
+			!strings.Contains(v.Summary, "acknowledged elements") {
+			t.Errorf("effect: %s", v.Summary)
+		}
+	})
+	t.Run("and lost by a holder that is paused", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			mutexPause(
+				"section: append",
+				"expect: {belief-exclusion: fail, effect: fail, fairness: any}",
+				"shown: {overlaps: 1, stale_accepted: 1, lost_updates: 1}",
+				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}",
+			),
+		)
+		wantVerdict(t, out, check.Pass)
+		if !slices.ContainsFunc(
+			out.Report.Check(check.Effect).Findings,
+			func(f check.Finding) bool { return f.Kind == "lost-element" },
+		) {
+			t.Error("no element is named that is lost")
+		}
+	})
+	t.Run("a holder of a permit is paused", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			pause("shown: {overlaps: 1, stale_accepted: 1, crowded: 1}", "expect: {belief-exclusion: fail, effect: fail}"),
+		)
+		wantVerdict(t, out, check.Pass)
+	})
+	t.Run("and fenced by its slot", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			pause("shown: {overlaps: 1, stale_rejected: 1}", "expect: {belief-exclusion: fail}", "guard: fencing"),
+		)
+		wantVerdict(t, out, check.Pass)
+		if n := out.Result.Safety.Crowded; n == nil || *n != 0 {
+			t.Errorf("crowded: %v behind the fence", n)
+		}
+	})
+	t.Run("multi-lock", func(t *testing.T) {
+		out := runOn(t, stage, short("workload: multi-lock", "locks: 4", "locks-per-acquire: 3"))
+		wantVerdict(t, out, check.Pass)
+		if n := out.Result.Operations.AcquiredInRun; n == 0 || n%3 != 0 {
+			t.Errorf("%d locks acquired, want three each time", n)
+		}
+	})
+	t.Run("multi-lock beside a mutex, fenced", func(t *testing.T) {
+		out := runOn(t, stage, short("workload: multi-lock", "locks: 3", "recipe: multi,mutex", "guard: fencing"))
+		wantVerdict(t, out, check.Pass)
+		locks := map[string]map[int64]int{} // by process, how many under each number
+		for _, e := range readHistory(t, out.Dir) {
+			if e.Op == history.OpAcquire && e.Kind == history.OK && e.Client == e.Process+"/0" {
+				if locks[e.Process] == nil {
+					locks[e.Process] = map[int64]int{}
+				}
+				locks[e.Process][e.Acq]++
+			}
+		}
+		for process, want := range map[string]int{"c1": 2, "c2": 1} {
+			for n, got := range locks[process] {
+				if got != want {
+					t.Errorf("acquisition %d of %s took %d locks, want %d", n, process, got, want)
+				}
+			}
+			if len(locks[process]) == 0 {
+				t.Errorf("%s acquired nothing", process)
+			}
+		}
+	})
+	t.Run("multi-lock in any order", func(t *testing.T) {
+		out := runOn(
+			t,
+			stage,
+			short("clients: 2", "workload: multi-lock", "locks: 2", "ordered: false", "wait: 100ms", "duration: 2s"),
+		)
+		wantVerdict(t, out, check.Pass)
+		if n := out.Result.Operations; n.TimedOut == 0 || n.Acquired == 0 {
+			t.Errorf("%d timed out and %d acquired of locks taken in different orders", n.TimedOut, n.Acquired)
+		}
+	})
+}
+
+// readers reports whether readers held the lock together, and whether a writer became a reader and kept its token.
+func readers(events []history.Event) (together, kept bool) {
+	reading := map[string]bool{}
+	writer := map[string]int64{}
+	for _, e := range events {
+		switch {
+		case e.Op == history.OpAcquire && e.Kind == history.OK && e.Mode == history.ModeWrite:
+			writer[e.Client] = e.Token
+		case e.Op == history.OpAcquire && e.Kind == history.OK && e.Mode == history.ModeRead:
+			reading[e.Client] = true
+			together = together || len(reading) > 1
+			kept = kept || writer[e.Client] == e.Token
+		case e.Op == history.OpRelease && e.Kind == history.Invoke && e.Mode == history.ModeRead:
+			delete(reading, e.Client)
+		case e.Op == history.OpRelease && e.Kind == history.Invoke && e.Mode == history.ModeWrite:
+			delete(writer, e.Client)
+		}
+	}
+	return together, kept
+}

@@ -1,0 +1,58 @@
+package rundir
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"locklab/harness/history"
+)
+
+// Derived has the results of a run, apart from its report.
+type Derived struct {
+	History  []history.Event // merged
+	Verdicts any             // the evidence of all checks
+	Result   any
+	Hlog     func(io.Writer) error // writes the latencies
+	Bench    func(io.Writer) error // writes the result in the Go benchmark format
+
+	_ struct{}
+}
+
+// WriteDerived replaces the derived files of a run that are not part of its report, the result last. Each file is
+// replaced whole or not at all.
+func WriteDerived(dir string, d Derived) error {
+	replace := func(name string, write func(io.Writer) error) error {
+		return replaceFile(filepath.Join(dir, name), func(f *os.File) error { return write(f) })
+	}
+	return errors.Join(
+		replace(HistoryFile, func(w io.Writer) error { return history.WriteJSONL(w, d.History) }),
+		WriteJSON(filepath.Join(dir, VerdictsFile), d.Verdicts),
+		replace(HlogFile, d.Hlog),
+		replace(BenchFile, d.Bench),
+		WriteJSON(filepath.Join(dir, ResultFile), d.Result))
+}
+
+// ReadResult decodes the result of a run.
+func ReadResult(dir string, into any) error { return readJSON(filepath.Join(dir, ResultFile), into) }
+
+// WriteReport replaces the report of a run or of a sweep.
+func WriteReport(dir string, page []byte) error { return replaceWith(ReportPath(dir), page) }
+
+// WritePicture replaces a picture of the report of a run or of a sweep. The name has its format as its ending. Without
+// content, a picture of that name is removed.
+func WritePicture(dir, name string, content []byte) error {
+	plots := filepath.Join(dir, plotsDir)
+	if err := os.MkdirAll(plots, 0o755); err != nil {
+		return err
+	}
+	name = filepath.Join(plots, name)
+	if content != nil {
+		return replaceWith(name, content)
+	}
+	if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return nil
+}

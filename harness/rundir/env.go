@@ -1,0 +1,74 @@
+package rundir
+
+import (
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+
+	"golang.org/x/sys/unix"
+)
+
+// Env is env.json: what a run ran on.
+type Env struct {
+	Lab         string   `json:"lab"`
+	LabID       string   `json:"lab_id"` // is in the names and labels of the lab's containers and networks
+	Image       string   `json:"image"`
+	ZooKeeper   string   `json:"zookeeper"`    // version
+	JavaOptions []string `json:"java_options"` // of each server
+	// Lock describes the program of a recipe that is not built into locklab; empty for a recipe that is.
+	Lock      string `json:"lock,omitempty"`
+	Kernel    string `json:"kernel"`
+	CPUs      int    `json:"cpus"`
+	MemoryKiB int64  `json:"memory_kib"`
+	Go        string `json:"go"`
+	Locklab   string `json:"locklab"` // revision of the binary; empty if the binary does not know it
+	// ClientBinary describes the binary of the client processes if it is another one than the harness's.
+	ClientBinary string `json:"client_binary,omitempty"`
+	// EnsembleReadyNs is the time from the start of the servers until the ensemble had a leader and followers and each
+	// server had committed a write.
+	EnsembleReadyNs int64 `json:"ensemble_ready_ns"`
+	// StartedUnixNs is the wall clock at the run's base.
+	StartedUnixNs int64 `json:"started_unix_ns"`
+	// SessionTimeoutNs is the session timeout that the servers grant.
+	SessionTimeoutNs int64 `json:"session_timeout_ns"`
+
+	_ struct{}
+}
+
+// NewEnv returns what is known of a run's environment before there is a lab.
+func NewEnv() Env {
+	e := Env{CPUs: runtime.NumCPU(), Go: runtime.Version(), Locklab: revision()}
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		e.Kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	var s unix.Sysinfo_t
+	if unix.Sysinfo(&s) == nil {
+		e.MemoryKiB = int64(s.Totalram) * int64(s.Unit) / 1024
+	}
+	return e
+}
+
+// revision returns the revision that the running binary was built from; empty if it is not known.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// WriteEnv writes the environment of a run.
+func WriteEnv(dir string, e Env) error { return WriteJSON(filepath.Join(dir, EnvFile), e) }
+
+// ReadEnv reads the environment of a run.
+func ReadEnv(dir string) (Env, error) {
+	var e Env
+	err := readJSON(filepath.Join(dir, EnvFile), &e)
+	return e, err
+}

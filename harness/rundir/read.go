@@ -1,0 +1,77 @@
+package rundir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"locklab/chaos"
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/scenario"
+)
+
+// A Run is everything that the raw files of a run directory say.
+type Run struct {
+	Scenario *scenario.Scenario
+	Plan     chaos.Plan // the faults that were planned
+	Env      Env
+
+	Events       []history.Event       // merged
+	Acquisitions []history.Acquisition // put together from Events
+
+	// Partial says that the run was interrupted or broke off, Interrupted that a person or a signal ended it.
+	Partial, Interrupted bool
+	// Torn names the histories that end in the middle of a record.
+	Torn []string
+	// Servers is the evidence of the servers' transaction logs; nil if the run never collected them.
+	Servers *check.ServerLog
+	// CountersAtStart and CountersAtEnd are the servers' counters, by server and by name as mntr gives them, at the
+	// first and at the last snapshot; nil if there is none.
+	CountersAtStart, CountersAtEnd map[string]map[string]float64
+
+	_ struct{}
+}
+
+// Begun returns a run of which nothing but its scenario is known.
+func Begun(sc *scenario.Scenario) *Run { return &Run{Scenario: sc, Partial: true} }
+
+// Read reads the raw files of a run directory. A directory without a scenario is refused with [ErrNoRun]. Every other
+// file may be missing, because a harness that was killed early leaves little more; such a run is partial.
+func Read(dir string) (*Run, error) {
+	if err := requireRun(dir); err != nil {
+		return nil, err
+	}
+	src, err := ReadScenario(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{}
+	if r.Scenario, err = scenario.Load(ScenarioFile, src); err != nil {
+		return nil, err
+	}
+	if r.Env, err = ReadEnv(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	r.Events, r.Torn, err = history.ReadRaw(HostsDir(dir))
+	if err != nil && !errors.Is(err, history.ErrNoBeginning) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	r.CountersAtStart, r.CountersAtEnd = readCounters(dir, SnapshotStart), readCounters(dir, SnapshotEnd)
+	r.printable()
+	r.Acquisitions = history.Acquisitions(r.Events)
+	end := slices.IndexFunc(r.Events, func(e history.Event) bool { return e.Op == history.OpEnd })
+	r.Partial = end < 0 || r.Events[end].Ending() != history.EndComplete
+	r.Interrupted = end >= 0 && r.Events[end].Ending() == history.EndInterrupt
+	if r.Plan, err = ReadTimeline(dir, r.Scenario); err != nil {
+		return nil, err
+	}
+	r.Servers = readServerLog(dir, r.Scenario, r.Events)
+	return r, nil
+}
+
+// ReadScenario returns the bytes of a run's resolved scenario. A directory that holds no run is refused with an error
+// that wraps [fs.ErrNotExist].
+func ReadScenario(dir string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, ScenarioFile)) }

@@ -1,0 +1,76 @@
+package rundir
+
+import (
+	"slices"
+	"testing"
+
+	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// Two threads of the server wrote the log out of order, as happened to zk1 in a run of slow disks and kills. Whether
+// the next start revives a deleted znode depends on whether its creation or its deletion comes last in the log.
+func TestRevivedByReplay(t *testing.T) {
+	const owner = 0x30
+	txn := func(zxid int64, kind txnlog.Type, path string) txnlog.Txn {
+		return txnlog.Txn{Zxid: zxid, Session: owner, Cxid: 1, Type: kind,
+			Ops: []txnlog.Op{{Type: kind, Path: path, Ephemeral: true}}}
+	}
+	txns := []txnlog.Txn{
+		txn(1<<32+1, txnlog.Create, "/l/a"), txn(1<<32+2, txnlog.Delete, "/l/a"),
+		txn(1<<32+3, txnlog.Create, "/l/b"), txn(1<<32+4, txnlog.Delete, "/l/b"), txn(1<<32+5, txnlog.Create, "/l/c"),
+	}
+	h := nodes.Replay(slices.Values(txns))
+	start := func(server string) []history.Event {
+		return []history.Event{{Op: history.OpProcess, Process: server, Mode: history.Mode(history.ProcessStarted)}}
+	}
+	restarted := start("zk1")
+	for _, c := range []struct {
+		name   string
+		first  []int // the transactions of the first file, by number
+		then   []int // those of the file that the server began at its next start
+		events []history.Event
+		want   []string
+	}{
+		{"in order", []int{1, 2, 3, 4}, []int{5}, restarted, nil},
+		{"created after its deletion", []int{2, 3, 4, 1}, []int{5}, restarted, []string{"/l/a"}},
+		{"both", []int{2, 4, 1, 3}, []int{5}, restarted, []string{"/l/a", "/l/b"}},
+		{"disordered, but each before its own deletion", []int{3, 1, 2, 4}, []int{5}, restarted, nil},
+		{"its deletion once more after it", []int{2, 3, 4, 1, 2}, []int{5}, restarted, nil},
+		{"the server fell back and logged all twice", []int{1, 2, 3, 1, 2, 3, 4}, []int{5}, restarted, nil},
+		{"the deletion is not in this log", []int{3, 4, 1}, []int{5}, restarted, nil},
+		{"the znode still exists", []int{5, 1, 2, 3, 4}, []int{5}, restarted, nil},
+		{"the server was not started again", []int{2, 3, 4, 1}, []int{5}, nil, nil},
+		{"another server was started again", []int{2, 3, 4, 1}, []int{5}, start("zk2"), nil},
+		{"in the last file, which was not replayed yet", []int{3}, []int{4, 2, 1}, restarted, nil},
+		{"empty", nil, nil, restarted, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var logs []txnlog.Record
+			for _, n := range c.first {
+				logs = append(logs, txnlog.Record{Txn: txns[n-1], File: "zk1/log.100000001"})
+			}
+			for _, n := range c.then {
+				logs = append(logs, txnlog.Record{Txn: txns[n-1], File: "zk1/log.100000005"})
+			}
+			var got []string
+			for _, x := range revivedByReplay(txnlog.Source{Server: "zk1", Records: func(yield func(txnlog.Record, error) bool) {
+				for _, rec := range logs {
+					if !yield(rec, nil) {
+						return
+					}
+				}
+			}}, h, c.events) {
+				got = append(got, x.Path)
+				if x.Server != "zk1" || x.Session != owner || x.Zxid == 0 || x.Text == "" {
+					t.Errorf("%+v", x)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}

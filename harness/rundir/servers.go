@@ -1,0 +1,119 @@
+package rundir
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/scenario"
+	"locklab/workloads/lock"
+)
+
+// collection is what a history says about the copying of the servers' transaction logs.
+type collection struct {
+	asked  bool            // the run tried to copy them
+	since  int64           // the last zxid before the run, of the server that lagged most; 0 = not known
+	ended  int64           // the last reading of the wall clock, in ms; 0 = none
+	failed map[string]bool // servers of whose logs at most a part was copied
+	why    []string        // the failures, in words
+}
+
+func collectionOf(events []history.Event) collection {
+	c := collection{failed: map[string]bool{}}
+	for i := range events {
+		e := &events[i]
+		switch e.Op {
+		case history.OpClock:
+			c.ended = e.WallClock() / 1e6
+		case history.OpServerLog:
+			c.asked = true
+			switch log := e.ServerLog(); {
+			case e.Kind == history.Info && (c.since == 0 || log.LastZxid < c.since):
+				c.since = log.LastZxid
+			case e.Kind == history.Fail:
+				c.failed[log.Server] = true
+				c.why = append(c.why, fmt.Sprintf("the log of %s was not copied (%s)", log.Server, log.Detail))
+			}
+		}
+	}
+	return c
+}
+
+// readServerLog reads the evidence of the servers from a run directory; nil if the run never asked for it.
+func readServerLog(dir string, sc *scenario.Scenario, events []history.Event) *check.ServerLog {
+	copied := collectionOf(events)
+	log := &check.ServerLog{Layout: layoutOf(sc)}
+	var sources []txnlog.Source
+	for i := range sc.Servers {
+		name := fmt.Sprintf("zk%d", i+1)
+		log.Ensemble = append(log.Ensemble, name)
+		if copied.failed[name] {
+			continue // what the missing part has would look as if it had never been committed
+		}
+		logs := os.DirFS(TxnLogDir(dir, name))
+		if files, err := txnlog.Files(logs); err == nil && len(files) > 0 {
+			sources = append(sources, txnlog.Source{Server: name, Records: txnlog.ReadDir(logs, name)})
+			log.Servers = append(log.Servers, name)
+		}
+	}
+	missing := func(what string) *check.ServerLog {
+		log.Missing = strings.Join(append([]string{what}, copied.why...), "; ")
+		return log
+	}
+	switch {
+	case !copied.asked && len(sources) == 0:
+		return nil
+	case len(sources) == 0:
+		return missing("none was collected")
+	case len(sources) <= sc.Servers/2:
+		return missing(fmt.Sprintf("only %d of %d were collected, which is not a majority", len(sources), sc.Servers))
+	}
+	all, err := txnlog.Merge(sc.Servers, sources...)
+	if err != nil {
+		log.Doubts = append(log.Doubts, err.Error())
+	}
+	log.Doubts = append(log.Doubts, doubtCompleteness(all, copied.since)...)
+	log.Doubts = append(log.Doubts, doubtTimes(all, copied.since, copied.ended)...)
+	log.Doubts = append(log.Doubts, doubtSteppedClocks(all, copied.since, events)...)
+	log.History = nodes.Replay(all.Committed())
+	addContradictions(log, all)
+	for _, s := range sources {
+		log.Contradictions = append(log.Contradictions, revivedByReplay(s, log.History, events)...)
+	}
+	addLeftovers(dir, log)
+	return log
+}
+
+// layoutOf returns the layout of the znodes by which the scenario's clients contend.
+func layoutOf(sc *scenario.Scenario) check.Layout {
+	r := sc.RecipeOf(0)
+	layouts := map[string]check.Layout{lock.LayoutQueue: check.LayoutQueue, lock.LayoutReadWrite: check.LayoutReadWrite,
+		lock.LayoutTextbook: check.LayoutTextbook, lock.LayoutSemaphore: check.LayoutSemaphore}
+	switch l, known := layouts[r.Layout]; {
+	case known:
+		return l
+	case r.Seen == lock.SeenNode:
+		return check.LayoutZnode
+	case r.Name == lock.None:
+		return check.LayoutQueue // no lock has no znodes in any layout
+	}
+	return ""
+}
+
+// addContradictions notes servers, or transactions, that rule each other out.
+func addContradictions(log *check.ServerLog, all *txnlog.Ensemble) {
+	for _, c := range all.Contradictions {
+		second := c.Records[1]
+		log.Contradictions = append(log.Contradictions, check.Contradiction{Server: c.Servers[1],
+			Session: history.SessionID(second.Session), Zxid: second.Zxid, Text: c.String()})
+	}
+	for _, o := range log.History.Oddities {
+		log.Contradictions = append(log.Contradictions, check.Contradiction{Zxid: o.Zxid,
+			Session: history.SessionID(o.Session), Path: o.Path,
+			Text: "the servers' transactions do not fit: " + o.String()})
+	}
+}

@@ -1,0 +1,146 @@
+package rundir
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/ensembles/txnlog"
+	"locklab/harness/history"
+	"locklab/harness/scenario"
+)
+
+// Logs of which none, or only a part, was copied are missing. A run that never asked for logs has none at all.
+func TestMissingServerLogs(t *testing.T) {
+	sc, err := scenario.Load("test.yaml", []byte("servers: 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []history.Event{{Op: history.OpServerLog, Value: 5, Target: "zk1"},
+		{Op: history.OpServerLog, Kind: history.OK, Target: "zk1"}}
+	if log := readServerLog(t.TempDir(), sc, nil); log != nil {
+		t.Errorf("of a run that asked for none: %+v", log)
+	}
+	if log := readServerLog(t.TempDir(), sc, events); log == nil || log.Missing == "" {
+		t.Errorf("of a run that has none: %+v", log)
+	}
+	failed := append(slices.Clone(events),
+		history.Event{Op: history.OpServerLog, Kind: history.Fail, Target: "zk1", Detail: "no agent"})
+	if log := readServerLog(t.TempDir(), sc, failed); log == nil || !strings.Contains(log.Missing, "no agent") {
+		t.Errorf("of a run that could not copy it: %+v", log)
+	}
+	partial := t.TempDir()
+	if err := os.MkdirAll(TxnLogDir(partial, "zk1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(TxnLogDir(partial, "zk1"), "log.6"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if log := readServerLog(partial, sc, failed); log == nil || !strings.Contains(log.Missing, "no agent") {
+		t.Errorf("of a run that copied a part of it: %+v", log)
+	}
+}
+
+// nextEpoch is what a new leader adds to zxids.
+const nextEpoch = int64(1) << 32
+
+// committed returns the logs of an ensemble that committed transactions with these zxids.
+func committed(zxids ...int64) *txnlog.Ensemble {
+	e := &txnlog.Ensemble{}
+	for _, z := range zxids {
+		e.Entries = append(e.Entries,
+			txnlog.Entry{Record: txnlog.Record{Txn: txnlog.Txn{Zxid: z}}, Fate: txnlog.Committed})
+	}
+	return e
+}
+
+// at gives the transactions of an ensemble their times.
+func at(e *txnlog.Ensemble, ms ...int64) *txnlog.Ensemble {
+	for i, t := range ms {
+		e.Entries[i].Time = t
+	}
+	return e
+}
+
+// Gaps in the numbers of transactions, and transactions of an unknown fate, are doubts.
+func TestDoubtCompleteness(t *testing.T) {
+	const next = nextEpoch
+	for _, c := range []struct {
+		all    *txnlog.Ensemble
+		since  int64
+		doubts int
+	}{
+		{committed(), 5, 1}, {committed(6, 7, 8), 5, 0}, {committed(4, 5, 6), 5, 0}, {committed(7, 8), 5, 1},
+		{committed(6, 8), 5, 1}, {committed(6, next+1, next+2), 5, 0}, {committed(next+1, next+2), 5, 0},
+		{committed(6, 7), 0, 1}, {committed(1, 2), 0, 0}, {committed(next + 1), 0, 0}, {committed(6, next+2), 5, 1},
+		{committed(next+3, next+4), 5, 1},
+	} {
+		if got := doubtCompleteness(c.all, c.since); len(got) != c.doubts {
+			t.Errorf("%v since %d: %q", c.all.Entries, c.since, got)
+		}
+	}
+	undecided := committed(6, 7)
+	undecided.Entries[1].Fate = txnlog.Undecided
+	if got := doubtCompleteness(undecided, 5); len(got) != 1 {
+		t.Errorf("undecided: %q", got)
+	}
+}
+
+// A leader's clock that goes back or is ahead is a doubt, but not within a tenth of a second.
+func TestDoubtTimes(t *testing.T) {
+	for _, c := range []struct {
+		ms     []int64
+		doubts int
+	}{
+		{[]int64{1000, 1000, 2000}, 0}, {[]int64{1000, 950, 2000}, 0}, {[]int64{1000, 899, 2000}, 1},
+		{[]int64{1000, 2000, 2101}, 1}, {[]int64{3_600_000, 1000, 1000}, 2},
+	} {
+		if got := doubtTimes(at(committed(6, 7, 8), c.ms...), 5, 2000); len(got) != c.doubts {
+			t.Errorf("times %v: %q", c.ms, got)
+		}
+	}
+	// A follower whose clock is an hour behind becomes the leader.
+	behind := at(committed(6, nextEpoch+1, nextEpoch+2), 3_600_000, 1000, 1000)
+	if got := doubtTimes(behind, 6, 3_600_000); len(got) != 0 {
+		t.Errorf("transactions from before the run: %q", got)
+	}
+	if got := doubtTimes(behind, 5, 3_600_000); len(got) != 1 {
+		t.Errorf("a leader an hour behind the one before: %q", got)
+	}
+	behind.Entries[0].Fate = txnlog.Uncommitted
+	if got := doubtTimes(behind, 5, 3_600_000); len(got) != 0 {
+		t.Errorf("a transaction that a leader prepared while it was cut off: %q", got)
+	}
+}
+
+// A stepped clock is a doubt if it can have been a leader's.
+func TestDoubtSteppedClocks(t *testing.T) {
+	one := committed(nextEpoch+6, nextEpoch+7)
+	two := committed(nextEpoch+6, nextEpoch+7, 2*nextEpoch+1)
+	step := func(op history.Op, kind history.Kind, value int64) history.Event {
+		return history.Event{Op: op, Kind: kind, Value: value, Mode: "clock-step", Fault: "f1"}
+	}
+	asked, done := step(history.OpFaultInject, history.Invoke, 0), step(history.OpFaultInject, history.OK, 0)
+	leads, follows := step(history.OpFaultAim, history.Info, 1), step(history.OpFaultAim, history.Info, 0)
+	missed := step(history.OpFaultMissed, history.Fail, 0)
+	for _, c := range []struct {
+		name   string
+		all    *txnlog.Ensemble
+		events []history.Event
+		doubts int
+	}{
+		{"a follower, and no election since", one, []history.Event{asked, follows, done}, 0},
+		{"the leader", one, []history.Event{asked, leads, done}, 1},
+		{"a follower that may lead since an election", two, []history.Event{asked, follows, done}, 1},
+		{"a fault that missed", two, []history.Event{asked, leads, missed}, 0},
+		{"an election and no step", two, nil, 0},
+	} {
+		for _, since := range []int64{0, nextEpoch + 5} {
+			if got := doubtSteppedClocks(c.all, since, c.events); len(got) != c.doubts {
+				t.Errorf("%s, since %d: %q", c.name, since, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"locklab/harness/settings"
+	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
+)
+
+// A Key describes one scalar key of a scenario. Most of them are also flags and environment variables.
+//
+// The tag scenario of a field says what else there is to know about its key:
+//
+//	fileonly    neither a flag nor a variable sets it
+//	omitempty   it is not written where it is zero
+//	drawn       only schedules that draw faults have it
+//	workload=W  only that workload has it
+//	rival=KEY   a setting of it replaces a weaker one of the rival
+type Key struct {
+	settings.Key
+	Default string   // as text; empty = none
+	Values  []string // what the key can be, or an example of each form; nil where any text of its kind may do
+	Bool    bool     // a flag without a value
+
+	fileOnly, optional, drawn bool
+	workload, rival           string
+}
+
+// choices has the values of keys whose values are listed in other tables.
+var choices = map[string][]string{"answers": readers, "guard": guard.Names(), "workload": workloads.All}
+
+// structural lists the keys of a file that are not scalars.
+var structural = []string{"faults", "expect", "shown", thresholdsKey}
+
+// allKeys returns the scalar keys in the order of a file.
+var allKeys = sync.OnceValue(func() []Key {
+	var all []Key
+	for _, k := range settings.Keys(Scenario{}, help) {
+		all = append(all, newKey(k))
+	}
+	return all
+})
+
+func newKey(of settings.Key) Key {
+	if known, ok := choices[of.Name]; ok {
+		of = of.WithChoices(known)
+	}
+	k := Key{Key: of, Bool: of.Kind == settings.Bool, Values: of.Choices}
+	if k.Name == "recipe" {
+		k.Values = append(lock.Names(), lock.ExecPrefix+"CMD")
+	}
+	for option := range strings.SplitSeq(k.Tag.Get("scenario"), ",") {
+		switch name, value, _ := strings.Cut(option, "="); name {
+		case "fileonly":
+			k.fileOnly = true
+		case "omitempty":
+			k.optional = true
+		case "drawn":
+			k.drawn = true
+		case "workload":
+			k.workload = value
+		case "rival":
+			k.rival = value
+		}
+	}
+	if d := Defaults(); !k.optional || !k.IsZero(d) {
+		k.Default = k.Text(d)
+	}
+	return k
+}
+
+// Keys returns the keys that are flags too, in the order of a file.
+func Keys() []Key {
+	return slices.DeleteFunc(slices.Clone(allKeys()), func(k Key) bool { return k.fileOnly })
+}
+
+// Env returns the name of the key's environment variable: LOCKLAB_CLIENTS.
+func (k Key) Env() string {
+	return envName(k.Name)
+}
+
+func findKey(name string) (Key, bool) {
+	i := slices.IndexFunc(allKeys(), func(k Key) bool { return k.Name == name })
+	if i < 0 {
+		return Key{}, false
+	}
+	return allKeys()[i], true
+}
+
+// allNames lists the keys that a file can have.
+func allNames() []string {
+	var names []string
+	for _, k := range allKeys() {
+		names = append(names, k.Name)
+	}
+	return append(names, structural...)
+}
+
+// read sets the key's field from its text.
+func (k Key) read(s *Scenario, text string) error {
+	switch k.Name {
+	case "name":
+		if k.Set(&Scenario{}, text) != nil {
+			return settings.Errorf("up to 64 lower-case letters, digits and dashes, such as mutex-pause",
+				"%s is not a name", settings.Quote(text))
+		}
+	case "recipe":
+		recipe, err := parseRecipe(text)
+		if err != nil {
+			return err
+		}
+		text = recipe
+	case "lab":
+		if slices.Contains(plannedLabs, text) {
+			return settings.Errorf("docker is the only kind of lab for now", "there are no labs of kind %s yet", text)
+		}
+	}
+	return k.Set(s, text)
+}
+
+// plannedLabs are kinds of labs that users may have read about, but that do not exist yet.
+var plannedLabs = []string{"netns", "process"}
+
+// parseRecipe reads one recipe, several with commas, or a command.
+func parseRecipe(text string) (string, error) {
+	if command, ok := strings.CutPrefix(text, lock.ExecPrefix); ok {
+		if strings.TrimSpace(command) != command || command == "" || settings.CheckLine(command) != nil {
+			return "", settings.Errorf(lock.ExecPrefix+"FILE ARGUMENTS, with spaces in between",
+				"%s does not name a command", settings.Quote(text))
+		}
+		return text, nil
+	}
+	names := lock.Split(text)
+	for i, name := range names {
+		if strings.HasPrefix(name, lock.ExecPrefix) {
+			return "", settings.Errorf("its znodes are not known; several of: "+strings.Join(lock.Closest(""), ", "),
+				"a command cannot be mixed with other recipes")
+		}
+		if _, known := lock.Find(name); !known {
+			return "", settings.Errorf(settings.DidYouMean(name, lock.Closest(name)), "unknown value %s", settings.Quote(name))
+		}
+		if slices.Contains(names[:i], name) {
+			return "", settings.Errorf("each recipe once: they are dealt to the client processes in turn",
+				"%s is given twice", name)
+		}
+	}
+	return strings.Join(names, ","), nil
+}
+
+// Text returns the value of a key, as a file has it; empty if there is no such key.
+func (s *Scenario) Text(key string) string {
+	k, ok := findKey(key)
+	if !ok {
+		return ""
+	}
+	return k.Text(s)
+}
+
+// of reports whether the scenario's workload and its schedule have the key.
+func (k Key) of(s *Scenario) bool {
+	return (k.workload == "" || k.workload == s.Workload) && (!k.drawn || s.Drawn())
+}
+
+// written reports whether the scenario's file has the key.
+func (k Key) written(s *Scenario) bool { return k.of(s) && !(k.optional && k.IsZero(s)) }
+
+// Differences lists the keys whose values differ between the files of the two scenarios. Names and seeds do not count.
+func (s *Scenario) Differences(other *Scenario) []string {
+	text := func(s *Scenario, k Key) string {
+		if !k.written(s) {
+			return ""
+		}
+		return k.Text(s)
+	}
+	keys := []string{}
+	for _, k := range Keys() {
+		if k.Name != "seed" && text(s, k) != text(other, k) {
+			keys = append(keys, k.Name)
+		}
+	}
+	return slices.Clip(keys)
+}
+
+// Serves reports whether the scenario's workload has the key. It also returns true for a name that is not a key.
+func (s *Scenario) Serves(key string) bool {
+	k, known := findKey(key)
+	return !known || k.of(s)
+}
+
+// DropOtherWorkloads resets the keys of other workloads to their defaults, so that the workload of a scenario can be
+// varied.
+func (s *Scenario) DropOtherWorkloads() {
+	for _, k := range allKeys() {
+		if !k.of(s) {
+			k.Copy(s, Defaults())
+			delete(s.origins, k.Name)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package scenario
+
+import (
+	"slices"
+
+	"locklab/harness/settings"
+	"locklab/workloads/lock"
+)
+
+// rank orders where a value can come from; the higher overrides the lower.
+type rank int
+
+const (
+	fromDefault rank = iota
+	fromBuiltin
+	fromFile
+	fromEnv
+	fromFlag
+	fromVaried // a second scenario that differs from the first in one key
+)
+
+// An origin is where a value came from.
+type origin struct {
+	rank         rank
+	line, column int    // of the key, fromBuiltin and fromFile
+	name         string // fromEnv, fromFlag: as the user spelled it
+}
+
+// Set overrides the key like the flag of that name. The error is an [*InputError] that names the flag.
+func (s *Scenario) Set(key, text string) error {
+	return s.override(key, text, origin{rank: fromFlag, name: "--" + key})
+}
+
+// Vary returns a copy of the scenario in which the key has another value, for a comparison. The value is stronger than
+// a flag, so that of two keys that exclude each other the varied one stays. The error is an [*InputError] that names
+// flag.
+func (s *Scenario) Vary(flag, key, text string) (*Scenario, error) {
+	c := s.Clone()
+	if err := c.override(key, text, origin{rank: fromVaried, name: flag}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ApplyEnv overrides every key whose variable the lookup ([os.LookupEnv]) finds. Flags that have been set stay. The
+// error names the variable.
+func (s *Scenario) ApplyEnv(lookup func(string) (string, bool)) error {
+	for _, k := range Keys() {
+		text, ok := lookup(k.Env())
+		if !ok || text == "" {
+			continue
+		}
+		if err := s.override(k.Name, text, origin{rank: fromEnv, name: k.Env()}); err != nil {
+			return err
+		}
+	}
+	if text, ok := lookup(ThresholdEnv); ok && text != "" {
+		return s.overrideThresholds(text, origin{rank: fromEnv, name: ThresholdEnv})
+	}
+	return nil
+}
+
+func (s *Scenario) override(key, text string, from origin) error {
+	k, known := findKey(key)
+	if !known || k.fileOnly {
+		var names []string
+		for _, k := range Keys() {
+			names = append(names, k.Name)
+		}
+		return &InputError{Flag: from.name, Msg: "no such key", Hint: settings.DidYouMean(key, names)}
+	}
+	if err := s.set(k, text, from); err != nil {
+		return inFlag(from.name, err)
+	}
+	return nil
+}
+
+// set sets the key's field unless a stronger origin has set it or its rival. It refuses a wrong text in any case.
+func (s *Scenario) set(k Key, text string, from origin) error {
+	rival, rivalled := findKey(k.rival)
+	if s.origins[k.Name].rank > from.rank || rivalled && s.origins[rival.Name].rank > from.rank {
+		return k.read(Defaults(), text)
+	}
+	if err := k.read(s, text); err != nil {
+		return err
+	}
+	switch k.Name {
+	case "workload":
+		s.followWorkload(from)
+		s.followRecipe()
+	case "recipe":
+		s.followRecipe()
+	}
+	if rivalled && s.origins[rival.Name].rank < from.rank && !k.IsZero(s) {
+		rival.Clear(s)
+		delete(s.origins, rival.Name)
+	}
+	s.note(k.Name, from)
+	return nil
+}
+
+// followWorkload gives the scenario the default recipe of its new workload if no recipe was given, or if the given one
+// came from a weaker origin than the workload and does not serve it.
+func (s *Scenario) followWorkload(from origin) {
+	given := s.origins["recipe"].rank
+	misfit := slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return !r.Serves(s.Workload) })
+	if given == fromDefault || given < from.rank && misfit {
+		s.Recipe = lock.Default(s.Workload)
+		delete(s.origins, "recipe")
+	}
+}
+
+// followRecipe sets a built-in scenario's downgrade-share to 0 if a recipe has no downgrade, so that the scenario can
+// be run with every recipe, and restores it if all recipes have one. A share that the user gave stays, and Validate
+// refuses it.
+func (s *Scenario) followRecipe() {
+	const key = "downgrade-share"
+	if s.builtinDowngrade.share == 0 || s.origins[key].rank > fromBuiltin {
+		return
+	}
+	if s.Mix().Downgrade {
+		s.DowngradeShare = s.builtinDowngrade.share
+		s.note(key, s.builtinDowngrade.from)
+		return
+	}
+	s.DowngradeShare = 0
+	delete(s.origins, key)
+}
+
+// A builtinShare is a share that a built-in scenario gave.
+type builtinShare struct {
+	share float64
+	from  origin
+}
+
+func (s *Scenario) note(key string, from origin) {
+	if s.origins == nil {
+		s.origins = map[string]origin{}
+	}
+	s.origins[key] = from
+}
+
+// at returns an error about a contradiction between the keys, of which the first is at fault. Its place is where the
+// strongest of them came from, because that is what the user did last; of equals, the first.
+func (s *Scenario) at(msg, hint string, keys ...string) *InputError {
+	best := origin{}
+	for _, k := range keys {
+		if o := s.origins[k]; o.rank > best.rank {
+			best = o
+		}
+	}
+	e := &InputError{Msg: msg, Hint: hint}
+	switch best.rank {
+	case fromFlag, fromEnv, fromVaried:
+		e.Flag = best.name
+	case fromBuiltin, fromFile:
+		e.File, e.Line, e.Column = s.file, best.line, best.column
+	default:
+		if s.file != "" { // the mistake is what the file leaves out
+			e.File, e.Line, e.Column = s.file, 1, 1
+		}
+	}
+	return e
+}
+
+// Refuse returns an [*InputError] about the key, with the place where it was set. Callers use it for mistakes that
+// Validate cannot know.
+func (s *Scenario) Refuse(key, msg, hint string) error { return s.at(msg, hint, key) }

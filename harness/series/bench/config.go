@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+
+	"locklab/harness/scenario"
+)
+
+// The sides.
+const (
+	Base = "base"
+	Head = "head"
+)
+
+// A Config says what a benchmark samples.
+type Config struct {
+	// Base is the scenario of the first side. Its seed decides the seeds of all runs and their order.
+	Base *scenario.Scenario
+	// Head is the scenario of the second side, which may be equal to Base; nil = there is only one side.
+	Head *scenario.Scenario
+	// HeadClients is a locklab binary for the client processes of Head; empty = this one.
+	HeadClients string
+	// Count is the number of samples of each side.
+	Count int
+
+	_ struct{}
+}
+
+// A Turn is one run of a benchmark.
+type Turn struct {
+	Side   string
+	Number int // within its side, from 1
+	// Seed is that of the run. The two runs of a pair have the same.
+	Seed uint64
+}
+
+// Dir returns the run directory below the benchmark's directory.
+func (t Turn) Dir() string { return filepath.Join(t.Side, fmt.Sprintf("%03d", t.Number)) }
+
+// Streams of random numbers of a benchmark.
+const (
+	orderStream = iota
+	seedStream
+)
+
+// Turns returns the runs in their order, which is the same for the same configuration. Two sides take turns in pairs.
+// In half of the pairs, drawn at random, head goes first. So a trend over the whole benchmark cancels out, and so does
+// an effect of going second.
+func (c Config) Turns() []Turn {
+	order := rand.New(rand.NewPCG(c.Base.Seed, orderStream)).Perm(c.Count)
+	seeds := rand.New(rand.NewPCG(c.Base.Seed, seedStream))
+	var all []Turn
+	for i := range c.Count {
+		seed := 1 + seeds.Uint64N(1<<32)
+		pair := []Turn{{Base, i + 1, seed}}
+		if c.Head != nil {
+			pair = append(pair, Turn{Head, i + 1, seed})
+			if order[i] < c.Count/2 {
+				pair[0], pair[1] = pair[1], pair[0]
+			}
+		}
+		all = append(all, pair...)
+	}
+	return all
+}
+
+// of returns the scenario of a side.
+func (c Config) of(side string) *scenario.Scenario {
+	if side == Head {
+		return c.Head
+	}
+	return c.Base
+}
+
+// sides returns the names of the sides.
+func (c Config) sides() []string {
+	if c.Head == nil {
+		return []string{Base}
+	}
+	return []string{Base, Head}
+}
+
+// Varied returns the keys in which the sides differ, as package compare needs them: those of the scenario, and those of
+// the environment that follow from them.
+func (c Config) Varied() []string {
+	if c.Head == nil {
+		return []string{}
+	}
+	varied := c.Base.Differences(c.Head)
+	if c.Base.Negotiated() != c.Head.Negotiated() {
+		varied = append(varied, "env.session_timeout_ns")
+	}
+	if c.Base.Heap != c.Head.Heap {
+		varied = append(varied, "env.java_options")
+	}
+	return varied
+}

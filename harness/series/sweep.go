@@ -1,0 +1,214 @@
+package series
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"locklab/harness/judge"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/result"
+)
+
+// A Sweep carries out a plan. It leaves out the runs that have been done already, so it also resumes a sweep that was
+// interrupted.
+type Sweep struct {
+	Dir  string // has the plan, see [SweepPlan.Begin]
+	Plan *SweepPlan
+	// Run carries out one run, as [Labs.Run] does.
+	Run func(context.Context, Job) (judge.Outcome, error)
+	// Progress is called before and after each run; nil = it is not called.
+	Progress func(SweepProgress)
+
+	done    int           // runs, with those of earlier attempts
+	ran     int           // runs of this attempt
+	planned int           // runs, as far as is known
+	broken  int           // runs that broke off one after the other
+	took    time.Duration // all runs of this attempt
+}
+
+// SweepProgress is how far a sweep is.
+type SweepProgress struct {
+	Done, Planned int // runs; Planned is a guess for searches
+	// Left is how long the rest will take if runs take as long as before; 0 if that is not known.
+	Left time.Duration
+	// What names the run that begins or, if Result or Err is not nil, is over.
+	What   string
+	Result *result.Result
+	Err    error // why the run broke off
+}
+
+func (p SweepProgress) String() string {
+	left := ""
+	if p.Left > 0 {
+		left = ", " + p.Left.Round(time.Second).String() + " left"
+	}
+	head := fmt.Sprintf("[%d of %d%s] %s", p.Done, p.Planned, left, p.What)
+	switch {
+	case p.Err != nil:
+		return head + ": broke off: " + p.Err.Error()
+	case p.Result == nil:
+		return head
+	}
+	r := p.Result
+	rate := "n/a"
+	if v := r.Throughput.AcquiredPerS; v != nil {
+		rate = fmt.Sprintf("%.1f/s", *v)
+	}
+	p99 := "n/a"
+	if v := r.Latency.Acquire.P99Ns; v != nil {
+		p99 = time.Duration(*v).Round(10 * time.Microsecond).String()
+	}
+	return fmt.Sprintf("%s: %s, acquire p99 %s, %s", head, rate, p99, r.Verdict)
+}
+
+// guessedProbes is how many probes a search is expected to take.
+const guessedProbes = 16
+
+// mostBroken is how many runs may break off one after the other before the sweep gives up, because the cause is then
+// not in the runs.
+const mostBroken = 3
+
+// Execute does the runs of the plan that are missing. If a run breaks off, the sweep goes on with the next one; the run
+// is repeated when the sweep is resumed. If ctx ends, the error is its cause.
+func (s *Sweep) Execute(ctx context.Context) error {
+	s.planned = len(s.Plan.Order)
+	if s.Plan.Search != nil {
+		s.planned *= guessedProbes
+	}
+	for _, r := range s.Plan.Order {
+		if s.Plan.Search == nil {
+			if _, err := s.ensureRun(ctx, r.Point, r.Repeat, ""); err != nil {
+				return err
+			}
+			continue
+		}
+		probes, err := s.Plan.probe(func(n int, rate string) (*result.Result, error) {
+			return s.ensureRun(ctx, r.Point, n, rate)
+		})
+		if err != nil {
+			return err
+		}
+		s.planned += len(probes) - guessedProbes
+	}
+	return nil
+}
+
+// ensureRun makes sure that a point's n-th run is there, at a rate if that is not empty. It returns the result of the
+// run, which is partial if the run broke off.
+func (s *Sweep) ensureRun(ctx context.Context, point, n int, rate string) (*result.Result, error) {
+	sc, err := s.Plan.runScenario(point, n, rate)
+	if err != nil {
+		return nil, err
+	}
+	dir := s.Plan.runDir(s.Dir, point, n)
+	result, err := readRun(dir, sc)
+	switch {
+	case err != nil:
+		return nil, err
+	case result != nil && !result.Partial:
+		s.done++
+		return result, nil
+	case result != nil && rate != "" && s.Plan.probeCounts(s.Dir, point, n, *result):
+		return result, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := s.Plan.moveUnfinished(s.Dir, point, n); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	what := s.Plan.Points[point].Name
+	if rate != "" {
+		what += " rate=" + rate
+	}
+	what = fmt.Sprintf("%s #%d", what, n)
+	s.report(SweepProgress{What: what})
+	began := time.Now()
+	out, err := s.Run(ctx, Job{Scenario: sc, Dir: dir})
+	s.ran++
+	s.took += time.Since(began)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && out.Dir == "":
+		return nil, err // there was no run
+	}
+	// The run directory decides whether the run counts, as it will when the sweep is resumed.
+	result, readErr := readRun(dir, sc)
+	switch {
+	case readErr != nil:
+		return nil, errors.Join(err, readErr)
+	case result == nil:
+		return nil, errors.Join(err, fmt.Errorf("%s has no run", dir))
+	case err != nil || result.Partial:
+		s.broken++
+		s.report(SweepProgress{What: what, Err: whyBroken(err, *result)})
+		if s.broken == mostBroken {
+			return nil, fmt.Errorf("%d runs in a row broke off: %w", mostBroken, whyBroken(err, *result))
+		}
+	default:
+		s.broken = 0
+	}
+	if result.Partial {
+		return result, nil
+	}
+	s.done++
+	if err == nil {
+		s.report(SweepProgress{What: what, Result: result})
+	}
+	return result, nil
+}
+
+// whyBroken returns why a run broke off, and the violation that it saw if it saw one.
+func whyBroken(err error, r result.Result) error {
+	if err == nil {
+		err = errors.New("the run is partial")
+	}
+	if violated(r) {
+		err = fmt.Errorf("%w; before that, a violation: %s", err, r.Headline)
+	}
+	return err
+}
+
+// report calls Progress with how far the sweep is.
+func (s *Sweep) report(p SweepProgress) {
+	if s.Progress == nil {
+		return
+	}
+	p.Done, p.Planned = s.done, max(s.planned, s.done)
+	if s.ran > 0 {
+		p.Left = s.took / time.Duration(s.ran) * time.Duration(p.Planned-p.Done)
+	}
+	s.Progress(p)
+}
+
+// readRun returns the result of the run in a directory, which is partial if the run broke off; nil if there is no run.
+// A complete run of another scenario is refused.
+func readRun(dir string, sc *scenario.Scenario) (*result.Result, error) {
+	of, err := rundir.ReadScenario(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := result.Read(dir)
+	if err != nil || r.Partial {
+		return r, err
+	}
+	if !bytes.Equal(of, sc.Marshal()) {
+		return nil, fmt.Errorf("%w: %s has a run that does not belong to this sweep; move it away, "+
+			"or choose another directory with --out", rundir.ErrDirInUse, dir)
+	}
+	return r, nil
+}

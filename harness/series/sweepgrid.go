@@ -1,0 +1,153 @@
+package series
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness/scenario"
+	"locklab/reports/result"
+)
+
+// refuseParams is an error about the parameters of a sweep.
+func refuseParams(param, msg, hint string) error {
+	return &scenario.InputError{Flag: strings.TrimSpace(paramFlag + " " + param), Msg: msg, Hint: hint}
+}
+
+// checkParams writes each value as scenarios do, so that 4000ms is 4s, and refuses a key or a value that is given
+// twice. Values that no scenario accepts stay as they are; [SweepPlan.grid] refuses them.
+func (p *SweepPlan) checkParams(base *scenario.Scenario) error {
+	p.Params = slices.Clone(p.Params)
+	combinations := 1
+	for i, param := range p.Params {
+		if slices.ContainsFunc(p.Params[:i], func(o Param) bool { return o.Key == param.Key }) {
+			return refuseParams("", param.Key+" is given twice", "one list of values: "+param.Key+"=1..8,100")
+		}
+		if param.Key == "seed" {
+			return refuseParams("", "seed cannot be varied", "--repeat runs each point again, each time with another seed")
+		}
+		if combinations *= len(param.Values); combinations > maxRuns {
+			return refuseParams("", fmt.Sprintf("the grid has more than %d points", maxRuns),
+				"fewer values, such as a range that doubles")
+		}
+		var values []string
+		for _, v := range param.Values {
+			canonical := v
+			if sc := base.Clone(); sc.Set(param.Key, v) == nil {
+				canonical = sc.Text(param.Key)
+			}
+			if slices.Contains(values, canonical) {
+				twice := canonical + " is given twice"
+				if v != canonical {
+					twice += ", once as " + v
+				}
+				return refuseParams(param.Key+"="+strings.Join(param.Values, ","), twice,
+					"each value once; --repeat runs all of them again")
+			}
+			values = append(values, canonical)
+		}
+		p.Params[i].Values = values
+	}
+	return nil
+}
+
+// grid makes the points, one for each combination of values. The last parameter varies fastest.
+func (p *SweepPlan) grid(base *scenario.Scenario) error {
+	combinations := 1
+	for _, param := range p.Params {
+		combinations *= len(param.Values)
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for i := range combinations {
+		point, err := p.point(base, i)
+		if err != nil {
+			if slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
+				continue // a value that is wrong in one point is wrong in all
+			}
+			errs = append(errs, err)
+			if len(errs) == maxErrors {
+				errs = append(errs, errors.New("and perhaps more"))
+				break
+			}
+			continue
+		}
+		// Different values of a key that the workload of a point does not have make the same point.
+		if !seen[point.Source] {
+			seen[point.Source] = true
+			p.Points = append(p.Points, point)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxErrors is for how many points the error says what is wrong.
+const maxErrors = 10
+
+// point makes the point of the i-th combination of values.
+func (p *SweepPlan) point(base *scenario.Scenario, i int) (PlannedPoint, error) {
+	sc := base.Clone()
+	values := make([]string, len(p.Params))
+	for k, param := range slices.Backward(p.Params) {
+		values[k] = param.Values[i%len(param.Values)]
+		i /= len(param.Values)
+	}
+	varied := func(key string) int { return slices.IndexFunc(p.Params, func(o Param) bool { return o.Key == key }) }
+	set := func(k int) error {
+		param := p.Params[k]
+		if err := sc.Set(param.Key, values[k]); err != nil {
+			return refuseParams(param.Key+"="+values[k], strings.TrimPrefix(err.Error(), "--"+param.Key+": "), "")
+		}
+		return nil
+	}
+	w := varied("workload")
+	if w >= 0 {
+		if err := set(w); err != nil {
+			return PlannedPoint{}, err
+		}
+		sc.DropOtherWorkloads()
+	}
+	point := PlannedPoint{Values: map[string]string{}}
+	var names []string
+	for k, param := range p.Params {
+		if w >= 0 && !sc.Serves(param.Key) {
+			continue
+		}
+		if k != w {
+			if err := set(k); err != nil {
+				return PlannedPoint{}, err
+			}
+		}
+		point.Values[param.Key] = sc.Text(param.Key)
+		names = append(names, param.Key+"="+sc.Text(param.Key))
+	}
+	if varied("client-processes") < 0 {
+		// A process needs at least one client, and a grid of clients may well begin with one client.
+		sc.ClientProcesses = min(sc.ClientProcesses, max(sc.Clients, 1))
+	}
+	if err := result.Validate(sc); err != nil {
+		at := cmp.Or(strings.Join(names, " "), "without parameters")
+		return PlannedPoint{}, refuseParams("",
+			fmt.Sprintf("at the point %s: %s", at, strings.ReplaceAll(err.Error(), "\n", "; ")), "")
+	}
+	sc.Seed = 0
+	point.Name, point.Source = folderName(names, sc.Name), string(sc.Marshal())
+	return point, nil
+}
+
+// folderName makes the name of a folder out of a point's values.
+func folderName(names []string, otherwise string) string {
+	const longest = 120
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/\\:*?\"<>| ", r) || r < ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, strings.Join(names, ","))
+	if len(name) > longest {
+		name = name[:longest]
+	}
+	return cmp.Or(name, otherwise)
+}

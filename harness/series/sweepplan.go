@@ -1,0 +1,221 @@
+package series
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
+	"locklab/reports/capacity"
+)
+
+// Names in the directory of a sweep.
+const (
+	planFile   = "plan.json"  // raw: the plan, which is written first
+	sweepFile  = "sweep.json" // derived
+	pointsDir  = "points"     // a folder for each point, which has the run directories of the point
+	planSchema = 1
+)
+
+// ErrNoSweep says that a directory holds no sweep.
+var ErrNoSweep = errors.New("no sweep")
+
+// A SweepPlan is everything that is known of a sweep before it runs, and the content of plan.json. The same scenario,
+// parameters and seed make the same plan.
+type SweepPlan struct {
+	SchemaVersion int     `json:"schema_version"`
+	Scenario      string  `json:"scenario"`
+	About         string  `json:"about"`
+	Seed          uint64  `json:"seed"`
+	Params        []Param `json:"params"`
+	// Repeat is how often each point is run; 0 if a search decides that.
+	Repeat int `json:"repeat"`
+	// Saturate is the threshold of a search for the highest rate at each point; empty = no search.
+	Saturate string           `json:"saturate,omitempty"`
+	Search   *capacity.Search `json:"search,omitempty"`
+
+	Points []PlannedPoint `json:"points"`
+	// Order has the runs, or the searches, in their order. It goes lab by lab, so that few labs have to be made, and is
+	// random within a lab.
+	Order []PlannedRun `json:"order"`
+}
+
+// A PlannedPoint is a point of the grid.
+type PlannedPoint struct {
+	Name   string            `json:"name"` // that of its folder
+	Values map[string]string `json:"values"`
+	// Source is its scenario as a file without a seed.
+	Source string `json:"source"`
+}
+
+// A PlannedRun is one run of a point.
+type PlannedRun struct {
+	Point  int `json:"point"`
+	Repeat int `json:"repeat"` // from 1; 0 if a search decides how many there are
+}
+
+// maxRuns bounds the size of a sweep. A larger one is most likely a mistake.
+const maxRuns = 10_000
+
+// SweepConfig is what a sweep is planned from.
+type SweepConfig struct {
+	// Base is the scenario whose parameters are varied. Its seed is that of the sweep. It need not be valid if the
+	// parameters make it valid.
+	Base   *scenario.Scenario
+	Params []Param
+	Repeat int // 0 = 1
+	// Saturate is a threshold. At each point, the sweep searches for the highest rate that meets it. Empty = no search.
+	Saturate string
+	Search   capacity.Search // how to search
+
+	_ struct{}
+}
+
+// PlanSweep expands the grid and puts the runs in order. It validates the scenario of every point. The error joins
+// those of all points, each with its parameter and point.
+func PlanSweep(cfg SweepConfig) (*SweepPlan, error) {
+	base := cfg.Base.Clone()
+	p := &SweepPlan{SchemaVersion: planSchema, Scenario: base.Name, About: base.About, Seed: base.Seed,
+		Params: cfg.Params, Repeat: max(cfg.Repeat, 1), Saturate: cfg.Saturate}
+	if cfg.Saturate != "" {
+		p.Repeat = 0
+		if err := p.searchRates(base, cfg); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.checkParams(base); err != nil {
+		return nil, err
+	}
+	if err := p.grid(base); err != nil {
+		return nil, err
+	}
+	if n := len(p.Points) * max(p.Repeat, 1); n > maxRuns {
+		return nil, refuseParams("", fmt.Sprintf("the grid has %d runs", n),
+			fmt.Sprintf("at most %d; fewer values, such as a range that doubles", maxRuns))
+	}
+	return p, p.order()
+}
+
+// scenario returns the scenario of a point, without a seed.
+func (p *SweepPlan) scenario(point int) (*scenario.Scenario, error) {
+	at := &p.Points[point]
+	return scenario.Load(path.Join(pointsDir, at.Name, rundir.ScenarioFile), []byte(at.Source))
+}
+
+// ClientProcesses returns the largest number of client processes of any point.
+func (p *SweepPlan) ClientProcesses() (int, error) {
+	most := 0
+	for i := range p.Points {
+		sc, err := p.scenario(i)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, sc.ClientProcesses)
+	}
+	return most, nil
+}
+
+// Run returns the scenario of a point's n-th run, from 1. Its seed depends only on that of the sweep and on which run
+// it is.
+func (p *SweepPlan) Run(point, n int) (*scenario.Scenario, error) {
+	sc, err := p.scenario(point)
+	if err != nil {
+		return nil, err
+	}
+	sc.Seed = 1 + rand.New(rand.NewPCG(p.Seed, streamSeeds+uint64(point)*maxRuns+uint64(n))).Uint64N(1<<32)
+	return sc, nil
+}
+
+// runScenario is [SweepPlan.Run] at a rate, if that is not empty.
+func (p *SweepPlan) runScenario(point, n int, rate string) (*scenario.Scenario, error) {
+	sc, err := p.Run(point, n)
+	if err == nil && rate != "" {
+		err = sc.Set(rateKey, rate)
+	}
+	return sc, err
+}
+
+// runDir returns the run directory of a point's n-th run.
+func (p *SweepPlan) runDir(dir string, point, n int) string {
+	return filepath.Join(dir, pointsDir, p.Points[point].Name, fmt.Sprintf("%02d", n))
+}
+
+// ReadSweepPlan reads the plan of the sweep in a directory.
+func ReadSweepPlan(dir string) (*SweepPlan, error) {
+	b, err := os.ReadFile(filepath.Join(dir, planFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s has no %s", ErrNoSweep, dir, planFile)
+	}
+	var p SweepPlan
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err == nil {
+		err = p.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrNoSweep, filepath.Join(dir, planFile), err)
+	}
+	untrusted.Lines(&p.Scenario)
+	untrusted.Lines(&p.About)
+	untrusted.Lines(&p.Saturate)
+	untrusted.Lines(&p.Params)
+	for i := range p.Points {
+		untrusted.Lines(&p.Points[i].Values)
+	}
+	return &p, nil
+}
+
+// check says what is wrong with a plan that was read from a file.
+func (p *SweepPlan) check() error {
+	if p.SchemaVersion != planSchema {
+		return fmt.Errorf("schema_version is %d, and this locklab reads %d", p.SchemaVersion, planSchema)
+	}
+	for _, r := range p.Order {
+		if r.Point < 0 || r.Point >= len(p.Points) {
+			return fmt.Errorf("point %d of the order is missing", r.Point)
+		}
+	}
+	for _, point := range p.Points {
+		name := point.Name
+		if name == "" || name == ".." || name != filepath.Base(name) || name != untrusted.Line(name) {
+			return fmt.Errorf("%q cannot be the name of a folder", name)
+		}
+	}
+	return nil
+}
+
+// Begin makes the directory of the sweep and writes the plan. If the directory has the same plan already, the sweep was
+// interrupted and can go on there. Other directories that are not empty are refused.
+func (p *SweepPlan) Begin(dir string) error {
+	old, err := ReadSweepPlan(dir)
+	switch {
+	case err == nil:
+		a, errA := json.Marshal(old)
+		b, errB := json.Marshal(p)
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		if string(a) != string(b) {
+			return fmt.Errorf("%w: %s has another sweep, or one with another seed; choose another directory with --out, "+
+				"or resume that sweep with --resume %s", rundir.ErrDirInUse, dir, dir)
+		}
+		return nil
+	case !errors.Is(err, ErrNoSweep):
+		return err
+	}
+	if err := rundir.CheckDir(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return rundir.WriteJSON(filepath.Join(dir, planFile), p)
+}

@@ -1,0 +1,180 @@
+package series
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"locklab/harness/check"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/capacity"
+	"locklab/reports/result"
+	"locklab/reports/sweep"
+	"locklab/workloads"
+)
+
+// IsSweep reports whether a directory holds a sweep.
+func IsSweep(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, planFile))
+	return err == nil
+}
+
+// ReportSweep reads the runs that the sweep in dir has so far and replaces its sweep.json and its report.
+func ReportSweep(dir string) (sweep.Sweep, error) {
+	s, err := ReadSweep(dir)
+	if err != nil {
+		return s, err
+	}
+	return s, errors.Join(rundir.WriteJSON(filepath.Join(dir, sweepFile), s), sweep.Render(dir, s))
+}
+
+// ReadSweep reads the runs that the sweep in dir has so far. It writes nothing.
+func ReadSweep(dir string) (sweep.Sweep, error) {
+	plan, err := ReadSweepPlan(dir)
+	if err != nil {
+		return sweep.Sweep{}, err
+	}
+	in := sweep.Input{Scenario: plan.Scenario, About: plan.About, Seed: plan.Seed, Repeat: plan.Repeat,
+		Saturate: plan.Saturate}
+	for _, p := range plan.Params {
+		in.Params = append(in.Params, numbered(p))
+	}
+	for i := range plan.Points {
+		p, err := plan.collect(dir, i)
+		if err != nil {
+			return sweep.Sweep{}, err
+		}
+		in.Points = append(in.Points, p)
+	}
+	return sweep.Summarize(in), nil
+}
+
+// numbered returns a parameter with its values as numbers, if all of them are numbers.
+func numbered(p Param) sweep.Param {
+	out := sweep.Param{Key: p.Key, Values: p.Values}
+	for _, v := range p.Values {
+		n, _, err := parseQuantity(v)
+		if err != nil {
+			return sweep.Param{Key: p.Key, Values: p.Values}
+		}
+		out.Numbers = append(out.Numbers, n)
+	}
+	return out
+}
+
+// collect reads the runs that a point has so far.
+func (p *SweepPlan) collect(dir string, point int) (sweep.PointRuns, error) {
+	sc, err := p.scenario(point)
+	if err != nil {
+		return sweep.PointRuns{}, err
+	}
+	out := sweep.PointRuns{Values: p.Points[point].Values, Setting: settingOf(sc)}
+	if out.Broken, err = p.readUnfinished(dir, point); err != nil {
+		return out, err
+	}
+	read := func(n int, rate string) (*result.Result, error) {
+		at := p.runDir(dir, point, n)
+		sc, err := p.runScenario(point, n, rate)
+		if err != nil {
+			return nil, err
+		}
+		r, err := readRun(at, sc)
+		if err != nil {
+			return nil, err
+		}
+		// A search has not reached a probe without a directory, but each repetition belongs to the point.
+		if _, err := os.Stat(at); err == nil || rate == "" {
+			add(&out, relative(dir, at), r)
+		}
+		return r, nil
+	}
+	if p.Search != nil {
+		probes, err := p.probe(read)
+		if err != nil {
+			return out, err
+		}
+		limit := p.Search.Limit(probes)
+		out.Limit = &limit
+		return out, nil
+	}
+	for n := range p.Repeat {
+		if _, err := read(n+1, ""); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// add adds a run, which is nil if it is missing, to those of its point. A run that broke off counts only for a
+// violation that it saw.
+func add(to *sweep.PointRuns, dir string, r *result.Result) {
+	if r != nil && r.Partial {
+		to.Broken = append(to.Broken, sweep.Run{Dir: dir, Result: r})
+		r = nil
+	}
+	to.Runs = append(to.Runs, sweep.Run{Dir: dir, Result: r})
+}
+
+// relative returns a name below a directory, for the report.
+func relative(dir, name string) string {
+	r, err := filepath.Rel(dir, name)
+	if err != nil {
+		return name
+	}
+	return r
+}
+
+// settingOf returns what models need to know about a scenario.
+func settingOf(sc *scenario.Scenario) sweep.Setting {
+	s := sweep.Setting{Clients: sc.Clients, Locks: sc.Locks, Together: 1,
+		Hold: sc.Hold.Mean(), HoldVariance: sc.Hold.Variance(), Think: sc.Think.Mean()}
+	switch sc.Workload {
+	case workloads.Semaphore:
+		s.Together = sc.Permits / sc.Units
+	case workloads.ReadWrite:
+		s.ReadShare = sc.ReadShare
+	}
+	if sc.Open() && len(sc.Rate.Rates) == 1 {
+		s.Rate = sc.Rate.Rates[0]
+	}
+	s.Modelled = sc.Workload != workloads.MultiLock && sc.LockChoice.Zipf == 0 && (!sc.Open() || s.Rate > 0) &&
+		len(sc.Faults) == 0 && sc.Wait == 0 && !sc.Try &&
+		sc.DowngradeShare == 0 && sc.ReadBurst.Every == 0 && sc.Resize.Every == 0
+	return s
+}
+
+// SweepVerdict reports whether a sweep has violations, unknown or missing runs, and missed thresholds. A search that
+// found rates which miss its threshold has done its work; it counts as a miss only if all its rates miss.
+func SweepVerdict(s sweep.Sweep) (violation, unknown, missed bool) {
+	for i := range s.Series {
+		for k := range s.Series[i].Points {
+			p := &s.Series[i].Points[k]
+			violation = violation || p.Violation
+			if p.Limit != nil {
+				unknown = unknown || p.Limit.Unknown != ""
+				missed = missed || p.Limit.LastPass == nil
+				for _, probe := range p.Limit.Probes {
+					violation = violation || probe.Reason == capacity.Violation
+				}
+				continue
+			}
+			switch p.Verdict {
+			case check.Fail:
+				missed = missed || !p.Violation
+			case check.Unknown:
+				unknown = true
+			}
+		}
+	}
+	return violation, unknown || s.Partial, missed
+}
+
+// String returns how many runs or searches the sweep has.
+func (p *SweepPlan) String() string {
+	if p.Search != nil {
+		return fmt.Sprintf("%d searches for the highest rate with %s", len(p.Points), p.Saturate)
+	}
+	return fmt.Sprintf("%d points, each run %d times: %d runs", len(p.Points), p.Repeat, len(p.Order))
+}

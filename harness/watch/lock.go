@@ -1,0 +1,136 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+)
+
+// A lock is what is known of one lock and of what it protects.
+type lock struct {
+	holds []hold
+	// fences has what the resource accepted.
+	fences check.Fences
+	// writes is how many writes were accepted and value is the counter after the last. Each write adds one to the value
+	// that its client has read, so the difference between the two is lost.
+	writes, value int64
+	finalKnown    bool // what the counter or list came to
+}
+
+// A hold is a hold as its client believes it; until is 0 while it lasts.
+type hold struct {
+	client      string
+	acq         int64
+	session     history.SessionID
+	mode        history.Mode
+	from, until int64
+}
+
+// lock returns what is known of a lock. v.mu is held.
+func (v *View) lock(path string) *lock {
+	l := v.locks[path]
+	if l == nil {
+		l = &lock{}
+		v.locks[path] = l
+	}
+	return l
+}
+
+// beginHold takes in a grant. v.mu is held.
+func (v *View) beginHold(e *history.Event) {
+	if e.Mode == history.ModePermit {
+		v.overlaps = -1
+	}
+	l := v.lock(e.Lock)
+	l.holds = append(l.holds, hold{client: e.Client, acq: e.Acq, session: e.Session, mode: e.Mode, from: e.At})
+}
+
+// endHold ends a hold and counts those that it overlapped. v.mu is held.
+func (v *View) endHold(path, client string, acq, at int64) {
+	l := v.lock(path)
+	i := slices.IndexFunc(l.holds, func(h hold) bool { return h.client == client && h.acq == acq && h.until == 0 })
+	if i < 0 {
+		return
+	}
+	ended := &l.holds[i]
+	ended.until = at
+	oldest := at
+	for _, h := range l.holds {
+		if h.until == 0 {
+			oldest = min(oldest, h.from)
+		}
+		// A pair is counted when the second of the two ends. Two holds of one client are no overlap.
+		if h.client != client && history.Conflict(h.mode, ended.mode) &&
+			h.until != 0 && h.from < ended.until && ended.from < h.until {
+			v.overlaps++
+		}
+	}
+	// A hold that ended well before every open one began can overlap nothing any more. The second allows for histories
+	// that arrive out of order.
+	l.holds = slices.DeleteFunc(l.holds, func(h hold) bool { return h.until != 0 && h.until < oldest-int64(time.Second) })
+}
+
+// served takes in the resource's own record of an access. v.mu is held.
+func (v *View) served(e *history.Event) {
+	switch {
+	case e.Kind == history.OK:
+		l := v.lock(e.Lock)
+		if e.Op != history.OpExit && l.fences.Stale(e) {
+			v.stale++
+		}
+		if e.Op == history.OpWrite && !v.config.Lists {
+			v.shared = v.shared || e.Mode == history.ModeRead || e.Mode == history.ModePermit
+			l.writes, l.value = l.writes+1, e.Access().Value
+		}
+		kept := *e // the fences keep it, and must not keep the whole batch alive
+		l.fences.Serve(&kept)
+	case e.Kind == history.Fail && e.Op != history.OpExit:
+		v.refused++
+	}
+}
+
+// accessed takes in a client's access to data in ZooKeeper. The records of several clients arrive in no order, so
+// whether an access that was acknowledged was stale cannot be said yet. v.mu is held.
+func (v *View) accessed(e *history.Event) {
+	switch e.Kind {
+	case history.OK:
+		l := v.lock(e.Lock)
+		if e.Op == history.OpWrite {
+			l.writes, l.value = l.writes+1, max(e.Access().Value, l.value)
+		}
+		kept := *e // as in served
+		l.fences.Serve(&kept)
+	case history.Fail:
+		v.refused++
+	}
+}
+
+// Finals returns of how many locks the final value is known.
+func (s State) Finals() int {
+	n := 0
+	for _, l := range s.v.locks {
+		if l.finalKnown {
+			n++
+		}
+	}
+	return n
+}
+
+// GrantedAfter returns the clients that were granted a lock after an instant and have not ended that hold long ago.
+func (s State) GrantedAfter(path string, at int64) []string {
+	var names []string
+	for _, h := range s.v.lock(path).holds {
+		if h.from > at {
+			names = append(names, h.client)
+		}
+	}
+	return names
+}
+
+// Superseded waits until the resource has served a holder that makes stale whatever the victim of a trigger does next.
+func (v *View) Superseded(ctx context.Context, victim history.Event) error {
+	return v.Wait(ctx, func(State) bool { return v.lock(victim.Lock).fences.Stale(&victim) })
+}

@@ -1,0 +1,205 @@
+package watch
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+)
+
+// A View is what is known of a run while it lasts: for progress, for faults that wait for something to happen, and for
+// the end of the run. It is fed with each history as it arrives, so events of different processes arrive only roughly
+// in the order of time. Verdicts come from the merged history, never from here.
+//
+// Its methods may be called concurrently.
+type View struct {
+	config Config
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced with every batch of events
+
+	hosts    map[string]*host
+	clients  map[string]*client
+	locks    map[string]*lock
+	sessions map[history.SessionID]session
+	// triggers has, by fault, the last trigger event of each host, in the order of arrival.
+	triggers map[string][]history.Event
+
+	settled  bool  // the schedule of faults is over: a process that is down stays down
+	closes   int64 // when clients begin no more acquisitions; 0 = not known yet
+	owedFrom int64 // grants from then on count for [View.Owe]
+
+	acquired int
+	overlaps int  // of holds that exclude each other; -1 if there are permits
+	stale    int  // accesses that the resource accepted although it had served a later holder
+	refused  int  // accesses that were refused as stale
+	shared   bool // some writers do not exclude each other, so updates may be lost without a fault of the lock
+	recent   *hdrhistogram.Histogram
+}
+
+// Config is what a View must know of a run.
+type Config struct {
+	Clock history.Clock
+	// KeptInZooKeeper says that the data that the locks protect is in ZooKeeper, and that clients record their own
+	// accesses to it.
+	KeptInZooKeeper bool
+	// Lists says that the locks protect lists, so that the values of writes are no counts.
+	Lists bool
+
+	_ struct{}
+}
+
+// A session is where a client's session was made.
+type session struct{ host, server string }
+
+// NewView returns a view of a run in which nothing has happened.
+func NewView(config Config) *View {
+	return &View{
+		config:   config,
+		changed:  make(chan struct{}),
+		hosts:    map[string]*host{},
+		clients:  map[string]*client{},
+		locks:    map[string]*lock{},
+		sessions: map[history.SessionID]session{},
+		triggers: map[string][]history.Event{},
+		recent:   hdrhistogram.New(int64(time.Microsecond), int64(10*time.Minute), 2),
+	}
+}
+
+// Feed returns a writer for one stream of raw history.
+func (v *View) Feed() io.Writer { return &feed{view: v, intern: map[string]string{}} }
+
+type feed struct {
+	view   *View
+	rest   []byte
+	intern map[string]string
+}
+
+// Write takes bytes of a raw history; a frame may be cut anywhere.
+func (f *feed) Write(b []byte) (int, error) {
+	f.rest = append(f.rest, b...)
+	events, rest, err := history.Decode(nil, f.rest, f.intern)
+	f.rest = append(f.rest[:0], rest...)
+	f.view.add(events)
+	if err != nil {
+		f.rest = nil // the merged history will say that it is torn
+	}
+	return len(b), nil
+}
+
+func (v *View) add(events []history.Event) {
+	if len(events) == 0 {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range events {
+		v.event(&events[i])
+	}
+	v.wake()
+}
+
+// wake makes all waiting calls of [View.Wait] check their conditions again. v.mu is held.
+func (v *View) wake() {
+	close(v.changed)
+	v.changed = make(chan struct{})
+}
+
+// event takes one event in. v.mu is held.
+func (v *View) event(e *history.Event) {
+	switch e.Op {
+	case history.OpReady:
+		v.host(e.Process).ready = true
+	case history.OpDone:
+		v.host(e.Process).done = true
+	case history.OpFinal:
+		v.lock(e.Lock).finalKnown = true
+	case history.OpTrigger, history.OpStrike:
+		others := slices.DeleteFunc(v.triggers[e.Fault], func(o history.Event) bool { return o.Process == e.Process })
+		v.triggers[e.Fault] = append(others, *e)
+	case history.OpConnected:
+		v.host(e.Process).connected++
+		v.sessions[e.Session] = session{host: e.Process, server: e.SessionChange().Server}
+		c := v.client(e.Client)
+		c.session, c.away = e.Session, false
+	case history.OpDisconnected:
+		v.host(e.Process).connected--
+		v.client(e.Client).away = true
+	case history.OpProcess:
+		v.process(e)
+	case history.OpArrive:
+		c := v.client(e.Client)
+		c.asked, c.due = e.At, e.Acq
+	case history.OpQueued:
+		v.queued(e)
+	case history.OpAcquire:
+		v.acquire(e)
+	case history.OpRelease, history.OpLost:
+		if e.Kind == history.Invoke || e.Op == history.OpLost {
+			v.endHold(e.Lock, e.Client, e.Acq, e.At)
+		}
+	case history.OpRead, history.OpWrite, history.OpEnter, history.OpExit:
+		switch {
+		case v.config.KeptInZooKeeper:
+			v.accessed(e)
+		case e.Process == rundir.ResourceHost:
+			v.served(e)
+		}
+	}
+}
+
+// Wait waits until a condition holds. It is asked whenever something has changed, and must call nothing of the view
+// but the methods of the state that it is given. If ctx ends first, the error is its cause.
+func (v *View) Wait(ctx context.Context, condition func(State) bool) error {
+	for {
+		v.mu.Lock()
+		ok, changed := condition(State{v}), v.changed
+		v.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Look calls f with the state of this moment, as [View.Wait] does.
+func (v *View) Look(f func(State)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f(State{v})
+}
+
+// A State is what a View knows at one moment. It is valid only in the function that it is given to.
+type State struct{ v *View }
+
+// Acquired returns how many acquisitions were granted so far.
+func (s State) Acquired() int { return s.v.acquired }
+
+// Closes returns when clients begin no more acquisitions, in ns of CLOCK_MONOTONIC; 0 if that is not known yet.
+func (s State) Closes() int64 { return s.v.closes }
+
+// Close says when clients begin no more acquisitions, in ns of CLOCK_MONOTONIC.
+func (v *View) Close(at int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closes = at
+	v.wake()
+}
+
+// Settle says that the schedule of faults is over.
+func (v *View) Settle() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.settled = true
+	v.wake()
+}

@@ -1,0 +1,51 @@
+package zksession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// Config says how to connect.
+type Config struct {
+	// Servers are host:port (port 2181 if absent). They are tried in this order, round and round, so a caller spreads
+	// or pins its sessions by the server that it lists first. Names are resolved at each dial.
+	Servers []string
+	// Timeout is the session timeout to ask for; the server grants what lies within its own limits. 0 = 10 s.
+	Timeout time.Duration
+	// Dial makes connections; nil = a plain net.Dialer. It should respect its context, which ends with the session.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// OnState, if set, is called with every state that the session enters, in order, from one goroutine. It may block
+	// without harming the session, but must not wait for Close, which waits for it.
+	OnState func(StateChange)
+	// Logger gets the client's messages at debug level; nil = they are dropped.
+	Logger *slog.Logger
+
+	_ struct{} // no positional literals
+}
+
+// withDefaults fills in what was left out, and refuses impossible values.
+func (c Config) withDefaults() (Config, error) {
+	if len(c.Servers) == 0 {
+		return c, errors.New("connect: no servers given")
+	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
+	}
+	if c.Timeout < time.Millisecond {
+		return c, fmt.Errorf("connect: session timeout %s is less than 1ms", c.Timeout)
+	}
+	if c.Dial == nil {
+		c.Dial = new(net.Dialer).DialContext
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// defaultTimeout is the session timeout to ask for if none is given.
+const defaultTimeout = 10 * time.Second

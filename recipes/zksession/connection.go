@@ -1,0 +1,326 @@
+package zksession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/internal/tasks"
+)
+
+const (
+	// firstHandshake is the least time for the handshake that makes the session,
+	// which is a quorum write; no session runs out meanwhile.
+	firstHandshake = time.Second
+	// laterHandshake is the least time for a reconnect's.
+	laterHandshake = 100 * time.Millisecond
+)
+
+// A connection is a [ZooKeeper] session on one zk.Conn that dies with its session.
+//
+// go-zookeeper makes a new session when one has expired, and sends what was queued
+// under the old one. Looking at the session id after a call comes too late for a
+// queued delete, so the successor is made impossible: the event that tells of the
+// expiry reaches us before the redial, and from then on the dialer refuses.
+type connection struct {
+	cfg   Config
+	hosts *hosts
+	conn  *zk.Conn
+	bufs  buffers
+	// life ends with the session and with it every dial.
+	life    context.Context
+	end     context.CancelFunc
+	changes *changes
+	calls   tasks.Set     // requests, watches, the notifier
+	gone    chan struct{} // closed once go-zookeeper's goroutines and ours have ended
+
+	mu          sync.Mutex // never held while calling go-zookeeper, or anything that blocks
+	socket      *handshakeConn
+	granted     handshake
+	server      string
+	connected   bool
+	up          chan struct{} // closed while connected
+	reconnected chan struct{} // closed by the next connect; nil if no caller waits for it
+	done        chan struct{}
+	err         error // why done is closed
+}
+
+// Connect returns a session once it is established, or an error that wraps that of ctx: while no server answers it
+// goes on trying.
+func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %v: %w", cfg.Servers, err)
+	}
+	return c, nil
+}
+
+// connect establishes a session on a connection. After an error nothing is left of it.
+func connect(ctx context.Context, cfg Config) (*connection, error) {
+	c := &connection{cfg: cfg, up: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
+		changes: newChanges(cfg.OnState)}
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
+	c.hosts = &hosts{servers: zk.FormatServers(cfg.Servers), over: c.over}
+	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
+		zk.WithHostProvider(c.hosts), zk.WithDialer(c.dial), zk.WithEventCallback(c.event),
+		zk.WithLogger(zkLogger{cfg.Logger}), zk.WithLogInfo(false),
+		c.bufs.take)
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	c.conn = conn
+	c.calls.Start(c.changes.deliver)
+	go c.awaitEnd(events) // Close waits for it, through gone
+	if err := c.Await(ctx); err != nil {
+		c.finish(ErrSessionClosed)
+		<-c.gone // bounded: nothing waits for a server any more
+		return nil, err
+	}
+	return c, nil
+}
+
+// awaitEnd waits for the session's end, then for everything that ran for it.
+func (c *connection) awaitEnd(events <-chan zk.Event) {
+	defer close(c.gone)
+	<-c.done
+	c.mu.Lock()
+	connected := c.connected
+	c.mu.Unlock()
+	if !connected {
+		c.drop() // or Close would wait for a server that does not answer
+	}
+	c.conn.Close() // sends closeSession and gives it a second
+	c.drop()
+	for range events { // closed when go-zookeeper's own goroutines have ended
+	}
+	c.calls.Wait()
+}
+
+// drop closes the socket, if there is one.
+func (c *connection) drop() {
+	c.mu.Lock()
+	socket := c.socket
+	c.mu.Unlock()
+	if socket != nil {
+		_ = socket.Close()
+	}
+}
+
+// dial is go-zookeeper's way to a server.
+func (c *connection) dial(network, address string, limit time.Duration) (net.Conn, error) {
+	if pause := c.hosts.pause(); pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-c.done:
+		}
+	}
+	c.mu.Lock()
+	timeout, least := c.granted.timeout, laterHandshake
+	c.mu.Unlock()
+	if timeout == 0 {
+		timeout, least = c.cfg.Timeout, firstHandshake
+	}
+	// A third of the session timeout for a server that does not answer leaves time for another.
+	budget := max(timeout/3, least)
+	ctx, cancel := context.WithTimeout(c.life, min(limit, budget))
+	defer cancel()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	raw, err := c.cfg.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := newHandshakeConn(newBufferedConn(raw), time.Now().Add(budget), c.grant)
+	if err != nil {
+		return nil, errors.Join(err, raw.Close())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, errors.Join(c.err, raw.Close())
+	}
+	c.bufs.dial(socket)
+	c.socket, c.server = socket, address
+	return socket, nil
+}
+
+// grant records the outcome of a handshake.
+func (c *connection) grant(h handshake) {
+	if h.session == 0 {
+		return // the session has expired; go-zookeeper reports that
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.granted = h
+}
+
+// event is called by go-zookeeper, partly under its locks: it must neither block
+// nor call back.
+func (c *connection) event(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	switch e.State {
+	case zk.StateHasSession:
+		c.enter()
+	case zk.StateDisconnected:
+		c.leave()
+	case zk.StateExpired:
+		c.finish(ErrSessionExpired)
+	}
+}
+
+// enter makes the session connected.
+func (c *connection) enter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil || c.connected {
+		return
+	}
+	c.connected = true
+	close(c.up)
+	if c.reconnected != nil {
+		close(c.reconnected)
+		c.reconnected = nil
+	}
+	c.changes.push(c.change(Connected, nil), false)
+}
+
+// leave makes the session disconnected.
+func (c *connection) leave() {
+	c.mu.Lock()
+	socket := c.socket
+	c.mu.Unlock()
+	var cause error
+	if socket != nil {
+		cause = socket.cause()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.connected {
+		return // it was not connected
+	}
+	c.connected = false
+	c.up = make(chan struct{})
+	if c.err == nil {
+		c.changes.push(c.change(Disconnected, cause), false)
+	}
+}
+
+// finish ends the session because of err, unless it has ended already.
+func (c *connection) finish(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	close(c.done)
+	c.end()
+	if c.granted.session == 0 {
+		c.changes.end() // no session was ever established
+		return
+	}
+	state := Closed
+	if errors.Is(err, ErrSessionExpired) {
+		state = Expired
+	}
+	c.changes.push(c.change(state, err), true)
+}
+
+// change describes the present state. c.mu is held.
+func (c *connection) change(s State, err error) StateChange {
+	return StateChange{State: s, Session: c.granted.session, Server: c.server, Negotiated: c.granted.timeout, Err: err}
+}
+
+func (c *connection) over() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *connection) Await(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		up, err := c.up, c.err
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-up:
+			return nil
+		case <-c.done:
+		case <-ctx.Done():
+			return tasks.Ended(ctx)
+		}
+	}
+}
+
+func (c *connection) Reconnected() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reconnected == nil {
+		c.reconnected = make(chan struct{})
+	}
+	return c.reconnected
+}
+
+func (c *connection) ID() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.granted.session
+}
+
+func (c *connection) Timeout() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.granted.timeout
+}
+
+func (c *connection) Done() <-chan struct{} { return c.done }
+
+func (c *connection) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *connection) Close(ctx context.Context) error {
+	c.mu.Lock()
+	connected, was := c.connected, c.err
+	c.mu.Unlock()
+	c.finish(ErrSessionClosed)
+	select {
+	case <-c.gone:
+	case <-ctx.Done():
+		c.drop()
+		return fmt.Errorf("close session: %w", tasks.Ended(ctx))
+	}
+	if was == nil && !connected {
+		return fmt.Errorf("close session: %w: the server will expire it", ErrConnectionLoss)
+	}
+	return nil
+}
+
+// zkLogger forwards go-zookeeper's messages to the logger.
+type zkLogger struct{ log *slog.Logger }
+
+func (l zkLogger) Printf(format string, args ...any) {
+	l.log.Debug("zookeeper client: " + fmt.Sprintf(format, args...))
+}

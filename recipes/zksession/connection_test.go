@@ -1,0 +1,104 @@
+package zksession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+)
+
+// idleConnection is a connection that go-zookeeper reports events to, but that never dials.
+func idleConnection(onState func(StateChange)) *connection {
+	c := &connection{
+		up:      make(chan struct{}),
+		done:    make(chan struct{}),
+		gone:    make(chan struct{}),
+		changes: newChanges(onState),
+	}
+	c.hosts = &hosts{servers: []string{"127.0.0.1:1"}, over: c.over}
+	c.life, c.end = context.WithCancel(context.Background())
+	return c
+}
+
+func session(s zk.State) zk.Event { return zk.Event{Type: zk.EventSession, State: s} }
+
+func TestConnectionStates(t *testing.T) {
+	var got []State
+	c := idleConnection(func(s StateChange) { got = append(got, s.State) })
+	c.grant(handshake{session: 7, timeout: time.Second})
+	for _, e := range []zk.Event{
+		session(zk.StateConnecting), session(zk.StateDisconnected), // a handshake that failed: the client was never connected
+		session(zk.StateConnecting), session(zk.StateConnected), session(zk.StateHasSession),
+		{Type: zk.EventNodeDeleted, State: zk.StateExpired}, // an event of a znode
+		session(zk.StateDisconnected), session(zk.StateDisconnected),
+		session(zk.StateHasSession), session(zk.StateDisconnected),
+		session(zk.StateExpired), session(zk.StateDisconnected),
+		session(zk.StateHasSession), // a successor's event, which must not count
+	} {
+		c.event(e)
+	}
+	c.changes.deliver()
+	if d := cmp.Diff([]State{Connected, Disconnected, Connected, Disconnected, Expired}, got); d != "" {
+		t.Errorf("states (-want +got):\n%s", d)
+	}
+	if !errors.Is(c.Err(), ErrSessionExpired) || c.ID() != 7 || c.life.Err() == nil {
+		t.Errorf("err %v, id %d, life %v", c.Err(), c.ID(), c.life.Err())
+	}
+	if _, err := c.dial("tcp", "127.0.0.1:1", time.Second); err == nil {
+		t.Error("dialed after the session's end")
+	}
+}
+
+func TestAwait(t *testing.T) {
+	c := idleConnection(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Await(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("disconnected: %v", err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- c.Await(within(t)) }()
+	c.event(session(zk.StateHasSession))
+	if err := <-waited; err != nil {
+		t.Errorf("connected: %v", err)
+	}
+	c.event(session(zk.StateDisconnected))
+	go func() { waited <- c.Await(within(t)) }()
+	c.finish(ErrSessionExpired)
+	if err := <-waited; !errors.Is(err, ErrSessionExpired) {
+		t.Errorf("over: %v", err)
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	unknown := func(code int) error { return fmt.Errorf("unknown error: %v", code) }
+	c := idleConnection(nil)
+	for _, x := range []struct{ in, want error }{
+		{nil, nil},
+		{zk.ErrNoNode, ErrNoNode},
+		{zk.ErrNodeExists, ErrNodeExists},
+		{zk.ErrNoAuth, zk.ErrNoAuth},
+		{unknown(-6), ErrUnimplemented},
+		{zk.ErrConnectionClosed, ErrConnectionLoss},
+		{zk.ErrSessionMoved, ErrConnectionLoss},
+		{zk.ErrNoServer, ErrConnectionLoss},
+		{zk.ErrClosing, ErrConnectionLoss},
+		{io.ErrUnexpectedEOF, ErrConnectionLoss},
+		{unknown(-4), ErrConnectionLoss},
+		{unknown(-7), ErrConnectionLoss},
+		{zk.ErrSessionExpired, ErrSessionExpired},
+		{zk.ErrConnectionClosed, ErrSessionExpired}, // the session is over by now
+	} {
+		if got := c.translate(x.in); !errors.Is(got, x.want) {
+			t.Errorf("%v: got %v, want %v", x.in, got, x.want)
+		}
+	}
+	if got := c.translate(unknown(-127)); errors.Is(got, ErrConnectionLoss) || errors.Is(got, ErrSessionExpired) {
+		t.Errorf("throttled: %v", got)
+	}
+}

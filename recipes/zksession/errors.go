@@ -1,0 +1,27 @@
+package zksession
+
+import "errors"
+
+// Why a session is over.
+var (
+	// ErrSessionExpired says that ZooKeeper declared the session expired.
+	ErrSessionExpired = errors.New("session expired")
+	// ErrSessionClosed says that the session was closed by its owner.
+	ErrSessionClosed = errors.New("session closed")
+)
+
+// What a [ZooKeeper] answers, besides [ErrSessionExpired] and [ErrSessionClosed].
+// Any other error means that the service refused the request for good.
+var (
+	// ErrNoNode says that the znode (or, for a create, its parent) does not exist.
+	ErrNoNode = errors.New("no node")
+	// ErrNodeExists says that the znode to create exists already.
+	ErrNodeExists = errors.New("node exists")
+	// ErrBadVersion says that the znode has another version than the one required.
+	ErrBadVersion = errors.New("bad version")
+	// ErrUnimplemented says that the server does not know the request.
+	ErrUnimplemented = errors.New("unimplemented")
+	// ErrConnectionLoss says that the outcome is unknown: the connection went away,
+	// or the session moved, before the answer was here. The session still lives as far as we know.
+	ErrConnectionLoss = errors.New("connection loss")
+)

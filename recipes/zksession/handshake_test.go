@@ -1,0 +1,124 @@
+package zksession
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// connectResponse returns a server's answer to a connect request.
+func connectResponse(session int64, timeout time.Duration) []byte {
+	b := make([]byte, 4+connectResponseMin+16+1)
+	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+	binary.BigEndian.PutUint32(b[8:], uint32(timeout.Milliseconds()))
+	binary.BigEndian.PutUint64(b[12:], uint64(session))
+	binary.BigEndian.PutUint32(b[20:], 16)
+	copy(b[24:], "secret")
+	return b
+}
+
+// The answer is parsed in pieces of any size, before its last byte is read.
+func TestHandshakeIsSniffed(t *testing.T) {
+	response := connectResponse(0x1234, 4*time.Second)
+	for size := 1; size <= len(response); size++ {
+		client, server := net.Pipe()
+		var got handshake
+		c, err := newHandshakeConn(client, time.Now().Add(testTimeout), func(h handshake) { got = h })
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := make(chan error, 1)
+		go func() {
+			for b := response; len(b) > 0; b = b[min(size, len(b)):] {
+				if _, err := server.Write(b[:min(size, len(b))]); err != nil {
+					written <- err
+					return
+				}
+			}
+			written <- nil
+		}()
+		if _, err := io.ReadFull(c, make([]byte, len(response))); err != nil {
+			t.Fatal(err)
+		}
+		if got.session != 0x1234 || got.timeout != 4*time.Second || string(got.password[:6]) != "secret" ||
+			len(got.password) != 16 {
+			t.Errorf("in pieces of %d: %+v", size, got)
+		}
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+		_, _ = client.Close(), server.Close()
+	}
+}
+
+func TestHandshakeDeadlineIsClamped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		defer server.Close()
+		defer client.Close()
+		start := time.Now()
+		c, err := newHandshakeConn(client, start.Add(time.Second), func(handshake) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(what string, want time.Duration) {
+			t.Helper()
+			start := time.Now()
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if d := time.Since(start); d != want {
+				t.Errorf("%s: after %s, want %s", what, d, want)
+			}
+		}
+		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		read("an earlier deadline stays", 100*time.Millisecond)
+		_ = c.SetReadDeadline(time.Now().Add(time.Hour))
+		read("a later deadline is shortened", 900*time.Millisecond)
+		_ = c.SetReadDeadline(time.Time{})
+		read("without a deadline, ours applies", 0)
+		if c.cause() == nil {
+			t.Error("the cause of the break is not kept")
+		}
+	})
+}
+
+func TestHandshakeOverLiftsTheClamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		defer server.Close()
+		defer client.Close()
+		c, err := newHandshakeConn(client, time.Now().Add(time.Second), func(handshake) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		response := connectResponse(1, time.Second)
+		go func() { _, _ = server.Write(response) }()
+		if _, err := io.ReadFull(c, make([]byte, len(response))); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(time.Hour))
+		start := time.Now()
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != time.Hour {
+			t.Errorf("read: %v after %s", err, time.Since(start))
+		}
+	})
+}
+
+func TestParseHandshakeRefusesNonsense(t *testing.T) {
+	whole := connectResponse(1, time.Second)[4:]
+	for n := range connectResponseMin + 16 {
+		if _, ok := parseHandshake(whole[:n]); ok {
+			t.Errorf("%d bytes were accepted", n)
+		}
+	}
+	binary.BigEndian.PutUint32(whole[16:], 0xffffffff)
+	if _, ok := parseHandshake(whole); ok {
+		t.Error("a negative length was accepted")
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package zksession
+
+const raceDetector = true

@@ -1,0 +1,195 @@
+package zksession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/internal/tasks"
+)
+
+// request makes one call of go-zookeeper, which takes no context. If ctx can end, the call runs in a goroutine that
+// the connection waits for, and that is left to itself when ctx ends.
+func request[T any](ctx context.Context, c *connection, call func() (T, error)) (T, error) {
+	var none T
+	// While disconnected nothing is queued: a request that was never sent needs
+	// no cleaning up.
+	if err := c.Await(ctx); err != nil {
+		return none, err
+	}
+	if ctx.Done() == nil {
+		v, err := call()
+		return v, c.translate(err)
+	}
+	type answer struct {
+		v   T
+		err error
+	}
+	answers := make(chan answer, 1)
+	if !c.calls.Start(func() { v, err := call(); answers <- answer{v, err} }) {
+		return none, c.Err()
+	}
+	select {
+	case a := <-answers:
+		return a.v, c.translate(a.err)
+	case <-ctx.Done():
+		return none, tasks.Ended(ctx)
+	}
+}
+
+// go-zookeeper has no values for these codes, only this text.
+const (
+	unknownCode       = "unknown error: "
+	codeLoss          = unknownCode + "-4"
+	codeTimeout       = unknownCode + "-7"
+	codeUnimplemented = unknownCode + "-6"
+)
+
+// translate turns go-zookeeper's answer into this package's errors. An answer that does not certainly mean "no
+// effect" becomes ErrConnectionLoss, or the session's end.
+func (c *connection) translate(err error) error {
+	switch err {
+	case nil:
+		return nil
+	case zk.ErrNoNode:
+		return ErrNoNode
+	case zk.ErrNodeExists:
+		return ErrNodeExists
+	case zk.ErrBadVersion:
+		return ErrBadVersion
+	case zk.ErrNoAuth, zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
+		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrAuthFailed, zk.ErrBadArguments, zk.ErrShortBuffer:
+		return err
+	}
+	text := err.Error()
+	switch {
+	case text == codeUnimplemented:
+		return ErrUnimplemented
+	case strings.HasPrefix(text, unknownCode) && text != codeLoss && text != codeTimeout:
+		return err // throttled, over quota, …
+	case errors.Is(err, zk.ErrSessionExpired):
+		// As an answer to a request this comes from the leader, perhaps before
+		// the connection learns of it.
+		c.finish(ErrSessionExpired)
+	}
+	if over := c.Err(); over != nil {
+		return over
+	}
+	return fmt.Errorf("%w: %w", ErrConnectionLoss, err)
+}
+
+func (c *connection) Create(ctx context.Context, path string, data []byte, mode Mode) (string, error) {
+	if err := c.reserve(ctx, len(path)+len(data)); err != nil {
+		return "", err
+	}
+	return request(ctx, c, func() (string, error) {
+		if mode == Container {
+			return c.conn.CreateContainer(path, data, zk.FlagContainer, everybody)
+		}
+		return c.conn.Create(path, data, mode.flags(), everybody)
+	})
+}
+
+// everybody lets every client do everything.
+var everybody = zk.WorldACL(zk.PermAll)
+
+// flags returns the mode as the create request encodes it; that request has no code for containers.
+func (m Mode) flags() int32 {
+	switch m {
+	case Ephemeral:
+		return zk.FlagEphemeral
+	case EphemeralSequential:
+		return zk.FlagEphemeralSequential
+	}
+	return zk.FlagPersistent
+}
+
+func (c *connection) Delete(ctx context.Context, path string) error {
+	_, err := request(ctx, c, func() (struct{}, error) { return struct{}{}, c.conn.Delete(path, -1) })
+	return err
+}
+
+// node is an answer to a read.
+type node struct {
+	data []byte
+	stat Stat
+}
+
+func newNode(data []byte, s *zk.Stat) node {
+	if s == nil {
+		return node{}
+	}
+	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version}}
+}
+
+func (c *connection) Get(ctx context.Context, path string) ([]byte, Stat, error) {
+	n, err := request(ctx, c, func() (node, error) {
+		data, stat, err := c.conn.Get(path)
+		return newNode(data, stat), err
+	})
+	return n.data, n.stat, err
+}
+
+func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error) {
+	n, err := watching(ctx, c, fired, func() (node, <-chan zk.Event, error) {
+		data, stat, events, err := c.conn.GetW(path)
+		return newNode(data, stat), events, err
+	})
+	return n.data, n.stat, err
+}
+
+// watching makes a call that sets a watch, and makes sure that fired is called.
+func watching[T any](
+	ctx context.Context,
+	c *connection,
+	fired func(Event),
+	call func() (T, <-chan zk.Event, error),
+) (T, error) {
+	return request(ctx, c, func() (none T, err error) {
+		v, events, err := call()
+		if err != nil {
+			return none, err
+		}
+		if !c.calls.Start(func() { fired(c.watched(events)) }) {
+			return none, zk.ErrClosing
+		}
+		return v, nil
+	})
+}
+
+// watched waits for the event that ends a watch.
+func (c *connection) watched(events <-chan zk.Event) Event {
+	select {
+	case e := <-events:
+		switch e.Type {
+		case zk.EventNodeDeleted:
+			return Deleted
+		case zk.EventNodeDataChanged, zk.EventNodeChildrenChanged:
+			return Changed
+		}
+	case <-c.done:
+	}
+	return Unwatched
+}
+
+func (c *connection) Children(ctx context.Context, path string) ([]string, error) {
+	return request(ctx, c, func() ([]string, error) {
+		names, _, err := c.conn.Children(path)
+		return names, err
+	})
+}
+
+func (c *connection) ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error) {
+	return watching(ctx, c, fired, func() ([]string, <-chan zk.Event, error) {
+		names, _, events, err := c.conn.ChildrenW(path)
+		return names, events, err
+	})
+}
+
+func (c *connection) Sync(ctx context.Context, path string) error {
+	_, err := request(ctx, c, func() (string, error) { return c.conn.Sync(path) })
+	return err
+}

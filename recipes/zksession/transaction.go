@@ -1,0 +1,89 @@
+package zksession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// An Op is one operation of a transaction: see [ZooKeeper.Multi].
+type Op struct {
+	Kind OpKind
+	Path string
+	// Version is the version that OpCheck, OpDelete and OpSet require of the znode, or AnyVersion.
+	Version int32
+	// Data is for OpCreate and OpSet.
+	Data []byte
+	// Mode is for OpCreate. Containers are not supported in a transaction.
+	Mode Mode
+}
+
+// AnyVersion matches every version: a check with it only checks that the znode exists.
+const AnyVersion = -1
+
+// OpKind is what an [Op] does.
+type OpKind int
+
+// The operations that a transaction may have.
+const (
+	// OpCheck changes nothing. It is refused unless the znode exists and has the version.
+	OpCheck OpKind = iota
+	// OpCreate creates a znode that every client may use.
+	OpCreate
+	// OpDelete deletes a znode if it has the version.
+	OpDelete
+	// OpSet sets the data of a znode if it has the version.
+	OpSet
+)
+
+// An OpError says which operation of a transaction was refused, and why.
+type OpError struct {
+	Index int // from 0
+	Err   error
+}
+
+func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Index, e.Err) }
+
+// Unwrap returns the reason of the refusal.
+func (e *OpError) Unwrap() error { return e.Err }
+
+func (c *connection) Multi(ctx context.Context, ops ...Op) ([]string, error) {
+	requests := make([]any, len(ops))
+	for i, op := range ops {
+		switch op.Kind {
+		case OpCheck:
+			requests[i] = &zk.CheckVersionRequest{Path: op.Path, Version: op.Version}
+		case OpCreate:
+			if op.Mode == Container {
+				return nil, &OpError{i, errors.New("no containers in a transaction")}
+			}
+			requests[i] = &zk.CreateRequest{Path: op.Path, Data: op.Data, Acl: everybody, Flags: op.Mode.flags()}
+		case OpDelete:
+			requests[i] = &zk.DeleteRequest{Path: op.Path, Version: op.Version}
+		case OpSet:
+			requests[i] = &zk.SetDataRequest{Path: op.Path, Data: op.Data, Version: op.Version}
+		default:
+			return nil, &OpError{i, fmt.Errorf("no operation of kind %d", op.Kind)}
+		}
+	}
+	if err := c.reserve(ctx, lengths(ops)); err != nil {
+		return nil, err
+	}
+	answers, err := request(ctx, c, func() ([]zk.MultiResponse, error) { return c.conn.Multi(requests...) })
+	if err != nil {
+		for i, a := range answers {
+			// The first to be refused is the reason; those after it are refused because of it.
+			if a.Error != nil && !errors.Is(err, ErrConnectionLoss) {
+				return nil, &OpError{i, err}
+			}
+		}
+		return nil, err
+	}
+	created := make([]string, len(ops))
+	for i, a := range answers {
+		created[i] = a.String
+	}
+	return created, nil
+}

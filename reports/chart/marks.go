@@ -1,0 +1,129 @@
+package chart
+
+import (
+	"cmp"
+	"image/color"
+	"maps"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// DotSize is the size of n dots: the more there are, the smaller they are.
+func DotSize(n int) vg.Length {
+	switch {
+	case n < 500:
+		return 3
+	case n < 5000:
+		return 2
+	}
+	return 1.5
+}
+
+// DotStrength is the strength of the colour of n dots: the more there are, the paler they are, so that lines stand
+// out.
+func DotStrength(n int) float64 {
+	if n < 5000 {
+		return 0.75
+	}
+	return 0.45
+}
+
+// Dots draws points as small squares of one path, and no two on the same spot, so that a browser can open the picture
+// of a run with a million acquires.
+type Dots struct {
+	plotter.XYs
+	Color color.Color
+	Size  vg.Length
+}
+
+// Plot implements plot.Plotter.
+func (d Dots) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	spots := map[[2]int]struct{}{}
+	for _, at := range d.XYs {
+		px, py := x(at.X), y(at.Y)
+		if c.ContainsX(px) && c.ContainsY(py) {
+			spots[[2]int{int(px / d.grain()), int(py / d.grain())}] = struct{}{}
+		}
+	}
+	var path vg.Path
+	for _, s := range slices.SortedFunc(maps.Keys(spots),
+		func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
+		square(&path, vg.Point{X: vg.Length(s[0]) * d.grain(), Y: vg.Length(s[1]) * d.grain()}, d.Size)
+	}
+	if len(path) > 0 {
+		c.SetColor(d.Color)
+		c.Fill(path)
+	}
+}
+
+// grain is how finely dots are placed: to half a dot, or to whole dots if there are many.
+func (d Dots) grain() vg.Length {
+	if d.Size < 2 {
+		return d.Size
+	}
+	return d.Size / 2
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (d Dots) Thumbnail(c *draw.Canvas) {
+	var path vg.Path
+	square(&path, c.Center(), max(d.Size, 3))
+	c.SetColor(d.Color)
+	c.Fill(path)
+}
+
+func square(path *vg.Path, at vg.Point, size vg.Length) {
+	h := size / 2
+	path.Move(vg.Point{X: at.X - h, Y: at.Y - h})
+	path.Line(vg.Point{X: at.X + h, Y: at.Y - h})
+	path.Line(vg.Point{X: at.X + h, Y: at.Y + h})
+	path.Line(vg.Point{X: at.X - h, Y: at.Y + h})
+	path.Close()
+}
+
+// Crosses draws points as crosses.
+type Crosses struct {
+	plotter.XYs
+	Color color.Color
+}
+
+// Plot implements plot.Plotter.
+func (d Crosses) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	spots := map[[2]int]struct{}{}
+	for _, at := range d.XYs {
+		pt := vg.Point{X: x(at.X), Y: y(at.Y)}
+		key := [2]int{int(pt.X * 2), int(pt.Y * 2)}
+		if _, drawn := spots[key]; !drawn && c.Contains(pt) {
+			Cross(&c, pt, 2.5, 1.1, d.Color)
+		}
+		spots[key] = struct{}{}
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (d Crosses) Thumbnail(c *draw.Canvas) { Cross(c, c.Center(), 2.5, 1.1, d.Color) }
+
+// Cross draws a cross.
+func Cross(c *draw.Canvas, at vg.Point, r, width vg.Length, clr color.Color) {
+	style := draw.LineStyle{Color: clr, Width: width}
+	c.StrokeLine2(style, at.X-r, at.Y-r, at.X+r, at.Y+r)
+	c.StrokeLine2(style, at.X-r, at.Y+r, at.X+r, at.Y-r)
+}
+
+// FillRect fills a rectangle.
+func FillRect(c *draw.Canvas, x0, x1, y0, y1 vg.Length, clr color.Color) {
+	var p vg.Path
+	p.Move(vg.Point{X: x0, Y: y0})
+	p.Line(vg.Point{X: x1, Y: y0})
+	p.Line(vg.Point{X: x1, Y: y1})
+	p.Line(vg.Point{X: x0, Y: y1})
+	p.Close()
+	c.SetColor(clr)
+	c.Fill(p)
+}

@@ -1,0 +1,62 @@
+package chart
+
+import (
+	"bytes"
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// A Picture is a drawn figure. PNG and SVG are nil if there was nothing to draw.
+type Picture struct {
+	Name    string // of its files
+	Caption string // how to read it
+	Absent  string // why it is missing
+	PNG     []byte
+	SVG     []byte
+}
+
+// A Figure is a picture before it is drawn.
+type Figure struct {
+	Name, Caption, Absent string
+	Height                vg.Length
+	Draw                  func(draw.Canvas) // nil = nothing to draw
+}
+
+// Render draws the figure.
+func (f Figure) Render() (Picture, error) {
+	p := Picture{Name: f.Name, Caption: f.Caption, Absent: f.Absent}
+	if f.Draw == nil {
+		return p, nil
+	}
+	img := vgimg.NewWith(vgimg.UseWH(PictureWidth, f.Height), vgimg.UseDPI(pictureDPI))
+	f.Draw(draw.New(img))
+	var png bytes.Buffer
+	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(&png); err != nil {
+		return p, fmt.Errorf("draw %s: %w", f.Name, err)
+	}
+	vector := vgsvg.NewWith(vgsvg.UseWH(PictureWidth, f.Height))
+	f.Draw(draw.New(vector))
+	var svg bytes.Buffer
+	if _, err := vector.WriteTo(&svg); err != nil {
+		return p, fmt.Errorf("draw %s: %w", f.Name, err)
+	}
+	p.PNG, p.SVG = png.Bytes(), portable(svg.Bytes())
+	return p, nil
+}
+
+// svgFonts gives an SVG a font that looks the same where Liberation Sans is not installed: Arial and Helvetica have
+// the same widths.
+const svgFonts = `<style>text{font-family:"Liberation Sans",Arial,Helvetica,sans-serif!important}</style>`
+
+// portable adds the fonts to an SVG.
+func portable(svg []byte) []byte {
+	head, rest, ok := bytes.Cut(svg, []byte(">\n<g "))
+	if !ok {
+		return svg
+	}
+	return bytes.Join([][]byte{head, []byte(">\n" + svgFonts + "\n<g "), rest}, nil)
+}

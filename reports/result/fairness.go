@@ -1,0 +1,142 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness/history"
+)
+
+// Fairness says how evenly the lock was granted in the measured window, among the clients that wanted a lock in it.
+type Fairness struct {
+	// Jain is Jain's index of the grants per client: 1 if all got the same number, 1/n if one of n clients got all.
+	Jain *float64 `json:"jain"`
+	// Gini is the Gini coefficient of the grants per client: 0 if all got the same number.
+	Gini *float64 `json:"gini"`
+	// FIFOInversions is how many grants against the queue's order the check counted.
+	FIFOInversions *int64 `json:"fifo_inversions"`
+	// MaxBypass is the most grants that one waiter in the queue saw go to clients that asked later.
+	MaxBypass *int64 `json:"max_bypass"`
+	// StarvedClients counts the clients that wanted a lock in the window and got none in it.
+	StarvedClients *int64 `json:"starved_clients"`
+	// LWSS is how many different clients share LWSSWindow successive grants of the lock with the most grants, on
+	// average. LWSSWindow is the number of clients that got this lock, so both are equal if the clients strictly take
+	// turns.
+	LWSS       *float64 `json:"lwss"`
+	LWSSWindow *int64   `json:"lwss_window"`
+}
+
+// jain returns (Σx)² / (n·Σx²).
+func jain(x []int64) float64 {
+	var sum, squares float64
+	for _, v := range x {
+		sum += float64(v)
+		squares += float64(v) * float64(v)
+	}
+	return sum * sum / (float64(len(x)) * squares)
+}
+
+// gini returns the Gini coefficient: Σ(2i−n−1)xᵢ / (n·Σx), x sorted, i from 1.
+func gini(x []int64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	var sum, weighted float64
+	for i, v := range x {
+		sum += float64(v)
+		weighted += float64(2*(i+1)-len(x)-1) * float64(v)
+	}
+	return weighted / (float64(len(x)) * sum)
+}
+
+// A Tally is how many grants a client got in the window.
+type Tally struct {
+	Client string
+	Grants int64
+}
+
+// Tallies returns the grants in the window of every client that wanted a lock in it, the most first.
+func Tallies(acq []history.Acquisition, w Interval) []Tally {
+	n := map[string]int64{}
+	for i := range acq {
+		a := &acq[i]
+		if a.Invoked < w.To && (a.Returned == history.None || a.Returned >= w.From) {
+			n[a.Client] += 0
+		}
+		if a.Granted() && w.Contains(a.Returned) {
+			n[a.Client]++
+		}
+	}
+	all := make([]Tally, 0, len(n))
+	for c, k := range n {
+		all = append(all, Tally{c, k})
+	}
+	slices.SortFunc(all, func(a, b Tally) int {
+		return cmp.Or(cmp.Compare(b.Grants, a.Grants), CompareNatural(a.Client, b.Client))
+	})
+	return all
+}
+
+func fairness(acq []history.Acquisition, w Interval) Fairness {
+	var f Fairness
+	all := Tallies(acq, w)
+	var grants []int64
+	var sum, starved int64
+	for _, t := range all {
+		grants = append(grants, t.Grants)
+		sum += t.Grants
+		if t.Grants == 0 {
+			starved++
+		}
+	}
+	if len(grants) == 0 {
+		return f
+	}
+	f.StarvedClients = &starved
+	if sum == 0 {
+		return f
+	}
+	j, g := jain(grants), gini(grants)
+	f.Jain, f.Gini = &j, &g
+	f.MaxBypass = maxBypass(acq, w)
+	f.LWSS, f.LWSSWindow = lwss(acq, w)
+	return f
+}
+
+// lwss returns the mean number of different clients over all sequences of k successive grants of the busiest lock,
+// where k is the number of clients that got it.
+func lwss(acq []history.Acquisition, w Interval) (mean *float64, k *int64) {
+	var busiest []string
+	for _, held := range GrantsByLock(acq) {
+		var owners []string
+		for _, a := range held {
+			if w.Contains(a.Returned) {
+				owners = append(owners, a.Client)
+			}
+		}
+		if len(owners) > len(busiest) {
+			busiest = owners
+		}
+	}
+	count := map[string]int{}
+	for _, c := range busiest {
+		count[c]++
+	}
+	size := len(count)
+	if size < 2 || len(busiest) < 2*size {
+		return nil, nil
+	}
+	clear(count)
+	var sum float64
+	for i, c := range busiest {
+		count[c]++
+		if i < size-1 {
+			continue
+		}
+		sum += float64(len(count))
+		first := busiest[i-size+1]
+		if count[first]--; count[first] == 0 {
+			delete(count, first)
+		}
+	}
+	m, n := sum/float64(len(busiest)-size+1), int64(size)
+	return &m, &n
+}

@@ -1,0 +1,131 @@
+package result
+
+import (
+	"math"
+	"testing"
+
+	"locklab/harness/history"
+	"locklab/reports/internal/synth"
+)
+
+func TestJainAndGini(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		x          []int64
+		jain, gini float64
+	}{
+		// (4·5)² / (4·4·25) = 400/400; no differences.
+		{"even", []int64{5, 5, 5, 5}, 1, 0},
+		// 12² / (4·144) = 1/4. Sorted 0 0 0 12: weights -3 -1 1 3, 36/(4·12) = 3/4.
+		{"one got all", []int64{12, 0, 0, 0}, 0.25, 0.75},
+		// (1+2+3)² / (3·14) = 36/42. Weights -2 0 2: (-2+6)/(3·6) = 4/18.
+		{"slope", []int64{3, 1, 2}, 36.0 / 42, 4.0 / 18},
+		// (1+3)² / (2·10) = 16/20. Weights -1 1: 2/(2·4) = 1/4.
+		{"two", []int64{1, 3}, 0.8, 0.25},
+		{"alone", []int64{7}, 1, 0},
+	} {
+		if got := jain(c.x); math.Abs(got-c.jain) > 1e-12 {
+			t.Errorf("%s: Jain %v, want %v", c.name, got, c.jain)
+		}
+		if got := gini(c.x); math.Abs(got-c.gini) > 1e-12 {
+			t.Errorf("%s: Gini %v, want %v", c.name, got, c.gini)
+		}
+	}
+}
+
+// grant is a granted acquisition; times in milliseconds.
+func grant(client string, invoked, queued, returned, released float64) history.Acquisition {
+	return history.Acquisition{Process: "c1", Client: client, Lock: synth.TheLock, N: 1, Invoked: synth.Ms(invoked),
+		Queued: synth.Ms(queued), Returned: synth.Ms(returned),
+		Outcome: history.OK, ReleaseInvoked: synth.Ms(released), ReleaseReturned: synth.Ms(released + 1),
+		ReleaseOutcome: history.OK,
+		Lost:           history.None, Died: history.None}
+}
+
+// waiting is one that never got the lock.
+func waiting(client string, invoked, queued float64) history.Acquisition {
+	a := grant(client, invoked, queued, 0, 0)
+	a.Returned, a.Outcome, a.ReleaseInvoked, a.ReleaseReturned = history.None, history.Info, history.None, history.None
+	return a
+}
+
+var wholeSecond = Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
+
+func TestFairnessOfStarvedAndBypassed(t *testing.T) {
+	acq := []history.Acquisition{
+		waiting("a", 5, 6),
+		grant("b", 10, 11, 20, 30), // asked after a was queued, got it before: past a
+		grant("c", 40, 41, 50, 60), // and again
+		grant("b", 61, 62, 70, 80), // and again
+	}
+	f := fairness(acq, wholeSecond)
+	if *f.StarvedClients != 1 || *f.MaxBypass != 3 {
+		t.Errorf("starved %d, most bypasses %d; want 1 and 3", *f.StarvedClients, *f.MaxBypass)
+	}
+	// Grants 2, 1, 0: 3²/(3·5) = 0.6.
+	if math.Abs(*f.Jain-0.6) > 1e-12 {
+		t.Errorf("Jain %v, want 0.6", *f.Jain)
+	}
+}
+
+func TestBypass(t *testing.T) {
+	reader := func(a history.Acquisition) history.Acquisition { a.Mode = "read"; return a }
+	for _, c := range []struct {
+		name string
+		acq  []history.Acquisition
+		want int64
+	}{
+		{"in order", []history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 5, 6, 21, 30), grant("a", 22, 23, 31, 40)},
+			0},
+		// c asked at 8, when b was queued (6), and got it at 12, before b at 25.
+		{"one past", []history.Acquisition{grant("a", 0, 1, 2, 11), grant("b", 5, 6, 25, 30), grant("c", 8, 9, 12, 24)}, 1},
+		// c was queued later than b but had asked before b's place was known, so it is not certain.
+		{"not certain", []history.Acquisition{grant("b", 5, 9, 25, 30), grant("c", 8, 10, 12, 24)}, 0},
+		{"readers share", []history.Acquisition{reader(grant("b", 5, 6, 25, 30)), reader(grant("c", 8, 9, 12, 24))}, 0},
+	} {
+		if got := maxBypass(c.acq, wholeSecond); got == nil || *got != c.want {
+			t.Errorf("%s: %v, want %d", c.name, got, c.want)
+		}
+	}
+	none := []history.Acquisition{{Client: "a", Lock: synth.TheLock, Invoked: 1, Queued: history.None, Returned: 2,
+		Outcome: history.OK}}
+	if got := maxBypass(none, wholeSecond); got != nil {
+		t.Errorf("without places: %d, want nil", *got)
+	}
+}
+
+func TestLWSS(t *testing.T) {
+	take := func(clients string) (all []history.Acquisition) {
+		for i, c := range clients {
+			at := float64(i) * 10
+			all = append(all, grant(string(c), at, at+1, at+2, at+5))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		order string
+		want  float64
+	}{
+		{"abcabc", 3}, // windows abc bca cab abc
+		{"aaabcc", 2}, // aaa 1, aab 2, abc 3, bcc 2: 8/4
+	} {
+		got, k := lwss(take(c.order), wholeSecond)
+		if got == nil || math.Abs(*got-c.want) > 1e-12 || *k != 3 {
+			t.Errorf("%s: %v in %v, want %v in 3", c.order, got, k, c.want)
+		}
+	}
+	if got, _ := lwss(take("aaaa"), wholeSecond); got != nil {
+		t.Errorf("one client: %v, want nil", *got)
+	}
+}
+
+func TestCompareNatural(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"c2/9", "c2/10", -1}, {"c10/1", "c2/1", 1}, {"c1/1", "c1/1", 0}, {"c1", "c1/1", -1}, {"zk1", "c9", 1}} {
+		if got := CompareNatural(c.a, c.b); got != c.want {
+			t.Errorf("compareNatural(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package result
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/reports/internal/synth"
+)
+
+// overlapBy is a finding that clients a and b believed at once from 4 s to 7.1 s.
+func overlapBy(a, b string, token int64, cause, fault string) check.Finding {
+	return check.Finding{Kind: findingOverlap, Lock: synth.TheLock, At: 4e9, Until: 7.1e9, Clients: []string{a, b},
+		Tokens: []int64{token, token + 1},
+		Cause:  cause, Fault: fault, Explained: cause != check.CauseNone, Text: a + " and " + b + " both believed that " +
+			"they held " + synth.TheLock}
+}
+
+func TestHeadline(t *testing.T) {
+	pause := check.FaultRecord{ID: "f1", Kind: "pause", Target: "c1", InjectedNs: new(int64(1e9)),
+		HealedNs: new(int64(7e9)), Verified: true}
+	clean := check.Safety{Overlaps: new(int64(0)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(int64(0)),
+		LostUpdates: new(int64(0)), StaleAccepted: new(int64(0)), StaleRejected: new(int64(0))}
+	one := check.Safety{Overlaps: new(int64(1)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(int64(3.1e9)),
+		LostUpdates: new(int64(1)), StaleAccepted: new(int64(0)), StaleRejected: new(int64(0))}
+	with := func(s check.Safety, change func(*check.Safety)) check.Safety { change(&s); return s }
+	for _, c := range []struct {
+		name     string
+		acquired int64
+		partial  bool
+		safety   check.Safety
+		faults   []check.FaultRecord
+		verdict  check.Result
+		checks   []check.Verdict
+		want     string
+	}{
+		{name: "clean", acquired: 18204, safety: clean, verdict: check.Pass,
+			want: "No two clients believed they held the lock at once in 18,204 acquisitions."},
+		{name: "the demonstration", acquired: 30, safety: one, faults: []check.FaultRecord{pause}, verdict: check.Pass,
+			checks: []check.Verdict{{Name: check.BeliefExclusion,
+				Findings: []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
+			want: "Two clients believed they held the lock at once for 3.1 s after one was paused longer than its " +
+				"session timeout. One update was lost."},
+		{name: "a server was paused, not the holder", acquired: 30, safety: one, verdict: check.Pass,
+			faults: []check.FaultRecord{{ID: "f1", Kind: "pause", Target: "zk1", InjectedNs: new(int64(1e9)),
+				HealedNs: new(int64(7e9))}},
+			checks: []check.Verdict{{Name: check.BeliefExclusion,
+				Findings: []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
+			want: "Two clients believed they held the lock at once for 3.1 s after zk1 was paused. One update was lost."},
+		{name: "one hold against many", acquired: 30, faults: []check.FaultRecord{pause}, verdict: check.Pass,
+			safety: with(one, func(s *check.Safety) {
+				s.Overlaps = new(int64(2))
+				s.LostUpdates = new(int64(0))
+				s.StaleRejected = new(int64(1))
+			}),
+			checks: []check.Verdict{{Name: check.BeliefExclusion, Findings: []check.Finding{
+				overlapBy("c1/1", "c2/1", 5, "pause", "f1"), overlapBy("c1/1", "c3/1", 5, "pause", "f1")}}},
+			want: "One client believed it still held the lock while others got it 2 times in turn, for 3.1 s in all, after " +
+				"it was paused longer than its session timeout. " +
+				"The resource refused one outdated access, and no update was lost."},
+		{name: "more overlaps than findings: no cause is claimed", acquired: 5000, faults: []check.FaultRecord{pause},
+			verdict: check.Fail,
+			safety:  with(one, func(s *check.Safety) { s.Overlaps = new(int64(900)); s.OverlapsUnexplained = new(int64(3)) }),
+			checks: []check.Verdict{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Fail,
+				Violation: true,
+				Findings:  []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
+			want: "Two clients believed they held the lock at once, 900 times and for up to 3.1 s. One update was lost. No " +
+				"fault explains 3 of them: that is a bug in the lock or in the servers."},
+		{name: "unknown", acquired: 12, safety: clean, verdict: check.Unknown,
+			checks: []check.Verdict{{Name: check.Assumptions, Expected: check.ExpectPass, Result: check.Unknown,
+				Summary: "nobody held the lock when the fault struck"}},
+			want: "Unknown: the conditions of the run: nobody held the lock when the fault struck. " +
+				"No two clients believed they held the lock at once in 12 acquisitions."},
+		{name: "no overlap seen, but not all of the record is there", acquired: 8, safety: clean, verdict: check.Unknown,
+			checks: []check.Verdict{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Unknown,
+				Summary: "the history is not complete"}},
+			want: "Unknown: which clients believed that they held the lock: the history is not complete. " +
+				"No two clients were seen to hold the lock at once in 8 acquisitions, but the record does not rule it out."},
+		{name: "nothing", verdict: check.Unknown, partial: true,
+			want: "The run broke off before its end. Unknown: no check says why. No acquisitions were recorded."},
+		{name: "not judged", acquired: 4, verdict: check.Pass,
+			want: "4 acquisitions; whether two clients held a lock at once was not judged."},
+		{name: "liveness", acquired: 40, safety: clean, verdict: check.Fail,
+			checks: []check.Verdict{{Name: check.Liveness, Expected: check.ExpectPass, Result: check.Fail, Violation: true,
+				Summary: "a free lock was not granted for 9 s"}},
+			want: "No two clients believed they held the lock at once in 40 acquisitions. The check of progress failed: " +
+				"a free lock was not granted for 9 s."},
+	} {
+		r := Result{Partial: c.partial, Safety: c.safety, Faults: c.faults, SessionTimeoutNs: nanoseconds(2 * time.Second)}
+		r.Operations.AcquiredInRun = c.acquired
+		got := headline(r, check.Report{Verdict: c.verdict, Checks: c.checks, Safety: c.safety})
+		if got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+		for _, jargon := range []string{"zxid", "czxid", "znode", "nil", "%!"} {
+			if strings.Contains(got, jargon) {
+				t.Errorf("%s: says %q", c.name, jargon)
+			}
+		}
+	}
+}
+
+// The meaning of exclusion depends on the modes.
+func TestHeadlineByMode(t *testing.T) {
+	for modes, want := range map[string][3]string{
+		"": {"No two clients believed they held the lock at once in 9 acquisitions.",
+			"No two clients were seen to hold the lock at once in 9 acquisitions, but the record does not rule it out.",
+			"Two clients believed they held the lock at once for 5 ms."},
+		"write": {"No two clients believed they held the lock at once in 9 acquisitions.",
+			"No two clients were seen to hold the lock at once in 9 acquisitions, but the record does not rule it out.",
+			"Two clients believed they held the lock at once for 5 ms."},
+		"read write": {"No writer believed it held the lock while another client did in 9 acquisitions.",
+			"No writer was seen to hold the lock while another client did in 9 acquisitions, but the record does not " +
+				"rule it out.", "A writer and another client believed they held the lock at once for 5 ms."},
+		"permit": {"No more permits were believed held than there are in 9 acquisitions.",
+			"No more permits were seen to be believed held than there are in 9 acquisitions, but the record does not " +
+				"rule it out.", "Clients believed they held more permits than there are for 5 ms."},
+		"permit write": {"No clients believed at once that they held locks that exclude each other in 9 acquisitions.",
+			"No clients were seen to hold at once locks that exclude each other in 9 acquisitions, but the record does not " +
+				"rule it out.", "Clients believed they held locks that exclude each other for 5 ms."},
+	} {
+		var in []history.Mode
+		for mode := range strings.FieldsSeq(modes) {
+			in = append(in, history.Mode(mode))
+		}
+		r := Result{modes: in, Safety: check.Safety{Overlaps: new(int64(0)), MaxOverlapNs: new(int64(5e6))}}
+		r.Operations.AcquiredInRun = 9
+		rep := check.Report{Verdict: check.Pass, Checks: []check.Verdict{{Name: check.BeliefExclusion, Result: check.Pass}}}
+		got := [3]string{exclusionSentence(r, rep)}
+		rep.Checks[0].Result = check.Unknown
+		got[1] = exclusionSentence(r, rep)
+		r.Safety.Overlaps = new(int64(1))
+		got[2] = exclusionSentence(r, rep)
+		if got != want {
+			t.Errorf("%q:\n got %q\nwant %q", modes, got, want)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package result
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"locklab/harness/history"
+	"locklab/reports/internal/synth"
+)
+
+func TestHlogReadsBack(t *testing.T) {
+	events := synth.Busy(16, 3, false)
+	acq := history.Acquisitions(events)
+	var b bytes.Buffer
+	if err := WriteHlog(&b, events, acq); err != nil {
+		t.Fatal(err)
+	}
+	w := MeasuredWindow(events)
+	want := Samples(acq, w)
+	r := hdrhistogram.NewHistogramLogReader(&b)
+	seen := map[string]bool{}
+	for {
+		h, err := r.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil { // this is how the reader says that there are no more
+			break
+		}
+		seen[h.Tag()] = true
+		rec := Record(want[h.Tag()])
+		if h.TotalCount() != int64(len(want[h.Tag()])) || h.ValueAtPercentile(90) != rec.Hist.ValueAtPercentile(90) {
+			t.Errorf("%s came back with %d values, p90 %d", h.Tag(), h.TotalCount(), h.ValueAtPercentile(90))
+		}
+		if h.StartTimeMs() != w.From/1e6 || h.EndTimeMs() != w.To/1e6 {
+			t.Errorf("%s came back from %d to %d ms, window is %v", h.Tag(), h.StartTimeMs(), h.EndTimeMs(), w)
+		}
+	}
+	for _, phase := range Phases {
+		if seen[phase] == openOnly(phase) { // this was a closed loop
+			t.Errorf("interval of %s: %v", phase, seen[phase])
+		}
+	}
+}
+
+func TestHlogOfAnEmptyRun(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteHlog(&b, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := hdrhistogram.NewHistogramLogReader(&b).NextIntervalHistogram(); h != nil || err != nil {
+		t.Errorf("got %v, %v", h, err)
+	}
+}

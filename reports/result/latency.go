@@ -1,0 +1,86 @@
+package result
+
+import (
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The range of the histograms: 1 µs to an hour, three digits.
+const (
+	hdrLowest  = int64(1e3)
+	hdrHighest = int64(3600e9)
+	hdrDigits  = 3
+)
+
+// A Latency is the distribution of one phase's durations. A percentile for which there are too few samples is null.
+type Latency struct {
+	Count  int64  `json:"count"`
+	MinNs  *int64 `json:"min_ns"`
+	MeanNs *int64 `json:"mean_ns"`
+	P50Ns  *int64 `json:"p50_ns"`
+	P90Ns  *int64 `json:"p90_ns"`
+	P99Ns  *int64 `json:"p99_ns"`
+	P999Ns *int64 `json:"p999_ns"`
+	MaxNs  *int64 `json:"max_ns"`
+	// Errors counts durations that the histogram cannot record, because they are negative or longer than an hour.
+	// They are not in Count.
+	Errors int64 `json:"recording_errors"`
+}
+
+// EnoughSamples reports whether n samples say anything about the percentile p (0 to 100). At least one sample must be
+// expected beyond it, which takes 2 for the median, 10 for p90, 100 for p99 and 1000 for p99.9.
+func EnoughSamples(p float64, n int64) bool {
+	return n >= int64(math.Round(100/(100-p)))
+}
+
+// A Recording is a histogram, and what a histogram does not keep: the exact extremes, the sum, and how many values it
+// refused.
+type Recording struct {
+	Hist     *hdrhistogram.Histogram
+	min, max int64
+	sum      float64
+	errors   int64
+}
+
+// Record records durations, in nanoseconds.
+func Record(durations []int64) Recording {
+	r := Recording{Hist: hdrhistogram.New(hdrLowest, hdrHighest, hdrDigits)}
+	for _, d := range durations {
+		if d < 0 || d > hdrHighest || r.Hist.RecordValue(d) != nil {
+			r.errors++
+			continue
+		}
+		if n := r.Hist.TotalCount(); n == 1 || d < r.min {
+			r.min = d
+		}
+		r.max = max(r.max, d)
+		r.sum += float64(d)
+	}
+	return r
+}
+
+// At returns the percentile p, 0 to 100. It is never beyond the exact extremes, although a histogram answers with the
+// upper edge of a bucket.
+func (r Recording) At(p float64) int64 {
+	return min(max(r.Hist.ValueAtPercentile(p), r.min), r.max)
+}
+
+func (r Recording) latency() Latency {
+	l := Latency{Count: r.Hist.TotalCount(), Errors: r.errors}
+	if l.Count == 0 {
+		return l
+	}
+	mean := int64(math.Round(r.sum / float64(l.Count)))
+	l.MinNs, l.MeanNs, l.MaxNs = &r.min, &mean, &r.max
+	for _, q := range []struct {
+		p    float64
+		into **int64
+	}{{50, &l.P50Ns}, {90, &l.P90Ns}, {99, &l.P99Ns}, {99.9, &l.P999Ns}} {
+		if EnoughSamples(q.p, l.Count) {
+			v := r.At(q.p)
+			*q.into = &v
+		}
+	}
+	return l
+}

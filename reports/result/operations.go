@@ -1,0 +1,121 @@
+package result
+
+import (
+	"locklab/harness/check"
+	"locklab/harness/history"
+)
+
+// Operations counts the acquisitions that were asked for in the measured window, by their outcome. Each is counted
+// once. An acquisition of several locks counts once for each lock.
+type Operations struct {
+	Acquired int64 `json:"acquired"`
+	TimedOut int64 `json:"timed_out"`
+	// Busy counts attempts that did not want to wait and would have had to.
+	Busy   int64 `json:"busy"`
+	Failed int64 `json:"failed"`
+	// Unknown counts acquisitions without a certain outcome, because the answer says so or because the process died
+	// while it waited. If the servers' logs tell the outcome, they are counted as Resolved instead.
+	Unknown  int64 `json:"unknown"`
+	Resolved int64 `json:"resolved"`
+	// Censored counts acquisitions that were still waiting when the run ended or the drain cancelled them.
+	// CensoredMaxNs is the longest time for which one of them was seen to wait.
+	Censored      int64  `json:"censored"`
+	CensoredMaxNs *int64 `json:"censored_max_wait_ns"`
+	// Reads, Writes and Permits are parts of Acquired: grants to read, grants to write, and permits granted together
+	// or one by one.
+	Reads   int64 `json:"reads"`
+	Writes  int64 `json:"writes"`
+	Permits int64 `json:"permits"`
+	// AcquiredInRun counts the grants of the whole run, including warm-up and drain. The safety checks judge all of
+	// them.
+	AcquiredInRun int64 `json:"acquired_in_run"`
+}
+
+func countOperations(acq []history.Acquisition, w Interval, resolved []check.Resolution) Operations {
+	var n Operations
+	type key struct {
+		client, lock string
+		n            int64
+	}
+	known := map[key]bool{}
+	for _, r := range resolved {
+		if r.Op == history.OpAcquire {
+			known[key{r.Client, r.Lock, r.N}] = true
+		}
+	}
+	for i := range acq {
+		a := &acq[i]
+		if !w.Contains(a.Asked()) {
+			continue
+		}
+		switch outcome(a, w) {
+		case granted:
+			n.Acquired++
+			n.Permits += a.Permits
+			switch a.Mode {
+			case history.ModeRead:
+				n.Reads++
+			case history.ModeWrite:
+				n.Writes++
+			}
+		case timedOut:
+			n.TimedOut++
+		case refused:
+			n.Busy++
+		case failed:
+			n.Failed++
+		case unknown:
+			if known[key{a.Client, a.Lock, a.N}] {
+				n.Resolved++
+			} else {
+				n.Unknown++
+			}
+		case censored:
+			n.Censored++
+			until := w.End
+			if a.Returned != history.None {
+				until = a.Returned
+			}
+			if wait := until - a.Asked(); n.CensoredMaxNs == nil || wait > *n.CensoredMaxNs {
+				n.CensoredMaxNs = &wait
+			}
+		}
+	}
+	return n
+}
+
+type ending int
+
+const (
+	granted ending = iota
+	timedOut
+	refused
+	failed
+	unknown
+	censored
+)
+
+// outcome says how an acquisition ended.
+func outcome(a *history.Acquisition, w Interval) ending {
+	switch {
+	case a.Granted():
+		return granted
+	case a.Returned == history.None && a.Died != history.None && a.Died < w.To:
+		return unknown
+	case a.Returned == history.None:
+		return censored
+	case a.Outcome == history.Info:
+		return unknown
+	}
+	switch a.Reason {
+	case history.FailBusy:
+		return refused
+	case history.FailTimedOut, history.FailDeadline:
+		return timedOut
+	case history.FailCancelled, history.FailAborted:
+		if a.Returned >= w.To {
+			return censored
+		}
+	}
+	return failed
+}

@@ -1,0 +1,156 @@
+package result
+
+import (
+	"time"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+)
+
+// SchemaVersion is the version of result.json.
+const SchemaVersion = 1
+
+// A Result is a run in numbers: result.json. Pointers are null if the run does not say.
+type Result struct {
+	SchemaVersion int    `json:"schema_version"`
+	Scenario      string `json:"scenario"`
+	Seed          uint64 `json:"seed"`
+	Partial       bool   `json:"partial"`
+	// Verdict is the verdict of the checks or, if they pass, of the thresholds.
+	Verdict check.Result `json:"verdict"`
+	// Headline is the run in one sentence.
+	Headline string         `json:"headline"`
+	modes    []history.Mode // of the holds; only the headline uses them
+
+	Lab              string `json:"lab"`
+	Workload         string `json:"workload"`
+	Recipe           string `json:"recipe"`
+	Guard            string `json:"guard"`
+	ZooKeeper        string `json:"zookeeper"`
+	Storage          string `json:"storage"`
+	Servers          int    `json:"servers"`
+	Clients          int    `json:"clients"`
+	ClientProcesses  int    `json:"client_processes"`
+	Locks            int    `json:"locks"`
+	SessionTimeoutNs *int64 `json:"session_timeout_ns"`
+	TickNs           *int64 `json:"tick_ns"`
+	// Arrivals says how work arrived. ClosedLoop says that it arrived only as fast as it was done.
+	Arrivals   string `json:"arrivals"`
+	ClosedLoop bool   `json:"closed_loop"`
+	Drain      string `json:"drain"`
+
+	Warnings []string     `json:"warnings"`
+	Checks   []CheckLine  `json:"checks"`
+	Safety   check.Safety `json:"safety"`
+
+	Thresholds []ThresholdLine `json:"thresholds"`
+
+	// Window is the measured window on the run's base.
+	Window     Window         `json:"window"`
+	Operations Operations     `json:"operations"`
+	Throughput Throughput     `json:"throughput"`
+	Latency    LatencyByPhase `json:"latency"`
+	Sharing    *Sharing       `json:"sharing"` // null if no lock could be shared
+	Server     Server         `json:"server"`
+	Fairness   Fairness       `json:"fairness"`
+	Hiccups    *Hiccups       `json:"hiccups"`
+	// Quantities are the numbers that have no field of their own, by the last part of their paths.
+	Quantities map[string]*float64 `json:"quantities,omitempty"`
+	// ResidentPerClient is the memory of the client processes at the end of the window, in bytes, divided by the
+	// clients.
+	ResidentPerClient *int64              `json:"resident_bytes_per_client"`
+	Faults            []check.FaultRecord `json:"faults"`
+
+	_ struct{}
+}
+
+// Input is what a report is made of: a run, its verdicts and its numbers.
+type Input struct {
+	*rundir.Run
+	Report check.Report
+	Result Result
+
+	_ struct{}
+}
+
+// A CheckLine is a check without its evidence, which is in verdicts.json.
+type CheckLine struct {
+	Name     string            `json:"name"`
+	Expected check.Expectation `json:"expected"`
+	Result   check.Result      `json:"result"`
+	// Outcome says whether the result is as expected.
+	Outcome check.Result `json:"outcome"`
+	Count   int64        `json:"count"`
+	Summary string       `json:"summary"`
+}
+
+// A Window is the measured window; null if the run never reached it.
+type Window struct {
+	FromNs *int64 `json:"from_ns"`
+	ToNs   *int64 `json:"to_ns"`
+}
+
+// Throughput is what was granted within the window, over its wall time.
+type Throughput struct {
+	AcquiredPerS *float64 `json:"acquired_per_s"`
+	// The others are of open loops, and null in a closed one. OfferedPerS is what was due in the window. Dropped is
+	// how much of it found no idle client; it is in no latency.
+	OfferedPerS *float64 `json:"offered_per_s"`
+	Dropped     *int64   `json:"dropped"`
+	DroppedPerS *float64 `json:"dropped_per_s"`
+	// BacklogMax is the most acquisitions that were due and waiting at any moment of the window. BacklogEnd is how
+	// many were at its end.
+	BacklogMax *int64 `json:"backlog_max"`
+	BacklogEnd *int64 `json:"backlog_end"`
+}
+
+// LatencyByPhase has one distribution per phase of an acquisition's life.
+type LatencyByPhase struct {
+	Acquire Latency `json:"acquire"`
+	// Arrival and Service are the parts of Acquire in an open loop; null in a closed one.
+	Arrival *Latency `json:"arrival"`
+	Service *Latency `json:"service"`
+	// Enqueue and Wait are of the clients that were seen to queue.
+	Enqueue Latency `json:"enqueue"`
+	Wait    Latency `json:"wait"`
+	Handoff Latency `json:"handoff"`
+	Hold    Latency `json:"hold"`
+	Release Latency `json:"release"`
+	// AcquireRead and AcquireWrite are Acquire by what was asked for; null unless a lock could be read. A read
+	// without a wait, such as that of a writer that becomes a reader, is included.
+	AcquireRead  *Latency `json:"acquire_read"`
+	AcquireWrite *Latency `json:"acquire_write"`
+}
+
+// ByPhase returns the distribution of a phase, or of [AcquireRead] or [AcquireWrite]; nil if it is null, or if there
+// is no such phase.
+func (l *LatencyByPhase) ByPhase(name string) *Latency {
+	if at := l.optional(name); at != nil {
+		return *at
+	}
+	return map[string]*Latency{PhaseAcquire: &l.Acquire, PhaseEnqueue: &l.Enqueue, PhaseWait: &l.Wait,
+		PhaseHandoff: &l.Handoff, PhaseHold: &l.Hold, PhaseRelease: &l.Release}[name]
+}
+
+// optional returns where a distribution is that may be null; nil for the others.
+func (l *LatencyByPhase) optional(name string) **Latency {
+	return map[string]**Latency{PhaseArrival: &l.Arrival, PhaseService: &l.Service,
+		AcquireRead: &l.AcquireRead, AcquireWrite: &l.AcquireWrite}[name]
+}
+
+func (l *LatencyByPhase) set(name string, to Latency) {
+	if at := l.optional(name); at != nil {
+		*at = &to
+		return
+	}
+	*l.ByPhase(name) = to
+}
+
+func nanoseconds(d time.Duration) *int64 {
+	if d == 0 {
+		return nil
+	}
+	n := int64(d)
+	return &n
+}

@@ -1,0 +1,148 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness/history"
+)
+
+// The phases of an acquisition's life that have a latency.
+const (
+	PhaseAcquire = "acquire"
+	PhaseArrival = "arrival"
+	PhaseService = "service"
+	PhaseEnqueue = "enqueue"
+	PhaseWait    = "wait"
+	PhaseHandoff = "handoff"
+	PhaseHold    = "hold"
+	PhaseRelease = "release"
+)
+
+// PhaseAcquire by what was asked for, if a lock can be asked for to read and to write.
+const (
+	AcquireRead  = "acquire_read"
+	AcquireWrite = "acquire_write"
+)
+
+// Phases lists the phases in the order in which they are shown.
+var Phases = [...]string{PhaseAcquire, PhaseArrival, PhaseService, PhaseEnqueue, PhaseWait, PhaseHandoff, PhaseHold,
+	PhaseRelease}
+
+// MainPhases are the phases that pictures show. The others are parts of them.
+var MainPhases = [...]string{PhaseAcquire, PhaseHandoff, PhaseHold, PhaseRelease}
+
+// openOnly reports whether a phase is known in open loops only.
+func openOnly(phase string) bool { return phase == PhaseArrival || phase == PhaseService }
+
+// Samples returns the durations of every phase, in nanoseconds, of the acquisitions that were asked for in the window:
+//
+//   - acquire: asked for → returned, for those granted; also for readers and writers apart. In an open loop, asked
+//     for is when it was due, so that a stall that keeps clients from asking does not hide its cost; else it is when
+//     it was invoked;
+//   - arrival: due → invoked, and service: invoked → returned, for the same ones in an open loop;
+//   - enqueue: invoked → has its place in the queue, and wait: has its place → returned, for those of them that
+//     were seen to queue;
+//   - hold: granted → release invoked, for the same ones;
+//   - release: release invoked → returned, if it succeeded;
+//   - handoff: see handoffs.
+func Samples(acq []history.Acquisition, w Interval) map[string][]int64 {
+	s := map[string][]int64{PhaseHandoff: handoffs(acq, w)}
+	add := func(phase string, from, to int64) { s[phase] = append(s[phase], to-from) }
+	for i := range acq {
+		a := &acq[i]
+		if w.Contains(a.Asked()) && a.Granted() {
+			add(PhaseAcquire, a.Asked(), a.Returned)
+			switch a.Mode {
+			case history.ModeRead:
+				add(AcquireRead, a.Asked(), a.Returned)
+			case history.ModeWrite:
+				add(AcquireWrite, a.Asked(), a.Returned)
+			}
+			if a.Scheduled {
+				add(PhaseArrival, a.Asked(), a.Invoked)
+				add(PhaseService, a.Invoked, a.Returned)
+			}
+			if a.Queued != history.None {
+				add(PhaseEnqueue, a.Invoked, a.Queued)
+				add(PhaseWait, a.Queued, a.Returned)
+			}
+			if a.ReleaseInvoked != history.None {
+				add(PhaseHold, a.Returned, a.ReleaseInvoked)
+			}
+		}
+		if w.Contains(a.ReleaseInvoked) && a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
+			add(PhaseRelease, a.ReleaseInvoked, a.ReleaseReturned)
+		}
+	}
+	return s
+}
+
+// handoffs returns how long the lock was on its way from one client to the next: from the previous holder's release
+// invoked to the next acquire returned, if the next client was already queued at that release. Otherwise the lock was
+// free for a while, and the time says nothing about the lock.
+//
+// For an exclusive lock the previous holder is the one granted just before. If it had not called release by then,
+// because it was lost or is paused, there is no hand-off to time. In a lock with shared modes many holds precede a
+// grant. Of the releases that the grant can have waited for, the last one counts: a reader waits for writers, and any
+// other client for all.
+func handoffs(acq []history.Acquisition, w Interval) []int64 {
+	var out []int64
+	for _, held := range GrantsByLock(acq) {
+		shared := slices.ContainsFunc(held, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) })
+		last, lastExclusive := history.None, history.None // the last releases so far, of shared locks
+		releases := slices.Clone(held)
+		slices.SortStableFunc(releases, func(a, b *history.Acquisition) int {
+			return cmp.Compare(a.ReleaseInvoked,
+				b.ReleaseInvoked)
+		})
+		for i, b := range held {
+			released := history.None
+			if shared {
+				for len(releases) > 0 && releases[0].ReleaseInvoked <= b.Returned {
+					if r := releases[0]; r.ReleaseOutcome == history.OK {
+						last = r.ReleaseInvoked
+						if history.Exclusive(r.Mode) {
+							lastExclusive = last
+						}
+					}
+					releases = releases[1:]
+				}
+				released = last
+				if b.Mode == history.ModeRead {
+					released = lastExclusive
+				}
+			} else if i > 0 {
+				released = held[i-1].ReleaseInvoked
+			}
+			if w.Contains(released) && released <= b.Returned && b.Queued != history.None && b.Queued <= released {
+				out = append(out, b.Returned-released)
+			}
+		}
+	}
+	return out
+}
+
+// GrantsByLock returns every lock's granted acquisitions in the order of the grants. The locks are in the order of
+// their names.
+func GrantsByLock(acq []history.Acquisition) [][]*history.Acquisition {
+	by := map[string][]*history.Acquisition{}
+	var locks []string
+	for i := range acq {
+		a := &acq[i]
+		if !a.Granted() {
+			continue
+		}
+		if by[a.Lock] == nil {
+			locks = append(locks, a.Lock)
+		}
+		by[a.Lock] = append(by[a.Lock], a)
+	}
+	slices.Sort(locks)
+	all := make([][]*history.Acquisition, 0, len(locks))
+	for _, l := range locks {
+		slices.SortStableFunc(by[l], func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
+		all = append(all, by[l])
+	}
+	return all
+}

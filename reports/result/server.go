@@ -1,0 +1,116 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+)
+
+// Server is what an acquisition costs the ensemble. Both numbers come from the servers' counters at two snapshots,
+// and count the acquisitions and releases that ended in between.
+type Server struct {
+	// RequestsPerAcquire counts every packet that clients sent, including heartbeats and the harness's own reads.
+	RequestsPerAcquire *float64 `json:"requests_per_acquire"`
+	// WatchesFiredPerRelease counts watch notifications for deleted nodes. A queue has one for the next waiter; with
+	// the herd effect there are as many as waiters.
+	WatchesFiredPerRelease *float64 `json:"watches_fired_per_release"`
+}
+
+// The counters, as mntr names them.
+const (
+	counterPackets        = "zk_packets_received"
+	counterDeletedWatches = "zk_sum_node_deleted_watch_count"
+	counterUptime         = "zk_uptime"
+)
+
+func serverCost(run *rundir.Run) (Server, []string) {
+	var s Server
+	events, acq := run.Events, run.Acquisitions
+	if run.CountersAtStart == nil || run.CountersAtEnd == nil {
+		return s, nil
+	}
+	between, ok := snapshots(events)
+	if !ok {
+		return s, []string{"server counters: the history does not say when they were read; costs per acquisition are " +
+			"left out"}
+	}
+	if why := restarted(run, between); why != "" {
+		return s, []string{"server counters: " + why + ", so costs per acquisition are left out"}
+	}
+	var acquires, releases float64
+	for i := range acq {
+		a := &acq[i]
+		if a.Granted() && a.Returned >= between.From && a.Returned < between.To {
+			acquires++
+		}
+		if a.ReleaseReturned >= between.From && a.ReleaseReturned < between.To && a.ReleaseOutcome == history.OK {
+			releases++
+		}
+	}
+	if d, ok := delta(run, counterPackets); ok && acquires > 0 {
+		v := d / acquires
+		s.RequestsPerAcquire = &v
+	}
+	if d, ok := delta(run, counterDeletedWatches); ok && releases > 0 {
+		v := d / releases
+		s.WatchesFiredPerRelease = &v
+	}
+	return s, nil
+}
+
+// snapshots returns the time between the first and the last reading.
+func snapshots(events []history.Event) (Span, bool) {
+	var at []int64
+	for i := range events {
+		if events[i].Op == history.OpSnapshot {
+			at = append(at, events[i].At)
+		}
+	}
+	if len(at) < 2 {
+		return Span{}, false
+	}
+	return Span{slices.Min(at), slices.Max(at)}, true
+}
+
+// restarted says which server lost its counters between the snapshots; "" if none did.
+func restarted(run *rundir.Run, between Span) string {
+	events := run.Events
+	for i := range events {
+		e := &events[i]
+		if _, server := run.CountersAtStart[e.Process]; server && e.At > between.From && e.At < between.To &&
+			(e.ProcessIs(history.ProcessStarted) || e.ProcessIs(history.ProcessExited)) {
+			return fmt.Sprintf("%s was restarted between the two readings", e.Process)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(run.CountersAtStart)) {
+		start, end := run.CountersAtStart[name], run.CountersAtEnd[name]
+		if end == nil {
+			return name + " did not answer the second reading"
+		}
+		for _, c := range []string{counterPackets, counterDeletedWatches, counterUptime} {
+			if end[c] < start[c] {
+				return fmt.Sprintf("%s of %s went backwards", c, name)
+			}
+		}
+	}
+	return ""
+}
+
+// delta returns a counter's growth, over all servers; false if a server lacks the counter.
+func delta(run *rundir.Run, counter string) (sum float64, ok bool) {
+	if len(run.CountersAtStart) == 0 || len(run.CountersAtStart) != len(run.CountersAtEnd) {
+		return 0, false
+	}
+	for name := range run.CountersAtStart {
+		a, ok1 := run.CountersAtStart[name][counter]
+		b, ok2 := run.CountersAtEnd[name][counter]
+		if !ok1 || !ok2 {
+			return 0, false
+		}
+		sum += b - a
+	}
+	return sum, true
+}

@@ -1,0 +1,131 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness/check"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/words"
+	"locklab/workloads"
+)
+
+// Summarize reduces a run to its numbers. It never fails: a number that the history does not tell is null, and a
+// warning says why if that is not obvious.
+func Summarize(run *rundir.Run, rep check.Report) Result {
+	sc, events, acq := run.Scenario, run.Events, run.Acquisitions
+	w := MeasuredWindow(events)
+	r := Result{
+		SchemaVersion: SchemaVersion,
+		Scenario:      sc.Name, Seed: sc.Seed, Partial: run.Partial,
+		Lab: run.Env.Lab, Workload: sc.Workload, Recipe: sc.Recipe, Guard: sc.Guard,
+		ZooKeeper: run.Env.ZooKeeper, Storage: sc.Storage,
+		Servers: sc.Servers, Clients: sc.Clients, ClientProcesses: sc.ClientProcesses, Locks: sc.Locks,
+		SessionTimeoutNs: nanoseconds(sc.Negotiated()), TickNs: nanoseconds(sc.Tick),
+		Arrivals: sc.Arrivals, ClosedLoop: !sc.Open(), Drain: sc.Drain,
+		Warnings: append([]string{}, slices.Concat(sc.Warnings(), run.Torn, rep.Warnings)...),
+		Checks:   []CheckLine{}, Thresholds: []ThresholdLine{},
+		Safety: rep.Safety,
+		Faults: append([]check.FaultRecord{}, rep.Faults...),
+	}
+	for i := range rep.Checks {
+		v := &rep.Checks[i]
+		r.Checks = append(r.Checks, CheckLine{v.Name, v.Expected, v.Result, v.Outcome(), v.Count, v.Summary})
+	}
+	for i := range acq {
+		if acq[i].Granted() {
+			r.Operations.AcquiredInRun++
+			if !slices.Contains(r.modes, acq[i].Mode) {
+				r.modes = append(r.modes, acq[i].Mode)
+			}
+		}
+	}
+	if !w.Measured {
+		r.warn("the run never reached its measured window: there are no latencies and no throughput")
+	} else {
+		r.Measure(run, w, rep.Resolved)
+		if f := rep.Check(check.Fairness); f != nil && (f.Result == check.Pass || f.Result == check.Fail) {
+			n := f.Count
+			r.Fairness.FIFOInversions = &n
+		}
+	}
+	r.judgeThresholds(sc.Thresholds) // by all the numbers above
+	r.Verdict = overall(rep.Verdict, r.Thresholds)
+	r.Headline = headline(r, rep)
+	return r
+}
+
+// Measure adds the numbers of the measured window.
+func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolution) {
+	events, acq := run.Events, run.Acquisitions
+	r.Window = Window{&w.From, &w.To}
+	if w.Cut {
+		r.warn("the run broke off inside its measured window, which is taken to end with the last event")
+	}
+	inRun := r.Operations.AcquiredInRun
+	r.Operations = countOperations(acq, w, resolved)
+	r.Operations.AcquiredInRun = inRun
+	r.Throughput = throughput(acq, w)
+	if run.Scenario.Open() {
+		r.Throughput.offered(events, acq, w)
+		if n := *r.Throughput.Dropped; n > 0 {
+			r.warn(fmt.Sprintf("%s of the acquisitions due in the window were dropped because no client was idle; the "+
+				"latencies are of the others", words.Grouped(n)))
+		}
+	}
+	all := Samples(acq, w)
+	for _, phase := range Phases {
+		if openOnly(phase) && !run.Scenario.Open() {
+			continue
+		}
+		l := Record(all[phase]).latency()
+		r.Latency.set(phase, l)
+		if l.Errors > 0 {
+			r.warn(fmt.Sprintf("%d %s times were negative or longer than an hour and are not in the distribution",
+				l.Errors, phase))
+		}
+	}
+	for _, part := range [...]string{AcquireRead, AcquireWrite} {
+		if len(all[part]) > 0 {
+			r.Latency.set(part, Record(all[part]).latency())
+		}
+	}
+	if n := r.Operations.Censored; n > 0 {
+		r.warn(fmt.Sprintf("%d acquisitions were still waiting when the run ended, the longest for %s; the acquire "+
+			"latencies do not contain them",
+			n, words.Duration(*r.Operations.CensoredMaxNs)))
+	}
+	r.Sharing = sharingOf(acq, w, permitsOf(run.Scenario))
+	if late, busy := r.Operations.TimedOut, r.Operations.Busy; late+busy > 0 {
+		r.warn(fmt.Sprintf("given up without the lock: %s acquisitions timed out and %s would have had to wait; the "+
+			"acquire latencies do not contain them",
+			words.Grouped(late), words.Grouped(busy)))
+	}
+	r.Fairness = fairness(acq, w)
+	var warnings []string
+	r.Server, warnings = serverCost(run)
+	r.warn(warnings...)
+	r.Hiccups, warnings = measureHiccups(events, w)
+	r.warn(warnings...)
+	r.noteUnsupported()
+	r.ResidentPerClient = residentPerClient(run)
+	for _, q := range catalogue {
+		if q.Measure != nil {
+			if r.Quantities == nil {
+				r.Quantities = map[string]*float64{}
+			}
+			r.Quantities[q.key()] = q.Measure(run, w)
+		}
+	}
+}
+
+func (r *Result) warn(w ...string) { r.Warnings = append(r.Warnings, w...) }
+
+// permitsOf is the number of permits of each lock; 0 if the locks are not semaphores, or if the number changes.
+func permitsOf(sc *scenario.Scenario) int {
+	if sc.Workload != workloads.Semaphore || sc.Resize.Every != 0 {
+		return 0
+	}
+	return sc.Permits
+}

@@ -1,0 +1,90 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness/history"
+)
+
+// An Interval is the measured part of a run, [From, To).
+type Interval struct {
+	From, To int64
+	// Measured is false if the run never began to measure; the window is then empty.
+	Measured bool
+	// Cut is true if the run broke off before the window's end.
+	Cut bool
+	// End is the time of the history's last event.
+	End int64
+}
+
+// Contains reports whether t is in the window.
+func (w Interval) Contains(t int64) bool { return t != history.None && t >= w.From && t < w.To }
+
+// seconds is the window's wall time.
+func (w Interval) seconds() float64 { return float64(w.To-w.From) / 1e9 }
+
+// MeasuredWindow returns the measured window of a merged history. If the run broke off within it, it ends with the
+// last event.
+func MeasuredWindow(events []history.Event) Interval {
+	var w Interval
+	for i := range events {
+		e := &events[i]
+		w.End = max(w.End, e.At)
+		if e.Op != history.OpPhase {
+			continue
+		}
+		switch {
+		case e.Phase() == history.PhaseMeasure && !w.Measured:
+			w.From, w.Measured, w.Cut = e.At, true, true
+		case e.Phase() != history.PhaseMeasure && w.Measured && w.Cut:
+			w.To, w.Cut = e.At, false
+		}
+	}
+	if w.Cut {
+		w.To = w.End
+	}
+	return w
+}
+
+// A Span is the time [From, To).
+type Span struct{ From, To int64 }
+
+// Overlaps reports whether the spans have a moment in common.
+func (s Span) Overlaps(o Span) bool { return s.From < o.To && o.From < s.To }
+
+// A PhaseMark is the beginning of a phase.
+type PhaseMark struct {
+	At   int64
+	Name string
+}
+
+// PhaseMarks returns the phases in which clients work.
+func PhaseMarks(events []history.Event) []PhaseMark {
+	var marks []PhaseMark
+	for i := range events {
+		e := &events[i]
+		if e.Op != history.OpPhase {
+			continue
+		}
+		switch e.Phase() {
+		case history.PhaseWarmup, history.PhaseMeasure, history.PhaseHeal, history.PhaseLiveness, history.PhaseDrain:
+			marks = append(marks, PhaseMark{e.At, string(e.Phase())})
+		}
+	}
+	return marks
+}
+
+// Union merges spans that overlap or touch.
+func Union(all []Span) []Span {
+	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	var out []Span
+	for _, s := range all {
+		if n := len(out); n > 0 && s.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, s.To)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package runpage
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness/rundir"
+	"locklab/reports/words"
+	"locklab/workloads"
+)
+
+// environment lists what is known of the run's environment and settings, as names and values.
+func environment(run *rundir.Run) [][2]string {
+	sc, env := run.Scenario, run.Env
+	var all [][2]string
+	add := func(known bool, name, value string) {
+		if known {
+			all = append(all, [2]string{name, value})
+		}
+	}
+	add(env.Lab != "", "lab", env.Lab)
+	add(env.ZooKeeper != "", "ZooKeeper", env.ZooKeeper)
+	add(sc.Servers > 0, "servers", strconv.Itoa(sc.Servers))
+	add(sc.Storage != "", "servers’ storage", sc.Storage)
+	add(sc.Tick > 0, "tick", words.Duration(int64(sc.Tick)))
+	add(sc.Negotiated() > 0, "session timeout", words.Duration(int64(sc.Negotiated())))
+	add(sc.Clients > 0, "clients", fmt.Sprintf("%d in %d processes", sc.Clients, sc.ClientProcesses))
+	add(sc.Locks > 0, "locks", strconv.Itoa(sc.Locks))
+	for _, d := range []struct {
+		key, name string
+		of        workloads.Distribution
+	}{{"hold", "planned hold", sc.Hold}, {"think", "planned pause between acquisitions", sc.Think}} {
+		switch length, isFixed := d.of.Fixed(); {
+		case !isFixed:
+			add(true, d.name, sc.Text(d.key))
+		case length > 0:
+			add(true, d.name, words.Duration(int64(length)))
+		}
+	}
+	add(sc.LockChoice != workloads.Choice{}, "choice of locks", sc.Text("lock-choice"))
+	add(sc.Arrivals != "", "arrivals", sc.Text("arrivals"))
+	add(sc.Open(), "rate, a second", sc.Text("rate"))
+	add(sc.MaxInFlight > 0, "acquisitions in flight, at most", sc.Text("max-in-flight"))
+	add(sc.Workload != "", "workload", sc.Workload)
+	add(sc.Recipe != "", "recipe", sc.Recipe)
+	add(sc.Guard != "", "guard", sc.Guard)
+	add(env.CPUs > 0, "CPUs", strconv.Itoa(env.CPUs))
+	add(env.Go != "", "Go", env.Go)
+	add(len(env.JavaOptions) > 0, "Java options", strings.Join(env.JavaOptions, " "))
+	add(env.EnsembleReadyNs > 0, "ensemble ready after",
+		time.Duration(env.EnsembleReadyNs).Round(time.Millisecond).String())
+	add(env.Image != "", "image", env.Image)
+	add(env.Kernel != "", "kernel", env.Kernel)
+	add(env.Locklab != "", "locklab", env.Locklab)
+	add(env.MemoryKiB > 0, "memory", fmt.Sprintf("%d MiB", env.MemoryKiB>>10))
+	add(env.StartedUnixNs > 0, "started", time.Unix(0, env.StartedUnixNs).UTC().Format(time.RFC3339))
+	return all
+}

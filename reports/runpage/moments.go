@@ -1,0 +1,89 @@
+package runpage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"locklab/harness/history"
+	"locklab/reports/result"
+)
+
+// moments names the turning points of a scene as somebody would who tells the story: which client stopped, whose
+// session ended, which client got the lock, and which one woke up and wrote.
+func moments(in result.Input, t *timeline) []moment {
+	var all []moment
+	add := func(at int64, bad bool, text string) {
+		if at >= t.From && at < t.To {
+			all = append(all, moment{at, text, bad})
+		}
+	}
+	hosts := map[string]bool{}
+	for _, c := range t.Clients {
+		host, _, _ := strings.Cut(c, "/")
+		hosts[host] = true
+	}
+	if t.Fault != nil {
+		for _, h := range t.Fault.Targets {
+			hosts[h] = true
+		}
+	}
+	for i := range in.Events {
+		e := &in.Events[i]
+		if e.Op != history.OpProcess || !hosts[e.Process] {
+			continue
+		}
+		switch e.ProcessChange().State {
+		case history.ProcessStopped:
+			add(e.At, false, e.Process+" is stopped")
+		case history.ProcessContinued:
+			add(e.At, false, e.Process+" goes on")
+		case history.ProcessExited:
+			add(e.At, false, e.Process+" dies")
+		case history.ProcessStarted:
+			add(e.At, false, e.Process+" is started")
+		}
+	}
+	if f := t.Overlap; f != nil {
+		what := "the lock"
+		if older := holdOf(in.Acquisitions, *f, 0); older != nil {
+			if older.Mode == history.ModePermit {
+				what = "its permit"
+			}
+			at, ok := servedUntil(in.Report, older)
+			if !ok && in.Report.ServerHolds == nil {
+				at, ok = vanished(in.Events, older)
+			}
+			if ok {
+				add(at, false, older.Client+"’s session has ended at the servers")
+			}
+			if older.Lost != history.None {
+				add(older.Lost, false, older.Client+" learns that it lost "+what)
+			}
+		}
+		if newer := holdOf(in.Acquisitions, *f, 1); newer != nil && newer.Mode != history.ModeExclusive {
+			what = map[history.Mode]string{history.ModeRead: "the lock to read", history.ModeWrite: "the lock to write",
+				history.ModePermit: "a permit"}[newer.Mode]
+		}
+		add(f.At, true, f.Clients[1]+" gets "+what)
+	}
+	for _, stale := range []bool{true, false} { // the first of each
+		i := slices.IndexFunc(t.Accesses, func(a access) bool { return stale && a.Stale || !stale && a.Refused })
+		if i < 0 {
+			continue
+		}
+		a := t.Accesses[i]
+		verb := map[history.Op]string{history.OpRead: " reads", history.OpWrite: " writes", history.OpEnter: " enters",
+			history.OpExit: " leaves"}[a.Op]
+		if stale {
+			add(a.At, true, a.Client+verb+": accepted, though outdated")
+		} else {
+			add(a.At, false, a.Client+verb+": refused as outdated")
+		}
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.At, b.At) })
+	return all[:min(len(all), maxMoments)]
+}
+
+// maxMoments is the most instants that a timeline names.
+const maxMoments = 8

@@ -1,0 +1,139 @@
+package runpage
+
+import (
+	"strings"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/reports/result"
+)
+
+// sessionOwners returns the client of each session.
+func sessionOwners(events []history.Event, acq []history.Acquisition) map[history.SessionID]string {
+	owner := map[history.SessionID]string{}
+	for i := range acq {
+		if a := &acq[i]; a.Session != 0 {
+			owner[a.Session] = a.Client
+		}
+	}
+	for i := range events {
+		if e := &events[i]; e.Op == history.OpConnected && e.Session != 0 && e.Client != "" {
+			owner[e.Session] = e.Client
+		}
+	}
+	return owner
+}
+
+// heldSpans returns which clients were at the head of the lock's queue during s, as an observer's watch saw it. An
+// observer sees it late, never early.
+func heldSpans(events []history.Event, lock string, s result.Span, end int64,
+	owner map[history.SessionID]string) []ownedSpan {
+	var all []ownedSpan
+	var open *history.Event
+	finish := func(at int64) {
+		if open != nil && (open.Session != 0 || open.Token != 0) {
+			if o := (ownedSpan{Span: result.Span{From: open.At, To: at}, Client: owner[open.Session]}); o.Overlaps(s) {
+				all = append(all, o)
+			}
+		}
+	}
+	for i := range events {
+		if e := &events[i]; e.Op == history.OpHeld && e.Lock == lock {
+			finish(e.At)
+			open = e
+		}
+	}
+	finish(end)
+	return all
+}
+
+// vanished returns when the observer saw that a hold's node was no longer at the head of the queue although its owner
+// had not released it; false if it did not see this.
+func vanished(events []history.Event, a *history.Acquisition) (int64, bool) {
+	at := false
+	for i := range events {
+		e := &events[i]
+		if e.Op != history.OpHeld || e.Lock != a.Lock {
+			continue
+		}
+		mine := e.Session == a.Session && (e.Token == 0 || a.Token == 0 || e.Token == a.Token)
+		switch {
+		case mine:
+			at = true
+		case at:
+			return e.At, a.ReleaseInvoked == history.None || a.ReleaseInvoked > e.At
+		}
+	}
+	return 0, false
+}
+
+// An access is a use of the resource, as the resource recorded it, or of data in ZooKeeper, as the client recorded
+// it.
+type access struct {
+	At     int64
+	Client string
+	Op     history.Op
+	Token  int64
+	// Refused says that the resource refused the access as stale. Stale says that the resource accepted it although
+	// it had already served a newer holder that excludes it.
+	Refused, Stale bool
+}
+
+// accesses returns the reads and writes of a lock's resource during s, and other accesses if they were refused.
+func accesses(in result.Input, lock string, s result.Span) []access {
+	if in.Scenario.Guard == check.GuardZKMulti {
+		return keptAccesses(in, lock, s)
+	}
+	var all []access
+	var fences check.Fences
+	for i := range in.Events {
+		e := &in.Events[i]
+		switch e.Op {
+		case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
+		default:
+			continue
+		}
+		byClient := strings.HasPrefix(e.Client, e.Process+"/") // the client's record of the same access
+		if e.Lock != lock || byClient || e.Kind != history.OK && e.Kind != history.Fail {
+			continue
+		}
+		a := access{At: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: e.Kind == history.Fail}
+		if !a.Refused {
+			a.Stale = fences.Stale(e)
+			fences.Serve(e)
+		}
+		use := e.Op == history.OpRead || e.Op == history.OpWrite
+		if e.At >= s.From && e.At < s.To && (use || a.Refused) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// keptAccesses returns the accesses to data in ZooKeeper, at the times at which their clients learned the outcome.
+// Since that order is not the order of effects, the check of effect says which of them were outdated.
+func keptAccesses(in result.Input, lock string, s result.Span) []access {
+	found := map[history.Event]string{}
+	if v := in.Report.Check(check.Effect); v != nil {
+		for _, f := range v.Findings {
+			if n := len(f.Events); n > 0 {
+				found[f.Events[n-1]] = f.Kind
+			}
+		}
+	}
+	var all []access
+	for i := range in.Events {
+		e := &in.Events[i]
+		if e.Op != history.OpRead && e.Op != history.OpWrite || e.Lock != lock || e.Kind == history.Invoke ||
+			e.At < s.From || e.At >= s.To {
+			continue
+		}
+		kind := found[*e]
+		refused := e.Kind == history.Fail || kind == "stale-rejected"
+		if e.Kind == history.OK || refused {
+			all = append(all, access{At: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: refused,
+				Stale: kind == "stale-accepted"})
+		}
+	}
+	return all
+}

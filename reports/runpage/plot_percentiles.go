@@ -1,0 +1,73 @@
+package runpage
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/reports/chart"
+	"locklab/reports/result"
+	"locklab/reports/words"
+)
+
+var phaseColors = map[string]struct {
+	line draw.LineStyle
+}{
+	result.PhaseAcquire: {draw.LineStyle{Color: chart.Blue, Width: 2}},
+	result.PhaseHandoff: {draw.LineStyle{Color: chart.Vermillion, Width: 2, Dashes: []vg.Length{6, 3}}},
+	result.PhaseHold:    {draw.LineStyle{Color: chart.Green, Width: 2, Dashes: []vg.Length{2, 2}}},
+	result.PhaseRelease: {draw.LineStyle{Color: chart.Purple, Width: 2, Dashes: []vg.Length{8, 3, 2, 3}}},
+}
+
+// percentilesFigure draws every phase's distribution, each as far as its samples reach, because n samples say nothing
+// beyond 1 - 1/n.
+func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
+	f := chart.Figure{
+		Name: "latency-percentiles",
+		Caption: "Latency by percentile. Read a line at 99: ninety-nine of a hundred took no longer than that. " +
+			"The axis stretches the slow end; each line stops where its sample does.",
+		Absent: "No operation was completed in the measured window.",
+		Height: 330,
+	}
+	all := result.Samples(in.Acquisitions, w)
+	p := chart.New("Latency by percentile", "percentile (%)", "time (log scale)")
+	p.Add(chart.Grid{Horizontal: true, Vertical: true})
+	lo, hi, right := math.Inf(1), 0.0, 1.0
+	for _, phase := range result.MainPhases {
+		r := result.Record(all[phase])
+		n := r.Hist.TotalCount()
+		if n < 2 {
+			continue
+		}
+		reach := math.Log10(float64(n))
+		var line plotter.XYs
+		const steps = 240
+		for i := 0; i <= steps; i++ {
+			x := reach * float64(i) / steps
+			line = append(line, plotter.XY{X: x, Y: chart.Millis(r.At(100 * (1 - math.Pow(10, -x))))})
+		}
+		l, err := plotter.NewLine(line)
+		if err != nil {
+			continue // this cannot happen, because the values are finite
+		}
+		l.LineStyle = phaseColors[phase].line
+		l.StepStyle = plotter.NoStep
+		p.Add(l)
+		p.Explain(fmt.Sprintf("%s (n = %s)", phase, words.Grouped(n)), l)
+		lo, hi, right = min(lo, line[0].Y), max(hi, line[steps].Y), max(right, reach)
+	}
+	if math.IsInf(lo, 1) {
+		return f
+	}
+	p.X.Min, p.X.Max = 0, right
+	p.X.Tick.Marker = chart.Nines{}
+	p.Y.Min, p.Y.Max = chart.FitLog(lo, hi)
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, chart.LogTime{}
+
+	f.Draw = p.Draw
+	return f
+}

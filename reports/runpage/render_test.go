@@ -1,0 +1,237 @@
+package runpage
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/internal/synth"
+	"locklab/reports/result"
+	"locklab/workloads"
+)
+
+func Input(run *rundir.Run, facts check.Facts) result.Input {
+	return Judged(run, check.Run(run.Events, facts))
+}
+
+func Judged(run *rundir.Run, rep check.Report) result.Input {
+	return result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
+}
+
+// closed is a run of the events in a closed loop.
+func closed(events []history.Event) *rundir.Run {
+	return synth.RunOf(events, scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}})
+}
+
+func TestGoldenResult(t *testing.T) {
+	for name, in := range map[string]result.Input{"result.json": Judged(synth.JudgedRun()),
+		"result-empty.json": emptyInput()} {
+		b, err := json.MarshalIndent(in.Result, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, append(b, '\n'))
+	}
+}
+
+// Every name that the contract of result.json promises is there, and absent data is null.
+func TestResultKeepsItsContract(t *testing.T) {
+	b, err := json.Marshal(emptyInput().Result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]any{
+		"schema_version": 1.0, "partial": true, "verdict": "unknown", "safety.double_grants": nil, "safety.lost_updates": nil,
+		"operations.acquired": 0.0, "operations.timed_out": 0.0, "operations.failed": 0.0, "operations.unknown": 0.0,
+		"operations.censored":       0.0,
+		"throughput.acquired_per_s": nil, "latency.acquire.count": 0.0, "latency.acquire.p50_ns": nil,
+		"latency.acquire.p90_ns": nil,
+		"latency.acquire.p99_ns": nil, "latency.acquire.p999_ns": nil, "latency.acquire.max_ns": nil,
+		"latency.handoff.p50_ns": nil, "latency.hold.max_ns": nil,
+		"latency.release.count": 0.0, "server.requests_per_acquire": nil, "server.watches_fired_per_release": nil,
+		"fairness.jain": nil, "fairness.gini": nil, "fairness.fifo_inversions": nil, "fairness.max_bypass": nil,
+		"fairness.starved_clients": nil,
+	} {
+		var v any = got
+		for key := range strings.SplitSeq(path, ".") {
+			m, _ := v.(map[string]any)
+			x, ok := m[key]
+			if !ok {
+				t.Fatalf("%s is missing", path)
+			}
+			v = x
+		}
+		if v != want {
+			t.Errorf("%s = %v, want %v", path, v, want)
+		}
+	}
+	for _, list := range []string{"warnings", "checks", "faults"} {
+		if _, ok := got[list].([]any); !ok {
+			t.Errorf("%s is %v, want a list", list, got[list])
+		}
+	}
+}
+
+func emptyInput() result.Input {
+	run := rundir.Begun(&scenario.Scenario{Name: "nothing", Load: workloads.Load{Arrivals: workloads.Closed}})
+	run.Interrupted = true
+	return Judged(run, check.Report{Verdict: check.Unknown})
+}
+
+var pixels = regexp.MustCompile(`data:image/png;base64,[^"]+`)
+
+func TestGoldenPictureAndPage(t *testing.T) {
+	dir := t.TempDir()
+	in := Judged(synth.JudgedRun())
+	if err := Render(dir, in); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "timeline.svg", read(t, filepath.Join(dir, "plots", "timeline.svg")))
+	page := read(t, filepath.Join(dir, "report.html"))
+	golden(t, "report.html", pixels.ReplaceAll(page, []byte("data:,")))
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Every kind of history gives a page that is whole and needs nothing else.
+func TestEveryHistoryGivesAPage(t *testing.T) {
+	cut := func(in result.Input, at float64) result.Input {
+		i := slices.IndexFunc(in.Events, func(e history.Event) bool { return e.At > synth.Ms(at) })
+		run := synth.RunOf(in.Events[:i], *in.Scenario)
+		run.Partial = true
+		return Input(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
+	}
+	one := &synth.Synth{}
+	one.Phase(0, history.PhaseMeasure)
+	one.Acquire(synth.Acq{Client: "c1/1", N: 1, Token: 1, Invoke: 10, Granted: 10, Release: 10}) // in no time at all
+	never := &synth.Synth{}
+	never.Phase(0, history.PhaseMeasure)
+	never.Acquire(synth.Acq{Client: "c1/1", N: 1, Invoke: 10})
+	never.Phase(100, history.PhaseDrain)
+	warm := &synth.Synth{}
+	warm.Phase(0, history.PhaseWarmup)
+	warm.Acquire(synth.Acq{Client: "c1/1", N: 1, Token: 1, Invoke: 10, Granted: 20, Release: 30})
+	for name, c := range map[string]struct {
+		in       result.Input
+		pictures int
+		says     string
+	}{
+		"the demonstration":      {Input(synth.Act2Run(false)), 5, "accepted one outdated access"},
+		"empty":                  {emptyInput(), 0, "No acquisitions were recorded."},
+		"broke off while paused": {cut(Input(synth.Act2Run(false)), 2000), 5, "partial run"},
+		"broke off early":        {cut(Input(synth.Act2Run(false)), 300), 0, "No acquisitions were recorded."},
+		"one grant in no time":   {Input(closed(one.Sorted()), check.Facts{}), 4, "Key numbers"},
+		"nobody got it":          {Input(closed(never.Sorted()), check.Facts{}), 0, "1 still waited"},
+		"only warm-up":           {Input(closed(warm.Sorted()), check.Facts{}), 3, "never reached"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := Render(dir, c.in); err != nil {
+				t.Fatal(err)
+			}
+			pngs, _ := filepath.Glob(filepath.Join(dir, "plots", "*.png"))
+			svgs, _ := filepath.Glob(filepath.Join(dir, "plots", "*.svg"))
+			if len(pngs) != c.pictures || len(svgs) != c.pictures {
+				t.Errorf("%d PNG and %d SVG, want %d of each: %v", len(pngs), len(svgs), c.pictures, pngs)
+			}
+			for _, f := range pngs {
+				cfg, err := png.DecodeConfig(bytes.NewReader(read(t, f)))
+				if err != nil || cfg.Width != 1440 {
+					t.Errorf("%s: %d pixels wide, %v", f, cfg.Width, err)
+				}
+			}
+			for _, f := range svgs {
+				if b := read(t, f); bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")) {
+					t.Errorf("%s has a place that is no number", f)
+				}
+			}
+			page := read(t, filepath.Join(dir, "report.html"))
+			if !bytes.Contains(page, []byte(c.says)) {
+				t.Errorf("the page does not say %q", c.says)
+			}
+			text := pixels.ReplaceAll(page, nil) // in which any letters may stand together
+			for _, bad := range []string{"%!", "&lt;nil&gt;", "NaN", "ZgotmplZ", "0xc0"} {
+				if bytes.Contains(text, []byte(bad)) {
+					t.Errorf("the page has %q in it", bad)
+				}
+			}
+			selfContained(t, page)
+			if left, _ := filepath.Glob(filepath.Join(dir, "*", ".tmp-*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// selfContained fails for anything that a browser would fetch or run.
+func selfContained(t *testing.T, page []byte) {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range doc.Descendants() {
+		if n.Type == html.TextNode && n.Parent != nil && n.Parent.Data == "style" &&
+			(strings.Contains(n.Data, "url(") || strings.Contains(n.Data, "@import")) {
+			t.Errorf("a style refers to something outside")
+		}
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if slices.Contains([]string{"script", "link", "iframe", "object", "embed", "base"}, n.Data) {
+			t.Errorf("the page has a <%s>", n.Data)
+		}
+		for _, a := range n.Attr {
+			if n.Data == "img" && a.Key == "src" && strings.HasPrefix(a.Val, "data:image/png;base64,") {
+				continue // the picture itself
+			}
+			if a.Key == "src" || a.Key == "href" || a.Key == "srcset" || strings.Contains(a.Val, "//") ||
+				strings.Contains(a.Val, "url(") || strings.HasPrefix(a.Key, "on") {
+				t.Errorf("<%s %s=%q> refers to something outside", n.Data, a.Key, a.Val)
+			}
+		}
+	}
+}
+
+// A later report without a picture takes the old one away.
+func TestRenderRemovesWhatItDoesNotDraw(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "plots"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"timeline.png", "timeline.svg"} {
+		if err := os.WriteFile(filepath.Join(dir, "plots", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Render(dir, emptyInput()); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "plots", "*")); len(left) != 0 {
+		t.Errorf("old pictures are left: %v", left)
+	}
+}

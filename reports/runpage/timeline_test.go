@@ -1,0 +1,240 @@
+package runpage
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/reports/internal/synth"
+	"locklab/reports/result"
+	"locklab/reports/words"
+)
+
+func timelineOf(t *testing.T, in result.Input) timeline {
+	t.Helper()
+	tl, ok := newTimeline(in, result.MeasuredWindow(in.Events), faultSpans(in.Events))
+	if !ok {
+		t.Fatal("no timeline")
+	}
+	return tl
+}
+
+func TestTimelineTellsTheStory(t *testing.T) {
+	tl := timelineOf(t, Input(synth.Act2Run(false)))
+	var story []string
+	for _, m := range tl.Moments {
+		story = append(story, m.Text)
+	}
+	want := []string{"c1 is stopped", "c1/1’s session has ended at the servers", "c2/1 gets the lock", "c1 goes on",
+		"c1/1 writes: accepted, though outdated", "c1/1 learns that it lost the lock"}
+	if diff := cmp.Diff(want, story); diff != "" {
+		t.Errorf("story (-want +got):\n%s", diff)
+	}
+	if tl.From >= synth.Ms(1000) || tl.From < synth.Ms(500) || tl.To <= synth.Ms(3925) || tl.To > synth.Ms(4500) {
+		t.Errorf("scene from %d to %d does not run from a little before to a little after", tl.From, tl.To)
+	}
+	if len(tl.Lanes) != 5 || tl.Lanes[0].Client != "c1/1" || tl.Lanes[1].Client != "c2/1" {
+		t.Errorf("lanes %v", tl.Lanes)
+	}
+	victim := tl.Lanes[0]
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1010), To: synth.Ms(3900)}}, victim.Stopped); diff != "" {
+		t.Errorf("stopped (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(3925)}}, victim.Holds); diff != "" {
+		t.Errorf("believed until it learned of the loss (-want +got):\n%s", diff)
+	}
+	// c2 from 3300 to 3420, and again from 3855 until the victim learns.
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(3300), To: synth.Ms(3420)},
+		{From: synth.Ms(3855), To: synth.Ms(3925)}}, tl.Lanes[1].Double); diff != "" {
+		t.Errorf("two at once (-want +got):\n%s", diff)
+	}
+	if n := len(victim.Double); n != 5 {
+		t.Errorf("the victim overlaps %d others, want 5", n)
+	}
+	for _, h := range tl.Held {
+		if h.Client == "c1/1" && (h.From != synth.Ms(999) || h.To != synth.Ms(3296)) {
+			t.Errorf("the observer saw c1/1 hold from %d to %d", h.From, h.To)
+		}
+	}
+}
+
+func TestTimelineOfARefusedWrite(t *testing.T) {
+	tl := timelineOf(t, Input(synth.Act2Run(true)))
+	refused := 0
+	for _, a := range tl.Accesses {
+		if a.Stale {
+			t.Errorf("%+v counts as accepted though outdated", a)
+		}
+		if a.Refused {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d refused, want 1", refused)
+	}
+	if !strings.Contains(tl.Moments[4].Text, "refused as outdated") {
+		t.Errorf("moments %v", tl.Moments)
+	}
+}
+
+func TestTimelineOfAFault(t *testing.T) {
+	in := Input(synth.BusyRun(64, 20, true))
+	tl := timelineOf(t, in)
+	if tl.Fault == nil || tl.Fault.Kind != "kill" || len(tl.Lanes) != maxLanes || tl.Hidden != 64-maxLanes {
+		t.Fatalf("fault %v, %d lanes, %d hidden", tl.Fault, len(tl.Lanes), tl.Hidden)
+	}
+	if tl.From > synth.Ms(9000) || tl.To < synth.Ms(11400) {
+		t.Errorf("scene %v leaves out the gap from 9 s to 11.4 s", tl.Span)
+	}
+}
+
+func TestTimelineWithoutFaults(t *testing.T) {
+	tl := timelineOf(t, Input(synth.BusyRun(12, 4, false)))
+	holds := 0
+	for _, l := range tl.Lanes {
+		for _, h := range l.Holds {
+			if h.Overlaps(tl.Span) {
+				holds++
+			}
+		}
+	}
+	if holds < 50 || holds > 53 {
+		t.Errorf("%d holds, want the first 50 or so", holds)
+	}
+	if len(tl.Moments) != 0 {
+		t.Errorf("moments %v", tl.Moments)
+	}
+}
+
+// Readers beside readers are no overlap, and drawn as such; readers beside a writer are.
+func TestTimelineOfReadersAndWriters(t *testing.T) {
+	in := Input(synth.ReadWriteRun())
+	if want := "One client believed it still held the lock while others got it 6 times in turn, for 615 ms in all, " +
+		"after it was paused longer than its session timeout."; !strings.HasPrefix(in.Result.Headline, want) {
+		t.Errorf("headline %q", in.Result.Headline)
+	}
+	tl := timelineOf(t, in)
+	double := map[string][]result.Span{}
+	for _, l := range tl.Lanes {
+		double[l.Client] = l.Double
+		if l.Client == "c2/1" && (len(l.Reads) != 3 || len(l.Holds) != 0) {
+			t.Errorf("c2/1 reads %v, holds %v", l.Reads, l.Holds)
+		}
+	}
+	want := map[string][]result.Span{
+		"c1/1": {{From: synth.Ms(3300), To: synth.Ms(3560)}, {From: synth.Ms(3565), To: synth.Ms(3750)},
+			{From: synth.Ms(3755), To: synth.Ms(3925)}},
+		"c2/1": {{From: synth.Ms(3300), To: synth.Ms(3420)}, {From: synth.Ms(3755), To: synth.Ms(3925)}},
+		"c3/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}, {From: synth.Ms(3759), To: synth.Ms(3925)}},
+		"c4/1": {{From: synth.Ms(3308), To: synth.Ms(3560)}}, "c5/1": {{From: synth.Ms(3565), To: synth.Ms(3750)}},
+	}
+	if diff := cmp.Diff(want, double); diff != "" {
+		t.Errorf("overlaps (-want +got):\n%s", diff)
+	}
+	if m := tl.Moments; !slices.ContainsFunc(m, func(m moment) bool { return m.Text == "c2/1 gets the lock to read" }) {
+		t.Errorf("moments %v", m)
+	}
+	if tl.Title != "A reader and a writer believed they held "+synth.TheLock+" at once" {
+		t.Errorf("title %q", tl.Title)
+	}
+	stale := 0
+	for _, a := range tl.Accesses {
+		if a.Stale {
+			stale++
+		}
+	}
+	if stale != 1 || words.Value(in.Result.Safety.StaleAccepted) != 1 {
+		t.Errorf("%d stale in the picture, %d by the check", stale, words.Value(in.Result.Safety.StaleAccepted))
+	}
+}
+
+// Of two permits three are believed held once the stopped one's is granted again.
+func TestTimelineOfASemaphore(t *testing.T) {
+	in := Input(synth.SemaphoreRun())
+	tl := timelineOf(t, in)
+	double := map[string][]result.Span{}
+	for _, l := range tl.Lanes {
+		double[l.Client] = l.Double
+	}
+	// Three of two from 3304 to 3500, from 3510 to 3700, and from 3705 to 3925.
+	want := map[string][]result.Span{
+		"c1/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}, {From: synth.Ms(3510), To: synth.Ms(3700)},
+			{From: synth.Ms(3705), To: synth.Ms(3925)}},
+		"c2/1": nil, "c3/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}},
+		"c4/1": {{From: synth.Ms(3510), To: synth.Ms(3700)}}, "c5/1": {{From: synth.Ms(3705), To: synth.Ms(3925)}},
+	}
+	if diff := cmp.Diff(want, double); diff != "" {
+		t.Errorf("overlaps (-want +got):\n%s", diff)
+	}
+	if tl.Title != "More permits of "+synth.TheLock+" were believed held than there are" {
+		t.Errorf("title %q", tl.Title)
+	}
+	for _, a := range tl.Accesses { // c1's write, in the slot that c3 and c5 had since
+		if a.Stale != (a.Client == "c1/1" && a.Op == history.OpWrite) {
+			t.Errorf("access %+v", a)
+		}
+	}
+}
+
+// Without an observer and a resource their rows are left out.
+func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
+	in := Input(synth.Act2Run(false))
+	var events []history.Event
+	for _, e := range in.Events {
+		if e.Op != history.OpHeld && e.Process != "r1" {
+			events = append(events, e)
+		}
+	}
+	in.Events = events
+	if tl := timelineOf(t, in); tl.Held != nil || tl.Accesses != nil {
+		t.Errorf("held %v, accesses %v", tl.Held, tl.Accesses)
+	}
+}
+
+func TestCommonSpans(t *testing.T) {
+	got := common([]result.Span{{From: 1, To: 5}, {From: 7, To: 9}},
+		[]result.Span{{From: 0, To: 2}, {From: 4, To: 8}, {From: 9, To: 10}})
+	if diff := cmp.Diff([]result.Span{{From: 1, To: 2}, {From: 4, To: 5}, {From: 7, To: 8}}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// After the record ends it is not known what a client believed, and the picture does not show more than the check
+// knows.
+func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
+	in := Input(synth.Act2Run(false))
+	i := slices.IndexFunc(in.Events, func(e history.Event) bool { return e.At > synth.Ms(3600) })
+	run := synth.RunOf(in.Events[:i], *in.Scenario)
+	run.Partial = true
+	in = Input(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
+	victim := timelineOf(t, in).Lanes[0]
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, victim.Holds); diff != "" {
+		t.Errorf("believed (-want +got):\n%s", diff)
+	}
+	if len(victim.Unsure) != 1 || victim.Unsure[0].From != synth.Ms(1010) || len(victim.Double) != 0 {
+		t.Errorf("unsure %v, double %v", victim.Unsure, victim.Double)
+	}
+}
+
+// The servers' own log comes before an observer's watch, and says how exact it is.
+func TestTimelineOfTheServersLog(t *testing.T) {
+	in := Input(synth.Act2Run(false))
+	in.Report.ServerHolds = &check.ServerHolds{Err: 4_500_000, Locks: map[string][]check.ServerHold{synth.TheLock: {
+		{Client: "c1/1", Token: 1, From: 0, Until: synth.Ms(2000), First: 1, Last: 2},
+		{Client: "c2/1", Token: 2, From: synth.Ms(1500), Until: math.MaxInt64, First: 2},
+	}}}
+	tl := timelineOf(t, in)
+	if len(tl.Held) != 2 || tl.HeldErr != 4_500_000 || tl.HeldBy != "(their logs, ±4.5 ms)" || tl.Held[0].Row != 0 ||
+		tl.Held[1].Row != 1 {
+		t.Errorf("%+v, %d, %s", tl.Held, tl.HeldErr, tl.HeldBy)
+	}
+	f := timelineFigure(in, result.MeasuredWindow(in.Events), faultSpans(in.Events))
+	if !strings.Contains(f.Caption, "to within 4.5 ms") {
+		t.Error(f.Caption)
+	}
+}

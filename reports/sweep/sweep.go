@@ -1,0 +1,223 @@
+package sweep
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/reports/capacity"
+	"locklab/reports/result"
+)
+
+// SchemaVersion is the version of sweep.json.
+const SchemaVersion = 1
+
+// Input is everything that the report of a sweep is made of.
+type Input struct {
+	Scenario, About string
+	Seed            uint64
+	Repeat          int // runs of each point; 0 if each is searched
+	Params          []Param
+	Saturate        string // the limit that searches look for; empty = there are none
+	Points          []PointRuns
+
+	_ struct{}
+}
+
+// A Param is a key that was varied, and its values in order.
+type Param struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+	// Numbers are the values as numbers, durations in nanoseconds; nil if one is not a number.
+	Numbers []float64 `json:"numbers"`
+}
+
+// PointRuns is a point of the grid and the results of its runs.
+type PointRuns struct {
+	Values  map[string]string
+	Setting Setting
+	Runs    []Run
+	// Broken are runs that did not end. Only the violations that they saw count.
+	Broken []Run
+	Limit  *capacity.Limit // if one was searched for
+	_      struct{}
+}
+
+// A Run is a run directory, and its result; nil if the run was not done, or broke off.
+type Run struct {
+	Dir    string
+	Result *result.Result
+}
+
+// A Setting is what models need to know of a point's scenario.
+type Setting struct {
+	Clients, Locks int
+	Together       int     // acquisitions that can hold together: 1 of a mutex
+	ReadShare      float64 // 0 if nobody reads
+	Hold, Think    time.Duration
+	HoldVariance   float64 // of the length of holds, in square seconds
+	Rate           float64 // a second; 0 in a closed loop
+	// Modelled says that the models apply: all locks are alike, and the rate is constant.
+	Modelled bool
+}
+
+// A Sweep is a sweep in numbers: sweep.json. Pointers are null if the number is not known.
+type Sweep struct {
+	SchemaVersion int     `json:"schema_version"`
+	Scenario      string  `json:"scenario"`
+	About         string  `json:"about"`
+	Seed          uint64  `json:"seed"`
+	Partial       bool    `json:"partial"` // runs are missing
+	Repeat        int     `json:"repeat"`
+	Saturate      string  `json:"saturate,omitempty"`
+	Params        []Param `json:"params"`
+	// Load is the key of the parameter on the x axis of pictures; empty if nothing was varied.
+	Load     string   `json:"load"`
+	Planned  int      `json:"planned_runs"`
+	Done     int      `json:"done_runs"`
+	Series   []Series `json:"series"`
+	Warnings []string `json:"warnings"`
+
+	_ struct{}
+}
+
+// A Series is the points that differ in the load only.
+type Series struct {
+	Name   string            `json:"name"` // empty if it is the only one
+	Values map[string]string `json:"values"`
+	Points []Point           `json:"points"`
+	Model  *Model            `json:"model"`
+	USL    *USL              `json:"usl"`
+
+	_ struct{}
+}
+
+// loads are the keys that are the load if they are varied, the most likely one first.
+var loads = []string{"clients", "rate", "locks"}
+
+// loadParam returns the key of the parameter that is the load: one of loads, else the first whose values are numbers,
+// else the first; "" if none has several values.
+func loadParam(params []Param) string {
+	several := slices.DeleteFunc(slices.Clone(params), func(p Param) bool { return len(p.Values) < 2 })
+	if len(several) == 0 {
+		return ""
+	}
+	rank := func(p Param) int {
+		i := slices.Index(loads, p.Key)
+		switch {
+		case p.Numbers == nil:
+			return len(loads) + 1
+		case i < 0:
+			return len(loads)
+		}
+		return i
+	}
+	return slices.MinFunc(several, func(a, b Param) int { return cmp.Compare(rank(a), rank(b)) }).Key
+}
+
+// Summarize reduces a sweep to its numbers.
+func Summarize(in Input) Sweep {
+	s := Sweep{SchemaVersion: SchemaVersion, Scenario: in.Scenario, About: in.About, Seed: in.Seed, Repeat: in.Repeat,
+		Saturate: in.Saturate, Params: in.Params, Load: loadParam(in.Params), Warnings: []string{}}
+	series := map[string]int{} // by name
+	for _, p := range in.Points {
+		values := maps.Clone(p.Values)
+		delete(values, s.Load)
+		name := s.name(values)
+		i, known := series[name]
+		if !known {
+			i = len(s.Series)
+			series[name] = i
+			s.Series = append(s.Series, Series{Name: name, Values: values})
+		}
+		point := summarizePoint(p)
+		point.Load = s.place(p.Values[s.Load])
+		s.Series[i].Points = append(s.Series[i].Points, point)
+		s.Planned += len(p.Runs)
+		s.Done += point.Runs
+		s.Partial = s.Partial || p.Limit != nil && p.Limit.Unknown != ""
+		s.warn(p.Runs)
+	}
+	s.Partial = s.Partial || s.Done < s.Planned
+	for i := range s.Series {
+		slices.SortStableFunc(s.Series[i].Points, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
+	}
+	s.model()
+	return s
+}
+
+// warn adds the warnings of runs, each once.
+func (s *Sweep) warn(runs []Run) {
+	for _, r := range runs {
+		if r.Result == nil {
+			continue
+		}
+		for _, w := range r.Result.Warnings {
+			if !slices.Contains(s.Warnings, w) {
+				s.Warnings = append(s.Warnings, w)
+			}
+		}
+	}
+}
+
+// points returns every point, with its series.
+func (s *Sweep) points() iter.Seq2[*Series, *Point] {
+	return func(yield func(*Series, *Point) bool) {
+		for i := range s.Series {
+			for k := range s.Series[i].Points {
+				if !yield(&s.Series[i], &s.Series[i].Points[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// name names a series by the values in which it differs from others.
+func (s *Sweep) name(values map[string]string) string {
+	var parts []string
+	for _, p := range s.Params {
+		if v, ok := values[p.Key]; ok && len(p.Values) > 1 {
+			parts = append(parts, p.Key+" "+v)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nameWithout is the name of a series without one of its values.
+func (s *Sweep) nameWithout(i int, key string) string {
+	values := maps.Clone(s.Series[i].Values)
+	delete(values, key)
+	return s.name(values)
+}
+
+// place returns where on the axis of the load a value is.
+func (s *Sweep) place(value string) float64 {
+	for _, p := range s.Params {
+		if i := slices.Index(p.Values, value); p.Key == s.Load && i >= 0 {
+			if p.Numbers != nil {
+				return p.Numbers[i]
+			}
+			return float64(i + 1)
+		}
+	}
+	return 0
+}
+
+// label is the value at a place on the axis of the load.
+func (s *Sweep) label(load float64) string {
+	for _, p := range s.Params {
+		if p.Key != s.Load {
+			continue
+		}
+		for _, v := range p.Values {
+			if s.place(v) == load {
+				return v
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,246 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"locklab/harness/check"
+	"locklab/reports/result"
+	"locklab/reports/words"
+)
+
+// Print writes a sweep for a terminal: headlines, the table, the models and their gaps, and warnings.
+func Print(w io.Writer, s Sweep) error {
+	for _, line := range s.Headlines() {
+		fmt.Fprintln(w, line)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	head, rows := s.table()
+	fmt.Fprintln(t, "\n"+strings.Join(head, "\t")+"\t")
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for i, list := range [][]string{s.models(), s.causes(), s.Warnings} {
+		for _, line := range list {
+			fmt.Fprintln(w, []string{"model: ", "gap: ", "warning: "}[i]+line)
+		}
+	}
+	return nil
+}
+
+// columns are the quantities that the table shows besides the throughput.
+func columns() []result.Quantity {
+	return slices.DeleteFunc(result.Quantities(), func(q result.Quantity) bool { return q.Column == "" })
+}
+
+// table is the sweep's points as text. Those of a series follow one another.
+func (s *Sweep) table() (head []string, rows [][]string) {
+	for _, p := range s.Params {
+		head = append(head, p.Key)
+	}
+	if s.Saturate != "" {
+		head = append(head, "last pass /s", "first fail /s", "why", "probes")
+	} else {
+		head = append(head, "runs", "acquired/s", "min…max", "predicted", "gap")
+		for _, q := range columns() {
+			head = append(head, q.Column)
+		}
+		head = append(head, "busy", "verdict")
+	}
+	for _, p := range s.points() {
+		rows = append(rows, s.row(p))
+	}
+	return head, rows
+}
+
+func (s *Sweep) row(p *Point) []string {
+	var row []string
+	for _, param := range s.Params {
+		row = append(row, cmp.Or(p.Values[param.Key], "–"))
+	}
+	if s.Saturate != "" {
+		l := p.Limit
+		if l == nil {
+			return append(row, words.Absent, words.Absent, p.Why, "0")
+		}
+		why := cmp.Or(l.Unknown, string(l.Why))
+		return append(row, number(l.LastPass), number(l.FirstFail), why, strconv.Itoa(len(l.Probes)))
+	}
+	ranged, predicted := "", words.Absent
+	if p.Runs > 1 {
+		ranged = number(p.AcquiredPerSMin) + "…" + number(p.AcquiredPerSMax)
+	}
+	if p.Predicted != nil {
+		predicted = words.Digits3(p.Predicted.AcquiredPerS)
+	}
+	row = append(row, strconv.Itoa(p.Runs), number(p.AcquiredPerS), ranged, predicted, percent("%+.0f %%", p.Gap))
+	for _, q := range columns() {
+		row = append(row, q.Show(p.median(q.Name())))
+	}
+	return append(row, percent("%.0f %%", p.Utilization), string(p.Verdict))
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return words.Absent
+	}
+	return words.Digits3(*v)
+}
+
+func duration(ns *int64) string {
+	if ns == nil {
+		return words.Absent
+	}
+	return words.Duration(*ns)
+}
+
+// percent writes a share as a percentage; "" if it is not known.
+func percent(format string, share *float64) string {
+	if share == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, 100**share)
+}
+
+// Headlines says what the sweep found, in a sentence for each series, or for each point that was searched.
+func (s *Sweep) Headlines() []string {
+	var all []string
+	if s.Saturate != "" {
+		for series, p := range s.points() {
+			all = append(all, s.limitHeadline(series, p))
+		}
+		return all
+	}
+	for i := range s.Series {
+		all = append(all, s.throughputHeadline(&s.Series[i]))
+	}
+	bad := 0
+	for _, p := range s.points() {
+		if p.Verdict != check.Pass {
+			bad++
+		}
+	}
+	if bad > 0 {
+		all = append(all, fmt.Sprintf("%d of the points did not pass: see the table.", bad))
+	}
+	return all
+}
+
+func (s *Sweep) throughputHeadline(series *Series) string {
+	name := series.Name
+	if name != "" {
+		name += ": "
+	}
+	var best *Point
+	for k := range series.Points {
+		if p := &series.Points[k]; p.AcquiredPerS != nil && (best == nil || *p.AcquiredPerS > *best.AcquiredPerS) {
+			best = p
+		}
+	}
+	if best == nil {
+		return name + "nothing was measured."
+	}
+	text := fmt.Sprintf("%sat most %s acquisitions a second were measured", name, number(best.AcquiredPerS))
+	if s.Load != "" {
+		text += fmt.Sprintf(", at %s %s", s.Load, s.label(best.Load))
+	}
+	if knee := series.knee(s.Load); knee > 0 {
+		text += fmt.Sprintf("; from %s clients on, more of them only wait longer", words.Digits3(knee))
+	}
+	return text + "."
+}
+
+func (s *Sweep) limitHeadline(series *Series, p *Point) string {
+	name := s.pointName(series, p) + ": "
+	l := p.Limit
+	switch {
+	case l == nil:
+		return name + "not searched."
+	case l.Unknown != "":
+		return name + "no answer: " + l.Unknown + "."
+	case l.LastPass == nil:
+		return fmt.Sprintf("%sno rate holds; %s a second is too much: %s.", name, number(l.FirstFail), l.Detail)
+	case l.FirstFail == nil:
+		return fmt.Sprintf("%s%s a second hold, the highest that was tried.", name, number(l.LastPass))
+	}
+	return fmt.Sprintf("%s%s a second hold; %s are too many (%s: %s).",
+		name, number(l.LastPass), number(l.FirstFail), l.Why, l.Detail)
+}
+
+// causes names the points at which the model is wrong by too much, and why it is likely to be.
+func (s *Sweep) causes() []string {
+	var all []string
+	for series, p := range s.points() {
+		if p.Cause != "" {
+			all = append(all, fmt.Sprintf("%s (%s): %s", s.pointName(series, p), percent("%+.0f %%", p.Gap), p.Cause))
+		}
+	}
+	return all
+}
+
+// models says what each series' model is made of.
+func (s *Sweep) models() []string {
+	var all []string
+	for i := range s.Series {
+		name := cmp.Or(s.Series[i].Name, s.Scenario) + ": "
+		if m := s.Series[i].Model; m != nil {
+			all = append(all, name+m.describe())
+		}
+		if u := s.Series[i].USL; u != nil {
+			all = append(all, name+u.describe())
+		}
+	}
+	return all
+}
+
+func (m *Model) describe() string {
+	text := fmt.Sprintf("hold %s + hand-off %s = %s; at most %s a second",
+		words.Duration(m.HoldNs), words.Duration(m.HandoffNs), words.Duration(m.ServiceNs), number(m.MostPerS))
+	if m.ReaderNs > 0 {
+		text += fmt.Sprintf(", a round of readers %s longer for each but the first", words.Duration(m.ReaderNs))
+	}
+	if m.KneeClients != nil {
+		text += ", knee at " + number(m.KneeClients) + " clients"
+	}
+	return text + " (" + m.From + ")"
+}
+
+func (u *USL) describe() string {
+	text := fmt.Sprintf("scalability law λ %s, σ %s, κ %s, R² %s",
+		words.Digits3(u.Lambda), words.Digits3(u.Sigma), words.Digits3(u.Kappa), u.r2())
+	if u.PeakLocks != nil {
+		text += fmt.Sprintf(", highest at %s locks", number(u.PeakLocks))
+	}
+	if u.Note != "" {
+		text += " (" + u.Note + ")"
+	}
+	return text
+}
+
+// r2 is R² for a person.
+func (u *USL) r2() string {
+	if u.R2 == nil {
+		return words.Absent
+	}
+	return fmt.Sprintf("%.3f", *u.R2)
+}
+
+// pointName names a point by its series and its load.
+func (s *Sweep) pointName(series *Series, p *Point) string {
+	name := series.Name
+	if s.Load != "" {
+		if name != "" {
+			name += ", "
+		}
+		name += s.Load + " " + s.label(p.Load)
+	}
+	return cmp.Or(name, s.Scenario)
+}

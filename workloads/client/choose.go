@@ -1,0 +1,41 @@
+package client
+
+import (
+	"slices"
+
+	"locklab/harness/history"
+	"locklab/workloads"
+	"locklab/workloads/lock"
+)
+
+// choose draws what the client wants next.
+func (c *client) choose() lock.Want {
+	cfg := &c.p.cfg
+	if cfg.Workload == workloads.MultiLock {
+		return lock.Want{Paths: c.several(cfg.LocksAtOnce)}
+	}
+	w := lock.Want{Paths: []string{cfg.Locks[c.p.chooser.One(c.rand)]}}
+	switch cfg.Workload {
+	case workloads.ReadWrite:
+		w.Mode = history.ModeRead
+		if c.rand.Float64() >= cfg.ReadShare && !c.p.bursting() {
+			w.Mode, w.Downgrade = history.ModeWrite, c.rand.Float64() < cfg.DowngradeShare
+		}
+	case workloads.Semaphore:
+		w.Mode, w.Units = history.ModePermit, cfg.Units
+	}
+	return w
+}
+
+// several draws k of the locks, in their order or in any.
+func (c *client) several(k int) []string {
+	order := c.p.chooser.Several(k, c.rand)
+	if c.p.cfg.Ordered {
+		slices.Sort(order)
+	}
+	paths := make([]string, k)
+	for i, n := range order {
+		paths[i] = c.p.cfg.Locks[n]
+	}
+	return paths
+}

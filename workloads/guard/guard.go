@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"locklab/recipes"
+	"locklab/workloads/lock"
+)
+
+// The names of the guards.
+const (
+	None        = "none"         // the resource accepts every access
+	LostContext = "lost-context" // and the client makes none once it has been told that its hold is over
+	LeaseClock  = "lease-clock"  // or once the service can have expired its session
+	ZKMulti     = "zk-multi"     // what the lock protects is in ZooKeeper
+	Fencing     = "fencing"      // the resource refuses a token below what it has served
+)
+
+// A Guard describes one guard, and what the client and the resource do for it.
+type Guard struct {
+	Name string
+	// Protects says how it protects the data, Costs what that costs, and Passes which accesses still get through.
+	Protects, Costs, Passes string
+
+	// over reports whether the client must no longer use what a hold protects; nil = the client never asks.
+	over func(*recipes.Hold) bool
+	// LeaseClock gives sessions a lease clock.
+	LeaseClock bool
+	// InZooKeeper keeps what the lock protects in ZooKeeper, and not at the resource: each write is a transaction that
+	// checks the hold's znodes too.
+	InZooKeeper bool
+	// Fences makes the resource refuse stale tokens.
+	Fences bool
+
+	// refusals returns why the guard cannot be used in a run.
+	refusals func(Run) []Refusal
+}
+
+// All lists the guards.
+var All = []Guard{
+	{
+		Name:     None,
+		Protects: "Not at all: the resource accepts every access.",
+		Costs:    "nothing",
+		Passes:   "every outdated access",
+	},
+	{
+		Name: LostContext,
+		Protects: "Before each access the client checks whether it has been told that its lock is lost. If so, it " +
+			"abandons the critical section.",
+		Costs: "nothing",
+		Passes: "A client that has not been told yet, because it is cut off or has just woken up. A client that is " +
+			"stopped between the check and the access.",
+		over: func(h *recipes.Hold) bool { return h.Context().Err() != nil },
+	},
+	{
+		Name:       LeaseClock,
+		Protects:   "The client keeps a clock that ends its hold before the servers can have expired its session.",
+		Costs:      "Heartbeats, each of which is a write to ZooKeeper. Some holds end early.",
+		Passes:     "A client that is stopped between the check and the access.",
+		over:       func(h *recipes.Hold) bool { return !h.Valid() },
+		LeaseClock: true,
+		refusals:   noLeaseClock,
+	},
+	{
+		Name: Fencing,
+		Protects: "The resource refuses an access whose token is lower than the highest token it has served. A new " +
+			"holder's first access raises that token, even if it is a read. Readers do not refuse each other. Permits " +
+			"are told apart by their slots.",
+		Costs:    "The resource must remember tokens.",
+		Passes:   "nothing",
+		Fences:   true,
+		refusals: noFencing,
+	},
+	{
+		Name: ZKMulti,
+		Protects: "The data is in ZooKeeper. Each write is one transaction that also checks that the znode of the " +
+			"writer's hold exists. A reader uses what it read only after a later check of the same kind has passed.",
+		Costs:       "The data must be in ZooKeeper. A reader's check costs a quorum.",
+		Passes:      "nothing",
+		InZooKeeper: true,
+		refusals:    noTransaction,
+	},
+}
+
+// Find returns the guard of that name; the zero Guard protects nothing.
+func Find(name string) (Guard, bool) {
+	for _, g := range All {
+		if g.Name == name {
+			return g, true
+		}
+	}
+	return Guard{}, false
+}
+
+// Names returns the names of the guards.
+func Names() []string {
+	var names []string
+	for _, g := range All {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// RefusesStale reports whether the guard makes sure that no stale access has an effect.
+func (g Guard) RefusesStale() bool { return g.InZooKeeper || g.Fences }
+
+// ErrGivenUp says that a client makes no more accesses, because its guard says that the lock is lost. No client can
+// guard itself while it is stopped between the question and the access.
+var ErrGivenUp = errors.New("given up, for the lock is lost")
+
+// Ask returns why the guard forbids an access under a hold, or nil. The error wraps [ErrGivenUp].
+func (g Guard) Ask(hold *recipes.Hold) error {
+	if g.over == nil || !g.over(hold) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrGivenUp, context.Cause(hold.Context()))
+}
+
+// Refusals returns why the guard cannot be used in a run.
+func (g Guard) Refusals(r Run) []Refusal {
+	if g.refusals == nil {
+		return nil
+	}
+	return g.refusals(r)
+}
+
+// suggested is the recipe to suggest for a run whose recipe a guard refuses.
+func suggested(r Run) string { return lock.Default(r.Workload) }

@@ -1,0 +1,40 @@
+package workloads
+
+import "time"
+
+// A Load is what clients ask of the locks and when: the part of a scenario that every client process is given as it is.
+// Its tags are those of package settings and of scenarios.
+type Load struct {
+	// ReadShare of the acquisitions read, and DowngradeShare of the writers go on as readers. In a ReadBurst all
+	// acquisitions read; the bursts are counted from the start of the warm-up.
+	ReadShare float64 `json:"read_share" key:"read-share" scenario:"workload=read-write" min:"0" max:"1"`
+	ReadBurst Burst   `json:"read_burst" key:"read-burst" scenario:"workload=read-write,omitempty"`
+
+	DowngradeShare float64 `json:"downgrade_share" key:"downgrade-share" scenario:"workload=read-write" min:"0" max:"1"`
+
+	// Permits is how many permits a semaphore has, and Resize is another number that it changes to and back. Units is
+	// how many permits an acquisition takes.
+	Permits int    `json:"permits" key:"permits" scenario:"workload=semaphore" min:"1" max:"10000"`
+	Resize  Resize `json:"resize" key:"resize" scenario:"workload=semaphore,omitempty"`
+	Units   int    `json:"units" key:"units" scenario:"workload=semaphore" min:"1" max:"10000"`
+
+	// LocksAtOnce is how many locks an acquisition of several takes, drawn each time. If Ordered, every client
+	// takes them in the same order.
+	LocksAtOnce int `json:"locks_per_acquire" key:"locks-per-acquire" scenario:"workload=multi-lock" min:"1" max:"10000"`
+
+	Ordered bool `json:"ordered" key:"ordered" scenario:"workload=multi-lock"`
+
+	// Wait is how long an acquire may take; 0 = as long as it takes. If Try, an acquire is given up once the client
+	// knows that it would have to wait.
+	Wait time.Duration `json:"wait_ns" key:"wait" scenario:"omitempty" min:"0" max:"24h"`
+	Try  bool          `json:"try,omitempty" key:"try" scenario:"omitempty"`
+
+	LockChoice Choice `json:"lock_choice" key:"lock-choice"`
+	// Hold is the time between the two accesses of a critical section, Think that between a release and the next
+	// acquire.
+	Hold  Distribution `json:"hold" key:"hold"`
+	Think Distribution `json:"think" key:"think"`
+
+	// Arrivals is how work arrives; empty = [Closed].
+	Arrivals string `json:"arrivals,omitempty" key:"arrivals" enum:"closed,poisson,uniform"`
+}

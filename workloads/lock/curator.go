@@ -1,0 +1,65 @@
+package lock
+
+import "locklab/workloads"
+
+// byCommand is why a transaction cannot check the holds of a command.
+const byCommand = "is a command with a session of its own, in which nothing can be written for it"
+
+var curatorMutex = Recipe{
+	Name:      "curator-mutex",
+	About:     "[Apache Curator](#apache-curator)'s `InterProcessMutex`.",
+	Workloads: []string{workloads.Mutex, workloads.MultiLock},
+	Layout:    LayoutQueue,
+	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Unchecked: byCommand},
+	Needs:     Needs{Foreign: true},
+}
+
+var curatorReadWrite = Recipe{
+	Name:      "curator-rw",
+	About:     "Curator's `InterProcessReadWriteLock`.",
+	Workloads: []string{workloads.ReadWrite, workloads.Mutex},
+	Layout:    LayoutReadWrite,
+	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Downgrade: true, Unchecked: byCommand},
+	// Before 5.5, its reader's znode stands behind the writers that wait (CURATOR-621).
+	Needs: Needs{Foreign: true, LeakyDowngrade: true},
+}
+
+var curatorSemaphore = Recipe{
+	Name:      "curator-semaphore",
+	About:     "Curator's `InterProcessSemaphoreV2`.",
+	Workloads: []string{workloads.Semaphore},
+	Layout:    LayoutSemaphore,
+	Seen:      SeenNot,
+	Promises:  Promises{Exclusive: true, Unchecked: byCommand},
+	Needs:     Needs{Foreign: true, OneByOne: true},
+}
+
+var curatorSemaphoreMutex = Recipe{
+	Name:      "curator-semaphore-mutex",
+	About:     "Curator's `InterProcessSemaphoreMutex`.",
+	Workloads: []string{workloads.Mutex},
+	Layout:    LayoutSemaphore,
+	Seen:      SeenLeases,
+	Promises:  Promises{Exclusive: true, Tokens: true, Unchecked: byCommand},
+	Needs:     Needs{Foreign: true},
+}
+
+var curatorMulti = Recipe{
+	Name:      "curator-multi",
+	About:     "Curator's `InterProcessMultiLock`.",
+	Workloads: []string{workloads.MultiLock},
+	Layout:    LayoutQueue,
+	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Several: true, Unchecked: byCommand},
+	Needs:     Needs{Foreign: true},
+}
+
+// command is the recipe of a lock's own command, which may be anything behind the lock protocol.
+func command(name string) Recipe {
+	return Recipe{
+		Name:      name,
+		About:     "[Your own lock](#your-own-lock), in any language.",
+		Workloads: workloads.All,
+		Promises:  Promises{Exclusive: true, MayToken: true, Several: true, Downgrade: true, Unchecked: byCommand},
+		Needs:     Needs{Foreign: true},
+	}
+}

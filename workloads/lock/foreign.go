@@ -1,0 +1,72 @@
+package lock
+
+import (
+	"context"
+
+	"locklab/harness/history"
+	"locklab/recipes"
+	"locklab/workloads/foreign"
+)
+
+// A commandSource is a session of a lock's command.
+type commandSource struct {
+	*foreign.Session
+	c Client
+}
+
+// openForeign makes the lock's command open a session.
+func openForeign(ctx context.Context, c Client) (Source, error) {
+	s, err := c.Driver.Open(ctx,
+		foreign.SessionConfig{Servers: c.Servers, Timeout: c.Timeout, Paths: c.Locks, OnState: c.OnState})
+	if err != nil {
+		return nil, err
+	}
+	return commandSource{s, c}, nil
+}
+
+// Acquire implements [Source].
+func (f commandSource) Acquire(ctx context.Context, w Want) (*Grant, error) {
+	cfg := foreign.LockConfig{Paths: w.Paths}
+	switch w.Mode {
+	case history.ModeRead:
+		cfg.Mode = foreign.Read
+	case history.ModeWrite:
+		cfg.Mode = foreign.Write
+	case history.ModePermit:
+		cfg.Mode = foreign.Permits(w.Units, f.c.Permits)
+	}
+	if len(w.Paths) == 1 { // for several locks, a command does not say in which queue it waits
+		cfg.OnQueued = func(ahead int) { f.c.QueuedUntried(w.Paths[0], ahead) }
+	}
+	h, err := f.Lock(cfg).Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.Paths) == 1 {
+		return Single(w.Paths[0], w.Mode, h), nil
+	}
+	return together(w.Paths, h), nil
+}
+
+// together returns the grant of several locks by one hold.
+func together(paths []string, h *recipes.Hold) *Grant {
+	g := &Grant{Release: h.Release}
+	tokens := foreign.GrantOf(h).Tokens
+	for i, path := range paths {
+		p := Part{Lock: path, Hold: h}
+		if len(tokens) > 0 {
+			p.Token, p.Use = tokens[i], tokens[i]
+		}
+		g.Parts = append(g.Parts, p)
+	}
+	return g
+}
+
+// Downgrade implements [Downgrader].
+func (f commandSource) Downgrade(ctx context.Context, write *Grant) (*Grant, error) {
+	h, err := f.Session.Downgrade(ctx, write.Parts[0].Hold)
+	if err != nil {
+		return nil, err
+	}
+	return Single(write.Parts[0].Lock, history.ModeRead, h), nil
+}

@@ -1,0 +1,118 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+
+	"locklab/harness/history"
+	"locklab/recipes"
+)
+
+// A session is a session of package recipes with its locks. A lock is made when it is first wanted, because there may
+// be thousands of sessions and hundreds of locks, most of which a session never uses.
+type session struct {
+	*sharedSession
+	make  maker
+	c     Client
+	locks map[string]modes
+}
+
+// A maker makes a lock at a path, in a session, for a client. queued is called with the place in its queue.
+type maker func(s *recipes.Session, path string, c *Client, queued func(ahead int)) (modes, error)
+
+// inSession opens sources of locks that make makes in sessions of package recipes.
+func inSession(make maker) Opener {
+	return func(ctx context.Context, c Client) (Source, error) {
+		shared, err := c.Sharing.join(ctx, func(ctx context.Context) (*recipes.Session, error) {
+			return recipes.Connect(ctx, recipes.SessionConfig{Config: c.Config, LeaseClock: c.LeaseClock})
+		})
+		if err != nil {
+			return nil, err
+		}
+		s := session{sharedSession: shared, make: make, c: c, locks: map[string]modes{}}
+		if _, err := s.at(c.Locks[0]); err != nil { // a lock that cannot be made must be reported before the work begins
+			_ = s.Close(ctx) // err says what matters
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// at returns the lock at a path.
+func (s session) at(path string) (modes, error) {
+	if m, ok := s.locks[path]; ok {
+		return m, nil
+	}
+	m, err := s.make(s.Session, path, &s.c, func(ahead int) { s.c.Queued(path, ahead) })
+	if err == nil {
+		s.locks[path] = m
+	}
+	return m, err
+}
+
+// Acquire implements [Source].
+func (s session) Acquire(ctx context.Context, w Want) (*Grant, error) {
+	if len(w.Paths) > 1 {
+		return s.several(ctx, w)
+	}
+	m, err := s.at(w.Paths[0])
+	if err != nil {
+		return nil, err
+	}
+	l := m.in(w.Mode)
+	if l == nil {
+		return nil, fmt.Errorf("the recipe has no mode %q", w.Mode)
+	}
+	acquire := l.Acquire
+	if try, ok := l.(recipes.TryLock); ok && s.c.Try {
+		acquire = try.TryAcquire
+	}
+	h, err := acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Single(w.Paths[0], w.Mode, h), nil
+}
+
+// several acquires a lock of locks, in the order wanted.
+func (s session) several(ctx context.Context, w Want) (*Grant, error) {
+	var cfg recipes.MultiConfig
+	for _, path := range w.Paths {
+		l, err := s.at(path)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Members = append(cfg.Members, recipes.Member{Key: path, Lock: l.in(w.Mode)})
+	}
+	m, err := recipes.NewMulti(cfg)
+	if err != nil {
+		return nil, err
+	}
+	acquire := m.Acquire
+	if s.c.Try {
+		acquire = m.TryAcquire
+	}
+	h, err := acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := &Grant{Release: h.Release}
+	for _, k := range h.Holds() {
+		g.Parts = append(g.Parts, Part{Lock: k.Key, Token: k.Token(), Use: k.Token(), Hold: k.Hold})
+	}
+	return g, nil
+}
+
+// Downgrade implements [Downgrader].
+func (s session) Downgrade(ctx context.Context, write *Grant) (*Grant, error) {
+	p := write.Parts[0]
+	under := s.locks[p.Lock].downgrade // which is there, as it is held
+	if under == nil {
+		return nil, ErrNoDowngrade
+	}
+	h, err := under(ctx, p.Hold)
+	if err != nil {
+		return nil, err
+	}
+	return Single(p.Lock, history.ModeRead, h), nil
+}

@@ -1,0 +1,123 @@
+package lock
+
+import (
+	"context"
+	"errors"
+
+	"locklab/harness/history"
+	"locklab/recipes"
+	"locklab/recipes/zksession"
+	"locklab/workloads/foreign"
+)
+
+// A Client describes to a recipe the client that opens it.
+type Client struct {
+	// Config says how to connect. Servers are in the order in which this client's session tries them.
+	zksession.Config
+	// LeaseClock is the lease clock of the session; nil = none.
+	LeaseClock *recipes.LeaseClockConfig
+	// Locks are the paths of the locks.
+	Locks []string
+	// Permits is how many permits a semaphore has, and Units how many of them a hold takes. Resizes says that the
+	// number changes.
+	Permits, Units int
+	Resizes        bool
+	// Try makes an acquire end with recipes.ErrNotAcquired where it would have to wait, if the recipe supports that.
+	// Other recipes call Busy, which ends the attempt.
+	Try  bool
+	Busy func()
+	// Queued is called once an attempt has its place in a lock's queue, with the number of contenders ahead.
+	Queued func(lock string, ahead int)
+	// Sharing is the session that several clients share, if they do.
+	Sharing *Sharing
+	// Driver runs the command of a recipe that is a command.
+	Driver *foreign.Driver
+
+	_ struct{}
+}
+
+// QueuedUntried is Queued for a lock that cannot be tried for, as a command's: a client that would have to wait is
+// cancelled. (Those of package recipes give up by themselves, and take their place away before they return.)
+func (c Client) QueuedUntried(lock string, ahead int) {
+	c.Queued(lock, ahead)
+	if ahead > 0 && c.Try {
+		c.Busy()
+	}
+}
+
+// A Source is a session of a recipe, with the locks in it. Only one goroutine uses it.
+type Source interface {
+	// Done is closed when the session is over for good.
+	Done() <-chan struct{}
+	// Err says why it is over.
+	Err() error
+	// Close ends the session.
+	Close(ctx context.Context) error
+	// Acquire waits until the client holds what it wants, or ctx ends; otherwise it is like that of a recipe's lock.
+	Acquire(ctx context.Context, w Want) (*Grant, error)
+}
+
+// A Downgrader is a source whose writers can become readers.
+type Downgrader interface {
+	// Downgrade returns a read hold beside a write hold that was granted, which stays.
+	Downgrade(ctx context.Context, write *Grant) (*Grant, error)
+}
+
+// ErrNoDowngrade says that a recipe's writers cannot become readers.
+var ErrNoDowngrade = errors.New("the recipe's writers cannot become readers")
+
+// A Want is what a client acquires at once.
+type Want struct {
+	Mode      history.Mode
+	Paths     []string // of the locks, in the order in which to take them
+	Units     int      // permits, in history.ModePermit
+	Downgrade bool     // go on as a reader after having written
+}
+
+// A Grant is what a source has granted: a part for each lock.
+type Grant struct {
+	Parts []Part
+	// Release releases all parts; it is like a hold's, with the errors of all parts joined.
+	Release func(ctx context.Context) error
+}
+
+// A Part is one lock of a grant.
+type Part struct {
+	Lock  string
+	Token int64
+	// Use is the token to show to the resource, 0 if the token would tell it nothing. Slot says which permit it is.
+	Use, Slot int64
+	Hold      *recipes.Hold // the part's own hold, or that of all parts
+}
+
+// Single returns the grant of one lock.
+func Single(lock string, mode history.Mode, h *recipes.Hold) *Grant {
+	p := Part{Lock: lock, Token: h.Token(), Use: h.Token(), Hold: h}
+	if mode == history.ModePermit {
+		// Tokens of permits are compared slot by slot. Without a slot, they would accuse clients that may rightly
+		// hold together.
+		if slots := h.Slots(); len(slots) > 0 {
+			p.Slot = int64(slots[0])
+		} else {
+			p.Use = 0
+		}
+	}
+	return &Grant{Parts: []Part{p}, Release: h.Release}
+}
+
+// modes are the modes in which a lock can be held; nil for those that it does not have.
+type modes struct {
+	write, read, permits recipes.Lock
+	downgrade            func(ctx context.Context, write *recipes.Hold) (*recipes.Hold, error)
+}
+
+// in returns the lock in a mode of history's.
+func (m modes) in(mode history.Mode) recipes.Lock {
+	switch mode {
+	case history.ModeRead:
+		return m.read
+	case history.ModePermit:
+		return m.permits
+	}
+	return m.write
+}

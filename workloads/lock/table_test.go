@@ -1,0 +1,90 @@
+package lock
+
+import (
+	"slices"
+	"testing"
+
+	"locklab/recipes/broken"
+	"locklab/workloads"
+)
+
+// The table has each recipe once, with a complete entry.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range All() {
+		if seen[r.Name] || len(r.Workloads) == 0 || (r.About == "") != r.Control {
+			t.Errorf("%s: occurs twice, serves no workload, or has an empty field: %+v", r.Name, r)
+		}
+		seen[r.Name] = true
+		if r.Opener() == nil || r.Foreign != (r.Open == nil) {
+			t.Errorf("%s: no way to open it", r.Name)
+		}
+		if found, ok := Find(r.Name); !ok || found.About != r.About {
+			t.Errorf("%s: found %+v", r.Name, found)
+		}
+		if r.Clock && !r.Tokens || r.Slots && !r.Serves(workloads.Semaphore) || r.Checked() && r.Foreign {
+			t.Errorf("%s promises %+v", r.Name, r.Promises)
+		}
+	}
+	for _, w := range workloads.All {
+		if r, ok := Find(Default(w)); !ok || r.Foreign || r.Control || !r.Serves(w) || !r.Exclusive {
+			t.Errorf("workload %s begins with %+v", w, r)
+		}
+		if offered := Offered(w); len(offered) == 0 || slices.ContainsFunc(offered, IsControl) {
+			t.Errorf("offered for %s: %v", w, offered)
+		}
+	}
+	if r, ok := Find("exec:lock --fast,safe"); !ok || !r.Foreign || !r.MayToken ||
+		len(FindAll("exec:lock --fast,safe")) != 1 {
+		t.Errorf("a command is %+v", r)
+	}
+	if got := Closest("broken-name-ordre"); !slices.Contains(got, "broken-name-order") || slices.Contains(got, "mutex") {
+		t.Errorf("close to a control: %v", got)
+	}
+	if got := Companions(mutex, workloads.Mutex); !slices.Equal(got, []string{"zk-lock", "curator-mutex"}) {
+		t.Errorf("companions of mutex: %v", got)
+	}
+}
+
+// There is a control for each lock of package broken. It has the properties of the sound recipe: it serves the same
+// workload, and has the same layout and the same view.
+func TestControlsAreTheBrokenLocks(t *testing.T) {
+	controls := slices.DeleteFunc(All(), func(r Recipe) bool { return !r.Control })
+	if len(controls) != len(broken.Locks) {
+		t.Errorf("%d controls of %d locks", len(controls), len(broken.Locks))
+	}
+	for _, l := range broken.Locks {
+		control, _ := Find(ControlPrefix + l.Name)
+		sound, _ := Find(l.Sound)
+		if !control.Control || control.Bug != l.Bug || len(sound.Workloads) == 0 || !control.Serves(sound.Workloads[0]) {
+			t.Errorf("%s is %+v, and %s %+v", l.Name, control, l.Sound, sound)
+		}
+		if control.Seen != sound.Seen || control.Layout != sound.Layout || control.Clock || control.Checked() ||
+			control.Several {
+			t.Errorf("%s is %+v, and %s %+v", l.Name, control, l.Sound, sound)
+		}
+		if l.Decorate != nil {
+			if control.OwnConnection || !slices.Equal(control.Workloads, []string{workloads.Mutex}) {
+				t.Errorf("%s is %+v", l.Name, control)
+			}
+			continue
+		}
+		ways := l.New(broken.Config{Path: "/x", Permits: 1, Units: 1})
+		for workload, has := range map[string]bool{workloads.Mutex: ways.Write != nil, workloads.ReadWrite: ways.Read != nil,
+			workloads.Semaphore: ways.Permits != nil} {
+			if control.Serves(workload) != has {
+				t.Errorf("%s: it serves %s: %t, want %t", l.Name, workload, control.Serves(workload), has)
+			}
+		}
+		if control.Downgrade != (ways.Downgrade != nil) || !control.OwnConnection {
+			t.Errorf("%s is %+v", l.Name, control)
+		}
+	}
+}
+
+// What is stored beside a lock is not in its queue.
+func TestBeside(t *testing.T) {
+	if got := beside("/run1/lock0", "datum"); got != "/run1/lock0-datum" {
+		t.Error(got)
+	}
+}
