@@ -243,9 +243,9 @@ func (c *checker) superseded(f Fault) {
 	if f.Until != UntilSuperseded {
 		return
 	}
-	if !c.Tokens {
+	if !c.Supersedes {
 		c.refuse(at("until").and("recipe"), "for instead of until, or a recipe with tokens, such as "+c.TokenRecipe,
-			"until superseded needs tokens, and recipe %s gives none", c.Recipe)
+			"without tokens, which recipe %s does not give, nothing shows whose permit another client has", c.Recipe)
 	}
 	if c.Clients == 1 {
 		c.refuse(at("until").and("clients"), "clients: 2 or more", "nobody can supersede the only client")

@@ -21,7 +21,8 @@ const (
 
 var triggers = []string{TriggerReadWrite, TriggerWrite, TriggerReads}
 
-// UntilSuperseded is when the resource has served a later token than the victim's.
+// UntilSuperseded is when the resource has served a later token than the victim's; or, where the victim has no token,
+// when another client has been granted the lock.
 const UntilSuperseded = "superseded"
 
 // ExpectExpiry says that a fault is meant to outlast its victim's session.

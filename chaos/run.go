@@ -245,11 +245,11 @@ func (r *Run) step(id string, f Fault) Step {
 		Injector: func(ctx context.Context) (Injector, error) { return r.Injector(ctx, id, f) }}
 }
 
-// supersededCap bounds the wait for a later token. A session ends within T and a few ticks, and then a waiter is
+// supersededCap bounds the wait for a later holder. A session ends within T and a few ticks, and then a waiter is
 // granted the lock.
 const supersededCap = 60 * time.Second
 
-// superseded waits until the resource has served a later token than that of the fault's victim, and a while longer.
+// superseded waits until another client has taken the place of the fault's victim, and a while longer.
 func (r *Run) superseded(ctx context.Context, id string, linger time.Duration) error {
 	e, err := r.Witness.Triggered(ctx, id, "") // it was, since the fault is in force
 	if err != nil {
@@ -258,6 +258,9 @@ func (r *Run) superseded(ctx context.Context, id string, linger time.Duration) e
 	once, cancel := context.WithTimeout(ctx, supersededCap)
 	defer cancel()
 	if err := r.Superseded(once, e); err != nil {
+		if e.Token == 0 {
+			return fmt.Errorf("no other client was granted the lock: %w", err)
+		}
 		return fmt.Errorf("the resource served nobody who makes token %d stale: %w", e.Token, err)
 	}
 	return waitUntil(once, time.Now().Add(linger))

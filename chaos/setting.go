@@ -25,7 +25,9 @@ type Setting struct {
 	Sectionless bool
 
 	Recipe string
-	Tokens bool // the recipe gives tokens
+	// Supersedes says that a client which takes the place of another can be told: by its token, or because no two
+	// clients hold the lock.
+	Supersedes bool
 	// TokenRecipe is a recipe of the workload that gives tokens.
 	TokenRecipe string
 	// OwnSession returns the recipe of a client process, numbered from 0, if that recipe does not disclose its

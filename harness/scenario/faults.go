@@ -21,7 +21,8 @@ func (s *Scenario) setting() *chaos.Setting {
 		ClientsPerProcess: s.ClientsPerProcess(), Duration: s.Duration, Timeout: s.Negotiated(), Tick: s.Tick,
 		Deposed: time.Duration(s.SyncLimit) * s.Tick, Locks: s.Locks,
 		Workload: s.Workload, Points: s.Points(), Sectionless: s.Section == SectionNone,
-		Recipe: s.Recipe, Tokens: s.HasTokens(), TokenRecipe: lock.Default(s.Workload),
+		Recipe: s.Recipe, TokenRecipe: lock.Default(s.Workload),
+		Supersedes: s.HasTokens() || s.Workload != workloads.Semaphore,
 		OwnSession: func(process int) string {
 			if r := s.RecipeOf(process); r.Foreign {
 				return r.Name

@@ -130,7 +130,17 @@ func (s State) GrantedAfter(path string, at int64) []string {
 	return names
 }
 
-// Superseded waits until the resource has served a holder that makes stale whatever the victim of a trigger does next.
+// Superseded waits until whatever the victim of a trigger does next is stale: until the resource has served a holder
+// with a later token. Without a token nothing shows in what order the resource served its clients, so there it waits
+// until another client has been granted the lock in a mode that excludes the victim's.
 func (v *View) Superseded(ctx context.Context, victim history.Event) error {
-	return v.Wait(ctx, func(State) bool { return v.lock(victim.Lock).fences.Stale(&victim) })
+	return v.Wait(ctx, func(State) bool {
+		l := v.lock(victim.Lock)
+		if victim.Token != 0 {
+			return l.fences.Stale(&victim)
+		}
+		return slices.ContainsFunc(l.holds, func(h hold) bool {
+			return h.from > victim.At && h.client != victim.Client && history.Conflict(victim.Mode, h.mode)
+		})
+	})
 }

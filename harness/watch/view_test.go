@@ -138,6 +138,36 @@ func TestViewSuperseded(t *testing.T) {
 	}
 }
 
+// A victim without a token is superseded by another client's grant, if that excludes the victim's hold.
+func TestViewSupersededWithoutTokens(t *testing.T) {
+	victim := history.Event{At: 10, Op: history.OpTrigger, Client: "c1/0", Lock: "/l", Mode: history.ModeExclusive}
+	reader := victim
+	reader.Mode = history.ModeRead
+	for _, tt := range []struct {
+		name   string
+		victim history.Event
+		grant  history.Event
+		want   bool
+	}{
+		{"another client", victim, history.Event{At: 11, Client: "c2/0", Lock: "/l", Mode: history.ModeExclusive}, true},
+		{"itself", victim, history.Event{At: 11, Client: "c1/0", Lock: "/l", Mode: history.ModeExclusive}, false},
+		{"another lock", victim, history.Event{At: 11, Client: "c2/0", Lock: "/m", Mode: history.ModeExclusive}, false},
+		{"an earlier grant", victim, history.Event{At: 9, Client: "c2/0", Lock: "/l", Mode: history.ModeExclusive}, false},
+		{"a reader beside a reader", reader, history.Event{At: 11, Client: "c2/0", Lock: "/l", Mode: history.ModeRead}, false},
+		{"a writer beside a reader", reader, history.Event{At: 11, Client: "c2/0", Lock: "/l", Mode: history.ModeWrite}, true},
+	} {
+		l := NewView(Config{})
+		e := tt.grant
+		e.Process, e.Op, e.Kind, e.Acq = "c2", history.OpAcquire, history.OK, 1
+		l.add([]history.Event{e})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // now or never
+		if err := l.Superseded(ctx, tt.victim); (err == nil) != tt.want {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
 // A caller that waits for something is woken when it happens, and learns the cause if it does not.
 func TestViewWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
