@@ -143,18 +143,20 @@ func TestViewSupersededWithoutTokens(t *testing.T) {
 	victim := history.Event{At: 10, Op: history.OpTrigger, Client: "c1/0", Lock: "/l", Mode: history.ModeExclusive}
 	reader := victim
 	reader.Mode = history.ModeRead
+	grant := func(at int64, client, lock string, mode history.Mode) history.Event {
+		return history.Event{At: at, Client: client, Lock: lock, Mode: mode}
+	}
 	for _, tt := range []struct {
-		name   string
-		victim history.Event
-		grant  history.Event
-		want   bool
+		name          string
+		victim, grant history.Event
+		want          bool
 	}{
-		{"another client", victim, history.Event{At: 11, Client: "c2/0", Lock: "/l", Mode: history.ModeExclusive}, true},
-		{"itself", victim, history.Event{At: 11, Client: "c1/0", Lock: "/l", Mode: history.ModeExclusive}, false},
-		{"another lock", victim, history.Event{At: 11, Client: "c2/0", Lock: "/m", Mode: history.ModeExclusive}, false},
-		{"an earlier grant", victim, history.Event{At: 9, Client: "c2/0", Lock: "/l", Mode: history.ModeExclusive}, false},
-		{"a reader beside a reader", reader, history.Event{At: 11, Client: "c2/0", Lock: "/l", Mode: history.ModeRead}, false},
-		{"a writer beside a reader", reader, history.Event{At: 11, Client: "c2/0", Lock: "/l", Mode: history.ModeWrite}, true},
+		{"another client", victim, grant(11, "c2/0", "/l", history.ModeExclusive), true},
+		{"itself", victim, grant(11, "c1/0", "/l", history.ModeExclusive), false},
+		{"another lock", victim, grant(11, "c2/0", "/m", history.ModeExclusive), false},
+		{"an earlier grant", victim, grant(9, "c2/0", "/l", history.ModeExclusive), false},
+		{"a reader beside a reader", reader, grant(11, "c2/0", "/l", history.ModeRead), false},
+		{"a writer beside a reader", reader, grant(11, "c2/0", "/l", history.ModeWrite), true},
 	} {
 		l := NewView(Config{})
 		e := tt.grant
