@@ -90,10 +90,16 @@ func (s *Scenario) Lacking(lacking map[string]string) []string {
 // faultOrigin names a fault's key in origins.
 func faultOrigin(i int, key string) string { return fmt.Sprintf("faults[%d].%s", i, key) }
 
-// faults checks each fault against the lab, the run and the other faults, and then what faults are drawn from.
+// faults checks that each fault has only keys of its kind, checks it against the lab, the run and the other faults, and
+// then checks what faults are drawn from.
 func (v *validator) faults() {
 	s := v.setting()
 	for i, f := range v.Faults {
+		for _, k := range chaos.FaultKeys() {
+			if _, given := v.origins[faultOrigin(i, k.Name)]; given {
+				v.refuseValue(faultOrigin(i, k.Name), chaos.KindOf(f.Kind).Misplaced(k.Name))
+			}
+		}
 		v.refuseFault(i, s.Check(f))
 	}
 	for i, f := range v.Faults {
@@ -126,17 +132,7 @@ func (v *validator) faultValues() {
 
 // faults reads the faults of a file.
 func (l *loader) faults(at *token.Token, v ast.Node) {
-	l.note("faults", l.origin(at))
-	list, ok := v.(*ast.SequenceNode)
-	if !ok {
-		l.refuse(v.GetToken(), "faults is a list, not "+kindOf(v), "entries that begin with \"- kind: \"")
-		return
-	}
-	if len(list.Values) > chaos.MaxFaults {
-		l.refuse(at, fmt.Sprintf("%d faults are too many", len(list.Values)), fmt.Sprintf("at most %d", chaos.MaxFaults))
-		return
-	}
-	for i, entry := range list.Values {
+	for i, entry := range l.list("faults", at, v, chaos.MaxFaults, "entries that begin with \"- kind: \"") {
 		m, ok := entry.(*ast.MappingNode)
 		if !ok {
 			hint := "keys: " + strings.Join(settings.Names(chaos.FaultKeys()), ", ")
@@ -155,14 +151,12 @@ func (l *loader) fault(i int, m *ast.MappingNode) {
 	l.note(fmt.Sprintf("faults[%d]", i), l.origin(start))
 	// The kind says which keys there can be, so it is read first.
 	var f chaos.Fault
-	set := func(key string, at *token.Token, v ast.Node) {
+	set := func(key string, v ast.Node) {
 		text, ok := l.scalar(v, named(key))
-		if !ok {
-			return
+		if !ok || chaos.KindOf(f.Kind).Misplaced(key) != nil {
+			return // Validate refuses a key that the kind does not have, with all other contradictions
 		}
-		if err := chaos.KindOf(f.Kind).Misplaced(key); err != nil && key != "kind" {
-			l.refuseValue(at, err)
-		} else if err := f.Set(key, text); err != nil {
+		if err := f.Set(key, text); err != nil {
 			l.refuseValue(v.GetToken(), err)
 		}
 	}
@@ -172,10 +166,10 @@ func (l *loader) fault(i int, m *ast.MappingNode) {
 		l.note(faultOrigin(i, key), l.origin(at))
 		given = append(given, key)
 		if key == "kind" {
-			set(key, at, v)
+			set(key, v)
 			return
 		}
-		rest = append(rest, func() { set(key, at, v) })
+		rest = append(rest, func() { set(key, v) })
 	})
 	for _, set := range rest {
 		set()

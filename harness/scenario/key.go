@@ -33,9 +33,6 @@ type Key struct {
 // choices has the values of keys whose values are listed in other tables.
 var choices = map[string][]string{"answers": readers, "guard": guard.Names(), "workload": workloads.All}
 
-// structural lists the keys of a file that are not scalars.
-var structural = []string{"faults", "expect", "shown", thresholdsKey}
-
 // allKeys returns the scalar keys in the order of a file.
 var allKeys = sync.OnceValue(func() []Key {
 	var all []Key
@@ -91,13 +88,17 @@ func findKey(name string) (Key, bool) {
 	return allKeys()[i], true
 }
 
-// allNames lists the keys that a file can have.
+// allNames lists the keys that a file can have, scalars first.
 func allNames() []string {
 	var names []string
 	for _, k := range allKeys() {
 		names = append(names, k.Name)
 	}
-	return append(names, structural...)
+	names = append(names, "faults")
+	for _, b := range blocks {
+		names = append(names, b.key)
+	}
+	return append(names, thresholdsKey)
 }
 
 // read sets the key's field from its text.

@@ -14,7 +14,6 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"locklab/harness/check"
 	"locklab/harness/settings"
 )
 
@@ -144,20 +143,11 @@ func (l *loader) topLevel(key string, at *token.Token, v ast.Node) {
 		l.faults(at, v)
 	case thresholdsKey:
 		l.thresholds(at, v)
-	case "expect":
-		l.Expect = map[string]string{}
-		l.mapping(key, at, v, check.Expectable(), "check", func(check, text string) error {
-			l.Expect[check] = text
-			return settings.Choose(text, expectations)
-		})
-	case "shown":
-		l.Shown = map[string]int64{}
-		l.mapping(key, at, v, check.Showable(), "counter", func(counter, text string) error {
-			n, err := settings.ParseInt(text)
-			l.Shown[counter] = int64(n)
-			return err
-		})
 	default:
+		if i := slices.IndexFunc(blocks, func(b block) bool { return b.key == key }); i >= 0 {
+			l.block(blocks[i], at, v)
+			return
+		}
 		k, _ := findKey(key)
 		if text, ok := l.scalar(v, k); ok {
 			if err := l.set(k, text, l.origin(at)); err != nil {
@@ -167,20 +157,19 @@ func (l *loader) topLevel(key string, at *token.Token, v ast.Node) {
 	}
 }
 
-// mapping reads a mapping of known keys to scalars.
-func (l *loader) mapping(
-	name string, at *token.Token, v ast.Node, known []string, noun string, set func(key, text string) error,
-) {
-	l.note(name, l.origin(at))
+// block reads a mapping of known names to scalars.
+func (l *loader) block(b block, at *token.Token, v ast.Node) {
+	l.note(b.key, l.origin(at))
+	known := b.names()
 	m, ok := v.(*ast.MappingNode)
 	if !ok {
-		l.refuse(v.GetToken(), name+" is a mapping, not "+kindOf(v), "lines like \""+known[0]+": …\", one level in")
+		l.refuse(v.GetToken(), b.key+" is a mapping, not "+kindOf(v), "lines like \""+known[0]+": …\", one level in")
 		return
 	}
-	l.entries(m, known, noun, func(key string, at *token.Token, v ast.Node) {
-		l.note(name+"."+key, l.origin(at))
-		if text, ok := l.scalar(v, named(key)); ok {
-			if err := set(key, text); err != nil {
+	l.entries(m, known, b.noun, func(name string, at *token.Token, v ast.Node) {
+		l.note(b.origin(name), l.origin(at))
+		if text, ok := l.scalar(v, named(name)); ok {
+			if err := b.read(l.Scenario, name, text); err != nil {
 				l.refuseValue(v.GetToken(), err)
 			}
 		}

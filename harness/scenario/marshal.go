@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"locklab/harness/check"
 	"locklab/harness/settings"
 )
 
@@ -88,19 +87,14 @@ func (s *Scenario) lines() []line {
 			indent = "    "
 		}
 	}
-	if len(s.Expect) > 0 {
-		add("", "expect:")
-		for _, c := range check.Expectable() {
-			if e, ok := s.Expect[c]; ok {
-				add("expect."+c, "  %s: %s", c, e)
-			}
+	for _, b := range blocks {
+		texts := b.texts(s)
+		if len(texts) > 0 {
+			add("", "%s:", b.key)
 		}
-	}
-	if len(s.Shown) > 0 {
-		add("", "shown:")
-		for _, c := range check.Showable() {
-			if n, ok := s.Shown[c]; ok {
-				add("shown."+c, "  %s: %d", c, n)
+		for _, name := range b.names() {
+			if text, ok := texts[name]; ok {
+				add(b.origin(name), "  %s: %s", name, text)
 			}
 		}
 	}

@@ -130,13 +130,10 @@ func metricsOf(like scenario.Metric, names ...string) (all []scenario.Metric) {
 // refuse returns the error that a source gets, or nil if nothing in it is refused.
 func refuse(src string) error {
 	s, err := scenario.Load("f.yaml", []byte(src))
-	if err == nil {
-		err = s.Validate()
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.CheckMetrics(metrics)
-	}
-	return err
+	return errors.Join(s.Validate(), s.CheckMetrics(metrics))
 }
 
 // Each mistake is refused with exactly one error, which has its place and a hint.
@@ -177,6 +174,23 @@ func TestRefused(t *testing.T) {
 				t.Errorf("no position: %+v", e)
 			}
 		})
+	}
+}
+
+// A key that a fault's kind does not have is a contradiction like others, so that it hides none of them.
+func TestMisplacedKeyOfAFaultAmongContradictions(t *testing.T) {
+	err := refuse("permits: 3\nclients: 1\nfaults:\n- kind: reset\n  target: c9\n  at: 1s\n  for: 1s\n" +
+		"- kind: pause\n  target: c1\n  at: 1s\n  for: 1s\n  loss: 10%\nthresholds:\n- nonsense < 4\n")
+	var got []string
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			place, _, _ := strings.Cut(line, ": ")
+			got = append(got, place)
+		}
+	}
+	want := []string{"f.yaml:1:1", "f.yaml:2:1", "f.yaml:5:3", "f.yaml:7:3", "f.yaml:12:3", "f.yaml:14:3"}
+	if !slices.Equal(got, want) {
+		t.Errorf("errors at %v, want %v:\n%v", got, want, err)
 	}
 }
 

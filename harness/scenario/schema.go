@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"locklab/chaos"
-	"locklab/harness/check"
 	"locklab/harness/settings"
 	"locklab/workloads"
 	"locklab/workloads/lock"
@@ -32,10 +31,9 @@ func Schema(known []Metric) ([]byte, error) {
 	}
 	properties["faults"] = object{"type": "array", "maxItems": chaos.MaxFaults, "items": object{"$ref": "#/$defs/fault"},
 		"description": "What breaks, when, and when it is healed."}
-	properties["expect"] = mapOf(check.Expectable(), object{"enum": expectations},
-		"The expected outcome of each check. A check that is not named must pass.")
-	properties["shown"] = mapOf(check.Showable(), object{"type": "integer", "minimum": 1, "maximum": maxShown},
-		"The least value that each counter must reach.")
+	for _, b := range blocks {
+		properties[b.key] = b.schema()
+	}
 	properties[thresholdsKey] = object{"type": "array", "maxItems": maxThresholds,
 		"items":       object{"$ref": "#/$defs/threshold"},
 		"description": "Limits that numbers of the result must keep to, such as acquire.p99 < 50ms."}
@@ -86,14 +84,6 @@ func isWorkload(name string) object {
 		is["required"] = []string{"workload"}
 	}
 	return is
-}
-
-func mapOf(names []string, value object, about string) object {
-	properties := object{}
-	for _, n := range names {
-		properties[n] = value
-	}
-	return object{"type": "object", "properties": properties, "additionalProperties": false, "description": about}
 }
 
 // recipeSchema returns the schema of one of these recipes, several with commas, or a command.

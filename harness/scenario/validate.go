@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness/check"
 	"locklab/harness/settings"
 )
 
@@ -51,20 +50,7 @@ func (v *validator) values() {
 		}
 	}
 	v.faultValues()
-	for _, name := range sortedKeys(v.Expect) {
-		if known := check.Expectable(); !slices.Contains(known, name) {
-			v.refuse(by("expect."+name, "expect"), settings.DidYouMean(name, known), "unknown check %s", settings.Quote(name))
-		}
-		v.refuseValue("expect."+name, settings.Choose(v.Expect[name], expectations))
-	}
-	for _, name := range sortedKeys(v.Shown) {
-		if known := check.Showable(); !slices.Contains(known, name) {
-			v.refuse(by("shown."+name, "shown"), settings.DidYouMean(name, known), "unknown counter %s", settings.Quote(name))
-		}
-		if n := v.Shown[name]; n < 1 || n > maxShown {
-			v.refuse(by("shown."+name), fmt.Sprintf("from 1 to %d", maxShown), "%s of %d shows nothing", name, n)
-		}
-	}
+	v.blocks()
 	v.wholeMilliseconds("session-timeout", v.SessionTimeout)
 	v.wholeMilliseconds("tick", v.Tick)
 	v.wholeMilliseconds("min-session-timeout", v.MinSessionTimeout)
@@ -73,9 +59,6 @@ func (v *validator) values() {
 		v.refuse(by("heap"), "such as 256MiB", "heap of %s is not a whole number of MiB", v.Heap)
 	}
 }
-
-// maxShown bounds the number that a counter can be expected to reach.
-const maxShown = 1_000_000_000
 
 func (v *validator) wholeMilliseconds(key string, d time.Duration) {
 	if d%time.Millisecond != 0 {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -111,10 +112,7 @@ func Metrics() []scenario.Metric {
 // Validate refuses what [scenario.Scenario.Validate] does, and thresholds on numbers that no result has. The error
 // joins a [*scenario.InputError] for each.
 func Validate(sc *scenario.Scenario) error {
-	if err := sc.Validate(); err != nil {
-		return err
-	}
-	return sc.CheckMetrics(Metrics())
+	return errors.Join(sc.Validate(), sc.CheckMetrics(Metrics()))
 }
 
 // Name is the quantity's name wherever it is shown: its path without the parts that go without saying.
