@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build release module test test-all soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race curator
+.PHONY: help build release module test test-all soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race setup-clojure curator
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -70,6 +70,10 @@ curator: build ## make sure that Apache Curator can be run beside our locks
 setup-race:
 	@$(call install,gcc,gcc libc6-dev)
 
+# Clojure, in which Jepsen is written, reads exported histories in a test.
+setup-clojure:
+	@$(call install,clojure,clojure)
+
 # install,PROGRAM,PACKAGES installs packages unless the program is there. Without the right to install, it names the
 # packages and stops.
 define install
@@ -96,14 +100,14 @@ endef
 LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/run \
 	./harness/doctor ./harness/series/... ./harness/benchpeers ./harness/cmd/...
 # The others run with the race detector. Tests that reconnect cannot, because go-zookeeper has a race when it does.
-PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... ./harness/watch/... \
+PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... ./harness/secondopinion/... ./harness/watch/... \
 	./harness/hiccups/... ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... \
 	./workloads/...
 # These simulate and draw for long with code that other tests run with the race detector, which makes them ten times as
 # long.
 WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage
 
-test: image setup-race curator ## run the tests, on real ensembles (about twenty minutes)
+test: image setup-race setup-clojure curator ## run the tests, on real ensembles (about twenty minutes)
 	$(GO) vet ./...
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
 	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep

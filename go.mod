@@ -29,6 +29,7 @@ require (
 )
 
 require (
+	github.com/anishathalye/porcupine v1.3.0
 	github.com/jotaen/kong-completion v0.0.4
 	github.com/posener/complete v1.2.3
 	gonum.org/v1/gonum v0.16.0

@@ -68,7 +68,7 @@ var layers = []layer{
 	{"evidence", []string{"ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
 		"recipes/curator/curatortest"}},
 	{"checks and agents", []string{"harness/check", "ensembles/agent"}},
-	{"ensembles", []string{"ensembles/agent/serve", "ensembles"}},
+	{"ensembles and the second judge", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
 	{"load", []string{"ensembles/labtest", "workloads"}},
 	{"other processes", []string{"workloads/resource", "workloads/foreign", "workloads/peers"}},
 	{"recipe table", []string{"workloads/lock"}},

@@ -11,6 +11,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/harness/secondopinion"
 	"locklab/harness/untrusted"
 	"locklab/reports/result"
 	"locklab/reports/runpage"
@@ -54,6 +55,16 @@ func Conclude(dir string) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("conclude %s: %w", dir, err)
 	}
 	return outcome(dir, in), errors.Join(write(dir, in), runpage.Render(dir, in))
+}
+
+// SecondOpinion judges the run in dir by Porcupine too, and compares its answers with those of the checks. It writes
+// nothing.
+func SecondOpinion(dir string) ([]secondopinion.Opinion, error) {
+	in, err := evaluate(dir)
+	if err != nil {
+		return nil, fmt.Errorf("second opinion on %s: %w", dir, err)
+	}
+	return secondopinion.Ask(in.Events, factsOf(in.Run), &in.Report), nil
 }
 
 // write writes the derived files that are not part of the report.

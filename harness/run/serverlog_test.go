@@ -11,6 +11,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
+	"locklab/harness/secondopinion"
 )
 
 // On real runs, the servers' evidence passes a lock that keeps its promise, convicts a run without a lock, and
@@ -44,6 +45,7 @@ func testServersWord(t *testing.T, stage *Stage) {
 			t.Log(v.Summary)
 			before = wantLogs(t, out, before)
 			wantMajority(t, out.Dir)
+			wantAgreement(t, out.Dir)
 		})
 	}
 	t.Run("no lock", func(t *testing.T) {
@@ -79,6 +81,7 @@ func testServersWord(t *testing.T, stage *Stage) {
 				number(out.Result.Safety.DoubleGrants),
 			)
 		}
+		wantAgreement(t, out.Dir)
 		events := readHistory(t, out.Dir)
 		for _, f := range v.Findings {
 			if f.Cause != "pause" || f.Fault != "f1" || len(f.Zxids) < 2 || len(f.Numbers) != len(f.Events) {
@@ -149,6 +152,28 @@ func wantMajority(t *testing.T, dir string) {
 		if v.Result != want || want == check.Unknown && out.Result.Safety.DoubleGrants != nil {
 			t.Errorf("without the logs of %d servers: %s, %s", i+1, v.Result, v.Summary)
 		}
+	}
+}
+
+// wantAgreement checks that Porcupine says the same as the checks, and that it says something.
+func wantAgreement(t *testing.T, dir string) {
+	t.Helper()
+	opinions, err := judge.SecondOpinion(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, o := range opinions {
+		t.Log(o)
+		if o.Disagree() {
+			t.Error("the judges disagree")
+		}
+		if o.Second != secondopinion.None {
+			said++
+		}
+	}
+	if said == 0 {
+		t.Errorf("Porcupine has no opinion on any of %d questions", len(opinions))
 	}
 }
 

@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"locklab/ensembles"
+	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
+	"locklab/harness/secondopinion"
 	"locklab/harness/series"
 	"locklab/harness/untrusted"
 )
 
 type checkCmd struct {
-	Dir  string `arg:"" predictor:"dir" help:"Run directory."`
-	JSON bool   `name:"json" help:"Print result.json instead of a summary."`
+	Dir           string `arg:"" predictor:"dir" help:"Run directory."`
+	JSON          bool   `name:"json" help:"Print result.json instead of a summary."`
+	SecondOpinion bool   `help:"Ask Porcupine the same questions as well. The exit code is 1 if it disagrees."`
 }
 
 func (checkCmd) exits() string {
@@ -29,7 +33,61 @@ func (c *checkCmd) Run(std streams) error {
 		return fmt.Errorf("check %s: %w", c.Dir, err)
 	}
 	out, err := judge.Check(c.Dir)
-	return tell(std, out, c.JSON, err)
+	end := tell(std, out, c.JSON, err)
+	if err != nil || !c.SecondOpinion {
+		return end
+	}
+	to := std.Out
+	if c.JSON {
+		to = std.Err
+	}
+	opinions, err := judge.SecondOpinion(c.Dir)
+	if err != nil {
+		return err
+	}
+	// Where the judges disagree, the verdict is worth nothing and does not decide about the exit code.
+	if err := tellOpinions(to, opinions); err != nil {
+		return verdictError{exitHarness, err}
+	}
+	return end
+}
+
+// errDisagree says that the sweep and Porcupine give different answers.
+var errDisagree = errors.New("the two judges disagree, so one of them is wrong; please report this run")
+
+// tellOpinions prints what both judges say of a run. It returns an error if they disagree.
+func tellOpinions(w io.Writer, all []secondopinion.Opinion) error {
+	none, disagree := 0, false
+	for _, o := range all {
+		fmt.Fprintln(w, o)
+		disagree = disagree || o.Disagree()
+		if o.Second == secondopinion.None {
+			none++
+		}
+	}
+	fmt.Fprintf(w, "Porcupine has an opinion on %d of %d questions.\n", len(all)-none, len(all))
+	if disagree {
+		return errDisagree
+	}
+	return nil
+}
+
+type exportCmd struct {
+	Dir string `arg:"" predictor:"dir" help:"Run directory."`
+}
+
+func (exportCmd) exits() string { return exitCodes("the history was printed") }
+
+// Run prints a run's history for other checkers.
+func (c *exportCmd) Run(std streams) error {
+	if err := untrusted.CheckDir(c.Dir); err != nil {
+		return fmt.Errorf("export %s: %w", c.Dir, err)
+	}
+	run, err := rundir.Read(c.Dir)
+	if err != nil {
+		return err
+	}
+	return history.WriteEDN(std.Out, run.Events)
 }
 
 type reportCmd struct {

@@ -1,0 +1,109 @@
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteEDN writes a history as Jepsen's tools read one: a map for each event, one per line, in EDN
+// (https://github.com/edn-format/edn).
+//
+// A process of Jepsen's does one operation at a time and is retired by an operation of unknown outcome. So each client
+// is a process for each lock, and gets a new number after such an operation. Events that are no part of an operation
+// have the type :info and the recording process's name as their process. Fields of locklab's own have names in the
+// namespace locklab.
+func WriteEDN(w io.Writer, events []Event) error {
+	out := ednWriter{Writer: bufio.NewWriter(w), numbers: map[worker]int{}, open: map[int]Op{}}
+	for i := range events {
+		out.event(i, &events[i])
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write EDN: %w", err)
+	}
+	return nil
+}
+
+// A worker is a client in its dealings with one lock.
+type worker struct{ client, lock string }
+
+type ednWriter struct {
+	*bufio.Writer
+	numbers map[worker]int
+	open    map[int]Op // by process: the operation under way
+	next    int
+}
+
+func (w *ednWriter) event(index int, e *Event) {
+	process := ":" + e.Process
+	if strings.HasPrefix(e.Client, e.Process+"/") {
+		process = w.process(e, process)
+	}
+	fmt.Fprintf(w, "{:index %d, :time %d, :type :%s, :process %s, :f :%s, :value ", index, e.At, e.Kind, process, e.Op)
+	switch e.Op {
+	case OpRead, OpWrite:
+		fmt.Fprint(w, e.Access().Value)
+	case OpAcquire, OpRelease:
+		if e.Mode == ModePermit {
+			fmt.Fprintf(w, "%d", e.Permits())
+		} else {
+			w.WriteString("nil")
+		}
+	default:
+		w.WriteString("nil")
+	}
+	for _, f := range [...]struct{ name, value string }{
+		{"client", e.Client}, {"lock", e.Lock}, {"mode", string(e.Mode)}, {"target", e.Target}, {"fault", e.Fault},
+		{"detail", e.Detail},
+	} {
+		if f.value != "" {
+			fmt.Fprintf(w, ", :locklab/%s %s", f.name, ednString(f.value))
+		}
+	}
+	for _, f := range [...]struct {
+		name  string
+		value int64
+	}{{"acquisition", e.Acq}, {"token", e.Token}, {"session", int64(e.Session)}, {"number", e.Value}} {
+		if f.value != 0 {
+			fmt.Fprintf(w, ", :locklab/%s %d", f.name, f.value)
+		}
+	}
+	w.WriteString("}\n")
+}
+
+// process returns the process of an event of a client's: a number if the event is a part of an operation, or else the
+// name.
+func (w *ednWriter) process(e *Event, name string) string {
+	k := worker{e.Client, e.Lock}
+	n, known := w.numbers[k]
+	switch {
+	case e.Kind == Invoke && (!known || w.open[n] != ""):
+		n, known = w.next, true
+		w.next++
+		w.numbers[k] = n
+		fallthrough
+	case e.Kind == Invoke:
+		w.open[n] = e.Op
+	case known && w.open[n] == e.Op:
+		delete(w.open, n)
+		if e.Kind == Info {
+			delete(w.numbers, k)
+		}
+	default:
+		return name
+	}
+	return fmt.Sprint(n)
+}
+
+// ednString quotes a string. Every JSON string is one of EDN's as well.
+func ednString(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return `""` // not reached, because every string can be encoded
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,78 @@
+package history
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// readByClojure prints of each event its index, process, type and function, and of all of them that every process with
+// a number has completed each operation before it invokes the next.
+const readByClojure = `
+(require 'clojure.edn)
+(let [end (Object.)
+      in  (java.io.PushbackReader. (clojure.java.io/reader (System/getenv "HISTORY")))
+      all (doall (take-while #(not (identical? end %)) (repeatedly #(clojure.edn/read {:eof end} in))))]
+  (doseq [e all] (println (:index e) (:process e) (name (:type e)) (name (:f e)) (pr-str (:value e)) (:locklab/detail e)))
+  (doseq [[_ es] (group-by :process (filter (comp number? :process) all))]
+    (assert (every? (fn [[a b]] (and (= :invoke (:type a)) (or (nil? b) (= (:f a) (:f b))))) (partition-all 2 es)))))
+`
+
+// Clojure, in which Jepsen's tools are written, reads what WriteEDN writes.
+func TestEDN(t *testing.T) {
+	if _, err := exec.LookPath("clojure"); err != nil {
+		if os.Getenv("REQUIRE_DOCKER") == "1" { // CI lacks nothing
+			t.Fatal(err)
+		}
+		t.Skip("install clojure to run this test: ", err)
+	}
+	client := func(at int64, op Op, kind Kind, lock, name string) Event {
+		return Event{At: at, Process: "c1", Client: name, Acq: 1, Lock: lock, Op: op, Kind: kind}
+	}
+	read := client(6, OpRead, OK, "/a", "c1/0")
+	read.Process, read.Value = "r1", 7
+	lost := client(5, OpLost, Info, "/a", "c1/0")
+	lost.Detail = "said \"gone\"\n\\ \u2028 ü <&>"
+	permits := client(8, OpAcquire, Invoke, "/s", "c1/2")
+	permits.Mode, permits.Value = ModePermit, 3
+	events := []Event{
+		client(1, OpAcquire, Invoke, "/a", "c1/0"), client(1, OpAcquire, Invoke, "/b", "c1/0"),
+		client(2, OpAcquire, OK, "/b", "c1/0"), client(3, OpAcquire, Info, "/a", "c1/1"),
+		client(4, OpAcquire, OK, "/a", "c1/0"), lost, read, client(7, OpRelease, Invoke, "/a", "c1/0"),
+		client(8, OpRelease, Info, "/a", "c1/0"), permits, client(9, OpAcquire, Invoke, "/a", "c1/0"),
+	}
+	var edn bytes.Buffer
+	if err := WriteEDN(&edn, events); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "history.edn")
+	if err := os.WriteFile(file, edn.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "clojure", "-e", readByClojure)
+	cmd.Env = append(os.Environ(), "HISTORY="+file, "JAVA_TOOL_OPTIONS=-Dfile.encoding=UTF-8")
+	cmd.Stderr = t.Output()
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, edn.String())
+	}
+	want := strings.Join([]string{
+		"0 0 invoke acquire nil nil",
+		"1 1 invoke acquire nil nil",
+		"2 1 ok acquire nil nil",
+		"3 :c1 info acquire nil nil", // its invocation is not in the record
+		"4 0 ok acquire nil nil",
+		"5 :c1 info lost nil said \"gone\"\n\\ \u2028 ü <&>",
+		"6 :r1 ok read 7 nil",
+		"7 0 invoke release nil nil",
+		"8 0 info release nil nil",
+		"9 2 invoke acquire 3 nil",
+		"10 3 invoke acquire nil nil", // an operation of unknown outcome has retired the process
+	}, "\n") + "\n"
+	if string(got) != want {
+		t.Errorf("Clojure read\n%s\nwant\n%s\nof\n%s", got, want, edn.String())
+	}
+}
