@@ -52,6 +52,9 @@ func askCounters(events []history.Event, facts check.Facts, report *check.Report
 		case shared[lock]:
 			o.Second, o.Why = None, "its writers need not exclude each other"
 		case len(all) < MaxOperations || len(lost[lock]) == 0:
+			if n := report.Safety.LostUpdates; n != nil && *n > 0 && len(counters) == 1 {
+				o.Sweep = Yes
+			}
 			final, known := facts.FinalValues[lock]
 			o = o.counter(all, ending{final, known}, 0, usual)
 		default:
