@@ -16,7 +16,8 @@ const readByClojure = `
 (let [end (Object.)
       in  (java.io.PushbackReader. (clojure.java.io/reader (System/getenv "HISTORY")))
       all (doall (take-while #(not (identical? end %)) (repeatedly #(clojure.edn/read {:eof end} in))))]
-  (doseq [e all] (println (:index e) (:process e) (name (:type e)) (name (:f e)) (pr-str (:value e)) (:locklab/detail e)))
+  (doseq [e all]
+    (println (:index e) (:process e) (name (:type e)) (name (:f e)) (pr-str (:value e)) (:locklab/detail e)))
   (doseq [[_ es] (group-by :process (filter (comp number? :process) all))]
     (assert (every? (fn [[a b]] (and (= :invoke (:type a)) (or (nil? b) (= (:f a) (:f b))))) (partition-all 2 es)))))
 `

@@ -228,7 +228,8 @@ func TestLimits(t *testing.T) {
 		t.Errorf("without a finding: %v", opinions)
 	}
 	model, ops := exclusionModel(holdsByLock(events, check.Facts{})["/l"], 0)
-	if j := (limits{operations: 10_000, time: 1}).judge(model, ops); j.legal != None || !strings.Contains(j.why, "within") {
+	short := limits{operations: 10_000, time: 1}
+	if j := short.judge(model, ops); j.legal != None || !strings.Contains(j.why, "within") {
 		t.Errorf("out of time: %+v", j)
 	}
 }
