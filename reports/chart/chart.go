@@ -51,12 +51,7 @@ const (
 
 // Draw draws title, legend and plot.
 func (ch *Chart) Draw(c draw.Canvas) {
-	FillRect(&c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, color.White)
-	c = draw.Crop(c, Margin, -2*Margin, Margin, -Margin)
-	c.FillText(Bold(TextStyle(TitleSize, Black)), vg.Point{X: c.Min.X, Y: c.Max.Y - TitleRow/2}, ch.title)
-	DrawKeys(draw.Crop(c, 0, 0, 0, -TitleRow), ch.keys)
-	rows := CountRows(ch.keys)
-	c = draw.Crop(c, 0, 0, 0, -TitleRow-LegendRow*vg.Length(rows)-Margin)
+	c = drawHeader(c, ch.title, ch.keys)
 	// The label is drawn here, because gonum makes room for it as if every axis were linear.
 	style := TextStyle(TextSize, Black)
 	style.Rotation, style.XAlign = math.Pi/2, draw.XCenter

@@ -109,6 +109,12 @@ func (d Crosses) Plot(c draw.Canvas, p *plot.Plot) {
 // Thumbnail implements plot.Thumbnailer.
 func (d Crosses) Thumbnail(c *draw.Canvas) { Cross(c, c.Center(), 2.5, 1.1, d.Color) }
 
+// A CrossGlyph draws a glyph as [Cross] does.
+type CrossGlyph struct{}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (CrossGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) { Cross(c, at, 2.5, 1.1, style.Color) }
+
 // Cross draws a cross.
 func Cross(c *draw.Canvas, at vg.Point, r, width vg.Length, clr color.Color) {
 	style := draw.LineStyle{Color: clr, Width: width}

@@ -18,13 +18,26 @@ const Floor = 1e-3 // ms
 // Millis converts nanoseconds to milliseconds for a logarithmic axis.
 func Millis(ns int64) float64 { return max(float64(ns)/1e6, Floor) }
 
-// LogTime is a logarithmic axis of milliseconds. A short one has labels at 1, 2 and 5, a long one at powers of ten.
+// LogTime is a logarithmic axis of milliseconds.
 type LogTime struct{}
 
 // Ticks implements plot.Ticker.
 func (LogTime) Ticks(lo, hi float64) []plot.Tick {
 	lo, hi = max(lo, Floor/10), max(hi, Floor)
-	decades := math.Log10(hi / lo)
+	return logTicks(lo, hi, func(v float64) string { return words.Duration(int64(math.Round(v * 1e6))) })
+}
+
+// LogNumber is a logarithmic axis of plain numbers.
+type LogNumber struct{}
+
+// Ticks implements plot.Ticker.
+func (LogNumber) Ticks(lo, hi float64) []plot.Tick {
+	return logTicks(lo, hi, func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) })
+}
+
+// logTicks has a tick at each digit of each decade. A short axis has labels at 1, 2 and 5, a long one at powers of ten.
+func logTicks(lo, hi float64, label func(v float64) string) []plot.Tick {
+	short := math.Log10(hi/lo) <= 4.2
 	var ticks []plot.Tick
 	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
 		for m := 1; m < 10; m++ {
@@ -33,8 +46,8 @@ func (LogTime) Ticks(lo, hi float64) []plot.Tick {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if m == 1 || decades <= 4.2 && (m == 2 || m == 5) {
-				t.Label = words.Duration(int64(math.Round(v * 1e6)))
+			if m == 1 || short && (m == 2 || m == 5) {
+				t.Label = label(v)
 			}
 			ticks = append(ticks, t)
 		}

@@ -1,14 +1,11 @@
 package sweep
 
 import (
-	"image/color"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/reports/chart"
 )
@@ -54,70 +51,12 @@ func (s *Sweep) loadAxis(p *plot.Plot, width vg.Length) {
 	p.X.Label.Text = s.Load
 }
 
-// logNumber is a logarithmic axis of plain numbers, with labels at 1, 2 and 5.
-type logNumber struct{}
-
-// Ticks implements plot.Ticker.
-func (logNumber) Ticks(lo, hi float64) []plot.Tick {
-	var ticks []plot.Tick
-	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
-		for m := 1.0; m < 10; m++ {
-			v := m * math.Pow(10, e)
-			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
-				continue
-			}
-			t := plot.Tick{Value: v}
-			if m == 1 || m == 2 || m == 5 {
-				t.Label = strconv.FormatFloat(v, 'g', 6, 64)
-			}
-			ticks = append(ticks, t)
+// second returns the parameter besides the load that has the most values, and these; "" if there is none.
+func (s *Sweep) second() (key string, values []string) {
+	for _, p := range s.Params {
+		if p.Key != s.Load && len(p.Values) > max(1, len(values)) {
+			key, values = p.Key, p.Values
 		}
 	}
-	return ticks
-}
-
-// newPanel is one plot of several in a picture, with its title above it.
-func newPanel(title string) *plot.Plot {
-	p := chart.New("", "", "").Plot
-	p.Title.Text = title
-	p.Title.TextStyle.Font = chart.Sans(chart.TextSize)
-	p.Title.Padding = 3
-	return p
-}
-
-// panels is a picture of several plots whose axes are aligned, below one title and one legend.
-type panels struct {
-	title string
-	keys  []chart.Key
-	rows  [][]*plot.Plot // of equal length; nil = no panel
-}
-
-// Draw draws all of it.
-func (ps panels) Draw(c draw.Canvas) {
-	chart.FillRect(&c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, color.White)
-	c = draw.Crop(c, chart.Margin, -2*chart.Margin, chart.Margin, -chart.Margin)
-	c.FillText(chart.Bold(chart.TextStyle(chart.TitleSize, chart.Black)),
-		vg.Point{X: c.Min.X, Y: c.Max.Y - chart.TitleRow/2}, ps.title)
-	chart.DrawKeys(draw.Crop(c, 0, 0, 0, -chart.TitleRow), ps.keys)
-	c = draw.Crop(c, 0, 0, 0, -chart.TitleRow-chart.LegendRow*vg.Length(chart.CountRows(ps.keys))-chart.Margin)
-	tiles := draw.Tiles{Rows: len(ps.rows), Cols: len(ps.rows[0]), PadX: 10, PadY: 8}
-	for i, row := range plot.Align(ps.rows, tiles, c) {
-		for k, at := range row {
-			if p := ps.rows[i][k]; p != nil {
-				p.Draw(at)
-			}
-		}
-	}
-}
-
-// grid puts panels into rows of at most panelColumns.
-func grid(all []*plot.Plot) [][]*plot.Plot {
-	columns := min(len(all), panelColumns)
-	var rows [][]*plot.Plot
-	for part := range slices.Chunk(all, columns) {
-		row := make([]*plot.Plot, columns)
-		copy(row, part)
-		rows = append(rows, row)
-	}
-	return rows
+	return key, values
 }

@@ -9,7 +9,9 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
+	"locklab/reports/capacity"
 	"locklab/reports/chart"
 	"locklab/reports/words"
 )
@@ -17,100 +19,67 @@ import (
 // figures are a sweep's pictures, in the order of its page.
 func (s *Sweep) figures() []chart.Figure {
 	all := []chart.Figure{s.limitsFigure(), s.searchFigure(), s.loadFigure(), s.waitFigure(), s.multiplesFigure(),
-		s.predictedFigure(), s.uslFigure()}
-	return slices.DeleteFunc(all, func(f chart.Figure) bool { return f.Draw == nil && f.Absent == "" })
+		s.uslFigure()}
+	return slices.DeleteFunc(all, func(f chart.Figure) bool { return f.Draw == nil })
 }
 
-// A measure is what a picture shows of each point, on its y axis.
+// A measure is what a picture shows of each point, on its y axis. A point that lacks the number is left out.
 type measure struct {
-	title string
-	of    func(p *Point) (float64, bool)
-	model func(p *Point) (float64, bool)           // what the model says of it; nil = nothing
-	runs  func(p *Point) (lo, hi float64, ok bool) // its extremes over the runs; nil = they are not shown
-	isLog bool
-}
-
-func known[T int64 | float64](v *T, scale float64) (float64, bool) {
-	if v == nil {
-		return 0, false
-	}
-	return float64(*v) * scale, true
+	title  string
+	of     func(p *Point) *float64
+	model  func(p *Point) *float64 // what the model says of it; nil = nothing
+	ranged bool                    // the extremes of the throughput over the runs are shown
+	log    plot.Ticker             // the ticks of a logarithmic axis; nil = the axis is linear and begins at 0
 }
 
 var (
-	throughputMeasure = measure{
-		title: "acquisitions per second",
-		of:    func(p *Point) (float64, bool) { return known(p.AcquiredPerS, 1) },
-		model: func(p *Point) (float64, bool) {
+	throughput = measure{title: "acquisitions per second", ranged: true,
+		of: func(p *Point) *float64 { return p.AcquiredPerS },
+		model: func(p *Point) *float64 {
 			if p.Predicted == nil {
-				return 0, false
+				return nil
 			}
-			return p.Predicted.AcquiredPerS, true
-		},
-		runs: func(p *Point) (lo, hi float64, ok bool) {
-			if p.AcquiredPerS == nil || p.AcquiredPerSMin == nil || p.AcquiredPerSMax == nil {
-				return 0, 0, false
+			return &p.Predicted.AcquiredPerS
+		}}
+	tail = measure{title: "p99 of the time to get the lock (log scale)", log: chart.LogTime{},
+		of: func(p *Point) *float64 {
+			ns := p.median("acquire.p99")
+			if ns == nil {
+				return nil
 			}
-			return *p.AcquiredPerSMin, *p.AcquiredPerSMax, true
+			return new(chart.Millis(int64(*ns)))
 		}}
-	tailMeasure = measure{title: "p99 of the time to get the lock (log scale)", isLog: true,
-		of: func(p *Point) (float64, bool) {
-			v, ok := known(p.AcquireP99Ns, 1e-6)
-			return max(v, chart.Floor), ok
-		}}
-	limitMeasure = measure{title: "highest rate that holds, per second",
-		of: func(p *Point) (float64, bool) {
+	limit = measure{title: "highest rate that holds, per second",
+		of: func(p *Point) *float64 {
 			if p.Limit == nil {
-				return 0, false
+				return nil
 			}
-			return known(p.Limit.LastPass, 1)
+			return p.Limit.LastPass
 		}}
 )
 
+// shapes distinguish series when there are more of them than colours.
+var shapes = [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}}
+
+// seriesTrace is an empty trace with the colour and the shape of the i-th series.
+func seriesTrace(i int) chart.Trace {
+	return chart.Trace{Color: chart.Owners[i%len(chart.Owners)], Shape: shapes[i/len(chart.Owners)%len(shapes)]}
+}
+
+// modelTrace is an empty trace of what the model of the i-th series predicts.
+func modelTrace(i int) chart.Trace {
+	return chart.Trace{Color: seriesTrace(i).Color, Dashes: chart.Dashed}
+}
+
 // values collects a measure over a series.
-func (s *Series) values(of func(p *Point) (float64, bool)) plotter.XYs {
+func (s *Series) values(of func(p *Point) *float64) plotter.XYs {
 	var at plotter.XYs
 	for i := range s.Points {
-		if v, ok := of(&s.Points[i]); ok {
-			at = append(at, plotter.XY{X: s.Points[i].Load, Y: v})
+		if v := of(&s.Points[i]); v != nil {
+			at = append(at, plotter.XY{X: s.Points[i].Load, Y: *v})
 		}
 	}
 	return at
-}
-
-// ranges collects the extremes of a measure over a series.
-func (s *Series) ranges(m measure) (all [][2]float64) {
-	if m.runs == nil {
-		return nil
-	}
-	for i := range s.Points {
-		if lo, hi, ok := m.runs(&s.Points[i]); ok {
-			all = append(all, [2]float64{lo, hi})
-		}
-	}
-	return all
-}
-
-// panel draws a measure of some series against the load. Its y axis is left to fitY.
-func (s *Sweep) panel(m measure, which []int, width vg.Length) *plot.Plot {
-	p := newPanel(m.title)
-	p.Add(chart.Grid{Horizontal: true})
-	for n, i := range which {
-		series := &s.Series[i]
-		measured := seriesTrace(n)
-		if m.model != nil {
-			predicted := modelTrace(n)
-			predicted.XYs = series.values(m.model)
-			p.Add(predicted)
-		}
-		measured.XYs, measured.Ranges = series.values(m.of), series.ranges(m)
-		p.Add(measured)
-		if knee := series.knee(s.Load); knee > 0 {
-			p.Add(rule{At: knee, Vertical: true, Color: measured.Color, Text: "knee " + words.Digits3(knee), Row: n})
-		}
-	}
-	s.loadAxis(p, width)
-	return p
 }
 
 // knee is where the series' knee is on an axis of clients; 0 if it is not known.
@@ -121,96 +90,162 @@ func (s *Series) knee(load string) float64 {
 	return *s.Model.KneeClients
 }
 
-// extent returns the least and the most of a measure, including the model and single runs; false if there are no
-// values.
-func (s *Sweep) extent(m measure) (lo, hi float64, ok bool) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for i := range s.Series {
-		for _, of := range []func(*Point) (float64, bool){m.of, m.model} {
-			if of == nil {
-				continue
-			}
-			for _, at := range s.Series[i].values(of) {
-				lo, hi = min(lo, at.Y), max(hi, at.Y)
-			}
-		}
-		for _, r := range s.Series[i].ranges(m) {
-			lo, hi = min(lo, r[0]), max(hi, r[1])
-		}
-	}
-	return lo, hi, hi >= lo
-}
-
-// has reports whether a measure can be drawn against the load.
-func (s *Sweep) has(m measure) bool {
-	_, _, ok := s.extent(m)
-	return ok && s.Load != ""
-}
-
-// fitY gives panels of a measure the same y axis.
-func (s *Sweep) fitY(m measure, all ...*plot.Plot) {
-	lo, hi, _ := s.extent(m)
-	for _, p := range all {
-		switch {
-		case p == nil:
-		case m.isLog:
-			p.Y.Min, p.Y.Max = chart.FitLog(lo, hi)
-			p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, chart.LogTime{}
-		default:
-			p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, hi*1.15, chart.Even{Want: 5}
-		}
-	}
-}
-
-// legend explains the series of a picture.
-func (s *Sweep) legend(which []int, name func(i int) string, model bool) []chart.Key {
-	var keys []chart.Key
+// panel draws a measure of some series against the load. Its y axis is left to fitY.
+func (s *Sweep) panel(m measure, which []int, width vg.Length) *plot.Plot {
+	p := chart.NewPanel(m.title)
+	p.Add(chart.Grid{Horizontal: true})
 	for n, i := range which {
-		keys = append(keys, chart.Key{Text: cmp.Or(name(i), "measured"), Thumb: seriesTrace(n)})
+		series := &s.Series[i]
+		measured := seriesTrace(n)
+		if m.model != nil {
+			predicted := modelTrace(n)
+			predicted.XYs = series.values(m.model)
+			p.Add(predicted)
+		}
+		measured.XYs = series.values(m.of)
+		for k := range series.Points {
+			if p := &series.Points[k]; m.ranged && p.AcquiredPerS != nil {
+				measured.Ranges = append(measured.Ranges, [2]float64{*p.AcquiredPerSMin, *p.AcquiredPerSMax})
+			}
+		}
+		p.Add(measured)
+		if knee := series.knee(s.Load); knee > 0 {
+			p.Add(chart.Rule{At: knee, Color: measured.Color, Text: "knee " + words.Digits3(knee), Row: n})
+		}
 	}
-	if model {
-		keys = append(keys, chart.Key{Text: "predicted by the model", Thumb: trace{Color: chart.Grey, Line: dashed}})
+	s.loadAxis(p, width)
+	return p
+}
+
+// fitY gives panels of a measure the same y axis: from 0, or a logarithmic one with these ticks.
+func fitY(ticks plot.Ticker, all ...*plot.Plot) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range all {
+		lo, hi = min(lo, p.Y.Min), max(hi, p.Y.Max)
+	}
+	for _, p := range all {
+		p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, hi*1.15, chart.Even{Want: 5}
+		if ticks != nil {
+			p.Y.Min, p.Y.Max = chart.FitLog(lo, hi)
+			p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, ticks
+		}
+	}
+}
+
+// has reports whether a point has a measure.
+func (s *Sweep) has(m measure) bool {
+	for _, p := range s.points() {
+		if m.of(p) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// The most columns of panels in a picture, and the heights of its rows.
+const (
+	panelColumns = 4
+	panelHeight  = 170
+	wideHeight   = 240 // of a single column
+)
+
+// against draws measures against the load, one below the other. If by is a parameter, there is a column of panels for
+// each of its values. Measures that no point has are left out.
+func (s *Sweep) against(f chart.Figure, title, by string, values []string, measures ...measure) chart.Figure {
+	measures = slices.DeleteFunc(measures, func(m measure) bool { return !s.has(m) })
+	if len(measures) == 0 || s.Load == "" {
+		return f
+	}
+	across, height := min(len(values), panelColumns), vg.Length(panelHeight)
+	if by == "" {
+		values, across, height = []string{""}, 1, wideHeight
+	}
+	groups := make([][]int, len(values)) // the series of each column
+	widest := 0                          // the one with the most series
+	for k, value := range values {
+		for i := range s.Series {
+			if s.Series[i].Values[by] == value {
+				groups[k] = append(groups[k], i)
+			}
+		}
+		if len(groups[k]) > len(groups[widest]) {
+			widest = k
+		}
+	}
+	drawn := chart.Panels{Title: title, Keys: s.legend(groups[widest], by, measures)}
+	all := make([][]*plot.Plot, len(measures))
+	for i, m := range measures {
+		for k, which := range groups {
+			p := s.panel(m, which, chart.PictureWidth/vg.Length(across)-50)
+			if by != "" && i == 0 {
+				p.Title.Text = by + " " + values[k]
+			} else if by != "" {
+				p.Title.Text = ""
+			}
+			if i < len(measures)-1 {
+				p.X.Label.Text = ""
+			}
+			all[i] = append(all[i], p)
+		}
+		fitY(m.log, all[i]...)
+	}
+	for from := 0; from < len(values); from += across {
+		for i := range all {
+			row := make([]*plot.Plot, across)
+			copy(row, all[i][from:])
+			drawn.Rows = append(drawn.Rows, row)
+		}
+	}
+	f.Height, f.Draw = drawn.Height(height), drawn.Draw
+	return f
+}
+
+// legend explains the series of a picture that has a column for each value of the key by.
+func (s *Sweep) legend(which []int, by string, measures []measure) (keys []chart.Key) {
+	if by != "" && len(which) == 1 {
+		which = nil // the titles of the panels say it all
+	}
+	for n, i := range which {
+		keys = append(keys, chart.Key{Text: cmp.Or(s.nameWithout(i, by), "measured"), Thumb: seriesTrace(n)})
+	}
+	modelled := slices.ContainsFunc(s.Series, func(x Series) bool { return x.Model != nil })
+	if modelled && slices.ContainsFunc(measures, func(m measure) bool { return m.model != nil }) {
+		keys = append(keys, chart.Key{Text: "predicted by the model",
+			Thumb: chart.Trace{Color: chart.Grey, Dashes: chart.Dashed}})
 	}
 	if slices.ContainsFunc(which, func(i int) bool { return s.Series[i].knee(s.Load) > 0 }) {
-		keys = append(keys, chart.Key{Text: "knee: more clients only wait", Thumb: rule{Color: chart.Grey}})
+		keys = append(keys, chart.Key{Text: "knee: more clients only wait", Thumb: chart.Rule{Color: chart.Grey}})
 	}
 	return keys
 }
 
-func (s *Sweep) seriesName(i int) string { return s.Series[i].Name }
-
-func (s *Sweep) everySeries() []int {
-	all := make([]int, len(s.Series))
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
-func (s *Sweep) modelled() bool {
-	return slices.ContainsFunc(s.Series, func(x Series) bool { return x.Model != nil })
-}
-
-// loadFigure draws throughput and p99 above each other, against the load.
+// loadFigure draws throughput and p99 against the load.
 func (s *Sweep) loadFigure() chart.Figure {
-	f := chart.Figure{Name: "load", Height: 520,
+	return s.against(chart.Figure{Name: "load",
 		Caption: "Throughput and the 99th percentile of the time to get the lock, against the load. Bars: lowest and " +
-			"highest of the runs of a point. To the right of a knee, more clients add nothing but waiting."}
-	if !s.has(throughputMeasure) {
-		return f
+			"highest of the runs of a point. To the right of a knee, more clients add nothing but waiting."},
+		"Throughput and wait against "+s.Load, "", nil, throughput, tail)
+}
+
+// limitsFigure draws the limits that searches found against the load.
+func (s *Sweep) limitsFigure() chart.Figure {
+	return s.against(chart.Figure{Name: "limits", Caption: "The highest rate of arrivals within the limit, by search."},
+		"Highest rate with "+s.Saturate, "", nil, limit)
+}
+
+// multiplesFigure is loadFigure with a column of panels for each value of the second parameter.
+func (s *Sweep) multiplesFigure() chart.Figure {
+	by, values := s.second()
+	if by == "" {
+		return chart.Figure{}
 	}
-	all := s.everySeries()
-	top := s.panel(throughputMeasure, all, chart.PictureWidth)
-	s.fitY(throughputMeasure, top)
-	rows := [][]*plot.Plot{{top}}
-	if s.has(tailMeasure) {
-		bottom := s.panel(tailMeasure, all, chart.PictureWidth)
-		s.fitY(tailMeasure, bottom)
-		top.X.Label.Text = ""
-		rows = append(rows, []*plot.Plot{bottom})
+	title := "Acquisitions per second (above) and p99 to get the lock (below), by " + by
+	if !s.has(tail) { // no run was long enough for a p99
+		title = "Acquisitions per second, by " + by
 	}
-	f.Draw = panels{"Throughput and wait against " + s.Load, s.legend(all, s.seriesName, s.modelled()), rows}.Draw
-	return f
+	return s.against(chart.Figure{Name: "small-multiples",
+		Caption: fmt.Sprintf("The same, a column for each %s, all with the same axes.", by)},
+		title, by, values, throughput, tail)
 }
 
 // waitFigure draws the wait against the throughput.
@@ -218,106 +253,120 @@ func (s *Sweep) waitFigure() chart.Figure {
 	f := chart.Figure{Name: "hockey-stick", Height: 360,
 		Caption: "How long clients wait at each throughput. The lock is full where the line turns upwards; numbers are the " +
 			"load. Dotted: the model’s highest throughput."}
-	if !s.has(tailMeasure) {
+	if s.Load == "" || !s.has(tail) {
 		return f
 	}
 	p := chart.New("The wait at each throughput", "acquisitions per second", "p99 to get the lock (log scale)")
 	p.Add(chart.Grid{Horizontal: true, Vertical: true})
-	var most float64
-	labels := pointLabels{Color: chart.Grey} // of all series together, so that none covers another
+	var labels chart.PointLabels // of all series together, so that none covers another
 	for n := range s.Series {
 		t := seriesTrace(n)
 		for k := range s.Series[n].Points {
 			point := &s.Series[n].Points[k]
-			x, okX := throughputMeasure.of(point)
-			y, okY := tailMeasure.of(point)
-			if okX && okY {
-				at := plotter.XY{X: x, Y: y}
-				t.XYs = append(t.XYs, at)
-				labels.Add(at, s.label(point.Load))
-				most = max(most, x)
+			if x, y := throughput.of(point), tail.of(point); x != nil && y != nil {
+				t.XYs = append(t.XYs, plotter.XY{X: *x, Y: *y})
+				labels.Texts = append(labels.Texts, s.label(point.Load))
 			}
 		}
+		labels.XYs = append(labels.XYs, t.XYs...)
 		p.Add(t)
 		p.Explain(cmp.Or(s.Series[n].Name, "measured"), t)
-		if m := s.Series[n].Model; m != nil && m.MostPerS != nil {
-			p.Add(rule{At: *m.MostPerS, Vertical: true, Color: t.Color, Text: "at most " + words.Digits3(*m.MostPerS),
-				Row: n, Bottom: true})
-			if *m.MostPerS < 1.5*most {
-				most = max(most, *m.MostPerS)
+		if m := s.Series[n].Model; m != nil && m.MostPerS != nil && (s.Load == "clients" || s.Load == "rate") {
+			p.Add(chart.Rule{At: *m.MostPerS, Color: t.Color, Text: "at most " + words.Digits3(*m.MostPerS), Row: n,
+				Bottom: true})
+			if *m.MostPerS < 1.5*p.X.Max {
+				p.X.Max = max(p.X.Max, *m.MostPerS)
 			}
 		}
 	}
 	p.Add(labels)
-	s.fitY(tailMeasure, p.Plot)
-	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, most*1.1, chart.Even{Want: 10}
+	fitY(chart.LogTime{}, p.Plot)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, p.X.Max*1.1, chart.Even{Want: 10}
 	f.Draw = p.Draw
 	return f
 }
 
-// The grid of small multiples.
-const (
-	panelColumns = 4
-	panelHeight  = 170
-)
-
-// multiplesFigure draws a column of panels for each value of the second parameter.
-func (s *Sweep) multiplesFigure() chart.Figure {
-	f := chart.Figure{Name: "small-multiples"}
-	by, values := s.second()
-	if by == "" || !s.has(throughputMeasure) {
+// uslFigure draws the scalability law through the points that it was fitted to.
+func (s *Sweep) uslFigure() chart.Figure {
+	f := chart.Figure{Name: "scalability", Height: 320,
+		Caption: "Throughput by number of locks, and the Universal Scalability Law fitted to it, dashed. It is drawn up to " +
+			"twice the measured range, which is as far as it answers for."}
+	p := chart.New("How throughput grows with the number of locks", "locks", "acquisitions per second")
+	p.Add(chart.Grid{Horizontal: true})
+	furthest := 0.0
+	for n := range s.Series {
+		u := s.Series[n].USL
+		if u == nil {
+			continue
+		}
+		measured, law := seriesTrace(n), modelTrace(n)
+		measured.NoLine, measured.XYs = true, s.Series[n].values(throughput.of)
+		from, to := max(u.From, 1), capacity.Reach*u.To
+		for k := range 121 {
+			x := from * math.Pow(to/from, float64(k)/120)
+			law.XYs = append(law.XYs, plotter.XY{X: x, Y: u.law().At(x)})
+		}
+		furthest = max(furthest, to)
+		p.Add(law, measured)
+		p.Explain(cmp.Or(s.Series[n].Name, "measured"), measured)
+		p.Explain(fmt.Sprintf("scalability law (σ %s, κ %s, R² %s)", words.Digits3(u.Sigma), words.Digits3(u.Kappa),
+			u.r2()), law)
+	}
+	if furthest == 0 {
 		return f
 	}
-	f.Caption = fmt.Sprintf("The same, a column for each %s, all with the same axes.", by)
-	columns := min(len(values), panelColumns)
-	width := chart.PictureWidth/vg.Length(columns) - 50
-	measures := []measure{throughputMeasure}
-	title := "Acquisitions per second, by " + by
-	if s.has(tailMeasure) { // not if no run was long enough for a p99
-		measures = append(measures, tailMeasure)
-		title = "Acquisitions per second (above) and p99 to get the lock (below), by " + by
-	}
-	var rows [][]*plot.Plot
-	var widest []int // the most series that a panel has
-	for part := range slices.Chunk(values, columns) {
-		for i, m := range measures {
-			row := make([]*plot.Plot, columns)
-			for k, value := range part {
-				which := s.having(by, value)
-				if len(which) > len(widest) {
-					widest = which
-				}
-				row[k] = s.panel(m, which, width)
-				row[k].Title.Text = ""
-				if i == 0 {
-					row[k].Title.Text, row[k].X.Label.Text = by+" "+value, ""
-				}
-			}
-			s.fitY(m, row...)
-			rows = append(rows, row)
-		}
-	}
-	if len(widest) == 1 {
-		widest = nil // the panels' titles say it all
-	}
-	keys := s.legend(widest, func(i int) string { return s.nameWithout(i, by) }, s.modelled())
-	f.Height = chart.TitleRow + chart.LegendRow*vg.Length(chart.CountRows(keys)) + panelHeight*vg.Length(len(rows)) +
-		3*chart.Margin
-	f.Draw = panels{title, keys, rows}.Draw
+	s.loadAxis(p.Plot, chart.PictureWidth)
+	p.X.Max = furthest * 1.05
+	fitY(nil, p.Plot)
+	f.Draw = p.Draw
 	return f
 }
 
-// second returns the parameter besides the load that has the most values, and these; "" if there is none.
-func (s *Sweep) second() (key string, values []string) {
-	for _, p := range s.Params {
-		if p.Key != s.Load && len(p.Values) > max(1, len(values)) {
-			key, values = p.Key, p.Values
+// searchFigure draws how the searches found their limits.
+func (s *Sweep) searchFigure() chart.Figure {
+	f := chart.Figure{Name: "search", Caption: "Each probe of a rate, in the order in which they were made: a dot if it " +
+		"held, a cross if it did not, a ring if the probe was undecided. Dotted: the highest rate that held."}
+	drawn := chart.Panels{Title: "The search for the highest rate with " + s.Saturate}
+	var all []*plot.Plot
+	for series, point := range s.points() {
+		if point.Limit != nil && len(point.Limit.Probes) > 0 {
+			all = append(all, probesPanel(s.pointName(series, point), point.Limit))
 		}
 	}
-	return key, values
+	if len(all) == 0 {
+		return f
+	}
+	fitY(chart.LogNumber{}, all...)
+	for part := range slices.Chunk(all, min(len(all), panelColumns)) {
+		drawn.Rows = append(drawn.Rows, append(part, make([]*plot.Plot, min(len(all), panelColumns)-len(part))...))
+	}
+	f.Height, f.Draw = drawn.Height(220), drawn.Draw
+	return f
 }
 
-// having returns the series with a value.
-func (s *Sweep) having(key, value string) []int {
-	return slices.DeleteFunc(s.everySeries(), func(i int) bool { return s.Series[i].Values[key] != value })
+// probesPanel draws the probes of one search.
+func probesPanel(title string, l *capacity.Limit) *plot.Plot {
+	held := chart.Trace{Color: chart.Blue, NoLine: true, Shape: draw.CircleGlyph{}}
+	failed := chart.Trace{Color: chart.Vermillion, NoLine: true, Shape: chart.CrossGlyph{}}
+	undecided := chart.Trace{Color: chart.Grey, NoLine: true, Shape: draw.RingGlyph{}}
+	for n, probe := range l.Probes {
+		of := &failed
+		switch probe.Reason {
+		case capacity.Holds:
+			of = &held
+		case capacity.Undecided:
+			of = &undecided
+		}
+		of.XYs = append(of.XYs, plotter.XY{X: float64(n + 1), Y: probe.Rate})
+	}
+	p := chart.NewPanel(title)
+	p.Add(chart.Grid{Horizontal: true}, held, failed, undecided)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, float64(len(l.Probes)+1), chart.Even{Whole: true, Want: 5}
+	p.X.Label.Text = "probe"
+	if l.LastPass != nil {
+		p.Title.Text += ": " + words.Digits3(*l.LastPass) + " a second"
+		p.Add(chart.Trace{Color: chart.Blue, Dashes: chart.Dotted,
+			XYs: plotter.XYs{{X: 0, Y: *l.LastPass}, {X: p.X.Max, Y: *l.LastPass}}})
+	}
+	return p
 }
