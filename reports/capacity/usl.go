@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -28,9 +28,9 @@ type Point struct{ Load, Throughput float64 }
 // κN(N-1)). It is for many locks, whose limit is the ensemble that they share. For one lock, whose σ is about 1,
 // [Lock] is the better model.
 type USL struct {
-	Lambda float64 // throughput of a load of one
-	Sigma  float64 // contention: the share of work that is serial
-	Kappa  float64 // coherency: the cost of each pair that has to agree
+	Lambda float64 `json:"lambda"` // throughput of a load of one
+	Sigma  float64 `json:"sigma"`  // contention: the share of work that is serial
+	Kappa  float64 `json:"kappa"`  // coherency: the cost of each pair that has to agree
 }
 
 // At returns the throughput at a load.
@@ -40,12 +40,14 @@ func (u USL) At(n float64) float64 { return u.Lambda * n / (1 + u.Sigma*(n-1) + 
 type Fit struct {
 	USL
 	// Residuals are the measured throughputs less those of the law, as shares of the latter, by point.
-	Residuals []float64
+	Residuals []float64 `json:"residuals"`
 	// R2 is 1 if the law explains all differences in throughput; nil if there are none to explain.
-	R2       *float64
-	From, To float64 // the measured loads
+	R2 *float64 `json:"r2"`
+	// From and To are the least and the highest measured load.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
 	// Turns says that throughput was seen to turn down, because the law fits significantly worse without κ.
-	Turns bool
+	Turns bool `json:"-"`
 }
 
 // The least number of points to which three parameters can be fitted, and the number from which on the fit is
@@ -58,8 +60,8 @@ const (
 // Trusted reports whether the fit has as many points as it should.
 func (f Fit) Trusted() bool { return len(f.Residuals) >= enoughPoints }
 
-// FitUSL fits the law to measured points by the least squares of the relative errors. No parameter becomes negative,
-// because a κ below 0 is noise and would promise unlimited throughput.
+// FitUSL fits the law to measured points by the least squares of the residuals. No parameter becomes negative, because
+// a κ below 0 is noise and would promise unlimited throughput.
 func FitUSL(points []Point) (Fit, error) {
 	loads := map[float64]bool{}
 	for _, p := range points {
@@ -72,30 +74,47 @@ func FitUSL(points []Point) (Fit, error) {
 		return Fit{}, fmt.Errorf("%w: %d different loads, and the scalability law needs %d, better %d", ErrTooFew,
 			len(loads), leastPoints, enoughPoints)
 	}
-	best, least := closest(points, 1)
-	if math.IsInf(least, 1) {
-		return Fit{}, errors.New("fit the scalability law: no parameters fit at all")
-	}
-	f := judge(points, best)
-	_, straight := closest(points, 0)
-	f.Turns = worse(straight, least, len(points))
+	straight := closest(points, [][]int{{0}, {0, 1}})
+	f := closest(points, [][]int{{0}, {0, 1}, {0, 2}, {0, 1, 2}})
+	f.Turns = worse(straight.squares(), f.squares(), len(points))
 	return f, nil
 }
 
-// closest returns the law with the least squares, and the squares. If kappa is 0, κ is 0.
-func closest(points []Point, kappa float64) (best USL, least float64) {
-	least = math.Inf(1)
-	for _, start := range starts(points) {
-		u, err := refine(points, start, kappa)
-		if err != nil {
+// closest returns the law with the least squares among those in which only some of the terms of
+//
+//	N/X(N) = 1/λ + σ/λ (N-1) + κ/λ N(N-1)
+//
+// are not 0. The law is linear in these terms, so each choice of terms has one solution. Choices whose
+// solution has a negative term are left out, and the first choice, 1/λ alone, is never negative.
+func closest(points []Point, choices [][]int) (best Fit) {
+	least := math.Inf(1)
+	for _, terms := range choices {
+		a, b := mat.NewDense(len(points), len(terms), nil), mat.NewDense(len(points), 1, nil)
+		for i, p := range points {
+			weight := p.Throughput / p.Load // so that the errors are the residuals
+			for k, term := range terms {
+				a.Set(i, k, weight*[]float64{1, p.Load - 1, p.Load * (p.Load - 1)}[term])
+			}
+			b.Set(i, 0, 1)
+		}
+		var solution mat.Dense
+		if err := solution.Solve(a, b); err != nil || mat.Min(&solution) < 0 {
 			continue
 		}
-		if e := squares(points, u); e < least {
-			best, least = u, e
+		var all [3]float64
+		for k, term := range terms {
+			all[term] = solution.At(k, 0)
+		}
+		f := fitOf(points, USL{1 / all[0], all[1] / all[0], all[2] / all[0]})
+		if e := f.squares(); e < least {
+			best, least = f, e
 		}
 	}
-	return best, least
+	return best
 }
+
+// squares is the sum of the squares of the residuals.
+func (f Fit) squares() float64 { return floats.Dot(f.Residuals, f.Residuals) }
 
 // worse reports whether a law of two parameters fits significantly worse than one of three, by the F test of nested
 // models at 5 %.
@@ -107,57 +126,8 @@ func worse(two, three float64, points int) bool {
 	return distuv.F{D1: 1, D2: free}.Survival((two-three)/(three/free)) < 0.05
 }
 
-// starts returns the laws from which the fit starts: the linear least squares of N/X = (1 + σ(N-1) + κN(N-1))/λ,
-// clamped, and two laws between which most lie.
-func starts(points []Point) []USL {
-	per := 0.0
-	for _, p := range points {
-		per = max(per, p.Throughput/p.Load)
-	}
-	all := []USL{{per, 0.01, 1e-6}, {per, 0.3, 1e-4}}
-	a, b := mat.NewDense(len(points), 3, nil), mat.NewDense(len(points), 1, nil)
-	for i, p := range points {
-		weight := p.Throughput / p.Load // so that errors are relative
-		a.SetRow(i, []float64{weight, weight * (p.Load - 1), weight * p.Load * (p.Load - 1)})
-		b.Set(i, 0, 1)
-	}
-	var qr mat.QR
-	var c mat.Dense
-	qr.Factorize(a)
-	if err := qr.SolveTo(&c, false, b); err == nil && c.At(0, 0) > 0 {
-		lambda := 1 / c.At(0, 0)
-		all = append(all, USL{lambda, max(c.At(1, 0)*lambda, 0), max(c.At(2, 0)*lambda, 0)})
-	}
-	return all
-}
-
-// refine looks for the least squares. The parameters are squares of what is varied, so that none is negative and each
-// can become 0.
-func refine(points []Point, start USL, kappa float64) (USL, error) {
-	of := func(x []float64) USL {
-		return USL{start.Lambda * x[0] * x[0], x[1] * x[1], kappa * 1e-4 * x[2] * x[2]} // in similar orders of magnitude
-	}
-	problem := optimize.Problem{Func: func(x []float64) float64 { return squares(points, of(x)) }}
-	settings := &optimize.Settings{MajorIterations: 4000,
-		Converger: &optimize.FunctionConverge{Absolute: 1e-14, Relative: 1e-12, Iterations: 300}}
-	result, err := optimize.Minimize(problem, []float64{1, math.Sqrt(start.Sigma), 100 * math.Sqrt(start.Kappa)},
-		settings, &optimize.NelderMead{})
-	if err != nil {
-		return USL{}, err
-	}
-	return of(result.X), nil
-}
-
-func squares(points []Point, u USL) float64 {
-	var sum float64
-	for _, p := range points {
-		e := (u.At(p.Load) - p.Throughput) / p.Throughput
-		sum += e * e
-	}
-	return sum
-}
-
-func judge(points []Point, u USL) Fit {
+// fitOf returns how well a law fits the points.
+func fitOf(points []Point, u USL) Fit {
 	f := Fit{USL: u}
 	var estimates, values, loads []float64
 	for _, p := range points {

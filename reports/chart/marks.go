@@ -113,7 +113,9 @@ func (d Crosses) Thumbnail(c *draw.Canvas) { Cross(c, c.Center(), 2.5, 1.1, d.Co
 type CrossGlyph struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
-func (CrossGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) { Cross(c, at, 2.5, 1.1, style.Color) }
+func (CrossGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	Cross(c, at, 2.5, 1.1, style.Color)
+}
 
 // Cross draws a cross.
 func Cross(c *draw.Canvas, at vg.Point, r, width vg.Length, clr color.Color) {

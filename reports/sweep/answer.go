@@ -244,8 +244,8 @@ func (q Question) answer(m *Model, nearest *Point, law *USL) Answer {
 	a.Utilization = min(a.AcquiredPerS/l.Capacity(), 1)
 	mean := max(float64(q.Clients)/a.AcquiredPerS-l.Hold-l.Release-l.Think, 0)
 	tail := math.NaN()
-	if nearest.AcquireP99Ns != nil && nearest.AcquireMeanNs != nil && *nearest.AcquireMeanNs > 0 {
-		tail = mean * float64(*nearest.AcquireP99Ns) / float64(*nearest.AcquireMeanNs)
+	if p99, was := nearest.median("acquire.p99"), nearest.Medians["acquire.mean"]; p99 != nil && was > 0 {
+		tail = mean * *p99 / was
 		a.Notes = append(a.Notes, "p99 is the mean times their ratio at the nearest point")
 	}
 	set(mean, tail)

@@ -113,7 +113,7 @@ func TestRefusesToAnswer(t *testing.T) {
 // Between and beyond the measured numbers of locks, what they share is the limit, by the fitted law.
 func TestAnswerByTheScalabilityLaw(t *testing.T) {
 	s := Summarize(shardInput())
-	law := s.Series[0].USL.law()
+	law := s.Series[0].USL
 	for _, locks := range []int{6, 24, 64} {
 		a, err := s.Answer(Question{Clients: 64, Locks: locks})
 		if err != nil {

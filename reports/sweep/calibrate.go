@@ -59,9 +59,9 @@ func calibrate(all []*Point, p *Point) *Model {
 		}
 	case p.setting.Together > 1 && p.Rate == nil:
 		if g, ok := grantSpacing(from); ok {
-			l.Gate, l.GateSpread, l.Use = g.mean/1e9, g.sd/1e9, g.use/1e9
+			l.Gate, l.GateSpread, l.Use = g.mean, g.sd, g.use
 			m.From += fmt.Sprintf("; permits one by one, each %s after the one before (standard deviation %s), measured at "+
-				"%s", words.Duration(int64(g.mean)), words.Duration(int64(g.sd)), clientsOf(g.at))
+				"%s", words.Duration(nanos(g.mean)), words.Duration(nanos(g.sd)), clientsOf(g.at))
 		}
 	}
 	m.HoldNs, m.HandoffNs, m.ReaderNs, m.GateNs, m.ServiceNs, m.AwayNs = nanos(l.Hold), nanos(l.Handoff),
@@ -101,28 +101,31 @@ func calibration(all []*Point, p *Point) []*Point {
 
 // calibrates reports whether the point has all that a model needs.
 func (p *Point) calibrates() bool {
-	return p.setting.Modelled && p.AcquiredPerS != nil && p.HoldMeanNs != nil && p.HandoffMeanNs != nil &&
-		p.ReleaseMeanNs != nil && p.EnqueueMeanNs != nil &&
-		p.HandoffCount >= calibrationCount
+	for _, name := range []string{"acquired_per_s", "hold.mean", "handoff.mean", "release.mean", "enqueue.mean"} {
+		if p.median(name) == nil {
+			return false
+		}
+	}
+	return p.setting.Modelled && p.handoffs >= calibrationCount
 }
 
 // averaged makes the model of a lock in a setting from what was measured at some points, weighted by their hand-offs.
 func averaged(from []*Point, setting Setting) capacity.Lock {
 	var n, handoff, tail, over float64
 	for _, c := range from {
-		w := float64(c.HandoffCount)
+		w := float64(c.handoffs)
 		n += w
-		handoff += w * float64(*c.HandoffMeanNs) / 1e9
-		over += w * (float64(*c.HoldMeanNs) - float64(c.setting.Hold)) / 1e9
-		if c.HandoffP99Ns != nil {
-			tail += w * float64(*c.HandoffP99Ns-*c.HandoffMeanNs) / 1e9
+		handoff += w * c.seconds("handoff.mean")
+		over += w * (c.seconds("hold.mean") - c.setting.Hold.Seconds())
+		if c.median("handoff.p99") != nil {
+			tail += w * (c.seconds("handoff.p99") - c.seconds("handoff.mean"))
 		}
 	}
 	// What a client does alone is taken from where there were fewest clients: with others it also waits for
 	// processors.
 	alone := slices.MinFunc(from, func(a, b *Point) int { return a.Clients - b.Clients })
 	l := capacity.Lock{Hold: setting.Hold.Seconds() + max(over/n, 0), Handoff: handoff / n,
-		Enqueue: float64(*alone.EnqueueMeanNs) / 1e9, Release: float64(*alone.ReleaseMeanNs) / 1e9,
+		Enqueue: alone.seconds("enqueue.mean"), Release: alone.seconds("release.mean"),
 		Think: setting.Think.Seconds(), Permits: setting.Together, ReadShare: setting.ReadShare, Locks: setting.Locks}
 	handoffs := min(max(tail/n/expTail, 0), l.Handoff)
 	variance := handoffs*handoffs + setting.HoldVariance
@@ -148,7 +151,7 @@ func fitRounds(from []*Point) (roundTimes, bool) {
 	sizes := map[int]bool{}
 	r := roundTimes{}
 	for _, c := range from {
-		hold, spread := float64(*c.HoldMeanNs), 1e9*math.Sqrt(c.setting.HoldVariance)
+		hold, spread := c.seconds("hold.mean"), math.Sqrt(c.setting.HoldVariance)
 		for _, round := range c.rounds {
 			if round.Readers == 0 || round.MeanNs == nil {
 				continue
@@ -158,7 +161,7 @@ func fitRounds(from []*Point) (roundTimes, bool) {
 				longest += 1 / float64(k+1)
 			}
 			further = append(further, float64(round.Readers-1))
-			besides = append(besides, (float64(*round.MeanNs)-hold-spread*(longest-1))/1e9)
+			besides = append(besides, float64(*round.MeanNs)/1e9-hold-spread*(longest-1))
 			counts = append(counts, float64(round.Count))
 			total += round.Count
 			sizes[round.Readers] = true
@@ -177,7 +180,7 @@ func fitRounds(from []*Point) (roundTimes, bool) {
 }
 
 // A gate is how permits were given out at the points with the most clients: how long after each other, and for how
-// long each was in use, in ns.
+// long each was in use, in seconds.
 type gate struct {
 	at            []*Point // where this was measured
 	mean, sd, use float64
@@ -195,16 +198,14 @@ func grantSpacing(from []*Point) (gate, bool) {
 	g.at = slices.DeleteFunc(slices.Clone(from), func(c *Point) bool { return perLock(c) < most })
 	var n float64
 	for _, c := range g.at {
-		if c.GrantSpacingNs == nil {
+		if c.median("sharing.grants.mean") == nil {
 			continue
 		}
 		w := float64(c.grants)
 		n += w
-		g.mean += w * float64(*c.GrantSpacingNs)
-		g.use += w * float64(*c.HoldMeanNs+*c.ReleaseMeanNs)
-		if c.GrantSpacingSDNs != nil { // old results have none
-			g.sd += w * float64(*c.GrantSpacingSDNs)
-		}
+		g.mean += w * c.seconds("sharing.grants.mean")
+		g.use += w * (c.seconds("hold.mean") + c.seconds("release.mean"))
+		g.sd += w * c.seconds("sharing.grants.sd") // old results have none
 	}
 	if n < calibrationCount {
 		return gate{}, false

@@ -304,7 +304,7 @@ func (s *Sweep) uslFigure() chart.Figure {
 		from, to := max(u.From, 1), capacity.Reach*u.To
 		for k := range 121 {
 			x := from * math.Pow(to/from, float64(k)/120)
-			law.XYs = append(law.XYs, plotter.XY{X: x, Y: u.law().At(x)})
+			law.XYs = append(law.XYs, plotter.XY{X: x, Y: u.At(x)})
 		}
 		furthest = max(furthest, to)
 		p.Add(law, measured)

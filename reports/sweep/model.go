@@ -3,7 +3,6 @@ package sweep
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"locklab/reports/capacity"
 	"locklab/reports/words"
@@ -44,15 +43,9 @@ type Prediction struct {
 
 // A USL is the scalability law fitted to a series of locks.
 type USL struct {
-	Lambda    float64   `json:"lambda"`
-	Sigma     float64   `json:"sigma"`
-	Kappa     float64   `json:"kappa"`
-	R2        *float64  `json:"r2"` // null if throughput is always the same
-	Residuals []float64 `json:"residuals"`
-	From      float64   `json:"from"`
-	To        float64   `json:"to"`
-	PeakLocks *float64  `json:"peak_locks"` // null if it is too far from what was measured
-	Note      string    `json:"note"`
+	capacity.Fit
+	PeakLocks *float64 `json:"peak_locks"` // null if it is too far from what was measured
+	Note      string   `json:"note"`
 
 	_ struct{}
 }
@@ -87,7 +80,7 @@ func (u *USL) limit(x float64, locks int) (most float64, limits bool) {
 	if u == nil || locks <= 1 || capacity.Within(float64(locks), u.From, u.To) != nil {
 		return x, false
 	}
-	y := u.law().At(float64(locks))
+	y := u.At(float64(locks))
 	return min(x, y), y < x
 }
 
@@ -118,10 +111,11 @@ func (p *Point) predict(m *Model, law *USL) {
 	p.Utilization = &busy
 	gap := *p.AcquiredPerS/pr.AcquiredPerS - 1
 	if p.Rate != nil {
-		if pr.AcquireMeanNs == nil || p.AcquireMeanNs == nil || *pr.AcquireMeanNs == 0 {
+		measured := p.median("acquire.mean")
+		if pr.AcquireMeanNs == nil || measured == nil || *pr.AcquireMeanNs == 0 {
 			return
 		}
-		gap = float64(*p.AcquireMeanNs)/float64(*pr.AcquireMeanNs) - 1
+		gap = *measured/float64(*pr.AcquireMeanNs) - 1
 	}
 	p.Gap = &gap
 	if math.Abs(gap) > gapLimit {
@@ -135,24 +129,26 @@ func (p *Point) cause(m *Model, gap float64) string {
 	if p.Rate != nil {
 		better = gap < 0
 	}
-	grew := func(now *int64, was int64) bool { return now != nil && float64(*now) > float64(was)*(1+gapLimit) }
+	handoff, hold, watches := p.Medians["handoff.mean"], p.Medians["hold.mean"],
+		p.Medians["server.watches_fired_per_release"]
+	grew := func(now float64, was int64) bool { return now > float64(was)*(1+gapLimit) }
 	switch {
 	case better && p.Rate == nil && p.Clients <= calibrationClients:
 		return "with few clients the queue is often empty, and a free lock costs less than a hand-off"
 	case better:
 		return "better than predicted: hand-offs were slower where the model was calibrated, as on a machine that was " +
 			"busy then; run it again, with --repeat"
-	case p.DroppedPerS != nil && *p.DroppedPerS > 0:
-		return fmt.Sprintf("%s a second were dropped, because no client was free", words.Digits3(*p.DroppedPerS))
-	case p.Watches != nil && *p.Watches > 8:
-		return fmt.Sprintf("a herd effect: each release fires %s watches", words.Digits3(*p.Watches))
+	case p.Medians["dropped_per_s"] > 0:
+		return fmt.Sprintf("%s a second were dropped, because no client was free", words.Digits3(p.Medians["dropped_per_s"]))
+	case watches > 8:
+		return fmt.Sprintf("a herd effect: each release fires %s watches", words.Digits3(watches))
 	case p.Locks > 1 && p.Rate == nil:
 		return "the limit is not the locks but the servers and processors that they share" + p.pressed()
-	case p.setting.Together == 1 && grew(p.HandoffMeanNs, m.HandoffNs):
+	case p.setting.Together == 1 && grew(handoff, m.HandoffNs):
 		return fmt.Sprintf("the hand-off takes %s, and took %s where the model was calibrated%s",
-			words.Duration(*p.HandoffMeanNs), words.Duration(m.HandoffNs), p.pressed())
-	case grew(p.HoldMeanNs, m.HoldNs):
-		return fmt.Sprintf("holds take %s instead of %s: clients come late to release%s", words.Duration(*p.HoldMeanNs),
+			words.Duration(int64(handoff)), words.Duration(m.HandoffNs), p.pressed())
+	case grew(hold, m.HoldNs):
+		return fmt.Sprintf("holds take %s instead of %s: clients come late to release%s", words.Duration(int64(hold)),
 			words.Duration(m.HoldNs), p.pressed())
 	case p.setting.Together > 1:
 		return "permits are given out one after the other, behind a mutex, and that takes longer with more clients" +
@@ -165,8 +161,8 @@ func (p *Point) cause(m *Model, gap float64) string {
 
 // pressed adds that the machine was short of processor time, if its sleeps show it.
 func (p *Point) pressed() string {
-	if h := p.HiccupsP99Ns; h != nil && time.Duration(*h) > 2*time.Millisecond {
-		return fmt.Sprintf(" (sleeps came late by %s at p99, so processors are busy)", words.Duration(*h))
+	if late := p.Medians["hiccups.p99"]; late > 2e6 {
+		return fmt.Sprintf(" (sleeps came late by %s at p99, so processors are busy)", words.Duration(int64(late)))
 	}
 	return ""
 }
@@ -186,8 +182,7 @@ func (s *Series) fit(load string) {
 	if err != nil {
 		return // there is still the model of each point
 	}
-	s.USL = &USL{Lambda: f.Lambda, Sigma: f.Sigma, Kappa: f.Kappa, R2: f.R2, Residuals: f.Residuals, From: f.From,
-		To: f.To}
+	s.USL = &USL{Fit: f}
 	if peak, ok := f.Peak(); ok {
 		s.USL.PeakLocks = &peak
 	}
@@ -197,8 +192,4 @@ func (s *Series) fit(load string) {
 	case !f.Turns:
 		s.USL.Note = "throughput was not seen to turn down: a law without a highest point fits as well"
 	}
-}
-
-func (u *USL) law() capacity.USL {
-	return capacity.USL{Lambda: u.Lambda, Sigma: u.Sigma, Kappa: u.Kappa}
 }

@@ -24,30 +24,11 @@ type Point struct {
 	// Violation says that a check of a run failed, not just a threshold.
 	Violation bool `json:"violation"`
 
-	AcquiredPerS    *float64 `json:"acquired_per_s"`
+	AcquiredPerS    *float64 `json:"acquired_per_s"` // null if no run has a window
 	AcquiredPerSMin *float64 `json:"acquired_per_s_min"`
 	AcquiredPerSMax *float64 `json:"acquired_per_s_max"`
-	OfferedPerS     *float64 `json:"offered_per_s"`
-	DroppedPerS     *float64 `json:"dropped_per_s"`
-	AcquireMeanNs   *int64   `json:"acquire_mean_ns"`
-	AcquireP50Ns    *int64   `json:"acquire_p50_ns"`
-	AcquireP99Ns    *int64   `json:"acquire_p99_ns"`
-	EnqueueMeanNs   *int64   `json:"enqueue_mean_ns"`
-	HandoffMeanNs   *int64   `json:"handoff_mean_ns"`
-	HandoffP99Ns    *int64   `json:"handoff_p99_ns"`
-	HandoffCount    int64    `json:"handoff_count"`
-	HoldMeanNs      *int64   `json:"hold_mean_ns"`
-	ReleaseMeanNs   *int64   `json:"release_mean_ns"`
-	// GrantSpacingNs is the time from one grant of a semaphore to the next if a permit was free and the next client
-	// was queued; null for other locks.
-	GrantSpacingNs   *int64   `json:"grant_spacing_ns"`
-	GrantSpacingSDNs *int64   `json:"grant_spacing_sd_ns"` // its standard deviation
-	Requests         *float64 `json:"requests_per_acquire"`
-	Watches          *float64 `json:"watches_fired_per_release"`
-	HiccupsP99Ns     *int64   `json:"hiccups_p99_ns"`
-
 	// Medians has every quantity that was measured, by its name in the catalogue of package result.
-	Medians map[string]float64 `json:"medians,omitempty"`
+	Medians map[string]float64 `json:"medians"`
 
 	// Utilization is the share of time in which the locks were taken, including hand-offs, by the model's service
 	// time.
@@ -60,9 +41,10 @@ type Point struct {
 	Cause string          `json:"cause"`
 	Limit *capacity.Limit `json:"limit"`
 
-	setting Setting
-	grants  int64          // how many GrantSpacingNs is the mean of
-	rounds  []result.Round // of all runs
+	setting  Setting
+	handoffs int64          // of all runs
+	grants   int64          // of all runs, of which sharing.grants has the spacing
+	rounds   []result.Round // of all runs
 
 	_ struct{}
 }
@@ -102,29 +84,17 @@ func summarizePoint(in PointRuns) Point {
 	}
 	p.Medians = map[string]float64{}
 	for _, q := range result.Quantities() {
-		if v := medianOf(all, q); v != nil {
-			p.Medians[q.Name()] = *v
+		if known := valuesOf(all, q); len(known) > 0 {
+			p.Medians[q.Name()] = (known[(len(known)-1)/2] + known[len(known)/2]) / 2
 		}
 	}
-	p.AcquiredPerS = p.median("acquired_per_s")
-	p.AcquiredPerSMin, p.AcquiredPerSMax = extremes(all)
-	p.OfferedPerS = p.median("offered_per_s")
-	p.DroppedPerS = p.median("dropped_per_s")
-	p.AcquireMeanNs = p.medianNs("acquire.mean")
-	p.AcquireP50Ns = p.medianNs("acquire.p50")
-	p.AcquireP99Ns = p.medianNs("acquire.p99")
-	p.EnqueueMeanNs = p.medianNs("enqueue.mean")
-	p.HandoffMeanNs = p.medianNs("handoff.mean")
-	p.HandoffP99Ns = p.medianNs("handoff.p99")
-	p.HoldMeanNs = p.medianNs("hold.mean")
-	p.ReleaseMeanNs = p.medianNs("release.mean")
-	p.GrantSpacingNs = p.medianNs("sharing.grants.mean")
-	p.GrantSpacingSDNs = p.medianNs("sharing.grants.sd")
-	p.Requests = p.median("server.requests_per_acquire")
-	p.Watches = p.median("server.watches_fired_per_release")
-	p.HiccupsP99Ns = p.medianNs("hiccups.p99")
+	if p.AcquiredPerS = p.median("acquired_per_s"); p.AcquiredPerS != nil {
+		q, _ := result.Named("acquired_per_s")
+		rates := valuesOf(all, q)
+		p.AcquiredPerSMin, p.AcquiredPerSMax = new(rates[0]), new(rates[len(rates)-1])
+	}
 	for _, r := range all {
-		p.HandoffCount += r.Latency.Handoff.Count
+		p.handoffs += r.Latency.Handoff.Count
 		if r.Sharing != nil {
 			p.grants += r.Sharing.Grants.Count
 			p.rounds = append(p.rounds, r.Sharing.Rounds...)
@@ -172,24 +142,10 @@ func (p *Point) median(name string) *float64 {
 	return nil
 }
 
-func (p *Point) medianNs(name string) *int64 {
-	if v, ok := p.Medians[name]; ok {
-		return new(int64(v))
-	}
-	return nil
-}
+// seconds returns the median of a time in seconds; 0 if no run has it.
+func (p *Point) seconds(name string) float64 { return p.Medians[name] / 1e9 }
 
-// medianOf returns the middle one of a quantity's known values, or the mean of the two in the middle; nil if no run
-// has it.
-func medianOf(all []*result.Result, q result.Quantity) *float64 {
-	known := valuesOf(all, q)
-	if len(known) == 0 {
-		return nil
-	}
-	slices.Sort(known)
-	return new((known[(len(known)-1)/2] + known[len(known)/2]) / 2)
-}
-
+// valuesOf returns the known values of a quantity in ascending order.
 func valuesOf(all []*result.Result, q result.Quantity) []float64 {
 	var known []float64
 	for _, r := range all {
@@ -197,15 +153,6 @@ func valuesOf(all []*result.Result, q result.Quantity) []float64 {
 			known = append(known, *v)
 		}
 	}
+	slices.Sort(known)
 	return known
-}
-
-// extremes returns the lowest and the highest throughput of the runs; nil if no run has one.
-func extremes(all []*result.Result) (lo, hi *float64) {
-	q, _ := result.Named("acquired_per_s")
-	known := valuesOf(all, q)
-	if len(known) == 0 {
-		return nil, nil
-	}
-	return new(slices.Min(known)), new(slices.Max(known))
 }

@@ -12,8 +12,8 @@ import (
 	"locklab/reports/result"
 )
 
-// SchemaVersion is the version of sweep.json.
-const SchemaVersion = 1
+// SchemaVersion is the version of sweep.json. Since version 2 a point's numbers have their names in the catalogue only.
+const SchemaVersion = 2
 
 // Input is everything that the report of a sweep is made of.
 type Input struct {
