@@ -70,7 +70,7 @@ var layers = []layer{
 	{"checks and agents", []string{"harness/check", "ensembles/agent"}},
 	{"ensembles and the second judge", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
 	{"load", []string{"ensembles/labtest", "workloads"}},
-	{"other processes", []string{"workloads/resource", "workloads/foreign", "workloads/peers"}},
+	{"other processes", []string{"workloads/resource", "workloads/foreign"}},
 	{"recipe table", []string{"workloads/lock"}},
 	{"guard table", []string{"workloads/guard"}},
 	{"clients", []string{"workloads/client"}},

@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"locklab/ensembles"
 	"locklab/recipes/curator"
-	"locklab/workloads/peers"
 )
 
 // Config says what is measured.
@@ -96,9 +94,6 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 	return c, nil
 }
 
-// Peers lists the locks that are compared, ours first.
-var Peers = []string{peers.Mutex, peers.SparseMutex, peers.ZKLock, peers.CuratorMutex}
-
 // inTurn returns the order of a round. Each round begins with the next peer, so that an ensemble that becomes faster or
 // slower with time does not favour one peer.
 func inTurn(round int) []string {
@@ -145,27 +140,4 @@ type Comparison struct {
 	WarmupNs  int64    `json:"warmup_ns"`
 	MeasureNs int64    `json:"measure_ns"`
 	Cells     []Result `json:"cells"`
-}
-
-// host returns the host on which the clients' processes run, one after the other.
-func (b *bench) host() *ensembles.Host { return b.lab.Host(clientHost) }
-
-// addresses returns the addresses of the servers as hosts of the lab reach them.
-func (b *bench) addresses() []string {
-	var all []string
-	for _, a := range b.ensemble.Addresses() {
-		all = append(all, a.String())
-	}
-	return all
-}
-
-// argv returns the command line of a peer's process.
-func (b *bench) argv(peer, path string, clients int, servers []string) []string {
-	timeout := sessionTimeout
-	if peer == peers.CuratorMutex {
-		return append([]string{"java", "-cp", jars + "/*", curator.Loop, path, fmt.Sprint(clients),
-			fmt.Sprint(timeout.Milliseconds())}, servers...)
-	}
-	return []string{"locklab", "bench-peer", peer, "--path", path, "--clients", fmt.Sprint(clients),
-		"--session-timeout", timeout.String(), "--servers", strings.Join(servers, ",")}
 }

@@ -10,7 +10,6 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/recipes/curator/curatortest"
-	"locklab/workloads/peers"
 )
 
 // Every peer is measured on a real ensemble, with one client and with several, and the file has the results.
@@ -45,14 +44,14 @@ func TestRun(t *testing.T) {
 		if r.Clients > 1 && r.Watches <= 0 {
 			t.Errorf("%s with %d clients: %v watches per acquisition", r.Peer, r.Clients, r.Watches)
 		}
-		if r.Ratio == nil || r.Peer == peers.CuratorMutex && *r.Ratio != 1 {
+		if r.Ratio == nil || r.Peer == CuratorMutex && *r.Ratio != 1 {
 			t.Errorf("%s with %d clients: %v times Curator's", r.Peer, r.Clients, r.Ratio)
 		}
 	}
 	if cpu == 0 {
 		t.Error("nobody took any CPU time")
 	}
-	name := filepath.Join(t.TempDir(), "bench-peers.json")
+	name := filepath.Join(t.TempDir(), "bench-json")
 	if err := c.Write(name); err != nil {
 		t.Fatal(err)
 	}

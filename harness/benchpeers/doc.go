@@ -1,12 +1,17 @@
-// Package benchpeers compares the speed of our mutex with that of its peers, go-zookeeper's zk.Lock and Curator's
+// Package benchpeers compares the speed of recipes.Mutex with that of its peers, go-zookeeper's zk.Lock and Curator's
 // InterProcessMutex.
 //
 // In flow: how many clients, how long, how often. Out flow: a [Comparison], which is written as a table and as a JSON
 // file.
 //
-// One run on one ensemble of three servers in a Docker lab measures all peers. The clients of a peer share one process
-// on a host of that lab, so that their CPU time and memory can be told apart, and the processes take turns: every round
-// measures each peer once at each number of clients, and each round begins with another peer. Figures are medians of
-// the rounds; of an even number of rounds, the lower of the two in the middle. Requests and watches come from the
-// servers' own counters.
+// One lab with an ensemble of three servers serves all measurements. The clients of a peer share one process on a host
+// of the lab, so that its CPU time and memory are those of the peer. The processes take turns: each round measures
+// every peer once at each number of clients, and each round begins with another peer. Figures are medians over the
+// rounds; of an even number of rounds, the lower of the two in the middle. Requests and watches come from the servers'
+// own counters.
+//
+// A sweep over recipe= measures the same locks as a client process of a run uses them: each event is recorded, and
+// Curator's lock is driven over a pipe by a Go process. Both cost time, and not the same time for every peer. Here a
+// process does nothing but acquire and release ([Process]; Curator's is Loop.java), and writes a record when it is
+// done, from which all figures are computed in one place.
 package benchpeers

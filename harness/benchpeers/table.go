@@ -2,7 +2,6 @@ package benchpeers
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"locklab/workloads/peers"
+	"locklab/harness/rundir"
+	"locklab/reports/words"
 )
 
 // A cell names what is measured together: a peer with a number of clients.
@@ -51,37 +51,33 @@ func (c *Comparison) add(clients []int, samples map[cell][]Sample) {
 
 func summarize(peer string, clients int, rounds []Sample) Result {
 	r := Result{Peer: peer, Clients: clients, Rounds: rounds}
-	r.Acquisitions = medianOf(rounds, func(s Sample) int { return s.Acquisitions })
-	r.PerSecond = medianOf(rounds, func(s Sample) float64 { return s.PerSecond })
-	r.AcquireP50 = medianOfKnown(rounds, func(s Sample) *int64 { return s.AcquireP50 })
-	r.AcquireP99 = medianOfKnown(rounds, func(s Sample) *int64 { return s.AcquireP99 })
-	r.HandOffP50 = medianOfKnown(rounds, func(s Sample) *int64 { return s.HandOffP50 })
-	r.CPU = medianOfKnown(rounds, func(s Sample) *int64 { return s.CPU })
-	r.Resident = medianOf(rounds, func(s Sample) int64 { return s.Resident })
-	r.Requests = medianOf(rounds, func(s Sample) float64 { return s.Requests })
-	r.Watches = medianOf(rounds, func(s Sample) float64 { return s.Watches })
+	r.Acquisitions = *medianOf(rounds, func(s Sample) *int { return &s.Acquisitions })
+	r.PerSecond = *medianOf(rounds, func(s Sample) *float64 { return &s.PerSecond })
+	r.AcquireP50 = medianOf(rounds, func(s Sample) *int64 { return s.AcquireP50 })
+	r.AcquireP99 = medianOf(rounds, func(s Sample) *int64 { return s.AcquireP99 })
+	r.HandOffP50 = medianOf(rounds, func(s Sample) *int64 { return s.HandOffP50 })
+	r.CPU = medianOf(rounds, func(s Sample) *int64 { return s.CPU })
+	r.Resident = *medianOf(rounds, func(s Sample) *int64 { return &s.Resident })
+	r.Requests = *medianOf(rounds, func(s Sample) *float64 { return &s.Requests })
+	r.Watches = *medianOf(rounds, func(s Sample) *float64 { return &s.Watches })
 	rate := func(a, b Sample) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
 	r.Slowest, r.Fastest = slices.MinFunc(rounds, rate).PerSecond, slices.MaxFunc(rounds, rate).PerSecond
 	return r
 }
 
-// medianOf returns the middle value; of an even number, the lower of the two in the middle.
-func medianOf[T cmp.Ordered](rounds []Sample, of func(Sample) T) T {
+// medianOf returns the middle value; of an even number, the lower of the two in the middle; nil if a round does not
+// know its value.
+func medianOf[T cmp.Ordered](rounds []Sample, of func(Sample) *T) *T {
 	var all []T
 	for _, s := range rounds {
-		all = append(all, of(s))
+		v := of(s)
+		if v == nil {
+			return nil
+		}
+		all = append(all, *v)
 	}
 	slices.Sort(all)
-	return all[(len(all)-1)/2]
-}
-
-// medianOfKnown returns the median, or nil if a round does not know its value.
-func medianOfKnown(rounds []Sample, of func(Sample) *int64) *int64 {
-	if slices.ContainsFunc(rounds, func(s Sample) bool { return of(s) == nil }) {
-		return nil
-	}
-	m := medianOf(rounds, func(s Sample) int64 { return *of(s) })
-	return &m
+	return &all[(len(all)-1)/2]
 }
 
 // Print writes the table.
@@ -114,38 +110,23 @@ func (c *Comparison) Print(w io.Writer) error {
 
 // names has the names of the peers in the table.
 var names = map[string]string{
-	peers.Mutex:        "recipes.Mutex",
-	peers.SparseMutex:  "… SparseLists",
-	peers.ZKLock:       "zk.Lock",
-	peers.CuratorMutex: "InterProcessMutex",
+	Mutex:        "recipes.Mutex",
+	SparseMutex:  "… SparseLists",
+	ZKLock:       "zk.Lock",
+	CuratorMutex: "InterProcessMutex",
 }
 
 func duration(ns *int64) string {
 	if ns == nil {
-		return "n/a"
+		return words.Absent
 	}
-	d := time.Duration(*ns)
-	switch {
-	case d >= 100*time.Millisecond:
-		return d.Round(time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(time.Microsecond).String()
+	return words.Duration(*ns)
 }
 
 // Write replaces the JSON file.
 func (c *Comparison) Write(name string) error {
-	b, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	part := name + ".part"
-	if err := os.WriteFile(part, append(b, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(part, name)
+	return rundir.WriteJSON(name, c)
 }

@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"locklab/workloads/peers"
 )
 
 func sample(perSecond float64, handOff int64) Sample {
-	s := Sample{Figures: peers.Figures{PerSecond: perSecond}, Requests: perSecond / 100}
+	s := Sample{Figures: Figures{PerSecond: perSecond}, Requests: perSecond / 100}
 	if handOff > 0 {
 		s.HandOffP50 = &handOff
 	}
@@ -28,7 +26,7 @@ func TestComparison(t *testing.T) {
 		base := float64(100 * (len(Peers) - i))
 		samples[cell{peer, 64}] = []Sample{sample(base+30, 3000), sample(base, 1000), sample(base+10, 2000)}
 	}
-	samples[cell{peers.ZKLock, 64}][2].HandOffP50 = nil
+	samples[cell{ZKLock, 64}][2].HandOffP50 = nil
 	c.add([]int{64}, samples)
 	ours, zk, curators := c.Cells[0], c.Cells[2], c.Cells[3]
 	if ours.PerSecond != 410 || ours.Slowest != 400 || ours.Fastest != 430 || ours.Requests != 4.1 ||
@@ -51,7 +49,7 @@ func TestComparison(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}
 	}
-	name := filepath.Join(t.TempDir(), "runs", "bench-peers.json")
+	name := filepath.Join(t.TempDir(), "runs", "bench-json")
 	if err := c.Write(name); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +64,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// Every round has every peer, and successive rounds begin with different peers.
+// Every round has every peer, and successive rounds begin with different
 func TestInTurn(t *testing.T) {
 	first := map[string]bool{}
 	for round := range Peers {

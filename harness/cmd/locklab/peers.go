@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"locklab/harness/benchpeers"
-	"locklab/workloads/peers"
 )
 
 type benchPeersCmd struct {
@@ -48,7 +47,7 @@ type benchPeerCmd struct {
 
 // Run runs one process of the comparison, in its working directory.
 func (c benchPeerCmd) Run(ctx context.Context, std streams) error {
-	return peers.Run(ctx,
-		peers.Config{Peer: c.Peer, Path: c.Path, Clients: c.Clients, SessionTimeout: c.SessionTimeout, Servers: c.Servers},
-		".", std.In)
+	p := benchpeers.Process{Peer: c.Peer, Path: c.Path, Clients: c.Clients, SessionTimeout: c.SessionTimeout,
+		Servers: c.Servers}
+	return p.Run(ctx, ".", std.In)
 }

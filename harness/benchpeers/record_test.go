@@ -1,4 +1,4 @@
-package peers
+package benchpeers
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 // A record is read back as it was written.
 func TestRecord(t *testing.T) {
 	r := Record{Begin: Usage{100, 5, 2048}, End: Usage{200, 9, 4096}, Holds: []Hold{{90, 110, 120}, {95, 125, 130}}}
-	name := filepath.Join(t.TempDir(), RecordFile)
+	name := filepath.Join(t.TempDir(), recordFile)
 	if err := r.write(name); err != nil {
 		t.Fatal(err)
 	}
@@ -30,9 +30,9 @@ func TestRecord(t *testing.T) {
 // A file that is not a record is refused, with the number of the bad line.
 func TestBadRecords(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                   "no time that counts",
-		"1 2 3\n":            "no time that counts",
-		"5 2 3\n5 2 3\n":     "no time that counts",
+		"":                   "without a measured time",
+		"1 2 3\n":            "without a measured time",
+		"5 2 3\n5 2 3\n":     "without a measured time",
 		"1 2 3\n2 2 3\n1 2":  "line 3",
 		"1 2 3\n2 x 3\n":     "line 2",
 		"1 2 3 4\n2 3 4\n":   "line 1",
@@ -107,11 +107,11 @@ func TestPercentile(t *testing.T) {
 func TestWindow(t *testing.T) {
 	at := int64(0)
 	now := func() int64 { at++; return at }
-	begin, end, err := window(strings.NewReader(Begin+"\n"+End+"\n"), now)
+	begin, end, err := window(strings.NewReader(beginLine+"\n"+endLine+"\n"), now)
 	if err != nil || begin.At >= end.At || begin.Resident == 0 || end.Ticks < begin.Ticks {
 		t.Errorf("%+v, %+v, %v", begin, end, err)
 	}
-	for _, in := range []string{"", End + "\n", Begin + "\n", Begin + "\nfrob\n"} {
+	for _, in := range []string{"", endLine + "\n", beginLine + "\n", beginLine + "\nfrob\n"} {
 		if _, _, err := window(strings.NewReader(in), now); err == nil {
 			t.Errorf("%q was accepted", in)
 		}

@@ -1,4 +1,4 @@
-package peers
+package benchpeers
 
 import (
 	"cmp"
@@ -17,45 +17,35 @@ type Figures struct {
 	Resident     int64   `json:"resident_bytes"`
 }
 
-// ClockTick is Linux's unit of a process's CPU time.
-const ClockTick = 10 * time.Millisecond
-
-// A percentile needs this many samples beyond it to be more than the worst case.
+// samplesBeyond is how many samples a percentile needs beyond it to be more than the worst case.
 const samplesBeyond = 10
 
 // Figures computes the figures from the holds granted in the measured time.
 //
-// A hand-off is from the call of release by one holder to the return of acquire to
-// the next, where that one was waiting already. (Holds are so short that this sees no overlaps; the
-// tests of exclusion do.)
+// A hand-off is the time from the grant to one holder, which calls release at once, to the grant to the next, if that
+// one was waiting already.
 func (r Record) Figures() Figures {
 	all := slices.SortedFunc(slices.Values(r.Holds), func(a, b Hold) int { return cmp.Compare(a.Granted, b.Granted) })
 	var waits, handOffs []int64
-	f := Figures{Resident: r.End.Resident << 10}
 	for i, h := range all {
 		if h.Granted < r.Begin.At || h.Granted >= r.End.At {
 			continue
 		}
 		waits = append(waits, h.Granted-h.Asked)
-		if i == 0 {
-			continue
-		}
-		// A holder calls release at the moment of its grant.
-		if before := all[i-1]; h.Asked < before.Granted {
-			handOffs = append(handOffs, h.Granted-before.Granted)
+		if i > 0 && h.Asked < all[i-1].Granted {
+			handOffs = append(handOffs, h.Granted-all[i-1].Granted)
 		}
 	}
-	f.Acquisitions = len(waits)
-	f.PerSecond = float64(len(waits)) / (time.Duration(r.End.At - r.Begin.At)).Seconds()
-	f.AcquireP50, f.AcquireP99, f.HandOffP50 = percentile(waits, 50), percentile(waits, 99), percentile(handOffs, 50)
+	f := Figures{Resident: r.End.Resident << 10, Acquisitions: len(waits),
+		PerSecond:  float64(len(waits)) / time.Duration(r.End.At-r.Begin.At).Seconds(),
+		AcquireP50: percentile(waits, 50), AcquireP99: percentile(waits, 99), HandOffP50: percentile(handOffs, 50)}
 	if len(waits) > 0 {
-		cpu := (r.End.Ticks - r.Begin.Ticks) * int64(ClockTick) / int64(len(waits))
-		f.CPU = &cpu
+		f.CPU = new((r.End.Ticks - r.Begin.Ticks) * int64(ClockTick) / int64(len(waits)))
 	}
 	return f
 }
 
-// percentile returns the smallest value that p percent of the samples do not exceed.
+// percentile returns the smallest value that p percent of the samples do not exceed; nil if there are too few samples.
 func percentile(samples []int64, p int) *int64 {
 	if len(samples)*(100-p) < samplesBeyond*100 {
 		return nil
