@@ -153,8 +153,11 @@ func (l Lock) Throughput(clients int) float64 {
 	return x
 }
 
-// Acquire returns the mean time to get a lock in a closed loop. It follows from Little's law, because a client is
-// either getting the lock, holding it, giving it back, or thinking.
-func (l Lock) Acquire(clients int) float64 {
-	return max(float64(clients)/l.Throughput(clients)-l.Hold-l.Release-l.Think, 0)
+// Acquire returns the mean time to get a lock in a closed loop.
+func (l Lock) Acquire(clients int) float64 { return l.AcquireAt(clients, l.Throughput(clients)) }
+
+// AcquireAt returns the mean time to get a lock in a closed loop whose throughput is known. It follows from Little's
+// law, because a client is either getting the lock, holding it, giving it back, or thinking.
+func (l Lock) AcquireAt(clients int, throughput float64) float64 {
+	return max(float64(clients)/throughput-l.Hold-l.Release-l.Think, 0)
 }

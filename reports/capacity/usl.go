@@ -142,14 +142,6 @@ func fitOf(points []Point, u USL) Fit {
 	return f
 }
 
-// Predict returns the throughput at a load. It returns [ErrTooFar] if the load is too far from the measured ones.
-func (f Fit) Predict(n float64) (float64, error) {
-	if err := Within(n, f.From, f.To); err != nil {
-		return 0, err
-	}
-	return f.At(n), nil
-}
-
 // Peak returns the load of the highest throughput, √((1-σ)/κ). It returns false if that is further than the fit
 // answers for, or if the law fits as well without κ, because noise gives every fit some κ and so a peak.
 func (f Fit) Peak() (float64, bool) {

@@ -62,10 +62,10 @@ func TestFitRefusesToGuess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x, err := f.Predict(32); err != nil || !near(x, USL{100, 0.01, 1e-6}.At(32), 0.01) {
-		t.Errorf("at twice the range: %v, %v", x, err)
+	if err := Within(32, f.From, f.To); err != nil || !near(f.At(32), USL{100, 0.01, 1e-6}.At(32), 0.01) {
+		t.Errorf("at twice the range: %v, %v", f.At(32), err)
 	}
-	if _, err := f.Predict(33); !errors.Is(err, ErrTooFar) {
+	if err := Within(33, f.From, f.To); !errors.Is(err, ErrTooFar) {
 		t.Errorf("beyond: %v", err)
 	}
 	if n, ok := f.Peak(); ok {

@@ -53,31 +53,41 @@ type Answer struct {
 	_ struct{}
 }
 
+// dimensions are the parts of a load that a question may leave open if the sweep has one value of them.
+var dimensions = []struct {
+	noun, open string
+	of         func(Setting) float64
+}{
+	{"clients", "how many clients: --clients", func(s Setting) float64 { return float64(s.Clients) }},
+	{"locks", "how many locks: --locks", func(s Setting) float64 { return float64(s.Locks) }},
+	{"milliseconds of hold", "how long locks are held: --hold", func(s Setting) float64 { return s.Hold.Seconds() * 1e3 }},
+}
+
 // Answer predicts what a load comes to from the sweep's measurements. A load beyond twice the measured range is
 // refused with [capacity.ErrTooFar].
 func (s *Sweep) Answer(q Question) (Answer, error) {
-	all, err := s.asked(&q)
+	all, err := s.asked(q)
 	if err != nil {
 		return Answer{}, err
 	}
-	for _, r := range []struct {
-		noun string
-		ask  float64
-		of   func(*Point) float64
-	}{
-		{"clients", float64(q.Clients), func(p *Point) float64 { return float64(p.Clients) }},
-		{"locks", float64(q.Locks), func(p *Point) float64 { return float64(p.Locks) }},
-		{"milliseconds of hold", q.Hold.Seconds() * 1e3, func(p *Point) float64 { return p.setting.Hold.Seconds() * 1e3 }},
-	} {
+	load := Setting{Clients: q.Clients, Locks: q.Locks, Hold: q.Hold}
+	for _, d := range dimensions {
 		lo, hi := math.Inf(1), 0.0
 		for _, p := range all {
-			lo, hi = min(lo, r.of(p)), max(hi, r.of(p))
+			lo, hi = min(lo, d.of(p.setting)), max(hi, d.of(p.setting))
 		}
-		if err := capacity.Within(r.ask, lo, hi); err != nil {
-			return Answer{}, fmt.Errorf("%s: %w", r.noun, err)
+		if ask := d.of(load); ask == 0 && lo < hi {
+			return Answer{}, fmt.Errorf("%w without knowing %s", ErrQuestion, d.open)
+		} else if err := capacity.Within(cmp.Or(ask, lo), lo, hi); err != nil {
+			return Answer{}, fmt.Errorf("%s: %w", d.noun, err)
 		}
 	}
-	nearest := slices.MinFunc(all, func(a, b *Point) int { return cmp.Compare(q.distance(a), q.distance(b)) })
+	first := all[0].setting
+	q.Clients, q.Locks, q.Hold = cmp.Or(q.Clients, first.Clients), cmp.Or(q.Locks, first.Locks), cmp.Or(q.Hold, first.Hold)
+	load = Setting{Clients: q.Clients, Locks: q.Locks, Hold: q.Hold}
+	nearest := slices.MinFunc(all, func(a, b *Point) int {
+		return cmp.Compare(load.distance(a.setting), load.distance(b.setting))
+	})
 	p := &Point{Values: nearest.Values, Clients: q.Clients, Locks: q.Locks, setting: nearest.setting}
 	p.setting.Clients, p.setting.Locks, p.setting.Hold = q.Clients, q.Locks, q.Hold
 	if was := nearest.setting.Hold; was > 0 { // longer holds of the same kind vary more in proportion
@@ -95,6 +105,14 @@ func (s *Sweep) Answer(q Question) (Answer, error) {
 	return q.answer(m, nearest, s.lawOf(nearest)), nil
 }
 
+// distance is how far two loads are apart, in doublings.
+func (s Setting) distance(o Setting) (sum float64) {
+	for _, d := range dimensions {
+		sum += math.Abs(math.Log2((d.of(s) + 1e-6) / (d.of(o) + 1e-6)))
+	}
+	return sum
+}
+
 // lawOf returns the scalability law fitted to the series of a point; nil if there is none.
 func (s *Sweep) lawOf(p *Point) *USL {
 	for series, point := range s.points() {
@@ -105,8 +123,8 @@ func (s *Sweep) lawOf(p *Point) *USL {
 	return nil
 }
 
-// asked returns the measured points that a question is about, and fills in what the question leaves open.
-func (s *Sweep) asked(q *Question) ([]*Point, error) {
+// asked returns the measured points that a question is about.
+func (s *Sweep) asked(q Question) ([]*Point, error) {
 	for key := range q.Where {
 		i := slices.IndexFunc(s.Params, func(p Param) bool { return p.Key == key })
 		if i < 0 || slices.Contains([]string{"clients", "locks", "hold", "rate"}, key) {
@@ -118,7 +136,7 @@ func (s *Sweep) asked(q *Question) ([]*Point, error) {
 		}
 	}
 	var all []*Point
-	others := map[string]map[string]bool{} // the values of keys that the question leaves open
+	others := map[string][]string{} // the values of keys that the question leaves open
 	for _, p := range s.points() {
 		fits := p.AcquiredPerS != nil && p.setting.Modelled && p.Rate == nil
 		for key, v := range q.Where {
@@ -129,11 +147,8 @@ func (s *Sweep) asked(q *Question) ([]*Point, error) {
 		}
 		all = append(all, p)
 		for key, v := range p.Values {
-			if !slices.Contains(ofLoad, key) && key != "hold" {
-				if others[key] == nil {
-					others[key] = map[string]bool{}
-				}
-				others[key][v] = true
+			if !slices.Contains(ofLoad, key) && key != "hold" && !slices.Contains(others[key], v) {
+				others[key] = append(others[key], v)
 			}
 		}
 	}
@@ -144,41 +159,10 @@ func (s *Sweep) asked(q *Question) ([]*Point, error) {
 	for _, key := range slices.Sorted(maps.Keys(others)) {
 		if len(others[key]) > 1 {
 			return nil, fmt.Errorf("%w without knowing which %s is meant: --where %s=%s", ErrQuestion, key, key,
-				strings.Join(slices.Sorted(maps.Keys(others[key])), "|"))
-		}
-	}
-	first := all[0].setting
-	for _, f := range []struct {
-		noun string
-		into *int
-		of   func(*Point) int
-	}{{"clients", &q.Clients, func(p *Point) int { return p.Clients }},
-		{"locks", &q.Locks, func(p *Point) int { return p.Locks }}} {
-		if *f.into != 0 {
-			continue
-		}
-		if *f.into = f.of(all[0]); slices.ContainsFunc(all, func(p *Point) bool { return f.of(p) != *f.into }) {
-			return nil, fmt.Errorf("%w without knowing how many %s: --%s", ErrQuestion, f.noun, f.noun)
-		}
-	}
-	if q.Hold == 0 {
-		if q.Hold = first.Hold; slices.ContainsFunc(all, func(p *Point) bool { return p.setting.Hold != q.Hold }) {
-			return nil, fmt.Errorf("%w without knowing how long locks are held: --hold", ErrQuestion)
+				strings.Join(slices.Sorted(slices.Values(others[key])), "|"))
 		}
 	}
 	return all, nil
-}
-
-// distance is how far a measured point is from the question, in doublings.
-func (q Question) distance(p *Point) float64 {
-	ratio := func(a, b float64) float64 {
-		if a == b {
-			return 0
-		}
-		return math.Abs(math.Log2((a + 1e-9) / (b + 1e-9)))
-	}
-	return ratio(float64(q.Clients), float64(p.Clients)) + ratio(float64(q.Locks), float64(p.Locks)) +
-		ratio(q.Hold.Seconds(), p.setting.Hold.Seconds())
 }
 
 // answer takes what the model says, and corrects it by its error at the nearest measured point.
@@ -209,27 +193,16 @@ func (q Question) answer(m *Model, nearest *Point, law *USL) Answer {
 		}
 	}
 	most := min(corrected(l.Capacity()), l.Capacity())
-	set := func(mean, p99 float64) {
-		for _, f := range []struct {
-			into **int64
-			v    float64
-		}{{&a.AcquireMeanNs, mean}, {&a.AcquireP99Ns, p99}} {
-			if !math.IsInf(f.v, 0) && !math.IsNaN(f.v) {
-				ns := nanos(f.v)
-				*f.into = &ns
-			}
-		}
-	}
 	if q.Rate > 0 {
 		rate := q.Rate
-		a.Rate = &rate
+		a.Rate = new(rate)
 		a.ModelPerS = min(rate, l.Capacity())
 		a.AcquiredPerS = min(rate, most)
 		a.Utilization = min(rate/most, 1)
 		// The model is slowed down by as much as it was too fast.
 		slower := 1 / min(correction, 1)
 		l.Hold, l.Handoff, l.Gate, l.GateSpread = l.Hold*slower, l.Handoff*slower, l.Gate*slower, l.GateSpread*slower
-		set(l.Arriving(rate), l.Enqueue+l.WaitQuantile(rate, 0.99))
+		a.AcquireMeanNs, a.AcquireP99Ns = finite(l.Arriving(rate)), finite(l.Enqueue+l.WaitQuantile(rate, 0.99))
 		if rate >= most {
 			a.Notes = append(a.Notes, fmt.Sprintf("more arrive than the %s a second that the locks can "+
 				"serve, so the queue grows without limit", words.Digits3(most)))
@@ -242,13 +215,12 @@ func (q Question) answer(m *Model, nearest *Point, law *USL) Answer {
 	}
 	a.AcquiredPerS = corrected(a.ModelPerS)
 	a.Utilization = min(a.AcquiredPerS/l.Capacity(), 1)
-	mean := max(float64(q.Clients)/a.AcquiredPerS-l.Hold-l.Release-l.Think, 0)
-	tail := math.NaN()
+	mean := l.AcquireAt(q.Clients, a.AcquiredPerS)
+	a.AcquireMeanNs = finite(mean)
 	if p99, was := nearest.median("acquire.p99"), nearest.Medians["acquire.mean"]; p99 != nil && was > 0 {
-		tail = mean * *p99 / was
+		a.AcquireP99Ns = finite(mean * *p99 / was)
 		a.Notes = append(a.Notes, "p99 is the mean times their ratio at the nearest point")
 	}
-	set(mean, tail)
 	return a
 }
 

@@ -234,3 +234,11 @@ func clientsOf(from []*Point) string {
 }
 
 func nanos(s float64) int64 { return int64(math.Round(s * 1e9)) }
+
+// finite returns a time in ns; nil if it has no limit.
+func finite(s float64) *int64 {
+	if math.IsInf(s, 0) || math.IsNaN(s) {
+		return nil
+	}
+	return new(nanos(s))
+}

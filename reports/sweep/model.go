@@ -88,21 +88,14 @@ func (u *USL) limit(x float64, locks int) (most float64, limits bool) {
 func (p *Point) predict(m *Model, law *USL) {
 	l := m.lock
 	pr := p.Predicted
-	var mean float64
 	if p.Rate == nil {
-		pr.AcquiredPerS = l.Throughput(p.Clients)
-		mean = l.Acquire(p.Clients)
-		if pr.AcquiredPerS, pr.ByLaw = law.limit(pr.AcquiredPerS, p.Locks); pr.ByLaw {
+		if pr.AcquiredPerS, pr.ByLaw = law.limit(l.Throughput(p.Clients), p.Locks); pr.ByLaw {
 			pr.Calibrated = true // the law was fitted to this point too
-			mean = max(float64(p.Clients)/pr.AcquiredPerS-l.Hold-l.Release-l.Think, 0)
 		}
+		pr.AcquireMeanNs = finite(l.AcquireAt(p.Clients, pr.AcquiredPerS))
 	} else {
 		pr.AcquiredPerS = min(*p.Rate, l.Most(p.Clients))
-		mean = l.Arriving(*p.Rate)
-	}
-	if !math.IsInf(mean, 0) {
-		ns := nanos(mean)
-		pr.AcquireMeanNs = &ns
+		pr.AcquireMeanNs = finite(l.Arriving(*p.Rate))
 	}
 	if p.AcquiredPerS == nil {
 		return
