@@ -14,6 +14,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/result"
+	"locklab/reports/sweep"
 )
 
 // A Sweep carries out a plan. It leaves out the runs that have been done already, so it also resumes a sweep that was
@@ -56,16 +57,12 @@ func (p SweepProgress) String() string {
 	case p.Result == nil:
 		return head
 	}
-	r := p.Result
-	rate := "n/a"
-	if v := r.Throughput.AcquiredPerS; v != nil {
-		rate = fmt.Sprintf("%.1f/s", *v)
+	show := func(name string) string {
+		q, _ := result.Named(name)
+		return q.Show(q.Value(p.Result))
 	}
-	p99 := "n/a"
-	if v := r.Latency.Acquire.P99Ns; v != nil {
-		p99 = time.Duration(*v).Round(10 * time.Microsecond).String()
-	}
-	return fmt.Sprintf("%s: %s, acquire p99 %s, %s", head, rate, p99, r.Verdict)
+	return fmt.Sprintf("%s: %s acquired/s, acquire p99 %s, %s", head, show("acquired_per_s"), show("acquire.p99"),
+		p.Result.Verdict)
 }
 
 // guessedProbes is how many probes a search is expected to take.
@@ -174,7 +171,7 @@ func whyBroken(err error, r result.Result) error {
 	if err == nil {
 		err = errors.New("the run is partial")
 	}
-	if violated(r) {
+	if sweep.FailedCheck(&r) != "" {
 		err = fmt.Errorf("%w; before that, a violation: %s", err, r.Headline)
 	}
 	return err

@@ -20,6 +20,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/result"
+	"locklab/reports/sweep"
 	"locklab/workloads"
 )
 
@@ -535,7 +536,7 @@ func TestSweepJSON(t *testing.T) {
 			} `json:"points"`
 		} `json:"series"`
 	}
-	if err := json.Unmarshal(b, &s); err != nil || s.SchemaVersion != 1 || !s.Partial || len(s.Series) != 1 ||
+	if err := json.Unmarshal(b, &s); err != nil || s.SchemaVersion != sweep.SchemaVersion || !s.Partial || len(s.Series) != 1 ||
 		len(s.Series[0].Points) != 3 ||
 		s.Series[0].Points[0].PerS != nil {
 		t.Errorf("%v\n%s", err, b)
@@ -657,7 +658,7 @@ func TestSweepKeepsAViolation(t *testing.T) {
 		}
 		if !slices.ContainsFunc(kept, func(name string) bool {
 			r, err := result.Read(filepath.Dir(name))
-			return err == nil && violated(*r)
+			return err == nil && sweep.FailedCheck(r) != ""
 		}) {
 			t.Errorf("saturate %q: the evidence is gone from %v", cfg.Saturate, kept)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness/scenario"
 	"locklab/reports/result"
+	"locklab/reports/sweep"
 )
 
 // refuseParams is an error about the parameters of a sweep.
@@ -22,7 +23,7 @@ func (p *SweepPlan) checkParams(base *scenario.Scenario) error {
 	p.Params = slices.Clone(p.Params)
 	combinations := 1
 	for i, param := range p.Params {
-		if slices.ContainsFunc(p.Params[:i], func(o Param) bool { return o.Key == param.Key }) {
+		if slices.ContainsFunc(p.Params[:i], func(o sweep.Param) bool { return o.Key == param.Key }) {
 			return refuseParams("", param.Key+" is given twice", "one list of values: "+param.Key+"=1..8,100")
 		}
 		if param.Key == "seed" {
@@ -94,7 +95,9 @@ func (p *SweepPlan) point(base *scenario.Scenario, i int) (PlannedPoint, error) 
 		values[k] = param.Values[i%len(param.Values)]
 		i /= len(param.Values)
 	}
-	varied := func(key string) int { return slices.IndexFunc(p.Params, func(o Param) bool { return o.Key == key }) }
+	varied := func(key string) int {
+		return slices.IndexFunc(p.Params, func(o sweep.Param) bool { return o.Key == key })
+	}
 	set := func(k int) error {
 		param := p.Params[k]
 		if err := sc.Set(param.Key, values[k]); err != nil {

@@ -9,13 +9,8 @@ import (
 	"time"
 
 	"locklab/harness/scenario"
+	"locklab/reports/sweep"
 )
-
-// A Param is a key of a scenario that a sweep varies, and the values that it takes, as a scenario's file has them.
-type Param struct {
-	Key    string   `json:"key"`
-	Values []string `json:"values"`
-}
 
 // paramFlag is the flag as errors name it.
 const paramFlag = "--param"
@@ -30,17 +25,17 @@ const maxValues = 1000
 // FROM..TO doubles the value from FROM on, FROM..TOxFACTOR multiplies it and FROM..TO+STEP adds to it; TO is always the
 // last value. A value in braces is taken as it is, with its commas and dots. For example, {mutex,curator-mutex} is a
 // mix of two recipes and {100..400} a rate that grows. Commas within parentheses separate nothing.
-func ParseParam(text string) (Param, error) {
+func ParseParam(text string) (sweep.Param, error) {
 	key, list, found := strings.Cut(text, "=")
 	key, list = strings.TrimSpace(key), strings.TrimSpace(list)
 	if !found || key == "" || list == "" {
-		return Param{}, &scenario.InputError{Flag: paramFlag, Msg: strconv.Quote(text) + " does not say what to vary",
+		return sweep.Param{}, &scenario.InputError{Flag: paramFlag, Msg: strconv.Quote(text) + " does not say what to vary",
 			Hint: paramHint}
 	}
-	refuse := func(msg, hint string) (Param, error) {
-		return Param{}, &scenario.InputError{Flag: paramFlag + " " + text, Msg: msg, Hint: hint}
+	refuse := func(msg, hint string) (sweep.Param, error) {
+		return sweep.Param{}, &scenario.InputError{Flag: paramFlag + " " + text, Msg: msg, Hint: hint}
 	}
-	p := Param{Key: key}
+	p := sweep.Param{Key: key}
 	words, ok := splitList(list)
 	if !ok {
 		return refuse("brackets do not close", paramHint)

@@ -14,6 +14,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
 	"locklab/reports/capacity"
+	"locklab/reports/sweep"
 )
 
 // Names in the directory of a sweep.
@@ -30,16 +31,9 @@ var ErrNoSweep = errors.New("no sweep")
 // A SweepPlan is everything that is known of a sweep before it runs, and the content of plan.json. The same scenario,
 // parameters and seed make the same plan.
 type SweepPlan struct {
-	SchemaVersion int     `json:"schema_version"`
-	Scenario      string  `json:"scenario"`
-	About         string  `json:"about"`
-	Seed          uint64  `json:"seed"`
-	Params        []Param `json:"params"`
-	// Repeat is how often each point is run; 0 if a search decides that.
-	Repeat int `json:"repeat"`
-	// Saturate is the threshold of a search for the highest rate at each point; empty = no search.
-	Saturate string           `json:"saturate,omitempty"`
-	Search   *capacity.Search `json:"search,omitempty"`
+	SchemaVersion int `json:"schema_version"`
+	sweep.Header
+	Search *capacity.Search `json:"search,omitempty"` // how to search, if Saturate is set
 
 	Points []PlannedPoint `json:"points"`
 	// Order has the runs, or the searches, in their order. It goes lab by lab, so that few labs have to be made, and is
@@ -69,7 +63,7 @@ type SweepConfig struct {
 	// Base is the scenario whose parameters are varied. Its seed is that of the sweep. It need not be valid if the
 	// parameters make it valid.
 	Base   *scenario.Scenario
-	Params []Param
+	Params []sweep.Param
 	Repeat int // 0 = 1
 	// Saturate is a threshold. At each point, the sweep searches for the highest rate that meets it. Empty = no search.
 	Saturate string
@@ -82,8 +76,8 @@ type SweepConfig struct {
 // those of all points, each with its parameter and point.
 func PlanSweep(cfg SweepConfig) (*SweepPlan, error) {
 	base := cfg.Base.Clone()
-	p := &SweepPlan{SchemaVersion: planSchema, Scenario: base.Name, About: base.About, Seed: base.Seed,
-		Params: cfg.Params, Repeat: max(cfg.Repeat, 1), Saturate: cfg.Saturate}
+	p := &SweepPlan{SchemaVersion: planSchema, Header: sweep.Header{Scenario: base.Name, About: base.About,
+		Seed: base.Seed, Params: cfg.Params, Repeat: max(cfg.Repeat, 1), Saturate: cfg.Saturate}}
 	if cfg.Saturate != "" {
 		p.Repeat = 0
 		if err := p.searchRates(base, cfg); err != nil {
@@ -163,10 +157,7 @@ func ReadSweepPlan(dir string) (*SweepPlan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoSweep, filepath.Join(dir, planFile), err)
 	}
-	untrusted.Lines(&p.Scenario)
-	untrusted.Lines(&p.About)
-	untrusted.Lines(&p.Saturate)
-	untrusted.Lines(&p.Params)
+	untrusted.Lines(&p.Header)
 	for i := range p.Points {
 		untrusted.Lines(&p.Points[i].Values)
 	}

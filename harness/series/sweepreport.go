@@ -36,10 +36,9 @@ func ReadSweep(dir string) (sweep.Sweep, error) {
 	if err != nil {
 		return sweep.Sweep{}, err
 	}
-	in := sweep.Input{Scenario: plan.Scenario, About: plan.About, Seed: plan.Seed, Repeat: plan.Repeat,
-		Saturate: plan.Saturate}
-	for _, p := range plan.Params {
-		in.Params = append(in.Params, numbered(p))
+	in := sweep.Input{Header: plan.Header}
+	for i := range in.Params {
+		in.Params[i].Numbers = numbersOf(in.Params[i].Values)
 	}
 	for i := range plan.Points {
 		p, err := plan.collect(dir, i)
@@ -51,17 +50,16 @@ func ReadSweep(dir string) (sweep.Sweep, error) {
 	return sweep.Summarize(in), nil
 }
 
-// numbered returns a parameter with its values as numbers, if all of them are numbers.
-func numbered(p Param) sweep.Param {
-	out := sweep.Param{Key: p.Key, Values: p.Values}
-	for _, v := range p.Values {
+// numbersOf returns values as numbers, durations in nanoseconds; nil if one of them is not a number.
+func numbersOf(values []string) (all []float64) {
+	for _, v := range values {
 		n, _, err := parseQuantity(v)
 		if err != nil {
-			return sweep.Param{Key: p.Key, Values: p.Values}
+			return nil
 		}
-		out.Numbers = append(out.Numbers, n)
+		all = append(all, n)
 	}
-	return out
+	return all
 }
 
 // collect reads the runs that a point has so far.

@@ -6,9 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
-	"locklab/harness/check"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
 )
@@ -16,16 +14,11 @@ import (
 // unfinishedDir has, by point, the directories of runs that broke off and were run again.
 const unfinishedDir = "unfinished"
 
-// violated reports whether a check of a run failed.
-func violated(r result.Result) bool {
-	return slices.ContainsFunc(r.Checks, func(c result.CheckLine) bool { return c.Outcome == check.Fail })
-}
-
 // probeCounts reports whether a search uses the n-th probe of a point although it is partial. It does so if the probe
 // saw a violation, or if the search went on after it, because then the rate of the next probe follows from it.
 func (p *SweepPlan) probeCounts(dir string, point, n int, r result.Result) bool {
 	_, err := os.Stat(p.runDir(dir, point, n+1))
-	return err == nil || violated(r)
+	return err == nil || sweep.FailedCheck(&r) != ""
 }
 
 // pointUnfinishedDir returns the directory of a point's runs that broke off and were run again.

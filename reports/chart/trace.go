@@ -91,7 +91,7 @@ func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 	if !c.ContainsX(at) {
 		return
 	}
-	c.StrokeLine2(draw.LineStyle{Color: r.Color, Width: 1, Dashes: Dotted}, at, c.Min.Y, at, c.Max.Y)
+	c.StrokeLine2(r.style(), at, c.Min.Y, at, c.Max.Y)
 	style := TextStyle(SmallSize, r.Color)
 	from := vg.Point{X: at + 3, Y: c.Max.Y - 6 - textHeight*vg.Length(r.Row)}
 	if width := style.Width(r.Text); from.X+width > c.Max.X {
@@ -105,5 +105,7 @@ func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 
 // Thumbnail implements plot.Thumbnailer.
 func (r Rule) Thumbnail(c *draw.Canvas) {
-	c.StrokeLine2(draw.LineStyle{Color: r.Color, Width: 1, Dashes: Dotted}, c.Center().X, c.Min.Y-2, c.Center().X, c.Max.Y+2)
+	c.StrokeLine2(r.style(), c.Center().X, c.Min.Y-2, c.Center().X, c.Max.Y+2)
 }
+
+func (r Rule) style() draw.LineStyle { return draw.LineStyle{Color: r.Color, Width: 1, Dashes: Dotted} }

@@ -63,7 +63,7 @@ func summarizePoint(in PointRuns) Point {
 		}
 		p.Dirs = append(p.Dirs, r.Dir)
 		all = append(all, r.Result)
-		p.Violation = p.Violation || failedCheck(r.Result) != ""
+		p.Violation = p.Violation || FailedCheck(r.Result) != ""
 		if worse(r.Result.Verdict, p.Verdict) {
 			p.Verdict, p.Why = r.Result.Verdict, whyOf(r.Result)
 		}
@@ -72,7 +72,7 @@ func summarizePoint(in PointRuns) Point {
 		p.Verdict, p.Why = check.Unknown, "not run"
 	}
 	for _, r := range in.Broken {
-		if why := failedCheck(r.Result); why != "" && !p.Violation {
+		if why := FailedCheck(r.Result); why != "" && !p.Violation {
 			p.Violation, p.Verdict, p.Why = true, check.Fail, why+" (in a run that broke off: "+r.Dir+")"
 		}
 	}
@@ -103,8 +103,8 @@ func summarizePoint(in PointRuns) Point {
 	return p
 }
 
-// failedCheck says which check of a run failed; empty if none did.
-func failedCheck(r *result.Result) string {
+// FailedCheck says which check of a run failed; empty if none did.
+func FailedCheck(r *result.Result) string {
 	for _, c := range r.Checks {
 		if c.Outcome == check.Fail {
 			return c.Name + ": " + c.Summary

@@ -110,8 +110,8 @@ func TestModelsOfSimulatedLocks(t *testing.T) {
 		"permits behind a gate":       {permits: 4, hold: 5, handoff: 2, enqueue: 1.5, release: 1, gate: 3.5},
 		"permits that are short":      {permits: 4, hold: 20, handoff: 2, enqueue: 1.5, release: 1, gate: 1.5},
 	} {
-		in := Input{Scenario: name, Seed: 1, Repeat: 1, Params: []Param{param("clients", "1", "2", "4", "8", "16", "32",
-			"64", "128", "256")}}
+		in := Input{Header: Header{Scenario: name, Seed: 1, Repeat: 1,
+			Params: []Param{param("clients", "1", "2", "4", "8", "16", "32", "64", "128", "256")}}}
 		for i, text := range in.Params[0].Values {
 			clients := int(in.Params[0].Numbers[i])
 			rng := rand.New(rand.NewPCG(5, uint64(clients)))

@@ -15,24 +15,32 @@ import (
 // SchemaVersion is the version of sweep.json. Since version 2 a point's numbers have their names in the catalogue only.
 const SchemaVersion = 2
 
-// Input is everything that the report of a sweep is made of.
-type Input struct {
-	Scenario, About string
-	Seed            uint64
-	Repeat          int // runs of each point; 0 if each is searched
-	Params          []Param
-	Saturate        string // the limit that searches look for; empty = there are none
-	Points          []PointRuns
-
-	_ struct{}
+// A Header says what a sweep varies, and how.
+type Header struct {
+	Scenario string  `json:"scenario"`
+	About    string  `json:"about"`
+	Seed     uint64  `json:"seed"`
+	Params   []Param `json:"params"`
+	// Repeat is how often each point is run; 0 if a search decides that.
+	Repeat int `json:"repeat"`
+	// Saturate is the limit of a search for the highest rate at each point; empty = no search.
+	Saturate string `json:"saturate,omitempty"`
 }
 
-// A Param is a key that was varied, and its values in order.
+// A Param is a key of a scenario that a sweep varies, and the values that it takes, as a scenario's file has them.
 type Param struct {
 	Key    string   `json:"key"`
 	Values []string `json:"values"`
-	// Numbers are the values as numbers, durations in nanoseconds; nil if one is not a number.
-	Numbers []float64 `json:"numbers"`
+	// Numbers are the values as numbers, durations in nanoseconds; nil if one is not a number, and in a plan.
+	Numbers []float64 `json:"numbers,omitempty"`
+}
+
+// Input is everything that the report of a sweep is made of.
+type Input struct {
+	Header
+	Points []PointRuns
+
+	_ struct{}
 }
 
 // PointRuns is a point of the grid and the results of its runs.
@@ -66,14 +74,9 @@ type Setting struct {
 
 // A Sweep is a sweep in numbers: sweep.json. Pointers are null if the number is not known.
 type Sweep struct {
-	SchemaVersion int     `json:"schema_version"`
-	Scenario      string  `json:"scenario"`
-	About         string  `json:"about"`
-	Seed          uint64  `json:"seed"`
-	Partial       bool    `json:"partial"` // runs are missing
-	Repeat        int     `json:"repeat"`
-	Saturate      string  `json:"saturate,omitempty"`
-	Params        []Param `json:"params"`
+	SchemaVersion int `json:"schema_version"`
+	Header
+	Partial bool `json:"partial"` // runs are missing
 	// Load is the key of the parameter on the x axis of pictures; empty if nothing was varied.
 	Load     string   `json:"load"`
 	Planned  int      `json:"planned_runs"`
@@ -120,8 +123,7 @@ func loadParam(params []Param) string {
 
 // Summarize reduces a sweep to its numbers.
 func Summarize(in Input) Sweep {
-	s := Sweep{SchemaVersion: SchemaVersion, Scenario: in.Scenario, About: in.About, Seed: in.Seed, Repeat: in.Repeat,
-		Saturate: in.Saturate, Params: in.Params, Load: loadParam(in.Params), Warnings: []string{}}
+	s := Sweep{SchemaVersion: SchemaVersion, Header: in.Header, Load: loadParam(in.Params), Warnings: []string{}}
 	series := map[string]int{} // by name
 	for _, p := range in.Points {
 		values := maps.Clone(p.Values)

@@ -97,7 +97,7 @@ func param(key string, values ...string) Param {
 
 // sweepInput is a sweep over clients of some kinds of locks; change may spoil a result.
 func sweepInput(repeat int, all []kind, change func(kind string, clients int, r *result.Result)) Input {
-	in := Input{Scenario: "synthetic", About: "What can they carry?", Seed: 1, Repeat: repeat}
+	in := Input{Header: Header{Scenario: "synthetic", About: "What can they carry?", Seed: 1, Repeat: repeat}}
 	clients := []string{"1", "2", "4", "8", "16", "32", "64", "128", "256"}
 	var names []string
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -124,7 +124,7 @@ func sweepInput(repeat int, all []kind, change func(kind string, clients int, r 
 
 // shardInput is a sweep over the number of locks, whose throughput is a law's.
 func shardInput() Input {
-	in := Input{Scenario: "shards", Seed: 1, Repeat: 1}
+	in := Input{Header: Header{Scenario: "shards", Seed: 1, Repeat: 1}}
 	locks := []string{"1", "2", "4", "8", "16", "32"}
 	u := capacity.USL{Lambda: 140, Sigma: 0.06, Kappa: 0.0004}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -143,7 +143,7 @@ func shardInput() Input {
 
 // searchInput is a search at each of a few numbers of locks.
 func searchInput() Input {
-	in := Input{Scenario: "search", Seed: 1, Saturate: "acquire.p99 < 20ms"}
+	in := Input{Header: Header{Scenario: "search", Seed: 1, Saturate: "acquire.p99 < 20ms"}}
 	for i, text := range []string{"1", "2", "4"} {
 		var probes []capacity.Probe
 		s := capacity.Search{}
@@ -207,7 +207,7 @@ func TestPredicts(t *testing.T) {
 // Holds that vary make arrivals wait longer: of exponential ones, about twice as long as of holds that are all alike.
 func TestPredictsHoldsThatVary(t *testing.T) {
 	mean := func(variance float64) float64 {
-		in := Input{Scenario: "rates", Seed: 1, Repeat: 1, Params: []Param{param("rate", "50", "100")}}
+		in := Input{Header: Header{Scenario: "rates", Seed: 1, Repeat: 1, Params: []Param{param("rate", "50", "100")}}}
 		for i, rate := range []float64{50, 100} {
 			in.Points = append(in.Points, PointRuns{Values: map[string]string{"rate": in.Params[0].Values[i]},
 				Runs: []Run{{"x", played(mutexKind.Lock, 8, rand.New(rand.NewPCG(1, 1)))}},
@@ -336,7 +336,7 @@ func TestWithMissingRuns(t *testing.T) {
 	if err := Render(t.TempDir(), s); err != nil {
 		t.Error(err)
 	}
-	if err := Render(t.TempDir(), Summarize(Input{Scenario: "empty"})); err != nil {
+	if err := Render(t.TempDir(), Summarize(Input{Header: Header{Scenario: "empty"}})); err != nil {
 		t.Error(err)
 	}
 }
