@@ -536,9 +536,8 @@ func TestSweepJSON(t *testing.T) {
 			} `json:"points"`
 		} `json:"series"`
 	}
-	if err := json.Unmarshal(b, &s); err != nil || s.SchemaVersion != sweep.SchemaVersion || !s.Partial || len(s.Series) != 1 ||
-		len(s.Series[0].Points) != 3 ||
-		s.Series[0].Points[0].PerS != nil {
+	if err := json.Unmarshal(b, &s); err != nil || s.SchemaVersion != sweep.SchemaVersion || !s.Partial ||
+		len(s.Series) != 1 || len(s.Series[0].Points) != 3 || s.Series[0].Points[0].PerS != nil {
 		t.Errorf("%v\n%s", err, b)
 	}
 	if _, err := ReportSweep(t.TempDir()); !errors.Is(err, ErrNoSweep) {
