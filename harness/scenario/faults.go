@@ -101,6 +101,10 @@ func (v *validator) faults() {
 			}
 		}
 		v.refuseFault(i, s.Check(f))
+		if f.Trigger != "" && v.Section == SectionNone {
+			v.refuse(by(faultOrigin(i, "trigger"), "section"), "section: counter, or at: a time",
+				"with section none, no client comes to %s", f.Trigger)
+		}
 	}
 	for i, f := range v.Faults {
 		for _, g := range v.Faults[:i] {

@@ -151,6 +151,7 @@ var beyond = []string{
 	"nothing to guard", "nothing to show", "appending under permits", "appending to a znode",
 	"appending more than there is room for", "appending at too high a rate", "no such point",
 	"resizing Curator's", "resizing below an acquisition",
+	"failing tokens of a recipe without tokens", "two holders of one client", "one client that believes alone",
 }
 
 // The schema refuses every refused scenario that is not beyond it.

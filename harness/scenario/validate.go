@@ -16,12 +16,9 @@ func (s *Scenario) Validate() error {
 	v := &validator{Scenario: s}
 	v.values()
 	if len(v.errs) == 0 { // contradictions between invalid values would only distract
-		v.load()
-		v.arrivals()
-		v.sessions()
-		v.section()
-		v.workload()
-		v.servers()
+		v.otherKeys()
+		v.recipes()
+		v.rules()
 		v.faults()
 		v.expectations()
 		v.thresholds()
@@ -74,40 +71,18 @@ func (v *validator) refuseValue(key string, err error) {
 	}
 }
 
-// load checks the clients, the processes that they run in, and when the run ends.
-func (v *validator) load() {
-	if v.Clients < v.ClientProcesses {
-		v.refuse(by("clients", "client-processes"), "at least one client in each process",
-			"%d clients for %d client processes", v.Clients, v.ClientProcesses)
-	}
-	if v.VictimAlone && v.ClientProcesses == 1 && v.Clients > 1 {
-		v.refuse(by("victim-alone", "client-processes"), "client-processes: 2 or more",
-			"victim-alone leaves no process for the other %d clients", v.Clients-1)
-	}
-	switch {
-	case v.Duration > 0 && v.Iterations > 0:
-		v.refuse(by("iterations", "duration"), "give one of the two", "both duration and iterations say when the run ends")
-	case v.Duration == 0 && v.Iterations == 0:
-		v.refuse(by("duration", "iterations"), "duration: 20s, or iterations: 100 for each client",
-			"neither duration nor iterations says when the run ends")
-	}
-	if v.Duration > 0 && v.Hold.Mean() >= v.Duration {
-		v.refuse(by("hold", "duration"), "a shorter hold or a longer duration",
-			"a hold of %s does not fit into a run of %s", v.Hold, settings.FormatDuration(v.Duration))
-	}
-	if most := int64(v.Clients) * int64(v.Iterations); v.Iterations > 0 && int64(v.MinAcquired) > most {
-		v.refuse(by("min-acquired", "iterations", "clients"), "at most clients × iterations",
-			"min-acquired is %d, but %d clients acquire only %d times in all", v.MinAcquired, v.Clients, most)
-	}
-}
-
-// servers checks the ensemble's settings against each other.
-func (v *validator) servers() {
-	lo, hi := v.SessionLimits()
-	if lo > hi {
-		v.refuse(by("min-session-timeout", "max-session-timeout", "tick"), "unset, they are 2 and 20 ticks",
-			"min-session-timeout of %s is above max-session-timeout of %s", settings.FormatDuration(lo),
-			settings.FormatDuration(hi))
+// otherKeys refuses keys that only another workload has, or only another kind of schedule.
+func (v *validator) otherKeys() {
+	for _, k := range allKeys() {
+		switch _, given := v.origins[k.Name]; {
+		case !given || k.of(v.Scenario):
+		case k.drawn:
+			v.refuse(by(k.Name, "schedule"), "schedule: random or swarm, or drop it",
+				"%s is about random faults, and schedule %s has none", k.Name, v.Schedule)
+		default:
+			v.refuse(by(k.Name, "workload"), "workload: "+k.workload+", or drop it",
+				"%s belongs to workload %s, not to %s", k.Name, k.workload, v.Workload)
+		}
 	}
 }
 

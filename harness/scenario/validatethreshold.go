@@ -52,7 +52,7 @@ func (v *validator) measurable(i int, t Threshold) {
 	case slices.Contains(metricsOfOpenLoop, first) && !v.Open():
 		v.refuse(by(at, "arrivals"), "arrivals: poisson, or drop it",
 			"%s belongs to an open loop, and arrivals are closed", t.Metric)
-	case slices.Contains(metricsOfResource, t.Metric) && v.Section == SectionNone:
+	case countedBy(t.Metric) == check.Effect && v.Section == SectionNone:
 		v.refuse(by(at, "section"), "section: counter, or drop it",
 			"section none leaves the resource alone, so there are no %s", t.Metric)
 	case first == "acquire_read" && v.Workload != workloads.ReadWrite:
@@ -79,8 +79,6 @@ var (
 		"backlog_end"}
 	latenciesWithinWait = []string{"service", "enqueue", "wait"}
 	latenciesOfAcquire  = []string{"acquire", "acquire_read", "acquire_write"}
-	metricsOfResource   = []string{check.CountStaleAccepted, check.CountStaleRejected, check.CountLostUpdates,
-		check.CountTornReads, check.CountCrowded, check.CountLateAccepted, check.CountFalseRejections}
 )
 
 // metricsOfWorkload has the workload of each counter that only one workload has.

@@ -1,0 +1,170 @@
+package scenario
+
+import (
+	"slices"
+
+	"locklab/harness/check"
+	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
+)
+
+// rules are in the order of a file. To add one, add it here and a scenario that breaks it to testdata/refused.
+var rules = []rule{
+	// Clients, and the processes that they run in.
+	{"clients client-processes", "{clients} clients for {client-processes} client processes",
+		"at least one client in each process",
+		func(s *Scenario) bool { return s.Clients < s.ClientProcesses }},
+	{"victim-alone client-processes", "victim-alone leaves no process for the other {other-clients} clients",
+		"client-processes: 2 or more",
+		func(s *Scenario) bool { return s.VictimAlone && s.ClientProcesses == 1 && s.Clients > 1 }},
+
+	// When the run ends.
+	{"iterations duration", "both duration and iterations say when the run ends", "give one of the two",
+		func(s *Scenario) bool { return s.Duration > 0 && s.Iterations > 0 }},
+	{"duration iterations", "neither duration nor iterations says when the run ends",
+		"duration: 20s, or iterations: 100 for each client",
+		func(s *Scenario) bool { return s.Duration == 0 && s.Iterations == 0 }},
+	{"hold duration", "a hold of {hold} does not fit into a run of {duration}", "a shorter hold or a longer duration",
+		func(s *Scenario) bool { return s.Duration > 0 && s.Hold.Mean() >= s.Duration }},
+	{"min-acquired iterations clients",
+		"min-acquired is {min-acquired}, but {clients} clients acquire only {acquisitions} times in all",
+		"at most clients × iterations",
+		func(s *Scenario) bool { return s.Iterations > 0 && int64(s.MinAcquired) > s.acquisitions() }},
+
+	// When acquisitions are due.
+	{"rate arrivals", "in a closed loop a client asks again when it is done, so there is no rate",
+		"arrivals: poisson, or think: a pause between acquisitions",
+		func(s *Scenario) bool { return !s.Open() && len(s.Rate.Rates) > 0 }},
+	{"max-in-flight arrivals", "in a closed loop as many acquisitions are in flight as there are clients",
+		"arrivals: poisson, or clients: fewer",
+		func(s *Scenario) bool { return !s.Open() && s.MaxInFlight > 0 }},
+	{"arrivals rate", "{arrivals} arrivals need a rate", "rate: 100 a second, over all clients",
+		func(s *Scenario) bool { return s.Open() && len(s.Rate.Rates) == 0 }},
+	{"think arrivals", "{arrivals} arrivals do not wait for clients to think", "drop it, or arrivals: closed",
+		func(s *Scenario) bool { return s.Open() && s.Think != workloads.Distribution{} }},
+	{"iterations arrivals", "{arrivals} arrivals come as long as the run lasts, not a number of times", "duration: 20s",
+		func(s *Scenario) bool { return s.Open() && s.Iterations > 0 }},
+	{"max-in-flight clients", "{max-in-flight} acquisitions cannot be in flight with {clients} clients",
+		"at most as many as there are clients",
+		func(s *Scenario) bool { return s.Open() && s.MaxInFlight > s.Clients }},
+	{"max-in-flight client-processes",
+		"max-in-flight of {max-in-flight} is too small for {client-processes} client processes",
+		"at least one in each client process",
+		func(s *Scenario) bool { return s.Open() && s.MaxInFlight > 0 && s.MaxInFlight < s.ClientProcesses }},
+
+	// Which clients share a session, and which server they connect to.
+	{"clients-per-session recipe", "clients of recipe {recipe}, which is a command, have a session each", "drop it",
+		func(s *Scenario) bool { return s.ClientsPerSession > 1 && s.Foreign() }},
+	{"clients-per-session clients",
+		"{clients-per-session} clients should share a session, but there are {clients} clients",
+		"at most as many as there are clients",
+		func(s *Scenario) bool { return s.ClientsPerSession > s.Clients }},
+	// Only clients of one process can share a session.
+	{"clients-per-session client-processes", "{clients-per-session} clients should share a session, " +
+		"but no client process has more than {clients-of-a-process} clients",
+		"client-processes: fewer, or at most as many as a process has clients",
+		func(s *Scenario) bool {
+			return s.ClientsPerSession > s.clientsOfAProcess() && s.ClientsPerSession <= s.Clients &&
+				s.Clients >= s.ClientProcesses
+		}},
+	{"placement servers", "a single server has no followers", "placement: spread, or servers: 3",
+		func(s *Scenario) bool { return s.Placement == PlacementFollowers && s.Servers == 1 }},
+	{"min-session-timeout max-session-timeout tick",
+		"min-session-timeout of {least-session} is above max-session-timeout of {longest-session}",
+		"unset, they are 2 and 20 ticks",
+		func(s *Scenario) bool { least, longest := s.SessionLimits(); return least > longest }},
+
+	// How clients wait.
+	{"try wait", "a try does not wait for {wait}", "give one of the two",
+		func(s *Scenario) bool { return s.Try && s.Wait > 0 }},
+	{"try recipe", "recipe {recipe}, which is a command, does not say whether it waits for one of several locks",
+		"recipe: multi, or wait: a time",
+		func(s *Scenario) bool { return s.Try && s.Workload == workloads.MultiLock && s.Foreign() }},
+
+	// What holders do with the resource.
+	{"section workload", "no client writes under permits, so nothing is appended", "section: counter",
+		func(s *Scenario) bool { return s.Section == SectionAppend && s.Workload == workloads.Semaphore }},
+	{"guard section", "guard zk-multi keeps counters: a list in a znode would be written as a whole each time, " +
+		"and a znode holds 1 MiB", "section: counter, or guard: fencing",
+		func(s *Scenario) bool { return s.Section == SectionAppend && s.Guard == guard.ZKMulti }},
+	{"section iterations rate",
+		"up to {appended} elements would be appended, and the resource's lists hold {list-length}",
+		"section: counter, or a shorter run",
+		func(s *Scenario) bool { return s.Section == SectionAppend && s.appended() > workloads.MaxElements }},
+	{"guard section", "guard {guard} has nothing to guard: section none leaves the resource alone",
+		"guard: none, or section: counter",
+		func(s *Scenario) bool { return s.Section == SectionNone && s.Guard != guard.None }},
+
+	// Permits.
+	{"units permits", "an acquisition takes {units} units, but there are {permits} permits",
+		"at most as many as there are permits",
+		func(s *Scenario) bool { return s.Workload == workloads.Semaphore && s.Units > s.Permits }},
+	{"resize recipe", "the number of permits of recipe {recipe} does not change", "recipe: semaphore, or drop it",
+		func(s *Scenario) bool {
+			return s.resizes() && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return !r.Resizes })
+		}},
+	{"resize units", "an acquisition takes {units} units, but at times there are only {resized-permits} permits",
+		"at least as many permits as units",
+		func(s *Scenario) bool { return s.resizes() && s.Units > s.Resize.To }},
+	{"resize permits", "resize changes from {permits} permits to {permits}, which is no change",
+		"another number of permits",
+		func(s *Scenario) bool { return s.resizes() && s.Resize.To == s.Permits }},
+	{"resize duration", "a resize every {resize-interval} never happens in a run of {run-length}, warm-up included",
+		"every 2s, or a longer duration",
+		func(s *Scenario) bool {
+			return s.resizes() && s.Iterations == 0 && s.Resize.Every >= s.Warmup+s.Duration
+		}},
+
+	// Readers and writers.
+	{"downgrade-share read-share", "no client writes with a read-share of 1, so no writer goes on as a reader",
+		"read-share: 0.9, or drop it",
+		func(s *Scenario) bool { return s.readsOnly() && s.DowngradeShare > 0 }},
+	{"read-burst read-share", "all clients read all the time with a read-share of 1, so a burst changes nothing",
+		"read-share: 0.9, or drop it",
+		func(s *Scenario) bool { return s.readsOnly() && s.ReadBurst.Every > 0 }},
+
+	// Locks.
+	{"locks-per-acquire locks", "an acquisition takes {locks-per-acquire} locks, but there are {locks}",
+		"locks: more, such as 4",
+		func(s *Scenario) bool { return s.Workload == workloads.MultiLock && s.LocksAtOnce > s.Locks }},
+	{"lock-choice locks", "lock-choice {lock-choice} needs several locks to choose from", "locks: more, such as 16",
+		func(s *Scenario) bool { return s.LockChoice.Zipf != 0 && s.Locks == 1 }},
+
+	// What a recipe must be or have.
+	{"client-image recipe", "client-image is for a recipe that is a command, and {recipe} is not", "recipe: exec:FILE",
+		func(s *Scenario) bool { return s.ClientImage != "" && !s.Foreign() }},
+	{"sequence-left recipe", "sequence-left is about the directory in which clients queue, and recipe {recipe} has none " +
+		"at the lock's path", "recipe: mutex, or drop it",
+		func(s *Scenario) bool {
+			m := s.Mix()
+			return s.SequenceLeft > 0 && (!m.Queue || m.Seen != lock.SeenQueue)
+		}},
+	{"observer recipe", "an observer sees which client is first, and the holders of recipe {recipe} have no order",
+		"drop it",
+		func(s *Scenario) bool { return s.Observer && s.Mix().Seen == lock.SeenNot }},
+
+	// What the checks can find.
+	{"expect.tokens recipe", "recipe {recipe} gives no tokens that could fail", "tokens: any",
+		func(s *Scenario) bool { return s.Expect[check.Tokens] == ExpectFail && !s.HasTokens() }},
+	{"expect.effect section", "effect must fail, but section none leaves the resource alone", "section: counter",
+		func(s *Scenario) bool { return s.Expect[check.Effect] == ExpectFail && s.Section == SectionNone }},
+	{"expect.service-exclusion clients", "service-exclusion must fail, but one client cannot overlap",
+		"clients: 2 or more",
+		func(s *Scenario) bool { return s.Expect[check.ServiceExclusion] == ExpectFail && s.Clients == 1 }},
+	{"expect.belief-exclusion clients", "belief-exclusion must fail, but one client cannot overlap",
+		"clients: 2 or more",
+		func(s *Scenario) bool { return s.Expect[check.BeliefExclusion] == ExpectFail && s.Clients == 1 }},
+	{"shown.overlaps clients", "overlaps must be shown, but one client cannot overlap", "clients: 2 or more",
+		func(s *Scenario) bool { return s.Shown[check.CountOverlaps] > 0 && s.Clients == 1 }},
+	{"shown.lost_updates workload", "no client writes under permits, so no updates are lost", "shown: crowded",
+		func(s *Scenario) bool {
+			return s.Shown[check.CountLostUpdates] > 0 && s.Workload == workloads.Semaphore
+		}},
+	{"expect", "any outcome of every check is accepted, no counter must be shown, and there are no thresholds, " +
+		"so there is no verdict", "drop one, or give thresholds",
+		func(s *Scenario) bool {
+			decides := func(name string) bool { return s.Expected(name) != ExpectAny }
+			return !slices.ContainsFunc(check.Expectable(), decides) && len(s.Shown) == 0 && len(s.Thresholds) == 0
+		}},
+}
