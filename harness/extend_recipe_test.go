@@ -10,13 +10,16 @@ var addedRecipe = addition{
 	pkg: "workloads/lock", file: "newmutex.go",
 	text: `package lock
 
-import "locklab/workloads"
+import (
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/workloads"
+)
 
 var addedMutex = Recipe{
 	Name:      "new-mutex",
 	About:     "A queue that is new.",
 	Workloads: []string{workloads.Mutex},
-	Layout:    LayoutQueue,
+	Layout:    nodes.LayoutQueue,
 	Promises:  sound,
 	Open:      inSession(newMutex),
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 )
 
@@ -421,7 +422,7 @@ func setFact(f *Facts, key string, vals []string) error {
 			plan(id).Permanent = true
 		}
 	case "layout":
-		f.Servers = &ServerLog{Layout: Layout(vals[0])}
+		f.Servers = &ServerLog{Layout: nodes.Layout(vals[0])}
 	case "nologs":
 		f.Servers = &ServerLog{Missing: vals[0]}
 	case "doubt":

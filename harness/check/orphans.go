@@ -29,7 +29,7 @@ func (l *livenessJudge) serverFindings(locks map[string][]*history.Acquisition) 
 	one := func(*history.Acquisition) int { return 1 }
 	for _, lock := range sortedKeys(locks) {
 		lane := v.lanes[lock]
-		if v.Layout == LayoutSemaphore {
+		if v.Layout == nodes.LayoutSemaphore {
 			permits := func(a *history.Acquisition) int { return int(max(a.Permits, 1)) }
 			found = append(found, l.orphans(lock, "leaked-lease", lane.Contenders, locks[lock], permits)...)
 			queue := v.History.Lane(nodes.Children(lock+"/locks", "lock-"), nodes.First)

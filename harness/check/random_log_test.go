@@ -67,7 +67,7 @@ func number(txns []*txnlog.Txn) {
 
 func judgeLog(events []history.Event, facts Facts, txns []*txnlog.Txn) Report {
 	facts.Servers = &ServerLog{
-		Layout:  LayoutQueue,
+		Layout:  nodes.LayoutQueue,
 		Servers: []string{"zk1"},
 		History: nodes.Replay(func(yield func(txnlog.Txn) bool) {
 			for _, t := range txns {

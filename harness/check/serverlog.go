@@ -15,7 +15,7 @@ type ServerLog struct {
 	// Missing says why there are no logs to read; empty if there are some.
 	Missing string
 	// Layout says by which znodes the lock's clients contend.
-	Layout Layout
+	Layout nodes.Layout
 	// History is what the committed transactions of the run did; nil if Missing.
 	History *nodes.History
 	// Ensemble is all servers' hosts.
@@ -39,41 +39,8 @@ type Contradiction struct {
 	Text    string
 }
 
-// A Layout says by which znodes a lock's clients contend. The empty layout is not known.
-type Layout string
-
-// The layouts. Those with a directory have the contenders below the lock's path.
-const (
-	LayoutQueue     Layout = "queue"      // …lock-<n>
-	LayoutReadWrite Layout = "read-write" // …__WRIT__<n> and …__READ__<n>
-	LayoutTextbook  Layout = "textbook"   // …write-<n> and …read-<n>
-	LayoutSemaphore Layout = "semaphore"  // leases/…lease-<n>, behind a queue in locks
-	LayoutZnode     Layout = "znode"      // the path itself
-)
-
-// The kinds of contenders of a read/write lock, as its selectors have them.
-const (
-	kindWriter = iota
-	kindReader
-)
-
-// rules returns what contends for the lock at path, and the rule by which a contender is eligible.
-func (l Layout) rules(path string, permits int) (nodes.Selector, nodes.Rule) {
-	switch l {
-	case LayoutReadWrite:
-		return nodes.Children(path, "__WRIT__", "__READ__"), nodes.ReadWrite
-	case LayoutTextbook:
-		return nodes.Children(path, "write-", "read-"), nodes.ReadWrite
-	case LayoutSemaphore:
-		return nodes.Children(path+"/leases", "lease-"), nodes.Leases(max(permits, 1))
-	case LayoutZnode:
-		return nodes.Znode(path), nodes.First
-	}
-	return nodes.Children(path, "lock-"), nodes.First
-}
-
-// kinds reports whether contenders of this layout are readers or writers.
-func (l Layout) kinds() bool { return l == LayoutReadWrite || l == LayoutTextbook }
+// kindReader is the kind of a reader's znode; a writer's is 0.
+const kindReader = 1
 
 // An evidence is a ServerLog in use.
 type evidence struct {
@@ -109,7 +76,7 @@ func newEvidence(d *digest) *evidence {
 	for i := range d.acquisitions {
 		path := d.acquisitions[i].Lock
 		if v.lanes[path] == nil {
-			v.lanes[path] = log.History.Lane(log.Layout.rules(path, d.facts.Permits))
+			v.lanes[path] = log.History.Lane(log.Layout.Contends(path, d.facts.Permits))
 			v.index[path] = indexOf(v.lanes[path])
 		}
 	}

@@ -95,7 +95,7 @@ func (v *evidence) witness(a *history.Acquisition) *proof {
 func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) []*nodes.Contender {
 	session := int64(a.Session)
 	kind := func(c *nodes.Contender) bool {
-		return !v.Layout.kinds() || (c.Kind == kindReader) == (a.Mode == history.ModeRead)
+		return !v.Layout.Modes() || (c.Kind == kindReader) == (a.Mode == history.ModeRead)
 	}
 	var own []*nodes.Contender
 	wasWriter := false

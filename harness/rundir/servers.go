@@ -89,19 +89,12 @@ func readServerLog(dir string, sc *scenario.Scenario, events []history.Event) *c
 }
 
 // layoutOf returns the layout of the znodes by which the scenario's clients contend.
-func layoutOf(sc *scenario.Scenario) check.Layout {
+func layoutOf(sc *scenario.Scenario) nodes.Layout {
 	r := sc.RecipeOf(0)
-	layouts := map[string]check.Layout{lock.LayoutQueue: check.LayoutQueue, lock.LayoutReadWrite: check.LayoutReadWrite,
-		lock.LayoutTextbook: check.LayoutTextbook, lock.LayoutSemaphore: check.LayoutSemaphore}
-	switch l, known := layouts[r.Layout]; {
-	case known:
-		return l
-	case r.Seen == lock.SeenNode:
-		return check.LayoutZnode
-	case r.Name == lock.None:
-		return check.LayoutQueue // no lock has no znodes in any layout
+	if r.Name == lock.None {
+		return nodes.LayoutQueue // no lock has no znodes in any layout
 	}
-	return ""
+	return r.Layout
 }
 
 // addContradictions notes servers, or transactions, that rule each other out.

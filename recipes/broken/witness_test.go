@@ -119,10 +119,10 @@ type acquirer func(ctx context.Context) (*recipes.Hold, error)
 func (f acquirer) Acquire(ctx context.Context) (*recipes.Hold, error) { return f(ctx) }
 
 // layouts tells, for each sound recipe, which znodes the servers' logs are searched for.
-var layouts = map[string]check.Layout{
-	"mutex":     check.LayoutQueue,
-	"rw":        check.LayoutReadWrite,
-	"semaphore": check.LayoutSemaphore,
+var layouts = map[string]nodes.Layout{
+	"mutex":     nodes.LayoutQueue,
+	"rw":        nodes.LayoutReadWrite,
+	"semaphore": nodes.LayoutSemaphore,
 }
 
 // serversWord ends the history, and returns what the servers' transaction logs say about its grants.

@@ -1,6 +1,9 @@
 package lock
 
-import "locklab/workloads"
+import (
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/workloads"
+)
 
 // byCommand is why a transaction cannot check the holds of a command.
 const byCommand = "is a command with a session of its own, in which nothing can be written for it"
@@ -9,7 +12,7 @@ var curatorMutex = Recipe{
 	Name:      "curator-mutex",
 	About:     "[Apache Curator](#apache-curator)'s `InterProcessMutex`.",
 	Workloads: []string{workloads.Mutex, workloads.MultiLock},
-	Layout:    LayoutQueue,
+	Layout:    nodes.LayoutQueue,
 	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Unchecked: byCommand},
 	Needs:     Needs{Foreign: true},
 }
@@ -18,7 +21,7 @@ var curatorReadWrite = Recipe{
 	Name:      "curator-rw",
 	About:     "Curator's `InterProcessReadWriteLock`.",
 	Workloads: []string{workloads.ReadWrite, workloads.Mutex},
-	Layout:    LayoutReadWrite,
+	Layout:    nodes.LayoutReadWrite,
 	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Downgrade: true, Unchecked: byCommand},
 	// Before 5.5, its reader's znode stands behind the writers that wait (CURATOR-621).
 	Needs: Needs{Foreign: true, LeakyDowngrade: true},
@@ -28,7 +31,7 @@ var curatorSemaphore = Recipe{
 	Name:      "curator-semaphore",
 	About:     "Curator's `InterProcessSemaphoreV2`.",
 	Workloads: []string{workloads.Semaphore},
-	Layout:    LayoutSemaphore,
+	Layout:    nodes.LayoutSemaphore,
 	Seen:      SeenNot,
 	Promises:  Promises{Exclusive: true, Unchecked: byCommand},
 	Needs:     Needs{Foreign: true, OneByOne: true},
@@ -38,7 +41,7 @@ var curatorSemaphoreMutex = Recipe{
 	Name:      "curator-semaphore-mutex",
 	About:     "Curator's `InterProcessSemaphoreMutex`.",
 	Workloads: []string{workloads.Mutex},
-	Layout:    LayoutSemaphore,
+	Layout:    nodes.LayoutSemaphore,
 	Seen:      SeenLeases,
 	Promises:  Promises{Exclusive: true, Tokens: true, Unchecked: byCommand},
 	Needs:     Needs{Foreign: true},
@@ -48,7 +51,7 @@ var curatorMulti = Recipe{
 	Name:      "curator-multi",
 	About:     "Curator's `InterProcessMultiLock`.",
 	Workloads: []string{workloads.MultiLock},
-	Layout:    LayoutQueue,
+	Layout:    nodes.LayoutQueue,
 	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Several: true, Unchecked: byCommand},
 	Needs:     Needs{Foreign: true},
 }

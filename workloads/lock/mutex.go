@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/recipes"
 	"locklab/workloads"
 )
@@ -13,7 +14,7 @@ var mutex = Recipe{
 	About: "Curator's queue. Each client creates a sequential ephemeral znode and watches the one before it. " +
 		"The fencing token is the znode's creation zxid.",
 	Workloads: []string{workloads.Mutex, workloads.MultiLock},
-	Layout:    LayoutQueue,
+	Layout:    nodes.LayoutQueue,
 	Promises:  sound,
 	Open:      inSession(newMutex),
 }
@@ -22,7 +23,7 @@ var multi = Recipe{
 	Name:      "multi",
 	About:     "Several mutexes held as one.",
 	Workloads: []string{workloads.MultiLock},
-	Layout:    LayoutQueue,
+	Layout:    nodes.LayoutQueue,
 	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Clock: true, Several: true},
 	Open:      inSession(newMutex), // several of which are one
 }

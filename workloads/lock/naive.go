@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/recipes"
 	"locklab/workloads"
 )
@@ -10,6 +11,7 @@ var naiveMutex = Recipe{
 	About: "One ephemeral znode. The client that creates it holds the lock. All others watch it, and all of them wake " +
 		"up when it goes.",
 	Workloads: []string{workloads.Mutex},
+	Layout:    nodes.LayoutZnode,
 	Seen:      SeenNode,
 	Promises: Promises{Exclusive: true, Tokens: true, Clock: true,
 		Unchecked: "has one znode for all holders, so a check of it passes on the next one's"},

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/recipes"
 	"locklab/workloads"
 )
@@ -10,7 +11,7 @@ var readWrite = Recipe{
 	About: "Curator's read/write queue. A reader watches the last writer before it. A writer can become a reader in " +
 		"one transaction.",
 	Workloads: []string{workloads.ReadWrite, workloads.Mutex},
-	Layout:    LayoutReadWrite,
+	Layout:    nodes.LayoutReadWrite,
 	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Clock: true, Downgrade: true},
 	Open: inSession(func(s *recipes.Session, path string, _ *Client, queued func(int)) (modes, error) {
 		l, err := recipes.NewRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
@@ -25,7 +26,7 @@ var fairReadWrite = Recipe{
 	Name:      "fair-rw",
 	About:     "The textbook's read/write lock, with the watches of `rw`.",
 	Workloads: []string{workloads.ReadWrite, workloads.Mutex},
-	Layout:    LayoutTextbook,
+	Layout:    nodes.LayoutTextbook,
 	Promises:  sound,
 	Open: inSession(func(s *recipes.Session, path string, _ *Client, queued func(int)) (modes, error) {
 		l, err := recipes.NewFairRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
@@ -40,7 +41,7 @@ var naiveReadWrite = Recipe{
 	Name:      "naive-rw",
 	About:     "The textbook's read/write lock in which every arrival and departure wakes everybody.",
 	Workloads: []string{workloads.ReadWrite, workloads.Mutex},
-	Layout:    LayoutTextbook,
+	Layout:    nodes.LayoutTextbook,
 	Promises:  sound,
 	Open: inSession(func(s *recipes.Session, path string, _ *Client, queued func(int)) (modes, error) {
 		l, err := recipes.NewNaiveRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})

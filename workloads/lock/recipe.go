@@ -3,6 +3,8 @@ package lock
 import (
 	"context"
 	"slices"
+
+	"locklab/ensembles/txnlog/nodes"
 )
 
 // A Recipe describes a lock algorithm: what it can be used for, what it promises, and how it is opened.
@@ -11,9 +13,9 @@ type Recipe struct {
 	About string // what it is, for the manual
 	// Workloads are the workloads that it serves.
 	Workloads []string
-	// Layout names the znodes by which its clients see each other. Only recipes with the same layout can be mixed,
-	// because others do not contend. Empty = not known, or shared with no other recipe.
-	Layout string
+	// Layout says by which znodes its clients see each other. Only recipes with the same layout can be mixed, because
+	// others do not contend. Curator's multi-lock and ours are locks of mutexes. Empty = not known.
+	Layout nodes.Layout
 	// Seen is how an observer sees which client holds.
 	Seen Seen
 
@@ -67,15 +69,6 @@ const (
 	SeenNode   Seen = "node"   // by the lock's path, which is the holder's znode
 	SeenLeases Seen = "leases" // by the first of the leases in the directory of that name
 	SeenNot    Seen = "not"    // not by one znode
-)
-
-// The layouts that several recipes share, and by which a lock's znodes are read in the servers' logs. Curator's
-// multi-lock and ours are locks of mutexes. A semaphore's permits have more clients than its mutex.
-const (
-	LayoutQueue     = "a mutex's queue"
-	LayoutReadWrite = "Curator's read/write queue"
-	LayoutTextbook  = "the textbook's read/write queue"
-	LayoutSemaphore = "leases behind a mutex"
 )
 
 // Serves reports whether the recipe serves a workload.

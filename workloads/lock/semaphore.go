@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/recipes"
 	"locklab/workloads"
 )
@@ -9,7 +10,7 @@ var semaphore = Recipe{
 	Name:      "semaphore",
 	About:     "Permits behind a mutex. One transaction takes all the permits of an acquisition.",
 	Workloads: []string{workloads.Semaphore},
-	Layout:    LayoutSemaphore,
+	Layout:    nodes.LayoutSemaphore,
 	Seen:      SeenNot,
 	Promises:  Promises{Exclusive: true, Tokens: true, Slots: true, Queue: true, Clock: true, Resizes: true},
 	Open:      inSession(newSemaphore),
@@ -19,7 +20,7 @@ var semaphoreMutex = Recipe{
 	Name:      "semaphore-mutex",
 	About:     "A `semaphore` with one permit.",
 	Workloads: []string{workloads.Mutex},
-	Layout:    LayoutSemaphore,
+	Layout:    nodes.LayoutSemaphore,
 	Seen:      SeenLeases,
 	// Its token is that of its lease, which it gets with the grant, so the order of the tokens does not show the
 	// order of the queue.

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/workloads"
@@ -14,7 +15,7 @@ var zkLock = Recipe{
 		"those of `mutex` and `curator-mutex`.",
 	Workloads: []string{workloads.Mutex},
 	// Its znodes are a mutex's queue, but without tokens nothing shows their order.
-	Layout:   LayoutQueue,
+	Layout:   nodes.LayoutQueue,
 	Promises: Promises{Exclusive: true, Unchecked: "does not say which znode is its hold's"},
 	Needs:    Needs{OwnConnection: true, OneLock: true, OwnUnseen: true},
 	Open: func(ctx context.Context, c Client) (Source, error) {
