@@ -76,29 +76,36 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 	if c.ZooKeeper, err = b.ensemble.Version(ctx); err != nil {
 		return nil, err
 	}
-	samples := map[cell][]Sample{}
+	for _, n := range cfg.Clients {
+		for _, peer := range Peers {
+			c.Cells = append(c.Cells, Result{Peer: peer, Clients: n})
+		}
+	}
 	for round := range cfg.Rounds {
-		for _, n := range cfg.Clients {
-			for _, peer := range inTurn(round) {
-				s, err := b.measure(ctx, peer, n)
+		for row := range slices.Chunk(c.Cells, len(Peers)) {
+			for _, i := range inTurn(round) {
+				r := &row[i]
+				s, err := b.measure(ctx, r.Peer, r.Clients)
 				if err != nil {
-					return nil, fmt.Errorf("%s with %d clients: %w", peer, n, err)
+					return nil, fmt.Errorf("%s with %d clients: %w", r.Peer, r.Clients, err)
 				}
-				at := cell{peer, n}
-				samples[at] = append(samples[at], s)
-				cfg.Progress(fmt.Sprintf("round %d of %d: %-13s %5d clients %8.0f/s", round+1, cfg.Rounds, peer, n, s.PerSecond))
+				r.Rounds = append(r.Rounds, s)
+				cfg.Progress(fmt.Sprintf("round %d of %d: %-13s %5d clients %8.0f/s", round+1, cfg.Rounds, r.Peer, r.Clients,
+					s.PerSecond))
 			}
 		}
 	}
-	c.add(cfg.Clients, samples)
+	c.summarize()
 	return c, nil
 }
 
-// inTurn returns the order of a round. Each round begins with the next peer, so that an ensemble that becomes faster or
-// slower with time does not favour one peer.
-func inTurn(round int) []string {
-	first := round % len(Peers)
-	return slices.Concat(Peers[first:], Peers[:first])
+// inTurn returns the order of the peers in a round. Each round begins with the next peer, so that an ensemble that
+// becomes faster or slower with time does not favour one peer.
+func inTurn(round int) (order []int) {
+	for i := range Peers {
+		order = append(order, (round+i)%len(Peers))
+	}
+	return order
 }
 
 // open makes the lab.

@@ -14,12 +14,6 @@ import (
 	"locklab/reports/words"
 )
 
-// A cell names what is measured together: a peer with a number of clients.
-type cell struct {
-	peer    string
-	clients int
-}
-
 // A Result has the rounds of a peer with a number of clients, and their medians. With one client nothing contends.
 type Result struct {
 	Peer    string `json:"peer"`
@@ -33,36 +27,32 @@ type Result struct {
 	Rounds []Sample `json:"rounds"`
 }
 
-// add computes the results in the order of the table.
-func (c *Comparison) add(clients []int, samples map[cell][]Sample) {
-	for _, n := range clients {
-		for _, peer := range Peers {
-			c.Cells = append(c.Cells, summarize(peer, n, samples[cell{peer, n}]))
-		}
-		row := c.Cells[len(c.Cells)-len(Peers):]
+// summarize computes the medians of all cells from their rounds. Curator's is the last of each row of peers.
+func (c *Comparison) summarize() {
+	for row := range slices.Chunk(c.Cells, len(Peers)) {
 		for i := range row {
-			if curators := row[len(row)-1].PerSecond; curators > 0 {
-				ratio := row[i].PerSecond / curators
-				row[i].Ratio = &ratio
+			row[i].summarize()
+		}
+		if curators := row[len(row)-1].PerSecond; curators > 0 {
+			for i := range row {
+				row[i].Ratio = new(row[i].PerSecond / curators)
 			}
 		}
 	}
 }
 
-func summarize(peer string, clients int, rounds []Sample) Result {
-	r := Result{Peer: peer, Clients: clients, Rounds: rounds}
-	r.Acquisitions = *medianOf(rounds, func(s Sample) *int { return &s.Acquisitions })
-	r.PerSecond = *medianOf(rounds, func(s Sample) *float64 { return &s.PerSecond })
-	r.AcquireP50 = medianOf(rounds, func(s Sample) *int64 { return s.AcquireP50 })
-	r.AcquireP99 = medianOf(rounds, func(s Sample) *int64 { return s.AcquireP99 })
-	r.HandOffP50 = medianOf(rounds, func(s Sample) *int64 { return s.HandOffP50 })
-	r.CPU = medianOf(rounds, func(s Sample) *int64 { return s.CPU })
-	r.Resident = *medianOf(rounds, func(s Sample) *int64 { return &s.Resident })
-	r.Requests = *medianOf(rounds, func(s Sample) *float64 { return &s.Requests })
-	r.Watches = *medianOf(rounds, func(s Sample) *float64 { return &s.Watches })
+func (r *Result) summarize() {
+	r.Acquisitions = *medianOf(r.Rounds, func(s Sample) *int { return &s.Acquisitions })
+	r.PerSecond = *medianOf(r.Rounds, func(s Sample) *float64 { return &s.PerSecond })
+	r.AcquireP50 = medianOf(r.Rounds, func(s Sample) *int64 { return s.AcquireP50 })
+	r.AcquireP99 = medianOf(r.Rounds, func(s Sample) *int64 { return s.AcquireP99 })
+	r.HandOffP50 = medianOf(r.Rounds, func(s Sample) *int64 { return s.HandOffP50 })
+	r.CPU = medianOf(r.Rounds, func(s Sample) *int64 { return s.CPU })
+	r.Resident = *medianOf(r.Rounds, func(s Sample) *int64 { return &s.Resident })
+	r.Requests = *medianOf(r.Rounds, func(s Sample) *float64 { return &s.Requests })
+	r.Watches = *medianOf(r.Rounds, func(s Sample) *float64 { return &s.Watches })
 	rate := func(a, b Sample) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
-	r.Slowest, r.Fastest = slices.MinFunc(rounds, rate).PerSecond, slices.MaxFunc(rounds, rate).PerSecond
-	return r
+	r.Slowest, r.Fastest = slices.MinFunc(r.Rounds, rate).PerSecond, slices.MaxFunc(r.Rounds, rate).PerSecond
 }
 
 // medianOf returns the middle value; of an even number, the lower of the two in the middle; nil if a round does not
@@ -116,12 +106,7 @@ var names = map[string]string{
 	CuratorMutex: "InterProcessMutex",
 }
 
-func duration(ns *int64) string {
-	if ns == nil {
-		return words.Absent
-	}
-	return words.Duration(*ns)
-}
+func duration(ns *int64) string { return words.Known(ns, words.Duration) }
 
 // Write replaces the JSON file.
 func (c *Comparison) Write(name string) error {

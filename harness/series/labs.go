@@ -15,8 +15,8 @@ import (
 // the runs that can use it too. Labs is not for concurrent use.
 type Labs struct {
 	Options run.Options
-	// ClientProcesses is the number of client hosts of labs that are not equipped for the recipes of others; 0 = as
-	// many as the run that opens the lab has.
+	// ClientProcesses is the number of client hosts of labs that are not equipped for a foreign recipe; 0 = as many
+	// as the run that opens the lab has.
 	ClientProcesses int
 	// Most is how many labs stay open side by side; 0 = 1. Another one takes the place of the oldest.
 	Most int
@@ -42,7 +42,7 @@ type Job struct {
 // drawn too: the outcome is then valid beside the error, and its Dir is not empty. Such a run takes its lab with it.
 func (l *Labs) Run(ctx context.Context, job Job) (judge.Outcome, error) {
 	if err := rundir.CheckDir(job.Dir); err != nil {
-		return judge.Outcome{}, err // before a lab is made in vain
+		return judge.Outcome{}, err // before a lab is started for nothing
 	}
 	stage, err := l.stage(ctx, job.Scenario)
 	if err != nil {
@@ -110,7 +110,7 @@ func Execute(ctx context.Context, sc *scenario.Scenario, dir string, opts run.Op
 // that comes later ends the judging and drawing at once, because the directory is complete and both can be done again.
 func conclude(ctx context.Context, job Job, err error) (judge.Outcome, error) {
 	if errors.Is(err, rundir.ErrNoDir) {
-		return judge.Outcome{}, err // what is there belongs to somebody else
+		return judge.Outcome{}, err // the directory is not this run's
 	}
 	interrupt := ctx.Done()
 	if ctx.Err() != nil {

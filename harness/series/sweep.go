@@ -30,7 +30,7 @@ type Sweep struct {
 	done    int           // runs, with those of earlier attempts
 	ran     int           // runs of this attempt
 	planned int           // runs, as far as is known
-	broken  int           // runs that broke off one after the other
+	broken  int           // runs in a row that broke off
 	took    time.Duration // all runs of this attempt
 }
 
@@ -68,8 +68,7 @@ func (p SweepProgress) String() string {
 // guessedProbes is how many probes a search is expected to take.
 const guessedProbes = 16
 
-// mostBroken is how many runs may break off one after the other before the sweep gives up, because the cause is then
-// not in the runs.
+// mostBroken is how many runs in a row break off before the sweep gives up, because the cause is then outside the runs.
 const mostBroken = 3
 
 // Execute does the runs of the plan that are missing. If a run breaks off, the sweep goes on with the next one; the run

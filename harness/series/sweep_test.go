@@ -96,7 +96,7 @@ func TestSweepGrid(t *testing.T) {
 	}
 }
 
-// A value has the same place on the axis in whichever form it was written.
+// A value has the same place on the axis in every form in which it can be written.
 func TestSweepValuesAreCanonical(t *testing.T) {
 	plan := mustPlan(t, SweepConfig{}, "session-timeout=4000ms,8s", "clients=02,4")
 	var got [][]string
@@ -358,7 +358,7 @@ func TestSweepSearches(t *testing.T) {
 	}
 }
 
-// A directory that has something else is refused, and so is a run in it that does not belong to the plan.
+// A directory with other files is refused, and so is a run in it that does not belong to the plan.
 func TestSweepDirectory(t *testing.T) {
 	dir := t.TempDir()
 	plan := mustPlan(t, SweepConfig{}, "clients=1..4")
@@ -373,11 +373,11 @@ func TestSweepDirectory(t *testing.T) {
 		t.Errorf("another sweep: %v", err)
 	}
 	foreign := t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "letter.txt"), []byte("dear"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(foreign, "notes.txt"), []byte("text"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := plan.Begin(foreign); !errors.Is(err, rundir.ErrDirInUse) {
-		t.Errorf("somebody's letters: %v", err)
+		t.Errorf("a directory with other files: %v", err)
 	}
 	for name, text := range map[string]string{"not JSON": "{", "of the future": `{"schema_version":9}`,
 		"a run of a missing point": `{"schema_version":1,"order":[{"point":3}]}`,
@@ -415,7 +415,7 @@ func TestSweepGoesOnAfterABrokenRun(t *testing.T) {
 	if err := plan.Begin(dir); err != nil {
 		t.Fatal(err)
 	}
-	broke := errors.New("no such luck")
+	broke := errors.New("the lab broke")
 	var f fakeRun
 	n, bad := 0, func(n int) bool { return n == 3 }
 	var said []string
@@ -436,7 +436,7 @@ func TestSweepGoesOnAfterABrokenRun(t *testing.T) {
 	if err := s.Execute(t.Context()); err != nil || len(f.ran) != 6 {
 		t.Errorf("%v, %d runs", err, len(f.ran))
 	}
-	if all := strings.Join(said, "\n"); !strings.Contains(all, "no such luck") || !strings.Contains(all, "[6 of 7, ") {
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "the lab broke") || !strings.Contains(all, "[6 of 7, ") {
 		t.Errorf("it said:\n%s", all)
 	}
 	sum, err := ReportSweep(dir)
@@ -564,7 +564,7 @@ func (f *fakeRun) breaking(
 			}, errors.Join(
 				rundir.CreateDir(dir, sc, sc.Plan(nil), judge.Begun(sc)),
 				rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r),
-				errors.New("no such luck"),
+				errors.New("the lab broke"),
 			)
 	}
 }
@@ -636,7 +636,7 @@ func TestSweepKeepsAViolation(t *testing.T) {
 		if err := s.Execute(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if all := strings.Join(said, "\n"); !strings.Contains(all, "no such luck; before that, a violation: two at once") {
+		if all := strings.Join(said, "\n"); !strings.Contains(all, "the lab broke; before that, a violation: two at once") {
 			t.Errorf("it said:\n%s", all)
 		}
 		for _, when := range []string{"at once", "taken up again"} {

@@ -84,7 +84,7 @@ func (p *SweepPlan) grid(base *scenario.Scenario) error {
 	return errors.Join(errs...)
 }
 
-// maxErrors is for how many points the error says what is wrong.
+// maxErrors is the number of points whose errors are reported.
 const maxErrors = 10
 
 // point makes the point of the i-th combination of values.

@@ -28,8 +28,8 @@ const (
 // ErrNoSweep says that a directory holds no sweep.
 var ErrNoSweep = errors.New("no sweep")
 
-// A SweepPlan is everything that is known of a sweep before it runs, and the content of plan.json. The same scenario,
-// parameters and seed make the same plan.
+// A SweepPlan is everything that is known about a sweep before it runs, and the content of plan.json. The same
+// scenario, parameters and seed make the same plan.
 type SweepPlan struct {
 	SchemaVersion int `json:"schema_version"`
 	sweep.Header
@@ -43,7 +43,7 @@ type SweepPlan struct {
 
 // A PlannedPoint is a point of the grid.
 type PlannedPoint struct {
-	Name   string            `json:"name"` // that of its folder
+	Name   string            `json:"name"` // of its folder
 	Values map[string]string `json:"values"`
 	// Source is its scenario as a file without a seed.
 	Source string `json:"source"`
@@ -60,7 +60,7 @@ const maxRuns = 10_000
 
 // SweepConfig is what a sweep is planned from.
 type SweepConfig struct {
-	// Base is the scenario whose parameters are varied. Its seed is that of the sweep. It need not be valid if the
+	// Base is the scenario whose parameters are varied. Its seed is the seed of the sweep. It need not be valid if the
 	// parameters make it valid.
 	Base   *scenario.Scenario
 	Params []sweep.Param
@@ -73,7 +73,7 @@ type SweepConfig struct {
 }
 
 // PlanSweep expands the grid and puts the runs in order. It validates the scenario of every point. The error joins
-// those of all points, each with its parameter and point.
+// the errors of all points, each with its parameter and point.
 func PlanSweep(cfg SweepConfig) (*SweepPlan, error) {
 	base := cfg.Base.Clone()
 	p := &SweepPlan{SchemaVersion: planSchema, Header: sweep.Header{Scenario: base.Name, About: base.About,
@@ -116,8 +116,8 @@ func (p *SweepPlan) ClientProcesses() (int, error) {
 	return most, nil
 }
 
-// Run returns the scenario of a point's n-th run, from 1. Its seed depends only on that of the sweep and on which run
-// it is.
+// Run returns the scenario of a point's n-th run, from 1. Its seed depends only on the seed of the sweep, the point
+// and n.
 func (p *SweepPlan) Run(point, n int) (*scenario.Scenario, error) {
 	sc, err := p.scenario(point)
 	if err != nil {

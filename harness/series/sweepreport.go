@@ -105,7 +105,7 @@ func (p *SweepPlan) collect(dir string, point int) (sweep.PointRuns, error) {
 	return out, nil
 }
 
-// add adds a run, which is nil if it is missing, to those of its point. A run that broke off counts only for a
+// add adds a run, which is nil if it is missing, to the runs of its point. A run that broke off counts only for a
 // violation that it saw.
 func add(to *sweep.PointRuns, dir string, r *result.Result) {
 	if r != nil && r.Partial {

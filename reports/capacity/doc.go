@@ -4,10 +4,8 @@
 // throughput and the waits at other loads:
 //
 //   - [Lock] models one lock as a queue with one server and a semaphore as one with several. Readers of a read/write
-//     lock
-//     are served together, and several locks share the clients. Closed loops are solved by mean value analysis, open
-//     ones
-//     by Pollaczek-Khinchine and Allen-Cunneen.
+//     lock are served together, and several locks share the clients. Closed loops are solved by mean value analysis,
+//     open ones by Pollaczek-Khinchine and Allen-Cunneen.
 //   - [USL] models many locks whose limit is the ensemble, by the Universal Scalability Law fitted to measured
 //     throughput.
 //   - [Search] finds the highest rate that holds, by doubling and bisection.

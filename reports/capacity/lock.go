@@ -12,8 +12,8 @@ type Lock struct {
 	// Spread is the mean, and the standard deviation, of the part of Hold + Handoff that varies, which is taken to be
 	// exponential. Because of it, readers that are granted together last as long as the slowest of them.
 	Spread float64
-	// Reader is by how much each further reader makes a round of readers longer besides, because the same servers and
-	// processors wake, serve and queue the readers one after the other.
+	// Reader is the time by which each further reader lengthens a round of readers, because the same servers and
+	// processors wake, serve and queue the readers in turn.
 	Reader float64
 	// Variation is the squared coefficient of variation of Hold + Handoff: 0 if it is constant, 1 if it is
 	// exponential.
@@ -23,8 +23,8 @@ type Lock struct {
 	Release float64 // release called → returned
 	Think   float64 // returned → acquire called again, in a closed loop
 
-	// Gate is the time between two grants even if permits are free, because they are given out one after the other,
-	// behind a mutex. 0 = there is no such time. GateSpread is its standard deviation.
+	// Gate is the time between two grants even if permits are free, because a mutex gives them out one by one.
+	// 0 = there is no such time. GateSpread is its standard deviation.
 	Gate, GateSpread float64
 	// Use is granted → release returned with many clients, the time for which a permit cannot be given out again. 0 =
 	// Hold + Release.
@@ -47,7 +47,7 @@ func (l Lock) Away() float64 { return l.Release + l.Think + l.Enqueue }
 func (l Lock) permits() float64 { return float64(max(l.Permits, 1)) }
 func (l Lock) locks() float64   { return float64(max(l.Locks, 1)) }
 
-// together is how many clients hold at once in the mean, if so many are in the queue of one lock.
+// together returns the mean number of clients that hold one lock at once, given the number in its queue.
 //
 // For a read/write lock that serves in order it follows from the rounds: a round is either one writer, or all readers
 // before the next writer. With N in the queue, each a reader with probability r, one writer comes with r/(1-r)
@@ -87,7 +87,7 @@ func harmonic(n, r float64) float64 {
 	return sum + (n-whole)*power/(whole+1)
 }
 
-// Most returns how many acquisitions a second so many clients can make if they do nothing else: 1/S for one lock.
+// Most returns the most acquisitions per second that a number of clients can make: 1/S for one lock.
 func (l Lock) Most(clients int) float64 {
 	n := float64(clients)
 	return min(l.locks()*l.together(n/min(l.locks(), n))/l.Service(), l.gated())
@@ -111,7 +111,7 @@ func (l Lock) spacing() float64 {
 	return l.Gate / (1 - lost)
 }
 
-// Capacity returns how many acquisitions a second there can be of any number of clients.
+// Capacity returns the most acquisitions per second that any number of clients can make.
 func (l Lock) Capacity() float64 {
 	const many = 1 << 20
 	return l.Most(many)
@@ -127,7 +127,7 @@ func (l Lock) Knee() float64 {
 //
 // It uses approximate mean value analysis: an arriving client finds the queue that there would be without it, and the
 // client in service takes its residual time (Reiser, A Queueing Network Analysis of Computer Communication Networks
-// with Window Flow Control, 1979). Several permits are one permit that is so many times as fast, and a delay
+// with Window Flow Control, 1979). k permits are one permit that is k times as fast, and a delay
 // (Seidmann, Schweitzer, Shalev-Oren, Computerized Closed Queueing Network Models of Flexible Manufacturing Systems,
 // 1987). The asymptotic bounds N/(Z+S) and [Lock.Most] always hold.
 func (l Lock) Throughput(clients int) float64 {
@@ -135,8 +135,8 @@ func (l Lock) Throughput(clients int) float64 {
 	if !(s > 0) {
 		return math.NaN()
 	}
-	// For one lock: the clients that are present, and those of them that others have to wait for. A client in the
-	// delay of a permit is not in the queue.
+	// For one lock: the clients that are present, and those that a new one has to wait for. A client in the delay of a
+	// permit is not in the queue.
 	var x, present, queue float64
 	for n := 1; n <= clients; n++ {
 		k := l.permits()

@@ -65,13 +65,13 @@ type queue struct {
 	hold     float64
 	handoff  float64
 	away     float64
-	reader   float64 // by which readers of a round come in after each other
+	reader   float64 // the time between the grants to two readers of a round
 	drawn    bool    // times are exponential
 	clients  int
 	requests int
 }
 
-// throughput plays it. Everybody in the queue is served in order: a writer alone, readers together, permits as they
+// throughput simulates the queue. Clients are served in order: a writer alone, readers together, permits as they
 // become free.
 func (q queue) throughput(rng *rand.Rand) float64 {
 	draw := func(mean float64) float64 {
@@ -129,8 +129,8 @@ func (q queue) throughput(rng *rand.Rand) float64 {
 	return float64(q.requests) / last
 }
 
-// The models agree with a queue that is played: within a twentieth where everything is saturated, within a seventh
-// around the knee.
+// The models agree with a simulated queue: within a twentieth if the lock is saturated, within a seventh around the
+// knee.
 func TestAgainstSimulatedQueues(t *testing.T) {
 	for _, q := range []queue{
 		{hold: 0.005, handoff: 0.002, away: 0.003},
@@ -161,8 +161,8 @@ func TestAgainstSimulatedQueues(t *testing.T) {
 	}
 }
 
-// Where times of readers are drawn, the slowest of those together counts. The model has them start as one group of
-// the mean size, so it says a little too little; as if all were alike, it would say half as much again.
+// If the times of readers are random, the slowest of a round counts. The model assumes rounds of the mean size, so its
+// throughput is a little too low; a model of constant times would be half as much too high.
 func TestReadersWithRandomTimes(t *testing.T) {
 	q := queue{readers: 0.9, hold: 0.005, handoff: 0.002, away: 0.003, drawn: true, clients: 256, requests: 40_000}
 	want := q.throughput(rand.New(rand.NewPCG(7, 256)))
@@ -228,7 +228,7 @@ func TestGateThatVaries(t *testing.T) {
 	}
 }
 
-// Readers that are granted together are as slow as the slowest of them, and keep each other waiting.
+// Readers that are granted together are as slow as the slowest of them, and delay each other.
 func TestStragglers(t *testing.T) {
 	l := Lock{Hold: 0.005, Handoff: 0.003, Spread: 0.001, ReadShare: 0.9}
 	// One writer takes 8 ms, with 9 readers in 0.9 rounds of 8 ms + 1 ms × (r/2 + r²/3 + … = -ln(1-r)/r - 1).
@@ -245,7 +245,7 @@ func TestStragglers(t *testing.T) {
 	if got, want := l.together(3), 10/(1+0.9/0.271*(0.008+1.71*0.0012)/0.008); !near(got, want, 0.001) {
 		t.Errorf("%.3f of three together, want %.3f", got, want)
 	}
-	// The mean of 1, 1 + 1/2 and 1 + 1/2 + 1/3 by how often there are so many.
+	// The mean of 1, 1 + 1/2 and 1 + 1/2 + 1/3, weighted by the shares of rounds of that size.
 	if got, want := harmonic(3, 0.9), 0.1*1+0.09*1.5+0.81*(1.5+1.0/3); !near(got, want, 1e-9) {
 		t.Errorf("the longest of a round is %.4f times the mean, want %.4f", got, want)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// M/M/1, M/D/1 and M/M/k as in any textbook.
+// The waits in M/M/1, M/D/1 and M/M/k are those of the textbooks.
 func TestOpenQueues(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -29,7 +29,7 @@ func TestOpenQueues(t *testing.T) {
 	}
 }
 
-// played returns the waits of a queue with k servers at random arrivals, worked out one after the other.
+// played simulates a queue with k servers at random arrivals and returns the waits.
 func played(rng *rand.Rand, rate, service float64, k, n int) []float64 {
 	free := make([]float64, k)
 	waits := make([]float64, 0, n)
@@ -70,7 +70,7 @@ func TestWaitsAgainstSimulatedQueues(t *testing.T) {
 	}
 }
 
-// Between whole numbers of permits there are no jumps.
+// The probability of waiting has no jumps between whole numbers of permits.
 func TestErlangCIsContinuous(t *testing.T) {
 	for k := 1.0; k < 9; k += 0.01 {
 		if a, b := erlangC(0.9, k), erlangC(0.9, k+0.01); b > a+1e-12 || a-b > 0.02 {

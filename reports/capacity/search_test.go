@@ -23,8 +23,8 @@ func probeAll(t *testing.T, s Search, probe func(rate float64) Probe) Limit {
 	}
 }
 
-// A lock of known service time, at random arrivals: whether p99 of its wait keeps to a limit. Its windows are of
-// limited length, so near the boundary a probe comes out by chance.
+// The search finds the highest rate of a simulated lock with a limit on the p99 of its wait. Windows are short, so near
+// the boundary chance decides a probe.
 func TestSearchFindsALocksLimit(t *testing.T) {
 	const service, limit, window = 0.0036, 0.020, 300.0
 	p99 := func(rng *rand.Rand, rate, seconds float64) float64 {
@@ -55,8 +55,8 @@ func TestSearchFindsALocksLimit(t *testing.T) {
 	}
 }
 
-// One probe in ten that fails for no reason, as by a hiccup of the machine, does not lead the search astray, however
-// far from the boundary it is.
+// The search finds the boundary even if a hiccup of the machine makes one probe in ten fail, however far that probe is
+// from the boundary.
 func TestSearchSurvivesHiccups(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(200) {
@@ -78,7 +78,7 @@ func TestSearchSurvivesHiccups(t *testing.T) {
 	}
 }
 
-// said is a limit in short.
+// said writes a limit in short.
 func said(l Limit) string {
 	show := func(v *float64) string {
 		if v == nil {
@@ -120,7 +120,7 @@ func TestSearchWithoutBoundary(t *testing.T) {
 	}
 }
 
-// A search that is taken up again goes on as if it had not been interrupted.
+// A search that is resumed continues as if it had not been interrupted.
 func TestSearchDependsOnProbesOnly(t *testing.T) {
 	s := Search{Start: 7}
 	var probes []Probe

@@ -39,7 +39,7 @@ func (u USL) At(n float64) float64 { return u.Lambda * n / (1 + u.Sigma*(n-1) + 
 // A Fit is a law and how well it fits.
 type Fit struct {
 	USL
-	// Residuals are the measured throughputs less those of the law, as shares of the latter, by point.
+	// Residuals are the differences between the measured throughputs and the law's, as shares of the law's, by point.
 	Residuals []float64 `json:"residuals"`
 	// R2 is 1 if the law explains all differences in throughput; nil if there are none to explain.
 	R2 *float64 `json:"r2"`

@@ -56,7 +56,7 @@ func TestFitRecoversTheLaw(t *testing.T) {
 
 func nil0() *rand.Rand { return rand.New(rand.NewPCG(0, 0)) }
 
-// Nothing is said of loads beyond twice the measured range, and no peak is promised there.
+// A fit does not answer for loads beyond twice the measured range, and promises no peak there.
 func TestFitRefusesToGuess(t *testing.T) {
 	f, err := FitUSL(noisy(USL{100, 0.01, 1e-6}, nil0(), 0, 1, 2, 4, 8, 16))
 	if err != nil {
@@ -84,7 +84,7 @@ func TestFitRefusesToGuess(t *testing.T) {
 	}
 }
 
-// Where throughput is always the same there is nothing for R² to be a share of.
+// If throughput is always the same, there are no differences to explain, so R² is not defined.
 func TestFitOfConstantThroughput(t *testing.T) {
 	var points []Point
 	for _, n := range []float64{1, 2, 4, 8, 16, 32} {
@@ -117,10 +117,10 @@ func TestPeakIsSeen(t *testing.T) {
 		return n
 	}
 	if n := told(USL{100, 0.07, 0}); n > 10 { // 5 % of 100 by chance
-		t.Errorf("of a law without a peak one was told of %d times in 100", n)
+		t.Errorf("a law without a peak was given one %d times in 100", n)
 	}
 	if n := told(USL{100, 0.03, 0.0015}); n < 90 {
-		t.Errorf("a peak at 25 of 1 to 64 was told of %d times in 100", n)
+		t.Errorf("a peak at 25 of 1 to 64 was found %d times in 100", n)
 	}
 	// The results of a sweep over 1 to 32 locks on two busy cores: throughput still grows.
 	f, err := FitUSL([]Point{{1, 79.8}, {2, 155.4}, {4, 380.2}, {8, 519.6}, {16, 698}, {32, 835}})

@@ -72,7 +72,7 @@ func TestFitLog(t *testing.T) {
 	}
 }
 
-// A logarithmic axis of gonum panics at 0; our times are clamped before.
+// Times of 0 are clamped, because a logarithmic axis of gonum panics at 0.
 func TestLogAxisAcceptsZero(t *testing.T) {
 	p := New("", "", "")
 	p.X.Min, p.X.Max = 0, 1

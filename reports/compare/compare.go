@@ -26,7 +26,7 @@ const (
 	NotMeasured Verdict = "n/a"
 )
 
-// MinRuns is the least number of runs on a side. Three against three cannot have p < 0.05, whatever they are.
+// MinRuns is the least number of runs on a side. Three against three cannot have p < 0.05, whatever their values.
 const MinRuns = 4
 
 // Options are the options of a comparison. The zero value is the default.
@@ -96,7 +96,7 @@ type Line struct {
 	Tolerated float64 `json:"tolerated"`
 
 	quantity result.Quantity
-	least    float64 // the smallest p that so many runs can have
+	least    float64 // the smallest p that this number of runs can have
 	constant bool    // all runs have the same value
 }
 
@@ -105,7 +105,7 @@ type Line struct {
 // as loaded.
 func Compare(base, head Side, opts Options, loaded error) (Report, error) {
 	r, err := compareSides(base, head, opts, loaded)
-	untrusted.Lines(&r) // names and results may come from somebody else's runs
+	untrusted.Lines(&r) // names and results may come from a stranger's runs
 	return r, err
 }
 

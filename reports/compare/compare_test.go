@@ -126,7 +126,7 @@ func TestMetricsAreNamedEitherWay(t *testing.T) {
 	}
 }
 
-// A pass promises that a loss of a fifth would have been seen: wide samples do not pass, even if they look the same.
+// A pass promises that a loss of a fifth would have been seen, so wide samples do not pass even if they look the same.
 func TestWideSamplesDoNotPass(t *testing.T) {
 	factors := []float64{0.8, 0.9, 0.97, 1.03, 1.1, 1.2}
 	base, head := writeSides(t, 6, 300, 300, func(_ string, i int, s *runSpec) { s.throughput *= factors[(i*5)%6] })
@@ -215,7 +215,7 @@ func TestAllowedMismatch(t *testing.T) {
 	}
 }
 
-// A metric that no run has says nothing, unless it was asked for; one that some lack is inconclusive.
+// A metric that no run has is ignored unless it was asked for. A metric that some runs lack is inconclusive.
 func TestMetricsThatAreNotMeasured(t *testing.T) {
 	without := func(edit func(*result.Result), of func(side string, i int) bool) (string, string) {
 		return writeSides(t, 6, 300, 300, func(side string, i int, s *runSpec) {
@@ -252,7 +252,7 @@ func TestMetricsThatAreNotMeasured(t *testing.T) {
 	}
 }
 
-// Comparisons are about other binaries, or other locks behind the protocol. They are named, and are not mismatches.
+// Sides may have different binaries or different foreign locks, because those are compared. The report names them.
 func TestAnotherBinaryIsNotAMismatch(t *testing.T) {
 	base, head := writeSides(t, 6, 300, 300, func(side string, _ int, s *runSpec) {
 		if side == "head" {

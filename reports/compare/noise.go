@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// When a machine is too noisy. The measure is throughput, the steadiest number of a run, because all operations are
-// in it.
+// The limits beyond which a machine is too noisy. They are limits on throughput, the steadiest number of a run, because
+// all operations contribute to it.
 const (
 	// maxSpread is the largest relative standard deviation of the runs of a side.
 	maxSpread = 0.25
@@ -16,7 +16,7 @@ const (
 	driftLevel = 0.01
 )
 
-// noise says why the machine was too noisy to judge by the side; "" if it was not.
+// noise returns why the machine was too noisy during the runs of a side; "" if it was not.
 func noise(s Side) string {
 	var x []float64
 	for _, r := range s.Runs {

@@ -11,7 +11,7 @@ import (
 // Two sides that took turns are compared pair by pair. The runs of a pair were made within seconds of each other, so
 // the state of the machine affects both alike, and does not count as a difference between the runs of a side. On two
 // cores that eight builds shared, with runs of 2 s, the standard deviation of throughput was 21 % from run to run,
-// but 9 % (per run) within pairs; that of acquire.p99 was 68 % and 36 %.
+// but 9 % (per run) within pairs. For acquire.p99 the two were 68 % and 36 %.
 
 // A pair is two runs that were made next to each other.
 type pair struct{ base, head *Run }
@@ -47,17 +47,17 @@ func apart(base, head Side, pairs []pair) (Side, Side) {
 	return base, head
 }
 
-// enoughPairs reports whether so many pairs can show that one of so many metrics differs. A pair's sign has one bit
-// at most, so six pairs have p = 0.03 at best, which is not significant among five metrics, while six against six
+// enoughPairs reports whether a number of pairs can show that one of a family of metrics differs. A pair's sign has one
+// bit at most, so six pairs have p = 0.03 at best, which is not significant among five metrics, while six against six
 // runs that are not paired have 0.002. Six metrics take ten pairs.
 func enoughPairs(pairs, family int) bool {
 	return leastSignedP(pairs)*float64(family) < falseAlarms
 }
 
-// leastSignedP is the smallest p that so many pairs can have: that of all differences having the same sign.
+// leastSignedP is the smallest p that a number of pairs can have, which is the p of differences of the same sign.
 func leastSignedP(pairs int) float64 { return math.Pow(2, 1-float64(pairs)) }
 
-// differences returns those of the pairs, of logarithms unless the metric is compared by difference.
+// differences returns the differences within pairs, of logarithms unless the metric is compared by difference.
 func differences(base, head []float64, difference bool) []float64 {
 	if !difference {
 		base, head = logs(base), logs(head)
@@ -115,7 +115,7 @@ func pairedChange(base, head []float64, difference bool) (Interval, bool) {
 func pairedP(base, head []float64, difference bool) float64 {
 	d := slices.DeleteFunc(differences(base, head, difference), func(v float64) bool { return v == 0 })
 	slices.SortFunc(d, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
-	// Ranks are doubled, so that those of ties, which share the mean of their ranks, are whole numbers.
+	// Ranks are doubled, so that ties, which share the mean of their ranks, have whole numbers.
 	ranks := make([]int, len(d))
 	for from := 0; from < len(d); {
 		to := from

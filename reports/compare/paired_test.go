@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every way to deal out signs to the differences' sizes, each weighed by hand: the sum of the ranks of positive ones
-// as far from its middle as it is, or farther.
+// slowPairedP tries every choice of signs for the differences, and counts those whose sum of positive ranks is at least
+// as far from its middle.
 func slowPairedP(d []float64) float64 {
 	d = slices.DeleteFunc(slices.Clone(d), func(v float64) bool { return v == 0 })
 	rank := make([]float64, len(d))
@@ -68,8 +68,8 @@ func TestPairedPAgainstAllSigns(t *testing.T) {
 	}
 }
 
-// Ten differences, of which the nine smallest and the nine largest of 55 means are cut off, from the tables: P(W <=
-// 8) = 0.0244, P(W <= 9) = 0.0322.
+// By the tables, ten differences have P(W <= 8) = 0.0244 and P(W <= 9) = 0.0322, so the nine smallest and the nine
+// largest of the 55 means are cut off.
 func TestPairedShiftFromTheTables(t *testing.T) {
 	d := []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 	var means []float64
@@ -90,7 +90,7 @@ func TestPairedShiftFromTheTables(t *testing.T) {
 	}
 }
 
-// The interval leaves 0 out just if the test rejects it, and moves with the samples.
+// The interval excludes 0 exactly if the test rejects it, and moves with the samples.
 func TestPairedShiftAgreesWithTheTest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -113,8 +113,8 @@ func TestPairedShiftAgreesWithTheTest(t *testing.T) {
 	})
 }
 
-// wandering are sides of n pairs on a machine whose speed wanders by far more than a change that is to be seen, which
-// is the same to both runs of a pair.
+// wandering returns sides of n pairs on a machine whose speed varies by far more than the change to be found, but is
+// the same for both runs of a pair.
 func wandering(t *testing.T, n int, head float64) (base, other string) {
 	rng := rand.New(rand.NewPCG(3, uint64(n)))
 	speeds := make([]float64, n)
@@ -153,7 +153,7 @@ func TestPairsCancelTheMachine(t *testing.T) {
 	}
 }
 
-// A run whose partner is missing is left out, and said to be.
+// A run whose partner is missing is left out, and a warning names it.
 func TestRunsWithoutAPartner(t *testing.T) {
 	base, head := loadedSides(t, 11)
 	base.Runs = slices.Delete(base.Runs, 3, 4)

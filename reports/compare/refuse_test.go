@@ -47,8 +47,8 @@ func remove(file string) func(string) error {
 	return func(dir string) error { return os.Remove(filepath.Join(dir, file)) }
 }
 
-// Whatever is wrong with a run directory on either side, the comparison does not pass: it is refused (exit 2) or
-// inconclusive (exit 6), and the reason names it.
+// A comparison with a damaged run directory on either side does not pass. It is refused (exit 2) or inconclusive
+// (exit 6), and the reason names the directory.
 func TestDamagedRunsNeverPass(t *testing.T) {
 	const (
 		refused       = Verdict("refused")
@@ -150,7 +150,7 @@ func TestDamagedRunsNeverPass(t *testing.T) {
 	}
 }
 
-// Folders and paths that are not what they should be do not pass either.
+// A comparison with a wrong folder or path does not pass either.
 func TestDamagedSidesNeverPass(t *testing.T) {
 	good, other := writeSides(t, 6, 300, 300, nil)
 	dir := t.TempDir()
@@ -292,8 +292,8 @@ func TestViolationBeatsAll(t *testing.T) {
 	}
 }
 
-// Thresholds are limits of a run. A run that misses one, or for which one is unknown, is compared all the same; one
-// that fails or cannot tell for another reason besides is not.
+// Thresholds are limits on a run. A run that misses one, or for which one is unknown, is compared nevertheless. A run
+// that fails or is unknown for another reason is not.
 func TestThresholdsDoNotGate(t *testing.T) {
 	line := func(v check.Result) []result.ThresholdLine {
 		return []result.ThresholdLine{{Expr: "x < 1", Verdict: v}}

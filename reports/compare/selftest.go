@@ -16,7 +16,7 @@ import (
 //	locklab bench mutex-latency --count 12 --vs-binary bin/locklab
 //
 // with the binary itself as the other one, on a machine with two cores that others used too, reduced to the files
-// that Load reads. They were not selected: they are one of the comparisons of make bench-gate.
+// that Load reads. They were not selected, and are one of the comparisons of make bench-gate.
 //
 //go:embed samples
 var samples embed.FS
@@ -24,7 +24,7 @@ var samples embed.FS
 // ErrSelfTest says that the gate does not work.
 var ErrSelfTest = errors.New("self-test failed")
 
-// What the self-test does, and what must result.
+// The size of the self-test, and the results that it demands.
 const (
 	selfTestTrials   = 20   // of each kind, with the seeds 1 to 20
 	selfTestSlowdown = 0.20 // by how much each operation is longer

@@ -12,7 +12,7 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-// A gate that rotted must not pass its own test.
+// A broken gate does not pass its own test.
 func TestSelfTestFindsABrokenGate(t *testing.T) {
 	always := func(v Verdict) comparer {
 		return func(Side, Side, Options, error) (Report, error) { return Report{Verdict: v}, nil }
@@ -42,7 +42,7 @@ func TestSelfTestFindsABrokenGate(t *testing.T) {
 	}
 }
 
-// renumbered is a side with the same numbers that is not the same runs.
+// renumbered returns other runs with the same numbers.
 func renumbered(s Side) Side {
 	var other Side
 	for _, r := range s.Runs {

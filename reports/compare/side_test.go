@@ -24,7 +24,7 @@ type runSpec struct {
 
 const scenarioText = "name: mutex\nseed: %d\nrecipe: %s\nclients: 64\nexpect:\n  liveness: pass\n"
 
-// resultOf is a result like that of a run, with all latencies in proportion.
+// resultOf returns a synthetic result, with all latencies in proportion.
 func resultOf(throughput float64) result.Result {
 	p := func(ns float64) *int64 { v := int64(ns); return &v }
 	f := func(v float64) *float64 { return &v }
@@ -75,8 +75,8 @@ func (s runSpec) write(t *testing.T, dir string) {
 	}
 }
 
-// writeSides writes n runs a side that took turns, their throughput about base and head by a few percent; edit, if
-// not nil, may change what is written.
+// writeSides writes n runs per side that took turns. Their throughputs are within a few percent of base and head. edit,
+// if not nil, may change a run before it is written.
 func writeSides(t *testing.T, n int, base, head float64, edit func(side string, i int, s *runSpec)) (baseDir,
 	headDir string) {
 	t.Helper()

@@ -13,8 +13,8 @@ import (
 const confidence = 0.95
 
 // falseAlarms is the probability, over all metrics together, that a comparison of the same code shows a difference.
-// It is lower than what the intervals leave, because a failure stops somebody's work: of fifty comparisons of the
-// same code at most one should fail.
+// It is lower than what the intervals leave, because a failure stops a person's work. Of fifty comparisons of the
+// same code, at most one should fail.
 const falseAlarms = 0.02
 
 var thresholds = benchmath.Thresholds{CompareAlpha: 1 - confidence}
@@ -104,8 +104,8 @@ func pValue(base, head []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sampleOf(base), sampleOf(head)).P
 }
 
-// leastP is the smallest p that samples of these sizes can have: that of all values of one side being the larger
-// ones.
+// leastP is the smallest p that samples of these sizes can have, which they have if all values of one side are larger
+// than the other's.
 func leastP(n1, n2 int) float64 {
 	return min(1, 2*stats.UDist{N1: n1, N2: n2}.CDF(0))
 }

@@ -12,8 +12,8 @@ import (
 
 var closely = cmpopts.EquateApprox(1e-9, 1e-12)
 
-// Five against four, by hand. Of 126 orders 1, 1 and 2 have a U of 0, 1 and 2. At both ends U <= 1 has a chance of 2
-// × 2/126 = 0.032 and U <= 2 one of 0.063, so the bounds are the second differences from either end.
+// For five against four, 1, 1 and 2 of the 126 orders have a U of 0, 1 and 2. At both ends together, U <= 1 has a
+// probability of 2 × 2/126 = 0.032 and U <= 2 of 0.063, so the bounds are the second differences from either end.
 func TestShiftByHand(t *testing.T) {
 	base, head := []float64{1, 2, 3, 4, 5}, []float64{11, 22, 33, 44}
 	// Differences: 6 7 8 9 10, 17…21, 28…32, 39…43.
@@ -23,7 +23,7 @@ func TestShiftByHand(t *testing.T) {
 	}
 }
 
-// The interval belongs to the test: it leaves 0 out just if p < 0.05, and moves with the samples.
+// The interval excludes 0 exactly if the test has p < 0.05, and moves with the samples.
 func TestShiftAgreesWithTheTest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, m := rapid.IntRange(4, 12).Draw(t, "n"), rapid.IntRange(4, 12).Draw(t, "m")
@@ -56,7 +56,7 @@ func TestShiftAgreesWithTheTest(t *testing.T) {
 	})
 }
 
-// Of many pairs with a known ratio the interval holds it in 95 % or a little more.
+// The interval contains a known ratio in 95 % of many comparisons, or a little more.
 func TestIntervalCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const trials, ratio = 4000, 1.3
@@ -164,7 +164,7 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// A series as long as bench makes one is tested at once, by the same distribution as short ones.
+// A series as long as those of bench is tested fast, by the same distribution as short ones.
 func TestTrendOfLongSeries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	x := make([]float64, 999)

@@ -18,8 +18,8 @@ import (
 // ErrQuestion says that a sweep cannot answer a question.
 var ErrQuestion = errors.New("the sweep cannot answer that")
 
-// A Question is about a load that the sweep need not have measured. A field that is 0 is as in the sweep, if the
-// sweep has one value of it.
+// A Question asks about a load that the sweep may not have measured. A field that is 0 takes the sweep's value, if
+// the sweep has only one.
 type Question struct {
 	Clients int
 	Locks   int
@@ -153,8 +153,8 @@ func (s *Sweep) asked(q Question) ([]*Point, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no such point was measured to which the models apply (a closed loop, locks that "+
-			"are all alike, no faults)", ErrQuestion)
+		return nil, fmt.Errorf("%w: the models apply to none of the measured points that fit (they need a closed "+
+			"loop, locks that are all alike, and no faults)", ErrQuestion)
 	}
 	for _, key := range slices.Sorted(maps.Keys(others)) {
 		if len(others[key]) > 1 {
@@ -233,7 +233,7 @@ func PrintAnswer(w io.Writer, a Answer) error {
 	_, err := fmt.Fprintf(w, "%s, %s, held for %s each:\n  %s acquisitions a second (the locks are taken %.0f %% of "+
 		"the time)\n  time to get a lock: mean %s, p99 %s\nmodel: hold %s + hand-off %s (%s): %s a second\nnearest: %s\n",
 		load, counted(a.Locks, "lock"), words.Duration(a.HoldNs), words.Digits3(a.AcquiredPerS), 100*a.Utilization,
-		duration(a.AcquireMeanNs), duration(a.AcquireP99Ns),
+		words.Known(a.AcquireMeanNs, words.Duration), words.Known(a.AcquireP99Ns, words.Duration),
 		words.Duration(a.Model.HoldNs), words.Duration(a.Model.HandoffNs), a.Model.From, words.Digits3(a.ModelPerS),
 		a.Nearest)
 	for _, note := range a.Notes {

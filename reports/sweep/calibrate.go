@@ -15,7 +15,7 @@ import (
 	"locklab/reports/words"
 )
 
-// The bounds of what models are calibrated on.
+// The bounds of the measurements that models are calibrated on.
 const (
 	calibrationClients = 8  // per lock, at most
 	calibrationCount   = 20 // hand-offs, grants or rounds, at least
@@ -134,7 +134,7 @@ func averaged(from []*Point, setting Setting) capacity.Lock {
 	return l
 }
 
-// roundTimes is how long rounds of readers take besides holds.
+// roundTimes is how much longer than their holds rounds of readers take.
 type roundTimes struct {
 	handoff float64 // to readers and from them, each, in seconds
 	reader  float64 // for each further reader
@@ -156,7 +156,7 @@ func fitRounds(from []*Point) (roundTimes, bool) {
 			if round.Readers == 0 || round.MeanNs == nil {
 				continue
 			}
-			longest := 0.0 // the longest of so many exponential times, as a multiple of their mean
+			longest := 0.0 // the mean of the longest of round.Readers exponential times, in means
 			for k := range round.Readers {
 				longest += 1 / float64(k+1)
 			}
@@ -179,8 +179,8 @@ func fitRounds(from []*Point) (roundTimes, bool) {
 	return r, first > 0
 }
 
-// A gate is how permits were given out at the points with the most clients: how long after each other, and for how
-// long each was in use, in seconds.
+// A gate describes how permits were given out at the points with the most clients: the time between two permits, and
+// the time for which each was in use, in seconds.
 type gate struct {
 	at            []*Point // where this was measured
 	mean, sd, use float64

@@ -44,7 +44,7 @@ type Prediction struct {
 // A USL is the scalability law fitted to a series of locks.
 type USL struct {
 	capacity.Fit
-	PeakLocks *float64 `json:"peak_locks"` // null if it is too far from what was measured
+	PeakLocks *float64 `json:"peak_locks"` // null if it is too far from the measured loads
 	Note      string   `json:"note"`
 
 	_ struct{}
@@ -84,7 +84,7 @@ func (u *USL) limit(x float64, locks int) (most float64, limits bool) {
 	return min(x, y), y < x
 }
 
-// predict adds what the model says about a point, and how far that is from what was measured. law may be nil.
+// predict adds the model's prediction for a point, and its distance from the measurement. law may be nil.
 func (p *Point) predict(m *Model, law *USL) {
 	l := m.lock
 	pr := p.Predicted

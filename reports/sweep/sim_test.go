@@ -16,8 +16,8 @@ import (
 	"locklab/workloads"
 )
 
-// A simLock is a lock in virtual time with known parameters, which the models have to find out from a few
-// clients. It serves in order; times in milliseconds, each drawn between 0.7 and 1.3 times as long.
+// A simLock is a lock in virtual time with known parameters, which the models have to find from runs of a few clients.
+// It serves in order. Times are in milliseconds, and each is drawn between 0.7 and 1.3 times its mean.
 type simLock struct {
 	readShare float64
 	permits   int
@@ -25,8 +25,8 @@ type simLock struct {
 	handoff   float64 // last release → next grant
 	enqueue   float64
 	release   float64
-	reader    float64 // a reader comes in so long after the one before, at the least
-	gate      float64 // and the client that gets a permit
+	reader    float64 // the least time between the grants to two readers
+	gate      float64 // the least time between the grants of two permits
 }
 
 // played returns the acquisitions of some seconds of a closed loop.
@@ -53,7 +53,8 @@ func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Ac
 		ask(client{name: fmt.Sprintf("c1/%d", i)}, rng.Float64())
 	}
 	var all []history.Acquisition
-	var writer, readers, entered, last float64 // until when somebody holds, or when they came in
+	var writer, readers float64 // until when they hold
+	var entered, last float64   // when the last client entered and was granted the lock
 	permits := make([]float64, max(l.permits, 1))
 	for queue[0].queued < until {
 		c := queue[0]
@@ -99,8 +100,8 @@ func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Ac
 	return all
 }
 
-// The models predict the throughput of 16 to 256 clients by what was measured at 2, 4 and 8 alone, of locks whose
-// parameters are known, and find those.
+// The models predict the throughput of 16 to 256 clients from measurements at 2, 4 and 8 clients only, and find the
+// known parameters of the simulated locks.
 func TestModelsOfSimulatedLocks(t *testing.T) {
 	for name, l := range map[string]simLock{
 		"readers one after the other": {readShare: 0.9, hold: 5, handoff: 2, enqueue: 1.5, release: 1, reader: 1.2},
@@ -141,7 +142,7 @@ func TestModelsOfSimulatedLocks(t *testing.T) {
 		about("hand-off", m.HandoffNs, l.handoff)
 		about("reader", m.ReaderNs, l.reader)
 		if short := 4/(l.hold+l.handoff) < 0.8/l.gate; l.permits > 1 && short {
-			about("gate", m.GateNs, 0) // no permit was ever free while somebody waited, so it is not seen, and limits nothing
+			about("gate", m.GateNs, 0) // no permit was ever free while a client waited, so the gate is not seen
 		} else {
 			about("gate", m.GateNs, l.gate)
 		}

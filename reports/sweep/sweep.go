@@ -64,7 +64,7 @@ type Run struct {
 type Setting struct {
 	Clients, Locks int
 	Together       int     // acquisitions that can hold together: 1 of a mutex
-	ReadShare      float64 // 0 if nobody reads
+	ReadShare      float64 // 0 if no client reads
 	Hold, Think    time.Duration
 	HoldVariance   float64 // of the length of holds, in square seconds
 	Rate           float64 // a second; 0 in a closed loop

@@ -204,7 +204,7 @@ func TestPredicts(t *testing.T) {
 	}
 }
 
-// Holds that vary make arrivals wait longer: of exponential ones, about twice as long as of holds that are all alike.
+// Holds that vary make arrivals wait longer. Exponential holds make them wait about twice as long as constant ones.
 func TestPredictsHoldsThatVary(t *testing.T) {
 	mean := func(variance float64) float64 {
 		in := Input{Header: Header{Scenario: "rates", Seed: 1, Repeat: 1, Params: []Param{param("rate", "50", "100")}}}
@@ -308,7 +308,7 @@ func TestOfLocksAndSearches(t *testing.T) {
 	if err := Print(&out, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"last pass /s", "locks 4: 35", "are too many (threshold: acquire.p99 < 20ms: it " +
+	for _, want := range []string{"last pass /s", "locks 4: 35", "is too high (threshold: acquire.p99 < 20ms: it " +
 		"came to 31 ms)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -316,7 +316,7 @@ func TestOfLocksAndSearches(t *testing.T) {
 	}
 }
 
-// Missing runs make the sweep partial, and are not made up.
+// Missing runs make the sweep partial, and no numbers are invented for them.
 func TestWithMissingRuns(t *testing.T) {
 	in := sweepInput(1, []kind{mutexKind}, nil)
 	in.Points[3].Runs[0].Result = nil
@@ -341,7 +341,7 @@ func TestWithMissingRuns(t *testing.T) {
 	}
 }
 
-// Runs too short for a p99 are drawn without it, as those of a sweep that was interrupted early may be.
+// Runs that are too short for a p99 are drawn without it.
 func TestWithoutTails(t *testing.T) {
 	s := Summarize(sweepInput(1, kinds, func(_ string, _ int, r *result.Result) { r.Latency.Acquire.P99Ns = nil }))
 	dir := t.TempDir()
@@ -363,7 +363,7 @@ func TestSweepPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name != "clients" {
-			b = a // one is enough to see that nothing is left to chance
+			b = a // one sweep is enough to show that the files do not depend on chance
 		} else if err := Render(b, Summarize(in)); err != nil {
 			t.Fatal(err)
 		}

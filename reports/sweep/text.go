@@ -88,19 +88,7 @@ func (s *Sweep) row(p *Point) []string {
 	return append(row, percent("%.0f %%", p.Utilization), string(p.Verdict))
 }
 
-func number(v *float64) string {
-	if v == nil {
-		return words.Absent
-	}
-	return words.Digits3(*v)
-}
-
-func duration(ns *int64) string {
-	if ns == nil {
-		return words.Absent
-	}
-	return words.Duration(*ns)
-}
+func number(v *float64) string { return words.Known(v, words.Digits3) }
 
 // percent writes a share as a percentage; "" if it is not known.
 func percent(format string, share *float64) string {
@@ -167,11 +155,11 @@ func (s *Sweep) limitHeadline(series *Series, p *Point) string {
 	case l.Unknown != "":
 		return name + "no answer: " + l.Unknown + "."
 	case l.LastPass == nil:
-		return fmt.Sprintf("%sno rate holds; %s a second is too much: %s.", name, number(l.FirstFail), l.Detail)
+		return fmt.Sprintf("%sno rate holds; %s per second is too high: %s.", name, number(l.FirstFail), l.Detail)
 	case l.FirstFail == nil:
-		return fmt.Sprintf("%s%s a second hold, the highest that was tried.", name, number(l.LastPass))
+		return fmt.Sprintf("%s%s per second holds, the highest rate that was tried.", name, number(l.LastPass))
 	}
-	return fmt.Sprintf("%s%s a second hold; %s are too many (%s: %s).",
+	return fmt.Sprintf("%s%s per second holds; %s is too high (%s: %s).",
 		name, number(l.LastPass), number(l.FirstFail), l.Why, l.Detail)
 }
 
@@ -227,10 +215,7 @@ func (u *USL) describe() string {
 
 // r2 is R² for a person.
 func (u *USL) r2() string {
-	if u.R2 == nil {
-		return words.Absent
-	}
-	return fmt.Sprintf("%.3f", *u.R2)
+	return words.Known(u.R2, func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) })
 }
 
 // pointName names a point by its series and its load.

@@ -116,3 +116,11 @@ func Digits3(v float64) string {
 
 // Absent is written for a number that was not measured.
 const Absent = "n/a"
+
+// Known writes *v by a format, or [Absent] if v is nil.
+func Known[T any](v *T, format func(T) string) string {
+	if v == nil {
+		return Absent
+	}
+	return format(*v)
+}

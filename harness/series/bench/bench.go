@@ -16,7 +16,7 @@ import (
 	"locklab/harness/series"
 )
 
-// The folders of a benchmark apart from those of its sides.
+// The folders of a benchmark besides the folders of its sides.
 const (
 	warmUpDir     = "warmup"
 	unfinishedDir = "unfinished"

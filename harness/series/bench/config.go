@@ -32,7 +32,7 @@ type Config struct {
 type Turn struct {
 	Side   string
 	Number int // within its side, from 1
-	// Seed is that of the run. The two runs of a pair have the same.
+	// Seed is the seed of the run. The two runs of a pair have the same seed.
 	Seed uint64
 }
 
@@ -82,7 +82,7 @@ func (c Config) sides() []string {
 	return []string{Base, Head}
 }
 
-// Varied returns the keys in which the sides differ, as package compare needs them: those of the scenario, and those of
+// Varied returns the keys in which the sides differ, as package compare needs them: keys of the scenario, and keys of
 // the environment that follow from them.
 func (c Config) Varied() []string {
 	if c.Head == nil {

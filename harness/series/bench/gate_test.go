@@ -74,7 +74,7 @@ func TestSoakGate(t *testing.T) {
 	judgeGate(t, dir)
 }
 
-// A comparison is one of those that measure the gate.
+// A comparison is one of the comparisons that measure the gate.
 type comparison struct{ kind, name string }
 
 // missing returns the comparisons that are not there yet, two of the same code for each one of slower code, in turn.
@@ -184,7 +184,7 @@ func medianHandoff(t *testing.T, sides []string) float64 {
 	return all[len(all)/2]
 }
 
-// judgeGate compares all sides so far, prints the rates and checks that they are those that the gate must have.
+// judgeGate compares all sides so far, prints the rates and checks that they are as good as the gate promises.
 func judgeGate(t *testing.T, dir string) {
 	tallies := map[string]map[compare.Verdict]int{}
 	for _, kind := range []string{"same", "slow"} {

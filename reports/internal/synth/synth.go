@@ -121,9 +121,9 @@ func (s *Synth) Sorted() []history.Event {
 	return s.events
 }
 
-// act2 is the history of the demonstration: A gets the lock at 1.0 s and reads, is stopped at 1.01 s with a session
-// timeout of 2 s, B gets the lock at 3.3 s, others follow, A goes on at 3.9 s and writes what it worked out from an
-// old value.
+// act2 is the history of the demonstration. A gets the lock at 1.0 s, reads, and is stopped at 1.01 s; its session
+// timeout is 2 s. B gets the lock at 3.3 s, and others follow. A continues at 3.9 s and writes a result that it
+// computed from the old value.
 func act2(fenced bool) []history.Event {
 	s := &Synth{}
 	s.Phase(0, history.PhaseEnsemble)
@@ -241,7 +241,7 @@ func Busy(n int, seconds float64, withFaults bool) []history.Event {
 
 func clientName(i int) string { return fmt.Sprintf("c%d/%d", i/8+1, i%8+1) }
 
-// RunOf is a run of the events, of which nothing else is known but its scenario.
+// RunOf returns a run that consists of a scenario and events.
 func RunOf(events []history.Event, sc scenario.Scenario) *rundir.Run {
 	return &rundir.Run{Scenario: &sc, Events: events, Acquisitions: history.Acquisitions(events)}
 }
@@ -327,7 +327,7 @@ func UnlockedRun() (*rundir.Run, check.Facts) {
 	return run, check.Facts{Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectFail}}
 }
 
-// sharedRun is a run in which c1 is stopped from 1.01 s to 3.9 s while it holds what the others get meanwhile.
+// sharedRun is a run in which c1 is stopped from 1.01 s to 3.9 s while it holds, and others get the lock meanwhile.
 func sharedRun(all []Acq, victim Acq, op history.Op) []history.Event {
 	s := &Synth{}
 	s.Phase(100, history.PhaseConnect)
