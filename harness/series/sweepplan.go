@@ -67,7 +67,6 @@ type SweepConfig struct {
 	Repeat int // 0 = 1
 	// Saturate is a threshold. At each point, the sweep searches for the highest rate that meets it. Empty = no search.
 	Saturate string
-	Search   capacity.Search // how to search
 
 	_ struct{}
 }

@@ -45,17 +45,14 @@ func (p *SweepPlan) searchRates(base *scenario.Scenario, cfg SweepConfig) error 
 		}
 		return err
 	}
-	search := cfg.Search
-	if search.Start == 0 {
-		// A p99 needs 100 samples, and half as many again so that it does not depend on chance.
-		const samples = 150
-		search.Start = 16
-		if s := base.Duration.Seconds(); s > 0 {
-			search.Start = max(search.Start, samples/s)
-		}
-		if n := len(base.Rate.Rates); n > 0 && base.Open() {
-			search.Start = base.Rate.Rates[0]
-		}
+	// A p99 needs 100 samples, and half as many again so that it does not depend on chance.
+	const samples = 150
+	search := capacity.Search{Start: 16}
+	if s := base.Duration.Seconds(); s > 0 {
+		search.Start = max(search.Start, samples/s)
+	}
+	if len(base.Rate.Rates) > 0 && base.Open() {
+		search.Start = base.Rate.Rates[0]
 	}
 	if !base.Open() {
 		if err := base.Set(arrivalsKey, workloads.Poisson); err != nil {

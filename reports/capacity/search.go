@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -30,35 +31,18 @@ type Probe struct {
 // chance. The majority of a rate's probes counts, and a rate whose majority changes reopens the search.
 type Search struct {
 	Start float64 // the first rate; 0 = 16
-	Least float64 // the lowest rate; 0 = 0.1
-	Most  float64 // the highest rate; 0 = 1e6
-	// Precision is the share by which the rates on both sides of the boundary may differ in the end; 0 = 0.02.
-	Precision float64
-	// Votes is the number of probes of which more than half decide a side of the boundary. 0 = 3.
-	Votes int
-	// Probes is the highest number of probes; 0 = 60.
-	Probes int
 }
 
-func (s Search) filled() Search {
-	set := func(v *float64, otherwise float64) {
-		if *v == 0 {
-			*v = otherwise
-		}
-	}
-	set(&s.Start, 16)
-	set(&s.Least, 0.1)
-	set(&s.Most, 1e6)
-	set(&s.Precision, 0.02)
-	if s.Votes == 0 {
-		s.Votes = 3
-	}
-	if s.Probes == 0 {
-		s.Probes = 60
-	}
-	s.Start = min(max(s.Start, s.Least), s.Most)
-	return s
-}
+// The bounds of a search.
+const (
+	leastRate = 0.1
+	mostRate  = 1e6
+	// precision is the share by which the rates on both sides of the boundary may differ in the end.
+	precision = 0.02
+	// votes is the number of probes of which more than half decide a side of the boundary.
+	votes      = 3
+	mostProbes = 60
+)
 
 // A Limit is the result of a search. LastPass and FirstFail are null if there is no such rate.
 type Limit struct {
@@ -83,7 +67,7 @@ func (v side) tied() bool   { return v.passes == v.fails }
 func (v side) passed() bool { return v.passes > v.fails }
 
 // decided reports whether the remaining probes cannot change the majority.
-func (v side) decided(votes int) bool { return 2*max(v.passes, v.fails) > votes }
+func (v side) decided() bool { return 2*max(v.passes, v.fails) > votes }
 
 // sides counts the probes by rate.
 func sides(probes []Probe) map[float64]side {
@@ -130,11 +114,10 @@ const maxUndecided = 2
 // Next returns the rate to probe next; false if there is nothing left to probe. It depends on the probes alone, so a
 // search can continue where it was interrupted.
 func (s Search) Next(probes []Probe) (float64, bool) {
-	s = s.filled()
 	if len(probes) == 0 {
-		return s.Start, true
+		return min(max(cmp.Or(s.Start, 16), leastRate), mostRate), true
 	}
-	if s.stuck(probes) != "" {
+	if stuck(probes) != "" {
 		return 0, false
 	}
 	all := sides(probes)
@@ -143,25 +126,25 @@ func (s Search) Next(probes []Probe) (float64, bool) {
 	}
 	pass, fail := bracket(all)
 	switch {
-	case fail.rate == 0 && pass.rate >= s.Most:
-		return s.Most, !pass.decided(s.Votes)
+	case fail.rate == 0 && pass.rate >= mostRate:
+		return mostRate, !pass.decided()
 	case fail.rate == 0:
-		return min(round(2*pass.rate), s.Most), true
+		return min(round(2*pass.rate), mostRate), true
 	case fail.fails == 1 && fail.rate > pass.rate*wide:
 		return fail.rate, true
-	case pass.rate == 0 && fail.rate <= s.Least:
-		return s.Least, !fail.decided(s.Votes)
+	case pass.rate == 0 && fail.rate <= leastRate:
+		return leastRate, !fail.decided()
 	case pass.rate == 0:
-		return max(round(fail.rate/2), s.Least), true
+		return max(round(fail.rate/2), leastRate), true
 	}
-	if middle := round(math.Sqrt(pass.rate * fail.rate)); fail.rate > pass.rate*(1+s.Precision) && middle > pass.rate &&
+	if middle := round(math.Sqrt(pass.rate * fail.rate)); fail.rate > pass.rate*(1+precision) && middle > pass.rate &&
 		middle < fail.rate {
 		return middle, true
 	}
-	if !fail.decided(s.Votes) {
+	if !fail.decided() {
 		return fail.rate, true
 	}
-	return pass.rate, !pass.decided(s.Votes)
+	return pass.rate, !pass.decided()
 }
 
 // round gives a rate four digits, as a person would write it.
@@ -175,7 +158,7 @@ func round(rate float64) float64 {
 }
 
 // stuck says why the search cannot continue; empty if it can.
-func (s Search) stuck(probes []Probe) string {
+func stuck(probes []Probe) string {
 	if len(probes) == 0 {
 		return ""
 	}
@@ -185,7 +168,7 @@ func (s Search) stuck(probes []Probe) string {
 		return "at a rate of " + plain(last.Rate) + ": " + last.Detail
 	case sides(probes)[last.Rate].unknown >= maxUndecided:
 		return fmt.Sprintf("a rate of %s was undecided %d times in a row: %s", plain(last.Rate), maxUndecided, last.Detail)
-	case len(probes) >= s.Probes:
+	case len(probes) >= mostProbes:
 		return fmt.Sprintf("%d probes did not decide it", len(probes))
 	}
 	return ""
@@ -193,8 +176,7 @@ func (s Search) stuck(probes []Probe) string {
 
 // Limit returns what the probes say so far. It is the answer if Next has no rate left.
 func (s Search) Limit(probes []Probe) Limit {
-	s = s.filled()
-	l := Limit{Probes: probes, Unknown: s.stuck(probes)}
+	l := Limit{Probes: probes, Unknown: stuck(probes)}
 	if l.Unknown == "" {
 		if _, more := s.Next(probes); more {
 			l.Unknown = "the search is not over"
