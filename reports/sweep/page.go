@@ -17,7 +17,7 @@ var page = template.Must(template.New("sweep").Parse(pageText))
 
 // Render draws a sweep's pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, s Sweep) error {
-	var drawn []chart.Picture
+	drawn := []chart.Picture{{Name: "predicted"}} // an earlier version drew it; saving it undrawn removes it
 	var shown []chart.PagePicture
 	for _, f := range s.figures() {
 		p, err := f.Render()
