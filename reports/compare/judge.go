@@ -117,7 +117,7 @@ func (l *Line) judge(family int) {
 	switch {
 	case significant && lost > l.Floor:
 		l.Verdict, l.Reason = Regressed, l.describe()
-	case significant && gain(l.quantity, *l.Change) > l.Floor:
+	case significant && gain(l.quantity, lost) > l.Floor:
 		l.Verdict, l.Reason = Improved, l.describe()
 	case most <= l.Tolerated:
 		l.Verdict, l.Reason = Pass, l.describe()

@@ -57,17 +57,11 @@ func loss(q result.Quantity, i Interval) (estimate, least, most float64) {
 	return f(i.Estimate), min(least, most), max(least, most)
 }
 
-// gain is by how much a quantity became better, on the same scale.
-func gain(q result.Quantity, i Interval) float64 {
+// gain is by how much a quantity became better, by its loss: a latency that halves and a throughput that doubles have a
+// loss of -50 % and a gain of 100 %.
+func gain(q result.Quantity, loss float64) float64 {
 	if q.Compared.Difference {
-		estimate, _, _ := loss(q, i)
-		return -estimate
+		return -loss
 	}
-	if q.Better == result.Higher {
-		q.Better = result.Lower
-	} else {
-		q.Better = result.Higher
-	}
-	estimate, _, _ := loss(q, i)
-	return estimate
+	return -loss / (1 + loss)
 }
