@@ -53,7 +53,8 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 		}
 		b.holds += len(holds) + len(permits)
 		eachOverlap(holds, b.overlap)
-		eachExcess(permits, int64(d.facts.Permits), b.canBeGone, b.excess)
+		limit := func(from, until int64) int64 { return d.mostPermits(l.lock, from, until) }
+		eachExcess(permits, limit, b.canBeGone, b.excess)
 	}
 	s.Overlaps, s.MaxOverlapNs = &b.count, &b.longest
 	if d.facts.Exclusive {
@@ -106,13 +107,13 @@ func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
 	return why.explained() || why.unsure()
 }
 
-func (b *belief) excess(older, newer *hold, from, until, taken int64) {
+func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
 	lead := fmt.Sprintf("%s believed that it held %s of %s", holder(older.by),
 		count(older.by.Permits, "permit", "permits"), older.by.Lock)
 	if older != newer {
 		lead += fmt.Sprintf(", and %s believed that it held %d", holder(newer.by), newer.by.Permits)
 	}
-	b.add(older.by, newer.by, from, until, fmt.Sprintf("%s: %d were taken of %d", lead, taken, b.facts.Permits))
+	b.add(older.by, newer.by, from, until, fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit))
 }
 
 // add counts an overlap; lead says what the clients believed.

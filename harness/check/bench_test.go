@@ -59,8 +59,9 @@ func BenchmarkExcess(b *testing.B) {
 		all[i].Mode, all[i].Permits = history.ModePermit, 1
 		holds[i] = hold{all[i].Returned, all[i].Returned + 7900, &all[i]}
 	}
+	eight := func(int64, int64) int64 { return 8 }
 	for b.Loop() {
-		eachExcess(holds, 8, nil, func(*hold, *hold, int64, int64, int64) { b.Fatal("an excess") })
+		eachExcess(holds, eight, nil, func(*hold, *hold, int64, int64, int64, int64) { b.Fatal("an excess") })
 	}
 }
 

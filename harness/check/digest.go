@@ -28,7 +28,8 @@ type digest struct {
 	connections  map[string][]sessionStart             // by client, in order
 	clientsOf    map[history.SessionID]map[string]bool // the clients that share it
 	bySession    map[history.SessionID][]*history.Acquisition
-	servers      *evidence // nil if the servers' word cannot be used
+	permits      map[string]permitCount // by lock, of semaphores that were resized
+	servers      *evidence              // nil if the servers' word cannot be used
 
 	// Instants, None if the history does not tell.
 	measure, closed, drain, collect int64 // closed: the measured window is over, and clients continue
@@ -105,6 +106,7 @@ func newDigest(events []history.Event, facts Facts) *digest {
 			d.horizon[events[i].Process] = events[i].At
 		}
 	}
+	d.permits = permitCounts(events, int64(facts.Permits))
 	d.faults = faultsOf(events, &facts)
 	d.sortGrants()
 	for i := range d.acquisitions {

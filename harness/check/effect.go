@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"locklab/harness/history"
@@ -26,8 +27,8 @@ var effectCheck = Check{
 //   - False rejection: an access was refused although no higher token that bounds it had been served, so a legal
 //     holder was turned away.
 //   - Lost updates: the increments acknowledged to clients, less the counter's final value. A counter starts at 0.
-//     Where writers need not exclude each other, because there is more than one permit or because readers write, they
-//     may legally lose updates, and none are counted.
+//     Where writers need not exclude each other, because there is more than one permit, they may legally lose updates,
+//     and none are counted. A write under a read hold is damage by itself, and updates are counted all the same.
 //   - Torn reads: the counter was read as two values under one read hold, so a client wrote beside the reader.
 //   - Crowded: more of a semaphore's permits were used at once than there are, see [effects.crowd].
 //   - Accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown are the writes of which the client
@@ -44,6 +45,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	e := effects{
 		locks:   map[string]*lockEffect{},
 		permits: int64(d.facts.Permits),
+		most:    d.mostPermits,
 		zkMulti: d.facts.Guard == GuardZKMulti,
 		lists:   d.facts.Lists,
 	}
@@ -78,13 +80,13 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		e.account(d.facts.FinalLists, d.whole)
 	} else if known {
 		e.resolve(d.facts.FinalVersions, d.whole)
-		e.settle(d.facts.FinalValues, d.whole)
+		e.settle(d.facts.FinalValues, d.facts.FinalVersions, d.whole)
 	}
 	if known && e.unread == 0 && e.exclusive() && !e.permitted {
 		s.LostUpdates = &e.lost
 	}
 
-	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded
+	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead
 	v := Verdict{Count: damage + e.miscounted, Findings: e.findings}
 	v.Violation = e.miscounted > 0 || promises(d.facts.Guard) && damage > 0
 	switch {
@@ -106,8 +108,10 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 
 // effects is what the accesses of a run came to.
 type effects struct {
+	permits int64                                      // how many there are at first; 0 = not known, or none
+	most    func(lock string, from, until int64) int64 // see [digest.mostPermits]
+
 	locks                                         map[string]*lockEffect
-	permits                                       int64 // how many there are; 0 = not known, or none
 	used, recorded, tokens, reads, permitted      bool
 	zkMulti                                       bool // what locks protect is in ZooKeeper
 	lists                                         bool // it consists of lists
@@ -115,6 +119,7 @@ type effects struct {
 	early, unread                                 int64
 	staleAccepted, staleRejected, falseRejections int64
 	lost, overwritten, miscounted, torn, crowded  int64
+	underRead                                     int64 // writes under read holds
 	acknowledged, unknown, final                  int64
 	findings                                      []Finding
 	shown                                         map[string]int // findings by kind
@@ -127,6 +132,7 @@ type lockEffect struct {
 	shared    bool                       // writers need not have excluded each other
 	seen      map[holdKey]*history.Event // the first read of each read hold
 	uses      map[holdKey]*use           // of permits
+	called    map[calledKey]int64        // when permits were asked for, by client and number
 
 	// Where ZooKeeper keeps the counter:
 	stale  map[holdKey]*history.Event // by hold: the access that made its write stale before the write was called
@@ -142,9 +148,7 @@ func (x *effects) add(e *history.Event) {
 	switch e.Op {
 	case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
 	case history.OpAcquire:
-		if e.Mode == history.ModePermit && e.Kind == history.OK {
-			x.of(e.Lock).uses[keyOf(e)] = &use{units: e.Permits()}
-		}
+		x.takes(e)
 		return
 	default:
 		return
@@ -178,6 +182,7 @@ func (x *effects) of(lock string) *lockEffect {
 		l = &lockEffect{
 			seen:     map[holdKey]*history.Event{},
 			uses:     map[holdKey]*use{},
+			called:   map[calledKey]int64{},
 			stale:    map[holdKey]*history.Event{},
 			values:   map[int64]*history.Event{},
 			elements: map[int64]*history.Event{},
@@ -221,7 +226,11 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 		return
 	}
 	l.accepted++
-	l.shared = l.shared || e.Mode == history.ModeRead || e.Mode == history.ModePermit && x.permits != 1
+	if e.Mode == history.ModeRead {
+		x.underRead++
+		x.find("write-under-read", e, nil, "%s wrote under a read hold", e.Client)
+	}
+	l.shared = l.shared || e.Mode == history.ModePermit && x.most(e.Lock, math.MinInt64, math.MaxInt64) != 1
 	if x.lists {
 		x.appended(l, e)
 	} else if l.lastWrite != nil && !l.shared {
@@ -266,7 +275,7 @@ func (x *effects) exclusive() bool {
 
 // settle compares the clients' count of each lock's writes with its counter. In a history that is not complete,
 // acknowledged writes may be missing: then at least as many are lost as seems, and a surplus proves nothing.
-func (x *effects) settle(final map[string]int64, whole bool) {
+func (x *effects) settle(final, versions map[string]int64, whole bool) {
 	for _, lock := range sortedKeys(x.locks) {
 		l := x.locks[lock]
 		unknown := l.invoked - l.acknowledged - l.refused
@@ -289,7 +298,9 @@ func (x *effects) settle(final map[string]int64, whole bool) {
 			value = l.lastWrite.Access().Value
 		}
 		x.final += value
-		if n := l.acknowledged - value; n > 0 && !l.shared {
+		if executed, counted := versions[lock]; counted && x.zkMulti && executed >= l.acknowledged {
+			x.compare(l, at, value, executed)
+		} else if n := l.acknowledged - value; n > 0 && !l.shared {
 			x.lost += n
 			x.find("lost-updates", at, nil, "%s acknowledged, but the final value is %d: %d lost%s",
 				count(l.acknowledged, "write was", "writes were"), value, n, by)
@@ -340,6 +351,9 @@ func (x *effects) summary(known bool) string {
 	}
 	if x.falseRejections > 0 {
 		say("%s refused", count(x.falseRejections, "legal access", "legal accesses"))
+	}
+	if x.underRead > 0 {
+		say("%s under a read hold", count(x.underRead, "write", "writes"))
 	}
 	if x.reads {
 		say("%s", count(x.torn, "torn read", "torn reads"))

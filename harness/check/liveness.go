@@ -233,7 +233,7 @@ func (l *livenessJudge) stalls(lock string, all []*history.Acquisition) []Findin
 		switch {
 		case l.several[a]:
 			return role{busyWaiting: 1, busyHolding: 1}
-		case l.facts.Permits > 0 && a.Permits > int64(l.facts.Permits):
+		case l.facts.Permits > 0 && a.Permits > l.fewestPermits(lock):
 			return role{busyHolding: 1} // it asks for more than there are
 		}
 		return role{waits: 1, busyHolding: 1}
@@ -270,7 +270,7 @@ func (l *livenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 			return role{busyWaiting: 1, busyHolding: 1}
 		})
 	}
-	if spare := int64(l.facts.Permits) - most; most > 0 && spare > 0 {
+	if spare := l.fewestPermits(lock) - most; most > 0 && spare > 0 {
 		doubt("while it had permits left", int(spare), func(a *history.Acquisition) role {
 			if a.Mode == history.ModePermit && !l.several[a] {
 				return role{waits: 1, busyHolding: int(a.Permits)}

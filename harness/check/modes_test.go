@@ -19,6 +19,8 @@ type sharedRun struct {
 	n      int64 // acquisitions so far
 	value  int64
 	free   []int64 // since when each client is idle
+
+	resized int64 // when the last change of the number of permits was confirmed
 }
 
 func (r *sharedRun) gap(label string) int64 { return rapid.Int64Range(1, 200).Draw(r.T, label) * ms }
@@ -72,6 +74,20 @@ func (r *sharedRun) release(e history.Event, c int, now int64) {
 	r.step(e, now, history.Invoke, history.OpRelease, 0)
 	r.free[c] = max(r.free[c], now+r.gap("release"))
 	r.step(e, r.free[c], history.OK, history.OpRelease, 0)
+}
+
+// resize draws events of a change of the number of permits, and returns when it had an effect.
+func (r *sharedRun) resize(now int64, permits int) (effect int64, number int) {
+	e := history.Resizing("l1", permits)
+	e.Process, e.At = "c1", max(now, r.resized)+r.gap("resize") // one call after the other
+	r.events = append(r.events, e)
+	effect = e.At + r.gap("takes effect")
+	if rapid.Bool().Draw(r.T, "confirmed") {
+		e.Kind, e.At = history.Info, effect+r.gap("confirmation")
+		r.events = append(r.events, e)
+		r.resized = e.At
+	}
+	return effect, permits
 }
 
 func (r *sharedRun) end(facts *Facts) []history.Event {
@@ -128,21 +144,26 @@ func validReadWrite(t *rapid.T) ([]history.Event, Facts) {
 	return r.end(&facts), facts
 }
 
-// validSemaphore draws a run of a semaphore with slots.
+// validSemaphore draws a run of a semaphore with slots, whose number of permits may change.
 func validSemaphore(t *rapid.T) ([]history.Event, Facts) {
 	r := &sharedRun{T: t, free: make([]int64, rapid.IntRange(2, 5).Draw(t, "clients"))}
 	slots := make([]int64, rapid.IntRange(1, 4).Draw(t, "permits")) // since when each is free
 	now := int64(0)
+	permits := len(slots)
 	for range rapid.IntRange(3, 25).Draw(t, "grants") {
+		if rapid.IntRange(0, 4).Draw(t, "resize") == 0 {
+			now, permits = r.resize(now, rapid.IntRange(1, len(slots)).Draw(t, "permits from now on"))
+		}
 		c := rapid.IntRange(0, len(r.free)-1).Draw(t, "client")
-		k := rapid.IntRange(1, len(slots)).Draw(t, "k")
+		k := rapid.IntRange(1, permits).Draw(t, "k")
 		r.token += rapid.Int64Range(1, 9).Draw(t, "token")
 		order := make([]int, len(slots)) // the slots that are free first
 		for i := range order {
 			order[i] = i
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(slots[a], slots[b]) })
-		now = max(now, slots[order[k-1]], r.free[c]+1) + r.gap("hand-off")
+		spare := len(slots) - permits // that must be free as well
+		now = max(now, slots[order[spare+k-1]], r.free[c]+1) + r.gap("hand-off")
 		e := r.grant(c, history.ModePermit, int64(k), now, r.token)
 		e.Target = string(history.NewSlot(int64(order[0])))
 		until := r.use(e, now, history.OpEnter, history.OpRead, history.OpWrite, history.OpExit)
@@ -252,6 +273,7 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 				t.Skip("never two at once")
 			}
 			f.Permits = int(most) - 1
+			events = slices.DeleteFunc(events, func(e history.Event) bool { return e.Op == history.OpResize })
 			return events, BeliefExclusion
 		}},
 		"slot of another": {validSemaphore, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
@@ -350,7 +372,8 @@ func TestExcessAgainstOracle(t *testing.T) {
 			}
 		}
 		var got []excess
-		eachExcess(holds, limit, gone, func(older, newer *hold, from, until, taken int64) {
+		always := func(int64, int64) int64 { return limit }
+		eachExcess(holds, always, gone, func(older, newer *hold, from, until, taken, _ int64) {
 			got = append(got, excess{older.by, newer.by, from, until, taken})
 		})
 		if !slices.Equal(got, want) {
@@ -404,9 +427,9 @@ func TestOnePermitIsAMutex(t *testing.T) {
 		var permits, exclusive []excess
 		eachExcess(
 			holds,
-			1,
+			func(int64, int64) int64 { return 1 },
 			func(_, _ *history.Acquisition) bool { return false },
-			func(older, newer *hold, from, until, _ int64) {
+			func(older, newer *hold, from, until, _, _ int64) {
 				permits = append(permits, excess{older: older.by, newer: newer.by, from: from})
 			},
 		)

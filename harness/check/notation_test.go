@@ -40,6 +40,8 @@ import (
 //	                                 "unsupported failed 5" or "missed failed 5" instead of injected: this machine
 //	                                 does not support it, or there was nothing to strike;
 //	                                 "session 0x1" before any of them: the session that it was done to
+//	resize l1 2 5 -> 5.1             l1 gets two permits; "5": the call alone; "-> 5.1": the
+//	                                 confirmation alone
 //	calm 20                          everything is healed; also "calm 20 failed" and "calm 20 leftover"
 func parseHistory(text string) ([]history.Event, error) {
 	p := notation{
@@ -97,6 +99,9 @@ func (p *notation) line(f []string) (err error) {
 		return nil
 	case "fault":
 		return p.fault(f)
+	case "resize":
+		p.resize(f[1], int(integer(f[2])), f[3:])
+		return nil
 	case "clock": // clock 5 3: at 5 s the wall clock is 3 s ahead of where it was
 		p.add(history.Event{At: at(f[1]), Process: "harness", Op: history.OpClock, Value: at(f[1]) + at(f[2])})
 		return nil
@@ -243,6 +248,21 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 		return fmt.Errorf("no such happening")
 	}
 	return nil
+}
+
+// resize adds the events of a change of the number of permits: "5" the call, "-> 5.1" its confirmation, or both.
+func (p *notation) resize(lock string, permits int, when []string) {
+	add := func(e history.Event, t string) {
+		e.At, e.Process = at(t), "c1"
+		p.add(e)
+	}
+	if when[0] != "->" {
+		add(history.Resizing(lock, permits), when[0])
+		when = when[1:]
+	}
+	if len(when) > 0 {
+		add(history.Resized(lock, permits), when[1])
+	}
 }
 
 func (p *notation) fault(f []string) error {

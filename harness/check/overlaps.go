@@ -60,6 +60,10 @@ func eachOverlap(holds []hold, visit func(first, second *hold)) {
 // of holds. The holds must be sorted by from, and all of them be of permits. It takes O(n log n), plus what the holds
 // cost that continue at the beginning of an excess.
 //
+// The number of permits may change, and a hold outlives a reduction of it. So limit is the highest number that may have
+// been in force from the first of two instants to the second, and a sum is judged by the instants at which the last of
+// its holds can have been granted: since the call of each of them, and until the last of them began.
+//
 // An excess begins when a hold begins that brings the sum above the limit; a hold that begins during an excess begins
 // another one. Among the holds that continue then, the newest is the one that the service granted last, by the tokens.
 // The service saw no excess if enough of the older ones were gone when it granted that. So the pairs are the newest
@@ -71,9 +75,9 @@ func eachOverlap(holds []hold, visit func(first, second *hold)) {
 // permits than there are is a pair with itself.
 func eachExcess(
 	holds []hold,
-	limit int64,
+	limit func(from, until int64) int64,
 	gone func(older, newer *history.Acquisition) bool,
-	visit func(older, newer *hold, from, until, taken int64),
+	visit func(older, newer *hold, from, until, taken, limit int64),
 ) {
 	var active byUntil
 	var taken int64
@@ -88,7 +92,12 @@ func eachExcess(
 			taken -= heap.Pop(&active).(*hold).by.Permits
 		}
 		heap.Push(&active, h)
-		if taken += h.by.Permits; taken <= limit {
+		taken += h.by.Permits
+		if taken <= limit(h.from, h.from) {
+			continue
+		}
+		limit := limit(active.called(), h.from)
+		if taken <= limit {
 			continue
 		}
 		newest, until := h, active.within(limit, taken)
@@ -117,7 +126,7 @@ func eachExcess(
 			excess -= older[0].by.Permits
 			if p := (pair{older[0], newest}); !seen[p] {
 				seen[p] = true
-				visit(p.older, p.newer, h.from, min(until, p.older.until, p.newer.until), taken)
+				visit(p.older, p.newer, h.from, min(until, p.older.until, p.newer.until), taken, limit)
 			}
 		}
 	}
@@ -154,6 +163,15 @@ func (b *byUntil) Pop() any {
 	h := (*b)[last]
 	*b = (*b)[:last]
 	return h
+}
+
+// called is when the last of the holds was called for.
+func (b byUntil) called() int64 {
+	last := b[0].by.Invoked
+	for _, h := range b[1:] {
+		last = max(last, h.by.Invoked)
+	}
+	return last
 }
 
 // within is when no more than limit of the permits taken are left, if no other hold begins.

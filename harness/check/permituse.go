@@ -11,7 +11,29 @@ import (
 // Leaving (exit) does not use it.
 type use struct {
 	units       int64
+	called      int64 // when the hold was asked for
 	first, last *history.Event
+}
+
+// A calledKey names an acquisition before its session is known.
+type calledKey struct {
+	client string
+	n      int64
+}
+
+// takes notes that permits were asked for, or granted.
+func (x *effects) takes(e *history.Event) {
+	if e.Mode != history.ModePermit {
+		return
+	}
+	l, k := x.of(e.Lock), calledKey{e.Client, e.Acq}
+	switch e.Kind {
+	case history.Invoke:
+		l.called[k] = e.At
+	case history.OK:
+		l.uses[keyOf(e)] = &use{units: e.Permits(), called: l.called[k]}
+		delete(l.called, k)
+	}
 }
 
 func (x *effects) user(l *lockEffect, e *history.Event) {
@@ -31,8 +53,9 @@ func (x *effects) user(l *lockEffect, e *history.Event) {
 }
 
 // crowd looks for instants at which more permits were in use than there are, and counts the uses that began at one.
-// This is model M4 for use rather than belief. The use of a holder that never came back ended with its last access, so
-// a guard that refuses stale accesses leaves no crowd, whatever clients believe.
+// This is model M4 for use rather than belief. As for belief, the number of permits is one that was in force between
+// the call of the last of these holds and the instant. The use of a holder that never came back ended with its last
+// access, so a guard that refuses stale accesses leaves no crowd, whatever clients believe.
 func (x *effects) crowd() {
 	if x.permits <= 0 {
 		return
@@ -57,14 +80,13 @@ func (x *effects) crowdOf(uses []*use) {
 	for _, u := range uses {
 		active = slices.DeleteFunc(active, func(a *use) bool { return a.last.At < u.first.At })
 		active = append(active, u)
-		taken := int64(0)
+		var taken, called int64
 		for _, a := range active {
-			taken += a.units
+			taken, called = taken+a.units, max(called, a.called)
 		}
-		if taken > x.permits {
+		if limit := x.most(u.first.Lock, called, u.first.At); taken > limit {
 			x.crowded++
-			x.find("crowded", u.first, active[0].first, "with %s %d permits were in use, of %d", u.first.Client, taken,
-				x.permits)
+			x.find("crowded", u.first, active[0].first, "with %s %d permits were in use, of %d", u.first.Client, taken, limit)
 		}
 	}
 }

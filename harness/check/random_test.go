@@ -435,7 +435,7 @@ func TestStaleAgainstOracle(t *testing.T) {
 				Token: rapid.Int64Range(1, 8).Draw(t, "token"),
 			}
 		})).Draw(t, "accesses")
-		x := effects{locks: map[string]*lockEffect{}}
+		x := effects{locks: map[string]*lockEffect{}, most: (&digest{}).mostPermits}
 		var accepted, rejected, wrong int64
 		for i := range events {
 			x.add(&events[i])

@@ -76,7 +76,10 @@ func newEvidence(d *digest) *evidence {
 	for i := range d.acquisitions {
 		path := d.acquisitions[i].Lock
 		if v.lanes[path] == nil {
-			v.lanes[path] = log.History.Lane(log.Layout.Contends(path, d.facts.Permits))
+			v.lanes[path] = log.History.Lane(log.Layout.Contends(path, func(ms int64) int {
+				at := clock.at(ms)
+				return int(max(d.mostPermits(path, at-clock.err, at+clock.err), 1))
+			}))
 			v.index[path] = indexOf(v.lanes[path])
 		}
 	}

@@ -11,7 +11,8 @@ import "locklab/harness/history"
 //   - If two acknowledged writes set a counter to the same value, one of them was lost, because each adds one to what
 //     it read. Their order in time shows nothing, since an acknowledgement may be late.
 //
-// The final value shows whether anything else was lost, and so does the version of its znode, see [effects.resolve].
+// The final value shows whether anything else was lost, and so does the version of its znode, see [effects.resolve]
+// and [effects.compare].
 func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 	k := keyOf(e)
 	switch e.Kind {
@@ -99,5 +100,21 @@ func (x *effects) resolve(versions map[string]int64, whole bool) {
 					"because ZooKeeper executed no more writes than it acknowledged",
 				e.Client, e.Token, by.Client, by.Token)
 		}
+	}
+}
+
+// compare counts the updates of a counter that were lost, by how many writes ZooKeeper executed. Each of them set the
+// counter to one more than its client had read. So the counter falls short of the writes by exactly the lost updates,
+// whether or not their clients were told that they had written, and it can never exceed them.
+func (x *effects) compare(l *lockEffect, at *history.Event, value, executed int64) {
+	switch n := executed - value; {
+	case n > 0 && !l.shared:
+		x.lost += n
+		x.find("lost-updates", at, nil, "ZooKeeper executed %s, but the final value is %d: %s lost",
+			count(executed, "write", "writes"), value, count(n, "update was", "updates were"))
+	case n < 0:
+		x.miscounted -= n
+		x.find("accounting", at, nil, "the final value is %d, but ZooKeeper executed only %s", value,
+			count(executed, "write", "writes"))
 	}
 }

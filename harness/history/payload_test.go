@@ -124,6 +124,7 @@ func TestRecordedForm(t *testing.T) {
 		{Ready(4), Event{Op: "ready", Value: 4}},
 		{Done(), Event{Op: "done"}},
 		{Resized("/l", 3), Event{Op: "resize", Lock: "/l", Value: 3}},
+		{Resizing("/l", 3), Event{Op: "resize", Kind: Invoke, Lock: "/l", Value: 3}},
 		{QueueHead("/l", 0xabc, 9), Event{Op: "held", Lock: "/l", Session: 0xabc, Token: 9}},
 		{Final{Lock: "/l", Value: 4, Version: 5}.Event(), Event{Op: "final", Lock: "/l", Value: 4, Token: 5}},
 		{ServerLog{Server: "zk1", Bytes: 8, Detail: "d"}.Event(Fail),

@@ -4,7 +4,7 @@ package history
 const (
 	OpReady   Op = "ready"   // Info: all clients of the process are connected
 	OpDone    Op = "done"    // Info: all clients of the process have come to an end
-	OpResize  Op = "resize"  // Info: a semaphore has another number of permits from now on
+	OpResize  Op = "resize"  // Invoke: a semaphore is about to get another number of permits; Info: it has that number
 	OpFinal   Op = "final"   // Info, after all clients ended: what a lock protected in the end; see Final
 	OpElement Op = "element" // Info: the next element of a lock's list, as it was then
 )
@@ -52,6 +52,16 @@ func Ready(clients int) Event { return Event{Op: OpReady, Value: int64(clients)}
 
 // Done is the event that all clients of a process have come to an end.
 func Done() Event { return Event{Op: OpDone} }
+
+// Resizing is the event that a process is about to set a semaphore's number of permits.
+func Resizing(lock string, permits int) Event {
+	e := Resized(lock, permits)
+	e.Kind = Invoke
+	return e
+}
+
+// NewPermits is the number of permits that an event of [OpResize] is about.
+func (e *Event) NewPermits() int64 { return e.Value }
 
 // Resized is the event that a semaphore has so many permits from now on.
 func Resized(lock string, permits int) Event {

@@ -125,7 +125,7 @@ func factsOf(run *rundir.Run) check.Facts {
 		f.FinalLists = finalLists(run.Events, f.FinalValues)
 	}
 	if sc.Workload == workloads.Semaphore {
-		f.Permits = max(sc.Permits, sc.Resize.To) // holds outlive a reduction of the number
+		f.Permits = sc.Permits // the history has the changes
 	}
 	for _, name := range check.Expectable() {
 		f.Expect[name] = check.Expectation(sc.Expected(name))

@@ -88,7 +88,7 @@ func testLoads(t *testing.T, stage *Stage) {
 		now, permits := 0, int64(1)
 		for _, e := range readHistory(t, out.Dir) {
 			switch {
-			case e.Op == history.OpResize:
+			case e.Op == history.OpResize && e.Kind == history.Info:
 				sizes = append(sizes, e.Value)
 				permits = e.Value
 			case e.Op == history.OpAcquire && e.Kind == history.OK:

@@ -51,11 +51,15 @@ func (p *process) resize(ctx context.Context, start int64) {
 	}
 }
 
-// setPermits sets the number of permits of every lock, and records that it did.
+// setPermits sets the number of permits of every lock, and records the call and that it
+// worked.
 func (p *process) setPermits(ctx context.Context, s *recipes.Session, permits int) error {
 	var errs []error
 	for _, path := range p.cfg.Locks {
 		count, err := lock.Permits(s, path, p.cfg.Permits)
+		if err == nil {
+			err = p.rec.Record(history.Resizing(path, permits))
+		}
 		if err == nil {
 			err = count.SetCount(ctx, int32(permits))
 		}

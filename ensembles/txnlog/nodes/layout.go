@@ -72,14 +72,14 @@ func (l Layout) marks() []string {
 	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(l), sequence+",", ","), sequence), ",")
 }
 
-// Contends returns what contends for the lock at path, and the rule by which a contender is eligible. Permits is how
-// many a semaphore has.
-func (l Layout) Contends(path string, permits int) (Selector, Rule) {
+// Contends returns what contends for the lock at path, and the rule by which a contender is eligible. Permits says
+// how many a semaphore has when the leader's wall clock shows a time, in ms.
+func (l Layout) Contends(path string, permits func(ms int64) int) (Selector, Rule) {
 	switch marks := l.marks(); {
 	case l == LayoutZnode:
 		return Znode(path), First
 	case l == LayoutSemaphore:
-		return Children(path+"/leases", marks...), Leases(max(permits, 1))
+		return Children(path+"/leases", marks...), Leases(permits)
 	case l.Modes():
 		return Children(path, marks...), ReadWrite
 	default:

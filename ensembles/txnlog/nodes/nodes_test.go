@@ -83,7 +83,7 @@ func lock(t *testing.T, d *datadriven.TestData) (nodes.Selector, nodes.Rule) {
 	case "leases":
 		var permits int
 		d.ScanArgs(t, "permits", &permits)
-		return nodes.Children(path, "lease-"), nodes.Leases(permits)
+		return nodes.Children(path, "lease-"), nodes.Leases(func(int64) int { return permits })
 	case "znode":
 		return nodes.Znode(path), nodes.First
 	default:

@@ -76,11 +76,17 @@ func ReadWrite(live []Contender, eligible []bool) {
 }
 
 // Leases is the rule of a semaphore. A lease counts from the moment when there are no more leases than permits, and
-// for as long as it exists, whatever comes later.
-func Leases(permits int) Rule {
+// for as long as it exists, whatever comes later. The number of permits may change: what counts is the number at the
+// time (ms) when the newest lease was created.
+func Leases(permits func(ms int64) int) Rule {
 	return func(live []Contender, eligible []bool) {
+		var newest int64
 		for i := range live {
-			eligible[i] = eligible[i] || len(live) <= permits
+			newest = max(newest, live[i].Created)
+		}
+		within := len(live) <= permits(newest)
+		for i := range live {
+			eligible[i] = eligible[i] || within
 		}
 	}
 }
