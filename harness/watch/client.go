@@ -29,12 +29,7 @@ type place struct {
 
 // client returns what is known of a client. v.mu is held.
 func (v *View) client(name string) *client {
-	c := v.clients[name]
-	if c == nil {
-		c = &client{}
-		v.clients[name] = c
-	}
-	return c
+	return entry(v.clients, name)
 }
 
 // queued takes in a client's place in a queue. v.mu is held.
@@ -127,27 +122,13 @@ func (s State) Owed() int {
 // Triggered implements chaos.Witness: it waits until a client of the host has stopped itself for the fault. The empty
 // host stands for any.
 func (v *View) Triggered(ctx context.Context, fault, host string) (e history.Event, err error) {
-	err = v.Wait(ctx, func(State) (ok bool) {
-		e, ok = v.trigger(fault, host)
-		return ok
+	err = v.Wait(ctx, func(State) bool {
+		all := v.triggers[fault]
+		i := slices.IndexFunc(all, func(e history.Event) bool { return host == "" || e.Process == host })
+		if i >= 0 {
+			e = all[i]
+		}
+		return i >= 0
 	})
 	return e, err
-}
-
-// TriggeredBy returns the client of a host that stopped itself for a fault; empty if none did.
-func (v *View) TriggeredBy(fault, host string) string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	e, _ := v.trigger(fault, host)
-	return e.Client
-}
-
-// trigger returns the event by which a host's client reported that it has stopped itself for a fault. v.mu is held.
-func (v *View) trigger(fault, host string) (history.Event, bool) {
-	for _, e := range v.triggers[fault] {
-		if host == "" || e.Process == host {
-			return e, true
-		}
-	}
-	return history.Event{}, false
 }

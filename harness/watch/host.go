@@ -27,12 +27,7 @@ func HostOf(client string) string {
 
 // host returns what is known of a host. v.mu is held.
 func (v *View) host(name string) *host {
-	h := v.hosts[name]
-	if h == nil {
-		h = &host{}
-		v.hosts[name] = h
-	}
-	return h
+	return entry(v.hosts, name)
 }
 
 // process takes in what an agent did to its process. v.mu is held.

@@ -31,12 +31,7 @@ type hold struct {
 
 // lock returns what is known of a lock. v.mu is held.
 func (v *View) lock(path string) *lock {
-	l := v.locks[path]
-	if l == nil {
-		l = &lock{}
-		v.locks[path] = l
-	}
-	return l
+	return entry(v.locks, path)
 }
 
 // beginHold takes in a grant. v.mu is held.

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"locklab/harness/history"
+	"locklab/reports/words"
 )
 
 // A style is how a piece of a line looks, as the parameter of a terminal's SGR sequence.
@@ -96,13 +95,20 @@ func label(text string) piece { return piece{fmt.Sprintf("%-*s", labelWidth, tex
 
 // connecting shows how many clients are connected.
 func (p *Progress) connecting(width int) []piece {
-	name := cmp.Or(p.Scenario, "run") + "  "
 	counts := fmt.Sprintf("  %s of %s clients", count(p.Connected), count(p.Clients))
-	line := []piece{{name, bold}, {fmt.Sprintf("%-10s", p.Phase), plain}}
-	if bar := width - len([]rune(name)) - len(counts) - 10; bar >= 8 && p.Clients > 0 {
-		line = append(line, barOf(bar, float64(p.Connected)/float64(p.Clients))...)
+	return p.phaseLine(width, counts, float64(p.Connected), float64(p.Clients))
+}
+
+// phaseLine shows the run's name and its phase, a bar of how much of the whole is done if there is room for it, and
+// what follows the bar.
+func (p *Progress) phaseLine(width int, after string, done, whole float64) []piece {
+	const phase = 10
+	name := cmp.Or(p.Scenario, "run") + "  "
+	line := []piece{{name, bold}, {fmt.Sprintf("%-*s", phase, p.Phase), plain}}
+	if bar := width - len([]rune(name+after)) - phase; bar >= 8 && whole > 0 {
+		line = append(line, barOf(bar, done/whole)...)
 	}
-	return append(line, piece{counts, plain})
+	return append(line, piece{after, plain})
 }
 
 // barOf returns a bar that is full up to a part of its columns.
@@ -113,20 +119,12 @@ func barOf(columns int, part float64) []piece {
 
 // head shows the name of the run and how far it is.
 func (p *Progress) head(width int) []piece {
-	name := cmp.Or(p.Scenario, "run") + "  "
 	elapsed := max(0, p.Elapsed)
 	if p.Planned == 0 {
-		return []piece{{name, bold}, {fmt.Sprintf("%-9s %s", p.Phase, clock(elapsed)), plain}}
+		return p.phaseLine(width, clock(elapsed), 0, 0)
 	}
-	left := max(0, p.Planned-elapsed)
-	times := fmt.Sprintf("  %s, %s left", clock(elapsed), clock(left))
-	bar := width - len([]rune(name)) - len(times) - 10
-	if bar < 8 {
-		return []piece{{name, bold}, {fmt.Sprintf("%-9s", p.Phase), plain}, {times, plain}}
-	}
-	line := []piece{{name, bold}, {fmt.Sprintf("%-10s", p.Phase), plain}}
-	line = append(line, barOf(bar, float64(elapsed)/float64(p.Planned))...)
-	return append(line, piece{times, plain})
+	times := fmt.Sprintf("  %s, %s left", clock(elapsed), clock(max(0, p.Planned-elapsed)))
+	return p.phaseLine(width, times, float64(elapsed), float64(p.Planned))
 }
 
 // rateLine shows the rate and as much of its past as fits.
@@ -278,14 +276,4 @@ func short(d time.Duration) string {
 }
 
 // count writes a number with commas.
-func count(n int) string {
-	s := strconv.Itoa(n)
-	var groups []string
-	for len(s) > 3 {
-		groups = append(groups, s[len(s)-3:])
-		s = s[:len(s)-3]
-	}
-	groups = append(groups, s)
-	slices.Reverse(groups)
-	return strings.Join(groups, ",")
-}
+func count(n int) string { return words.Grouped(int64(n)) }

@@ -72,6 +72,14 @@ func NewView(config Config) *View {
 	}
 }
 
+// entry returns the entry of that name, which is a new one if there was none.
+func entry[E any](all map[string]*E, name string) *E {
+	if all[name] == nil {
+		all[name] = new(E)
+	}
+	return all[name]
+}
+
 // Feed returns a writer for one stream of raw history.
 func (v *View) Feed() io.Writer { return &feed{view: v, intern: map[string]string{}} }
 

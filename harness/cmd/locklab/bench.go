@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
-	dir := c.Out
-	if dir == "" {
-		dir = rundir.DefaultDir("bench-"+p.Base.Name, time.Now())
-	}
+	dir := outDir(c.Out, "bench-"+p.Base.Name)
 	if err := rundir.CheckDir(dir); err != nil {
 		return err
 	}
@@ -95,13 +93,7 @@ func (t *tally) add(e bench.Progress) {
 
 // verdict is the end of a command that has only these samples.
 func (t *tally) verdict() error {
-	switch {
-	case t.unknown > 0:
-		return verdictError{code: exitUnknown}
-	case t.missed > 0:
-		return verdictError{code: exitThreshold}
-	}
-	return nil
+	return ending{unknown: t.unknown > 0, missed: t.missed > 0}.with(nil)
 }
 
 // graver returns the verdict that a command ends with: that of the comparison, or that of the samples. Unknown comes
@@ -252,13 +244,8 @@ func (c *benchCmd) conclude(std streams, p bench.Config, dir string, seen tally,
 		fmt.Fprintln(std.Err, "violation:", v)
 	}
 	v, ok := errors.AsType[verdictError](verdict)
-	switch {
-	case ok && v.code == exitViolation:
+	if ok && v.code == exitViolation {
 		return verdictError{exitViolation, errors.Join(err, v.err)}
-	case len(seen.violations) > 0:
-		return verdictError{exitViolation, err}
-	case err != nil:
-		return err
 	}
-	return verdict
+	return cmp.Or(ending{violation: len(seen.violations) > 0}.with(err), verdict)
 }

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -37,10 +36,7 @@ var acts = []struct{ name, scenario, title string }{
 
 // Run shows the three acts and prints their table.
 func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	dir := c.Out
-	if dir == "" {
-		dir = rundir.DefaultDir("demo", time.Now())
-	}
+	dir := outDir(c.Out, "demo")
 	begun := time.Now()
 	var plan []series.Act
 	for _, a := range acts {
@@ -68,25 +64,17 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	} else if len(outcomes) > 0 {
 		printActs(std, outcomes)
 	}
-	worst := error(nil)
+	var e ending
 	for _, o := range outcomes {
-		if e := conclude(o, nil); e != nil && (worst == nil || o.Result.Verdict == check.Fail) {
-			worst = e
-		}
+		e.add(o)
 	}
-	if err == nil && worst == nil && !c.JSON {
+	if err == nil && e == (ending{}) && !c.JSON {
 		second := rundir.ReportPath(outcomes[1].Dir)
 		fmt.Fprintf(std.Out, "\nShown in %s. Read next: %s, whose first picture is the timeline of the damage.\n"+
 			"Then try it yourself: locklab run mutex-pause --hold 50ms, or locklab scenarios list.\n",
 			time.Since(begun).Round(time.Second), second)
 	}
-	if v, ok := errors.AsType[verdictError](worst); ok && v.code == exitViolation {
-		return verdictError{exitViolation, err}
-	}
-	if err != nil {
-		return err
-	}
-	return worst
+	return e.with(err)
 }
 
 // printActsJSON prints the results of the acts that were run.

@@ -129,13 +129,23 @@ func (d *display) erase(b *bytes.Buffer) {
 	d.shown = ""
 }
 
+// onDisplay returns options that show a run as a display if w is a terminal, and that show nothing otherwise. Other
+// lines for w go to lines. The caller calls end when the run is over.
+func onDisplay(w io.Writer, log *slog.Logger) (opts run.Options, lines io.Writer, end func()) {
+	d := newDisplay(w, os.Getenv)
+	if d == nil {
+		return run.Options{Log: log}, w, func() {}
+	}
+	log = slog.New(slog.NewTextHandler(d, nil)) // or it would write into the display
+	return run.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}, d, d.end
+}
+
 // following returns options that show a run on w: as a display if w is a terminal, and otherwise as one plain line each
 // second. The caller calls end when the run is over.
 func following(w io.Writer, log *slog.Logger) (opts run.Options, end func()) {
-	d := newDisplay(w, os.Getenv)
-	if d == nil {
-		return run.Options{Log: log, Progress: func(p watch.Progress) { fmt.Fprintln(w, p) }}, func() {}
+	opts, _, end = onDisplay(w, log)
+	if opts.Progress == nil {
+		opts.Progress = func(p watch.Progress) { fmt.Fprintln(w, p) }
 	}
-	log = slog.New(slog.NewTextHandler(d, nil)) // or it would write into the display
-	return run.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}, d.end
+	return opts, end
 }

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"cmp"
+	"time"
+
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/rundir"
 	"locklab/recipes/curator"
 )
 
 // outVariable sets --out of every command that has the flag.
 const outVariable = "LOCKLAB_OUT"
+
+// outDir returns the directory that --out names, or else a new one under runs/ whose name begins so.
+func outDir(out, name string) string { return cmp.Or(out, rundir.DefaultDir(name, time.Now())) }
 
 // otherVariables are the variables that do not set a key of a scenario: where results go, where images and jars come
 // from, what agents are told, and what chooses among tests. A name that ends in _ stands for every name that begins

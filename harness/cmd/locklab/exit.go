@@ -146,23 +146,48 @@ func codeOf(err error) (code int, show error) {
 	return exitHarness, err
 }
 
-// conclude returns the error that a command ends with, from a run's outcome and what went wrong on the way to it. A
-// violation counts more than anything else, because it was seen.
+// An ending is what runs came to, as far as it decides how a command ends: the first field that is set counts.
+type ending struct{ violation, interrupted, unknown, missed bool }
+
+// add takes in the outcome of a run.
+func (e *ending) add(out judge.Outcome) {
+	switch {
+	case out.Report.Verdict == check.Fail:
+		e.violation = true
+	case out.Interrupted:
+		e.interrupted = true
+	case out.Result.Verdict == check.Unknown:
+		e.unknown = true
+	case out.Result.Verdict == check.Fail: // no check failed, so a threshold was missed
+		e.missed = true
+	}
+}
+
+// with returns the error that a command ends with. err is what went wrong on the way. A violation counts more than
+// anything else, because it was seen.
+func (e ending) with(err error) error {
+	switch {
+	case e.violation:
+		return verdictError{exitViolation, err}
+	case err != nil:
+		return err
+	case e.interrupted:
+		return verdictError{code: exitInterrupted}
+	case e.unknown:
+		return verdictError{code: exitUnknown}
+	case e.missed:
+		return verdictError{code: exitThreshold}
+	}
+	return nil
+}
+
+// conclude returns the error that a command ends with, from the outcome of its run and what went wrong on the way to
+// it.
 func conclude(out judge.Outcome, err error) error {
 	if out.Dir == "" {
 		return err
 	}
-	switch {
-	case out.Report.Verdict == check.Fail:
-		return verdictError{exitViolation, err}
-	case err != nil:
-		return err
-	case out.Interrupted:
-		return verdictError{code: exitInterrupted}
-	case out.Result.Verdict == check.Unknown:
-		return verdictError{code: exitUnknown}
-	case out.Result.Verdict == check.Fail: // no check failed, so a threshold was missed
-		return verdictError{code: exitThreshold}
-	}
-	return nil
+	var e ending
+	e.add(out)
+	return e.with(err)
 }

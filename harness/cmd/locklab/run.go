@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"locklab/harness/rundir"
 	"locklab/harness/series"
@@ -46,10 +45,7 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	if c.DryRun {
 		return rundir.WriteTimeline(std.Out, sc, nil)
 	}
-	dir := c.Out
-	if dir == "" {
-		dir = rundir.DefaultDir(sc.Name, time.Now())
-	}
+	dir := outDir(c.Out, sc.Name)
 	for _, w := range sc.Warnings() {
 		fmt.Fprintln(std.Err, "warning:", w)
 	}

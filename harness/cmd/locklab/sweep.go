@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"time"
 
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -74,15 +74,15 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		fmt.Fprintf(std.Err, "interrupted; continue with: locklab sweep --resume %s\n", dir)
 	}
 	s, err := series.ReportSweep(dir)
-	violation, _, _ := series.SweepVerdict(s)
-	if err := errors.Join(runErr, err); err != nil && s.Done == 0 && !violation {
+	e := endingOfSweep(s)
+	if err := errors.Join(runErr, err); err != nil && s.Done == 0 && !e.violation {
 		return err // nothing to show
 	}
 	// A violation decides how the command ends, whatever else goes wrong.
 	if err := errors.Join(err, c.print(std.Out, s, dir)); err != nil {
 		runErr = errors.Join(runErr, err)
 	}
-	return concludeSweep(s, runErr)
+	return e.with(runErr)
 }
 
 // plan makes the plan, or reads that of a sweep to continue.
@@ -123,18 +123,11 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 		}
 		cfg.Params = append(cfg.Params, p)
 	}
-	name := c.Scenario
-	if name == "" {
-		name = "mutex"
-	}
 	var err error
-	if cfg.Base, err = c.load(ctx, in, name); err != nil {
+	if cfg.Base, err = c.load(ctx, in, cmp.Or(c.Scenario, "mutex")); err != nil {
 		return nil, "", err
 	}
-	dir := c.Out
-	if dir == "" {
-		dir = rundir.DefaultDir("sweep-"+cfg.Base.Name, time.Now())
-	}
+	dir := outDir(c.Out, "sweep-"+cfg.Base.Name)
 	if cfg.Base.Seed == 0 {
 		cfg.Base.Seed = drawSeed()
 		if series.IsSweep(dir) {
@@ -158,13 +151,7 @@ func carryOutSweep(
 	plan *series.SweepPlan,
 	dir string,
 ) (err error) {
-	opts, end := run.Options{Log: log}, func() {}
-	lines := std.Err
-	if d := newDisplay(std.Err, os.Getenv); d != nil {
-		log = slog.New(slog.NewTextHandler(d, nil)) // others would write into the display
-		opts = run.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}
-		lines, end = d, d.end
-	}
+	opts, lines, end := onDisplay(std.Err, log)
 	defer end()
 	processes, err := plan.ClientProcesses()
 	if err != nil {
@@ -192,20 +179,9 @@ func (c *sweepCmd) print(w io.Writer, s sweep.Sweep, dir string) error {
 	return err
 }
 
-// concludeSweep returns the error that a command ends with, from the outcome of a sweep and what went wrong before.
-func concludeSweep(s sweep.Sweep, err error) error {
-	violation, unknown, missed := series.SweepVerdict(s)
-	switch {
-	case violation:
-		return verdictError{exitViolation, err}
-	case err != nil:
-		return err
-	case unknown:
-		return verdictError{code: exitUnknown}
-	case missed:
-		return verdictError{code: exitThreshold}
-	}
-	return nil
+func endingOfSweep(s sweep.Sweep) (e ending) {
+	e.violation, e.unknown, e.missed = series.SweepVerdict(s)
+	return e
 }
 
 // reportSweep draws an old sweep's report, whatever its verdict is.

@@ -50,7 +50,7 @@ func TestConcludeSweep(t *testing.T) {
 		{"no rate keeps to the limit, and one is not known", []sweep.Point{lost, none}, nil, exitUnknown},
 		{"the lock is unsafe", []sweep.Point{unsafe}, nil, exitViolation},
 	} {
-		err := concludeSweep(sweep.Sweep{Series: []sweep.Series{{Points: c.points}}}, c.err)
+		err := endingOfSweep(sweep.Sweep{Series: []sweep.Series{{Points: c.points}}}).with(c.err)
 		code := exitOK
 		if err != nil {
 			code, _ = codeOf(err)
@@ -59,7 +59,7 @@ func TestConcludeSweep(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d", c.name, code, c.want)
 		}
 	}
-	if code, _ := codeOf(concludeSweep(sweep.Sweep{Partial: true}, nil)); code != exitUnknown {
+	if code, _ := codeOf(endingOfSweep(sweep.Sweep{Partial: true}).with(nil)); code != exitUnknown {
 		t.Errorf("a partial sweep: exit code %d", code)
 	}
 }
