@@ -8,9 +8,9 @@ import (
 
 // The ways in which work arrives.
 const (
-	Closed  = "closed"  // each client asks again once its last acquisition is over
-	Poisson = "poisson" // whether or not a client is free, each arrival independent of the others
-	Uniform = "uniform" // whether or not a client is free, at even intervals
+	Closed  = "closed"  // each client asks again when its last acquisition is over
+	Poisson = "poisson" // arrivals are independent of each other and of whether a client is free
+	Uniform = "uniform" // arrivals come at even intervals, whether or not a client is free
 )
 
 // Arrivals is the sequence of a run's arrivals. Every client process draws the same sequence from the seed and takes
@@ -22,24 +22,24 @@ type Arrivals struct {
 	rand   *rand.Rand
 	at     time.Duration
 	n      int
-	lo, hi float64 // the range dealt to us, out of [0, 1)
+	lo, hi float64 // the range of deals in [0, 1) that this process takes
 }
 
 // arrivalStream is the number of the random stream of arrivals; clients have the streams from 0 on.
 const arrivalStream = math.MaxUint64
 
-// NewArrivals begins the sequence, of which a process takes a part: that of its clients from first
-// on among all. kind is [Poisson] or [Uniform].
+// NewArrivals begins the sequence. The process has the clients from first on, out of all, and takes their share of it.
+// kind is [Poisson] or [Uniform].
 func NewArrivals(kind string, pacer Pacer, seed uint64, first, clients, all int) *Arrivals {
 	return &Arrivals{pacer: pacer, even: kind == Uniform, rand: rand.New(rand.NewPCG(seed, arrivalStream)),
 		lo: float64(first) / float64(all), hi: float64(first+clients) / float64(all)}
 }
 
-// golden is the fractional part of the golden ratio. Its multiples modulo 1 are spread as evenly
-// as can be, so even arrivals are dealt to the processes in turn, by their shares.
+// golden is the fractional part of the golden ratio. Its multiples modulo 1 are spread as evenly as possible, so even
+// arrivals are dealt to the processes in turn and in proportion to their shares.
 const golden = 0.6180339887498949
 
-// Next returns when our next arrival is due, since the start; false if there is none.
+// Next returns when the process's next arrival is due, since the start; false if there is none.
 func (a *Arrivals) Next() (time.Duration, bool) {
 	for {
 		gap, deal := 1.0, 0.0

@@ -11,7 +11,7 @@ import (
 // A Choice says how often each of several locks is asked for. The zero value is uniform.
 type Choice struct {
 	// Zipf is the exponent s of Zipf's law: the k-th lock is asked for in proportion to
-	// 1/kˢ. 0 = all alike.
+	// 1/kˢ. 0 means that all are equally likely.
 	Zipf float64 `json:"zipf,omitempty"`
 }
 
@@ -19,8 +19,8 @@ type Choice struct {
 // own source of randomness.
 type Chooser struct {
 	n      int
-	weight []float64 // nil = all alike
-	sum    []float64 // of the weights up to and with each
+	weight []float64 // nil means that all are equally likely
+	sum    []float64 // cumulative weights
 }
 
 // Of prepares to draw from n things. (The standard library's generator does not accept exponents of 1 or less, and
@@ -39,7 +39,7 @@ func (c Choice) Of(n int) *Chooser {
 	return ch
 }
 
-// One draws one of them, from 0.
+// One draws an index.
 func (c *Chooser) One(r *rand.Rand) int {
 	if c.weight == nil {
 		return r.IntN(c.n)
@@ -48,9 +48,9 @@ func (c *Chooser) One(r *rand.Rand) int {
 	return min(sort.SearchFloat64s(c.sum, x), c.n-1)
 }
 
-// Several draws k different ones, in any order. With weights they are drawn one by one without
-// putting back, which is the same as taking those of the least draws from the exponential distributions
-// of these rates (Efraimidis and Spirakis, 2006) and needs no retries.
+// Several draws k different indices, in any order. With weights, this is sampling without replacement. It draws a key
+// for each index from the exponential distribution whose rate is the weight and takes the k smallest keys (Efraimidis
+// and Spirakis, 2006), which needs no retries.
 func (c *Chooser) Several(k int, r *rand.Rand) []int {
 	if c.weight == nil {
 		return r.Perm(c.n)[:k]

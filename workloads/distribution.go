@@ -14,22 +14,22 @@ const (
 	LogNormal   = "log-normal"
 )
 
-// A Distribution says how long something takes; the time is drawn anew each time. The zero value is always 0.
+// A Distribution is the distribution of a length of time, such as that of a hold. The zero value always draws 0.
 type Distribution struct {
 	Kind string `json:"kind,omitempty"` // empty = Constant
-	// Centre is the constant, the mean of an exponential and the median of a log-normal one.
+	// Centre is the constant, the mean of an exponential distribution, or the median of a log-normal one.
 	Centre time.Duration `json:"centre_ns,omitempty"`
-	// From and To bound a uniform one.
+	// From and To bound a uniform distribution.
 	From time.Duration `json:"from_ns,omitempty"`
 	To   time.Duration `json:"to_ns,omitempty"`
-	// Sigma is the standard deviation of the logarithm of a log-normal one.
+	// Sigma is the standard deviation of the logarithm of a log-normal distribution.
 	Sigma float64 `json:"sigma,omitempty"`
 }
 
 // Always returns the distribution of a constant time d.
 func Always(d time.Duration) Distribution { return Distribution{Centre: d} }
 
-// longest caps the draws: a tail that outlasts every run is useless, and must not overflow.
+// longest caps the draws, because times longer than any run are useless and might overflow.
 const longest = 24 * time.Hour
 
 // Draw draws a length of time.
@@ -69,7 +69,7 @@ func (d Distribution) Variance() float64 {
 	case Exponential:
 		return mean * mean
 	case LogNormal:
-		// No distribution between 0 and longest varies more than one that always draws one or the other (Popoviciu).
+		// A distribution between 0 and longest varies most if it draws only these two values (Popoviciu).
 		most := longest.Seconds() * longest.Seconds() / 4
 		if v := mean * mean * math.Expm1(d.Sigma*d.Sigma); v < most {
 			return v

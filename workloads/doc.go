@@ -1,10 +1,9 @@
 // Package workloads says which clients want which lock, when and for how long.
 //
-// It holds the built-in scenarios; what says when work arrives (a [Pacer] and the [Arrivals] drawn from
-// it), how long it takes (a [Distribution]) and what it wants (a [Choice]), all pure functions of time,
-// a seed and nothing else; and, below it, the two processes that a
-// workload runs in a lab: package client, whose clients contend for locks and use
-// what they protect, and package resource, which is what they protect. In flow: a
-// configuration file each and commands on standard input; out flow: their
-// histories.
+// A [Pacer] and the [Arrivals] drawn from it say when work arrives, a [Distribution] says how long it takes, and a
+// [Choice] says which lock it wants. All are functions of time and a seed alone. The package also holds the built-in
+// scenarios.
+//
+// In flow: the settings of a load, as text or JSON. Out flow: times, lengths and choices for package client, whose
+// clients contend for locks and use the data that package resource keeps.
 package workloads

@@ -6,7 +6,7 @@ import "time"
 // Its tags are those of package settings and of scenarios.
 type Load struct {
 	// ReadShare of the acquisitions read, and DowngradeShare of the writers go on as readers. In a ReadBurst all
-	// acquisitions read; the bursts are counted from the start of the warm-up.
+	// acquisitions read. Bursts recur from the start of the warm-up on.
 	ReadShare float64 `json:"read_share" key:"read-share" scenario:"workload=read-write" min:"0" max:"1"`
 	ReadBurst Burst   `json:"read_burst" key:"read-burst" scenario:"workload=read-write,omitempty"`
 
@@ -30,8 +30,8 @@ type Load struct {
 	Try  bool          `json:"try,omitempty" key:"try" scenario:"omitempty"`
 
 	LockChoice Choice `json:"lock_choice" key:"lock-choice"`
-	// Hold is the time between the two accesses of a critical section, Think that between a release and the next
-	// acquire.
+	// Hold is the time between the two accesses of a critical section, and Think is the time between a release and the
+	// next acquire.
 	Hold  Distribution `json:"hold" key:"hold"`
 	Think Distribution `json:"think" key:"think"`
 

@@ -10,15 +10,15 @@ import (
 // random: gaps are counted in arrivals. A gap that is always 1 gives even arrivals, and gaps drawn from the
 // exponential distribution of mean 1 give a Poisson process of the same rate, whether or not that rate changes.
 type Pacer interface {
-	// Next returns the time at which the work of gap more arrivals has come in, counted
-	// from elapsed; false if it never does. Both times are since the start.
+	// Next returns the time by which gap more arrivals have come in after elapsed; false if they never do. Both times
+	// are since the start.
 	Next(elapsed time.Duration, gap float64) (time.Duration, bool)
 	// Rate returns how many arrivals per second are planned at a time since the start.
 	Rate(elapsed time.Duration) float64
 }
 
 // Rates is a [Pacer] whose rate is a straight line in each of its pieces, which follow one
-// another without a gap. Before the first and after the last, the rate is that of their ends.
+// another without a gap. Before the first piece the rate is its start, and after the last piece it is its end.
 type Rates []Piece
 
 // A Piece is a stretch of time in which the rate goes evenly from one value to another.
@@ -31,8 +31,7 @@ type Piece struct {
 // Next implements [Pacer].
 //
 // The number of arrivals in t seconds of a piece that begins with rate r and changes by k a
-// second is rt + kt²/2. It is solved for t in the form 2g/(r + √(r²+2kg)), which
-// divides by 0 for no k.
+// second is rt + kt²/2. For g arrivals, t is computed as 2g/(r + √(r²+2kg)), which is also defined for k = 0.
 func (p Rates) Next(elapsed time.Duration, gap float64) (time.Duration, bool) {
 	var begin time.Duration
 	for _, piece := range p {

@@ -30,8 +30,8 @@ func drawRates(t *rapid.T) Rates {
 
 const steps = 5_000
 
-// due returns how many arrivals a profile has between two times, by sums of small steps: an oracle that does not
-// solve quadratic equations.
+// due returns how many arrivals a profile has between two times. It is an oracle that adds small steps instead of
+// solving quadratic equations.
 func due(p Pacer, from, to time.Duration) float64 {
 	step := (to - from).Seconds() / steps
 	var sum float64

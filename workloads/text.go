@@ -8,8 +8,8 @@ import (
 	"locklab/harness/settings"
 )
 
-// These are the text forms of the load's settings, as the keys of a scenario have them. Each type has the methods of
-// [flag.Value] and a schema of what Set accepts.
+// This file has the text forms of the load's settings, which are keys of a scenario. Each type has the methods of
+// [flag.Value] and a schema of the texts that Set accepts.
 
 const distributionHint = "a duration such as 5ms, or exponential(5ms), uniform(1ms..9ms) or log-normal(5ms, 0.5), " +
 	"whose arguments are the median and the standard deviation of the logarithm"
@@ -251,7 +251,7 @@ func formatEvery(what string, every time.Duration) string {
 	return what + " every " + settings.FormatDuration(every)
 }
 
-// parseLength reads a duration that something can take.
+// parseLength reads a duration from 0 to longest.
 func parseLength(text string) (time.Duration, error) {
 	d, err := settings.ParseDuration(text)
 	if err == nil && (d < 0 || d > longest) {

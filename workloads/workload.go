@@ -1,12 +1,12 @@
 package workloads
 
-// The workloads: which holds of a lock there are.
+// The workloads: which kinds of holds clients want.
 const (
-	Mutex     = "mutex"      // exclusive ones
-	ReadWrite = "read-write" // of readers, together, and of writers, alone
-	Semaphore = "semaphore"  // of some of the permits
-	MultiLock = "multi-lock" // of several locks at once
+	Mutex     = "mutex"      // exclusive holds
+	ReadWrite = "read-write" // holds that readers share, and exclusive holds of writers
+	Semaphore = "semaphore"  // holds of some of the permits
+	MultiLock = "multi-lock" // holds of several locks at once
 )
 
-// All are the workloads.
+// All lists the workloads.
 var All = []string{Mutex, ReadWrite, Semaphore, MultiLock}

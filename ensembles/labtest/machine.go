@@ -24,7 +24,8 @@ type Machine struct {
 // An entry is an interface, an address, a route, a queueing discipline, a table, a chain or a rule of the host.
 type entry struct {
 	text string
-	// interfaces are the ones that the entry is, is on, or names; addresses are the ones that it names.
+	// interfaces lists the interface that the entry is or belongs to and those that it names; addresses lists the
+	// addresses that it names.
 	interfaces []string
 	addresses  []netip.Addr
 	// usual says that Docker makes such an entry for each of its networks.
@@ -41,8 +42,8 @@ func (m *Machine) bridge(e entry) string {
 	return ""
 }
 
-// Changes lists what the host has now and did not have before, and the other way round. It leaves out what Docker makes
-// for networks and removes with them. A mark is a text, such as a container's id, by which a lab's processes are known.
+// Changes lists what the host has gained and lost since before. It leaves out what Docker makes for networks and
+// removes with them. A mark is a text, such as a container's id, that identifies a lab's processes.
 func (m *Machine) Changes(before *Machine, marks ...string) []string {
 	all := differences(before, m, func(m *Machine, e entry) bool { return !e.usual || m.bridge(e) == "" })
 	all = append(all, processChanges(before.processes, m.processes, marks)...)
@@ -59,7 +60,7 @@ func (m *Machine) ChangesOf(bridge string, before *Machine) []string {
 	return differences(before, m, func(m *Machine, e entry) bool { return m.bridge(e) == bridge })
 }
 
-// differences lists the chosen entries of which one machine has more than the other.
+// differences lists the chosen entries that one machine has more often than the other.
 func differences(before, now *Machine, chosen func(*Machine, entry) bool) []string {
 	count := map[string]int{}
 	add := func(m *Machine, n int) {

@@ -26,7 +26,7 @@ type process struct {
 	network string
 }
 
-// processChanges lists processes that were changed, and new ones that bear a mark or are children of this process.
+// processChanges lists processes that changed, and new processes that have a mark or are children of this one.
 func processChanges(before, now []process, marks []string) []string {
 	was := map[string]process{}
 	for _, p := range before {

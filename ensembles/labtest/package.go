@@ -43,8 +43,8 @@ func (p *PerPackage) get(t testing.TB) *Shared {
 	return p.shared
 }
 
-// Main runs the tests and ends the process. It removes the ensemble before it looks for goroutines that are left
-// behind, because the lab's leases have some.
+// Main runs the tests and ends the process. It removes the ensemble before it looks for leaked goroutines, because the
+// lab's leases run some.
 func (p *PerPackage) Main(m *testing.M) {
 	code := m.Run()
 	err := p.shared.Close()

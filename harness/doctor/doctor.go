@@ -67,7 +67,7 @@ func (d Diagnosis) Lacking() map[string]string {
 }
 
 // Diagnose looks at what this machine has, and tries in a lab of one server what can be done there. Something that is
-// lacking is a finding. An error is that of ctx or of an agent.
+// lacking is a finding. An error comes from ctx or from an agent.
 func Diagnose(ctx context.Context, opts run.Options) (Diagnosis, error) {
 	return diagnose(ctx, thisMachine(opts))
 }

@@ -169,7 +169,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// Latency is possible without netem, but not between servers. A run with such a fault is refused by what was found.
+// Without netem, latency is possible except between servers. A run with such a fault is refused because of the finding.
 func TestLatencyBetweenServersNeedsNetem(t *testing.T) {
 	d := Diagnosis{}
 	d.abilities(agent.Capabilities{agent.CapNetem: "no such module"})

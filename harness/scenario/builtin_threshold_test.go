@@ -21,8 +21,8 @@ func holds(t *testing.T, th scenario.Threshold, x float64) bool {
 	return false
 }
 
-// The thresholds of built-in scenarios distinguish a slow machine from a broken lock. The numbers in sound are of
-// a machine that is four times as slow as it should be, and meet all thresholds; those of each breakage miss one.
+// The thresholds of built-in scenarios distinguish a slow machine from a broken lock. The numbers in sound
+// come from a machine that is four times too slow, and meet all thresholds. The numbers of each breakage miss one.
 func TestBuiltinThresholdsFindBrokenLocks(t *testing.T) {
 	type numbers map[string]float64
 	for name, c := range map[string]struct {
@@ -40,7 +40,7 @@ func TestBuiltinThresholdsFindBrokenLocks(t *testing.T) {
 			"it never falls over":       {"dropped": 0},
 			"it stops as it falls over": {"acquired_per_s": 10},
 		}},
-		// 300 a second can be had, and 120 are asked for; four times as slow: 75, and 45 dropped.
+		// 300 a second are possible, and 120 are due. On a machine four times as slow, 75 are possible and 45 are dropped.
 		"open-loop": {numbers{"acquired_per_s": 75, "dropped_per_s": 45}, map[string]numbers{
 			"most callers find no client free": {"dropped_per_s": 100},
 			"next to nothing is granted":       {"acquired_per_s": 20},

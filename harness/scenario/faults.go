@@ -15,7 +15,7 @@ import (
 	"locklab/workloads/lock"
 )
 
-// setting is what faults depend on.
+// setting returns the part of the scenario that faults depend on.
 func (s *Scenario) setting() *chaos.Setting {
 	return &chaos.Setting{Servers: s.Servers, Clients: s.Clients, ClientProcesses: s.ClientProcesses,
 		ClientsPerProcess: s.ClientsPerProcess(), Duration: s.Duration, Timeout: s.Negotiated(), Tick: s.Tick,
@@ -31,10 +31,10 @@ func (s *Scenario) setting() *chaos.Setting {
 		}}
 }
 
-// FaultSetting is what the scenario's faults depend on.
+// FaultSetting returns the part of the scenario that its faults depend on.
 func (s *Scenario) FaultSetting() chaos.Setting { return *s.setting() }
 
-// planned is what the scenario says about its faults.
+// planned returns the faults that the scenario names, and how others are drawn.
 func (s *Scenario) planned() *chaos.Planned {
 	return &chaos.Planned{Faults: s.Faults, Schedule: s.Schedule, Seed: s.Seed, Interval: s.FaultInterval,
 		Length: s.FaultLength, Kinds: s.FaultKinds}
@@ -49,10 +49,10 @@ func (s *Scenario) Plan(lacking map[string]string) chaos.Plan {
 // Drawn reports whether faults are drawn from the seed.
 func (s *Scenario) Drawn() bool { return s.planned().Drawn() }
 
-// HasFaults reports whether anything is to break.
+// HasFaults reports whether the scenario has faults.
 func (s *Scenario) HasFaults() bool { return len(s.Faults) > 0 || s.Drawn() }
 
-// Points are those of critical sections at which a victim can be stopped, the usual one first.
+// Points returns the points of a critical section at which a victim can be stopped, the usual one first.
 func (s *Scenario) Points() []string {
 	switch s.Workload {
 	case workloads.ReadWrite:
@@ -73,8 +73,8 @@ func (s *Scenario) Needs() []string {
 	return slices.Compact(all)
 }
 
-// Lacking says which faults need what is lacking: lacking has the reason by capability. Each message names the place
-// where the fault's kind was given.
+// Lacking returns a message for each fault that needs a capability in lacking, which has the reasons by capability.
+// Each message names the place where the fault's kind was given.
 func (s *Scenario) Lacking(lacking map[string]string) []string {
 	var all []string
 	for i, f := range s.Faults {

@@ -176,7 +176,8 @@ func (l *loader) block(b block, at *token.Token, v ast.Node) {
 	})
 }
 
-// list returns the entries of a list, or nil after it has reported what is wrong. It may have at most so many.
+// list returns the entries of a list, or nil after it has reported what is wrong. The list may have at most most
+// entries.
 func (l *loader) list(name string, at *token.Token, v ast.Node, most int, entries string) []ast.Node {
 	l.note(name, l.origin(at))
 	list, ok := v.(*ast.SequenceNode)

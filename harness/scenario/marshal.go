@@ -47,7 +47,7 @@ func (s *Scenario) Explain() []byte {
 }
 
 // OriginOf says where the value of a key came from: "--clients", "LOCKLAB_CLIENTS", "my.yaml:7", "default", "drawn" for
-// a seed that was not given, or "derived" if it follows from other values. The keys are those of a file; a part is
+// a seed that was not given, or "derived" if it follows from other values. Keys are named as in a file; a part is
 // "faults[0].for", "expect.effect", "shown.overlaps" or "thresholds[0]".
 func (s *Scenario) OriginOf(key string) string {
 	switch o := s.origins[key]; o.rank {

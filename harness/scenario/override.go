@@ -32,7 +32,7 @@ func (s *Scenario) Set(key, text string) error {
 }
 
 // Vary returns a copy of the scenario in which the key has another value, for a comparison. The value is stronger than
-// a flag, so that of two keys that exclude each other the varied one stays. The error is an [*InputError] that names
+// a flag, so that the varied key stays if another key excludes it. The error is an [*InputError] that names
 // flag.
 func (s *Scenario) Vary(flag, key, text string) (*Scenario, error) {
 	c := s.Clone()
@@ -140,8 +140,8 @@ func (s *Scenario) note(key string, from origin) {
 	s.origins[key] = from
 }
 
-// at returns an error about a contradiction between the keys, of which the first is at fault. Its place is where the
-// strongest of them came from, because that is what the user did last; of equals, the first.
+// at returns an error about a contradiction between keys; the first one is at fault. Its place is where the strongest
+// of them came from, because the user set that one last. Among equals it is the first.
 func (s *Scenario) at(msg, hint string, keys ...string) *InputError {
 	best := origin{}
 	for _, k := range keys {

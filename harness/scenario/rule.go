@@ -41,7 +41,7 @@ func (s *Scenario) fill(msg string) string {
 	})
 }
 
-// terms are values that messages mention and that follow from those of several keys, or are parts of them.
+// terms are values in messages that are computed from the values of keys.
 var terms = map[string]func(*Scenario) any{
 	"other-clients":        func(s *Scenario) any { return s.Clients - 1 },
 	"clients-of-a-process": func(s *Scenario) any { return s.clientsOfAProcess() },

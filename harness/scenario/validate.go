@@ -32,7 +32,7 @@ type validator struct {
 	errs []*InputError
 }
 
-// refuse reports a contradiction between the keys, of which the first is at fault.
+// refuse reports a contradiction between keys; the first one is at fault.
 func (v *validator) refuse(keys []string, hint, msg string, args ...any) {
 	v.errs = append(v.errs, v.at(fmt.Sprintf(msg, args...), hint, keys...))
 }

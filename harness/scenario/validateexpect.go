@@ -5,7 +5,7 @@ import (
 	"locklab/workloads/lock"
 )
 
-// expectations checks that what the scenario expects can happen.
+// expectations checks that the outcomes that the scenario expects are possible.
 func (v *validator) expectations() {
 	for _, name := range sortedKeys(v.Shown) {
 		v.shown(name)
@@ -25,7 +25,7 @@ func countedBy(counter string) string {
 	return ""
 }
 
-// shown checks a counter that must reach a number.
+// shown checks that a counter can reach the number that it must reach.
 func (v *validator) shown(counter string) {
 	key := "shown." + counter
 	if countedBy(counter) == check.Effect && v.Section == SectionNone {

@@ -22,7 +22,7 @@ func TestVary(t *testing.T) {
 	if d := base.Differences(head); !slices.Equal(d, []string{"clients"}) {
 		t.Errorf("they differ in %v", d)
 	}
-	// Of two keys that rule each other out the varied one stays, even against a flag.
+	// If two keys exclude each other, the varied one stays, even against a flag.
 	if err := base.Set("duration", "3s"); err != nil {
 		t.Fatal(err)
 	}

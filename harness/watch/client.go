@@ -10,7 +10,7 @@ import (
 
 // A client is what is known of one client.
 type client struct {
-	session history.SessionID // the last that was connected
+	session history.SessionID // the last session that was connected
 	away    bool              // it has lost its connection
 	asked   int64             // when its last acquisition was invoked, or was due
 	due     int64             // the number of the last acquisition that was due
@@ -93,8 +93,8 @@ func (v *View) Absent() []string {
 	})
 }
 
-// Owe notes which clients have yet to get a lock: those of the named ones whose process lives. It returns the instant
-// from which on a grant counts.
+// Owe records that each of the named clients whose process is alive has yet to get a lock. It returns the instant from
+// which on a grant counts.
 func (v *View) Owe(names []string) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 // A lock is what is known of one lock and of what it protects.
 type lock struct {
 	holds []hold
-	// fences has what the resource accepted.
+	// fences has the accesses that the resource accepted.
 	fences check.Fences
 	// writes is how many writes were accepted and value is the counter after the last. Each write adds one to the value
 	// that its client has read, so the difference between the two is lost.
 	writes, value int64
-	finalKnown    bool // what the counter or list came to
+	finalKnown    bool // the final value of the counter or list has been recorded
 }
 
-// A hold is a hold as its client believes it; until is 0 while it lasts.
+// A hold is a client's belief that it holds a lock; until is 0 while it lasts.
 type hold struct {
 	client      string
 	acq         int64

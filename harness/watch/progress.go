@@ -47,7 +47,7 @@ type Progress struct {
 	_ struct{}
 }
 
-// A Holder is a hold as its client believes it.
+// A Holder is a client that believes it holds a lock.
 type Holder struct {
 	Lock, Client string
 	Mode         history.Mode
@@ -133,11 +133,11 @@ func (v *View) progress(p *Progress, now time.Time) {
 	}
 }
 
-// feedLag is how much later than the events of another process those of a process may arrive.
+// feedLag is how much later the events of one process may arrive than those of another.
 const feedLag = 500 * time.Millisecond
 
-// holding returns the holds that last, as far as that can be said yet. A hold that was followed just now by one that it
-// excludes has most likely ended, and its end is on its way.
+// holding returns the holds that last, as far as is known yet. If a hold has just been followed by another that it
+// excludes, it has most likely ended, and the record of its end has yet to arrive.
 func (l *lock) holding(at int64) []hold {
 	var open []hold
 	for _, h := range l.holds {

@@ -12,7 +12,7 @@ import (
 	"locklab/harness/history"
 )
 
-// threeClients is what three clients did: c1/0 holds, c2/0 came before c3/1.
+// threeClients are events of three clients: c1/0 holds, and c2/0 came before c3/1.
 func threeClients() []history.Event {
 	return []history.Event{
 		{At: 1, Process: "c1", Client: "c1/0", Op: history.OpConnected, Session: 7, Target: "zk2"},
@@ -25,7 +25,7 @@ func threeClients() []history.Event {
 	}
 }
 
-// roles has the client, or the server, that has a role.
+// roles maps a role to the client or server that has it.
 type roles map[chaos.Target]string
 
 func TestFind(t *testing.T) {

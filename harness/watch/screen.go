@@ -51,7 +51,7 @@ func (p *Progress) Screen(width, height int, color bool) string {
 	return drawn(lines, width, color)
 }
 
-// starting is what is shown until the servers are up.
+// starting is shown until the servers are up.
 const starting = "starting the servers"
 
 // drawn returns lines as text.

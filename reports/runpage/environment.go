@@ -11,7 +11,7 @@ import (
 	"locklab/workloads"
 )
 
-// environment lists what is known of the run's environment and settings, as names and values.
+// environment lists the names and values of the run's environment and settings, as far as they are known.
 func environment(run *rundir.Run) [][2]string {
 	sc, env := run.Scenario, run.Env
 	var all [][2]string

@@ -9,8 +9,8 @@ import (
 	"locklab/reports/result"
 )
 
-// moments names the turning points of a scene as somebody would who tells the story: which client stopped, whose
-// session ended, which client got the lock, and which one woke up and wrote.
+// moments names the turning points of a scene: which client stopped, whose session ended, which client got the lock,
+// and which one woke up and wrote.
 func moments(in result.Input, t *timeline) []moment {
 	var all []moment
 	add := func(at int64, bad bool, text string) {

@@ -173,7 +173,7 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 			if !bytes.Contains(page, []byte(c.says)) {
 				t.Errorf("the page does not say %q", c.says)
 			}
-			text := pixels.ReplaceAll(page, nil) // in which any letters may stand together
+			text := pixels.ReplaceAll(page, nil) // because encoded pixels may contain any word
 			for _, bad := range []string{"%!", "&lt;nil&gt;", "NaN", "ZgotmplZ", "0xc0"} {
 				if bytes.Contains(text, []byte(bad)) {
 					t.Errorf("the page has %q in it", bad)

@@ -16,7 +16,7 @@ import (
 // maxLanes is the most clients that a timeline has rows for.
 const maxLanes = 12
 
-// A timeline is a scene as the parts that are drawn.
+// A timeline has the parts of a scene that are drawn.
 type timeline struct {
 	scene
 	Lanes  []lane
@@ -38,8 +38,8 @@ type lane struct {
 	Color   color.NRGBA
 	Waits   []result.Span
 	Holds   []result.Span // believed
-	Reads   []result.Span // to read
-	Double  []result.Span // while another client believed it held what this hold excludes
+	Reads   []result.Span // believed, to read
+	Double  []result.Span // while another client believed in a hold that this one excludes
 	Stopped []result.Span // while its process was stopped
 	Unsure  []result.Span // while it may have believed, after its last event
 }

@@ -82,7 +82,7 @@ const (
 	keptNote     = "(as clients learned)"
 )
 
-// witness is the name of the row of accesses, and says who recorded them.
+// witness returns the name of the row of accesses, which says whether the resource or clients recorded them.
 func (t *timeline) witness() (name, note string) {
 	if t.Kept {
 		return keptName, keptNote

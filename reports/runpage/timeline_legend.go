@@ -10,7 +10,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// legend explains what is in this timeline.
+// legend explains the marks of this timeline.
 func (d *timelineDrawing) legend() []chart.Key {
 	own := chart.Owners[0]
 	keys := []chart.Key{{Text: "waits", Thumb: paleSwatch{chart.Tint(own, 0.3)}}}

@@ -111,7 +111,7 @@ func TestTimelineWithoutFaults(t *testing.T) {
 	}
 }
 
-// Readers beside readers are no overlap, and drawn as such; readers beside a writer are.
+// Readers that hold together are not drawn as an overlap; readers beside a writer are.
 func TestTimelineOfReadersAndWriters(t *testing.T) {
 	in := Input(synth.ReadWriteRun())
 	if want := "One client believed it still held the lock while others got it 6 times in turn, for 615 ms in all, " +
@@ -153,7 +153,7 @@ func TestTimelineOfReadersAndWriters(t *testing.T) {
 	}
 }
 
-// Of two permits three are believed held once the stopped one's is granted again.
+// Three clients believe they hold one of two permits once the stopped client's permit is granted again.
 func TestTimelineOfASemaphore(t *testing.T) {
 	in := Input(synth.SemaphoreRun())
 	tl := timelineOf(t, in)

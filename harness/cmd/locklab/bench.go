@@ -58,7 +58,7 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		return err
 	}
 	c.announce(std.Err, p, dir)
-	// Of two sides only the second is judged, because it may mend a base that is broken.
+	// If there are two sides, only the second is judged, because it may fix a base that is broken.
 	judged := bench.Base
 	if p.Head != nil {
 		judged = bench.Head
@@ -75,8 +75,8 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 
 // A tally counts the verdicts of a side's samples.
 type tally struct {
-	violations      []string // of warm-ups too
-	missed, unknown int      // thresholds were, or something is
+	violations      []string // including those of warm-ups
+	missed, unknown int      // samples that missed a threshold, and inconclusive ones
 }
 
 func (t *tally) add(e bench.Progress) {
@@ -96,7 +96,7 @@ func (t *tally) verdict() error {
 	return ending{unknown: t.unknown > 0, missed: t.missed > 0}.with(nil)
 }
 
-// graver returns the verdict that a command ends with: that of the comparison, or that of the samples. Unknown comes
+// graver returns the verdict that a command ends with: the comparison's or the samples'. Unknown comes
 // before a regression, and a regression before a missed threshold. A comparison that could not be made, or that saw a
 // violation, comes before them all.
 func graver(compared, samples error) error {
@@ -212,8 +212,8 @@ func tellSample(w io.Writer, e bench.Progress) {
 	fmt.Fprintf(w, "%s: %s, %s, hand-off p50 %s%s\n", where, r.Verdict, rate, span(r.Latency.Handoff.P50Ns), left)
 }
 
-// conclude compares the sides, says where their runs are, and returns the error that the command ends with. err is what
-// went wrong before.
+// conclude compares the sides, says where their runs are, and returns the error that the command ends with. err is an
+// earlier error.
 func (c *benchCmd) conclude(std streams, p bench.Config, dir string, seen tally, err error) error {
 	base, head := filepath.Join(dir, bench.Base), filepath.Join(dir, bench.Head)
 	if _, statErr := os.Stat(base); statErr != nil {
@@ -225,7 +225,7 @@ func (c *benchCmd) conclude(std streams, p bench.Config, dir string, seen tally,
 			verdict = c.comparison.tell(std, base, head, nil)
 		}
 		if samples := seen.verdict(); samples != nil {
-			fmt.Fprintf(std.Err, "of the second side's %d samples %d are inconclusive and %d missed a threshold\n", p.Count,
+			fmt.Fprintf(std.Err, "second side: of %d samples, %d are inconclusive and %d missed a threshold\n", p.Count,
 				seen.unknown, seen.missed)
 			verdict = graver(verdict, samples)
 		}
@@ -236,7 +236,7 @@ func (c *benchCmd) conclude(std streams, p bench.Config, dir string, seen tally,
 		fmt.Fprintf(std.Err, "samples in %s; compare them with others: locklab compare %s OTHER/base; or: benchstat %s.txt\n",
 			base, base, base)
 		if verdict = seen.verdict(); verdict != nil {
-			fmt.Fprintf(std.Err, "of %d samples %d are inconclusive and %d missed a threshold\n",
+			fmt.Fprintf(std.Err, "of %d samples, %d are inconclusive and %d missed a threshold\n",
 				p.Count, seen.unknown, seen.missed)
 		}
 	}

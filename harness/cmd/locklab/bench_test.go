@@ -15,7 +15,7 @@ import (
 	"locklab/reports/result"
 )
 
-// A benchmark without a second side ends as the worst of its samples. Of a warm-up, a violation counts.
+// A benchmark without a second side ends like its worst sample. A warm-up counts only if it has a violation.
 func TestBenchEndsAsItsSamples(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, bench.Base), 0o755); err != nil {
@@ -57,7 +57,8 @@ func TestBenchEndsAsItsSamples(t *testing.T) {
 	}
 }
 
-// Of two sides the head's samples count besides the comparison, and the graver of both is the end: 3, 130, 6, 5, 4.
+// A benchmark of two sides is judged by the comparison and by the second side's samples; the first of 3, 130, 6, 5, 4
+// that either of them has counts.
 func TestBenchOfTwoSidesEndsAsTheGraver(t *testing.T) {
 	missed, unknown, pass, violation := missed(false), outcome(
 		check.Unknown,
@@ -66,10 +67,10 @@ func TestBenchOfTwoSidesEndsAsTheGraver(t *testing.T) {
 		check.Fail,
 		false,
 	)
-	unknown.Report.Verdict = check.Pass // it is a threshold that nobody can judge, which compare does not go by
+	unknown.Report.Verdict = check.Pass // because of a threshold that cannot be judged; compare ignores thresholds
 	for _, c := range []struct {
 		name string
-		head func(*result.Result) // how the head was
+		head func(*result.Result) // changes the head's results
 		seen []judge.Outcome
 		err  error
 		want int

@@ -9,8 +9,7 @@ import (
 	"locklab/workloads"
 )
 
-// Every built-in scenario is accepted, thresholds included, and is printed as a file
-// that comes to the same.
+// Every built-in scenario is accepted, thresholds included, and is printed as a file that means the same.
 func TestBuiltinsAreAccepted(t *testing.T) {
 	names, err := scenario.Names(workloads.Builtin)
 	if err != nil {

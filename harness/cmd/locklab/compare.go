@@ -110,7 +110,7 @@ func (c *comparison) compare(baseDir, headDir string, allow []string) (compare.R
 	return compare.Compare(base, head, opts, errors.Join(designErr, baseErr, headErr))
 }
 
-// check refuses what would otherwise be found wrong only after everything has been measured.
+// check refuses mistakes that would otherwise be found only after everything has been measured.
 func (c *comparison) check() error {
 	if c.JSON && c.Format != "text" && c.Format != "json" {
 		return fmt.Errorf("%w: --json beside --format=%s; give one of the two", compare.ErrInput, c.Format)

@@ -13,13 +13,13 @@ import (
 	"locklab/reports/result"
 )
 
-// samples are pairs of runs of the same code, as bench recorded them, of which there are so many.
+// samples is how many pairs of runs of the same code bench recorded.
 const (
 	samples     = "../../../reports/compare/samples"
 	samplePairs = 12
 )
 
-// realRuns copies so many of a side's recorded runs into a folder and edits each result.
+// realRuns copies the given number of a side's recorded runs into a folder and edits each result.
 func realRuns(t *testing.T, dir, side string, n int, edit func(*result.Result)) {
 	t.Helper()
 	for i := range n {
@@ -49,7 +49,7 @@ func realRuns(t *testing.T, dir, side string, n int, edit func(*result.Result)) 
 	}
 }
 
-// slower makes a run as if each acquisition had taken so many times as long.
+// slower changes a run as if each acquisition had taken the given multiple of its time.
 func slower(factor float64) func(*result.Result) {
 	return func(r *result.Result) {
 		*r.Throughput.AcquiredPerS /= factor
@@ -70,7 +70,7 @@ func runCLI(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// Each exit code of the gate, on directories that real runs made.
+// The gate ends with each of its exit codes, on directories that real runs made.
 func TestCompareExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		name           string

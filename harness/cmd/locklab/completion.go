@@ -44,7 +44,7 @@ func completeLine(parser *kong.Kong) {
 	kongcompletion.Register(parser, kongcompletion.WithPredictors(predictors()))
 }
 
-// Names of predictors, as tags of arguments and flags have them. That of a key is [keyPredictor].
+// Names of predictors, as in the tags of arguments and flags. [keyPredictor] names the predictor of a key's values.
 const (
 	predictScenario = "scenario" // name of a built-in scenario, or a YAML file
 	predictBuiltin  = "builtin"

@@ -113,7 +113,7 @@ func (d *display) erase(b *bytes.Buffer) {
 	if d.shown == "" {
 		return
 	}
-	rows := -1 // the cursor is in the last
+	rows := -1 // the cursor is in the last row
 	width, _, err := d.size()
 	for line := range strings.SplitSeq(d.shown, "\n") {
 		rows++

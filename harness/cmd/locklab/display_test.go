@@ -140,7 +140,7 @@ func TestDisplayErasesWrappedLines(t *testing.T) {
 	}
 }
 
-// What is no terminal gets plain lines, and so does one that can nothing else.
+// Plain lines are printed where the output is not a terminal, and on a terminal that supports nothing else.
 func TestNoDisplay(t *testing.T) {
 	var b bytes.Buffer
 	if newDisplay(&b, func(string) string { return "" }) != nil {

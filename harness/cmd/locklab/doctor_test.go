@@ -12,8 +12,8 @@ import (
 	"locklab/harness/doctor"
 )
 
-// A diagnosis is well (0) whatever single faults lack, and lacks something (7) if no run is possible. It prints the
-// same either way, as text or as JSON.
+// The doctor ends with 0 if runs are possible, even if some faults are not, and with 7 otherwise. It prints the same
+// findings as text and as JSON.
 func TestDoctorTells(t *testing.T) {
 	weak := doctor.Diagnosis{
 		Findings: []doctor.Finding{

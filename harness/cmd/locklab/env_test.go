@@ -11,10 +11,10 @@ import (
 	"locklab/harness/scenario"
 )
 
-// asked finds the names of variables that code reads or has in a constant for that, and those that the Makefile sets.
+// asked finds the names of variables that code reads or names in a constant, and those that the Makefile sets.
 var asked = regexp.MustCompile(`(?m)(?:nv\(|= *)"(LOCKLAB_[A-Z_]+)"|^\t(LOCKLAB_[A-Z_]+)=`)
 
-// No variable that this repository itself goes by is refused.
+// No variable that this repository itself uses is refused.
 func TestOtherVariablesAreKnown(t *testing.T) {
 	names := map[string]bool{}
 	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {

@@ -79,7 +79,7 @@ func exitCodes(success string, codes ...int) string {
 	return b.String()
 }
 
-// gravest orders the codes of which a run can earn several: the first one counts.
+// gravest orders the codes of which several can apply to one run. The first one counts.
 var gravest = []int{exitViolation, exitInterrupted, exitUnknown, exitRegression, exitThreshold}
 
 // printHelp prints the help of a command, or of them all, with the exit codes at its end.
@@ -91,7 +91,7 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 	if selected := c.Selected(); selected != nil {
 		command, ok := selected.Target.Addr().Interface().(interface{ exits() string })
 		if !ok {
-			return nil // hosts run it, not people
+			return nil // an internal command
 		}
 		codes = command.exits()
 	}
@@ -99,13 +99,13 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 	return err
 }
 
-// errSaid says that the command has already printed what there is to say.
+// errSaid means that the command has already printed its error.
 var errSaid = errors.New("said")
 
 // A verdictError ends a command that has a result, which is not success.
 type verdictError struct {
 	code int
-	err  error // what went wrong besides, or nil
+	err  error // an error besides the verdict, or nil
 }
 
 func (e verdictError) Error() string {

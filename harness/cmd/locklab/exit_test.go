@@ -25,15 +25,15 @@ func outcome(verdict check.Result, interrupted bool) judge.Outcome {
 	}
 }
 
-// missed is a run whose checks passed, as far as they came, and that missed a threshold.
+// missed is a run that missed a threshold although its checks passed, as far as they could judge.
 func missed(interrupted bool) judge.Outcome {
 	out := outcome(check.Pass, interrupted)
 	out.Result.Verdict = check.Fail
 	return out
 }
 
-// Where several codes apply: 3, then 130, 6, 4. What broke the harness is 1 unless a
-// violation was seen.
+// Where several codes apply, the first of 3, 130, 6, 4 is used. An error of the harness is 1 unless a violation was
+// seen.
 func TestExitCodes(t *testing.T) {
 	broken := errors.New("broken")
 	wrapped := func(err error) error { return fmt.Errorf("somewhere: %w", errors.Join(errors.New("and"), err)) }
@@ -75,7 +75,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// What went wrong beside a verdict is still told.
+// An error is still printed if there is a verdict as well.
 func TestErrorIsShownBesideAVerdict(t *testing.T) {
 	broken := errors.New("broken")
 	if _, shown := codeOf(conclude(outcome(check.Fail, false), broken)); !errors.Is(shown, broken) {

@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// recordings are benchmarks as bench made them, on a busy machine of two cores, reduced to what compare reads.
+// recordings has benchmarks that bench recorded on a busy machine of two cores, reduced to the files that compare
+// reads.
 const recordings = "testdata/gate"
 
-// Every exit code of the gate, on run directories as real runs left them.
+// The gate ends with each of its exit codes, on run directories as real runs left them.
 func TestGateOnRecordedRuns(t *testing.T) {
 	side := func(bench, name string) string { return filepath.Join(recordings, bench, name) }
 	same := func(name string) string { return filepath.Join(samples, name) }
@@ -54,8 +55,8 @@ func TestGateOnRecordedRuns(t *testing.T) {
 	}
 }
 
-// A real run directory of which a file is damaged or gone is refused by its name, whichever side it is on,
-// though all the others are whole.
+// If a file of one real run directory is damaged or missing, the directory is refused by name, whichever side it is
+// on, although all others are whole.
 func TestGateOnDamagedRuns(t *testing.T) {
 	for _, file := range []string{"result.json", "scenario.yaml", "env.json"} {
 		for damage, do := range map[string]func(string) error{

@@ -17,8 +17,8 @@ import (
 	"locklab/reports/result"
 )
 
-// hostile is a name that clears the screen, begins a line that a reader of workflow commands would obey, turns the
-// direction of writing, and rings.
+// hostile is a name that clears the screen, begins a line that GitHub would obey as a workflow command, reverses the
+// direction of text, and rings the bell.
 const hostile = "name\x1b[2J\r\n::error title=forged::text\u202egnp\u2028\u009b31m\a"
 
 // wantPlain fails the test if a text has a character that does something instead of being seen, or the forged line.
@@ -68,7 +68,7 @@ func wantPlainJSON(t *testing.T, what, text string) {
 func recordHostile(t *testing.T) string {
 	t.Helper()
 	dir := recordRun(t, "", string(history.EndComplete), 190)
-	const base = int64(1e9) // as recordRun has it
+	const base = int64(1e9) // the same as in recordRun
 	rec, err := history.NewRecorder(filepath.Join(dir, "hosts", "c9"), hostile, history.NewClock())
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func recordHostile(t *testing.T) string {
 	return dir
 }
 
-// Nothing that a run directory's raw files say reaches the terminal or a derived file as it is.
+// Control characters in a run directory's raw files never reach the terminal or a derived file.
 func TestHostileRunDirectory(t *testing.T) {
 	dir := recordHostile(t)
 	for _, args := range [][]string{{"check", dir}, {"report", dir}} {
@@ -148,7 +148,7 @@ func TestHostileRunDirectory(t *testing.T) {
 	}
 }
 
-// Results of somebody else's runs reach no format of a comparison as they are.
+// Control characters in the results of somebody else's runs reach no format of a comparison.
 func TestHostileComparison(t *testing.T) {
 	dir := t.TempDir()
 	spoil := func(r *result.Result) {

@@ -15,7 +15,7 @@ import (
 	"locklab/workloads/resource"
 )
 
-// These commands run inside a lab. A run starts them; nobody does so by hand.
+// These commands run inside a lab. Runs start them; users do not.
 
 type agentCmd struct{}
 

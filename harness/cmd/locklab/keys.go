@@ -18,8 +18,8 @@ const (
 		"A default is what a scenario has that does not set the key:"
 )
 
-// A keyText is the value of a key's flag, as it was written. The scenario reads it, so that a flag takes the same forms
-// as a variable and a file.
+// A keyText is the text of a key's flag. The scenario parses it, so that a flag takes the same forms as a variable and
+// a file.
 type keyText string
 
 // A keyBool is the value of a flag that needs none: without one it is true.

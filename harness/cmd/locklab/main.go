@@ -16,7 +16,7 @@ import (
 	"locklab/harness/untrusted"
 )
 
-// commands is everything that locklab can be asked for.
+// commands are all commands of locklab.
 type commands struct {
 	Version versionFlag `help:"Print the version, the commit, the version of Go and that of the protocol."`
 
@@ -125,7 +125,7 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	c.Bind(std, log, c)
 	if err := untilInterrupted(ctx, c.Selected(), func() error { return c.Run() }); err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = errors.Join(context.Cause(ctx), err) // some only know that the context has ended
+			err = errors.Join(context.Cause(ctx), err) // a command may report only that the context has ended
 		}
 		code, shown := codeOf(err)
 		if shown != nil && !errors.Is(err, errSaid) {
@@ -142,7 +142,7 @@ type defect struct {
 	stack []byte
 }
 
-// defectOf returns a recovered value with a stack: that of the goroutine that panicked, if another has caught it.
+// defectOf returns a recovered value with a stack. If another goroutine panicked, the stack is that goroutine's.
 func defectOf(recovered any) defect {
 	if d, ok := recovered.(defect); ok {
 		return d

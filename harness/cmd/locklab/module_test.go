@@ -33,8 +33,8 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// A program of another module can use the recipes. Its build then has the two libraries that the
-// recipes need, and nothing of the harness.
+// A program of another module can use the recipes. Its build then contains the two libraries that the recipes need,
+// and no package of the harness.
 func TestRecipesServeAnotherModule(t *testing.T) {
 	source, dir := root(t), t.TempDir()
 	module := strings.TrimSpace(command(t, source, nil, "go", "list", "-m"))
@@ -65,7 +65,7 @@ func TestRecipesServeAnotherModule(t *testing.T) {
 	}
 }
 
-// A copy of the repository whose module was renamed by make module builds, and nothing of the old path is left.
+// A copy of the repository builds after make module has renamed its module, and the old path is nowhere left in it.
 func TestMakeModuleRenames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the whole module under another path")

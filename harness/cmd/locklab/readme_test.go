@@ -25,8 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the sections of the manuals that are generated")
 
-// maxWords is the most words that README.md may have, counted as wc -w does. Readers who have to scroll past what they
-// do not need stop reading.
+// maxWords is the most words that README.md may have, counted as wc -w does. Readers who have to scroll past text that
+// they do not need stop reading.
 const maxWords = 1500
 
 // manuals are the README.md files, by their paths from the root.
@@ -58,8 +58,8 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// The examples of a gate's verdict are what compare prints about a recorded benchmark: in README.md the metrics that
-// decide, in the manual the comment on a pull request, except for what is folded away.
+// The examples of a gate's verdict are copied from what compare prints about a recorded benchmark. README.md shows the
+// metrics that decide, and the manual shows the comment on a pull request without its folded parts.
 func TestReadmeShowsTheGate(t *testing.T) {
 	base, head := filepath.Join(recordings, "slow/base"), filepath.Join(recordings, "slow/head")
 	_, text, _ := runCLI(t, "compare", base, head)
@@ -69,7 +69,7 @@ func TestReadmeShowsTheGate(t *testing.T) {
 		if strings.TrimSpace(line) == "" {
 			break
 		}
-		if !strings.HasSuffix(line, ")\n") { // nothing depends on what is in brackets
+		if !strings.HasSuffix(line, ")\n") { // the text in brackets may differ
 			table.WriteString(line)
 		}
 	}
@@ -121,7 +121,7 @@ func TestReadmeListsTheFaults(t *testing.T) {
 	inManual(t, "chaos/README.md", "faults", want.String())
 }
 
-// The manual lists every recipe that is no control, and what it is.
+// The manual lists and describes every recipe except the negative controls.
 func TestReadmeListsTheRecipes(t *testing.T) {
 	command, _ := lock.Find(lock.ExecPrefix + "CMD")
 	var want strings.Builder
@@ -142,7 +142,7 @@ func TestReadmeListsTheRecipes(t *testing.T) {
 	inManual(t, "recipes/README.md", "recipes", want.String())
 }
 
-// The manual lists every guard, what it costs and what gets past it.
+// The manual lists every guard with its cost and the accesses that get past it.
 func TestReadmeListsTheGuards(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("| guard | how it protects the data | what it costs | what still gets through |\n|---|---|---|---|\n")
@@ -220,7 +220,7 @@ func TestReadmeListsTheNumbers(t *testing.T) {
 	inManual(t, "reports/README.md", "numbers", want.String())
 }
 
-// The manual says what the numbers mean whose names do not say it. The counters of damage are listed with the checks.
+// The manual explains each number whose name does not. The counters of damage are listed with the checks.
 func TestReadmeExplainsTheNumbers(t *testing.T) {
 	better := map[result.Direction]string{result.Lower: "lower", result.Higher: "higher"}
 	var want strings.Builder

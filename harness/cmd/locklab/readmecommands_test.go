@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// standIn stands in for locklab and make while the commands of a manual are run. It notes each call. What needs a
-// lab or an old run is not carried out: run and sweep print what they would do, which resolves the
-// scenario and checks every key, and the others end well, since the test parses them. What needs neither is run.
+// standIn stands in for locklab and make while the commands of a manual are run. It records each call. Commands that
+// need a lab or an old run are not carried out: run and sweep print what they would do, which resolves the scenario and
+// checks every key, and the others succeed, because the test parses them. Commands that need neither are run.
 const standIn = `#!/bin/bash
 call=$(printf '%s\037' "${0##*/}" "$@")
 echo "$call" >> "$CALLS" # in one write: the commands of a pipe run at the same time
@@ -32,8 +32,8 @@ var (
 	yamlBlock  = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 )
 
-// The commands of the manuals work: each block is run by bash in an empty directory, with a stand-in for what needs a
-// lab; and the program itself parses each of its command lines.
+// The commands of the manuals work: bash runs each block in an empty directory, with a stand-in for commands that need
+// a lab, and the program itself parses each of its command lines.
 func TestReadmeCommands(t *testing.T) {
 	program, err := exec.LookPath("locklab") // this binary; see TestMain
 	if err != nil {
@@ -55,7 +55,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// Each example of a scenario in YAML is one that run accepts.
+// run accepts each example of a scenario in YAML.
 func TestReadmeScenarios(t *testing.T) {
 	n := 0
 	for _, manual := range manuals(t) {
@@ -122,7 +122,7 @@ func writeExecutable(t *testing.T, name, text string) {
 	}
 }
 
-// checkTargets wants make to know each target.
+// checkTargets fails the test if make does not know a target.
 func checkTargets(t *testing.T, makefile string, args []string) {
 	t.Helper()
 	for _, target := range args {
@@ -135,11 +135,11 @@ func checkTargets(t *testing.T, makefile string, args []string) {
 	}
 }
 
-// checkCommand parses a command line, and of bench, which cannot tell its plan, checks that too.
+// checkCommand parses a command line. It also checks the plan of bench, which cannot print its plan.
 func checkCommand(t *testing.T, args []string) {
 	t.Helper()
 	if slices.Contains(args, "--version") || slices.Contains(args, "--help") {
-		return // it has been run
+		return // the stand-in has run it
 	}
 	target, err := parseCommand(t, args)
 	if err != nil {
@@ -147,7 +147,7 @@ func checkCommand(t *testing.T, args []string) {
 		return
 	}
 	if b, ok := target.(*benchCmd); ok {
-		b.VsBinary = "" // there is none
+		b.VsBinary = "" // the file does not exist
 		if _, err := b.plan(t.Context(), strings.NewReader("")); err != nil {
 			t.Errorf("locklab %s: %v", strings.Join(args, " "), err)
 		}

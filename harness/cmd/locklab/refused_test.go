@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Every malformed or contradictory scenario is exit code 2, with its position and a
-// hint on stderr and nothing on stdout, and nothing is started: no engine could answer.
+// Every malformed or contradictory scenario ends with exit code 2, its position and a hint on stderr, and nothing on
+// stdout. Nothing is started, because no engine could answer.
 func TestRefusedScenarios(t *testing.T) {
 	a, err := txtar.ParseFile("../../scenario/testdata/refused/command.txtar")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestRefusedScenarios(t *testing.T) {
 	}
 }
 
-// A flag or a variable that is wrong is exit code 2 too, and is named.
+// A wrong flag or variable is named and ends with exit code 2 too.
 func TestRefusedFlags(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
 	t.Chdir(t.TempDir())

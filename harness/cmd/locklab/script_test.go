@@ -14,8 +14,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"locklab": main, "stubborn": stubborn})
 }
 
-// The scripts say what locklab does, as a user sees it, as far as no ensemble is
-// needed for it.
+// The scripts show what a user sees of every command that works without an ensemble.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -26,7 +25,7 @@ func TestScripts(t *testing.T) {
 }
 
 // exits CODE PROGRAM ARGS... runs a program that must end with that exit code.
-// Its output is what stdout and stderr then look at.
+// The script's stdout and stderr commands then match its output.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE PROGRAM ARGS...")

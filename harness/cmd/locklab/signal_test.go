@@ -21,7 +21,7 @@ import (
 	"locklab/harness/run"
 )
 
-// A started process is locklab at work in a directory of its own.
+// A started is a process of locklab that runs in its own directory.
 type started struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
@@ -73,7 +73,7 @@ func (p *started) interrupt(t *testing.T, sig os.Signal) int {
 	}
 }
 
-// stubborn is a program that goes on after the first signal, as a run does that heals and collects. It writes one line
+// stubborn is a program that goes on after the first signal, like a run that heals and collects. It writes one line
 // when it is ready for signals, and one after the first.
 func stubborn() {
 	ctx, stop := interruptible()
@@ -157,7 +157,7 @@ func waitUntil(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Either signal ends a command that cannot get rid of its output.
+// Either signal ends a command that blocks because nobody reads its output.
 func TestSignalWhilePrinting(t *testing.T) {
 	for _, sig := range endingSignals {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -180,7 +180,8 @@ func TestSignalWhilePrinting(t *testing.T) {
 	}
 }
 
-// silentEngine is the address of an engine that takes connections and never answers, and how many it has taken.
+// silentEngine starts an engine that accepts connections and never answers. It returns the engine's address and the
+// number of connections so far.
 func silentEngine(t *testing.T) (address string, taken func() int) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "engine") // a socket's path must be short

@@ -85,7 +85,7 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	return e.with(runErr)
 }
 
-// plan makes the plan, or reads that of a sweep to continue.
+// plan makes the plan, or reads the plan of the sweep that is continued.
 func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, string, error) {
 	if c.Resume != "" {
 		outGiven := c.Out != "" && c.Out != os.Getenv(outVariable)
@@ -142,8 +142,8 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 	return plan, dir, err
 }
 
-// carryOutSweep runs what is left of a plan. It prints a line for each run, and on a terminal shows the current run
-// below.
+// carryOutSweep makes the runs that a plan still lacks. It prints a line for each run, and on a terminal shows the
+// current run below.
 func carryOutSweep(
 	ctx context.Context,
 	std streams,

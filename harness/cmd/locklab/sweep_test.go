@@ -10,7 +10,7 @@ import (
 	"locklab/reports/sweep"
 )
 
-// A sweep ends as the worst of its runs; that a search found rates that are too high is its answer.
+// A sweep ends like its worst run, except that a search is meant to find rates that are too high.
 func TestConcludeSweep(t *testing.T) {
 	point := func(v check.Result, violation bool) sweep.Point {
 		return sweep.Point{Verdict: v, Violation: violation}

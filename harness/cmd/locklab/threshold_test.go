@@ -17,9 +17,8 @@ import (
 
 const milli = int64(time.Millisecond)
 
-// recordRun leaves a run directory as a run of exactly known numbers does: two clients
-// take turns, each waits 10 ms in the queue and holds for 10 ms, for two seconds of
-// measured window. None of it needs a lab.
+// recordRun writes a run directory whose numbers are known exactly: two clients take turns, and each waits 10 ms in the
+// queue and holds for 10 ms, in a measured window of two seconds. It needs no lab.
 func recordRun(t *testing.T, thresholds, how string, grants int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,8 +76,8 @@ func recordRun(t *testing.T, thresholds, how string, grants int) string {
 	return dir
 }
 
-// Thresholds decide over the exit code of a run whose checks pass, say why on stderr and
-// stand in result.json. What cannot be judged is never met.
+// Thresholds decide the exit code of a run whose checks pass. They are explained on stderr and recorded in result.json.
+// A threshold that cannot be judged is never met.
 func TestThresholdsOfARecordedRun(t *testing.T) {
 	for _, c := range []struct {
 		name, thresholds, how string

@@ -28,8 +28,8 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 	return nil
 }
 
-// writeVersion writes the version, the commit, the version of Go and that of the protocol between the harness
-// and its client processes. A release is built with a version; otherwise the go command may know one.
+// writeVersion writes the version, the commit, the version of Go and the version of the protocol between the harness
+// and its client processes. A release is built with a version; otherwise the go command may have recorded one.
 func writeVersion(w io.Writer, release string, info *debug.BuildInfo) error {
 	if info == nil {
 		info = &debug.BuildInfo{}

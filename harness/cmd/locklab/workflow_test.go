@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A workflow is what this test needs of one of GitHub's.
+// A workflow has the parts of a GitHub workflow that this test needs.
 type workflow struct {
 	Jobs map[string]struct {
 		Steps []struct {
@@ -22,8 +22,8 @@ type workflow struct {
 	}
 }
 
-// The commands of the workflows are ones that there are: each script is one that bash reads, every
-// locklab command line is parsed by the program itself, and make knows each target.
+// The commands of the workflows exist: bash parses each script, the program itself parses each of its command lines,
+// and make knows each target.
 func TestWorkflowsRunWhatThereIs(t *testing.T) {
 	root := "../../.."
 	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
@@ -81,8 +81,7 @@ func TestWorkflowsRunWhatThereIs(t *testing.T) {
 	}
 }
 
-// ghComments stands in for gh: it keeps the comments of a pull request in files, by id, of which others than ours are
-// the last.
+// ghComments stands in for gh. It keeps the comments of a pull request in files, by id; the last ones are not ours.
 const ghComments = `#!/bin/bash
 set -e
 cd "$COMMENTS"
@@ -99,7 +98,7 @@ case "$1 $2 $3" in
 esac
 `
 
-// A second push replaces the comment of the first, though somebody else has commented since, as the same bot.
+// A second push replaces the comment of the first, although the same bot has made another comment since.
 func TestWorkflowReplacesItsComment(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("gh's filter is played by jq, which is not here")
