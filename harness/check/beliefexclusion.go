@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 )
 
@@ -26,7 +27,8 @@ const maxFindings = 100
 // unless all of them read it (model M3), or more permits of it than there are (model M4, see [eachExcess]). No lock
 // service can rule that out while a client can stop. So overlaps are counted and measured, and only one without an
 // explanation condemns a recipe: see [digest.explain]. The verdict is unknown where a fault would explain an overlap,
-// but nothing confirmed that the fault took effect.
+// but nothing confirmed that the fault took effect; and where the record does not show which hold the service ended, so
+// that the overlap cannot be attributed to anything.
 //
 // A recipe that promises no exclusion has nothing to explain. Its overlaps are counted all the same, because such a
 // recipe is there to show them.
@@ -63,7 +65,7 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 
 	v := Verdict{Count: b.count, Findings: append(b.bad, b.good...), Violation: d.facts.Exclusive && b.unexplained > 0}
 	switch {
-	case b.unsure > 0 && b.unexplained == 0:
+	case b.unsure+b.open > 0 && b.unexplained == 0:
 		v.Result, v.Summary = Unknown, b.summary()
 	case b.count > 0:
 		v.Result, v.Summary = Fail, b.summary()
@@ -85,17 +87,35 @@ type belief struct {
 	holds                              int
 	count, unexplained, total, longest int64
 	unsure                             int64  // overlaps that a fault would explain that was not verified
+	open                               int64  // overlaps that cannot be attributed to anything
 	worst                              string // the longest overlap in words
 	bad, good                          []Finding
 }
 
 func (b *belief) overlap(first, second *hold) {
 	older, newer := first.by, second.by
-	if newer.Token != 0 && newer.Token < older.Token {
-		older, newer = newer, older // an acquire can return late; the token says which was granted first
+	if b.grantedFirst(newer, older) {
+		older, newer = newer, older // an acquire can return late
 	}
 	b.add(older, newer, second.from, min(first.until, second.until),
 		fmt.Sprintf("%s and %s both believed that they held %s", holder(older), holder(newer), older.Lock))
+}
+
+// grantedFirst reports whether it is known that the service granted a before b, by the tokens or by the znodes.
+func (d *digest) grantedFirst(a, b *history.Acquisition) bool {
+	if a.Token != 0 && b.Token != 0 {
+		return a.Token < b.Token
+	}
+	if d.servers == nil {
+		return false
+	}
+	p, q := d.servers.found[a], d.servers.found[b]
+	if p == nil || q == nil || p.answer != nodes.Witnessed || q.answer != nodes.Witnessed {
+		return false
+	}
+	first, _ := p.from()
+	second, _ := q.from()
+	return first < second
 }
 
 // canBeGone reports whether a fault can have cost older its session before newer was granted its permits.
@@ -103,7 +123,7 @@ func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
 	if !b.facts.Exclusive {
 		return false
 	}
-	why := b.explain(older, newer)
+	why := b.taken(older, newer)
 	return why.explained() || why.unsure()
 }
 
@@ -120,7 +140,9 @@ func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
 func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead string) {
 	why := unexplained(nil, "the recipe promises no exclusion")
 	if b.facts.Exclusive {
-		switch why = b.explain(older, newer); {
+		switch why = b.explain(older, newer, until); {
+		case why.open:
+			b.open++
 		case why.unsure():
 			b.unsure++
 		case !why.explained():
@@ -169,10 +191,12 @@ func (b *belief) summary() string {
 	s := count(b.count, "overlap", "overlaps")
 	switch {
 	case !b.facts.Exclusive:
+	case b.unexplained == 0 && b.open == b.count:
+		s += ", not attributable"
 	case b.unexplained == 0 && b.unsure == b.count:
 		s += ", which a fault may explain"
-	case b.unexplained == 0 && b.unsure > 0:
-		s += fmt.Sprintf(", %d of which a fault may explain", b.unsure)
+	case b.unexplained == 0 && b.unsure+b.open > 0:
+		s += fmt.Sprintf(", %d of which a fault may explain and %d of which are not attributable", b.unsure, b.open)
 	case b.unexplained == 0:
 		s += ", explained"
 	case b.unexplained == b.count:

@@ -100,8 +100,12 @@ const (
 // Counters returns all counters, in the order of the safety block.
 func Counters() []Counter {
 	return []Counter{
-		{Name: "double_grants", Means: "grants without an eligible znode of their own at the servers",
-			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.DoubleGrants }},
+		{Name: "unbacked_grants", Means: "grants that no eligible znode of their own backed at the servers",
+			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.UnbackedGrants }},
+		{Name: "outlived_znodes", Means: "holds that outlived their znodes without an explanation",
+			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.OutlivedZnodes }},
+		{Name: "lost_unreported", Means: "releases that were told ok though the hold had ended at the servers before",
+			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.LostUnreported }},
 		{Name: CountOverlaps, Means: "pairs of clients that believed at once that they held a lock",
 			Check: BeliefExclusion, Showable: true, Of: func(s *Safety) *int64 { return s.Overlaps }},
 		{Name: "overlaps_unexplained", Means: "overlaps that no fault explains",
@@ -112,7 +116,7 @@ func Counters() []Counter {
 			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.StaleAccepted }},
 		{Name: CountStaleRejected, Means: "accesses that were refused because of an outdated token",
 			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.StaleRejected }},
-		{Name: CountLateAccepted, Means: "accesses that were accepted after their hold had ended; not measured so far",
+		{Name: CountLateAccepted, Means: "accesses that were accepted after their hold had ended, with no outdated token",
 			Check: Effect, Of: func(s *Safety) *int64 { return s.LateAccepted }},
 		{Name: CountLostUpdates, Means: "acknowledged updates that are missing in the end",
 			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.LostUpdates }},

@@ -29,7 +29,12 @@ type digest struct {
 	clientsOf    map[history.SessionID]map[string]bool // the clients that share it
 	bySession    map[history.SessionID][]*history.Acquisition
 	permits      map[string]permitCount // by lock, of semaphores that were resized
-	servers      *evidence              // nil if the servers' word cannot be used
+	transactions *transactions          // nil if the servers' logs cannot be used
+	servers      *evidence              // nil if they cannot be used to judge single grants
+
+	contacts map[history.SessionID][]int64        // see contactsOf
+	expiries map[*history.Acquisition]explanation // see expiryCause
+	stood    map[string][]*history.Event          // see standstills
 
 	// Instants, None if the history does not tell.
 	measure, closed, drain, collect int64 // closed: the measured window is over, and clients continue
@@ -117,6 +122,7 @@ func newDigest(events []history.Event, facts Facts) *digest {
 		d.bySession[a.Session] = append(d.bySession[a.Session], a)
 		d.has(a.Session, a.Client)
 	}
+	d.transactions = newTransactions(d)
 	d.servers = newEvidence(d)
 	return d
 }

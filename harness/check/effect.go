@@ -37,6 +37,10 @@ var effectCheck = Check{
 //
 // Each element of a list is accounted for: see [effects.account].
 //
+// Each stale access and each lost update must belong to an overlap of holds that a verified fault explains, or it is a
+// violation, whatever the scenario expects: see [digest.attribute]. A scenario that wants to see damage wants that of
+// its fault, and not any.
+//
 // Without tokens nothing is stale, but updates can still be lost.
 //
 // Data that is kept in ZooKeeper ([GuardZKMulti]) has no record except the clients' own and the final value: see
@@ -48,6 +52,11 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		most:    d.mostPermits,
 		zkMulti: d.facts.Guard == GuardZKMulti,
 		lists:   d.facts.Lists,
+
+		attributed: d.facts.Exclusive && d.facts.Guard != GuardZKMulti,
+	}
+	if e.attributed {
+		e.gone = d.goneBy()
 	}
 	for i := range d.events {
 		e.add(&d.events[i])
@@ -68,6 +77,9 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	if e.tokens {
 		s.StaleAccepted, s.StaleRejected = &e.staleAccepted, &e.staleRejected
 	}
+	if e.gone != nil {
+		s.LateAccepted = &e.late
+	}
 	if e.reads {
 		s.TornReads = &e.torn
 	}
@@ -87,9 +99,12 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	}
 
 	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead
+	bad, open := d.attribute(&e)
 	v := Verdict{Count: damage + e.miscounted, Findings: e.findings}
-	v.Violation = e.miscounted > 0 || promises(d.facts.Guard) && damage > 0
+	v.Violation = e.miscounted > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
 	switch {
+	case open > 0 && !v.Violation && d.facts.Expect[Effect] == ExpectFail:
+		v.Result = Unknown // it may not be the damage that was to be shown
 	case v.Count > 0:
 		v.Result = Fail
 	case !known || e.unread > 0:
@@ -100,6 +115,12 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		v.Result = Pass
 	}
 	v.Summary = e.summary(known)
+	if bad > 0 {
+		v.Summary += fmt.Sprintf("; no overlap that a fault explains covers %d of these", bad)
+	}
+	if open > 0 {
+		v.Summary += fmt.Sprintf("; not attributable: %d of these", open)
+	}
 	if !d.whole {
 		v.Summary += "; the history is not complete"
 	}
@@ -121,8 +142,13 @@ type effects struct {
 	lost, overwritten, miscounted, torn, crowded  int64
 	underRead                                     int64 // writes under read holds
 	acknowledged, unknown, final                  int64
+	late                                          int64 // accepted of a hold that had ended, and not stale
 	findings                                      []Finding
 	shown                                         map[string]int // findings by kind
+
+	attributed bool                      // damages are to be attributed
+	damages    []damage                  // in the order of the record
+	gone       func(*history.Event) bool // whether the access's hold had ended; nil if that is not known
 }
 
 type lockEffect struct {
@@ -140,8 +166,12 @@ type lockEffect struct {
 	open   []*history.Event           // the writes of unknown outcome
 
 	elements map[int64]*history.Event // of lists: the last event of a client about each
+	depth    map[int64]int64          // of lists: by element, how long the list was that ended with it
 
 	invoked, acknowledged, refused int64 // writes, by the clients' record
+	// By hold: how many of its writes were acknowledged, and of how many its client does not know the outcome.
+	settled, unsettled map[holdKey]int64
+	lost               int64 // of its acknowledged updates
 }
 
 func (x *effects) add(e *history.Event) {
@@ -186,6 +216,8 @@ func (x *effects) of(lock string) *lockEffect {
 			stale:    map[holdKey]*history.Event{},
 			values:   map[int64]*history.Event{},
 			elements: map[int64]*history.Event{},
+			depth:    map[int64]int64{},
+			settled:  map[holdKey]int64{}, unsettled: map[holdKey]int64{},
 		}
 		x.locks[lock] = l
 	}
@@ -201,10 +233,14 @@ func (l *lockEffect) client(e *history.Event) bool {
 	switch e.Kind {
 	case history.Invoke:
 		l.invoked++
+		l.unsettled[keyOf(e)]++
 	case history.OK:
 		l.acknowledged++
+		l.unsettled[keyOf(e)]--
+		l.settled[keyOf(e)]++
 	case history.Fail:
 		l.refused++
+		l.unsettled[keyOf(e)]--
 	}
 	return e.Kind == history.OK
 }
@@ -213,7 +249,9 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	if l.fences.Stale(e) && e.Op != history.OpExit {
 		x.staleAccepted++
 		by := l.fences.Bound(e)
-		x.findStale("stale-accepted", "was accepted", e, by)
+		x.note(l, e, by, 0, x.findStale("stale-accepted", "was accepted", e, by))
+	} else if x.gone != nil && e.Op != history.OpExit && x.gone(e) {
+		x.late++
 	}
 	l.fences.Serve(e) // a stale write too, because it bounds reads that are older still
 	switch {
@@ -236,7 +274,8 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	} else if l.lastWrite != nil && !l.shared {
 		if wrote, last := e.Access().Value, l.lastWrite.Access().Value; wrote <= last {
 			x.overwritten++
-			x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, wrote, last, l.lastWrite.Client)
+			x.note(l, e, l.lastWrite, last-wrote+1, x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s",
+				e.Client, wrote, last, l.lastWrite.Client))
 		}
 	}
 	l.lastWrite = e
@@ -302,6 +341,7 @@ func (x *effects) settle(final, versions map[string]int64, whole bool) {
 			x.compare(l, at, value, executed)
 		} else if n := l.acknowledged - value; n > 0 && !l.shared {
 			x.lost += n
+			l.lost = n
 			x.find("lost-updates", at, nil, "%s acknowledged, but the final value is %d: %d lost%s",
 				count(l.acknowledged, "write was", "writes were"), value, n, by)
 		}
@@ -313,12 +353,13 @@ func (x *effects) settle(final, versions map[string]int64, whole bool) {
 	}
 }
 
-func (x *effects) find(kind string, e, before *history.Event, format string, args ...any) {
+// find adds a finding and returns its index, -1 if there are enough of its kind.
+func (x *effects) find(kind string, e, before *history.Event, format string, args ...any) int {
 	if x.shown == nil {
 		x.shown = map[string]int{}
 	}
 	if x.shown[kind]++; x.shown[kind] > maxFindings {
-		return
+		return -1
 	}
 	f := Finding{Kind: kind, Lock: e.Lock, At: e.At, Until: e.At, Text: e.Lock + ": " + fmt.Sprintf(format, args...)}
 	for _, by := range [...]*history.Event{before, e} {
@@ -330,11 +371,12 @@ func (x *effects) find(kind string, e, before *history.Event, format string, arg
 		f.Tokens = append(f.Tokens, by.Token)
 	}
 	x.findings = append(x.findings, f)
+	return len(x.findings) - 1
 }
 
 // findStale records what happened to an access that another with a higher token had made stale.
-func (x *effects) findStale(kind, happened string, e, by *history.Event) {
-	x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d",
+func (x *effects) findStale(kind, happened string, e, by *history.Event) int {
+	return x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d",
 		e.Op, e.Client, happened, e.Token, by.Client, by.Token)
 }
 
@@ -345,6 +387,9 @@ func (x *effects) summary(known bool) string {
 		say("%d stale accepted, %d rejected", x.staleAccepted, x.staleRejected)
 	} else {
 		say("no tokens, so nothing is stale")
+	}
+	if x.late > 0 {
+		say("%d late but not outdated", x.late)
 	}
 	if x.early > 0 {
 		say("%d refused before a later holder was known", x.early)

@@ -27,7 +27,8 @@ var fairnessCheck = Check{
 // judgeFairness counts the FIFO inversions of a recipe that queues: pairs of grants of one lock in which the one with
 // the higher token, and so the later node, returned first.
 //
-// Nothing is to blame for an overtaken grant if a fault had kept its client silent for so long that its session could
+// Nothing is to blame for an overtaken grant if a fault, or a recorded standstill, had kept its client silent for so
+// long that its session could
 // expire before its acquire returned ([digest.outage]): its turn came and passed, and it was told of both later. Such
 // pairs are counted apart. How far the queue's order differs from the order in which acquire was called is only told
 // in the summary, because no recipe promises it.
@@ -55,10 +56,10 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 			if n == 0 {
 				continue
 			}
-			switch f, doubt := d.outage(a, a.Returned); {
-			case f != nil && f.certain() && doubt == "":
+			switch x := d.outage(a, a.Returned); {
+			case x.explained():
 				excused += n
-			case f != nil:
+			case x.unsure():
 				unsure += n
 			default:
 				v.Count += n
@@ -86,7 +87,7 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 		v.Result, v.Summary = Pass, count(grants, "grant", "grants")+" in the queue's order"
 	}
 	if excused > 0 {
-		v.Summary += fmt.Sprintf("; %d more explained by a fault that had silenced the overtaken client", excused)
+		v.Summary += fmt.Sprintf("; %d more explained by what had silenced the overtaken client", excused)
 	}
 	if entry > 0 {
 		v.Summary += "; " + count(entry, "pair", "pairs") + " queued in another order than they called"

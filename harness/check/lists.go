@@ -1,20 +1,29 @@
 package check
 
-import "locklab/harness/history"
+import (
+	"strconv"
+
+	"locklab/harness/history"
+)
 
 // appended notes a write to a list that the resource accepted. A writer appends its element to the list as it read it;
 // if the list was an earlier one, the write takes away what has been appended since.
 func (x *effects) appended(l *lockEffect, e *history.Event) {
-	was := history.NewBehind(0)
+	last := int64(0)
 	if l.lastWrite != nil {
-		was = history.NewBehind(l.lastWrite.Access().Value)
+		last = l.lastWrite.Access().Value
 	}
-	if access := e.Access(); access.Behind != "" && access.Behind != was {
+	access, was, behind := e.Access(), history.NewBehind(last), last
+	if n, err := strconv.ParseInt(access.Behind.Element(), 10, 64); err == nil {
+		behind = n
+	}
+	if access.Behind != "" && access.Behind != was {
 		x.overwritten++
-		x.find("lost-update", e, l.lastWrite,
+		x.note(l, e, l.lastWrite, l.depth[last]-l.depth[behind], x.find("lost-update", e, l.lastWrite,
 			"%s appended %d to the list as it was behind %s, but it ended with %s by then", e.Client, access.Value,
-			access.Behind.Element(), was.Element())
+			access.Behind.Element(), was.Element()))
 	}
+	l.depth[access.Value] = l.depth[behind] + 1
 }
 
 // account compares the elements that clients appended with the final lists, which were read when all clients were done
@@ -59,6 +68,7 @@ func (x *effects) account(final map[string][]int64, whole bool) {
 		for _, element := range sortedKeys(l.elements) {
 			if said := l.elements[element]; said.Kind == history.OK && times[element] == 0 {
 				x.lost++
+				l.lost++
 				x.find("lost-element", said, nil, "element %d was acknowledged to %s, but is missing in the end", element,
 					said.Client)
 			}

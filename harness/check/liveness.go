@@ -30,11 +30,11 @@ func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*
 // judgeLiveness asks whether a lock that is free and wanted is granted in time. Free means that no client believes
 // that it has the lock. [livenessJudge.serverFindings] says what the servers' transactions add.
 //
-// A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the lock
-// and no fault was in force. Within the timeout and 1.5 ticks the service forgets any dead holder, and the rest is for
-// the hand-off. Faults are in force until their heal was confirmed, so a lock that does not recover from a fault is a
-// stall too. A stall does not end when a waiter gives up and comes back, but attempts that give up within a tick are
-// too impatient to prove anything.
+// A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
+// lock, no fault was in force and no process stood still ([livenessJudge.disturbances]). Within the timeout and 1.5
+// ticks the service forgets any dead holder, and the rest is for the hand-off. Faults are in force until their heal
+// was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end when a waiter
+// gives up and comes back, but attempts that give up within a tick are too impatient to prove anything.
 //
 // A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left.
 // That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
@@ -148,6 +148,7 @@ type livenessJudge struct {
 	several     map[*history.Acquisition]bool // those that take several locks at once
 
 	perhapsOrphans []string
+	disturbed      []spell // see disturbances
 }
 
 // takenTogether returns the acquisitions that were called for before the others of the same number had returned.
@@ -307,9 +308,8 @@ func (l *livenessJudge) stallsOf(
 			span(a.Returned, l.believedUntil(a), change{busy: r.busyHolding})
 		}
 	}
-	for _, f := range l.faults {
-		from, until := l.inForce(f)
-		span(from, until, change{blocked: 1})
+	for _, t := range l.disturbances() {
+		span(t.from, t.until, change{blocked: 1})
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 

@@ -14,9 +14,9 @@ import (
 // serverFindings judges liveness by the servers' transactions, where they are complete:
 //
 //   - Orphans: a session has more znodes in a lock's queue than its clients have acquisitions under way or held, for
-//     longer than the bound and with no fault in force. Among a semaphore's leases this is a leaked lease. If it is
+//     longer than the bound and without a disturbance. Among a semaphore's leases this is a leaked lease. If it is
 //     known which sessions the clients had, any znode of another session is an orphan.
-//   - Unnoticed grants: a client's znode was eligible for longer than the bound, with no fault in force, while its
+//   - Unnoticed grants: a client's znode was eligible for longer than the bound, without a disturbance, while its
 //     acquire did not return. (A client that wants several locks at once may have to wait for the others.)
 //
 // What a server said that its own log, or the order of it, rules out is listed with the cause server.
@@ -146,9 +146,8 @@ func (l *livenessJudge) orphans(
 				span(a.Invoked, until, znodeChange{allowed: as(a)})
 			}
 		}
-		for _, f := range l.faults {
-			from, until := l.inForce(f)
-			span(from, until, znodeChange{blocked: 1})
+		for _, t := range l.disturbances() {
+			span(t.from, t.until, znodeChange{blocked: 1})
 		}
 		slices.SortStableFunc(changes, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
 		var now znodeChange
@@ -322,12 +321,36 @@ func (l *livenessJudge) lastFault() int64 {
 	return last
 }
 
-// longestQuiet is the longest time between from and until in which no fault was in force.
+// A spell is a time from one instant to another.
+type spell struct{ from, until int64 }
+
+// disturbances are the times in which nothing is demanded of the lock: a fault was in force, or a process recorded that
+// it stood still for at least a tick.
+func (l *livenessJudge) disturbances() []spell {
+	if l.disturbed != nil {
+		return l.disturbed
+	}
+	l.disturbed = []spell{}
+	for _, f := range l.faults {
+		from, until := l.inForce(f)
+		l.disturbed = append(l.disturbed, spell{from, until})
+	}
+	for _, process := range sortedKeys(l.hiccups) {
+		for _, e := range l.hiccups[process] {
+			if over := int64(e.Hiccup()); over >= int64(cmp.Or(l.facts.Tick, handOff)) {
+				l.disturbed = append(l.disturbed, spell{e.At - over, e.At})
+			}
+		}
+	}
+	return l.disturbed
+}
+
+// longestQuiet is the longest time between from and until without a disturbance.
 func (l *livenessJudge) longestQuiet(from, until int64) int64 {
 	var edges []znodeChange
-	for _, f := range l.faults {
-		if a, b := l.inForce(f); a < until && b > from {
-			edges = append(edges, znodeChange{at: a, blocked: 1}, znodeChange{at: b, blocked: -1})
+	for _, t := range l.disturbances() {
+		if t.from < until && t.until > from {
+			edges = append(edges, znodeChange{at: t.from, blocked: 1}, znodeChange{at: t.until, blocked: -1})
 		}
 	}
 	slices.SortStableFunc(edges, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })

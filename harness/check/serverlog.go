@@ -42,46 +42,64 @@ type Contradiction struct {
 // kindReader is the kind of a reader's znode; a writer's is 0.
 const kindReader = 1
 
-// An evidence is a ServerLog in use.
-type evidence struct {
+// transactions are a ServerLog that is placed on the run's clock.
+type transactions struct {
 	*ServerLog
 	clock placement
 	// epochs are the times when each leader prepared its first transaction of a znode or session, on the run's clock.
 	epochs []int64
-	lanes  map[string]*nodes.Lane // by lock
-	index  map[string]*laneIndex  // of lanes
-	used   map[*nodes.Life]*history.Acquisition
-	found  map[*history.Acquisition]*proof
 }
 
-// newEvidence returns nil if the servers' logs cannot be used at all.
-func newEvidence(d *digest) *evidence {
+// newTransactions returns nil if the servers' logs cannot be used at all.
+func newTransactions(d *digest) *transactions {
 	log := d.facts.Servers
-	if log == nil || log.Missing != "" || log.Layout == "" || log.History == nil {
+	if log == nil || log.Missing != "" || log.History == nil {
 		return nil
 	}
 	clock := newPlacement(d.events)
 	if len(clock.samples) == 0 {
 		return nil
 	}
-	v := &evidence{
-		ServerLog: log,
-		clock:     clock,
-		lanes:     map[string]*nodes.Lane{},
-		index:     map[string]*laneIndex{},
-		used:      map[*nodes.Life]*history.Acquisition{},
-		found:     map[*history.Acquisition]*proof{},
+	return &transactions{ServerLog: log, clock: clock, epochs: leaders(log.History, clock)}
+}
+
+// whole reports whether the logs are all that happened.
+func (t *transactions) whole() bool { return t != nil && len(t.doubts()) == 0 }
+
+// An evidence is what the transactions say about the znodes of a lock's clients.
+type evidence struct {
+	*transactions
+	lanes map[string]*nodes.Lane // by lock
+	index map[string]*laneIndex  // of lanes
+	used  map[*nodes.Life]*history.Acquisition
+	found map[*history.Acquisition]*proof
+}
+
+// newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend.
+// The grants of a recipe that promises no exclusion have no proofs, because nothing is to be proved.
+func newEvidence(d *digest) *evidence {
+	if d.transactions == nil || d.transactions.Layout == "" {
+		return nil
 	}
-	v.epochs = leaders(log.History, clock)
+	v := &evidence{
+		transactions: d.transactions,
+		lanes:        map[string]*nodes.Lane{},
+		index:        map[string]*laneIndex{},
+		used:         map[*nodes.Life]*history.Acquisition{},
+		found:        map[*history.Acquisition]*proof{},
+	}
 	for i := range d.acquisitions {
 		path := d.acquisitions[i].Lock
 		if v.lanes[path] == nil {
-			v.lanes[path] = log.History.Lane(log.Layout.Contends(path, func(ms int64) int {
-				at := clock.at(ms)
-				return int(max(d.mostPermits(path, at-clock.err, at+clock.err), 1))
+			v.lanes[path] = v.History.Lane(v.Layout.Contends(path, func(ms int64) int {
+				at := v.clock.at(ms)
+				return int(max(d.mostPermits(path, at-v.clock.err, at+v.clock.err), 1))
 			}))
 			v.index[path] = indexOf(v.lanes[path])
 		}
+	}
+	if !d.facts.Exclusive {
+		return v
 	}
 	for _, l := range d.locks {
 		for _, a := range l.grants {
@@ -154,11 +172,11 @@ func (p placement) at(ms int64) int64 {
 const stepped = int64(100e6)
 
 // doubts says why the servers' logs may not be the whole truth.
-func (v *evidence) doubts() []string {
-	all := slices.Clone(v.Doubts)
-	if v.clock.err > stepped {
+func (t *transactions) doubts() []string {
+	all := slices.Clone(t.Doubts)
+	if t.clock.err > stepped {
 		all = append(all,
-			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, jumped by %s", millis(v.clock.err)))
+			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, jumped by %s", millis(t.clock.err)))
 	}
 	return all
 }
@@ -175,9 +193,9 @@ func (v *evidence) during(s *nodes.Span, a *history.Acquisition) bool {
 
 // contradiction returns a contradiction about the znode, or about the session and no znode in particular. What servers
 // say about another znode of the session explains nothing about this one.
-func (v *evidence) contradiction(session history.SessionID, path string) *Contradiction {
-	for i := range v.Contradictions {
-		if c := &v.Contradictions[i]; c.Path != "" && c.Path == path ||
+func (t *transactions) contradiction(session history.SessionID, path string) *Contradiction {
+	for i := range t.Contradictions {
+		if c := &t.Contradictions[i]; c.Path != "" && c.Path == path ||
 			c.Path == "" && c.Session != 0 && c.Session == session {
 			return c
 		}

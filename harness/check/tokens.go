@@ -28,10 +28,10 @@ var tokensCheck = Check{
 //   - A's acquire had returned when B's was called. A's place in the queue, and its grant, are then older than B's,
 //     which only came into being during B's call. (This also holds at one and the same instant, because a return is
 //     stamped after it and a call before it.) Or
-//   - both were released with success, and A's acquire returned first. A release that succeeds deletes the holder's
-//     own node, which hence was there, and first in line, all the time since acquire returned. So each held the lock
-//     at the service at the instant of its return, and two clients that cannot hold it at once held it in the order of
-//     these instants.
+//   - both were released with success while they were held at the servers ([digest.released]), and A's acquire returned
+//     first. A release that succeeds deletes the holder's own node, which hence was there, and first in line, all the
+//     time since acquire returned. So each held the lock at the service at the instant of its return, and two clients
+//     that cannot hold it at once held it in the order of these instants.
 //
 // In both cases B's token must be the higher one. The second rule is why tokens that go backwards among clients that
 // waited together are found. It takes the exclusion of the service for granted; if that were broken, it would be the
@@ -97,7 +97,7 @@ func (t *tokenOrder) missing(l lockGrants) {
 // granted before it. A grant is counted once, however much is wrong with it.
 func (t *tokenOrder) judge(grants []*history.Acquisition) {
 	// A read is bound by exclusive grants only, an exclusive one by all.
-	all, exclusive := newBounds(len(grants)), newBounds(len(grants))
+	all, exclusive := newBounds(len(grants), t.released), newBounds(len(grants), t.released)
 	owner := make(map[int64]*history.Acquisition, len(grants))
 	for i, a := range grants {
 		returned := sort.Search(len(grants), func(k int) bool { return grants[k].Returned > a.Invoked })
@@ -139,10 +139,12 @@ func keptToken(a, b *history.Acquisition) bool {
 type bounds struct {
 	highest []*history.Acquisition // among the first i to return
 	proven  *history.Acquisition   // among those released with success
+
+	released func(*history.Acquisition) bool
 }
 
-func newBounds(grants int) *bounds {
-	return &bounds{highest: make([]*history.Acquisition, 1, grants+1)}
+func newBounds(grants int, released func(*history.Acquisition) bool) *bounds {
+	return &bounds{highest: make([]*history.Acquisition, 1, grants+1), released: released}
 }
 
 // add notes the next grant to return, if it counts.
@@ -152,7 +154,7 @@ func (b *bounds) add(a *history.Acquisition, counts bool) {
 		highest = a
 	}
 	b.highest = append(b.highest, highest)
-	if counts && released(a) && (b.proven == nil || a.Token > b.proven.Token) {
+	if counts && (b.proven == nil || a.Token > b.proven.Token) && b.released(a) {
 		b.proven = a
 	}
 }
@@ -161,15 +163,25 @@ func (b *bounds) add(a *history.Acquisition, counts bool) {
 // returned when a was called for.
 func (b *bounds) before(a *history.Acquisition, returned int) *history.Acquisition {
 	before, proven := b.highest[returned], b.proven
-	if released(a) && proven != nil && proven.Returned < a.Returned && (before == nil || proven.Token > before.Token) {
+	if proven != nil && proven.Returned < a.Returned && (before == nil || proven.Token > before.Token) && b.released(a) {
 		before = proven
 	}
 	return before
 }
 
-// released reports whether a was released with success after its grant.
-func released(a *history.Acquisition) bool {
-	return a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK && a.Lost == history.None
+// released reports whether a was certainly still held at the servers when it was released with success. A lock may say
+// so of a release that came after the end of its session. So by the servers' transactions the hold must not have ended
+// before; where there are none, nothing may have cost a its session before.
+func (d *digest) released(a *history.Acquisition) bool {
+	if a.ReleaseReturned == history.None || a.ReleaseOutcome != history.OK || a.Lost != history.None {
+		return false
+	}
+	if d.transactions.whole() {
+		at, end := d.gone(a)
+		return end == nil || at >= a.ReleaseInvoked
+	}
+	x := d.outage(a, a.ReleaseInvoked)
+	return !x.explained() && !x.unsure()
 }
 
 func (t *tokenOrder) find(kind string, a, before *history.Acquisition, text string) {

@@ -55,6 +55,17 @@ func (w *proof) end() *nodes.End {
 	return last
 }
 
+// firstEnd is the first transaction that ended one of the grant's znodes, nil if none did.
+func (w *proof) firstEnd() *nodes.End {
+	var first *nodes.End
+	for _, s := range w.spans {
+		if s.End != nil && (first == nil || s.End.Zxid < first.Zxid) {
+			first = s.End
+		}
+	}
+	return first
+}
+
 // witness asks the servers about one grant.
 //
 // A grant with a token has the znodes that the transaction of that number created. A grant without one has znodes of

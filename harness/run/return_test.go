@@ -90,8 +90,8 @@ func wantHarmless(t *testing.T, out judge.Outcome, faults int) {
 	if done < faults {
 		t.Errorf("%d faults were done, want %d at least", done, faults)
 	}
-	if n := number(r.Safety.DoubleGrants); n != 0 {
-		t.Errorf("%d double grants, want none of those looked at", n)
+	if n := number(r.Safety.UnbackedGrants); n != 0 {
+		t.Errorf("%d unbacked grants, want none of those looked at", n)
 	}
 	if n := number(r.Safety.OverlapsUnexplained); n != 0 {
 		t.Errorf("%d overlaps are unexplained, want none of those looked at", n)

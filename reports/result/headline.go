@@ -22,10 +22,7 @@ func headline(r Result, rep check.Report) string {
 	}
 	s = append(s, thresholdSentences(r)...)
 	s = append(s, exclusionSentence(r, rep))
-	if n := words.Value(r.Safety.DoubleGrants); n > 0 {
-		s = append(s, fmt.Sprintf("The servers themselves let two clients hold a lock at once%s, which must never happen.",
-			words.Repeated(n)))
-	}
+	s = append(s, serviceSentences(r, rep)...)
 	if d := damageSentence(r); d != "" {
 		s = append(s, d)
 	}
@@ -130,6 +127,45 @@ func exclusionSentence(r Result, rep check.Report) string {
 		}
 		return s + because(r, rep) + "."
 	}
+}
+
+// unbacked says what a grant was that the servers did not back, by the kind of its finding.
+var unbacked = map[string]string{
+	"grant-without-znode":      "A client was told that it had the lock, but the servers had granted it nothing",
+	"grant-of-another-session": "A client was told that it had the lock, but the servers had granted another session",
+	"grant-before-eligible":    "A client was told that it had the lock before it was its turn at the servers",
+	"grant-after-znode":        "A client was told that it had the lock after the servers had ended its hold",
+	"grant-short-of-leases":    "A client was told that it had more permits than the servers had given it",
+	"grant-shares-znode":       "A client was told that it had the lock by a grant of the servers to another client",
+}
+
+// serviceSentences says which holds the servers did not back. That is never two holders at the servers, whose rule
+// excludes it.
+func serviceSentences(r Result, rep check.Report) []string {
+	var s []string
+	if n := words.Value(r.Safety.UnbackedGrants); n > 0 {
+		says := ""
+		if v := rep.Check(check.ServiceExclusion); v != nil {
+			for i := range v.Findings {
+				switch kind := unbacked[v.Findings[i].Kind]; {
+				case kind == "" || kind == says:
+				case says == "":
+					says = kind
+				default:
+					says = "Clients were told that they had locks that the servers had not granted them"
+				}
+			}
+		}
+		if says == "" {
+			says = "A client was told that it had a lock that the servers had not granted it"
+		}
+		s = append(s, says+words.Repeated(n)+".")
+	}
+	if n := words.Value(r.Safety.OutlivedZnodes); n > 0 {
+		s = append(s, "A client went on holding the lock after it was gone at the servers"+words.Repeated(n)+
+			", and nothing excuses that.")
+	}
+	return s
 }
 
 // undecided reports whether the check of beliefs could not rule out an overlap.

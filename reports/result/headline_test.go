@@ -68,6 +68,22 @@ func TestHeadline(t *testing.T) {
 				Findings:  []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want: "Two clients believed they held the lock at once, 900 times and for up to 3.1 s. One update was lost. No " +
 				"fault explains 3 of them: that is a bug in the lock or in the servers."},
+		{name: "a grant that the servers did not back", acquired: 9, verdict: check.Fail,
+			safety: with(clean, func(s *check.Safety) { s.UnbackedGrants = new(int64(2)) }),
+			checks: []check.Verdict{{Name: check.ServiceExclusion, Result: check.Fail, Violation: true,
+				Findings: []check.Finding{{Kind: "grant-before-eligible"}, {Kind: "grant-before-eligible"}}}},
+			want: "No two clients believed they held the lock at once in 9 acquisitions. A client was told that it had the " +
+				"lock before it was its turn at the servers, 2 times."},
+		{name: "several kinds, and a hold that lasted too long", acquired: 9, verdict: check.Fail,
+			safety: with(clean, func(s *check.Safety) {
+				s.UnbackedGrants, s.OutlivedZnodes = new(int64(2)), new(int64(1))
+			}),
+			checks: []check.Verdict{{Name: check.ServiceExclusion, Result: check.Fail, Violation: true,
+				Findings: []check.Finding{{Kind: "grant-before-eligible"}, {Kind: "hold-outlived-znode"},
+					{Kind: "grant-without-znode"}}}},
+			want: "No two clients believed they held the lock at once in 9 acquisitions. Clients were told that they had " +
+				"locks that the servers had not granted them, 2 times. A client went on holding the lock after it was gone " +
+				"at the servers, and nothing excuses that."},
 		{name: "unknown", acquired: 12, safety: clean, verdict: check.Unknown,
 			checks: []check.Verdict{{Name: check.Assumptions, Expected: check.ExpectPass, Result: check.Unknown,
 				Summary: "nobody held the lock when the fault struck"}},

@@ -147,7 +147,7 @@ func measured() Result {
 	r.Throughput.AcquiredPerS = new(400.0)
 	r.Fairness.Jain = new(math.NaN())
 	r.Fairness.Gini = new(math.Inf(1))
-	r.Safety.DoubleGrants = nil
+	r.Safety.UnbackedGrants = nil
 	r.Hiccups = &Hiccups{Samples: 1000, P99Ns: new(synth.Ms(1))}
 	return r
 }
@@ -177,7 +177,7 @@ func TestJudgeThreshold(t *testing.T) {
 		{"release.p50", "<", float64(synth.Ms(1e6)), check.Unknown, "n/a", "there are no samples of it"},
 		{"release.recording_errors", "==", 0, check.Unknown, "0", "there are no samples of it"},
 		{"acquire_read.p50", "<", float64(synth.Ms(1e6)), check.Unknown, "n/a", "it was not measured"},
-		{"double_grants", "==", 0, check.Unknown, "n/a", "it was not measured"},
+		{"unbacked_grants", "==", 0, check.Unknown, "n/a", "it was not measured"},
 		{"fairness.jain", "!=", 0.5, check.Unknown, "n/a", "it came out as NaN"},
 		{"fairness.gini", ">", 0.5, check.Unknown, "n/a", "it came out as +Inf"},
 		{"acquire.p98", "<", float64(synth.Ms(1e6)), check.Unknown, "n/a", "there is no such number in result.json"},

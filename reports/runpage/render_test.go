@@ -57,7 +57,8 @@ func TestResultKeepsItsContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]any{
-		"schema_version": 1.0, "partial": true, "verdict": "unknown", "safety.double_grants": nil, "safety.lost_updates": nil,
+		"schema_version": 1.0, "partial": true, "verdict": "unknown", "safety.unbacked_grants": nil,
+		"safety.lost_updates": nil,
 		"operations.acquired": 0.0, "operations.timed_out": 0.0, "operations.failed": 0.0, "operations.unknown": 0.0,
 		"operations.censored":       0.0,
 		"throughput.acquired_per_s": nil, "latency.acquire.count": 0.0, "latency.acquire.p50_ns": nil,

@@ -1,0 +1,334 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// A silence is a time in which something may have kept the servers from hearing of a session.
+type silence struct {
+	from, until int64
+	fault       *fault         // the cause is a fault,
+	hiccup      *history.Event // or a recorded standstill of the client's process
+	doubt       string         // why it is not known that the session was silent; empty if it is known
+}
+
+// A server that expires a session has not heard of it for a whole timeout T, and it heard of an idle client every third
+// of that. So whatever silenced the session began at least 2/3 T before the expiry, and lasted until the expiry. A
+// follower reports to the leader every half tick of which sessions it has heard, and a leader expires sessions once a
+// tick. So the expiry may be as late as T + 1.5 ticks after the client was last heard of.
+
+// backAt is how long it may take until the leader hears of a session again after whatever silenced it is over: half a
+// tick until the follower's report, and the time for a hand-off on a busy machine.
+func (d *digest) backAt() int64 { return int64(d.facts.Tick)/2 + int64(handOff) }
+
+// expiryCause returns what kept a's session from being heard of until it expired: faults or recorded standstills that
+// reach from the last contact to the expiry, see [reach]. A fault must have struck the session's process, the server
+// that the session was connected to, or the leader (see [digest.leaderless]).
+func (d *digest) expiryCause(a *history.Acquisition, end *nodes.End) explanation {
+	if x, known := d.expiries[a]; known {
+		return x
+	}
+	t := d.timeout(a.Session)
+	at := d.transactions.clock.at(end.Time) + d.transactions.clock.err
+	heard := d.heard(a.Session, at)
+	all := d.silences(a, heard, at, t)
+	certain := slices.DeleteFunc(slices.Clone(all), func(s silence) bool { return s.doubt != "" })
+	x := unexplained(nil, "neither a fault nor a hiccup explains why session %s expired", a.Session)
+	if chain := d.reach(certain, heard, at, t); chain != nil {
+		x = blamedFor(chain)
+		x.told = d.toldBy(a, max(at, chain[0].until))
+	} else if chain := d.reach(all, heard, at, t); chain != nil {
+		x = blamedFor(chain)
+		x.told = d.toldBy(a, max(at, chain[0].until))
+	}
+	if d.expiries == nil {
+		d.expiries = map[*history.Acquisition]explanation{}
+	}
+	d.expiries[a] = x
+	return x
+}
+
+// silences returns what can have silenced a's session before it expired at an instant, where its last known contact was
+// at heard.
+func (d *digest) silences(a *history.Acquisition, heard, at, timeout int64) []silence {
+	var all []silence
+	for _, f := range d.faults {
+		if !f.possible() || !f.silences() {
+			continue
+		}
+		_, until := f.effect()
+		s := silence{from: f.began(), until: until, fault: f}
+		if !f.certain() {
+			s.doubt = notVerified
+		}
+		if f.hits(a.Process) || f.hits(d.serverAt(a.Session, max(s.from, heard))) {
+			all = append(all, s)
+		}
+		switch next, led := d.leaderless(f, at, timeout); {
+		case !led && f.hampersLeader():
+			s.doubt = hampered
+			all = append(all, s)
+		case !led:
+		case next == history.None || later(until, d.backAt()) >= at:
+			all = append(all, s)
+		default:
+			s.until, s.doubt = at, "and it is not known why the session did not reach the next leader in time"
+			all = append(all, s)
+		}
+	}
+	for _, e := range d.standstills(a.Process) {
+		all = append(all, silence{from: e.At - int64(e.Hiccup()), until: e.At, hiccup: e})
+	}
+	return all
+}
+
+// reach returns those of the silences that together lasted from the last contact with a session to its expiry at an
+// instant, the last of them first; nil if they did not. The silences that count last at least a third of the timeout,
+// because a shorter one costs no session; between two of them, and before the expiry, there is not enough time to be
+// heard of again.
+func (d *digest) reach(all []silence, heard, at, timeout int64) []silence {
+	if timeout <= 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b silence) int { return cmp.Compare(b.from, a.from) })
+	var chain []silence
+	since := at
+	for again := true; again; {
+		again = false
+		for _, s := range all {
+			from := max(s.from, heard)
+			if from < since && later(s.until, d.backAt()) >= since && min(s.until, at)-from >= timeout/3 {
+				chain, since, again = append(chain, s), from, true
+			}
+		}
+	}
+	if at-since < timeout*2/3 {
+		return nil
+	}
+	slices.SortStableFunc(chain, func(a, b silence) int { return cmp.Compare(b.until, a.until) })
+	return chain
+}
+
+// blamedFor puts an expiry down to the first fault among the silences that caused it, or to the first standstill.
+func blamedFor(chain []silence) explanation {
+	first := chain[len(chain)-1]
+	for _, s := range chain {
+		if s.fault != nil && (first.fault == nil || s.from < first.from) {
+			first = s
+		}
+	}
+	for _, s := range chain {
+		if s.doubt != "" {
+			return suspected(s.fault, s.fault.String(), s.doubt)
+		}
+	}
+	if first.fault != nil {
+		return blamed(first.fault, first.fault.String())
+	}
+	return stoodStill(first.hiccup)
+}
+
+// stoodStill blames a standstill of a process that no fault caused.
+func stoodStill(e *history.Event) explanation {
+	over := int64(e.Hiccup())
+	return explanation{
+		cause:  CauseSlowClient,
+		hiccup: e,
+		told:   math.MaxInt64,
+		text:   fmt.Sprintf("%s stood still for %s from %s", e.Process, millis(over), seconds(e.At-over)),
+	}
+}
+
+// toldBy is by when a client must have learned that its session has ended, where nothing keeps it from hearing of that
+// after since. A client without an answer gives its server up within 2/3 of the timeout and connects to another one,
+// which tells it. If a fault strikes its process, or any server, meanwhile, the client has to begin anew. Standstills
+// of its process only take their time from it.
+func (d *digest) toldBy(a *history.Acquisition, since int64) int64 {
+	within := int64(StallBound(time.Duration(d.timeout(a.Session)), d.facts.Tick))
+	type hindrance struct{ from, until, again int64 }
+	var all []hindrance
+	for _, f := range d.faults {
+		clients := len(f.targets) > 0 && !slices.ContainsFunc(f.targets, func(h string) bool { return !d.clientHosts[h] })
+		if f.possible() && f.silences() && (f.hits(a.Process) || !clients) {
+			_, until := f.effect()
+			all = append(all, hindrance{f.began(), until, later(until, within)})
+		}
+	}
+	for _, e := range d.hiccups[a.Process] {
+		all = append(all, hindrance{from: e.At - int64(e.Hiccup()), until: e.At})
+	}
+	slices.SortFunc(all, func(a, b hindrance) int { return cmp.Compare(a.from, b.from) })
+	by := later(since, within)
+	for _, h := range all {
+		if h.from <= by && h.until > since {
+			by = max(h.again, by)
+			if h.again == 0 {
+				by = later(by, h.until-max(h.from, since))
+			}
+		}
+	}
+	return by
+}
+
+// later adds to an instant that may be the end of time.
+func later(at, by int64) int64 {
+	if at > math.MaxInt64-by {
+		return math.MaxInt64
+	}
+	return at + by
+}
+
+// standstills are the recorded standstills of a process that can have cost a session, or part of its timeout.
+func (d *digest) standstills(process string) []*history.Event {
+	if all, known := d.stood[process]; known {
+		return all
+	}
+	var all []*history.Event
+	for _, e := range d.hiccups[process] {
+		if t := d.longestTimeout(); t > 0 && int64(e.Hiccup()) >= t/3 {
+			all = append(all, e)
+		}
+	}
+	if d.stood == nil {
+		d.stood = map[string][]*history.Event{}
+	}
+	d.stood[process] = all
+	return all
+}
+
+// heard is the last time before at when the servers are known to have heard of a session: they answered it, or did
+// something for it. Pings leave no trace, so it may have been later.
+func (d *digest) heard(session history.SessionID, at int64) int64 {
+	all := d.contactsOf(session)
+	if i := sort.Search(len(all), func(i int) bool { return all[i] > at }); i > 0 {
+		return all[i-1]
+	}
+	return math.MinInt64 / 2
+}
+
+// contactsOf returns the times when the servers are known to have heard of a session, in order.
+func (d *digest) contactsOf(session history.SessionID) []int64 {
+	if all, known := d.contacts[session]; known {
+		return all
+	}
+	var all []int64
+	for _, c := range d.sessions[session] {
+		all = append(all, c.at)
+	}
+	for _, a := range d.bySession[session] {
+		if a.Queued != history.None {
+			all = append(all, a.Queued)
+		}
+		if a.Granted() {
+			all = append(all, a.Returned)
+		}
+		if a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
+			all = append(all, a.ReleaseReturned)
+		}
+	}
+	slices.Sort(all)
+	if d.contacts == nil {
+		d.contacts = map[history.SessionID][]int64{}
+	}
+	d.contacts[session] = all
+	return all
+}
+
+// leaderless reports whether a fault may have kept the leader from hearing of sessions that were connected to another
+// server, one of which expired at that instant; and when the next leader came, [history.None] if none did. Until the
+// next leader is there, such a fault is one that strikes the leader itself. The next leader gives every session its
+// whole timeout again, so the last leader's end does not explain why a session was silent for longer.
+func (d *digest) leaderless(f *fault, at, timeout int64) (next int64, led bool) {
+	from, _ := f.effect()
+	next = history.None
+	for i, e := range d.transactions.epochs {
+		if i > 0 && e >= from-d.transactions.clock.err && e <= at+d.transactions.clock.err {
+			next = e
+		}
+	}
+	if next == history.None {
+		return next, f.silencesLeader()
+	}
+	server := slices.ContainsFunc(f.targets, func(h string) bool { return slices.Contains(d.transactions.Ensemble, h) })
+	return next, (server || f.silencesLeader()) && at-next <= timeout+2*int64(d.facts.Tick)+int64(handOff)
+}
+
+// outage explains by the history alone, without the servers' transactions, how a can have lost its session by the
+// instant at. Its cause is [CauseNone] if nothing explains that.
+//
+// The fault must have struck a's process, or the server that a's session was connected to, or the leader, which alone
+// keeps sessions alive; or a's process must have stood still. The silence that it caused must have lasted 2/3 of the
+// session timeout before at: a server expires no session sooner than a timeout after it last heard of it, and it last
+// heard of an idle client up to a third of the timeout before the silence began. If the silence is older than a's
+// acquire call, it is counted from that call, since the service heard of a after it began. A silence that was over long
+// ago explains nothing, because within the timeout and two ticks the session is either expired or alive again, and its
+// client knows.
+func (d *digest) outage(a *history.Acquisition, at int64) explanation {
+	t := d.timeout(a.Session)
+	if t <= 0 {
+		return unexplained(nil, "no fault explains it")
+	}
+	long := func(from, until int64) bool {
+		return min(until, at)-max(from, a.Invoked) >= t*2/3 && at-until <= t+2*int64(d.facts.Tick)
+	}
+	because := func(reason func(f *fault, from int64) bool) *fault {
+		return d.blame(func(f *fault) bool {
+			_, until := f.effect()
+			from := f.began()
+			return f.silences() && long(from, until) && reason(f, max(from, a.Invoked))
+		})
+	}
+	told := func(x explanation, until int64) explanation {
+		x.told = d.toldBy(a, max(at, until))
+		return x
+	}
+	f := because(func(f *fault, from int64) bool {
+		return f.silencesLeader() || f.hits(a.Process) || f.hits(d.serverAt(a.Session, from))
+	})
+	if f != nil && f.certain() {
+		return told(blamed(f, f.String()), f.until())
+	}
+	for _, e := range d.standstills(a.Process) {
+		if long(e.At-int64(e.Hiccup()), e.At) {
+			return told(stoodStill(e), e.At)
+		}
+	}
+	if f != nil {
+		return told(blamed(f, f.String()), f.until())
+	}
+	if f = because(func(f *fault, _ int64) bool { return f.hampersLeader() }); f != nil {
+		return told(suspected(f, f.String(), hampered), f.until())
+	}
+	return unexplained(nil, "no fault explains it")
+}
+
+const (
+	// hampered is the doubt about a fault that may have kept the leader from hearing of sessions.
+	hampered = "and it is not known whether the leader heard from the sessions meanwhile"
+	// notVerified is the doubt about a fault of which nothing confirmed that it took effect.
+	notVerified = "which was not verified"
+)
+
+// blame returns the first fault that can be to blame, among those that were seen to take effect; if there is none,
+// among those that may have.
+func (d *digest) blame(canBe func(*fault) bool) *fault {
+	var perhaps *fault
+	for _, f := range d.faults {
+		switch {
+		case !f.possible() || perhaps != nil && !f.certain() || !canBe(f):
+		case f.certain():
+			return f
+		default:
+			perhaps = f
+		}
+	}
+	return perhaps
+}
