@@ -9,7 +9,7 @@ import (
 
 // affectedHosts names the hosts whose sessions a fault on these links can affect, given the server that leads now. If
 // there is no ensemble or no leader, these are all hosts with such a link.
-func affectedHosts(ctx context.Context, e *ensembles.Ensemble, links []Link[*ensembles.Host]) []string {
+func affectedHosts(ctx context.Context, e *ensembles.Ensemble, links []hostLink) []string {
 	var leader *ensembles.Host
 	var servers []*ensembles.Host
 	if e != nil {
@@ -27,7 +27,7 @@ func affectedHosts(ctx context.Context, e *ensembles.Ensemble, links []Link[*ens
 // server, that is the client. For links between servers, these are the servers that lose their leader, or all servers
 // if the leader loses its majority. If leader is the zero value, the leader is unknown, and every server with such a
 // link counts.
-func affected[T comparable](links []Link[T], leader T, servers []T) []T {
+func affected[T comparable](links []link[T], leader T, servers []T) []T {
 	var all, ends []T
 	add := func(to *[]T, h T) {
 		if !slices.Contains(*to, h) {
@@ -36,23 +36,23 @@ func affected[T comparable](links []Link[T], leader T, servers []T) []T {
 	}
 	lost := map[T]bool{} // by the leader
 	for _, l := range links {
-		from, to := slices.Contains(servers, l.From), slices.Contains(servers, l.To)
+		from, to := slices.Contains(servers, l.from), slices.Contains(servers, l.to)
 		switch {
 		case from && to:
-			add(&ends, l.From)
-			add(&ends, l.To)
-			if l.From == leader {
-				lost[l.To] = true
-			} else if l.To == leader {
-				lost[l.From] = true
+			add(&ends, l.from)
+			add(&ends, l.to)
+			if l.from == leader {
+				lost[l.to] = true
+			} else if l.to == leader {
+				lost[l.from] = true
 			}
 		case from:
-			add(&all, l.To)
+			add(&all, l.to)
 		case to:
-			add(&all, l.From)
+			add(&all, l.from)
 		default:
-			add(&all, l.From)
-			add(&all, l.To)
+			add(&all, l.from)
+			add(&all, l.to)
 		}
 	}
 	var none T

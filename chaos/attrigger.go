@@ -8,27 +8,27 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// AtTrigger injects another fault at a named point of a client's critical section. The client stops itself there, the
+// atTrigger injects another fault at a named point of a client's critical section. The client stops itself there, the
 // fault strikes, and the client goes on.
-type AtTrigger struct {
-	PauseAtTrigger
-	Injector Injector
+type atTrigger struct {
+	pauseAtTrigger
+	injector Injector
 }
 
 // Inject waits until the client has stopped itself, injects the fault, and lets the client go on.
-func (a AtTrigger) Inject(ctx context.Context) (*Harm, error) {
-	stopped, err := a.PauseAtTrigger.Inject(ctx)
+func (a atTrigger) Inject(ctx context.Context) (*Harm, error) {
+	stopped, err := a.pauseAtTrigger.Inject(ctx)
 	if stopped == nil {
 		return nil, err
 	}
 	var harm *Harm
 	if err == nil {
-		harm, err = a.Injector.Inject(ctx)
+		harm, err = a.injector.Inject(ctx)
 	}
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 	defer cancel()
 	if _, herr := stopped.Heal(clean); herr != nil && !errors.Is(herr, agent.ErrNoProcess) {
-		err = errors.Join(err, fmt.Errorf("resume %s: %w", a.Host.Name, herr))
+		err = errors.Join(err, fmt.Errorf("resume %s: %w", a.host.Name, herr))
 		harm = joined([]*Harm{harm, letGo(stopped)}) // the caller tries again
 	}
 	return harm, err

@@ -33,9 +33,9 @@ func bandwidthKind() Kind {
 					"a bandwidth of %s cannot be told from none", p.Bandwidth)
 			}
 		},
-		injector: toPeers(func(r *Run, i Injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
+		injector: toPeers(func(r *Run, i injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
 			rate := uint64(params[bandwidthParams](i.Fault).Bandwidth)
-			return Bandwidth{ID: i.ID, Host: h, Peers: peers, Rate: rate, Ensemble: r.Ensemble}, nil
+			return bandwidth{id: i.id, host: h, peers: peers, rate: rate, ensemble: r.Ensemble}, nil
 		}),
 	}
 }
@@ -46,39 +46,39 @@ type bandwidthParams struct {
 	Bandwidth settings.Size `key:"bandwidth" help:"how much data passes per second, in each direction" required:"true"`
 }
 
-// Bandwidth limits the bytes per second between a host and all of its peers together, in each direction separately.
+// bandwidth limits the bytes per second between a host and all of its peers together, in each direction separately.
 // The host's kernel drops the packets beyond the limit.
-type Bandwidth struct {
-	ID    string
-	Host  *ensembles.Host
-	Peers []*ensembles.Host
+type bandwidth struct {
+	id    string
+	host  *ensembles.Host
+	peers []*ensembles.Host
 	// Rate is in bytes per second, and includes the headers of IP and above.
-	Rate uint64
+	rate uint64
 	// Ensemble must be whole after healing.
-	Ensemble *ensembles.Ensemble
+	ensemble *ensembles.Ensemble
 }
 
 // maxRate is the highest limit that can be verified, because verification has to send twice as much.
 const maxRate = 50 << 20
 
 // Inject applies the rule.
-func (b Bandwidth) Inject(ctx context.Context) (*Harm, error) {
-	if b.Rate == 0 || b.Rate > maxRate {
-		return nil, fmt.Errorf("bandwidth of %d bytes/s at %s, want 1 to %d", b.Rate, b.Host.Name, maxRate)
+func (b bandwidth) Inject(ctx context.Context) (*Harm, error) {
+	if b.rate == 0 || b.rate > maxRate {
+		return nil, fmt.Errorf("bandwidth of %d bytes/s at %s, want 1 to %d", b.rate, b.host.Name, maxRate)
 	}
-	hosts := affectedHosts(ctx, b.Ensemble, Between([]*ensembles.Host{b.Host}, b.Peers))
+	hosts := affectedHosts(ctx, b.ensemble, between([]*ensembles.Host{b.host}, b.peers))
 	at, err := apply(ctx, b.rules())
 	if err != nil {
-		return nil, fmt.Errorf("bandwidth at %s: %w", b.Host.Name, err)
+		return nil, fmt.Errorf("bandwidth at %s: %w", b.host.Name, err)
 	}
 	return &Harm{At: at, Hosts: hosts, Verify: b.verify, Heal: b.heal, VerifyHealed: b.verifyHealed}, nil
 }
 
-func (b Bandwidth) rules() []rule {
-	return []rule{{b.Host, agent.Block{ID: b.ID, Peers: addresses(b.Peers), Bandwidth: b.Rate}}}
+func (b bandwidth) rules() []rule {
+	return []rule{{b.host, agent.Block{ID: b.id, Peers: addresses(b.peers), Bandwidth: b.rate}}}
 }
 
-func (b Bandwidth) heal(ctx context.Context) (int64, error) { return remove(ctx, b.rules()) }
+func (b bandwidth) heal(ctx context.Context) (int64, error) { return remove(ctx, b.rules()) }
 
 // The size of a datagram of the measurement, and what the headers of IP and UDP add to it.
 const (
@@ -88,25 +88,25 @@ const (
 
 // load returns a transfer that exceeds the limit. In half a second it sends what may pass in a second and a half (the
 // kernel lets a second's worth pass at once), and half as much again.
-func (b Bandwidth) load() transfer {
+func (b bandwidth) load() transfer {
 	const lasts = time.Second / 2
-	n := max(20, int(b.Rate*9/4/(packet+headers)))
+	n := max(20, int(b.rate*9/4/(packet+headers)))
 	return transfer{count: n, size: packet, every: lasts / time.Duration(n)}
 }
 
 // verify sends more than the limit in each direction, to all peers at once, and measures what arrives. Less than the
 // limit may arrive, because there is other traffic.
-func (b Bandwidth) verify(ctx context.Context) error {
+func (b bandwidth) verify(ctx context.Context) error {
 	if err := areThere(ctx, b.rules()); err != nil {
 		return err
 	}
-	host := []*ensembles.Host{b.Host}
-	for _, links := range [][]Link[*ensembles.Host]{OneWay(host, b.Peers), OneWay(b.Peers, host)} {
+	host := []*ensembles.Host{b.host}
+	for _, links := range [][]hostLink{oneWay(host, b.peers), oneWay(b.peers, host)} {
 		var mu sync.Mutex
 		var arrived, sent int
 		begun := time.Now()
 		t := b.load()
-		err := each(links, func(l Link[*ensembles.Host]) error {
+		err := each(links, func(l hostLink) error {
 			heard, err := pass(ctx, l, t, t.count)
 			mu.Lock()
 			defer mu.Unlock()
@@ -118,15 +118,15 @@ func (b Bandwidth) verify(ctx context.Context) error {
 			return err
 		}
 		// If the machine takes longer to send than it was asked to, more may pass.
-		most := float64(b.Rate)*(1+time.Since(begun).Seconds()) + 2*(packet+headers)
+		most := float64(b.rate)*(1+time.Since(begun).Seconds()) + 2*(packet+headers)
 		if bytes := float64(arrived * (packet + headers)); bytes > most || arrived == sent {
 			return fmt.Errorf("%d of %d packets, %.0f bytes, passed from %s to %s in %v, want at most %.0f",
-				arrived, sent, bytes, links[0].From.Name, links[0].To.Name, time.Since(begun), most)
+				arrived, sent, bytes, links[0].from.Name, links[0].to.Name, time.Since(begun), most)
 		}
 	}
 	return nil
 }
 
-func (b Bandwidth) verifyHealed(ctx context.Context) error {
-	return errors.Join(awaitFree(ctx, b.rules(), b.Host, b.Peers), b.Ensemble.AwaitReady(ctx))
+func (b bandwidth) verifyHealed(ctx context.Context) error {
+	return errors.Join(awaitFree(ctx, b.rules(), b.host, b.peers), b.ensemble.AwaitReady(ctx))
 }

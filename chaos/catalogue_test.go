@@ -60,7 +60,7 @@ func starts(t *testing.T, h *ensembles.Host) int {
 
 func testStopServer(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	h := inject(t, Stop{Server(followers[0], r.ensemble)})
+	h := inject(t, stop{Server(followers[0], r.ensemble)})
 	if st, err := followers[0].Agent.Status(t.Context()); err != nil ||
 		!strings.Contains(st.Exit, "143") && st.Exit != "terminated" {
 		t.Errorf("%+v, %v", st, err)
@@ -73,7 +73,7 @@ func testStopServer(t *testing.T, r *rig) {
 
 func testCrashLoop(t *testing.T, r *rig) {
 	before := starts(t, r.c1)
-	h, err := (CrashLoop{Process: r.process(), Most: 5}).Inject(t.Context())
+	h, err := (crashLoop{Process: r.process(), most: 5}).Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func testCrashLoop(t *testing.T, r *rig) {
 	}
 	_, followers := r.leader(t)
 	was := starts(t, followers[0])
-	h, err = (CrashLoop{Process: Server(followers[0], r.ensemble)}).Inject(t.Context())
+	h, err = (crashLoop{Process: Server(followers[0], r.ensemble)}).Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func testRolling(t *testing.T, r *rig) {
 		before[h] = starts(t, h)
 	}
 	begun := time.Now()
-	h, err := RollingRestart{all}.Inject(t.Context())
+	h, err := rollingRestart{all}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func testRolling(t *testing.T, r *rig) {
 
 func testSlowDisk(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	h := inject(t, SlowDisk{ID: "f1", Host: followers[0], Ensemble: r.ensemble})
+	h := inject(t, slowDisk{id: "f1", host: followers[0], ensemble: r.ensemble})
 	// The server answers, and the others commit without it.
 	if answer, err := followers[0].Agent.Ask(t.Context(), "ruok"); err != nil || answer != "imok" {
 		t.Errorf("it answers %q, %v", answer, err)
@@ -183,11 +183,11 @@ func testSlowDisk(t *testing.T, r *rig) {
 	// With two of three disks stalled, nothing is committed any more. The test looks within the sync limit. After
 	// that, the leader drops both servers, and a server that joins anew acknowledges through another thread what it
 	// missed.
-	h, err := (SlowDisk{ID: "f1", Host: followers[0], Ensemble: r.ensemble}).Inject(t.Context())
+	h, err := (slowDisk{id: "f1", host: followers[0], ensemble: r.ensemble}).Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	more, err := (SlowDisk{ID: "f2", Host: followers[1], Ensemble: r.ensemble}).Inject(t.Context())
+	more, err := (slowDisk{id: "f2", host: followers[1], ensemble: r.ensemble}).Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,19 +200,19 @@ func testSlowDisk(t *testing.T, r *rig) {
 	}
 	heal(t, h)
 	// A stalled server can be paused and killed.
-	h = inject(t, SlowDisk{ID: "f1", Host: followers[0], Ensemble: r.ensemble})
-	heal(t, inject(t, Pause{Host: followers[0]}))
+	h = inject(t, slowDisk{id: "f1", host: followers[0], ensemble: r.ensemble})
+	heal(t, inject(t, pause{host: followers[0]}))
 	if err := h.Verify(within(t, verifyCap)); err != nil {
 		t.Errorf("a pause healed the stall: %v", err)
 	}
-	heal(t, inject(t, Kill{Server(followers[0], r.ensemble)}))
+	heal(t, inject(t, kill{Server(followers[0], r.ensemble)}))
 	if _, err := h.Heal(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := h.VerifyHealed(within(t, healedCap)); err != nil {
 		t.Error(err)
 	}
-	if h, err := (SlowDisk{ID: "f1", Host: r.c1, Ensemble: r.ensemble}).Inject(t.Context()); err == nil || h != nil {
+	if h, err := (slowDisk{id: "f1", host: r.c1, ensemble: r.ensemble}).Inject(t.Context()); err == nil || h != nil {
 		t.Error("the disk of a process that has none was stalled")
 	}
 }

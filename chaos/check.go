@@ -52,7 +52,7 @@ func (s *Setting) Check(f Fault) []Problem {
 // CheckTogether returns what is wrong with a fault beside another one, which is that both may strike the same host at
 // the same time and do not compose.
 func (s *Setting) CheckTogether(f, other Fault) []Problem {
-	if composes(f, other) || !s.Meet(f, other) {
+	if composes(f, other) || !s.meet(f, other) {
 		return nil
 	}
 	target := string(f.Target)
@@ -146,7 +146,7 @@ func (c *checker) target(f Fault) bool {
 func (c *checker) kind(f Fault) {
 	k := f.kind()
 	if is := f.Target.class(); k.Targets&is == 0 {
-		hint := "target: " + k.Targets.Choices()
+		hint := "target: " + k.Targets.choices()
 		if others := kindNames(func(o *Kind) bool { return o.Targets&is != 0 }); others != nil {
 			hint += "; or kind: " + others[0]
 		}
@@ -273,13 +273,13 @@ func (c *checker) duration(f Fault) {
 	case lasts <= 0:
 		c.refuse(at("for", "kind"), "for: 3s", "a fault must last")
 		return
-	case f.Until == "" && f.Expect == ExpectExpiry && lasts < c.Expiry():
+	case f.Until == "" && f.Expect == ExpectExpiry && lasts < c.expiry():
 		c.refuse(
 			at("for", "expect").and("session-timeout", "tick"),
 			"for: expiry, or longer",
 			"%s is too short for the session to expire, which takes up to %s",
 			settings.FormatDuration(lasts),
-			settings.FormatDuration(c.Expiry()),
+			settings.FormatDuration(c.expiry()),
 		)
 	}
 	start := f.At + time.Duration(max(f.Repeat-1, 0))*f.Every
@@ -316,20 +316,20 @@ func (c *checker) duration(f Fault) {
 	case end >= c.Duration:
 		c.refuse(
 			last,
-			"duration: "+roundUp(end+c.Recovery())+" or more",
+			"duration: "+roundUp(end+c.recovery())+" or more",
 			"%s does not fit: it ends after %s or later, the run after %s",
 			f,
 			settings.FormatDuration(end),
 			settings.FormatDuration(c.Duration),
 		)
-	case end+c.Recovery() > c.Duration:
+	case end+c.recovery() > c.Duration:
 		c.refuse(
 			last,
-			"duration: "+roundUp(end+c.Recovery())+" or more",
+			"duration: "+roundUp(end+c.recovery())+" or more",
 			"%s ends after %s, and leaves no %s for recovery in a run of %s",
 			f,
 			settings.FormatDuration(end),
-			settings.FormatDuration(c.Recovery()),
+			settings.FormatDuration(c.recovery()),
 			settings.FormatDuration(c.Duration),
 		)
 	}

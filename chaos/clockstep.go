@@ -25,9 +25,9 @@ func clockStepKind() Kind {
 		Examples: []string{"target: zk1, by: 1h"},
 		Params:   clockStepParams{},
 		check:    checkClockStep,
-		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
 			by := time.Duration(params[clockStepParams](i.Fault).By)
-			return ClockStep{Host: h, By: by, Ensemble: r.Ensemble}, nil
+			return clockStep{host: h, by: by, ensemble: r.Ensemble}, nil
 		}),
 	}
 }
@@ -73,38 +73,38 @@ func checkClockStep(c *checker, f Fault) {
 	}
 }
 
-// ClockStep shifts the wall clock of one server's process, as an operator or a wrong NTP server does, and sets it
+// clockStep shifts the wall clock of one server's process, as an operator or a wrong NTP server does, and sets it
 // right to heal. It leaves the monotonic clock (CLOCK_MONOTONIC) alone, because histories and the expiry of sessions
 // depend on it. The server must have been started with a clock that can be set.
-type ClockStep struct {
-	Host *ensembles.Host
+type clockStep struct {
+	host *ensembles.Host
 	// By is how far the clock is shifted: forward, or back if it is negative.
-	By       time.Duration
-	Ensemble *ensembles.Ensemble
+	by       time.Duration
+	ensemble *ensembles.Ensemble
 }
 
 // Inject steps the clock.
-func (c ClockStep) Inject(ctx context.Context) (*Harm, error) {
-	if c.By.Abs() <= smallestStep {
-		return nil, fmt.Errorf("clock of %s: a step of %v cannot be told from none", c.Host.Name, c.By)
+func (c clockStep) Inject(ctx context.Context) (*Harm, error) {
+	if c.by.Abs() <= smallestStep {
+		return nil, fmt.Errorf("clock of %s: a step of %v cannot be told from none", c.host.Name, c.by)
 	}
-	set := func(ctx context.Context) (agent.Stamp, error) { return c.Host.Agent.SetClock(ctx, c.By) }
+	set := func(ctx context.Context) (agent.Stamp, error) { return c.host.Agent.SetClock(ctx, c.by) }
 	at, err := carryOut(ctx, set, c.heal)
 	if err != nil {
-		return nil, fmt.Errorf("clock of %s: %w", c.Host.Name, err)
+		return nil, fmt.Errorf("clock of %s: %w", c.host.Name, err)
 	}
-	return &Harm{At: at, Hosts: []string{c.Host.Name}, Heal: c.heal,
-		Verify: func(ctx context.Context) error { return c.shows(ctx, c.By) },
+	return &Harm{At: at, Hosts: []string{c.host.Name}, Heal: c.heal,
+		Verify: func(ctx context.Context) error { return c.shows(ctx, c.by) },
 		VerifyHealed: func(ctx context.Context) error {
 			if err := c.shows(ctx, 0); err != nil {
 				return err
 			}
-			return c.Ensemble.AwaitReady(ctx)
+			return c.ensemble.AwaitReady(ctx)
 		}}, nil
 }
 
-func (c ClockStep) heal(ctx context.Context) (int64, error) {
-	st, err := c.Host.Agent.SetClock(ctx, 0)
+func (c clockStep) heal(ctx context.Context) (int64, error) {
+	st, err := c.host.Agent.SetClock(ctx, 0)
 	return st.At, err
 }
 
@@ -112,10 +112,10 @@ func (c ClockStep) heal(ctx context.Context) (int64, error) {
 const clockSlack = time.Second
 
 // shows reports why the server's clock is not shifted by that much.
-func (c ClockStep) shows(ctx context.Context, by time.Duration) error {
-	off, err := serverClock(ctx, c.Host)
+func (c clockStep) shows(ctx context.Context, by time.Duration) error {
+	off, err := serverClock(ctx, c.host)
 	if err == nil && (off-by).Abs() > clockSlack {
-		err = fmt.Errorf("the clock of %s is off by %v and not by %v", c.Host.Name, off, by)
+		err = fmt.Errorf("the clock of %s is off by %v and not by %v", c.host.Name, off, by)
 	}
 	return err
 }

@@ -190,14 +190,14 @@ func (c *contest) grants(t *testing.T) {
 	eventually(t, "the lock to be granted", func() bool { return count() > was+2 })
 }
 
-func (c *contest) byClient(id, do, undo string) ByClient {
-	return ByClient{ID: id, Host: c.c1, Do: do, Undo: undo, Witness: reader{c.c1}, Ensemble: c.ensemble}
+func (c *contest) byClient(id, do, undo string) byClient {
+	return byClient{id: id, host: c.c1, do: do, undo: undo, witness: reader{c.c1}, ensemble: c.ensemble}
 }
 
 func testExpire(t *testing.T, c *contest) {
 	h := momentary(
 		t,
-		ExpireSession{c.byClient("x1", client.FormatStrike("x1", client.StrikeExpire, "c1/0"), client.FormatDisarm("x1"))},
+		expireSession{c.byClient("x1", client.FormatStrike("x1", client.StrikeExpire, "c1/0"), client.FormatDisarm("x1"))},
 	)
 	if len(h.Sessions) != 1 || h.Sessions[0] == 0 {
 		t.Fatal("which session is not said")
@@ -219,7 +219,7 @@ func testExpire(t *testing.T, c *contest) {
 func testExpireHolder(t *testing.T, c *contest) {
 	h := momentary(
 		t,
-		ExpireSession{
+		expireSession{
 			c.byClient(
 				"x2",
 				client.FormatArmTo("x2", client.BetweenReadAndWrite, client.StrikeExpire),
@@ -235,7 +235,7 @@ func testExpireHolder(t *testing.T, c *contest) {
 }
 
 func testMove(t *testing.T, c *contest) {
-	h, err := MoveClient{
+	h, err := moveClient{
 		c.byClient("m1", client.FormatStrike("m1", client.StrikeMove, "c1/1"), client.FormatSettle("m1")),
 	}.Inject(
 		t.Context(),
@@ -265,10 +265,10 @@ func testMove(t *testing.T, c *contest) {
 func testDeleteNode(t *testing.T, c *contest) {
 	h := momentary(
 		t,
-		DeleteNode{
-			Ensemble: c.ensemble,
-			Lock:     lock,
-			Owner:    func(s history.SessionID) string { return fmt.Sprint("host of ", s) },
+		deleteNode{
+			ensemble: c.ensemble,
+			lock:     lock,
+			owner:    func(s history.SessionID) string { return fmt.Sprint("host of ", s) },
 		},
 	)
 	if len(h.Nodes) != 1 || !strings.HasPrefix(h.Nodes[0], lock+"/") || len(h.Sessions) != 1 || len(h.Hosts) != 1 ||
@@ -279,7 +279,7 @@ func testDeleteNode(t *testing.T, c *contest) {
 }
 
 func testDeleteParent(t *testing.T, c *contest) {
-	h := momentary(t, DeleteParent{Ensemble: c.ensemble, Lock: lock})
+	h := momentary(t, deleteParent{ensemble: c.ensemble, lock: lock})
 	if len(h.Nodes) != 1 || h.Nodes[0] != lock {
 		t.Errorf("%+v", h)
 	}
@@ -294,27 +294,27 @@ func testForeignChildren(t *testing.T, c *contest) {
 	c.grants(t) // so that the lock's directory is there
 	f1, f2 := inject(
 		t,
-		ForeignChildren{ID: "f1", Ensemble: c.ensemble, Lock: lock},
+		foreignChildren{id: "f1", ensemble: c.ensemble, lock: lock},
 	), inject(
 		t,
-		ForeignChildren{ID: "f2", Ensemble: c.ensemble, Lock: lock},
+		foreignChildren{id: "f2", ensemble: c.ensemble, lock: lock},
 	)
 	c.grants(t)
 	heal(t, f1)
 	if err := f2.Verify(within(t, verifyCap)); err != nil {
 		t.Errorf("healing one took the other's: %v", err)
 	}
-	if h, err := (DeleteParent{Ensemble: c.ensemble, Lock: lock}).Inject(within(t, time.Second)); h != nil ||
+	if h, err := (deleteParent{ensemble: c.ensemble, lock: lock}).Inject(within(t, time.Second)); h != nil ||
 		err == nil ||
 		!strings.Contains(err.Error(), "children") {
 		t.Errorf("a parent with children: %v", err)
 	}
 	heal(t, f2)
 	nowhere := "/run1/nowhere"
-	if _, err := (ForeignChildren{ID: "f1", Ensemble: c.ensemble, Lock: nowhere}).Inject(t.Context()); err == nil {
+	if _, err := (foreignChildren{id: "f1", ensemble: c.ensemble, lock: nowhere}).Inject(t.Context()); err == nil {
 		t.Error("foreign children of nobody")
 	}
-	if h, err := (DeleteNode{Ensemble: c.ensemble, Lock: nowhere}).Inject(within(t, time.Second)); h != nil ||
+	if h, err := (deleteNode{ensemble: c.ensemble, lock: nowhere}).Inject(within(t, time.Second)); h != nil ||
 		err == nil {
 		t.Error("a contender's znode was deleted where there is none")
 	}
@@ -356,14 +356,14 @@ func testPrepared(t *testing.T, c *contest) {
 
 func testClock(t *testing.T, c *contest) {
 	_, followers := c.leader(t)
-	step := ClockStep{Host: followers[0], By: time.Hour, Ensemble: c.ensemble}
+	step := clockStep{host: followers[0], by: time.Hour, ensemble: c.ensemble}
 	if !c.clock {
 		if h, err := step.Inject(t.Context()); h != nil || err == nil {
 			t.Errorf("a server without a clock that can be set: %v", err)
 		}
 		return
 	}
-	if h, err := (ClockStep{Host: followers[0], By: time.Second, Ensemble: c.ensemble}).Inject(t.Context()); h != nil ||
+	if h, err := (clockStep{host: followers[0], by: time.Second, ensemble: c.ensemble}).Inject(t.Context()); h != nil ||
 		err == nil {
 		t.Error("a step that nobody can tell was made")
 	}
@@ -380,7 +380,7 @@ func testClock(t *testing.T, c *contest) {
 	}
 	c.grants(t)
 	heal(t, h)
-	back := inject(t, ClockStep{Host: followers[0], By: -30 * time.Minute, Ensemble: c.ensemble})
+	back := inject(t, clockStep{host: followers[0], by: -30 * time.Minute, ensemble: c.ensemble})
 	c.grants(t)
 	heal(t, back)
 	if now := sessions(); now != was {

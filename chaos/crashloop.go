@@ -22,30 +22,30 @@ func crashLoopKind() Kind {
 			"it run",
 		Verified: "the process has crashed more than once; after healing, as for `kill`",
 		Examples: []string{"target: c1", "target: zk1"},
-		injector: onEach(func(r *Run, _ Injection, h *ensembles.Host) (Injector, error) {
-			return CrashLoop{Process: r.Process(h)}, nil
+		injector: onEach(func(r *Run, _ injection, h *ensembles.Host) (Injector, error) {
+			return crashLoop{Process: r.Process(h)}, nil
 		}),
 	}
 }
 
-// CrashLoop kills a process, starts it again, and kills it each time it has come up. It heals by letting the process
+// crashLoop kills a process, starts it again, and kills it each time it has come up. It heals by letting the process
 // run.
-type CrashLoop struct {
+type crashLoop struct {
 	Process
 	// Most is how many times the process is killed, at most; 0 = 20. After that, the process is left running.
-	Most int
+	most int
 }
 
 // crashPause is how long a process works after it has come up, before it is killed again.
 const crashPause = 100 * time.Millisecond
 
 // Inject kills the process for the first time and returns once it is gone.
-func (c CrashLoop) Inject(ctx context.Context) (*Harm, error) {
+func (c crashLoop) Inject(ctx context.Context) (*Harm, error) {
 	at, err := carryOut(ctx, c.Host.Agent.Kill, c.start)
 	if err != nil {
 		return nil, fmt.Errorf("crash loop of %s: %w", c.Host.Name, err)
 	}
-	most := c.Most
+	most := c.most
 	if most == 0 {
 		most = 20
 	}
@@ -90,7 +90,7 @@ func (c CrashLoop) Inject(ctx context.Context) (*Harm, error) {
 }
 
 // crash starts the process, lets it come up, and kills it.
-func (c CrashLoop) crash(ctx context.Context) error {
+func (c crashLoop) crash(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

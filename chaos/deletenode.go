@@ -18,43 +18,43 @@ func deleteNodeKind() Kind {
 		Does:     "an administrator deletes the client's own znode of the first lock, as soon as the client has one",
 		Verified: "the znode is gone",
 		Examples: []string{"target: c1"},
-		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
 			client := i.clientOf(h)
 			session := r.Sessions.SessionOf(client)
 			if session == 0 {
 				return nil, fmt.Errorf("%s has no session", client)
 			}
-			return DeleteNode{Ensemble: r.Ensemble, Lock: r.Lock, Session: session, Owner: r.Sessions.OwnerOf}, nil
+			return deleteNode{ensemble: r.Ensemble, lock: r.Lock, session: session, owner: r.Sessions.OwnerOf}, nil
 		}),
 	}
 }
 
-// DeleteNode deletes a contender's own znode, as an administrator does who tidies up, or a program that takes the
+// deleteNode deletes a contender's own znode, as an administrator does who tidies up, or a program that takes the
 // znode for its own. Only the contender's watch, if it has one, tells the contender.
-type DeleteNode struct {
-	Ensemble *ensembles.Ensemble
+type deleteNode struct {
+	ensemble *ensembles.Ensemble
 	// Lock is the lock's path.
-	Lock string
+	lock string
 	// Session is the owner of the znode to delete. If it is 0, the znode of the contender that has been there longest
 	// is deleted; that contender holds an exclusive lock.
-	Session history.SessionID
+	session history.SessionID
 	// Owner names the host of a session's client; nil = not known.
-	Owner func(history.SessionID) string
+	owner func(history.SessionID) string
 }
 
 // Inject waits until there is such a znode, and deletes it. There is nothing to heal.
-func (d DeleteNode) Inject(ctx context.Context) (*Harm, error) {
+func (d deleteNode) Inject(ctx context.Context) (*Harm, error) {
 	var node agent.Node
 	var at int64
-	err := ensembles.Poll(ctx, pollEvery, "a contender's znode at "+d.Lock, func() error {
-		all, err := ephemerals(ctx, d.Ensemble, d.Lock)
+	err := ensembles.Poll(ctx, pollEvery, "a contender's znode at "+d.lock, func() error {
+		all, err := ephemerals(ctx, d.ensemble, d.lock)
 		if err != nil {
 			return err
 		}
 		if node, err = d.choose(all); err != nil {
 			return err
 		}
-		answer, err := administer(context.WithoutCancel(ctx), d.Ensemble, agent.NodesDelete, node.Path)
+		answer, err := administer(context.WithoutCancel(ctx), d.ensemble, agent.NodesDelete, node.Path)
 		if err == nil && (answer.Refused != "" || answer.Node.Czxid != node.Czxid) {
 			err = errors.New("it went meanwhile")
 		}
@@ -66,19 +66,19 @@ func (d DeleteNode) Inject(ctx context.Context) (*Harm, error) {
 	}
 	return &Harm{
 		At:           at,
-		Hosts:        ownerName(d.Owner, node.Session),
+		Hosts:        ownerName(d.owner, node.Session),
 		Sessions:     []history.SessionID{node.Session},
 		Nodes:        []string{node.Path},
-		Verify:       func(ctx context.Context) error { return gone(ctx, d.Ensemble, node) },
-		VerifyHealed: d.Ensemble.AwaitReady,
+		Verify:       func(ctx context.Context) error { return gone(ctx, d.ensemble, node) },
+		VerifyHealed: d.ensemble.AwaitReady,
 	}, nil
 }
 
 // choose picks the znode to delete.
-func (d DeleteNode) choose(all []agent.Node) (agent.Node, error) {
+func (d deleteNode) choose(all []agent.Node) (agent.Node, error) {
 	var first agent.Node
 	for _, n := range all {
-		if (d.Session == 0 || n.Session == d.Session) && (first.Path == "" || n.Czxid < first.Czxid) {
+		if (d.session == 0 || n.Session == d.session) && (first.Path == "" || n.Czxid < first.Czxid) {
 			first = n
 		}
 	}

@@ -19,26 +19,26 @@ func deleteParentKind() Kind {
 			"sequence numbers start at 0 again",
 		Verified: "the directory is gone, or another one is in its place",
 		Examples: []string{"target: all"},
-		injector: func(r *Run, _ Injection) (Injector, error) {
-			return DeleteParent{Ensemble: r.Ensemble, Lock: r.Lock}, nil
+		injector: func(r *Run, _ injection) (Injector, error) {
+			return deleteParent{ensemble: r.Ensemble, lock: r.Lock}, nil
 		},
 	}
 }
 
-// DeleteParent deletes a lock's directory at a moment when nobody contends, as servers do with containers that have
+// deleteParent deletes a lock's directory at a moment when nobody contends, as servers do with containers that have
 // been empty for a minute. The directory's counter of sequential znodes is lost with it, so the next number is 0.
-type DeleteParent struct {
-	Ensemble *ensembles.Ensemble
+type deleteParent struct {
+	ensemble *ensembles.Ensemble
 	// Lock is the lock's path.
-	Lock string
+	lock string
 }
 
 // Inject waits until the directory is empty, and deletes it. The next contender creates it again, so there is nothing
 // to heal.
-func (d DeleteParent) Inject(ctx context.Context) (*Harm, error) {
+func (d deleteParent) Inject(ctx context.Context) (*Harm, error) {
 	var answer agent.NodeAnswer
-	err := ensembles.Poll(ctx, pollEvery, d.Lock+" to be idle", func() (err error) {
-		answer, err = administer(context.WithoutCancel(ctx), d.Ensemble, agent.NodesDelete, d.Lock)
+	err := ensembles.Poll(ctx, pollEvery, d.lock+" to be idle", func() (err error) {
+		answer, err = administer(context.WithoutCancel(ctx), d.ensemble, agent.NodesDelete, d.lock)
 		if err == nil && answer.Refused != "" {
 			err = errors.New(answer.Refused)
 		}
@@ -47,7 +47,7 @@ func (d DeleteParent) Inject(ctx context.Context) (*Harm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("delete parent: %w", err)
 	}
-	return &Harm{At: answer.At, Nodes: []string{d.Lock},
-		Verify:       func(ctx context.Context) error { return gone(ctx, d.Ensemble, answer.Node) },
-		VerifyHealed: d.Ensemble.AwaitReady}, nil
+	return &Harm{At: answer.At, Nodes: []string{d.lock},
+		Verify:       func(ctx context.Context) error { return gone(ctx, d.ensemble, answer.Node) },
+		VerifyHealed: d.ensemble.AwaitReady}, nil
 }

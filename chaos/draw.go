@@ -41,7 +41,7 @@ func (d *drawer) draw(lacking map[string]string) {
 		d.mean = time.Duration(float64(d.mean) * d.factor())
 	}
 	d.plan.Kinds, d.plan.Interval = kinds, d.mean
-	last := d.setting.Duration - d.setting.Recovery()
+	last := d.setting.Duration - d.setting.recovery()
 	for at := d.pause(); at < last; at += d.pause() {
 		d.one(kinds, at)
 	}
@@ -128,7 +128,7 @@ func (d *drawer) fault(kinds []WeightedKind, at time.Duration) Fault {
 		k.draw(d.rand, d.setting, &f)
 	}
 	if !k.Momentary {
-		from, to := d.setting.Resolve(d.Length.From), d.setting.Resolve(d.Length.To)
+		from, to := d.setting.resolve(d.Length.From), d.setting.resolve(d.Length.To)
 		length := from + time.Duration(d.rand.Float64()*float64(to-from))
 		f.For = Lasting(length.Round(time.Millisecond))
 	}
@@ -142,7 +142,7 @@ func (d *drawer) fits(f Fault) bool {
 	}
 	beside := 0
 	for _, p := range d.plan.Steps {
-		if !d.setting.Meet(f, p.Fault) {
+		if !d.setting.meet(f, p.Fault) {
 			continue
 		}
 		if beside++; beside >= drawnTogether || !composes(f, p.Fault) {

@@ -21,25 +21,25 @@ func expireSessionKind() Kind {
 		Verified: "no server knows the session any more",
 		Examples: []string{"target: c1"},
 		check:    checkOwnSession,
-		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
-			return ExpireSession{r.byClient(i, h, StrikeExpire)}, nil
+		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
+			return expireSession{r.byClient(i, h, StrikeExpire)}, nil
 		}),
 	}
 }
 
-// ExpireSession really ends a client's session. A second connection names the session's id and password and closes
+// expireSession really ends a client's session. A second connection names the session's id and password and closes
 // it. The servers delete the session's znodes at once, and the client learns of it from its next request or ping.
-type ExpireSession struct{ ByClient }
+type expireSession struct{ byClient }
 
 // Inject returns once the client has reported that it is about to close the session. There is nothing to heal.
-func (x ExpireSession) Inject(ctx context.Context) (*Harm, error) {
+func (x expireSession) Inject(ctx context.Context) (*Harm, error) {
 	e, err := x.commandClient(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("expire a session: %w", err)
 	}
 	over := func(ctx context.Context) error {
 		return ensembles.Poll(ctx, pollEvery, "session "+e.Session.String()+" to be gone from the leader", func() error {
-			there, err := lives(ctx, x.Ensemble, e.Session)
+			there, err := lives(ctx, x.ensemble, e.Session)
 			if there {
 				err = errors.New("the leader knows it")
 			}
@@ -48,14 +48,14 @@ func (x ExpireSession) Inject(ctx context.Context) (*Harm, error) {
 	}
 	return &Harm{
 		At:       e.At,
-		Hosts:    []string{x.Host.Name},
+		Hosts:    []string{x.host.Name},
 		Sessions: []history.SessionID{e.Session},
 		Verify:   over,
 		VerifyHealed: func(ctx context.Context) error {
 			if err := over(ctx); err != nil {
 				return err
 			}
-			return x.Ensemble.AwaitReady(ctx)
+			return x.ensemble.AwaitReady(ctx)
 		},
 	}, nil
 }

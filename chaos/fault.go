@@ -115,7 +115,7 @@ func (f Fault) HitsWaiter() bool { return f.Target == TargetWaiter || f.Target =
 func (f Fault) disables() bool { return f.kind().Outage && f.HitsServer() }
 
 // Relayed reports whether client processes may have to connect through relays for the fault.
-func (f Fault) Relayed() bool {
+func (f Fault) relayed() bool {
 	k := f.kind()
 	return k.Relayed != nil && k.Relayed(f)
 }

@@ -92,7 +92,7 @@ func (f Fault) Check(key string) error {
 // Misplaced says why faults of the kind cannot have a key, for example because only faults of other kinds have it;
 // nil if they can. The zero Kind can have every key that is known.
 func (k *Kind) Misplaced(key string) error {
-	if k.Takes(key) {
+	if k.takes(key) {
 		return nil
 	}
 	others := kindsWith(key)
@@ -110,7 +110,7 @@ func (k *Kind) Misplaced(key string) error {
 }
 
 // kindsWith lists the kinds whose faults can have the key.
-func kindsWith(key string) []string { return kindNames(func(k *Kind) bool { return k.Takes(key) }) }
+func kindsWith(key string) []string { return kindNames(func(k *Kind) bool { return k.takes(key) }) }
 
 // ParseFault reads a fault from the texts of its keys.
 func ParseFault(given map[string]string) (Fault, error) {

@@ -19,11 +19,11 @@ func foreignChildrenKind() Kind {
 			"them to heal",
 		Verified: "all of these znodes exist; after healing, none does",
 		Examples: []string{"target: all"},
-		injector: func(r *Run, i Injection) (Injector, error) {
-			return ForeignChildren{ID: i.ID, Ensemble: r.Ensemble, Lock: r.Lock}, nil
+		injector: func(r *Run, i injection) (Injector, error) {
+			return foreignChildren{id: i.id, ensemble: r.Ensemble, lock: r.Lock}, nil
 		},
 		cleanUp: func(ctx context.Context, r *Run, id string) (left string, err error) {
-			n, err := ForeignChildren{ID: id, Ensemble: r.Ensemble, Lock: r.Lock}.remove(ctx)
+			n, err := foreignChildren{id: id, ensemble: r.Ensemble, lock: r.Lock}.remove(ctx)
 			if n > 0 {
 				left = fmt.Sprintf("%s had %d foreign children of %s", r.Lock, n, id)
 			}
@@ -32,14 +32,14 @@ func foreignChildrenKind() Kind {
 	}
 }
 
-// ForeignChildren creates znodes in a lock's directory that are no client's place in its queue. A recipe that cannot
+// foreignChildren creates znodes in a lock's directory that are no client's place in its queue. A recipe that cannot
 // read their names must neither fail nor wait behind them.
-type ForeignChildren struct {
+type foreignChildren struct {
 	// ID is part of their names, so that healing leaves the znodes of other faults alone.
-	ID       string
-	Ensemble *ensembles.Ensemble
+	id       string
+	ensemble *ensembles.Ensemble
 	// Lock is the lock's path, which must exist.
-	Lock string
+	lock string
 }
 
 // foreignNames are names that some recipes cannot handle: names without a number, names with a number that belongs to
@@ -52,19 +52,19 @@ var foreignNames = []string{
 	"foreign-%s-read-x",
 }
 
-func (f ForeignChildren) nodes() []string {
+func (f foreignChildren) nodes() []string {
 	all := make([]string, len(foreignNames))
 	for i, name := range foreignNames {
-		all[i] = path.Join(f.Lock, fmt.Sprintf(name, f.ID))
+		all[i] = path.Join(f.lock, fmt.Sprintf(name, f.id))
 	}
 	return all
 }
 
 // Inject creates the znodes.
-func (f ForeignChildren) Inject(ctx context.Context) (*Harm, error) {
+func (f foreignChildren) Inject(ctx context.Context) (*Harm, error) {
 	create := func(ctx context.Context) (st agent.Stamp, err error) {
 		for _, n := range f.nodes() {
-			answer, err := administerSoon(ctx, f.Ensemble, agent.NodesCreate, n)
+			answer, err := administerSoon(ctx, f.ensemble, agent.NodesCreate, n)
 			if err == nil && answer.Refused != "" && answer.Refused != agent.ErrExists.Error() {
 				err = errors.New(answer.Refused)
 			}
@@ -83,21 +83,21 @@ func (f ForeignChildren) Inject(ctx context.Context) (*Harm, error) {
 		Verify: func(ctx context.Context) error {
 			there, err := f.there(ctx)
 			if err == nil && there != len(foreignNames) {
-				err = fmt.Errorf("%d of %d foreign children are in %s", there, len(foreignNames), f.Lock)
+				err = fmt.Errorf("%d of %d foreign children are in %s", there, len(foreignNames), f.lock)
 			}
 			return err
 		},
 		VerifyHealed: func(ctx context.Context) error {
 			there, err := f.there(ctx)
 			if err == nil && there > 0 {
-				err = fmt.Errorf("%d foreign children are still in %s", there, f.Lock)
+				err = fmt.Errorf("%d foreign children are still in %s", there, f.lock)
 			}
 			return err
 		}}, nil
 }
 
 // remove deletes the znodes that are left, and returns how many it deleted.
-func (f ForeignChildren) remove(ctx context.Context) (int, error) {
+func (f foreignChildren) remove(ctx context.Context) (int, error) {
 	n, err := f.there(ctx)
 	if err == nil && n > 0 {
 		_, err = f.heal(ctx)
@@ -105,10 +105,10 @@ func (f ForeignChildren) remove(ctx context.Context) (int, error) {
 	return n, err
 }
 
-func (f ForeignChildren) heal(ctx context.Context) (int64, error) {
+func (f foreignChildren) heal(ctx context.Context) (int64, error) {
 	var at int64
 	for _, n := range f.nodes() {
-		answer, err := administerSoon(ctx, f.Ensemble, agent.NodesDelete, n)
+		answer, err := administerSoon(ctx, f.ensemble, agent.NodesDelete, n)
 		if err != nil {
 			return 0, err
 		}
@@ -118,8 +118,8 @@ func (f ForeignChildren) heal(ctx context.Context) (int64, error) {
 }
 
 // there counts the znodes that are in the directory.
-func (f ForeignChildren) there(ctx context.Context) (int, error) {
-	answer, err := administerSoon(ctx, f.Ensemble, agent.NodesList, f.Lock)
+func (f foreignChildren) there(ctx context.Context) (int, error) {
+	answer, err := administerSoon(ctx, f.ensemble, agent.NodesList, f.lock)
 	if err != nil {
 		return 0, err
 	}

@@ -36,12 +36,12 @@ func TestFaultsTakeTheirSlots(t *testing.T) {
 			hosts = append(hosts, &ensembles.Host{Name: name, Role: role})
 			keys = append(keys, k.Slot+" of "+name)
 		}
-		f, err := k.injector(r, Injection{Fault: Fault{Kind: k.Name, Params: k.Params}, ID: "f1", Hosts: hosts})
+		f, err := k.injector(r, injection{Fault: Fault{Kind: k.Name, Params: k.Params}, id: "f1", hosts: hosts})
 		if err != nil {
 			t.Fatalf("%s: %v", k.Name, err)
 		}
-		s, ok := f.(Slotted)
-		if !ok || s.Kind != k.Name || s.Shared != k.Shared || s.Among != &r.slots || !slices.Equal(s.Keys, keys) {
+		s, ok := f.(slotted)
+		if !ok || s.kind != k.Name || s.shared != k.Shared || s.among != &r.slots || !slices.Equal(s.keys, keys) {
 			t.Errorf("%s is %+v", k.Name, f)
 		}
 	}

@@ -65,7 +65,7 @@ type Kind struct {
 	warn func(s *Setting, f Fault) string
 	// injector returns the injector for the hosts that the target means. An error that wraps [ErrUnsupported] says
 	// that the fault cannot be injected here.
-	injector func(r *Run, i Injection) (Injector, error)
+	injector func(r *Run, i injection) (Injector, error)
 	// cleanUp removes what a fault that was not healed has left behind, and says in words what that was. It is nil if
 	// the hosts' agents know of everything that can be left.
 	cleanUp func(ctx context.Context, r *Run, id string) (left string, err error)
@@ -101,7 +101,7 @@ const slotProcess = "process"
 func required(key settings.Key) bool { return key.Tag.Get("required") == "true" }
 
 // Takes reports whether a fault of the kind can have the key.
-func (k *Kind) Takes(key string) bool {
+func (k *Kind) takes(key string) bool {
 	if k.Momentary && slices.Contains(lastingKeys, key) {
 		return false
 	}

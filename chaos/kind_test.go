@@ -62,11 +62,11 @@ func TestKeysOfKinds(t *testing.T) {
 	for key, want := range map[string]bool{
 		"at": true, "expect": true, "from": true, "for": false, "until": false, "linger": false, "loss": false,
 	} {
-		if got := k.Takes(key); got != want {
+		if got := k.takes(key); got != want {
 			t.Errorf("%s takes %s: %t", k.Name, key, got)
 		}
 	}
-	if (&Kind{Name: "pause"}).Takes("from") {
+	if (&Kind{Name: "pause"}).takes("from") {
 		t.Error("pause takes from")
 	}
 }
@@ -111,7 +111,7 @@ func TestWordsOfKinds(t *testing.T) {
 	const choices = "a client process c1…cN, holder, head-waiter, waiter, any-client, all-clients, " +
 		"a server zk1…zkN, " +
 		"leader, follower, followers, any, majority, minority, holder-server or resource"
-	if got := (OnServer | OnClient | OnResource).Choices(); got != choices {
+	if got := (OnServer | OnClient | OnResource).choices(); got != choices {
 		t.Errorf("%s, want %s", got, choices)
 	}
 	const pattern = `^(c[1-9][0-9]{0,5}|holder|head-waiter|waiter|any-client|all-clients|all)$`

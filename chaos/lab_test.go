@@ -69,8 +69,8 @@ func newRig(t *testing.T, lab *ensembles.Lab) *rig {
 func (r *rig) clients(n int) []*ensembles.Host { return []*ensembles.Host{r.c1, r.c2}[:n] }
 
 // cut returns a cut of links of the lab.
-func (r *rig) cut(id string, links []Link[*ensembles.Host]) Cut {
-	return Cut{ID: id, Links: links, Ensemble: r.ensemble}
+func (r *rig) cut(id string, links []hostLink) cut {
+	return cut{id: id, links: links, ensemble: r.ensemble}
 }
 
 func (r *rig) names(hosts ...*ensembles.Host) []string {

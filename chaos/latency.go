@@ -33,7 +33,7 @@ func latencyKind() Kind {
 		Relayed: func(f Fault) bool { return f.HitsClient() || linksOf(f) == FromClients },
 		draw:    drawLatency,
 		check:   checkLatency,
-		injector: func(r *Run, i Injection) (Injector, error) {
+		injector: func(r *Run, i injection) (Injector, error) {
 			return deferred(func(ctx context.Context) (Injector, error) { return r.latency(ctx, i) }), nil
 		},
 	}
@@ -83,91 +83,91 @@ func checkLatency(c *checker, f Fault) {
 }
 
 // latency delays each link at its client if it has one, because a relay may have to do it there.
-func (r *Run) latency(ctx context.Context, i Injection) (Injector, error) {
+func (r *Run) latency(ctx context.Context, i injection) (Injector, error) {
 	p := params[latencyParams](i.Fault)
 	peers, err := r.peersOf(ctx, i)
 	if err != nil {
 		return nil, err
 	}
 	if p.From == FromClients {
-		i.Hosts, peers = peers, i.Hosts
+		i.hosts, peers = peers, i.hosts
 	}
-	return onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
-		l := Latency{ID: i.ID, Host: h, Peers: peers, Delay: p.Latency, Jitter: p.Jitter, Ensemble: r.Ensemble}
+	return onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
+		l := latency{id: i.id, host: h, peers: peers, delay: p.Latency, jitter: p.Jitter, ensemble: r.Ensemble}
 		for _, peer := range peers {
 			if at, ok := r.Relay(h, peer); ok {
-				l.Relays = append(l.Relays, at)
+				l.relays = append(l.relays, at)
 			}
 		}
 		return l, nil
 	})(r, i)
 }
 
-// Latency delays every packet between a host and ZooKeeper servers, in each direction. The kernels at both ends do it
+// latency delays every packet between a host and ZooKeeper servers, in each direction. The kernels at both ends do it
 // where they have netem. Elsewhere, a relay on the host can do it for a client process that connects through one (see
 // [agent.Client.Relay]). Otherwise, the fault is unsupported.
-type Latency struct {
-	ID    string
-	Host  *ensembles.Host
-	Peers []*ensembles.Host
+type latency struct {
+	id    string
+	host  *ensembles.Host
+	peers []*ensembles.Host
 	// Relays, one for each of Peers, are the addresses that the host's process connects to instead.
-	Relays []netip.AddrPort
+	relays []netip.AddrPort
 	// Packets take Delay longer in each direction, give or take Jitter.
-	Delay, Jitter time.Duration
+	delay, jitter time.Duration
 	// Ensemble must be whole after healing.
-	Ensemble *ensembles.Ensemble
+	ensemble *ensembles.Ensemble
 }
 
 // Inject applies the delays.
-func (l Latency) Inject(ctx context.Context) (*Harm, error) {
-	if len(l.Relays) > 0 && len(l.Relays) != len(l.Peers) {
-		return nil, fmt.Errorf("latency at %s: %d relays to %d servers", l.Host.Name, len(l.Relays), len(l.Peers))
+func (l latency) Inject(ctx context.Context) (*Harm, error) {
+	if len(l.relays) > 0 && len(l.relays) != len(l.peers) {
+		return nil, fmt.Errorf("latency at %s: %d relays to %d servers", l.host.Name, len(l.relays), len(l.peers))
 	}
-	if 2*(l.Delay+l.Jitter) > maxTrip {
+	if 2*(l.delay+l.jitter) > maxTrip {
 		return nil, fmt.Errorf(
 			"latency at %s: %v ± %v is too long to be verified, want %v together",
-			l.Host.Name,
-			l.Delay,
-			l.Jitter,
+			l.host.Name,
+			l.delay,
+			l.jitter,
 			maxTrip/2,
 		)
 	}
-	do := []command{l.command(l.Host, l.Peers)}
+	do := []command{l.command(l.host, l.peers)}
 	for _, p := range l.ends()[1:] {
-		do = append(do, l.command(p, []*ensembles.Host{l.Host}))
+		do = append(do, l.command(p, []*ensembles.Host{l.host}))
 	}
-	hosts := affectedHosts(ctx, l.Ensemble, Between([]*ensembles.Host{l.Host}, l.Peers))
+	hosts := affectedHosts(ctx, l.ensemble, between([]*ensembles.Host{l.host}, l.peers))
 	at, err := carryOutAll(ctx, do, l.heal)
 	if err != nil {
-		return nil, fmt.Errorf("latency at %s: %w", l.Host.Name, err)
+		return nil, fmt.Errorf("latency at %s: %w", l.host.Name, err)
 	}
 	return &Harm{At: at, Hosts: hosts, Verify: l.verify, Heal: l.heal, VerifyHealed: l.verifyHealed}, nil
 }
 
 // ends returns the hosts that delay packets, the fault's own host first.
-func (l Latency) ends() []*ensembles.Host {
-	hosts := []*ensembles.Host{l.Host}
-	if len(l.Relays) == 0 {
-		hosts = append(hosts, l.Peers...)
+func (l latency) ends() []*ensembles.Host {
+	hosts := []*ensembles.Host{l.host}
+	if len(l.relays) == 0 {
+		hosts = append(hosts, l.peers...)
 	}
 	return hosts
 }
 
-func (l Latency) command(h *ensembles.Host, to []*ensembles.Host) command {
-	d := agent.Delay{ID: l.ID, Peers: addresses(to), Latency: l.Delay, Jitter: l.Jitter}
+func (l latency) command(h *ensembles.Host, to []*ensembles.Host) command {
+	d := agent.Delay{ID: l.id, Peers: addresses(to), Latency: l.delay, Jitter: l.jitter}
 	return func(ctx context.Context) (agent.Stamp, error) { return h.Agent.Delay(ctx, d) }
 }
 
 // rules returns the ids of the delays, with the hosts that have them.
-func (l Latency) rules() []rule {
+func (l latency) rules() []rule {
 	var all []rule
 	for _, h := range l.ends() {
-		all = append(all, rule{h, agent.Block{ID: l.ID}})
+		all = append(all, rule{h, agent.Block{ID: l.id}})
 	}
 	return all
 }
 
-func (l Latency) heal(ctx context.Context) (int64, error) { return remove(ctx, l.rules()) }
+func (l latency) heal(ctx context.Context) (int64, error) { return remove(ctx, l.rules()) }
 
 // maxTrip is the longest that a request and its answer may be delayed. A longer delay could not be verified within
 // verifyCap.
@@ -175,25 +175,25 @@ const maxTrip = 9 * time.Second
 
 // trips sends each server a request from the host, and returns how long each answer took. A server that is down or
 // cut off says nothing about delays.
-func (l Latency) trips(ctx context.Context) (map[*ensembles.Host]time.Duration, error) {
-	to := slices.Clone(l.Relays)
-	wait := 2 * (l.Delay + l.Jitter)
+func (l latency) trips(ctx context.Context) (map[*ensembles.Host]time.Duration, error) {
+	to := slices.Clone(l.relays)
+	wait := 2 * (l.delay + l.jitter)
 	if len(to) == 0 {
-		for _, p := range l.Peers {
+		for _, p := range l.peers {
 			to = append(to, server(p))
 		}
 		wait *= 2 // the connection's own trip is late, too
 	}
-	r, err := l.Host.Agent.AskProbe(ctx, wait+probeTimeout, to...)
+	r, err := l.host.Agent.AskProbe(ctx, wait+probeTimeout, to...)
 	if err != nil {
 		return nil, err
 	}
 	took := map[*ensembles.Host]time.Duration{}
 	for i, e := range r.Errors {
 		if e == "" {
-			took[l.Peers[i]] = r.Took[i]
+			took[l.peers[i]] = r.Took[i]
 		} else {
-			err = errors.Join(err, fmt.Errorf("%s gets no answer from %s: %s", l.Host.Name, l.Peers[i].Name, e))
+			err = errors.Join(err, fmt.Errorf("%s gets no answer from %s: %s", l.host.Name, l.peers[i].Name, e))
 		}
 	}
 	if len(took) > 0 {
@@ -210,9 +210,9 @@ const looks = 10
 // that has lost the others, accepts no connections yet. Each answer must take at least what jitter leaves of two
 // delays, and the mean of all answers must take at least one delay. A single answer proves nothing if jitter is as
 // large as the delay.
-func (l Latency) verify(ctx context.Context) error {
+func (l latency) verify(ctx context.Context) error {
 	var wrong error
-	err := ensembles.Poll(ctx, pollEvery, "answers to "+l.Host.Name, func() (silent error) {
+	err := ensembles.Poll(ctx, pollEvery, "answers to "+l.host.Name, func() (silent error) {
 		silent, wrong = l.ask(ctx)
 		if wrong != nil {
 			return nil // what another look found would not make it right
@@ -224,7 +224,7 @@ func (l Latency) verify(ctx context.Context) error {
 
 // ask looks once. It returns the servers that do not answer although nothing explains it, and the answers that are
 // wrong.
-func (l Latency) ask(ctx context.Context) (silent, wrong error) {
+func (l latency) ask(ctx context.Context) (silent, wrong error) {
 	if err := areThere(ctx, l.rules()); err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (l Latency) ask(ctx context.Context) (silent, wrong error) {
 		all[i], errs[i] = l.trips(ctx)
 		return nil // one look that found nothing says nothing yet
 	})
-	for _, p := range l.Peers {
+	for _, p := range l.peers {
 		var took []time.Duration
 		for _, trips := range all {
 			if t, ok := trips[p]; ok {
@@ -249,49 +249,49 @@ func (l Latency) ask(ctx context.Context) (silent, wrong error) {
 			(st.State == history.ProcessStopped || st.State == history.ProcessExited) {
 			continue
 		}
-		none := errors.Join(fmt.Errorf("%s gets no answer from %s", l.Host.Name, p.Name), errors.Join(errs...))
-		silent = errors.Join(silent, excuse(ctx, l.rules(), Link[*ensembles.Host]{From: l.Host, To: p}, none, nil))
+		none := errors.Join(fmt.Errorf("%s gets no answer from %s", l.host.Name, p.Name), errors.Join(errs...))
+		silent = errors.Join(silent, excuse(ctx, l.rules(), hostLink{from: l.host, to: p}, none, nil))
 	}
 	return silent, wrong
 }
 
 // delayed reports answers of a server that were not delayed.
-func (l Latency) delayed(p *ensembles.Host, took []time.Duration) error {
+func (l latency) delayed(p *ensembles.Host, took []time.Duration) error {
 	var sum time.Duration
 	for _, t := range took {
 		sum += t
 	}
-	least, mean := 2*(l.Delay-l.Jitter), sum/time.Duration(len(took))
-	if slices.Min(took) < least || mean < l.Delay {
+	least, mean := 2*(l.delay-l.jitter), sum/time.Duration(len(took))
+	if slices.Min(took) < least || mean < l.delay {
 		return fmt.Errorf(
 			"%s answers %s after %v, want %v at least and %v in the mean",
 			p.Name,
-			l.Host.Name,
+			l.host.Name,
 			took,
 			max(0, least),
-			l.Delay,
+			l.delay,
 		)
 	}
 	return nil
 }
 
-func (l Latency) verifyHealed(ctx context.Context) error {
+func (l latency) verifyHealed(ctx context.Context) error {
 	err := ensembles.Poll(ctx, pollEvery, "delays to end", func() error {
 		if err := areGone(ctx, l.rules()); err != nil {
 			return err
 		}
 		trips, err := l.trips(ctx)
 		for p, took := range trips {
-			if took < l.Delay {
+			if took < l.delay {
 				continue
 			}
-			slow := fmt.Errorf("%s answers %s after %v", p.Name, l.Host.Name, took)
-			err = errors.Join(err, excuse(ctx, l.rules(), Link[*ensembles.Host]{From: l.Host, To: p}, slow, nil))
+			slow := fmt.Errorf("%s answers %s after %v", p.Name, l.host.Name, took)
+			err = errors.Join(err, excuse(ctx, l.rules(), hostLink{from: l.host, to: p}, slow, nil))
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return l.Ensemble.AwaitReady(ctx)
+	return l.ensemble.AwaitReady(ctx)
 }

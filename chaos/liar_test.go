@@ -68,10 +68,10 @@ func TestHarmOverAtOnceIsNotTakenOnTrust(t *testing.T) {
 	e := &ensembles.Ensemble{Servers: []*ensembles.Host{h}}
 	p := Process{Host: h}
 	for name, f := range map[string]Injector{
-		"restart": Restart{p}, "rolling restart": RollingRestart{[]Process{p}},
-		"reset":  Reset{Host: h, Peers: []*ensembles.Host{h}, Ensemble: e},
-		"expire": ExpireSession{ByClient{ID: "f1", Host: h, Witness: said(session), Ensemble: e}},
-		"znode":  DeleteNode{Ensemble: e, Lock: lock}, "parent": DeleteParent{Ensemble: e, Lock: lock},
+		"restart": restart{p}, "rolling restart": rollingRestart{[]Process{p}},
+		"reset":  reset{host: h, peers: []*ensembles.Host{h}, ensemble: e},
+		"expire": expireSession{byClient{id: "f1", host: h, witness: said(session), ensemble: e}},
+		"znode":  deleteNode{ensemble: e, lock: lock}, "parent": deleteParent{ensemble: e, lock: lock},
 	} {
 		t.Run(name, func(t *testing.T) {
 			harm, err := f.Inject(within(t, 10*time.Second))

@@ -57,11 +57,11 @@ func checkLinks(c *checker, f Fault) {
 }
 
 // A hostLink is one direction from a host to another.
-type hostLink = Link[*ensembles.Host]
+type hostLink = link[*ensembles.Host]
 
 // peersOf returns the hosts at the far end of an injection's links, at least one. None of them is one of its own
 // hosts.
-func (r *Run) peersOf(ctx context.Context, i Injection) ([]*ensembles.Host, error) {
+func (r *Run) peersOf(ctx context.Context, i injection) ([]*ensembles.Host, error) {
 	var all []*ensembles.Host
 	from := linksOf(i.Fault)
 	switch from {
@@ -76,7 +76,7 @@ func (r *Run) peersOf(ctx context.Context, i Injection) ([]*ensembles.Host, erro
 	default:
 		all = r.Ensemble.Servers
 	}
-	isOwn := func(h *ensembles.Host) bool { return slices.Contains(i.Hosts, h) }
+	isOwn := func(h *ensembles.Host) bool { return slices.Contains(i.hosts, h) }
 	all = slices.DeleteFunc(slices.Clone(all), isOwn)
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: %s has no links to %s now", ErrNobody, i.Target, from)
@@ -87,15 +87,15 @@ func (r *Run) peersOf(ctx context.Context, i Injection) ([]*ensembles.Host, erro
 // toPeers makes an injector for every host of an injection and its peers. The peers are looked up when it injects,
 // because they depend on the leader at that moment.
 func toPeers(
-	f func(r *Run, i Injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error),
-) func(*Run, Injection) (Injector, error) {
-	return func(r *Run, i Injection) (Injector, error) {
+	f func(r *Run, i injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error),
+) func(*Run, injection) (Injector, error) {
+	return func(r *Run, i injection) (Injector, error) {
 		return deferred(func(ctx context.Context) (Injector, error) {
 			peers, err := r.peersOf(ctx, i)
 			if err != nil {
 				return nil, err
 			}
-			each := onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) { return f(r, i, h, peers) })
+			each := onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) { return f(r, i, h, peers) })
 			return each(r, i)
 		}), nil
 	}

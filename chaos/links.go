@@ -34,20 +34,20 @@ var few = transfer{count: 20, every: time.Millisecond}
 
 // pass sends datagrams over a link and returns how many arrived. It returns as soon as enough have arrived, and
 // within probeTimeout at the latest.
-func pass(ctx context.Context, l Link[*ensembles.Host], t transfer, enough int) (agent.Heard, error) {
-	id, err := l.To.Agent.Expect(ctx)
+func pass(ctx context.Context, l hostLink, t transfer, enough int) (agent.Heard, error) {
+	id, err := l.to.Agent.Expect(ctx)
 	if err != nil {
 		return agent.Heard{}, err
 	}
-	datagrams := agent.Datagrams{ID: id, To: agentOf(l.To), Count: t.count, Size: t.size, Every: t.every}
-	if _, err := l.From.Agent.Send(ctx, datagrams); err != nil {
+	datagrams := agent.Datagrams{ID: id, To: agentOf(l.to), Count: t.count, Size: t.size, Every: t.every}
+	if _, err := l.from.Agent.Send(ctx, datagrams); err != nil {
 		return agent.Heard{}, err
 	}
 	var heard agent.Heard
 	wait, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	_ = ensembles.Poll(wait, pollEvery, "datagrams", func() error {
-		if heard, err = l.To.Agent.Heard(ctx, id); err != nil || heard.Count >= enough {
+		if heard, err = l.to.Agent.Heard(ctx, id); err != nil || heard.Count >= enough {
 			return nil
 		}
 		return errors.New("too few")
@@ -56,30 +56,30 @@ func pass(ctx context.Context, l Link[*ensembles.Host], t transfer, enough int) 
 }
 
 // mustPass returns an error if nothing passes a link.
-func mustPass(ctx context.Context, l Link[*ensembles.Host]) error {
+func mustPass(ctx context.Context, l hostLink) error {
 	heard, err := pass(ctx, l, few, 1)
 	if err == nil && heard.Count == 0 {
-		err = fmt.Errorf("nothing passes from %s to %s", l.From.Name, l.To.Name)
+		err = fmt.Errorf("nothing passes from %s to %s", l.from.Name, l.to.Name)
 	}
 	return err
 }
 
 // mustBeCut returns an error if something passes a link, or if that cannot be found out.
-func mustBeCut(ctx context.Context, l Link[*ensembles.Host]) error {
+func mustBeCut(ctx context.Context, l hostLink) error {
 	heard, err := pass(ctx, l, few, 1)
 	if err == nil && heard.Count > 0 {
-		err = fmt.Errorf("packets still pass from %s to %s", l.From.Name, l.To.Name)
+		err = fmt.Errorf("packets still pass from %s to %s", l.from.Name, l.to.Name)
 	}
 	return err
 }
 
 // mustNotPass is mustBeCut, and also returns an error if connections over the link do not fail in the way that the
 // verdict asks for.
-func mustNotPass(ctx context.Context, l Link[*ensembles.Host], v agent.Verdict) error {
+func mustNotPass(ctx context.Context, l hostLink, v agent.Verdict) error {
 	var errs []string
 	// Each may wait a long time for nothing to arrive.
 	err := allOf(func() error { return mustBeCut(ctx, l) }, func() (err error) {
-		errs, err = l.From.Agent.Probe(ctx, probeTimeout, agentOf(l.To))
+		errs, err = l.from.Agent.Probe(ctx, probeTimeout, agentOf(l.to))
 		return err
 	})
 	if err != nil {
@@ -88,12 +88,12 @@ func mustNotPass(ctx context.Context, l Link[*ensembles.Host], v agent.Verdict) 
 	silent, refused := strings.Contains(errs[0], "timeout"), strings.Contains(errs[0], "refused")
 	switch {
 	case errs[0] == "":
-		return fmt.Errorf("%s still reaches %s", l.From.Name, l.To.Name)
+		return fmt.Errorf("%s still reaches %s", l.from.Name, l.to.Name)
 	// Only silence proves a drop. A refusal arrived over the link, and an address that no host has is another fault.
 	case v == agent.Drop && !silent:
-		return fmt.Errorf("%s gets an answer about %s: %s", l.From.Name, l.To.Name, errs[0])
+		return fmt.Errorf("%s gets an answer about %s: %s", l.from.Name, l.to.Name, errs[0])
 	case v == agent.Reject && !refused:
-		return fmt.Errorf("connections from %s to %s are not refused: %s", l.From.Name, l.To.Name, errs[0])
+		return fmt.Errorf("connections from %s to %s are not refused: %s", l.from.Name, l.to.Name, errs[0])
 	}
 	return nil
 }

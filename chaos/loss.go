@@ -36,9 +36,9 @@ func lossKind() Kind {
 					"a loss of %g of the packets cannot be told from none", p.Loss)
 			}
 		},
-		injector: toPeers(func(r *Run, i Injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
+		injector: toPeers(func(r *Run, i injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
 			share := float64(params[lossParams](i.Fault).Loss)
-			return Loss{ID: i.ID, Host: h, Peers: peers, Share: share, Ensemble: r.Ensemble}, nil
+			return loss{id: i.id, host: h, peers: peers, share: share, ensemble: r.Ensemble}, nil
 		}),
 	}
 }
@@ -72,50 +72,50 @@ func (lossShare) Schema() settings.Schema {
 	return settings.Schema{"type": "number", "minimum": 0, "maximum": 1}
 }
 
-// Loss drops a share of the packets between a host and others, in each direction. The host's kernel decides at random
+// loss drops a share of the packets between a host and others, in each direction. The host's kernel decides at random
 // for each packet.
-type Loss struct {
-	ID    string
-	Host  *ensembles.Host
-	Peers []*ensembles.Host
-	// Share is the share of packets that are lost, from [minLoss] to 1.
-	Share float64
+type loss struct {
+	id    string
+	host  *ensembles.Host
+	peers []*ensembles.Host
+	// sharedFault is the share of packets that are lost, from [minLoss] to 1.
+	share float64
 	// Ensemble must be whole after healing.
-	Ensemble *ensembles.Ensemble
+	ensemble *ensembles.Ensemble
 }
 
 // Inject applies the rule.
-func (l Loss) Inject(ctx context.Context) (*Harm, error) {
-	if _, err := sampleFor(l.Share); err != nil {
-		return nil, fmt.Errorf("loss at %s: %w", l.Host.Name, err)
+func (l loss) Inject(ctx context.Context) (*Harm, error) {
+	if _, err := sampleFor(l.share); err != nil {
+		return nil, fmt.Errorf("loss at %s: %w", l.host.Name, err)
 	}
-	hosts := affectedHosts(ctx, l.Ensemble, Between([]*ensembles.Host{l.Host}, l.Peers))
+	hosts := affectedHosts(ctx, l.ensemble, between([]*ensembles.Host{l.host}, l.peers))
 	at, err := apply(ctx, l.rules())
 	if err != nil {
-		return nil, fmt.Errorf("loss at %s: %w", l.Host.Name, err)
+		return nil, fmt.Errorf("loss at %s: %w", l.host.Name, err)
 	}
 	return &Harm{At: at, Hosts: hosts, Verify: l.verify, Heal: l.heal, VerifyHealed: l.verifyHealed}, nil
 }
 
-func (l Loss) rules() []rule {
-	return []rule{{l.Host, agent.Block{ID: l.ID, Peers: addresses(l.Peers), Loss: 100 * l.Share}}}
+func (l loss) rules() []rule {
+	return []rule{{l.host, agent.Block{ID: l.id, Peers: addresses(l.peers), Loss: 100 * l.share}}}
 }
 
-func (l Loss) heal(ctx context.Context) (int64, error) { return remove(ctx, l.rules()) }
+func (l loss) heal(ctx context.Context) (int64, error) { return remove(ctx, l.rules()) }
 
 // verify counts the losses in each direction. A rule that loses the right share is judged wrong once in a million
 // times, even if the machine itself loses up to [stray]. Only such losses of the machine could hide a missing rule,
 // so verify also asks the agent whether the rule is there. Where other faults lose packets too, more may be lost.
-func (l Loss) verify(ctx context.Context) error {
-	n, err := sampleFor(l.Share)
+func (l loss) verify(ctx context.Context) error {
+	n, err := sampleFor(l.share)
 	if err != nil {
 		return err
 	}
-	least, most := lossesOf(n, l.Share)
+	least, most := lossesOf(n, l.share)
 	sample := transfer{count: n, every: time.Millisecond}
 	return errors.Join(
 		areThere(ctx, l.rules()),
-		each(Between([]*ensembles.Host{l.Host}, l.Peers), func(link Link[*ensembles.Host]) error {
+		each(between([]*ensembles.Host{l.host}, l.peers), func(link hostLink) error {
 			heard, err := pass(ctx, link, sample, sample.count)
 			if err != nil {
 				return err
@@ -125,11 +125,11 @@ func (l Loss) verify(ctx context.Context) error {
 				"%d of %d packets are lost from %s to %s, want %d to %d for a share of %g",
 				lost,
 				n,
-				link.From.Name,
-				link.To.Name,
+				link.from.Name,
+				link.to.Name,
 				least,
 				most,
-				l.Share,
+				l.share,
 			)
 			switch {
 			case lost < least:
@@ -142,8 +142,8 @@ func (l Loss) verify(ctx context.Context) error {
 	)
 }
 
-func (l Loss) verifyHealed(ctx context.Context) error {
-	return errors.Join(awaitFree(ctx, l.rules(), l.Host, l.Peers), l.Ensemble.AwaitReady(ctx))
+func (l loss) verifyHealed(ctx context.Context) error {
+	return errors.Join(awaitFree(ctx, l.rules(), l.host, l.peers), l.ensemble.AwaitReady(ctx))
 }
 
 // awaitFree waits until the rules are gone and all packets pass again between a host and others, except for those
@@ -153,15 +153,15 @@ func awaitFree(ctx context.Context, rules []rule, host *ensembles.Host, peers []
 		if err := areGone(ctx, rules); err != nil {
 			return err
 		}
-		return each(Between([]*ensembles.Host{host}, peers), func(link Link[*ensembles.Host]) error {
+		return each(between([]*ensembles.Host{host}, peers), func(link hostLink) error {
 			heard, err := pass(ctx, link, few, few.count)
 			if err == nil && heard.Count < few.count {
 				err = fmt.Errorf(
 					"%d of %d packets are lost from %s to %s",
 					few.count-heard.Count,
 					few.count,
-					link.From.Name,
-					link.To.Name,
+					link.from.Name,
+					link.to.Name,
 				)
 			}
 			return excuseWay(ctx, rules, link, err)

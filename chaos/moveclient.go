@@ -26,18 +26,18 @@ func moveClientKind() Kind {
 			}
 			checkOwnSession(c, f)
 		},
-		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
-			return MoveClient{r.byClient(i, h, StrikeMove)}, nil
+		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
+			return moveClient{r.byClient(i, h, StrikeMove)}, nil
 		}),
 	}
 }
 
-// MoveClient resets a client's connection to its server, and keeps the client from that server while the fault is in
+// moveClient resets a client's connection to its server, and keeps the client from that server while the fault is in
 // force, so that its session continues on another one.
-type MoveClient struct{ ByClient }
+type moveClient struct{ byClient }
 
 // Inject returns once the client has reported which server it is about to leave.
-func (m MoveClient) Inject(ctx context.Context) (*Harm, error) {
+func (m moveClient) Inject(ctx context.Context) (*Harm, error) {
 	e, err := m.commandClient(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("change a client's server: %w", err)
@@ -45,7 +45,7 @@ func (m MoveClient) Inject(ctx context.Context) (*Harm, error) {
 	from := e.Strike().Server
 	at := func(ctx context.Context, what string, ok func(server string) bool) error {
 		return ensembles.Poll(ctx, pollEvery, "session "+e.Session.String()+" to be connected to "+what, func() error {
-			names, err := connected(ctx, m.Ensemble, e.Session)
+			names, err := connected(ctx, m.ensemble, e.Session)
 			if err == nil && (len(names) != 1 || !ok(names[0])) {
 				err = fmt.Errorf("it is connected to %v", names)
 			}
@@ -54,22 +54,22 @@ func (m MoveClient) Inject(ctx context.Context) (*Harm, error) {
 	}
 	// The client itself refuses the server, so only the client can say that this is over.
 	settled := func(ctx context.Context) (bool, error) {
-		last, err := m.Witness.Triggered(ctx, m.ID, m.Host.Name)
+		last, err := m.witness.Triggered(ctx, m.id, m.host.Name)
 		return last.Strike().Action == history.StrikeSettled, err
 	}
-	return &Harm{At: e.At, Hosts: []string{m.Host.Name}, Sessions: []history.SessionID{e.Session},
+	return &Harm{At: e.At, Hosts: []string{m.host.Name}, Sessions: []history.SessionID{e.Session},
 		Verify: func(ctx context.Context) error {
 			if over, err := settled(ctx); err != nil || over {
-				return cmp.Or(err, fmt.Errorf("%s may go back to %s", m.Host.Name, from))
+				return cmp.Or(err, fmt.Errorf("%s may go back to %s", m.host.Name, from))
 			}
 			return at(ctx, "another server than "+from, func(server string) bool { return server != from })
 		},
 		Heal: func(ctx context.Context) (int64, error) {
-			st, err := m.Host.Agent.Input(ctx, m.Undo)
+			st, err := m.host.Agent.Input(ctx, m.undo)
 			return st.At, err
 		},
 		VerifyHealed: func(ctx context.Context) error {
-			err := ensembles.Poll(ctx, pollEvery, "the word of "+m.Host.Name+" that it may go back to "+from, func() error {
+			err := ensembles.Poll(ctx, pollEvery, "the word of "+m.host.Name+" that it may go back to "+from, func() error {
 				over, err := settled(ctx)
 				if err == nil && !over {
 					err = errors.New("it has not said so")

@@ -21,38 +21,38 @@ func muteKind() Kind {
 		Verified: "the host of each client process connects to the server, sends a request and gets no answer; " +
 			"after healing, it gets one",
 		Examples: []string{"target: zk1"},
-		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
-			return Mute{ID: i.ID, Host: h, Clients: r.Clients, Ensemble: r.Ensemble}, nil
+		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
+			return mute{id: i.id, host: h, clients: r.Clients, ensemble: r.Ensemble}, nil
 		}),
 	}
 }
 
-// Mute makes a server accept its clients' connections and never answer on them. What the server sends to clients is
+// mute makes a server accept its clients' connections and never answer on them. What the server sends to clients is
 // dropped, except for packets that only keep the connection up. The other servers notice nothing.
-type Mute struct {
-	ID      string
-	Host    *ensembles.Host
-	Clients []*ensembles.Host
+type mute struct {
+	id      string
+	host    *ensembles.Host
+	clients []*ensembles.Host
 	// Ensemble must be whole after healing.
-	Ensemble *ensembles.Ensemble
+	ensemble *ensembles.Ensemble
 }
 
 // Inject applies the rule.
-func (m Mute) Inject(ctx context.Context) (*Harm, error) {
+func (m mute) Inject(ctx context.Context) (*Harm, error) {
 	at, err := apply(ctx, m.rules())
 	if err != nil {
-		return nil, fmt.Errorf("mute %s: %w", m.Host.Name, err)
+		return nil, fmt.Errorf("mute %s: %w", m.host.Name, err)
 	}
-	return &Harm{At: at, Hosts: []string{m.Host.Name}, Verify: m.verify, Heal: m.heal, VerifyHealed: m.verifyHealed}, nil
+	return &Harm{At: at, Hosts: []string{m.host.Name}, Verify: m.verify, Heal: m.heal, VerifyHealed: m.verifyHealed}, nil
 }
 
-func (m Mute) rules() []rule {
+func (m mute) rules() []rule {
 	return []rule{
 		{
-			m.Host,
+			m.host,
 			agent.Block{
-				ID:        m.ID,
-				Peers:     addresses(m.Clients),
+				ID:        m.id,
+				Peers:     addresses(m.clients),
 				Direction: agent.Out,
 				Ports:     []uint16{agent.ClientPort},
 				Payload:   true,
@@ -61,58 +61,58 @@ func (m Mute) rules() []rule {
 	}
 }
 
-func (m Mute) heal(ctx context.Context) (int64, error) { return remove(ctx, m.rules()) }
+func (m mute) heal(ctx context.Context) (int64, error) { return remove(ctx, m.rules()) }
 
 // verify waits until the server answers no client. A server that is starting does not listen yet.
-func (m Mute) verify(ctx context.Context) error {
-	return ensembles.Poll(ctx, pollEvery, m.Host.Name+" to be silent", func() error { return m.silent(ctx) })
+func (m mute) verify(ctx context.Context) error {
+	return ensembles.Poll(ctx, pollEvery, m.host.Name+" to be silent", func() error { return m.silent(ctx) })
 }
 
 // silent connects from each client's host and sends a request.
-func (m Mute) silent(ctx context.Context) error {
-	return errors.Join(areThere(ctx, m.rules()), each(m.Clients, func(c *ensembles.Host) error {
+func (m mute) silent(ctx context.Context) error {
+	return errors.Join(areThere(ctx, m.rules()), each(m.clients, func(c *ensembles.Host) error {
 		// If another fault cuts the link or has ended the server, there is no connection to test.
 		cut := func(err error) error {
-			if st, serr := m.Host.Agent.Status(ctx); serr == nil && st.State == history.ProcessExited {
+			if st, serr := m.host.Agent.Status(ctx); serr == nil && st.State == history.ProcessExited {
 				return nil
 			}
-			return excuse(ctx, m.rules(), Link[*ensembles.Host]{From: c, To: m.Host}, err, nil)
+			return excuse(ctx, m.rules(), hostLink{from: c, to: m.host}, err, nil)
 		}
-		errs, err := c.Agent.Probe(ctx, probeTimeout, server(m.Host))
+		errs, err := c.Agent.Probe(ctx, probeTimeout, server(m.host))
 		if err != nil {
 			return err
 		}
 		if errs[0] != "" {
-			return cut(fmt.Errorf("%s does not reach %s: %s", c.Name, m.Host.Name, errs[0]))
+			return cut(fmt.Errorf("%s does not reach %s: %s", c.Name, m.host.Name, errs[0]))
 		}
-		asked, err := c.Agent.AskProbe(ctx, probeTimeout, server(m.Host))
+		asked, err := c.Agent.AskProbe(ctx, probeTimeout, server(m.host))
 		switch {
 		case err != nil:
 			return err
 		case asked.Errors[0] == "":
-			return fmt.Errorf("%s still answers %s", m.Host.Name, c.Name)
+			return fmt.Errorf("%s still answers %s", m.host.Name, c.Name)
 		case !strings.Contains(asked.Errors[0], "timeout"):
-			return cut(fmt.Errorf("%s is not silent to %s: %s", m.Host.Name, c.Name, asked.Errors[0]))
+			return cut(fmt.Errorf("%s is not silent to %s: %s", m.host.Name, c.Name, asked.Errors[0]))
 		}
 		return nil
 	}))
 }
 
-func (m Mute) verifyHealed(ctx context.Context) error {
-	err := ensembles.Poll(ctx, pollEvery, m.Host.Name+" to answer", func() error {
+func (m mute) verifyHealed(ctx context.Context) error {
+	err := ensembles.Poll(ctx, pollEvery, m.host.Name+" to answer", func() error {
 		if err := areGone(ctx, m.rules()); err != nil {
 			return err
 		}
-		return each(m.Clients, func(c *ensembles.Host) error {
-			asked, err := c.Agent.AskProbe(ctx, probeTimeout, server(m.Host))
+		return each(m.clients, func(c *ensembles.Host) error {
+			asked, err := c.Agent.AskProbe(ctx, probeTimeout, server(m.host))
 			if err == nil && asked.Errors[0] != "" {
-				err = fmt.Errorf("%s does not answer %s: %s", m.Host.Name, c.Name, asked.Errors[0])
+				err = fmt.Errorf("%s does not answer %s: %s", m.host.Name, c.Name, asked.Errors[0])
 			}
-			return excuse(ctx, m.rules(), Link[*ensembles.Host]{From: c, To: m.Host}, err, nil)
+			return excuse(ctx, m.rules(), hostLink{from: c, to: m.host}, err, nil)
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return m.Ensemble.AwaitReady(ctx)
+	return m.ensemble.AwaitReady(ctx)
 }

@@ -33,7 +33,7 @@ func TestNetworkFaults(t *testing.T) {
 	t.Run("reset", func(t *testing.T) { testReset(t, r) })
 	t.Run("mute", func(t *testing.T) {
 		leader, followers := r.leader(t)
-		h := inject(t, Mute{ID: "f1", Host: leader, Clients: r.clients(1), Ensemble: r.ensemble})
+		h := inject(t, mute{id: "f1", host: leader, clients: r.clients(1), ensemble: r.ensemble})
 		// No other host notices. The server still leads and answers others.
 		if asked, err := r.c2.Agent.AskProbe(t.Context(), probeTimeout, server(leader)); err != nil ||
 			asked.Errors[0] != "" {
@@ -53,32 +53,32 @@ func TestNetworkFaults(t *testing.T) {
 }
 
 // cuts returns a cut of each shape among any five hosts.
-func (r *rig) cuts(t *testing.T, verdict agent.Verdict) map[string]Cut {
+func (r *rig) cuts(t *testing.T, verdict agent.Verdict) map[string]cut {
 	t.Helper()
 	five := append(slices.Clone(r.zk), r.c1, r.c2)
 	leader, followers := r.leader(t)
 	r1 := []*ensembles.Host{r.lab.Host("r1")}
-	ring, err := MajoritiesRing(five)
+	ring, err := majoritiesRing(five)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := func(links []Link[*ensembles.Host]) []Link[*ensembles.Host] {
+	rest := func(links []hostLink) []hostLink {
 		all := slices.DeleteFunc(
-			OneWay(five, five),
-			func(l Link[*ensembles.Host]) bool { return slices.Contains(links, l) },
+			oneWay(five, five),
+			func(l hostLink) bool { return slices.Contains(links, l) },
 		)
-		return append(all, Between(five, r1)...)
+		return append(all, between(five, r1)...)
 	}
-	all := map[string]Cut{}
-	for name, links := range map[string][]Link[*ensembles.Host]{
-		"a follower alone": Between(followers[:1], r.zk), "the leader alone": Between([]*ensembles.Host{leader}, r.zk),
-		"halves": Halves(r.zk[1], five), "bridge": Bridge(r.c1, five), "ring": ring,
-		"one way, to a server": OneWay(r.clients(1), r.zk[:1]), "one way, from servers": OneWay(r.zk, r.clients(2)),
-		"one way, to the leader":  OneWay(followers[:1], []*ensembles.Host{leader}),
-		"clients from one server": Between(r.clients(2), r.zk[:1]), "clients from all": Between(r.clients(2), r.zk),
-		"a follower from its leader": Between(followers[1:], []*ensembles.Host{leader}),
+	all := map[string]cut{}
+	for name, links := range map[string][]hostLink{
+		"a follower alone": between(followers[:1], r.zk), "the leader alone": between([]*ensembles.Host{leader}, r.zk),
+		"halves": halves(r.zk[1], five), "bridge": bridge(r.c1, five), "ring": ring,
+		"one way, to a server": oneWay(r.clients(1), r.zk[:1]), "one way, from servers": oneWay(r.zk, r.clients(2)),
+		"one way, to the leader":  oneWay(followers[:1], []*ensembles.Host{leader}),
+		"clients from one server": between(r.clients(2), r.zk[:1]), "clients from all": between(r.clients(2), r.zk),
+		"a follower from its leader": between(followers[1:], []*ensembles.Host{leader}),
 	} {
-		all[name] = Cut{ID: "f1", Links: links, Verdict: verdict, Pass: rest(links), Ensemble: r.ensemble}
+		all[name] = cut{id: "f1", links: links, verdict: verdict, pass: rest(links), ensemble: r.ensemble}
 	}
 	return all
 }
@@ -96,9 +96,9 @@ func testCuts(t *testing.T, r *rig) {
 				}
 				var meanwhile []func() error
 				// The same cut with one link more, or one that must pass, is not there.
-				for what, wrong := range map[string]func(*Cut){
-					"a link that is free": func(c *Cut) { c.Links, c.Pass = append(slices.Clone(c.Links), c.Pass[0]), nil },
-					"a link that is cut":  func(c *Cut) { c.Pass = c.Links[:1] },
+				for what, wrong := range map[string]func(*cut){
+					"a link that is free": func(c *cut) { c.links, c.pass = append(slices.Clone(c.links), c.pass[0]), nil },
+					"a link that is cut":  func(c *cut) { c.pass = c.links[:1] },
 				} {
 					other := c
 					wrong(&other)
@@ -127,22 +127,22 @@ func (r *rig) packets(t *testing.T, id string) map[string]Injector {
 		relays = append(relays, relay)
 	}
 	return map[string]Injector{
-		"loss":      Loss{ID: id, Host: r.c1, Peers: r.zk, Share: 0.3, Ensemble: r.ensemble},
-		"bandwidth": Bandwidth{ID: id, Host: r.c1, Peers: r.zk, Rate: 100_000, Ensemble: r.ensemble},
-		"latency": Latency{
-			ID:       id,
-			Host:     r.c1,
-			Peers:    r.zk,
-			Relays:   relays,
-			Delay:    100 * time.Millisecond,
-			Jitter:   30 * time.Millisecond,
-			Ensemble: r.ensemble,
+		"loss":      loss{id: id, host: r.c1, peers: r.zk, share: 0.3, ensemble: r.ensemble},
+		"bandwidth": bandwidth{id: id, host: r.c1, peers: r.zk, rate: 100_000, ensemble: r.ensemble},
+		"latency": latency{
+			id:       id,
+			host:     r.c1,
+			peers:    r.zk,
+			relays:   relays,
+			delay:    100 * time.Millisecond,
+			jitter:   30 * time.Millisecond,
+			ensemble: r.ensemble,
 		},
-		"cut": Cut{
-			ID:       id,
-			Links:    OneWay(r.clients(1), r.zk[:1]),
-			Pass:     OneWay(r.zk, r.clients(1)),
-			Ensemble: r.ensemble,
+		"cut": cut{
+			id:       id,
+			links:    oneWay(r.clients(1), r.zk[:1]),
+			pass:     oneWay(r.zk, r.clients(1)),
+			ensemble: r.ensemble,
 		},
 	}
 }
@@ -157,10 +157,10 @@ func testPackets(t *testing.T, r *rig) {
 			// Other hosts have nothing of it. A busy machine may lose a datagram in a hundred by itself.
 			const enough = 100 * (1 - stray)
 			sample := transfer{count: fewestProbes, every: time.Millisecond}
-			if err := each(Between([]*ensembles.Host{r.c2}, r.zk), func(l Link[*ensembles.Host]) error {
+			if err := each(between([]*ensembles.Host{r.c2}, r.zk), func(l hostLink) error {
 				heard, err := pass(t.Context(), l, sample, sample.count)
 				if err == nil && 100*heard.Count < int(enough)*sample.count {
-					err = fmt.Errorf("%d of %d pass from %s to %s", heard.Count, sample.count, l.From.Name, l.To.Name)
+					err = fmt.Errorf("%d of %d pass from %s to %s", heard.Count, sample.count, l.from.Name, l.to.Name)
 				}
 				return err
 			}); err != nil {
@@ -173,12 +173,12 @@ func testPackets(t *testing.T, r *rig) {
 		_, followers := r.leader(t)
 		h := inject(
 			t,
-			Loss{
-				ID:       "f1",
-				Host:     followers[0],
-				Peers:    slices.DeleteFunc(slices.Clone(r.zk), func(h *ensembles.Host) bool { return h == followers[0] }),
-				Share:    0.2,
-				Ensemble: r.ensemble,
+			loss{
+				id:       "f1",
+				host:     followers[0],
+				peers:    slices.DeleteFunc(slices.Clone(r.zk), func(h *ensembles.Host) bool { return h == followers[0] }),
+				share:    0.2,
+				ensemble: r.ensemble,
 			},
 		)
 		heal(t, h)
@@ -187,7 +187,7 @@ func testPackets(t *testing.T, r *rig) {
 
 // Without netem, a server's packets cannot be delayed, and nothing is done.
 func testNoNetem(t *testing.T, r *rig, lacks string) {
-	f := Latency{ID: "f1", Host: r.zk[0], Peers: r.zk[1:], Delay: 50 * time.Millisecond, Ensemble: r.ensemble}
+	f := latency{id: "f1", host: r.zk[0], peers: r.zk[1:], delay: 50 * time.Millisecond, ensemble: r.ensemble}
 	if lacks == "" {
 		heal(t, inject(t, f))
 		return
@@ -206,7 +206,7 @@ func testNoNetem(t *testing.T, r *rig, lacks string) {
 // A follower whose connections are reset makes new ones.
 func testReset(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	f := Reset{Host: followers[0], Peers: []*ensembles.Host{leader}, Ensemble: r.ensemble}
+	f := reset{host: followers[0], peers: []*ensembles.Host{leader}, ensemble: r.ensemble}
 	h, err := f.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func testReset(t *testing.T, r *rig) {
 	if err := h.VerifyHealed(within(t, healedCap)); err != nil {
 		t.Error(err)
 	}
-	none := Reset{Host: r.c1, Peers: r.zk, Ensemble: r.ensemble}
+	none := reset{host: r.c1, peers: r.zk, ensemble: r.ensemble}
 	if h, err := none.Inject(t.Context()); h != nil || err == nil || !strings.Contains(err.Error(), "no connections") {
 		t.Errorf("a reset of nothing: %v, %v", h, err)
 	}
@@ -276,8 +276,8 @@ func testPairs(t *testing.T, r *rig) {
 
 // beside returns a fault without the server whose links are cut.
 func (r *rig) beside(f Injector) Injector {
-	if l, ok := f.(Latency); ok {
-		l.Peers, l.Relays = l.Peers[1:], l.Relays[1:]
+	if l, ok := f.(latency); ok {
+		l.peers, l.relays = l.peers[1:], l.relays[1:]
 		return l
 	}
 	return f

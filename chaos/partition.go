@@ -33,13 +33,13 @@ func partitionKind() Kind {
 		draw:   drawPartition,
 		check:  checkPartition,
 		warn: func(s *Setting, f Fault) string {
-			if !f.HitsServer() || f.Target == TargetFollower || s.Resolve(f.For) > s.Deposed {
+			if !f.HitsServer() || f.Target == TargetFollower || s.resolve(f.For) > s.Deposed {
 				return ""
 			}
 			return fmt.Sprintf("a leader that is cut off serves on for about %s (sync-limit × tick), so it may stay leader",
 				settings.FormatDuration(s.Deposed))
 		},
-		injector: func(r *Run, i Injection) (Injector, error) {
+		injector: func(r *Run, i injection) (Injector, error) {
 			return deferred(func(ctx context.Context) (Injector, error) { return r.partition(ctx, i) }), nil
 		},
 	}
@@ -116,26 +116,26 @@ func checkPartition(c *checker, f Fault) {
 			c.Servers,
 		)
 	case p.Shape != shapeRing && f.Target.class() != OnServer:
-		c.refuse(at("shape", "target"), "target: "+OnServer.Choices(),
+		c.refuse(at("shape", "target"), "target: "+OnServer.choices(),
 			"shape %s starts from one server, not from %s", p.Shape, f.Target)
 	}
 }
 
 // partition finds the links to cut. It also finds the links that must stay up, which are those of servers, clients
 // and the resource with the hosts that are cut off.
-func (r *Run) partition(ctx context.Context, i Injection) (Injector, error) {
+func (r *Run) partition(ctx context.Context, i injection) (Injector, error) {
 	p := params[partitionParams](i.Fault)
 	servers := r.Ensemble.Servers
 	var links []hostLink
 	var err error
-	about := i.Hosts
+	about := i.hosts
 	switch p.Shape {
 	case shapeHalves:
-		links, about = Halves(i.Hosts[0], servers), servers
+		links, about = halves(i.hosts[0], servers), servers
 	case shapeBridge:
-		links, about = Bridge(i.Hosts[0], servers), servers
+		links, about = bridge(i.hosts[0], servers), servers
 	case shapeRing:
-		links, err = MajoritiesRing(servers)
+		links, err = majoritiesRing(servers)
 		about = servers
 	default:
 		links, err = r.linksCut(ctx, i, p.Way)
@@ -143,13 +143,13 @@ func (r *Run) partition(ctx context.Context, i Injection) (Injector, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut := Cut{ID: i.ID, Links: links, Ensemble: r.Ensemble}
+	cut := cut{id: i.id, links: links, ensemble: r.Ensemble}
 	if p.Verdict == verdictReject {
-		cut.Verdict = agent.Reject
+		cut.verdict = agent.Reject
 	}
-	for _, l := range Between(about, r.peers()) {
-		if talks(l) && !slices.Contains(links, l) && !slices.Contains(cut.Pass, l) {
-			cut.Pass = append(cut.Pass, l)
+	for _, l := range between(about, r.peers()) {
+		if talks(l) && !slices.Contains(links, l) && !slices.Contains(cut.pass, l) {
+			cut.pass = append(cut.pass, l)
 		}
 	}
 	return cut, nil
@@ -157,52 +157,52 @@ func (r *Run) partition(ctx context.Context, i Injection) (Injector, error) {
 
 // linksCut returns the links between the hosts of an injection and what they are cut off from, in one direction or
 // both.
-func (r *Run) linksCut(ctx context.Context, i Injection, way string) ([]hostLink, error) {
+func (r *Run) linksCut(ctx context.Context, i injection, way string) ([]hostLink, error) {
 	from, err := r.peersOf(ctx, i)
 	if err != nil {
 		return nil, err
 	}
 	switch way {
 	case wayIn:
-		return OneWay(from, i.Hosts), nil
+		return oneWay(from, i.hosts), nil
 	case wayOut:
-		return OneWay(i.Hosts, from), nil
+		return oneWay(i.hosts, from), nil
 	}
-	return Between(i.Hosts, from), nil
+	return between(i.hosts, from), nil
 }
 
 // talks reports whether anything is ever sent over a link. Clients send nothing to each other, and servers send
 // nothing to the resource.
 func talks(l hostLink) bool {
 	is := func(a, b ensembles.Role) bool {
-		return l.From.Role == a && l.To.Role == b || l.From.Role == b && l.To.Role == a
+		return l.from.Role == a && l.to.Role == b || l.from.Role == b && l.to.Role == a
 	}
 	return is(ensembles.Server, ensembles.Server) || is(ensembles.Server, ensembles.Client) ||
 		is(ensembles.Client, ensembles.Resource)
 }
 
-// Cut lets no packet pass over some links, by rules in the hosts' own network namespaces, so a partition can have any
+// cut lets no packet pass over some links, by rules in the hosts' own network namespaces, so a partition can have any
 // shape. What must still pass is part of the fault, because a cut that takes more than it should is another fault.
-type Cut struct {
+type cut struct {
 	// ID names the rules on the hosts, so that healing leaves the rules of other faults alone.
-	ID string
+	id string
 	// Links are cut one by one.
-	Links []Link[*ensembles.Host]
+	links []hostLink
 	// Verdict says whether packets vanish or connections are refused.
-	Verdict agent.Verdict
+	verdict agent.Verdict
 	// Pass are links that must stay up, such as those of a server's clients, those of the resource, and the other
 	// direction of a one-way cut.
-	Pass []Link[*ensembles.Host]
+	pass []hostLink
 	// Ensemble must be whole again after healing.
-	Ensemble *ensembles.Ensemble
+	ensemble *ensembles.Ensemble
 }
 
 // Inject applies the rules, on all hosts at once.
-func (c Cut) Inject(ctx context.Context) (*Harm, error) {
-	if len(c.Links) == 0 {
+func (c cut) Inject(ctx context.Context) (*Harm, error) {
+	if len(c.links) == 0 {
 		return nil, errors.New("partition of nothing")
 	}
-	hosts := affectedHosts(ctx, c.Ensemble, c.Links)
+	hosts := affectedHosts(ctx, c.ensemble, c.links)
 	at, err := apply(ctx, c.rules())
 	if err != nil {
 		return nil, fmt.Errorf("partition: %w", err)
@@ -211,17 +211,17 @@ func (c Cut) Inject(ctx context.Context) (*Harm, error) {
 }
 
 // rules returns the rules that each host needs.
-func (c Cut) rules() []rule {
+func (c cut) rules() []rule {
 	var all []rule
-	for _, h := range share(c.Links) {
+	for _, h := range share(c.links) {
 		// The peers that are cut in both directions, and those that are cut in one.
 		both, in, out := split(h.from, h.to)
 		for _, b := range []agent.Block{
-			{ID: c.ID, Peers: both},
-			{ID: c.ID + "-in", Peers: in, Direction: agent.In},
-			{ID: c.ID + "-out", Peers: out, Direction: agent.Out},
+			{ID: c.id, Peers: both},
+			{ID: c.id + "-in", Peers: in, Direction: agent.In},
+			{ID: c.id + "-out", Peers: out, Direction: agent.Out},
 		} {
-			if b.Verdict = c.Verdict; len(b.Peers) > 0 {
+			if b.Verdict = c.verdict; len(b.Peers) > 0 {
 				all = append(all, rule{h.host, b})
 			}
 		}
@@ -246,26 +246,26 @@ func split(a, b []*ensembles.Host) (both, first, second []netip.Addr) {
 	return both, first, second
 }
 
-func (c Cut) heal(ctx context.Context) (int64, error) { return remove(ctx, c.rules()) }
+func (c cut) heal(ctx context.Context) (int64, error) { return remove(ctx, c.rules()) }
 
 // verify looks at every link, all at once.
-func (c Cut) verify(ctx context.Context) error {
+func (c cut) verify(ctx context.Context) error {
 	return allOf(func() error { return areThere(ctx, c.rules()) }, func() error {
-		return each(c.Links, func(l Link[*ensembles.Host]) error {
-			return excuse(ctx, c.rules(), l, mustNotPass(ctx, l, c.Verdict), func() error { return mustBeCut(ctx, l) })
+		return each(c.links, func(l hostLink) error {
+			return excuse(ctx, c.rules(), l, mustNotPass(ctx, l, c.verdict), func() error { return mustBeCut(ctx, l) })
 		})
 	}, func() error {
-		return each(c.Pass, func(l Link[*ensembles.Host]) error { return excuseWay(ctx, c.rules(), l, mustPass(ctx, l)) })
+		return each(c.pass, func(l hostLink) error { return excuseWay(ctx, c.rules(), l, mustPass(ctx, l)) })
 	})
 }
 
-func (c Cut) verifyHealed(ctx context.Context) error {
+func (c cut) verifyHealed(ctx context.Context) error {
 	err := ensembles.Poll(ctx, pollEvery, "packets to pass again", func() error {
 		return errors.Join(areGone(ctx, c.rules()),
-			each(c.Links, func(l Link[*ensembles.Host]) error { return excuseWay(ctx, c.rules(), l, mustPass(ctx, l)) }))
+			each(c.links, func(l hostLink) error { return excuseWay(ctx, c.rules(), l, mustPass(ctx, l)) }))
 	})
 	if err != nil {
 		return err
 	}
-	return c.Ensemble.AwaitReady(ctx)
+	return c.ensemble.AwaitReady(ctx)
 }

@@ -19,41 +19,41 @@ func pauseKind() Kind {
 			"trigger inside the critical section (`between-read-and-write`, `before-write`, `between-reads`)",
 		Verified: "every thread of the process is stopped; after healing, the process runs",
 		Examples: []string{"target: c1", "target: zk1"},
-		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
+		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
 			if i.Trigger != "" {
-				return r.pauseAt(i.ID, i.Trigger, h), nil
+				return r.pauseAt(i.id, i.Trigger, h), nil
 			}
-			p := Pause{Host: h}
+			p := pause{host: h}
 			if h.Role == ensembles.Server {
-				p.Ensemble = r.Ensemble
+				p.ensemble = r.Ensemble
 			}
 			return p, nil
 		}),
 	}
 }
 
-// Pause stops a host's whole process (SIGSTOP). A long garbage collection, a swapped-out machine and a live migration
+// pause stops a host's whole process (SIGSTOP). A long garbage collection, a swapped-out machine and a live migration
 // look like this from outside. The process itself notices nothing, so a client still believes that it holds its lock.
-type Pause struct {
-	Host *ensembles.Host
+type pause struct {
+	host *ensembles.Host
 	// Ensemble must be whole after a server has been healed; nil = it is enough that the process runs.
-	Ensemble *ensembles.Ensemble
+	ensemble *ensembles.Ensemble
 }
 
 // Inject stops the process and returns once every thread of it has stopped.
-func (p Pause) Inject(ctx context.Context) (*Harm, error) {
-	at, err := carryOut(ctx, p.Host.Agent.Pause, pausedHarm(p.Host, 0).Heal)
+func (p pause) Inject(ctx context.Context) (*Harm, error) {
+	at, err := carryOut(ctx, p.host.Agent.Pause, pausedHarm(p.host, 0).Heal)
 	if err != nil {
-		return nil, fmt.Errorf("pause %s: %w", p.Host.Name, err)
+		return nil, fmt.Errorf("pause %s: %w", p.host.Name, err)
 	}
-	h := pausedHarm(p.Host, at)
-	if goesOn := h.VerifyHealed; p.Ensemble != nil {
+	h := pausedHarm(p.host, at)
+	if goesOn := h.VerifyHealed; p.ensemble != nil {
 		// A server that was stopped for long has lost its place in the ensemble, and a leader has lost its followers.
 		h.VerifyHealed = func(ctx context.Context) error {
 			if err := goesOn(ctx); err != nil {
 				return err
 			}
-			return p.Ensemble.AwaitReady(ctx)
+			return p.ensemble.AwaitReady(ctx)
 		}
 	}
 	return h, nil

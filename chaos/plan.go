@@ -104,8 +104,8 @@ func (p *Planned) Check(s *Setting) []Problem {
 	c := &checker{Setting: s}
 	in := func(keys ...string) place { return place{settings: keys} }
 	format := settings.FormatDuration
-	from, to := s.Resolve(p.Length.From), s.Resolve(p.Length.To)
-	room := s.Duration - s.Recovery()
+	from, to := s.resolve(p.Length.From), s.resolve(p.Length.To)
+	room := s.Duration - s.recovery()
 	switch {
 	case s.Duration == 0:
 		c.refuse(in("schedule", "iterations"), "a duration instead of iterations",
@@ -118,9 +118,9 @@ func (p *Planned) Check(s *Setting) []Problem {
 			"fault-length of %s, which is %s to %s", p.Length, format(from), format(to))
 	case from >= room:
 		c.refuse(in("fault-length", "duration", "session-timeout"),
-			"duration: "+roundUp(from+s.Recovery()+time.Second)+" or more",
+			"duration: "+roundUp(from+s.recovery()+time.Second)+" or more",
 			"no fault of %s fits into a run of %s that leaves %s for recovery",
-			format(from), format(s.Duration), format(s.Recovery()))
+			format(from), format(s.Duration), format(s.recovery()))
 	case s.Duration/p.Interval > MaxFaults:
 		c.refuse(in("fault-interval", "duration"), "a longer interval",
 			"a fault every %s is more than %d in a run of %s", format(p.Interval), MaxFaults, format(s.Duration))
@@ -156,7 +156,7 @@ func (p *Planned) Warnings(s *Setting) []string {
 
 // Relayed reports whether client processes may have to connect through relays for one of the faults.
 func (p Plan) Relayed() bool {
-	return slices.ContainsFunc(p.Steps, func(s PlannedFault) bool { return s.Fault.Relayed() })
+	return slices.ContainsFunc(p.Steps, func(s PlannedFault) bool { return s.Fault.relayed() })
 }
 
 // StepsClock reports whether one of the faults shifts a server's wall clock.

@@ -12,7 +12,7 @@ import (
 // A Process is the one process of a host, and how it comes back after its end.
 type Process struct {
 	Host *ensembles.Host
-	// Restart starts it again and returns when; nil = as it was started the last time.
+	// restart starts it again and returns when; nil = as it was started the last time.
 	Restart func(context.Context) (at int64, err error)
 	// Finish completes a start of a process that runs already, if Restart was interrupted; nil = there is nothing to
 	// complete.

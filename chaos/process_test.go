@@ -94,7 +94,7 @@ func TestHealingACrashLoopInTheMiddleOfAStart(t *testing.T) {
 			return 1, nil
 		},
 	}
-	harm, err := CrashLoop{Process: p}.Inject(t.Context())
+	harm, err := crashLoop{Process: p}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestHealingAgainFinishesAStart(t *testing.T) {
 	p := Process{Host: h, Up: func(context.Context) error { return a.untold() },
 		Finish:  func(context.Context) error { a.tell(); return nil },
 		Restart: func(context.Context) (int64, error) { a.start(); return 0, errFake }}
-	harm, err := Kill{p}.Inject(t.Context())
+	harm, err := kill{p}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,9 +146,9 @@ func TestAStoppedClientIsNotForgotten(t *testing.T) {
 			VerifyHealed: func(context.Context) error { return nil },
 		}, nil
 	})
-	f := AtTrigger{
-		PauseAtTrigger: PauseAtTrigger{ID: "f1", Host: h, Point: "a point", Witness: watcher{host: h}},
-		Injector:       fault,
+	f := atTrigger{
+		pauseAtTrigger: pauseAtTrigger{id: "f1", host: h, point: "a point", witness: watcher{host: h}},
+		injector:       fault,
 	}
 	harm, err := f.Inject(t.Context())
 	if err == nil || harm == nil || !slices.Equal(harm.Hosts, []string{"zk1", "c1"}) {

@@ -52,7 +52,7 @@ func TestFaults(t *testing.T) {
 }
 
 func testPauseClient(t *testing.T, r *rig) {
-	h := inject(t, Pause{Host: r.c1})
+	h := inject(t, pause{host: r.c1})
 	if st, err := r.c1.Agent.Status(t.Context()); err != nil || st.State != history.ProcessStopped {
 		t.Errorf("%+v, %v", st, err)
 	}
@@ -64,7 +64,7 @@ func testPauseClient(t *testing.T, r *rig) {
 
 func testPauseServer(t *testing.T, r *rig) {
 	_, followers := r.leader(t)
-	h := inject(t, Pause{Host: followers[0], Ensemble: r.ensemble})
+	h := inject(t, pause{host: followers[0], ensemble: r.ensemble})
 	if answer, err := followers[0].Agent.Ask(t.Context(), "ruok"); err == nil {
 		t.Errorf("a stopped server answers %q", answer)
 	}
@@ -74,7 +74,7 @@ func testPauseServer(t *testing.T, r *rig) {
 	heal(t, h)
 	// A stopped server whose followers left it comes back as a follower.
 	leader, others := r.leader(t)
-	h = inject(t, Pause{Host: leader, Ensemble: r.ensemble})
+	h = inject(t, pause{host: leader, ensemble: r.ensemble})
 	eventually(t, "another leader", func() bool {
 		now, err := (&ensembles.Ensemble{Servers: others}).Leader(t.Context())
 		return err == nil && now != leader
@@ -90,7 +90,7 @@ func testPauseServer(t *testing.T, r *rig) {
 func testInterrupted(t *testing.T, r *rig) {
 	interrupted := 0
 	for i := range 40 {
-		for _, f := range []Injector{Pause{Host: r.c1}, r.cut("f1", Between(r.clients(1), r.zk))} {
+		for _, f := range []Injector{pause{host: r.c1}, r.cut("f1", between(r.clients(1), r.zk))} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 			h, err := f.Inject(ctx)
 			if ctx.Err() != nil {
@@ -118,7 +118,7 @@ func testInterrupted(t *testing.T, r *rig) {
 	// Healing a kill is slow, so one is enough.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h, err := (Kill{Server(r.zk[0], r.ensemble)}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
+	if h, err := (kill{Server(r.zk[0], r.ensemble)}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("a kill that was interrupted before it began: %v", err)
 	}
 	if st, err := r.zk[0].Agent.Status(t.Context()); err != nil || st.State == history.ProcessExited {
@@ -128,7 +128,7 @@ func testInterrupted(t *testing.T, r *rig) {
 
 func testKillFollower(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	h := inject(t, Kill{Server(followers[0], r.ensemble)})
+	h := inject(t, kill{Server(followers[0], r.ensemble)})
 	if st, err := followers[0].Agent.Status(t.Context()); err != nil || st.Exit != "killed" {
 		t.Errorf("%+v, %v", st, err)
 	}
@@ -149,11 +149,11 @@ func testPartitionLeader(t *testing.T, r *rig) {
 	leader, others := r.leader(t)
 	h := inject(
 		t,
-		Cut{
-			ID:       "f1",
-			Links:    Between([]*ensembles.Host{leader}, others),
-			Pass:     Between([]*ensembles.Host{leader}, r.clients(2)),
-			Ensemble: r.ensemble,
+		cut{
+			id:       "f1",
+			links:    between([]*ensembles.Host{leader}, others),
+			pass:     between([]*ensembles.Host{leader}, r.clients(2)),
+			ensemble: r.ensemble,
 		},
 	)
 	if !slices.Equal(h.Hosts, r.names(append([]*ensembles.Host{leader}, others...)...)) {
@@ -189,11 +189,11 @@ func testPartitionClient(t *testing.T, r *rig) {
 	servers := r.ensemble.Addresses()
 	h := inject(
 		t,
-		Cut{
-			ID:       "f1",
-			Links:    Between(r.clients(1), r.zk),
-			Pass:     Between(r.clients(1), []*ensembles.Host{r.lab.Host("r1")}),
-			Ensemble: r.ensemble,
+		cut{
+			id:       "f1",
+			links:    between(r.clients(1), r.zk),
+			pass:     between(r.clients(1), []*ensembles.Host{r.lab.Host("r1")}),
+			ensemble: r.ensemble,
 		},
 	)
 	if got := reaches(t, r.c1, append(servers, r.resource)...); got != "---+" {
@@ -211,11 +211,11 @@ func testPartitionClient(t *testing.T, r *rig) {
 // With several faults of one host, healing one keeps the others, even if they concern the same peers.
 func testTogether(t *testing.T, r *rig) {
 	r1 := []*ensembles.Host{r.lab.Host("r1")}
-	cut := func(id string, from ...*ensembles.Host) Cut {
-		return Cut{ID: id, Links: Between(r.clients(1), from), Pass: Between(r.clients(1), r1), Ensemble: r.ensemble}
+	cut := func(id string, from ...*ensembles.Host) cut {
+		return cut{id: id, links: between(r.clients(1), from), pass: between(r.clients(1), r1), ensemble: r.ensemble}
 	}
 	servers := r.ensemble.Addresses()
-	f1, f2, f3 := inject(t, cut("f1", r.zk[0])), inject(t, cut("f2", r.zk[0], r.zk[1])), inject(t, Pause{Host: r.c1})
+	f1, f2, f3 := inject(t, cut("f1", r.zk[0])), inject(t, cut("f2", r.zk[0], r.zk[1])), inject(t, pause{host: r.c1})
 	steps := []struct {
 		heal  *Harm
 		reach string
@@ -255,7 +255,7 @@ func testTogether(t *testing.T, r *rig) {
 	// A cut that takes more than it should is not the one that was asked for, unless another fault takes the rest.
 	narrow := cut("f1", r.zk[0])
 	wide := cut("f1", r.zk[0], r1[0])
-	wide.Pass = nil
+	wide.pass = nil
 	more := inject(t, wide)
 	if err := narrow.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing passes") {
 		t.Errorf("a cut that takes the resource, too, is verified: %v", err)
@@ -264,7 +264,7 @@ func testTogether(t *testing.T, r *rig) {
 		t.Error(err)
 	}
 	other := cut("f2", r1...)
-	other.Pass = nil
+	other.pass = nil
 	two := []*Harm{inject(t, narrow), inject(t, other)}
 	for _, h := range two {
 		if err := h.Verify(within(t, verifyCap)); err != nil {
@@ -282,7 +282,7 @@ func testTogether(t *testing.T, r *rig) {
 // Harm is verified by its effect, not by the commands that were sent.
 func testNothingThere(t *testing.T, r *rig) {
 	_, followers := r.leader(t)
-	none := r.cut("f9", Between([]*ensembles.Host{r.c2}, r.zk))
+	none := r.cut("f9", between([]*ensembles.Host{r.c2}, r.zk))
 	if err := none.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "still pass") {
 		t.Errorf("a partition that nobody injected: %v", err)
 	}
@@ -299,18 +299,18 @@ func testNothingThere(t *testing.T, r *rig) {
 	}
 	// Hosts that cannot be harmed are not harmed.
 	r1 := r.lab.Host("r1") // runs nothing
-	for _, f := range []Injector{Pause{Host: r1}, Kill{Server(r1, r.ensemble)},
-		r.cut("", Between([]*ensembles.Host{r1}, r.zk)),
-		r.cut("f1", nil), Reset{Host: r1, Peers: []*ensembles.Host{r.c2}, Ensemble: r.ensemble},
-		Loss{ID: "f1", Host: r1, Peers: r.zk}, Bandwidth{ID: "f1", Host: r1, Peers: r.zk},
-		Latency{ID: "f1", Host: r1, Peers: r.zk}} {
+	for _, f := range []Injector{pause{host: r1}, kill{Server(r1, r.ensemble)},
+		r.cut("", between([]*ensembles.Host{r1}, r.zk)),
+		r.cut("f1", nil), reset{host: r1, peers: []*ensembles.Host{r.c2}, ensemble: r.ensemble},
+		loss{id: "f1", host: r1, peers: r.zk}, bandwidth{id: "f1", host: r1, peers: r.zk},
+		latency{id: "f1", host: r1, peers: r.zk}} {
 		if h, err := f.Inject(t.Context()); err == nil || h != nil {
 			t.Errorf("%s was injected", fmt.Sprintf("%T", f))
 		}
 	}
 	// Neither is the control connection, by which faults are healed.
 	gateway := &ensembles.Host{Name: "gateway", Address: netip.PrefixFrom(r1.Address, 24).Masked().Addr().Next()}
-	if h, err := r.cut("f1", Between([]*ensembles.Host{r1}, []*ensembles.Host{gateway})).Inject(t.Context()); err == nil ||
+	if h, err := r.cut("f1", between([]*ensembles.Host{r1}, []*ensembles.Host{gateway})).Inject(t.Context()); err == nil ||
 		h != nil ||
 		!strings.Contains(err.Error(), "control connection") {
 		t.Errorf("a cut of the control connection: %v", err)

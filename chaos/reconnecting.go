@@ -9,30 +9,30 @@ import (
 	"locklab/ensembles"
 )
 
-// Reconnects keeps track of whether the clients of a lab have come back after its faults. Its methods may be called
+// reconnects keeps track of whether the clients of a lab have come back after its faults. Its methods may be called
 // concurrently.
-type Reconnects struct {
+type reconnects struct {
 	mu      sync.Mutex
 	inForce int
 }
 
-// Reconnecting is a fault that is over only when the clients are connected again. If another fault is in force that
+// reconnecting is a fault that is over only when the clients are connected again. If another fault is in force that
 // may keep clients away, the last one of them waits for the clients.
-type Reconnecting struct {
+type reconnecting struct {
 	Injector
-	Among *Reconnects
+	among *reconnects
 	// Away returns the clients of running processes that have lost their connection.
-	Away func() []string
+	away func() []string
 }
 
 // Inject injects the fault.
-func (r Reconnecting) Inject(ctx context.Context) (*Harm, error) {
+func (r reconnecting) Inject(ctx context.Context) (*Harm, error) {
 	harm, err := r.Injector.Inject(ctx)
 	if harm == nil {
 		return nil, err
 	}
-	r.Among.add(1)
-	undone := sync.OnceFunc(func() { r.Among.add(-1) })
+	r.among.add(1)
+	undone := sync.OnceFunc(func() { r.among.add(-1) })
 	h := *harm
 	if harm.Heal != nil {
 		h.Heal = func(ctx context.Context) (int64, error) {
@@ -55,14 +55,14 @@ func (r Reconnecting) Inject(ctx context.Context) (*Harm, error) {
 	return &h, err
 }
 
-func (r *Reconnects) add(n int) {
+func (r *reconnects) add(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inForce += n
 }
 
 // harmed reports whether any fault is in force.
-func (r *Reconnects) harmed() bool {
+func (r *reconnects) harmed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.inForce > 0
@@ -70,12 +70,12 @@ func (r *Reconnects) harmed() bool {
 
 // back waits until each client that is away now has been connected again, if only for a moment, or until another
 // fault is in force.
-func (r Reconnecting) back(ctx context.Context) error {
-	missing := r.Away()
+func (r reconnecting) back(ctx context.Context) error {
+	missing := r.away()
 	return ensembles.Poll(ctx, pollEvery, "the clients to be connected again", func() error {
-		away := r.Away()
+		away := r.away()
 		missing = slices.DeleteFunc(missing, func(c string) bool { return !slices.Contains(away, c) })
-		if len(missing) == 0 || r.Among.harmed() {
+		if len(missing) == 0 || r.among.harmed() {
 			return nil
 		}
 		return fmt.Errorf("%d are not, such as %s", len(missing), missing[0])

@@ -46,10 +46,10 @@ func (e episode) Inject(context.Context) (*Harm, error) {
 func TestReconnecting(t *testing.T) {
 	ctx := t.Context()
 	c := &crowd{}
-	among := &Reconnects{}
+	among := &reconnects{}
 	inject := func(e episode) *Harm {
 		t.Helper()
-		h, err := Reconnecting{Injector: e, Among: among, Away: c.list}.Inject(ctx)
+		h, err := reconnecting{Injector: e, among: among, away: c.list}.Inject(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

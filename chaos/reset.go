@@ -29,50 +29,50 @@ func resetKind() Kind {
 		Params: LinkParams{},
 		draw:   func(r *rand.Rand, _ *Setting, f *Fault) { f.Params = drawLinks(r, f) },
 		check:  checkLinks,
-		injector: toPeers(func(r *Run, _ Injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
-			return Reset{Host: h, Peers: peers, Ensemble: r.Ensemble}, nil
+		injector: toPeers(func(r *Run, _ injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
+			return reset{host: h, peers: peers, ensemble: r.Ensemble}, nil
 		}),
 	}
 }
 
-// Reset ends all established TCP connections between a host and others, as if each end had received a reset from the
+// reset ends all established TCP connections between a host and others, as if each end had received a reset from the
 // other. A firewall that forgets its table does this, and so does a load balancer that restarts. The fault is over at
 // once, and new connections can be made immediately.
-type Reset struct {
-	Host  *ensembles.Host
-	Peers []*ensembles.Host
+type reset struct {
+	host  *ensembles.Host
+	peers []*ensembles.Host
 	// Ensemble must be whole afterwards.
-	Ensemble *ensembles.Ensemble
+	ensemble *ensembles.Ensemble
 }
 
 // Inject resets the connections. If there are none, it does no harm.
-func (r Reset) Inject(ctx context.Context) (*Harm, error) {
+func (r reset) Inject(ctx context.Context) (*Harm, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	hosts := affectedHosts(ctx, r.Ensemble, Between([]*ensembles.Host{r.Host}, r.Peers))
+	hosts := affectedHosts(ctx, r.ensemble, between([]*ensembles.Host{r.host}, r.peers))
 	// Inject waits for the agent's answer even if ctx ends, because a reset cannot be undone.
 	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandCap)
 	defer cancel()
-	done, err := r.Host.Agent.Reset(once, addresses(r.Peers)...)
+	done, err := r.host.Agent.Reset(once, addresses(r.peers)...)
 	if err == nil && len(done.Open) == 0 {
 		err = fmt.Errorf("%w: there are no connections", ErrNobody)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reset %s: %w", r.Host.Name, err)
+		return nil, fmt.Errorf("reset %s: %w", r.host.Name, err)
 	}
 	return &Harm{At: done.At, Hosts: hosts,
 		Verify: func(ctx context.Context) error {
-			now, err := r.Host.Agent.Connections(ctx, addresses(r.Peers)...)
+			now, err := r.host.Agent.Connections(ctx, addresses(r.peers)...)
 			for _, c := range done.Open {
 				if slices.Contains(now.Open, c) {
-					err = errors.Join(err, fmt.Errorf("connection %s of %s is still there", c, r.Host.Name))
+					err = errors.Join(err, fmt.Errorf("connection %s of %s is still there", c, r.host.Name))
 				}
 			}
 			return err
 		},
 		VerifyHealed: func(ctx context.Context) error {
-			err := ensembles.Poll(ctx, pollEvery, "new connections after a reset of "+r.Host.Name, func() error {
+			err := ensembles.Poll(ctx, pollEvery, "new connections after a reset of "+r.host.Name, func() error {
 				var errs []error
 				for _, l := range r.broken(done.Open) {
 					errs = append(errs, r.back(ctx, l))
@@ -82,21 +82,21 @@ func (r Reset) Inject(ctx context.Context) (*Harm, error) {
 			if err != nil {
 				return err
 			}
-			return r.Ensemble.AwaitReady(ctx)
+			return r.ensemble.AwaitReady(ctx)
 		}}, nil
 }
 
 // broken returns the links that lost connections, from the host. Each connection is given by its two addresses, the
 // host's own first.
-func (r Reset) broken(open []string) []Link[*ensembles.Host] {
-	var all []Link[*ensembles.Host]
-	for _, peer := range r.Peers {
+func (r reset) broken(open []string) []hostLink {
+	var all []hostLink
+	for _, peer := range r.peers {
 		if slices.ContainsFunc(open, func(c string) bool {
 			_, to, _ := strings.Cut(c, " ")
 			address, err := netip.ParseAddrPort(to)
 			return err == nil && address.Addr().Unmap() == peer.Address
 		}) {
-			all = append(all, Link[*ensembles.Host]{From: r.Host, To: peer})
+			all = append(all, hostLink{from: r.host, to: peer})
 		}
 	}
 	return all
@@ -105,17 +105,17 @@ func (r Reset) broken(open []string) []Link[*ensembles.Host] {
 // back reports why a link has not recovered yet. A client that lost its server may connect to any server. The
 // ensemble decides whether servers have found each other again, because another server may lead by then. A process
 // that has ended needs no connection.
-func (r Reset) back(ctx context.Context, l Link[*ensembles.Host]) error {
-	h, peers := l.From, []*ensembles.Host{l.To}
-	switch from, to := l.From.Role == ensembles.Server, l.To.Role == ensembles.Server; {
+func (r reset) back(ctx context.Context, l hostLink) error {
+	h, peers := l.from, []*ensembles.Host{l.to}
+	switch from, to := l.from.Role == ensembles.Server, l.to.Role == ensembles.Server; {
 	case from && to:
 		return nil
 	case from:
-		h, peers = l.To, r.Ensemble.Servers
+		h, peers = l.to, r.ensemble.Servers
 	case to:
-		peers = r.Ensemble.Servers
+		peers = r.ensemble.Servers
 	}
-	for _, end := range []*ensembles.Host{l.From, l.To} {
+	for _, end := range []*ensembles.Host{l.from, l.to} {
 		st, err := end.Agent.Status(ctx)
 		if err != nil || st.State == history.ProcessExited {
 			return err

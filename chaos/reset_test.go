@@ -13,9 +13,9 @@ func TestBrokenLinks(t *testing.T) {
 	host := func(name, address string) *ensembles.Host {
 		return &ensembles.Host{Name: name, Address: netip.MustParseAddr(address)}
 	}
-	r := Reset{
-		Host:  host("zk1", "10.0.0.10"),
-		Peers: []*ensembles.Host{host("c1", "10.0.0.13"), host("c2", "10.0.0.1"), host("c3", "10.0.0.15")},
+	r := reset{
+		host:  host("zk1", "10.0.0.10"),
+		peers: []*ensembles.Host{host("c1", "10.0.0.13"), host("c2", "10.0.0.1"), host("c3", "10.0.0.15")},
 	}
 	for _, c := range []struct {
 		open, want []string
@@ -28,7 +28,7 @@ func TestBrokenLinks(t *testing.T) {
 	} {
 		var got []string
 		for _, l := range r.broken(c.open) {
-			got = append(got, l.To.Name)
+			got = append(got, l.to.Name)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.open, got, c.want)

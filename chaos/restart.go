@@ -17,17 +17,17 @@ func restartKind() Kind {
 		Does:     "stops the process in an orderly way and starts it again at once",
 		Verified: "another process runs; after that, as for `kill`",
 		Examples: []string{"target: c1", "target: zk1", "target: leader"},
-		injector: onEach(func(r *Run, _ Injection, h *ensembles.Host) (Injector, error) {
-			return Restart{r.Process(h)}, nil
+		injector: onEach(func(r *Run, _ injection, h *ensembles.Host) (Injector, error) {
+			return restart{r.Process(h)}, nil
 		}),
 	}
 }
 
-// Restart ends a process in an orderly way and starts it again at once, as an upgrade does.
-type Restart struct{ Process }
+// restart ends a process in an orderly way and starts it again at once, as an upgrade does.
+type restart struct{ Process }
 
 // Inject returns once the process has been started again. Healing only has to wait until the process works again.
-func (r Restart) Inject(ctx context.Context) (*Harm, error) {
+func (r restart) Inject(ctx context.Context) (*Harm, error) {
 	before, err := r.Host.Agent.Status(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("restart %s: %w", r.Host.Name, err)

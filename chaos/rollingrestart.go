@@ -22,12 +22,12 @@ func rollingRestartKind() Kind {
 			"through each server",
 		Examples: []string{"target: all"},
 		check:    checkRollingRestart,
-		injector: func(r *Run, i Injection) (Injector, error) {
+		injector: func(r *Run, i injection) (Injector, error) {
 			var all []Process
-			for _, h := range i.Hosts {
+			for _, h := range i.hosts {
 				all = append(all, r.Process(h))
 			}
-			return r.slotted(i, RollingRestart{Processes: all}), nil
+			return r.slotted(i, rollingRestart{processes: all}), nil
 		},
 	}
 }
@@ -49,24 +49,24 @@ func checkRollingRestart(c *checker, f Fault) {
 	}
 }
 
-// RollingRestart restarts processes one after the other, as the upgrade of an ensemble does. Each process has to be
+// rollingRestart restarts processes one after the other, as the upgrade of an ensemble does. Each process has to be
 // back before the next one ends.
-type RollingRestart struct {
-	Processes []Process
+type rollingRestart struct {
+	processes []Process
 }
 
 // Inject restarts the first process. The others follow while the fault is in force, until [Harm].Over. If the fault
 // is healed before that, the remaining processes are not restarted.
-func (r RollingRestart) Inject(ctx context.Context) (*Harm, error) {
-	if len(r.Processes) == 0 {
+func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
+	if len(r.processes) == 0 {
 		return nil, errors.New("rolling restart without a server")
 	}
-	first, err := (Restart{r.Processes[0]}).Inject(ctx)
+	first, err := (restart{r.processes[0]}).Inject(ctx)
 	if err != nil {
 		return first, fmt.Errorf("rolling restart: %w", err)
 	}
 	h := &Harm{At: first.At, Verify: first.Verify}
-	for _, p := range r.Processes {
+	for _, p := range r.processes {
 		h.Hosts = append(h.Hosts, p.Host.Name)
 	}
 	// A restart that has begun is completed, even if the run is interrupted.
@@ -76,7 +76,7 @@ func (r RollingRestart) Inject(ctx context.Context) (*Harm, error) {
 	var rolled error
 	go func() {
 		defer close(over)
-		for _, p := range r.Processes[1:] {
+		for _, p := range r.processes[1:] {
 			if rolled = backWithin(rest, last); rolled != nil {
 				return
 			}
@@ -85,7 +85,7 @@ func (r RollingRestart) Inject(ctx context.Context) (*Harm, error) {
 				return
 			default:
 			}
-			next, err := (Restart{p}).Inject(rest)
+			next, err := (restart{p}).Inject(rest)
 			if next != nil {
 				last = next
 			}

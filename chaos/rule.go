@@ -58,8 +58,8 @@ func areThere(ctx context.Context, rules []rule) error {
 
 // excuse forgives an error about connections over a link that other faults' rules meet, either way: what they do to it
 // is not held against this one. With least, that must hold then.
-func excuse(ctx context.Context, own []rule, l Link[*ensembles.Host], err error, least func() error) error {
-	back := Link[*ensembles.Host]{From: l.To, To: l.From}
+func excuse(ctx context.Context, own []rule, l hostLink, err error, least func() error) error {
+	back := hostLink{from: l.to, to: l.from}
 	return excuseIf(
 		ctx,
 		own,
@@ -72,7 +72,7 @@ func excuse(ctx context.Context, own []rule, l Link[*ensembles.Host], err error,
 
 // excuseWay forgives an error about datagrams that go over a link, as excuse does of connections: a rule for the
 // way back, or for connections only, is no excuse.
-func excuseWay(ctx context.Context, own []rule, l Link[*ensembles.Host], err error) error {
+func excuseWay(ctx context.Context, own []rule, l hostLink, err error) error {
 	return excuseIf(
 		ctx,
 		own,
@@ -86,7 +86,7 @@ func excuseWay(ctx context.Context, own []rule, l Link[*ensembles.Host], err err
 func excuseIf(
 	ctx context.Context,
 	own []rule,
-	l Link[*ensembles.Host],
+	l hostLink,
 	err error,
 	least func() error,
 	concerns func(*ensembles.Host, agent.InForce) bool,
@@ -94,7 +94,7 @@ func excuseIf(
 	if err == nil {
 		return nil
 	}
-	for _, h := range []*ensembles.Host{l.From, l.To} {
+	for _, h := range []*ensembles.Host{l.from, l.to} {
 		st, serr := h.Agent.Status(ctx)
 		if serr != nil {
 			return errors.Join(err, serr)
@@ -113,12 +113,12 @@ func excuseIf(
 }
 
 // meets reports whether a rule of a host is about packets that go over a link.
-func meets(at *ensembles.Host, r agent.InForce, l Link[*ensembles.Host]) bool {
+func meets(at *ensembles.Host, r agent.InForce, l hostLink) bool {
 	switch at {
-	case l.From:
-		return r.Direction != agent.In && slices.Contains(r.Peers, l.To.Address)
-	case l.To:
-		return r.Direction != agent.Out && slices.Contains(r.Peers, l.From.Address)
+	case l.from:
+		return r.Direction != agent.In && slices.Contains(r.Peers, l.to.Address)
+	case l.to:
+		return r.Direction != agent.Out && slices.Contains(r.Peers, l.from.Address)
 	}
 	return false
 }

@@ -52,8 +52,8 @@ func TestOnlyRulesAboutALinkExcuse(t *testing.T) {
 			about("f3", b, agent.Both)...), nil, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := Link[*ensembles.Host]{From: ruled(t, "a", a, c.from...), To: ruled(t, "b", b, c.to...)}
-			own := []rule{{l.From, agent.Block{ID: "f1"}}, {l.To, agent.Block{ID: "f1"}}}
+			l := hostLink{from: ruled(t, "a", a, c.from...), to: ruled(t, "b", b, c.to...)}
+			own := []rule{{l.from, agent.Block{ID: "f1"}}, {l.to, agent.Block{ID: "f1"}}}
 			if err := excuse(t.Context(), own, l, errFake, nil); (err == nil) != c.connections ||
 				err != nil && !errors.Is(err, errFake) {
 				t.Errorf("connections: %v", err)

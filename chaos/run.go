@@ -43,9 +43,9 @@ type Run struct {
 	// Away returns the clients that have lost their connection, of the processes that run.
 	Away func() []string
 
-	slots      Slots
-	shares     Shares
-	reconnects Reconnects
+	slots      slots
+	shares     shares
+	reconnects reconnects
 }
 
 // A Witness knows what has been seen of a run so far.
@@ -87,21 +87,21 @@ type Commands interface {
 	Undo(fault, action string) string
 }
 
-// An Injection is a fault at the moment when it is injected.
-type Injection struct {
+// An injection is a fault at the moment when it is injected.
+type injection struct {
 	Fault
-	ID string
+	id string
 	// Hosts are the hosts that its target means now; there is at least one.
-	Hosts []*ensembles.Host
+	hosts []*ensembles.Host
 	// Client is the client that the fault strikes, or that has stopped itself for it; empty if the fault strikes the
 	// whole process.
-	Client string
+	client string
 }
 
 // clientOf returns the client of a host that the fault strikes: the one that the target means, or the first.
-func (i Injection) clientOf(h *ensembles.Host) string {
-	if hostOf(i.Client) == h.Name {
-		return i.Client
+func (i injection) clientOf(h *ensembles.Host) string {
+	if hostOf(i.client) == h.Name {
+		return i.client
 	}
 	return h.Name + "/0"
 }
@@ -131,18 +131,18 @@ func deferred(make func(context.Context) (Injector, error)) Injector {
 
 // onEach makes an injector for every host of an injection.
 func onEach(
-	f func(r *Run, i Injection, h *ensembles.Host) (Injector, error),
-) func(*Run, Injection) (Injector, error) {
-	return func(r *Run, i Injection) (Injector, error) {
+	f func(r *Run, i injection, h *ensembles.Host) (Injector, error),
+) func(*Run, injection) (Injector, error) {
+	return func(r *Run, i injection) (Injector, error) {
 		k := i.kind()
-		var all Together
-		for _, h := range i.Hosts {
+		var all together
+		for _, h := range i.hosts {
 			one, err := f(r, i, h)
 			if err != nil {
 				return nil, err
 			}
 			if k.Shared {
-				one = Share{Injector: one, Key: k.Name + " " + h.Name, Among: &r.shares, Clock: r.Clock, Later: i.Trigger != ""}
+				one = sharedFault{Injector: one, key: k.Name + " " + h.Name, among: &r.shares, clock: r.Clock, later: i.Trigger != ""}
 			}
 			all = append(all, one)
 		}
@@ -154,16 +154,16 @@ func onEach(
 }
 
 // slotted keeps an injection from hosts where another fault occupies its slot.
-func (r *Run) slotted(i Injection, injector Injector) Injector {
+func (r *Run) slotted(i injection, injector Injector) Injector {
 	k := i.kind()
 	if k.Slot == "" {
 		return injector
 	}
 	var keys []string
-	for _, h := range i.Hosts {
+	for _, h := range i.hosts {
 		keys = append(keys, k.Slot+" of "+h.Name)
 	}
-	return Slotted{Injector: injector, Kind: k.Name, Keys: keys, Among: &r.slots, Shared: k.Shared, Later: i.Trigger != ""}
+	return slotted{Injector: injector, kind: k.Name, keys: keys, among: &r.slots, shared: k.Shared, later: i.Trigger != ""}
 }
 
 // Injector chooses the fault's hosts now, and returns what injects the fault into them. That fault is over only when
@@ -173,7 +173,7 @@ func (r *Run) Injector(ctx context.Context, id string, f Fault) (Injector, error
 	if err != nil {
 		return nil, err
 	}
-	return Reconnecting{Injector: injector, Among: &r.reconnects, Away: r.Away}, nil
+	return reconnecting{Injector: injector, among: &r.reconnects, away: r.Away}, nil
 }
 
 func (r *Run) aimed(ctx context.Context, id string, f Fault) (Injector, error) {
@@ -197,7 +197,7 @@ func (r *Run) injector(id string, f Fault, a aim) (Injector, error) {
 	if k.injector == nil {
 		return nil, fmt.Errorf("fault %s: unknown kind %q", id, f.Kind)
 	}
-	i := Injection{Fault: f, ID: id, Hosts: a.hosts, Client: a.client}
+	i := injection{Fault: f, id: id, hosts: a.hosts, client: a.client}
 	if f.Trigger == "" || k.Triggers {
 		return k.injector(r, i)
 	}
@@ -207,15 +207,15 @@ func (r *Run) injector(id string, f Fault, a aim) (Injector, error) {
 		if err != nil {
 			return nil, err
 		}
-		i.Client = e.Client
+		i.client = e.Client
 		return k.injector(r, i)
 	})
-	return AtTrigger{PauseAtTrigger: r.pauseAt(id, f.Trigger, a.hosts[0]), Injector: atPoint}, nil
+	return atTrigger{pauseAtTrigger: r.pauseAt(id, f.Trigger, a.hosts[0]), injector: atPoint}, nil
 }
 
-func (r *Run) pauseAt(id, point string, h *ensembles.Host) PauseAtTrigger {
-	return PauseAtTrigger{ID: id, Host: h, Point: point, Witness: r.Witness,
-		Arm: r.Commands.Arm(id, point, StrikeStop), Disarm: r.Commands.Undo(id, StrikeStop)}
+func (r *Run) pauseAt(id, point string, h *ensembles.Host) pauseAtTrigger {
+	return pauseAtTrigger{id: id, host: h, point: point, witness: r.Witness,
+		arm: r.Commands.Arm(id, point, StrikeStop), disarm: r.Commands.Undo(id, StrikeStop)}
 }
 
 // Steps turns a plan into the steps of a schedule.
@@ -228,7 +228,7 @@ func (r *Run) Steps(plan Plan) []Step {
 }
 
 func (r *Run) step(id string, f Fault) Step {
-	until := Hold(r.Clock, r.Setting.Resolve(f.For))
+	until := holdFor(r.Clock, r.Setting.resolve(f.For))
 	if f.Until == UntilSuperseded {
 		until = func(ctx context.Context, _ *Harm) error { return r.superseded(ctx, id, f.Linger) }
 	}

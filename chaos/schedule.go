@@ -26,8 +26,8 @@ type Step struct {
 	Until func(ctx context.Context, harm *Harm) error
 }
 
-// Hold returns an Until that waits for a fixed time after the injection.
-func Hold(clock history.Clock, d time.Duration) func(context.Context, *Harm) error {
+// holdFor returns an Until that waits for a fixed time after the injection.
+func holdFor(clock history.Clock, d time.Duration) func(context.Context, *Harm) error {
 	return func(ctx context.Context, h *Harm) error {
 		return waitUntil(ctx, clock.Time(h.At).Add(d))
 	}

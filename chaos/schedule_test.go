@@ -102,7 +102,7 @@ func (s *stage) step(id string, at, hold time.Duration, fails ...string) Step {
 		ID:    id,
 		Kind:  "fake",
 		At:    at,
-		Until: Hold(s.clock, hold),
+		Until: holdFor(s.clock, hold),
 		Injector: func(context.Context) (Injector, error) {
 			if f.fails["choose"] {
 				return nil, errFake

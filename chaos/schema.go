@@ -55,7 +55,7 @@ func (k Kind) schemas() []settings.Schema {
 		all = append(all, either("for", "until"))
 	}
 	for _, key := range FaultKeys() {
-		if !k.Takes(key.Name) {
+		if !k.takes(key.Name) {
 			all = append(all, settings.Schema{"not": given(key.Name)})
 		}
 	}
@@ -82,7 +82,7 @@ func targetIs(t Targets) settings.Schema {
 func Values(key settings.Key) string {
 	switch {
 	case key.Name == "target":
-		return anyTarget().Choices()
+		return anyTarget().choices()
 	case key.Choices != nil:
 		return strings.Join(key.Choices, ", ")
 	}

@@ -12,31 +12,31 @@ import (
 	"locklab/harness/history"
 )
 
-// A ByClient is a fault that a client process inflicts on a session of its own, because only the client has the
+// A byClient is a fault that a client process inflicts on a session of its own, because only the client has the
 // session's password and connection.
-type ByClient struct {
+type byClient struct {
 	// ID is the fault's id, which the client reports.
-	ID   string
-	Host *ensembles.Host
+	id   string
+	host *ensembles.Host
 	// Do and Undo are the lines that start and undo it, on the client process's standard input.
-	Do, Undo string
-	Witness  Witness
-	Ensemble *ensembles.Ensemble
+	do, undo string
+	witness  Witness
+	ensemble *ensembles.Ensemble
 }
 
 // commandClient sends the line, and waits until the client has reported which session the fault strikes.
-func (b ByClient) commandClient(ctx context.Context) (history.Event, error) {
+func (b byClient) commandClient(ctx context.Context) (history.Event, error) {
 	undo := func(ctx context.Context) (int64, error) {
-		st, err := b.Host.Agent.Input(ctx, b.Undo)
+		st, err := b.host.Agent.Input(ctx, b.undo)
 		return st.At, err
 	}
-	do := func(ctx context.Context) (agent.Stamp, error) { return b.Host.Agent.Input(ctx, b.Do) }
+	do := func(ctx context.Context) (agent.Stamp, error) { return b.host.Agent.Input(ctx, b.do) }
 	if _, err := carryOut(ctx, do, undo); err != nil {
-		return history.Event{}, fmt.Errorf("tell %s: %w", b.Host.Name, err)
+		return history.Event{}, fmt.Errorf("tell %s: %w", b.host.Name, err)
 	}
-	e, err := b.Witness.Triggered(ctx, b.ID, b.Host.Name)
+	e, err := b.witness.Triggered(ctx, b.id, b.host.Name)
 	if err == nil && e.Kind == history.Fail {
-		err = fmt.Errorf("%w: %s of %s: %s", ErrNobody, b.ID, e.Client, e.Strike().Action)
+		err = fmt.Errorf("%w: %s of %s: %s", ErrNobody, b.id, e.Client, e.Strike().Action)
 	}
 	if err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
@@ -44,7 +44,7 @@ func (b ByClient) commandClient(ctx context.Context) (history.Event, error) {
 		if _, uerr := undo(clean); uerr != nil {
 			err = errors.Join(err, fmt.Errorf("undo: %w", uerr))
 		}
-		return history.Event{}, fmt.Errorf("no client of %s did it: %w", b.Host.Name, err)
+		return history.Event{}, fmt.Errorf("no client of %s did it: %w", b.host.Name, err)
 	}
 	return e, nil
 }
@@ -103,18 +103,18 @@ func connected(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) 
 }
 
 // byClient makes a client of a process strike its own session, at once or at the trigger's point.
-func (r *Run) byClient(i Injection, h *ensembles.Host, action string) ByClient {
-	do := r.Commands.Strike(i.ID, action, i.clientOf(h))
+func (r *Run) byClient(i injection, h *ensembles.Host, action string) byClient {
+	do := r.Commands.Strike(i.id, action, i.clientOf(h))
 	if i.Trigger != "" {
-		do = r.Commands.Arm(i.ID, i.Trigger, action)
+		do = r.Commands.Arm(i.id, i.Trigger, action)
 	}
-	return ByClient{
-		ID:       i.ID,
-		Host:     h,
-		Do:       do,
-		Undo:     r.Commands.Undo(i.ID, action),
-		Witness:  r.Witness,
-		Ensemble: r.Ensemble,
+	return byClient{
+		id:       i.id,
+		host:     h,
+		do:       do,
+		undo:     r.Commands.Undo(i.id, action),
+		witness:  r.Witness,
+		ensemble: r.Ensemble,
 	}
 }
 

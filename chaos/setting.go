@@ -37,14 +37,14 @@ type Setting struct {
 
 // Recovery is how much of the run must be left after a fault: one session timeout, because a dead session keeps its
 // locks for that long.
-func (s *Setting) Recovery() time.Duration { return s.Timeout }
+func (s *Setting) recovery() time.Duration { return s.Timeout }
 
 // Expiry is the shortest silence of a client after which its session has certainly expired: T + 2 ticks. (The servers
 // may round up to a tick and learn of a touch half a tick late, so T + 1.5 ticks is the bound. The rest is margin.)
-func (s *Setting) Expiry() time.Duration { return s.Timeout + 2*s.Tick }
+func (s *Setting) expiry() time.Duration { return s.Timeout + 2*s.Tick }
 
 // Resolve returns how long a span is in the run.
-func (s *Setting) Resolve(span Span) time.Duration { return span.Resolve(s.Timeout, s.Tick) }
+func (s *Setting) resolve(span Span) time.Duration { return span.Resolve(s.Timeout, s.Tick) }
 
 // lasts returns the shortest time that the fault can last.
 func (s *Setting) lasts(f Fault) time.Duration {
@@ -52,9 +52,9 @@ func (s *Setting) lasts(f Fault) time.Duration {
 	case f.Momentary():
 		return 0
 	case f.Until != "":
-		return s.Expiry() + f.Linger
+		return s.expiry() + f.Linger
 	}
-	return s.Resolve(f.For)
+	return s.resolve(f.For)
 }
 
 // times returns how often the fault is injected: once, or as often as it says, or as often as the run has room for.
@@ -65,7 +65,7 @@ func (s *Setting) times(f Fault) int {
 	case f.Repeat > 0:
 		return f.Repeat
 	}
-	room := s.Duration - s.Recovery() - s.lasts(f) - f.At
+	room := s.Duration - s.recovery() - s.lasts(f) - f.At
 	return 1 + int(max(room, 0)/f.Every)
 }
 
@@ -80,7 +80,7 @@ func (s *Setting) begins(f Fault) []time.Duration {
 
 // Meet reports whether the faults may be in force at the same time. A fault with a trigger may be in force at any
 // time.
-func (s *Setting) Meet(f, g Fault) bool {
+func (s *Setting) meet(f, g Fault) bool {
 	if f.Trigger != "" || g.Trigger != "" {
 		return true
 	}
@@ -103,7 +103,7 @@ func (s *Setting) serversDown(f Fault, others []Fault) int {
 	}
 	n := 1
 	for _, g := range others {
-		if g.disables() && g.Target != f.Target && s.Meet(f, g) {
+		if g.disables() && g.Target != f.Target && s.meet(f, g) {
 			n++
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"locklab/harness/history"
 )
 
-// Shares counts how many faults take part in the same harm to a host, so that the last of them heals it. Its zero
+// shares counts how many faults take part in the same harm to a host, so that the last of them heals it. Its zero
 // value is ready to use, and its methods may be called concurrently.
-type Shares struct {
+type shares struct {
 	mu    sync.Mutex
 	among map[string]*shared
 }
@@ -24,7 +24,7 @@ type shared struct {
 	harm  *Harm // by whoever did it
 }
 
-func (s *Shares) of(key string) *shared {
+func (s *shares) of(key string) *shared {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.among == nil {
@@ -36,23 +36,23 @@ func (s *Shares) of(key string) *shared {
 	return s.among[key]
 }
 
-// A Share is a fault that several faults of its kind may inject into the same host at the same time.
-type Share struct {
+// A sharedFault is a fault that several faults of its kind may inject into the same host at the same time.
+type sharedFault struct {
 	Injector
 	// Key names the fault and its host. Among is where the faults in force are counted.
-	Key   string
-	Among *Shares
+	key   string
+	among *shares
 	// Clock stamps a fault that joins harm that is already done, and a fault that leaves its harm to others.
-	Clock history.Clock
+	clock history.Clock
 	// Later says that the fault begins by waiting for its host to do something. Meanwhile, others may inject and heal
 	// theirs.
-	Later bool
+	later bool
 }
 
 // Inject does the harm, or joins harm that is already done.
-func (s Share) Inject(ctx context.Context) (*Harm, error) {
-	all := s.Among.of(s.Key)
-	if s.Later {
+func (s sharedFault) Inject(ctx context.Context) (*Harm, error) {
+	all := s.among.of(s.key)
+	if s.later {
 		harm, err := s.Injector.Inject(ctx)
 		if harm == nil {
 			return nil, err
@@ -68,13 +68,13 @@ func (s Share) Inject(ctx context.Context) (*Harm, error) {
 	case harm != nil:
 		return s.part(all, harm, harm.At), err
 	case all.parts > 0 && errors.Is(err, agent.ErrNoProcess):
-		return s.part(all, all.harm, s.Clock.Now()), nil // another has ended it already
+		return s.part(all, all.harm, s.clock.Now()), nil // another has ended it already
 	}
 	return nil, err
 }
 
 // part adds one more fault to the harm. The caller has locked all.
-func (s Share) part(all *shared, harm *Harm, at int64) *Harm {
+func (s sharedFault) part(all *shared, harm *Harm, at int64) *Harm {
 	if all.parts++; all.parts == 1 {
 		all.harm = harm
 	}
@@ -94,7 +94,7 @@ func (s Share) part(all *shared, harm *Harm, at int64) *Harm {
 				all.parts--
 			}
 			if all.parts > 0 {
-				return s.Clock.Now(), nil // the others keep it
+				return s.clock.Now(), nil // the others keep it
 			}
 			return harm.Heal(ctx)
 		},

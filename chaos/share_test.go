@@ -54,11 +54,11 @@ func TestTheLastOfSeveralHeals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
 				p := &toy{stage: s, ends: ends}
-				shares := &Shares{}
+				shares := &shares{}
 				step := func(id string, at, hold time.Duration) Step {
-					return Step{ID: id, Kind: "fake", At: at, Until: Hold(s.clock, hold),
+					return Step{ID: id, Kind: "fake", At: at, Until: holdFor(s.clock, hold),
 						Injector: func(context.Context) (Injector, error) {
-							return Share{Injector: p, Key: "toy", Among: shares, Clock: s.clock}, nil
+							return sharedFault{Injector: p, key: "toy", among: shares, clock: s.clock}, nil
 						}}
 				}
 				// The second within the first; then two that follow each other over the first's end; then one alone.
@@ -104,19 +104,19 @@ func TestAPartCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		p := &toy{stage: s}
-		shares := &Shares{}
+		shares := &shares{}
 		part := func() *Harm {
-			h, err := Share{Injector: p, Key: "toy", Among: shares, Clock: s.clock}.Inject(t.Context())
+			h, err := sharedFault{Injector: p, key: "toy", among: shares, clock: s.clock}.Inject(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			return h
 		}
-		failing := Share{
+		failing := sharedFault{
 			Injector: fake{stage: s, id: "f", fails: map[string]bool{"inject": true}},
-			Key:      "toy",
-			Among:    shares,
-			Clock:    s.clock,
+			key:      "toy",
+			among:    shares,
+			clock:    s.clock,
 		}
 		if _, err := failing.Inject(t.Context()); !errors.Is(err, errFake) {
 			t.Error(err)

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Slots tracks which exclusive resource of a host, such as its process, a fault occupies. A fault of one kind would
+// slots tracks which exclusive resource of a host, such as its process, a fault occupies. A fault of one kind would
 // end a fault of another kind on the same resource, or could not be told from it. Scenarios that plan such faults are
 // refused. A fault that strikes later than planned, because there was no leader or no holder, can be refused only
 // when it strikes. The zero value is ready to use, and the methods may be called concurrently.
-type Slots struct {
+type slots struct {
 	mu    sync.Mutex
 	taken map[string]*taken
 }
@@ -23,7 +23,7 @@ type taken struct {
 }
 
 // take takes all of the slots for a kind of fault, or none of them. Its error wraps [ErrNobody].
-func (s *Slots) take(kind string, shared bool, keys []string) error {
+func (s *slots) take(kind string, shared bool, keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range keys {
@@ -44,7 +44,7 @@ func (s *Slots) take(kind string, shared bool, keys []string) error {
 }
 
 // leave undoes take.
-func (s *Slots) leave(keys []string) {
+func (s *slots) leave(keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range keys {
@@ -54,38 +54,38 @@ func (s *Slots) leave(keys []string) {
 	}
 }
 
-// A Slotted is a fault that does no harm if a fault of another kind occupies its slot. A fault that the history has
+// A slotted is a fault that does no harm if a fault of another kind occupies its slot. A fault that the history has
 // as in force until it is healed is therefore really in force.
-type Slotted struct {
+type slotted struct {
 	Injector
 	// Kind is the kind of fault. Keys name its slots, each with its host. Among is where the slots are taken.
-	Kind  string
-	Keys  []string
-	Among *Slots
+	kind  string
+	keys  []string
+	among *slots
 	// Shared says that several faults of the kind may occupy the slots together.
-	Shared bool
+	shared bool
 	// Later says that the fault begins by waiting for its host to do something. It needs its slots only from then on.
-	Later bool
+	later bool
 }
 
 // Inject does the harm in its slots, and leaves them when the harm is healed.
-func (s Slotted) Inject(ctx context.Context) (*Harm, error) {
-	if s.Later {
+func (s slotted) Inject(ctx context.Context) (*Harm, error) {
+	if s.later {
 		harm, err := s.Injector.Inject(ctx)
 		if harm == nil || harm.Heal == nil {
 			return harm, err // there is nothing that could be ended
 		}
-		if terr := s.Among.take(s.Kind, s.Shared, s.Keys); terr != nil {
+		if terr := s.among.take(s.kind, s.shared, s.keys); terr != nil {
 			return undone(ctx, harm, errors.Join(err, terr))
 		}
 		return s.leaving(harm), err
 	}
-	if err := s.Among.take(s.Kind, s.Shared, s.Keys); err != nil {
+	if err := s.among.take(s.kind, s.shared, s.keys); err != nil {
 		return nil, err
 	}
 	harm, err := s.Injector.Inject(ctx)
 	if harm == nil || harm.Heal == nil {
-		s.Among.leave(s.Keys)
+		s.among.leave(s.keys)
 		return harm, err
 	}
 	return s.leaving(harm), err
@@ -102,9 +102,9 @@ func undone(ctx context.Context, harm *Harm, err error) (*Harm, error) {
 }
 
 // leaving makes harm leave its slots once it is healed.
-func (s Slotted) leaving(harm *Harm) *Harm {
+func (s slotted) leaving(harm *Harm) *Harm {
 	h := *harm
-	leave := sync.OnceFunc(func() { s.Among.leave(s.Keys) })
+	leave := sync.OnceFunc(func() { s.among.leave(s.keys) })
 	h.Heal = func(ctx context.Context) (int64, error) {
 		at, err := harm.Heal(ctx)
 		if err == nil {

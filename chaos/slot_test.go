@@ -16,15 +16,15 @@ import (
 func TestHarmInASlotIsNotEndedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		slots := &Slots{}
+		slots := &slots{}
 		step := func(id, kind string, at time.Duration, shared bool, keys ...string) Step {
 			return Step{
 				ID:    id,
 				Kind:  "fake",
 				At:    at,
-				Until: Hold(s.clock, 10*time.Second),
+				Until: holdFor(s.clock, 10*time.Second),
 				Injector: func(context.Context) (Injector, error) {
-					return Slotted{Injector: fake{stage: s, id: id}, Kind: kind, Keys: keys, Among: slots, Shared: shared}, nil
+					return slotted{Injector: fake{stage: s, id: id}, kind: kind, keys: keys, among: slots, shared: shared}, nil
 				},
 			}
 		}
@@ -90,13 +90,13 @@ func TestASlotIsLeftWithItsHarm(t *testing.T) {
 		}}, had: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			slots := &Slots{}
-			f := Slotted{Injector: injectorFunc(func(context.Context) (*Harm, error) {
+			slots := &slots{}
+			f := slotted{Injector: injectorFunc(func(context.Context) (*Harm, error) {
 				if len(slots.taken) > 0 == c.later {
 					t.Errorf("slots while it is injected: %v", slots.taken)
 				}
 				return c.harm, c.err
-			}), Kind: "pause", Keys: []string{"zk1"}, Among: slots, Later: c.later}
+			}), kind: "pause", keys: []string{"zk1"}, among: slots, later: c.later}
 			h, err := f.Inject(t.Context())
 			if !errors.Is(err, c.err) || (h == nil) != (c.harm == nil) || h != nil && (h.Heal == nil) != (c.harm.Heal == nil) {
 				t.Fatalf("%+v, %v", h, err)
@@ -121,13 +121,13 @@ func TestASlotIsLeftWithItsHarm(t *testing.T) {
 
 // A fault that waits for its host, and then finds its slot occupied, is undone at once.
 func TestLateHarmIsUndone(t *testing.T) {
-	slots := &Slots{}
+	slots := &slots{}
 	down := false
-	f := Slotted{
-		Kind:  "pause",
-		Keys:  []string{"c1"},
-		Among: slots,
-		Later: true,
+	f := slotted{
+		kind:  "pause",
+		keys:  []string{"c1"},
+		among: slots,
+		later: true,
 		Injector: injectorFunc(func(context.Context) (*Harm, error) {
 			down = true
 			if err := slots.take("kill", true, []string{"c1"}); err != nil {

@@ -24,40 +24,40 @@ func slowDiskKind() Kind {
 		Verified: "the server does not sync a write that is made meanwhile; after healing, it does, and the " +
 			"ensemble is whole",
 		Examples: []string{"target: zk1"},
-		injector: onEach(func(r *Run, i Injection, h *ensembles.Host) (Injector, error) {
-			return SlowDisk{ID: i.ID, Host: h, Ensemble: r.Ensemble}, nil
+		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
+			return slowDisk{id: i.id, host: h, ensemble: r.Ensemble}, nil
 		}),
 	}
 }
 
-// SlowDisk keeps a server from writing its transaction log, as a disk does whose fsync does not return. The server
+// slowDisk keeps a server from writing its transaction log, as a disk does whose fsync does not return. The server
 // still reads, answers and pings, but it does not acknowledge what it has not logged. If a majority of servers has
 // such a disk, nothing is committed until the leader drops them.
-type SlowDisk struct {
+type slowDisk struct {
 	// ID names the fault on the host, so that healing leaves the stalls of other faults alone.
-	ID       string
-	Host     *ensembles.Host
-	Ensemble *ensembles.Ensemble
+	id       string
+	host     *ensembles.Host
+	ensemble *ensembles.Ensemble
 }
 
 // syncs is the counter of a server's log syncs, as mntr names it.
 const syncs = "zk_cnt_fsynctime"
 
 // Inject holds the server's disk. A server without a leader writes nothing to its disk, so it is no target.
-func (s SlowDisk) Inject(ctx context.Context) (*Harm, error) {
+func (s slowDisk) Inject(ctx context.Context) (*Harm, error) {
 	if _, err := s.count(ctx); errors.Is(err, errNotServing) {
-		return nil, fmt.Errorf("slow disk of %s: %w: %w", s.Host.Name, ErrNobody, err)
+		return nil, fmt.Errorf("slow disk of %s: %w: %w", s.host.Name, ErrNobody, err)
 	}
-	stall := func(ctx context.Context) (agent.Stamp, error) { return s.Host.Agent.Stall(ctx, s.ID) }
+	stall := func(ctx context.Context) (agent.Stamp, error) { return s.host.Agent.Stall(ctx, s.id) }
 	at, err := carryOut(ctx, stall, s.heal)
 	if err != nil {
-		return nil, fmt.Errorf("slow disk of %s: %w", s.Host.Name, err)
+		return nil, fmt.Errorf("slow disk of %s: %w", s.host.Name, err)
 	}
-	return &Harm{At: at, Hosts: []string{s.Host.Name}, Verify: s.verify, Heal: s.heal, VerifyHealed: s.verifyHealed}, nil
+	return &Harm{At: at, Hosts: []string{s.host.Name}, Verify: s.verify, Heal: s.heal, VerifyHealed: s.verifyHealed}, nil
 }
 
-func (s SlowDisk) heal(ctx context.Context) (int64, error) {
-	st, err := s.Host.Agent.Unstall(ctx, s.ID)
+func (s slowDisk) heal(ctx context.Context) (int64, error) {
+	st, err := s.host.Agent.Unstall(ctx, s.id)
 	return st.At, err
 }
 
@@ -65,9 +65,9 @@ func (s SlowDisk) heal(ctx context.Context) (int64, error) {
 const lookCap = 500 * time.Millisecond
 
 // held reports whether the agent holds the disk for this fault.
-func (s SlowDisk) held(ctx context.Context) (bool, error) {
-	st, err := s.Host.Agent.Status(ctx)
-	return slices.Contains(st.Stalls, s.ID), err
+func (s slowDisk) held(ctx context.Context) (bool, error) {
+	st, err := s.host.Agent.Status(ctx)
+	return slices.Contains(st.Stalls, s.id), err
 }
 
 // verify writes something to the ensemble, which every other server logs. A log that is not synced proves nothing by
@@ -76,13 +76,13 @@ func (s SlowDisk) held(ctx context.Context) (bool, error) {
 // If it sees a sync, it looks again for as long as it may. A leader drops a server that has not acknowledged for
 // longer than the sync limit (a second with the shortest ticks). That server joins again with another thread that
 // syncs its log, which happens a few times before that thread is held too.
-func (s SlowDisk) verify(ctx context.Context) error {
+func (s slowDisk) verify(ctx context.Context) error {
 	if held, err := s.held(ctx); err != nil {
 		return err
 	} else if !held {
-		return fmt.Errorf("the disk of %s is not held for %s", s.Host.Name, s.ID)
+		return fmt.Errorf("the disk of %s is not held for %s", s.host.Name, s.id)
 	}
-	return ensembles.Poll(ctx, pollEvery, s.Host.Name+" to sync its log no more", func() error {
+	return ensembles.Poll(ctx, pollEvery, s.host.Name+" to sync its log no more", func() error {
 		err := s.logs(ctx)
 		if errors.Is(err, errNoSync) {
 			return nil
@@ -93,17 +93,17 @@ func (s SlowDisk) verify(ctx context.Context) error {
 
 // verifyHealed waits until the server syncs its log and belongs to the ensemble. A sync alone proves nothing, because
 // there are some while the disk is held, as above.
-func (s SlowDisk) verifyHealed(ctx context.Context) error {
+func (s slowDisk) verifyHealed(ctx context.Context) error {
 	if held, err := s.held(ctx); err != nil {
 		return err
 	} else if held {
-		return fmt.Errorf("the disk of %s is held for %s", s.Host.Name, s.ID)
+		return fmt.Errorf("the disk of %s is held for %s", s.host.Name, s.id)
 	}
 	logs := func() error { return s.logs(ctx) }
-	if err := ensembles.Poll(ctx, pollEvery, s.Host.Name+" to sync its log again", logs); err != nil {
+	if err := ensembles.Poll(ctx, pollEvery, s.host.Name+" to sync its log again", logs); err != nil {
 		return err
 	}
-	return s.Ensemble.AwaitReady(ctx)
+	return s.ensemble.AwaitReady(ctx)
 }
 
 // errSync says that a server synced its log although its disk is held.
@@ -117,14 +117,14 @@ var errNoSync = errors.New("the log was not synced")
 
 // logs reports whether the server syncs its log. It begins a write through another server, or through this one if
 // there is no other, and then reads the counter.
-func (s SlowDisk) logs(ctx context.Context) error {
+func (s slowDisk) logs(ctx context.Context) error {
 	before, err := s.count(ctx)
 	if err != nil {
 		return err
 	}
-	via := s.Host
-	for _, h := range s.Ensemble.Servers {
-		if h != s.Host {
+	via := s.host
+	for _, h := range s.ensemble.Servers {
+		if h != s.host {
 			via = h
 		}
 	}
@@ -135,7 +135,7 @@ func (s SlowDisk) logs(ctx context.Context) error {
 	after := before
 	// The last look is allowed to finish, because it decides the verdict. Otherwise the verdict would be that time
 	// ran out.
-	err = ensembles.Poll(once, pollEvery, "the log of "+s.Host.Name, func() error {
+	err = ensembles.Poll(once, pollEvery, "the log of "+s.host.Name, func() error {
 		var err error
 		if after, err = s.count(ctx); err == nil && after <= before {
 			err = errNoSync
@@ -150,18 +150,18 @@ func (s SlowDisk) logs(ctx context.Context) error {
 }
 
 // count asks the server how often it has synced its log.
-func (s SlowDisk) count(ctx context.Context) (float64, error) {
-	answer, err := s.Host.Agent.Ask(ctx, "mntr")
+func (s slowDisk) count(ctx context.Context) (float64, error) {
+	answer, err := s.host.Agent.Ask(ctx, "mntr")
 	if err != nil {
 		return 0, err
 	}
 	metrics := ensembles.ParseMetrics(answer)
 	if len(metrics) == 0 { // a server without a leader has no numbers to tell
-		return 0, fmt.Errorf("%w: %s answers mntr with %q", errNotServing, s.Host.Name, strings.TrimSpace(answer))
+		return 0, fmt.Errorf("%w: %s answers mntr with %q", errNotServing, s.host.Name, strings.TrimSpace(answer))
 	}
 	n, ok := metrics[syncs]
 	if !ok {
-		return 0, fmt.Errorf("%w: %s does not count its syncs (mntr has no %s)", ErrUnsupported, s.Host.Name, syncs)
+		return 0, fmt.Errorf("%w: %s does not count its syncs (mntr has no %s)", ErrUnsupported, s.host.Name, syncs)
 	}
 	return n, nil
 }

@@ -26,8 +26,8 @@ const maxSpan = 24 * time.Hour
 const spanHint = "such as 3s, 1.5T (times the session timeout), " +
 	"expiry (the session timeout and 2 ticks) or expiry+1s"
 
-// ParseSpan reads a span as String writes it. The error is a [*settings.Error].
-func ParseSpan(text string) (Span, error) {
+// parseSpan reads a span as String writes it. The error is a [*settings.Error].
+func parseSpan(text string) (Span, error) {
 	noSpan := settings.Quote(text) + " is not a length of time"
 	if n, ok := strings.CutSuffix(text, "T"); ok {
 		x, err := strconv.ParseFloat(n, 64)
@@ -94,7 +94,7 @@ func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (s *Span) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseSpan(string(text))
+	*s, err = parseSpan(string(text))
 	return err
 }
 
@@ -132,8 +132,8 @@ func (r *SpanRange) UnmarshalText(text []byte) error {
 	}
 	var both SpanRange
 	var err error
-	if both.From, err = ParseSpan(strings.TrimSpace(from)); err == nil {
-		both.To, err = ParseSpan(strings.TrimSpace(to))
+	if both.From, err = parseSpan(strings.TrimSpace(from)); err == nil {
+		both.To, err = parseSpan(strings.TrimSpace(to))
 	}
 	if err == nil {
 		*r = both

@@ -15,7 +15,7 @@ func TestSpans(t *testing.T) {
 		"expiry":    2400 * time.Millisecond,
 		"expiry+1s": 3400 * time.Millisecond,
 	} {
-		sp, err := ParseSpan(text)
+		sp, err := parseSpan(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -23,13 +23,13 @@ func TestSpans(t *testing.T) {
 		if got := sp.Resolve(2*time.Second, 200*time.Millisecond); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
-		if reread, err := ParseSpan(sp.String()); err != nil || reread != sp {
+		if reread, err := parseSpan(sp.String()); err != nil || reread != sp {
 			t.Errorf("%s is written as %s: %v, %v", text, sp, reread, err)
 		}
 	}
 	for _, text := range []string{"", "T", "-1T", "1e3T", "0x1T", "NaNT", "InfT", "1001T", "expiry-1s", "expiry1s",
 		"expiry+-1s", "expiry+", "Expiry", "superseded", "25h", "expiry+2562047h"} {
-		if sp, err := ParseSpan(text); err == nil {
+		if sp, err := parseSpan(text); err == nil {
 			t.Errorf("%q is %v, want an error", text, sp)
 		}
 	}

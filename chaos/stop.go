@@ -17,18 +17,18 @@ func stopKind() Kind {
 			"grace period); started again to heal",
 		Verified: "as for `kill`",
 		Examples: []string{"target: c1", "target: zk1"},
-		injector: onEach(func(r *Run, _ Injection, h *ensembles.Host) (Injector, error) {
-			return Stop{r.Process(h)}, nil
+		injector: onEach(func(r *Run, _ injection, h *ensembles.Host) (Injector, error) {
+			return stop{r.Process(h)}, nil
 		}),
 	}
 }
 
-// Stop asks a process to end (SIGTERM), as an orderly shutdown does, and kills it only after a grace period. It heals
+// stop asks a process to end (SIGTERM), as an orderly shutdown does, and kills it only after a grace period. It heals
 // by starting the process again.
-type Stop struct{ Process }
+type stop struct{ Process }
 
 // Inject asks the process to end and returns once it is gone.
-func (s Stop) Inject(ctx context.Context) (*Harm, error) {
+func (s stop) Inject(ctx context.Context) (*Harm, error) {
 	at, err := carryOut(ctx, s.Host.Agent.Stop, s.start)
 	if err != nil {
 		return nil, fmt.Errorf("stop %s: %w", s.Host.Name, err)

@@ -144,7 +144,7 @@ func (t Target) MarshalText() ([]byte, error) { return []byte(t), nil }
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (t *Target) UnmarshalText(text []byte) error {
 	if Target(text).class() == 0 {
-		return settings.Errorf(anyTarget().Choices(), "unknown target %s", settings.Quote(string(text)))
+		return settings.Errorf(anyTarget().choices(), "unknown target %s", settings.Quote(string(text)))
 	}
 	*t = Target(text)
 	return nil
@@ -189,7 +189,7 @@ func (t Targets) String() string {
 }
 
 // Choices says what a scenario can have as the target: "a server zk1…zkN, leader or follower".
-func (t Targets) Choices() string {
+func (t Targets) choices() string {
 	var words []string
 	for _, c := range t.classes() {
 		if c.hosts != "" {

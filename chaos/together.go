@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Together is several faults that are injected as one, such as the same fault on several hosts. It is done when the
+// together is several faults that are injected as one, such as the same fault on several hosts. It is done when the
 // last of them is, and either all of them are done or none.
-type Together []Injector
+type together []Injector
 
 // Inject injects all of them at once. If one fails, it heals the others.
-func (t Together) Inject(ctx context.Context) (*Harm, error) {
+func (t together) Inject(ctx context.Context) (*Harm, error) {
 	all := make([]*Harm, len(t))
 	err := atOnce(len(t), func(i int) (err error) {
 		all[i], err = t[i].Inject(ctx)

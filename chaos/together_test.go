@@ -14,8 +14,8 @@ import (
 
 // together returns a schedule of one step that injects several fakes as one.
 func (s *stage) together(faults ...Injector) Step {
-	return Step{ID: "f1", Kind: "fake", Until: Hold(s.clock, 5*time.Second),
-		Injector: func(context.Context) (Injector, error) { return Together(faults), nil }}
+	return Step{ID: "f1", Kind: "fake", Until: holdFor(s.clock, 5*time.Second),
+		Injector: func(context.Context) (Injector, error) { return together(faults), nil }}
 }
 
 func TestSeveralFaultsAreDoneAsOne(t *testing.T) {
@@ -107,10 +107,10 @@ func TestHarmsAreMerged(t *testing.T) {
 			return ctx.Err()
 		}
 	}
-	shares := &Shares{}
+	shares := &shares{}
 	inject := func(faults ...Injector) *Harm {
 		t.Helper()
-		h, err := Share{Injector: Together(faults), Key: "k", Among: shares, Clock: history.NewClock()}.Inject(t.Context())
+		h, err := sharedFault{Injector: together(faults), key: "k", among: shares, clock: history.NewClock()}.Inject(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,11 +9,11 @@ import (
 )
 
 // sees returns, for each host, the hosts that it still has links with in both directions.
-func sees(hosts []string, cut []Link[string]) map[string]string {
+func sees(hosts []string, cut []link[string]) map[string]string {
 	all := map[string]string{}
 	for _, a := range hosts {
 		for _, b := range hosts {
-			if !slices.Contains(cut, Link[string]{a, b}) && !slices.Contains(cut, Link[string]{b, a}) {
+			if !slices.Contains(cut, link[string]{a, b}) && !slices.Contains(cut, link[string]{b, a}) {
 				all[a] += b
 			}
 		}
@@ -21,9 +21,9 @@ func sees(hosts []string, cut []Link[string]) map[string]string {
 	return all
 }
 
-func ring(t *testing.T, hosts []string) []Link[string] {
+func ring(t *testing.T, hosts []string) []link[string] {
 	t.Helper()
-	links, err := MajoritiesRing(hosts)
+	links, err := majoritiesRing(hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,26 +34,26 @@ func TestTopologies(t *testing.T) {
 	three, five := strings.Split("abc", ""), strings.Split("abcde", "")
 	for name, c := range map[string]struct {
 		hosts []string
-		links []Link[string]
+		links []link[string]
 		want  map[string]string
 	}{
-		"alone": {three, Between([]string{"b"}, three), map[string]string{"a": "ac", "b": "b", "c": "ac"}},
-		"halves of 5": {five, Halves("d", five),
+		"alone": {three, between([]string{"b"}, three), map[string]string{"a": "ac", "b": "b", "c": "ac"}},
+		"halves of 5": {five, halves("d", five),
 			map[string]string{"a": "abc", "b": "abc", "c": "abc", "d": "de", "e": "de"}},
-		"halves of 3": {three, Halves("c", three), map[string]string{"a": "ab", "b": "ab", "c": "c"}},
-		"bridge of 5": {five, Bridge("c", five),
+		"halves of 3": {three, halves("c", three), map[string]string{"a": "ab", "b": "ab", "c": "c"}},
+		"bridge of 5": {five, bridge("c", five),
 			map[string]string{"a": "abc", "b": "abc", "c": "abcde", "d": "cde", "e": "cde"}},
-		"bridge of 3": {three, Bridge("a", three), map[string]string{"a": "abc", "b": "ab", "c": "ac"}},
+		"bridge of 3": {three, bridge("a", three), map[string]string{"a": "abc", "b": "ab", "c": "ac"}},
 		"ring of 5": {five, ring(t, five),
 			map[string]string{"a": "abe", "b": "abc", "c": "bcd", "d": "cde", "e": "ade"}},
-		"follower":       {three, Between([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
-		"one way is two": {three, OneWay([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
+		"follower":       {three, between([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
+		"one way is two": {three, oneWay([]string{"b"}, []string{"a"}), map[string]string{"a": "ac", "b": "bc", "c": "abc"}},
 	} {
 		if got := sees(c.hosts, c.links); !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := OneWay([]string{"a", "b"}, []string{"b", "c"}); fmt.Sprint(got) != "[{a b} {a c} {b c}]" {
+	if got := oneWay([]string{"a", "b"}, []string{"b", "c"}); fmt.Sprint(got) != "[{a b} {a c} {b c}]" {
 		t.Errorf("one way: %v", got)
 	}
 }
@@ -70,7 +70,7 @@ func TestARingHasMajorities(t *testing.T) {
 			seen[m] = true
 		}
 	}
-	if links, err := MajoritiesRing([]string{"a", "b", "c"}); err == nil || !strings.Contains(err.Error(), "needs 5") {
+	if links, err := majoritiesRing([]string{"a", "b", "c"}); err == nil || !strings.Contains(err.Error(), "needs 5") {
 		t.Errorf("a ring of three: %v, %v", links, err)
 	}
 }
@@ -79,25 +79,25 @@ func TestARingHasMajorities(t *testing.T) {
 func TestHostsShareACut(t *testing.T) {
 	five := strings.Split("abcde", "")
 	for name, c := range map[string]struct {
-		links []Link[string]
+		links []link[string]
 		hosts int
 	}{
-		"alone": {Between([]string{"d"}, five), 1}, "halves": {Halves("a", five), 2}, "bridge": {Bridge("a", five), 2},
+		"alone": {between([]string{"d"}, five), 1}, "halves": {halves("a", five), 2}, "bridge": {bridge("a", five), 2},
 		"ring":    {ring(t, five), 3},
-		"one way": {OneWay([]string{"c"}, []string{"a", "b"}), 1},
-		"clients": {Between([]string{"x", "y", "z"}, five[:2]), 2}, "nothing": {nil, 0},
+		"one way": {oneWay([]string{"c"}, []string{"a", "b"}), 1},
+		"clients": {between([]string{"x", "y", "z"}, five[:2]), 2}, "nothing": {nil, 0},
 	} {
 		cuts := share(c.links)
-		var got []Link[string]
+		var got []link[string]
 		for _, cut := range cuts {
 			for _, p := range cut.from {
-				got = append(got, Link[string]{p, cut.host})
+				got = append(got, link[string]{p, cut.host})
 			}
 			for _, p := range cut.to {
-				got = append(got, Link[string]{cut.host, p})
+				got = append(got, link[string]{cut.host, p})
 			}
 		}
-		order := func(a, b Link[string]) int { return strings.Compare(a.From+a.To, b.From+b.To) }
+		order := func(a, b link[string]) int { return strings.Compare(a.from+a.to, b.from+b.to) }
 		want := slices.Clone(c.links)
 		slices.SortFunc(got, order)
 		slices.SortFunc(want, order)
@@ -112,20 +112,20 @@ func TestWhomHarmToLinksTellsOn(t *testing.T) {
 	servers := strings.Split("abcde", "")
 	for _, c := range []struct {
 		name, leader string
-		links        []Link[string]
+		links        []link[string]
 		want         string
 	}{
-		{"a client from all", "a", Between([]string{"x"}, servers), "x"},
-		{"clients from the leader", "a", Between([]string{"x", "y"}, servers[:1]), "xy"},
-		{"a follower alone", "a", Between([]string{"b"}, servers), "b"},
-		{"the leader alone", "b", Between([]string{"b"}, servers), "bacde"},
-		{"a follower from the leader", "a", Between([]string{"b"}, servers[:1]), "b"},
-		{"halves, the leader in the larger", "a", Halves("d", servers), "de"},
-		{"halves, the leader in the smaller", "e", Halves("d", servers), "dabce"},
-		{"a bridge that leads", "c", Bridge("c", servers), "dabe"},
-		{"one way to the leader", "a", OneWay([]string{"b", "c"}, servers[:1]), "bc"},
-		{"nobody leads", "", Between([]string{"b"}, servers[:1]), "ba"},
-		{"a client from the resource", "a", Between([]string{"x"}, []string{"r"}), "xr"},
+		{"a client from all", "a", between([]string{"x"}, servers), "x"},
+		{"clients from the leader", "a", between([]string{"x", "y"}, servers[:1]), "xy"},
+		{"a follower alone", "a", between([]string{"b"}, servers), "b"},
+		{"the leader alone", "b", between([]string{"b"}, servers), "bacde"},
+		{"a follower from the leader", "a", between([]string{"b"}, servers[:1]), "b"},
+		{"halves, the leader in the larger", "a", halves("d", servers), "de"},
+		{"halves, the leader in the smaller", "e", halves("d", servers), "dabce"},
+		{"a bridge that leads", "c", bridge("c", servers), "dabe"},
+		{"one way to the leader", "a", oneWay([]string{"b", "c"}, servers[:1]), "bc"},
+		{"nobody leads", "", between([]string{"b"}, servers[:1]), "ba"},
+		{"a client from the resource", "a", between([]string{"x"}, []string{"r"}), "xr"},
 	} {
 		if got := strings.Join(affected(c.links, c.leader, servers), ""); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

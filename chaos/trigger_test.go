@@ -51,13 +51,13 @@ func testTrigger(t *testing.T, h *ensembles.Host) {
 	}
 	const stopsWhenArmed = `while read -r word rest; do echo "$word $rest"; case $word in arm) kill -STOP $$;; esac; done`
 	const listens = `while read -r word rest; do echo "$word $rest"; done`
-	p := PauseAtTrigger{
-		ID:      "f1",
-		Host:    h,
-		Point:   "a point",
-		Arm:     "arm f1",
-		Disarm:  "disarm f1",
-		Witness: watcher{host: h},
+	p := pauseAtTrigger{
+		id:      "f1",
+		host:    h,
+		point:   "a point",
+		arm:     "arm f1",
+		disarm:  "disarm f1",
+		witness: watcher{host: h},
 	}
 
 	t.Run("fires", func(t *testing.T) {
@@ -75,7 +75,7 @@ func testTrigger(t *testing.T, h *ensembles.Host) {
 	t.Run("fires when nobody listens any more", func(t *testing.T) {
 		run(t, stopsWhenArmed)
 		deaf := p
-		deaf.Witness = watcher{host: h, deaf: true}
+		deaf.witness = watcher{host: h, deaf: true}
 		harm, err := deaf.Inject(within(t, time.Second))
 		if err == nil || harm == nil {
 			t.Fatalf("a client that has stopped itself is left to itself: %v", err)

@@ -33,8 +33,8 @@ func hushKind() Kind {
 				c.refuse(at("depth"), "depth: 80, or less", "a depth of %d is too deep", d)
 			}
 		},
-		injector: onEach(func(_ *Run, _ Injection, h *ensembles.Host) (Injector, error) {
-			return Pause{Host: h}, nil
+		injector: onEach(func(_ *Run, _ injection, h *ensembles.Host) (Injector, error) {
+			return pause{host: h}, nil
 		}),
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // serveFile sends a file below the root. os.Root refuses paths that leave it.
-func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request) {
+func (a *server) serveFile(w http.ResponseWriter, r *http.Request) {
 	f, err := openBelow(a.cfg.Root, r.FormValue("path"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
@@ -30,7 +30,7 @@ func (a *Agent) serveFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveNames sends the names of the regular files in a directory below the root.
-func (a *Agent) serveNames(w http.ResponseWriter, r *http.Request) {
+func (a *server) serveNames(w http.ResponseWriter, r *http.Request) {
 	names := []string{}
 	root, err := os.OpenRoot(a.cfg.Root)
 	if err == nil {
@@ -74,7 +74,7 @@ func abort() { panic(http.ErrAbortHandler) }
 
 // serveHistory streams a history's frames from an offset on. With follow=true it goes on until the process that writes
 // the history has ended and all of it is sent.
-func (a *Agent) serveHistory(w http.ResponseWriter, r *http.Request) {
+func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 	skip, err := strconv.ParseInt(r.FormValue("offset"), 10, 64)
 	if err != nil || skip < 0 {
 		http.Error(w, "bad offset", http.StatusBadRequest)

@@ -19,7 +19,7 @@ func TestStatusDescribesRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, two := []netip.Addr{netip.MustParseAddr("192.0.2.1")}, []netip.Addr{netip.MustParseAddr("192.0.2.2")}
-	a := &Agent{cfg: Config{Root: t.TempDir()}, sup: newSupervisor(t.TempDir(), rec), delays: newDelays(rec),
+	a := &server{cfg: Config{Root: t.TempDir()}, sup: newSupervisor(t.TempDir(), rec), delays: newDelays(rec),
 		firewall: &firewall{rec: rec, blocks: map[string]agent.Block{
 			"f1": {ID: "f1", Peers: one, Direction: agent.In},
 			"f4": {ID: "f4", Peers: two, Ports: []uint16{1}},

@@ -47,7 +47,7 @@ func protectControl[In, Out any](what string, peers func(In) []netip.Addr, f fun
 }
 
 // operations lists every change and question that an agent accepts by POST, by path.
-func (a *Agent) operations() map[string]operation {
+func (a *server) operations() map[string]operation {
 	return map[string]operation{
 		"lease":        without(a.renew),
 		"status":       without(a.status),
@@ -88,7 +88,7 @@ func (a *Agent) operations() map[string]operation {
 }
 
 // routes serves everything that an agent can be asked for and refuses anything else.
-func (a *Agent) routes() http.Handler {
+func (a *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for name, op := range a.operations() {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {

@@ -38,8 +38,8 @@ type Config struct {
 	_ struct{}
 }
 
-// An Agent serves one host.
-type Agent struct {
+// An server serves one host.
+type server struct {
 	cfg       Config
 	rec       *history.Recorder
 	sup       *supervisor
@@ -66,7 +66,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer rec.Close()
-	a := &Agent{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec),
+	a := &server{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec),
 		firewall: &firewall{rec: rec}, delays: newDelays(rec), lease: newLease(cfg.Lease)}
 	a.stall = &stall{sup: a.sup}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -115,7 +115,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // cleanUp leaves the host as if nothing had ever run there. It first clears the faults and kills the process, whatever
 // the requests that are still being served wait for.
-func (a *Agent) cleanUp() {
+func (a *server) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := a.firewall.end(); err != nil {
@@ -144,7 +144,7 @@ func (a *Agent) cleanUp() {
 }
 
 // authorised serves requests that carry the secret, until the agent ends.
-func (a *Agent) authorised(next http.Handler) http.Handler {
+func (a *server) authorised(next http.Handler) http.Handler {
 	want := []byte("Bearer " + a.cfg.Secret)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
@@ -175,15 +175,15 @@ func withRequester(ctx context.Context, c net.Conn) context.Context {
 }
 
 // renew renews the lease.
-func (a *Agent) renew(context.Context) (agent.Stamp, error) {
+func (a *server) renew(context.Context) (agent.Stamp, error) {
 	a.lease.renew()
 	return a.stamp(), nil
 }
 
 // stamp is the answer of an operation that has just been carried out.
-func (a *Agent) stamp() agent.Stamp { return agent.Stamp{At: a.rec.Clock().Now()} }
+func (a *server) stamp() agent.Stamp { return agent.Stamp{At: a.rec.Clock().Now()} }
 
-func (a *Agent) status(context.Context) (agent.Status, error) {
+func (a *server) status(context.Context) (agent.Status, error) {
 	st, _ := a.sup.state()
 	st.Network = append(a.firewall.inForce(), a.delays.inForce()...)
 	slices.SortFunc(st.Network, func(a, b agent.InForce) int { return strings.Compare(a.ID, b.ID) })
@@ -196,7 +196,7 @@ func (a *Agent) status(context.Context) (agent.Status, error) {
 }
 
 // clear removes the rule or delay with that id, or all if it is empty.
-func (a *Agent) clear(id string) (agent.Stamp, error) {
+func (a *server) clear(id string) (agent.Stamp, error) {
 	if a.delays.has(id) {
 		if st, err := a.delays.clear(id); err != nil || id != "" {
 			return st, err
@@ -206,13 +206,13 @@ func (a *Agent) clear(id string) (agent.Stamp, error) {
 }
 
 // commitWrite proves that a quorum accepts writes through the host's own server.
-func (a *Agent) commitWrite(ctx context.Context) (agent.Stamp, error) {
+func (a *server) commitWrite(ctx context.Context) (agent.Stamp, error) {
 	err := commitWrite(ctx, a.cfg.Log)
 	return a.stamp(), err
 }
 
 // nodes does what an administrator can do to a znode.
-func (a *Agent) nodes(ctx context.Context, r agent.NodeRequest) (agent.NodeAnswer, error) {
+func (a *server) nodes(ctx context.Context, r agent.NodeRequest) (agent.NodeAnswer, error) {
 	answer, err := nodes(ctx, a.cfg.Log, r)
 	answer.Stamp = a.stamp()
 	return answer, err
