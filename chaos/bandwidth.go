@@ -2,10 +2,9 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"locklab/ensembles"
@@ -33,9 +32,8 @@ func bandwidthKind() Kind {
 					"a bandwidth of %s cannot be told from none", p.Bandwidth)
 			}
 		},
-		injector: toPeers(func(r *Run, i injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
-			rate := uint64(params[bandwidthParams](i.Fault).Bandwidth)
-			return bandwidth{id: i.id, host: h, peers: peers, rate: rate, ensemble: r.Ensemble}, nil
+		injector: toPeers(func(_ *Run, i injection, e ends) (Injector, error) {
+			return bandwidth{e, uint64(params[bandwidthParams](i.Fault).Bandwidth)}, nil
 		}),
 	}
 }
@@ -49,36 +47,30 @@ type bandwidthParams struct {
 // bandwidth limits the bytes per second between a host and all of its peers together, in each direction separately.
 // The host's kernel drops the packets beyond the limit.
 type bandwidth struct {
-	id    string
-	host  *ensembles.Host
-	peers []*ensembles.Host
-	// Rate is in bytes per second, and includes the headers of IP and above.
-	rate uint64
-	// Ensemble must be whole after healing.
-	ensemble *ensembles.Ensemble
+	ends
+	rate uint64 // in bytes per second, including the headers of IP and above
 }
 
 // maxRate is the highest limit that can be verified, because verification has to send twice as much.
 const maxRate = 50 << 20
 
-// Inject applies the rule.
+// Inject puts the rule in force.
 func (b bandwidth) Inject(ctx context.Context) (*Harm, error) {
 	if b.rate == 0 || b.rate > maxRate {
-		return nil, fmt.Errorf("bandwidth of %d bytes/s at %s, want 1 to %d", b.rate, b.host.Name, maxRate)
+		return nil, fmt.Errorf("%d bytes/s, want 1 to %d", b.rate, maxRate)
 	}
-	hosts := affectedHosts(ctx, b.ensemble, between([]*ensembles.Host{b.host}, b.peers))
-	at, err := apply(ctx, b.rules())
-	if err != nil {
-		return nil, fmt.Errorf("bandwidth at %s: %w", b.host.Name, err)
+	f := b.ruled(agent.Block{Bandwidth: b.rate})
+	f.shows = func(ctx context.Context) error {
+		host := []*ensembles.Host{b.host}
+		for _, links := range [][]hostLink{oneWay(host, b.peers), oneWay(b.peers, host)} {
+			if err := b.measured(ctx, links); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return &Harm{At: at, Hosts: hosts, Verify: b.verify, Heal: b.heal, VerifyHealed: b.verifyHealed}, nil
+	return f.Inject(ctx)
 }
-
-func (b bandwidth) rules() []rule {
-	return []rule{{b.host, agent.Block{ID: b.id, Peers: addresses(b.peers), Bandwidth: b.rate}}}
-}
-
-func (b bandwidth) heal(ctx context.Context) (int64, error) { return remove(ctx, b.rules()) }
 
 // The size of a datagram of the measurement, and what the headers of IP and UDP add to it.
 const (
@@ -94,39 +86,26 @@ func (b bandwidth) load() transfer {
 	return transfer{count: n, size: packet, every: lasts / time.Duration(n)}
 }
 
-// verify sends more than the limit in each direction, to all peers at once, and measures what arrives. Less than the
-// limit may arrive, because there is other traffic.
-func (b bandwidth) verify(ctx context.Context) error {
-	if err := areThere(ctx, b.rules()); err != nil {
+// measured sends more than the limit over all links of one direction at once, and reports if too much of it arrives.
+// Less than the limit may arrive, because there is other traffic.
+func (b bandwidth) measured(ctx context.Context, links []hostLink) error {
+	var arrived atomic.Int64
+	begun := time.Now()
+	t := b.load()
+	err := each(links, func(l hostLink) error {
+		heard, err := pass(ctx, l, t, t.count)
+		arrived.Add(int64(heard.Count))
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	host := []*ensembles.Host{b.host}
-	for _, links := range [][]hostLink{oneWay(host, b.peers), oneWay(b.peers, host)} {
-		var mu sync.Mutex
-		var arrived, sent int
-		begun := time.Now()
-		t := b.load()
-		err := each(links, func(l hostLink) error {
-			heard, err := pass(ctx, l, t, t.count)
-			mu.Lock()
-			defer mu.Unlock()
-			arrived += heard.Count
-			sent += t.count
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		// If the machine takes longer to send than it was asked to, more may pass.
-		most := float64(b.rate)*(1+time.Since(begun).Seconds()) + 2*(packet+headers)
-		if bytes := float64(arrived * (packet + headers)); bytes > most || arrived == sent {
-			return fmt.Errorf("%d of %d packets, %.0f bytes, passed from %s to %s in %v, want at most %.0f",
-				arrived, sent, bytes, links[0].from.Name, links[0].to.Name, time.Since(begun), most)
-		}
+	// If the machine takes longer to send than it was asked to, more may pass.
+	most := float64(b.rate)*(1+time.Since(begun).Seconds()) + 2*(packet+headers)
+	n, sent := arrived.Load(), int64(len(links)*t.count)
+	if bytes := float64(n * (packet + headers)); bytes > most || n == sent {
+		return fmt.Errorf("%d of %d packets, %.0f bytes, passed from %s to %s in %v, want at most %.0f",
+			n, sent, bytes, links[0].from.Name, links[0].to.Name, time.Since(begun), most)
 	}
 	return nil
-}
-
-func (b bandwidth) verifyHealed(ctx context.Context) error {
-	return errors.Join(awaitFree(ctx, b.rules(), b.host, b.peers), b.ensemble.AwaitReady(ctx))
 }

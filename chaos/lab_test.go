@@ -73,6 +73,11 @@ func (r *rig) cut(id string, links []hostLink) cut {
 	return cut{id: id, links: links, ensemble: r.ensemble}
 }
 
+// ends returns a host of the lab and its peers, for a fault with that id.
+func (r *rig) ends(id string, h *ensembles.Host, peers ...*ensembles.Host) ends {
+	return ends{id, h, peers, r.ensemble}
+}
+
 func (r *rig) names(hosts ...*ensembles.Host) []string {
 	var all []string
 	for _, h := range hosts {

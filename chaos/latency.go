@@ -93,7 +93,7 @@ func (r *Run) latency(ctx context.Context, i injection) (Injector, error) {
 		i.hosts, peers = peers, i.hosts
 	}
 	return onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
-		l := latency{id: i.id, host: h, peers: peers, delay: p.Latency, jitter: p.Jitter, ensemble: r.Ensemble}
+		l := latency{ends: ends{i.id, h, peers, r.Ensemble}, delay: p.Latency, jitter: p.Jitter}
 		for _, peer := range peers {
 			if at, ok := r.Relay(h, peer); ok {
 				l.relays = append(l.relays, at)
@@ -103,71 +103,38 @@ func (r *Run) latency(ctx context.Context, i injection) (Injector, error) {
 	})(r, i)
 }
 
-// latency delays every packet between a host and ZooKeeper servers, in each direction. The kernels at both ends do it
-// where they have netem. Elsewhere, a relay on the host can do it for a client process that connects through one (see
-// [agent.Client.Relay]). Otherwise, the fault is unsupported.
+// latency delays every packet between a host and its peers, which are ZooKeeper servers, in each direction. The
+// kernels at both ends do it where they have netem. Elsewhere, a relay on the host can do it for a client process that
+// connects through one (see [agent.Client.Relay]). Otherwise, the fault is unsupported.
 type latency struct {
-	id    string
-	host  *ensembles.Host
-	peers []*ensembles.Host
-	// Relays, one for each of Peers, are the addresses that the host's process connects to instead.
+	ends
+	// relays, one for each of the peers, are the addresses that the host's process connects to instead.
 	relays []netip.AddrPort
-	// Packets take Delay longer in each direction, give or take Jitter.
+	// Packets take delay longer in each direction, give or take jitter.
 	delay, jitter time.Duration
-	// Ensemble must be whole after healing.
-	ensemble *ensembles.Ensemble
 }
 
-// Inject applies the delays.
+// Inject puts the delays in force.
 func (l latency) Inject(ctx context.Context) (*Harm, error) {
 	if len(l.relays) > 0 && len(l.relays) != len(l.peers) {
-		return nil, fmt.Errorf("latency at %s: %d relays to %d servers", l.host.Name, len(l.relays), len(l.peers))
+		return nil, fmt.Errorf("%d relays to %d servers", len(l.relays), len(l.peers))
 	}
 	if 2*(l.delay+l.jitter) > maxTrip {
-		return nil, fmt.Errorf(
-			"latency at %s: %v ± %v is too long to be verified, want %v together",
-			l.host.Name,
-			l.delay,
-			l.jitter,
-			maxTrip/2,
-		)
+		return nil, fmt.Errorf("%v ± %v is too long to be verified, want %v together", l.delay, l.jitter, maxTrip/2)
 	}
-	do := []command{l.command(l.host, l.peers)}
-	for _, p := range l.ends()[1:] {
-		do = append(do, l.command(p, []*ensembles.Host{l.host}))
+	delay := func(at *ensembles.Host, to ...*ensembles.Host) rule {
+		return delayOn(at, agent.Delay{ID: l.id, Peers: addresses(to), Latency: l.delay, Jitter: l.jitter})
 	}
-	hosts := affectedHosts(ctx, l.ensemble, between([]*ensembles.Host{l.host}, l.peers))
-	at, err := carryOutAll(ctx, do, l.heal)
-	if err != nil {
-		return nil, fmt.Errorf("latency at %s: %w", l.host.Name, err)
-	}
-	return &Harm{At: at, Hosts: hosts, Verify: l.verify, Heal: l.heal, VerifyHealed: l.verifyHealed}, nil
-}
-
-// ends returns the hosts that delay packets, the fault's own host first.
-func (l latency) ends() []*ensembles.Host {
-	hosts := []*ensembles.Host{l.host}
+	rules := []rule{delay(l.host, l.peers...)}
 	if len(l.relays) == 0 {
-		hosts = append(hosts, l.peers...)
+		for _, p := range l.peers {
+			rules = append(rules, delay(p, l.host))
+		}
 	}
-	return hosts
+	return linkFault{rules: rules, struck: l.links(), ensemble: l.ensemble,
+		shows: func(ctx context.Context) error { return l.verify(ctx, rules) },
+		free:  func(ctx context.Context) error { return l.free(ctx, rules) }}.Inject(ctx)
 }
-
-func (l latency) command(h *ensembles.Host, to []*ensembles.Host) command {
-	d := agent.Delay{ID: l.id, Peers: addresses(to), Latency: l.delay, Jitter: l.jitter}
-	return func(ctx context.Context) (agent.Stamp, error) { return h.Agent.Delay(ctx, d) }
-}
-
-// rules returns the ids of the delays, with the hosts that have them.
-func (l latency) rules() []rule {
-	var all []rule
-	for _, h := range l.ends() {
-		all = append(all, rule{h, agent.Block{ID: l.id}})
-	}
-	return all
-}
-
-func (l latency) heal(ctx context.Context) (int64, error) { return remove(ctx, l.rules()) }
 
 // maxTrip is the longest that a request and its answer may be delayed. A longer delay could not be verified within
 // verifyCap.
@@ -210,10 +177,10 @@ const looks = 10
 // that has lost the others, accepts no connections yet. Each answer must take at least what jitter leaves of two
 // delays, and the mean of all answers must take at least one delay. A single answer proves nothing if jitter is as
 // large as the delay.
-func (l latency) verify(ctx context.Context) error {
+func (l latency) verify(ctx context.Context, own []rule) error {
 	var wrong error
 	err := ensembles.Poll(ctx, pollEvery, "answers to "+l.host.Name, func() (silent error) {
-		silent, wrong = l.ask(ctx)
+		silent, wrong = l.ask(ctx, own)
 		if wrong != nil {
 			return nil // what another look found would not make it right
 		}
@@ -224,10 +191,7 @@ func (l latency) verify(ctx context.Context) error {
 
 // ask looks once. It returns the servers that do not answer although nothing explains it, and the answers that are
 // wrong.
-func (l latency) ask(ctx context.Context) (silent, wrong error) {
-	if err := areThere(ctx, l.rules()); err != nil {
-		return nil, err
-	}
+func (l latency) ask(ctx context.Context, own []rule) (silent, wrong error) {
 	all, errs := make([]map[*ensembles.Host]time.Duration, looks), make([]error, looks)
 	_ = atOnce(looks, func(i int) error {
 		all[i], errs[i] = l.trips(ctx)
@@ -250,7 +214,7 @@ func (l latency) ask(ctx context.Context) (silent, wrong error) {
 			continue
 		}
 		none := errors.Join(fmt.Errorf("%s gets no answer from %s", l.host.Name, p.Name), errors.Join(errs...))
-		silent = errors.Join(silent, excuse(ctx, l.rules(), hostLink{from: l.host, to: p}, none, nil))
+		silent = errors.Join(silent, excuse(ctx, own, hostLink{l.host, p}, none, nil))
 	}
 	return silent, wrong
 }
@@ -263,35 +227,21 @@ func (l latency) delayed(p *ensembles.Host, took []time.Duration) error {
 	}
 	least, mean := 2*(l.delay-l.jitter), sum/time.Duration(len(took))
 	if slices.Min(took) < least || mean < l.delay {
-		return fmt.Errorf(
-			"%s answers %s after %v, want %v at least and %v in the mean",
-			p.Name,
-			l.host.Name,
-			took,
-			max(0, least),
-			l.delay,
-		)
+		return fmt.Errorf("%s answers %s after %v, want %v at least and %v in the mean",
+			p.Name, l.host.Name, took, max(0, least), l.delay)
 	}
 	return nil
 }
 
-func (l latency) verifyHealed(ctx context.Context) error {
-	err := ensembles.Poll(ctx, pollEvery, "delays to end", func() error {
-		if err := areGone(ctx, l.rules()); err != nil {
-			return err
+// free looks once, and reports answers that are still delayed.
+func (l latency) free(ctx context.Context, own []rule) error {
+	trips, err := l.trips(ctx)
+	for p, took := range trips {
+		if took < l.delay {
+			continue
 		}
-		trips, err := l.trips(ctx)
-		for p, took := range trips {
-			if took < l.delay {
-				continue
-			}
-			slow := fmt.Errorf("%s answers %s after %v", p.Name, l.host.Name, took)
-			err = errors.Join(err, excuse(ctx, l.rules(), hostLink{from: l.host, to: p}, slow, nil))
-		}
-		return err
-	})
-	if err != nil {
-		return err
+		slow := fmt.Errorf("%s answers %s after %v", p.Name, l.host.Name, took)
+		err = errors.Join(err, excuse(ctx, own, hostLink{l.host, p}, slow, nil))
 	}
-	return l.ensemble.AwaitReady(ctx)
+	return err
 }

@@ -22,7 +22,7 @@ func TestAnswersThatAreHeldBack(t *testing.T) {
 		"jitter as large as the delay": {100 * ms, 100 * ms, []time.Duration{1 * ms, 250 * ms, 300 * ms}, true},
 		"nothing but noise":            {100 * ms, 100 * ms, []time.Duration{1 * ms, 2 * ms, 30 * ms}, false},
 	} {
-		l := latency{host: &ensembles.Host{Name: "c1"}, delay: c.delay, jitter: c.jitter}
+		l := latency{ends: ends{host: &ensembles.Host{Name: "c1"}}, delay: c.delay, jitter: c.jitter}
 		if err := l.delayed(&ensembles.Host{Name: "zk1"}, c.took); (err == nil) != c.held {
 			t.Errorf("%s: %v", name, err)
 		}

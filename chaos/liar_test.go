@@ -69,7 +69,7 @@ func TestHarmOverAtOnceIsNotTakenOnTrust(t *testing.T) {
 	p := Process{Host: h}
 	for name, f := range map[string]Injector{
 		"restart": restart{p}, "rolling restart": rollingRestart{[]Process{p}},
-		"reset":  reset{host: h, peers: []*ensembles.Host{h}, ensemble: e},
+		"reset":  reset{ends{"f1", h, []*ensembles.Host{h}, e}},
 		"expire": expireSession{byClient{id: "f1", host: h, witness: said(session), ensemble: e}},
 		"znode":  deleteNode{ensemble: e, lock: lock}, "parent": deleteParent{ensemble: e, lock: lock},
 	} {

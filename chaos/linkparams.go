@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"locklab/ensembles"
+	"locklab/ensembles/agent"
 )
 
 // The far end of a fault's links.
@@ -84,19 +85,38 @@ func (r *Run) peersOf(ctx context.Context, i injection) ([]*ensembles.Host, erro
 	return all, nil
 }
 
+// ends are a host and the peers to which a fault disturbs its links.
+type ends struct {
+	id       string // of the fault, so that healing it leaves the rules of others alone
+	host     *ensembles.Host
+	peers    []*ensembles.Host
+	ensemble *ensembles.Ensemble // must be whole after healing
+}
+
+// links returns the links between the host and its peers.
+func (e ends) links() []hostLink { return between([]*ensembles.Host{e.host}, e.peers) }
+
+// ruled returns the fault that a block on the host makes. It is over when all packets pass again.
+func (e ends) ruled(b agent.Block) linkFault {
+	b.ID, b.Peers = e.id, addresses(e.peers)
+	rules := []rule{blockOn(e.host, b)}
+	return linkFault{rules: rules, struck: e.links(), ensemble: e.ensemble, free: func(ctx context.Context) error {
+		return each(e.links(), func(l hostLink) error { return excuseWay(ctx, rules, l, mustPassWhole(ctx, l)) })
+	}}
+}
+
 // toPeers makes an injector for every host of an injection and its peers. The peers are looked up when it injects,
 // because they depend on the leader at that moment.
-func toPeers(
-	f func(r *Run, i injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error),
-) func(*Run, injection) (Injector, error) {
+func toPeers(f func(*Run, injection, ends) (Injector, error)) func(*Run, injection) (Injector, error) {
 	return func(r *Run, i injection) (Injector, error) {
 		return deferred(func(ctx context.Context) (Injector, error) {
 			peers, err := r.peersOf(ctx, i)
 			if err != nil {
 				return nil, err
 			}
-			each := onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) { return f(r, i, h, peers) })
-			return each(r, i)
+			return onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
+				return f(r, i, ends{i.id, h, peers, r.Ensemble})
+			})(r, i)
 		}), nil
 	}
 }

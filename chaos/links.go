@@ -64,6 +64,16 @@ func mustPass(ctx context.Context, l hostLink) error {
 	return err
 }
 
+// mustPassWhole returns an error if a packet is lost on a link. Other faults may be to blame for it.
+func mustPassWhole(ctx context.Context, l hostLink) error {
+	heard, err := pass(ctx, l, few, few.count)
+	if err == nil && heard.Count < few.count {
+		err = fmt.Errorf("%d of %d packets are lost from %s to %s",
+			few.count-heard.Count, few.count, l.from.Name, l.to.Name)
+	}
+	return err
+}
+
 // mustBeCut returns an error if something passes a link, or if that cannot be found out.
 func mustBeCut(ctx context.Context, l hostLink) error {
 	heard, err := pass(ctx, l, few, 1)

@@ -2,14 +2,12 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
 
-	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/harness/check"
 	"locklab/harness/settings"
@@ -36,9 +34,8 @@ func lossKind() Kind {
 					"a loss of %g of the packets cannot be told from none", p.Loss)
 			}
 		},
-		injector: toPeers(func(r *Run, i injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
-			share := float64(params[lossParams](i.Fault).Loss)
-			return loss{id: i.id, host: h, peers: peers, share: share, ensemble: r.Ensemble}, nil
+		injector: toPeers(func(_ *Run, i injection, e ends) (Injector, error) {
+			return loss{e, float64(params[lossParams](i.Fault).Loss)}, nil
 		}),
 	}
 }
@@ -72,99 +69,43 @@ func (lossShare) Schema() settings.Schema {
 	return settings.Schema{"type": "number", "minimum": 0, "maximum": 1}
 }
 
-// loss drops a share of the packets between a host and others, in each direction. The host's kernel decides at random
-// for each packet.
+// loss drops a share of the packets between a host and its peers, in each direction. The host's kernel decides at
+// random for each packet.
 type loss struct {
-	id    string
-	host  *ensembles.Host
-	peers []*ensembles.Host
-	// sharedFault is the share of packets that are lost, from [minLoss] to 1.
-	share float64
-	// Ensemble must be whole after healing.
-	ensemble *ensembles.Ensemble
+	ends
+	share float64 // of the packets that are lost, from [minLoss] to 1
 }
 
-// Inject applies the rule.
+// Inject puts the rule in force.
 func (l loss) Inject(ctx context.Context) (*Harm, error) {
-	if _, err := sampleFor(l.share); err != nil {
-		return nil, fmt.Errorf("loss at %s: %w", l.host.Name, err)
-	}
-	hosts := affectedHosts(ctx, l.ensemble, between([]*ensembles.Host{l.host}, l.peers))
-	at, err := apply(ctx, l.rules())
-	if err != nil {
-		return nil, fmt.Errorf("loss at %s: %w", l.host.Name, err)
-	}
-	return &Harm{At: at, Hosts: hosts, Verify: l.verify, Heal: l.heal, VerifyHealed: l.verifyHealed}, nil
-}
-
-func (l loss) rules() []rule {
-	return []rule{{l.host, agent.Block{ID: l.id, Peers: addresses(l.peers), Loss: 100 * l.share}}}
-}
-
-func (l loss) heal(ctx context.Context) (int64, error) { return remove(ctx, l.rules()) }
-
-// verify counts the losses in each direction. A rule that loses the right share is judged wrong once in a million
-// times, even if the machine itself loses up to [stray]. Only such losses of the machine could hide a missing rule,
-// so verify also asks the agent whether the rule is there. Where other faults lose packets too, more may be lost.
-func (l loss) verify(ctx context.Context) error {
 	n, err := sampleFor(l.share)
+	if err != nil {
+		return nil, err
+	}
+	f := l.ruled(agent.Block{Loss: 100 * l.share})
+	f.shows = func(ctx context.Context) error {
+		return each(f.struck, func(link hostLink) error { return l.counted(ctx, f.rules, link, n) })
+	}
+	return f.Inject(ctx)
+}
+
+// counted sends n datagrams over a link and reports why the number of losses is wrong. A rule that loses the right
+// share is judged wrong once in a million times, even if the machine itself loses up to [stray]. Where other faults
+// lose packets too, more may be lost.
+func (l loss) counted(ctx context.Context, own []rule, link hostLink, n int) error {
+	heard, err := pass(ctx, link, transfer{count: n, every: time.Millisecond}, n)
 	if err != nil {
 		return err
 	}
 	least, most := lossesOf(n, l.share)
-	sample := transfer{count: n, every: time.Millisecond}
-	return errors.Join(
-		areThere(ctx, l.rules()),
-		each(between([]*ensembles.Host{l.host}, l.peers), func(link hostLink) error {
-			heard, err := pass(ctx, link, sample, sample.count)
-			if err != nil {
-				return err
-			}
-			lost := n - heard.Count
-			err = fmt.Errorf(
-				"%d of %d packets are lost from %s to %s, want %d to %d for a share of %g",
-				lost,
-				n,
-				link.from.Name,
-				link.to.Name,
-				least,
-				most,
-				l.share,
-			)
-			switch {
-			case lost < least:
-				return err
-			case lost > most:
-				return excuseWay(ctx, l.rules(), link, err)
-			}
-			return nil
-		}),
-	)
-}
-
-func (l loss) verifyHealed(ctx context.Context) error {
-	return errors.Join(awaitFree(ctx, l.rules(), l.host, l.peers), l.ensemble.AwaitReady(ctx))
-}
-
-// awaitFree waits until the rules are gone and all packets pass again between a host and others, except for those
-// that other faults drop.
-func awaitFree(ctx context.Context, rules []rule, host *ensembles.Host, peers []*ensembles.Host) error {
-	return ensembles.Poll(ctx, pollEvery, "all packets to pass again", func() error {
-		if err := areGone(ctx, rules); err != nil {
-			return err
-		}
-		return each(between([]*ensembles.Host{host}, peers), func(link hostLink) error {
-			heard, err := pass(ctx, link, few, few.count)
-			if err == nil && heard.Count < few.count {
-				err = fmt.Errorf(
-					"%d of %d packets are lost from %s to %s",
-					few.count-heard.Count,
-					few.count,
-					link.from.Name,
-					link.to.Name,
-				)
-			}
-			return excuseWay(ctx, rules, link, err)
-		})
-	})
+	lost := n - heard.Count
+	err = fmt.Errorf("%d of %d packets are lost from %s to %s, want %d to %d for a share of %g",
+		lost, n, link.from.Name, link.to.Name, least, most, l.share)
+	switch {
+	case lost < least:
+		return err
+	case lost > most:
+		return excuseWay(ctx, own, link, err)
+	}
+	return nil
 }

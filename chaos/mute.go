@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -22,97 +21,62 @@ func muteKind() Kind {
 			"after healing, it gets one",
 		Examples: []string{"target: zk1"},
 		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
-			return mute{id: i.id, host: h, clients: r.Clients, ensemble: r.Ensemble}, nil
+			return mute{ends{i.id, h, r.Clients, r.Ensemble}}, nil
 		}),
 	}
 }
 
-// mute makes a server accept its clients' connections and never answer on them. What the server sends to clients is
-// dropped, except for packets that only keep the connection up. The other servers notice nothing.
-type mute struct {
-	id      string
-	host    *ensembles.Host
-	clients []*ensembles.Host
-	// Ensemble must be whole after healing.
-	ensemble *ensembles.Ensemble
-}
+// mute makes a server accept the connections of its peers, which are client processes, and never answer on them. What
+// the server sends to them is dropped, except for packets that only keep the connection up. The other servers notice
+// nothing.
+type mute struct{ ends }
 
-// Inject applies the rule.
+// Inject puts the rule in force. The fault strikes the server, and through it the sessions of all clients there.
 func (m mute) Inject(ctx context.Context) (*Harm, error) {
-	at, err := apply(ctx, m.rules())
-	if err != nil {
-		return nil, fmt.Errorf("mute %s: %w", m.host.Name, err)
+	f := m.ruled(agent.Block{Direction: agent.Out, Ports: []uint16{agent.ClientPort}, Payload: true})
+	f.hosts = []string{m.host.Name}
+	// A server that is starting does not listen yet.
+	f.shows = func(ctx context.Context) error {
+		return ensembles.Poll(ctx, pollEvery, m.host.Name+" to be silent", func() error {
+			return each(m.peers, func(c *ensembles.Host) error { return m.silent(ctx, f.rules, c) })
+		})
 	}
-	return &Harm{At: at, Hosts: []string{m.host.Name}, Verify: m.verify, Heal: m.heal, VerifyHealed: m.verifyHealed}, nil
-}
-
-func (m mute) rules() []rule {
-	return []rule{
-		{
-			m.host,
-			agent.Block{
-				ID:        m.id,
-				Peers:     addresses(m.clients),
-				Direction: agent.Out,
-				Ports:     []uint16{agent.ClientPort},
-				Payload:   true,
-			},
-		},
-	}
-}
-
-func (m mute) heal(ctx context.Context) (int64, error) { return remove(ctx, m.rules()) }
-
-// verify waits until the server answers no client. A server that is starting does not listen yet.
-func (m mute) verify(ctx context.Context) error {
-	return ensembles.Poll(ctx, pollEvery, m.host.Name+" to be silent", func() error { return m.silent(ctx) })
-}
-
-// silent connects from each client's host and sends a request.
-func (m mute) silent(ctx context.Context) error {
-	return errors.Join(areThere(ctx, m.rules()), each(m.clients, func(c *ensembles.Host) error {
-		// If another fault cuts the link or has ended the server, there is no connection to test.
-		cut := func(err error) error {
-			if st, serr := m.host.Agent.Status(ctx); serr == nil && st.State == history.ProcessExited {
-				return nil
-			}
-			return excuse(ctx, m.rules(), hostLink{from: c, to: m.host}, err, nil)
-		}
-		errs, err := c.Agent.Probe(ctx, probeTimeout, server(m.host))
-		if err != nil {
-			return err
-		}
-		if errs[0] != "" {
-			return cut(fmt.Errorf("%s does not reach %s: %s", c.Name, m.host.Name, errs[0]))
-		}
-		asked, err := c.Agent.AskProbe(ctx, probeTimeout, server(m.host))
-		switch {
-		case err != nil:
-			return err
-		case asked.Errors[0] == "":
-			return fmt.Errorf("%s still answers %s", m.host.Name, c.Name)
-		case !strings.Contains(asked.Errors[0], "timeout"):
-			return cut(fmt.Errorf("%s is not silent to %s: %s", m.host.Name, c.Name, asked.Errors[0]))
-		}
-		return nil
-	}))
-}
-
-func (m mute) verifyHealed(ctx context.Context) error {
-	err := ensembles.Poll(ctx, pollEvery, m.host.Name+" to answer", func() error {
-		if err := areGone(ctx, m.rules()); err != nil {
-			return err
-		}
-		return each(m.clients, func(c *ensembles.Host) error {
+	f.free = func(ctx context.Context) error {
+		return each(m.peers, func(c *ensembles.Host) error {
 			asked, err := c.Agent.AskProbe(ctx, probeTimeout, server(m.host))
 			if err == nil && asked.Errors[0] != "" {
 				err = fmt.Errorf("%s does not answer %s: %s", m.host.Name, c.Name, asked.Errors[0])
 			}
-			return excuse(ctx, m.rules(), hostLink{from: c, to: m.host}, err, nil)
+			return excuse(ctx, f.rules, hostLink{c, m.host}, err, nil)
 		})
-	})
+	}
+	return f.Inject(ctx)
+}
+
+// silent connects from a client's host, sends a request, and reports why the server is not silent.
+func (m mute) silent(ctx context.Context, own []rule, c *ensembles.Host) error {
+	// If another fault cuts the link or has ended the server, there is no connection to test.
+	broken := func(err error) error {
+		if st, serr := m.host.Agent.Status(ctx); serr == nil && st.State == history.ProcessExited {
+			return nil
+		}
+		return excuse(ctx, own, hostLink{c, m.host}, err, nil)
+	}
+	errs, err := c.Agent.Probe(ctx, probeTimeout, server(m.host))
 	if err != nil {
 		return err
 	}
-	return m.ensemble.AwaitReady(ctx)
+	if errs[0] != "" {
+		return broken(fmt.Errorf("%s does not reach %s: %s", c.Name, m.host.Name, errs[0]))
+	}
+	asked, err := c.Agent.AskProbe(ctx, probeTimeout, server(m.host))
+	switch {
+	case err != nil:
+		return err
+	case asked.Errors[0] == "":
+		return fmt.Errorf("%s still answers %s", m.host.Name, c.Name)
+	case !strings.Contains(asked.Errors[0], "timeout"):
+		return broken(fmt.Errorf("%s is not silent to %s: %s", m.host.Name, c.Name, asked.Errors[0]))
+	}
+	return nil
 }

@@ -33,7 +33,7 @@ func TestNetworkFaults(t *testing.T) {
 	t.Run("reset", func(t *testing.T) { testReset(t, r) })
 	t.Run("mute", func(t *testing.T) {
 		leader, followers := r.leader(t)
-		h := inject(t, mute{id: "f1", host: leader, clients: r.clients(1), ensemble: r.ensemble})
+		h := inject(t, mute{r.ends("f1", leader, r.c1)})
 		// No other host notices. The server still leads and answers others.
 		if asked, err := r.c2.Agent.AskProbe(t.Context(), probeTimeout, server(leader)); err != nil ||
 			asked.Errors[0] != "" {
@@ -103,7 +103,7 @@ func testCuts(t *testing.T, r *rig) {
 					other := c
 					wrong(&other)
 					meanwhile = append(meanwhile, func() error {
-						if other.verify(t.Context()) == nil {
+						if other.fault().verify(t.Context()) == nil {
 							return fmt.Errorf("verified with %s", what)
 						}
 						return nil
@@ -115,40 +115,30 @@ func testCuts(t *testing.T, r *rig) {
 	}
 }
 
-// packets returns a fault of each kind that affects packets on a client's links.
-func (r *rig) packets(t *testing.T, id string) map[string]Injector {
+// packets returns a fault of each kind that affects packets on a client's links with these servers. The cut is always
+// one from the first server.
+func (r *rig) packets(t *testing.T, id string, servers ...*ensembles.Host) map[string]Injector {
 	t.Helper()
 	var relays []netip.AddrPort
-	for _, a := range r.ensemble.Addresses() {
-		relay, err := r.c1.Agent.Relay(t.Context(), a, 1)
+	for _, s := range servers {
+		relay, err := r.c1.Agent.Relay(t.Context(), server(s), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		relays = append(relays, relay)
 	}
+	to := r.ends(id, r.c1, servers...)
 	return map[string]Injector{
-		"loss":      loss{id: id, host: r.c1, peers: r.zk, share: 0.3, ensemble: r.ensemble},
-		"bandwidth": bandwidth{id: id, host: r.c1, peers: r.zk, rate: 100_000, ensemble: r.ensemble},
-		"latency": latency{
-			id:       id,
-			host:     r.c1,
-			peers:    r.zk,
-			relays:   relays,
-			delay:    100 * time.Millisecond,
-			jitter:   30 * time.Millisecond,
-			ensemble: r.ensemble,
-		},
-		"cut": cut{
-			id:       id,
-			links:    oneWay(r.clients(1), r.zk[:1]),
-			pass:     oneWay(r.zk, r.clients(1)),
-			ensemble: r.ensemble,
-		},
+		"loss":      loss{to, 0.3},
+		"bandwidth": bandwidth{to, 100_000},
+		"latency":   latency{ends: to, relays: relays, delay: 100 * time.Millisecond, jitter: 30 * time.Millisecond},
+		"cut": cut{id: id, links: oneWay(r.clients(1), r.zk[:1]), pass: oneWay(r.zk, r.clients(1)),
+			ensemble: r.ensemble},
 	}
 }
 
 func testPackets(t *testing.T, r *rig) {
-	for name, f := range r.packets(t, "f1") {
+	for name, f := range r.packets(t, "f1", r.zk...) {
 		t.Run(name, func(t *testing.T) {
 			h := inject(t, f)
 			if got := strings.Join(h.Hosts, ","); got != "c1" {
@@ -171,23 +161,15 @@ func testPackets(t *testing.T, r *rig) {
 	}
 	t.Run("a server's", func(t *testing.T) {
 		_, followers := r.leader(t)
-		h := inject(
-			t,
-			loss{
-				id:       "f1",
-				host:     followers[0],
-				peers:    slices.DeleteFunc(slices.Clone(r.zk), func(h *ensembles.Host) bool { return h == followers[0] }),
-				share:    0.2,
-				ensemble: r.ensemble,
-			},
-		)
+		others := slices.DeleteFunc(slices.Clone(r.zk), func(h *ensembles.Host) bool { return h == followers[0] })
+		h := inject(t, loss{r.ends("f1", followers[0], others...), 0.2})
 		heal(t, h)
 	})
 }
 
 // Without netem, a server's packets cannot be delayed, and nothing is done.
 func testNoNetem(t *testing.T, r *rig, lacks string) {
-	f := latency{id: "f1", host: r.zk[0], peers: r.zk[1:], delay: 50 * time.Millisecond, ensemble: r.ensemble}
+	f := latency{ends: r.ends("f1", r.zk[0], r.zk[1:]...), delay: 50 * time.Millisecond}
 	if lacks == "" {
 		heal(t, inject(t, f))
 		return
@@ -206,7 +188,7 @@ func testNoNetem(t *testing.T, r *rig, lacks string) {
 // A follower whose connections are reset makes new ones.
 func testReset(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	f := reset{host: followers[0], peers: []*ensembles.Host{leader}, ensemble: r.ensemble}
+	f := reset{r.ends("", followers[0], leader)}
 	h, err := f.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +204,7 @@ func testReset(t *testing.T, r *rig) {
 	if err := h.VerifyHealed(within(t, healedCap)); err != nil {
 		t.Error(err)
 	}
-	none := reset{host: r.c1, peers: r.zk, ensemble: r.ensemble}
+	none := reset{r.ends("", r.c1, r.zk...)}
 	if h, err := none.Inject(t.Context()); h != nil || err == nil || !strings.Contains(err.Error(), "no connections") {
 		t.Errorf("a reset of nothing: %v, %v", h, err)
 	}
@@ -245,11 +227,15 @@ func testPairs(t *testing.T, r *rig) {
 			p[0], p[1] = p[1], p[0]
 		}
 		t.Run(p[0]+" and "+p[1], func(t *testing.T) {
-			// A cut of a link leaves nothing on it to be slow; that server is left out.
-			first, second := r.packets(t, "f1")[p[0]], r.packets(t, "f2")[p[1]]
-			if slices.Contains(p[:], "cut") {
-				first, second = r.beside(first), r.beside(second)
+			// A cut of a link leaves nothing on it to be slow; a latency leaves out that server.
+			faults := func(id, kind string) Injector {
+				servers := r.zk
+				if kind == "latency" && slices.Contains(p[:], "cut") {
+					servers = r.zk[1:]
+				}
+				return r.packets(t, id, servers...)[kind]
 			}
+			first, second := faults("f1", p[0]), faults("f2", p[1])
 			one := inject(t, first)
 			two := inject(t, second, func() error {
 				if err := one.Verify(within(t, verifyCap)); err != nil {
@@ -272,13 +258,4 @@ func testPairs(t *testing.T, r *rig) {
 			heal(t, two)
 		})
 	}
-}
-
-// beside returns a fault without the server whose links are cut.
-func (r *rig) beside(f Injector) Injector {
-	if l, ok := f.(latency); ok {
-		l.peers, l.relays = l.peers[1:], l.relays[1:]
-		return l
-	}
-	return f
 }

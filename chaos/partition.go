@@ -184,30 +184,42 @@ func talks(l hostLink) bool {
 // cut lets no packet pass over some links, by rules in the hosts' own network namespaces, so a partition can have any
 // shape. What must still pass is part of the fault, because a cut that takes more than it should is another fault.
 type cut struct {
-	// ID names the rules on the hosts, so that healing leaves the rules of other faults alone.
+	// id names the rules on the hosts, so that healing leaves the rules of other faults alone.
 	id string
-	// Links are cut one by one.
+	// links are cut one by one.
 	links []hostLink
-	// Verdict says whether packets vanish or connections are refused.
+	// verdict says whether packets vanish or connections are refused.
 	verdict agent.Verdict
-	// Pass are links that must stay up, such as those of a server's clients, those of the resource, and the other
+	// pass are links that must stay up, such as those of a server's clients, those of the resource, and the other
 	// direction of a one-way cut.
 	pass []hostLink
-	// Ensemble must be whole again after healing.
+	// ensemble must be whole again after healing.
 	ensemble *ensembles.Ensemble
 }
 
-// Inject applies the rules, on all hosts at once.
+// Inject puts the rules in force.
 func (c cut) Inject(ctx context.Context) (*Harm, error) {
 	if len(c.links) == 0 {
-		return nil, errors.New("partition of nothing")
+		return nil, errors.New("there are no links to cut")
 	}
-	hosts := affectedHosts(ctx, c.ensemble, c.links)
-	at, err := apply(ctx, c.rules())
-	if err != nil {
-		return nil, fmt.Errorf("partition: %w", err)
+	return c.fault().Inject(ctx)
+}
+
+// fault returns the rules, and looks at every link, all at once.
+func (c cut) fault() linkFault {
+	rules := c.rules()
+	passes := func(ctx context.Context, links []hostLink) error {
+		return each(links, func(l hostLink) error { return excuseWay(ctx, rules, l, mustPass(ctx, l)) })
 	}
-	return &Harm{At: at, Hosts: hosts, Verify: c.verify, Heal: c.heal, VerifyHealed: c.verifyHealed}, nil
+	return linkFault{rules: rules, struck: c.links, ensemble: c.ensemble,
+		shows: func(ctx context.Context) error {
+			return allOf(func() error { return passes(ctx, c.pass) }, func() error {
+				return each(c.links, func(l hostLink) error {
+					return excuse(ctx, rules, l, mustNotPass(ctx, l, c.verdict), func() error { return mustBeCut(ctx, l) })
+				})
+			})
+		},
+		free: func(ctx context.Context) error { return passes(ctx, c.links) }}
 }
 
 // rules returns the rules that each host needs.
@@ -222,7 +234,7 @@ func (c cut) rules() []rule {
 			{ID: c.id + "-out", Peers: out, Direction: agent.Out},
 		} {
 			if b.Verdict = c.verdict; len(b.Peers) > 0 {
-				all = append(all, rule{h.host, b})
+				all = append(all, blockOn(h.host, b))
 			}
 		}
 	}
@@ -244,28 +256,4 @@ func split(a, b []*ensembles.Host) (both, first, second []netip.Addr) {
 		}
 	}
 	return both, first, second
-}
-
-func (c cut) heal(ctx context.Context) (int64, error) { return remove(ctx, c.rules()) }
-
-// verify looks at every link, all at once.
-func (c cut) verify(ctx context.Context) error {
-	return allOf(func() error { return areThere(ctx, c.rules()) }, func() error {
-		return each(c.links, func(l hostLink) error {
-			return excuse(ctx, c.rules(), l, mustNotPass(ctx, l, c.verdict), func() error { return mustBeCut(ctx, l) })
-		})
-	}, func() error {
-		return each(c.pass, func(l hostLink) error { return excuseWay(ctx, c.rules(), l, mustPass(ctx, l)) })
-	})
-}
-
-func (c cut) verifyHealed(ctx context.Context) error {
-	err := ensembles.Poll(ctx, pollEvery, "packets to pass again", func() error {
-		return errors.Join(areGone(ctx, c.rules()),
-			each(c.links, func(l hostLink) error { return excuseWay(ctx, c.rules(), l, mustPass(ctx, l)) }))
-	})
-	if err != nil {
-		return err
-	}
-	return c.ensemble.AwaitReady(ctx)
 }

@@ -257,7 +257,7 @@ func testTogether(t *testing.T, r *rig) {
 	wide := cut("f1", r.zk[0], r1[0])
 	wide.pass = nil
 	more := inject(t, wide)
-	if err := narrow.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing passes") {
+	if err := narrow.fault().verify(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing passes") {
 		t.Errorf("a cut that takes the resource, too, is verified: %v", err)
 	}
 	if _, err := more.Heal(t.Context()); err != nil {
@@ -283,7 +283,7 @@ func testTogether(t *testing.T, r *rig) {
 func testNothingThere(t *testing.T, r *rig) {
 	_, followers := r.leader(t)
 	none := r.cut("f9", between([]*ensembles.Host{r.c2}, r.zk))
-	if err := none.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "still pass") {
+	if err := none.fault().verify(t.Context()); err == nil || !strings.Contains(err.Error(), "still pass") {
 		t.Errorf("a partition that nobody injected: %v", err)
 	}
 	if err := pausedHarm(r.c2, 1).Verify(within(t, time.Second)); err == nil {
@@ -291,7 +291,7 @@ func testNothingThere(t *testing.T, r *rig) {
 	}
 	// Healing a fault that is not there changes nothing.
 	for name, f := range map[string]func(context.Context) (int64, error){
-		"pause": pausedHarm(r.c2, 1).Heal, "partition": none.heal, "kill": Server(followers[0], r.ensemble).start,
+		"pause": pausedHarm(r.c2, 1).Heal, "partition": none.fault().heal, "kill": Server(followers[0], r.ensemble).start,
 	} {
 		if _, err := f(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -301,9 +301,8 @@ func testNothingThere(t *testing.T, r *rig) {
 	r1 := r.lab.Host("r1") // runs nothing
 	for _, f := range []Injector{pause{host: r1}, kill{Server(r1, r.ensemble)},
 		r.cut("", between([]*ensembles.Host{r1}, r.zk)),
-		r.cut("f1", nil), reset{host: r1, peers: []*ensembles.Host{r.c2}, ensemble: r.ensemble},
-		loss{id: "f1", host: r1, peers: r.zk}, bandwidth{id: "f1", host: r1, peers: r.zk},
-		latency{id: "f1", host: r1, peers: r.zk}} {
+		r.cut("f1", nil), reset{r.ends("", r1, r.c2)}, loss{r.ends("f1", r1, r.zk...), 0},
+		bandwidth{r.ends("f1", r1, r.zk...), 0}, latency{ends: r.ends("f1", r1, r.zk...)}} {
 		if h, err := f.Inject(t.Context()); err == nil || h != nil {
 			t.Errorf("%s was injected", fmt.Sprintf("%T", f))
 		}

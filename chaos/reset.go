@@ -26,31 +26,24 @@ func resetKind() Kind {
 			"target: zk1, from: servers",
 			"target: holder-server, from: clients",
 		},
-		Params: LinkParams{},
-		draw:   func(r *rand.Rand, _ *Setting, f *Fault) { f.Params = drawLinks(r, f) },
-		check:  checkLinks,
-		injector: toPeers(func(r *Run, _ injection, h *ensembles.Host, peers []*ensembles.Host) (Injector, error) {
-			return reset{host: h, peers: peers, ensemble: r.Ensemble}, nil
-		}),
+		Params:   LinkParams{},
+		draw:     func(r *rand.Rand, _ *Setting, f *Fault) { f.Params = drawLinks(r, f) },
+		check:    checkLinks,
+		injector: toPeers(func(_ *Run, _ injection, e ends) (Injector, error) { return reset{e}, nil }),
 	}
 }
 
 // reset ends all established TCP connections between a host and others, as if each end had received a reset from the
 // other. A firewall that forgets its table does this, and so does a load balancer that restarts. The fault is over at
 // once, and new connections can be made immediately.
-type reset struct {
-	host  *ensembles.Host
-	peers []*ensembles.Host
-	// Ensemble must be whole afterwards.
-	ensemble *ensembles.Ensemble
-}
+type reset struct{ ends }
 
 // Inject resets the connections. If there are none, it does no harm.
 func (r reset) Inject(ctx context.Context) (*Harm, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	hosts := affectedHosts(ctx, r.ensemble, between([]*ensembles.Host{r.host}, r.peers))
+	hosts := affectedHosts(ctx, r.ensemble, r.links())
 	// Inject waits for the agent's answer even if ctx ends, because a reset cannot be undone.
 	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandCap)
 	defer cancel()

@@ -13,10 +13,10 @@ func TestBrokenLinks(t *testing.T) {
 	host := func(name, address string) *ensembles.Host {
 		return &ensembles.Host{Name: name, Address: netip.MustParseAddr(address)}
 	}
-	r := reset{
+	r := reset{ends{
 		host:  host("zk1", "10.0.0.10"),
 		peers: []*ensembles.Host{host("c1", "10.0.0.13"), host("c2", "10.0.0.1"), host("c3", "10.0.0.15")},
-	}
+	}}
 	for _, c := range []struct {
 		open, want []string
 	}{

@@ -53,7 +53,7 @@ func TestOnlyRulesAboutALinkExcuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := hostLink{from: ruled(t, "a", a, c.from...), to: ruled(t, "b", b, c.to...)}
-			own := []rule{{l.from, agent.Block{ID: "f1"}}, {l.to, agent.Block{ID: "f1"}}}
+			own := []rule{{host: l.from, id: "f1"}, {host: l.to, id: "f1"}}
 			if err := excuse(t.Context(), own, l, errFake, nil); (err == nil) != c.connections ||
 				err != nil && !errors.Is(err, errFake) {
 				t.Errorf("connections: %v", err)
