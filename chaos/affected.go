@@ -16,11 +16,7 @@ func affectedHosts(ctx context.Context, e *ensembles.Ensemble, links []hostLink)
 		servers = e.Servers
 		leader, _ = e.Leader(ctx) // nil is an answer
 	}
-	var names []string
-	for _, h := range affected(links, leader, servers) {
-		names = append(names, h.Name)
-	}
-	return names
+	return hostNames(affected(links, leader, servers))
 }
 
 // affected returns the hosts whose sessions a fault on these links can cost. For a link between a client and a

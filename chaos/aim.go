@@ -99,15 +99,19 @@ func drawHosts(draw *rand.Rand, hosts []*ensembles.Host, n int) []*ensembles.Hos
 	return some
 }
 
+func hostNames(hosts []*ensembles.Host) []string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
 // leaderCap is how long servers may take to name the leader, because a stopped server does not answer.
 const leaderCap = time.Second
 
 // recordAim records which hosts a fault's target means.
 func (r *Run) recordAim(ctx context.Context, id string, f Fault, a aim) error {
-	var names []string
-	for _, h := range a.hosts {
-		names = append(names, h.Name)
-	}
 	// A fault that strikes the leader affects every session, whatever its target is.
 	leads := false
 	if slices.ContainsFunc(a.hosts, func(h *ensembles.Host) bool { return h.Role == ensembles.Server }) {
@@ -122,7 +126,7 @@ func (r *Run) recordAim(ctx context.Context, id string, f Fault, a aim) error {
 	if a.why != "" {
 		says += ": " + a.why
 	}
-	step := history.FaultStep{Op: history.OpFaultAim, ID: id, Fault: f.Kind, Hosts: names, Leads: leads, Detail: says}
+	step := history.FaultStep{Op: history.OpFaultAim, ID: id, Fault: f.Kind, Hosts: hostNames(a.hosts), Leads: leads, Detail: says}
 	return r.Journal.Record(step.Event(history.Info))
 }
 

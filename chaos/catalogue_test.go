@@ -60,7 +60,7 @@ func starts(t *testing.T, h *ensembles.Host) int {
 
 func testStopServer(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	h := inject(t, stop{Server(followers[0], r.ensemble)})
+	h := inject(t, ending{Server(followers[0], r.ensemble), Process.stop})
 	if st, err := followers[0].Agent.Status(t.Context()); err != nil ||
 		!strings.Contains(st.Exit, "143") && st.Exit != "terminated" {
 		t.Errorf("%+v, %v", st, err)
@@ -73,7 +73,7 @@ func testStopServer(t *testing.T, r *rig) {
 
 func testCrashLoop(t *testing.T, r *rig) {
 	before := starts(t, r.c1)
-	h, err := (crashLoop{Process: r.process(), most: 5}).Inject(t.Context())
+	h, err := r.process().crashLoop(t.Context(), 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func testCrashLoop(t *testing.T, r *rig) {
 	}
 	_, followers := r.leader(t)
 	was := starts(t, followers[0])
-	h, err = (crashLoop{Process: Server(followers[0], r.ensemble)}).Inject(t.Context())
+	h, err = Server(followers[0], r.ensemble).crashLoop(t.Context(), mostCrashes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func testRolling(t *testing.T, r *rig) {
 		before[h] = starts(t, h)
 	}
 	begun := time.Now()
-	h, err := rollingRestart{all}.Inject(t.Context())
+	h, err := rollingRestart(all).Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func testSlowDisk(t *testing.T, r *rig) {
 	if err := h.Verify(within(t, verifyCap)); err != nil {
 		t.Errorf("a pause healed the stall: %v", err)
 	}
-	heal(t, inject(t, kill{Server(followers[0], r.ensemble)}))
+	heal(t, inject(t, ending{Server(followers[0], r.ensemble), Process.kill}))
 	if _, err := h.Heal(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -78,7 +78,7 @@ func checkClockStep(c *checker, f Fault) {
 // depend on it. The server must have been started with a clock that can be set.
 type clockStep struct {
 	host *ensembles.Host
-	// By is how far the clock is shifted: forward, or back if it is negative.
+	// by is how far the clock is shifted: forward, or back if it is negative.
 	by       time.Duration
 	ensemble *ensembles.Ensemble
 }
@@ -86,12 +86,12 @@ type clockStep struct {
 // Inject steps the clock.
 func (c clockStep) Inject(ctx context.Context) (*Harm, error) {
 	if c.by.Abs() <= smallestStep {
-		return nil, fmt.Errorf("clock of %s: a step of %v cannot be told from none", c.host.Name, c.by)
+		return nil, fmt.Errorf("a step of %v cannot be told from none", c.by)
 	}
 	set := func(ctx context.Context) (agent.Stamp, error) { return c.host.Agent.SetClock(ctx, c.by) }
 	at, err := carryOut(ctx, set, c.heal)
 	if err != nil {
-		return nil, fmt.Errorf("clock of %s: %w", c.host.Name, err)
+		return nil, err
 	}
 	return &Harm{At: at, Hosts: []string{c.host.Name}, Heal: c.heal,
 		Verify: func(ctx context.Context) error { return c.shows(ctx, c.by) },

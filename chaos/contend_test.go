@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -263,16 +263,11 @@ func testMove(t *testing.T, c *contest) {
 }
 
 func testDeleteNode(t *testing.T, c *contest) {
-	h := momentary(
-		t,
-		deleteNode{
-			ensemble: c.ensemble,
-			lock:     lock,
-			owner:    func(s history.SessionID) string { return fmt.Sprint("host of ", s) },
-		},
-	)
-	if len(h.Nodes) != 1 || !strings.HasPrefix(h.Nodes[0], lock+"/") || len(h.Sessions) != 1 || len(h.Hosts) != 1 ||
-		h.Hosts[0] != "host of "+h.Sessions[0].String() {
+	connected := events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpConnected && e.Client == "c1/0" })
+	session := connected[len(connected)-1].Session
+	h := momentary(t, deleteNode{ensemble: c.ensemble, lock: lock, session: session, host: c.c1})
+	if len(h.Nodes) != 1 || !strings.HasPrefix(h.Nodes[0], lock+"/") || len(h.Sessions) != 1 ||
+		h.Sessions[0] != session || !slices.Equal(h.Hosts, []string{"c1"}) {
 		t.Errorf("%+v", h)
 	}
 	c.grants(t)

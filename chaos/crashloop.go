@@ -10,44 +10,30 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
 )
 
 func crashLoopKind() Kind {
-	return Kind{
-		Name: "crash-loop", Family: FamilyProcess, Targets: OnServer | OnClient | OnResource,
-		Outage: true, Slot: slotProcess,
-		Nature: check.FaultNature{Cause: causeKill, SilencesLeader: true, Lingers: true},
+	return endingKind(Kind{
+		Name: "crash-loop",
 		Does: "kills the process, and kills it again each time it has started, at most 20 times; heals by letting " +
 			"it run",
 		Verified: "the process has crashed more than once; after healing, as for `kill`",
 		Examples: []string{"target: c1", "target: zk1"},
-		injector: onEach(func(r *Run, _ injection, h *ensembles.Host) (Injector, error) {
-			return crashLoop{Process: r.Process(h)}, nil
-		}),
-	}
+	}, func(p Process, ctx context.Context) (*Harm, error) { return p.crashLoop(ctx, mostCrashes) })
 }
 
-// crashLoop kills a process, starts it again, and kills it each time it has come up. It heals by letting the process
-// run.
-type crashLoop struct {
-	Process
-	// Most is how many times the process is killed, at most; 0 = 20. After that, the process is left running.
-	most int
-}
+// mostCrashes is how many times a crash loop kills its process, at most. After that, the process is left running.
+const mostCrashes = 20
 
 // crashPause is how long a process works after it has come up, before it is killed again.
 const crashPause = 100 * time.Millisecond
 
-// Inject kills the process for the first time and returns once it is gone.
-func (c crashLoop) Inject(ctx context.Context) (*Harm, error) {
-	at, err := carryOut(ctx, c.Host.Agent.Kill, c.start)
+// crashLoop kills the process for the first time and returns once it is gone. While the fault is in force, it starts
+// the process and kills it each time it has come up. It heals by letting the process run.
+func (p Process) crashLoop(ctx context.Context, most int64) (*Harm, error) {
+	h, err := p.kill(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("crash loop of %s: %w", c.Host.Name, err)
-	}
-	most := c.most
-	if most == 0 {
-		most = 20
+		return nil, err
 	}
 	// The loop ends when the fault is healed, and every fault is healed, whatever happens.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -55,16 +41,15 @@ func (c crashLoop) Inject(ctx context.Context) (*Harm, error) {
 	crashes.Store(1)
 	var loop sync.WaitGroup
 	loop.Go(func() {
-		for crashes.Load() < int64(most) {
-			if c.crash(life) != nil {
+		for crashes.Load() < most {
+			if p.crash(life) != nil {
 				return
 			}
 			crashes.Add(1)
 		}
 	})
-	h := c.harm(at)
 	h.Verify = func(ctx context.Context) error {
-		return ensembles.Poll(ctx, pollEvery, "process of "+c.Host.Name+" to crash again", func() error {
+		return ensembles.Poll(ctx, pollEvery, "process of "+p.Host.Name+" to crash again", func() error {
 			switch n := crashes.Load(); {
 			case life.Err() != nil:
 				return errors.New("the loop has ended")
@@ -77,37 +62,37 @@ func (c crashLoop) Inject(ctx context.Context) (*Harm, error) {
 	h.Heal = func(ctx context.Context) (int64, error) {
 		end()
 		loop.Wait()
-		return c.start(ctx)
+		return p.start(ctx)
 	}
-	heard := h.VerifyHealed
+	back := h.VerifyHealed
 	h.VerifyHealed = func(ctx context.Context) error {
 		if life.Err() == nil {
 			return errors.New("the loop goes on")
 		}
-		return heard(ctx)
+		return back(ctx)
 	}
 	return h, nil
 }
 
 // crash starts the process, lets it come up, and kills it.
-func (c crashLoop) crash(ctx context.Context) error {
+func (p Process) crash(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	// A start is never interrupted, because a process that is started half-way waits for its instructions forever.
 	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 	defer cancel()
-	if _, err := c.start(whole); err != nil {
+	if _, err := p.start(whole); err != nil {
 		return err
 	}
-	err := ensembles.Poll(ctx, pollEvery, "process of "+c.Host.Name+" to come up", func() error { return c.up(ctx) })
+	err := ensembles.Poll(ctx, pollEvery, "process of "+p.Host.Name+" to come up", func() error { return p.up(ctx) })
 	if err != nil {
 		return err
 	}
 	if err := waitUntil(ctx, time.Now().Add(crashPause)); err != nil {
 		return err
 	}
-	_, err = carryOut(ctx, c.Host.Agent.Kill, c.start)
+	_, err = carryOut(ctx, p.Host.Agent.Kill, p.start)
 	if errors.Is(err, agent.ErrNoProcess) {
 		return nil // it has ended by itself
 	}

@@ -24,7 +24,7 @@ func deleteNodeKind() Kind {
 			if session == 0 {
 				return nil, fmt.Errorf("%s has no session", client)
 			}
-			return deleteNode{ensemble: r.Ensemble, lock: r.Lock, session: session, owner: r.Sessions.OwnerOf}, nil
+			return deleteNode{ensemble: r.Ensemble, lock: r.Lock, session: session, host: h}, nil
 		}),
 	}
 }
@@ -33,13 +33,11 @@ func deleteNodeKind() Kind {
 // znode for its own. Only the contender's watch, if it has one, tells the contender.
 type deleteNode struct {
 	ensemble *ensembles.Ensemble
-	// Lock is the lock's path.
+	// lock is the lock's path.
 	lock string
-	// Session is the owner of the znode to delete. If it is 0, the znode of the contender that has been there longest
-	// is deleted; that contender holds an exclusive lock.
+	// session is the owner of the znode to delete, and host is where its client runs.
 	session history.SessionID
-	// Owner names the host of a session's client; nil = not known.
-	owner func(history.SessionID) string
+	host    *ensembles.Host
 }
 
 // Inject waits until there is such a znode, and deletes it. There is nothing to heal.
@@ -62,11 +60,11 @@ func (d deleteNode) Inject(ctx context.Context) (*Harm, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("delete znode: %w", err)
+		return nil, err
 	}
 	return &Harm{
 		At:           at,
-		Hosts:        ownerName(d.owner, node.Session),
+		Hosts:        []string{d.host.Name},
 		Sessions:     []history.SessionID{node.Session},
 		Nodes:        []string{node.Path},
 		Verify:       func(ctx context.Context) error { return gone(ctx, d.ensemble, node) },
@@ -74,11 +72,11 @@ func (d deleteNode) Inject(ctx context.Context) (*Harm, error) {
 	}, nil
 }
 
-// choose picks the znode to delete.
+// choose picks the znode to delete: the oldest one of the session.
 func (d deleteNode) choose(all []agent.Node) (agent.Node, error) {
 	var first agent.Node
 	for _, n := range all {
-		if (d.session == 0 || n.Session == d.session) && (first.Path == "" || n.Czxid < first.Czxid) {
+		if n.Session == d.session && (first.Path == "" || n.Czxid < first.Czxid) {
 			first = n
 		}
 	}

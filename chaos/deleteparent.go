@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
@@ -29,7 +28,7 @@ func deleteParentKind() Kind {
 // been empty for a minute. The directory's counter of sequential znodes is lost with it, so the next number is 0.
 type deleteParent struct {
 	ensemble *ensembles.Ensemble
-	// Lock is the lock's path.
+	// lock is the lock's path.
 	lock string
 }
 
@@ -45,7 +44,7 @@ func (d deleteParent) Inject(ctx context.Context) (*Harm, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("delete parent: %w", err)
+		return nil, err
 	}
 	return &Harm{At: answer.At, Nodes: []string{d.lock},
 		Verify:       func(ctx context.Context) error { return gone(ctx, d.ensemble, answer.Node) },

@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"locklab/ensembles"
@@ -33,9 +32,9 @@ type expireSession struct{ byClient }
 
 // Inject returns once the client has reported that it is about to close the session. There is nothing to heal.
 func (x expireSession) Inject(ctx context.Context) (*Harm, error) {
-	e, err := x.commandClient(ctx)
+	e, err := x.strike(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("expire a session: %w", err)
+		return nil, err
 	}
 	over := func(ctx context.Context) error {
 		return ensembles.Poll(ctx, pollEvery, "session "+e.Session.String()+" to be gone from the leader", func() error {

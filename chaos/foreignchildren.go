@@ -35,10 +35,10 @@ func foreignChildrenKind() Kind {
 // foreignChildren creates znodes in a lock's directory that are no client's place in its queue. A recipe that cannot
 // read their names must neither fail nor wait behind them.
 type foreignChildren struct {
-	// ID is part of their names, so that healing leaves the znodes of other faults alone.
+	// id is part of their names, so that healing leaves the znodes of other faults alone.
 	id       string
 	ensemble *ensembles.Ensemble
-	// Lock is the lock's path, which must exist.
+	// lock is the lock's path, which must exist.
 	lock string
 }
 
@@ -77,7 +77,7 @@ func (f foreignChildren) Inject(ctx context.Context) (*Harm, error) {
 	}
 	at, err := carryOut(ctx, create, f.heal)
 	if err != nil {
-		return nil, fmt.Errorf("foreign children: %w", err)
+		return nil, err
 	}
 	return &Harm{At: at, Nodes: f.nodes(), Heal: f.heal,
 		Verify: func(ctx context.Context) error {

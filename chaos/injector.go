@@ -3,8 +3,10 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"locklab/ensembles/agent"
 	"locklab/harness/history"
@@ -58,4 +60,57 @@ func (h *Harm) done() string {
 		}
 	}
 	return strings.Join(what, " ")
+}
+
+// whenHealed returns the harm, and calls f once it has been healed.
+func (h *Harm) whenHealed(f func()) *Harm {
+	one := *h
+	f = sync.OnceFunc(f)
+	one.Heal = func(ctx context.Context) (int64, error) {
+		at, err := h.Heal(ctx)
+		if err == nil {
+			f()
+		}
+		return at, err
+	}
+	return &one
+}
+
+// withdraw heals harm that must not stay because of err. If that fails, it also returns the harm, so that the caller
+// heals it again.
+func (h *Harm) withdraw(ctx context.Context, err error) (*Harm, error) {
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
+	defer cancel()
+	if _, herr := h.Heal(clean); herr != nil {
+		return h, errors.Join(err, herr)
+	}
+	return nil, err
+}
+
+// An injectorFunc is an Injector that consists of one function.
+type injectorFunc func(context.Context) (*Harm, error)
+
+// Inject implements [Injector].
+func (f injectorFunc) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }
+
+// deferred returns an injector that is made only when it injects, because it depends on the leader at that moment.
+func deferred(make func(context.Context) (Injector, error)) Injector {
+	return injectorFunc(func(ctx context.Context) (*Harm, error) {
+		injector, err := make(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return injector.Inject(ctx)
+	})
+}
+
+// named returns an injector whose errors begin with a name.
+func named(name string, injector Injector) Injector {
+	return injectorFunc(func(ctx context.Context) (*Harm, error) {
+		h, err := injector.Inject(ctx)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		return h, err
+	})
 }

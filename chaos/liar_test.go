@@ -68,10 +68,10 @@ func TestHarmOverAtOnceIsNotTakenOnTrust(t *testing.T) {
 	e := &ensembles.Ensemble{Servers: []*ensembles.Host{h}}
 	p := Process{Host: h}
 	for name, f := range map[string]Injector{
-		"restart": restart{p}, "rolling restart": rollingRestart{[]Process{p}},
+		"restart": ending{p, Process.restart}, "rolling restart": rollingRestart{p},
 		"reset":  reset{ends{"f1", h, []*ensembles.Host{h}, e}},
 		"expire": expireSession{byClient{id: "f1", host: h, witness: said(session), ensemble: e}},
-		"znode":  deleteNode{ensemble: e, lock: lock}, "parent": deleteParent{ensemble: e, lock: lock},
+		"znode":  deleteNode{e, lock, session, h}, "parent": deleteParent{ensemble: e, lock: lock},
 	} {
 		t.Run(name, func(t *testing.T) {
 			harm, err := f.Inject(within(t, 10*time.Second))

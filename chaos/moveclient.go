@@ -38,9 +38,9 @@ type moveClient struct{ byClient }
 
 // Inject returns once the client has reported which server it is about to leave.
 func (m moveClient) Inject(ctx context.Context) (*Harm, error) {
-	e, err := m.commandClient(ctx)
+	e, err := m.strike(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("change a client's server: %w", err)
+		return nil, err
 	}
 	from := e.Strike().Server
 	at := func(ctx context.Context, what string, ok func(server string) bool) error {
@@ -64,10 +64,7 @@ func (m moveClient) Inject(ctx context.Context) (*Harm, error) {
 			}
 			return at(ctx, "another server than "+from, func(server string) bool { return server != from })
 		},
-		Heal: func(ctx context.Context) (int64, error) {
-			st, err := m.host.Agent.Input(ctx, m.undo)
-			return st.At, err
-		},
+		Heal: m.heal,
 		VerifyHealed: func(ctx context.Context) error {
 			err := ensembles.Poll(ctx, pollEvery, "the word of "+m.host.Name+" that it may go back to "+from, func() error {
 				over, err := settled(ctx)

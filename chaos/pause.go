@@ -21,7 +21,7 @@ func pauseKind() Kind {
 		Examples: []string{"target: c1", "target: zk1"},
 		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
 			if i.Trigger != "" {
-				return r.pauseAt(i.id, i.Trigger, h), nil
+				return r.pauseAt(i, h), nil
 			}
 			p := pause{host: h}
 			if h.Role == ensembles.Server {
@@ -36,7 +36,7 @@ func pauseKind() Kind {
 // look like this from outside. The process itself notices nothing, so a client still believes that it holds its lock.
 type pause struct {
 	host *ensembles.Host
-	// Ensemble must be whole after a server has been healed; nil = it is enough that the process runs.
+	// ensemble must be whole after a server has been healed; nil = it is enough that the process runs.
 	ensemble *ensembles.Ensemble
 }
 
@@ -44,7 +44,7 @@ type pause struct {
 func (p pause) Inject(ctx context.Context) (*Harm, error) {
 	at, err := carryOut(ctx, p.host.Agent.Pause, pausedHarm(p.host, 0).Heal)
 	if err != nil {
-		return nil, fmt.Errorf("pause %s: %w", p.host.Name, err)
+		return nil, err
 	}
 	h := pausedHarm(p.host, at)
 	if goesOn := h.VerifyHealed; p.ensemble != nil {

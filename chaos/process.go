@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"locklab/ensembles"
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
@@ -96,11 +97,35 @@ func (p Process) down(ctx context.Context) error {
 	})
 }
 
-// harm is the absence of the process since that time.
-func (p Process) harm(at int64) *Harm {
-	return &Harm{At: at, Hosts: []string{p.Host.Name}, Verify: p.down, Heal: p.start, VerifyHealed: p.back}
+// end ends the process by a command to its agent. Starting the process again heals that.
+func (p Process) end(ctx context.Context, c command) (*Harm, error) {
+	at, err := carryOut(ctx, c, p.start)
+	if err != nil {
+		return nil, err
+	}
+	return &Harm{At: at, Hosts: []string{p.Host.Name}, Verify: p.down, Heal: p.start, VerifyHealed: p.back}, nil
 }
 
 // verifiedBack says how it is known that a process that was ended is back.
 const verifiedBack = "after healing, it works again: the ensemble is whole and commits writes through each server, " +
 	"a client process contends in new sessions, the resource has its state"
+
+// An ending is a fault that ends a process.
+type ending struct {
+	Process
+	inject func(Process, context.Context) (*Harm, error)
+}
+
+// Inject implements [Injector].
+func (e ending) Inject(ctx context.Context) (*Harm, error) { return e.inject(e.Process, ctx) }
+
+// endingKind completes a kind of faults that end a host's process.
+func endingKind(k Kind, inject func(Process, context.Context) (*Harm, error)) Kind {
+	k.Family, k.Targets = FamilyProcess, OnServer|OnClient|OnResource
+	k.Outage, k.Slot = true, slotProcess
+	k.Nature = check.FaultNature{Cause: causeKill, SilencesLeader: true, Lingers: true}
+	k.injector = onEach(func(r *Run, _ injection, h *ensembles.Host) (Injector, error) {
+		return ending{r.Process(h), inject}, nil
+	})
+	return k
+}

@@ -94,7 +94,7 @@ func TestHealingACrashLoopInTheMiddleOfAStart(t *testing.T) {
 			return 1, nil
 		},
 	}
-	harm, err := crashLoop{Process: p}.Inject(t.Context())
+	harm, err := p.crashLoop(t.Context(), mostCrashes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestHealingAgainFinishesAStart(t *testing.T) {
 	p := Process{Host: h, Up: func(context.Context) error { return a.untold() },
 		Finish:  func(context.Context) error { a.tell(); return nil },
 		Restart: func(context.Context) (int64, error) { a.start(); return 0, errFake }}
-	harm, err := kill{p}.Inject(t.Context())
+	harm, err := p.kill(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAStoppedClientIsNotForgotten(t *testing.T) {
 		}, nil
 	})
 	f := atTrigger{
-		pauseAtTrigger: pauseAtTrigger{id: "f1", host: h, point: "a point", witness: watcher{host: h}},
+		pauseAtTrigger: pauseAtTrigger{byClient{id: "f1", host: h, witness: watcher{host: h}}, "a point"},
 		injector:       fault,
 	}
 	harm, err := f.Inject(t.Context())

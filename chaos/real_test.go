@@ -118,7 +118,7 @@ func testInterrupted(t *testing.T, r *rig) {
 	// Healing a kill is slow, so one is enough.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h, err := (kill{Server(r.zk[0], r.ensemble)}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
+	if h, err := (ending{Server(r.zk[0], r.ensemble), Process.kill}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("a kill that was interrupted before it began: %v", err)
 	}
 	if st, err := r.zk[0].Agent.Status(t.Context()); err != nil || st.State == history.ProcessExited {
@@ -128,7 +128,7 @@ func testInterrupted(t *testing.T, r *rig) {
 
 func testKillFollower(t *testing.T, r *rig) {
 	leader, followers := r.leader(t)
-	h := inject(t, kill{Server(followers[0], r.ensemble)})
+	h := inject(t, ending{Server(followers[0], r.ensemble), Process.kill})
 	if st, err := followers[0].Agent.Status(t.Context()); err != nil || st.Exit != "killed" {
 		t.Errorf("%+v, %v", st, err)
 	}
@@ -299,7 +299,7 @@ func testNothingThere(t *testing.T, r *rig) {
 	}
 	// Hosts that cannot be harmed are not harmed.
 	r1 := r.lab.Host("r1") // runs nothing
-	for _, f := range []Injector{pause{host: r1}, kill{Server(r1, r.ensemble)},
+	for _, f := range []Injector{pause{host: r1}, ending{Server(r1, r.ensemble), Process.kill},
 		r.cut("", between([]*ensembles.Host{r1}, r.zk)),
 		r.cut("f1", nil), reset{r.ends("", r1, r.c2)}, loss{r.ends("f1", r1, r.zk...), 0},
 		bandwidth{r.ends("f1", r1, r.zk...), 0}, latency{ends: r.ends("f1", r1, r.zk...)}} {

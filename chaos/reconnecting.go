@@ -21,7 +21,7 @@ type reconnects struct {
 type reconnecting struct {
 	Injector
 	among *reconnects
-	// Away returns the clients of running processes that have lost their connection.
+	// away returns the clients of running processes that have lost their connection.
 	away func() []string
 }
 
@@ -35,13 +35,7 @@ func (r reconnecting) Inject(ctx context.Context) (*Harm, error) {
 	undone := sync.OnceFunc(func() { r.among.add(-1) })
 	h := *harm
 	if harm.Heal != nil {
-		h.Heal = func(ctx context.Context) (int64, error) {
-			at, err := harm.Heal(ctx)
-			if err == nil {
-				undone()
-			}
-			return at, err
-		}
+		h = *harm.whenHealed(undone)
 	}
 	h.VerifyHealed = func(ctx context.Context) error {
 		if harm.Heal == nil {

@@ -52,7 +52,7 @@ func (r reset) Inject(ctx context.Context) (*Harm, error) {
 		err = fmt.Errorf("%w: there are no connections", ErrNobody)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reset %s: %w", r.host.Name, err)
+		return nil, err
 	}
 	return &Harm{At: done.At, Hosts: hosts,
 		Verify: func(ctx context.Context) error {

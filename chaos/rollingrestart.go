@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -27,7 +26,7 @@ func rollingRestartKind() Kind {
 			for _, h := range i.hosts {
 				all = append(all, r.Process(h))
 			}
-			return r.slotted(i, rollingRestart{processes: all}), nil
+			return r.slotted(i, rollingRestart(all)), nil
 		},
 	}
 }
@@ -51,22 +50,20 @@ func checkRollingRestart(c *checker, f Fault) {
 
 // rollingRestart restarts processes one after the other, as the upgrade of an ensemble does. Each process has to be
 // back before the next one ends.
-type rollingRestart struct {
-	processes []Process
-}
+type rollingRestart []Process
 
 // Inject restarts the first process. The others follow while the fault is in force, until [Harm].Over. If the fault
 // is healed before that, the remaining processes are not restarted.
 func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
-	if len(r.processes) == 0 {
+	if len(r) == 0 {
 		return nil, errors.New("rolling restart without a server")
 	}
-	first, err := (restart{r.processes[0]}).Inject(ctx)
+	first, err := r[0].restart(ctx)
 	if err != nil {
-		return first, fmt.Errorf("rolling restart: %w", err)
+		return first, err
 	}
 	h := &Harm{At: first.At, Verify: first.Verify}
-	for _, p := range r.processes {
+	for _, p := range r {
 		h.Hosts = append(h.Hosts, p.Host.Name)
 	}
 	// A restart that has begun is completed, even if the run is interrupted.
@@ -76,7 +73,7 @@ func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
 	var rolled error
 	go func() {
 		defer close(over)
-		for _, p := range r.processes[1:] {
+		for _, p := range r[1:] {
 			if rolled = backWithin(rest, last); rolled != nil {
 				return
 			}
@@ -85,11 +82,11 @@ func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
 				return
 			default:
 			}
-			next, err := (restart{p}).Inject(rest)
-			if next != nil {
+			var next *Harm
+			if next, rolled = p.restart(rest); next != nil {
 				last = next
 			}
-			if rolled = err; err != nil {
+			if rolled != nil {
 				return
 			}
 		}

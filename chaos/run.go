@@ -65,8 +65,7 @@ type Roles interface {
 
 // Sessions knows which client owns which session.
 type Sessions interface {
-	SessionOf(client string) history.SessionID       // its last one; 0 if it has had none
-	OwnerOf(session history.SessionID) (host string) // whose client's it is; empty if that is not known
+	SessionOf(client string) history.SessionID // its last one; 0 if it has had none
 }
 
 // The actions that a client takes against itself, as [Commands] and the histories name them.
@@ -91,9 +90,9 @@ type Commands interface {
 type injection struct {
 	Fault
 	id string
-	// Hosts are the hosts that its target means now; there is at least one.
+	// hosts are the hosts that its target means now; there is at least one.
 	hosts []*ensembles.Host
-	// Client is the client that the fault strikes, or that has stopped itself for it; empty if the fault strikes the
+	// client is the client that the fault strikes, or that has stopped itself for it; empty if the fault strikes the
 	// whole process.
 	client string
 }
@@ -112,27 +111,8 @@ func hostOf(client string) string {
 	return host
 }
 
-// An injectorFunc is an Injector that consists of one function.
-type injectorFunc func(context.Context) (*Harm, error)
-
-// Inject implements [Injector].
-func (f injectorFunc) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }
-
-// deferred returns an injector that is made only when it injects, because it depends on the leader at that moment.
-func deferred(make func(context.Context) (Injector, error)) Injector {
-	return injectorFunc(func(ctx context.Context) (*Harm, error) {
-		injector, err := make(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return injector.Inject(ctx)
-	})
-}
-
 // onEach makes an injector for every host of an injection.
-func onEach(
-	f func(r *Run, i injection, h *ensembles.Host) (Injector, error),
-) func(*Run, injection) (Injector, error) {
+func onEach(f func(*Run, injection, *ensembles.Host) (Injector, error)) func(*Run, injection) (Injector, error) {
 	return func(r *Run, i injection) (Injector, error) {
 		k := i.kind()
 		var all together
@@ -198,9 +178,15 @@ func (r *Run) injector(id string, f Fault, a aim) (Injector, error) {
 		return nil, fmt.Errorf("fault %s: unknown kind %q", id, f.Kind)
 	}
 	i := injection{Fault: f, id: id, hosts: a.hosts, client: a.client}
+	name := k.Name + " " + strings.Join(hostNames(a.hosts), ",")
 	if f.Trigger == "" || k.Triggers {
-		return k.injector(r, i)
+		injector, err := k.injector(r, i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return named(name, injector), nil
 	}
+	stopped := r.pauseAt(i, a.hosts[0])
 	i.Trigger = ""
 	atPoint := deferred(func(ctx context.Context) (Injector, error) {
 		e, err := r.Witness.Triggered(ctx, id, a.hosts[0].Name)
@@ -210,12 +196,12 @@ func (r *Run) injector(id string, f Fault, a aim) (Injector, error) {
 		i.client = e.Client
 		return k.injector(r, i)
 	})
-	return atTrigger{pauseAtTrigger: r.pauseAt(id, f.Trigger, a.hosts[0]), injector: atPoint}, nil
+	return named(name, atTrigger{stopped, atPoint}), nil
 }
 
-func (r *Run) pauseAt(id, point string, h *ensembles.Host) pauseAtTrigger {
-	return pauseAtTrigger{id: id, host: h, point: point, witness: r.Witness,
-		arm: r.Commands.Arm(id, point, StrikeStop), disarm: r.Commands.Undo(id, StrikeStop)}
+// pauseAt stops a client process at the trigger's point.
+func (r *Run) pauseAt(i injection, h *ensembles.Host) pauseAtTrigger {
+	return pauseAtTrigger{r.byClient(i, h, StrikeStop), i.Trigger}
 }
 
 // Steps turns a plan into the steps of a schedule.

@@ -12,41 +12,54 @@ import (
 	"locklab/harness/history"
 )
 
-// A byClient is a fault that a client process inflicts on a session of its own, because only the client has the
-// session's password and connection.
+// A byClient is a fault that a client process inflicts on itself, because only the client knows when it is in its
+// critical section, and has its session's password and connection.
 type byClient struct {
-	// ID is the fault's id, which the client reports.
+	// id is the fault's id, which the client reports.
 	id   string
 	host *ensembles.Host
-	// Do and Undo are the lines that start and undo it, on the client process's standard input.
+	// do and undo are the lines that start and undo it, on the client process's standard input.
 	do, undo string
 	witness  Witness
 	ensemble *ensembles.Ensemble
 }
 
-// commandClient sends the line, and waits until the client has reported which session the fault strikes.
-func (b byClient) commandClient(ctx context.Context) (history.Event, error) {
-	undo := func(ctx context.Context) (int64, error) {
-		st, err := b.host.Agent.Input(ctx, b.undo)
-		return st.At, err
-	}
+// command sends the line that starts the fault.
+func (b byClient) command(ctx context.Context) error {
 	do := func(ctx context.Context) (agent.Stamp, error) { return b.host.Agent.Input(ctx, b.do) }
-	if _, err := carryOut(ctx, do, undo); err != nil {
-		return history.Event{}, fmt.Errorf("tell %s: %w", b.host.Name, err)
-	}
+	_, err := carryOut(ctx, do, b.heal)
+	return err
+}
+
+func (b byClient) heal(ctx context.Context) (int64, error) {
+	st, err := b.host.Agent.Input(ctx, b.undo)
+	return st.At, err
+}
+
+// reported waits until a client has reported what it did, which "did" says in words, and undoes the command if none
+// does.
+func (b byClient) reported(ctx context.Context, did string) (history.Event, error) {
 	e, err := b.witness.Triggered(ctx, b.id, b.host.Name)
 	if err == nil && e.Kind == history.Fail {
 		err = fmt.Errorf("%w: %s of %s: %s", ErrNobody, b.id, e.Client, e.Strike().Action)
 	}
-	if err != nil {
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
-		defer cancel()
-		if _, uerr := undo(clean); uerr != nil {
-			err = errors.Join(err, fmt.Errorf("undo: %w", uerr))
-		}
-		return history.Event{}, fmt.Errorf("no client of %s did it: %w", b.host.Name, err)
+	if err == nil {
+		return e, nil
 	}
-	return e, nil
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
+	defer cancel()
+	if _, uerr := b.heal(clean); uerr != nil {
+		err = errors.Join(err, fmt.Errorf("undo: %w", uerr))
+	}
+	return history.Event{}, fmt.Errorf("no client of %s %s: %w", b.host.Name, did, err)
+}
+
+// strike sends the command, and waits until the client has reported which session the fault strikes.
+func (b byClient) strike(ctx context.Context) (history.Event, error) {
+	if err := b.command(ctx); err != nil {
+		return history.Event{}, err
+	}
+	return b.reported(ctx, "did it")
 }
 
 // listed reports whether an answer lists a session.
@@ -102,20 +115,13 @@ func connected(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) 
 	return names, nil
 }
 
-// byClient makes a client of a process strike its own session, at once or at the trigger's point.
+// byClient makes a client of a process take an action against itself, at once or at the trigger's point.
 func (r *Run) byClient(i injection, h *ensembles.Host, action string) byClient {
 	do := r.Commands.Strike(i.id, action, i.clientOf(h))
 	if i.Trigger != "" {
 		do = r.Commands.Arm(i.id, i.Trigger, action)
 	}
-	return byClient{
-		id:       i.id,
-		host:     h,
-		do:       do,
-		undo:     r.Commands.Undo(i.id, action),
-		witness:  r.Witness,
-		ensemble: r.Ensemble,
-	}
+	return byClient{i.id, h, do, r.Commands.Undo(i.id, action), r.Witness, r.Ensemble}
 }
 
 // checkOwnSession refuses a fault that a client inflicts on its own session if the session belongs to a foreign lock.

@@ -39,12 +39,12 @@ func (s *shares) of(key string) *shared {
 // A sharedFault is a fault that several faults of its kind may inject into the same host at the same time.
 type sharedFault struct {
 	Injector
-	// Key names the fault and its host. Among is where the faults in force are counted.
+	// key names the fault and its host. among is where the faults in force are counted.
 	key   string
 	among *shares
-	// Clock stamps a fault that joins harm that is already done, and a fault that leaves its harm to others.
+	// clock stamps a fault that joins harm that is already done, and a fault that leaves its harm to others.
 	clock history.Clock
-	// Later says that the fault begins by waiting for its host to do something. Meanwhile, others may inject and heal
+	// later says that the fault begins by waiting for its host to do something. Meanwhile, others may inject and heal
 	// theirs.
 	later bool
 }

@@ -58,59 +58,35 @@ func (s *slots) leave(keys []string) {
 // as in force until it is healed is therefore really in force.
 type slotted struct {
 	Injector
-	// Kind is the kind of fault. Keys name its slots, each with its host. Among is where the slots are taken.
+	// kind is the kind of fault. keys name its slots, each with its host. among is where the slots are taken.
 	kind  string
 	keys  []string
 	among *slots
-	// Shared says that several faults of the kind may occupy the slots together.
+	// shared says that several faults of the kind may occupy the slots together.
 	shared bool
-	// Later says that the fault begins by waiting for its host to do something. It needs its slots only from then on.
+	// later says that the fault begins by waiting for its host to do something. It needs its slots only from then on.
 	later bool
 }
 
 // Inject does the harm in its slots, and leaves them when the harm is healed.
 func (s slotted) Inject(ctx context.Context) (*Harm, error) {
-	if s.later {
-		harm, err := s.Injector.Inject(ctx)
-		if harm == nil || harm.Heal == nil {
-			return harm, err // there is nothing that could be ended
+	if !s.later {
+		if err := s.among.take(s.kind, s.shared, s.keys); err != nil {
+			return nil, err
 		}
-		if terr := s.among.take(s.kind, s.shared, s.keys); terr != nil {
-			return undone(ctx, harm, errors.Join(err, terr))
-		}
-		return s.leaving(harm), err
-	}
-	if err := s.among.take(s.kind, s.shared, s.keys); err != nil {
-		return nil, err
 	}
 	harm, err := s.Injector.Inject(ctx)
-	if harm == nil || harm.Heal == nil {
+	lasts := harm != nil && harm.Heal != nil
+	switch {
+	case s.later && lasts:
+		if terr := s.among.take(s.kind, s.shared, s.keys); terr != nil {
+			return harm.withdraw(ctx, errors.Join(err, terr))
+		}
+	case !s.later && !lasts:
 		s.among.leave(s.keys)
+	}
+	if !lasts {
 		return harm, err
 	}
-	return s.leaving(harm), err
-}
-
-// undone heals harm that must not stay, and returns what is left of it.
-func undone(ctx context.Context, harm *Harm, err error) (*Harm, error) {
-	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
-	defer cancel()
-	if _, herr := harm.Heal(clean); herr != nil {
-		return harm, errors.Join(err, herr) // the caller tries again
-	}
-	return nil, err
-}
-
-// leaving makes harm leave its slots once it is healed.
-func (s slotted) leaving(harm *Harm) *Harm {
-	h := *harm
-	leave := sync.OnceFunc(func() { s.among.leave(s.keys) })
-	h.Heal = func(ctx context.Context) (int64, error) {
-		at, err := harm.Heal(ctx)
-		if err == nil {
-			leave()
-		}
-		return at, err
-	}
-	return &h
+	return harm.whenHealed(func() { s.among.leave(s.keys) }), err
 }

@@ -34,7 +34,7 @@ func slowDiskKind() Kind {
 // still reads, answers and pings, but it does not acknowledge what it has not logged. If a majority of servers has
 // such a disk, nothing is committed until the leader drops them.
 type slowDisk struct {
-	// ID names the fault on the host, so that healing leaves the stalls of other faults alone.
+	// id names the fault on the host, so that healing leaves the stalls of other faults alone.
 	id       string
 	host     *ensembles.Host
 	ensemble *ensembles.Ensemble
@@ -46,12 +46,12 @@ const syncs = "zk_cnt_fsynctime"
 // Inject holds the server's disk. A server without a leader writes nothing to its disk, so it is no target.
 func (s slowDisk) Inject(ctx context.Context) (*Harm, error) {
 	if _, err := s.count(ctx); errors.Is(err, errNotServing) {
-		return nil, fmt.Errorf("slow disk of %s: %w: %w", s.host.Name, ErrNobody, err)
+		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
 	stall := func(ctx context.Context) (agent.Stamp, error) { return s.host.Agent.Stall(ctx, s.id) }
 	at, err := carryOut(ctx, stall, s.heal)
 	if err != nil {
-		return nil, fmt.Errorf("slow disk of %s: %w", s.host.Name, err)
+		return nil, err
 	}
 	return &Harm{At: at, Hosts: []string{s.host.Name}, Verify: s.verify, Heal: s.heal, VerifyHealed: s.verifyHealed}, nil
 }

@@ -21,12 +21,7 @@ func (t together) Inject(ctx context.Context) (*Harm, error) {
 	if err == nil || harm == nil || harm.Heal == nil {
 		return harm, err
 	}
-	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
-	defer cancel()
-	if _, herr := harm.Heal(clean); herr != nil {
-		return harm, errors.Join(err, herr) // the caller tries again
-	}
-	return nil, err
+	return harm.withdraw(ctx, err)
 }
 
 // joined joins several harms into one; nil if there is none. The result needs healing if one of them does.

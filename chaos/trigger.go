@@ -13,35 +13,20 @@ import (
 // pauseAtTrigger stops a client process at a named point of a critical section. The client stops itself there,
 // because a signal from outside would miss holds of milliseconds. The agent sees that the client has stopped.
 type pauseAtTrigger struct {
-	// ID is the fault's id, which the client reports.
-	id   string
-	host *ensembles.Host
-	// Point is where it stops, in words.
-	point string
-	// Arm and Disarm are the lines that set and remove the trigger, on the client process's standard input.
-	arm, disarm string
-	witness     Witness
+	byClient
+	point string // where it stops
 }
 
 // Inject arms the trigger and waits until the client has stopped itself.
 func (p pauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
-	send := func(line string) func(context.Context) (agent.Stamp, error) {
-		return func(ctx context.Context) (agent.Stamp, error) { return p.host.Agent.Input(ctx, line) }
+	if err := p.command(ctx); err != nil {
+		return nil, err
 	}
-	disarm := func(ctx context.Context) (int64, error) { st, err := send(p.disarm)(ctx); return st.At, err }
-	if _, err := carryOut(ctx, send(p.arm), disarm); err != nil {
-		return nil, fmt.Errorf("arm %s: %w", p.host.Name, err)
-	}
-	e, err := p.witness.Triggered(ctx, p.id, p.host.Name)
+	e, err := p.reported(ctx, "reached "+p.point)
 	if err != nil {
-		// The trigger must not fire when nothing is left to resume the client.
-		err = fmt.Errorf("no client of %s reached %s: %w", p.host.Name, p.point, err)
+		// The client may have stopped itself all the same, before it could report that.
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
 		defer cancel()
-		if _, derr := disarm(clean); derr != nil {
-			err = errors.Join(err, fmt.Errorf("disarm: %w", derr))
-		}
-		// The client may have fired the trigger all the same, and may be stopped before it could report it.
 		if st, serr := p.host.Agent.Status(clean); serr == nil && st.State == history.ProcessStopped {
 			return pausedHarm(p.host, st.Since), err
 		}
@@ -61,4 +46,44 @@ func (p pauseAtTrigger) Inject(ctx context.Context) (*Harm, error) {
 		return pausedHarm(p.host, e.At), err
 	}
 	return pausedHarm(p.host, at), nil
+}
+
+// atTrigger injects another fault at a named point of a client's critical section. The client stops itself there, the
+// fault strikes, and the client goes on.
+type atTrigger struct {
+	pauseAtTrigger
+	injector Injector
+}
+
+// Inject waits until the client has stopped itself, injects the fault, and lets the client go on.
+func (a atTrigger) Inject(ctx context.Context) (*Harm, error) {
+	stopped, err := a.pauseAtTrigger.Inject(ctx)
+	if stopped == nil {
+		return nil, err
+	}
+	var harm *Harm
+	if err == nil {
+		harm, err = a.injector.Inject(ctx)
+	}
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), healCap)
+	defer cancel()
+	if _, herr := stopped.Heal(clean); herr != nil && !errors.Is(herr, agent.ErrNoProcess) {
+		err = errors.Join(err, fmt.Errorf("resume %s: %w", a.host.Name, herr))
+		harm = joined([]*Harm{harm, letGo(stopped)}) // the caller tries again
+	}
+	return harm, err
+}
+
+// letGo returns the harm of a stopped client whose healing tolerates that the process is gone, because the other
+// fault may have ended it.
+func letGo(stopped *Harm) *Harm {
+	h := *stopped
+	h.Heal = func(ctx context.Context) (int64, error) {
+		at, err := stopped.Heal(ctx)
+		if errors.Is(err, agent.ErrNoProcess) {
+			return stopped.At, nil
+		}
+		return at, err
+	}
+	return &h
 }

@@ -52,12 +52,8 @@ func testTrigger(t *testing.T, h *ensembles.Host) {
 	const stopsWhenArmed = `while read -r word rest; do echo "$word $rest"; case $word in arm) kill -STOP $$;; esac; done`
 	const listens = `while read -r word rest; do echo "$word $rest"; done`
 	p := pauseAtTrigger{
-		id:      "f1",
-		host:    h,
-		point:   "a point",
-		arm:     "arm f1",
-		disarm:  "disarm f1",
-		witness: watcher{host: h},
+		byClient: byClient{id: "f1", host: h, do: "arm f1", undo: "disarm f1", witness: watcher{host: h}},
+		point:    "a point",
 	}
 
 	t.Run("fires", func(t *testing.T) {

@@ -91,16 +91,6 @@ func ephemerals(ctx context.Context, e *ensembles.Ensemble, lock string) ([]agen
 	return found, err
 }
 
-// ownerName names the host of the client that owns the session, which is what a znode fault strikes.
-func ownerName(owner func(history.SessionID) string, s history.SessionID) []string {
-	if owner != nil {
-		if name := owner(s); name != "" {
-			return []string{name}
-		}
-	}
-	return nil
-}
-
 // gone returns an error if the znode that was created by that transaction is still there. Another znode of the same
 // name does not count.
 func gone(ctx context.Context, e *ensembles.Ensemble, n agent.Node) error {
