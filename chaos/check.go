@@ -31,8 +31,13 @@ func at(keys ...string) place { return place{keys: keys} }
 // and adds keys of the scenario to the place.
 func (p place) and(settings ...string) place { return place{p.keys, settings} }
 
-// refuse reports a problem.
+// refuse reports a problem. Its message writes durations as scenarios do.
 func (c *checker) refuse(p place, hint, msg string, args ...any) {
+	for i, a := range args {
+		if d, ok := a.(time.Duration); ok {
+			args[i] = settings.FormatDuration(d)
+		}
+	}
 	c.problems = append(c.problems, Problem{p.keys, p.settings, fmt.Sprintf(msg, args...), hint})
 }
 
@@ -60,14 +65,8 @@ func (s *Setting) CheckTogether(f, other Fault) []Problem {
 		target += ", which may be " + string(other.Target)
 	}
 	c := checker{}
-	c.refuse(
-		at("at", "trigger", "target"),
-		"let one be healed before the next",
-		"%s overlaps with %s on %s",
-		f,
-		other,
-		target,
-	)
+	c.refuse(at("at", "trigger", "target"), "let one be healed before the next", "%s overlaps with %s on %s", f,
+		other, target)
 	return c.problems
 }
 
@@ -79,40 +78,21 @@ func (c *checker) repeats(f Fault) bool {
 	had := len(c.problems)
 	switch lasts := c.lasts(f); {
 	case f.Trigger != "":
-		c.refuse(
-			at("every", "repeat", "trigger"),
-			"at instead of trigger, or another fault for each time",
-			"a trigger fires once, so %s cannot be repeated",
-			f.Kind,
-		)
+		c.refuse(at("every", "repeat", "trigger"), "at instead of trigger, or another fault for each time",
+			"a trigger fires once, so %s cannot be repeated", f.Kind)
 	case f.Every <= 0:
 		c.refuse(at("repeat", "every"), "every: 5s beside it", "repeat without every")
 	case f.Repeat < 0 || f.Repeat > MaxFaults:
 		c.refuse(at("repeat"), fmt.Sprintf("from 1 to %d", MaxFaults), "repeat of %d is out of range", f.Repeat)
 	case f.Every <= lasts:
-		c.refuse(
-			at("every", "for"),
-			"every: "+roundUp(lasts+time.Millisecond)+" or more",
-			"a repeat after %s would begin before %s is over",
-			settings.FormatDuration(f.Every),
-			settings.FormatDuration(lasts),
-		)
+		c.refuse(at("every", "for"), "every: "+roundUp(lasts+time.Millisecond)+" or more",
+			"a repeat after %s would begin before %s is over", f.Every, lasts)
 	case f.Repeat == 0 && c.Duration == 0:
-		c.refuse(
-			at("every").and("iterations"),
-			"repeat: 3, or a duration",
-			"every %s without repeat needs to know when the run ends",
-			settings.FormatDuration(f.Every),
-		)
+		c.refuse(at("every").and("iterations"), "repeat: 3, or a duration",
+			"every %s without repeat needs to know when the run ends", f.Every)
 	case f.Repeat == 0 && c.Duration/f.Every > MaxFaults:
-		c.refuse(
-			at("every").and("duration"),
-			"a longer time, or repeat",
-			"every %s is more than %d times in a run of %s",
-			settings.FormatDuration(f.Every),
-			MaxFaults,
-			settings.FormatDuration(c.Duration),
-		)
+		c.refuse(at("every").and("duration"), "a longer time, or repeat",
+			"every %s is more than %d times in a run of %s", f.Every, MaxFaults, c.Duration)
 	}
 	return len(c.problems) == had
 }
@@ -120,13 +100,9 @@ func (c *checker) repeats(f Fault) bool {
 // target reports whether the lab has the fault's target.
 func (c *checker) target(f Fault) bool {
 	if n := f.Target.number("c"); n > c.ClientProcesses {
-		c.refuse(
-			at("target").and("client-processes"),
+		c.refuse(at("target").and("client-processes"),
 			fmt.Sprintf("c1 to c%d, or more client-processes", c.ClientProcesses),
-			"there is no client process %s: the lab has %d",
-			f.Target,
-			c.ClientProcesses,
-		)
+			"there is no client process %s: the lab has %d", f.Target, c.ClientProcesses)
 		return false
 	}
 	if n := f.Target.number("zk"); n > c.Servers {
@@ -153,12 +129,8 @@ func (c *checker) kind(f Fault) {
 		c.refuse(at("target", "kind"), hint, "%s is for %s, and %s is %s", k.Name, k.Targets, f.Target, is.only())
 	}
 	if f.Target == TargetHolder && k.Alive {
-		c.refuse(
-			at("target", "kind"),
-			"target: any-client or c1…cN",
-			"%s needs a running client, and a holder is struck after it has stopped itself",
-			k.Name,
-		)
+		c.refuse(at("target", "kind"), "target: any-client or c1…cN",
+			"%s needs a running client, and a holder is struck after it has stopped itself", k.Name)
 	}
 	given := f.own()
 	for _, key := range k.keys() {
@@ -185,11 +157,8 @@ func (c *checker) kind(f Fault) {
 // trigger checks the faults that a victim inflicts on itself.
 func (c *checker) trigger(f Fault) {
 	if f.Target == TargetHolder && c.Sectionless {
-		c.refuse(
-			at("target").and("section"),
-			"section: counter",
-			"section none has no point at which a holder could be struck",
-		)
+		c.refuse(at("target").and("section"), "section: counter",
+			"section none has no point at which a holder could be struck")
 	}
 	if f.Trigger == "" && f.Target == TargetHolder {
 		c.superseded(f)
@@ -214,13 +183,8 @@ func (c *checker) trigger(f Fault) {
 		return
 	}
 	if !slices.Contains(c.Points, f.Trigger) {
-		c.refuse(
-			at("trigger").and("workload"),
-			"trigger: "+c.Points[0],
-			"no critical section of workload %s has the point %s",
-			c.Workload,
-			f.Trigger,
-		)
+		c.refuse(at("trigger").and("workload"), "trigger: "+c.Points[0],
+			"no critical section of workload %s has the point %s", c.Workload, f.Trigger)
 		return
 	}
 	if f.Target == TargetHolder {
@@ -263,8 +227,7 @@ func (c *checker) duration(f Fault) {
 	}
 	if f.Linger < 0 || f.Linger > 0 && f.Until == "" {
 		c.refuse(at("linger", "for"), "drop it, or use it with until: "+UntilSuperseded,
-			"linger of %s: it says how much longer a fault lasts once until has come",
-			settings.FormatDuration(f.Linger))
+			"linger of %s: it says how much longer a fault lasts once until has come", f.Linger)
 		return
 	}
 	lasts := c.lasts(f)
@@ -274,35 +237,19 @@ func (c *checker) duration(f Fault) {
 		c.refuse(at("for", "kind"), "for: 3s", "a fault must last")
 		return
 	case f.Until == "" && f.Expect == ExpectExpiry && lasts < c.expiry():
-		c.refuse(
-			at("for", "expect").and("session-timeout", "tick"),
-			"for: expiry, or longer",
-			"%s is too short for the session to expire, which takes up to %s",
-			settings.FormatDuration(lasts),
-			settings.FormatDuration(c.expiry()),
-		)
+		c.refuse(at("for", "expect").and("session-timeout", "tick"), "for: expiry, or longer",
+			"%s is too short for the session to expire, which takes up to %s", lasts, c.expiry())
 	}
 	start := f.At + time.Duration(max(f.Repeat-1, 0))*f.Every
 	if f.Trigger != "" {
 		start = 0
 	}
 	if start < 0 {
-		c.refuse(
-			at("at"),
-			"0 is the start of the measured window",
-			"at of %s is before the measured window",
-			settings.FormatDuration(start),
-		)
+		c.refuse(at("at"), "0 is the start of the measured window", "at of %s is before the measured window", start)
 		return
 	}
 	if lasts > longest || start > longest {
-		c.refuse(
-			at("for", "at"),
-			"at most 24h",
-			"a fault of %s at %s is beyond any run",
-			settings.FormatDuration(lasts),
-			settings.FormatDuration(start),
-		)
+		c.refuse(at("for", "at"), "at most 24h", "a fault of %s at %s is beyond any run", lasts, start)
 		return
 	}
 	if c.Duration == 0 {
@@ -314,24 +261,11 @@ func (c *checker) duration(f Fault) {
 	}
 	switch end := start + lasts; {
 	case end >= c.Duration:
-		c.refuse(
-			last,
-			"duration: "+roundUp(end+c.recovery())+" or more",
-			"%s does not fit: it ends after %s or later, the run after %s",
-			f,
-			settings.FormatDuration(end),
-			settings.FormatDuration(c.Duration),
-		)
+		c.refuse(last, "duration: "+roundUp(end+c.recovery())+" or more",
+			"%s does not fit: it ends after %s or later, the run after %s", f, end, c.Duration)
 	case end+c.recovery() > c.Duration:
-		c.refuse(
-			last,
-			"duration: "+roundUp(end+c.recovery())+" or more",
-			"%s ends after %s, and leaves no %s for recovery in a run of %s",
-			f,
-			settings.FormatDuration(end),
-			settings.FormatDuration(c.recovery()),
-			settings.FormatDuration(c.Duration),
-		)
+		c.refuse(last, "duration: "+roundUp(end+c.recovery())+" or more",
+			"%s ends after %s, and leaves no %s for recovery in a run of %s", f, end, c.recovery(), c.Duration)
 	}
 }
 

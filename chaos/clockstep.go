@@ -66,10 +66,10 @@ const (
 )
 
 func checkClockStep(c *checker, f Fault) {
-	by, format := time.Duration(params[clockStepParams](f).By), settings.FormatDuration
+	by := time.Duration(params[clockStepParams](f).By)
 	if by != 0 && (by.Abs() <= smallestStep || by.Abs() > largestStep) {
 		c.refuse(at("by"), "by: 1h", "a clock-step of %s: it must be more than %s and at most %s",
-			format(by), format(smallestStep), format(largestStep))
+			by, smallestStep, largestStep)
 	}
 }
 
@@ -94,13 +94,8 @@ func (c clockStep) Inject(ctx context.Context) (*Harm, error) {
 		return nil, err
 	}
 	return &Harm{At: at, Hosts: []string{c.host.Name}, Heal: c.heal,
-		Verify: func(ctx context.Context) error { return c.shows(ctx, c.by) },
-		VerifyHealed: func(ctx context.Context) error {
-			if err := c.shows(ctx, 0); err != nil {
-				return err
-			}
-			return c.ensemble.AwaitReady(ctx)
-		}}, nil
+		Verify:       func(ctx context.Context) error { return c.shows(ctx, c.by) },
+		VerifyHealed: thenReady(c.ensemble, func(ctx context.Context) error { return c.shows(ctx, 0) })}, nil
 }
 
 func (c clockStep) heal(ctx context.Context) (int64, error) {

@@ -220,11 +220,8 @@ func testExpireHolder(t *testing.T, c *contest) {
 	h := momentary(
 		t,
 		expireSession{
-			c.byClient(
-				"x2",
-				client.FormatArmTo("x2", client.BetweenReadAndWrite, client.StrikeExpire),
-				client.FormatDisarm("x2"),
-			),
+			c.byClient("x2", client.FormatArmTo("x2", client.BetweenReadAndWrite, client.StrikeExpire),
+				client.FormatDisarm("x2")),
 		},
 	)
 	held := events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpTrigger && e.Fault == "x2" })
@@ -237,9 +234,7 @@ func testExpireHolder(t *testing.T, c *contest) {
 func testMove(t *testing.T, c *contest) {
 	h, err := moveClient{
 		c.byClient("m1", client.FormatStrike("m1", client.StrikeMove, "c1/1"), client.FormatSettle("m1")),
-	}.Inject(
-		t.Context(),
-	)
+	}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,13 +282,8 @@ func testDeleteParent(t *testing.T, c *contest) {
 
 func testForeignChildren(t *testing.T, c *contest) {
 	c.grants(t) // so that the lock's directory is there
-	f1, f2 := inject(
-		t,
-		foreignChildren{id: "f1", ensemble: c.ensemble, lock: lock},
-	), inject(
-		t,
-		foreignChildren{id: "f2", ensemble: c.ensemble, lock: lock},
-	)
+	f1, f2 := inject(t, foreignChildren{id: "f1", ensemble: c.ensemble, lock: lock}), inject(t,
+		foreignChildren{id: "f2", ensemble: c.ensemble, lock: lock})
 	c.grants(t)
 	heal(t, f1)
 	if err := f2.Verify(within(t, verifyCap)); err != nil {

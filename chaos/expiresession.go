@@ -46,15 +46,10 @@ func (x expireSession) Inject(ctx context.Context) (*Harm, error) {
 		})
 	}
 	return &Harm{
-		At:       e.At,
-		Hosts:    []string{x.host.Name},
-		Sessions: []history.SessionID{e.Session},
-		Verify:   over,
-		VerifyHealed: func(ctx context.Context) error {
-			if err := over(ctx); err != nil {
-				return err
-			}
-			return x.ensemble.AwaitReady(ctx)
-		},
+		At:           e.At,
+		Hosts:        []string{x.host.Name},
+		Sessions:     []history.SessionID{e.Session},
+		Verify:       over,
+		VerifyHealed: thenReady(x.ensemble, over),
 	}, nil
 }

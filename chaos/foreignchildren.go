@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
@@ -125,10 +126,8 @@ func (f foreignChildren) there(ctx context.Context) (int, error) {
 	}
 	n := 0
 	for _, child := range answer.Node.Children {
-		for _, mine := range f.nodes() {
-			if child.Path == mine {
-				n++
-			}
+		if slices.Contains(f.nodes(), child.Path) {
+			n++
 		}
 	}
 	return n, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/harness/history"
 )
@@ -85,6 +86,16 @@ func (h *Harm) withdraw(ctx context.Context, err error) (*Harm, error) {
 		return h, errors.Join(err, herr)
 	}
 	return nil, err
+}
+
+// thenReady returns a check of whether an effect is over, and the ensemble is whole after that.
+func thenReady(e *ensembles.Ensemble, over func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := over(ctx); err != nil {
+			return err
+		}
+		return e.AwaitReady(ctx)
+	}
 }
 
 // An injectorFunc is an Injector that consists of one function.

@@ -30,15 +30,10 @@ func newLab(t *testing.T) *ensembles.Lab {
 	if testing.Short() {
 		t.Skip("starts containers")
 	}
-	return labtest.Start(
-		t,
-		ensembles.HostSpec{Name: "zk1"},
-		ensembles.HostSpec{Name: "zk2"},
-		ensembles.HostSpec{Name: "zk3"},
-		ensembles.HostSpec{Name: "c1", Role: ensembles.Client},
+	return labtest.Start(t, ensembles.HostSpec{Name: "zk1"}, ensembles.HostSpec{Name: "zk2"},
+		ensembles.HostSpec{Name: "zk3"}, ensembles.HostSpec{Name: "c1", Role: ensembles.Client},
 		ensembles.HostSpec{Name: "c2", Role: ensembles.Client},
-		ensembles.HostSpec{Name: "r1", Role: ensembles.Resource},
-	)
+		ensembles.HostSpec{Name: "r1", Role: ensembles.Resource})
 }
 
 func newRig(t *testing.T, lab *ensembles.Lab) *rig {

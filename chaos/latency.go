@@ -65,20 +65,14 @@ func drawLatency(r *rand.Rand, s *Setting, f *Fault) {
 
 func checkLatency(c *checker, f Fault) {
 	checkLinks(c, f)
-	p, format := params[latencyParams](f), settings.FormatDuration
+	p := params[latencyParams](f)
 	switch {
 	case p.Latency < 0 || p.Latency+max(p.Jitter, 0) > maxLatency:
-		c.refuse(
-			at("latency", "jitter"),
-			"latency: 100ms",
-			"a latency of %s and %s of jitter are not between 0 and %s together",
-			format(p.Latency),
-			format(p.Jitter),
-			format(maxLatency),
-		)
+		c.refuse(at("latency", "jitter"), "latency: 100ms",
+			"a latency of %s and %s of jitter are not between 0 and %s together", p.Latency, p.Jitter, maxLatency)
 	case p.Jitter < 0 || p.Jitter > p.Latency:
-		c.refuse(at("jitter", "latency"), "jitter: "+format(max(p.Latency, 0))+", or less",
-			"packets cannot come %s early that are %s late", format(p.Jitter), format(p.Latency))
+		c.refuse(at("jitter", "latency"), "jitter: "+settings.FormatDuration(max(p.Latency, 0))+", or less",
+			"packets cannot come %s early that are %s late", p.Jitter, p.Latency)
 	}
 }
 

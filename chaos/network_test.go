@@ -63,10 +63,7 @@ func (r *rig) cuts(t *testing.T, verdict agent.Verdict) map[string]cut {
 		t.Fatal(err)
 	}
 	rest := func(links []hostLink) []hostLink {
-		all := slices.DeleteFunc(
-			oneWay(five, five),
-			func(l hostLink) bool { return slices.Contains(links, l) },
-		)
+		all := slices.DeleteFunc(oneWay(five, five), func(l hostLink) bool { return slices.Contains(links, l) })
 		return append(all, between(five, r1)...)
 	}
 	all := map[string]cut{}

@@ -109,12 +109,8 @@ func checkPartition(c *checker, f Fault) {
 	case p.Shape == shapeRing && f.Target.class() != OnAll:
 		c.refuse(at("shape", "target"), "target: "+string(TargetAll), "a ring takes all servers, not %s", f.Target)
 	case p.Shape == shapeRing && c.Servers < 5:
-		c.refuse(
-			at("shape").and("servers"),
-			"servers: 5",
-			"in a ring of %d servers every server still reaches every other",
-			c.Servers,
-		)
+		c.refuse(at("shape").and("servers"), "servers: 5",
+			"in a ring of %d servers every server still reaches every other", c.Servers)
 	case p.Shape != shapeRing && f.Target.class() != OnServer:
 		c.refuse(at("shape", "target"), "target: "+OnServer.choices(),
 			"shape %s starts from one server, not from %s", p.Shape, f.Target)

@@ -47,14 +47,9 @@ func (p pause) Inject(ctx context.Context) (*Harm, error) {
 		return nil, err
 	}
 	h := pausedHarm(p.host, at)
-	if goesOn := h.VerifyHealed; p.ensemble != nil {
+	if p.ensemble != nil {
 		// A server that was stopped for long has lost its place in the ensemble, and a leader has lost its followers.
-		h.VerifyHealed = func(ctx context.Context) error {
-			if err := goesOn(ctx); err != nil {
-				return err
-			}
-			return p.ensemble.AwaitReady(ctx)
-		}
+		h.VerifyHealed = thenReady(p.ensemble, h.VerifyHealed)
 	}
 	return h, nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"locklab/harness/settings"
 )
 
 // The sources of faults.
@@ -103,7 +101,6 @@ func (p *Planned) Check(s *Setting) []Problem {
 	}
 	c := &checker{Setting: s}
 	in := func(keys ...string) place { return place{settings: keys} }
-	format := settings.FormatDuration
 	from, to := s.resolve(p.Length.From), s.resolve(p.Length.To)
 	room := s.Duration - s.recovery()
 	switch {
@@ -115,15 +112,14 @@ func (p *Planned) Check(s *Setting) []Problem {
 			"fault-length of %s: a fault must last, and at most a day", p.Length)
 	case from > to:
 		c.refuse(in("fault-length", "session-timeout", "tick"), "the shorter one first",
-			"fault-length of %s, which is %s to %s", p.Length, format(from), format(to))
+			"fault-length of %s, which is %s to %s", p.Length, from, to)
 	case from >= room:
 		c.refuse(in("fault-length", "duration", "session-timeout"),
 			"duration: "+roundUp(from+s.recovery()+time.Second)+" or more",
-			"no fault of %s fits into a run of %s that leaves %s for recovery",
-			format(from), format(s.Duration), format(s.recovery()))
+			"no fault of %s fits into a run of %s that leaves %s for recovery", from, s.Duration, s.recovery())
 	case s.Duration/p.Interval > MaxFaults:
 		c.refuse(in("fault-interval", "duration"), "a longer interval",
-			"a fault every %s is more than %d in a run of %s", format(p.Interval), MaxFaults, format(s.Duration))
+			"a fault every %s is more than %d in a run of %s", p.Interval, MaxFaults, s.Duration)
 	}
 	return c.problems
 }

@@ -64,19 +64,11 @@ func (r reset) Inject(ctx context.Context) (*Harm, error) {
 			}
 			return err
 		},
-		VerifyHealed: func(ctx context.Context) error {
-			err := ensembles.Poll(ctx, pollEvery, "new connections after a reset of "+r.host.Name, func() error {
-				var errs []error
-				for _, l := range r.broken(done.Open) {
-					errs = append(errs, r.back(ctx, l))
-				}
-				return errors.Join(errs...)
+		VerifyHealed: thenReady(r.ensemble, func(ctx context.Context) error {
+			return ensembles.Poll(ctx, pollEvery, "new connections after a reset of "+r.host.Name, func() error {
+				return each(r.broken(done.Open), func(l hostLink) error { return r.back(ctx, l) })
 			})
-			if err != nil {
-				return err
-			}
-			return r.ensemble.AwaitReady(ctx)
-		}}, nil
+		})}, nil
 }
 
 // broken returns the links that lost connections, from the host. Each connection is given by its two addresses, the

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"locklab/harness/check"
-	"locklab/harness/settings"
 )
 
 func rollingRestartKind() Kind {
@@ -43,8 +42,7 @@ func checkRollingRestart(c *checker, f Fault) {
 	}
 	if least := f.At + time.Duration(c.Servers)*rollPerServer; c.Duration > 0 && least > c.Duration {
 		c.refuse(at("at").and("duration"), "duration: "+roundUp(least)+" or more",
-			"the restart of %d servers one after the other takes %s at least",
-			c.Servers, settings.FormatDuration(least-f.At))
+			"the restart of %d servers one after the other takes %s at least", c.Servers, least-f.At)
 	}
 }
 

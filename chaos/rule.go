@@ -56,7 +56,7 @@ func (f linkFault) Inject(ctx context.Context) (*Harm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Harm{At: at, Hosts: hosts, Verify: f.verify, Heal: f.heal, VerifyHealed: f.verifyHealed}, nil
+	return &Harm{At: at, Hosts: hosts, Verify: f.verify, Heal: f.heal, VerifyHealed: thenReady(f.ensemble, f.over)}, nil
 }
 
 // verify goes by the traffic and also asks the agents for the rules, because the machine itself may lose and delay
@@ -73,17 +73,14 @@ func (f linkFault) heal(ctx context.Context) (int64, error) {
 	return carryOutOnce(ctx, lift)
 }
 
-func (f linkFault) verifyHealed(ctx context.Context) error {
-	err := ensembles.Poll(ctx, pollEvery, "links to be free again", func() error {
+// over waits until the rules are gone, and the links are free of their effect.
+func (f linkFault) over(ctx context.Context) error {
+	return ensembles.Poll(ctx, pollEvery, "links to be free again", func() error {
 		if err := areGone(ctx, f.rules); err != nil {
 			return err
 		}
 		return f.free(ctx)
 	})
-	if err != nil {
-		return err
-	}
-	return f.ensemble.AwaitReady(ctx)
 }
 
 // areGone returns an error if rules are still in force.

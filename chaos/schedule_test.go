@@ -162,16 +162,8 @@ func TestAScheduleOverlaps(t *testing.T) {
 			t.Error(err)
 		}
 		// A fault is held from the end of its injection: f1 from 11 s, f2 from 16 s.
-		s.expect(
-			"10s f1 inject",
-			"11s f1 verify",
-			"15s f2 inject",
-			"16s f2 verify",
-			"21s f2 heal",
-			"22s f2 heal-verify",
-			"31s f1 heal",
-			"32s f1 heal-verify",
-		)
+		s.expect("10s f1 inject", "11s f1 verify", "15s f2 inject", "16s f2 verify", "21s f2 heal",
+			"22s f2 heal-verify", "31s f1 heal", "32s f1 heal-verify")
 		for _, id := range []string{"f1", "f2"} {
 			if got := s.told(id); got != complete {
 				t.Errorf("journal of %s: %s", id, got)
@@ -214,19 +206,9 @@ func TestAnInterruptHealsWhatIsInForce(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the parts that were interrupted are not reported: %v", err)
 		}
-		s.expect(
-			"2s held inject",
-			"3s held verify",
-			"10.5s verifying inject",
-			"11.5s injecting inject",
-			"11.5s verifying verify",
-			"12s held heal",
-			"12s injecting inject: context canceled",
-			"12s verifying heal",
-			"12s verifying verify: context canceled",
-			"13s held heal-verify",
-			"13s verifying heal-verify",
-		)
+		s.expect("2s held inject", "3s held verify", "10.5s verifying inject", "11.5s injecting inject",
+			"11.5s verifying verify", "12s held heal", "12s injecting inject: context canceled", "12s verifying heal",
+			"12s verifying verify: context canceled", "13s held heal-verify", "13s verifying heal-verify")
 		for id, want := range map[string]int{"held": 1, "verifying": 1, "injecting": 0, "never": 0} {
 			if s.heals[id] != want {
 				t.Errorf("%s was healed %d times, want %d", id, s.heals[id], want)
@@ -258,11 +240,8 @@ func TestFailuresKeepToThemselves(t *testing.T) {
 		t.Run(fails, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
-				err := s.run(
-					t.Context(),
-					s.step("bad", time.Second, 5*time.Second, strings.Split(fails, ",")...),
-					s.step("good", 3*time.Second, 5*time.Second),
-				)
+				err := s.run(t.Context(), s.step("bad", time.Second, 5*time.Second, strings.Split(fails, ",")...),
+					s.step("good", 3*time.Second, 5*time.Second))
 				if (fails != "") != errors.Is(err, errFake) || fails != "" && !strings.Contains(err.Error(), "fault bad") {
 					t.Errorf("error: %v", err)
 				}

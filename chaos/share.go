@@ -21,7 +21,7 @@ type shares struct {
 type shared struct {
 	sync.Mutex
 	parts int
-	harm  *Harm // by whoever did it
+	harm  *Harm // of the fault that did it
 }
 
 func (s *shares) of(key string) *shared {
@@ -52,22 +52,19 @@ type sharedFault struct {
 // Inject does the harm, or joins harm that is already done.
 func (s sharedFault) Inject(ctx context.Context) (*Harm, error) {
 	all := s.among.of(s.key)
-	if s.later {
-		harm, err := s.Injector.Inject(ctx)
-		if harm == nil {
-			return nil, err
-		}
+	if !s.later {
 		all.Lock()
 		defer all.Unlock()
-		return s.part(all, harm, harm.At), err
 	}
-	all.Lock()
-	defer all.Unlock()
 	harm, err := s.Injector.Inject(ctx)
+	if s.later {
+		all.Lock()
+		defer all.Unlock()
+	}
 	switch {
 	case harm != nil:
 		return s.part(all, harm, harm.At), err
-	case all.parts > 0 && errors.Is(err, agent.ErrNoProcess):
+	case !s.later && all.parts > 0 && errors.Is(err, agent.ErrNoProcess):
 		return s.part(all, all.harm, s.clock.Now()), nil // another has ended it already
 	}
 	return nil, err
@@ -79,33 +76,28 @@ func (s sharedFault) part(all *shared, harm *Harm, at int64) *Harm {
 		all.harm = harm
 	}
 	left := false
-	return &Harm{
-		At:       at,
-		Hosts:    harm.Hosts,
-		Sessions: harm.Sessions,
-		Nodes:    harm.Nodes,
-		Verify:   harm.Verify,
-		Over:     harm.Over,
-		Heal: func(ctx context.Context) (int64, error) {
-			all.Lock()
-			defer all.Unlock()
-			if !left {
-				left = true
-				all.parts--
-			}
-			if all.parts > 0 {
-				return s.clock.Now(), nil // the others keep it
-			}
-			return harm.Heal(ctx)
-		},
-		VerifyHealed: func(ctx context.Context) error {
-			all.Lock()
-			others := left && all.parts > 0
-			all.Unlock()
-			if others {
-				return nil // they will look
-			}
-			return harm.VerifyHealed(ctx)
-		},
+	one := *harm
+	one.At = at
+	one.Heal = func(ctx context.Context) (int64, error) {
+		all.Lock()
+		defer all.Unlock()
+		if !left {
+			left = true
+			all.parts--
+		}
+		if all.parts > 0 {
+			return s.clock.Now(), nil // the others keep it
+		}
+		return harm.Heal(ctx)
 	}
+	one.VerifyHealed = func(ctx context.Context) error {
+		all.Lock()
+		others := left && all.parts > 0
+		all.Unlock()
+		if others {
+			return nil // they will look
+		}
+		return harm.VerifyHealed(ctx)
+	}
+	return &one
 }

@@ -62,18 +62,9 @@ func TestTheLastOfSeveralHeals(t *testing.T) {
 						}}
 				}
 				// The second within the first; then two that follow each other over the first's end; then one alone.
-				err := s.run(
-					t.Context(),
-					step("f1", time.Second, 10*time.Second),
-					step("f2", 3*time.Second, 2*time.Second),
-					step(
-						"f3",
-						10*time.Second,
-						5*time.Second,
-					),
-					step("f4", 14*time.Second, 4*time.Second),
-					step("f5", 30*time.Second, time.Second),
-				)
+				err := s.run(t.Context(), step("f1", time.Second, 10*time.Second),
+					step("f2", 3*time.Second, 2*time.Second), step("f3", 10*time.Second, 5*time.Second),
+					step("f4", 14*time.Second, 4*time.Second), step("f5", 30*time.Second, time.Second))
 				if err != nil {
 					t.Error(err)
 				}

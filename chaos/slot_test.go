@@ -29,22 +29,11 @@ func TestHarmInASlotIsNotEndedByAnother(t *testing.T) {
 			}
 		}
 		// f1 is in force from 1 to 13 s.
-		err := s.run(
-			t.Context(),
-			step("f1", "pause", 0, true, "zk1"),
+		err := s.run(t.Context(), step("f1", "pause", 0, true, "zk1"),
 			step("f2", "restart", 3*time.Second, false, "zk1"),
 			step("f3", "slow-disk", 4*time.Second, false, "zk2", "zk1"),
-			step("f4", "pause", 5*time.Second, true, "zk1"),
-			step(
-				"f5",
-				"stop",
-				6*time.Second,
-				false,
-				"zk2",
-			),
-			step("f6", "stop", 7*time.Second, false, "zk2"),
-			step("f7", "kill", 30*time.Second, true, "zk1", "zk2"),
-		)
+			step("f4", "pause", 5*time.Second, true, "zk1"), step("f5", "stop", 6*time.Second, false, "zk2"),
+			step("f6", "stop", 7*time.Second, false, "zk2"), step("f7", "kill", 30*time.Second, true, "zk1", "zk2"))
 		if !errors.Is(err, ErrNobody) {
 			t.Error(err)
 		}

@@ -53,7 +53,8 @@ func (s slowDisk) Inject(ctx context.Context) (*Harm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Harm{At: at, Hosts: []string{s.host.Name}, Verify: s.verify, Heal: s.heal, VerifyHealed: s.verifyHealed}, nil
+	return &Harm{At: at, Hosts: []string{s.host.Name}, Verify: s.verify, Heal: s.heal,
+		VerifyHealed: thenReady(s.ensemble, s.over)}, nil
 }
 
 func (s slowDisk) heal(ctx context.Context) (int64, error) {
@@ -91,19 +92,16 @@ func (s slowDisk) verify(ctx context.Context) error {
 	})
 }
 
-// verifyHealed waits until the server syncs its log and belongs to the ensemble. A sync alone proves nothing, because
-// there are some while the disk is held, as above.
-func (s slowDisk) verifyHealed(ctx context.Context) error {
+// over waits until the server syncs its log again. A sync alone proves nothing, because there are some while the disk
+// is held, as above.
+func (s slowDisk) over(ctx context.Context) error {
 	if held, err := s.held(ctx); err != nil {
 		return err
 	} else if held {
 		return fmt.Errorf("the disk of %s is held for %s", s.host.Name, s.id)
 	}
 	logs := func() error { return s.logs(ctx) }
-	if err := ensembles.Poll(ctx, pollEvery, s.host.Name+" to sync its log again", logs); err != nil {
-		return err
-	}
-	return s.ensemble.AwaitReady(ctx)
+	return ensembles.Poll(ctx, pollEvery, s.host.Name+" to sync its log again", logs)
 }
 
 // errSync says that a server synced its log although its disk is held.

@@ -25,19 +25,8 @@ func TestSeveralFaultsAreDoneAsOne(t *testing.T) {
 		if err := s.run(t.Context(), all); err != nil {
 			t.Error(err)
 		}
-		s.expect(
-			"0s a inject",
-			"0s b inject",
-			"0s c inject",
-			"1s a verify",
-			"1s b verify",
-			"1s c verify",
-			"6s a heal",
-			"6s b heal",
-			"7s a heal-verify",
-			"7s b heal-verify",
-			"7s c heal-verify",
-		)
+		s.expect("0s a inject", "0s b inject", "0s c inject", "1s a verify", "1s b verify", "1s c verify",
+			"6s a heal", "6s b heal", "7s a heal-verify", "7s b heal-verify", "7s c heal-verify")
 		if got := s.told("f1"); got != complete {
 			t.Errorf("journal: %s", got)
 		}
@@ -61,10 +50,8 @@ func TestSeveralMomentaryFaultsAreMomentary(t *testing.T) {
 func TestWhatIsDoneHalfIsUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		err := s.run(
-			t.Context(),
-			s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b", fails: map[string]bool{"inject": true}}),
-		)
+		err := s.run(t.Context(),
+			s.together(fake{stage: s, id: "a"}, fake{stage: s, id: "b", fails: map[string]bool{"inject": true}}))
 		if !errors.Is(err, errFake) {
 			t.Error(err)
 		}

@@ -39,15 +39,6 @@ func (w Weights) String() string {
 // MarshalText implements [encoding.TextMarshaler].
 func (w Weights) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (w *Weights) UnmarshalText(text []byte) error {
-	all, err := parseWeights(string(text))
-	if err == nil {
-		*w = all
-	}
-	return err
-}
-
 // Schema implements [settings.Schemer].
 func (Weights) Schema() settings.Schema {
 	one := `(` + strings.Join(drawnKinds(), "|") + `)(:[1-9][0-9]{0,3})?`
@@ -57,31 +48,34 @@ func (Weights) Schema() settings.Schema {
 // drawnKinds lists the kinds that random schedules may have.
 func drawnKinds() []string { return kindNames(func(k *Kind) bool { return !k.NotDrawn }) }
 
-func parseWeights(text string) (Weights, error) {
-	if text == "" {
-		return nil, nil
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (w *Weights) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*w = nil
+		return nil
 	}
 	var all Weights
 	seen := map[string]bool{}
-	for part := range strings.SplitSeq(text, ",") {
+	for part := range strings.SplitSeq(string(text), ",") {
 		name, weight, given := strings.Cut(strings.TrimSpace(part), ":")
-		w := WeightedKind{Kind: name, Weight: 1}
+		one := WeightedKind{Kind: name, Weight: 1}
 		if err := settings.Choose(name, drawnKinds()); err != nil {
-			return nil, err
+			return err
 		}
 		if seen[name] {
-			return nil, settings.Errorf("each kind once, with its weight: "+name+":2", "%s is given twice", name)
+			return settings.Errorf("each kind once, with its weight: "+name+":2", "%s is given twice", name)
 		}
 		seen[name] = true
 		if given {
 			n, err := strconv.Atoi(weight)
 			if err != nil || n < 1 || n > maxWeight {
 				hint := fmt.Sprintf("a whole number from 1 to %d, such as %s:2", maxWeight, name)
-				return nil, settings.Errorf(hint, "%s is not a weight", settings.Quote(weight))
+				return settings.Errorf(hint, "%s is not a weight", settings.Quote(weight))
 			}
-			w.Weight = n
+			one.Weight = n
 		}
-		all = append(all, w)
+		all = append(all, one)
 	}
-	return all, nil
+	*w = all
+	return nil
 }

@@ -30,11 +30,8 @@ func administer(ctx context.Context, e *ensembles.Ensemble, op, path string) (ag
 
 // administerSoon repeats administer until some server has carried out the request, which must be one that may be done
 // twice. At times no server serves, because the servers are electing a leader.
-func administerSoon(
-	ctx context.Context,
-	e *ensembles.Ensemble,
-	op, path string,
-) (answer agent.NodeAnswer, err error) {
+func administerSoon(ctx context.Context, e *ensembles.Ensemble,
+	op, path string) (answer agent.NodeAnswer, err error) {
 	err = ensembles.Poll(ctx, pollEvery, "a server that serves", func() (err error) {
 		answer, err = administer(ctx, e, op, path)
 		return err

@@ -163,8 +163,7 @@ func (c *Client) Nodes(ctx context.Context, r NodeRequest) (NodeAnswer, error) {
 
 // AskProbe is a Probe of ZooKeeper servers, each of which must answer. It also returns how long each took.
 func (c *Client) AskProbe(
-	ctx context.Context, timeout time.Duration, addresses ...netip.AddrPort,
-) (ProbeResult, error) {
+	ctx context.Context, timeout time.Duration, addresses ...netip.AddrPort) (ProbeResult, error) {
 	return post[ProbeResult](ctx, c, "probe", Probe{Addresses: addresses, Timeout: timeout, Ask: true})
 }
 

@@ -3,10 +3,8 @@ package serve
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"locklab/ensembles/agent"
@@ -15,18 +13,15 @@ import (
 
 // delays keeps a host's delays and the relays that carry them out. A peer to which no relay leads needs netem.
 type delays struct {
-	rec *history.Recorder
-
-	mu      sync.Mutex
-	all     map[string]agent.Delay
-	changed chan struct{} // closed and replaced at every change of all
+	ruleset[agent.Delay]
+	changed chan struct{} // closed and replaced at every change of the delays
 	relays  map[netip.AddrPort]*relay
-	ending  bool
 }
 
 func newDelays(rec *history.Recorder) *delays {
-	return &delays{rec: rec, all: map[string]agent.Delay{}, changed: make(chan struct{}),
-		relays: map[netip.AddrPort]*relay{}}
+	d := &delays{changed: make(chan struct{}), relays: map[netip.AddrPort]*relay{}}
+	d.ruleset = ruleset[agent.Delay]{rec: rec, apply: d.apply}
+	return d
 }
 
 // relay returns where the relay to an address listens. It makes the relay if there is none.
@@ -50,50 +45,18 @@ func (d *delays) relay(ctx context.Context, q agent.RelayRequest) (agent.RelayRe
 	return agent.RelayResult{Address: r.address()}, nil
 }
 
-// add puts a delay in force, or replaces the one with the same id.
-func (d *delays) add(q agent.Delay) (agent.Stamp, error) {
+// delay puts a delay in force, or replaces the one with the same id.
+func (d *delays) delay(q agent.Delay) (agent.Stamp, error) {
 	if err := validateDelay(q); err != nil {
 		return agent.Stamp{}, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ending {
-		return agent.Stamp{}, errEnding
-	}
-	next := maps.Clone(d.all)
-	next[q.ID] = q
-	what := fmt.Sprintf("%v ± %v %v", q.Latency, q.Jitter, q.Peers)
-	return d.apply(next, history.NetworkDelayed, q.ID, what)
-}
-
-// has reports whether there is a delay with that id, or any delay if the id is empty.
-func (d *delays) has(id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, ok := d.all[id]
-	return ok || id == "" && len(d.all) > 0
-}
-
-// clear ends a delay, or all delays if the id is empty. What they hold back passes at once.
-func (d *delays) clear(id string) (agent.Stamp, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	next := maps.Clone(d.all)
-	delete(next, id)
-	if id == "" {
-		next = map[string]agent.Delay{}
-	}
-	return d.apply(next, history.NetworkCleared, id, "")
+	return d.add(q.ID, q, history.NetworkDelayed, fmt.Sprintf("%v ± %v %v", q.Latency, q.Jitter, q.Peers))
 }
 
 // end clears all delays, closes the relays and prevents new ones.
 func (d *delays) end() error {
-	var err error
-	if d.has("") {
-		_, err = d.clear("")
-	}
+	err := d.ruleset.end()
 	d.mu.Lock()
-	d.ending = true
 	relays := d.relays
 	d.relays = nil
 	d.mu.Unlock()
@@ -108,28 +71,21 @@ func (d *delays) inForce() []agent.InForce {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []agent.InForce
-	for id, q := range d.all {
+	for id, q := range d.rules {
 		all = append(all, agent.InForce{ID: id, Peers: q.Peers})
 	}
 	return all
 }
 
-// apply makes next the delays in force. d.mu is held.
-func (d *delays) apply(next map[string]agent.Delay, state history.NetworkState, id, what string) (agent.Stamp, error) {
-	// The kernel delays the peers to which no relay leads.
-	if err := setNetem(d.kernels(d.all), d.kernels(next)); err != nil {
-		return agent.Stamp{}, err
+// apply makes the kernel delay the peers to which no relay leads, and wakes up whatever a relay holds back, so that a
+// delay that is cleared holds it back no longer. d.mu is held.
+func (d *delays) apply(next map[string]agent.Delay, _ string) error {
+	if err := setNetem(d.kernels(d.rules), d.kernels(next)); err != nil {
+		return err
 	}
-	d.all = next
 	close(d.changed)
 	d.changed = make(chan struct{})
-	at := d.rec.Clock().Now()
-	change := history.NetworkChange{State: state, Rule: id, Peers: what}.Event()
-	change.At = at
-	if err := d.rec.Record(change); err != nil {
-		return agent.Stamp{}, err
-	}
-	return agent.Stamp{At: at}, nil
+	return nil
 }
 
 // kernels adds up the delays of each peer to which no relay leads. d.mu is held.
@@ -162,7 +118,7 @@ func (d *delays) wait(peer netip.Addr, at time.Time, draw float64) {
 	for {
 		d.mu.Lock()
 		var hold time.Duration
-		for _, q := range d.all {
+		for _, q := range d.rules {
 			if slices.Contains(q.Peers, peer) {
 				hold += q.Latency + time.Duration(draw*float64(q.Jitter))
 			}

@@ -20,12 +20,13 @@ func TestStatusDescribesRules(t *testing.T) {
 	}
 	one, two := []netip.Addr{netip.MustParseAddr("192.0.2.1")}, []netip.Addr{netip.MustParseAddr("192.0.2.2")}
 	a := &server{cfg: Config{Root: t.TempDir()}, sup: newSupervisor(t.TempDir(), rec), delays: newDelays(rec),
-		firewall: &firewall{rec: rec, blocks: map[string]agent.Block{
-			"f1": {ID: "f1", Peers: one, Direction: agent.In},
-			"f4": {ID: "f4", Peers: two, Ports: []uint16{1}},
-			"f2": {ID: "f2", Peers: one, Payload: true, Direction: agent.Out},
-		}}}
-	a.delays.all["f3"] = agent.Delay{ID: "f3", Peers: two, Latency: time.Second}
+		firewall: newFirewall(rec)}
+	a.firewall.rules = map[string]agent.Block{
+		"f1": {ID: "f1", Peers: one, Direction: agent.In},
+		"f4": {ID: "f4", Peers: two, Ports: []uint16{1}},
+		"f2": {ID: "f2", Peers: one, Payload: true, Direction: agent.Out},
+	}
+	a.delays.rules = map[string]agent.Delay{"f3": {ID: "f3", Peers: two, Latency: time.Second}}
 	a.stall = &stall{sup: a.sup}
 	st, err := a.status(t.Context())
 	if err != nil {

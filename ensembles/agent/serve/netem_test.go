@@ -59,7 +59,7 @@ func TestQueuesApplyToPeersOnly(t *testing.T) {
 	// If the kernel has netem, it delays.
 	d := newDelays(newRecorder(t))
 	if tryNetem() == nil {
-		if _, err := d.add(agent.Delay{ID: "f1", Peers: []netip.Addr{peer2}, Latency: 100 * time.Millisecond}); err != nil {
+		if _, err := d.delay(agent.Delay{ID: "f1", Peers: []netip.Addr{peer2}, Latency: 100 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()

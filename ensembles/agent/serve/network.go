@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/google/nftables"
@@ -23,12 +22,10 @@ const tableName = "locklab"
 //
 // Rules match only the addresses of peers, which are hosts of the lab. The control connection comes from the network's
 // gateway, which is not a host, and the agent refuses a rule that would match it.
-type firewall struct {
-	rec *history.Recorder
+type firewall struct{ ruleset[agent.Block] }
 
-	mu     sync.Mutex
-	blocks map[string]agent.Block
-	ending bool
+func newFirewall(rec *history.Recorder) *firewall {
+	return &firewall{ruleset[agent.Block]{rec: rec, apply: replaceTable}}
 }
 
 // block adds a rule, or replaces the one with the same id.
@@ -36,62 +33,25 @@ func (f *firewall) block(b agent.Block) (agent.Stamp, error) {
 	if err := validateBlock(b); err != nil {
 		return agent.Stamp{}, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ending {
-		return agent.Stamp{}, errEnding
-	}
-	next := maps.Clone(f.blocks)
-	if next == nil {
-		next = map[string]agent.Block{}
-	}
-	next[b.ID] = b
-	return f.apply(next, history.NetworkBlocked, b.ID, b.String())
-}
-
-// clear removes a rule, or all rules if the id is empty. An unknown id is not an error.
-func (f *firewall) clear(id string) (agent.Stamp, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	next := maps.Clone(f.blocks)
-	delete(next, id)
-	if id == "" {
-		next = nil
-	}
-	return f.apply(next, history.NetworkCleared, id, "")
-}
-
-// end clears all rules and prevents new ones.
-func (f *firewall) end() error {
-	f.mu.Lock()
-	f.ending = true
-	n := len(f.blocks)
-	f.mu.Unlock()
-	if n == 0 {
-		return nil // an agent that may not change rules can end as well
-	}
-	_, err := f.clear("")
-	return err
+	return f.add(b.ID, b, history.NetworkBlocked, b.String())
 }
 
 func (f *firewall) inForce() []agent.InForce {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var all []agent.InForce
-	for id, b := range f.blocks {
+	for id, b := range f.rules {
 		all = append(all, agent.InForce{ID: id, Peers: b.Peers, Direction: b.Direction,
 			Connections: len(b.Ports) > 0 || b.Payload})
 	}
 	return all
 }
 
-// apply puts exactly these blocks in force. f.mu is held.
-func (f *firewall) apply(
-	blocks map[string]agent.Block, state history.NetworkState, id, what string,
-) (agent.Stamp, error) {
+// replaceTable puts exactly these blocks in force.
+func replaceTable(blocks map[string]agent.Block, changed string) error {
 	c, err := nftables.New()
 	if err != nil {
-		return agent.Stamp{}, fmt.Errorf("nftables: %w", err)
+		return fmt.Errorf("nftables: %w", err)
 	}
 	table := &nftables.Table{Family: nftables.TableFamilyIPv4, Name: tableName}
 	// The table is added before it is deleted, so that the deletion succeeds whether or not the table existed.
@@ -104,21 +64,14 @@ func (f *firewall) apply(
 			all = append(all, blocks[id])
 		}
 		if err := addRules(c, table, all); err != nil {
-			return agent.Stamp{}, err
+			return err
 		}
 	}
 	if err := c.Flush(); err != nil {
 		err = fmt.Errorf("nftables: apply %d rules: %w", len(blocks), err)
-		return agent.Stamp{}, asUnsupported(err, needs(blocks[id])...)
+		return asUnsupported(err, needs(blocks[changed])...)
 	}
-	at := f.rec.Clock().Now()
-	change := history.NetworkChange{State: state, Rule: id, Peers: what}.Event()
-	change.At = at
-	f.blocks = blocks
-	if err := f.rec.Record(change); err != nil {
-		return agent.Stamp{}, err
-	}
-	return agent.Stamp{At: at}, nil
+	return nil
 }
 
 // needs names the kernel's features, apart from plain rules, that a block needs.

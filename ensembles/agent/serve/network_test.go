@@ -112,7 +112,7 @@ func TestRules(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
-	f := &firewall{rec: newRecorder(t)}
+	f := newFirewall(newRecorder(t))
 	must := func(b agent.Block) {
 		t.Helper()
 		if _, err := f.block(b); err != nil {
@@ -318,7 +318,7 @@ func TestCapabilities(t *testing.T) {
 	caps := capabilities()
 	t.Log(caps)
 	d := newDelays(newRecorder(t))
-	_, err := d.add(agent.Delay{ID: "f1", Peers: []netip.Addr{peer2}, Latency: time.Second})
+	_, err := d.delay(agent.Delay{ID: "f1", Peers: []netip.Addr{peer2}, Latency: time.Second})
 	if (caps[agent.CapNetem] != "") != errors.Is(err, agent.ErrUnsupported) ||
 		err != nil && (!strings.Contains(err.Error(), agent.CapNetem) || len(idsOf(d.inForce())) > 0) {
 		t.Errorf("netem: %q, delay without a relay: %v", caps[agent.CapNetem], err)
@@ -327,7 +327,7 @@ func TestCapabilities(t *testing.T) {
 		err == nil && caps[agent.CapNetem] != "" && strings.Contains(links, "htb") {
 		t.Errorf("left behind: %v, %v", links, err)
 	}
-	f := &firewall{rec: newRecorder(t)}
+	f := newFirewall(newRecorder(t))
 	for name, b := range map[string]agent.Block{agent.CapReject: {Verdict: agent.Reject}, agent.CapLoss: {Loss: 1},
 		agent.CapLimit: {Bandwidth: 1000}, agent.CapNetAdmin: {}} {
 		b.ID, b.Peers = "f1", []netip.Addr{peer2}

@@ -41,21 +41,16 @@ func nodes(ctx context.Context, log *slog.Logger, r agent.NodeRequest) (agent.No
 	if err := checkNodes(r); err != nil {
 		return a, err
 	}
-	err := asClient(ctx, log, func(conn *zk.Conn) error {
-		switch r.Op {
-		case agent.NodesCreate:
-			_, err := conn.Create(r.Path, nil, 0, zk.WorldACL(zk.PermAll))
+	err := asClient(ctx, log, func(conn *zk.Conn) (err error) {
+		if r.Op == agent.NodesCreate {
+			_, err = conn.Create(r.Path, nil, 0, zk.WorldACL(zk.PermAll))
 			return err
-		case agent.NodesDelete:
-			var err error
-			if a.Node, err = look(conn, r.Path); err != nil {
-				return err
-			}
-			return conn.Delete(r.Path, -1)
 		}
-		var err error
 		if a.Node, err = look(conn, r.Path); err != nil {
 			return err
+		}
+		if r.Op == agent.NodesDelete {
+			return conn.Delete(r.Path, -1)
 		}
 		names, _, err := conn.Children(r.Path)
 		if err != nil {

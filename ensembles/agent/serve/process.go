@@ -238,8 +238,7 @@ func (s *supervisor) stop(ctx context.Context) (agent.Stamp, error) {
 // signalUntil signals the process group and waits until done reports that the signal has taken effect. done gets the
 // status and the time of the signal. The stamp is the time of the signal, not the end of the wait.
 func (s *supervisor) signalUntil(
-	ctx context.Context, sig syscall.Signal, done func(st agent.Status, signalled int64) bool,
-) (agent.Stamp, error) {
+	ctx context.Context, sig syscall.Signal, done func(st agent.Status, signalled int64) bool) (agent.Stamp, error) {
 	s.mu.Lock()
 	if !s.alive() {
 		s.mu.Unlock()

@@ -74,7 +74,7 @@ func TestARelayDelaysEachWay(t *testing.T) {
 	}
 	delay := func(id string, latency, jitter time.Duration) {
 		t.Helper()
-		if _, err := d.add(agent.Delay{ID: id, Peers: []netip.Addr{host1}, Latency: latency, Jitter: jitter}); err != nil {
+		if _, err := d.delay(agent.Delay{ID: id, Peers: []netip.Addr{host1}, Latency: latency, Jitter: jitter}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestARelayDelaysEachWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := trip()
-	_, err := d.add(agent.Delay{ID: "f3", Peers: []netip.Addr{peer2}, Latency: time.Minute})
+	_, err := d.delay(agent.Delay{ID: "f3", Peers: []netip.Addr{peer2}, Latency: time.Minute})
 	if !errors.Is(err, agent.ErrUnsupported) && tryNetem() != nil {
 		t.Errorf("a delay to a peer without a relay: %v", err)
 	}
@@ -165,7 +165,7 @@ func TestARelayPassesEnds(t *testing.T) {
 func TestARelayIsBounded(t *testing.T) {
 	d, l, at := relayTo(t)
 	client, server := through(t, l, at)
-	if _, err := d.add(agent.Delay{ID: "f1", Peers: []netip.Addr{host1}, Latency: time.Minute}); err != nil {
+	if _, err := d.delay(agent.Delay{ID: "f1", Peers: []netip.Addr{host1}, Latency: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	client.SetWriteBuffer(64 << 10)

@@ -14,35 +14,40 @@ import (
 	"locklab/harness/history"
 )
 
+// A connection is an established TCP connection of this host.
+type connection struct{ local, remote *net.TCPAddr }
+
+func (c connection) String() string { return c.local.String() + " " + c.remote.String() }
+
 // connections lists this host's established TCP connections with the peers.
-func connections(peers []netip.Addr) ([]*net.TCPAddr, []*net.TCPAddr, error) {
-	var local, remote []*net.TCPAddr
+func connections(peers []netip.Addr) ([]connection, error) {
+	var found []connection
 	// Java may talk IPv4 over an IPv6 socket.
 	for _, family := range []uint8{syscall.AF_INET, syscall.AF_INET6} {
 		all, err := netlink.SocketDiagTCP(family)
 		if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
-			return nil, nil, fmt.Errorf("list connections: %w", err)
+			return nil, fmt.Errorf("list connections: %w", err)
 		}
 		for _, s := range all {
 			to, ok := netip.AddrFromSlice(s.ID.Destination)
 			if ok && s.State == netlink.TCP_ESTABLISHED && slices.Contains(peers, to.Unmap()) {
-				local = append(local, &net.TCPAddr{IP: s.ID.Source, Port: int(s.ID.SourcePort)})
-				remote = append(remote, &net.TCPAddr{IP: s.ID.Destination, Port: int(s.ID.DestinationPort)})
+				found = append(found, connection{&net.TCPAddr{IP: s.ID.Source, Port: int(s.ID.SourcePort)},
+					&net.TCPAddr{IP: s.ID.Destination, Port: int(s.ID.DestinationPort)}})
 			}
 		}
 	}
-	return local, remote, nil
+	return found, nil
 }
 
 // established lists this host's established TCP connections with the peers, as text.
 func established(rec *history.Recorder, peers []netip.Addr) (agent.Connections, error) {
-	local, remote, err := connections(peers)
+	found, err := connections(peers)
 	if err != nil {
 		return agent.Connections{}, err
 	}
 	all := agent.Connections{Stamp: agent.Stamp{At: rec.Clock().Now()}, Open: []string{}}
-	for i := range local {
-		all.Open = append(all.Open, local[i].String()+" "+remote[i].String())
+	for _, c := range found {
+		all.Open = append(all.Open, c.String())
 	}
 	slices.Sort(all.Open)
 	return all, nil
@@ -57,21 +62,21 @@ func reset(rec *history.Recorder, peers []netip.Addr) (agent.Connections, error)
 	if err := validPeers("reset", peers); err != nil {
 		return agent.Connections{}, err
 	}
-	local, remote, err := connections(peers)
+	found, err := connections(peers)
 	if err != nil {
 		return agent.Connections{}, err
 	}
 	done := agent.Connections{Open: []string{}}
-	for i := range local {
+	for _, c := range found {
 		// A connection that ended by itself meanwhile was not reset.
-		err := netlink.SocketDestroy(local[i], remote[i])
+		err := netlink.SocketDestroy(c.local, c.remote)
 		if errors.Is(err, syscall.ENOENT) {
 			continue
 		}
 		if err != nil {
-			return done, asUnsupported(fmt.Errorf("reset %v: %w", remote[i], err), agent.CapDestroy)
+			return done, asUnsupported(fmt.Errorf("reset %v: %w", c.remote, err), agent.CapDestroy)
 		}
-		done.Open = append(done.Open, local[i].String()+" "+remote[i].String())
+		done.Open = append(done.Open, c.String())
 	}
 	slices.Sort(done.Open)
 	done.At = rec.Clock().Now()

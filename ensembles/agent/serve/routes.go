@@ -68,7 +68,7 @@ func (a *server) operations() map[string]operation {
 
 		// Its network.
 		"block": protectControl("block", func(b agent.Block) []netip.Addr { return b.Peers }, a.firewall.block),
-		"delay": protectControl("delay", func(d agent.Delay) []netip.Addr { return d.Peers }, a.delays.add),
+		"delay": protectControl("delay", func(d agent.Delay) []netip.Addr { return d.Peers }, a.delays.delay),
 		"clear": with(func(_ context.Context, id string) (agent.Stamp, error) { return a.clear(id) }),
 		"relay": with(a.delays.relay),
 		"reset": protectControl("reset", func(peers []netip.Addr) []netip.Addr { return peers },

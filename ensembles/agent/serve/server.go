@@ -67,7 +67,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer rec.Close()
 	a := &server{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec),
-		firewall: &firewall{rec: rec}, delays: newDelays(rec), lease: newLease(cfg.Lease)}
+		firewall: newFirewall(rec), delays: newDelays(rec), lease: newLease(cfg.Lease)}
 	a.stall = &stall{sup: a.sup}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup

@@ -80,11 +80,3 @@ func writeClock(root string, offset time.Duration) error {
 	}
 	return os.Rename(name+".new", name)
 }
-
-// lacksClock says why a process's wall clock cannot be set on this host. It is empty if it can.
-func lacksClock() string {
-	if _, err := findClock(os.DirFS(string(filepath.Separator))); err != nil {
-		return err.Error()
-	}
-	return ""
-}
