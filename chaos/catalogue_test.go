@@ -66,7 +66,7 @@ func testStopServer(t *testing.T, r *rig) {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if now, _ := r.leader(t); now != leader {
-		t.Errorf("%s led, %s leads", leader.Name, now.Name)
+		t.Errorf("the leader changed from %s to %s", leader.Name, now.Name)
 	}
 	heal(t, h)
 }

@@ -200,7 +200,7 @@ func testExpire(t *testing.T, c *contest) {
 		expireSession{c.byClient("x1", client.FormatStrike("x1", client.StrikeExpire, "c1/0"), client.FormatDisarm("x1"))},
 	)
 	if len(h.Sessions) != 1 || h.Sessions[0] == 0 {
-		t.Fatal("which session is not said")
+		t.Fatal("the harm does not name its session")
 	}
 	// The client learns that its session is over, and goes on in another.
 	eventually(t, "the client to learn of it", func() bool {
@@ -292,12 +292,12 @@ func testForeignChildren(t *testing.T, c *contest) {
 	if h, err := (deleteParent{ensemble: c.ensemble, lock: lock}).Inject(within(t, time.Second)); h != nil ||
 		err == nil ||
 		!strings.Contains(err.Error(), "children") {
-		t.Errorf("a parent with children: %v", err)
+		t.Errorf("a directory with children was deleted: %v", err)
 	}
 	heal(t, f2)
 	nowhere := "/run1/nowhere"
 	if _, err := (foreignChildren{id: "f1", ensemble: c.ensemble, lock: nowhere}).Inject(t.Context()); err == nil {
-		t.Error("foreign children of nobody")
+		t.Error("foreign children were created in a directory that does not exist")
 	}
 	if h, err := (deleteNode{ensemble: c.ensemble, lock: nowhere}).Inject(within(t, time.Second)); h != nil ||
 		err == nil {
@@ -350,7 +350,7 @@ func testClock(t *testing.T, c *contest) {
 	}
 	if h, err := (clockStep{host: followers[0], by: time.Second, ensemble: c.ensemble}).Inject(t.Context()); h != nil ||
 		err == nil {
-		t.Error("a step that nobody can tell was made")
+		t.Error("a step that is too small to be verified was made")
 	}
 	sessions := func() int {
 		return len(

@@ -29,8 +29,8 @@ func deleteNodeKind() Kind {
 	}
 }
 
-// deleteNode deletes a contender's own znode, as an administrator does who tidies up, or a program that takes the
-// znode for its own. Only the contender's watch, if it has one, tells the contender.
+// deleteNode deletes a contender's own znode. An administrator who tidies up does this, and so does a program that
+// mistakes the znode for its own. The contender learns of it only from its watch, if it has one.
 type deleteNode struct {
 	ensemble *ensembles.Ensemble
 	// lock is the lock's path.

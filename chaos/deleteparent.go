@@ -24,7 +24,7 @@ func deleteParentKind() Kind {
 	}
 }
 
-// deleteParent deletes a lock's directory at a moment when nobody contends, as servers do with containers that have
+// deleteParent deletes a lock's directory while no client contends, as servers do with containers that have
 // been empty for a minute. The directory's counter of sequential znodes is lost with it, so the next number is 0.
 type deleteParent struct {
 	ensemble *ensembles.Ensemble

@@ -16,7 +16,7 @@ func foreignChildrenKind() Kind {
 	return Kind{
 		Name: "foreign-children", Family: FamilyZnode, Targets: OnAll,
 		Nature: check.FaultNature{Cause: check.CauseAdministrator, SparesSessions: true},
-		Does: "creates znodes in the first lock's directory that are no client's place in the queue, and deletes " +
+		Does: "creates znodes in the first lock's directory that stand for no client in the queue, and deletes " +
 			"them to heal",
 		Verified: "all of these znodes exist; after healing, none does",
 		Examples: []string{"target: all"},
@@ -33,8 +33,8 @@ func foreignChildrenKind() Kind {
 	}
 }
 
-// foreignChildren creates znodes in a lock's directory that are no client's place in its queue. A recipe that cannot
-// read their names must neither fail nor wait behind them.
+// foreignChildren creates znodes in a lock's directory that stand for no client in its queue. A recipe that cannot read
+// their names must neither fail nor wait behind them.
 type foreignChildren struct {
 	// id is part of their names, so that healing leaves the znodes of other faults alone.
 	id       string
@@ -113,7 +113,7 @@ func (f foreignChildren) heal(ctx context.Context) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		at = answer.At // one that is gone already is no error
+		at = answer.At // a znode that is gone already is not an error
 	}
 	return at, nil
 }

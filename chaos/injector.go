@@ -19,7 +19,7 @@ var ErrUnsupported = agent.ErrUnsupported
 
 // ErrNobody is wrapped by the error of a fault that found no target, or only targets that another fault occupies. No
 // harm was done.
-var ErrNobody = errors.New("nobody to hit")
+var ErrNobody = errors.New("no target to strike")
 
 // An Injector injects one kind of fault into hosts that are already chosen.
 //

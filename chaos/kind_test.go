@@ -10,7 +10,7 @@ import (
 )
 
 // Every kind says everything about itself, and the kinds of a family follow each other.
-func TestKindsAreWhole(t *testing.T) {
+func TestKindsAreComplete(t *testing.T) {
 	families := []string{FamilyProcess, FamilyPartition, FamilyPackets, FamilySession, FamilyZnode, FamilyStorage}
 	seen, last := map[string]bool{}, 0
 	for _, k := range Kinds() {
@@ -30,7 +30,7 @@ func TestKindsAreWhole(t *testing.T) {
 			}
 		}
 		if k.Triggers && k.Targets&OnClient == 0 {
-			t.Errorf("%s has triggers, which only clients come to", k.Name)
+			t.Errorf("%s has triggers, which only clients reach", k.Name)
 		}
 	}
 }

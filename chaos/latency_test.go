@@ -8,7 +8,7 @@ import (
 )
 
 // One late answer does not make up for prompt ones, and a jitter as large as the delay does not excuse all of them.
-func TestAnswersThatAreHeldBack(t *testing.T) {
+func TestDelayedAnswers(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
 		delay, jitter time.Duration

@@ -62,7 +62,7 @@ func (s said) Triggered(context.Context, string, string) (history.Event, error) 
 }
 
 // A fault that is over at once is verified by its effect, and not by an agent's report.
-func TestHarmOverAtOnceIsNotTakenOnTrust(t *testing.T) {
+func TestMomentaryFaultsAreVerifiedByTheirEffect(t *testing.T) {
 	const session history.SessionID = 0x100
 	h := liar(t, session)
 	e := &ensembles.Ensemble{Servers: []*ensembles.Host{h}}

@@ -51,7 +51,7 @@ func pass(ctx context.Context, l hostLink, t transfer, enough int) (agent.Heard,
 			return nil
 		}
 		return errors.New("too few")
-	}) // too few is what is to be found out
+	}) // the caller judges how many arrived
 	return heard, err
 }
 

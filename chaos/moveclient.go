@@ -22,7 +22,7 @@ func moveClientKind() Kind {
 		Examples: []string{"target: c1"},
 		check: func(c *checker, f Fault) {
 			if c.Servers == 1 {
-				c.refuse(at("kind").and("servers"), "servers: 3 or 5", "with a single server there is no other to go to")
+				c.refuse(at("kind").and("servers"), "servers: 3 or 5", "a client of a single server has no other server to move to")
 			}
 			checkOwnSession(c, f)
 		},

@@ -86,7 +86,7 @@ func testCuts(t *testing.T, r *rig) {
 	for verdict, names := range shapes {
 		for _, name := range names {
 			t.Run(fmt.Sprintf("%s %s", verdict, name), func(t *testing.T) {
-				c := r.cuts(t, verdict)[name] // by who leads now
+				c := r.cuts(t, verdict)[name] // the shapes depend on the leader
 				if verdict == agent.Reject {
 					heal(t, inject(t, c))
 					return
@@ -139,7 +139,7 @@ func testPackets(t *testing.T, r *rig) {
 		t.Run(name, func(t *testing.T) {
 			h := inject(t, f)
 			if got := strings.Join(h.Hosts, ","); got != "c1" {
-				t.Errorf("it tells on %s", got)
+				t.Errorf("it strikes %s", got)
 			}
 			// Other hosts have nothing of it. A busy machine may lose a datagram in a hundred by itself.
 			const enough = 100 * (1 - stray)

@@ -88,7 +88,7 @@ func (p Process) down(ctx context.Context) error {
 	if p.Up == nil {
 		return nil
 	}
-	// The test of what works may learn of the process's end a moment later.
+	// Up may learn of the process's end a moment later.
 	return ensembles.Poll(ctx, pollEvery, "silence of "+p.Host.Name, func() error {
 		if p.Up(ctx) == nil {
 			return fmt.Errorf("%s still answers", p.Host.Name)

@@ -32,7 +32,7 @@ func TestFaults(t *testing.T) {
 		{"faults of one host", testTogether},
 		{"stop a server", testStopServer}, {"crash loops", testCrashLoop},
 		{"rolling restart", testRolling}, {"slow disks", testSlowDisk},
-		{"what is not there cannot be harmed", testNothingThere},
+		{"faults without a target", testNothingThere},
 	} {
 		ok := t.Run(c.name, func(t *testing.T) {
 			c.test(t, r)
@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 				}
 			}
 			if err := r.ensemble.AwaitReady(t.Context()); err != nil {
-				t.Errorf("the ensemble is left unwell: %v", err)
+				t.Errorf("the ensemble is not whole afterwards: %v", err)
 			}
 		})
 		if !ok && t.Context().Err() != nil {
@@ -134,7 +134,7 @@ func testKillFollower(t *testing.T, r *rig) {
 	}
 	// The others still serve.
 	if now, _ := r.leader(t); now != leader {
-		t.Errorf("%s led, %s leads", leader.Name, now.Name)
+		t.Errorf("the leader changed from %s to %s", leader.Name, now.Name)
 	}
 	if err := leader.Agent.CommitWrite(t.Context()); err != nil {
 		t.Error(err)
@@ -157,7 +157,7 @@ func testPartitionLeader(t *testing.T, r *rig) {
 		},
 	)
 	if !slices.Equal(h.Hosts, r.names(append([]*ensembles.Host{leader}, others...)...)) {
-		t.Errorf("it tells on %v", h.Hosts)
+		t.Errorf("it strikes %v", h.Hosts)
 	}
 	// Neither side reaches the other; clients reach both.
 	if got := reaches(t, leader, server(others[0]), server(others[1])); got != "--" {

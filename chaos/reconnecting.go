@@ -39,7 +39,7 @@ func (r reconnecting) Inject(ctx context.Context) (*Harm, error) {
 	}
 	h.VerifyHealed = func(ctx context.Context) error {
 		if harm.Heal == nil {
-			undone() // what is over at once keeps nobody away
+			undone() // a fault that is over at once keeps no client away
 		}
 		if err := harm.VerifyHealed(ctx); err != nil {
 			return err

@@ -89,7 +89,7 @@ func TestReconnecting(t *testing.T) {
 	missing(a, "c1/0") // neither is in force now
 	c.set("c2/0")
 	missing(b, "c2/0")
-	time.AfterFunc(3*pollEvery, func() { c.set("c3/0") }) // who leaves later leaves for another reason
+	time.AfterFunc(3*pollEvery, func() { c.set("c3/0") }) // a client that leaves later has another reason
 	passes(b)
 
 	momentary := inject(episode{momentary: true})
@@ -107,5 +107,5 @@ func TestReconnecting(t *testing.T) {
 	c.set("c1/0")
 	later := inject(episode{})
 	heal(later)
-	passes(later) // what is not healed is reported already, and may keep them away
+	passes(later) // the fault that is still in force may keep clients away
 }

@@ -104,7 +104,7 @@ func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
 			return 0, err
 		}
 		at, err := last.Heal(ctx)
-		err, rolled = errors.Join(rolled, err), nil // told once: it does not keep anything from being healed
+		err, rolled = errors.Join(rolled, err), nil // reported once, because it does not prevent the healing
 		return at, err
 	}
 	h.VerifyHealed = func(ctx context.Context) error {

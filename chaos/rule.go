@@ -115,7 +115,7 @@ func excuse(ctx context.Context, own []rule, l hostLink, err error, least func()
 }
 
 // excuseWay forgives an error about datagrams over a link, as excuse does about connections. A rule for the other
-// direction, or for connections only, is no excuse.
+// direction, or for connections only, does not excuse it.
 func excuseWay(ctx context.Context, own []rule, l hostLink, err error) error {
 	return excuseIf(ctx, own, l, err, nil, func(at *ensembles.Host, r agent.InForce) bool {
 		return !r.Connections && meets(at, r, l)

@@ -38,17 +38,17 @@ func TestOnlyRulesAboutALinkExcuse(t *testing.T) {
 		from, to               []agent.InForce
 		connections, datagrams bool
 	}{
-		"none":                 {},
-		"another link's":       {about("f2", elsewhere, agent.Both), about("f3", elsewhere, agent.Both), false, false},
-		"its own":              {about("f1", b, agent.Both), about("f1", a, agent.Both), false, false},
-		"at the one end":       {about("f2", b, agent.Both), nil, true, true},
-		"at the other":         {nil, about("f2", a, agent.Both), true, true},
-		"of what goes out":     {about("f2", b, agent.Out), nil, true, true},
-		"of what comes in":     {nil, about("f2", a, agent.In), true, true},
-		"of the way back":      {about("f2", b, agent.In), nil, true, false},
-		"of the way back, out": {nil, about("f2", a, agent.Out), true, false},
-		"of connections only":  {nil, tcp(about("f2", a, agent.Both)), true, false},
-		"one of others that are no": {append(about("f2", elsewhere, agent.Both),
+		"none":                     {},
+		"another link's":           {about("f2", elsewhere, agent.Both), about("f3", elsewhere, agent.Both), false, false},
+		"its own":                  {about("f1", b, agent.Both), about("f1", a, agent.Both), false, false},
+		"at one end":               {about("f2", b, agent.Both), nil, true, true},
+		"at the other end":         {nil, about("f2", a, agent.Both), true, true},
+		"outgoing packets only":    {about("f2", b, agent.Out), nil, true, true},
+		"incoming packets only":    {nil, about("f2", a, agent.In), true, true},
+		"the other direction only": {about("f2", b, agent.In), nil, true, false},
+		"the other direction only, at its sender": {nil, about("f2", a, agent.Out), true, false},
+		"connections only":                        {nil, tcp(about("f2", a, agent.Both)), true, false},
+		"one of several rules": {append(about("f2", elsewhere, agent.Both),
 			about("f3", b, agent.Both)...), nil, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {

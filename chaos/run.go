@@ -247,7 +247,7 @@ func (r *Run) superseded(ctx context.Context, id string, linger time.Duration) e
 		if e.Token == 0 {
 			return fmt.Errorf("no other client was granted the lock: %w", err)
 		}
-		return fmt.Errorf("the resource served nobody who makes token %d stale: %w", e.Token, err)
+		return fmt.Errorf("the resource served no client that makes token %d stale: %w", e.Token, err)
 	}
 	return waitUntil(once, time.Now().Add(linger))
 }

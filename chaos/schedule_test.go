@@ -177,7 +177,7 @@ func TestAScheduleOverlaps(t *testing.T) {
 }
 
 // The stamps are the agent's for what an agent did, and the events name the hosts that were struck.
-func TestAJournalSaysWhenAndWhere(t *testing.T) {
+func TestTheJournalHasTimesAndHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		base := s.clock.Now()
@@ -344,7 +344,7 @@ func TestMomentaryFaultsAreNotHeld(t *testing.T) {
 }
 
 // A fault that cannot be injected here is told apart from one that failed.
-func TestWhatIsNotSupportedSaysSo(t *testing.T) {
+func TestUnsupportedFaultsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		lacks := fmt.Errorf("%w: no such thing", ErrUnsupported)

@@ -7,7 +7,7 @@ import (
 )
 
 // A session's connection can outlive the session in a leader's answer to "dump".
-func TestKnows(t *testing.T) {
+func TestDumpListsASession(t *testing.T) {
 	const dump = `SessionTracker dump:
 Session Sets (2)/(1):
 0 expire at Sat Nov 21 15:04:16 UTC 2026:
@@ -28,10 +28,10 @@ Connections Sets (2)/(2):
 		there, ok  bool
 	}{
 		{"a session", dump, 0x300000e390a0001, true, true},
-		{"one of which only a znode is left", dump, 0x100000e47720008, true, true},
-		{"one of which only a connection is left", dump, 0x200004bd46d0001, false, true},
-		{"one whose number begins the same", dump, 0x300000e390a000, false, true},
-		{"a server that serves nobody", "This ZooKeeper instance is not currently serving requests\n", 1, false, false},
+		{"a session with only a znode left", dump, 0x100000e47720008, true, true},
+		{"a session with only a connection left", dump, 0x200004bd46d0001, false, true},
+		{"a session whose number is a prefix", dump, 0x300000e390a000, false, true},
+		{"a server that serves no clients", "This ZooKeeper instance is not currently serving requests\n", 1, false, false},
 	} {
 		if there, ok := knows(c.dump, c.session); there != c.there || ok != c.ok {
 			t.Errorf("%s: %v, %v", c.name, there, ok)

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// A Setting is what is known of a run before it begins, as far as its faults depend on it.
+// A Setting describes a run before it begins, as far as its faults depend on it.
 type Setting struct {
 	Servers           int
 	Clients           int

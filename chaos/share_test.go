@@ -48,7 +48,7 @@ func (p *toy) Inject(context.Context) (*Harm, error) {
 }
 
 // Harm that several faults do to one host is over when the last of them is, in whichever order they end.
-func TestTheLastOfSeveralHeals(t *testing.T) {
+func TestTheLastOfSeveralFaultsHeals(t *testing.T) {
 	for name, ends := range map[string]bool{"stopped": false, "ended": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestAPartCountsOnce(t *testing.T) {
 		}
 		for range 3 {
 			if _, err := a.Heal(t.Context()); err != nil || !p.down {
-				t.Errorf("a heals what b keeps: %v", err)
+				t.Errorf("healing a ended the harm that b still needs: %v", err)
 			}
 		}
 		if err := a.VerifyHealed(t.Context()); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // A fault of one kind does not end a fault of another kind on the same host. The second fault is recorded as missed,
 // and does nothing.
-func TestHarmInASlotIsNotEndedByAnother(t *testing.T) {
+func TestAFaultKeepsItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		slots := &slots{}
@@ -51,13 +51,13 @@ func TestHarmInASlotIsNotEndedByAnother(t *testing.T) {
 			}
 		}
 		if len(slots.taken) > 0 {
-			t.Errorf("slots are left: %v", slots.taken)
+			t.Errorf("slots are still taken: %v", slots.taken)
 		}
 	})
 }
 
 // A slot is occupied as long as the harm is there, and no longer.
-func TestASlotIsLeftWithItsHarm(t *testing.T) {
+func TestASlotIsFreedWhenItsFaultIsHealed(t *testing.T) {
 	heal := func(context.Context) (int64, error) { return 1, nil }
 	healed := 0
 	for name, c := range map[string]struct {
@@ -98,18 +98,18 @@ func TestASlotIsLeftWithItsHarm(t *testing.T) {
 					break
 				}
 				if len(slots.taken) == 0 {
-					t.Error("left, and not healed")
+					t.Error("the slot is free although the fault is not healed")
 				}
 			}
 			if len(slots.taken) > 0 {
-				t.Error("healed, and not left")
+				t.Error("the slot is taken although the fault is healed")
 			}
 		})
 	}
 }
 
 // A fault that waits for its host, and then finds its slot occupied, is undone at once.
-func TestLateHarmIsUndone(t *testing.T) {
+func TestAFaultThatFindsItsSlotTakenIsUndone(t *testing.T) {
 	slots := &slots{}
 	down := false
 	f := slotted{

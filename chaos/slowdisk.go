@@ -30,7 +30,7 @@ func slowDiskKind() Kind {
 	}
 }
 
-// slowDisk keeps a server from writing its transaction log, as a disk does whose fsync does not return. The server
+// slowDisk keeps a server from writing its transaction log, like a disk whose fsync does not return. The server
 // still reads, answers and pings, but it does not acknowledge what it has not logged. If a majority of servers has
 // such a disk, nothing is committed until the leader drops them.
 type slowDisk struct {
@@ -43,7 +43,7 @@ type slowDisk struct {
 // syncs is the counter of a server's log syncs, as mntr names it.
 const syncs = "zk_cnt_fsynctime"
 
-// Inject holds the server's disk. A server without a leader writes nothing to its disk, so it is no target.
+// Inject holds the server's disk. A server without a leader writes nothing to its disk, so it cannot be a target.
 func (s slowDisk) Inject(ctx context.Context) (*Harm, error) {
 	if _, err := s.count(ctx); errors.Is(err, errNotServing) {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
@@ -154,7 +154,7 @@ func (s slowDisk) count(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	metrics := ensembles.ParseMetrics(answer)
-	if len(metrics) == 0 { // a server without a leader has no numbers to tell
+	if len(metrics) == 0 { // a server without a leader reports no numbers
 		return 0, fmt.Errorf("%w: %s answers mntr with %q", errNotServing, s.host.Name, strings.TrimSpace(answer))
 	}
 	n, ok := metrics[syncs]

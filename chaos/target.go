@@ -96,7 +96,7 @@ func (t Target) IsHost() bool {
 	return !isRole
 }
 
-// class returns the class that the target belongs to; 0 if it is no target.
+// class returns the class that the target belongs to; 0 if it is not a target.
 func (t Target) class() Targets {
 	switch {
 	case t.number("c") > 0:

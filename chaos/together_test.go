@@ -47,7 +47,7 @@ func TestSeveralMomentaryFaultsAreMomentary(t *testing.T) {
 }
 
 // Either all of several faults are done, or none.
-func TestWhatIsDoneHalfIsUndone(t *testing.T) {
+func TestAPartialInjectionIsUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		err := s.run(t.Context(),
@@ -63,7 +63,7 @@ func TestWhatIsDoneHalfIsUndone(t *testing.T) {
 }
 
 // A fault that could be neither done nor undone is healed again by the schedule.
-func TestWhatCannotBeUndoneIsNotForgotten(t *testing.T) {
+func TestAFailedUndoIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		a := fake{stage: s, id: "a", fails: map[string]bool{"heal": true}}
@@ -77,7 +77,7 @@ func TestWhatCannotBeUndoneIsNotForgotten(t *testing.T) {
 	})
 }
 
-// The whole, and a share of it, keep what the parts did and when they are done.
+// Joined harm, and a share of it, keep what the parts did and when they are over.
 func TestHarmsAreMerged(t *testing.T) {
 	over := make(chan struct{})
 	part := func(session history.SessionID, node string, over func(context.Context) error) Injector {
@@ -118,7 +118,7 @@ func TestHarmsAreMerged(t *testing.T) {
 }
 
 // The journal has the sessions and znodes that an administrator deleted.
-func TestAJournalSaysWhatHarmWasDoneTo(t *testing.T) {
+func TestTheJournalHasSessionsAndZnodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		one := injectorFunc(func(context.Context) (*Harm, error) {

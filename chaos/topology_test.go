@@ -108,7 +108,7 @@ func TestHostsShareACut(t *testing.T) {
 }
 
 // A fault of links names the hosts whose sessions it can cost, so that it explains nothing else.
-func TestWhomHarmToLinksTellsOn(t *testing.T) {
+func TestHostsAffectedByLinks(t *testing.T) {
 	servers := strings.Split("abcde", "")
 	for _, c := range []struct {
 		name, leader string
@@ -124,7 +124,7 @@ func TestWhomHarmToLinksTellsOn(t *testing.T) {
 		{"halves, the leader in the smaller", "e", halves("d", servers), "dabce"},
 		{"a bridge that leads", "c", bridge("c", servers), "dabe"},
 		{"one way to the leader", "a", oneWay([]string{"b", "c"}, servers[:1]), "bc"},
-		{"nobody leads", "", between([]string{"b"}, servers[:1]), "ba"},
+		{"without a leader", "", between([]string{"b"}, servers[:1]), "ba"},
 		{"a client from the resource", "a", between([]string{"x"}, []string{"r"}), "xr"},
 	} {
 		if got := strings.Join(affected(c.links, c.leader, servers), ""); got != c.want {

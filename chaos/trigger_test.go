@@ -68,7 +68,7 @@ func testTrigger(t *testing.T, h *ensembles.Host) {
 		}
 		eventually(t, "the trigger to be disarmed", func() bool { return said(t) == "arm f1\ndisarm f1\n" })
 	})
-	t.Run("fires when nobody listens any more", func(t *testing.T) {
+	t.Run("fires after the wait has ended", func(t *testing.T) {
 		run(t, stopsWhenArmed)
 		deaf := p
 		deaf.witness = watcher{host: h, deaf: true}

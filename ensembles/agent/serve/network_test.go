@@ -354,7 +354,7 @@ func TestAsUnsupported(t *testing.T) {
 		}
 	}
 	if asUnsupported(nil, agent.CapLoss) != nil || errors.Is(asUnsupported(syscall.ENOENT), agent.ErrUnsupported) {
-		t.Error("no error became one")
+		t.Error("a nil error became an error")
 	}
 }
 
