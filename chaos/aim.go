@@ -126,7 +126,8 @@ func (r *Run) recordAim(ctx context.Context, id string, f Fault, a aim) error {
 	if a.why != "" {
 		says += ": " + a.why
 	}
-	step := history.FaultStep{Op: history.OpFaultAim, ID: id, Fault: f.Kind, Hosts: hostNames(a.hosts), Leads: leads, Detail: says}
+	step := history.FaultStep{Op: history.OpFaultAim, ID: id, Fault: f.Kind, Hosts: hostNames(a.hosts), Leads: leads,
+		Detail: says}
 	return r.Journal.Record(step.Event(history.Info))
 }
 

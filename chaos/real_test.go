@@ -118,7 +118,7 @@ func testInterrupted(t *testing.T, r *rig) {
 	// Healing a kill is slow, so one is enough.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h, err := (ending{Server(r.zk[0], r.ensemble), Process.kill}).Inject(ctx); h != nil || !errors.Is(err, context.Canceled) {
+	if h, err := Server(r.zk[0], r.ensemble).kill(ctx); h != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("a kill that was interrupted before it began: %v", err)
 	}
 	if st, err := r.zk[0].Agent.Status(t.Context()); err != nil || st.State == history.ProcessExited {

@@ -122,7 +122,8 @@ func onEach(f func(*Run, injection, *ensembles.Host) (Injector, error)) func(*Ru
 				return nil, err
 			}
 			if k.Shared {
-				one = sharedFault{Injector: one, key: k.Name + " " + h.Name, among: &r.shares, clock: r.Clock, later: i.Trigger != ""}
+				one = sharedFault{Injector: one, key: k.Name + " " + h.Name, among: &r.shares, clock: r.Clock,
+					later: i.Trigger != ""}
 			}
 			all = append(all, one)
 		}

@@ -97,7 +97,8 @@ func TestHarmsAreMerged(t *testing.T) {
 	shares := &shares{}
 	inject := func(faults ...Injector) *Harm {
 		t.Helper()
-		h, err := sharedFault{Injector: together(faults), key: "k", among: shares, clock: history.NewClock()}.Inject(t.Context())
+		f := sharedFault{Injector: together(faults), key: "k", among: shares, clock: history.NewClock()}
+		h, err := f.Inject(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
