@@ -24,7 +24,7 @@ type Check struct {
 	_ struct{}
 }
 
-// All returns the checks in the order of a report. The last one reads the counters that the others filled in.
+// All returns the checks in the order of a report. The last two read the counters that the others filled in.
 func All() []Check {
 	return []Check{
 		serviceExclusionCheck,
@@ -34,6 +34,7 @@ func All() []Check {
 		fairnessCheck,
 		livenessCheck,
 		assumptionsCheck,
+		sometimesCheck,
 		shownCheck,
 	}
 }
@@ -92,6 +93,8 @@ const (
 	CountStaleRejected   = "stale_rejected"
 	CountLateAccepted    = "late_accepted"
 	CountLostUpdates     = "lost_updates"
+	CountLostOfOthers    = "lost_updates_of_others"
+	CountUntold          = "stale_writes_untold"
 	CountFalseRejections = "false_rejections"
 	CountTornReads       = "torn_reads"
 	CountCrowded         = "crowded"
@@ -116,10 +119,14 @@ func Counters() []Counter {
 			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.StaleAccepted }},
 		{Name: CountStaleRejected, Means: "accesses that were refused because of an outdated token",
 			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.StaleRejected }},
+		{Name: CountUntold, Means: "outdated writes, accepted or refused, that were invoked before their client learned " +
+			"of its loss", Check: Effect, Of: func(s *Safety) *int64 { return s.StaleWritesUntold }},
 		{Name: CountLateAccepted, Means: "accesses that were accepted after their hold had ended, with no outdated token",
 			Check: Effect, Of: func(s *Safety) *int64 { return s.LateAccepted }},
 		{Name: CountLostUpdates, Means: "acknowledged updates that are missing in the end",
 			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.LostUpdates }},
+		{Name: CountLostOfOthers, Means: "those of them that belong to clients that were not outdated",
+			Check: Effect, Of: func(s *Safety) *int64 { return s.LostUpdatesOfOthers }},
 		{Name: CountFalseRejections, Means: "accesses that were refused although their token was the newest",
 			Check: Effect, Of: func(s *Safety) *int64 { return s.FalseRejections }},
 		{Name: CountTornReads, Means: "reads that saw two values under one read hold",

@@ -36,6 +36,8 @@ type digest struct {
 	expiries map[*history.Acquisition]explanation // see expiryCause
 	stood    map[string][]*history.Event          // see standstills
 
+	conditions []ConditionCount // that the scenario names, once [judgeSometimes] has counted them
+
 	// Instants, None if the history does not tell.
 	measure, closed, drain, collect int64 // closed: the measured window is over, and clients continue
 

@@ -29,6 +29,9 @@ var effectCheck = Check{
 //   - Lost updates: the increments acknowledged to clients, less the counter's final value. A counter starts at 0.
 //     Where writers need not exclude each other, because there is more than one permit, they may legally lose updates,
 //     and none are counted. A write under a read hold is damage by itself, and updates are counted all the same.
+//   - Whose they were: an update of a client whose write was stale when it was served, or another's, see
+//     [updateTrace]. Not counted where the record does not tell.
+//   - Untold: a stale write that was invoked before its client learned of the loss, see [outdated].
 //   - Torn reads: the counter was read as two values under one read hold, so a client wrote beside the reader.
 //   - Crowded: more of a semaphore's permits were used at once than there are, see [effects.crowd].
 //   - Accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown are the writes of which the client
@@ -52,6 +55,8 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		most:    d.mostPermits,
 		zkMulti: d.facts.Guard == GuardZKMulti,
 		lists:   d.facts.Lists,
+		notices: noticesOf(d.acquisitions),
+		calls:   map[string]*history.Event{},
 
 		attributed: d.facts.Exclusive && d.facts.Guard != GuardZKMulti,
 	}
@@ -75,7 +80,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		s.FalseRejections = &e.falseRejections
 	}
 	if e.tokens {
-		s.StaleAccepted, s.StaleRejected = &e.staleAccepted, &e.staleRejected
+		s.StaleAccepted, s.StaleRejected, s.StaleWritesUntold = &e.staleAccepted, &e.staleRejected, &e.untold
 	}
 	if e.gone != nil {
 		s.LateAccepted = &e.late
@@ -96,6 +101,9 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	}
 	if known && e.unread == 0 && e.exclusive() && !e.permitted {
 		s.LostUpdates = &e.lost
+		if e.tokens && !e.untraced && !(e.zkMulti && e.lost > 0) {
+			s.LostUpdatesOfOthers = &e.lostOfOthers
+		}
 	}
 
 	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead
@@ -143,6 +151,10 @@ type effects struct {
 	underRead                                     int64 // writes under read holds
 	acknowledged, unknown, final                  int64
 	late                                          int64 // accepted of a hold that had ended, and not stale
+	staleWrites, untold, lostOfOthers             int64
+	untraced                                      bool                      // it is not known whose updates were lost
+	notices                                       map[loss]int64            // when clients learned of losses
+	calls                                         map[string]*history.Event // by client: its latest write
 	findings                                      []Finding
 	shown                                         map[string]int // findings by kind
 
@@ -154,6 +166,7 @@ type effects struct {
 type lockEffect struct {
 	fences    Fences
 	lastWrite *history.Event
+	updates   updateTrace
 	accepted  int64                      // writes, by the resource's record
 	shared    bool                       // writers need not have excluded each other
 	seen      map[holdKey]*history.Event // the first read of each read hold
@@ -161,12 +174,13 @@ type lockEffect struct {
 	called    map[calledKey]int64        // when permits were asked for, by client and number
 
 	// Where ZooKeeper keeps the counter:
-	stale  map[holdKey]*history.Event // by hold: the access that made its write stale before the write was called
-	values map[int64]*history.Event   // by value: the write of it
-	open   []*history.Event           // the writes of unknown outcome
+	stale  map[holdKey]staleCall    // by hold: a write that was stale when it was called
+	values map[int64]*history.Event // by value: the write of it
+	open   []*history.Event         // the writes of unknown outcome
 
 	elements map[int64]*history.Event // of lists: the last event of a client about each
 	depth    map[int64]int64          // of lists: by element, how long the list was that ended with it
+	outdated map[int64]bool           // of lists: the elements of stale writes
 
 	invoked, acknowledged, refused int64 // writes, by the clients' record
 	// By hold: how many of its writes were acknowledged, and of how many its client does not know the outcome.
@@ -188,6 +202,9 @@ func (x *effects) add(e *history.Event) {
 		x.used = true
 		if l.client(e) {
 			x.acknowledged++
+		}
+		if e.Op == history.OpWrite && e.Kind == history.Invoke {
+			x.calls[e.Client] = e
 		}
 		if x.zkMulti {
 			x.inZooKeeper(l, e)
@@ -213,7 +230,7 @@ func (x *effects) of(lock string) *lockEffect {
 			seen:     map[holdKey]*history.Event{},
 			uses:     map[holdKey]*use{},
 			called:   map[calledKey]int64{},
-			stale:    map[holdKey]*history.Event{},
+			stale:    map[holdKey]staleCall{},
 			values:   map[int64]*history.Event{},
 			elements: map[int64]*history.Event{},
 			depth:    map[int64]int64{},
@@ -246,14 +263,18 @@ func (l *lockEffect) client(e *history.Event) bool {
 }
 
 func (x *effects) accepted(l *lockEffect, e *history.Event) {
-	if l.fences.Stale(e) && e.Op != history.OpExit {
+	stale := l.fences.Stale(e)
+	if stale && e.Op != history.OpExit {
 		x.staleAccepted++
 		by := l.fences.Bound(e)
-		x.note(l, e, by, 0, x.findStale("stale-accepted", "was accepted", e, by))
+		x.note(l, e, by, 0, x.findStale("stale-accepted", "was accepted", e, by, x.callOf(e)))
 	} else if x.gone != nil && e.Op != history.OpExit && x.gone(e) {
 		x.late++
 	}
 	l.fences.Serve(e) // a stale write too, because it bounds reads that are older still
+	if e.Mode != history.ModePermit && !x.lists {
+		l.updates.serve(e, stale)
+	}
 	switch {
 	case e.Mode == history.ModeRead:
 		x.reader(l, e)
@@ -270,7 +291,7 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	}
 	l.shared = l.shared || e.Mode == history.ModePermit && x.most(e.Lock, math.MinInt64, math.MaxInt64) != 1
 	if x.lists {
-		x.appended(l, e)
+		x.appended(l, e, stale)
 	} else if l.lastWrite != nil && !l.shared {
 		if wrote, last := e.Access().Value, l.lastWrite.Access().Value; wrote <= last {
 			x.overwritten++
@@ -298,7 +319,7 @@ func (x *effects) refused(l *lockEffect, e *history.Event) {
 			served)
 	case e.Op != history.OpExit:
 		x.staleRejected++
-		x.findStale("stale-rejected", "was refused", e, by)
+		x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
 	}
 }
 
@@ -342,6 +363,12 @@ func (x *effects) settle(final, versions map[string]int64, whole bool) {
 		} else if n := l.acknowledged - value; n > 0 && !l.shared {
 			x.lost += n
 			l.lost = n
+			if lost, traced := l.updates.lost(n); !traced {
+				x.untraced = true
+			} else if x.tokens {
+				x.lostOfOthers += int64(len(lost.ofOthers))
+				by += fmt.Sprintf("; lost were %v", lost)
+			}
 			x.find("lost-updates", at, nil, "%s acknowledged, but the final value is %d: %d lost%s",
 				count(l.acknowledged, "write was", "writes were"), value, n, by)
 		}
@@ -374,10 +401,11 @@ func (x *effects) find(kind string, e, before *history.Event, format string, arg
 	return len(x.findings) - 1
 }
 
-// findStale records what happened to an access that another with a higher token had made stale.
-func (x *effects) findStale(kind, happened string, e, by *history.Event) int {
-	return x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d",
-		e.Op, e.Client, happened, e.Token, by.Client, by.Token)
+// findStale records what happened to an access that another with a higher token had made stale. The call is its
+// invocation, nil if none is recorded.
+func (x *effects) findStale(kind, happened string, e, by, call *history.Event) int {
+	return x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d; %v",
+		e.Op, e.Client, happened, e.Token, by.Client, by.Token, x.outdatedAccess(e, call))
 }
 
 func (x *effects) summary(known bool) string {
@@ -385,6 +413,10 @@ func (x *effects) summary(known bool) string {
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if x.tokens {
 		say("%d stale accepted, %d rejected", x.staleAccepted, x.staleRejected)
+		if x.staleWrites > 0 {
+			say("%d of %s invoked before the client was told of its loss", x.untold,
+				count(x.staleWrites, "stale write", "stale writes"))
+		}
 	} else {
 		say("no tokens, so nothing is stale")
 	}
@@ -417,6 +449,9 @@ func (x *effects) summary(known bool) string {
 		say("%d acknowledged to writers that do not exclude each other", x.acknowledged)
 	case known:
 		say("%d lost of %d acknowledged (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown)
+		if x.lost > 0 && x.tokens && !x.untraced && !x.zkMulti {
+			say("%d of the lost updates of clients that were not outdated", x.lostOfOthers)
+		}
 	default:
 		say("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)
 	}

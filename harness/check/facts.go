@@ -22,6 +22,9 @@ type Facts struct {
 	// {"stale_rejected": 1}.
 	AtLeast map[string]int64
 
+	// Sometimes names the [Conditions] that must be met for the run to be worth anything.
+	Sometimes []string
+
 	// Servers is what the servers' transaction logs say; nil if there were none.
 	Servers *ServerLog
 

@@ -8,7 +8,13 @@ import (
 
 // appended notes a write to a list that the resource accepted. A writer appends its element to the list as it read it;
 // if the list was an earlier one, the write takes away what has been appended since.
-func (x *effects) appended(l *lockEffect, e *history.Event) {
+func (x *effects) appended(l *lockEffect, e *history.Event, stale bool) {
+	if stale {
+		if l.outdated == nil {
+			l.outdated = map[int64]bool{}
+		}
+		l.outdated[e.Access().Value] = true
+	}
 	last := int64(0)
 	if l.lastWrite != nil {
 		last = l.lastWrite.Access().Value
@@ -69,8 +75,13 @@ func (x *effects) account(final map[string][]int64, whole bool) {
 			if said := l.elements[element]; said.Kind == history.OK && times[element] == 0 {
 				x.lost++
 				l.lost++
-				x.find("lost-element", said, nil, "element %d was acknowledged to %s, but is missing in the end", element,
-					said.Client)
+				whose := ", which was outdated"
+				if !l.outdated[element] {
+					x.lostOfOthers++
+					whose = ""
+				}
+				x.find("lost-element", said, nil, "element %d was acknowledged to %s%s, but is missing in the end", element,
+					said.Client, whose)
 			}
 		}
 		if missing := l.acknowledged - l.accepted; missing > 0 && whole {

@@ -386,6 +386,8 @@ func setFact(f *Facts, key string, vals []string) error {
 	case "atleast":
 		f.AtLeast = map[string]int64{}
 		pairs(func(k, v string) { f.AtLeast[k] = integer(v) })
+	case "sometimes":
+		f.Sometimes = vals
 	case "final":
 		f.FinalValues = map[string]int64{}
 		pairs(func(k, v string) { f.FinalValues[k] = integer(v) })

@@ -25,6 +25,9 @@ type Report struct {
 	Faults   []FaultRecord `json:"faults"` // in order of injection, those never injected last
 	Warnings []string      `json:"warnings"`
 
+	// Sometimes says how often the conditions were met that the scenario names.
+	Sometimes []ConditionCount `json:"sometimes"`
+
 	// Resolved says what became of operations of unknown outcome, by the servers' transactions.
 	Resolved []Resolution `json:"resolved,omitempty"`
 
@@ -135,8 +138,10 @@ type Safety struct {
 	MaxOverlapNs        *int64 `json:"max_overlap_ns"`
 	StaleAccepted       *int64 `json:"stale_accepted"`
 	StaleRejected       *int64 `json:"stale_rejected"`
+	StaleWritesUntold   *int64 `json:"stale_writes_untold"`
 	LateAccepted        *int64 `json:"late_accepted"`
 	LostUpdates         *int64 `json:"lost_updates"`
+	LostUpdatesOfOthers *int64 `json:"lost_updates_of_others"` // nil if there are no tokens, or the record does not tell
 	FalseRejections     *int64 `json:"false_rejections"`
 	TornReads           *int64 `json:"torn_reads"` // nil if no client read under a read hold
 	Crowded             *int64 `json:"crowded"`    // uses beyond the permits; nil without permits

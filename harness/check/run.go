@@ -9,7 +9,7 @@ import (
 // Run judges a merged history, which must be sorted by time. It changes neither argument, never fails and never
 // panics: what it cannot judge is unknown.
 func Run(events []history.Event, facts Facts) Report {
-	r := Report{Warnings: []string{}, Faults: []FaultRecord{}}
+	r := Report{Warnings: []string{}, Faults: []FaultRecord{}, Sometimes: []ConditionCount{}}
 	d, err := safely(func() *digest { return newDigest(events, facts) })
 	for _, c := range All() {
 		v := Verdict{Result: Unknown, Summary: fmt.Sprintf("the history could not be read: %v", err)}
@@ -26,6 +26,7 @@ func Run(events []history.Event, facts Facts) Report {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no check ran: %v", err))
 	} else {
 		r.Faults = d.faultRecords()
+		r.Sometimes = append(r.Sometimes, d.conditions...)
 		r.ServerHolds = d.serverHolds()
 		r.Resolved = d.resolutions()
 	}

@@ -2,6 +2,9 @@ package check
 
 import "locklab/harness/history"
 
+// A staleCall is the invocation of a stale write, and the access that had made it stale.
+type staleCall struct{ by, call *history.Event }
+
 // inZooKeeper judges an access to a counter that ZooKeeper keeps, by its client's own record, in order of time. When a
 // write took effect is not recorded, only that it did so between the call and the return. So
 //
@@ -18,14 +21,14 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 	switch e.Kind {
 	case history.Invoke:
 		if l.fences.Stale(e) {
-			l.stale[k] = l.fences.Bound(e)
+			l.stale[k] = staleCall{by: l.fences.Bound(e), call: e}
 		}
 		return
 	case history.OK:
 	case history.Fail:
 		if by := l.fences.Bound(e); l.fences.Stale(e) {
 			x.staleRejected++
-			x.findStale("stale-rejected", "was refused", e, by)
+			x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
 		} else {
 			x.early++
 		}
@@ -39,9 +42,9 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 	x.recorded = true
 	x.tokens = x.tokens || e.Token != 0
 	if e.Op == history.OpWrite {
-		if by := l.stale[k]; by != nil {
+		if s, stale := l.stale[k]; stale {
 			x.staleAccepted++
-			x.findStale("stale-accepted", "was accepted", e, by)
+			x.findStale("stale-accepted", "was accepted", e, s.by, s.call)
 		}
 		wrote := e.Access().Value
 		if other := l.values[wrote]; other != nil {
@@ -77,14 +80,14 @@ func (x *effects) resolve(versions map[string]int64, whole bool) {
 		}
 		var stale []*history.Event
 		for _, e := range l.open {
-			if l.stale[keyOf(e)] != nil {
+			if _, was := l.stale[keyOf(e)]; was {
 				stale = append(stale, e)
 			}
 		}
 		others := l.invoked - l.acknowledged - l.refused - int64(len(stale))
 		if n := executed - l.acknowledged - others; n > 0 && len(stale) > 0 {
 			x.staleAccepted += n
-			x.find("stale-accepted", stale[0], l.stale[keyOf(stale[0])],
+			x.find("stale-accepted", stale[0], l.stale[keyOf(stale[0])].by,
 				"ZooKeeper executed %d more than it acknowledged, of which at most %d can be writes of clients "+
 					"not known to be outdated", executed-l.acknowledged, others)
 		}
@@ -92,13 +95,13 @@ func (x *effects) resolve(versions map[string]int64, whole bool) {
 			continue
 		}
 		for _, e := range stale {
-			by := l.stale[keyOf(e)]
+			s := l.stale[keyOf(e)]
 			l.refused++
 			x.staleRejected++
-			x.find("stale-rejected", e, by,
+			x.find("stale-rejected", e, s.by,
 				"the write of %s with token %d, after %s with token %d, had no effect, "+
-					"because ZooKeeper executed no more writes than it acknowledged",
-				e.Client, e.Token, by.Client, by.Token)
+					"because ZooKeeper executed no more writes than it acknowledged; %v",
+				e.Client, e.Token, s.by.Client, s.by.Token, x.outdatedAccess(e, s.call))
 		}
 	}
 }

@@ -157,6 +157,13 @@ type Access struct {
 	Detail string
 }
 
+// TextGivenUp is what the Detail of an access begins with that its client did not make, because its guard said that
+// the lock was lost.
+const TextGivenUp = "given up, for the lock is lost"
+
+// GivenUp reports whether the client's guard kept it from the access.
+func (a Access) GivenUp() bool { return strings.HasPrefix(a.Detail, TextGivenUp) }
+
 // Access is the event of an access under the hold.
 func (c Claim) Access(op Op, kind Kind, a Access) Event {
 	e := c.event(op, kind)

@@ -108,8 +108,9 @@ func factsOf(run *rundir.Run) check.Facts {
 	f := check.Facts{
 		Tokens: recipe.Tokens, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,
 		SessionTimeout: sc.Negotiated(), Tick: sc.Tick,
-		Expect: map[string]check.Expectation{}, AtLeast: sc.Shown, MinAcquired: sc.MinAcquired,
-		Faults: rundir.Planned(run.Plan), Natures: chaos.Natures(),
+		Expect: map[string]check.Expectation{}, AtLeast: sc.Shown, Sometimes: sc.Sometimes,
+		MinAcquired: sc.MinAcquired,
+		Faults:      rundir.Planned(run.Plan), Natures: chaos.Natures(),
 		Progress: DemandsProgress(sc, run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
 		Partial: run.Partial, Incomplete: incomplete, Servers: run.Servers,
 	}

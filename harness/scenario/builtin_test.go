@@ -34,6 +34,9 @@ func TestBuiltins(t *testing.T) {
 			if !strings.HasSuffix(s.About, "?") {
 				t.Errorf("about asks no question: %q", s.About)
 			}
+			if s.HasFaults() && len(s.Sometimes) == 0 {
+				t.Error("breaks something, and passes where nothing dangerous happens (sometimes)")
+			}
 			if s.Answers == "" {
 				t.Error("answers no reader's question")
 			}
@@ -67,6 +70,7 @@ func TestBuiltins(t *testing.T) {
 		"mutex-pause",
 		"mutex-pause-fencing",
 		"mutex-pause-lease-clock",
+		"mutex-pause-lease-clock-before-write",
 		"mutex-pause-lost-context",
 		"mutex-pause-zk-multi",
 		"mutex-server-kill",
@@ -93,16 +97,16 @@ func TestDemoActsAreComparable(t *testing.T) {
 		}
 		return s
 	}
-	result := cmpopts.IgnoreFields(scenario.Scenario{}, "Name", "About", "Expect", "Shown")
+	result := cmpopts.IgnoreFields(scenario.Scenario{}, "Name", "About", "Expect", "Shown", "Sometimes")
 	pause := load("mutex-pause")
 	for name, but := range map[string]cmp.Option{
-		"mutex-calm":              cmpopts.IgnoreFields(scenario.Scenario{}, "Duration", "Faults"),
-		"mutex-pause-fencing":     cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
-		"mutex-pause-lease-clock": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
-		// Its question has to come before the pause.
-		"mutex-pause-lost-context": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard", "Faults"),
-		// It pauses at the same point, since no later one exists.
-		"mutex-pause-zk-multi": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard", "Faults"),
+		"mutex-calm":               cmpopts.IgnoreFields(scenario.Scenario{}, "Duration", "Faults"),
+		"mutex-pause-fencing":      cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
+		"mutex-pause-lost-context": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
+		"mutex-pause-zk-multi":     cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
+		// It pauses before its question instead of after it.
+		"mutex-pause-lease-clock":              cmpopts.IgnoreFields(scenario.Scenario{}, "Guard", "Faults"),
+		"mutex-pause-lease-clock-before-write": cmpopts.IgnoreFields(scenario.Scenario{}, "Guard"),
 	} {
 		if diff := cmp.Diff(pause, load(name), ignoreOrigins, result, but); diff != "" {
 			t.Errorf("%s against mutex-pause:\n%s", name, diff)

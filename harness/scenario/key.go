@@ -98,7 +98,7 @@ func allNames() []string {
 	for _, b := range blocks {
 		names = append(names, b.key)
 	}
-	return append(names, thresholdsKey)
+	return append(names, sometimesKey, thresholdsKey)
 }
 
 // read sets the key's field from its text.

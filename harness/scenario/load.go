@@ -141,6 +141,8 @@ func (l *loader) topLevel(key string, at *token.Token, v ast.Node) {
 	switch key {
 	case "faults":
 		l.faults(at, v)
+	case sometimesKey:
+		l.conditions(at, v)
 	case thresholdsKey:
 		l.thresholds(at, v)
 	default:

@@ -98,6 +98,12 @@ func (s *Scenario) lines() []line {
 			}
 		}
 	}
+	if len(s.Sometimes) > 0 {
+		add("", "%s:", sometimesKey)
+		for i, name := range s.Sometimes {
+			add(sometimesOrigin(i), "  - %s", name)
+		}
+	}
 	if len(s.Thresholds) > 0 {
 		add("", "%s:", thresholdsKey)
 		for i, t := range s.Thresholds {

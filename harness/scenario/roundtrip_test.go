@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"locklab/chaos"
+	"locklab/harness/check"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
 	"locklab/workloads"
@@ -174,6 +175,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		}
 		s.Thresholds = append(s.Thresholds, th)
 	}
+	s.Sometimes = rapid.SliceOfNDistinct(rapid.SampledFrom(check.ConditionNames()), 0, 3, rapid.ID).Draw(t, "sometimes")
 	s.Shown = rapid.MapOf(rapid.SampledFrom([]string{"overlaps", "stale_accepted", "stale_rejected", "lost_updates"}),
 		rapid.Int64Range(1, 1e6)).Draw(t, "shown")
 	return s

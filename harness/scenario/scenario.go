@@ -119,6 +119,9 @@ type Scenario struct {
 	// Shown has the number that each safety counter must reach, by counter. A run that stays below has not shown what it
 	// should show.
 	Shown map[string]int64
+	// Sometimes has the conditions ([check.Conditions]) that must be met at least once; a run that misses one proves
+	// nothing.
+	Sometimes []string
 	// Thresholds are limits on numbers of the result; all of them must hold.
 	Thresholds []Threshold
 
@@ -175,6 +178,7 @@ func (s *Scenario) Clone() *Scenario {
 	c.FaultKinds = slices.Clone(s.FaultKinds)
 	c.Expect = maps.Clone(s.Expect)
 	c.Shown = maps.Clone(s.Shown)
+	c.Sometimes = slices.Clone(s.Sometimes)
 	c.Thresholds = slices.Clone(s.Thresholds)
 	c.origins = maps.Clone(s.origins)
 	return &c

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"locklab/chaos"
+	"locklab/harness/check"
 	"locklab/harness/settings"
 	"locklab/workloads"
 	"locklab/workloads/lock"
@@ -34,6 +35,9 @@ func Schema(known []Metric) ([]byte, error) {
 	for _, b := range blocks {
 		properties[b.key] = b.schema()
 	}
+	properties[sometimesKey] = object{"type": "array", "uniqueItems": true,
+		"items":       object{"enum": check.ConditionNames()},
+		"description": "Conditions that must be met at least once, or the run is unknown."}
 	properties[thresholdsKey] = object{"type": "array", "maxItems": maxThresholds,
 		"items":       object{"$ref": "#/$defs/threshold"},
 		"description": "Limits that numbers of the result must keep to, such as acquire.p99 < 50ms."}

@@ -152,6 +152,9 @@ var beyond = []string{
 	"appending more than there is room for", "appending at too high a rate", "no such point",
 	"resizing Curator's", "resizing below an acquisition",
 	"failing tokens of a recipe without tokens", "two holders of one client", "one client that believes alone",
+	"nothing is outdated", "nothing is accessed",
+	"nothing breaks", "nothing is shared", "waiting alone", "nothing is asked", "a loss behind a fence",
+	"an overlap that must not be",
 }
 
 // The schema refuses every refused scenario that is not beyond it.

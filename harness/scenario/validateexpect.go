@@ -10,6 +10,7 @@ func (v *validator) expectations() {
 	for _, name := range sortedKeys(v.Shown) {
 		v.shown(name)
 	}
+	v.conditions()
 	if v.readsOnly() {
 		v.harmless()
 	}

@@ -282,17 +282,16 @@ func damageSentence(r Result) string {
 	var parts []string
 	switch {
 	case accepted > 0 && lost > 0:
-		parts = append(parts, fmt.Sprintf("%s accepted %s, and %s lost.", who, words.Count(accepted, "outdated access"),
-			words.Were(lost, "update")))
+		parts = append(parts,
+			fmt.Sprintf("%s accepted %s, and %s.", who, outdatedAccesses(s, accepted), lostUpdates(s, lost)))
 	case lost > 0:
-		parts = append(parts, words.Upper(words.Were(lost, "update"))+" lost.")
+		parts = append(parts, words.Upper(lostUpdates(s, lost))+".")
 	case accepted > 0:
-		parts = append(parts, fmt.Sprintf("%s accepted %s.", who, words.Count(accepted, "outdated access")))
+		parts = append(parts, fmt.Sprintf("%s accepted %s.", who, outdatedAccesses(s, accepted)))
 	case refused > 0 && s.LostUpdates != nil:
-		parts = append(parts, fmt.Sprintf("%s refused %s, and no update was lost.", who,
-			words.Count(refused, "outdated access")))
+		parts = append(parts, fmt.Sprintf("%s refused %s, and no update was lost.", who, outdatedAccesses(s, refused)))
 	case refused > 0:
-		parts = append(parts, fmt.Sprintf("%s refused %s.", who, words.Count(refused, "outdated access")))
+		parts = append(parts, fmt.Sprintf("%s refused %s.", who, outdatedAccesses(s, refused)))
 	case words.Value(s.Overlaps) > 0 && s.LostUpdates != nil:
 		parts = append(parts, "No update was lost.")
 	}
@@ -307,6 +306,38 @@ func damageSentence(r Result) string {
 			words.Count(n, "access")))
 	}
 	return strings.Join(parts, " ")
+}
+
+// outdatedAccesses names the outdated accesses that were accepted, or were refused. It says whether their client had
+// been told of its loss if there are no others.
+func outdatedAccesses(s *check.Safety, n int64) string {
+	text := words.Count(n, "outdated access")
+	untold := words.Value(s.StaleWritesUntold)
+	switch {
+	case untold == 0 || words.Value(s.StaleAccepted)+words.Value(s.StaleRejected) != n:
+		return text
+	case n == 1:
+		return text + ", a write that was invoked before its client learned of the loss"
+	}
+	return fmt.Sprintf("%s, %s of them writes that were invoked before their client learned of the loss", text,
+		words.Grouped(untold))
+}
+
+// lostUpdates says how many updates were lost and, if that is known, whether they were those of outdated writes or of
+// other clients.
+func lostUpdates(s *check.Safety, n int64) string {
+	others := s.LostUpdatesOfOthers
+	switch {
+	case others == nil:
+		return words.Were(n, "update") + " lost"
+	case *others == n && n == 1:
+		return "one update of another client was lost"
+	case *others == n:
+		return words.Count(n, "update") + " of other clients were lost"
+	case *others == 0:
+		return words.Were(n, "outdated update") + " lost"
+	}
+	return fmt.Sprintf("%s lost, %s of them of other clients", words.Were(n, "update"), words.Grouped(*others))
 }
 
 // reason is the summary of the first check with an outcome.

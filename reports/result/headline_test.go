@@ -43,6 +43,27 @@ func TestHeadline(t *testing.T) {
 				Findings: []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want: "Two clients believed they held the lock at once for 3.1 s after one was paused longer than its " +
 				"session timeout. One update was lost."},
+		{name: "an outdated write and the update that it destroyed", acquired: 30, verdict: check.Pass,
+			safety: with(one, func(s *check.Safety) {
+				s.StaleAccepted, s.StaleWritesUntold = new(int64(1)), new(int64(1))
+				s.LostUpdatesOfOthers = new(int64(1))
+			}),
+			want: "Two clients believed they held the lock at once for 3.1 s. The resource accepted one outdated access, a " +
+				"write that was invoked before its client learned of the loss, and one update of another client was lost."},
+		{name: "the outdated updates are lost themselves", acquired: 30, verdict: check.Pass,
+			safety: with(one, func(s *check.Safety) {
+				s.StaleAccepted, s.StaleWritesUntold = new(int64(3)), new(int64(2))
+				s.LostUpdates, s.LostUpdatesOfOthers = new(int64(2)), new(int64(0))
+			}),
+			want: "Two clients believed they held the lock at once for 3.1 s. The resource accepted 3 outdated accesses, 2 of " +
+				"them writes that were invoked before their client learned of the loss, and 2 outdated updates were lost."},
+		{name: "updates of both kinds, by a client that had been told", acquired: 30, verdict: check.Pass,
+			safety: with(one, func(s *check.Safety) {
+				s.StaleAccepted, s.StaleWritesUntold = new(int64(1)), new(int64(0))
+				s.LostUpdates, s.LostUpdatesOfOthers = new(int64(3)), new(int64(2))
+			}),
+			want: "Two clients believed they held the lock at once for 3.1 s. The resource accepted one outdated access, and " +
+				"3 updates were lost, 2 of them of other clients."},
 		{name: "a server was paused, not the holder", acquired: 30, safety: one, verdict: check.Pass,
 			faults: []check.FaultRecord{{ID: "f1", Kind: "pause", Target: "zk1", InjectedNs: new(int64(1e9)),
 				HealedNs: new(int64(7e9))}},

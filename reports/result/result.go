@@ -19,6 +19,8 @@ type Result struct {
 	Partial       bool   `json:"partial"`
 	// Verdict is the verdict of the checks or, if they pass, of the thresholds.
 	Verdict check.Result `json:"verdict"`
+	// Outcome says what the verdict means.
+	Outcome Outcome `json:"outcome"`
 	// Headline is the run in one sentence.
 	Headline string         `json:"headline"`
 	modes    []history.Mode // of the holds; only the headline uses them
@@ -43,6 +45,8 @@ type Result struct {
 	Warnings []string     `json:"warnings"`
 	Checks   []CheckLine  `json:"checks"`
 	Safety   check.Safety `json:"safety"`
+	// Sometimes says how often the conditions were met that the scenario names.
+	Sometimes []check.ConditionCount `json:"sometimes"`
 
 	Thresholds []ThresholdLine `json:"thresholds"`
 

@@ -26,8 +26,9 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		Arrivals: sc.Arrivals, ClosedLoop: !sc.Open(), Drain: sc.Drain,
 		Warnings: append([]string{}, slices.Concat(sc.Warnings(), run.Torn, rep.Warnings)...),
 		Checks:   []CheckLine{}, Thresholds: []ThresholdLine{},
-		Safety: rep.Safety,
-		Faults: append([]check.FaultRecord{}, rep.Faults...),
+		Safety:    rep.Safety,
+		Sometimes: append([]check.ConditionCount{}, rep.Sometimes...),
+		Faults:    append([]check.FaultRecord{}, rep.Faults...),
 	}
 	for i := range rep.Checks {
 		v := &rep.Checks[i]
@@ -52,6 +53,7 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 	}
 	r.judgeThresholds(sc.Thresholds) // by all the numbers above
 	r.Verdict = overall(rep.Verdict, r.Thresholds)
+	r.Outcome = outcomeOf(r.Verdict, rep)
 	r.Headline = headline(r, rep)
 	return r
 }

@@ -8,16 +8,17 @@ import (
 	"locklab/workloads/resource"
 )
 
-// use makes an access if the guard allows it.
-func (c *client) use(ctx context.Context, h *held, p lock.Part, a resource.Access) (resource.Answer, error) {
-	if err := c.p.guard.Ask(p.Hold); err != nil {
-		return resource.Answer{}, err
+// allow asks the guard for an access, and returns an error if the guard does not allow it. A write comes to the point
+// [BeforeWrite] after that.
+func (c *client) allow(h *held, p lock.Part, op history.Op) error {
+	if err := c.p.guard.Ask(p.Hold); err != nil || op != history.OpWrite {
+		return err
 	}
-	if a.Op == history.OpWrite {
-		if err := c.p.at(BeforeWrite, h.point(p)); err != nil {
-			return resource.Answer{}, err
-		}
-	}
+	return c.p.at(BeforeWrite, h.point(p))
+}
+
+// use makes an access that the guard allows.
+func (c *client) use(ctx context.Context, p lock.Part, a resource.Access) (resource.Answer, error) {
 	if c.p.guard.InZooKeeper {
 		return c.keep(ctx, p, a)
 	}

@@ -67,7 +67,8 @@ func (c *client) section(ctx context.Context, h *held) error {
 func (h *held) element() int64 { return int64(h.c.number+1)<<32 | h.acq }
 
 // access asks the resource, and records the answer. A write is of what was read and one more. It is recorded before
-// too: one whose answer never comes may have happened.
+// too, because a write whose answer never comes may have happened. That record is made behind the point [BeforeWrite],
+// so that it says whether a client that was stopped there sent the write before it learned of its loss.
 func (c *client) access(
 	ctx context.Context,
 	h *held,
@@ -88,11 +89,16 @@ func (c *client) access(
 	default:
 		access.Value = read.Value + 1
 	}
+	err := c.allow(h, p, op)
 	if op == history.OpWrite {
 		c.record(claim.Access(op, history.Invoke, access))
 	}
-	answer, err := c.use(ctx, h, p, resource.Access{Op: op, Lock: p.Lock, Client: c.name, Acq: h.acq,
-		Session: p.Hold.Session(), Mode: h.want.Mode, Slot: p.Slot, Token: p.Use, Value: access.Value, List: read.List})
+	var answer resource.Answer
+	if err == nil {
+		answer, err = c.use(ctx, p, resource.Access{Op: op, Lock: p.Lock, Client: c.name, Acq: h.acq,
+			Session: p.Hold.Session(), Mode: h.want.Mode, Slot: p.Slot, Token: p.Use, Value: access.Value,
+			List: read.List})
+	}
 	kind := history.Fail
 	switch {
 	case errors.Is(err, guard.ErrGivenUp) || errors.Is(err, errRefused):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/workloads/lock"
 )
@@ -104,12 +105,15 @@ func Names() []string {
 	return names
 }
 
+// Asks reports whether the client asks the guard before each access.
+func (g Guard) Asks() bool { return g.over != nil }
+
 // RefusesStale reports whether the guard makes sure that no stale access has an effect.
 func (g Guard) RefusesStale() bool { return g.InZooKeeper || g.Fences }
 
 // ErrGivenUp says that a client makes no more accesses, because its guard says that the lock is lost. No client can
 // guard itself while it is stopped between the question and the access.
-var ErrGivenUp = errors.New("given up, for the lock is lost")
+var ErrGivenUp = errors.New(history.TextGivenUp)
 
 // Ask returns why the guard forbids an access under a hold, or nil. The error wraps [ErrGivenUp].
 func (g Guard) Ask(hold *recipes.Hold) error {

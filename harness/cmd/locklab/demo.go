@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -56,7 +57,8 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	opts, end := following(std.Err, log)
 	outcomes, err := series.Demo(ctx, plan, dir, opts, func(a series.Act, o judge.Outcome) {
 		end()
-		fmt.Fprintf(std.Err, "%s: %s\n", a.Name, o.Result.Headline)
+		heading := paint(std.Err, o.Result.Outcome, o.Result.Outcome.Heading())
+		fmt.Fprintf(std.Err, "%s: %s: %s\n", a.Name, heading, o.Result.Headline)
 	})
 	end() // of an act that broke off
 	if c.JSON {
@@ -89,16 +91,18 @@ func printActsJSON(std streams, outcomes []judge.Outcome) error {
 func printActs(std streams, outcomes []judge.Outcome) {
 	w := tabwriter.NewWriter(std.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w,
-		"act\twhat happens\tverdict\tacquired\toverlaps\tlongest overlap\tstale writes accepted\trejected\tupdates lost")
+		"act\twhat happens\tverdict\tacquired\toverlaps\tlongest overlap\tstale writes accepted\trejected\t"+
+			"before its client was told\tupdates lost\tof other clients")
 	for i, o := range outcomes {
 		s := o.Result.Safety
 		longest := "-"
 		if s.MaxOverlapNs != nil && *s.MaxOverlapNs > 0 {
 			longest = time.Duration(*s.MaxOverlapNs).Round(time.Millisecond).String()
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", i+1, acts[i].title, o.Result.Verdict,
-			o.Result.Operations.AcquiredInRun, number(s.Overlaps), longest, number(s.StaleAccepted), number(s.StaleRejected),
-			number(s.LostUpdates))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i+1, acts[i].title,
+			strings.ToLower(o.Result.Outcome.Heading()), o.Result.Operations.AcquiredInRun, number(s.Overlaps), longest,
+			number(s.StaleAccepted), number(s.StaleRejected), number(s.StaleWritesUntold), number(s.LostUpdates),
+			number(s.LostUpdatesOfOthers))
 	}
 	w.Flush()
 }

@@ -52,7 +52,7 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 	if r.Partial {
 		partial = " (partial run)"
 	}
-	fmt.Fprintf(w, "%s%s: %s\n\n", r.Verdict, partial, r.Headline)
+	fmt.Fprintf(w, "%s%s: %s\n\n", paint(w, r.Outcome, r.Outcome.Heading()), partial, r.Headline)
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "check\texpected\tfound\t")
 	for _, c := range r.Checks {
@@ -62,6 +62,7 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s%s\n", c.Name, c.Expected, c.Result, c.Summary, mark)
 	}
+	printConditions(t, r.Sometimes)
 	printThresholds(t, r.Thresholds)
 	fmt.Fprintln(t, "\t\t\t")
 	if rate := r.Throughput.AcquiredPerS; rate != nil {
@@ -105,6 +106,21 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		fmt.Fprintln(w, "warning:", warning)
 	}
 	fmt.Fprintf(w, "\nreport: %s\n", rundir.ReportPath(out.Dir))
+}
+
+// printConditions prints what had to happen for the run to mean anything.
+func printConditions(w io.Writer, all []check.ConditionCount) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\t\t\t\nsometimes\tmet\thow often\t")
+	for _, c := range all {
+		met := "no"
+		if c.Met {
+			met = "yes"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Condition, met, number(c.Count), c.Means)
+	}
 }
 
 func printThresholds(w io.Writer, all []result.ThresholdLine) {

@@ -183,6 +183,16 @@ func TestReadmeListsTheChecks(t *testing.T) {
 	inManual(t, "harness/README.md", "counters", counters.String())
 }
 
+// The manual lists every condition of sometimes.
+func TestReadmeListsTheConditions(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("| condition | what must happen at least once |\n|---|---|\n")
+	for _, c := range check.Conditions() {
+		fmt.Fprintf(&want, "| `%s` | %s |\n", c.Name, sentence(c.Means))
+	}
+	inManual(t, "workloads/README.md", "conditions", want.String())
+}
+
 // The manual lists every number that a threshold can name, by the part of result.json that it is in. Parts with the
 // same numbers, as the latencies of all phases, share a line.
 func TestReadmeListsTheNumbers(t *testing.T) {

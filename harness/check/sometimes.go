@@ -1,0 +1,255 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness/history"
+)
+
+// Sometimes names the check that this file defines.
+const Sometimes = "sometimes"
+
+var sometimesCheck = Check{
+	Name:    Sometimes,
+	Asks:    "did everything happen that the scenario names under sometimes, without which a pass would mean nothing?",
+	Subject: "what had to happen for the run to mean anything",
+	OfRun:   true,
+	judge:   judgeSometimes,
+}
+
+// A Condition is something that must happen at least once in a run for its verdict to mean anything. To add one, add
+// its line to [Conditions].
+type Condition struct {
+	// Name is what a scenario's sometimes calls it.
+	Name string
+	// Means says what happens, as a sentence without a full stop.
+	Means string
+	// Tokens says that only locks with tokens can meet it, Accesses that clients must use what the lock protects,
+	// Faults that something must break, Sharing that holds must be possible that do not exclude each other, Several
+	// that there must be more than one client, and Asks that the guard must ask before an access.
+	Tokens, Accesses, Faults, Sharing, Several, Asks bool
+	// Fails is the name of the check that fails where it is met; empty if there is none.
+	Fails string
+
+	// count returns how often it happened, nil if that was not measured.
+	count func(*digest, *Safety) *int64
+
+	_ struct{}
+}
+
+// Conditions returns all conditions, in the order of a report.
+func Conditions() []Condition {
+	return []Condition{
+		{Name: "contended-hand-off", Means: "a client got the lock that it had waited for while another client held it",
+			Several: true, count: (*digest).contendedHandOffs},
+		{Name: "shared-hold", Means: "two clients held the lock together, to read or with a permit each",
+			Several: true, Sharing: true, count: (*digest).sharedHolds},
+		{Name: "hold-met-fault", Means: "a client that a fault could affect held a lock while the fault was in force",
+			Faults: true, count: (*digest).holdsMetFaults},
+		{Name: "wait-met-fault", Means: "a client that a fault could affect waited for a lock while the fault was in force",
+			Faults: true, Several: true, count: (*digest).waitsMetFaults},
+		{Name: "hold-lost", Means: "a client learned that it had lost a lock that it had not released",
+			count: (*digest).holdsLost},
+		{Name: "overlap", Means: "two clients believed at once that they held a lock",
+			Several: true, Fails: BeliefExclusion, count: func(_ *digest, s *Safety) *int64 { return s.Overlaps }},
+		{Name: "guard-refusal", Means: "a client's own guard kept it from an access",
+			Accesses: true, Asks: true, count: (*digest).guardRefusals},
+		{Name: "stale-access", Means: "an outdated access was attempted, and was accepted or refused",
+			Tokens: true, Accesses: true, Several: true, count: staleAccesses},
+		{Name: "untold-stale-write", Means: "an outdated write was invoked before its client learned of the loss",
+			Tokens: true, Accesses: true, Several: true,
+			count: func(_ *digest, s *Safety) *int64 { return s.StaleWritesUntold }},
+		{Name: "others-update-lost", Means: "an update of a client was lost that was not outdated itself",
+			Tokens: true, Accesses: true, Several: true, Fails: Effect,
+			count: func(_ *digest, s *Safety) *int64 { return s.LostUpdatesOfOthers }},
+	}
+}
+
+// ConditionNamed returns the condition of that name, and false if there is none.
+func ConditionNamed(name string) (Condition, bool) {
+	all := Conditions()
+	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Name == name }); i >= 0 {
+		return all[i], true
+	}
+	return Condition{}, false
+}
+
+// ConditionNames returns the names of all conditions, in the order of a report.
+func ConditionNames() []string {
+	var names []string
+	for _, c := range Conditions() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// A ConditionCount says how often a condition was met.
+type ConditionCount struct {
+	Condition string `json:"condition"`
+	Means     string `json:"means"`
+	Met       bool   `json:"met"`
+	Count     *int64 `json:"count"` // nil if it could not be measured
+}
+
+// judgeSometimes asks whether each condition of [Facts.Sometimes] was met. If one was not, the verdict is unknown and
+// not fail, because a run in which nothing dangerous happened proves nothing.
+func judgeSometimes(d *digest, s *Safety) Verdict {
+	d.conditions = d.conditionCounts(s)
+	if len(d.conditions) == 0 {
+		return Verdict{Result: NotApplicable, Summary: "the scenario names no conditions"}
+	}
+	var unmet []string
+	for _, c := range d.conditions {
+		if !c.Met {
+			how := "it never happened that "
+			if c.Count == nil {
+				how = "it could not be measured whether "
+			}
+			unmet = append(unmet, fmt.Sprintf("%s: %s%s", c.Condition, how, c.Means))
+		}
+	}
+	v := Verdict{Count: int64(len(unmet))}
+	if len(unmet) > 0 {
+		v.setf(Unknown, "%s", strings.Join(unmet, "; "))
+	} else {
+		v.setf(Pass, "%s met", count(int64(len(d.conditions)), "condition was", "conditions were"))
+	}
+	return v
+}
+
+// conditionCounts counts the conditions that the scenario names, in the order of the table. A name that the table
+// lacks comes last and is not met.
+func (d *digest) conditionCounts(s *Safety) []ConditionCount {
+	all := []ConditionCount{}
+	for _, c := range Conditions() {
+		if slices.Contains(d.facts.Sometimes, c.Name) {
+			n := c.count(d, s)
+			all = append(all, ConditionCount{c.Name, c.Means, n != nil && *n > 0, n})
+		}
+	}
+	for _, name := range d.facts.Sometimes {
+		if _, known := ConditionNamed(name); !known {
+			all = append(all, ConditionCount{Condition: name, Means: "an unknown condition was met"})
+		}
+	}
+	return all
+}
+
+// contendedHandOffs counts grants to clients that had asked before another client released the lock, and got it after
+// that.
+func (d *digest) contendedHandOffs(*Safety) *int64 {
+	n := new(int64)
+	for _, l := range d.locks {
+		var last *history.Acquisition // of those released so far
+		for _, a := range l.grants {
+			if last != nil && last.Client != a.Client && last.ReleaseInvoked != history.None &&
+				a.Invoked < last.ReleaseInvoked && last.ReleaseInvoked <= a.Returned {
+				*n++
+			}
+			last = a
+		}
+	}
+	return n
+}
+
+// sharedHolds counts grants during which another client held the same lock in a mode that allows it.
+func (d *digest) sharedHolds(*Safety) *int64 {
+	n := new(int64)
+	for _, l := range d.locks {
+		var last *history.Acquisition // of the shared holds so far, the one that ends last
+		for _, a := range l.grants {
+			if history.Exclusive(a.Mode) {
+				continue
+			}
+			if last != nil && last.Mode == a.Mode && last.Client != a.Client && d.believedUntil(last) > a.Returned {
+				*n++
+			}
+			if last == nil || d.believedUntil(a) > d.believedUntil(last) {
+				last = a
+			}
+		}
+	}
+	return n
+}
+
+// holdsMetFaults counts the verified faults during which a client that they could affect held a lock.
+func (d *digest) holdsMetFaults(*Safety) *int64 {
+	return d.metFaults(func(a *history.Acquisition) (from, until int64) { return a.Returned, d.believedUntil(a) },
+		(*history.Acquisition).Granted)
+}
+
+// waitsMetFaults counts the verified faults during which a client that they could affect waited for a lock.
+func (d *digest) waitsMetFaults(*Safety) *int64 {
+	return d.metFaults(func(a *history.Acquisition) (from, until int64) {
+		until = d.end
+		for _, t := range [...]int64{a.Returned, a.Died} {
+			if t != history.None {
+				until = min(until, t)
+			}
+		}
+		return a.Invoked, until
+	}, func(*history.Acquisition) bool { return true })
+}
+
+// metFaults counts the verified faults that were in force during the span of an acquisition, of those that which
+// names. A fault of clients' hosts only affects the clients there, any other may affect every client.
+func (d *digest) metFaults(span func(*history.Acquisition) (from, until int64), which func(*history.Acquisition) bool,
+) *int64 {
+	n := new(int64)
+	for _, f := range d.faults {
+		if !f.certain() {
+			continue
+		}
+		ofClients := slices.ContainsFunc(f.targets, func(host string) bool { return d.clientHosts[hostOf(host)] })
+		begun, over := f.began(), f.healed
+		if f.trigger == nil {
+			begun = f.injected
+		}
+		if over == history.None {
+			over = f.seen()
+		}
+		for i := range d.acquisitions {
+			a := &d.acquisitions[i]
+			if from, until := span(a); which(a) && from <= over && begun <= until && (!ofClients || f.hitsClient(a)) {
+				*n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// holdsLost counts the clients' notices that they had lost a hold, one for each hold: when they were told, or when
+// their call of release was.
+func (d *digest) holdsLost(*Safety) *int64 {
+	n := new(int64)
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		if a.Lost != history.None || a.ReleaseReturned != history.None && a.ReleaseOutcome == history.Fail {
+			*n++
+		}
+	}
+	return n
+}
+
+// guardRefusals counts the accesses that their client's guard did not allow.
+func (d *digest) guardRefusals(*Safety) *int64 {
+	n := new(int64)
+	for i := range d.events {
+		if e := &d.events[i]; e.Kind == history.Fail && e.Process == hostOf(e.Client) && e.Access().GivenUp() {
+			*n++
+		}
+	}
+	return n
+}
+
+// staleAccesses counts the outdated accesses that were attempted.
+func staleAccesses(_ *digest, s *Safety) *int64 {
+	if s.StaleAccepted == nil || s.StaleRejected == nil {
+		return nil
+	}
+	n := *s.StaleAccepted + *s.StaleRejected
+	return &n
+}
