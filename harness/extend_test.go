@@ -118,7 +118,7 @@ func recordRun(t *testing.T, scenario string, events ...history.Event) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun := []history.Event{history.Begins(1, "new"), history.PhaseBegins(2, history.PhaseMeasure)}
+	begun := []history.Event{history.Begins(1, "new", ""), history.PhaseBegins(2, history.PhaseMeasure)}
 	for _, e := range append(begun, events...) {
 		if err := rec.Record(e); err != nil {
 			t.Fatal(err)

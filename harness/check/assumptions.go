@@ -37,7 +37,11 @@ func judgeAssumptions(d *digest, _ *Safety) Verdict {
 
 // incomplete says whether the history ends early, or parts of it are missing.
 func (d *digest) incomplete() []string {
-	reasons := append([]string(nil), d.facts.Incomplete...)
+	var reasons []string
+	for _, why := range d.facts.Incomplete {
+		reasons = append(reasons, "the record is incomplete: "+why)
+	}
+	reasons = append(reasons, d.facts.Unmet...)
 	switch {
 	case d.facts.Partial:
 		reasons = append(reasons, "the run is partial")

@@ -52,9 +52,13 @@ type Facts struct {
 	Recovers bool
 
 	Partial bool // the run did not come to its planned end
-	// Incomplete says in words which histories are torn or missing. The record of a process that a fault killed is
-	// complete up to its death and does not count.
+	// Incomplete says in words which parts of the record are missing, cut, or another run's. Then every check of the
+	// lock is unknown, because a missing part can hide a violation as well as make a truthful record look like one: a
+	// release that is not there, for instance. The record of a process that a fault killed is complete up to its death
+	// and does not count.
 	Incomplete []string
+	// Unmet says in words which other conditions of the run were not met.
+	Unmet []string
 
 	_ struct{}
 }

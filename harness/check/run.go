@@ -34,10 +34,14 @@ func Run(events []history.Event, facts Facts) Report {
 	return r
 }
 
-// judge runs one check. A check that panics leaves no numbers behind.
+// judge runs one check. A check that panics leaves no numbers behind. Neither does one of an incomplete record, which
+// no check of the lock can judge: [Assumptions] says what is missing.
 func judge(c Check, d *digest, r *Report) Verdict {
 	s := r.Safety
 	v, err := safely(func() Verdict { return c.judge(d, &s) })
+	if len(d.facts.Incomplete) > 0 && c.Name != Assumptions && (err != nil || v.Result != NotApplicable) {
+		return Verdict{Result: Unknown, Summary: "the record is incomplete"}
+	}
 	if err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("check %s broke: %v", c.Name, err))
 		return Verdict{Result: Unknown, Summary: fmt.Sprintf("the check broke: %v", err)}

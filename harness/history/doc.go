@@ -20,12 +20,17 @@
 //	network                              [NetworkChange]             [Event.NetworkChange]
 //	fault-…                              [FaultStep]                 [Event.FaultStep]
 //	server-log                           [ServerLog]                 [Event.ServerLog]
+//	record-heading, record-received      [Heading], [Received]       [Event.Heading], [Event.Received]
 //	final                                [Final]                     [Event.Final]
 //	hiccups                              [Hiccups]                   [Event.Hiccups]
 //
 // The remaining ops carry one value or none. Each has a function that makes its event, and a method of Event that
 // returns the value: [PhaseBegins] and [Event.Phase], for instance. A method that reads a payload means something only
 // for the ops of its group; its caller has looked at Op.
+//
+// Whether a record is whole can be told from the record itself and from the harness's: its file begins with a
+// [Heading], the process that ends as it was asked to leaves an end mark ([Recorder.End]), and the harness records how
+// much it has [Received].
 //
 // The package is a leaf: it imports only the standard library, so that every process of a run can record without
 // needing anything else.

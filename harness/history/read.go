@@ -36,8 +36,9 @@ func Decode(events []Event, b []byte, intern map[string]string) (all []Event, re
 var ErrNoBeginning = errors.New("no history has the run's beginning")
 
 // ReadRaw reads every raw history below dir, merges them by time and shifts them to the run's base, which the harness
-// recorded as [OpBegin]. Torn tails are reported in warnings and not as an error, because a crash leaves them behind.
-func ReadRaw(dir string) (events []Event, warnings []string, err error) {
+// recorded as [OpBegin]. The records say what each file is. A torn tail is not an error, because a crash leaves it
+// behind.
+func ReadRaw(dir string) (events []Event, records []Record, err error) {
 	intern := map[string]string{}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, SegmentSuffix) {
@@ -47,27 +48,29 @@ func ReadRaw(dir string) (events []Event, warnings []string, err error) {
 		if err != nil {
 			return err
 		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		before := len(events)
 		var rest []byte
 		events, rest, err = Decode(events, b, intern)
-		if err != nil || slices.ContainsFunc(rest, func(c byte) bool { return c != 0 }) {
-			name, _ := filepath.Rel(dir, path)
-			warnings = append(warnings, fmt.Sprintf("history %s is torn %d bytes before its end", name, len(rest)))
-		}
+		records = append(records, newRecord(filepath.ToSlash(name), int64(len(b)), events[before:], rest, err))
 		return nil
 	})
 	if err != nil {
-		return nil, warnings, fmt.Errorf("read histories: %w", err)
+		return nil, records, fmt.Errorf("read histories: %w", err)
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	i := slices.IndexFunc(events, func(e Event) bool { return e.Op == OpBegin })
 	if i < 0 {
-		return nil, warnings, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
+		return nil, records, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
 	}
 	base := events[i].Base()
 	for i := range events {
 		events[i].At -= base
 	}
-	return events, warnings, nil
+	return events, records, nil
 }
 
 // WriteJSONL writes one event a line, as in a run directory's history.jsonl.

@@ -29,6 +29,9 @@ type Recorder struct {
 	file *os.File
 	used int
 	next int // number of the next segment
+	// recorded is how many events were recorded, and lost says that an event was refused.
+	recorded int64
+	lost     bool
 }
 
 // NewRecorder starts a history in dir, which must not hold one yet.
@@ -56,6 +59,18 @@ func (r *Recorder) Record(e Event) error {
 	if e.Process == "" {
 		e.Process = r.process
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.put(e); err != nil {
+		r.lost = true
+		return err
+	}
+	r.recorded++
+	return nil
+}
+
+// put writes a stamped event. r.mu is held.
+func (r *Recorder) put(e Event) error {
 	need := bound(&e)
 	if need > maxFrame {
 		e.Detail = e.Detail[:max(0, len(e.Detail)-(need-maxFrame))]
@@ -63,8 +78,6 @@ func (r *Recorder) Record(e Event) error {
 			return fmt.Errorf("record history: event %s is too long", e.Op)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.seg == nil {
 		return errors.New("record history: recorder is closed")
 	}
@@ -77,7 +90,25 @@ func (r *Recorder) Record(e Event) error {
 	return nil
 }
 
-// Close truncates the last segment to what was written.
+// End writes the end mark, which says how many events came before it, and closes the recorder. A process calls it when
+// it ends as it was asked to. A record without an end mark may lack its end. If an event was refused, End writes no
+// mark and fails.
+func (r *Recorder) End() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if r.lost {
+		err = errors.New("record history: an event was not recorded")
+	} else {
+		mark := endMark(r.recorded)
+		mark.At, mark.Process = r.clock.Now(), r.process
+		err = r.put(mark)
+	}
+	return errors.Join(err, r.closeSegment())
+}
+
+// Close closes the recorder without an end mark. It truncates the last segment to what was written. After [Recorder.End]
+// it does nothing.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ const (
 	OpBegin    Op = "begin"    // Info: the run's base
 	OpPhase    Op = "phase"    // Info: a phase begins
 	OpSnapshot Op = "snapshot" // Info: the servers' counters were read
-	OpEnd      Op = "end"      // Info: the last event of a run
+	OpEnd      Op = "end"      // Info: the last event of a run, apart from end marks
 	OpClock    Op = "clock"    // Info: a reading of the wall clock
 	// OpServerLog is about a server's transaction log; see [ServerLog].
 	OpServerLog Op = "server-log"
@@ -93,10 +93,13 @@ func ElementOf(lock string, element int64) Event {
 // Element is the element of an event of [OpElement].
 func (e *Event) Element() int64 { return e.Value }
 
-// Begins is the event that a run of a scenario begins, whose base on CLOCK_MONOTONIC is base.
-func Begins(base int64, scenario string) Event {
-	return Event{At: base, Op: OpBegin, Value: base, Detail: scenario}
+// Begins is the event that a run of a scenario begins, whose base on CLOCK_MONOTONIC is base and whose id is run.
+func Begins(base int64, scenario, run string) Event {
+	return Event{At: base, Op: OpBegin, Value: base, Target: run, Detail: scenario}
 }
+
+// Run is the run's id, of an event of [OpBegin]; empty in a run directory of the first format.
+func (e *Event) Run() string { return e.Target }
 
 // Base is the run's base on CLOCK_MONOTONIC, of an event of [OpBegin].
 func (e *Event) Base() int64 { return e.Value }
@@ -125,30 +128,28 @@ func (e *Event) WallClock() int64 { return e.Value }
 // A ServerLog is what is recorded about a server's transaction log. An event of kind Info says how far it was as the
 // run began, one of kind OK that it was copied, and one of kind Fail that it could not be, or is incomplete.
 type ServerLog struct {
-	Server   string
-	LastZxid int64  // of Info: the last transaction that the server had seen
+	Server string
+	// LastZxid is the last transaction that the server had seen: of Info as the run began, of OK before its log was
+	// copied. It is 0 where it is not known.
+	LastZxid int64
 	Bytes    int64  // of OK: how long the copy is
 	Detail   string // what is wrong
 }
 
 // Event returns the event of a kind that records it.
 func (l ServerLog) Event(kind Kind) Event {
-	e := Event{Op: OpServerLog, Kind: kind, Target: l.Server, Value: l.Bytes, Detail: l.Detail}
 	if kind == Info {
-		e.Value = l.LastZxid
+		return Event{Op: OpServerLog, Kind: kind, Target: l.Server, Value: l.LastZxid, Detail: l.Detail}
 	}
-	return e
+	return Event{Op: OpServerLog, Kind: kind, Target: l.Server, Value: l.Bytes, Token: l.LastZxid, Detail: l.Detail}
 }
 
 // ServerLog returns the payload of an event of [OpServerLog].
 func (e *Event) ServerLog() ServerLog {
-	l := ServerLog{Server: e.Target, Detail: e.Detail}
 	if e.Kind == Info {
-		l.LastZxid = e.Value
-	} else {
-		l.Bytes = e.Value
+		return ServerLog{Server: e.Target, LastZxid: e.Value, Detail: e.Detail}
 	}
-	return l
+	return ServerLog{Server: e.Target, LastZxid: e.Token, Bytes: e.Value, Detail: e.Detail}
 }
 
 // FinalHealed is the event of the final heal. With kind OK the text says what was left over and has been healed, if

@@ -26,43 +26,63 @@ type Outcome struct {
 	Report check.Report // the verdicts of all checks with their evidence
 	// Interrupted says that a person or a signal ended the run early.
 	Interrupted bool
+	// Written says that the directory has the derived files of this outcome.
+	Written bool
 
 	_ struct{}
 }
 
-// Check judges the run in dir from its raw files alone and replaces its derived files, apart from those of its report.
-func Check(dir string) (Outcome, error) {
+// Judge judges the run in dir from its raw files alone and writes nothing.
+func Judge(dir string) (Outcome, error) {
 	in, err := evaluate(dir)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("check %s: %w", dir, err)
 	}
-	return outcome(dir, in), write(dir, in)
+	return outcome(dir, in), nil
+}
+
+// Check judges the run in dir from its raw files alone and replaces its derived files, apart from those of its report.
+func Check(dir string) (Outcome, error) {
+	return replace(dir, "check", func(in result.Input) error { return write(dir, in) })
 }
 
 // Report draws the run in dir from its raw files alone and replaces its report and pictures.
 func Report(dir string) (Outcome, error) {
-	in, err := evaluate(dir)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("report %s: %w", dir, err)
-	}
-	return outcome(dir, in), runpage.Render(dir, in)
+	return replace(dir, "report", func(in result.Input) error { return runpage.Render(dir, in) })
 }
 
 // Conclude does both what [Check] and what [Report] do, as at the end of a run.
 func Conclude(dir string) (Outcome, error) {
+	return replace(dir, "check", func(in result.Input) error {
+		return errors.Join(write(dir, in), runpage.Render(dir, in))
+	})
+}
+
+// replace judges the run in dir and replaces derived files by what write writes. If it fails, it removes all derived
+// files, so that no older verdict is taken for that of the files as they are now.
+func replace(dir, doing string, write func(result.Input) error) (Outcome, error) {
+	var out Outcome
 	in, err := evaluate(dir)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("conclude %s: %w", dir, err)
+	if err == nil {
+		out = outcome(dir, in)
+		out.Written = true
+		err = write(in)
 	}
-	return outcome(dir, in), errors.Join(write(dir, in), runpage.Render(dir, in))
+	if err != nil {
+		return out, fmt.Errorf("%s %s: %w", doing, dir, errors.Join(err, rundir.Discard(dir)))
+	}
+	return out, nil
 }
 
 // SecondOpinion judges the run in dir by Porcupine too, and compares its answers with those of the checks. It writes
-// nothing.
+// nothing. Of an incomplete record nothing is asked, because no judge can have an opinion on it.
 func SecondOpinion(dir string) ([]secondopinion.Opinion, error) {
 	in, err := evaluate(dir)
 	if err != nil {
 		return nil, fmt.Errorf("second opinion on %s: %w", dir, err)
+	}
+	if len(in.Incomplete) > 0 {
+		return nil, nil
 	}
 	return secondopinion.Ask(in.Events, factsOf(in.Run), &in.Report), nil
 }
@@ -95,13 +115,13 @@ func evaluate(dir string) (result.Input, error) {
 
 // factsOf returns what the checks need to know about a run besides its events.
 func factsOf(run *rundir.Run) check.Facts {
-	sc, incomplete := run.Scenario, run.Torn
+	sc := run.Scenario
+	var unmet []string
 	recipe := sc.Mix()
 	if recipe.MayToken {
 		recipe.Tokens = slices.ContainsFunc(run.Acquisitions, func(a history.Acquisition) bool { return a.Token != 0 })
 		if sc.Guard == guard.Fencing && !recipe.Tokens {
-			incomplete = append(slices.Clone(incomplete),
-				"the guard fencing could not work because the lock's command gave no tokens")
+			unmet = append(unmet, "the guard fencing could not work because the lock's command gave no tokens")
 		}
 	}
 	faulty := len(run.Plan.Steps) > 0
@@ -112,7 +132,7 @@ func factsOf(run *rundir.Run) check.Facts {
 		MinAcquired: sc.MinAcquired,
 		Faults:      rundir.Planned(run.Plan), Natures: chaos.Natures(),
 		Progress: DemandsProgress(sc, run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
-		Partial: run.Partial, Incomplete: incomplete, Servers: run.Servers,
+		Partial: run.Partial, Incomplete: run.Incomplete, Unmet: unmet, Servers: run.Servers,
 	}
 	for i := range run.Events {
 		if e := &run.Events[i]; e.Op == history.OpFinal {

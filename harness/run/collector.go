@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/watch"
 )
@@ -19,12 +21,15 @@ import (
 // A collector streams the histories of a run's hosts into the run directory as they are written, and feeds their
 // events to a view of the run.
 type collector struct {
-	dir  string // the run directory
-	view *watch.View
+	dir   string // the run directory
+	run   string // the run's id
+	clock history.Clock
+	view  *watch.View
 
-	streams sync.WaitGroup
-	mu      sync.Mutex
-	errs    []error
+	streams  sync.WaitGroup
+	mu       sync.Mutex
+	received []history.Event // how much arrived of each stream that has ended
+	errs     []error
 }
 
 // A stream is one history of one host.
@@ -42,15 +47,36 @@ func (c *collector) follow(ctx context.Context, s stream) error {
 	if err != nil {
 		return err
 	}
+	name := path.Join(s.host.Name, s.file)
+	heading := history.Heading{Run: c.run, File: name}.Event()
+	heading.At, heading.Process = c.clock.Now(), s.host.Name
+	_, err = f.Write(history.Encode(heading))
 	c.streams.Go(func() {
-		err := c.copy(ctx, s, f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			c.mu.Lock()
-			c.errs = append(c.errs, fmt.Errorf("history of %s: %w", s.host.Name, err))
-			c.mu.Unlock()
+		if err == nil {
+			err = c.copy(ctx, s, f)
 		}
+		c.end(s, name, f, err)
 	})
 	return nil
+}
+
+// end notes how much of a stream has arrived when it ends with err.
+func (c *collector) end(s stream, name string, f *os.File, err error) {
+	received := history.Received{File: name}
+	if st, statErr := f.Stat(); statErr == nil {
+		received.Bytes = st.Size()
+	} else {
+		err = errors.Join(err, statErr)
+	}
+	err = errors.Join(err, f.Close())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kind := history.OK
+	if err != nil {
+		kind, received.Detail = history.Fail, err.Error()
+		c.errs = append(c.errs, fmt.Errorf("history of %s: %w", s.host.Name, err))
+	}
+	c.received = append(c.received, received.Event(kind))
 }
 
 // finalCap bounds the last read of a history after its context has ended.
@@ -100,19 +126,19 @@ func (c *collector) read(
 	return io.Copy(io.MultiWriter(f, feed), r)
 }
 
-// wait waits for all streams to end.
-func (c *collector) wait() error {
+// wait waits for all streams to end. It returns how much of each has arrived, as events of [history.Received].
+func (c *collector) wait() ([]history.Event, error) {
 	c.streams.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return errors.Join(c.errs...)
+	return c.received, errors.Join(c.errs...)
 }
 
 // fetch copies a file of a host into the host's folder of the run directory.
-func (c *collector) fetch(ctx context.Context, h *ensembles.Host, path, name string) error {
-	r, err := h.Agent.File(ctx, path)
+func (c *collector) fetch(ctx context.Context, h *ensembles.Host, file, name string) error {
+	r, err := h.Agent.File(ctx, file)
 	if err != nil {
-		return fmt.Errorf("fetch %s of %s: %w", path, h.Name, err)
+		return fmt.Errorf("fetch %s of %s: %w", file, h.Name, err)
 	}
 	defer r.Close()
 	f, err := os.Create(filepath.Join(rundir.HostDir(c.dir, h.Name), name))

@@ -114,11 +114,8 @@ func TestCollectorMendsConnections(t *testing.T) {
 	a := &unsteadyAgent{whole: historytest.Raw(t, t.TempDir(), grants(n)), most: 3000, rng: rand.New(rand.NewPCG(3, 0))}
 	a.grown.Store(int64(len(a.whole)))
 	a.ended.Store(true)
-	c := &collector{dir: t.TempDir(), view: watch.NewView(watch.Config{})}
+	c := newCollector(t)
 	if err := c.follow(t.Context(), processStream(a.host(t), "run1", 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.wait(); err != nil {
 		t.Fatal(err)
 	}
 	wantWhole(t, c, a.whole)
@@ -137,7 +134,7 @@ func TestCollectorTakesTheRest(t *testing.T) {
 	a := &unsteadyAgent{whole: historytest.Raw(t, t.TempDir(), grants(100))}
 	half := int64(len(a.whole) / 2)
 	a.grown.Store(half)
-	c := &collector{dir: t.TempDir(), view: watch.NewView(watch.Config{})}
+	c := newCollector(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := c.follow(ctx, processStream(a.host(t), "run1", 1)); err != nil {
 		t.Fatal(err)
@@ -147,16 +144,50 @@ func TestCollectorTakesTheRest(t *testing.T) {
 	}
 	a.grown.Store(int64(len(a.whole)))
 	cancel()
-	if err := c.wait(); err != nil {
-		t.Fatal(err)
-	}
 	wantWhole(t, c, a.whole)
 }
 
+// A history that cannot be read to its end is noted as received in part, with the reason.
+func TestCollectorSaysWhatIsMissing(t *testing.T) {
+	a := &unsteadyAgent{whole: historytest.Raw(t, t.TempDir(), grants(100)), most: 1, rng: rand.New(rand.NewPCG(3, 0))}
+	a.grown.Store(int64(len(a.whole)))
+	c := newCollector(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.follow(ctx, processStream(a.host(t), "run1", 1)); err != nil {
+		t.Fatal(err)
+	}
+	received, err := c.wait()
+	if err == nil || len(received) != 1 {
+		t.Fatalf("%v, %v", received, err)
+	}
+	if e := received[0]; e.Kind != history.Fail || e.Received().File != "c1/process.hist" || e.Received().Detail == "" {
+		t.Errorf("noted %v", e)
+	}
+}
+
+func newCollector(t *testing.T) *collector {
+	return &collector{dir: t.TempDir(), run: "a-1", clock: history.NewClock(), view: watch.NewView(watch.Config{})}
+}
+
+// wantWhole waits for the one stream to end. The file has a heading and what was sent, and its length is noted.
 func wantWhole(t *testing.T, c *collector, want []byte) {
 	t.Helper()
+	received, err := c.wait()
+	if err != nil || len(received) != 1 {
+		t.Fatalf("%v, %v", received, err)
+	}
 	got, err := os.ReadFile(filepath.Join(rundir.HostDir(c.dir, "c1"), rundir.ProcessHistory(1)))
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%d bytes arrived (%v), %d were sent", len(got), err, len(want))
+	if err != nil || !bytes.HasSuffix(got, want) {
+		t.Fatalf("%d bytes arrived (%v), %d were sent", len(got), err, len(want))
+	}
+	events, rest, err := history.Decode(nil, got[:len(got)-len(want)], map[string]string{})
+	if err != nil || len(rest) > 0 || len(events) != 1 ||
+		events[0].Heading() != (history.Heading{Run: "a-1", File: "c1/process.hist"}) {
+		t.Errorf("heading %v, %d bytes more, %v", events, len(rest), err)
+	}
+	if e := received[0]; e.Kind != history.OK ||
+		e.Received() != (history.Received{File: "c1/process.hist", Bytes: int64(len(got))}) {
+		t.Errorf("noted %v of %d bytes", e, len(got))
 	}
 }

@@ -48,7 +48,11 @@ func (r *run) finish(ctx context.Context) error {
 	}
 	errs = append(errs, g.Wait(), r.collectLogs(context.WithoutCancel(ctx)))
 	r.stopStreams()
-	errs = append(errs, r.collect.wait())
+	received, err := r.collect.wait()
+	errs = append(errs, err)
+	for _, e := range received {
+		errs = append(errs, r.note(e))
+	}
 	return errors.Join(errs...)
 }
 

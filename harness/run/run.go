@@ -31,6 +31,7 @@ type run struct {
 	sc      *scenario.Scenario
 	plan    chaos.Plan
 	dir     string   // the run directory
+	id      string   // the run's, which no other run has
 	client  string   // the program of the client processes, as in [agent.Spec]
 	work    string   // the directory of the run's first processes on every host
 	locks   []string // paths
@@ -91,14 +92,17 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	case runErr != nil:
 		how = history.EndBroken
 	}
-	return errors.Join(runErr, endErr, r.note(history.Ends(how)))
+	if err := r.note(history.Ends(how)); err != nil {
+		return errors.Join(runErr, endErr, err)
+	}
+	return errors.Join(runErr, endErr, r.rec.End())
 }
 
 // newRun returns the stage's next run, before anything of it has happened.
 func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients string) *run {
 	s.runs++
 	r := &run{stage: s, sc: sc, plan: plan, dir: dir, client: clients, work: fmt.Sprintf("run%d", s.runs),
-		processes: map[*ensembles.Host]*hostProcess{}, relays: map[link]netip.AddrPort{}}
+		id: fmt.Sprintf("%s-%d", s.env.LabID, s.runs), processes: map[*ensembles.Host]*hostProcess{}, relays: map[link]netip.AddrPort{}}
 	for i := range sc.Locks {
 		r.locks = append(r.locks, lockPath(s.runs, i))
 	}
@@ -110,7 +114,7 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients stri
 	}
 	r.report = watch.NewReporter(watch.ReporterConfig{View: r.view, Report: s.opts.Progress,
 		Every: s.opts.ProgressEvery, Plan: planned})
-	r.collect = &collector{dir: dir, view: r.view}
+	r.collect = &collector{dir: dir, run: r.id, clock: s.clock, view: r.view}
 	return r
 }
 
@@ -121,6 +125,7 @@ func lockPath(n, i int) string { return fmt.Sprintf("/run%d/lock%d", n, i) }
 func (r *run) begin() (err error) {
 	base := r.stage.clock.Now()
 	env := r.stage.env
+	env.Format, env.Run = rundir.Format, r.id
 	env.StartedUnixNs = time.Now().UnixNano()
 	env.SessionTimeoutNs = int64(r.sc.Negotiated())
 	if r.client != ownBinary {
@@ -134,7 +139,7 @@ func (r *run) begin() (err error) {
 		return err
 	}
 	r.faults = r.faultRun()
-	return errors.Join(r.note(history.Begins(base, r.sc.Name)),
+	return errors.Join(r.note(history.Begins(base, r.sc.Name, r.id)),
 		r.note(history.PhaseBegins(base, history.PhaseEnsemble)))
 }
 

@@ -113,6 +113,8 @@ func (r *run) collectLog(ctx context.Context, h *ensembles.Host) error {
 	settling := h.Agent.CommitWrite(settled)
 	if settling != nil {
 		log.Detail = fmt.Sprintf("it committed no write at the end: %v", settling)
+	} else if zxid, err := ensembles.LastZxid(settled, h); err == nil {
+		log.LastZxid = zxid
 	}
 	bytes, err := ensembles.FetchTxnLogs(ctx, h, r.firstZxid, rundir.TxnLogDir(r.dir, h.Name))
 	log.Bytes = bytes

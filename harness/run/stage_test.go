@@ -103,7 +103,7 @@ func showLogs(t *testing.T, dir string) {
 			b, _ := os.ReadFile(name)
 			t.Logf("%s, its last bytes:\n%s", name, b[max(0, len(b)-2000):])
 		}
-		events, torn, err := history.ReadRaw(rundir.HostsDir(dir))
+		events, records, err := history.ReadRaw(rundir.HostsDir(dir))
 		last := map[string]string{}
 		for _, e := range events {
 			last[e.Process] += e.String() + "\n"
@@ -111,7 +111,7 @@ func showLogs(t *testing.T, dir string) {
 		for process, text := range last {
 			t.Logf("history of %s, its last bytes:\n%s", process, text[max(0, len(text)-2000):])
 		}
-		t.Logf("torn: %v, %v", torn, err)
+		t.Logf("records: %+v, %v", records, err)
 	})
 }
 

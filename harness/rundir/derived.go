@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"locklab/harness/history"
 )
 
@@ -32,6 +34,26 @@ func WriteDerived(dir string, d Derived) error {
 		replace(HlogFile, d.Hlog),
 		replace(BenchFile, d.Bench),
 		WriteJSON(filepath.Join(dir, ResultFile), d.Result))
+}
+
+// Discard removes the derived files of a run, so that none is left of an earlier judgement. It touches nothing in a
+// directory that holds no run.
+func Discard(dir string) error {
+	if requireRun(dir) != nil {
+		return nil
+	}
+	var errs []error
+	for _, name := range []string{ResultFile, VerdictsFile, HistoryFile, HlogFile, BenchFile, ReportFile, plotsDir} {
+		errs = append(errs, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	return errors.Join(errs...)
+}
+
+// Writable reports whether files of a run directory may be replaced. A directory without any permission to write is
+// left alone also by a user who could write there all the same.
+func Writable(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.Mode().Perm()&0o222 != 0 && unix.Access(dir, unix.W_OK) == nil
 }
 
 // ReadResult decodes the result of a run.

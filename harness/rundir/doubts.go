@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"locklab/chaos"
 	"locklab/ensembles/txnlog"
@@ -48,6 +49,31 @@ func doubtCompleteness(all *txnlog.Ensemble, since int64) []string {
 			undecided))
 	}
 	return doubts
+}
+
+// doubtEnd says why the merged logs may lack the end of the run: they do not reach a transaction that servers or clients
+// are known to have seen, or have no write that a server committed, as each does before its log is copied, after the
+// last grant.
+func doubtEnd(all *txnlog.Ensemble, copied collection) []string {
+	var last, settled int64
+	for t := range all.Committed() {
+		last = t.Zxid
+		if slices.ContainsFunc(t.Ops, func(o txnlog.Op) bool {
+			return o.Type.Creates() && strings.HasPrefix(o.Path, barrier)
+		}) {
+			settled = t.Zxid
+		}
+	}
+	end := "the servers' logs end at zxid " + check.Zxid(last)
+	switch {
+	case last < copied.seen:
+		return []string{fmt.Sprintf("%s, and every server had seen zxid %s", end, check.Zxid(copied.seen))}
+	case last < copied.granted:
+		return []string{fmt.Sprintf("%s, and a client was told of zxid %s", end, check.Zxid(copied.granted))}
+	case settled <= max(copied.since, copied.granted):
+		return []string{end + " without the writes that the servers commit before their logs are copied"}
+	}
+	return nil
 }
 
 // steppedMs is the error of a leader's clock from which on the times of its transactions prove nothing.

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -10,6 +11,9 @@ import (
 
 // Env is env.json: what a run ran on.
 type Env struct {
+	// Format is the version of the run directory; see [Format]. It is 0 in a directory of format 1.
+	Format      int      `json:"format"`
+	Run         string   `json:"run"` // the run's id, which no other run has
 	Lab         string   `json:"lab"`
 	LabID       string   `json:"lab_id"` // is in the names and labels of the lab's containers and networks
 	Image       string   `json:"image"`
@@ -66,9 +70,13 @@ func revision() string {
 // WriteEnv writes the environment of a run.
 func WriteEnv(dir string, e Env) error { return WriteJSON(filepath.Join(dir, EnvFile), e) }
 
-// ReadEnv reads the environment of a run.
+// ReadEnv reads the environment of a run. A version of the run directory that is not known is an [ErrBadFile].
 func ReadEnv(dir string) (Env, error) {
 	var e Env
 	err := readJSON(filepath.Join(dir, EnvFile), &e)
+	if err == nil && (e.Format < 0 || e.Format > Format) {
+		err = fmt.Errorf("read %s: %w: the run directory has format %d, and this locklab reads formats 1 to %d; "+
+			"use a newer locklab", EnvFile, ErrBadFile, e.Format, Format)
+	}
 	return e, err
 }

@@ -7,7 +7,6 @@ import "locklab/harness/untrusted"
 // programs parse. So none of its characters may have an effect other than being seen.
 func (r *Run) printable() {
 	untrusted.Lines(&r.Env)
-	untrusted.Lines(&r.Torn)
 	for i := range r.Events {
 		e := &r.Events[i]
 		line(&e.Process)

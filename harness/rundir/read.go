@@ -11,6 +11,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
 )
 
 // A Run is everything that the raw files of a run directory say.
@@ -24,8 +25,11 @@ type Run struct {
 
 	// Partial says that the run was interrupted or broke off, Interrupted that a person or a signal ended it.
 	Partial, Interrupted bool
-	// Torn names the histories that end in the middle of a record.
-	Torn []string
+	// Incomplete says why the record of the run is not whole, and names a file each time. The record of a process that
+	// a fault killed is whole if it goes on until the process died.
+	Incomplete []string
+	// Warnings are what else a reader must know about the record.
+	Warnings []string
 	// Servers is the evidence of the servers' transaction logs; nil if the run never collected them.
 	Servers *check.ServerLog
 	// CountersAtStart and CountersAtEnd are the servers' counters, by server and by name as mntr gives them, at the
@@ -52,10 +56,12 @@ func Read(dir string) (*Run, error) {
 	if r.Scenario, err = scenario.Load(ScenarioFile, src); err != nil {
 		return nil, err
 	}
-	if r.Env, err = ReadEnv(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	var envErr error
+	if r.Env, envErr = ReadEnv(dir); envErr != nil && !errors.Is(envErr, fs.ErrNotExist) {
+		return nil, envErr
 	}
-	r.Events, r.Torn, err = history.ReadRaw(HostsDir(dir))
+	var records []history.Record
+	r.Events, records, err = history.ReadRaw(HostsDir(dir))
 	if err != nil && !errors.Is(err, history.ErrNoBeginning) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -68,7 +74,10 @@ func Read(dir string) (*Run, error) {
 	if r.Plan, err = ReadTimeline(dir, r.Scenario); err != nil {
 		return nil, err
 	}
+	r.Incomplete, r.Warnings = incompleteness(dir, r, records, envErr)
 	r.Servers = readServerLog(dir, r.Scenario, r.Events)
+	r.Incomplete = append(r.Incomplete, unrecordedSessions(r)...)
+	untrusted.Lines(&r.Incomplete)
 	return r, nil
 }
 

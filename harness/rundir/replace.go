@@ -43,14 +43,14 @@ func WriteJSON(name string, v any) error {
 	})
 }
 
-// readJSON decodes a JSON file of a run directory.
+// readJSON decodes a JSON file of a run directory. One that cannot be decoded is an [ErrBadFile].
 func readJSON(name string, into any) error {
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(b, into); err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Base(name), err)
+		return fmt.Errorf("read %s: %w: %w", filepath.Base(name), ErrBadFile, err)
 	}
 	return nil
 }

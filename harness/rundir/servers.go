@@ -15,20 +15,25 @@ import (
 
 // collection is what a history says about the copying of the servers' transaction logs.
 type collection struct {
-	asked  bool            // the run tried to copy them
-	since  int64           // the last zxid before the run, of the server that lagged most; 0 = not known
-	ended  int64           // the last reading of the wall clock, in ms; 0 = none
-	failed map[string]bool // servers of whose logs at most a part was copied
-	why    []string        // the failures, in words
+	asked bool  // the run tried to copy them
+	since int64 // the last zxid before the run, of the server that lagged most; 0 = not known
+	ended int64 // the last reading of the wall clock, in ms; 0 = none
+	seen  int64 // the last zxid that every server had seen that told before its log was copied; 0 = not known
+	// granted is the last zxid that a client was told of as its token; 0 = none, or tokens may be something else.
+	granted int64
+	failed  map[string]bool // servers of whose logs at most a part is there
+	why     []string        // the failures, in words
 }
 
-func collectionOf(events []history.Event) collection {
+func collectionOf(dir string, events []history.Event) collection {
 	c := collection{failed: map[string]bool{}}
 	for i := range events {
 		e := &events[i]
 		switch e.Op {
 		case history.OpClock:
 			c.ended = e.WallClock() / 1e6
+		case history.OpAcquire:
+			c.granted = max(c.granted, e.Token)
 		case history.OpServerLog:
 			c.asked = true
 			switch log := e.ServerLog(); {
@@ -37,6 +42,14 @@ func collectionOf(events []history.Event) collection {
 			case e.Kind == history.Fail:
 				c.failed[log.Server] = true
 				c.why = append(c.why, fmt.Sprintf("the log of %s was not copied (%s)", log.Server, log.Detail))
+			case e.Kind == history.OK:
+				if log.LastZxid != 0 && (c.seen == 0 || log.LastZxid < c.seen) {
+					c.seen = log.LastZxid
+				}
+				if cut := cutLog(dir, log); cut != "" {
+					c.failed[log.Server] = true
+					c.why = append(c.why, fmt.Sprintf("the log of %s %s", log.Server, cut))
+				}
 			}
 		}
 	}
@@ -45,7 +58,10 @@ func collectionOf(events []history.Event) collection {
 
 // readServerLog reads the evidence of the servers from a run directory; nil if the run never asked for it.
 func readServerLog(dir string, sc *scenario.Scenario, events []history.Event) *check.ServerLog {
-	copied := collectionOf(events)
+	copied := collectionOf(dir, events)
+	if foreign(sc) {
+		copied.granted = 0
+	}
 	log := &check.ServerLog{Layout: layoutOf(sc)}
 	var sources []txnlog.Source
 	for i := range sc.Servers {
@@ -77,6 +93,7 @@ func readServerLog(dir string, sc *scenario.Scenario, events []history.Event) *c
 		log.Doubts = append(log.Doubts, err.Error())
 	}
 	log.Doubts = append(log.Doubts, doubtCompleteness(all, copied.since)...)
+	log.Doubts = append(log.Doubts, doubtEnd(all, copied)...)
 	log.Doubts = append(log.Doubts, doubtTimes(all, copied.since, copied.ended)...)
 	log.Doubts = append(log.Doubts, doubtSteppedClocks(all, copied.since, events)...)
 	log.History = nodes.Replay(all.Committed())
@@ -86,6 +103,17 @@ func readServerLog(dir string, sc *scenario.Scenario, events []history.Event) *c
 	}
 	addLeftovers(dir, log)
 	return log
+}
+
+// foreign reports whether a client process uses a recipe that is not built into locklab. Its clients need not record
+// every session, nor have the zxids of their znodes as tokens.
+func foreign(sc *scenario.Scenario) bool {
+	for i := range sc.ClientProcesses {
+		if sc.RecipeOf(i).Foreign {
+			return true
+		}
+	}
+	return false
 }
 
 // layoutOf returns the layout of the znodes by which the scenario's clients contend.

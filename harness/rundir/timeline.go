@@ -67,7 +67,7 @@ func ReadTimeline(dir string, sc *scenario.Scenario) (chaos.Plan, error) {
 	for _, f := range t.Faults {
 		fault, err := chaos.ParseFault(f.Keys)
 		if err != nil {
-			return chaos.Plan{}, fmt.Errorf("read %s: fault %s: %w", timelineFile, f.ID, err)
+			return chaos.Plan{}, fmt.Errorf("read %s: %w: fault %s: %w", timelineFile, ErrBadFile, f.ID, err)
 		}
 		p.Steps = append(p.Steps, chaos.PlannedFault{ID: f.ID, Drawn: f.Drawn, Fault: fault})
 	}

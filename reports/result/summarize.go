@@ -24,7 +24,7 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		Servers: sc.Servers, Clients: sc.Clients, ClientProcesses: sc.ClientProcesses, Locks: sc.Locks,
 		SessionTimeoutNs: nanoseconds(sc.Negotiated()), TickNs: nanoseconds(sc.Tick),
 		Arrivals: sc.Arrivals, ClosedLoop: !sc.Open(), Drain: sc.Drain,
-		Warnings: append([]string{}, slices.Concat(sc.Warnings(), run.Torn, rep.Warnings)...),
+		Warnings: append([]string{}, slices.Concat(sc.Warnings(), run.Warnings, rep.Warnings)...),
 		Checks:   []CheckLine{}, Thresholds: []ThresholdLine{},
 		Safety:    rep.Safety,
 		Sometimes: append([]check.ConditionCount{}, rep.Sometimes...),

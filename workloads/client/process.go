@@ -102,7 +102,10 @@ func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Lo
 	if bad, ok := errors.AsType[badCommand](context.Cause(ctx)); ok {
 		return bad // not to be taken for an end that was asked for
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return rec.End()
 }
 
 // badCommand ends a process that got a command which it does not understand.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -162,9 +163,9 @@ func (sim simulation) run(t *testing.T) result.Result {
 			t.Fatal(err)
 		}
 	}
-	events, warnings, err := history.ReadRaw(dir)
-	if err != nil || len(warnings) > 0 {
-		t.Fatal(err, warnings)
+	events, records, err := history.ReadRaw(dir)
+	if err != nil || slices.ContainsFunc(records, func(r history.Record) bool { return r.Torn > 0 }) {
+		t.Fatal(err, records)
 	}
 	run := rundir.Run{Scenario: &scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}}, Events: events,
 		Acquisitions: history.Acquisitions(events)}

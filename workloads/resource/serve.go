@@ -52,7 +52,10 @@ func Serve(ctx context.Context, cfg Config, dir string) error {
 	if err := rec.Record(history.Ready(0)); err != nil {
 		return err
 	}
-	return serve(ctx, r, l)
+	if err := serve(ctx, r, l); err != nil {
+		return err
+	}
+	return rec.End()
 }
 
 // serve answers on l until ctx ends, then closes l and every connection.

@@ -131,6 +131,7 @@ func codeOf(err error) (code int, show error) {
 	}{
 		{run.ErrInterrupted, exitInterrupted},
 		{untrusted.ErrRefused, exitInput}, {rundir.ErrDirInUse, exitInput}, {rundir.ErrNoRun, exitInput},
+		{rundir.ErrBadFile, exitInput},
 		{series.ErrNoSweep, exitInput}, {sweep.ErrQuestion, exitInput}, {compare.ErrInput, exitInput},
 		{capacity.ErrTooFar, exitUnknown},
 		{ensembles.ErrNoEngine, exitEnvironment}, {ensembles.ErrNoImage, exitEnvironment},

@@ -19,6 +19,7 @@ import (
 type checkCmd struct {
 	Dir           string `arg:"" predictor:"dir" help:"Run directory."`
 	JSON          bool   `name:"json" help:"Print result.json instead of a summary."`
+	DryRun        bool   `help:"Write nothing into the directory, as if it were read-only."`
 	SecondOpinion bool   `help:"Ask Porcupine the same questions as well. The exit code is 1 if it disagrees."`
 }
 
@@ -27,12 +28,20 @@ func (checkCmd) exits() string {
 		exitViolation, exitThreshold, exitUnknown)
 }
 
-// Run judges an old run.
+// Run judges an old run. It replaces all derived files, or none where it must not write. If it fails, none is left.
 func (c *checkCmd) Run(std streams) error {
+	judged := judge.Conclude
+	write := !c.DryRun && rundir.Writable(c.Dir)
+	if !write {
+		judged = judge.Judge
+	}
 	if err := untrusted.CheckDir(c.Dir); err != nil {
+		if write {
+			err = errors.Join(err, rundir.Discard(c.Dir))
+		}
 		return fmt.Errorf("check %s: %w", c.Dir, err)
 	}
-	out, err := judge.Check(c.Dir)
+	out, err := judged(c.Dir)
 	end := tell(std, out, c.JSON, err)
 	if err != nil || !c.SecondOpinion {
 		return end

@@ -105,7 +105,11 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 	for _, warning := range r.Warnings {
 		fmt.Fprintln(w, "warning:", warning)
 	}
-	fmt.Fprintf(w, "\nreport: %s\n", rundir.ReportPath(out.Dir))
+	if out.Written {
+		fmt.Fprintf(w, "\nreport: %s\n", rundir.ReportPath(out.Dir))
+	} else {
+		fmt.Fprintf(w, "\nnothing was written into %s\n", out.Dir)
+	}
 }
 
 // printConditions prints what had to happen for the run to mean anything.
