@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"locklab/ensembles/txnlog"
 	"locklab/harness/check"
+	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/secondopinion"
@@ -122,7 +124,8 @@ func wantLogs(t *testing.T, out judge.Outcome, before int64) int64 {
 	return last
 }
 
-// wantMajority judges a run without the logs of some servers. It must not pass without a majority.
+// wantMajority judges a run in which the logs of some servers could not be copied. It must not pass without a majority.
+// Logs that were copied and are missing make the record incomplete.
 func wantMajority(t *testing.T, dir string) {
 	t.Helper()
 	cut := t.TempDir()
@@ -143,6 +146,15 @@ func wantMajority(t *testing.T, dir string) {
 		}
 		out, err := judge.Check(cut)
 		if err != nil {
+			t.Fatal(err)
+		}
+		server := filepath.Base(filepath.Dir(logs[i]))
+		if why := out.Report.Check(check.Assumptions).Summary; out.Result.Verdict != check.Unknown ||
+			!strings.Contains(why, "hosts/"+server+"/txnlog") {
+			t.Errorf("the logs of %s are missing: %s, %s", server, out.Result.Verdict, why)
+		}
+		failCopy(t, cut, server)
+		if out, err = judge.Check(cut); err != nil {
 			t.Fatal(err)
 		}
 		v := out.Report.Check(check.ServiceExclusion)
@@ -174,6 +186,37 @@ func wantAgreement(t *testing.T, dir string) {
 	}
 	if said == 0 {
 		t.Errorf("Porcupine has no opinion on any of %d questions", len(opinions))
+	}
+}
+
+// failCopy makes the harness's record say that the logs of a server could not be copied.
+func failCopy(t *testing.T, dir, server string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(rundir.HostDir(dir, rundir.HarnessHost), "*"+history.SegmentSuffix))
+	if err != nil || len(names) == 0 {
+		t.Fatal(err, names)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, _, err := history.Decode(nil, b, map[string]string{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = nil
+		for _, e := range events {
+			if e.Op == history.OpServerLog && e.Kind == history.OK && e.ServerLog().Server == server {
+				failed := history.ServerLog{Server: server, Detail: "a test removed it"}.Event(history.Fail)
+				failed.At, failed.Process = e.At, e.Process
+				e = failed
+			}
+			b = append(b, history.Encode(e)...)
+		}
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
