@@ -36,7 +36,7 @@ const (
 	base     = int64(1e9) // of the run, on CLOCK_MONOTONIC
 	began    = int64(1_700_000_000_000)
 	turn     = int64(10 * time.Millisecond)
-	turns    = 32
+	turns    = 24
 	since    = int64(1<<32 + 100)
 	theLock  = "/run1/lock0"
 	overlaps = turns/2 + 1 // the turn that overlaps the next, which is the other process's

@@ -77,13 +77,16 @@ func openSmall(t *testing.T) *Stage {
 	return stage
 }
 
-// runOn runs a scenario on the stage and judges it.
+// runOn runs a scenario on the stage and judges it. Its record is whole, whatever faults the run had.
 func runOn(t *testing.T, stage *Stage, src string) judge.Outcome {
 	t.Helper()
 	dir := filepath.Join(t.ArtifactDir(), "run")
 	showLogs(t, dir)
 	if err := stage.Run(t.Context(), load(t, src), dir); err != nil {
 		t.Fatal(err)
+	}
+	if run, err := rundir.Read(dir); err != nil || len(run.Incomplete) > 0 || len(run.Warnings) > 0 {
+		t.Errorf("the record is incomplete: %q, warnings %q, %v", run.Incomplete, run.Warnings, err)
 	}
 	out, err := judge.Conclude(dir)
 	if err != nil {
