@@ -28,8 +28,8 @@ func recordOf(t *testing.T, end func(*Recorder) error, events ...Event) Record {
 	return records[0]
 }
 
-// An end mark counts the events before it. A recorder that is only closed leaves none, and neither does one that refused
-// an event.
+// An end mark counts the events before it. A recorder that is only closed leaves none, and neither does one that
+// refused an event.
 func TestEndMark(t *testing.T) {
 	tooLong := Event{Op: OpLost, Target: strings.Repeat("t", maxFrame)}
 	if r := recordOf(t, (*Recorder).End, Done()); !r.Ends || r.Recorded != 2 || r.Events != 2 || !r.Done {

@@ -107,8 +107,8 @@ func (r *Recorder) End() error {
 	return errors.Join(err, r.closeSegment())
 }
 
-// Close closes the recorder without an end mark. It truncates the last segment to what was written. After [Recorder.End]
-// it does nothing.
+// Close closes the recorder without an end mark. It truncates the last segment to what was written. After
+// [Recorder.End] it does nothing.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -102,7 +102,8 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients string) *run {
 	s.runs++
 	r := &run{stage: s, sc: sc, plan: plan, dir: dir, client: clients, work: fmt.Sprintf("run%d", s.runs),
-		id: fmt.Sprintf("%s-%d", s.env.LabID, s.runs), processes: map[*ensembles.Host]*hostProcess{}, relays: map[link]netip.AddrPort{}}
+		id:        fmt.Sprintf("%s-%d", s.env.LabID, s.runs),
+		processes: map[*ensembles.Host]*hostProcess{}, relays: map[link]netip.AddrPort{}}
 	for i := range sc.Locks {
 		r.locks = append(r.locks, lockPath(s.runs, i))
 	}

@@ -51,9 +51,9 @@ func doubtCompleteness(all *txnlog.Ensemble, since int64) []string {
 	return doubts
 }
 
-// doubtEnd says why the merged logs may lack the end of the run: they do not reach a transaction that servers or clients
-// are known to have seen, or have no write that a server committed, as each does before its log is copied, after the
-// last grant.
+// doubtEnd says why the merged logs may lack the end of the run. They must reach every transaction that servers or
+// clients are known to have seen. After the last grant they must have one of the writes that the servers commit before
+// their logs are copied.
 func doubtEnd(all *txnlog.Ensemble, copied collection) []string {
 	var last, settled int64
 	for t := range all.Committed() {

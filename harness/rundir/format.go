@@ -15,5 +15,5 @@ const Format = 2
 var ErrBadFile = errors.New("bad file in a run directory")
 
 // unproven is the warning about a run directory of format 1.
-const unproven = "completeness cannot be proved: this run directory is older than the end marks of records (format 1), " +
-	"so a record that lacks its end may go unnoticed"
+const unproven = "completeness cannot be proved: this run directory is older than the end marks of records " +
+	"(format 1), so a record that lacks its end may go unnoticed"
