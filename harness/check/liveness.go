@@ -15,14 +15,19 @@ const Liveness = "liveness"
 
 var livenessCheck = Check{
 	Name: Liveness,
-	Asks: "did the lock move on, in calm and after every heal, did every client get it once all faults " +
-		"were healed, and did no client leave znodes behind?",
+	Asks: "did the lock move on, in calm and after every heal, was it handed on in time and never refused " +
+		"while it was free, did every client get it once all faults were healed, and did no client leave " +
+		"znodes behind?",
 	Subject: "progress",
 	judge:   judgeLiveness,
 }
 
 // handOff is how long a hand-off may take on a busy machine, in addition to what the protocol needs.
 const handOff = time.Second
+
+// impatient is how long an attempt must last to prove anything. A shorter one may have given up before the service
+// could answer, even on a free lock.
+const impatient = int64(250 * time.Millisecond)
 
 // StallBound is how long a lock may stay free while a client waits for it.
 func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*tick + handOff }
@@ -34,7 +39,12 @@ func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*
 // lock, no fault was in force and no process stood still ([livenessJudge.disturbances]). Within the timeout and 1.5
 // ticks the service forgets any dead holder, and the rest is for the hand-off. Faults are in force until their heal
 // was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end when a waiter
-// gives up and comes back, but attempts that give up within a tick are too impatient to prove anything.
+// gives up and comes back, but attempts that give up within a quarter of a second, or within 50 ms of having a place
+// in the queue, are too impatient to prove anything. Many of them in vain are a doubt, see [livenessJudge.refusals],
+// which judges refused attempts as well.
+//
+// Hand-offs after a clean release are judged more strictly, by what the run itself shows to be plausible: see
+// [livenessJudge.handOffs].
 //
 // A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left.
 // That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
@@ -64,6 +74,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	}
 	heal, doubts := l.lastHeal()
 	l.several = takenTogether(d.acquisitions)
+	l.aftermath = l.aftermaths()
 	byLock := map[string][]*history.Acquisition{}
 	for i := range d.acquisitions {
 		a := &d.acquisitions[i]
@@ -71,8 +82,22 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	}
 	v := Verdict{}
 	var censored int64
+	var ordinary []handedOver
+	grants := map[string][]*history.Acquisition{}
+	for _, of := range d.locks {
+		grants[of.lock] = of.grants
+	}
+	var refused []Finding
 	for _, lock := range sortedKeys(byLock) {
 		stalls := l.stalls(lock, byLock[lock])
+		if d.whole { // else a holder may only be missing from the record
+			ordinary = append(ordinary, l.ordinary(lock, byLock[lock], grants[lock])...)
+			wrongly, inVain := l.refusals(lock, byLock[lock])
+			refused = append(refused, wrongly...)
+			if len(stalls) == 0 {
+				doubts = append(doubts, inVain...)
+			}
+		}
 		if len(stalls) > 0 && stalls[0].Cause == CauseServer {
 			doubts = append(doubts, stalls[0].Text)
 		} else {
@@ -92,6 +117,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 		}
 	}
 	stalled := v.Count
+	slow, said := l.handOffs(ordinary)
 	var first string // finding of the servers' logs
 	var excused int64
 	for _, f := range l.serverFindings(byLock) {
@@ -118,6 +144,10 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	case v.Count > 0:
 		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s", count(v.Count, "stall", "stalls"),
 			v.Findings[0].Text)
+	case len(refused)+len(slow) > 0:
+		late := append(refused, slow...)
+		v.Count, v.Findings = int64(len(late)), append(late[:min(len(late), maxFindings)], v.Findings...)
+		v.setf(Fail, "%s, the first: %s", lateWords(len(refused), len(slow)), late[0].Text)
 	case len(stuck) > 0:
 		v.Count, v.Findings = int64(len(stuck)), append(stuck[:min(len(stuck), maxFindings)], v.Findings...)
 		v.setf(Fail, "%s without progress after the last heal, the first: %s", count(v.Count, "client", "clients"),
@@ -132,6 +162,9 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	if excused > 0 {
 		v.Summary += fmt.Sprintf("; a server is to blame for %s", count(excused, "finding", "findings"))
 	}
+	if v.Count == 0 {
+		v.Summary += said
+	}
 	if heal != history.None {
 		v.Summary += l.gotAfter(heal)
 	}
@@ -141,11 +174,24 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	return v
 }
 
+// lateWords says how many refusals and slow hand-offs there were.
+func lateWords(refused, slow int) string {
+	refusals := count(int64(refused), "refusal of a free lock", "refusals of a free lock")
+	switch {
+	case slow == 0:
+		return refusals
+	case refused == 0:
+		return count(int64(slow), "slow hand-off", "slow hand-offs")
+	}
+	return fmt.Sprintf("%s and %d slow hand-offs", refusals, slow)
+}
+
 // A livenessJudge looks for stalls of longer than bound until stop.
 type livenessJudge struct {
 	*digest
 	bound, stop int64
 	several     map[*history.Acquisition]bool // those that take several locks at once
+	aftermath   []spell                       // see [livenessJudge.aftermaths]
 
 	perhapsOrphans []string
 	disturbed      []spell // see disturbances
@@ -210,8 +256,12 @@ func (l *livenessJudge) waited(a *history.Acquisition) (from, until int64) {
 			until = min(until, t)
 		}
 	}
-	if !a.Granted() && until-a.Invoked < int64(l.facts.Tick) {
-		until = a.Invoked
+	patience := min(impatient, int64(l.facts.Tick))
+	if a.Queued != history.None {
+		patience = a.Queued - a.Invoked + patience/5 // it is known how long the service took to give it its place
+	}
+	if a.Reason == history.FailBusy || !a.Granted() && until-a.Invoked < patience {
+		until = a.Invoked // it did not wait
 	}
 	return a.Invoked, until
 }
