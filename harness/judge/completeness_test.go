@@ -245,6 +245,17 @@ func TestLogsThatEndTooEarly(t *testing.T) {
 	}
 }
 
+// A session that contended for the lock by the transaction logs, and is in no client's record, had a client whose
+// record is missing.
+func TestSessionWithoutARecord(t *testing.T) {
+	for _, unmarked := range []bool{false, true} {
+		for _, overlap := range []bool{false, true} {
+			made := madeRun{id: "a-1", section: "counter", overlap: overlap, unmarked: unmarked, stranger: true}
+			wantUnknown(t, fmt.Sprintf("%+v", made), made.make(t), "session 0x777")
+		}
+	}
+}
+
 // A process that a fault killed leaves a record that is whole up to its death. If the record of the fault's injection
 // is another host's, nothing explains why the record has no end.
 func TestRecordOfAKilledProcess(t *testing.T) {

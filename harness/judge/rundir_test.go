@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ type madeRun struct {
 	killed bool
 	// elsewhere makes the history say that the fault struck process c2.
 	elsewhere bool
+	// stranger makes the transaction logs have a znode of a session in the lock's queue that no client recorded.
+	stranger bool
 	// dropped is how many of the last transactions no log has.
 	dropped int
 	// unmarked makes a directory of format 1.
@@ -208,6 +211,11 @@ func (m madeRun) make(t *testing.T) string {
 		mine.add(release+int64(15e5), claim.Released(history.OK, ""))
 	}
 	end := turn * (turns + 5)
+	if m.stranger {
+		path := theLock + "/_c_" + strings.Repeat("f", 32) + "-lock-0000009999"
+		create(end-2e6, 0x777, path)
+		txn(end-1e6, 0x777, txnlog.Op{Type: txnlog.Delete, Path: path})
+	}
 	harness.add(end, history.PhaseBegins(0, history.PhaseDrain))
 	for _, h := range []string{"c1", "c2"} {
 		file(h, records[h]).add(end+1e6, history.Done())
