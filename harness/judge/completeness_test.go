@@ -286,12 +286,45 @@ func TestFormatWithoutMarks(t *testing.T) {
 		all := damages(t, dir, dir, "c1/process.hist", rng)
 		n := 0
 		for _, d := range all {
-			if strings.HasPrefix(d.name, "of another") || strings.HasPrefix(d.name, "without event") {
-				continue // that needs run ids and lengths
+			if d.name == "of another run" || strings.HasPrefix(d.name, "without event") {
+				continue // that needs run ids and lengths; see below
 			}
-			d.inflicted(t, dir, func() { wantUnknown(t, d.name, dir, "c1/process.hist") })
+			named := "c1/process.hist"
+			if d.name == "of another host" {
+				named = "lacks session" // without headings it is not known whose record is missing
+			}
+			d.inflicted(t, dir, func() { wantUnknown(t, d.name, dir, named) })
 			n++
 		}
+		n += withoutAttempts(t, dir)
 		t.Logf("%d damaged records", n)
 	}
+}
+
+// withoutAttempts removes each attempt of c1 from the record of a run of format 1. The transaction logs have its znode.
+func withoutAttempts(t *testing.T, dir string) (n int) {
+	t.Helper()
+	const file = "c1/process.hist"
+	whole, err := os.ReadFile(filepath.Join(rundir.HostsDir(dir), file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := 0
+	for _, end := range frameEnds(t, whole) {
+		events, _, err := history.Decode(nil, whole[begin:end], map[string]string{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if events[0].Op == history.OpAttempt {
+			d := damage{fmt.Sprintf("without the attempt at byte %d", begin), file,
+				append(slices.Clone(whole[:begin]), whole[end:]...)}
+			d.inflicted(t, dir, func() { wantUnknown(t, d.name, dir, file) })
+			n++
+		}
+		begin = end
+	}
+	if n == 0 {
+		t.Error("the record has no attempts")
+	}
+	return n
 }

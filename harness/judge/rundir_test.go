@@ -187,7 +187,9 @@ func (m madeRun) make(t *testing.T) string {
 		ms := func(v float64) int64 { return at + int64(v*1e6) }
 		claim := history.Claim{Client: fmt.Sprintf("%s/%d", host, client%2), Acq: int64(1 + n/4), Lock: theLock}
 		mine.add(ms(1), claim.Acquire())
-		znode := fmt.Sprintf("%s/_c_%032x-lock-%010d", theLock, n, n)
+		prefix := fmt.Sprintf("_c_%032x-lock-", n)
+		mine.add(ms(1.5), claim.Attempt(prefix))
+		znode := fmt.Sprintf("%s/%s%010d", theLock, prefix, n)
 		claim.Token, claim.Session = create(ms(2), session(client), znode), session(client)
 		mine.add(ms(2.5), claim.Queued(0))
 		mine.add(ms(3), claim.Granted())

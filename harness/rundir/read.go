@@ -76,7 +76,7 @@ func Read(dir string) (*Run, error) {
 	}
 	r.Incomplete, r.Warnings = incompleteness(dir, r, records, envErr)
 	r.Servers = readServerLog(dir, r.Scenario, r.Events)
-	r.Incomplete = append(r.Incomplete, unrecordedSessions(r)...)
+	r.Incomplete = append(r.Incomplete, unrecorded(r)...)
 	untrusted.Lines(&r.Incomplete)
 	return r, nil
 }

@@ -4,35 +4,54 @@ import (
 	"fmt"
 	"path"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
-// unrecordedSessions says which sessions contended for a lock by the servers' transaction logs although no client's
-// record has them, because a record is missing then. It is known only of recipes that are built into locklab, whose
-// clients record every session.
-func unrecordedSessions(r *Run) []string {
+// unrecorded says what contended for a lock by the servers' transaction logs although no client recorded it, because a
+// record, or a part of it, is missing then: a session that no client had, or the znode of an attempt that no client
+// made. It is known only of recipes that are built into locklab. Their clients record every session, and most of them
+// record each attempt before they ask the servers for a znode.
+func unrecorded(r *Run) []string {
 	if r.Servers == nil || r.Servers.History == nil || foreign(r.Scenario) {
 		return nil
 	}
-	known, locks := map[history.SessionID]bool{}, map[string]bool{}
+	locks, attempts := map[string]bool{}, map[string]bool{} // by path; by GUID
+	hosts, attempting := map[history.SessionID]string{}, map[string]bool{}
 	for i := range r.Events {
 		switch e := &r.Events[i]; e.Op {
 		case history.OpConnected:
-			known[e.Session] = true
+			hosts[e.Session] = e.Process
 		case history.OpAcquire:
 			locks[e.Lock] = true
+		case history.OpAttempt:
+			attempting[e.Process] = true
+			attempts[(&nodes.Life{Path: "/" + e.Attempt()}).GUID()] = true
 		}
 	}
+	named := map[string]bool{} // each session or process once
 	var lacks []string
+	lack := func(file, what string, l *nodes.Life) {
+		if !named[file+what] {
+			named[file+what] = true
+			lacks = append(lacks, fmt.Sprintf("%s/%s/%s lacks %s, which made %s at zxid %s by the transaction logs",
+				hostsDir, file, processHistory, what, l.Path, check.Zxid(l.Czxid)))
+		}
+	}
 	for _, l := range r.Servers.History.Lives {
-		owner := history.SessionID(l.Owner)
-		if l.Owner == 0 || known[owner] || !below(l.Path, locks) {
+		if l.Owner == 0 || l.Czxid == 0 || !below(l.Path, locks) {
 			continue
 		}
-		known[owner] = true // it is named once
-		lacks = append(lacks, fmt.Sprintf("%s/*/%s lack session %s, which made %s at zxid %s by the transaction logs",
-			hostsDir, processHistory, owner, l.Path, check.Zxid(l.Czxid)))
+		owner := history.SessionID(l.Owner)
+		host, known := hosts[owner]
+		guid := l.GUID()
+		switch {
+		case !known:
+			lack("*", "session "+owner.String(), l)
+		case attempting[host] && guid != "" && !attempts[guid]:
+			lack(host, "an attempt", l)
+		}
 	}
 	return lacks
 }
