@@ -3,7 +3,9 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 )
 
@@ -25,7 +27,8 @@ var fairnessCheck = Check{
 }
 
 // judgeFairness counts the FIFO inversions of a recipe that queues: pairs of grants of one lock in which the one with
-// the higher token, and so the later node, returned first.
+// the higher token, and so the later node, returned first. Without tokens the servers' transaction logs tell which node was a
+// grant's.
 //
 // Nothing is to blame for an overtaken grant if a fault, or a recorded standstill, had kept its client silent for so
 // long that its session could
@@ -40,15 +43,19 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 	switch {
 	case !d.facts.Queue:
 		return Verdict{Result: NotApplicable, Summary: "the recipe promises no order"}
-	case !d.facts.Tokens:
-		return Verdict{Result: NotApplicable, Summary: "without tokens the queue's order is not known"}
+	case !d.facts.Tokens && d.servers == nil:
+		return Verdict{Result: NotApplicable, Summary: "without tokens and without the servers' transaction logs the " +
+			"queue's order is not known"}
+	case !d.facts.Tokens && len(d.servers.doubts()) > 0:
+		return Verdict{Result: Unknown, Summary: "without tokens the queue's order is known only from the servers' " +
+			"transaction logs, but " + strings.Join(d.servers.doubts(), "; ")}
 	}
 	var v Verdict
 	var grants, excused, unsure, entry, bypass int64
 	others := false
 	for _, l := range d.locks {
 		others = others || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
-		queued := ownPlaces(l.grants)
+		queued := ownPlaces(d.placed(l.grants))
 		byReturn := withTokens(queued, returnedAt)
 		grants += int64(len(byReturn))
 		for i, n := range overtaken(byReturn) {
@@ -95,6 +102,23 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 	return v
 }
 
+// placed returns the grants with what orders them as their tokens. Where a recipe gives no tokens, that is the creation
+// zxid of the znode that the servers' transaction logs have for the grant.
+func (d *digest) placed(grants []*history.Acquisition) []*history.Acquisition {
+	if d.facts.Tokens {
+		return grants
+	}
+	var all []*history.Acquisition
+	for _, a := range grants {
+		if w := d.servers.found[a]; w.answer == nodes.Witnessed && len(w.spans) == 1 {
+			a := *a
+			a.Token = w.spans[0].Czxid
+			all = append(all, &a)
+		}
+	}
+	return all
+}
+
 // ownPlaces returns the grants without the reads that have a writer's token, because those had no place of their own
 // in the queue.
 func ownPlaces(grants []*history.Acquisition) []*history.Acquisition {
@@ -109,18 +133,29 @@ func ownPlaces(grants []*history.Acquisition) []*history.Acquisition {
 		func(a *history.Acquisition) bool { return a.Mode == history.ModeRead && written[a.Token] })
 }
 
+// placeOf names what gave a grant its place in the queue.
+func (d *digest) placeOf(a *history.Acquisition) string {
+	if d.facts.Tokens {
+		return fmt.Sprintf("token %d", a.Token)
+	}
+	return "znode of zxid " + Zxid(a.Token)
+}
+
 // inversion describes a, which n of the grants before it overtook, by the last of them.
 func (d *digest) inversion(before []*history.Acquisition, a *history.Acquisition, n int64) Finding {
 	k := len(before) - 1
 	for before[k].Token <= a.Token || !history.Conflict(before[k].Mode, a.Mode) {
 		k--
 	}
-	by := before[k]
+	by, later := before[k], "higher tokens"
+	if !d.facts.Tokens {
+		later = "later znodes"
+	}
 	return Finding{
 		Kind: "inversion", Lock: a.Lock, At: by.Returned, Until: a.Returned, Cause: CauseNone,
 		Clients: []string{a.Client, by.Client}, Tokens: []int64{a.Token, by.Token},
-		Text: fmt.Sprintf("%s (token %d) was granted %s after %d with higher tokens, the last of them %s", a.Client,
-			a.Token, a.Lock, n, holder(by)),
+		Text: fmt.Sprintf("%s (%s) was granted %s after %d with %s, the last of them %s (%s)", a.Client,
+			d.placeOf(a), a.Lock, n, later, by.Client, d.placeOf(by)),
 		Events: append(d.eventsOf(by), d.eventsOf(a)...),
 	}
 }

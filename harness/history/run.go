@@ -7,6 +7,7 @@ const (
 	OpResize  Op = "resize"  // Invoke: a semaphore is about to get another number of permits; Info: it has that number
 	OpFinal   Op = "final"   // Info, after all clients ended: what a lock protected in the end; see Final
 	OpElement Op = "element" // Info: the next element of a lock's list, as it was then
+	OpLayout  Op = "layout"  // Info: the command of a foreign lock declares by which znodes its clients contend
 )
 
 // The ops of the harness about the run.
@@ -62,6 +63,12 @@ func Resizing(lock string, permits int) Event {
 
 // NewPermits is the number of permits that an event of [OpResize] is about.
 func (e *Event) NewPermits() int64 { return e.Value }
+
+// LayoutDeclared is the event that the command of a foreign lock declares a layout of znodes.
+func LayoutDeclared(layout string) Event { return Event{Op: OpLayout, Detail: layout} }
+
+// Layout is the layout that was declared, of an event of [OpLayout].
+func (e *Event) Layout() string { return e.Detail }
 
 // Resized is the event that a semaphore has so many permits from now on.
 func Resized(lock string, permits int) Event {

@@ -30,7 +30,7 @@ func (r *run) giveRecipe(cfg *client.Config, i int) {
 	recipe := r.sc.RecipeOf(i)
 	cfg.Recipe = recipe.Name
 	if f := r.stage.foreign[i]; recipe.Foreign {
-		cfg.Command, cfg.Classes = f.argv, f.classes
+		cfg.Command, cfg.Classes, cfg.Layout = f.argv, f.classes, r.sc.Layout
 	}
 	if !recipe.Several {
 		cfg.LocksAtOnce = 1

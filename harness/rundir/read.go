@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 
 	"locklab/chaos"
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
@@ -75,10 +77,25 @@ func Read(dir string) (*Run, error) {
 		return nil, err
 	}
 	r.Incomplete, r.Warnings = incompleteness(dir, r, records, envErr)
+	r.Scenario.Layout = cmp.Or(r.Scenario.Layout, declaredLayout(r.Events))
 	r.Servers = readServerLog(dir, r.Scenario, r.Events)
 	r.Incomplete = append(r.Incomplete, unrecorded(r)...)
 	untrusted.Lines(&r.Incomplete)
 	return r, nil
+}
+
+// declaredLayout returns the layout of znodes that the lock's command declared in its greeting; empty if it did not.
+// From here on it counts as if the scenario said so.
+func declaredLayout(events []history.Event) nodes.Layout {
+	i := slices.IndexFunc(events, func(e history.Event) bool { return e.Op == history.OpLayout })
+	if i < 0 {
+		return ""
+	}
+	l, err := nodes.ParseLayout(events[i].Layout())
+	if err != nil {
+		return ""
+	}
+	return l
 }
 
 // ReadScenario returns the bytes of a run's resolved scenario. A directory that holds no run is refused with an error

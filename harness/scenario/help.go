@@ -11,8 +11,10 @@ var help = map[string]string{
 	"recipe": "lock algorithm, or several with commas, dealt to the client processes; or a file that is one " +
 		"behind the lock protocol",
 	"client-image": "image of the clients' hosts, where the recipe is a command",
-	"guard":        "how the resource is protected from a client that has lost the lock",
-	"clients":      "clients in total",
+	"layout": "by which znodes the clients of a command contend: a name from the table of recipes, or a pattern such as " +
+		"__lock__#",
+	"guard":   "how the resource is protected from a client that has lost the lock",
+	"clients": "clients in total",
 	"sequence-left": "sequential znodes that the locks' directories can still number when the run begins; 0 is as " +
 		"many as there are",
 	"clients-per-session": "clients that share a session of ours; 0 is one",

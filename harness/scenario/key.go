@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/settings"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -115,6 +116,10 @@ func (k Key) read(s *Scenario, text string) error {
 			return err
 		}
 		text = recipe
+	case "layout":
+		if _, err := nodes.ParseLayout(text); err != nil && text != "" {
+			return settings.Errorf(nodes.LayoutForms, "%v", err)
+		}
 	case "lab":
 		if slices.Contains(plannedLabs, text) {
 			return settings.Errorf("docker is the only kind of lab for now", "there are no labs of kind %s yet", text)

@@ -20,6 +20,7 @@ var valuesOf = map[string][3]string{
 	"heap":            {"64MiB", "65MiB", "66MiB"},
 	"hold":            {"exponential(5ms)", "uniform(1ms..9ms)", "log-normal(5ms, 0.5)"},
 	"lab":             {"docker", "auto", "docker"},
+	"layout":          {"queue", "__lock__#", "write-#,read-#"},
 	"liveness":        {"2s", "1s", "auto"},
 	"lock-choice":     {"zipf(1)", "zipf(2)", "uniform"},
 	"placement":       {"leader", "followers", "leader"},

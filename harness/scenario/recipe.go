@@ -10,7 +10,12 @@ import (
 )
 
 // Recipes returns the scenario's recipes. They are dealt to the client processes, c1 first. Unknown names are left out.
-func (s *Scenario) Recipes() []lock.Recipe { return lock.FindAll(s.Recipe) }
+func (s *Scenario) Recipes() []lock.Recipe {
+	if s.Command() != nil {
+		return []lock.Recipe{lock.Command(s.Recipe, s.Layout)}
+	}
+	return lock.FindAll(s.Recipe)
+}
 
 // RecipeOf returns the recipe of the i-th client process, from 0.
 func (s *Scenario) RecipeOf(i int) lock.Recipe {

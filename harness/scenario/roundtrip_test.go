@@ -9,7 +9,11 @@ import (
 	"pgregory.net/rapid"
 
 	"locklab/chaos"
+<<<<<<< HEAD
 	"locklab/harness/check"
+=======
+	"locklab/ensembles/txnlog/nodes"
+>>>>>>> 556ba23 (A command behind exec: may declare by which znodes its clients contend)
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
 	"locklab/workloads"
@@ -59,6 +63,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		Recipe: draw("recipe", "mutex", "naive-mutex", "none", "curator-rw", "mutex,curator-mutex", "exec:./my-lock",
 			`exec:/opt/lock "quoted" \ -v: #1`),
 		ClientImage:       draw("client-image", "", "debian:bookworm"),
+		Layout:            nodes.Layout(draw("layout", "", "queue", "__lock__#", "a#,b#")),
 		Guard:             draw("guard", "none", "fencing", "zk-multi"),
 		Clients:           count("clients", 1, most),
 		SequenceLeft:      count("sequence-left", 0, 1<<31-2),

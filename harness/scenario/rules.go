@@ -134,6 +134,10 @@ var rules = []rule{
 	// What a recipe must be or have.
 	{"client-image recipe", "client-image is for a recipe that is a command, and {recipe} is not", "recipe: exec:FILE",
 		func(s *Scenario) bool { return s.ClientImage != "" && !s.Foreign() }},
+	{"layout recipe", "layout is for a recipe that is a command, and {recipe} is not", "recipe: exec:FILE",
+		func(s *Scenario) bool { return s.Layout != "" && s.Command() == nil }},
+	{"layout workload", "workload {workload} has permits, and layout {layout} has none", "layout: semaphore, or drop it",
+		func(s *Scenario) bool { return s.Layout != "" && !lock.Fits(s.Layout, s.Workload) }},
 	{"sequence-left recipe", "sequence-left is about the directory in which clients queue, and recipe {recipe} has none " +
 		"at the lock's path", "recipe: mutex, or drop it",
 		func(s *Scenario) bool {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/chaos"
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
 	"locklab/harness/settings"
 	"locklab/workloads"
@@ -61,7 +62,9 @@ type Scenario struct {
 	Recipe string `key:"recipe"`
 	// ClientImage is the image of the hosts of a command's clients; empty = the servers' image.
 	ClientImage string `key:"client-image" scenario:"omitempty" pattern:"^[^ ]*$" hint:"a name such as debian:bookworm"`
-	Guard       string `key:"guard"`
+	// Layout says by which znodes a command's clients contend; empty = its greeting says so, or it is not known.
+	Layout nodes.Layout `key:"layout" scenario:"omitempty"`
+	Guard  string       `key:"guard"`
 
 	Clients int `key:"clients" min:"1" max:"10000"`
 	// SequenceLeft is how many sequential znodes the locks' directories can still number. The directories then exist from

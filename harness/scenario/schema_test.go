@@ -130,6 +130,7 @@ var beyond = []string{
 	"torn without readers", "lost without writers", "superseded and lingering too late", "5s pause in a 2s run",
 	"no time to recover", "superseded too late", "too short to expire", "no such process", "no such server",
 	"leader of one", "partition of one", "victim in company", "wrong process alone", "superseded without tokens",
+	"layout that is none", "ambiguous layout", "layout of a recipe", "layout without permits",
 	"superseded by itself", "old directory of no queue", "roll one server", "roll too late",
 	"expire a foreign session", "move where there is no other", "tiny step", "overlap", "overlap of repetitions",
 	"overlap by role", "overlap with a trigger", "anew before it is over", "again without end", "all the time",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/workloads"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
@@ -39,6 +40,8 @@ type Config struct {
 	// Classes is Java's class path, before ZooKeeper's jars, where Command is "java"; the harness resolves both before it
 	// starts the process.
 	Classes string `json:"classes,omitempty"`
+	// Layout is the layout of znodes that the scenario declares for the command; empty = none.
+	Layout nodes.Layout `json:"layout,omitempty"`
 	// Locks are the paths of the locks; a client takes one each time, by LockChoice.
 	Locks []string `json:"locks"`
 	// Clients is how many this process runs; First is the number of its first

@@ -198,6 +198,9 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+	if err := p.recordLayout(); err != nil {
+		return err
+	}
 	links := slices.Clone(p.linked)
 	p.links.Store(&links)
 	if p.guard.InZooKeeper && p.cfg.First == 0 { // one does it for all

@@ -9,8 +9,14 @@ import (
 	"time"
 )
 
-// greeting begins the first line of a command, before the scope; it contains the protocol's version.
-const greeting = "locklab-lock 1 "
+// greeting begins the first line of a command; it contains the protocol's version. The scope and what the command
+// declares follow.
+const (
+	greeting       = "locklab-lock 1 "
+	perClient      = "per-client"
+	perProcess     = "per-process"
+	declaresLayout = "layout="
+)
 
 // The answers of a command, by their first word.
 const (

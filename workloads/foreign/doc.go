@@ -37,6 +37,17 @@
 // client and has one session at a time; with per-process, once for each client
 // process, and has as many sessions as there are clients.
 //
+// A command may add by which znodes its clients contend. Then its grants, their order
+// and what it leaves behind are compared with the servers' transaction logs:
+//
+//	locklab-lock 1 per-client layout=LAYOUT
+//
+// LAYOUT is a name from the table of recipes: queue, read-write, textbook, semaphore or
+// znode, which is one znode at the lock's path. Or it says how the names of the
+// contenders, which are children of the lock's path, end, with # for the ten digits
+// that the server appends: __lock__# is the layout of kazoo's Lock. With two such
+// patterns and a comma in between, the second is that of readers.
+//
 // # Requests
 //
 // IDs are positive numbers, and none is used twice in the life of a command. An

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"locklab/ensembles/txnlog/nodes"
 )
 
 // Config describes the command of a lock.
@@ -29,7 +31,8 @@ type Driver struct {
 	cfg Config
 
 	mu     sync.Mutex
-	known  bool     // the first process has greeted
+	known  bool // the first process has greeted
+	layout nodes.Layout
 	shared *process // the process of a command that serves all sessions
 	closed bool
 }
@@ -76,7 +79,7 @@ func (d *Driver) process(ctx context.Context) (p *process, shared bool, err erro
 		if p, err = startProcess(ctx, d.cfg); err != nil {
 			return nil, false, err
 		}
-		d.known = true
+		d.known, d.layout = true, p.layout
 		if p.perProcess {
 			d.shared = p
 		}
@@ -85,6 +88,14 @@ func (d *Driver) process(ctx context.Context) (p *process, shared bool, err erro
 	d.mu.Unlock()
 	p, err = startProcess(ctx, d.cfg)
 	return p, false, err
+}
+
+// Layout returns the layout of znodes that the command's first greeting declared; empty if it declared none, or has not
+// greeted yet.
+func (d *Driver) Layout() nodes.Layout {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.layout
 }
 
 // Close ends the process that sessions share. Other processes end with the Close of their session.

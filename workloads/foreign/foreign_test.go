@@ -104,6 +104,23 @@ func TestTheDocumentedExample(t *testing.T) {
 	}
 }
 
+// A command may declare its layout of znodes when it greets.
+func TestDeclaredLayout(t *testing.T) {
+	d := driver(t, `echo "locklab-lock 1 per-client layout=__lock__#"
+		while read -r verb id rest; do case $verb in
+		open) echo "opened $id" ;;
+		close) echo "closed $id" ;;
+		end) exit ;;
+		esac; done`, 0)
+	if l := d.Layout(); l != "" {
+		t.Errorf("layout %q before there is a greeting", l)
+	}
+	session(t, d, nil)
+	if l := d.Layout(); l != "__lock__#" {
+		t.Errorf("layout %q", l)
+	}
+}
+
 // queue is a fair lock for all clients of one process. It uses everything that the protocol has, and its tokens count
 // from 100.
 const queue = `

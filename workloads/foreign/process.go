@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"locklab/ensembles/txnlog/nodes"
 )
 
 // ErrBroken says that a command violates the lock protocol, or has ended. The error that wraps it says how.
@@ -34,6 +36,7 @@ type process struct {
 	in, out    *os.File
 	said       tail // of its standard error
 	perProcess bool
+	layout     nodes.Layout  // that it has declared; empty = none
 	greeted    chan struct{} // closed when it has greeted
 	exited     chan struct{} // closed when it has been waited for
 	done       chan struct{} // closed when it can no longer be used; err says why
@@ -214,12 +217,8 @@ func (p *process) take(line string) error {
 	select {
 	case <-p.greeted:
 	default:
-		switch line {
-		case greeting + "per-process":
-			p.perProcess = true
-		case greeting + "per-client":
-		default:
-			return fmt.Errorf("expected %q or %q", greeting+"per-client", greeting+"per-process")
+		if err := p.greet(line); err != nil {
+			return err
 		}
 		close(p.greeted)
 		return nil
@@ -233,6 +232,28 @@ func (p *process) take(line string) error {
 		return nil
 	}
 	return p.dispatch(a)
+}
+
+// greet reads the greeting.
+func (p *process) greet(line string) error {
+	rest, greets := strings.CutPrefix(line, greeting)
+	scope, declares, _ := strings.Cut(rest, " ")
+	if !greets || scope != perClient && scope != perProcess {
+		return fmt.Errorf("expected %q or %q", greeting+perClient, greeting+perProcess)
+	}
+	p.perProcess = scope == perProcess
+	if declares == "" {
+		return nil
+	}
+	text, is := strings.CutPrefix(declares, declaresLayout)
+	if !is {
+		return fmt.Errorf("%q is not known in a greeting; expected %sLAYOUT or nothing", declares, declaresLayout)
+	}
+	var err error
+	if p.layout, err = nodes.ParseLayout(text); err != nil {
+		return fmt.Errorf("%w; a layout is %s", err, nodes.LayoutForms)
+	}
+	return nil
 }
 
 // send writes a request.

@@ -55,14 +55,3 @@ var curatorMulti = Recipe{
 	Promises:  Promises{Exclusive: true, Tokens: true, Queue: true, Several: true, Unchecked: byCommand},
 	Needs:     Needs{Foreign: true},
 }
-
-// command is the recipe of a lock's own command, which may be anything behind the lock protocol.
-func command(name string) Recipe {
-	return Recipe{
-		Name:      name,
-		About:     "[Your own lock](#your-own-lock), in any language.",
-		Workloads: workloads.All,
-		Promises:  Promises{Exclusive: true, MayToken: true, Several: true, Downgrade: true, Unchecked: byCommand},
-		Needs:     Needs{Foreign: true},
-	}
-}

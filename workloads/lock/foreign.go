@@ -3,10 +3,39 @@ package lock
 import (
 	"context"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/workloads"
 	"locklab/workloads/foreign"
 )
+
+// Command returns the recipe of a lock's own command, which may be anything behind the lock protocol. Nothing is known
+// of its znodes but the layout that somebody declares; empty = nobody does.
+func Command(name string, layout nodes.Layout) Recipe {
+	r := Recipe{
+		Name:      name,
+		About:     "[Your own lock](#your-own-lock), in any language.",
+		Workloads: workloads.All,
+		Layout:    layout,
+		Promises: Promises{Exclusive: true, MayToken: true, Several: true, Downgrade: true, Queue: layout.Queues(),
+			Unchecked: byCommand},
+		Needs: Needs{Foreign: true},
+	}
+	switch layout {
+	case nodes.LayoutZnode:
+		r.Seen = SeenNode
+	case nodes.LayoutSemaphore:
+		r.Seen = SeenNot
+	}
+	return r
+}
+
+// Fits reports whether clients of a workload can contend by znodes of that layout. A semaphore needs one that lets in
+// several clients at once.
+func Fits(layout nodes.Layout, workload string) bool {
+	return workload != workloads.Semaphore || layout == nodes.LayoutSemaphore
+}
 
 // A commandSource is a session of a lock's command.
 type commandSource struct {

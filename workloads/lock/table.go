@@ -45,7 +45,7 @@ func All() []Recipe { return slices.Clone(table) }
 // Find returns the recipe of that name. All that is known of a command is that it should be exclusive.
 func Find(name string) (Recipe, bool) {
 	if strings.HasPrefix(name, ExecPrefix) {
-		return command(name), true
+		return Command(name, ""), true
 	}
 	i := slices.IndexFunc(table, func(r Recipe) bool { return r.Name == name })
 	if i < 0 {
