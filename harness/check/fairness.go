@@ -27,8 +27,8 @@ var fairnessCheck = Check{
 }
 
 // judgeFairness counts the FIFO inversions of a recipe that queues: pairs of grants of one lock in which the one with
-// the higher token, and so the later node, returned first. Without tokens the servers' transaction logs tell which node was a
-// grant's.
+// the higher token, and so the later node, returned first. Without tokens the servers' transaction logs
+// tell which node was a grant's.
 //
 // Nothing is to blame for an overtaken grant if a fault, or a recorded standstill, had kept its client silent for so
 // long that its session could
