@@ -9,11 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"locklab/chaos"
-<<<<<<< HEAD
-	"locklab/harness/check"
-=======
 	"locklab/ensembles/txnlog/nodes"
->>>>>>> 556ba23 (A command behind exec: may declare by which znodes its clients contend)
+	"locklab/harness/check"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
 	"locklab/workloads"
