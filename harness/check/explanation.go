@@ -130,6 +130,19 @@ func (d *digest) explainBySessions(first, second *history.Acquisition) explanati
 	return unexplained(nil, "the sessions of both were alive when they were granted it")
 }
 
+// lostUntold explains how a can have lost its hold before its acquire returned.
+func (d *digest) lostUntold(a *history.Acquisition) explanation {
+	if at, end := d.gone(a); end != nil && at <= a.Returned {
+		if x := d.ended(a, "", end); x.explained() || x.unsure() {
+			return x
+		}
+	}
+	if f := d.administeredWithin(a, a); f != nil {
+		return blamed(f, f.String())
+	}
+	return d.outage(a, a.Returned)
+}
+
 // perhapsLost reports whether something may have cost older its hold before newer's acquire returned.
 func (d *digest) perhapsLost(older, newer *history.Acquisition) bool {
 	x := d.outage(older, newer.Returned)

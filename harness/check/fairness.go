@@ -31,9 +31,8 @@ var fairnessCheck = Check{
 // tell which node was a grant's.
 //
 // Nothing is to blame for an overtaken grant if a fault, or a recorded standstill, had kept its client silent for so
-// long that its session could
-// expire before its acquire returned ([digest.outage]): its turn came and passed, and it was told of both later. Such
-// pairs are counted apart. How far the queue's order differs from the order in which acquire was called is only told
+// long that its session could expire before its acquire returned, or if an administrator ended it meanwhile
+// ([digest.lostUntold]): its turn came and passed, and it was told of both later. Such pairs are counted apart. How far the queue's order differs from the order in which acquire was called is only told
 // in the summary, because no recipe promises it.
 //
 // Only pairs that exclude each other count, because readers that the lock lets in together return in any order. For
@@ -63,7 +62,7 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 			if n == 0 {
 				continue
 			}
-			switch x := d.outage(a, a.Returned); {
+			switch x := d.lostUntold(a); {
 			case x.explained():
 				excused += n
 			case x.unsure():

@@ -26,7 +26,8 @@ type silence struct {
 // tick. So the expiry may be as late as T + 1.5 ticks after the client was last heard of.
 
 // backAt is how long it may take until the leader hears of a session again after whatever silenced it is over: half a
-// tick until the follower's report, and the time for a hand-off on a busy machine.
+// tick until the follower's report, and the time for a hand-off on a busy machine. Until then the session may expire,
+// though servers answer its client.
 func (d *digest) backAt() int64 { return int64(d.facts.Tick)/2 + int64(handOff) }
 
 // expiryCause returns what kept a's session from being heard of until it expired: faults or recorded standstills that
@@ -38,7 +39,7 @@ func (d *digest) expiryCause(a *history.Acquisition, end *nodes.End) explanation
 	}
 	t := d.timeout(a.Session)
 	at := d.transactions.clock.at(end.Time) + d.transactions.clock.err
-	heard := d.heard(a.Session, at)
+	heard := d.heard(a.Session, at-d.backAt())
 	all := d.silences(a, heard, at, t)
 	certain := slices.DeleteFunc(slices.Clone(all), func(s silence) bool { return s.doubt != "" })
 	x := unexplained(nil, "neither a fault nor a hiccup explains why session %s expired", a.Session)
@@ -268,16 +269,20 @@ func (d *digest) leaderless(f *fault, at, timeout int64) (next int64, led bool) 
 // keeps sessions alive; or a's process must have stood still. The silence that it caused must have lasted 2/3 of the
 // session timeout before at: a server expires no session sooner than a timeout after it last heard of it, and it last
 // heard of an idle client up to a third of the timeout before the silence began. If the silence is older than a's
-// acquire call, it is counted from that call, since the service heard of a after it began. A silence that was over long
-// ago explains nothing, because within the timeout and two ticks the session is either expired or alive again, and its
-// client knows.
+// acquire call, it is counted from that call, since the service heard of a after it began; but not if the leader need
+// not have heard of that yet. A silence that was over long ago explains nothing, because within the timeout and two
+// ticks the session is either expired or alive again, and its client knows.
 func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 	t := d.timeout(a.Session)
 	if t <= 0 {
 		return unexplained(nil, "no fault explains it")
 	}
+	since := a.Invoked
+	if at-a.Invoked <= d.backAt()+int64(handOff) {
+		since = math.MinInt64
+	}
 	long := func(from, until int64) bool {
-		return min(until, at)-max(from, a.Invoked) >= t*2/3 && at-until <= t+2*int64(d.facts.Tick)
+		return min(until, at)-max(from, since) >= t*2/3 && at-until <= t+2*int64(d.facts.Tick)
 	}
 	because := func(reason func(f *fault, from int64) bool) *fault {
 		return d.blame(func(f *fault) bool {

@@ -1,0 +1,589 @@
+package check
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+var truthful = flag.Int("truthful", 40, "how many truthful runs TestTruthfulRuns simulates of each workload")
+
+// TestTruthfulRuns judges simulated runs of locks that keep their promises, on servers that keep sessions as ZooKeeper
+// does, while clients are paused, cut off and stand still, sessions expire or are expired by an administrator, and
+// answers get lost. Nobody is to be accused of anything, and the rate of verdicts that are unknown is logged.
+func TestTruthfulRuns(t *testing.T) {
+	for _, w := range truthfulWorkloads {
+		t.Run(w.name, func(t *testing.T) {
+			var unknown, overlaps, losses, late int64
+			for seed := range uint64(*truthful) {
+				s := newSimulation(w, seed)
+				s.run()
+				r := Run(s.events, s.facts())
+				for i := range r.Checks {
+					if v := &r.Checks[i]; v.Violation {
+						t.Errorf("seed %d: %s is accused:\n%s", seed, v.Name, describeVerdict(v, false))
+					}
+				}
+				switch r.Overall() {
+				case Fail:
+					t.Errorf("seed %d:\n%s", seed, describeReport(&r))
+				case Unknown:
+					unknown++
+					for i := range r.Checks {
+						if v := &r.Checks[i]; v.Outcome() == Unknown {
+							t.Logf("seed %d: %s is unknown: %s", seed, v.Name, v.Summary)
+						}
+					}
+				}
+				overlaps += *r.Safety.Overlaps
+				losses += s.expired
+				if n := r.Safety.LateAccepted; n != nil {
+					late += *n
+				}
+			}
+			t.Logf("%s: %d runs, %d unknown; %d overlaps, %d sessions ended, %d late accesses", w.name, *truthful, unknown,
+				overlaps, losses, late)
+			if overlaps == 0 || losses == 0 {
+				t.Error("the simulation never put the checks to the test")
+			}
+		})
+	}
+}
+
+// A truthfulWorkload is what clients do, and what the record shows of it.
+type truthfulWorkload struct {
+	name    string
+	recipe  string
+	layout  nodes.Layout
+	guard   string
+	permits int
+}
+
+var truthfulWorkloads = []truthfulWorkload{
+	{name: "mutex", recipe: "queue", layout: nodes.LayoutQueue},
+	{name: "mutex with a fence", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardFencing},
+	{name: "mutex without logs", recipe: "queue", layout: "none"},
+	{name: "read-write", recipe: "queue", layout: nodes.LayoutReadWrite},
+	{name: "semaphore", recipe: "barge", layout: nodes.LayoutSemaphore, permits: 2},
+	{name: "a foreign lock without tokens", recipe: "opaque"},
+}
+
+// The time of a simulation goes on in steps.
+const (
+	simStep    = 5 * ms
+	simEnd     = 60_000 * ms
+	simTimeout = 6_000 * ms
+	simTick    = 1_000 * ms
+)
+
+// A simulation is one run of a truthful lock.
+type simulation struct {
+	truthfulWorkload
+	*rand.Rand
+	now     int64
+	events  []history.Event
+	txns    []txnlog.Txn
+	planned []PlannedFault
+	clients []*simClient
+	queue   []*simZnode // in the order of creation
+	mail    []simMail
+	fences  Fences
+	value   int64
+	expired int64
+}
+
+// A simMail is a message on its way to a server or the resource.
+type simMail struct {
+	at      int64
+	deliver func()
+}
+
+// A simZnode is what a client queues or holds with.
+type simZnode struct {
+	path    string
+	session history.SessionID
+	czxid   int64
+	mode    history.Mode
+	permits int
+	granted bool
+	owner   *simClient
+}
+
+// A simClient is a process with one client.
+type simClient struct {
+	*simulation
+	host, name string
+	session    history.SessionID
+	alive      bool  // its session, at the servers
+	touched    int64 // when the leader last heard of it
+	ping       int64 // when it is next due
+	stopped    int64 // until then its process does nothing
+	cut        int64 // until then the servers do not hear of it
+	learns     int64 // when it will hear of the end of its session
+
+	n       int64
+	event   history.Event // what the events of its acquisition have in common
+	znode   *simZnode
+	next    int64 // when it does the next thing, once it is told what it waits for
+	do      func()
+	pending func() // what it asks of the servers again once it reaches them
+	read    int64
+	holds   bool
+}
+
+func newSimulation(w truthfulWorkload, seed uint64) *simulation {
+	s := &simulation{truthfulWorkload: w, Rand: rand.New(rand.NewPCG(seed, 7))}
+	s.record(history.Event{Process: "harness", Op: history.OpClock})
+	s.record(history.Event{Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
+	for i := range 3 + s.IntN(3) {
+		c := &simClient{simulation: s, host: fmt.Sprintf("c%d", i+1)}
+		c.name = c.host + "/0"
+		s.clients = append(s.clients, c)
+		c.connect()
+		c.idle()
+	}
+	s.disturb()
+	return s
+}
+
+func (s *simulation) record(e history.Event) {
+	e.At = max(e.At, s.now)
+	s.events = append(s.events, e)
+}
+
+// between draws a length of time.
+func (s *simulation) between(least, most int64) int64 { return (least + s.Int64N(most-least)) * ms }
+
+func (s *simulation) txn(t txnlog.Txn) int64 {
+	t.Zxid, t.Time, t.Cxid = int64(len(s.txns)+1), s.now/ms, max(t.Cxid, 0)
+	s.txns = append(s.txns, t)
+	return t.Zxid
+}
+
+// disturb plans what happens to processes: faults, and standstills without a fault.
+func (s *simulation) disturb() {
+	for i := range s.IntN(4) {
+		c, id := s.clients[s.IntN(len(s.clients))], fmt.Sprintf("f%d", i+1)
+		from, lasts := s.between(2_000, 40_000), s.between(100, 14_000)
+		kind := []string{"pause", "pause", "partition", "expire-session"}[s.IntN(4)]
+		if kind == "expire-session" {
+			lasts = 10 * ms
+		}
+		s.planned = append(s.planned, PlannedFault{ID: id, Kind: kind, Target: c.host})
+		e := history.Event{Process: "harness", Fault: id, Mode: history.Mode(kind), Target: c.host, Kind: history.OK}
+		verified := e
+		if s.IntN(20) == 0 {
+			verified.Kind = history.Fail
+		}
+		say := func(e history.Event, at int64, op history.Op) { e.At, e.Op = at, op; s.record(e) }
+		asked := e
+		asked.Kind = history.Invoke
+		say(asked, from-10*ms, history.OpFaultInject)
+		say(e, from+5*ms, history.OpFaultInject)
+		say(verified, from+50*ms, history.OpFaultVerify)
+		say(e, from+lasts, history.OpFaultHeal)
+		say(e, max(from+lasts, from+50*ms)+40*ms, history.OpFaultHealVerify)
+		s.mail = append(s.mail, simMail{from, func() {
+			switch kind {
+			case "pause":
+				c.stand(from + lasts)
+			case "partition":
+				c.cut = max(c.cut, from+lasts)
+			default:
+				c.end(1)
+			}
+		}})
+	}
+	for range s.IntN(4) {
+		from, lasts := s.between(1_000, 45_000), s.between(20, []int64{100, 1_000, 11_000}[s.IntN(3)])
+		who := s.clients[s.IntN(len(s.clients)):]
+		if s.IntN(3) > 0 {
+			who = who[:1] // else the machine stands still for several of them
+		}
+		s.mail = append(s.mail, simMail{from, func() {
+			for _, c := range who {
+				c.stand(from + lasts)
+			}
+		}})
+	}
+}
+
+// stand stops a client's process, which records that when it goes on.
+func (c *simClient) stand(until int64) {
+	if until > c.stopped {
+		h := history.HiccupOf(until, time.Duration(until-c.now))
+		h.Process, h.At = c.host, until
+		c.record(h)
+		c.stopped = until
+	}
+}
+
+func (s *simulation) run() {
+	for ; s.now < simEnd; s.now += simStep {
+		mail := s.mail
+		s.mail = nil
+		for _, m := range mail {
+			if m.at <= s.now {
+				m.deliver()
+			} else {
+				s.mail = append(s.mail, m)
+			}
+		}
+		for _, c := range s.clients {
+			if c.alive && s.now >= ((c.touched+simTimeout)/simTick+1)*simTick {
+				c.end(0)
+			}
+			c.step()
+		}
+	}
+	end := func(op history.Op, detail string) {
+		s.record(history.Event{Process: "harness", Op: op, Detail: detail})
+	}
+	end(history.OpPhase, string(history.PhaseDrain))
+	end(history.OpPhase, string(history.PhaseCollect))
+	end(history.OpEnd, string(history.EndComplete))
+	slices.SortStableFunc(s.events, byTime)
+}
+
+func (s *simulation) facts() Facts {
+	f := recipes[s.recipe]
+	f.Permits, f.Guard, f.SessionTimeout, f.Tick, f.MinAcquired = s.permits, s.guard, time.Duration(simTimeout),
+		time.Duration(simTick), 1
+	f.Faults, f.Natures = s.planned, natures
+	f.Expect = map[string]Expectation{BeliefExclusion: ExpectAny, Effect: ExpectAny}
+	if s.guard != "" {
+		f.Expect[Effect] = ExpectPass
+	}
+	f.FinalValues = map[string]int64{"l1": s.value}
+	if s.layout != "none" {
+		f.Servers = &ServerLog{Layout: s.layout, Servers: []string{"zk1"}, Ensemble: []string{"zk1"},
+			History: nodes.Replay(slices.Values(s.txns))}
+	}
+	return f
+}
+
+// end ends a client's session at the servers: it expires (0), or somebody closes it (1).
+func (c *simClient) end(cxid int32) {
+	if !c.alive {
+		return
+	}
+	c.alive = false
+	c.expired++
+	c.txn(txnlog.Txn{Type: txnlog.CloseSession, Session: int64(c.session), Cxid: cxid})
+	c.queue = slices.DeleteFunc(c.queue, func(z *simZnode) bool { return z.session == c.session })
+	c.grant()
+	c.learns = c.now + c.between(10, 1_500)
+}
+
+// connect gives a client a session.
+func (c *simClient) connect() {
+	c.session = history.SessionID(len(c.txns) + 1000)
+	c.alive, c.touched, c.ping, c.learns = true, c.now, c.now+simTimeout/3, 0
+	c.txn(txnlog.Txn{Type: txnlog.CreateSession, Session: int64(c.session), Cxid: 1, Timeout: time.Duration(simTimeout)})
+	c.record(history.Event{Process: c.host, Client: c.name, Op: history.OpConnected, Target: "zk1", Session: c.session,
+		At: c.now})
+}
+
+// heard notes that a server heard of the client, which the leader hears of within half a tick.
+func (c *simClient) heard() {
+	session := c.session
+	c.mail = append(c.mail, simMail{c.now + c.Int64N(simTick/2), func() {
+		if c.session == session {
+			c.touched = c.now
+		}
+	}})
+}
+
+// ask sends a request to the servers, again and again until it reaches them.
+func (c *simClient) ask(request func()) {
+	session := c.session
+	c.pending = nil
+	if c.now < c.cut {
+		c.pending = func() { c.ask(request) }
+		return
+	}
+	c.mail = append(c.mail, simMail{c.now + c.between(1, 30), func() {
+		if c.alive && c.session == session {
+			c.heard()
+			request()
+		}
+	}})
+}
+
+// then lets the client do something in a while.
+func (c *simClient) then(in int64, do func()) { c.next, c.do = c.now+in, do }
+
+func (c *simClient) step() {
+	if c.now < c.stopped {
+		return
+	}
+	if c.do != nil && c.now >= c.next {
+		do := c.do
+		c.do = nil
+		do()
+	}
+	if c.now < c.cut {
+		c.learns = max(c.learns, c.cut+c.between(10, 1_500))
+		return
+	}
+	if !c.alive {
+		if c.now >= c.learns {
+			c.lost()
+		}
+		return
+	}
+	if c.now >= c.ping {
+		c.ping = c.now + simTimeout/3
+		c.heard()
+	}
+	if c.pending != nil {
+		c.pending()
+	}
+}
+
+// lost tells a client of the end of its session. A foreign lock says nothing of it to its client.
+func (c *simClient) lost() {
+	pending, z := c.pending != nil || c.do == nil, c.znode
+	c.pending, c.znode = nil, nil
+	if c.recipe == "opaque" && c.holds && !pending {
+		c.connect() // and what the client does goes on
+		return
+	}
+	switch {
+	case c.event.Op == history.OpAcquire && z != nil && !c.holds || c.event.Op == history.OpAcquire && pending && !c.holds:
+		c.say(history.Fail, history.OpAcquire, 0)
+	case c.event.Op == history.OpRelease && pending:
+		c.say(history.Fail, history.OpRelease, 0)
+	case c.holds:
+		e := c.event
+		e.Op, e.Kind, e.At, e.Detail = history.OpLost, history.Info, c.now, "session expired"
+		c.record(e)
+		do := c.do // it finishes what it is doing, and then finds its hold gone
+		c.holds = false
+		c.connect()
+		c.do = do
+		return
+	}
+	c.holds = false
+	c.connect()
+	c.idle()
+}
+
+// say records an event of the client's acquisition.
+func (c *simClient) say(kind history.Kind, op history.Op, value int64) {
+	e := c.event
+	e.Kind, e.Op, e.Value, e.At = kind, op, value, c.now
+	c.event.Op = op
+	if e.Mode == history.ModePermit && op != history.OpAcquire && op != history.OpRelease {
+		e.Target = c.slot()
+	}
+	c.record(e)
+}
+
+// slot is the client's part of what the permits protect: no two clients share one.
+func (c *simClient) slot() string { return string(history.NewSlot(int64(slices.Index(c.clients, c)))) }
+
+func (c *simClient) idle() {
+	c.holds, c.znode, c.event.Op = false, nil, ""
+	if c.now < simEnd-15_000*ms {
+		c.then(c.between(5, 800), c.acquire)
+	}
+}
+
+func (c *simClient) acquire() {
+	if !c.alive || c.now < c.cut {
+		c.then(100*ms, c.acquire) // the recipe waits for its connection
+		return
+	}
+	c.n++
+	c.event = history.Event{Process: c.host, Client: c.name, Lock: "l1", Acq: c.n, Session: c.session}
+	z := &simZnode{session: c.session, owner: c, permits: 1}
+	switch c.layout {
+	case nodes.LayoutReadWrite:
+		z.mode = []history.Mode{history.ModeRead, history.ModeWrite}[c.IntN(2)]
+	case nodes.LayoutSemaphore:
+		z.mode, z.permits = history.ModePermit, 1+c.IntN(2)
+	}
+	c.event.Mode, c.znode = z.mode, z
+	c.say(history.Invoke, history.OpAcquire, permitsOf(z))
+	c.ask(func() {
+		c.queue = append(c.queue, z)
+		if c.layout != nodes.LayoutSemaphore {
+			z.create()
+		}
+		c.grant()
+	})
+}
+
+func permitsOf(z *simZnode) int64 {
+	if z.mode == history.ModePermit {
+		return int64(z.permits)
+	}
+	return 0
+}
+
+// create creates the znodes of z, one for each permit.
+func (z *simZnode) create() {
+	s := z.owner.simulation
+	name := map[history.Mode]string{history.ModeRead: "__READ__", history.ModeWrite: "__WRIT__",
+		history.ModePermit: "lease-"}[z.mode]
+	if name == "" {
+		name = "lock-"
+	}
+	dir := "l1/"
+	if z.mode == history.ModePermit {
+		dir = "l1/leases/"
+	}
+	t := txnlog.Txn{Type: txnlog.Multi, Session: int64(z.session), Cxid: 1}
+	for i := range z.permits {
+		z.path = fmt.Sprintf("%s_c_%032x-%s%010d", dir, len(s.txns)*10+i, name, len(s.txns)*10+i)
+		t.Ops = append(t.Ops, txnlog.Op{Type: txnlog.Create2, Path: z.path, Ephemeral: true})
+	}
+	z.czxid = s.txn(t)
+}
+
+// paths are those of all znodes of z.
+func (z *simZnode) delete() {
+	s := z.owner.simulation
+	t := txnlog.Txn{Type: txnlog.Multi, Session: int64(z.session), Cxid: 1}
+	for _, o := range s.txns[z.czxid-1].Ops {
+		t.Ops = append(t.Ops, txnlog.Op{Type: txnlog.Delete, Path: o.Path})
+	}
+	s.txn(t)
+}
+
+// grant lets all clients know whose turn it is.
+func (s *simulation) grant() {
+	taken := 0
+	for i, z := range s.queue {
+		may := i == 0
+		switch z.mode {
+		case history.ModeRead:
+			may = !slices.ContainsFunc(s.queue[:i], func(o *simZnode) bool { return o.mode == history.ModeWrite })
+		case history.ModePermit:
+			may = z.granted || taken+z.permits <= s.permits
+			taken += z.permits
+		}
+		if !may && z.mode == history.ModePermit {
+			break // in turn
+		}
+		if may && !z.granted {
+			z.granted = true
+			if z.mode == history.ModePermit {
+				z.create()
+			}
+			z.owner.tell(z)
+		}
+	}
+}
+
+// tell sends a client the word of its grant. A client that is cut off hears of it later, if its session lives.
+func (c *simClient) tell(z *simZnode) {
+	if c.now < c.cut {
+		c.mail = append(c.mail, simMail{c.cut + c.between(10, 500), func() {
+			if c.alive && c.session == z.session {
+				c.tell(z)
+			}
+		}})
+		return
+	}
+	c.then(c.between(1, 30), func() {
+		if c.znode == z {
+			c.granted(z)
+		}
+	})
+}
+
+func (c *simClient) granted(z *simZnode) {
+	if c.recipe != "opaque" {
+		c.event.Token = z.czxid
+	}
+	c.holds = true
+	c.say(history.OK, history.OpAcquire, permitsOf(z))
+	c.use(history.OpEnter, func() {
+		c.use(history.OpRead, func() {
+			if z.mode == history.ModeRead || z.mode == history.ModePermit {
+				c.release(z)
+				return
+			}
+			c.then(c.between(5, 60), func() { c.use(history.OpWrite, func() { c.release(z) }) })
+		})
+	})
+}
+
+// use accesses the resource, whose answer is lost now and then, and goes on with then.
+func (c *simClient) use(op history.Op, then func()) {
+	value := c.read + 1
+	if op != history.OpWrite {
+		value = 0
+	}
+	c.say(history.Invoke, op, value)
+	e := c.event
+	if e.Mode == history.ModePermit {
+		e.Target = c.slot()
+	}
+	kind := history.OK
+	c.mail = append(c.mail, simMail{c.now + c.between(1, 30), func() {
+		served := e
+		served.Process, served.At, served.Op, served.Kind, served.Value = "r1", c.now, op, history.OK, value
+		if c.guard == GuardFencing && c.fences.Stale(&served) {
+			served.Kind, kind = history.Fail, history.Fail
+		} else {
+			if op == history.OpWrite {
+				c.value = value
+			}
+			if op == history.OpRead {
+				served.Value = c.value
+				value = c.value
+			}
+			c.fences.Serve(&served)
+		}
+		c.record(served)
+	}})
+	c.then(c.between(35, 60), func() {
+		if op == history.OpRead {
+			c.read = value
+		}
+		if op == history.OpWrite && kind == history.OK && c.IntN(30) == 0 {
+			kind = history.Info // the answer was lost
+		}
+		c.say(kind, op, value)
+		then()
+	})
+}
+
+func (c *simClient) release(z *simZnode) {
+	if !c.holds && c.recipe != "opaque" { // it was told of the loss meanwhile
+		c.say(history.Invoke, history.OpRelease, 0)
+		c.say(history.Fail, history.OpRelease, 0)
+		c.idle()
+		return
+	}
+	c.say(history.Invoke, history.OpRelease, 0)
+	if c.recipe == "opaque" && c.session != z.session {
+		c.say(history.OK, history.OpRelease, 0) // it says so though its znode was gone long ago
+		c.idle()
+		return
+	}
+	c.ask(func() {
+		i := slices.Index(c.queue, z)
+		c.queue = slices.Delete(c.queue, i, i+1)
+		z.delete()
+		c.grant()
+		kind := history.OK
+		if c.IntN(30) == 0 {
+			kind = history.Info
+		}
+		c.then(c.between(1, 30), func() {
+			c.say(kind, history.OpRelease, 0)
+			c.idle()
+		})
+	})
+}
