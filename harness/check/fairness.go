@@ -32,8 +32,9 @@ var fairnessCheck = Check{
 //
 // Nothing is to blame for an overtaken grant if a fault, or a recorded standstill, had kept its client silent for so
 // long that its session could expire before its acquire returned, or if an administrator ended it meanwhile
-// ([digest.lostUntold]): its turn came and passed, and it was told of both later. Such pairs are counted apart. How far the queue's order differs from the order in which acquire was called is only told
-// in the summary, because no recipe promises it.
+// ([digest.lostUntold]): its turn came and passed, and it was told of both later. Such pairs are counted apart. How
+// far the queue's order differs from the order in which acquire was called is only told in the summary, because no
+// recipe promises it.
 //
 // Only pairs that exclude each other count, because readers that the lock lets in together return in any order. For
 // the same reason permits are not judged: their tokens are in the order in which the service gave them out, and not in
