@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
@@ -75,6 +76,42 @@ func TestGuards(t *testing.T) {
 			}
 			wantLines(t, got, want)
 		})
+	}
+}
+
+// A write is on record as invoked when a fault before it is over, so that a client that was stopped there can be seen to
+// have written before, or after, it learned of its loss. A guard is asked before the fault, and its refusal is none.
+func TestWriteIsInvokedBehindTheTrigger(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		cfg := valid()
+		cfg.Guard, cfg.Locks = guard.LostContext, []string{"/l"}
+		hold, lose := newHeld(5, nil)
+		c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
+			return lock.Single("/l", w.Mode, hold), nil
+		}})
+		h := c.acquire(t.Context(), always(), c.choose(),
+			func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, c.choose()) })
+		if err := c.p.triggers.arm("f1", BeforeWrite, StrikeExpire); err != nil { // misses: there is no session
+			t.Fatal(err)
+		}
+		if lost {
+			lose(errors.New("gone"))
+		}
+		c.access(t.Context(), h, h.Parts[0], history.OpWrite, resource.Answer{})
+		hold.Release(t.Context()) // ends the watch of the hold
+		var got []string
+		for _, line := range said() {
+			if strings.Contains(line, "strike") || strings.Contains(line, "write") {
+				got = append(got, strings.Join(strings.Fields(line)[1:3], " "))
+			}
+		}
+		want := "strike fail, write invoke, write ok"
+		if lost {
+			want = "write invoke, write fail"
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("recorded %q, want %q", got, want)
+		}
 	}
 }
 

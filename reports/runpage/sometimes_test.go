@@ -1,0 +1,34 @@
+package runpage
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"locklab/harness/check"
+	"locklab/reports/internal/synth"
+)
+
+// The page says of each condition whether it was met, and heads a run that was to show damage and did.
+func TestConditionsAreShown(t *testing.T) {
+	in := Judged(synth.JudgedRun())
+	in.Result.Sometimes = []check.ConditionCount{
+		{Condition: "overlap", Means: "two at once", Met: true, Count: new(int64(3))},
+		{Condition: "hold-lost", Means: "a hold was lost", Count: new(int64(0))},
+		{Condition: "stale-access", Means: "a stale access"},
+	}
+	var b bytes.Buffer
+	if err := writePage(&b, in, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<div class="verdict damage-shown">`, `<div class="word">Damage shown, as expected</div>`,
+		`<td>overlap</td><td class="n">3</td><td class="pass">yes</td><td>two at once</td>`,
+		`<td>hold-lost</td><td class="n">0</td><td class="unknown">no</td><td>a hold was lost</td>`,
+		`<td>stale-access</td><td class="n">n/a</td><td class="unknown">no</td><td>a stale access</td>`,
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s on the page", want)
+		}
+	}
+}
