@@ -79,8 +79,8 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// A write is on record as invoked when a fault before it is over, so that a client that was stopped there can be seen to
-// have written before, or after, it learned of its loss. A guard is asked before the fault, and its refusal is none.
+// A write is on record as invoked when the fault before it is over. So it can be seen whether a client that was stopped
+// there wrote before or after it learned of its loss. The guard is asked before the fault.
 func TestWriteIsInvokedBehindTheTrigger(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		cfg := valid()
