@@ -296,6 +296,12 @@ func TestFormatWithoutMarks(t *testing.T) {
 			d.inflicted(t, dir, func() { wantUnknown(t, d.name, dir, named) })
 			n++
 		}
+		for _, d := range damages(t, dir, dir, "r1/process.hist", rng) {
+			if d.name != "of another run" {
+				d.inflicted(t, dir, func() { wantUnknown(t, d.name, dir, "hosts/r1/process.hist") })
+				n++
+			}
+		}
 		n += withoutAttempts(t, dir)
 		t.Logf("%d damaged records", n)
 	}

@@ -79,7 +79,7 @@ func Read(dir string) (*Run, error) {
 	r.Incomplete, r.Warnings = incompleteness(dir, r, records, envErr)
 	r.Scenario.Layout = cmp.Or(r.Scenario.Layout, declaredLayout(r.Events))
 	r.Servers = readServerLog(dir, r.Scenario, r.Events)
-	r.Incomplete = append(r.Incomplete, unrecorded(r)...)
+	r.Incomplete = append(append(r.Incomplete, unrecorded(r)...), unanswered(r)...)
 	untrusted.Lines(&r.Incomplete)
 	return r, nil
 }
