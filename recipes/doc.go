@@ -275,7 +275,7 @@
 //
 // # SharedCount
 //
-// Guarantees: values are seen in the order of the transactions that made them, the latest always. TrySetCount sets only
+// Guarantees: clients see values in the order of the transactions that made them. TrySetCount sets only
 // over the value that was read.
 //
 // Layout: one persistent znode, whose data is a 32-bit number, big end first. A client that finds none creates it with
@@ -319,11 +319,11 @@
 // # Lease clock
 //
 // A server that is cut off from the leader goes on answering its clients' pings and reads until it notices, which takes
-// syncLimit ticks: by default 10 s, in which the leader can expire a session that seems to its client to be in best
-// order. With [SessionConfig].LeaseClock the client proves for itself until when the session lives at the least, from
-// heartbeats that a quorum has acknowledged. It ends its holds at that time less a margin: their contexts with a cause
-// that wraps ErrLockLost and ErrLeaseExpired, and [Hold.Valid] and [Hold.Deadline] can be asked just before a use. The
-// rule, and why it is right, are where it is computed, at leaseRule.
+// syncLimit ticks: by default 10 s. Meanwhile the leader can expire a session that looks healthy to its client. With
+// [SessionConfig].LeaseClock the client computes, from heartbeats that a quorum has acknowledged, until when its
+// session lives at least. It ends its holds a margin before that time: their contexts end with a cause that wraps
+// ErrLockLost and ErrLeaseExpired, and [Hold.Valid] and [Hold.Deadline] can be asked just before a use. The rule, and
+// the proof of it, are where it is computed, at leaseRule.
 //
 // Layout: for each session one ephemeral znode, "heartbeat-" + the session's id in hex, in a directory of the caller's
 // choice. Requests: one write, a transaction of a set, per heartbeat, as long as the session lives; 2 a tick by

@@ -4,7 +4,7 @@
 // pages that people read. The stages, in the order in which data passes through them:
 //
 //   - result reduces a run to its numbers, and has the one catalogue of the quantities among them.
-//   - words writes numbers as people read them, and chart draws in the style of the house.
+//   - words writes numbers as people read them, and chart has the style of all pictures.
 //   - runpage draws the pictures of one run and writes the page around them.
 //   - capacity has the models of a lock's throughput; sweep fits them to many runs and draws the result.
 //   - compare says whether the runs of one side are worse than those of another.

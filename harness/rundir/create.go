@@ -18,7 +18,7 @@ var (
 	// ErrDirInUse says that a directory already has something in it.
 	ErrDirInUse = errors.New("directory is in use")
 	// ErrNoRun says that a directory holds no run.
-	ErrNoRun = errors.New("no run directory")
+	ErrNoRun = errors.New("not a run directory")
 	// ErrNoDir says that a run has no directory, so nothing of it can be judged.
 	ErrNoDir = errors.New("no run directory was made")
 )

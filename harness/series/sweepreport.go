@@ -174,5 +174,9 @@ func (p *SweepPlan) String() string {
 	if p.Search != nil {
 		return fmt.Sprintf("%d searches for the highest rate with %s", len(p.Points), p.Saturate)
 	}
-	return fmt.Sprintf("%d points, each run %d times: %d runs", len(p.Points), p.Repeat, len(p.Order))
+	times := "once"
+	if p.Repeat > 1 {
+		times = fmt.Sprintf("%d times", p.Repeat)
+	}
+	return fmt.Sprintf("%d points, each run %s: %d runs", len(p.Points), times, len(p.Order))
 }

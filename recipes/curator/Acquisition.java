@@ -81,7 +81,7 @@ final class Acquisition {
         });
     }
 
-    /** Its session is gone; its thread is to go too. */
+    /** Ends the thread, because the session has ended. */
     void abandon() {
         synchronized (this) {
             if (waiting != NOBODY) {
@@ -100,7 +100,7 @@ final class Acquisition {
                 steps.take().run();
             }
         } catch (InterruptedException e) {
-            out.say("error acquisition " + id + " was interrupted"); // nothing does that
+            out.say("error acquisition " + id + " was interrupted"); // no code interrupts it
         }
     }
 
@@ -135,7 +135,7 @@ final class Acquisition {
         }
     }
 
-    /** A grant whose token cannot be read is given back. */
+    /** Releases a grant whose token cannot be read. */
     private static String token(PeerLock l) throws Exception {
         try {
             return l.token();

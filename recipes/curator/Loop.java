@@ -21,8 +21,8 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
  * Curator's mutex at full speed: clients that acquire and release one lock in a closed loop, each
- * with a session of its own, without the lock protocol in between. It is run, and its record read,
- * by the comparison of peers, whose own loop it does as that does.
+ * with a session of its own, without the lock protocol in between. The Go package benchpeers runs
+ * this program and reads its record. Both programs have the same loop.
  */
 public final class Loop {
     private static final int SETTING_UP = 64; // clients at a time
@@ -42,7 +42,7 @@ public final class Loop {
         }
         String[] servers = Arrays.copyOfRange(args, 3, args.length);
         new Loop(args[0]).run(Integer.parseInt(args[1]), Integer.parseInt(args[2]), servers);
-        System.exit(0); // whatever threads Curator has left
+        System.exit(0); // Curator may have left threads
     }
 
     private void run(int n, int timeoutMs, String[] servers) throws Exception {
@@ -107,7 +107,7 @@ public final class Loop {
             }
         } catch (Exception e) {
             e.printStackTrace();
-            System.exit(1); // a comparison without one of its clients is none
+            System.exit(1); // a comparison that lacks a client is worthless
         }
     }
 
@@ -150,7 +150,7 @@ public final class Loop {
         pool.shutdown();
     }
 
-    /** One client's holds, which cost as little as can be while they are recorded. */
+    /** One client's holds, recorded at the lowest possible cost. */
     private static final class Holds {
         private long[] times = new long[3 * 1024];
         private int n;

@@ -28,7 +28,7 @@ public final class Main {
         }
         out.say("locklab-lock 1 per-process");
         new Main(out, peer).serve(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
-        System.exit(0); // whatever threads Curator has left
+        System.exit(0); // Curator may have left threads
     }
 
     private void serve(BufferedReader in) throws Exception {
@@ -91,7 +91,7 @@ public final class Main {
             out.say("failed " + id + " no such acquire");
             return;
         }
-        acquisitions.put(id, a); // what is granted is released by its own id, on the same thread
+        acquisitions.put(id, a); // the read hold is released by its own id, on the same thread
         a.downgrade(id, write);
     }
 
@@ -101,7 +101,7 @@ public final class Main {
         acquisitions.values().removeIf(other -> other == a);
     }
 
-    /** Closing tells a server, which may take its time; others do not wait for it. */
+    /** Closing asks a server and may take a while, so it has a thread of its own. */
     private void close(long id) {
         Session s = sessions.remove(id);
         Thread t = new Thread(() -> {

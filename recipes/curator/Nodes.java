@@ -8,7 +8,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.utils.ZKPaths;
 
-/** Where Curator keeps its lock nodes, which it does not tell everybody. */
+/** Finds Curator's lock nodes, for which Curator has only a partial public interface. */
 final class Nodes {
     private Nodes() {}
 

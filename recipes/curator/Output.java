@@ -3,7 +3,7 @@ package locklab.curator;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
-/** The answers' way out: whole lines, at once. */
+/** Writes answers as whole lines, without a buffer. */
 final class Output {
     private final PrintStream out;
 

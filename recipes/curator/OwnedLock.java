@@ -5,9 +5,9 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 
-/** Any of Curator's locks that is held or not. */
+/** A lock of Curator's other than a semaphore. */
 final class OwnedLock implements PeerLock {
-    /** Where the node is that a lock is held by. */
+    /** Finds the node by which a lock is held. */
     interface NodeOf {
         String path(InterProcessLock lock) throws Exception;
     }
@@ -25,7 +25,7 @@ final class OwnedLock implements PeerLock {
         this.parts = parts.length > 0 ? parts : new InterProcessLock[] {lock};
     }
 
-    /** A write lock, and what its holder can become. */
+    /** A write lock, and the read lock that its holder can downgrade to. */
     static OwnedLock writing(CuratorFramework client, InterProcessReadWriteLock lock, NodeOf node) {
         OwnedLock l = new OwnedLock(client, lock.writeLock(), node);
         l.readSide = lock.readLock();

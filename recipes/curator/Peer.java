@@ -56,7 +56,7 @@ enum Peer {
         }
     };
 
-    /** The lock that an acquire is about. What cannot be is an IllegalArgumentException. */
+    /** The lock that an acquire names. Throws IllegalArgumentException if the recipe has no such lock. */
     abstract PeerLock lock(Session s, String path, String mode);
 
     String recipe() {

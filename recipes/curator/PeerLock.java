@@ -11,7 +11,7 @@ interface PeerLock {
 
     void release() throws Exception;
 
-    /** The lock to read, of which this is the one to write; null if it is not such a lock. */
+    /** The read lock of the pair to which this write lock belongs; null for every other lock. */
     default PeerLock readSide() {
         return null;
     }

@@ -7,7 +7,10 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryOneTime;
 
-/** Both sides of Curator's revocation, of which the lock protocol knows nothing: one that asks, one that heeds. */
+/**
+ * Both sides of Curator's revocation, which the lock protocol does not have: a client that asks for
+ * a lock, and the holder that obeys.
+ */
 public final class Revocation {
     private Revocation() {}
 
@@ -24,7 +27,7 @@ public final class Revocation {
                 heed(new InterProcessMutex(client, args[2]));
             }
         }
-        System.exit(0); // whatever threads Curator has left
+        System.exit(0); // Curator may have left threads
     }
 
     /** Holds the lock until somebody asks for it. */

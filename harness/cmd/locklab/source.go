@@ -91,7 +91,11 @@ func loadScenario(ctx context.Context, in io.Reader, name string) (*scenario.Sce
 		file = standardInputName
 		src, err = readInterruptibly(ctx, in, file)
 	case !strings.ContainsAny(name, "/."):
-		return scenario.Builtin(workloads.Builtin, name)
+		sc, err := scenario.Builtin(workloads.Builtin, name)
+		if wrong, ok := errors.AsType[*scenario.InputError](err); ok && exists(name) {
+			wrong.Hint = "./" + name + " for the file of that name; built-in scenarios: see locklab scenarios list"
+		}
+		return sc, err
 	default:
 		src, err = untrusted.Read(name, mostScenario)
 	}
@@ -105,6 +109,12 @@ func loadScenario(ctx context.Context, in io.Reader, name string) (*scenario.Sce
 		return nil, &scenario.InputError{Msg: err.Error()}
 	}
 	return scenario.Load(file, src)
+}
+
+// exists reports whether there is a file of that name.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // readInterruptibly reads to the end of a stream, which a person may be typing. If the context ends before, so does the
