@@ -20,4 +20,12 @@
 //
 // Each check is in a file of its own with its [Check]; [All] is the list of them. A check is a function of the history
 // and the facts alone, so an old run can be judged again.
+//
+// What several checks have in common:
+//
+//   - digest.go sorts the history; serverlog.go places the servers' transactions beside it, and witness.go finds the
+//     znodes of each grant in them.
+//   - silence.go says what cost a session its life and when its client must have learned of that; explanation.go
+//     explains overlaps of holds by it; attribution.go attributes damage to explained overlaps.
+//   - fault.go puts the faults of a run together.
 package check

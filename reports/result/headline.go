@@ -26,6 +26,10 @@ func headline(r Result, rep check.Report) string {
 	if d := damageSentence(r); d != "" {
 		s = append(s, d)
 	}
+	if v := rep.Check(check.Effect); v != nil && v.Violation && strayDamage(v.Findings) {
+		s = append(s, "No fault explains all of this damage: what it does not explain is a bug in the lock or in the "+
+			"resource.")
+	}
 	if n := words.Value(r.Safety.OverlapsUnexplained); n > 0 {
 		s = append(s, fmt.Sprintf("No fault explains %s: that is a bug in the lock or in the servers.",
 			words.Which(n, words.Value(r.Safety.Overlaps))))
@@ -306,6 +310,13 @@ func damageSentence(r Result) string {
 			words.Count(n, "access")))
 	}
 	return strings.Join(parts, " ")
+}
+
+// strayDamage reports whether some damage belongs to no overlap of holds that a fault explains.
+func strayDamage(all []check.Finding) bool {
+	return slices.ContainsFunc(all, func(f check.Finding) bool {
+		return (f.Kind == "stale-accepted" || f.Kind == "lost-update") && f.Cause == check.CauseNone
+	})
 }
 
 // outdatedAccesses names the outdated accesses that were accepted, or were refused. It says whether their client had

@@ -89,6 +89,15 @@ func TestHeadline(t *testing.T) {
 				Findings:  []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want: "Two clients believed they held the lock at once, 900 times and for up to 3.1 s. One update was lost. No " +
 				"fault explains 3 of them: that is a bug in the lock or in the servers."},
+		{name: "damage that no fault explains, beside some that one does", acquired: 30, safety: one,
+			faults: []check.FaultRecord{pause}, verdict: check.Fail,
+			checks: []check.Verdict{{Name: check.BeliefExclusion,
+				Findings: []check.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}},
+				{Name: check.Effect, Result: check.Fail, Violation: true, Findings: []check.Finding{
+					{Kind: "lost-update", Cause: "pause", Explained: true}, {Kind: "lost-update", Cause: check.CauseNone}}}},
+			want: "Two clients believed they held the lock at once for 3.1 s after one was paused longer than its " +
+				"session timeout. One update was lost. No fault explains all of this damage: what it does not explain is a " +
+				"bug in the lock or in the resource."},
 		{name: "a grant that the servers did not back", acquired: 9, verdict: check.Fail,
 			safety: with(clean, func(s *check.Safety) { s.UnbackedGrants = new(int64(2)) }),
 			checks: []check.Verdict{{Name: check.ServiceExclusion, Result: check.Fail, Violation: true,
