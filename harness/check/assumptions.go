@@ -25,12 +25,14 @@ var assumptionsCheck = Check{
 func judgeAssumptions(d *digest, _ *Safety) Verdict {
 	var reasons []string
 	for _, part := range [...]func() []string{d.incomplete, d.idle, d.idleFaults, d.strayExits, d.neverWorked,
-		d.garbled} {
+		d.garbled, d.skewed} {
 		reasons = append(reasons, part()...)
 	}
 	v := Verdict{Result: Pass, Summary: "the run reached what it set out to test", Count: int64(len(reasons))}
 	if len(reasons) > 0 {
 		v.Result, v.Summary = Unknown, strings.Join(reasons, "; ")
+	} else {
+		v.Summary += d.agreement()
 	}
 	return v
 }

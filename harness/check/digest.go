@@ -28,9 +28,10 @@ type digest struct {
 	connections  map[string][]sessionStart             // by client, in order
 	clientsOf    map[history.SessionID]map[string]bool // the clients that share it
 	bySession    map[history.SessionID][]*history.Acquisition
-	permits      map[string]permitCount // by lock, of semaphores that were resized
-	transactions *transactions          // nil if the servers' logs cannot be used
-	servers      *evidence              // nil if they cannot be used to judge single grants
+	slots        map[slotKey]history.Slot // of holds of permits
+	permits      map[string]permitCount   // by lock, of semaphores that were resized
+	transactions *transactions            // nil if the servers' logs cannot be used
+	servers      *evidence                // nil if they cannot be used to judge single grants
 
 	contacts map[history.SessionID][]int64        // see contactsOf
 	expiries map[*history.Acquisition]explanation // see expiryCause
@@ -113,6 +114,7 @@ func newDigest(events []history.Event, facts Facts) *digest {
 			d.horizon[events[i].Process] = events[i].At
 		}
 	}
+	d.slots = slotsOf(events)
 	d.permits = permitCounts(events, int64(facts.Permits))
 	d.faults = faultsOf(events, &facts)
 	d.sortGrants()

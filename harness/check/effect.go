@@ -67,6 +67,9 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		e.add(&d.events[i])
 	}
 	e.crowd()
+	if d.facts.Exclusive {
+		e.together()
+	}
 	if !e.used && !e.recorded {
 		return Verdict{Result: NotApplicable, Summary: "no client used the resource"}
 	}
@@ -106,7 +109,8 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		}
 	}
 
-	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead
+	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead +
+		e.shared
 	bad, open := d.attribute(&e)
 	v := Verdict{Count: damage + e.miscounted, Findings: e.findings}
 	v.Violation = e.miscounted > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
@@ -149,6 +153,7 @@ type effects struct {
 	staleAccepted, staleRejected, falseRejections int64
 	lost, overwritten, miscounted, torn, crowded  int64
 	underRead                                     int64 // writes under read holds
+	shared                                        int64 // pairs of uses at once under holds without tokens
 	acknowledged, unknown, final                  int64
 	late                                          int64 // accepted of a hold that had ended, and not stale
 	staleWrites, untold, lostOfOthers             int64
@@ -171,6 +176,7 @@ type lockEffect struct {
 	shared    bool                       // writers need not have excluded each other
 	seen      map[holdKey]*history.Event // the first read of each read hold
 	uses      map[holdKey]*use           // of permits
+	sections  map[holdKey]*use           // of holds that exclude others and have no token
 	called    map[calledKey]int64        // when permits were asked for, by client and number
 
 	// Where ZooKeeper keeps the counter:
@@ -230,6 +236,7 @@ func (x *effects) of(lock string) *lockEffect {
 			seen:     map[holdKey]*history.Event{},
 			uses:     map[holdKey]*use{},
 			called:   map[calledKey]int64{},
+			sections: map[holdKey]*use{},
 			stale:    map[holdKey]staleCall{},
 			values:   map[int64]*history.Event{},
 			elements: map[int64]*history.Event{},
@@ -271,6 +278,7 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	} else if x.gone != nil && e.Op != history.OpExit && x.gone(e) {
 		x.late++
 	}
+	x.inSection(l, e)
 	l.fences.Serve(e) // a stale write too, because it bounds reads that are older still
 	if e.Mode != history.ModePermit && !x.lists {
 		l.updates.serve(e, stale)
@@ -428,6 +436,9 @@ func (x *effects) summary(known bool) string {
 	}
 	if x.falseRejections > 0 {
 		say("%s refused", count(x.falseRejections, "legal access", "legal accesses"))
+	}
+	if x.shared > 0 {
+		say("%s of the resource at once that exclude each other", count(x.shared, "pair of uses", "pairs of uses"))
 	}
 	if x.underRead > 0 {
 		say("%s under a read hold", count(x.underRead, "write", "writes"))

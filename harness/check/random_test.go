@@ -349,7 +349,7 @@ func TestTokensAgainstOracle(t *testing.T) {
 			}
 		}
 		order := tokenOrder{digest: &digest{}}
-		order.judge(grants)
+		order.judge(grants, false)
 		if order.bad != want {
 			t.Fatalf("%d grants condemned, want %d", order.bad, want)
 		}

@@ -42,7 +42,8 @@ var tokensCheck = Check{
 // of writers that are queued already. So a read may have the token of a write of the same client and session if it was
 // called for while that write was held ([keptToken]).
 //
-// The tokens of permits belong to their slots and have no order among each other, so they are not judged.
+// The tokens of permits belong to their slots and have no order among each other. They must rise within each slot,
+// see [digest.bySlot].
 func judgeTokens(d *digest, _ *Safety) Verdict {
 	if !d.facts.Tokens {
 		return Verdict{Result: NotApplicable, Summary: "the recipe has no tokens"}
@@ -54,8 +55,13 @@ func judgeTokens(d *digest, _ *Safety) Verdict {
 		others = others || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
 		t.missing(l)
 		grants := withTokens(l.grants, returnedAt)
-		t.judge(grants)
+		t.judge(grants, false)
 		t.grants += int64(len(grants))
+		slots := d.bySlot(l.grants)
+		for _, slot := range sortedKeys(slots) {
+			t.judge(slots[slot], true)
+			t.grants += int64(len(slots[slot]))
+		}
 		late += sum(overtaken(grants))
 	}
 	v := Verdict{Count: t.bad, Findings: t.findings}
@@ -65,7 +71,10 @@ func judgeTokens(d *digest, _ *Safety) Verdict {
 		v.Summary = count(t.bad, "grant",
 			"grants") + " with a token that is missing, was used before, or is not higher than those before"
 	case t.grants == 0 && others:
-		return Verdict{Result: NotApplicable, Summary: "the tokens of permits have no order"}
+		return Verdict{
+			Result:  NotApplicable,
+			Summary: "the tokens of permits have no order, and no access says which slot they were for",
+		}
 	case t.grants == 0:
 		v.setf(Unknown, "no client got a token")
 	case !d.whole:
@@ -95,14 +104,16 @@ func (t *tokenOrder) missing(l lockGrants) {
 
 // judge looks, for each grant in the order of return, at the highest token of those that exclude it and were certainly
 // granted before it. A grant is counted once, however much is wrong with it.
-func (t *tokenOrder) judge(grants []*history.Acquisition) {
+//
+// The grants of one slot of a semaphore exclude each other.
+func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
 	// A read is bound by exclusive grants only, an exclusive one by all.
 	all, exclusive := newBounds(len(grants), t.released), newBounds(len(grants), t.released)
 	owner := make(map[int64]*history.Acquisition, len(grants))
 	for i, a := range grants {
 		returned := sort.Search(len(grants), func(k int) bool { return grants[k].Returned > a.Invoked })
 		before := all.before(a, min(returned, i))
-		if !history.Exclusive(a.Mode) {
+		if !oneSlot && !history.Exclusive(a.Mode) {
 			before = exclusive.before(a, min(returned, i))
 		}
 		first := owner[a.Token]

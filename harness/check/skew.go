@@ -1,0 +1,122 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"locklab/harness/history"
+)
+
+// A skew is by how much the resource's clock may be ahead of a client host's, in ns: at least lo, and at most hi.
+//
+// The record bounds it, because the resource serves a write after its client called it and before its client was told.
+// Each write of which all three are recorded gives an interval, and clocks that go at one rate differ by a value within
+// all of them. A run has one clock, so 0 is among these values, and the interval is what could not have been noticed.
+type skew struct {
+	host   string
+	lo, hi int64
+}
+
+// apart is by how much the clocks differ at most.
+func (s *skew) apart() int64 { return max(s.hi, -s.lo) }
+
+// contradicts reports whether the clocks cannot be one.
+func (s *skew) contradicts() bool { return s.lo > 0 || s.hi < 0 }
+
+// A served is a write as the record has it: called, served and answered.
+type served struct {
+	called, at, answered int64
+	twice                bool
+}
+
+// skews returns the bounds for each host with a client that wrote, in the order of their names. It does not rely on the
+// order of the history, which is that of the clocks.
+func (d *digest) skews() []skew {
+	type write struct {
+		client, lock string
+		n, value     int64
+	}
+	writes := map[write]*served{}
+	set := func(at *int64, w *served, e *history.Event) {
+		w.twice = w.twice || *at != history.None // written again under the same hold
+		*at = e.At
+	}
+	for i := range d.events {
+		e := &d.events[i]
+		if e.Op != history.OpWrite {
+			continue
+		}
+		k := write{e.Client, e.Lock, e.Acq, e.Value}
+		w := writes[k]
+		if w == nil {
+			w = &served{called: history.None, at: history.None, answered: history.None}
+			writes[k] = w
+		}
+		switch {
+		case e.Process != hostOf(e.Client):
+			set(&w.at, w, e)
+		case e.Kind == history.Invoke:
+			set(&w.called, w, e)
+		case e.Kind == history.OK:
+			set(&w.answered, w, e)
+		}
+	}
+	byHost := map[string]*skew{}
+	for k, w := range writes {
+		if w.twice || w.called == history.None || w.at == history.None || w.answered == history.None {
+			continue
+		}
+		host := hostOf(k.client)
+		s := byHost[host]
+		if s == nil {
+			s = &skew{host, math.MinInt64, math.MaxInt64}
+			byHost[host] = s
+		}
+		s.lo, s.hi = max(s.lo, w.at-w.answered), min(s.hi, w.at-w.called)
+	}
+	var all []skew
+	for _, host := range sortedKeys(byHost) {
+		all = append(all, *byHost[host])
+	}
+	return all
+}
+
+// skewed says which hosts' clocks differ by the record itself. Instants of such hosts cannot be compared, and most
+// checks compare them.
+func (d *digest) skewed() []string {
+	var reasons []string
+	for _, s := range d.skews() {
+		switch {
+		case !s.contradicts():
+		case s.lo > s.hi:
+			reasons = append(reasons, fmt.Sprintf("the clocks of %s and the resource do not go alike: by its writes the "+
+				"resource's is ahead by at least %s and by at most %s", s.host, millis(s.lo), millis(s.hi)))
+		case s.lo > 0:
+			reasons = append(reasons, fmt.Sprintf("the resource's clock is ahead of that of %s by at least %s, because its "+
+				"writes seem to be served after they were acknowledged", s.host, millis(s.lo)))
+		default:
+			reasons = append(reasons, fmt.Sprintf("the resource's clock is behind that of %s by at least %s, because its "+
+				"writes seem to be served before they were called", s.host, millis(-s.hi)))
+		}
+	}
+	return reasons
+}
+
+// agreement says how far the clocks of all hosts agree by the record; empty if nothing bounds it. Two clients' hosts
+// differ by no more than each of them from the resource's.
+func (d *digest) agreement() string {
+	all := d.skews()
+	if len(all) == 0 {
+		return ""
+	}
+	var apart, second int64
+	for i := range all {
+		switch a := all[i].apart(); {
+		case a > apart:
+			apart, second = a, apart
+		case a > second:
+			second = a
+		}
+	}
+	return fmt.Sprintf("; by the record, no two clocks differ by more than %s", millis(apart+second))
+}
