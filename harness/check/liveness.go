@@ -141,6 +141,8 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	case v.Count > stalled:
 		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s; and in the servers' logs: %s",
 			count(stalled, "stall", "stalls"), v.Findings[0].Text, first)
+	case v.Count > 0 && v.Findings[0].Kind == "deadlock":
+		v.setf(Fail, "%s, the first: %s", count(stalled, "deadlock", "deadlocks and stalls"), v.Findings[0].Text)
 	case v.Count > 0:
 		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s", count(v.Count, "stall", "stalls"),
 			v.Findings[0].Text)
@@ -403,5 +405,6 @@ func (l *livenessJudge) stall(lock string, all []*history.Acquisition, began, un
 		}
 	}
 	l.witnessStall(&f)
+	l.deadlock(&f, all)
 	return f
 }

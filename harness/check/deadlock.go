@@ -1,0 +1,51 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// deadlock names a stall of a semaphore that is a deadlock by the servers' transaction logs: all permits are taken, and
+// every lease is that of a client which waits for the rest of what it wants. The lock takes the permits of an
+// acquisition one after another then, so that is how it works, and nothing but a time limit ends it.
+func (l *livenessJudge) deadlock(f *Finding, all []*history.Acquisition) {
+	if l.servers == nil || l.servers.Layout != nodes.LayoutSemaphore || len(l.servers.doubts()) > 0 {
+		return
+	}
+	waits := func(client string) *history.Acquisition {
+		for _, a := range all {
+			if from, until := l.waited(a); a.Client == client && from <= f.At && until >= f.Until {
+				return a
+			}
+		}
+		return nil
+	}
+	// The leases that counted for the second half of the stall: in its first moments they are still being taken, and a
+	// lease beyond the permits only waits.
+	clock, middle := l.servers.clock, f.At+(f.Until-f.At)/2
+	taken, has := 0, map[string]int64{}
+	for _, s := range l.servers.lanes[f.Lock].Spans {
+		if clock.at(s.FromTime) <= middle && (s.To == 0 || clock.at(s.ToTime)+clock.err >= f.Until) {
+			taken++
+			has[l.clientOf[history.SessionID(s.Owner)]]++
+		}
+	}
+	if taken < l.facts.Permits {
+		return
+	}
+	var parts []string
+	for _, client := range sortedKeys(has) {
+		a := waits(client)
+		if client == "" || a == nil || has[client] >= a.Permits {
+			return
+		}
+		parts = append(parts, fmt.Sprintf("%s has %d of the %d that it wants", client, has[client], a.Permits))
+	}
+	f.Kind = "deadlock"
+	f.Text = fmt.Sprintf("clients of %s were in a deadlock for %s from %s: all %s are taken, and each client that has one "+
+		"waits for more: %s; this lock takes permits one after another, so that is how it works, and only a wait ends it",
+		f.Lock, seconds(f.Until-f.At), seconds(f.At), count(int64(taken), "permit", "permits"), strings.Join(parts, ", "))
+}
