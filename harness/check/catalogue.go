@@ -107,7 +107,7 @@ func Counters() []Counter {
 			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.UnbackedGrants }},
 		{Name: "outlived_znodes", Means: "holds that outlived their znodes without an explanation",
 			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.OutlivedZnodes }},
-		{Name: "lost_unreported", Means: "releases that were told ok though the hold had ended at the servers before",
+		{Name: "lost_unreported", Means: "releases that returned ok although the servers had already ended the hold",
 			Check: ServiceExclusion, Of: func(s *Safety) *int64 { return s.LostUnreported }},
 		{Name: CountOverlaps, Means: "pairs of clients that believed at once that they held a lock",
 			Check: BeliefExclusion, Showable: true, Of: func(s *Safety) *int64 { return s.Overlaps }},

@@ -23,9 +23,9 @@
 //
 // What several checks have in common:
 //
-//   - digest.go sorts the history; serverlog.go places the servers' transactions beside it, and witness.go finds the
-//     znodes of each grant in them.
-//   - silence.go says what cost a session its life and when its client must have learned of that; explanation.go
-//     explains overlaps of holds by it; attribution.go attributes damage to explained overlaps.
+//   - digest.go sorts the history. serverlog.go places the servers' transactions beside it. witness.go finds the znodes
+//     of each grant in them.
+//   - silence.go says what ended a session and when its client must have learned of that. explanation.go explains
+//     overlaps of holds by it. attribution.go attributes damage to explained overlaps.
 //   - fault.go puts the faults of a run together.
 package check

@@ -461,7 +461,7 @@ func (x *effects) summary(known bool) string {
 	case known:
 		say("%d lost of %d acknowledged (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown)
 		if x.lost > 0 && x.tokens && !x.untraced && !x.zkMulti {
-			say("%d of the lost updates of clients that were not outdated", x.lostOfOthers)
+			say("%d of the lost updates belonged to clients that were not outdated", x.lostOfOthers)
 		}
 	default:
 		say("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)

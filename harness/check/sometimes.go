@@ -61,7 +61,7 @@ func Conditions() []Condition {
 		{Name: "untold-stale-write", Means: "an outdated write was invoked before its client learned of the loss",
 			Tokens: true, Accesses: true, Several: true,
 			count: func(_ *digest, s *Safety) *int64 { return s.StaleWritesUntold }},
-		{Name: "others-update-lost", Means: "an update of a client was lost that was not outdated itself",
+		{Name: "others-update-lost", Means: "an update was lost whose own client was not outdated",
 			Tokens: true, Accesses: true, Several: true, Fails: Effect,
 			count: func(_ *digest, s *Safety) *int64 { return s.LostUpdatesOfOthers }},
 	}
