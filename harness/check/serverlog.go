@@ -76,7 +76,6 @@ type evidence struct {
 }
 
 // newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend.
-// The grants of a recipe that promises no exclusion have no proofs, because nothing is to be proved.
 func newEvidence(d *digest) *evidence {
 	if d.transactions == nil || d.transactions.Layout == "" {
 		return nil
@@ -97,9 +96,6 @@ func newEvidence(d *digest) *evidence {
 			}))
 			v.index[path] = indexOf(v.lanes[path])
 		}
-	}
-	if !d.facts.Exclusive {
-		return v
 	}
 	for _, l := range d.locks {
 		for _, a := range l.grants {

@@ -59,7 +59,7 @@ const (
 func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 	log := d.facts.Servers
 	switch {
-	case !d.facts.Exclusive:
+	case !d.facts.Exclusive && (log == nil || log.Layout == ""): // no lock at all
 		return Verdict{Result: NotApplicable, Summary: "the recipe promises no exclusion that servers could back"}
 	case log == nil:
 		return Verdict{Result: NotApplicable, Summary: "needs the servers' transaction logs, which were not read"}
@@ -103,7 +103,7 @@ func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 		v.setf(Unknown, "%s, where the servers contradict themselves: %s", b.what(), v.Findings[0].Text)
 	case v.Count > 0:
 		v.setf(Fail, "%s, of %s: %s", b.what(), count(b.grants, "grant", "grants"), v.Findings[0].Text)
-		v.Violation = true
+		v.Violation = d.facts.Exclusive
 	case b.grants == 0:
 		v.setf(Unknown, "no client got a lock")
 	case len(doubts) > 0:

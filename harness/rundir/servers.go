@@ -10,7 +10,6 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
-	"locklab/workloads/lock"
 )
 
 // collection is what a history says about the copying of the servers' transaction logs.
@@ -116,14 +115,8 @@ func foreign(sc *scenario.Scenario) bool {
 	return false
 }
 
-// layoutOf returns the layout of the znodes by which the scenario's clients contend.
-func layoutOf(sc *scenario.Scenario) nodes.Layout {
-	r := sc.RecipeOf(0)
-	if r.Name == lock.None {
-		return nodes.LayoutQueue // no lock has no znodes in any layout
-	}
-	return r.Layout
-}
+// layoutOf returns the layout of the znodes by which the scenario's clients contend; empty if they have none.
+func layoutOf(sc *scenario.Scenario) nodes.Layout { return sc.RecipeOf(0).Layout }
 
 // addContradictions notes servers, or transactions, that rule each other out.
 func addContradictions(log *check.ServerLog, all *txnlog.Ensemble) {
