@@ -91,8 +91,8 @@ func printActsJSON(std streams, outcomes []judge.Outcome) error {
 func printActs(std streams, outcomes []judge.Outcome) {
 	w := tabwriter.NewWriter(std.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w,
-		"act\twhat happens\tverdict\tacquired\toverlaps\tlongest overlap\tstale writes accepted\trejected\t"+
-			"before its client was told\tupdates lost\tof other clients")
+		"act\twhat happens\tverdict\tacquired\toverlaps\tlongest\tstale writes accepted\trefused\tuntold\t"+
+			"updates lost\tof others")
 	for i, o := range outcomes {
 		s := o.Result.Safety
 		longest := "-"
@@ -100,7 +100,8 @@ func printActs(std streams, outcomes []judge.Outcome) {
 			longest = time.Duration(*s.MaxOverlapNs).Round(time.Millisecond).String()
 		}
 		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i+1, acts[i].title,
-			strings.ToLower(o.Result.Outcome.Heading()), o.Result.Operations.AcquiredInRun, number(s.Overlaps), longest,
+			strings.ReplaceAll(string(o.Result.Outcome), "-", " "), o.Result.Operations.AcquiredInRun,
+			number(s.Overlaps), longest,
 			number(s.StaleAccepted), number(s.StaleRejected), number(s.StaleWritesUntold), number(s.LostUpdates),
 			number(s.LostUpdatesOfOthers))
 	}
