@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build release module test test-all soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race setup-clojure curator
+.PHONY: help build release module test test-all soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race setup-clojure curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -65,6 +65,19 @@ curator: build ## make sure that Apache Curator can be run beside our locks
 	@$(call install,javac,openjdk-17-jdk-headless)
 	@if [ -z "$${LOCKLAB_CURATOR_JARS:-}" ]; then $(call install-file,/usr/share/java/curator-recipes.jar,libcurator-recipes-java); fi
 	$(BIN) curator
+
+# kazoo's driver runs in an image of its own, with Debian's Python and kazoo.
+KAZOO_IMAGE := locklab/kazoo:debian
+kazoo: ## make sure that there is an image with kazoo, for the example driver in Python (about two minutes, once)
+	@if ! docker image inspect $(KAZOO_IMAGE) >/dev/null 2>&1; then \
+		$(call install,mmdebstrap,mmdebstrap); \
+		mmdebstrap --quiet --variant=minbase --include=python3-kazoo --format=tar bookworm - $${LOCKLAB_DEBIAN_MIRROR:-} | \
+			docker import - $(KAZOO_IMAGE)-unfinished >/dev/null && \
+		docker tag $(KAZOO_IMAGE)-unfinished $(KAZOO_IMAGE) && docker rmi $(KAZOO_IMAGE)-unfinished >/dev/null; \
+	fi
+
+zk-lock: ## build bin/zk-lock, the example driver with go-zookeeper's zk.Lock
+	$(BUILD) -o bin/zk-lock ./workloads/foreign/examples/zk-lock
 
 # The race detector needs a C compiler.
 setup-race:
@@ -113,7 +126,8 @@ test: image setup-race setup-clojure curator ## run the tests, on real ensembles
 	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
 
-test-all: test ## also run every fault at every step of every recipe, simulated servers under the race detector, and the fuzzers
+test-all: test kazoo ## also run every fault at every step of every recipe, the example drivers, simulated servers under the race detector, and the fuzzers
+	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run TestExampleDrivers ./harness/run
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 30m -run TestProtocolSteps ./recipes
 	$(GO) test -race -short ./recipes ./chaos
 	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario

@@ -1,0 +1,105 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"locklab/ensembles/labtest"
+	"locklab/harness/check"
+	"locklab/harness/judge"
+	"locklab/harness/scenario"
+	"locklab/reports/result"
+	"locklab/workloads"
+)
+
+// kazooImage is the image that `make kazoo` makes.
+const kazooImage = "locklab/kazoo:debian"
+
+// The example drivers of the manual are real locks. The pause of a holder makes clients overlap, each overlap is
+// explained by it, and no client is accused, also where the lock gives no tokens.
+func TestExampleDrivers(t *testing.T) {
+	if os.Getenv("LOCKLAB_TEST_ALL") != "1" {
+		t.Skip("takes a minute and needs make kazoo; LOCKLAB_TEST_ALL=1 runs it")
+	}
+	labtest.Require(t)
+	const examples = "../../workloads/foreign/examples"
+	zkLock := filepath.Join(t.TempDir(), "zk-lock")
+	build := exec.Command("go", "build", "-o", zkLock, "./"+examples+"/zk-lock")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, tt := range []struct {
+		name, command, image string
+		fair                 bool
+	}{
+		{"kazoo", examples + "/kazoo-lock", kazooImage, true},
+		{"zk.Lock", zkLock, "", true},
+		{"shell", examples + "/shell-lock", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.image != "" {
+				requireImage(t, tt.image)
+			}
+			out := executeExample(t, tt.command, tt.image)
+			if c := out.Report.Check(check.ServiceExclusion); c == nil || c.Result != check.Pass {
+				t.Errorf("%s: %+v", check.ServiceExclusion, c)
+			}
+			if c := out.Report.Check(check.Fairness); c == nil || tt.fair == (c.Result == check.NotApplicable) {
+				t.Errorf("%s: %+v", check.Fairness, c)
+			}
+			safety := out.Result.Safety
+			if number(safety.Overlaps) == 0 || number(safety.OverlapsUnexplained) != 0 {
+				t.Errorf("%d overlaps, %d of them unexplained", number(safety.Overlaps), number(safety.OverlapsUnexplained))
+				explain(t, out)
+			}
+		})
+	}
+}
+
+// executeExample pauses a client that holds the lock of a command.
+func executeExample(t *testing.T, command, image string) judge.Outcome {
+	t.Helper()
+	sc, err := scenario.Builtin(workloads.Builtin, "mutex-pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range map[string]string{"recipe": "exec:" + command, "client-image": image, "servers": "1",
+		"warmup": "1s", "duration": "6s", "liveness": "0s", "min-acquired": "5", "observer": "false"} {
+		if err := sc.Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := result.Validate(sc); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.ArtifactDir(), "run")
+	showLogs(t, dir)
+	stage, err := OpenStage(t.Context(), sc, Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(stage.Run(t.Context(), sc, dir), stage.Close()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := judge.Conclude(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// requireImage skips the test if the engine does not have the image, or fails it if that is required.
+func requireImage(t *testing.T, image string) {
+	t.Helper()
+	switch err := exec.Command("docker", "image", "inspect", image).Run(); {
+	case err == nil:
+	case os.Getenv(labtest.EnvRequire) == "1":
+		t.Fatalf("no image %s; make it with: make kazoo", image)
+	default:
+		t.Skipf("no image %s; make it with: make kazoo", image)
+	}
+}
