@@ -375,7 +375,7 @@ func (x *effects) settle(final, versions map[string]int64, whole bool) {
 				x.untraced = true
 			} else if x.tokens {
 				x.lostOfOthers += int64(len(lost.ofOthers))
-				by += fmt.Sprintf("; lost were %v", lost)
+				by += fmt.Sprintf("; lost writes: %v", lost)
 			}
 			x.find("lost-updates", at, nil, "%s acknowledged, but the final value is %d: %d lost%s",
 				count(l.acknowledged, "write was", "writes were"), value, n, by)

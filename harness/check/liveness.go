@@ -50,7 +50,7 @@ func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*
 // That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
 // unknown: if readers waited beside readers with no writer in sight, or if permits were wanted while as many were free
 // as any client ever asked for. And a lock that is free need not be available: a client that wants several locks at
-// once may have one long before acquire returns, or may not have asked for it yet. Its waits are no stalls, and no
+// once may have one long before acquire returns, or may not have asked for it yet. Its waits are not stalls, and no
 // lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock, that is a doubt
 // as well.
 //

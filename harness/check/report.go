@@ -132,7 +132,7 @@ const (
 type Safety struct {
 	UnbackedGrants      *int64 `json:"unbacked_grants"`
 	OutlivedZnodes      *int64 `json:"outlived_znodes"`      // by holds
-	LostUnreported      *int64 `json:"lost_unreported"`      // releases told ok after their hold had ended
+	LostUnreported      *int64 `json:"lost_unreported"`      // releases that succeeded after their hold had ended
 	Overlaps            *int64 `json:"overlaps"`             // pairs of holds believed at once
 	OverlapsUnexplained *int64 `json:"overlaps_unexplained"` // nil if the recipe promises no exclusion
 	MaxOverlapNs        *int64 `json:"max_overlap_ns"`

@@ -49,7 +49,7 @@ const (
 //     must have learned of that ([digest.toldBy]), and if a fault deleted the znode as an administrator would. It may
 //     not do so if a client deleted the znode, be it by mistake for its own or with the lock's directory.
 //
-// A release that was told ok although the hold had ended before is counted apart, because it harms nobody by itself.
+// A release that succeeded although the hold had ended before is counted apart, because it harms nobody by itself.
 //
 // A transaction is placed on the run's clock by the time when the leader prepared it, which is before it took effect,
 // and by the relation of the clocks, with its error in the client's favour.
@@ -130,7 +130,7 @@ type backing struct {
 	unsure int64  // holds that may have outlived their znodes
 	doubt  string // the first of them
 
-	unreported int64 // releases that were told ok after their hold had ended
+	unreported int64 // releases that succeeded after their hold had ended
 	told       []Finding
 }
 
@@ -160,8 +160,8 @@ func (b *backing) toldOK() string {
 	if b.unreported == 0 {
 		return ""
 	}
-	return "; " + count(b.unreported, "release was told ok", "releases were told ok") +
-		" though the hold had ended at the servers before"
+	return "; " + count(b.unreported, "release", "releases") +
+		" succeeded although the hold had ended at the servers before"
 }
 
 // grant judges one grant, and the hold that it began.
@@ -305,7 +305,7 @@ func (b *backing) outlived(a *history.Acquisition, end *nodes.End, until, allowe
 	return f
 }
 
-// release notes a release that was told ok after its hold had ended.
+// release notes a release that succeeded after its hold had ended.
 func (b *backing) release(a *history.Acquisition) {
 	if a.ReleaseReturned == history.None || a.ReleaseOutcome != history.OK ||
 		a.Lost != history.None && a.Lost <= a.ReleaseInvoked {
@@ -318,7 +318,7 @@ func (b *backing) release(a *history.Acquisition) {
 	if b.unreported++; len(b.told) < maxFindings {
 		f := b.finding(lostUnreported, a)
 		f.At, f.Until, f.Zxids = at, a.ReleaseReturned, zxidWords([]int64{end.Zxid})
-		f.Text = fmt.Sprintf("the release of %s by %s at %s was told ok, though its hold had ended %s before, at zxid %s "+
+		f.Text = fmt.Sprintf("the release of %s by %s at %s succeeded, although its hold had ended %s before, at zxid %s "+
 			"(%v)", a.Lock, holder(a), seconds(a.ReleaseInvoked), millis(a.ReleaseInvoked-at), Zxid(end.Zxid), end.Cause)
 		b.told = append(b.told, f)
 	}

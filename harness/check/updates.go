@@ -93,7 +93,7 @@ func (l lostUpdates) String() string {
 	for _, part := range [...]struct {
 		writes []*history.Event
 		what   string
-	}{{l.ofOthers, "of clients that were not outdated"}, {l.outdated, "of clients that were outdated"}} {
+	}{{l.ofOthers, "by clients that were not outdated"}, {l.outdated, "by clients that were outdated"}} {
 		if len(part.writes) == 0 {
 			continue
 		}

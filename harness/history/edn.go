@@ -12,7 +12,7 @@ import (
 // (https://github.com/edn-format/edn).
 //
 // A process of Jepsen's does one operation at a time and is retired by an operation of unknown outcome. So each client
-// is a process for each lock, and gets a new number after such an operation. Events that are no part of an operation
+// is a process for each lock, and gets a new number after such an operation. Events that do not belong to an operation
 // have the type :info and the recording process's name as their process. Fields of locklab's own have names in the
 // namespace locklab.
 func WriteEDN(w io.Writer, events []Event) error {

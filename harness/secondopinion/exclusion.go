@@ -26,7 +26,7 @@ type hold struct {
 // acquire, and ends at some instant at or after the call of release, or after its client learned of the loss. The
 // shortest holds, from the return of acquire to the call of release, are a part of all others. So an order exists if
 // and only if the shortest holds do not overlap, which is what the sweep looks for. An acquire of unknown outcome made
-// no client believe anything, so it is no operation here.
+// no client believe anything, so it is not an operation here.
 func askExclusion(events []history.Event, facts check.Facts, report *check.Report) []Opinion {
 	overlaps, all := findings(report, check.BeliefExclusion, "overlap")
 	var opinions []Opinion

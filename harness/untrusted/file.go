@@ -59,7 +59,7 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// check refuses what is no regular file, and a file that is too large.
+// check refuses a file that is not a regular one, or that is too large.
 func check(name string, info fs.FileInfo, most int64) error {
 	if kind := kindOf(info.Mode()); kind != "" {
 		return fmt.Errorf("%s is %s and not a regular file: %w", name, kind, ErrRefused)

@@ -57,7 +57,7 @@ func (v *View) endHold(path, client string, acq, at int64) {
 		if h.until == 0 {
 			oldest = min(oldest, h.from)
 		}
-		// A pair is counted when the second of the two ends. Two holds of one client are no overlap.
+		// A pair is counted when the second of the two ends. Two holds of one client do not overlap.
 		if h.client != client && history.Conflict(h.mode, ended.mode) &&
 			h.until != 0 && h.from < ended.until && ended.from < h.until {
 			v.overlaps++

@@ -49,7 +49,7 @@ type Config struct {
 	// KeptInZooKeeper says that the data that the locks protect is in ZooKeeper, and that clients record their own
 	// accesses to it.
 	KeptInZooKeeper bool
-	// Lists says that the locks protect lists, so that the values of writes are no counts.
+	// Lists says that the locks protect lists, so that the values of writes do not count them.
 	Lists bool
 
 	_ struct{}

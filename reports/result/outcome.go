@@ -32,7 +32,7 @@ func outcomeOf(verdict check.Result, rep check.Report) Outcome {
 	return AsExpected
 }
 
-// damageShown reports whether a check failed that the scenario expects to fail. Overlapping beliefs are no damage by
+// damageShown reports whether a check failed that the scenario expects to fail. Overlapping beliefs are not damage by
 // themselves where the use of what the lock protects was judged and found sound.
 func damageShown(rep check.Report) bool {
 	effect := rep.Check(check.Effect)
