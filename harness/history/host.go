@@ -45,7 +45,7 @@ func (e *Event) ProcessIs(state ProcessState) bool {
 // A NetworkState says what was done to a host's network.
 type NetworkState string
 
-// What is done to a host's network.
+// The states of a network.
 const (
 	NetworkBlocked NetworkState = "blocked" // a rule that drops packets is in force
 	NetworkDelayed NetworkState = "delayed" // a rule that delays packets is in force

@@ -1,0 +1,294 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"locklab/harness/history"
+)
+
+// effects is what the accesses of a run came to.
+type effects struct {
+	permits int64                                      // how many there are at first; 0 = not known, or none
+	most    func(lock string, from, until int64) int64 // see [digest.mostPermits]
+
+	locks                                         map[string]*lockEffect
+	used, recorded, tokens, reads, permitted      bool
+	zkMulti                                       bool // what locks protect is in ZooKeeper
+	lists                                         bool // it consists of lists
+	duplicated, unexpected                        int64
+	early, unread                                 int64
+	staleAccepted, staleRejected, falseRejections int64
+	lost, overwritten, miscounted, torn, crowded  int64
+	underRead                                     int64 // writes under read holds
+	shared                                        int64 // pairs of uses at once under holds without tokens
+	acknowledged, unknown, final                  int64
+	late                                          int64 // accepted of a hold that had ended, and not stale
+	staleWrites, untold, lostOfOthers             int64
+	untraced                                      bool                      // it is not known whose updates were lost
+	notices                                       map[loss]int64            // when clients learned of losses
+	calls                                         map[string]*history.Event // by client: its latest write
+	findings                                      []Finding
+	shown                                         map[string]int // findings by kind
+
+	attributed bool                      // damages are to be attributed
+	damages    []damage                  // in the order of the record
+	gone       func(*history.Event) bool // whether the access's hold had ended; nil if that is not known
+}
+
+type lockEffect struct {
+	fences    Fences
+	lastWrite *history.Event
+	updates   updateTrace
+	accepted  int64                      // writes, by the resource's record
+	shared    bool                       // writers need not have excluded each other
+	seen      map[holdKey]*history.Event // the first read of each read hold
+	uses      map[holdKey]*use           // of permits
+	sections  map[holdKey]*use           // of holds that exclude others and have no token
+	called    map[calledKey]int64        // when permits were asked for, by client and number
+
+	// Where ZooKeeper keeps the counter:
+	stale  map[holdKey]staleCall    // by hold: a write that was stale when it was called
+	values map[int64]*history.Event // by value: the write of it
+	open   []*history.Event         // the writes of unknown outcome
+
+	elements map[int64]*history.Event // of lists: the last event of a client about each
+	depth    map[int64]int64          // of lists: by element, how long the list was that ended with it
+	outdated map[int64]bool           // of lists: the elements of stale writes
+
+	invoked, acknowledged, refused int64 // writes, by the clients' record
+	// By hold: how many of its writes were acknowledged, and of how many its client does not know the outcome.
+	settled, unsettled map[holdKey]int64
+	lost               int64 // of its acknowledged updates
+}
+
+func (x *effects) add(e *history.Event) {
+	switch e.Op {
+	case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
+	case history.OpAcquire:
+		x.takes(e)
+		return
+	default:
+		return
+	}
+	l := x.of(e.Lock)
+	if e.Process == hostOf(e.Client) {
+		x.used = true
+		if l.client(e) {
+			x.acknowledged++
+		}
+		if e.Op == history.OpWrite && e.Kind == history.Invoke {
+			x.calls[e.Client] = e
+		}
+		if x.zkMulti {
+			x.inZooKeeper(l, e)
+		}
+		return
+	}
+	switch e.Kind {
+	case history.OK:
+		x.accepted(l, e)
+	case history.Fail:
+		x.refused(l, e)
+	default:
+		return
+	}
+	x.recorded = true
+	x.tokens = x.tokens || e.Token != 0
+}
+
+func (x *effects) of(lock string) *lockEffect {
+	l := x.locks[lock]
+	if l == nil {
+		l = &lockEffect{
+			seen:     map[holdKey]*history.Event{},
+			uses:     map[holdKey]*use{},
+			called:   map[calledKey]int64{},
+			sections: map[holdKey]*use{},
+			stale:    map[holdKey]staleCall{},
+			values:   map[int64]*history.Event{},
+			elements: map[int64]*history.Event{},
+			depth:    map[int64]int64{},
+			settled:  map[holdKey]int64{}, unsettled: map[holdKey]int64{},
+		}
+		x.locks[lock] = l
+	}
+	return l
+}
+
+// client counts a write as its client saw it, and reports whether it was acknowledged.
+func (l *lockEffect) client(e *history.Event) bool {
+	if e.Op != history.OpWrite {
+		return false
+	}
+	l.elements[e.Access().Value] = e
+	switch e.Kind {
+	case history.Invoke:
+		l.invoked++
+		l.unsettled[keyOf(e)]++
+	case history.OK:
+		l.acknowledged++
+		l.unsettled[keyOf(e)]--
+		l.settled[keyOf(e)]++
+	case history.Fail:
+		l.refused++
+		l.unsettled[keyOf(e)]--
+	}
+	return e.Kind == history.OK
+}
+
+func (x *effects) accepted(l *lockEffect, e *history.Event) {
+	stale := l.fences.Stale(e)
+	if stale && e.Op != history.OpExit {
+		x.staleAccepted++
+		by := l.fences.Bound(e)
+		x.note(l, e, by, 0, x.findStale("stale-accepted", "was accepted", e, by, x.callOf(e)))
+	} else if x.gone != nil && e.Op != history.OpExit && x.gone(e) {
+		x.late++
+	}
+	x.inSection(l, e)
+	l.fences.Serve(e) // a stale write too, because it bounds reads that are older still
+	if e.Mode != history.ModePermit && !x.lists {
+		l.updates.serve(e, stale)
+	}
+	switch {
+	case e.Mode == history.ModeRead:
+		x.reader(l, e)
+	case e.Mode == history.ModePermit:
+		x.user(l, e)
+	}
+	if e.Op != history.OpWrite {
+		return
+	}
+	l.accepted++
+	if e.Mode == history.ModeRead {
+		x.underRead++
+		x.find("write-under-read", e, nil, "%s wrote under a read hold", e.Client)
+	}
+	l.shared = l.shared || e.Mode == history.ModePermit && x.most(e.Lock, math.MinInt64, math.MaxInt64) != 1
+	if x.lists {
+		x.appended(l, e, stale)
+	} else if l.lastWrite != nil && !l.shared {
+		if wrote, last := e.Access().Value, l.lastWrite.Access().Value; wrote <= last {
+			x.overwritten++
+			x.note(l, e, l.lastWrite, last-wrote+1, x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s",
+				e.Client, wrote, last, l.lastWrite.Client))
+		}
+	}
+	l.lastWrite = e
+}
+
+func (x *effects) refused(l *lockEffect, e *history.Event) {
+	by := l.fences.Bound(e)
+	switch {
+	case !l.fences.Stale(e):
+		x.falseRejections++
+		bounds := ""
+		if e.Mode == history.ModeRead || e.Mode == history.ModePermit {
+			bounds = " that bounds it"
+		}
+		served := "nothing" + bounds + " had been served"
+		if by != nil {
+			served = fmt.Sprintf("the highest token served%s was %d", bounds, by.Token)
+		}
+		x.find("false-rejection", e, by, "the %s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token,
+			served)
+	case e.Op != history.OpExit:
+		x.staleRejected++
+		x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
+	}
+}
+
+// exclusive reports whether the writers of some lock exclude each other, so that they must not lose updates.
+func (x *effects) exclusive() bool {
+	for _, l := range x.locks {
+		if !l.shared {
+			return true
+		}
+	}
+	return false
+}
+
+// settle compares the clients' count of each lock's writes with its counter. In a history that is not complete,
+// acknowledged writes may be missing: then at least as many are lost as seems, and a surplus proves nothing.
+func (x *effects) settle(final, versions map[string]int64, whole bool) {
+	for _, lock := range sortedKeys(x.locks) {
+		l := x.locks[lock]
+		unknown := l.invoked - l.acknowledged - l.refused
+		x.unknown += unknown
+		at, by := &history.Event{Lock: lock}, ""
+		if l.lastWrite != nil {
+			at, by = l.lastWrite, fmt.Sprintf("; the last write was %s's", l.lastWrite.Client)
+		}
+		if l.acknowledged > l.accepted && whole && !x.zkMulti {
+			x.miscounted += l.acknowledged - l.accepted
+			x.find("accounting", at, nil, "clients have %d acknowledged writes, the resource's record has %d", l.acknowledged,
+				l.accepted)
+		}
+		value, ok := final[lock]
+		switch {
+		case !ok && x.zkMulti:
+			x.unread++
+			continue
+		case !ok && l.lastWrite != nil:
+			value = l.lastWrite.Access().Value
+		}
+		x.final += value
+		if executed, counted := versions[lock]; counted && x.zkMulti && executed >= l.acknowledged {
+			x.compare(l, at, value, executed)
+		} else if n := l.acknowledged - value; n > 0 && !l.shared {
+			x.lost += n
+			l.lost = n
+			if lost, traced := l.updates.lost(n); !traced {
+				x.untraced = true
+			} else if x.tokens {
+				x.lostOfOthers += int64(len(lost.ofOthers))
+				by += fmt.Sprintf("; lost writes: %v", lost)
+			}
+			x.find("lost-updates", at, nil, "%s acknowledged, but the final value is %d: %d lost%s",
+				count(l.acknowledged, "write was", "writes were"), value, n, by)
+		}
+		if n := value - l.acknowledged - unknown; n > 0 && whole {
+			x.miscounted += n
+			x.find("accounting", at, nil, "the final value is %d, but only %s acknowledged and %s an unknown outcome",
+				value, count(l.acknowledged, "write was", "writes were"), count(unknown, "has", "have"))
+		}
+	}
+}
+
+// find adds a finding and returns its index, -1 if there are enough of its kind.
+func (x *effects) find(kind string, e, before *history.Event, format string, args ...any) int {
+	if x.shown == nil {
+		x.shown = map[string]int{}
+	}
+	if x.shown[kind]++; x.shown[kind] > maxFindings {
+		return -1
+	}
+	f := Finding{Kind: kind, Lock: e.Lock, At: e.At, Until: e.At, Text: e.Lock + ": " + fmt.Sprintf(format, args...)}
+	for _, by := range [...]*history.Event{before, e} {
+		if by == nil || by.Op == "" {
+			continue
+		}
+		f.Events = append(f.Events, *by)
+		f.Clients = append(f.Clients, by.Client)
+		f.Tokens = append(f.Tokens, by.Token)
+	}
+	x.findings = append(x.findings, f)
+	return len(x.findings) - 1
+}
+
+// findStale records what happened to an access that another with a higher token had made stale. The call is its
+// invocation, nil if none is recorded.
+func (x *effects) findStale(kind, happened string, e, by, call *history.Event) int {
+	return x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d; %v",
+		e.Op, e.Client, happened, e.Token, by.Client, by.Token, x.outdatedAccess(e, call))
+}
+
+// A holdKey names a hold in the resource's record.
+type holdKey struct {
+	client  string
+	n       int64
+	session history.SessionID
+}
+
+func keyOf(e *history.Event) holdKey { return holdKey{e.Client, e.Acq, e.Session} }
