@@ -111,6 +111,12 @@ func (c *client) attempt(mode history.Mode, units int, get func() (*recipes.Hold
 		e.Token, e.Session = h.Token(), history.SessionID(h.Session())
 	}
 	c.w.record(e)
+	if err == nil {
+		// Only the grant is compared with the servers. The triggers do not tell how long a client believes in its hold,
+		// so the history says that it gave the hold up at once.
+		e.Op, e.Kind = history.OpRelease, history.Invoke
+		c.w.record(e)
+	}
 	return h, err
 }
 

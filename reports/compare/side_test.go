@@ -57,8 +57,9 @@ func (s runSpec) write(t *testing.T, dir string) {
 	if recipe == "" {
 		recipe = "mutex"
 	}
-	env := fmt.Sprintf(`{"lab":"docker","lab_id":"lab","kernel":"6.18","cpus":2,"locklab":"abc","started_unix_ns":%d}`,
-		s.started)
+	// Each run has an id of its own. The formats of records alternate, as they would around an update of locklab.
+	env := fmt.Sprintf(`{"format":%d,"run":"lab-%d","lab":"docker","lab_id":"lab","kernel":"6.18","cpus":2,`+
+		`"locklab":"abc","started_unix_ns":%d}`, 1+s.started%2, s.started, s.started)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
