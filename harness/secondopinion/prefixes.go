@@ -13,9 +13,9 @@ const prefixQuestion = "was a list read that is not a prefix of the final one?"
 // list's last element, and a write by the element that it went behind, so the elements of a read are known from the
 // chain of writes that leads to its last one.
 //
-// It needs no search, so it has an opinion on lists of any length. A list that was read and is not a prefix of the final
-// list lost elements, so the effect check cannot have passed. The reverse does not hold: an element can be lost that
-// nobody read.
+// It needs no search, so it has an opinion on lists of any length. A list that was read, and is not a prefix of the
+// final list, lost elements, so the effect check cannot have passed. The reverse does not hold: an element can
+// be lost that nobody read.
 func askPrefixes(events []history.Event, facts check.Facts, report *check.Report) []Opinion {
 	behind := map[string]map[int64]history.Behind{} // by lock and element
 	reads := map[string]map[int64]int64{}           // by lock and last element: when it was read first

@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// notConfig are the keys that may differ between two runs of the same configuration: names and ids, the seed, times, the
-// format of the record, and the code that is compared.
+// notConfig are the keys that may differ between two runs of the same configuration: names and ids, the seed, times,
+// the format of the record, and the code that is compared.
 var notConfig = []string{
 	"scenario.name", "scenario.about", "scenario.seed",
 	"env.format", "env.run", "env.lab_id", "env.started_unix_ns", "env.ensemble_ready_ns", "env.locklab", "env.lock",
