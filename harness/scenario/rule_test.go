@@ -23,7 +23,7 @@ func TestRules(t *testing.T) {
 		refused.Write(b)
 	}
 	for _, r := range rules {
-		for _, key := range strings.Fields(r.keys) {
+		for key := range strings.FieldsSeq(r.keys) {
 			block, _, _ := strings.Cut(key, ".")
 			if _, known := findKey(block); !known && block != "expect" && block != "shown" {
 				t.Errorf("%q is about %s, which is not a key", r.msg, key)
