@@ -24,7 +24,7 @@ type Labs struct {
 	open []*run.Stage // the oldest first
 }
 
-// A Job is one run and what becomes of its directory.
+// A Job is one run, with what is to be done with its directory.
 type Job struct {
 	Scenario *scenario.Scenario
 	Dir      string
