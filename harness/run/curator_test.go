@@ -1,8 +1,6 @@
 package run
 
 import (
-	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,11 +9,8 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
-	"locklab/harness/scenario"
 	"locklab/recipes/curator"
 	"locklab/recipes/curator/curatortest"
-	"locklab/reports/result"
-	"locklab/workloads"
 )
 
 // The built-in scenarios of the real Curator, shortened, give the results that `locklab run` gives.
@@ -68,36 +63,13 @@ func TestCurator(t *testing.T) {
 	}
 }
 
-// executeShort runs a built-in scenario of Curator as `locklab run` does, but for a short time and on one server. It
-// checks that the run records the version of Curator.
+// executeShort runs a built-in scenario of Curator for a short time and on one server. It checks that the run records
+// the version of Curator.
 func executeShort(t *testing.T, name, version string) judge.Outcome {
 	t.Helper()
-	sc, err := scenario.Builtin(workloads.Builtin, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range map[string]string{"servers": "1", "warmup": "1s", "duration": "3s", "min-acquired": "20"} {
-		if err := sc.Set(key, value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := result.Validate(sc); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.ArtifactDir(), "run")
-	showLogs(t, dir)
-	stage, err := OpenStage(t.Context(), sc, Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(stage.Run(t.Context(), sc, dir), stage.Close()); err != nil {
-		t.Fatal(err)
-	}
-	out, err := judge.Conclude(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env, err := rundir.ReadEnv(dir)
+	out := executeBuiltin(t, name,
+		map[string]string{"servers": "1", "warmup": "1s", "duration": "3s", "min-acquired": "20"})
+	env, err := rundir.ReadEnv(out.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,9 +9,6 @@ import (
 	"locklab/ensembles/labtest"
 	"locklab/harness/check"
 	"locklab/harness/judge"
-	"locklab/harness/scenario"
-	"locklab/reports/result"
-	"locklab/workloads"
 )
 
 // kazooImage is the image that `make kazoo` makes.
@@ -63,33 +59,8 @@ func TestExampleDrivers(t *testing.T) {
 // executeExample pauses a client that holds the lock of a command.
 func executeExample(t *testing.T, command, image string) judge.Outcome {
 	t.Helper()
-	sc, err := scenario.Builtin(workloads.Builtin, "mutex-pause")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range map[string]string{"recipe": "exec:" + command, "client-image": image, "servers": "1",
-		"warmup": "1s", "duration": "6s", "liveness": "0s", "min-acquired": "5", "observer": "false"} {
-		if err := sc.Set(key, value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := result.Validate(sc); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.ArtifactDir(), "run")
-	showLogs(t, dir)
-	stage, err := OpenStage(t.Context(), sc, Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(stage.Run(t.Context(), sc, dir), stage.Close()); err != nil {
-		t.Fatal(err)
-	}
-	out, err := judge.Conclude(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return executeBuiltin(t, "mutex-pause", map[string]string{"recipe": "exec:" + command, "client-image": image,
+		"servers": "1", "warmup": "1s", "duration": "6s", "liveness": "0s", "min-acquired": "5", "observer": "false"})
 }
 
 // requireImage skips the test if the engine does not have the image, or fails it if that is required.

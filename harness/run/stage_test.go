@@ -20,6 +20,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/result"
+	"locklab/workloads"
 )
 
 // small is what the runs of TestStage have in common. All need the same hosts.
@@ -87,6 +88,37 @@ func runOn(t *testing.T, stage *Stage, src string) judge.Outcome {
 	}
 	if run, err := rundir.Read(dir); err != nil || len(run.Incomplete) > 0 || len(run.Warnings) > 0 {
 		t.Errorf("the record is incomplete: %q, warnings %q, %v", run.Incomplete, run.Warnings, err)
+	}
+	out, err := judge.Conclude(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// executeBuiltin runs a built-in scenario with some keys set as `locklab run` does, in a lab of its own, and judges it.
+func executeBuiltin(t *testing.T, name string, keys map[string]string) judge.Outcome {
+	t.Helper()
+	sc, err := scenario.Builtin(workloads.Builtin, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range keys {
+		if err := sc.Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := result.Validate(sc); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.ArtifactDir(), "run")
+	showLogs(t, dir)
+	stage, err := OpenStage(t.Context(), sc, Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(stage.Run(t.Context(), sc, dir), stage.Close()); err != nil {
+		t.Fatal(err)
 	}
 	out, err := judge.Conclude(dir)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // A bufferedConn reads ahead. go-zookeeper asks for an answer's length and then for its body, a
-// system call each, and an acquisition is little else than system calls. What is longer
+// system call each, and an acquisition is little else than system calls. An answer that is longer
 // than the buffer is read past it.
 type bufferedConn struct {
 	net.Conn

@@ -82,7 +82,7 @@ func TestControlsAreTheBrokenLocks(t *testing.T) {
 	}
 }
 
-// What is stored beside a lock is not in its queue.
+// Data that is stored beside a lock is not in its queue.
 func TestBeside(t *testing.T) {
 	if got := beside("/run1/lock0", "datum"); got != "/run1/lock0-datum" {
 		t.Error(got)
