@@ -142,7 +142,8 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	if stale && e.Op != history.OpExit {
 		x.staleAccepted++
 		by := l.fences.Bound(e)
-		x.note(l, e, by, 0, x.findStale("stale-accepted", "was accepted", e, by, x.callOf(e)))
+		x.note(damage{lock: l, e: e, by: by, until: history.None,
+			finding: x.findStale("stale-accepted", "was accepted", e, by, x.callOf(e))})
 	} else if x.gone != nil && e.Op != history.OpExit && x.gone(e) {
 		x.late++
 	}
@@ -171,8 +172,9 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	} else if l.lastWrite != nil && !l.shared {
 		if wrote, last := e.Access().Value, l.lastWrite.Access().Value; wrote <= last {
 			x.overwritten++
-			x.note(l, e, l.lastWrite, last-wrote+1, x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s",
-				e.Client, wrote, last, l.lastWrite.Client))
+			x.note(damage{lock: l, e: e, by: l.lastWrite, lost: last - wrote + 1, until: history.None,
+				finding: x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, wrote, last,
+					l.lastWrite.Client)})
 		}
 	}
 	l.lastWrite = e

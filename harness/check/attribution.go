@@ -9,63 +9,59 @@ import (
 // A damage is an access that the resource accepted and should not have, or the updates that it took away.
 type damage struct {
 	lock    *lockEffect
-	e, by   *history.Event // the access, and the one that shows what is wrong with it
-	lost    int64          // updates that it took away; 0 for an access that is only stale
+	e, by   *history.Event // the access, and the one that shows what is wrong with it; by may be nil
+	lost    int64          // updates that it took away; 0 for an access that only should not have been accepted
+	until   int64          // of uses at once: the last instant of both; else None
+	crowd   []*use         // of permits: all uses at once
+	excess  int64          // of permits: by how many too many were used
 	finding int            // its index; -1 if it was not kept
 }
 
 // note remembers a damage that [digest.attribute] is to attribute.
-func (x *effects) note(l *lockEffect, e, by *history.Event, lost int64, finding int) {
-	if !x.attributed {
-		return
+func (x *effects) note(m damage) {
+	if x.attributed {
+		x.damages = append(x.damages, m)
 	}
-	x.damages = append(x.damages, damage{l, e, by, lost, finding})
+}
+
+// outdatedAt is when the last access was served of the holder that had lost its hold, if that is the client of m.by
+// (first), or else that of m.e.
+func (m *damage) outdatedAt(first bool) int64 {
+	switch {
+	case m.until != history.None:
+		return m.until
+	case first:
+		return m.by.At
+	}
+	return m.e.At
 }
 
 // attribute finds out which damage belongs to an overlap that something explains: the client of one of the two accesses
 // had lost its hold to the other, and did not know yet. Whatever does not is unexplained. It is open where the overlap
-// is not attributable, or where the client never learned the outcome of its write, which may have been on its way when
+// is not attributable, or where a client never learned the outcome of its write, which may have been on its way when
 // it released the lock.
 //
 // An update may be lost although no access took it away, such as by the resource itself. So the lost updates of a lock
-// that exceed those that explained accesses took away are unexplained.
+// that exceed those that explained accesses took away are unexplained. No overlap explains that a client writes under a
+// read hold, or that a legal holder is refused.
 func (d *digest) attribute(x *effects) (bad, open int64) {
 	if !x.attributed {
 		return 0, 0
 	}
-	of := newHolders(d.acquisitions)
-	type pair struct{ older, newer *history.Acquisition }
-	known := map[pair]explanation{} // of the pair's latest access
+	w := d.newBlame(x)
 	accounted := map[*lockEffect]int64{}
-	for _, m := range x.damages {
-		older, newer := of.at(m.by), of.at(m.e)
-		why := unexplained(nil, "no explained overlap of holds covers it")
-		if older != nil && newer != nil && older != newer {
-			if newer.Token != 0 && newer.Token < older.Token || newer.Token == 0 && newer.Returned < older.Returned {
-				older, newer = newer, older
-			}
-			p := pair{older, newer}
-			taken, seen := known[p]
-			if !seen {
-				taken = d.taken(older, newer)
-				known[p] = taken
-			}
-			if (taken.explained() || taken.unsure()) && m.e.At <= taken.told {
-				why = taken
-			}
-		}
-		unlearned := m.lock.unsettled[keyOf(m.e)] > 0
+	for i := range x.damages {
+		m := &x.damages[i]
+		why := w.of(m)
+		accounted[m.lock] += m.lost
+		unlearned := m.lock.unsettled[keyOf(m.e)] > 0 || m.by != nil && m.lost == 0 && m.lock.unsettled[keyOf(m.by)] > 0
 		switch {
 		case m.lost > 0 && m.lock.settled[keyOf(m.by)] == 0: // what it took away was acknowledged to nobody
-			accounted[m.lock] += m.lost
 		case why.explained():
-			accounted[m.lock] += m.lost
 		case why.unsure() || unlearned:
 			open++
-			accounted[m.lock] += m.lost
 		default:
 			bad++
-			accounted[m.lock] += m.lost
 		}
 		if m.finding >= 0 {
 			f := &x.findings[m.finding]
@@ -81,7 +77,103 @@ func (d *digest) attribute(x *effects) (bad, open int64) {
 			bad += l.lost - accounted[l]
 		}
 	}
-	return bad, open
+	return bad + x.underRead + x.falseRejections, open
+}
+
+// A blame finds what explains damages.
+type blame struct {
+	*digest
+	holders
+	known map[handOver]explanation
+}
+
+// A handOver is a pair of holds; the service took the lock from the older one before it granted the newer one.
+type handOver struct{ older, newer *history.Acquisition }
+
+func (d *digest) newBlame(x *effects) *blame {
+	b := &blame{digest: d, known: map[handOver]explanation{}}
+	if len(x.damages) > 0 {
+		b.holders = newHolders(d.acquisitions)
+	}
+	return b
+}
+
+// of explains one damage.
+func (b *blame) of(m *damage) explanation {
+	if m.crowd != nil {
+		return b.ofCrowd(m)
+	}
+	none := unexplained(nil, "no explained overlap of holds covers it")
+	if m.by == nil {
+		return none
+	}
+	older, newer, first := b.at(m.by), b.at(m.e), true
+	if older == nil || newer == nil || older == newer {
+		return none
+	}
+	if b.earlier(newer, older) {
+		older, newer, first = newer, older, false
+	}
+	if why := b.overlap(older, newer); m.outdatedAt(first) <= why.told {
+		return why
+	}
+	return none
+}
+
+// ofCrowd explains that more permits were used than there are. The service took enough of them from their holders
+// before it granted the newest.
+func (b *blame) ofCrowd(m *damage) explanation {
+	none := unexplained(nil, "no explained overlap of holds covers it")
+	var newest *history.Acquisition
+	for _, u := range m.crowd {
+		a := b.at(u.first)
+		if a == nil {
+			return none
+		}
+		if newest == nil || b.earlier(newest, a) {
+			newest = a
+		}
+	}
+	var lost, perhaps int64
+	why, suspicion := none, none
+	for _, u := range m.crowd {
+		a := b.at(u.first)
+		if a == newest {
+			continue
+		}
+		switch x := b.overlap(a, newest); {
+		case u.last.At > x.told:
+		case x.explained():
+			lost, why = lost+a.Permits, x
+		case x.unsure():
+			perhaps, suspicion = perhaps+a.Permits, x
+		}
+	}
+	switch {
+	case lost >= m.excess:
+		return why
+	case lost+perhaps >= m.excess:
+		return suspicion
+	}
+	return none
+}
+
+// earlier reports whether the service granted p before q, as far as the record tells.
+func (b *blame) earlier(p, q *history.Acquisition) bool {
+	return b.grantedFirst(p, q) || !b.grantedFirst(q, p) && p.Returned < q.Returned
+}
+
+// overlap explains that older could still use what it had lost to newer. What nothing explains was over at once.
+func (b *blame) overlap(older, newer *history.Acquisition) explanation {
+	p := handOver{older, newer}
+	why, seen := b.known[p]
+	if !seen {
+		if why = b.taken(older, newer); !why.explained() && !why.unsure() {
+			why.told = history.None
+		}
+		b.known[p] = why
+	}
+	return why
 }
 
 // holders finds the acquisition that an access belongs to.

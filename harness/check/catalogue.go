@@ -127,6 +127,8 @@ func Counters() []Counter {
 			Check: Effect, Showable: true, Of: func(s *Safety) *int64 { return s.LostUpdates }},
 		{Name: CountLostOfOthers, Means: "those of them that belong to clients that were not outdated",
 			Check: Effect, Of: func(s *Safety) *int64 { return s.LostUpdatesOfOthers }},
+		{Name: "damage_unexplained", Means: "damages at the resource that belong to no overlap that a fault explains",
+			Check: Effect, Of: func(s *Safety) *int64 { return s.DamageUnexplained }},
 		{Name: CountFalseRejections, Means: "accesses that were refused although their token was the newest",
 			Check: Effect, Of: func(s *Safety) *int64 { return s.FalseRejections }},
 		{Name: CountTornReads, Means: "reads that saw two values under one read hold",

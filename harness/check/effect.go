@@ -39,9 +39,8 @@ var effectCheck = Check{
 //
 // Each element of a list is accounted for: see [effects.account].
 //
-// Each stale access and each lost update must belong to an overlap of holds that a verified fault explains, or it is a
-// violation, whatever the scenario expects: see [digest.attribute]. A scenario that wants to see damage wants that of
-// its fault, and not any.
+// All damage must belong to an overlap of holds that a verified fault explains, or it is a violation, whatever the
+// scenario expects: see [digest.attribute]. A scenario that wants to see damage wants that of its fault, and not any.
 //
 // Without tokens nothing is stale, but updates can still be lost.
 //
@@ -111,6 +110,9 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead +
 		e.shared
 	bad, open := d.attribute(&e)
+	if e.attributed {
+		s.DamageUnexplained = &bad
+	}
 	v := Verdict{Count: damage + e.miscounted, Findings: e.findings}
 	v.Violation = e.miscounted > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
 	switch {

@@ -25,9 +25,10 @@ func (x *effects) appended(l *lockEffect, e *history.Event, stale bool) {
 	}
 	if access.Behind != "" && access.Behind != was {
 		x.overwritten++
-		x.note(l, e, l.lastWrite, l.depth[last]-l.depth[behind], x.find("lost-update", e, l.lastWrite,
-			"%s appended %d to the list as it was behind %s, but it ended with %s by then", e.Client, access.Value,
-			access.Behind.Element(), was.Element()))
+		x.note(damage{lock: l, e: e, by: l.lastWrite, lost: l.depth[last] - l.depth[behind], until: history.None,
+			finding: x.find("lost-update", e, l.lastWrite,
+				"%s appended %d to the list as it was behind %s, but it ended with %s by then", e.Client, access.Value,
+				access.Behind.Element(), was.Element())})
 	}
 	l.depth[access.Value] = l.depth[behind] + 1
 }

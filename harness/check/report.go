@@ -142,6 +142,7 @@ type Safety struct {
 	LateAccepted        *int64 `json:"late_accepted"`
 	LostUpdates         *int64 `json:"lost_updates"`
 	LostUpdatesOfOthers *int64 `json:"lost_updates_of_others"` // nil if there are no tokens, or the record does not tell
+	DamageUnexplained   *int64 `json:"damage_unexplained"`     // nil if the recipe promises no exclusion, or with zk-multi
 	FalseRejections     *int64 `json:"false_rejections"`
 	TornReads           *int64 `json:"torn_reads"` // nil if no client read under a read hold
 	Crowded             *int64 `json:"crowded"`    // uses beyond the permits; nil without permits

@@ -40,8 +40,10 @@ func (x *effects) together() {
 		}
 		eachOverlap(holds, func(a, b *hold) {
 			x.shared++
-			x.find("together", first[b.by], first[a.by], "%s used it while %s did, from %s to %s", b.by.Client, a.by.Client,
-				seconds(b.from), seconds(min(a.until, b.until)))
+			until := min(a.until, b.until)
+			x.note(damage{lock: x.locks[lock], e: first[b.by], by: first[a.by], until: until,
+				finding: x.find("together", first[b.by], first[a.by], "%s used it while %s did, from %s to %s", b.by.Client,
+					a.by.Client, seconds(b.from), seconds(until))})
 		})
 	}
 }

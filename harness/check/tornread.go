@@ -15,7 +15,8 @@ func (x *effects) reader(l *lockEffect, e *history.Event) {
 		l.seen[k] = e
 	case first.Access().Value != e.Access().Value:
 		x.torn++
-		x.find("torn-read", e, first, "%s read %d and then %d under one read hold", e.Client, first.Access().Value,
-			e.Access().Value)
+		x.note(damage{lock: l, e: e, by: l.lastWrite, until: history.None,
+			finding: x.find("torn-read", e, first, "%s read %d and then %d under one read hold", e.Client,
+				first.Access().Value, e.Access().Value)})
 	}
 }
