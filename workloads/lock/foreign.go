@@ -15,7 +15,7 @@ import (
 func Command(name string, layout nodes.Layout) Recipe {
 	r := Recipe{
 		Name:      name,
-		About:     "[Your own lock](#your-own-lock), in any language.",
+		About:     "[Your own lock](../workloads/README.md#locks-in-other-languages), in any language.",
 		Workloads: workloads.All,
 		Layout:    layout,
 		Promises: Promises{Exclusive: true, MayToken: true, Several: true, Downgrade: true, Queue: layout.Queues(),
