@@ -291,6 +291,7 @@ func (g *testbed) nothingLeft(t *testing.T) {
 // connections answer all the time, the fault is healed, and nothing of it is left. A fault that this machine cannot
 // do is refused with what it lacks.
 func TestFaultsConform(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs an ensemble")
 	}

@@ -15,6 +15,7 @@ import (
 
 // The built-in scenarios of the real Curator, shortened, give the results that `locklab run` gives.
 func TestCurator(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs an ensemble")
 	}

@@ -13,6 +13,7 @@ import (
 
 // A lock that admits a writer beside a writer that has become a reader is found, and only by that damage.
 func TestALeakyDowngradeIsFound(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs an ensemble")
 	}

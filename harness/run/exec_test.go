@@ -28,6 +28,7 @@ done
 
 // The command line finds overlaps in a lock that it has never seen, and exits with 3.
 func TestABrokenLockInShellIsFound(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs an ensemble")
 	}

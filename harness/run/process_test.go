@@ -311,6 +311,7 @@ func (c *command) wantPartial(t *testing.T) {
 
 // --json prints the result and nothing else, whatever the verdict, and check exits with the code of the run.
 func TestJSON(t *testing.T) {
+	t.Parallel()
 	c := begin(t, with("recipe: none", "clients: 4", "duration: 1s"), "--json")
 	if code := c.awaitEnd(t); code != 3 {
 		t.Errorf("exit code %d, want 3: there was no lock", code)

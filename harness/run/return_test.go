@@ -24,6 +24,7 @@ expect: {belief-exclusion: any, fairness: any}
 
 // Clients come back after the faults of complete runs, both those that a scenario names and those that a swarm draws.
 func TestRunsWithFaults(t *testing.T) {
+	t.Parallel()
 	labtest.Require(t)
 	const drawn = shortRun + "duration: 10s\nseed: 17\nschedule: swarm\nfault-interval: 1500ms\nfault-length: 0.5T..2T\n"
 	stage, err := OpenStage(t.Context(), load(t, drawn), Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})

@@ -179,6 +179,7 @@ func wantVerdict(t *testing.T, out judge.Outcome, want check.Result) {
 
 // Many runs follow one another on one stage, each with locks of its own.
 func TestStage(t *testing.T) {
+	t.Parallel()
 	stage := openSmall(t)
 	for _, runs := range []struct {
 		name string
