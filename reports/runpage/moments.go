@@ -76,9 +76,9 @@ func moments(in result.Input, t *timeline) []moment {
 		verb := map[history.Op]string{history.OpRead: " reads", history.OpWrite: " writes", history.OpEnter: " enters",
 			history.OpExit: " leaves"}[a.Op]
 		if stale {
-			add(a.At, true, a.Client+verb+": accepted, though outdated")
+			add(a.Called, true, a.Client+verb+": accepted, though outdated")
 		} else {
-			add(a.At, false, a.Client+verb+": refused as outdated")
+			add(a.Called, false, a.Client+verb+": refused as outdated")
 		}
 	}
 	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.At, b.At) })

@@ -1,6 +1,7 @@
 package runpage
 
 import (
+	"cmp"
 	"strings"
 
 	"locklab/harness/check"
@@ -70,7 +71,9 @@ func vanished(events []history.Event, a *history.Acquisition) (int64, bool) {
 // An access is a use of the resource, as the resource recorded it, or of data in ZooKeeper, as the client recorded
 // it.
 type access struct {
-	At     int64
+	At int64
+	// Called is when the client invoked the access; At if that is not recorded.
+	Called int64
 	Client string
 	Op     history.Op
 	Token  int64
@@ -86,6 +89,7 @@ func accesses(in result.Input, lock string, s result.Span) []access {
 	}
 	var all []access
 	var fences check.Fences
+	called := map[string]int64{} // by client: its latest invocation
 	for i := range in.Events {
 		e := &in.Events[i]
 		switch e.Op {
@@ -94,10 +98,13 @@ func accesses(in result.Input, lock string, s result.Span) []access {
 			continue
 		}
 		byClient := strings.HasPrefix(e.Client, e.Process+"/") // the client's record of the same access
+		if byClient && e.Kind == history.Invoke {
+			called[e.Client] = e.At
+		}
 		if e.Lock != lock || byClient || e.Kind != history.OK && e.Kind != history.Fail {
 			continue
 		}
-		a := access{At: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: e.Kind == history.Fail}
+		a := access{At: e.At, Called: min(e.At, cmp.Or(called[e.Client], e.At)), Client: e.Client, Op: e.Op, Token: e.Token, Refused: e.Kind == history.Fail}
 		if !a.Refused {
 			a.Stale = fences.Stale(e)
 			fences.Serve(e)
@@ -131,7 +138,7 @@ func keptAccesses(in result.Input, lock string, s result.Span) []access {
 		kind := found[*e]
 		refused := e.Kind == history.Fail || kind == "stale-rejected"
 		if e.Kind == history.OK || refused {
-			all = append(all, access{At: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: refused,
+			all = append(all, access{At: e.At, Called: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: refused,
 				Stale: kind == "stale-accepted"})
 		}
 	}
