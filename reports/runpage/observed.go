@@ -104,7 +104,8 @@ func accesses(in result.Input, lock string, s result.Span) []access {
 		if e.Lock != lock || byClient || e.Kind != history.OK && e.Kind != history.Fail {
 			continue
 		}
-		a := access{At: e.At, Called: min(e.At, cmp.Or(called[e.Client], e.At)), Client: e.Client, Op: e.Op, Token: e.Token, Refused: e.Kind == history.Fail}
+		a := access{At: e.At, Called: min(e.At, cmp.Or(called[e.Client], e.At)), Client: e.Client, Op: e.Op,
+			Token: e.Token, Refused: e.Kind == history.Fail}
 		if !a.Refused {
 			a.Stale = fences.Stale(e)
 			fences.Serve(e)
