@@ -65,12 +65,16 @@ func (h *Hold) guarded(ctx context.Context, ops []zksession.Op) ([]string, error
 	switch i := refused(err); {
 	case err == nil:
 		return created[guards:], nil
+	case i >= 0 && errors.Is(err, zksession.ErrSessionExpired):
+		return nil, lost(op.Err) // this is the answer to the transaction, so none of it was executed
 	case i >= guards:
 		return nil, &zksession.OpError{Index: i - guards, Err: op.Err}
 	case i >= 0 && errors.Is(err, zksession.ErrNoNode):
 		gone := h.of.whyGone(h.nodes[i])
 		h.lose(gone)
 		return nil, lost(gone)
+	case i >= 0:
+		return nil, fmt.Errorf("check %s: %w", h.nodes[i], op.Err)
 	case errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, zksession.ErrSessionClosed):
 		return nil, fmt.Errorf("%w: %w", zksession.ErrConnectionLoss, lost(err))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/go-zookeeper/zk"
+
 	"locklab/recipes/zksession"
 )
 
@@ -223,4 +225,39 @@ func TestGuardedWriteOfUnknownOutcome(t *testing.T) {
 		func() bool { return svc.ledger() == "mine" },
 	)
 	released(t, h)
+}
+
+// A refusingSession refuses the first operation of each transaction, for a reason of the test's choice.
+type refusingSession struct {
+	*fakeSession
+	why error
+}
+
+func (z *refusingSession) Multi(ctx context.Context, ops ...zksession.Op) ([]string, error) {
+	if z.why != nil {
+		return nil, &zksession.OpError{Index: 0, Err: z.why}
+	}
+	return z.fakeSession.Multi(ctx, ops...)
+}
+
+// If the service refuses the check of a hold's own znode, the error does not blame one of the caller's operations. A
+// session that has expired by then has lost the hold, and it is known that nothing was executed.
+func TestGuardedWriteIsRefusedAtItsGuard(t *testing.T) {
+	svc := newFakeService()
+	svc.set("/ledger", nil, 0)
+	_, z := svc.session(t, nil)
+	refusing := &refusingSession{fakeSession: z}
+	s := NewSession(refusing, nil)
+	h := acquired(t, newLock(t, "mutex", s, nil))
+	refusing.why = zk.ErrNoAuth
+	_, err := h.Multi(within(t), set("mine"))
+	if _, ok := errors.AsType[*zksession.OpError](err); ok || !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("the check of the hold is not allowed: %v", err)
+	}
+	refusing.why = zksession.ErrSessionExpired
+	_, err = h.Multi(within(t), set("mine"))
+	if _, ok := errors.AsType[*zksession.OpError](err); ok || !errors.Is(err, ErrLockLost) ||
+		!errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, zksession.ErrConnectionLoss) {
+		t.Errorf("the session has expired: %v", err)
+	}
 }

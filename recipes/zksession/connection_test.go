@@ -91,12 +91,16 @@ func TestTranslate(t *testing.T) {
 		{io.ErrUnexpectedEOF, ErrConnectionLoss},
 		{unknown(-4), ErrConnectionLoss},
 		{unknown(-7), ErrConnectionLoss},
-		{zk.ErrSessionExpired, ErrSessionExpired},
+		{unknown(-12), ErrSessionExpired},
 		{zk.ErrConnectionClosed, ErrSessionExpired}, // the session is over by now
 	} {
 		if got := c.translate(x.in); !errors.Is(got, x.want) {
 			t.Errorf("%v: got %v, want %v", x.in, got, x.want)
 		}
+	}
+	c = idleConnection(nil)
+	if got := c.translate(zk.ErrSessionExpired); !errors.Is(got, ErrSessionExpired) || c.Err() != ErrSessionExpired {
+		t.Errorf("the leader says that the session has expired: %v, and the session %v", got, c.Err())
 	}
 	if got := c.translate(unknown(-127)); errors.Is(got, ErrConnectionLoss) || errors.Is(got, ErrSessionExpired) {
 		t.Errorf("throttled: %v", got)

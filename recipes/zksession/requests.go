@@ -46,6 +46,9 @@ const (
 	codeLoss          = unknownCode + "-4"
 	codeTimeout       = unknownCode + "-7"
 	codeUnimplemented = unknownCode + "-6"
+	// codeUnknownSession is what a server that stands alone answers where others say that the session has expired. It
+	// has forgotten the session, and a session never comes back.
+	codeUnknownSession = unknownCode + "-12"
 )
 
 // translate turns go-zookeeper's answer into this package's errors. An answer that does not certainly mean "no
@@ -68,12 +71,12 @@ func (c *connection) translate(err error) error {
 	switch {
 	case text == codeUnimplemented:
 		return ErrUnimplemented
-	case strings.HasPrefix(text, unknownCode) && text != codeLoss && text != codeTimeout:
-		return err // throttled, over quota, …
-	case errors.Is(err, zk.ErrSessionExpired):
+	case text == codeUnknownSession || errors.Is(err, zk.ErrSessionExpired):
 		// As an answer to a request this comes from the leader, perhaps before
 		// the connection learns of it.
 		c.finish(ErrSessionExpired)
+	case strings.HasPrefix(text, unknownCode) && text != codeLoss && text != codeTimeout:
+		return err // throttled, over quota, …
 	}
 	if over := c.Err(); over != nil {
 		return over
