@@ -8,7 +8,7 @@ type MutexConfig struct {
 	// Path is the lock's directory, whose children are its queue. It is created if
 	// it does not exist.
 	Path string
-	// Data is what the contenders' znodes contain, for people that inspect the service.
+	// Data is what the contenders' znodes contain, for people that inspect the service. It is copied.
 	Data []byte
 	// OnQueued, if set, is called by Acquire once it has its place in the queue, with the number of contenders ahead
 	// of it. It is called again if the attempt starts over because its znode was deleted by another client. This
@@ -35,7 +35,8 @@ func NewMutex(cfg MutexConfig) (*Mutex, error) {
 	if err := checkConfig("mutex", cfg.Session, cfg.Path); err != nil {
 		return nil, err
 	}
-	if err := checkData("mutex", cfg.Data); err != nil {
+	var err error
+	if cfg.Data, err = ownData("mutex", cfg.Data); err != nil {
 		return nil, err
 	}
 	return newMutex(cfg), nil

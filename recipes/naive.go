@@ -19,7 +19,7 @@ type NaiveConfig struct {
 	Session *Session
 	// Path is the lock's one znode. Its missing parents are created.
 	Path string
-	// Data is what the znode contains behind its first 36 bytes, for people that inspect the service.
+	// Data is what the znode contains behind its first 36 bytes, for people that inspect the service. It is copied.
 	Data []byte
 	// OnQueued, if set, is called once by Acquire: with 0 when it got the lock at the first try, or with 1 when it
 	// found the lock taken. How many others wait is not known.
@@ -40,6 +40,7 @@ func NewNaiveMutex(cfg NaiveConfig) (*NaiveMutex, error) {
 	if err := checkConfig("naive mutex", cfg.Session, cfg.Path); err != nil {
 		return nil, err
 	}
+	cfg.Data = bytes.Clone(cfg.Data)
 	return &NaiveMutex{cfg: cfg}, nil
 }
 

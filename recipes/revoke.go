@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +21,13 @@ const revokeData = "__REVOKE__"
 // Curator.
 func isRevocation(data []byte) bool { return string(data) == revokeData }
 
-// checkData refuses data that would make every contender look as if it was asked to leave.
-func checkData(recipe string, data []byte) error {
+// ownData returns a copy of the data for a recipe's znodes, which the caller cannot change. It refuses data that would
+// make every contender look as if it was asked to leave.
+func ownData(recipe string, data []byte) ([]byte, error) {
 	if isRevocation(data) {
-		return fmt.Errorf("%s: the data %s is reserved, because it revokes a lock", recipe, revokeData)
+		return nil, fmt.Errorf("%s: the data %s is reserved, because it revokes a lock", recipe, revokeData)
 	}
-	return nil
+	return bytes.Clone(data), nil
 }
 
 // Revoked returns a channel that is closed once another client has asked for this hold's release, by [Session.Revoke]

@@ -11,7 +11,7 @@ type RWConfig struct {
 	// Path is the lock's directory, whose children are its queue. It is created if
 	// it does not exist.
 	Path string
-	// Data is what the contenders' znodes contain, for people that inspect the service.
+	// Data is what the contenders' znodes contain, for people that inspect the service. It is copied.
 	Data []byte
 	// OnQueued, if set, is called by Acquire once it has its place in the queue, with the number of contenders that
 	// must leave before it can hold: for a reader, without those behind the last writer ahead of it. It is called
@@ -48,10 +48,11 @@ func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
 	if err := checkConfig(recipe, cfg.Session, cfg.Path); err != nil {
 		return rwLines{}, err
 	}
-	if err := checkData(recipe, cfg.Data); err != nil {
+	data, err := ownData(recipe, cfg.Data)
+	if err != nil {
 		return rwLines{}, err
 	}
-	l := line{s: cfg.Session, dir: cfg.Path, data: cfg.Data, onQueued: cfg.OnQueued, layout: layout}
+	l := line{s: cfg.Session, dir: cfg.Path, data: data, onQueued: cfg.OnQueued, layout: layout}
 	r, w := l, l
 	r.kind, r.blocker = reading, behindWriters
 	w.kind, w.blocker = writing, behindAll

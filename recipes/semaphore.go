@@ -21,7 +21,7 @@ type SemaphoreConfig struct {
 	// Count, if set, is the number of permits instead of Max, which is then 0. It may change at any time, and must
 	// belong to the same session. While it is less than the permits in use, none are granted; none are taken away.
 	Count *SharedCount
-	// Data is what the znodes of contenders and leases contain, for people that inspect the service.
+	// Data is what the znodes of contenders and leases contain, for people that inspect the service. It is copied.
 	Data []byte
 	// OnQueued, if set, is called once by each attempt to acquire as soon as it knows whether it must wait: with the
 	// number of contenders ahead of it in the queue, or 1 if there are none but not enough permits are free, or 0 if
@@ -44,7 +44,8 @@ func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
 	if err := checkConfig("semaphore", cfg.Session, cfg.Path); err != nil {
 		return nil, err
 	}
-	if err := checkData("semaphore", cfg.Data); err != nil {
+	var err error
+	if cfg.Data, err = ownData("semaphore", cfg.Data); err != nil {
 		return nil, err
 	}
 	if cfg.Count == nil && cfg.Max < 1 {

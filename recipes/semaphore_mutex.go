@@ -26,11 +26,12 @@ func NewSemaphoreMutex(cfg SemaphoreMutexConfig) (*SemaphoreMutex, error) {
 	if err := checkConfig("semaphore mutex", cfg.Session, cfg.Path); err != nil {
 		return nil, err
 	}
-	if err := checkData("semaphore mutex", cfg.Data); err != nil {
+	data, err := ownData("semaphore mutex", cfg.Data)
+	if err != nil {
 		return nil, err
 	}
 	return &SemaphoreMutex{
-		&Semaphore{SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: cfg.Data, OnQueued: cfg.OnQueued}},
+		&Semaphore{SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: data, OnQueued: cfg.OnQueued}},
 	}, nil
 }
 

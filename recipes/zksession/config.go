@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -32,6 +33,7 @@ func (c Config) withDefaults() (Config, error) {
 	if len(c.Servers) == 0 {
 		return c, errors.New("connect: no servers given")
 	}
+	c.Servers = slices.Clone(c.Servers)
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
 	}

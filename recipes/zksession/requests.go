@@ -1,6 +1,7 @@
 package zksession
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,12 +89,22 @@ func (c *connection) Create(ctx context.Context, path string, data []byte, mode 
 	if err := c.reserve(ctx, len(path)+len(data)); err != nil {
 		return "", err
 	}
+	data = keep(ctx, data)
 	return request(ctx, c, func() (string, error) {
 		if mode == Container {
 			return c.conn.CreateContainer(path, data, zk.FlagContainer, everybody)
 		}
 		return c.conn.Create(path, data, mode.flags(), everybody)
 	})
+}
+
+// keep returns data as a request may go on using it: a copy, if ctx can end and leave the request to itself, because
+// the caller may change the slice from then on.
+func keep(ctx context.Context, data []byte) []byte {
+	if ctx.Done() == nil {
+		return data
+	}
+	return bytes.Clone(data)
 }
 
 // everybody lets every client do everything.

@@ -52,6 +52,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 func (c *connection) Multi(ctx context.Context, ops ...Op) ([]string, error) {
 	requests := make([]any, len(ops))
 	for i, op := range ops {
+		data := keep(ctx, op.Data)
 		switch op.Kind {
 		case OpCheck:
 			requests[i] = &zk.CheckVersionRequest{Path: op.Path, Version: op.Version}
@@ -59,11 +60,11 @@ func (c *connection) Multi(ctx context.Context, ops ...Op) ([]string, error) {
 			if op.Mode == Container {
 				return nil, &OpError{i, errors.New("no containers in a transaction")}
 			}
-			requests[i] = &zk.CreateRequest{Path: op.Path, Data: op.Data, Acl: everybody, Flags: op.Mode.flags()}
+			requests[i] = &zk.CreateRequest{Path: op.Path, Data: data, Acl: everybody, Flags: op.Mode.flags()}
 		case OpDelete:
 			requests[i] = &zk.DeleteRequest{Path: op.Path, Version: op.Version}
 		case OpSet:
-			requests[i] = &zk.SetDataRequest{Path: op.Path, Data: op.Data, Version: op.Version}
+			requests[i] = &zk.SetDataRequest{Path: op.Path, Data: data, Version: op.Version}
 		default:
 			return nil, &OpError{i, fmt.Errorf("no operation of kind %d", op.Kind)}
 		}
