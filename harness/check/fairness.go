@@ -36,9 +36,8 @@ var fairnessCheck = Check{
 // far the queue's order differs from the order in which acquire was called is only told in the summary, because no
 // recipe promises it.
 //
-// Only pairs that exclude each other count, because readers that the lock lets in together return in any order. For
-// the same reason permits are not judged: their tokens are in the order in which the service gave them out, and not in
-// that of the queue.
+// Only pairs that exclude each other count, because readers that the lock lets in together return in any order. Permits
+// are judged by the servers' transactions alone: see [digest.permitOrder].
 func judgeFairness(d *digest, _ *Safety) Verdict {
 	switch {
 	case !d.facts.Queue:
@@ -52,9 +51,14 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 	}
 	var v Verdict
 	var grants, excused, unsure, entry, bypass int64
-	others := false
+	permitted := false
 	for _, l := range d.locks {
-		others = others || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
+		permitted = permitted || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
+		if d.servers != nil && d.transactions.whole() {
+			o := d.permitOrder(l.lock, l.grants)
+			grants, v.Count, bypass = grants+o.judged, v.Count+o.count, max(bypass, o.worst)
+			v.Findings = append(v.Findings, o.findings[:min(len(o.findings), maxFindings-len(v.Findings))]...)
+		}
 		queued := ownPlaces(d.placed(l.grants))
 		byReturn := withTokens(queued, returnedAt)
 		grants += int64(len(byReturn))
@@ -82,8 +86,12 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 	case v.Count > 0:
 		v.setf(Fail, "%s of grants against the queue's order, one waiter overtaken by %d", count(v.Count, "pair", "pairs"),
 			bypass)
-	case grants == 0 && others:
-		return Verdict{Result: NotApplicable, Summary: "the tokens of permits do not show the order of the queue"}
+	case permitted && (d.servers == nil || d.servers.Layout != nodes.LayoutSemaphore):
+		return Verdict{Result: NotApplicable, Summary: "the tokens of permits do not show the order of the queue, and " +
+			"there are no transaction logs of the servers that do"}
+	case permitted && len(d.servers.doubts()) > 0:
+		v.setf(Unknown, "the order of permits is known only from the servers' transaction logs, but %s",
+			strings.Join(d.servers.doubts(), "; "))
 	case grants == 0:
 		v.setf(Unknown, "no client got a lock")
 	case unsure > 0:

@@ -36,7 +36,7 @@ type Promises struct {
 	Tokens    bool // grants carry rising fencing tokens
 	MayToken  bool // whether they do is not known before there are grants
 	Slots     bool // tokens of permits go with slots, by which a resource can tell them apart
-	Queue     bool // grants come in the order of the clients' znodes, which tokens show
+	Queue     bool // grants come in the order of the clients' znodes, which tokens show (of permits, the znodes alone)
 	Several   bool // takes several locks at once
 	Downgrade bool // a writer can become a reader
 	Clock     bool // its holds can end by a lease clock

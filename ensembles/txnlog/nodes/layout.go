@@ -87,6 +87,15 @@ func (l Layout) Contends(path string, permits func(ms int64) int) (Selector, Rul
 	}
 }
 
+// Queue returns what queues for the lock at path, where that differs from what contends for it; false where it does
+// not.
+func (l Layout) Queue(path string) (Selector, bool) {
+	if l != LayoutSemaphore {
+		return nil, false
+	}
+	return Children(path+"/locks", LayoutQueue.marks()...), true
+}
+
 // Modes reports whether a contender's name says if it is a reader or a writer.
 func (l Layout) Modes() bool { return len(l.marks()) == 2 }
 
