@@ -97,8 +97,9 @@ func (b *belief) overlap(first, second *hold) {
 	if b.grantedFirst(newer, older) {
 		older, newer = newer, older // an acquire can return late
 	}
-	b.add(older, newer, second.from, min(first.until, second.until),
-		fmt.Sprintf("%s and %s both believed that they held %s", holder(older), holder(newer), older.Lock))
+	b.add(older, newer, second.from, min(first.until, second.until), func() string {
+		return fmt.Sprintf("%s and %s both believed that they held %s", holder(older), holder(newer), older.Lock)
+	})
 }
 
 // grantedFirst reports whether it is known that the service granted a before b, by the tokens or by the znodes.
@@ -128,17 +129,20 @@ func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
 }
 
 func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
-	lead := fmt.Sprintf("%s believed that it held %s of %s", holder(older.by),
-		count(older.by.Permits, "permit", "permits"), older.by.Lock)
-	if older != newer {
-		lead += fmt.Sprintf(", and %s believed that it held %d", holder(newer.by), newer.by.Permits)
-	}
-	b.add(older.by, newer.by, from, until, fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit))
+	b.add(older.by, newer.by, from, until, func() string {
+		lead := fmt.Sprintf("%s believed that it held %s of %s", holder(older.by),
+			count(older.by.Permits, "permit", "permits"), older.by.Lock)
+		if older != newer {
+			lead += fmt.Sprintf(", and %s believed that it held %d", holder(newer.by), newer.by.Permits)
+		}
+		return fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit)
+	})
 }
 
-// add counts an overlap; lead says what the clients believed.
-func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead string) {
-	why := unexplained(nil, "the recipe promises no exclusion")
+// add counts an overlap; lead says what the clients believed. There may be millions, so texts are made only of those
+// that are kept.
+func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead func() string) {
+	why := explanation{cause: CauseNone, text: "the recipe promises no exclusion"}
 	if b.facts.Exclusive {
 		switch why = b.explain(older, newer, until); {
 		case why.open:
@@ -162,7 +166,7 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 		list = &b.good
 	}
 	if len(*list) < maxFindings {
-		*list = append(*list, b.finding(older, newer, from, until, why, lead))
+		*list = append(*list, b.finding(older, newer, from, until, why, lead()))
 	}
 }
 

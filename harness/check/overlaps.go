@@ -81,15 +81,18 @@ func eachExcess(
 ) {
 	var active byUntil
 	var taken int64
-	type pair struct{ older, newer *hold }
-	seen := map[pair]bool{} // a hold whose acquire returned late finds the newest there already
+	// A hold whose acquire returned late finds the newest there already, and may find pairs of it that were visited:
+	// these are kept, by the newest, until it ends.
+	seen := map[*hold]map[*hold]bool{}
 	for i := range holds {
 		h := &holds[i]
 		if h.until <= h.from {
 			continue
 		}
 		for len(active) > 0 && active[0].until <= h.from {
-			taken -= heap.Pop(&active).(*hold).by.Permits
+			ended := heap.Pop(&active).(*hold)
+			taken -= ended.by.Permits
+			delete(seen, ended)
 		}
 		heap.Push(&active, h)
 		taken += h.by.Permits
@@ -124,9 +127,12 @@ func eachExcess(
 		}
 		for excess := taken - limit; excess > 0 && len(older) > 0; older = older[1:] {
 			excess -= older[0].by.Permits
-			if p := (pair{older[0], newest}); !seen[p] {
-				seen[p] = true
-				visit(p.older, p.newer, h.from, min(until, p.older.until, p.newer.until), taken, limit)
+			if seen[newest] == nil {
+				seen[newest] = map[*hold]bool{}
+			}
+			if o := older[0]; !seen[newest][o] {
+				seen[newest][o] = true
+				visit(o, newest, h.from, min(until, o.until, newest.until), taken, limit)
 			}
 		}
 	}

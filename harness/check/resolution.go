@@ -54,12 +54,20 @@ func (d *digest) resolutions() []Resolution {
 	}
 	var all []Resolution
 	attempts := d.attempts()
-	for i := range d.acquisitions {
+	type caller struct{ client, lock string }
+	next := map[caller]int64{} // when a client next called for a lock
+	for i := range slices.Backward(d.acquisitions) {
 		a := &d.acquisitions[i]
 		tried := attempts[attemptOf{a.Client, a.Lock, a.N}]
+		by := caller{a.Client, a.Lock}
+		until, again := next[by]
+		if !again {
+			until = math.MaxInt64
+		}
+		next[by] = a.Invoked
 		switch {
 		case a.Unknown() || failedByItself(a) && len(tried) > 0:
-			if r, ok := d.resolveAcquire(a, tried, d.nextAcquire(i)); ok {
+			if r, ok := d.resolveAcquire(a, tried, until); ok {
 				all = append(all, r)
 			}
 		case a.Granted() && a.ReleaseInvoked != history.None &&
@@ -69,19 +77,8 @@ func (d *digest) resolutions() []Resolution {
 			}
 		}
 	}
+	slices.Reverse(all)
 	return all
-}
-
-// nextAcquire is when the client of the i-th acquisition next called for the same lock; the end of time if it never
-// did.
-func (d *digest) nextAcquire(i int) int64 {
-	a := &d.acquisitions[i]
-	for k := i + 1; k < len(d.acquisitions); k++ {
-		if b := &d.acquisitions[k]; b.Client == a.Client && b.Lock == a.Lock {
-			return b.Invoked
-		}
-	}
-	return math.MaxInt64
 }
 
 // An attemptOf names the acquisition that an attempt belongs to.
@@ -90,13 +87,21 @@ type attemptOf struct {
 	n            int64
 }
 
-// attempts are the beginnings of names that clients recorded before they asked for znodes, by acquisition.
+// attempts are the beginnings of names that clients recorded before they asked for znodes, by acquisition. Those of
+// acquisitions that need no resolution are left out.
 func (d *digest) attempts() map[attemptOf][]string {
 	all := map[attemptOf][]string{}
+	for i := range d.acquisitions {
+		if a := &d.acquisitions[i]; a.Unknown() || failedByItself(a) {
+			all[attemptOf{a.Client, a.Lock, a.N}] = nil
+		}
+	}
 	for i := range d.events {
 		if e := &d.events[i]; e.Op == history.OpAttempt && e.Attempt() != "" {
 			k := attemptOf{e.Client, e.Lock, e.Acq}
-			all[k] = append(all[k], e.Attempt())
+			if tried, wanted := all[k]; wanted {
+				all[k] = append(tried, e.Attempt())
+			}
 		}
 	}
 	return all
@@ -110,11 +115,12 @@ func failedByItself(a *history.Acquisition) bool {
 
 // resolveTried finds what became of the znodes that an acquire asked for; false if nothing did.
 func (d *digest) resolveTried(a *history.Acquisition, tried []string, r *Resolution) bool {
-	lane := d.servers.lanes[a.Lock]
-	for i := range lane.Contenders {
-		c := &lane.Contenders[i]
+	if len(tried) == 0 {
+		return false
+	}
+	for _, c := range d.servers.index[a.Lock].named(tried) {
 		k := slices.IndexFunc(tried, func(prefix string) bool { return strings.HasPrefix(c.Name(), prefix) })
-		if k >= 0 && r.Fate != FateGranted {
+		if r.Fate != FateGranted {
 			r.Attempt = tried[k]
 			d.became(a, c, r)
 		}
@@ -127,14 +133,11 @@ func (d *digest) became(a *history.Acquisition, c *nodes.Contender, r *Resolutio
 	r.Fate, r.Znode, r.Zxid = FateQueued, c.Path, Zxid(c.Czxid)
 	r.Text = fmt.Sprintf("%s's acquire at %s was queued at zxid %s: %s", a.Client, seconds(a.Invoked), Zxid(c.Czxid),
 		d.describe(c))
-	lane := d.servers.lanes[a.Lock]
-	for k := range lane.Spans {
-		if s := &lane.Spans[k]; s.Life == c.Life {
-			r.Fate, r.Zxid = FateGranted, Zxid(s.From)
-			r.Text = fmt.Sprintf("%s's acquire at %s was granted at zxid %s, but no client was told: %s", a.Client,
-				seconds(a.Invoked), Zxid(s.From), d.describe(c))
-			return
-		}
+	if spans := d.servers.index[a.Lock].spans[c.Life]; len(spans) > 0 {
+		s := spans[0]
+		r.Fate, r.Zxid = FateGranted, Zxid(s.From)
+		r.Text = fmt.Sprintf("%s's acquire at %s was granted at zxid %s, but no client was told: %s", a.Client,
+			seconds(a.Invoked), Zxid(s.From), d.describe(c))
 	}
 }
 

@@ -3,7 +3,9 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
@@ -148,10 +150,42 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) [
 type laneIndex struct {
 	byCzxid, bySession map[int64][]*nodes.Contender
 	spans              map[*nodes.Life][]*nodes.Span
+
+	lane   *nodes.Lane
+	byName []int // of all contenders, in the order of names; nil until it is needed
+}
+
+// named returns the contenders whose names begin with one of the prefixes, in the lane's order.
+func (ix *laneIndex) named(prefixes []string) []*nodes.Contender {
+	all := ix.lane.Contenders
+	if ix.byName == nil {
+		for i := range all {
+			ix.byName = append(ix.byName, i)
+		}
+		slices.SortFunc(ix.byName, func(a, b int) int { return strings.Compare(all[a].Name(), all[b].Name()) })
+	}
+	found := map[int]bool{}
+	for _, prefix := range prefixes {
+		from, _ := slices.BinarySearchFunc(ix.byName, prefix, func(i int, prefix string) int {
+			return strings.Compare(all[i].Name(), prefix)
+		})
+		for _, i := range ix.byName[from:] {
+			if !strings.HasPrefix(all[i].Name(), prefix) {
+				break
+			}
+			found[i] = true
+		}
+	}
+	var named []*nodes.Contender
+	for _, i := range slices.Sorted(maps.Keys(found)) {
+		named = append(named, &all[i])
+	}
+	return named
 }
 
 func indexOf(lane *nodes.Lane) *laneIndex {
 	ix := &laneIndex{
+		lane:      lane,
 		byCzxid:   map[int64][]*nodes.Contender{},
 		bySession: map[int64][]*nodes.Contender{},
 		spans:     map[*nodes.Life][]*nodes.Span{},
