@@ -42,9 +42,12 @@ type Result struct {
 	ClosedLoop bool   `json:"closed_loop"`
 	Drain      string `json:"drain"`
 
-	Warnings []string     `json:"warnings"`
-	Checks   []CheckLine  `json:"checks"`
-	Safety   check.Safety `json:"safety"`
+	Warnings []string    `json:"warnings"`
+	Checks   []CheckLine `json:"checks"`
+	// ChecksJudged is how many of the checks that judge the lock could do so, of ChecksTotal.
+	ChecksJudged int          `json:"checks_judged"`
+	ChecksTotal  int          `json:"checks_total"`
+	Safety       check.Safety `json:"safety"`
 	// Sometimes says how often the conditions were met that the scenario names.
 	Sometimes []check.ConditionCount `json:"sometimes"`
 

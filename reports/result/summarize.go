@@ -34,6 +34,7 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		v := &rep.Checks[i]
 		r.Checks = append(r.Checks, CheckLine{v.Name, v.Expected, v.Result, v.Outcome(), v.Count, v.Summary})
 	}
+	r.ChecksJudged, r.ChecksTotal = judged(r.Checks)
 	for i := range acq {
 		if acq[i].Granted() {
 			r.Operations.AcquiredInRun++

@@ -45,22 +45,6 @@ func tellThresholds(w io.Writer, all []result.ThresholdLine) {
 	}
 }
 
-// judged says how many of the checks that judge a lock could do so: one that does not apply, or whose result is not
-// known, has found nothing wrong and nothing right.
-func judged(checks []result.CheckLine) string {
-	could, all := 0, 0
-	for _, line := range checks {
-		if c, known := check.Named(line.Name); !known || c.OfRun {
-			continue
-		}
-		all++
-		if line.Result == check.Pass || line.Result == check.Fail {
-			could++
-		}
-	}
-	return fmt.Sprintf("%d of %d checks of the lock could judge", could, all)
-}
-
 // printOutcome prints the outcome of a run for a person.
 func printOutcome(w io.Writer, out judge.Outcome) {
 	r := out.Result
@@ -78,7 +62,7 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s%s\n", c.Name, c.Expected, c.Result, c.Summary, mark)
 	}
-	fmt.Fprintf(t, "\t\t\t%s\n", judged(r.Checks))
+	fmt.Fprintf(t, "\t\t\t%d of %d checks of the lock could judge\n", r.ChecksJudged, r.ChecksTotal)
 	printConditions(t, r.Sometimes)
 	printThresholds(t, r.Thresholds)
 	fmt.Fprintln(t, "\t\t\t")
