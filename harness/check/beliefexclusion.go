@@ -76,7 +76,7 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 	case !d.whole:
 		v.setf(Unknown, "no overlap among %s, but the history is not complete", count(int64(b.holds), "hold", "holds"))
 	default:
-		v.setf(Pass, "no overlap among %s", count(int64(b.holds), "hold", "holds"))
+		v.setf(Pass, "no overlap among %s%s", count(int64(b.holds), "hold", "holds"), b.close())
 	}
 	return v
 }
@@ -144,7 +144,12 @@ func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
 func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead func() string) {
 	why := explanation{cause: CauseNone, text: "the recipe promises no exclusion"}
 	if b.facts.Exclusive {
-		switch why = b.explain(older, newer, until); {
+		why = b.explain(older, newer, until)
+		if lasted := b.certainFor(older, newer, from, until); !why.explained() &&
+			lasted <= b.clocks().between(older.Process, newer.Process) && older.Process != newer.Process {
+			why = b.clocks().within(older.Process, newer.Process, lasted)
+		}
+		switch {
 		case why.open:
 			b.open++
 		case why.unsure():
@@ -168,6 +173,43 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 	if len(*list) < maxFindings {
 		*list = append(*list, b.finding(older, newer, from, until, why, lead()))
 	}
+}
+
+// certainFor is by how much the clocks of the two holders may differ before the overlap might not have been one. Of
+// exclusive holds that is more than the overlap itself where one of them lies within the other.
+func (b *belief) certainFor(older, newer *history.Acquisition, from, until int64) int64 {
+	if older.Mode == history.ModePermit {
+		return until - from
+	}
+	return min(b.believedUntil(older)-newer.Returned, b.believedUntil(newer)-older.Returned)
+}
+
+// close says how many hand-offs between hosts took less than their clocks can differ, so that an overlap may be hidden
+// there. The servers' transactions show that there is none, if they were read.
+func (b *belief) close() string {
+	if b.servers != nil && b.transactions.whole() {
+		return ""
+	}
+	var n, most int64
+	for _, l := range b.locks {
+		var last *history.Acquisition
+		for _, a := range l.grants {
+			if last != nil && history.Conflict(last.Mode, a.Mode) {
+				gap, apart := a.Returned-b.believedUntil(last), b.clocks().between(last.Process, a.Process)
+				if gap >= 0 && gap < apart {
+					n, most = n+1, max(most, apart-gap)
+				}
+			}
+			if last == nil || b.believedUntil(a) > b.believedUntil(last) {
+				last = a
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; by the clocks alone, %s may hide an overlap of up to %s", count(n, "hand-off", "hand-offs"),
+		millis(most))
 }
 
 func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why explanation, lead string) Finding {

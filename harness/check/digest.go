@@ -37,6 +37,8 @@ type digest struct {
 	expiries map[*history.Acquisition]explanation // see expiryCause
 	stood    map[string][]*history.Event          // see standstills
 
+	bound *clockBound // see [digest.clocks]
+
 	conditions []ConditionCount // that the scenario names, once [judgeSometimes] has counted them
 
 	// Instants, None if the history does not tell.

@@ -50,7 +50,7 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 			"transaction logs, but " + strings.Join(d.servers.doubts(), "; ")}
 	}
 	var v Verdict
-	var grants, excused, unsure, entry, bypass int64
+	var grants, excused, unsure, close, entry, bypass int64
 	permitted := false
 	for _, l := range d.locks {
 		permitted = permitted || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
@@ -62,9 +62,15 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 		queued := ownPlaces(d.placed(l.grants))
 		byReturn := withTokens(queued, returnedAt)
 		grants += int64(len(byReturn))
-		for i, n := range overtaken(byReturn) {
+		far := overtaken(byReturn, returnedAt, d.clocks().most)
+		for i, n := range overtaken(byReturn, returnedAt, 0) {
 			a := byReturn[i]
 			if n == 0 {
+				continue
+			}
+			certain := d.certainly(byReturn[:i], a, far[i])
+			close += n - certain
+			if n = certain; n == 0 {
 				continue
 			}
 			switch x := d.lostUntold(a); {
@@ -80,7 +86,7 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 				}
 			}
 		}
-		entry += sum(overtaken(withTokens(queued, invokedAt)))
+		entry += sum(overtaken(withTokens(queued, invokedAt), invokedAt, 0))
 	}
 	switch {
 	case v.Count > 0:
@@ -96,6 +102,9 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 		v.setf(Unknown, "no client got a lock")
 	case unsure > 0:
 		v.setf(Unknown, "%s of grants against the queue's order, which a fault may explain", count(unsure, "pair", "pairs"))
+	case close > 0:
+		v.setf(Unknown, "%s of grants against the queue's order by less than the clocks can differ",
+			count(close, "pair", "pairs"))
 	case !d.whole:
 		v.setf(Unknown, "in the queue's order as far as the history goes, which is not complete")
 	default:
@@ -152,7 +161,7 @@ func (d *digest) placeOf(a *history.Acquisition) string {
 // inversion describes a, which n of the grants before it overtook, by the last of them.
 func (d *digest) inversion(before []*history.Acquisition, a *history.Acquisition, n int64) Finding {
 	k := len(before) - 1
-	for before[k].Token <= a.Token || !history.Conflict(before[k].Mode, a.Mode) {
+	for !d.overtook(before[k], a) {
 		k--
 	}
 	by, later := before[k], "higher tokens"

@@ -198,6 +198,7 @@ func (d *digest) stalled() spells {
 //
 //   - if they took longer after a confirmed release than 1 s and ten times the run's own median, of which 0.1 s count
 //     at most. After that, no disk has to be waited for.
+//     More by how far the hosts' clocks can differ.
 //   - if more than half of them took longer than 2 s from the call of release on, which includes slow releases.
 //
 // Recorded standstills within a hand-off do not count. Several must be slow, no two of them at the same time, because
@@ -218,6 +219,7 @@ func (l *livenessJudge) handOffs(all []handedOver) (slow []Finding, said string)
 	if median(whole) > 2*slowHandOff {
 		took, limit, since = whole, 2*slowHandOff, "its release was called for"
 	}
+	limit += l.clocks().most
 	apart, free := 0, int64(math.MinInt64) // the most that do not overlap: always take the first to end
 	for i := range all {
 		h := &all[i]

@@ -7,10 +7,11 @@ import (
 	"locklab/harness/history"
 )
 
-// overtaken says for each of the grants, which must be in some order of happening, how many of those before it that
-// exclude it have a higher token: how often it was overtaken. A read is not overtaken by a read. The sum is the number
-// of inversions. It takes O(n log n), by Fenwick trees over the ranks of the tokens.
-func overtaken(grants []*history.Acquisition) []int64 {
+// overtaken says for each of the grants, which must be ordered by at, how many of those before it that exclude it have
+// a higher token: how often it was overtaken. Those that are before it by less than slack do not count. A read is not
+// overtaken by a read. The sum is the number of inversions. It takes O(n log n), by Fenwick trees over the ranks of
+// the tokens.
+func overtaken(grants []*history.Acquisition, at func(*history.Acquisition) int64, slack int64) []int64 {
 	ranked := make([]int64, len(grants))
 	for i, a := range grants {
 		ranked[i] = a.Token
@@ -20,17 +21,41 @@ func overtaken(grants []*history.Acquisition) []int64 {
 
 	all, exclusive := newTally(len(ranked)), newTally(len(ranked))
 	by := make([]int64, len(grants))
+	added := 0
 	for i, a := range grants {
+		for ; added < i && at(grants[added])+slack <= at(a); added++ {
+			rank, _ := slices.BinarySearch(ranked, grants[added].Token)
+			if history.Exclusive(grants[added].Mode) {
+				exclusive.add(rank)
+			}
+			all.add(rank)
+		}
 		rank, _ := slices.BinarySearch(ranked, a.Token)
 		if history.Exclusive(a.Mode) {
 			by[i] = all.above(rank)
-			exclusive.add(rank)
 		} else {
 			by[i] = exclusive.above(rank)
 		}
-		all.add(rank)
 	}
 	return by
+}
+
+// overtook reports whether b, which returned before a, was certainly granted before it though it should have been
+// later.
+func (d *digest) overtook(b, a *history.Acquisition) bool {
+	return b.Token > a.Token && history.Conflict(b.Mode, a.Mode) &&
+		b.Returned+d.clocks().between(b.Process, a.Process) <= a.Returned
+}
+
+// certainly says how many of the grants before a certainly overtook it, of which far did so by so much that no clocks
+// matter.
+func (d *digest) certainly(before []*history.Acquisition, a *history.Acquisition, far int64) int64 {
+	for k := len(before) - 1; k >= 0 && before[k].Returned+d.clocks().most > a.Returned; k-- {
+		if d.overtook(before[k], a) {
+			far++
+		}
+	}
+	return far
 }
 
 // A tally is a Fenwick tree that counts by rank.

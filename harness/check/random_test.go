@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -230,7 +231,7 @@ func TestMutationsAreCaught(t *testing.T) {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			events, facts := validRun(t)
 			broken, check, says := mutations[name](t, events)
-			slices.SortStableFunc(broken, byTime)
+			broken = onOneHost(broken)
 			r := Run(broken, facts)
 			if v := r.Check(check); v.Result != says || r.Verdict == Pass {
 				t.Fatalf("%s says %s, want %s; verdict %s:\n%s", check, v.Result, says, r.Verdict, describeReport(&r))
@@ -239,7 +240,25 @@ func TestMutationsAreCaught(t *testing.T) {
 	}
 }
 
-// grants draws grants of one lock with little regard for sense: few instants, so
+// onOneHost moves all clients to one host, where one clock leaves no doubt, and sorts the events by time. What is
+// shorter than the clocks of two hosts can differ is unknown.
+func onOneHost(events []history.Event) []history.Event {
+	for i := range events {
+		e := &events[i]
+		if _, number, is := strings.Cut(e.Client, "/"); is {
+			if e.Process == hostOf(e.Client) {
+				e.Process = "c1"
+			}
+			e.Client = "c1/" + number
+		} else if strings.HasPrefix(e.Process, "c") {
+			e.Process = "c1"
+		}
+	}
+	slices.SortStableFunc(events, byTime)
+	return events
+}
+
+// drawGrants draws grants of one lock with little regard for sense: few instants, so
 // that many coincide, and few tokens.
 func drawGrants(t *rapid.T) []*history.Acquisition {
 	all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *history.Acquisition {
@@ -308,10 +327,12 @@ func TestOverlapsAgainstOracle(t *testing.T) {
 func TestOvertakenAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		grants := drawGrants(t)
-		for i, n := range overtaken(grants) {
+		slack := rapid.Int64Range(0, 3).Draw(t, "slack")
+		for i, n := range overtaken(grants, returnedAt, slack) {
 			want := int64(0)
 			for _, before := range grants[:i] {
-				if before.Token > grants[i].Token && !bothRead(before, grants[i]) {
+				if before.Token > grants[i].Token && !bothRead(before, grants[i]) &&
+					before.Returned+slack <= grants[i].Returned {
 					want++
 				}
 			}

@@ -33,6 +33,7 @@ func (l *livenessJudge) refusals(lock string, all []*history.Acquisition) (found
 		return nil, nil
 	}
 	unclean := l.uncleanEnds(all)
+	apart := l.clocks().most
 	before := int64(math.MinInt64) // when everything that was called for so far was over
 	for i, a := range all {
 		next := int64(math.MaxInt64)
@@ -41,11 +42,16 @@ func (l *livenessJudge) refusals(lock string, all []*history.Acquisition) (found
 		}
 		if a.Returned != history.None && a.Reason == history.FailBusy && a.Permits <= l.fewestPermits(lock) &&
 			before+settled <= a.Invoked && next > a.Returned && !unclean.touches(a.Invoked-settled, a.Returned) {
-			found = append(found, l.refusal(a, before))
+			if before+settled+apart <= a.Invoked && next > a.Returned+apart {
+				found = append(found, l.refusal(a, before))
+			} else if len(doubts) == 0 {
+				doubts = append(doubts, fmt.Sprintf("%s was refused %s as busy at %s, and it is not known whether it was free "+
+					"then, because the clocks may differ by %s", a.Client, lock, seconds(a.Returned), millis(apart)))
+			}
 		}
 		before = max(before, l.gone(a))
 	}
-	return found, l.inVain(lock, all, unclean)
+	return found, append(doubts, l.inVain(lock, all, unclean)...)
 }
 
 // gone is when nothing was left of a that ended cleanly: for one that did not, see [livenessJudge.uncleanEnds].

@@ -102,13 +102,18 @@ func (d *digest) skewed() []string {
 	return reasons
 }
 
-// agreement says how far the clocks of all hosts agree by the record; empty if nothing bounds it. Two clients' hosts
-// differ by no more than each of them from the resource's.
+// agreement says how far the clocks of all hosts agree by the record; empty if nothing bounds it.
 func (d *digest) agreement() string {
 	all := d.skews()
 	if len(all) == 0 {
 		return ""
 	}
+	return fmt.Sprintf("; by the record, no two clocks differ by more than %s", millis(furthest(all)))
+}
+
+// furthest bounds how far any two clocks can differ: two clients' hosts differ by no more than each of them from the
+// resource's.
+func furthest(all []skew) int64 {
 	var apart, second int64
 	for i := range all {
 		switch a := all[i].apart(); {
@@ -118,5 +123,41 @@ func (d *digest) agreement() string {
 			second = a
 		}
 	}
-	return fmt.Sprintf("; by the record, no two clocks differ by more than %s", millis(apart+second))
+	return apart + second
+}
+
+// A clockBound is how far the clocks of clients' hosts can differ by the record.
+type clockBound struct {
+	apart map[string]int64 // by host: from the resource's
+	most  int64            // between any two clients' hosts
+}
+
+// clocks returns the run's clockBound. A host that never wrote to the resource is not in it: that its clock is that of
+// the others is taken for granted, because a lab's hosts share one kernel.
+func (d *digest) clocks() *clockBound {
+	if d.bound == nil {
+		all := d.skews()
+		d.bound = &clockBound{apart: map[string]int64{}}
+		for i := range all {
+			d.bound.apart[all[i].host] = all[i].apart()
+		}
+		if len(d.clientHosts) > 1 {
+			d.bound.most = furthest(all)
+		}
+	}
+	return d.bound
+}
+
+// between is how far the clocks of two clients' hosts can differ.
+func (c *clockBound) between(p, q string) int64 {
+	if p == q {
+		return 0
+	}
+	return c.apart[p] + c.apart[q]
+}
+
+// within says that what lasted no longer than the clocks of two hosts can differ may not have been at all.
+func (c *clockBound) within(p, q string, lasted int64) explanation {
+	return notAttributable("by the record the clocks of %s and %s may differ by %s, and this took only %s", p, q,
+		millis(c.between(p, q)), millis(lasted))
 }
