@@ -23,7 +23,10 @@ type effects struct {
 	underRead                                     int64 // writes under read holds
 	shared                                        int64 // pairs of uses at once under holds without tokens
 	acknowledged, unknown, final                  int64
-	late                                          int64 // accepted of a hold that had ended, and not stale
+	lateAccepted                                  int64 // accepted of a hold that had ended, and not stale
+	lateReleased, lateKnown                       int64 // of these: after the call of release, or the news of the loss
+	released                                      int64 // accesses that clients made after they called release
+	staleReads                                    int64 // reads that did not see the newest write
 	staleWrites, untold, lostOfOthers             int64
 	untraced                                      bool                      // it is not known whose updates were lost
 	notices                                       map[loss]int64            // when clients learned of losses
@@ -46,11 +49,14 @@ type lockEffect struct {
 	uses      map[holdKey]*use           // of permits
 	sections  map[holdKey]*use           // of holds that exclude others and have no token
 	called    map[calledKey]int64        // when permits were asked for, by client and number
+	ends      holdEnds
 
 	// Where ZooKeeper keeps the counter:
-	stale  map[holdKey]staleCall    // by hold: a write that was stale when it was called
-	values map[int64]*history.Event // by value: the write of it
-	open   []*history.Event         // the writes of unknown outcome
+	granted map[string]granted       // by client: its latest grant
+	highest *history.Event           // the acknowledged write of the highest value
+	stale   map[holdKey]staleCall    // by hold: a write that was stale when it was called
+	values  map[int64]*history.Event // by value: the write of it
+	open    []*history.Event         // the writes of unknown outcome
 
 	elements map[int64]*history.Event // of lists: the last event of a client about each
 	depth    map[int64]int64          // of lists: by element, how long the list was that ended with it
@@ -67,6 +73,10 @@ func (x *effects) add(e *history.Event) {
 	case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
 	case history.OpAcquire:
 		x.takes(e)
+		x.grants(e)
+		return
+	case history.OpRelease, history.OpLost:
+		x.ended(e)
 		return
 	default:
 		return
@@ -74,6 +84,7 @@ func (x *effects) add(e *history.Event) {
 	l := x.of(e.Lock)
 	if e.Process == hostOf(e.Client) {
 		x.used = true
+		x.afterRelease(l, e)
 		if l.client(e) {
 			x.acknowledged++
 		}
@@ -105,6 +116,8 @@ func (x *effects) of(lock string) *lockEffect {
 			uses:     map[holdKey]*use{},
 			called:   map[calledKey]int64{},
 			sections: map[holdKey]*use{},
+			ends:     holdEnds{},
+			granted:  map[string]granted{},
 			stale:    map[holdKey]staleCall{},
 			values:   map[int64]*history.Event{},
 			elements: map[int64]*history.Event{},
@@ -144,8 +157,11 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 		by := l.fences.Bound(e)
 		x.note(damage{lock: l, e: e, by: by, until: history.None,
 			finding: x.findStale("stale-accepted", "was accepted", e, by, x.callOf(e))})
-	} else if x.gone != nil && e.Op != history.OpExit && x.gone(e) {
-		x.late++
+	} else if x.late(l, e) {
+		x.lateAccepted++
+	}
+	if !x.lists {
+		x.staleRead(l, e)
 	}
 	x.inSection(l, e)
 	l.fences.Serve(e) // a stale write too, because it bounds reads that are older still

@@ -33,6 +33,9 @@ var effectCheck = Check{
 //   - Untold: a stale write that was invoked before its client learned of the loss, see [outdated].
 //   - Torn reads: the counter was read as two values under one read hold, so a client wrote beside the reader.
 //   - Crowded: more of a semaphore's permits were used at once than there are, see [effects.crowd].
+//   - Late: accepted and not stale, but served after the hold had ended: at the servers, by the client's call of
+//     release, or by the news of the loss. It harms nobody, unless the client made the access after that call.
+//   - Stale reads: a read did not see the newest write, see [effects.staleRead].
 //   - Accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown are the writes of which the client
 //     never learned the outcome. A final value below that range means lost updates; one above it means that the
 //     resource counted something that no client wrote.
@@ -84,7 +87,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		s.StaleAccepted, s.StaleRejected, s.StaleWritesUntold = &e.staleAccepted, &e.staleRejected, &e.untold
 	}
 	if e.gone != nil {
-		s.LateAccepted = &e.late
+		s.LateAccepted = &e.lateAccepted
 	}
 	if e.reads {
 		s.TornReads = &e.torn
@@ -113,8 +116,9 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	if e.attributed {
 		s.DamageUnexplained = &bad
 	}
-	v := Verdict{Count: damage + e.miscounted, Findings: e.findings}
-	v.Violation = e.miscounted > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
+	wrong := e.miscounted + e.released + e.staleReads // no overlap of holds explains any of these
+	v := Verdict{Count: damage + wrong, Findings: e.findings}
+	v.Violation = wrong > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
 	switch {
 	case open > 0 && !v.Violation && d.facts.Expect[Effect] == ExpectFail:
 		v.Result = Unknown // it may not be the damage that was to be shown
@@ -152,8 +156,20 @@ func (x *effects) summary(known bool) string {
 	} else {
 		say("no tokens, so nothing is stale")
 	}
-	if x.late > 0 {
-		say("%d late but not outdated", x.late)
+	if x.lateAccepted > 0 {
+		say("%d late but not outdated", x.lateAccepted)
+	}
+	if x.lateReleased > 0 {
+		say("%d of them served after release was called", x.lateReleased)
+	}
+	if x.lateKnown > 0 {
+		say("%d of them served after the client had learned of its loss", x.lateKnown)
+	}
+	if x.released > 0 {
+		say("%s made after release was called", count(x.released, "access", "accesses"))
+	}
+	if x.staleReads > 0 {
+		say("%s that did not see the newest write", count(x.staleReads, "read", "reads"))
 	}
 	if x.early > 0 {
 		say("%d refused before a later holder was known", x.early)

@@ -52,7 +52,11 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 			x.find("lost-update", e, other, "%s and %s both wrote %d", other.Client, e.Client, wrote)
 		}
 		l.values[wrote], l.lastWrite = e, e
+		if l.highest == nil || wrote > l.highest.Access().Value {
+			l.highest = e
+		}
 	}
+	x.staleReadInZooKeeper(l, e)
 	if e.Mode == history.ModeRead {
 		x.reader(l, e)
 	}

@@ -1,0 +1,63 @@
+package check
+
+import "locklab/harness/history"
+
+// holdEnds are how clients' latest holds of a lock ended by their own record, by client: with the call of release, or
+// with the news of the loss.
+type holdEnds map[string]*history.Event
+
+// note remembers the end of a hold. A loss that a client learns of while it releases the lock changes nothing.
+func (h holdEnds) note(e *history.Event) {
+	if was := h[e.Client]; e.Op == history.OpLost && was != nil && keyOf(was) == keyOf(e) {
+		return
+	}
+	h[e.Client] = e
+}
+
+// of is how the hold behind an access had ended before it; nil if it had not, or if the session is not known, because
+// a client that was started again may have used the number before.
+func (h holdEnds) of(e *history.Event) *history.Event {
+	if end := h[e.Client]; end != nil && e.Session != 0 && keyOf(end) == keyOf(e) {
+		return end
+	}
+	return nil
+}
+
+// ended notes that a client called release, or learned of a loss.
+func (x *effects) ended(e *history.Event) {
+	if e.Op == history.OpLost || e.Kind == history.Invoke {
+		x.of(e.Lock).ends.note(e)
+	}
+}
+
+// afterRelease counts an access that a client made after it had released the lock, by the client's own record. No
+// fault can make a client do that, and no guard has to expect it. Leaving (exit) does not use the resource. Of
+// a write the call is recorded, of every other access only the answer.
+func (x *effects) afterRelease(l *lockEffect, e *history.Event) {
+	made := e.Kind != history.Invoke
+	if e.Op == history.OpWrite {
+		made = e.Kind == history.Invoke
+	}
+	if end := l.ends.of(e); made && e.Op != history.OpExit && end != nil && end.Op == history.OpRelease &&
+		!e.Access().GivenUp() {
+		x.released++
+		x.find("used-after-release", e, end, "the %s of %s came %s after it had called release", e.Op, e.Client,
+			millis(e.At-end.At))
+	}
+}
+
+// late reports whether an access was served after its hold had ended, at the servers or by the client's own record.
+func (x *effects) late(l *lockEffect, e *history.Event) bool {
+	if e.Op == history.OpExit {
+		return false
+	}
+	if end := l.ends.of(e); end != nil {
+		if end.Op == history.OpLost {
+			x.lateKnown++
+		} else {
+			x.lateReleased++
+		}
+		return true
+	}
+	return x.gone != nil && x.gone(e)
+}
