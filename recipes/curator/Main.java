@@ -37,7 +37,7 @@ public final class Main {
             long id = Long.parseLong(w[1]);
             switch (w[0]) {
                 case "open":
-                    Session s = new Session(id, w[2], Integer.parseInt(w[3]), out);
+                    Session s = new Session(id, w[2], Integer.parseInt(w[3]), out, () -> end(id));
                     sessions.put(id, s);
                     s.start();
                     break;
@@ -103,19 +103,25 @@ public final class Main {
 
     /** Closing asks a server and may take a while, so it has a thread of its own. */
     private void close(long id) {
-        Session s = sessions.remove(id);
         Thread t = new Thread(() -> {
-            if (s != null) {
-                s.close();
-                for (Acquisition a : acquisitions.values()) {
-                    if (a.session() == s) {
-                        a.abandon();
-                    }
-                }
-            }
+            end(id);
             out.say("closed " + id);
         }, "close " + id);
         t.setDaemon(true);
         t.start();
+    }
+
+    /** Ends a session and its acquisitions, unless it has been ended before. */
+    private void end(long id) {
+        Session s = sessions.remove(id);
+        if (s == null) {
+            return;
+        }
+        s.close();
+        for (Acquisition a : acquisitions.values()) {
+            if (a.session() == s) {
+                a.abandon();
+            }
+        }
     }
 }

@@ -9,18 +9,25 @@ import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.ZooKeeper;
 
-/** One client's CuratorFramework, which ends with its first ZooKeeper session. */
+/**
+ * One client's CuratorFramework, which ends with its first ZooKeeper session. Left alone, Curator
+ * would go on in a new session, and so would a thread that is acquiring a lock: its znode would stay
+ * in the queue, and nobody would ever release it.
+ */
 final class Session {
     private final long id;
     private final Output out;
     private final CuratorFramework client;
     private final Map<String, Object> locks = new ConcurrentHashMap<>();
+    private final Runnable ended;
     private boolean open;
     private boolean over;
 
-    Session(long id, String servers, int timeoutMs, Output out) {
+    /** Runs ended, on a thread of its own, if the session ends before it is closed. */
+    Session(long id, String servers, int timeoutMs, Output out, Runnable ended) {
         this.id = id;
         this.out = out;
+        this.ended = ended;
         client = CuratorFrameworkFactory.builder()
                 .connectString(servers)
                 .sessionTimeoutMs(timeoutMs)
@@ -66,8 +73,8 @@ final class Session {
                 break;
             case LOST:
                 if (open) {
-                    over = true;
                     out.say("expired " + id + " Curator says LOST");
+                    end();
                 }
                 break;
             default:
@@ -80,9 +87,16 @@ final class Session {
             open = true;
             out.say(String.format("opened %d 0x%x %d", id, zk.getSessionId(), zk.getSessionTimeout()));
         } catch (Exception e) {
-            over = true;
             out.say("failed " + id + " " + e);
+            end();
         }
+    }
+
+    private void end() {
+        over = true;
+        Thread t = new Thread(ended, "end " + id);
+        t.setDaemon(true);
+        t.start();
     }
 
     void close() {
