@@ -126,8 +126,8 @@ test: image setup-race setup-clojure curator ## run the tests, on real ensembles
 	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
 
-test-all: test kazoo ## also run every fault at every step of every recipe, the example drivers, simulated servers under the race detector, and the fuzzers
-	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run TestExampleDrivers ./harness/run
+test-all: test kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
+	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 30m -run TestProtocolSteps ./recipes
 	$(GO) test -race -short ./recipes ./chaos
 	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario

@@ -144,7 +144,7 @@ func events(t *testing.T, h *ensembles.Host, want func(history.Event) bool) []hi
 }
 
 func eventsOf(ctx context.Context, h *ensembles.Host, want func(history.Event) bool) ([]history.Event, error) {
-	r, err := h.Agent.History(ctx, "p/"+agent.ProcessHistoryDir, 0, false)
+	r, err := h.Agent.History(ctx, agent.HistoryRequest{Dir: "p/" + agent.ProcessHistoryDir})
 	if err != nil {
 		return nil, err
 	}

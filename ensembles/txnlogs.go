@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,8 +19,9 @@ const TxnLogDir = serverDir + "/version-2"
 
 // FetchTxnLogs copies the transaction logs of a server's host into dir, which it makes if necessary. It drops their
 // preallocated tails, and all transactions up to and including the one with zxid after. It returns the size of the
-// copies in bytes. If the server is running, the copies lack what it has not written to disk yet.
-func FetchTxnLogs(ctx context.Context, h *Host, after int64, dir string) (int64, error) {
+// copies in bytes. If the server is running, the copies lack what it has not written to disk yet. What arrives from the
+// host is written to arriving, too.
+func FetchTxnLogs(ctx context.Context, h *Host, after int64, dir string, arriving io.Writer) (int64, error) {
 	names, err := h.Agent.Files(ctx, TxnLogDir)
 	if err != nil {
 		return 0, fmt.Errorf("fetch transaction logs: %w", err)
@@ -28,7 +30,7 @@ func FetchTxnLogs(ctx context.Context, h *Host, after int64, dir string) (int64,
 		return 0, err
 	}
 	for _, name := range logsSince(names, after) {
-		if err := fetchTxnLog(ctx, h, name, dir); err != nil {
+		if err := fetchTxnLog(ctx, h, name, dir, arriving); err != nil {
 			return 0, fmt.Errorf("fetch transaction log %s of %s: %w", name, h.Name, err)
 		}
 	}
@@ -52,7 +54,7 @@ func logsSince(names []string, after int64) []string {
 	return logs
 }
 
-func fetchTxnLog(ctx context.Context, h *Host, name, dir string) error {
+func fetchTxnLog(ctx context.Context, h *Host, name, dir string, arriving io.Writer) error {
 	r, err := h.Agent.File(ctx, TxnLogDir+"/"+name)
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func fetchTxnLog(ctx context.Context, h *Host, name, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = txnlog.Trim(f, r)
+	_, err = txnlog.Trim(f, io.TeeReader(r, arriving))
 	return errors.Join(err, f.Close())
 }
 

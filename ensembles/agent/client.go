@@ -203,11 +203,21 @@ func (c *Client) Files(ctx context.Context, dir string) ([]string, error) {
 	return names, nil
 }
 
-// History streams the raw history in dir from offset to its present end. With follow, it goes on until the host's
-// process has ended or, for the agent's own history, until ctx ends.
-func (c *Client) History(ctx context.Context, dir string, offset int64, follow bool) (io.ReadCloser, error) {
-	return c.get(ctx, "history", url.Values{"dir": {dir}, "offset": {strconv.FormatInt(offset, 10)},
-		"follow": {strconv.FormatBool(follow)}})
+// A HistoryRequest asks for a part of a raw history. The answer ends somewhere, and the next request continues there.
+type HistoryRequest struct {
+	Dir    string
+	Offset int64
+	// Follow waits for what is still to be written. An answer without a byte then means that the host's process has
+	// ended and that the whole history has been sent. The agent's own history is followed until ctx ends.
+	Follow bool
+	// Collect says that everything before Offset has arrived, and that the host need not keep it.
+	Collect bool
+}
+
+// History asks for a part of a raw history.
+func (c *Client) History(ctx context.Context, r HistoryRequest) (io.ReadCloser, error) {
+	return c.get(ctx, "history", url.Values{"dir": {r.Dir}, "offset": {strconv.FormatInt(r.Offset, 10)},
+		"follow": {strconv.FormatBool(r.Follow)}, "collect": {strconv.FormatBool(r.Collect)}})
 }
 
 func (c *Client) get(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {

@@ -83,7 +83,7 @@ func TestAgreesWithZooKeepersTool(t *testing.T) {
 	files := 0
 	for _, h := range e.Servers {
 		own := filepath.Join(dir, h.Name)
-		if _, err := ensembles.FetchTxnLogs(t.Context(), h, 0, own); err != nil {
+		if _, err := ensembles.FetchTxnLogs(t.Context(), h, 0, own, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		names, err := txnlog.Files(os.DirFS(own))

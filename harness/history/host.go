@@ -76,6 +76,7 @@ const (
 	OpHiccup   Op = "hiccup"   // Info, at its end: a sleep of 10 ms that took much too long
 	OpHiccups  Op = "hiccups"  // Info: all other sleeps
 	OpResident Op = "resident" // Info: how much memory the process has, at the window's end
+	OpSlowed   Op = "slowed"   // Info, at its end: a wait of the process's clients; see [Recorder.AwaitCollector]
 )
 
 // HiccupOf is the event of a sleep that ended at a time and took so much too long.
@@ -103,3 +104,11 @@ func ResidentOf(bytes int64) Event { return Event{Op: OpResident, Value: bytes} 
 
 // Resident is how many bytes a process had in memory, of an event of [OpResident].
 func (e *Event) Resident() int64 { return e.Value }
+
+// SlowedFor is the event of a wait that ended at a time and lasted so long.
+func SlowedFor(at int64, wait time.Duration) Event {
+	return Event{At: at, Op: OpSlowed, Value: int64(wait)}
+}
+
+// Slowed is how long the wait of an event of [OpSlowed] lasted.
+func (e *Event) Slowed() time.Duration { return time.Duration(e.Value) }

@@ -12,6 +12,8 @@ func TestMain(m *testing.M) {
 	switch role := os.Getenv("LOCKLAB_TEST_ROLE"); role {
 	case "":
 		os.Exit(m.Run())
+	case "full":
+		recordUntilFull(os.Args[1])
 	case "recorder":
 		recordForever(os.Args[1])
 	case "clock":

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -28,7 +29,9 @@ type Recorder struct {
 	seg  []byte // mapped, nil once closed
 	file *os.File
 	used int
-	next int // number of the next segment
+	// segments is how many segments there are, which is the number of the next.
+	segments atomic.Int64
+	backlog  backlog
 	// recorded is how many events were recorded, and lost says that an event was refused.
 	recorded int64
 	lost     bool
@@ -39,7 +42,7 @@ func NewRecorder(dir, process string, clock Clock) (*Recorder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("record history: %w", err)
 	}
-	r := &Recorder{clock: clock, process: process, dir: dir}
+	r := &Recorder{clock: clock, process: process, dir: dir, backlog: newBacklog(dir)}
 	if err := r.rotate(); err != nil {
 		return nil, err
 	}
@@ -125,12 +128,13 @@ func (r *Recorder) closeSegment() error {
 }
 
 func (r *Recorder) rotate() error {
-	name := filepath.Join(r.dir, fmt.Sprintf("%06d%s", r.next, SegmentSuffix))
+	n := r.segments.Load()
+	name := segmentName(r.dir, n)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("record history: %w", err)
 	}
-	if err := f.Truncate(segmentSize); err != nil {
+	if err := reserve(f, n); err != nil {
 		return errors.Join(fmt.Errorf("record history: %w", err), f.Close())
 	}
 	seg, err := syscall.Mmap(int(f.Fd()), 0, segmentSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
@@ -143,6 +147,28 @@ func (r *Recorder) rotate() error {
 		return err
 	}
 	r.seg, r.file, r.used = seg, f, 0
-	r.next++
+	r.segments.Add(1)
 	return nil
+}
+
+// reserve gives a new segment its length. All but the first also get their room on the disk, because a mapped page for
+// which there is no room would kill the process without a reason. Most processes never fill their first segment, so it
+// takes no room in advance.
+func reserve(f *os.File, n int64) error {
+	if n > 0 {
+		err := syscall.Fallocate(int(f.Fd()), 0, 0, segmentSize)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, syscall.EOPNOTSUPP) {
+			return fmt.Errorf("reserve %d MiB for %s, whose earlier segments may not have been collected: %w",
+				segmentSize>>20, f.Name(), err)
+		}
+	}
+	return f.Truncate(segmentSize)
+}
+
+// segmentName returns the name of the n-th segment of a history.
+func segmentName(dir string, n int64) string {
+	return filepath.Join(dir, fmt.Sprintf("%06d%s", n, SegmentSuffix))
 }

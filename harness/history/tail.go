@@ -2,11 +2,9 @@ package history
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // A Tailer reads a raw history while it is being written, frame by frame. Only one goroutine may use it.
@@ -14,7 +12,7 @@ type Tailer struct {
 	dir  string
 	file *os.File
 	pos  int64
-	n    int // number of the open segment
+	n    int64 // number of the open segment
 	buf  []byte
 }
 
@@ -26,7 +24,7 @@ func NewTailer(dir string) *Tailer { return &Tailer{dir: dir, buf: make([]byte, 
 func (t *Tailer) Next() ([]byte, error) {
 	for {
 		if t.file == nil {
-			f, err := os.Open(t.segment(t.n))
+			f, err := os.Open(segmentName(t.dir, t.n))
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, nil
 			}
@@ -39,7 +37,7 @@ func (t *Tailer) Next() ([]byte, error) {
 		if len(frames) > 0 || err != nil {
 			return frames, err
 		}
-		if _, err := os.Stat(t.segment(t.n + 1)); err != nil {
+		if _, err := os.Stat(segmentName(t.dir, t.n+1)); err != nil {
 			return nil, nil
 		}
 		// A segment that has a successor is complete, so one more read finds the rest of it.
@@ -71,6 +69,9 @@ func (t *Tailer) read() ([]byte, error) {
 	return t.buf[:whole], nil
 }
 
+// Segment returns the number of the segment that the next frames come from, or the last ones came from.
+func (t *Tailer) Segment() int64 { return t.n }
+
 // Close releases the open file. The Tailer may still be used.
 func (t *Tailer) Close() error {
 	if t.file == nil {
@@ -79,10 +80,6 @@ func (t *Tailer) Close() error {
 	err := t.file.Close()
 	t.file = nil
 	return err
-}
-
-func (t *Tailer) segment(n int) string {
-	return filepath.Join(t.dir, fmt.Sprintf("%06d%s", n, SegmentSuffix))
 }
 
 // wholeFrames returns the length of the prefix of b that is whole frames.

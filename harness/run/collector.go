@@ -38,6 +38,7 @@ type stream struct {
 	dir    string // on the host
 	file   string // in the host's folder of the run directory
 	offset int64  // where the run begins in it
+	keep   bool   // the host keeps what has arrived
 }
 
 // follow appends the stream to its file until the process has ended or ctx ends. It connects again when a connection
@@ -79,8 +80,8 @@ func (c *collector) end(s stream, name string, f *os.File, err error) {
 	c.received = append(c.received, received.Event(kind))
 }
 
-// finalCap bounds the last read of a history after its context has ended.
-const finalCap = 10 * time.Second
+// silenceCap is how long nothing may arrive of what a host still has to send, before it is given up.
+const silenceCap = 10 * time.Second
 
 func (c *collector) copy(ctx context.Context, s stream, f *os.File) error {
 	feed := c.view.Feed()
@@ -89,8 +90,12 @@ func (c *collector) copy(ctx context.Context, s stream, f *os.File) error {
 	for {
 		n, err := c.read(ctx, s, at, true, f, feed)
 		at += n
-		if err == nil {
+		switch {
+		case err == nil && n == 0:
 			return nil // the process has ended, and its whole history has arrived
+		case err == nil:
+			failures = 0
+			continue
 		}
 		if ctx.Err() != nil {
 			break
@@ -107,18 +112,27 @@ func (c *collector) copy(ctx context.Context, s stream, f *os.File) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	// The run is over, so what has been written by now is the rest.
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalCap)
-	defer cancel()
-	_, err := c.read(last, s, at, false, f, feed)
-	return err
+	// The run is over, so what has been written by now is the rest. However long it is, it is taken as long as it arrives.
+	last, arriving := whileProgress(context.WithoutCancel(ctx), silenceCap)
+	defer arriving.stop()
+	for {
+		n, err := c.read(last, s, at, false, f, io.MultiWriter(feed, arriving))
+		at += n
+		switch {
+		case last.Err() != nil:
+			return context.Cause(last)
+		case err != nil || n == 0:
+			return err
+		}
+	}
 }
 
 // read copies a history from an offset on and returns how many bytes arrived.
 func (c *collector) read(
 	ctx context.Context, s stream, offset int64, follow bool, f *os.File, feed io.Writer,
 ) (int64, error) {
-	r, err := s.host.Agent.History(ctx, s.dir, offset, follow)
+	r, err := s.host.Agent.History(ctx,
+		agent.HistoryRequest{Dir: s.dir, Offset: offset, Follow: follow, Collect: !s.keep})
 	if err != nil {
 		return 0, err
 	}
@@ -149,13 +163,15 @@ func (c *collector) fetch(ctx context.Context, h *ensembles.Host, file, name str
 	return errors.Join(err, f.Close())
 }
 
-// processStream returns the history of a host's n-th process, which runs in a directory of the host.
+// processStream returns the history of a host's n-th process, which runs in a directory of the host. The resource's
+// stays on its host, because the next process resumes from it.
 func processStream(h *ensembles.Host, dir string, n int) stream {
-	return stream{host: h, dir: filepath.Join(dir, agent.ProcessHistoryDir), file: rundir.ProcessHistory(n)}
+	return stream{host: h, dir: filepath.Join(dir, agent.ProcessHistoryDir), file: rundir.ProcessHistory(n),
+		keep: h.Role == ensembles.Resource}
 }
 
 // agentStream returns the history of a host's agent from now on.
 func agentStream(ctx context.Context, h *ensembles.Host) (stream, error) {
 	st, err := h.Agent.Status(ctx)
-	return stream{host: h, dir: agent.HistoryDir, file: rundir.AgentHistory, offset: st.HistoryBytes}, err
+	return stream{host: h, dir: agent.HistoryDir, file: rundir.AgentHistory, offset: st.HistoryBytes, keep: true}, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -285,16 +286,43 @@ func (r *run) awaitDone(ctx context.Context) error {
 	if closes == 0 {
 		return died
 	}
-	ctx, cancel := context.WithDeadline(ctx, r.stage.clock.Time(closes).Add(lateCap))
-	defer cancel()
-	err = r.view.Wait(ctx, done)
-	if err == nil {
-		return died
+	var names []string
+	for _, h := range r.clientHosts() {
+		names = append(names, h.Name)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("clients are not done %v after the window closed", lateCap)
+	if err := awaitRecorded(ctx, r.view, r.stage.clock, closes+int64(lateCap), names, done); err != nil {
+		return err
 	}
-	return err
+	return died
+}
+
+// awaitRecorded waits for a condition until a time, in ns of CLOCK_MONOTONIC. It goes on while the record of an
+// unfinished client process has not reached that time but keeps arriving, because what it waits for may be in the rest.
+func awaitRecorded(
+	ctx context.Context, view *watch.View, clock history.Clock, until int64, names []string, done func(watch.State) bool,
+) error {
+	for at := until; ; at = clock.Now() + int64(time.Second) {
+		limited, cancel := context.WithDeadline(ctx, clock.Time(at))
+		err := view.Wait(limited, done)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		since := clock.Now() - int64(silenceCap)
+		var unfinished []string
+		arriving := false
+		view.Look(func(now watch.State) {
+			for _, name := range names {
+				if !now.Finished(name) {
+					unfinished = append(unfinished, name)
+					arriving = arriving || now.Behind(name, until, since)
+				}
+			}
+		})
+		if !arriving {
+			return fmt.Errorf("clients of %s are not done %v after the window closed", strings.Join(unfinished, ", "), lateCap)
+		}
+	}
 }
 
 // followAgents collects what the agents record from now on.

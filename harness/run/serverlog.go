@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,11 +14,11 @@ import (
 	"locklab/harness/rundir"
 )
 
-// Caps on the time that collecting the servers' evidence may take.
 const (
 	// settleCap bounds the write through each server that precedes the copying of the logs.
 	settleCap = 5 * time.Second
-	logsCap   = time.Minute
+	// logsCap is how long nothing may arrive of any server's log.
+	logsCap = time.Minute
 )
 
 // noteLastZxids records the last transaction of each server as the run begins. If a server does not answer, nothing is
@@ -96,17 +97,17 @@ func (r *run) noteClock() error {
 // a write that follows all writes of the run. A log that cannot be copied is recorded but is not an error, because the
 // logs of a majority suffice and the checks say what is missing.
 func (r *run) collectLogs(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, logsCap)
-	defer cancel()
+	ctx, arriving := whileProgress(ctx, logsCap)
+	defer arriving.stop()
 	var g errgroup.Group
 	for _, h := range r.stage.ensemble.Servers {
-		g.Go(func() error { return r.collectLog(ctx, h) })
+		g.Go(func() error { return r.collectLog(ctx, h, arriving) })
 	}
 	return errors.Join(g.Wait(), r.noteClock())
 }
 
 // collectLog copies the transaction logs of one server.
-func (r *run) collectLog(ctx context.Context, h *ensembles.Host) error {
+func (r *run) collectLog(ctx context.Context, h *ensembles.Host, arriving io.Writer) error {
 	kind, log := history.OK, history.ServerLog{Server: h.Name}
 	settled, cancel := context.WithTimeout(ctx, settleCap)
 	defer cancel()
@@ -116,7 +117,7 @@ func (r *run) collectLog(ctx context.Context, h *ensembles.Host) error {
 	} else if zxid, err := ensembles.LastZxid(settled, h); err == nil {
 		log.LastZxid = zxid
 	}
-	bytes, err := ensembles.FetchTxnLogs(ctx, h, r.firstZxid, rundir.TxnLogDir(r.dir, h.Name))
+	bytes, err := ensembles.FetchTxnLogs(ctx, h, r.firstZxid, rundir.TxnLogDir(r.dir, h.Name), arriving)
 	log.Bytes = bytes
 	if err != nil {
 		kind, log.Detail = history.Fail, err.Error()

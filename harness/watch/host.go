@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness/history"
@@ -15,6 +16,8 @@ type host struct {
 	died                 int64  // when it ended the last time, in ns of CLOCK_MONOTONIC
 	mayExit              bool   // a fault may end it
 	connected            int    // clients
+	// reached is the time of the latest event of its clients, and arrived is when the last of them arrived.
+	reached, arrived int64
 	// reportsPlaces says that its clients record their places in the queue.
 	reportsPlaces bool
 }
@@ -40,8 +43,8 @@ func (v *View) process(e *history.Event) {
 	}
 	h.how, h.died = e.ProcessChange().Detail, e.At
 	for name, l := range v.locks {
-		for _, held := range l.holds {
-			if held.until == 0 && HostOf(held.client) == e.Process {
+		for _, held := range slices.Clone(l.open) {
+			if HostOf(held.client) == e.Process {
 				v.endHold(name, held.client, held.acq, e.At)
 			}
 		}
@@ -82,6 +85,13 @@ func (s State) MayExit(name string) bool { return s.v.host(name).mayExit }
 func (s State) Finished(name string) bool {
 	h := s.v.host(name)
 	return h.done || h.exited && h.mayExit && s.v.settled
+}
+
+// Behind reports whether the record of a host's clients has yet to reach a time, in ns of CLOCK_MONOTONIC, but has been
+// arriving since another.
+func (s State) Behind(name string, at, since int64) bool {
+	h := s.v.host(name)
+	return h.reached < at && h.arrived >= since
 }
 
 // AllowExit says that a fault is about to end the process of a host.

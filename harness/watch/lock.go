@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 
 // A lock is what is known of one lock and of what it protects.
 type lock struct {
-	holds []hold
+	// open has the holds that last, in the order of arrival, and ended those that ended a short time ago, in the order of
+	// their ends.
+	open, ended []hold
 	// fences has the accesses that the resource accepted.
 	fences check.Fences
 	// writes is how many writes were accepted and value is the counter after the last. Each write adds one to the value
@@ -29,7 +32,7 @@ type hold struct {
 	from, until int64
 }
 
-// lock returns what is known of a lock. v.mu is held.
+// lock returns the lock at a path. v.mu is held.
 func (v *View) lock(path string) *lock {
 	return entry(v.locks, path)
 }
@@ -37,35 +40,76 @@ func (v *View) lock(path string) *lock {
 // beginHold takes in a grant. v.mu is held.
 func (v *View) beginHold(e *history.Event) {
 	if e.Mode == history.ModePermit {
-		v.overlaps = -1
+		v.uncounted = true
 	}
 	l := v.lock(e.Lock)
-	l.holds = append(l.holds, hold{client: e.Client, acq: e.Acq, session: e.Session, mode: e.Mode, from: e.At})
+	l.open = append(l.open, hold{client: e.Client, acq: e.Acq, session: e.Session, mode: e.Mode, from: e.At})
 }
+
+// mostEnded is how many ended holds of a lock are kept. Where more than that might still overlap another hold, overlaps
+// are no longer counted.
+const mostEnded = 1 << 16
 
 // endHold ends a hold and counts those that it overlapped. v.mu is held.
 func (v *View) endHold(path, client string, acq, at int64) {
 	l := v.lock(path)
-	i := slices.IndexFunc(l.holds, func(h hold) bool { return h.client == client && h.acq == acq && h.until == 0 })
+	i := slices.IndexFunc(l.open, func(h hold) bool { return h.client == client && h.acq == acq })
 	if i < 0 {
 		return
 	}
-	ended := &l.holds[i]
+	ended := l.open[i]
 	ended.until = at
-	oldest := at
-	for _, h := range l.holds {
-		if h.until == 0 {
-			oldest = min(oldest, h.from)
+	l.open = slices.Delete(l.open, i, i+1)
+	// A pair is counted when the second of the two ends. Two holds of one client do not overlap.
+	for _, h := range slices.Backward(l.ended) {
+		if h.until <= ended.from {
+			break
 		}
-		// A pair is counted when the second of the two ends. Two holds of one client do not overlap.
-		if h.client != client && history.Conflict(h.mode, ended.mode) &&
-			h.until != 0 && h.from < ended.until && ended.from < h.until {
+		if h.client != client && history.Conflict(h.mode, ended.mode) && h.from < ended.until {
 			v.overlaps++
 		}
 	}
-	// A hold that ended well before every open one began can overlap nothing any more. The second allows for histories
-	// that arrive out of order.
-	l.holds = slices.DeleteFunc(l.holds, func(h hold) bool { return h.until != 0 && h.until < oldest-int64(time.Second) })
+	place := len(l.ended) // holds end nearly in the order of arrival
+	for place > 0 && l.ended[place-1].until > at {
+		place--
+	}
+	l.ended = slices.Insert(l.ended, place, ended)
+	l.forget(at)
+	if len(l.ended) > mostEnded {
+		v.uncounted = true
+		l.ended = slices.Delete(l.ended, 0, mostEnded/2)
+	}
+}
+
+// forget drops holds that can overlap nothing any more, because they ended well before every open one began. The second
+// allows for histories that arrive out of order.
+func (l *lock) forget(now int64) {
+	const often = 64
+	if len(l.ended)%often != 0 {
+		return
+	}
+	oldest := now
+	for _, h := range l.open {
+		oldest = min(oldest, h.from)
+	}
+	old := 0
+	for old < len(l.ended) && l.ended[old].until < oldest-int64(time.Second) {
+		old++
+	}
+	l.ended = slices.Delete(l.ended, 0, old)
+}
+
+// holds returns the holds that are known, the open ones first.
+func (l *lock) holds() iter.Seq[hold] {
+	return func(yield func(hold) bool) {
+		for _, all := range [][]hold{l.open, l.ended} {
+			for _, h := range all {
+				if !yield(h) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // served takes in the resource's own record of an access. v.mu is held.
@@ -117,7 +161,7 @@ func (s State) Finals() int {
 // GrantedAfter returns the clients that were granted a lock after an instant and have not ended that hold long ago.
 func (s State) GrantedAfter(path string, at int64) []string {
 	var names []string
-	for _, h := range s.v.lock(path).holds {
+	for h := range s.v.lock(path).holds() {
 		if h.from > at {
 			names = append(names, h.client)
 		}
@@ -134,8 +178,11 @@ func (v *View) Superseded(ctx context.Context, victim history.Event) error {
 		if victim.Token != 0 {
 			return l.fences.Stale(&victim)
 		}
-		return slices.ContainsFunc(l.holds, func(h hold) bool {
-			return h.from > victim.At && h.client != victim.Client && history.Conflict(victim.Mode, h.mode)
-		})
+		for h := range l.holds() {
+			if h.from > victim.At && h.client != victim.Client && history.Conflict(victim.Mode, h.mode) {
+				return true
+			}
+		}
+		return false
 	})
 }

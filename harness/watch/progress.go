@@ -38,7 +38,8 @@ type Progress struct {
 	// Faults are the faults in force, in words.
 	Faults []string
 	// Overlaps counts pairs of clients that were seen to believe at once; -1 = only the verdict can say, as with
-	// permits. Lost counts lost updates; -1 = it cannot be said, because writers may hold the lock together.
+	// permits or with more holds a second than are kept. Lost counts lost updates; -1 = it cannot be said, because
+	// writers may hold the lock together.
 	Overlaps, Lost int
 	// Stale counts accesses that the resource accepted although a later holder had followed, and Refused those that it
 	// refused for that reason.
@@ -131,6 +132,9 @@ func (v *View) progress(p *Progress, now time.Time) {
 	if v.config.KeptInZooKeeper {
 		p.Stale = -1
 	}
+	if v.uncounted {
+		p.Overlaps = -1
+	}
 }
 
 // feedLag is how much later the events of one process may arrive than those of another.
@@ -140,12 +144,9 @@ const feedLag = 500 * time.Millisecond
 // excludes, it has most likely ended, and the record of its end has yet to arrive.
 func (l *lock) holding(at int64) []hold {
 	var open []hold
-	for _, h := range l.holds {
-		if h.until != 0 {
-			continue
-		}
+	for _, h := range l.open {
 		followed := at
-		for _, o := range l.holds {
+		for o := range l.holds() {
 			if o.from > h.from && history.Conflict(o.mode, h.mode) {
 				followed = min(followed, o.from)
 			}

@@ -40,8 +40,8 @@ func (v *View) Find(ctx context.Context, role chaos.Target) (name, why string, e
 // lastHold returns the latest hold that lasts, of a process that works. v.mu is held.
 func (v *View) lastHold() (path string, found hold) {
 	for _, name := range slices.Sorted(maps.Keys(v.locks)) {
-		for _, h := range v.locks[name].holds {
-			if h.until == 0 && v.working(HostOf(h.client)) && h.from > found.from {
+		for _, h := range v.locks[name].open {
+			if v.working(HostOf(h.client)) && h.from > found.from {
 				path, found = name, h
 			}
 		}

@@ -35,12 +35,13 @@ type View struct {
 	closes   int64 // when clients begin no more acquisitions; 0 = not known yet
 	owedFrom int64 // grants from then on count for [View.Owe]
 
-	acquired int
-	overlaps int  // of holds that exclude each other; -1 if there are permits
-	stale    int  // accesses that the resource accepted although it had served a later holder
-	refused  int  // accesses that were refused as stale
-	shared   bool // some writers do not exclude each other, so updates may be lost without a fault of the lock
-	recent   *hdrhistogram.Histogram
+	acquired  int
+	overlaps  int  // of holds that exclude each other
+	uncounted bool // overlaps are not counted, or not any more
+	stale     int  // accesses that the resource accepted although it had served a later holder
+	refused   int  // accesses that were refused as stale
+	shared    bool // some writers do not exclude each other, so updates may be lost without a fault of the lock
+	recent    *hdrhistogram.Histogram
 }
 
 // Config is what a View must know of a run.
@@ -105,10 +106,16 @@ func (v *View) add(events []history.Event) {
 	if len(events) == 0 {
 		return
 	}
+	now := v.config.Clock.Now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range events {
-		v.event(&events[i])
+		e := &events[i]
+		if e.Client != "" {
+			h := v.host(e.Process)
+			h.reached, h.arrived = max(h.reached, e.At), now
+		}
+		v.event(e)
 	}
 	v.wake()
 }

@@ -100,7 +100,8 @@ func TestViewLeavesPermitsToTheVerdict(t *testing.T) {
 			{At: 5, Client: "c1/0", Acq: 1, Lock: "/l", Op: history.OpRelease, Kind: history.Invoke, Mode: history.ModePermit},
 		},
 	)
-	if p := (Progress{Overlaps: l.overlaps}); !strings.HasSuffix(p.String(), "overlaps: -") {
+	var p Progress
+	if l.progress(&p, time.Now()); !strings.HasSuffix(p.String(), "overlaps: -") {
 		t.Errorf("progress of permits: %s", p)
 	}
 }

@@ -3,6 +3,7 @@ package broken_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -147,7 +148,7 @@ func (w *world) serversWord() check.Verdict {
 	}
 	for _, h := range all {
 		logs := filepath.Join(dir, h.Name)
-		if _, err := ensembles.FetchTxnLogs(w.ctx, h, w.journal.since, logs); err != nil {
+		if _, err := ensembles.FetchTxnLogs(w.ctx, h, w.journal.since, logs, io.Discard); err != nil {
 			w.t.Fatal(err)
 		}
 		sources = append(sources, txnlog.Source{Server: h.Name, Records: txnlog.ReadDir(os.DirFS(logs), h.Name)})

@@ -111,6 +111,7 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 	r.warn(warnings...)
 	r.Hiccups, warnings = measureHiccups(events, w)
 	r.warn(warnings...)
+	r.warn(slowed(events, w)...)
 	r.noteUnsupported()
 	r.ResidentPerClient = residentPerClient(run)
 	for _, q := range catalogue {

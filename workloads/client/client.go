@@ -34,7 +34,7 @@ type client struct {
 }
 
 // incarnationAcquisitions is more than the acquisitions of one client of one process ever come to.
-const incarnationAcquisitions = 1_000_000
+const incarnationAcquisitions = 1_000_000_000
 
 func newClient(p *process, i int) *client {
 	number := p.cfg.First + i
@@ -162,9 +162,13 @@ func (c *client) turn(l limits) error {
 	return nil
 }
 
-// ready makes sure that there is a session. It returns false, without an error, if ctx ends first.
+// ready makes sure that there is a session, and that the process's record is being carried away as fast as it grows. It
+// returns false, without an error, if ctx ends first.
 func (c *client) ready(ctx context.Context) (bool, error) {
-	err := c.renewSession(ctx)
+	err := c.p.rec.AwaitCollector(ctx)
+	if err == nil {
+		err = c.renewSession(ctx)
+	}
 	switch {
 	case err == nil:
 		return true, nil

@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +16,7 @@ import (
 	"locklab/harness/history"
 	"locklab/workloads"
 	"locklab/workloads/guard"
+	"locklab/workloads/lock"
 )
 
 func valid() Config {
@@ -275,5 +279,44 @@ func TestLimits(t *testing.T) {
 				t.Errorf("begin, wait, use have ended: %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// A client begins nothing while the record of its process is far behind its collection.
+func TestClientAwaitsTheCollector(t *testing.T) {
+	c, _ := contender(t, simulated(1), nil)
+	c.p.open = func(context.Context, lock.Client) (lock.Source, error) { return nil, nil }
+	dir := t.TempDir()
+	rec, err := history.NewRecorder(dir, "c1", history.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Close()
+	c.p.rec = rec
+	segment := func(n int) string { return filepath.Join(dir, fmt.Sprintf("%06d%s", n, history.SegmentSuffix)) }
+	const many = 18
+	for detail := strings.Repeat("x", 60_000); ; {
+		if err := rec.Record(history.Event{Op: history.OpLost, Detail: detail}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(segment(many)); err == nil {
+			break
+		}
+	}
+	if err := os.Remove(segment(0)); err != nil { // somebody collects it
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if ready, err := c.ready(over); ready || err != nil {
+		t.Errorf("the window closes while the record is behind: ready %v, %v", ready, err)
+	}
+	for n := 1; n < many; n++ {
+		if err := os.Remove(segment(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ready, err := c.ready(t.Context()); !ready || err != nil {
+		t.Errorf("the record is collected: ready %v, %v", ready, err)
 	}
 }

@@ -51,6 +51,9 @@ func (p *process) dispatch(ctx context.Context, w window, q *queue) {
 		if due < cfg.From {
 			continue // an arrival of the process before this one
 		}
+		if err := p.rec.AwaitCollector(ctx); err != nil && ctx.Err() == nil {
+			panic(err) // as with a client's
+		}
 		begin := p.sleepUntil(ctx, clock.Time(due))
 		if !begin && clock.Now() < due {
 			return // told to stop, before it was due

@@ -72,11 +72,12 @@ func openBelow(dir, path string) (*os.File, error) {
 // abort breaks the connection, so that the client knows that the answer is incomplete.
 func abort() { panic(http.ErrAbortHandler) }
 
-// serveHistory streams a history's frames from an offset on. With follow=true it goes on until the process that writes
-// the history has ended and all of it is sent.
+// serveHistory sends a history's frames from an offset on, up to the end of a segment or of what has been written. With
+// follow=true an answer without any frames means that the process that writes the history has ended and all of it has
+// been sent. With collect=true everything before the offset has arrived and is removed.
 func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
-	skip, err := strconv.ParseInt(r.FormValue("offset"), 10, 64)
-	if err != nil || skip < 0 {
+	offset, err := strconv.ParseInt(r.FormValue("offset"), 10, 64)
+	if err != nil || offset < 0 {
 		http.Error(w, "bad offset", http.StatusBadRequest)
 		return
 	}
@@ -87,13 +88,25 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 	}
 	dir := filepath.Join(a.cfg.Root, name)
 	own := dir == filepath.Join(a.cfg.Root, agent.HistoryDir)
-	follow := r.FormValue("follow") == "true"
-	t := history.NewTailer(dir)
+	outbox := a.outbox(dir)
+	if r.FormValue("collect") == "true" {
+		if err := outbox.Collected(offset); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	t, skip, err := outbox.Tail(offset)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusGone)
+		return
+	}
 	defer t.Close()
+	follow := r.FormValue("follow") == "true"
 	flush := http.NewResponseController(w)
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
-	for {
+	const none = -1
+	for sent := int64(none); ; { // the segment that the answer is from
 		// The state is read before the history, so that the history of an ended process is complete when it is read.
 		st, _ := a.sup.state()
 		ended := !own && st.State == history.ProcessExited
@@ -106,10 +119,16 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 			if len(b) == 0 {
 				break
 			}
+			if sent != none && t.Segment() != sent {
+				return // the next request says that this segment has arrived
+			}
 			cut := min(skip, int64(len(b)))
 			skip -= cut
 			if _, err := w.Write(b[cut:]); err != nil {
 				return
+			}
+			if cut < int64(len(b)) {
+				sent = t.Segment()
 			}
 		}
 		if err := flush.Flush(); err != nil || !follow || ended {
@@ -121,6 +140,16 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 			abort() // the agent ends, or the client has gone
 		}
 	}
+}
+
+// outbox returns the outbox of the history in a directory.
+func (a *server) outbox(dir string) *history.Outbox {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.outboxes[dir] == nil {
+		a.outboxes[dir] = history.NewOutbox(dir)
+	}
+	return a.outboxes[dir]
 }
 
 func historySize(dir string) int64 {

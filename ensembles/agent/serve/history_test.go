@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +36,8 @@ func TestHistoryFromAnyOffset(t *testing.T) {
 	}
 	read := func(offset int64, follow bool) []byte {
 		t.Helper()
-		r, err := h.History(t.Context(), "p/"+agent.ProcessHistoryDir, offset, follow)
+		r, err := h.History(t.Context(), agent.HistoryRequest{Dir: "p/" + agent.ProcessHistoryDir, Offset: offset,
+			Follow: follow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +94,8 @@ func TestFollowAndReconnect(t *testing.T) {
 	var got []byte
 	cuts := 0
 	for buf := make([]byte, 777); ; cuts++ {
-		r, err := h.History(t.Context(), "p/"+agent.ProcessHistoryDir, int64(len(got)), true)
+		r, err := h.History(t.Context(), agent.HistoryRequest{Dir: "p/" + agent.ProcessHistoryDir,
+			Offset: int64(len(got)), Follow: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +116,7 @@ func TestFollowAndReconnect(t *testing.T) {
 		}
 	}
 	// SIGTERM may have arrived before the process had read its last lines.
-	whole := h.decode(must(h.History(t.Context(), "p/"+agent.ProcessHistoryDir, 0, false)))
+	whole := h.decode(must(h.History(t.Context(), agent.HistoryRequest{Dir: "p/" + agent.ProcessHistoryDir})))
 	if len(events) != len(whole) || len(events) == 0 || cuts < 3 {
 		t.Errorf("%d events over %d connections, want %d", len(events), cuts+1, len(whole))
 	}
@@ -136,7 +141,7 @@ func TestOwnHistory(t *testing.T) {
 	if _, err := h.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	events := h.decode(must(h.History(t.Context(), agent.HistoryDir, size, false)))
+	events := h.decode(must(h.History(t.Context(), agent.HistoryRequest{Dir: agent.HistoryDir, Offset: size})))
 	if len(events) != 1 || !events[0].ProcessIs(history.ProcessExited) {
 		t.Errorf("since the status: %v", events)
 	}
@@ -145,17 +150,76 @@ func TestOwnHistory(t *testing.T) {
 func TestBadHistoryRequests(t *testing.T) {
 	h := start(t, long)
 	for _, dir := range []string{"", "..", "../agent", "/etc", "a/../../b"} {
-		if r, err := h.History(t.Context(), dir, 0, false); err == nil {
+		if r, err := h.History(t.Context(), agent.HistoryRequest{Dir: dir}); err == nil {
 			r.Close()
 			t.Errorf("directory %q was read", dir)
 		}
 	}
-	if r, err := h.History(t.Context(), agent.HistoryDir, -1, false); err == nil {
+	if r, err := h.History(t.Context(), agent.HistoryRequest{Dir: agent.HistoryDir, Offset: -1}); err == nil {
 		r.Close()
 		t.Error("offset -1 was read")
 	}
 	// A history that does not exist yet is empty.
-	if events := h.decode(must(h.History(t.Context(), "later/history", 0, false))); len(events) != 0 {
+	if events := h.decode(must(h.History(t.Context(), agent.HistoryRequest{Dir: "later/history"}))); len(events) != 0 {
 		t.Errorf("%v", events)
+	}
+}
+
+// What a client has collected is removed from the host. The rest is still there, and so is all of it if nobody says
+// that it has arrived.
+func TestCollect(t *testing.T) {
+	h := start(t, long)
+	h.run("role-recorder")
+	line := strings.Repeat("x", 4000) // of which a segment takes a thousand
+	dir := filepath.Join(h.root, "p", agent.ProcessHistoryDir)
+	segments := func() int {
+		names, err := filepath.Glob(filepath.Join(dir, "*"+history.SegmentSuffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	for segments() < 3 {
+		if _, err := h.Input(t.Context(), line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the second segment is cut to what it has", func() bool {
+		st, err := os.Stat(filepath.Join(dir, "000001"+history.SegmentSuffix))
+		return err == nil && st.Size() < 4<<20
+	})
+	if _, err := h.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	collect := func(collect bool) (whole []byte) {
+		for {
+			r, err := h.History(t.Context(), agent.HistoryRequest{Dir: "p/" + agent.ProcessHistoryDir,
+				Offset: int64(len(whole)), Follow: true, Collect: collect})
+			if err != nil {
+				t.Fatal(err)
+			}
+			part, err := io.ReadAll(r)
+			if r.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if len(part) == 0 {
+				return whole
+			}
+			whole = append(whole, part...)
+		}
+	}
+	whole := collect(false)
+	if n := segments(); n != 3 {
+		t.Errorf("%d segments are left, and nothing was collected", n)
+	}
+	if again := collect(true); !bytes.Equal(whole, again) {
+		t.Errorf("%d bytes, and %d before", len(again), len(whole))
+	}
+	if n := segments(); n != 1 {
+		t.Errorf("%d segments are left, want the last one only", n)
+	}
+	if r, err := h.History(t.Context(), agent.HistoryRequest{Dir: "p/" + agent.ProcessHistoryDir}); err == nil {
+		r.Close()
+		t.Error("what was collected can be read again")
 	}
 }

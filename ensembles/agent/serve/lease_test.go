@@ -34,7 +34,7 @@ func TestALapsedLeaseEndsTheAgentAndItsProcess(t *testing.T) {
 	if _, err := h.Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := h.History(t.Context(), agent.HistoryDir, 0, true)
+	stream, err := h.History(t.Context(), agent.HistoryRequest{Dir: agent.HistoryDir, Follow: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestAnInterruptEndsTheAgentAndItsProcess(t *testing.T) {
 // A stream that the end of the agent cuts off must not look complete.
 func TestAStreamCutOffIsAnError(t *testing.T) {
 	h := start(t, 300*time.Millisecond)
-	r, err := h.History(t.Context(), agent.HistoryDir, 0, true)
+	r, err := h.History(t.Context(), agent.HistoryRequest{Dir: agent.HistoryDir, Follow: true})
 	if err != nil {
 		t.Fatal(err)
 	}

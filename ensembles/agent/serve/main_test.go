@@ -247,7 +247,7 @@ func (h *host) log(lines int) []string {
 // events reads the agent's own history.
 func (h *host) events() []history.Event {
 	h.t.Helper()
-	r, err := h.History(h.t.Context(), agent.HistoryDir, 0, false)
+	r, err := h.History(h.t.Context(), agent.HistoryRequest{Dir: agent.HistoryDir})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -50,6 +50,9 @@ type server struct {
 	lease     *lease
 	// busy is held for reading by every request, and for writing after the last one.
 	busy sync.RWMutex
+
+	mu       sync.Mutex
+	outboxes map[string]*history.Outbox // by directory
 }
 
 // Run serves until ctx ends or the lease lapses, then clears the host's rules and kills its process. It returns nil in
@@ -67,7 +70,8 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer rec.Close()
 	a := &server{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec),
-		firewall: newFirewall(rec), delays: newDelays(rec), lease: newLease(cfg.Lease)}
+		firewall: newFirewall(rec), delays: newDelays(rec), lease: newLease(cfg.Lease),
+		outboxes: map[string]*history.Outbox{}}
 	a.stall = &stall{sup: a.sup}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup

@@ -1,0 +1,30 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"locklab/harness/history"
+	"locklab/reports/words"
+)
+
+// slowed says of each process how long its clients waited in the measured window because its record could not be
+// collected as fast as it grew.
+func slowed(events []history.Event, w Interval) []string {
+	waited := map[string]int64{}
+	for i := range events {
+		if e := &events[i]; e.Op == history.OpSlowed {
+			if d := min(e.At, w.To) - max(e.At-int64(e.Slowed()), w.From); d > 0 {
+				waited[e.Process] += d
+			}
+		}
+	}
+	var warnings []string
+	for _, process := range slices.Sorted(maps.Keys(waited)) {
+		warnings = append(warnings, fmt.Sprintf("clients of %s were kept waiting for %s of the measured %s, because their "+
+			"record grew faster than it could be collected: the throughput is that of the recording, not of the lock",
+			process, words.Duration(waited[process]), words.Duration(w.To-w.From)))
+	}
+	return warnings
+}
