@@ -31,21 +31,7 @@ func TestFixtures(t *testing.T) {
 
 func runFixture(t *testing.T, path string) {
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-		facts := recipes["queue"]
-		facts.SessionTimeout, facts.Tick, facts.Natures = 6*time.Second, time.Second, natures
-		for _, arg := range td.CmdArgs {
-			if err := setFact(&facts, arg.Key, arg.Vals); err != nil {
-				td.Fatalf(t, "%v", err)
-			}
-		}
-		events, err := parseHistory(td.Input)
-		if err != nil {
-			td.Fatalf(t, "%v", err)
-		}
-		if events, err = giveLog(&facts, td.Input, events); err != nil {
-			td.Fatalf(t, "%v", err)
-		}
-		r := Run(events, facts)
+		r := judgeFixture(t, td)
 		if td.Cmd == "report" {
 			return describeReport(&r)
 		}
@@ -62,6 +48,25 @@ func runFixture(t *testing.T, path string) {
 		}
 		return describeVerdict(v, td.HasArg("events"))
 	})
+}
+
+// judgeFixture runs all checks on one fixture.
+func judgeFixture(t *testing.T, td *datadriven.TestData) Report {
+	facts := recipes["queue"]
+	facts.SessionTimeout, facts.Tick, facts.Natures = 6*time.Second, time.Second, natures
+	for _, arg := range td.CmdArgs {
+		if err := setFact(&facts, arg.Key, arg.Vals); err != nil {
+			td.Fatalf(t, "%v", err)
+		}
+	}
+	events, err := parseHistory(td.Input)
+	if err != nil {
+		td.Fatalf(t, "%v", err)
+	}
+	if events, err = giveLog(&facts, td.Input, events); err != nil {
+		td.Fatalf(t, "%v", err)
+	}
+	return Run(events, facts)
 }
 
 func describeVerdict(v *Verdict, events bool) string {

@@ -71,6 +71,63 @@ func TestCatalogueIsTheResult(t *testing.T) {
 	}
 }
 
+// A threshold on any quantity is missed if its number is what the threshold forbids, and met if it is not.
+func TestEveryThresholdCanBeMissed(t *testing.T) {
+	b, err := json.Marshal(Summarize(synth.JudgedRun()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(b, &tree); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range Quantities() {
+		if q.Of != nil || q.Measure != nil {
+			continue // made of the others
+		}
+		n := 5000 // samples are enough for every percentile
+		switch {
+		case q.Unit == Share:
+			n = 1
+		case q.Unit == Nanoseconds && !strings.HasPrefix(q.Path, "hiccups."):
+			n = 5e9 // more than the machine's own delays
+		}
+		at, last := tree, ""
+		for part := range strings.SplitSeq(q.Path, ".") {
+			if last != "" {
+				below, _ := at[last].(map[string]any)
+				if below == nil {
+					below = map[string]any{}
+					at[last] = below
+				}
+				at = below
+			}
+			last = part
+		}
+		at[last] = n
+	}
+	var r Result
+	if b, err = json.Marshal(tree); err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range Quantities() {
+		v := q.Value(&r)
+		if v == nil {
+			t.Errorf("%s has no number", q.Name())
+			continue
+		}
+		for op, want := range map[string]check.Result{"<": check.Fail, "<=": check.Pass, "!=": check.Fail} {
+			l := r.judgeThreshold(scenario.Threshold{Metric: q.Name(), Op: op, Limit: *v})
+			if l.Verdict != want {
+				t.Errorf("%s %s %g is %s (%s), want %s", q.Name(), op, *v, l.Verdict, l.Reason, want)
+			}
+		}
+	}
+}
+
 // Quantities are found by the names of the contract, and by their paths.
 func TestNamed(t *testing.T) {
 	for name, path := range map[string]string{"acquire.p99": "latency.acquire.p99_ns",

@@ -13,6 +13,7 @@ import (
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/compare"
 	"locklab/reports/result"
 )
 
@@ -33,16 +34,19 @@ func missed(interrupted bool) judge.Outcome {
 }
 
 // Where several codes apply, the first of 3, 130, 6, 4 is used. An error of the harness is 1 unless a violation was
-// seen.
+// seen. Every code is the end of something.
 func TestExitCodes(t *testing.T) {
 	broken := errors.New("broken")
 	wrapped := func(err error) error { return fmt.Errorf("somewhere: %w", errors.Join(errors.New("and"), err)) }
+	slower := verdictError{code: codeOfVerdict(compare.Regressed)}
+	reached := map[int]bool{}
 	for _, c := range []struct {
 		name string
 		out  judge.Outcome
 		err  error
 		want int
 	}{
+		{"slower", judge.Outcome{}, slower, exitRegression},
 		{"pass", outcome(check.Pass, false), nil, exitOK},
 		{"violation", outcome(check.Fail, false), nil, exitViolation},
 		{"violation, then interrupted", outcome(check.Fail, true), wrapped(run.ErrInterrupted), exitViolation},
@@ -71,7 +75,13 @@ func TestExitCodes(t *testing.T) {
 			if got != c.want {
 				t.Errorf("exit code %d, want %d", got, c.want)
 			}
+			reached[got] = true
 		})
+	}
+	for code := range exitMeanings {
+		if !reached[code] {
+			t.Errorf("nothing ends with %d", code)
+		}
 	}
 }
 
