@@ -34,6 +34,7 @@ const old, left = "/run1/old", 4
 
 // This test covers the faults of sessions, znodes and clocks.
 func TestFaultsOfClients(t *testing.T) {
+	t.Parallel()
 	lab := newLab(t)
 	stop := labtest.WatchControl(t, lab)
 	defer stop()

@@ -18,6 +18,7 @@ import (
 
 // This test covers every fault of the network, and some in pairs, on one real lab.
 func TestNetworkFaults(t *testing.T) {
+	t.Parallel()
 	lab := newLab(t)
 	stop := labtest.WatchControl(t, lab)
 	defer stop()

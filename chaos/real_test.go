@@ -17,6 +17,7 @@ import (
 
 // This test covers the faults of processes, partitions and disks, one after the other, on one real lab.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	lab := newLab(t)
 	stop := labtest.WatchControl(t, lab)
 	defer stop()

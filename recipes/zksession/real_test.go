@@ -63,7 +63,11 @@ func TestNothingRunsUnderASuccessor(t *testing.T) {
 	for i := range 40 { // these bypass the gate, as a request does that was queued before the gate closed
 		go func() { _, _ = c.conn.Create(fmt.Sprintf("%s-%d", node, i), nil, 0, nil) }()
 	}
-	<-s.Done()
+	select {
+	case <-s.Done():
+	case <-ctx.Done():
+		t.Fatalf("the session did not end: connection %v, session %x", c.conn.State(), c.conn.SessionID())
+	}
 	if err := s.Close(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -73,9 +73,10 @@ func (c *conn) Read(p []byte) (int, error) {
 		if !c.greeted {
 			c.greeted = true
 			if g, ok := parseGrant(frame); ok {
-				c.w.mu.Lock()
-				c.w.granted = g
-				c.w.mu.Unlock()
+				if dead := c.w.grant(g, c.Conn); dead {
+					_ = c.Conn.Close()
+					return 0, ErrCut
+				}
 			}
 		} else if s, silent := c.fate(int32(binary.BigEndian.Uint32(frame[4:]))); silent {
 			continue
@@ -91,6 +92,14 @@ func (c *conn) Read(p []byte) (int, error) {
 	n := copy(p, c.rest)
 	c.rest = c.rest[n:]
 	return n, nil
+}
+
+// grant records that a server granted a session on a connection, and reports whether that session has been killed.
+func (w *Wire) grant(g grant, on net.Conn) (dead bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.granted, w.greeted = g, on
+	return g.session != 0 && g.session == w.killed
 }
 
 // fate returns what happens to the reply to a request: the strike that waits for it, or silence.

@@ -8,11 +8,24 @@ import (
 
 // Kill ends the session at the service, as an administrator would: a second connection takes it over and closes it.
 // It returns false if the client took the session back in between, and should then be called again.
+//
+// A server that lets the client take the session back just while it is closed keeps that connection, and answers its
+// pings for ever: a commit of closeSession closes the session's connection only at servers other than the one that was
+// asked. Kill breaks such a connection, so that the client hears of the end.
 func (w *Wire) Kill(server string) bool {
 	w.mu.Lock()
 	g := w.granted
 	w.mu.Unlock()
-	return g.kill(server)
+	if !g.kill(server) {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.killed = g.session
+	if w.greeted != nil && w.granted.session == g.session {
+		_ = w.greeted.Close()
+	}
+	return true
 }
 
 func (g grant) kill(server string) bool {
