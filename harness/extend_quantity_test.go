@@ -16,7 +16,7 @@ import "locklab/harness/rundir"
 var recordedEvents = Quantity{
 	Path: "quantities.recorded_events", Better: Lower, Means: "how many events the history has",
 	Measure: func(run *rundir.Run, _ Interval) *float64 {
-		n := float64(len(run.Events))
+		n := float64(run.Events.Len())
 		return &n
 	},
 	Compared: likeMedian, Tile: "events recorded", Column: "events",

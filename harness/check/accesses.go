@@ -88,6 +88,9 @@ func (x *effects) add(e *history.Event) {
 		if l.client(e) {
 			x.acknowledged++
 		}
+		if x.lists && e.Op == history.OpWrite {
+			l.elements[e.Access().Value] = e
+		}
 		if e.Op == history.OpWrite && e.Kind == history.Invoke {
 			x.calls[e.Client] = e
 		}
@@ -134,7 +137,6 @@ func (l *lockEffect) client(e *history.Event) bool {
 	if e.Op != history.OpWrite {
 		return false
 	}
-	l.elements[e.Access().Value] = e
 	switch e.Kind {
 	case history.Invoke:
 		l.invoked++

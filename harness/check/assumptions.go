@@ -199,8 +199,7 @@ func before(b, a *history.Acquisition) bool {
 func (d *digest) strayExits() []string {
 	var reasons []string
 	done := map[string]bool{}
-	for i := range d.events {
-		e := &d.events[i]
+	for _, e := range d.events.Of(history.OpDone, history.OpProcess) {
 		switch {
 		case d.collect != history.None && e.At >= d.collect:
 			return reasons
@@ -208,7 +207,7 @@ func (d *digest) strayExits() []string {
 			done[e.Process] = true
 		case e.ProcessIs(history.ProcessStarted):
 			done[e.Process] = false
-		case e.ProcessIs(history.ProcessExited) && !done[e.Process] && !d.killed(e):
+		case e.ProcessIs(history.ProcessExited) && !done[e.Process] && !d.killed(&e):
 			s := fmt.Sprintf("%s exited at %s, and no fault had struck it", e.Process, seconds(e.At))
 			if how := e.ProcessChange().Detail; how != "" {
 				s += ": " + how
@@ -238,23 +237,13 @@ func (d *digest) neverWorked() []string {
 		history.OpExit,
 		history.OpRelease,
 	}
-	tried, worked := map[history.Op]bool{}, map[history.Op]bool{}
-	for i := range d.events {
-		e := &d.events[i]
-		switch e.Kind {
-		case history.Invoke:
-			tried[e.Op] = true
-		case history.OK:
-			worked[e.Op] = true
-		}
-	}
 	var reasons []string
 	for _, op := range ops {
-		if tried[op] && !worked[op] {
+		if d.events.Has(op, history.Invoke) && !d.events.Has(op, history.OK) {
 			reasons = append(reasons, fmt.Sprintf("no %s ever succeeded", op))
 		}
 	}
-	if !tried[history.OpAcquire] {
+	if !d.events.Has(history.OpAcquire, history.Invoke) {
 		reasons = append(reasons, "no client ever asked for a lock")
 	}
 	return reasons
@@ -269,11 +258,7 @@ func (d *digest) garbled() []string {
 	}
 	open := make(map[key]bool, len(d.acquisitions))
 	var orphans, twice int64
-	for i := range d.events {
-		e := &d.events[i]
-		if e.Op != history.OpAcquire {
-			continue
-		}
+	for _, e := range d.events.Of(history.OpAcquire) {
 		k := key{e.Client, e.Lock, e.Acq}
 		pending, known := open[k]
 		switch {

@@ -110,7 +110,7 @@ func BenchmarkRun(b *testing.B) {
 	facts := recipes["queue"]
 	facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
 	for b.Loop() {
-		if r := Run(events, facts); r.Verdict != Pass {
+		if r := Run(history.NewLog(events), facts); r.Verdict != Pass {
 			b.Fatal(describeReport(&r))
 		}
 	}

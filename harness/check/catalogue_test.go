@@ -24,7 +24,7 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 	var judged []string
-	for _, v := range Run([]history.Event{}, Facts{}).Checks {
+	for _, v := range Run(history.NewLog([]history.Event{}), Facts{}).Checks {
 		judged = append(judged, v.Name)
 	}
 	if !slices.Equal(judged, names) {

@@ -66,7 +66,7 @@ func judgeFixture(t *testing.T, td *datadriven.TestData) Report {
 	if events, err = giveLog(&facts, td.Input, events); err != nil {
 		td.Fatalf(t, "%v", err)
 	}
-	return Run(events, facts)
+	return Run(history.NewLog(events), facts)
 }
 
 func describeVerdict(v *Verdict, events bool) string {
@@ -141,7 +141,7 @@ func TestBrokenCheck(t *testing.T) {
 // Nothing passes in a run of which nothing is known.
 func TestNothing(t *testing.T) {
 	for _, events := range [][]history.Event{nil, {{At: 1, Op: history.OpEnd, Detail: string(history.EndComplete)}}} {
-		r := Run(events, Facts{Exclusive: true, Tokens: true, Queue: true})
+		r := Run(history.NewLog(events), Facts{Exclusive: true, Tokens: true, Queue: true})
 		if r.Verdict != Unknown {
 			t.Errorf("verdict %s of %v", r.Verdict, events)
 		}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"locklab/harness/history"
@@ -16,7 +15,7 @@ import (
 // which hosts, and when the run was in which phase.
 type digest struct {
 	facts  Facts
-	events []history.Event
+	events *history.Log
 
 	acquisitions []history.Acquisition // in order of invocation
 	locks        []lockGrants          // by lock, in name order
@@ -70,11 +69,7 @@ type sessionStart struct {
 	session history.SessionID
 }
 
-func newDigest(events []history.Event, facts Facts) *digest {
-	if !slices.IsSortedFunc(events, byTime) {
-		events = slices.Clone(events)
-		slices.SortStableFunc(events, byTime)
-	}
+func newDigest(events *history.Log, facts Facts) *digest {
 	d := &digest{
 		facts: facts, events: events,
 		acquisitions: history.Acquisitions(events),
@@ -87,12 +82,14 @@ func newDigest(events []history.Event, facts Facts) *digest {
 		bySession:    map[history.SessionID][]*history.Acquisition{},
 		measure:      history.None, closed: history.None, drain: history.None, collect: history.None,
 	}
-	for i := range events {
-		e := &events[i]
-		d.end = max(d.end, e.At)
-		if e.Client != "" && e.Process == hostOf(e.Client) {
-			d.clientHosts[e.Process] = true
+	d.end = events.End()
+	for process, client := range events.Sides() {
+		if client != "" && process == hostOf(client) {
+			d.clientHosts[process] = true
 		}
+	}
+	for _, e := range events.Of(history.OpConnected, history.OpHiccup, history.OpPhase, history.OpFinalHeal,
+		history.OpEnd) {
 		switch e.Op {
 		case history.OpConnected:
 			change := e.SessionChange()
@@ -100,11 +97,11 @@ func newDigest(events []history.Event, facts Facts) *digest {
 			d.has(e.Session, e.Client)
 			d.connections[e.Client] = append(d.connections[e.Client], sessionStart{e.At, e.Session})
 		case history.OpHiccup:
-			d.hiccups[e.Process] = append(d.hiccups[e.Process], e)
+			d.hiccups[e.Process] = append(d.hiccups[e.Process], &e)
 		case history.OpPhase:
-			d.phase(e)
+			d.phase(&e)
 		case history.OpFinalHeal:
-			d.final = e
+			d.final = &e
 		case history.OpEnd:
 			d.whole = e.Ending() == history.EndComplete
 		}
@@ -112,8 +109,8 @@ func newDigest(events []history.Event, facts Facts) *digest {
 	d.whole = d.whole && !facts.Partial && len(facts.Incomplete) == 0
 	if !d.whole {
 		d.horizon = map[string]int64{}
-		for i := range events {
-			d.horizon[events[i].Process] = events[i].At
+		for _, e := range events.All() {
+			d.horizon[e.Process] = e.At
 		}
 	}
 	d.slots = slotsOf(events)
@@ -178,8 +175,6 @@ func (d *digest) sortGrants() {
 	}
 }
 
-func byTime(a, b history.Event) int { return cmp.Compare(a.At, b.At) }
-
 func byReturn(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) }
 
 // believedUntil is when a's client stopped believing that it held the lock. In a history that is not complete, a
@@ -237,13 +232,14 @@ func (d *digest) eventsOf(a *history.Acquisition) []history.Event {
 		if at == history.None {
 			continue
 		}
-		i := sort.Search(len(d.events), func(i int) bool { return d.events[i].At >= at })
-		for ; i < len(d.events) && d.events[i].At == at; i++ {
-			e := &d.events[i]
+		for _, e := range d.events.Since(at) {
+			if e.At != at {
+				break
+			}
 			if e.Client == a.Client && e.Acq == a.N && e.Lock == a.Lock && e.Process == a.Process ||
 				e.Op == history.OpProcess && e.Process == a.Process {
-				if !slices.Contains(found, *e) {
-					found = append(found, *e)
+				if !slices.Contains(found, e) {
+					found = append(found, e)
 				}
 			}
 		}
@@ -257,11 +253,11 @@ func (d *digest) number(all []Finding) {
 		f := &all[i]
 		f.Numbers = nil
 		for k := range f.Events {
-			e := &f.Events[k]
-			n := sort.Search(len(d.events), func(i int) bool { return d.events[i].At >= e.At })
-			for ; n < len(d.events) && d.events[n].At == e.At; n++ {
-				if d.events[n] == *e {
+			for n, e := range d.events.Since(f.Events[k].At) {
+				if e == f.Events[k] {
 					f.Numbers = append(f.Numbers, n+1)
+				}
+				if e == f.Events[k] || e.At != f.Events[k].At {
 					break
 				}
 			}

@@ -64,8 +64,8 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	if e.attributed {
 		e.gone = d.goneBy()
 	}
-	for i := range d.events {
-		e.add(&d.events[i])
+	for _, of := range d.events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpAcquire) {
+		e.add(&of)
 	}
 	e.crowd()
 	if d.facts.Exclusive {

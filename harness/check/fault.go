@@ -29,7 +29,7 @@ type fault struct {
 }
 
 // faultsOf collects the faults of a history and those that were planned.
-func faultsOf(events []history.Event, facts *Facts) []*fault {
+func faultsOf(events *history.Log, facts *Facts) []*fault {
 	byID := map[string]*fault{}
 	var all []*fault
 	get := func(id string) *fault {
@@ -46,13 +46,9 @@ func faultsOf(events []history.Event, facts *Facts) []*fault {
 		f := get(p.ID)
 		f.PlannedFault, f.targets = p, splitHosts(p.Target)
 	}
-	for i := range events {
-		e := &events[i]
-		if e.Fault == "" {
-			continue
-		}
-		if e.Op.IsFault() || e.Op == history.OpTrigger {
-			get(e.Fault).add(e)
+	for _, e := range events.Where(func(op history.Op) bool { return op.IsFault() || op == history.OpTrigger }) {
+		if e.Fault != "" {
+			get(e.Fault).add(&e)
 		}
 	}
 	for _, f := range all {

@@ -182,7 +182,7 @@ func TestValidSharedRunsPass(t *testing.T) {
 		"semaphore": validSemaphore} {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			events, facts := valid(t)
-			r := Run(events, facts)
+			r := Run(history.NewLog(events), facts)
 			if r.Verdict != Pass || *r.Safety.Overlaps != 0 || r.Check(BeliefExclusion).Result != Pass ||
 				r.Check(Effect).Result != Pass {
 				t.Fatalf("verdict %s:\n%s", r.Verdict, describeReport(&r))
@@ -292,7 +292,7 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 			events, facts := m.valid(t)
 			broken, check := m.mutate(t, events, &facts)
 			broken = onOneHost(broken)
-			r := Run(broken, facts)
+			r := Run(history.NewLog(broken), facts)
 			if v := r.Check(check); v.Result != Fail || r.Verdict != Fail {
 				t.Fatalf("%s says %s; verdict %s:\n%s", check, v.Result, r.Verdict, describeReport(&r))
 			}

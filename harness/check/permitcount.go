@@ -20,14 +20,10 @@ type permitChange struct{ from, until, permits int64 }
 // A call that was not confirmed may have had an effect at any time since, or none, so the number before it remains
 // possible as well. A record from before calls were recorded has only confirmations: a number is then possible since
 // the confirmation before.
-func permitCounts(events []history.Event, begin int64) map[string]permitCount {
+func permitCounts(events *history.Log, begin int64) map[string]permitCount {
 	counts := map[string]permitCount{}
 	asked := map[string]int64{} // by lock: since when the change that is under way may have had an effect
-	for i := range events {
-		e := &events[i]
-		if e.Op != history.OpResize {
-			continue
-		}
+	for _, e := range events.Of(history.OpResize) {
 		c := counts[e.Lock]
 		if c == nil {
 			c = permitCount{{math.MinInt64, math.MaxInt64, begin}}

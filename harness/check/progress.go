@@ -86,12 +86,11 @@ func withoutLock(clients []string) string {
 // lives reports whether the process of a host was running when the run was over.
 func (d *digest) lives(host string) bool {
 	lives := true
-	for i := range d.events {
-		e := &d.events[i]
+	for _, e := range d.events.Of(history.OpProcess) {
 		if d.collect != history.None && e.At >= d.collect {
 			break
 		}
-		if e.Op == history.OpProcess && e.Process == host {
+		if e.Process == host {
 			lives = !e.ProcessIs(history.ProcessExited) && !e.ProcessIs(history.ProcessStopped)
 		}
 	}

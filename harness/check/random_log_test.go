@@ -17,7 +17,7 @@ import (
 // of each grant is created during its call, in the order of the grants, and deleted as its release is called. The
 // run's tokens become those of the znodes.
 func logOf(events []history.Event) ([]history.Event, []*txnlog.Txn) {
-	acquisitions := history.Acquisitions(events)
+	acquisitions := history.Acquisitions(history.NewLog(events))
 	slices.SortFunc(acquisitions, func(a, b history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
 	var txns []*txnlog.Txn
 	create := map[int64]*txnlog.Txn{} // by acquisition
@@ -79,7 +79,7 @@ func judgeLog(events []history.Event, facts Facts, txns []*txnlog.Txn) Report {
 			}
 		}),
 	}
-	return Run(events, facts)
+	return Run(history.NewLog(events), facts)
 }
 
 func TestServersOfValidRunsPass(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 
 const ms = int64(time.Millisecond)
 
+func byTime(a, b history.Event) int { return cmp.Compare(a.At, b.At) }
+
 // validRun draws a run of a queue lock with a fenced counter in which nothing is wrong: clients are granted in token
 // order, each hold ends before the next begins, and each holder increments the counter by one.
 func validRun(t *rapid.T) ([]history.Event, Facts) {
@@ -83,7 +85,7 @@ func validRun(t *rapid.T) ([]history.Event, Facts) {
 func TestValidRunsPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events, facts := validRun(t)
-		r := Run(events, facts)
+		r := Run(history.NewLog(events), facts)
 		if r.Verdict != Pass {
 			t.Fatalf("verdict %s:\n%s", r.Verdict, describeReport(&r))
 		}
@@ -232,7 +234,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			events, facts := validRun(t)
 			broken, check, says := mutations[name](t, events)
 			broken = onOneHost(broken)
-			r := Run(broken, facts)
+			r := Run(history.NewLog(broken), facts)
 			if v := r.Check(check); v.Result != says || r.Verdict == Pass {
 				t.Fatalf("%s says %s, want %s; verdict %s:\n%s", check, v.Result, says, r.Verdict, describeReport(&r))
 			}
@@ -520,7 +522,7 @@ func TestJunk(t *testing.T) {
 				Detail: name("detail", "", "measure", "collect"),
 			}
 		})).Draw(t, "events")
-		r := Run(events, Facts{Tokens: true, Queue: true, Exclusive: true, SessionTimeout: 6, Tick: 1})
+		r := Run(history.NewLog(events), Facts{Tokens: true, Queue: true, Exclusive: true, SessionTimeout: 6, Tick: 1})
 		if len(r.Warnings) > 0 || r.Verdict == Pass {
 			t.Fatalf("verdict %s, warnings %v", r.Verdict, r.Warnings)
 		}

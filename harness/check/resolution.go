@@ -96,8 +96,8 @@ func (d *digest) attempts() map[attemptOf][]string {
 			all[attemptOf{a.Client, a.Lock, a.N}] = nil
 		}
 	}
-	for i := range d.events {
-		if e := &d.events[i]; e.Op == history.OpAttempt && e.Attempt() != "" {
+	for _, e := range d.events.Of(history.OpAttempt) {
+		if e.Attempt() != "" {
 			k := attemptOf{e.Client, e.Lock, e.Acq}
 			if tried, wanted := all[k]; wanted {
 				all[k] = append(tried, e.Attempt())

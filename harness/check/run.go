@@ -8,7 +8,7 @@ import (
 
 // Run judges a merged history, which must be sorted by time. It changes neither argument, never fails and never
 // panics: what it cannot judge is unknown.
-func Run(events []history.Event, facts Facts) Report {
+func Run(events *history.Log, facts Facts) Report {
 	r := Report{Warnings: []string{}, Faults: []FaultRecord{}, Sometimes: []ConditionCount{}}
 	d, err := safely(func() *digest { return newDigest(events, facts) })
 	for _, c := range All() {

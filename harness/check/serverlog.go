@@ -139,12 +139,10 @@ type placement struct {
 	err int64
 }
 
-func newPlacement(events []history.Event) placement {
+func newPlacement(events *history.Log) placement {
 	p := placement{err: int64(1e6)}
-	for i := range events {
-		if e := &events[i]; e.Op == history.OpClock {
-			p.samples = append(p.samples, *e)
-		}
+	for _, e := range events.Of(history.OpClock) {
+		p.samples = append(p.samples, e)
 	}
 	for i := 1; i < len(p.samples); i++ {
 		p.err = max(p.err, 1e6+abs(offset(p.samples[i])-offset(p.samples[i-1])))

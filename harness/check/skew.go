@@ -37,15 +37,11 @@ func (d *digest) skews() []skew {
 		n, value     int64
 	}
 	writes := map[write]*served{}
-	set := func(at *int64, w *served, e *history.Event) {
+	set := func(at *int64, w *served, when int64) {
 		w.twice = w.twice || *at != history.None // written again under the same hold
-		*at = e.At
+		*at = when
 	}
-	for i := range d.events {
-		e := &d.events[i]
-		if e.Op != history.OpWrite {
-			continue
-		}
+	for _, e := range d.events.Of(history.OpWrite) {
 		k := write{e.Client, e.Lock, e.Acq, e.Value}
 		w := writes[k]
 		if w == nil {
@@ -54,11 +50,11 @@ func (d *digest) skews() []skew {
 		}
 		switch {
 		case e.Process != hostOf(e.Client):
-			set(&w.at, w, e)
+			set(&w.at, w, e.At)
 		case e.Kind == history.Invoke:
-			set(&w.called, w, e)
+			set(&w.called, w, e.At)
 		case e.Kind == history.OK:
-			set(&w.answered, w, e)
+			set(&w.answered, w, e.At)
 		}
 	}
 	byHost := map[string]*skew{}

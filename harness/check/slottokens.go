@@ -25,15 +25,11 @@ type slotKey struct {
 }
 
 // slotsOf returns the slot of each hold of permits that made an access.
-func slotsOf(events []history.Event) map[slotKey]history.Slot {
+func slotsOf(events *history.Log) map[slotKey]history.Slot {
 	slots := map[slotKey]history.Slot{}
-	for i := range events {
-		e := &events[i]
-		switch e.Op {
-		case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
-			if slot := e.Access().Slot; slot != "" && e.Token != 0 {
-				slots[slotKey{e.Client, e.Lock, e.Acq, e.Token}] = slot
-			}
+	for _, e := range events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
+		if slot := e.Access().Slot; slot != "" && e.Token != 0 {
+			slots[slotKey{e.Client, e.Lock, e.Acq, e.Token}] = slot
 		}
 	}
 	return slots

@@ -237,8 +237,8 @@ func (d *digest) holdsLost(*Safety) *int64 {
 // guardRefusals counts the accesses that their client's guard did not allow.
 func (d *digest) guardRefusals(*Safety) *int64 {
 	n := new(int64)
-	for i := range d.events {
-		if e := &d.events[i]; e.Kind == history.Fail && e.Process == hostOf(e.Client) && e.Access().GivenUp() {
+	for _, e := range d.events.All() {
+		if e.Kind == history.Fail && e.Process == hostOf(e.Client) && e.Access().GivenUp() {
 			*n++
 		}
 	}

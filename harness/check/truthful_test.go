@@ -25,7 +25,7 @@ func TestTruthfulRuns(t *testing.T) {
 			for seed := range uint64(*truthful) {
 				s := newSimulation(w, seed)
 				s.run()
-				r := Run(s.events, s.facts())
+				r := Run(history.NewLog(s.events), s.facts())
 				for i := range r.Checks {
 					if v := &r.Checks[i]; v.Violation {
 						t.Errorf("seed %d: %s is accused:\n%s", seed, v.Name, describeVerdict(v, false))

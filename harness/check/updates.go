@@ -14,7 +14,7 @@ import (
 //
 // The zero value is a counter that was not written.
 type updateTrace struct {
-	writes []*history.Event
+	writes []update
 	// from has the number of writes that a writer saw when it read, for those that did not see all the earlier ones.
 	from map[int]int
 	// reads has the number of writes that each hold saw and has not yet followed by a write.
@@ -23,6 +23,12 @@ type updateTrace struct {
 	stale map[int]bool
 	// broken says that the trace proves nothing, because a write does not fit what its hold read.
 	broken bool
+}
+
+// An update is a write of a counter.
+type update struct {
+	value  int64
+	client string
 }
 
 // serve notes an access that the resource accepted.
@@ -38,7 +44,7 @@ func (t *updateTrace) serve(e *history.Event, stale bool) {
 		delete(t.reads, keyOf(e))
 		value := int64(0)
 		if saw > 0 {
-			value = t.writes[saw-1].Access().Value
+			value = t.writes[saw-1].value
 		}
 		if !read || e.Access().Value != value+1 {
 			t.broken = true
@@ -55,7 +61,7 @@ func (t *updateTrace) serve(e *history.Event, stale bool) {
 			}
 			t.stale[len(t.writes)] = true
 		}
-		t.writes = append(t.writes, e)
+		t.writes = append(t.writes, update{e.Access().Value, e.Client})
 	case history.OpExit:
 		delete(t.reads, keyOf(e))
 	}
@@ -85,13 +91,13 @@ func (t *updateTrace) lost(n int64) (lost lostUpdates, ok bool) {
 
 // lostUpdates are writes that were lost: those whose own token was outdated when they were made, and those of other
 // clients.
-type lostUpdates struct{ outdated, ofOthers []*history.Event }
+type lostUpdates struct{ outdated, ofOthers []update }
 
 // String says whose they were, in words that continue a sentence.
 func (l lostUpdates) String() string {
 	var parts []string
 	for _, part := range [...]struct {
-		writes []*history.Event
+		writes []update
 		what   string
 	}{{l.ofOthers, "by clients that were not outdated"}, {l.outdated, "by clients that were outdated"}} {
 		if len(part.writes) == 0 {
@@ -99,8 +105,8 @@ func (l lostUpdates) String() string {
 		}
 		var clients []string
 		for _, e := range part.writes {
-			if !slices.Contains(clients, e.Client) {
-				clients = append(clients, e.Client)
+			if !slices.Contains(clients, e.client) {
+				clients = append(clients, e.client)
 			}
 		}
 		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(part.writes), part.what, strings.Join(clients, ", ")))

@@ -79,7 +79,7 @@ func (a *Acquisition) String() string {
 // are new ones: an event belongs to the latest acquisition of that lock invoked under its number.
 //
 // Several locks taken at once are an acquisition each, with one number.
-func Acquisitions(events []Event) []Acquisition {
+func Acquisitions(events *Log) []Acquisition {
 	type key struct {
 		client string
 		n      int64
@@ -89,8 +89,7 @@ func Acquisitions(events []Event) []Acquisition {
 	latest := map[key]int{}
 	due := map[arrival]int64{}
 	open := map[string]map[int]bool{} // by process: the acquisitions that wait for, or hold, a lock
-	for i := range events {
-		e := &events[i]
+	for _, e := range events.All() {
 		if e.ProcessIs(ProcessExited) {
 			for at := range open[e.Process] {
 				all[at].Died = e.At
@@ -139,7 +138,7 @@ func Acquisitions(events []Event) []Acquisition {
 				a.Permits = e.Value
 			}
 			if e.Kind == Fail {
-				a.Reason = failReason(e)
+				a.Reason = failReason(&e)
 				delete(open[e.Process], at)
 			}
 		case e.Op == OpRelease && e.Kind == Invoke:

@@ -109,7 +109,7 @@ func TestAcquisitions(t *testing.T) {
 		{"the resource's own record is not a client's", []Event{read}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, Acquisitions(c.events)); d != "" {
+			if d := cmp.Diff(c.want, Acquisitions(NewLog(c.events))); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})
@@ -165,7 +165,7 @@ func TestJSONL(t *testing.T) {
 		{At: 10, Process: "c1", Kind: Fail, Op: OpAcquire},
 	}
 	var b strings.Builder
-	if err := WriteJSONL(&b, want); err != nil {
+	if err := WriteJSONL(&b, NewLog(want)); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\n"); n != len(want) {

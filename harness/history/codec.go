@@ -79,41 +79,61 @@ func frameSize(b []byte) (int, error) {
 	return size, nil
 }
 
-// decodeFrame reads the event of a frame that frameSize found whole. Equal
-// strings are shared through intern.
-func decodeFrame(b []byte, intern map[string]string) (Event, error) {
-	n := int(binary.LittleEndian.Uint32(b))
-	b = b[frameHeader : frameHeader+n]
-	var e Event
+// The texts of a frame, in the order in which it has them.
+const (
+	textProcess = iota
+	textOp
+	textClient
+	textLock
+	textMode
+	textTarget
+	textFault
+	textDetail
+	texts
+)
+
+// A frame is an event whose texts have not been copied from where it was read.
+type frame struct {
+	kind                           Kind
+	at, acq, token, session, value int64
+	texts                          [texts][]byte
+	form                           []byte // process, op and client, with their lengths
+}
+
+// parseFrame reads a frame that frameSize found whole, and reports whether it has an event.
+func (f *frame) parse(b []byte) bool {
+	b = b[frameHeader : frameHeader+int(binary.LittleEndian.Uint32(b))]
 	if len(b) == 0 {
-		return e, ErrTorn
+		return false
 	}
-	e.Kind = Kind(b[0])
+	f.kind = Kind(b[0])
 	b = b[1:]
-	var session int64
-	for _, v := range [...]*int64{&e.At, &e.Acq, &e.Token, &session, &e.Value} {
+	for _, v := range [...]*int64{&f.at, &f.acq, &f.token, &f.session, &f.value} {
 		x, w := binary.Varint(b)
 		if w <= 0 {
-			return e, ErrTorn
+			return false
 		}
 		*v, b = x, b[w:]
 	}
-	e.Session = SessionID(session)
-	for _, s := range [...]*string{&e.Process, (*string)(&e.Op), &e.Client, &e.Lock, (*string)(&e.Mode), &e.Target,
-		&e.Fault, &e.Detail} {
+	all := b
+	for i := range f.texts {
 		l, w := binary.Uvarint(b)
 		if w <= 0 || l > uint64(len(b)-w) {
-			return e, ErrTorn
+			return false
 		}
-		raw := b[w : w+int(l)]
-		v, ok := intern[string(raw)]
-		if !ok {
-			v = string(raw)
-			if s != &e.Detail || e.Op != OpAttempt { // a prefix of znode names that never comes again
-				intern[v] = v
-			}
+		f.texts[i], b = b[w:w+int(l)], b[w+int(l):]
+		if i == textClient {
+			f.form = all[:len(all)-len(b)]
 		}
-		*s, b = v, b[w+int(l):]
 	}
-	return e, nil
+	return true
+}
+
+// event returns the frame's event. The function text makes its texts.
+func (f *frame) event(text func([]byte) string) Event {
+	t := &f.texts
+	return Event{At: f.at, Kind: f.kind, Acq: f.acq, Token: f.token, Session: SessionID(f.session), Value: f.value,
+		Process: text(t[textProcess]), Op: Op(text(t[textOp])), Client: text(t[textClient]), Lock: text(t[textLock]),
+		Mode: Mode(text(t[textMode])), Target: text(t[textTarget]), Fault: text(t[textFault]),
+		Detail: text(t[textDetail])}
 }

@@ -15,10 +15,10 @@ import (
 // is a process for each lock, and gets a new number after such an operation. Events that do not belong to an operation
 // have the type :info and the recording process's name as their process. Fields of locklab's own have names in the
 // namespace locklab.
-func WriteEDN(w io.Writer, events []Event) error {
+func WriteEDN(w io.Writer, events *Log) error {
 	out := ednWriter{Writer: bufio.NewWriter(w), numbers: map[worker]int{}, open: map[int]Op{}}
-	for i := range events {
-		out.event(i, &events[i])
+	for i, e := range events.All() {
+		out.event(i, &e)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write EDN: %w", err)

@@ -46,7 +46,7 @@ func TestEDN(t *testing.T) {
 		client(8, OpRelease, Info, "/a", "c1/0"), permits, client(9, OpAcquire, Invoke, "/a", "c1/0"),
 	}
 	var edn bytes.Buffer
-	if err := WriteEDN(&edn, events); err != nil {
+	if err := WriteEDN(&edn, NewLog(events)); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "history.edn")

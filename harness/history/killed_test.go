@@ -75,12 +75,12 @@ func TestKilledRecorder(t *testing.T) {
 			if err := rec.Close(); err != nil {
 				t.Fatal(err)
 			}
-			events, records, err := ReadRaw(dir)
+			log, records, err := ReadRaw(dir, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := map[string]int64{}
-			for _, e := range events[1:] {
+			for _, e := range log.Events()[1:] {
 				if got[e.Client]++; e.Acq != got[e.Client] {
 					t.Fatalf("client %s: event %d in the place of %d", e.Client, e.Acq, got[e.Client])
 				}
@@ -94,8 +94,8 @@ func TestKilledRecorder(t *testing.T) {
 			if warnings := tears(records); len(warnings) > 1 {
 				t.Errorf("more than one torn frame: %v", warnings)
 			}
-			if tail := drain(t, NewTailer(dir)); len(tail) != len(events)-1 {
-				t.Errorf("a tailer sees %d events of %d", len(tail), len(events)-1)
+			if tail := drain(t, NewTailer(dir)); len(tail) != log.Len()-1 {
+				t.Errorf("a tailer sees %d events of %d", len(tail), log.Len()-1)
 			}
 		})
 	}

@@ -1,9 +1,6 @@
 package history
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // The ops of the records themselves. A record is the raw history of one process, as the run directory has it.
 const (
@@ -64,26 +61,22 @@ type Record struct {
 	Recorded int64
 }
 
-// newRecord returns what the events of a file, and the bytes behind them, say about it.
-func newRecord(file string, bytes int64, events []Event, rest []byte, err error) Record {
-	r := Record{File: file, Bytes: bytes}
-	if err != nil || slices.ContainsFunc(rest, func(c byte) bool { return c != 0 }) {
-		r.Torn = int64(len(rest))
-	}
-	for i := range events {
-		switch e := &events[i]; e.Op {
-		case OpHeading:
-			if i == 0 {
-				r.Heading = e.Heading()
-			}
-		case OpEndMark:
-			r.Ends, r.Recorded = i == len(events)-1, e.Value
-		default:
-			r.Events++
-			r.Done = r.Done || e.Op == OpDone
+// note adds an event of the file, which may be its first.
+func (r *Record) note(e *frame, first bool) {
+	r.Ends = false
+	switch Op(e.texts[textOp]) {
+	case OpHeading:
+		if first {
+			r.Heading = Heading{Run: string(e.texts[textDetail]), File: string(e.texts[textTarget])}
 		}
+	case OpEndMark:
+		r.Ends, r.Recorded = true, e.value
+	case OpDone:
+		r.Done = true
+		r.Events++
+	default:
+		r.Events++
 	}
-	return r
 }
 
 // Tear says that the file ends in the middle of an event; empty if it does not.

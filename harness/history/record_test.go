@@ -21,7 +21,7 @@ func recordOf(t *testing.T, end func(*Recorder) error, events ...Event) Record {
 	if err := end(rec); (err != nil) != (len(events) > 1) {
 		t.Error(err)
 	}
-	_, records, err := ReadRaw(dir)
+	_, records, err := ReadRaw(dir, nil)
 	if err != nil || len(records) != 1 {
 		t.Fatal(records, err)
 	}
@@ -60,7 +60,7 @@ func TestMarksInTheMiddle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, records, err := ReadRaw(dir)
+	_, records, err := ReadRaw(dir, nil)
 	if err != nil || len(records) != 2 {
 		t.Fatal(records, err)
 	}

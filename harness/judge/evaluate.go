@@ -134,13 +134,11 @@ func factsOf(run *rundir.Run) check.Facts {
 		Progress: DemandsProgress(sc, run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
 		Partial: run.Partial, Incomplete: run.Incomplete, Unmet: unmet, Servers: run.Servers,
 	}
-	for i := range run.Events {
-		if e := &run.Events[i]; e.Op == history.OpFinal {
-			if f.FinalValues == nil {
-				f.FinalValues, f.FinalVersions = map[string]int64{}, map[string]int64{}
-			}
-			f.FinalValues[e.Lock], f.FinalVersions[e.Lock] = e.Final().Value, e.Final().Version
+	for _, e := range run.Events.Of(history.OpFinal) {
+		if f.FinalValues == nil {
+			f.FinalValues, f.FinalVersions = map[string]int64{}, map[string]int64{}
 		}
+		f.FinalValues[e.Lock], f.FinalVersions[e.Lock] = e.Final().Value, e.Final().Version
 	}
 	if f.Lists = sc.Section == scenario.SectionAppend; f.Lists && f.FinalValues != nil {
 		f.FinalLists = finalLists(run.Events, f.FinalValues)
@@ -162,12 +160,10 @@ func DemandsProgress(sc *scenario.Scenario, plan chaos.Plan) bool {
 
 // finalLists returns the lists of which every element is known. The second argument has how many elements each list had
 // at the end.
-func finalLists(events []history.Event, had map[string]int64) map[string][]int64 {
+func finalLists(events *history.Log, had map[string]int64) map[string][]int64 {
 	lists := map[string][]int64{}
-	for i := range events {
-		if e := &events[i]; e.Op == history.OpElement {
-			lists[e.Lock] = append(lists[e.Lock], e.Element())
-		}
+	for _, e := range events.Of(history.OpElement) {
+		lists[e.Lock] = append(lists[e.Lock], e.Element())
 	}
 	for lock, n := range had {
 		switch {

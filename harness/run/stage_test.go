@@ -138,9 +138,9 @@ func showLogs(t *testing.T, dir string) {
 			b, _ := os.ReadFile(name)
 			t.Logf("%s, its last bytes:\n%s", name, b[max(0, len(b)-2000):])
 		}
-		events, records, err := history.ReadRaw(rundir.HostsDir(dir))
+		events, records, err := history.ReadRaw(rundir.HostsDir(dir), nil)
 		last := map[string]string{}
-		for _, e := range events {
+		for _, e := range events.All() {
 			last[e.Process] += e.String() + "\n"
 		}
 		for process, text := range last {

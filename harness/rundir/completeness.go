@@ -35,9 +35,9 @@ func incompleteness(dir string, r *Run, records []history.Record, envErr error) 
 		c.records[rec.File] = rec
 		c.marked = c.marked || rec.Heading.Run != ""
 	}
-	for i := range r.Events {
-		if e := &r.Events[i]; e.Op == history.OpBegin && c.begin == nil {
-			c.begin = e
+	for _, e := range r.Events.Of(history.OpBegin) {
+		if c.begin == nil {
+			c.begin = &e
 			c.marked = c.marked || e.Run() != ""
 		}
 	}
@@ -100,8 +100,8 @@ func (c *completeness) harness() {
 		return
 	}
 	received := map[string]bool{}
-	for i := range c.run.Events {
-		if e := &c.run.Events[i]; e.Op == history.OpReceived && e.Process == HarnessHost {
+	for _, e := range c.run.Events.Of(history.OpReceived) {
+		if e.Process == HarnessHost {
 			received[e.Received().File] = true
 			c.received(e.Kind, e.Received())
 		}
@@ -139,12 +139,12 @@ func (c *completeness) received(kind history.Kind, got history.Received) {
 // processes examines the record of every process that the agents say they started, apart from the servers'.
 func (c *completeness) processes() {
 	started, exits := map[string]int{}, map[string][]*history.Event{}
-	for i := range c.run.Events {
-		switch e := &c.run.Events[i]; {
+	for _, e := range c.run.Events.Of(history.OpProcess) {
+		switch {
 		case e.ProcessIs(history.ProcessStarted):
 			started[e.Process]++
 		case e.ProcessIs(history.ProcessExited):
-			exits[e.Process] = append(exits[e.Process], e)
+			exits[e.Process] = append(exits[e.Process], &e)
 		}
 	}
 	faults := strikesOf(c.run.Events)
@@ -183,9 +183,8 @@ func (c *completeness) process(host, file string, exit *history.Event, faults ma
 
 // serverLogs compares the servers' transaction logs with what was copied.
 func (c *completeness) serverLogs() {
-	for i := range c.run.Events {
-		e := &c.run.Events[i]
-		if e.Op == history.OpServerLog && e.Kind == history.OK {
+	for _, e := range c.run.Events.Of(history.OpServerLog) {
+		if e.Kind == history.OK {
 			log := e.ServerLog()
 			if why := cutLog(c.dir, log); why != "" {
 				c.lack(path.Join(log.Server, txnLogDir), "%s", why)
@@ -255,11 +254,10 @@ type strike struct {
 }
 
 // strikesOf returns the faults that were injected, or may have been, by id.
-func strikesOf(events []history.Event) map[string]*strike {
+func strikesOf(events *history.Log) map[string]*strike {
 	all := map[string]*strike{}
-	for i := range events {
-		e := &events[i]
-		if !e.Op.IsFault() || e.Fault == "" {
+	for _, e := range events.Where(history.Op.IsFault) {
+		if e.Fault == "" {
 			continue
 		}
 		s := all[e.Fault]

@@ -13,8 +13,8 @@ import (
 
 // Derived has the results of a run, apart from its report.
 type Derived struct {
-	History  []history.Event // merged
-	Verdicts any             // the evidence of all checks
+	History  *history.Log // merged
+	Verdicts any          // the evidence of all checks
 	Result   any
 	Hlog     func(io.Writer) error // writes the latencies
 	Bench    func(io.Writer) error // writes the result in the Go benchmark format

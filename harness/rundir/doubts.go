@@ -113,11 +113,11 @@ func doubtTimes(all *txnlog.Ensemble, since, ended int64) []string {
 // doubtSteppedClocks says why the times of transactions may be wrong although they are in order: a fault stepped the
 // clock of a server that led then, or may have led since. Where nothing was written for longer than the step, the times
 // do not show it.
-func doubtSteppedClocks(all *txnlog.Ensemble, since int64, events []history.Event) []string {
+func doubtSteppedClocks(all *txnlog.Ensemble, since int64, events *history.Log) []string {
 	step, led := map[string]bool{}, map[string]bool{} // by fault
-	for i := range events {
-		switch e := &events[i]; {
-		case !e.Op.IsFault() || !chaos.KindOf(e.FaultStep().Fault).StepsClock:
+	for _, e := range events.Where(history.Op.IsFault) {
+		switch {
+		case !chaos.KindOf(e.FaultStep().Fault).StepsClock:
 		case e.Op == history.OpFaultInject && e.Kind != history.Invoke:
 			step[e.Fault] = true // a fault that failed may have stepped the clock all the same
 		case e.Op == history.OpFaultAim && e.FaultStep().Leads:

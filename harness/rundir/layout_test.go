@@ -17,7 +17,7 @@ func TestDeclaredLayout(t *testing.T) {
 		{"declared", []history.Event{history.Ready(4), history.LayoutDeclared("__lock__#")}, "__lock__#"},
 		{"not a layout", []history.Event{history.LayoutDeclared("kazoo")}, ""},
 	} {
-		if got := declaredLayout(tt.events); string(got) != tt.want {
+		if got := declaredLayout(history.NewLog(tt.events)); string(got) != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

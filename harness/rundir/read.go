@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"locklab/chaos"
 	"locklab/ensembles/txnlog/nodes"
@@ -22,7 +21,7 @@ type Run struct {
 	Plan     chaos.Plan // the faults that were planned
 	Env      Env
 
-	Events       []history.Event       // merged
+	Events       *history.Log          // merged
 	Acquisitions []history.Acquisition // put together from Events
 
 	// Partial says that the run was interrupted or broke off, Interrupted that a person or a signal ended it.
@@ -63,16 +62,16 @@ func Read(dir string) (*Run, error) {
 		return nil, envErr
 	}
 	var records []history.Record
-	r.Events, records, err = history.ReadRaw(HostsDir(dir))
+	r.Events, records, err = history.ReadRaw(HostsDir(dir), untrusted.Line)
 	if err != nil && !errors.Is(err, history.ErrNoBeginning) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	r.CountersAtStart, r.CountersAtEnd = readCounters(dir, SnapshotStart), readCounters(dir, SnapshotEnd)
 	r.printable()
 	r.Acquisitions = history.Acquisitions(r.Events)
-	end := slices.IndexFunc(r.Events, func(e history.Event) bool { return e.Op == history.OpEnd })
-	r.Partial = end < 0 || r.Events[end].Ending() != history.EndComplete
-	r.Interrupted = end >= 0 && r.Events[end].Ending() == history.EndInterrupt
+	end, ended := r.Events.First(history.OpEnd)
+	r.Partial = !ended || end.Ending() != history.EndComplete
+	r.Interrupted = ended && end.Ending() == history.EndInterrupt
 	if r.Plan, err = ReadTimeline(dir, r.Scenario); err != nil {
 		return nil, err
 	}
@@ -86,12 +85,12 @@ func Read(dir string) (*Run, error) {
 
 // declaredLayout returns the layout of znodes that the lock's command declared in its greeting; empty if it did not.
 // From here on it counts as if the scenario said so.
-func declaredLayout(events []history.Event) nodes.Layout {
-	i := slices.IndexFunc(events, func(e history.Event) bool { return e.Op == history.OpLayout })
-	if i < 0 {
+func declaredLayout(events *history.Log) nodes.Layout {
+	e, declared := events.First(history.OpLayout)
+	if !declared {
 		return ""
 	}
-	l, err := nodes.ParseLayout(events[i].Layout())
+	l, err := nodes.ParseLayout(e.Layout())
 	if err != nil {
 		return ""
 	}

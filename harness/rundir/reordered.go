@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"fmt"
-	"slices"
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
@@ -17,10 +16,11 @@ import (
 // again within the same process, where a second thread then writes to the log while the first still has transactions to
 // write. A session that goes on working then has a znode on one server that it deleted long ago, and clients that are
 // connected to that server wait for it.
-func revivedByReplay(s txnlog.Source, h *nodes.History, events []history.Event) []check.Contradiction {
-	started := slices.ContainsFunc(events, func(e history.Event) bool {
-		return e.Process == s.Server && e.ProcessIs(history.ProcessStarted)
-	})
+func revivedByReplay(s txnlog.Source, h *nodes.History, events *history.Log) []check.Contradiction {
+	started := false
+	for _, e := range events.Of(history.OpProcess) {
+		started = started || e.Process == s.Server && e.ProcessIs(history.ProcessStarted)
+	}
 	if !started {
 		return nil // it never replayed its log
 	}

@@ -61,7 +61,7 @@ func TestRevivedByReplay(t *testing.T) {
 						return
 					}
 				}
-			}}, h, c.events) {
+			}}, h, history.NewLog(c.events)) {
 				got = append(got, x.Path)
 				if x.Server != "zk1" || x.Session != owner || x.Zxid == 0 || x.Text == "" {
 					t.Errorf("%+v", x)

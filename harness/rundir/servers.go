@@ -24,10 +24,9 @@ type collection struct {
 	why     []string        // the failures, in words
 }
 
-func collectionOf(dir string, events []history.Event) collection {
+func collectionOf(dir string, events *history.Log) collection {
 	c := collection{failed: map[string]bool{}}
-	for i := range events {
-		e := &events[i]
+	for _, e := range events.Of(history.OpClock, history.OpAcquire, history.OpServerLog) {
 		switch e.Op {
 		case history.OpClock:
 			c.ended = e.WallClock() / 1e6
@@ -56,7 +55,7 @@ func collectionOf(dir string, events []history.Event) collection {
 }
 
 // readServerLog reads the evidence of the servers from a run directory; nil if the run never asked for it.
-func readServerLog(dir string, sc *scenario.Scenario, events []history.Event) *check.ServerLog {
+func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *check.ServerLog {
 	copied := collectionOf(dir, events)
 	if foreign(sc) {
 		copied.granted = 0

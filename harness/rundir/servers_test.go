@@ -20,15 +20,16 @@ func TestMissingServerLogs(t *testing.T) {
 	}
 	events := []history.Event{{Op: history.OpServerLog, Value: 5, Target: "zk1"},
 		{Op: history.OpServerLog, Kind: history.OK, Target: "zk1"}}
-	if log := readServerLog(t.TempDir(), sc, nil); log != nil {
+	if log := readServerLog(t.TempDir(), sc, history.NewLog(nil)); log != nil {
 		t.Errorf("of a run that asked for none: %+v", log)
 	}
-	if log := readServerLog(t.TempDir(), sc, events); log == nil || log.Missing == "" {
+	if log := readServerLog(t.TempDir(), sc, history.NewLog(events)); log == nil || log.Missing == "" {
 		t.Errorf("of a run that has none: %+v", log)
 	}
 	failed := append(slices.Clone(events),
 		history.Event{Op: history.OpServerLog, Kind: history.Fail, Target: "zk1", Detail: "no agent"})
-	if log := readServerLog(t.TempDir(), sc, failed); log == nil || !strings.Contains(log.Missing, "no agent") {
+	log := readServerLog(t.TempDir(), sc, history.NewLog(failed))
+	if log == nil || !strings.Contains(log.Missing, "no agent") {
 		t.Errorf("of a run that could not copy it: %+v", log)
 	}
 	partial := t.TempDir()
@@ -38,7 +39,8 @@ func TestMissingServerLogs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(TxnLogDir(partial, "zk1"), "log.6"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if log := readServerLog(partial, sc, failed); log == nil || !strings.Contains(log.Missing, "no agent") {
+	log = readServerLog(partial, sc, history.NewLog(failed))
+	if log == nil || !strings.Contains(log.Missing, "no agent") {
 		t.Errorf("of a run that copied a part of it: %+v", log)
 	}
 }
@@ -138,7 +140,7 @@ func TestDoubtSteppedClocks(t *testing.T) {
 		{"an election and no step", two, nil, 0},
 	} {
 		for _, since := range []int64{0, nextEpoch + 5} {
-			if got := doubtSteppedClocks(c.all, since, c.events); len(got) != c.doubts {
+			if got := doubtSteppedClocks(c.all, since, history.NewLog(c.events)); len(got) != c.doubts {
 				t.Errorf("%s, since %d: %q", c.name, since, got)
 			}
 		}

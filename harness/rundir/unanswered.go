@@ -20,13 +20,7 @@ func unanswered(r *Run) []string {
 		op           history.Op
 	}
 	missing := map[access]int{}
-	for i := range r.Events {
-		e := &r.Events[i]
-		switch e.Op {
-		case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
-		default:
-			continue
-		}
+	for _, e := range r.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
 		a := access{e.Client, e.Lock, e.Op}
 		switch {
 		case e.Kind != history.OK:

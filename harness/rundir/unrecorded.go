@@ -19,8 +19,8 @@ func unrecorded(r *Run) []string {
 	}
 	locks, attempts := map[string]bool{}, map[string]bool{} // by path; by GUID
 	hosts, attempting := map[history.SessionID]string{}, map[string]bool{}
-	for i := range r.Events {
-		switch e := &r.Events[i]; e.Op {
+	for _, e := range r.Events.Of(history.OpConnected, history.OpAcquire, history.OpAttempt) {
+		switch e.Op {
 		case history.OpConnected:
 			hosts[e.Session] = e.Process
 		case history.OpAcquire:

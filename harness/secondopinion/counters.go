@@ -36,7 +36,7 @@ type ending struct {
 // of increments that must have taken effect. The reverse is weaker: increments that are not atomic need not lose an
 // acknowledged update, but the effect check must have found something. Where it found damage other than lost updates,
 // which does not make increments less atomic, the sweep has no opinion.
-func askCounters(events []history.Event, facts check.Facts, report *check.Report) []Opinion {
+func askCounters(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
 	counters, shared := incrementsByLock(events)
 	lost, _ := findings(report, check.Effect, "lost-update")
 	effect := report.Check(check.Effect)
@@ -117,7 +117,7 @@ func (o *Opinion) window(all []increment, f check.Finding) []increment {
 
 // incrementsByLock returns what clients wrote to each counter, by their own record, and which locks had writers that
 // need not exclude each other. Writes that were refused had no effect and are left out.
-func incrementsByLock(events []history.Event) (byLock map[string][]increment, shared map[string]bool) {
+func incrementsByLock(events *history.Log) (byLock map[string][]increment, shared map[string]bool) {
 	type holdKey struct {
 		client, lock string
 		n            int64
@@ -129,14 +129,9 @@ func incrementsByLock(events []history.Event) (byLock map[string][]increment, sh
 	}
 	byLock, shared = map[string][]increment{}, map[string]bool{}
 	holds := map[holdKey]*progress{}
-	for i := range events {
-		e := &events[i]
-		if e.Acq == 0 || e.Client == "" || !ownRecord(e) {
-			continue
-		}
-		switch e.Op { // the steps of a section, which follow one another; a loss may be recorded between any of them
-		case history.OpAcquire, history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
-		default:
+	// The steps of a section follow one another. A loss may be recorded between any of them.
+	for _, e := range events.Of(history.OpAcquire, history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
+		if e.Acq == 0 || e.Client == "" || !ownRecord(&e) {
 			continue
 		}
 		k := holdKey{e.Client, e.Lock, e.Acq}

@@ -27,7 +27,7 @@ type hold struct {
 // shortest holds, from the return of acquire to the call of release, are a part of all others. So an order exists if
 // and only if the shortest holds do not overlap, which is what the sweep looks for. An acquire of unknown outcome made
 // no client believe anything, so it is not an operation here.
-func askExclusion(events []history.Event, facts check.Facts, report *check.Report) []Opinion {
+func askExclusion(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
 	overlaps, all := findings(report, check.BeliefExclusion, "overlap")
 	var opinions []Opinion
 	locks := holdsByLock(events, facts)
@@ -70,12 +70,12 @@ func (o Opinion) exclusion(holds []hold, facts check.Facts, l limits) Opinion {
 
 // holdsByLock returns the holds of each lock, in the order in which acquire returned. A hold that was over before
 // acquire returned excludes nothing and is left out.
-func holdsByLock(events []history.Event, facts check.Facts) map[string][]hold {
+func holdsByLock(events *history.Log, facts check.Facts) map[string][]hold {
 	acquisitions := history.Acquisitions(events)
 	last, complete := map[string]int64{}, false
-	for i := range events {
-		last[events[i].Process] = events[i].At
-		complete = complete || events[i].Op == history.OpEnd && events[i].Ending() == history.EndComplete
+	for _, e := range events.All() {
+		last[e.Process] = e.At
+		complete = complete || e.Op == history.OpEnd && e.Ending() == history.EndComplete
 	}
 	complete = complete && !facts.Partial && len(facts.Incomplete) == 0
 	byLock := map[string][]hold{}

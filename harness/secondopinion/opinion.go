@@ -62,7 +62,7 @@ func (o Opinion) String() string {
 
 // Ask judges a merged history a second time and compares the answers with those of the report, which [check.Run] made
 // of the same events and facts. It changes none of its arguments.
-func Ask(events []history.Event, facts check.Facts, report *check.Report) []Opinion {
+func Ask(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
 	all := askExclusion(events, facts, report)
 	if facts.Lists {
 		return append(all, askPrefixes(events, facts, report)...)

@@ -32,8 +32,8 @@ func (r *run) done(at int64) []history.Event {
 
 func contest(t *testing.T, events []history.Event, facts check.Facts) []Opinion {
 	t.Helper()
-	report := check.Run(events, facts)
-	return Ask(events, facts, &report)
+	report := check.Run(history.NewLog(events), facts)
+	return Ask(history.NewLog(events), facts, &report)
 }
 
 // drawHolds draws holds with little regard for sense: few instants, so that many coincide.
@@ -81,8 +81,8 @@ func TestJudgesAgreeOnOverlaps(t *testing.T) {
 			said := map[Answer]int{}
 			rapid.Check(t, func(rt *rapid.T) {
 				events, facts := drawHolds(rt, modes), check.Facts{Exclusive: true, Permits: 3}
-				report := check.Run(events, facts)
-				for _, o := range Ask(events, facts, &report) {
+				report := check.Run(history.NewLog(events), facts)
+				for _, o := range Ask(history.NewLog(events), facts, &report) {
 					if o.Disagree() {
 						rt.Fatalf("%s\n%s", o, events)
 					}
@@ -152,8 +152,8 @@ func TestJudgesAgreeOnUpdates(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			events, final := drawSections(rt, works)
 			facts := check.Facts{Exclusive: true, FinalValues: map[string]int64{"/l": final}}
-			report := check.Run(events, facts)
-			for _, o := range Ask(events, facts, &report) {
+			report := check.Run(history.NewLog(events), facts)
+			for _, o := range Ask(history.NewLog(events), facts, &report) {
 				if o.Question != lostQuestion {
 					continue
 				}
@@ -192,8 +192,8 @@ func TestWrongSweepIsContradicted(t *testing.T) {
 		judged, told  []history.Event
 		sweep, second Answer
 	}{{right, right, No, No}, {wrong, wrong, Yes, Yes}, {right, wrong, No, Yes}, {wrong, right, Yes, No}} {
-		report := check.Run(c.judged, facts)
-		all := Ask(c.told, facts, &report)
+		report := check.Run(history.NewLog(c.judged), facts)
+		all := Ask(history.NewLog(c.told), facts, &report)
 		if len(all) != 1 || all[0].Sweep != c.sweep || all[0].Second != c.second ||
 			all[0].Disagree() != (c.sweep != c.second) {
 			t.Errorf("%v, want sweep %s, Porcupine %s", all, c.sweep, c.second)
@@ -227,7 +227,7 @@ func TestLimits(t *testing.T) {
 		!strings.Contains(opinions[0].String(), "2998 operations are more than 2000") {
 		t.Errorf("without a finding: %v", opinions)
 	}
-	model, ops := exclusionModel(holdsByLock(events, check.Facts{})["/l"], 0)
+	model, ops := exclusionModel(holdsByLock(history.NewLog(events), check.Facts{})["/l"], 0)
 	short := limits{operations: 10_000, time: 1}
 	if j := short.judge(model, ops); j.legal != None || !strings.Contains(j.why, "within") {
 		t.Errorf("out of time: %+v", j)
@@ -287,14 +287,14 @@ func BenchmarkJudges(b *testing.B) {
 		b.Run(fmt.Sprintf("sweep/operations=%d", 2*n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				check.Run(events, facts)
+				check.Run(history.NewLog(events), facts)
 			}
 		})
-		report := check.Run(events, facts)
+		report := check.Run(history.NewLog(events), facts)
 		b.Run(fmt.Sprintf("porcupine/operations=%d", 2*n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if all := Ask(events, facts, &report); len(all) != 1 || all[0].Second != No {
+				if all := Ask(history.NewLog(events), facts, &report); len(all) != 1 || all[0].Second != No {
 					b.Fatal(all)
 				}
 			}

@@ -16,12 +16,11 @@ const prefixQuestion = "was a list read that is not a prefix of the final one?"
 // It needs no search, so it has an opinion on lists of any length. A list that was read, and is not a prefix of the
 // final list, lost elements, so the effect check cannot have passed. The reverse does not hold: an element can
 // be lost that nobody read.
-func askPrefixes(events []history.Event, facts check.Facts, report *check.Report) []Opinion {
+func askPrefixes(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
 	behind := map[string]map[int64]history.Behind{} // by lock and element
 	reads := map[string]map[int64]int64{}           // by lock and last element: when it was read first
-	for i := range events {
-		e := &events[i]
-		if !ownRecord(e) {
+	for _, e := range events.All() {
+		if !ownRecord(&e) {
 			continue
 		}
 		switch {

@@ -161,7 +161,7 @@ func (w *world) serversWord() check.Verdict {
 	log.History = nodes.Replay(merged.Committed())
 	w.journal.mu.Lock()
 	defer w.journal.mu.Unlock()
-	report := check.Run(w.journal.events, check.Facts{Exclusive: true, Permits: w.permits, Servers: log})
+	report := check.Run(history.NewLog(w.journal.events), check.Facts{Exclusive: true, Permits: w.permits, Servers: log})
 	return *report.Check(check.ServiceExclusion)
 }
 

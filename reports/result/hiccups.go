@@ -29,7 +29,7 @@ type Hiccups struct {
 
 // measureHiccups returns the hiccups of all processes in the history, nil if there are none, and warnings about what
 // cannot be read.
-func measureHiccups(events []history.Event, w Interval) (*Hiccups, []string) {
+func measureHiccups(events *history.Log, w Interval) (*Hiccups, []string) {
 	var warnings []string
 	stops := stopped(events)
 	own := map[string]Recording{}
@@ -40,8 +40,7 @@ func measureHiccups(events []history.Event, w Interval) (*Hiccups, []string) {
 		}
 		return r
 	}
-	for i := range events {
-		e := &events[i]
+	for _, e := range events.Of(history.OpHiccups, history.OpHiccup) {
 		switch e.Op {
 		case history.OpHiccups:
 			h, err := hiccups.Decode(e.Hiccups().Distribution)
@@ -94,13 +93,9 @@ func (r Recording) hiccups() Hiccups {
 
 // stopped returns when each process was stopped on purpose, by its agent's record. A stop without an end lasts for
 // ever.
-func stopped(events []history.Event) map[string][]Span {
+func stopped(events *history.Log) map[string][]Span {
 	all := map[string][]Span{}
-	for i := range events {
-		e := &events[i]
-		if e.Op != history.OpProcess {
-			continue
-		}
+	for _, e := range events.Of(history.OpProcess) {
 		stops := all[e.Process]
 		open := len(stops) > 0 && stops[len(stops)-1].To == history.None
 		switch {
@@ -171,11 +166,9 @@ func residentPerClient(run *rundir.Run) *int64 {
 	events, sc := run.Events, run.Scenario
 	var sum int64
 	n := 0
-	for i := range events {
-		if events[i].Op == history.OpResident {
-			sum += events[i].Resident()
-			n++
-		}
+	for _, e := range events.Of(history.OpResident) {
+		sum += e.Resident()
+		n++
 	}
 	if n == 0 || n != sc.ClientProcesses || sc.Clients == 0 {
 		return nil

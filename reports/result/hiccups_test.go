@@ -52,7 +52,7 @@ func agentSaid(process string, at int64, state history.ProcessState) history.Eve
 
 func measuredHiccups(t *testing.T, events []history.Event) *Hiccups {
 	t.Helper()
-	h, warnings := measureHiccups(events, MeasuredWindow(events))
+	h, warnings := measureHiccups(history.NewLog(events), MeasuredWindow(history.NewLog(events)))
 	if len(warnings) > 0 {
 		t.Errorf("warnings %q", warnings)
 	}
@@ -111,7 +111,7 @@ func TestHiccupsLeaveOutStops(t *testing.T) {
 
 func TestHiccupsThatCannotBeRead(t *testing.T) {
 	events := metered(t, history.Event{At: 1, Process: "c3", Op: history.OpHiccups, Detail: "???"})
-	h, warnings := measureHiccups(events, MeasuredWindow(events))
+	h, warnings := measureHiccups(history.NewLog(events), MeasuredWindow(history.NewLog(events)))
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "c3") || h == nil || h.Samples != 999 {
 		t.Errorf("%+v, warnings %q", h, warnings)
 	}
@@ -158,11 +158,11 @@ func TestSupportedAboveHiccups(t *testing.T) {
 func TestResidentPerClient(t *testing.T) {
 	sc := &scenario.Scenario{Clients: 4, ClientProcesses: 2}
 	one := []history.Event{{Process: "c1", Op: history.OpResident, Value: 3000}}
-	if n := residentPerClient(&rundir.Run{Scenario: sc, Events: one}); n != nil {
+	if n := residentPerClient(&rundir.Run{Scenario: sc, Events: history.NewLog(one)}); n != nil {
 		t.Errorf("%d from one of two processes", *n)
 	}
 	both := append(one, history.Event{Process: "c2", Op: history.OpResident, Value: 1000})
-	if n := residentPerClient(&rundir.Run{Scenario: sc, Events: both}); n == nil || *n != 1000 {
+	if n := residentPerClient(&rundir.Run{Scenario: sc, Events: history.NewLog(both)}); n == nil || *n != 1000 {
 		t.Errorf("got %v, want 1000", n)
 	}
 }

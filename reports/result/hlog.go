@@ -12,7 +12,7 @@ import (
 // WriteHlog writes the measured window's latencies in HdrHistogram's log format: one interval per phase, tagged with
 // its name, in nanoseconds, its maximum in milliseconds. Times are in seconds since the run's base and not since the
 // epoch, because a history has no others. A phase without samples has no line.
-func WriteHlog(w io.Writer, events []history.Event, acq []history.Acquisition) error {
+func WriteHlog(w io.Writer, events *history.Log, acq []history.Acquisition) error {
 	win := MeasuredWindow(events)
 	log := hdrhistogram.NewHistogramLogWriter(w)
 	if err := log.OutputLogFormatVersion(); err != nil {

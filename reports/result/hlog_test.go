@@ -11,7 +11,7 @@ import (
 )
 
 func TestHlogReadsBack(t *testing.T) {
-	events := synth.Busy(16, 3, false)
+	events := history.NewLog(synth.Busy(16, 3, false))
 	acq := history.Acquisitions(events)
 	var b bytes.Buffer
 	if err := WriteHlog(&b, events, acq); err != nil {

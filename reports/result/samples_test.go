@@ -116,7 +116,7 @@ func TestThroughputOfOpenLoop(t *testing.T) {
 	}
 	acq[5].Returned = synth.Ms(100)
 	got := throughput(acq, w)
-	got.offered(events, acq, w)
+	got.offered(history.NewLog(events), acq, w)
 	rate := func(v float64) *float64 { return &v }
 	num := func(n int64) *int64 { return &n }
 	want := Throughput{AcquiredPerS: rate(15), OfferedPerS: rate(20), Dropped: num(2), DroppedPerS: rate(10),

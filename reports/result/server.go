@@ -62,12 +62,10 @@ func serverCost(run *rundir.Run) (Server, []string) {
 }
 
 // snapshots returns the time between the first and the last reading.
-func snapshots(events []history.Event) (Span, bool) {
+func snapshots(events *history.Log) (Span, bool) {
 	var at []int64
-	for i := range events {
-		if events[i].Op == history.OpSnapshot {
-			at = append(at, events[i].At)
-		}
+	for _, e := range events.Of(history.OpSnapshot) {
+		at = append(at, e.At)
 	}
 	if len(at) < 2 {
 		return Span{}, false
@@ -78,8 +76,7 @@ func snapshots(events []history.Event) (Span, bool) {
 // restarted says which server lost its counters between the snapshots; "" if none did.
 func restarted(run *rundir.Run, between Span) string {
 	events := run.Events
-	for i := range events {
-		e := &events[i]
+	for _, e := range events.Of(history.OpProcess) {
 		if _, server := run.CountersAtStart[e.Process]; server && e.At > between.From && e.At < between.To &&
 			(e.ProcessIs(history.ProcessStarted) || e.ProcessIs(history.ProcessExited)) {
 			return fmt.Sprintf("%s was restarted between the two readings", e.Process)

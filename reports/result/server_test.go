@@ -1,7 +1,6 @@
 package result
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +23,7 @@ func TestServerCost(t *testing.T) {
 		return map[string]float64{counterPackets: packets, counterDeletedWatches: watches, counterUptime: packets}
 	}
 	run := rundir.Run{
-		Events: s.Sorted(), Acquisitions: acq,
+		Events: history.NewLog(s.Sorted()), Acquisitions: acq,
 		CountersAtStart: map[string]map[string]float64{"zk1": counters(100, 10), "zk2": counters(50, 0)},
 		CountersAtEnd:   map[string]map[string]float64{"zk1": counters(107, 12), "zk2": counters(55, 2)},
 	}
@@ -48,12 +47,11 @@ func TestServerCost(t *testing.T) {
 			run.CountersAtEnd = map[string]map[string]float64{"zk1": counters(107, 12), "zk2": counters(5, 0)}
 		}, "of zk2 went backwards"},
 		{"restarted", func(run *rundir.Run) {
-			run.Events = append(run.Events, history.Event{At: synth.Ms(150), Process: "zk2", Op: history.OpProcess,
-				Mode: history.Mode(history.ProcessStarted)})
+			run.Events = history.NewLog(append(run.Events.Events(), history.Event{At: synth.Ms(150), Process: "zk2",
+				Op: history.OpProcess, Mode: history.Mode(history.ProcessStarted)}))
 		}, "zk2 was restarted"},
 	} {
 		spoilt := run
-		spoilt.Events = slices.Clone(run.Events)
 		c.spoil(&spoilt)
 		got, warnings := serverCost(&spoilt)
 		if got.RequestsPerAcquire != nil || got.WatchesFiredPerRelease != nil {

@@ -11,13 +11,11 @@ import (
 
 // slowed says of each process how long its clients waited in the measured window because its record could not be
 // collected as fast as it grew.
-func slowed(events []history.Event, w Interval) []string {
+func slowed(events *history.Log, w Interval) []string {
 	waited := map[string]int64{}
-	for i := range events {
-		if e := &events[i]; e.Op == history.OpSlowed {
-			if d := min(e.At, w.To) - max(e.At-int64(e.Slowed()), w.From); d > 0 {
-				waited[e.Process] += d
-			}
+	for _, e := range events.Of(history.OpSlowed) {
+		if d := min(e.At, w.To) - max(e.At-int64(e.Slowed()), w.From); d > 0 {
+			waited[e.Process] += d
 		}
 	}
 	var warnings []string

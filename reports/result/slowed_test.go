@@ -25,7 +25,7 @@ func TestSlowed(t *testing.T) {
 		"clients of c2 were kept waiting for 1 s of the measured 10 s, because their record grew faster than it could be " +
 			"collected: the throughput is that of the recording, not of the lock",
 	}
-	if d := cmp.Diff(want, slowed(events, w)); d != "" {
+	if d := cmp.Diff(want, slowed(history.NewLog(events), w)); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
 	if got := slowed(nil, w); got != nil {

@@ -22,10 +22,9 @@ func throughput(acq []history.Acquisition, w Interval) Throughput {
 }
 
 // offered adds the numbers of an open loop. An acquisition of several locks arrives once.
-func (t *Throughput) offered(events []history.Event, acq []history.Acquisition, w Interval) {
+func (t *Throughput) offered(events *history.Log, acq []history.Acquisition, w Interval) {
 	var due, dropped int64
-	for i := range events {
-		e := &events[i]
+	for _, e := range events.Of(history.OpArrive, history.OpDropped) {
 		if !w.Contains(e.At) {
 			continue
 		}

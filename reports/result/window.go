@@ -26,14 +26,10 @@ func (w Interval) seconds() float64 { return float64(w.To-w.From) / 1e9 }
 
 // MeasuredWindow returns the measured window of a merged history. If the run broke off within it, it ends with the
 // last event.
-func MeasuredWindow(events []history.Event) Interval {
+func MeasuredWindow(events *history.Log) Interval {
 	var w Interval
-	for i := range events {
-		e := &events[i]
-		w.End = max(w.End, e.At)
-		if e.Op != history.OpPhase {
-			continue
-		}
+	w.End = max(w.End, events.End())
+	for _, e := range events.Of(history.OpPhase) {
 		switch {
 		case e.Phase() == history.PhaseMeasure && !w.Measured:
 			w.From, w.Measured, w.Cut = e.At, true, true
@@ -60,13 +56,9 @@ type PhaseMark struct {
 }
 
 // PhaseMarks returns the phases in which clients work.
-func PhaseMarks(events []history.Event) []PhaseMark {
+func PhaseMarks(events *history.Log) []PhaseMark {
 	var marks []PhaseMark
-	for i := range events {
-		e := &events[i]
-		if e.Op != history.OpPhase {
-			continue
-		}
+	for _, e := range events.Of(history.OpPhase) {
 		switch e.Phase() {
 		case history.PhaseWarmup, history.PhaseMeasure, history.PhaseHeal, history.PhaseLiveness, history.PhaseDrain:
 			marks = append(marks, PhaseMark{e.At, string(e.Phase())})

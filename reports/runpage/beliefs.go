@@ -15,19 +15,16 @@ type beliefs struct {
 func newBeliefs(in result.Input) beliefs {
 	var b beliefs
 	whole := false
-	for i := range in.Events {
-		e := &in.Events[i]
-		b.end = max(b.end, e.At)
-		if e.Op == history.OpEnd {
-			whole = e.Ending() == history.EndComplete
-		}
+	b.end = max(b.end, in.Events.End())
+	for _, e := range in.Events.Of(history.OpEnd) {
+		whole = e.Ending() == history.EndComplete
 	}
 	if whole && !in.Partial {
 		return b
 	}
 	b.horizon = map[string]int64{}
-	for i := range in.Events {
-		b.horizon[in.Events[i].Process] = in.Events[i].At
+	for _, e := range in.Events.All() {
+		b.horizon[e.Process] = e.At
 	}
 	return b
 }

@@ -31,13 +31,11 @@ func (f faultSpan) hits(host string) bool {
 }
 
 // faultSpans returns the faults that were injected, in that order.
-func faultSpans(events []history.Event) []faultSpan {
+func faultSpans(events *history.Log) []faultSpan {
 	var all []faultSpan
 	index := map[string]int{}
-	end := int64(0)
-	for i := range events {
-		e := &events[i]
-		end = max(end, e.At)
+	end := events.End()
+	for _, e := range events.Of(history.OpFaultInject, history.OpFaultHeal) {
 		switch {
 		case e.Op == history.OpFaultInject && e.Kind == history.OK:
 			if _, known := index[e.Fault]; known {
@@ -62,16 +60,11 @@ func faultSpans(events []history.Event) []faultSpan {
 }
 
 // stops returns, by process, the times for which it was stopped (SIGSTOP).
-func stops(events []history.Event) map[string][]result.Span {
+func stops(events *history.Log) map[string][]result.Span {
 	by := map[string][]result.Span{}
 	open := map[string]int64{}
-	end := int64(0)
-	for i := range events {
-		e := &events[i]
-		end = max(end, e.At)
-		if e.Op != history.OpProcess {
-			continue
-		}
+	end := events.End()
+	for _, e := range events.Of(history.OpProcess) {
 		from, stopped := open[e.Process]
 		switch {
 		case e.ProcessIs(history.ProcessStopped) && !stopped:

@@ -28,9 +28,8 @@ func moments(in result.Input, t *timeline) []moment {
 			hosts[h] = true
 		}
 	}
-	for i := range in.Events {
-		e := &in.Events[i]
-		if e.Op != history.OpProcess || !hosts[e.Process] {
+	for _, e := range in.Events.Of(history.OpProcess) {
+		if !hosts[e.Process] {
 			continue
 		}
 		switch e.ProcessChange().State {

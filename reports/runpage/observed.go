@@ -10,15 +10,15 @@ import (
 )
 
 // sessionOwners returns the client of each session.
-func sessionOwners(events []history.Event, acq []history.Acquisition) map[history.SessionID]string {
+func sessionOwners(events *history.Log, acq []history.Acquisition) map[history.SessionID]string {
 	owner := map[history.SessionID]string{}
 	for i := range acq {
 		if a := &acq[i]; a.Session != 0 {
 			owner[a.Session] = a.Client
 		}
 	}
-	for i := range events {
-		if e := &events[i]; e.Op == history.OpConnected && e.Session != 0 && e.Client != "" {
+	for _, e := range events.Of(history.OpConnected) {
+		if e.Session != 0 && e.Client != "" {
 			owner[e.Session] = e.Client
 		}
 	}
@@ -27,7 +27,7 @@ func sessionOwners(events []history.Event, acq []history.Acquisition) map[histor
 
 // heldSpans returns which clients were at the head of the lock's queue during s, as an observer's watch saw it. An
 // observer sees it late, never early.
-func heldSpans(events []history.Event, lock string, s result.Span, end int64,
+func heldSpans(events *history.Log, lock string, s result.Span, end int64,
 	owner map[history.SessionID]string) []ownedSpan {
 	var all []ownedSpan
 	var open *history.Event
@@ -38,10 +38,10 @@ func heldSpans(events []history.Event, lock string, s result.Span, end int64,
 			}
 		}
 	}
-	for i := range events {
-		if e := &events[i]; e.Op == history.OpHeld && e.Lock == lock {
+	for _, e := range events.Of(history.OpHeld) {
+		if e.Lock == lock {
 			finish(e.At)
-			open = e
+			open = &e
 		}
 	}
 	finish(end)
@@ -50,11 +50,10 @@ func heldSpans(events []history.Event, lock string, s result.Span, end int64,
 
 // vanished returns when the observer saw that a hold's node was no longer at the head of the queue although its owner
 // had not released it; false if it did not see this.
-func vanished(events []history.Event, a *history.Acquisition) (int64, bool) {
+func vanished(events *history.Log, a *history.Acquisition) (int64, bool) {
 	at := false
-	for i := range events {
-		e := &events[i]
-		if e.Op != history.OpHeld || e.Lock != a.Lock {
+	for _, e := range events.Of(history.OpHeld) {
+		if e.Lock != a.Lock {
 			continue
 		}
 		mine := e.Session == a.Session && (e.Token == 0 || a.Token == 0 || e.Token == a.Token)
@@ -90,13 +89,7 @@ func accesses(in result.Input, lock string, s result.Span) []access {
 	var all []access
 	var fences check.Fences
 	called := map[string]int64{} // by client: its latest invocation
-	for i := range in.Events {
-		e := &in.Events[i]
-		switch e.Op {
-		case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
-		default:
-			continue
-		}
+	for _, e := range in.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
 		byClient := strings.HasPrefix(e.Client, e.Process+"/") // the client's record of the same access
 		if byClient && e.Kind == history.Invoke {
 			called[e.Client] = e.At
@@ -107,8 +100,8 @@ func accesses(in result.Input, lock string, s result.Span) []access {
 		a := access{At: e.At, Called: min(e.At, cmp.Or(called[e.Client], e.At)), Client: e.Client, Op: e.Op,
 			Token: e.Token, Refused: e.Kind == history.Fail}
 		if !a.Refused {
-			a.Stale = fences.Stale(e)
-			fences.Serve(e)
+			a.Stale = fences.Stale(&e)
+			fences.Serve(&e)
 		}
 		use := e.Op == history.OpRead || e.Op == history.OpWrite
 		if e.At >= s.From && e.At < s.To && (use || a.Refused) {
@@ -130,13 +123,12 @@ func keptAccesses(in result.Input, lock string, s result.Span) []access {
 		}
 	}
 	var all []access
-	for i := range in.Events {
-		e := &in.Events[i]
-		if e.Op != history.OpRead && e.Op != history.OpWrite || e.Lock != lock || e.Kind == history.Invoke ||
+	for _, e := range in.Events.Of(history.OpRead, history.OpWrite) {
+		if e.Lock != lock || e.Kind == history.Invoke ||
 			e.At < s.From || e.At >= s.To {
 			continue
 		}
-		kind := found[*e]
+		kind := found[e]
 		refused := e.Kind == history.Fail || kind == "stale-rejected"
 		if e.Kind == history.OK || refused {
 			all = append(all, access{At: e.At, Called: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: refused,

@@ -120,8 +120,9 @@ func read(t *testing.T, name string) []byte {
 // Every kind of history gives a page that is whole and needs nothing else.
 func TestEveryHistoryGivesAPage(t *testing.T) {
 	cut := func(in result.Input, at float64) result.Input {
-		i := slices.IndexFunc(in.Events, func(e history.Event) bool { return e.At > synth.Ms(at) })
-		run := synth.RunOf(in.Events[:i], *in.Scenario)
+		all := in.Events.Events()
+		i := slices.IndexFunc(all, func(e history.Event) bool { return e.At > synth.Ms(at) })
+		run := synth.RunOf(all[:i], *in.Scenario)
 		run.Partial = true
 		return Input(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	}

@@ -185,12 +185,12 @@ func TestTimelineOfASemaphore(t *testing.T) {
 func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 	in := Input(synth.Act2Run(false))
 	var events []history.Event
-	for _, e := range in.Events {
+	for _, e := range in.Events.All() {
 		if e.Op != history.OpHeld && e.Process != "r1" {
 			events = append(events, e)
 		}
 	}
-	in.Events = events
+	in.Events = history.NewLog(events)
 	if tl := timelineOf(t, in); tl.Held != nil || tl.Accesses != nil {
 		t.Errorf("held %v, accesses %v", tl.Held, tl.Accesses)
 	}
@@ -208,8 +208,9 @@ func TestCommonSpans(t *testing.T) {
 // knows.
 func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 	in := Input(synth.Act2Run(false))
-	i := slices.IndexFunc(in.Events, func(e history.Event) bool { return e.At > synth.Ms(3600) })
-	run := synth.RunOf(in.Events[:i], *in.Scenario)
+	all := in.Events.Events()
+	i := slices.IndexFunc(all, func(e history.Event) bool { return e.At > synth.Ms(3600) })
+	run := synth.RunOf(all[:i], *in.Scenario)
 	run.Partial = true
 	in = Input(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	victim := timelineOf(t, in).Lanes[0]

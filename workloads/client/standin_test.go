@@ -163,7 +163,7 @@ func (sim simulation) run(t *testing.T) result.Result {
 			t.Fatal(err)
 		}
 	}
-	events, records, err := history.ReadRaw(dir)
+	events, records, err := history.ReadRaw(dir, nil)
 	if err != nil || slices.ContainsFunc(records, func(r history.Record) bool { return r.Torn > 0 }) {
 		t.Fatal(err, records)
 	}

@@ -243,7 +243,8 @@ func clientName(i int) string { return fmt.Sprintf("c%d/%d", i/8+1, i%8+1) }
 
 // RunOf returns a run that consists of a scenario and events.
 func RunOf(events []history.Event, sc scenario.Scenario) *rundir.Run {
-	return &rundir.Run{Scenario: &sc, Events: events, Acquisitions: history.Acquisitions(events)}
+	log := history.NewLog(events)
+	return &rundir.Run{Scenario: &sc, Events: log, Acquisitions: history.Acquisitions(log)}
 }
 
 // Act2Run is the demonstration, with a guard that fences or without one.

@@ -1,0 +1,300 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrNoBeginning says that no history below a directory has the run's beginning, because the harness died before it
+// had recorded anything.
+var ErrNoBeginning = errors.New("no history has the run's beginning")
+
+// ReadRaw reads every raw history below dir, merges them by time and shifts them to the run's base, which the harness
+// recorded as [OpBegin]. The records say what each file is. A torn tail is not an error, because a crash leaves it
+// behind. The function clean, unless it is nil, changes each text before anything sees it, apart from the records.
+//
+// Each file is read twice: to find out whether it is whole and which of its events are late, and to merge it.
+func ReadRaw(dir string, clean func(string) string) (*Log, []Record, error) {
+	var files []*rawFile
+	defer func() {
+		for _, f := range files {
+			f.file.Close()
+		}
+	}()
+	var records []Record
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, SegmentSuffix) {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		f := &rawFile{file: file, order: len(files), record: Record{File: filepath.ToSlash(name)}}
+		files = append(files, f)
+		if err := f.scan(); err != nil {
+			return err
+		}
+		records = append(records, f.record)
+		return nil
+	})
+	if err != nil {
+		return nil, records, fmt.Errorf("read histories: %w", err)
+	}
+	var begin *rawFile
+	for _, f := range files {
+		if f.begins && (begin == nil || f.begin < begin.begin) {
+			begin = f
+		}
+	}
+	if begin == nil {
+		return nil, records, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
+	}
+	var streams merge
+	for _, f := range files {
+		late := slices.Clone(f.late)
+		slices.SortFunc(late, byPlace)
+		for _, s := range [...]*stream{{rawFile: f, skips: f.late,
+			frameReader: frameReader{r: io.NewSectionReader(f.file, 0, f.whole), size: frameRead}}, {rawFile: f, late: late}} {
+			if err := streams.add(s); err != nil {
+				return nil, records, fmt.Errorf("read history %s: %w", f.record.File, err)
+			}
+		}
+	}
+	log := newRawLog(clean)
+	for len(streams) > 0 {
+		s := streams[0]
+		s.frame.at -= begin.base
+		log.add(&s.frame)
+		more, err := s.next()
+		if err != nil {
+			return nil, records, fmt.Errorf("read history %s: %w", s.record.File, err)
+		}
+		if !more {
+			streams[0] = streams[len(streams)-1]
+			streams = streams[:len(streams)-1]
+		}
+		streams.down(0)
+	}
+	return log, records, nil
+}
+
+// A rawFile is one file of raw history.
+type rawFile struct {
+	file   *os.File
+	order  int // among the files
+	record Record
+	whole  int64   // how many of its bytes are whole events
+	late   []place // the events that happened before the one before them, or before an earlier one
+
+	begins      bool  // it has the run's beginning,
+	begin, base int64 // which has this time and this base
+}
+
+// A place is where in its file an event is.
+type place struct{ at, offset int64 }
+
+func byPlace(a, b place) int {
+	switch {
+	case a.at < b.at || a.at == b.at && a.offset < b.offset:
+		return -1
+	case a == b:
+		return 0
+	}
+	return 1
+}
+
+// scan finds out what the file has.
+func (f *rawFile) scan() error {
+	r := frameReader{r: f.file, size: frameRead}
+	var e frame
+	latest := int64(None)
+	for {
+		b, err := r.next()
+		if err == nil && len(b) > 0 && !e.parse(b) {
+			err = ErrTorn
+		}
+		if err != nil && !errors.Is(err, ErrTorn) {
+			return err
+		}
+		if err != nil || len(b) == 0 {
+			return f.tail(&r, err != nil)
+		}
+		f.record.note(&e, f.whole == 0)
+		if op := e.texts[textOp]; string(op) == string(OpBegin) && (!f.begins || e.at < f.begin) {
+			f.begins, f.begin, f.base = true, e.at, e.value
+		}
+		if e.at < latest {
+			f.late = append(f.late, place{e.at, r.offset})
+		} else {
+			latest = e.at
+		}
+		r.skip(len(b))
+		f.whole = r.offset
+	}
+}
+
+// tail looks at what is behind the whole events.
+func (f *rawFile) tail(r *frameReader, torn bool) error {
+	for {
+		b := r.buf[r.from:r.to]
+		torn = torn || slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
+		r.skip(len(b))
+		if err := r.fill(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	f.record.Bytes = r.offset
+	if torn {
+		f.record.Torn = r.offset - f.whole
+	}
+	return nil
+}
+
+// A frameReader reads a raw history frame by frame.
+type frameReader struct {
+	r        io.Reader
+	size     int // of buf at first
+	buf      []byte
+	from, to int   // what of buf has been read, and is to be returned
+	offset   int64 // of buf[from]
+}
+
+const (
+	frameRead = 256 << 10 // how much is read at once
+	oneFrame  = 512       // enough for most frames
+)
+
+// next returns the next frame, or nothing if there is none, or [ErrTorn].
+func (r *frameReader) next() ([]byte, error) {
+	for {
+		size, err := frameSize(r.buf[r.from:r.to])
+		if size >= 0 {
+			return r.buf[r.from : r.from+size], err
+		}
+		if err := r.fill(); errors.Is(err, io.EOF) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *frameReader) skip(n int) { r.from, r.offset = r.from+n, r.offset+int64(n) }
+
+// fill reads more.
+func (r *frameReader) fill() error {
+	r.to = copy(r.buf, r.buf[r.from:r.to])
+	r.from = 0
+	if r.to == len(r.buf) {
+		r.buf = append(r.buf, make([]byte, max(r.size, len(r.buf)))...)
+	}
+	n, err := r.r.Read(r.buf[r.to:])
+	r.to += n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// A stream yields events of a file in the order of time: either the late ones, or all others.
+type stream struct {
+	*rawFile
+	frameReader
+	late  []place // that are left, in the order of time
+	skips []place // the late ones that are to be skipped, in the order of the file
+	frame frame
+	place place
+}
+
+// next reads the next event, and reports whether there is one.
+func (s *stream) next() (bool, error) {
+	if s.r == nil {
+		if len(s.late) == 0 {
+			return false, nil
+		}
+		from := s.late[0].offset
+		s.late = s.late[1:]
+		one := frameReader{r: io.NewSectionReader(s.file, from, s.whole-from), size: oneFrame, buf: s.buf, offset: from}
+		more, err := s.take(&one)
+		s.buf = one.buf
+		return more, err
+	}
+	for len(s.skips) > 0 && s.skips[0].offset == s.offset {
+		b, err := s.frameReader.next()
+		if err != nil {
+			return false, err
+		}
+		s.skip(len(b))
+		s.skips = s.skips[1:]
+	}
+	return s.take(&s.frameReader)
+}
+
+func (s *stream) take(r *frameReader) (bool, error) {
+	b, err := r.next()
+	if len(b) == 0 || err != nil {
+		return false, err
+	}
+	if !s.frame.parse(b) {
+		return false, ErrTorn // not reached, unless the file has changed since it was scanned
+	}
+	s.place = place{s.frame.at, r.offset}
+	r.skip(len(b))
+	return true, nil
+}
+
+// before is the order of the events of two streams. Events of one time are in the order of their files.
+func (s *stream) before(t *stream) bool {
+	if s.place.at != t.place.at {
+		return s.place.at < t.place.at
+	}
+	if s.order != t.order {
+		return s.order < t.order
+	}
+	return s.place.offset < t.place.offset
+}
+
+// A merge is a heap of streams. The one with the first event is on top.
+type merge []*stream
+
+func (m *merge) add(s *stream) error {
+	if more, err := s.next(); !more {
+		return err
+	}
+	*m = append(*m, s)
+	for i := len(*m) - 1; i > 0 && (*m)[i].before((*m)[(i-1)/2]); i = (i - 1) / 2 {
+		(*m)[i], (*m)[(i-1)/2] = (*m)[(i-1)/2], (*m)[i]
+	}
+	return nil
+}
+
+// down moves the stream at i down to its place.
+func (m merge) down(i int) {
+	for {
+		first := 2*i + 1
+		if first >= len(m) {
+			return
+		}
+		if second := first + 1; second < len(m) && m[second].before(m[first]) {
+			first = second
+		}
+		if !m[first].before(m[i]) {
+			return
+		}
+		m[i], m[first] = m[first], m[i]
+		i = first
+	}
+}
