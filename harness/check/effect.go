@@ -64,7 +64,8 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	if e.attributed {
 		e.gone = d.goneBy()
 	}
-	for _, of := range d.events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpAcquire) {
+	for _, of := range d.events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpAcquire,
+		history.OpRelease, history.OpLost) {
 		e.add(&of)
 	}
 	e.crowd()
