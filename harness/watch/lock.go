@@ -13,8 +13,9 @@ import (
 // A lock is what is known of one lock and of what it protects.
 type lock struct {
 	// open has the holds that last, in the order of arrival, and ended those that ended a short time ago, in the order of
-	// their ends.
+	// their ends or, if the lock is crowded, of arrival.
 	open, ended []hold
+	crowded     bool
 	// fences has the accesses that the resource accepted.
 	fences check.Fences
 	// writes is how many writes were accepted and value is the counter after the last. Each write adds one to the value
@@ -46,9 +47,13 @@ func (v *View) beginHold(e *history.Event) {
 	l.open = append(l.open, hold{client: e.Client, acq: e.Acq, session: e.Session, mode: e.Mode, from: e.At})
 }
 
-// mostEnded is how many ended holds of a lock are kept. Where more than that might still overlap another hold, overlaps
-// are no longer counted.
-const mostEnded = 1 << 16
+const (
+	// mostEnded is how many ended holds of a lock are kept, while they might overlap another hold. Where there are more,
+	// the lock is crowded and its overlaps are no longer counted.
+	mostEnded = 1 << 14
+	// lastEnded is how many are kept of a crowded lock.
+	lastEnded = 1 << 10
+)
 
 // endHold ends a hold and counts those that it overlapped. v.mu is held.
 func (v *View) endHold(path, client string, acq, at int64) {
@@ -60,25 +65,36 @@ func (v *View) endHold(path, client string, acq, at int64) {
 	ended := l.open[i]
 	ended.until = at
 	l.open = slices.Delete(l.open, i, i+1)
-	// A pair is counted when the second of the two ends. Two holds of one client do not overlap.
+	if !l.crowded {
+		v.overlaps += l.overlapping(ended)
+		place := len(l.ended) // holds end nearly in the order of arrival
+		for place > 0 && l.ended[place-1].until > at {
+			place--
+		}
+		l.ended = slices.Insert(l.ended, place, ended)
+		l.forget(at)
+		l.crowded = len(l.ended) > mostEnded
+		v.uncounted = v.uncounted || l.crowded
+		return
+	}
+	l.ended = append(l.ended, ended)
+	if n := len(l.ended); n > 2*lastEnded {
+		l.ended = slices.Delete(l.ended, 0, n-lastEnded)
+	}
+}
+
+// overlapping counts the ended holds that a hold which ends now overlapped: a pair is counted when the second of the
+// two ends. Two holds of one client do not overlap.
+func (l *lock) overlapping(now hold) (n int) {
 	for _, h := range slices.Backward(l.ended) {
-		if h.until <= ended.from {
+		if h.until <= now.from {
 			break
 		}
-		if h.client != client && history.Conflict(h.mode, ended.mode) && h.from < ended.until {
-			v.overlaps++
+		if h.client != now.client && history.Conflict(h.mode, now.mode) && h.from < now.until {
+			n++
 		}
 	}
-	place := len(l.ended) // holds end nearly in the order of arrival
-	for place > 0 && l.ended[place-1].until > at {
-		place--
-	}
-	l.ended = slices.Insert(l.ended, place, ended)
-	l.forget(at)
-	if len(l.ended) > mostEnded {
-		v.uncounted = true
-		l.ended = slices.Delete(l.ended, 0, mostEnded/2)
-	}
+	return n
 }
 
 // forget drops holds that can overlap nothing any more, because they ended well before every open one began. The second

@@ -493,3 +493,26 @@ func TestViewOwed(t *testing.T) {
 		}
 	})
 }
+
+// A view keeps few of the holds of a lock that nobody waits for, even if the history of one process arrives long before
+// that of another, and says that it no longer counts overlaps.
+func TestViewOfACrowdedLock(t *testing.T) {
+	const holds = 200_000
+	l := NewView(Config{})
+	for _, process := range []string{"c1", "c2"} {
+		for i := range int64(holds) {
+			e := history.Event{At: 10 * i, Process: process, Client: process + "/0", Acq: i + 1, Lock: "/l",
+				Op: history.OpAcquire, Kind: history.OK}
+			released := e
+			released.At, released.Op, released.Kind = e.At+5, history.OpRelease, history.Invoke
+			l.add([]history.Event{e, released})
+		}
+	}
+	if n := len(l.lock("/l").ended); n > mostEnded {
+		t.Errorf("%d ended holds are kept", n)
+	}
+	var p Progress
+	if l.progress(&p, time.Now()); p.Overlaps != -1 || p.Acquired != 2*holds {
+		t.Errorf("%d overlaps, %d acquired", p.Overlaps, p.Acquired)
+	}
+}

@@ -339,6 +339,37 @@ func TestExpiry(t *testing.T) {
 	w.release(third)
 }
 
+// A client that waits while its session expires leaves the queue for good. Left alone, Curator would put it at the end
+// of the queue again, in a session of Curator's own that ends with the JVM.
+func TestExpiryOfAWaiter(t *testing.T) {
+	w := newWorld(t, "curator-mutex")
+	held := w.acquire(w.golang())
+	waited := make(chan error, 1)
+	waiter := w.java("")
+	go func() {
+		_, err := waiter.Acquire(w.within())
+		waited <- err
+	}()
+	w.queued(w.path, 2)
+	pid := child(t)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	w.queued(w.path, 1) // the servers have ended the session
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waited; !errors.Is(err, zksession.ErrSessionExpired) {
+		t.Errorf("the waiter ended by %v", err)
+	}
+	w.release(held)
+	next := w.java("")
+	for range 20 {
+		w.release(w.acquire(next))
+	}
+	w.queued(w.path, 0)
+}
+
 // child returns the id of the one process that this process has started.
 func child(t *testing.T) int {
 	t.Helper()
