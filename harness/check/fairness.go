@@ -69,20 +69,17 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 				continue
 			}
 			certain := d.certainly(byReturn[:i], a, far[i])
-			close += n - certain
-			if n = certain; n == 0 {
-				continue
-			}
 			switch x := d.lostUntold(a); {
 			case x.explained():
 				excused += n
 			case x.unsure():
 				unsure += n
 			default:
-				v.Count += n
-				bypass = max(bypass, n)
-				if len(v.Findings) < maxFindings {
-					v.Findings = append(v.Findings, d.inversion(byReturn[:i], a, n))
+				close += n - certain
+				v.Count += certain
+				bypass = max(bypass, certain)
+				if certain > 0 && len(v.Findings) < maxFindings {
+					v.Findings = append(v.Findings, d.inversion(byReturn[:i], a, certain))
 				}
 			}
 		}

@@ -13,7 +13,10 @@ import (
 	"locklab/harness/history"
 )
 
-var truthful = flag.Int("truthful", 40, "how many truthful runs TestTruthfulRuns simulates of each workload")
+var (
+	truthful  = flag.Int("truthful", 40, "how many truthful runs TestTruthfulRuns simulates of each workload")
+	firstSeed = flag.Uint64("truthful-seed", 0, "the seed of the first of them")
+)
 
 // TestTruthfulRuns judges simulated runs of locks that keep their promises, on servers that keep sessions as ZooKeeper
 // does, while clients are paused, cut off and stand still, sessions expire or are expired by an administrator, and
@@ -22,7 +25,8 @@ func TestTruthfulRuns(t *testing.T) {
 	for _, w := range truthfulWorkloads {
 		t.Run(w.name, func(t *testing.T) {
 			var unknown, overlaps, losses, late int64
-			for seed := range uint64(*truthful) {
+			for n := range *truthful {
+				seed := *firstSeed + uint64(n)
 				s := newSimulation(w, seed)
 				s.run()
 				r := Run(history.NewLog(s.events), s.facts())
@@ -124,6 +128,7 @@ type simClient struct {
 	alive      bool  // its session, at the servers
 	touched    int64 // when the leader last heard of it
 	ping       int64 // when it is next due
+	stood      int64 // since then its process does nothing; 0 if it works
 	stopped    int64 // until then its process does nothing
 	cut        int64 // until then the servers do not hear of it
 	learns     int64 // when it will hear of the end of its session
@@ -215,13 +220,21 @@ func (s *simulation) disturb() {
 	}
 }
 
-// stand stops a client's process, which records that when it goes on.
+// stand stops a client's process, for longer if it is stopped already.
 func (c *simClient) stand(until int64) {
-	if until > c.stopped {
-		h := history.HiccupOf(until, time.Duration(until-c.now))
-		h.Process, h.At = c.host, until
+	if c.stood == 0 {
+		c.stood = c.now
+	}
+	c.stopped = max(c.stopped, until)
+}
+
+// wake records for how long the process stood still.
+func (c *simClient) wake() {
+	if c.stood != 0 {
+		h := history.HiccupOf(c.now, time.Duration(c.now-c.stood))
+		h.Process = c.host
 		c.record(h)
-		c.stopped = until
+		c.stood = 0
 	}
 }
 
@@ -324,6 +337,7 @@ func (c *simClient) step() {
 	if c.now < c.stopped {
 		return
 	}
+	c.wake()
 	if c.do != nil && c.now >= c.next {
 		do := c.do
 		c.do = nil
