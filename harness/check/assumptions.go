@@ -239,11 +239,11 @@ func (d *digest) neverWorked() []string {
 	}
 	var reasons []string
 	for _, op := range ops {
-		if d.events.Has(op, history.Invoke) && !d.events.Has(op, history.OK) {
+		if d.events.Count(op, history.Invoke) > 0 && d.events.Count(op, history.OK) == 0 {
 			reasons = append(reasons, fmt.Sprintf("no %s ever succeeded", op))
 		}
 	}
-	if !d.events.Has(history.OpAcquire, history.Invoke) {
+	if d.events.Count(history.OpAcquire, history.Invoke) == 0 {
 		reasons = append(reasons, "no client ever asked for a lock")
 	}
 	return reasons

@@ -79,17 +79,34 @@ func (a *Acquisition) String() string {
 // are new ones: an event belongs to the latest acquisition of that lock invoked under its number.
 //
 // Several locks taken at once are an acquisition each, with one number.
+//
+// The log keeps them. Nobody may change them.
 func Acquisitions(events *Log) []Acquisition {
-	type key struct {
-		client string
-		n      int64
-		lock   string
+	if events == nil {
+		return nil
 	}
-	var all []Acquisition
+	if events.acquisitions == nil {
+		events.acquisitions = acquisitions(events)
+	}
+	return events.acquisitions
+}
+
+func acquisitions(events *Log) []Acquisition {
+	type caller struct{ client, lock string }
+	type key struct {
+		by int // a caller's number, which is shorter than its names
+		n  int64
+	}
+	callers := map[caller]int{}
+	calls := events.Count(OpAcquire, Invoke)
+	if calls == 0 {
+		return nil
+	}
+	all := make([]Acquisition, 0, calls)
 	latest := map[key]int{}
 	due := map[arrival]int64{}
 	open := map[string]map[int]bool{} // by process: the acquisitions that wait for, or hold, a lock
-	for _, e := range events.All() {
+	for _, e := range events.Of(OpArrive, OpAcquire, OpQueued, OpRelease, OpLost, OpProcess) {
 		if e.ProcessIs(ProcessExited) {
 			for at := range open[e.Process] {
 				all[at].Died = e.At
@@ -104,7 +121,12 @@ func Acquisitions(events *Log) []Acquisition {
 			due[arrival{e.Process, e.Client, e.Acq}] = e.At
 			continue
 		}
-		k := key{e.Client, e.Acq, e.Lock}
+		by, known := callers[caller{e.Client, e.Lock}]
+		if !known {
+			by = len(callers)
+			callers[caller{e.Client, e.Lock}] = by
+		}
+		k := key{by, e.Acq}
 		if e.Op == OpAcquire && e.Kind == Invoke {
 			at := len(all)
 			latest[k] = at

@@ -28,6 +28,8 @@ type Log struct {
 	formRaw map[string]uint32
 	textRaw map[string]string
 
+	acquisitions []Acquisition // see [Acquisitions]
+
 	spare []byte // room for further blocks
 	last  cursor // of the last event
 }
@@ -54,10 +56,10 @@ type form struct {
 	client  string
 }
 
-// seen is a form with the kinds of its events.
+// seen is a form with what is known of its events.
 type seen struct {
 	form
-	kinds [Fail + 1]bool
+	kinds [Fail + 1]int // how many events there are of each kind
 }
 
 // A cursor has what the numbers of the next event are counted from. Each block begins with the zero cursor, so that it
@@ -150,9 +152,18 @@ func (l *Log) Events() []Event {
 	return all
 }
 
-// Has reports whether there is an event of an op and a kind that this version knows.
-func (l *Log) Has(op Op, kind Kind) bool {
-	return l != nil && slices.ContainsFunc(l.forms, func(f seen) bool { return f.op == op && f.kinds[kind] })
+// Count is how many events there are of an op and a kind that this version knows.
+func (l *Log) Count(op Op, kind Kind) int {
+	if l == nil {
+		return 0
+	}
+	n := 0
+	for _, f := range l.forms {
+		if f.op == op {
+			n += f.kinds[kind]
+		}
+	}
+	return n
 }
 
 // Sides yields each process with each client that it recorded an event of; the client is empty if the event was of
@@ -337,7 +348,7 @@ func (l *Log) put(e *Event, form uint32) {
 		flags |= hasMore
 	}
 	if e.Kind <= Fail {
-		l.forms[form].kinds[e.Kind] = true
+		l.forms[form].kinds[e.Kind]++
 	}
 	b := append(blk.data, flags)
 	if more != 0 {

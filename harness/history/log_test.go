@@ -52,10 +52,10 @@ func TestLog(t *testing.T) {
 			t.Fatalf("%d of %d events differ from the sorted ones", l.Len(), n)
 		}
 		var end int64
-		kinds := map[string]bool{}
+		kinds := map[string]int{}
 		for _, e := range want {
 			end = max(end, e.At)
-			kinds[fmt.Sprint(e.Op, e.Kind)] = true
+			kinds[fmt.Sprint(e.Op, e.Kind)]++
 		}
 		if l.End() != end {
 			t.Errorf("the end is %d, want %d", l.End(), end)
@@ -78,8 +78,8 @@ func TestLog(t *testing.T) {
 				t.Errorf("the first of %s is %v", op, first)
 			}
 			for kind := range Fail + 1 {
-				if l.Has(op, kind) != kinds[fmt.Sprint(op, kind)] {
-					t.Errorf("has %s %v: %v", op, kind, l.Has(op, kind))
+				if n := kinds[fmt.Sprint(op, kind)]; l.Count(op, kind) != n {
+					t.Errorf("%d of %s %v, want %d", l.Count(op, kind), op, kind, n)
 				}
 			}
 		}

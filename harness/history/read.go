@@ -46,8 +46,9 @@ func WriteJSONL(w io.Writer, events *Log) error {
 	bw := bufio.NewWriter(w)
 	enc := json.NewEncoder(bw)
 	enc.SetEscapeHTML(false)
-	for _, e := range events.All() {
-		if err := enc.Encode(&e); err != nil {
+	var one Event // for all, because an encoder's argument is on the heap
+	for _, one = range events.All() {
+		if err := enc.Encode(&one); err != nil {
 			return fmt.Errorf("write history: %w", err)
 		}
 	}

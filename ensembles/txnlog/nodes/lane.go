@@ -28,53 +28,87 @@ type Lane struct {
 	Spans []Span
 }
 
+// A change is that a contender comes or goes with a transaction.
+type change struct {
+	zxid, time int64
+	contender  int
+	comes      bool
+}
+
+// changes returns what the lane's contenders did, in the order of transactions. In one transaction, contenders go
+// before others come.
+func (l *Lane) changes() []change {
+	all := make([]change, 0, 2*len(l.Contenders))
+	for i, c := range l.Contenders {
+		if c.End != nil && c.End.Zxid == c.Czxid {
+			continue
+		}
+		all = append(all, change{c.Czxid, c.Created, i, true})
+		if c.End != nil {
+			all = append(all, change{c.End.Zxid, c.End.Time, i, false})
+		}
+	}
+	slices.SortFunc(all, func(a, b change) int {
+		if a.zxid == b.zxid && a.comes != b.comes {
+			if b.comes {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.zxid, b.zxid), cmp.Compare(a.contender, b.contender))
+	})
+	return all
+}
+
 // Lane applies a rule to one lock's contenders after each transaction that created or deleted one. A znode that is
 // created and deleted within one transaction is never eligible.
 func (h *History) Lane(contends Selector, rule Rule) *Lane {
 	lane := &Lane{}
-	come, gone := map[int64][]Contender{}, map[int64][]Contender{}
-	times := map[int64]int64{}
 	for _, l := range h.Lives {
-		place, ok := contends(l.Path)
-		if !ok {
-			continue
-		}
-		c := Contender{l, place}
-		lane.Contenders = append(lane.Contenders, c)
-		if l.End != nil && l.End.Zxid == l.Czxid {
-			continue
-		}
-		come[l.Czxid] = append(come[l.Czxid], c)
-		times[l.Czxid] = l.Created
-		if l.End != nil {
-			gone[l.End.Zxid] = append(gone[l.End.Zxid], c)
-			times[l.End.Zxid] = l.End.Time
+		if place, ok := contends(l.Path); ok {
+			lane.Contenders = append(lane.Contenders, Contender{l, place})
 		}
 	}
 	var (
 		live     []Contender
 		eligible []bool
 		open     = map[*Life]int{} // index of the span that has not ended
+		first    = 0               // how many contenders at the head of the queue may be, or may have been, eligible
 	)
-	for _, zxid := range slices.Sorted(maps.Keys(times)) {
-		for _, c := range gone[zxid] {
-			i, _ := slices.BinarySearchFunc(live, c, order)
-			live, eligible = slices.Delete(live, i, i+1), slices.Delete(eligible, i, i+1)
-			lane.close(open, c, zxid, times[zxid])
-		}
-		for _, c := range come[zxid] {
-			i, _ := slices.BinarySearchFunc(live, c, order)
+	changes := lane.changes()
+	for n := range changes {
+		now := &changes[n]
+		c := lane.Contenders[now.contender]
+		i, _ := slices.BinarySearchFunc(live, c, order)
+		switch {
+		case now.comes:
 			live, eligible = slices.Insert(live, i, c), slices.Insert(eligible, i, false)
+			first++
+		case i == 0:
+			live, eligible = live[1:], eligible[1:]
+			lane.close(open, c, now.zxid, now.time)
+		default:
+			live, eligible = slices.Delete(live, i, i+1), slices.Delete(eligible, i, i+1)
+			lane.close(open, c, now.zxid, now.time)
 		}
-		rule(live, eligible)
-		for i, c := range live {
-			if _, is := open[c.Life]; !eligible[i] {
-				lane.close(open, c, zxid, times[zxid])
-			} else if !is {
+		if n+1 < len(changes) && changes[n+1].zxid == now.zxid {
+			continue
+		}
+		first = min(first, len(live))
+		may := max(first, rule(live, eligible, first))
+		last := 0
+		for i, c := range live[:may] {
+			if !eligible[i] {
+				lane.close(open, c, now.zxid, now.time)
+				continue
+			}
+			last = i + 1
+			if _, is := open[c.Life]; !is {
 				open[c.Life] = len(lane.Spans)
-				lane.Spans = append(lane.Spans, Span{Contender: c, From: zxid, FromTime: times[zxid]})
+				lane.Spans = append(lane.Spans, Span{Contender: c, From: now.zxid, FromTime: now.time})
 			}
 		}
+		first = last
 	}
 	return lane
 }

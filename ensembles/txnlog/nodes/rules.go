@@ -48,22 +48,25 @@ func Znode(path string) Selector {
 
 // A Rule decides which of a lock's live contenders are eligible. The contenders are in the order of their sequence
 // numbers, then of their kinds, then of their creation; those with exhausted numbers come last. When the rule is
-// called, eligible says which contenders have been eligible so far; a new one has not. The rule overwrites eligible
-// with its decision, which must depend on nothing else.
-type Rule func(live []Contender, eligible []bool)
+// called, eligible says which contenders have been eligible so far; a new one has not. Behind the first so many,
+// none has. The rule overwrites eligible with its decision, which must depend on nothing else, and returns how many at
+// the head of the queue it has decided about. Behind them none is eligible.
+type Rule func(live []Contender, eligible []bool, so int) (decided int)
 
 // First is the rule of a mutex and of a lock with a single znode: the first contender of the queue is eligible.
-func First(live []Contender, eligible []bool) {
-	for i := range live {
+func First(live []Contender, eligible []bool, so int) (decided int) {
+	decided = min(max(so, 1), len(live))
+	for i := range decided {
 		eligible[i] = i == 0 && !live[i].exhausted()
 	}
+	return decided
 }
 
 // ReadWrite is the rule of a read/write lock, where writers have kind 0 and readers kind 1. Eligible is a writer that
 // is first in the queue, or the readers before the first writer. A writer that is first does not block readers of its
 // own session up to the next writer, because that is how it becomes a reader. (Other clients that share its session
 // are let in too, rightly or not.)
-func ReadWrite(live []Contender, eligible []bool) {
+func ReadWrite(live []Contender, eligible []bool, so int) (decided int) {
 	writers := 0
 	for i, c := range live {
 		downgrades := live[0].Kind == 0 && c.Kind == 1 && c.Owner != 0 && c.Owner == live[0].Owner
@@ -72,14 +75,18 @@ func ReadWrite(live []Contender, eligible []bool) {
 		if c.Kind == 0 {
 			writers++
 		}
+		if writers > 1 && i+1 >= so {
+			return i + 1
+		}
 	}
+	return len(live)
 }
 
 // Leases is the rule of a semaphore. A lease counts from the moment when there are no more leases than permits, and
 // for as long as it exists, whatever comes later. The number of permits may change: what counts is the number at the
 // time (ms) when the newest lease was created.
 func Leases(permits func(ms int64) int) Rule {
-	return func(live []Contender, eligible []bool) {
+	return func(live []Contender, eligible []bool, _ int) (decided int) {
 		var newest int64
 		for i := range live {
 			newest = max(newest, live[i].Created)
@@ -88,6 +95,7 @@ func Leases(permits func(ms int64) int) Rule {
 		for i := range live {
 			eligible[i] = eligible[i] || within
 		}
+		return len(live)
 	}
 }
 
