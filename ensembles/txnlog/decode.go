@@ -3,6 +3,7 @@ package txnlog
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -112,6 +113,13 @@ func (r *juteReader) op(kind Type) Op {
 	return o
 }
 
+// openToAll is the list that almost every znode has. All of them share it.
+var openToAll = OpenToAll()
+
 func (r *juteReader) acl() []ACL {
-	return vector(r, 12, func() ACL { return ACL{Perms: r.int(), Scheme: r.string(), ID: r.string()} })
+	all := vector(r, 12, func() ACL { return ACL{Perms: r.int(), Scheme: r.string(), ID: r.string()} })
+	if slices.Equal(all, openToAll) {
+		return openToAll
+	}
+	return all
 }

@@ -127,13 +127,27 @@ func Merge(size int, sources ...Source) (*Ensemble, error) {
 type merger struct {
 	entries map[int64]*Entry
 	others  map[int64][]*Entry // the entries that contradict them
+	sets    [][]string         // of servers; entries share them, because there are few
 	out     Ensemble
+}
+
+// with returns the set of servers that has one more.
+func (m *merger) with(servers []string, server string) []string {
+	n := len(servers)
+	for _, set := range m.sets {
+		if len(set) == n+1 && set[n] == server && slices.Equal(set[:n], servers) {
+			return set
+		}
+	}
+	set := append(slices.Clone(servers), server)
+	m.sets = append(m.sets, set)
+	return set
 }
 
 func (m *merger) add(server string, rec Record) {
 	e := m.entries[rec.Zxid]
 	if e == nil {
-		m.entries[rec.Zxid] = &Entry{Record: rec, Servers: []string{server}}
+		m.entries[rec.Zxid] = &Entry{Record: rec, Servers: m.with(nil, server)}
 		return
 	}
 	if !e.Same(rec.Txn) {
@@ -141,13 +155,13 @@ func (m *merger) add(server string, rec Record) {
 			Contradiction{Servers: [2]string{e.Servers[0], server}, Records: [2]Record{e.Record, rec}})
 		i := slices.IndexFunc(m.others[rec.Zxid], func(o *Entry) bool { return o.Same(rec.Txn) })
 		if i < 0 {
-			m.others[rec.Zxid] = append(m.others[rec.Zxid], &Entry{Record: rec, Servers: []string{server}})
+			m.others[rec.Zxid] = append(m.others[rec.Zxid], &Entry{Record: rec, Servers: m.with(nil, server)})
 			return
 		}
 		e = m.others[rec.Zxid][i]
 	}
 	if !slices.Contains(e.Servers, server) {
-		e.Servers = append(e.Servers, server)
+		e.Servers = m.with(e.Servers, server)
 	}
 }
 
@@ -196,8 +210,10 @@ func (m *merger) finish(quorum, missing int) {
 			m.overruled(m.entries[z])
 		}
 	}
+	m.out.Entries = make([]Entry, 0, len(zxids))
 	for _, z := range zxids {
 		m.out.Entries = append(m.out.Entries, *m.entries[z])
+		delete(m.entries, z)
 	}
 	slices.SortStableFunc(m.out.Contradictions, func(a, b Contradiction) int {
 		return cmp.Compare(a.Records[0].Zxid, b.Records[0].Zxid)

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"fmt"
+	"iter"
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
@@ -55,6 +56,21 @@ func revivedByReplay(s txnlog.Source, h *nodes.History, events *history.Log) []c
 		}
 	}
 	return found
+}
+
+// noteFalls yields the same records, and notes if a server logged one after another with a higher zxid.
+func noteFalls(server string, records iter.Seq2[txnlog.Record, error], fell map[string]bool,
+) iter.Seq2[txnlog.Record, error] {
+	return func(yield func(txnlog.Record, error) bool) {
+		var highest int64
+		for rec, err := range records {
+			fell[server] = fell[server] || err == nil && rec.Zxid < highest
+			highest = max(highest, rec.Zxid)
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
 }
 
 // recordsOf returns the transactions of a server in the order of its log, as far as they can be read.

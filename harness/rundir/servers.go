@@ -62,6 +62,7 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 	}
 	log := &check.ServerLog{Layout: layoutOf(sc)}
 	var sources []txnlog.Source
+	fell := map[string]bool{}
 	for i := range sc.Servers {
 		name := fmt.Sprintf("zk%d", i+1)
 		log.Ensemble = append(log.Ensemble, name)
@@ -70,7 +71,7 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 		}
 		logs := os.DirFS(TxnLogDir(dir, name))
 		if files, err := txnlog.Files(logs); err == nil && len(files) > 0 {
-			sources = append(sources, txnlog.Source{Server: name, Records: txnlog.ReadDir(logs, name)})
+			sources = append(sources, txnlog.Source{Server: name, Records: noteFalls(name, txnlog.ReadDir(logs, name), fell)})
 			log.Servers = append(log.Servers, name)
 		}
 	}
@@ -97,7 +98,9 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 	log.History = nodes.Replay(all.Committed())
 	addContradictions(log, all)
 	for _, s := range sources {
-		log.Contradictions = append(log.Contradictions, revivedByReplay(s, log.History, events)...)
+		if fell[s.Server] { // as in few logs, which are read again
+			log.Contradictions = append(log.Contradictions, revivedByReplay(s, log.History, events)...)
+		}
 	}
 	addLeftovers(dir, log)
 	return log
