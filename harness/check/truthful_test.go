@@ -3,6 +3,7 @@ package check
 import (
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -19,8 +20,10 @@ var (
 )
 
 // TestTruthfulRuns judges simulated runs of locks that keep their promises, on servers that keep sessions as ZooKeeper
-// does, while clients are paused, cut off and stand still, sessions expire or are expired by an administrator, and
-// answers get lost. Nobody is to be accused of anything, and the rate of verdicts that are unknown is logged.
+// does, while clients are paused, killed, cut off and stand still, leaders change, sessions expire or are expired by an
+// administrator, and answers get lost. Nobody is to be accused of anything, and the rate of verdicts that are unknown
+// is logged.
+// Overlaps and stale accesses are counted by their definitions as well.
 func TestTruthfulRuns(t *testing.T) {
 	for _, w := range truthfulWorkloads {
 		t.Run(w.name, func(t *testing.T) {
@@ -46,6 +49,7 @@ func TestTruthfulRuns(t *testing.T) {
 						}
 					}
 				}
+				s.compareWithOracle(t, seed, &r.Safety)
 				overlaps += *r.Safety.Overlaps
 				losses += s.expired
 				if n := r.Safety.LateAccepted; n != nil {
@@ -75,7 +79,8 @@ var truthfulWorkloads = []truthfulWorkload{
 	{name: "mutex with a fence", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardFencing},
 	{name: "mutex without logs", recipe: "queue", layout: "none"},
 	{name: "read-write", recipe: "queue", layout: nodes.LayoutReadWrite},
-	{name: "semaphore", recipe: "barge", layout: nodes.LayoutSemaphore, permits: 2},
+	{name: "mutex with data in ZooKeeper", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardZKMulti},
+	{name: "semaphore", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2},
 	{name: "a foreign lock without tokens", recipe: "opaque"},
 }
 
@@ -101,6 +106,11 @@ type simulation struct {
 	fences  Fences
 	value   int64
 	expired int64
+	// versions is how many writes ZooKeeper executed, where it keeps the counter.
+	versions int64
+
+	down  int64 // until then there is no leader
+	epoch int64
 }
 
 // A simMail is a message on its way to a server or the resource.
@@ -112,6 +122,7 @@ type simMail struct {
 // A simZnode is what a client queues or holds with.
 type simZnode struct {
 	path    string
+	place   string // in a semaphore's queue
 	session history.SessionID
 	czxid   int64
 	mode    history.Mode
@@ -125,6 +136,7 @@ type simClient struct {
 	*simulation
 	host, name string
 	session    history.SessionID
+	dead       bool  // its process
 	alive      bool  // its session, at the servers
 	touched    int64 // when the leader last heard of it
 	ping       int64 // when it is next due
@@ -140,6 +152,7 @@ type simClient struct {
 	do      func()
 	pending func() // what it asks of the servers again once it reaches them
 	read    int64
+	asked   history.Op // of data in ZooKeeper
 	holds   bool
 }
 
@@ -167,7 +180,7 @@ func (s *simulation) record(e history.Event) {
 func (s *simulation) between(least, most int64) int64 { return (least + s.Int64N(most-least)) * ms }
 
 func (s *simulation) txn(t txnlog.Txn) int64 {
-	t.Zxid, t.Time, t.Cxid = int64(len(s.txns)+1), s.now/ms, max(t.Cxid, 0)
+	t.Zxid, t.Time, t.Cxid = s.epoch<<32|int64(len(s.txns)+1), s.now/ms, max(t.Cxid, 0)
 	s.txns = append(s.txns, t)
 	return t.Zxid
 }
@@ -177,12 +190,16 @@ func (s *simulation) disturb() {
 	for i := range s.IntN(4) {
 		c, id := s.clients[s.IntN(len(s.clients))], fmt.Sprintf("f%d", i+1)
 		from, lasts := s.between(2_000, 40_000), s.between(100, 14_000)
-		kind := []string{"pause", "pause", "partition", "expire-session"}[s.IntN(4)]
-		if kind == "expire-session" {
+		kind := []string{"pause", "pause", "partition", "expire-session", "kill", "kill"}[s.IntN(6)]
+		plan := PlannedFault{ID: id, Kind: kind, Target: c.host}
+		switch ofLeader := kind == "kill" && s.IntN(2) == 0; {
+		case kind == "expire-session":
 			lasts = 10 * ms
+		case ofLeader:
+			plan.Target, plan.Role = "zk1", RoleLeader
 		}
-		s.planned = append(s.planned, PlannedFault{ID: id, Kind: kind, Target: c.host})
-		e := history.Event{Process: "harness", Fault: id, Mode: history.Mode(kind), Target: c.host, Kind: history.OK}
+		s.planned = append(s.planned, plan)
+		e := history.Event{Process: "harness", Fault: id, Mode: history.Mode(kind), Target: plan.Target, Kind: history.OK}
 		verified := e
 		if s.IntN(20) == 0 {
 			verified.Kind = history.Fail
@@ -196,11 +213,15 @@ func (s *simulation) disturb() {
 		say(e, from+lasts, history.OpFaultHeal)
 		say(e, max(from+lasts, from+50*ms)+40*ms, history.OpFaultHealVerify)
 		s.mail = append(s.mail, simMail{from, func() {
-			switch kind {
-			case "pause":
+			switch {
+			case kind == "pause":
 				c.stand(from + lasts)
-			case "partition":
+			case kind == "partition":
 				c.cut = max(c.cut, from+lasts)
+			case plan.Role == RoleLeader:
+				s.elect()
+			case kind == "kill":
+				c.kill(from + lasts)
 			default:
 				c.end(1)
 			}
@@ -218,6 +239,33 @@ func (s *simulation) disturb() {
 			}
 		}})
 	}
+}
+
+// elect replaces the leader. Until it is elected, the servers serve nobody, and then it gives each session a new
+// timeout.
+func (s *simulation) elect() {
+	s.down = s.now + s.between(200, 2_000)
+	s.epoch++
+	for _, c := range s.clients {
+		c.touched = s.down
+	}
+}
+
+// kill ends a client's process. Its session lives on at the servers, until it expires. Another process of the same name
+// is started later, which counts on.
+func (c *simClient) kill(until int64) {
+	if c.dead {
+		return
+	}
+	c.dead = true
+	c.record(history.Event{Process: c.host, Op: history.OpProcess, Mode: history.Mode(history.ProcessExited)})
+	c.mail = append(c.mail, simMail{until, func() {
+		c.record(history.Event{Process: c.host, Op: history.OpProcess, Mode: history.Mode(history.ProcessStarted)})
+		next := &simClient{simulation: c.simulation, host: c.host, name: c.name, n: c.n + 1_000_000}
+		c.clients = append(c.clients, next)
+		next.connect()
+		next.idle()
+	}})
 }
 
 // stand stops a client's process, for longer if it is stopped already.
@@ -250,7 +298,7 @@ func (s *simulation) run() {
 			}
 		}
 		for _, c := range s.clients {
-			if c.alive && s.now >= ((c.touched+simTimeout)/simTick+1)*simTick {
+			if c.alive && s.now >= s.down && s.now >= ((c.touched+simTimeout)/simTick+1)*simTick {
 				c.end(0)
 			}
 			c.step()
@@ -275,6 +323,9 @@ func (s *simulation) facts() Facts {
 		f.Expect[Effect] = ExpectPass
 	}
 	f.FinalValues = map[string]int64{"l1": s.value}
+	if s.guard == GuardZKMulti {
+		f.FinalVersions = map[string]int64{"l1": s.versions}
+	}
 	if s.layout != "none" {
 		f.Servers = &ServerLog{Layout: s.layout, Servers: []string{"zk1"}, Ensemble: []string{"zk1"},
 			History: nodes.Replay(slices.Values(s.txns))}
@@ -318,12 +369,14 @@ func (c *simClient) heard() {
 func (c *simClient) ask(request func()) {
 	session := c.session
 	c.pending = nil
-	if c.now < c.cut {
+	if c.now < c.cut || c.now < c.down {
 		c.pending = func() { c.ask(request) }
 		return
 	}
 	c.mail = append(c.mail, simMail{c.now + c.between(1, 30), func() {
-		if c.alive && c.session == session {
+		if c.now < c.down && c.alive && c.session == session {
+			c.pending = func() { c.ask(request) }
+		} else if c.alive && c.session == session {
 			c.heard()
 			request()
 		}
@@ -334,7 +387,7 @@ func (c *simClient) ask(request func()) {
 func (c *simClient) then(in int64, do func()) { c.next, c.do = c.now+in, do }
 
 func (c *simClient) step() {
-	if c.now < c.stopped {
+	if c.dead || c.now < c.stopped {
 		return
 	}
 	c.wake()
@@ -376,6 +429,7 @@ func (c *simClient) lost() {
 	case c.event.Op == history.OpRelease && pending:
 		c.say(history.Fail, history.OpRelease, 0)
 	case c.holds:
+		waits := pending && c.asked != "" // for an answer that will never come
 		e := c.event
 		e.Op, e.Kind, e.At, e.Detail = history.OpLost, history.Info, c.now, "session expired"
 		c.record(e)
@@ -383,6 +437,11 @@ func (c *simClient) lost() {
 		c.holds = false
 		c.connect()
 		c.do = do
+		if waits {
+			c.say(history.Info, c.asked, c.read+1)
+			c.asked = ""
+			c.release(z)
+		}
 		return
 	}
 	c.holds = false
@@ -429,7 +488,9 @@ func (c *simClient) acquire() {
 	c.say(history.Invoke, history.OpAcquire, permitsOf(z))
 	c.ask(func() {
 		c.queue = append(c.queue, z)
-		if c.layout != nodes.LayoutSemaphore {
+		if c.layout == nodes.LayoutSemaphore {
+			z.line()
+		} else {
 			z.create()
 		}
 		c.grant()
@@ -441,6 +502,14 @@ func permitsOf(z *simZnode) int64 {
 		return int64(z.permits)
 	}
 	return 0
+}
+
+// line creates the place of z in a semaphore's queue, which goes when it gets its permits.
+func (z *simZnode) line() {
+	n := len(z.owner.txns)
+	z.place = fmt.Sprintf("l1/locks/_c_%032x-lock-%010d", n, n)
+	z.owner.txn(txnlog.Txn{Type: txnlog.Create2, Session: int64(z.session), Cxid: 1,
+		Ops: []txnlog.Op{{Type: txnlog.Create2, Path: z.place, Ephemeral: true}}})
 }
 
 // create creates the znodes of z, one for each permit.
@@ -456,6 +525,9 @@ func (z *simZnode) create() {
 		dir = "l1/leases/"
 	}
 	t := txnlog.Txn{Type: txnlog.Multi, Session: int64(z.session), Cxid: 1}
+	if z.place != "" {
+		t.Ops = append(t.Ops, txnlog.Op{Type: txnlog.Delete, Path: z.place})
+	}
 	for i := range z.permits {
 		z.path = fmt.Sprintf("%s_c_%032x-%s%010d", dir, len(s.txns)*10+i, name, len(s.txns)*10+i)
 		t.Ops = append(t.Ops, txnlog.Op{Type: txnlog.Create2, Path: z.path, Ephemeral: true})
@@ -463,11 +535,14 @@ func (z *simZnode) create() {
 	z.czxid = s.txn(t)
 }
 
-// paths are those of all znodes of z.
+// delete deletes all znodes of z.
 func (z *simZnode) delete() {
 	s := z.owner.simulation
 	t := txnlog.Txn{Type: txnlog.Multi, Session: int64(z.session), Cxid: 1}
-	for _, o := range s.txns[z.czxid-1].Ops {
+	for _, o := range s.txns[z.czxid&math.MaxUint32-1].Ops {
+		if o.Type == txnlog.Delete {
+			continue
+		}
 		t.Ops = append(t.Ops, txnlog.Op{Type: txnlog.Delete, Path: o.Path})
 	}
 	s.txn(t)
@@ -538,6 +613,10 @@ func (c *simClient) use(op history.Op, then func()) {
 	if op != history.OpWrite {
 		value = 0
 	}
+	if c.guard == GuardZKMulti {
+		c.useZooKeeper(op, value, then)
+		return
+	}
 	c.say(history.Invoke, op, value)
 	e := c.event
 	if e.Mode == history.ModePermit {
@@ -570,6 +649,38 @@ func (c *simClient) use(op history.Op, then func()) {
 		}
 		c.say(kind, op, value)
 		then()
+	})
+}
+
+// useZooKeeper does so with a counter in ZooKeeper, which a write changes only while the client's znode is there.
+func (c *simClient) useZooKeeper(op history.Op, value int64, then func()) {
+	if op == history.OpEnter {
+		then()
+		return
+	}
+	if op == history.OpWrite {
+		c.say(history.Invoke, op, value)
+	}
+	c.asked, c.event.Op = op, op
+	z := c.znode
+	c.ask(func() {
+		kind := history.OK
+		switch there := slices.Contains(c.queue, z); {
+		case op == history.OpRead:
+			value, c.read = c.value, c.value
+		case there:
+			c.value, c.versions = value, c.versions+1
+		default:
+			kind = history.Fail
+		}
+		c.then(c.between(1, 30), func() {
+			if op == history.OpWrite && kind == history.OK && c.IntN(30) == 0 {
+				kind = history.Info // the answer was lost
+			}
+			c.asked = ""
+			c.say(kind, op, value)
+			then()
+		})
 	})
 }
 
