@@ -32,6 +32,9 @@ const impatient = int64(250 * time.Millisecond)
 // StallBound is how long a lock may stay free while a client waits for it.
 func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*tick + handOff }
 
+// Standstill is how long a process must have stood still for a stall to be excused.
+func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff) }
+
 // judgeLiveness asks whether a lock that is free and wanted is granted in time. Free means that no client believes
 // that it has the lock. [livenessJudge.serverFindings] says what the servers' transactions add.
 //

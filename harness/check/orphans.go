@@ -337,8 +337,8 @@ func (l *livenessJudge) disturbances() []spell {
 	}
 	for _, process := range sortedKeys(l.hiccups) {
 		for _, e := range l.hiccups[process] {
-			if over := int64(e.Hiccup()); over >= int64(cmp.Or(l.facts.Tick, handOff)) {
-				l.disturbed = append(l.disturbed, spell{e.At - over, e.At})
+			if over := e.Hiccup(); over >= Standstill(l.facts.Tick) {
+				l.disturbed = append(l.disturbed, spell{e.At - int64(over), e.At})
 			}
 		}
 	}

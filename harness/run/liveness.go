@@ -73,7 +73,8 @@ func (r *run) livenessPhase(ctx context.Context, end int64, healed <-chan recove
 }
 
 // awaitProgress waits until every client has got a lock since the final heal and the damage of faults has had time to
-// show, or until the longest time that the scenario allows for both.
+// show, or until the longest time that the scenario allows for both. That time begins again when a process has stood
+// still, because the check can tell nothing from a time with a standstill in it.
 func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	clock := r.stage.clock
 	longest := clock.Time(rec.healed).Add(r.sc.LivenessPhase())
@@ -81,13 +82,35 @@ func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 		waitUntil(ctx, longest)
 		return
 	}
-	least := clock.Time(rec.lastFault).Add(check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin)
-	if !waitUntil(ctx, least) {
-		return
+	needed := check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin
+	for from, waited := rec.lastFault, int64(0); from > waited; {
+		if !waitUntil(ctx, earlier(clock.Time(from).Add(needed), longest)) {
+			return
+		}
+		waited = from
+		r.view.Look(func(now watch.State) { from = max(from, now.StoodUntil()) })
 	}
 	ctx, cancel := context.WithDeadline(ctx, longest)
 	defer cancel()
 	_ = r.view.Wait(ctx, func(now watch.State) bool { return now.Owed() == 0 }) // the check names clients without one
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// A heardRecorder lets the view hear of what the harness records.
+type heardRecorder struct {
+	*history.Recorder
+	view *watch.View
+}
+
+func (r heardRecorder) Record(e history.Event) error {
+	r.view.Hear(e)
+	return r.Recorder.Record(e)
 }
 
 // closeWindow tells every client process that still runs when its window closes.

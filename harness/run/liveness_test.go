@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"locklab/chaos"
+	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -63,5 +65,38 @@ func TestWorkOnWithoutFaults(t *testing.T) {
 		}) {
 			t.Errorf("recorded %v, %v", events, err)
 		}
+	}
+}
+
+// Clients go on working until the time that the check needs has passed without a standstill, but no longer than the
+// scenario allows.
+func TestStandstillsProlongTheWork(t *testing.T) {
+	sc := load(t, "session-timeout: 100ms\ntick: 50ms\nfaults: [{kind: pause, target: c1, at: 1s, for: 1s}]\n")
+	needed, allowed := int64(check.StallBound(sc.Negotiated(), sc.Tick)+stallMargin), int64(sc.LivenessPhase())
+	clock := history.NewClock()
+	for _, c := range []struct {
+		name         string
+		hiccup       time.Duration
+		fault, least int64 // the last fault, and the least time until awaitProgress returns, before and after now
+	}{
+		{"none", 0, needed, 0},
+		{"a hiccup is no standstill", sc.Tick - 1, needed, 0},
+		{"a standstill", sc.Tick, needed, needed},
+		{"no longer than the scenario allows", sc.Tick, allowed, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			view := watch.NewView(watch.Config{Clock: clock, Standstill: check.Standstill(sc.Tick)})
+			r := &run{stage: &Stage{clock: clock}, view: view, sc: sc,
+				plan: chaos.Plan{Steps: make([]chaos.PlannedFault, 1)}}
+			now := clock.Now()
+			if c.hiccup > 0 {
+				view.Hear(history.HiccupOf(now, c.hiccup))
+			}
+			begun := now - c.fault
+			r.awaitProgress(t.Context(), recovery{lastFault: begun, healed: begun})
+			if took := clock.Now() - now; took < c.least || c.least == 0 && took >= needed {
+				t.Errorf("returned after %v", time.Duration(took))
+			}
+		})
 	}
 }

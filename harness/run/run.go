@@ -14,6 +14,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles"
+	"locklab/harness/check"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/harness/judge"
@@ -109,7 +110,7 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients stri
 		r.locks = append(r.locks, lockPath(s.runs, i))
 	}
 	r.view = watch.NewView(watch.Config{Clock: s.clock, KeptInZooKeeper: sc.Guard == guard.ZKMulti,
-		Lists: sc.Section == scenario.SectionAppend})
+		Lists: sc.Section == scenario.SectionAppend, Standstill: check.Standstill(sc.Tick)})
 	planned := watch.Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks}
 	if sc.Iterations == 0 {
 		planned.Planned = sc.Warmup + sc.Duration + sc.LivenessPhase()
@@ -237,7 +238,7 @@ func (r *run) carryOut(ctx context.Context) error {
 		metered, stopMeter := context.WithCancel(working)
 		var metering error
 		var meter sync.WaitGroup
-		meter.Go(func() { metering = hiccups.Meter(metered, r.rec, measure) })
+		meter.Go(func() { metering = hiccups.Meter(metered, heardRecorder{r.rec, r.view}, measure) })
 		err := r.phases(working, measure, end, healed)
 		stopMeter()
 		meter.Wait()

@@ -65,7 +65,6 @@ func testServersWord(t *testing.T, stage *Stage) {
 			with(
 				"hold: 10ms",
 				"duration: 3s",
-				"liveness: 3s",
 				"drain: cancel",
 				"victim-alone: true",
 				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}",

@@ -17,7 +17,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	}
 	// In runs with pauses, the victim has a process of its own.
 	pause := func(lines ...string) string {
-		return with(append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "liveness: 3s", "hold: 5ms",
+		return with(append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "hold: 5ms",
 			"workload: semaphore", "permits: 2",
 			"faults:\n  - {kind: pause, target: c1, trigger: between-reads, until: superseded, linger: 200ms}"}, lines...)...)
 	}
@@ -103,7 +103,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	// A check by the client helps if the client is stopped before it, and not if it is stopped after it.
 	mutexPause := func(lines ...string) string {
 		return with(
-			append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "liveness: 3s", "hold: 5ms"}, lines...)...)
+			append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "hold: 5ms"}, lines...)...)
 	}
 	for _, guard := range []string{"lost-context", "lease-clock"} {
 		t.Run("stopped behind the question of "+guard, func(t *testing.T) {

@@ -35,6 +35,8 @@ type View struct {
 	closes   int64 // when clients begin no more acquisitions; 0 = not known yet
 	owedFrom int64 // grants from then on count for [View.Owe]
 
+	stoodUntil int64 // the end of the latest standstill
+
 	acquired  int
 	overlaps  int  // of holds that exclude each other
 	uncounted bool // overlaps are not counted, or not any more
@@ -52,6 +54,8 @@ type Config struct {
 	KeptInZooKeeper bool
 	// Lists says that the locks protect lists, so that the values of writes do not count them.
 	Lists bool
+	// Standstill is the least hiccup that counts as a standstill.
+	Standstill time.Duration
 
 	_ struct{}
 }
@@ -102,6 +106,9 @@ func (f *feed) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// Hear takes in an event that comes with no stream, because the harness itself recorded it.
+func (v *View) Hear(e history.Event) { v.add([]history.Event{e}) }
+
 func (v *View) add(events []history.Event) {
 	if len(events) == 0 {
 		return
@@ -148,6 +155,10 @@ func (v *View) event(e *history.Event) {
 		v.client(e.Client).away = true
 	case history.OpProcess:
 		v.process(e)
+	case history.OpHiccup:
+		if e.Hiccup() >= v.config.Standstill {
+			v.stoodUntil = max(v.stoodUntil, e.At)
+		}
 	case history.OpArrive:
 		c := v.client(e.Client)
 		c.asked, c.due = e.At, e.Acq
@@ -210,6 +221,9 @@ func (v *View) Close(at int64) {
 	v.closes = at
 	v.wake()
 }
+
+// StoodUntil returns when the latest standstill of any process ended, in ns of CLOCK_MONOTONIC; 0 if there was none.
+func (s State) StoodUntil() int64 { return s.v.stoodUntil }
 
 // Settle says that the schedule of faults is over.
 func (v *View) Settle() {
