@@ -22,14 +22,25 @@ type Derived struct {
 	_ struct{}
 }
 
+// mostHistory is how many events a history may have that is written again as text, which makes 150 bytes of each.
+const mostHistory = 1_000_000
+
 // WriteDerived replaces the derived files of a run that are not part of its report, the result last. Each file is
-// replaced whole or not at all.
-func WriteDerived(dir string, d Derived) error {
+// replaced whole or not at all. The history of a long run is left out; `locklab export --jsonl` prints it.
+func WriteDerived(dir string, d Derived) error { return writeDerived(dir, d, mostHistory) }
+
+func writeDerived(dir string, d Derived, mostHistory int) error {
 	replace := func(name string, write func(io.Writer) error) error {
 		return replaceFile(filepath.Join(dir, name), func(f *os.File) error { return write(f) })
 	}
+	var written error
+	if d.History.Len() <= mostHistory {
+		written = replace(HistoryFile, func(w io.Writer) error { return history.WriteJSONL(w, d.History) })
+	} else {
+		written = os.RemoveAll(filepath.Join(dir, HistoryFile)) // that of an earlier judgement
+	}
 	return errors.Join(
-		replace(HistoryFile, func(w io.Writer) error { return history.WriteJSONL(w, d.History) }),
+		written,
 		WriteJSON(filepath.Join(dir, VerdictsFile), d.Verdicts),
 		replace(HlogFile, d.Hlog),
 		replace(BenchFile, d.Bench),

@@ -27,7 +27,7 @@ type commands struct {
 	Check      checkCmd      `cmd:"" help:"Judge an old run again, from its raw files."`
 	Bench      benchCmd      `cmd:"" help:"Run a scenario many times in one lab, or two sides in turn, and compare them."`
 	Compare    compareCmd    `cmd:"" help:"Say whether the runs of one side are worse than those of another."`
-	Export     exportCmd     `cmd:"" help:"Print an old run's history in EDN, for Jepsen's tools."`
+	Export     exportCmd     `cmd:"" help:"Print an old run's history in EDN, for Jepsen's tools, or in JSON."`
 	Report     reportCmd     `cmd:"" help:"Draw an old run's report again, from its raw files."`
 	Scenarios  scenariosCmd  `cmd:"" help:"List the built-in scenarios, or show one."`
 	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine."`

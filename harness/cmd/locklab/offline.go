@@ -82,7 +82,8 @@ func tellOpinions(w io.Writer, all []secondopinion.Opinion) error {
 }
 
 type exportCmd struct {
-	Dir string `arg:"" predictor:"dir" help:"Run directory."`
+	Dir   string `arg:"" predictor:"dir" help:"Run directory."`
+	JSONL bool   `name:"jsonl" help:"Print one event per line in JSON, as history.jsonl has them."`
 }
 
 func (exportCmd) exits() string { return exitCodes("the history was printed") }
@@ -95,6 +96,9 @@ func (c *exportCmd) Run(std streams) error {
 	run, err := rundir.Read(c.Dir)
 	if err != nil {
 		return err
+	}
+	if c.JSONL {
+		return history.WriteJSONL(std.Out, run.Events)
 	}
 	return history.WriteEDN(std.Out, run.Events)
 }
