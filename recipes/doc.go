@@ -15,7 +15,8 @@
 //	Hold, entries                  what is granted: its end, its re-entry, its revocation
 //	creator, hub, janitor, guard   a create that survives a lost reply; shared watches; the
 //	                               removal of leftovers; the end of a hold whose znode is gone
-//	leaseClock, leaseRule          the end of a session's holds before the service can have expired it
+//	terms                          the end of a session's holds when nothing is heard of the service
+//	leaseClock, leaseRule          their end before the service can have expired the session
 //	Session                        one session's share of these
 //	zksession.ZooKeeper            the interface to the service
 //	package zksession              go-zookeeper, tied to exactly one session; and the plain client of ZKLock
@@ -29,15 +30,17 @@
 //
 // A client can believe longer than that. It learns of its loss from the service, so it does not learn of it while it is
 // stopped, or cut off from the service, or while its server is cut off from the leader. [Hold.Context] ends as soon as
-// the client can know, or earlier with a lease clock. What a client does with a lock that it no longer holds must be
-// refused by the protected resource, by [Hold.Token]; inside ZooKeeper [Hold.Multi] does that.
+// the client can know; when the service has been silent for the session timeout; or earlier with a lease clock. What a
+// client does with a lock that it no longer holds must be refused by the protected resource, by [Hold.Token]; inside
+// ZooKeeper [Hold.Multi] does that.
 //
 // A [Session] is one ZooKeeper session and is never renewed. Nothing is ever executed under a successor.
 //
 // # Failures
 //
 //   - Connection loss: nothing ends because of it. Waiters go on waiting. Requests of unknown outcome are resolved
-//     after the reconnect, as each recipe describes. A hold stays, and [SessionConfig].OnState reports the change.
+//     after the reconnect, as each recipe describes. A hold stays, unless the service stays silent for too long (see
+//     Silence), and [SessionConfig].OnState reports the change.
 //   - Expiry (and Close): every Acquire returns it, and every hold ends with it as its cause. The service removes the
 //     znodes.
 //   - Timeout and cancellation: Acquire and Release return at once. What an Acquire had begun is undone in the
@@ -315,6 +318,21 @@
 //
 // Members that different clients acquire in different orders deadlock until a context ends; [MultiConfig].Canonical
 // gives all the same order.
+//
+// # Silence
+//
+// A client that is cut off from all servers is not told that its session has expired. Therefore its holds end by its
+// own clock when the service has been silent for the session timeout: their contexts end with a cause that wraps
+// ErrLockLost and ErrLeaseExpired, and [Hold.Valid] can be asked just before a use. The time is measured from when the
+// newest request was sent that the service has answered, a ping included. The service cannot expire the session earlier
+// than that if the answer says that the leader had heard of the session by then. Usually it does, and then the client
+// stops believing before another client is let in. It does not while the client's server is cut off from the leader,
+// because the server goes on answering until it notices. So this bounds what a client believes, and is no proof that it
+// holds: [Hold.Deadline] promises nothing here. The lease clock is the stricter option.
+//
+// [SessionConfig].HoldsEnd can also end the holds at each disconnect, or only when the service says that they are lost.
+// It costs no requests. What becomes of the session, the znodes and the waiters is as with the lease clock, except that
+// holds may be granted again as soon as the service answers.
 //
 // # Lease clock
 //

@@ -27,8 +27,9 @@ var (
 	ErrUpgrade = errors.New("a read lock cannot be upgraded")
 	// ErrQuantity says that more permits were asked for than there can ever be, or none.
 	ErrQuantity = errors.New("impossible number of permits")
-	// ErrLeaseExpired says that a session's lease clock ran out: the service may expire the session
-	// soon, or has done so, as far as the client can know. It always comes with ErrLockLost.
+	// ErrLeaseExpired says that the client ended its holds by its own clock, because the service may have expired the
+	// session, or may do so soon, as far as the client can know: the service was silent for too long, or a lease clock
+	// ran out. It also stands for a disconnect, where that ends holds. It always comes with ErrLockLost.
 	ErrLeaseExpired = errors.New("lease expired")
 	// ErrTimeoutTooShort says that a session timeout is too short for a lease clock.
 	ErrTimeoutTooShort = errors.New("session timeout too short for a lease clock")

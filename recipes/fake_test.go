@@ -70,24 +70,37 @@ type fakeSession struct {
 	mu          sync.Mutex
 	err         error
 	reconnected chan struct{}
-	counts      map[string]int
-	calls       tasks.Set
+	// disconnected is closed while the session is disconnected.
+	disconnected chan struct{}
+	silent       time.Time // since when nothing was heard; zero if it is not silent
+	counts       map[string]int
+	calls        tasks.Set
 }
 
 // session starts a Session on the fake service.
 func (f *fakeService) session(t *testing.T, faults func(op, path string) fault) (*Session, *fakeSession) {
+	return f.sessionUntil(t, AfterTimeout, faults)
+}
+
+// sessionUntil is session with another end of its holds.
+func (f *fakeService) sessionUntil(
+	t *testing.T,
+	end HoldsEnd,
+	faults func(op, path string) fault,
+) (*Session, *fakeSession) {
 	f.mu.Lock()
 	f.sessions++
 	z := &fakeSession{
-		svc:         f,
-		id:          f.sessions,
-		done:        make(chan struct{}),
-		reconnected: make(chan struct{}),
-		fault:       faults,
-		counts:      map[string]int{},
+		svc:          f,
+		id:           f.sessions,
+		done:         make(chan struct{}),
+		reconnected:  make(chan struct{}),
+		disconnected: make(chan struct{}),
+		fault:        faults,
+		counts:       map[string]int{},
 	}
 	f.mu.Unlock()
-	s := NewSession(z, nil)
+	s := newSession(z, nil, end)
 	t.Cleanup(func() {
 		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("close: %v", err)
@@ -99,6 +112,32 @@ func (f *fakeService) session(t *testing.T, faults func(op, path string) fault) 
 func (z *fakeSession) ID() int64              { return z.id }
 func (z *fakeSession) Timeout() time.Duration { return time.Second }
 func (z *fakeSession) Done() <-chan struct{}  { return z.done }
+
+// Heard says that all was well just now, unless the session is silent.
+func (z *fakeSession) Heard() time.Time {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if !z.silent.IsZero() {
+		return z.silent
+	}
+	return time.Now()
+}
+
+// silence makes the service silent from now on, as far as the clock of holds can see, or ends that.
+func (z *fakeSession) silence(silent bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.silent = time.Time{}
+	if silent {
+		z.silent = time.Now()
+	}
+}
+
+func (z *fakeSession) Disconnected() <-chan struct{} {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.disconnected
+}
 
 func (z *fakeSession) Err() error {
 	z.mu.Lock()
@@ -112,12 +151,22 @@ func (z *fakeSession) Reconnected() <-chan struct{} {
 	return z.reconnected
 }
 
+// disconnect makes the session seem to be disconnected until it is reconnected.
+func (z *fakeSession) disconnect() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	close(z.disconnected)
+}
+
 // reconnect makes the session seem to have been disconnected.
 func (z *fakeSession) reconnect() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	if !closed(z.disconnected) {
+		close(z.disconnected)
+	}
 	close(z.reconnected)
-	z.reconnected = make(chan struct{})
+	z.disconnected, z.reconnected = make(chan struct{}), make(chan struct{})
 }
 
 func (z *fakeSession) Await(ctx context.Context) error {

@@ -36,7 +36,7 @@ func NewHold(cfg HoldConfig) (h *Hold, lose func(reason error)) {
 	h = newHold(parent, cfg.Session, cfg.Token, cfg.Release)
 	if h.term = term; term != nil {
 		context.AfterFunc(h.ctx, func() {
-			term.clock.stop()
+			term.of.stop()
 			term.end(context.Canceled) // frees the resources; nothing else uses the term
 		})
 	}

@@ -10,10 +10,10 @@ import (
 
 // term returns the context that the session's holds descend from: its present lease term, or its life.
 func (s *Session) term() context.Context {
-	if s.clock == nil {
+	if s.terms == nil {
 		return s.life
 	}
-	t, _ := s.clock.latest()
+	t, _ := s.terms.latest()
 	return t.ctx
 }
 
@@ -30,11 +30,11 @@ func (s *Session) mayHold() error {
 
 // ready waits until the lease clock allows a hold to be granted. Its error is the session's, or wraps that of ctx.
 func (s *Session) ready(ctx context.Context) error {
-	if s.clock == nil {
+	if s.terms == nil || s.terms.asks {
 		return nil // the attempt itself will find that out
 	}
 	for {
-		t, next := s.clock.latest()
+		t, next := s.terms.latest()
 		if t.ctx.Err() == nil {
 			return nil
 		}
@@ -66,25 +66,26 @@ func (s *Session) newHold(parent context.Context, token int64, release func(cont
 
 // Deadline returns the time until which the hold certainly lasts, unless an administrator deletes its znode or the
 // session is closed: the service does not expire the session before it. The deadline moves on with the heartbeats
-// until it passes, which ends the hold. ok is false without a lease clock, and for locks of other packages.
+// until it passes, which ends the hold. ok is false without a lease clock, and for locks of other packages that have no
+// deadline.
 func (h *Hold) Deadline() (deadline time.Time, ok bool) {
-	if h.term == nil {
+	if h.term == nil || h.term.of.asks {
 		return time.Time{}, false
 	}
-	h.term.clock.mu.Lock()
-	defer h.term.clock.mu.Unlock()
+	h.term.of.mu.Lock()
+	defer h.term.of.mu.Unlock()
 	return h.term.deadline, true
 }
 
-// Valid reports whether the hold lasts, by looking at the deadline itself. That differs from a check of the context
+// Valid reports whether the hold lasts, by looking at the clock itself. That differs from a check of the context
 // in a process that was stopped: when the process goes on, Valid knows at once, while the timer that ends the context
 // may not have run yet. The process can also be stopped after Valid returns; only a token, or [Hold.Multi], protects
 // against that.
 func (h *Hold) Valid() bool {
 	if t := h.term; t != nil {
-		t.clock.mu.Lock()
-		t.clock.lapse(t)
-		t.clock.mu.Unlock()
+		t.of.mu.Lock()
+		t.of.lapse(t)
+		t.of.mu.Unlock()
 	}
 	return h.ctx.Err() == nil
 }

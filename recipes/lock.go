@@ -30,7 +30,7 @@ type Hold struct {
 	reentrant bool
 	place     *place     // where it queued; nil if there is no queue
 	nodes     []string   // its znodes, if no other hold can ever have znodes of the same names
-	term      *leaseTerm // nil if there is no lease clock
+	term      *leaseTerm // nil if the hold has no clock of its own
 	of        *Session   // nil if it is not a session of this package
 	revoked   context.Context
 	revoke    context.CancelFunc
@@ -64,8 +64,7 @@ func (h *Hold) Session() int64 { return h.session }
 
 // Context is cancelled when the hold ends. Its [context.Cause] is then ErrReleased, or wraps ErrLockLost together with
 // ErrSessionExpired, ErrSessionClosed, ErrLeaseExpired or the deletion of the hold's znode. It does not prove that the
-// lock is held: while the client is stopped, or without a lease clock cut off from the service, it learns of the loss
-// late.
+// lock is held: while the client is stopped, or its server is cut off from the leader, it learns of the loss late.
 func (h *Hold) Context() context.Context { return h.ctx }
 
 // Release ends the hold, or undoes an entry if there is one: see [Hold.Reenter]. The hold's context is cancelled before

@@ -17,6 +17,10 @@ type SessionConfig struct {
 	// LeaseClock, if set, ends the session's holds before the service can have expired it, also while the client cannot
 	// know. See the package's section on the lease clock.
 	LeaseClock *LeaseClockConfig
+	// HoldsEnd says when the session's holds end although the service has not said so: by default, when the service has
+	// been silent for the session timeout. It bounds what the client believes; only a lease clock, which is stricter,
+	// bounds it by what the service may have done. With a lease clock, AfterTimeout and WhenTold make no difference.
+	HoldsEnd HoldsEnd
 
 	_ struct{} // no positional literals
 }
@@ -34,6 +38,7 @@ type Session struct {
 	hub     *hub
 	janitor *janitor
 	tasks   tasks.Set
+	terms   *terms      // nil if only the service ends holds
 	clock   *leaseClock // nil if there is none
 }
 
@@ -46,11 +51,14 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 			return nil, fmt.Errorf("connect: %w", err)
 		}
 	}
+	if err := cfg.HoldsEnd.check(); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
 	zk, err := zksession.Connect(ctx, cfg.Config)
 	if err != nil {
 		return nil, err
 	}
-	s := NewSession(zk, cfg.Logger)
+	s := newSession(zk, cfg.Logger, cfg.HoldsEnd)
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
 			return nil, errors.Join(fmt.Errorf("connect to %v: %w", cfg.Servers, err), s.Close(ctx))
@@ -62,6 +70,10 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 // NewSession returns a session on something other than a real server. It takes
 // over zk, which the session's Close closes. A nil logger discards.
 func NewSession(zk zksession.ZooKeeper, log *slog.Logger) *Session {
+	return newSession(zk, log, AfterTimeout)
+}
+
+func newSession(zk zksession.ZooKeeper, log *slog.Logger, end HoldsEnd) *Session {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -69,6 +81,12 @@ func NewSession(zk zksession.ZooKeeper, log *slog.Logger) *Session {
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.hub = newHub(zk, &s.tasks)
 	s.janitor = &janitor{zk: zk, tasks: &s.tasks, log: log}
+	if end != WhenTold {
+		s.terms = newTerms(s.life)
+		s.terms.zk, s.terms.asks = zk, true
+		s.terms.atDisconnect, s.terms.start = end == AtDisconnect, s.tasks.Start
+		context.AfterFunc(s.life, s.terms.stop)
+	}
 	s.tasks.Start(func() {
 		<-zk.Done()
 		s.end(lost(zk.Err()))

@@ -19,6 +19,7 @@ type faultKind struct {
 	// znodes.
 	cancel, force bool
 	timeout       time.Duration
+	holdsEnd      HoldsEnd
 	ends          ending
 }
 
@@ -41,7 +42,8 @@ var faultKinds = []faultKind{
 	{name: "reply-lost", fault: wire.ReplyLost, timeout: 20 * time.Second},
 	{name: "killed-before", fault: wire.RequestLost, kill: true, timeout: 20 * time.Second, ends: dies},
 	{name: "killed-after", fault: wire.ReplyLost, kill: true, timeout: 20 * time.Second, ends: dies},
-	{name: "mute", fault: wire.Mute, muteNext: true, timeout: 2 * time.Second},
+	{name: "mute", fault: wire.Mute, muteNext: true, timeout: 2 * time.Second, holdsEnd: WhenTold},
+	{name: "silent", fault: wire.Mute, muteNext: true, timeout: 2 * time.Second, ends: loses},
 	{name: "cancelled", fault: wire.Late, cancel: true, timeout: 20 * time.Second, ends: cancelled},
 	{name: "deleted", fault: wire.Late, force: true, timeout: 20 * time.Second, ends: loses},
 	{name: "black-hole", fault: wire.BlackHole, muteNext: true, timeout: time.Second, ends: either},

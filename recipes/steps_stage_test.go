@@ -104,7 +104,7 @@ func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
 	}
 	cfg := SessionConfig{Config: zksession.Config{Dial: st.w.Dial}}
 	if p != nil {
-		cfg.Timeout = p.kind.timeout
+		cfg.Timeout, cfg.HoldsEnd = p.kind.timeout, p.kind.holdsEnd
 	}
 	st.subject = connected(t, cfg)
 	if sc.mine != nil {

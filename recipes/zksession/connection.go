@@ -45,7 +45,9 @@ type connection struct {
 	granted     handshake
 	server      string
 	connected   bool
+	heard       time.Time     // see Heard
 	up          chan struct{} // closed while connected
+	down        chan struct{} // closed while disconnected
 	reconnected chan struct{} // closed by the next connect; nil if no caller waits for it
 	done        chan struct{}
 	err         error // why done is closed
@@ -67,8 +69,9 @@ func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
 
 // connect establishes a session on a connection. After an error nothing is left of it.
 func connect(ctx context.Context, cfg Config) (*connection, error) {
-	c := &connection{cfg: cfg, up: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
-		changes: newChanges(cfg.OnState)}
+	c := &connection{cfg: cfg, up: make(chan struct{}), down: make(chan struct{}), done: make(chan struct{}),
+		gone: make(chan struct{}), changes: newChanges(cfg.OnState)}
+	close(c.down)
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	c.hosts = &hosts{servers: zk.FormatServers(cfg.Servers), over: c.over}
 	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
@@ -142,7 +145,8 @@ func (c *connection) dial(network, address string, limit time.Duration) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	socket, err := newHandshakeConn(newBufferedConn(raw), time.Now().Add(budget), c.grant)
+	framed := &framedConn{Conn: newBufferedConn(raw), answered: c.answered}
+	socket, err := newHandshakeConn(framed, time.Now().Add(budget), c.grant)
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
@@ -164,6 +168,15 @@ func (c *connection) grant(h handshake) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.granted = h
+}
+
+// answered takes note of an answer of the server.
+func (c *connection) answered(a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.sent.After(c.heard) {
+		c.heard = a.sent
+	}
 }
 
 // event is called by go-zookeeper, partly under its locks: it must neither block
@@ -191,6 +204,7 @@ func (c *connection) enter() {
 	}
 	c.connected = true
 	close(c.up)
+	c.down = make(chan struct{})
 	if c.reconnected != nil {
 		close(c.reconnected)
 		c.reconnected = nil
@@ -214,6 +228,7 @@ func (c *connection) leave() {
 	}
 	c.connected = false
 	c.up = make(chan struct{})
+	close(c.down)
 	if c.err == nil {
 		c.changes.push(c.change(Disconnected, cause), false)
 	}
@@ -279,6 +294,18 @@ func (c *connection) Reconnected() <-chan struct{} {
 		c.reconnected = make(chan struct{})
 	}
 	return c.reconnected
+}
+
+func (c *connection) Disconnected() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.down
+}
+
+func (c *connection) Heard() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard
 }
 
 func (c *connection) ID() int64 {

@@ -19,7 +19,9 @@ func idleConnection(onState func(StateChange)) *connection {
 		done:    make(chan struct{}),
 		gone:    make(chan struct{}),
 		changes: newChanges(onState),
+		down:    make(chan struct{}),
 	}
+	close(c.down)
 	c.hosts = &hosts{servers: []string{"127.0.0.1:1"}, over: c.over}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c

@@ -28,6 +28,11 @@ type ZooKeeper interface {
 	// Reconnected returns a channel that is closed when the session is connected the
 	// next time, after having been disconnected.
 	Reconnected() <-chan struct{}
+	// Disconnected returns a channel that is closed when the session is disconnected, now or the next time.
+	Disconnected() <-chan struct{}
+	// Heard returns when the newest request was sent that the service has answered, a ping or a reconnect included.
+	// That says that the session's server lived then, but not that the leader heard of the session.
+	Heard() time.Time
 	// Await waits until the session is connected. Its error is the session's, or
 	// wraps that of ctx.
 	Await(ctx context.Context) error

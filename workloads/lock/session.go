@@ -24,7 +24,10 @@ type maker func(s *recipes.Session, path string, c *Client, queued func(ahead in
 func inSession(make maker) Opener {
 	return func(ctx context.Context, c Client) (Source, error) {
 		shared, err := c.Sharing.join(ctx, func(ctx context.Context) (*recipes.Session, error) {
-			return recipes.Connect(ctx, recipes.SessionConfig{Config: c.Config, LeaseClock: c.LeaseClock})
+			// Which clients stop believing by a clock of their own is the guard's choice. All others believe until they are
+			// told, so that a run shows what a lock alone lets through, and not whether a timer or a write was faster.
+			return recipes.Connect(ctx,
+				recipes.SessionConfig{Config: c.Config, LeaseClock: c.LeaseClock, HoldsEnd: recipes.WhenTold})
 		})
 		if err != nil {
 			return nil, err

@@ -1,0 +1,134 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"locklab/recipes/internal/wire"
+	"locklab/recipes/zksession"
+)
+
+// A hold ends exactly when the service has been silent for the session timeout, without a promise that it lasts until
+// then. Its znode is removed as soon as the service can be reached, and the session goes on.
+func TestSilenceEndsHolds(t *testing.T) {
+	for recipe := range makers {
+		t.Run(recipe, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newFakeService()
+				s, z := svc.session(t, nil)
+				h := acquired(t, newLock(t, recipe, s, nil))
+				time.Sleep(time.Minute) // of answers
+				z.silence(true)
+				time.Sleep(s.Timeout() - 1)
+				if _, promised := h.Deadline(); promised || !h.Valid() {
+					t.Errorf("before the timeout: %v; a deadline: %t", context.Cause(h.Context()), promised)
+				}
+				time.Sleep(1)
+				synctest.Wait()
+				cause := context.Cause(h.Context())
+				if !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrLeaseExpired) || h.Valid() {
+					t.Errorf("after the timeout: %v", cause)
+				}
+				if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
+					t.Errorf("release: %v", err)
+				}
+				if left := svc.ephemerals(); len(left) != 0 {
+					t.Errorf("left behind: %v", left)
+				}
+				z.silence(false)
+				released(t, acquired(t, newLock(t, recipe, s, nil)))
+			})
+		})
+	}
+}
+
+// When a stopped process goes on, Valid knows that the service was silent, before a timer has run.
+func TestSilenceWhileStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newFakeService()
+		s, z := svc.session(t, nil)
+		h := acquired(t, newLock(t, "mutex", s, nil))
+		z.silence(true)
+		synctest.Wait()
+		s.terms.mu.Lock()
+		s.terms.timer.Stop()
+		s.terms.mu.Unlock()
+		time.Sleep(time.Minute)
+		if h.Context().Err() != nil {
+			t.Fatal("the timer ran") // else this shows nothing
+		}
+		if h.Valid() || h.Context().Err() == nil {
+			t.Error("the hold is valid after a silence")
+		}
+	})
+}
+
+// What is known of the service decides when holds end: a disconnect ends them at once, a silence, or nothing but the
+// service itself. After a disconnect nothing is granted before the session is connected again.
+func TestHoldsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			end                           HoldsEnd
+			afterDisconnect, afterSilence bool
+		}{{AfterTimeout, true, false}, {AtDisconnect, false, false}, {WhenTold, true, true}} {
+			svc := newFakeService()
+			s, z := svc.sessionUntil(t, c.end, nil)
+			l := newLock(t, "mutex", s, nil)
+			h := acquired(t, l)
+			z.disconnect()
+			synctest.Wait()
+			if h.Valid() != c.afterDisconnect || (h.Context().Err() == nil) != c.afterDisconnect {
+				t.Errorf("%d: after a disconnect: valid %t, %v", c.end, h.Valid(), context.Cause(h.Context()))
+			}
+			z.reconnect()
+			if !c.afterDisconnect {
+				if cause := causeOf(t, h); !errors.Is(cause, ErrLockLost) || !strings.Contains(cause.Error(), "disconnected") {
+					t.Errorf("%d: cause %v", c.end, cause)
+				}
+				h = acquired(t, l)
+			}
+			z.silence(true)
+			time.Sleep(time.Minute)
+			if h.Valid() != c.afterSilence {
+				t.Errorf("%d: after a silence: %v", c.end, context.Cause(h.Context()))
+			}
+			z.silence(false)
+			if c.afterSilence {
+				released(t, h)
+			}
+		}
+	})
+	if _, err := Connect(within(t), SessionConfig{HoldsEnd: WhenTold + 1}); err == nil {
+		t.Error("there is no such end of holds")
+	}
+}
+
+// A client that is cut off from all servers stops believing by itself, before anything has told it of a loss.
+func TestCutOffClientStopsBelieving(t *testing.T) {
+	skipUnderRace(t)
+	for name, end := range map[string]HoldsEnd{"after the timeout": AfterTimeout, "at the disconnect": AtDisconnect} {
+		t.Run(name, func(t *testing.T) {
+			w := wire.New()
+			s := connected(t, SessionConfig{
+				Config:   zksession.Config{Dial: w.Dial, Timeout: 2 * time.Second},
+				HoldsEnd: end,
+			})
+			lock := lockPath(t)
+			h := acquired(t, realLock(t, "mutex", s, lock, nil))
+			w.Refuse(true)
+			w.Strike(wire.OpPing, 1, wire.BlackHole, nil)
+			cause := causeOf(t, h)
+			if !errors.Is(cause, ErrLeaseExpired) || h.Valid() || s.Err() != nil {
+				t.Errorf("cause %v, valid %t, session %v", cause, h.Valid(), s.Err())
+			}
+			t.Logf("%v since anything was heard, of %v", time.Since(s.zk.Heard()), s.Timeout())
+			w.Refuse(false)
+			observer := connected(t, SessionConfig{})
+			empty(t, observer, lock) // by the hold's own removal, or because the session has expired
+		})
+	}
+}
