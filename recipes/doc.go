@@ -43,8 +43,9 @@
 //     Silence), and [SessionConfig].OnState reports the change.
 //   - Expiry (and Close): every Acquire returns it, and every hold ends with it as its cause. The service removes the
 //     znodes.
-//   - Timeout and cancellation: Acquire and Release return at once. What an Acquire had begun is undone in the
-//     background, and what a Release had begun is finished there, for as long as the session lives. A request that is
+//   - Timeout and cancellation: Acquire returns at once. Release and [Session.Close] give the service a second even if
+//     their context has ended, and then return as well. What an Acquire had begun is undone in the background, and what
+//     a Release had begun is finished there, for as long as the session lives. A request that is
 //     under way when the context ends is waited for in the background, so that a create that succeeds late leaves no
 //     znode.
 //   - Somebody else deletes one of our znodes: a waiter queues again, at the end; a holder's context ends with

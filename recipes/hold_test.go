@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"locklab/recipes/zksession"
 )
@@ -235,4 +237,70 @@ func TestConfigurationIsChecked(t *testing.T) {
 	if _, err := NewNaiveMutex(NaiveConfig{Session: s, Path: "a"}); !errors.Is(err, ErrInvalidPath) {
 		t.Error(err)
 	}
+}
+
+// A release whose context has ended is still confirmed if the service answers. If it does not, the release returns
+// after its grace, and goes on in the background.
+func TestReleaseHasAGrace(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for recipe := range makers {
+		synctest.Test(t, func(t *testing.T) {
+			svc := newFakeService()
+			blocked := make(chan struct{})
+			block := false
+			s, _ := svc.session(t, func(op, _ string) fault {
+				if block && (op == "delete" || op == "multi") {
+					<-blocked
+				}
+				return pass
+			})
+			l := newLock(t, recipe, s, nil)
+			if err := acquired(t, l).Release(ended); err != nil || len(svc.ephemerals()) != 0 {
+				t.Errorf("%s: %v, left behind: %v", recipe, err, svc.ephemerals())
+			}
+			h := acquired(t, l)
+			block = true
+			begun := time.Now()
+			if err := h.Release(ended); !errors.Is(err, context.Canceled) || time.Since(begun) != releaseGrace {
+				t.Errorf("%s: the service does not answer: %v after %s", recipe, err, time.Since(begun))
+			}
+			close(blocked)
+			synctest.Wait()
+			if left := svc.ephemerals(); len(left) != 0 {
+				t.Errorf("%s: left behind: %v", recipe, left)
+			}
+		})
+	}
+}
+
+// The members of a lock share one grace.
+func TestMultiReleaseHasAGrace(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	synctest.Test(t, func(t *testing.T) {
+		svc := newFakeService()
+		blocked := make(chan struct{})
+		s, _ := svc.session(t, func(op, _ string) fault {
+			if op == "delete" {
+				<-blocked
+			}
+			return pass
+		})
+		m, err := NewMulti(MultiConfig{Members: []Member{
+			{"a", newMutex(MutexConfig{Session: s, Path: "/a"})}, {"b", newMutex(MutexConfig{Session: s, Path: "/b"})},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := m.Acquire(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if err := h.Release(ended); !errors.Is(err, context.Canceled) || time.Since(begun) != releaseGrace {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		close(blocked)
+	})
 }

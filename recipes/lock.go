@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
+
+	"locklab/recipes/internal/tasks"
 )
 
 // A Lock is something that a client can hold. Many goroutines may acquire the
@@ -78,7 +81,20 @@ func (h *Hold) Context() context.Context { return h.ctx }
 //   - an error wrapping that of ctx: not confirmed in time; the attempt goes on in the
 //     background until it succeeds or the session is over;
 //   - ErrReleased: it was released before; nothing was done.
+//
+// Release gives the service a second even if ctx has ended, because the end of the caller's work is a common reason to
+// release.
 func (h *Hold) Release(ctx context.Context) error {
+	ctx, stop := tasks.Grace(ctx, releaseGrace)
+	defer stop()
+	return h.leave(ctx)
+}
+
+// releaseGrace is the least time that a release gives the service.
+const releaseGrace = time.Second
+
+// leave is Release without the grace.
+func (h *Hold) leave(ctx context.Context) error {
 	last, ok := h.entries.undo()
 	if !ok {
 		return ErrReleased

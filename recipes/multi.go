@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"locklab/recipes/internal/tasks"
 )
 
 // A Member is one of the locks of a [Multi].
@@ -175,13 +177,15 @@ func (h *MultiHold) Release(ctx context.Context) error {
 	if cause := context.Cause(h.ctx); cause != ErrReleased { // whichever cause came first stays
 		return fmt.Errorf("multi-lock: release: %w", cause)
 	}
+	ctx, stop := tasks.Grace(ctx, releaseGrace)
+	defer stop()
 	return h.release(ctx)
 }
 
 func (h *MultiHold) release(ctx context.Context) error {
 	var errs []error
 	for _, k := range slices.Backward(h.holds) {
-		if err := k.Release(ctx); err != nil {
+		if err := k.leave(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("multi-lock: %s: %w", k.Key, err))
 		}
 	}

@@ -20,6 +20,9 @@ const (
 	firstHandshake = time.Second
 	// laterHandshake is the least time for a reconnect's.
 	laterHandshake = 100 * time.Millisecond
+	// closeGrace is the least time that Close gives the server: a session that is not closed keeps its znodes until its
+	// timeout, and Close is often called with a context that has just ended.
+	closeGrace = time.Second
 )
 
 // A connection is a [ZooKeeper] session on one zk.Conn that dies with its session.
@@ -333,6 +336,8 @@ func (c *connection) Close(ctx context.Context) error {
 	connected, was := c.connected, c.err
 	c.mu.Unlock()
 	c.finish(ErrSessionClosed)
+	ctx, stop := tasks.Grace(ctx, closeGrace)
+	defer stop()
 	select {
 	case <-c.gone:
 	case <-ctx.Done():

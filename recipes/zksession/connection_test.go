@@ -108,3 +108,22 @@ func TestTranslate(t *testing.T) {
 		t.Errorf("throttled: %v", got)
 	}
 }
+
+// A session whose owner closes it with a context that has ended is closed at the server all the same.
+func TestCloseHasAGrace(t *testing.T) {
+	server := serve(t, new(scripted))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	z, err := Connect(within(t), Config{Servers: []string{server.address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(ended); err != nil {
+		t.Error(err)
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if !server.closed {
+		t.Error("the server was not told")
+	}
+}

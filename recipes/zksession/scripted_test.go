@@ -22,6 +22,7 @@ type scripted struct {
 	mu       sync.Mutex
 	connects int
 	requests int
+	closed   bool // the session
 }
 
 // serve starts a scripted server, which ends with the test.
@@ -86,11 +87,14 @@ func (s *scripted) converse(conn net.Conn) {
 		}
 		xid, op := binary.BigEndian.Uint32(request), int32(binary.BigEndian.Uint32(request[4:]))
 		code, body, ok := int32(0), []byte(nil), true
-		if int32(xid) >= 0 && op != opClose {
+		if int32(xid) >= 0 {
 			s.mu.Lock()
 			s.requests++
+			s.closed = s.closed || op == opClose
 			s.mu.Unlock()
-			code, body, ok = s.answer(op, request[8:])
+			if op != opClose {
+				code, body, ok = s.answer(op, request[8:])
+			}
 		}
 		if !ok {
 			return
@@ -107,10 +111,7 @@ func (s *scripted) converse(conn net.Conn) {
 
 // The codes of the requests that tests tell apart.
 const (
-	opCreate   = 1
-	opGet      = 4
-	opChildren = 12
-	opClose    = -11
+	opClose = -11
 )
 
 func readFrame(r io.Reader) ([]byte, error) {
@@ -127,9 +128,6 @@ func writeFrame(w io.Writer, frame []byte) error {
 	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...))
 	return err
 }
-
-// stat is the body of an answer to a read: no data, and a znode's Stat.
-var stat = make([]byte, 4+6*8+5*4)
 
 // toScripted connects to a scripted server.
 func toScripted(t *testing.T, s *scripted, cfg Config) *connection {

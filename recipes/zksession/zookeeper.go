@@ -37,7 +37,7 @@ type ZooKeeper interface {
 	// wraps that of ctx.
 	Await(ctx context.Context) error
 	// Close ends the session, at the server too if it can be reached, and waits
-	// for every call to return.
+	// for every call to return, or until ctx has ended and a second has passed.
 	Close(ctx context.Context) error
 
 	// Create creates a znode that every client may use, and returns its path.
