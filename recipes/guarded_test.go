@@ -227,7 +227,7 @@ func TestGuardedWriteOfUnknownOutcome(t *testing.T) {
 	released(t, h)
 }
 
-// A refusingSession refuses the first operation of each transaction, for a reason of the test's choice.
+// A refusingSession refuses each transaction, for a reason of the test's choice.
 type refusingSession struct {
 	*fakeSession
 	why error
@@ -235,7 +235,7 @@ type refusingSession struct {
 
 func (z *refusingSession) Multi(ctx context.Context, ops ...zksession.Op) ([]string, error) {
 	if z.why != nil {
-		return nil, &zksession.OpError{Index: 0, Err: z.why}
+		return nil, z.why
 	}
 	return z.fakeSession.Multi(ctx, ops...)
 }
@@ -249,12 +249,12 @@ func TestGuardedWriteIsRefusedAtItsGuard(t *testing.T) {
 	refusing := &refusingSession{fakeSession: z}
 	s := NewSession(refusing, nil)
 	h := acquired(t, newLock(t, "mutex", s, nil))
-	refusing.why = zk.ErrNoAuth
+	refusing.why = &zksession.OpError{Index: 0, Err: zk.ErrNoAuth}
 	_, err := h.Multi(within(t), set("mine"))
 	if _, ok := errors.AsType[*zksession.OpError](err); ok || !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("the check of the hold is not allowed: %v", err)
 	}
-	refusing.why = zksession.ErrSessionExpired
+	refusing.why = &zksession.OpError{Index: 0, Err: zksession.ErrSessionExpired}
 	_, err = h.Multi(within(t), set("mine"))
 	if _, ok := errors.AsType[*zksession.OpError](err); ok || !errors.Is(err, ErrLockLost) ||
 		!errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, zksession.ErrConnectionLoss) {

@@ -238,6 +238,8 @@ func (a *leasing) transact(ctx context.Context, k stock) (names []string, err er
 		return nil, errNodeGone // our place was deleted
 	case i > 0 && i < creates && (errors.Is(err, zksession.ErrBadVersion) || errors.Is(err, zksession.ErrNoNode)):
 		return nil, errChanged
+	case errors.Is(err, zksession.ErrTooLarge):
+		return nil, fmt.Errorf("%w: %d at once: %w", ErrQuantity, a.n, err)
 	case err != nil:
 		return nil, err
 	}

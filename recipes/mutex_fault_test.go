@@ -179,52 +179,59 @@ func useOnce(t *testing.T, name string, ctx context.Context, l Lock, holders *ho
 // behind.
 func TestCancelledAtEveryRequest(t *testing.T) {
 	for recipe := range makers {
-		for n := int32(1); ; n++ {
-			name := fmt.Sprintf("%s/request=%d", recipe, n)
-			svc := newFakeService()
-			var requests atomic.Int32
-			reached, proceed := make(chan struct{}), make(chan struct{})
-			s, _ := svc.session(t, func(string, string) fault {
-				if requests.Add(1) == n {
-					close(reached)
-					<-proceed
-				}
-				return pass
-			})
-			ctx, cancel := context.WithCancel(within(t))
-			l := newLock(t, recipe, s, nil)
-			result := make(chan error, 1)
-			go func() { result <- useOnce(t, name, ctx, l, new(holders)) }()
-			var err error
-			over := false
-			select {
-			case <-reached:
-				cancel()
-				// The acquire returns although the service does not answer.
-				select {
-				case err = <-result:
-				case <-within(t).Done():
-					t.Errorf("%s: cancelled, and does not return", name)
-				}
-				close(proceed)
-			case err = <-result:
-				over = true
+		t.Run(recipe, func(t *testing.T) {
+			t.Parallel() // each waits for the grace of its release
+			cancelledAtEveryRequest(t, recipe)
+		})
+	}
+}
+
+func cancelledAtEveryRequest(t *testing.T, recipe string) {
+	for n := int32(1); ; n++ {
+		name := fmt.Sprintf("%s/request=%d", recipe, n)
+		svc := newFakeService()
+		var requests atomic.Int32
+		reached, proceed := make(chan struct{}), make(chan struct{})
+		s, _ := svc.session(t, func(string, string) fault {
+			if requests.Add(1) == n {
+				close(reached)
+				<-proceed
 			}
+			return pass
+		})
+		ctx, cancel := context.WithCancel(within(t))
+		l := newLock(t, recipe, s, nil)
+		result := make(chan error, 1)
+		go func() { result <- useOnce(t, name, ctx, l, new(holders)) }()
+		var err error
+		over := false
+		select {
+		case <-reached:
 			cancel()
-			if over {
-				if err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-				if n < 4 {
-					t.Errorf("%s: too few requests", name)
-				}
-				break
+			// The acquire returns although the service does not answer.
+			select {
+			case err = <-result:
+			case <-within(t).Done():
+				t.Errorf("%s: cancelled, and does not return", name)
 			}
-			if !errors.Is(err, context.Canceled) {
+			close(proceed)
+		case err = <-result:
+			over = true
+		}
+		cancel()
+		if over {
+			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
+			if n < 4 {
+				t.Errorf("%s: too few requests", name)
+			}
+			break
 		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/zksession"
 )
 
 const semPath = "/locks/a"
@@ -577,4 +579,16 @@ func TestSemaphoreWatchesLeft(t *testing.T) {
 		defer s.hub.mu.Unlock()
 		return len(s.hub.watches) == 0
 	})
+}
+
+// More permits than one transaction can take are an impossible number, not only an error of the transport.
+func TestSemaphoreQuantityBeyondATransaction(t *testing.T) {
+	svc := newFakeService()
+	_, z := svc.session(t, nil)
+	s := NewSession(&refusingSession{fakeSession: z, why: zksession.ErrTooLarge}, nil)
+	_, err := newSemaphore(t, SemaphoreConfig{Session: s, Path: "/a", Max: 5000}).Acquire(within(t), 2000)
+	if !errors.Is(err, ErrQuantity) || !errors.Is(err, zksession.ErrTooLarge) {
+		t.Error(err)
+	}
+	eventually(t, "nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
 }

@@ -11,7 +11,8 @@ const (
 	// reconnect in requests of up to 128 KiB and drops them silently where the
 	// buffer is too small.
 	sendBuffer = 132 << 10
-	// receiveBuffer bounds the largest reply, which is the list of a lock's contenders: about 8,000 of them fit.
+	// receiveBuffer bounds the largest reply, which is the list of a lock's contenders: about 8,000 of them fit. A
+	// larger one is ErrTooLarge.
 	receiveBuffer = 512 << 10
 
 	// firstBuffer is what both ways begin with on a new connection. Nearly all that a

@@ -177,7 +177,7 @@ func (c *connection) grant(h handshake) {
 func (c *connection) answered(a answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a.sent.After(c.heard) {
+	if a.sent.After(c.heard) && !misplaced(a.code) {
 		c.heard = a.sent
 	}
 }

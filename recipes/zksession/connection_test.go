@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,8 @@ func TestTranslate(t *testing.T) {
 		{zk.ErrNodeExists, ErrNodeExists},
 		{zk.ErrNoAuth, zk.ErrNoAuth},
 		{unknown(-6), ErrUnimplemented},
+		{zk.ErrShortBuffer, ErrTooLarge},
+		{unknown(codeTooLarge), ErrTooLarge},
 		{zk.ErrConnectionClosed, ErrConnectionLoss},
 		{zk.ErrSessionMoved, ErrConnectionLoss},
 		{zk.ErrNoServer, ErrConnectionLoss},
@@ -125,5 +128,57 @@ func TestCloseHasAGrace(t *testing.T) {
 	defer server.mu.Unlock()
 	if !server.closed {
 		t.Error("the server was not told")
+	}
+}
+
+// An answer that is too large is an error of its own, and neither breaks the connection nor disturbs other requests.
+func TestTooLargeAnswer(t *testing.T) {
+	list := make([]byte, receiveBuffer+1)
+	server := serve(t, &scripted{answer: func(op int32, _ []byte) (int32, []byte, bool) {
+		if op == opGet {
+			return -101, nil, true
+		}
+		return 0, list, true
+	}})
+	z := toScripted(t, server, Config{})
+	for range 3 {
+		_, err := z.Children(within(t), "/a")
+		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(receiveBuffer)) {
+			t.Errorf("a list beyond the limit: %v", err)
+		}
+		if _, _, err := z.Get(within(t), "/a"); !errors.Is(err, ErrNoNode) {
+			t.Errorf("another request: %v", err)
+		}
+	}
+	if connects, requests := server.counts(); connects != 1 || requests != 6 {
+		t.Errorf("%d connections, %d requests", connects, requests)
+	}
+}
+
+// A server that breaks each connection at its first request, or that says each time that the session has moved, is
+// not asked without a pause, although the requests are repeated.
+func TestBrokenConnectionsBackOff(t *testing.T) {
+	for name, answer := range map[string]func(int32, []byte) (int32, []byte, bool){
+		"broken":        func(int32, []byte) (int32, []byte, bool) { return 0, nil, false },
+		"session moved": func(int32, []byte) (int32, []byte, bool) { return codeMoved, nil, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, &scripted{answer: answer})
+			z := toScripted(t, server, Config{})
+			connects, requests := 0, 0
+			for ctx := within(t); connects < 6; connects, requests = server.counts() {
+				if _, _, err := z.Get(ctx, "/a"); !errors.Is(err, ErrConnectionLoss) {
+					t.Fatal(err)
+				}
+			}
+			if requests > 2*connects {
+				t.Errorf("%d requests on %d connections", requests, connects)
+			}
+			z.hosts.mu.Lock()
+			defer z.hosts.mu.Unlock()
+			if least := backoffMin << 4; z.hosts.backoff < least {
+				t.Errorf("the pause before the last connection was %s, want %s at least", z.hosts.backoff, least)
+			}
+		})
 	}
 }

@@ -21,6 +21,10 @@ var (
 	ErrBadVersion = errors.New("bad version")
 	// ErrUnimplemented says that the server does not know the request.
 	ErrUnimplemented = errors.New("unimplemented")
+	// ErrTooLarge says that a request was not sent because it is too large, or that its answer was not read because that
+	// is: the list of a directory with too many children. The error's text names the limit. A request that asks for a
+	// change is answered with a few bytes, so it was not executed.
+	ErrTooLarge = errors.New("too large")
 	// ErrConnectionLoss says that the outcome is unknown: the connection went away,
 	// or the session moved, before the answer was here. The session still lives as far as we know.
 	ErrConnectionLoss = errors.New("connection loss")

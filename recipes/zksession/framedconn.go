@@ -2,6 +2,7 @@ package zksession
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -21,6 +22,7 @@ type framedConn struct {
 
 	// These belong to the one goroutine that reads.
 	greeted bool   // the connect request has been answered
+	over    error  // set if the connection is of no more use once the reader has the present frame
 	head    []byte // of the frame that is being read, as far as it was read ahead
 	rest    int    // how many bytes of the frame are still to be read
 }
@@ -37,6 +39,22 @@ type answer struct {
 	code int32     // 0 = done
 	sent time.Time // just before the request was sent
 }
+
+// codeTooLarge is the code that a reader gets, instead of the server's answer, of an answer that is larger than
+// receiveBuffer. go-zookeeper would break the connection, and all requests of the session with it, each time that the
+// request is repeated. No server has this code.
+const codeTooLarge = -10001
+
+// misplaced reports whether a code says that the connection is the wrong one. The real servers close it then. One that
+// does not would be asked again and again.
+func misplaced(code int32) bool { return code == codeMoved || code == codeLost || code == codeTimedOut }
+
+// These codes mean that the request may have had an effect.
+const (
+	codeLost     = -4
+	codeTimedOut = -7
+	codeMoved    = -118
+)
 
 // replyHeader is the length of a reply's header: the request's xid, the zxid, the code.
 const replyHeader = 4 + 8 + 4
@@ -55,6 +73,9 @@ func (c *framedConn) Write(p []byte) (int, error) {
 
 func (c *framedConn) Read(p []byte) (int, error) {
 	if len(c.head) == 0 && c.rest == 0 {
+		if c.over != nil {
+			return 0, c.over
+		}
 		if err := c.next(); err != nil {
 			return 0, err
 		}
@@ -84,7 +105,19 @@ func (c *framedConn) next() error {
 		if _, err := io.ReadFull(c.Conn, head[4:]); err != nil {
 			return err
 		}
-		c.note(int32(binary.BigEndian.Uint32(head[4:])), int32(binary.BigEndian.Uint32(head[4+4+8:])))
+		code := int32(binary.BigEndian.Uint32(head[4+4+8:]))
+		if length > receiveBuffer {
+			if _, err := io.CopyN(io.Discard, c.Conn, int64(length-replyHeader)); err != nil {
+				return err
+			}
+			code, length = codeTooLarge, replyHeader
+			binary.BigEndian.PutUint32(head, replyHeader)
+			binary.BigEndian.PutUint32(head[4+4+8:], uint32(code))
+		}
+		if misplaced(code) {
+			c.over = fmt.Errorf("the server answered with code %d", code)
+		}
+		c.note(int32(binary.BigEndian.Uint32(head[4:])), code)
 	}
 	c.head, c.rest = head, length-(len(head)-4)
 	return nil

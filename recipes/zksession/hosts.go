@@ -14,19 +14,25 @@ import (
 // request that was not sent is not lost while the one session lives. Only when
 // the session is over does it ask for that, since it is the one place where
 // go-zookeeper looks whether it has been closed.
+//
+// A connection that breaks soon after its handshake counts as a server tried in vain: something about the session may
+// break it each time, and without a pause the client would do nothing but reconnect.
 type hosts struct {
 	servers []string
 	over    func() bool
 
 	mu      sync.Mutex
 	next    int
-	futile  int // servers tried since one gave us a session
+	futile  int       // servers tried since one served the session for a while
+	since   time.Time // when the present or last connection had its handshake; zero if it is known to have broken
 	backoff time.Duration
 }
 
 const (
 	backoffMin = 10 * time.Millisecond
 	backoffMax = time.Second
+	// steady is for how long a connection has to last to count as a success.
+	steady = time.Second
 )
 
 func (h *hosts) Init([]string) error { return nil } // its list is shuffled
@@ -37,6 +43,10 @@ func (h *hosts) Next() (server string, newRound bool) {
 	defer h.mu.Unlock()
 	server = h.servers[h.next]
 	h.next = (h.next + 1) % len(h.servers)
+	if !h.since.IsZero() && time.Since(h.since) >= steady {
+		h.futile, h.backoff = 0, 0
+	}
+	h.since = time.Time{}
 	h.futile++
 	return server, h.over()
 }
@@ -44,7 +54,7 @@ func (h *hosts) Next() (server string, newRound bool) {
 func (h *hosts) Connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.futile, h.backoff = 0, 0
+	h.since = time.Now()
 }
 
 // pause returns how long to wait before dialing the server that Next returned: not

@@ -50,6 +50,7 @@ const (
 	// codeUnknownSession is what a server that stands alone answers where others say that the session has expired. It
 	// has forgotten the session, and a session never comes back.
 	codeUnknownSession = unknownCode + "-12"
+	textTooLarge       = unknownCode + "-10001" // codeTooLarge
 )
 
 // translate turns go-zookeeper's answer into this package's errors. An answer that does not certainly mean "no
@@ -65,13 +66,17 @@ func (c *connection) translate(err error) error {
 	case zk.ErrBadVersion:
 		return ErrBadVersion
 	case zk.ErrNoAuth, zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
-		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrAuthFailed, zk.ErrBadArguments, zk.ErrShortBuffer:
+		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrAuthFailed, zk.ErrBadArguments:
 		return err
+	case zk.ErrShortBuffer: // nothing was sent
+		return fmt.Errorf("%w: a request may have %d bytes: %w", ErrTooLarge, sendBuffer, err)
 	}
 	text := err.Error()
 	switch {
 	case text == codeUnimplemented:
 		return ErrUnimplemented
+	case text == textTooLarge:
+		return fmt.Errorf("%w: an answer may have %d bytes", ErrTooLarge, receiveBuffer)
 	case text == codeUnknownSession || errors.Is(err, zk.ErrSessionExpired):
 		// As an answer to a request this comes from the leader, perhaps before
 		// the connection learns of it.

@@ -1,7 +1,9 @@
 package zksession
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -111,6 +113,7 @@ func (s *scripted) converse(conn net.Conn) {
 
 // The codes of the requests that tests tell apart.
 const (
+	opGet   = 4
 	opClose = -11
 )
 
@@ -140,6 +143,11 @@ func toScripted(t *testing.T, s *scripted, cfg Config) *connection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closeAfter(t, z.Close)
+	closeAfter(t, func(ctx context.Context) error {
+		if err := z.Close(ctx); !errors.Is(err, ErrConnectionLoss) { // the server may have broken the connection
+			return err
+		}
+		return nil
+	})
 	return z.(*connection)
 }
