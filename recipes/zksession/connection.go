@@ -40,8 +40,10 @@ type connection struct {
 	life    context.Context
 	end     context.CancelFunc
 	changes *changes
-	calls   tasks.Set     // requests, watches, the notifier
-	gone    chan struct{} // closed once go-zookeeper's goroutines and ours have ended
+	// failures are the reasons why servers could not be reached.
+	failures failures
+	calls    tasks.Set     // requests, watches, the notifier
+	gone     chan struct{} // closed once go-zookeeper's goroutines and ours have ended
 
 	mu          sync.Mutex // never held while calling go-zookeeper, or anything that blocks
 	socket      *handshakeConn
@@ -52,12 +54,13 @@ type connection struct {
 	up          chan struct{} // closed while connected
 	down        chan struct{} // closed while disconnected
 	reconnected chan struct{} // closed by the next connect; nil if no caller waits for it
+	doubt       chan struct{} // closed when the server has refused to set watches again
 	done        chan struct{}
 	err         error // why done is closed
 }
 
-// Connect returns a session once it is established, or an error that wraps that of ctx: while no server answers it
-// goes on trying.
+// Connect returns a session once it is established, or an error that wraps that of ctx and the last failure of each
+// server: while no server answers it goes on trying.
 func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -73,7 +76,7 @@ func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
 // connect establishes a session on a connection. After an error nothing is left of it.
 func connect(ctx context.Context, cfg Config) (*connection, error) {
 	c := &connection{cfg: cfg, up: make(chan struct{}), down: make(chan struct{}), done: make(chan struct{}),
-		gone: make(chan struct{}), changes: newChanges(cfg.OnState)}
+		gone: make(chan struct{}), doubt: make(chan struct{}), changes: newChanges(cfg.OnState)}
 	close(c.down)
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	c.hosts = &hosts{servers: zk.FormatServers(cfg.Servers), over: c.over}
@@ -89,6 +92,7 @@ func connect(ctx context.Context, cfg Config) (*connection, error) {
 	c.calls.Start(c.changes.deliver)
 	go c.awaitEnd(events) // Close waits for it, through gone
 	if err := c.Await(ctx); err != nil {
+		err = c.failures.explain(err)
 		c.finish(ErrSessionClosed)
 		<-c.gone // bounded: nothing waits for a server any more
 		return nil, err
@@ -125,6 +129,16 @@ func (c *connection) drop() {
 
 // dial is go-zookeeper's way to a server.
 func (c *connection) dial(network, address string, limit time.Duration) (net.Conn, error) {
+	failed := func(err error) { c.failures.note(address, err) }
+	conn, err := c.dialOnce(network, address, limit, failed)
+	if err != nil {
+		failed(err)
+	}
+	return conn, err
+}
+
+// dialOnce calls failed if the handshake fails, after it has returned a connection.
+func (c *connection) dialOnce(network, address string, limit time.Duration, failed func(error)) (net.Conn, error) {
 	if pause := c.hosts.pause(); pause > 0 {
 		select {
 		case <-time.After(pause):
@@ -153,6 +167,7 @@ func (c *connection) dial(network, address string, limit time.Duration) (net.Con
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
+	socket.failed = failed
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -180,7 +195,15 @@ func (c *connection) answered(a answer) {
 	if a.sent.After(c.heard) && !misplaced(a.code) {
 		c.heard = a.sent
 	}
+	if a.op == opSetWatches && a.code != 0 {
+		// go-zookeeper only logs it. All watches of the request are gone, and it is not known which these were.
+		close(c.doubt)
+		c.doubt = make(chan struct{})
+	}
 }
+
+// opSetWatches is the request by which go-zookeeper sets all watches again after a reconnect.
+const opSetWatches = 101
 
 // event is called by go-zookeeper, partly under its locks: it must neither block
 // nor call back.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ func idleConnection(onState func(StateChange)) *connection {
 		gone:    make(chan struct{}),
 		changes: newChanges(onState),
 		down:    make(chan struct{}),
+		doubt:   make(chan struct{}),
 	}
 	close(c.down)
 	c.hosts = &hosts{servers: []string{"127.0.0.1:1"}, over: c.over}
@@ -180,5 +183,65 @@ func TestBrokenConnectionsBackOff(t *testing.T) {
 				t.Errorf("the pause before the last connection was %s, want %s at least", z.hosts.backoff, least)
 			}
 		})
+	}
+}
+
+// If the server refuses to set the watches again after a reconnect, the watches fire, because nothing else would tell
+// what happens to their znodes.
+func TestRefusedWatches(t *testing.T) {
+	server := serve(t, &scripted{answer: func(op int32, _ []byte) (int32, []byte, bool) {
+		switch op {
+		case opGet:
+			return 0, make([]byte, 4+6*8+5*4), true // no data, and a znode's stat
+		case opSetWatches:
+			return -102, nil, true
+		}
+		return 0, nil, false
+	}})
+	z := toScripted(t, server, Config{})
+	events := make(chan Event, 1)
+	if _, _, err := z.GetW(within(t), "/a", func(e Event) { events <- e }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Children(within(t), "/a"); !errors.Is(err, ErrConnectionLoss) {
+		t.Fatal(err)
+	}
+	select {
+	case e := <-events:
+		if e != Changed || z.Err() != nil {
+			t.Errorf("event %d, %v", e, z.Err())
+		}
+	case <-within(t).Done():
+		t.Error("the watch is dead, and has not fired")
+	}
+}
+
+// Connect says why it could not connect: each server's last failure.
+func TestConnectSaysWhy(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := l.Addr().String()
+	_ = l.Close()
+	silent := serve(t, &scripted{refuse: func(int) bool { return true }})
+	ctx, cancel := context.WithCancelCause(within(t))
+	defer cancel(nil)
+	errEnough := errors.New("tried often enough")
+	dialer := new(net.Dialer)
+	_, err = Connect(ctx, Config{Servers: []string{refused, silent.address},
+		Dial: func(dialing context.Context, network, address string) (net.Conn, error) {
+			if connects, _ := silent.counts(); connects > 1 {
+				cancel(errEnough)
+			}
+			return dialer.DialContext(dialing, network, address)
+		}})
+	for _, want := range []error{context.Canceled, errEnough, syscall.ECONNREFUSED, io.EOF} {
+		if !errors.Is(err, want) {
+			t.Errorf("%v; want %v in it", err, want)
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), refused+": ") || !strings.Contains(err.Error(), silent.address+": ") {
+		t.Errorf("the servers are not named: %v", err)
 	}
 }

@@ -50,6 +50,8 @@ type handshakeConn struct {
 	receiving, widen func()
 	wanted, wide     atomic.Bool
 	received         bool // by the one goroutine that reads
+	// failed, if set, is called with the error that broke the connection in the handshake.
+	failed func(error)
 
 	mu    sync.Mutex
 	until time.Time // end of the handshake; zero once it is over
@@ -137,8 +139,12 @@ func (c *handshakeConn) cause() error {
 
 // note keeps the first error: later ones are its consequences. c.mu is held.
 func (c *handshakeConn) note(err error) {
-	if c.err == nil {
-		c.err = err
+	if c.err != nil || err == nil {
+		return
+	}
+	c.err = err
+	if c.failed != nil && !c.until.IsZero() {
+		c.failed(err)
 	}
 }
 

@@ -168,20 +168,25 @@ func watching[T any](
 	call func() (T, <-chan zk.Event, error),
 ) (T, error) {
 	return request(ctx, c, func() (none T, err error) {
+		c.mu.Lock()
+		doubt := c.doubt
+		c.mu.Unlock()
 		v, events, err := call()
 		if err != nil {
 			return none, err
 		}
-		if !c.calls.Start(func() { fired(c.watched(events)) }) {
+		if !c.calls.Start(func() { fired(c.watched(events, doubt)) }) {
 			return none, zk.ErrClosing
 		}
 		return v, nil
 	})
 }
 
-// watched waits for the event that ends a watch.
-func (c *connection) watched(events <-chan zk.Event) Event {
+// watched waits for the event that ends a watch, or until it is in doubt whether there is one.
+func (c *connection) watched(events <-chan zk.Event, doubt <-chan struct{}) Event {
 	select {
+	case <-doubt:
+		return Changed
 	case e := <-events:
 		switch e.Type {
 		case zk.EventNodeDeleted:

@@ -97,7 +97,8 @@ type Event int
 
 // The events.
 const (
-	// Changed: the znode's data was set; or, of a list, a child came or went.
+	// Changed: the znode's data was set; or, of a list, a child came or went. Or that may have happened unseen, because
+	// the server refused to set the watch again after a reconnect.
 	Changed Event = iota
 	// Deleted: the znode is gone.
 	Deleted
