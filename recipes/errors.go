@@ -21,11 +21,11 @@ var (
 	// to 2147483647. Sequence numbers repeat from there on, so no queue can be
 	// built on them; the lock needs another path (or its directory a new life).
 	ErrSequenceExhausted = errors.New("sequence numbers exhausted")
-	// ErrUpgrade says that the holder of a read lock asked for the write lock. It would wait for itself, and two holders
-	// that did so would wait for each other: release the read lock first, acquire the write lock, and read again what was
-	// read.
-	ErrUpgrade = errors.New("a read lock cannot be upgraded")
-	// ErrQuantity says that more permits were asked for than there can ever be, or none.
+	// ErrUpgrade says that the holder of a read/write lock asked for the write lock. It would wait for itself, and two
+	// readers that did so would wait for each other: release the read lock first, acquire the write lock, and read again
+	// what was read. It also refuses a read lock to a writer of a lock without a downgrade.
+	ErrUpgrade = errors.New("a lock that is held cannot be upgraded")
+	// ErrQuantity says that more permits were asked for than there can ever be, or than one transaction can take, or none.
 	ErrQuantity = errors.New("impossible number of permits")
 	// ErrLeaseExpired says that the client ended its holds by its own clock, because the service may have expired the
 	// session, or may do so soon, as far as the client can know: the service was silent for too long, or a lease clock

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"path"
+	"sync"
+	"sync/atomic"
 
 	"locklab/recipes/zksession"
 )
@@ -18,17 +20,37 @@ func (s *Session) inspect(ctx context.Context, dir string, want func(name string
 	if err != nil && !errors.Is(err, zksession.ErrNoNode) {
 		return nil, err
 	}
-	views := map[string]view{}
+	var names []string
 	for _, name := range list.names {
-		if !want(name) {
-			continue
+		if want(name) {
+			names = append(names, name)
 		}
-		v, err := read(target{path: path.Join(dir, name)})
-		if err == nil {
-			views[name] = v
-		} else if !errors.Is(err, zksession.ErrNoNode) {
-			return nil, err
+	}
+	found, errs := make([]view, len(names)), make([]error, len(names))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(inspectedAtOnce, len(names)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(names) {
+					return
+				}
+				found[i], errs[i] = read(target{path: path.Join(dir, names[i])})
+			}
+		})
+	}
+	wg.Wait()
+	views := make(map[string]view, len(names))
+	for i, name := range names {
+		if errs[i] == nil {
+			views[name] = found[i]
+		} else if !errors.Is(errs[i], zksession.ErrNoNode) {
+			return nil, errs[i]
 		}
 	}
 	return views, nil
 }
+
+// inspectedAtOnce is how many children are read without waiting for one another's answers.
+const inspectedAtOnce = 64

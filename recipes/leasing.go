@@ -332,7 +332,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	h := s.newHold(s.term(), looks[0].stat.Czxid, func(ctx context.Context) error {
 		return s.confirm(ctx, s.janitor.removeAll(leases))
 	})
-	h.nodes = leases
+	h.path, h.nodes = leases[0], leases
 	if !a.mixed {
 		h.slots = a.slots
 	}

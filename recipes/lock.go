@@ -32,6 +32,7 @@ type Hold struct {
 	// reentrant says that entries may be more than one.
 	reentrant bool
 	place     *place     // where it queued; nil if there is no queue
+	path      string     // of its first znode
 	nodes     []string   // its znodes, if no other hold can ever have znodes of the same names
 	term      *leaseTerm // nil if the hold has no clock of its own
 	of        *Session   // nil if it is not a session of this package
@@ -58,9 +59,14 @@ func (h *Hold) Token() int64 { return h.token }
 // Slots returns which of a semaphore's permits are held: each is a number that no other hold has at the same time, from
 // 0, and usually less than the number of permits (unless that was lowered). Tokens rise strictly over the successive
 // holders of one slot, but not over those of different slots: a resource that refuses stale tokens must remember the
-// highest for each slot. It is nil for other recipes, and where clients that know no slots, such as Curator's, held
-// permits at the time of the grant: their accesses could not be told apart, and the token is then useless.
+// highest for each slot. It is nil for other recipes. It is also nil where clients that know no slots, such as
+// Curator's, held permits at the time of the grant: their accesses could not be told apart, and the token is then
+// useless. So look at its length before you use it.
 func (h *Hold) Slots() []int { return slices.Clone(h.slots) }
+
+// Path returns the path of the hold's znode, by which people find it at the service, and [Session.Revoke] asks for it.
+// Of a semaphore's hold it is that of its first permit. It is empty for locks that do not say.
+func (h *Hold) Path() string { return h.path }
 
 // Session returns the id of the session that holds.
 func (h *Hold) Session() int64 { return h.session }

@@ -31,8 +31,8 @@ type MultiConfig struct {
 
 // A Multi is several locks held as one, after Curator's InterProcessMultiLock. It
 // differs where that is known to be wrong: it stops at the first failure, it has one
-// deadline for all, it refuses the same key twice, and it grants only what is still
-// held in full at the end.
+// deadline for all, it refuses the same key or the same path twice, and it grants only
+// what is still held in full at the end.
 //
 // Many goroutines may acquire the same Multi at once.
 type Multi struct {
@@ -45,7 +45,7 @@ func NewMulti(cfg MultiConfig) (*Multi, error) {
 		return nil, errors.New("multi-lock: no members given")
 	}
 	members := slices.Clone(cfg.Members)
-	seen := map[string]bool{}
+	seen, paths := map[string]bool{}, map[string]string{}
 	for i, m := range members {
 		switch {
 		case m.Lock == nil:
@@ -55,12 +55,23 @@ func NewMulti(cfg MultiConfig) (*Multi, error) {
 			return nil, fmt.Errorf("multi-lock: member %q is given twice", m.Key)
 		}
 		seen[m.Key] = true
+		l, ok := m.Lock.(placed)
+		if !ok {
+			continue
+		}
+		if other, taken := paths[l.where()]; taken {
+			return nil, fmt.Errorf("multi-lock: members %q and %q are both at %s", other, m.Key, l.where())
+		}
+		paths[l.where()] = m.Key
 	}
 	if cfg.Canonical {
 		slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
 	}
 	return &Multi{members}, nil
 }
+
+// A placed lock is one that says which path it is at. Two members at one path would wait for each other.
+type placed interface{ where() string }
 
 // Acquire acquires all members, one after the other, within the one ctx. At the
 // first that fails it releases those it has, in reverse, and returns that failure

@@ -190,3 +190,27 @@ func TestMultiRefusesBadMembers(t *testing.T) {
 		}
 	}
 }
+
+// Two members at one path would wait for each other, whatever their keys.
+func TestMultiRefusesOnePathTwice(t *testing.T) {
+	svc := newFakeService()
+	s, _ := svc.session(t, nil)
+	other, _ := svc.session(t, nil)
+	sem := newSemaphore(t, SemaphoreConfig{Session: s, Path: "/a", Max: 2})
+	rw := newRW(t, "rw", s, nil) // at /locks/a
+	for name, locks := range map[string][2]Lock{
+		"mutex":          {newMutex(MutexConfig{Session: s, Path: "/a"}), newMutex(MutexConfig{Session: other, Path: "/a"})},
+		"read and write": {rw.Read(), rw.Write()},
+		"permits":        {sem.Of(1), sem.Of(2)},
+		"naive":          {newLock(t, "naive", s, nil), newLock(t, "naive", other, nil)},
+		"one permit":     {newLock(t, "semaphore-mutex", s, nil), newLock(t, "mutex", s, nil)},
+	} {
+		if _, err := NewMulti(MultiConfig{Members: []Member{{"x", locks[0]}, {"y", locks[1]}}}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	a, b := newMutex(MutexConfig{Session: s, Path: "/a"}), newMutex(MutexConfig{Session: s, Path: "/b"})
+	if _, err := NewMulti(MultiConfig{Members: []Member{{"x", a}, {"y", b}}}); err != nil {
+		t.Error(err)
+	}
+}

@@ -68,6 +68,8 @@ func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
 	})
 }
 
+func (m *NaiveMutex) where() string { return m.cfg.Path }
+
 // Participants returns the holder, if there is one; the waiters are not known. It costs one request.
 func (m *NaiveMutex) Participants(ctx context.Context) ([]Participant, error) {
 	v, err := settled(
@@ -201,6 +203,7 @@ func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
 	h := a.s.newHold(a.s.term(), czxid, func(ctx context.Context) error {
 		return a.s.confirm(ctx, a.remove(czxid, true))
 	})
+	h.path = a.path
 	a.s.guard(h, a.path, czxid, own)
 	return h
 }

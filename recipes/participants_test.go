@@ -1,8 +1,10 @@
 package recipes
 
 import (
+	"fmt"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -137,5 +139,44 @@ func TestNaiveReleaseAfterAChange(t *testing.T) {
 	svc.set("/locks/a", []byte("changed"), 0)
 	if err := h.Release(within(t)); err != nil || len(svc.ephemerals()) != 0 {
 		t.Errorf("%v, left %v", err, svc.ephemerals())
+	}
+}
+
+// The participants of a long queue are read without waiting for one another's answers.
+func TestParticipantsArePipelined(t *testing.T) {
+	svc := newFakeService()
+	svc.set("/locks", nil, 0)
+	svc.set("/locks/a", nil, 0)
+	const contenders = 3 * inspectedAtOnce
+	for i := range contenders {
+		svc.set(fmt.Sprintf("/locks/a/lock-%010d", i), nil, 1)
+	}
+	var mu sync.Mutex
+	reads := 0
+	together := make(chan struct{})
+	s, _ := svc.session(t, func(op, _ string) fault {
+		if op != "get" {
+			return pass
+		}
+		mu.Lock()
+		if reads++; reads == inspectedAtOnce {
+			close(together)
+		}
+		mu.Unlock()
+		select {
+		case <-together:
+		case <-within(t).Done():
+			t.Error("a read waits for the answer to another")
+		}
+		return pass
+	})
+	found, err := newMutex(MutexConfig{Session: s, Path: "/locks/a"}).Participants(within(t))
+	if err != nil || len(found) != contenders {
+		t.Fatalf("%d participants, %v", len(found), err)
+	}
+	for i, p := range found {
+		if want := fmt.Sprintf("/locks/a/lock-%010d", i); p.Path != want {
+			t.Errorf("participant %d is %s", i, p.Path)
+		}
 	}
 }

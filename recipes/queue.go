@@ -308,7 +308,7 @@ func (p *place) hold(token int64) *Hold {
 	h := s.newHold(context.WithValue(s.term(), p.line.key(), self), token, func(ctx context.Context) error {
 		return s.confirm(ctx, s.janitor.remove(node))
 	})
-	*self, h.place, h.nodes, h.reentrant = h, p, []string{node}, true
+	*self, h.place, h.path, h.nodes, h.reentrant = h, p, node, []string{node}, true
 	if p.revoked {
 		h.revoke()
 	}
@@ -323,11 +323,15 @@ type lineKey struct {
 	mark string
 }
 
+// where implements [placed].
+func (l *line) where() string { return l.dir }
+
 func (l *line) key() lineKey { return lineKey{l.s, l.dir, l.layout[l.kind]} }
 
-// heldUnder reports whether ctx descends from the context of a hold of this line that
-// has not ended.
-func (l *line) heldUnder(ctx context.Context) bool {
-	self, ok := ctx.Value(l.key()).(**Hold)
-	return ok && (*self).ctx.Err() == nil
+// holdOf returns the hold of this line that ctx descends from, if there is one that has not ended.
+func (l *line) holdOf(ctx context.Context) *Hold {
+	if self, ok := ctx.Value(l.key()).(**Hold); ok && (*self).ctx.Err() == nil {
+		return *self
+	}
+	return nil
 }

@@ -30,6 +30,10 @@ type RW struct {
 	rwLines
 }
 
+// Read returns the lock whose holds exclude writers, as of every read/write lock. A writer that asks for it with a
+// context that descends from its write hold's gets [RW.ReadUnder] at once, and keeps the write hold.
+func (rw *RW) Read() TryLock { return readers{&rw.rwLines, rw.ReadUnder} }
+
 // NewRW checks the configuration. It asks the service nothing.
 func NewRW(cfg RWConfig) (*RW, error) {
 	lines, err := newRWLines("rw", cfg, rwLayout)
@@ -60,13 +64,15 @@ func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
 }
 
 // Read returns the lock whose holds exclude writers. The tokens of its holds are higher than those of earlier
-// writers, but have no order among themselves: a reader may be granted the lock before one that queued earlier.
-func (rw *rwLines) Read() TryLock { return &rw.read }
+// writers, but have no order among themselves: a reader may be granted the lock before one that queued earlier. A
+// writer that asks for it with a context that descends from its write hold's gets ErrUpgrade, because it would wait for
+// itself; of an [RW] it gets the lock.
+func (rw *rwLines) Read() TryLock { return readers{rw: rw} }
 
 // Write returns the lock whose holds exclude all others. It refuses with ErrUpgrade a context that descends from
-// [Hold.Context] or [Hold.Within] of a read hold of the same lock and session, or from [MultiHold.Context] of a [Multi]
-// with one. A reader that asks with a context that comes from neither waits for itself until that ends (TryAcquire
-// fails at once): it cannot be told from another client of the session, which waits for the reader with good reason.
+// [Hold.Context] or [Hold.Within] of a hold of the same lock and session, or from [MultiHold.Context] of a [Multi]
+// with one. A holder that asks with a context that comes from neither waits for itself until that ends (TryAcquire
+// fails at once): it cannot be told from another client of the session, which waits for the holder with good reason.
 func (rw *rwLines) Write() TryLock { return writers{rw} }
 
 // Participants returns every contender in the queue, holders first. It costs one request, and one more for each
@@ -88,11 +94,40 @@ func (rw *rwLines) Writers(ctx context.Context) ([]Participant, error) {
 // writers is the [Lock] of the writers.
 type writers struct{ rw *rwLines }
 
+func (w writers) where() string { return w.rw.write.where() }
+func (r readers) where() string { return r.rw.read.where() }
+
 func (w writers) Acquire(ctx context.Context) (*Hold, error) { return w.acquire(ctx, &w.rw.write) }
 
 func (w writers) acquire(ctx context.Context, l *line) (*Hold, error) {
-	if w.rw.read.heldUnder(ctx) {
+	if w.rw.read.holdOf(ctx) != nil || w.rw.write.holdOf(ctx) != nil {
 		return nil, fmt.Errorf("acquire %s: %w", l.dir, ErrUpgrade)
 	}
 	return l.Acquire(ctx)
+}
+
+// readers is the [Lock] of the readers.
+type readers struct {
+	rw *rwLines
+	// under, if set, adds a read hold to a write hold.
+	under func(ctx context.Context, write *Hold) (*Hold, error)
+}
+
+// Acquire implements [Lock].
+func (r readers) Acquire(ctx context.Context) (*Hold, error) { return r.acquire(ctx, &r.rw.read) }
+
+// TryAcquire implements [TryLock].
+func (r readers) TryAcquire(ctx context.Context) (*Hold, error) {
+	return r.acquire(ctx, r.rw.read.trying())
+}
+
+func (r readers) acquire(ctx context.Context, l *line) (*Hold, error) {
+	switch write := r.rw.write.holdOf(ctx); {
+	case write == nil:
+		return l.Acquire(ctx)
+	case r.under == nil:
+		return nil, fmt.Errorf("acquire %s: %w", l.dir, ErrUpgrade)
+	default:
+		return r.under(ctx, write)
+	}
 }

@@ -518,3 +518,44 @@ func TestParticipants(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A writer that asks for the same lock in the context of its hold does not wait for itself: it becomes a reader as
+// well where the recipe allows that, and is refused otherwise.
+func TestWriterDoesNotWaitForItself(t *testing.T) {
+	for recipe := range rwMakers {
+		svc := newFakeService()
+		s, _ := svc.session(t, nil)
+		rw := newRW(t, recipe, s, nil)
+		w := acquired(t, rw.Write())
+		inside, cancel := w.Within(within(t))
+		defer cancel()
+		for name, acquire := range map[string]func(context.Context) (*Hold, error){
+			"write": rw.Write().Acquire, "try to write": rw.Write().TryAcquire,
+		} {
+			if _, err := acquire(inside); !errors.Is(err, ErrUpgrade) {
+				t.Errorf("%s: %s: %v", recipe, name, err)
+			}
+		}
+		for name, acquire := range map[string]func(context.Context) (*Hold, error){
+			"read": rw.Read().Acquire, "try to read": rw.Read().TryAcquire,
+		} {
+			r, err := acquire(inside)
+			if recipe != "rw" {
+				if !errors.Is(err, ErrUpgrade) {
+					t.Errorf("%s: %s: %v", recipe, name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %s: %v", recipe, name, err)
+			}
+			if r.Token() != w.Token() {
+				t.Errorf("%s: %s: token %d, want the writer's, %d", recipe, name, r.Token(), w.Token())
+			}
+			released(t, r)
+		}
+		released(t, w)
+		after := acquired(t, rw.Read())
+		released(t, after)
+	}
+}

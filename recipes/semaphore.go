@@ -89,6 +89,8 @@ type quantity struct {
 // Acquire implements [Lock].
 func (q quantity) Acquire(ctx context.Context) (*Hold, error) { return q.s.Acquire(ctx, q.n) }
 
+func (q quantity) where() string { return q.s.cfg.Path }
+
 // locks returns the directory of the queue, a Mutex's.
 func (s *Semaphore) locks() string { return path.Join(s.cfg.Path, "locks") }
 

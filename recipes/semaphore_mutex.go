@@ -38,6 +38,8 @@ func NewSemaphoreMutex(cfg SemaphoreMutexConfig) (*SemaphoreMutex, error) {
 // Acquire implements [Lock].
 func (m *SemaphoreMutex) Acquire(ctx context.Context) (*Hold, error) { return m.s.Acquire(ctx, 1) }
 
+func (m *SemaphoreMutex) where() string { return m.s.cfg.Path }
+
 // Participants is [Semaphore.Participants]: the holder, if there is one.
 func (m *SemaphoreMutex) Participants(ctx context.Context) ([]Permit, error) {
 	return m.s.Participants(ctx)

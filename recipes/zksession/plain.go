@@ -262,8 +262,8 @@ func (p *Plain) HandOver(ctx context.Context, work func() error, late func()) er
 }
 
 // Close ends the present session: its context first, then at the server if one can be reached, and waits for all
-// goroutines, or until ctx has ended and a second has passed; then it returns an error that wraps that of ctx. It returns an error wrapping ErrConnectionLoss if no server could
-// be told.
+// goroutines, or until ctx has ended and a second has passed; then it returns an error that wraps that of ctx. It
+// returns an error wrapping ErrConnectionLoss if no server could be told.
 func (p *Plain) Close(ctx context.Context) error {
 	var unreachable error
 	p.mu.Lock()

@@ -1,0 +1,72 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"locklab/recipes/zksession"
+)
+
+// Whatever becomes of the work, the lock is released when it is over, and the error says all that went wrong.
+func TestDo(t *testing.T) {
+	errWork := errors.New("the work failed")
+	for recipe := range makers {
+		svc := newFakeService()
+		s, z := svc.session(t, nil)
+		l := newLock(t, recipe, s, nil)
+		ctx, cancel := context.WithCancel(within(t))
+		defer cancel()
+		free := func(when string) {
+			t.Helper()
+			if left := svc.ephemerals(); len(left) != 0 {
+				t.Errorf("%s: %s: left behind: %v", recipe, when, left)
+			}
+		}
+		if err := Do(ctx, l, func(inside context.Context, h *Hold) error {
+			if h.Path() != svc.ephemerals()[0] || !h.Valid() || inside.Err() != nil {
+				t.Errorf("%s: the hold of %s: %v", recipe, h.Path(), inside.Err())
+			}
+			return nil
+		}); err != nil {
+			t.Errorf("%s: %v", recipe, err)
+		}
+		free("done")
+		if err := Do(ctx, l, func(context.Context, *Hold) error { return errWork }); !errors.Is(err, errWork) ||
+			errors.Is(err, ErrLockLost) {
+			t.Errorf("%s: %v", recipe, err)
+		}
+		free("failed")
+		func() {
+			defer func() {
+				if r := recover(); r != errWork {
+					t.Errorf("%s: recovered %v", recipe, r)
+				}
+			}()
+			_ = Do(ctx, l, func(context.Context, *Hold) error { panic(errWork) })
+		}()
+		free("panicked")
+		err := Do(ctx, l, func(inside context.Context, _ *Hold) error {
+			svc.remove(svc.ephemerals()[0])
+			<-inside.Done() // the work ends with the hold
+			return nil
+		})
+		if !errors.Is(err, ErrLockLost) {
+			t.Errorf("%s: the hold was lost, but: %v", recipe, err)
+		}
+		eventually(t, recipe+": lost", func() bool { return len(svc.ephemerals()) == 0 })
+		if err := Do(ctx, l, func(inside context.Context, _ *Hold) error {
+			cancel()
+			<-inside.Done()
+			return nil
+		}); err != nil {
+			t.Errorf("%s: cancelled, and then released: %v", recipe, err)
+		}
+		free("cancelled")
+		z.end(zksession.ErrSessionExpired)
+		work := func(context.Context, *Hold) error { t.Errorf("%s: work without a lock", recipe); return nil }
+		if err := Do(within(t), l, work); !errors.Is(err, zksession.ErrSessionExpired) {
+			t.Errorf("%s: %v", recipe, err)
+		}
+	}
+}
