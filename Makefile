@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build release module test test-all soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race setup-clojure curator kazoo zk-lock
+.PHONY: help build release module test test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race setup-clojure curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -125,6 +125,15 @@ test: image setup-race setup-clojure curator ## run the tests, on real ensembles
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
 	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
+
+# go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.
+RACE := bin/race
+test-race: image setup-race ## run the locks' tests with the race detector, on a copy of go-zookeeper without its own race
+	rm -rf $(RACE) && mkdir -p $(RACE) && cp -r "$$($(GO) list -m -f '{{.Dir}}' github.com/go-zookeeper/zk)" $(RACE)/zk && chmod -R u+w $(RACE)
+	sed -E -i -e 's/c\.lastZxid = (.*)/atomic.StoreInt64(\&c.lastZxid, int64(\1))/' \
+		-e 's/: ( *)c\.lastZxid,/: \1atomic.LoadInt64(\&c.lastZxid),/' $(RACE)/zk/conn.go
+	cp go.mod go.sum $(RACE) && $(GO) mod edit -replace github.com/go-zookeeper/zk=./$(RACE)/zk $(RACE)/go.mod
+	$(GO) test -race -tags patched -modfile=$(RACE)/go.mod -p 1 -count=1 -timeout 40m ./recipes ./recipes/zksession
 
 test-all: test kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run

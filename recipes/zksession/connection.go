@@ -51,6 +51,7 @@ type connection struct {
 	server      string
 	connected   bool
 	heard       time.Time     // see Heard
+	seen        int64         // the newest transaction that an answer told of
 	up          chan struct{} // closed while connected
 	down        chan struct{} // closed while disconnected
 	reconnected chan struct{} // closed by the next connect; nil if no caller waits for it
@@ -162,7 +163,9 @@ func (c *connection) dialOnce(network, address string, limit time.Duration, fail
 	if err != nil {
 		return nil, err
 	}
-	framed := &framedConn{Conn: newBufferedConn(raw), answered: c.answered}
+	c.mu.Lock()
+	framed := &framedConn{Conn: newBufferedConn(raw), answered: c.answered, seen: c.seen}
+	c.mu.Unlock()
 	socket, err := newHandshakeConn(framed, time.Now().Add(budget), c.grant)
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
@@ -195,6 +198,7 @@ func (c *connection) answered(a answer) {
 	if a.sent.After(c.heard) && !misplaced(a.code) {
 		c.heard = a.sent
 	}
+	c.seen = max(c.seen, a.zxid)
 	if a.op == opSetWatches && a.code != 0 {
 		// go-zookeeper only logs it. All watches of the request are gone, and it is not known which these were.
 		close(c.doubt)

@@ -1,6 +1,7 @@
 package zksession
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ type framedConn struct {
 	net.Conn
 	// answered is called by Read for each answer, before the reader gets it.
 	answered func(answer)
+	// seen is the newest transaction that earlier connections of the session have seen; see [framedConn.Write].
+	seen int64
 
 	mu      sync.Mutex
 	begun   bool          // the connect request has been sent
@@ -37,6 +40,7 @@ type sentRequest struct {
 type answer struct {
 	op   int32     // the request's; 0 = connect
 	code int32     // 0 = done
+	zxid int64     // the newest transaction that the server had seen; 0 if it does not say
 	sent time.Time // just before the request was sent
 }
 
@@ -66,6 +70,13 @@ func (c *framedConn) Write(p []byte) (int, error) {
 		r.xid, r.op = int32(binary.BigEndian.Uint32(p[4:])), int32(binary.BigEndian.Uint32(p[8:]))
 	}
 	c.begun = true
+	if r.op == opSetWatches {
+		// A watch that is set again fires at once if its znode has changed since the transaction that this request names.
+		// go-zookeeper names the newest that it has seen, perhaps by the answer to a request on this very connection, which
+		// was sent first; the watch would then miss what happened while the client was disconnected.
+		p = bytes.Clone(p)
+		binary.BigEndian.PutUint64(p[12:], uint64(c.seen))
+	}
 	c.pending = append(c.pending, r)
 	c.mu.Unlock()
 	return c.Conn.Write(p)
@@ -99,7 +110,7 @@ func (c *framedConn) next() error {
 	length := int(binary.BigEndian.Uint32(head))
 	if !c.greeted {
 		c.greeted = true
-		c.note(0, 0) // the connect request is the first that was sent, with the zero xid
+		c.note(0, 0, 0) // the connect request is the first that was sent, with the zero xid
 	} else if length >= replyHeader {
 		head = head[:4+replyHeader]
 		if _, err := io.ReadFull(c.Conn, head[4:]); err != nil {
@@ -117,20 +128,20 @@ func (c *framedConn) next() error {
 		if misplaced(code) {
 			c.over = fmt.Errorf("the server answered with code %d", code)
 		}
-		c.note(int32(binary.BigEndian.Uint32(head[4:])), code)
+		c.note(int32(binary.BigEndian.Uint32(head[4:])), code, int64(binary.BigEndian.Uint64(head[4+4:])))
 	}
 	c.head, c.rest = head, length-(len(head)-4)
 	return nil
 }
 
 // note reports an answer. A server answers in order, but for a few kinds of requests; so the request is found soon.
-func (c *framedConn) note(xid, code int32) {
+func (c *framedConn) note(xid, code int32, zxid int64) {
 	c.mu.Lock()
 	for i, r := range c.pending {
 		if r.xid == xid {
 			c.pending = append(c.pending[:i], c.pending[i+1:]...)
 			c.mu.Unlock()
-			c.answered(answer{op: r.op, code: code, sent: r.at})
+			c.answered(answer{op: r.op, code: code, zxid: zxid, sent: r.at})
 			return
 		}
 	}
