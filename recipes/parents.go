@@ -11,11 +11,8 @@ import (
 // ensureDir creates the directory and whatever is missing above it, from the bottom up, so that the common case of one
 // missing level costs one request. Levels are containers, which the service removes when they are no longer used, or
 // persistent where the service has no containers. It is called only after a create was refused for lack of a parent,
-// because usually no level is missing.
+// because usually no level is missing. The root itself is there, or is a chroot, whose create makes all of it.
 func ensureDir(ctx context.Context, zk zksession.ZooKeeper, dir string) error {
-	if dir == "/" {
-		return nil
-	}
 	mode := zksession.Container
 	for {
 		_, err := zk.Create(ctx, dir, nil, mode)

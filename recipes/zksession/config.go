@@ -15,6 +15,9 @@ type Config struct {
 	// Servers are host:port (port 2181 if absent). They are tried in this order, round and round, so a caller spreads
 	// or pins its sessions by the server that it lists first. Names are resolved at each dial.
 	Servers []string
+	// Chroot, if set, is a path such as "/app" below which the session works: all paths that it is given and returns are
+	// relative to it. See [Chroot] and [ParseServers].
+	Chroot string
 	// Timeout is the session timeout to ask for; the server grants what lies within its own limits. 0 = 10 s.
 	Timeout time.Duration
 	// Dial makes connections; nil = a plain net.Dialer. It should respect its context, which ends with the session.
@@ -34,6 +37,11 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("connect: no servers given")
 	}
 	c.Servers = slices.Clone(c.Servers)
+	if c.Chroot != "" {
+		if err := checkChroot(c.Chroot); err != nil {
+			return c, fmt.Errorf("connect: %w", err)
+		}
+	}
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
 	}

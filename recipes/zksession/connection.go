@@ -71,6 +71,9 @@ func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", cfg.Servers, err)
 	}
+	if cfg.Chroot != "" {
+		return Chroot(c, cfg.Chroot)
+	}
 	return c, nil
 }
 

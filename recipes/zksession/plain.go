@@ -83,6 +83,9 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 	if cfg.Config, err = cfg.withDefaults(); err != nil {
 		return nil, err
 	}
+	if cfg.Chroot != "" {
+		return nil, errors.New("connect: go-zookeeper has no chroots")
+	}
 	if cfg.Lost == nil {
 		cfg.Lost = func(err error) error { return err }
 	}

@@ -1,0 +1,122 @@
+package zksession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// ParseServers splits a connection string as other clients take it, such as "zk1:2181,zk2:2181/app", into
+// [Config].Servers and [Config].Chroot.
+func ParseServers(s string) (servers []string, chroot string, err error) {
+	list, rest, found := strings.Cut(s, "/")
+	if found && rest != "" {
+		chroot = "/" + rest
+		if err := checkChroot(chroot); err != nil {
+			return nil, "", err
+		}
+	}
+	for server := range strings.SplitSeq(list, ",") {
+		if server = strings.TrimSpace(server); server == "" {
+			return nil, "", fmt.Errorf("connection string %q: a server is empty", s)
+		}
+		servers = append(servers, server)
+	}
+	return servers, chroot, nil
+}
+
+// checkChroot refuses what cannot be a chroot.
+func checkChroot(chroot string) error {
+	if !strings.HasPrefix(chroot, "/") || chroot == "/" || path.Clean(chroot) != chroot {
+		return fmt.Errorf("chroot %q: want an absolute path below the root, without a slash at its end", chroot)
+	}
+	return nil
+}
+
+// Chroot returns a view of a session in which every path is below the given one: "/a" is chroot + "/a". The znode of
+// the chroot is created, with those above it, when something is created in it and it does not exist.
+func Chroot(z ZooKeeper, chroot string) (ZooKeeper, error) {
+	if err := checkChroot(chroot); err != nil {
+		return nil, err
+	}
+	return rooted{z, chroot}, nil
+}
+
+// rooted is a session below a path.
+type rooted struct {
+	ZooKeeper
+	root string
+}
+
+// full returns the path of a znode as the service has it.
+func (r rooted) full(p string) string {
+	if p == "/" {
+		return r.root
+	}
+	return r.root + p
+}
+
+// Create creates the root, where that is what is missing: whoever misses a parent asks for it at last.
+func (r rooted) Create(ctx context.Context, p string, data []byte, mode Mode) (string, error) {
+	if p == "/" {
+		return p, r.makeRoot(ctx, r.root)
+	}
+	created, err := r.ZooKeeper.Create(ctx, r.full(p), data, mode)
+	return strings.TrimPrefix(created, r.root), err
+}
+
+// makeRoot creates a level of the root, and whatever is missing above it. It may be repeated.
+func (r rooted) makeRoot(ctx context.Context, level string) error {
+	for {
+		_, err := r.ZooKeeper.Create(ctx, level, nil, Persistent)
+		switch {
+		case err == nil || errors.Is(err, ErrNodeExists):
+			return nil
+		case errors.Is(err, ErrNoNode) && path.Dir(level) != "/":
+			if err := r.makeRoot(ctx, path.Dir(level)); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
+
+func (r rooted) Delete(ctx context.Context, p string) error {
+	return r.ZooKeeper.Delete(ctx, r.full(p))
+}
+
+func (r rooted) Get(ctx context.Context, p string) ([]byte, Stat, error) {
+	return r.ZooKeeper.Get(ctx, r.full(p))
+}
+
+func (r rooted) GetW(ctx context.Context, p string, fired func(Event)) ([]byte, Stat, error) {
+	return r.ZooKeeper.GetW(ctx, r.full(p), fired)
+}
+
+func (r rooted) Children(ctx context.Context, p string) ([]string, error) {
+	return r.ZooKeeper.Children(ctx, r.full(p))
+}
+
+func (r rooted) ChildrenW(ctx context.Context, p string, fired func(Event)) ([]string, error) {
+	return r.ZooKeeper.ChildrenW(ctx, r.full(p), fired)
+}
+
+func (r rooted) Sync(ctx context.Context, p string) error {
+	return r.ZooKeeper.Sync(ctx, r.full(p))
+}
+
+func (r rooted) Multi(ctx context.Context, ops ...Op) ([]string, error) {
+	full := make([]Op, len(ops))
+	for i, op := range ops {
+		op.Path = r.full(op.Path)
+		full[i] = op
+	}
+	created, err := r.ZooKeeper.Multi(ctx, full...)
+	for i := range created {
+		created[i] = strings.TrimPrefix(created[i], r.root)
+	}
+	return created, err
+}
