@@ -187,6 +187,7 @@ func TestSessionExpiresWhileCutOff(t *testing.T) {
 				Timeout: 400 * time.Millisecond,
 				OnState: func(c zksession.StateChange) { states <- c },
 			},
+			HoldsEnd: WhenTold,
 		},
 	)
 	other := connected(t, SessionConfig{})

@@ -127,6 +127,7 @@ func TestCutOffClientStopsBelieving(t *testing.T) {
 			}
 			t.Logf("%v since anything was heard, of %v", time.Since(s.zk.Heard()), s.Timeout())
 			w.Refuse(false)
+			_ = s.zk.Await(within(t)) // it is connected again, or has expired meanwhile
 			observer := connected(t, SessionConfig{})
 			empty(t, observer, lock) // by the hold's own removal, or because the session has expired
 		})
