@@ -159,6 +159,8 @@ func (f *rawFile) tail(r *frameReader, torn bool) error {
 	f.record.Bytes = r.offset
 	if torn {
 		f.record.Torn = r.offset - f.whole
+	} else {
+		f.record.Zeros = r.offset - f.whole
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ func Encode(e Event) []byte {
 type Record struct {
 	File    string  // below the directory that was read, with slashes
 	Bytes   int64   // its length
-	Torn    int64   // how many bytes at its end do not make up whole events; zeros do not count
+	Torn    int64   // how many bytes at its end do not make up whole events, unless all of them are zeros
+	Zeros   int64   // how many zeros follow its events
 	Heading Heading // zero if it has none
 	Events  int64   // the number of events, without heading and end mark
 	Done    bool    // it has an event of [OpDone]

@@ -65,6 +65,8 @@ func damages(t *testing.T, dir, other, file string, rng *rand.Rand) []damage {
 		all = append(all, damage{fmt.Sprintf("cut at byte %d", at), file, whole[:at]})
 	}
 	ends := frameEnds(t, whole)
+	all = append(all, damage{"last event zeroed", file,
+		append(slices.Clone(whole[:ends[len(ends)-2]]), make([]byte, len(whole)-ends[len(ends)-2])...)})
 	for i, end := range ends[:len(ends)-1] {
 		all = append(all, damage{fmt.Sprintf("cut after event %d", i+1), file, whole[:end]})
 	}

@@ -133,6 +133,8 @@ func (c *completeness) received(kind history.Kind, got history.Received) {
 		c.lack(got.File, "is the record %s/%s", hostsDir, rec.Heading.File)
 	case rec.Bytes != got.Bytes:
 		c.lack(got.File, "has %d bytes, and the harness received %d", rec.Bytes, got.Bytes)
+	case rec.Zeros != 0: // a host keeps zeros behind its events, and sends none
+		c.lack(got.File, "ends in %d zeros, and the harness received events", rec.Zeros)
 	}
 }
 
