@@ -112,7 +112,7 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) [
 	}
 	var own []*nodes.Contender
 	wasWriter := false
-	for _, c := range ix.byCzxid[a.Token] { // none has 0
+	for _, c := range ix.createdBy(a.Token) { // none has 0
 		switch {
 		case c.Owner == session && kind(c):
 			own = append(own, c)
@@ -148,8 +148,9 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) [
 // A laneIndex finds the contenders of a lane, in the order of creation, and their spans. It lacks contenders from
 // before the logs.
 type laneIndex struct {
-	byCzxid, bySession map[int64][]*nodes.Contender
-	spans              map[*nodes.Life][]*nodes.Span
+	made      []*nodes.Contender // in the order of their zxids too
+	bySession map[int64][]*nodes.Contender
+	spans     map[*nodes.Life][]*nodes.Span
 
 	lane   *nodes.Lane
 	byName []int // of all contenders, in the order of names; nil until it is needed
@@ -183,16 +184,26 @@ func (ix *laneIndex) named(prefixes []string) []*nodes.Contender {
 	return named
 }
 
+// createdBy returns the contenders that a transaction created.
+func (ix *laneIndex) createdBy(zxid int64) []*nodes.Contender {
+	byZxid := func(c *nodes.Contender, zxid int64) int { return cmp.Compare(c.Czxid, zxid) }
+	from, _ := slices.BinarySearchFunc(ix.made, zxid, byZxid)
+	until := from
+	for until < len(ix.made) && ix.made[until].Czxid == zxid {
+		until++
+	}
+	return ix.made[from:until]
+}
+
 func indexOf(lane *nodes.Lane) *laneIndex {
 	ix := &laneIndex{
 		lane:      lane,
-		byCzxid:   map[int64][]*nodes.Contender{},
 		bySession: map[int64][]*nodes.Contender{},
 		spans:     map[*nodes.Life][]*nodes.Span{},
 	}
 	for i := range lane.Contenders {
 		if c := &lane.Contenders[i]; c.Czxid != 0 {
-			ix.byCzxid[c.Czxid] = append(ix.byCzxid[c.Czxid], c)
+			ix.made = append(ix.made, c)
 			ix.bySession[c.Owner] = append(ix.bySession[c.Owner], c)
 		}
 	}

@@ -78,8 +78,9 @@ type History struct {
 	Complete bool
 	Oddities []Oddity
 
-	live   map[string]*Life
-	owned  map[int64]map[string]*Life // the znodes in live, by session
+	live  map[string]*Life
+	owned map[int64]map[string]*Life // the znodes in live, by session
+	// Indices of Lives, made when they are first needed, as they seldom are.
 	byPath map[string][]*Life
 	byGUID map[string][]*Life
 }
@@ -92,7 +93,6 @@ func Replay(txns iter.Seq[txnlog.Txn]) *History {
 	h := &History{
 		Sessions: map[int64]*Session{},
 		live:     map[string]*Life{}, owned: map[int64]map[string]*Life{},
-		byPath: map[string][]*Life{}, byGUID: map[string][]*Life{},
 	}
 	for t := range txns {
 		if h.First == 0 {
@@ -192,16 +192,26 @@ func (h *History) create(t txnlog.Txn, o txnlog.Op) {
 
 func (h *History) add(l *Life) {
 	h.Lives = append(h.Lives, l)
-	h.byPath[l.Path] = append(h.byPath[l.Path], l)
-	if guid := l.GUID(); guid != "" {
-		h.byGUID[guid] = append(h.byGUID[guid], l)
+	if h.byPath != nil {
+		h.byPath[l.Path] = append(h.byPath[l.Path], l)
 	}
+}
+
+// of returns the znodes that had a path, in the order of Lives.
+func (h *History) of(path string) []*Life {
+	if h.byPath == nil {
+		h.byPath = map[string][]*Life{}
+		for _, l := range h.Lives {
+			h.byPath[l.Path] = append(h.byPath[l.Path], l)
+		}
+	}
+	return h.byPath[path]
 }
 
 func (h *History) end(t txnlog.Txn, path string, cause txnlog.Type) {
 	l := h.live[path]
 	if l == nil {
-		if h.Complete || len(h.byPath[path]) > 0 {
+		if h.Complete || len(h.of(path)) > 0 {
 			h.odd(t, path, "%s is deleted, but does not exist", path)
 			return
 		}
@@ -218,7 +228,7 @@ func (h *History) end(t txnlog.Txn, path string, cause txnlog.Type) {
 
 // At returns the znode that had a path after the transaction with zxid, or nil.
 func (h *History) At(path string, zxid int64) *Life {
-	for _, l := range h.byPath[path] {
+	for _, l := range h.of(path) {
 		if l.Czxid <= zxid && (l.End == nil || zxid < l.End.Zxid) {
 			return l
 		}
@@ -229,7 +239,17 @@ func (h *History) At(path string, zxid int64) *Life {
 // ByGUID returns the znodes whose names begin with "_c_", the GUID and a dash, as those of protected creates do, in
 // the order of creation. If there are none, no such create was ever committed. That is certain only if the history
 // covers the time of the request and everything that its session did later.
-func (h *History) ByGUID(guid string) []*Life { return h.byGUID[guid] }
+func (h *History) ByGUID(guid string) []*Life {
+	if h.byGUID == nil {
+		h.byGUID = map[string][]*Life{}
+		for _, l := range h.Lives {
+			if guid := l.GUID(); guid != "" {
+				h.byGUID[guid] = append(h.byGUID[guid], l)
+			}
+		}
+	}
+	return h.byGUID[guid]
+}
 
 // guidOf returns the GUID in a protected znode's name, with dashes as Curator writes it (ProtectedUtils) or without
 // as go-zookeeper does.
