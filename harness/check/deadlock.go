@@ -15,20 +15,20 @@ func (l *livenessJudge) deadlock(f *Finding, all []*history.Acquisition) {
 	if l.servers == nil || l.servers.Layout != nodes.LayoutSemaphore || len(l.servers.doubts()) > 0 {
 		return
 	}
+	// What counts is the third quarter of the stall: at its beginning clients are still coming and taking leases, and at
+	// its end they may be giving up. A lease beyond the permits only waits.
+	clock, middle, late := l.servers.clock, f.At+(f.Until-f.At)/2, f.At+(f.Until-f.At)/4*3
 	waits := func(client string) *history.Acquisition {
 		for _, a := range all {
-			if from, until := l.waited(a); a.Client == client && from <= f.At && until >= f.Until {
+			if from, until := l.waited(a); a.Client == client && from <= middle && until >= late {
 				return a
 			}
 		}
 		return nil
 	}
-	// The leases that counted for the second half of the stall: in its first moments they are still being taken, and a
-	// lease beyond the permits only waits.
-	clock, middle := l.servers.clock, f.At+(f.Until-f.At)/2
 	taken, has := 0, map[string]int64{}
 	for _, s := range l.servers.lanes[f.Lock].Spans {
-		if clock.at(s.FromTime) <= middle && (s.To == 0 || clock.at(s.ToTime)+clock.err >= f.Until) {
+		if clock.at(s.FromTime) <= middle && (s.To == 0 || clock.at(s.ToTime)+clock.err >= late) {
 			taken++
 			has[l.clientOf[history.SessionID(s.Owner)]]++
 		}
