@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
@@ -20,8 +21,8 @@ type scene struct {
 	Title   string
 }
 
-// chooseScene chooses the most interesting scene: the first overlap, else the first fault, else the first holds of
-// the measured window. ok is false if the run has no grants.
+// chooseScene chooses the most interesting scene: the first overlap, else what another check found, else the first
+// fault, else the first holds of the measured window. ok is false if the run has no grants.
 func chooseScene(in result.Input, w result.Interval, faults []faultSpan) (s scene, ok bool) {
 	byLock := result.GrantsByLock(in.Acquisitions)
 	if len(byLock) == 0 {
@@ -30,6 +31,9 @@ func chooseScene(in result.Input, w result.Interval, faults []faultSpan) (s scen
 	if all := result.OverlapFindings(in.Report); len(all) > 0 {
 		first := slices.MinFunc(all, func(a, b check.Finding) int { return cmp.Compare(a.At, b.At) })
 		return overlapScene(in, faults, first), true
+	}
+	if check, f := violation(in.Report); f != nil {
+		return findingScene(in, check, f), true
 	}
 	busiest := slices.MaxFunc(byLock, func(a, b []*history.Acquisition) int { return cmp.Compare(len(a), len(b)) })
 	if len(faults) > 0 {
@@ -85,6 +89,42 @@ func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisit
 		}
 	}
 	return best
+}
+
+// violation returns the first finding about a lock of a check that found a violation, and that check's name.
+func violation(report check.Report) (string, *check.Finding) {
+	for i := range report.Checks {
+		v := &report.Checks[i]
+		if j := slices.IndexFunc(v.Findings, func(f check.Finding) bool { return f.Lock != "" }); v.Violation && j >= 0 {
+			return v.Name, &v.Findings[j]
+		}
+	}
+	return "", nil
+}
+
+// findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both
+// can be seen.
+func findingScene(in result.Input, name string, f *check.Finding) scene {
+	s := scene{Lock: f.Lock, Clients: f.Clients, Span: result.Span{From: f.At, To: f.At},
+		Title: "What " + name + " found on " + f.Lock + ": " + strings.ReplaceAll(f.Kind, "-", " ")}
+	var held []*history.Acquisition
+	for _, of := range result.GrantsByLock(in.Acquisitions) {
+		if of[0].Lock == f.Lock {
+			held = of
+		}
+	}
+	i, _ := slices.BinarySearchFunc(held, f.At, func(a *history.Acquisition, t int64) int {
+		return cmp.Compare(a.Returned, t)
+	})
+	if i > 0 {
+		s.From = min(s.From, held[max(i-grantsBefore, 0)].Returned)
+	}
+	if i < len(held) {
+		s.To = held[min(i+grantsBefore, len(held)-1)].Returned
+	}
+	s.To = min(max(s.To, f.Until), f.At+3*max(f.At-s.From, 1e6))
+	s.pad(0.03)
+	return s
 }
 
 // The most grants that a scene of a fault shows before and after its injection.

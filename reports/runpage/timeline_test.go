@@ -93,6 +93,33 @@ func TestTimelineOfAFault(t *testing.T) {
 	}
 }
 
+// A violation without an overlap is shown with the grants before it. It is shown rather than a fault, and only if its
+// check found a violation.
+func TestTimelineOfAFinding(t *testing.T) {
+	in := Input(synth.BusyRun(8, 20, true))
+	v := in.Report.Check(check.Liveness)
+	v.Findings = []check.Finding{{Kind: "slow-hand-off", Lock: synth.TheLock, At: synth.Ms(5000), Until: synth.Ms(6500)}}
+	if tl := timelineOf(t, in); tl.Fault == nil {
+		t.Errorf("%q of a check that found no violation", tl.Title)
+	}
+	v.Violation = true
+	tl := timelineOf(t, in)
+	before := 0
+	for _, l := range tl.Lanes {
+		for _, h := range l.Holds {
+			if h.From >= tl.From && h.From < synth.Ms(5000) {
+				before++
+			}
+		}
+	}
+	if want := "What liveness found on " + synth.TheLock + ": slow hand off"; tl.Title != want || tl.Fault != nil {
+		t.Errorf("title %q, want %q; fault %v", tl.Title, want, tl.Fault)
+	}
+	if before < grantsBefore || before > grantsBefore+2 || tl.To <= synth.Ms(5000) || tl.To > synth.Ms(6700) {
+		t.Errorf("%d grants before it, in the scene %v", before, tl.Span)
+	}
+}
+
 func TestTimelineWithoutFaults(t *testing.T) {
 	tl := timelineOf(t, Input(synth.BusyRun(12, 4, false)))
 	holds := 0
