@@ -2,6 +2,8 @@ package broken
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 
 	"locklab/recipes"
 )
@@ -34,27 +36,30 @@ func staleOwn(cfg Config) Ways {
 	return Ways{Write: q}
 }
 
-// reentryKey is the key under which a hold's context says that the lock is held.
-type reentryKey struct{ q *queue }
-
-// localReentry is a reentrant lock: a client whose context descends from a hold's context is granted the lock again.
-// The lock counts the entries itself, and does not ask whether it is still held.
+// localReentry is a reentrant lock. It remembers that it is held until a release has succeeded, and does not ask
+// whether it is. A release that comes after the session's end does not succeed.
 func localReentry(cfg Config) Ways {
 	q := newQueue(cfg, cfg.Path, locking)
+	var held atomic.Pointer[attempt]
 	return Ways{Write: acquirer(func(ctx context.Context) (*recipes.Hold, error) {
-		if token, ok := ctx.Value(reentryKey{q}).(int64); ok {
+		if a := held.Load(); a != nil {
 			s, err := cfg.Client.Session(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return hold(s, token, func() error { return nil }), nil // the outermost release counts
+			return hold(s, a.stat.Czxid, func() error { return nil }), nil // the outermost release counts
 		}
 		a, err := q.enter(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s := a.s
-		s.Life = context.WithValue(s.Life, reentryKey{q}, a.stat.Czxid)
-		return hold(s, a.stat.Czxid, a.remove), nil
+		held.Store(a)
+		return hold(a.s, a.stat.Czxid, func() error {
+			if err := a.s.Err(); err != nil {
+				return fmt.Errorf("%w: %w", recipes.ErrLockLost, err)
+			}
+			held.Store(nil)
+			return a.remove()
+		}), nil
 	})}
 }

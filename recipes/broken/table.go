@@ -17,7 +17,17 @@ type Lock struct {
 	// Check is the check that must find it, and Finding says what the check finds.
 	Check   Check
 	Finding string
-	// Sound is the recipe of package recipes that works in the same way without the bug.
+	// Kinds are the kinds that this finding can have in verdicts.json.
+	Kinds []string
+	// Cause is the kind of the fault that explains the finding; empty = nothing may explain it.
+	Cause string
+	// Scenario has the lines of a scenario that makes the bug show in a lab, without those that the scenarios of all
+	// bugs share; empty only where the check is a comparison.
+	Scenario string
+	// Recipe is the recipe that has the bug; empty = the control with the lock's name.
+	Recipe string
+	// Sound is the recipe of package recipes that works in the same way without the bug. It and the fields below are
+	// zero in [Others].
 	Sound string
 	// New makes a lock. It sends no request.
 	New func(Config) Ways
@@ -25,6 +35,8 @@ type Lock struct {
 	Decorate func(sound recipes.TryLock) recipes.TryLock
 	// NoToken says that the lock's holds have no fencing token.
 	NoToken bool
+	// GivesUp says that the lock's client gives its session up by its own clock; see [Lock.Connect].
+	GivesUp bool
 	// OneByOne says that the lock's permits are acquired one after another, so that a hold has neither a token nor a
 	// place in the order of a queue.
 	OneByOne bool
@@ -52,7 +64,15 @@ var Locks = []Lock{
 		Trigger: "The session is closed between the create and the list, which is then read in the next session.",
 		Check:   ServiceExclusion,
 		Finding: "a hold without a znode, beside another's",
-		Sound:   "mutex", New: missingOwn, NoToken: true,
+		Kinds:   []string{"grant-before-eligible", "grant-after-znode", "grant-without-znode"},
+		Scenario: `
+duration: 2s
+clients: 4
+hold: 200ms
+faults:
+  - {kind: delete-node, target: waiter, at: 500ms}
+`,
+		Sound: "mutex", New: missingOwn, NoToken: true,
 	},
 	{
 		Name:   "stale-own",
@@ -62,7 +82,15 @@ var Locks = []Lock{
 			"service.",
 		Check:   ServiceExclusion,
 		Finding: "a hold whose znode belongs to another session, and disappears with that session while the hold goes on",
-		Sound:   "mutex", New: staleOwn,
+		Kinds:   []string{"grant-of-another-session"},
+		Scenario: `
+clients: 4
+hold: 300ms
+duration: 6s
+faults:
+  - {kind: kill, target: followers, at: 500ms, for: 1500ms}
+`,
+		Sound: "mutex", New: staleOwn, GivesUp: true,
 	},
 	{
 		Name:    "local-reentry",
@@ -71,7 +99,14 @@ var Locks = []Lock{
 		Trigger: "The holder's session is closed, another client takes the lock, and the first client enters again.",
 		Check:   ServiceExclusion,
 		Finding: "a grant to a client that has no znode, beside another's hold",
-		Sound:   "mutex", New: localReentry,
+		Kinds:   []string{"grant-without-znode", "grant-after-znode", "grant-of-another-session"},
+		Scenario: `
+clients: 4
+hold: 200ms
+faults:
+  - {kind: expire-session, target: holder, at: 500ms}
+`,
+		Sound: "mutex", New: localReentry,
 	},
 	{
 		Name: "lost-create",
@@ -81,7 +116,16 @@ var Locks = []Lock{
 		Trigger: "The reply to the create is lost.",
 		Check:   Liveness,
 		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
-		Sound:   "mutex", New: lostCreate,
+		Kinds:   []string{"orphan"},
+		Scenario: `
+clients: 8
+locks: 16 # so that most clients create or delete a znode at any time
+duration: 5s
+faults:
+  - {kind: slow-disk, target: followers, at: 300ms, for: 600ms}
+  - {kind: reset, target: all-clients, from: servers, at: 500ms}
+`,
+		Sound: "mutex", New: lostCreate,
 	},
 	{
 		Name:    "unsynced-search",
@@ -90,7 +134,16 @@ var Locks = []Lock{
 		Trigger: "The reply to the create is lost, and the client reconnects to a server that lags behind.",
 		Check:   Liveness,
 		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
-		Sound:   "mutex", New: unsyncedSearch,
+		Kinds:   []string{"orphan"},
+		Scenario: `
+clients: 8
+locks: 16 # so that most clients create or delete a znode at any time
+duration: 5s
+faults:
+  - {kind: slow-disk, target: followers, at: 300ms, for: 600ms}
+  - {kind: reset, target: all-clients, from: servers, at: 500ms}
+`,
+		Sound: "mutex", New: unsyncedSearch,
 	},
 	{
 		Name: "name-order",
@@ -100,7 +153,13 @@ var Locks = []Lock{
 		Trigger: "The second contender's session has a lower id than the holder's session.",
 		Check:   ServiceExclusion,
 		Finding: "two holds, of which the one with the later number is not eligible",
-		Sound:   "mutex", New: nameOrder,
+		Kinds:   []string{"grant-before-eligible"},
+		Scenario: `
+duration: 1s
+clients: 4
+hold: 1ms
+`,
+		Sound: "mutex", New: nameOrder,
 	},
 	{
 		Name:    "wrong-predecessor",
@@ -109,7 +168,12 @@ var Locks = []Lock{
 		Trigger: "The contender before a waiter gives up, and the contender after it has a lower session id.",
 		Check:   Liveness,
 		Finding: "a free lock whose two waiters watch each other",
-		Sound:   "mutex", New: wrongPredecessor,
+		Kinds:   []string{"stall"},
+		Scenario: `
+clients: 8
+hold: 5ms
+`,
+		Sound: "mutex", New: wrongPredecessor,
 	},
 	{
 		Name: "lost-wakeup",
@@ -119,7 +183,11 @@ var Locks = []Lock{
 		Trigger: "The predecessor leaves between the list and the watch.",
 		Check:   Liveness,
 		Finding: "a free lock whose only waiter watches a path that never exists again",
-		Sound:   "mutex", New: lostWakeup,
+		Kinds:   []string{"stall"},
+		Scenario: `
+clients: 2
+`,
+		Sound: "mutex", New: lostWakeup,
 	},
 	{
 		Name:    "cancelled-cleanup",
@@ -128,7 +196,13 @@ var Locks = []Lock{
 		Trigger: "A waiter's context is cancelled.",
 		Check:   Liveness,
 		Finding: "a free lock, blocked by the znode of an attempt that has ended and whose session lives",
-		Sound:   "mutex", New: cancelledCleanup,
+		Kinds:   []string{"orphan"},
+		Scenario: `
+clients: 4
+hold: 20ms
+wait: 30ms
+`,
+		Sound: "mutex", New: cancelledCleanup,
 	},
 	{
 		Name:    "sequence-token",
@@ -137,7 +211,14 @@ var Locks = []Lock{
 		Trigger: "The service removes the lock's directory while no client uses it, as it does with containers.",
 		Check:   Tokens,
 		Finding: "a token that is not above the earlier ones",
-		Sound:   "mutex", New: sequenceToken,
+		Kinds:   []string{"token-reused", "token-fell"},
+		Scenario: `
+clients: 4
+think: 100ms
+faults:
+  - {kind: delete-parent, target: all, at: 500ms}
+`,
+		Sound: "mutex", New: sequenceToken,
 	},
 	{
 		Name:    "later-writers",
@@ -146,7 +227,14 @@ var Locks = []Lock{
 		Trigger: "A reader waits for a writer, and another writer queues behind it.",
 		Check:   Liveness,
 		Finding: "a free lock whose reader and writer watch each other",
-		Sound:   "rw", New: laterWriters,
+		Kinds:   []string{"stall"},
+		Scenario: `
+workload: read-write
+clients: 4
+read-share: 0.5
+hold: 5ms
+`,
+		Sound: "rw", New: laterWriters,
 	},
 	{
 		Name:    "queued-downgrade",
@@ -155,7 +243,16 @@ var Locks = []Lock{
 		Trigger: "A writer waits when the holder downgrades.",
 		Check:   ServiceExclusion,
 		Finding: "a writer's hold beside a reader's",
-		Sound:   "rw", New: queuedDowngrade,
+		Kinds:   []string{"grant-before-eligible"},
+		Scenario: `
+workload: read-write
+duration: 1s
+clients: 4
+read-share: 0.2
+downgrade-share: 0.8
+hold: 1ms
+`,
+		Sound: "rw", New: queuedDowngrade,
 	},
 	{
 		Name:    "local-read",
@@ -164,7 +261,18 @@ var Locks = []Lock{
 		Trigger: "The writer's session is closed, another writer takes the lock, and the first writer downgrades.",
 		Check:   ServiceExclusion,
 		Finding: "a reader's hold beside a writer's",
-		Sound:   "rw", New: localRead,
+		Kinds:   []string{"grant-of-another-session", "grant-without-znode"},
+		Scenario: `
+workload: read-write
+clients: 4
+read-share: 0
+downgrade-share: 1
+hold: 10ms
+victim-alone: true
+faults:
+  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}
+`,
+		Sound: "rw", New: localRead,
 	},
 	{
 		Name: "dead-lease",
@@ -174,7 +282,18 @@ var Locks = []Lock{
 		Trigger: "The session is closed while the client waits for the second of two permits.",
 		Check:   ServiceExclusion,
 		Finding: "a hold of two permits with one lease, and so more permits held than there are",
-		Sound:   "semaphore", New: deadLease, OneByOne: true,
+		Kinds:   []string{"grant-short-of-leases"},
+		Scenario: `
+workload: semaphore
+permits: 3
+units: 2
+duration: 2s
+clients: 2
+hold: 500ms
+faults:
+  - {kind: expire-session, target: waiter, at: 500ms}
+`,
+		Sound: "semaphore", New: deadLease, OneByOne: true,
 	},
 	{
 		Name:    "leaked-lease",
@@ -183,7 +302,15 @@ var Locks = []Lock{
 		Trigger: "An attempt is cancelled while it waits for a permit.",
 		Check:   Liveness,
 		Finding: "a semaphore of which no permit is held, with a waiter and the lease of an attempt that has ended",
-		Sound:   "semaphore", New: leakedLease, OneByOne: true,
+		Kinds:   []string{"leaked-lease"},
+		Scenario: `
+workload: semaphore
+permits: 1
+clients: 4
+hold: 20ms
+wait: 30ms
+`,
+		Sound: "semaphore", New: leakedLease, OneByOne: true,
 	},
 	{
 		Name:    "partial-permits",
@@ -192,7 +319,14 @@ var Locks = []Lock{
 		Trigger: "Two clients want three of four permits each, and each has two.",
 		Check:   Liveness,
 		Finding: "a deadlock: no client holds the lock, and each waits for permits that the other has",
-		Sound:   "semaphore", New: partialPermits, OneByOne: true,
+		Kinds:   []string{"deadlock"},
+		Scenario: `
+workload: semaphore
+permits: 4
+units: 3
+clients: 2
+`,
+		Sound: "semaphore", New: partialPermits, OneByOne: true,
 	},
 	{
 		Name:   "blind-delete",
@@ -202,7 +336,16 @@ var Locks = []Lock{
 			"one reconnects.",
 		Check:   BeliefExclusion,
 		Finding: "a holder whose znode the holder before it has deleted, beside a second holder",
-		Sound:   "naive-mutex", New: blindDelete,
+		Kinds:   []string{"overlap"},
+		Scenario: `
+clients: 4
+hold: 300ms
+duration: 5s
+session-timeout: 2s
+faults:
+  - {kind: partition, target: holder, from: servers, way: in, at: 300ms, for: 1500ms}
+`,
+		Sound: "naive-mutex", New: blindDelete,
 	},
 	{
 		Name:   "queued-write",
@@ -212,7 +355,15 @@ var Locks = []Lock{
 			"one reconnects.",
 		Check:   BeliefExclusion,
 		Finding: "a holder whose znode an expired holder has deleted, beside a second holder",
-		Sound:   "naive-mutex", New: queuedWrite,
+		Kinds:   []string{"overlap"},
+		Scenario: `
+clients: 4
+hold: 300ms
+duration: 5s
+faults:
+  - {kind: partition, target: holder, from: servers, verdict: reject, at: 300ms, for: expiry+500ms}
+`,
+		Sound: "naive-mutex", New: queuedWrite,
 	},
 	{
 		Name:    "slow-release",
@@ -225,11 +376,15 @@ var Locks = []Lock{
 	},
 }
 
+// Known returns the locks of this package and the others.
+func Known() []Lock { return slices.Concat(Locks, Others) }
+
 // Find returns the lock of that name.
 func Find(name string) (Lock, bool) {
-	i := slices.IndexFunc(Locks, func(l Lock) bool { return l.Name == name })
+	all := Known()
+	i := slices.IndexFunc(all, func(l Lock) bool { return l.Name == name })
 	if i < 0 {
 		return Lock{}, false
 	}
-	return Locks[i], true
+	return all[i], true
 }

@@ -63,7 +63,7 @@ type plain struct {
 
 func openPlain(l broken.Lock) Opener {
 	return func(ctx context.Context, c Client) (Source, error) {
-		conn, err := broken.Connect(ctx, c.Config)
+		conn, err := l.Connect(ctx, c.Config)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,89 @@
+package broken
+
+// Others are known bugs of locks that others made, found here in the locks themselves.
+var Others = []Lock{
+	{
+		Name:    "zk-lock-missing-own",
+		Recipe:  "zk-lock",
+		Bug:     "A client that sees no lower sequence number takes the lock, whether or not its own znode is there.",
+		Source:  "go-zookeeper v1.0.4, by reading and by measurement",
+		Trigger: "An administrator deletes the znode of a client that waits.",
+		Check:   ServiceExclusion,
+		Finding: "a grant to a client whose znode was gone",
+		Kinds:   []string{"grant-before-eligible", "grant-after-znode", "grant-without-znode"},
+		Scenario: `
+duration: 2s
+clients: 4
+hold: 200ms
+faults:
+  - {kind: delete-node, target: waiter, at: 500ms}
+`,
+	},
+	{
+		Name:    "zk-lock-leaked-znode",
+		Recipe:  "zk-lock",
+		Bug:     "An attempt that fails after its znode was created leaves the znode in the queue.",
+		Source:  "samuel/go-zookeeper #229",
+		Trigger: "The connection breaks while the client lists the queue or reads the znode before its own.",
+		Check:   Liveness,
+		Finding: "a znode of an attempt that has ended and whose session lives",
+		Kinds:   []string{"orphan"},
+		Scenario: `
+clients: 8
+duration: 5s
+faults:
+  - {kind: reset, target: all-clients, from: servers, at: 200ms, every: 200ms, repeat: 8}
+`,
+	},
+	{
+		Name:    "curator-queued-downgrade",
+		Recipe:  "curator-rw",
+		Bug:     "A writer that becomes a reader gets a place at the end of the queue.",
+		Source:  "CURATOR-621, in Curator before 5.5",
+		Trigger: "A writer waits when the holder downgrades.",
+		Check:   ServiceExclusion,
+		Finding: "a reader's grant behind a writer's znode",
+		Kinds:   []string{"grant-before-eligible"},
+		Scenario: `
+workload: read-write
+clients: 4
+read-share: 0
+downgrade-share: 0.5
+hold: 10ms
+`,
+	},
+	{
+		Name:    "curator-partial-permits",
+		Recipe:  "curator-semaphore",
+		Bug:     "A client acquires permits one by one, and keeps them while it waits for the next.",
+		Source:  "Curator 5.4.0's InterProcessSemaphoreV2.acquire(qty), by measurement",
+		Trigger: "Two clients want two of two permits each, and each has one.",
+		Check:   Liveness,
+		Finding: "a deadlock: each client waits for the permit that the other has",
+		Kinds:   []string{"deadlock"},
+		Scenario: `
+workload: semaphore
+permits: 2
+units: 2
+clients: 2
+`,
+	},
+	{
+		Name:    "curator-pause",
+		Recipe:  "curator-mutex",
+		Bug:     "A client that was stopped for longer than its session goes on as if it held the lock.",
+		Source:  "Curator's technical note 10; every lock does this, because none can know that it was stopped",
+		Trigger: "The holder is stopped until another client holds the lock, and resumes.",
+		Check:   BeliefExclusion,
+		Finding: "two holders at once, which the pause explains",
+		Kinds:   []string{"overlap"},
+		Cause:   "pause",
+		Scenario: `
+clients: 4
+hold: 20ms
+victim-alone: true
+faults:
+  - {kind: pause, target: c1, trigger: before-write, until: superseded}
+`,
+	},
+}
