@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build release module test test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo clean setup-race setup-clojure curator kazoo zk-lock
+.PHONY: help build release module test test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ module: ## rename the module everywhere: make module PATH=example.org/you/lockla
 
 demo: image ## show a lock that works, one that a pause breaks, and one with fencing (about a minute)
 	$(BIN) demo
+
+gallery: image curator ## make each known bug of a lock show, and print how many the checks caught (about five minutes)
+	$(BIN) repro --all
 
 # The packages that building an image needs are installed only if an image has to be built.
 image: build ## make sure that there is an image with Java and ZooKeeper (about a minute, once)

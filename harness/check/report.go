@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"locklab/harness/history"
 )
@@ -57,6 +58,22 @@ func (r *Report) Check(name string) *Verdict {
 		}
 	}
 	return nil
+}
+
+// Found returns the first finding of one of these kinds with which the check of that name failed, or nil. cause is the
+// kind of the fault that has to explain the finding; if it is empty, nothing may explain it.
+func (r *Report) Found(name string, kinds []string, cause string) *Finding {
+	v := r.Check(name)
+	if v == nil || v.Result != Fail {
+		return nil
+	}
+	i := slices.IndexFunc(v.Findings, func(f Finding) bool {
+		return slices.Contains(kinds, f.Kind) && f.Explained == (cause != "") && (cause == "" || f.Cause == cause)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &v.Findings[i]
 }
 
 // A Verdict is what one check found.

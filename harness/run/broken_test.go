@@ -53,13 +53,3 @@ func TestBrokenLocksNameChecks(t *testing.T) {
 		}
 	}
 }
-
-// lockChecks returns the names of the broken locks that a check must find.
-func lockChecks(name string) (all []string) {
-	for _, l := range broken.Locks {
-		if string(l.Check) == name {
-			all = append(all, l.Name)
-		}
-	}
-	return all
-}

@@ -51,6 +51,9 @@ const (
 	ResourceHost = "r1"
 )
 
+// TimelinePath returns the path of a run's first picture.
+func TimelinePath(dir string) string { return filepath.Join(dir, plotsDir, "timeline.svg") }
+
 // HostsDir returns the folder with the folders of all hosts.
 func HostsDir(dir string) string { return filepath.Join(dir, hostsDir) }
 

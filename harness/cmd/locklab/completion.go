@@ -48,6 +48,7 @@ func completeLine(parser *kong.Kong) {
 const (
 	predictScenario = "scenario" // name of a built-in scenario, or a YAML file
 	predictBuiltin  = "builtin"
+	predictBug      = "bug" // name of a known bug
 	predictDir      = "dir"
 	predictFile     = "file"
 	predictMetric   = "metric" // a number that comparisons go by
@@ -72,6 +73,7 @@ func predictors() map[string]complete.Predictor {
 		predictDir:      complete.PredictDirs("*"),
 		predictFile:     complete.PredictFiles("*"),
 	}
+	all[predictBug] = complete.PredictSet(bugNames()...)
 	all[predictMetric] = complete.PredictSet(namesOf(result.Compared())...)
 	all[predictLimit] = complete.PredictSet(namesOf(result.Quantities())...)
 	var names []string

@@ -29,6 +29,7 @@ type commands struct {
 	Compare    compareCmd    `cmd:"" help:"Say whether the runs of one side are worse than those of another."`
 	Export     exportCmd     `cmd:"" help:"Print an old run's history in EDN, for Jepsen's tools, or in JSON."`
 	Report     reportCmd     `cmd:"" help:"Draw an old run's report again, from its raw files."`
+	Repro      reproCmd      `cmd:"" help:"Make a known bug of a lock show, and say which check catches it."`
 	Scenarios  scenariosCmd  `cmd:"" help:"List the built-in scenarios, or show one."`
 	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine can do, and how to get what it lacks."`
@@ -83,6 +84,7 @@ var helpTexts = kong.Vars{
 	"run_out_help": runOutHelp, "print_config_help": printConfigHelp,
 	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
 	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp,
+	"repro_name_help": reproNameHelp, "repro_out_help": reproOutHelp,
 	"plan_clients_help": planClientsHelp, "demo_out_help": demoOutHelp,
 	"bench_out_help": benchOutHelp, "vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
 	"mismatch_help": mismatchHelp, "self_test_help": selfTestHelp,

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"locklab/harness/check"
+	"locklab/harness/judge"
+	"locklab/harness/run"
+	"locklab/harness/series"
+	"locklab/recipes/broken"
+	"locklab/recipes/curator"
+)
+
+// reproduction returns what came of a known bug.
+func reproduction(t *testing.T, name string, shown bool) series.Reproduction {
+	t.Helper()
+	bug, ok := broken.Find(name)
+	if !ok {
+		t.Fatal(name)
+	}
+	r := series.Reproduction{Bug: bug, Attempts: 2, Outcome: judge.Outcome{Dir: "runs/x/attempt-2"}}
+	r.Outcome.Report.Checks = []check.Verdict{{Name: string(bug.Check), Result: check.Pass, Summary: "all moved on"}}
+	if shown {
+		r.Finding = &check.Finding{Kind: bug.Kinds[0], Text: "it got stuck", Zxids: []string{"0x1", "0x2"}}
+	}
+	return r
+}
+
+// The command ends with 0 if every bug was caught, with 6 if one was not shown, and otherwise as any command.
+func TestReproExitCodes(t *testing.T) {
+	caught, missed := reproduction(t, "lost-wakeup", true), reproduction(t, "lost-create", false)
+	for _, c := range []struct {
+		name string
+		done []series.Reproduction
+		err  error
+		want int
+	}{
+		{"caught", []series.Reproduction{caught}, nil, exitOK},
+		{"not shown", []series.Reproduction{missed}, nil, exitUnknown},
+		{"one of two not shown", []series.Reproduction{caught, missed}, nil, exitUnknown},
+		{"no Curator", []series.Reproduction{caught}, curator.ErrMissing, exitEnvironment},
+		{"broke off", nil, errors.New("the lab broke"), exitHarness},
+		{"interrupted", []series.Reproduction{missed}, run.ErrInterrupted, exitInterrupted},
+	} {
+		got := exitOK
+		if err := reproEnding(c.done, c.err); err != nil {
+			got, _ = codeOf(err)
+		}
+		if got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// A person is told what caught the bug and where the picture is; a script gets the same.
+func TestReproOutput(t *testing.T) {
+	caught, missed := reproduction(t, "lost-wakeup", true), reproduction(t, "lost-create", false)
+	var b bytes.Buffer
+	printReproduction(&b, caught)
+	printReproduction(&b, missed)
+	for _, want := range []string{
+		"lost-wakeup: A waiter watches",
+		"caught by liveness in 2 attempts: it got stuck\nzxids: 0x1, 0x2\n" +
+			"timeline: runs/x/attempt-2/plots/timeline.svg\nreport: runs/x/attempt-2/report.html\n",
+		"not shown in 2 attempts; in the last, liveness: pass: all moved on\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, b.String())
+		}
+	}
+	if line := inOneLine(caught); line != "lost-wakeup: caught by liveness (stall) in 2 attempts; "+
+		"runs/x/attempt-2/report.html" {
+		t.Error(line)
+	}
+	if line := inOneLine(missed); line != "lost-create: not shown in 2 attempts; runs/x/attempt-2/report.html" {
+		t.Error(line)
+	}
+	b.Reset()
+	if err := printReproductionsJSON(&b, []series.Reproduction{caught, missed}); err != nil {
+		t.Fatal(err)
+	}
+	var got []struct {
+		Name, Check, Timeline string
+		Caught                bool
+		Attempts              int
+		Finding               *struct{ Kind, Text string }
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || !got[0].Caught || got[0].Name != "lost-wakeup" || got[0].Attempts != 2 ||
+		got[0].Finding.Text != "it got stuck" || got[0].Timeline == "" || got[1].Caught || got[1].Finding != nil {
+		t.Errorf("%+v\n%s", got, b.String())
+	}
+}

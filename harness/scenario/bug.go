@@ -1,0 +1,41 @@
+package scenario
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"locklab/recipes/broken"
+	"locklab/workloads/lock"
+)
+
+// ofEveryBug are the lines that the scenarios of known bugs share, so that most of them can be run in one lab. A bug's
+// own line for a key replaces the one here.
+const ofEveryBug = `
+client-processes: 2
+warmup: 200ms
+duration: 4s
+liveness: 0 # what gets stuck has to do so in the measured window
+drain: cancel
+session-timeout: 1s
+tick: 200ms
+storage: tmpfs
+`
+
+// OfBug returns the scenario that makes a known bug show in a lab. The bug must have one.
+func OfBug(bug broken.Lock) (*Scenario, error) {
+	lines := strings.Split(strings.TrimSpace(bug.Scenario), "\n")
+	for line := range strings.SplitSeq(strings.TrimSpace(ofEveryBug), "\n") {
+		key, _, _ := strings.Cut(line, ":")
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, key+":") }) {
+			lines = append(lines, line)
+		}
+	}
+	lines = append(lines, "recipe: "+cmp.Or(bug.Recipe, lock.ControlPrefix+bug.Name))
+	s, err := Load("repro-"+bug.Name, []byte(strings.Join(lines, "\n")))
+	if err != nil {
+		return nil, err
+	}
+	s.About = "Do the checks find this bug? " + bug.Bug
+	return s, s.Validate()
+}
