@@ -46,7 +46,7 @@ const (
 	// mostTexts bounds the texts that are kept once each for all their events. Where every event has its own, as in a
 	// list that only grows, further ones are kept with the events.
 	mostTexts = 1 << 16
-	spareSize = 1 << 20
+	mostSpare = 1 << 20 // of a long history; that of a short one has less
 )
 
 // A form is what many events have in common.
@@ -296,7 +296,7 @@ func (l *Log) begin(at int64, op Op) {
 // keep copies the data of a block to where many blocks lie one behind the other.
 func (l *Log) keep(data []byte) []byte {
 	if len(l.spare) < len(data) {
-		l.spare = make([]byte, max(spareSize, len(data)))
+		l.spare = make([]byte, max(min(16*l.n, mostSpare), len(data)))
 	}
 	n := copy(l.spare, data)
 	kept := l.spare[:n:n]
