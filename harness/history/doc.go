@@ -2,8 +2,8 @@
 // the process is killed, and the readers of what it wrote.
 //
 // The events of every process of a lab (clients, the resource, agents, the harness) flow in; each process writes its
-// own with a [Recorder]. The [Log] of events that checks and reports read flows out, merged by time, together with the
-// [Acquisition] list derived from it.
+// own with a [Recorder], and the harness collects it from an [Outbox]. The [Log] of events that checks and reports read
+// flows out, merged by time, together with the [Acquisition] list derived from it.
 //
 // An Event is flat, so that a Recorder can write one without an allocation and in a fraction of a microsecond. The
 // fields At, Process, Kind, Op, Client, Acq, Lock, Token, Session and Fault mean the same in every event that has
