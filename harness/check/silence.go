@@ -18,6 +18,26 @@ type silence struct {
 	fault       *fault         // the cause is a fault,
 	hiccup      *history.Event // or a recorded standstill of the client's process
 	doubt       string         // why it is not known that the session was silent; empty if it is known
+	joined      spell          // the silence without a gap that it is part of; see join
+}
+
+// lasted is how long a silence without a gap lasted between two instants.
+func (s *silence) lasted(from, until int64) int64 {
+	return min(s.joined.until, until) - max(s.joined.from, from)
+}
+
+// join finds out which silences have no gap between them.
+func join(all []silence) {
+	var spans []spell
+	for _, s := range all {
+		spans = append(spans, spell{s.from, s.until})
+	}
+	joined := merged(spans)
+	for i := range all {
+		k, _ := slices.BinarySearchFunc(joined, all[i].from,
+			func(x spell, from int64) int { return cmp.Compare(x.until, from) })
+		all[i].joined = joined[k]
+	}
 }
 
 // A server that expires a session has not heard of it for a whole timeout T, and it heard of an idle client every third
@@ -88,25 +108,47 @@ func (d *digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 	for _, e := range d.standstills(a.Process) {
 		all = append(all, silence{from: e.At - int64(e.Hiccup()), until: e.At, hiccup: e})
 	}
+	if s := d.unrecorded(a); s != nil {
+		all = append(all, *s)
+	}
 	return all
+}
+
+// unrecorded is the time before the death of a's process in which it recorded nothing; nil if it did not die. It may
+// have stood still then, which a process records when it goes on.
+func (d *digest) unrecorded(a *history.Acquisition) *silence {
+	if a.Died == history.None {
+		return nil
+	}
+	last := int64(0)
+	for _, e := range d.events.All() {
+		if e.At >= a.Died {
+			break
+		}
+		if e.Process == a.Process && (e.Client != "" || e.Op == history.OpHiccup) {
+			last = e.At
+		}
+	}
+	return &silence{from: last, until: a.Died, doubt: diedSilent}
 }
 
 // reach returns those of the silences that together lasted from the last contact with a session to its expiry at an
 // instant, the last of them first; nil if they did not. The silences that count last at least a third of the timeout,
-// because a shorter one costs no session; between two of them, and before the expiry, there is not enough time to be
-// heard of again.
+// because a shorter one costs no session, unless others join it without a gap; between two of them, and before the
+// expiry, there is not enough time to be heard of again.
 func (d *digest) reach(all []silence, heard, at, timeout int64) []silence {
 	if timeout <= 0 {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b silence) int { return cmp.Compare(b.from, a.from) })
+	join(all)
 	var chain []silence
 	since := at
 	for again := true; again; {
 		again = false
 		for _, s := range all {
 			from := max(s.from, heard)
-			if from < since && later(s.until, d.backAt()) >= since && min(s.until, at)-from >= timeout/3 {
+			if from < since && later(s.until, d.backAt()) >= since && s.lasted(heard, at) >= timeout/3 {
 				chain, since, again = append(chain, s), from, true
 			}
 		}
@@ -128,7 +170,11 @@ func blamedFor(chain []silence) explanation {
 	}
 	for _, s := range chain {
 		if s.doubt != "" {
-			return suspected(s.fault, s.fault.String(), s.doubt)
+			what := "no fault explains it"
+			if s.fault != nil {
+				what = s.fault.String()
+			}
+			return suspected(s.fault, what, s.doubt)
 		}
 	}
 	if first.fault != nil {
@@ -312,12 +358,17 @@ func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 	if f = because(func(f *fault, _ int64) bool { return f.hampersLeader() }); f != nil {
 		return told(suspected(f, f.String(), hampered), f.until())
 	}
+	if s := d.unrecorded(a); s != nil && long(s.from, s.until) {
+		return told(suspected(nil, "no fault explains it", s.doubt), s.until)
+	}
 	return unexplained(nil, "no fault explains it")
 }
 
 const (
 	// hampered is the doubt about a fault that may have kept the leader from hearing of sessions.
 	hampered = "and it is not known whether the leader heard from the sessions meanwhile"
+	// diedSilent is the doubt about a process that recorded nothing for so long before its death.
+	diedSilent = "and its process, which died, may have stood still before that, which it could not record"
 	// notVerified is the doubt about a fault of which nothing confirmed that it took effect.
 	notVerified = "which was not verified"
 )
