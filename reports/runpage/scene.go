@@ -22,18 +22,19 @@ type scene struct {
 }
 
 // chooseScene chooses the most interesting scene: the first overlap, else what another check found, else the first
-// fault, else the first holds of the measured window. ok is false if the run has no grants.
+// fault, else the first holds of the measured window. ok is false if the run has no grants and nothing was
+// found.
 func chooseScene(in result.Input, w result.Interval, faults []faultSpan) (s scene, ok bool) {
-	byLock := result.GrantsByLock(in.Acquisitions)
-	if len(byLock) == 0 {
-		return s, false
-	}
 	if all := result.OverlapFindings(in.Report); len(all) > 0 {
 		first := slices.MinFunc(all, func(a, b check.Finding) int { return cmp.Compare(a.At, b.At) })
 		return overlapScene(in, faults, first), true
 	}
 	if check, f := violation(in.Report); f != nil {
 		return findingScene(in, check, f), true
+	}
+	byLock := result.GrantsByLock(in.Acquisitions)
+	if len(byLock) == 0 {
+		return s, false
 	}
 	busiest := slices.MaxFunc(byLock, func(a, b []*history.Acquisition) int { return cmp.Compare(len(a), len(b)) })
 	if len(faults) > 0 {
@@ -103,7 +104,7 @@ func violation(report check.Report) (string, *check.Finding) {
 }
 
 // findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both
-// can be seen.
+// can be seen. If there are no grants before it, it shows the first ones, and without grants all of what was found.
 func findingScene(in result.Input, name string, f *check.Finding) scene {
 	s := scene{Lock: f.Lock, Clients: f.Clients, Span: result.Span{From: f.At, To: f.At},
 		Title: "What " + name + " found on " + f.Lock + ": " + strings.ReplaceAll(f.Kind, "-", " ")}
@@ -116,13 +117,15 @@ func findingScene(in result.Input, name string, f *check.Finding) scene {
 	i, _ := slices.BinarySearchFunc(held, f.At, func(a *history.Acquisition, t int64) int {
 		return cmp.Compare(a.Returned, t)
 	})
-	if i > 0 {
-		s.From = min(s.From, held[max(i-grantsBefore, 0)].Returned)
-	}
+	after := f.Until
 	if i < len(held) {
-		s.To = held[min(i+grantsBefore, len(held)-1)].Returned
+		after = held[min(i+grantsBefore, len(held)-1)].Returned
 	}
-	s.To = min(max(s.To, f.Until), f.At+3*max(f.At-s.From, 1e6))
+	s.To = after
+	if i > 0 {
+		s.From = min(s.From, held[i-min(i, grantsBefore)].Returned)
+		s.To = min(max(after, f.Until), f.At+3*max(f.At-s.From, 1e6))
+	}
 	s.pad(0.03)
 	return s
 }

@@ -118,7 +118,21 @@ func TestTimelineOfAFinding(t *testing.T) {
 	if before < grantsBefore || before > grantsBefore+2 || tl.To <= synth.Ms(5000) || tl.To > synth.Ms(6700) {
 		t.Errorf("%d grants before it, in the scene %v", before, tl.Span)
 	}
+
+	v.Findings[0].At = 0 // before all grants
+	if tl := timelineOf(t, in); tl.To < grant(in, grantsBefore) || tl.To > grant(in, 2*grantsBefore) {
+		t.Errorf("of a finding before all grants: %v", tl.Span)
+	}
+	for i := range in.Acquisitions {
+		in.Acquisitions[i].Outcome = history.Fail
+	}
+	if tl := timelineOf(t, in); tl.From > 0 || tl.To < synth.Ms(6500) || len(tl.Lanes) == 0 {
+		t.Errorf("of a finding without grants: %v", tl.Span)
+	}
 }
+
+// grant returns when the i-th grant of a run's one lock was.
+func grant(in result.Input, i int) int64 { return result.GrantsByLock(in.Acquisitions)[0][i].Returned }
 
 func TestTimelineWithoutFaults(t *testing.T) {
 	tl := timelineOf(t, Input(synth.BusyRun(12, 4, false)))
