@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -31,5 +32,28 @@ func TestLocksBelowAChroot(t *testing.T) {
 		if left := svc.ephemerals(); len(left) != 0 {
 			t.Errorf("%s: left behind: %v", recipe, left)
 		}
+	}
+}
+
+// On a real ensemble, the znode of a hold is where Path says, below the chroot, while the work is done.
+func TestDoBelowAChroot(t *testing.T) {
+	root := lockPath(t)
+	outside := connected(t, SessionConfig{})
+	s := connected(t, SessionConfig{Config: zksession.Config{Chroot: root}})
+	for _, recipe := range recipeNames {
+		lock := realLock(t, recipe, s, "/locks/"+recipe, nil)
+		if err := Do(within(t), lock, func(ctx context.Context, h *Hold) error {
+			if err := outside.zk.Sync(ctx, root); err != nil {
+				return err
+			}
+			_, stat, err := outside.zk.Get(ctx, root+h.Path())
+			if err == nil && (stat.Owner != s.ID() || stat.Czxid != h.Token()) {
+				t.Errorf("%s: %s is of session %x and transaction %x", recipe, h.Path(), stat.Owner, stat.Czxid)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("%s: %v", recipe, err)
+		}
+		empty(t, outside, root+"/locks/"+recipe)
 	}
 }

@@ -24,9 +24,10 @@ type framedConn struct {
 	pending []sentRequest // those without an answer, oldest first
 
 	// These belong to the one goroutine that reads.
-	greeted bool   // the connect request has been answered
-	over    error  // set if the connection is of no more use once the reader has the present frame
-	head    []byte // of the frame that is being read, as far as it was read ahead
+	greeted bool  // the connect request has been answered
+	over    error // set if the connection is of no more use once the reader has the present frame
+	buffer  [4 + replyHeader]byte
+	head    []byte // of the frame that is being read, as far as it was read ahead; in the buffer
 	rest    int    // how many bytes of the frame are still to be read
 }
 
@@ -103,7 +104,7 @@ func (c *framedConn) Read(p []byte) (int, error) {
 
 // next reads the beginning of a frame.
 func (c *framedConn) next() error {
-	head := make([]byte, 4, 4+replyHeader)
+	head := c.buffer[:4]
 	if _, err := io.ReadFull(c.Conn, head); err != nil {
 		return err
 	}
