@@ -341,11 +341,12 @@
 // A client that is cut off from all servers is not told that its session has expired. Therefore its holds end by its
 // own clock when the service has been silent for the session timeout: their contexts end with a cause that wraps
 // ErrLockLost and ErrLeaseExpired, and [Hold.Valid] can be asked just before a use. The time is measured from when the
-// newest request was sent that the service has answered, a ping included. The service cannot expire the session earlier
-// than that if the answer says that the leader had heard of the session by then. Usually it does, and then the client
-// stops believing before another client is let in. It does not while the client's server is cut off from the leader,
-// because the server goes on answering until it notices. So this bounds what a client believes, and is no proof that it
-// holds: [Hold.Deadline] promises nothing here. The lease clock is the stricter option.
+// newest request was sent that the service has answered, a ping included. The service expires a session when the leader
+// has not heard of it for the timeout, and a follower that answers a client tells the leader within half a tick. So
+// usually the client stops believing before another client is let in. It does not if its server was cut off from the
+// leader, or died, between the answer and that: a server that is cut off goes on answering until it notices. So this
+// bounds what a client believes, and is no proof that it holds: [Hold.Deadline] promises nothing here. The lease clock
+// is the stricter option.
 //
 // [SessionConfig].HoldsEnd can also end the holds at each disconnect, or only when the service says that they are lost.
 // It costs no requests. What becomes of the session, the znodes and the waiters is as with the lease clock, except that
