@@ -99,7 +99,10 @@ func TestGuardedWriteOfAnExpiredSession(t *testing.T) {
 	lock, w := lockPath(t), wire.New()
 	s, other := connected(
 		t,
-		SessionConfig{Config: zksession.Config{Dial: w.Dial, Timeout: 400 * time.Millisecond}},
+		SessionConfig{
+			Config:   zksession.Config{Dial: w.Dial, Timeout: 400 * time.Millisecond},
+			HoldsEnd: WhenTold,
+		},
 	), connected(
 		t,
 		SessionConfig{},
