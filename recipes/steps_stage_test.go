@@ -72,6 +72,9 @@ func (sc *scenario) play(t *testing.T, observer *Session, p *plan) (order []int3
 		}
 	}
 	err = <-done
+	if p != nil && p.kind.muteNext {
+		_ = st.subject.zk.Await(st.ctx) // a hold that the silence has ended is over earlier than the silence
+	}
 	st.err = err
 	order = st.w.Order()[before:]
 	st.judge(err, p)
