@@ -55,7 +55,7 @@ module: ## rename the module everywhere: make module PATH=example.org/you/lockla
 demo: image ## show a lock that works, one that a pause breaks, and one with fencing (about a minute)
 	$(BIN) demo
 
-gallery: image curator ## make each known bug of a lock show, and print how many the checks caught (about five minutes)
+gallery: image curator ## make each known bug of a lock show, and print how many the checks caught (about three minutes)
 	$(BIN) repro --all
 
 # The packages that building an image needs are installed only if an image has to be built.
