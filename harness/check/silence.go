@@ -368,7 +368,7 @@ const (
 	// hampered is the doubt about a fault that may have kept the leader from hearing of sessions.
 	hampered = "and it is not known whether the leader heard from the sessions meanwhile"
 	// diedSilent is the doubt about a process that recorded nothing for so long before its death.
-	diedSilent = "and its process, which died, may have stood still before that, which it could not record"
+	diedSilent = "and its process, which died, may have stood still before that without recording it"
 	// notVerified is the doubt about a fault of which nothing confirmed that it took effect.
 	notVerified = "which was not verified"
 )

@@ -134,7 +134,7 @@ func (c *completeness) received(kind history.Kind, got history.Received) {
 	case rec.Bytes != got.Bytes:
 		c.lack(got.File, "has %d bytes, and the harness received %d", rec.Bytes, got.Bytes)
 	case rec.Zeros != 0: // a host keeps zeros behind its events, and sends none
-		c.lack(got.File, "ends in %d zeros, and the harness received events", rec.Zeros)
+		c.lack(got.File, "ends in %d zero bytes where the harness received events", rec.Zeros)
 	}
 }
 

@@ -72,7 +72,7 @@ clients: 2
 		Name:    "curator-pause",
 		Recipe:  "curator-mutex",
 		Bug:     "A client that was stopped for longer than its session goes on as if it held the lock.",
-		Source:  "Curator's technical note 10; every lock does this, because none can know that it was stopped",
+		Source:  "Curator's technical note 10; every lock does this, because no client can know that it was stopped",
 		Trigger: "The holder is stopped until another client holds the lock, and resumes.",
 		Check:   BeliefExclusion,
 		Finding: "two holders at once, which the pause explains",

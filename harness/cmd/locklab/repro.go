@@ -100,8 +100,8 @@ func (c *reproCmd) chosen() ([]broken.Lock, error) {
 		return nil, &scenario.InputError{Msg: "unknown bug " + settings.Quote(c.Name),
 			Hint: settings.DidYouMean(name, bugNames())}
 	case bug.Scenario == "":
-		return nil, &scenario.InputError{Msg: "no run of a lab makes " + settings.Quote(name) + " show",
-			Hint: "compare it: locklab bench --vs recipe=" + lock.ControlPrefix + name}
+		return nil, &scenario.InputError{Msg: settings.Quote(name) + " breaks no promise, so no single run can show it",
+			Hint: "compare it with the sound lock: locklab bench --vs recipe=" + lock.ControlPrefix + name}
 	}
 	return []broken.Lock{bug}, nil
 }
@@ -135,7 +135,7 @@ type listedBug struct {
 	Source  string   `json:"source"`
 	Trigger string   `json:"trigger"`
 	Check   string   `json:"check"`
-	Kinds   []string `json:"kinds"` // of finding; empty = no run of a lab makes the bug show
+	Kinds   []string `json:"kinds"` // of finding; empty = no single run can show the bug
 }
 
 func listed(bug broken.Lock) listedBug {
