@@ -45,7 +45,12 @@ func moments(in result.Input, t *timeline) []moment {
 	}
 	if f := t.Overlap; f != nil {
 		what := "the lock"
-		if older := holdOf(in.Acquisitions, *f, 0); older != nil {
+		older, last := holdOf(in.Acquisitions, *f, 0), holdOf(in.Acquisitions, *f, 1)
+		by := f.Clients[1]
+		if older != nil && last != nil && older.Returned > last.Returned {
+			last, by = older, f.Clients[0] // a writer that became a reader was there before
+		}
+		if older != nil {
 			if older.Mode == history.ModePermit {
 				what = "its permit"
 			}
@@ -60,11 +65,11 @@ func moments(in result.Input, t *timeline) []moment {
 				add(older.Lost, false, older.Client+" learns that it lost "+what)
 			}
 		}
-		if newer := holdOf(in.Acquisitions, *f, 1); newer != nil && newer.Mode != history.ModeExclusive {
+		if last != nil && last.Mode != history.ModeExclusive {
 			what = map[history.Mode]string{history.ModeRead: "the lock to read", history.ModeWrite: "the lock to write",
-				history.ModePermit: "a permit"}[newer.Mode]
+				history.ModePermit: "a permit"}[last.Mode]
 		}
-		add(f.At, true, f.Clients[1]+" gets "+what)
+		add(f.At, true, by+" gets "+what)
 	}
 	for _, stale := range []bool{true, false} { // the first of each
 		i := slices.IndexFunc(t.Accesses, func(a access) bool { return stale && a.Stale || !stale && a.Refused })

@@ -194,6 +194,23 @@ func TestTimelineOfReadersAndWriters(t *testing.T) {
 	}
 }
 
+// A writer that became a reader keeps a read hold whose token may be the newer one, although it was there first.
+func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
+	held := func(client string, mode history.Mode, token, since int64) history.Acquisition {
+		return history.Acquisition{Client: client, Lock: synth.TheLock, Mode: mode, Token: token, Outcome: history.OK,
+			Returned: since, Lost: history.None}
+	}
+	in := Input(synth.ReadWriteRun())
+	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200), held("c2/1", history.ModeRead, 6, 100)}
+	tl := &timeline{scene: scene{Span: result.Span{To: 1000}, Overlap: &check.Finding{Lock: synth.TheLock, At: 200,
+		Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{5, 6}}}}
+	if m := moments(in, tl); !slices.ContainsFunc(m, func(m moment) bool {
+		return m.At == 200 && m.Text == "c1/1 gets the lock to write"
+	}) {
+		t.Errorf("moments %v", m)
+	}
+}
+
 // Three clients believe they hold one of two permits once the stopped client's permit is granted again.
 func TestTimelineOfASemaphore(t *testing.T) {
 	in := Input(synth.SemaphoreRun())
