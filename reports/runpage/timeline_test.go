@@ -201,7 +201,8 @@ func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
 			Returned: since, Lost: history.None}
 	}
 	in := Input(synth.ReadWriteRun())
-	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200), held("c2/1", history.ModeRead, 6, 100)}
+	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200),
+		held("c2/1", history.ModeRead, 6, 100)}
 	tl := &timeline{scene: scene{Span: result.Span{To: 1000}, Overlap: &check.Finding{Lock: synth.TheLock, At: 200,
 		Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{5, 6}}}}
 	if m := moments(in, tl); !slices.ContainsFunc(m, func(m moment) bool {
