@@ -23,11 +23,11 @@ func TestSilenceEndsHolds(t *testing.T) {
 				h := acquired(t, newLock(t, recipe, s, nil))
 				time.Sleep(time.Minute) // of answers
 				z.silence(true)
-				time.Sleep(s.Timeout() - 1)
+				time.Sleep(s.Timeout() - time.Nanosecond)
 				if _, promised := h.Deadline(); promised || !h.Valid() {
 					t.Errorf("before the timeout: %v; a deadline: %t", context.Cause(h.Context()), promised)
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				cause := context.Cause(h.Context())
 				if !errors.Is(cause, ErrLockLost) || !errors.Is(cause, ErrLeaseExpired) || h.Valid() {
