@@ -343,14 +343,14 @@
 // ErrLockLost and ErrLeaseExpired, and [Hold.Valid] can be asked just before a use. The time is measured from when the
 // newest request was sent that the service has answered, a ping included. The service expires a session when the leader
 // has not heard of it for the timeout, and a follower that answers a client tells the leader within half a tick. So
-// usually the client stops believing before another client is let in. It does not if its server was cut off from the
-// leader, or died, between the answer and that: a server that is cut off goes on answering until it notices. So this
-// bounds what a client believes, and is no proof that it holds: [Hold.Deadline] promises nothing here. The lease clock
-// is the stricter option.
+// usually the client stops believing before another client is let in. The exception is a follower that dies, or is cut
+// off from the leader, after it has answered and before it has told the leader; one that is cut off goes on answering
+// until it notices. So this clock bounds what a client believes, but does not prove that the client holds the lock:
+// [Hold.Deadline] promises nothing here. The lease clock is the stricter option.
 //
 // [SessionConfig].HoldsEnd can also end the holds at each disconnect, or only when the service says that they are lost.
-// It costs no requests. What becomes of the session, the znodes and the waiters is as with the lease clock, except that
-// holds may be granted again as soon as the service answers.
+// This clock costs no requests. The session, the znodes and the waiters are treated as with the lease clock, except
+// that holds may be granted again as soon as the service answers.
 //
 // # Lease clock
 //
