@@ -1,7 +1,6 @@
 package runpage
 
 import (
-	"cmp"
 	"strings"
 
 	"locklab/harness/check"
@@ -71,7 +70,7 @@ func vanished(events *history.Log, a *history.Acquisition) (int64, bool) {
 // it.
 type access struct {
 	At int64
-	// Called is when the client invoked the access; At if that is not recorded.
+	// Called is when the client invoked the access; At if that is not recorded, as of every access but a write.
 	Called int64
 	Client string
 	Op     history.Op
@@ -88,17 +87,20 @@ func accesses(in result.Input, lock string, s result.Span) []access {
 	}
 	var all []access
 	var fences check.Fences
-	called := map[string]int64{} // by client: its latest invocation
+	calls := map[string]history.Event{} // by client: its latest
 	for _, e := range in.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
 		byClient := strings.HasPrefix(e.Client, e.Process+"/") // the client's record of the same access
 		if byClient && e.Kind == history.Invoke {
-			called[e.Client] = e.At
+			calls[e.Client] = e
 		}
 		if e.Lock != lock || byClient || e.Kind != history.OK && e.Kind != history.Fail {
 			continue
 		}
-		a := access{At: e.At, Called: min(e.At, cmp.Or(called[e.Client], e.At)), Client: e.Client, Op: e.Op,
-			Token: e.Token, Refused: e.Kind == history.Fail}
+		a := access{At: e.At, Called: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: e.Kind == history.Fail}
+		if call := calls[e.Client]; call.Op == e.Op && call.Acq == e.Acq && call.Lock == e.Lock &&
+			call.Session == e.Session {
+			a.Called = call.At
+		}
 		if !a.Refused {
 			a.Stale = fences.Stale(&e)
 			fences.Serve(&e)

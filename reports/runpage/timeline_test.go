@@ -212,6 +212,23 @@ func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
 	}
 }
 
+// A write stands where its client called it. Of a read only the answer is recorded, whatever its client wrote before.
+func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
+	event := func(at int64, process string, kind history.Kind, op history.Op) history.Event {
+		return history.Event{At: at, Process: process, Kind: kind, Op: op, Client: "c1/1", Acq: 1, Lock: synth.TheLock}
+	}
+	in := Input(synth.Act2Run(false))
+	in.Events = history.NewLog([]history.Event{event(10, "c1", history.Invoke, history.OpWrite),
+		event(20, "r1", history.OK, history.OpWrite), event(50, "r1", history.OK, history.OpRead)})
+	var called []int64
+	for _, a := range accesses(in, synth.TheLock, result.Span{To: 100}) {
+		called = append(called, a.Called)
+	}
+	if diff := cmp.Diff([]int64{10, 50}, called); diff != "" {
+		t.Errorf("called (-want +got):\n%s", diff)
+	}
+}
+
 // Three clients believe they hold one of two permits once the stopped client's permit is granted again.
 func TestTimelineOfASemaphore(t *testing.T) {
 	in := Input(synth.SemaphoreRun())
