@@ -35,6 +35,8 @@ type digest struct {
 	contacts map[history.SessionID][]int64        // see contactsOf
 	expiries map[*history.Acquisition]explanation // see expiryCause
 	stood    map[string][]*history.Event          // see standstills
+	// lastRecorded is the last event of a process before its death; see unrecorded.
+	lastRecorded map[death]int64
 
 	bound *clockBound // see [digest.clocks]
 

@@ -114,20 +114,33 @@ func (d *digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 	return all
 }
 
+// A death is the exit of a process, by its time.
+type death struct {
+	process string
+	at      int64
+}
+
 // unrecorded is the time before the death of a's process in which it recorded nothing; nil if it did not die. It may
 // have stood still then, which a process records when it goes on.
 func (d *digest) unrecorded(a *history.Acquisition) *silence {
 	if a.Died == history.None {
 		return nil
 	}
-	last := int64(0)
-	for _, e := range d.events.All() {
-		if e.At >= a.Died {
-			break
+	died := death{a.Process, a.Died}
+	last, known := d.lastRecorded[died]
+	if !known {
+		for _, e := range d.events.All() {
+			if e.At >= a.Died {
+				break
+			}
+			if e.Process == a.Process && (e.Client != "" || e.Op == history.OpHiccup) {
+				last = e.At
+			}
 		}
-		if e.Process == a.Process && (e.Client != "" || e.Op == history.OpHiccup) {
-			last = e.At
+		if d.lastRecorded == nil {
+			d.lastRecorded = map[death]int64{}
 		}
+		d.lastRecorded[died] = last
 	}
 	return &silence{from: last, until: a.Died, doubt: diedSilent}
 }

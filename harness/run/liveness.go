@@ -77,29 +77,22 @@ func (r *run) livenessPhase(ctx context.Context, end int64, healed <-chan recove
 // still, because the check can tell nothing from a time with a standstill in it.
 func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	clock := r.stage.clock
-	longest := clock.Time(rec.healed).Add(r.sc.LivenessPhase())
+	longest := rec.healed + int64(r.sc.LivenessPhase())
 	if r.sc.Liveness != scenario.LivenessAuto || !judge.DemandsProgress(r.sc, r.plan) {
-		waitUntil(ctx, longest)
+		waitUntil(ctx, clock.Time(longest))
 		return
 	}
-	needed := check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin
+	needed := int64(check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin)
 	for from, waited := rec.lastFault, int64(0); from > waited; {
-		if !waitUntil(ctx, earlier(clock.Time(from).Add(needed), longest)) {
+		if !waitUntil(ctx, clock.Time(min(from+needed, longest))) {
 			return
 		}
 		waited = from
 		r.view.Look(func(now watch.State) { from = max(from, now.StoodUntil()) })
 	}
-	ctx, cancel := context.WithDeadline(ctx, longest)
+	ctx, cancel := context.WithDeadline(ctx, clock.Time(longest))
 	defer cancel()
 	_ = r.view.Wait(ctx, func(now watch.State) bool { return now.Owed() == 0 }) // the check names clients without one
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // A heardRecorder lets the view hear of what the harness records.

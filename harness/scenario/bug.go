@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ func OfBug(bug broken.Lock) (*Scenario, error) {
 			lines = append(lines, line)
 		}
 	}
-	lines = append(lines, "recipe: "+cmp.Or(bug.Recipe, lock.ControlPrefix+bug.Name))
+	lines = append(lines, "recipe: "+lock.Of(bug))
 	s, err := Load("repro-"+bug.Name, []byte(strings.Join(lines, "\n")))
 	if err != nil {
 		return nil, err

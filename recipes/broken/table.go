@@ -55,6 +55,16 @@ const (
 	Comparison Check = "compare"
 )
 
+// lostReplies loses the replies to creates while followers lag behind.
+const lostReplies = `
+clients: 8
+locks: 16 # so that most clients create or delete a znode at any time
+duration: 5s
+faults:
+  - {kind: slow-disk, target: followers, at: 300ms, for: 600ms}
+  - {kind: reset, target: all-clients, from: servers, at: 500ms}
+`
+
 // Locks are all locks of this package.
 var Locks = []Lock{
 	{
@@ -112,38 +122,24 @@ faults:
 		Name: "lost-create",
 		Bug: "After a lost reply the create is sent again, without a search for the znode that the first " +
 			"one may have made.",
-		Source:  "Netflix Curator #3",
-		Trigger: "The reply to the create is lost.",
-		Check:   Liveness,
-		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
-		Kinds:   []string{"orphan"},
-		Scenario: `
-clients: 8
-locks: 16 # so that most clients create or delete a znode at any time
-duration: 5s
-faults:
-  - {kind: slow-disk, target: followers, at: 300ms, for: 600ms}
-  - {kind: reset, target: all-clients, from: servers, at: 500ms}
-`,
-		Sound: "mutex", New: lostCreate,
+		Source:   "Netflix Curator #3",
+		Trigger:  "The reply to the create is lost.",
+		Check:    Liveness,
+		Finding:  "a free lock whose only waiter waits for a znode that its own session left behind",
+		Kinds:    []string{"orphan"},
+		Scenario: lostReplies,
+		Sound:    "mutex", New: lostCreate,
 	},
 	{
-		Name:    "unsynced-search",
-		Bug:     "After a lost reply the client searches for its znode without a sync first.",
-		Source:  "CreateProtectedEphemeralSequential of go-zookeeper; Curator's since CURATOR-498",
-		Trigger: "The reply to the create is lost, and the client reconnects to a server that lags behind.",
-		Check:   Liveness,
-		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
-		Kinds:   []string{"orphan"},
-		Scenario: `
-clients: 8
-locks: 16 # so that most clients create or delete a znode at any time
-duration: 5s
-faults:
-  - {kind: slow-disk, target: followers, at: 300ms, for: 600ms}
-  - {kind: reset, target: all-clients, from: servers, at: 500ms}
-`,
-		Sound: "mutex", New: unsyncedSearch,
+		Name:     "unsynced-search",
+		Bug:      "After a lost reply the client searches for its znode without a sync first.",
+		Source:   "CreateProtectedEphemeralSequential of go-zookeeper; Curator's since CURATOR-498",
+		Trigger:  "The reply to the create is lost, and the client reconnects to a server that lags behind.",
+		Check:    Liveness,
+		Finding:  "a free lock whose only waiter waits for a znode that its own session left behind",
+		Kinds:    []string{"orphan"},
+		Scenario: lostReplies,
+		Sound:    "mutex", New: unsyncedSearch,
 	},
 	{
 		Name: "name-order",

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ func withControls(all []Recipe) []Recipe {
 	}
 	return all
 }
+
+// Of returns the name of the recipe that shows a known bug.
+func Of(bug broken.Lock) string { return cmp.Or(bug.Recipe, ControlPrefix+bug.Name) }
 
 // control returns the recipe of a lock with a known bug, which stands in for the sound recipe.
 func control(l broken.Lock, sound Recipe) Recipe {

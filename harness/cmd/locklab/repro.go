@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +138,7 @@ type listedBug struct {
 }
 
 func listed(bug broken.Lock) listedBug {
-	return listedBug{bug.Name, cmp.Or(bug.Recipe, lock.ControlPrefix+bug.Name), bug.Bug, bug.Source, bug.Trigger,
+	return listedBug{bug.Name, lock.Of(bug), bug.Bug, bug.Source, bug.Trigger,
 		string(bug.Check), append([]string{}, bug.Kinds...)}
 }
 
