@@ -37,6 +37,11 @@ func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 			case errors.Is(err, zksession.ErrNoNode):
 				h.lose(s.whyGone(node))
 				return
+			case errors.Is(err, zksession.ErrNoAuth):
+				// The client would not hear of the deletion any more, so it gives the lock up.
+				h.lose(err)
+				_ = h.release(h.ctx) // which has ended, so it does not wait
+				return
 			case err != nil:
 				return // the hold has ended
 			case stat.Czxid != czxid:
@@ -79,11 +84,11 @@ func (s *Session) watchOwn(ctx context.Context, node string) ([]byte, zksession.
 	}
 }
 
-// rewatch watches a znode again. It gives up only if the znode is gone or ctx has ended.
+// rewatch watches a znode again. It gives up only if the znode is gone or may not be read, or ctx has ended.
 func (s *Session) rewatch(ctx context.Context, node string) ([]byte, zksession.Stat, *waiter, error) {
 	for backoff := retryMin; ; backoff = min(2*backoff, retryMax) {
 		data, stat, w, err := s.hub.get(ctx, node)
-		if err == nil || errors.Is(err, zksession.ErrNoNode) {
+		if err == nil || errors.Is(err, zksession.ErrNoNode) || errors.Is(err, zksession.ErrNoAuth) {
 			return data, stat, w, err
 		}
 		select {
@@ -98,10 +103,10 @@ func (s *Session) rewatch(ctx context.Context, node string) ([]byte, zksession.S
 func (s *Session) confirm(ctx context.Context, removed <-chan error) error {
 	select {
 	case err := <-removed:
-		if err != nil {
-			return lost(err) // deleted before our request, or with the session
+		if err == nil || errors.Is(err, zksession.ErrNoAuth) {
+			return err
 		}
-		return nil
+		return lost(err) // deleted before our request, or with the session
 	case <-ctx.Done():
 		return fmt.Errorf("unconfirmed: %w", tasks.Ended(ctx))
 	}

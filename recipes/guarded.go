@@ -75,7 +75,8 @@ func (h *Hold) guarded(ctx context.Context, ops []zksession.Op) ([]string, error
 		return nil, lost(gone)
 	case i >= 0:
 		return nil, fmt.Errorf("check %s: %w", h.nodes[i], op.Err)
-	case errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, zksession.ErrSessionClosed):
+	case errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, zksession.ErrSessionClosed) ||
+		errors.Is(err, zksession.ErrAuthFailed):
 		return nil, fmt.Errorf("%w: %w", zksession.ErrConnectionLoss, lost(err))
 	}
 	return nil, err

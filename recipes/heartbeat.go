@@ -49,6 +49,7 @@ func (c *leaseClock) run() {
 	for c.zk.Err() == nil {
 		begun := time.Now()
 		b, err := c.beat()
+		c.refuse(err)
 		if err == nil {
 			c.acknowledged(b)
 		} else {

@@ -12,9 +12,9 @@ import (
 	"locklab/recipes/zksession"
 )
 
-// A janitor removes a session's znodes and does not give up: it tries until the service says that the znode is gone, or
-// the session is over and the service removes it itself. It works for as long as the session lives, never under the
-// context of the caller that left something behind, which has typically just ended.
+// A janitor removes a session's znodes and does not give up: it tries until the service says that the znode is gone or
+// may not be deleted, or the session is over and the service removes it itself. It works for as long as the session
+// lives, never under the context of the caller that left something behind, which has typically just ended.
 //
 // Each job has its own goroutine, so that one that cannot be done does not hold up the others. Jobs are few: one for
 // each attempt that ended and is not confirmed.
@@ -31,7 +31,7 @@ const (
 )
 
 // run repeats job until it returns anything but a failure that may pass. Its
-// result, nil, ErrNoNode, ErrSessionExpired or ErrSessionClosed, is sent to the
+// result, nil, ErrNoNode, ErrNoAuth or the session's end, is sent to the
 // channel, which has room for it.
 func (j *janitor) run(what string, job func() error) <-chan error {
 	result := make(chan error, 1)
@@ -45,6 +45,12 @@ func (j *janitor) run(what string, job func() error) <-chan error {
 			}
 			if over := j.zk.Err(); over != nil {
 				result <- over
+				return
+			}
+			if errors.Is(err, zksession.ErrNoAuth) {
+				// The credentials come before every request, so it would be refused again.
+				j.log.Warn("janitor: "+what+" was refused; what is left stays until the session ends", "error", err)
+				result <- err
 				return
 			}
 			j.log.Debug("janitor: "+what, "error", err, "again_in", backoff)

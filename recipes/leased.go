@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"locklab/recipes/internal/tasks"
@@ -28,7 +29,8 @@ func (s *Session) mayHold() error {
 	return nil
 }
 
-// ready waits until the lease clock allows a hold to be granted. Its error is the session's, or wraps that of ctx.
+// ready waits until the lease clock allows a hold to be granted. Its error is the session's, or wraps that of ctx
+// or the refusal of the heartbeats.
 func (s *Session) ready(ctx context.Context) error {
 	if s.terms == nil || s.terms.asks {
 		return nil // the attempt itself will find that out
@@ -37,6 +39,9 @@ func (s *Session) ready(ctx context.Context) error {
 		t, next := s.terms.latest()
 		if t.ctx.Err() == nil {
 			return nil
+		}
+		if err := s.terms.refusal(); err != nil {
+			return fmt.Errorf("lease clock: %w", err)
 		}
 		select {
 		case <-next:

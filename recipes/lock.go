@@ -14,9 +14,9 @@ import (
 // caller holds the lock already. Re-entry goes by the hold: see [Hold.Reenter].
 type Lock interface {
 	// Acquire waits until the lock is held, ctx ends or the session is over. It
-	// returns a hold, or an error that wraps the context's error,
-	// ErrSessionExpired, ErrSessionClosed, ErrSequenceExhausted, or the refusal of the
-	// service. After an error nothing is held, and whatever the attempt left at the
+	// returns a hold, or an error that wraps the context's error, the session's end
+	// (see [Session.Err]), ErrSequenceExhausted, or the refusal of the
+	// service, such as [zksession.ErrNoAuth]. After an error nothing is held, and whatever the attempt left at the
 	// service is removed in the background while the session lives, or by its end.
 	Acquire(ctx context.Context) (*Hold, error)
 }
@@ -84,6 +84,8 @@ func (h *Hold) Context() context.Context { return h.ctx }
 //   - an error wrapping ErrLockLost: the hold had ended before, or its session
 //     ended while it was being released; it is over at the service too, or, after
 //     ErrLeaseExpired, will be soon;
+//   - an error wrapping [zksession.ErrNoAuth]: the ACL of the lock's directory has changed and refuses the delete; the
+//     znode stays, and other contenders wait, until the session ends;
 //   - an error wrapping that of ctx: not confirmed in time; the attempt goes on in the
 //     background until it succeeds or the session is over;
 //   - ErrReleased: it was released before; nothing was done.

@@ -103,7 +103,8 @@ func (s *Session) Timeout() time.Duration { return s.zk.Timeout() }
 // Done returns a channel that is closed when the session is over for good.
 func (s *Session) Done() <-chan struct{} { return s.zk.Done() }
 
-// Err returns nil while the session lives, then ErrSessionExpired or ErrSessionClosed.
+// Err returns nil while the session lives, then why it is over: an error that wraps ErrSessionExpired,
+// ErrSessionClosed or [zksession.ErrAuthFailed].
 func (s *Session) Err() error { return s.zk.Err() }
 
 // Close ends the session: first its holds, then the session at the server, which removes its znodes, and waits for

@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -55,10 +56,12 @@ type terms struct {
 	atDisconnect bool
 	start        func(func()) bool
 
-	mu    sync.Mutex
-	term  *leaseTerm    // the latest
-	next  chan struct{} // closed as the next term begins
-	timer *time.Timer
+	mu   sync.Mutex
+	term *leaseTerm    // the latest
+	next chan struct{} // closed as the next term begins, or the service has refused one
+	// refused is why the service refuses what would begin a term; nil if it does not.
+	refused error
+	timer   *time.Timer
 }
 
 // A leaseTerm is a time in which holds may last, without a gap. Holds descend from its context.
@@ -185,6 +188,27 @@ func (c *terms) lapse(t *leaseTerm) {
 
 // heard returns the deadline by what was heard of the service.
 func (c *terms) heard() time.Time { return c.zk.Heard().Add(c.zk.Timeout()) }
+
+// refuse takes note of whether the service has refused what would begin a term.
+func (c *terms) refuse(err error) {
+	if !errors.Is(err, zksession.ErrNoAuth) {
+		err = nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil && err != nil {
+		close(c.next)
+		c.next = make(chan struct{})
+	}
+	c.refused = err
+}
+
+// refusal returns why no term can begin, if that is known.
+func (c *terms) refusal() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused
+}
 
 // latest returns the latest term, which may be over, and a channel that is closed when the next one begins.
 func (c *terms) latest() (*leaseTerm, <-chan struct{}) {

@@ -20,8 +20,15 @@ type Config struct {
 	Chroot string
 	// Timeout is the session timeout to ask for; the server grants what lies within its own limits. 0 = 10 s.
 	Timeout time.Duration
-	// Dial makes connections; nil = a plain net.Dialer. It should respect its context, which ends with the session.
+	// Dial makes connections; nil = a plain net.Dialer. It should respect its context, which ends with the session. For
+	// TLS, give it the DialContext of a tls.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Credentials are sent on each connection before anything else, a reconnect included. If a server refuses one, the
+	// session is over: see [ErrAuthFailed]. go-zookeeper has no SASL, and therefore no Kerberos. A certificate, as of TLS
+	// with an x509 provider at the servers, needs no credential.
+	Credentials []Credential
+	// ACL chooses who may use the znodes that the session creates; nil = [Open].
+	ACL ACL
 	// OnState, if set, is called with every state that the session enters, in order, from one goroutine. It may block
 	// without harming the session, but must not wait for Close, which waits for it.
 	OnState func(StateChange)
@@ -47,6 +54,15 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Timeout < time.Millisecond {
 		return c, fmt.Errorf("connect: session timeout %s is less than 1ms", c.Timeout)
+	}
+	c.Credentials = slices.Clone(c.Credentials)
+	for _, cred := range c.Credentials {
+		if err := cred.check(); err != nil {
+			return c, fmt.Errorf("connect: %w", err)
+		}
+	}
+	if c.ACL == nil {
+		c.ACL = Open
 	}
 	if c.Dial == nil {
 		c.Dial = new(net.Dialer).DialContext

@@ -95,8 +95,13 @@ func connect(ctx context.Context, cfg Config) (*connection, error) {
 	c.conn = conn
 	c.calls.Start(c.changes.deliver)
 	go c.awaitEnd(events) // Close waits for it, through gone
-	if err := c.Await(ctx); err != nil {
-		err = c.failures.explain(err)
+	if err = c.Await(ctx); err == nil {
+		err = c.authenticate(ctx)
+	}
+	if err != nil {
+		if !errors.Is(err, ErrAuthFailed) {
+			err = c.failures.explain(err)
+		}
 		c.finish(ErrSessionClosed)
 		<-c.gone // bounded: nothing waits for a server any more
 		return nil, err
@@ -196,6 +201,12 @@ func (c *connection) grant(h handshake) {
 
 // answered takes note of an answer of the server.
 func (c *connection) answered(a answer) {
+	if a.op == opAuth && a.code != 0 {
+		c.mu.Lock()
+		server := c.server
+		c.mu.Unlock()
+		c.finish(fmt.Errorf("%w: %s refused a credential with code %d", ErrAuthFailed, server, a.code))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a.sent.After(c.heard) && !misplaced(a.code) {

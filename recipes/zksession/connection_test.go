@@ -88,7 +88,7 @@ func TestTranslate(t *testing.T) {
 		{nil, nil},
 		{zk.ErrNoNode, ErrNoNode},
 		{zk.ErrNodeExists, ErrNodeExists},
-		{zk.ErrNoAuth, zk.ErrNoAuth},
+		{zk.ErrNoAuth, ErrNoAuth},
 		{unknown(-6), ErrUnimplemented},
 		{zk.ErrShortBuffer, ErrTooLarge},
 		{unknown(codeTooLarge), ErrTooLarge},

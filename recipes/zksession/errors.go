@@ -8,9 +8,13 @@ var (
 	ErrSessionExpired = errors.New("session expired")
 	// ErrSessionClosed says that the session was closed by its owner.
 	ErrSessionClosed = errors.New("session closed")
+	// ErrAuthFailed says that a server refused one of the session's credentials, or wants credentials of another kind,
+	// such as SASL. The client has given the session up, because the server would refuse the credential on each
+	// connection; if that was not the first, the session's znodes stay until it expires.
+	ErrAuthFailed = errors.New("authentication failed")
 )
 
-// What a [ZooKeeper] answers, besides [ErrSessionExpired] and [ErrSessionClosed].
+// What a [ZooKeeper] answers, besides why the session is over.
 // Any other error means that the service refused the request for good.
 var (
 	// ErrNoNode says that the znode (or, for a create, its parent) does not exist.
@@ -19,6 +23,9 @@ var (
 	ErrNodeExists = errors.New("node exists")
 	// ErrBadVersion says that the znode has another version than the one required.
 	ErrBadVersion = errors.New("bad version")
+	// ErrNoAuth says that the ACL of a znode does not allow the request to the session's credentials: they are missing,
+	// or wrong, as with a wrong password. The error's text names the znode and the permission.
+	ErrNoAuth = errors.New("not authorized")
 	// ErrUnimplemented says that the server does not know the request.
 	ErrUnimplemented = errors.New("unimplemented")
 	// ErrTooLarge says that a request was not sent because it is too large, or that its answer was not read because that

@@ -79,6 +79,9 @@ const (
 
 // ConnectPlain returns once there is a session, or an error that wraps that of ctx.
 func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
+	if len(cfg.Credentials) > 0 || cfg.ACL != nil {
+		return nil, errors.New("connect: a plain connection has no credentials and no ACL: its users give zk.Conn theirs")
+	}
 	var err error
 	if cfg.Config, err = cfg.withDefaults(); err != nil {
 		return nil, err

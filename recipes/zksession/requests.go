@@ -50,7 +50,9 @@ const (
 	// codeUnknownSession is what a server that stands alone answers where others say that the session has expired. It
 	// has forgotten the session, and a session never comes back.
 	codeUnknownSession = unknownCode + "-12"
-	textTooLarge       = unknownCode + "-10001" // codeTooLarge
+	// codeWantsSASL is what a server answers that enforces authentication by a scheme which the session has not used.
+	codeWantsSASL = unknownCode + "-124"
+	textTooLarge  = unknownCode + "-10001" // codeTooLarge
 )
 
 // translate turns go-zookeeper's answer into this package's errors. An answer that does not certainly mean "no
@@ -65,8 +67,10 @@ func (c *connection) translate(err error) error {
 		return ErrNodeExists
 	case zk.ErrBadVersion:
 		return ErrBadVersion
-	case zk.ErrNoAuth, zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
-		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrAuthFailed, zk.ErrBadArguments:
+	case zk.ErrNoAuth:
+		return ErrNoAuth
+	case zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
+		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrBadArguments:
 		return err
 	case zk.ErrShortBuffer: // nothing was sent
 		return fmt.Errorf("%w: a request may have %d bytes: %w", ErrTooLarge, sendBuffer, err)
@@ -81,6 +85,9 @@ func (c *connection) translate(err error) error {
 		// As an answer to a request this comes from the leader, perhaps before
 		// the connection learns of it.
 		c.finish(ErrSessionExpired)
+	case text == codeWantsSASL || errors.Is(err, zk.ErrAuthFailed):
+		// A server closes the connection then. Of a credential that it refused, the connection has heard already.
+		c.finish(fmt.Errorf("%w: the server enforces authentication by another scheme, perhaps SASL", ErrAuthFailed))
 	case strings.HasPrefix(text, unknownCode) && text != codeLoss && text != codeTimeout:
 		return err // throttled, over quota, …
 	}
@@ -91,16 +98,18 @@ func (c *connection) translate(err error) error {
 }
 
 func (c *connection) Create(ctx context.Context, path string, data []byte, mode Mode) (string, error) {
-	if err := c.reserve(ctx, len(path)+len(data)); err != nil {
+	acl := c.cfg.ACL(path)
+	if err := c.reserve(ctx, len(path)+len(data)+aclLength(acl)); err != nil {
 		return "", err
 	}
 	data = keep(ctx, data)
-	return request(ctx, c, func() (string, error) {
+	created, err := request(ctx, c, func() (string, error) {
 		if mode == Container {
-			return c.conn.CreateContainer(path, data, zk.FlagContainer, everybody)
+			return c.conn.CreateContainer(path, data, zk.FlagContainer, acl)
 		}
-		return c.conn.Create(path, data, mode.flags(), everybody)
+		return c.conn.Create(path, data, mode.flags(), acl)
 	})
+	return created, denied(err, toCreate, "create", path)
 }
 
 // keep returns data as a request may go on using it: a copy, if ctx can end and leave the request to itself, because
@@ -111,9 +120,6 @@ func keep(ctx context.Context, data []byte) []byte {
 	}
 	return bytes.Clone(data)
 }
-
-// everybody lets every client do everything.
-var everybody = zk.WorldACL(zk.PermAll)
 
 // flags returns the mode as the create request encodes it; that request has no code for containers.
 func (m Mode) flags() int32 {
@@ -128,7 +134,7 @@ func (m Mode) flags() int32 {
 
 func (c *connection) Delete(ctx context.Context, path string) error {
 	_, err := request(ctx, c, func() (struct{}, error) { return struct{}{}, c.conn.Delete(path, -1) })
-	return err
+	return denied(err, toDelete, "delete", path)
 }
 
 // node is an answer to a read.
@@ -149,7 +155,7 @@ func (c *connection) Get(ctx context.Context, path string) ([]byte, Stat, error)
 		data, stat, err := c.conn.Get(path)
 		return newNode(data, stat), err
 	})
-	return n.data, n.stat, err
+	return n.data, n.stat, denied(err, toRead, "get", path)
 }
 
 func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error) {
@@ -157,7 +163,7 @@ func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) (
 		data, stat, events, err := c.conn.GetW(path)
 		return newNode(data, stat), events, err
 	})
-	return n.data, n.stat, err
+	return n.data, n.stat, denied(err, toRead, "get", path)
 }
 
 // watching makes a call that sets a watch, and makes sure that fired is called.
@@ -200,17 +206,19 @@ func (c *connection) watched(events <-chan zk.Event, doubt <-chan struct{}) Even
 }
 
 func (c *connection) Children(ctx context.Context, path string) ([]string, error) {
-	return request(ctx, c, func() ([]string, error) {
+	names, err := request(ctx, c, func() ([]string, error) {
 		names, _, err := c.conn.Children(path)
 		return names, err
 	})
+	return names, denied(err, toRead, "list", path)
 }
 
 func (c *connection) ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error) {
-	return watching(ctx, c, fired, func() ([]string, <-chan zk.Event, error) {
+	names, err := watching(ctx, c, fired, func() ([]string, <-chan zk.Event, error) {
 		names, _, events, err := c.conn.ChildrenW(path)
 		return names, events, err
 	})
+	return names, denied(err, toRead, "list", path)
 }
 
 func (c *connection) Sync(ctx context.Context, path string) error {

@@ -30,7 +30,7 @@ type OpKind int
 const (
 	// OpCheck changes nothing. It is refused unless the znode exists and has the version.
 	OpCheck OpKind = iota
-	// OpCreate creates a znode that every client may use.
+	// OpCreate creates a znode, with the session's ACL.
 	OpCreate
 	// OpDelete deletes a znode if it has the version.
 	OpDelete
@@ -51,25 +51,32 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 func (c *connection) Multi(ctx context.Context, ops ...Op) ([]string, error) {
 	requests := make([]any, len(ops))
+	needs := make([]need, len(ops))
+	size := lengths(ops)
 	for i, op := range ops {
 		data := keep(ctx, op.Data)
 		switch op.Kind {
 		case OpCheck:
+			needs[i] = toRead
 			requests[i] = &zk.CheckVersionRequest{Path: op.Path, Version: op.Version}
 		case OpCreate:
 			if op.Mode == Container {
 				return nil, &OpError{i, errors.New("no containers in a transaction")}
 			}
-			requests[i] = &zk.CreateRequest{Path: op.Path, Data: data, Acl: everybody, Flags: op.Mode.flags()}
+			acl := c.cfg.ACL(op.Path)
+			needs[i], size = toCreate, size+aclLength(acl)
+			requests[i] = &zk.CreateRequest{Path: op.Path, Data: data, Acl: acl, Flags: op.Mode.flags()}
 		case OpDelete:
+			needs[i] = toDelete
 			requests[i] = &zk.DeleteRequest{Path: op.Path, Version: op.Version}
 		case OpSet:
+			needs[i] = toWrite
 			requests[i] = &zk.SetDataRequest{Path: op.Path, Data: data, Version: op.Version}
 		default:
 			return nil, &OpError{i, fmt.Errorf("no operation of kind %d", op.Kind)}
 		}
 	}
-	if err := c.reserve(ctx, lengths(ops)); err != nil {
+	if err := c.reserve(ctx, size); err != nil {
 		return nil, err
 	}
 	answers, err := request(ctx, c, func() ([]zk.MultiResponse, error) { return c.conn.Multi(requests...) })
@@ -77,7 +84,7 @@ func (c *connection) Multi(ctx context.Context, ops ...Op) ([]string, error) {
 		for i, a := range answers {
 			// The first to be refused is the reason; those after it are refused because of it.
 			if a.Error != nil && !errors.Is(err, ErrConnectionLoss) {
-				return nil, &OpError{i, err}
+				return nil, &OpError{i, needs[i].explain(err, ops[i].Path)}
 			}
 		}
 		return nil, err

@@ -23,7 +23,7 @@ type ZooKeeper interface {
 	Timeout() time.Duration
 	// Done returns a channel that is closed once the session is over for good.
 	Done() <-chan struct{}
-	// Err returns nil while the session lives, then ErrSessionExpired or ErrSessionClosed.
+	// Err returns nil while the session lives, then ErrSessionExpired or ErrSessionClosed, or wraps ErrAuthFailed.
 	Err() error
 	// Reconnected returns a channel that is closed when the session is connected the
 	// next time, after having been disconnected.
@@ -40,7 +40,7 @@ type ZooKeeper interface {
 	// for every call to return, or until ctx has ended and a second has passed.
 	Close(ctx context.Context) error
 
-	// Create creates a znode that every client may use, and returns its path.
+	// Create creates a znode, with the session's ACL, and returns its path.
 	Create(ctx context.Context, path string, data []byte, mode Mode) (string, error)
 	// Delete deletes a znode, whatever its version.
 	Delete(ctx context.Context, path string) error

@@ -1,0 +1,75 @@
+package zksession
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Every kind of create has the ACL that the configuration chooses for its path.
+func TestACLOfCreates(t *testing.T) {
+	s := &scripted{}
+	var bodies [][]byte // by the one connection's goroutine, read after the answers
+	s.answer = func(_ int32, body []byte) (int32, []byte, bool) {
+		bodies = append(bodies, body)
+		return codeNoAuth, nil, true
+	}
+	serve(t, s)
+	c := toScripted(t, s, Config{ACL: func(path string) []zk.ACL {
+		return zk.DigestACL(zk.PermRead, "user-of-"+path[1:], "password")
+	}})
+	for _, create := range []func(path string) error{
+		func(p string) error { _, err := c.Create(within(t), p, nil, Persistent); return err },
+		func(p string) error { _, err := c.Create(within(t), p, nil, Container); return err },
+		func(p string) error { _, err := c.Create(within(t), p, nil, EphemeralSequential); return err },
+		func(p string) error {
+			_, err := c.Multi(within(t), Op{Kind: OpDelete, Path: "/x"}, Op{Kind: OpCreate, Path: p})
+			return err
+		},
+	} {
+		bodies = nil
+		if err := create("/here"); !errors.Is(err, ErrNoAuth) {
+			t.Errorf("got %v, want ErrNoAuth", err)
+		}
+		if len(bodies) != 1 || !bytes.Contains(bodies[0], []byte("user-of-here:")) {
+			t.Errorf("the ACL is not in %q", bodies)
+		}
+	}
+}
+
+const codeNoAuth = -102
+
+// A refusal says what was refused, and which permission is missing where.
+func TestDenied(t *testing.T) {
+	s := &scripted{answer: func(int32, []byte) (int32, []byte, bool) { return codeNoAuth, nil, true }}
+	serve(t, s)
+	c := toScripted(t, s, Config{})
+	for want, call := range map[string]func() error{
+		"create /a/b: not authorized: the ACL of /a does not let this session's credentials create": func() error {
+			_, err := c.Create(within(t), "/a/b", nil, Ephemeral)
+			return err
+		},
+		"delete /a/b: not authorized: the ACL of /a does not let this session's credentials delete": func() error {
+			return c.Delete(within(t), "/a/b")
+		},
+		"get /a/b: not authorized: the ACL of /a/b does not let this session's credentials read": func() error {
+			_, _, err := c.GetW(within(t), "/a/b", func(Event) {})
+			return err
+		},
+		"list /a/b: not authorized: the ACL of /a/b does not let this session's credentials read": func() error {
+			_, err := c.Children(within(t), "/a/b")
+			return err
+		},
+	} {
+		if err := call(); !errors.Is(err, ErrNoAuth) || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	err := denied(zk.ErrInvalidACL, toCreate, "create", "/a")
+	if !errors.Is(err, zk.ErrInvalidACL) || !strings.Contains(err.Error(), "CreatorAll needs credentials") {
+		t.Errorf("an invalid ACL: %v", err)
+	}
+}
