@@ -6,6 +6,7 @@
 //
 // # Layers
 //
+//	Leader                         an election: a mutex for long holds, and who holds it
 //	Multi                          several locks held as one
 //	Mutex, NaiveMutex, NoLock,     the algorithms
 //	RW, FairRW, NaiveRW,
@@ -17,6 +18,7 @@
 //	                               removal of leftovers; the end of a hold whose znode is gone
 //	terms                          the end of a session's holds when nothing is heard of the service
 //	leaseClock, leaseRule          their end before the service can have expired the session
+//	Renewer                        one session after the other
 //	Session                        one session's share of these
 //	zksession.ZooKeeper            the interface to the service
 //	package zksession              go-zookeeper, tied to exactly one session; and the plain client of ZKLock
@@ -34,7 +36,8 @@
 // client does with a lock that it no longer holds must be refused by the protected resource, by [Hold.Token]; inside
 // ZooKeeper [Hold.Multi] does that.
 //
-// A [Session] is one ZooKeeper session and is never renewed. Nothing is ever executed under a successor.
+// A [Session] is one ZooKeeper session and is never renewed. Nothing is ever executed under a successor. Programs that
+// outlive their sessions use a [Renewer].
 //
 // # Failures
 //
@@ -131,6 +134,36 @@
 // Limits: 2147483646 creates in the directory's lifetime, see [ErrSequenceExhausted]; and a list of the directory that
 // fits into 512 KiB, which has room for about 8,000 contenders, other children included. Beyond that an acquisition
 // fails with [zksession.ErrTooLarge], without harm to the session.
+//
+// # Leader
+//
+// Guarantees: those of a Mutex, because a term is a hold of its queue. One candidate leads at a time, in the order in
+// which they came, and tokens rise strictly from term to term, also over renewed sessions and restarts of the
+// processes. A leader that resigns, or closes its session, hands over at once. One that crashes or is cut off is
+// followed by the next one when the service has expired its session. A leader that was stopped for so long finds the
+// context of its term ended soon after it goes on (see Silence). Until then it may still act, as every holder of a lock
+// may, so the resource must refuse it by the token.
+//
+// [Leader.Observe] tells of every change of the leader that its server shows, and of the newest one if several have
+// come at once. It shows the first of the queue at the service, which is not always the candidate that believes it
+// leads.
+//
+// Layout: Mutex's, which is that of Curator's LeaderSelector: "_c_" + UUID + "-lock-" + ten digits, or LeaderLatch's if
+// the configuration says so: "-latch-" instead of "-lock-". The znode's data is the candidate's id, as Curator's are.
+// Candidates of both libraries elect one leader together.
+//
+// Requests: those of a Mutex for each term. [Leader.Current]: 2 (getChildren; getData). [Leader.Observe]: 2 for each
+// change (getChildren; getData with a watch), 1 more (getChildren with a watch) when there is no candidate, and a
+// create, once, if there is no directory.
+//
+// Watches fired per change of the leader: 2 as a Mutex's, and one for each session that observes, however many
+// goroutines observe in it. All observers are to be told, so all wake; candidates are not woken. An observer that stops
+// leaves its watch until the leader changes.
+//
+// Connection loss: nothing ends. An observer is late until the session is connected again. Expiry: the term is lost.
+// With a Renewer a campaign goes on at the end of the queue in the next session, and observers go on there; without one
+// both end with the session's error. Timeout, cancellation, lost replies, foreign interference, limits: as Mutex. A
+// leader whose znode was overwritten by a revocation is shown without its id to those that see it for the first time.
 //
 // # RW
 //
@@ -335,6 +368,17 @@
 //
 // Members that different clients acquire in different orders deadlock until a context ends; [MultiConfig].Canonical
 // gives all the same order.
+//
+// # Renewal
+//
+// A [Renewer] opens a new Session when one is over. Nothing is carried over: the old session's holds, waiters, watches
+// and guarded writes end with it, and its znodes go with it at the service. The successor is opened at once if the old
+// session had lasted for its timeout, and otherwise after a pause, which grows from 100 ms to 10 s while sessions
+// cannot be made or do not last; half of each pause is random. That a session has expired is known only once a server
+// answers. So while the service cannot be reached the old session stays the present one, and its holds end by the
+// client's own clock (see Silence).
+//
+// [Renewer.Lock] makes a lock of the present session's. Requests and watches: those of Connect and of the lock.
 //
 // # Silence
 //

@@ -18,6 +18,7 @@ type layout []string
 // The layouts, which are other clients' as well.
 var (
 	mutexLayout    = layout{"lock-"}                // Curator's and go-zookeeper's
+	latchLayout    = layout{"latch-"}               // that of Curator's LeaderLatch
 	leaseLayout    = layout{"lease-"}               // Curator's, of a semaphore's leases, which do not queue
 	rwLayout       = layout{"__WRIT__", "__READ__"} // Curator's
 	textbookLayout = layout{"write-", "read-"}

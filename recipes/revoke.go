@@ -49,7 +49,7 @@ func (h *Hold) noteData(data []byte) {
 }
 
 // revocable are the layouts of the recipes that read the data of their own znodes.
-var revocable = []layout{mutexLayout, rwLayout, textbookLayout, leaseLayout}
+var revocable = []layout{mutexLayout, latchLayout, rwLayout, textbookLayout, leaseLayout}
 
 // Revoke asks a participant in a lock's queue, or a holder of a semaphore's permits, to leave. Its znode is at node:
 // see [Participant].Path and [Permit].Path. Revoke replaces the znode's data, costs one request, and does not wait

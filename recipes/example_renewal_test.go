@@ -1,0 +1,56 @@
+package recipes_test
+
+import (
+	"context"
+	"errors"
+	"log"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"locklab/recipes"
+	"locklab/recipes/zksession"
+)
+
+// A service that runs for months outlives its sessions. The Renewer opens a new one when one has expired, and the lock
+// is acquired in whatever session there is. A hold that was lost stays lost: Do says so, and the loop begins anew.
+func ExampleRenewer() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	renewer, err := recipes.NewRenewer(ctx, recipes.RenewerConfig{
+		SessionConfig: recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+		OnChange: func(c recipes.Renewal) {
+			if c.Err != nil {
+				log.Printf("ZooKeeper session: %v", c.Err)
+			}
+		},
+	})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer func() {
+		if err := renewer.Close(ctx); err != nil {
+			log.Print(err)
+		}
+	}()
+	mutex := renewer.Lock(func(s *recipes.Session) (recipes.Lock, error) {
+		return recipes.NewMutex(recipes.MutexConfig{Session: s, Path: "/locks/report", Data: []byte("host1")})
+	})
+	for ctx.Err() == nil {
+		err := recipes.Do(ctx, mutex, func(ctx context.Context, h *recipes.Hold) error {
+			return store(ctx, h.Token(), 0)
+		})
+		switch {
+		case errors.Is(err, recipes.ErrLockLost):
+			log.Print(err) // another client may have held the lock before the work was over; the token protects the data
+			continue
+		case err != nil:
+			log.Print(err)
+		}
+		select {
+		case <-time.After(time.Minute):
+		case <-ctx.Done():
+		}
+	}
+}
