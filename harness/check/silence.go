@@ -40,15 +40,13 @@ func join(all []silence) {
 	}
 }
 
-// A server that expires a session has not heard of it for a whole timeout T, and it heard of an idle client every third
-// of that. So whatever silenced the session began at least 2/3 T before the expiry, and lasted until the expiry. A
-// follower reports to the leader every half tick of which sessions it has heard, and a leader expires sessions once a
-// tick. So the expiry may be as late as T + 1.5 ticks after the client was last heard of.
+// expiry says when a session with a timeout (ns) expires.
+func (d *digest) expiry(timeout int64) Expiry { return Expiry{time.Duration(timeout), d.facts.Tick} }
 
 // backAt is how long it may take until the leader hears of a session again after whatever silenced it is over: half a
 // tick until the follower's report, and the time for a hand-off on a busy machine. Until then the session may expire,
 // though servers answer its client.
-func (d *digest) backAt() int64 { return int64(d.facts.Tick)/2 + int64(handOff) }
+func (d *digest) backAt() int64 { return int64(d.expiry(0).ReportEvery()) + int64(handOff) }
 
 // expiryCause returns what kept a's session from being heard of until it expired: faults or recorded standstills that
 // reach from the last contact to the expiry, see [reach]. A fault must have struck the session's process, the server
@@ -155,18 +153,19 @@ func (d *digest) reach(all []silence, heard, at, timeout int64) []silence {
 	}
 	slices.SortStableFunc(all, func(a, b silence) int { return cmp.Compare(b.from, a.from) })
 	join(all)
+	expiry := d.expiry(timeout)
 	var chain []silence
 	since := at
 	for again := true; again; {
 		again = false
 		for _, s := range all {
 			from := max(s.from, heard)
-			if from < since && later(s.until, d.backAt()) >= since && s.lasted(heard, at) >= timeout/3 {
+			if from < since && later(s.until, d.backAt()) >= since && s.lasted(heard, at) >= int64(expiry.PingEvery()) {
 				chain, since, again = append(chain, s), from, true
 			}
 		}
 	}
-	if at-since < timeout*2/3 {
+	if at-since < int64(expiry.Earliest()) {
 		return nil
 	}
 	slices.SortStableFunc(chain, func(a, b silence) int { return cmp.Compare(b.until, a.until) })
@@ -253,7 +252,7 @@ func (d *digest) standstills(process string) []*history.Event {
 	}
 	var all []*history.Event
 	for _, e := range d.hiccups[process] {
-		if t := d.longestTimeout(); t > 0 && int64(e.Hiccup()) >= t/3 {
+		if t := d.longestTimeout(); t > 0 && e.Hiccup() >= d.expiry(t).PingEvery() {
 			all = append(all, e)
 		}
 	}
@@ -341,7 +340,8 @@ func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 		since = math.MinInt64
 	}
 	long := func(from, until int64) bool {
-		return min(until, at)-max(from, since) >= t*2/3 && at-until <= t+2*int64(d.facts.Tick)
+		return min(until, at)-max(from, since) >= int64(d.expiry(t).Earliest()) &&
+			at-until <= t+2*int64(d.facts.Tick)
 	}
 	because := func(reason func(f *fault, from int64) bool) *fault {
 		return d.blame(func(f *fault) bool {

@@ -91,8 +91,9 @@ func SecondOpinion(dir string) ([]secondopinion.Opinion, error) {
 func write(dir string, in result.Input) error {
 	return rundir.WriteDerived(dir, rundir.Derived{
 		History: in.Events, Verdicts: in.Report, Result: in.Result,
-		Hlog:  func(w io.Writer) error { return result.WriteHlog(w, in.Events, in.Acquisitions) },
-		Bench: func(w io.Writer) error { return result.WriteBench(w, in.Result) },
+		Hlog:    func(w io.Writer) error { return result.WriteHlog(w, in.Events, in.Acquisitions) },
+		Hiccups: func(w io.Writer) error { return result.WriteHiccups(w, in.Events) },
+		Bench:   func(w io.Writer) error { return result.WriteBench(w, in.Result) },
 	})
 }
 

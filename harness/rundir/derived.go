@@ -17,6 +17,7 @@ type Derived struct {
 	Verdicts any          // the evidence of all checks
 	Result   any
 	Hlog     func(io.Writer) error // writes the latencies
+	Hiccups  func(io.Writer) error // writes what the machine added
 	Bench    func(io.Writer) error // writes the result in the Go benchmark format
 
 	_ struct{}
@@ -43,6 +44,7 @@ func writeDerived(dir string, d Derived, mostHistory int) error {
 		written,
 		WriteJSON(filepath.Join(dir, VerdictsFile), d.Verdicts),
 		replace(HlogFile, d.Hlog),
+		replace(HiccupsFile, d.Hiccups),
 		replace(BenchFile, d.Bench),
 		WriteJSON(filepath.Join(dir, ResultFile), d.Result))
 }
@@ -54,7 +56,8 @@ func Discard(dir string) error {
 		return nil
 	}
 	var errs []error
-	for _, name := range []string{ResultFile, VerdictsFile, HistoryFile, HlogFile, BenchFile, ReportFile, plotsDir} {
+	for _, name := range []string{ResultFile, VerdictsFile, HistoryFile, HlogFile, HiccupsFile, BenchFile, ReportFile,
+		plotsDir} {
 		errs = append(errs, os.RemoveAll(filepath.Join(dir, name)))
 	}
 	return errors.Join(errs...)

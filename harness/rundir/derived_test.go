@@ -15,7 +15,8 @@ import (
 func TestLongHistoryIsLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	nothing := func(io.Writer) error { return nil }
-	d := Derived{History: history.NewLog([]history.Event{history.Ready(1), history.Done()}), Hlog: nothing, Bench: nothing}
+	d := Derived{History: history.NewLog([]history.Event{history.Ready(1), history.Done()}), Hlog: nothing,
+		Hiccups: nothing, Bench: nothing}
 	for _, c := range []struct {
 		most    int
 		written bool

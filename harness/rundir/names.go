@@ -20,6 +20,7 @@ const (
 	VerdictsFile = "verdicts.json" // derived
 	HistoryFile  = "history.jsonl" // derived
 	HlogFile     = "latency.hlog"  // derived
+	HiccupsFile  = "hiccups.hlog"  // derived
 	BenchFile    = "bench.txt"     // derived
 	ReportFile   = "report.html"   // derived
 	plotsDir     = "plots"         // derived: the pictures of the report

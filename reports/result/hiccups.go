@@ -27,12 +27,11 @@ type Hiccups struct {
 	Unsupported []string `json:"unsupported,omitempty"`
 }
 
-// measureHiccups returns the hiccups of all processes in the history, nil if there are none, and warnings about what
-// cannot be read.
-func measureHiccups(events *history.Log, w Interval) (*Hiccups, []string) {
-	var warnings []string
+// hiccupsOf returns the hiccups of each process in the history, without those in which a fault had stopped the process,
+// and warnings about what cannot be read.
+func hiccupsOf(events *history.Log, w Interval) (own map[string]Recording, warnings []string) {
 	stops := stopped(events)
-	own := map[string]Recording{}
+	own = map[string]Recording{}
 	add := func(process string) Recording {
 		r, ok := own[process]
 		if !ok {
@@ -67,6 +66,13 @@ func measureHiccups(events *history.Log, w Interval) (*Hiccups, []string) {
 			own[e.Process] = r
 		}
 	}
+	return own, warnings
+}
+
+// measureHiccups returns the hiccups of all processes in the history, nil if there are none, and warnings about what
+// cannot be read.
+func measureHiccups(events *history.Log, w Interval) (*Hiccups, []string) {
+	own, warnings := hiccupsOf(events, w)
 	if len(own) == 0 {
 		return nil, warnings
 	}

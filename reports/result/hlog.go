@@ -3,10 +3,21 @@ package result
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/untrusted"
+)
+
+// The comments at the head of the logs, by which a reader can tell them apart.
+const (
+	LatenciesComment = "Logged by locklab: ns, one interval per phase; times since the run's base"
+	HiccupsComment   = "Logged by locklab: hiccups in ns, one interval per process; times since the run's base"
 )
 
 // WriteHlog writes the measured window's latencies in HdrHistogram's log format: one interval per phase, tagged with
@@ -14,14 +25,8 @@ import (
 // epoch, because a history has no others. A phase without samples has no line.
 func WriteHlog(w io.Writer, events *history.Log, acq []history.Acquisition) error {
 	win := MeasuredWindow(events)
-	log := hdrhistogram.NewHistogramLogWriter(w)
-	if err := log.OutputLogFormatVersion(); err != nil {
-		return fmt.Errorf("write latencies: %w", err)
-	}
-	if err := log.OutputComment("Logged by locklab: ns, one interval per phase; times since the run's base"); err != nil {
-		return fmt.Errorf("write latencies: %w", err)
-	}
-	if err := log.OutputLegend(); err != nil {
+	log, err := beginHlog(w, LatenciesComment)
+	if err != nil {
 		return fmt.Errorf("write latencies: %w", err)
 	}
 	if !win.Measured {
@@ -33,12 +38,54 @@ func WriteHlog(w io.Writer, events *history.Log, acq []history.Acquisition) erro
 		if h.TotalCount() == 0 {
 			continue
 		}
-		h.SetTag(phase)
-		h.SetStartTimeMs(win.From / 1e6)
-		h.SetEndTimeMs(win.To / 1e6)
-		if err := log.OutputIntervalHistogram(h); err != nil {
+		if err := writeInterval(log, h, phase, win); err != nil {
 			return fmt.Errorf("write latencies of %s: %w", phase, err)
 		}
 	}
 	return nil
+}
+
+// WriteHiccups writes the hiccups of the measured window in the same format: one interval per client process, tagged
+// with its name. The lengths of the intervals add up to the time that the processes were watched. The harness has an
+// interval only if no client process has one. Hiccups that cannot be read are left out; [Summarize] warns of them.
+func WriteHiccups(w io.Writer, events *history.Log) error {
+	win := MeasuredWindow(events)
+	log, err := beginHlog(w, HiccupsComment)
+	if err != nil {
+		return fmt.Errorf("write hiccups: %w", err)
+	}
+	if !win.Measured {
+		return nil
+	}
+	own, _ := hiccupsOf(events, win)
+	if len(own) > 1 {
+		delete(own, rundir.HarnessHost)
+	}
+	for _, process := range slices.Sorted(maps.Keys(own)) {
+		if err := writeInterval(log, own[process].Hist, process, win); err != nil {
+			return fmt.Errorf("write hiccups of %s: %w", process, err)
+		}
+	}
+	return nil
+}
+
+// beginHlog writes the head of a log.
+func beginHlog(w io.Writer, comment string) (*hdrhistogram.HistogramLogWriter, error) {
+	log := hdrhistogram.NewHistogramLogWriter(w)
+	if err := log.OutputLogFormatVersion(); err != nil {
+		return nil, err
+	}
+	if err := log.OutputComment(comment); err != nil {
+		return nil, err
+	}
+	return log, log.OutputLegend()
+}
+
+// writeInterval writes a histogram as the interval of a window. A comma or a line break in its tag, as the name of a
+// process in a foreign history may have, would make other fields of the line.
+func writeInterval(log *hdrhistogram.HistogramLogWriter, h *hdrhistogram.Histogram, tag string, win Interval) error {
+	h.SetTag(strings.ReplaceAll(untrusted.Line(tag), ",", ";"))
+	h.SetStartTimeMs(win.From / 1e6)
+	h.SetEndTimeMs(win.To / 1e6)
+	return log.OutputIntervalHistogram(h)
 }

@@ -54,3 +54,30 @@ func TestHlogOfAnEmptyRun(t *testing.T) {
 		t.Errorf("got %v, %v", h, err)
 	}
 }
+
+// The hiccups come back by process. The harness measures no latency, so its own are left out.
+func TestHiccupsReadBack(t *testing.T) {
+	events := history.NewLog(metered(t, hiccup("c1", synth.Ms(5000), synth.Ms(200))))
+	var b bytes.Buffer
+	if err := WriteHiccups(&b, events); err != nil {
+		t.Fatal(err)
+	}
+	r := hdrhistogram.NewHistogramLogReader(&b)
+	samples := map[string]int64{}
+	for {
+		h, err := r.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil {
+			break
+		}
+		samples[h.Tag()] = h.TotalCount()
+		if got := h.EndTimeMs() - h.StartTimeMs(); got != 10_000 {
+			t.Errorf("the interval of %s has %d ms, want 10,000", h.Tag(), got)
+		}
+	}
+	if len(samples) != 2 || samples["c1"] != 100 || samples["c2"] != 900 {
+		t.Errorf("samples %v, want 100 of c1 and 900 of c2", samples)
+	}
+}

@@ -113,7 +113,8 @@ func TestHostileRunDirectory(t *testing.T) {
 		wantPlain(t, args[0]+"'s stdout", stdout)
 		wantPlain(t, args[0]+"'s stderr", stderr)
 	}
-	for _, name := range []string{"result.json", "verdicts.json", "bench.txt", "report.html", "latency.hlog"} {
+	for _, name := range []string{"result.json", "verdicts.json", "bench.txt", "report.html", "latency.hlog",
+		"hiccups.hlog"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
