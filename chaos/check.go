@@ -77,13 +77,14 @@ func (c *checker) repeats(f Fault) bool {
 	}
 	had := len(c.problems)
 	switch lasts := c.lasts(f); {
-	case f.Trigger != "":
-		c.refuse(at("every", "repeat", "trigger"), "at instead of trigger, or another fault for each time",
-			"a trigger fires once, so %s cannot be repeated", f.Kind)
-	case f.Every <= 0:
+	case f.Trigger != "" && f.Every != 0:
+		c.refuse(at("every", "trigger"), "repeat: 3 instead, which waits for each to be healed before the next",
+			"%s begins at a trigger, and not after a time", f.Kind)
+	case f.Trigger == "" && f.Every <= 0:
 		c.refuse(at("repeat", "every"), "every: 5s beside it", "repeat without every")
 	case f.Repeat < 0 || f.Repeat > MaxFaults:
 		c.refuse(at("repeat"), fmt.Sprintf("from 1 to %d", MaxFaults), "repeat of %d is out of range", f.Repeat)
+	case f.Trigger != "":
 	case f.Every <= lasts:
 		c.refuse(at("every", "for"), "every: "+roundUp(lasts+time.Millisecond)+" or more",
 			"a repeat after %s would begin before %s is over", f.Every, lasts)
@@ -240,9 +241,10 @@ func (c *checker) duration(f Fault) {
 		c.refuse(at("for", "expect").and("session-timeout", "tick"), "for: expiry, or longer",
 			"%s is too short for the session to expire, which takes up to %s", lasts, c.expiry())
 	}
-	start := f.At + time.Duration(max(f.Repeat-1, 0))*f.Every
+	again := time.Duration(max(f.Repeat-1, 0))
+	start := f.At + again*f.Every
 	if f.Trigger != "" {
-		start = 0
+		start = again * lasts // the earliest beginning of the last one
 	}
 	if start < 0 {
 		c.refuse(at("at"), "0 is the start of the measured window", "at of %s is before the measured window", start)

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -42,9 +43,10 @@ type Fault struct {
 	// Every is the time from one beginning to the next of a fault that strikes Repeat times, or as often as the run
 	// has room for if Repeat is 0. If Every is 0, the fault strikes once.
 	Every  time.Duration `key:"every" help:"the time from one beginning to the next, for a fault that repeats"`
-	Repeat int           `key:"repeat" help:"how often it strikes; if not given, as often as the run has room for"`
+	Repeat int           `key:"repeat" help:"how often it strikes; if not given, once, or with every as often as fits"`
 	// Trigger is the point of the victim's critical section at which it begins, the first time that the victim
-	// reaches that point in the measured window.
+	// reaches that point in the measured window. If the fault strikes Repeat times, each next one begins at that point
+	// as soon as the one before it is over.
 	Trigger string `key:"trigger" help:"at which point of its victim's critical section it begins"`
 
 	For   Span   `key:"for" help:"how long: 3s, 1.5T (times the session timeout), expiry (T + 2 ticks) or expiry+1s"`
@@ -79,6 +81,9 @@ func (f Fault) String() string {
 		}
 	default:
 		b.WriteString(" for " + f.For.String())
+	}
+	if f.Trigger != "" && f.Repeat > 1 {
+		fmt.Fprintf(&b, ", %d times", f.Repeat)
 	}
 	return b.String()
 }

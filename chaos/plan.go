@@ -55,6 +55,8 @@ type PlannedFault struct {
 	Fault Fault
 	// Drawn says that the fault was drawn from the seed, and not named by the scenario.
 	Drawn bool
+	// After is the ID of the fault that must be over before this one begins; empty = it waits for none.
+	After string
 }
 
 // Plan resolves what the scenario says. The result depends only on the scenario, the setting, and what is supported,
@@ -77,6 +79,9 @@ func (p *Planned) named(s *Setting) []PlannedFault {
 			one := PlannedFault{ID: faultID(i, n, times), Fault: f}
 			one.Fault.At += time.Duration(n) * f.Every
 			one.Fault.Every, one.Fault.Repeat = 0, 0
+			if f.Trigger != "" && n > 0 {
+				one.After = faultID(i, n-1, times)
+			}
 			all = append(all, one)
 		}
 	}

@@ -209,7 +209,9 @@ func (r *Run) pauseAt(i injection, h *ensembles.Host) pauseAtTrigger {
 func (r *Run) Steps(plan Plan) []Step {
 	var steps []Step
 	for _, p := range plan.Steps {
-		steps = append(steps, r.step(p.ID, p.Fault))
+		step := r.step(p.ID, p.Fault)
+		step.After = p.After
+		steps = append(steps, step)
 	}
 	return steps
 }

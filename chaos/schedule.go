@@ -21,6 +21,8 @@ type Step struct {
 	Kind string
 	// At is when to begin, after the schedule's start.
 	At time.Duration
+	// After is the ID of an earlier step that must be over before this one begins; empty = it waits for none.
+	After string
 	// Injector chooses the hosts at that moment and returns what injects the fault into them.
 	Injector func(context.Context) (Injector, error)
 	// Until waits for the moment to heal. It must respect ctx. It is not called for a fault that needs no healing,
@@ -66,10 +68,15 @@ func (s *Schedule) Run(ctx context.Context, start time.Time) error {
 	force := &inForce{report: s.InForce, names: map[string]string{}}
 	all := make([]attempt, len(s.Steps))
 	over := make([]bool, len(s.Steps))
+	ends := map[string]chan struct{}{} // by step
 	for i, step := range s.Steps {
 		all[i] = attempt{Schedule: s, step: step}
+		end, before := make(chan struct{}), ends[step.After]
+		ends[step.ID] = end
 		wg.Go(func() {
-			over[i] = waitUntil(ctx, start.Add(step.At)) != nil || all[i].run(ctx, force) // or interrupted before it began
+			defer close(end)
+			interrupted := waitUntil(ctx, start.Add(step.At)) != nil || before != nil && waitFor(ctx, before) != nil
+			over[i] = interrupted || all[i].run(ctx, force)
 		})
 	}
 	wg.Wait()
@@ -192,6 +199,16 @@ func waitUntil(ctx context.Context, at time.Time) error {
 	select {
 	case <-t.C:
 		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// waitFor waits until a channel is closed or ctx ends.
+func waitFor(ctx context.Context, closed <-chan struct{}) error {
+	select {
+	case <-closed:
+		return context.Cause(ctx)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -176,6 +176,29 @@ func TestAScheduleOverlaps(t *testing.T) {
 	})
 }
 
+// A fault that waits for another begins when that one is over: healed, or not injected at all. An interrupt ends the
+// wait.
+func TestAFaultAfterAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		after := func(before string, step Step) Step {
+			step.After = before
+			return step
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		time.AfterFunc(20*time.Second, cancel)
+		err := s.run(ctx, s.step("f1", time.Second, 5*time.Second), after("f1", s.step("f2", 0, time.Second, "inject")),
+			after("f2", s.step("f3", 0, time.Hour)), after("f3", s.step("f4", 0, time.Second)))
+		if !errors.Is(err, errFake) {
+			t.Error(err)
+		}
+		s.expect("1s f1 inject", "2s f1 verify", "7s f1 heal", "8s f1 heal-verify",
+			"9s f2 inject",
+			"10s f3 inject", "11s f3 verify", "20s f3 heal", "21s f3 heal-verify")
+	})
+}
+
 // The stamps are the agent's for what an agent did, and the events name the hosts that were struck.
 func TestTheJournalHasTimesAndHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

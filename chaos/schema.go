@@ -18,8 +18,13 @@ func Schema() settings.Schema {
 	rules := []settings.Schema{
 		either("at", "trigger"),
 		{
-			"if":   given("trigger"),
-			"then": allOfSchemas(kindIs(kindNames(func(k *Kind) bool { return k.Triggers })), targetIs(OnClient)),
+			"if":   allOfSchemas(given("repeat"), settings.Schema{"not": given("trigger")}),
+			"then": given("every"),
+		},
+		{
+			"if": given("trigger"),
+			"then": allOfSchemas(kindIs(kindNames(func(k *Kind) bool { return k.Triggers })), targetIs(OnClient),
+				settings.Schema{"not": given("every")}),
 		},
 		{
 			"if": settings.Schema{
@@ -37,7 +42,6 @@ func Schema() settings.Schema {
 		"allOf": rules,
 		"dependentRequired": settings.Schema{
 			"linger": []string{"until"},
-			"repeat": []string{"every"},
 			"until":  []string{"trigger"},
 		},
 	}

@@ -60,6 +60,8 @@ func (s *Setting) lasts(f Fault) time.Duration {
 // times returns how often the fault is injected: once, or as often as it says, or as often as the run has room for.
 func (s *Setting) times(f Fault) int {
 	switch {
+	case f.Trigger != "":
+		return max(f.Repeat, 1)
 	case f.Every <= 0:
 		return 1
 	case f.Repeat > 0:

@@ -300,8 +300,13 @@ func (x *effects) find(kind string, e, before *history.Event, format string, arg
 // findStale records what happened to an access that another with a higher token had made stale. The call is its
 // invocation, nil if none is recorded.
 func (x *effects) findStale(kind, happened string, e, by, call *history.Event) int {
-	return x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d; %v",
-		e.Op, e.Client, happened, e.Token, by.Client, by.Token, x.outdatedAccess(e, call))
+	o := x.outdatedAccess(e, call)
+	i := x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d; %v",
+		e.Op, e.Client, happened, e.Token, by.Client, by.Token, o)
+	if i >= 0 {
+		x.findings[i].Untold = e.Op == history.OpWrite && o.untold()
+	}
+	return i
 }
 
 // A holdKey names a hold in the resource's record.

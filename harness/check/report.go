@@ -125,7 +125,9 @@ type Finding struct {
 	Cause     string   `json:"cause,omitempty"`   // the kind of the fault that explains it, or "none"
 	Fault     string   `json:"fault,omitempty"`   // that fault's id
 	Explained bool     `json:"explained"`
-	Text      string   `json:"text"`
+	// Untold says of a stale write that it was certainly invoked before its client learned of the loss.
+	Untold bool   `json:"untold,omitempty"`
+	Text   string `json:"text"`
 	// Zxids are the servers' transactions that prove it.
 	Zxids  []string        `json:"zxids,omitempty"`
 	Events []history.Event `json:"events,omitempty"`

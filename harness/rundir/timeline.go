@@ -27,7 +27,8 @@ type timeline struct {
 type timelineFault struct {
 	ID    string            `json:"id"`
 	Drawn bool              `json:"drawn"`
-	AtNs  time.Duration     `json:"at_ns"` // after the start of the measured window
+	After string            `json:"after,omitempty"` // the fault that had to be over first
+	AtNs  time.Duration     `json:"at_ns"`           // after the start of the measured window
 	ForNs time.Duration     `json:"for_ns,omitempty"`
 	Says  string            `json:"says"`
 	Keys  map[string]string `json:"keys"` // as in a scenario's file
@@ -46,7 +47,7 @@ func Timeline(sc *scenario.Scenario, p chaos.Plan) any {
 		for _, k := range s.Fault.Keys() {
 			keys[k.Key] = k.Text
 		}
-		t.Faults = append(t.Faults, timelineFault{ID: s.ID, Drawn: s.Drawn, AtNs: s.Fault.At,
+		t.Faults = append(t.Faults, timelineFault{ID: s.ID, Drawn: s.Drawn, After: s.After, AtNs: s.Fault.At,
 			ForNs: sc.Resolve(s.Fault.For), Says: s.Fault.String(), Keys: keys})
 	}
 	return t
@@ -69,7 +70,7 @@ func ReadTimeline(dir string, sc *scenario.Scenario) (chaos.Plan, error) {
 		if err != nil {
 			return chaos.Plan{}, fmt.Errorf("read %s: %w: fault %s: %w", timelineFile, ErrBadFile, f.ID, err)
 		}
-		p.Steps = append(p.Steps, chaos.PlannedFault{ID: f.ID, Drawn: f.Drawn, Fault: fault})
+		p.Steps = append(p.Steps, chaos.PlannedFault{ID: f.ID, Drawn: f.Drawn, After: f.After, Fault: fault})
 	}
 	return p, nil
 }
@@ -100,6 +101,9 @@ func WriteTimeline(w io.Writer, sc *scenario.Scenario, lacking map[string]string
 		switch {
 		case f.Trigger != "":
 			at = f.Trigger
+			if s.After != "" {
+				at += " after " + s.After
+			}
 		case !f.Momentary():
 			until = (f.At + sc.Resolve(f.For)).String()
 		}

@@ -21,7 +21,7 @@ func TestTimelineRoundTrip(t *testing.T) {
 		}
 		sc.Seed = seed + 1
 		sc.Faults = []chaos.Fault{{Kind: "pause", Target: chaos.TargetHolder,
-			Trigger: chaos.TriggerWrite, Until: chaos.UntilSuperseded}}
+			Trigger: chaos.TriggerWrite, Until: chaos.UntilSuperseded, Repeat: 2}}
 		plan := sc.Plan(nil)
 		dir := t.TempDir()
 		if err := writeTimeline(dir, sc, plan); err != nil {

@@ -21,6 +21,18 @@ tick: 200ms
 storage: tmpfs
 `
 
+// bugPrefix begins the names of the scenarios of known bugs.
+const bugPrefix = "repro-"
+
+// BugOf returns the known bug that the scenario makes show, and false if it is not the scenario of one.
+func BugOf(s *Scenario) (broken.Lock, bool) {
+	name, ok := strings.CutPrefix(s.Name, bugPrefix)
+	if !ok {
+		return broken.Lock{}, false
+	}
+	return broken.Find(name)
+}
+
 // OfBug returns the scenario that makes a known bug show in a lab. The bug must have one.
 func OfBug(bug broken.Lock) (*Scenario, error) {
 	lines := strings.Split(strings.TrimSpace(bug.Scenario), "\n")
@@ -31,7 +43,7 @@ func OfBug(bug broken.Lock) (*Scenario, error) {
 		}
 	}
 	lines = append(lines, "recipe: "+lock.Of(bug))
-	s, err := Load("repro-"+bug.Name, []byte(strings.Join(lines, "\n")))
+	s, err := Load(bugPrefix+bug.Name, []byte(strings.Join(lines, "\n")))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,11 @@ import (
 func lines(p chaos.Plan) []string {
 	var all []string
 	for _, s := range p.Steps {
-		all = append(all, s.ID+" "+s.Fault.String())
+		line := s.ID + " " + s.Fault.String()
+		if s.After != "" {
+			line += " after " + s.After
+		}
+		all = append(all, line)
 	}
 	return all
 }
@@ -29,14 +33,16 @@ faults:
 - {kind: kill, target: leader, at: 9s, for: 1s}
 - {kind: pause, target: any-client, at: 1s, for: 1.5T, every: 5s, repeat: 2}
 - {kind: partition, target: zk1, from: servers, at: 2s, for: 500ms, every: 6s}
-- {kind: pause, target: holder, trigger: before-write, for: 1s}
+- {kind: pause, target: holder, trigger: before-write, for: 1s, repeat: 3}
 `)
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	// The last partition that leaves 2 s for recovery begins at 14 s.
 	want := []string{
-		"f4 pause holder before write for 1s",
+		"f4.1 pause holder before write for 1s",
+		"f4.2 pause holder before write for 1s after f4.1",
+		"f4.3 pause holder before write for 1s after f4.2",
 		"f2.1 pause any-client at 1s for 1.5T",
 		"f3.1 partition zk1 from servers at 2s for 500ms",
 		"f2.2 pause any-client at 6s for 1.5T",

@@ -91,6 +91,7 @@ func TestSchemaAccepts(t *testing.T) {
 - {kind: pause, target: holder, at: 1s, for: 1s, every: 3s, repeat: 2}
 - {kind: kill, target: minority, at: 1s, for: 1s}`,
 		victim + "  until: superseded\n  linger: 300ms\n  expect: expiry",
+		victim + "  for: 1s\n  repeat: 3",
 	} {
 		if _, err := scenario.Load("f.yaml", []byte(src)); err != nil {
 			t.Errorf("%s: not a scenario: %v", src, err)
@@ -136,7 +137,7 @@ var beyond = []string{
 	"overlap by role", "overlap with a trigger", "anew before it is over", "again without end", "all the time",
 	"the last one too late", "drawn without an end", "drawn backwards", "drawn backwards here", "drawn too long",
 	"drawn of no length", "drawn all the time", "kind drawn twice", "endless liveness", "followers of nobody",
-	"holder of nothing", "triggered waiter", "again and again by a trigger", "moving a holder",
+	"holder of nothing", "triggered waiter", "moving a holder",
 	"endless on average", "choice of one", "arrivals at no rate", "rate in a closed loop",
 	"in flight in a closed loop", "think in an open loop", "iterations in an open loop",
 	"more in flight than clients", "less in flight than processes", "sharing a command's session",

@@ -13,10 +13,13 @@ func OverlapFindings(rep check.Report) []check.Finding {
 	var all []check.Finding
 	if v := rep.Check(check.BeliefExclusion); v != nil {
 		for _, f := range v.Findings {
-			if f.Kind == findingOverlap && len(f.Clients) == 2 {
+			if IsOverlap(&f) {
 				all = append(all, f)
 			}
 		}
 	}
 	return all
 }
+
+// IsOverlap reports whether a finding is an overlap of two clients' holds.
+func IsOverlap(f *check.Finding) bool { return f.Kind == findingOverlap && len(f.Clients) == 2 }

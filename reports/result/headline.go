@@ -123,9 +123,12 @@ func exclusionSentence(r Result, rep check.Report) string {
 		return s + because(r, rep) + "."
 	default:
 		s := say.both + ", " + words.Grouped(*n) + " times"
-		if together, ok := sameHold(r, rep); ok {
+		if holds, together, ok := sameHolder(r, rep); ok && holds == 1 {
 			s = fmt.Sprintf("One client believed it still held %s while others got it %s times in turn, for %s in all",
 				say.still, words.Grouped(*n), words.Duration(together))
+		} else if ok && holds < *n {
+			s = fmt.Sprintf("One client believed %s times that it still held %s while others got it, %s times in turn and "+
+				"for %s in all", words.Grouped(holds), say.still, words.Grouped(*n), words.Duration(together))
 		} else if d := r.Safety.MaxOverlapNs; d != nil {
 			s += " and for up to " + words.Duration(*d)
 		}
@@ -178,24 +181,24 @@ func undecided(rep check.Report) bool {
 	return v != nil && v.Result == check.Unknown
 }
 
-// sameHold returns for how long one hold overlapped with others. False if not all overlaps have the same older hold,
-// or if not all findings were kept.
-func sameHold(r Result, rep check.Report) (int64, bool) {
+// sameHolder returns how many holds of one client overlapped with others, and for how long in all. False if not all
+// overlaps have the same client as the older holder, or if not all findings were kept.
+func sameHolder(r Result, rep check.Report) (holds int64, together int64, ok bool) {
 	all := OverlapFindings(rep)
 	var spans []Span
+	tokens := map[int64]bool{}
 	for i := range all {
 		f := &all[i]
-		if f.Lock != all[0].Lock || f.Clients[0] != all[0].Clients[0] || len(f.Tokens) != 2 || f.Tokens[0] == 0 ||
-			f.Tokens[0] != all[0].Tokens[0] {
-			return 0, false
+		if f.Lock != all[0].Lock || f.Clients[0] != all[0].Clients[0] || len(f.Tokens) != 2 || f.Tokens[0] == 0 {
+			return 0, 0, false
 		}
+		tokens[f.Tokens[0]] = true
 		spans = append(spans, Span{f.At, f.Until})
 	}
-	var sum int64
 	for _, s := range Union(spans) {
-		sum += s.To - s.From
+		together += s.To - s.From
 	}
-	return sum, int64(len(all)) == *r.Safety.Overlaps
+	return int64(len(tokens)), together, int64(len(all)) == *r.Safety.Overlaps
 }
 
 // because names the cause of the overlaps if all have the same known one and all findings were kept; else it is
@@ -214,9 +217,13 @@ func because(r Result, rep check.Report) string {
 	}
 	when := " after"
 	who := "one"
-	if _, same := sameHold(r, rep); len(all) > 1 && same {
+	switch holds, _, same := sameHolder(r, rep); {
+	case len(all) == 1:
+	case same && holds == 1:
 		when, who = ", after", "it"
-	} else if len(all) > 1 {
+	case same && holds < int64(len(all)):
+		when, who = ", each time after", "it"
+	default:
 		when = ", each time after"
 	}
 	host, ok := struck(r, all)
@@ -330,8 +337,11 @@ func outdatedAccesses(s *check.Safety, n int64) string {
 	case n == 1:
 		return text + ", a write that was invoked before its client learned of the loss"
 	}
-	return fmt.Sprintf("%s, %s of them writes that were invoked before their client learned of the loss", text,
-		words.Grouped(untold))
+	which := ""
+	if untold < n {
+		which = words.Grouped(untold) + " of them "
+	}
+	return text + ", " + which + "writes that were invoked before their client learned of the loss"
 }
 
 // lostUpdates says how many updates were lost and, if that is known, whether they were those of outdated writes or of

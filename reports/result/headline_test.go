@@ -81,6 +81,19 @@ func TestHeadline(t *testing.T) {
 			want: "One client believed it still held the lock while others got it 2 times in turn, for 3.1 s in all, after " +
 				"it was paused longer than its session timeout. " +
 				"The resource refused one outdated access, and no update was lost."},
+		{name: "two holds of one client against many", acquired: 30, faults: []check.FaultRecord{pause}, verdict: check.Pass,
+			safety: with(one, func(s *check.Safety) {
+				s.Overlaps = new(int64(3))
+				s.StaleAccepted, s.StaleWritesUntold = new(int64(2)), new(int64(2))
+				s.LostUpdates, s.LostUpdatesOfOthers = new(int64(3)), new(int64(3))
+			}),
+			checks: []check.Verdict{{Name: check.BeliefExclusion, Findings: []check.Finding{
+				overlapBy("c1/1", "c2/1", 5, "pause", "f1"), overlapBy("c1/1", "c3/1", 5, "pause", "f1"),
+				overlapBy("c1/1", "c3/1", 15, "pause", "f1")}}},
+			want: "One client believed 2 times that it still held the lock while others got it, 3 times in turn and for " +
+				"3.1 s in all, each time after it was paused longer than its session timeout. The resource accepted 2 outdated " +
+				"accesses, writes that were invoked before their client learned of the loss, and 3 updates of other clients " +
+				"were lost."},
 		{name: "more overlaps than findings: no cause is claimed", acquired: 5000, faults: []check.FaultRecord{pause},
 			verdict: check.Fail,
 			safety:  with(one, func(s *check.Safety) { s.Overlaps = new(int64(900)); s.OverlapsUnexplained = new(int64(3)) }),

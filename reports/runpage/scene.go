@@ -21,16 +21,15 @@ type scene struct {
 	Title   string
 }
 
-// chooseScene chooses the most interesting scene: the first overlap, else what another check found, else the first
-// fault, else the first holds of the measured window. ok is false if the run has no grants and nothing was
-// found.
+// chooseScene chooses the most interesting scene: the finding that the run is about, else the first fault, else the
+// first holds of the measured window. ok is false if the run has no grants and nothing was found.
 func chooseScene(in result.Input, w result.Interval, faults []faultSpan) (s scene, ok bool) {
-	if all := result.OverlapFindings(in.Report); len(all) > 0 {
-		first := slices.MinFunc(all, func(a, b check.Finding) int { return cmp.Compare(a.At, b.At) })
-		return overlapScene(in, faults, first), true
-	}
-	if check, f := violation(in.Report); f != nil {
-		return findingScene(in, check, f), true
+	name, f := featured(in)
+	switch {
+	case f != nil && result.IsOverlap(f):
+		return overlapScene(in, faults, *f), true
+	case f != nil:
+		return findingScene(in, name, f), true
 	}
 	byLock := result.GrantsByLock(in.Acquisitions)
 	if len(byLock) == 0 {
@@ -90,17 +89,6 @@ func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisit
 		}
 	}
 	return best
-}
-
-// violation returns the first finding about a lock of a check that found a violation, and that check's name.
-func violation(report check.Report) (string, *check.Finding) {
-	for i := range report.Checks {
-		v := &report.Checks[i]
-		if j := slices.IndexFunc(v.Findings, func(f check.Finding) bool { return f.Lock != "" }); v.Violation && j >= 0 {
-			return v.Name, &v.Findings[j]
-		}
-	}
-	return "", nil
 }
 
 // findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both

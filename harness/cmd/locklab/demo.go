@@ -31,7 +31,7 @@ func (demoCmd) exits() string {
 // acts are the acts of the demonstration: built-in scenarios, each with what it shows.
 var acts = []struct{ name, scenario, title string }{
 	{"act1-calm", "mutex-calm", "no fault"},
-	{"act2-paused", "mutex-pause", "the holder is stopped for longer than its session"},
+	{"act2-paused", "mutex-pause", "the holder is stopped for longer than its session, three times"},
 	{"act3-fenced", "mutex-pause-fencing", "the same, with fencing tokens"},
 }
 

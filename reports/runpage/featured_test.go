@@ -1,0 +1,78 @@
+package runpage
+
+import (
+	"testing"
+
+	"locklab/harness/check"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/result"
+)
+
+// The picture is about the finding that says most of the run.
+func TestFeatured(t *testing.T) {
+	overlap := func(older string, token, at int64, explained bool) check.Finding {
+		return check.Finding{Kind: "overlap", Lock: "/l", At: at, Clients: []string{older, "c9/0"},
+			Tokens: []int64{token, token + 1}, Explained: explained}
+	}
+	stale := func(kind, client string, token int64, untold bool) check.Finding {
+		return check.Finding{Kind: kind, Lock: "/l", Clients: []string{"c9/0", client}, Tokens: []int64{token + 1, token},
+			Explained: true, Untold: untold}
+	}
+	beliefs := func(all ...check.Finding) check.Verdict {
+		return check.Verdict{Name: check.BeliefExclusion, Result: check.Fail, Findings: all}
+	}
+	effect := func(violation bool, all ...check.Finding) check.Verdict {
+		return check.Verdict{Name: check.Effect, Result: check.Fail, Findings: all, Violation: violation}
+	}
+	broken := func(name, kind string, at int64) check.Verdict {
+		return check.Verdict{Name: name, Result: check.Fail, Violation: true,
+			Findings: []check.Finding{{Kind: kind, Lock: "/l", At: at}}}
+	}
+	first, second, third := overlap("c1/0", 5, 100, true), overlap("c1/0", 15, 200, true),
+		overlap("c1/0", 25, 300, true)
+	for _, c := range []struct {
+		name, scenario string
+		checks         []check.Verdict
+		check          string
+		at             int64
+	}{
+		{"nothing", "mutex", nil, "", 0},
+		{"the first of equal overlaps", "mutex-pause", []check.Verdict{beliefs(second, first)}, check.BeliefExclusion, 100},
+		{"the overlap with the untold write", "mutex-pause", []check.Verdict{beliefs(first, second, third),
+			effect(false, stale("stale-accepted", "c1/0", 5, false), stale("lost-update", "c1/0", 5, false),
+				stale("stale-accepted", "c1/0", 15, true), stale("stale-accepted", "c1/0", 25, false))},
+			check.BeliefExclusion, 200},
+		{"the overlap with the write that was refused", "mutex-pause-fencing", []check.Verdict{beliefs(first, second),
+			effect(false, stale("stale-rejected", "c1/0", 15, false))}, check.BeliefExclusion, 200},
+		{"an untold write that was refused", "mutex-pause-fencing", []check.Verdict{beliefs(first, second, third),
+			effect(false, stale("stale-rejected", "c1/0", 15, false), stale("stale-rejected", "c1/0", 25, true))},
+			check.BeliefExclusion, 300},
+		{"an overlap that nothing explains", "mutex-pause", []check.Verdict{broken(check.ServiceExclusion, "a", 1),
+			beliefs(first, overlap("c2/0", 7, 150, false)), effect(true, stale("stale-accepted", "c1/0", 5, true))},
+			check.BeliefExclusion, 150},
+		{"a violation", "mutex-pause", []check.Verdict{beliefs(first), broken(check.Liveness, "stall", 42)}, check.Liveness,
+			42},
+		{"damage beside an overlap", "mutex-pause", []check.Verdict{beliefs(first), broken(check.Effect, "stale-read", 42)},
+			check.BeliefExclusion, 100},
+		{"damage and another violation", "mutex-pause", []check.Verdict{broken(check.Effect, "stale-read", 42),
+			broken(check.Liveness, "stall", 43)}, check.Liveness, 43},
+		{"damage alone", "mutex-pause", []check.Verdict{broken(check.Effect, "stale-read", 42)}, check.Effect, 42},
+		{"a known bug", "repro-sequence-token", []check.Verdict{broken(check.ServiceExclusion, "grant-without-znode", 1),
+			broken(check.Tokens, "token-fell", 50)}, check.Tokens, 50},
+		{"a known bug that did not show", "repro-sequence-token", []check.Verdict{broken(check.Liveness, "stall", 42)},
+			check.Liveness, 42},
+		{"a bug that is not known", "repro-nothing", []check.Verdict{broken(check.ServiceExclusion, "a", 1),
+			broken(check.Tokens, "token-fell", 50)}, check.ServiceExclusion, 1},
+	} {
+		name, f := featured(result.Input{Run: &rundir.Run{Scenario: &scenario.Scenario{Name: c.scenario}},
+			Report: check.Report{Checks: c.checks}})
+		at := int64(0)
+		if f != nil {
+			at = f.At
+		}
+		if name != c.check || at != c.at {
+			t.Errorf("%s: %s at %d, want %s at %d", c.name, name, at, c.check, c.at)
+		}
+	}
+}
