@@ -261,7 +261,7 @@ func testMove(t *testing.T, c *contest) {
 func testDeleteNode(t *testing.T, c *contest) {
 	connected := events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpConnected && e.Client == "c1/0" })
 	session := connected[len(connected)-1].Session
-	h := momentary(t, deleteNode{ensemble: c.ensemble, lock: lock, session: session, host: c.c1})
+	h := momentary(t, deleteNode{ensemble: c.ensemble, lock: lock, session: of(session), host: c.c1})
 	if len(h.Nodes) != 1 || !strings.HasPrefix(h.Nodes[0], lock+"/") || len(h.Sessions) != 1 ||
 		h.Sessions[0] != session || !slices.Equal(h.Hosts, []string{"c1"}) {
 		t.Errorf("%+v", h)
@@ -300,9 +300,9 @@ func testForeignChildren(t *testing.T, c *contest) {
 	if _, err := (foreignChildren{id: "f1", ensemble: c.ensemble, lock: nowhere}).Inject(t.Context()); err == nil {
 		t.Error("foreign children were created in a directory that does not exist")
 	}
-	if h, err := (deleteNode{ensemble: c.ensemble, lock: nowhere}).Inject(within(t, time.Second)); h != nil ||
-		err == nil {
-		t.Error("a contender's znode was deleted where there is none")
+	none := deleteNode{ensemble: c.ensemble, lock: nowhere, session: of(1)}
+	if h, err := none.Inject(within(t, time.Second)); h != nil || !errors.Is(err, ErrNobody) {
+		t.Errorf("a contender's znode was deleted where there is none: %v", err)
 	}
 }
 

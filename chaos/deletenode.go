@@ -19,11 +19,7 @@ func deleteNodeKind() Kind {
 		Verified: "the znode is gone",
 		Examples: []string{"target: c1"},
 		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
-			client := i.clientOf(h)
-			session := r.Sessions.SessionOf(client)
-			if session == 0 {
-				return nil, fmt.Errorf("%s has no session", client)
-			}
+			session := func() history.SessionID { return r.Sessions.SessionOf(i.clientOf(h)) }
 			return deleteNode{ensemble: r.Ensemble, lock: r.Lock, session: session, host: h}, nil
 		}),
 	}
@@ -35,12 +31,14 @@ type deleteNode struct {
 	ensemble *ensembles.Ensemble
 	// lock is the lock's path.
 	lock string
-	// session is the owner of the znode to delete, and host is where its client runs.
-	session history.SessionID
+	// session returns the session that owns the znode to delete: that of a client, which may get another one meanwhile.
+	// host is where the client runs.
+	session func() history.SessionID
 	host    *ensembles.Host
 }
 
-// Inject waits until there is such a znode, and deletes it. There is nothing to heal.
+// Inject waits until there is such a znode, and deletes it. There is nothing to heal. Its error wraps [ErrNobody],
+// because it only gives up if there was no znode for as long as it may wait.
 func (d deleteNode) Inject(ctx context.Context) (*Harm, error) {
 	var node agent.Node
 	var at int64
@@ -60,7 +58,7 @@ func (d deleteNode) Inject(ctx context.Context) (*Harm, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
 	return &Harm{
 		At:           at,
@@ -75,13 +73,14 @@ func (d deleteNode) Inject(ctx context.Context) (*Harm, error) {
 // choose picks the znode to delete: the oldest one of the session.
 func (d deleteNode) choose(all []agent.Node) (agent.Node, error) {
 	var first agent.Node
+	owner := d.session()
 	for _, n := range all {
-		if n.Session == d.session && (first.Path == "" || n.Czxid < first.Czxid) {
+		if n.Session == owner && (first.Path == "" || n.Czxid < first.Czxid) {
 			first = n
 		}
 	}
 	if first.Path == "" {
-		return first, fmt.Errorf("%w: there is none", ErrNobody)
+		return first, errors.New("there is none")
 	}
 	return first, nil
 }

@@ -45,6 +45,13 @@ func (d *drawer) draw(lacking map[string]string) {
 	for at := d.pause(); at < last; at += d.pause() {
 		d.one(kinds, at)
 	}
+	// A run in which no fault meets a hold shows little. Some kinds cannot meet one for certain.
+	for n := range time.Duration(drawTries) {
+		if slices.ContainsFunc(d.plan.Steps, func(p PlannedFault) bool { return p.Fault.meetsHolds() }) {
+			break
+		}
+		d.some(kinds, last*(n+1)/(drawTries+2), Fault.meetsHolds)
+	}
 	// A run without any random fault would show nothing.
 	if !slices.ContainsFunc(d.plan.Steps, func(p PlannedFault) bool { return p.Drawn }) {
 		d.one(kinds, last/3)
@@ -94,9 +101,14 @@ func (d *drawer) drawable(lacking map[string]string) []WeightedKind {
 
 // one draws a fault that begins at that time, if one fits.
 func (d *drawer) one(kinds []WeightedKind, at time.Duration) {
+	d.some(kinds, at, func(Fault) bool { return true })
+}
+
+// some draws a fault that begins at that time and is of the sort that is wanted, if one fits.
+func (d *drawer) some(kinds []WeightedKind, at time.Duration, wanted func(Fault) bool) {
 	for range drawTries {
 		f := d.fault(kinds, at)
-		if !d.fits(f) {
+		if !wanted(f) || !d.fits(f) {
 			continue
 		}
 		n := 1

@@ -116,6 +116,13 @@ func (f Fault) HitsHolder() bool { return f.Trigger != "" || f.Target == TargetH
 // HitsWaiter reports whether the fault strikes a client while it waits for a lock.
 func (f Fault) HitsWaiter() bool { return f.Target == TargetWaiter || f.Target == TargetHeadWaiter }
 
+// meetsHolds reports whether a client that the fault can affect holds a lock while it is in force, if clients contend
+// all the time. A fault of a client's process may find that client without a lock, and one that is over at once may
+// find the lock free.
+func (f Fault) meetsHolds() bool {
+	return f.HitsHolder() || f.Target.class() != OnClient && !f.Momentary()
+}
+
 // disables reports whether the fault takes a server out of action.
 func (f Fault) disables() bool { return f.kind().Outage && f.HitsServer() }
 

@@ -61,6 +61,25 @@ func (s said) Triggered(context.Context, string, string) (history.Event, error) 
 	return history.Event{At: 1, Session: history.SessionID(s)}, nil
 }
 
+// of returns a client's session, which is always the same.
+func of(s history.SessionID) func() history.SessionID {
+	return func() history.SessionID { return s }
+}
+
+// A client whose session ends before it has a znode has the next one in another session.
+func TestDeleteNodeFollowsTheClient(t *testing.T) {
+	session := history.SessionID(0)
+	d := deleteNode{session: func() history.SessionID { return session }}
+	nodes := []agent.Node{{Path: "/l/3", Session: 2, Czxid: 30}, {Path: "/l/2", Session: 2, Czxid: 20},
+		{Path: "/l/1", Session: 1, Czxid: 10}}
+	for s, want := range map[history.SessionID]string{1: "/l/1", 2: "/l/2", 3: ""} {
+		session = s
+		if n, err := d.choose(nodes); n.Path != want || (err == nil) != (want != "") {
+			t.Errorf("session %v: %+v, %v", s, n, err)
+		}
+	}
+}
+
 // A fault that is over at once is verified by its effect, and not by an agent's report.
 func TestMomentaryFaultsAreVerifiedByTheirEffect(t *testing.T) {
 	const session history.SessionID = 0x100
@@ -71,7 +90,7 @@ func TestMomentaryFaultsAreVerifiedByTheirEffect(t *testing.T) {
 		"restart": ending{p, Process.restart}, "rolling restart": rollingRestart{p},
 		"reset":  reset{ends{"f1", h, []*ensembles.Host{h}, e}},
 		"expire": expireSession{byClient{id: "f1", host: h, witness: said(session), ensemble: e}},
-		"znode":  deleteNode{e, lock, session, h}, "parent": deleteParent{ensemble: e, lock: lock},
+		"znode":  deleteNode{e, lock, of(session), h}, "parent": deleteParent{ensemble: e, lock: lock},
 	} {
 		t.Run(name, func(t *testing.T) {
 			harm, err := f.Inject(within(t, 10*time.Second))

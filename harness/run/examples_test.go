@@ -60,7 +60,7 @@ func TestExampleDrivers(t *testing.T) {
 func executeExample(t *testing.T, command, image string) judge.Outcome {
 	t.Helper()
 	return executeBuiltin(t, "mutex-pause", map[string]string{"recipe": "exec:" + command, "client-image": image,
-		"servers": "1", "warmup": "1s", "duration": "6s", "liveness": "0s", "min-acquired": "5", "observer": "false"})
+		"servers": "1", "warmup": "1s", "liveness": "0s", "min-acquired": "5", "observer": "false"})
 }
 
 // requireImage skips the test if the engine does not have the image, or fails it if that is required.

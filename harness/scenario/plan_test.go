@@ -12,6 +12,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/scenario"
+	"locklab/workloads"
 )
 
 // lines returns a line for each fault of a plan.
@@ -113,6 +114,28 @@ func TestDrawnFaultsAreValid(t *testing.T) {
 			rt.Error(err)
 		}
 	})
+}
+
+// In each plan some fault meets a hold, if one of the kinds that it draws from can.
+func TestDrawnFaultsMeetHolds(t *testing.T) {
+	for seed := range uint64(300) {
+		sc, err := scenario.Builtin(workloads.Builtin, "swarm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc.Seed = seed + 1
+		p := sc.Plan(nil)
+		meets := slices.ContainsFunc(p.Steps, func(s chaos.PlannedFault) bool {
+			return s.Fault.HitsHolder() || !s.Fault.HitsClient() && !s.Fault.Momentary()
+		})
+		if !meets {
+			t.Errorf("seed %d, of %v: %q", sc.Seed, p.Kinds, lines(p))
+		}
+	}
+	// A moved client has to run, so it cannot be the holder, which is struck after it has stopped itself.
+	if p := drawn(t, 1, "fault-kinds: move-client\n").Plan(nil); len(p.Steps) == 0 {
+		t.Error("no fault is drawn of a kind that meets no holds for certain")
+	}
 }
 
 // Each swarm leaves out some kinds of faults and has a rate of its own.
