@@ -11,6 +11,24 @@ import (
 // An ACL chooses the access control list of each znode that a session creates, by the path that the service knows it
 // by, which includes a chroot. It is called for every create, from many goroutines. There is [Open], [CreatorAll] and
 // [ACLOf], and a caller can write one that treats paths differently.
+//
+// What keeps a lock safe from a client is that the client can neither create nor delete children of the lock's
+// directory: one that deletes the znode of a holder lets the next contender in beside it, and one that creates a znode
+// with a number of its own choice gets in beside a holder, or makes all others wait for it. The service looks for both
+// permissions in the ACL of the directory, not in those of the znodes in it. Three things follow.
+//
+//   - The directory's own ACL is what counts. A directory that exists keeps the ACL that it has, and sessions do not
+//     look at it: one that was made open stays open.
+//   - The same holds for every directory above. A client that can create and delete children of one of these can put a
+//     directory of its own in the place of one that is empty. Locks' directories are containers, which the service
+//     removes when they are empty, and the root of a new service is open to all. So an administrator should create the
+//     topmost directory as a persistent znode with an ACL of its own, or close the root.
+//   - Contenders read each other's znodes and the directory, whatever their recipe, and set data to revoke. So all
+//     clients of one lock need a credential in common, or an ACL that lets each of them read, create and delete in the
+//     directory and read the znodes in it.
+//
+// Do not take a permission to read away from the clients of a lock in use. Servers with the repair of CVE-2024-23944
+// send no event of a znode that the client may not read by then, so a contender would not hear that its turn has come.
 type ACL func(path string) []zk.ACL
 
 // Open lets every client do everything, as Curator's default does.
