@@ -61,8 +61,8 @@ type layer struct {
 // The architecture manual draws this list.
 var layers = []layer{
 	{"events and settings", []string{"harness/history", "harness/settings", "harness/untrusted",
-		"ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire"}},
-	{"sessions", []string{"recipes/zksession"}},
+		"ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire", "recipes/observe"}},
+	{"sessions", []string{"recipes/zksession", "recipes/observe/slogobserver", "recipes/observe/otelobserver"}},
 	{"locks", []string{"recipes"}},
 	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},
 	{"evidence", []string{"ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
@@ -161,6 +161,16 @@ func TestRecipesAreALibrary(t *testing.T) {
 			if ours, ok := strings.CutPrefix(i, module); ok && ours != "recipes" && !strings.HasPrefix(ours, "recipes/") {
 				t.Errorf("%s imports %s", p.ImportPath, ours)
 			}
+		}
+	}
+}
+
+// The locks need two other modules. What needs more is a package of its own.
+func TestLibraryNeedsTwoModules(t *testing.T) {
+	for _, p := range list(t, "-deps", "./recipes", "./recipes/observe/slogobserver") {
+		if !p.Standard && !strings.HasPrefix(p.ImportPath, module+"recipes") &&
+			p.ImportPath != "github.com/go-zookeeper/zk" && p.ImportPath != "github.com/google/uuid" {
+			t.Errorf("the locks depend on %s", p.ImportPath)
 		}
 	}
 }

@@ -16,6 +16,7 @@
 //	Hold, entries                  what is granted: its end, its re-entry, its revocation
 //	creator, hub, janitor, guard   a create that survives a lost reply; shared watches; the
 //	                               removal of leftovers; the end of a hold whose znode is gone
+//	observed                       what a session's observer is told
 //	terms                          the end of a session's holds when nothing is heard of the service
 //	leaseClock, leaseRule          their end before the service can have expired the session
 //	Renewer                        one session after the other
@@ -50,11 +51,44 @@
 //     their context has ended, and then return as well. What an Acquire had begun is undone in the background, and what
 //     a Release had begun is finished there, for as long as the session lives. A request that is under way when the
 //     context ends is waited for in the background, so that a create that succeeds late leaves no znode.
+//   - A refusal by an ACL: the call returns an error that wraps [zksession.ErrNoAuth] and names the znode. It is not
+//     tried again, not in the background either. A server that refuses a credential ends the session with
+//     [zksession.ErrAuthFailed].
 //   - Somebody else deletes one of our znodes: a waiter queues again, at the end; a holder's context ends with
 //     ErrLockLost. A change of a znode's data does no harm, except to a NaiveMutex that has not read it yet.
 //   - A server that breaks each connection soon after its handshake, or says each time that the session has moved: the
 //     client reconnects with pauses that grow to a second. Watches that a server refuses to set again after a reconnect
 //     count as fired, so that whoever waits looks again.
+//
+// # Credentials, ACLs and TLS
+//
+// A session sends its [zksession.Config].Credentials on each connection before any other request, after a reconnect
+// before the watches are set again. Its [zksession.Config].ACL chooses who may use each znode that it creates:
+// contenders, leases, counts, heartbeats, the directories above them, a chroot, and what [Hold.Multi] creates. The
+// default is Curator's, open to everybody; with [zksession.CreatorAll] only clients with the same credential can take,
+// see or break a lock. What an ACL must not allow, and why it is the directory's that counts, is said at
+// [zksession.ACL].
+//
+// A server accepts any password and only looks whether it is that of an ACL. So a wrong password shows at the first
+// request that needs the right one, as ErrNoAuth, while ErrAuthFailed is for schemes that the server does not know, or
+// a server that wants another one. There is no SASL, and therefore no Kerberos, because go-zookeeper has none. TLS goes
+// by [zksession.Config].Dial, and with it x509 identities, which need no credential. Requests: 1 for each credential
+// and connection. [ZKLock] has neither credentials nor ACLs.
+//
+// # Observers
+//
+// [SessionConfig].Observe is called with what happens: contenders that queue, grants with the time that they took,
+// acquisitions that fail, releases with the time of the hold, losses with their cause, and the changes of the session.
+// The packages slogobserver and otelobserver, below package observe, make log records and metrics of them.
+//
+// The events of an acquisition and the release come in the goroutine that called Acquire or Release, before the call
+// returns; the loss of a hold comes in one of its own; those of the session, in order, in another. So the events of one
+// acquisition and of one hold are in order, and no two of them come at once; events of different holds, and of the
+// session, may come at once and in any order. No lock is held, so the function may use the session and its locks. It
+// should be quick, because the caller waits for it while it holds the lock, and must not wait for [Session.Close],
+// which waits until all events have been delivered. Without an observer nothing is done; with one, each hold has one
+// goroutine more, and no request. Holds of NoLock and ZKLock, and Multi as a whole, have no events; its members do.
+// OnQueued and OnState remain: they are of one lock, and of one session.
 //
 // # The race detector
 //

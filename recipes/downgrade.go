@@ -38,7 +38,7 @@ func (rw *RW) Downgrade(ctx context.Context, write *Hold) (*Hold, error) {
 // wrapping ErrLockLost), and those of [Lock].
 func (rw *RW) ReadUnder(ctx context.Context, write *Hold) (*Hold, error) {
 	l := &rw.read
-	h, err := rw.readUnder(ctx, write)
+	h, err := l.s.acquire(l.recipe, l.dir, func() (*Hold, error) { return rw.readUnder(ctx, write) })
 	if err != nil {
 		return nil, fmt.Errorf("downgrade %s: %w", l.dir, err)
 	}

@@ -9,7 +9,7 @@ type FairRW struct {
 
 // NewFairRW checks the configuration. It asks the service nothing.
 func NewFairRW(cfg RWConfig) (*FairRW, error) {
-	lines, err := newRWLines("fair rw", cfg, textbookLayout)
+	lines, err := newRWLines("fair-rw", cfg, textbookLayout)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type Hold struct {
 	nodes     []string   // its znodes, if no other hold can ever have znodes of the same names
 	term      *leaseTerm // nil if the hold has no clock of its own
 	of        *Session   // nil if it is not a session of this package
+	observed  *observed  // nil if there is no observer
 	revoked   context.Context
 	revoke    context.CancelFunc
 	// release releases the lock at the service and waits until that is confirmed or ctx ends. It runs at most once,
@@ -116,10 +117,13 @@ func (h *Hold) leave(ctx context.Context) error {
 	if !last {
 		return nil
 	}
-	if err := h.release(ctx); err != nil {
-		return fmt.Errorf("release: %w", err)
+	over := h.observed.released()
+	err := h.release(ctx)
+	if err != nil {
+		err = fmt.Errorf("release: %w", err)
 	}
-	return nil
+	over(err)
+	return err
 }
 
 // lose ends the hold because of reason, unless it has ended already.

@@ -16,8 +16,8 @@ type MutexConfig struct {
 	OnQueued func(ahead int)
 	// SparseLists makes attempts in a queue of some hundreds, or more, ask for the list of the queue once instead of
 	// twice, so that a queue of a thousand moves nearly twice as fast. It costs some small requests and one more
-	// watch per acquisition. It has no effect with OnQueued, which needs the list. This Mutex remembers the queue
-	// from one Acquire to the next.
+	// watch per acquisition. It has no effect with OnQueued or an observer, which need the list. This Mutex remembers
+	// the queue from one Acquire to the next.
 	SparseLists bool
 
 	_ struct{} // no positional literals
@@ -39,13 +39,18 @@ func NewMutex(cfg MutexConfig) (*Mutex, error) {
 	if cfg.Data, err = ownData("mutex", cfg.Data); err != nil {
 		return nil, err
 	}
+	cfg.OnQueued = cfg.Session.queued(mutexName, cfg.Path, cfg.OnQueued)
 	return newMutex(cfg), nil
 }
+
+// mutexName is the name that an observer hears.
+const mutexName = "mutex"
 
 func newMutex(cfg MutexConfig) *Mutex {
 	m := &Mutex{
 		line{
 			s:        cfg.Session,
+			recipe:   mutexName,
 			dir:      cfg.Path,
 			data:     cfg.Data,
 			onQueued: cfg.OnQueued,

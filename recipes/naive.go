@@ -41,8 +41,12 @@ func NewNaiveMutex(cfg NaiveConfig) (*NaiveMutex, error) {
 		return nil, err
 	}
 	cfg.Data = bytes.Clone(cfg.Data)
+	cfg.OnQueued = cfg.Session.queued(naiveName, cfg.Path, cfg.OnQueued)
 	return &NaiveMutex{cfg: cfg}, nil
 }
+
+// naiveName is the name that an observer hears.
+const naiveName = "naive-mutex"
 
 // Acquire implements [Lock].
 func (m *NaiveMutex) Acquire(ctx context.Context) (*Hold, error) { return m.acquire(ctx, false) }
@@ -55,7 +59,7 @@ func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
 		}
 		reported = true
 	}
-	return m.cfg.Session.attempts(ctx, m.cfg.Path, func() (*Hold, error) {
+	return m.cfg.Session.attempts(ctx, naiveName, m.cfg.Path, func() (*Hold, error) {
 		// The token in the znode's data tells this attempt's znode from that of another attempt in the same session,
 		// which the owner alone does not.
 		a := &naiveAttempt{

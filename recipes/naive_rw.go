@@ -9,7 +9,7 @@ type NaiveRW struct {
 
 // NewNaiveRW checks the configuration. It asks the service nothing.
 func NewNaiveRW(cfg RWConfig) (*NaiveRW, error) {
-	lines, err := newRWLines("naive rw", cfg, textbookLayout)
+	lines, err := newRWLines("naive-rw", cfg, textbookLayout)
 	if err != nil {
 		return nil, err
 	}

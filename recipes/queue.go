@@ -18,6 +18,7 @@ import (
 // the lock's directory and wait for their turn. It is a [Lock].
 type line struct {
 	s        *Session
+	recipe   string // its name, for an observer
 	dir      string
 	data     []byte
 	onQueued func(ahead int)
@@ -58,7 +59,7 @@ func behindWriters(queue []contender, own int) int {
 
 // Acquire implements [Lock].
 func (l *line) Acquire(ctx context.Context) (*Hold, error) {
-	return l.s.attempts(ctx, l.dir, func() (*Hold, error) {
+	return l.s.attempts(ctx, l.recipe, l.dir, func() (*Hold, error) {
 		p, err := l.enter(ctx)
 		if err != nil {
 			return nil, err
@@ -69,7 +70,15 @@ func (l *line) Acquire(ctx context.Context) (*Hold, error) {
 
 // attempts makes one attempt after another at the lock at path, each while the session may hold. It ends when an
 // attempt ends for any reason other than the deletion of its znode by another client or the end of the lease.
-func (s *Session) attempts(ctx context.Context, path string, attempt func() (*Hold, error)) (*Hold, error) {
+func (s *Session) attempts(
+	ctx context.Context,
+	recipe, path string,
+	attempt func() (*Hold, error),
+) (*Hold, error) {
+	return s.acquire(recipe, path, func() (*Hold, error) { return s.untilGranted(ctx, path, attempt) })
+}
+
+func (s *Session) untilGranted(ctx context.Context, path string, attempt func() (*Hold, error)) (*Hold, error) {
 	for {
 		var h *Hold
 		err := s.ready(ctx)

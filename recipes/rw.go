@@ -56,10 +56,13 @@ func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
 	if err != nil {
 		return rwLines{}, err
 	}
-	l := line{s: cfg.Session, dir: cfg.Path, data: data, onQueued: cfg.OnQueued, layout: layout}
+	l := line{s: cfg.Session, dir: cfg.Path, data: data, layout: layout}
 	r, w := l, l
-	r.kind, r.blocker = reading, behindWriters
-	w.kind, w.blocker = writing, behindAll
+	r.kind, r.blocker, r.recipe = reading, behindWriters, recipe+"/read"
+	w.kind, w.blocker, w.recipe = writing, behindAll, recipe+"/write"
+	for _, l := range []*line{&r, &w} {
+		l.onQueued = l.s.queued(l.recipe, l.dir, cfg.OnQueued)
+	}
 	return rwLines{r, w}, nil
 }
 

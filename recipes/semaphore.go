@@ -36,7 +36,8 @@ type SemaphoreConfig struct {
 // served in the order in which they queued, even where one that asks for many permits keeps those waiting that ask for
 // few. Clients of Apache Curator's InterProcessSemaphoreV2 at the same path share its permits.
 type Semaphore struct {
-	cfg SemaphoreConfig
+	cfg    SemaphoreConfig
+	recipe string // its name, for an observer
 }
 
 // NewSemaphore checks the configuration. It asks the service nothing.
@@ -57,7 +58,13 @@ func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
 	if cfg.Count != nil && cfg.Count.cfg.Session != cfg.Session {
 		return nil, errors.New("semaphore: the shared number of permits is of another session")
 	}
-	return &Semaphore{cfg: cfg}, nil
+	return named("semaphore", cfg), nil
+}
+
+// named returns a semaphore of which an observer hears by a name.
+func named(recipe string, cfg SemaphoreConfig) *Semaphore {
+	cfg.OnQueued = cfg.Session.queued(recipe, cfg.Path, cfg.OnQueued)
+	return &Semaphore{cfg, recipe}
 }
 
 // Acquire waits until it holds n permits, which it gets all at once; otherwise as
@@ -74,7 +81,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Hold, error)
 	if n < 1 || s.cfg.Count == nil && n > s.cfg.Max {
 		return nil, fmt.Errorf("acquire %s: %w: %d", s.cfg.Path, ErrQuantity, n)
 	}
-	return s.cfg.Session.attempts(ctx, s.cfg.Path, func() (*Hold, error) { return s.attempt(ctx, n, try) })
+	return s.cfg.Session.attempts(ctx, s.recipe, s.cfg.Path, func() (*Hold, error) { return s.attempt(ctx, n, try) })
 }
 
 // Of returns the lock that is held by holding n permits.

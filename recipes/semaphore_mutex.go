@@ -30,9 +30,8 @@ func NewSemaphoreMutex(cfg SemaphoreMutexConfig) (*SemaphoreMutex, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SemaphoreMutex{
-		&Semaphore{SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: data, OnQueued: cfg.OnQueued}},
-	}, nil
+	return &SemaphoreMutex{named("semaphore-mutex",
+		SemaphoreConfig{Session: cfg.Session, Path: cfg.Path, Max: 1, Data: data, OnQueued: cfg.OnQueued})}, nil
 }
 
 // Acquire implements [Lock].

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/recipes/internal/tasks"
+	"locklab/recipes/observe"
 	"locklab/recipes/zksession"
 )
 
@@ -21,6 +22,9 @@ type SessionConfig struct {
 	// been silent for the session timeout. It bounds what the client believes; only a lease clock, which is stricter,
 	// bounds it by what the service may have done. With a lease clock, AfterTimeout and WhenTold make no difference.
 	HoldsEnd HoldsEnd
+	// Observe, if set, is called with what happens to the session and its locks. See the package's section on observers
+	// for the order of events and what the function may do.
+	Observe func(observe.Event)
 
 	_ struct{} // no positional literals
 }
@@ -40,6 +44,7 @@ type Session struct {
 	tasks   tasks.Set
 	terms   *terms      // nil if only the service ends holds
 	clock   *leaseClock // nil if there is none
+	observe func(observe.Event)
 }
 
 // Connect returns once a session is established, or an error that wraps that of ctx: while no server answers, it
@@ -54,11 +59,15 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if err := cfg.HoldsEnd.check(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
+	if cfg.Observe != nil {
+		cfg.OnState = observeStates(cfg.Observe, cfg.OnState)
+	}
 	zk, err := zksession.Connect(ctx, cfg.Config)
 	if err != nil {
 		return nil, err
 	}
 	s := newSession(zk, cfg.Logger, cfg.HoldsEnd)
+	s.observe = cfg.Observe
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
 			return nil, errors.Join(fmt.Errorf("connect to %v: %w", cfg.Servers, err), s.Close(ctx))
