@@ -48,8 +48,8 @@ type Session struct {
 }
 
 // Connect returns once a session is established, or an error that wraps that of ctx: while no server answers, it
-// keeps trying. The error wraps ErrTimeoutTooShort if the server granted a session timeout too short for the lease
-// clock.
+// keeps trying. The error wraps [zksession.ErrAuthFailed] if one refuses a credential, and ErrTimeoutTooShort if the
+// server granted a session timeout too short for the lease clock.
 func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if cfg.LeaseClock != nil {
 		if _, err := cfg.LeaseClock.withDefaults(); err != nil {

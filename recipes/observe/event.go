@@ -37,7 +37,8 @@ type Kind int
 
 // The kinds. Each acquisition has any number of Queued, more than one only if it had to start over, and then one
 // Granted or one Failed. Each hold has one Granted, and then one Released or one Lost. Each session has Connected and
-// Disconnected in turn, and then one Ended.
+// Disconnected in turn, and then one Ended. An acquisition that is refused before anything is tried, because the lock
+// or the number of permits makes it impossible, has no events.
 const (
 	// Queued: a contender has its place in the queue. One that fails before that has none.
 	Queued Kind = iota

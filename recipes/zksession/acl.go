@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -40,7 +41,10 @@ func Open(string) []zk.ACL { return everybody }
 func CreatorAll(string) []zk.ACL { return creator }
 
 // ACLOf returns an ACL that gives every znode the same list.
-func ACLOf(list ...zk.ACL) ACL { return func(string) []zk.ACL { return list } }
+func ACLOf(list ...zk.ACL) ACL {
+	list = slices.Clone(list)
+	return func(string) []zk.ACL { return list }
+}
 
 var (
 	everybody = zk.WorldACL(zk.PermAll)

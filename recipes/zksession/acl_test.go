@@ -12,9 +12,9 @@ import (
 // Every kind of create has the ACL that the configuration chooses for its path.
 func TestACLOfCreates(t *testing.T) {
 	s := &scripted{}
-	var bodies [][]byte // by the one connection's goroutine, read after the answers
+	bodies := make(chan []byte, 8) // of the requests
 	s.answer = func(_ int32, body []byte) (int32, []byte, bool) {
-		bodies = append(bodies, body)
+		bodies <- body
 		return codeNoAuth, nil, true
 	}
 	serve(t, s)
@@ -30,12 +30,11 @@ func TestACLOfCreates(t *testing.T) {
 			return err
 		},
 	} {
-		bodies = nil
 		if err := create("/here"); !errors.Is(err, ErrNoAuth) {
 			t.Errorf("got %v, want ErrNoAuth", err)
 		}
-		if len(bodies) != 1 || !bytes.Contains(bodies[0], []byte("user-of-here:")) {
-			t.Errorf("the ACL is not in %q", bodies)
+		if body := <-bodies; !bytes.Contains(body, []byte("user-of-here:")) {
+			t.Errorf("the ACL is not in %q", body)
 		}
 	}
 }

@@ -14,9 +14,10 @@ type Credential struct {
 	auth   []byte
 }
 
-// Digest returns the credential of a user with a password. A server accepts any pair and only compares its digest with
-// those in ACLs, so a wrong password is not refused at Connect, but by the first request that needs the right one: see
-// [ErrNoAuth]. The password passes over the connection as it is: use TLS, by [Config].Dial, where others can listen.
+// Digest returns the credential of a user, whose name has no colon, with a password. A server accepts any pair and only
+// compares its digest with those in ACLs, so a wrong password is not refused at Connect, but by the first request that
+// needs the right one: see [ErrNoAuth]. The password passes over the connection as it is: use TLS, by [Config].Dial,
+// where others can listen.
 func Digest(user, password string) Credential {
 	return Credential{"digest", []byte(user + ":" + password)}
 }
