@@ -16,6 +16,9 @@ func (s *simulation) compareWithOracle(t *testing.T, seed uint64, got *Safety) {
 	for i, a := range holds {
 		var taken int64
 		for k, b := range holds {
+			if a.by.Lock != b.by.Lock {
+				continue
+			}
 			if b.from <= a.from && a.from < b.until {
 				taken += b.by.Permits
 			}
@@ -41,10 +44,11 @@ func (s *simulation) beliefs() (all []hold) {
 		if e.Op != history.OpAcquire || e.Kind != history.OK {
 			continue
 		}
-		h := hold{from: e.At, until: s.now, by: &history.Acquisition{Client: e.Client, Mode: e.Mode, Permits: e.Permits()}}
+		h := hold{from: e.At, until: s.now, by: &history.Acquisition{Client: e.Client, Lock: e.Lock, Mode: e.Mode,
+			Permits: e.Permits()}}
 		for k := range s.events {
 			o := &s.events[k]
-			ends := o.Client == e.Client && o.Acq == e.Acq &&
+			ends := o.Client == e.Client && o.Acq == e.Acq && o.Lock == e.Lock &&
 				(o.Op == history.OpLost || o.Op == history.OpRelease && o.Kind == history.Invoke)
 			if ends || k > i && o.Process == e.Process && o.ProcessIs(history.ProcessExited) {
 				h.until = min(h.until, o.At)
@@ -67,7 +71,7 @@ func (s *simulation) stale() (n int64) {
 		}
 		for k := range s.events[:i] {
 			o := &s.events[k]
-			if o.Process == "r1" && o.Kind == history.OK && o.Token > e.Token &&
+			if o.Process == "r1" && o.Lock == e.Lock && o.Kind == history.OK && o.Token > e.Token &&
 				(o.Mode != history.ModeRead || e.Mode != history.ModeRead) && o.Target == e.Target {
 				n++
 				break

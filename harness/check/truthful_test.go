@@ -3,6 +3,7 @@ package check
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -72,6 +73,7 @@ type truthfulWorkload struct {
 	layout  nodes.Layout
 	guard   string
 	permits int
+	locks   int // of which an acquisition takes one or several; 0 = one lock
 }
 
 var truthfulWorkloads = []truthfulWorkload{
@@ -81,6 +83,8 @@ var truthfulWorkloads = []truthfulWorkload{
 	{name: "read-write", recipe: "queue", layout: nodes.LayoutReadWrite},
 	{name: "mutex with data in ZooKeeper", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardZKMulti},
 	{name: "semaphore", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2},
+	{name: "multi-lock", recipe: "queue", layout: nodes.LayoutQueue, locks: 3},
+	{name: "multi-lock with a fence", recipe: "queue", layout: nodes.LayoutQueue, locks: 3, guard: GuardFencing},
 	{name: "a foreign lock without tokens", recipe: "opaque"},
 }
 
@@ -103,11 +107,11 @@ type simulation struct {
 	clients []*simClient
 	queue   []*simZnode // in the order of creation
 	mail    []simMail
-	fences  Fences
-	value   int64
+	fences  map[string]*Fences
+	values  map[string]int64 // of the locks' counters
 	expired int64
-	// versions is how many writes ZooKeeper executed, where it keeps the counter.
-	versions int64
+	// versions is how many writes ZooKeeper executed, where it keeps the counters.
+	versions map[string]int64
 
 	down  int64 // until then there is no leader
 	epoch int64
@@ -121,6 +125,7 @@ type simMail struct {
 
 // A simZnode is what a client queues or holds with.
 type simZnode struct {
+	lock    string
 	path    string
 	place   string // in a semaphore's queue
 	session history.SessionID
@@ -146,7 +151,12 @@ type simClient struct {
 	learns     int64 // when it will hear of the end of its session
 
 	n       int64
-	event   history.Event // what the events of its acquisition have in common
+	event   history.Event  // what the events of its acquisition have in common
+	wants   []string       // the locks of its acquisition, in the order in which it takes them
+	parts   []*simZnode    // of those locks, as far as it has asked for them
+	granted bool           // the whole acquisition
+	reads   []int64        // by lock
+	freed   []history.Kind // by lock: the outcome of the release; Invoke until there is one
 	znode   *simZnode
 	next    int64 // when it does the next thing, once it is told what it waits for
 	do      func()
@@ -157,7 +167,12 @@ type simClient struct {
 }
 
 func newSimulation(w truthfulWorkload, seed uint64) *simulation {
-	s := &simulation{truthfulWorkload: w, Rand: rand.New(rand.NewPCG(seed, 7))}
+	s := &simulation{truthfulWorkload: w, Rand: rand.New(rand.NewPCG(seed, 7)), fences: map[string]*Fences{},
+		values: map[string]int64{}, versions: map[string]int64{}}
+	for i := range max(w.locks, 1) {
+		lock := fmt.Sprintf("l%d", i+1)
+		s.fences[lock], s.values[lock] = &Fences{}, 0
+	}
 	s.record(history.Event{Process: "harness", Op: history.OpClock})
 	s.record(history.Event{Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
 	for i := range 3 + s.IntN(3) {
@@ -322,9 +337,9 @@ func (s *simulation) facts() Facts {
 	if s.guard != "" {
 		f.Expect[Effect] = ExpectPass
 	}
-	f.FinalValues = map[string]int64{"l1": s.value}
+	f.FinalValues = s.values
 	if s.guard == GuardZKMulti {
-		f.FinalVersions = map[string]int64{"l1": s.versions}
+		f.FinalVersions = s.versions
 	}
 	if s.layout != "none" {
 		f.Servers = &ServerLog{Layout: s.layout, Servers: []string{"zk1"}, Ensemble: []string{"zk1"},
@@ -425,14 +440,26 @@ func (c *simClient) lost() {
 	}
 	switch {
 	case c.event.Op == history.OpAcquire && z != nil && !c.holds || c.event.Op == history.OpAcquire && pending && !c.holds:
-		c.say(history.Fail, history.OpAcquire, 0)
+		c.sayOfAll(history.Fail, history.OpAcquire, 0)
 	case c.event.Op == history.OpRelease && pending:
-		c.say(history.Fail, history.OpRelease, 0)
+		for i := range c.wants {
+			kind := history.Fail
+			if c.freed[i] != history.Invoke {
+				kind = history.Info // the error of the whole does not say that this part was released
+			}
+			c.of(i)
+			c.say(kind, history.OpRelease, 0)
+		}
 	case c.holds:
 		waits := pending && c.asked != "" // for an answer that will never come
-		e := c.event
-		e.Op, e.Kind, e.At, e.Detail = history.OpLost, history.Info, c.now, "session expired"
-		c.record(e)
+		doing := c.event
+		for i := range c.wants {
+			c.of(i)
+			e := c.event
+			e.Op, e.Kind, e.At, e.Detail = history.OpLost, history.Info, c.now, "session expired"
+			c.record(e)
+		}
+		c.event = doing
 		do := c.do // it finishes what it is doing, and then finds its hold gone
 		c.holds = false
 		c.connect()
@@ -440,7 +467,7 @@ func (c *simClient) lost() {
 		if waits {
 			c.say(history.Info, c.asked, c.read+1)
 			c.asked = ""
-			c.release(z)
+			c.release()
 		}
 		return
 	}
@@ -460,6 +487,22 @@ func (c *simClient) say(kind history.Kind, op history.Op, value int64) {
 	c.record(e)
 }
 
+// of makes the client's next events those of one of the locks of its acquisition.
+func (c *simClient) of(i int) {
+	c.event.Lock, c.event.Token = c.wants[i], 0
+	if c.granted && c.recipe != "opaque" {
+		c.event.Token = c.parts[i].czxid
+	}
+}
+
+// sayOfAll records an event of each lock of the client's acquisition.
+func (c *simClient) sayOfAll(kind history.Kind, op history.Op, value int64) {
+	for i := range c.wants {
+		c.of(i)
+		c.say(kind, op, value)
+	}
+}
+
 // slot is the client's part of what the permits protect: no two clients share one.
 func (c *simClient) slot() string { return string(history.NewSlot(int64(slices.Index(c.clients, c)))) }
 
@@ -476,16 +519,31 @@ func (c *simClient) acquire() {
 		return
 	}
 	c.n++
-	c.event = history.Event{Process: c.host, Client: c.name, Lock: "l1", Acq: c.n, Session: c.session}
-	z := &simZnode{session: c.session, owner: c, permits: 1}
+	c.event = history.Event{Process: c.host, Client: c.name, Acq: c.n, Session: c.session}
+	c.wants, c.parts, c.granted = []string{"l1"}, nil, false
+	if c.locks > 0 {
+		c.wants = slices.Sorted(maps.Keys(c.values))
+		for range c.IntN(c.locks) {
+			i := c.IntN(len(c.wants))
+			c.wants = slices.Delete(c.wants, i, i+1)
+		}
+	}
+	z := simZnode{permits: 1}
 	switch c.layout {
 	case nodes.LayoutReadWrite:
 		z.mode = []history.Mode{history.ModeRead, history.ModeWrite}[c.IntN(2)]
 	case nodes.LayoutSemaphore:
 		z.mode, z.permits = history.ModePermit, 1+c.IntN(2)
 	}
-	c.event.Mode, c.znode = z.mode, z
-	c.say(history.Invoke, history.OpAcquire, permitsOf(z))
+	c.event.Mode = z.mode
+	c.sayOfAll(history.Invoke, history.OpAcquire, permitsOf(&z))
+	c.enqueue(z)
+}
+
+// enqueue asks the servers for the next lock of the client's acquisition.
+func (c *simClient) enqueue(like simZnode) {
+	z := &simZnode{lock: c.wants[len(c.parts)], session: c.session, owner: c, mode: like.mode, permits: like.permits}
+	c.znode, c.parts = z, append(c.parts, z)
 	c.ask(func() {
 		c.queue = append(c.queue, z)
 		if c.layout == nodes.LayoutSemaphore {
@@ -507,7 +565,7 @@ func permitsOf(z *simZnode) int64 {
 // line creates the place of z in a semaphore's queue, which goes when it gets its permits.
 func (z *simZnode) line() {
 	n := len(z.owner.txns)
-	z.place = fmt.Sprintf("l1/locks/_c_%032x-lock-%010d", n, n)
+	z.place = fmt.Sprintf("%s/locks/_c_%032x-lock-%010d", z.lock, n, n)
 	z.owner.txn(txnlog.Txn{Type: txnlog.Create2, Session: int64(z.session), Cxid: 1,
 		Ops: []txnlog.Op{{Type: txnlog.Create2, Path: z.place, Ephemeral: true}}})
 }
@@ -520,9 +578,9 @@ func (z *simZnode) create() {
 	if name == "" {
 		name = "lock-"
 	}
-	dir := "l1/"
+	dir := z.lock + "/"
 	if z.mode == history.ModePermit {
-		dir = "l1/leases/"
+		dir += "leases/"
 	}
 	t := txnlog.Txn{Type: txnlog.Multi, Session: int64(z.session), Cxid: 1}
 	if z.place != "" {
@@ -552,7 +610,7 @@ func (z *simZnode) delete() {
 func (s *simulation) grant() {
 	taken := 0
 	for i, z := range s.queue {
-		may := i == 0
+		may := !slices.ContainsFunc(s.queue[:i], func(o *simZnode) bool { return o.lock == z.lock })
 		switch z.mode {
 		case history.ModeRead:
 			may = !slices.ContainsFunc(s.queue[:i], func(o *simZnode) bool { return o.mode == history.ModeWrite })
@@ -585,26 +643,49 @@ func (c *simClient) tell(z *simZnode) {
 	}
 	c.then(c.between(1, 30), func() {
 		if c.znode == z {
-			c.granted(z)
+			c.granting(z)
 		}
 	})
 }
 
-func (c *simClient) granted(z *simZnode) {
-	if c.recipe != "opaque" {
-		c.event.Token = z.czxid
+// granting goes on with the next lock that the client wants. With the last one, it has them all.
+func (c *simClient) granting(z *simZnode) {
+	if len(c.parts) < len(c.wants) {
+		c.enqueue(*z)
+		return
 	}
-	c.holds = true
-	c.say(history.OK, history.OpAcquire, permitsOf(z))
+	c.holds, c.granted, c.reads = true, true, nil
+	c.sayOfAll(history.OK, history.OpAcquire, permitsOf(z))
+	c.look(0, z)
+}
+
+// look reads the counter of the i-th lock and those after it.
+func (c *simClient) look(i int, z *simZnode) {
+	c.of(i)
 	c.use(history.OpEnter, func() {
 		c.use(history.OpRead, func() {
-			if z.mode == history.ModeRead || z.mode == history.ModePermit {
-				c.release(z)
-				return
+			c.reads = append(c.reads, c.read)
+			switch {
+			case i+1 < len(c.wants):
+				c.look(i+1, z)
+			case z.mode == history.ModeRead || z.mode == history.ModePermit:
+				c.release()
+			default:
+				c.then(c.between(5, 60), func() { c.write(0) })
 			}
-			c.then(c.between(5, 60), func() { c.use(history.OpWrite, func() { c.release(z) }) })
 		})
 	})
+}
+
+// write writes the counter of the i-th lock and those after it.
+func (c *simClient) write(i int) {
+	if i == len(c.wants) {
+		c.release()
+		return
+	}
+	c.of(i)
+	c.read = c.reads[i]
+	c.use(history.OpWrite, func() { c.write(i + 1) })
 }
 
 // use accesses the resource, whose answer is lost now and then, and goes on with then.
@@ -626,17 +707,18 @@ func (c *simClient) use(op history.Op, then func()) {
 	c.mail = append(c.mail, simMail{c.now + c.between(1, 30), func() {
 		served := e
 		served.Process, served.At, served.Op, served.Kind, served.Value = "r1", c.now, op, history.OK, value
-		if c.guard == GuardFencing && c.fences.Stale(&served) {
+		fences := c.fences[e.Lock]
+		if c.guard == GuardFencing && fences.Stale(&served) {
 			served.Kind, kind = history.Fail, history.Fail
 		} else {
 			if op == history.OpWrite {
-				c.value = value
+				c.values[e.Lock] = value
 			}
 			if op == history.OpRead {
-				served.Value = c.value
-				value = c.value
+				served.Value = c.values[e.Lock]
+				value = c.values[e.Lock]
 			}
-			c.fences.Serve(&served)
+			fences.Serve(&served)
 		}
 		c.record(served)
 	}})
@@ -667,9 +749,10 @@ func (c *simClient) useZooKeeper(op history.Op, value int64, then func()) {
 		kind := history.OK
 		switch there := slices.Contains(c.queue, z); {
 		case op == history.OpRead:
-			value, c.read = c.value, c.value
+			value, c.read = c.values[z.lock], c.values[z.lock]
 		case there:
-			c.value, c.versions = value, c.versions+1
+			c.values[z.lock] = value
+			c.versions[z.lock]++
 		default:
 			kind = history.Fail
 		}
@@ -684,22 +767,39 @@ func (c *simClient) useZooKeeper(op history.Op, value int64, then func()) {
 	})
 }
 
-func (c *simClient) release(z *simZnode) {
-	if !c.holds && c.recipe != "opaque" { // it was told of the loss meanwhile
-		c.say(history.Invoke, history.OpRelease, 0)
-		c.say(history.Fail, history.OpRelease, 0)
+func (c *simClient) release() {
+	c.sayOfAll(history.Invoke, history.OpRelease, 0)
+	c.freed = slices.Repeat([]history.Kind{history.Invoke}, len(c.wants))
+	switch {
+	case c.recipe == "opaque" && c.session != c.parts[0].session:
+		c.sayOfAll(history.OK, history.OpRelease, 0) // it says so though its znode was gone long ago
+		c.idle()
+	case !c.holds && c.recipe != "opaque": // it was told of the loss meanwhile
+		c.sayOfAll(history.Fail, history.OpRelease, 0)
+		c.idle()
+	default:
+		c.free(len(c.parts) - 1)
+	}
+}
+
+// free releases the i-th lock and those before it.
+func (c *simClient) free(i int) {
+	if i < 0 {
+		for i, kind := range c.freed {
+			c.of(i)
+			c.say(kind, history.OpRelease, 0)
+		}
 		c.idle()
 		return
 	}
-	c.say(history.Invoke, history.OpRelease, 0)
-	if c.recipe == "opaque" && c.session != z.session {
-		c.say(history.OK, history.OpRelease, 0) // it says so though its znode was gone long ago
-		c.idle()
+	z := c.parts[i]
+	if z.session != c.session { // which ended after other parts had been released
+		c.freed[i] = history.Fail
+		c.free(i - 1)
 		return
 	}
 	c.ask(func() {
-		i := slices.Index(c.queue, z)
-		c.queue = slices.Delete(c.queue, i, i+1)
+		c.queue = slices.DeleteFunc(c.queue, func(o *simZnode) bool { return o == z })
 		z.delete()
 		c.grant()
 		kind := history.OK
@@ -707,8 +807,8 @@ func (c *simClient) release(z *simZnode) {
 			kind = history.Info
 		}
 		c.then(c.between(1, 30), func() {
-			c.say(kind, history.OpRelease, 0)
-			c.idle()
+			c.freed[i] = kind
+			c.free(i - 1)
 		})
 	})
 }
