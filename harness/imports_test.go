@@ -63,7 +63,7 @@ var layers = []layer{
 	{"events and settings", []string{"harness/history", "harness/settings", "harness/untrusted",
 		"ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire", "recipes/observe"}},
 	{"sessions", []string{"recipes/zksession", "recipes/observe/slogobserver", "recipes/observe/otelobserver"}},
-	{"locks", []string{"recipes"}},
+	{"locks", []string{"recipes", "recipes/zktest"}},
 	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},
 	{"evidence", []string{"ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
 		"recipes/curator/curatortest"}},

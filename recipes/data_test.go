@@ -41,9 +41,7 @@ func TestDataIsCopied(t *testing.T) {
 		default:
 		}
 		for _, node := range svc.ephemerals() {
-			svc.mu.Lock()
-			stored := string(svc.nodes[node].data)
-			svc.mu.Unlock()
+			stored := string(svc.data(node))
 			if recipe == "naive" {
 				stored = stored[guidSize:]
 			}

@@ -36,9 +36,7 @@ func waitingWriter(t *testing.T, svc *fakeService, name string) <-chan *Hold {
 
 // watchers counts the watches on a hold's znode, one of which is the holder's own.
 func watchers(svc *fakeService, h *Hold) int {
-	svc.mu.Lock()
-	defer svc.mu.Unlock()
-	return len(svc.watches[h.place.path()])
+	return svc.watching(h.place.path())
 }
 
 // Each request of a downgrade and of what follows fails in every way, while a writer waits. That writer gets in after

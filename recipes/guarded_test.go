@@ -27,9 +27,7 @@ func set(data string) zksession.Op {
 
 // ledger returns what was written last.
 func (f *fakeService) ledger() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return string(f.nodes["/ledger"].data)
+	return string(f.data("/ledger"))
 }
 
 func TestGuardedWrite(t *testing.T) {
@@ -82,14 +80,12 @@ func TestGuardedWriteAfterTheLoss(t *testing.T) {
 	for _, recipe := range guardable() {
 		svc := newFakeService()
 		svc.set("/ledger", nil, 0)
-		s, _ := svc.session(t, nil)
+		s, z := svc.session(t, nil)
 		other, _ := svc.session(t, nil)
 		h := acquired(t, newLock(t, recipe, s, nil))
+		z.HoldEvents()
 		for _, node := range h.nodes {
-			svc.mu.Lock()
-			delete(svc.watches, node) // its events are on their way
-			svc.drop(node)
-			svc.mu.Unlock()
+			svc.remove(node)
 		}
 		h2 := acquired(t, newLock(t, recipe, other, nil))
 		if h.Context().Err() != nil {
@@ -115,12 +111,10 @@ func TestGuardedWriteChecksEveryLease(t *testing.T) {
 	for i := range 3 {
 		svc := newFakeService()
 		svc.set("/ledger", nil, 0)
-		s, _ := svc.session(t, nil)
+		s, z := svc.session(t, nil)
 		h := acquired(t, newSemaphore(t, SemaphoreConfig{Session: s, Path: "/locks/a", Max: 4}).Of(3))
-		svc.mu.Lock()
-		delete(svc.watches, h.nodes[i])
-		svc.drop(h.nodes[i])
-		svc.mu.Unlock()
+		z.HoldEvents()
+		svc.remove(h.nodes[i])
 		if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) || svc.ledger() != "" {
 			t.Errorf("lease %d: %q, %v", i, svc.ledger(), err)
 		}

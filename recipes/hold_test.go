@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/recipes/zksession"
+	"locklab/recipes/zktest"
 )
 
 func TestHoldCauses(t *testing.T) {
@@ -30,10 +31,13 @@ func TestHoldCauses(t *testing.T) {
 			}, []error{ErrLockLost}},
 			"changed, then another's": {func(f *fakeService, _ *Session, _ *fakeSession) {
 				node := f.ephemerals()[0]
-				f.mu.Lock() // so that the client sees all of it at once
-				f.fire(node, zksession.Changed)
-				f.nodes[node] = &fakeNode{stat: zksession.Stat{Czxid: 1 << 40}}
-				f.mu.Unlock()
+				if _, err := f.Transact( // so that the client sees all of it at once
+					zktest.AdminOp{Path: node, Data: []byte("changed")},
+					zktest.AdminOp{Path: node, Delete: true},
+					zktest.AdminOp{Path: node},
+				); err != nil {
+					panic(err)
+				}
 			}, []error{ErrLockLost}},
 		} {
 			svc := newFakeService()
@@ -141,8 +145,7 @@ func TestMutexLooksInOneRoundTrip(t *testing.T) {
 func TestParentsAreContainers(t *testing.T) {
 	for recipe := range makers {
 		for _, old := range []bool{false, true} {
-			svc := newFakeService()
-			svc.old = old
+			svc := &fakeService{zktest.New(zktest.Config{NoContainers: old})}
 			s, _ := svc.session(t, nil)
 			h, err := newLock(t, recipe, s, nil).Acquire(within(t))
 			if err != nil {
@@ -152,8 +155,8 @@ func TestParentsAreContainers(t *testing.T) {
 			if old {
 				want = zksession.Persistent
 			}
-			if got := svc.modes["/locks"]; got != want {
-				t.Errorf("%s, old=%t: mode %d, want %d", recipe, old, got, want)
+			if parent, _ := svc.Node("/locks"); parent.Mode != want {
+				t.Errorf("%s, old=%t: mode %d, want %d", recipe, old, parent.Mode, want)
 			}
 			if err := h.Release(within(t)); err != nil {
 				t.Error(err)

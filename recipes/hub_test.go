@@ -59,7 +59,7 @@ func TestHubKeepsTheWatchOfWhoLeft(t *testing.T) {
 		}
 		w.stop()
 	}
-	if n := len(svc.watches["/a"]); n != 1 || z.counts["watch"] != 1 {
+	if n := svc.watching("/a"); n != 1 || z.counts["watch"] != 1 {
 		t.Errorf("%d watches, %v", n, z.counts)
 	}
 }
@@ -70,7 +70,7 @@ func TestHubNoNodeLeavesNothing(t *testing.T) {
 	if _, _, _, err := s.hub.get(within(t), "/a"); !errors.Is(err, zksession.ErrNoNode) {
 		t.Error(err)
 	}
-	if len(s.hub.watches)+len(svc.watches) != 0 {
+	if len(s.hub.watches)+len(svc.Watched()) != 0 {
 		t.Error("a watch was left on a znode that does not exist")
 	}
 }

@@ -290,11 +290,11 @@ func TestManyGoroutinesUnderLoss(t *testing.T) {
 }
 
 func TestSequenceExhausted(t *testing.T) {
-	for _, created := range []int64{2147483647, 2147483648} { // the server prints the second as a negative number
+	for _, created := range []int32{2147483647, -2147483648} { // the server prints the second as a negative number
 		svc := newFakeService()
 		svc.set("/locks", nil, 0)
 		svc.set("/locks/a", nil, 0)
-		svc.nodes["/locks/a"].created = created
+		svc.SetCreates("/locks/a", created)
 		s, _ := svc.session(t, nil)
 		if _, err := newLock(t, "mutex", s, nil).Acquire(within(t)); !errors.Is(err, ErrSequenceExhausted) {
 			t.Errorf("after %d creates: %v", created, err)

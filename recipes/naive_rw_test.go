@@ -26,11 +26,7 @@ func TestNaiveRWWatchesLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := func() int {
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		return len(svc.lists["/locks/a"])
-	}
+	left := func() int { return svc.listing("/locks/a") }
 	for i := range 10 {
 		ctx, cancel := context.WithCancel(within(t))
 		gaveUp := make(chan error, 1)

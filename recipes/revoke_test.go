@@ -95,11 +95,7 @@ func TestRevokeWhileHolding(t *testing.T) {
 				}
 			}
 			revoked(t, name, h)
-			eventually(t, name+": watched again, once", func() bool {
-				svc.mu.Lock()
-				defer svc.mu.Unlock()
-				return len(svc.watches[node]) == 1
-			})
+			eventually(t, name+": watched again, once", func() bool { return svc.watching(node) == 1 })
 			if h.Context().Err() != nil {
 				t.Errorf("%s: %v", name, context.Cause(h.Context()))
 			}

@@ -260,12 +260,11 @@ func TestRWCancelledAtEveryRequest(t *testing.T) {
 				go func() { _, err := side(newRW(t, recipe, s, nil), write).Acquire(ctx); done <- err }()
 				over := false
 				waits := func() bool { // all its requests have been sent
-					svc.mu.Lock()
-					defer svc.mu.Unlock()
 					// Two watches are on the clients' own znodes. The waiter also watches the holder's znode, or the
 					// directory.
-					return len(svc.watches) == 2 &&
-						(len(svc.watches[h.place.path()]) == 2 || recipe == "naive-rw" && len(svc.lists["/locks/a"]) == 1)
+					directory := svc.listing("/locks/a")
+					return len(svc.Watched()) == 2+directory &&
+						(svc.watching(h.place.path()) == 2 || recipe == "naive-rw" && directory == 1)
 				}
 				eventually(t, name+": reached or waiting", func() bool {
 					select {
@@ -428,7 +427,7 @@ func TestRWSequenceExhausted(t *testing.T) {
 			svc := newFakeService()
 			svc.set("/locks", nil, 0)
 			svc.set("/locks/a", nil, 0)
-			svc.nodes["/locks/a"].created = 2147483647
+			svc.SetCreates("/locks/a", 2147483647)
 			s, _ := svc.session(t, nil)
 			if _, err := side(newRW(t, recipe, s, nil), write).Acquire(within(t)); !errors.Is(err, ErrSequenceExhausted) {
 				t.Errorf("%s: %v", recipe, err)

@@ -22,9 +22,7 @@ func (a *asks) count(op, p string) fault {
 
 // watched reports whether a client watches a znode.
 func (f *fakeService) watched(p string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.watches[p]) > 0
+	return f.watching(p) > 0
 }
 
 // A waiter that finds a lease acquired from the place before its own knows that it is the queue's head, and does not
@@ -59,9 +57,7 @@ func TestSemaphoreKnowsItsHeadByALease(t *testing.T) {
 	h2 := <-got2
 	// The second client's transaction makes the third one the head.
 	eventually(t, "the third waits for the permit", func() bool {
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		return len(svc.lists[path.Join(semPath, "leases")]) == 1
+		return svc.listing(path.Join(semPath, "leases")) == 1
 	})
 	check(t, h2.Release(within(t)))
 	h3 := <-got3

@@ -82,11 +82,9 @@ func TestSemaphoreUnderLoss(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		s, _ := svc.session(t, func(op, path string) fault {
-			svc.mu.Lock()
 			if n := len(svc.children(semPath + "/leases")); n > permits {
 				t.Errorf("%d leases", n)
 			}
-			svc.mu.Unlock()
 			return lossy(op, path)
 		})
 		sem := newSemaphore(t, SemaphoreConfig{Session: s, Max: permits})
@@ -148,9 +146,7 @@ func TestSemaphoreGrantsAll(t *testing.T) {
 		}
 	}
 	eventually(t, "one waiter watches the leases, the other does not", func() bool {
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		return len(svc.lists[semPath+"/leases"]) == 1
+		return svc.listing(semPath+"/leases") == 1
 	})
 	// The next grant gets the slot that was just returned.
 	for i := 2; i >= 1; i-- {
@@ -363,11 +359,9 @@ func TestSemaphoreIsResized(t *testing.T) {
 		}
 	}
 	acquire(1, 1) // none is in use, but the semaphore has none
-	svc.mu.Lock()
 	if n := len(svc.children(semPath + "/leases")); n != 0 {
 		t.Errorf("%d leases", n)
 	}
-	svc.mu.Unlock()
 	if err := c.SetCount(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -423,11 +417,7 @@ func TestSemaphoreTransactionIsRefused(t *testing.T) {
 			got := acquiring(t, sem.Of(1))
 			<-queued
 			if c.queues {
-				eventually(t, "it waits", func() bool {
-					svc.mu.Lock()
-					defer svc.mu.Unlock()
-					return len(svc.lists[semPath+"/leases"]) == 1
-				})
+				eventually(t, "it waits", func() bool { return svc.listing(semPath+"/leases") == 1 })
 				svc.set(countPath, encodeCount(1), 0)
 			}
 			if err := (<-got).Release(within(t)); err != nil {
@@ -458,16 +448,10 @@ func TestSemaphorePlaceLostWhileWaiting(t *testing.T) {
 	<-queued
 	place := svc.below(semPath + "/locks")[0]
 	eventually(t, "it waits", func() bool {
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		return len(svc.lists[semPath+"/leases"]) == 1 && len(svc.watches[place]) == 1
+		return svc.listing(semPath+"/leases") == 1 && svc.watching(place) == 1
 	})
 	svc.set(place, []byte("changed"), 0) // this changes nothing
-	eventually(t, "the place is watched again", func() bool {
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		return len(svc.watches[place]) == 1
-	})
+	eventually(t, "the place is watched again", func() bool { return svc.watching(place) == 1 })
 	svc.remove(place)
 	if ahead := <-queued; ahead != 1 {
 		t.Errorf("%d ahead", ahead)
@@ -566,11 +550,9 @@ func TestSemaphoreWatchesLeft(t *testing.T) {
 		}
 		eventually(t, "the waiter's place is gone", func() bool { return len(svc.below(semPath+"/locks")) == 0 })
 	}
-	svc.mu.Lock()
-	if n := len(svc.lists[semPath+"/leases"]); n != 1 || z.counts["list"] != 1 {
+	if n := svc.listing(semPath + "/leases"); n != 1 || z.count("list") != 1 {
 		t.Errorf("%d watches left, %v", n, z.counts)
 	}
-	svc.mu.Unlock()
 	if err := h.Release(within(t)); err != nil {
 		t.Error(err)
 	}

@@ -29,11 +29,12 @@ func TestSharedCountSeedsOnce(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 	}
-	if d := svc.nodes[countPath].data; !slices.Equal(d, []byte{0, 0, 0, 7}) {
+	if d := svc.data(countPath); !slices.Equal(d, []byte{0, 0, 0, 7}) {
 		t.Errorf("data %v", d)
 	}
-	if svc.modes["/counts"] != zksession.Container || svc.modes[countPath] != zksession.Persistent {
-		t.Errorf("modes %v", svc.modes)
+	parent, _ := svc.Node("/counts")
+	if count, _ := svc.Node(countPath); parent.Mode != zksession.Container || count.Mode != zksession.Persistent {
+		t.Errorf("modes %d, %d", parent.Mode, count.Mode)
 	}
 }
 
@@ -211,16 +212,8 @@ func TestSharedCountWatch(t *testing.T) {
 	// While the callback does not return, two changes become one.
 	svc.set(countPath, encodeCount(2), 0)
 	expect(2)
-	watching := func() bool {
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		return len(svc.watches[countPath]) == 1
-	}
-	eventually(t, "it watches", watching)
-	// The server has forgotten the watch, and the value changes.
-	svc.mu.Lock()
-	delete(svc.watches, countPath)
-	svc.mu.Unlock()
+	eventually(t, "it watches", func() bool { return svc.watching(countPath) == 1 })
+	z.HoldEvents() // no event tells of the change
 	svc.set(countPath, encodeCount(3), 0)
 	z.reconnect()
 	expect(3)
@@ -233,7 +226,7 @@ func TestSharedCountWatch(t *testing.T) {
 	eventually(
 		t,
 		"the count is created",
-		func() bool { svc.mu.Lock(); defer svc.mu.Unlock(); return svc.nodes["/counts/b"] != nil },
+		func() bool { _, exists := svc.Node("/counts/b"); return exists },
 	)
 	z.end(zksession.ErrSessionExpired)
 	if err := <-ended; !errors.Is(err, zksession.ErrSessionExpired) {

@@ -145,11 +145,7 @@ func (r *sparseRun) count(op string) int {
 // watched waits until our session watches the znode.
 func (r *sparseRun) watched(node string) {
 	r.t.Helper()
-	eventually(r.t, "a watch on "+node, func() bool {
-		r.svc.mu.Lock()
-		defer r.svc.mu.Unlock()
-		return len(r.svc.watches[node]) > 0
-	})
+	eventually(r.t, "a watch on "+node, func() bool { return r.svc.watching(node) > 0 })
 }
 
 // ours waits until the attempt is in the queue, and returns its znode.

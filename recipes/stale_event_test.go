@@ -48,11 +48,7 @@ func TestStaleDeletionEndsNoHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(gate)
-	eventually(t, "the hold's znode is watched again", func() bool {
-		svc.mu.Lock()
-		defer svc.mu.Unlock()
-		return len(svc.watches["/locks/a"]) == 1
-	})
+	eventually(t, "the hold's znode is watched again", func() bool { return svc.watching("/locks/a") == 1 })
 	if h.Context().Err() != nil {
 		t.Errorf("lost: %v", context.Cause(h.Context()))
 	}

@@ -1,0 +1,190 @@
+package zktest
+
+import (
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A conn is a connection that speaks ZooKeeper's protocol. One goroutine reads and executes requests, in order; another
+// writes replies and events, in the order in which they arose.
+type conn struct {
+	svc    *Service
+	server *server
+	net    net.Conn
+
+	mu     sync.Mutex // may be taken while svc.mu is held, and not the other way round
+	queue  []frame
+	wake   chan struct{} // capacity 1
+	done   chan struct{} // closed when the connection is broken
+	closed bool
+}
+
+// A frame is to be written, after a delay.
+type frame struct {
+	bytes []byte
+	delay time.Duration
+	last  bool // the connection ends after it
+}
+
+func newConn(s *Service, m *server, with net.Conn) *conn {
+	return &conn{svc: s, server: m, net: with, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// converse serves the connection until it is broken.
+func (c *conn) converse() {
+	var writer sync.WaitGroup
+	writer.Go(c.write)
+	defer writer.Wait()
+	defer c.close()
+	first, err := readFrame(c.net)
+	if word, ok := err.(fourLetterWord); ok {
+		c.push(frame{bytes: []byte(c.svc.answer(c.server, word)), last: true})
+		<-c.done // the writer closes the connection
+		return
+	}
+	if err != nil {
+		return
+	}
+	h, err := decodeHello(first)
+	if err != nil {
+		return
+	}
+	l, refused := c.greet(h)
+	if refused {
+		c.push(frame{bytes: encodeWelcome(nil), last: true})
+		<-c.done
+	}
+	if l == nil {
+		return
+	}
+	defer func() {
+		c.svc.mu.Lock()
+		defer c.svc.mu.Unlock()
+		l.cut()
+	}()
+	for {
+		body, err := readFrame(c.net)
+		if err != nil {
+			return
+		}
+		xid, r, err := decodeRequest(body, l.session.id)
+		if err != nil || !c.serve(l, xid, &r) {
+			return
+		}
+	}
+}
+
+// greet answers the first request, unless the session that it asks for is over and so refused. It returns nil if the
+// connection is to be closed.
+func (c *conn) greet(h hello) (_ *link, refused bool) {
+	s := c.svc
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// A client that has seen more than the server is sent away.
+	if s.closed || c.server.stopped || h.seen > c.server.zxid() {
+		return nil, false
+	}
+	var ss *session
+	if h.session == 0 {
+		ss = s.open(h.timeout)
+	} else if ss = s.sessions[h.session]; ss != nil && ss.cutOff {
+		return nil, false
+	} else if ss = s.find(h.session, h.password); ss == nil {
+		return nil, true
+	}
+	c.push(frame{bytes: encodeWelcome(ss)})
+	return s.connect(ss, c.server, c), false
+}
+
+// serve executes one request, subject to the faults, and reports whether the connection goes on.
+func (c *conn) serve(l *link, xid int32, r *request) bool {
+	s := c.svc
+	s.mu.Lock()
+	l.session.heard = s.cfg.Clock.Now()
+	s.mu.Unlock()
+	f := s.fate(l.session.id, r, nil)
+	s.wait(f.Delay, c.done)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.session.link != l {
+		return false // the session has ended, or has another connection
+	}
+	switch f.Outcome {
+	case RequestLost:
+		return false
+	case ExpireBefore:
+		s.end(l.session)
+		return false
+	}
+	if r.op == OpClose {
+		l.session.link = nil // so that its end does not close the connection before the reply
+		l.forget()
+	}
+	a := s.execute(l, r)
+	switch f.Outcome {
+	case ReplyLost:
+		return false
+	case ExpireAfter:
+		s.end(l.session)
+		return false
+	}
+	last := r.op == OpClose || a.code == codeAuthFailed
+	c.push(frame{bytes: encodeReply(xid, r.op, a), delay: f.ReplyDelay, last: last})
+	return true
+}
+
+// push queues a frame. It may be called with svc.mu held.
+func (c *conn) push(f frame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, f)
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write writes what is queued until the connection is broken.
+func (c *conn) write() {
+	defer c.close()
+	for {
+		c.mu.Lock()
+		batch := c.queue
+		c.queue = nil
+		c.mu.Unlock()
+		for _, f := range batch {
+			c.svc.wait(f.delay, c.done)
+			if _, err := c.net.Write(f.bytes); err != nil || f.last {
+				return
+			}
+		}
+		if len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-c.wake:
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// notify implements client.
+func (c *conn) notify(kind zk.EventType, path string) { c.push(frame{bytes: encodeEvent(kind, path)}) }
+
+// broken implements client. The client of an expired session learns of that when it connects again.
+func (c *conn) broken(bool) { c.close() }
+
+// close breaks the connection.
+func (c *conn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		close(c.done)
+		_ = c.net.Close()
+	}
+}

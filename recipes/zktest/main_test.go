@@ -1,0 +1,46 @@
+package zktest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"locklab/ensembles/labtest"
+)
+
+// ensemble is the real ensemble that this package's tests share.
+var ensemble labtest.PerPackage
+
+func TestMain(m *testing.M) { ensemble.Main(m) }
+
+// testTimeout is how long a test waits for something that must happen.
+const testTimeout = 30 * time.Second
+
+// within returns a context for something that must happen in time.
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	ctx := within(t)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("timed out before: %s", what)
+		}
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

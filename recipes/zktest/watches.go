@@ -1,0 +1,98 @@
+package zktest
+
+import (
+	"path"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A watchTable has the connections that watch, by path. A connection that watches a path twice gets one event.
+type watchTable map[string]map[*link]struct{}
+
+func (w watchTable) add(p string, l *link) {
+	if w[p] == nil {
+		w[p] = map[*link]struct{}{}
+	}
+	w[p][l] = struct{}{}
+}
+
+// trigger ends the watches on a path, and tells all connections but those in except.
+func (w watchTable) trigger(p string, kind zk.EventType, except map[*link]struct{}) (told map[*link]struct{}) {
+	told = w[p]
+	delete(w, p)
+	for l := range told {
+		if _, ok := except[l]; !ok {
+			l.client.notify(kind, p)
+		}
+	}
+	return told
+}
+
+// forget ends all watches of a connection.
+func (w watchTable) forget(l *link) {
+	for p, links := range w {
+		delete(links, l)
+		if len(links) == 0 {
+			delete(w, p)
+		}
+	}
+}
+
+// watches are those at one server.
+type watches struct{ data, children watchTable }
+
+func newWatches() watches { return watches{watchTable{}, watchTable{}} }
+
+// fire tells of a change, in the server's order.
+func (w watches) fire(c change) {
+	dir := path.Dir(c.path)
+	switch c.kind {
+	case created:
+		w.data.trigger(c.path, zk.EventNodeCreated, nil)
+		w.children.trigger(dir, zk.EventNodeChildrenChanged, nil)
+	case deleted:
+		told := w.data.trigger(c.path, zk.EventNodeDeleted, nil)
+		w.children.trigger(c.path, zk.EventNodeDeleted, told)
+		w.children.trigger(dir, zk.EventNodeChildrenChanged, nil)
+	case dataSet:
+		w.data.trigger(c.path, zk.EventNodeDataChanged, nil)
+	}
+}
+
+// rewatch is what a client watches, which it tells a server after a reconnect.
+type rewatch struct {
+	since                 int64 // the newest transaction that the client has seen
+	data, exist, children []string
+}
+
+// again sets watches again. What has changed since the client saw it is told at once.
+func (m *server) again(l *link, r rewatch) {
+	t := m.view()
+	for _, p := range r.data {
+		switch n := t[p]; {
+		case n == nil:
+			l.client.notify(zk.EventNodeDeleted, p)
+		case n.mzxid > r.since:
+			l.client.notify(zk.EventNodeDataChanged, p)
+		default:
+			m.watches.data.add(p, l)
+		}
+	}
+	for _, p := range r.exist {
+		if t[p] != nil {
+			l.client.notify(zk.EventNodeCreated, p)
+		} else {
+			m.watches.data.add(p, l)
+		}
+	}
+	for _, p := range r.children {
+		switch n := t[p]; {
+		case n == nil:
+			l.client.notify(zk.EventNodeDeleted, p)
+		case n.pzxid > r.since:
+			l.client.notify(zk.EventNodeChildrenChanged, p)
+		default:
+			m.watches.children.add(p, l)
+		}
+	}
+}
