@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (s *Session) Err() error { return s.zk.Err() }
 // second even if ctx has ended, so that a program that is told to end frees its locks. A session that is over can be
 // closed again, and one that expired needs no Close to free its resources.
 func (s *Session) Close(ctx context.Context) error {
-	s.end(lost(zksession.ErrSessionClosed))
+	s.end(lost(cmp.Or(s.zk.Err(), zksession.ErrSessionClosed))) // it may have expired just now
 	err := s.zk.Close(ctx)
 	if err == nil || errors.Is(err, zksession.ErrConnectionLoss) {
 		s.tasks.Wait() // every task ends with the session

@@ -35,6 +35,10 @@ type Load struct {
 	Hold  Distribution `json:"hold" key:"hold"`
 	Think Distribution `json:"think" key:"think"`
 
+	// Term, if set, is how long a client keeps what it holds, as a leader does: it goes through critical sections, one
+	// after the other, until then, or until it is told that it has lost its hold. 0 = one critical section.
+	Term time.Duration `json:"term_ns,omitempty" key:"term" scenario:"workload=mutex,omitempty" min:"0" max:"24h"`
+
 	// Arrivals is how work arrives; empty = [Closed].
 	Arrivals string `json:"arrivals,omitempty" key:"arrivals" enum:"closed,poisson,uniform"`
 }

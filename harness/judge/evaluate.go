@@ -154,9 +154,10 @@ func factsOf(run *rundir.Run) check.Facts {
 }
 
 // DemandsProgress reports whether each client must get a lock after the last heal. That can be demanded where clients
-// go on working after faults and ask again and again for as long as it takes.
+// go on working after faults, ask again and again for as long as it takes, and give the lock up in between.
 func DemandsProgress(sc *scenario.Scenario, plan chaos.Plan) bool {
-	return len(plan.Steps) > 0 && sc.LivenessPhase() > 0 && !sc.Open() && !sc.Try && sc.Wait == 0
+	return len(plan.Steps) > 0 && sc.LivenessPhase() > 0 && !sc.Open() && !sc.Try && sc.Wait == 0 &&
+		sc.Rotates()
 }
 
 // finalLists returns the lists of which every element is known. The second argument has how many elements each list had

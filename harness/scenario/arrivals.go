@@ -30,7 +30,7 @@ func (s *Scenario) InFlight() []int {
 // overload returns the highest planned rate, and the most acquisitions per second that are possible if only holds take
 // time. It returns 0, 0 if the locks can keep up with the rate or if that is not known.
 func (s *Scenario) overload() (rate, most float64) {
-	hold := s.Hold.Mean().Seconds()
+	hold := s.held().Seconds()
 	if !s.Open() || s.Workload != workloads.Mutex || hold == 0 {
 		return 0, 0
 	}

@@ -56,6 +56,7 @@ func TestBuiltins(t *testing.T) {
 		"isolated-follower",
 		"isolated-follower-lease-clock",
 		"jitter",
+		"leader-failover",
 		"mixed-curator",
 		"mixed-curator-rw",
 		"mixed-curator-semaphore",

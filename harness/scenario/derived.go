@@ -78,11 +78,13 @@ func (Liveness) Schema() settings.Schema {
 
 // LivenessPhase returns how long clients work on after the measured window once everything is healed. For LivenessAuto
 // that is an upper bound: the service has then expired every client that a fault has cut off, and each client has had
-// time for a turn, see [Scenario.round].
+// time for a turn, see [Scenario.round]. If clients lead until they lose the lock, there are no turns.
 func (s *Scenario) LivenessPhase() time.Duration {
 	switch {
 	case s.Iterations > 0 || s.Liveness == LivenessAuto && !s.HasFaults():
 		return 0
+	case s.Liveness == LivenessAuto && !s.Rotates():
+		return s.Expiry() + 5*time.Second
 	case s.Liveness == LivenessAuto:
 		return s.Expiry() + 5*time.Second + min(2*s.round(), longestTurn)
 	}
@@ -101,8 +103,14 @@ func (s *Scenario) round() time.Duration {
 		atOnce *= max(s.Permits, 1)
 	}
 	turns := (s.Clients + atOnce - 1) / atOnce
-	return time.Duration(turns)*s.Hold.Mean() + s.Think.Mean()
+	return time.Duration(turns)*s.held() + s.Think.Mean()
 }
+
+// held returns how long a client keeps what it holds, on average.
+func (s *Scenario) held() time.Duration { return max(s.Hold.Mean(), s.Term) }
+
+// Rotates reports whether a client that holds a lock gives it up during the run, even if it does not lose it.
+func (s *Scenario) Rotates() bool { return s.Duration == 0 || s.Term < s.Duration }
 
 // ClientsPerProcess returns how many clients each client process runs, c1 first. They are dealt evenly, and the first
 // processes get the remainder. With VictimAlone, c1 gets one and the others share the rest.

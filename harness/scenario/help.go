@@ -39,6 +39,8 @@ var help = map[string]string{
 	"lock-choice": "how clients choose among the locks: uniform, or zipf(1.1) for a few hot ones",
 	"hold": "time between read and write (or the two reads) of a critical section: 5ms, exponential(5ms), " +
 		"uniform(1ms..9ms) or log-normal(5ms, 0.5)",
+	"term": "time for which a client keeps what it holds, and repeats its critical section unless it has lost the lock; " +
+		"0 means one critical section",
 	"think": "time between a release and the next acquire, in the same forms as hold",
 	"arrivals": "whether each client asks again when it is done (closed), or acquisitions are due at a rate, " +
 		"even if no client is free",

@@ -94,6 +94,8 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 	s.ReadShare, s.DowngradeShare, s.Permits, s.Units = d.ReadShare, d.DowngradeShare, d.Permits, d.Units
 	s.LocksAtOnce, s.Ordered = d.LocksAtOnce, d.Ordered
 	switch s.Workload {
+	case "mutex":
+		s.Term = span("term")
 	case "read-write":
 		if rapid.Bool().Draw(t, "bursts") {
 			s.ReadBurst.Length, s.ReadBurst.Every = 1+span("burst"), 0

@@ -27,6 +27,9 @@ var rules = []rule{
 		func(s *Scenario) bool { return s.Duration == 0 && s.Iterations == 0 }},
 	{"hold duration", "a hold of {hold} does not fit into a run of {duration}", "a shorter hold or a longer duration",
 		func(s *Scenario) bool { return s.Duration > 0 && s.Hold.Mean() >= s.Duration }},
+	{"term hold", "a term of {term} has no room for critical sections of {hold}",
+		"a hold that is longer than 0 and shorter than the term",
+		func(s *Scenario) bool { return s.Term > 0 && (s.Hold.Mean() == 0 || s.Hold.Mean() > s.Term) }},
 	{"min-acquired iterations clients",
 		"min-acquired is {min-acquired}, but {clients} clients acquire only {acquisitions} times in all",
 		"at most clients × iterations",
@@ -95,6 +98,10 @@ var rules = []rule{
 	{"guard section", "guard {guard} has nothing to guard: section none leaves the resource alone",
 		"guard: none, or section: counter",
 		func(s *Scenario) bool { return s.Section == SectionNone && s.Guard != guard.None }},
+
+	{"term section", "an element of a list is appended once in a hold, and a term has many critical sections",
+		"section: counter",
+		func(s *Scenario) bool { return s.Term > 0 && s.Section == SectionAppend }},
 
 	// Permits.
 	{"units permits", "an acquisition takes {units} units, but there are {permits} permits",

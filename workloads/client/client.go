@@ -78,7 +78,7 @@ func (c *client) described() lock.Client {
 	d := lock.Client{
 		Config: zksession.Config{Servers: cfg.serversFor(c.number / cfg.perSession()), Timeout: cfg.SessionTimeout,
 			Dial: c.link.dial, OnState: c.state, Logger: c.p.log},
-		Locks: cfg.Locks, Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
+		Name: c.name, Locks: cfg.Locks, Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
 		Try: cfg.Try, Busy: func() { c.busy() }, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,
 	}
 	if c.p.guard.LeaseClock {
@@ -203,7 +203,7 @@ func (c *client) once(l limits) error {
 	if h == nil {
 		return nil
 	}
-	err := c.section(l.use, h)
+	err := c.section(l, h)
 	if h.want.Downgrade && err == nil {
 		return c.goOnReading(l, h)
 	}
@@ -227,7 +227,7 @@ func (c *client) goOnReading(l limits, write *held) error {
 	if read == nil {
 		return nil
 	}
-	err := c.section(l.use, read)
+	err := c.section(l, read)
 	read.release(l.use)
 	return err
 }

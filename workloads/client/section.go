@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"locklab/harness/history"
 	"locklab/workloads/guard"
@@ -11,25 +13,51 @@ import (
 	"locklab/workloads/resource"
 )
 
-// section is the critical section under what is held. A client that excludes others reads each lock's counter, holds,
-// and writes it back plus one, or a list and an element more; a reader reads it, holds, and reads it again. The section
-// ends early when the resource refuses an access, or the client's guard does.
-func (c *client) section(ctx context.Context, h *held) error {
+// section is what a client does under what it holds: it goes through the critical section once, or again and again
+// until its term is over. The section ends early when the resource refuses an access, or the client's guard does.
+func (c *client) section(l limits, h *held) error {
+	over := c.term(l, h)
+	for first := true; ; first = false {
+		if last, err := c.pass(l.use, h, first, over); last || err != nil || h.lost() {
+			return err
+		}
+	}
+}
+
+// served reports whether there is a resource to enter.
+func (c *client) served() bool { return !c.p.guard.InZooKeeper }
+
+// term returns a function that reports whether the term that begins now is over: at its planned end, when no client is
+// to begin anything more, or when the client has been told of a loss.
+func (c *client) term(l limits, h *held) (over func() bool) {
+	end := time.Now().Add(c.p.cfg.Term)
+	return func() bool { return !time.Now().Before(end) || l.begin.Err() != nil || h.lost() }
+}
+
+// lost reports whether the client has been told that it has lost what it holds.
+func (h *held) lost() bool {
+	return slices.ContainsFunc(h.Parts, func(p lock.Part) bool { return p.Hold.Context().Err() != nil })
+}
+
+// pass goes through the critical section. A client that excludes others reads each lock's counter, holds, and writes it
+// back plus one, or a list and an element more; a reader reads it, holds, and reads it again. It enters the resource in
+// the first pass and leaves it in the last, which is the one at whose end the term is over, or in which an access was
+// refused.
+func (c *client) pass(ctx context.Context, h *held, first bool, over func() bool) (last bool, err error) {
 	if c.p.cfg.LockOnly {
 		sleep(ctx, c.p.cfg.Hold.Draw(c.rand))
-		return nil
+		return over(), nil
 	}
 	read := make([]resource.Answer, len(h.Parts))
-	served := !c.p.guard.InZooKeeper // else there is no resource to enter
 	for i, p := range h.Parts {
-		if served {
+		if first && c.served() {
 			if _, ok := c.access(ctx, h, p, history.OpEnter, resource.Answer{}); !ok {
-				return nil
+				return true, nil
 			}
 		}
 		answer, ok := c.access(ctx, h, p, history.OpRead, resource.Answer{})
 		if !ok {
-			return c.full
+			return true, c.full
 		}
 		read[i] = answer
 	}
@@ -39,27 +67,28 @@ func (c *client) section(ctx context.Context, h *held) error {
 		at = BetweenReadAndWrite
 	}
 	if err := c.p.at(at, h.point(h.Parts[0])); err != nil {
-		return err
+		return true, err
 	}
 	if !sleep(ctx, c.p.cfg.Hold.Draw(c.rand)) {
-		return nil
+		return true, nil
 	}
+	last = over()
 	for i, p := range h.Parts {
 		op := history.OpRead
 		if writes {
 			op = history.OpWrite
 		}
 		if _, ok := c.access(ctx, h, p, op, read[i]); !ok {
-			return c.full
+			return true, c.full
 		}
-		if !served {
+		if !last || !c.served() {
 			continue
 		}
 		if _, ok := c.access(ctx, h, p, history.OpExit, resource.Answer{}); !ok {
-			return nil
+			return true, nil
 		}
 	}
-	return nil
+	return last, nil
 }
 
 // element is what a hold appends, once to each of its lists: never used twice, unless a process is started again

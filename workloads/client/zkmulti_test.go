@@ -92,7 +92,7 @@ func TestZKMulti(t *testing.T) {
 				lock.Want{Mode: c.mode, Paths: cfg.Locks},
 				func(ctx context.Context) (*lock.Grant, error) { return k.Acquire(ctx, lock.Want{}) },
 			)
-			if err := contends.section(t.Context(), h); err != nil {
+			if err := contends.section(always(), h); err != nil {
 				t.Fatal(err)
 			}
 			h.release(t.Context())

@@ -14,6 +14,8 @@ import (
 type Client struct {
 	// Config says how to connect. Servers are in the order in which this client's session tries them.
 	zksession.Config
+	// Name is the client's, for people that inspect the service.
+	Name string
 	// LeaseClock is the lease clock of the session; nil = none.
 	LeaseClock *recipes.LeaseClockConfig
 	// Locks are the paths of the locks.

@@ -26,6 +26,7 @@ var table = withControls([]Recipe{
 	readWrite,
 	semaphore,
 	multi,
+	leader,
 	naiveMutex,
 	fairReadWrite,
 	naiveReadWrite,

@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 	if got := Closest("broken-name-ordre"); !slices.Contains(got, "broken-name-order") || slices.Contains(got, "mutex") {
 		t.Errorf("close to a control: %v", got)
 	}
-	if got := Companions(mutex, workloads.Mutex); !slices.Equal(got, []string{"zk-lock", "curator-mutex"}) {
+	if got := Companions(mutex, workloads.Mutex); !slices.Equal(got, []string{"leader", "zk-lock", "curator-mutex"}) {
 		t.Errorf("companions of mutex: %v", got)
 	}
 }

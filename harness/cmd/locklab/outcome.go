@@ -87,6 +87,9 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		}
 		fmt.Fprintf(t, "%s\tp50 %s\tp99 %s\tmax %s\n", phase, span(l.P50Ns), span(l.P99Ns), span(l.MaxNs))
 	}
+	if mean, longest := r.Failover(); mean != nil {
+		fmt.Fprintf(t, "failover\tmean %s\t\tmax %s\n", span(mean), span(longest))
+	}
 	if n := r.Server.RequestsPerAcquire; n != nil {
 		fmt.Fprintf(t, "requests\t%.2f\tper acquisition\t\n", *n)
 	}
