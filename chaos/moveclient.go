@@ -21,8 +21,12 @@ func moveClientKind() Kind {
 		Verified: "another server has the session's connection; after healing, some server has it",
 		Examples: []string{"target: c1"},
 		check: func(c *checker, f Fault) {
-			if c.Servers == 1 {
+			switch {
+			case c.Servers == 1:
 				c.refuse(at("kind").and("servers"), "servers: 3 or 5", "a client of a single server has no other server to move to")
+			case c.Stay:
+				c.refuse(at("kind").and("placement"), "placement: followers", "a client that knows only one server has no other "+
+					"server to move to")
 			}
 			checkOwnSession(c, f)
 		},

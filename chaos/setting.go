@@ -17,6 +17,8 @@ type Setting struct {
 	// Deposed is about how long a leader that is cut off from the others still serves.
 	Deposed time.Duration
 	Locks   int
+	// Stay says that each client knows only one server.
+	Stay bool
 
 	Workload string
 	// Points are the points of critical sections at which a victim can be stopped, the usual one first. Sectionless

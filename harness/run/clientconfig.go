@@ -20,7 +20,7 @@ func (r *run) clientConfig(h *ensembles.Host, p placement) client.Config {
 		ClientsPerSession: sc.ClientsPerSession, SessionTimeout: sc.SessionTimeout, Tick: sc.Tick,
 		Warmup: sc.Warmup, Iterations: sc.Iterations, Drain: sc.Drain, Seed: sc.Seed,
 	}
-	cfg.Servers, cfg.Pinned = p.servers, p.pinned
+	cfg.Servers, cfg.Pinned, cfg.Stay = p.servers, p.pinned, p.stay
 	return cfg
 }
 

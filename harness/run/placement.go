@@ -12,17 +12,18 @@ import (
 )
 
 // A placement is the order in which client processes list the servers. Sessions are dealt to the first ones, as many as
-// pinned says; to all if it is 0.
+// pinned says; to all if it is 0. If they stay, they know no other server than their first.
 type placement struct {
 	servers []client.Server
 	pinned  int
+	stay    bool
 }
 
 // place finds out on which servers the scenario wants sessions. It goes by the present roles of the servers, so a later
 // election moves no session.
 func (r *run) place(ctx context.Context) (placement, error) {
 	hosts := slices.Clone(r.stage.ensemble.Servers)
-	var p placement
+	p := placement{stay: r.sc.Placement == scenario.PlacementOwnFollower}
 	if r.sc.Placement != scenario.PlacementSpread {
 		leader, err := r.stage.ensemble.Leader(ctx)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 func (s *Scenario) setting() *chaos.Setting {
 	return &chaos.Setting{Servers: s.Servers, Clients: s.Clients, ClientProcesses: s.ClientProcesses,
 		ClientsPerProcess: s.ClientsPerProcess(), Duration: s.Duration, Timeout: s.Negotiated(), Tick: s.Tick,
-		Deposed: time.Duration(s.SyncLimit) * s.Tick, Locks: s.Locks,
+		Deposed: time.Duration(s.SyncLimit) * s.Tick, Locks: s.Locks, Stay: s.Placement == PlacementOwnFollower,
 		Workload: s.Workload, Points: s.Points(), Sectionless: s.Section == SectionNone,
 		Recipe: s.Recipe, TokenRecipe: lock.Default(s.Workload),
 		Supersedes: s.HasTokens() || s.Workload != workloads.Semaphore,

@@ -18,8 +18,8 @@ var help = map[string]string{
 	"sequence-left": "how many sequential znodes the locks' directories can still number when the run begins; " +
 		"0 means as many as ZooKeeper allows",
 	"clients-per-session": "clients that share a session, with recipes of this library; 0 means 1",
-	"placement": "servers that clients connect to: spread over all, or pinned to the leader at the start, or to the " +
-		"followers",
+	"placement": "servers that clients connect to: spread over all, or first the leader at the start, or first the " +
+		"followers; with own-follower, each client knows one follower and no other server",
 	"section": "what a holder does: read and write the lock's counter at the resource, append to its list, " +
 		"or only hold",
 	"client-processes":  "client processes c1…cN, each on a host of its own",

@@ -23,7 +23,7 @@ var valuesOf = map[string][3]string{
 	"layout":          {"queue", "__lock__#", "write-#,read-#"},
 	"liveness":        {"2s", "1s", "auto"},
 	"lock-choice":     {"zipf(1)", "zipf(2)", "uniform"},
-	"placement":       {"leader", "followers", "leader"},
+	"placement":       {"leader", "own-follower", "leader"},
 	"rate":            {"11", "12..13", "14,15"},
 	"read-burst":      {"1s every 5s", "2s every 5s", "3s every 5s"},
 	"read-share":      {"0.1", "0.2", "0.3"},

@@ -65,7 +65,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		Clients:           count("clients", 1, most),
 		SequenceLeft:      count("sequence-left", 0, 1<<31-2),
 		ClientsPerSession: count("clients-per-session", 0, most),
-		Placement:         draw("placement", "spread", "leader", "followers"),
+		Placement:         draw("placement", "spread", "leader", "followers", "own-follower"),
 		Section:           draw("section", "counter", "append", "none"),
 		ClientProcesses:   count("client-processes", 1, 64),
 		VictimAlone:       rapid.Bool().Draw(t, "victim-alone"),

@@ -72,7 +72,9 @@ var rules = []rule{
 				s.Clients >= s.ClientProcesses
 		}},
 	{"placement servers", "a single server has no followers", "placement: spread, or servers: 3",
-		func(s *Scenario) bool { return s.Placement == PlacementFollowers && s.Servers == 1 }},
+		func(s *Scenario) bool {
+			return (s.Placement == PlacementFollowers || s.Placement == PlacementOwnFollower) && s.Servers == 1
+		}},
 	{"min-session-timeout max-session-timeout tick",
 		"min-session-timeout of {least-session} is above max-session-timeout of {longest-session}",
 		"unset, they are 2 and 20 ticks",

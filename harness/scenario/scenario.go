@@ -25,6 +25,8 @@ const (
 	PlacementSpread    = "spread"    // sessions are dealt to all servers in turn
 	PlacementLeader    = "leader"    // they are made with the leader, as long as it can be reached
 	PlacementFollowers = "followers" // they are dealt to the followers in turn
+	// Each is dealt to a follower, and never moves to another server.
+	PlacementOwnFollower = "own-follower"
 
 	SectionCounter = "counter" // read, hold, write (or read, hold, read); the check of effects judges these
 	SectionAppend  = "append"  // the same with a list: each writer appends an element, so that each lost one is known
@@ -72,7 +74,7 @@ type Scenario struct {
 	SequenceLeft int `key:"sequence-left" scenario:"omitempty" min:"0" max:"2147483646"`
 	// ClientsPerSession is how many clients share a session; 0 = 1.
 	ClientsPerSession int    `key:"clients-per-session" scenario:"omitempty" min:"0" max:"10000"`
-	Placement         string `key:"placement" enum:"spread,leader,followers"`
+	Placement         string `key:"placement" enum:"spread,leader,followers,own-follower"`
 	Section           string `key:"section" enum:"counter,append,none"`
 	ClientProcesses   int    `key:"client-processes" min:"1" max:"64"`
 	VictimAlone       bool   `key:"victim-alone"`

@@ -76,7 +76,7 @@ func (c *client) connect(ctx context.Context) (err error) {
 func (c *client) described() lock.Client {
 	cfg := &c.p.cfg
 	d := lock.Client{
-		Config: zksession.Config{Servers: cfg.serversFor(c.number / cfg.perSession()), Timeout: cfg.SessionTimeout,
+		Config: zksession.Config{Servers: cfg.homeOf(c.number / cfg.perSession()), Timeout: cfg.SessionTimeout,
 			Dial: c.link.dial, OnState: c.state, Logger: c.p.log},
 		Name: c.name, Locks: cfg.Locks, Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
 		Try: cfg.Try, Busy: func() { c.busy() }, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,

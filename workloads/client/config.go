@@ -55,6 +55,8 @@ type Config struct {
 	// Pinned is how many of the first servers clients are dealt to; 0 is all. The others are tried after
 	// those.
 	Pinned int `json:"pinned,omitempty"`
+	// Stay says that a client knows only the server that it is dealt to, so that it never moves to another one.
+	Stay bool `json:"stay,omitempty"`
 	// LockOnly says that clients do not use the resource, but only hold the lock.
 	LockOnly bool `json:"lock_only,omitempty"`
 	// Append makes the resource's data lists, to which writers append.
@@ -167,6 +169,15 @@ func (c *Config) serversFor(session int) []string {
 	}
 	for _, s := range c.Servers[n:] {
 		order = append(order, s.Address)
+	}
+	return order
+}
+
+// homeOf returns the servers that a session of the clients knows, in the order in which it tries them.
+func (c *Config) homeOf(session int) []string {
+	order := c.serversFor(session)
+	if c.Stay {
+		order = order[:1]
 	}
 	return order
 }

@@ -32,6 +32,11 @@ func TestPinnedServers(t *testing.T) {
 			if got := cfg.serversFor(session); !slices.Equal(got, order) {
 				t.Errorf("pinned to %d, session %d: %v, want %v", pinned, session, got, order)
 			}
+			for stay, want := range map[bool][]string{false: order, true: order[:1]} {
+				if cfg.Stay = stay; !slices.Equal(cfg.homeOf(session), want) {
+					t.Errorf("pinned to %d, session %d, stays %t: %v, want %v", pinned, session, stay, cfg.homeOf(session), want)
+				}
+			}
 		}
 	}
 }
