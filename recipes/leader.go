@@ -69,13 +69,17 @@ func NewLeader(cfg LeaderConfig) (*Leader, error) {
 	return l, nil
 }
 
+// leaderName is the name that an observer hears.
+const leaderName = "leader"
+
 // line returns the queue of candidates, in a session.
 func (l *Leader) line(s *Session) *line {
 	return &line{
 		s:        s,
+		recipe:   leaderName,
 		dir:      l.cfg.Path,
 		data:     []byte(l.cfg.ID),
-		onQueued: l.cfg.OnQueued,
+		onQueued: s.queued(leaderName, l.cfg.Path, l.cfg.OnQueued),
 		layout:   l.layout(),
 		blocker:  behindAll,
 	}
@@ -114,6 +118,7 @@ func (l *Leader) term(h *Hold, err error) (*Hold, error) {
 	if err != nil {
 		return nil, fmt.Errorf("campaign: %w", err)
 	}
+	h.reentrant = false // or Resign might undo an entry instead of ending the term
 	l.mu.Lock()
 	l.terms[h] = true
 	l.mu.Unlock()

@@ -3,10 +3,12 @@ package recipes
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"locklab/recipes/observe"
 	"locklab/recipes/zksession"
 )
 
@@ -242,6 +244,23 @@ func TestRunEnds(t *testing.T) {
 			t.Errorf("%v after %d terms", err, terms)
 		}
 	})
+}
+
+// An observer hears of a term as of any hold, by the name of the recipe.
+func TestLeaderIsObserved(t *testing.T) {
+	svc := newFakeService()
+	s, _ := svc.session(t, nil)
+	var heard []string
+	s.observe = func(e observe.Event) {
+		if e.Recipe != "leader" || e.Lock != "/election" || e.Session != s.ID() {
+			t.Errorf("heard of %+v", e)
+		}
+		heard = append(heard, e.Kind.String())
+	}
+	released(t, leads(t, newLeaderOf(t, LeaderConfig{Session: s, ID: "a"})))
+	if got := strings.Join(heard, " "); got != "queued granted released" {
+		t.Errorf("heard %s", got)
+	}
 }
 
 // An unusable configuration is refused.

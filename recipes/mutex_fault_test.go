@@ -18,6 +18,9 @@ var makers = map[string]func(*Session, func(ahead int)) (Lock, error){
 	"mutex": func(s *Session, queued func(int)) (Lock, error) {
 		return NewMutex(MutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
 	},
+	"leader": func(s *Session, queued func(int)) (Lock, error) {
+		return NewLeader(LeaderConfig{Session: s, Path: "/locks/a", OnQueued: queued})
+	},
 	"semaphore-mutex": func(s *Session, queued func(int)) (Lock, error) {
 		return NewSemaphoreMutex(SemaphoreMutexConfig{Session: s, Path: "/locks/a", OnQueued: queued})
 	},
