@@ -19,7 +19,7 @@ DIST := dist
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 # A release has a version, such as v1.2.3. Without one, `locklab --version` shows the commit alone.
 VERSION ?=
-SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' 2>/dev/null) go.mod go.sum
+SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null) go.mod go.sum
 
 .PHONY: help build release module test test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure curator kazoo zk-lock
 

@@ -102,7 +102,7 @@ func testAddedFault(t *testing.T, locklab string) {
 	if !strings.Contains(written(t, run, "result.json"), `"kind": "hush"`) {
 		t.Error("the result lacks the fault")
 	}
-	if !strings.Contains(written(t, run, "report.html"), "<td>hush</td><td>c1</td>") {
+	if !strings.Contains(written(t, run, "report.html"), `<th scope="row">hush</th><td>c1</td>`) {
 		t.Error("the page lacks the fault")
 	}
 }

@@ -53,7 +53,7 @@ func testAddedQuantity(t *testing.T, locklab string) {
 		}
 	}
 	runs(t, locklab, 0, "report", run)
-	if !strings.Contains(written(t, run, "report.html"), "<b>2</b><span>events recorded</span>") {
+	if !strings.Contains(written(t, run, "report.html"), `<th scope="row">events recorded</th><td class="n">2</td>`) {
 		t.Error("the page lacks the quantity")
 	}
 	samples := filepath.Join("..", "reports", "compare", "samples")

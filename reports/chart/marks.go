@@ -126,12 +126,50 @@ func Cross(c *draw.Canvas, at vg.Point, r, width vg.Length, clr color.Color) {
 
 // FillRect fills a rectangle.
 func FillRect(c *draw.Canvas, x0, x1, y0, y1 vg.Length, clr color.Color) {
+	c.SetColor(clr)
+	if in, ok := c.Canvas.(*Inline); ok {
+		in.rect(x0, x1, y0, y1, "", "fill-opacity")
+		return
+	}
 	var p vg.Path
 	p.Move(vg.Point{X: x0, Y: y0})
 	p.Line(vg.Point{X: x1, Y: y0})
 	p.Line(vg.Point{X: x1, Y: y1})
 	p.Line(vg.Point{X: x0, Y: y1})
 	p.Close()
-	c.SetColor(clr)
 	c.Fill(p)
+}
+
+// OutlineRect draws the outline of a rectangle.
+func OutlineRect(c *draw.Canvas, x0, x1, y0, y1 vg.Length, clr color.Color) {
+	if in, ok := c.Canvas.(*Inline); ok {
+		in.SetColor(clr)
+		in.rect(x0, x1, y0, y1, "s", "stroke-opacity")
+		return
+	}
+	c.StrokeLines(draw.LineStyle{Color: clr, Width: 0.7},
+		[]vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}, {X: x0, Y: y0}})
+}
+
+// HatchRect draws diagonal lines over a rectangle. On a page they are a pattern of the page, see [PagePatterns].
+func HatchRect(c *draw.Canvas, x0, x1, y0, y1 vg.Length) {
+	if in, ok := c.Canvas.(*Inline); ok {
+		in.SetColor(Black)
+		in.rect(x0, x1, y0, y1, "hatch", "fill-opacity")
+		return
+	}
+	style := draw.LineStyle{Color: Black, Width: 0.5}
+	const step = 5
+	h := y1 - y0
+	for x := x0 - h + step; x < x1; x += step {
+		a, b := vg.Point{X: x, Y: y0}, vg.Point{X: x + h, Y: y1}
+		if a.X < x0 {
+			a = vg.Point{X: x0, Y: y0 + x0 - x}
+		}
+		if b.X > x1 {
+			b = vg.Point{X: x1, Y: y0 + x1 - x}
+		}
+		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+	}
+	OutlineRect(c, x0, x1, y0, y1, Black)
 }

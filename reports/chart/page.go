@@ -2,7 +2,6 @@ package chart
 
 import (
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 
@@ -15,18 +14,10 @@ var pageStyle string
 // PageStyle is the style sheet of every page.
 var PageStyle = template.CSS(pageStyle)
 
-// A PagePicture is a picture that is part of a page.
-type PagePicture struct {
-	Name, Caption string
-	URL           template.URL
-}
-
-// OnPage returns the picture as part of a page. Pages carry pixels rather than vectors: the text of an SVG is set in
-// whatever font the reader has, and where that is wider than ours, labels run into each other.
-func (p Picture) OnPage() PagePicture {
-	url := template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(p.PNG))
-	return PagePicture{Name: p.Name, Caption: p.Caption, URL: url}
-}
+// PagePatterns has the patterns that pictures of a page refer to; each page has it once.
+const PagePatterns = template.HTML(`<svg class="defs" aria-hidden="true" width="0" height="0"><defs>` +
+	`<pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">` +
+	`<path class="s ink" d="M0 0V5" stroke-width="1"/></pattern></defs></svg>`)
 
 // Save writes the pictures of a report into a run directory or a sweep's, as PNG and SVG. Each file is replaced
 // completely or not at all. A picture that was not drawn is left out, and an older file of its name is removed.

@@ -2,7 +2,9 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"html/template"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -12,23 +14,26 @@ import (
 
 // A Picture is a drawn figure. PNG and SVG are nil if there was nothing to draw.
 type Picture struct {
-	Name    string // of its files
+	Name    string // of its files, and its id on a page
+	Title   string
 	Caption string // how to read it
 	Absent  string // why it is missing
 	PNG     []byte
 	SVG     []byte
+	Element template.HTML // for a page
 }
 
 // A Figure is a picture before it is drawn.
 type Figure struct {
-	Name, Caption, Absent string
-	Height                vg.Length
-	Draw                  func(draw.Canvas) // nil = nothing to draw
+	Name, Title, Caption, Absent string
+	Height                       vg.Length
+	Draw                         func(draw.Canvas) // nil = nothing to draw
+	Attributes                   []Attribute       // of the element on a page
 }
 
 // Render draws the figure.
 func (f Figure) Render() (Picture, error) {
-	p := Picture{Name: f.Name, Caption: f.Caption, Absent: f.Absent}
+	p := Picture{Name: f.Name, Title: f.Title, Caption: f.Caption, Absent: f.Absent}
 	if f.Draw == nil {
 		return p, nil
 	}
@@ -45,6 +50,9 @@ func (f Figure) Render() (Picture, error) {
 		return p, fmt.Errorf("draw %s: %w", f.Name, err)
 	}
 	p.PNG, p.SVG = png.Bytes(), portable(svg.Bytes())
+	inline := NewInline(PictureWidth, f.Height)
+	f.Draw(draw.New(inline))
+	p.Element = inline.Element(f.Name, cmp.Or(f.Title, f.Caption), f.Attributes...)
 	return p, nil
 }
 

@@ -20,6 +20,7 @@ var (
 	Purple     = color.NRGBA{0xcc, 0x79, 0xa7, 0xff}
 	sky        = color.NRGBA{0x56, 0xb4, 0xe9, 0xff}
 	Vermillion = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
+	white      = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 
 	DarkOrange = color.NRGBA{0x8a, 0x5a, 0x00, 0xff} // text on the shade of a fault
 	Grey       = color.NRGBA{0x6b, 0x6b, 0x6b, 0xff}
@@ -30,10 +31,10 @@ var (
 // Owners are the colours of clients, in the order of their rows. Grey means that the client is not known.
 var Owners = [...]color.NRGBA{Blue, Green, Purple, sky, orange}
 
-// Tint mixes c with white; share is how much of c is left.
+// Tint returns c as pale as if it were mixed with the paper; share is how much of c is left.
 func Tint(c color.NRGBA, share float64) color.NRGBA {
-	mix := func(v uint8) uint8 { return uint8(255 - share*(255-float64(v))) }
-	return color.NRGBA{mix(c.R), mix(c.G), mix(c.B), 0xff}
+	c.A = uint8(255 * share)
+	return c
 }
 
 // The sizes of every picture. At 144 dpi the PNG is 1440 pixels wide. Shown at 1200 pixels, its text is 16 pixels

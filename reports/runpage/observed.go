@@ -42,6 +42,9 @@ func heldSpans(events *history.Log, lock string, s result.Span, end int64,
 			finish(e.At)
 			open = &e
 		}
+		if e.At >= s.To {
+			break
+		}
 	}
 	finish(end)
 	return all
@@ -73,6 +76,7 @@ type access struct {
 	// Called is when the client invoked the access; At if that is not recorded, as of every access but a write.
 	Called int64
 	Client string
+	Acq    int64
 	Op     history.Op
 	Token  int64
 	// Refused says that the resource refused the access as stale. Stale says that the resource accepted it although
@@ -80,42 +84,71 @@ type access struct {
 	Refused, Stale bool
 }
 
-// accesses returns the reads and writes of a lock's resource during s, and other accesses if they were refused.
-func accesses(in result.Input, lock string, s result.Span) []access {
+// accesses returns, for each scene, the reads and writes of its lock's resource in it, and other accesses if they were
+// refused.
+func accesses(in result.Input, scenes []scene) [][]access {
 	if in.Scenario.Guard == check.GuardZKMulti {
-		return keptAccesses(in, lock, s)
+		return keptAccesses(in, scenes)
 	}
-	var all []access
-	var fences check.Fences
+	all := make([][]access, len(scenes))
+	fences := map[string]*check.Fences{} // of the scenes' locks
+	for i := range scenes {
+		fences[scenes[i].Lock] = &check.Fences{}
+	}
 	calls := map[string]history.Event{} // by client: its latest
+	end := endOf(scenes)
 	for _, e := range in.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
+		if e.At >= end {
+			break
+		}
+		fence := fences[e.Lock]
+		if fence == nil {
+			continue
+		}
 		byClient := strings.HasPrefix(e.Client, e.Process+"/") // the client's record of the same access
 		if byClient && e.Kind == history.Invoke {
 			calls[e.Client] = e
 		}
-		if e.Lock != lock || byClient || e.Kind != history.OK && e.Kind != history.Fail {
+		if byClient || e.Kind != history.OK && e.Kind != history.Fail {
 			continue
 		}
-		a := access{At: e.At, Called: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: e.Kind == history.Fail}
+		a := access{At: e.At, Called: e.At, Client: e.Client, Acq: e.Acq, Op: e.Op, Token: e.Token,
+			Refused: e.Kind == history.Fail}
 		if call := calls[e.Client]; call.Op == e.Op && call.Acq == e.Acq && call.Lock == e.Lock &&
 			call.Session == e.Session {
 			a.Called = call.At
 		}
 		if !a.Refused {
-			a.Stale = fences.Stale(&e)
-			fences.Serve(&e)
+			a.Stale = fence.Stale(&e)
+			fence.Serve(&e)
 		}
-		use := e.Op == history.OpRead || e.Op == history.OpWrite
-		if e.At >= s.From && e.At < s.To && (use || a.Refused) {
-			all = append(all, a)
+		if e.Op == history.OpRead || e.Op == history.OpWrite || a.Refused {
+			addTo(all, scenes, e.Lock, a)
 		}
 	}
 	return all
 }
 
+// endOf is when the last scene ends.
+func endOf(scenes []scene) (end int64) {
+	for i := range scenes {
+		end = max(end, scenes[i].To)
+	}
+	return end
+}
+
+// addTo adds an access to the scenes that it belongs to.
+func addTo(all [][]access, scenes []scene, lock string, a access) {
+	for i := range scenes {
+		if s := &scenes[i]; s.Lock == lock && a.At >= s.From && a.At < s.To {
+			all[i] = append(all[i], a)
+		}
+	}
+}
+
 // keptAccesses returns the accesses to data in ZooKeeper, at the times at which their clients learned the outcome.
 // Since that order is not the order of effects, the check of effect says which of them were outdated.
-func keptAccesses(in result.Input, lock string, s result.Span) []access {
+func keptAccesses(in result.Input, scenes []scene) [][]access {
 	found := map[history.Event]string{}
 	if v := in.Report.Check(check.Effect); v != nil {
 		for _, f := range v.Findings {
@@ -124,17 +157,17 @@ func keptAccesses(in result.Input, lock string, s result.Span) []access {
 			}
 		}
 	}
-	var all []access
+	all := make([][]access, len(scenes))
+	end := endOf(scenes)
 	for _, e := range in.Events.Of(history.OpRead, history.OpWrite) {
-		if e.Lock != lock || e.Kind == history.Invoke ||
-			e.At < s.From || e.At >= s.To {
-			continue
+		if e.At >= end {
+			break
 		}
 		kind := found[e]
 		refused := e.Kind == history.Fail || kind == "stale-rejected"
-		if e.Kind == history.OK || refused {
-			all = append(all, access{At: e.At, Called: e.At, Client: e.Client, Op: e.Op, Token: e.Token, Refused: refused,
-				Stale: kind == "stale-accepted"})
+		if e.Kind == history.OK || e.Kind != history.Invoke && refused {
+			addTo(all, scenes, e.Lock, access{At: e.At, Called: e.At, Client: e.Client, Acq: e.Acq, Op: e.Op,
+				Token: e.Token, Refused: refused, Stale: kind == "stale-accepted"})
 		}
 	}
 	return all

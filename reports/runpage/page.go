@@ -1,154 +1,137 @@
 package runpage
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
-	"strconv"
+	"slices"
 	"strings"
 
-	"locklab/harness/check"
 	"locklab/reports/chart"
 	"locklab/reports/result"
-	"locklab/reports/words"
 )
 
-//go:embed report.html.tmpl
-var pageText string
+var (
+	//go:embed report.html.tmpl
+	pageText string
+	//go:embed report.js
+	script string
+	//go:embed report.css
+	style string
+)
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"dur": func(ns *int64) string {
-		if ns == nil {
-			return words.Absent
-		}
-		return words.Duration(*ns)
-	},
-	"at": func(ns *int64) string {
-		if ns == nil {
-			return words.Absent
-		}
-		return strconv.FormatFloat(chart.Seconds(*ns), 'f', 3, 64) + " s"
-	},
-	"num": func(n *int64) string {
-		if n == nil {
-			return words.Absent
-		}
-		return words.Grouped(*n)
-	},
-	"real": func(v *float64) string {
-		if v == nil {
-			return words.Absent
-		}
-		return words.Digits3(*v)
-	},
-	"grouped": words.Grouped,
-	"plain":   result.PlainName,
-	"yes": func(b bool) string {
-		if b {
-			return "yes"
-		}
-		return "no"
-	},
-	"or": func(s, otherwise string) string {
-		if s == "" {
-			return otherwise
-		}
-		return s
-	},
-}).Parse(pageText))
+var page = template.Must(template.New("report").Parse(pageText))
 
-// shownFindings is how many findings of a check the page shows. verdicts.json has all that the check kept.
-const shownFindings = 8
+// policy is the page's content security policy: nothing is fetched, and no script runs but the page's own.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}()
 
 type pageView struct {
 	result.Input
-	Style       template.CSS
-	Tiles, Rows []number
-	Pictures    []chart.PagePicture
-	Missing     []chart.Picture
-	Evidence    []evidence
-	Phases      []phaseRow
-	Facts       [][2]string
-	Window      string
-	Empty       bool
+	Style    template.CSS
+	Script   template.JS
+	Policy   string
+	Patterns template.HTML
+	Partial  string
+	Timeline *chart.Picture // nil if there is none
+	Absent   string         // why there is no timeline
+	Numbers  []keyNumber
+	Sections []section
+	Empty    bool
 }
 
-// A number is a quantity of the run as the page shows it.
-type number struct{ Label, Value, Means string }
+// A keyNumber is a quantity of the run as the page shows it.
+type keyNumber struct{ Name, Label, Value, Means string }
 
 // numbers returns the quantities that have a label, in the order of the catalogue.
-func numbers(r *result.Result, label func(result.Quantity) string) []number {
-	var all []number
+func numbers(r *result.Result, label func(result.Quantity) string) []keyNumber {
+	var all []keyNumber
 	for _, q := range result.Quantities() {
 		if text := label(q); text != "" {
-			all = append(all, number{text, q.Show(q.Value(r)), q.Means})
+			all = append(all, keyNumber{q.Name(), text, q.Show(q.Value(r)), q.Means})
 		}
 	}
 	return all
 }
 
-type evidence struct {
-	Check check.Verdict
-	Shown []check.Finding
-	More  int64
+// firstNumbers chooses the three numbers of the first screen: of the damage if there was any, else of the speed.
+func firstNumbers(r *result.Result, all []keyNumber) (three []keyNumber) {
+	names := []string{"acquired_per_s", "acquire.p50", "acquire.p99"}
+	if o := r.Safety.Overlaps; o != nil && *o > 0 {
+		names = []string{"max_overlap", "stale_accepted", "lost_updates"}
+		if n := r.Safety.StaleRejected; n != nil && *n > 0 {
+			names[2] = "stale_rejected"
+		}
+	}
+	for _, name := range names {
+		if i := slices.IndexFunc(all, func(n keyNumber) bool { return n.Name == name }); i >= 0 {
+			three = append(three, all[i])
+		}
+	}
+	return three
 }
 
-type phaseRow struct {
-	Name, Means string
-	result.Latency
+// A drawing has the pictures of a page, by their names, and what its timelines show.
+type drawing struct {
+	all       []chart.Picture
+	timelines timelines
 }
 
-var phaseMeanings = map[string]string{
-	result.PhaseAcquire: "asked for the lock → got it",
-	result.PhaseArrival: "was due → a client asked for the lock",
-	result.PhaseService: "a client asked for the lock → got it",
-	result.PhaseEnqueue: "asked for the lock → had its place in the queue",
-	result.PhaseWait:    "had its place in the queue → got it",
-	result.PhaseHandoff: "previous holder began to release → next one, already queued, got it",
-	result.PhaseHold:    "got it → began to release",
-	result.PhaseRelease: "began to release → released",
+func (d *drawing) picture(name string) chart.Picture {
+	if i := slices.IndexFunc(d.all, func(p chart.Picture) bool { return p.Name == name }); i >= 0 {
+		return d.all[i]
+	}
+	return chart.Picture{Name: name}
+}
+
+// parts returns the timelines below the first screen.
+func (d *drawing) parts() (parts []part) {
+	for _, t := range d.timelines.All[min(len(d.timelines.All), 1):] {
+		p := d.picture(t.file)
+		parts = append(parts, part{Picture: &p})
+	}
+	return parts
 }
 
 // writePage writes report.html.
-func writePage(w io.Writer, in result.Input, drawn []chart.Picture) error {
-	v := pageView{Input: in, Style: chart.PageStyle, Empty: in.Result.Operations.AcquiredInRun == 0,
-		Tiles: numbers(&in.Result, func(q result.Quantity) string { return q.Tile }),
-		Rows:  numbers(&in.Result, func(q result.Quantity) string { return q.Row })}
-	for _, p := range drawn {
-		if p.PNG == nil {
-			v.Missing = append(v.Missing, p)
-			continue
-		}
-		v.Pictures = append(v.Pictures, p.OnPage())
+func writePage(w io.Writer, in result.Input, drawn drawing) error {
+	window := result.MeasuredWindow(in.Events)
+	all := numbers(&in.Result, func(q result.Quantity) string { return q.Tile })
+	v := pageView{Input: in, Style: chart.PageStyle + template.CSS(style), Script: template.JS(script), Policy: policy,
+		Patterns: chart.PagePatterns, Partial: partialNote(in), Empty: in.Result.Operations.AcquiredInRun == 0,
+		Numbers: firstNumbers(&in.Result, all)}
+	if p := drawn.picture("timeline"); p.Element != "" {
+		v.Timeline = &p
+	} else {
+		v.Absent = p.Absent
 	}
-	for _, c := range in.Report.Checks {
-		if len(c.Findings) > 0 {
-			shown := c.Findings[:min(len(c.Findings), shownFindings)]
-			v.Evidence = append(v.Evidence, evidence{c, shown, max(int64(len(c.Findings)), c.Count) - int64(len(shown))})
-		}
+	v.Sections = []section{
+		checksSection(in),
+		findingsSection(in, drawn.timelines.All),
+		faultsSection(in, drawn.parts(), drawn.timelines.Left),
+		latencySection(in, drawn.picture("latency-percentiles"), drawn.picture("latency-over-time")),
+		throughputSection(in, drawn.picture("throughput")),
+		fairnessSection(in, window, drawn.picture("grants")),
+		serversSection(in),
+		hiccupsSection(in),
+		thresholdsSection(in),
+		warningsSection(in),
+		keySection(all),
+		methodSection(in, window),
+		environmentSection(in),
+		reproduceSection(in),
 	}
-	for _, name := range result.Phases {
-		means := phaseMeanings[name]
-		if name == result.PhaseAcquire && in.Scenario.Open() {
-			means = "was due → got it"
-		}
-		if l := in.Result.Latency.ByPhase(name); l != nil {
-			v.Phases = append(v.Phases, phaseRow{name, means, *l})
-		}
+	var b strings.Builder
+	if err := page.Execute(&b, v); err != nil {
+		return fmt.Errorf("write page: %w", err)
 	}
-	for _, part := range []phaseRow{{Name: result.AcquireRead, Means: "the same, to read"},
-		{Name: result.AcquireWrite, Means: "the same, to write"}} {
-		if l := in.Result.Latency.ByPhase(part.Name); l != nil {
-			v.Phases = append(v.Phases, phaseRow{strings.ReplaceAll(part.Name, "_", " to "), part.Means, *l})
-		}
-	}
-	if win := result.MeasuredWindow(in.Events); win.Measured {
-		v.Window = fmt.Sprintf("%s, from %.3f s to %.3f s of the run", words.Duration(win.To-win.From),
-			chart.Seconds(win.From), chart.Seconds(win.To))
-	}
-	v.Facts = environment(in.Run)
-	if err := page.Execute(w, v); err != nil {
+	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
 	return nil

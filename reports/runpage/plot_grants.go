@@ -16,10 +16,11 @@ import (
 // namedBars is the highest number of clients that have their names under the bars.
 const namedBars = 24
 
-// grantsFigure draws how many grants each client got, most first.
+// grantsFigure draws how many grants each client got, most first. Where clients strictly took turns, so that no two
+// differ by more than one grant, there is nothing to see.
 func grantsFigure(in result.Input, w result.Interval) chart.Figure {
 	f := chart.Figure{
-		Name: "grants",
+		Name: "grants", Title: "Grants per client",
 		Caption: "Grants per client in the measured window, most first. A flat top is fair; " +
 			"a slope means that some clients got more turns than others, an empty place that one starved.",
 		Absent: "Nothing was granted in the measured window.",
@@ -31,6 +32,10 @@ func grantsFigure(in result.Input, w result.Interval) chart.Figure {
 		sum, top = sum+t.Grants, max(top, t.Grants)
 	}
 	if sum == 0 {
+		return f
+	}
+	if top-all[len(all)-1].Grants <= 1 {
+		f.Absent = "Clients strictly took turns: " + evenly(all) + "."
 		return f
 	}
 	p := chart.New("Grants per client", fmt.Sprintf("clients, most grants first (%d)", len(all)), "grants")

@@ -20,7 +20,7 @@ import (
 // overTimeFigure draws every acquire at the time at which it ended.
 func overTimeFigure(in result.Input, w result.Interval, faults []faultSpan) chart.Figure {
 	f := chart.Figure{
-		Name: "latency-over-time",
+		Name: "latency-over-time", Title: "Acquire latency over time",
 		Caption: "Each dot is one acquire, placed where it was granted, as high as it had waited. " +
 			"Crosses are acquires that ended without the lock. Shaded: a fault was active. Only what was asked for between " +
 			"“measure” and “drain” counts in the numbers.",

@@ -27,7 +27,7 @@ var phaseColors = map[string]struct {
 // beyond 1 - 1/n.
 func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 	f := chart.Figure{
-		Name: "latency-percentiles",
+		Name: "latency-percentiles", Title: "Latency by percentile",
 		Caption: "Latency by percentile. Read a line at 99: ninety-nine of a hundred took no longer than that. " +
 			"The axis stretches the slow end; each line stops where its sample does.",
 		Absent: "No operation was completed in the measured window.",

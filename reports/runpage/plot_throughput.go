@@ -16,7 +16,7 @@ import (
 // throughputFigure draws grants per second over the whole run.
 func throughputFigure(in result.Input, w result.Interval, faults []faultSpan) chart.Figure {
 	f := chart.Figure{
-		Name: "throughput",
+		Name: "throughput", Title: "Throughput",
 		Caption: "Grants per second over the run. A gap under a shaded fault is the time in which no client got a lock. " +
 			"The dashed line is the mean of the measured window, the number given above.",
 		Absent: "Nothing was granted.",

@@ -3,6 +3,9 @@ package runpage
 import (
 	"bytes"
 	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"locklab/harness/rundir"
 	"locklab/reports/chart"
@@ -15,7 +18,7 @@ import (
 func Render(dir string, in result.Input) error {
 	drawn, err := pictures(in)
 	if err == nil {
-		err = chart.Save(dir, drawn)
+		err = chart.Save(dir, drawn.all)
 	}
 	var page bytes.Buffer
 	if err == nil {
@@ -30,24 +33,21 @@ func Render(dir string, in result.Input) error {
 	return nil
 }
 
-// pictures draws all figures of a run, in the order of the report.
-func pictures(in result.Input) ([]chart.Picture, error) {
+// pictures draws all figures of a run.
+func pictures(in result.Input) (drawing, error) {
 	w := result.MeasuredWindow(in.Events)
 	faults := faultSpans(in.Events)
-	figures := []chart.Figure{
-		timelineFigure(in, w, faults),
-		percentilesFigure(in, w),
-		overTimeFigure(in, w, faults),
-		throughputFigure(in, w, faults),
-		grantsFigure(in, w),
+	lines := newTimelines(in, w, faults)
+	figures := append(lines.figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
+		throughputFigure(in, w, faults), grantsFigure(in, w))
+	d := drawing{all: make([]chart.Picture, len(figures)), timelines: lines}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range figures {
+		g.Go(func() (err error) {
+			d.all[i], err = f.Render()
+			return err
+		})
 	}
-	var all []chart.Picture
-	for _, f := range figures {
-		p, err := f.Render()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, nil
+	return d, g.Wait()
 }

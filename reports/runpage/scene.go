@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/chaos"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/reports/result"
@@ -21,42 +22,141 @@ type scene struct {
 	Title   string
 }
 
+// maxWindows is the most scenes of one run.
+const maxWindows = 8
+
+// scenes are what the timelines of a run show.
+type scenes struct {
+	Lead  *scene  // what the run is about; nil if an overview of the whole run comes first
+	Parts []scene // what else there is to see, in the order of time
+	Left  int     // how many faults and findings have no scene, because there are more than maxParts
+}
+
+// maxParts is the most parts of one run.
+const maxParts = 8
+
+// chooseScenes chooses what the timelines of a run show. Where at most one fault struck and nothing else was found
+// elsewhere, that is one scene. Otherwise there is a part for each fault, for as long as its effect lasted, and for
+// each pattern of findings that no fault explains. A scenario with faults of its own choice is about one finding, which
+// leads, and no fault of the same kind and target has a part besides. Nothing leads among random faults. Without grants
+// and findings there is no scene.
+func chooseScenes(in result.Input, w result.Interval, faults []faultSpan) (all scenes) {
+	byLock := result.GrantsByLock(in.Acquisitions)
+	lead, ok := chooseScene(in, w, faults, byLock)
+	if !ok {
+		return all
+	}
+	alone := unexplained(in.Report, faults)
+	_, about := featured(in)
+	drawn := in.Scenario.Schedule == chaos.ScheduleRandom || in.Scenario.Schedule == chaos.ScheduleSwarm
+	few := len(faults)+len(alone) <= 1 || len(byLock) == 0
+	if few || !drawn && about != nil {
+		all.Lead = &lead
+	}
+	if few {
+		return all
+	}
+	shown := func(f *check.Finding) bool {
+		shows := func(s scene) bool { return s.From <= f.At && f.At < s.To && s.Lock == f.Lock }
+		return all.Lead != nil && shows(lead) || slices.ContainsFunc(all.Parts, shows)
+	}
+	labels := map[string]bool{}
+	if all.Lead != nil && lead.Fault != nil {
+		labels[lead.Fault.Label()] = true
+	}
+	standing := gaps(in.Acquisitions, result.Span{To: w.End})
+	for i := range faults {
+		if f := &faults[i]; all.Lead == nil || !labels[f.Label()] {
+			labels[f.Label()] = true
+			all.Parts = append(all.Parts, faultScene(in, byLock, f, standing))
+		}
+	}
+	for _, f := range alone {
+		if !shown(f.Finding) {
+			all.Parts = append(all.Parts, findingScene(byLock, f.check, f.Finding))
+		}
+	}
+	// Those about a finding stay, and then the longest ones.
+	slices.SortStableFunc(all.Parts, func(a, b scene) int {
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.To-b.From, a.To-a.From))
+	})
+	all.Left = max(0, len(all.Parts)-maxParts)
+	all.Parts = all.Parts[:len(all.Parts)-all.Left]
+	slices.SortStableFunc(all.Parts, func(a, b scene) int { return cmp.Compare(a.From, b.From) })
+	return all
+}
+
+// weight is 1 for a scene about something that a check found.
+func (s *scene) weight() int {
+	if s.Overlap != nil || s.Fault == nil {
+		return 1
+	}
+	return 0
+}
+
+// A foundBy is a finding with the name of its check.
+type foundBy struct {
+	check string
+	*check.Finding
+}
+
+// unexplained returns the first finding of each kind, about a client or a violation, that no injected fault explains.
+// Where a check found something that a fault explains, its other findings may be consequences of the same, such as the
+// sum of the updates that were lost, so only those that are said to have no cause are returned.
+func unexplained(report check.Report, faults []faultSpan) (all []foundBy) {
+	seen := map[[2]string]bool{}
+	for i := range report.Checks {
+		v := &report.Checks[i]
+		byFault := func(f check.Finding) bool {
+			return f.Fault != "" && slices.ContainsFunc(faults, func(o faultSpan) bool { return o.ID == f.Fault })
+		}
+		some := slices.ContainsFunc(v.Findings, byFault)
+		for k := range v.Findings {
+			f := &v.Findings[k]
+			key := [2]string{v.Name, f.Kind}
+			if byFault(*f) || some && f.Cause != check.CauseNone || f.Lock == "" ||
+				len(f.Clients) == 0 && !v.Violation || seen[key] {
+				continue
+			}
+			seen[key] = true
+			all = append(all, foundBy{v.Name, f})
+		}
+	}
+	return all
+}
+
 // chooseScene chooses the most interesting scene: the finding that the run is about, else the first fault, else the
 // first holds of the measured window. ok is false if the run has no grants and nothing was found.
-func chooseScene(in result.Input, w result.Interval, faults []faultSpan) (s scene, ok bool) {
+func chooseScene(in result.Input, w result.Interval, faults []faultSpan,
+	byLock [][]*history.Acquisition) (s scene, ok bool) {
 	name, f := featured(in)
 	switch {
 	case f != nil && result.IsOverlap(f):
 		return overlapScene(in, faults, *f), true
 	case f != nil:
-		return findingScene(in, name, f), true
+		return findingScene(byLock, name, f), true
 	}
-	byLock := result.GrantsByLock(in.Acquisitions)
 	if len(byLock) == 0 {
 		return s, false
 	}
-	busiest := slices.MaxFunc(byLock, func(a, b []*history.Acquisition) int { return cmp.Compare(len(a), len(b)) })
 	if len(faults) > 0 {
-		return faultScene(busiest, &faults[0]), true
+		return faultScene(in, byLock, &faults[0], gaps(in.Acquisitions, result.Span{To: w.End})), true
 	}
-	return firstHolds(busiest, w), true
+	return firstHolds(busiest(byLock), w), true
+}
+
+// busiest returns the grants of the lock that has the most.
+func busiest(byLock [][]*history.Acquisition) []*history.Acquisition {
+	return slices.MaxFunc(byLock, func(a, b []*history.Acquisition) int { return cmp.Compare(len(a), len(b)) })
 }
 
 // overlapScene begins a little before the fault that explains an overlap, or before the older hold if there is no
 // such fault, and ends a little after the older hold.
 func overlapScene(in result.Input, faults []faultSpan, f check.Finding) scene {
-	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: "Two clients believed they held " + f.Lock + " " +
-		"at once"}
+	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: overlapTitle(in, f)}
 	s.Span = result.Span{From: f.At, To: f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
-		newer := holdOf(in.Acquisitions, f, 1)
-		switch {
-		case older.Mode == history.ModePermit:
-			s.Title = "More permits of " + f.Lock + " were believed held than there are"
-		case older.Mode == history.ModeRead || newer != nil && newer.Mode == history.ModeRead:
-			s.Title = "A reader and a writer believed they held " + f.Lock + " at once"
-		}
 		start = older.Returned
 		s.To = max(s.To, newBeliefs(in).until(older))
 	}
@@ -71,6 +171,18 @@ func overlapScene(in result.Input, faults []faultSpan, f check.Finding) scene {
 	s.From = min(s.From, start)
 	s.pad(0.08)
 	return s
+}
+
+// overlapTitle says what overlapped.
+func overlapTitle(in result.Input, f check.Finding) string {
+	older, newer := holdOf(in.Acquisitions, f, 0), holdOf(in.Acquisitions, f, 1)
+	switch {
+	case older != nil && older.Mode == history.ModePermit:
+		return "More permits of " + f.Lock + " were believed held than there are"
+	case older != nil && (older.Mode == history.ModeRead || newer != nil && newer.Mode == history.ModeRead):
+		return "A reader and a writer believed they held " + f.Lock + " at once"
+	}
+	return "Two clients believed they held " + f.Lock + " at once"
 }
 
 // holdOf finds the acquisition of the finding's i-th client.
@@ -93,11 +205,11 @@ func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisit
 
 // findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both
 // can be seen. If there are no grants before it, it shows the first ones, and without grants all of what was found.
-func findingScene(in result.Input, name string, f *check.Finding) scene {
+func findingScene(byLock [][]*history.Acquisition, name string, f *check.Finding) scene {
 	s := scene{Lock: f.Lock, Clients: f.Clients, Span: result.Span{From: f.At, To: f.At},
 		Title: "What " + name + " found on " + f.Lock + ": " + strings.ReplaceAll(f.Kind, "-", " ")}
 	var held []*history.Acquisition
-	for _, of := range result.GrantsByLock(in.Acquisitions) {
+	for _, of := range byLock {
 		if of[0].Lock == f.Lock {
 			held = of
 		}
@@ -118,28 +230,42 @@ func findingScene(in result.Input, name string, f *check.Finding) scene {
 	return s
 }
 
-// The most grants that a scene of a fault shows before and after its injection.
-const (
-	grantsBefore = 12
-	grantsAfter  = 40
-)
+// The most grants that a scene of a finding shows before it.
+const grantsBefore = 12
 
-// faultScene shows a fault, or its beginning if it is long and the run is busy.
-func faultScene(held []*history.Acquisition, f *faultSpan) scene {
-	s := scene{Span: f.Span, Lock: held[0].Lock, Fault: f, Title: "Who held " + held[0].Lock + " when a fault struck " +
-		"(" + f.Label() + ")"}
-	s.pad(0.2)
-	i, _ := slices.BinarySearchFunc(held, f.From, func(a *history.Acquisition,
-		t int64) int {
-		return cmp.Compare(a.Returned, t)
-	})
-	if k := i - grantsBefore; k >= 0 {
-		s.From = max(s.From, min(held[k].Returned, f.From))
+// faultScene shows a fault for as long as its effect lasted: on the lock on which something was found that it explains,
+// or else on the busiest one.
+func faultScene(in result.Input, byLock [][]*history.Acquisition, f *faultSpan, standing []result.Span) scene {
+	s := scene{Fault: f}
+	var found []result.Span
+	for i := range in.Report.Checks {
+		for k := range in.Report.Checks[i].Findings {
+			if of := &in.Report.Checks[i].Findings[k]; of.Fault == f.ID && of.Lock != "" {
+				found = append(found, result.Span{From: f.From, To: max(of.Until, of.At)})
+				s.Lock = cmp.Or(s.Lock, of.Lock)
+				s.Clients = append(s.Clients, of.Clients...)
+			}
+		}
 	}
-	if k := i + grantsAfter; k < len(held) {
-		s.To = min(s.To, max(held[k].Returned, f.From+1))
+	for _, o := range result.OverlapFindings(in.Report) {
+		if o.Fault == f.ID && (s.Overlap == nil || o.At < s.Overlap.At) {
+			s.Overlap = &o
+		}
 	}
-	s.pad(0.03)
+	held := busiest(byLock)
+	for _, of := range byLock {
+		if of[0].Lock == s.Lock {
+			held = of
+		}
+	}
+	s.Lock = held[0].Lock
+	s.Span = effect(f, standing, found)
+	s.Title = "Who held " + s.Lock + " around a fault (" + f.Label() + ")"
+	if s.Overlap != nil {
+		s.Lock = s.Overlap.Lock
+		s.Title = overlapTitle(in, *s.Overlap) + " (" + f.Label() + ")"
+	}
+	s.pad(0.08)
 	for _, a := range held { // clients on the hosts that were hit, and those that held the lock then
 		if f.hits(a.Process) || a.Returned <= f.From && a.BelievedUntil(math.MaxInt64) > f.From {
 			if !slices.Contains(s.Clients, a.Client) && len(s.Clients) < maxLanes/2 {
@@ -158,7 +284,14 @@ func firstHolds(held []*history.Acquisition, w result.Interval) scene {
 	if i < 0 {
 		i, s.Title = 0, "Who held "+s.Lock+" at the beginning of the run"
 	}
-	last := held[min(i+holds, len(held))-1]
+	last := held[i]
+	seen := map[string]bool{}
+	for _, a := range held[i:min(i+holds, len(held))] { // of no more clients than have rows
+		if seen[a.Client] = true; len(seen) > maxLanes {
+			break
+		}
+		last = a
+	}
 	s.Span = result.Span{From: held[i].Returned, To: last.Returned}
 	if until := last.BelievedUntil(math.MaxInt64); until != math.MaxInt64 {
 		s.To = until

@@ -18,14 +18,14 @@ func TestConditionsAreShown(t *testing.T) {
 		{Condition: "stale-access", Means: "a stale access"},
 	}
 	var b bytes.Buffer
-	if err := writePage(&b, in, nil); err != nil {
+	if err := writePage(&b, in, drawing{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`<div class="verdict damage-shown">`, `<div class="word">Damage shown, as expected</div>`,
-		`<td>overlap</td><td class="n">3</td><td class="pass">yes</td><td>two at once</td>`,
-		`<td>hold-lost</td><td class="n">0</td><td class="unknown">no</td><td>a hold was lost</td>`,
-		`<td>stale-access</td><td class="n">n/a</td><td class="unknown">no</td><td>a stale access</td>`,
+		`<div class="verdict damage-shown">`, `<h1>Damage shown, as expected</h1>`,
+		`<th scope="row">overlap</th><td class="n">3</td><td class="pass">yes</td><td>two at once</td>`,
+		`<th scope="row">hold-lost</th><td class="n">0</td><td class="unknown">no</td><td>a hold was lost</td>`,
+		`<th scope="row">stale-access</th><td class="n">n/a</td><td class="unknown">no</td><td>a stale access</td>`,
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s on the page", want)

@@ -26,13 +26,14 @@ func TestThresholdsAreShown(t *testing.T) {
 		t.Errorf("no %q in %q", want, in.Result.Headline)
 	}
 	var b bytes.Buffer
-	if err := writePage(&b, in, nil); err != nil {
+	if err := writePage(&b, in, drawing{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<h2>Thresholds</h2>", "Every check came out as this scenario expects, but a " +
+	for _, want := range []string{"<h2>Thresholds</h2> <span>1 of 3 met</span>", "Every check came out as this " +
+		"scenario expects, but a " +
 		"threshold was missed.",
-		`<td>overlaps == 1</td><td class="n">1</td><td class="pass">yes</td><td></td>`,
-		`<td>lost_updates == 0</td><td class="n">1</td><td class="fail">no</td><td>it came to 1</td>`} {
+		`<th scope="row">overlaps == 1</th><td class="n">1</td><td class="pass">yes</td><td></td>`,
+		`<th scope="row">lost_updates == 0</th><td class="n">1</td><td class="fail">no</td><td>it came to 1</td>`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s on the page", want)
 		}

@@ -2,13 +2,13 @@ package runpage
 
 import (
 	"cmp"
+	"fmt"
 	"image/color"
 	"slices"
 	"strings"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
-	"locklab/reports/chart"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -21,6 +21,9 @@ type timeline struct {
 	scene
 	Lanes  []lane
 	Hidden int // clients that waited or held in the scene but have no row
+	colors palette
+	part   int    // its number, from 1, if it is of a part of the run; 0 otherwise
+	file   string // the name of its picture
 
 	Held     []ownedSpan           // at the servers; nil if it is not known
 	HeldBy   string                // the source of Held
@@ -30,6 +33,8 @@ type timeline struct {
 	Kept     bool                  // Accesses are to data in ZooKeeper, as clients recorded them
 	Faults   []faultSpan
 	Moments  []moment
+
+	Overview *overview // of a timeline of the whole run; nil in others
 }
 
 // A lane is one client's row.
@@ -37,11 +42,22 @@ type lane struct {
 	Client  string
 	Color   color.NRGBA
 	Waits   []result.Span
-	Holds   []result.Span // believed
-	Reads   []result.Span // believed, to read
+	Holds   []hold        // believed
+	Reads   []hold        // believed, to read
 	Double  []result.Span // while another client believed in a hold that this one excludes
 	Stopped []result.Span // while its process was stopped
 	Unsure  []result.Span // while it may have believed, after its last event
+	After   []result.Span // while it still used what the lock protects, though it had learned of its loss
+	Shares  []share       // how much of the time it held, of an overview
+}
+
+// A hold is the time for which a client believed that it held the lock.
+type hold struct {
+	result.Span
+	*history.Acquisition
+	Lines []int // of history.jsonl: its events within the scene
+	// First and Last are the servers' transactions that began and ended it; 0 if they are not known.
+	First, Last int64
 }
 
 // An ownedSpan is a span that belongs to a client ("" = unknown).
@@ -58,39 +74,74 @@ type moment struct {
 	Bad  bool
 }
 
-func newTimeline(in result.Input, w result.Interval, faults []faultSpan) (timeline, bool) {
-	s, ok := chooseScene(in, w, faults)
-	if !ok {
-		return timeline{}, false
-	}
-	s.To = min(s.To, max(w.End, s.From+1e6))
-	t := timeline{scene: s}
-	for _, f := range faults {
-		if f.Overlaps(s.Span) {
-			t.Faults = append(t.Faults, f)
-		}
-	}
-	t.Modes = map[history.Mode]bool{}
-	t.fillLanes(in, w)
-	if t.Held = servedSpans(in.Report, s.Lock, s.Span, w.End); t.Held != nil {
-		t.HeldErr = in.Report.ServerHolds.Err
-		t.HeldBy = "(their logs, ±" + words.Duration(t.HeldErr) + ")"
-	} else if t.Held = heldSpans(in.Events, s.Lock, s.Span, w.End,
-		sessionOwners(in.Events, in.Acquisitions)); t.Held != nil {
-		t.HeldBy = "(an observer's watch)"
-	}
-	t.Accesses, t.Kept = accesses(in, s.Lock, s.Span), in.Scenario.Guard == check.GuardZKMulti
-	t.Moments = moments(in, &t)
-	return t, true
+// timelines are the timelines of a run, see [scenes]. If there are several, they include an overview of the whole run.
+type timelines struct {
+	All  []timeline // the first one is that of the first screen
+	Left int        // how many faults and findings have none
 }
 
+func newTimelines(in result.Input, w result.Interval, faults []faultSpan) (ts timelines) {
+	chosen := chooseScenes(in, w, faults)
+	all := slices.Clone(chosen.Parts)
+	if chosen.Lead != nil {
+		all = append([]scene{*chosen.Lead}, all...)
+	}
+	colors, ends := newPalette(in.Acquisitions), newBeliefs(in)
+	for i := range all {
+		all[i].To = min(all[i].To, max(w.End, all[i].From+1e6))
+	}
+	used := accesses(in, all)
+	for i, s := range all {
+		t := timeline{scene: s, file: "timeline", colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
+			Kept: in.Scenario.Guard == check.GuardZKMulti}
+		if t.part = i + 1 - (len(all) - len(chosen.Parts)); t.part > 0 {
+			t.file = partName(t.part)
+		}
+		for _, f := range faults {
+			if f.Overlaps(s.Span) {
+				t.Faults = append(t.Faults, f)
+			}
+		}
+		t.fillLanes(in, w, ends)
+		if t.Held = servedSpans(in.Report, s.Lock, s.Span, w.End); t.Held != nil {
+			t.HeldErr = in.Report.ServerHolds.Err
+			t.HeldBy = "(their logs, ±" + words.Duration(t.HeldErr) + ")"
+		} else if t.Held = heldSpans(in.Events, s.Lock, s.Span, w.End,
+			sessionOwners(in.Events, in.Acquisitions)); t.Held != nil {
+			t.HeldBy = "(an observer's watch)"
+		}
+		t.Moments = moments(in, &t)
+		ts.All = append(ts.All, t)
+	}
+	granted := slices.ContainsFunc(in.Acquisitions, func(a history.Acquisition) bool { return a.Granted() })
+	if granted && (len(faults) > 1 || len(chosen.Parts) > 0) {
+		o := newOverview(in, w, faults, ts.All)
+		o.file = overviewName
+		at := 1
+		if chosen.Lead == nil {
+			o.file, at = "timeline", 0
+		}
+		ts.All = slices.Insert(ts.All, at, o)
+	}
+	ts.Left = chosen.Left
+	return ts
+}
+
+// overviewName is the name of the picture of the whole run where that is not the first one.
+const overviewName = "overview"
+
+// partName is the name of the picture of a part of the run.
+func partName(n int) string { return fmt.Sprintf("timeline-%d", n) }
+
 // fillLanes chooses the clients that get a row, and fills the rows with what they did.
-func (t *timeline) fillLanes(in result.Input, w result.Interval) {
+func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 	var took []*history.Acquisition
-	b := newBeliefs(in)
 	first := map[string]int64{}
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
+		if a.Lock != t.Lock || a.Invoked >= t.To {
+			continue
+		}
 		until := w.End
 		if a.Granted() {
 			until = b.until(a)
@@ -100,12 +151,12 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval) {
 		} else if a.Returned != history.None {
 			until = a.Returned
 		}
-		if a.Lock != t.Lock || !t.Overlaps(result.Span{From: a.Invoked, To: until}) {
+		if !t.Overlaps(result.Span{From: a.Invoked, To: until}) {
 			continue
 		}
 		took = append(took, a)
-		// The order is by the first grant from the turning point on, so that the rows look like stairs. Clients that
-		// held only before follow, and then those that never did.
+		// If there are too many clients, those that were granted first from the turning point on have a row, then those
+		// that held only before, and then those that never did.
 		at := 2*w.End + a.Invoked
 		switch {
 		case a.Granted() && a.Returned < t.To && a.Returned >= t.anchor():
@@ -132,11 +183,12 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval) {
 	})
 	t.Hidden = max(0, len(names)-maxLanes)
 	names = names[:min(len(names), maxLanes)]
+	t.colors.order(names)
 	stopped := stops(in.Events)
 	index := map[string]int{}
-	for i, c := range names {
+	for _, c := range names {
 		process, _, _ := strings.Cut(c, "/")
-		l := lane{Client: c, Color: chart.Owners[i%len(chart.Owners)]}
+		l := lane{Client: c, Color: t.colors.color(c)}
 		for _, s := range stopped[process] {
 			if s.Overlaps(t.Span) {
 				l.Stopped = append(l.Stopped, s)
@@ -145,6 +197,8 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval) {
 		index[c] = len(t.Lanes)
 		t.Lanes = append(t.Lanes, l)
 	}
+	lines := linesOf(in.Events, t.scene)
+	served := transactions(in.Report, t.Lock)
 	for _, a := range took {
 		k, shown := index[a.Client]
 		if !shown {
@@ -158,9 +212,17 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval) {
 			if a.Mode == history.ModeRead {
 				held = &l.Reads
 			}
-			*held = append(*held, result.Span{From: a.Returned, To: b.until(a)})
+			h := hold{Span: result.Span{From: a.Returned, To: b.until(a)}, Acquisition: a,
+				Lines: lines[acquisitionID{a.Client, a.N}]}
+			if z, known := served[serverID{a.Session, a.Token}]; known {
+				h.First, h.Last = z.First, z.Last
+			}
+			*held = append(*held, h)
 			if b.unsure(a) {
 				l.Unsure = append(l.Unsure, result.Span{From: b.until(a), To: b.end})
+			}
+			if a.Lost != history.None {
+				l.After = append(l.After, t.after(a)...)
 			}
 		} else if a.Returned != history.None {
 			l.Waits = append(l.Waits, result.Span{From: a.Invoked, To: a.Returned})
@@ -171,6 +233,60 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval) {
 	if words.Value(in.Result.Safety.Overlaps) > 0 {
 		t.markDoubles(in, took, index, b)
 	}
+}
+
+// after is the time from a client's learning that its hold was lost to its last use of what the lock protects under it;
+// empty if there was none.
+func (t *timeline) after(a *history.Acquisition) []result.Span {
+	last := a.Lost
+	for _, use := range t.Accesses {
+		if use.Client == a.Client && use.Acq == a.N {
+			last = max(last, use.At)
+		}
+	}
+	if last == a.Lost {
+		return nil
+	}
+	return []result.Span{{From: a.Lost, To: last}}
+}
+
+// An acquisitionID tells the acquisitions of one lock apart.
+type acquisitionID struct {
+	client string
+	n      int64
+}
+
+// linesOf returns the line numbers in history.jsonl of the events within a scene, by the acquisition that they belong
+// to.
+func linesOf(events *history.Log, s scene) map[acquisitionID][]int {
+	by := map[acquisitionID][]int{}
+	for i, e := range events.Since(s.From) {
+		if e.At >= s.To {
+			break
+		}
+		if e.Lock == s.Lock && e.Acq != 0 {
+			id := acquisitionID{e.Client, e.Acq}
+			by[id] = append(by[id], i+1)
+		}
+	}
+	return by
+}
+
+// A serverID tells the holds of one lock apart at the servers.
+type serverID struct {
+	session history.SessionID
+	token   int64
+}
+
+// transactions returns the holds of a lock at the servers; none where their logs were not read.
+func transactions(rep check.Report, lock string) map[serverID]check.ServerHold {
+	by := map[serverID]check.ServerHold{}
+	if rep.ServerHolds != nil {
+		for _, h := range rep.ServerHolds.Locks[lock] {
+			by[serverID{h.Session, h.Token}] = h
+		}
+	}
+	return by
 }
 
 // markDoubles finds where two holds that exclude each other were believed at once. It does not use the findings of

@@ -13,6 +13,14 @@ import (
 // legend explains the marks of this timeline.
 func (d *timelineDrawing) legend() []chart.Key {
 	own := chart.Owners[0]
+	if d.Overview != nil {
+		keys := []chart.Key{}
+		for i, text := range []string{"holds up to 5 % of the time", "up to 25 %", "more"} {
+			keys = append(keys, chart.Key{Text: text,
+				Thumb: thumbnailOf(chart.Swatch{Color: chart.Tint(own, shareLevels[i].strength)})})
+		}
+		return append(keys, chart.Key{Text: "fault active", Thumb: thumbnailOf(chart.Swatch{Color: chart.Shade})})
+	}
 	keys := []chart.Key{{Text: "waits", Thumb: paleSwatch{chart.Tint(own, 0.3)}}}
 	holds, both := "believes it holds", "believes so while another does too"
 	switch {
@@ -21,9 +29,10 @@ func (d *timelineDrawing) legend() []chart.Key {
 	case d.Modes[history.ModePermit]:
 		holds, both = "believes it has a permit", "one of too many: the newest, or one that should have ended"
 	}
-	var double, stopped, unsure, refused, stale, read, write bool
+	var double, stopped, unsure, after, refused, stale, read, write bool
 	for i := range d.Lanes {
 		double = double || len(d.Lanes[i].Double) > 0
+		after = after || len(d.Lanes[i].After) > 0
 		unsure = unsure || len(d.Lanes[i].Unsure) > 0
 		stopped = stopped || len(d.Lanes[i].Stopped) > 0
 	}
@@ -44,8 +53,10 @@ func (d *timelineDrawing) legend() []chart.Key {
 	})
 	add(double, both, thumbnailOf(chart.Swatch{Color: chart.Vermillion}))
 	add(unsure, "may believe it still; its record ends",
-		func(c *draw.Canvas) { outline(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, own) })
-	add(stopped, "process stopped", func(c *draw.Canvas) { hatch(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y) })
+		func(c *draw.Canvas) { chart.OutlineRect(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, own) })
+	add(after, "goes on, though it knows of the loss",
+		func(c *draw.Canvas) { chart.OutlineRect(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, own) })
+	add(stopped, "process stopped", func(c *draw.Canvas) { chart.HatchRect(c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y) })
 	add(len(d.Faults) > 0, "fault active", thumbnailOf(chart.Swatch{Color: chart.Shade}))
 	add(d.Hidden > 0, "of a client without a row", thumbnailOf(chart.Swatch{Color: chart.LightGrey}))
 	add(read, "read", func(c *draw.Canvas) { tick(c, c.Center(), false, own) })

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/chart"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -17,11 +18,11 @@ import (
 
 func timelineOf(t *testing.T, in result.Input) timeline {
 	t.Helper()
-	tl, ok := newTimeline(in, result.MeasuredWindow(in.Events), faultSpans(in.Events))
-	if !ok {
-		t.Fatal("no timeline")
+	ts := newTimelines(in, result.MeasuredWindow(in.Events), faultSpans(in.Events))
+	if len(ts.All) != 1 {
+		t.Fatalf("%d timelines, want one", len(ts.All))
 	}
-	return tl
+	return ts.All[0]
 }
 
 func TestTimelineTellsTheStory(t *testing.T) {
@@ -45,7 +46,7 @@ func TestTimelineTellsTheStory(t *testing.T) {
 	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1010), To: synth.Ms(3900)}}, victim.Stopped); diff != "" {
 		t.Errorf("stopped (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(3925)}}, victim.Holds); diff != "" {
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(3925)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed until it learned of the loss (-want +got):\n%s", diff)
 	}
 	// c2 from 3300 to 3420, and again from 3855 until the victim learns.
@@ -82,28 +83,130 @@ func TestTimelineOfARefusedWrite(t *testing.T) {
 	}
 }
 
-func TestTimelineOfAFault(t *testing.T) {
+// A run with several faults has an overview and a timeline for each, as long as its effect lasted.
+func TestTimelinesOfFaults(t *testing.T) {
 	in := Input(synth.BusyRun(64, 20, true))
-	tl := timelineOf(t, in)
-	if tl.Fault == nil || tl.Fault.Kind != "kill" || len(tl.Lanes) != maxLanes || tl.Hidden != 64-maxLanes {
-		t.Fatalf("fault %v, %d lanes, %d hidden", tl.Fault, len(tl.Lanes), tl.Hidden)
+	w, faults := result.MeasuredWindow(in.Events), faultSpans(in.Events)
+	ts := newTimelines(in, w, faults)
+	if len(ts.All) != 3 || ts.Left != 0 || ts.All[0].file != "timeline" || ts.All[1].file != "timeline-1" ||
+		ts.All[2].file != "timeline-2" {
+		t.Fatalf("%d timelines and %d left, want an overview, the kill's and the partition's", len(ts.All), ts.Left)
 	}
-	if tl.From > synth.Ms(9000) || tl.To < synth.Ms(11400) {
-		t.Errorf("scene %v leaves out the gap from 9 s to 11.4 s", tl.Span)
+	all := ts.All[1:]
+	for i, want := range []struct {
+		kind     string
+		from, to float64
+	}{{"kill", 9000, 14000}, {"partition", 15500, 17000}} {
+		tl := all[i]
+		pad := (want.to - want.from) * 0.09
+		if tl.Fault == nil || tl.Fault.Kind != want.kind || tl.From > synth.Ms(want.from) || tl.To < synth.Ms(want.to) ||
+			tl.From < synth.Ms(want.from-pad) || tl.To > synth.Ms(want.to+pad) {
+			t.Errorf("timeline %d is of %v, %v", i+1, tl.Fault, tl.Span)
+		}
+		if len(tl.Lanes) != maxLanes || tl.Hidden != 64-maxLanes {
+			t.Errorf("timeline %d has %d lanes, and %d hidden", i+1, len(tl.Lanes), tl.Hidden)
+		}
+	}
+	o := ts.All[0]
+	if len(o.Overview.Gaps) != 1 || o.Overview.Gaps[0].From < synth.Ms(8950) || o.Overview.Gaps[0].From > synth.Ms(9000) ||
+		o.Overview.Gaps[0].To != synth.Ms(11400) {
+		t.Errorf("gaps %v, want one from 9 s to 11.4 s", o.Overview.Gaps)
+	}
+	if o.From > synth.Ms(4000) || o.To < synth.Ms(24000) || len(o.Faults) != 2 || len(o.Lanes) != 2*maxLanes {
+		t.Errorf("overview of %v with %d faults and %d lanes", o.Span, len(o.Faults), len(o.Lanes))
+	}
+	for _, l := range o.Lanes {
+		for _, s := range l.Shares {
+			if s.From > synth.Ms(9200) && s.To < synth.Ms(11200) {
+				t.Errorf("%s holds in the gap, from %d to %d", l.Client, s.From, s.To)
+			}
+		}
 	}
 }
 
-// A violation without an overlap is shown with the grants before it. It is shown rather than a fault, and only if its
-// check found a violation.
+// The effect of a fault lasts until the clients make progress again.
+func TestEffectOutlastsTheFault(t *testing.T) {
+	f := faultSpan{Span: result.Span{From: 100, To: 200}}
+	got := effect(&f, []result.Span{{From: 10, To: 20}, {From: 190, To: 400}, {From: 500, To: 600}},
+		[]result.Span{{From: 100, To: 250}})
+	if want := (result.Span{From: 100, To: 400}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// No gap is one in which nobody waited.
+func TestGapsAreOfWaiters(t *testing.T) {
+	s := &synth.Synth{}
+	at := 0.0
+	hold := func(client string, asked float64) {
+		s.Acquire(synth.Acq{Client: client, N: int64(at), Token: int64(at), Invoke: asked, Granted: at + 1, Release: at + 2})
+	}
+	for at = 1; at < 100; at += 3 {
+		hold("c1/1", at)
+	}
+	at = 300 // nobody asked before
+	hold("c1/1", 299)
+	at = 600 // c2/1 asked at 400
+	hold("c2/1", 400)
+	all := gaps(closed(s.Sorted()).Acquisitions, result.Span{To: synth.Ms(700)})
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(400), To: synth.Ms(601)}}, all); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+}
+
+// A client that writes after it learned of its loss has a row that shows it.
+func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
+	in := Input(synth.Act2Run(false))
+	for i := range in.Acquisitions {
+		if a := &in.Acquisitions[i]; a.Client == "c1/1" {
+			a.Lost = synth.Ms(3905) // before the write at 3912
+		}
+	}
+	victim := timelineOf(t, in).Lanes[0]
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(3905), To: synth.Ms(3912)}}, victim.After); diff != "" {
+		t.Errorf("after the loss (-want +got):\n%s", diff)
+	}
+}
+
+// A client's place and colour follow from the clients' names alone.
+func TestClientsKeepTheirColours(t *testing.T) {
+	p := newPalette([]history.Acquisition{{Client: "c10/1"}, {Client: "c2/1"}, {Client: "c1/2"}, {Client: "c2/1"}})
+	names := []string{"c10/1", "c2/1", "c1/2"}
+	p.order(names)
+	if diff := cmp.Diff([]string{"c1/2", "c2/1", "c10/1"}, names); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if p.color("c2/1") != chart.Owners[1] || p.color("x") != chart.LightGrey {
+		t.Errorf("colours %v, %v", p.color("c2/1"), p.color("x"))
+	}
+}
+
+// found returns the timeline of what liveness found; false if there is none.
+func found(in result.Input) (timeline, bool) {
+	all := newTimelines(in, result.MeasuredWindow(in.Events), faultSpans(in.Events)).All
+	i := slices.IndexFunc(all, func(tl timeline) bool {
+		return tl.Title == "What liveness found on "+synth.TheLock+": slow hand off"
+	})
+	if i < 0 {
+		return timeline{}, false
+	}
+	return all[i], true
+}
+
+// A violation without an overlap is shown with the grants before it, beside the faults, and only if its check found a
+// violation.
 func TestTimelineOfAFinding(t *testing.T) {
 	in := Input(synth.BusyRun(8, 20, true))
 	v := in.Report.Check(check.Liveness)
 	v.Findings = []check.Finding{{Kind: "slow-hand-off", Lock: synth.TheLock, At: synth.Ms(5000), Until: synth.Ms(6500)}}
-	if tl := timelineOf(t, in); tl.Fault == nil {
+	if tl, ok := found(in); ok {
 		t.Errorf("%q of a check that found no violation", tl.Title)
 	}
 	v.Violation = true
-	tl := timelineOf(t, in)
+	tl, ok := found(in)
+	if !ok || tl.Fault != nil {
+		t.Fatalf("no timeline of a violation, or one of a fault: %q", tl.Title)
+	}
 	before := 0
 	for _, l := range tl.Lanes {
 		for _, h := range l.Holds {
@@ -112,15 +215,12 @@ func TestTimelineOfAFinding(t *testing.T) {
 			}
 		}
 	}
-	if want := "What liveness found on " + synth.TheLock + ": slow hand off"; tl.Title != want || tl.Fault != nil {
-		t.Errorf("title %q, want %q; fault %v", tl.Title, want, tl.Fault)
-	}
 	if before < grantsBefore || before > grantsBefore+2 || tl.To <= synth.Ms(5000) || tl.To > synth.Ms(6700) {
 		t.Errorf("%d grants before it, in the scene %v", before, tl.Span)
 	}
 
 	v.Findings[0].At = 0 // before all grants
-	if tl := timelineOf(t, in); tl.To < grant(in, grantsBefore) || tl.To > grant(in, 2*grantsBefore) {
+	if tl, _ := found(in); tl.To < grant(in, grantsBefore) || tl.To > grant(in, 2*grantsBefore) {
 		t.Errorf("of a finding before all grants: %v", tl.Span)
 	}
 	for i := range in.Acquisitions {
@@ -221,7 +321,7 @@ func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
 	in.Events = history.NewLog([]history.Event{event(10, "c1", history.Invoke, history.OpWrite),
 		event(20, "r1", history.OK, history.OpWrite), event(50, "r1", history.OK, history.OpRead)})
 	var called []int64
-	for _, a := range accesses(in, synth.TheLock, result.Span{To: 100}) {
+	for _, a := range accesses(in, []scene{{Span: result.Span{To: 100}, Lock: synth.TheLock}})[0] {
 		called = append(called, a.Called)
 	}
 	if diff := cmp.Diff([]int64{10, 50}, called); diff != "" {
@@ -290,7 +390,7 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 	run.Partial = true
 	in = Input(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	victim := timelineOf(t, in).Lanes[0]
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, victim.Holds); diff != "" {
+	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed (-want +got):\n%s", diff)
 	}
 	if len(victim.Unsure) != 1 || victim.Unsure[0].From != synth.Ms(1010) || len(victim.Double) != 0 {
@@ -310,8 +410,7 @@ func TestTimelineOfTheServersLog(t *testing.T) {
 		tl.Held[1].Row != 1 {
 		t.Errorf("%+v, %d, %s", tl.Held, tl.HeldErr, tl.HeldBy)
 	}
-	f := timelineFigure(in, result.MeasuredWindow(in.Events), faultSpans(in.Events))
-	if !strings.Contains(f.Caption, "to within 4.5 ms") {
-		t.Error(f.Caption)
+	if caption := tl.caption(); !strings.Contains(caption, "to within 4.5 ms") {
+		t.Error(caption)
 	}
 }

@@ -18,13 +18,13 @@ var page = template.Must(template.New("sweep").Parse(pageText))
 // Render draws a sweep's pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, s Sweep) error {
 	drawn := []chart.Picture{{Name: "predicted"}} // an earlier version drew it; saving it undrawn removes it
-	var shown []chart.PagePicture
+	var shown []chart.Picture
 	for _, f := range s.figures() {
 		p, err := f.Render()
 		if err != nil {
 			return fmt.Errorf("render sweep: %w", err)
 		}
-		drawn, shown = append(drawn, p), append(shown, p.OnPage())
+		drawn, shown = append(drawn, p), append(shown, p)
 	}
 	head, rows := s.table()
 	var html bytes.Buffer

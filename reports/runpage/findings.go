@@ -1,0 +1,148 @@
+package runpage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness/check"
+	"locklab/reports/result"
+	"locklab/reports/words"
+)
+
+// A findingGroup is the findings of one pattern: of one check and kind, on one lock, by one client, with one cause.
+type findingGroup struct {
+	Says     string // one sentence for all of them
+	Examples []example
+	Rest     string // what is known of the others, in numbers
+	More     int    // how many others there are
+}
+
+// An example is a finding that the page shows whole.
+type example struct {
+	check.Finding
+	Link *zoom
+}
+
+// A zoom leads to the span of a finding on a timeline.
+type zoom struct {
+	Picture  string
+	From, To int64 // µs of the run
+}
+
+// shownExamples is how many findings of a pattern the page shows whole.
+const shownExamples = 2
+
+// groupFindings puts the findings of a check together by pattern, in the order in which they were found.
+func groupFindings(v *check.Verdict, timelines []timeline) (groups []findingGroup) {
+	by := map[[5]string][]check.Finding{}
+	var order [][5]string
+	for _, f := range v.Findings {
+		first := ""
+		if len(f.Clients) > 0 {
+			first = f.Clients[0]
+		}
+		key := [...]string{f.Kind, f.Lock, f.Fault, f.Cause, first}
+		if by[key] == nil {
+			order = append(order, key)
+		}
+		by[key] = append(by[key], f)
+	}
+	for _, key := range order {
+		groups = append(groups, newGroup(by[key], timelines))
+	}
+	return groups
+}
+
+func newGroup(all []check.Finding, timelines []timeline) findingGroup {
+	g := findingGroup{Says: sentenceOf(all), More: max(0, len(all)-shownExamples)}
+	for _, f := range all[:len(all)-g.More] {
+		g.Examples = append(g.Examples, example{f, zoomTo(f, timelines)})
+	}
+	var rest []string
+	for _, f := range all[len(all)-g.More:] {
+		s := seconds(f.At)
+		if len(f.Tokens) > 0 {
+			s += " token " + fmt.Sprint(f.Tokens[len(f.Tokens)-1])
+		}
+		if len(f.Numbers) > 0 {
+			s += fmt.Sprintf(" (lines %s)", strings.Trim(fmt.Sprint(f.Numbers), "[]"))
+		}
+		rest = append(rest, s)
+	}
+	g.Rest = strings.Join(rest, "; ")
+	return g
+}
+
+// sentenceOf says what the findings of a pattern have in common.
+func sentenceOf(all []check.Finding) string {
+	f := all[0]
+	s := words.Upper(strings.ReplaceAll(f.Kind, "-", " "))
+	if len(f.Clients) > 0 {
+		s += " of " + f.Clients[0]
+		var others []string
+		for _, o := range all {
+			for _, c := range o.Clients[min(len(o.Clients), 1):] {
+				if c != f.Clients[0] && !slices.Contains(others, c) {
+					others = append(others, c)
+				}
+			}
+		}
+		slices.SortFunc(others, result.CompareNatural)
+		if len(others) > 0 {
+			s += " with " + enumerate(others, 6)
+		}
+	}
+	if f.Lock != "" {
+		s += " on " + f.Lock
+	}
+	first, last := f, f
+	for _, o := range all {
+		if o.At < first.At {
+			first = o
+		}
+		if cmp.Or(o.Until, o.At) > cmp.Or(last.Until, last.At) {
+			last = o
+		}
+	}
+	if n := int64(len(all)); n > 1 {
+		s += fmt.Sprintf(": %s times, from %s to %s", words.Grouped(n), seconds(first.At), seconds(max(last.Until, last.At)))
+	} else {
+		s += " at " + seconds(f.At)
+	}
+	switch {
+	case f.Cause == check.CauseNone:
+		s += "; no fault explains it"
+	case f.Cause != "" && f.Fault != "":
+		s += "; explained by the " + f.Cause + " " + f.Fault
+	case f.Cause != "":
+		s += "; explained by: " + f.Cause
+	}
+	return s + "."
+}
+
+// enumerate writes some of the names, and how many more there are.
+func enumerate(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// zoomTo returns where a finding can be seen: on the shortest timeline that has it; nil if none does.
+func zoomTo(f check.Finding, timelines []timeline) *zoom {
+	var best *timeline
+	for i := range timelines {
+		t := &timelines[i]
+		if f.At >= t.From && f.At < t.To && (t.Overview != nil || t.Lock == f.Lock) &&
+			(best == nil || t.To-t.From < best.To-best.From) {
+			best = t
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	pad := max(f.Until-f.At, 10e6)
+	return &zoom{best.file, max(f.At-pad, best.From) / 1e3, min(max(f.Until, f.At)+pad, best.To) / 1e3}
+}

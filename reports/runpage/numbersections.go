@@ -1,0 +1,215 @@
+package runpage
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"locklab/harness/history"
+	"locklab/reports/chart"
+	"locklab/reports/result"
+	"locklab/reports/words"
+)
+
+var phaseMeanings = map[string]string{
+	result.PhaseAcquire: "asked for the lock → got it",
+	result.PhaseArrival: "was due → a client asked for the lock",
+	result.PhaseService: "a client asked for the lock → got it",
+	result.PhaseEnqueue: "asked for the lock → had its place in the queue",
+	result.PhaseWait:    "had its place in the queue → got it",
+	result.PhaseHandoff: "previous holder began to release → next one, already queued, got it",
+	result.PhaseHold:    "got it → began to release",
+	result.PhaseRelease: "began to release → released",
+}
+
+// latencySection has the phases of an acquisition's life, and pictures of them.
+func latencySection(in result.Input, pictures ...chart.Picture) section {
+	r := &in.Result
+	s := section{ID: "latency", Title: "Latency", Open: true}
+	if a := r.Latency.Acquire; a.Count > 0 {
+		s.Brief = fmt.Sprintf("acquire: median %s, p99 %s", duration(a.P50Ns), duration(a.P99Ns))
+	}
+	t := tableOf("Each phase of an acquisition, in the measured window", "phase", "from → to", "#count", "#p50", "#p90",
+		"#p99", "#p99.9", "#max")
+	add := func(name, means string, l *result.Latency) {
+		if l != nil {
+			t.add(strings.ReplaceAll(name, "_", " to "), means, words.Grouped(l.Count), duration(l.P50Ns), duration(l.P90Ns),
+				duration(l.P99Ns), duration(l.P999Ns), duration(l.MaxNs))
+		}
+	}
+	for _, name := range result.Phases {
+		means := phaseMeanings[name]
+		if name == result.PhaseAcquire && in.Scenario.Open() {
+			means = "was due → got it"
+		}
+		add(name, means, r.Latency.ByPhase(name))
+	}
+	add(result.AcquireRead, "the same, to read", r.Latency.AcquireRead)
+	add(result.AcquireWrite, "the same, to write", r.Latency.AcquireWrite)
+	s.table(t)
+	s.note("n/a: not measured, or too few samples for that percentile (the median needs 2, p90 10, p99 100, and p99.9 " +
+		"1,000).")
+	if note := r.Hiccups.Note(); note != "" {
+		s.note("Note: " + note + ".")
+	}
+	o := r.Operations
+	busy, longest := "", ""
+	if o.Busy > 0 {
+		busy = words.Grouped(o.Busy) + " tries found the lock busy, "
+	}
+	if o.CensoredMaxNs != nil {
+		longest = " (the longest for " + words.Duration(*o.CensoredMaxNs) + ")"
+	}
+	s.note(fmt.Sprintf("Of the acquisitions asked for in the window %s timed out, %s%s failed, %s had an unknown "+
+		"outcome and "+
+		"%s still waited when the run ended%s.", words.Grouped(o.TimedOut), busy, words.Grouped(o.Failed),
+		words.Grouped(o.Unknown), words.Grouped(o.Censored), longest))
+	for _, p := range pictures {
+		s.picture(p)
+	}
+	return s
+}
+
+// throughputSection has the grants per second.
+func throughputSection(in result.Input, picture chart.Picture) section {
+	s := section{ID: "throughput", Title: "Throughput", Open: true,
+		Brief: real(in.Result.Throughput.AcquiredPerS) + " acquisitions per second"}
+	s.picture(picture)
+	return s
+}
+
+// mostTallies is the most clients that the table of fairness lists.
+const mostTallies = 24
+
+// fairnessSection says how evenly the lock was granted. A picture of equal bars says nothing, so it is drawn only where
+// clients differ.
+func fairnessSection(in result.Input, w result.Interval, picture chart.Picture) section {
+	s := section{ID: "fairness", Title: "Fairness and cost", Brief: evenly(result.Tallies(in.Acquisitions, w))}
+	if picture.Element != "" {
+		s.Open = true
+		s.picture(picture)
+	}
+	t := tableOf("Fairness, and what an acquisition costs the servers", "number", "#value", "meaning")
+	for _, n := range numbers(&in.Result, func(q result.Quantity) string { return q.Row }) {
+		t.add(n.Label, n.Value, n.Means)
+	}
+	s.table(t)
+	s.table(waitsTable(in.Acquisitions, w))
+	return s
+}
+
+// evenly says whether all clients got as many grants, as far as turns can be equal.
+func evenly(all []result.Tally) string {
+	if len(all) == 0 {
+		return "nothing was granted"
+	}
+	most, least := all[0].Grants, all[len(all)-1].Grants
+	switch {
+	case most == 0:
+		return "nothing was granted"
+	case most == least:
+		return fmt.Sprintf("each of %d clients got %s", len(all), words.Count(most, "grant"))
+	}
+	return fmt.Sprintf("each of %d clients got %s to %s grants", len(all), words.Grouped(least), words.Grouped(most))
+}
+
+// waitsTable has the grants and waits of each client.
+func waitsTable(acq []history.Acquisition, w result.Interval) *table {
+	waits := map[string][]int64{}
+	for i := range acq {
+		if a := &acq[i]; a.Granted() && w.Contains(a.Asked()) {
+			waits[a.Client] = append(waits[a.Client], a.Returned-a.Asked())
+		}
+	}
+	t := tableOf("Grants and waits of each client in the window, most grants first", "client", "#grants", "#median wait",
+		"#longest wait")
+	all := result.Tallies(acq, w)
+	for _, tally := range all[:min(len(all), mostTallies)] {
+		median, longest := words.Absent, words.Absent
+		if own := waits[tally.Client]; len(own) > 0 {
+			slices.Sort(own)
+			median, longest = words.Duration(own[(len(own)-1)/2]), words.Duration(own[len(own)-1])
+		}
+		t.add(tally.Client, words.Grouped(tally.Grants), median, longest)
+	}
+	if more := len(all) - mostTallies; more > 0 {
+		t.Caption += fmt.Sprintf(" (the first %d of %d)", mostTallies, len(all))
+	}
+	return t
+}
+
+// serverColumns are what the table of servers shows of their counters, as mntr names them; all are milliseconds but the
+// last.
+var serverColumns = [...]struct{ name, counter string }{
+	{"#fsync, mean", "zk_avg_fsynctime"}, {"#fsync, max", "zk_max_fsynctime"},
+	{"#quorum’s answer, mean", "zk_avg_quorum_ack_latency"}, {"#max", "zk_max_quorum_ack_latency"},
+	{"#proposal to commit, mean", "zk_avg_commit_propagation_latency"}, {"#election, max", "zk_max_election_time"},
+	{"#elections", "zk_cnt_election_time"},
+}
+
+// serversSection has the servers' own counters at the end of the run.
+func serversSection(in result.Input) section {
+	r := &in.Result
+	s := section{ID: "servers", Title: "Servers", Brief: fmt.Sprintf("%s requests per acquisition, %s watches per release",
+		real(r.Server.RequestsPerAcquire), real(r.Server.WatchesFiredPerRelease))}
+	names := []string{"server"}
+	for _, c := range serverColumns {
+		names = append(names, c.name)
+	}
+	t := tableOf("The servers’ counters at the end of the run, since each server was started; times are in milliseconds",
+		names...)
+	for _, server := range slices.SortedFunc(maps.Keys(in.CountersAtEnd), result.CompareNatural) {
+		row := []string{server}
+		for _, c := range serverColumns {
+			v, known := in.CountersAtEnd[server][c.counter]
+			if !known {
+				row = append(row, words.Absent)
+				continue
+			}
+			row = append(row, words.Digits3(v))
+		}
+		t.add(row...)
+	}
+	s.table(t)
+	if len(t.Rows) == 0 {
+		s.note("The servers’ counters were not read.")
+	}
+	s.note("Only the leader waits for a quorum’s answer. A server that stores on tmpfs has an fsync of 0.")
+	return s
+}
+
+// hiccupsSection says how much the machine adds to what is measured on it.
+func hiccupsSection(in result.Input) section {
+	s := section{ID: "hiccups", Title: "Hiccups of the machine", Brief: "not measured"}
+	h := in.Result.Hiccups
+	if h == nil {
+		s.note("Hiccups of the machine were not measured.")
+		return s
+	}
+	s.Brief = "p99 " + duration(h.P99Ns)
+	s.note(fmt.Sprintf("In the window each client process slept for 10 ms again and again. The sleeps took longer by "+
+		"%s in "+
+		"the median, %s at the 99th percentile and %s at most (%s sleeps; those across a fault’s stop of the process itself "+
+		"are left out). A latency below the 99th percentile may be the machine’s as well as the lock’s.", duration(h.P50Ns),
+		duration(h.P99Ns), duration(h.MaxNs), words.Grouped(h.Samples)))
+	t := tableOf("By how much sleeps of each process took too long; the harness measures no latency", "process", "#sleeps",
+		"#p50", "#p99", "#max")
+	for _, name := range slices.SortedFunc(maps.Keys(h.Processes), result.CompareNatural) {
+		p := h.Processes[name]
+		t.add(name, words.Grouped(p.Samples), duration(p.P50Ns), duration(p.P99Ns), duration(p.MaxNs))
+	}
+	s.table(t)
+	return s
+}
+
+// keySection has all key numbers; the first screen has three.
+func keySection(all []keyNumber) section {
+	s := section{ID: "numbers", Title: "Key numbers"}
+	t := tableOf("Key numbers of the run", "number", "#value")
+	for _, n := range all {
+		t.add(n.Label, n.Value)
+	}
+	s.table(t)
+	return s
+}

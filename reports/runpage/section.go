@@ -1,0 +1,124 @@
+package runpage
+
+import (
+	"strconv"
+
+	"locklab/harness/check"
+	"locklab/reports/chart"
+	"locklab/reports/words"
+)
+
+// A section is a part of the page below the first screen. It can be folded to its title and Brief.
+type section struct {
+	ID, Title string
+	Brief     string // what it comes to, in a few words
+	Open      bool   // it is not folded at first
+	Parts     []part
+}
+
+// A part of a section is one of these.
+type part struct {
+	Heading string
+	Note    string
+	List    []string
+	Table   *table
+	Picture *chart.Picture
+	Groups  []findingGroup
+}
+
+// A table has a caption and a header for every column, and in most tables each row begins with its own header.
+type table struct {
+	Caption string
+	Columns []column
+	Rows    [][]cell
+}
+
+// A column is the header of a column.
+type column struct {
+	Name  string
+	Right bool // it has numbers
+}
+
+// A cell is a text, and the class that says how it is to be shown.
+type cell struct{ Text, Class string }
+
+// tableOf returns a table with columns of these names. Those that begin with "#" have numbers.
+func tableOf(caption string, names ...string) *table {
+	t := &table{Caption: caption}
+	for _, n := range names {
+		c := column{Name: n}
+		if n[0] == '#' {
+			c = column{n[1:], true}
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	return t
+}
+
+// add adds a row and returns it, so that the classes of its cells can be set.
+func (t *table) add(row ...string) []cell {
+	var cells []cell
+	for i, text := range row {
+		c := cell{Text: text}
+		if t.Columns[i].Right {
+			c.Class = "n"
+		}
+		cells = append(cells, c)
+	}
+	t.Rows = append(t.Rows, cells)
+	return cells
+}
+
+// note adds a part with a text, unless it is empty.
+func (s *section) note(text string) {
+	if text != "" {
+		s.Parts = append(s.Parts, part{Note: text})
+	}
+}
+
+// table adds a table, unless it has no rows.
+func (s *section) table(t *table) {
+	if len(t.Rows) > 0 {
+		s.Parts = append(s.Parts, part{Table: t})
+	}
+}
+
+// picture adds a picture, or says why it is missing.
+func (s *section) picture(p chart.Picture) {
+	if p.Element != "" {
+		s.Parts = append(s.Parts, part{Picture: &p})
+		return
+	}
+	s.note(p.Absent)
+}
+
+func duration(ns *int64) string { return words.Known(ns, words.Duration) }
+
+func number(n *int64) string { return words.Known(n, words.Grouped) }
+
+func real(v *float64) string { return words.Known(v, words.Digits3) }
+
+// at is a time of the run.
+func at(ns *int64) string { return words.Known(ns, seconds) }
+
+func seconds(ns int64) string {
+	return strconv.FormatFloat(chart.Seconds(ns), 'f', 3, 64) + " s"
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// met says whether something came out as it should.
+func met(outcome check.Result) string {
+	switch outcome {
+	case check.Pass:
+		return "yes"
+	case check.Fail:
+		return "no"
+	}
+	return "unknown"
+}
