@@ -49,6 +49,9 @@ type Schedule struct {
 	Clock   history.Clock
 	// InForce is called with the faults in force, in words, whenever they change.
 	InForce func([]string)
+	// Interrupted, if set, is closed when the run is interrupted. From then on, faults are healed, but no longer than
+	// HurriedCap is spent on waiting for their effects to be over.
+	Interrupted <-chan struct{}
 }
 
 // Caps on single parts of a fault. They are generous, because a part that reaches its cap is a finding, and not a way
@@ -60,9 +63,30 @@ const (
 	healedCap = 60 * time.Second
 )
 
+// HurriedCap is how long a recovery is waited for after an interrupt. An ensemble that has recovered shows it within
+// that time, and one that never does must not hold up the end of the run.
+const HurriedCap = 5 * time.Second
+
+// Hurried returns a context that ends after a time, or HurriedCap after interrupted is closed, whichever is first.
+func Hurried(ctx context.Context, limit time.Duration, interrupted <-chan struct{}) (context.Context,
+	context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	go func() {
+		select {
+		case <-interrupted:
+			_ = waitUntil(ctx, time.Now().Add(HurriedCap))
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // Run carries the schedule out from start on, and returns once every fault is healed, even if ctx ends in the middle,
 // because healing has a context of its own. A fault that fails is recorded and does not keep the others from running.
-// If a fault was not healed, or was not seen to be healed, Run heals it once more when everything else is over.
+// If a fault was not healed, or was not seen to be healed, Run heals it once more when everything else is over. Even if
+// the ensemble never recovers, Run returns within 2 * (healCap + healedCap) of the end of ctx, and of what was being
+// injected or verified then.
 func (s *Schedule) Run(ctx context.Context, start time.Time) error {
 	var wg sync.WaitGroup
 	force := &inForce{report: s.InForce, names: map[string]string{}}
@@ -80,11 +104,14 @@ func (s *Schedule) Run(ctx context.Context, start time.Time) error {
 		})
 	}
 	wg.Wait()
-	var errs []error
 	for i := range all {
 		if !over[i] {
-			all[i].heal(ctx)
+			wg.Go(func() { all[i].heal(ctx) }) // at the same time, because each may wait for the same ensemble
 		}
+	}
+	wg.Wait()
+	var errs []error
+	for i := range all {
 		errs = append(errs, all[i].err)
 	}
 	return errors.Join(errs...)
@@ -186,7 +213,7 @@ func (a *attempt) heal(ctx context.Context) bool {
 		return a.harm.Heal(ctx)
 	})
 	return healed && a.try(history.OpFaultHealVerify, func() (int64, error) {
-		ctx, cancel := context.WithTimeout(after, healedCap)
+		ctx, cancel := Hurried(after, healedCap, a.Interrupted)
 		defer cancel()
 		return 0, a.harm.VerifyHealed(ctx)
 	})

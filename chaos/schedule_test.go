@@ -305,6 +305,51 @@ func TestPartsThatHangAreGivenUp(t *testing.T) {
 	})
 }
 
+// hangs returns a fault that begins at once and is healed at once, and whose effect is never over.
+func (s *stage) hangs(id string) Step {
+	step := s.step(id, 0, 0)
+	step.Injector = func(context.Context) (Injector, error) {
+		return faultFunc(func(context.Context) (*Harm, error) {
+			return &Harm{At: s.clock.Now(), Verify: func(context.Context) error { return nil },
+				VerifyHealed: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+				Heal:         func(context.Context) (int64, error) { return s.clock.Now(), nil }}, nil
+		}), nil
+	}
+	return step
+}
+
+// An ensemble that never recovers from several faults is given up after the time for one.
+func TestRecoveriesAreAwaitedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		err := s.run(t.Context(), s.hangs("f1"), s.hangs("f2"), s.hangs("f3"))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		if got := time.Since(s.begun); got != 2*healedCap {
+			t.Errorf("took %v, want %v", got, 2*healedCap)
+		}
+	})
+}
+
+// After an interrupt no recovery holds up the end, whether it is waited for already or not yet.
+func TestAnInterruptedScheduleHurries(t *testing.T) {
+	for _, after := range []time.Duration{0, 20 * time.Second, healedCap + time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			ctx, interrupt := context.WithCancel(t.Context())
+			time.AfterFunc(after, interrupt)
+			sched := Schedule{Steps: []Step{s.hangs("f1"), s.hangs("f2")}, Journal: s, Clock: s.clock, Interrupted: ctx.Done()}
+			if err := sched.Run(t.Context(), s.begun); err == nil {
+				t.Error("a recovery that was not seen is not reported")
+			}
+			if got := time.Since(s.begun); got > after+2*HurriedCap {
+				t.Errorf("interrupted after %v, it took %v", after, got)
+			}
+		})
+	}
+}
+
 type faultFunc func(context.Context) (*Harm, error)
 
 func (f faultFunc) Inject(ctx context.Context) (*Harm, error) { return f(ctx) }

@@ -23,20 +23,24 @@ type recovery struct {
 }
 
 // injectFaults carries out the schedule in the measured window, which begins at measure and ends at end. When the
-// window or ctx ends, it heals everything and then sends the recovery.
-func (r *run) injectFaults(ctx context.Context, measure, end int64, healed chan<- recovery) error {
+// window or ctx ends, it heals everything and then sends the recovery. Once interrupted is closed, it waits for no
+// recovery any more.
+func (r *run) injectFaults(
+	ctx context.Context, interrupted <-chan struct{}, measure, end int64, healed chan<- recovery,
+) error {
 	if len(r.plan.Steps) == 0 {
 		return nil
 	}
 	clock := r.stage.clock
 	window, cancel := context.WithDeadline(ctx, clock.Time(end))
 	defer cancel()
-	s := chaos.Schedule{Steps: r.faults.Steps(r.plan), Journal: r.rec, Clock: clock, InForce: r.report.SetFaults}
+	s := chaos.Schedule{Steps: r.faults.Steps(r.plan), Journal: r.rec, Clock: clock, InForce: r.report.SetFaults,
+		Interrupted: interrupted}
 	if err := s.Run(window, clock.Time(measure)); err != nil && ctx.Err() == nil {
 		// The history has the fault that failed, and the checks say what that means.
 		r.stage.opts.Log.Warn("fault", "err", err)
 	}
-	rec, err := r.finalHeal(context.WithoutCancel(ctx), clock.Now())
+	rec, err := r.finalHeal(context.WithoutCancel(ctx), interrupted, clock.Now())
 	healed <- rec
 	return err
 }
@@ -46,12 +50,14 @@ const healCap = 60 * time.Second
 
 // finalHeal undoes what is left of any fault, waits until the ensemble is complete, and records that. From then on,
 // clients must make progress. The schedule was over at the given time.
-func (r *run) finalHeal(ctx context.Context, over int64) (recovery, error) {
+func (r *run) finalHeal(ctx context.Context, interrupted <-chan struct{}, over int64) (recovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, healCap)
 	defer cancel()
 	left, err := r.undoFaults(ctx)
 	if err == nil {
-		err = r.stage.ensemble.AwaitReady(ctx)
+		recovering, cancel := chaos.Hurried(ctx, healCap, interrupted)
+		err = r.stage.ensemble.AwaitReady(recovering)
+		cancel()
 	}
 	if err == nil {
 		var znodes []string

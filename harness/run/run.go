@@ -231,7 +231,7 @@ func (r *run) carryOut(ctx context.Context) error {
 	defer stopSchedule()
 	g.Go(func() error {
 		defer r.view.Settle()
-		return r.injectFaults(scheduled, measure, end, healed)
+		return r.injectFaults(scheduled, working.Done(), measure, end, healed)
 	})
 	g.Go(func() error {
 		// The hiccups of the harness are measured too, because it reads the servers' counters and draws the display.
