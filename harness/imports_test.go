@@ -78,7 +78,7 @@ var layers = []layer{
 	{"scenarios", []string{"harness/scenario"}},
 	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/words"}},
 	{"results", []string{"reports/result", "reports/internal/synth", "reports/chart", "harness/watch"}},
-	{"pages", []string{"reports/runpage", "reports/compare"}},
+	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice"}},
 	{"judgement", []string{"harness/judge", "reports/sweep"}},
 	{"runs", []string{"harness/run", "harness/benchpeers"}},
 	{"series", []string{"harness/series", "harness/doctor"}},

@@ -24,6 +24,7 @@ type commands struct {
 	Run        runCmd        `cmd:"" help:"Run a scenario and judge it."`
 	Sweep      sweepCmd      `cmd:"" help:"Run a grid of scenarios, or search for the highest rate that holds."`
 	Plan       planCmd       `cmd:"" help:"Predict from a sweep what another load would come to."`
+	Advise     adviseCmd     `cmd:"" help:"Say which session timeout to choose, from the pauses of a process."`
 	Check      checkCmd      `cmd:"" help:"Judge an old run again, from its raw files."`
 	Bench      benchCmd      `cmd:"" help:"Run a scenario many times in one lab, or two sides in turn, and compare them."`
 	Compare    compareCmd    `cmd:"" help:"Say whether the runs of one side are worse than those of another."`
@@ -88,6 +89,11 @@ var helpTexts = kong.Vars{
 	"plan_clients_help": planClientsHelp, "demo_out_help": demoOutHelp,
 	"bench_out_help": benchOutHelp, "vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
 	"mismatch_help": mismatchHelp, "self_test_help": selfTestHelp,
+	"pauses_help": pausesHelp, "session_timeouts_help": sessionTimeoutsHelp,
+	"crashes_help": crashesHelp, "holding_help": holdingHelp, "cost_help": costHelp,
+	"advise_guard_help": adviseGuardHelp, "reconnect_help": reconnectHelp, "hand_off_help": handOffHelp,
+	"access_every_help": accessEveryHelp, "access_help": accessHelp,
+	"extrapolate_help": extrapolateHelp, "advise_out_help": adviseOutHelp,
 	"format_help": formatHelp, "floor_help": floorHelp, "metric_help": metricHelp,
 }
 

@@ -234,7 +234,8 @@ func TestUntilInterrupted(t *testing.T) {
 	}
 	for args, takes := range map[string]bool{
 		"run": true, "demo": true, "sweep": true, "bench": true, "clean": true, "doctor": true, "image": true,
-		"check x": false, "report x": false, "compare x y": false, "plan x": false, "scenarios list": false,
+		"check x": false, "report x": false, "compare x y": false, "plan x": false, "advise --pauses x": false,
+		"scenarios list": false,
 	} {
 		c, err := parser.Parse(strings.Fields(args))
 		if err != nil {

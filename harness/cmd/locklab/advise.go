@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"locklab/harness/rundir"
+	"locklab/reports/advice"
+	"locklab/reports/chart"
+)
+
+type adviseCmd struct {
+	Pauses          []string        `required:"" sep:"none" placeholder:"SOURCE" help:"${pauses_help}"`
+	Tick            time.Duration   `default:"2s" placeholder:"TIME" help:"The servers' tick."`
+	SessionTimeouts []time.Duration `placeholder:"TIME,…" help:"${session_timeouts_help}"`
+	CrashesAYear    float64         `default:"12" placeholder:"N" help:"${crashes_help}"`
+	Clients         int             `default:"10" placeholder:"N" help:"Clients, each with its own session and pauses."`
+	Holding         float64         `default:"0.1" placeholder:"SHARE" help:"${holding_help}"`
+	Guard           string          `default:"none" placeholder:"GUARD" help:"${advise_guard_help}"`
+	Cost            time.Duration   `default:"1h" placeholder:"TIME" help:"${cost_help}"`
+	ExpiryCost      time.Duration   `default:"1m" placeholder:"TIME" help:"The same for one false expiry."`
+	Reconnect       time.Duration   `default:"1s" placeholder:"TIME" help:"${reconnect_help}"`
+	HandOff         time.Duration   `default:"5ms" placeholder:"TIME" help:"${hand_off_help}"`
+	AccessEvery     time.Duration   `default:"10ms" placeholder:"TIME" help:"${access_every_help}"`
+	Access          time.Duration   `default:"1ms" placeholder:"TIME" help:"${access_help}"`
+	Extrapolate     bool            `help:"${extrapolate_help}"`
+	Out             string          `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${advise_out_help}"`
+	JSON            bool            `name:"json" help:"Print the advice as JSON."`
+}
+
+const (
+	pausesHelp = "What is known of a process's pauses: a JVM's unified GC log, hiccups.hlog of a run, or quantiles " +
+		"such as p50=2ms,p99=80ms,max=3s,count=86400,over=24h. Repeatable: logs add up."
+	sessionTimeoutsHelp = "Session timeouts to choose among. The default is from 2 to 20 ticks, as servers allow."
+	crashesHelp         = "How often a year a client crashes while it holds the lock."
+	holdingHelp         = "Share of its time in which a client holds the lock."
+	adviseGuardHelp     = "Guard whose double holds count: none, lost-context, lease-clock, fencing or zk-multi."
+	costHelp            = "How much time without progress is as bad as one double hold."
+	reconnectHelp       = "How long it takes at most until the servers hear of a client after a pause. " +
+		"Java's client waits up to a second, Go's a few milliseconds."
+	handOffHelp     = "Time from the expiry of the holder's session to the next grant."
+	accessEveryHelp = "Time from one access to what the lock protects to the next."
+	accessHelp      = "The part of it from the guard's check until the access has its effect."
+	extrapolateHelp = "Fit a tail to the longest pauses, and count pauses longer than any that was seen."
+	adviseOutHelp   = "Directory for advice.json and the picture. The default is runs/advise-<time>."
+)
+
+func (adviseCmd) exits() string { return exitCodes("a timeout is recommended") }
+
+// Run says which session timeout to choose.
+func (c *adviseCmd) Run(std streams) error {
+	pauses, err := advice.Read(c.Pauses)
+	if err != nil {
+		return err
+	}
+	a, err := advice.Advise(pauses, advice.Config{
+		Tick: c.Tick, Timeouts: c.SessionTimeouts, Clients: c.Clients, Holding: c.Holding, CrashesAYear: c.CrashesAYear,
+		HandOff: c.HandOff, Reconnect: c.Reconnect, AccessEvery: c.AccessEvery, Access: c.Access, Guard: c.Guard,
+		DoubleHoldCost: c.Cost, ExpiryCost: c.ExpiryCost, Extrapolate: c.Extrapolate,
+	})
+	if err != nil {
+		return err
+	}
+	dir := outDir(c.Out, "advise")
+	if err := saveAdvice(dir, a); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Err, "picture and numbers in %s\n", dir)
+	if c.JSON {
+		return printJSON(std.Out, a)
+	}
+	return advice.Print(std.Out, a)
+}
+
+// saveAdvice writes the advice and its picture into an empty directory.
+func saveAdvice(dir string, a *advice.Advice) error {
+	if err := rundir.CheckDir(dir); err != nil {
+		return err
+	}
+	picture, err := a.Figure().Render()
+	if err != nil {
+		return err
+	}
+	if err := chart.Save(dir, []chart.Picture{picture}); err != nil {
+		return err
+	}
+	return rundir.WriteJSON(filepath.Join(dir, "advice.json"), a)
+}

@@ -1,0 +1,206 @@
+package advice
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"locklab/reports/words"
+	"locklab/workloads/guard"
+)
+
+// Print writes the advice for a terminal: the recommendation, the table, each guard's timeout, how all of it was
+// computed, and warnings.
+func Print(w io.Writer, a *Advice) error {
+	fmt.Fprintln(w, a.Headline()+"\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range a.table() {
+		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, g := range guard.All {
+		if c, ok := a.Choices[g.Name]; ok {
+			fmt.Fprintf(w, "with %-12s  choose %s\n", g.Name, c)
+		}
+	}
+	fmt.Fprintln(w)
+	for _, line := range a.Method {
+		fmt.Fprintln(w, "computed: "+line)
+	}
+	for _, line := range a.Warnings {
+		fmt.Fprintln(w, "warning: "+line)
+	}
+	return nil
+}
+
+// String writes the choice with the range that the intervals leave.
+func (c Choice) String() string {
+	s := words.Duration(c.TimeoutNs)
+	if c.LowNs != c.TimeoutNs || c.HighNs != c.TimeoutNs {
+		s += fmt.Sprintf(" (%s if all rates are at the lower ends of their intervals, %s at the upper ends)",
+			words.Duration(c.LowNs), words.Duration(c.HighNs))
+	}
+	return s
+}
+
+// Headline says which timeout to choose, and what it brings.
+func (a *Advice) Headline() string {
+	o := a.chosen(a.Guard)
+	s := fmt.Sprintf("Choose a session timeout of %s with guard %s: %s.\n", words.Duration(o.TimeoutNs), a.Guard, a.why(o))
+	if o.FalseExpiries.Unseen {
+		s += "No pause of the input could end such a session. The input rules out only (95 %) that there are more than " +
+			fmt.Sprintf("%s false expiries and %s double holds a year.\n", yearly(o.FalseExpiries.High),
+				yearly(o.DoubleHolds[a.Guard].High))
+	} else {
+		s += fmt.Sprintf("Expect %s false expiries and %s double holds a year.\n", o.FalseExpiries, o.DoubleHolds[a.Guard])
+	}
+	return s + fmt.Sprintf("After a crash of its holder, nobody gets the lock for %s on average.",
+		words.Duration(o.WithoutProgress.MeanNs))
+}
+
+// String writes the rate and its interval.
+func (r Rate) String() string {
+	if r.Unseen || r == (Rate{}) {
+		return r.short()
+	}
+	return fmt.Sprintf("%s (%s–%s)", r.short(), yearly(r.Low), yearly(r.High))
+}
+
+// short writes the rate without its interval.
+func (r Rate) short() string {
+	switch {
+	case r.Unseen:
+		return "≤ " + yearly(r.High)
+	case r.Extrapolated:
+		return "~" + yearly(r.AYear)
+	}
+	return yearly(r.AYear)
+}
+
+// yearly writes a number of events a year with two digits.
+func yearly(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 0.001:
+		return "<0.001"
+	case v < 1e15 && v >= 100:
+		unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+		return words.Grouped(int64(math.Round(v/unit) * unit))
+	}
+	return fmt.Sprintf("%.2g", v)
+}
+
+// table is the options as text, with a head.
+func (a *Advice) table() [][]string {
+	var columns [][]string // the names of guards that let the same through are in one column
+	for _, g := range guard.All {
+		if n := len(columns); n > 0 && g.RefusesStale() && isSafe(columns[n-1][0]) {
+			columns[n-1] = append(columns[n-1], g.Name)
+			continue
+		}
+		columns = append(columns, []string{g.Name})
+	}
+	above := []string{"session", "long", "false expiries", "double holds"}
+	head := []string{"timeout", "pauses", "a year"}
+	for i, names := range columns {
+		head = append(head, strings.Join(names, ", "))
+		if i > 0 {
+			above = append(above, "")
+		}
+	}
+	above, head = append(above, "without progress", "cost"), append(head, "after a crash", "a year")
+	rows := [][]string{above, head}
+	for i := range a.Options {
+		o := &a.Options[i]
+		timeout := words.Duration(o.TimeoutNs)
+		if o.TimeoutNs == a.Choices[a.Guard].TimeoutNs {
+			timeout = "→ " + timeout
+		}
+		row := []string{timeout, words.Grouped(int64(math.Round(o.LongPauses))), o.FalseExpiries.String()}
+		for _, names := range columns {
+			text := words.Absent
+			if r, ok := o.DoubleHolds[names[0]]; ok {
+				text = r.short()
+				if names[0] == a.Guard {
+					text = r.String()
+				}
+			}
+			row = append(row, text)
+		}
+		cost := words.Absent
+		if v, ok := o.CostSAYear[a.Guard]; ok {
+			cost = costText(v)
+			if o.FalseExpiries.Unseen {
+				cost = "≥ " + cost
+			}
+		}
+		rows = append(rows, append(row, o.WithoutProgress.String(), cost))
+	}
+	return rows
+}
+
+func isSafe(name string) bool {
+	g, _ := guard.Find(name)
+	return g.RefusesStale()
+}
+
+// String writes the mean and the limits, in seconds.
+func (s Spread) String() string {
+	seconds := func(ns int64) string { return words.Digits3(time.Duration(ns).Seconds()) }
+	return fmt.Sprintf("%s s (%s–%s)", seconds(s.MeanNs), seconds(s.LeastNs), seconds(s.MostNs))
+}
+
+// costText writes seconds a year.
+func costText(s float64) string {
+	if s < 120*3600 {
+		return words.Duration(int64(s * float64(time.Second)))
+	}
+	return yearly(s/3600) + " h"
+}
+
+// method says how the numbers were computed, and what they rest on.
+func (a *Advice) method() []string {
+	c := &a.cfg
+	all := []string{
+		fmt.Sprintf("cost = double holds (guard %s) × %s + false expiries × %s + %s crashes of a holder a year × time "+
+			"without progress; the timeout with the least cost is recommended", a.Guard, spanText(c.DoubleHoldCost),
+			spanText(c.ExpiryCost), words.Digits3(c.CrashesAYear)),
+		fmt.Sprintf("pauses: %s %s in %s, the longest %s; %s; the same for each of %s, at any moment, and far enough from "+
+			"one another that the servers hear of the client in between", words.Grouped(int64(math.Round(a.Pauses.Count))),
+			a.Pauses.What, words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs), a.tailText(),
+			words.Count(int64(c.Clients), "client")),
+		fmt.Sprintf("expiry: 2/3 T to T + 1.5 ticks (tick %s) after a client's silence began; after a pause the servers "+
+			"hear of it within %s; a false expiry is a session that expires although its client lives", spanText(c.Tick),
+			spanText(c.Reconnect)),
+		fmt.Sprintf("a double hold: the pause meets a hold (%s %% of a client's time), its session expires, another client "+
+			"waits for the lock, and the guard lets an access through", words.Digits3(100*c.Holding)),
+		fmt.Sprintf("what guards let through: none: all; lost-context: accesses begun before the client is told (one every "+
+			"%s), and those in flight; lease-clock: those in flight (from check to effect %s); fencing, zk-multi: nothing",
+			spanText(c.AccessEvery), spanText(c.Access)),
+		fmt.Sprintf("without progress after a crash: mean (least–most) until the holder's session expires, and %s for the "+
+			"hand-off", spanText(c.HandOff)),
+		"intervals: 95 %, of Fay and Feuer for weighted Poisson counts (exact for a plain count); ≤: none was seen, and at " +
+			"most so many at 95 % (rule of three)",
+	}
+	return all
+}
+
+// tailText says what is assumed of the tail.
+func (a *Advice) tailText() string {
+	if a.Tail == nil {
+		return "as often as seen, and none longer than the longest"
+	}
+	return fmt.Sprintf("those above %s by a generalized Pareto distribution fitted to the %d longest (shape %s, "+
+		"scale %s), with intervals from %d resamples, of which about 85 in 100 have the true rate",
+		words.Duration(a.Tail.ThresholdNs), a.Tail.Exceedances,
+		words.Digits3(a.Tail.Shape), words.Duration(a.Tail.ScaleNs), resamples)
+}
+
+func spanText(d time.Duration) string { return words.Duration(int64(d)) }
