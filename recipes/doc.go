@@ -75,11 +75,12 @@
 // by [zksession.Config].Dial, and with it x509 identities, which need no credential. Requests: 1 for each credential
 // and connection. [ZKLock] has neither credentials nor ACLs.
 //
-// # Observers
+// # Session observers
 //
 // [SessionConfig].Observe is called with what happens: contenders that queue, grants with the time that they took,
 // acquisitions that fail, releases with the time of the hold, losses with their cause, and the changes of the session.
 // The packages slogobserver and otelobserver, below package observe, make log records and metrics of them.
+// [Leader.Observe] is another thing: it tells who leads.
 //
 // The events of an acquisition and the release come in the goroutine that called Acquire or Release, before the call
 // returns; the loss of a hold comes in one of its own; those of the session, in order, in another. So the events of one

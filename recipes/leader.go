@@ -69,7 +69,7 @@ func NewLeader(cfg LeaderConfig) (*Leader, error) {
 	return l, nil
 }
 
-// leaderName is the name that an observer hears.
+// leaderName is the name that a session's observer hears.
 const leaderName = "leader"
 
 // line returns the queue of candidates, in a session.

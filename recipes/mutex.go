@@ -43,7 +43,7 @@ func NewMutex(cfg MutexConfig) (*Mutex, error) {
 	return newMutex(cfg), nil
 }
 
-// mutexName is the name that an observer hears.
+// mutexName is the name that a session's observer hears.
 const mutexName = "mutex"
 
 func newMutex(cfg MutexConfig) *Mutex {

@@ -45,7 +45,7 @@ func NewNaiveMutex(cfg NaiveConfig) (*NaiveMutex, error) {
 	return &NaiveMutex{cfg: cfg}, nil
 }
 
-// naiveName is the name that an observer hears.
+// naiveName is the name that a session's observer hears.
 const naiveName = "naive-mutex"
 
 // Acquire implements [Lock].

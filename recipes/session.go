@@ -23,8 +23,8 @@ type SessionConfig struct {
 	// been silent for the session timeout. It bounds what the client believes; only a lease clock, which is stricter,
 	// bounds it by what the service may have done. With a lease clock, AfterTimeout and WhenTold make no difference.
 	HoldsEnd HoldsEnd
-	// Observe, if set, is called with what happens to the session and its locks. See the package's section on observers
-	// for the order of events and what the function may do.
+	// Observe, if set, is called with what happens to the session and its locks. The package's section on session
+	// observers says in which order, and what the function may do.
 	Observe func(observe.Event)
 
 	_ struct{} // no positional literals

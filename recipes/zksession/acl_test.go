@@ -3,6 +3,7 @@ package zksession
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,30 @@ func TestACLOfCreates(t *testing.T) {
 }
 
 const codeNoAuth = -102
+
+// A list that does not fit into the first buffer makes it larger, as data does.
+func TestLargeACL(t *testing.T) {
+	for name, create := range map[string]func(c *connection) error{
+		"create": func(c *connection) error { _, err := c.Create(within(t), "/a", nil, Persistent); return err },
+		"multi": func(c *connection) error {
+			_, err := c.Multi(within(t), Op{Kind: OpCreate, Path: "/a"})
+			return err
+		},
+	} {
+		const exists = 3 // the small request that comes first
+		s := &scripted{answer: func(op int32, _ []byte) (int32, []byte, bool) {
+			if op == exists {
+				return 0, make([]byte, 68), true // a stat
+			}
+			return codeNoAuth, nil, true
+		}}
+		serve(t, s)
+		c := toScripted(t, s, Config{ACL: ACLOf(slices.Repeat(zk.WorldACL(zk.PermRead), firstBuffer/20)...)})
+		if err := create(c); !errors.Is(err, ErrNoAuth) {
+			t.Errorf("%s: got %v, want the server's answer", name, err)
+		}
+	}
+}
 
 // A refusal says what was refused, and which permission is missing where.
 func TestDenied(t *testing.T) {

@@ -40,7 +40,8 @@ func config(t *testing.T, cfg Config) Config {
 // connected returns a session on the real ensemble, closed after the test.
 func connected(t *testing.T, cfg Config) ZooKeeper {
 	t.Helper()
-	s, err := Connect(within(t), config(t, cfg))
+	cfg = config(t, cfg) // before the time runs: this may start the ensemble
+	s, err := Connect(within(t), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
