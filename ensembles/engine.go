@@ -134,10 +134,19 @@ func (e *engine) hostImages(ctx context.Context) ([]string, error) {
 	}
 	var refs []string
 	for _, i := range list.Items {
-		refs = append(refs, i.RepoTags...)
+		for _, ref := range i.RepoTags {
+			if ref == untagged {
+				ref = i.ID
+			}
+			refs = append(refs, ref)
+		}
 	}
 	return refs, nil
 }
+
+// untagged is what some versions of the engine call an image that has lost its name to another one, as when two
+// processes make the same image at the same time. Nothing can be removed by that name.
+const untagged = "<none>:<none>"
 
 // tag gives an image a second name.
 func (e *engine) tag(ctx context.Context, ref, name string) error {

@@ -280,17 +280,17 @@ func (d *digest) contactsOf(session history.SessionID) []int64 {
 	}
 	var all []int64
 	for _, c := range d.sessions[session] {
-		all = append(all, c.at)
+		all = append(all, d.sentBy(hostOf(d.clientOf[session]), c.at))
 	}
 	for _, a := range d.bySession[session] {
 		if a.Queued != history.None {
-			all = append(all, a.Queued)
+			all = append(all, d.sentBy(a.Process, a.Queued))
 		}
 		if a.Granted() {
-			all = append(all, a.Returned)
+			all = append(all, d.sentBy(a.Process, a.Returned))
 		}
 		if a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
-			all = append(all, a.ReleaseReturned)
+			all = append(all, d.sentBy(a.Process, a.ReleaseReturned))
 		}
 	}
 	slices.Sort(all)
@@ -299,6 +299,22 @@ func (d *digest) contactsOf(session history.SessionID) []int64 {
 	}
 	d.contacts[session] = all
 	return all
+}
+
+// sentBy is by when the servers have sent an answer that a process recorded at an instant. A process that stands still
+// reads an answer only when it goes on, so the answer may be as old as the standstill. Afterwards it has as much to
+// catch up on as the standstill lasted.
+func (d *digest) sentBy(process string, at int64) int64 {
+	all := d.hiccups[process]
+	next := sort.Search(len(all), func(i int) bool { return all[i].At > at })
+	sent := at
+	for _, e := range all[max(next-1, 0):min(next+1, len(all))] {
+		lasted := int64(e.Hiccup())
+		if e.At-lasted < at && at <= e.At+lasted {
+			sent = min(sent, e.At-lasted)
+		}
+	}
+	return sent
 }
 
 // leaderless reports whether a fault may have kept the leader from hearing of sessions that were connected to another

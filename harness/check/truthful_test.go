@@ -29,8 +29,11 @@ func TestTruthfulRuns(t *testing.T) {
 	for _, w := range truthfulWorkloads {
 		t.Run(w.name, func(t *testing.T) {
 			var unknown, overlaps, losses, late int64
+			seeds := slices.Clone(w.seeds)
 			for n := range *truthful {
-				seed := *firstSeed + uint64(n)
+				seeds = append(seeds, *firstSeed+uint64(n))
+			}
+			for _, seed := range seeds {
 				s := newSimulation(w, seed)
 				s.run()
 				r := Run(history.NewLog(s.events), s.facts())
@@ -57,7 +60,7 @@ func TestTruthfulRuns(t *testing.T) {
 					late += *n
 				}
 			}
-			t.Logf("%s: %d runs, %d unknown; %d overlaps, %d sessions ended, %d late accesses", w.name, *truthful, unknown,
+			t.Logf("%s: %d runs, %d unknown; %d overlaps, %d sessions ended, %d late accesses", w.name, len(seeds), unknown,
 				overlaps, losses, late)
 			if overlaps == 0 || losses == 0 {
 				t.Error("the simulation never put the checks to the test")
@@ -74,6 +77,8 @@ type truthfulWorkload struct {
 	guard   string
 	permits int
 	locks   int // of which an acquisition takes one or several; 0 = one lock
+	// seeds are those of runs in which somebody was accused wrongly once.
+	seeds []uint64
 }
 
 var truthfulWorkloads = []truthfulWorkload{
@@ -81,7 +86,8 @@ var truthfulWorkloads = []truthfulWorkload{
 	{name: "mutex with a fence", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardFencing},
 	{name: "mutex without logs", recipe: "queue", layout: "none"},
 	{name: "read-write", recipe: "queue", layout: nodes.LayoutReadWrite},
-	{name: "mutex with data in ZooKeeper", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardZKMulti},
+	{name: "mutex with data in ZooKeeper", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardZKMulti,
+		seeds: []uint64{500742}}, // a client stood still, was cut off, and went on to read its grant
 	{name: "semaphore", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2},
 	{name: "multi-lock", recipe: "queue", layout: nodes.LayoutQueue, locks: 3},
 	{name: "multi-lock with a fence", recipe: "queue", layout: nodes.LayoutQueue, locks: 3, guard: GuardFencing},
