@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build release module test test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure curator kazoo zk-lock
+.PHONY: help build release module test test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure setup-chromium curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -90,6 +90,10 @@ setup-race:
 setup-clojure:
 	@$(call install,clojure,clojure)
 
+# Chromium shows reports in tests.
+setup-chromium:
+	@$(call install,chromium,chromium)
+
 # install,PROGRAM,PACKAGES installs packages unless the program is there. Without the right to install, it names the
 # packages and stops.
 define install
@@ -123,7 +127,7 @@ PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/..
 # long.
 WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage
 
-test: image setup-race setup-clojure curator ## run the tests, on real ensembles (about twenty minutes)
+test: image setup-race setup-clojure setup-chromium curator ## run the tests, on real ensembles (about twenty minutes)
 	$(GO) vet ./...
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
 	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep

@@ -32,12 +32,15 @@ require (
 
 require (
 	github.com/anishathalye/porcupine v1.3.0
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/jotaen/kong-completion v0.0.4
 	github.com/posener/complete v1.2.3
 	gonum.org/v1/gonum v0.16.0
 )
 
 require (
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
