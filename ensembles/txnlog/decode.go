@@ -1,9 +1,9 @@
 package txnlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -19,9 +19,15 @@ const digestVersion = 2
 // maxTTL is the longest time to live that servers accept, in ms (EphemeralType.TTL).
 const maxTTL = 1<<40 - 1
 
+// zxidEnd is where the zxid in a payload ends, which follows the session and the cxid.
+const zxidEnd = 8 + 4 + 8
+
+func zxidOf(payload []byte) int64 { return int64(binary.BigEndian.Uint64(payload[zxidEnd-8:])) }
+
 // decode reads a record's payload as SerializeUtils.deserializeTxn does, but requires that it is read to its last
-// byte. A rest would mean that the fields before it were misread. The transaction's data share the payload's memory.
-func decode(payload []byte) (Txn, error) {
+// byte. A rest would mean that the fields before it were misread. The transaction's data share the payload's memory. A
+// single operation is put where ops has room for it.
+func decode(payload []byte, ops []Op) (Txn, error) {
 	r := &juteReader{b: payload}
 	t := Txn{Session: r.long(), Cxid: r.int(), Zxid: r.long(), Time: r.long(), Type: Type(r.int())}
 	if r.err != nil {
@@ -56,7 +62,7 @@ func decode(payload []byte) (Txn, error) {
 	case Check: // exists only within a multi
 		return t, fmt.Errorf("%v outside of a multi", t.Type)
 	default:
-		t.Ops = []Op{r.op(t.Type)}
+		t.Ops = append(ops[:0], r.op(t.Type))
 	}
 	if r.err == nil && len(r.b) == digestSize {
 		t.Digest = &Digest{Version: r.int(), Tree: r.long()}
@@ -113,13 +119,16 @@ func (r *juteReader) op(kind Type) Op {
 	return o
 }
 
-// openToAll is the list that almost every znode has. All of them share it.
-var openToAll = OpenToAll()
+// openToAll is the list that almost every znode has, and how it is written. All of them share it.
+var (
+	openToAll      = OpenToAll()
+	openToAllBytes = appendACL(nil, openToAll)
+)
 
 func (r *juteReader) acl() []ACL {
-	all := vector(r, 12, func() ACL { return ACL{Perms: r.int(), Scheme: r.string(), ID: r.string()} })
-	if slices.Equal(all, openToAll) {
+	if r.err == nil && bytes.HasPrefix(r.b, openToAllBytes) {
+		r.take(len(openToAllBytes))
 		return openToAll
 	}
-	return all
+	return vector(r, 12, func() ACL { return ACL{Perms: r.int(), Scheme: r.string(), ID: r.string()} })
 }

@@ -36,12 +36,7 @@ func encode(t Txn) []byte {
 	case Delete:
 		return b
 	case Create:
-		b = appendBuffer(b, o.Data)
-		b = binary.BigEndian.AppendUint32(b, uint32(len(o.ACL)))
-		for _, a := range o.ACL {
-			b = binary.BigEndian.AppendUint32(b, uint32(a.Perms))
-			b = appendBuffer(appendBuffer(b, []byte(a.Scheme)), []byte(a.ID))
-		}
+		b = appendACL(appendBuffer(b, o.Data), o.ACL)
 		ephemeral := byte(0)
 		if o.Ephemeral {
 			ephemeral = 1
@@ -49,6 +44,15 @@ func encode(t Txn) []byte {
 		return binary.BigEndian.AppendUint32(append(b, ephemeral), uint32(o.ParentCVersion))
 	}
 	panic(fmt.Sprintf("encode a transaction of type %v", t.Type))
+}
+
+func appendACL(b []byte, acl []ACL) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(acl)))
+	for _, a := range acl {
+		b = binary.BigEndian.AppendUint32(b, uint32(a.Perms))
+		b = appendBuffer(appendBuffer(b, []byte(a.Scheme)), []byte(a.ID))
+	}
+	return b
 }
 
 // appendBuffer appends bytes with their length. For nil it appends jute's null.

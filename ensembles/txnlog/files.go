@@ -49,15 +49,18 @@ func FirstZxid(name string) (int64, bool) {
 }
 
 // Read yields the transactions of one log. An error is the last element.
-func Read(r io.Reader, name string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+func Read(r io.Reader, name string) iter.Seq2[Record, error] { return read(r, name, (*Reader).Next) }
+
+func read[T any](r io.Reader, name string, next func(*Reader) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		l, err := NewReader(r, name)
 		if err != nil {
-			yield(Record{}, err)
+			var none T
+			yield(none, err)
 			return
 		}
 		for {
-			rec, err := l.Next()
+			rec, err := next(l)
 			if err == io.EOF || !yield(rec, err) || err != nil {
 				return
 			}
@@ -72,32 +75,41 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 // A server that fell back may have logged a transaction twice. Where a server was made to drop its last transactions
 // (see [Merge]), the zxids have a gap.
 func ReadDir(dir fs.FS, server string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+	return readDir(dir, server, (*Reader).Next)
+}
+
+// readDir yields what next reads from the logs.
+func readDir[T any](dir fs.FS, server string, next func(*Reader) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		names, err := Files(dir)
 		if err == nil && len(names) == 0 {
 			err = ErrNoLogs
 		}
 		if err != nil {
-			yield(Record{}, fmt.Errorf("transaction logs of %s: %w", server, err))
+			var none T
+			yield(none, fmt.Errorf("transaction logs of %s: %w", server, err))
 			return
 		}
 		for _, name := range names {
-			if !readFile(dir, name, server, yield) {
+			if !readFile(dir, name, server, next, yield) {
 				return
 			}
 		}
 	}
 }
 
-// readFile yields one file's transactions and reports whether the next file's may follow.
-func readFile(dir fs.FS, name, server string, yield func(Record, error) bool) bool {
+// readFile yields what next reads from one file, and reports whether the next file's may follow.
+func readFile[T any](
+	dir fs.FS, name, server string, next func(*Reader) (T, error), yield func(T, error) bool,
+) bool {
 	f, err := dir.Open(name)
 	if err != nil {
-		yield(Record{}, fmt.Errorf("transaction logs of %s: %w", server, err))
+		var none T
+		yield(none, fmt.Errorf("transaction logs of %s: %w", server, err))
 		return false
 	}
 	defer f.Close()
-	for rec, err := range Read(f, server+"/"+name) {
+	for rec, err := range read(f, server+"/"+name, next) {
 		if !yield(rec, err) || err != nil && !errors.Is(err, ErrTorn) {
 			return false
 		}

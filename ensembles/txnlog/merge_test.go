@@ -29,7 +29,30 @@ func set(zxid int64, path string) txnlog.Txn {
 
 // server returns a source with a server's only log.
 func server(name string, log []byte) txnlog.Source {
-	return txnlog.Source{Server: name, Records: txnlog.ReadDir(fstest.MapFS{"log.1": {Data: log}}, name)}
+	return txnlog.Source{Server: name, Dir: fstest.MapFS{"log.1": {Data: log}}}
+}
+
+// merged is what Merge visits and returns.
+type merged struct {
+	*txnlog.Ensemble
+	entries []txnlog.Entry // with their fates in the end
+}
+
+func merge(size int, sources ...txnlog.Source) (merged, error) {
+	var m merged
+	var err error
+	m.Ensemble, err = txnlog.Merge(size, func(e *txnlog.Entry) {
+		own := *e
+		own.Ops = slices.Clone(e.Ops)
+		m.entries = append(m.entries, own)
+	}, sources...)
+	others := m.Others
+	for i := range m.entries {
+		if e := &m.entries[i]; e.Fate != txnlog.Committed {
+			*e, others = others[0], others[1:]
+		}
+	}
+	return m, err
 }
 
 const epoch2, epoch3 = 2 << 32, 3 << 32
@@ -84,12 +107,12 @@ func TestFates(t *testing.T) {
 			for i, log := range c.logs {
 				sources = append(sources, server(fmt.Sprint("zk", i+1), log))
 			}
-			all, err := txnlog.Merge(c.size, sources...)
+			all, err := merge(c.size, sources...)
 			if (err != nil) != strings.Contains(c.name, "cannot be read") {
 				t.Error(err)
 			}
 			var got []string
-			for _, e := range all.Entries {
+			for _, e := range all.entries {
 				got = append(got, fmt.Sprintf("%x", e.Zxid)+letters[e.Fate])
 			}
 			if s := strings.Join(got, " "); s != c.want || len(all.Contradictions) > 0 {
@@ -99,26 +122,9 @@ func TestFates(t *testing.T) {
 	}
 }
 
-func TestCommittedIsInOrder(t *testing.T) {
-	all, err := txnlog.Merge(3, server("zk1", logged(1, 3, 4)), server("zk2", logged(2, 3)), server("zk3", logged(2, 3)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []int64
-	for txn := range all.Committed() {
-		got = append(got, txn.Zxid)
-		if txn.Zxid == 3 {
-			break
-		}
-	}
-	if !slices.Equal(got, []int64{1, 2, 3}) {
-		t.Error(got)
-	}
-}
-
 func TestContradiction(t *testing.T) {
 	wrong := file(set(1, "/a"), set(2, "/b"))
-	all, err := txnlog.Merge(3, server("zk1", logged(1, 2)), server("zk2", wrong), server("zk3", logged(1, 2)))
+	all, err := merge(3, server("zk1", logged(1, 2)), server("zk2", wrong), server("zk3", logged(1, 2)))
 	if err != nil || len(all.Contradictions) != 1 {
 		t.Fatalf("%v, %v", all.Contradictions, err)
 	}
@@ -128,42 +134,42 @@ func TestContradiction(t *testing.T) {
 	if s := all.Contradictions[0].String(); s != want {
 		t.Error(s)
 	}
-	if e := all.Entries[1]; !slices.Equal(e.Servers, []string{"zk1", "zk3"}) || e.Fate != txnlog.Committed {
+	if e := all.entries[1]; !slices.Equal(e.Servers, []string{"zk1", "zk3"}) || e.Fate != txnlog.Committed {
 		t.Error(e)
 	}
 	// The majority wins, whichever log is read first.
-	all, err = txnlog.Merge(3, server("zk2", wrong), server("zk1", logged(1, 2)), server("zk3", logged(1, 2)))
+	all, err = merge(3, server("zk2", wrong), server("zk1", logged(1, 2)), server("zk3", logged(1, 2)))
 	if err != nil || len(all.Contradictions) != 2 {
 		t.Fatalf("%v, %v", all.Contradictions, err)
 	}
-	if e := all.Entries[1]; !slices.Equal(e.Servers, []string{"zk1", "zk3"}) || e.Fate != txnlog.Committed ||
+	if e := all.entries[1]; !slices.Equal(e.Servers, []string{"zk1", "zk3"}) || e.Fate != txnlog.Committed ||
 		e.Ops[0].Path != "/a" {
 		t.Error(e)
 	}
 	// The two records are on one server each, and a later transaction was committed. It is not known which of the two
 	// was committed.
-	all, err = txnlog.Merge(3, server("zk1", logged(1, 2, 3)),
+	all, err = merge(3, server("zk1", logged(1, 2, 3)),
 		server("zk2", file(set(1, "/a"), set(2, "/b"), set(3, "/a"))), server("zk3", logged(1)))
-	if err != nil || len(all.Contradictions) != 1 || all.Entries[1].Fate != txnlog.Undecided ||
-		all.Entries[2].Fate != txnlog.Committed {
-		t.Errorf("%v, %v: %v", all.Contradictions, err, all.Entries)
+	if err != nil || len(all.Contradictions) != 1 || all.entries[1].Fate != txnlog.Undecided ||
+		all.entries[2].Fate != txnlog.Committed {
+		t.Errorf("%v, %v: %v", all.Contradictions, err, all.entries)
 	}
 	// Digests contradict each other only if both servers wrote one.
 	a, b := set(1, "/a"), set(1, "/a")
 	a.Digest = &txnlog.Digest{Version: 2, Tree: 1}
-	if all, err = txnlog.Merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil ||
+	if all, err = merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil ||
 		len(all.Contradictions) > 0 {
 		t.Errorf("%v, %v", all.Contradictions, err)
 	}
 	b.Digest = &txnlog.Digest{Version: 2, Tree: 2}
-	if all, err = txnlog.Merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil ||
+	if all, err = merge(3, server("zk1", file(a)), server("zk2", file(b))); err != nil ||
 		len(all.Contradictions) != 1 {
 		t.Errorf("%v, %v", all.Contradictions, err)
 	}
 }
 
 func TestGaps(t *testing.T) {
-	all, err := txnlog.Merge(3, server("zk1", logged(1, 2, 3, 4, 5, 6)), server("zk2", logged(1, 2, 3, 4, 5)),
+	all, err := merge(3, server("zk1", logged(1, 2, 3, 4, 5, 6)), server("zk2", logged(1, 2, 3, 4, 5)),
 		server("zk3", logged(2, 5)))
 	if err != nil {
 		t.Fatal(err)
@@ -213,19 +219,19 @@ func TestSeveralFilesOfOneServer(t *testing.T) {
 		!slices.Equal(names, []string{"log.ff", "log.100000001", "log.200000001"}) {
 		t.Errorf("%q, %v", names, err)
 	}
-	all, err := txnlog.Merge(1, txnlog.Source{Server: "zk1", Records: txnlog.ReadDir(dir, "zk1")})
-	if err != nil || len(all.Entries) != 3 || len(all.Torn) != 1 ||
+	all, err := merge(1, txnlog.Source{Server: "zk1", Dir: dir})
+	if err != nil || len(all.entries) != 3 || len(all.Torn) != 1 ||
 		!strings.Contains(all.Torn[0].Error(), "zk1/log.100000001 at byte 75: ") {
-		t.Errorf("%v, %v, %v", all.Entries, all.Torn, err)
+		t.Errorf("%v, %v, %v", all.entries, all.Torn, err)
 	}
 	// A corrupt file ends the stream, because later records would be out of context.
 	dir["log.ff"] = &fstest.MapFile{Data: []byte("this is a text of more than a header")}
-	all, err = txnlog.Merge(1, txnlog.Source{Server: "zk1", Records: txnlog.ReadDir(dir, "zk1")})
-	if !errors.Is(err, txnlog.ErrCorrupt) || len(all.Entries) != 0 {
-		t.Errorf("%v, %v", all.Entries, err)
+	all, err = merge(1, txnlog.Source{Server: "zk1", Dir: dir})
+	if !errors.Is(err, txnlog.ErrCorrupt) || len(all.entries) != 0 {
+		t.Errorf("%v, %v", all.entries, err)
 	}
 	for _, dir := range []fs.FS{fstest.MapFS{}, fstest.MapFS{"snapshot.0": {}}} {
-		_, err := txnlog.Merge(1, txnlog.Source{Server: "zk1", Records: txnlog.ReadDir(dir, "zk1")})
+		_, err := merge(1, txnlog.Source{Server: "zk1", Dir: dir})
 		if !errors.Is(err, txnlog.ErrNoLogs) || !strings.Contains(err.Error(), "zk1") {
 			t.Error(err)
 		}

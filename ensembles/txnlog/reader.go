@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/adler32"
 	"io"
+	"slices"
 )
 
 // ErrTorn means that the last record of a log is incomplete. The server died while it wrote the record, or was still
@@ -53,7 +54,7 @@ type Reader struct {
 	name   string
 	dbid   int64
 	offset int64 // of the next byte to read
-	start  int64 // of the record being read
+	start  int64 // of the record that was read last
 	err    error // what ended the log
 }
 
@@ -89,63 +90,107 @@ func (l *Reader) Next() (Record, error) {
 }
 
 func (l *Reader) next() (Record, error) {
-	l.start = l.offset
-	if _, err := l.r.Peek(1); errors.Is(err, io.EOF) {
-		return Record{}, io.EOF
-	}
-	var head [8 + 4]byte
-	headErr := l.full(head[:]) // missing bytes are zero, as in a preallocated file
-	sum, size := binary.BigEndian.Uint64(head[:8]), int32(binary.BigEndian.Uint32(head[8:]))
-	switch {
-	case size < 0 || size > maxPayload:
-		return Record{}, l.corrupt("a record of %d bytes", size)
-	case headErr != nil && allZero(head[:]) && errors.Is(headErr, io.ErrUnexpectedEOF):
-		return Record{}, io.EOF // fewer zeros than a record's head is long
-	case headErr != nil:
-		return Record{}, l.fail(headErr)
-	case size == 0:
-		// This is where the preallocated zeros begin. If there is a checksum without a length, a record was being
-		// written.
-		return Record{}, l.end(sum != 0, "a record of length 0")
-	}
-	payload, err := l.payload(int(size))
+	payload, err := l.payload(nil)
 	if err != nil {
-		return Record{}, l.fail(err)
+		return Record{}, err
 	}
-	var end [1]byte
-	if err := l.full(end[:]); err != nil {
-		return Record{}, l.fail(err)
-	}
-	if end[0] != endOfRecord {
-		if end[0] != 0 {
-			return Record{}, l.corrupt("the record ends in byte %#x and not %#x", end[0], endOfRecord)
-		}
-		return Record{}, l.end(true, "a record without an end")
-	}
-	if got := uint64(adler32.Checksum(payload)); got != sum {
-		return Record{}, l.corrupt("the record's checksum is %#x, its content's %#x", sum, got)
-	}
-	t, err := decode(payload)
+	t, err := decode(payload, nil)
 	if err != nil {
 		return Record{}, l.corrupt("%w", err)
 	}
 	return Record{Txn: t, File: l.name, Offset: l.start}, nil
 }
 
-// payload reads a large payload in steps, so that a wrong length costs no more memory than the file is long.
-func (l *Reader) payload(size int) ([]byte, error) {
+// payload appends the next record's payload to b, undecoded.
+func (l *Reader) payload(b []byte) ([]byte, error) {
+	l.start = l.offset
+	sum, size, err := l.head()
+	if err != nil {
+		return b, err
+	}
+	was := len(b)
+	if b, err = l.append(b, size); err != nil {
+		return b, l.fail(err)
+	}
+	end, err := l.append(b, 1)
+	if err != nil {
+		return b, l.fail(err)
+	}
+	switch end[len(b)] {
+	case endOfRecord:
+	case 0:
+		return b, l.end(true, "a record without an end")
+	default:
+		return b, l.corrupt("the record ends in byte %#x and not %#x", end[len(b)], endOfRecord)
+	}
+	if got := uint64(adler32.Checksum(b[was:])); got != sum {
+		return b, l.corrupt("the record's checksum is %#x, its content's %#x", sum, got)
+	}
+	return b, nil
+}
+
+// head reads what precedes a payload: its checksum and its size.
+func (l *Reader) head() (sum uint64, size int, err error) {
+	head, headErr := l.r.Peek(8 + 4)
+	if len(head) == 0 && errors.Is(headErr, io.EOF) {
+		return 0, 0, io.EOF
+	}
+	var padded [8 + 4]byte
+	if headErr != nil {
+		copy(padded[:], head) // missing bytes are zero, as in a preallocated file
+		head = padded[:]
+	}
+	sum, n := binary.BigEndian.Uint64(head[:8]), int32(binary.BigEndian.Uint32(head[8:]))
+	switch {
+	case n < 0 || n > maxPayload:
+		return 0, 0, l.corrupt("a record of %d bytes", n)
+	case headErr != nil && !errors.Is(headErr, io.EOF):
+		return 0, 0, l.fail(headErr)
+	case headErr != nil && allZero(head):
+		return 0, 0, io.EOF // fewer zeros than a record's head is long
+	case headErr != nil:
+		return 0, 0, l.fail(io.ErrUnexpectedEOF)
+	}
+	skipped, _ := l.r.Discard(8 + 4)
+	l.offset += int64(skipped)
+	if n == 0 {
+		// This is where the preallocated zeros begin. If there is a checksum without a length, a record was being
+		// written.
+		return 0, 0, l.end(sum != 0, "a record of length 0")
+	}
+	return sum, int(n), nil
+}
+
+// append reads so many bytes. It reads many of them in steps, so that a wrong length costs no more memory than the file
+// is long.
+func (l *Reader) append(b []byte, size int) ([]byte, error) {
 	const step = 1 << 20
-	if size <= step {
-		b := make([]byte, size)
-		return b, l.full(b)
+	for size > 0 {
+		n := min(size, step)
+		b = slices.Grow(b, n)
+		if err := l.full(b[len(b) : len(b)+n]); err != nil {
+			return b, err
+		}
+		b, size = b[:len(b)+n], size-n
 	}
-	var b bytes.Buffer
-	n, err := io.CopyN(&b, l.r, int64(size))
-	l.offset += n
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+	return b, nil
+}
+
+// zxid skips the next record and returns its zxid. It does not find out whether the record is as it was written.
+func (l *Reader) zxid() (int64, error) {
+	l.start = l.offset
+	_, size, err := l.head()
+	if err != nil {
+		return 0, err
 	}
-	return b.Bytes(), err
+	ids, err := l.r.Peek(min(size, zxidEnd))
+	if err != nil || size < zxidEnd {
+		return 0, l.fail(io.ErrUnexpectedEOF)
+	}
+	zxid := zxidOf(ids)
+	n, err := l.r.Discard(size + 1)
+	l.offset += int64(n)
+	return zxid, err
 }
 
 // full fills b.

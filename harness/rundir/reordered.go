@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"fmt"
-	"iter"
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
@@ -17,17 +16,17 @@ import (
 // again within the same process, where a second thread then writes to the log while the first still has transactions to
 // write. A session that goes on working then has a znode on one server that it deleted long ago, and clients that are
 // connected to that server wait for it.
-func revivedByReplay(s txnlog.Source, h *nodes.History, events *history.Log) []check.Contradiction {
+//
+// The records of the server's log are in its order.
+func revivedByReplay(
+	server string, logs []txnlog.Record, h *nodes.History, events *history.Log,
+) []check.Contradiction {
 	started := false
 	for _, e := range events.Of(history.OpProcess) {
-		started = started || e.Process == s.Server && e.ProcessIs(history.ProcessStarted)
+		started = started || e.Process == server && e.ProcessIs(history.ProcessStarted)
 	}
-	if !started {
+	if !started || len(logs) == 0 {
 		return nil // it never replayed its log
-	}
-	logs := recordsOf(s)
-	if len(logs) == 0 {
-		return nil
 	}
 	var found []check.Contradiction
 	last := logs[len(logs)-1].File // begun at the last start or later, so not replayed
@@ -49,34 +48,19 @@ func revivedByReplay(s txnlog.Source, h *nodes.History, events *history.Log) []c
 			if deleted, logged := position[l.End.Zxid]; !logged || deleted > at || position[rec.Zxid] != at {
 				continue
 			}
-			found = append(found, check.Contradiction{Server: s.Server, Session: history.SessionID(l.Owner), Path: l.Path,
+			found = append(found, check.Contradiction{Server: server, Session: history.SessionID(l.Owner), Path: l.Path,
 				Zxid: l.End.Zxid, Text: fmt.Sprintf("server %s logged the creation of %s (zxid %s) after its deletion (zxid %s) "+
 					"in %s and was started afterwards, so it had the znode again (as in ZOOKEEPER-4541)",
-					s.Server, l.Path, check.Zxid(l.Czxid), check.Zxid(l.End.Zxid), rec.File)})
+					server, l.Path, check.Zxid(l.Czxid), check.Zxid(l.End.Zxid), rec.File)})
 		}
 	}
 	return found
 }
 
-// noteFalls yields the same records, and notes if a server logged one after another with a higher zxid.
-func noteFalls(server string, records iter.Seq2[txnlog.Record, error], fell map[string]bool,
-) iter.Seq2[txnlog.Record, error] {
-	return func(yield func(txnlog.Record, error) bool) {
-		var highest int64
-		for rec, err := range records {
-			fell[server] = fell[server] || err == nil && rec.Zxid < highest
-			highest = max(highest, rec.Zxid)
-			if !yield(rec, err) {
-				return
-			}
-		}
-	}
-}
-
 // recordsOf returns the transactions of a server in the order of its log, as far as they can be read.
 func recordsOf(s txnlog.Source) []txnlog.Record {
 	var all []txnlog.Record
-	for rec, err := range s.Records {
+	for rec, err := range txnlog.ReadDir(s.Dir, s.Server) {
 		if err == nil {
 			all = append(all, rec)
 		}

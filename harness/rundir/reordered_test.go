@@ -55,13 +55,7 @@ func TestRevivedByReplay(t *testing.T) {
 				logs = append(logs, txnlog.Record{Txn: txns[n-1], File: "zk1/log.100000005"})
 			}
 			var got []string
-			for _, x := range revivedByReplay(txnlog.Source{Server: "zk1", Records: func(yield func(txnlog.Record, error) bool) {
-				for _, rec := range logs {
-					if !yield(rec, nil) {
-						return
-					}
-				}
-			}}, h, history.NewLog(c.events)) {
+			for _, x := range revivedByReplay("zk1", logs, h, history.NewLog(c.events)) {
 				got = append(got, x.Path)
 				if x.Server != "zk1" || x.Session != owner || x.Zxid == 0 || x.Text == "" {
 					t.Errorf("%+v", x)

@@ -3,6 +3,7 @@ package rundir
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"locklab/ensembles/txnlog"
@@ -62,7 +63,6 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 	}
 	log := &check.ServerLog{Layout: layoutOf(sc)}
 	var sources []txnlog.Source
-	fell := map[string]bool{}
 	for i := range sc.Servers {
 		name := fmt.Sprintf("zk%d", i+1)
 		log.Ensemble = append(log.Ensemble, name)
@@ -71,7 +71,7 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 		}
 		logs := os.DirFS(TxnLogDir(dir, name))
 		if files, err := txnlog.Files(logs); err == nil && len(files) > 0 {
-			sources = append(sources, txnlog.Source{Server: name, Records: noteFalls(name, txnlog.ReadDir(logs, name), fell)})
+			sources = append(sources, txnlog.Source{Server: name, Dir: logs})
 			log.Servers = append(log.Servers, name)
 		}
 	}
@@ -87,19 +87,23 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 	case len(sources) <= sc.Servers/2:
 		return missing(fmt.Sprintf("only %d of %d were collected, which is not a majority", len(sources), sc.Servers))
 	}
-	all, err := txnlog.Merge(sc.Servers, sources...)
+	seen := survey{since: copied.since, ended: copied.ended}
+	log.History = nodes.NewHistory()
+	all, err := txnlog.Merge(sc.Servers, func(e *txnlog.Entry) {
+		seen.note(e)
+		if e.Fate == txnlog.Committed {
+			log.History.Add(&e.Txn)
+		}
+	}, sources...)
 	if err != nil {
 		log.Doubts = append(log.Doubts, err.Error())
 	}
-	log.Doubts = append(log.Doubts, doubtCompleteness(all, copied.since)...)
-	log.Doubts = append(log.Doubts, doubtEnd(all, copied)...)
-	log.Doubts = append(log.Doubts, doubtTimes(all, copied.since, copied.ended)...)
-	log.Doubts = append(log.Doubts, doubtSteppedClocks(all, copied.since, events)...)
-	log.History = nodes.Replay(all.Committed())
+	log.Doubts = append(log.Doubts, seen.doubts(all, copied, events)...)
 	addContradictions(log, all)
 	for _, s := range sources {
-		if fell[s.Server] { // as in few logs, which are read again
-			log.Contradictions = append(log.Contradictions, revivedByReplay(s, log.History, events)...)
+		if slices.Contains(all.Fell, s.Server) { // as in few logs, which are read again
+			log.Contradictions = append(log.Contradictions,
+				revivedByReplay(s.Server, recordsOf(s), log.History, events)...)
 		}
 	}
 	addLeftovers(dir, log)

@@ -48,29 +48,37 @@ func TestMissingServerLogs(t *testing.T) {
 // nextEpoch is what a new leader adds to zxids.
 const nextEpoch = int64(1) << 32
 
-// committed returns the logs of an ensemble that committed transactions with these zxids.
-func committed(zxids ...int64) *txnlog.Ensemble {
-	e := &txnlog.Ensemble{}
+// committed returns committed transactions with these zxids.
+func committed(zxids ...int64) []txnlog.Entry {
+	var all []txnlog.Entry
 	for _, z := range zxids {
-		e.Entries = append(e.Entries,
-			txnlog.Entry{Record: txnlog.Record{Txn: txnlog.Txn{Zxid: z}}, Fate: txnlog.Committed})
+		all = append(all, txnlog.Entry{Record: txnlog.Record{Txn: txnlog.Txn{Zxid: z}}, Fate: txnlog.Committed})
 	}
-	return e
+	return all
 }
 
-// at gives the transactions of an ensemble their times.
-func at(e *txnlog.Ensemble, ms ...int64) *txnlog.Ensemble {
+// at gives transactions their times.
+func at(all []txnlog.Entry, ms ...int64) []txnlog.Entry {
 	for i, t := range ms {
-		e.Entries[i].Time = t
+		all[i].Time = t
 	}
-	return e
+	return all
+}
+
+// surveyed returns a survey that has noted all transactions.
+func surveyed(all []txnlog.Entry, since, ended int64) *survey {
+	s := &survey{since: since, ended: ended}
+	for i := range all {
+		s.note(&all[i])
+	}
+	return s
 }
 
 // Gaps in the numbers of transactions, and transactions of an unknown fate, are doubts.
-func TestDoubtCompleteness(t *testing.T) {
+func TestSurveyCompleteness(t *testing.T) {
 	const next = nextEpoch
 	for _, c := range []struct {
-		all    *txnlog.Ensemble
+		all    []txnlog.Entry
 		since  int64
 		doubts int
 	}{
@@ -79,19 +87,19 @@ func TestDoubtCompleteness(t *testing.T) {
 		{committed(6, 7), 0, 1}, {committed(1, 2), 0, 0}, {committed(next + 1), 0, 0}, {committed(6, next+2), 5, 1},
 		{committed(next+3, next+4), 5, 1},
 	} {
-		if got := doubtCompleteness(c.all, c.since); len(got) != c.doubts {
-			t.Errorf("%v since %d: %q", c.all.Entries, c.since, got)
+		if got := surveyed(c.all, c.since, 0).completeness(&txnlog.Ensemble{}); len(got) != c.doubts {
+			t.Errorf("%v since %d: %q", c.all, c.since, got)
 		}
 	}
 	undecided := committed(6, 7)
-	undecided.Entries[1].Fate = txnlog.Undecided
-	if got := doubtCompleteness(undecided, 5); len(got) != 1 {
+	undecided[1].Fate = txnlog.Undecided
+	if got := surveyed(undecided, 5, 0).completeness(&txnlog.Ensemble{Others: undecided[1:]}); len(got) != 1 {
 		t.Errorf("undecided: %q", got)
 	}
 }
 
 // A leader's clock that goes back or is ahead is a doubt, but not within a tenth of a second.
-func TestDoubtTimes(t *testing.T) {
+func TestSurveyTimes(t *testing.T) {
 	for _, c := range []struct {
 		ms     []int64
 		doubts int
@@ -99,26 +107,26 @@ func TestDoubtTimes(t *testing.T) {
 		{[]int64{1000, 1000, 2000}, 0}, {[]int64{1000, 950, 2000}, 0}, {[]int64{1000, 899, 2000}, 1},
 		{[]int64{1000, 2000, 2101}, 1}, {[]int64{3_600_000, 1000, 1000}, 2},
 	} {
-		if got := doubtTimes(at(committed(6, 7, 8), c.ms...), 5, 2000); len(got) != c.doubts {
+		if got := surveyed(at(committed(6, 7, 8), c.ms...), 5, 2000).times(); len(got) != c.doubts {
 			t.Errorf("times %v: %q", c.ms, got)
 		}
 	}
 	// A follower whose clock is an hour behind becomes the leader.
 	behind := at(committed(6, nextEpoch+1, nextEpoch+2), 3_600_000, 1000, 1000)
-	if got := doubtTimes(behind, 6, 3_600_000); len(got) != 0 {
+	if got := surveyed(behind, 6, 3_600_000).times(); len(got) != 0 {
 		t.Errorf("transactions from before the run: %q", got)
 	}
-	if got := doubtTimes(behind, 5, 3_600_000); len(got) != 1 {
+	if got := surveyed(behind, 5, 3_600_000).times(); len(got) != 1 {
 		t.Errorf("a leader an hour behind the one before: %q", got)
 	}
-	behind.Entries[0].Fate = txnlog.Uncommitted
-	if got := doubtTimes(behind, 5, 3_600_000); len(got) != 0 {
+	behind[0].Fate = txnlog.Uncommitted
+	if got := surveyed(behind, 5, 3_600_000).times(); len(got) != 0 {
 		t.Errorf("a transaction that a leader prepared while it was cut off: %q", got)
 	}
 }
 
 // A stepped clock is a doubt if it can have been a leader's.
-func TestDoubtSteppedClocks(t *testing.T) {
+func TestSurveySteppedClocks(t *testing.T) {
 	one := committed(nextEpoch+6, nextEpoch+7)
 	two := committed(nextEpoch+6, nextEpoch+7, 2*nextEpoch+1)
 	step := func(op history.Op, kind history.Kind, value int64) history.Event {
@@ -129,7 +137,7 @@ func TestDoubtSteppedClocks(t *testing.T) {
 	missed := step(history.OpFaultMissed, history.Fail, 0)
 	for _, c := range []struct {
 		name   string
-		all    *txnlog.Ensemble
+		all    []txnlog.Entry
 		events []history.Event
 		doubts int
 	}{
@@ -140,7 +148,7 @@ func TestDoubtSteppedClocks(t *testing.T) {
 		{"an election and no step", two, nil, 0},
 	} {
 		for _, since := range []int64{0, nextEpoch + 5} {
-			if got := doubtSteppedClocks(c.all, since, history.NewLog(c.events)); len(got) != c.doubts {
+			if got := surveyed(c.all, since, 0).steppedClocks(history.NewLog(c.events)); len(got) != c.doubts {
 				t.Errorf("%s, since %d: %q", c.name, since, got)
 			}
 		}

@@ -151,14 +151,18 @@ func (w *world) serversWord() check.Verdict {
 		if _, err := ensembles.FetchTxnLogs(w.ctx, h, w.journal.since, logs, io.Discard); err != nil {
 			w.t.Fatal(err)
 		}
-		sources = append(sources, txnlog.Source{Server: h.Name, Records: txnlog.ReadDir(os.DirFS(logs), h.Name)})
+		sources = append(sources, txnlog.Source{Server: h.Name, Dir: os.DirFS(logs)})
 		log.Servers, log.Ensemble = append(log.Servers, h.Name), append(log.Ensemble, h.Name)
 	}
-	merged, err := txnlog.Merge(len(all), sources...)
+	log.History = nodes.NewHistory()
+	_, err := txnlog.Merge(len(all), func(e *txnlog.Entry) {
+		if e.Fate == txnlog.Committed {
+			log.History.Add(&e.Txn)
+		}
+	}, sources...)
 	if err = errors.Join(err, w.ctx.Err()); err != nil {
 		w.t.Fatal(err)
 	}
-	log.History = nodes.Replay(merged.Committed())
 	w.journal.mu.Lock()
 	defer w.journal.mu.Unlock()
 	report := check.Run(history.NewLog(w.journal.events), check.Facts{Exclusive: true, Permits: w.permits, Servers: log})

@@ -20,6 +20,8 @@ type Life struct {
 	// Owner is the session of an ephemeral znode, or 0.
 	Owner int64
 	End   *End // nil if the znode still exists
+	// Number is the place in [History.Lives].
+	Number int
 }
 
 // Name returns the last part of the znode's path.
@@ -78,6 +80,8 @@ type History struct {
 	Complete bool
 	Oddities []Oddity
 
+	lives slab[Life]
+	ends  slab[End]
 	live  map[string]*Life
 	owned map[int64]map[string]*Life // the znodes in live, by session
 	// Indices of Lives, made when they are first needed, as they seldom are.
@@ -85,48 +89,71 @@ type History struct {
 	byGUID map[string][]*Life
 }
 
+// A slab makes values that live as long as each other, many at once.
+type slab[T any] struct{ free []T }
+
+func (s *slab[T]) new() *T {
+	if len(s.free) == 0 {
+		s.free = make([]T, 512)
+	}
+	v := &s.free[0]
+	s.free = s.free[1:]
+	return v
+}
+
 // firstZxid reports whether a zxid is the first of a new ensemble's first leader, or of a standalone server.
 func firstZxid(zxid int64) bool { return zxid == 1<<32+1 || zxid == 1 }
 
-// Replay builds a history from transactions, which must be in zxid order.
-func Replay(txns iter.Seq[txnlog.Txn]) *History {
-	h := &History{
+// NewHistory returns a history without transactions.
+func NewHistory() *History {
+	return &History{
 		Sessions: map[int64]*Session{},
 		live:     map[string]*Life{}, owned: map[int64]map[string]*Life{},
 	}
+}
+
+// Replay builds a history from transactions, which must be in zxid order.
+func Replay(txns iter.Seq[txnlog.Txn]) *History {
+	h := NewHistory()
 	for t := range txns {
-		if h.First == 0 {
-			h.First, h.Complete = t.Zxid, firstZxid(t.Zxid)
-		} else if t.Zxid <= h.Last {
-			h.odd(t, "", "it comes after 0x%x", uint64(h.Last))
-			continue
-		}
-		h.Last = t.Zxid
-		switch t.Type {
-		case txnlog.CreateSession:
-			h.openSession(t)
-		case txnlog.CloseSession:
-			h.closeSession(t)
-		}
-		for _, o := range t.Effects() {
-			switch {
-			case o.Type.Creates():
-				h.create(t, o)
-			case o.Type.Deletes():
-				h.end(t, o.Path, o.Type)
-			}
-		}
+		h.Add(&t)
 	}
 	return h
 }
 
-func (h *History) odd(t txnlog.Txn, path, format string, args ...any) {
+// Add replays the next transaction. Transactions must be in zxid order. The history keeps of it only texts.
+func (h *History) Add(t *txnlog.Txn) {
+	if h.First == 0 {
+		h.First, h.Complete = t.Zxid, firstZxid(t.Zxid)
+	} else if t.Zxid <= h.Last {
+		h.odd(t, "", "it comes after 0x%x", uint64(h.Last))
+		return
+	}
+	h.Last = t.Zxid
+	switch t.Type {
+	case txnlog.CreateSession:
+		h.openSession(t)
+	case txnlog.CloseSession:
+		h.closeSession(t)
+	}
+	effects := t.Effects()
+	for i := range effects {
+		switch o := &effects[i]; {
+		case o.Type.Creates():
+			h.create(t, o)
+		case o.Type.Deletes():
+			h.end(t, o.Path, o.Type)
+		}
+	}
+}
+
+func (h *History) odd(t *txnlog.Txn, path, format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	h.Oddities = append(h.Oddities, Oddity{Zxid: t.Zxid, Session: t.Session, Path: path, What: what})
 }
 
 // session returns the session of a transaction, which may be older than the log.
-func (h *History) session(t txnlog.Txn) *Session {
+func (h *History) session(t *txnlog.Txn) *Session {
 	s := h.Sessions[t.Session]
 	if s == nil {
 		s = &Session{ID: t.Session}
@@ -138,7 +165,7 @@ func (h *History) session(t txnlog.Txn) *Session {
 	return s
 }
 
-func (h *History) openSession(t txnlog.Txn) {
+func (h *History) openSession(t *txnlog.Txn) {
 	if h.Sessions[t.Session] != nil {
 		h.odd(t, "", "session 0x%x is created again", uint64(t.Session))
 		return
@@ -146,7 +173,7 @@ func (h *History) openSession(t txnlog.Txn) {
 	h.Sessions[t.Session] = &Session{ID: t.Session, Created: t.Zxid, CreatedTime: t.Time, Timeout: t.Timeout}
 }
 
-func (h *History) closeSession(t txnlog.Txn) {
+func (h *History) closeSession(t *txnlog.Txn) {
 	s := h.session(t)
 	if s.Closed != 0 {
 		h.odd(t, "", "session 0x%x is closed again", uint64(t.Session))
@@ -169,12 +196,13 @@ func (h *History) closeSession(t txnlog.Txn) {
 	}
 }
 
-func (h *History) create(t txnlog.Txn, o txnlog.Op) {
+func (h *History) create(t *txnlog.Txn, o *txnlog.Op) {
 	if h.live[o.Path] != nil {
 		h.odd(t, o.Path, "%s is created, but has existed since 0x%x", o.Path, uint64(h.live[o.Path].Czxid))
 		return
 	}
-	l := &Life{Path: o.Path, Czxid: t.Zxid, Created: t.Time}
+	l := h.lives.new()
+	*l = Life{Path: o.Path, Czxid: t.Zxid, Created: t.Time}
 	if o.Ephemeral {
 		l.Owner = t.Session
 		if s := h.session(t); s.Closed != 0 {
@@ -191,6 +219,7 @@ func (h *History) create(t txnlog.Txn, o txnlog.Op) {
 }
 
 func (h *History) add(l *Life) {
+	l.Number = len(h.Lives)
 	h.Lives = append(h.Lives, l)
 	if h.byPath != nil {
 		h.byPath[l.Path] = append(h.byPath[l.Path], l)
@@ -208,20 +237,22 @@ func (h *History) of(path string) []*Life {
 	return h.byPath[path]
 }
 
-func (h *History) end(t txnlog.Txn, path string, cause txnlog.Type) {
+func (h *History) end(t *txnlog.Txn, path string, cause txnlog.Type) {
 	l := h.live[path]
 	if l == nil {
 		if h.Complete || len(h.of(path)) > 0 {
 			h.odd(t, path, "%s is deleted, but does not exist", path)
 			return
 		}
-		l = &Life{Path: path} // older than the log
+		l = h.lives.new()
+		l.Path = path // older than the log
 		if cause == txnlog.CloseSession {
 			l.Owner = t.Session
 		}
 		h.add(l)
 	}
-	l.End = &End{Zxid: t.Zxid, Time: t.Time, Cause: cause, By: t.Session}
+	l.End = h.ends.new()
+	*l.End = End{Zxid: t.Zxid, Time: t.Time, Cause: cause, By: t.Session}
 	delete(h.live, path)
 	delete(h.owned[l.Owner], path)
 }
