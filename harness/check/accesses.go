@@ -34,6 +34,7 @@ type effects struct {
 	findings                                      []Finding
 	shown                                         map[string]int // findings by kind
 
+	excludes   bool                      // the recipe promises exclusion
 	attributed bool                      // damages are to be attributed
 	damages    []damage                  // in the order of the record
 	gone       func(*history.Event) bool // whether the access's hold had ended; nil if that is not known
@@ -42,6 +43,7 @@ type effects struct {
 type lockEffect struct {
 	fences    Fences
 	lastWrite *history.Event
+	wrote     history.Event // what lastWrite points to
 	updates   updateTrace
 	accepted  int64                      // writes, by the resource's record
 	shared    bool                       // writers need not have excluded each other
@@ -63,11 +65,25 @@ type lockEffect struct {
 	outdated map[int64]bool           // of lists: the elements of stale writes
 
 	invoked, acknowledged, refused int64 // writes, by the clients' record
-	// By hold: how many of its writes were acknowledged, and of how many its client does not know the outcome.
-	settled, unsettled map[holdKey]int64
-	lost               int64 // of its acknowledged updates
+	lost                           int64 // of its acknowledged updates
 }
 
+// kept returns a copy of an event, whose memory is used again for the next one.
+func kept(e *history.Event) *history.Event {
+	own := *e
+	return &own
+}
+
+// keep keeps a copy of an event in the place of the one that was kept before under the same key, if there is one.
+func keep[K comparable](as map[K]*history.Event, key K, e *history.Event) {
+	if was := as[key]; was != nil {
+		*was = *e
+	} else {
+		as[key] = kept(e)
+	}
+}
+
+// add judges the next event. Its memory is the caller's.
 func (x *effects) add(e *history.Event) {
 	switch e.Op {
 	case history.OpEnter, history.OpRead, history.OpWrite, history.OpExit:
@@ -85,14 +101,12 @@ func (x *effects) add(e *history.Event) {
 	if e.Process == hostOf(e.Client) {
 		x.used = true
 		x.afterRelease(l, e)
-		if l.client(e) {
-			x.acknowledged++
-		}
+		x.client(l, e)
 		if x.lists && e.Op == history.OpWrite {
-			l.elements[e.Access().Value] = e
+			l.elements[e.Access().Value] = kept(e)
 		}
 		if e.Op == history.OpWrite && e.Kind == history.Invoke {
-			x.calls[e.Client] = e
+			keep(x.calls, e.Client, e)
 		}
 		if x.zkMulti {
 			x.inZooKeeper(l, e)
@@ -125,31 +139,26 @@ func (x *effects) of(lock string) *lockEffect {
 			values:   map[int64]*history.Event{},
 			elements: map[int64]*history.Event{},
 			depth:    map[int64]int64{},
-			settled:  map[holdKey]int64{}, unsettled: map[holdKey]int64{},
 		}
 		x.locks[lock] = l
 	}
 	return l
 }
 
-// client counts a write as its client saw it, and reports whether it was acknowledged.
-func (l *lockEffect) client(e *history.Event) bool {
+// client counts a write as its client saw it.
+func (x *effects) client(l *lockEffect, e *history.Event) {
 	if e.Op != history.OpWrite {
-		return false
+		return
 	}
 	switch e.Kind {
 	case history.Invoke:
 		l.invoked++
-		l.unsettled[keyOf(e)]++
 	case history.OK:
 		l.acknowledged++
-		l.unsettled[keyOf(e)]--
-		l.settled[keyOf(e)]++
+		x.acknowledged++
 	case history.Fail:
 		l.refused++
-		l.unsettled[keyOf(e)]--
 	}
-	return e.Kind == history.OK
 }
 
 func (x *effects) accepted(l *lockEffect, e *history.Event) {
@@ -195,7 +204,8 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 					l.lastWrite.Client)})
 		}
 	}
-	l.lastWrite = e
+	l.wrote = *e
+	l.lastWrite = &l.wrote
 }
 
 func (x *effects) refused(l *lockEffect, e *history.Event) {

@@ -11,7 +11,7 @@ func (h holdEnds) note(e *history.Event) {
 	if was := h[e.Client]; e.Op == history.OpLost && was != nil && keyOf(was) == keyOf(e) {
 		return
 	}
-	h[e.Client] = e
+	keep(h, e.Client, e)
 }
 
 // of is how the hold behind an access had ended before it; nil if it had not, or if the session is not known, because

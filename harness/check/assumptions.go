@@ -25,7 +25,7 @@ var assumptionsCheck = Check{
 func judgeAssumptions(d *digest, _ *Safety) Verdict {
 	var reasons []string
 	for _, part := range [...]func() []string{d.incomplete, d.idle, d.idleFaults, d.strayExits, d.neverWorked,
-		d.garbled, d.skewed} {
+		d.garbled, d.oneClock} {
 		reasons = append(reasons, part()...)
 	}
 	v := Verdict{Result: Pass, Summary: "the run reached what it set out to test", Count: int64(len(reasons))}
@@ -252,24 +252,21 @@ func (d *digest) neverWorked() []string {
 // garbled says whether the record contradicts itself, so that the acquisitions put together from it cannot be trusted:
 // a result of a call that is not recorded, or two calls under one number.
 func (d *digest) garbled() []string {
-	type key struct {
-		client, lock string
-		n            int64
-	}
-	open := make(map[key]bool, len(d.acquisitions))
 	var orphans, twice int64
-	for _, e := range d.events.Of(history.OpAcquire) {
-		k := key{e.Client, e.Lock, e.Acq}
-		pending, known := open[k]
+	for _, kind := range [...]history.Kind{history.OK, history.Fail, history.Info} {
+		orphans += int64(d.events.Count(history.OpAcquire, kind))
+	}
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		first := a
+		for earlier := range history.AcquisitionsOf(d.events, a.Client, a.Lock, a.N) {
+			first = earlier
+		}
 		switch {
-		case e.Kind == history.Invoke && known:
-			twice++
-		case e.Kind == history.Invoke:
-			open[k] = true
-		case !pending:
-			orphans++
-		default:
-			open[k] = false
+		case first != a:
+			twice++ // so nothing that returned was its own
+		case a.Returned != history.None:
+			orphans--
 		}
 	}
 	var reasons []string

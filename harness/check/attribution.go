@@ -1,10 +1,6 @@
 package check
 
-import (
-	"math"
-
-	"locklab/harness/history"
-)
+import "locklab/harness/history"
 
 // A damage is an access that the resource accepted and should not have, or the updates that it took away.
 type damage struct {
@@ -19,9 +15,49 @@ type damage struct {
 
 // note remembers a damage that [digest.attribute] is to attribute.
 func (x *effects) note(m damage) {
-	if x.attributed {
-		x.damages = append(x.damages, m)
+	if !x.attributed {
+		return
 	}
+	if m.e = kept(m.e); m.by != nil {
+		m.by = kept(m.by)
+	}
+	x.damages = append(x.damages, m)
+}
+
+// A writeCount is how many writes under a hold were acknowledged, and of how many its client does not know the outcome.
+type writeCount struct{ settled, unsettled int }
+
+// writesOf counts the writes of the holds that damages are about, by their clients' record.
+func (d *digest) writesOf(damages []damage) map[loss]writeCount {
+	counts := map[loss]writeCount{}
+	for i := range damages {
+		for _, e := range [...]*history.Event{damages[i].e, damages[i].by} {
+			if e != nil {
+				counts[loss{keyOf(e), e.Lock}] = writeCount{}
+			}
+		}
+	}
+	if len(counts) == 0 {
+		return counts
+	}
+	for _, e := range d.events.Of(history.OpWrite) {
+		of := loss{keyOf(&e), e.Lock}
+		n, wanted := counts[of]
+		if !wanted || e.Process != hostOf(e.Client) {
+			continue
+		}
+		switch e.Kind {
+		case history.Invoke:
+			n.unsettled++
+		case history.OK:
+			n.unsettled--
+			n.settled++
+		case history.Fail:
+			n.unsettled--
+		}
+		counts[of] = n
+	}
+	return counts
 }
 
 // outdatedAt is when the last access was served of the holder that had lost its hold, if that is the client of m.by
@@ -48,15 +84,22 @@ func (d *digest) attribute(x *effects) (bad, open int64) {
 	if !x.attributed {
 		return 0, 0
 	}
-	w := d.newBlame(x)
+	w := blame{d, map[handOver]explanation{}}
+	writes := d.writesOf(x.damages)
+	of := func(e *history.Event) (n writeCount) {
+		if e != nil {
+			n = writes[loss{keyOf(e), e.Lock}]
+		}
+		return n
+	}
 	accounted := map[*lockEffect]int64{}
 	for i := range x.damages {
 		m := &x.damages[i]
 		why := w.of(m)
 		accounted[m.lock] += m.lost
-		unlearned := m.lock.unsettled[keyOf(m.e)] > 0 || m.by != nil && m.lost == 0 && m.lock.unsettled[keyOf(m.by)] > 0
+		unlearned := of(m.e).unsettled > 0 || m.lost == 0 && of(m.by).unsettled > 0
 		switch {
-		case m.lost > 0 && m.lock.settled[keyOf(m.by)] == 0: // what it took away was acknowledged to nobody
+		case m.lost > 0 && of(m.by).settled == 0: // what it took away was acknowledged to nobody
 		case why.explained():
 		case why.unsure() || unlearned:
 			open++
@@ -83,20 +126,11 @@ func (d *digest) attribute(x *effects) (bad, open int64) {
 // A blame finds what explains damages.
 type blame struct {
 	*digest
-	holders
 	known map[handOver]explanation
 }
 
 // A handOver is a pair of holds; the service took the lock from the older one before it granted the newer one.
 type handOver struct{ older, newer *history.Acquisition }
-
-func (d *digest) newBlame(x *effects) *blame {
-	b := &blame{digest: d, known: map[handOver]explanation{}}
-	if len(x.damages) > 0 {
-		b.holders = newHolders(d.acquisitions)
-	}
-	return b
-}
 
 // of explains one damage.
 func (b *blame) of(m *damage) explanation {
@@ -142,7 +176,7 @@ func (b *blame) ofCrowd(m *damage) explanation {
 			continue
 		}
 		switch x := b.overlap(a, newest); {
-		case u.last.At > x.told:
+		case u.last > x.told:
 		case x.explained():
 			lost, why = lost+a.Permits, x
 		case x.unsure():
@@ -176,34 +210,15 @@ func (b *blame) overlap(older, newer *history.Acquisition) explanation {
 	return why
 }
 
-// holders finds the acquisition that an access belongs to.
-type holders map[holderKey][]*history.Acquisition
-
-type holderKey struct {
-	client, lock string
-	n            int64
-}
-
-func newHolders(all []history.Acquisition) holders {
-	h := holders{}
-	for i := range all {
-		a := &all[i]
-		k := holderKey{a.Client, a.Lock, a.N}
-		h[k] = append(h[k], a)
-	}
-	return h
-}
-
 // at returns the acquisition of an access, nil if it is not recorded. A client that was restarted may have used the
 // number before.
-func (h holders) at(e *history.Event) *history.Acquisition {
-	var latest *history.Acquisition
-	for _, a := range h[holderKey{e.Client, e.Lock, e.Acq}] {
+func (d *digest) at(e *history.Event) *history.Acquisition {
+	for a := range history.AcquisitionsOf(d.events, e.Client, e.Lock, e.Acq) {
 		if a.Invoked <= e.At && a.Granted() {
-			latest = a
+			return a
 		}
 	}
-	return latest
+	return nil
 }
 
 // goneBy returns what reports whether the hold of an access had ended at the servers before the access; nil where the
@@ -212,21 +227,12 @@ func (d *digest) goneBy() func(e *history.Event) bool {
 	if !d.transactions.whole() || !d.facts.Exclusive {
 		return nil
 	}
-	of := newHolders(d.acquisitions)
-	ended := map[*history.Acquisition]int64{}
 	return func(e *history.Event) bool {
-		a := of.at(e)
+		a := d.at(e)
 		if a == nil {
 			return false
 		}
-		at, known := ended[a]
-		if !known {
-			at = math.MaxInt64
-			if t, end := d.gone(a); end != nil {
-				at = t
-			}
-			ended[a] = at
-		}
-		return e.At > at
+		at, end := d.gone(a)
+		return end != nil && e.At > at
 	}
 }

@@ -110,8 +110,8 @@ func (d *digest) grantedFirst(a, b *history.Acquisition) bool {
 	if d.servers == nil {
 		return false
 	}
-	p, q := d.servers.found[a], d.servers.found[b]
-	if p == nil || q == nil || p.answer != nodes.Witnessed || q.answer != nodes.Witnessed {
+	p, q := d.servers.proof(a), d.servers.proof(b)
+	if p.answer != nodes.Witnessed || q.answer != nodes.Witnessed {
 		return false
 	}
 	first, _ := p.from()

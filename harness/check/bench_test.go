@@ -13,16 +13,15 @@ import (
 // million is a saturated run of 16 clients: a million holds, end to end.
 func million() []history.Acquisition {
 	all := make([]history.Acquisition, 1_000_000)
-	clients := make([]string, 16)
+	clients := make([]history.Claimant, 16)
 	for i := range clients {
-		clients[i] = fmt.Sprintf("c1/%d", i)
+		clients[i] = history.Claimant{Process: "c1", Client: fmt.Sprintf("c1/%d", i), Lock: "l1"}
 	}
 	for i := range all {
 		at := int64(i) * 1000
 		all[i] = history.Acquisition{
-			Process:         "c1",
-			Client:          clients[i%16],
-			Lock:            "l1",
+			Claimant:        &clients[i%16],
+			Trouble:         &history.Trouble{Lost: history.None, Died: history.None},
 			N:               int64(i),
 			Token:           int64(i + 1),
 			Outcome:         history.OK,
@@ -31,8 +30,6 @@ func million() []history.Acquisition {
 			ReleaseInvoked:  at + 900,
 			ReleaseReturned: at + 1100,
 			ReleaseOutcome:  history.OK,
-			Lost:            history.None,
-			Died:            history.None,
 			Queued:          history.None,
 		}
 	}

@@ -23,14 +23,14 @@ type digest struct {
 	sessions     map[history.SessionID][]connection
 	clientHosts  map[string]bool // hosts with a client that recorded something
 	clientOf     map[history.SessionID]string
-	hiccups      map[string][]*history.Event           // by process
-	connections  map[string][]sessionStart             // by client, in order
-	clientsOf    map[history.SessionID]map[string]bool // the clients that share it
-	bySession    map[history.SessionID][]*history.Acquisition
-	slots        map[slotKey]history.Slot // of holds of permits
-	permits      map[string]permitCount   // by lock, of semaphores that were resized
-	transactions *transactions            // nil if the servers' logs cannot be used
-	servers      *evidence                // nil if they cannot be used to judge single grants
+	hiccups      map[string][]*history.Event                  // by process
+	connections  map[string][]sessionStart                    // by client, in order
+	clientsOf    map[history.SessionID]map[string]bool        // the clients that share it
+	bySession    map[history.SessionID][]*history.Acquisition // see acquisitionsOf
+	slots        map[slotKey]history.Slot                     // of holds of permits
+	permits      map[string]permitCount                       // by lock, of semaphores that were resized
+	transactions *transactions                                // nil if the servers' logs cannot be used
+	servers      *evidence                                    // nil if they cannot be used to judge single grants
 
 	contacts map[history.SessionID][]int64        // see contactsOf
 	expiries map[*history.Acquisition]explanation // see expiryCause
@@ -38,7 +38,11 @@ type digest struct {
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded map[death]int64
 
-	bound *clockBound // see [digest.clocks]
+	bound  *clockBound // see [digest.clocks]
+	skewed struct {    // see [digest.skews]
+		known bool
+		all   []skew
+	}
 
 	conditions []ConditionCount // that the scenario names, once [judgeSometimes] has counted them
 
@@ -81,7 +85,6 @@ func newDigest(events *history.Log, facts Facts) *digest {
 		hiccups:      map[string][]*history.Event{},
 		connections:  map[string][]sessionStart{},
 		clientsOf:    map[history.SessionID]map[string]bool{},
-		bySession:    map[history.SessionID][]*history.Acquisition{},
 		measure:      history.None, closed: history.None, drain: history.None, collect: history.None,
 	}
 	d.end = events.End()
@@ -115,21 +118,35 @@ func newDigest(events *history.Log, facts Facts) *digest {
 			d.horizon[e.Process] = e.At
 		}
 	}
-	d.slots = slotsOf(events)
+	if slices.ContainsFunc(d.acquisitions, func(a history.Acquisition) bool { return a.Mode == history.ModePermit }) {
+		d.slots = slotsOf(events)
+	}
 	d.permits = permitCounts(events, int64(facts.Permits))
 	d.faults = faultsOf(events, &facts)
 	d.sortGrants()
+	had := map[*history.Claimant]bool{}
 	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
-		if a.Session == 0 {
-			continue
+		if a := &d.acquisitions[i]; a.Session != 0 && !had[a.Claimant] {
+			d.has(a.Session, a.Client)
+			had[a.Claimant] = true
 		}
-		d.bySession[a.Session] = append(d.bySession[a.Session], a)
-		d.has(a.Session, a.Client)
 	}
 	d.transactions = newTransactions(d)
 	d.servers = newEvidence(d)
 	return d
+}
+
+// acquisitionsOf returns the acquisitions of a session.
+func (d *digest) acquisitionsOf(session history.SessionID) []*history.Acquisition {
+	if d.bySession == nil {
+		d.bySession = map[history.SessionID][]*history.Acquisition{}
+		for i := range d.acquisitions {
+			if a := &d.acquisitions[i]; a.Session != 0 {
+				d.bySession[a.Session] = append(d.bySession[a.Session], a)
+			}
+		}
+	}
+	return d.bySession[session]
 }
 
 // has notes that a session is that client's.
@@ -157,6 +174,12 @@ func (d *digest) phase(e *history.Event) {
 }
 
 func (d *digest) sortGrants() {
+	granted := map[string]int{}
+	for i := range d.acquisitions {
+		if a := &d.acquisitions[i]; a.Granted() {
+			granted[a.Lock]++
+		}
+	}
 	byLock := map[string]int{}
 	for i := range d.acquisitions {
 		a := &d.acquisitions[i]
@@ -167,13 +190,15 @@ func (d *digest) sortGrants() {
 		if !ok {
 			k = len(d.locks)
 			byLock[a.Lock] = k
-			d.locks = append(d.locks, lockGrants{lock: a.Lock})
+			d.locks = append(d.locks, lockGrants{a.Lock, make([]*history.Acquisition, 0, granted[a.Lock])})
 		}
 		d.locks[k].grants = append(d.locks[k].grants, a)
 	}
 	slices.SortFunc(d.locks, func(a, b lockGrants) int { return cmp.Compare(a.lock, b.lock) })
 	for _, l := range d.locks {
-		slices.SortStableFunc(l.grants, byReturn)
+		if !slices.IsSortedFunc(l.grants, byReturn) {
+			slices.SortStableFunc(l.grants, byReturn)
+		}
 	}
 }
 

@@ -59,14 +59,16 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		notices: noticesOf(d.acquisitions),
 		calls:   map[string]*history.Event{},
 
+		excludes:   d.facts.Exclusive,
 		attributed: d.facts.Exclusive && d.facts.Guard != GuardZKMulti,
 	}
 	if e.attributed {
 		e.gone = d.goneBy()
 	}
-	for _, of := range d.events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpAcquire,
+	var one history.Event // for all, because effects are on the heap and keep copies of few
+	for _, one = range d.events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpAcquire,
 		history.OpRelease, history.OpLost) {
-		e.add(&of)
+		e.add(&one)
 	}
 	e.crowd()
 	if d.facts.Exclusive {

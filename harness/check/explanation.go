@@ -179,11 +179,11 @@ func (d *digest) struck(x explanation, older, newer *history.Acquisition) explan
 // silenced it.
 func (d *digest) explainByServers(older, newer *history.Acquisition) explanation {
 	v := d.servers
-	o, n := v.found[older], v.found[newer]
+	o, n := v.proof(older), v.proof(newer)
 	switch {
-	case o == nil || o.answer != nodes.Witnessed:
+	case o.answer != nodes.Witnessed:
 		return unexplained(nil, "by the servers' logs %s had no grant (see %s)", older.Client, ServiceExclusion)
-	case n == nil || n.answer != nodes.Witnessed:
+	case n.answer != nodes.Witnessed:
 		return unexplained(nil, "by the servers' logs %s had no grant (see %s)", newer.Client, ServiceExclusion)
 	}
 	end := o.end()

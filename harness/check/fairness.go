@@ -124,7 +124,7 @@ func (d *digest) placed(grants []*history.Acquisition) []*history.Acquisition {
 	}
 	var all []*history.Acquisition
 	for _, a := range grants {
-		if w := d.servers.found[a]; w.answer == nodes.Witnessed && len(w.spans) == 1 {
+		if w := d.servers.proof(a); w.answer == nodes.Witnessed && len(w.spans) == 1 {
 			a := *a
 			a.Token = w.spans[0].Czxid
 			all = append(all, &a)

@@ -19,7 +19,8 @@ type Fences struct {
 	slots       map[history.Slot]*history.Event
 }
 
-// Bound is the access whose token e's token must not be below, nil if there is none.
+// Bound is the access whose token e's token must not be below, nil if there is none. It is valid until the next access
+// is served.
 func (f *Fences) Bound(e *history.Event) *history.Event {
 	switch {
 	case e.Mode == history.ModePermit:
@@ -36,23 +37,28 @@ func (f *Fences) Stale(e *history.Event) bool {
 	return e.Token != 0 && b != nil && e.Token < b.Token
 }
 
-// Serve notes an access that was accepted.
+// Serve notes an access that was accepted. It keeps a copy.
 func (f *Fences) Serve(e *history.Event) {
-	higher := func(than *history.Event) bool { return than == nil || e.Token > than.Token }
+	served := &f.read
 	switch {
 	case e.Mode == history.ModePermit:
-		if higher(f.slots[e.Access().Slot]) {
-			if f.slots == nil {
-				f.slots = map[history.Slot]*history.Event{}
-			}
-			f.slots[e.Access().Slot] = e
+		slot := e.Access().Slot
+		if f.slots == nil {
+			f.slots = map[history.Slot]*history.Event{}
 		}
+		if f.slots[slot] == nil {
+			f.slots[slot] = kept(e)
+		}
+		was := f.slots[slot]
+		served = &was
 	case writes(e):
-		if higher(f.write) {
-			f.write = e
-		}
-	case higher(f.read):
-		f.read = e
+		served = &f.write
+	}
+	switch {
+	case *served == nil:
+		*served = kept(e)
+	case e.Token > (*served).Token:
+		**served = *e
 	}
 }
 

@@ -86,15 +86,15 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	v := Verdict{}
 	var censored int64
 	var ordinary []handedOver
-	grants := map[string][]*history.Acquisition{}
+	l.grants = map[string][]*history.Acquisition{}
 	for _, of := range d.locks {
-		grants[of.lock] = of.grants
+		l.grants[of.lock] = of.grants
 	}
 	var refused []Finding
 	for _, lock := range sortedKeys(byLock) {
 		stalls := l.stalls(lock, byLock[lock])
 		if d.whole { // else a holder may only be missing from the record
-			ordinary = append(ordinary, l.ordinary(lock, byLock[lock], grants[lock])...)
+			ordinary = append(ordinary, l.ordinary(lock, byLock[lock], l.grants[lock])...)
 			wrongly, inVain := l.refusals(lock, byLock[lock])
 			refused = append(refused, wrongly...)
 			if len(stalls) == 0 {
@@ -197,6 +197,7 @@ type livenessJudge struct {
 	bound, stop int64
 	several     map[*history.Acquisition]bool // those that take several locks at once
 	aftermath   []spell                       // see [livenessJudge.aftermaths]
+	grants      map[string][]*history.Acquisition
 
 	perhapsOrphans []string
 	disturbed      []spell // see disturbances
@@ -344,6 +345,9 @@ func (l *livenessJudge) stallsOf(
 	spare int,
 	as func(*history.Acquisition) role,
 ) []Finding {
+	if l.alwaysGranted(lock, all) {
+		return nil
+	}
 	var changes []change
 	span := func(from, until int64, c change) {
 		if until <= from || c == (change{}) {
@@ -392,6 +396,22 @@ func (l *livenessJudge) stallsOf(
 	}
 	over(l.stop)
 	return found
+}
+
+// alwaysGranted reports whether a lock was granted again and again in less time than a stall takes, from its first
+// call on. Then nothing else needs to be known.
+func (l *livenessJudge) alwaysGranted(lock string, all []*history.Acquisition) bool {
+	last := l.stop
+	for _, a := range all {
+		last = min(last, a.Invoked)
+	}
+	for _, a := range l.grants[lock] {
+		if a.Returned-last > l.bound {
+			return false
+		}
+		last = a.Returned
+	}
+	return l.stop-last <= l.bound
 }
 
 // stall describes a stall by the client that had been waiting longest when it began.

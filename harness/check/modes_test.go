@@ -309,8 +309,8 @@ func drawPermits(t *rapid.T) []hold {
 		holds = append(holds, hold{
 			from,
 			from + rapid.Int64Range(0, 15).Draw(t, "length"),
-			&history.Acquisition{Token: token, Mode: history.ModePermit,
-				Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")},
+			&history.Acquisition{Token: token, Claimant: &history.Claimant{Mode: history.ModePermit,
+				Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")}},
 		})
 	}
 	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
@@ -386,7 +386,8 @@ func TestExcessAgainstOracle(t *testing.T) {
 func TestTakenTogether(t *testing.T) {
 	none := history.None
 	acq := func(client, lock string, n, invoked, returned, died int64) history.Acquisition {
-		return history.Acquisition{Client: client, Lock: lock, N: n, Invoked: invoked, Returned: returned, Died: died}
+		return history.Acquisition{Claimant: &history.Claimant{Client: client, Lock: lock}, N: n, Invoked: invoked,
+			Returned: returned, Trouble: &history.Trouble{Died: died}}
 	}
 	all := []history.Acquisition{
 		acq(

@@ -44,8 +44,8 @@ func (s *simulation) beliefs() (all []hold) {
 		if e.Op != history.OpAcquire || e.Kind != history.OK {
 			continue
 		}
-		h := hold{from: e.At, until: s.now, by: &history.Acquisition{Client: e.Client, Lock: e.Lock, Mode: e.Mode,
-			Permits: e.Permits()}}
+		h := hold{from: e.At, until: s.now, by: &history.Acquisition{Claimant: &history.Claimant{Client: e.Client,
+			Lock: e.Lock, Mode: e.Mode, Permits: e.Permits()}}}
 		for k := range s.events {
 			o := &s.events[k]
 			ends := o.Client == e.Client && o.Acq == e.Acq && o.Lock == e.Lock &&

@@ -121,9 +121,10 @@ func (l *livenessJudge) orphans(
 		byClient[a.Client] = append(byClient[a.Client], a)
 	}
 	var found []Finding
+	var changes []znodeChange
 	for _, session := range slices.Sorted(maps.Keys(bySession)) {
 		mine := bySession[session]
-		var changes []znodeChange
+		changes = changes[:0]
 		span := func(from, until int64, t znodeChange) {
 			if until <= from {
 				return
@@ -220,7 +221,7 @@ func (l *livenessJudge) orphan(
 	for _, spare := range [...]bool{true, false} {
 		for _, c := range mine {
 			from, end := l.lifetime(c)
-			if from > began || end < until || spare && l.servers.used[c.Life] != nil {
+			if from > began || end < until || spare && l.servers.usedBy(c.Life) != nil {
 				continue
 			}
 			f.Text = fmt.Sprintf("%s, belonged to no acquisition for %s from %s", l.describe(c), seconds(until-began),
@@ -232,7 +233,7 @@ func (l *livenessJudge) orphan(
 			if c.End != nil {
 				f.Zxids = zxidWords([]int64{c.Czxid, c.End.Zxid})
 			}
-			if a := l.servers.used[c.Life]; a != nil {
+			if a := l.servers.usedBy(c.Life); a != nil {
 				f.Events = l.eventsOf(a)
 			}
 			if x := l.servers.contradiction(history.SessionID(session), c.Path); x != nil {
@@ -259,7 +260,7 @@ func (l *livenessJudge) unnoticed(lock string, lane *nodes.Lane, all []*history.
 		if until-from <= l.bound {
 			continue
 		}
-		a := l.servers.used[s.Life]
+		a := l.servers.usedBy(s.Life)
 		if a == nil {
 			a = l.waiting(s, all)
 		}

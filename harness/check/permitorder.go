@@ -31,8 +31,8 @@ func (d *digest) permitOrder(lock string, grants []*history.Acquisition) (o perm
 	var lane *nodes.Lane
 	passed := map[*nodes.Life]int64{}
 	for _, a := range grants {
-		w := d.servers.found[a]
-		if a.Mode != history.ModePermit || w == nil || w.answer != nodes.Witnessed {
+		w := d.servers.proof(a)
+		if a.Mode != history.ModePermit || w.answer != nodes.Witnessed {
 			continue
 		}
 		if lane == nil {

@@ -10,9 +10,10 @@ import (
 // A use is the use of the resource under a hold of permits: from the first access that was accepted to the last.
 // Leaving (exit) does not use it.
 type use struct {
-	units       int64
-	called      int64 // when the hold was asked for
-	first, last *history.Event
+	units  int64
+	called int64 // when the hold was asked for
+	first  *history.Event
+	last   int64 // when the last was
 }
 
 // A calledKey names an acquisition before its session is known.
@@ -47,9 +48,9 @@ func (x *effects) user(l *lockEffect, e *history.Event) {
 		l.uses[keyOf(e)] = u
 	}
 	if u.first == nil {
-		u.first = e
+		u.first = kept(e)
 	}
-	u.last = e
+	u.last = e.At
 }
 
 // crowd looks for instants at which more permits were in use than there are, and counts the uses that began at one.
@@ -78,7 +79,7 @@ func (x *effects) crowd() {
 func (x *effects) crowdOf(uses []*use) {
 	var active []*use // no more than the permits, unless there is a crowd
 	for _, u := range uses {
-		active = slices.DeleteFunc(active, func(a *use) bool { return a.last.At < u.first.At })
+		active = slices.DeleteFunc(active, func(a *use) bool { return a.last < u.first.At })
 		active = append(active, u)
 		var taken, called int64
 		for _, a := range active {

@@ -265,12 +265,12 @@ func onOneHost(events []history.Event) []history.Event {
 func drawGrants(t *rapid.T) []*history.Acquisition {
 	all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *history.Acquisition {
 		instant := func(label string, from int64) int64 { return rapid.Int64Range(from, 30).Draw(t, label) }
-		a := &history.Acquisition{Lock: "l1", Outcome: history.OK, Died: history.None, Lost: history.None,
-			ReleaseReturned: history.None, ReleaseInvoked: history.None, Token: rapid.Int64Range(1, 20).Draw(t, "token"),
-			Client: fmt.Sprintf("c1/%d", rapid.IntRange(0, 6).Draw(t, "client")),
-			Mode: rapid.SampledFrom([]history.Mode{history.ModeExclusive, history.ModeWrite, history.ModeRead,
-				history.ModeRead}).
-				Draw(t, "mode"),
+		a := &history.Acquisition{Outcome: history.OK, ReleaseReturned: history.None, ReleaseInvoked: history.None,
+			Token:   rapid.Int64Range(1, 20).Draw(t, "token"),
+			Trouble: &history.Trouble{Died: history.None, Lost: history.None},
+			Claimant: &history.Claimant{Lock: "l1", Client: fmt.Sprintf("c1/%d", rapid.IntRange(0, 6).Draw(t, "client")),
+				Mode: rapid.SampledFrom([]history.Mode{history.ModeExclusive, history.ModeWrite, history.ModeRead,
+					history.ModeRead}).Draw(t, "mode")},
 		}
 		a.Invoked = instant("invoked", 0)
 		a.Returned = instant("returned", a.Invoked)

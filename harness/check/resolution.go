@@ -96,6 +96,9 @@ func (d *digest) attempts() map[attemptOf][]string {
 			all[attemptOf{a.Client, a.Lock, a.N}] = nil
 		}
 	}
+	if len(all) == 0 {
+		return all
+	}
 	for _, e := range d.events.Of(history.OpAttempt) {
 		if e.Attempt() != "" {
 			k := attemptOf{e.Client, e.Lock, e.Acq}
@@ -133,11 +136,11 @@ func (d *digest) became(a *history.Acquisition, c *nodes.Contender, r *Resolutio
 	r.Fate, r.Znode, r.Zxid = FateQueued, c.Path, Zxid(c.Czxid)
 	r.Text = fmt.Sprintf("%s's acquire at %s was queued at zxid %s: %s", a.Client, seconds(a.Invoked), Zxid(c.Czxid),
 		d.describe(c))
-	if spans := d.servers.index[a.Lock].spans[c.Life]; len(spans) > 0 {
-		s := spans[0]
+	for s := range d.servers.index[a.Lock].spansOf(c.Life) {
 		r.Fate, r.Zxid = FateGranted, Zxid(s.From)
 		r.Text = fmt.Sprintf("%s's acquire at %s was granted at zxid %s, but no client was told: %s", a.Client,
 			seconds(a.Invoked), Zxid(s.From), d.describe(c))
+		return
 	}
 }
 
@@ -170,7 +173,7 @@ func (d *digest) resolveAcquire(a *history.Acquisition, tried []string, next int
 	for i := range lane.Contenders {
 		c := &lane.Contenders[i]
 		created := v.clock.at(c.Created)
-		if c.Owner != int64(session) || v.used[c.Life] != nil || created < a.Invoked-v.clock.err ||
+		if c.Owner != int64(session) || v.usedBy(c.Life) != nil || created < a.Invoked-v.clock.err ||
 			created > next-v.clock.err {
 			continue
 		}
@@ -182,9 +185,9 @@ func (d *digest) resolveAcquire(a *history.Acquisition, tried []string, next int
 }
 
 func (d *digest) resolveRelease(a *history.Acquisition) (Resolution, bool) {
-	w := d.servers.found[a]
+	w := d.servers.proof(a)
 	r := Resolution{Client: a.Client, Lock: a.Lock, N: a.N, Op: history.OpRelease, Fate: FateThere}
-	if w == nil || len(w.spans) == 0 {
+	if len(w.spans) == 0 {
 		return r, false
 	}
 	r.Znode = w.spans[0].Path

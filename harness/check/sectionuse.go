@@ -10,15 +10,15 @@ import (
 // inSection notes an accepted access under a hold without a token. Nothing tells whether such an access is outdated,
 // but the resource's own record shows who used it together.
 func (x *effects) inSection(l *lockEffect, e *history.Event) {
-	if e.Token != 0 || e.Mode == history.ModePermit || e.Op == history.OpExit || e.Client == "" {
+	if !x.excludes || e.Token != 0 || e.Mode == history.ModePermit || e.Op == history.OpExit || e.Client == "" {
 		return
 	}
 	u := l.sections[keyOf(e)]
 	if u == nil {
-		u = &use{first: e}
+		u = &use{first: kept(e)}
 		l.sections[keyOf(e)] = u
 	}
-	u.last = e
+	u.last = e.At
 }
 
 // together looks for uses of the resource that overlap though the holds behind them exclude each other: from the first
@@ -35,8 +35,8 @@ func (x *effects) together() {
 		holds := make([]hold, len(uses))
 		first := map[*history.Acquisition]*history.Event{}
 		for i, u := range uses {
-			by := &history.Acquisition{Client: u.first.Client, Mode: u.first.Mode, N: u.first.Acq}
-			holds[i], first[by] = hold{u.first.At, u.last.At, by}, u.first
+			by := &history.Acquisition{Claimant: &history.Claimant{Client: u.first.Client, Mode: u.first.Mode}, N: u.first.Acq}
+			holds[i], first[by] = hold{u.first.At, u.last, by}, u.first
 		}
 		eachOverlap(holds, func(a, b *hold) {
 			x.shared++

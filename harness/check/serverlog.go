@@ -71,8 +71,22 @@ type evidence struct {
 	*transactions
 	lanes map[string]*nodes.Lane // by lock
 	index map[string]*laneIndex  // of lanes
-	used  map[*nodes.Life]*history.Acquisition
-	found map[*history.Acquisition]*proof
+
+	acquisitions []history.Acquisition
+	proofs       []proof // of grants, by their places; see witness
+	used         []int32 // by the numbers of znodes: the place of the grant that has it, and 1; see usedBy
+	spans        []*nodes.Span
+}
+
+// proof is what the servers say about a grant.
+func (v *evidence) proof(a *history.Acquisition) *proof { return &v.proofs[a.Place] }
+
+// usedBy is the grant that has a znode, nil if none has.
+func (v *evidence) usedBy(l *nodes.Life) *history.Acquisition {
+	if place := v.used[l.Number]; place > 0 {
+		return &v.acquisitions[place-1]
+	}
+	return nil
 }
 
 // newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend.
@@ -84,22 +98,29 @@ func newEvidence(d *digest) *evidence {
 		transactions: d.transactions,
 		lanes:        map[string]*nodes.Lane{},
 		index:        map[string]*laneIndex{},
-		used:         map[*nodes.Life]*history.Acquisition{},
-		found:        map[*history.Acquisition]*proof{},
+		acquisitions: d.acquisitions,
+		proofs:       make([]proof, len(d.acquisitions)),
+		used:         make([]int32, len(d.transactions.History.Lives)),
 	}
+	firsts := make([]int32, len(v.History.Lives))
+	var last *history.Claimant
 	for i := range d.acquisitions {
-		path := d.acquisitions[i].Lock
+		if d.acquisitions[i].Claimant == last {
+			continue
+		}
+		last = d.acquisitions[i].Claimant
+		path := last.Lock
 		if v.lanes[path] == nil {
 			v.lanes[path] = v.History.Lane(v.Layout.Contends(path, func(ms int64) int {
 				at := v.clock.at(ms)
 				return int(max(d.mostPermits(path, at-v.clock.err, at+v.clock.err), 1))
 			}))
-			v.index[path] = indexOf(v.lanes[path])
+			v.index[path] = indexOf(v.lanes[path], firsts)
 		}
 	}
 	for _, l := range d.locks {
 		for _, a := range l.grants {
-			v.found[a] = v.witness(a)
+			v.proofs[a.Place] = v.witness(a)
 		}
 	}
 	return v

@@ -167,7 +167,7 @@ func (b *backing) toldOK() string {
 // grant judges one grant, and the hold that it began.
 func (b *backing) grant(a *history.Acquisition) {
 	b.grants++
-	w := b.servers.found[a]
+	w := b.servers.proof(a)
 	if w.answer != nodes.Witnessed || w.shared != nil {
 		b.add(a, w, b.unbacked(a, w))
 		return
@@ -333,7 +333,7 @@ func (d *digest) gone(a *history.Acquisition) (at int64, end *nodes.End) {
 	}
 	if d.servers == nil {
 		end = d.sessionEnd(a.Session)
-	} else if w := d.servers.found[a]; w != nil && w.answer == nodes.Witnessed {
+	} else if w := d.servers.proof(a); w.answer == nodes.Witnessed {
 		end = w.firstEnd()
 	}
 	if end == nil {

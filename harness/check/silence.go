@@ -282,7 +282,7 @@ func (d *digest) contactsOf(session history.SessionID) []int64 {
 	for _, c := range d.sessions[session] {
 		all = append(all, d.sentBy(hostOf(d.clientOf[session]), c.at))
 	}
-	for _, a := range d.bySession[session] {
+	for _, a := range d.acquisitionsOf(session) {
 		if a.Queued != history.None {
 			all = append(all, d.sentBy(a.Process, a.Queued))
 		}

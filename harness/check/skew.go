@@ -29,40 +29,47 @@ type served struct {
 	twice                bool
 }
 
-// skews returns the bounds for each host with a client that wrote, in the order of their names. It does not rely on the
-// order of the history, which is that of the clocks.
+// skews returns the bounds for each host with a client that wrote, in the order of their names.
 func (d *digest) skews() []skew {
+	if !d.skewed.known {
+		d.skewed.all, d.skewed.known = d.boundSkews(), true
+	}
+	return d.skewed.all
+}
+
+// boundSkews does not rely on the order of the history, which is that of the clocks. A write is forgotten once all of
+// it has been seen.
+func (d *digest) boundSkews() []skew {
 	type write struct {
 		client, lock string
 		n, value     int64
 	}
-	writes := map[write]*served{}
+	writes := map[write]served{}
 	set := func(at *int64, w *served, when int64) {
 		w.twice = w.twice || *at != history.None // written again under the same hold
 		*at = when
 	}
+	byHost := map[string]*skew{}
 	for _, e := range d.events.Of(history.OpWrite) {
 		k := write{e.Client, e.Lock, e.Acq, e.Value}
 		w := writes[k]
-		if w == nil {
-			w = &served{called: history.None, at: history.None, answered: history.None}
-			writes[k] = w
+		if w == (served{}) {
+			w = served{called: history.None, at: history.None, answered: history.None}
 		}
 		switch {
 		case e.Process != hostOf(e.Client):
-			set(&w.at, w, e.At)
+			set(&w.at, &w, e.At)
 		case e.Kind == history.Invoke:
-			set(&w.called, w, e.At)
+			set(&w.called, &w, e.At)
 		case e.Kind == history.OK:
-			set(&w.answered, w, e.At)
+			set(&w.answered, &w, e.At)
 		}
-	}
-	byHost := map[string]*skew{}
-	for k, w := range writes {
+		writes[k] = w
 		if w.twice || w.called == history.None || w.at == history.None || w.answered == history.None {
 			continue
 		}
-		host := hostOf(k.client)
+		delete(writes, k)
+		host := hostOf(e.Client)
 		s := byHost[host]
 		if s == nil {
 			s = &skew{host, math.MinInt64, math.MaxInt64}
@@ -77,9 +84,9 @@ func (d *digest) skews() []skew {
 	return all
 }
 
-// skewed says which hosts' clocks differ by the record itself. Instants of such hosts cannot be compared, and most
+// oneClock says which hosts' clocks differ by the record itself. Instants of such hosts cannot be compared, and most
 // checks compare them.
-func (d *digest) skewed() []string {
+func (d *digest) oneClock() []string {
 	var reasons []string
 	for _, s := range d.skews() {
 		switch {

@@ -12,7 +12,7 @@ func (x *effects) reader(l *lockEffect, e *history.Event) {
 		delete(l.seen, k)
 	case e.Op != history.OpRead:
 	case first == nil:
-		l.seen[k] = e
+		l.seen[k] = kept(e)
 	case first.Access().Value != e.Access().Value:
 		x.torn++
 		x.note(damage{lock: l, e: e, by: l.lastWrite, until: history.None,

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // A proof is what the servers say about one grant.
 type proof struct {
-	answer nodes.Answer
+	answer nodes.Answer // NoZnode if it is of no grant
 	// spans are those of the grant's own znodes that were eligible together at an instant of the call, as many as
 	// it needs: one, or one for each permit.
 	spans []*nodes.Span
@@ -73,32 +74,32 @@ func (w *proof) firstEnd() *nodes.End {
 // A grant with a token has the znodes that the transaction of that number created. A grant without one has znodes of
 // its session that were created during the call and belong to no grant before it. So has a reader that was a writer,
 // whose token is the writer's.
-func (v *evidence) witness(a *history.Acquisition) *proof {
-	w := &proof{answer: nodes.NoZnode}
+func (v *evidence) witness(a *history.Acquisition) proof {
+	w := proof{answer: nodes.NoZnode}
 	need := 1
 	if a.Mode == history.ModePermit {
 		need = int(max(a.Permits, 1))
 	}
 	ix := v.index[a.Lock]
 	var during []*nodes.Span
-	for _, c := range v.candidates(a, ix, w) {
-		for _, s := range ix.spans[c.Life] {
+	for _, c := range v.candidates(a, ix, &w) {
+		for s := range ix.spansOf(c.Life) {
 			if v.during(s, a) {
 				during = append(during, s)
 			}
 		}
 	}
-	together := deepest(during, need)
+	together := v.deepest(during, need)
 	w.had = len(together)
 	if len(together) < need {
 		return w
 	}
 	w.answer, w.spans = nodes.Witnessed, together
 	for _, s := range together {
-		if other := v.used[s.Life]; other != nil && (other.Client != a.Client || other.Session != a.Session) {
+		if other := v.usedBy(s.Life); other != nil && (other.Client != a.Client || other.Session != a.Session) {
 			w.shared = other
 		}
-		v.used[s.Life] = a
+		v.used[s.Number] = a.Place + 1
 	}
 	return w
 }
@@ -123,7 +124,7 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) [
 		}
 	}
 	if a.Token == 0 || wasWriter {
-		mine := ix.bySession[session]
+		mine := ix.of(session)
 		from, _ := slices.BinarySearchFunc(mine, a.Invoked, func(c *nodes.Contender, invoked int64) int {
 			return cmp.Compare(v.clock.at(c.Created)+v.clock.err, invoked)
 		})
@@ -131,7 +132,7 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) [
 			if v.clock.at(c.Created)-v.clock.err > a.Returned && len(own) > 0 {
 				break
 			}
-			if kind(c) && v.used[c.Life] == nil {
+			if kind(c) && v.usedBy(c.Life) == nil {
 				own = append(own, c)
 			}
 			if v.clock.at(c.Created)-v.clock.err > a.Returned {
@@ -148,12 +149,34 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) [
 // A laneIndex finds the contenders of a lane, in the order of creation, and their spans. It lacks contenders from
 // before the logs.
 type laneIndex struct {
-	made      []*nodes.Contender // in the order of their zxids too
-	bySession map[int64][]*nodes.Contender
-	spans     map[*nodes.Life][]*nodes.Span
+	lane *nodes.Lane
+	made []*nodes.Contender // in the order of their zxids too
 
-	lane   *nodes.Lane
-	byName []int // of all contenders, in the order of names; nil until it is needed
+	first []int32       // by the numbers of znodes: the first span's place in the lane, and 1
+	more  map[int32]int // by a span's place: that of the next one of its znode, if there is one
+
+	bySession map[int64][]*nodes.Contender // nil until it is needed
+	byName    []int                        // of all contenders, in the order of names; nil until it is needed
+}
+
+// spansOf yields the spans of a znode.
+func (ix *laneIndex) spansOf(l *nodes.Life) iter.Seq[*nodes.Span] {
+	return func(yield func(*nodes.Span) bool) {
+		for i, more := int(ix.first[l.Number])-1, true; i >= 0 && more && yield(&ix.lane.Spans[i]); {
+			i, more = ix.more[int32(i)]
+		}
+	}
+}
+
+// of returns the contenders of a session.
+func (ix *laneIndex) of(session int64) []*nodes.Contender {
+	if ix.bySession == nil {
+		ix.bySession = map[int64][]*nodes.Contender{}
+		for _, c := range ix.made {
+			ix.bySession[c.Owner] = append(ix.bySession[c.Owner], c)
+		}
+	}
+	return ix.bySession[session]
 }
 
 // named returns the contenders whose names begin with one of the prefixes, in the lane's order.
@@ -195,28 +218,37 @@ func (ix *laneIndex) createdBy(zxid int64) []*nodes.Contender {
 	return ix.made[from:until]
 }
 
-func indexOf(lane *nodes.Lane) *laneIndex {
-	ix := &laneIndex{
-		lane:      lane,
-		bySession: map[int64][]*nodes.Contender{},
-		spans:     map[*nodes.Life][]*nodes.Span{},
-	}
+// indexOf returns the index of a lane. Indices of lanes without a common znode share first, which has room for all
+// znodes.
+func indexOf(lane *nodes.Lane, first []int32) *laneIndex {
+	ix := &laneIndex{lane: lane, first: first, more: map[int32]int{}}
+	ix.made = make([]*nodes.Contender, 0, len(lane.Contenders))
 	for i := range lane.Contenders {
 		if c := &lane.Contenders[i]; c.Czxid != 0 {
 			ix.made = append(ix.made, c)
-			ix.bySession[c.Owner] = append(ix.bySession[c.Owner], c)
 		}
 	}
-	for i := range lane.Spans {
-		s := &lane.Spans[i]
-		ix.spans[s.Life] = append(ix.spans[s.Life], s)
+	for i := len(lane.Spans) - 1; i >= 0; i-- {
+		first := &ix.first[lane.Spans[i].Number]
+		if *first != 0 {
+			ix.more[int32(i)] = int(*first - 1)
+		}
+		*first = int32(i + 1)
 	}
 	return ix
 }
 
 // deepest returns up to need of the spans that were eligible at one instant, as many as there ever were together, in
 // the order in which they began.
-func deepest(spans []*nodes.Span, need int) []*nodes.Span {
+func (v *evidence) deepest(spans []*nodes.Span, need int) []*nodes.Span {
+	if need == 1 && len(spans) > 0 {
+		first := slices.MinFunc(spans, func(a, b *nodes.Span) int { return cmp.Compare(a.From, b.From) })
+		if len(v.spans) == cap(v.spans) {
+			v.spans = make([]*nodes.Span, 0, 1024)
+		}
+		v.spans = append(v.spans, first)
+		return v.spans[len(v.spans)-1:][:1:1]
+	}
 	slices.SortStableFunc(spans, func(a, b *nodes.Span) int { return cmp.Compare(a.From, b.From) })
 	var best, active []*nodes.Span
 	for _, s := range spans {

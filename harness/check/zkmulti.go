@@ -21,7 +21,7 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 	switch e.Kind {
 	case history.Invoke:
 		if l.fences.Stale(e) {
-			l.stale[k] = staleCall{by: l.fences.Bound(e), call: e}
+			l.stale[k] = staleCall{by: kept(l.fences.Bound(e)), call: kept(e)}
 		}
 		return
 	case history.OK:
@@ -35,7 +35,7 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 		return
 	default:
 		if e.Op == history.OpWrite {
-			l.open = append(l.open, e)
+			l.open = append(l.open, kept(e))
 		}
 		return // of unknown outcome
 	}
@@ -51,9 +51,10 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 			x.overwritten++
 			x.find("lost-update", e, other, "%s and %s both wrote %d", other.Client, e.Client, wrote)
 		}
-		l.values[wrote], l.lastWrite = e, e
+		l.values[wrote], l.wrote = kept(e), *e
+		l.lastWrite = &l.wrote
 		if l.highest == nil || wrote > l.highest.Access().Value {
-			l.highest = e
+			l.highest = l.values[wrote]
 		}
 	}
 	x.staleReadInZooKeeper(l, e)

@@ -20,8 +20,8 @@ func exited(at int64, process string) Event {
 
 // acquisition is an acquisition of client c1/0 that was only invoked.
 func acquisition(n, invoked int64) Acquisition {
-	return Acquisition{Process: "c1", Client: "c1/0", Lock: "/l", N: n, Invoked: invoked, Queued: None, Returned: None,
-		ReleaseInvoked: None, ReleaseReturned: None, Lost: None, Died: None}
+	return Acquisition{Claimant: &Claimant{Process: "c1", Client: "c1/0", Lock: "/l"}, N: n, Invoked: invoked,
+		Queued: None, Returned: None, ReleaseInvoked: None, ReleaseReturned: None, Trouble: &Trouble{Lost: None, Died: None}}
 }
 
 func of(lock string, e Event) Event { e.Lock = lock; return e }
@@ -29,6 +29,8 @@ func of(lock string, e Event) Event { e.Lock = lock; return e }
 func permit(e Event, k int64) Event { e.Mode, e.Value = ModePermit, k; return e }
 
 func with(a Acquisition, change func(*Acquisition)) Acquisition {
+	claimant, trouble := *a.Claimant, *a.Trouble
+	a.Claimant, a.Trouble = &claimant, &trouble
 	change(&a)
 	return a
 }
@@ -109,6 +111,9 @@ func TestAcquisitions(t *testing.T) {
 		{"the resource's own record is not a client's", []Event{read}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			for i := range c.want {
+				c.want[i].Place = int32(i)
+			}
 			if d := cmp.Diff(c.want, Acquisitions(NewLog(c.events))); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
@@ -137,7 +142,7 @@ func TestBelievedUntil(t *testing.T) {
 		{None, None, None, end}, {50, None, None, 50}, {50, 40, None, 40}, {50, None, 30, 30}, {None, 60, 70, 60},
 		{120, None, None, end},
 	} {
-		a := Acquisition{ReleaseInvoked: c.released, Lost: c.lost, Died: c.died}
+		a := Acquisition{ReleaseInvoked: c.released, Trouble: &Trouble{Lost: c.lost, Died: c.died}}
 		if got := a.BelievedUntil(end); got != c.want {
 			t.Errorf("released %d, lost %d, died %d: believed until %d, want %d", c.released, c.lost, c.died, got, c.want)
 		}

@@ -28,7 +28,7 @@ type Log struct {
 	formRaw map[string]uint32
 	textRaw map[string]string
 
-	acquisitions []Acquisition // see [Acquisitions]
+	acquisitions *gathering // see [Acquisitions]
 
 	spare []byte // room for further blocks
 	last  cursor // of the last event

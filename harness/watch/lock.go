@@ -140,8 +140,7 @@ func (v *View) served(e *history.Event) {
 			v.shared = v.shared || e.Mode == history.ModeRead || e.Mode == history.ModePermit
 			l.writes, l.value = l.writes+1, e.Access().Value
 		}
-		kept := *e // the fences keep it, and must not keep the whole batch alive
-		l.fences.Serve(&kept)
+		l.fences.Serve(e)
 	case e.Kind == history.Fail && e.Op != history.OpExit:
 		v.refused++
 	}
@@ -156,8 +155,7 @@ func (v *View) accessed(e *history.Event) {
 		if e.Op == history.OpWrite {
 			l.writes, l.value = l.writes+1, max(e.Access().Value, l.value)
 		}
-		kept := *e // as in served
-		l.fences.Serve(&kept)
+		l.fences.Serve(e)
 	case history.Fail:
 		v.refused++
 	}

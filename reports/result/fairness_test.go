@@ -35,11 +35,11 @@ func TestJainAndGini(t *testing.T) {
 
 // grant is a granted acquisition; times in milliseconds.
 func grant(client string, invoked, queued, returned, released float64) history.Acquisition {
-	return history.Acquisition{Process: "c1", Client: client, Lock: synth.TheLock, N: 1, Invoked: synth.Ms(invoked),
-		Queued: synth.Ms(queued), Returned: synth.Ms(returned),
+	return history.Acquisition{Claimant: &history.Claimant{Process: "c1", Client: client, Lock: synth.TheLock}, N: 1,
+		Trouble: &history.Trouble{Lost: history.None, Died: history.None},
+		Invoked: synth.Ms(invoked), Queued: synth.Ms(queued), Returned: synth.Ms(returned),
 		Outcome: history.OK, ReleaseInvoked: synth.Ms(released), ReleaseReturned: synth.Ms(released + 1),
-		ReleaseOutcome: history.OK,
-		Lost:           history.None, Died: history.None}
+		ReleaseOutcome: history.OK}
 }
 
 // waiting is one that never got the lock.
@@ -87,8 +87,8 @@ func TestBypass(t *testing.T) {
 			t.Errorf("%s: %v, want %d", c.name, got, c.want)
 		}
 	}
-	none := []history.Acquisition{{Client: "a", Lock: synth.TheLock, Invoked: 1, Queued: history.None, Returned: 2,
-		Outcome: history.OK}}
+	none := []history.Acquisition{{Claimant: &history.Claimant{Client: "a", Lock: synth.TheLock}, Invoked: 1,
+		Queued: history.None, Returned: 2, Outcome: history.OK}}
 	if got := maxBypass(none, wholeSecond); got != nil {
 		t.Errorf("without places: %d, want nil", *got)
 	}

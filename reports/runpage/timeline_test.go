@@ -170,7 +170,10 @@ func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
 
 // A client's place and colour follow from the clients' names alone.
 func TestClientsKeepTheirColours(t *testing.T) {
-	p := newPalette([]history.Acquisition{{Client: "c10/1"}, {Client: "c2/1"}, {Client: "c1/2"}, {Client: "c2/1"}})
+	of := func(client string) history.Acquisition {
+		return history.Acquisition{Claimant: &history.Claimant{Client: client}}
+	}
+	p := newPalette([]history.Acquisition{of("c10/1"), of("c2/1"), of("c1/2"), of("c2/1")})
 	names := []string{"c10/1", "c2/1", "c1/2"}
 	p.order(names)
 	if diff := cmp.Diff([]string{"c1/2", "c2/1", "c10/1"}, names); diff != "" {
@@ -297,8 +300,8 @@ func TestTimelineOfReadersAndWriters(t *testing.T) {
 // A writer that became a reader keeps a read hold whose token may be the newer one, although it was there first.
 func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
 	held := func(client string, mode history.Mode, token, since int64) history.Acquisition {
-		return history.Acquisition{Client: client, Lock: synth.TheLock, Mode: mode, Token: token, Outcome: history.OK,
-			Returned: since, Lost: history.None}
+		return history.Acquisition{Claimant: &history.Claimant{Client: client, Lock: synth.TheLock, Mode: mode},
+			Trouble: &history.Trouble{Lost: history.None}, Token: token, Outcome: history.OK, Returned: since}
 	}
 	in := Input(synth.ReadWriteRun())
 	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200),

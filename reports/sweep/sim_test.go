@@ -60,9 +60,10 @@ func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Ac
 		c := queue[0]
 		queue = queue[1:]
 		granted := max(c.queued, last)
-		a := history.Acquisition{Process: "c1", Client: c.name, Lock: synth.TheLock, N: c.n, Invoked: synth.Ms(c.invoked),
-			Queued:  synth.Ms(c.queued),
-			Outcome: history.OK, ReleaseOutcome: history.OK, Lost: history.None, Died: history.None}
+		a := history.Acquisition{N: c.n, Invoked: synth.Ms(c.invoked), Queued: synth.Ms(c.queued),
+			Claimant: &history.Claimant{Process: "c1", Client: c.name, Lock: synth.TheLock},
+			Trouble:  &history.Trouble{Lost: history.None, Died: history.None},
+			Outcome:  history.OK, ReleaseOutcome: history.OK}
 		after := func(free float64) { // c waits for what will be free then
 			if free > c.queued {
 				granted = max(granted, free+draw(l.handoff))

@@ -87,6 +87,7 @@ type History struct {
 	// Indices of Lives, made when they are first needed, as they seldom are.
 	byPath map[string][]*Life
 	byGUID map[string][]*Life
+	byDir  map[string][]*Life
 }
 
 // A slab makes values that live as long as each other, many at once.
@@ -221,6 +222,7 @@ func (h *History) create(t *txnlog.Txn, o *txnlog.Op) {
 func (h *History) add(l *Life) {
 	l.Number = len(h.Lives)
 	h.Lives = append(h.Lives, l)
+	h.byDir = nil
 	if h.byPath != nil {
 		h.byPath[l.Path] = append(h.byPath[l.Path], l)
 	}
@@ -280,6 +282,18 @@ func (h *History) ByGUID(guid string) []*Life {
 		}
 	}
 	return h.byGUID[guid]
+}
+
+// below returns the znodes in a directory, in the order of Lives.
+func (h *History) below(dir string) []*Life {
+	if h.byDir == nil {
+		h.byDir = map[string][]*Life{}
+		for _, l := range h.Lives {
+			of, _ := split(l.Path)
+			h.byDir[of] = append(h.byDir[of], l)
+		}
+	}
+	return h.byDir[dir]
 }
 
 // guidOf returns the GUID in a protected znode's name, with dashes as Curator writes it (ProtectedUtils) or without

@@ -31,44 +31,70 @@ type Lane struct {
 // A change is that a contender comes or goes with a transaction.
 type change struct {
 	zxid, time int64
-	contender  int
+	contender  *Contender
 	comes      bool
 }
 
-// changes returns what the lane's contenders did, in the order of transactions. In one transaction, contenders go
-// before others come.
-func (l *Lane) changes() []change {
-	all := make([]change, 0, 2*len(l.Contenders))
-	for i, c := range l.Contenders {
-		if c.End != nil && c.End.Zxid == c.Czxid {
+// changes are what contenders do, in the order of transactions. In one transaction, contenders go before others come.
+type changes struct {
+	all         []Contender
+	comes, goes []int32 // which come and which go, in that order
+}
+
+func (l *Lane) changes() *changes {
+	c := &changes{all: l.Contenders}
+	for i := range c.all {
+		l := &c.all[i]
+		if l.End != nil && l.End.Zxid == l.Czxid {
 			continue
 		}
-		all = append(all, change{c.Czxid, c.Created, i, true})
-		if c.End != nil {
-			all = append(all, change{c.End.Zxid, c.End.Time, i, false})
+		c.comes = append(c.comes, int32(i))
+		if l.End != nil {
+			c.goes = append(c.goes, int32(i))
 		}
 	}
-	slices.SortFunc(all, func(a, b change) int {
-		if a.zxid == b.zxid && a.comes != b.comes {
-			if b.comes {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.zxid, b.zxid), cmp.Compare(a.contender, b.contender))
-	})
-	return all
+	sortBy(c.comes, func(i int32) int64 { return c.all[i].Czxid })
+	sortBy(c.goes, func(i int32) int64 { return c.all[i].End.Zxid })
+	return c
+}
+
+// sortBy sorts contenders by a zxid. Mostly they are in that order already.
+func sortBy(which []int32, zxid func(int32) int64) {
+	slices.SortFunc(which, func(a, b int32) int { return cmp.Or(cmp.Compare(zxid(a), zxid(b)), cmp.Compare(a, b)) })
+}
+
+// next returns the next change, and whether there is one.
+func (c *changes) next() (change, bool) {
+	var come, goer *Contender
+	if len(c.comes) > 0 {
+		come = &c.all[c.comes[0]]
+	}
+	if len(c.goes) > 0 {
+		goer = &c.all[c.goes[0]]
+	}
+	switch {
+	case goer != nil && (come == nil || goer.End.Zxid <= come.Czxid):
+		c.goes = c.goes[1:]
+		return change{goer.End.Zxid, goer.End.Time, goer, false}, true
+	case come != nil:
+		c.comes = c.comes[1:]
+		return change{come.Czxid, come.Created, come, true}, true
+	}
+	return change{}, false
 }
 
 // Lane applies a rule to one lock's contenders after each transaction that created or deleted one. A znode that is
 // created and deleted within one transaction is never eligible.
 func (h *History) Lane(contends Selector, rule Rule) *Lane {
 	lane := &Lane{}
-	for _, l := range h.Lives {
-		if place, ok := contends(l.Path); ok {
+	lives := h.below(contends.dir)
+	lane.Contenders = make([]Contender, 0, len(lives))
+	for _, l := range lives {
+		if place, ok := contends.place(l.Name()); ok {
 			lane.Contenders = append(lane.Contenders, Contender{l, place})
 		}
 	}
+	lane.Spans = make([]Span, 0, len(lane.Contenders))
 	var (
 		live     []Contender
 		eligible []bool
@@ -76,9 +102,8 @@ func (h *History) Lane(contends Selector, rule Rule) *Lane {
 		first    = 0               // how many contenders at the head of the queue may be, or may have been, eligible
 	)
 	changes := lane.changes()
-	for n := range changes {
-		now := &changes[n]
-		c := lane.Contenders[now.contender]
+	for now, more := changes.next(); more; {
+		c := *now.contender
 		i, _ := slices.BinarySearchFunc(live, c, order)
 		switch {
 		case now.comes:
@@ -91,7 +116,8 @@ func (h *History) Lane(contends Selector, rule Rule) *Lane {
 			live, eligible = slices.Delete(live, i, i+1), slices.Delete(eligible, i, i+1)
 			lane.close(open, c, now.zxid, now.time)
 		}
-		if n+1 < len(changes) && changes[n+1].zxid == now.zxid {
+		was := now
+		if now, more = changes.next(); more && now.zxid == was.zxid {
 			continue
 		}
 		first = min(first, len(live))
@@ -99,13 +125,13 @@ func (h *History) Lane(contends Selector, rule Rule) *Lane {
 		last := 0
 		for i, c := range live[:may] {
 			if !eligible[i] {
-				lane.close(open, c, now.zxid, now.time)
+				lane.close(open, c, was.zxid, was.time)
 				continue
 			}
 			last = i + 1
 			if _, is := open[c.Life]; !is {
 				open[c.Life] = len(lane.Spans)
-				lane.Spans = append(lane.Spans, Span{Contender: c, From: now.zxid, FromTime: now.time})
+				lane.Spans = append(lane.Spans, Span{Contender: c, From: was.zxid, FromTime: was.time})
 			}
 		}
 		first = last

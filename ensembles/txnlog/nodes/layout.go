@@ -91,7 +91,7 @@ func (l Layout) Contends(path string, permits func(ms int64) int) (Selector, Rul
 // not.
 func (l Layout) Queue(path string) (Selector, bool) {
 	if l != LayoutSemaphore {
-		return nil, false
+		return Selector{}, false
 	}
 	return Children(path+"/locks", LayoutQueue.marks()...), true
 }

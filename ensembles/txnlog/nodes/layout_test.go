@@ -32,7 +32,7 @@ func TestPatterns(t *testing.T) {
 			t.Fatal(err)
 		}
 		contends, _ := l.Contends("/l", func(int64) int { return 1 })
-		place, ok := contends(tt.path)
+		place, ok := contends.Place(tt.path)
 		if ok != (tt.seq >= 0) || ok && place != (Place{Kind: tt.kind, Seq: tt.seq}) {
 			t.Errorf("%s in layout %s: %+v, %t", tt.path, tt.layout, place, ok)
 		}

@@ -6,8 +6,26 @@ import (
 	"strings"
 )
 
-// A Selector reports whether a path contends for a lock, and its place in the order.
-type Selector func(path string) (Place, bool)
+// A Selector says which children of a directory contend for a lock, and their places in the order.
+type Selector struct {
+	dir   string
+	place func(name string) (Place, bool)
+}
+
+// Place reports whether a path contends for the lock, and its place.
+func (s Selector) Place(path string) (Place, bool) {
+	dir, name := split(path)
+	if dir != s.dir {
+		return Place{}, false
+	}
+	return s.place(name)
+}
+
+// split returns the directory of a path, and the name in it.
+func split(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(i, 0)], path[i+1:]
+}
 
 // A Place is a contender's place in a lock's order.
 type Place struct {
@@ -20,11 +38,7 @@ type Place struct {
 // Children selects the children of dir whose names end in one of the marks followed by a sequence number as the
 // server prints it.
 func Children(dir string, marks ...string) Selector {
-	return func(path string) (Place, bool) {
-		name, ok := strings.CutPrefix(path, dir+"/")
-		if !ok || strings.Contains(name, "/") {
-			return Place{}, false
-		}
+	return Selector{dir, func(name string) (Place, bool) {
 		for width := 10; width <= 11 && width <= len(name); width++ {
 			head, digits := name[:len(name)-width], name[len(name)-width:]
 			if width == 11 && digits[0] != '-' || strings.Trim(digits[width-10:], "0123456789") != "" {
@@ -38,12 +52,13 @@ func Children(dir string, marks ...string) Selector {
 			}
 		}
 		return Place{}, false
-	}
+	}}
 }
 
 // Znode selects a single path, for locks that have one znode.
 func Znode(path string) Selector {
-	return func(p string) (Place, bool) { return Place{}, p == path }
+	dir, own := split(path)
+	return Selector{dir, func(name string) (Place, bool) { return Place{}, name == own }}
 }
 
 // A Rule decides which of a lock's live contenders are eligible. The contenders are in the order of their sequence
