@@ -76,7 +76,7 @@ func Advise(p Pauses, cfg Config) (*Advice, error) {
 	a := &Advice{
 		Pauses: Input{Source: p.Source, What: p.What, Count: p.Count(), SpanNs: int64(p.Span),
 			LongestNs: int64(p.Longest())},
-		Guard: cfg.Guard, Choices: map[string]Choice{}, Warnings: slices.Clone(p.Notes), cfg: cfg,
+		Guard: cfg.Guard, Choices: map[string]Choice{}, Warnings: append([]string{}, p.Notes...), cfg: cfg,
 	}
 	if cfg.Extrapolate {
 		var err error

@@ -22,7 +22,7 @@ type Config struct {
 	// CrashesAYear is how often a client crashes while it holds the lock, all clients together.
 	CrashesAYear float64
 	HandOff      time.Duration // from the expiry of a holder's session to the next grant
-	Reconnect    time.Duration // the longest time from the end of a pause until the servers hear of the client
+	Reconnect    time.Duration // the longest time that a client needs to connect again after a pause
 	// AccessEvery is the time from one access to what the lock protects to the next, and Access is the part of it from
 	// the guard's check to the access's effect.
 	AccessEvery, Access time.Duration

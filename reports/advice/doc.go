@@ -11,8 +11,9 @@
 //  2. A pause ends a session if the servers hear of its client too late. By the definition of [check.Expiry], the
 //     session expires at 2/3 T and three independent delays after the pause began, each of which is evenly distributed:
 //     up to T/3 since the last ping, up to half a tick until the follower's report, and up to a tick until the leader's
-//     next look. So it expires within 2/3 T and T + 1.5 ticks. After the pause the client needs some time until the
-//     servers hear of it, which is evenly distributed up to [Config].Reconnect.
+//     next look. So it expires within 2/3 T and T + 1.5 ticks. If the client has had no answer for 2/3 T after
+//     the pause, it connects again, and the servers hear of it after a time that is evenly distributed up to
+//     [Config].Reconnect.
 //  3. Rates are sums over the pauses, each with the probability that it does harm. Their intervals are those of a
 //     weighted sum of Poisson counts, see [Rate].
 //

@@ -9,21 +9,44 @@ import (
 
 // A harm is how likely a pause of a client is to do harm at one session timeout.
 type harm struct {
-	expiry  delay   // from the beginning of the pause to the session's expiry
-	back    float64 // the servers hear of the client up to this many seconds after the pause
+	expiry delay // from the beginning of the pause to the session's expiry
+	// The widths of its parts: the times from one ping to the next, from one report to the next, and a tick.
+	ping, report, tick float64
+	// back is how many seconds after the pause the servers hear at the latest of a client that has to connect again.
+	back    float64
 	holding float64 // the share of its time in which the client holds the lock
-	// Of an access under the lock: the share of the time between two accesses in which one has been checked and has
-	// not had its effect, and the seconds from there to the next check.
-	inFlight, between float64
+	// Of the accesses under the lock: the seconds from one to the next, and from the check of one to its effect.
+	every, access float64
 }
 
 func (c *Config) harmAt(timeout time.Duration) harm {
+	e := check.Expiry{Timeout: timeout, Tick: c.Tick}
 	return harm{
-		expiry:   expiryDelay(check.Expiry{Timeout: timeout, Tick: c.Tick}),
-		back:     c.Reconnect.Seconds(),
-		holding:  c.Holding,
-		inFlight: c.Access.Seconds() / c.AccessEvery.Seconds(),
-		between:  (c.AccessEvery - c.Access).Seconds(),
+		expiry:  expiryDelay(e),
+		ping:    e.PingEvery().Seconds(),
+		report:  e.ReportEvery().Seconds(),
+		tick:    e.Tick.Seconds(),
+		back:    c.Reconnect.Seconds(),
+		holding: c.Holding,
+		every:   c.AccessEvery.Seconds(),
+		access:  c.Access.Seconds(),
+	}
+}
+
+// whileAway returns the time from the beginning of a pause of that many seconds to the session's expiry, of the pauses
+// after which the client has to connect again, and the share that they are of all pauses of that length.
+//
+// A client connects again if it has had no answer for 2/3 T when the pause is over. It sends a ping every T/3, so it
+// does after every pause of 2/3 T, and after none of T/3. In between it does if its last ping was long ago. The servers
+// hear at once of a client that stays connected, and its session lives.
+func (h harm) whileAway(length float64) (delay, float64) {
+	switch late := length - h.ping; {
+	case late >= h.ping:
+		return h.expiry, 1
+	case late <= 0:
+		return h.expiry, 0
+	default:
+		return newDelay(h.expiry.lo, late, h.report, h.tick), late / h.ping
 	}
 }
 
@@ -33,43 +56,58 @@ func (h harm) expires(length float64) float64 {
 	if h.back == 0 {
 		return h.expiry.cdf(length)
 	}
-	return (h.expiry.integral(length+h.back) - h.expiry.integral(length)) / h.back
+	expiry, share := h.whileAway(length)
+	return share * (expiry.integral(length+h.back) - expiry.integral(length)) / h.back
 }
 
-// untold returns the probability that, after a pause of that many seconds, the client begins an access between the
-// session's expiry and hearing of it. If that time is l, then it does with probability min(1, l/between). This is the
-// mean over the expiry and the time until the client hears of it, both by parts.
+// untold returns the probability that, after a pause of that many seconds, an access of a client that only waits to be
+// told has its effect after the session's expiry: one that the pause interrupted between check and effect, or one that
+// the client begins before it hears of the expiry.
+//
+// If the session expired during the pause, and the client hears of it after r, then the access gets through whose check
+// was within the last moments before the pause or is within r after it: with probability min(1, (access+r)/every). If
+// it expired after the pause, and the client hears of it l later, the probability is min(1, l/every). This is the mean
+// over the expiry and over r, by parts.
 func (h harm) untold(length float64) float64 {
-	switch {
-	case h.back == 0:
-		return 0
-	case h.between == 0:
-		return h.expires(length)
+	asleep := h.expiry.cdf(length)
+	if h.back == 0 {
+		return asleep * h.inFlight()
 	}
-	mean := h.expiry.integral2(length+h.back) - h.expiry.integral2(length) -
-		min(h.back, h.between)*h.expiry.integral(length)
-	if h.back > h.between {
-		mean -= h.expiry.integral2(length+h.back-h.between) - h.expiry.integral2(length)
+	expiry, share := h.whileAway(length)
+	awake := expiry.integral2(length+h.back) - expiry.integral2(length) - min(h.back, h.every)*expiry.integral(length)
+	if h.back > h.every {
+		awake -= expiry.integral2(length+h.back-h.every) - expiry.integral2(length)
 	}
-	return min(1, max(0, mean/h.back/h.between))
+	awake = awake/h.back/h.every - asleep*h.within(0)
+	return min(1, max(0, asleep*h.within(h.access)+share*awake))
 }
+
+// within returns the probability that a check falls into a time that begins so long before the end of the pause and
+// lasts until the client is heard of.
+func (h harm) within(before float64) float64 {
+	if rest := h.every - before; h.back > rest {
+		return (rest*(before+rest/2)/h.every + h.back - rest) / h.back
+	}
+	return (before + h.back/2) / h.every
+}
+
+// inFlight returns the share of the time in a hold in which an access has been checked and has not had its effect.
+func (h harm) inFlight() float64 { return h.access / h.every }
 
 // doubleHold returns the probability that a pause of that many seconds makes a double hold that a guard lets through.
 // It must meet a hold. A client that does not ask its guard goes on with what it did. A client with a lease clock knows
-// when its hold is over, so only an access that was checked before the pause gets through. A client that waits to be
-// told also makes those accesses that it begins before it is told. A guard at the resource lets nothing through.
+// when its hold is over, so only an access that was checked before the pause gets through. A guard at the resource lets
+// nothing through.
 func (h harm) doubleHold(g guard.Guard, length float64) float64 {
-	if g.RefusesStale() {
+	switch {
+	case g.RefusesStale():
 		return 0
-	}
-	if !g.Asks() {
+	case !g.Asks():
 		return h.holding * h.expires(length)
+	case g.LeaseClock:
+		return h.holding * h.inFlight() * h.expiry.cdf(length)
 	}
-	through := h.inFlight * h.expiry.cdf(length)
-	if !g.LeaseClock {
-		through += (1 - h.inFlight) * h.untold(length)
-	}
-	return h.holding * through
+	return h.holding * h.untold(length)
 }
 
 // usable reports whether a guard can be used with a session timeout.

@@ -12,10 +12,14 @@ import (
 	"locklab/reports/result"
 )
 
+// legend begins the line with the names of an HdrHistogram log's columns.
+const legend = `"StartTimestamp"`
+
 // isHlog reports whether the first line of a file is that of an HdrHistogram log.
 func isHlog(first []byte) bool {
 	line := string(first)
-	return strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "Tag=") || strings.HasPrefix(line, `"StartTimestamp"`)
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "Tag=") || strings.HasPrefix(line, legend) ||
+		strings.Contains(line, ",HISTF")
 }
 
 const howToHlog = "hiccups.hlog of a run, or a log of its kind: pauses in ns"
@@ -38,7 +42,7 @@ func readHlog(in *lines) (Pauses, error) {
 		case strings.HasPrefix(line, "#") && strings.Contains(line, "jHiccup"):
 			return Pauses{}, in.bad("jHiccup adds samples that no pause had, to correct for those that it missed",
 				"the JVM's GC log has each pause once")
-		case line == "", line[0] == '#', strings.HasPrefix(line, `"StartTimestamp"`):
+		case line == "", line[0] == '#', strings.HasPrefix(line, legend):
 			continue
 		}
 		h, err := interval(line)

@@ -41,7 +41,11 @@ func (s *simulation) run(pauses int) tally {
 		heard := nextTick(ping-reports, s.tick/2) + reports
 		expires := nextTick(heard+s.timeout, s.tick) // as ExpiryQueue.roundToNextInterval
 		wake := at + s.length()
-		back := wake + s.draw.Float64()*s.back
+		// A client without an answer for 2/3 T connects again. Another one is heard of by the next report.
+		back := nextTick(wake-reports, s.tick/2) + reports
+		if wake-ping > s.timeout*2/3 {
+			back = wake + s.draw.Float64()*s.back
+		}
 		now = back
 		if expires > back {
 			continue
@@ -68,38 +72,42 @@ func (s *simulation) run(pauses int) tally {
 	return n
 }
 
-// paretoPauses draws pauses with a heavy tail, the shortest of 0.5 s.
-func paretoPauses(draw *rand.Rand) func() float64 {
-	return func() float64 { return 0.5 * math.Pow(1-draw.Float64(), -1/1.2) }
+// paretoPauses draws pauses with a heavy tail, in seconds.
+func paretoPauses(draw *rand.Rand, shortest float64) func() float64 {
+	return func() float64 { return shortest * math.Pow(1-draw.Float64(), -1/1.2) }
 }
 
 // The rates for pauses of a known distribution are those of simulated sessions, within 10 %.
 func TestAdviseAgainstSimulation(t *testing.T) {
-	const tick, watched = 2 * time.Second, 1_000_000
-	// A log of pauses of that distribution: as the simulation's pauses, but others.
-	sample := paretoPauses(rand.New(rand.NewPCG(1, 2)))
-	log := Pauses{Span: watched * time.Hour}
-	for range watched {
-		log.Lengths = append(log.Lengths, Length{time.Duration(sample() * 1e9), 1})
-	}
-	log.order()
+	const watched = 500_000
 	for _, c := range []struct {
+		tick                     time.Duration
+		shortest                 float64 // pause, in s
 		reconnect, every, access time.Duration
 	}{
-		{time.Second, 10 * time.Millisecond, 3 * time.Millisecond},
-		{300 * time.Millisecond, 2 * time.Second, 500 * time.Millisecond},
+		{2 * time.Second, 0.5, time.Second, 10 * time.Millisecond, 3 * time.Millisecond},
+		{2 * time.Second, 0.5, 300 * time.Millisecond, 2 * time.Second, 500 * time.Millisecond},
+		// It takes longer to connect again than a session lasts.
+		{200 * time.Millisecond, 0.05, time.Second, 10 * time.Millisecond, 3 * time.Millisecond},
 	} {
-		a, err := Advise(log, Config{Tick: tick, Timeouts: []time.Duration{2 * tick, 5 * tick, 10 * tick}, Clients: 1,
+		// A log of pauses of that distribution: as the simulation's pauses, but others.
+		sample := paretoPauses(rand.New(rand.NewPCG(1, 2)), c.shortest)
+		log := Pauses{Span: watched * time.Hour}
+		for range watched {
+			log.Lengths = append(log.Lengths, Length{time.Duration(sample() * 1e9), 1})
+		}
+		log.order()
+		a, err := Advise(log, Config{Tick: c.tick, Timeouts: []time.Duration{2 * c.tick, 5 * c.tick, 10 * c.tick}, Clients: 1,
 			Holding: 0.5, Reconnect: c.reconnect, AccessEvery: c.every, Access: c.access, Guard: guard.None})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range a.Options {
 			draw := rand.New(rand.NewPCG(3, uint64(o.TimeoutNs)))
-			sim := simulation{timeout: time.Duration(o.TimeoutNs).Seconds(), tick: tick.Seconds(),
+			sim := simulation{timeout: time.Duration(o.TimeoutNs).Seconds(), tick: c.tick.Seconds(),
 				back: c.reconnect.Seconds(), holding: 0.5, every: c.every.Seconds(), take: c.access.Seconds(), draw: draw,
-				length: paretoPauses(draw)}
-			n := sim.run(1_000_000)
+				length: paretoPauses(draw, c.shortest)}
+			n := sim.run(watched)
 			// The log has a pause an hour, so the rate of the simulation's pauses is scaled to that.
 			perYear := Year.Hours() / n.pauses
 			for what, v := range map[string]struct{ predicted, simulated float64 }{

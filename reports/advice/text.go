@@ -176,8 +176,9 @@ func (a *Advice) method() []string {
 			"one another that the servers hear of the client in between", words.Grouped(int64(math.Round(a.Pauses.Count))),
 			a.Pauses.What, words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs), a.tailText(),
 			words.Count(int64(c.Clients), "client")),
-		fmt.Sprintf("expiry: 2/3 T to T + 1.5 ticks (tick %s) after a client's silence began; after a pause the servers "+
-			"hear of it within %s; a false expiry is a session that expires although its client lives", spanText(c.Tick),
+		fmt.Sprintf("expiry: 2/3 T to T + 1.5 ticks (tick %s) after a client's silence began; after a pause a client "+
+			"without an answer for 2/3 T connects again within %s; a false expiry is a session that expires although "+
+			"its client lives", spanText(c.Tick),
 			spanText(c.Reconnect)),
 		fmt.Sprintf("a double hold: the pause meets a hold (%s %% of a client's time), its session expires, another client "+
 			"waits for the lock, and the guard lets an access through", words.Digits3(100*c.Holding)),

@@ -11,7 +11,7 @@ import (
 )
 
 type adviseCmd struct {
-	Pauses          []string        `required:"" sep:"none" placeholder:"SOURCE" help:"${pauses_help}"`
+	Pauses          []string        `required:"" sep:"none" predictor:"file" placeholder:"SOURCE" help:"${pauses_help}"`
 	Tick            time.Duration   `default:"2s" placeholder:"TIME" help:"The servers' tick."`
 	SessionTimeouts []time.Duration `placeholder:"TIME,…" help:"${session_timeouts_help}"`
 	CrashesAYear    float64         `default:"12" placeholder:"N" help:"${crashes_help}"`
@@ -37,8 +37,8 @@ const (
 	holdingHelp         = "Share of its time in which a client holds the lock."
 	adviseGuardHelp     = "Guard whose double holds count: none, lost-context, lease-clock, fencing or zk-multi."
 	costHelp            = "How much time without progress is as bad as one double hold."
-	reconnectHelp       = "How long it takes at most until the servers hear of a client after a pause. " +
-		"Java's client waits up to a second, Go's a few milliseconds."
+	reconnectHelp       = "How long a client needs at most to connect again after a pause. " +
+		"Java's client waits up to a second, Go's needs a few milliseconds."
 	handOffHelp     = "Time from the expiry of the holder's session to the next grant."
 	accessEveryHelp = "Time from one access to what the lock protects to the next."
 	accessHelp      = "The part of it from the guard's check until the access has its effect."
