@@ -16,14 +16,21 @@ import (
 
 	"locklab/recipes/internal/wire"
 	"locklab/recipes/zksession"
+	"locklab/recipes/zktest"
 )
 
 // alice is the credential of the clients that may use what [secured] creates.
 var alice = zksession.Digest("alice", "in wonderland")
 
+// onBoth runs a test on a service in memory and on the real ensemble.
+func onBoth(t *testing.T, test func(t *testing.T, servers []string)) {
+	t.Run("in memory", func(t *testing.T) { test(t, zktest.Start(t).Addrs()) })
+	t.Run("real", func(t *testing.T) { test(t, servers(t)) })
+}
+
 // secured returns a configuration by which only clients with alice's credential may use what is created.
-func secured() zksession.Config {
-	return zksession.Config{Credentials: []zksession.Credential{alice}, ACL: zksession.CreatorAll}
+func secured(servers []string) zksession.Config {
+	return zksession.Config{Servers: servers, Credentials: []zksession.Credential{alice}, ACL: zksession.CreatorAll}
 }
 
 // securedPath returns the path of a lock of which nothing exists but the root, so that a secured session creates
@@ -34,9 +41,9 @@ func securedPath() string { return "/secured-" + uuid.NewString() + "/lock" }
 const opAuth int32 = 100
 
 // administrator returns a connection with alice's credential that makes requests of any kind.
-func administrator(t *testing.T) *zk.Conn {
+func administrator(t *testing.T, servers []string) *zk.Conn {
 	t.Helper()
-	conn, _, err := zk.Connect(servers(t), 10*time.Second, zk.WithLogInfo(false))
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,11 +64,13 @@ func refusedWith(t *testing.T, what string, err error, node string) {
 
 // A session without the credential, or with a wrong password, can neither take nor break a secured lock. The attempt
 // fails at once, with one error that names the znode. A session with the credential takes its turn as ever.
-func TestSecuredLock(t *testing.T) {
+func TestSecuredLock(t *testing.T) { onBoth(t, testSecuredLock) }
+
+func testSecuredLock(t *testing.T, servers []string) {
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
 			lock := securedPath()
-			owner := connected(t, SessionConfig{Config: secured()})
+			owner := connected(t, SessionConfig{Config: secured(servers)})
 			h := acquired(t, realLock(t, recipe, owner, lock, nil))
 			node := h.Path()
 			dir := path.Dir(node)
@@ -70,7 +79,8 @@ func TestSecuredLock(t *testing.T) {
 				"wrong password": {zksession.Digest("alice", "in the underground")},
 			} {
 				w := wire.New()
-				s := connected(t, SessionConfig{Config: zksession.Config{Credentials: credentials, Dial: w.Dial}})
+				s := connected(t, SessionConfig{
+					Config: zksession.Config{Servers: servers, Credentials: credentials, Dial: w.Dial}})
 				before, _ := w.Requests()
 				if _, err := realLock(t, recipe, s, lock, nil).Acquire(within(t)); true {
 					refusedWith(t, name+": acquire", err, path.Dir(lock))
@@ -104,7 +114,7 @@ func TestSecuredLock(t *testing.T) {
 				t.Errorf("the hold ended or was revoked: %v", err)
 			}
 			queued := make(chan int, 8)
-			peer := connected(t, SessionConfig{Config: secured()})
+			peer := connected(t, SessionConfig{Config: secured(servers)})
 			l := realLock(t, recipe, peer, lock, func(ahead int) { queued <- ahead })
 			turn := make(chan *Hold, 1)
 			go func() { turn <- acquired(t, l) }()
@@ -119,9 +129,11 @@ func TestSecuredLock(t *testing.T) {
 
 // Everything that a secured session creates is the credential's alone: contenders, leases, counts, heartbeats,
 // directories, the znodes of a chroot, and a reader in a writer's place.
-func TestSecuredCreates(t *testing.T) {
+func TestSecuredCreates(t *testing.T) { onBoth(t, testSecuredCreates) }
+
+func testSecuredCreates(t *testing.T, servers []string) {
 	root := "/secured-" + uuid.NewString()
-	cfg := secured()
+	cfg := secured(servers)
 	cfg.Chroot = root + "/app"
 	s := connected(t, SessionConfig{Config: cfg, LeaseClock: &LeaseClockConfig{Tick: 500 * time.Millisecond}})
 	for _, recipe := range recipeNames {
@@ -139,7 +151,7 @@ func TestSecuredCreates(t *testing.T) {
 	if _, err := guard.Multi(within(t), written); err != nil {
 		t.Fatal(err)
 	}
-	admin := administrator(t)
+	admin := administrator(t, servers)
 	found, ephemeral := 0, 0
 	var walk func(node string)
 	walk = func(node string) {
@@ -151,7 +163,7 @@ func TestSecuredCreates(t *testing.T) {
 			t.Errorf("%s has the ACL %v, want %v", node, acl, want)
 		}
 		found++
-		if stat.EphemeralOwner != 0 {
+		if stat.EphemeralOwner != 0 && stat.EphemeralOwner != containerOwner {
 			ephemeral++
 			return
 		}
@@ -176,13 +188,15 @@ func TestSecuredCreates(t *testing.T) {
 
 // After a reconnect the credential still holds: a hold and a waiter of sessions that have reconnected go on, and can
 // be released and granted.
-func TestSecuredReconnect(t *testing.T) {
+func TestSecuredReconnect(t *testing.T) { onBoth(t, testSecuredReconnect) }
+
+func testSecuredReconnect(t *testing.T, servers []string) {
 	skipUnderRace(t)
 	lock := securedPath()
 	var sessions []*Session
 	var wires []*wire.Wire
 	for range 2 {
-		w, cfg := wire.New(), secured()
+		w, cfg := wire.New(), secured(servers)
 		cfg.Dial = w.Dial
 		sessions, wires = append(sessions, connected(t, SessionConfig{Config: cfg})), append(wires, w)
 	}
@@ -213,9 +227,11 @@ func TestSecuredReconnect(t *testing.T) {
 }
 
 // A server refuses a scheme that it does not know. Connect fails with that, although the server can be reached.
-func TestUnknownScheme(t *testing.T) {
+func TestUnknownScheme(t *testing.T) { onBoth(t, testUnknownScheme) }
+
+func testUnknownScheme(t *testing.T, servers []string) {
 	w := wire.New()
-	_, err := Connect(within(t), SessionConfig{Config: zksession.Config{Servers: servers(t), Dial: w.Dial,
+	_, err := Connect(within(t), SessionConfig{Config: zksession.Config{Servers: servers, Dial: w.Dial,
 		Credentials: []zksession.Credential{zksession.CredentialOf("nonsense", []byte("x"))}}})
 	if !errors.Is(err, zksession.ErrAuthFailed) {
 		t.Errorf("got %v, want ErrAuthFailed", err)
@@ -226,9 +242,11 @@ func TestUnknownScheme(t *testing.T) {
 }
 
 // A release that an ACL refuses says so at once, and is not repeated: the znode goes with the session.
-func TestReleaseRefused(t *testing.T) {
-	admin, w, lock := administrator(t), wire.New(), securedPath()
-	s := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}})
+func TestReleaseRefused(t *testing.T) { onBoth(t, testReleaseRefused) }
+
+func testReleaseRefused(t *testing.T, servers []string) {
+	admin, w, lock := administrator(t, servers), wire.New(), securedPath()
+	s := connected(t, SessionConfig{Config: zksession.Config{Servers: servers, Dial: w.Dial}})
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	all := int32(zk.PermRead | zk.PermCreate | zk.PermWrite | zk.PermAdmin)
 	if _, err := admin.SetACL(lock, zk.WorldACL(all), -1); err != nil {
@@ -241,7 +259,7 @@ func TestReleaseRefused(t *testing.T) {
 	if err := s.Close(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	empty(t, connected(t, SessionConfig{}), lock)
+	empty(t, connected(t, SessionConfig{Config: zksession.Config{Servers: servers}}), lock)
 }
 
 // An unreadable session may not read any znode any more once it is told so. (With a real ACL that shows only after a
@@ -265,12 +283,9 @@ func (u *unreadable) GetW(
 // A hold whose znode the client may not read any more ends, and releases the lock, because the client would not hear of
 // the znode's deletion.
 func TestHoldUnreadable(t *testing.T) {
-	lock, other := lockPath(t), connected(t, SessionConfig{})
-	real, err := zksession.Connect(within(t), zksession.Config{Servers: servers(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unreadable{ZooKeeper: real}
+	lock, svc := lockPath(t), newFakeService()
+	other, _ := svc.session(t, nil)
+	u := &unreadable{ZooKeeper: svc.Session(zktest.SessionConfig{Timeout: time.Second})}
 	s := NewSession(u, nil)
 	defer s.Close(context.WithoutCancel(t.Context()))
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
@@ -292,12 +307,15 @@ func TestHoldUnreadable(t *testing.T) {
 }
 
 // A lease clock whose heartbeats an ACL refuses makes acquisitions fail with that, instead of waiting for ever.
-func TestHeartbeatsRefused(t *testing.T) {
-	admin, dir := administrator(t), "/secured-"+uuid.NewString()
+func TestHeartbeatsRefused(t *testing.T) { onBoth(t, testHeartbeatsRefused) }
+
+func testHeartbeatsRefused(t *testing.T, servers []string) {
+	admin, dir := administrator(t, servers), "/secured-"+uuid.NewString()
 	if _, err := admin.Create(dir, nil, 0, zk.AuthACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
-	s := connected(t, SessionConfig{LeaseClock: &LeaseClockConfig{Tick: 500 * time.Millisecond, Path: dir}})
+	s := connected(t, SessionConfig{Config: zksession.Config{Servers: servers},
+		LeaseClock: &LeaseClockConfig{Tick: 500 * time.Millisecond, Path: dir}})
 	_, err := realLock(t, "mutex", s, lockPath(t), nil).Acquire(within(t))
 	refusedWith(t, "acquire", err, dir)
 	// It recovers when the ACL is mended.
