@@ -53,31 +53,31 @@ type cost struct {
 }
 
 var costs = map[string]cost{
-	// Requests: create; getChildren and getData together; delete. A waiter also sets the watch on its predecessor and
-	// lists a second time. Watches: one on its own znode, one on the predecessor.
-	"mutex": {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
-	// A waiter reads its own znode again instead of the list. A waiter with two contenders ahead watches the first of
+	// Requests: create and getChildren together; delete. A waiter also sets the watch on its predecessor and lists a
+	// second time.
+	"mutex": {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
+	// A waiter reads its own znode instead of the second list. A waiter with two contenders ahead watches the first of
 	// them.
-	"mutex-sparse":  {alone: 4, behind: 6, fired: 3, znodes: 1, waiting: 1, three: 5, two: 3},
-	"rw-write":      {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
-	"rw-read":       {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
-	"fair-rw-write": {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
-	"fair-rw-read":  {alone: 4, behind: 6, fired: 2, znodes: 1, waiting: 1, three: 5, two: 3},
-	// The list sets the watch. A client that gets in leaves that watch until the next change.
-	"naive-rw-write": {alone: 4, behind: 5, fired: 3, znodes: 1, waiting: 1, three: 5, two: 4},
-	"naive-rw-read":  {alone: 4, behind: 5, fired: 3, znodes: 1, waiting: 1, three: 5, two: 4},
+	"mutex-sparse":  {alone: 3, behind: 5, fired: 2, znodes: 1, waiting: 1, three: 2, two: 1},
+	"rw-write":      {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
+	"rw-read":       {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
+	"fair-rw-write": {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
+	"fair-rw-read":  {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
+	// A waiter lists again to set the watch. A client that gets in after that leaves the watch until the next change.
+	"naive-rw-write": {alone: 3, behind: 5, fired: 2, znodes: 1, waiting: 1, three: 2, two: 2},
+	"naive-rw-read":  {alone: 3, behind: 5, fired: 2, znodes: 1, waiting: 1, three: 2, two: 2},
 	// create, getData, delete. A waiter tries twice, and has no znode. All clients watch the one znode.
 	"naive": {alone: 3, behind: 5, fired: 3, znodes: 1, three: 3, two: 2},
-	// create; getChildren and getData of the queue; getChildren of the leases; the transaction; getData of the lease;
-	// delete. A waiter lists the leases two more times.
-	"semaphore-mutex": {alone: 7, behind: 9, fired: 4, znodes: 1, waiting: 1, three: 5, two: 3},
+	// create and getChildren of the queue; getChildren of the leases; the transaction; getData of the lease; delete. A
+	// waiter lists the leases two more times, and watches its own place.
+	"semaphore-mutex": {alone: 6, behind: 9, fired: 4, znodes: 1, waiting: 1, three: 4, two: 3},
 	// A holder reads and watches each of its two leases, and returns both in one transaction.
-	"semaphore": {alone: 8, behind: 10, fired: 5, znodes: 2, waiting: 1, three: 6, two: 4},
+	"semaphore": {alone: 7, behind: 10, fired: 5, znodes: 2, waiting: 1, three: 5, two: 4},
 	// Three leases. The client reads the count as often as it lists the leases. The watch on the count stays with
 	// every client that had to wait.
-	"shared-semaphore": {alone: 10, behind: 14, fired: 6, znodes: 3, waiting: 1, three: 8, two: 7, none: 2},
+	"shared-semaphore": {alone: 9, behind: 14, fired: 6, znodes: 3, waiting: 1, three: 7, two: 7, none: 2},
 	// Two mutexes. A waiter waits for the first, and finds the second free.
-	"multi": {alone: 8, behind: 10, fired: 3, znodes: 2, waiting: 1, three: 6, two: 4},
+	"multi": {alone: 6, behind: 8, fired: 1, znodes: 2, waiting: 1, three: 2, two: 1},
 }
 
 // An acquisition costs what doc.go states and leaves nothing behind, by the servers' own counters.
@@ -100,6 +100,7 @@ func TestCosts(t *testing.T) {
 			var ss [3]*Session
 			for i := range ss {
 				ss[i] = connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}})
+				ss[i].unwatched = unwatched{never, never}
 			}
 			released(t, acquired(t, theirs(t, ss[2], path, nil))) // makes the parents
 			armed(t, 0)
@@ -182,13 +183,45 @@ func forgetWatches(t *testing.T, f family, s *Session, path string) {
 	armed(t, 0)
 }
 
-// A downgrade costs three requests, and fires one watch more than a release.
+// A hold that lasts, and a contender that waits for long, watch their own znodes too: a request each, and a watch that
+// fires as the znode goes.
+func TestCostsOfLasting(t *testing.T) {
+	path := lockPath(t)
+	s, other := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}}), connected(t, SessionConfig{})
+	s.unwatched, other.unwatched = unwatched{}, unwatched{never, never}
+	l := realLock(t, "mutex", s, path, nil)
+	blocker := acquired(t, realLock(t, "mutex", other, path, nil))
+	before := received(t, s)
+	got := acquiring(t, l)
+	armed(t, 2) // on the holder's znode, and the client's own
+	_, _, sofar := fired(t)
+	released(t, blocker)
+	released(t, <-got)
+	armed(t, 0)
+	if n := received(t, s) - before; n != 6 {
+		t.Errorf("behind a holder: %d requests", n)
+	}
+	if _, _, n := fired(t); n-sofar != 2 {
+		t.Errorf("two releases fired %d watches", n-sofar)
+	}
+	before = received(t, s)
+	h := acquired(t, l)
+	armed(t, 1)
+	released(t, h)
+	armed(t, 0)
+	if n := received(t, s) - before; n != 4 {
+		t.Errorf("alone: %d requests", n)
+	}
+}
+
+// A downgrade costs three requests. Unlike a release it always fires a watch, that of the reader's own znode.
 func TestDowngradeCosts(t *testing.T) {
 	path := lockPath(t)
 	s := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}})
+	s.unwatched = unwatched{never, never}
 	rw := realRW(t, "rw", s, path, nil).(*RW)
 	w := acquired(t, rw.Write())
-	armed(t, 1)
+	armed(t, 0)
 	before := received(t, s)
 	_, _, sofar := fired(t)
 	r, err := rw.Downgrade(within(t), w)
@@ -199,7 +232,7 @@ func TestDowngradeCosts(t *testing.T) {
 		t.Errorf("a downgrade: %d requests", n)
 	}
 	released(t, r)
-	if _, _, n := fired(t); n-sofar != 2 {
+	if _, _, n := fired(t); n-sofar != 1 {
 		t.Errorf("a downgrade and a release fired %d watches", n-sofar)
 	}
 	armed(t, 0)

@@ -23,17 +23,42 @@ type creator struct {
 	dir    string
 	prefix string // unique to this attempt, never used again
 	data   []byte
+	// unlisted says that the caller does not need the list of the directory.
+	unlisted bool
 }
 
-// create returns the name of the created znode. When ctx ends it returns at once;
-// what becomes of the request is then the session's business.
-func (c creator) create(ctx context.Context) (string, error) {
-	return owned(ctx, c.s, c.attempt, func(name string) { c.s.janitor.remove(path.Join(c.dir, name)) })
+// A creation is a znode that a creator has created, and what is known from the answer. If the answer was lost that is
+// nothing but the name.
+type creation struct {
+	name string
+	// stat is the znode's when it was created; zero if not known.
+	stat zksession.Stat
+	// children are the directory's some time after the create; nil if not known.
+	children []string
+	// again is closed when the session is connected again after the create was sent.
+	again <-chan struct{}
+}
+
+// create returns the created znode. When ctx ends it returns at once; what becomes of the request is then the session's
+// business.
+func (c creator) create(ctx context.Context) (creation, error) {
+	return owned(ctx, c.s, c.attempt, func(made creation) { c.s.janitor.remove(path.Join(c.dir, made.name)) })
+}
+
+// once sends one request to create the znode, and one to list the directory right behind it unless that is not needed.
+func (c creator) once(ctx context.Context) (creation, error) {
+	again, node := c.s.zk.Reconnected(), path.Join(c.dir, c.prefix)
+	if c.unlisted {
+		created, err := c.s.zk.Create(ctx, node, c.data, zksession.EphemeralSequential)
+		return creation{name: path.Base(created), again: again}, err
+	}
+	e, err := c.s.zk.Enter(ctx, node, c.data)
+	return creation{path.Base(e.Path), e.Stat, e.Names, again}, err
 }
 
 // attempt creates the znode, and after a lost reply finds out whether it exists. If
 // it cannot it leaves the znode, which may exist, to the janitor.
-func (c creator) attempt(ctx context.Context) (name string, err error) {
+func (c creator) attempt(ctx context.Context) (made creation, err error) {
 	lost := false // the outcome of a request is not known
 	defer func() {
 		if err != nil && lost {
@@ -42,34 +67,29 @@ func (c creator) attempt(ctx context.Context) (name string, err error) {
 	}()
 	for missing := 0; ; {
 		if err := c.s.zk.Await(ctx); err != nil {
-			return "", err
+			return creation{}, err
 		}
 		// The request itself is not given up: a sweep must not overtake it.
-		created, err := c.s.zk.Create(
-			context.WithoutCancel(ctx),
-			path.Join(c.dir, c.prefix),
-			c.data,
-			zksession.EphemeralSequential,
-		)
+		made, err := c.once(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
-			return path.Base(created), nil
+			return made, nil
 		case errors.Is(err, zksession.ErrNoNode) && missing < reaps:
 			missing++
 			if err := ensureDir(ctx, c.s.zk, c.dir); err != nil {
-				return "", fmt.Errorf("create %s: %w", c.dir, err)
+				return creation{}, fmt.Errorf("create %s: %w", c.dir, err)
 			}
 		case errors.Is(err, zksession.ErrConnectionLoss):
 			lost = true
 			name, err := c.find(ctx)
 			if err != nil {
-				return "", err
+				return creation{}, err
 			}
 			if name != "" {
-				return name, nil
+				return creation{name: name, again: made.again}, nil
 			}
 		default:
-			return "", err
+			return creation{}, err
 		}
 	}
 }

@@ -55,7 +55,8 @@
 //     tried again, not in the background either. A server that refuses a credential ends the session with
 //     [zksession.ErrAuthFailed].
 //   - Somebody else deletes one of our znodes: a waiter queues again, at the end; a holder's context ends with
-//     ErrLockLost. A change of a znode's data does no harm, except to a NaiveMutex that has not read it yet.
+//     ErrLockLost; when they hear of it is said below. A change of a znode's data does no harm, except to a NaiveMutex
+//     that has not read it yet.
 //   - A server that breaks each connection soon after its handshake, or says each time that the session has moved: the
 //     client reconnects with pauses that grow to a second. Watches that a server refuses to set again after a reconnect
 //     count as fired, so that whoever waits looks again.
@@ -91,6 +92,27 @@
 // goroutine more, and no request. Holds of NoLock and ZKLock, and Multi as a whole, have no events; its members do.
 // OnQueued and OnState remain: they are of one lock, and of one session.
 //
+// # Own znodes
+//
+// A client needs no look at its own znode to know that it holds a lock: see Mutex. So it reads and watches that znode
+// only to hear that somebody else has deleted it or has asked for it, which nobody does but an administrator, or
+// [Session.Evict] and [Session.Revoke]. Most holds and waits are over before that would be worth a request. Therefore:
+//
+//   - A hold watches its znode once it has lasted for 30 ms. It hears of a deletion or a revocation that came before by
+//     then, so 30 ms and a round trip after the grant at the latest, and from then on at once. That bounds how much
+//     longer a client believes in a hold whose znode was deleted; what it does meanwhile, the resource refuses by the
+//     token, or [Hold.Multi] by the znode.
+//   - A contender in a queue hears when the one that it waits for goes, because it lists the queue then; or 5 s after
+//     it began to wait for that one, because it watches its own znode from then on. Until then it keeps nobody waiting:
+//     a znode that is gone is in nobody's way.
+//   - If the session was connected again between the create and the grant, or the answer to the create was lost, the
+//     znode is read and watched before the grant.
+//   - The leases of a Semaphore, the znode of a NaiveMutex, that of a reader after a downgrade, and the place of a
+//     contender that waits for a Semaphore's permits, are watched from the start.
+//
+// Below, requests and watches are counted without this: add 1 request to each hold of a Mutex or a read/write lock that
+// lasts longer than 30 ms, and to each wait of more than 5 s; and as many watches that fire.
+//
 // # The race detector
 //
 // go-zookeeper v1.0.4 has a data race of its own: when it reconnects, it reads the number of the newest transaction
@@ -102,8 +124,8 @@
 // # Trying
 //
 // [TryLock].TryAcquire takes its place and looks once. If another contender is ahead, it takes its place away again and
-// returns [ErrNotAcquired]. All locks but ZKLock have it, and [Multi] too. Requests where the lock is taken: 4 in 3
-// round trips (create; getChildren and getData, together; delete); 5 for a semaphore that is short of permits, or 6
+// returns [ErrNotAcquired]. All locks but ZKLock have it, and [Multi] too. Requests where the lock is taken: 3 in 2
+// round trips (create and getChildren, together; delete); 4 for a semaphore that is short of permits, or 5
 // with a shared count; 2 for NaiveMutex. Where the lock is free, the requests are those of Acquire. It leaves no watch
 // except NaiveMutex's, one for each session, on the holder's znode. If two clients try a free lock at once, the first
 // gets it. A client that tries just behind one whose own attempt fails, fails as well, although the lock may be free by
@@ -124,16 +146,18 @@
 //
 // # Revocation
 //
-// [Session.Revoke] asks a participant to leave, by writing Curator's bytes into its znode; [Hold.Revoked] says that
-// the participant was asked. Every hold of every lock but NaiveMutex, NoLock and ZKLock reads its znode before the
-// grant, and again after each change, including a change that was made while the client was cut off. A contender that
-// was asked in the queue finds its hold revoked from the start. A semaphore's is not: its places in the queue are not
-// what is held, and only permits count. A writer that was asked and becomes a reader is still asked. Nothing ends
-// because of it: [Session.Evict] deletes the znode of a participant that has not left in time.
+// [Session.Revoke] asks a participant to leave, by writing Curator's bytes into its znode; [Hold.Revoked] says that the
+// participant was asked. Every hold of every lock but NaiveMutex, NoLock and ZKLock that lasts for 30 ms reads its
+// znode then, and again after each change, including a change that was made while the client was cut off: see Own
+// znodes. So a contender that was asked in the queue finds its hold revoked 30 ms and a round trip after the grant, or
+// from the start if it had read its znode before; a hold that is released sooner is over before it hears. A semaphore's
+// hold is not revoked by what was asked of its place in the queue, which is not what is held; only permits count. A
+// writer that was asked and becomes a reader is still asked. Nothing ends because of it: [Session.Evict] deletes the
+// znode of a participant that has not left in time.
 //
-// Requests: 1 by the client that asks, 1 by the client that is asked, and 2 by a contender that watches it. Watches
-// fired: 1 at the client that is asked, and 1 at each session that watches its znode. There is no watch besides the one
-// by which a hold learns that its znode was deleted.
+// Requests: 1 by the client that asks, 1 by the client that is asked and watches its znode, and 2 by a contender that
+// watches it. Watches fired: 1 at the client that is asked, and 1 at each session that watches its znode. There is no
+// watch besides the one by which a hold learns that its znode was deleted.
 //
 // # Mutex
 //
@@ -144,18 +168,20 @@
 // digits, which is Curator's form. The path itself, and what is missing above it, is created as containers when a
 // create has found it missing.
 //
-// Requests: 4 in 3 round trips without contention (create; getChildren and getData with a watch on the own znode,
-// together; delete). A contender that waits adds 2 (getData with a watch on its predecessor; getChildren again when
-// that has gone): 6. It adds those 2 again each time that a predecessor leaves which was not the head, that is, which
-// gave up.
+// Requests: 3 in 2 round trips without contention (create and getChildren, together; delete). A contender that waits
+// adds 2 (getData with a watch on its predecessor; getChildren again when that has gone): 5. It adds those 2 again each
+// time that a predecessor leaves which was not the head, that is, which gave up.
+//
+// The create is create2, whose answer contains the znode's stat, and so the token. ZooKeeper before 3.5 has no create2:
+// there the znode is read and watched before the grant, which is 1 request and 1 watch more.
 //
 // With [MutexConfig].SparseLists, in a queue of hundreds, a waiter that has held the lock before asks for one list
-// instead of two. It reads a hint, then each of the up to 4 contenders before it near the head, then its own znode once
-// more. That makes 6 requests, and one for each of those contenders: 8 where there are two. All reads but the last
-// leave a watch on a contender that is still there, so that a release fires 3 to 4: the holder's own, and one for each
-// waiter that had come to it.
+// instead of two. It reads a hint and its own znode, then each of the up to 4 contenders before it near the head, then
+// its own znode once more. That makes 6 requests, and one for each of those contenders: 8 where there are two. All
+// reads but the last leave a watch, so that a release fires 3 to 4: the holder's own, and one for each waiter that had
+// come to it.
 //
-// Watches fired per release: 2, one at the successor and the holder's own. No other client wakes. A waiter that gives
+// Watches fired per release: 1, at the successor. No other client wakes. A waiter that gives
 // up leaves its watch on the predecessor, one for each session, until that goes; otherwise none is left.
 //
 // Connection loss, expiry, timeout and cancellation: as above. Lost replies: after a create, sync, a search for the
@@ -191,9 +217,9 @@
 // change (getChildren; getData with a watch), 1 more (getChildren with a watch) when there is no candidate, and a
 // create, once, if there is no directory.
 //
-// Watches fired per change of the leader: 2 as a Mutex's, and one for each session that observes, however many
-// goroutines observe in it. All observers are to be told, so all wake; candidates are not woken. An observer that stops
-// leaves its watch until the leader changes.
+// Watches fired per change of the leader: 2, its own and its successor's, and one for each session that observes,
+// however many goroutines observe in it. All observers are to be told, so all wake; candidates are not woken. An
+// observer that stops leaves its watch until the leader changes.
 //
 // Connection loss: nothing ends. An observer is late until the session is connected again. Expiry: the term is lost.
 // With a Renewer a campaign goes on at the end of the queue in the next session, and observers go on there; without one
@@ -213,12 +239,12 @@
 // Tokens: a writer's token is above those of all earlier holders. A reader's is above those of the writers before it;
 // readers' tokens have no order among each other.
 //
-// Requests: as Mutex, 4 in 3 round trips without contention and 6 for a contender that waits, reader or writer. A
+// Requests: as Mutex, 3 in 2 round trips without contention and 5 for a contender that waits, reader or writer. A
 // writer adds 2 each time the contender just before it leaves while others before it stay, which happens where readers
 // leave in another order than they came. A reader adds 2 for each writer before it that is still there when the last
 // one before it gives up.
 //
-// Watches fired per release: the holder's own, and those of the contenders that watch it. A reader watches the last
+// Watches fired per release: those of the contenders that watch the holder. A reader watches the last
 // writer before it, a writer the contender just before it. So the release of a writer wakes the readers up to the next
 // writer, all of which get in, or that writer; the release of a reader wakes one writer or no contender.
 //
@@ -242,8 +268,8 @@
 //
 // Layout: as RW, with the znodes' names "_c_" + UUID + "-read-" or "-write-" + ten digits.
 //
-// Requests, watches fired per release, tokens: as RW: 4 requests without contention, 6 for a contender that waits; 2
-// watches where one contender waits behind another.
+// Requests, watches fired per release, tokens: as RW: 3 requests without contention, 5 for a contender that waits; 1
+// watch where one contender waits behind another.
 //
 // Connection loss, expiry, timeout, cancellation, foreign interference: as Mutex; the names that count are those that
 // end in "read-" or "write-" and a sequence number.
@@ -253,13 +279,12 @@
 // Guarantees and layout: as FairRW, whose clients take part in the same queue. Every waiter watches the list of the
 // directory.
 //
-// Requests: 4 in 3 round trips without contention (create; getChildren with a watch and getData with a watch on the own
-// znode, together; delete). A waiter adds one getChildren each time that any contender comes or goes while it waits: 5
-// at the least.
+// Requests: 3 in 2 round trips without contention (create and getChildren, together; delete). A waiter adds one
+// getChildren with a watch, and one each time that any contender comes or goes while it waits: 5 at the least.
 //
-// Watches fired per release: the holder's own, and one for each session with a waiter, whatever it waits for, besides
-// those of sessions that have stopped waiting since the last change: 3 where two wait. An arrival fires them too.
-// Waiters in one session share a watch. The watch that a holder's list leaves behind goes with its release.
+// Watches fired per release: one for each session with a waiter, whatever it waits for, besides those of sessions that
+// have stopped waiting since the last change: 2 where two wait. An arrival fires them too. Waiters in one session share
+// a watch. The watch that the list of a holder that had to wait leaves behind goes with its release.
 //
 // Timeout and cancellation: as above, except for the watch on the list. Usually the removal of the own znode fires it.
 // If the attempt ends while its list is under way, the list may be answered after that removal. Then it leaves its
@@ -316,14 +341,14 @@
 // it is the head, and need not list the queue again. After that it reads and watches each of its leases, and grants
 // only if all are there and belong to the session, which lives.
 //
-// Requests: 7 without contention, in 5 round trips and 1 to release (create; getChildren and getData of the queue,
-// together; getChildren of the leases; the transaction; getData with a watch on the lease; delete). With n permits the
-// last getData is n, together, and the delete is a transaction of n. With a shared count its getData goes beside each
-// list of the leases: 1 more. A contender that waits for a permit adds 2 (the list with a watch, and again when it has
-// changed), or 4 with a shared count. One that waits for those ahead in the queue adds 1 (getData with a watch of the
-// one before it), 3 if that one's lease is gone by the time that the leases are listed (the list of the queue, and of
-// the leases again), 2 behind another kind of client. The first use of a path adds the creates of the directories, and
-// a transaction that finds that there is none.
+// Requests: 6 without contention, in 4 round trips and 1 to release (create and getChildren of the queue, together;
+// getChildren of the leases; the transaction; getData with a watch on the lease; delete). With n permits the last
+// getData is n, together, and the delete is a transaction of n. With a shared count its getData goes beside each list
+// of the leases: 1 more. A contender that waits for a permit adds 3 (getData with a watch on its own place; the list
+// with a watch, and again when it has changed), or 5 with a shared count. One that waits for those ahead in the queue
+// adds 1 (getData with a watch of the one before it), 3 if that one's lease is gone by the time that the leases are
+// listed (the list of the queue, and of the leases again), 2 behind another kind of client. The first use of a path
+// adds the creates of the directories, and a transaction that finds that there is none.
 //
 // Watches fired per release: 4, however many wait, and 1 more for each permit beyond the first. They are the lease
 // holder's own; that of the head of the queue on the list of leases; and, as that one leaves the queue, its own on its
@@ -359,7 +384,7 @@
 //
 // A Semaphore with one permit, with all that is said there. Its slot is 0, so its tokens rise strictly from holder to
 // holder as a Mutex's do. It is not reentrant ([Hold.Reenter] refuses); a hold may be released by any goroutine.
-// Requests: 7 without contention, 9 with. Watches fired per release: 4.
+// Requests: 6 without contention, 9 with. Watches fired per release: 4.
 //
 // # SharedCount
 //
@@ -395,8 +420,8 @@
 // Layout: the members'.
 //
 // Requests and watches fired per release: the sum of the members', which are acquired one after the other. Of two
-// mutexes: 8 requests without contention, 10 behind a holder of both, which is waited for at the first only; 3 watches
-// where others wait, both own and the successor's at the first.
+// mutexes: 6 requests without contention, 8 behind a holder of both, which is waited for at the first only; 1 watch
+// where others wait, the successor's at the first.
 //
 // Connection loss and foreign interference: the members'. Expiry, timeout and cancellation: one context is for all. At
 // the first failure the members held so far are released in reverse, in the background if the context has ended.

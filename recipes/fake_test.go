@@ -65,6 +65,7 @@ func (f *fakeService) sessionUntil(
 	z := &fakeSession{svc: f, fault: faults, counts: map[string]int{}}
 	z.Session = f.Session(zktest.SessionConfig{Timeout: time.Second, Decide: z.decide})
 	s := newSession(z, nil, end)
+	s.unwatched = unwatched{} // so that tests of what a client hears need not wait
 	t.Cleanup(func() {
 		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("close: %v", err)
@@ -77,7 +78,7 @@ func (f *fakeService) sessionUntil(
 func (z *fakeSession) decide(r zktest.Request) zktest.Fault {
 	op, p := r.Op.String(), strings.Join(r.Paths, " ")
 	switch r.Op {
-	case zktest.OpCreateContainer:
+	case zktest.OpCreate2, zktest.OpCreateContainer:
 		op = "create"
 	case zktest.OpGetData:
 		op = map[bool]string{false: "get", true: "watch"}[r.Watch]

@@ -10,19 +10,45 @@ import (
 	"locklab/recipes/zksession"
 )
 
+// unwatched says how long a znode of ours may go without a watch of our own, by which the client hears that somebody
+// has deleted it or has asked for it. Nobody deletes a znode of another client's session but an administrator, or
+// [Session.Evict], and most holds and waits are over sooner; so the watch, which costs a request and an event, is set
+// only by those that last.
+type unwatched struct {
+	held   time.Duration // from the grant
+	queued time.Duration // from when the contender began to wait for another one
+}
+
+// The times that sessions have. They are stated in the package's comment.
+const (
+	heldUnwatched   = 30 * time.Millisecond
+	queuedUnwatched = 5 * time.Second
+)
+
+// guardLater is guard of a hold whose znode is not watched yet, from a while after the grant.
+func (s *Session) guardLater(h *Hold, node string, czxid int64) {
+	h.unguarded = time.AfterFunc(s.unwatched.held, func() {
+		if h.ctx.Err() == nil {
+			s.guard(h, node, czxid, nil)
+		}
+	})
+}
+
 // guard ends the hold when its znode, the one created by czxid, is deleted by another client. own is a waiter for the
-// znode, registered before the hold was granted.
+// znode, registered before the hold was granted, or nil.
 func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 	watch := func() {
 		for {
-			select {
-			case e := <-own.C:
-				if e == zksession.Deleted && own.first {
-					h.lose(s.whyGone(node))
-					return
+			if own != nil {
+				select {
+				case e := <-own.C:
+					if e == zksession.Deleted && own.first {
+						h.lose(s.whyGone(node))
+						return
+					}
+				case <-h.ctx.Done():
+					own.stop()
 				}
-			case <-h.ctx.Done():
-				own.stop()
 			}
 			if h.ctx.Err() != nil {
 				return

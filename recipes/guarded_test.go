@@ -81,6 +81,7 @@ func TestGuardedWriteAfterTheLoss(t *testing.T) {
 		svc := newFakeService()
 		svc.set("/ledger", nil, 0)
 		s, z := svc.session(t, nil)
+		s.unwatched.held = never
 		other, _ := svc.session(t, nil)
 		h := acquired(t, newLock(t, recipe, s, nil))
 		z.HoldEvents()

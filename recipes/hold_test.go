@@ -114,34 +114,6 @@ func TestNoLock(t *testing.T) {
 	}
 }
 
-// The list and the read of the client's own znode are sent together. Here each waits for the other, so a client that
-// sent one after the other would never finish.
-func TestMutexLooksInOneRoundTrip(t *testing.T) {
-	svc := newFakeService()
-	list, look := make(chan struct{}), make(chan struct{})
-	s, z := svc.session(t, func(op, _ string) fault {
-		switch op {
-		case "children":
-			close(list)
-			<-look
-		case "watch":
-			close(look)
-			<-list
-		}
-		return pass
-	})
-	h, err := newLock(t, "mutex", s, nil).Acquire(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Release(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	if z.counts["children"] != 1 || z.counts["watch"] != 1 {
-		t.Error(z.counts)
-	}
-}
-
 func TestParentsAreContainers(t *testing.T) {
 	for recipe := range makers {
 		for _, old := range []bool{false, true} {

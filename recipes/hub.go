@@ -181,6 +181,14 @@ func (h *hub) fire(t target, w *watch, e zksession.Event) {
 	w.waiters = nil
 }
 
+// events returns where the waiter's event comes. A nil waiter gets none.
+func (w *waiter) events() <-chan zksession.Event {
+	if w == nil {
+		return nil
+	}
+	return w.C
+}
+
 // stop ends the waiter's wait. The watch stays for the next waiter. Stopping a nil waiter does nothing.
 func (w *waiter) stop() {
 	if w == nil {

@@ -81,7 +81,7 @@ func (l *Leader) line(s *Session) *line {
 		data:     []byte(l.cfg.ID),
 		onQueued: s.queued(leaderName, l.cfg.Path, l.cfg.OnQueued),
 		layout:   l.layout(),
-		blocker:  behindAll,
+		blocks:   everybody,
 	}
 }
 

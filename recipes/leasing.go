@@ -157,7 +157,12 @@ func (a *leasing) wait(ctx context.Context) (k stock, err error) {
 		defer w.stop()
 		k.max, k.count, resized = int(v.Value), v, w.C
 	}
+	own := a.place.readOwn(ctx) // whoever waits here waits for long
 	names, returned, err := s.hub.list(ctx, a.s.leases())
+	if ownErr := <-own; ownErr != nil {
+		returned.stop()
+		return stock{}, ownErr
+	}
 	if errors.Is(err, zksession.ErrNoNode) {
 		// There is no directory to watch, so create it: it is empty, and we wait for the count.
 		if err := ensureDir(ctx, s.zk, a.s.leases()); err != nil {
@@ -176,9 +181,8 @@ func (a *leasing) wait(ctx context.Context) (k stock, err error) {
 	select {
 	case <-returned.C:
 	case <-resized:
-	case <-a.place.own.C:
-		// Deleted or changed. The next look at the queue shows which, and has to watch again.
-		a.place.own = nil
+	case <-a.place.own.events():
+		a.place.ownChanged()
 		if err := a.place.await(ctx); err != nil {
 			return stock{}, err
 		}

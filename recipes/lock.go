@@ -37,6 +37,8 @@ type Hold struct {
 	term      *leaseTerm // nil if the hold has no clock of its own
 	of        *Session   // nil if it is not a session of this package
 	observed  *observed  // nil if there is no observer
+	// unguarded runs until the hold's znode is watched; nil if it is from the start.
+	unguarded *time.Timer
 	revoked   context.Context
 	revoke    context.CancelFunc
 	// release releases the lock at the service and waits until that is confirmed or ctx ends. It runs at most once,
@@ -110,6 +112,9 @@ func (h *Hold) leave(ctx context.Context) error {
 	}
 	if last {
 		h.cancel(ErrReleased)
+		if h.unguarded != nil {
+			h.unguarded.Stop()
+		}
 	}
 	if cause := context.Cause(h.ctx); cause != nil && cause != ErrReleased { // whichever cause came first stays
 		return fmt.Errorf("release: %w", cause)

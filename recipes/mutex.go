@@ -55,7 +55,7 @@ func newMutex(cfg MutexConfig) *Mutex {
 			data:     cfg.Data,
 			onQueued: cfg.OnQueued,
 			layout:   mutexLayout,
-			blocker:  behindAll,
+			blocks:   everybody,
 		},
 	}
 	if cfg.SparseLists {

@@ -1,11 +1,9 @@
 package recipes
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,25 +52,48 @@ func (c contender) exhausted() bool { return c.seq < 0 || c.seq >= math.MaxInt32
 func (l layout) parse(name string) (contender, bool) {
 	for width := 10; width <= 11 && width < len(name); width++ {
 		head, digits := name[:len(name)-width], name[len(name)-width:]
-		unsigned, negative := strings.CutPrefix(digits, "-")
-		if width == 11 && !negative || strings.Trim(unsigned, "0123456789") != "" {
+		seq, ok := parseNumber(digits, width == 11)
+		if !ok {
 			continue
 		}
 		for kind, mark := range l {
 			if strings.HasSuffix(head, mark) {
-				seq, err := strconv.ParseInt(digits, 10, 64)
-				return contender{name, kind, seq}, err == nil
+				return contender{name, kind, seq}, true
 			}
 		}
 	}
 	return contender{}, false
 }
 
+// parseNumber reads digits, of which the first may, or must, be a minus sign instead. It is called for every child of
+// every list.
+func parseNumber(digits string, negative bool) (n int64, ok bool) {
+	sign := int64(1)
+	switch {
+	case digits[0] == '-':
+		sign, digits = -1, digits[1:]
+	case negative:
+		return 0, false
+	}
+	for i := range len(digits) {
+		d := digits[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = 10*n + int64(d)
+	}
+	return sign * n, true
+}
+
+// rank is the sequence number, or one above all others.
+func (c contender) rank() int64 {
+	if c.exhausted() {
+		return math.MaxInt32
+	}
+	return c.seq
+}
+
 // queue returns the contenders among children, the next holder first.
-//
-// The exhausted ones come last. A contender with a number below 2147483647 is
-// older than any of them: the counter only reaches that by counting up. Among
-// each other they have no order, but none of them ever holds.
 func (l layout) queue(children []string) []contender {
 	q := make([]contender, 0, len(children))
 	for _, name := range children {
@@ -80,20 +101,7 @@ func (l layout) queue(children []string) []contender {
 			q = append(q, c)
 		}
 	}
-	rank := func(c contender) int64 {
-		if c.exhausted() {
-			return math.MaxInt32
-		}
-		return c.seq
-	}
-	slices.SortFunc(q, func(a, b contender) int {
-		if c := cmp.Compare(rank(a), rank(b)); c != 0 {
-			return c
-		}
-		// Equal numbers are a downgraded reader's, or made by hand; any order will
-		// do if all clients see the same.
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
-	})
+	slices.SortFunc(q, contender.compare)
 	return q
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,8 +23,8 @@ type line struct {
 	data     []byte
 	onQueued func(ahead int)
 	layout   layout
-	kind     int // of our own contenders
-	blocker  blocker
+	kind     int  // of our own contenders
+	blocks   rule // who keeps them from holding
 	// herd says that a waiter watches the directory, and with it all contenders, instead of just the one that blocks it.
 	herd bool
 	// sparse, if set, saves lists of long queues.
@@ -35,26 +35,6 @@ type line struct {
 	// when it went, so that the contender which it blocked is the head now. It is only for contenders that hold alone
 	// ([behindAll]).
 	headed func(ctx context.Context, gone string) bool
-}
-
-// A blocker is what makes one recipe differ from another: it returns the index of the
-// last contender that must be gone before queue[own] may hold, or -1 if it may now.
-//
-// Whatever it looks at comes before own. That no contender comes in there later is what
-// makes a grant last: see [place.await].
-type blocker func(queue []contender, own int) int
-
-// behindAll is the rule for contenders that hold alone.
-func behindAll(_ []contender, own int) int { return own - 1 }
-
-// behindWriters is the rule for readers.
-func behindWriters(queue []contender, own int) int {
-	for i := own - 1; i >= 0; i-- {
-		if queue[i].kind == writing {
-			return i
-		}
-	}
-	return -1
 }
 
 // Acquire implements [Lock].
@@ -110,11 +90,11 @@ func (l *line) enterAs(ctx context.Context, guid string) (*place, error) {
 	}
 	prefix := protectedPrefix(guid, l.layout[l.kind])
 	tellAttempt(ctx, l.dir, prefix)
-	name, err := creator{l.s, l.dir, prefix, l.data}.create(ctx)
+	made, err := creator{l.s, l.dir, prefix, l.data, l.hinted()}.create(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{line: l, prefix: prefix, name: name}
+	p := &place{line: l, prefix: prefix, name: made.name, stat: made.stat, children: made.children, again: made.again}
 	if err := p.await(ctx); err != nil {
 		p.withdraw(ctx, err)
 		return nil, err
@@ -127,9 +107,13 @@ type place struct {
 	line   *line
 	prefix string
 	name   string
-	own    *waiter        // for our own znode's deletion; nil until it is watched
-	stat   zksession.Stat // our own znode's
-	queued bool           // onQueued was called
+	stat   zksession.Stat // our own znode's; zero if it is not known
+	// children are the list that came with the create, until it is used.
+	children []string
+	// again is closed when the session is connected again after our znode was created, or was read last.
+	again  <-chan struct{}
+	own    *waiter // for our own znode's deletion; nil while it is not watched
+	queued bool    // onQueued was called
 	// revoked says that any of our reads showed that we were asked to leave.
 	revoked bool
 }
@@ -151,13 +135,26 @@ func (p *place) withdraw(ctx context.Context, err error) {
 
 // await waits until no contender blocks the place.
 //
-// A hold is granted iff, all in this one session, a list of the directory shows our znode and no contender before it
-// that blocks us, our znode belongs to the session, and the session is not over after both answers. Why that suffices:
+// A hold is granted iff, all in this one session, a list of the directory that was made after our znode was created
+// shows it and no contender before it that blocks us, and the session is not over after the answer. Why that suffices:
 // at the instant of the list all contenders that block us were gone. None that does can come before us later, because
 // numbers only rise while the directory exists, and it exists while our znode does (a downgrade inserts a reader at the
 // place of a writer, but only while that writer is there, and that writer would have blocked us). And our znode stays
-// until somebody deletes it or the session ends. A list without a look at the owner would not suffice: read in another
-// session, or about another session's znode, it proves nothing about ours.
+// until somebody deletes it or the session ends.
+//
+// Nor need anybody look whether the znode in the list is ours. Its name contains a GUID that this attempt has drawn, so
+// only this attempt's creates can have made it. All of them were sent in this session, because a session is never
+// renewed and a request is never sent in another. So the znode belongs to it, and ends with it. (Somebody who deletes
+// the znode and makes one of the same name by hand would deceive us, until we read it.) The token is the transaction
+// that created the znode, by the server's answer to the create: see [zksession.ZooKeeper.Enter].
+//
+// Where that is not certain, our znode is read as well, and watched: where the answer to the create was lost, or does
+// not contain the stat, or the session has since been connected again. The argument does not need that either, but
+// there the client relies on more of its own code, and it costs a request where something has gone wrong anyway.
+//
+// The list that the argument needs may be the one that came with the create. Both were sent on one connection, the
+// create first, so the list shows a state in which the create is done. If the connection broke in between there is no
+// such list, and another one is made.
 func (p *place) await(ctx context.Context) error {
 	l := p.line
 	me, ok := l.layout.parse(p.name)
@@ -168,22 +165,26 @@ func (p *place) await(ctx context.Context) error {
 		return err
 	}
 	for {
-		again := l.s.zk.Reconnected() // before the list
-		queue, own, changed, err := p.look(ctx)
+		children, changed, again, err := p.look(ctx)
 		if errors.Is(err, zksession.ErrConnectionLoss) {
 			continue // nothing but reads, which wait until we are connected again
 		}
 		if err != nil {
 			return err
 		}
-		block := l.blocker(queue, own)
+		at := l.layout.stand(children, me, l.blocks)
+		if !at.there {
+			changed.stop()
+			return errNodeGone
+		}
+		p.removeSurplus(children)
 		if !p.queued {
 			p.queued = true
 			if l.onQueued != nil {
-				l.onQueued(block + 1)
+				l.onQueued(at.ahead(l.layout, children))
 			}
 		}
-		if block < 0 {
+		if !at.blocked {
 			changed.stop()
 			return l.s.mayHold()
 		}
@@ -191,8 +192,11 @@ func (p *place) await(ctx context.Context) error {
 			changed.stop()
 			return ErrNotAcquired
 		}
-		if l.sparse.near(queue, own) {
-			held, err := p.outlast(ctx, queue[:own], again)
+		if l.herd && changed == nil {
+			continue // the list that came with the create has no watch
+		}
+		if before, near := l.sparse.near(l.layout, children, me); near {
+			held, err := p.outlast(ctx, before, again)
 			if err != nil {
 				return err
 			}
@@ -202,70 +206,79 @@ func (p *place) await(ctx context.Context) error {
 			continue
 		}
 		if changed == nil {
-			changed, err = p.watch(ctx, queue[block].name)
+			changed, err = p.watch(ctx, at.block.name)
 		}
+		gone := errors.Is(err, zksession.ErrNoNode)
 		if err == nil {
-			err = p.wait(ctx, changed)
+			gone, err = p.wait(ctx, changed)
 		}
-		if err != nil && !errors.Is(err, zksession.ErrNoNode) && !errors.Is(err, zksession.ErrConnectionLoss) {
+		if err != nil && !gone && !errors.Is(err, zksession.ErrConnectionLoss) {
 			return err
 		}
-		if l.headed != nil && p.own != nil && l.headed(ctx, queue[block].name) {
+		if gone && l.headed != nil && l.headed(ctx, at.block.name) {
 			return l.s.mayHold()
 		}
 	}
 }
 
-// look returns the queue, our own place in it, and where the recipe watches the
-// directory a waiter for its next change. The first time it also reads
-// and watches our own znode, in the same round trip.
-func (p *place) look(ctx context.Context) (queue []contender, own int, changed *waiter, err error) {
+// look returns the children of the directory, where the recipe watches the directory a waiter for its next change, and
+// a channel that is closed when the session is connected again after that list. Where our own znode is in doubt it
+// reads and watches that too, in the same round trip.
+func (p *place) look(ctx context.Context) (children []string, changed *waiter, again <-chan struct{}, err error) {
 	l := p.line
-	ownErr := p.readOwn(ctx)
-	var children []string
+	if children, p.children = p.children, nil; children != nil && !p.doubtful() {
+		l.sparse.saw(l.layout, children, p.name)
+		return children, nil, p.again, nil
+	}
+	again = l.s.zk.Reconnected() // before the list
+	var own <-chan error
+	if p.doubtful() {
+		own = p.readOwn(ctx)
+	}
 	if l.herd && !l.try {
 		children, changed, err = l.s.hub.list(ctx, l.dir)
 	} else {
 		children, err = l.s.zk.Children(ctx, l.dir)
 	}
-	if own := <-ownErr; err == nil {
-		err = own
-	}
-	if err == nil && p.stat.Owner != l.s.ID() {
-		err = errNodeGone
-	}
-	if err == nil {
-		p.removeSurplus(children)
-		queue = l.layout.queue(children)
-		own = slices.IndexFunc(queue, func(c contender) bool { return c.name == p.name })
-		if own < 0 {
-			err = errNodeGone
+	if own != nil {
+		if ownErr := <-own; err == nil {
+			err = ownErr
 		}
-	}
-	if err == nil {
-		l.sparse.saw(queue, own)
 	}
 	if err != nil {
 		changed.stop()
 		if errors.Is(err, zksession.ErrNoNode) {
 			err = errNodeGone // without the directory, our znode is gone too
 		}
-		return nil, 0, nil, err
+		return nil, nil, nil, err
 	}
-	return queue, own, changed, nil
+	l.sparse.saw(l.layout, children, p.name)
+	return children, changed, again, nil
 }
 
-// readOwn reads and watches our own znode, unless it is watched, and sends the result.
+// doubtful reports whether our own znode has to be read: see [place.await].
+func (p *place) doubtful() bool { return p.stat.Owner != p.line.s.ID() || closed(p.again) }
+
+// readOwn reads and watches our own znode, unless it is watched, and sends the result. It is errNodeGone also if the
+// znode is not ours.
 func (p *place) readOwn(ctx context.Context) <-chan error {
 	result := make(chan error, 1)
+	again, s := p.line.s.zk.Reconnected(), p.line.s // before the read
 	if p.own != nil {
+		p.again = again // the watch tells of changes while the client was disconnected, too
 		result <- nil
 		return result
 	}
 	go func() { // the caller waits for it
-		data, stat, own, err := p.line.s.hub.get(ctx, p.path())
-		if err == nil {
-			p.stat, p.own, p.revoked = stat, own, p.revoked || isRevocation(data)
+		data, stat, own, err := s.hub.get(ctx, p.path())
+		switch {
+		case errors.Is(err, zksession.ErrNoNode):
+			err = errNodeGone
+		case err == nil && stat.Owner != s.ID():
+			own.stop()
+			err = errNodeGone
+		case err == nil:
+			p.stat, p.own, p.again, p.revoked = stat, own, again, p.revoked || isRevocation(data)
 		}
 		result <- err
 	}()
@@ -290,22 +303,35 @@ func (p *place) watch(ctx context.Context, name string) (*waiter, error) {
 	return w, err
 }
 
-// wait returns when what is watched has changed or gone, or our own znode has.
-func (p *place) wait(ctx context.Context, changed *waiter) error {
+// wait returns when what is watched has changed or gone, and then reports true, or when our own znode has. A place that
+// has waited for long watches its own znode too, to hear of its deletion before the contender that it waits for goes.
+func (p *place) wait(ctx context.Context, changed *waiter) (fired bool, err error) {
 	defer changed.stop()
-	select {
-	case <-changed.C:
-		return nil
-	case <-p.own.C:
-		// Deleted or changed. The next look shows which, and has to watch again.
-		p.own = nil
-		return nil
-	case <-p.line.s.Done():
-		return p.line.s.Err()
-	case <-ctx.Done():
-		return tasks.Ended(ctx)
+	long := time.NewTimer(p.line.s.unwatched.queued)
+	defer long.Stop()
+	for {
+		select {
+		case <-changed.C:
+			return true, nil
+		case <-p.own.events():
+			p.ownChanged()
+			return false, nil
+		case <-long.C:
+			if err := <-p.readOwn(ctx); errors.Is(err, zksession.ErrConnectionLoss) {
+				long.Reset(p.line.s.unwatched.queued)
+			} else if err != nil {
+				return false, err
+			}
+		case <-p.line.s.Done():
+			return false, p.line.s.Err()
+		case <-ctx.Done():
+			return false, tasks.Ended(ctx)
+		}
 	}
 }
+
+// ownChanged notes that our own znode was deleted or changed. The next look shows which, and has to watch again.
+func (p *place) ownChanged() { p.own, p.stat = nil, zksession.Stat{} }
 
 // grant makes the hold.
 func (p *place) grant() *Hold { return p.hold(p.stat.Czxid) }
@@ -321,7 +347,11 @@ func (p *place) hold(token int64) *Hold {
 	if p.revoked {
 		h.revoke()
 	}
-	s.guard(h, node, p.stat.Czxid, p.own)
+	if p.own != nil {
+		s.guard(h, node, p.stat.Czxid, p.own)
+	} else {
+		s.guardLater(h, node, p.stat.Czxid)
+	}
 	return h
 }
 

@@ -91,8 +91,12 @@ func TestLostCreateAndLostSearch(t *testing.T) {
 				s, other := connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}}), connected(t, SessionConfig{})
 				l := realLock(t, "mutex", s, lock, nil)
 				released(t, acquired(t, l))
-				w.Lose(wire.OpCreate, 1)
-				w.Cut(op, 1)
+				w.Lose(wire.OpCreate2, 1)
+				n := 1
+				if op == wire.OpChildren {
+					n = 2 // the first goes with the create
+				}
+				w.Cut(op, n)
 				ctx := within(t)
 				if cancelled {
 					cancelling, cancel := context.WithCancel(ctx)

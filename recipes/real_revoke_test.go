@@ -33,6 +33,10 @@ func TestRevokeRequestsAndWatches(t *testing.T) {
 			for range 2 {
 				h := acquired(t, l)
 				node := firstOf(t, admin, lock)
+				eventually(t, "the hold watches its znode", func() bool {
+					_, ok := watchOn(s, target{path: node})
+					return ok
+				})
 				if isRevoked(h) {
 					t.Error("revoked from the start")
 				}

@@ -26,6 +26,7 @@ func TestReentry(t *testing.T) {
 		svc := newFakeService()
 		var requests atomic.Int32
 		s, _ := svc.session(t, func(string, string) fault { requests.Add(1); return pass })
+		s.unwatched.held = never
 		h, err := lockOf(t, maker, s, nil).Acquire(within(t))
 		if err != nil {
 			t.Fatal(err)

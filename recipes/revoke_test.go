@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -133,6 +134,12 @@ func TestRevokeAtEveryRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			eventually(t, name+": the hold is watched", func() bool {
+				return !slices.ContainsFunc(h.nodes, func(node string) bool {
+					_, ok := watchOn(s, target{path: node})
+					return !ok
+				})
+			})
 			made := requests.Load()
 			if _, _, err := admin.zk.Get(within(t), asked); asked != "" && err == nil {
 				revoked(t, fmt.Sprintf("%s at request %d", name, n), h)

@@ -58,8 +58,8 @@ func newRWLines(recipe string, cfg RWConfig, layout layout) (rwLines, error) {
 	}
 	l := line{s: cfg.Session, dir: cfg.Path, data: data, layout: layout}
 	r, w := l, l
-	r.kind, r.blocker, r.recipe = reading, behindWriters, recipe+"/read"
-	w.kind, w.blocker, w.recipe = writing, behindAll, recipe+"/write"
+	r.kind, r.blocks, r.recipe = reading, everyWriter, recipe+"/read"
+	w.kind, w.blocks, w.recipe = writing, everybody, recipe+"/write"
 	for _, l := range []*line{&r, &w} {
 		l.onQueued = l.s.queued(l.recipe, l.dir, cfg.OnQueued)
 	}

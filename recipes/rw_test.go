@@ -101,7 +101,7 @@ func (r *rwRecord) use(
 }
 
 func TestBlockers(t *testing.T) {
-	queue := rwLayout.queue([]string{
+	children := []string{
 		"a-__READ__0000000001",
 		"b-__READ__0000000002",
 		"c-__WRIT__0000000003",
@@ -114,7 +114,8 @@ func TestBlockers(t *testing.T) {
 		"x-__READ__1",
 		"y-__READ__2147483647", // its number is exhausted, so it is last
 		"z-__WRIT__0000000008",
-	})
+	}
+	queue := rwLayout.queue(children)
 	for own, want := range []struct {
 		name         string
 		reader, none int
@@ -133,12 +134,21 @@ func TestBlockers(t *testing.T) {
 		if queue[own].name != want.name {
 			t.Fatalf("%d is %s, want %s", own, queue[own].name, want.name)
 		}
-		if got := behindWriters(queue, own); got != want.reader {
-			t.Errorf("%s waits as a reader for %d, want %d", want.name, got, want.reader)
+		for who, want := range map[string]struct {
+			blocks rule
+			last   int
+		}{"reader": {everyWriter, want.reader}, "writer": {everybody, want.none}} {
+			at := rwLayout.stand(children, queue[own], want.blocks)
+			if !at.there || at.blocked != (want.last >= 0) || at.blocked && at.block != queue[want.last] {
+				t.Errorf("%s as a %s: %+v, want it to wait for contender %d", queue[own].name, who, at, want.last)
+			}
+			if got := at.ahead(rwLayout, children); got != want.last+1 {
+				t.Errorf("%s as a %s: %d ahead, want %d", queue[own].name, who, got, want.last+1)
+			}
 		}
-		if got := behindAll(queue, own); got != want.none {
-			t.Errorf("%s waits as a writer for %d, want %d", want.name, got, want.none)
-		}
+	}
+	if at := rwLayout.stand(children[1:], queue[0], everybody); at.there || at.blocked {
+		t.Errorf("a contender that is not in the list: %+v", at)
 	}
 }
 

@@ -46,6 +46,8 @@ type Session struct {
 	terms   *terms      // nil if only the service ends holds
 	clock   *leaseClock // nil if there is none
 	observe func(observe.Event)
+	// unwatched is when znodes of ours are watched.
+	unwatched unwatched
 }
 
 // Connect returns once a session is established, or an error that wraps that of ctx: while no server answers, it
@@ -87,7 +89,7 @@ func newSession(zk zksession.ZooKeeper, log *slog.Logger, end HoldsEnd) *Session
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{zk: zk}
+	s := &Session{zk: zk, unwatched: unwatched{held: heldUnwatched, queued: queuedUnwatched}}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.hub = newHub(zk, &s.tasks)
 	s.janitor = &janitor{zk: zk, tasks: &s.tasks, log: log}

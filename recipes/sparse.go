@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"locklab/recipes/internal/tasks"
@@ -44,14 +45,18 @@ const (
 )
 
 // saw remembers the last contender of a list, unless that is our own.
-func (s *sparse) saw(queue []contender, own int) {
+func (s *sparse) saw(l layout, children []string, own string) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = contender{}
-	if end := len(queue) - 1; end >= s.long && end != own {
+	if len(children) <= s.long {
+		return
+	}
+	queue := l.queue(children)
+	if end := len(queue) - 1; end >= s.long && queue[end].name != own {
 		s.last = queue[end]
 	}
 }
@@ -63,15 +68,33 @@ func (s *sparse) hint(me contender) (name string, ok bool) {
 	return s.last.name, s.last.name != "" && !s.last.exhausted() && s.last.seq < me.seq
 }
 
-// near reports whether to wait one by one for the rest of the queue before own.
-func (s *sparse) near(queue []contender, own int) bool {
-	return s != nil && len(queue) > s.long && own <= nearHead
+// near returns the rest of the queue before me if it is to be waited for one by one.
+func (s *sparse) near(l layout, children []string, me contender) (before []contender, near bool) {
+	if s == nil || len(children) <= s.long {
+		return nil, false
+	}
+	queue := l.queue(children)
+	own := slices.Index(queue, me)
+	if len(queue) <= s.long || own > nearHead {
+		return nil, false
+	}
+	return queue[:own], true
+}
+
+// hinted reports whether an attempt will follow a hint, and so needs no list when it begins.
+func (l *line) hinted() bool {
+	if l.sparse == nil || l.try || l.onQueued != nil { // these need the list
+		return false
+	}
+	l.sparse.mu.Lock()
+	defer l.sparse.mu.Unlock()
+	return l.sparse.last.name != ""
 }
 
 // follow waits until the contender that came before us according to the last list has gone, if one is known.
 func (p *place) follow(ctx context.Context, me contender) error {
 	l := p.line
-	if l.sparse == nil || l.try || l.onQueued != nil { // these need the list
+	if p.children != nil || !l.hinted() {
 		return nil
 	}
 	name, ok := l.sparse.hint(me)
@@ -90,7 +113,8 @@ func (p *place) follow(ctx context.Context, me contender) error {
 	case err != nil:
 		return err
 	}
-	return p.wait(ctx, w)
+	_, err = p.wait(ctx, w)
+	return err
 }
 
 // outlast waits until all the contenders before us have gone, of a list made on the
@@ -148,9 +172,9 @@ func (p *place) outlive(ctx context.Context, name string) (gone bool, err error)
 			case zksession.Unwatched:
 				return false, p.line.s.Err()
 			}
-		case <-p.own.C:
+		case <-p.own.events():
 			w.stop()
-			p.own = nil // the next look finds out what happened, and watches again
+			p.ownChanged()
 			return false, nil
 		case <-p.line.s.Done():
 			w.stop()

@@ -336,23 +336,24 @@ func TestSparseListsCancelled(t *testing.T) {
 // A contender that came after ours is not a hint, because it may be waiting for us.
 func TestSparseHint(t *testing.T) {
 	s := sparse{long: longQueue}
-	queue := make([]contender, longQueue+1)
+	queue := make([]string, longQueue+1)
 	for i := range queue {
-		queue[i] = contender{name: fmt.Sprint(i), seq: int64(i)}
+		queue[i] = fmt.Sprintf("lock-%010d", i)
 	}
 	last := int64(longQueue)
-	s.saw(queue, 0)
+	s.saw(mutexLayout, queue, queue[0])
 	for seq, want := range map[int64]bool{last - 1: false, last: false, last + 1: true} {
 		if _, ok := s.hint(contender{seq: seq}); ok != want {
 			t.Errorf("hint for %d with %d the last known: %t", seq, last, ok)
 		}
 	}
+	exhausted := append(queue[:longQueue:longQueue], "lock--000000001")
 	for name, forget := range map[string]func(){
-		"a short queue":        func() { s.saw(queue[:longQueue], 0) },
-		"we ourselves, at end": func() { s.saw(queue, longQueue) },
-		"an exhausted number":  func() { s.saw(append(queue[:longQueue:longQueue], contender{"x", 0, -1}), 0) },
+		"a short queue":        func() { s.saw(mutexLayout, queue[:longQueue], queue[0]) },
+		"we ourselves, at end": func() { s.saw(mutexLayout, queue, queue[longQueue]) },
+		"an exhausted number":  func() { s.saw(mutexLayout, exhausted, queue[0]) },
 	} {
-		s.saw(queue, 0)
+		s.saw(mutexLayout, queue, queue[0])
 		forget()
 		if _, ok := s.hint(contender{seq: last + 1}); ok {
 			t.Errorf("a hint after %s", name)
@@ -371,7 +372,7 @@ func TestSparseListsTry(t *testing.T) {
 	c := crowd{t, svc, other}
 	c.join(1)
 	m := sparseMutex(t, s, sparseDir, nil).(*Mutex)
-	m.line.sparse.saw(c.queue(), -1)
+	m.line.sparse.saw(mutexLayout, []string{c.queue()[0].name}, "")
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
 	failed := make(chan error, 1)

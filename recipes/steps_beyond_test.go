@@ -23,6 +23,7 @@ func (f family) beyond(base scenario, holder maker) (all []*scenario) {
 	if !f.unrevocable && !f.permits {
 		queueing := base
 		queueing.situation, queueing.act, queueing.inTheWay = "revoked-in-the-queue", useRevoked, revokedThen(held(holder))
+		queueing.watchful = true
 		all = append(all, &queueing)
 	}
 	if !f.unguarded {
@@ -247,7 +248,7 @@ func (st *stage) remember(m *Mutex) error {
 	for name := range znodes {
 		names = append(names, name)
 	}
-	m.line.sparse.saw(mutexLayout.queue(names), -1)
+	m.line.sparse.saw(mutexLayout, names, "")
 	return err
 }
 

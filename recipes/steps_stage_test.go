@@ -110,6 +110,10 @@ func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
 		cfg.Timeout, cfg.HoldsEnd = p.kind.timeout, p.kind.holdsEnd
 	}
 	st.subject = connected(t, cfg)
+	st.subject.unwatched = unwatched{queued: never} // so that the steps are always the same ones
+	if sc.watchful {
+		st.subject.unwatched.queued = 0
+	}
 	if sc.mine != nil {
 		st.mine = sc.mine(t, st.subject, st.path, nil)
 	}
@@ -243,6 +247,7 @@ func use(st *stage) error {
 func (st *stage) granted(h *Hold, real reality) bool {
 	err := real(st, h)
 	if err == nil {
+		st.watched(h)
 		return true
 	}
 	select {
@@ -251,6 +256,19 @@ func (st *stage) granted(h *Hold, real reality) bool {
 		st.t.Errorf("the service does not confirm the hold: %v", err)
 	}
 	return false
+}
+
+// watched waits until a hold watches its znodes, or has ended.
+func (st *stage) watched(h *Hold) {
+	eventually(st.t, "the hold watches its znodes", func() bool {
+		if h.Context().Err() != nil || st.doing.Err() != nil {
+			return true
+		}
+		return !slices.ContainsFunc(st.own(), func(node string) bool {
+			_, ok := watchOn(st.subject, target{path: node})
+			return !ok
+		})
+	})
 }
 
 // judge checks the outcome of the client under test.

@@ -22,6 +22,8 @@ type scenario struct {
 	fresh bool
 	// inTheWay makes the client under test wait, if it is set. It returns a function that ends the wait.
 	inTheWay func(*stage) (leave func(context.Context) error, err error)
+	// watchful makes the client under test watch its own znode as soon as it waits.
+	watchful bool
 	// act is what the client under test does.
 	act func(*stage) error
 	// undecided says that the client may be told that the outcome is unknown.

@@ -67,6 +67,13 @@ func (r rooted) Create(ctx context.Context, p string, data []byte, mode Mode) (s
 	return strings.TrimPrefix(created, r.root), err
 }
 
+// Enter is Create of an ephemeral sequential znode, and Children of its parent.
+func (r rooted) Enter(ctx context.Context, p string, data []byte) (Entry, error) {
+	e, err := r.ZooKeeper.Enter(ctx, r.full(p), data)
+	e.Path = strings.TrimPrefix(e.Path, r.root)
+	return e, err
+}
+
 // makeRoot creates a level of the root, and whatever is missing above it. It may be repeated.
 func (r rooted) makeRoot(ctx context.Context, level string) error {
 	for {

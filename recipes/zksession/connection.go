@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -44,9 +45,12 @@ type connection struct {
 	failures failures
 	calls    tasks.Set     // requests, watches, the notifier
 	gone     chan struct{} // closed once go-zookeeper's goroutines and ours have ended
+	xids     atomic.Uint32 // of direct requests
+	noStat   atomic.Bool   // the server has no create2
 
 	mu          sync.Mutex // never held while calling go-zookeeper, or anything that blocks
 	socket      *handshakeConn
+	frames      *framedConn // of the socket
 	granted     handshake
 	server      string
 	connected   bool
@@ -172,7 +176,7 @@ func (c *connection) dialOnce(network, address string, limit time.Duration, fail
 		return nil, err
 	}
 	c.mu.Lock()
-	framed := &framedConn{Conn: newBufferedConn(raw), answered: c.answered, seen: c.seen}
+	framed := newFramedConn(newBufferedConn(raw), len(c.cfg.Credentials), c.seen, c.answered)
 	c.mu.Unlock()
 	socket, err := newHandshakeConn(framed, time.Now().Add(budget), c.grant)
 	if err != nil {
@@ -185,7 +189,7 @@ func (c *connection) dialOnce(network, address string, limit time.Duration, fail
 		return nil, errors.Join(c.err, raw.Close())
 	}
 	c.bufs.dial(socket)
-	c.socket, c.server = socket, address
+	c.socket, c.frames, c.server = socket, framed, address
 	return socket, nil
 }
 
@@ -273,6 +277,9 @@ func (c *connection) leave() {
 	c.connected = false
 	c.up = make(chan struct{})
 	close(c.down)
+	if c.frames != nil {
+		c.frames.lose() // whoever tries again waits until the session is connected
+	}
 	if c.err == nil {
 		c.changes.push(c.change(Disconnected, cause), false)
 	}

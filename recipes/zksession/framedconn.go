@@ -11,7 +11,8 @@ import (
 )
 
 // A framedConn knows which answer on a connection belongs to which request. go-zookeeper writes a frame at a time, of
-// which the first is the connect request.
+// which the first is the connect request. Between its frames come those of direct requests, whose answers go-zookeeper
+// does not see.
 type framedConn struct {
 	net.Conn
 	// answered is called by Read for each answer, before the reader gets it.
@@ -21,20 +22,27 @@ type framedConn struct {
 
 	mu      sync.Mutex
 	begun   bool          // the connect request has been sent
+	lost    bool          // go-zookeeper has given the connection up
 	pending []sentRequest // those without an answer, oldest first
+	// unproved is how many credentials the server has not accepted yet on this connection; proved is closed when there
+	// are none, or the connection is lost.
+	unproved int
+	proved   chan struct{}
 
 	// These belong to the one goroutine that reads.
-	greeted bool  // the connect request has been answered
-	over    error // set if the connection is of no more use once the reader has the present frame
-	buffer  [4 + replyHeader]byte
-	head    []byte // of the frame that is being read, as far as it was read ahead; in the buffer
-	rest    int    // how many bytes of the frame are still to be read
+	greeted  bool          // the connect request has been answered
+	over     error         // set if the connection is of no more use once the reader has the present frame
+	patience time.Duration // how long go-zookeeper waits for a frame to begin; 0 = for ever
+	buffer   [4 + replyHeader]byte
+	head     []byte // of the frame that is being read, as far as it was read ahead; in the buffer
+	rest     int    // how many bytes of the frame are still to be read
 }
 
 // A sentRequest is a request that is not answered yet.
 type sentRequest struct {
 	xid, op int32
 	at      time.Time // just before it was sent
+	direct  *direct   // nil = go-zookeeper's
 }
 
 // An answer is what a server says to a request.
@@ -64,11 +72,23 @@ const (
 // replyHeader is the length of a reply's header: the request's xid, the zxid, the code.
 const replyHeader = 4 + 8 + 4
 
+// newFramedConn wraps a fresh connection on which the client will send that many credentials.
+func newFramedConn(conn net.Conn, credentials int, seen int64, answered func(answer)) *framedConn {
+	c := &framedConn{Conn: conn, answered: answered, seen: seen, unproved: credentials, proved: make(chan struct{})}
+	c.prove(0)
+	return c
+}
+
 func (c *framedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	r := sentRequest{at: time.Now()}
 	if c.begun {
 		r.xid, r.op = int32(binary.BigEndian.Uint32(p[4:])), int32(binary.BigEndian.Uint32(p[8:]))
+	} else if c.seen != 0 {
+		// A server that is behind what the session has seen refuses the session, so that its reads do not go back in time.
+		// go-zookeeper does not see the answers to direct requests.
+		p = bytes.Clone(p)
+		binary.BigEndian.PutUint64(p[8:], uint64(c.seen))
 	}
 	c.begun = true
 	if r.op == opSetWatches {
@@ -81,6 +101,25 @@ func (c *framedConn) Write(p []byte) (int, error) {
 	c.pending = append(c.pending, r)
 	c.mu.Unlock()
 	return c.Conn.Write(p)
+}
+
+// sent notes that requests are about to be sent. c.mu is held.
+func (c *framedConn) sent(requests ...sentRequest) {
+	now := time.Now()
+	for i := range requests {
+		requests[i].at = now
+	}
+	c.pending = append(c.pending, requests...)
+}
+
+// SetReadDeadline is called by go-zookeeper before it reads a frame. The answers to direct requests count as frames,
+// although go-zookeeper does not see them.
+func (c *framedConn) SetReadDeadline(t time.Time) error {
+	c.patience = 0
+	if !t.IsZero() {
+		c.patience = time.Until(t)
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 func (c *framedConn) Read(p []byte) (int, error) {
@@ -102,25 +141,52 @@ func (c *framedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next reads the beginning of a frame.
+// next reads the beginning of the next frame that is go-zookeeper's.
 func (c *framedConn) next() error {
+	for {
+		d, code, length, err := c.frame()
+		if err != nil {
+			return err
+		}
+		if d == nil {
+			c.rest = length - (len(c.head) - 4)
+			return nil
+		}
+		c.head = nil
+		if err := c.take(d, code, length-replyHeader); err != nil {
+			return err
+		}
+		if c.over != nil {
+			return c.over
+		}
+		if c.patience > 0 {
+			if err := c.Conn.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// frame reads the beginning of a frame, which is then in c.head, and returns the length of the whole without its first
+// four bytes. If it answers a direct request, frame returns that and the server's code.
+func (c *framedConn) frame() (d *direct, code int32, length int, err error) {
 	head := c.buffer[:4]
 	if _, err := io.ReadFull(c.Conn, head); err != nil {
-		return err
+		return nil, 0, 0, err
 	}
-	length := int(binary.BigEndian.Uint32(head))
+	length = int(binary.BigEndian.Uint32(head))
 	if !c.greeted {
 		c.greeted = true
 		c.note(0, 0, 0) // the connect request is the first that was sent, with the zero xid
 	} else if length >= replyHeader {
 		head = head[:4+replyHeader]
 		if _, err := io.ReadFull(c.Conn, head[4:]); err != nil {
-			return err
+			return nil, 0, 0, err
 		}
-		code := int32(binary.BigEndian.Uint32(head[4+4+8:]))
+		code = int32(binary.BigEndian.Uint32(head[4+4+8:]))
 		if length > receiveBuffer {
 			if _, err := io.CopyN(io.Discard, c.Conn, int64(length-replyHeader)); err != nil {
-				return err
+				return nil, 0, 0, err
 			}
 			code, length = codeTooLarge, replyHeader
 			binary.BigEndian.PutUint32(head, replyHeader)
@@ -129,22 +195,27 @@ func (c *framedConn) next() error {
 		if misplaced(code) {
 			c.over = fmt.Errorf("the server answered with code %d", code)
 		}
-		c.note(int32(binary.BigEndian.Uint32(head[4:])), code, int64(binary.BigEndian.Uint64(head[4+4:])))
+		d = c.note(int32(binary.BigEndian.Uint32(head[4:])), code, int64(binary.BigEndian.Uint64(head[4+4:])))
 	}
-	c.head, c.rest = head, length-(len(head)-4)
-	return nil
+	c.head = head
+	return d, code, length, nil
 }
 
-// note reports an answer. A server answers in order, but for a few kinds of requests; so the request is found soon.
-func (c *framedConn) note(xid, code int32, zxid int64) {
+// note reports an answer, and returns its request if that is direct. A server answers in order, but for a few kinds of
+// requests; so the request is found soon.
+func (c *framedConn) note(xid, code int32, zxid int64) *direct {
 	c.mu.Lock()
 	for i, r := range c.pending {
 		if r.xid == xid {
 			c.pending = append(c.pending[:i], c.pending[i+1:]...)
+			if r.op == opAuth && code == 0 {
+				c.prove(1)
+			}
 			c.mu.Unlock()
 			c.answered(answer{op: r.op, code: code, zxid: zxid, sent: r.at})
-			return
+			return r.direct
 		}
 	}
 	c.mu.Unlock() // the event of a watch
+	return nil
 }

@@ -132,11 +132,6 @@ func (m Mode) flags() int32 {
 	return zk.FlagPersistent
 }
 
-func (c *connection) Delete(ctx context.Context, path string) error {
-	_, err := request(ctx, c, func() (struct{}, error) { return struct{}{}, c.conn.Delete(path, -1) })
-	return denied(err, toDelete, "delete", path)
-}
-
 // node is an answer to a read.
 type node struct {
 	data []byte
@@ -148,14 +143,6 @@ func newNode(data []byte, s *zk.Stat) node {
 		return node{}
 	}
 	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version}}
-}
-
-func (c *connection) Get(ctx context.Context, path string) ([]byte, Stat, error) {
-	n, err := request(ctx, c, func() (node, error) {
-		data, stat, err := c.conn.Get(path)
-		return newNode(data, stat), err
-	})
-	return n.data, n.stat, denied(err, toRead, "get", path)
 }
 
 func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error) {
@@ -203,14 +190,6 @@ func (c *connection) watched(events <-chan zk.Event, doubt <-chan struct{}) Even
 	case <-c.done:
 	}
 	return Unwatched
-}
-
-func (c *connection) Children(ctx context.Context, path string) ([]string, error) {
-	names, err := request(ctx, c, func() ([]string, error) {
-		names, _, err := c.conn.Children(path)
-		return names, err
-	})
-	return names, denied(err, toRead, "list", path)
 }
 
 func (c *connection) ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error) {

@@ -20,6 +20,8 @@ type scripted struct {
 	answer func(op int32, body []byte) (code int32, reply []byte, ok bool)
 	// refuse, if set, breaks the connections whose connect request it gets, from 1.
 	refuse func(connect int) bool
+	// ahead is how many requests of a connection have to be there before the first is answered.
+	ahead int
 
 	mu       sync.Mutex
 	connects int
@@ -82,9 +84,19 @@ func (s *scripted) converse(conn net.Conn) {
 	if writeFrame(conn, grant) != nil {
 		return
 	}
-	for {
+	var early [][]byte
+	for range s.ahead {
 		request, err := readFrame(conn)
 		if err != nil {
+			return
+		}
+		early = append(early, request)
+	}
+	for {
+		var request []byte
+		if len(early) > 0 {
+			request, early = early[0], early[1:]
+		} else if request, err = readFrame(conn); err != nil {
 			return
 		}
 		xid, op := binary.BigEndian.Uint32(request), int32(binary.BigEndian.Uint32(request[4:]))

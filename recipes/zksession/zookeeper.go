@@ -36,12 +36,16 @@ type ZooKeeper interface {
 	// Await waits until the session is connected. Its error is the session's, or
 	// wraps that of ctx.
 	Await(ctx context.Context) error
-	// Close ends the session, at the server too if it can be reached, and waits
-	// for every call to return, or until ctx has ended and a second has passed.
+	// Close ends the session and with it every call, at the server too if it can be reached, and waits until that is
+	// done, or until ctx has ended and a second has passed.
 	Close(ctx context.Context) error
 
 	// Create creates a znode, with the session's ACL, and returns its path.
 	Create(ctx context.Context, path string, data []byte, mode Mode) (string, error)
+	// Enter creates an ephemeral sequential znode, as Create does, and then lists the children of its parent, both in one
+	// round trip. After an error of the create there is no entry. The list may fail although the create succeeded, which
+	// the entry says.
+	Enter(ctx context.Context, path string, data []byte) (Entry, error)
 	// Delete deletes a znode, whatever its version.
 	Delete(ctx context.Context, path string) error
 	// Get reads a znode.

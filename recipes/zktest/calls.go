@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -164,6 +165,19 @@ func (z *Session) Create(ctx context.Context, path string, data []byte, mode zks
 	r := z.creation(path, data, mode)
 	a, err := z.call(ctx, &r, nil)
 	return a.path, err
+}
+
+// Enter implements [zksession.ZooKeeper]. It makes two requests, one after the other, each with a fate of its own.
+func (z *Session) Enter(ctx context.Context, node string, data []byte) (zksession.Entry, error) {
+	r := z.creation(node, data, zksession.EphemeralSequential)
+	r.op = OpCreate2
+	a, err := z.call(ctx, &r, nil)
+	if err != nil {
+		return zksession.Entry{}, err
+	}
+	e := zksession.Entry{Path: a.path, Stat: statOf(a.stat)}
+	e.Names, e.Err = z.Children(ctx, path.Dir(node))
+	return e, nil
 }
 
 // Delete implements [zksession.ZooKeeper].

@@ -4,7 +4,7 @@
 //	srv := zktest.Start(t) // listens on 127.0.0.1 until the test ends
 //	s, err := recipes.Connect(ctx, recipes.SessionConfig{Config: zksession.Config{Servers: srv.Addrs()}})
 //	…
-//	srv.LoseReply(zktest.OpCreate)                     // executed, and the client does not hear of it
+//	srv.LoseReply(zktest.OpCreate2)                    // executed, and the client does not hear of it
 //	srv.Disconnect(s.ID())                             // the client connects again at once
 //	srv.CutOff(s.ID())                                 // or not before srv.Restore
 //	srv.Delay(zktest.OpGetChildren2, 300*time.Millisecond)

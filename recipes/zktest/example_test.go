@@ -52,17 +52,17 @@ func Example() {
 	defer s.Close(ctx)
 
 	// The connection breaks before the answer to the request that queues: the work is done none the less.
-	srv.LoseReply(zktest.OpCreate)
+	srv.LoseReply(zktest.OpCreate2)
 	done, err := work(ctx, lock, 3, func(context.Context) {})
 	fmt.Println("lost connection:", done, err)
 
 	// Answers take long, and the caller has less time.
-	srv.Delay(zktest.OpCreate, time.Second)
+	srv.Delay(zktest.OpCreate2, time.Second)
 	soon, cancelSoon := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancelSoon()
 	done, err = work(soon, lock, 3, func(context.Context) {})
 	fmt.Println("slow answers:", done, errors.Is(err, context.DeadlineExceeded))
-	srv.Delay(zktest.OpCreate, 0)
+	srv.Delay(zktest.OpCreate2, 0)
 
 	// The session expires during the second of three steps: the work ends there, and the caller hears why.
 	steps := 0

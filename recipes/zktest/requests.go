@@ -24,7 +24,7 @@ const (
 	OpGetChildren2    Op = 12
 	OpCheck           Op = 13
 	OpMulti           Op = 14
-	OpCreate2         Op = 15 // create, answered with a Stat
+	OpCreate2         Op = 15 // create, answered with a Stat: what the locks' contenders send
 	OpCreateContainer Op = 19
 	OpAuth            Op = 100
 	OpSetWatches      Op = 101

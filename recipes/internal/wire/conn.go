@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A conn is one connection of a Wire. go-zookeeper writes a frame at a time.
+// A conn is one connection of a Wire. Its client writes whole frames, one or several at a time.
 type conn struct {
 	net.Conn
 	w       *Wire
@@ -26,6 +26,18 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.begun = true
 		return c.Conn.Write(c.w.connecting(p))
 	}
+	for at := 0; at < len(p); {
+		end := at + 4 + int(binary.BigEndian.Uint32(p[at:]))
+		if n, err := c.writeFrame(p[at:end]); err != nil {
+			return at + n, err
+		}
+		at = end
+	}
+	return len(p), nil
+}
+
+// writeFrame writes one frame, which is a request.
+func (c *conn) writeFrame(p []byte) (int, error) {
 	xid, op := int32(binary.BigEndian.Uint32(p[4:])), int32(binary.BigEndian.Uint32(p[8:]))
 	c.mu.Lock()
 	sunk := c.sunk

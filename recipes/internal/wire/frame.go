@@ -16,6 +16,7 @@ const (
 	OpPing            int32 = 11
 	OpChildren        int32 = 12
 	OpMulti           int32 = 14
+	OpCreate2         int32 = 15
 	OpCreateContainer int32 = 19
 	OpSetWatches      int32 = 101
 	OpClose           int32 = -11
@@ -31,6 +32,7 @@ var OpNames = map[int32]string{
 	OpPing:            "ping",
 	OpChildren:        "getChildren",
 	OpMulti:           "multi",
+	OpCreate2:         "create2",
 	OpCreateContainer: "createContainer",
 	OpSetWatches:      "setWatches",
 	OpClose:           "close",

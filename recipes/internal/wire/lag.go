@@ -16,7 +16,7 @@ func (w *Wire) lags(op int32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch op {
-	case OpSync, OpCreate, OpDelete, OpSetData, OpMulti, OpCreateContainer:
+	case OpSync, OpCreate, OpCreate2, OpDelete, OpSetData, OpMulti, OpCreateContainer:
 		w.lag = false
 	}
 	return w.lag && op == OpChildren
