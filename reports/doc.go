@@ -7,6 +7,7 @@
 //   - words writes numbers as people read them, and chart has the style of all pictures.
 //   - runpage draws the pictures of one run and writes the page around them.
 //   - capacity has the models of a lock's throughput; sweep fits them to many runs and draws the result.
+//   - advice weighs session timeouts by the pauses of a process.
 //   - compare says whether the runs of one side are worse than those of another.
 //
 // Nothing here looks at a live system or at a clock: the same input gives the same bytes, so an old run can be reported

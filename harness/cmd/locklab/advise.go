@@ -13,7 +13,7 @@ import (
 type adviseCmd struct {
 	Pauses          []string        `required:"" sep:"none" predictor:"file" placeholder:"SOURCE" help:"${pauses_help}"`
 	Tick            time.Duration   `default:"2s" placeholder:"TIME" help:"The servers' tick."`
-	SessionTimeouts []time.Duration `placeholder:"TIME,…" help:"${session_timeouts_help}"`
+	SessionTimeouts []time.Duration `placeholder:"TIME" help:"${session_timeouts_help}"`
 	CrashesAYear    float64         `default:"12" placeholder:"N" help:"${crashes_help}"`
 	Clients         int             `default:"10" placeholder:"N" help:"Clients, each with its own session and pauses."`
 	Holding         float64         `default:"0.1" placeholder:"SHARE" help:"${holding_help}"`
