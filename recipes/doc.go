@@ -52,7 +52,8 @@
 //     a Release had begun is finished there, for as long as the session lives. A request that is under way when the
 //     context ends is waited for in the background, so that a create that succeeds late leaves no znode.
 //   - A refusal by an ACL: the call returns an error that wraps [zksession.ErrNoAuth] and names the znode. It is not
-//     tried again, not in the background either. A server that refuses a credential ends the session with
+//     tried again, not in the background either; only a lease clock goes on with its heartbeats, at their interval, and
+//     recovers when the ACL is mended. A server that refuses a credential ends the session with
 //     [zksession.ErrAuthFailed].
 //   - Somebody else deletes one of our znodes: a waiter queues again, at the end; a holder's context ends with
 //     ErrLockLost; when they hear of it is said below. A change of a znode's data does no harm, except to a NaiveMutex
@@ -67,14 +68,14 @@
 // before the watches are set again. Its [zksession.Config].ACL chooses who may use each znode that it creates:
 // contenders, leases, counts, heartbeats, the directories above them, a chroot, and what [Hold.Multi] creates. The
 // default is Curator's, open to everybody; with [zksession.CreatorAll] only clients with the same credential can take,
-// see or break a lock. What an ACL must not allow, and why it is the directory's that counts, is said at
-// [zksession.ACL].
+// see or break a lock. [zksession.ACL] says what an ACL must not allow, and why the directory's ACL is the one that
+// counts.
 //
-// A server accepts any password and only looks whether it is that of an ACL. So a wrong password shows at the first
-// request that needs the right one, as ErrNoAuth, while ErrAuthFailed is for schemes that the server does not know, or
-// a server that wants another one. There is no SASL, and therefore no Kerberos, because go-zookeeper has none. TLS goes
-// by [zksession.Config].Dial, and with it x509 identities, which need no credential. Requests: 1 for each credential
-// and connection. [ZKLock] has neither credentials nor ACLs.
+// A server accepts any password and only compares it with those in ACLs. So a wrong password shows at the first request
+// that needs the right one, as ErrNoAuth. ErrAuthFailed is for a scheme that the server does not know, and for a server
+// that wants another scheme. There is no SASL, and therefore no Kerberos, because go-zookeeper has none. For TLS, set
+// [zksession.Config].Dial; identities of x509 certificates come with it and need no credential. Requests: 1 for each
+// credential and connection. [ZKLock] has neither credentials nor ACLs.
 //
 // # Session observers
 //
