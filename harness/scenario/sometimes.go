@@ -55,6 +55,11 @@ func (v *validator) conditions() {
 	}
 }
 
+// withTokens is the hint for what only locks with tokens can show.
+func (v *validator) withTokens() string {
+	return "a recipe with tokens, such as " + lock.Default(v.Workload) + "; or leave it out of a copy of the scenario"
+}
+
 // canMeet refuses a condition that no run of the scenario can meet.
 func (v *validator) canMeet(at string, c check.Condition) {
 	never := func(key, hint, format string, args ...any) {
@@ -62,7 +67,7 @@ func (v *validator) canMeet(at string, c check.Condition) {
 	}
 	switch {
 	case c.Tokens && !v.HasTokens():
-		never("recipe", "a recipe with tokens, such as "+lock.Default(v.Workload),
+		never("recipe", v.withTokens(),
 			"recipe %s gives no tokens by which an access is outdated", v.Recipe)
 	case c.Accesses && v.Section == SectionNone:
 		never("section", "section: counter", "section none leaves the resource alone")

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"locklab/harness/check"
-	"locklab/workloads/lock"
 )
 
 // expectations checks that the outcomes that the scenario expects are possible.
@@ -35,7 +34,7 @@ func (v *validator) shown(counter string) {
 	}
 	ofTokens := counter == check.CountStaleAccepted || counter == check.CountStaleRejected
 	if ofTokens && !v.HasTokens() {
-		v.refuse(by(key, "recipe"), "a recipe with tokens, such as "+lock.Default(v.Workload),
+		v.refuse(by(key, "recipe"), v.withTokens(),
 			"%s cannot be counted without tokens, and recipe %s gives none", counter, v.Recipe)
 		return
 	}
