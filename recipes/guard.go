@@ -125,15 +125,35 @@ func (s *Session) rewatch(ctx context.Context, node string) ([]byte, zksession.S
 	}
 }
 
+// release deletes a hold's znode, whose name no other attempt can ever have, and waits until that is confirmed or ctx
+// ends. If it is not done by then, or the answer is lost, the janitor does it. Its errors are those of
+// [Session.confirm].
+func (s *Session) release(ctx context.Context, node string) error {
+	if ctx.Err() != nil {
+		return s.confirm(ctx, s.janitor.remove(node))
+	}
+	// Nearly always the first request does it, which takes no goroutine.
+	err := s.zk.Delete(ctx, node)
+	if err == nil || errors.Is(err, zksession.ErrNoNode) || errors.Is(err, zksession.ErrNoAuth) {
+		return removal(err)
+	}
+	return s.confirm(ctx, s.janitor.removeAgain(node))
+}
+
 // confirm waits until the janitor has released a hold, or until ctx ends.
 func (s *Session) confirm(ctx context.Context, removed <-chan error) error {
 	select {
 	case err := <-removed:
-		if err == nil || errors.Is(err, zksession.ErrNoAuth) {
-			return err
-		}
-		return lost(err) // deleted before our request, or with the session
+		return removal(err)
 	case <-ctx.Done():
 		return fmt.Errorf("unconfirmed: %w", tasks.Ended(ctx))
 	}
+}
+
+// removal returns what the removal of a hold's znode says about the hold.
+func removal(err error) error {
+	if err == nil || errors.Is(err, zksession.ErrNoAuth) {
+		return err
+	}
+	return lost(err) // deleted before our request, or with the session
 }

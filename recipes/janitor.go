@@ -70,8 +70,12 @@ func (j *janitor) run(what string, job func() error) <-chan error {
 // remove deletes a znode whose name no other attempt can ever have. The result is ErrNoNode only if the very first
 // answer was that: then somebody else had deleted it. After an unanswered request it was most likely this session that
 // deleted it, and the result is nil.
-func (j *janitor) remove(node string) <-chan error {
-	unanswered := false
+func (j *janitor) remove(node string) <-chan error { return j.delete(node, false) }
+
+// removeAgain is remove after a request to delete the znode that may have been executed.
+func (j *janitor) removeAgain(node string) <-chan error { return j.delete(node, true) }
+
+func (j *janitor) delete(node string, unanswered bool) <-chan error {
 	return j.run("delete "+node, func() error {
 		// Without an end but the session's: a request left behind is one more thing to clean up.
 		err := j.zk.Delete(context.Background(), node)

@@ -60,13 +60,28 @@ func (s *Session) newHold(parent context.Context, token int64, release func(cont
 	h.of = s
 	h.term, _ = parent.Value(leaseTermKey{}).(*leaseTerm)
 	if h.term != nil {
-		context.AfterFunc(h.ctx, func() {
-			if errors.Is(context.Cause(h.ctx), ErrLeaseExpired) {
-				_ = h.release(h.ctx) // which has ended, so it does not wait
-			}
-		})
+		h.unhook = context.AfterFunc(h.ctx, h.expired)
 	}
 	return h
+}
+
+// expired removes what the hold has at the service if the lease clock has ended it.
+func (h *Hold) expired() {
+	if errors.Is(context.Cause(h.ctx), ErrLeaseExpired) {
+		_ = h.release(h.ctx) // which has ended, so it does not wait
+	}
+}
+
+// end ends the hold because its last entry was undone, unless it has ended already.
+func (h *Hold) end() {
+	if h.unguarded != nil {
+		h.unguarded.Stop()
+	}
+	unhooked := h.unhook != nil && h.unhook() // so that a release needs no goroutine for what does not concern it
+	h.cancel(ErrReleased)
+	if unhooked {
+		h.expired() // in between
+	}
 }
 
 // Deadline returns the time until which the hold certainly lasts, unless an administrator deletes its znode or the

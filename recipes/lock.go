@@ -39,6 +39,7 @@ type Hold struct {
 	observed  *observed  // nil if there is no observer
 	// unguarded runs until the hold's znode is watched; nil if it is from the start.
 	unguarded *time.Timer
+	unhook    func() bool // takes back what was to happen at the hold's end; nil if nothing was
 	revoked   context.Context
 	revoke    context.CancelFunc
 	// release releases the lock at the service and waits until that is confirmed or ctx ends. It runs at most once,
@@ -111,10 +112,7 @@ func (h *Hold) leave(ctx context.Context) error {
 		return ErrReleased
 	}
 	if last {
-		h.cancel(ErrReleased)
-		if h.unguarded != nil {
-			h.unguarded.Stop()
-		}
+		h.end()
 	}
 	if cause := context.Cause(h.ctx); cause != nil && cause != ErrReleased { // whichever cause came first stays
 		return fmt.Errorf("release: %w", cause)

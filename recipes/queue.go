@@ -341,7 +341,7 @@ func (p *place) hold(token int64) *Hold {
 	s, node := p.line.s, p.path()
 	self := new(*Hold)
 	h := s.newHold(context.WithValue(s.term(), p.line.key(), self), token, func(ctx context.Context) error {
-		return s.confirm(ctx, s.janitor.remove(node))
+		return s.release(ctx, node)
 	})
 	*self, h.place, h.path, h.nodes, h.reentrant = h, p, node, []string{node}, true
 	if p.revoked {

@@ -85,8 +85,12 @@ func testSecuredLock(t *testing.T, servers []string) {
 				if _, err := realLock(t, recipe, s, lock, nil).Acquire(within(t)); true {
 					refusedWith(t, name+": acquire", err, path.Dir(lock))
 				}
-				if after, by := w.Requests(); after-before != 1 {
-					t.Errorf("%s: a refused attempt made %d requests, want one: %v", name, after-before, by)
+				after, by := w.Requests()
+				if n := by[wire.OpCreate] + by[wire.OpCreate2]; n != 1 || after-before-by[wire.OpChildren] != 1 {
+					t.Errorf("%s: a refused attempt made %d requests, want one create: %v", name, after-before, by)
+				}
+				if by[wire.OpChildren] > 1 { // the one that goes out with the create
+					t.Errorf("%s: a refused attempt made %d lists", name, by[wire.OpChildren])
 				}
 				refusedWith(t, name+": delete", s.zk.Delete(within(t), node), dir)
 				_, err := s.zk.Multi(within(t), zksession.Op{Kind: zksession.OpSet, Path: node, Version: zksession.AnyVersion})

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -171,4 +174,49 @@ func TestPlainKeepsRequests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Enter tells the stat of the znode that it has made, on the leader and on followers, while many sessions create and
+// delete, and its list contains the znode. LOCKLAB_TEST_ALL=1 makes a hundred thousand znodes instead of three
+// thousand.
+func TestEnterTellsTheStat(t *testing.T) {
+	total := 3_000
+	if os.Getenv("LOCKLAB_TEST_ALL") == "1" {
+		total = 100_000
+	}
+	dir, servers := freshPath(), ensemble.Servers(t)
+	if _, err := connected(t, Config{}).Create(within(t), dir, nil, Persistent); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.WithoutCancel(t.Context()) // as long as it takes
+	const each = 8
+	var wg sync.WaitGroup
+	for i := range each * len(servers) {
+		at := i % len(servers)
+		s, err := Connect(within(t), Config{Servers: servers[at : at+1], Timeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAfter(t, s.Close)
+		wg.Go(func() {
+			for range total / (each * len(servers)) {
+				e, err := s.Enter(ctx, dir+"/n-", nil)
+				if err != nil || e.Err != nil {
+					t.Error(err, e.Err)
+					return
+				}
+				_, stat, err := s.Get(ctx, e.Path)
+				if err != nil || e.Stat != stat || stat.Owner != s.ID() || stat.Czxid == 0 {
+					t.Errorf("%s: the create says %+v, a read %+v, %v", e.Path, e.Stat, stat, err)
+				}
+				if !slices.Contains(e.Names, path.Base(e.Path)) {
+					t.Errorf("%s is not in the list that was asked for after its create", e.Path)
+				}
+				if err := s.Delete(ctx, e.Path); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
