@@ -12,28 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// DotSize is the size of n dots: the more there are, the smaller they are.
-func DotSize(n int) vg.Length {
-	switch {
-	case n < 500:
-		return 3
-	case n < 5000:
-		return 2
-	}
-	return 1.5
-}
-
-// DotStrength is the strength of the colour of n dots: the more there are, the paler they are, so that lines stand
-// out.
-func DotStrength(n int) float64 {
-	if n < 5000 {
-		return 0.75
-	}
-	return 0.45
-}
-
-// Dots draws points as small squares of one path, and no two on the same spot, so that a browser can open the picture
-// of a run with a million acquires.
+// Dots draws points as small squares of one path, and no two on the same spot.
 type Dots struct {
 	plotter.XYs
 	Color color.Color

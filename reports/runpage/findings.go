@@ -11,7 +11,8 @@ import (
 	"locklab/reports/words"
 )
 
-// A findingGroup is the findings of one pattern: of one check and kind, on one lock, by one client, with one cause.
+// A findingGroup is the findings of one pattern: of one check and kind, on one lock, by one client, with one kind of
+// cause.
 type findingGroup struct {
 	Says     string // one sentence for all of them
 	Examples []example
@@ -31,19 +32,29 @@ type zoom struct {
 	From, To int64 // µs of the run
 }
 
-// shownExamples is how many findings of a pattern the page shows whole.
+// shownExamples is how many findings of a pattern the page shows whole, unless there is only one more.
 const shownExamples = 2
+
+// subject is the client that a finding is about, and the others in it. In an overlap that is the older holder, who
+// should have gone; in other findings the last one, before whom stands the one that superseded it.
+func subject(f *check.Finding) (client string, others []string) {
+	last := len(f.Clients) - 1
+	switch {
+	case last < 0:
+		return "", nil
+	case result.IsOverlap(f):
+		return f.Clients[0], f.Clients[1:]
+	}
+	return f.Clients[last], f.Clients[:last]
+}
 
 // groupFindings puts the findings of a check together by pattern, in the order in which they were found.
 func groupFindings(v *check.Verdict, timelines []timeline) (groups []findingGroup) {
-	by := map[[5]string][]check.Finding{}
-	var order [][5]string
+	by := map[[4]string][]check.Finding{}
+	var order [][4]string
 	for _, f := range v.Findings {
-		first := ""
-		if len(f.Clients) > 0 {
-			first = f.Clients[0]
-		}
-		key := [...]string{f.Kind, f.Lock, f.Fault, f.Cause, first}
+		client, _ := subject(&f)
+		key := [...]string{f.Kind, f.Lock, f.Cause, client}
 		if by[key] == nil {
 			order = append(order, key)
 		}
@@ -56,7 +67,10 @@ func groupFindings(v *check.Verdict, timelines []timeline) (groups []findingGrou
 }
 
 func newGroup(all []check.Finding, timelines []timeline) findingGroup {
-	g := findingGroup{Says: sentenceOf(all), More: max(0, len(all)-shownExamples)}
+	g := findingGroup{Says: sentenceOf(all)}
+	if len(all) > shownExamples+1 {
+		g.More = len(all) - shownExamples
+	}
 	for _, f := range all[:len(all)-g.More] {
 		g.Examples = append(g.Examples, example{f, zoomTo(f, timelines)})
 	}
@@ -79,12 +93,13 @@ func newGroup(all []check.Finding, timelines []timeline) findingGroup {
 func sentenceOf(all []check.Finding) string {
 	f := all[0]
 	s := words.Upper(strings.ReplaceAll(f.Kind, "-", " "))
-	if len(f.Clients) > 0 {
-		s += " of " + f.Clients[0]
+	if client, _ := subject(&f); client != "" {
+		s += " of " + client
 		var others []string
-		for _, o := range all {
-			for _, c := range o.Clients[min(len(o.Clients), 1):] {
-				if c != f.Clients[0] && !slices.Contains(others, c) {
+		for i := range all {
+			_, with := subject(&all[i])
+			for _, c := range with {
+				if c != client && !slices.Contains(others, c) {
 					others = append(others, c)
 				}
 			}
@@ -115,7 +130,13 @@ func sentenceOf(all []check.Finding) string {
 	case f.Cause == check.CauseNone:
 		s += "; no fault explains it"
 	case f.Cause != "" && f.Fault != "":
-		s += "; explained by the " + f.Cause + " " + f.Fault
+		var faults []string
+		for _, o := range all {
+			if !slices.Contains(faults, o.Fault) {
+				faults = append(faults, o.Fault)
+			}
+		}
+		s += "; explained by " + f.Cause + " " + enumerate(faults, 6)
 	case f.Cause != "":
 		s += "; explained by: " + f.Cause
 	}

@@ -17,10 +17,10 @@ func TestFindingsAreGrouped(t *testing.T) {
 	for i, other := range []string{"c2/1", "c3/1", "c2/1", "c10/1"} {
 		v.Findings = append(v.Findings, check.Finding{Kind: "overlap", Lock: synth.TheLock, At: synth.Ms(100 * float64(i+1)),
 			Until: synth.Ms(100*float64(i+1) + 50), Clients: []string{"c1/1", other}, Tokens: []int64{7, int64(8 + i)},
-			Cause: "pause", Fault: "f1", Text: "text " + other, Numbers: []int{10 + i, 20 + i}})
+			Cause: "pause", Fault: []string{"f1", "f1", "f2", "f2"}[i], Text: "text " + other, Numbers: []int{10 + i, 20 + i}})
 	}
 	v.Findings = append(v.Findings, check.Finding{Kind: "lost-update", Lock: synth.TheLock, At: synth.Ms(900),
-		Clients: []string{"c4/1"}, Cause: check.CauseNone, Text: "lost"})
+		Clients: []string{"c2/1", "c4/1"}, Cause: check.CauseNone, Text: "lost"})
 	shown := timeline{file: "timeline", scene: scene{Span: result.Span{To: synth.Ms(250)}, Lock: synth.TheLock}}
 	groups := groupFindings(v, []timeline{shown})
 	var says []string
@@ -28,8 +28,7 @@ func TestFindingsAreGrouped(t *testing.T) {
 		says = append(says, g.Says)
 	}
 	want := []string{"Overlap of c1/1 with c2/1, c3/1, c10/1 on /locks/0: 4 times, from 0.100 s to 0.450 s; explained " +
-		"by " +
-		"the pause f1.", "Lost update of c4/1 on /locks/0 at 0.900 s; no fault explains it."}
+		"by pause f1, f2.", "Lost update of c4/1 with c2/1 on /locks/0 at 0.900 s; no fault explains it."}
 	if diff := cmp.Diff(want, says); diff != "" {
 		t.Errorf("sentences (-want +got):\n%s", diff)
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // gaps returns the times without progress: no client got any lock, though one waited for one throughout. Only gaps of
-// at least a hundredth of the run, and ten times as long as grants usually are apart, are returned.
+// at least a hundredth of the run, and ten times as long as grants are apart on average, are returned.
 func gaps(acq []history.Acquisition, run result.Span) []result.Span {
-	var grants []int64
+	grants := make([]int64, 0, len(acq)+1) // and the end of the run
 	for i := range acq {
 		if acq[i].Granted() {
 			grants = append(grants, acq[i].Returned)
@@ -21,12 +21,8 @@ func gaps(acq []history.Acquisition, run result.Span) []result.Span {
 	if len(grants) < 2 {
 		return nil
 	}
-	apart := make([]int64, 0, len(grants)-1)
-	for i, at := range grants[1:] {
-		apart = append(apart, at-grants[i])
-	}
-	slices.Sort(apart)
-	least := max((run.To-run.From)/100, 10*apart[len(apart)/2], 1)
+	usual := (grants[len(grants)-1] - grants[0]) / int64(len(grants)-1)
+	least := max((run.To-run.From)/100, 10*usual, 1)
 	var all []result.Span
 	last := grants[0]
 	for _, at := range append(grants[1:], run.To) {

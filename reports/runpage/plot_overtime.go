@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -17,7 +18,7 @@ import (
 	"locklab/reports/words"
 )
 
-// overTimeFigure draws every acquire at the time at which it ended.
+// overTimeFigure draws every acquire at the time at which it ended: as a dot or, of many, as a heat map.
 func overTimeFigure(in result.Input, w result.Interval, faults []faultSpan) chart.Figure {
 	f := chart.Figure{
 		Name: "latency-over-time", Title: "Acquire latency over time",
@@ -27,7 +28,7 @@ func overTimeFigure(in result.Input, w result.Interval, faults []faultSpan) char
 		Absent: "No acquire was completed.",
 		Height: 340,
 	}
-	var granted, refused plotter.XYs
+	granted, refused := make(plotter.XYs, 0, len(in.Acquisitions)), plotter.XYs{}
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
 		if a.Returned == history.None {
@@ -45,16 +46,32 @@ func overTimeFigure(in result.Input, w result.Interval, faults []faultSpan) char
 	}
 	p := chart.New("Acquire latency over time", "seconds since the start of the run", "time to get the lock (log scale)")
 	p.Add(chart.Grid{Horizontal: true}, bands{Faults: faults, Phases: result.PhaseMarks(in.Events)})
-	dot := chart.Dots{XYs: granted, Color: chart.Tint(chart.Blue, chart.DotStrength(len(granted))),
-		Size: chart.DotSize(len(granted))}
-	p.Add(dot)
-	p.Explain(fmt.Sprintf("granted (%s)", words.Grouped(int64(len(granted)))), dot)
+	lo, hi := math.Inf(1), 0.0
+	for _, at := range slices.Concat(granted, refused) {
+		lo, hi = min(lo, at.Y), max(hi, at.Y)
+	}
+	lowest, highest := runExtent(in, w)
+	p.Y.Min, p.Y.Max = chart.FitLog(lo, hi)
+	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.18) // room for the names of faults and phases
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, chart.LogTime{}
+	p.X.Min, p.X.Max = lowest, highest
+	p.X.Tick.Marker = chart.Even{Want: 10}
+	if what := fmt.Sprintf("granted (%s)", words.Grouped(int64(len(granted)))); len(granted) < heatFrom {
+		dot := chart.Dots{XYs: granted, Color: chart.Tint(chart.Blue, 0.75), Size: 3}
+		p.Add(dot)
+		p.Explain(what, dot)
+	} else {
+		h := newHeat(granted, p.X, p.Y)
+		p.Add(h)
+		h.explain(p, what)
+		f.Caption = strings.Replace(f.Caption, "Each dot is one acquire, placed where it was granted, as high as it had "+
+			"waited.", "Each cell is the acquires that were granted then after such a wait, the stronger the more they are.", 1)
+	}
 	if len(refused) > 0 {
 		x := chart.Crosses{XYs: refused, Color: chart.Vermillion}
 		p.Add(x)
 		p.Explain(fmt.Sprintf("ended without the lock (%s)", words.Grouped(int64(len(refused)))), x)
 	}
-	lowest, highest := runExtent(in, w)
 	step, each := stepWidth(highest-lowest), "second"
 	if step > 1 {
 		each = words.Duration(int64(step * 1e9))
@@ -78,15 +95,6 @@ func overTimeFigure(in result.Input, w result.Interval, faults []faultSpan) char
 			p.Explain(fmt.Sprintf("p%v of each %s", q.p, each), thumb)
 		}
 	}
-	lo, hi := math.Inf(1), 0.0
-	for _, at := range slices.Concat(granted, refused) {
-		lo, hi = min(lo, at.Y), max(hi, at.Y)
-	}
-	p.Y.Min, p.Y.Max = chart.FitLog(lo, hi)
-	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.18) // room for the names of faults and phases
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, chart.LogTime{}
-	p.X.Min, p.X.Max = lowest, highest
-	p.X.Tick.Marker = chart.Even{Want: 10}
 	f.Draw = p.Draw
 	return f
 }

@@ -1,8 +1,10 @@
 package runpage
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -18,13 +20,15 @@ var phaseColors = map[string]struct {
 	line draw.LineStyle
 }{
 	result.PhaseAcquire: {draw.LineStyle{Color: chart.Blue, Width: 2}},
+	result.PhaseService: {draw.LineStyle{Color: chart.Blue, Width: 1.4, Dashes: []vg.Length{3, 2}}},
 	result.PhaseHandoff: {draw.LineStyle{Color: chart.Vermillion, Width: 2, Dashes: []vg.Length{6, 3}}},
 	result.PhaseHold:    {draw.LineStyle{Color: chart.Green, Width: 2, Dashes: []vg.Length{2, 2}}},
 	result.PhaseRelease: {draw.LineStyle{Color: chart.Purple, Width: 2, Dashes: []vg.Length{8, 3, 2, 3}}},
 }
 
 // percentilesFigure draws every phase's distribution, each as far as its samples reach, because n samples say nothing
-// beyond 1 - 1/n.
+// beyond 1 - 1/n. In an open loop it has the wait as callers feel it, from when an acquisition was due, and the raw
+// one, from when a client asked.
 func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 	f := chart.Figure{
 		Name: "latency-percentiles", Title: "Latency by percentile",
@@ -37,7 +41,14 @@ func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 	p := chart.New("Latency by percentile", "percentile (%)", "time (log scale)")
 	p.Add(chart.Grid{Horizontal: true, Vertical: true})
 	lo, hi, right := math.Inf(1), 0.0, 1.0
-	for _, phase := range result.MainPhases {
+	phases := result.MainPhases[:]
+	names := map[string]string{}
+	if in.Scenario.Open() {
+		phases = slices.Insert(slices.Clone(phases), 1, result.PhaseService)
+		names = map[string]string{result.PhaseAcquire: "acquire from when it was due",
+			result.PhaseService: "raw, from when a client asked"}
+	}
+	for _, phase := range phases {
 		r := result.Record(all[phase])
 		n := r.Hist.TotalCount()
 		if n < 2 {
@@ -57,7 +68,7 @@ func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 		l.LineStyle = phaseColors[phase].line
 		l.StepStyle = plotter.NoStep
 		p.Add(l)
-		p.Explain(fmt.Sprintf("%s (n = %s)", phase, words.Grouped(n)), l)
+		p.Explain(fmt.Sprintf("%s (n = %s)", cmp.Or(names[phase], phase), words.Grouped(n)), l)
 		lo, hi, right = min(lo, line[0].Y), max(hi, line[steps].Y), max(right, reach)
 	}
 	if math.IsInf(lo, 1) {

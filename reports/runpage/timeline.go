@@ -95,7 +95,7 @@ func newTimelines(in result.Input, w result.Interval, faults []faultSpan) (ts ti
 		t := timeline{scene: s, file: "timeline", colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
 			Kept: in.Scenario.Guard == check.GuardZKMulti}
 		if t.part = i + 1 - (len(all) - len(chosen.Parts)); t.part > 0 {
-			t.file = partName(t.part)
+			t.file, t.Title = partName(t.part), fmt.Sprintf("%d: %s", t.part, t.Title)
 		}
 		for _, f := range faults {
 			if f.Overlaps(s.Span) {

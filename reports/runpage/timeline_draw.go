@@ -71,6 +71,9 @@ func (t *timeline) caption() string {
 		}
 		return s
 	}
+	if t.part > 1 { // the first one says how to read it
+		return fmt.Sprintf("From %s to %s of the run, on %s.", seconds(t.From), seconds(t.To), t.Lock)
+	}
 	holds := "solid while it believes it holds it, red while another one believes so too"
 	switch {
 	case t.Modes[history.ModeRead]:

@@ -159,7 +159,9 @@ func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
 	in := Input(synth.Act2Run(false))
 	for i := range in.Acquisitions {
 		if a := &in.Acquisitions[i]; a.Client == "c1/1" {
-			a.Lost = synth.Ms(3905) // before the write at 3912
+			trouble := *a.Trouble
+			trouble.Lost = synth.Ms(3905) // before the write at 3912
+			a.Trouble = &trouble
 		}
 	}
 	victim := timelineOf(t, in).Lanes[0]
@@ -188,7 +190,7 @@ func TestClientsKeepTheirColours(t *testing.T) {
 func found(in result.Input) (timeline, bool) {
 	all := newTimelines(in, result.MeasuredWindow(in.Events), faultSpans(in.Events)).All
 	i := slices.IndexFunc(all, func(tl timeline) bool {
-		return tl.Title == "What liveness found on "+synth.TheLock+": slow hand off"
+		return strings.HasSuffix(tl.Title, "What liveness found on "+synth.TheLock+": slow hand off")
 	})
 	if i < 0 {
 		return timeline{}, false

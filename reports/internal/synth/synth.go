@@ -104,7 +104,8 @@ func (s *Synth) held(at float64, session history.SessionID, token int64) {
 	s.Add(at, history.QueueHead(TheLock, session, token))
 }
 
-func (s *Synth) fault(id, kind, target string, inject, heal float64) {
+// Fault adds a fault, from its injection to its healing.
+func (s *Synth) Fault(id, kind, target string, inject, heal float64) {
 	at := func(t float64, op history.Op, k history.Kind) {
 		s.Add(t, history.FaultStep{Op: op, ID: id, Fault: kind, Hosts: []string{target}}.Event(k))
 	}
@@ -154,7 +155,7 @@ func act2(fenced bool) []history.Event {
 	s.Add(1008, history.Event{Op: history.OpTrigger, Client: "c1/1", Lock: TheLock, Acq: 1, Fault: "f1",
 		Detail: "before-write"})
 	s.Add(1010, history.Event{Process: "c1", Op: history.OpProcess, Mode: history.Mode(history.ProcessStopped)})
-	s.fault("f1", "pause", "c1", 1010, 3900)
+	s.Fault("f1", "pause", "c1", 1010, 3900)
 	s.Add(3900, history.Event{Process: "c1", Op: history.OpProcess, Mode: history.Mode(history.ProcessContinued)})
 	later := []Acq{
 		{Client: "c2/1", N: 2, Token: 16, session: 0x101, Invoke: 560, Granted: 3300, Release: 3420},
@@ -230,8 +231,8 @@ func Busy(n int, seconds float64, withFaults bool) []history.Event {
 		}
 	}
 	if withFaults {
-		s.fault("f1", "kill", "zk2", 9000, 14000)
-		s.fault("f2", "partition", "c3", 15500, 17000)
+		s.Fault("f1", "kill", "zk2", 9000, 14000)
+		s.Fault("f2", "partition", "c3", 15500, 17000)
 	}
 	s.Phase(end, history.PhaseDrain)
 	s.Phase(end+400, history.PhaseCollect)
@@ -293,7 +294,7 @@ func StormRun() (*rundir.Run, check.Facts) {
 	s := &Synth{events: Busy(24, 20, false)}
 	for i := range 9 {
 		from := 5000 + float64(i)*2000
-		s.fault(fmt.Sprintf("f%d", i), []string{"pause", "kill", "partition"}[i%3], []string{"c1", "zk2", "zk1,zk3"}[i%3],
+		s.Fault(fmt.Sprintf("f%d", i), []string{"pause", "kill", "partition"}[i%3], []string{"c1", "zk2", "zk1,zk3"}[i%3],
 			from, from+900)
 	}
 	for i := range 40 {
@@ -349,7 +350,7 @@ func sharedRun(all []Acq, victim Acq, op history.Op) []history.Event {
 		}
 	}
 	s.Add(1010, history.Event{Process: "c1", Op: history.OpProcess, Mode: history.Mode(history.ProcessStopped)})
-	s.fault("f1", "pause", "c1", 1010, 3900)
+	s.Fault("f1", "pause", "c1", 1010, 3900)
 	s.Add(3900, history.Event{Process: "c1", Op: history.OpProcess, Mode: history.Mode(history.ProcessContinued)})
 	s.use(3912, victim, op, true, 5)
 	s.Add(3925, history.Event{Op: history.OpLost, Client: "c1/1", Lock: TheLock, Acq: 1, Detail: "session expired"})
