@@ -48,6 +48,9 @@ const Loop = "locklab.curator.Loop"
 // Revocation is the main class of both sides of Curator's revocation; see Revocation.java.
 const Revocation = "locklab.curator.Revocation"
 
+// Election is the main class of a candidate of Curator's elections; see Election.java.
+const Election = "locklab.curator.Election"
+
 // JavaOptions are the options of the driver's JVM: a small heap, because there may be many JVMs.
 var JavaOptions = []string{"-Xmx256m", "-XX:+UseSerialGC"}
 
