@@ -136,6 +136,12 @@
 //
 // To acquire within a time, give Acquire a context with a deadline. It returns at the deadline and takes no last look.
 //
+// # Looking at a queue
+//
+// [Position.Ahead] says where one's own acquire stands while it waits: 1 request, a list of the queue. [Mutex.Length]
+// says how long the queue is: 1 request, whose answer does not grow with the queue. Participants shows who holds and
+// who waits, with their data: 1 request, and 1 for each participant, of which 64 are under way at once.
+//
 // # Re-entry
 //
 // [Hold.Reenter] works for Mutex and the read/write locks, and [MultiHold.Reenter] for a Multi of these. It asks the
@@ -215,8 +221,8 @@
 // Candidates of both libraries elect one leader together.
 //
 // Requests: those of a Mutex for each term. [Leader.Current]: 2 (getChildren; getData). [Leader.Observe]: 2 for each
-// change (getChildren; getData with a watch), 1 more (getChildren with a watch) when there is no candidate, and a
-// create, once, if there is no directory.
+// change (getChildren; getData with a watch), 1 more (getChildren with a watch) when there is no candidate; for each
+// session a sync; and a create, once, if there is no directory.
 //
 // Watches fired per change of the leader: 2, its own and its successor's, and one for each session that observes,
 // however many goroutines observe in it. All observers are to be told, so all wake; candidates are not woken. An

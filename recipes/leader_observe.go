@@ -107,8 +107,14 @@ func (l *Leader) observe(ctx context.Context, tell func(LeaderInfo)) error {
 	}
 }
 
-// follow looks who leads, again whenever that may have changed, until ctx or the session ends.
+// follow looks who leads, again whenever that may have changed, until ctx or the session ends. It begins with a sync,
+// because the server of a new session may know less than that of the last one has told.
 func (l *Leader) follow(ctx context.Context, s *Session, tell func(LeaderInfo)) error {
+	if _, err := settled(ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.zk.Sync(ctx, l.cfg.Path)
+	}); err != nil {
+		return err
+	}
 	for {
 		info, changed, err := l.look(ctx, s, true)
 		if err != nil {

@@ -90,6 +90,7 @@ func (l *line) enterAs(ctx context.Context, guid string) (*place, error) {
 	}
 	prefix := protectedPrefix(guid, l.layout[l.kind])
 	tellAttempt(ctx, l.dir, prefix)
+	notePosition(ctx, l, prefix)
 	made, err := creator{l.s, l.dir, prefix, l.data, l.hinted()}.create(ctx)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,8 @@ type Renewal struct {
 // methods may be called from any goroutine.
 //
 // What was held in a session that has ended stays lost, and nothing is ever executed under its successor. Locks belong
-// to their session. So who uses a Renewer makes new locks in each session, or lets [Renewer.Lock] do so.
+// to their session. A program that uses a Renewer therefore makes new locks in each session, or lets [Renewer.Lock]
+// make them.
 type Renewer struct {
 	cfg     RenewerConfig
 	connect func(context.Context) (*Session, error)
@@ -106,12 +107,14 @@ func (r *Renewer) Session(ctx context.Context) (*Session, error) {
 }
 
 // Close closes the present session as [Session.Close] does, and waits for all goroutines of the Renewer and of its
-// sessions. There is no session after that.
+// sessions, also for a second if ctx has ended. There is no session after that.
 func (r *Renewer) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.end()
 	s := r.session
 	r.mu.Unlock()
+	ctx, stop := tasks.Grace(ctx, releaseGrace)
+	defer stop()
 	var err error
 	if s != nil {
 		err = s.Close(ctx)

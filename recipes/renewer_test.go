@@ -82,7 +82,9 @@ func TestRenewerReplacesSession(t *testing.T) {
 			t.Errorf("session %d, token %d after %d, and the first is valid: %t", again.Session(), again.Token(), h.Token(),
 				h.Valid())
 		}
-		if err := r.Close(t.Context()); err != nil {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := r.Close(ended); err != nil { // as a program does that is told to end
 			t.Error(err)
 		}
 		if err := causeOf(t, again); !errors.Is(err, zksession.ErrSessionClosed) {

@@ -80,7 +80,7 @@ func WriteTimeline(w io.Writer, sc *scenario.Scenario, lacking map[string]string
 	p := sc.Plan(lacking)
 	fmt.Fprintf(w, "%s, seed %d: T is %s, the measured window %s", sc.Name, sc.Seed, sc.Negotiated(), sc.Duration)
 	switch l := sc.LivenessPhase(); {
-	case l > 0 && sc.Liveness == scenario.LivenessAuto:
+	case l > 0 && sc.Liveness == scenario.LivenessAuto && sc.Rotates():
 		fmt.Fprintf(w, ", then until all faults are healed and every client has had its lock, within %s", l)
 	case l > 0 && len(p.Steps) > 0:
 		fmt.Fprintf(w, ", then until all faults are healed, and %s more", l)

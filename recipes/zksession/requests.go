@@ -142,7 +142,8 @@ func newNode(data []byte, s *zk.Stat) node {
 	if s == nil {
 		return node{}
 	}
-	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version}}
+	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version,
+		Children: s.NumChildren}}
 }
 
 func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error) {

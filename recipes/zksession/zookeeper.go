@@ -94,6 +94,8 @@ type Stat struct {
 	Mzxid int64
 	// Version counts the settings of its data; it wraps around.
 	Version int32
+	// Children is how many children it has.
+	Children int32
 }
 
 // Event is what ended a watch.

@@ -221,7 +221,8 @@ func (z *Session) ChildrenW(ctx context.Context, path string, fired func(zksessi
 }
 
 func statOf(s zk.Stat) zksession.Stat {
-	return zksession.Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version}
+	return zksession.Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version,
+		Children: s.NumChildren}
 }
 
 // watch makes a read that sets a watch, and calls fired once if it succeeds.
