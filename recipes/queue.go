@@ -304,29 +304,35 @@ func (p *place) watch(ctx context.Context, name string) (*waiter, error) {
 	return w, err
 }
 
-// wait returns when what is watched has changed or gone, and then reports true, or when our own znode has. A place that
-// has waited for long watches its own znode too, to hear of its deletion before the contender that it waits for goes.
+// wait returns when what is watched has changed or gone, and then reports true, or when our own znode has.
 func (p *place) wait(ctx context.Context, changed *waiter) (fired bool, err error) {
+	_, fired, err = p.event(ctx, changed)
+	return fired, err
+}
+
+// event is wait, and also returns the event. A place that has waited for long watches its own znode too, to hear of its
+// deletion before the contender that it waits for goes.
+func (p *place) event(ctx context.Context, changed *waiter) (e zksession.Event, fired bool, err error) {
 	defer changed.stop()
 	long := time.NewTimer(p.line.s.unwatched.queued)
 	defer long.Stop()
 	for {
 		select {
-		case <-changed.C:
-			return true, nil
+		case e := <-changed.C:
+			return e, true, nil
 		case <-p.own.events():
 			p.ownChanged()
-			return false, nil
+			return 0, false, nil
 		case <-long.C:
 			if err := <-p.readOwn(ctx); errors.Is(err, zksession.ErrConnectionLoss) {
 				long.Reset(p.line.s.unwatched.queued)
 			} else if err != nil {
-				return false, err
+				return 0, false, err
 			}
 		case <-p.line.s.Done():
-			return false, p.line.s.Err()
+			return 0, false, p.line.s.Err()
 		case <-ctx.Done():
-			return false, tasks.Ended(ctx)
+			return 0, false, tasks.Ended(ctx)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
 )
 
@@ -164,24 +163,14 @@ func (p *place) outlive(ctx context.Context, name string) (gone bool, err error)
 		case err != nil:
 			return false, err
 		}
-		select {
-		case e := <-w.C:
-			switch e {
-			case zksession.Deleted:
-				return true, nil
-			case zksession.Unwatched:
-				return false, p.line.s.Err()
-			}
-		case <-p.own.events():
-			w.stop()
-			p.ownChanged()
-			return false, nil
-		case <-p.line.s.Done():
-			w.stop()
+		e, fired, err := p.event(ctx, w)
+		switch {
+		case !fired:
+			return false, err
+		case e == zksession.Deleted:
+			return true, nil
+		case e == zksession.Unwatched:
 			return false, p.line.s.Err()
-		case <-ctx.Done():
-			w.stop()
-			return false, tasks.Ended(ctx)
 		}
 	}
 }

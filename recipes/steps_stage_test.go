@@ -248,7 +248,7 @@ func (st *stage) granted(h *Hold, real reality) bool {
 	err := real(st, h)
 	if err == nil {
 		st.watched(h)
-		return true
+		return h.Context().Err() == nil // a fault may have hit that watch
 	}
 	select {
 	case <-h.Context().Done():
@@ -258,13 +258,14 @@ func (st *stage) granted(h *Hold, real reality) bool {
 	return false
 }
 
-// watched waits until a hold watches its znodes, or has ended.
+// watched waits until a hold watches its znodes, or has ended, which it does if an administrator has deleted them.
 func (st *stage) watched(h *Hold) {
 	eventually(st.t, "the hold watches its znodes", func() bool {
 		if h.Context().Err() != nil || st.doing.Err() != nil {
 			return true
 		}
-		return !slices.ContainsFunc(st.own(), func(node string) bool {
+		own := st.own()
+		return len(own) > 0 && !slices.ContainsFunc(own, func(node string) bool {
 			_, ok := watchOn(st.subject, target{path: node})
 			return !ok
 		})
