@@ -22,9 +22,6 @@ type scene struct {
 	Title   string
 }
 
-// maxWindows is the most scenes of one run.
-const maxWindows = 8
-
 // scenes are what the timelines of a run show.
 type scenes struct {
 	Lead  *scene  // what the run is about; nil if an overview of the whole run comes first

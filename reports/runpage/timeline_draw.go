@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -384,13 +385,12 @@ func (d *timelineDrawing) holdBars(c *draw.Canvas, all []hold, y, height vg.Leng
 func (h *hold) details() string {
 	s := fmt.Sprintf("acquisition %d, token %d", h.N, h.Token)
 	switch {
-	case h.ReleaseInvoked != history.None && h.Lost != history.None && h.Lost < h.ReleaseInvoked, h.Lost != history.None &&
-		h.ReleaseInvoked == history.None:
+	case h.Lost != history.None && (h.ReleaseInvoked == history.None || h.Lost < h.ReleaseInvoked):
 		s += ", learned that it was lost"
-	case h.Died != history.None && h.ReleaseInvoked == history.None:
-		s += ", its process died"
 	case h.ReleaseInvoked != history.None:
 		s += ", released"
+	case h.Died != history.None:
+		s += ", its process died"
 	}
 	if h.First != 0 {
 		s += fmt.Sprintf("; zxid %#x", h.First)
@@ -399,10 +399,7 @@ func (h *hold) details() string {
 		}
 	}
 	if len(h.Lines) > 0 {
-		s += "; history.jsonl"
-		for _, n := range h.Lines[:min(len(h.Lines), 12)] {
-			s += " " + strconv.Itoa(n)
-		}
+		s += "; history.jsonl " + strings.Trim(fmt.Sprint(h.Lines[:min(len(h.Lines), 12)]), "[]")
 	}
 	return s
 }
