@@ -142,6 +142,10 @@ func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
 // add counts an overlap; lead says what the clients believed. There may be millions, so texts are made only of those
 // that are kept.
 func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead func() string) {
+	if !b.facts.Exclusive && len(b.bad) == maxFindings && until-from <= b.longest {
+		b.count, b.total = b.count+1, b.total+until-from
+		return
+	}
 	why := explanation{cause: CauseNone, text: "the recipe promises no exclusion"}
 	if b.facts.Exclusive {
 		why = b.explain(older, newer, until)

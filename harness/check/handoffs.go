@@ -26,7 +26,6 @@ const oneSecond = int64(1e9)
 
 // A handedOver is a lock's way from a holder that released it to a client that was waiting for it all the time.
 type handedOver struct {
-	lock string
 	// called is when the last holder called release, confirmed when that returned, and granted when the next acquire
 	// returned.
 	called, confirmed, granted int64
@@ -36,11 +35,11 @@ type handedOver struct {
 // after is how long it took after the release was confirmed; 0 if the next client was told first.
 func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
 
-// ordinary returns the hand-offs of the measured window that nothing can have delayed: the lock was released with
+// ordinary appends a lock's hand-offs of the measured window that nothing can have delayed: the lock was released with
 // success, a client was waiting for it when that was called and until the next grant, no fault was in force, and
 // neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind that the servers
 // had to expire. The measured window is when hiccups are recorded.
-func (l *livenessJudge) ordinary(lock string, all, grants []*history.Acquisition) []handedOver {
+func (l *livenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
 	until := l.stop
 	for _, t := range [...]int64{l.closed, l.drain} {
 		if t != history.None {
@@ -49,14 +48,14 @@ func (l *livenessJudge) ordinary(lock string, all, grants []*history.Acquisition
 	}
 	several := slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] })
 	if l.measure == history.None || several {
-		return nil // a client that wants several locks may have this one before it says so
+		return found // a client that wants several locks may have this one before it says so
 	}
 	waits := newWaits(all, l)
 	unclean := l.uncleanEnds(all)
-	var found []handedOver
+	found = slices.Grow(found, len(grants))
 	released, confirmed := int64(math.MinInt64), int64(math.MinInt64) // of all holds so far
 	for _, a := range grants {
-		h := handedOver{lock: lock, called: released, confirmed: confirmed, granted: a.Returned, to: a}
+		h := handedOver{called: released, confirmed: confirmed, granted: a.Returned, to: a}
 		if h.called >= l.measure && h.granted <= until && h.called < h.granted &&
 			waits.throughout(h.called, h.granted) && !unclean.touches(h.called, h.granted) {
 			found = append(found, h)
@@ -84,7 +83,7 @@ type waits struct {
 
 func newWaits(all []*history.Acquisition, l *livenessJudge) *waits {
 	type wait struct{ from, until int64 }
-	var list []wait
+	list := make([]wait, 0, len(all))
 	for _, a := range all {
 		from, until := l.waited(a)
 		if a.Queued != history.None {
@@ -95,7 +94,7 @@ func newWaits(all []*history.Acquisition, l *livenessJudge) *waits {
 		}
 	}
 	slices.SortFunc(list, func(a, b wait) int { return cmp.Compare(a.from, b.from) })
-	w := &waits{}
+	w := &waits{make([]int64, 0, len(list)), make([]int64, 0, len(list))}
 	latest := int64(math.MinInt64)
 	for _, x := range list {
 		latest = max(latest, x.until)
@@ -240,10 +239,10 @@ func (l *livenessJudge) handOffs(all []handedOver) (slow []Finding, said string)
 
 func (l *livenessJudge) slowHandOff(h *handedOver, took int64, since string) Finding {
 	return Finding{
-		Kind: "slow-hand-off", Lock: h.lock, At: h.called, Until: h.granted, Cause: CauseNone,
+		Kind: "slow-hand-off", Lock: h.to.Lock, At: h.called, Until: h.granted, Cause: CauseNone,
 		Clients: []string{h.to.Client}, Tokens: []int64{h.to.Token}, Events: l.eventsOf(h.to),
 		Text: fmt.Sprintf("%s was handed to %s at %s, %s after %s, though a client waited for it and no fault was in force",
-			h.lock, h.to.Client, seconds(h.granted), seconds(took), since),
+			h.to.Lock, h.to.Client, seconds(h.granted), seconds(took), since),
 	}
 }
 

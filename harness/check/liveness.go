@@ -94,7 +94,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	for _, lock := range sortedKeys(byLock) {
 		stalls := l.stalls(lock, byLock[lock])
 		if d.whole { // else a holder may only be missing from the record
-			ordinary = append(ordinary, l.ordinary(lock, byLock[lock], l.grants[lock])...)
+			ordinary = l.ordinary(ordinary, byLock[lock], l.grants[lock])
 			wrongly, inVain := l.refusals(lock, byLock[lock])
 			refused = append(refused, wrongly...)
 			if len(stalls) == 0 {

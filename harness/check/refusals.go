@@ -86,14 +86,19 @@ func (l *livenessJudge) refusal(a *history.Acquisition, since int64) Finding {
 
 // inVain says where a free lock was asked for again and again in vain.
 func (l *livenessJudge) inVain(lock string, all []*history.Acquisition, unclean spells) (doubts []string) {
-	var held []spell
 	var tries []*history.Acquisition
 	for _, a := range all {
-		switch {
-		case a.Granted():
-			held = append(held, spell{a.Returned, max(a.Returned, l.gone(a))})
-		case a.Returned != history.None && a.Reason.ByWorkload() && a.Permits <= l.fewestPermits(lock):
+		if a.Returned != history.None && a.Reason.ByWorkload() && a.Permits <= l.fewestPermits(lock) {
 			tries = append(tries, a)
+		}
+	}
+	if len(tries) < manyRefusals {
+		return nil
+	}
+	var held []spell
+	for _, a := range all {
+		if a.Granted() {
+			held = append(held, spell{a.Returned, max(a.Returned, l.gone(a))})
 		}
 	}
 	slices.SortFunc(tries, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })

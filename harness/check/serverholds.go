@@ -32,6 +32,7 @@ func (d *digest) serverHolds() *ServerHolds {
 	}
 	h := &ServerHolds{Err: v.clock.err, Locks: map[string][]ServerHold{}}
 	for lock, lane := range v.lanes {
+		h.Locks[lock] = make([]ServerHold, 0, len(lane.Spans))
 		for i := range lane.Spans {
 			s := &lane.Spans[i]
 			t := ServerHold{

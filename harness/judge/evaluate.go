@@ -53,9 +53,11 @@ func Report(dir string) (Outcome, error) {
 
 // Conclude does both what [Check] and what [Report] do, as at the end of a run.
 func Conclude(dir string) (Outcome, error) {
-	return replace(dir, "check", func(in result.Input) error {
-		return errors.Join(write(dir, in), runpage.Render(dir, in))
-	})
+	return replace(dir, "check", func(in result.Input) error { return conclude(dir, in) })
+}
+
+func conclude(dir string, in result.Input) error {
+	return errors.Join(write(dir, in), runpage.Render(dir, in))
 }
 
 // replace judges the run in dir and replaces derived files by what write writes. If it fails, it removes all derived
@@ -74,17 +76,28 @@ func replace(dir, doing string, write func(result.Input) error) (Outcome, error)
 	return out, nil
 }
 
-// SecondOpinion judges the run in dir by Porcupine too, and compares its answers with those of the checks. It writes
-// nothing. Of an incomplete record nothing is asked, because no judge can have an opinion on it.
-func SecondOpinion(dir string) ([]secondopinion.Opinion, error) {
+// SecondOpinion judges the run in dir as [Conclude] does, or as [Judge] does if it is not to write. It judges it by
+// Porcupine too, and compares its answers with those of the checks. Of an incomplete record nothing is asked, because
+// no judge can have an opinion on it.
+func SecondOpinion(dir string, write bool) (out Outcome, opinions []secondopinion.Opinion, err error) {
+	ask := func(in result.Input) {
+		if len(in.Incomplete) == 0 {
+			opinions = secondopinion.Ask(in.Events, factsOf(in.Run), &in.Report)
+		}
+	}
+	if write {
+		out, err = replace(dir, "check", func(in result.Input) error {
+			ask(in)
+			return conclude(dir, in)
+		})
+		return out, opinions, err
+	}
 	in, err := evaluate(dir)
 	if err != nil {
-		return nil, fmt.Errorf("second opinion on %s: %w", dir, err)
+		return Outcome{}, nil, fmt.Errorf("check %s: %w", dir, err)
 	}
-	if len(in.Incomplete) > 0 {
-		return nil, nil
-	}
-	return secondopinion.Ask(in.Events, factsOf(in.Run), &in.Report), nil
+	ask(in)
+	return outcome(dir, in), opinions, nil
 }
 
 // write writes the derived files that are not part of the report.

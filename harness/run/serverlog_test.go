@@ -169,7 +169,7 @@ func wantMajority(t *testing.T, dir string) {
 // wantAgreement checks that Porcupine says the same as the checks, and that it says something.
 func wantAgreement(t *testing.T, dir string) {
 	t.Helper()
-	opinions, err := judge.SecondOpinion(dir)
+	_, opinions, err := judge.SecondOpinion(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

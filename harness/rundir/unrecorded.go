@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"fmt"
+	"hash/maphash"
 	"path"
 
 	"locklab/ensembles/txnlog/nodes"
@@ -17,7 +18,8 @@ func unrecorded(r *Run) []string {
 	if r.Servers == nil || r.Servers.History == nil || foreign(r.Scenario) {
 		return nil
 	}
-	locks, attempts := map[string]bool{}, map[string]bool{} // by path; by GUID
+	locks, attempts := map[string]bool{}, map[uint64]bool{} // by path; by the GUID's hash, as there are millions
+	seed := maphash.MakeSeed()
 	hosts, attempting := map[history.SessionID]string{}, map[string]bool{}
 	for _, e := range r.Events.Of(history.OpConnected, history.OpAcquire, history.OpAttempt) {
 		switch e.Op {
@@ -27,7 +29,7 @@ func unrecorded(r *Run) []string {
 			locks[e.Lock] = true
 		case history.OpAttempt:
 			attempting[e.Process] = true
-			attempts[(&nodes.Life{Path: "/" + e.Attempt()}).GUID()] = true
+			attempts[maphash.String(seed, nodes.GUIDOf(e.Attempt()))] = true
 		}
 	}
 	named := map[string]bool{} // each session or process once
@@ -49,7 +51,7 @@ func unrecorded(r *Run) []string {
 		switch {
 		case !known:
 			lack("*", "session "+owner.String(), l)
-		case attempting[host] && guid != "" && !attempts[guid]:
+		case attempting[host] && guid != "" && !attempts[maphash.String(seed, guid)]:
 			lack(host, "an attempt", l)
 		}
 	}

@@ -32,9 +32,9 @@ func WriteHlog(w io.Writer, events *history.Log, acq []history.Acquisition) erro
 	if !win.Measured {
 		return nil
 	}
-	all := Samples(acq, win)
+	all := Distributions(acq, win)
 	for _, phase := range Phases {
-		h := Record(all[phase]).Hist
+		h := all[phase].Hist
 		if h.TotalCount() == 0 {
 			continue
 		}

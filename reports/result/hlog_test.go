@@ -18,7 +18,7 @@ func TestHlogReadsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := MeasuredWindow(events)
-	want := Samples(acq, w)
+	want := Distributions(acq, w)
 	r := hdrhistogram.NewHistogramLogReader(&b)
 	seen := map[string]bool{}
 	for {
@@ -30,8 +30,8 @@ func TestHlogReadsBack(t *testing.T) {
 			break
 		}
 		seen[h.Tag()] = true
-		rec := Record(want[h.Tag()])
-		if h.TotalCount() != int64(len(want[h.Tag()])) || h.ValueAtPercentile(90) != rec.Hist.ValueAtPercentile(90) {
+		rec := want[h.Tag()]
+		if h.TotalCount() != rec.Hist.TotalCount() || h.ValueAtPercentile(90) != rec.Hist.ValueAtPercentile(90) {
 			t.Errorf("%s came back with %d values, p90 %d", h.Tag(), h.TotalCount(), h.ValueAtPercentile(90))
 		}
 		if h.StartTimeMs() != w.From/1e6 || h.EndTimeMs() != w.To/1e6 {

@@ -43,30 +43,31 @@ type Recording struct {
 	errors   int64
 }
 
-// Record records durations, in nanoseconds.
-func Record(durations []int64) Recording {
-	r := Recording{Hist: hdrhistogram.New(hdrLowest, hdrHighest, hdrDigits)}
-	for _, d := range durations {
-		if d < 0 || d > hdrHighest || r.Hist.RecordValue(d) != nil {
-			r.errors++
-			continue
-		}
-		if n := r.Hist.TotalCount(); n == 1 || d < r.min {
-			r.min = d
-		}
-		r.max = max(r.max, d)
-		r.sum += float64(d)
+// NewRecording returns a Recording of nothing.
+func NewRecording() *Recording {
+	return &Recording{Hist: hdrhistogram.New(hdrLowest, hdrHighest, hdrDigits)}
+}
+
+// add records a duration, in nanoseconds.
+func (r *Recording) add(d int64) {
+	if d < 0 || d > hdrHighest || r.Hist.RecordValue(d) != nil {
+		r.errors++
+		return
 	}
-	return r
+	if n := r.Hist.TotalCount(); n == 1 || d < r.min {
+		r.min = d
+	}
+	r.max = max(r.max, d)
+	r.sum += float64(d)
 }
 
 // At returns the percentile p, 0 to 100. It is never beyond the exact extremes, although a histogram answers with the
 // upper edge of a bucket.
-func (r Recording) At(p float64) int64 {
+func (r *Recording) At(p float64) int64 {
 	return min(max(r.Hist.ValueAtPercentile(p), r.min), r.max)
 }
 
-func (r Recording) latency() Latency {
+func (r *Recording) latency() Latency {
 	l := Latency{Count: r.Hist.TotalCount(), Errors: r.errors}
 	if l.Count == 0 {
 		return l

@@ -2,6 +2,8 @@ package result
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 
 	"locklab/harness/history"
@@ -35,7 +37,7 @@ var MainPhases = [...]string{PhaseAcquire, PhaseHandoff, PhaseHold, PhaseRelease
 // openOnly reports whether a phase is known in open loops only.
 func openOnly(phase string) bool { return phase == PhaseArrival || phase == PhaseService }
 
-// Samples returns the durations of every phase, in nanoseconds, of the acquisitions that were asked for in the window:
+// Samples yields the durations of every phase, in nanoseconds, of the acquisitions that were asked for in the window:
 //
 //   - acquire: asked for → returned, for those granted; also for readers and writers apart. In an open loop, asked
 //     for is when it was due, so that a stall that keeps clients from asking does not hide its cost; else it is when
@@ -46,9 +48,13 @@ func openOnly(phase string) bool { return phase == PhaseArrival || phase == Phas
 //   - hold: granted → release invoked, for the same ones;
 //   - release: release invoked → returned, if it succeeded;
 //   - handoff: see handoffs.
-func Samples(acq []history.Acquisition, w Interval) map[string][]int64 {
-	s := map[string][]int64{PhaseHandoff: handoffs(acq, w)}
-	add := func(phase string, from, to int64) { s[phase] = append(s[phase], to-from) }
+func Samples(acq []history.Acquisition, w Interval) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) { samples(acq, w, yield) }
+}
+
+func samples(acq []history.Acquisition, w Interval, yield func(string, int64) bool) {
+	more := handoffs(acq, w, func(took int64) bool { return yield(PhaseHandoff, took) })
+	add := func(phase string, from, to int64) { more = more && yield(phase, to-from) }
 	for i := range acq {
 		a := &acq[i]
 		if w.Contains(a.Asked()) && a.Granted() {
@@ -74,11 +80,25 @@ func Samples(acq []history.Acquisition, w Interval) map[string][]int64 {
 		if w.Contains(a.ReleaseInvoked) && a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
 			add(PhaseRelease, a.ReleaseInvoked, a.ReleaseReturned)
 		}
+		if !more {
+			return
+		}
 	}
-	return s
 }
 
-// handoffs returns how long the lock was on its way from one client to the next: from the previous holder's release
+// Distributions returns how the durations of every phase are distributed; see [Samples].
+func Distributions(acq []history.Acquisition, w Interval) map[string]*Recording {
+	all := map[string]*Recording{}
+	for _, phase := range append(Phases[:], AcquireRead, AcquireWrite) {
+		all[phase] = NewRecording()
+	}
+	for phase, took := range Samples(acq, w) {
+		all[phase].add(took)
+	}
+	return all
+}
+
+// handoffs yields how long the lock was on its way from one client to the next: from the previous holder's release
 // invoked to the next acquire returned, if the next client was already queued at that release. Otherwise the lock was
 // free for a while, and the time says nothing about the lock.
 //
@@ -86,16 +106,19 @@ func Samples(acq []history.Acquisition, w Interval) map[string][]int64 {
 // because it was lost or is paused, there is no hand-off to time. In a lock with shared modes many holds precede a
 // grant. Of the releases that the grant can have waited for, the last one counts: a reader waits for writers, and any
 // other client for all.
-func handoffs(acq []history.Acquisition, w Interval) []int64 {
-	var out []int64
+//
+// It reports whether more may follow.
+func handoffs(acq []history.Acquisition, w Interval, yield func(int64) bool) bool {
 	for _, held := range GrantsByLock(acq) {
 		shared := slices.ContainsFunc(held, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) })
 		last, lastExclusive := history.None, history.None // the last releases so far, of shared locks
-		releases := slices.Clone(held)
-		slices.SortStableFunc(releases, func(a, b *history.Acquisition) int {
-			return cmp.Compare(a.ReleaseInvoked,
-				b.ReleaseInvoked)
-		})
+		var releases []*history.Acquisition
+		if shared {
+			releases = slices.Clone(held)
+			slices.SortStableFunc(releases, func(a, b *history.Acquisition) int {
+				return cmp.Compare(a.ReleaseInvoked, b.ReleaseInvoked)
+			})
+		}
 		for i, b := range held {
 			released := history.None
 			if shared {
@@ -115,34 +138,41 @@ func handoffs(acq []history.Acquisition, w Interval) []int64 {
 			} else if i > 0 {
 				released = held[i-1].ReleaseInvoked
 			}
-			if w.Contains(released) && released <= b.Returned && b.Queued != history.None && b.Queued <= released {
-				out = append(out, b.Returned-released)
+			if w.Contains(released) && released <= b.Returned && b.Queued != history.None && b.Queued <= released &&
+				!yield(b.Returned-released) {
+				return false
 			}
 		}
 	}
-	return out
+	return true
 }
 
 // GrantsByLock returns every lock's granted acquisitions in the order of the grants. The locks are in the order of
 // their names.
 func GrantsByLock(acq []history.Acquisition) [][]*history.Acquisition {
-	by := map[string][]*history.Acquisition{}
-	var locks []string
+	granted := map[string]int{}
 	for i := range acq {
-		a := &acq[i]
-		if !a.Granted() {
-			continue
+		if acq[i].Granted() {
+			granted[acq[i].Lock]++
 		}
-		if by[a.Lock] == nil {
-			locks = append(locks, a.Lock)
-		}
-		by[a.Lock] = append(by[a.Lock], a)
 	}
-	slices.Sort(locks)
-	all := make([][]*history.Acquisition, 0, len(locks))
-	for _, l := range locks {
-		slices.SortStableFunc(by[l], func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
-		all = append(all, by[l])
+	all := make([][]*history.Acquisition, 0, len(granted))
+	place := map[string]int{}
+	for _, lock := range slices.Sorted(maps.Keys(granted)) {
+		place[lock] = len(all)
+		all = append(all, make([]*history.Acquisition, 0, granted[lock]))
+	}
+	for i := range acq {
+		if a := &acq[i]; a.Granted() {
+			of := &all[place[a.Lock]]
+			*of = append(*of, a)
+		}
+	}
+	byReturn := func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) }
+	for _, held := range all {
+		if !slices.IsSortedFunc(held, byReturn) {
+			slices.SortStableFunc(held, byReturn)
+		}
 	}
 	return all
 }

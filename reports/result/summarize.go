@@ -77,12 +77,12 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 				"latencies are of the others", words.Grouped(n)))
 		}
 	}
-	all := Samples(acq, w)
+	all := Distributions(acq, w)
 	for _, phase := range Phases {
 		if openOnly(phase) && !run.Scenario.Open() {
 			continue
 		}
-		l := Record(all[phase]).latency()
+		l := all[phase].latency()
 		r.Latency.set(phase, l)
 		if l.Errors > 0 {
 			r.warn(fmt.Sprintf("%d %s times were negative or longer than an hour and are not in the distribution",
@@ -90,8 +90,8 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 		}
 	}
 	for _, part := range [...]string{AcquireRead, AcquireWrite} {
-		if len(all[part]) > 0 {
-			r.Latency.set(part, Record(all[part]).latency())
+		if l := all[part].latency(); l.Count+l.Errors > 0 {
+			r.Latency.set(part, l)
 		}
 	}
 	if n := r.Operations.Censored; n > 0 {

@@ -37,7 +37,7 @@ func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 		Absent: "No operation was completed in the measured window.",
 		Height: 330,
 	}
-	all := result.Samples(in.Acquisitions, w)
+	all := result.Distributions(in.Acquisitions, w)
 	p := chart.New("Latency by percentile", "percentile (%)", "time (log scale)")
 	p.Add(chart.Grid{Horizontal: true, Vertical: true})
 	lo, hi, right := math.Inf(1), 0.0, 1.0
@@ -49,7 +49,7 @@ func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 			result.PhaseService: "raw, from when a client asked"}
 	}
 	for _, phase := range phases {
-		r := result.Record(all[phase])
+		r := all[phase]
 		n := r.Hist.TotalCount()
 		if n < 2 {
 			continue

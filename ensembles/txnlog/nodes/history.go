@@ -29,10 +29,7 @@ func (l *Life) Name() string { return l.Path[strings.LastIndexByte(l.Path, '/')+
 
 // GUID returns the GUID in the znode's name, by which a client finds the result of a protected create. It is empty if
 // there is none.
-func (l *Life) GUID() string {
-	guid, _ := guidOf(l.Name())
-	return guid
-}
+func (l *Life) GUID() string { return GUIDOf(l.Name()) }
 
 // An End is what ended a znode's life.
 type End struct {
@@ -296,19 +293,19 @@ func (h *History) below(dir string) []*Life {
 	return h.byDir[dir]
 }
 
-// guidOf returns the GUID in a protected znode's name, with dashes as Curator writes it (ProtectedUtils) or without
-// as go-zookeeper does.
-func guidOf(name string) (string, bool) {
+// GUIDOf returns the GUID in a protected znode's name, with dashes as Curator writes it (ProtectedUtils) or without
+// as go-zookeeper does. It is empty if there is none.
+func GUIDOf(name string) string {
 	rest, ok := strings.CutPrefix(name, "_c_")
 	if !ok {
-		return "", false
+		return ""
 	}
 	size := 32
 	if len(rest) > 8 && rest[8] == '-' {
 		size = 36
 	}
 	if len(rest) <= size || rest[size] != '-' {
-		return "", false
+		return ""
 	}
-	return rest[:size], true
+	return rest[:size]
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 
 	"locklab/ensembles"
 	"locklab/harness/history"
@@ -30,18 +31,16 @@ func (checkCmd) exits() string {
 
 // Run judges an old run. It replaces all derived files, or none where it must not write. If it fails, none is left.
 func (c *checkCmd) Run(std streams) error {
-	judged := judge.Conclude
 	write := !c.DryRun && rundir.Writable(c.Dir)
-	if !write {
-		judged = judge.Judge
-	}
 	if err := untrusted.CheckDir(c.Dir); err != nil {
 		if write {
 			err = errors.Join(err, rundir.Discard(c.Dir))
 		}
 		return fmt.Errorf("check %s: %w", c.Dir, err)
 	}
-	out, err := judged(c.Dir)
+	// A long run's history fills the memory, and most of it stays until the end.
+	debug.SetGCPercent(checkGCPercent)
+	out, opinions, err := c.judge(write)
 	end := tell(std, out, c.JSON, err)
 	if err != nil || !c.SecondOpinion {
 		return end
@@ -50,15 +49,27 @@ func (c *checkCmd) Run(std streams) error {
 	if c.JSON {
 		to = std.Err
 	}
-	opinions, err := judge.SecondOpinion(c.Dir)
-	if err != nil {
-		return err
-	}
 	// Where the judges disagree, the verdict is worth nothing and does not decide about the exit code.
 	if err := tellOpinions(to, opinions); err != nil {
 		return verdictError{exitHarness, err}
 	}
 	return end
+}
+
+// checkGCPercent is how much garbage there may be, in percent of the memory in use, before it is collected. It is less
+// than Go's own 100, because most of what a check reads is in use until its end, and twice of that may not be there.
+const checkGCPercent = 40
+
+func (c *checkCmd) judge(write bool) (out judge.Outcome, opinions []secondopinion.Opinion, err error) {
+	switch {
+	case c.SecondOpinion:
+		return judge.SecondOpinion(c.Dir, write)
+	case write:
+		out, err = judge.Conclude(c.Dir)
+	default:
+		out, err = judge.Judge(c.Dir)
+	}
+	return out, nil, err
 }
 
 // errDisagree says that the sweep and Porcupine give different answers.
