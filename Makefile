@@ -123,14 +123,14 @@ LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/run \
 PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... ./harness/secondopinion/... ./harness/watch/... \
 	./harness/hiccups/... ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... \
 	./workloads/...
-# These simulate and draw for long with code that other tests run with the race detector, which makes them ten times as
-# long.
-WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage
+# These simulate and draw for long, or wait for a browser, with code that other tests run with the race detector, which
+# makes them ten times as long.
+WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage|TestBrowser
 
 test: image setup-race setup-clojure setup-chromium curator ## run the tests, on real ensembles (about twenty minutes)
 	$(GO) vet ./...
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
-	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep
+	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep ./reports/runpage
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
 
 # go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.

@@ -126,7 +126,7 @@ func browsed() map[string]result.Input {
 }
 
 // A page is legible for everybody at each width and in each colour scheme, fetches nothing, and has all its sections.
-func TestPagesInABrowser(t *testing.T) {
+func TestBrowserPages(t *testing.T) {
 	b := openTab(t)
 	for name, in := range browsed() {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestPagesInABrowser(t *testing.T) {
 }
 
 // The audit can fail: it finds what is done to a page that it passed.
-func TestAuditFindsFaults(t *testing.T) {
+func TestBrowserAuditFindsFaults(t *testing.T) {
 	b := openTab(t)
 	b.show(t, Judged(synth.JudgedRun()), 1100, "light")
 	for _, c := range []struct{ harm, want string }{
@@ -223,7 +223,7 @@ func (b *tab) inert(t *testing.T) {
 }
 
 // The tab key reaches everything that can be used, and shows where it is.
-func TestPageByKeyboard(t *testing.T) {
+func TestBrowserKeyboard(t *testing.T) {
 	b := openTab(t)
 	b.show(t, Judged(synth.JudgedRun()), 1100, "light")
 	want := eval[int](t, b, `(() => {
@@ -252,7 +252,7 @@ func TestPageByKeyboard(t *testing.T) {
 }
 
 // The timeline tells of its holds, zooms to a finding and back, and fades clients out.
-func TestTimelineCanBeExplored(t *testing.T) {
+func TestBrowserTimeline(t *testing.T) {
 	b := openTab(t)
 	b.show(t, Input(synth.Act2Run(false)), 1100, "light")
 	state := func() string {
@@ -299,7 +299,7 @@ func TestTimelineCanBeExplored(t *testing.T) {
 }
 
 // Names from a doctored history are text and nothing else.
-func TestHostileNamesAreInert(t *testing.T) {
+func TestBrowserHostileNames(t *testing.T) {
 	b := openTab(t)
 	const evil = `"><img src=x onerror=window.struck=1><script>window.struck=1</script>'&lt;{{.}}`
 	in := Input(synth.Act2Run(false))
