@@ -44,3 +44,11 @@ func check(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// skipUnderRace skips a test that reconnects: go-zookeeper itself has a data race there.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("reconnects; go-zookeeper has a data race of its own there")
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race || patched
+
+package zktest_test
+
+const raceDetector = false
