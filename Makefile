@@ -140,12 +140,12 @@ test-race: image setup-race ## run the locks' tests with the race detector, on a
 	sed -E -i -e 's/c\.lastZxid = (.*)/atomic.StoreInt64(\&c.lastZxid, int64(\1))/' \
 		-e 's/: ( *)c\.lastZxid,/: \1atomic.LoadInt64(\&c.lastZxid),/' $(RACE)/zk/conn.go
 	cp go.mod go.sum $(RACE) && $(GO) mod edit -replace github.com/go-zookeeper/zk=./$(RACE)/zk $(RACE)/go.mod
-	$(GO) test -race -tags patched -modfile=$(RACE)/go.mod -p 1 -count=1 -timeout 40m ./recipes ./recipes/zksession
+	$(GO) test -race -tags patched -modfile=$(RACE)/go.mod -p 1 -count=1 -timeout 40m ./recipes ./recipes/zksession ./recipes/zktest
 
 test-all: test kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run
-	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 30m -run TestProtocolSteps ./recipes
-	$(GO) test -race -short ./recipes ./chaos
+	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 45m -run TestProtocolSteps ./recipes
+	$(GO) test -race -short ./recipes ./recipes/zktest ./chaos
 	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 30s ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzRead -fuzztime 30s ./ensembles/txnlog

@@ -16,10 +16,10 @@ type serviceView struct {
 	dumps      string   // all that they report about sessions and about znodes that end with them
 }
 
-// lookAtService asks all servers.
-func lookAtService(t *testing.T) (v serviceView) {
+// lookAtService asks servers.
+func lookAtService(t *testing.T, servers []string) (v serviceView) {
 	t.Helper()
-	for _, server := range servers(t) {
+	for _, server := range servers {
 		path := ""
 		for line := range strings.Lines(labtest.Ask(t, server, "wchp")) {
 			if session, ok := strings.CutPrefix(line, "\t"); ok {

@@ -38,6 +38,7 @@ func TestSparseCosts(t *testing.T) {
 	st := (&scenario{recipe: "mutex-sparse", mine: sparseMutex, theirs: sparseMutex, theirsIsReal: queued("lock-",
 		"")}).setUp(
 		t,
+		servers(t),
 		connected(
 			t,
 			SessionConfig{Config: zksession.Config{Timeout: 20 * time.Second}},

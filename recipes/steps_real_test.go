@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"locklab/recipes/zksession"
+	"locklab/recipes/zktest"
 )
 
 // These choose among the cases: LOCKLAB_TEST_ALL=1 plays every case. Otherwise the test draws a sample, with the seed
@@ -32,12 +33,19 @@ const (
 // Every recipe in every situation, with every kind of fault at every step, while nobody or somebody waits
 // behind. A case's name is recipe/situation/step/fault/who waits; to play one again:
 //
-//	LOCKLAB_TEST_ALL=1 go test ./recipes -run 'TestProtocolSteps/^mutex$/^first-use$/^create-2$/^mute$/^alone$'
-func TestProtocolSteps(t *testing.T) {
+//	LOCKLAB_TEST_ALL=1 go test ./recipes -run 'TestProtocolSteps$/^mutex$/^first-use$/^create-2$/^mute$/^alone$'
+func TestProtocolSteps(t *testing.T) { protocolSteps(t, servers(t)) }
+
+// The same on three servers in memory, which behave as the real ones do.
+func TestProtocolStepsInMemory(t *testing.T) {
+	protocolSteps(t, zktest.StartWith(t, zktest.Config{Servers: 3}).Addrs())
+}
+
+func protocolSteps(t *testing.T, servers []string) {
 	skipUnderRace(t)
 	seed, every := stepsSeed(t), os.Getenv(envAll) == "1"
 	t.Logf("%s=%d, all cases: %t", envStepsSeed, seed, every)
-	observer := connected(t, SessionConfig{Config: zksession.Config{Timeout: 20 * time.Second}})
+	observer := connected(t, SessionConfig{Config: zksession.Config{Servers: servers, Timeout: 20 * time.Second}})
 	// The cases share the parent of their paths, which stays. Each case creates only what is below its path.
 	keep := lockPath(t)
 	if err := ensureDir(within(t), observer.zk, path.Dir(keep)); err != nil {
@@ -58,7 +66,7 @@ func TestProtocolSteps(t *testing.T) {
 		wg.Go(func() {
 			t.Run(recipe, func(t *testing.T) {
 				slots <- struct{}{}
-				cases := allCases(t, observer, situations)
+				cases := allCases(t, servers, observer, situations)
 				<-slots
 				mu.Lock()
 				possible += len(cases)
@@ -72,7 +80,7 @@ func TestProtocolSteps(t *testing.T) {
 					wg.Go(func() {
 						defer func() { <-slots }()
 						t.Run(c.String(), func(t *testing.T) {
-							_, err := c.sc.play(t, observer, &c.plan)
+							_, err := c.sc.play(t, servers, observer, &c.plan)
 							mu.Lock()
 							defer mu.Unlock()
 							played[c.plan.kind.name]++
@@ -112,9 +120,14 @@ func (c stepCase) String() string { return c.sc.situation + "/" + c.plan.String(
 
 // allCases plays each of a recipe's situations without a fault to learn its steps. It returns every combination, in a
 // fixed order.
-func allCases(t *testing.T, observer *Session, situations []*scenario) (cases []stepCase) {
+func allCases(
+	t *testing.T,
+	servers []string,
+	observer *Session,
+	situations []*scenario,
+) (cases []stepCase) {
 	for _, sc := range situations {
-		order, _ := sc.play(t, observer, nil)
+		order, _ := sc.play(t, servers, observer, nil)
 		if len(order) == 0 {
 			t.Errorf("%s: no requests", sc.situation)
 		}

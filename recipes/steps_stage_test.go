@@ -22,6 +22,7 @@ type stage struct {
 	doing                        context.Context // for the client under test
 	cancel                       context.CancelFunc
 	path                         string
+	servers                      []string
 	w                            *wire.Wire
 	subject, neighbour, observer *Session
 	mine, behind, theirs         Lock
@@ -36,8 +37,13 @@ type stage struct {
 
 // play runs a scenario, with one fault if p is set, and checks what is left. It returns the requests of the client
 // under test in order, and its outcome.
-func (sc *scenario) play(t *testing.T, observer *Session, p *plan) (order []int32, err error) {
-	st := sc.setUp(t, observer, p)
+func (sc *scenario) play(
+	t *testing.T,
+	servers []string,
+	observer *Session,
+	p *plan,
+) (order []int32, err error) {
+	st := sc.setUp(t, servers, observer, p)
 	leave := func(context.Context) error { return nil }
 	waits := false
 	if sc.inTheWay != nil {
@@ -96,16 +102,17 @@ func (sc *scenario) play(t *testing.T, observer *Session, p *plan) (order []int3
 	return order, err
 }
 
-func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
+func (sc *scenario) setUp(t *testing.T, servers []string, observer *Session, p *plan) *stage {
 	t.Helper()
-	st := &stage{t: t, sc: sc, ctx: within(t), path: lockPath(t), w: wire.New(), observer: observer,
-		queued: make(chan struct{}), passed: make(chan error, 1), over: make(chan struct{})}
+	st := &stage{t: t, sc: sc, ctx: within(t), path: lockPath(t), w: wire.New(), servers: servers,
+		observer: observer,
+		queued:   make(chan struct{}), passed: make(chan error, 1), over: make(chan struct{})}
 	st.doing, st.cancel = context.WithCancel(st.ctx)
 	t.Cleanup(st.cancel)
 	if sc.fresh {
 		st.path += "/deep"
 	}
-	cfg := SessionConfig{Config: zksession.Config{Dial: st.w.Dial}}
+	cfg := SessionConfig{Config: zksession.Config{Servers: servers, Dial: st.w.Dial}}
 	if p != nil {
 		cfg.Timeout, cfg.HoldsEnd = p.kind.timeout, p.kind.holdsEnd
 	}
@@ -128,7 +135,7 @@ func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
 	if p != nil && p.behind {
 		st.neighbour = connected(
 			t,
-			SessionConfig{Config: zksession.Config{Servers: rotated(servers(t)), Timeout: 20 * time.Second}},
+			SessionConfig{Config: zksession.Config{Servers: rotated(servers), Timeout: 20 * time.Second}},
 		)
 		st.behind = sc.theirs(t, st.neighbour, st.path, func(int) { st.isQueued() })
 	}
@@ -137,7 +144,6 @@ func (sc *scenario) setUp(t *testing.T, observer *Session, p *plan) *stage {
 
 // arm prepares the fault.
 func (st *stage) arm(p *plan) {
-	all := servers(st.t)
 	st.w.Strike(p.step.op, p.step.n, p.kind.fault, func() {
 		if p.kind.muteNext {
 			st.w.MuteDials(1)
@@ -147,7 +153,7 @@ func (st *stage) arm(p *plan) {
 		}
 		st.contend()
 		if p.kind.kill {
-			for !st.w.Kill(all[p.step.n%len(all)]) && st.ctx.Err() == nil {
+			for !st.w.Kill(st.servers[p.step.n%len(st.servers)]) && st.ctx.Err() == nil {
 			}
 			st.w.Refuse(false)
 		}
@@ -325,7 +331,7 @@ func (st *stage) nothingLeft() {
 	t.Helper()
 	var v serviceView
 	left := func() []string {
-		v = lookAtService(t)
+		v = lookAtService(t, st.servers)
 		return append(
 			below(v.ephemerals, st.path),
 			append(below(v.watched, st.path), below(v.watched, countOf(st.path))...)...)
@@ -342,7 +348,7 @@ func (st *stage) nothingLeft() {
 		}
 	}
 	eventually(t, "the sessions are gone", func() bool {
-		v = lookAtService(t)
+		v = lookAtService(t, st.servers)
 		return !slices.ContainsFunc(ids, v.knows)
 	})
 }
