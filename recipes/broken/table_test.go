@@ -34,7 +34,12 @@ var triggers = map[string]func(*world){
 // The trigger of each lock produces exactly the finding that the table promises. The sound recipe produces no
 // finding, and neither does the same lock with its one wrong step put right. Where the promised check reads the
 // servers' transaction logs, that check finds the bug there too, and finds nothing in the logs of the sound locks.
-func TestTriggers(t *testing.T) {
+func TestTriggers(t *testing.T) { testTriggers(t, newWorld) }
+
+// The same, but for the logs, on servers in memory, which behave as the real ones do.
+func TestTriggersInMemory(t *testing.T) { testTriggers(t, newWorldInMemory) }
+
+func testTriggers(t *testing.T, newWorld func(t *testing.T, lock broken.Lock, sound bool) *world) {
 	for _, lock := range broken.Locks {
 		name := lock.Name
 		if lock.Decorate != nil {

@@ -15,11 +15,12 @@ import (
 	"locklab/recipes/broken"
 	"locklab/recipes/internal/wire"
 	"locklab/recipes/zksession"
+	"locklab/recipes/zktest"
 )
 
 const testTimeout = 30 * time.Second
 
-// A world is where a trigger runs: a path on a real ensemble, and clients that use the broken lock there, or the
+// A world is where a trigger runs: a path on an ensemble, and clients that use the broken lock there, or the
 // sound one.
 type world struct {
 	t       *testing.T
@@ -28,6 +29,7 @@ type world struct {
 	sound   bool
 	path    string
 	servers []string
+	memory  bool     // the servers are in this process and have no transaction logs
 	service *zk.Conn // for looking at the service's znodes and watches
 	permits int
 
@@ -36,9 +38,26 @@ type world struct {
 	clients  int
 }
 
+// newWorld returns a world on a real ensemble.
 func newWorld(t *testing.T, lock broken.Lock, sound bool) *world {
 	t.Helper()
-	w := &world{t: t, lock: lock, sound: sound, servers: servers(t), findings: map[broken.Check]string{}, permits: 1}
+	w := &world{lock: lock, sound: sound, servers: servers(t)}
+	w.setUp(t)
+	return w
+}
+
+// newWorldInMemory returns a world on servers in memory.
+func newWorldInMemory(t *testing.T, lock broken.Lock, sound bool) *world {
+	t.Helper()
+	w := &world{lock: lock, sound: sound, servers: zktest.StartWith(t, zktest.Config{Servers: 3}).Addrs(), memory: true}
+	w.setUp(t)
+	return w
+}
+
+func (w *world) setUp(t *testing.T) {
+	t.Helper()
+	w.t, w.findings, w.permits = t, map[broken.Check]string{}, 1
+	lock := w.lock
 	var cancel context.CancelFunc
 	w.ctx, cancel = context.WithTimeout(context.WithoutCancel(t.Context()), testTimeout)
 	t.Cleanup(cancel)
@@ -55,7 +74,7 @@ func newWorld(t *testing.T, lock broken.Lock, sound bool) *world {
 	w.begin()
 	w.path = "/broken-" + uuid.NewString()
 	if lock.Sound == "naive-mutex" {
-		return w
+		return
 	}
 	for _, dir := range []string{w.path, w.path + "/locks", w.path + "/leases"} {
 		if lock.Sound != "semaphore" && dir != w.path {
@@ -65,7 +84,6 @@ func newWorld(t *testing.T, lock broken.Lock, sound bool) *world {
 			t.Fatal(err)
 		}
 	}
-	return w
 }
 
 // found notes a finding, as a check would report it.

@@ -89,7 +89,7 @@ func (c *conn) greet(h hello) (_ *link, refused bool) {
 	}
 	var ss *session
 	if h.session == 0 {
-		ss = s.open(h.timeout)
+		ss = s.open(c.server, h.timeout)
 	} else if ss = s.sessions[h.session]; ss != nil && ss.cutOff {
 		return nil, false
 	} else if ss = s.find(h.session, h.password); ss == nil {

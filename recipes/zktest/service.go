@@ -31,7 +31,7 @@ type Service struct {
 	tree     tree  // as of that
 	servers  []*server
 	sessions map[int64]*session
-	last     int64 // the newest session's id; they are numbered from 1
+	last     int64 // the number of the newest session, from 1
 	closed   bool
 
 	listeners []net.Listener

@@ -77,7 +77,7 @@ func (s *Service) Session(cfg SessionConfig) *Session {
 	close(z.down)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	z.remote = s.open(cfg.Timeout)
+	z.remote = s.open(s.servers[cfg.Server], cfg.Timeout)
 	z.remote.local = z
 	z.id = z.remote.id
 	s.attach(z.remote)

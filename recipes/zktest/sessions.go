@@ -3,6 +3,7 @@ package zktest
 import (
 	"crypto/rand"
 	"crypto/subtle"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -38,11 +39,11 @@ type client interface {
 	broken(expired bool)
 }
 
-// open makes a session. s.mu is held.
-func (s *Service) open(timeout time.Duration) *session {
+// open makes a session at a server, whose number is the first byte of the id. s.mu is held.
+func (s *Service) open(m *server, timeout time.Duration) *session {
 	s.last++
 	s.zxid++
-	ss := &session{id: s.last, timeout: timeout, password: make([]byte, 16), unwatch: func() {}}
+	ss := &session{id: int64(slices.Index(s.servers, m))<<56 | s.last, timeout: timeout, password: make([]byte, 16), unwatch: func() {}}
 	_, _ = rand.Read(ss.password) // it never fails
 	s.sessions[ss.id] = ss
 	ss.heard = s.cfg.Clock.Now()
