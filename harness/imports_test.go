@@ -167,7 +167,7 @@ func TestRecipesAreALibrary(t *testing.T) {
 
 // The locks need two other modules. What needs more is a package of its own.
 func TestLibraryNeedsTwoModules(t *testing.T) {
-	for _, p := range list(t, "-deps", "./recipes", "./recipes/observe/slogobserver") {
+	for _, p := range list(t, "-deps", "./recipes", "./recipes/observe/slogobserver", "./recipes/zktest") {
 		if !p.Standard && !strings.HasPrefix(p.ImportPath, module+"recipes") &&
 			p.ImportPath != "github.com/go-zookeeper/zk" && p.ImportPath != "github.com/google/uuid" {
 			t.Errorf("the locks depend on %s", p.ImportPath)

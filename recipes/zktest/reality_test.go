@@ -78,6 +78,7 @@ type player struct {
 	wait []<-chan zk.Event // of the watches that have not fired
 
 	mu     sync.Mutex
+	opened int // sessions
 	socket net.Conn
 	events []string
 	up     bool
@@ -146,9 +147,13 @@ func (b *band) until(what string, cond func() bool) {
 
 // open opens a session.
 func (p *player) open() {
+	p.mu.Lock()
+	p.opened++
+	n := p.opened
 	p.wire, p.wait, p.up = wire.New(), nil, false
+	p.mu.Unlock()
 	conn, _, err := zk.Connect(p.b.servers, 20*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}),
-		zk.WithEventCallback(p.event), zk.WithDialer(p.dial))
+		zk.WithEventCallback(func(e zk.Event) { p.event(n, e) }), zk.WithDialer(p.dial))
 	p.b.must(err)
 	p.conn = conn
 	p.b.until("a session", p.connected)
@@ -170,10 +175,12 @@ func (p *player) dial(network, address string, limit time.Duration) (net.Conn, e
 	return conn, err
 }
 
-func (p *player) event(e zk.Event) {
+// event is called with the events of the n-th session, which may come after the next one has been opened.
+func (p *player) event(n int, e zk.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case n != p.opened:
 	case e.Type == zk.EventSession:
 		p.up = e.State == zk.StateHasSession
 	case e.Type > 0:
