@@ -121,9 +121,11 @@ func (c *conn) serve(l *link, xid int32, r *request) bool {
 	}
 	if r.op == OpClose {
 		l.session.link = nil // so that its end does not close the connection before the reply
-		l.forget()
 	}
 	a := s.execute(l, r)
+	if r.op == OpClose {
+		l.forget() // after its own watches have told of the session's znodes
+	}
 	switch f.Outcome {
 	case ReplyLost:
 		return false

@@ -283,6 +283,7 @@ func TestLockInVirtualTime(t *testing.T) {
 		if took := time.Since(begun); took != time.Hour {
 			t.Errorf("the next client is granted the lock after %v", took)
 		}
+		synctest.Wait() // both learn of it at the same instant
 		if h.Context().Err() == nil || !errors.Is(context.Cause(h.Context()), recipes.ErrLeaseExpired) {
 			t.Errorf("the client that is cut off holds the lock: %v", context.Cause(h.Context()))
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// containerOwner is what a server reports as the owner of a container znode.
+// containerOwner is what a server keeps as the owner of a container znode. It does not tell clients.
 const containerOwner = math.MinInt64
 
 // A node is a znode. Its data and its list of permissions are never changed in place.
@@ -28,11 +28,15 @@ type node struct {
 
 // stat returns what a server tells of the node. The count of changes to the children is that of creates and deletes.
 func (n *node) stat() zk.Stat {
-	return zk.Stat{
+	s := zk.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version, Aversion: n.aversion, Cversion: 2*n.creates - int32(len(n.children)),
-		EphemeralOwner: n.owner, DataLength: int32(len(n.data)), NumChildren: int32(len(n.children)),
+		DataLength: int32(len(n.data)), NumChildren: int32(len(n.children)),
 	}
+	if n.ephemeral() {
+		s.EphemeralOwner = n.owner
+	}
+	return s
 }
 
 // ephemeral reports whether the node ends with a session.
