@@ -333,7 +333,7 @@ func TestGarbage(t *testing.T) {
 		check(t, err)
 		_, err = conn.Write([]byte(garbage))
 		check(t, err)
-		check(t, conn.(*net.TCPConn).CloseWrite())
+		_ = conn.(*net.TCPConn).CloseWrite() // the server may have closed the connection already
 		if n, _ := conn.Read(make([]byte, 1)); n != 0 {
 			t.Errorf("%q is answered", garbage)
 		}
