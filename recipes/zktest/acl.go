@@ -9,12 +9,12 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// may reports whether a client has one of the permissions on a znode. A nil link may do everything.
-func (l *link) may(n *node, permissions int32) bool {
+// may reports whether an ACL gives a client one of the permissions. A nil link may do everything.
+func (l *link) may(acl []zk.ACL, permissions int32) bool {
 	if l == nil {
 		return true
 	}
-	return slices.ContainsFunc(n.acl, func(a zk.ACL) bool {
+	return slices.ContainsFunc(acl, func(a zk.ACL) bool {
 		return a.Perms&permissions != 0 && (a.Scheme == "world" || slices.ContainsFunc(l.auth, func(id zk.ACL) bool {
 			return id.Scheme == a.Scheme && id.ID == a.ID
 		}))

@@ -127,7 +127,7 @@ func (m *server) read(l *link, r *request) reply {
 		}
 		return reply{code: codeNoNode}
 	}
-	if need := readPermission(r.op); need != 0 && !l.may(n, need) {
+	if need := readPermission(r.op); need != 0 && !l.may(n.acl, need) {
 		return reply{code: codeNoAuth}
 	}
 	a := reply{stat: n.stat()}

@@ -3,6 +3,7 @@ package zktest
 import (
 	"fmt"
 	"net"
+	"path"
 	"sync"
 	"testing"
 	"time"
@@ -79,6 +80,17 @@ func (s *Service) Addrs() (addrs []string) {
 		addrs = append(addrs, m.address)
 	}
 	return addrs
+}
+
+// apply carries out a change on the newest data, and notes whom its events may reach. s.mu is held.
+func (s *Service) apply(c *change) (undo func()) {
+	c.parentACL = s.tree[path.Dir(c.path)].acl
+	if n := s.tree[c.path]; n != nil {
+		c.nodeACL = n.acl
+	} else {
+		c.nodeACL = c.acl
+	}
+	return s.tree.apply(*c)
 }
 
 // commit carries out the changes of a transaction that has been validated on s.tree already. s.mu is held.

@@ -120,7 +120,7 @@ func (s *Service) end(ss *session) (zxid int64) {
 	var changes []change
 	for _, p := range s.tree.owned(ss.id) {
 		c := change{kind: deleted, path: p, zxid: s.zxid}
-		s.tree.apply(c)
+		s.apply(&c)
 		changes = append(changes, c)
 	}
 	s.commit(changes)

@@ -69,6 +69,8 @@ type change struct {
 	acl  []zk.ACL
 	// owner is the new node's.
 	owner int64
+	// These say who hears of the change: only a client that may read the znode, or the parent if its list changes.
+	nodeACL, parentACL []zk.ACL
 }
 
 type changeKind int

@@ -16,12 +16,13 @@ func (w watchTable) add(p string, l *link) {
 	w[p][l] = struct{}{}
 }
 
-// trigger ends the watches on a path, and tells all connections but those in except.
-func (w watchTable) trigger(p string, kind zk.EventType, except map[*link]struct{}) (told map[*link]struct{}) {
-	told = w[p]
+// trigger ends the watches on a path, and tells all connections but those in except and those that may not read it by
+// the ACL: a server does so since ZooKeeper 3.8.4 (CVE-2024-23944). It returns the connections that watched.
+func (w watchTable) trigger(p string, kind zk.EventType, acl []zk.ACL, except map[*link]struct{}) map[*link]struct{} {
+	told := w[p]
 	delete(w, p)
 	for l := range told {
-		if _, ok := except[l]; !ok {
+		if _, ok := except[l]; !ok && l.may(acl, zk.PermRead) {
 			l.client.notify(kind, p)
 		}
 	}
@@ -48,14 +49,14 @@ func (w watches) fire(c change) {
 	dir := path.Dir(c.path)
 	switch c.kind {
 	case created:
-		w.data.trigger(c.path, zk.EventNodeCreated, nil)
-		w.children.trigger(dir, zk.EventNodeChildrenChanged, nil)
+		w.data.trigger(c.path, zk.EventNodeCreated, c.nodeACL, nil)
+		w.children.trigger(dir, zk.EventNodeChildrenChanged, c.parentACL, nil)
 	case deleted:
-		told := w.data.trigger(c.path, zk.EventNodeDeleted, nil)
-		w.children.trigger(c.path, zk.EventNodeDeleted, told)
-		w.children.trigger(dir, zk.EventNodeChildrenChanged, nil)
+		told := w.data.trigger(c.path, zk.EventNodeDeleted, c.nodeACL, nil)
+		w.children.trigger(c.path, zk.EventNodeDeleted, c.nodeACL, told)
+		w.children.trigger(dir, zk.EventNodeChildrenChanged, c.parentACL, nil)
 	case dataSet:
-		w.data.trigger(c.path, zk.EventNodeDataChanged, nil)
+		w.data.trigger(c.path, zk.EventNodeDataChanged, c.nodeACL, nil)
 	}
 }
 

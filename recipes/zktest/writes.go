@@ -46,7 +46,7 @@ func (s *Service) transact(l *link, ops []request) (results []reply) {
 			return results
 		}
 		if c != nil {
-			undo = append(undo, s.tree.apply(*c))
+			undo = append(undo, s.apply(c))
 			changes = append(changes, *c)
 			if n := s.tree[c.path]; n != nil {
 				answer.stat = n.stat()
@@ -101,7 +101,7 @@ func (s *Service) check(l *link, r *request, permission int32, version func(*nod
 	switch {
 	case n == nil:
 		return codeNoNode
-	case !l.may(n, permission):
+	case !l.may(n.acl, permission):
 		return codeNoAuth
 	case r.version != anyVersion && r.version != version(n):
 		return codeBadVersion
@@ -121,7 +121,7 @@ func (s *Service) checkDelete(l *link, r *request) (code int32) {
 	switch {
 	case parent == nil:
 		return codeNoNode
-	case !l.may(parent, zk.PermDelete):
+	case !l.may(parent.acl, zk.PermDelete):
 		return codeNoAuth
 	case n == nil:
 		return codeNoNode
@@ -167,7 +167,7 @@ func (s *Service) prepareCreate(l *link, r *request) (*change, int32) {
 	switch {
 	case parent == nil:
 		return nil, codeNoNode
-	case !l.may(parent, zk.PermCreate):
+	case !l.may(parent.acl, zk.PermCreate):
 		return nil, codeNoAuth
 	}
 	if sequential {
