@@ -21,7 +21,11 @@ func losingCreate(w *world, then func(*wire.Wire)) {
 	if then != nil {
 		a.wire.OnLoss(func() { then(a.wire) })
 	}
-	a.wire.Lose(wire.OpCreate, 1)
+	create := wire.OpCreate
+	if w.sound {
+		create = wire.OpCreate2
+	}
+	a.wire.Lose(create, 1)
 	p := a.start(a.ways.Write)
 	if !w.stuck(func() string {
 		if q := w.nodes(w.path); owned(q, a.session()) == 2 && len(q) == 2 && w.watches(a.session(), q[0].path) {
