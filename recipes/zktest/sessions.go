@@ -43,7 +43,8 @@ type client interface {
 func (s *Service) open(m *server, timeout time.Duration) *session {
 	s.last++
 	s.zxid++
-	ss := &session{id: int64(slices.Index(s.servers, m))<<56 | s.last, timeout: timeout, password: make([]byte, 16), unwatch: func() {}}
+	id := int64(slices.Index(s.servers, m))<<56 | s.last
+	ss := &session{id: id, timeout: timeout, password: make([]byte, 16), unwatch: func() {}}
 	_, _ = rand.Read(ss.password) // it never fails
 	s.sessions[ss.id] = ss
 	ss.heard = s.cfg.Clock.Now()
