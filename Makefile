@@ -149,6 +149,7 @@ test-all: test kazoo ## also run every fault at every step of every recipe, the 
 	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 30s ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzRead -fuzztime 30s ./ensembles/txnlog
+	$(GO) test -run '^$$' -fuzz FuzzRequest -fuzztime 30s ./recipes/zktest
 
 soak: image ## run the long suites: hundreds of kills and faults
 	LOCKLAB_SOAK=1 $(GO) test -p 1 -timeout 3h -run 'Soak' -v ./harness/...

@@ -30,10 +30,10 @@
 //
 // The model has znodes with data, versions, transaction ids and the count of creates that numbers sequential znodes;
 // persistent, ephemeral and container znodes; permissions, with digests and the world; transactions of several
-// operations; watches, which fire once, in the order of the changes and before the answer to a later request; sessions
-// that are kept, moved, closed and expired; several servers, of which each may lag behind until it syncs, or be
-// stopped. A test of this package plays the same random requests on a real ensemble and compares every answer and
-// event.
+// operations; watches, which fire once, in the order of the changes and before the answer to a later request, and tell
+// only clients that may read the znode, as since ZooKeeper 3.8.4; sessions that are kept, moved, closed and expired;
+// several servers, of which each may lag behind until it syncs, or be stopped. A test of this package plays the same
+// random requests on a real ensemble and compares every answer and event.
 //
 // It differs from a real service in these points. There is no election, and no lost transaction: a write is committed
 // when it is executed. A session expires exactly at its timeout, while real servers round up to a tick. A session that
