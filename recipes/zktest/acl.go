@@ -21,6 +21,20 @@ func (l *link) may(acl []zk.ACL, permissions int32) bool {
 	})
 }
 
+// shown returns an ACL as a client sees it. Digests are hidden from a client that may not change the ACL.
+func (l *link) shown(acl []zk.ACL) []zk.ACL {
+	if l.may(acl, zk.PermAdmin) {
+		return acl
+	}
+	acl = slices.Clone(acl)
+	for i := range acl {
+		if user, _, ok := strings.Cut(acl[i].ID, ":"); ok && acl[i].Scheme == "digest" {
+			acl[i].ID = user + ":x"
+		}
+	}
+	return acl
+}
+
 // identify takes note of who a client says it is. The service knows digests only, and believes every password.
 func (l *link) identify(scheme string, auth []byte) (code int32) {
 	if scheme != "digest" {

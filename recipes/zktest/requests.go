@@ -136,7 +136,7 @@ func (m *server) read(l *link, r *request) reply {
 	case OpGetData:
 		a.data = n.data
 	case OpGetACL:
-		a.acl = n.acl
+		a.acl = l.shown(n.acl)
 	case OpGetChildren, OpGetChildren2:
 		a.names, watched = n.names(), m.watches.children
 	}
