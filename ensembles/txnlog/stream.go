@@ -1,7 +1,6 @@
 package txnlog
 
 import (
-	"bytes"
 	"cmp"
 	"io/fs"
 	"math"
@@ -36,12 +35,6 @@ func (l *Reader) rawRecord(b []byte) (rawRecord, []byte, error) {
 	}
 	rec.zxid = zxidOf(rec.payload)
 	return rec, b, nil
-}
-
-// decode returns the transaction, whose memory is its own.
-func (r *rawRecord) decode() (Record, error) {
-	t, err := decode(bytes.Clone(r.payload), nil)
-	return Record{Txn: t, File: r.file, Offset: r.offset}, err
 }
 
 // A batch is some records of one server, whose payloads are in buf.

@@ -23,21 +23,6 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	ctx := within(t)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("timed out before: %s", what)
-		}
-	}
-}
-
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
