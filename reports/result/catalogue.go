@@ -99,7 +99,7 @@ var catalogue = named(slices.Concat(
 			Means: "heartbeats and the harness’s own reads included"},
 		{Path: "server.watches_fired_per_release", Unit: Ratio, Better: Lower, Compared: above(0.1, likeMedian),
 			BenchUnit: "watches-fired/release", Row: "watches fired per release",
-			Means: "2 in a queue: the next waiter’s, and the holder’s own on its node"},
+			Means: "1 in a queue: the next waiter’s; 2 where holds last over 30 ms and watch their own znodes"},
 
 		{Path: "fairness.jain", Unit: Share, Better: Higher, Compared: likeMedian, BenchUnit: "jain-index",
 			Row: "Jain’s index", Means: "1 = every client got as many grants as any other"},
