@@ -18,13 +18,16 @@ type Check struct {
 	Default func(*Facts) Expectation
 
 	// judge fills in everything of the verdict except its name and expectation, and the safety counters that this
-	// check counts.
+	// check counts. Judges run at the same time, so they must not change the digest, which they share.
 	judge func(*digest, *Safety) Verdict
+	// readsCounters says that judge reads the counters of the checks before it in [All]. It runs when all others have
+	// ended, and by itself.
+	readsCounters bool
 
 	_ struct{}
 }
 
-// All returns the checks in the order of a report. The last two read the counters that the others filled in.
+// All returns the checks in the order of a report. Those that read the counters that others filled in come last.
 func All() []Check {
 	return []Check{
 		serviceExclusionCheck,

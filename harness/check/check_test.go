@@ -132,9 +132,27 @@ func TestBrokenCheck(t *testing.T) {
 	v := judge(Check{Name: "odd", judge: func(_ *digest, s *Safety) Verdict {
 		s.Overlaps = new(int64)
 		panic("index out of range")
-	}}, newDigest(nil, Facts{}), &r)
+	}}, newDigest(nil, Facts{}), Safety{})
+	r.add(&v)
 	if v.Result != Unknown || r.Safety.Overlaps != nil || len(r.Warnings) != 1 {
 		t.Errorf("verdict %+v, report %+v", v, r)
+	}
+}
+
+// Counters are copied into a report, so that they do not keep in memory what a check knows. A counter that a check did
+// not measure does not replace one that another check measured.
+func TestAdoptedCounters(t *testing.T) {
+	var all Safety
+	measured := struct {
+		everything [1 << 10]int64
+		overlaps   int64
+	}{overlaps: 7}
+	all.adopt(&Safety{Overlaps: &measured.overlaps})
+	all.adopt(&Safety{StaleAccepted: new(int64(3))})
+	measured.overlaps = 8
+	if all.Overlaps == nil || *all.Overlaps != 7 || all.StaleAccepted == nil || *all.StaleAccepted != 3 ||
+		all.Crowded != nil {
+		t.Error(describeReport(&Report{Safety: all}))
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"locklab/harness/history"
 )
 
 // A digest is what the checks have in common: the history sorted into which client held what, which faults struck
-// which hosts, and when the run was in which phase.
+// which hosts, and when the run was in which phase. Checks use it at the same time, and nothing but what its methods
+// find out for all of them changes meanwhile.
 type digest struct {
 	facts  Facts
 	events *history.Log
@@ -23,25 +25,31 @@ type digest struct {
 	sessions     map[history.SessionID][]connection
 	clientHosts  map[string]bool // hosts with a client that recorded something
 	clientOf     map[history.SessionID]string
-	hiccups      map[string][]*history.Event                  // by process
-	connections  map[string][]sessionStart                    // by client, in order
-	clientsOf    map[history.SessionID]map[string]bool        // the clients that share it
-	bySession    map[history.SessionID][]*history.Acquisition // see acquisitionsOf
-	slots        map[slotKey]history.Slot                     // of holds of permits
-	permits      map[string]permitCount                       // by lock, of semaphores that were resized
-	transactions *transactions                                // nil if the servers' logs cannot be used
-	servers      *evidence                                    // nil if they cannot be used to judge single grants
+	hiccups      map[string][]*history.Event           // by process
+	connections  map[string][]sessionStart             // by client, in order
+	clientsOf    map[history.SessionID]map[string]bool // the clients that share it
+	slots        map[slotKey]history.Slot              // of holds of permits
+	permits      map[string]permitCount                // by lock, of semaphores that were resized
+	transactions *transactions                         // nil if the servers' logs cannot be used
+	servers      *evidence                             // nil if they cannot be used to judge single grants
 
-	contacts map[history.SessionID][]int64        // see contactsOf
-	expiries map[*history.Acquisition]explanation // see expiryCause
-	stood    map[string][]*history.Event          // see standstills
+	// What follows is found out when it is first needed, by whichever check needs it.
+	contacts memo[history.SessionID, []int64]        // see contactsOf
+	expiries memo[*history.Acquisition, explanation] // see expiryCause
+	stood    memo[string, []*history.Event]          // see standstills
 	// lastRecorded is the last event of a process before its death; see unrecorded.
-	lastRecorded map[death]int64
-
-	bound  *clockBound // see [digest.clocks]
-	skewed struct {    // see [digest.skews]
-		known bool
-		all   []skew
+	lastRecorded memo[death, int64]
+	bySession    struct { // see [digest.acquisitionsOf]
+		once sync.Once
+		all  map[history.SessionID][]*history.Acquisition
+	}
+	bound struct { // see [digest.clocks]
+		once sync.Once
+		clockBound
+	}
+	skewed struct { // see [digest.skews]
+		once sync.Once
+		all  []skew
 	}
 
 	conditions []ConditionCount // that the scenario names, once [judgeSometimes] has counted them
@@ -138,15 +146,15 @@ func newDigest(events *history.Log, facts Facts) *digest {
 
 // acquisitionsOf returns the acquisitions of a session.
 func (d *digest) acquisitionsOf(session history.SessionID) []*history.Acquisition {
-	if d.bySession == nil {
-		d.bySession = map[history.SessionID][]*history.Acquisition{}
+	d.bySession.once.Do(func() {
+		d.bySession.all = map[history.SessionID][]*history.Acquisition{}
 		for i := range d.acquisitions {
 			if a := &d.acquisitions[i]; a.Session != 0 {
-				d.bySession[a.Session] = append(d.bySession[a.Session], a)
+				d.bySession.all[a.Session] = append(d.bySession.all[a.Session], a)
 			}
 		}
-	}
-	return d.bySession[session]
+	})
+	return d.bySession.all[session]
 }
 
 // has notes that a session is that client's.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"locklab/harness/history"
@@ -165,6 +166,17 @@ type Safety struct {
 	FalseRejections     *int64 `json:"false_rejections"`
 	TornReads           *int64 `json:"torn_reads"` // nil if no client read under a read hold
 	Crowded             *int64 `json:"crowded"`    // uses beyond the permits; nil without permits
+}
+
+// adopt takes over the counters that were measured. It copies them, because a counter that is part of all that a check
+// knows would keep that in memory.
+func (s *Safety) adopt(of *Safety) {
+	to, from := reflect.ValueOf(s).Elem(), reflect.ValueOf(of).Elem()
+	for i := range from.NumField() {
+		if n, _ := from.Field(i).Interface().(*int64); n != nil {
+			to.Field(i).Set(reflect.ValueOf(new(*n)))
+		}
+	}
 }
 
 // A FaultRecord is one fault as it really happened, from the harness's events.

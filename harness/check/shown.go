@@ -14,6 +14,8 @@ var shownCheck = Check{
 	Subject: "what the scenario set out to show",
 	OfRun:   true,
 	judge:   judgeShown,
+
+	readsCounters: true,
 }
 
 // judgeShown asks whether the run showed what [Facts.AtLeast] asks of it. If it did not, the verdict is unknown and

@@ -52,9 +52,10 @@ func (d *digest) backAt() int64 { return int64(d.expiry(0).ReportEvery()) + int6
 // reach from the last contact to the expiry, see [reach]. A fault must have struck the session's process, the server
 // that the session was connected to, or the leader (see [digest.leaderless]).
 func (d *digest) expiryCause(a *history.Acquisition, end *nodes.End) explanation {
-	if x, known := d.expiries[a]; known {
-		return x
-	}
+	return d.expiries.of(a, func() explanation { return d.findExpiryCause(a, end) })
+}
+
+func (d *digest) findExpiryCause(a *history.Acquisition, end *nodes.End) explanation {
 	t := d.timeout(a.Session)
 	at := d.transactions.clock.at(end.Time) + d.transactions.clock.err
 	heard := d.heard(a.Session, at-d.backAt())
@@ -68,10 +69,6 @@ func (d *digest) expiryCause(a *history.Acquisition, end *nodes.End) explanation
 		x = blamedFor(chain)
 		x.told = d.toldBy(a, max(at, chain[0].until))
 	}
-	if d.expiries == nil {
-		d.expiries = map[*history.Acquisition]explanation{}
-	}
-	d.expiries[a] = x
 	return x
 }
 
@@ -124,9 +121,7 @@ func (d *digest) unrecorded(a *history.Acquisition) *silence {
 	if a.Died == history.None {
 		return nil
 	}
-	died := death{a.Process, a.Died}
-	last, known := d.lastRecorded[died]
-	if !known {
+	last := d.lastRecorded.of(death{a.Process, a.Died}, func() (last int64) {
 		for _, e := range d.events.All() {
 			if e.At >= a.Died {
 				break
@@ -135,11 +130,8 @@ func (d *digest) unrecorded(a *history.Acquisition) *silence {
 				last = e.At
 			}
 		}
-		if d.lastRecorded == nil {
-			d.lastRecorded = map[death]int64{}
-		}
-		d.lastRecorded[died] = last
-	}
+		return last
+	})
 	return &silence{from: last, until: a.Died, doubt: diedSilent}
 }
 
@@ -247,20 +239,14 @@ func later(at, by int64) int64 {
 
 // standstills are the recorded standstills of a process that can have cost a session, or part of its timeout.
 func (d *digest) standstills(process string) []*history.Event {
-	if all, known := d.stood[process]; known {
-		return all
-	}
-	var all []*history.Event
-	for _, e := range d.hiccups[process] {
-		if t := d.longestTimeout(); t > 0 && e.Hiccup() >= d.expiry(t).PingEvery() {
-			all = append(all, e)
+	return d.stood.of(process, func() (all []*history.Event) {
+		for _, e := range d.hiccups[process] {
+			if t := d.longestTimeout(); t > 0 && e.Hiccup() >= d.expiry(t).PingEvery() {
+				all = append(all, e)
+			}
 		}
-	}
-	if d.stood == nil {
-		d.stood = map[string][]*history.Event{}
-	}
-	d.stood[process] = all
-	return all
+		return all
+	})
 }
 
 // heard is the last time before at when the servers are known to have heard of a session: they answered it, or did
@@ -275,9 +261,10 @@ func (d *digest) heard(session history.SessionID, at int64) int64 {
 
 // contactsOf returns the times when the servers are known to have heard of a session, in order.
 func (d *digest) contactsOf(session history.SessionID) []int64 {
-	if all, known := d.contacts[session]; known {
-		return all
-	}
+	return d.contacts.of(session, func() []int64 { return d.findContacts(session) })
+}
+
+func (d *digest) findContacts(session history.SessionID) []int64 {
 	var all []int64
 	for _, c := range d.sessions[session] {
 		all = append(all, d.sentBy(hostOf(d.clientOf[session]), c.at))
@@ -294,10 +281,6 @@ func (d *digest) contactsOf(session history.SessionID) []int64 {
 		}
 	}
 	slices.Sort(all)
-	if d.contacts == nil {
-		d.contacts = map[history.SessionID][]int64{}
-	}
-	d.contacts[session] = all
 	return all
 }
 

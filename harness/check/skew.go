@@ -31,9 +31,7 @@ type served struct {
 
 // skews returns the bounds for each host with a client that wrote, in the order of their names.
 func (d *digest) skews() []skew {
-	if !d.skewed.known {
-		d.skewed.all, d.skewed.known = d.boundSkews(), true
-	}
+	d.skewed.once.Do(func() { d.skewed.all = d.boundSkews() })
 	return d.skewed.all
 }
 
@@ -138,17 +136,17 @@ type clockBound struct {
 // clocks returns the run's clockBound. A host that never wrote to the resource is not in it: that its clock is that of
 // the others is taken for granted, because a lab's hosts share one kernel.
 func (d *digest) clocks() *clockBound {
-	if d.bound == nil {
+	d.bound.once.Do(func() {
 		all := d.skews()
-		d.bound = &clockBound{apart: map[string]int64{}}
+		d.bound.apart = map[string]int64{}
 		for i := range all {
 			d.bound.apart[all[i].host] = all[i].apart()
 		}
 		if len(d.clientHosts) > 1 {
 			d.bound.most = furthest(all)
 		}
-	}
-	return d.bound
+	})
+	return &d.bound.clockBound
 }
 
 // between is how far the clocks of two clients' hosts can differ.

@@ -17,6 +17,8 @@ var sometimesCheck = Check{
 	Subject: "what had to happen for the run to mean anything",
 	OfRun:   true,
 	judge:   judgeSometimes,
+
+	readsCounters: true,
 }
 
 // A Condition is something that must happen at least once in a run for its verdict to mean anything. To add one, add

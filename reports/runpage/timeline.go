@@ -198,7 +198,7 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 		t.Lanes = append(t.Lanes, l)
 	}
 	lines := linesOf(in.Events, t.scene)
-	served := transactions(in.Report, t.Lock)
+	served := transactions(in.Report, took)
 	for _, a := range took {
 		k, shown := index[a.Client]
 		if !shown {
@@ -278,12 +278,22 @@ type serverID struct {
 	token   int64
 }
 
-// transactions returns the holds of a lock at the servers; none where their logs were not read.
-func transactions(rep check.Report, lock string) map[serverID]check.ServerHold {
+// transactions returns the holds at the servers of acquisitions of one lock, as far as they were granted; none where
+// the servers' logs were not read.
+func transactions(rep check.Report, of []*history.Acquisition) map[serverID]check.ServerHold {
 	by := map[serverID]check.ServerHold{}
-	if rep.ServerHolds != nil {
-		for _, h := range rep.ServerHolds.Locks[lock] {
-			by[serverID{h.Session, h.Token}] = h
+	if rep.ServerHolds == nil || len(of) == 0 {
+		return by
+	}
+	wanted := map[serverID]bool{}
+	for _, a := range of {
+		if a.Granted() {
+			wanted[serverID{a.Session, a.Token}] = true
+		}
+	}
+	for _, h := range rep.ServerHolds.Locks[of[0].Lock] {
+		if id := (serverID{h.Session, h.Token}); wanted[id] {
+			by[id] = h
 		}
 	}
 	return by
