@@ -33,7 +33,7 @@ type LeaderConfig struct {
 // leader does must carry the term's token, because a leader that was stopped or cut off can believe for longer than its
 // term lasts. Its methods may be called from any goroutine.
 //
-// What it has for the terms of other libraries:
+// The terms of other libraries, and what they are here:
 //
 //	etcd's Election       Campaign, Resign and Observe are called the same; Leader is Current; Rev is Hold.Token
 //	client-go             RunOrDie is Run, which always releases on cancel; OnStartedLeading is the function that it

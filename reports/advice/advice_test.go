@@ -37,7 +37,7 @@ func TestRatesOfCertainExpiries(t *testing.T) {
 		for name, c := range map[string]struct{ got, want float64 }{
 			"false expiries": {o.FalseExpiries.AYear, 100},
 			guard.None:       {o.DoubleHolds[guard.None].AYear, 10},
-			// Who is heard of at once is told at once.
+			// A client that is heard of at once is told at once.
 			guard.LostContext: {o.DoubleHolds[guard.LostContext].AYear, 1},
 			guard.Fencing:     {o.DoubleHolds[guard.Fencing].AYear, 0},
 			guard.ZKMulti:     {o.DoubleHolds[guard.ZKMulti].AYear, 0},
