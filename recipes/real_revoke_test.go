@@ -69,14 +69,17 @@ func TestRevokeRequestsAndWatches(t *testing.T) {
 func TestRevokeWithAWaiter(t *testing.T) {
 	lock, w := lockPath(t), wire.New()
 	s, other := connected(t, SessionConfig{}), connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}})
+	other.unwatched = unwatched{never, never} // a look at its own znode would be a request more
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	node := firstOf(t, s, lock)
 	got := acquiring(t, realLock(t, "mutex", other, lock, nil))
 	watched := func(data string) {
-		eventually(t, "the predecessor is watched", func() bool {
-			v, ok := watchOn(other, target{path: node})
-			return ok && string(v.data) == data
-		})
+		for _, who := range []*Session{s, other} {
+			eventually(t, "the holder's znode is watched by both", func() bool {
+				v, ok := watchOn(who, target{path: node})
+				return ok && string(v.data) == data
+			})
+		}
 	}
 	watched(t.Name())
 	_, _, before := fired(t)

@@ -92,6 +92,8 @@ func takeStat(b []byte) (Stat, error) {
 		return Stat{}, errMalformed
 	}
 	long := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
-	// czxid, mzxid, two times; the versions of data, children and ACL; owner; two lengths; the children's zxid
-	return Stat{Czxid: long(0), Mzxid: long(8), Version: int32(binary.BigEndian.Uint32(b[32:])), Owner: long(44)}, nil
+	short := func(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
+	// czxid, mzxid, two times; the versions of data, children and ACL; owner; the length of the data, how many children
+	// there are; the children's zxid
+	return Stat{Czxid: long(0), Mzxid: long(8), Version: short(32), Owner: long(44), Children: short(56)}, nil
 }

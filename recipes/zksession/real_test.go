@@ -220,3 +220,24 @@ func TestEnterTellsTheStat(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A read that this package decodes tells what one tells that go-zookeeper decodes.
+func TestDirectReadsSayTheSame(t *testing.T) {
+	s, dir := connected(t, Config{}), freshPath()
+	for _, node := range []string{dir, dir + "/a", dir + "/b"} {
+		if _, err := s.Create(within(t), node, []byte("data of "+node), Persistent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, stat, err := s.Get(within(t), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, want, err := s.GetW(within(t), dir, func(Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(data) != string(theirs) || stat != want || stat.Children != 2 {
+		t.Errorf("%q with %+v, want %q with %+v", data, stat, theirs, want)
+	}
+}

@@ -23,6 +23,6 @@ var otherVariables = []string{
 	outVariable,
 	ensembles.EnvImage, ensembles.EnvDebianMirror, curator.EnvJars,
 	agent.EnvHost, agent.EnvSecret, agent.EnvLease,
-	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS",
+	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS", "LOCKLAB_ZKTEST_SEED",
 	"LOCKLAB_BENCH_GATE", "LOCKLAB_BENCH_GATE_TIME",
 }
