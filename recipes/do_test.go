@@ -3,6 +3,8 @@ package recipes
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"locklab/recipes/zksession"
@@ -53,6 +55,17 @@ func TestDo(t *testing.T) {
 		})
 		if !errors.Is(err, ErrLockLost) {
 			t.Errorf("%s: the hold was lost, but: %v", recipe, err)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "while the work ran: ") || strings.Contains(err.Error(), "release") {
+			t.Errorf("%s: the loss is not the release's fault: %v", recipe, err)
+		}
+		err = Do(ctx, l, func(inside context.Context, _ *Hold) error {
+			svc.remove(svc.ephemerals()[0])
+			<-inside.Done()
+			return fmt.Errorf("%w: %w", errWork, context.Cause(inside))
+		})
+		if !errors.Is(err, errWork) || strings.Count(fmt.Sprint(err), ErrLockLost.Error()) != 1 {
+			t.Errorf("%s: work that tells the loss: %v, want it once", recipe, err)
 		}
 		eventually(t, recipe+": lost", func() bool { return len(svc.ephemerals()) == 0 })
 		if err := Do(ctx, l, func(inside context.Context, _ *Hold) error {

@@ -126,6 +126,12 @@ func checkPath(path string) error {
 	if !utf8.ValidString(path) {
 		return bad("is not UTF-8")
 	}
+	if path == "/" {
+		return bad("is the root")
+	}
+	if strings.HasSuffix(path, "/") {
+		return bad("ends with /")
+	}
 	for part := range strings.SplitSeq(path[1:], "/") {
 		if part == "" || part == "." || part == ".." {
 			return bad("has an empty, . or .. part")

@@ -3,6 +3,7 @@ package recipes
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,6 +80,11 @@ func TestCheckPath(t *testing.T) {
 	} {
 		if err := checkPath(path); (err == nil) != ok || err != nil && !errors.Is(err, ErrInvalidPath) {
 			t.Errorf("%q: %v", path, err)
+		}
+	}
+	for path, want := range map[string]string{"/": "is the root", "/a/": "ends with /", "/a//b": "has an empty"} {
+		if err := checkPath(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", path, err, want)
 		}
 	}
 }

@@ -49,7 +49,10 @@ func NewSemaphore(cfg SemaphoreConfig) (*Semaphore, error) {
 	if cfg.Data, err = ownData("semaphore", cfg.Data); err != nil {
 		return nil, err
 	}
-	if cfg.Count == nil && cfg.Max < 1 {
+	if cfg.Count == nil && cfg.Max == 0 {
+		return nil, fmt.Errorf("semaphore: %w: none: give Max or Count", ErrQuantity)
+	}
+	if cfg.Count == nil && cfg.Max < 0 {
 		return nil, fmt.Errorf("semaphore: %w: at most %d", ErrQuantity, cfg.Max)
 	}
 	if cfg.Count != nil && cfg.Max != 0 {

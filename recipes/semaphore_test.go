@@ -172,6 +172,10 @@ func TestSemaphoreQuantity(t *testing.T) {
 	if len(z.counts) != 0 {
 		t.Errorf("asked the service: %v", z.counts)
 	}
+	_, err := NewSemaphore(SemaphoreConfig{Session: s, Path: semPath})
+	if !errors.Is(err, ErrQuantity) || !strings.Contains(err.Error(), "give Max or Count") {
+		t.Errorf("neither Max nor Count: %v", err)
+	}
 	for _, cfg := range []SemaphoreConfig{
 		{Path: semPath, Max: 1},
 		{Session: s, Max: 1},

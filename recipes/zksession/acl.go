@@ -38,6 +38,10 @@ func Open(string) []zk.ACL { return everybody }
 // CreatorAll lets the identities that the session has when it creates a znode do everything, and no other client
 // anything. The service stores the identities, not the session, so all sessions with one of the credentials may use the
 // znode.
+//
+// A session without an identity cannot create anything with it. [Connect] refuses a [Config] with this ACL, or one that
+// contains the scheme "auth" for the chroot or the root, if it has neither Credentials nor a Dial function. With a Dial
+// function the identity can be a certificate; if there is none after all, the first create fails with [ErrInvalidACL].
 func CreatorAll(string) []zk.ACL { return creator }
 
 // ACLOf returns an ACL that gives every znode the same list.
@@ -78,7 +82,7 @@ func (n need) explain(err error, node string) error {
 			node = path.Dir(node)
 		}
 		return fmt.Errorf("%w: the ACL of %s does not let this session's credentials %s", err, node, n)
-	case errors.Is(err, zk.ErrInvalidACL):
+	case errors.Is(err, ErrInvalidACL):
 		return fmt.Errorf("%w: an ACL must not be empty, and CreatorAll needs credentials", err)
 	}
 	return err
@@ -86,7 +90,7 @@ func (n need) explain(err error, node string) error {
 
 // denied explains the refusal of a request that concerns one znode, and returns any other error as it is.
 func denied(err error, n need, verb, node string) error {
-	if err == nil || !errors.Is(err, ErrNoAuth) && !errors.Is(err, zk.ErrInvalidACL) {
+	if err == nil || !errors.Is(err, ErrNoAuth) && !errors.Is(err, ErrInvalidACL) {
 		return err
 	}
 	return fmt.Errorf("%s %s: %w", verb, node, n.explain(err, node))

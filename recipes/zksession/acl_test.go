@@ -92,8 +92,8 @@ func TestDenied(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	err := denied(zk.ErrInvalidACL, toCreate, "create", "/a")
-	if !errors.Is(err, zk.ErrInvalidACL) || !strings.Contains(err.Error(), "CreatorAll needs credentials") {
+	err := denied(ErrInvalidACL, toCreate, "create", "/a")
+	if !errors.Is(err, ErrInvalidACL) || !strings.Contains(err.Error(), "CreatorAll needs credentials") {
 		t.Errorf("an invalid ACL: %v", err)
 	}
 }

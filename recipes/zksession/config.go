@@ -1,19 +1,24 @@
 package zksession
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // Config says how to connect.
 type Config struct {
 	// Servers are host:port (port 2181 if absent). They are tried in this order, round and round, so a caller spreads
-	// or pins its sessions by the server that it lists first. Names are resolved at each dial.
+	// or pins its sessions by the server that it lists first. Names are resolved at each dial. [ParseServers] splits a
+	// connection string.
 	Servers []string
 	// Chroot, if set, is a path such as "/app" below which the session works: all paths that it is given and returns are
 	// relative to it. See [Chroot] and [ParseServers].
@@ -21,7 +26,8 @@ type Config struct {
 	// Timeout is the session timeout to ask for; the server grants what lies within its own limits. 0 = 10 s.
 	Timeout time.Duration
 	// Dial makes connections; nil = a plain net.Dialer. It should respect its context, which ends with the session. For
-	// TLS, give it the DialContext of a tls.Dialer.
+	// TLS, give it the DialContext of a tls.Dialer. If its handshake fails with a connection reset, the port is often one
+	// without TLS: servers have a port of its own for it, secureClientPort.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Credentials are sent on each connection before anything else, a reconnect included. If a server refuses one, the
 	// session is over: see [ErrAuthFailed]. go-zookeeper has no SASL, and therefore no Kerberos. A certificate, as of TLS
@@ -44,6 +50,11 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("connect: no servers given")
 	}
 	c.Servers = slices.Clone(c.Servers)
+	for _, server := range c.Servers {
+		if strings.ContainsAny(server, ",/") {
+			return c, fmt.Errorf("connect: server %q: want one host:port; ParseServers splits a connection string", server)
+		}
+	}
 	if c.Chroot != "" {
 		if err := checkChroot(c.Chroot); err != nil {
 			return c, fmt.Errorf("connect: %w", err)
@@ -63,6 +74,14 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.ACL == nil {
 		c.ACL = Open
+	}
+	// A dialer may speak TLS, and a certificate is an identity that is not known here.
+	if len(c.Credentials) == 0 && c.Dial == nil {
+		top := cmp.Or(c.Chroot, "/")
+		if slices.ContainsFunc(c.ACL(top), func(a zk.ACL) bool { return a.Scheme == creator[0].Scheme }) {
+			return c, fmt.Errorf("connect: the ACL of %s, as by CreatorAll, is for the session's identities, and it has none: "+
+				"give Credentials", top)
+		}
 	}
 	if c.Dial == nil {
 		c.Dial = new(net.Dialer).DialContext

@@ -209,7 +209,7 @@ func (c *connection) answered(a answer) {
 		c.mu.Lock()
 		server := c.server
 		c.mu.Unlock()
-		c.finish(fmt.Errorf("%w: %s refused a credential with code %d", ErrAuthFailed, server, a.code))
+		c.finish(fmt.Errorf("%w: %s %s", ErrAuthFailed, server, refusedCredential(a.code)))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

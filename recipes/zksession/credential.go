@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A Credential is what a session proves its identity with. The server adds the identity to the connection, and looks
@@ -12,19 +13,22 @@ import (
 type Credential struct {
 	scheme string
 	auth   []byte
+	// colon says that a user's name had a colon, which cannot be told from that before the password.
+	colon bool
 }
 
-// Digest returns the credential of a user, whose name has no colon, with a password. A server accepts any pair and only
+// Digest returns the credential of a user with a password. A colon ends the user's name at the servers, so Connect
+// refuses a name with a colon. A server accepts any pair and only
 // compares its digest with those in ACLs, so a wrong password is not refused at Connect, but by the first request that
 // needs the right one: see [ErrNoAuth]. The password passes over the connection as it is: use TLS, by [Config].Dial,
 // where others can listen.
 func Digest(user, password string) Credential {
-	return Credential{"digest", []byte(user + ":" + password)}
+	return Credential{scheme: "digest", auth: []byte(user + ":" + password), colon: strings.Contains(user, ":")}
 }
 
 // CredentialOf returns the credential of a scheme that the servers have a provider for, with what the provider expects.
 func CredentialOf(scheme string, auth []byte) Credential {
-	return Credential{scheme, bytes.Clone(auth)}
+	return Credential{scheme: scheme, auth: bytes.Clone(auth)}
 }
 
 // String returns the scheme.
@@ -41,6 +45,8 @@ func (c Credential) check() error {
 	switch size := len(c.scheme) + len(c.auth); {
 	case c.scheme == "":
 		return errors.New("a credential has no scheme")
+	case c.colon:
+		return fmt.Errorf("%s has a colon in the user's name", c)
 	case size > maxCredential:
 		return fmt.Errorf("%s has %d bytes: %w: it may have %d", c, size, ErrTooLarge, maxCredential)
 	}
@@ -49,6 +55,14 @@ func (c Credential) check() error {
 
 // opAuth is the request that adds a credential to a connection.
 const opAuth = 100
+
+// refusedCredential says in words with which code a server refused a credential.
+func refusedCredential(code int32) string {
+	if code == codeAuthFailed {
+		return "refused a credential: it has no provider for the scheme, or the provider rejects the credential"
+	}
+	return fmt.Sprintf("refused a credential with code %d", code)
+}
 
 // codeAuthFailed says that a server has refused a credential. It closes the connection then.
 const codeAuthFailed = -115

@@ -95,6 +95,9 @@ func TestCredentialRefused(t *testing.T) {
 	if !errors.Is(err, ErrAuthFailed) || !strings.Contains(err.Error(), s.address) {
 		t.Errorf("got %v, want ErrAuthFailed with the server", err)
 	}
+	if err == nil || !strings.Contains(err.Error(), "no provider for the scheme") {
+		t.Errorf("got %v, want it in words", err)
+	}
 	if strings.Contains(fmt.Sprint(err), "geheim") {
 		t.Errorf("the error shows the password: %v", err)
 	}
@@ -173,6 +176,7 @@ func TestCredentialChecked(t *testing.T) {
 	for want, cred := range map[string]Credential{
 		"no scheme": {},
 		"has 4096":  CredentialOf("own", make([]byte, 4093)),
+		"a colon":   Digest("a:b", "c"),
 	} {
 		_, err := Connect(within(t), Config{Servers: []string{"127.0.0.1:1"}, Credentials: []Credential{cred}})
 		if err == nil || !strings.Contains(err.Error(), want) {

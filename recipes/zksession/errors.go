@@ -1,6 +1,10 @@
 package zksession
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+)
 
 // Why a session is over.
 var (
@@ -26,6 +30,10 @@ var (
 	// ErrNoAuth says that the ACL of a znode does not allow the request to the session's credentials: they are missing,
 	// or wrong, as with a wrong password. The error's text names the znode and the permission.
 	ErrNoAuth = errors.New("not authorized")
+	// ErrInvalidACL says that the service refused to create a znode because of the ACL that it was to have: the ACL is
+	// empty or has an identity that the servers do not understand, or it is [CreatorAll]'s and the session has no
+	// identity.
+	ErrInvalidACL = zk.ErrInvalidACL
 	// ErrUnimplemented says that the server does not know the request.
 	ErrUnimplemented = errors.New("unimplemented")
 	// ErrTooLarge says that a request was not sent because it is too large, or that its answer was not read because that

@@ -69,7 +69,7 @@ func (c *connection) translate(err error) error {
 		return ErrBadVersion
 	case zk.ErrNoAuth:
 		return ErrNoAuth
-	case zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, zk.ErrInvalidACL,
+	case zk.ErrNoChildrenForEphemerals, zk.ErrNotEmpty, ErrInvalidACL,
 		zk.ErrInvalidFlags, zk.ErrInvalidPath, zk.ErrBadArguments:
 		return err
 	case zk.ErrShortBuffer: // nothing was sent

@@ -18,6 +18,9 @@ type Node struct {
 	Stat zk.Stat
 	// Children are the names of its children, sorted.
 	Children []string
+	// ACL is the znode's access control list as the service keeps it: with the digests of passwords, and with the
+	// identities for which the scheme "auth" stood in the request.
+	ACL []zk.ACL
 }
 
 // Node returns the znode at a path, as of the newest transaction, if there is one.
@@ -28,7 +31,7 @@ func (s *Service) Node(path string) (_ Node, ok bool) {
 	if n == nil {
 		return Node{}, false
 	}
-	view := Node{Data: slices.Clone(n.data), Stat: n.stat(), Children: n.names()}
+	view := Node{Data: slices.Clone(n.data), Stat: n.stat(), Children: n.names(), ACL: slices.Clone(n.acl)}
 	switch {
 	case n.owner == containerOwner:
 		view.Mode = zksession.Container

@@ -127,7 +127,7 @@ var refused = map[int32]error{
 	codeEphemeral:     zk.ErrNoChildrenForEphemerals,
 	codeNodeExists:    zksession.ErrNodeExists,
 	codeNotEmpty:      zk.ErrNotEmpty,
-	codeInvalidACL:    zk.ErrInvalidACL,
+	codeInvalidACL:    zksession.ErrInvalidACL,
 }
 
 // refusal returns the error that an answer stands for.

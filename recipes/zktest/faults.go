@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,23 @@ const (
 	// ExpireAfter makes the service expire the session once it has executed the request, whose reply is lost.
 	ExpireAfter
 )
+
+// String returns the outcome in words.
+func (o Outcome) String() string {
+	switch o {
+	case Answered:
+		return "answered"
+	case RequestLost:
+		return "request lost"
+	case ReplyLost:
+		return "reply lost"
+	case ExpireBefore:
+		return "expired before the request"
+	case ExpireAfter:
+		return "expired after the request"
+	}
+	return fmt.Sprintf("outcome %d", int(o))
+}
 
 // A Fault is what happens to one request. The zero Fault is none.
 type Fault struct {
