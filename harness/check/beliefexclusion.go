@@ -44,6 +44,9 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 			h := hold{a.Returned, d.believedUntil(a), a}
 			switch {
 			case history.Exclusive(a.Mode) || a.Mode == history.ModeRead:
+				if holds == nil {
+					holds = make([]hold, 0, len(l.grants))
+				}
 				holds = append(holds, h)
 			case a.Mode != history.ModePermit:
 				doubts = fmt.Sprintf("holds of mode %s are not judged", a.Mode)

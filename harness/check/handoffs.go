@@ -76,14 +76,13 @@ func endedCleanly(a *history.Acquisition) bool {
 }
 
 // waits finds out whether a lock was wanted throughout a time.
-type waits struct {
-	from  []int64 // in order
-	until []int64 // the latest end among the first i+1 of them
-}
+type waits []wait
 
-func newWaits(all []*history.Acquisition, l *livenessJudge) *waits {
-	type wait struct{ from, until int64 }
-	list := make([]wait, 0, len(all))
+// A wait began then. Until is the latest end of the waits that began by then.
+type wait struct{ from, until int64 }
+
+func newWaits(all []*history.Acquisition, l *livenessJudge) waits {
+	list := make(waits, 0, len(all))
 	for _, a := range all {
 		from, until := l.waited(a)
 		if a.Queued != history.None {
@@ -94,25 +93,22 @@ func newWaits(all []*history.Acquisition, l *livenessJudge) *waits {
 		}
 	}
 	slices.SortFunc(list, func(a, b wait) int { return cmp.Compare(a.from, b.from) })
-	w := &waits{make([]int64, 0, len(list)), make([]int64, 0, len(list))}
-	latest := int64(math.MinInt64)
-	for _, x := range list {
-		latest = max(latest, x.until)
-		w.from, w.until = append(w.from, x.from), append(w.until, latest)
+	for i := 1; i < len(list); i++ {
+		list[i].until = max(list[i].until, list[i-1].until)
 	}
-	return w
+	return list
 }
 
 // throughout reports whether some client waited at both instants and in between.
-func (w *waits) throughout(from, until int64) bool {
-	i, found := slices.BinarySearch(w.from, from)
-	for found && i+1 < len(w.from) && w.from[i+1] == from {
+func (w waits) throughout(from, until int64) bool {
+	i, found := slices.BinarySearchFunc(w, from, func(x wait, from int64) int { return cmp.Compare(x.from, from) })
+	for found && i+1 < len(w) && w[i+1].from == from {
 		i++
 	}
 	if !found {
 		i--
 	}
-	return i >= 0 && w.until[i] >= until
+	return i >= 0 && w[i].until >= until
 }
 
 // spells are times, in order of their beginning; none of them overlaps the next.

@@ -10,8 +10,11 @@ import (
 // overtaken says for each of the grants, which must be ordered by at, how many of those before it that exclude it have
 // a higher token: how often it was overtaken. Those that are before it by less than slack do not count. A read is not
 // overtaken by a read. The sum is the number of inversions. It takes O(n log n), by Fenwick trees over the ranks of
-// the tokens.
+// the tokens. Mostly no token is lower than one before it; then it returns nil, because no grant was overtaken.
 func overtaken(grants []*history.Acquisition, at func(*history.Acquisition) int64, slack int64) []int64 {
+	if slices.IsSortedFunc(grants, byToken) {
+		return nil
+	}
 	ranked := make([]int64, len(grants))
 	for i, a := range grants {
 		ranked[i] = a.Token
@@ -91,19 +94,22 @@ func sum(all []int64) int64 {
 }
 
 // withTokens returns the grants with a token that orders them, and so no permits, ordered by at. Of those at one
-// instant the lower token comes first, so that a tie is not an inversion.
+// instant the lower token comes first, so that a tie is not an inversion. What it returns may be grants itself.
 func withTokens(grants []*history.Acquisition, at func(*history.Acquisition) int64) []*history.Acquisition {
-	var all []*history.Acquisition
-	for _, a := range grants {
-		if a.Token != 0 && ordered(a) {
-			all = append(all, a)
-		}
+	without := func(a *history.Acquisition) bool { return a.Token == 0 || !ordered(a) }
+	order := func(a, b *history.Acquisition) int { return cmp.Or(cmp.Compare(at(a), at(b)), byToken(a, b)) }
+	all := grants
+	if slices.ContainsFunc(all, without) {
+		all = slices.DeleteFunc(slices.Clone(grants), without)
 	}
-	slices.SortStableFunc(all, func(a, b *history.Acquisition) int {
-		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Token, b.Token))
-	})
+	if !slices.IsSortedFunc(all, order) {
+		all = slices.Clone(all)
+		slices.SortStableFunc(all, order)
+	}
 	return all
 }
+
+func byToken(a, b *history.Acquisition) int { return cmp.Compare(a.Token, b.Token) }
 
 // ordered reports whether a's token says when it was granted relative to others.
 func ordered(a *history.Acquisition) bool {

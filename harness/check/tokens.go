@@ -123,7 +123,8 @@ func (t *tokenOrder) missing(l lockGrants) {
 func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
 	// A read is bound by exclusive grants only, an exclusive one by all.
 	all, exclusive := newBounds(len(grants), t.released), newBounds(len(grants), t.released)
-	owner := make(map[int64]*history.Acquisition, len(grants))
+	owner := map[int64]*history.Acquisition{} // not needed where tokens rise, because all are different then
+	rising := risesStrictly(grants)
 	for i, a := range grants {
 		returned := sort.Search(len(grants), func(k int) bool { return grants[k].Returned > a.Invoked })
 		before := all.before(a, min(returned, i))
@@ -146,12 +147,22 @@ func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
 					before.Token),
 			)
 		}
-		if first == nil {
+		if first == nil && !rising {
 			owner[a.Token] = a
 		}
 		all.add(a, true)
 		exclusive.add(a, history.Exclusive(a.Mode))
 	}
+}
+
+// risesStrictly reports whether each grant has a higher token than the one before it.
+func risesStrictly(grants []*history.Acquisition) bool {
+	for i := range len(grants) - 1 {
+		if grants[i].Token >= grants[i+1].Token {
+			return false
+		}
+	}
+	return true
 }
 
 // keptToken reports whether b is a read that the holder of the write a was granted, in the same session, while it held

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"locklab/chaos"
 	"locklab/ensembles/txnlog/nodes"
@@ -68,7 +69,9 @@ func Read(dir string) (*Run, error) {
 	}
 	r.CountersAtStart, r.CountersAtEnd = readCounters(dir, SnapshotStart), readCounters(dir, SnapshotEnd)
 	r.printable()
-	r.Acquisitions = history.Acquisitions(r.Events)
+	var gathered sync.WaitGroup
+	gathered.Go(func() { r.Acquisitions = history.Acquisitions(r.Events) }) // while the servers' logs are read
+	defer gathered.Wait()
 	end, ended := r.Events.First(history.OpEnd)
 	r.Partial = !ended || end.Ending() != history.EndComplete
 	r.Interrupted = ended && end.Ending() == history.EndInterrupt
