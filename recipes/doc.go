@@ -1,8 +1,26 @@
 // Package recipes implements locks on ZooKeeper: one file for each algorithm, on a session that they share. It is a
 // library of its own and imports nothing of the harness.
 //
-// In flow a list of servers, by way of [Connect]; out flow [Hold] values from [Lock.Acquire]. The recipes speak to the
-// service through one interface, [zksession.ZooKeeper], which a simulated service can implement as well.
+// It takes a list of servers, by way of [Connect]; it returns [Hold] values from [Lock.Acquire]. The recipes speak to
+// the service through one interface, [zksession.ZooKeeper], which a simulated service can implement as well.
+//
+// # Start
+//
+// A program connects once, makes its locks, and works under them with [Do]:
+//
+//	session, err := recipes.Connect(ctx, recipes.SessionConfig{
+//		Config: zksession.Config{Servers: []string{"zk1:2181", "zk2:2181", "zk3:2181"}},
+//	})
+//	…
+//	defer session.Close(ctx)
+//	mutex, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: "/locks/report"})
+//	…
+//	err = recipes.Do(ctx, mutex, func(ctx context.Context, hold *recipes.Hold) error {
+//		return write(ctx, hold.Token(), "done") // ctx ends with the hold
+//	})
+//
+// The write carries the token, and the resource refuses a token that is lower than the highest that it has seen: the
+// section "What is promised" says why. A program that runs for longer than a session lasts uses a [Renewer].
 //
 // # Layers
 //
@@ -31,7 +49,7 @@
 // that znode goes. A semaphore never has more permits granted than it has at that moment. NoLock and ZKLock, which are
 // here to be compared with, promise none of this.
 //
-// A client can believe longer than that. It learns of its loss from the service, so it does not learn of it while it is
+// A client can believe longer than that. It learns of its loss from the service, so it cannot learn of it while it is
 // stopped, or cut off from the service, or while its server is cut off from the leader. [Hold.Context] ends as soon as
 // the client can know; when the service has been silent for the session timeout; or earlier with a lease clock. What a
 // client does with a lock that it no longer holds must be refused by the protected resource, by [Hold.Token]; inside
@@ -99,8 +117,8 @@
 // only to hear that somebody else has deleted it or has asked for it, which nobody does but an administrator, or
 // [Session.Evict] and [Session.Revoke]. Most holds and waits are over before that would be worth a request. Therefore:
 //
-//   - A hold watches its znode once it has lasted for 30 ms. It hears of a deletion or a revocation that came before by
-//     then, so 30 ms and a round trip after the grant at the latest, and from then on at once. That bounds how much
+//   - A hold watches its znode once it has lasted for 30 ms. If the znode was deleted or revoked before, the client
+//     hears of it 30 ms and a round trip after the grant. Of what comes later it hears at once. That bounds how much
 //     longer a client believes in a hold whose znode was deleted; what it does meanwhile, the resource refuses by the
 //     token, or [Hold.Multi] by the znode.
 //   - A contender in a queue hears when the one that it waits for goes, because it lists the queue then; or 5 s after

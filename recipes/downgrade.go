@@ -17,6 +17,9 @@ import (
 // goes on in the background, and until then merely keeps others waiting. Of a write hold that was entered
 // again ([Hold.Reenter]) it undoes one entry, and the write hold goes on beside the read hold. After
 // an error the write hold is as it was.
+//
+// Inside [Do] with the write lock it would end the context of the work, and Do would return ErrReleased. Use
+// [RW.ReadUnder] there, or Do(ctx, rw.Read(), …) with the context of the work.
 func (rw *RW) Downgrade(ctx context.Context, write *Hold) (*Hold, error) {
 	read, err := rw.ReadUnder(ctx, write)
 	if err != nil {

@@ -25,7 +25,7 @@ func ExampleConnect() {
 	if err != nil {
 		log.Fatal(err) // it says for each server why it could not be reached
 	}
-	defer session.Close(ctx)
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 	if _, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: "/locks/report"}); err != nil {
 		log.Fatal(err)
 	}

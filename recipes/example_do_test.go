@@ -11,7 +11,7 @@ import (
 // Do acquires the lock, bounds the work by the hold, and releases the lock, whatever becomes of the work. The token
 // still goes with each request to the resource, which refuses those of a client that has lost the lock.
 func ExampleDo() {
-	var mutex *recipes.Mutex // as for a Mutex
+	var mutex *recipes.Mutex // made as in the example of Mutex
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := recipes.Do(ctx, mutex, func(ctx context.Context, h *recipes.Hold) error {

@@ -22,7 +22,7 @@ func ExampleHold_Multi() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer session.Close(context.WithoutCancel(ctx))
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 	lock, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: "/jobs/nightly/lock"})
 	if err != nil {
 		log.Fatal(err)
@@ -31,11 +31,7 @@ func ExampleHold_Multi() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() {
-		if err := hold.Release(ctx); err != nil {
-			log.Print(err)
-		}
-	}()
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	_, err = hold.Multi(
 		ctx,
 		zksession.Op{

@@ -20,7 +20,7 @@ import (
 func ExampleLeader_Run() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	var renewer *recipes.Renewer // as for a Renewer
+	var renewer *recipes.Renewer // made as in the example of Renewer
 	host, _ := os.Hostname()
 	leader, err := recipes.NewLeader(recipes.LeaderConfig{Renewer: renewer, Path: "/scheduler/leader", ID: host + ":8080"})
 	if err != nil {
@@ -48,7 +48,7 @@ func ExampleLeader_Run() {
 
 // Campaign is for programs that are not one function while they lead. A leader that resigns hands over at once.
 func ExampleLeader_Campaign() {
-	var leader *recipes.Leader // as above
+	var leader *recipes.Leader // made as in the example of Leader.Run
 	ctx := context.Background()
 	term, err := leader.Campaign(ctx)
 	if err != nil {
@@ -71,15 +71,17 @@ func ExampleLeader_Campaign() {
 // A process that does not lead, or is no candidate at all, finds the leader. It sends the token with its requests, so
 // that a process which was the leader, or does not know yet that it is, can refuse them.
 func ExampleLeader_Observe() {
-	var leader *recipes.Leader // as above; an ID is not needed
+	var leader *recipes.Leader // made as in the example of Leader.Run; an ID is not needed
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for now := range leader.Observe(ctx) {
 		switch {
 		case now.Err != nil:
 			log.Print(now.Err)
-		case now.ID == "":
+		case now.Token == 0:
 			log.Print("no process leads")
+		case now.ID == "":
+			log.Print("the leader does not say where it is") // it has no ID, or was asked to leave
 		default:
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+now.ID+"/tasks", nil)
 			if err != nil {

@@ -28,7 +28,7 @@ func ExampleLeaseClockConfig() {
 	if err != nil {
 		log.Fatal(err) // wraps ErrTimeoutTooShort if the servers grant too little
 	}
-	defer session.Close(context.WithoutCancel(ctx))
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 	lock, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: "/machines/press"})
 	if err != nil {
 		log.Fatal(err)
@@ -37,6 +37,7 @@ func ExampleLeaseClockConfig() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	for range 10 {
 		if !hold.Valid() { // Valid looks at the time itself, and so is better than a check of the context
 			break
@@ -45,10 +46,6 @@ func ExampleLeaseClockConfig() {
 	}
 	if cause := context.Cause(hold.Context()); errors.Is(cause, recipes.ErrLeaseExpired) {
 		log.Print(cause) // the session may still live, and then the lock can be acquired again
-		return
-	}
-	if err := hold.Release(ctx); err != nil {
-		log.Print(err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // Money moves from one account to another under the locks of both. All clients take the locks in the same order,
 // whichever account pays. Each account gets the token of its own lock.
 func ExampleMulti() {
-	var session *recipes.Session // connected as for a Mutex
+	var session *recipes.Session // connected as in the example of Mutex
 	var members []recipes.Member
 	for _, account := range []string{"/accounts/bob", "/accounts/alice"} {
 		mutex, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: account})
@@ -30,13 +30,7 @@ func ExampleMulti() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if err := hold.Release(ctx); err != nil {
-			log.Print(err)
-		}
-	}()
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	for i, account := range hold.Holds() {
 		// This is the context of the whole: if one lock is lost, the other account must not be touched either.
 		if err := store(hold.Context(), account.Token(), i); err != nil {

@@ -13,6 +13,9 @@ import (
 // This is a job that only one process may do at a time. The hold's context bounds the work, and every request to the
 // resource carries the hold's token. The resource remembers the highest token that it has seen, and refuses lower
 // ones. That, and not the lock, protects it from a client that was stopped while it held the lock and goes on later.
+//
+// The two deferred calls suffice, whatever becomes of ctx: a release that is not confirmed in its second goes on in the
+// background, and the service removes what is left when the session closes or expires.
 func ExampleMutex() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -23,7 +26,7 @@ func ExampleMutex() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer closed(session)
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 	mutex, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: "/locks/report", Data: []byte("host1")})
 	if err != nil {
 		log.Fatal(err)
@@ -32,7 +35,7 @@ func ExampleMutex() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer released(hold)
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	for page := range 10 {
 		select {
 		case <-hold.Revoked():
@@ -48,31 +51,12 @@ func ExampleMutex() {
 	}
 }
 
-// released releases a hold. It has a time limit of its own, because the context of the work may have ended. If that
-// time is not enough, the session finishes the release in the background for as long as it lives.
-func released(hold *recipes.Hold) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := hold.Release(ctx); err != nil {
-		log.Print(err)
-	}
-}
-
-// closed ends a session, and with it every hold that the session still has.
-func closed(session *recipes.Session) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := session.Close(ctx); err != nil {
-		log.Print(err)
-	}
-}
-
 // store stands for a write to the protected resource, which ends with ctx and is refused for a stale token.
 func store(ctx context.Context, token int64, page int) error { return ctx.Err() }
 
 // A client does not wait for work that another client is already doing.
 func ExampleMutex_TryAcquire() {
-	var mutex *recipes.Mutex // as above
+	var mutex *recipes.Mutex // made as in the example of Mutex
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	hold, err := mutex.TryAcquire(ctx)
@@ -82,22 +66,22 @@ func ExampleMutex_TryAcquire() {
 	case err != nil:
 		log.Fatal(err)
 	}
-	defer released(hold)
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	_ = store(hold.Context(), hold.Token(), 0)
 }
 
 // Code that needs the lock and whose caller already holds it is given the hold, and enters the lock again. That fails
 // if the lock was lost.
 func ExampleHold_Reenter() {
-	step := func(hold *recipes.Hold) error {
+	step := func(ctx context.Context, hold *recipes.Hold) error {
 		if err := hold.Reenter(); err != nil {
 			return err
 		}
-		defer released(hold) // undoes the entry; the caller still holds the lock
+		defer hold.Release(ctx) // undoes the entry; the caller still holds the lock
 		return store(hold.Context(), hold.Token(), 1)
 	}
 	var hold *recipes.Hold // the hold of a mutex
-	if err := step(hold); err != nil {
+	if err := step(hold.Context(), hold); err != nil {
 		log.Print(err)
 	}
 }
@@ -109,7 +93,7 @@ func ExampleHold_Within() {
 		if err != nil {
 			return err
 		}
-		defer released(hold)
+		defer hold.Release(request) // gives the service a second even if the request has ended
 		inside, cancel := hold.Within(request)
 		defer cancel()
 		return store(inside, hold.Token(), 0)
@@ -119,7 +103,7 @@ func ExampleHold_Within() {
 
 // An operator asks all holders and waiters to leave, and forces out those that do not within ten seconds.
 func ExampleSession_Evict() {
-	var session *recipes.Session // both as above
+	var session *recipes.Session // both made as in the example of Mutex
 	var mutex *recipes.Mutex
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -29,11 +29,7 @@ func ExampleRenewer() {
 		log.Print(err)
 		return
 	}
-	defer func() {
-		if err := renewer.Close(ctx); err != nil {
-			log.Print(err)
-		}
-	}()
+	defer renewer.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 	mutex := renewer.Lock(func(s *recipes.Session) (recipes.Lock, error) {
 		return recipes.NewMutex(recipes.MutexConfig{Session: s, Path: "/locks/report", Data: []byte("host1")})
 	})

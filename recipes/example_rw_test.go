@@ -11,7 +11,7 @@ import (
 // One client fills a cache, and then goes on reading it together with the others. No other client can write between
 // its write and its reads. The reads carry the writer's token.
 func ExampleRW_Downgrade() {
-	var session *recipes.Session // connected as for a Mutex
+	var session *recipes.Session // connected as in the example of Mutex
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	lock, err := recipes.NewRW(recipes.RWConfig{Session: session, Path: "/locks/cache"})
@@ -23,15 +23,15 @@ func ExampleRW_Downgrade() {
 		log.Fatal(err)
 	}
 	if err := store(write.Context(), write.Token(), 0); err != nil {
-		released(write)
+		_ = write.Release(ctx) // log.Fatal would leave the lock to the session's expiry
 		log.Fatal(err)
 	}
 	read, err := lock.Downgrade(ctx, write)
 	if err != nil {
-		released(write) // a failed downgrade leaves the write hold as it was
+		_ = write.Release(ctx) // a failed downgrade leaves the write hold as it was
 		log.Fatal(err)
 	}
-	defer released(read)
+	defer read.Release(ctx) // Release gives the service a second even if ctx has ended
 	_ = load(read.Context(), read.Token())
 }
 
@@ -39,7 +39,7 @@ func ExampleRW_Downgrade() {
 // because another client may have changed the data in between. A request for the write lock while it reads is refused
 // with ErrUpgrade, if the context says that it reads.
 func ExampleRW() {
-	var lock *recipes.RW // as above
+	var lock *recipes.RW // made as in the example of RW.Downgrade
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	read, err := lock.Read().Acquire(ctx)
@@ -47,7 +47,9 @@ func ExampleRW() {
 		log.Fatal(err)
 	}
 	stale := load(read.Context(), read.Token()) != nil
-	released(read)
+	if err := read.Release(ctx); err != nil {
+		log.Fatal(err)
+	}
 	if !stale {
 		return
 	}
@@ -55,7 +57,7 @@ func ExampleRW() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer released(write)
+	defer write.Release(ctx)                         // Release gives the service a second even if ctx has ended
 	if load(write.Context(), write.Token()) != nil { // no other client has done it in between
 		_ = store(write.Context(), write.Token(), 0)
 	}

@@ -36,7 +36,7 @@ func Example_secured() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer closed(session)
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 	lock, err := recipes.NewMutex(recipes.MutexConfig{Session: session, Path: "/payments/locks/ledger"})
 	if err != nil {
 		log.Fatal(err)
@@ -48,6 +48,6 @@ func Example_secured() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer released(hold)
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	log.Print("alone, with token ", hold.Token())
 }

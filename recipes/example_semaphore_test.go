@@ -22,7 +22,7 @@ func ExampleSemaphore() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer session.Close(context.WithoutCancel(ctx))
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 	pool, err := recipes.NewSemaphore(recipes.SemaphoreConfig{Session: session, Path: "/pools/render", Max: 4})
 	if err != nil {
 		log.Fatal(err)
@@ -31,16 +31,30 @@ func ExampleSemaphore() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() {
-		if err := hold.Release(ctx); err != nil {
-			log.Print(err) // the permits are free, or will be as soon as the service can be reached
-		}
-	}()
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	for _, slot := range hold.Slots() {
 		if err := render(hold.Context(), slot, hold.Token()); err != nil {
 			log.Print(err) // if the context has ended, its cause says how the permits were lost
 			return
 		}
+	}
+}
+
+// Do works with permits as with a lock: Of says how many are to be held.
+func ExampleSemaphore_Of() {
+	var pool *recipes.Semaphore // made as in the example of Semaphore
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := recipes.Do(ctx, pool.Of(2), func(ctx context.Context, hold *recipes.Hold) error {
+		for _, slot := range hold.Slots() {
+			if err := render(ctx, slot, hold.Token()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		log.Print(err)
 	}
 }
 

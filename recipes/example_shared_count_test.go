@@ -10,7 +10,7 @@ import (
 
 // The number of a semaphore's permits is kept in a shared count, which an operator changes while clients use it.
 func ExampleSharedCount() {
-	var session *recipes.Session // connected as for a Mutex
+	var session *recipes.Session // connected as in the example of Mutex
 	count, err := recipes.NewSharedCount(
 		recipes.SharedCountConfig{Session: session, Path: "/pools/render-size", Seed: 4},
 	)
@@ -30,7 +30,7 @@ func ExampleSharedCount() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer released(hold)
+	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	slots := hold.Slots()
 	if len(slots) == 0 {
 		log.Print("a client without slots, such as Curator's, uses the same permits: no token can fence this one")

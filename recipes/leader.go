@@ -17,7 +17,8 @@ type LeaderConfig struct {
 	// exist.
 	Path string
 	// ID is what the others see of this candidate while it leads, such as the address at which it serves. A Leader that
-	// only observes needs none.
+	// only observes needs none. A candidate without an ID leads as any other, but the others see an empty
+	// [LeaderInfo].ID, and cannot tell by it who leads.
 	ID string
 	// Latch makes the candidates' znodes those of Curator's LeaderLatch. They are LeaderSelector's otherwise, which are
 	// also those of a [Mutex]. All candidates of an election must have the same.

@@ -13,11 +13,11 @@ import (
 // A LeaderInfo says who leads, by what a server of the service knew when it was asked. The zero value says that no
 // candidate does.
 type LeaderInfo struct {
-	// ID is the leader's. It is empty if the leader had been asked to leave by [Session.Revoke], which overwrites it,
-	// before it was first seen.
+	// ID is the leader's. It is also empty while a candidate leads that has none, or that had been asked to leave by
+	// [Session.Revoke], which overwrites it, before it was first seen.
 	ID string
-	// Token is the token of the leader's term. A client that sends it with its requests makes sure that it is served by
-	// this leader and in this term.
+	// Token is the token of the leader's term. It is 0 only if no candidate leads. A client that sends it with its
+	// requests makes sure that it is served by this leader and in this term.
 	Token int64
 	// Session is the session of the leader, and Path is the path of its znode.
 	Session int64

@@ -23,7 +23,7 @@ type Event struct {
 	// Token is the hold's token, of Granted, Released and Lost.
 	Token int64
 	// Took is the time from the call of Acquire, of Granted and Failed; the time from the grant until the client stopped
-	// to believe in its hold, of Released and Lost; and how long the session was disconnected, of Connected: 0 at first.
+	// believing in its hold, of Released and Lost; and how long the session was disconnected, of Connected: 0 at first.
 	Took time.Duration
 	// Server is the host:port that the session is, or was last, connected to. It is empty for events of locks.
 	Server string

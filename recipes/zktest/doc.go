@@ -18,6 +18,12 @@
 // an hour takes no time. [Service.Session] is the shortest way: a [zksession.ZooKeeper] without a connection, for
 // recipes.NewSession, where each call can be held up or lost by itself.
 //
+// # Which request
+//
+// An acquisition sends create2, and a list beside it. The first acquisition below a new path sends create2 twice: the
+// service refuses the first one, because there is no directory yet, and the client creates the directory in between. So
+// a fault of the next create2 meets the refused one there. Acquire once before you set the fault.
+//
 // # Time
 //
 // Sessions expire and delays end by the service's [Clock]. It is the real time unless [Config] has another. A
@@ -38,6 +44,6 @@
 // It differs from a real service in these points. There is no election, and no lost transaction: a write is committed
 // when it is executed. A session expires exactly at its timeout, while real servers round up to a tick. A session that
 // connects to another server loses the old connection at once. The service deletes empty containers only when
-// [Service.ReapContainers] is called. It has no TTL znodes, which real servers refuse by default, no SASL, no quotas
-// and no persistent watches; it answers requests that it does not know with "unimplemented".
+// [Service.ReapContainers] is called. It has no TTL znodes, which real servers refuse by default, no TLS, no SASL, no
+// quotas and no persistent watches; it answers requests that it does not know with "unimplemented".
 package zktest

@@ -51,9 +51,14 @@ func Example() {
 	}
 	defer s.Close(ctx)
 
+	// The first acquisition creates the lock's directory, after a create2 that is refused. So the next fault meets the
+	// create2 that queues.
+	done, err := work(ctx, lock, 3, func(context.Context) {})
+	fmt.Println("no fault:", done, err)
+
 	// The connection breaks before the answer to the request that queues: the work is done none the less.
 	srv.LoseReply(zktest.OpCreate2)
-	done, err := work(ctx, lock, 3, func(context.Context) {})
+	done, err = work(ctx, lock, 3, func(context.Context) {})
 	fmt.Println("lost connection:", done, err)
 
 	// Answers take long, and the caller has less time.
@@ -75,6 +80,7 @@ func Example() {
 	fmt.Println("expired:", done, errors.Is(err, recipes.ErrLockLost), srv.Ephemerals())
 
 	// Output:
+	// no fault: 3 <nil>
 	// lost connection: 3 <nil>
 	// slow answers: 0 true
 	// expired: 2 true []

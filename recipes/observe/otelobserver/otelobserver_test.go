@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 
 // A session whose locks are measured. A program gets the meter from its own provider, for example by
 // otel.Meter("locks"), and an exporter makes Prometheus metrics of it.
-func Example() {
+func ExampleNew() {
 	ctx := context.Background()
 	meter := noop.NewMeterProvider().Meter("locks")
 	observer, err := otelobserver.New(otelobserver.Config{Meter: meter})
@@ -136,5 +136,5 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer session.Close(ctx)
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 }

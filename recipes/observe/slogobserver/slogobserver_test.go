@@ -71,7 +71,7 @@ func TestLevel(t *testing.T) {
 }
 
 // A session whose locks are logged.
-func Example() {
+func ExampleNew() {
 	ctx, logger := context.Background(), slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	session, err := recipes.Connect(ctx, recipes.SessionConfig{
 		Config:  zksession.Config{Servers: []string{"zk1:2181", "zk2:2181", "zk3:2181"}},
@@ -80,5 +80,5 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer session.Close(ctx)
+	defer session.Close(ctx) // frees the locks; Close gives the service a second even if ctx has ended
 }
