@@ -343,6 +343,11 @@ func (st *stage) nothingLeft() {
 			continue
 		}
 		ids = append(ids, s.ID())
+		// A request whose outcome stays unknown returns before the client is connected again, and only a client that
+		// is connected can end its session.
+		eventually(t, "the client is connected", func() bool {
+			return s.zk.Sync(st.ctx, "/") == nil || s.Err() != nil
+		})
 		if err := s.Close(st.ctx); err != nil {
 			t.Errorf("close: %v", err)
 		}
