@@ -55,10 +55,7 @@ type cost struct {
 var costs = map[string]cost{
 	// Requests: create and getChildren together; delete. A waiter also sets the watch on its predecessor and lists a
 	// second time.
-	"mutex": {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
-	// A waiter reads its own znode instead of the second list. A waiter with two contenders ahead watches the first of
-	// them.
-	"mutex-sparse":  {alone: 3, behind: 5, fired: 2, znodes: 1, waiting: 1, three: 2, two: 1},
+	"mutex":         {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
 	"rw-write":      {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
 	"rw-read":       {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
 	"fair-rw-write": {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},

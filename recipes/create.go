@@ -23,8 +23,6 @@ type creator struct {
 	dir    string
 	prefix string // unique to this attempt, never used again
 	data   []byte
-	// unlisted says that the caller does not need the list of the directory.
-	unlisted bool
 }
 
 // A creation is a znode that a creator has created, and what is known from the answer. If the answer was lost that is
@@ -45,13 +43,9 @@ func (c creator) create(ctx context.Context) (creation, error) {
 	return owned(ctx, c.s, c.attempt, func(made creation) { c.s.janitor.remove(path.Join(c.dir, made.name)) })
 }
 
-// once sends one request to create the znode, and one to list the directory right behind it unless that is not needed.
+// once sends one request to create the znode, and one to list the directory right behind it.
 func (c creator) once(ctx context.Context) (creation, error) {
 	again, node := c.s.zk.Reconnected(), path.Join(c.dir, c.prefix)
-	if c.unlisted {
-		created, err := c.s.zk.Create(ctx, node, c.data, zksession.EphemeralSequential)
-		return creation{name: path.Base(created), again: again}, err
-	}
 	e, err := c.s.zk.Enter(ctx, node, c.data)
 	return creation{path.Base(e.Path), e.Stat, e.Names, again}, err
 }

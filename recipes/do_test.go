@@ -83,3 +83,43 @@ func TestDo(t *testing.T) {
 		}
 	}
 }
+
+// Do works under several locks as under one: the work ends with the first that is lost, and the others are released.
+func TestDoMulti(t *testing.T) {
+	svc := newFakeService()
+	s, _ := svc.session(t, nil)
+	var members []Member
+	for _, at := range []string{"/a", "/b"} {
+		m, err := NewMutex(MutexConfig{Session: s, Path: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, Member{at, m})
+	}
+	both, err := NewMulti(MultiConfig{Members: members})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Do(within(t), both, func(ctx context.Context, h *MultiHold) error {
+		if len(svc.ephemerals()) != 2 || !h.Valid() || ctx.Err() != nil {
+			t.Errorf("held by %v, %v", svc.ephemerals(), ctx.Err())
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	err = Do(within(t), both, func(ctx context.Context, h *MultiHold) error {
+		svc.remove(h.Holds()[1].Path())
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	if !errors.Is(err, ErrLockLost) || strings.Count(err.Error(), "was deleted") != 1 {
+		t.Errorf("the second was lost: %v", err)
+	}
+	if err := s.Close(within(t)); err != nil { // waits for the release of the first
+		t.Error(err)
+	}
+	if left := svc.ephemerals(); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

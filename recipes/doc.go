@@ -200,12 +200,6 @@
 // The create is create2, whose answer contains the znode's stat, and so the token. ZooKeeper before 3.5 has no create2:
 // there the znode is read and watched before the grant, which is 1 request and 1 watch more.
 //
-// With [MutexConfig].SparseLists, in a queue of hundreds, a waiter that has held the lock before asks for one list
-// instead of two. It reads a hint and its own znode, then each of the up to 4 contenders before it near the head, then
-// its own znode once more. That makes 6 requests, and one for each of those contenders: 8 where there are two. All
-// reads but the last leave a watch, so that a release fires 3 to 4: the holder's own, and one for each waiter that had
-// come to it.
-//
 // Watches fired per release: 1, at the successor. No other client wakes. A waiter that gives
 // up leaves its watch on the predecessor, one for each session, until that goes; otherwise none is left.
 //
@@ -463,7 +457,8 @@
 // answers. So while the service cannot be reached the old session stays the present one, and its holds end by the
 // client's own clock (see Silence).
 //
-// [Renewer.Lock] makes a lock of the present session's. Requests and watches: those of Connect and of the lock.
+// [Renewer.Lock] makes a lock of the present session's, and [PerSession] anything else that belongs to a session.
+// Requests and watches: those of Connect and of the lock.
 //
 // # Silence
 //

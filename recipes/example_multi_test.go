@@ -26,16 +26,16 @@ func ExampleMulti() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	hold, err := both.Acquire(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
-	for i, account := range hold.Holds() {
-		// This is the context of the whole: if one lock is lost, the other account must not be touched either.
-		if err := store(hold.Context(), account.Token(), i); err != nil {
-			log.Print(err)
-			return
+	err = recipes.Do(ctx, both, func(ctx context.Context, hold *recipes.MultiHold) error {
+		for i, account := range hold.Holds() {
+			// This context ends with the first lock that is lost: then the other account must not be touched either.
+			if err := store(ctx, account.Token(), i); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		log.Print(err)
 	}
 }

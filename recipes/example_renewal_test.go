@@ -50,3 +50,39 @@ func ExampleRenewer() {
 		}
 	}
 }
+
+// A read/write lock in whatever session there is. The hold tells its own session's end; the next round gets the lock of
+// the next session.
+func ExamplePerSession() {
+	var renewer *recipes.Renewer // made as in the example of Renewer
+	caches := recipes.PerSession(renewer, func(s *recipes.Session) (*recipes.RW, error) {
+		return recipes.NewRW(recipes.RWConfig{Session: s, Path: "/locks/cache"})
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cache, err := caches(ctx)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	err = recipes.Do(ctx, cache.Write(), func(ctx context.Context, write *recipes.Hold) error {
+		if err := store(ctx, write.Token(), 0); err != nil {
+			return err
+		}
+		read, err := cache.ReadUnder(ctx, write) // stays when Do releases the write lock
+		if err != nil {
+			return err
+		}
+		go serve(read)
+		return nil
+	})
+	if err != nil {
+		log.Print(err)
+	}
+}
+
+// serve stands for work that lasts for as long as the lock, which it releases at its end.
+func serve(hold *recipes.Hold) {
+	<-hold.Context().Done()
+	_ = hold.Release(context.Background())
+}

@@ -14,11 +14,6 @@ type MutexConfig struct {
 	// of it. It is called again if the attempt starts over because its znode was deleted by another client. This
 	// attempt waits for OnQueued; the queue does not.
 	OnQueued func(ahead int)
-	// SparseLists makes attempts in a queue of some hundreds, or more, ask for the list of the queue once instead of
-	// twice, so that a queue of a thousand moves nearly twice as fast. It costs some small requests and one more
-	// watch per acquisition. It has no effect with OnQueued or an observer, which need the list. This Mutex remembers
-	// the queue from one Acquire to the next.
-	SparseLists bool
 
 	_ struct{} // no positional literals
 }
@@ -47,7 +42,7 @@ func NewMutex(cfg MutexConfig) (*Mutex, error) {
 const mutexName = "mutex"
 
 func newMutex(cfg MutexConfig) *Mutex {
-	m := &Mutex{
+	return &Mutex{
 		line{
 			s:        cfg.Session,
 			recipe:   mutexName,
@@ -58,10 +53,6 @@ func newMutex(cfg MutexConfig) *Mutex {
 			blocks:   everybody,
 		},
 	}
-	if cfg.SparseLists {
-		m.line.sparse = &sparse{long: longQueue}
-	}
-	return m
 }
 
 // Acquire implements [Lock].

@@ -27,8 +27,6 @@ type line struct {
 	blocks   rule // who keeps them from holding
 	// herd says that a waiter watches the directory, and with it all contenders, instead of just the one that blocks it.
 	herd bool
-	// sparse, if set, saves lists of long queues.
-	sparse *sparse
 	// try says that no contender is waited for.
 	try bool
 	// headed, if set, reports whether the contender of that name, which has gone, is known to have been the queue's head
@@ -91,7 +89,7 @@ func (l *line) enterAs(ctx context.Context, guid string) (*place, error) {
 	prefix := protectedPrefix(guid, l.layout[l.kind])
 	tellAttempt(ctx, l.dir, prefix)
 	notePosition(ctx, l, prefix)
-	made, err := creator{l.s, l.dir, prefix, l.data, l.hinted()}.create(ctx)
+	made, err := creator{l.s, l.dir, prefix, l.data}.create(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +160,8 @@ func (p *place) await(ctx context.Context) error {
 	if !ok || me.exhausted() {
 		return fmt.Errorf("%w: %s", ErrSequenceExhausted, p.name)
 	}
-	if err := p.follow(ctx, me); err != nil {
-		return err
-	}
 	for {
-		children, changed, again, err := p.look(ctx)
+		children, changed, err := p.look(ctx)
 		if errors.Is(err, zksession.ErrConnectionLoss) {
 			continue // nothing but reads, which wait until we are connected again
 		}
@@ -196,18 +191,9 @@ func (p *place) await(ctx context.Context) error {
 		if l.herd && changed == nil {
 			continue // the list that came with the create has no watch
 		}
-		if before, near := l.sparse.near(l.layout, children, me); near {
-			held, err := p.outlast(ctx, before, again)
-			if err != nil {
-				return err
-			}
-			if held {
-				return l.s.mayHold()
-			}
-			continue
-		}
+		block := strings.Clone(at.block.name) // the names of a list share their memory, which is not to be kept while we wait
 		if changed == nil {
-			changed, err = p.watch(ctx, at.block.name)
+			changed, err = p.watch(ctx, block)
 		}
 		gone := errors.Is(err, zksession.ErrNoNode)
 		if err == nil {
@@ -216,22 +202,19 @@ func (p *place) await(ctx context.Context) error {
 		if err != nil && !gone && !errors.Is(err, zksession.ErrConnectionLoss) {
 			return err
 		}
-		if gone && l.headed != nil && l.headed(ctx, at.block.name) {
+		if gone && l.headed != nil && l.headed(ctx, block) {
 			return l.s.mayHold()
 		}
 	}
 }
 
-// look returns the children of the directory, where the recipe watches the directory a waiter for its next change, and
-// a channel that is closed when the session is connected again after that list. Where our own znode is in doubt it
-// reads and watches that too, in the same round trip.
-func (p *place) look(ctx context.Context) (children []string, changed *waiter, again <-chan struct{}, err error) {
+// look returns the children of the directory and, where the recipe watches the directory, a waiter for its next change.
+// Where our own znode is in doubt it reads and watches that too, in the same round trip.
+func (p *place) look(ctx context.Context) (children []string, changed *waiter, err error) {
 	l := p.line
 	if children, p.children = p.children, nil; children != nil && !p.doubtful() {
-		l.sparse.saw(l.layout, children, p.name)
-		return children, nil, p.again, nil
+		return children, nil, nil
 	}
-	again = l.s.zk.Reconnected() // before the list
 	var own <-chan error
 	if p.doubtful() {
 		own = p.readOwn(ctx)
@@ -251,10 +234,9 @@ func (p *place) look(ctx context.Context) (children []string, changed *waiter, a
 		if errors.Is(err, zksession.ErrNoNode) {
 			err = errNodeGone // without the directory, our znode is gone too
 		}
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	l.sparse.saw(l.layout, children, p.name)
-	return children, changed, again, nil
+	return children, changed, nil
 }
 
 // doubtful reports whether our own znode has to be read: see [place.await].
@@ -304,35 +286,29 @@ func (p *place) watch(ctx context.Context, name string) (*waiter, error) {
 	return w, err
 }
 
-// wait returns when what is watched has changed or gone, and then reports true, or when our own znode has.
+// wait returns when what is watched has changed or gone, and then reports true, or when our own znode has. A place that
+// has waited for long watches its own znode too, to hear of its deletion before the contender that it waits for goes.
 func (p *place) wait(ctx context.Context, changed *waiter) (fired bool, err error) {
-	_, fired, err = p.event(ctx, changed)
-	return fired, err
-}
-
-// event is wait, and also returns the event. A place that has waited for long watches its own znode too, to hear of its
-// deletion before the contender that it waits for goes.
-func (p *place) event(ctx context.Context, changed *waiter) (e zksession.Event, fired bool, err error) {
 	defer changed.stop()
 	long := time.NewTimer(p.line.s.unwatched.queued)
 	defer long.Stop()
 	for {
 		select {
-		case e := <-changed.C:
-			return e, true, nil
+		case <-changed.C:
+			return true, nil
 		case <-p.own.events():
 			p.ownChanged()
-			return 0, false, nil
+			return false, nil
 		case <-long.C:
 			if err := <-p.readOwn(ctx); errors.Is(err, zksession.ErrConnectionLoss) {
 				long.Reset(p.line.s.unwatched.queued)
 			} else if err != nil {
-				return 0, false, err
+				return false, err
 			}
 		case <-p.line.s.Done():
-			return 0, false, p.line.s.Err()
+			return false, p.line.s.Err()
 		case <-ctx.Done():
-			return 0, false, tasks.Ended(ctx)
+			return false, tasks.Ended(ctx)
 		}
 	}
 }

@@ -218,31 +218,52 @@ func (r *Renewer) sleep(pause time.Duration) bool {
 // next session, at the end of the queue; it ends with ctx, or when the Renewer is closed. A hold ends with its own
 // session, and is never renewed.
 func (r *Renewer) Lock(open func(*Session) (Lock, error)) TryLock {
-	return &renewedLock{of: r, open: open}
+	return &renewedLock{of: r, locks: made[Lock]{open: open}}
+}
+
+// PerSession returns a function that returns what open makes in the present session of r, waiting for that session as
+// [Renewer.Session] does. open is called once in each session in which the function is called. It is for what
+// [Renewer.Lock] does not reach, such as [RW.Downgrade], [Mutex.Participants] and a [Multi]. What the function returned
+// is of no use any more once its session is over.
+func PerSession[T any](r *Renewer, open func(*Session) (T, error)) func(ctx context.Context) (T, error) {
+	in := made[T]{open: open}
+	return func(ctx context.Context) (T, error) {
+		s, err := r.Session(ctx)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return in.at(s)
+	}
+}
+
+// A made is what was made in a session, remembered until there is another one.
+type made[T any] struct {
+	open func(*Session) (T, error)
+
+	mu sync.Mutex
+	in *Session // the session of it
+	it T
+}
+
+// at returns what there is in a session.
+func (m *made[T]) at(s *Session) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.in == s {
+		return m.it, nil
+	}
+	it, err := m.open(s)
+	if err == nil {
+		m.in, m.it = s, it
+	}
+	return it, err
 }
 
 // A renewedLock is a lock in the present session of a Renewer.
 type renewedLock struct {
-	of   *Renewer
-	open func(*Session) (Lock, error)
-
-	mu   sync.Mutex
-	in   *Session // the session of lock
-	lock Lock
-}
-
-// at returns the lock in a session.
-func (l *renewedLock) at(s *Session) (Lock, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.in == s {
-		return l.lock, nil
-	}
-	lock, err := l.open(s)
-	if err == nil {
-		l.in, l.lock = s, lock
-	}
-	return lock, err
+	of    *Renewer
+	locks made[Lock]
 }
 
 // Acquire implements [Lock].
@@ -267,7 +288,7 @@ func (l *renewedLock) acquire(ctx context.Context, acquire func(Lock) (*Hold, er
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		lock, err := l.at(s)
+		lock, err := l.locks.at(s)
 		if err != nil {
 			return nil, err
 		}

@@ -139,6 +139,38 @@ func TestRenewedWaiterGoesOn(t *testing.T) {
 	})
 }
 
+// What is made in each session is made once, and again in the next.
+func TestPerSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newFakeService()
+		r, z := renewerOf(t, svc, nil)
+		present := PerSession(r, func(s *Session) (*RW, error) { return NewRW(RWConfig{Session: s, Path: "/locks/a"}) })
+		first, err := present(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := present(t.Context()); again != first || err != nil {
+			t.Errorf("a second lock in one session, or %v", err)
+		}
+		write := acquired(t, first.Write())
+		z(1).end(zksession.ErrSessionExpired)
+		<-write.Context().Done()
+		synctest.Wait() // until the Renewer knows
+		next, err := present(t.Context())
+		if err != nil || next == first {
+			t.Fatalf("the lock of the session that is over, or %v", err)
+		}
+		if _, err := next.Downgrade(t.Context(), write); err == nil {
+			t.Error("a hold of the old session became a read hold of the new one")
+		}
+		read, err := next.Downgrade(t.Context(), acquired(t, next.Write()))
+		if err != nil || read.Session() == write.Session() {
+			t.Fatalf("%v, %v", read, err)
+		}
+		released(t, read)
+	})
+}
+
 // While no session can be made, the pauses between the attempts grow to a limit, and who waits for one is told why.
 func TestRenewerBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

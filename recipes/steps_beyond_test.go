@@ -3,9 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"testing"
 
 	"locklab/recipes/zksession"
 )
@@ -13,7 +11,7 @@ import (
 // beyond returns a family's situations other than acquiring and releasing.
 func (f family) beyond(base scenario, holder maker) (all []*scenario) {
 	tried := base
-	tried.situation, tried.act, tried.inTheWay, tried.answers = "try-taken", tryTaken, remembered(held(holder)), true
+	tried.situation, tried.act, tried.inTheWay, tried.answers = "try-taken", tryTaken, held(holder), true
 	all = append(all, &tried)
 	if !f.unrevocable {
 		holding := base
@@ -215,81 +213,4 @@ func (st *stage) written(ledger string, wrote error) {
 	if done := string(data) == "mine"; err != nil || !unknown && done != (wrote == nil) {
 		st.t.Errorf("executed: %t, %v; the client was told: %v", done, err, wrote)
 	}
-}
-
-// sparseMutex makes a mutex that saves lists in every queue, however short.
-func sparseMutex(t *testing.T, s *Session, path string, queued func(int)) Lock {
-	t.Helper()
-	m, err := NewMutex(MutexConfig{Session: s, Path: path, Data: []byte(t.Name()), OnQueued: queued, SparseLists: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.line.sparse.long = 0
-	return m
-}
-
-// remembered gives the client under test an earlier list that shows who is in the way, if its lock remembers lists.
-func remembered(
-	inTheWay func(*stage) (func(context.Context) error, error),
-) func(*stage) (func(context.Context) error, error) {
-	return func(st *stage) (func(context.Context) error, error) {
-		leave, err := inTheWay(st)
-		if m, ok := st.mine.(*Mutex); ok && m.line.sparse != nil && err == nil {
-			err = st.remember(m)
-		}
-		return leave, err
-	}
-}
-
-// remember shows a mutex the queue as it is now.
-func (st *stage) remember(m *Mutex) error {
-	znodes, err := st.children(st.path)
-	var names []string
-	for name := range znodes {
-		names = append(names, name)
-	}
-	m.line.sparse.saw(mutexLayout, names, "")
-	return err
-}
-
-// crowded puts three contenders ahead of the client under test, which knows the first of them from an earlier list.
-// They leave in order, each when the client under test waits for one that is still there.
-func crowded(st *stage) (leave func(context.Context) error, err error) {
-	join := func(ctx context.Context) (string, error) {
-		return st.observer.zk.Create(
-			ctx,
-			fmt.Sprintf("%s/in-the-way-%s", st.path, mutexLayout[0]),
-			nil,
-			zksession.EphemeralSequential,
-		)
-	}
-	var crowd [3]string
-	for i := range crowd {
-		if crowd[i], err = join(st.ctx); err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			if err := st.remember(st.mine.(*Mutex)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return func(ctx context.Context) error {
-		gone := map[string]bool{}
-		for _, node := range crowd {
-			st.waitsAgain(func(watches map[target]*watch) bool {
-				for t := range watches {
-					if gone[t.path] {
-						return false
-					}
-				}
-				return true
-			})
-			if err := st.observer.zk.Delete(ctx, node); err != nil {
-				return err
-			}
-			gone[node] = true
-		}
-		return nil
-	}, nil
 }

@@ -58,7 +58,6 @@ type family struct {
 
 var families = []family{
 	{recipe: "mutex", mine: plain("mutex"), real: queued("lock-", "")},
-	{recipe: "mutex-sparse", mine: sparseMutex, real: queued("lock-", "")},
 	{recipe: "rw-write", mine: plain("rw"), real: queued("__WRIT__", ""), holder: reader("rw")},
 	{
 		recipe:     "rw-read",
@@ -149,8 +148,6 @@ func scenarios() (all []*scenario) {
 		sc.recipe, sc.situation, sc.after = "shared-count", situation, wantCount(5)
 		all = append(all, &sc)
 	}
-	all = append(all, &scenario{recipe: "mutex-sparse", situation: "hinted", mine: sparseMutex, theirs: sparseMutex,
-		mineIsReal: queued("lock-", ""), theirsIsReal: queued("lock-", ""), act: use, inTheWay: crowded})
 	slices.SortStableFunc(
 		all,
 		func(a, b *scenario) int { return strings.Compare(a.recipe+a.situation, b.recipe+b.situation) },

@@ -17,10 +17,13 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * Curator's mutex at full speed: clients that acquire and release one lock in a closed loop, each
+ * Curator's locks at full speed: clients that acquire and release a lock in a closed loop, each
  * with a session of its own, without the lock protocol in between. The Go package benchpeers runs
  * this program and reads its record. Both programs have the same loop.
  */
@@ -28,20 +31,28 @@ public final class Loop {
     private static final int SETTING_UP = 64; // clients at a time
     private static final int FIRST_ROUNDS = 2; // of every client, before the process is ready
 
+    private static final int WRITE_EVERY = 4; // see the Go package
+    private static final int PERMITS = 4;
+
+    private final String kind;
     private final String path;
+    private final int locks;
     private volatile boolean ended;
 
-    private Loop(String path) {
+    private Loop(String kind, String path, int locks) {
+        this.kind = kind;
         this.path = path;
+        this.locks = locks;
     }
 
     public static void main(String[] args) throws Exception {
-        if (args.length < 4) {
-            System.err.println("usage: Loop PATH CLIENTS SESSION_TIMEOUT_MS SERVER…");
+        if (args.length < 6) {
+            System.err.println("usage: Loop LOCK PATH LOCKS CLIENTS SESSION_TIMEOUT_MS SERVER…");
             System.exit(2);
         }
-        String[] servers = Arrays.copyOfRange(args, 3, args.length);
-        new Loop(args[0]).run(Integer.parseInt(args[1]), Integer.parseInt(args[2]), servers);
+        String[] servers = Arrays.copyOfRange(args, 5, args.length);
+        new Loop(args[0], args[1], Integer.parseInt(args[2]))
+                .run(Integer.parseInt(args[3]), Integer.parseInt(args[4]), servers);
         System.exit(0); // Curator may have left threads
     }
 
@@ -64,10 +75,11 @@ public final class Loop {
         CountDownLatch served = new CountDownLatch(n);
         List<Holds> all = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
-        for (CuratorFramework c : clients) {
+        for (int i = 0; i < n; i++) {
             Holds holds = new Holds();
             all.add(holds);
-            threads.add(new Thread(() -> contend(new InterProcessMutex(c, path), holds, served)));
+            Contender contender = contender(clients.get(i), path + "/" + i % locks, i);
+            threads.add(new Thread(() -> contend(contender, holds, served)));
         }
         threads.forEach(Thread::start);
         served.await();
@@ -93,7 +105,70 @@ public final class Loop {
         }
     }
 
-    private void contend(InterProcessMutex lock, Holds holds, CountDownLatch served) {
+    private interface Contender {
+        void acquire() throws Exception;
+
+        void release() throws Exception;
+    }
+
+    private Contender contender(CuratorFramework c, String path, int i) {
+        switch (kind) {
+            case "mutex":
+                return simple(new InterProcessMutex(c, path));
+            case "rw":
+                InterProcessReadWriteLock rw = new InterProcessReadWriteLock(c, path);
+                Contender read = simple(rw.readLock());
+                Contender write = simple(rw.writeLock());
+                return new Contender() {
+                    private int k = i;
+                    private Contender held;
+
+                    @Override
+                    public void acquire() throws Exception {
+                        held = k++ % WRITE_EVERY == 0 ? write : read;
+                        held.acquire();
+                    }
+
+                    @Override
+                    public void release() throws Exception {
+                        held.release();
+                    }
+                };
+            case "semaphore":
+                InterProcessSemaphoreV2 semaphore = new InterProcessSemaphoreV2(c, path, PERMITS);
+                return new Contender() {
+                    private Lease lease;
+
+                    @Override
+                    public void acquire() throws Exception {
+                        lease = semaphore.acquire();
+                    }
+
+                    @Override
+                    public void release() {
+                        semaphore.returnLease(lease);
+                    }
+                };
+            default:
+                throw new IllegalArgumentException("no such lock: " + kind);
+        }
+    }
+
+    private static Contender simple(InterProcessMutex lock) {
+        return new Contender() {
+            @Override
+            public void acquire() throws Exception {
+                lock.acquire();
+            }
+
+            @Override
+            public void release() throws Exception {
+                lock.release();
+            }
+        };
+    }
+
+    private void contend(Contender lock, Holds holds, CountDownLatch served) {
         try {
             while (!ended) {
                 long asked = System.nanoTime(); // CLOCK_MONOTONIC on Linux

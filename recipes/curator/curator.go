@@ -41,7 +41,7 @@ var sources embed.FS
 // Main is the driver's main class. Its argument is one of the recipes.
 const Main = "locklab.curator.Main"
 
-// Loop is the main class of Curator's mutex in a closed loop, without the protocol; see
+// Loop is the main class of Curator's mutex, read/write lock and semaphore in a closed loop, without the protocol; see
 // Loop.java for its arguments and its record.
 const Loop = "locklab.curator.Loop"
 

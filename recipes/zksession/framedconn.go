@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -207,7 +208,7 @@ func (c *framedConn) note(xid, code int32, zxid int64) *direct {
 	c.mu.Lock()
 	for i, r := range c.pending {
 		if r.xid == xid {
-			c.pending = append(c.pending[:i], c.pending[i+1:]...)
+			c.pending = slices.Delete(c.pending, i, i+1) // and what it refers to, which may be a long list
 			if r.op == opAuth && code == 0 {
 				c.prove(1)
 			}

@@ -91,3 +91,18 @@ func TestWatchesAreSetAsOfTheLastConnection(t *testing.T) {
 		t.Errorf("sent %v, %v; the request is now %v", got, err, request)
 	}
 }
+
+// An answered request is forgotten with all that it refers to. Its answer may have been a list of thousands of names,
+// and the connection's next request may be minutes away.
+func TestAnsweredRequestsAreForgotten(t *testing.T) {
+	c := &framedConn{answered: func(answer) {}}
+	c.sent(sentRequest{xid: 1, direct: &direct{}}, sentRequest{xid: 2, direct: &direct{}})
+	for xid := range int32(2) {
+		c.note(xid+1, 0, 0)
+	}
+	for i, r := range c.pending[:2] {
+		if r.direct != nil {
+			t.Errorf("the connection still refers to answered request %d", i+1)
+		}
+	}
+}

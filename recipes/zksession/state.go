@@ -58,8 +58,11 @@ func newChanges(target func(StateChange)) *changes {
 	return &changes{wake: make(chan struct{}, 1), target: target}
 }
 
-// push appends c. Nothing may be pushed after a change marked last.
+// push appends c. Nothing may be pushed after a change marked last. Without a target there is nobody to deliver it to.
 func (q *changes) push(c StateChange, last bool) {
+	if q.target == nil {
+		return
+	}
 	q.mu.Lock()
 	q.queue = append(q.queue, c)
 	q.last = q.last || last
@@ -82,17 +85,19 @@ func (q *changes) poke() {
 	}
 }
 
-// deliver calls the target until the last change has been delivered.
+// deliver calls the target until the last change has been delivered. Without a target it returns at once, because a
+// process may have thousands of sessions, and a goroutine for each.
 func (q *changes) deliver() {
+	if q.target == nil {
+		return
+	}
 	for range q.wake {
 		q.mu.Lock()
 		batch, last := q.queue, q.last
 		q.queue = nil
 		q.mu.Unlock()
 		for _, c := range batch {
-			if q.target != nil {
-				q.target(c)
-			}
+			q.target(c)
 		}
 		if last {
 			return

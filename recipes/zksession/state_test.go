@@ -33,3 +33,11 @@ func TestChangesMayEndWithoutAny(t *testing.T) {
 	q.end()
 	q.deliver()
 }
+
+// Without a receiver, a session that has ended waits for no delivery.
+func TestChangesWithoutAReceiver(t *testing.T) {
+	q := newChanges(nil)
+	q.push(StateChange{Session: 1}, false)
+	q.push(StateChange{Session: 1, State: Closed}, true)
+	q.deliver()
+}
