@@ -57,7 +57,7 @@ func (s *Setting) Check(f Fault) []Problem {
 // CheckTogether returns what is wrong with a fault beside another one, which is that both may strike the same host at
 // the same time and do not compose.
 func (s *Setting) CheckTogether(f, other Fault) []Problem {
-	if composes(f, other) || !s.meet(f, other) {
+	if composes(f, other) || follows(f, other) || !s.meet(f, other) {
 		return nil
 	}
 	target := string(f.Target)

@@ -18,9 +18,12 @@ const (
 	TriggerWrite = "before-write"
 	// TriggerReads is between the two reads of the resource by a reader, or by a client that has permits.
 	TriggerReads = "between-reads"
+	// TriggerHold is an instant of the client's hold, drawn evenly from the seed and the fault's ID. The client works for
+	// the rest of its hold after that, as a process does that a garbage collection has stopped.
+	TriggerHold = "within-hold"
 )
 
-var triggers = []string{TriggerReadWrite, TriggerWrite, TriggerReads}
+var triggers = []string{TriggerReadWrite, TriggerWrite, TriggerReads, TriggerHold}
 
 // UntilSuperseded is when the resource has served a later token than the victim's; or, where the victim has no token,
 // when another client has been granted the lock.
@@ -46,7 +49,7 @@ type Fault struct {
 	Repeat int           `key:"repeat" help:"how often it strikes; if not given, once, or with every as often as fits"`
 	// Trigger is the point of the victim's critical section at which it begins, the first time that the victim
 	// reaches that point in the measured window. If the fault strikes Repeat times, each next one begins at that point
-	// as soon as the one before it is over.
+	// as soon as the one before it is over. So do several faults with triggers of one host, in their order.
 	Trigger string `key:"trigger" help:"at which point of its victim's critical section it begins"`
 
 	For   Span   `key:"for" help:"how long: 3s, 1.5T (times the session timeout), expiry (T + 2 ticks) or expiry+1s"`

@@ -73,14 +73,15 @@ func (p *Planned) Plan(s *Setting, lacking map[string]string) Plan {
 // named returns the faults that the scenario names, each as often as it says.
 func (p *Planned) named(s *Setting) []PlannedFault {
 	var all []PlannedFault
+	last := map[Target]string{} // the last fault with a trigger
 	for i, f := range p.Faults {
 		times := s.times(f)
 		for n := range times {
 			one := PlannedFault{ID: faultID(i, n, times), Fault: f}
 			one.Fault.At += time.Duration(n) * f.Every
 			one.Fault.Every, one.Fault.Repeat = 0, 0
-			if f.Trigger != "" && n > 0 {
-				one.After = faultID(i, n-1, times)
+			if f.Trigger != "" {
+				one.After, last[f.Target] = last[f.Target], one.ID
 			}
 			all = append(all, one)
 		}

@@ -114,6 +114,10 @@ func (s *Setting) serversDown(f Fault, others []Fault) int {
 	return n
 }
 
+// follows reports whether the later of the faults waits for the earlier one, because both have triggers and strike the
+// same host or the same role.
+func follows(f, g Fault) bool { return f.Trigger != "" && g.Trigger != "" && f.Target == g.Target }
+
 // composes reports whether the faults can be in force on one host together, so that healing one of them keeps the
 // other.
 func composes(f, g Fault) bool {

@@ -127,7 +127,7 @@ func logTail(ctx context.Context, h *Host) string {
 	if err != nil {
 		return err.Error()
 	}
-	return tail(string(b), 10)
+	return LastLines(string(b), 10)
 }
 
 // Roles asks every server for its role and returns the roles by host name. A server that does not serve is left out.
@@ -193,4 +193,10 @@ func field(text, name string) string {
 		}
 	}
 	return ""
+}
+
+// LastLines returns the last lines of a text.
+func LastLines(s string, n int) string {
+	all := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(all[max(0, len(all)-n):], "\n")
 }

@@ -15,7 +15,6 @@ import (
 )
 
 func TestEnsemble(t *testing.T) {
-	real(t)
 	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Publish: true, Disk: true},
 		ensembles.HostSpec{Name: "zk2", Publish: true},
 		ensembles.HostSpec{Name: "zk3", Publish: true})
@@ -169,7 +168,7 @@ func TestEnsemble(t *testing.T) {
 			if _, err := h.Agent.Kill(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			said := runShell(t, h, "ls /lab/zookeeper/version-2; grep ' /lab ' /proc/mounts")
+			said := labtest.Shell(t, h, "ls /lab/zookeeper/version-2; grep ' /lab ' /proc/mounts")
 			if !strings.Contains(said, "log.") || strings.Contains(said, " /lab tmpfs ") != tmpfs {
 				t.Errorf("%s:\n%s", host, said)
 			}

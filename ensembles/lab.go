@@ -2,18 +2,8 @@ package ensembles
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"log/slog"
-	"maps"
 	"net/netip"
-	"slices"
 	"sync"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"locklab/ensembles/agent"
 )
@@ -65,13 +55,13 @@ type Host struct {
 // A Lab is the set of hosts of a run.
 type Lab struct {
 	ID    string
-	Kind  string
-	Image string // the image of the servers
+	Kind  string // the name of the lab's Kind
+	Image string // what the servers run on, such as the name of a container image
 	hosts []*Host
 
 	lease    context.CancelFunc
 	renewals sync.WaitGroup
-	close    func(context.Context) error
+	place    Place
 }
 
 // Hosts returns the hosts of the given roles, in the order of the specs.
@@ -104,81 +94,5 @@ func (l *Lab) Close(ctx context.Context) error {
 	for _, h := range l.hosts {
 		h.Agent.Close()
 	}
-	return l.close(ctx)
+	return l.place.Close(ctx)
 }
-
-// Lease is how long a lab's agents live without a renewal. After the harness was killed, everything of a run is gone
-// within this time plus the time to remove it.
-const Lease = 8 * time.Second
-
-// renewEvery leaves room for several lost renewals within a lease.
-const renewEvery = Lease / 8
-
-// keepLease renews an agent's lease until the lab is closed.
-func keepLease(ctx context.Context, host string, c *agent.Client, log *slog.Logger) {
-	t := time.NewTicker(renewEvery)
-	defer t.Stop()
-	for {
-		// The loop waits first, because awaitAgents has renewed the lease or is about to.
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return
-		}
-		once, cancel := context.WithTimeout(ctx, Lease/2)
-		if _, err := c.Renew(once); err != nil && ctx.Err() == nil {
-			log.Warn("renew lease", "host", host, "err", err)
-		}
-		cancel()
-	}
-}
-
-// awaitAgents waits until every agent answers.
-func (l *Lab) awaitAgents(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	for _, h := range l.hosts {
-		g.Go(func() error {
-			return Poll(ctx, 10*time.Millisecond, fmt.Sprintf("agent of %s", h.Name), func() error {
-				_, err := h.Agent.Renew(ctx)
-				return err
-			})
-		})
-	}
-	return g.Wait()
-}
-
-// Poll calls f until it succeeds or ctx ends. Its error then says what it waited for, and wraps the last error of f.
-func Poll(ctx context.Context, every time.Duration, what string, f func() error) error {
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
-		err := f()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w: %w", what, context.Cause(ctx), err)
-		}
-	}
-}
-
-func newSecret() string {
-	b := make([]byte, 16)
-	rand.Read(b) // never fails
-	return hex.EncodeToString(b)
-}
-
-// closeAll calls every function, even after an error, and joins the errors.
-func closeAll(fs ...func() error) error {
-	var errs []error
-	for _, f := range fs {
-		errs = append(errs, f())
-	}
-	return errors.Join(errs...)
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -3,6 +3,8 @@ package ensembles
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +53,7 @@ func ParseMetrics(text string) map[string]float64 {
 // FormatMetrics writes metrics in the form that ParseMetrics reads, sorted by name.
 func FormatMetrics(m map[string]float64) string {
 	var b strings.Builder
-	for _, name := range sortedKeys(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		fmt.Fprintf(&b, "%s\t%s\n", name, strconv.FormatFloat(m[name], 'f', -1, 64))
 	}
 	return b.String()

@@ -14,6 +14,10 @@ const (
 	EnvHost   = "LOCKLAB_HOST"
 	EnvSecret = "LOCKLAB_SECRET"
 	EnvLease  = "LOCKLAB_LEASE"
+	// EnvControl and EnvPublished are the numbers of sockets that the agent inherits, and which may be outside its
+	// host's network: one on which it serves as on Port, and one from which it passes connections on to ClientPort.
+	EnvControl   = "LOCKLAB_CONTROL"
+	EnvPublished = "LOCKLAB_PUBLISHED"
 )
 
 // HistoryDir is the directory of the agent's own history, below DataDir.

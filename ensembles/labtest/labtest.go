@@ -8,6 +8,7 @@
 package labtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,18 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/docker"
+	"locklab/ensembles/labs"
 )
 
 // EnvRequire turns a missing Docker engine or image from a skip into a failure.
 const EnvRequire = "REQUIRE_DOCKER"
+
+// EnvKind is the environment variable that names the kind of lab that tests start; without it they start containers.
+const EnvKind = "LOCKLAB_TEST_LAB"
+
+// Kind returns the name of the kind of lab that tests start.
+func Kind() string { return cmp.Or(os.Getenv(EnvKind), docker.Kind{}.Name()) }
 
 // Require skips the test, or fails it, if there is no engine or no image. With -short it always skips the test.
 func Require(t testing.TB) {
@@ -31,12 +40,15 @@ func Require(t testing.TB) {
 	if testing.Short() {
 		t.Skip("needs a lab")
 	}
-	_, err := ensembles.FindImage(t.Context())
+	if Kind() != (docker.Kind{}).Name() {
+		return
+	}
+	_, err := docker.FindImage(t.Context())
 	switch {
 	case err == nil:
 	case os.Getenv(EnvRequire) == "1":
 		t.Fatalf("a Docker engine and an image are required: %v", err)
-	case errors.Is(err, ensembles.ErrNoEngine), errors.Is(err, ensembles.ErrNoImage):
+	case errors.Is(err, docker.ErrNoEngine), errors.Is(err, docker.ErrNoImage):
 		t.Skipf("needs a Docker engine and an image: %v", err)
 	default:
 		t.Fatal(err)
@@ -82,8 +94,7 @@ func Log(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Outp
 func Start(t testing.TB, hosts ...ensembles.HostSpec) *ensembles.Lab {
 	t.Helper()
 	Require(t)
-	lab, err := ensembles.StartDocker(t.Context(),
-		ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: Log(t)})
+	lab, err := labs.Start(t.Context(), Kind(), ensembles.LabConfig{Hosts: hosts, Binary: Binary(t), Log: Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +161,8 @@ func StartShared(t testing.TB) *Shared {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	lab, err := ensembles.StartDocker(ctx,
-		ensembles.DockerConfig{Hosts: hosts, Binary: Binary(t), Log: slog.New(slog.DiscardHandler)})
+	lab, err := labs.Start(ctx, Kind(),
+		ensembles.LabConfig{Hosts: hosts, Binary: Binary(t), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,14 +5,19 @@ import (
 	"time"
 )
 
-// A lease lapses unless it is renewed in time.
+// A lease lapses unless it is renewed in time. It is counted in parts: while the machine stands still, or is too busy
+// to run this process, the harness cannot renew it either, and such a time counts as no more than one part.
 type lease struct {
-	length  time.Duration
+	part    time.Duration
+	after   func(time.Duration) <-chan time.Time
 	renewed chan struct{}
 }
 
+// leaseParts is how many parts a lease has.
+const leaseParts = 16
+
 func newLease(length time.Duration) *lease {
-	return &lease{length: length, renewed: make(chan struct{}, 1)}
+	return &lease{part: length / leaseParts, after: time.After, renewed: make(chan struct{}, 1)}
 }
 
 // renew never blocks.
@@ -25,14 +30,15 @@ func (l *lease) renew() {
 
 // lapsed waits until the lease has lapsed (true) or ctx ends (false).
 func (l *lease) lapsed(ctx context.Context) bool {
-	t := time.NewTimer(l.length)
-	defer t.Stop()
-	for {
+	over := l.after(l.part)
+	for left := leaseParts; ; over = l.after(l.part) {
 		select {
 		case <-l.renewed:
-			t.Reset(l.length)
-		case <-t.C:
-			return true
+			left = leaseParts
+		case <-over:
+			if left--; left == 0 {
+				return true
+			}
 		case <-ctx.Done():
 			return false
 		}

@@ -3,6 +3,7 @@ package serve
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -110,4 +111,37 @@ func TestLeaseOnVirtualTime(t *testing.T) {
 			t.Errorf("lapsed after %v", got)
 		}
 	})
+}
+
+// A part that takes very long, because the machine stood still, counts as one part.
+func TestLeaseOutlastsAStandstill(t *testing.T) {
+	l := newLease(16 * time.Second)
+	ticks := make(chan time.Time)
+	l.after = func(part time.Duration) <-chan time.Time {
+		if part != time.Second {
+			t.Errorf("a part lasts %v", part)
+		}
+		return ticks
+	}
+	lapsed := make(chan bool, 1)
+	go func() { lapsed <- l.lapsed(t.Context()) }()
+	for range leaseParts - 1 {
+		ticks <- time.Time{} // however late
+	}
+	l.renew()
+	for len(l.renewed) > 0 {
+		runtime.Gosched() // until the renewal has been seen
+	}
+	for range leaseParts - 1 {
+		ticks <- time.Time{}
+	}
+	select {
+	case <-lapsed:
+		t.Error("lapsed one part too early")
+	default:
+	}
+	ticks <- time.Time{}
+	if !<-lapsed {
+		t.Error("not lapsed")
+	}
 }

@@ -31,8 +31,18 @@ const debianJar = "usr/share/java/zookeeper.jar"
 // debianLogging are the jars that the manifest of Debian's jar leaves out. Without them a server logs nothing.
 var debianLogging = []string{"usr/share/java/slf4j-log4j12.jar", "usr/share/java/log4j-1.2.jar"}
 
-// locate finds Java and ZooKeeper in an image's root. Servers can run in any image in which it succeeds.
-func locate(root fs.FS, javaHome string) (layout, error) {
+// Software says which Java and which ZooKeeper servers would run in that root, or why none can.
+func Software(root fs.FS) (string, error) {
+	l, err := locate(root, os.Getenv("JAVA_HOME"), os.Getenv("ZOOKEEPER_HOME"))
+	if err != nil {
+		return "", err
+	}
+	return l.java + ", " + l.classPath[0], nil
+}
+
+// locate finds Java and ZooKeeper in a root, first where the environment says that they are. Servers can run in any
+// root in which it succeeds.
+func locate(root fs.FS, javaHome, zookeeperHome string) (layout, error) {
 	var l layout
 	places := javaPlaces
 	if javaHome != "" {
@@ -49,9 +59,13 @@ func locate(root fs.FS, javaHome string) (layout, error) {
 		}
 	}
 	if l.java == "" {
-		return l, errors.New("the image has no java (looked in $JAVA_HOME, /opt/java, /usr/local, /usr/lib/jvm, /usr/bin)")
+		return l, errors.New("there is no java (looked in $JAVA_HOME, /opt/java, /usr/local, /usr/lib/jvm, /usr/bin)")
 	}
-	for _, p := range jarPlaces {
+	jars := jarPlaces
+	if zookeeperHome != "" {
+		jars = []string{strings.TrimPrefix(path.Join(zookeeperHome, "lib/*.jar"), "/")}
+	}
+	for _, p := range jars {
 		found, err := fs.Glob(root, p)
 		if err != nil {
 			return l, err
@@ -67,7 +81,7 @@ func locate(root fs.FS, javaHome string) (layout, error) {
 			return l, nil
 		}
 	}
-	return l, errors.New("the image has no ZooKeeper jars (looked in /apache-zookeeper-*/lib and /usr/share/java)")
+	return l, fmt.Errorf("there are no ZooKeeper jars (looked for /%s)", strings.Join(jars, ", /"))
 }
 
 func present(root fs.FS, names []string) []string {
@@ -98,7 +112,7 @@ func resolveArgv(spec *agent.Spec) ([]string, error) {
 		}
 		argv[0] = self
 	case "java":
-		l, err := locate(os.DirFS("/"), os.Getenv("JAVA_HOME"))
+		l, err := locate(os.DirFS("/"), os.Getenv("JAVA_HOME"), os.Getenv("ZOOKEEPER_HOME"))
 		if err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}

@@ -19,6 +19,7 @@ func TestLocate(t *testing.T) {
 		"usr/lib/jvm/java-17-openjdk-amd64/bin/java", "usr/bin/java"}
 	for _, c := range []struct {
 		name, javaHome string
+		zookeeperHome  string
 		files          []string
 		java           string
 		classPath      []string
@@ -45,6 +46,9 @@ func TestLocate(t *testing.T) {
 			"usr/local/openjdk-17/bin/java"},
 			java:      "/usr/local/openjdk-17/bin/java",
 			classPath: []string{"/opt/apache-zookeeper-3.8.4-bin/lib/zookeeper-3.8.4.jar"}},
+		{name: "ZOOKEEPER_HOME", files: append(debian, "srv/zk/lib/zookeeper-3.9.4.jar"), zookeeperHome: "/srv/zk",
+			java: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java", classPath: []string{"/srv/zk/lib/zookeeper-3.9.4.jar"}},
+		{name: "ZOOKEEPER_HOME without jars", files: debian, zookeeperHome: "/srv/zk", wantErr: "srv/zk/lib"},
 		{name: "nothing", files: []string{"etc/passwd"}, wantErr: "no java"},
 		{name: "no jars", files: []string{"usr/bin/java", "apache-zookeeper-3.9.4-bin/lib/README"},
 			wantErr: "no ZooKeeper jars"},
@@ -55,7 +59,7 @@ func TestLocate(t *testing.T) {
 			for _, f := range c.files {
 				root[f] = &fstest.MapFile{Mode: fs.FileMode(0o755)}
 			}
-			l, err := locate(root, c.javaHome)
+			l, err := locate(root, c.javaHome, c.zookeeperHome)
 			if c.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
 					t.Errorf("error %v, want one that says %q", err, c.wantErr)

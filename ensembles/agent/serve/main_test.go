@@ -90,6 +90,17 @@ var roles = map[string]func(args []string){
 			wait()
 		}
 	},
+	// role-forks starts one process after another.
+	"role-forks": func([]string) {
+		for first := true; ; first = false {
+			if err := exec.Command(os.Args[0], "role-orphan-end").Run(); err != nil {
+				panic(err)
+			}
+			if first {
+				say("ready")
+			}
+		}
+	},
 	// role-orphan leaves a child behind that ends at once, for the agent to reap.
 	"role-orphan": func([]string) {
 		child := exec.Command(os.Args[0], "role-orphan-end")

@@ -4,32 +4,68 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// groupStopped reports whether every process of a group is stopped. A client's lock may run in a process of its own.
-func groupStopped(leader int) bool {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return false
-	}
+// A member is a process of a process group.
+type member struct{ pid, parent int }
+
+// membersOf lists the processes of a group that have not ended.
+func membersOf(leader int) []member {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // only a malformed pattern is an error
+	var all []member
 	for _, name := range stats {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			continue // it has just ended
 		}
 		after := string(b[strings.LastIndexByte(string(b), ')')+1:])
+		var m member
 		var state string
-		var parent, group, pid int
-		if _, err := fmt.Sscan(after, &state, &parent, &group); err != nil || group != leader || state == "Z" {
+		var group int
+		if _, err := fmt.Sscan(after, &state, &m.parent, &group); err != nil || group != leader || state == "Z" {
 			continue
 		}
-		if _, err := fmt.Sscan(string(b), &pid); err != nil || !allStopped(pid) {
+		if _, err := fmt.Sscan(string(b), &m.pid); err == nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// groupStopped reports whether every process of a group is stopped. A client's lock may run in a process of its own.
+func groupStopped(leader int) bool {
+	for _, m := range membersOf(leader) {
+		if !allStopped(m.pid) {
 			return false
 		}
 	}
 	return allStopped(leader)
+}
+
+// stoppedInVfork lists the processes of a group that are stopped while a parent in the group may wait for them in
+// vfork(2). Such a parent cannot be stopped: it waits in the kernel until its child has executed a program or ended,
+// and a stopped child does neither.
+func stoppedInVfork(leader int) (children []int) {
+	all := membersOf(leader)
+	for _, m := range all {
+		waits := func(p member) bool { return p.pid == m.parent && hasThreadIn(p.pid, 'D') }
+		if slices.ContainsFunc(all, waits) && allStopped(m.pid) {
+			children = append(children, m.pid)
+		}
+	}
+	return children
+}
+
+// hasThreadIn reports whether a thread of the process is in that state.
+func hasThreadIn(pid int, state byte) bool {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return slices.ContainsFunc(tasks, func(t string) bool {
+		b, err := os.ReadFile(t)
+		return err == nil && stateOf(string(b)) == state
+	})
 }
 
 // allStopped reports whether every thread of the process is stopped. A main thread that has ended stays as a zombie

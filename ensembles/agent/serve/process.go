@@ -257,6 +257,7 @@ func (s *supervisor) signalUntil(
 	// A change of the process's state arrives on the channel. Whether each of its threads has stopped must be polled.
 	poll := time.NewTicker(2 * time.Millisecond)
 	defer poll.Stop()
+	freed := false
 	for {
 		st, changed := s.state()
 		// The process may have ended meanwhile, and another may be running.
@@ -269,6 +270,9 @@ func (s *supervisor) signalUntil(
 		if done(st, at) {
 			return agent.Stamp{At: at}, nil
 		}
+		if sig == syscall.SIGSTOP {
+			freed = stopVforked(st.PID, freed)
+		}
 		select {
 		case <-changed:
 		case <-poll.C:
@@ -276,6 +280,19 @@ func (s *supervisor) signalUntil(
 			return agent.Stamp{}, fmt.Errorf("signal %v: process is still %s: %w", sig, st.State, context.Cause(ctx))
 		}
 	}
+}
+
+// stopVforked helps a group to stop of which one process waits in vfork for another. It lets the children go on, which
+// frees their parents, and stops the group again when it is called the next time. It reports whether it freed any.
+func stopVforked(leader int, freed bool) bool {
+	if freed {
+		_ = syscall.Kill(-leader, syscall.SIGSTOP) // if it has ended, its status says so
+		return false
+	}
+	for _, child := range stoppedInVfork(leader) {
+		freed = syscall.Kill(child, syscall.SIGCONT) == nil || freed
+	}
+	return freed
 }
 
 func (s *supervisor) state() (agent.Status, <-chan struct{}) {

@@ -216,6 +216,22 @@ func TestAPauseStopsDescendants(t *testing.T) {
 	}
 }
 
+// A process that is about to execute a program in a child can be stopped at every instant. Its parent waits for it in
+// the kernel then.
+func TestAPauseInTheMiddleOfAFork(t *testing.T) {
+	h := start(t, long)
+	h.run("role-forks")
+	h.log(1)
+	for range 100 {
+		if _, err := h.Pause(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestOrphansAreReaped(t *testing.T) {
 	h := start(t, long)
 	h.run("role-orphan")

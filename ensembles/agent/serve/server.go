@@ -31,6 +31,9 @@ type Config struct {
 	Root string
 	// Listen is the address of the control port.
 	Listen string
+	// Control, unless nil, is served as the control port is. Published, unless nil, takes connections for the host's
+	// ZooKeeper server. Run closes both.
+	Control, Published net.Listener
 	// Listening, unless nil, is called with the address when the port is open.
 	Listening func(net.Addr)
 	Log       *slog.Logger
@@ -107,6 +110,12 @@ func Run(ctx context.Context, cfg Config) error {
 		<-ctx.Done()
 		srv.Close()
 	})
+	if cfg.Control != nil {
+		wg.Go(func() { _ = srv.Serve(cfg.Control) })
+	}
+	if cfg.Published != nil {
+		wg.Go(func() { publish(ctx, cfg.Published) })
+	}
 	err = srv.Serve(l)
 	cancel(err) // ends the requests that are still being served
 	a.cleanUp()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"locklab/ensembles/txnlog"
@@ -83,8 +84,9 @@ type History struct {
 	owned map[int64]map[string]*Life // the znodes in live, by session
 	// Indices of Lives, made when they are first needed, as they seldom are.
 	byPath map[string][]*Life
-	byGUID map[string][]*Life
 	byDir  map[string][]*Life
+	twins  sync.Once // makes byGUID
+	byGUID map[string][]*Life
 }
 
 // A slab makes values that live as long as each other, many at once.
@@ -268,16 +270,17 @@ func (h *History) At(path string, zxid int64) *Life {
 
 // ByGUID returns the znodes whose names begin with "_c_", the GUID and a dash, as those of protected creates do, in
 // the order of creation. If there are none, no such create was ever committed. That is certain only if the history
-// covers the time of the request and everything that its session did later.
+// covers the time of the request and everything that its session did later. It may be asked for at the same time, once
+// the history is complete.
 func (h *History) ByGUID(guid string) []*Life {
-	if h.byGUID == nil {
+	h.twins.Do(func() {
 		h.byGUID = map[string][]*Life{}
 		for _, l := range h.Lives {
 			if guid := l.GUID(); guid != "" {
 				h.byGUID[guid] = append(h.byGUID[guid], l)
 			}
 		}
-	}
+	})
 	return h.byGUID[guid]
 }
 

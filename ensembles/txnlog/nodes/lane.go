@@ -15,7 +15,7 @@ type Contender struct {
 // A Span is a time in which a contender was eligible. It lasts from the transaction that made the contender eligible
 // to the one that ended that, which is usually the end of the znode's life.
 type Span struct {
-	Contender
+	*Contender
 	From, To         int64 // zxids; To is 0 if the contender is still eligible
 	FromTime, ToTime int64 // ms
 }
@@ -96,14 +96,14 @@ func (h *History) Lane(contends Selector, rule Rule) *Lane {
 	}
 	lane.Spans = make([]Span, 0, len(lane.Contenders))
 	var (
-		live     []Contender
+		live     []*Contender
 		eligible []bool
 		open     = map[*Life]int{} // index of the span that has not ended
 		first    = 0               // how many contenders at the head of the queue may be, or may have been, eligible
 	)
 	changes := lane.changes()
 	for now, more := changes.next(); more; {
-		c := *now.contender
+		c := now.contender
 		i, _ := slices.BinarySearchFunc(live, c, order)
 		switch {
 		case now.comes:
@@ -139,7 +139,7 @@ func (h *History) Lane(contends Selector, rule Rule) *Lane {
 	return lane
 }
 
-func (l *Lane) close(open map[*Life]int, c Contender, zxid, time int64) {
+func (l *Lane) close(open map[*Life]int, c *Contender, zxid, time int64) {
 	if i, ok := open[c.Life]; ok {
 		l.Spans[i].To, l.Spans[i].ToTime = zxid, time
 		delete(open, c.Life)
@@ -148,8 +148,8 @@ func (l *Lane) close(open map[*Life]int, c Contender, zxid, time int64) {
 
 // order is the order of a lock's queue. Contenders with exhausted numbers come last, because the counter reached
 // those by counting up, so that all others are older. The path decides between contenders that are otherwise equal.
-func order(a, b Contender) int {
-	late := func(c Contender) int {
+func order(a, b *Contender) int {
+	late := func(c *Contender) int {
 		if c.exhausted() {
 			return 1
 		}

@@ -66,10 +66,10 @@ func Znode(path string) Selector {
 // called, eligible says which contenders have been eligible so far; a new one has not. Behind the first so many,
 // none has. The rule overwrites eligible with its decision, which must depend on nothing else, and returns how many at
 // the head of the queue it has decided about. Behind them none is eligible.
-type Rule func(live []Contender, eligible []bool, so int) (decided int)
+type Rule func(live []*Contender, eligible []bool, so int) (decided int)
 
 // First is the rule of a mutex and of a lock with a single znode: the first contender of the queue is eligible.
-func First(live []Contender, eligible []bool, so int) (decided int) {
+func First(live []*Contender, eligible []bool, so int) (decided int) {
 	decided = min(max(so, 1), len(live))
 	for i := range decided {
 		eligible[i] = i == 0 && !live[i].exhausted()
@@ -81,7 +81,7 @@ func First(live []Contender, eligible []bool, so int) (decided int) {
 // is first in the queue, or the readers before the first writer. A writer that is first does not block readers of its
 // own session up to the next writer, because that is how it becomes a reader. (Other clients that share its session
 // are let in too, rightly or not.)
-func ReadWrite(live []Contender, eligible []bool, so int) (decided int) {
+func ReadWrite(live []*Contender, eligible []bool, so int) (decided int) {
 	writers := 0
 	for i, c := range live {
 		downgrades := live[0].Kind == 0 && c.Kind == 1 && c.Owner != 0 && c.Owner == live[0].Owner
@@ -101,7 +101,7 @@ func ReadWrite(live []Contender, eligible []bool, so int) (decided int) {
 // for as long as it exists, whatever comes later. The number of permits may change: what counts is the number at the
 // time (ms) when the newest lease was created.
 func Leases(permits func(ms int64) int) Rule {
-	return func(live []Contender, eligible []bool, _ int) (decided int) {
+	return func(live []*Contender, eligible []bool, _ int) (decided int) {
 		var newest int64
 		for i := range live {
 			newest = max(newest, live[i].Created)
@@ -116,4 +116,4 @@ func Leases(permits func(ms int64) int) Rule {
 
 // exhausted reports whether the sequence number says nothing about the order. The server counts in 32 bits, and then
 // stays at the last number or turns negative.
-func (c Contender) exhausted() bool { return c.Seq < 0 || c.Seq >= math.MaxInt32 }
+func (c *Contender) exhausted() bool { return c.Seq < 0 || c.Seq >= math.MaxInt32 }

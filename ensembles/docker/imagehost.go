@@ -1,17 +1,17 @@
-package ensembles
+package docker
 
 import (
 	"archive/tar"
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
+
+	"locklab/ensembles"
 )
 
 // images are the two images of a lab's hosts.
@@ -38,7 +38,7 @@ func findImages(ctx context.Context, e *engine, binary string) (images, error) {
 	if err != nil {
 		return images{}, err
 	}
-	if err := CheckBinary(binary); err != nil {
+	if err := ensembles.CheckBinary(binary); err != nil {
 		return images{}, err
 	}
 	content, err := os.ReadFile(binary)
@@ -70,19 +70,6 @@ func pruneHostImages(ctx context.Context, e *engine, keep int) error {
 		if err := e.removeImage(ctx, ref); err != nil {
 			return fmt.Errorf("remove image %s: %w", ref, err)
 		}
-	}
-	return nil
-}
-
-// CheckBinary returns an error if the file is not a program that can run in an empty root.
-func CheckBinary(path string) error {
-	f, err := elf.Open(path)
-	if err != nil {
-		return fmt.Errorf("binary for the lab's hosts: %w", err)
-	}
-	defer f.Close()
-	if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		return fmt.Errorf("binary %s is dynamically linked and cannot run in an empty image; build it with: make build", path)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package ensembles
+package docker
 
 import (
 	"fmt"

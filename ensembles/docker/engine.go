@@ -1,4 +1,4 @@
-package ensembles
+package docker
 
 import (
 	"context"
@@ -20,6 +20,8 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 	tclog "github.com/testcontainers/testcontainers-go/log"
 	"github.com/testcontainers/testcontainers-go/network"
+
+	"locklab/ensembles"
 )
 
 // The labels mark everything in the engine that locklab has made.
@@ -197,7 +199,7 @@ type box struct {
 	ports                     []uint16 // published on 127.0.0.1
 	tmpfs                     bool     // the data directory is a tmpfs, else a volume
 	dataDir                   string
-	files                     []File
+	files                     []ensembles.File
 	binary                    string // copied to binaryPath before the start, if not empty
 }
 
@@ -262,18 +264,18 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 	c, err := testcontainers.GenericContainer(ctx,
 		testcontainers.GenericContainerRequest{ContainerRequest: req, Started: true})
 	if err != nil {
-		return nil, fmt.Errorf("start host %s: %w", b.host, err)
+		return nil, err
 	}
 	published := map[uint16]netip.AddrPort{}
 	ports, err := c.Ports(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("start host %s: ports: %w", b.host, err)
+		return nil, fmt.Errorf("ports: %w", err)
 	}
 	for p, bound := range ports {
 		for _, at := range bound {
 			a, err := netip.ParseAddrPort(at.HostIP.String() + ":" + at.HostPort)
 			if err != nil {
-				return nil, fmt.Errorf("start host %s: port %v: %w", b.host, p, err)
+				return nil, fmt.Errorf("port %v: %w", p, err)
 			}
 			published[p.Num()] = a
 		}

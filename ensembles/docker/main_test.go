@@ -1,10 +1,7 @@
-package ensembles_test
+package docker_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"slices"
@@ -13,14 +10,13 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
 )
 
-// A harness that the test kills must be a process of its own, which runs this test binary.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "role-abandon" {
-		roleAbandon(os.Args[2])
-	}
+	labtest.AbandonIfTold(docker.Kind{}, ensembles.HostSpec{Name: "zk1", Disk: true},
+		ensembles.HostSpec{Name: "c1", Role: ensembles.Client})
 	os.Exit(m.Run())
 }
 
@@ -33,10 +29,10 @@ func real(t *testing.T) {
 	labtest.Require(t)
 }
 
-func openEngine(t *testing.T) *ensembles.TestEngine {
+func openEngine(t *testing.T) *docker.TestEngine {
 	t.Helper()
 	real(t)
-	e, err := ensembles.OpenTestEngine(t.Context())
+	e, err := docker.OpenTestEngine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +41,7 @@ func openEngine(t *testing.T) *ensembles.TestEngine {
 }
 
 // call sends a request to the engine and requires that it succeeds.
-func call(t *testing.T, e *ensembles.TestEngine, method, path, body string, into any) {
+func call(t *testing.T, e *docker.TestEngine, method, path, body string, into any) {
 	t.Helper()
 	if err := e.Call(t.Context(), method, path, strings.NewReader(body), into); err != nil {
 		t.Fatal(err)
@@ -53,7 +49,7 @@ func call(t *testing.T, e *ensembles.TestEngine, method, path, body string, into
 }
 
 // exists reports whether an object exists in the engine.
-func exists(t *testing.T, e *ensembles.TestEngine, path string) bool {
+func exists(t *testing.T, e *docker.TestEngine, path string) bool {
 	t.Helper()
 	var any any
 	err := e.Call(t.Context(), "GET", path, nil, &any)
@@ -64,9 +60,9 @@ func exists(t *testing.T, e *ensembles.TestEngine, path string) bool {
 }
 
 // labelled lists a lab's containers and networks, or those of all labs if the id is empty.
-func labelled(t *testing.T, e *ensembles.TestEngine, lab string) []string {
+func labelled(t *testing.T, e *docker.TestEngine, lab string) []string {
 	t.Helper()
-	label := ensembles.LabelLab
+	label := docker.LabelLab
 	if lab != "" {
 		label += "=" + lab
 	}
@@ -112,7 +108,7 @@ type inspection struct {
 	}
 }
 
-func inspect(t *testing.T, e *ensembles.TestEngine, lab *ensembles.Lab, host string) inspection {
+func inspect(t *testing.T, e *docker.TestEngine, lab *ensembles.Lab, host string) inspection {
 	t.Helper()
 	var i inspection
 	call(t, e, "GET", "/containers/locklab-"+lab.ID+"-"+host+"/json", "", &i)
@@ -120,7 +116,7 @@ func inspect(t *testing.T, e *ensembles.TestEngine, lab *ensembles.Lab, host str
 }
 
 // volumes lists the named volumes of a lab's containers.
-func volumes(t *testing.T, e *ensembles.TestEngine, containers []string) []string {
+func volumes(t *testing.T, e *docker.TestEngine, containers []string) []string {
 	t.Helper()
 	var all []string
 	for _, c := range containers {
@@ -151,7 +147,7 @@ func eventually(t *testing.T, within time.Duration, what string, ok func() bool)
 }
 
 // allGone waits until none of the paths exists in the engine any more.
-func allGone(t *testing.T, e *ensembles.TestEngine, within time.Duration, paths ...string) {
+func allGone(t *testing.T, e *docker.TestEngine, within time.Duration, paths ...string) {
 	t.Helper()
 	left := slices.Clone(paths)
 	end := time.Now().Add(within)
@@ -172,17 +168,4 @@ func allGone(t *testing.T, e *ensembles.TestEngine, within time.Duration, paths 
 		}
 		<-tick.C
 	}
-}
-
-// roleAbandon starts a lab, prints its id and waits to be killed.
-func roleAbandon(binary string) {
-	lab, err := ensembles.StartDocker(context.Background(),
-		ensembles.DockerConfig{Binary: binary, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-			Hosts: []ensembles.HostSpec{{Name: "zk1", Disk: true}, {Name: "c1", Role: ensembles.Client}}})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Println(lab.ID)
-	select {}
 }

@@ -1,4 +1,4 @@
-package ensembles
+package docker
 
 import (
 	"bytes"
@@ -8,8 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
+
+	"locklab/ensembles"
 )
 
 // ErrMissingTool says that a program is missing that building the image needs.
@@ -46,17 +47,11 @@ func buildDebian(ctx context.Context, e *engine) error {
 		_, _ = io.Copy(io.Discard, root) // so that the tool can end
 	}
 	if err := cmd.Wait(); err != nil {
-		err = fmt.Errorf("mmdebstrap: %w:\n%s", err, tail(stderr.String(), 20))
+		err = fmt.Errorf("mmdebstrap: %w:\n%s", err, ensembles.LastLines(stderr.String(), 20))
 		return errors.Join(err, importErr, e.removeImage(ctx, unfinished))
 	}
 	if importErr != nil {
 		return importErr
 	}
 	return errors.Join(e.tag(ctx, unfinished, DebianImage), e.removeImage(ctx, unfinished))
-}
-
-// tail returns the last lines of a text.
-func tail(s string, lines int) string {
-	all := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

@@ -1,7 +1,6 @@
-package ensembles_test
+package docker_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"net/netip"
@@ -16,6 +15,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
 )
 
@@ -62,7 +62,7 @@ func TestDockerLab(t *testing.T) {
 			checkPrivilege(t, h, inspect(t, e, lab, h.Name))
 		}
 		// A process on the host has the privileges that the engine was asked for.
-		said := runShell(t, lab.Host("zk1"), "grep -E '^(Uid|Cap)' /proc/self/status")
+		said := labtest.Shell(t, lab.Host("zk1"), "grep -E '^(Uid|Cap)' /proc/self/status")
 		const netAdmin = "0000000000001000"
 		for _, want := range []string{"CapPrm:\t" + netAdmin, "CapEff:\t" + netAdmin, "CapBnd:\t" + netAdmin,
 			"Uid:\t0\t0\t0\t0"} {
@@ -82,14 +82,14 @@ func TestDockerLab(t *testing.T) {
 			if want == "volume" != slices.Equal(types, []string{"volume"}) {
 				t.Errorf("%s: mounts of type %v at %s", host, types, agent.DataDir)
 			}
-			said := runShell(t, lab.Host(host), "grep ' "+agent.DataDir+" ' /proc/mounts")
+			said := labtest.Shell(t, lab.Host(host), "grep ' "+agent.DataDir+" ' /proc/mounts")
 			if kind := strings.Fields(said)[2]; (kind == "tmpfs") != (want == "tmpfs") || kind == "overlay" {
 				t.Errorf("%s: %s is %s", host, agent.DataDir, said)
 			}
 		}
 	})
 	t.Run("names", func(t *testing.T) {
-		said := runShell(t, lab.Host("zk1"), "cat /etc/hosts; hostname")
+		said := labtest.Shell(t, lab.Host("zk1"), "cat /etc/hosts; hostname")
 		for _, h := range hosts {
 			if !strings.Contains(said, h.Address.String()+"\t"+h.Name) {
 				t.Errorf("zk1 has no hosts entry for %s at %v:\n%s", h.Name, h.Address, said)
@@ -181,35 +181,14 @@ func checkPrivilege(t *testing.T, h *ensembles.Host, i inspection) {
 // A SIGKILL of the harness leaves no container and no volume. It may leave the network, which locklab clean removes.
 func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	e := openEngine(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "role-abandon", labtest.Binary(t))
-	cmd.Stderr = t.Output()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(errors.Join(err, cmd.Wait()))
-	}
-	id := strings.TrimSpace(line)
+	id, kill := labtest.StartToAbandon(t)
 	owned := labelled(t, e, id)
 	vols := volumes(t, e, owned)
 	if len(owned) != 3 || len(vols) == 0 {
 		t.Fatalf("the lab is %v with volumes %v", owned, vols)
 	}
-	// The harness renews the leases up to the moment of the kill.
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill()
 	killed := time.Now()
-	_ = cmd.Wait()
 	var going, network []string
 	for _, o := range owned {
 		if strings.HasPrefix(o, "/networks/") {
@@ -225,13 +204,13 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	// alone, and networks that locklab has not made.
 	call(t, e, "POST", "/networks/create", `{"Name":"locklab-test-foreign"}`, nil)
 	defer call(t, e, "DELETE", "/networks/locklab-test-foreign", "", nil)
-	base, err := ensembles.FindImage(t.Context())
+	base, err := docker.FindImage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var made struct{ Id string }
 	call(t, e, "POST", "/containers/create",
-		`{"Image":"`+base+`","Cmd":["true"],"Labels":{"`+ensembles.LabelLab+`":"`+id+`"},
+		`{"Image":"`+base+`","Cmd":["true"],"Labels":{"`+docker.LabelLab+`":"`+id+`"},
 		"HostConfig":{"Mounts":[{"Type":"volume","Target":"/lab"}]}}`, &made)
 	never := "/containers/" + made.Id
 	left := append(network, never)
@@ -244,7 +223,7 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	if !exists(t, e, never+"/json") {
 		t.Error("another run removed a container that may belong to a lab that is just starting")
 	}
-	if err := ensembles.Clean(t.Context(), labtest.Log(t)); err != nil {
+	if err := (docker.Kind{}).Clean(t.Context(), labtest.Log(t)); err != nil {
 		t.Fatal(err)
 	}
 	allGone(t, e, 0, left...)
@@ -263,7 +242,7 @@ func TestSimultaneousLabs(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range labs {
 		wg.Go(func() {
-			lab, err := ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Binary: binary, Log: labtest.Log(t),
+			lab, err := ensembles.StartLab(t.Context(), docker.Kind{}, ensembles.LabConfig{Binary: binary, Log: labtest.Log(t),
 				Hosts: []ensembles.HostSpec{{Name: "c1", Role: ensembles.Client}, {Name: "r1", Role: ensembles.Resource}}})
 			if err != nil {
 				t.Error(err)
@@ -291,7 +270,7 @@ func TestSimultaneousLabs(t *testing.T) {
 	id := "test" + labs[0].ID
 	defer e.RemoveLab(context.WithoutCancel(t.Context()), id)
 	subnet := netip.PrefixFrom(own, 24).Masked()
-	if err := e.AddNetwork(t.Context(), id, subnet); !errors.Is(err, ensembles.ErrSubnetTaken) {
+	if err := e.AddNetwork(t.Context(), id, subnet); !errors.Is(err, docker.ErrSubnetTaken) {
 		t.Errorf("a second network with subnet %v: %v", subnet, err)
 	}
 }
@@ -305,8 +284,8 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			lab, err := ensembles.StartDocker(ctx,
-				ensembles.DockerConfig{Binary: binary, Log: labtest.Log(t), Hosts: []ensembles.HostSpec{
+			lab, err := ensembles.StartLab(ctx,
+				docker.Kind{}, ensembles.LabConfig{Binary: binary, Log: labtest.Log(t), Hosts: []ensembles.HostSpec{
 					{Name: "zk1", Disk: true}, {Name: "zk2"}, {Name: "c1", Role: ensembles.Client},
 					{Name: "c2", Role: ensembles.Client}}})
 			if err == nil {
@@ -335,21 +314,22 @@ func TestStartWithoutPrerequisites(t *testing.T) {
 	t.Run("engine", func(t *testing.T) {
 		for _, host := range []string{"unix:///nonexistent", "tcp://127.0.0.1:1", "nonsense"} {
 			t.Setenv("DOCKER_HOST", host)
-			_, err := ensembles.FindImage(t.Context())
-			if !errors.Is(err, ensembles.ErrNoEngine) || !strings.Contains(err.Error(), host) {
+			_, err := docker.FindImage(t.Context())
+			if !errors.Is(err, docker.ErrNoEngine) || !strings.Contains(err.Error(), host) {
 				t.Errorf("DOCKER_HOST=%s: %v", host, err)
 			}
-			_, err = ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Log: labtest.Log(t)})
-			if !errors.Is(err, ensembles.ErrNoEngine) {
+			_, err = ensembles.StartLab(t.Context(), docker.Kind{}, ensembles.LabConfig{Log: labtest.Log(t)})
+			if !errors.Is(err, docker.ErrNoEngine) {
 				t.Errorf("DOCKER_HOST=%s: start: %v", host, err)
 			}
 		}
 	})
 	t.Run("image", func(t *testing.T) {
 		real(t)
-		t.Setenv(ensembles.EnvImage, "locklab/no-such-image:none")
-		_, err := ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Log: labtest.Log(t), Binary: labtest.Binary(t)})
-		if !errors.Is(err, ensembles.ErrNoImage) || !strings.Contains(err.Error(), "no-such-image") {
+		t.Setenv(docker.EnvImage, "locklab/no-such-image:none")
+		_, err := ensembles.StartLab(t.Context(), docker.Kind{},
+			ensembles.LabConfig{Log: labtest.Log(t), Binary: labtest.Binary(t)})
+		if !errors.Is(err, docker.ErrNoImage) || !strings.Contains(err.Error(), "no-such-image") {
 			t.Errorf("start: %v", err)
 		}
 	})
@@ -366,7 +346,7 @@ func TestStartWithoutPrerequisites(t *testing.T) {
 		}
 		for binary, want := range map[string]string{sh: "dynamically linked", text: "bad magic",
 			"/nonexistent": "no such file"} {
-			_, err := ensembles.StartDocker(t.Context(), ensembles.DockerConfig{Log: labtest.Log(t), Binary: binary})
+			_, err := ensembles.StartLab(t.Context(), docker.Kind{}, ensembles.LabConfig{Log: labtest.Log(t), Binary: binary})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("binary %s: %v", binary, err)
 			}

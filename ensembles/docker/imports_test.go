@@ -1,4 +1,4 @@
-package ensembles_test
+package docker_test
 
 import (
 	"go/parser"

@@ -1,4 +1,4 @@
-package ensembles_test
+package docker_test
 
 import (
 	"archive/tar"
@@ -12,6 +12,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
 )
 
@@ -77,11 +78,11 @@ var officialConfig = []string{"ENV JAVA_HOME=/opt/java/openjdk", `VOLUME ["/data
 
 func TestImageLikeTheOfficialOne(t *testing.T) {
 	e := openEngine(t)
-	if !exists(t, e, "/images/"+ensembles.DebianImage+"/json") {
-		t.Skipf("needs %s to make the look-alike of", ensembles.DebianImage)
+	if !exists(t, e, "/images/"+docker.DebianImage+"/json") {
+		t.Skipf("needs %s to make the look-alike of", docker.DebianImage)
 	}
 	var made struct{ Id string }
-	call(t, e, "POST", "/containers/create", `{"Image":"`+ensembles.DebianImage+`","Cmd":["true"]}`, &made)
+	call(t, e, "POST", "/containers/create", `{"Image":"`+docker.DebianImage+`","Cmd":["true"]}`, &made)
 	defer call(t, e, "DELETE", "/containers/"+made.Id+"?v=1", "", nil)
 	debian, err := e.Export(t.Context(), made.Id)
 	if err != nil {
@@ -100,7 +101,7 @@ func TestImageLikeTheOfficialOne(t *testing.T) {
 		}
 	}()
 
-	t.Setenv(ensembles.EnvImage, ref)
+	t.Setenv(docker.EnvImage, ref)
 	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1"})
 	defer closeLab(t, lab)
 	if lab.Image != ref {
@@ -128,7 +129,7 @@ func TestImageLikeTheOfficialOne(t *testing.T) {
 	if _, err := ensemble.Servers[0].Agent.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	said := runShell(t, ensemble.Servers[0],
+	said := labtest.Shell(t, ensemble.Servers[0],
 		"ls "+agent.DataDir+"/zookeeper/version-2; find /data -type f | wc -l; id -u; tr '\\0' '\\n' < /proc/1/cmdline")
 	if !strings.Contains(said, "log.1") || !strings.Contains(said, "\n0\n0\n/locklab\nagent") {
 		t.Errorf("in the host:\n%s", said)

@@ -1,0 +1,50 @@
+package ensembles
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+)
+
+// A Kind is a way to make labs. Kinds differ in how hosts are started and reached. All else goes through the agents of
+// the hosts, and is the same for every kind.
+type Kind interface {
+	// Name is what scenarios and run directories call the kind.
+	Name() string
+	// Open prepares a place for the hosts of one lab, whose id is unique. If it returns an error, it has left nothing
+	// behind.
+	Open(ctx context.Context, id string, cfg LabConfig) (Place, error)
+	// Clean removes what killed runs have left. It leaves running labs alone.
+	Clean(ctx context.Context, log *slog.Logger) error
+}
+
+// A Place holds the hosts of one lab.
+type Place interface {
+	// Image says what servers run on, for the record of a run.
+	Image() string
+	// Start starts the i-th host of the lab's configuration. The host's first process is the agent, with that
+	// environment besides the host's own. Many goroutines may call Start.
+	Start(ctx context.Context, i int, env map[string]string) (Location, error)
+	// Close removes the hosts, with their data, and all else that the place made.
+	Close(ctx context.Context) error
+}
+
+// A Location is where a host can be reached.
+type Location struct {
+	// Address is the host's address in the lab's own network.
+	Address netip.Addr
+	// Control is where the harness reaches the host's agent.
+	Control netip.AddrPort
+	// Published is where this machine reaches the host's ZooKeeper server, if the HostSpec asked for it.
+	Published netip.AddrPort
+}
+
+// LabConfig configures a lab of any kind.
+type LabConfig struct {
+	Hosts []HostSpec
+	// Binary is the static locklab binary that hosts run.
+	Binary string
+	Log    *slog.Logger
+
+	_ struct{}
+}

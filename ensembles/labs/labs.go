@@ -1,0 +1,82 @@
+// Package labs has the table of the kinds of labs, and chooses one.
+//
+// In flow: the name of a kind, or [Auto], and the hosts of a lab. Out flow: a lab of that kind.
+package labs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"locklab/ensembles"
+	"locklab/ensembles/docker"
+	"locklab/ensembles/netns"
+)
+
+// Auto is the name that stands for the first kind that works on this machine.
+const Auto = "auto"
+
+// Kinds returns the kinds of labs, in the order in which Auto tries them.
+func Kinds() []ensembles.Kind { return []ensembles.Kind{docker.Kind{}, netns.Kind{}} }
+
+// Names returns what a lab can be called: Auto, then the names of the kinds.
+func Names() []string {
+	names := []string{Auto}
+	for _, k := range Kinds() {
+		names = append(names, k.Name())
+	}
+	return names
+}
+
+// unavailable are the errors of a machine on which labs of a kind cannot be made at all.
+var unavailable = []error{docker.ErrNoEngine, docker.ErrNoImage, netns.ErrUnavailable}
+
+// Unavailable reports whether an error says that a kind of lab cannot be made on this machine.
+func Unavailable(err error) bool {
+	return slices.ContainsFunc(unavailable, func(u error) bool { return errors.Is(err, u) })
+}
+
+// Start makes a lab of the named kind. With Auto, it logs which kind it uses unless that is the first, and why no kind
+// before it can be used here.
+func Start(ctx context.Context, name string, cfg ensembles.LabConfig) (*ensembles.Lab, error) {
+	var errs []error
+	for _, k := range Kinds() {
+		if name != Auto && name != k.Name() {
+			continue
+		}
+		lab, err := ensembles.StartLab(ctx, k, cfg)
+		if name != Auto || err != nil && (ctx.Err() != nil || !Unavailable(err)) {
+			return lab, err
+		}
+		if err == nil {
+			if len(errs) > 0 {
+				cfg.Log.Info("chose the kind of lab", "lab", k.Name(), "because", errors.Join(errs...))
+			}
+			return lab, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", k.Name(), err))
+	}
+	if len(errs) == 0 {
+		return nil, fmt.Errorf("no kind of lab is called %q; use one of %s", name, strings.Join(Names(), ", "))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// Clean removes what killed runs have left in labs of every kind. It warns of a kind of which this machine can make no
+// labs now.
+func Clean(ctx context.Context, log *slog.Logger) error {
+	var errs []error
+	for _, k := range Kinds() {
+		switch err := k.Clean(ctx, log); {
+		case err == nil:
+		case Unavailable(err) && ctx.Err() == nil:
+			log.Warn("leftovers were not looked for", "lab", k.Name(), "because", err)
+		default:
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

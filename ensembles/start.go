@@ -1,0 +1,84 @@
+package ensembles
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/ensembles/agent"
+)
+
+// StartLab makes a lab of a kind. It returns when every agent answers. If it returns an error, it has removed what it
+// made.
+func StartLab(ctx context.Context, kind Kind, cfg LabConfig) (*Lab, error) {
+	lab := &Lab{ID: newSecret()[:8], Kind: kind.Name()}
+	var err error
+	if lab.place, err = kind.Open(ctx, lab.ID, cfg); err != nil {
+		return nil, err
+	}
+	lab.Image = lab.place.Image()
+	var leases context.Context
+	leases, lab.lease = context.WithCancel(context.WithoutCancel(ctx))
+	if err := lab.fill(ctx, leases, cfg); err != nil {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		return nil, errors.Join(err, lab.Close(clean))
+	}
+	return lab, nil
+}
+
+// fill starts the hosts.
+func (l *Lab) fill(ctx, leases context.Context, cfg LabConfig) error {
+	hosts := make([]*Host, len(cfg.Hosts))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, spec := range cfg.Hosts {
+		g.Go(func() error {
+			secret := newSecret()
+			at, err := l.place.Start(gctx, i, map[string]string{
+				agent.EnvHost: spec.Name, agent.EnvSecret: secret, agent.EnvLease: Lease.String()})
+			if err != nil {
+				return fmt.Errorf("start host %s: %w", spec.Name, err)
+			}
+			h := &Host{Name: spec.Name, Role: spec.Role, Address: at.Address, Published: at.Published,
+				Agent: agent.NewClient(spec.Name, at.Control.String(), secret)}
+			hosts[i] = h
+			// The lease runs from the agent's start, and other hosts may take longer to start than the lease lasts.
+			l.renewals.Go(func() { keepLease(leases, h.Name, h.Agent, cfg.Log) })
+			return gctx.Err()
+		})
+	}
+	err := g.Wait()
+	l.hosts = slices.DeleteFunc(hosts, func(h *Host) bool { return h == nil })
+	if err != nil {
+		return err
+	}
+	return l.awaitAgents(ctx)
+}
+
+// awaitAgents waits until every agent answers.
+func (l *Lab) awaitAgents(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	for _, h := range l.hosts {
+		g.Go(func() error {
+			return Poll(ctx, 10*time.Millisecond, fmt.Sprintf("agent of %s", h.Name), func() error {
+				_, err := h.Agent.Renew(ctx)
+				return err
+			})
+		})
+	}
+	return g.Wait()
+}
+
+func newSecret() string {
+	b := make([]byte, 16)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
