@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build release module test test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure setup-chromium curator kazoo zk-lock
+.PHONY: help build lab release module test test-netns test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -52,11 +52,16 @@ module: ## rename the module everywhere: make module PATH=example.org/you/lockla
 		gofmt -w $(subst |, ,$(FOLDERS)) && \
 		echo "$$old is $(MODULE) now; see git diff"
 
-demo: image ## show a lock that works, one that a pause breaks, and one with fencing (about a minute)
+demo: lab ## show a lock that works, one that a pause breaks, and one with fencing (about a minute)
 	$(BIN) demo
 
 gallery: image curator ## make each known bug of a lock show, and print how many the checks caught (about three minutes)
 	$(BIN) repro --all
+
+# Where no Docker engine answers, labs are made of network namespaces, with the Java and the ZooKeeper of this machine.
+lab: build ## make sure that labs can be made: an image for Docker or, without Docker, Java and ZooKeeper on this machine
+	@if $(BIN) image --no-build >/dev/null 2>&1; then $(MAKE) --no-print-directory image; else \
+		$(call install-file,/usr/share/java/zookeeper.jar,openjdk-17-jre-headless libzookeeper-java); fi
 
 # The packages that building an image needs are installed only if an image has to be built.
 image: build ## make sure that there is an image with Java and ZooKeeper (about a minute, once)
@@ -89,6 +94,12 @@ setup-race:
 # Clojure, in which Jepsen is written, reads exported histories in a test.
 setup-clojure:
 	@$(call install,clojure,clojure)
+
+# The readers of formats of locklab export, in tests: Prometheus' promtool, GitHub's cmark-gfm, and junitparser.
+setup-readers:
+	@$(call install,promtool,prometheus)
+	@$(call install,cmark-gfm,cmark-gfm)
+	@$(call install-file,/usr/lib/python3/dist-packages/junitparser,python3-junitparser)
 
 # Chromium shows reports in tests.
 setup-chromium:
@@ -127,10 +138,10 @@ PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/..
 # makes them ten times as long.
 WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage|TestBrowser
 
-test: image setup-race setup-clojure setup-chromium curator ## run the tests, on real ensembles (about twenty minutes)
+test: image setup-race setup-clojure setup-readers setup-chromium curator ## run the tests, on real ensembles (about twenty minutes)
 	$(GO) vet ./...
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
-	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep ./reports/runpage
+	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep ./reports/runpage ./reports/serve
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
 
 # go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.
@@ -142,7 +153,12 @@ test-race: image setup-race ## run the locks' tests with the race detector, on a
 	cp go.mod go.sum $(RACE) && $(GO) mod edit -replace github.com/go-zookeeper/zk=./$(RACE)/zk $(RACE)/go.mod
 	$(GO) test -race -tags patched -modfile=$(RACE)/go.mod -p 1 -count=1 -timeout 40m ./recipes ./recipes/zksession ./recipes/zktest
 
-test-all: test kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
+# The faults conform on every kind of lab.
+test-netns: lab ## run the tests of ensembles and faults in labs of network namespaces, as root or not
+	LOCKLAB_TEST_LAB=netns $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/netns ./chaos
+	LOCKLAB_TEST_LAB=netns $(GO) test -count=1 -timeout 40m -run 'TestFaultsConform|TestStage$$' ./harness/run
+
+test-all: test test-netns kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 45m -run TestProtocolSteps ./recipes
 	$(GO) test -race -short ./recipes ./recipes/zktest ./chaos
@@ -176,8 +192,8 @@ bench: image ## run the benchmarks
 bench-peers: image curator ## compare our mutex with zk.Lock and Curator's, from 1 to 1,000 clients (also in runs/bench-peers.json)
 	$(BIN) bench-peers
 
-# runs/bench-gate keeps the comparisons, so they can be made in pieces: LOCKLAB_BENCH_GATE_TIME=4m make bench-gate.
-bench-gate: image ## test whether this machine can gate: 20 comparisons of equal code, 10 of slower code (about 25 minutes)
+# runs/bench-gate keeps the comparisons, so they can be made in pieces: LOCKLAB_BENCH_GATE_TIME=20m make bench-gate.
+bench-gate: image ## test whether this machine can gate: 20 comparisons of equal code, 10 of slower code (at most 150 minutes)
 	LOCKLAB_BENCH_GATE=$(CURDIR)/runs/bench-gate $(GO) test -count=1 -timeout 3h -run TestSoakGate -v ./harness/series/bench
 
 clean: ## remove bin/, dist/ and what killed runs left in the Docker engine

@@ -60,7 +60,7 @@ type layer struct {
 // layers has every package of this module, the lowest layer first. A package may import packages of lower layers only.
 // The architecture manual draws this list.
 var layers = []layer{
-	{"events and settings", []string{"harness/history", "harness/settings", "harness/untrusted",
+	{"events and settings", []string{"harness/gate", "harness/history", "harness/settings", "harness/untrusted",
 		"ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire", "recipes/observe"}},
 	{"sessions", []string{"recipes/zksession", "recipes/observe/slogobserver", "recipes/observe/otelobserver"}},
 	{"locks", []string{"recipes", "recipes/zktest"}},
@@ -69,6 +69,8 @@ var layers = []layer{
 		"recipes/curator/curatortest"}},
 	{"checks and agents", []string{"harness/check", "ensembles/agent"}},
 	{"ensembles and the second judge", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
+	{"kinds of labs", []string{"ensembles/docker", "ensembles/netns"}},
+	{"table of labs", []string{"ensembles/labs"}},
 	{"load", []string{"ensembles/labtest", "workloads"}},
 	{"other processes", []string{"workloads/resource", "workloads/foreign"}},
 	{"recipe table", []string{"workloads/lock"}},
@@ -76,10 +78,12 @@ var layers = []layer{
 	{"clients", []string{"workloads/client"}},
 	{"faults", []string{"chaos"}},
 	{"scenarios", []string{"harness/scenario"}},
-	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/words"}},
-	{"results", []string{"reports/result", "reports/internal/synth", "reports/chart", "harness/watch"}},
-	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice"}},
-	{"judgement", []string{"harness/judge", "reports/sweep"}},
+	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/words", "reports/junit"}},
+	{"results", []string{"reports/result", "reports/internal/synth", "reports/internal/browser", "reports/chart",
+		"harness/watch"}},
+	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice", "reports/danger",
+		"reports/export", "reports/index"}},
+	{"judgement", []string{"harness/judge", "reports/sweep", "reports/serve"}},
 	{"runs", []string{"harness/run", "harness/benchpeers"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
 	{"comparisons", []string{"harness/series/bench"}},
@@ -186,7 +190,7 @@ func TestHistoryIsALeaf(t *testing.T) {
 
 // Only one file, tests included, imports the Docker client and testcontainers.
 func TestOneFileImportsDocker(t *testing.T) {
-	const only = "ensembles/engine.go"
+	const only = "ensembles/docker/engine.go"
 	docker := []string{"github.com/testcontainers/", "github.com/moby/", "github.com/docker/"}
 	found := false
 	for _, p := range list(t, "./...") {

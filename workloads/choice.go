@@ -13,6 +13,8 @@ type Choice struct {
 	// Zipf is the exponent s of Zipf's law: the k-th lock is asked for in proportion to
 	// 1/kˢ. 0 means that all are equally likely.
 	Zipf float64 `json:"zipf,omitempty"`
+	// Dealt gives each client one lock for good: client i the lock i modulo their number.
+	Dealt bool `json:"dealt,omitempty"`
 }
 
 // A Chooser draws from n things by a [Choice]. Many goroutines may share it, each with its

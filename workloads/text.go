@@ -134,11 +134,14 @@ func (RatePlan) Schema() settings.Schema {
 		settings.Schema{"const": ""})
 }
 
-const choiceHint = "uniform, or zipf(1.1), by which the k-th lock is asked for in proportion to 1/k^1.1"
+const choiceHint = "uniform, dealt, or zipf(1.1), by which the k-th lock is asked for in proportion to 1/k^1.1"
 
 // String writes the choice as Set reads it.
 func (c Choice) String() string {
-	if c.Zipf == 0 {
+	switch {
+	case c.Dealt:
+		return "dealt"
+	case c.Zipf == 0:
 		return "uniform"
 	}
 	return "zipf(" + settings.FormatNumber(c.Zipf) + ")"
@@ -150,6 +153,9 @@ func (c *Choice) Set(text string) (err error) {
 	switch {
 	case ok && name == "uniform" && args == nil:
 		return nil
+	case ok && name == "dealt" && args == nil:
+		c.Dealt = true
+		return nil
 	case ok && name == "zipf" && len(args) == 1:
 		c.Zipf, err = parseNumber(args[0], 0.01, 10)
 		return err
@@ -159,7 +165,8 @@ func (c *Choice) Set(text string) (err error) {
 
 // Schema is the schema of what Set reads.
 func (Choice) Schema() settings.Schema {
-	return anyOf(settings.Schema{"const": "uniform"}, settings.TextSchema(`^zipf\( *`+settings.NumberPattern+` *\)$`))
+	return anyOf(settings.Schema{"enum": []string{"uniform", "dealt"}},
+		settings.TextSchema(`^zipf\( *`+settings.NumberPattern+` *\)$`))
 }
 
 // String writes the burst as Set reads it; empty if it never comes.

@@ -11,13 +11,17 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/labs"
 	"locklab/recipes/curator"
 )
 
 // Config says what is measured.
 type Config struct {
-	Clients []int // numbers of clients that contend for one lock
-	Rounds  int   // an odd number has a true median
+	Lock    string // one of the keys of [Peers]
+	Clients []int  // numbers of clients
+	// Locks is how many locks the clients share: client i acquires lock i modulo Locks.
+	Locks  int
+	Rounds int // an odd number has a true median
 	// Warmup precedes the measurement. It begins once all clients have held the lock twice.
 	Warmup, Measure time.Duration
 	// Binary is the static locklab binary for the hosts; empty = the running one.
@@ -63,7 +67,7 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 		err = errors.Join(err, b.lab.Close(once))
 	}()
 	c := &Comparison{
-		Schema: 1, Servers: servers, Image: b.lab.Image,
+		Schema: 1, Lock: cfg.Lock, Locks: cfg.Locks, Servers: servers, Image: b.lab.Image,
 		Rounds: cfg.Rounds, WarmupNs: int64(cfg.Warmup), MeasureNs: int64(cfg.Measure),
 	}
 	b.ensemble, err = ensembles.StartEnsemble(ctx, b.lab, ensembles.ServerConfig{
@@ -77,20 +81,20 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 		return nil, err
 	}
 	for _, n := range cfg.Clients {
-		for _, peer := range Peers {
+		for _, peer := range Peers[cfg.Lock] {
 			c.Cells = append(c.Cells, Result{Peer: peer, Clients: n})
 		}
 	}
 	for round := range cfg.Rounds {
-		for row := range slices.Chunk(c.Cells, len(Peers)) {
-			for _, i := range inTurn(round) {
+		for row := range slices.Chunk(c.Cells, len(Peers[cfg.Lock])) {
+			for _, i := range inTurn(round, len(row)) {
 				r := &row[i]
 				s, err := b.measure(ctx, r.Peer, r.Clients)
 				if err != nil {
 					return nil, fmt.Errorf("%s with %d clients: %w", r.Peer, r.Clients, err)
 				}
 				r.Rounds = append(r.Rounds, s)
-				cfg.Progress(fmt.Sprintf("round %d of %d: %-13s %5d clients %8.0f/s", round+1, cfg.Rounds, r.Peer, r.Clients,
+				cfg.Progress(fmt.Sprintf("round %d of %d: %-17s %5d clients %8.0f/s", round+1, cfg.Rounds, r.Peer, r.Clients,
 					s.PerSecond))
 			}
 		}
@@ -101,9 +105,9 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 
 // inTurn returns the order of the peers in a round. Each round begins with the next peer, so that an ensemble that
 // becomes faster or slower with time does not favour one peer.
-func inTurn(round int) (order []int) {
-	for i := range Peers {
-		order = append(order, (round+i)%len(Peers))
+func inTurn(round, peers int) (order []int) {
+	for i := range peers {
+		order = append(order, (round+i)%peers)
 	}
 	return order
 }
@@ -133,13 +137,15 @@ func (b *bench) open(ctx context.Context) error {
 	for i := range servers {
 		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server})
 	}
-	b.lab, err = ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hosts, Binary: b.cfg.Binary, Log: b.cfg.Log})
+	b.lab, err = labs.Start(ctx, labs.Auto, ensembles.LabConfig{Hosts: hosts, Binary: b.cfg.Binary, Log: b.cfg.Log})
 	return err
 }
 
 // A Comparison is everything that was measured.
 type Comparison struct {
 	Schema    int      `json:"schema_version"`
+	Lock      string   `json:"lock"`
+	Locks     int      `json:"locks"`
 	ZooKeeper string   `json:"zookeeper"`
 	Image     string   `json:"image"`
 	Servers   int      `json:"servers"`

@@ -19,19 +19,25 @@ func TestRun(t *testing.T) {
 	}
 	labtest.Require(t)
 	curatortest.Require(t)
-	clients := []int{1, 4}
+	for lock := range Peers {
+		t.Run(lock, func(t *testing.T) { testRun(t, lock) })
+	}
+}
+
+func testRun(t *testing.T, lock string) {
+	clients, peers := []int{1, 4}, Peers[lock]
 	var told int
-	c, err := Run(t.Context(), Config{Clients: clients, Rounds: 1, Measure: 200 * time.Millisecond,
+	c, err := Run(t.Context(), Config{Lock: lock, Locks: 1, Clients: clients, Rounds: 1, Measure: 200 * time.Millisecond,
 		Binary: labtest.Binary(t), Log: labtest.Log(t), Progress: func(what string) { told++; t.Log(what) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := len(clients) * len(Peers); len(c.Cells) != want || told != want || c.ZooKeeper == "" {
+	if want := len(clients) * len(peers); len(c.Cells) != want || told != want || c.ZooKeeper == "" {
 		t.Errorf("%d cells and %d of progress, want %d; ZooKeeper %q", len(c.Cells), told, want, c.ZooKeeper)
 	}
 	var cpu int64
 	for i, r := range c.Cells {
-		if r.Peer != Peers[i%len(Peers)] || r.Clients != clients[i/len(Peers)] {
+		if r.Peer != peers[i%len(peers)] || r.Clients != clients[i/len(peers)] {
 			t.Errorf("cell %d is %s with %d clients", i, r.Peer, r.Clients)
 		}
 		// CPU time is counted in ticks, and so short a measurement may not have one.
@@ -44,7 +50,7 @@ func TestRun(t *testing.T) {
 		if r.Clients > 1 && r.Watches <= 0 {
 			t.Errorf("%s with %d clients: %v watches per acquisition", r.Peer, r.Clients, r.Watches)
 		}
-		if r.Ratio == nil || r.Peer == CuratorMutex && *r.Ratio != 1 {
+		if r.Ratio == nil || loops[r.Peer] != "" && *r.Ratio != 1 {
 			t.Errorf("%s with %d clients: %v times Curator's", r.Peer, r.Clients, r.Ratio)
 		}
 	}

@@ -1,8 +1,8 @@
-// Package benchpeers compares the speed of recipes.Mutex with that of its peers, go-zookeeper's zk.Lock and Curator's
-// InterProcessMutex.
+// Package benchpeers compares the speed of recipes.Mutex, recipes.RW and recipes.Semaphore with that of their peers:
+// Curator's recipes, and for the mutex go-zookeeper's zk.Lock.
 //
-// In flow: how many clients, how long, how often. Out flow: a [Comparison], which is written as a table and as a JSON
-// file.
+// In flow: which lock, how many clients, how long, how often. Out flow: a [Comparison], which is written as a table and
+// as a JSON file.
 //
 // One lab with an ensemble of three servers serves all measurements. The clients of a peer share one process on a host
 // of the lab, so that its CPU time and memory are those of the peer. The processes take turns: each round measures
@@ -11,7 +11,7 @@
 // own counters.
 //
 // A sweep over recipe= measures the same locks as a client process of a run uses them: each event is recorded, and
-// Curator's lock is driven over a pipe by a Go process. Both cost time, and not the same time for every peer. Here a
+// Curator's locks are driven over a pipe by a Go process. Both cost time, and not the same time for every peer. Here a
 // process does nothing but acquire and release ([Process]; Curator's is Loop.java), and writes a record when it is
 // done, from which all figures are computed in one place.
 package benchpeers

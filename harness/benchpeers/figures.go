@@ -10,6 +10,7 @@ import (
 type Figures struct {
 	Acquisitions int     `json:"acquisitions"`
 	PerSecond    float64 `json:"acquisitions_per_s"`
+	AcquireMean  *int64  `json:"acquire_mean_ns"`
 	AcquireP50   *int64  `json:"acquire_p50_ns"`
 	AcquireP99   *int64  `json:"acquire_p99_ns"`
 	HandOffP50   *int64  `json:"hand_off_p50_ns"`
@@ -23,7 +24,8 @@ const samplesBeyond = 10
 // Figures computes the figures from the holds granted in the measured time.
 //
 // A hand-off is the time from the grant to one holder, which calls release at once, to the grant to the next, if that
-// one was waiting already.
+// one was waiting already. Of locks that several clients hold at once, and of several locks, it is merely the time
+// between two grants.
 func (r Record) Figures() Figures {
 	all := slices.SortedFunc(slices.Values(r.Holds), func(a, b Hold) int { return cmp.Compare(a.Granted, b.Granted) })
 	var waits, handOffs []int64
@@ -40,6 +42,11 @@ func (r Record) Figures() Figures {
 		PerSecond:  float64(len(waits)) / time.Duration(r.End.At-r.Begin.At).Seconds(),
 		AcquireP50: percentile(waits, 50), AcquireP99: percentile(waits, 99), HandOffP50: percentile(handOffs, 50)}
 	if len(waits) > 0 {
+		var sum int64
+		for _, w := range waits {
+			sum += w
+		}
+		f.AcquireMean = new(sum / int64(len(waits)))
 		f.CPU = new((r.End.Ticks - r.Begin.Ticks) * int64(ClockTick) / int64(len(waits)))
 	}
 	return f

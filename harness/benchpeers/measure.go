@@ -42,7 +42,7 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 	var r Record
 	for _, step := range []func() error{
 		func() error {
-			spec := agent.Spec{Argv: b.argv(peer, "/bench/"+name, clients), ZooKeeper: peer == CuratorMutex, Dir: name}
+			spec := agent.Spec{Argv: b.argv(peer, "/bench/"+name, clients), ZooKeeper: loops[peer] != "", Dir: name}
 			_, err := host.Start(ctx, spec)
 			return err
 		},
@@ -122,12 +122,13 @@ func (b *bench) argv(peer, path string, clients int) []string {
 		servers = append(servers, a.String())
 	}
 	timeout := sessionTimeout
-	if peer == CuratorMutex {
-		return append([]string{"java", "-cp", jars + "/*", curator.Loop, path, fmt.Sprint(clients),
-			fmt.Sprint(timeout.Milliseconds())}, servers...)
+	if loop := loops[peer]; loop != "" {
+		return append([]string{"java", "-cp", jars + "/*", curator.Loop, loop, path, fmt.Sprint(b.cfg.Locks),
+			fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
 	}
-	return []string{"locklab", "bench-peer", peer, "--path", path, "--clients", fmt.Sprint(clients),
-		"--session-timeout", timeout.String(), "--servers", strings.Join(servers, ",")}
+	return []string{"locklab", "bench-peer", peer, "--path", path, "--locks", fmt.Sprint(b.cfg.Locks),
+		"--clients", fmt.Sprint(clients), "--session-timeout", timeout.String(),
+		"--servers", strings.Join(servers, ",")}
 }
 
 // A count has the counters of one server and the time when it answered, since a busy server answers late.

@@ -12,46 +12,97 @@ import (
 // The peers.
 const (
 	Mutex        = "mutex"         // recipes.Mutex
-	SparseMutex  = "mutex-sparse"  // the same with SparseLists
 	ZKLock       = "zk-lock"       // go-zookeeper's zk.Lock
-	CuratorMutex = "curator-mutex" // Curator's InterProcessMutex, which has a process of its own
+	CuratorMutex = "curator-mutex" // Curator's InterProcessMutex
+
+	RW        = "rw"         // recipes.RW
+	CuratorRW = "curator-rw" // Curator's InterProcessReadWriteLock
+
+	Semaphore        = "semaphore"         // recipes.Semaphore
+	CuratorSemaphore = "curator-semaphore" // Curator's InterProcessSemaphoreV2
 )
 
-// Peers lists the locks that are compared, ours first and Curator's last.
-var Peers = []string{Mutex, SparseMutex, ZKLock, CuratorMutex}
+// Peers lists, for each kind of lock, the locks that are compared, ours first and Curator's last.
+var Peers = map[string][]string{
+	Mutex:     {Mutex, ZKLock, CuratorMutex},
+	RW:        {RW, CuratorRW},
+	Semaphore: {Semaphore, CuratorSemaphore},
+}
+
+// loops has what Curator's peers are called by Loop.java. They have a process of their own.
+var loops = map[string]string{CuratorMutex: Mutex, CuratorRW: RW, CuratorSemaphore: Semaphore}
+
+// These are in Loop.java, too.
+const (
+	// writeEvery says which acquisitions of a read/write lock are a writer's: the k-th of client i, if i+k is a multiple
+	// of it. So there are as many at any time, although the clients take turns.
+	writeEvery = 4
+	// permits is how many permits a semaphore has. An acquisition is of one.
+	permits = 4
+)
 
 // A contender is one client: a session with a lock on it.
 type contender struct {
 	acquire, release, close func(context.Context) error
 }
 
-// contenders connects a client of each peer that is written in Go, for the lock at a path.
-var contenders = map[string]func(ctx context.Context, session zksession.Config, path string) (contender, error){
-	Mutex:       mutexOf(recipes.MutexConfig{}),
-	SparseMutex: mutexOf(recipes.MutexConfig{SparseLists: true}),
-	ZKLock:      connectZKLock,
+// contenders connects client i of each peer that is written in Go, for the lock at a path.
+var contenders = map[string]func(ctx context.Context, session zksession.Config, path string, i int) (contender, error){
+	Mutex:     ours(openMutex),
+	RW:        ours(openRW),
+	Semaphore: ours(openSemaphore),
+	ZKLock:    connectZKLock,
 }
 
-func mutexOf(cfg recipes.MutexConfig) func(context.Context, zksession.Config, string) (contender, error) {
-	return func(ctx context.Context, session zksession.Config, path string) (contender, error) {
+// A choice returns the lock for a client's k-th acquisition, from 0.
+type choice func(k int) recipes.Lock
+
+// ours connects a client of this project's locks.
+func ours(
+	open func(s *recipes.Session, path string, i int) (choice, error),
+) func(context.Context, zksession.Config, string, int) (contender, error) {
+	return func(ctx context.Context, session zksession.Config, path string, i int) (contender, error) {
 		s, err := recipes.Connect(ctx, recipes.SessionConfig{Config: session})
 		if err != nil {
 			return contender{}, err
 		}
-		cfg := cfg
-		cfg.Session, cfg.Path = s, path
-		l, err := recipes.NewMutex(cfg)
+		lock, err := open(s, path, i)
 		var hold *recipes.Hold
+		k := 0
 		return contender{
-			acquire: func(ctx context.Context) (err error) { hold, err = l.Acquire(ctx); return err },
+			acquire: func(ctx context.Context) (err error) {
+				hold, err = lock(k).Acquire(ctx)
+				k++
+				return err
+			},
 			release: func(ctx context.Context) error { return hold.Release(ctx) },
 			close:   s.Close,
 		}, err
 	}
 }
 
+func openMutex(s *recipes.Session, path string, _ int) (choice, error) {
+	l, err := recipes.NewMutex(recipes.MutexConfig{Session: s, Path: path})
+	return func(int) recipes.Lock { return l }, err
+}
+
+func openRW(s *recipes.Session, path string, i int) (choice, error) {
+	l, err := recipes.NewRW(recipes.RWConfig{Session: s, Path: path})
+	return func(k int) recipes.Lock {
+		if (i+k)%writeEvery == 0 {
+			return l.Write()
+		}
+		return l.Read()
+	}, err
+}
+
+func openSemaphore(s *recipes.Session, path string, _ int) (choice, error) {
+	l, err := recipes.NewSemaphore(recipes.SemaphoreConfig{Session: s, Path: path, Max: permits})
+	return func(int) recipes.Lock { return l.Of(1) }, err
+}
+
 // connectZKLock uses zk.Lock without recipes.ZKLock around it, whose goroutines would count.
-func connectZKLock(ctx context.Context, session zksession.Config, path string) (contender, error) {
+func connectZKLock(ctx context.Context, session zksession.Config, path string, _ int) (contender, error) {
 	c, err := zksession.ConnectPlain(ctx, zksession.PlainConfig{Config: session})
 	if err != nil {
 		return contender{}, err

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,11 +19,12 @@ import (
 	"locklab/recipes/zksession"
 )
 
-// A Process is the client process of a peer that is written in Go: clients that acquire and release one lock in a
+// A Process is the client process of a peer that is written in Go: clients that acquire and release a lock in a
 // closed loop, without a pause and each with a session of its own.
 type Process struct {
 	Peer    string
-	Path    string // the lock's
+	Path    string // the locks' directory
+	Locks   int    // client i acquires lock i modulo their number
 	Clients int
 	// SessionTimeout is asked for by every client.
 	SessionTimeout time.Duration
@@ -55,14 +58,14 @@ const settingUp = 64
 // that lacks a client is worthless.
 func (p Process) Run(ctx context.Context, dir string, in io.Reader) error {
 	connect, ok := contenders[p.Peer]
-	if !ok || p.Clients < 1 || len(p.Servers) == 0 {
-		return fmt.Errorf("bench-peer: %q is no peer in Go, or there are no clients or no servers", p.Peer)
+	if !ok || p.Clients < 1 || p.Locks < 1 || len(p.Servers) == 0 {
+		return fmt.Errorf("bench-peer: %q is no peer in Go, or there are no clients, locks or servers", p.Peer)
 	}
 	clock := history.NewClock()
 	clients := make([]contender, p.Clients)
 	err := p.each(ctx, func(ctx context.Context, i int) (err error) {
 		session := zksession.Config{Servers: []string{p.Servers[i%len(p.Servers)]}, Timeout: p.SessionTimeout}
-		clients[i], err = connect(ctx, session, p.Path)
+		clients[i], err = connect(ctx, session, path.Join(p.Path, strconv.Itoa(i%p.Locks)), i)
 		return err
 	})
 	if err != nil {

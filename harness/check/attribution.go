@@ -98,6 +98,7 @@ func (d *digest) attribute(x *effects) (bad, open int64) {
 		why := w.of(m)
 		accounted[m.lock] += m.lost
 		unlearned := of(m.e).unsettled > 0 || m.lost == 0 && of(m.by).unsettled > 0
+		x.harms.damage(why, m, of(m.by).settled > 0)
 		switch {
 		case m.lost > 0 && of(m.by).settled == 0: // what it took away was acknowledged to nobody
 		case why.explained():

@@ -36,7 +36,7 @@ const maxFindings = 100
 // Permits and other modes of one lock are judged apart. So are the locks that one acquisition takes together, because
 // each of them is held, lost and released by itself.
 func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
-	b := belief{digest: d}
+	b := belief{digest: d, harms: harms{}}
 	var doubts string
 	for _, l := range d.locks {
 		var holds, permits []hold
@@ -66,7 +66,8 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 		s.OverlapsUnexplained = &b.unexplained
 	}
 
-	v := Verdict{Count: b.count, Findings: append(b.bad, b.good...), Violation: d.facts.Exclusive && b.unexplained > 0}
+	v := Verdict{Count: b.count, Findings: append(b.bad, b.good...), harms: b.harms,
+		Violation: d.facts.Exclusive && b.unexplained > 0}
 	switch {
 	case b.unsure+b.open > 0 && b.unexplained == 0:
 		v.Result, v.Summary = Unknown, b.summary()
@@ -93,6 +94,7 @@ type belief struct {
 	open                               int64  // overlaps that cannot be attributed to anything
 	worst                              string // the longest overlap in words
 	bad, good                          []Finding
+	harms                              harms
 }
 
 func (b *belief) overlap(first, second *hold) {
@@ -165,6 +167,7 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 			b.unexplained++
 		}
 	}
+	b.harms.overlap(why)
 	b.count++
 	b.total += until - from
 	longest := until-from > b.longest

@@ -131,7 +131,9 @@ func newDigest(events *history.Log, facts Facts) *digest {
 	}
 	d.permits = permitCounts(events, int64(facts.Permits))
 	d.faults = faultsOf(events, &facts)
-	d.sortGrants()
+	for _, grants := range history.Grants(events) {
+		d.locks = append(d.locks, lockGrants{grants[0].Lock, grants})
+	}
 	had := map[*history.Claimant]bool{}
 	for i := range d.acquisitions {
 		if a := &d.acquisitions[i]; a.Session != 0 && !had[a.Claimant] {
@@ -180,37 +182,6 @@ func (d *digest) phase(e *history.Event) {
 		d.collect = e.At
 	}
 }
-
-func (d *digest) sortGrants() {
-	granted := map[string]int{}
-	for i := range d.acquisitions {
-		if a := &d.acquisitions[i]; a.Granted() {
-			granted[a.Lock]++
-		}
-	}
-	byLock := map[string]int{}
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
-		if !a.Granted() {
-			continue
-		}
-		k, ok := byLock[a.Lock]
-		if !ok {
-			k = len(d.locks)
-			byLock[a.Lock] = k
-			d.locks = append(d.locks, lockGrants{a.Lock, make([]*history.Acquisition, 0, granted[a.Lock])})
-		}
-		d.locks[k].grants = append(d.locks[k].grants, a)
-	}
-	slices.SortFunc(d.locks, func(a, b lockGrants) int { return cmp.Compare(a.lock, b.lock) })
-	for _, l := range d.locks {
-		if !slices.IsSortedFunc(l.grants, byReturn) {
-			slices.SortStableFunc(l.grants, byReturn)
-		}
-	}
-}
-
-func byReturn(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) }
 
 // believedUntil is when a's client stopped believing that it held the lock. In a history that is not complete, a
 // belief is known to have lasted only until the last event of its process; assuming more would make overlaps out of

@@ -58,6 +58,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		lists:   d.facts.Lists,
 		notices: noticesOf(d.acquisitions),
 		calls:   map[string]*history.Event{},
+		harms:   harms{},
 
 		excludes:   d.facts.Exclusive,
 		attributed: d.facts.Exclusive && d.facts.Guard != GuardZKMulti,
@@ -120,7 +121,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		s.DamageUnexplained = &bad
 	}
 	wrong := e.miscounted + e.released + e.staleReads // no overlap of holds explains any of these
-	v := Verdict{Count: damage + wrong, Findings: e.findings}
+	v := Verdict{Count: damage + wrong, Findings: e.findings, harms: e.harms}
 	v.Violation = wrong > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
 	switch {
 	case open > 0 && !v.Violation && d.facts.Expect[Effect] == ExpectFail:

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -130,12 +131,24 @@ func merged(all []spell) spells {
 
 // within is how much of [from, until] they cover.
 func (s spells) within(from, until int64) int64 {
-	i, _ := slices.BinarySearchFunc(s, from, func(x spell, from int64) int { return cmp.Compare(x.until, from) })
 	var sum int64
-	for ; i < len(s) && s[i].from < until; i++ {
-		sum += min(s[i].until, until) - max(s[i].from, from)
+	for part := range s.cut(from, until) {
+		sum += part.until - part.from
 	}
 	return sum
+}
+
+// cut yields the parts of [from, until) that they have.
+func (s spells) cut(from, until int64) iter.Seq[spell] {
+	return func(yield func(spell) bool) {
+		i, _ := slices.BinarySearchFunc(s, from, func(x spell, from int64) int { return cmp.Compare(x.until, from) })
+		for ; i < len(s) && s[i].from < until; i++ {
+			part := spell{max(s[i].from, from), min(s[i].until, until)}
+			if part.from < part.until && !yield(part) {
+				return
+			}
+		}
+	}
 }
 
 // touches reports whether one of them has an instant of [from, until].

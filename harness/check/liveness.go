@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -78,11 +79,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	heal, doubts := l.lastHeal()
 	l.several = takenTogether(d.acquisitions)
 	l.aftermath = l.aftermaths()
-	byLock := map[string][]*history.Acquisition{}
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
-		byLock[a.Lock] = append(byLock[a.Lock], a)
-	}
+	byLock := history.ByLock(d.acquisitions, nil)
 	v := Verdict{}
 	var censored int64
 	var ordinary []handedOver
@@ -280,6 +277,12 @@ type change struct {
 	grant                  bool
 }
 
+// back undoes the change of the counts.
+func (c change) back() change {
+	c.waiting, c.busy, c.blocked = -c.waiting, -c.busy, -c.blocked
+	return c
+}
+
 // A role is what an acquisition means for a stall of its lock: how many of the waiting it is, and how many of those
 // that keep the lock from being granted, while it waits and while it holds.
 type role struct{ waits, busyWaiting, busyHolding int }
@@ -345,25 +348,33 @@ func (l *livenessJudge) stallsOf(
 	spare int,
 	as func(*history.Acquisition) role,
 ) []Finding {
-	if l.alwaysGranted(lock, all) {
+	gaps := l.gaps(lock, all)
+	if len(gaps) == 0 {
 		return nil
 	}
 	var changes []change
 	span := func(from, until int64, c change) {
-		if until <= from || c == (change{}) {
+		if c == (change{}) {
 			return
 		}
-		c.at = from
-		changes = append(changes, c)
-		c.at, c.waiting, c.busy, c.blocked = until, -c.waiting, -c.busy, -c.blocked
-		changes = append(changes, c)
+		for part := range gaps.cut(from, until) {
+			c.at = part.from
+			changes = append(changes, c)
+			c.at = part.until
+			changes = append(changes, c.back())
+		}
+	}
+	for _, gap := range gaps { // which begin and end with grants
+		changes = append(changes, change{at: gap.from, grant: true})
+		if gap.until != math.MaxInt64 {
+			changes = append(changes, change{at: gap.until, grant: true})
+		}
 	}
 	for _, a := range all {
 		r := as(a)
 		from, until := l.waited(a)
 		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
 		if a.Granted() {
-			changes = append(changes, change{at: a.Returned, grant: true})
 			span(a.Returned, l.believedUntil(a), change{busy: r.busyHolding})
 		}
 	}
@@ -398,20 +409,25 @@ func (l *livenessJudge) stallsOf(
 	return found
 }
 
-// alwaysGranted reports whether a lock was granted again and again in less time than a stall takes, from its first
-// call on. Then nothing else needs to be known.
-func (l *livenessJudge) alwaysGranted(lock string, all []*history.Acquisition) bool {
+// gaps are the times that are long enough for a stall and in which a lock was not granted: from its first call to its
+// first grant, from one grant to the next, and from the last one on. Nothing outside of them can make a stall. There
+// are few, though a lock may be granted a million times.
+func (l *livenessJudge) gaps(lock string, all []*history.Acquisition) spells {
+	var gaps spells
 	last := l.stop
 	for _, a := range all {
 		last = min(last, a.Invoked)
 	}
 	for _, a := range l.grants[lock] {
 		if a.Returned-last > l.bound {
-			return false
+			gaps = append(gaps, spell{last, a.Returned})
 		}
 		last = a.Returned
 	}
-	return l.stop-last <= l.bound
+	if l.stop-last > l.bound {
+		gaps = append(gaps, spell{last, math.MaxInt64})
+	}
+	return gaps
 }
 
 // stall describes a stall by the client that had been waiting longest when it began.

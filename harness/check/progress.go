@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"locklab/harness/history"
 )
@@ -34,7 +36,10 @@ func (l *livenessJudge) progress(heal int64) (stuck []Finding, doubts []string) 
 			done[a.Client] = true // it held the lock all the time
 		}
 	}
-	var late []string
+	during := fmt.Sprintf("in the %s after the last heal", seconds(until-heal))
+	others := ", in which others got " + count(grants, "grant", "grants")
+	var late, excused []string
+	var server string // what it said that excuses the first of them
 	for _, client := range sortedKeys(last) {
 		a := last[client]
 		if done[client] || !l.lives(a.Process) {
@@ -49,22 +54,24 @@ func (l *livenessJudge) progress(heal int64) (stuck []Finding, doubts []string) 
 			Cause:   CauseNone,
 			Clients: []string{client},
 			Events:  l.eventsOf(a),
-			Text: fmt.Sprintf("%s got no lock in the %s after the last heal, in which others got %s", client,
-				seconds(until-heal), count(grants, "grant", "grants")),
+			Text:    client + " got no lock " + during + others,
 		}
+		said := f.Text
 		if l.blameServer(&f) {
-			doubts = append(doubts, f.Text)
+			excused, server = append(excused, client), cmp.Or(server, strings.TrimPrefix(f.Text, said))
 			continue
 		}
 		stuck = append(stuck, f)
+	}
+	if len(excused) > 0 {
+		doubts = []string{withoutLock(excused) + " " + during + others + server}
 	}
 	switch {
 	case len(late) == 0:
 		return nil, nil
 	case until-heal <= l.bound:
 		return nil, []string{
-			fmt.Sprintf("%s in the %s after the last heal, which is too short to tell: a stall takes %s", withoutLock(late),
-				seconds(until-heal), seconds(l.bound)),
+			fmt.Sprintf("%s %s, which is too short to tell: a stall takes %s", withoutLock(late), during, seconds(l.bound)),
 		}
 	case grants > 0 && (!l.facts.Queue || grants < 2*int64(len(last))):
 		return nil, []string{

@@ -89,6 +89,8 @@ type Verdict struct {
 	// or a check that was expected to pass.
 	Violation bool      `json:"violation"`
 	Findings  []Finding `json:"findings,omitempty"` // the first of each kind; Count has them all
+
+	harms harms // of the faults that explain what was found; nil if nothing was judged
 }
 
 // Outcome compares what was found with what was expected: Pass if it came out as expected, Fail for a violation,
@@ -191,4 +193,5 @@ type FaultRecord struct {
 	HealVerified bool   `json:"heal_verified"`
 	Unsupported  bool   `json:"unsupported,omitempty"` // the machine could not do it
 	Detail       string `json:"detail,omitempty"`      // what went wrong
+	Harm         *Harm  `json:"harm,omitempty"`        // nil if it never was injected, or if that could not be judged
 }

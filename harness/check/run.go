@@ -33,6 +33,7 @@ func Run(events *history.Log, facts Facts) Report {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no check ran: %v", err))
 	} else {
 		r.Faults = d.faultRecords()
+		d.addHarms(r.Faults, r.Check(BeliefExclusion), r.Check(Effect))
 		r.Sometimes = append(r.Sometimes, d.conditions...)
 		r.ServerHolds = d.serverHolds()
 		r.Resolved = d.resolutions()

@@ -73,13 +73,31 @@ type evidence struct {
 	index map[string]*laneIndex  // of lanes
 
 	acquisitions []history.Acquisition
-	proofs       []proof // of grants, by their places; see witness
-	used         []int32 // by the numbers of znodes: the place of the grant that has it, and 1; see usedBy
-	spans        []*nodes.Span
+	// single has the spans of grants that are witnessed by one znode of their own, by their places. The proofs of the
+	// other grants, of which there are few, are in proofs.
+	single []*nodes.Span
+	proofs map[int32]proof
+	used   []int32 // by the numbers of znodes: the place of the grant that has it, and 1; see usedBy
+	modes  bool    // the layout has readers
 }
 
 // proof is what the servers say about a grant.
-func (v *evidence) proof(a *history.Acquisition) *proof { return &v.proofs[a.Place] }
+func (v *evidence) proof(a *history.Acquisition) proof {
+	if s := v.single[a.Place : a.Place+1 : a.Place+1]; s[0] != nil {
+		return proof{answer: nodes.Witnessed, spans: s, best: s[0].Contender, had: 1}
+	}
+	return v.proofs[a.Place]
+}
+
+// prove asks the servers about a grant; see witness.
+func (v *evidence) prove(a *history.Acquisition) {
+	w := v.witness(a)
+	if w.answer == nodes.Witnessed && len(w.spans) == 1 && w.shared == nil && w.best == w.spans[0].Contender {
+		v.single[a.Place] = w.spans[0]
+	} else {
+		v.proofs[a.Place] = w
+	}
+}
 
 // usedBy is the grant that has a znode, nil if none has.
 func (v *evidence) usedBy(l *nodes.Life) *history.Acquisition {
@@ -99,7 +117,9 @@ func newEvidence(d *digest) *evidence {
 		lanes:        map[string]*nodes.Lane{},
 		index:        map[string]*laneIndex{},
 		acquisitions: d.acquisitions,
-		proofs:       make([]proof, len(d.acquisitions)),
+		single:       make([]*nodes.Span, len(d.acquisitions)),
+		proofs:       map[int32]proof{},
+		modes:        d.transactions.Layout.Modes(),
 		used:         make([]int32, len(d.transactions.History.Lives)),
 	}
 	firsts := make([]int32, len(v.History.Lives))
@@ -120,7 +140,7 @@ func newEvidence(d *digest) *evidence {
 	}
 	for _, l := range d.locks {
 		for _, a := range l.grants {
-			v.proofs[a.Place] = v.witness(a)
+			v.prove(a)
 		}
 	}
 	return v

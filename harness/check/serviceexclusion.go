@@ -169,7 +169,7 @@ func (b *backing) grant(a *history.Acquisition) {
 	b.grants++
 	w := b.servers.proof(a)
 	if w.answer != nodes.Witnessed || w.shared != nil {
-		b.add(a, w, b.unbacked(a, w))
+		b.add(a, &w, b.unbacked(a, &w))
 		return
 	}
 	end := w.firstEnd()
@@ -177,7 +177,7 @@ func (b *backing) grant(a *history.Acquisition) {
 		return
 	}
 	at, until := b.transactions.clock.at(end.Time)+b.transactions.clock.err, b.believedUntil(a)
-	x, allowed := b.outlives(a, w, end, at, until)
+	x, allowed := b.outlives(a, &w, end, at, until)
 	switch {
 	case until <= allowed:
 	case x.unsure() && until <= x.told:
@@ -185,7 +185,7 @@ func (b *backing) grant(a *history.Acquisition) {
 			b.doubt = b.outlived(a, end, until, allowed, x).Text
 		}
 	default:
-		b.add(a, w, b.outlived(a, end, until, allowed, x))
+		b.add(a, &w, b.outlived(a, end, until, allowed, x))
 	}
 }
 

@@ -89,7 +89,7 @@ func (v *evidence) witness(a *history.Acquisition) proof {
 			}
 		}
 	}
-	together := v.deepest(during, need)
+	together := deepest(during, need)
 	w.had = len(together)
 	if len(together) < need {
 		return w
@@ -109,7 +109,7 @@ func (v *evidence) witness(a *history.Acquisition) proof {
 func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) []*nodes.Contender {
 	session := int64(a.Session)
 	kind := func(c *nodes.Contender) bool {
-		return !v.Layout.Modes() || (c.Kind == kindReader) == (a.Mode == history.ModeRead)
+		return !v.modes || (c.Kind == kindReader) == (a.Mode == history.ModeRead)
 	}
 	var own []*nodes.Contender
 	wasWriter := false
@@ -240,15 +240,7 @@ func indexOf(lane *nodes.Lane, first []int32) *laneIndex {
 
 // deepest returns up to need of the spans that were eligible at one instant, as many as there ever were together, in
 // the order in which they began.
-func (v *evidence) deepest(spans []*nodes.Span, need int) []*nodes.Span {
-	if need == 1 && len(spans) > 0 {
-		first := slices.MinFunc(spans, func(a, b *nodes.Span) int { return cmp.Compare(a.From, b.From) })
-		if len(v.spans) == cap(v.spans) {
-			v.spans = make([]*nodes.Span, 0, 1024)
-		}
-		v.spans = append(v.spans, first)
-		return v.spans[len(v.spans)-1:][:1:1]
-	}
+func deepest(spans []*nodes.Span, need int) []*nodes.Span {
 	slices.SortStableFunc(spans, func(a, b *nodes.Span) int { return cmp.Compare(a.From, b.From) })
 	var best, active []*nodes.Span
 	for _, s := range spans {

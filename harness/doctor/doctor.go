@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"locklab/chaos"
-	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/docker"
 	"locklab/harness/run"
 )
 
@@ -105,7 +105,13 @@ func (d *Diagnosis) inspect(m machine) {
 
 // need adds a finding about something that no run can do without, which is lacking if err is not nil.
 func (d *Diagnosis) need(name string, err error, detail, cure string) {
-	f := Finding{Name: name, OK: err == nil, Needed: true, Detail: detail}
+	d.want(name, err, detail, cure)
+	d.Findings[len(d.Findings)-1].Needed = true
+}
+
+// want adds a finding about something that some kinds of lab need, which is lacking if err is not nil.
+func (d *Diagnosis) want(name string, err error, detail, cure string) {
+	f := Finding{Name: name, OK: err == nil, Detail: detail}
 	if err != nil {
 		f.Detail, f.Cure = err.Error(), cure
 	}
@@ -115,17 +121,14 @@ func (d *Diagnosis) need(name string, err error, detail, cure string) {
 // tryLab makes a lab of one server and tries there what can be done.
 func (d *Diagnosis) tryLab(ctx context.Context, m machine) error {
 	image, err := m.findImage(ctx)
-	if errors.Is(err, ensembles.ErrNoEngine) {
-		d.need("Docker engine", err, "", "apt-get install docker.io")
-		return ctx.Err()
-	}
-	d.need("Docker engine", nil, "answers", "")
-	d.need("image", err, image, "make image")
-	if err != nil {
-		return ctx.Err()
+	if errors.Is(err, docker.ErrNoEngine) {
+		d.want("Docker engine", err, "", "apt-get install docker.io")
+	} else {
+		d.want("Docker engine", nil, "answers", "")
+		d.want("image", err, image, "make image")
 	}
 	lab, err := m.openLab(ctx)
-	d.need("containers", err, "start, with no capability but NET_ADMIN", "")
+	d.need("lab", err, fmt.Sprintf("hosts of kind %s start, with no capability but NET_ADMIN", lab.kind), "")
 	if err != nil {
 		return ctx.Err()
 	}
@@ -174,7 +177,7 @@ func (d *Diagnosis) tryDisk(ctx context.Context, lab testLab) {
 var cures = map[string]string{
 	agent.CapNetem:    "modprobe sch_netem",
 	agent.CapPtrace:   "sysctl kernel.yama.ptrace_scope=1",
-	agent.CapFaketime: "docker rmi " + ensembles.DebianImage + " && make image",
+	agent.CapFaketime: "docker rmi " + docker.DebianImage + " && make image",
 }
 
 // abilities adds what a host can do, and which faults are possible for that reason.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/docker"
 )
 
 // healthy returns a machine that lacks nothing. closed counts the labs that were taken down.
@@ -90,14 +90,14 @@ func TestDiagnose(t *testing.T) {
 		{name: "memory", change: func(m *machine) { m.available = 1 << 30 }, lacking: []string{"memory"}, lab: true},
 		{name: "clock", change: func(m *machine) { m.clock = "hpet" }, lacking: []string{"clock source"}, lab: true},
 		{name: "engine", change: func(m *machine) {
-			m.findImage = func(context.Context) (string, error) { return "", fmt.Errorf("ping: %w", ensembles.ErrNoEngine) }
-		}, lacking: []string{"Docker engine"}, unable: true, cure: "apt-get install docker.io"},
+			m.findImage = func(context.Context) (string, error) { return "", fmt.Errorf("ping: %w", docker.ErrNoEngine) }
+		}, lacking: []string{"Docker engine"}, cure: "apt-get install docker.io", lab: true},
 		{name: "image", change: func(m *machine) {
-			m.findImage = func(context.Context) (string, error) { return "", ensembles.ErrNoImage }
-		}, lacking: []string{"image"}, unable: true, cure: "make image"},
-		{name: "containers", change: func(m *machine) {
+			m.findImage = func(context.Context) (string, error) { return "", docker.ErrNoImage }
+		}, lacking: []string{"image"}, cure: "make image", lab: true},
+		{name: "lab", change: func(m *machine) {
 			m.openLab = func(context.Context) (testLab, error) { return testLab{}, broken }
-		}, lacking: []string{"containers"}, unable: true},
+		}, lacking: []string{"lab"}, unable: true},
 		{name: "Java", change: inside(func(w *testLab) { w.startServer = fails }),
 			lacking: []string{"Java and ZooKeeper"}, unable: true, lab: true},
 		{name: "a fast disk", change: inside(func(w *testLab) {

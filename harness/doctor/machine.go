@@ -12,6 +12,8 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/docker"
+	"locklab/ensembles/labs"
 	"locklab/harness/run"
 )
 
@@ -27,6 +29,7 @@ type machine struct {
 
 // A testLab is a lab of one server, which does not run at first. A diagnosis uses it to try what the machine can do.
 type testLab struct {
+	kind         string
 	measureDisk  func(context.Context) (agent.Disk, error)
 	capabilities func(context.Context) (agent.Capabilities, error)
 	startServer  func(context.Context) error
@@ -39,7 +42,7 @@ const clockSource = "/sys/devices/system/clocksource/clocksource0/current_clocks
 
 // thisMachine returns the machine that this process runs on.
 func thisMachine(opts run.Options) machine {
-	m := machine{cores: runtime.NumCPU(), findImage: ensembles.FindImage,
+	m := machine{cores: runtime.NumCPU(), findImage: docker.FindImage,
 		openLab: func(ctx context.Context) (testLab, error) { return openTestLab(ctx, opts) }}
 	var s unix.Sysinfo_t
 	if err := unix.Sysinfo(&s); err == nil {
@@ -80,12 +83,13 @@ func openTestLab(ctx context.Context, opts run.Options) (testLab, error) {
 		}
 	}
 	hosts := []ensembles.HostSpec{{Name: "zk1", Disk: true}}
-	lab, err := ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
+	lab, err := labs.Start(ctx, labs.Auto, ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
 	if err != nil {
 		return testLab{}, err
 	}
 	h := lab.Host("zk1")
 	return testLab{
+		kind:         lab.Kind,
 		measureDisk:  h.Agent.Disk,
 		capabilities: h.Agent.Capabilities,
 		startServer: func(ctx context.Context) error {

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // Acquisitions puts the acquisitions of a merged history together, in the order in which they were invoked.
@@ -34,9 +35,7 @@ func AcquisitionsOf(events *Log, client, lock string, n int64) func(yield func(*
 }
 
 func (l *Log) gathered() *gathering {
-	if l.acquisitions == nil {
-		l.acquisitions = gather(l)
-	}
+	l.gather.Do(func() { l.acquisitions = gather(l) })
 	return l.acquisitions
 }
 
@@ -47,6 +46,9 @@ type gathering struct {
 	claimants map[Claimant]*Claimant
 	troubles  map[Trouble]*Trouble
 	due       map[arrival]int64
+
+	sorted sync.Once
+	grants [][]*Acquisition // see [Grants]; nil until they are needed
 }
 
 // A caller is a client that asks for a lock.

@@ -39,6 +39,7 @@ const (
 	ownTarget // its text follows, instead of the text's number
 	ownDetail
 	oddKind // a kind that this version does not know
+	hasGUID // in the detail, which lacks it: its bytes follow
 )
 
 // from yields the events of the blocks from the k-th on that have one of the ops, if their forms are wanted.
@@ -124,10 +125,14 @@ func (l *Log) put(e *Event, form uint32) {
 			more |= ownTarget
 		}
 	}
+	guid, text, is := cutGUID(e.Detail)
+	if is {
+		more |= hasGUID
+	}
 	if e.Detail != "" {
 		more |= hasDetail
-		if e.Op != OpAttempt { // a prefix of znode names that never comes again
-			detail = l.sharedText(e.Detail)
+		if is || e.Op != OpAttempt { // else it is a prefix of znode names that never comes again
+			detail = l.sharedText(text)
 		}
 		if detail == 0 {
 			more |= ownDetail
@@ -171,7 +176,11 @@ func (l *Log) put(e *Event, form uint32) {
 		b = binary.AppendUvarint(b, uint64(l.text(e.Fault)))
 	}
 	b = appendText(b, e.Target, target)
-	blk.data = appendText(b, e.Detail, detail)
+	b = appendText(b, text, detail)
+	if is {
+		b = append(b, guid[:]...)
+	}
+	blk.data = b
 }
 
 // appendText appends the number of a text or, if it has none, the text itself.
@@ -262,6 +271,12 @@ func (l *Log) decode(data []byte, from *cursor, wanted []bool, e *Event) (rest [
 	}
 	if more&hasDetail != 0 {
 		e.Detail = text(more&ownDetail != 0)
+	}
+	if more&hasGUID != 0 {
+		if is {
+			e.Detail = withGUID(e.Detail, data[:guidBytes])
+		}
+		data = data[guidBytes:]
 	}
 	return data, is
 }

@@ -98,6 +98,17 @@ type frame struct {
 	at, acq, token, session, value int64
 	texts                          [texts][]byte
 	form                           []byte // process, op and client, with their lengths
+	offset                         int64  // in its file, if it was read from one
+}
+
+// read reads a frame that was at an offset of a file which has been scanned. It has no event if the file has changed
+// since then.
+func (f *frame) read(b []byte, offset int64) error {
+	f.offset = offset
+	if len(b) == 0 || !f.parse(b) {
+		return ErrTorn
+	}
+	return nil
 }
 
 // parseFrame reads a frame that frameSize found whole, and reports whether it has an event.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"sort"
+	"sync"
 )
 
 // A Log holds the events of a run in the order of time. A run has millions of them, so a Log keeps them encoded, in a
@@ -27,7 +28,8 @@ type Log struct {
 	formRaw map[string]uint32
 	textRaw map[string]string
 
-	acquisitions *gathering // see [Acquisitions]
+	gather       sync.Once
+	acquisitions *gathering // see [Acquisitions]; nil until they are needed
 
 	spare []byte // room for further blocks
 	last  cursor // of the last event
@@ -163,8 +165,8 @@ func newRawLog(clean func(string) string) *Log {
 	return &Log{clean: clean, formRaw: map[string]uint32{}, textRaw: map[string]string{}}
 }
 
-// add adds an event that was read from a file.
-func (l *Log) add(f *frame) {
+// add adds an event that was read from a file, with its time counted from the base.
+func (l *Log) add(f *frame, base int64) {
 	t := &f.texts
 	id, known := l.formRaw[string(f.form)]
 	if !known {
@@ -172,7 +174,7 @@ func (l *Log) add(f *frame) {
 		l.formRaw[string(f.form)] = id
 	}
 	is := &l.forms[id]
-	e := Event{At: f.at, Kind: f.kind, Acq: f.acq, Token: f.token, Session: SessionID(f.session), Value: f.value,
+	e := Event{At: f.at - base, Kind: f.kind, Acq: f.acq, Token: f.token, Session: SessionID(f.session), Value: f.value,
 		Process: is.process, Op: is.op, Client: is.client, Lock: l.shared(t[textLock]), Mode: Mode(l.shared(t[textMode])),
 		Target: l.shared(t[textTarget]), Fault: l.shared(t[textFault])}
 	if is.op == OpAttempt {

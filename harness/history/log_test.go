@@ -154,3 +154,31 @@ func TestMerge(t *testing.T) {
 		}
 	}
 }
+
+// An attempt's GUID is kept apart from the rest of the prefix. Whatever a prefix looks like, it comes back as it was.
+func TestGUIDsComeBack(t *testing.T) {
+	guid := "0123456789abcdef0123456789abcdef"
+	var events []Event
+	for _, detail := range []string{
+		"_c_" + guid + "-lock-", "_c_" + guid, "_c_" + guid + "-lease-", "_c_" + strings.ToUpper(guid) + "-lock-",
+		"_c_" + guid[:31], "_c_" + guid[:31] + "g-lock-", guid, "_c_01234567-89ab-cdef-0123-456789abcdef-lock-", "_c_", "",
+	} {
+		events = append(events, Event{Op: OpAttempt, Detail: detail}, Event{Op: OpAcquire, Kind: Info, Detail: detail})
+	}
+	l := NewLog(events)
+	if got := l.Events(); !slices.Equal(got, events) {
+		t.Errorf("got %v\nwant %v", got, events)
+	}
+	for _, e := range l.Of(OpAcquire) { // past the attempts, undecoded
+		if !slices.Contains(events, e) {
+			t.Errorf("%v was never recorded", e)
+		}
+	}
+	attempts, size := 1000, 0
+	for _, b := range NewLog(slices.Repeat(events[:1], attempts)).blocks {
+		size += len(b.data)
+	}
+	if size > 24*attempts {
+		t.Errorf("an attempt takes %d bytes", size/attempts)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // ErrNoBeginning says that no history below a directory has the run's beginning, because the harness died before it
@@ -19,16 +20,44 @@ var ErrNoBeginning = errors.New("no history has the run's beginning")
 // recorded as [OpBegin]. The records say what each file is. A torn tail is not an error, because a crash leaves it
 // behind. The function clean, unless it is nil, changes each text before anything sees it, apart from the records.
 //
-// Each file is read twice: to find out whether it is whole and which of its events are late, and to merge it.
+// Each file is read twice: to find out whether it is whole and which of its events are late, and to merge it. The files
+// are read at the same time.
 func ReadRaw(dir string, clean func(string) string) (*Log, []Record, error) {
-	var files []*rawFile
+	files, err := openRaw(dir)
 	defer func() {
 		for _, f := range files {
 			f.file.Close()
 		}
 	}()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read histories: %w", err)
+	}
+	var scanned sync.WaitGroup
+	for _, f := range files {
+		scanned.Go(func() { f.err = f.scan() })
+	}
+	scanned.Wait()
 	var records []Record
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	var begin *rawFile
+	for _, f := range files {
+		if f.err != nil {
+			return nil, records, fmt.Errorf("read histories: %w", f.err)
+		}
+		records = append(records, f.record)
+		if f.begins && (begin == nil || f.begin < begin.begin) {
+			begin = f
+		}
+	}
+	if begin == nil {
+		return nil, records, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
+	}
+	log, err := mergeRaw(files, begin.base, clean)
+	return log, records, err
+}
+
+// openRaw opens every raw history below dir.
+func openRaw(dir string) (files []*rawFile, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, SegmentSuffix) {
 			return err
 		}
@@ -40,45 +69,37 @@ func ReadRaw(dir string, clean func(string) string) (*Log, []Record, error) {
 		if err != nil {
 			return err
 		}
-		f := &rawFile{file: file, order: len(files), record: Record{File: filepath.ToSlash(name)}}
-		files = append(files, f)
-		if err := f.scan(); err != nil {
-			return err
-		}
-		records = append(records, f.record)
+		files = append(files, &rawFile{file: file, order: len(files), record: Record{File: filepath.ToSlash(name)}})
 		return nil
 	})
-	if err != nil {
-		return nil, records, fmt.Errorf("read histories: %w", err)
-	}
-	var begin *rawFile
-	for _, f := range files {
-		if f.begins && (begin == nil || f.begin < begin.begin) {
-			begin = f
-		}
-	}
-	if begin == nil {
-		return nil, records, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
-	}
+	return files, err
+}
+
+// mergeRaw merges files that have been scanned, and shifts their events to the base.
+func mergeRaw(files []*rawFile, base int64, clean func(string) string) (*Log, error) {
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	stop := make(chan struct{})
+	defer close(stop)
 	var streams merge
 	for _, f := range files {
 		late := slices.Clone(f.late)
 		slices.SortFunc(late, byPlace)
-		for _, s := range [...]*stream{{rawFile: f, skips: f.late,
-			frameReader: frameReader{r: io.NewSectionReader(f.file, 0, f.whole), size: frameRead}}, {rawFile: f, late: late}} {
+		inOrder := newAhead()
+		reading.Go(func() { inOrder.read(f, stop) })
+		for _, s := range [...]*stream{{rawFile: f, ahead: inOrder}, {rawFile: f, late: late}} {
 			if err := streams.add(s); err != nil {
-				return nil, records, fmt.Errorf("read history %s: %w", f.record.File, err)
+				return nil, fmt.Errorf("read history %s: %w", f.record.File, err)
 			}
 		}
 	}
 	log := newRawLog(clean)
 	for len(streams) > 0 {
 		s := streams[0]
-		s.frame.at -= begin.base
-		log.add(&s.frame)
+		log.add(s.frame, base)
 		more, err := s.next()
 		if err != nil {
-			return nil, records, fmt.Errorf("read history %s: %w", s.record.File, err)
+			return nil, fmt.Errorf("read history %s: %w", s.record.File, err)
 		}
 		if !more {
 			streams[0] = streams[len(streams)-1]
@@ -86,7 +107,7 @@ func ReadRaw(dir string, clean func(string) string) (*Log, []Record, error) {
 		}
 		streams.down(0)
 	}
-	return log, records, nil
+	return log, nil
 }
 
 // A rawFile is one file of raw history.
@@ -99,6 +120,8 @@ type rawFile struct {
 
 	begins      bool  // it has the run's beginning,
 	begin, base int64 // which has this time and this base
+
+	err error // of scanning it
 }
 
 // A place is where in its file an event is.
@@ -214,59 +237,44 @@ func (r *frameReader) fill() error {
 // A stream yields events of a file in the order of time: either the late ones, or all others.
 type stream struct {
 	*rawFile
-	frameReader
-	late  []place // that are left, in the order of time
-	skips []place // the late ones that are to be skipped, in the order of the file
-	frame frame
-	place place
+	frame *frame // the next event
+
+	ahead *ahead // yields the others; nil for the late ones
+	late  []place
+	own   frame  // a late one,
+	buf   []byte // and its bytes
 }
 
 // next reads the next event, and reports whether there is one.
-func (s *stream) next() (bool, error) {
-	if s.r == nil {
-		if len(s.late) == 0 {
-			return false, nil
-		}
-		from := s.late[0].offset
-		s.late = s.late[1:]
-		one := frameReader{r: io.NewSectionReader(s.file, from, s.whole-from), size: oneFrame, buf: s.buf, offset: from}
-		more, err := s.take(&one)
-		s.buf = one.buf
-		return more, err
+func (s *stream) next() (more bool, err error) {
+	if s.ahead != nil {
+		s.frame, err = s.ahead.next()
+		return s.frame != nil, err
 	}
-	for len(s.skips) > 0 && s.skips[0].offset == s.offset {
-		b, err := s.frameReader.next()
-		if err != nil {
-			return false, err
-		}
-		s.skip(len(b))
-		s.skips = s.skips[1:]
+	if len(s.late) == 0 {
+		return false, nil
 	}
-	return s.take(&s.frameReader)
-}
-
-func (s *stream) take(r *frameReader) (bool, error) {
+	from := s.late[0].offset
+	s.late = s.late[1:]
+	r := frameReader{r: io.NewSectionReader(s.file, from, s.whole-from), size: oneFrame, buf: s.buf, offset: from}
 	b, err := r.next()
-	if len(b) == 0 || err != nil {
+	s.buf = r.buf
+	if err != nil {
 		return false, err
 	}
-	if !s.frame.parse(b) {
-		return false, ErrTorn // not reached, unless the file has changed since it was scanned
-	}
-	s.place = place{s.frame.at, r.offset}
-	r.skip(len(b))
-	return true, nil
+	s.frame = &s.own
+	return true, s.own.read(b, from)
 }
 
 // before is the order of the events of two streams. Events of one time are in the order of their files.
 func (s *stream) before(t *stream) bool {
-	if s.place.at != t.place.at {
-		return s.place.at < t.place.at
+	if s.frame.at != t.frame.at {
+		return s.frame.at < t.frame.at
 	}
 	if s.order != t.order {
 		return s.order < t.order
 	}
-	return s.place.offset < t.place.offset
+	return s.frame.offset < t.frame.offset
 }
 
 // A merge is a heap of streams. The one with the first event is on top.

@@ -199,7 +199,7 @@ func FuzzDecode(f *testing.F) {
 			n := len(body) - frameHeader
 			body[0], body[1], body[2], body[3] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
 			if e := (frame{}); e.parse(body) {
-				newRawLog(nil).add(&e)
+				newRawLog(nil).add(&e, 0)
 			}
 		}
 	})

@@ -13,6 +13,8 @@ import (
 	"locklab/harness/scenario"
 	"locklab/harness/secondopinion"
 	"locklab/harness/untrusted"
+	"locklab/reports/chart"
+	"locklab/reports/export"
 	"locklab/reports/result"
 	"locklab/reports/runpage"
 	"locklab/workloads"
@@ -49,6 +51,36 @@ func Check(dir string) (Outcome, error) {
 // Report draws the run in dir from its raw files alone and replaces its report and pictures.
 func Report(dir string) (Outcome, error) {
 	return replace(dir, "report", func(in result.Input) error { return runpage.Render(dir, in) })
+}
+
+// DrawOne draws a single picture of the run in dir from its raw files alone, and writes nothing.
+func DrawOne(dir string, c runpage.Choice) (chart.Picture, error) {
+	in, err := evaluate(dir)
+	if err != nil {
+		return chart.Picture{}, fmt.Errorf("report %s: %w", dir, err)
+	}
+	p, err := runpage.DrawOne(in, c)
+	if err != nil {
+		return p, fmt.Errorf("report %s: %w", dir, err)
+	}
+	return p, nil
+}
+
+// Export writes the run in dir in another format, from its raw files alone, and writes nothing into dir.
+func Export(dir string, f export.Format, w io.Writer) error {
+	in, err := result.Input{}, error(nil)
+	if f.Unjudged {
+		in.Run, err = rundir.Read(dir)
+	} else {
+		in, err = evaluate(dir)
+	}
+	if err == nil {
+		err = f.Write(w, in)
+	}
+	if err != nil {
+		return fmt.Errorf("export %s: %w", dir, err)
+	}
+	return nil
 }
 
 // Conclude does both what [Check] and what [Report] do, as at the end of a run.
@@ -104,7 +136,7 @@ func SecondOpinion(dir string, write bool) (out Outcome, opinions []secondopinio
 func write(dir string, in result.Input) error {
 	return rundir.WriteDerived(dir, rundir.Derived{
 		History: in.Events, Verdicts: in.Report, Result: in.Result,
-		Hlog:    func(w io.Writer) error { return result.WriteHlog(w, in.Events, in.Acquisitions) },
+		Hlog:    func(w io.Writer) error { return result.WriteHlog(w, in.Events) },
 		Hiccups: func(w io.Writer) error { return result.WriteHiccups(w, in.Events) },
 		Bench:   func(w io.Writer) error { return result.WriteBench(w, in.Result) },
 	})

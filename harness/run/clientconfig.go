@@ -29,7 +29,7 @@ func (r *run) clientConfig(h *ensembles.Host, p placement) client.Config {
 func (r *run) giveRecipe(cfg *client.Config, i int) {
 	recipe := r.sc.RecipeOf(i)
 	cfg.Recipe = recipe.Name
-	if f := r.stage.foreign[i]; recipe.Foreign {
+	if f := r.stage.foreign.of(r.sc.Recipe, i); f != nil {
 		cfg.Command, cfg.Classes, cfg.Layout = f.argv, f.classes, r.sc.Layout
 	}
 	if !recipe.Several {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,50 @@ type foreignLock struct {
 	classes string // the class path before ZooKeeper's jars; empty = the command is not a Java class
 	files   []ensembles.File
 	version string // for env.json
+}
+
+// An equipment has the foreign locks of client processes, by recipe and then by process; nil where the recipe of a
+// process is built into locklab.
+type equipment map[string][]*foreignLock
+
+// equipmentFor finds the foreign locks of scenarios, of which some may be nil.
+func equipmentFor(ctx context.Context, binary string, all ...*scenario.Scenario) (equipment, error) {
+	e := equipment{}
+	for _, sc := range all {
+		if sc == nil {
+			continue
+		}
+		locks, err := findForeign(ctx, sc, binary)
+		if err != nil {
+			return nil, err
+		}
+		e[sc.Recipe] = locks
+	}
+	return e, nil
+}
+
+// of returns the foreign lock that the i-th process of a recipe runs; nil if there is none.
+func (e equipment) of(recipe string, i int) *foreignLock {
+	if locks := e[recipe]; i < len(locks) {
+		return locks[i]
+	}
+	return nil
+}
+
+// equip gives the i-th client's host what it needs to run the locks.
+func (e equipment) equip(h *ensembles.HostSpec, i int, image string) {
+	for _, recipe := range slices.Sorted(maps.Keys(e)) {
+		lock := e.of(recipe, i)
+		if lock == nil {
+			continue
+		}
+		h.Base, h.Image = image == "", image
+		for _, file := range lock.files {
+			if !slices.Contains(h.Files, file) {
+				h.Files = append(h.Files, file)
+			}
+		}
+	}
 }
 
 // findForeign returns the foreign lock of each client process; nil where the recipe is built into locklab.
@@ -74,7 +119,7 @@ func findCommand(sc *scenario.Scenario) (*foreignLock, error) {
 		return nil, sc.Refuse("recipe", fmt.Sprintf("the lock's command: %v", err),
 			"exec:FILE with a file of this machine, which is copied to the clients' hosts")
 	}
-	target := path.Join(lockDir, filepath.Base(argv[0]))
+	target := path.Join(lockDir, sum, filepath.Base(argv[0])) // of another build, it may have the same name
 	return &foreignLock{recipe: sc.Recipe, argv: append([]string{target}, argv[1:]...),
 		files:   []ensembles.File{{Source: argv[0], Target: target, Executable: true}},
 		version: filepath.Base(argv[0]) + " sha256:" + sum}, nil
@@ -118,9 +163,4 @@ func findCurator(ctx context.Context, recipe, dir string) (*foreignLock, error) 
 	// The names of the files need not have a version, and Debian's have none.
 	f.version = fmt.Sprintf("Apache Curator %s (%s)", cmp.Or(version, "of unknown version"), strings.Join(names, " "))
 	return f, nil
-}
-
-// equip gives a client's host what it needs to run the lock.
-func (f *foreignLock) equip(h *ensembles.HostSpec, image string) {
-	h.Base, h.Image, h.Files = image == "", image, f.files
 }

@@ -72,9 +72,12 @@ func (r *run) livenessPhase(ctx context.Context, end int64, healed <-chan recove
 	return last, true, r.closeWindow(ctx, last)
 }
 
+// patience is how many times longer than the scenario allows clients work, at most, on a machine that stands still.
+const patience = 4
+
 // awaitProgress waits until every client has got a lock since the final heal and the damage of faults has had time to
 // show, or until the longest time that the scenario allows for both. That time begins again when a process has stood
-// still, because the check can tell nothing from a time with a standstill in it.
+// still, because the check can tell nothing from a time with a standstill in it, and the lock is not to blame for that.
 func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	clock := r.stage.clock
 	longest := rec.healed + int64(r.sc.LivenessPhase())
@@ -84,7 +87,11 @@ func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	}
 	needed := int64(check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin)
 	for from, waited := rec.lastFault, int64(0); from > waited; {
-		if !waitUntil(ctx, clock.Time(min(from+needed, longest))) {
+		limit := longest
+		if from > rec.lastFault { // for a standstill
+			limit = rec.healed + patience*int64(r.sc.LivenessPhase())
+		}
+		if !waitUntil(ctx, clock.Time(min(from+needed, limit))) {
 			return
 		}
 		waited = from

@@ -65,7 +65,7 @@ func (s *Stage) Run(ctx context.Context, sc *scenario.Scenario, dir string) erro
 func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients string) (err error) {
 	for i := range sc.ClientProcesses {
 		r := sc.RecipeOf(i)
-		if r.Foreign && (i >= len(s.foreign) || s.foreign[i] == nil || s.foreign[i].recipe != r.Name) {
+		if lock := s.foreign.of(sc.Recipe, i); r.Foreign && (lock == nil || lock.recipe != r.Name) {
 			return fmt.Errorf("%w: the lab's host c%d has no %s", rundir.ErrNoDir, i+1, r.Name)
 		}
 	}
@@ -76,6 +76,7 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	if err := rundir.CreateDir(dir, sc, plan, judge.Begun(sc)); err != nil {
 		return err
 	}
+	defer rundir.Occupy(dir)()
 	r := s.newRun(sc, plan, dir, clients)
 	if err := r.begin(); err != nil {
 		return err
@@ -129,6 +130,7 @@ func (r *run) begin() (err error) {
 	base := r.stage.clock.Now()
 	env := r.stage.env
 	env.Format, env.Run = rundir.Format, r.id
+	env.Lock = foreignVersion(r.stage.foreign[r.sc.Recipe])
 	env.StartedUnixNs = time.Now().UnixNano()
 	env.SessionTimeoutNs = int64(r.sc.Negotiated())
 	if r.client != ownBinary {

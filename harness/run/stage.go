@@ -12,6 +12,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/labs"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -24,7 +25,10 @@ type Options struct {
 	Binary string
 	// OtherClients is another static locklab binary, which [Stage.RunOther] uses for client processes; empty = none.
 	OtherClients string
-	Log          *slog.Logger
+	// Beside is a scenario whose lock is another command of this machine. Client hosts get it too, so that the scenario
+	// can be run in the same lab; nil = none.
+	Beside *scenario.Scenario
+	Log    *slog.Logger
 	// Lacking has the reason for each capability that this machine is known to lack. A scenario with faults that need
 	// one of them is refused before anything starts.
 	Lacking map[string]string
@@ -44,7 +48,7 @@ type Stage struct {
 	ensemble *ensembles.Ensemble
 	env      rundir.Env
 	clock    history.Clock
-	foreign  []*foreignLock // by client process; nil where its host was not equipped for a recipe
+	foreign  equipment
 	madeFor  *scenario.Scenario
 	spec     labSpec
 	other    string // describes Options.OtherClients for env.json
@@ -77,10 +81,9 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 	}
 	s := &Stage{opts: opts, clock: history.NewClock(), env: rundir.NewEnv(), madeFor: sc.Clone()}
 	var err error
-	if s.foreign, err = findForeign(ctx, sc, opts.Binary); err != nil {
+	if s.foreign, err = equipmentFor(ctx, opts.Binary, sc, opts.Beside); err != nil {
 		return nil, err
 	}
-	s.env.Lock = foreignVersion(s.foreign)
 	if opts.OtherClients != "" {
 		if s.other, err = describeBinary(opts.OtherClients); err != nil {
 			return nil, err
@@ -94,7 +97,7 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 				ensembles.File{Source: opts.OtherClients, Target: otherClients, Executable: true})
 		}
 	}
-	s.lab, err = ensembles.StartDocker(ctx, ensembles.DockerConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
+	s.lab, err = labs.Start(ctx, sc.Lab, ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
 	if err != nil {
 		return nil, fmt.Errorf("start lab: %w", err)
 	}
@@ -151,7 +154,7 @@ type labSpec struct {
 	servers ensembles.ServerConfig
 }
 
-func labSpecOf(sc *scenario.Scenario, locks []*foreignLock, lacking map[string]string) labSpec {
+func labSpecOf(sc *scenario.Scenario, locks equipment, lacking map[string]string) labSpec {
 	lo, hi := sc.SessionLimits()
 	var prepared []ensembles.PreparedDir
 	if sc.SequenceLeft > 0 {
@@ -166,7 +169,10 @@ func labSpecOf(sc *scenario.Scenario, locks []*foreignLock, lacking map[string]s
 }
 
 // Fits reports whether the scenario can be run on the stage as well as on one of its own.
-func (s *Stage) Fits(sc *scenario.Scenario) bool { return sharesLab(s.madeFor, sc, s.opts.Lacking) }
+func (s *Stage) Fits(sc *scenario.Scenario) bool {
+	beside := s.opts.Beside
+	return sharesLab(s.madeFor, sc, s.opts.Lacking) || beside != nil && sharesLab(beside, sc, s.opts.Lacking)
+}
 
 func (s *Stage) startEnsemble(ctx context.Context) error {
 	begun := time.Now()
@@ -195,7 +201,7 @@ func (s *Stage) Close() error {
 }
 
 // hostsOf lists the hosts that a scenario needs.
-func hostsOf(sc *scenario.Scenario, locks []*foreignLock) []ensembles.HostSpec {
+func hostsOf(sc *scenario.Scenario, locks equipment) []ensembles.HostSpec {
 	var hosts []ensembles.HostSpec
 	for i := range sc.Servers {
 		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server,
@@ -203,9 +209,7 @@ func hostsOf(sc *scenario.Scenario, locks []*foreignLock) []ensembles.HostSpec {
 	}
 	for i := range sc.ClientProcesses {
 		h := ensembles.HostSpec{Name: fmt.Sprintf("c%d", i+1), Role: ensembles.Client}
-		if lock := locks[i]; lock != nil {
-			lock.equip(&h, sc.ClientImage)
-		}
+		locks.equip(&h, i, sc.ClientImage)
 		hosts = append(hosts, h)
 	}
 	if sc.Observer {

@@ -45,6 +45,7 @@ func load(t testing.TB, src string) *scenario.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sc.Lab = labtest.Kind()
 	return sc
 }
 
@@ -411,7 +412,7 @@ func wantComplete(t *testing.T, dir string, processes int) {
 		t.Errorf("left behind: %v", leftovers)
 	}
 	env, err := rundir.ReadEnv(dir)
-	if err != nil || env.ZooKeeper == "" || env.Image == "" || env.Lab != "docker" || env.EnsembleReadyNs <= 0 ||
+	if err != nil || env.ZooKeeper == "" || env.Image == "" || env.Lab != labtest.Kind() || env.EnsembleReadyNs <= 0 ||
 		env.SessionTimeoutNs != int64(time.Second) {
 		t.Errorf("env.json: %+v, %v", env, err)
 	}

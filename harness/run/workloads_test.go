@@ -15,9 +15,10 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	short := func(lines ...string) string {
 		return with(append([]string{"duration: 1s"}, lines...)...)
 	}
-	// In runs with pauses, the victim has a process of its own.
+	// In runs with pauses, the victim has a process of its own. Acquiring takes a few milliseconds, one client after
+	// another: only holds that are much longer keep both permits taken, so that the victim is the one too many.
 	pause := func(lines ...string) string {
-		return with(append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "hold: 5ms",
+		return with(append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "hold: 50ms",
 			"workload: semaphore", "permits: 2",
 			"faults:\n  - {kind: pause, target: c1, trigger: between-reads, until: superseded, linger: 200ms}"}, lines...)...)
 	}
@@ -100,7 +101,8 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			t.Errorf("granted by process: %v", grants)
 		}
 	})
-	// A check by the client helps if the client is stopped before it, and not if it is stopped after it.
+	// A check by the client helps if the client is stopped before it, and not if it is stopped after it. Where an update
+	// is to be lost, the client lingers until others have certainly written.
 	mutexPause := func(lines ...string) string {
 		return with(
 			append([]string{"clients: 5", "victim-alone: true", "duration: 3s", "hold: 5ms"}, lines...)...)
@@ -116,7 +118,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 						"guard: "+guard,
 						"expect: {belief-exclusion: fail, effect: fail, fairness: any}",
 						"shown: {overlaps: 1, stale_accepted: 1, lost_updates: 1}",
-						"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded}",
+						"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded, linger: 200ms}",
 					),
 				),
 				check.Pass,
@@ -198,7 +200,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 				"section: append",
 				"expect: {belief-exclusion: fail, effect: fail, fairness: any}",
 				"shown: {overlaps: 1, stale_accepted: 1, lost_updates: 1}",
-				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}",
+				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded, linger: 200ms}",
 			),
 		)
 		wantVerdict(t, out, check.Pass)

@@ -75,6 +75,9 @@ func CreateHostFile(dir, host, name string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(HostDir(dir, host), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 }
 
+// IsRun reports whether a directory holds a run.
+func IsRun(dir string) bool { return requireRun(dir) == nil }
+
 // requireRun refuses a directory that holds no run.
 func requireRun(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, ScenarioFile))

@@ -76,6 +76,11 @@ func ReadResult(dir string, into any) error { return readJSON(filepath.Join(dir,
 // WriteReport replaces the report of a run or of a sweep.
 func WriteReport(dir string, page []byte) error { return replaceWith(ReportPath(dir), page) }
 
+// WriteIndex replaces the index of a folder of runs.
+func WriteIndex(dir string, page []byte) error {
+	return replaceWith(filepath.Join(dir, IndexFile), page)
+}
+
 // WritePicture replaces a picture of the report of a run or of a sweep. The name has its format as its ending. Without
 // content, a picture of that name is removed.
 func WritePicture(dir, name string, content []byte) error {

@@ -24,6 +24,7 @@ const (
 	BenchFile    = "bench.txt"     // derived
 	ReportFile   = "report.html"   // derived
 	plotsDir     = "plots"         // derived: the pictures of the report
+	IndexFile    = "index.html"    // derived, of a folder of runs
 )
 
 // Files of a host's folder. All are raw. History and log of the host's first process have these names, and those of

@@ -69,9 +69,14 @@ func Read(dir string) (*Run, error) {
 	}
 	r.CountersAtStart, r.CountersAtEnd = readCounters(dir, SnapshotStart), readCounters(dir, SnapshotEnd)
 	r.printable()
-	var gathered sync.WaitGroup
-	gathered.Go(func() { r.Acquisitions = history.Acquisitions(r.Events) }) // while the servers' logs are read
-	defer gathered.Wait()
+	// What needs only the events is found out while the servers' logs are read.
+	var meanwhile sync.WaitGroup
+	defer meanwhile.Wait()
+	var known attempted
+	var missing []string
+	meanwhile.Go(func() { r.Acquisitions = history.Acquisitions(r.Events) })
+	meanwhile.Go(func() { known = attemptsOf(r) })
+	meanwhile.Go(func() { missing = unanswered(r) })
 	end, ended := r.Events.First(history.OpEnd)
 	r.Partial = !ended || end.Ending() != history.EndComplete
 	r.Interrupted = ended && end.Ending() == history.EndInterrupt
@@ -81,7 +86,8 @@ func Read(dir string) (*Run, error) {
 	r.Incomplete, r.Warnings = incompleteness(dir, r, records, envErr)
 	r.Scenario.Layout = cmp.Or(r.Scenario.Layout, declaredLayout(r.Events))
 	r.Servers = readServerLog(dir, r.Scenario, r.Events)
-	r.Incomplete = append(append(r.Incomplete, unrecorded(r)...), unanswered(r)...)
+	meanwhile.Wait()
+	r.Incomplete = append(append(r.Incomplete, unrecorded(r, known)...), missing...)
 	untrusted.Lines(&r.Incomplete)
 	return r, nil
 }

@@ -101,9 +101,10 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 	log.Doubts = append(log.Doubts, seen.doubts(all, copied, events)...)
 	addContradictions(log, all)
 	for _, s := range sources {
-		if slices.Contains(all.Fell, s.Server) { // as in few logs, which are read again
+		lacks := slices.ContainsFunc(all.Gaps, func(g txnlog.Gap) bool { return g.Server == s.Server })
+		if lacks || slices.Contains(all.Fell, s.Server) { // as in few logs, which are read again
 			log.Contradictions = append(log.Contradictions,
-				revivedByReplay(s.Server, recordsOf(s), log.History, events)...)
+				revivedByReplay(s.Server, recordsOf(s), lastSnapshot(dir, s.Server), log.History, events)...)
 		}
 	}
 	addLeftovers(dir, log)

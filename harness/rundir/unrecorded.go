@@ -14,23 +14,9 @@ import (
 // record, or a part of it, is missing then: a session that no client had, or the znode of an attempt that no client
 // made. It is known only of recipes that are built into locklab. Their clients record every session, and most of them
 // record each attempt before they ask the servers for a znode.
-func unrecorded(r *Run) []string {
+func unrecorded(r *Run, known attempted) []string {
 	if r.Servers == nil || r.Servers.History == nil || foreign(r.Scenario) {
 		return nil
-	}
-	locks, attempts := map[string]bool{}, map[uint64]bool{} // by path; by the GUID's hash, as there are millions
-	seed := maphash.MakeSeed()
-	hosts, attempting := map[history.SessionID]string{}, map[string]bool{}
-	for _, e := range r.Events.Of(history.OpConnected, history.OpAcquire, history.OpAttempt) {
-		switch e.Op {
-		case history.OpConnected:
-			hosts[e.Session] = e.Process
-		case history.OpAcquire:
-			locks[e.Lock] = true
-		case history.OpAttempt:
-			attempting[e.Process] = true
-			attempts[maphash.String(seed, nodes.GUIDOf(e.Attempt()))] = true
-		}
 	}
 	named := map[string]bool{} // each session or process once
 	var lacks []string
@@ -42,20 +28,46 @@ func unrecorded(r *Run) []string {
 		}
 	}
 	for _, l := range r.Servers.History.Lives {
-		if l.Owner == 0 || l.Czxid == 0 || !below(l.Path, locks) {
+		if l.Owner == 0 || l.Czxid == 0 || !below(l.Path, known.locks) {
 			continue
 		}
 		owner := history.SessionID(l.Owner)
-		host, known := hosts[owner]
+		host, connected := known.hosts[owner]
 		guid := l.GUID()
 		switch {
-		case !known:
+		case !connected:
 			lack("*", "session "+owner.String(), l)
-		case attempting[host] && guid != "" && !attempts[maphash.String(seed, guid)]:
+		case known.processes[host] && guid != "" && !known.attempts[maphash.String(known.seed, guid)]:
 			lack(host, "an attempt", l)
 		}
 	}
 	return lacks
+}
+
+// An attempted is what clients recorded of their sessions and attempts.
+type attempted struct {
+	seed      maphash.Seed
+	attempts  map[uint64]bool // by the GUID's hash, as there are millions
+	locks     map[string]bool // by path
+	hosts     map[history.SessionID]string
+	processes map[string]bool // those that recorded attempts
+}
+
+func attemptsOf(r *Run) attempted {
+	all := attempted{seed: maphash.MakeSeed(), attempts: map[uint64]bool{},
+		locks: map[string]bool{}, hosts: map[history.SessionID]string{}, processes: map[string]bool{}}
+	for _, e := range r.Events.Of(history.OpConnected, history.OpAcquire, history.OpAttempt) {
+		switch e.Op {
+		case history.OpConnected:
+			all.hosts[e.Session] = e.Process
+		case history.OpAcquire:
+			all.locks[e.Lock] = true
+		case history.OpAttempt:
+			all.processes[e.Process] = true
+			all.attempts[maphash.String(all.seed, nodes.GUIDOf(e.Attempt()))] = true
+		}
+	}
+	return all
 }
 
 // below reports whether a path is one of the locks, or below one.

@@ -113,13 +113,15 @@ func (s *Scenario) held() time.Duration { return max(s.Hold.Mean(), s.Term) }
 func (s *Scenario) Rotates() bool { return s.Duration == 0 || s.Term < s.Duration }
 
 // ClientsPerProcess returns how many clients each client process runs, c1 first. They are dealt evenly, and the first
-// processes get the remainder. With VictimAlone, c1 gets one and the others share the rest.
+// processes get the remainder. With VictimAlone, c1 or the first Victims get one each, and the others share the rest.
 func (s *Scenario) ClientsPerProcess() []int {
 	n := make([]int, max(s.ClientProcesses, 0))
 	deal, clients := n, s.Clients
-	if s.VictimAlone && len(n) > 1 {
-		n[0] = 1
-		deal, clients = n[1:], clients-1
+	if alone := max(s.Victims, 1); s.VictimAlone && len(n) > alone {
+		for i := range alone {
+			n[i] = 1
+		}
+		deal, clients = n[alone:], clients-alone
 	}
 	for i := range deal {
 		deal[i] = clients / len(deal)

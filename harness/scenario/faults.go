@@ -56,11 +56,11 @@ func (s *Scenario) HasFaults() bool { return len(s.Faults) > 0 || s.Drawn() }
 func (s *Scenario) Points() []string {
 	switch s.Workload {
 	case workloads.ReadWrite:
-		return []string{chaos.TriggerReadWrite, chaos.TriggerWrite, chaos.TriggerReads}
+		return []string{chaos.TriggerReadWrite, chaos.TriggerWrite, chaos.TriggerReads, chaos.TriggerHold}
 	case workloads.Semaphore:
-		return []string{chaos.TriggerReads}
+		return []string{chaos.TriggerReads, chaos.TriggerHold}
 	}
-	return []string{chaos.TriggerReadWrite, chaos.TriggerWrite}
+	return []string{chaos.TriggerReadWrite, chaos.TriggerWrite, chaos.TriggerHold}
 }
 
 // Needs lists what a machine must be able to do for the faults that the scenario names.

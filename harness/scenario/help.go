@@ -24,6 +24,7 @@ var help = map[string]string{
 		"or only hold",
 	"client-processes":  "client processes c1…cN, each on a host of its own",
 	"victim-alone":      "process c1 runs exactly one client, and the others share the rest",
+	"victims":           "with victim-alone: how many processes, c1 first, run exactly one client; 0 means 1",
 	"locks":             "locks",
 	"read-share":        "share of acquisitions that read, 0 to 1",
 	"read-burst":        "a time in which all acquisitions read, and how often it comes, such as 500ms every 5s",
@@ -34,9 +35,10 @@ var help = map[string]string{
 	"locks-per-acquire": "locks of each acquisition, drawn each time",
 	"ordered": "all clients take locks in the same order; otherwise each takes them in an order of its own, " +
 		"which may deadlock",
-	"wait":        "time after which a client gives up an acquire; 0 means never",
-	"try":         "a client gives up an acquire once it knows that it would have to wait",
-	"lock-choice": "how clients choose among the locks: uniform, or zipf(1.1) for a few hot ones",
+	"wait": "time after which a client gives up an acquire; 0 means never",
+	"try":  "a client gives up an acquire once it knows that it would have to wait",
+	"lock-choice": "how clients choose among the locks: uniform, zipf(1.1) for a few hot ones, or dealt, which gives " +
+		"each client one lock in turn",
 	"hold": "time between read and write (or the two reads) of a critical section: 5ms, exponential(5ms), " +
 		"uniform(1ms..9ms) or log-normal(5ms, 0.5)",
 	"term": "time for which a client keeps what it holds, and repeats its critical section unless it has lost the lock; " +

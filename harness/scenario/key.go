@@ -120,16 +120,9 @@ func (k Key) read(s *Scenario, text string) error {
 		if _, err := nodes.ParseLayout(text); err != nil && text != "" {
 			return settings.Errorf(nodes.LayoutForms, "%v", err)
 		}
-	case "lab":
-		if slices.Contains(plannedLabs, text) {
-			return settings.Errorf("docker is the only kind of lab for now", "there are no labs of kind %s yet", text)
-		}
 	}
 	return k.Set(s, text)
 }
-
-// plannedLabs are kinds of labs that users may have read about, but that do not exist yet.
-var plannedLabs = []string{"netns", "process"}
 
 // parseRecipe reads one recipe, several with commas, or a command.
 func parseRecipe(text string) (string, error) {

@@ -18,6 +18,12 @@ var rules = []rule{
 	{"victim-alone client-processes", "victim-alone leaves no process for the other {other-clients} clients",
 		"client-processes: 2 or more",
 		func(s *Scenario) bool { return s.VictimAlone && s.ClientProcesses == 1 && s.Clients > 1 }},
+	{"victims victim-alone", "victims says how many processes run one client, which needs victim-alone",
+		"victim-alone: true",
+		func(s *Scenario) bool { return s.Victims > 0 && !s.VictimAlone }},
+	{"victims client-processes", "{victims} victims of {client-processes} client processes leave none for the others",
+		"client-processes: one more than victims",
+		func(s *Scenario) bool { return s.VictimAlone && s.Victims >= s.ClientProcesses && s.Victims > 1 }},
 
 	// When the run ends.
 	{"iterations duration", "both duration and iterations say when the run ends", "give one of the two",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/chaos"
+	"locklab/ensembles/labs"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
 	"locklab/harness/settings"
@@ -16,9 +17,6 @@ import (
 
 // The values of the keys that are choices.
 const (
-	LabAuto   = "auto"   // the first kind that works
-	LabDocker = "docker" // containers
-
 	DrainFinish = "finish" // waiters at the end are still granted the lock
 	DrainCancel = "cancel" // waiters at the end are cancelled, and counted as censored
 
@@ -55,7 +53,7 @@ type Scenario struct {
 	// Answers is the reader whose question that is: AnswersPlanner, AnswersCI or AnswersDesigner; or empty.
 	Answers string `key:"answers" scenario:"fileonly,omitempty"`
 
-	Lab  string `key:"lab" enum:"auto,docker"`
+	Lab  string `key:"lab" enum:"auto,docker,netns"`
 	Seed uint64 `key:"seed" scenario:"omitempty"`
 
 	Workload string `key:"workload"`
@@ -78,7 +76,9 @@ type Scenario struct {
 	Section           string `key:"section" enum:"counter,append,none"`
 	ClientProcesses   int    `key:"client-processes" min:"1" max:"64"`
 	VictimAlone       bool   `key:"victim-alone"`
-	Locks             int    `key:"locks" min:"1" max:"10000"`
+	// Victims is how many processes run one client alone if VictimAlone; 0 = 1.
+	Victims int `key:"victims" scenario:"omitempty" min:"0" max:"63"`
+	Locks   int `key:"locks" min:"1" max:"10000"`
 
 	workloads.Load
 
@@ -140,7 +140,7 @@ type Scenario struct {
 func Defaults() *Scenario {
 	return &Scenario{
 		Name:            "unnamed",
-		Lab:             LabAuto,
+		Lab:             labs.Auto,
 		Workload:        workloads.Mutex,
 		Recipe:          lock.Mutex,
 		Guard:           guard.None,

@@ -9,6 +9,7 @@ import (
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/index"
 )
 
 // An Act is one run of a demonstration.
@@ -16,6 +17,12 @@ type Act struct {
 	// Name is the act's directory.
 	Name     string
 	Scenario *scenario.Scenario
+}
+
+// writeIndex writes the page that leads to the runs below a folder.
+func writeIndex(dir, title string) error {
+	_, err := index.Write(dir, title)
+	return err
 }
 
 // Demo runs acts one after the other, each with a run directory of its own below dir, and reports each as it ends. An
@@ -28,7 +35,7 @@ func Demo(ctx context.Context, acts []Act, dir string, opts run.Options, report 
 		}
 	}
 	labs := Labs{Options: opts}
-	defer func() { err = errors.Join(err, labs.Close()) }()
+	defer func() { err = errors.Join(err, labs.Close(), writeIndex(dir, "Demonstration")) }()
 	for _, act := range acts {
 		out, err := labs.Run(ctx, Job{Scenario: act.Scenario, Dir: filepath.Join(dir, act.Name)})
 		if out.Dir != "" {

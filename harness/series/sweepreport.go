@@ -27,7 +27,8 @@ func ReportSweep(dir string) (sweep.Sweep, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, errors.Join(rundir.WriteJSON(filepath.Join(dir, sweepFile), s), sweep.Render(dir, s))
+	return s, errors.Join(rundir.WriteJSON(filepath.Join(dir, sweepFile), s), sweep.Render(dir, s),
+		writeIndex(dir, "Sweep of "+s.Scenario))
 }
 
 // ReadSweep reads the runs that the sweep in dir has so far. It writes nothing.

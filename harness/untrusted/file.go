@@ -17,8 +17,16 @@ var ErrRefused = errors.New("refused")
 // Open opens a regular file of at most that many bytes. Other files are refused before they are opened, since a FIFO or
 // a device could keep a reader waiting forever or feed it without end. The error wraps [ErrRefused] or is that of the
 // file system.
-func Open(name string, most int64) (*os.File, error) {
-	info, err := os.Stat(name)
+func Open(name string, most int64) (*os.File, error) { return open(os.Stat, os.OpenFile, name, most) }
+
+// OpenIn is [Open] of a file below a root. No name and no symbolic link leads out of it.
+func OpenIn(root *os.Root, name string, most int64) (*os.File, error) {
+	return open(root.Stat, root.OpenFile, name, most)
+}
+
+func open(stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error),
+	name string, most int64) (*os.File, error) {
+	info, err := stat(name)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +34,7 @@ func Open(name string, most int64) (*os.File, error) {
 		return nil, err
 	}
 	// The file may be another by now. Opened without blocking, it is looked at once more.
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := openFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

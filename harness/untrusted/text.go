@@ -74,6 +74,9 @@ func lines(v reflect.Value) {
 			lines(v.Index(i))
 		}
 	case reflect.Map:
+		if !v.CanInterface() {
+			return // an unexported field, or part of one
+		}
 		for _, key := range v.MapKeys() {
 			k, e := settable(key), settable(v.MapIndex(key))
 			v.SetMapIndex(key, reflect.Value{})

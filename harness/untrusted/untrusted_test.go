@@ -178,3 +178,14 @@ func TestCheckDir(t *testing.T) {
 		t.Errorf("a FIFO: %v", err)
 	}
 }
+
+func TestLinesLeavesUnexportedMapsAlone(t *testing.T) {
+	v := struct {
+		Text  string
+		notes map[string]*int
+	}{"a\nb", map[string]*int{"c\nd": new(int)}}
+	untrusted.Lines(&v)
+	if _, kept := v.notes["c\nd"]; !kept || v.Text == "a\nb" {
+		t.Errorf("Lines made %+v", v)
+	}
+}

@@ -70,7 +70,7 @@ func TestReadHiccups(t *testing.T) {
 // Other logs, and damaged ones, are refused with the line.
 func TestBadHlogs(t *testing.T) {
 	var latencies, good bytes.Buffer
-	if err := result.WriteHlog(&latencies, nil, nil); err != nil {
+	if err := result.WriteHlog(&latencies, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := result.WriteHiccups(&good, aRun(t)); err != nil {

@@ -33,7 +33,7 @@ type Figure struct {
 
 // Render draws the figure.
 func (f Figure) Render() (Picture, error) {
-	p := Picture{Name: f.Name, Title: f.Title, Caption: f.Caption, Absent: f.Absent}
+	p := f.Inline()
 	if f.Draw == nil {
 		return p, nil
 	}
@@ -50,10 +50,18 @@ func (f Figure) Render() (Picture, error) {
 		return p, fmt.Errorf("draw %s: %w", f.Name, err)
 	}
 	p.PNG, p.SVG = png.Bytes(), portable(svg.Bytes())
-	inline := NewInline(PictureWidth, f.Height)
-	f.Draw(draw.New(inline))
-	p.Element = inline.Element(f.Name, cmp.Or(f.Title, f.Caption), f.Attributes...)
 	return p, nil
+}
+
+// Inline draws the figure for a page only.
+func (f Figure) Inline() Picture {
+	p := Picture{Name: f.Name, Title: f.Title, Caption: f.Caption, Absent: f.Absent}
+	if f.Draw != nil {
+		inline := NewInline(PictureWidth, f.Height)
+		f.Draw(draw.New(inline))
+		p.Element = inline.Element(f.Name, cmp.Or(f.Title, f.Caption), f.Attributes...)
+	}
+	return p
 }
 
 // svgFonts gives an SVG a font that looks the same where Liberation Sans is not installed: Arial and Helvetica have

@@ -36,22 +36,29 @@ type Options struct {
 	AllowMismatch, Varied []string
 	// Paired says that runs with the same name were made next to each other.
 	Paired bool
-	// Floor replaces every metric's relative floor, unless it is nil.
-	Floor *float64
 	// Metrics names the quantities that gate instead of the usual ones.
 	Metrics []string
+	// Tolerate has tolerances by the names of quantities that gate, instead of the usual ones.
+	Tolerate map[string]float64
+	// Looks are the times at which a benchmark with a budget compared what it had so far. The error rates are shared
+	// out among them; see [Look].
+	Looks []Look
 
 	_ struct{}
 }
 
 // Version is the schema_version of a report.
-const Version = 1
+const Version = 2
 
 // A Report is what a comparison found.
 type Report struct {
 	SchemaVersion int     `json:"schema_version"`
 	Verdict       Verdict `json:"verdict"`
 	Reason        string  `json:"reason"`
+
+	// Measured says what was measured: the base's servers, storage and cores. In what else the head differs, if it does,
+	// is in Mismatches.
+	Measured string `json:"measured"`
 
 	Base       SideInfo   `json:"base"`
 	Head       SideInfo   `json:"head"`
@@ -61,6 +68,10 @@ type Report struct {
 	Metrics    []Line     `json:"metrics"`
 	// Paired says that runs were compared pair by pair, and not just side by side.
 	Paired bool `json:"paired"`
+	// Confidence is that of every interval.
+	Confidence float64 `json:"confidence"`
+
+	share float64 // of the error rates, which this look may use
 }
 
 // SideInfo describes a side.
@@ -88,12 +99,12 @@ type Line struct {
 	// enough runs.
 	Change     *Interval `json:"change"`
 	Difference bool      `json:"difference"`
-	P          *float64  `json:"p"`          // two-sided, by the signed ranks of pairs or by Mann-Whitney
-	PAdjusted  *float64  `json:"p_adjusted"` // after Holm, over the metrics that gate
-	// Floor is the least loss that counts, and Tolerated the largest loss that a pass may leave possible: relative,
-	// or as a difference.
-	Floor     float64 `json:"floor"`
-	Tolerated float64 `json:"tolerated"`
+	// P is how likely such samples are if the change is within the tolerance, either way. It is two-sided, by the
+	// signed ranks of pairs or by Mann-Whitney.
+	P         *float64 `json:"p"`
+	PAdjusted *float64 `json:"p_adjusted"` // after Holm, over the metrics that gate
+	// Tolerance is the loss that is accepted: relative to the base, or as a difference.
+	Tolerance float64 `json:"tolerance"`
 
 	quantity result.Quantity
 	least    float64 // the smallest p that this number of runs can have
@@ -146,7 +157,7 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	if len(base.Runs) == 0 || len(head.Runs) == 0 {
 		return fmt.Errorf("%w: a side has no runs", ErrInput)
 	}
-	metrics, err := choose(opts.Metrics)
+	metrics, err := choose(opts.Metrics, opts.Tolerate)
 	if err == nil {
 		err = repeated(base, head)
 	}
@@ -156,6 +167,7 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	if err != nil {
 		return err
 	}
+	r.Measured = measured(base.Runs[0].Config)
 	if !interleaved(base, head) {
 		r.Warnings = append(r.Warnings, "the runs of the two sides did not take turns, so a change of the machine in "+
 			"between looks like a change of the lock")
@@ -164,13 +176,12 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	if opts.Paired {
 		pairs = r.pair(&base, &head, metrics)
 	}
+	r.share = shareOfErrors(opts.Looks, min(len(base.Runs), len(head.Runs)))
+	r.Confidence = 1 - r.share*(1-confidence)
 	for _, m := range metrics {
-		if opts.Floor != nil {
-			m.Compared.Floor = *opts.Floor
-		}
-		r.Metrics = append(r.Metrics, measure(m, base, head, r.Paired))
+		r.Metrics = append(r.Metrics, measure(m, base, head, r.Paired, 1-r.Confidence))
 	}
-	judge(r.Metrics, len(opts.Metrics) > 0)
+	judge(r.Metrics, len(opts.Metrics) > 0, r.share*falseAlarms)
 	r.conclude(base, head, pairs)
 	return nil
 }
@@ -268,8 +279,7 @@ func (r *Report) conclude(base, head Side, pairs []pair) {
 		}
 		r.Verdict, r.Reason = v, strings.Join(names, "; ")
 		if v == Pass {
-			r.Reason = fmt.Sprintf("none of %d metrics that gate is worse beyond noise, and the loss that each tolerates "+
-				"is ruled out", len(names))
+			r.Reason = fmt.Sprintf("a loss beyond its tolerance is ruled out for each of %d metrics that gate", len(names))
 		}
 		return
 	}

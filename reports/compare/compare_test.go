@@ -31,13 +31,16 @@ func TestVerdicts(t *testing.T) {
 		want       Verdict
 		reason     string
 	}{
-		{"the same", 6, 300, 300, Options{}, Pass, "none of 6 metrics"},
+		{"the same", 6, 300, 300, Options{}, Pass, "each of 6 metrics"},
 		{"twice as slow", 6, 300, 150, Options{}, Regressed, "acquired_per_s: "},
 		{"a fifth slower", 6, 300, 250, Options{}, Regressed, "handoff.p50: "},
 		{"twice as fast", 6, 300, 600, Options{}, Improved, "acquired_per_s: "},
-		{"worse, but less than the floor", 10, 300, 289, Options{}, Pass, ""},
-		{"worse than a lower floor", 10, 300, 289, Options{Floor: new(0.01)}, Regressed, ""},
-		{"worse, but less than a higher floor", 6, 300, 150, Options{Floor: new(1.5)}, Pass, ""},
+		{"worse, but within the tolerance", 10, 300, 295, Options{}, Pass, ""},
+		{"just at the tolerance", 10, 300, 286, Options{}, Inconclusive, "5 % is tolerated"},
+		{"worse than a lower tolerance", 10, 300, 289, Options{Tolerate: map[string]float64{"handoff.p50": 0.01}},
+			Regressed, "handoff.p50"},
+		{"worse, but within higher tolerances", 6, 300, 250, Options{Metrics: []string{"handoff.p50"},
+			Tolerate: map[string]float64{"latency.handoff.p50_ns": 0.5}}, Pass, ""},
 		{"too few for so many metrics", 4, 300, 150, Options{}, Inconclusive, "so few runs"},
 		{"enough for one metric", 5, 300, 150, Options{Metrics: []string{"handoff.p50"}}, Regressed, "handoff.p50"},
 	} {
@@ -95,12 +98,12 @@ func TestEachMetricHasItsDirection(t *testing.T) {
 	}
 }
 
-// A quantity that is compared has a better direction, a loss that counts, and one that a pass rules out.
+// A quantity that is compared has a better direction, and a tolerance that can fail.
 func TestComparedQuantitiesHaveLimits(t *testing.T) {
 	for _, q := range result.Compared() {
 		c := q.Compared
-		if q.Better == result.Neither || c.Floor <= 0 || c.Tolerated < c.Floor {
-			t.Errorf("%s: better %v, floor %v, tolerated %v", q.Name(), q.Better, c.Floor, c.Tolerated)
+		if q.Better == result.Neither || c.Tolerance <= 0 || !c.Difference && c.Tolerance >= maxTolerance {
+			t.Errorf("%s: better %v, tolerance %v", q.Name(), q.Better, c.Tolerance)
 		}
 	}
 }
@@ -108,7 +111,7 @@ func TestComparedQuantitiesHaveLimits(t *testing.T) {
 // A metric can be named by its short name and by its path in result.json.
 func TestMetricsAreNamedEitherWay(t *testing.T) {
 	for _, name := range []string{"acquire.p99", "latency.acquire.p99_ns", "acquired_per_s", "throughput.acquired_per_s"} {
-		chosen, err := choose([]string{name})
+		chosen, err := choose([]string{name}, nil)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -120,18 +123,19 @@ func TestMetricsAreNamedEitherWay(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"acquire", "p99", "acquire.p999", "operations.failed", ""} {
-		if err := CheckMetrics([]string{name}); !errors.Is(err, ErrInput) {
+		if err := (Options{Metrics: []string{name}}).Check(); !errors.Is(err, ErrInput) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 }
 
-// A pass promises that a loss of a fifth would have been seen, so wide samples do not pass even if they look the same.
+// A pass promises that a larger loss than is tolerated would have been seen, so wide samples do not pass even
+// if they look the same.
 func TestWideSamplesDoNotPass(t *testing.T) {
 	factors := []float64{0.8, 0.9, 0.97, 1.03, 1.1, 1.2}
 	base, head := writeSides(t, 6, 300, 300, func(_ string, i int, s *runSpec) { s.throughput *= factors[(i*5)%6] })
 	r, err := compareDirs(base, head, Options{})
-	if err != nil || r.Verdict != Inconclusive || !strings.Contains(r.Reason, "20 % would matter") {
+	if err != nil || r.Verdict != Inconclusive || !strings.Contains(r.Reason, "5 % is tolerated") {
 		t.Errorf("%s (%s), %v", r.Verdict, r.Reason, err)
 	}
 }

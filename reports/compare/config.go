@@ -119,6 +119,8 @@ type Design struct {
 	Varied        []string `json:"varied"` // keys
 	// Paired says that runs with the same name were made next to each other.
 	Paired bool `json:"paired,omitempty"`
+	// Looks are the times at which what there was had been compared, if there was a budget.
+	Looks []Look `json:"looks,omitempty"`
 }
 
 // ReadDesign returns the design beside the base and the head, or an empty one if they are not in the same folder or it

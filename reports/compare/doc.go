@@ -8,8 +8,8 @@
 //     depend on each other, and noise would look like a difference if they were samples.
 //  3. Each metric gets both medians, the ratio with its confidence interval, and a p value. The p is that of the
 //     Mann-Whitney test or, with ten or more pairs of runs that were made in turn, of the signed-rank test, which is
-//     not affected when the machine drifts. A metric has regressed if it is worse significantly (after Holm, over all
-//     metrics that gate) and by more than a floor. It passes only if the interval rules out a loss that matters.
+//     not affected when the machine drifts. A metric has regressed if the whole interval of its loss is beyond what is
+//     tolerated (significantly, after Holm, over all metrics that gate). It passes if the whole interval is within.
 //     Otherwise it is inconclusive, because too little was measured.
 //  4. A violation, a run without a verdict and a noisy machine decide the verdict before the metrics do.
 //  5. [Render] writes a report for a person, for a pull request, for scripts, or for CI systems.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"locklab/reports/junit"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -69,7 +71,7 @@ func TestJUnitCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read junitSuites
+	var read junit.Document
 	if err := xml.Unmarshal(b, &read); err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,10 @@ import (
 // measure returns a metric's line with its numbers. A line that has no verdict is for judge.
 //
 // The runs of pairs are in the same order on both sides.
-func measure(q result.Quantity, base, head Side, paired bool) Line {
+func measure(q result.Quantity, base, head Side, paired bool, alpha float64) Line {
 	m := q.Compared
-	l := Line{Name: q.Name(), Unit: q.Bench(), Gates: m.Gates, Difference: m.Difference, Floor: m.Floor, quantity: q}
+	l := Line{Name: q.Name(), Unit: q.Bench(), Gates: m.Gates, Difference: m.Difference, Tolerance: m.Tolerance,
+		quantity: q}
 	b, bad := valuesOf(q, base)
 	h, bad2 := valuesOf(q, head)
 	if bad == "" {
@@ -21,14 +22,13 @@ func measure(q result.Quantity, base, head Side, paired bool) Line {
 		v := median(b)
 		l.BaseMedian = &v
 		if v > 0 && !m.Difference {
-			l.Floor = max(l.Floor, m.AbsFloor/v)
+			l.Tolerance = max(l.Tolerance, m.Resolution/v)
 		}
 	}
 	if len(h) > 0 {
 		v := median(h)
 		l.HeadMedian = &v
 	}
-	l.Tolerated = max(m.Tolerated, l.Floor)
 	if len(b) == 0 && len(h) == 0 {
 		l.Verdict, l.Reason = NotMeasured, "no run has it"
 		return l
@@ -37,14 +37,15 @@ func measure(q result.Quantity, base, head Side, paired bool) Line {
 		l.Verdict, l.Reason = Inconclusive, bad
 		return l
 	}
-	p, least, estimate := pValue(b, h), leastP(len(b), len(h)), change
+	test, least, estimate := pValue, leastP(len(b), len(h)), change
 	if paired {
-		p, least, estimate = pairedP(b, h, m.Difference), leastSignedP(len(b)), pairedChange
+		test, least, estimate = pairedP, leastSignedP(len(b)), pairedChange
 	}
-	l.P, l.least = &p, least
-	l.constant = constant(b, h)
-	if i, ok := estimate(b, h, m.Difference); ok {
+	l.least, l.constant = least, constant(b, h)
+	if i, ok := estimate(b, h, m.Difference, alpha); ok {
 		l.Change = &i
+		p := l.beyond(i, b, h, test)
+		l.P = &p
 	} else {
 		l.Verdict, l.Reason = Inconclusive, fmt.Sprintf("%d against %d runs cannot show a difference", len(b), len(h))
 	}
@@ -80,10 +81,44 @@ func constant(sides ...[]float64) bool {
 	return true
 }
 
+// beyond returns the p of the hypothesis that the change is within the tolerance, either way: that of the two-sided
+// test after the samples of the head have been brought back by what is tolerated. It is 1 if the estimate itself is
+// within.
+func (l *Line) beyond(i Interval, base, head []float64, test func(base, head []float64, _ bool) float64) float64 {
+	worst, best := l.limits()
+	to := worst
+	if lost, _, _ := loss(l.quantity, i); lost < 0 {
+		to = best
+	}
+	if d := l.quantity.Compared.Difference; d && (i.Estimate-to)*to <= 0 || !d && (i.Estimate-to)*(to-1) <= 0 {
+		return 1
+	}
+	back := make([]float64, len(head))
+	for k, v := range head {
+		if back[k] = v / to; l.Difference {
+			back[k] = v - to
+		}
+	}
+	return test(base, back, l.Difference)
+}
+
+// limits returns the changes, as ratios or differences, whose loss and whose gain are just what is tolerated.
+func (l *Line) limits() (worst, best float64) {
+	switch lower := l.quantity.Better == result.Lower; {
+	case l.Difference && lower:
+		return l.Tolerance, -l.Tolerance
+	case l.Difference:
+		return -l.Tolerance, l.Tolerance
+	case lower:
+		return 1 + l.Tolerance, 1 / (1 + l.Tolerance)
+	}
+	return 1 / (1 + l.Tolerance), 1 + l.Tolerance
+}
+
 // judge gives a verdict to each line that has none. The p values of the lines that gate are adjusted for their
-// number. The others are judged one by one, and nothing depends on them. A metric that was asked for by name must
-// have been measured.
-func judge(lines []Line, asked bool) {
+// number, and must be below alpha. The others are judged one by one, and nothing depends on them. A metric that was
+// asked for by name must have been measured.
+func judge(lines []Line, asked bool, alpha float64) {
 	var family []int
 	var p []float64
 	for i := range lines {
@@ -101,32 +136,32 @@ func judge(lines []Line, asked bool) {
 			l.Verdict, l.Reason = Inconclusive, "it was asked for, and no run has it"
 		}
 		if l.Verdict == "" {
-			l.judge(len(family))
+			l.judge(len(family), alpha)
 		}
 	}
 }
 
-// judge judges one metric; family is how many gate.
-func (l *Line) judge(family int) {
+// judge judges one metric; family is how many gate. The interval of a loss or gain whose p is below alpha is outside
+// the tolerance, because its confidence is lower than 1-alpha.
+func (l *Line) judge(family int, alpha float64) {
 	p := *l.P
 	if l.PAdjusted != nil {
 		p = *l.PAdjusted
 	}
 	lost, least, most := loss(l.quantity, *l.Change)
-	significant := p < falseAlarms
-	switch {
-	case significant && lost > l.Floor:
+	switch significant := p < alpha; {
+	case significant && lost > 0:
 		l.Verdict, l.Reason = Regressed, l.describe()
-	case significant && gain(l.quantity, lost) > l.Floor:
+	case significant:
 		l.Verdict, l.Reason = Improved, l.describe()
-	case most <= l.Tolerated:
+	case most <= l.Tolerance:
 		l.Verdict, l.Reason = Pass, l.describe()
 	default:
 		l.Verdict = Inconclusive
-		l.Reason = fmt.Sprintf("anything from %s to %s is possible, and %s would matter; take more runs, longer ones, "+
+		l.Reason = fmt.Sprintf("anything from %s to %s is possible, and %s is tolerated; take more runs, longer ones, "+
 			"or a quieter machine",
-			worse(least), worse(most), percent(l.Tolerated))
-		if l.PAdjusted != nil && l.least*float64(family) > falseAlarms {
+			worse(least), worse(most), percent(l.Tolerance))
+		if l.PAdjusted != nil && l.least*float64(family) > alpha {
 			l.Reason += "; so few runs cannot show that any of so many metrics differs"
 		}
 	}

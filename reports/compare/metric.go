@@ -2,6 +2,8 @@ package compare
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,16 +11,10 @@ import (
 )
 
 // choose returns the quantities to compare. If some are named, by their names or their paths in result.json, those
-// gate instead of the usual ones.
-func choose(names []string) ([]result.Quantity, error) {
+// gate instead of the usual ones. Tolerances are by the same names. One that could never fail is refused.
+func choose(names []string, tolerate map[string]float64) ([]result.Quantity, error) {
 	all := result.Compared()
-	if len(names) == 0 {
-		return all, nil
-	}
-	for i := range all {
-		all[i].Compared.Gates = false
-	}
-	for _, name := range names {
+	find := func(name string) (int, error) {
 		q, _ := result.Named(name)
 		i := slices.IndexFunc(all, func(o result.Quantity) bool { return o.Path == q.Path })
 		if i < 0 {
@@ -26,16 +22,57 @@ func choose(names []string) ([]result.Quantity, error) {
 			for _, q := range all {
 				known = append(known, q.Name())
 			}
-			return nil, fmt.Errorf("%w: no metric %q; there are %s", ErrInput, name, strings.Join(known, ", "))
+			return 0, fmt.Errorf("%w: no metric %q; there are %s", ErrInput, name, strings.Join(known, ", "))
+		}
+		return i, nil
+	}
+	for i := range all {
+		all[i].Compared.Gates = all[i].Compared.Gates && len(names) == 0
+	}
+	for _, name := range names {
+		i, err := find(name)
+		if err != nil {
+			return nil, err
 		}
 		all[i].Compared.Gates = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(tolerate)) {
+		i, err := find(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkTolerance(all[i], tolerate[name]); err != nil {
+			return nil, err
+		}
+		all[i].Compared.Tolerance = tolerate[name]
 	}
 	return all, nil
 }
 
-// CheckMetrics refuses names of quantities that are not compared. The error wraps [ErrInput].
-func CheckMetrics(names []string) error {
-	_, err := choose(names)
+// A tolerance of maxTolerance or more is refused. Twice as slow is what a gate exists to find, and a share cannot grow
+// by more than 100 points.
+const maxTolerance = 1.0
+
+// checkTolerance refuses a tolerance with which a comparison could never fail.
+func checkTolerance(q result.Quantity, v float64) error {
+	switch bounded := q.Unit == result.Share || !q.Compared.Difference; {
+	case !q.Compared.Gates:
+		return fmt.Errorf("%w: a tolerance of %s could never fail, because the verdict does not depend on it; add "+
+			"--metric %[2]s, and every other metric that is to count", ErrInput, q.Name())
+	case !(v > 0) || math.IsInf(v, 0):
+		return fmt.Errorf("%w: a tolerance of %v of %s could never pass; give one above 0, such as %s", ErrInput, v,
+			q.Name(), percent(q.Compared.Tolerance))
+	case bounded && v >= maxTolerance:
+		return fmt.Errorf("%w: a tolerance of %s of %s could hardly ever fail; give one below 100 %%, such as %s",
+			ErrInput, percent(v), q.Name(), percent(q.Compared.Tolerance))
+	}
+	return nil
+}
+
+// Check refuses metrics that are not compared, and tolerances with which a comparison could never fail or pass. The
+// error wraps [ErrInput].
+func (o Options) Check() error {
+	_, err := choose(o.Metrics, o.Tolerate)
 	return err
 }
 
@@ -57,11 +94,22 @@ func loss(q result.Quantity, i Interval) (estimate, least, most float64) {
 	return f(i.Estimate), min(least, most), max(least, most)
 }
 
-// gain is by how much a quantity became better, by its loss: a latency that halves and a throughput that doubles have a
-// loss of -50 % and a gain of 100 %.
-func gain(q result.Quantity, loss float64) float64 {
-	if q.Compared.Difference {
-		return -loss
+// LeastRuns is the least number of runs a side with which a comparison could fail: fewer cannot have a significant p,
+// whatever their values. Call Check before.
+func (o Options) LeastRuns() int {
+	metrics, err := choose(o.Metrics, o.Tolerate)
+	if err != nil {
+		return MinRuns
 	}
-	return -loss / (1 + loss)
+	family := 0
+	for _, q := range metrics {
+		if q.Compared.Gates {
+			family++
+		}
+	}
+	n := MinRuns
+	for leastP(n, n)*float64(family) >= falseAlarms {
+		n++
+	}
+	return n
 }

@@ -71,8 +71,8 @@ func differences(base, head []float64, difference bool) []float64 {
 
 // pairedShift estimates the centre of the differences by Hodges and Lehmann: the median of the means of all pairs of
 // differences, including each with itself, and the interval that belongs to the signed-rank test (Hollander and
-// Wolfe, 3.2 and 3.3). With fewer than six pairs, ok is false.
-func pairedShift(d []float64) (i Interval, ok bool) {
+// Wolfe, 3.2 and 3.3). It has a confidence of 1-alpha. If so few pairs have none, fewer than six at 0.05, ok is false.
+func pairedShift(d []float64, alpha float64) (i Interval, ok bool) {
 	var means []float64
 	for k := range d {
 		for j := range k + 1 {
@@ -91,7 +91,7 @@ func pairedShift(d []float64) (i Interval, ok bool) {
 	}
 	chance := signedRanks(ranks)
 	cut, tail := 0, 0.0
-	for ; cut <= n/2 && 2*(tail+chance[cut]) <= 1-confidence; cut++ {
+	for ; cut <= n/2 && 2*(tail+chance[cut]) <= alpha; cut++ {
 		tail += chance[cut]
 	}
 	if cut == 0 || cut > n/2 {
@@ -102,8 +102,8 @@ func pairedShift(d []float64) (i Interval, ok bool) {
 }
 
 // pairedChange is [change] for pairs.
-func pairedChange(base, head []float64, difference bool) (Interval, bool) {
-	i, ok := pairedShift(differences(base, head, difference))
+func pairedChange(base, head []float64, difference bool, alpha float64) (Interval, bool) {
+	i, ok := pairedShift(differences(base, head, difference), alpha)
 	if !difference {
 		i.Estimate, i.Low, i.High = math.Exp(i.Estimate), math.Exp(i.Low), math.Exp(i.High)
 	}

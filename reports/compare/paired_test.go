@@ -79,12 +79,12 @@ func TestPairedShiftFromTheTables(t *testing.T) {
 		}
 	}
 	slices.Sort(means)
-	got, ok := pairedShift(d)
+	got, ok := pairedShift(d, 0.05)
 	if want := (Interval{means[27], means[8], means[46]}); !ok || !cmp.Equal(want, got, closely) {
 		t.Errorf("%v, %t; want %v", got, ok, want)
 	}
 	for n := range 6 {
-		if i, ok := pairedShift(make([]float64, n)); ok {
+		if i, ok := pairedShift(make([]float64, n), 0.05); ok {
 			t.Errorf("%d pairs: %v", n, i)
 		}
 	}
@@ -99,14 +99,14 @@ func TestPairedShiftAgreesWithTheTest(t *testing.T) {
 		for range base {
 			head = append(head, rng.NormFloat64()+by)
 		}
-		i, ok := pairedChange(base, head, true)
+		i, ok := pairedChange(base, head, true, 0.05)
 		if p, outside := pairedP(base, head, true), i.Low > 0 || i.High < 0; !ok || outside != (p <= 0.05) {
 			t.Errorf("p %v, but the interval is %v, %t", p, i, ok)
 		}
 		for k := range head {
 			head[k] += 5
 		}
-		if j, _ := pairedChange(base, head, true); math.Abs(j.Low-i.Low-5) > 1e-9 ||
+		if j, _ := pairedChange(base, head, true, 0.05); math.Abs(j.Low-i.Low-5) > 1e-9 ||
 			math.Abs(j.Estimate-i.Estimate-5) > 1e-9 || math.Abs(j.High-i.High-5) > 1e-9 {
 			t.Errorf("moved by 5, %v became %v", i, j)
 		}
@@ -202,14 +202,14 @@ func TestConstantMetricsCostNothing(t *testing.T) {
 	lines := func(constants int) []Line {
 		all := []Line{{Name: "x", Gates: true, P: new(0.015), Change: &Interval{2, 1.5, 3}, quantity: result.Quantity{}}}
 		for i := range constants {
-			all = append(all, Line{Name: fmt.Sprint(i), Gates: true, P: new(1.0), Change: &Interval{1, 1, 1}, Tolerated: 0.2,
+			all = append(all, Line{Name: fmt.Sprint(i), Gates: true, P: new(1.0), Change: &Interval{1, 1, 1}, Tolerance: 0.2,
 				constant: true})
 		}
 		return all
 	}
 	for _, n := range []int{0, 5} {
 		all := lines(n)
-		judge(all, false)
+		judge(all, false, falseAlarms)
 		if all[0].Verdict != Regressed || *all[0].PAdjusted != 0.015 {
 			t.Errorf("beside %d: %s, p %v", n, all[0].Verdict, *all[0].PAdjusted)
 		}

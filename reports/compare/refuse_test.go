@@ -98,8 +98,8 @@ func TestDamagedRunsNeverPass(t *testing.T) {
 		{"another kernel", nil, replaceIn(rundir.EnvFile, "6.18", "6.19"), refused, "env.kernel"},
 		{"another expectation", nil, replaceIn(rundir.ScenarioFile, "liveness: pass", "liveness: any"), refused,
 			"scenario.expect.liveness"},
-		{"a key more", nil, replaceIn(rundir.ScenarioFile, "clients: 64", "clients: 64\nlocks: 7"), refused,
-			"scenario.locks"},
+		{"a key more", nil, replaceIn(rundir.ScenarioFile, "clients: 64", "clients: 64\nthink: 7ms"), refused,
+			"scenario.think"},
 
 		{"one of another binary's clients", nil, replaceIn(rundir.EnvFile, `"cpus":2`, `"cpus":2,"client_binary":"x"`),
 			refusedWithin, "env.client_binary"},

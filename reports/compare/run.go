@@ -32,8 +32,9 @@ type Run struct {
 	Env rundir.Env
 }
 
-// readRun reads the run directory dir of fsys, which is called name.
-func readRun(fsys fs.FS, dir, name string) (Run, error) {
+// ReadRun reads the run directory dir of fsys, which is called name. An error wraps [ErrInput]; the run then has what
+// could be read.
+func ReadRun(fsys fs.FS, dir, name string) (Run, error) {
 	run := Run{Name: name, Config: map[string]string{}}
 	read := func(file string, into func([]byte) error) error {
 		b, err := fs.ReadFile(fsys, path.Join(dir, file))

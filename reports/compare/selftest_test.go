@@ -30,8 +30,8 @@ func TestSelfTestFindsABrokenGate(t *testing.T) {
 		"blind to the head": func(base, _ Side, opts Options, err error) (Report, error) {
 			return Compare(base, renumbered(base), opts, err)
 		},
-		"a floor beyond reach": func(base, head Side, opts Options, err error) (Report, error) {
-			opts.Floor = new(10.0)
+		"blind to latency": func(base, head Side, opts Options, err error) (Report, error) {
+			opts.Metrics = []string{"operations.not_acquired_share"}
 			return Compare(base, head, opts, err)
 		},
 		"refuses all": func(Side, Side, Options, error) (Report, error) { return Report{}, ErrInput },

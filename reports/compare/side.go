@@ -52,7 +52,7 @@ func loadFS(fsys fs.FS, name string) (Side, error) {
 	}
 	var problems []error
 	for _, d := range dirs {
-		run, err := readRun(fsys, d, filepath.Join(name, d))
+		run, err := ReadRun(fsys, d, filepath.Join(name, d))
 		problems = append(problems, err)
 		if run.Result.SchemaVersion != 0 {
 			side.Runs = append(side.Runs, run)

@@ -22,7 +22,8 @@ type runSpec struct {
 	change     func(dir string) error
 }
 
-const scenarioText = "name: mutex\nseed: %d\nrecipe: %s\nclients: 64\nexpect:\n  liveness: pass\n"
+const scenarioText = "" +
+	"name: mutex\nseed: %d\nrecipe: %s\nclients: 64\nlocks: 1\nservers: 3\nstorage: disk\nexpect:\n  liveness: pass\n"
 
 // resultOf returns a synthetic result, with all latencies in proportion.
 func resultOf(throughput float64) result.Result {

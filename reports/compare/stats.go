@@ -9,7 +9,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// confidence is the confidence of every interval.
+// confidence is the confidence of every interval, over all looks together.
 const confidence = 0.95
 
 // falseAlarms is the probability, over all metrics together, that a comparison of the same code shows a difference.
@@ -31,8 +31,8 @@ type Interval struct {
 // 4.2 and 4.3). A shift is outside the interval exactly if the test rejects it at the same level. Unlike the interval
 // of a ratio of two medians, this needs no assumption and no resampling.
 //
-// With fewer than four runs on a side, or 3 against 5, no interval has the confidence, and ok is false.
-func shift(base, head []float64) (i Interval, ok bool) {
+// The interval has a confidence of 1-alpha. If so few runs have none, such as 3 against 5 at 0.05, ok is false.
+func shift(base, head []float64, alpha float64) (i Interval, ok bool) {
 	d := make([]float64, 0, len(base)*len(head))
 	for _, h := range head {
 		for _, b := range base {
@@ -45,7 +45,7 @@ func shift(base, head []float64) (i Interval, ok bool) {
 		return i, false
 	}
 	i.Estimate = (d[(n-1)/2] + d[n/2]) / 2
-	cut := cutOff(len(base), len(head))
+	cut := cutOff(len(base), len(head), alpha)
 	if cut <= 0 || cut > n/2 {
 		return i, false
 	}
@@ -55,29 +55,29 @@ func shift(base, head []float64) (i Interval, ok bool) {
 
 // cutOff returns how many differences are cut off at either end: as many as U has values in the lower tail. It uses
 // the exact distribution of U or the normal one, whichever the test itself uses.
-func cutOff(n1, n2 int) int {
+func cutOff(n1, n2 int, alpha float64) int {
 	if max(n1, n2) > stats.MannWhitneyExactLimit {
-		return normalCutOff(n1, n2)
+		return normalCutOff(n1, n2, alpha)
 	}
 	dist := stats.UDist{N1: n1, N2: n2}
-	return sort.Search(n1*n2/2+1, func(u int) bool { return 2*dist.CDF(float64(u)) > 1-confidence })
+	return sort.Search(n1*n2/2+1, func(u int) bool { return 2*dist.CDF(float64(u)) > alpha })
 }
 
 // normalCutOff takes U to be normally distributed, less half a value for its steps. For 50 against 50 it agrees with
 // the exact distribution.
-func normalCutOff(n1, n2 int) int {
+func normalCutOff(n1, n2 int, alpha float64) int {
 	n, m := float64(n1), float64(n2)
 	u := stats.NormalDist{Mu: n * m / 2, Sigma: math.Sqrt(n * m * (n + m + 1) / 12)}
-	return int(math.Floor(u.InvCDF((1-confidence)/2)-0.5)) + 1
+	return int(math.Floor(u.InvCDF(alpha/2)-0.5)) + 1
 }
 
 // change estimates the head relative to the base: as a ratio, which is a shift of logarithms and needs positive
 // values, or as a difference.
-func change(base, head []float64, difference bool) (Interval, bool) {
+func change(base, head []float64, difference bool, alpha float64) (Interval, bool) {
 	if difference {
-		return shift(base, head)
+		return shift(base, head, alpha)
 	}
-	i, ok := shift(logs(base), logs(head))
+	i, ok := shift(logs(base), logs(head), alpha)
 	i.Estimate, i.Low, i.High = math.Exp(i.Estimate), math.Exp(i.Low), math.Exp(i.High)
 	return i, ok
 }
@@ -99,8 +99,9 @@ func median(x []float64) float64 {
 	return benchmath.AssumeNothing.Summary(sampleOf(x), confidence).Center
 }
 
-// pValue is the p of the Mann-Whitney test, 1 if all values are equal.
-func pValue(base, head []float64) float64 {
+// pValue is the two-sided p of the Mann-Whitney test, 1 if all values are equal. It is the same for values and for
+// their logarithms.
+func pValue(base, head []float64, _ bool) float64 {
 	return benchmath.AssumeNothing.Compare(sampleOf(base), sampleOf(head)).P
 }
 

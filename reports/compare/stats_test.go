@@ -17,7 +17,7 @@ var closely = cmpopts.EquateApprox(1e-9, 1e-12)
 func TestShiftByHand(t *testing.T) {
 	base, head := []float64{1, 2, 3, 4, 5}, []float64{11, 22, 33, 44}
 	// Differences: 6 7 8 9 10, 17…21, 28…32, 39…43.
-	got, ok := shift(base, head)
+	got, ok := shift(base, head, 0.05)
 	if want := (Interval{24.5, 7, 42}); !ok || !cmp.Equal(want, got, closely) {
 		t.Errorf("%v, %t; want %v", got, ok, want)
 	}
@@ -36,11 +36,11 @@ func TestShiftAgreesWithTheTest(t *testing.T) {
 		for i := range head {
 			head[i] = rng.NormFloat64() + by
 		}
-		i, ok := shift(base, head)
+		i, ok := shift(base, head, 0.05)
 		if !ok {
 			t.Fatalf("no interval for %d against %d", n, m)
 		}
-		if p, outside := pValue(base, head), i.Low > 0 || i.High < 0; outside != (p <= 0.05) {
+		if p, outside := pValue(base, head, true), i.Low > 0 || i.High < 0; outside != (p <= 0.05) {
 			t.Errorf("p %v, but the interval is %v", p, i)
 		}
 		if !(i.Low <= i.Estimate && i.Estimate <= i.High) {
@@ -49,7 +49,7 @@ func TestShiftAgreesWithTheTest(t *testing.T) {
 		for k := range head {
 			head[k] += 5
 		}
-		if j, _ := shift(base, head); math.Abs(j.Low-i.Low-5) > 1e-9 || math.Abs(j.Estimate-i.Estimate-5) > 1e-9 ||
+		if j, _ := shift(base, head, 0.05); math.Abs(j.Low-i.Low-5) > 1e-9 || math.Abs(j.Estimate-i.Estimate-5) > 1e-9 ||
 			math.Abs(j.High-i.High-5) > 1e-9 {
 			t.Errorf("moved by 5, %v became %v", i, j)
 		}
@@ -67,7 +67,7 @@ func TestIntervalCovers(t *testing.T) {
 			base[i] = math.Exp(0.2 * rng.NormFloat64())
 			head[i] = ratio * math.Exp(0.2*rng.NormFloat64())
 		}
-		if i, ok := change(base, head, false); ok && i.Low <= ratio && ratio <= i.High {
+		if i, ok := change(base, head, false, 0.05); ok && i.Low <= ratio && ratio <= i.High {
 			covered++
 		}
 	}
@@ -88,19 +88,19 @@ func TestShiftOfLargeSides(t *testing.T) {
 		for i := range head {
 			head[i] = rng.NormFloat64() + 0.5
 		}
-		i, ok := shift(base, head)
+		i, ok := shift(base, head, 0.05)
 		// 1.96 standard errors of a difference of two means, of which the estimate has 95 % of the efficiency.
 		wide := 2 * 1.96 * math.Sqrt(1/float64(n[0])+1/float64(n[1])) / math.Sqrt(0.955)
 		if got := i.High - i.Low; !ok || i.Estimate < i.Low || i.Estimate > i.High || min(n[0], n[1]) > 50 &&
 			math.Abs(got/wide-1) > 0.2 {
 			t.Errorf("%v: %v, %t; want one %.3f wide", n, i, ok, wide)
 		}
-		if p, outside := pValue(base, head), i.Low > 0 || i.High < 0; outside != (p <= 0.05) {
+		if p, outside := pValue(base, head, true), i.Low > 0 || i.High < 0; outside != (p <= 0.05) {
 			t.Errorf("%v: p %v, but the interval is %v", n, p, i)
 		}
 	}
 	for _, n := range [][2]int{{50, 50}, {40, 50}} {
-		if exact, normal := cutOff(n[0], n[1]), normalCutOff(n[0], n[1]); max(exact-normal, normal-exact) > 1 {
+		if exact, normal := cutOff(n[0], n[1], 0.05), normalCutOff(n[0], n[1], 0.05); max(exact-normal, normal-exact) > 1 {
 			t.Errorf("%v: %d are cut off, and %d by the normal distribution", n, exact, normal)
 		}
 	}
@@ -108,7 +108,7 @@ func TestShiftOfLargeSides(t *testing.T) {
 
 func TestTooFewRunsHaveNoInterval(t *testing.T) {
 	for _, n := range [][2]int{{0, 0}, {1, 9}, {3, 3}, {0, 8}} {
-		if i, ok := shift(make([]float64, n[0]), make([]float64, n[1])); ok {
+		if i, ok := shift(make([]float64, n[0]), make([]float64, n[1]), 0.05); ok {
 			t.Errorf("%d against %d: %v", n[0], n[1], i)
 		}
 	}

@@ -45,26 +45,31 @@ func sideLine(s SideInfo) string {
 
 // legend explains the table.
 func (r *Report) legend() string {
-	how := "p by Mann-Whitney"
+	how := "p of a change beyond, by Mann-Whitney"
 	if r.Paired {
-		how = "of runs made in turn, pair by pair; p by Wilcoxon's signed ranks"
+		how = "p of a change beyond, pair by pair, by Wilcoxon's signed ranks"
 	}
-	return "Medians over runs; ratio head/base with its 95 % interval (Hodges-Lehmann), " + how +
-		", after Holm over the metrics that gate. (In brackets: the verdict does not depend on it.)"
+	return fmt.Sprintf("Medians over runs; ratio head/base with its %s interval (Hodges-Lehmann). A loss passes if its "+
+		"interval is within what is tolerated, and fails if it is beyond; %s, after Holm over the metrics that gate. "+
+		"(In brackets: the verdict does not depend on it.)", percent(r.Confidence), how)
 }
 
 // writeText writes a table for a terminal.
 func writeText(w *bytes.Buffer, r Report) error {
-	fmt.Fprintf(w, "%s: %s\n\nbase  %s\nhead  %s\n\n", r.Verdict, r.Reason, sideLine(r.Base), sideLine(r.Head))
+	fmt.Fprintf(w, "%s: %s\n", r.Verdict, r.Reason)
+	if r.Measured != "" {
+		fmt.Fprintln(w, r.Measured)
+	}
+	fmt.Fprintf(w, "\nbase  %s\nhead  %s\n\n", sideLine(r.Base), sideLine(r.Head))
 	if len(r.Metrics) > 0 {
 		t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(t, "metric\tbase\thead\tratio\tp\tverdict")
+		fmt.Fprintln(t, "metric\tbase\thead\tratio\ttolerated\tp\tverdict")
 		for _, l := range r.Metrics {
 			if !l.shown() {
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit),
-				l.ratio(), l.p(), verdictWord(l))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit),
+				l.ratio(), l.tolerated(), l.p(), verdictWord(l))
 		}
 		if err := t.Flush(); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"locklab/reports/result"
 )
 
 // amount writes a value in its unit, with about three digits.
@@ -53,6 +55,17 @@ func (l *Line) ratio() string {
 	return fmt.Sprintf("%.3f (%.3f–%.3f)", c.Estimate, c.Low, c.High)
 }
 
+// tolerated writes the loss that is accepted.
+func (l *Line) tolerated() string {
+	switch {
+	case !l.Difference:
+		return percent(l.Tolerance)
+	case l.quantity.Unit == result.Share:
+		return fmt.Sprintf("%.3g points", 100*l.Tolerance)
+	}
+	return fmt.Sprintf("%.3g", l.Tolerance)
+}
+
 // p writes the adjusted p, or the p if nothing depends on the metric.
 func (l *Line) p() string {
 	switch {
@@ -82,5 +95,5 @@ func (l *Line) change() string {
 // describe says in half a sentence how the metric changed.
 func (l *Line) describe() string {
 	base, head := amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit)
-	return fmt.Sprintf("%s → %s, %s, p %s", base, head, l.change(), l.p())
+	return fmt.Sprintf("%s → %s, %s, %s tolerated, p %s", base, head, l.change(), l.tolerated(), l.p())
 }

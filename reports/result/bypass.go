@@ -15,13 +15,14 @@ import (
 // been invoked after the waiter knew its place. The number is therefore a lower bound. Two holds of the same shared
 // mode do not bypass each other.
 func maxBypass(acq []history.Acquisition, w Interval) *int64 {
-	by := map[string][]*history.Acquisition{}
-	for i := range acq {
-		by[acq[i].Lock] = append(by[acq[i].Lock], &acq[i])
+	if !slices.ContainsFunc(acq, func(a history.Acquisition) bool { return a.Queued != history.None }) {
+		return nil
 	}
 	var most *int64
-	for _, all := range by {
-		slices.SortStableFunc(all, func(a, b *history.Acquisition) int { return cmp.Compare(over(a), over(b)) })
+	for _, all := range history.ByLock(acq, nil) {
+		slices.SortFunc(all, func(a, b *history.Acquisition) int {
+			return cmp.Or(cmp.Compare(over(a), over(b)), cmp.Compare(a.Place, b.Place))
+		})
 		asked := newRanks(all)
 		for _, a := range all { // asked holds the grants that came before a's end
 			if a.Queued != history.None && w.Contains(a.Invoked) {

@@ -6,10 +6,11 @@ import (
 	"locklab/harness/check"
 )
 
-// The losses that count by default. A median changes less from run to run than a tail does.
+// The losses that are accepted by default. A tail changes more from run to run than a median does, and smaller losses
+// of it could not be told from chance.
 var (
-	likeMedian = Comparison{Floor: 0.05, Tolerated: 0.20}
-	likeTail   = Comparison{Floor: 0.10, Tolerated: 1.00}
+	likeMedian = Comparison{Tolerance: 0.05}
+	likeTail   = Comparison{Tolerance: 0.25}
 )
 
 // clockNoise is the least difference of a latency that counts. Smaller ones are due to the clock and the scheduler.
@@ -19,7 +20,7 @@ const clockNoise = 20e3 // ns
 func gates(c Comparison) Comparison { c.Gates = true; return c }
 
 // above ignores losses that are smaller than a number in the quantity's own unit.
-func above(floor float64, c Comparison) Comparison { c.AbsFloor = floor; return c }
+func above(resolution float64, c Comparison) Comparison { c.Resolution = resolution; return c }
 
 // catalogue has every number of a run by which it can be judged, in the order in which numbers are shown. To add one,
 // write a file that computes it and add a line here; thresholds, their schema, the manual, comparisons, bench.txt,
@@ -33,7 +34,7 @@ var catalogue = named(slices.Concat(
 		{Path: "throughput.dropped", Better: Lower,
 			Means: "open loops: acquisitions that were due, found no idle client and were not begun"},
 		{Path: "throughput.dropped_per_s", Unit: PerSecond, Better: Lower,
-			Compared: Comparison{Difference: true, Floor: 1, Tolerated: 5}, BenchUnit: "dropped/s"},
+			Compared: Comparison{Difference: true, Tolerance: 1}, BenchUnit: "dropped/s"},
 		{Path: "throughput.backlog_max", Better: Lower, Means: "open loops: the most acquisitions that were due and " +
 			"waiting at once"},
 		{Path: "throughput.backlog_end", Better: Lower,
@@ -92,7 +93,7 @@ var catalogue = named(slices.Concat(
 
 	[]Quantity{
 		{Path: "operations.not_acquired_share", Unit: Share, Better: Lower, Of: notAcquired, BenchUnit: "not-acquired/op",
-			Compared: gates(Comparison{Difference: true, Floor: 0.01, Tolerated: 0.05}),
+			Compared: gates(Comparison{Difference: true, Tolerance: 0.01}),
 			Means:    "the share of acquisitions that timed out, were busy, failed, are unknown, or still waited at the end"},
 		{Path: "server.requests_per_acquire", Unit: Ratio, Better: Lower, Compared: gates(above(0.1, likeMedian)),
 			BenchUnit: "requests/acquire", Row: "requests to the servers per acquisition",

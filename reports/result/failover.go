@@ -16,7 +16,7 @@ var (
 		Path:  "quantities.failovers",
 		Means: "times that a lock went to the next client because a fault had struck its holder",
 		Measure: func(run *rundir.Run, w Interval) *float64 {
-			n := float64(len(failoversOf(run.Events, run.Acquisitions, w)))
+			n := float64(len(failoversOf(run.Events, history.Grants(run.Events), w)))
 			return &n
 		},
 	}
@@ -54,7 +54,7 @@ func (r *Result) Failover() (mean, longest *int64) {
 
 // failoverTime returns what of makes of the failovers' durations; nil if there were none.
 func failoverTime(run *rundir.Run, w Interval, of func([]int64) float64) *float64 {
-	all := failoversOf(run.Events, run.Acquisitions, w)
+	all := failoversOf(run.Events, history.Grants(run.Events), w)
 	if len(all) == 0 {
 		return nil
 	}
@@ -63,8 +63,7 @@ func failoverTime(run *rundir.Run, w Interval, of func([]int64) float64) *float6
 }
 
 // failoversOf returns the durations of the failovers that began in the window.
-func failoversOf(events *history.Log, acq []history.Acquisition, w Interval) (all []int64) {
-	locks := GrantsByLock(acq)
+func failoversOf(events *history.Log, locks [][]*history.Acquisition, w Interval) (all []int64) {
 	for _, e := range events.Of(history.OpFaultInject) {
 		if e.Kind != history.OK || !w.Contains(e.At) {
 			continue

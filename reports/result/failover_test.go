@@ -45,7 +45,7 @@ func TestFailovers(t *testing.T) {
 		{"readers", read, []history.Event{strike(20, "c1")}, nil},
 		{"outside the window", held(0, history.Info), []history.Event{strike(-20, "c1")}, nil},
 	} {
-		got := failoversOf(history.NewLog(c.faults), c.acq, wholeSecond)
+		got := failoversOf(history.NewLog(c.faults), history.GrantsByLock(c.acq), wholeSecond)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}

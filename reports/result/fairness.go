@@ -75,37 +75,37 @@ func Tallies(acq []history.Acquisition, w Interval) []Tally {
 	return all
 }
 
-func fairness(acq []history.Acquisition, w Interval) Fairness {
+func fairness(acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) Fairness {
 	var f Fairness
 	all := Tallies(acq, w)
-	var grants []int64
+	var got []int64
 	var sum, starved int64
 	for _, t := range all {
-		grants = append(grants, t.Grants)
+		got = append(got, t.Grants)
 		sum += t.Grants
 		if t.Grants == 0 {
 			starved++
 		}
 	}
-	if len(grants) == 0 {
+	if len(got) == 0 {
 		return f
 	}
 	f.StarvedClients = &starved
 	if sum == 0 {
 		return f
 	}
-	j, g := jain(grants), gini(grants)
+	j, g := jain(got), gini(got)
 	f.Jain, f.Gini = &j, &g
 	f.MaxBypass = maxBypass(acq, w)
-	f.LWSS, f.LWSSWindow = lwss(acq, w)
+	f.LWSS, f.LWSSWindow = lwss(grants, w)
 	return f
 }
 
 // lwss returns the mean number of different clients over all sequences of k successive grants of the busiest lock,
 // where k is the number of clients that got it.
-func lwss(acq []history.Acquisition, w Interval) (mean *float64, k *int64) {
+func lwss(locks [][]*history.Acquisition, w Interval) (mean *float64, k *int64) {
 	var busiest []string
-	for _, held := range GrantsByLock(acq) {
+	for _, held := range locks {
 		var owners []string
 		for _, a := range held {
 			if w.Contains(a.Returned) {

@@ -58,7 +58,7 @@ func TestFairnessOfStarvedAndBypassed(t *testing.T) {
 		grant("c", 40, 41, 50, 60), // and again
 		grant("b", 61, 62, 70, 80), // and again
 	}
-	f := fairness(acq, wholeSecond)
+	f := fairness(acq, history.GrantsByLock(acq), wholeSecond)
 	if *f.StarvedClients != 1 || *f.MaxBypass != 3 {
 		t.Errorf("starved %d, most bypasses %d; want 1 and 3", *f.StarvedClients, *f.MaxBypass)
 	}
@@ -109,12 +109,12 @@ func TestLWSS(t *testing.T) {
 		{"abcabc", 3}, // windows abc bca cab abc
 		{"aaabcc", 2}, // aaa 1, aab 2, abc 3, bcc 2: 8/4
 	} {
-		got, k := lwss(take(c.order), wholeSecond)
+		got, k := lwss(history.GrantsByLock(take(c.order)), wholeSecond)
 		if got == nil || math.Abs(*got-c.want) > 1e-12 || *k != 3 {
 			t.Errorf("%s: %v in %v, want %v in 3", c.order, got, k, c.want)
 		}
 	}
-	if got, _ := lwss(take("aaaa"), wholeSecond); got != nil {
+	if got, _ := lwss(history.GrantsByLock(take("aaaa")), wholeSecond); got != nil {
 		t.Errorf("one client: %v, want nil", *got)
 	}
 }

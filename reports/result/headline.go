@@ -18,7 +18,7 @@ func headline(r Result, rep check.Report) string {
 		s = append(s, "The run broke off before its end.")
 	}
 	if rep.Verdict == check.Unknown {
-		s = append(s, "Unknown: "+words.Sentence(reason(rep, check.Unknown)))
+		s = append(s, unknownSentence(rep))
 	}
 	s = append(s, thresholdSentences(r)...)
 	s = append(s, exclusionSentence(r, rep))
@@ -361,14 +361,14 @@ func lostUpdates(s *check.Safety, n int64) string {
 	return fmt.Sprintf("%s lost, %s of them of other clients", words.Were(n, "update"), words.Grouped(*others))
 }
 
-// reason is the summary of the first check with an outcome.
-func reason(rep check.Report, outcome check.Result) string {
+// unknownSentence says which check could not tell, and why: the first of them.
+func unknownSentence(rep check.Report) string {
 	for i := range rep.Checks {
-		if v := &rep.Checks[i]; v.Outcome() == outcome {
-			return PlainName(v.Name) + ": " + v.Summary
+		if v := &rep.Checks[i]; v.Outcome() == check.Unknown {
+			return "The check of " + PlainName(v.Name) + " could not tell: " + words.Sentence(v.Summary)
 		}
 	}
-	return "no check says why"
+	return "No check says why it is unknown."
 }
 
 // PlainName is a check's name for a reader who has not seen the list.

@@ -130,15 +130,15 @@ func TestHeadline(t *testing.T) {
 		{name: "unknown", acquired: 12, safety: clean, verdict: check.Unknown,
 			checks: []check.Verdict{{Name: check.Assumptions, Expected: check.ExpectPass, Result: check.Unknown,
 				Summary: "nobody held the lock when the fault struck"}},
-			want: "Unknown: the conditions of the run: nobody held the lock when the fault struck. " +
+			want: "The check of the conditions of the run could not tell: nobody held the lock when the fault struck. " +
 				"No two clients believed they held the lock at once in 12 acquisitions."},
 		{name: "no overlap seen, but not all of the record is there", acquired: 8, safety: clean, verdict: check.Unknown,
 			checks: []check.Verdict{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Unknown,
 				Summary: "the history is not complete"}},
-			want: "Unknown: which clients believed that they held the lock: the history is not complete. " +
+			want: "The check of which clients believed that they held the lock could not tell: the history is not complete. " +
 				"No two clients were seen to hold the lock at once in 8 acquisitions, but the record does not rule it out."},
 		{name: "nothing", verdict: check.Unknown, partial: true,
-			want: "The run broke off before its end. Unknown: no check says why. No acquisitions were recorded."},
+			want: "The run broke off before its end. No check says why it is unknown. No acquisitions were recorded."},
 		{name: "not judged", acquired: 4, verdict: check.Pass,
 			want: "4 acquisitions; whether two clients held a lock at once was not judged."},
 		{name: "liveness", acquired: 40, safety: clean, verdict: check.Fail,

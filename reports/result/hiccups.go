@@ -30,7 +30,7 @@ type Hiccups struct {
 // hiccupsOf returns the hiccups of each process in the history, without those in which a fault had stopped the process,
 // and warnings about what cannot be read.
 func hiccupsOf(events *history.Log, w Interval) (own map[string]Recording, warnings []string) {
-	stops := stopped(events)
+	stops := Stops(events)
 	own = map[string]Recording{}
 	add := func(process string) Recording {
 		r, ok := own[process]
@@ -95,28 +95,6 @@ func measureHiccups(events *history.Log, w Interval) (*Hiccups, []string) {
 func (r Recording) hiccups() Hiccups {
 	l := r.latency()
 	return Hiccups{Samples: l.Count, P50Ns: l.P50Ns, P99Ns: l.P99Ns, MaxNs: l.MaxNs}
-}
-
-// stopped returns when each process was stopped on purpose, by its agent's record. A stop without an end lasts for
-// ever.
-func stopped(events *history.Log) map[string][]Span {
-	all := map[string][]Span{}
-	for _, e := range events.Of(history.OpProcess) {
-		stops := all[e.Process]
-		open := len(stops) > 0 && stops[len(stops)-1].To == history.None
-		switch {
-		case e.ProcessIs(history.ProcessStopped) && !open:
-			all[e.Process] = append(stops, Span{e.At, history.None})
-		case !e.ProcessIs(history.ProcessStopped) && open:
-			stops[len(stops)-1].To = e.At
-		}
-	}
-	for _, stops := range all {
-		if last := &stops[len(stops)-1]; last.To == history.None {
-			last.To = int64(^uint64(0) >> 1)
-		}
-	}
-	return all
 }
 
 // Supported reports whether the value of a quantity in this result says something about the lock, and if not, why: a

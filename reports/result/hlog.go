@@ -23,7 +23,7 @@ const (
 // WriteHlog writes the measured window's latencies in HdrHistogram's log format: one interval per phase, tagged with
 // its name, in nanoseconds, its maximum in milliseconds. Times are in seconds since the run's base and not since the
 // epoch, because a history has no others. A phase without samples has no line.
-func WriteHlog(w io.Writer, events *history.Log, acq []history.Acquisition) error {
+func WriteHlog(w io.Writer, events *history.Log) error {
 	win := MeasuredWindow(events)
 	log, err := beginHlog(w, LatenciesComment)
 	if err != nil {
@@ -32,7 +32,7 @@ func WriteHlog(w io.Writer, events *history.Log, acq []history.Acquisition) erro
 	if !win.Measured {
 		return nil
 	}
-	all := Distributions(acq, win)
+	all := Distributions(events, win)
 	for _, phase := range Phases {
 		h := all[phase].Hist
 		if h.TotalCount() == 0 {

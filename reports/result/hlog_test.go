@@ -12,13 +12,12 @@ import (
 
 func TestHlogReadsBack(t *testing.T) {
 	events := history.NewLog(synth.Busy(16, 3, false))
-	acq := history.Acquisitions(events)
 	var b bytes.Buffer
-	if err := WriteHlog(&b, events, acq); err != nil {
+	if err := WriteHlog(&b, events); err != nil {
 		t.Fatal(err)
 	}
 	w := MeasuredWindow(events)
-	want := Distributions(acq, w)
+	want := Distributions(events, w)
 	r := hdrhistogram.NewHistogramLogReader(&b)
 	seen := map[string]bool{}
 	for {
@@ -47,7 +46,7 @@ func TestHlogReadsBack(t *testing.T) {
 
 func TestHlogOfAnEmptyRun(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteHlog(&b, nil, nil); err != nil {
+	if err := WriteHlog(&b, nil); err != nil {
 		t.Fatal(err)
 	}
 	if h, err := hdrhistogram.NewHistogramLogReader(&b).NextIntervalHistogram(); h != nil || err != nil {

@@ -74,12 +74,11 @@ type Comparison struct {
 	Gates bool
 	// Difference says that the difference counts, not the ratio: a number that is 0 where all is well has no ratio.
 	Difference bool
-	// Floor is the least loss that counts, relative to the base (or as a difference), but not less than AbsFloor,
-	// which is in the quantity's own unit.
-	Floor, AbsFloor float64
-	// Tolerated is the loss that must be ruled out for a pass, in the units of Floor: the sensitivity that a pass
-	// promises.
-	Tolerated float64
+	// Tolerance is the loss that is accepted, relative to the base (or as a difference). A loss that is surely larger
+	// fails, and one that is surely smaller passes.
+	Tolerance float64
+	// Resolution is the least difference that the quantity can show, in its own unit. A tolerance is never smaller.
+	Resolution float64
 }
 
 // Quantities returns the catalogue, in the order in which quantities are shown.

@@ -3,7 +3,6 @@ package result
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 
 	"locklab/harness/history"
@@ -48,12 +47,21 @@ func openOnly(phase string) bool { return phase == PhaseArrival || phase == Phas
 //   - hold: granted → release invoked, for the same ones;
 //   - release: release invoked → returned, if it succeeded;
 //   - handoff: see handoffs.
-func Samples(acq []history.Acquisition, w Interval) iter.Seq2[string, int64] {
-	return func(yield func(string, int64) bool) { samples(acq, w, yield) }
+func Samples(events *history.Log, w Interval) iter.Seq2[string, int64] {
+	return samples(history.Acquisitions(events), history.Grants(events), w)
 }
 
-func samples(acq []history.Acquisition, w Interval, yield func(string, int64) bool) {
-	more := handoffs(acq, w, func(took int64) bool { return yield(PhaseHandoff, took) })
+func samples(acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		if handoffs(grants, w, func(took int64) bool { return yield(PhaseHandoff, took) }) {
+			ownSamples(acq, w, yield)
+		}
+	}
+}
+
+// ownSamples yields the durations of all phases that are of one acquisition alone.
+func ownSamples(acq []history.Acquisition, w Interval, yield func(string, int64) bool) {
+	more := true
 	add := func(phase string, from, to int64) { more = more && yield(phase, to-from) }
 	for i := range acq {
 		a := &acq[i]
@@ -87,12 +95,12 @@ func samples(acq []history.Acquisition, w Interval, yield func(string, int64) bo
 }
 
 // Distributions returns how the durations of every phase are distributed; see [Samples].
-func Distributions(acq []history.Acquisition, w Interval) map[string]*Recording {
+func Distributions(events *history.Log, w Interval) map[string]*Recording {
 	all := map[string]*Recording{}
 	for _, phase := range append(Phases[:], AcquireRead, AcquireWrite) {
 		all[phase] = NewRecording()
 	}
-	for phase, took := range Samples(acq, w) {
+	for phase, took := range Samples(events, w) {
 		all[phase].add(took)
 	}
 	return all
@@ -108,8 +116,8 @@ func Distributions(acq []history.Acquisition, w Interval) map[string]*Recording 
 // other client for all.
 //
 // It reports whether more may follow.
-func handoffs(acq []history.Acquisition, w Interval, yield func(int64) bool) bool {
-	for _, held := range GrantsByLock(acq) {
+func handoffs(grants [][]*history.Acquisition, w Interval, yield func(int64) bool) bool {
+	for _, held := range grants {
 		shared := slices.ContainsFunc(held, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) })
 		last, lastExclusive := history.None, history.None // the last releases so far, of shared locks
 		var releases []*history.Acquisition
@@ -145,34 +153,4 @@ func handoffs(acq []history.Acquisition, w Interval, yield func(int64) bool) boo
 		}
 	}
 	return true
-}
-
-// GrantsByLock returns every lock's granted acquisitions in the order of the grants. The locks are in the order of
-// their names.
-func GrantsByLock(acq []history.Acquisition) [][]*history.Acquisition {
-	granted := map[string]int{}
-	for i := range acq {
-		if acq[i].Granted() {
-			granted[acq[i].Lock]++
-		}
-	}
-	all := make([][]*history.Acquisition, 0, len(granted))
-	place := map[string]int{}
-	for _, lock := range slices.Sorted(maps.Keys(granted)) {
-		place[lock] = len(all)
-		all = append(all, make([]*history.Acquisition, 0, granted[lock]))
-	}
-	for i := range acq {
-		if a := &acq[i]; a.Granted() {
-			of := &all[place[a.Lock]]
-			*of = append(*of, a)
-		}
-	}
-	byReturn := func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) }
-	for _, held := range all {
-		if !slices.IsSortedFunc(held, byReturn) {
-			slices.SortStableFunc(held, byReturn)
-		}
-	}
-	return all
 }

@@ -40,11 +40,11 @@ type Spacing struct {
 }
 
 // sharingOf returns nil if no lock could be shared. permits is how many a semaphore has; 0 = not known.
-func sharingOf(acq []history.Acquisition, w Interval, permits int) *Sharing {
+func sharingOf(locks [][]*history.Acquisition, w Interval, permits int) *Sharing {
 	var spans []seenRound
 	var grants []float64
 	shared := false
-	for _, held := range GrantsByLock(acq) {
+	for _, held := range locks {
 		switch mode := held[0].Mode; {
 		case mode == history.ModePermit:
 			shared = true

@@ -46,11 +46,12 @@ func TestRounds(t *testing.T) {
 		{"out of the window", []history.Acquisition{w("a", 900, 910, 1001), r("b", 905, 1003, 1008),
 			w("d", 906, 1010, 1020)}, []Round{}},
 	} {
-		if diff := cmp.Diff(c.want, sharingOf(c.acq, wholeSecond, 0).Rounds); diff != "" {
+		if diff := cmp.Diff(c.want, sharingOf(history.GrantsByLock(c.acq), wholeSecond, 0).Rounds); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	if s := sharingOf([]history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 5, 6, 23, 30)}, wholeSecond,
+	alone := history.GrantsByLock([]history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 5, 6, 23, 30)})
+	if s := sharingOf(alone, wholeSecond,
 		0); s != nil {
 		t.Errorf("of a mutex: %+v", s)
 	}
@@ -78,7 +79,7 @@ func TestGrantSpacing(t *testing.T) {
 		{"how many there are is not known", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20)}, 0, 0, 0, 0},
 		{"out of the window", []history.Acquisition{p("a", 1, 1, 1010, 1020), p("b", 1, 2, 1013, 1020)}, 4, 0, 0, 0},
 	} {
-		got := sharingOf(c.acq, wholeSecond, c.permits).Grants
+		got := sharingOf(history.GrantsByLock(c.acq), wholeSecond, c.permits).Grants
 		if got.Count != c.count || (c.count > 0 && (*got.MeanNs != synth.Ms(c.mean) || *got.SDNs != synth.Ms(c.sd))) ||
 			(c.count == 0 && got.MeanNs != nil) {
 			t.Errorf("%s: %+v", c.name, got)
@@ -96,7 +97,7 @@ func TestGrantSpacingHasStalls(t *testing.T) {
 		}
 		acq = append(acq, as(history.ModePermit, 1, grant("a", 0, 1, granted, granted+1)))
 	}
-	got := sharingOf(acq, wholeSecond, 4).Grants
+	got := sharingOf(history.GrantsByLock(acq), wholeSecond, 4).Grants
 	if got.Count != 40 || *got.MeanNs != synth.Ms((39*2+102)/40.0) {
 		t.Errorf("%+v", got)
 	}

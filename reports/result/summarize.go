@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"locklab/harness/check"
+	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/words"
@@ -61,7 +62,7 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 
 // Measure adds the numbers of the measured window.
 func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolution) {
-	events, acq := run.Events, run.Acquisitions
+	events, acq, grants := run.Events, run.Acquisitions, history.Grants(run.Events)
 	r.Window = Window{&w.From, &w.To}
 	if w.Cut {
 		r.warn("the run broke off inside its measured window, which is taken to end with the last event")
@@ -77,7 +78,7 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 				"latencies are of the others", words.Grouped(n)))
 		}
 	}
-	all := Distributions(acq, w)
+	all := Distributions(events, w)
 	for _, phase := range Phases {
 		if openOnly(phase) && !run.Scenario.Open() {
 			continue
@@ -99,13 +100,13 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 			"latencies do not contain them",
 			n, words.Duration(*r.Operations.CensoredMaxNs)))
 	}
-	r.Sharing = sharingOf(acq, w, permitsOf(run.Scenario))
+	r.Sharing = sharingOf(grants, w, permitsOf(run.Scenario))
 	if late, busy := r.Operations.TimedOut, r.Operations.Busy; late+busy > 0 {
 		r.warn(fmt.Sprintf("given up without the lock: %s acquisitions timed out and %s would have had to wait; the "+
 			"acquire latencies do not contain them",
 			words.Grouped(late), words.Grouped(busy)))
 	}
-	r.Fairness = fairness(acq, w)
+	r.Fairness = fairness(acq, grants, w)
 	var warnings []string
 	r.Server, warnings = serverCost(run)
 	r.warn(warnings...)

@@ -12,7 +12,7 @@ import (
 // bands is a plotter that shades and names the faults, and marks where phases begin. The x axis is seconds of the
 // run.
 type bands struct {
-	Faults []faultSpan
+	Faults []result.FaultSpan
 	Phases []result.PhaseMark
 }
 

@@ -50,7 +50,7 @@ func waitedFrom(acq []history.Acquisition, from, to int64) int64 {
 
 // An effect is how long a fault was felt: from its injection until it was healed, the clients made progress again, and
 // nothing more was found that it explains.
-func effect(f *faultSpan, gaps []result.Span, found []result.Span) result.Span {
+func effect(f *result.FaultSpan, gaps []result.Span, found []result.Span) result.Span {
 	s := f.Span
 	for _, more := range [][]result.Span{found, gaps} {
 		for _, m := range slices.SortedFunc(slices.Values(more), func(a, b result.Span) int {

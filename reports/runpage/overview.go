@@ -31,7 +31,7 @@ var shareLevels = [...]struct{ most, strength float64 }{{0.05, 0.4}, {0.25, 0.7}
 
 // newOverview returns a timeline of a whole run: who held locks how much of the time, all faults, and the gaps without
 // progress. It is for a run that has several parts to show.
-func newOverview(in result.Input, w result.Interval, faults []faultSpan, parts []timeline) timeline {
+func newOverview(in result.Input, w result.Interval, faults []result.FaultSpan, parts []timeline) timeline {
 	from, to := runExtent(in, w)
 	t := timeline{scene: scene{Span: result.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
 		Title: "The whole run: who held, faults, and gaps without progress"}, Faults: faults,
@@ -73,7 +73,7 @@ func newOverview(in result.Input, w result.Interval, faults []faultSpan, parts [
 			at = next
 		}
 	}
-	stopped := stops(in.Events)
+	stopped := result.Stops(in.Events)
 	for i, c := range names {
 		process, _, _ := strings.Cut(c, "/")
 		t.Lanes = append(t.Lanes, lane{Client: c, Color: t.colors.color(c), Stopped: stopped[process],

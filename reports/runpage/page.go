@@ -106,7 +106,7 @@ func writePage(w io.Writer, in result.Input, drawn drawing) error {
 	v := pageView{Input: in, Style: chart.PageStyle + template.CSS(style), Script: template.JS(script), Policy: policy,
 		Patterns: chart.PagePatterns, Partial: partialNote(in), Empty: in.Result.Operations.AcquiredInRun == 0,
 		Numbers: firstNumbers(&in.Result, all)}
-	if p := drawn.picture("timeline"); p.Element != "" {
+	if p := drawn.picture(timelineName); p.Element != "" {
 		v.Timeline = &p
 	} else {
 		v.Absent = p.Absent

@@ -19,7 +19,7 @@ import (
 )
 
 // overTimeFigure draws every acquire at the time at which it ended: as a dot or, of many, as a heat map.
-func overTimeFigure(in result.Input, w result.Interval, faults []faultSpan) chart.Figure {
+func overTimeFigure(in result.Input, w result.Interval, faults []result.FaultSpan) chart.Figure {
 	f := chart.Figure{
 		Name: "latency-over-time", Title: "Acquire latency over time",
 		Caption: "Each dot is one acquire, placed where it was granted, as high as it had waited. " +

@@ -37,7 +37,7 @@ func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 		Absent: "No operation was completed in the measured window.",
 		Height: 330,
 	}
-	all := result.Distributions(in.Acquisitions, w)
+	all := result.Distributions(in.Events, w)
 	p := chart.New("Latency by percentile", "percentile (%)", "time (log scale)")
 	p.Add(chart.Grid{Horizontal: true, Vertical: true})
 	lo, hi, right := math.Inf(1), 0.0, 1.0

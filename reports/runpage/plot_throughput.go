@@ -14,7 +14,7 @@ import (
 )
 
 // throughputFigure draws grants per second over the whole run.
-func throughputFigure(in result.Input, w result.Interval, faults []faultSpan) chart.Figure {
+func throughputFigure(in result.Input, w result.Interval, faults []result.FaultSpan) chart.Figure {
 	f := chart.Figure{
 		Name: "throughput", Title: "Throughput",
 		Caption: "Grants per second over the run. A gap under a shaded fault is the time in which no client got a lock. " +

@@ -35,11 +35,7 @@ func Render(dir string, in result.Input) error {
 
 // pictures draws all figures of a run.
 func pictures(in result.Input) (drawing, error) {
-	w := result.MeasuredWindow(in.Events)
-	faults := faultSpans(in.Events)
-	lines := newTimelines(in, w, faults)
-	figures := append(lines.figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
-		throughputFigure(in, w, faults), grantsFigure(in, w))
+	figures, lines := figuresOf(in)
 	d := drawing{all: make([]chart.Picture, len(figures)), timelines: lines}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -50,4 +46,13 @@ func pictures(in result.Input) (drawing, error) {
 		})
 	}
 	return d, g.Wait()
+}
+
+// figuresOf returns all figures of a run, and what its timelines show.
+func figuresOf(in result.Input) ([]chart.Figure, timelines) {
+	w := result.MeasuredWindow(in.Events)
+	faults := result.FaultSpans(in.Events)
+	lines := newTimelines(in, w, faults)
+	return append(lines.figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
+		throughputFigure(in, w, faults), grantsFigure(in, w)), lines
 }

@@ -16,9 +16,9 @@ import (
 type scene struct {
 	result.Span
 	Lock    string
-	Clients []string       // the most important first
-	Overlap *check.Finding // if the scene is about one
-	Fault   *faultSpan     // if the scene is about one
+	Clients []string          // the most important first
+	Overlap *check.Finding    // if the scene is about one
+	Fault   *result.FaultSpan // if the scene is about one
 	Title   string
 }
 
@@ -37,8 +37,8 @@ const maxParts = 8
 // each pattern of findings that no fault explains. A scenario with faults of its own choice is about one finding, which
 // leads, and no fault of the same kind and target has a part besides. Nothing leads among random faults. Without grants
 // and findings there is no scene.
-func chooseScenes(in result.Input, w result.Interval, faults []faultSpan) (all scenes) {
-	byLock := result.GrantsByLock(in.Acquisitions)
+func chooseScenes(in result.Input, w result.Interval, faults []result.FaultSpan) (all scenes) {
+	byLock := history.Grants(in.Events)
 	lead, ok := chooseScene(in, w, faults, byLock)
 	if !ok {
 		return all
@@ -100,12 +100,12 @@ type foundBy struct {
 // unexplained returns the first finding of each kind, about a client or a violation, that no injected fault explains.
 // Where a check found something that a fault explains, its other findings may be consequences of the same, such as the
 // sum of the updates that were lost, so only those that are said to have no cause are returned.
-func unexplained(report check.Report, faults []faultSpan) (all []foundBy) {
+func unexplained(report check.Report, faults []result.FaultSpan) (all []foundBy) {
 	seen := map[[2]string]bool{}
 	for i := range report.Checks {
 		v := &report.Checks[i]
 		byFault := func(f check.Finding) bool {
-			return f.Fault != "" && slices.ContainsFunc(faults, func(o faultSpan) bool { return o.ID == f.Fault })
+			return f.Fault != "" && slices.ContainsFunc(faults, func(o result.FaultSpan) bool { return o.ID == f.Fault })
 		}
 		some := slices.ContainsFunc(v.Findings, byFault)
 		for k := range v.Findings {
@@ -124,7 +124,7 @@ func unexplained(report check.Report, faults []faultSpan) (all []foundBy) {
 
 // chooseScene chooses the most interesting scene: the finding that the run is about, else the first fault, else the
 // first holds of the measured window. ok is false if the run has no grants and nothing was found.
-func chooseScene(in result.Input, w result.Interval, faults []faultSpan,
+func chooseScene(in result.Input, w result.Interval, faults []result.FaultSpan,
 	byLock [][]*history.Acquisition) (s scene, ok bool) {
 	name, f := featured(in)
 	switch {
@@ -149,7 +149,7 @@ func busiest(byLock [][]*history.Acquisition) []*history.Acquisition {
 
 // overlapScene begins a little before the fault that explains an overlap, or before the older hold if there is no
 // such fault, and ends a little after the older hold.
-func overlapScene(in result.Input, faults []faultSpan, f check.Finding) scene {
+func overlapScene(in result.Input, faults []result.FaultSpan, f check.Finding) scene {
 	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: overlapTitle(in, f)}
 	s.Span = result.Span{From: f.At, To: f.Until}
 	start := f.At
@@ -232,7 +232,7 @@ const grantsBefore = 12
 
 // faultScene shows a fault for as long as its effect lasted: on the lock on which something was found that it explains,
 // or else on the busiest one.
-func faultScene(in result.Input, byLock [][]*history.Acquisition, f *faultSpan, standing []result.Span) scene {
+func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.FaultSpan, standing []result.Span) scene {
 	s := scene{Fault: f}
 	var found []result.Span
 	for i := range in.Report.Checks {
@@ -264,7 +264,7 @@ func faultScene(in result.Input, byLock [][]*history.Acquisition, f *faultSpan, 
 	}
 	s.pad(0.08)
 	for _, a := range held { // clients on the hosts that were hit, and those that held the lock then
-		if f.hits(a.Process) || a.Returned <= f.From && a.BelievedUntil(math.MaxInt64) > f.From {
+		if f.Hits(a.Process) || a.Returned <= f.From && a.BelievedUntil(math.MaxInt64) > f.From {
 			if !slices.Contains(s.Clients, a.Client) && len(s.Clients) < maxLanes/2 {
 				s.Clients = append(s.Clients, a.Client)
 			}

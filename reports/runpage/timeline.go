@@ -31,7 +31,7 @@ type timeline struct {
 	Modes    map[history.Mode]bool // of the holds in it
 	Accesses []access              // as the resource recorded them; nil without a resource
 	Kept     bool                  // Accesses are to data in ZooKeeper, as clients recorded them
-	Faults   []faultSpan
+	Faults   []result.FaultSpan
 	Moments  []moment
 
 	Overview *overview // of a timeline of the whole run; nil in others
@@ -80,23 +80,43 @@ type timelines struct {
 	Left int        // how many faults and findings have none
 }
 
-func newTimelines(in result.Input, w result.Interval, faults []faultSpan) (ts timelines) {
+func newTimelines(in result.Input, w result.Interval, faults []result.FaultSpan) (ts timelines) {
 	chosen := chooseScenes(in, w, faults)
 	all := slices.Clone(chosen.Parts)
 	if chosen.Lead != nil {
 		all = append([]scene{*chosen.Lead}, all...)
 	}
-	colors, ends := newPalette(in.Acquisitions), newBeliefs(in)
 	for i := range all {
 		all[i].To = min(all[i].To, max(w.End, all[i].From+1e6))
 	}
-	used := accesses(in, all)
-	for i, s := range all {
-		t := timeline{scene: s, file: "timeline", colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
-			Kept: in.Scenario.Guard == check.GuardZKMulti}
+	for i, t := range timelinesOf(in, w, faults, all) {
+		t.file = timelineName
 		if t.part = i + 1 - (len(all) - len(chosen.Parts)); t.part > 0 {
 			t.file, t.Title = partName(t.part), fmt.Sprintf("%d: %s", t.part, t.Title)
 		}
+		ts.All = append(ts.All, t)
+	}
+	granted := slices.ContainsFunc(in.Acquisitions, func(a history.Acquisition) bool { return a.Granted() })
+	if granted && (len(faults) > 1 || len(chosen.Parts) > 0) {
+		o := newOverview(in, w, faults, ts.All)
+		o.file = overviewName
+		at := 1
+		if chosen.Lead == nil {
+			o.file, at = timelineName, 0
+		}
+		ts.All = slices.Insert(ts.All, at, o)
+	}
+	ts.Left = chosen.Left
+	return ts
+}
+
+// timelinesOf returns the timelines of scenes.
+func timelinesOf(in result.Input, w result.Interval, faults []result.FaultSpan, scenes []scene) (all []timeline) {
+	colors, ends := newPalette(in.Acquisitions), newBeliefs(in)
+	used := accesses(in, scenes)
+	for i, s := range scenes {
+		t := timeline{scene: s, colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
+			Kept: in.Scenario.Guard == check.GuardZKMulti}
 		for _, f := range faults {
 			if f.Overlaps(s.Span) {
 				t.Faults = append(t.Faults, f)
@@ -111,24 +131,16 @@ func newTimelines(in result.Input, w result.Interval, faults []faultSpan) (ts ti
 			t.HeldBy = "(an observer's watch)"
 		}
 		t.Moments = moments(in, &t)
-		ts.All = append(ts.All, t)
+		all = append(all, t)
 	}
-	granted := slices.ContainsFunc(in.Acquisitions, func(a history.Acquisition) bool { return a.Granted() })
-	if granted && (len(faults) > 1 || len(chosen.Parts) > 0) {
-		o := newOverview(in, w, faults, ts.All)
-		o.file = overviewName
-		at := 1
-		if chosen.Lead == nil {
-			o.file, at = "timeline", 0
-		}
-		ts.All = slices.Insert(ts.All, at, o)
-	}
-	ts.Left = chosen.Left
-	return ts
+	return all
 }
 
-// overviewName is the name of the picture of the whole run where that is not the first one.
-const overviewName = "overview"
+// The names of the first picture, and of that of the whole run where it is not the first one.
+const (
+	timelineName = "timeline"
+	overviewName = "overview"
+)
 
 // partName is the name of the picture of a part of the run.
 func partName(n int) string { return fmt.Sprintf("timeline-%d", n) }
@@ -184,7 +196,7 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 	t.Hidden = max(0, len(names)-maxLanes)
 	names = names[:min(len(names), maxLanes)]
 	t.colors.order(names)
-	stopped := stops(in.Events)
+	stopped := result.Stops(in.Events)
 	index := map[string]int{}
 	for _, c := range names {
 		process, _, _ := strings.Cut(c, "/")

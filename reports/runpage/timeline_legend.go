@@ -2,6 +2,7 @@ package runpage
 
 import (
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -31,7 +32,7 @@ func (d *timelineDrawing) legend() []chart.Key {
 	}
 	var double, stopped, unsure, after, refused, stale, read, write bool
 	for i := range d.Lanes {
-		double = double || len(d.Lanes[i].Double) > 0
+		double = double || slices.ContainsFunc(d.Lanes[i].Double, d.Overlaps)
 		after = after || len(d.Lanes[i].After) > 0
 		unsure = unsure || len(d.Lanes[i].Unsure) > 0
 		stopped = stopped || len(d.Lanes[i].Stopped) > 0

@@ -18,7 +18,7 @@ import (
 
 func timelineOf(t *testing.T, in result.Input) timeline {
 	t.Helper()
-	ts := newTimelines(in, result.MeasuredWindow(in.Events), faultSpans(in.Events))
+	ts := newTimelines(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events))
 	if len(ts.All) != 1 {
 		t.Fatalf("%d timelines, want one", len(ts.All))
 	}
@@ -86,7 +86,7 @@ func TestTimelineOfARefusedWrite(t *testing.T) {
 // A run with several faults has an overview and a timeline for each, as long as its effect lasted.
 func TestTimelinesOfFaults(t *testing.T) {
 	in := Input(synth.BusyRun(64, 20, true))
-	w, faults := result.MeasuredWindow(in.Events), faultSpans(in.Events)
+	w, faults := result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)
 	ts := newTimelines(in, w, faults)
 	if len(ts.All) != 3 || ts.Left != 0 || ts.All[0].file != "timeline" || ts.All[1].file != "timeline-1" ||
 		ts.All[2].file != "timeline-2" {
@@ -126,7 +126,7 @@ func TestTimelinesOfFaults(t *testing.T) {
 
 // The effect of a fault lasts until the clients make progress again.
 func TestEffectOutlastsTheFault(t *testing.T) {
-	f := faultSpan{Span: result.Span{From: 100, To: 200}}
+	f := result.FaultSpan{Span: result.Span{From: 100, To: 200}}
 	got := effect(&f, []result.Span{{From: 10, To: 20}, {From: 190, To: 400}, {From: 500, To: 600}},
 		[]result.Span{{From: 100, To: 250}})
 	if want := (result.Span{From: 100, To: 400}); got != want {
@@ -188,7 +188,7 @@ func TestClientsKeepTheirColours(t *testing.T) {
 
 // found returns the timeline of what liveness found; false if there is none.
 func found(in result.Input) (timeline, bool) {
-	all := newTimelines(in, result.MeasuredWindow(in.Events), faultSpans(in.Events)).All
+	all := newTimelines(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)).All
 	i := slices.IndexFunc(all, func(tl timeline) bool {
 		return strings.HasSuffix(tl.Title, "What liveness found on "+synth.TheLock+": slow hand off")
 	})
@@ -228,16 +228,21 @@ func TestTimelineOfAFinding(t *testing.T) {
 	if tl, _ := found(in); tl.To < grant(in, grantsBefore) || tl.To > grant(in, 2*grantsBefore) {
 		t.Errorf("of a finding before all grants: %v", tl.Span)
 	}
-	for i := range in.Acquisitions {
-		in.Acquisitions[i].Outcome = history.Fail
+	events := in.Events.Events()
+	for i := range events {
+		if e := &events[i]; e.Op == history.OpAcquire && e.Kind == history.OK {
+			e.Kind = history.Fail
+		}
 	}
+	in.Events = history.NewLog(events)
+	in.Acquisitions = history.Acquisitions(in.Events)
 	if tl := timelineOf(t, in); tl.From > 0 || tl.To < synth.Ms(6500) || len(tl.Lanes) == 0 {
 		t.Errorf("of a finding without grants: %v", tl.Span)
 	}
 }
 
 // grant returns when the i-th grant of a run's one lock was.
-func grant(in result.Input, i int) int64 { return result.GrantsByLock(in.Acquisitions)[0][i].Returned }
+func grant(in result.Input, i int) int64 { return history.Grants(in.Events)[0][i].Returned }
 
 func TestTimelineWithoutFaults(t *testing.T) {
 	tl := timelineOf(t, Input(synth.BusyRun(12, 4, false)))

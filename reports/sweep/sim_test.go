@@ -9,7 +9,6 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
-	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
@@ -29,8 +28,8 @@ type simLock struct {
 	gate      float64 // the least time between the grants of two permits
 }
 
-// played returns the acquisitions of some seconds of a closed loop.
-func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Acquisition {
+// played returns the events of some seconds of a closed loop.
+func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Event {
 	draw := func(mean float64) float64 { return mean * (0.7 + 0.6*rng.Float64()) }
 	type client struct {
 		name            string
@@ -52,7 +51,11 @@ func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Ac
 	for i := range clients {
 		ask(client{name: fmt.Sprintf("c1/%d", i)}, rng.Float64())
 	}
-	var all []history.Acquisition
+	var all []history.Event
+	add := func(at float64, e history.Event) {
+		e.At, e.Process = synth.Ms(at), "c1"
+		all = append(all, e)
+	}
 	var writer, readers float64 // until when they hold
 	var entered, last float64   // when the last client entered and was granted the lock
 	permits := make([]float64, max(l.permits, 1))
@@ -60,10 +63,7 @@ func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Ac
 		c := queue[0]
 		queue = queue[1:]
 		granted := max(c.queued, last)
-		a := history.Acquisition{N: c.n, Invoked: synth.Ms(c.invoked), Queued: synth.Ms(c.queued),
-			Claimant: &history.Claimant{Process: "c1", Client: c.name, Lock: synth.TheLock},
-			Trouble:  &history.Trouble{Lost: history.None, Died: history.None},
-			Outcome:  history.OK, ReleaseOutcome: history.OK}
+		a := history.Claim{Client: c.name, Acq: c.n, Lock: synth.TheLock}
 		after := func(free float64) { // c waits for what will be free then
 			if free > c.queued {
 				granted = max(granted, free+draw(l.handoff))
@@ -94,8 +94,11 @@ func (l simLock) played(clients int, rng *rand.Rand, until float64) []history.Ac
 		last = granted
 		released := granted + hold
 		over := released + draw(l.release)
-		a.Returned, a.ReleaseInvoked, a.ReleaseReturned = synth.Ms(granted), synth.Ms(released), synth.Ms(over)
-		all = append(all, a)
+		add(c.invoked, a.Acquire())
+		add(c.queued, a.Queued(0))
+		add(granted, a.Granted())
+		add(released, a.Release())
+		add(over, a.Released(history.OK, ""))
 		ask(c, over)
 	}
 	return all
@@ -122,8 +125,8 @@ func TestModelsOfSimulatedLocks(t *testing.T) {
 			if l.permits > 0 {
 				sc.Workload, sc.Permits = workloads.Semaphore, l.permits
 			}
-			run := rundir.Run{Scenario: &sc, Acquisitions: l.played(clients, rng, 8000)}
-			r.Measure(&run, result.Interval{From: synth.Ms(1000), To: synth.Ms(7000), End: synth.Ms(8000), Measured: true}, nil)
+			run := synth.RunOf(l.played(clients, rng, 8000), sc)
+			r.Measure(run, result.Interval{From: synth.Ms(1000), To: synth.Ms(7000), End: synth.Ms(8000), Measured: true}, nil)
 			in.Points = append(in.Points, PointRuns{Values: map[string]string{"clients": text},
 				Runs: []Run{{Dir: text, Result: &r}},
 				Setting: Setting{Clients: clients, Locks: 1, Together: max(l.permits, 1), ReadShare: l.readShare,

@@ -14,7 +14,7 @@ func (c *client) choose() lock.Want {
 	if cfg.Workload == workloads.MultiLock {
 		return lock.Want{Paths: c.several(cfg.LocksAtOnce)}
 	}
-	w := lock.Want{Paths: []string{cfg.Locks[c.p.chooser.One(c.rand)]}}
+	w := lock.Want{Paths: []string{cfg.Locks[c.lockNumber()]}}
 	switch cfg.Workload {
 	case workloads.ReadWrite:
 		w.Mode = history.ModeRead
@@ -25,6 +25,14 @@ func (c *client) choose() lock.Want {
 		w.Mode, w.Units = history.ModePermit, cfg.Units
 	}
 	return w
+}
+
+// lockNumber draws one of the locks, or returns the client's own one.
+func (c *client) lockNumber() int {
+	if c.p.cfg.LockChoice.Dealt {
+		return c.number % len(c.p.cfg.Locks)
+	}
+	return c.p.chooser.One(c.rand)
 }
 
 // several draws k of the locks, in their order or in any.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -69,8 +71,8 @@ func (c *client) pass(ctx context.Context, h *held, first bool, over func() bool
 	if err := c.p.at(at, h.point(h.Parts[0])); err != nil {
 		return true, err
 	}
-	if !sleep(ctx, c.p.cfg.Hold.Draw(c.rand)) {
-		return true, nil
+	if on, err := c.dwell(ctx, h); err != nil || !on {
+		return true, err
 	}
 	last = over()
 	for i, p := range h.Parts {
@@ -89,6 +91,31 @@ func (c *client) pass(ctx context.Context, h *held, first bool, over func() bool
 		}
 	}
 	return last, nil
+}
+
+// dwell is the time that a client spends between its two accesses, and reports whether ctx still goes on. If a fault is
+// armed at [WithinHold], it strikes at an instant that the seed and the fault's name decide, evenly within that time.
+// What is left of the time then begins anew: a process that was stopped has the rest of its work still to do.
+func (c *client) dwell(ctx context.Context, h *held) (bool, error) {
+	left := c.p.cfg.Hold.Draw(c.rand)
+	if fault := c.p.triggers.armedAt(WithinHold); fault != "" {
+		before := time.Duration(instantOf(c.p.cfg.Seed, fault) * float64(left))
+		if !sleep(ctx, before) {
+			return false, nil
+		}
+		if err := c.p.at(WithinHold, h.point(h.Parts[0])); err != nil {
+			return false, err
+		}
+		left -= before
+	}
+	return sleep(ctx, left), nil
+}
+
+// instantOf draws when a fault strikes, as a share of the time in which it may strike.
+func instantOf(seed uint64, fault string) float64 {
+	name := fnv.New64a()
+	name.Write([]byte(fault))
+	return rand.New(rand.NewPCG(seed, name.Sum64())).Float64()
 }
 
 // element is what a hold appends, once to each of its lists: never used twice, unless a process is started again

@@ -22,6 +22,9 @@ const BeforeWrite = "before-write"
 // change.
 const BetweenReads = "between-reads"
 
+// WithinHold is an instant of the time for which a client holds on between its accesses, see [client.dwell].
+const WithinHold = "within-hold"
+
 // triggers are points at which a client stops its own process, or does harm to its own session. Only
 // the client can hit a hold that lasts milliseconds.
 type triggers struct {
@@ -62,6 +65,13 @@ func (t *triggers) take(point string) (armed trigger, ok bool) {
 	armed, ok = t.armed[point]
 	delete(t.armed, point)
 	return armed, ok
+}
+
+// armedAt returns the fault that is armed at a point; "" if none is.
+func (t *triggers) armedAt(point string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.armed[point].fault
 }
 
 // A place is in a client's critical section.

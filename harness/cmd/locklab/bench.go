@@ -17,23 +17,27 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/series/bench"
-	"locklab/reports/compare"
 	"locklab/reports/result"
 )
 
 type benchCmd struct {
-	Scenario string `arg:"" optional:"" default:"mutex-latency" predictor:"scenario" help:"${scenario_help}"`
-	Count    int    `default:"16" placeholder:"N" help:"How many runs each side has. A run is one sample."`
-	Out      string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${bench_out_help}"`
+	Scenario string         `arg:"" optional:"" default:"mutex-latency" predictor:"scenario" help:"${scenario_help}"`
+	Budget   *time.Duration `placeholder:"5m" xor:"samples" help:"${budget_help}"`
+	Count    *int           `placeholder:"N" xor:"samples" help:"${count_help}"`
+	Out      string         `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${bench_out_help}"`
 	// The sides differ in one key. If several differed, nobody could tell which one made the difference.
 	Vs       string `sep:"none" placeholder:"KEY=VALUE" xor:"vs" predictor:"key" help:"${vs_help}"`
 	VsBinary string `name:"vs-binary" placeholder:"FILE" xor:"vs" predictor:"file" help:"${vs_binary_help}"`
+
+	metricsFlag
 
 	comparison
 	overrides
 }
 
 const (
+	budgetHelp   = "How long a comparison of two sides may take. It ends earlier if its answer is clear."
+	countHelp    = "Make so many runs of each side, a run being one sample, and compare them once. One side has 16."
 	benchOutHelp = "Directory for the sides' run directories. The default is runs/bench-<scenario>-<time>."
 	vsHelp       = "Vary one key of the scenario for the second side, such as recipe=naive-mutex."
 	vsBinaryHelp = "Run the second side's client processes from another locklab binary, such as that of a pull request."
@@ -64,7 +68,13 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		judged = bench.Head
 	}
 	var seen tally
-	err = bench.Run(ctx, p, dir, run.Options{Log: log}, func(e bench.Progress) {
+	opts := run.Options{Log: log}
+	stop, err := c.metricsFlag.serve(std.Err, &opts)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	err = bench.Run(ctx, p, dir, opts, func(e bench.Progress) {
 		if e.Side == judged {
 			seen.add(e)
 		}
@@ -76,10 +86,14 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 // A tally counts the verdicts of a side's samples.
 type tally struct {
 	violations      []string // including those of warm-ups
-	missed, unknown int      // samples that missed a threshold, and inconclusive ones
+	samples         int
+	missed, unknown int // samples that missed a threshold, and inconclusive ones
 }
 
 func (t *tally) add(e bench.Progress) {
+	if !e.WarmUp {
+		t.samples++
+	}
 	switch {
 	case e.Outcome.Report.Verdict == check.Fail:
 		t.violations = append(t.violations, fmt.Sprintf("%s: %s", e.Name, e.Outcome.Result.Headline))
@@ -113,21 +127,26 @@ func graver(compared, samples error) error {
 
 // plan reads what the command is to do, and refuses what cannot be done.
 func (c *benchCmd) plan(ctx context.Context, in io.Reader) (bench.Config, error) {
-	if c.Count < 1 || c.Count > maxCount {
-		return bench.Config{}, &scenario.InputError{
-			Flag: "--count",
-			Msg:  fmt.Sprintf("%d is not a number of runs", c.Count),
-			Hint: fmt.Sprintf("from 1 to %d; two sides need at least %d, better 16", maxCount, compare.MinRuns),
-		}
-	}
 	if err := c.comparison.check(); err != nil {
+		return bench.Config{}, err
+	}
+	if err := c.checkSize(); err != nil {
 		return bench.Config{}, err
 	}
 	base, err := c.resolve(ctx, in, c.Scenario)
 	if err != nil {
 		return bench.Config{}, err
 	}
-	p := bench.Config{Base: base, Count: c.Count}
+	p := bench.Config{Base: base, Count: 16, Compare: c.options()}
+	switch {
+	case c.Count != nil:
+		p.Count = *c.Count
+	case c.two():
+		p.Count, p.Budget = maxCount, 5*time.Minute
+		if c.Budget != nil {
+			p.Budget = *c.Budget
+		}
+	}
 	switch {
 	case c.Vs != "":
 		p.Head, err = vary(base, c.Vs)
@@ -136,6 +155,34 @@ func (c *benchCmd) plan(ctx context.Context, in io.Reader) (bench.Config, error)
 		err = run.CheckClients(ctx, "--vs-binary", c.VsBinary)
 	}
 	return p, err
+}
+
+// two reports whether there are two sides.
+func (c *benchCmd) two() bool { return c.Vs != "" || c.VsBinary != "" }
+
+// checkSize refuses a number of runs that could show nothing.
+func (c *benchCmd) checkSize() error {
+	refuse := func(flag, hint, format string, args ...any) error {
+		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	if n := c.Count; n != nil {
+		least := c.options().LeastRuns()
+		switch {
+		case *n < 1 || *n > maxCount:
+			return refuse("--count", fmt.Sprintf("from 1 to %d", maxCount), "%d is not a number of runs", *n)
+		case c.two() && *n < least:
+			return refuse("--count", fmt.Sprintf("at least %d, or a --budget", least),
+				"with %d runs a side, a comparison could never fail", *n)
+		}
+	}
+	switch b := c.Budget; {
+	case b == nil:
+	case *b <= 0:
+		return refuse("--budget", "such as 5m", "%s is not a time to measure", *b)
+	case !c.two():
+		return refuse("--budget", "one side alone has a --count", "it needs two sides, which --vs and --vs-binary make")
+	}
+	return nil
 }
 
 // vary returns the scenario with another value of one key.
@@ -178,13 +225,13 @@ func (c *benchCmd) announce(w io.Writer, p bench.Config, dir string) {
 	what := fmt.Sprintf("%d runs", p.Count)
 	if p.Head != nil {
 		what = fmt.Sprintf("%d runs a side in turn, the second with ", p.Count)
+		if p.Budget > 0 {
+			what = fmt.Sprintf("runs of both sides in turn, for at most %s, the second with ", p.Budget)
+		}
 		if p.HeadClients != "" {
 			what += "clients of " + p.HeadClients
 		} else {
 			what += c.Vs
-		}
-		if p.Count < compare.MinRuns {
-			fmt.Fprintf(w, "warning: fewer than %d runs a side cannot be compared\n", compare.MinRuns)
 		}
 		if also := p.Varied(); len(also) > 1 {
 			fmt.Fprintln(w, "this also changes:", strings.Join(also, ", "))
@@ -198,8 +245,12 @@ func (c *benchCmd) announce(w io.Writer, p bench.Config, dir string) {
 func tellSample(w io.Writer, e bench.Progress) {
 	r := e.Outcome.Result
 	where := fmt.Sprintf("[%d/%d] %s", e.Done, e.Turns, e.Name)
-	if e.WarmUp {
+	about := "about"
+	switch {
+	case e.WarmUp:
 		where = e.Name + " (does not count)"
+	case e.Turns == 0:
+		where, about = fmt.Sprintf("[%d] %s", e.Done, e.Name), "at most"
 	}
 	rate := "n/a"
 	if v := r.Throughput.AcquiredPerS; v != nil {
@@ -207,9 +258,12 @@ func tellSample(w io.Writer, e bench.Progress) {
 	}
 	left := ""
 	if e.Left > 0 {
-		left = fmt.Sprintf(", about %s left", e.Left.Round(time.Second))
+		left = fmt.Sprintf(", %s %s left", about, e.Left.Round(time.Second))
 	}
 	fmt.Fprintf(w, "%s: %s, %s, hand-off p50 %s%s\n", where, r.Verdict, rate, span(r.Latency.Handoff.P50Ns), left)
+	if e.Look != nil {
+		fmt.Fprintf(w, "compared so far: %s: %s\n", e.Look.Verdict, e.Look.Reason)
+	}
 }
 
 // conclude compares the sides, says where their runs are, and returns the error that the command ends with. err is an
@@ -217,7 +271,8 @@ func tellSample(w io.Writer, e bench.Progress) {
 func (c *benchCmd) conclude(std streams, p bench.Config, dir string, seen tally, err error) error {
 	base, head := filepath.Join(dir, bench.Base), filepath.Join(dir, bench.Head)
 	if _, statErr := os.Stat(base); statErr != nil {
-		return err // nothing has been measured
+		// Nothing can be compared, but the other side may have been seen to let two clients in.
+		return ending{violation: len(seen.violations) > 0}.with(err)
 	}
 	var verdict error
 	if p.Head != nil {
@@ -225,7 +280,7 @@ func (c *benchCmd) conclude(std streams, p bench.Config, dir string, seen tally,
 			verdict = c.comparison.tell(std, base, head, nil)
 		}
 		if samples := seen.verdict(); samples != nil {
-			fmt.Fprintf(std.Err, "second side: of %d samples, %d are inconclusive and %d missed a threshold\n", p.Count,
+			fmt.Fprintf(std.Err, "second side: of %d samples, %d are inconclusive and %d missed a threshold\n", seen.samples,
 				seen.unknown, seen.missed)
 			verdict = graver(verdict, samples)
 		}

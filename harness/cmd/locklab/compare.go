@@ -36,31 +36,37 @@ type comparison struct {
 	Format string            `default:"text" enum:"text,markdown,json,junit,github" help:"${format_help}"`
 	JSON   bool              `name:"json" help:"Print the comparison as JSON; the same as --format=json."`
 	Write  map[string]string `placeholder:"FORMAT=FILE" help:"Write the comparison to a file as well. Repeatable."`
-	Floor  *floor            `placeholder:"5%" help:"${floor_help}"`
-	Metric []string          `placeholder:"NAME" predictor:"metric" help:"${metric_help}"`
+	judged
+}
+
+// A judged command says which metrics count, and what they may lose.
+type judged struct {
+	Metric   []string         `placeholder:"NAME" predictor:"metric" help:"${metric_help}"`
+	Tolerate map[string]share `placeholder:"NAME=5%" help:"${tolerate_help}"`
 }
 
 const (
-	formatHelp = "How to print the comparison: text, markdown, json, junit or github."
-	floorHelp  = "The least loss that counts, for every metric. The default is 5 % for medians and 10 % for tails."
+	formatHelp   = "How to print the comparison: text, markdown, json, junit or github."
+	tolerateHelp = "The loss of a metric that is accepted: acquire.p99=10%. It fails if its interval is beyond, and " +
+		"passes if it is within. Repeatable. The default is 5 % for medians and 25 % for tails."
 	metricHelp = "A metric on which the verdict depends, instead of the usual ones: acquire.p99, or its path in " +
 		"result.json, latency.acquire.p99_ns. Repeatable."
 )
 
-// A floor is a share, written as a number or in percent.
-type floor float64
+// A share is written as a number or in percent.
+type share float64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (f *floor) UnmarshalText(text []byte) error {
+func (s *share) UnmarshalText(text []byte) error {
 	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if percent {
 		v /= 100
 	}
-	if err != nil || !(v >= 0 && v <= 10) {
-		return fmt.Errorf("%q is not a share: write 5%% or 0.05, at most 1000%%", text)
+	if err != nil {
+		return fmt.Errorf("%q is not a share: write 5%% or 0.05", text)
 	}
-	*f = floor(v)
+	*s = share(v)
 	return nil
 }
 
@@ -104,10 +110,18 @@ func (c *comparison) compare(baseDir, headDir string, allow []string) (compare.R
 	design, designErr := compare.ReadDesign(baseDir, headDir)
 	base, baseErr := compare.Load(baseDir)
 	head, headErr := compare.Load(headDir)
-	opts := compare.Options{
-		AllowMismatch: allow, Varied: design.Varied, Paired: design.Paired, Floor: (*float64)(c.Floor), Metrics: c.Metric,
-	}
+	opts := c.options()
+	opts.AllowMismatch, opts.Varied, opts.Paired, opts.Looks = allow, design.Varied, design.Paired, design.Looks
 	return compare.Compare(base, head, opts, errors.Join(designErr, baseErr, headErr))
+}
+
+// options returns the options that the command line gives.
+func (j *judged) options() compare.Options {
+	opts := compare.Options{Metrics: j.Metric, Tolerate: map[string]float64{}}
+	for name, v := range j.Tolerate {
+		opts.Tolerate[name] = float64(v)
+	}
+	return opts
 }
 
 // check refuses mistakes that would otherwise be found only after everything has been measured.
@@ -120,7 +134,7 @@ func (c *comparison) check() error {
 			return err
 		}
 	}
-	return compare.CheckMetrics(c.Metric)
+	return c.options().Check()
 }
 
 func (c *comparison) print(std streams, report compare.Report) error {

@@ -19,6 +19,10 @@ const (
 	samplePairs = 12
 )
 
+// coarse are tolerances that so few runs on a busy machine can keep.
+var coarse = []string{"--tolerate", "acquired_per_s=30%", "--tolerate", "acquire.p50=30%", "--tolerate",
+	"acquire.p99=60%", "--tolerate", "handoff.p50=30%"}
+
 // realRuns copies the given number of a side's recorded runs into a folder and edits each result.
 func realRuns(t *testing.T, dir, side string, n int, edit func(*result.Result)) {
 	t.Helper()
@@ -81,11 +85,10 @@ func TestCompareExitCodes(t *testing.T) {
 		want           int
 		stdout, stderr string
 	}{
-		{name: "the same", heads: samplePairs, want: exitOK, stdout: "pass: "},
+		{name: "the same", heads: samplePairs, args: coarse, want: exitOK, stdout: "pass: "},
+		{name: "the same, of which too little is known", heads: samplePairs, want: exitUnknown, stdout: "is tolerated"},
 		{name: "faster", heads: samplePairs, editHead: slower(0.4), want: exitOK, stdout: "improved: "},
 		{name: "slower", heads: samplePairs, editHead: slower(2.5), want: exitRegression, stdout: "regressed: "},
-		{name: "slower, within the floor", heads: samplePairs, editHead: slower(2.5), args: []string{"--floor", "500%"},
-			want: exitOK, stdout: "pass: "},
 		{name: "violated and faster", heads: samplePairs,
 			editHead: func(r *result.Result) { slower(0.4)(r); r.Verdict = check.Fail },
 			want:     exitViolation, stdout: "violation: "},
@@ -103,8 +106,17 @@ func TestCompareExitCodes(t *testing.T) {
 		{name: "no such format", heads: samplePairs, args: []string{"--format", "yaml"}, want: exitInput, stderr: "--format"},
 		{name: "no such file format", heads: samplePairs, args: []string{"--write", "yaml=x"}, want: exitInput,
 			stderr: `no format "yaml"`},
-		{name: "no floor", heads: samplePairs, args: []string{"--floor", "-5%"}, want: exitInput, stderr: "--floor"},
-		{name: "nor this", heads: samplePairs, args: []string{"--floor", "NaN"}, want: exitInput, stderr: "--floor"},
+		{name: "a tolerance that hardly ever fails", heads: samplePairs, editHead: slower(2.5),
+			args: []string{"--tolerate", "acquire.p99=500%"}, want: exitInput, stderr: "could hardly ever fail"},
+		{name: "one that never passes", heads: samplePairs, args: []string{"--tolerate", "acquire.p50=-5%"},
+			want: exitInput, stderr: "could never pass"},
+		{name: "nor this", heads: samplePairs, args: []string{"--tolerate", "acquire.p50=NaN"}, want: exitInput,
+			stderr: "could never pass"},
+		{name: "one that nothing depends on", heads: samplePairs,
+			args: []string{"--metric", "acquire.p50", "--tolerate", "acquire.p99=10%"}, want: exitInput,
+			stderr: "could never fail"},
+		{name: "a tolerance of no metric", heads: samplePairs, args: []string{"--tolerate", "acquire.p98=10%"},
+			want: exitInput, stderr: `no metric "acquire.p98"`},
 		{name: "self-test of somebody's runs", heads: samplePairs, args: []string{"--self-test"}, want: exitInput,
 			stderr: "--self-test"},
 	} {

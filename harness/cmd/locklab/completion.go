@@ -10,7 +10,9 @@ import (
 	"github.com/posener/complete"
 
 	"locklab/harness/scenario"
+	"locklab/reports/export"
 	"locklab/reports/result"
+	"locklab/reports/runpage"
 	"locklab/workloads"
 )
 
@@ -54,6 +56,8 @@ const (
 	predictMetric   = "metric" // a number that comparisons go by
 	predictLimit    = "limit"  // the number at the beginning of a threshold
 	predictKey      = "key"    // name of a key of the scenario
+	predictPicture  = "picture"
+	predictExport   = "export" // format of an export
 )
 
 // keyPredictor names the predictor of a key's values.
@@ -73,6 +77,8 @@ func predictors() map[string]complete.Predictor {
 		predictDir:      complete.PredictDirs("*"),
 		predictFile:     complete.PredictFiles("*"),
 	}
+	all[predictExport] = complete.PredictSet(export.Names()...)
+	all[predictPicture] = complete.PredictSet(runpage.Pictures...)
 	all[predictBug] = complete.PredictSet(bugNames()...)
 	all[predictMetric] = complete.PredictSet(namesOf(result.Compared())...)
 	all[predictLimit] = complete.PredictSet(namesOf(result.Quantities())...)

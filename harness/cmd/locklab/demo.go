@@ -20,6 +20,7 @@ import (
 type demoCmd struct {
 	Out  string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${demo_out_help}"`
 	JSON bool   `name:"json" help:"Print the acts' results, each as in result.json, instead of a table."`
+	metricsFlag
 }
 
 const demoOutHelp = "Directory for the acts' run directories. The default is runs/demo-<time>."
@@ -55,6 +56,11 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	fmt.Fprintf(std.Err, "three acts on one ensemble of %d servers; run directories in %s\n", plan[0].Scenario.Servers,
 		dir)
 	opts, end := following(std.Err, log)
+	stop, err := c.metricsFlag.serve(std.Err, &opts)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	outcomes, err := series.Demo(ctx, plan, dir, opts, func(a series.Act, o judge.Outcome) {
 		end()
 		heading := paint(std.Err, o.Result.Outcome, o.Result.Outcome.Heading())

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
-	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/docker"
 	"locklab/harness/rundir"
 	"locklab/recipes/curator"
 )
@@ -21,8 +21,8 @@ func outDir(out, name string) string { return cmp.Or(out, rundir.DefaultDir(name
 // with it.
 var otherVariables = []string{
 	outVariable,
-	ensembles.EnvImage, ensembles.EnvDebianMirror, curator.EnvJars,
-	agent.EnvHost, agent.EnvSecret, agent.EnvLease,
+	docker.EnvImage, docker.EnvDebianMirror, curator.EnvJars,
+	agent.EnvHost, agent.EnvSecret, agent.EnvLease, agent.EnvControl, agent.EnvPublished,
 	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS", "LOCKLAB_ZKTEST_SEED",
 	"LOCKLAB_BENCH_GATE", "LOCKLAB_BENCH_GATE_TIME",
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"locklab/chaos"
-	"locklab/ensembles"
+	"locklab/ensembles/docker"
+	"locklab/ensembles/netns"
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/run"
@@ -22,6 +23,8 @@ import (
 	"locklab/recipes/curator"
 	"locklab/reports/capacity"
 	"locklab/reports/compare"
+	"locklab/reports/export"
+	"locklab/reports/runpage"
 	"locklab/reports/sweep"
 )
 
@@ -132,10 +135,12 @@ func codeOf(err error) (code int, show error) {
 		{run.ErrInterrupted, exitInterrupted},
 		{untrusted.ErrRefused, exitInput}, {rundir.ErrDirInUse, exitInput}, {rundir.ErrNoRun, exitInput},
 		{rundir.ErrBadFile, exitInput},
-		{series.ErrNoSweep, exitInput}, {sweep.ErrQuestion, exitInput}, {compare.ErrInput, exitInput},
+		{series.ErrNoSweep, exitInput}, {series.ErrNoDanger, exitInput}, {series.ErrUnexplained, exitViolation},
+		{sweep.ErrQuestion, exitInput}, {compare.ErrInput, exitInput},
+		{runpage.ErrChoice, exitInput}, {export.ErrFormat, exitInput},
 		{capacity.ErrTooFar, exitUnknown},
-		{ensembles.ErrNoEngine, exitEnvironment}, {ensembles.ErrNoImage, exitEnvironment},
-		{ensembles.ErrMissingTool, exitEnvironment},
+		{docker.ErrNoEngine, exitEnvironment}, {docker.ErrNoImage, exitEnvironment}, {netns.ErrUnavailable, exitEnvironment},
+		{docker.ErrMissingTool, exitEnvironment},
 		{curator.ErrMissing, exitEnvironment},
 		// This is found before a run begins. During a run it makes the verdict unknown.
 		{chaos.ErrUnsupported, exitEnvironment},

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"locklab/chaos"
-	"locklab/ensembles"
+	"locklab/ensembles/docker"
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/run"
@@ -60,8 +60,8 @@ func TestExitCodes(t *testing.T) {
 		{"pass, but the lab did not come down", outcome(check.Pass, false), broken, exitHarness},
 		{"interrupted before anything was recorded", judge.Outcome{}, wrapped(run.ErrInterrupted), exitInterrupted},
 		{"a fault that is known not to be supported", judge.Outcome{}, wrapped(chaos.ErrUnsupported), exitEnvironment},
-		{"no engine", judge.Outcome{}, wrapped(ensembles.ErrNoEngine), exitEnvironment},
-		{"no image", judge.Outcome{}, wrapped(ensembles.ErrNoImage), exitEnvironment},
+		{"no engine", judge.Outcome{}, wrapped(docker.ErrNoEngine), exitEnvironment},
+		{"no image", judge.Outcome{}, wrapped(docker.ErrNoImage), exitEnvironment},
 		{"directory in use", judge.Outcome{}, wrapped(rundir.ErrDirInUse), exitInput},
 		{"no run", judge.Outcome{}, wrapped(rundir.ErrNoRun), exitInput},
 		{"bad input", judge.Outcome{}, wrapped(&scenario.InputError{Msg: "bad"}), exitInput},

@@ -18,11 +18,13 @@ func TestGateOnRecordedRuns(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		base, head string
+		args       []string
 		want       int
 		stdout     string
 		stderr     string
 	}{
-		{name: "the same code", base: same("base"), head: same("head"), want: exitOK, stdout: "pass: "},
+		{name: "the same code", base: same("base"), head: same("head"), args: coarse, want: exitOK,
+			stdout: "pass: "},
 		{name: "a hand-off a fifth slower", base: side("slow", "base"), head: side("slow", "head"),
 			want: exitRegression, stdout: "regressed: "},
 		{name: "and mended", base: side("slow", "head"), head: side("slow", "base"), want: exitOK, stdout: "improved: "},
@@ -47,7 +49,7 @@ func TestGateOnRecordedRuns(t *testing.T) {
 		{name: "a file", base: same("base/001/result.json"), head: same("head"), want: exitInput,
 			stderr: "is not a directory"},
 	} {
-		code, stdout, stderr := runCLI(t, "compare", c.base, c.head)
+		code, stdout, stderr := runCLI(t, append([]string{"compare", c.base, c.head}, c.args...)...)
 		if code != c.want || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) ||
 			c.want == exitInput && stdout != "" {
 			t.Errorf("%s: exit code %d, want %d\n%s%s", c.name, code, c.want, stdout, stderr)

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/export"
 	"locklab/reports/result"
 )
 
@@ -108,10 +109,14 @@ func recordHostile(t *testing.T) string {
 // Control characters in a run directory's raw files never reach the terminal or a derived file.
 func TestHostileRunDirectory(t *testing.T) {
 	dir := recordHostile(t)
-	for _, args := range [][]string{{"check", dir}, {"report", dir}} {
+	commands := [][]string{{"check", dir}, {"report", dir}, {"report", dir, "--only", "timeline", "--from", "0s"}}
+	for _, f := range export.Formats() {
+		commands = append(commands, []string{"export", dir, "--format", f.Name})
+	}
+	for _, args := range commands {
 		_, stdout, stderr := runCLI(t, args...)
-		wantPlain(t, args[0]+"'s stdout", stdout)
-		wantPlain(t, args[0]+"'s stderr", stderr)
+		wantPlain(t, strings.Join(args, " ")+"'s stdout", stdout)
+		wantPlain(t, strings.Join(args, " ")+"'s stderr", stderr)
 	}
 	for _, name := range []string{"result.json", "verdicts.json", "bench.txt", "report.html", "latency.hlog",
 		"hiccups.hlog"} {

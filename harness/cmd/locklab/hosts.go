@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
 	"time"
 
 	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
+	"locklab/ensembles/netns"
 	"locklab/workloads/client"
 	"locklab/workloads/resource"
 )
@@ -27,9 +30,45 @@ func (agentCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("agent: %s, %s and %s must be set; agents are started by a run, not by hand", agent.EnvHost,
 			agent.EnvSecret, agent.EnvLease)
 	}
-	return serve.Run(ctx, serve.Config{Host: os.Getenv(agent.EnvHost), Secret: os.Getenv(agent.EnvSecret), Lease: lease,
-		Root: agent.DataDir, Listen: fmt.Sprintf(":%d", agent.Port), Log: log})
+	cfg := serve.Config{Host: os.Getenv(agent.EnvHost), Secret: os.Getenv(agent.EnvSecret), Lease: lease,
+		Root: agent.DataDir, Listen: fmt.Sprintf(":%d", agent.Port), Log: log}
+	if cfg.Control, err = inherited(agent.EnvControl); err != nil {
+		return err
+	}
+	if cfg.Published, err = inherited(agent.EnvPublished); err != nil {
+		return err
+	}
+	return serve.Run(ctx, cfg)
 }
+
+// inherited returns the socket whose number a variable has; nil if the variable is not set.
+func inherited(name string) (net.Listener, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return nil, nil
+	}
+	fd, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return l, nil
+}
+
+type netnsLabCmd struct{}
+
+// Run starts the hosts of a lab of network namespaces.
+func (netnsLabCmd) Run(std streams) error { return netns.RunLab(std.In, std.Out) }
+
+type netnsHostCmd struct{}
+
+// Run becomes the agent of a host in namespaces of its own.
+func (netnsHostCmd) Run(std streams) error { return netns.RunHost(std.In) }
 
 type clientCmd struct {
 	Config string `arg:"" help:"Configuration file."`

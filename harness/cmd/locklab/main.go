@@ -24,12 +24,15 @@ type commands struct {
 	Run        runCmd        `cmd:"" help:"Run a scenario and judge it."`
 	Sweep      sweepCmd      `cmd:"" help:"Run a grid of scenarios, or search for the highest rate that holds."`
 	Plan       planCmd       `cmd:"" help:"Predict from a sweep what another load would come to."`
+	Danger     dangerCmd     `cmd:"" help:"Measure how often a pause makes a lock unsafe, by its length, for each guard."`
 	Advise     adviseCmd     `cmd:"" help:"Say which session timeout to choose, from the pauses of a process."`
 	Check      checkCmd      `cmd:"" help:"Judge an old run again, from its raw files."`
 	Bench      benchCmd      `cmd:"" help:"Run a scenario many times in one lab, or two sides in turn, and compare them."`
 	Compare    compareCmd    `cmd:"" help:"Say whether the runs of one side are worse than those of another."`
-	Export     exportCmd     `cmd:"" help:"Print an old run's history in EDN, for Jepsen's tools, or in JSON."`
-	Report     reportCmd     `cmd:"" help:"Draw an old run's report again, from its raw files."`
+	Init       initCmd       `cmd:"" help:"Write files for a repository of your own."`
+	Export     exportCmd     `cmd:"" help:"Print an old run for other programs: EDN, CSV, Prometheus, trace and more."`
+	Report     reportCmd     `cmd:"" help:"Draw an old run's report again, or one picture of it, from its raw files."`
+	Serve      serveCmd      `cmd:"" help:"Show the runs below a directory in a browser, also while they last."`
 	Repro      reproCmd      `cmd:"" help:"Make a known bug of a lock show, and say which check catches it."`
 	Scenarios  scenariosCmd  `cmd:"" help:"List the built-in scenarios, or show one."`
 	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine."`
@@ -40,11 +43,13 @@ type commands struct {
 	BenchPeers benchPeersCmd `cmd:"" hidden:"" help:"Compare the speed of our mutex with that of zk.Lock and Curator's."`
 	BenchPeer  benchPeerCmd  `cmd:"" hidden:"" help:"Run clients of one lock of that comparison."`
 
-	Curator  curatorCmd  `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
-	Agent    agentCmd    `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
-	Client   clientCmd   `cmd:"" hidden:"" help:"Run a client process of a lab."`
-	Resource resourceCmd `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
-	Protocol protocolCmd `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
+	Curator   curatorCmd   `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
+	Agent     agentCmd     `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
+	NetnsLab  netnsLabCmd  `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
+	NetnsHost netnsHostCmd `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
+	Client    clientCmd    `cmd:"" hidden:"" help:"Run a client process of a lab."`
+	Resource  resourceCmd  `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
+	Protocol  protocolCmd  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
 }
 
 // streams are where a command writes, results to Out and everything else to Err, and what it reads.
@@ -85,16 +90,24 @@ var helpTexts = kong.Vars{
 	"run_out_help": runOutHelp, "print_config_help": printConfigHelp,
 	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
 	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp,
+	"danger_guards_help": dangerGuardsHelp, "danger_recipe_help": dangerRecipeHelp, "danger_panels_help": dangerPanelsHelp,
+	"danger_doses_help": dangerDosesHelp, "danger_band_help": dangerBandHelp, "danger_budget_help": dangerBudgetHelp,
+	"danger_quick_help": dangerQuickHelp,
+	"danger_out_help":   dangerOutHelp, "danger_resume_help": dangerResumeHelp,
 	"repro_name_help": reproNameHelp, "repro_out_help": reproOutHelp,
 	"plan_clients_help": planClientsHelp, "demo_out_help": demoOutHelp,
-	"bench_out_help": benchOutHelp, "vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
+	"bench_out_help": benchOutHelp, "budget_help": budgetHelp, "count_help": countHelp,
+	"vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
+	"init_lock_help": initLockHelp, "init_sha256_help": initSHA256Help,
 	"mismatch_help": mismatchHelp, "self_test_help": selfTestHelp,
 	"pauses_help": pausesHelp, "session_timeouts_help": sessionTimeoutsHelp,
 	"crashes_help": crashesHelp, "holding_help": holdingHelp, "cost_help": costHelp,
 	"advise_guard_help": adviseGuardHelp, "reconnect_help": reconnectHelp, "hand_off_help": handOffHelp,
+	"serve_listen_help": serveListenHelp, "serve_name_help": serveNameHelp,
 	"access_every_help": accessEveryHelp, "access_help": accessHelp,
 	"extrapolate_help": extrapolateHelp, "advise_out_help": adviseOutHelp,
-	"format_help": formatHelp, "floor_help": floorHelp, "metric_help": metricHelp,
+	"format_help": formatHelp, "tolerate_help": tolerateHelp, "metric_help": metricHelp,
+	"only_help": onlyHelp, "export_format_help": exportFormatHelp, "metrics_addr_help": metricsAddrHelp,
 }
 
 // exit is what kong's exit hook throws, since it must not return.

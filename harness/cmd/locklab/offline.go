@@ -8,12 +8,11 @@ import (
 	"log/slog"
 	"runtime/debug"
 
-	"locklab/ensembles"
-	"locklab/harness/history"
+	"locklab/ensembles/docker"
+	"locklab/ensembles/labs"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/secondopinion"
-	"locklab/harness/series"
 	"locklab/harness/untrusted"
 )
 
@@ -92,60 +91,12 @@ func tellOpinions(w io.Writer, all []secondopinion.Opinion) error {
 	return nil
 }
 
-type exportCmd struct {
-	Dir   string `arg:"" predictor:"dir" help:"Run directory."`
-	JSONL bool   `name:"jsonl" help:"Print one event per line in JSON, as history.jsonl has them."`
-}
-
-func (exportCmd) exits() string { return exitCodes("the history was printed") }
-
-// Run prints a run's history for other checkers.
-func (c *exportCmd) Run(std streams) error {
-	if err := untrusted.CheckDir(c.Dir); err != nil {
-		return fmt.Errorf("export %s: %w", c.Dir, err)
-	}
-	run, err := rundir.Read(c.Dir)
-	if err != nil {
-		return err
-	}
-	if c.JSONL {
-		return history.WriteJSONL(std.Out, run.Events)
-	}
-	return history.WriteEDN(std.Out, run.Events)
-}
-
-type reportCmd struct {
-	Dir string `arg:"" predictor:"dir" help:"Run directory, or directory of a sweep."`
-}
-
-func (reportCmd) exits() string { return exitCodes("the report was drawn, whatever its verdict is") }
-
-// Run draws an old run's report. To draw it is success, whatever the run's verdict is.
-func (c *reportCmd) Run(std streams) error {
-	if err := untrusted.CheckDir(c.Dir); err != nil {
-		return fmt.Errorf("report %s: %w", c.Dir, err)
-	}
-	if series.IsSweep(c.Dir) {
-		return reportSweep(std, c.Dir)
-	}
-	out, err := judge.Report(c.Dir)
-	if err != nil {
-		return err
-	}
-	partial := ""
-	if out.Result.Partial {
-		partial = " (partial run)"
-	}
-	fmt.Fprintf(std.Out, "%s/%s%s\n", out.Dir, rundir.ReportFile, partial)
-	return nil
-}
-
 type cleanCmd struct{}
 
 func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnvironment) }
 
 // Run removes leftovers.
-func (cleanCmd) Run(ctx context.Context, log *slog.Logger) error { return ensembles.Clean(ctx, log) }
+func (cleanCmd) Run(ctx context.Context, log *slog.Logger) error { return labs.Clean(ctx, log) }
 
 type imageCmd struct {
 	NoBuild bool `help:"Build nothing. Print \"build\" if an image would have to be built."`
@@ -157,8 +108,8 @@ func (imageCmd) exits() string {
 
 // Run makes sure that there is an image.
 func (c *imageCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	ref, err := ensembles.EnsureImage(ctx, !c.NoBuild, log)
-	if c.NoBuild && errors.Is(err, ensembles.ErrNoImage) {
+	ref, err := docker.EnsureImage(ctx, !c.NoBuild, log)
+	if c.NoBuild && errors.Is(err, docker.ErrNoImage) {
 		ref, err = "build", nil
 	}
 	if err == nil {

@@ -17,6 +17,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
+	"locklab/reports/export"
 	"locklab/reports/result"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -244,6 +245,16 @@ func TestReadmeExplainsTheNumbers(t *testing.T) {
 		want.WriteString(fmt.Sprintf("| `%s` | %s | %s |\n", name, direction, means))
 	}
 	inManual(t, "reports/README.md", "meanings", want.String())
+}
+
+// The manual lists the formats of an export, with what each has and its readers.
+func TestReadmeListsTheFormats(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("| format | what it has | for | checked with |\n|---|---|---|---|\n")
+	for _, f := range export.Formats() {
+		fmt.Fprintf(&want, "| `%s` | %s | %s | %s |\n", f.Name, f.Has, f.For, f.Reader)
+	}
+	inManual(t, "reports/README.md", "formats", want.String())
 }
 
 // The manual lists the exit codes.

@@ -18,6 +18,7 @@ func TestRefusedScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
+	t.Setenv(withoutNetns())
 	t.Chdir(t.TempDir())
 	n := 0
 	for i := 0; i+1 < len(a.Files); i += 2 {
@@ -48,6 +49,7 @@ func TestRefusedScenarios(t *testing.T) {
 // A wrong flag or variable is named and ends with exit code 2 too.
 func TestRefusedFlags(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
+	t.Setenv(withoutNetns())
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {
 		args, env, want string

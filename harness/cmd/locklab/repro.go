@@ -17,6 +17,7 @@ import (
 	"locklab/harness/series"
 	"locklab/harness/settings"
 	"locklab/recipes/broken"
+	"locklab/reports/index"
 	"locklab/workloads/lock"
 )
 
@@ -74,7 +75,8 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 			fmt.Fprintln(std.Out, inOneLine(one))
 		}
 	}
-	err = errors.Join(append(errs, labs.Close())...)
+	_, indexErr := index.Write(dir, "Known bugs")
+	err = errors.Join(append(errs, labs.Close(), indexErr)...)
 	switch {
 	case c.JSON:
 		err = errors.Join(err, printReproductionsJSON(std.Out, done))

@@ -15,6 +15,7 @@ type runCmd struct {
 	JSON     bool   `name:"json" help:"Print result.json instead of a summary; with --dry-run, timeline.json."`
 	PrintCfg bool   `name:"print-config" help:"${print_config_help}"`
 	DryRun   bool   `name:"dry-run" help:"Print which faults would strike and when. Start nothing."`
+	metricsFlag
 
 	overrides
 }
@@ -52,6 +53,11 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces the plan, not the interleaving); run directory %s\n",
 		sc.Name, sc.About, sc.Seed, dir)
 	opts, end := following(std.Err, log)
+	stop, err := c.metricsFlag.serve(std.Err, &opts)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	out, err := series.Execute(ctx, sc, dir, opts)
 	end()
 	return tell(std, out, c.JSON, err)

@@ -216,7 +216,7 @@ func TestSignalWhileWaitingForDocker(t *testing.T) {
 			t.Run(args[0]+" "+sig.String(), func(t *testing.T) {
 				t.Parallel()
 				engine, taken := silentEngine(t)
-				p := startLocklab(t, []string{"DOCKER_HOST=" + engine}, nil, nil, args...)
+				p := startLocklab(t, []string{"DOCKER_HOST=" + engine, "ZOOKEEPER_HOME=/nonexistent"}, nil, nil, args...)
 				waitUntil(t, "locklab asks the engine", func() bool { return taken() > 0 })
 				if code := p.interrupt(t, sig); code != exitInterrupted {
 					t.Errorf("exit code %d\n%s", code, p.stderr.String())

@@ -28,6 +28,8 @@ type sweepCmd struct {
 	JSON     bool     `name:"json" help:"Print sweep.json instead of a table."`
 	DryRun   bool     `help:"${sweep_dry_run_help}"`
 
+	metricsFlag
+
 	overrides
 }
 
@@ -69,7 +71,7 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	}
 	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces grid, order and plans, not the interleaving); directory %s\n",
 		plan.Scenario, plan, plan.Seed, dir)
-	runErr := carryOutSweep(ctx, std, log, plan, dir)
+	runErr := carryOutSweep(ctx, std, log, plan, dir, c.metricsFlag)
 	if errors.Is(runErr, run.ErrInterrupted) {
 		fmt.Fprintf(std.Err, "interrupted; continue with: locklab sweep --resume %s\n", dir)
 	}
@@ -150,9 +152,15 @@ func carryOutSweep(
 	log *slog.Logger,
 	plan *series.SweepPlan,
 	dir string,
+	served metricsFlag,
 ) (err error) {
 	opts, lines, end := onDisplay(std.Err, log)
 	defer end()
+	stop, err := served.serve(lines, &opts)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	processes, err := plan.ClientProcesses()
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/series"
+	"locklab/reports/compare"
 )
 
 // The folders of a benchmark besides the folders of its sides.
@@ -30,9 +31,12 @@ type Progress struct {
 	Outcome judge.Outcome
 	// WarmUp says that the run does not count.
 	WarmUp bool
-	// Done is how many of the Turns samples there are. The rest will take about Left; 0 if that is not known yet.
+	// Done is how many of the Turns samples there are. The rest will take about Left; 0 if that is not known yet. Within
+	// a budget, Turns is 0, and the rest takes at most Left.
 	Done, Turns int
 	Left        time.Duration
+	// Look is what a comparison of the samples so far came to, if there was one after this run.
+	Look *compare.Report
 }
 
 // Run makes the samples below dir, which must be empty or absent, and reports each run. If the sides need different
@@ -42,8 +46,8 @@ func Run(ctx context.Context, c Config, dir string, opts run.Options, report fun
 	if err := rundir.CheckDir(dir); err != nil {
 		return err
 	}
-	opts.OtherClients = c.HeadClients
-	b := benchmark{config: c, dir: dir, report: report, labs: &series.Labs{Options: opts, Most: 2}}
+	opts.OtherClients, opts.Beside = c.HeadClients, c.beside()
+	b := benchmark{config: c, dir: dir, report: report, labs: &series.Labs{Options: opts, Most: 2}, begun: time.Now()}
 	defer func() { err = errors.Join(err, b.labs.Close()) }()
 	if err := b.open(ctx); err != nil {
 		return err
@@ -55,7 +59,7 @@ func Run(ctx context.Context, c Config, dir string, opts run.Options, report fun
 	if err == nil {
 		err = b.runs(ctx)
 	}
-	return errors.Join(err, b.writeSamples())
+	return errors.Join(err, b.writeSamples(), b.writeIndex())
 }
 
 // A benchmark is a configuration while it is carried out.
@@ -64,6 +68,8 @@ type benchmark struct {
 	dir    string
 	report func(Progress)
 	labs   *series.Labs
+	begun  time.Time
+	looks  []compare.Look
 }
 
 // open makes the lab, or two labs if the sides need different ones.
@@ -86,23 +92,38 @@ func (b *benchmark) warmUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.report(Progress{Side: t.Side, Name: name, Outcome: out, WarmUp: true, Turns: len(turns)})
+		b.report(Progress{Side: t.Side, Name: name, Outcome: out, WarmUp: true})
 	}
 	return nil
 }
 
-// runs carries out all turns.
+// runs carries out all turns, or as many as a budget needs.
 func (b *benchmark) runs(ctx context.Context) error {
 	turns := b.config.Turns()
 	begun := time.Now()
+	violated := false
 	for i, t := range turns {
 		out, err := b.one(ctx, t, t.Dir())
 		if err != nil {
 			return err
 		}
 		each := time.Since(begun) / time.Duration(i+1)
-		b.report(Progress{Side: t.Side, Name: t.Dir(), Outcome: out, Done: i + 1, Turns: len(turns),
-			Left: each * time.Duration(len(turns)-i-1)})
+		p := Progress{Side: t.Side, Name: t.Dir(), Outcome: out, Done: i + 1, Turns: len(turns),
+			Left: each * time.Duration(len(turns)-i-1)}
+		enough := false
+		violated = violated || t.Side == Head && out.Report.Verdict == check.Fail
+		if b.config.Budget > 0 {
+			p.Turns, p.Left = 0, max(0, b.config.Budget-time.Since(b.begun))
+			if i%2 == 1 {
+				p.Look, enough, err = b.look(t.Number, 2*each, i+1 == len(turns))
+			}
+			// Whatever the speed, a violation of the head is the answer. The pair is completed, for the comparison.
+			enough = enough || violated && i%2 == 1
+		}
+		b.report(p)
+		if enough || err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"time"
 
 	"locklab/harness/scenario"
+	"locklab/reports/compare"
 )
 
 // The sides.
@@ -22,8 +24,13 @@ type Config struct {
 	Head *scenario.Scenario
 	// HeadClients is a locklab binary for the client processes of Head; empty = this one.
 	HeadClients string
-	// Count is the number of samples of each side.
+	// Count is the number of samples of each side, or the most that there may be within a budget.
 	Count int
+	// Budget is how long a benchmark of two sides may take, with its lab. It ends earlier when the comparison of what
+	// there is has an answer. 0 = there is no limit, and nothing is compared meanwhile.
+	Budget time.Duration
+	// Compare says how the samples are compared meanwhile.
+	Compare compare.Options
 
 	_ struct{}
 }
@@ -46,10 +53,11 @@ const (
 )
 
 // Turns returns the runs in their order, which is the same for the same configuration. Two sides take turns in pairs.
-// In half of the pairs, drawn at random, head goes first. So a trend over the whole benchmark cancels out, and so does
-// an effect of going second.
+// Of every two pairs, one has the head first, drawn at random. So a trend over the whole benchmark cancels out wherever
+// it ends, and so does an effect of going second.
 func (c Config) Turns() []Turn {
-	order := rand.New(rand.NewPCG(c.Base.Seed, orderStream)).Perm(c.Count)
+	order := rand.New(rand.NewPCG(c.Base.Seed, orderStream))
+	headFirst := true // in the pair before
 	seeds := rand.New(rand.NewPCG(c.Base.Seed, seedStream))
 	var all []Turn
 	for i := range c.Count {
@@ -57,7 +65,12 @@ func (c Config) Turns() []Turn {
 		pair := []Turn{{Base, i + 1, seed}}
 		if c.Head != nil {
 			pair = append(pair, Turn{Head, i + 1, seed})
-			if order[i] < c.Count/2 {
+			if i%2 == 1 {
+				headFirst = !headFirst
+			} else {
+				headFirst = i+1 < c.Count && order.IntN(2) == 0
+			}
+			if headFirst {
 				pair[0], pair[1] = pair[1], pair[0]
 			}
 		}
@@ -72,6 +85,15 @@ func (c Config) of(side string) *scenario.Scenario {
 		return c.Head
 	}
 	return c.Base
+}
+
+// beside returns the head if the sides differ in the commands of their locks, which fit in one lab. In two labs, what
+// differs between their ensembles would look like a difference of the locks.
+func (c Config) beside() *scenario.Scenario {
+	if c.Head == nil || c.Base.Command() == nil || c.Head.Command() == nil || c.Base.Recipe == c.Head.Recipe {
+		return nil
+	}
+	return c.Head
 }
 
 // sides returns the names of the sides.

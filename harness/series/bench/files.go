@@ -15,14 +15,16 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/reports/compare"
+	"locklab/reports/index"
 )
 
-// writePlan makes the directory and writes there what the sides differ in.
+// writePlan makes the directory and writes there what the sides differ in, and when they were compared.
 func (b *benchmark) writePlan() error {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return err
 	}
-	p := compare.Design{SchemaVersion: compare.DesignVersion, Varied: b.config.Varied(), Paired: b.config.Head != nil}
+	p := compare.Design{SchemaVersion: compare.DesignVersion, Varied: b.config.Varied(), Paired: b.config.Head != nil,
+		Looks: b.looks}
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
@@ -41,6 +43,12 @@ func (b *benchmark) writeSamples() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// writeIndex writes the page that leads to the runs.
+func (b *benchmark) writeIndex() error {
+	_, err := index.Write(b.dir, "Benchmark of "+b.config.Base.Name)
+	return err
 }
 
 // gather returns the benchmark lines of all runs below dir in the order of the runs. It leaves out the keys in which

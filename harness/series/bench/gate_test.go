@@ -27,11 +27,12 @@ const (
 
 // The size of TestSoakGate and the rates that it demands.
 const (
-	gatePairs    = 12
-	gateSame     = 20 // comparisons of the same code
-	gateFalse    = 1  // of them that may be red or improved
-	gatePass     = 15 // and that must pass
-	gateSlow     = 10 // comparisons with a head that hands off slower
+	gateBudget   = 5 * time.Minute
+	gatePairs    = 500 // more than the budget has
+	gateSame     = 20  // comparisons of the same code
+	gateFalse    = 1   // of them that may be red or improved
+	gatePass     = 15  // and that must pass
+	gateSlow     = 10  // comparisons with a head that hands off slower
 	gateSlowdown = 0.20
 	gateRed      = 0.9 // of the conclusive ones of them
 )
@@ -123,7 +124,7 @@ func makeComparisons(
 	if err := lab.warmUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	each := 45 * time.Second
+	each := gateBudget
 	for _, c := range todo {
 		if time.Until(end) < each {
 			return
@@ -131,7 +132,7 @@ func makeComparisons(
 		begun := time.Now()
 		b := lab
 		b.dir = t.TempDir()
-		b.config.Count = gatePairs
+		b.config.Count, b.config.Budget, b.begun = gatePairs, gateBudget, begun
 		b.config.Base, b.config.Head = sc.Clone(), sc.Clone()
 		if c.kind == "same" {
 			b.config.HeadClients = ""
@@ -241,7 +242,8 @@ func compareIn(t *testing.T, dir string) compare.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := compare.Compare(b, h, compare.Options{Varied: design.Varied, Paired: design.Paired}, nil)
+	r, err := compare.Compare(b, h, compare.Options{Varied: design.Varied, Paired: design.Paired,
+		Looks: design.Looks}, nil)
 	if err != nil {
 		t.Fatal(strings.Join([]string{dir, err.Error()}, ": "))
 	}

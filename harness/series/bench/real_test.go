@@ -185,7 +185,7 @@ func TestAViolationInHead(t *testing.T) {
 	dir := filepath.Join(t.ArtifactDir(), "bench")
 	code, stdout := exitCode(
 		t,
-		command(t, dir, "--count", "1", "--vs", "recipe=none", "--section", "counter", "--hold", "1ms"),
+		command(t, dir, "--count", "6", "--vs", "recipe=none", "--section", "counter", "--hold", "1ms"),
 	)
 	if code != 3 || !strings.HasPrefix(stdout, "violation: ") {
 		t.Errorf("exit code %d\n%s", code, stdout)
@@ -193,11 +193,11 @@ func TestAViolationInHead(t *testing.T) {
 }
 
 // If the sides differ in a key of the servers, each has a lab of its own, and keys that follow from that key may
-// differ too. One run of each side proves nothing.
+// differ too. How the sides compare depends on the machine.
 func TestAKeyOfTheServers(t *testing.T) {
 	dir := filepath.Join(t.ArtifactDir(), "bench")
-	code, stdout := exitCode(t, command(t, dir, "--count", "1", "--vs", "heap=128MiB"))
-	if code != 6 || !strings.Contains(stdout, "at least 4 a side") ||
+	code, stdout := exitCode(t, command(t, dir, "--count", "6", "--vs", "heap=128MiB"))
+	if code != 0 && code != 5 && code != 6 ||
 		!strings.Contains(stdout, "differs, as varied: scenario.heap: 256MiB against 128MiB") {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}

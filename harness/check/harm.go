@@ -1,0 +1,112 @@
+package check
+
+import "locklab/harness/history"
+
+// Harm is what the checks put down to one fault. Unlike findings, these counts have no upper limit.
+type Harm struct {
+	// Overlaps are the pairs of holds that clients believed in at once because of the fault.
+	Overlaps int64 `json:"overlaps"`
+	// StaleAccepted are the outdated accesses that the resource accepted; of a lock without tokens, the uses of the
+	// resource at once.
+	StaleAccepted int64 `json:"stale_accepted"`
+	// LostUpdates are the acknowledged updates that were written over.
+	LostUpdates int64 `json:"lost_updates"`
+	// GivenUpValid says that a fault with a trigger made its victim give up the hold although the servers still had it.
+	// It is nil if the servers' transactions do not tell.
+	GivenUpValid *bool `json:"given_up_valid"`
+	// Unsure counts overlaps and damages that the fault may have caused. The other counts leave them out.
+	Unsure int64 `json:"unsure"`
+}
+
+// harms are the harm of faults, by fault.
+type harms map[string]*Harm
+
+// of returns what is to be counted for an explanation: nothing if no fault is part of it.
+func (h harms) of(why explanation) *Harm {
+	if why.fault == nil {
+		return &Harm{}
+	}
+	m := h[why.fault.ID]
+	if m == nil {
+		m = &Harm{}
+		h[why.fault.ID] = m
+	}
+	return m
+}
+
+// overlap counts an overlap.
+func (h harms) overlap(why explanation) {
+	switch m := h.of(why); {
+	case why.unsure():
+		m.Unsure++
+	case why.explained():
+		m.Overlaps++
+	}
+}
+
+// damage counts a damage. What it took away counts only if it was acknowledged to somebody.
+func (h harms) damage(why explanation, m *damage, acknowledged bool) {
+	switch to := h.of(why); {
+	case why.unsure():
+		to.Unsure++
+	case !why.explained():
+	case m.lost == 0:
+		to.StaleAccepted++
+	case acknowledged:
+		to.LostUpdates += m.lost
+	}
+}
+
+// addHarms gives each fault that was injected the harm that both checks put down to it. It gives none if one of them
+// could not read the record.
+func (d *digest) addHarms(records []FaultRecord, believed, done *Verdict) {
+	if believed == nil || done == nil || believed.harms == nil || done.harms == nil {
+		return
+	}
+	gaveUp := d.gaveUpValid()
+	for i := range records {
+		r := &records[i]
+		if r.InjectedNs == nil {
+			continue
+		}
+		sum := Harm{}
+		for _, of := range []harms{believed.harms, done.harms} {
+			if h := of[r.ID]; h != nil {
+				sum.Overlaps += h.Overlaps
+				sum.StaleAccepted += h.StaleAccepted
+				sum.LostUpdates += h.LostUpdates
+				sum.Unsure += h.Unsure
+			}
+		}
+		if valid, known := gaveUp[r.ID]; known {
+			sum.GivenUpValid = &valid
+		}
+		r.Harm = &sum
+	}
+}
+
+// gaveUpValid reports, by fault, whether the client that stopped itself for it gave up that hold while the servers
+// still had it. It has only faults with triggers, and none if the servers' transactions do not tell.
+func (d *digest) gaveUpValid() map[string]bool {
+	gone := d.goneBy()
+	if gone == nil {
+		return nil
+	}
+	type struckHold struct {
+		client string
+		acq    int64
+	}
+	by, valid := map[struckHold]string{}, map[string]bool{}
+	for _, f := range d.faults {
+		if f.trigger != nil {
+			by[struckHold{f.trigger.Client, f.trigger.Acq}], valid[f.ID] = f.ID, false
+		}
+	}
+	for _, e := range d.events.Of(history.OpRead, history.OpWrite) {
+		fault, struck := by[struckHold{e.Client, e.Acq}]
+		if struck && e.Kind == history.Fail && e.Process == hostOf(e.Client) && e.Access().GivenUp() && !gone(&e) {
+			valid[fault] = true
+		}
+	}
+	return valid
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/harness/gate"
+	"locklab/harness/scenario"
+)
+
+type initCmd struct {
+	Gate initGateCmd `cmd:"" help:"Write a GitHub workflow and a scenario that gate a repository's own lock."`
+}
+
+type initGateCmd struct {
+	Dir         string `arg:"" optional:"" default:"." predictor:"dir" help:"The repository's root."`
+	Build       string `required:"" placeholder:"COMMAND" help:"The command that builds the lock, run in a checkout."`
+	Lock        string `required:"" placeholder:"FILE" help:"${init_lock_help}"`
+	URL         string `name:"url" required:"" placeholder:"URL" help:"Where the workflow gets the locklab binary."`
+	SHA256      string `name:"sha256" placeholder:"DIGEST" help:"${init_sha256_help}"`
+	Layout      string `placeholder:"LAYOUT" help:"The lock's znodes, as in a scenario."`
+	ClientImage string `placeholder:"IMAGE" help:"The image in which the lock runs, instead of ZooKeeper's."`
+
+	Budget time.Duration `default:"5m" help:"${budget_help}"`
+	judged
+}
+
+const (
+	initLockHelp = "The program that the build leaves there, with its arguments; it speaks the lock protocol. It runs " +
+		"alone in the image, so it is one file."
+	initSHA256Help = "The digest of that binary. The default is that of this one."
+)
+
+func (initGateCmd) exits() string { return exitCodes("the files were written") }
+
+var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Run writes the files and says what is left to do.
+func (c *initGateCmd) Run(std streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.SHA256 == "" {
+		var err error
+		if c.SHA256, err = ownDigest(); err != nil {
+			return err
+		}
+	}
+	names, err := gate.Write(c.Dir, gate.Config{Build: c.Build, Lock: c.Lock, Layout: c.Layout,
+		ClientImage: c.ClientImage, URL: c.URL, SHA256: c.SHA256, Flags: c.flags()})
+	if errors.Is(err, gate.ErrExists) {
+		return &scenario.InputError{Flag: "init gate", Msg: err.Error(), Hint: "remove it first; nothing was written"}
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintln(std.Out, filepath.Join(c.Dir, name))
+	}
+	fmt.Fprintln(std.Err, "Commit both files, and add what your build needs to the workflow. The base of a pull request "+
+		"has to build the lock, too.")
+	return nil
+}
+
+// check refuses what would break the workflow only when it runs.
+func (c *initGateCmd) check() error {
+	refuse := func(flag, hint, format string, args ...any) error {
+		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	for flag, text := range map[string]string{"--build": c.Build, "--lock": c.Lock, "--url": c.URL,
+		"--layout": c.Layout, "--client-image": c.ClientImage} {
+		if strings.ContainsAny(text, "\n\r") {
+			return refuse(flag, "one command; put more into a script", "it has several lines")
+		}
+	}
+	file, _, _ := strings.Cut(c.Lock, " ")
+	switch u, err := url.Parse(c.URL); {
+	case c.Budget <= 0:
+		return refuse("--budget", "such as 5m", "%s is not a time to measure", c.Budget)
+	case !filepath.IsLocal(file):
+		return refuse("--lock", "such as bin/lock", "%q is not a file below the repository's root", file)
+	case err != nil || u.Scheme == "":
+		return refuse("--url", "such as https://…/v1.2.3/locklab-linux-amd64", "%q is not an address", c.URL)
+	case c.SHA256 != "" && !digest.MatchString(c.SHA256):
+		return refuse("--sha256", "64 hexadecimal digits, as sha256sum prints them", "%q is not a SHA-256", c.SHA256)
+	}
+	return c.options().Check()
+}
+
+// flags returns the flags of bench that say how long to measure and how to judge.
+func (c *initGateCmd) flags() string {
+	all := []string{"--budget", c.Budget.String()}
+	for _, name := range c.Metric {
+		all = append(all, "--metric", name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tolerate)) {
+		all = append(all, "--tolerate", fmt.Sprintf("%s=%v", name, c.Tolerate[name]))
+	}
+	return strings.Join(all, " ")
+}
+
+// ownDigest returns the SHA-256 of the running binary.
+func ownDigest() (string, error) {
+	name, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"locklab/harness/judge"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/harness/series"
+	"locklab/harness/untrusted"
+	"locklab/reports/index"
+	"locklab/reports/runpage"
+)
+
+type reportCmd struct {
+	Dir    string         `arg:"" predictor:"dir" help:"Run directory, sweep, or folder of runs, which gets an index."`
+	Only   string         `placeholder:"PICTURE" predictor:"picture" help:"${only_help}"`
+	Format string         `default:"svg" enum:"svg,png" help:"With --only: svg or png, which has twice the pixels."`
+	From   *time.Duration `placeholder:"3.4s" help:"With --only timeline: where it begins, since the run's start."`
+	To     *time.Duration `placeholder:"4.1s" help:"With --only timeline: where it ends."`
+	Lock   string         `placeholder:"NAME" help:"With --only timeline: whose holds it shows."`
+}
+
+const onlyHelp = "Print a single picture and write nothing: timeline, throughput, grants, latency-percentiles or " +
+	"latency-over-time."
+
+func (reportCmd) exits() string { return exitCodes("the report was drawn, whatever its verdict is") }
+
+// Run draws an old run's report. To draw it is success, whatever the run's verdict is.
+func (c *reportCmd) Run(std streams) error {
+	if err := untrusted.CheckDir(c.Dir); err != nil {
+		return fmt.Errorf("report %s: %w", c.Dir, err)
+	}
+	if c.Only != "" {
+		return c.drawOne(std.Out)
+	}
+	if c.From != nil || c.To != nil || c.Lock != "" {
+		return &scenario.InputError{Msg: "--from, --to and --lock are for a single picture", Hint: "add --only timeline"}
+	}
+	if series.IsDanger(c.Dir) {
+		return reportDanger(std, c.Dir)
+	}
+	if series.IsSweep(c.Dir) {
+		return reportSweep(std, c.Dir)
+	}
+	if st, err := os.Stat(c.Dir); err == nil && st.IsDir() && !rundir.IsRun(c.Dir) {
+		if n, err := index.Write(c.Dir, "Runs in "+filepath.Base(c.Dir)); err != nil {
+			return err
+		} else if n > 0 {
+			fmt.Fprintf(std.Out, "%s\n", filepath.Join(c.Dir, rundir.IndexFile))
+			return nil
+		}
+	}
+	out, err := judge.Report(c.Dir)
+	if err != nil {
+		return err
+	}
+	partial := ""
+	if out.Result.Partial {
+		partial = " (partial run)"
+	}
+	fmt.Fprintf(std.Out, "%s/%s%s\n", out.Dir, rundir.ReportFile, partial)
+	return nil
+}
+
+// drawOne prints a single picture.
+func (c *reportCmd) drawOne(w io.Writer) error {
+	p, err := judge.DrawOne(c.Dir, runpage.Choice{Name: c.Only, From: c.From, To: c.To, Lock: c.Lock})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(map[string][]byte{"svg": p.SVG, "png": p.PNG}[c.Format])
+	return err
+}

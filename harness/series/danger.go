@@ -1,0 +1,385 @@
+package series
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"locklab/harness/judge"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/danger"
+	"locklab/reports/result"
+	"locklab/reports/sweep"
+)
+
+// A DangerRun carries out a plan in rounds: each round is one run of each curve that has points whose intervals are
+// still too wide. It goes on from the runs that are there already.
+type DangerRun struct {
+	Dir  string // has the plan, see [DangerPlan.Begin]
+	Plan *DangerPlan
+	// Band is how wide an interval may be for its point to be done. A point with Trials trials is done too.
+	Band   float64
+	Trials int
+	// Budget bounds how long all takes; 0 = as long as it takes. A run that has begun is finished.
+	Budget time.Duration
+	// Run carries out one run, as [Labs.Run] does.
+	Run func(context.Context, Job) (judge.Outcome, error)
+	// Progress is called after each run; nil = it is not called.
+	Progress func(DangerProgress)
+
+	ran  int
+	took time.Duration
+}
+
+// DangerProgress is how far a measurement is.
+type DangerProgress struct {
+	What   string // the run that is over
+	Trials int    // of that run
+	Out    int    // faults of that run that are left out
+	Open   int    // points that are not done
+	Left   time.Duration
+	Err    error // why the run broke off
+}
+
+func (p DangerProgress) String() string {
+	left := ""
+	if p.Left > 0 {
+		left = ", about " + p.Left.Round(time.Second).String() + " left"
+	}
+	head := fmt.Sprintf("[%d points open%s] %s: ", p.Open, left, p.What)
+	if p.Err != nil {
+		return head + "broke off: " + p.Err.Error()
+	}
+	return head + fmt.Sprintf("%d trials, %d faults left out", p.Trials, p.Out)
+}
+
+// ErrUnexplained says that a run found a violation that no fault explains.
+var ErrUnexplained = errors.New("a violation that no fault explains")
+
+// Execute makes runs until every point is done or the budget is used up. If ctx ends, the error is its cause. If a run
+// finds a violation, Execute ends at once with [ErrUnexplained].
+func (d *DangerRun) Execute(ctx context.Context) error {
+	began := time.Now()
+	curves := d.Plan.curves()
+	// Curves of one lab are measured together, because a lab takes long to make.
+	for from := 0; from < len(curves); {
+		to := from + 1
+		for to < len(curves) && d.sameLab(curves[from], curves[to]) {
+			to++
+		}
+		var until time.Time
+		if d.Budget > 0 {
+			left := d.Budget - time.Since(began)
+			until = time.Now().Add(left * time.Duration(to-from) / time.Duration(len(curves)-from))
+		}
+		if err := d.rounds(ctx, curves[from:to], until); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+func (d *DangerRun) sameLab(a, b dangerCurve) bool { return a.recipe == b.recipe }
+
+// rounds makes the rounds of some curves.
+func (d *DangerRun) rounds(ctx context.Context, curves []dangerCurve, until time.Time) error {
+	broken := 0
+	for {
+		open := 0
+		for _, c := range curves {
+			doses, n, err := d.next(c)
+			if err != nil {
+				return err
+			}
+			if len(doses) == 0 || !until.IsZero() && time.Now().After(until) {
+				continue
+			}
+			open++
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			err = d.one(ctx, c, n, doses)
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case errors.Is(err, ErrUnexplained):
+				return err
+			case err == nil:
+				broken = 0
+			default:
+				if broken++; broken == mostBroken {
+					return fmt.Errorf("%d runs in a row broke off: %w", mostBroken, err)
+				}
+			}
+		}
+		if open == 0 {
+			return nil
+		}
+	}
+}
+
+// next returns the doses of a curve that are not done, and the number of its next run.
+func (d *DangerRun) next(c dangerCurve) (doses []float64, n int, err error) {
+	runs, err := d.Plan.read(d.Dir, c)
+	if err != nil {
+		return nil, 0, err
+	}
+	curve := runs.curve(d.Plan, c)
+	for i := range curve.Points {
+		if p := &curve.Points[i]; p.Open(d.Band, d.Trials) {
+			doses = append(doses, p.Dose)
+		}
+	}
+	return doses, runs.last + 1, nil
+}
+
+// one makes one run of a curve.
+func (d *DangerRun) one(ctx context.Context, c dangerCurve, n int, doses []float64) error {
+	sc, err := d.Plan.round(c, n, doses)
+	if err != nil {
+		return err
+	}
+	dir := d.Plan.dir(d.Dir, c, n)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	began := time.Now()
+	out, err := d.Run(ctx, Job{Scenario: sc, Dir: dir, Undrawn: true})
+	d.ran++
+	d.took += time.Since(began)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if out.Dir != "" && sweep.FailedCheck(&out.Result) != "" {
+		return fmt.Errorf("%w: %s: %s; see: locklab report %s", ErrUnexplained, c, out.Result.Headline, dir)
+	}
+	if err == nil && out.Result.Partial {
+		err = errors.New("the run is partial")
+	}
+	p := DangerProgress{What: fmt.Sprintf("%s #%d", c, n), Err: err}
+	if err == nil {
+		trials := trialsOf(sc, &out.Result)
+		for _, t := range trials {
+			if t.LeftOut != "" {
+				p.Out++
+			}
+		}
+		p.Trials = len(trials) - p.Out
+	}
+	if d.Progress != nil {
+		if lerr := d.left(&p); lerr != nil {
+			return lerr
+		}
+		d.Progress(p)
+	}
+	return err
+}
+
+// left says how many points are open, and how long they will take if runs take as long as before.
+func (d *DangerRun) left(p *DangerProgress) error {
+	runs := 0
+	for _, c := range d.Plan.curves() {
+		all, err := d.Plan.read(d.Dir, c)
+		if err != nil {
+			return err
+		}
+		curve, most := all.curve(d.Plan, c), 0
+		for i := range curve.Points {
+			missing := curve.Points[i].Missing(d.Band, d.Trials)
+			if most = max(most, missing); missing > 0 {
+				p.Open++
+			}
+		}
+		runs += (most + d.Plan.Victims - 1) / d.Plan.Victims
+	}
+	p.Left = d.took / time.Duration(max(d.ran, 1)) * time.Duration(runs)
+	return nil
+}
+
+// dangerTrials are the runs of a curve so far.
+type dangerTrials struct {
+	last      int // the number of the last run
+	trials    []danger.Trial
+	costs     []danger.RunCost
+	grants    int64
+	violation string
+}
+
+func (r *dangerTrials) curve(p *DangerPlan, c dangerCurve) danger.Curve {
+	return danger.CurveOf(c.recipe, c.guard, p.Doses, r.trials, r.costs, r.grants)
+}
+
+// read reads the runs of a curve. Runs that broke off count only for a violation that they saw.
+func (p *DangerPlan) read(dir string, c dangerCurve) (*dangerTrials, error) {
+	all := &dangerTrials{}
+	for n := 1; ; n++ {
+		at := p.dir(dir, c, n)
+		if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all.last = n
+		sc, err := rundir.ReadScenario(at)
+		var r *result.Result
+		if err == nil {
+			r, err = result.Read(at)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it ended before it wrote that
+		}
+		if err != nil {
+			return nil, err
+		}
+		if sweep.FailedCheck(r) != "" {
+			all.violation = fmt.Sprintf("%s #%d: %s", c, n, r.Headline)
+		}
+		if r.Partial {
+			continue
+		}
+		of, err := p.belongs(at, sc, c, n)
+		if err != nil {
+			return nil, err
+		}
+		all.trials = append(all.trials, trialsOf(of, r)...)
+		all.grants += r.Operations.Acquired
+		all.costs = append(all.costs, costOf(r))
+	}
+}
+
+// belongs returns the scenario of a run if it is one that the plan makes for that curve and number, with whatever doses
+// were open then.
+func (p *DangerPlan) belongs(at string, text []byte, c dangerCurve, n int) (*scenario.Scenario, error) {
+	sc, err := scenario.Load(filepath.Join(at, rundir.ScenarioFile), text)
+	if err != nil {
+		return nil, err
+	}
+	var doses []float64
+	for _, f := range sc.Faults {
+		if !slices.Contains(doses, f.For.Timeouts) {
+			doses = append(doses, f.For.Timeouts)
+		}
+	}
+	if len(doses) > 0 {
+		want, err := p.round(c, n, doses)
+		if err == nil && bytes.Equal(want.Marshal(), text) {
+			return want, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s has a run that does not belong to this measurement; move it away, or choose another "+
+		"directory with --out", rundir.ErrDirInUse, at)
+}
+
+// Why a fault is no trial.
+const (
+	leftNotReached  = "the run ended first"
+	leftUnverified  = "not verified"
+	leftUnjudged    = "not judged"
+	leftUnsure      = "not attributable"
+	leftOtherLength = "other length than planned"
+)
+
+// lengthMargin is by how much a fault may be longer or shorter than planned, in session timeouts.
+const lengthMargin = 0.05
+
+// trialsOf returns what became of the faults of a run. A loaded machine ends a pause late. Such a pause counts at the
+// length that it had, if that is another length of the plan.
+func trialsOf(sc *scenario.Scenario, r *result.Result) []danger.Trial {
+	doses := map[string]float64{}
+	for _, s := range sc.Plan(nil).Steps {
+		doses[s.ID] = s.Fault.For.Timeouts
+	}
+	var all []danger.Trial
+	for _, f := range r.Faults {
+		t := danger.Trial{Dose: doses[f.ID]}
+		switch {
+		case f.InjectedNs == nil:
+			t.LeftOut = leftNotReached
+		case !f.Verified || f.HealedNs == nil:
+			t.LeftOut = leftUnverified
+		case f.Harm == nil:
+			t.LeftOut = leftUnjudged
+		case f.Harm.Unsure > 0:
+			t.LeftOut = leftUnsure
+		default:
+			t.LengthNs = *f.HealedNs - *f.InjectedNs
+			length := float64(t.LengthNs) / float64(sc.Negotiated())
+			t.LeftOut = leftOtherLength
+			for _, dose := range doses {
+				if math.Abs(length-dose) <= min(lengthMargin, math.Abs(length-t.Dose)) {
+					t.Dose, t.LeftOut = dose, ""
+				}
+			}
+			t.Believed, t.Stale, t.Lost = f.Harm.Overlaps > 0, f.Harm.StaleAccepted > 0, f.Harm.LostUpdates > 0
+			t.GivenUp = f.Harm.GivenUpValid
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func costOf(r *result.Result) danger.RunCost {
+	value := func(name string) *float64 {
+		q, ok := result.Named(name)
+		if !ok {
+			return nil
+		}
+		return q.Value(r)
+	}
+	return danger.RunCost{AcquireP50Ns: value("acquire.p50"), HandOffP50Ns: value("handoff.p50"),
+		Requests: value("server.requests_per_acquire"), PerSecond: value("acquired_per_s")}
+}
+
+// ReportDanger reads the runs that the measurement in dir has so far, and replaces its danger.json and its report. Band
+// and trials say which points are done, see [DangerRun].
+func ReportDanger(dir string, band float64, trials int) (*danger.Danger, error) {
+	p, err := ReadDangerPlan(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &danger.Danger{SchemaVersion: danger.SchemaVersion, Seed: p.Seed, TimeoutNs: int64(p.Timeout),
+		TickNs: int64(p.Tick), HoldNs: int64(p.Hold), Victims: p.Victims, Servers: p.Servers, Warnings: []string{},
+		Expires: [2]float64{0.67, 1 + 1.5*float64(p.Tick)/float64(p.Timeout)}}
+	for _, panel := range dangerPanels {
+		if !slices.Contains(p.Panels, panel.name) {
+			continue
+		}
+		drawn := danger.Panel{Name: panel.name, Title: panel.title}
+		for _, c := range p.curves() {
+			if c.panel != panel.name {
+				continue
+			}
+			runs, err := p.read(dir, c)
+			if err != nil {
+				return nil, err
+			}
+			if runs.violation != "" && d.Violation == "" {
+				d.Violation = runs.violation
+			}
+			curve := runs.curve(p, c)
+			for i := range curve.Points {
+				if curve.Points[i].Open(band, trials) {
+					d.Open++
+				}
+			}
+			drawn.Curves = append(drawn.Curves, curve)
+		}
+		d.Panels = append(d.Panels, drawn)
+	}
+	return d, errors.Join(rundir.WriteJSON(filepath.Join(dir, dangerFile), d), danger.Render(dir, d))
+}
+
+// IsDanger reports whether a directory holds a danger measurement.
+func IsDanger(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, dangerPlanFile))
+	return err == nil
+}

@@ -1,0 +1,219 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"locklab/ensembles/labs"
+	"locklab/harness/check"
+	"locklab/harness/judge"
+	"locklab/harness/rundir"
+	"locklab/reports/result"
+)
+
+// smallDanger returns a plan with two guards, one panel and two doses.
+func smallDanger(t *testing.T) *DangerPlan {
+	t.Helper()
+	p := NewDangerPlan(DangerPlan{Seed: 7, Timeout: time.Second, Tick: 200 * time.Millisecond,
+		Hold: 200 * time.Millisecond, Victims: 4, Servers: 3, Lab: labs.Auto, Panels: []string{PanelPause},
+		Doses: []float64{2, 0.5}, Guards: []string{"none", "fencing"}})
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// dangerLab stands for labs: it writes the directories of runs in which every pause of 2 session timeouts does harm.
+type dangerLab struct {
+	runs      []string // the directories, in their order
+	interrupt int      // ends the context of this run, from 1; 0 = of none
+	violate   bool
+	cancel    context.CancelFunc
+}
+
+func (l *dangerLab) run(ctx context.Context, job Job) (judge.Outcome, error) {
+	l.runs = append(l.runs, job.Dir)
+	if err := os.MkdirAll(job.Dir, 0o755); err != nil {
+		return judge.Outcome{}, err
+	}
+	if err := os.WriteFile(filepath.Join(job.Dir, rundir.ScenarioFile), job.Scenario.Marshal(), 0o644); err != nil {
+		return judge.Outcome{}, err
+	}
+	r := result.Result{SchemaVersion: result.SchemaVersion, Seed: job.Scenario.Seed, Verdict: check.Pass}
+	if len(l.runs) == l.interrupt {
+		l.cancel()
+		r.Partial = true
+	}
+	if l.violate {
+		r.Verdict, r.Headline = check.Fail, "two holders at the servers"
+		r.Checks = []result.CheckLine{{Name: check.ServiceExclusion, Expected: check.ExpectPass, Result: check.Fail,
+			Outcome: check.Fail}}
+	}
+	for _, s := range job.Scenario.Plan(nil).Steps {
+		harm := &check.Harm{}
+		if s.Fault.For.Timeouts == 2 {
+			harm.Overlaps = 3
+		}
+		length := int64(s.Fault.For.Timeouts * 1e9)
+		r.Faults = append(r.Faults, check.FaultRecord{ID: s.ID, InjectedNs: new(int64), HealedNs: &length, Verified: true,
+			HealVerified: true, Harm: harm})
+	}
+	if err := rundir.WriteJSON(filepath.Join(job.Dir, rundir.ResultFile), r); err != nil {
+		return judge.Outcome{}, err
+	}
+	return judge.Outcome{Dir: job.Dir, Result: r}, context.Cause(ctx)
+}
+
+func TestDangerMeasuresUntilPointsAreNarrow(t *testing.T) {
+	p, dir, lab := smallDanger(t), t.TempDir(), &dangerLab{}
+	if err := p.Begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	d := DangerRun{Dir: dir, Plan: p, Band: 0.2, Trials: 1000, Run: lab.run}
+	if err := d.Execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReportDanger(dir, d.Band, d.Trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range got.Panels[0].Curves {
+		short, long := c.Points[0], c.Points[1]
+		if short.Dose != 0.5 || short.Believed.Count != 0 || long.Believed.Count != long.Trials() || long.Trials() < 16 {
+			t.Errorf("%s: %+v and %+v", c.Name(), short, long)
+		}
+	}
+	if got.Open != 0 {
+		t.Errorf("%d points are open", got.Open)
+	}
+	made := len(lab.runs)
+	if err := d.Execute(t.Context()); err != nil || len(lab.runs) != made {
+		t.Errorf("what is done was run again: %v, %v", lab.runs[made:], err)
+	}
+	d.Band = 0.1
+	if err := d.Execute(t.Context()); err != nil || len(lab.runs) == made {
+		t.Errorf("a narrower band made no more runs: %v", err)
+	}
+}
+
+func TestDangerGoesOnAfterAnInterrupt(t *testing.T) {
+	p, dir := smallDanger(t), t.TempDir()
+	if err := p.Begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	lab := &dangerLab{interrupt: 2, cancel: cancel}
+	d := DangerRun{Dir: dir, Plan: p, Band: 0.3, Trials: 1000, Run: lab.run}
+	if err := d.Execute(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted: %v", err)
+	}
+	again, err := ReadDangerPlan(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, again, cmp.AllowUnexported(DangerPlan{})); diff != "" {
+		t.Errorf("the plan that was read (-written +read):\n%s", diff)
+	}
+	d.Plan, d.Run = again, (&dangerLab{}).run
+	if err := d.Execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReportDanger(dir, d.Band, d.Trials)
+	if err != nil || got.Open != 0 {
+		t.Errorf("%d points are open after it went on: %v", got.Open, err)
+	}
+}
+
+func TestDangerEndsWithAViolation(t *testing.T) {
+	p, dir, lab := smallDanger(t), t.TempDir(), &dangerLab{violate: true}
+	if err := p.Begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	d := DangerRun{Dir: dir, Plan: p, Band: 0.3, Trials: 1000, Run: lab.run}
+	if err := d.Execute(t.Context()); !errors.Is(err, ErrUnexplained) || len(lab.runs) != 1 {
+		t.Errorf("%d runs, and %v", len(lab.runs), err)
+	}
+	got, err := ReportDanger(dir, d.Band, d.Trials)
+	if err != nil || !strings.Contains(got.Violation, "two holders") {
+		t.Errorf("the report says %q, %v", got.Violation, err)
+	}
+}
+
+// The same seed makes the same pauses, and a victim's order does not depend on which lengths are done.
+func TestDangerRoundsFollowTheSeed(t *testing.T) {
+	p := smallDanger(t)
+	c := p.curves()[0]
+	round := func(n int, doses ...float64) []string {
+		sc, err := p.round(c, n, doses)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, f := range sc.Faults {
+			all = append(all, fmt.Sprint(f.Target, f.For))
+		}
+		return append(all, fmt.Sprint(sc.Seed))
+	}
+	if diff := cmp.Diff(round(1, 0.5, 2), round(1, 0.5, 2)); diff != "" {
+		t.Errorf("the same round twice:\n%s", diff)
+	}
+	if slices.Equal(round(1, 0.5, 2), round(2, 0.5, 2)) {
+		t.Error("two rounds are the same")
+	}
+	one := round(1, 2)
+	if n := len(one) - 1; n != 4*leastPauses {
+		t.Errorf("%d pauses of 4 victims with one open length, want %d", n, 4*leastPauses)
+	}
+}
+
+func TestDangerLeavesOutWhatIsNoTrial(t *testing.T) {
+	p := smallDanger(t)
+	sc, err := p.round(p.curves()[0], 1, []float64{0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(ns int64) *int64 { return &ns }
+	good := check.FaultRecord{ID: "f1", InjectedNs: at(1e9), HealedNs: at(1.5e9), Verified: true, Harm: &check.Harm{}}
+	for want, change := range map[string]func(*check.FaultRecord){
+		"":              func(*check.FaultRecord) {},
+		leftNotReached:  func(f *check.FaultRecord) { f.InjectedNs = nil },
+		leftUnverified:  func(f *check.FaultRecord) { f.Verified = false },
+		leftUnjudged:    func(f *check.FaultRecord) { f.Harm = nil },
+		leftUnsure:      func(f *check.FaultRecord) { f.Harm = &check.Harm{Unsure: 1} },
+		leftOtherLength: func(f *check.FaultRecord) { f.HealedNs = at(1.6e9) },
+	} {
+		f := good
+		change(&f)
+		if got := trialsOf(sc, &result.Result{Faults: []check.FaultRecord{f}})[0]; got.LeftOut != want {
+			t.Errorf("%+v is left out for %q, want %q", f, got.LeftOut, want)
+		}
+	}
+}
+
+func TestDangerRefusesPlans(t *testing.T) {
+	for want, change := range map[string]func(*DangerPlan){
+		"--panels: there is no panel x": func(p *DangerPlan) { p.Panels = []string{"x"} },
+		"--guards: there is no guard x": func(p *DangerPlan) { p.Guards = []string{"x"} },
+		"--doses: 2 is given twice":     func(p *DangerPlan) { p.Doses = []float64{2, 2} },
+		"--victims: 0 victims":          func(p *DangerPlan) { p.Victims = 0 },
+		"make more than":                func(p *DangerPlan) { p.Victims, p.Doses = 60, []float64{1, 2, 3, 4} },
+		"--hold: a hold of 2s with":     func(p *DangerPlan) { p.Hold = 2 * time.Second },
+		"no-such-lock":                  func(p *DangerPlan) { p.Recipes = []string{"no-such-lock"} },
+		"--session-timeout: servers":    func(p *DangerPlan) { p.Timeout = 300 * time.Millisecond },
+	} {
+		p := smallDanger(t)
+		change(p)
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

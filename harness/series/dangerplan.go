@@ -1,0 +1,270 @@
+package series
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/chaos"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/danger"
+	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
+)
+
+// Names in the directory of a danger measurement, besides the folder of its runs.
+const (
+	dangerPlanFile   = "danger-plan.json" // raw: the plan, which is written first
+	dangerFile       = "danger.json"      // derived
+	dangerRuns       = "runs"             // a folder for each curve, with its run directories
+	dangerPlanSchema = 1
+)
+
+// ErrNoDanger says that a directory holds no danger measurement.
+var ErrNoDanger = errors.New("no danger measurement")
+
+// The panels: what happens to a holder.
+const (
+	PanelPause = "pause" // its process stops at any instant of its hold
+	PanelWorst = "worst" // its process stops directly before its write
+)
+
+// dangerPanels are the panels in the order of a picture, with their titles and triggers.
+var dangerPanels = []struct{ name, title, trigger string }{
+	{PanelPause, "paused at any instant of the hold", chaos.TriggerHold},
+	{PanelWorst, "paused directly before the write", chaos.TriggerWrite},
+}
+
+// DangerPanels lists the names of the panels.
+func DangerPanels() (names []string) {
+	for _, p := range dangerPanels {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// A DangerPlan is what is measured, and the content of danger-plan.json. The same plan makes the same rounds: which
+// victim is struck for how long, in which order, and at which instant of its hold.
+type DangerPlan struct {
+	SchemaVersion int           `json:"schema_version"`
+	Seed          uint64        `json:"seed"`
+	Timeout       time.Duration `json:"session_timeout_ns"`
+	Tick          time.Duration `json:"tick_ns"`
+	Hold          time.Duration `json:"hold_ns"`
+	// Victims are processes with one client each. Each has a lock of its own, which one rival in another process wants
+	// too.
+	Victims int       `json:"victims"`
+	Servers int       `json:"servers"`
+	Lab     string    `json:"lab"`
+	Panels  []string  `json:"panels"`
+	Doses   []float64 `json:"doses"` // lengths in session timeouts, the shortest first
+	// Guards protect this library's mutex. Recipes are other locks, each without a guard.
+	Guards  []string `json:"guards"`
+	Recipes []string `json:"recipes"`
+
+	_ struct{}
+}
+
+// A dangerCurve is one curve of a plan.
+type dangerCurve struct {
+	panel, trigger, recipe, guard string
+}
+
+func (c dangerCurve) String() string { return c.panel + ", " + danger.CurveName(c.recipe, c.guard) }
+
+// Check says what is wrong with the plan before anything starts.
+func (p *DangerPlan) Check() error {
+	refuse := func(flag, hint, format string, args ...any) error {
+		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	for _, name := range p.Panels {
+		if !slices.Contains(DangerPanels(), name) {
+			return refuse("--panels", strings.Join(DangerPanels(), ", "), "there is no panel %s", name)
+		}
+	}
+	for _, g := range p.Guards {
+		if _, known := guard.Find(g); !known {
+			return refuse("--guards", strings.Join(guard.Names(), ", "), "there is no guard %s", g)
+		}
+	}
+	for i, d := range p.Doses {
+		if !(d >= 0.05 && d <= 20) {
+			return refuse("--doses", "from 0.05 to 20 session timeouts", "a pause of %v session timeouts", d)
+		}
+		if slices.Contains(p.Doses[:i], d) {
+			return refuse("--doses", "each length once", "%v is given twice", d)
+		}
+	}
+	switch {
+	case len(p.Doses) == 0 || len(p.Panels) == 0 || len(p.Guards)+len(p.Recipes) == 0:
+		return refuse("--guards", "at least one panel, dose, and guard or recipe", "there is nothing to measure")
+	case p.Victims < 1 || p.Victims > 60:
+		return refuse("--victims", "from 1 to 60", "%d victims", p.Victims)
+	case p.Victims*len(p.Doses) > chaos.MaxFaults:
+		return refuse("--victims", "fewer victims or doses", "%d victims with %d doses make more than %d faults", p.Victims,
+			len(p.Doses), chaos.MaxFaults)
+	case p.Hold <= 0 || p.Hold > p.Timeout:
+		return refuse("--hold", "more than 0s and at most the session timeout", "a hold of %s with a session timeout of %s",
+			p.Hold, p.Timeout)
+	}
+	slices.Sort(p.Doses)
+	for _, c := range p.curves() {
+		sc, err := p.round(c, 1, p.Doses)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c, err)
+		}
+		if got := sc.Negotiated(); got != p.Timeout {
+			return refuse("--session-timeout", "from 2 to 20 ticks", "servers with a tick of %s grant %s instead of %s", p.Tick,
+				got, p.Timeout)
+		}
+	}
+	return nil
+}
+
+// curves are the curves of all panels, those of one lab beside one another.
+func (p *DangerPlan) curves() (all []dangerCurve) {
+	add := func(recipe, guard string) {
+		for _, panel := range dangerPanels {
+			if slices.Contains(p.Panels, panel.name) {
+				all = append(all, dangerCurve{panel.name, panel.trigger, recipe, guard})
+			}
+		}
+	}
+	for _, g := range p.Guards {
+		add(lock.Mutex, g)
+	}
+	for _, r := range p.Recipes {
+		add(r, guard.None)
+	}
+	return all
+}
+
+// leastPauses is how many pauses a victim has at least in a round, so that the beginning and the end of a run are worth
+// their time.
+const leastPauses = 6
+
+// round returns the scenario of a curve's n-th run, from 1, with some of the doses. Each victim is paused for each of
+// them, in an order of its own.
+func (p *DangerPlan) round(c dangerCurve, n int, doses []float64) (*scenario.Scenario, error) {
+	sc := scenario.Defaults()
+	sc.Name = "danger-" + c.panel
+	sc.About = "How often does a pause make the lock unsafe?"
+	sc.Lab, sc.Servers, sc.Storage = p.Lab, p.Servers, scenario.StorageTmpfs
+	sc.SessionTimeout, sc.Tick = p.Timeout, p.Tick
+	sc.Recipe, sc.Guard = c.recipe, c.guard
+	sc.VictimAlone, sc.Victims, sc.ClientProcesses, sc.Clients = true, p.Victims, p.Victims+1, 2*p.Victims
+	sc.Locks, sc.LockChoice = p.Victims, workloads.Choice{Dealt: true}
+	sc.Hold.Centre = p.Hold
+	sc.Think.Centre = p.Hold / 4
+	sc.Expect = map[string]string{"belief-exclusion": "any", "effect": "any", "fairness": "any"}
+	if g, _ := guard.Find(c.guard); g.RefusesStale() {
+		sc.Expect["effect"] = "pass"
+	}
+	draw := rand.New(rand.NewPCG(p.Seed, dangerStream(c, n)))
+	sc.Seed = 1 + draw.Uint64N(1<<32)
+	times := max(1, leastPauses/len(doses))
+	var longest time.Duration
+	for v := range p.Victims {
+		// The order is drawn from all doses, so that it does not depend on which of them are still open.
+		var lasts time.Duration
+		for range times {
+			for _, i := range draw.Perm(len(p.Doses)) {
+				dose := p.Doses[i]
+				if !slices.Contains(doses, dose) {
+					continue
+				}
+				sc.Faults = append(sc.Faults, chaos.Fault{Kind: "pause", Target: chaos.Target(fmt.Sprintf("c%d", v+1)),
+					Trigger: c.trigger, For: chaos.Span{Timeouts: dose}})
+				lasts += time.Duration(dose*float64(p.Timeout)) + p.between()
+			}
+		}
+		longest = max(longest, lasts)
+	}
+	sc.Warmup = 2 * time.Second
+	sc.Duration = (longest + 2*p.Timeout + 2*time.Second).Round(time.Second)
+	return sc, sc.Validate()
+}
+
+// between is about how long it takes from the end of a victim's pause to its next one: a connection, perhaps to a new
+// session, then the rival's hold and part of its own.
+func (p *DangerPlan) between() time.Duration { return 3*p.Hold + 300*time.Millisecond }
+
+// dangerStream is the stream of random numbers of a round.
+func dangerStream(c dangerCurve, n int) uint64 {
+	s := uint64(n)
+	for _, b := range []byte(c.String()) {
+		s = s*1_099_511_628_211 + uint64(b)
+	}
+	return s
+}
+
+// dir is the directory of a curve's n-th run.
+func (p *DangerPlan) dir(dir string, c dangerCurve, n int) string {
+	return filepath.Join(dir, dangerRuns, folderName([]string{c.panel, c.recipe, c.guard}, ""), fmt.Sprintf("%02d", n))
+}
+
+// Begin makes the directory and writes the plan. A directory that has the same plan already goes on there.
+func (p *DangerPlan) Begin(dir string) error {
+	old, err := ReadDangerPlan(dir)
+	if err == nil {
+		a, errA := json.Marshal(old)
+		b, errB := json.Marshal(p)
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		if !bytes.Equal(a, b) {
+			return fmt.Errorf("%w: %s measures something else, or with another seed; choose another directory with --out, "+
+				"or go on with --resume %s", rundir.ErrDirInUse, dir, dir)
+		}
+		return nil
+	}
+	if !errors.Is(err, ErrNoDanger) {
+		return err
+	}
+	if err := rundir.CheckDir(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return rundir.WriteJSON(filepath.Join(dir, dangerPlanFile), p)
+}
+
+// ReadDangerPlan reads the plan in a directory.
+func ReadDangerPlan(dir string) (*DangerPlan, error) {
+	name := filepath.Join(dir, dangerPlanFile)
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s has no %s", ErrNoDanger, dir, dangerPlanFile)
+	}
+	var p DangerPlan
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err == nil && p.SchemaVersion != dangerPlanSchema {
+		err = fmt.Errorf("schema_version is %d, and this locklab reads %d", p.SchemaVersion, dangerPlanSchema)
+	}
+	if err == nil {
+		err = p.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrNoDanger, name, err)
+	}
+	return &p, nil
+}
+
+// NewDangerPlan returns a plan of the present version.
+func NewDangerPlan(p DangerPlan) *DangerPlan {
+	p.SchemaVersion = dangerPlanSchema
+	return &p
+}

@@ -1,0 +1,288 @@
+package danger
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/workloads/guard"
+)
+
+// SchemaVersion is the version of danger.json.
+const SchemaVersion = 1
+
+// A Danger is what was measured: danger.json. Lengths of time are in nanoseconds.
+type Danger struct {
+	SchemaVersion int    `json:"schema_version"`
+	Seed          uint64 `json:"seed"`
+	TimeoutNs     int64  `json:"session_timeout_ns"`
+	TickNs        int64  `json:"tick_ns"`
+	HoldNs        int64  `json:"hold_ns"`
+	Victims       int    `json:"victims"` // processes of a run that are struck
+	Servers       int    `json:"servers"`
+	// Expires is the predicted band of lengths, in session timeouts, in which a session expires.
+	Expires [2]float64 `json:"expires"`
+	Panels  []Panel    `json:"panels"`
+	// Open is how many points have bands that are still too wide.
+	Open int `json:"open"`
+	// Violation is what a run found that no fault explains; empty if there is none.
+	Violation string   `json:"violation,omitempty"`
+	Warnings  []string `json:"warnings"`
+
+	_ struct{}
+}
+
+// A Panel is what happens to a holder, and the curves of all locks and guards for it.
+type Panel struct {
+	Name   string  `json:"name"`
+	Title  string  `json:"title"`
+	Curves []Curve `json:"curves"`
+}
+
+// A Curve is one lock with one guard.
+type Curve struct {
+	Recipe string  `json:"recipe"`
+	Guard  string  `json:"guard"`
+	Runs   int     `json:"runs"`
+	Grants int64   `json:"grants"`
+	Points []Point `json:"points"` // the shortest first
+	Costs  Costs   `json:"costs"`
+}
+
+// Promises reports whether the guard promises that no outdated access has an effect.
+func (c *Curve) Promises() bool {
+	g, _ := guard.Find(c.Guard)
+	return g.RefusesStale()
+}
+
+// Name names the curve: by the guard, or by the lock if that is another one than this library's.
+func (c *Curve) Name() string { return CurveName(c.Recipe, c.Guard) }
+
+// CurveName names a lock with a guard.
+func CurveName(recipe, with string) string {
+	switch {
+	case recipe == "mutex":
+		return with
+	case with == guard.None:
+		return recipe
+	}
+	return recipe + " " + with
+}
+
+// A Point is all trials of one length.
+type Point struct {
+	Dose float64 `json:"dose"` // in session timeouts
+	// LeftOut are the faults that were planned and are no trials, by reason.
+	LeftOut map[string]int `json:"left_out"`
+	// MedianNs is the median length of the faults as they really were.
+	MedianNs int64 `json:"median_ns"`
+
+	Believed Share `json:"believed_at_once"`
+	Stale    Share `json:"stale_accepted"`
+	Lost     Share `json:"update_lost"`
+	// GivenUp is the share of holds that were given up although the servers still had them.
+	GivenUp Share `json:"given_up_valid"`
+}
+
+// Trials is the number of trials.
+func (p *Point) Trials() int { return p.Believed.Of }
+
+// Open reports whether an interval of the point is still wider than allowed, with fewer than the most trials.
+func (p *Point) Open(band float64, most int) bool {
+	return p.Trials() < most && max(p.Believed.Width(), p.Stale.Width(), p.Lost.Width()) > band
+}
+
+// Costs are medians over the runs of a curve. They are of runs with faults, so they are for comparing guards. A cost
+// that was not measured is nil.
+type Costs struct {
+	AcquireP50Ns *float64 `json:"acquire_p50_ns"`
+	HandOffP50Ns *float64 `json:"handoff_p50_ns"`
+	Requests     *float64 `json:"requests_per_acquire"`
+	PerSecond    *float64 `json:"acquired_per_s"`
+	GivenUp      Share    `json:"given_up_valid"` // over all trials
+}
+
+// A Trial is one fault that struck a holder.
+type Trial struct {
+	Dose float64
+	// LeftOut says why it does not count; empty if it does.
+	LeftOut               string
+	LengthNs              int64 // as it really was
+	Believed, Stale, Lost bool
+	GivenUp               *bool // nil if that is not known
+}
+
+// A RunCost is what one run cost; nil where that was not measured.
+type RunCost struct{ AcquireP50Ns, HandOffP50Ns, Requests, PerSecond *float64 }
+
+// CurveOf adds trials up. The doses are those that were planned.
+func CurveOf(recipe, with string, doses []float64, trials []Trial, runs []RunCost, grants int64) Curve {
+	c := Curve{Recipe: recipe, Guard: with, Runs: len(runs), Grants: grants}
+	var givenUp, judged int
+	for _, dose := range doses {
+		p := Point{Dose: dose, LeftOut: map[string]int{}}
+		var n, believed, stale, lost, up, known int
+		var lengths []int64
+		for _, t := range trials {
+			switch {
+			case t.Dose != dose:
+				continue
+			case t.LeftOut != "":
+				p.LeftOut[t.LeftOut]++
+				continue
+			}
+			n++
+			lengths = append(lengths, t.LengthNs)
+			believed, stale, lost = believed+one(t.Believed), stale+one(t.Stale), lost+one(t.Lost)
+			if t.GivenUp != nil {
+				known, up = known+1, up+one(*t.GivenUp)
+			}
+		}
+		p.Believed, p.Stale, p.Lost = ShareOf(believed, n), ShareOf(stale, n), ShareOf(lost, n)
+		p.GivenUp = ShareOf(up, known)
+		givenUp, judged = givenUp+up, judged+known
+		if slices.Sort(lengths); len(lengths) > 0 {
+			p.MedianNs = lengths[len(lengths)/2]
+		}
+		c.Points = append(c.Points, p)
+	}
+	of := func(value func(RunCost) *float64) *float64 {
+		var all []float64
+		for _, r := range runs {
+			if v := value(r); v != nil {
+				all = append(all, *v)
+			}
+		}
+		if slices.Sort(all); len(all) == 0 {
+			return nil
+		}
+		return &all[len(all)/2]
+	}
+	c.Costs = Costs{
+		AcquireP50Ns: of(func(r RunCost) *float64 { return r.AcquireP50Ns }),
+		HandOffP50Ns: of(func(r RunCost) *float64 { return r.HandOffP50Ns }),
+		Requests:     of(func(r RunCost) *float64 { return r.Requests }),
+		PerSecond:    of(func(r RunCost) *float64 { return r.PerSecond }),
+		GivenUp:      ShareOf(givenUp, judged),
+	}
+	return c
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Trials is the number of trials of all points.
+func (c *Curve) Trials() (n int) {
+	for i := range c.Points {
+		n += c.Points[i].Trials()
+	}
+	return n
+}
+
+// sum adds up an outcome over the doses of a range.
+func (c *Curve) sum(of func(*Point) Share, from, to float64) Share {
+	var count, n int
+	for i := range c.Points {
+		if p := &c.Points[i]; p.Dose >= from && p.Dose <= to {
+			count, n = count+of(p).Count, n+of(p).Of
+		}
+	}
+	return ShareOf(count, n)
+}
+
+// Threshold is the dose at which half of the trials have two clients that believe at once, between the two doses that
+// it lies between; false if no dose is below it or none is above it.
+func (c *Curve) Threshold() (float64, bool) {
+	var below *Point
+	for i := range c.Points {
+		p := &c.Points[i]
+		switch {
+		case p.Trials() == 0:
+		case p.Believed.Estimate() < 0.5:
+			below = p
+		case below == nil:
+			return 0, false
+		default:
+			from, to := below.Believed.Estimate(), p.Believed.Estimate()
+			return below.Dose + (p.Dose-below.Dose)*(0.5-from)/(to-from), true
+		}
+	}
+	return 0, false
+}
+
+// Headlines says in sentences what the curves show, the worst panel last.
+func (d *Danger) Headlines() []string {
+	var all []string
+	for i := range d.Panels {
+		all = append(all, d.Panels[i].headlines(d.Expires)...)
+	}
+	return all
+}
+
+func (p *Panel) headlines(expires [2]float64) []string {
+	var all []string
+	var safe []string
+	var none Share
+	stale := func(p *Point) Share { return p.Stale }
+	lost := func(p *Point) Share { return p.Lost }
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		if c.Trials() == 0 {
+			continue
+		}
+		if c.Promises() {
+			safe = append(safe, c.Name())
+			s := c.sum(stale, expires[1], math.Inf(1))
+			none = ShareOf(none.Count+s.Count, none.Of+s.Of)
+			continue
+		}
+		s := c.sum(lost, expires[1], math.Inf(1))
+		if s.Of == 0 {
+			continue
+		}
+		text := fmt.Sprintf("Guard or lock %s, %s: %s of the pauses that outlast the session lose an update", c.Name(),
+			p.Title, s)
+		if at, ok := c.Threshold(); ok {
+			text += fmt.Sprintf("; half of them make two clients believe at once from %.2f T on", at)
+		}
+		all = append(all, text+".")
+	}
+	if len(safe) > 0 && none.Of > 0 {
+		all = append(all, fmt.Sprintf("%s: %s let %d outdated accesses through in %d pauses that "+
+			"outlast the session, which is at most %s.", p.Title, joined(safe), none.Count, none.Of, percent(none.High)))
+	}
+	return all
+}
+
+// joined lists names as a sentence does.
+func joined(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// Missing estimates how many trials the point still needs: until its intervals are narrow enough if its shares stay as
+// they are, or until it has the most trials.
+func (p *Point) Missing(band float64, most int) int {
+	if !p.Open(band, most) {
+		return 0
+	}
+	n := p.Trials()
+	for more := max(n, 8); more < most; more += max(more/8, 1) {
+		wide := false
+		for _, s := range []Share{p.Believed, p.Stale, p.Lost} {
+			wide = wide || ShareOf(int(math.Round(s.Estimate()*float64(more))), more).Width() > band
+		}
+		if !wide {
+			return more - n
+		}
+	}
+	return most - n
+}

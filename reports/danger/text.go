@@ -1,0 +1,79 @@
+package danger
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"locklab/reports/words"
+)
+
+// Print writes the headlines and the tables for a terminal.
+func Print(w io.Writer, d *Danger) error {
+	for _, line := range d.Headlines() {
+		fmt.Fprintln(w, line)
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, p := range d.Panels {
+		fmt.Fprintf(t, "\n%s\n", p.Title)
+		for _, row := range p.rows() {
+			fmt.Fprintln(t, strings.Join(row, "\t"))
+		}
+		fmt.Fprintln(t)
+		for _, row := range p.costRows() {
+			fmt.Fprintln(t, strings.Join(row, "\t"))
+		}
+	}
+	return t.Flush()
+}
+
+// rows are the outcomes of a panel's points as a table, its head first.
+func (p *Panel) rows() [][]string {
+	rows := [][]string{{"guard or lock", "pause / timeout", "two believe at once", "outdated access accepted",
+		"update lost", "trials", "left out"}}
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		for k := range c.Points {
+			at := &c.Points[k]
+			out := 0
+			for _, n := range at.LeftOut {
+				out += n
+			}
+			rows = append(rows, []string{c.Name(), doseText(at.Dose), at.Believed.String(), at.Stale.String(),
+				at.Lost.String(), strconv.Itoa(at.Trials()), strconv.Itoa(out)})
+		}
+	}
+	return rows
+}
+
+// costRows are what the guards of a panel cost as a table, its head first.
+func (p *Panel) costRows() [][]string {
+	rows := [][]string{{"guard or lock", "acquire p50", "hand-off p50", "requests per acquisition", "acquired/s",
+		"valid holds given up", "trials", "grants", "runs"}}
+	duration := func(v float64) string { return words.Duration(int64(v)) }
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		rows = append(rows, []string{c.Name(), words.Known(c.Costs.AcquireP50Ns, duration),
+			words.Known(c.Costs.HandOffP50Ns, duration), words.Known(c.Costs.Requests, words.Digits3),
+			words.Known(c.Costs.PerSecond, words.Digits3), c.Costs.GivenUp.String(), strconv.Itoa(c.Trials()),
+			words.Grouped(c.Grants), strconv.Itoa(c.Runs)})
+	}
+	return rows
+}
+
+func doseText(dose float64) string { return strconv.FormatFloat(dose, 'f', -1, 64) }
+
+// leftOut lists the reasons for which faults of a panel are no trials.
+func (p *Panel) leftOut() map[string]int {
+	all := map[string]int{}
+	for i := range p.Curves {
+		for k := range p.Curves[i].Points {
+			for why, n := range p.Curves[i].Points[k].LeftOut {
+				all[why] += n
+			}
+		}
+	}
+	return all
+}

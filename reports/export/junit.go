@@ -1,0 +1,42 @@
+package export
+
+import (
+	"io"
+
+	"locklab/harness/check"
+	"locklab/reports/junit"
+	"locklab/reports/result"
+)
+
+var junitFormat = Format{Name: "junit", Has: "a test case for the verdict, each check and each threshold",
+	For:    "tools that collect the results of tests (JUnit’s XML)",
+	Reader: "junitparser", write: writeJUnit}
+
+// writeJUnit writes a test case for each thing that the verdict depends on. What is unknown is an error, because a test
+// that passes would say that something had been shown.
+func writeJUnit(w io.Writer, in result.Input) error {
+	r := &in.Result
+	suite := junit.Suite{Name: "locklab " + r.Scenario, Class: "locklab." + r.Scenario}
+	add := func(name string, outcome check.Result, says string) {
+		switch outcome {
+		case check.Fail:
+			suite.Fail(name, string(outcome), says)
+		case check.Unknown:
+			suite.Error(name, string(outcome), says)
+		default:
+			suite.Pass(name, says)
+		}
+	}
+	add("verdict", r.Verdict, r.Headline)
+	for _, c := range r.Checks {
+		add(c.Name, c.Outcome, "expected "+string(c.Expected)+", found "+string(c.Result)+": "+c.Summary)
+	}
+	for _, t := range r.Thresholds {
+		says := "the value is " + t.Shown()
+		if t.Verdict != check.Pass {
+			says = t.Reason
+		}
+		add(t.Expr, t.Verdict, says)
+	}
+	return suite.Write(w)
+}

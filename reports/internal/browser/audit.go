@@ -1,0 +1,25 @@
+package browser
+
+import (
+	_ "embed"
+	"testing"
+)
+
+var (
+	//go:embed audit.js
+	auditScript string
+	//go:embed collisions.js
+	collisionsScript string
+)
+
+// Audit returns what is wrong with the page for a reader with a screen reader, a keyboard or weak eyes.
+func Audit(t *testing.T, b *Tab) []string {
+	t.Helper()
+	return Eval[[]string](t, b, auditScript)
+}
+
+// Collisions returns which texts of the page's pictures run into each other.
+func Collisions(t *testing.T, b *Tab) []string {
+	t.Helper()
+	return Eval[[]string](t, b, collisionsScript)
+}

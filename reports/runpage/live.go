@@ -1,0 +1,32 @@
+package runpage
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness/history"
+	"locklab/reports/chart"
+	"locklab/reports/result"
+)
+
+// lastSeconds is how much of a run that lasts is drawn in detail, in ns.
+const lastSeconds = 2e9
+
+// Live draws a run that lasts, as far as it has been recorded: the whole of it, and its last two seconds on the lock
+// that was asked for last. It returns nothing before a client has asked for a lock.
+func Live(in result.Input) (all []chart.Picture) {
+	if len(in.Acquisitions) == 0 {
+		return nil
+	}
+	w, faults := result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)
+	whole := newOverview(in, w, faults, nil)
+	whole.Title, whole.file = "The run so far: who held, faults, and gaps without progress", overviewName
+	last := slices.MaxFunc(in.Acquisitions, func(a, b history.Acquisition) int {
+		return cmp.Compare(a.Invoked, b.Invoked)
+	})
+	s := scene{Span: result.Span{From: max(0, w.End-lastSeconds), To: max(w.End, 1)}, Lock: last.Lock,
+		Title: "The last two seconds of " + last.Lock}
+	latest := timelinesOf(in, w, faults, []scene{s})[0]
+	latest.file = "latest"
+	return []chart.Picture{whole.figure().Inline(), latest.figure().Inline()}
+}

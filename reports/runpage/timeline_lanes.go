@@ -1,0 +1,147 @@
+package runpage
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness/history"
+	"locklab/reports/chart"
+	"locklab/reports/result"
+)
+
+// bars fills spans of a lane. A span that is too short to see is drawn one point wide, and in a dense timeline of
+// several such spans on the same spot only the first.
+func (d *timelineDrawing) bars(c *draw.Canvas, all []result.Span, y, height vg.Length, clr color.Color,
+	more ...chart.Attribute) {
+	last, dense := vg.Length(-1), d.dense()
+	for _, s := range all {
+		if s.To <= d.From || s.From >= d.To {
+			continue
+		}
+		x0, x1 := d.x(s.From), d.x(s.To)
+		if dense && x1-x0 < 0.5 && x0-last < 0.5 && last >= 0 {
+			continue
+		}
+		last = x0
+		during(c, s, func() { chart.FillRect(c, x0, max(x1, x0+1), y-height/2, y+height/2, clr) }, more...)
+	}
+}
+
+// holdBars draws holds. On a page each says what is known of it.
+func (d *timelineDrawing) holdBars(c *draw.Canvas, all []hold, y, height vg.Length, clr color.Color) {
+	last, dense := vg.Length(-1), d.dense()
+	for i := range all {
+		h := &all[i]
+		if h.To <= d.From || h.From >= d.To {
+			continue
+		}
+		x0, x1 := d.x(h.From), d.x(h.To)
+		if dense && x1-x0 < 0.5 && x0-last < 0.5 && last >= 0 {
+			continue
+		}
+		last = x0
+		during(c, h.Span, func() { chart.FillRect(c, x0, max(x1, x0+1), y-height/2, y+height/2, clr) },
+			chart.Attribute{Name: "data-hold", Value: h.details()})
+	}
+}
+
+// details is what is known of a hold besides its client and its times.
+func (h *hold) details() string {
+	s := fmt.Sprintf("acquisition %d, token %d", h.N, h.Token)
+	switch {
+	case h.Lost != history.None && (h.ReleaseInvoked == history.None || h.Lost < h.ReleaseInvoked):
+		s += ", learned that it was lost"
+	case h.ReleaseInvoked != history.None:
+		s += ", released"
+	case h.Died != history.None:
+		s += ", its process died"
+	}
+	if h.First != 0 {
+		s += fmt.Sprintf("; zxid %#x", h.First)
+		if h.Last != 0 {
+			s += fmt.Sprintf(" to %#x", h.Last)
+		}
+	}
+	if len(h.Lines) > 0 {
+		s += "; history.jsonl " + strings.Trim(fmt.Sprint(h.Lines[:min(len(h.Lines), 12)]), "[]")
+	}
+	return s
+}
+
+// spansOf returns the times of holds.
+func spansOf(all []hold) (spans []result.Span) {
+	for _, h := range all {
+		spans = append(spans, h.Span)
+	}
+	return spans
+}
+
+func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
+	chart.Group(c, func() {
+		c.StrokeLine2(draw.LineStyle{Color: chart.LightGrey, Width: 0.5}, d.left, y, d.right, y)
+		d.name(c, y, l.Client, "")
+		for _, s := range l.Shares {
+			d.bars(c, []result.Span{s.Span}, y, barHeight, chart.Tint(l.Color, shareLevels[s.Level-1].strength))
+		}
+		d.bars(c, l.Waits, y, barHeight/2, chart.Tint(l.Color, 0.3))
+		d.holdBars(c, l.Holds, y, barHeight, l.Color)
+		d.holdBars(c, l.Reads, y, readHeight, l.Color)
+		over := chart.Attribute{Name: "data-over", Value: "1"}
+		if len(l.Reads) > 0 {
+			d.bars(c, common(l.Double, spansOf(l.Holds)), y, barHeight, chart.Vermillion, over)
+			d.bars(c, common(l.Double, spansOf(l.Reads)), y, readHeight, chart.Vermillion, over)
+		} else {
+			d.bars(c, l.Double, y, barHeight, chart.Vermillion, over)
+		}
+		for _, s := range slices.Concat(l.Unsure, l.After) {
+			if s.Overlaps(d.Span) {
+				during(c, s, func() {
+					chart.OutlineRect(c, d.x(s.From), max(d.x(s.To), d.x(s.From)+1), y-barHeight/2, y+barHeight/2, l.Color)
+				}, over)
+			}
+		}
+		for _, s := range l.Stopped {
+			during(c, s, func() { chart.HatchRect(c, d.x(s.From), d.x(s.To), y-barHeight/2-2, y+barHeight/2+2) }, over)
+		}
+		for _, a := range d.Accesses { // the writer's own row shows the write that matters, whatever it believed then
+			if a.Client == l.Client && (a.Stale || a.Refused) {
+				instant(c, a.Called, func() { d.drawCall(c, a, y) })
+			}
+		}
+	}, chart.Attribute{Name: "data-client", Value: l.Client})
+}
+
+// drawCall marks when a client called an access that was outdated.
+func (d *timelineDrawing) drawCall(c *draw.Canvas, a access, y vg.Length) {
+	at := d.x(a.Called)
+	if a.Refused {
+		chart.Cross(c, vg.Point{X: at, Y: y}, 4, 1.8, chart.Black)
+		return
+	}
+	chart.FillRect(c, at-1, at+1, y-barHeight/2-3, y+barHeight/2+3, chart.Vermillion)
+}
+
+// common returns the times that are in spans of both.
+func common(a, b []result.Span) (all []result.Span) {
+	for _, x := range a {
+		for _, y := range b {
+			if both := (result.Span{From: max(x.From, y.From), To: min(x.To, y.To)}); both.From < both.To {
+				all = append(all, both)
+			}
+		}
+	}
+	return all
+}
+
+// color is the colour of a client that has a row.
+func (d *timelineDrawing) color(client string) color.NRGBA {
+	if slices.ContainsFunc(d.Lanes, func(l lane) bool { return l.Client == client }) {
+		return d.colors.color(client)
+	}
+	return chart.LightGrey
+}
