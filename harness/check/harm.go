@@ -88,10 +88,6 @@ func (d *digest) addHarms(records []FaultRecord, believed, done *Verdict) {
 // gaveUpValid reports, by fault, whether the client that stopped itself for it gave up that hold while the servers
 // still had it. It has only faults with triggers, and none if the servers' transactions do not tell.
 func (d *digest) gaveUpValid() map[string]bool {
-	gone := d.goneBy()
-	if gone == nil {
-		return nil
-	}
 	type struckHold struct {
 		client string
 		acq    int64
@@ -102,9 +98,19 @@ func (d *digest) gaveUpValid() map[string]bool {
 			by[struckHold{f.trigger.Client, f.trigger.Acq}], valid[f.ID] = f.ID, false
 		}
 	}
+	if len(by) == 0 {
+		return nil // a long run has many accesses
+	}
+	gone := d.goneBy()
+	if gone == nil {
+		return nil
+	}
 	for _, e := range d.events.Of(history.OpRead, history.OpWrite) {
+		if e.Kind != history.Fail {
+			continue
+		}
 		fault, struck := by[struckHold{e.Client, e.Acq}]
-		if struck && e.Kind == history.Fail && e.Process == hostOf(e.Client) && e.Access().GivenUp() && !gone(&e) {
+		if struck && e.Process == hostOf(e.Client) && e.Access().GivenUp() && !gone(&e) {
 			valid[fault] = true
 		}
 	}
