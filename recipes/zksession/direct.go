@@ -57,12 +57,10 @@ func (c *connection) nextXid() int32 { return int32(firstXid | c.xids.Add(1)&xid
 //
 // It blocks, whatever ctx says, while the socket's buffer is full, until the connection is given up.
 func (c *connection) send(ctx context.Context, requests ...*direct) error {
-	if err := c.Await(ctx); err != nil {
+	frames, err := c.served(ctx)
+	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	frames := c.frames
-	c.mu.Unlock()
 	// go-zookeeper sends the session's credentials again on each connection, before anything else of its own.
 	select {
 	case <-frames.proved:
@@ -85,6 +83,23 @@ func (c *connection) send(ctx context.Context, requests ...*direct) error {
 		return c.translate(zk.ErrConnectionClosed)
 	}
 	return nil
+}
+
+// served waits until the session is connected, and returns the connection that it has then. The session may be
+// disconnected again as soon as Await returns, and the next connection is there before its handshake: a request that is
+// written to that would come before the connect request.
+func (c *connection) served(ctx context.Context) (*framedConn, error) {
+	for {
+		if err := c.Await(ctx); err != nil {
+			return nil, err
+		}
+		c.mu.Lock()
+		frames, connected := c.frames, c.connected
+		c.mu.Unlock()
+		if connected {
+			return frames, nil
+		}
+	}
 }
 
 // answer waits for the answer to a request that was sent.

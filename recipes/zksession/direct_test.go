@@ -9,7 +9,9 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -263,4 +265,71 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%d and %d bytes of an answer of %d", len(s), len(rest), len(b))
 		}
 	})
+}
+
+// A session may be disconnected just as a request has waited for it to be connected. The request is not sent on the next
+// connection before that has had its handshake.
+func TestDirectRequestsComeAfterTheHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{answer: func(op int32, body []byte) (int32, []byte, bool) { return 0, listed("n"), true }}
+		held := make(chan struct{})
+		var conns []net.Conn
+		z, err := Connect(t.Context(), Config{
+			Servers: []string{"one:1", "two:1"}, // the second is tried without a pause
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				client, server := net.Pipe()
+				conns = append(conns, client)
+				go func() {
+					defer server.Close()
+					s.converse(server)
+				}()
+				if len(conns) == 1 {
+					return client, nil
+				}
+				return &heldConn{Conn: client, held: held}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := interrupted{within(t), sync.OnceFunc(func() {
+			_ = conns[0].Close()
+			synctest.Wait() // the next connection is there, and its connect request is not sent yet
+			time.AfterFunc(time.Millisecond, func() { close(held) })
+		})}
+		if names, err := z.Children(ctx, "/d"); len(conns) != 2 || len(names) != 1 || err != nil {
+			t.Errorf("%v, %v, after %d connections", names, err, len(conns))
+		}
+		if err := z.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+}
+
+// An interrupted context calls a function when somebody is about to wait for its end.
+type interrupted struct {
+	context.Context
+	f func()
+}
+
+func (c interrupted) Done() <-chan struct{} {
+	c.f()
+	return c.Context.Done()
+}
+
+// A heldConn sends nothing before held is closed. Until then the first write waits, and others are refused.
+type heldConn struct {
+	net.Conn
+	writes atomic.Int32
+	held   chan struct{}
+}
+
+func (c *heldConn) Write(p []byte) (int, error) {
+	if c.writes.Add(1) == 1 {
+		<-c.held
+	}
+	if !isClosed(c.held) {
+		return 0, errors.New("written before the connect request")
+	}
+	return c.Conn.Write(p)
 }
