@@ -51,8 +51,8 @@
 //
 // A client can believe longer than that. It learns of its loss from the service, so it cannot learn of it while it is
 // stopped, or cut off from the service, or while its server is cut off from the leader. [Hold.Context] ends as soon as
-// the client can know; when the service has been silent for the session timeout; or earlier with a lease clock. What a
-// client does with a lock that it no longer holds must be refused by the protected resource, by [Hold.Token]; inside
+// the client can know; when the service has been silent for the session timeout; or earlier with a lease clock. The
+// protected resource must refuse the accesses of a client that no longer holds the lock, by [Hold.Token]; inside
 // ZooKeeper [Hold.Multi] does that.
 //
 // A [Session] is one ZooKeeper session and is never renewed. Nothing is ever executed under a successor. Programs that
@@ -66,8 +66,8 @@
 //   - Expiry (and Close): every Acquire returns it, and every hold ends with it as its cause. The service removes the
 //     znodes.
 //   - Timeout and cancellation: Acquire returns at once. Release and [Session.Close] give the service a second even if
-//     their context has ended, and then return as well. What an Acquire had begun is undone in the background, and what
-//     a Release had begun is finished there, for as long as the session lives. A request that is under way when the
+//     their context has ended, and then return as well. The session undoes in the background what an Acquire had
+//     begun, and finishes there what a Release had begun, for as long as it lives. A request that is under way when the
 //     context ends is waited for in the background, so that a create that succeeds late leaves no znode.
 //   - A refusal by an ACL: the call returns an error that wraps [zksession.ErrNoAuth] and names the znode. It is not
 //     tried again, not in the background either; only a lease clock goes on with its heartbeats, at their interval, and
@@ -318,8 +318,8 @@
 // Guarantees: one client holds at a time. There is no fairness: any of the waiters may be next. Tokens rise strictly
 // from holder to holder.
 //
-// Layout: the lock's path is the one ephemeral znode, whose data is the attempt's UUID and then the user's. What is
-// missing above it is created as containers. A waiter has no znode.
+// Layout: the lock's path is the one ephemeral znode, whose data is the attempt's UUID and then the user's. Missing
+// directories above it are created as containers. A waiter has no znode.
 //
 // Requests: 3 without contention (create; getData with a watch; delete). A waiter needs 2 for each time that it tries:
 // 5 if the second is the last.

@@ -24,10 +24,10 @@ import (
 //   - wrapping ErrUnguarded: holds of a NaiveMutex, whose znode's name the next holder's has too, of NoLock, and of
 //     locks that do not belong to this package cannot be checked; nothing was executed;
 //   - wrapping ErrConnectionLoss, besides ErrLockLost if the session ended meanwhile; or wrapping that of ctx: the
-//     outcome is unknown. What was executed, or will be until the session is over, is executed
-//     while the hold lasts at the service. Nothing here can resolve it, because only the caller
+//     outcome is unknown. The service may have executed the transaction, or may still do so until the session is over,
+//     but only while the hold lasts there. Hold cannot find that out, because only the caller
 //     knows how its operations differ from others': while it holds, it can read what it wrote, or
-//     repeat operations with versions, which then are refused if they were executed before.
+//     repeat operations with versions, which the service refuses if it has executed them before.
 func (h *Hold) Multi(ctx context.Context, ops ...zksession.Op) ([]string, error) {
 	created, err := h.guarded(ctx, ops)
 	if err != nil {

@@ -86,6 +86,8 @@ func (l *Leader) line(s *Session) *line {
 	}
 }
 
+func (l *Leader) where() string { return l.cfg.Path }
+
 func (l *Leader) layout() layout {
 	if l.cfg.Latch {
 		return latchLayout

@@ -52,7 +52,7 @@ func (l *Leader) Participants(ctx context.Context) ([]Participant, error) {
 // no candidate leads, a zero LeaderInfo is sent.
 //
 // The channel holds the newest only. So a receiver that is late, or disconnected from the service for a time, learns
-// who leads then, and not of those that led meanwhile. What is received may be outdated, as any answer.
+// who leads then, and not of those that led meanwhile. Any LeaderInfo may be outdated when it is received.
 //
 // The channel is closed when ctx ends. It is also closed when the session is over or the Renewer is closed, or when the
 // service refuses a request; then the last LeaderInfo has an Err.

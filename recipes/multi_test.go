@@ -203,7 +203,10 @@ func TestMultiRefusesOnePathTwice(t *testing.T) {
 		"read and write": {rw.Read(), rw.Write()},
 		"permits":        {sem.Of(1), sem.Of(2)},
 		"naive":          {newLock(t, "naive", s, nil), newLock(t, "naive", other, nil)},
-		"one permit":     {newLock(t, "semaphore-mutex", s, nil), newLock(t, "mutex", s, nil)},
+		"leader": {
+			newLeaderOf(t, LeaderConfig{Session: s, Path: "/a"}), newMutex(MutexConfig{Session: s, Path: "/a"}),
+		},
+		"one permit": {newLock(t, "semaphore-mutex", s, nil), newLock(t, "mutex", s, nil)},
 	} {
 		if _, err := NewMulti(MultiConfig{Members: []Member{{"x", locks[0]}, {"y", locks[1]}}}); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -47,7 +47,7 @@ func (c contender) exhausted() bool { return c.seq < 0 || c.seq >= math.MaxInt32
 // parse reads a child's name: whatever follows the mark must be
 // just a sequence number as the server prints it, ten characters wide, or one more
 // for a large negative one. Other children do not take part, however they are
-// called. What stands before the mark does not matter: other clients of the same layout
+// called. Anything may stand before the mark: other clients of the same layout
 // use other prefixes, which may contain a mark too.
 func (l layout) parse(name string) (contender, bool) {
 	for width := 10; width <= 11 && width < len(name); width++ {

@@ -122,7 +122,7 @@ func TestObservedLocks(t *testing.T) {
 	}
 }
 
-// A downgrade is a reader's grant and the writer's release. What is entered again is no event.
+// A downgrade is a reader's grant and the writer's release. A re-entry is no event.
 func TestObservedDowngrade(t *testing.T) {
 	var j journal
 	s := j.session(t, newFakeService())

@@ -126,3 +126,40 @@ func TestPositionElsewhere(t *testing.T) {
 	released(t, <-next)
 	released(t, <-last)
 }
+
+// The same on a real ensemble.
+func TestPositionForReal(t *testing.T) {
+	s, lock := connected(t, SessionConfig{}), lockPath(t)
+	queued := make(chan int, 1)
+	l, err := NewMutex(MutexConfig{Session: s, Path: lock, OnQueued: func(n int) { queued <- n }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at []*Position
+	hold := make(chan *Hold)
+	for n := range 3 {
+		ctx, p := WithPosition(within(t))
+		go func() {
+			h, err := l.Acquire(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			hold <- h
+		}()
+		if ahead := <-queued; ahead != n {
+			t.Errorf("%d ahead of contender %d", ahead, n)
+		}
+		at = append(at, p)
+	}
+	for n := range 3 {
+		h := <-hold
+		if length, err := l.Length(within(t)); length != 3-n || err != nil {
+			t.Errorf("%d contenders, %v, want %d", length, err, 3-n)
+		}
+		for i, p := range at[n:] {
+			p.is(t, "in the queue", i, true)
+		}
+		released(t, h)
+		at[n].is(t, "after the release", 0, false)
+	}
+}

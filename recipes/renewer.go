@@ -39,9 +39,9 @@ type Renewal struct {
 // A Renewer has a session at all times, as far as the service lets it: when one has expired, it opens another one. Its
 // methods may be called from any goroutine.
 //
-// What was held in a session that has ended stays lost, and nothing is ever executed under its successor. Locks belong
-// to their session. A program that uses a Renewer therefore makes new locks in each session, or lets [Renewer.Lock]
-// make them.
+// The holds of a session that has ended stay lost, and nothing is ever executed under its successor. Locks belong to
+// their session. A program that uses a Renewer therefore makes new locks in each session, or lets [Renewer.Lock] make
+// them.
 type Renewer struct {
 	cfg     RenewerConfig
 	connect func(context.Context) (*Session, error)
@@ -223,7 +223,7 @@ func (r *Renewer) Lock(open func(*Session) (Lock, error)) TryLock {
 
 // PerSession returns a function that returns what open makes in the present session of r, waiting for that session as
 // [Renewer.Session] does. open is called once in each session in which the function is called. It is for what
-// [Renewer.Lock] does not reach, such as [RW.Downgrade], [Mutex.Participants] and a [Multi]. What the function returned
+// [Renewer.Lock] does not reach, such as [RW.Downgrade], [Mutex.Participants] and a [Multi]. The function's result
 // is of no use any more once its session is over.
 func PerSession[T any](r *Renewer, open func(*Session) (T, error)) func(ctx context.Context) (T, error) {
 	in := made[T]{open: open}

@@ -52,8 +52,7 @@ func present(t *testing.T, r *Renewer, id int64) *Session {
 	return s
 }
 
-// A session that has expired is replaced. What was held in it stays lost, and a lock of the renewer is acquired in the
-// next one.
+// A session that has expired is replaced. Its holds stay lost, and a lock of the renewer is acquired in the next one.
 func TestRenewerReplacesSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newFakeService()
@@ -139,7 +138,7 @@ func TestRenewedWaiterGoesOn(t *testing.T) {
 	})
 }
 
-// What is made in each session is made once, and again in the next.
+// PerSession makes its thing once in each session, and again in the next.
 func TestPerSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newFakeService()

@@ -374,7 +374,7 @@ func TestSemaphoreIsResized(t *testing.T) {
 	}
 }
 
-// What the transaction relies on changes just before it.
+// Something that the transaction relies on changes just before it.
 func TestSemaphoreTransactionIsRefused(t *testing.T) {
 	own := func(ops string) string { return strings.Fields(ops)[0] }
 	for name, c := range map[string]struct {

@@ -67,8 +67,8 @@ func TestSilenceWhileStopped(t *testing.T) {
 	})
 }
 
-// What is known of the service decides when holds end: a disconnect ends them at once, a silence, or nothing but the
-// service itself. After a disconnect nothing is granted before the session is connected again.
+// The configuration decides when holds end: at a disconnect, after a silence, or only when the service says so. After a
+// disconnect nothing is granted before the session is connected again.
 func TestHoldsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {

@@ -13,10 +13,10 @@ import (
 // by, which includes a chroot. It is called for every create, from many goroutines. There is [Open], [CreatorAll] and
 // [ACLOf], and a caller can write one that treats paths differently.
 //
-// What keeps a lock safe from a client is that the client can neither create nor delete children of the lock's
-// directory: one that deletes the znode of a holder lets the next contender in beside it, and one that creates a znode
-// with a number of its own choice gets in beside a holder, or makes all others wait for it. The service looks for both
-// permissions in the ACL of the directory, not in those of the znodes in it. Three things follow.
+// A lock is safe from a client only if the client can neither create nor delete children of the lock's directory: one
+// that deletes the znode of a holder lets the next contender in beside it, and one that creates a znode with a number
+// of its own choice gets in beside a holder, or makes all others wait for it. The service looks for both permissions in
+// the ACL of the directory, not in those of the znodes in it. Three things follow.
 //
 //   - The directory's own ACL is what counts. A directory that exists keeps the ACL that it has, and sessions do not
 //     look at it: one that was made open stays open.

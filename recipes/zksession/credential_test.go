@@ -180,7 +180,7 @@ func TestCredentialHidden(t *testing.T) {
 	}
 }
 
-// What cannot be sent as a credential is refused before anything is connected.
+// Connect refuses credentials that cannot be sent, before it dials.
 func TestCredentialChecked(t *testing.T) {
 	for want, cred := range map[string]Credential{
 		"no scheme": {},

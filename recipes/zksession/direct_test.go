@@ -267,8 +267,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A session may be disconnected just as a request has waited for it to be connected. The request is not sent on the next
-// connection before that has had its handshake.
+// A session may be disconnected just as a request has waited for it to be connected. The request is not sent on the
+// next connection before that has had its handshake.
 func TestDirectRequestsComeAfterTheHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{answer: func(op int32, body []byte) (int32, []byte, bool) { return 0, listed("n"), true }}

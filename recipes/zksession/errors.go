@@ -18,7 +18,7 @@ var (
 	ErrAuthFailed = errors.New("authentication failed")
 )
 
-// What a [ZooKeeper] answers, besides why the session is over.
+// A [ZooKeeper] answers with one of these errors, or with the reason why the session is over.
 // Any other error means that the service refused the request for good.
 var (
 	// ErrNoNode says that the znode (or, for a create, its parent) does not exist.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A scripted server speaks just enough of ZooKeeper's protocol to grant a session. What it answers to requests is the
-// test's choice, so that it can do what a real server does only in rare moments.
+// A scripted server speaks just enough of ZooKeeper's protocol to grant a session. The test chooses the
+// answers to requests, so that the server can do what a real one does only in rare moments.
 type scripted struct {
 	address string
 	// answer returns the code and the body of the answer to a request, or false to break the connection instead. It

@@ -291,7 +291,7 @@ func TestLockInVirtualTime(t *testing.T) {
 	})
 }
 
-// What a service is told to do that it cannot do is refused as a whole.
+// A service refuses as a whole a transaction that it cannot carry out in full, and all else that is impossible.
 func TestAdministrator(t *testing.T) {
 	srv := zktest.New(zktest.Config{})
 	z := srv.Session(zktest.SessionConfig{})

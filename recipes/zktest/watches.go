@@ -66,7 +66,7 @@ type rewatch struct {
 	data, exist, children []string
 }
 
-// again sets watches again. What has changed since the client saw it is told at once.
+// again sets watches again. A watch on something that has changed since the client saw it fires at once.
 func (m *server) again(l *link, r rewatch) {
 	t := m.view()
 	for _, p := range r.data {
