@@ -167,7 +167,9 @@
 // Acquire by a client that holds the lock already is another contender, which waits for the client's own hold. The same
 // is true of a read/write lock, unless the context says that the client holds it: [Hold.Context], or another one made
 // by [Hold.Within]. Then a request for the write lock fails with ErrUpgrade; a writer of an RW gets the read lock
-// beside its own, and of the other read/write locks ErrUpgrade.
+// beside its own, and of the other read/write locks ErrUpgrade. A reader that asks
+// for the read lock queues again. If a writer waits by then, the two wait for each other; so such a reader calls
+// Reenter.
 //
 // # Revocation
 //

@@ -279,3 +279,17 @@ func TestMultiReleaseHasAGrace(t *testing.T) {
 		close(blocked)
 	})
 }
+
+// A session that is being closed grants nothing any more, although the service does not know of its end yet.
+func TestNothingIsGrantedWhileClosing(t *testing.T) {
+	for recipe := range makers {
+		svc := newFakeService()
+		s, _ := svc.session(t, nil)
+		l := newLock(t, recipe, s, nil)
+		s.end(lost(zksession.ErrSessionClosed)) // as Close begins
+		if _, err := l.Acquire(within(t)); !errors.Is(err, zksession.ErrSessionClosed) {
+			t.Errorf("%s: %v", recipe, err)
+		}
+		eventually(t, recipe+" leaves nothing", func() bool { return len(svc.ephemerals()) == 0 })
+	}
+}

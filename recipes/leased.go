@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // term returns the context that the session's holds descend from: its present lease term, or its life.
@@ -22,6 +23,9 @@ func (s *Session) term() context.Context {
 func (s *Session) mayHold() error {
 	if err := s.Err(); err != nil {
 		return err
+	}
+	if s.life.Err() != nil {
+		return zksession.ErrSessionClosed // Close has begun
 	}
 	if errors.Is(context.Cause(s.term()), ErrLeaseExpired) {
 		return ErrLeaseExpired

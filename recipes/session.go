@@ -122,8 +122,9 @@ func (s *Session) Err() error { return s.zk.Err() }
 // Close ends the session: first its holds, then the session at the server, which removes its znodes, and waits for
 // all goroutines that served it. It returns an error wrapping ErrConnectionLoss if no server could be told, so that
 // the session lives there until it expires, and one wrapping that of ctx if ctx ended first; but it gives the service a
-// second even if ctx has ended, so that a program that is told to end frees its locks. A session that is over can be
-// closed again, and one that expired needs no Close to free its resources.
+// second even if ctx has ended, so that a program that is told to end frees its locks. A session that is disconnected
+// has that second to be connected again. A session that is over can be closed again, and one that expired needs no
+// Close to free its resources.
 func (s *Session) Close(ctx context.Context) error {
 	s.end(lost(cmp.Or(s.zk.Err(), zksession.ErrSessionClosed))) // it may have expired just now
 	err := s.zk.Close(ctx)

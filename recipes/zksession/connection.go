@@ -380,12 +380,13 @@ func (c *connection) Err() error {
 }
 
 func (c *connection) Close(ctx context.Context) error {
+	ctx, stop := tasks.Grace(ctx, closeGrace)
+	defer stop()
+	c.linger()
 	c.mu.Lock()
 	connected, was := c.connected, c.err
 	c.mu.Unlock()
 	c.finish(ErrSessionClosed)
-	ctx, stop := tasks.Grace(ctx, closeGrace)
-	defer stop()
 	select {
 	case <-c.gone:
 	case <-ctx.Done():
@@ -396,6 +397,14 @@ func (c *connection) Close(ctx context.Context) error {
 		return fmt.Errorf("close session: %w: the server will expire it", ErrConnectionLoss)
 	}
 	return nil
+}
+
+// linger gives a session that is disconnected the time of the grace to be connected again, so that a server can be told
+// of its end. Programs often end together with the server that they are connected to.
+func (c *connection) linger() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	_ = c.Await(ctx) // if it fails, no server is told
 }
 
 // zkLogger forwards go-zookeeper's messages to the logger.

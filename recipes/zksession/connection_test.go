@@ -134,6 +134,26 @@ func TestCloseHasAGrace(t *testing.T) {
 	}
 }
 
+// A session that is disconnected as its owner closes it is closed as soon as it is connected again.
+func TestCloseAwaitsTheReconnect(t *testing.T) {
+	server := serve(t, &scripted{answer: func(int32, []byte) (int32, []byte, bool) { return 0, nil, false }})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	z, err := Connect(within(t), Config{Servers: []string{server.address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := z.Get(within(t), "/a"); !errors.Is(err, ErrConnectionLoss) {
+		t.Error(err)
+	}
+	if err := z.Close(ended); err != nil {
+		t.Error(err)
+	}
+	if connects, _ := server.counts(); connects != 2 || !server.closed {
+		t.Errorf("%d connections; the server was told: %t", connects, server.closed)
+	}
+}
+
 // An answer that is too large is an error of its own, and neither breaks the connection nor disturbs other requests.
 func TestTooLargeAnswer(t *testing.T) {
 	list := make([]byte, receiveBuffer+1)
@@ -149,11 +169,15 @@ func TestTooLargeAnswer(t *testing.T) {
 		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(receiveBuffer)) {
 			t.Errorf("a list beyond the limit: %v", err)
 		}
+		if _, err := z.ChildrenW(within(t), "/a", func(Event) { t.Error("a watch that is not set fires") }); !errors.Is(
+			err, ErrTooLarge) {
+			t.Errorf("a list with a watch: %v", err)
+		}
 		if _, _, err := z.Get(within(t), "/a"); !errors.Is(err, ErrNoNode) {
 			t.Errorf("another request: %v", err)
 		}
 	}
-	if connects, requests := server.counts(); connects != 1 || requests != 6 {
+	if connects, requests := server.counts(); connects != 1 || requests != 9 {
 		t.Errorf("%d connections, %d requests", connects, requests)
 	}
 }

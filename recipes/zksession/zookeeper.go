@@ -36,8 +36,8 @@ type ZooKeeper interface {
 	// Await waits until the session is connected. Its error is the session's, or
 	// wraps that of ctx.
 	Await(ctx context.Context) error
-	// Close ends the session and with it every call, at the server too if it can be reached, and waits until that is
-	// done, or until ctx has ended and a second has passed.
+	// Close ends the session and with it every call, at the server too if it can be reached within a second, and waits
+	// until that is done, or until ctx has ended and a second has passed.
 	Close(ctx context.Context) error
 
 	// Create creates a znode, with the session's ACL, and returns its path.
