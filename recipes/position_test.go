@@ -3,6 +3,8 @@ package recipes
 import (
 	"context"
 	"testing"
+
+	"locklab/recipes/zksession"
 )
 
 // is checks where an acquire stands.
@@ -127,9 +129,11 @@ func TestPositionElsewhere(t *testing.T) {
 	released(t, <-last)
 }
 
-// The same on a real ensemble.
-func TestPositionForReal(t *testing.T) {
-	s, lock := connected(t, SessionConfig{}), lockPath(t)
+// The same over a connection.
+func TestPositionOverAConnection(t *testing.T) { onBoth(t, testPosition) }
+
+func testPosition(t *testing.T, servers []string) {
+	s, lock := connected(t, SessionConfig{Config: zksession.Config{Servers: servers}}), lockPath(t)
 	queued := make(chan int, 1)
 	l, err := NewMutex(MutexConfig{Session: s, Path: lock, OnQueued: func(n int) { queued <- n }})
 	if err != nil {
