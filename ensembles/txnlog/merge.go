@@ -15,7 +15,7 @@ type Fate int
 // The fates. A transaction that is not committed was only proposed, and no client was told of it.
 const (
 	Undecided   Fate = iota // these logs do not show it
-	Committed               // a majority of the servers has logged it
+	Committed               // a majority of the servers has logged it in time
 	Uncommitted             // too few servers have logged it, and no more will
 )
 
@@ -78,11 +78,14 @@ type Ensemble struct {
 // Without a majority its fate is undecided.
 //
 // A log may lack its beginning, if the server came late or was given a snapshot. A transaction is committed if a
-// majority of the size servers has logged it. It is also committed if a server that has it logged a committed
-// transaction of the same epoch after it, because a leader proposes in order. Otherwise the transaction is part of a
-// tail that only a minority has, and it is uncommitted. There are two exceptions, in which it is undecided: if logs
-// are missing that might have it, and if a server that has it went on in a later epoch without cutting it off
-// (Leader.TRUNC). In the second case the new leader either had the transaction, or sent a snapshot that lacks it.
+// majority of the size servers has logged it in time, which is before any transaction of a later epoch. A server that
+// logged it after one of those had not acknowledged it to its leader: its disk was slow, it joined the next leader,
+// and then it wrote what still waited to be written (ZOOKEEPER-4541). A transaction is also committed if a server that
+// has it logged a committed transaction of the same epoch after it, because a leader proposes in order. Otherwise the
+// transaction is part of a tail that only a minority has, and it is uncommitted. There are two exceptions, in which it
+// is undecided: if logs are missing that might have it, and if a server that has it went on in a later epoch without
+// cutting it off (Leader.TRUNC). In the second case the new leader either had the transaction, or sent a snapshot that
+// lacks it.
 //
 // The log of the new leader can decide the second case, because it contains what the new leader had and the first
 // transaction that it proposed. So if all logs are present, and no log that has the tail has the next epoch's first
@@ -118,6 +121,15 @@ type candidate struct {
 	payload []byte
 	first   int // the first of the servers
 	by      servers
+	inTime  servers // those of by that logged it before any transaction of a later epoch
+}
+
+// logs notes that a server has the record.
+func (c *candidate) logs(source int, late bool) {
+	c.by |= 1 << source
+	if !late {
+		c.inTime |= 1 << source
+	}
 }
 
 // A held transaction waits for what decides about it, or about one before it.
@@ -210,10 +222,11 @@ func (m *merger) run() (torn [][]error, failed []error) {
 // add adds a server's record with the zxid. It is not decoded if it is the first one byte for byte.
 func (m *merger) add(source int, raw *rawRecord) error {
 	if len(m.found) > 0 && bytes.Equal(m.found[0].payload, raw.payload) {
-		m.found[0].by |= 1 << source
+		m.found[0].logs(source, raw.late)
 		return nil
 	}
-	c := candidate{first: source, by: 1 << source}
+	c := candidate{first: source}
+	c.logs(source, raw.late)
 	var ops []Op
 	if len(m.found) == 0 {
 		m.payload = append(m.payload[:0], raw.payload...)
@@ -247,6 +260,7 @@ func (m *merger) compare(c candidate) {
 		m.found = append(m.found, c)
 	} else {
 		m.found[i].by |= c.by
+		m.found[i].inTime |= c.inTime
 	}
 }
 
@@ -272,7 +286,7 @@ func (m *merger) settle() {
 	if m.zxid&(1<<32-1) == 1 {
 		m.firsts[m.zxid] = c.by
 	}
-	committed := c.by.count() >= m.quorum
+	committed := c.inTime.count() >= m.quorum
 	if n := len(m.pending); n > 0 && epoch(m.pending[n-1].Zxid) != epoch(m.zxid) {
 		m.release()
 	}

@@ -53,16 +53,25 @@ func oracle(size int, logs [][]txnlog.Txn) (found []string) {
 	type has struct {
 		path string
 		by   []string
+		acks int // those of by that logged it before a transaction of a later epoch
 		fate txnlog.Fate
 		more bool // another record has its zxid
 	}
 	entries := map[int64]*has{}
 	for z := range zxids(logs) {
-		by := map[string][]string{}
+		by, inTime := map[string][]string{}, map[string]map[string]bool{}
 		first := ""
 		for i, log := range logs {
+			late := false
 			for _, txn := range log {
+				late = late || txn.Zxid>>32 > z>>32
 				name, path := fmt.Sprint("zk", i+1), txn.Ops[0].Path
+				if txn.Zxid == z && !late {
+					if inTime[path] == nil {
+						inTime[path] = map[string]bool{}
+					}
+					inTime[path][name] = true
+				}
 				if txn.Zxid == z && !slices.Contains(by[path], name) {
 					by[path] = append(by[path], name)
 					if first == "" {
@@ -76,7 +85,7 @@ func oracle(size int, logs [][]txnlog.Txn) (found []string) {
 				first = path
 			}
 		}
-		entries[z] = &has{path: first, by: by[first], more: len(by) > 1}
+		entries[z] = &has{path: first, by: by[first], acks: len(inTime[first]), more: len(by) > 1}
 	}
 	quorum, missing := size/2+1, size-len(logs)
 	next := map[string]int64{} // by server: the next committed one in its log
@@ -88,7 +97,7 @@ func oracle(size int, logs [][]txnlog.Txn) (found []string) {
 			e.fate = txnlog.Undecided
 		}
 		for _, s := range e.by {
-			if later, ok := next[s]; ok && later>>32 == z>>32 && !e.more || len(e.by) >= quorum {
+			if later, ok := next[s]; ok && later>>32 == z>>32 && !e.more || e.acks >= quorum {
 				e.fate = txnlog.Committed
 				break
 			} else if ok {

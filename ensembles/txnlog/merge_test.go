@@ -100,6 +100,16 @@ func TestFates(t *testing.T) {
 		{"two of five, one is missing", 5, [][]byte{logged(1), logged(1), logged(), logged()}, "1?"},
 		{"a log cannot be read", 3, [][]byte{logged(1, 2), logged(1), []byte("not a log, but as long as a header")},
 			"1c 2?"},
+		{"a tail that one server logged after it had joined the next leader", 3,
+			[][]byte{logged(1, epoch2+1, 2, epoch2+2), logged(1, 2, epoch2+1, epoch2+2), logged(1, epoch2+1, epoch2+2)},
+			"1c 2? 200000001c 200000002c"},
+		{"the same, but a majority had logged it in time", 3,
+			[][]byte{logged(1, epoch2+1, 2, epoch2+2), logged(1, 2, epoch2+1), logged(1, 2, epoch2+1, epoch2+2)},
+			"1c 2c 200000001c 200000002c"},
+		{"the same, but that server logged it in time before", 3,
+			[][]byte{logged(1, 2, epoch2+1, 2, epoch2+2), logged(1, 2, epoch2+1, epoch2+2),
+				logged(1, epoch2+1, epoch2+2)},
+			"1c 2c 200000001c 200000002c"},
 		{"twice in one log", 3, [][]byte{logged(1, 2, 2, 1), logged(1), logged(1)}, "1c 2u"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,6 +19,7 @@ type rawRecord struct {
 	payload []byte
 	file    string
 	offset  int64 // of the record
+	late    bool  // the server had logged a transaction of a later epoch before
 	err     error
 }
 
@@ -126,12 +127,16 @@ func (r *stream) pass(b *batch, stop <-chan struct{}) bool {
 // sorted keeps all records in memory to sort them. Few logs are such that it must. The errors come last.
 func (r *stream) sorted(stop <-chan struct{}) {
 	all := <-r.free
+	var latest int64 // epoch
 	for rec, err := range readDir(r.Dir, r.Server, func(l *Reader) (rec rawRecord, err error) {
 		rec, _, err = l.rawRecord(nil)
 		return rec, err
 	}) {
 		if err != nil {
 			rec = rawRecord{err: err, zxid: math.MaxInt64}
+		} else {
+			rec.late = epoch(rec.zxid) < latest
+			latest = max(latest, epoch(rec.zxid))
 		}
 		all.records = append(all.records, rec)
 	}
