@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -9,16 +10,25 @@ import (
 	"locklab/harness/history"
 )
 
-// maxBypass returns the most grants that went past one waiter that asked in the window; nil if no recipe reported
-// places. A grant went past a waiter if its client certainly asked after the waiter had its place, and was granted
-// first. Clients need not learn of their places in the order of the places, so the later client's acquire must have
-// been invoked after the waiter knew its place. The number is therefore a lower bound. Two holds of the same shared
-// mode do not bypass each other.
+// maxBypass returns the most grants that went past one waiter; nil if no recipe reported places.
 func maxBypass(acq []history.Acquisition, w Interval) *int64 {
+	by := Bypasses(acq, w)
+	if len(by) == 0 {
+		return nil
+	}
+	return new(slices.Max(slices.Collect(maps.Values(by))))
+}
+
+// Bypasses returns, for each client that waited in a queue, the most grants that went past one of its waits that began
+// in the window; nil if no recipe reported places. A grant went past a waiter if its client certainly asked after the
+// waiter had its place, and was granted first. Clients need not learn of their places in the order of the places, so the
+// later client's acquire must have been invoked after the waiter knew its place. The number is therefore a lower bound.
+// Two holds of the same shared mode do not bypass each other.
+func Bypasses(acq []history.Acquisition, w Interval) map[string]int64 {
 	if !slices.ContainsFunc(acq, func(a history.Acquisition) bool { return a.Queued != history.None }) {
 		return nil
 	}
-	var most *int64
+	by := map[string]int64{}
 	for _, all := range history.ByLock(acq, nil) {
 		slices.SortFunc(all, func(a, b *history.Acquisition) int {
 			return cmp.Or(cmp.Compare(over(a), over(b)), cmp.Compare(a.Place, b.Place))
@@ -26,17 +36,14 @@ func maxBypass(acq []history.Acquisition, w Interval) *int64 {
 		asked := newRanks(all)
 		for _, a := range all { // asked holds the grants that came before a's end
 			if a.Queued != history.None && w.Contains(a.Invoked) {
-				n := asked.after(a.Queued, a.Mode)
-				if most == nil || n > *most {
-					most = &n
-				}
+				by[a.Client] = max(by[a.Client], asked.after(a.Queued, a.Mode))
 			}
 			if a.Granted() {
 				asked.add(a)
 			}
 		}
 	}
-	return most
+	return by
 }
 
 // over is when the wait ended, with or without a grant.

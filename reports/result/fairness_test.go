@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"locklab/harness/history"
 	"locklab/reports/internal/synth"
 )
@@ -61,6 +63,9 @@ func TestFairnessOfStarvedAndBypassed(t *testing.T) {
 	f := fairness(acq, history.GrantsByLock(acq), wholeSecond)
 	if *f.StarvedClients != 1 || *f.MaxBypass != 3 {
 		t.Errorf("starved %d, most bypasses %d; want 1 and 3", *f.StarvedClients, *f.MaxBypass)
+	}
+	if diff := cmp.Diff(map[string]int64{"a": 3, "b": 0, "c": 0}, Bypasses(acq, wholeSecond)); diff != "" {
+		t.Errorf("bypasses of each client (-want +got):\n%s", diff)
 	}
 	// Grants 2, 1, 0: 3²/(3·5) = 0.6.
 	if math.Abs(*f.Jain-0.6) > 1e-12 {

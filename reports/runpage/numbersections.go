@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -77,66 +76,6 @@ func throughputSection(in result.Input, picture chart.Picture) section {
 		Brief: real(in.Result.Throughput.AcquiredPerS) + " acquisitions per second"}
 	s.picture(picture)
 	return s
-}
-
-// mostTallies is the most clients that the table of fairness lists.
-const mostTallies = 24
-
-// fairnessSection says how evenly the lock was granted. A picture of equal bars says nothing, so it is drawn only where
-// clients differ.
-func fairnessSection(in result.Input, w result.Interval, picture chart.Picture) section {
-	s := section{ID: "fairness", Title: "Fairness and cost", Brief: evenly(result.Tallies(in.Acquisitions, w))}
-	if picture.Element != "" {
-		s.Open = true
-		s.picture(picture)
-	}
-	t := tableOf("Fairness, and what an acquisition costs the servers", "number", "#value", "meaning")
-	for _, n := range numbers(&in.Result, func(q result.Quantity) string { return q.Row }) {
-		t.add(n.Label, n.Value, n.Means)
-	}
-	s.table(t)
-	s.table(waitsTable(in.Acquisitions, w))
-	return s
-}
-
-// evenly says whether all clients got as many grants, as far as turns can be equal.
-func evenly(all []result.Tally) string {
-	if len(all) == 0 {
-		return "nothing was granted"
-	}
-	most, least := all[0].Grants, all[len(all)-1].Grants
-	switch {
-	case most == 0:
-		return "nothing was granted"
-	case most == least:
-		return fmt.Sprintf("each of %d clients got %s", len(all), words.Count(most, "grant"))
-	}
-	return fmt.Sprintf("each of %d clients got %s to %s grants", len(all), words.Grouped(least), words.Grouped(most))
-}
-
-// waitsTable has the grants and waits of each client.
-func waitsTable(acq []history.Acquisition, w result.Interval) *table {
-	waits := map[string][]int64{}
-	for i := range acq {
-		if a := &acq[i]; a.Granted() && w.Contains(a.Asked()) {
-			waits[a.Client] = append(waits[a.Client], a.Returned-a.Asked())
-		}
-	}
-	t := tableOf("Grants and waits of each client in the window, most grants first", "client", "#grants", "#median wait",
-		"#longest wait")
-	all := result.Tallies(acq, w)
-	for _, tally := range all[:min(len(all), mostTallies)] {
-		median, longest := words.Absent, words.Absent
-		if own := waits[tally.Client]; len(own) > 0 {
-			slices.Sort(own)
-			median, longest = words.Duration(own[(len(own)-1)/2]), words.Duration(own[len(own)-1])
-		}
-		t.add(tally.Client, words.Grouped(tally.Grants), median, longest)
-	}
-	if more := len(all) - mostTallies; more > 0 {
-		t.Caption += fmt.Sprintf(" (the first %d of %d)", mostTallies, len(all))
-	}
-	return t
 }
 
 // serverColumns are what the table of servers shows of their counters, as mntr names them; all are milliseconds but the

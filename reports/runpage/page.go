@@ -77,10 +77,11 @@ func firstNumbers(r *result.Result, all []keyNumber) (three []keyNumber) {
 	return three
 }
 
-// A drawing has the pictures of a page, by their names, and what its timelines show.
+// A drawing has the pictures of a page, by their names, and what its timelines and pictures of clients show.
 type drawing struct {
 	all       []chart.Picture
 	timelines timelines
+	shares    []clientShare
 }
 
 func (d *drawing) picture(name string) chart.Picture {
@@ -117,7 +118,7 @@ func writePage(w io.Writer, in result.Input, drawn drawing) error {
 		faultsSection(in, drawn.parts(), drawn.timelines.Left),
 		latencySection(in, drawn.picture("latency-percentiles"), drawn.picture("latency-over-time")),
 		throughputSection(in, drawn.picture("throughput")),
-		fairnessSection(in, window, drawn.picture("grants")),
+		fairnessSection(in, drawn.shares, drawn.picture("grants"), drawn.picture("waits"), drawn.picture("bypasses")),
 		serversSection(in),
 		hiccupsSection(in),
 		thresholdsSection(in),

@@ -35,8 +35,8 @@ func Render(dir string, in result.Input) error {
 
 // pictures draws all figures of a run.
 func pictures(in result.Input) (drawing, error) {
-	figures, lines := figuresOf(in)
-	d := drawing{all: make([]chart.Picture, len(figures)), timelines: lines}
+	figures, d := figuresOf(in)
+	d.all = make([]chart.Picture, len(figures))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, f := range figures {
@@ -48,11 +48,12 @@ func pictures(in result.Input) (drawing, error) {
 	return d, g.Wait()
 }
 
-// figuresOf returns all figures of a run, and what its timelines show.
-func figuresOf(in result.Input) ([]chart.Figure, timelines) {
+// figuresOf returns all figures of a run, and a drawing that has what they show but no pictures yet.
+func figuresOf(in result.Input) ([]chart.Figure, drawing) {
 	w := result.MeasuredWindow(in.Events)
 	faults := result.FaultSpans(in.Events)
-	lines := newTimelines(in, w, faults)
-	return append(lines.figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
-		throughputFigure(in, w, faults), grantsFigure(in, w)), lines
+	d := drawing{timelines: newTimelines(in, w, faults), shares: clientShares(in, w)}
+	figures := append(d.timelines.figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
+		throughputFigure(in, w, faults))
+	return append(figures, clientFigures(d.shares)...), d
 }
