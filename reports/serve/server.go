@@ -17,7 +17,7 @@ import (
 type Config struct {
 	// Dir is the directory with the runs.
 	Dir string
-	// Names are further names by which browsers may know this server, with a port or without; see [guard].
+	// Names are further names by which browsers may know this server, with a port or without; see [Guard].
 	Names []string
 
 	_ struct{}
@@ -51,7 +51,7 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /live/events", s.events)
 	mux.HandleFunc("GET /files/{name...}", s.file)
 	mux.HandleFunc("GET /assets/{name}", asset)
-	s.handle = guard{names: c.Names, next: mux}
+	s.handle = Guard(mux, ", or allow the name with locklab serve --name", c.Names...)
 	return s, nil
 }
 

@@ -7,16 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"locklab/harness/run"
 	"locklab/harness/scenario"
-	"locklab/harness/untrusted"
 	"locklab/harness/watch"
 	"locklab/reports/export"
+	"locklab/reports/serve"
 )
 
 // A metricsFlag makes a command serve the numbers of the run that lasts, for Prometheus to scrape.
@@ -48,9 +46,9 @@ func (f metricsFlag) serve(w io.Writer, opts *run.Options) (stop func(), err err
 	if err != nil {
 		return nil, &scenario.InputError{Flag: "--metrics-addr", Msg: err.Error(), Hint: "is the port in use?"}
 	}
-	m := &metrics{host: host}
+	m := &metrics{}
 	m.show(watch.Progress{})
-	server := &http.Server{Handler: m, ReadHeaderTimeout: metricsTimeout}
+	server := &http.Server{Handler: serve.Guard(m, "", host), ReadHeaderTimeout: metricsTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -78,7 +76,6 @@ func (f metricsFlag) serve(w io.Writer, opts *run.Options) (stop func(), err err
 
 // metrics serves the latest progress. It may be used concurrently.
 type metrics struct {
-	host string // the one that was asked for
 	text atomic.Pointer[[]byte]
 }
 
@@ -88,25 +85,12 @@ func (m *metrics) show(p watch.Progress) {
 	m.text.Store(&text)
 }
 
-// ServeHTTP implements [http.Handler]. A request whose host is another name than this server's is refused, because a
-// page of another site whose name leads to this address (DNS rebinding) could read the answer.
+// ServeHTTP implements [http.Handler].
 func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		name = strings.Trim(r.Host, "[]")
-	}
-	_, err = netip.ParseAddr(name)
-	switch {
-	case err != nil && name != "localhost" && name != m.host:
-		http.Error(w, fmt.Sprintf("refused: the host %q is not this server", untrusted.Line(r.Host)), http.StatusForbidden)
-	case r.URL.Path != "/metrics":
+	if r.URL.Path != "/metrics" {
 		http.Error(w, "there is only /metrics", http.StatusNotFound)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "refused: there is nothing to change", http.StatusMethodNotAllowed)
-	default:
-		w.Header().Set("Content-Type", export.LiveType)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(*m.text.Load())
+		return
 	}
+	w.Header().Set("Content-Type", export.LiveType)
+	_, _ = w.Write(*m.text.Load())
 }
