@@ -64,7 +64,7 @@ func (r *run) finalHeal(ctx context.Context, interrupted <-chan struct{}, over i
 		znodes, err = r.faults.CleanUp(ctx, r.plan)
 		left = append(left, znodes...)
 	}
-	rec := recovery{lastFault: over, healed: r.view.Owe(r.clientNames())}
+	rec := recovery{lastFault: over, healed: r.view.Owe(r.sc.ClientNames())}
 	if left != nil || err != nil {
 		rec.lastFault = rec.healed
 	}

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"locklab/ensembles"
@@ -123,17 +122,6 @@ func (r *run) closeWindow(ctx context.Context, last int64) error {
 	}
 	r.view.Close(last)
 	return errors.Join(errs...)
-}
-
-// clientNames returns the names of all clients.
-func (r *run) clientNames() []string {
-	var all []string
-	for i, n := range r.sc.ClientsPerProcess() {
-		for k := range n {
-			all = append(all, fmt.Sprintf("%s/%d", r.clientHosts()[i].Name, k))
-		}
-	}
-	return all
 }
 
 // exited reports whether the process of a host has ended.

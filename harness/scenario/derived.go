@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"time"
 
 	"locklab/chaos"
@@ -130,4 +131,15 @@ func (s *Scenario) ClientsPerProcess() []int {
 		}
 	}
 	return n
+}
+
+// ClientNames returns the names of all clients, process by process: c1/0 is the first client of the first process.
+func (s *Scenario) ClientNames() []string {
+	var all []string
+	for i, n := range s.ClientsPerProcess() {
+		for k := range n {
+			all = append(all, fmt.Sprintf("c%d/%d", i+1, k))
+		}
+	}
+	return all
 }

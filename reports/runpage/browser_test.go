@@ -80,7 +80,7 @@ func TestBrowserPages(t *testing.T) {
 					t.Errorf("texts run together in font %q (-want +got):\n%s", font, diff)
 				}
 			}
-			for _, id := range []string{"checks", "findings", "faults", "latency", "throughput", "fairness", "servers",
+			for _, id := range []string{"checks", "findings", "faults", "holds", "latency", "throughput", "fairness", "servers",
 				"hiccups", "thresholds", "warnings", "numbers", "method", "environment", "reproduce"} {
 				if !browser.Eval[bool](t, b, fmt.Sprintf("document.getElementById(%q)?.textContent.trim().length > 10", id)) {
 					t.Errorf("section %s is missing or empty", id)
@@ -91,6 +91,40 @@ func TestBrowserPages(t *testing.T) {
 				t.Errorf("the report of a run whose partial is %v begins with %q", in.Result.Partial, first)
 			}
 		})
+	}
+	inert(t, b)
+}
+
+// On paper a page has everything, folded or not, in light colours, and nothing is cut.
+func TestBrowserPrint(t *testing.T) {
+	b := browser.Open(t)
+	const paper = 718 // CSS pixels of A4 between the usual margins of 10 mm
+	for name, in := range browsed() {
+		t.Run(name, func(t *testing.T) {
+			show(t, b, in, paper, "dark")
+			b.Print(t, "dark")
+			if diff := cmp.Diff([]string{}, browser.Unprinted(t, b)); diff != "" {
+				t.Errorf("not on paper (-want +got):\n%s", diff)
+			}
+			colors := browser.Eval[string](t, b, `(s => s.color + " on " + s.backgroundColor)(getComputedStyle(document.body))`)
+			if colors != "rgb(26, 26, 26) on rgb(255, 255, 255)" {
+				t.Errorf("the colours are %s", colors)
+			}
+		})
+	}
+	// The test can fail.
+	show(t, b, Judged(synth.JudgedRun()), paper, "light")
+	b.Print(t, "light")
+	for harm, want := range map[string]string{
+		`document.querySelector("details:not([open])").style.display = "none"`:             "is hidden",
+		`document.querySelector("table").style.width = "900px"`:                            "is cut at the right",
+		`document.querySelector("#checks").style.cssText = "height: 40px; overflow: clip"`: "is cut by #checks",
+	} {
+		b.Do(t, chromedp.Reload())
+		browser.Eval[bool](t, b, harm+", true")
+		if all := strings.Join(browser.Unprinted(t, b), "\n"); !strings.Contains(all, want) {
+			t.Errorf("after %s it says %q, want %q", harm, all, want)
+		}
 	}
 	inert(t, b)
 }

@@ -35,7 +35,7 @@ func newOverview(in result.Input, w result.Interval, faults []result.FaultSpan, 
 	from, to := runExtent(in, w)
 	t := timeline{scene: scene{Span: result.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
 		Title: "The whole run: who held, faults, and gaps without progress"}, Faults: faults,
-		colors: newPalette(in.Acquisitions), Modes: map[history.Mode]bool{}}
+		colors: newPalette(in), Modes: map[history.Mode]bool{}}
 	t.Overview = &overview{Gaps: gaps(in.Acquisitions, t.Span), Parts: parts}
 	for i := range in.Report.Checks {
 		for _, f := range in.Report.Checks[i].Findings {

@@ -116,6 +116,7 @@ func writePage(w io.Writer, in result.Input, drawn drawing) error {
 		checksSection(in),
 		findingsSection(in, drawn.timelines.All),
 		faultsSection(in, drawn.parts(), drawn.timelines.Left),
+		holdsSection(drawn.timelines.All),
 		latencySection(in, drawn.picture("latency-percentiles"), drawn.picture("latency-over-time")),
 		throughputSection(in, drawn.picture("throughput")),
 		fairnessSection(in, drawn.shares, drawn.picture("grants"), drawn.picture("waits"), drawn.picture("bypasses")),

@@ -2,26 +2,37 @@ package runpage
 
 import (
 	"image/color"
+	"maps"
 	"slices"
 
-	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/result"
 )
 
 // A palette has the place and the colour of each client, which are the same in every picture of a run, and of every run
-// of a lab whose clients have the same names: they follow from the names alone.
+// of a lab whose scenarios have the same clients: they follow from the names alone.
 type palette map[string]int
 
-func newPalette(acq []history.Acquisition) palette {
+// newPalette returns the palette of the clients that the scenario has, whether or not each did anything, or of those in
+// the history if they are others.
+func newPalette(in result.Input) palette {
+	planned, known := in.Scenario.ClientNames(), map[string]bool{}
+	for _, c := range planned {
+		known[c] = true
+	}
 	p := palette{}
-	for i := range acq {
-		p[acq[i].Client] = 0
+	others := false
+	for i := range in.Acquisitions {
+		c := in.Acquisitions[i].Client
+		p[c] = 0
+		others = others || !known[c]
 	}
-	names := make([]string, 0, len(p))
-	for c := range p {
-		names = append(names, c)
+	if !others {
+		for _, c := range planned {
+			p[c] = 0
+		}
 	}
+	names := slices.Collect(maps.Keys(p))
 	slices.SortFunc(names, result.CompareNatural)
 	for i, c := range names {
 		p[c] = i

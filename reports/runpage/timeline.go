@@ -58,6 +58,7 @@ type hold struct {
 	Lines []int // of history.jsonl: its events within the scene
 	// First and Last are the servers' transactions that began and ended it; 0 if they are not known.
 	First, Last int64
+	Unsure      bool // it may have lasted longer
 }
 
 // An ownedSpan is a span that belongs to a client ("" = unknown).
@@ -112,7 +113,7 @@ func newTimelines(in result.Input, w result.Interval, faults []result.FaultSpan)
 
 // timelinesOf returns the timelines of scenes.
 func timelinesOf(in result.Input, w result.Interval, faults []result.FaultSpan, scenes []scene) (all []timeline) {
-	colors, ends := newPalette(in.Acquisitions), newBeliefs(in)
+	colors, ends := newPalette(in), newBeliefs(in)
 	used := accesses(in, scenes)
 	for i, s := range scenes {
 		t := timeline{scene: s, colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
@@ -225,12 +226,12 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 				held = &l.Reads
 			}
 			h := hold{Span: result.Span{From: a.Returned, To: b.until(a)}, Acquisition: a,
-				Lines: lines[acquisitionID{a.Client, a.N}]}
+				Lines: lines[acquisitionID{a.Client, a.N}], Unsure: b.unsure(a)}
 			if z, known := served[serverID{a.Session, a.Token}]; known {
 				h.First, h.Last = z.First, z.Last
 			}
 			*held = append(*held, h)
-			if b.unsure(a) {
+			if h.Unsure {
 				l.Unsure = append(l.Unsure, result.Span{From: b.until(a), To: b.end})
 			}
 			if a.Lost != history.None {

@@ -60,6 +60,8 @@ func (h *hold) details() string {
 		s += ", released"
 	case h.Died != history.None:
 		s += ", its process died"
+	case h.Unsure:
+		s += ", may have lasted longer"
 	}
 	if h.First != 0 {
 		s += fmt.Sprintf("; zxid %#x", h.First)

@@ -10,7 +10,6 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
-	"locklab/reports/chart"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -167,22 +166,6 @@ func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
 	victim := timelineOf(t, in).Lanes[0]
 	if diff := cmp.Diff([]result.Span{{From: synth.Ms(3905), To: synth.Ms(3912)}}, victim.After); diff != "" {
 		t.Errorf("after the loss (-want +got):\n%s", diff)
-	}
-}
-
-// A client's place and colour follow from the clients' names alone.
-func TestClientsKeepTheirColours(t *testing.T) {
-	of := func(client string) history.Acquisition {
-		return history.Acquisition{Claimant: &history.Claimant{Client: client}}
-	}
-	p := newPalette([]history.Acquisition{of("c10/1"), of("c2/1"), of("c1/2"), of("c2/1")})
-	names := []string{"c10/1", "c2/1", "c1/2"}
-	p.order(names)
-	if diff := cmp.Diff([]string{"c1/2", "c2/1", "c10/1"}, names); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
-	if p.color("c2/1") != chart.Owners[1] || p.color("x") != chart.LightGrey {
-		t.Errorf("colours %v, %v", p.color("c2/1"), p.color("x"))
 	}
 }
 

@@ -10,6 +10,8 @@ var (
 	auditScript string
 	//go:embed collisions.js
 	collisionsScript string
+	//go:embed unprinted.js
+	unprintedScript string
 )
 
 // Audit returns what is wrong with the page for a reader with a screen reader, a keyboard or weak eyes.
@@ -22,4 +24,10 @@ func Audit(t *testing.T, b *Tab) []string {
 func Collisions(t *testing.T, b *Tab) []string {
 	t.Helper()
 	return Eval[[]string](t, b, collisionsScript)
+}
+
+// Unprinted returns which parts of a page that is laid out for print are hidden or cut.
+func Unprinted(t *testing.T, b *Tab) []string {
+	t.Helper()
+	return Eval[[]string](t, b, unprintedScript)
 }

@@ -82,6 +82,16 @@ func (b *Tab) Show(t *testing.T, url string, width int64, scheme string) {
 	b.Do(t, chromedp.EmulateViewport(width, 900), chromedp.Navigate(url))
 }
 
+// Print lays the page out as for a printer, for a reader with a colour scheme. Show lays out for screens again.
+func (b *Tab) Print(t *testing.T, scheme string) {
+	t.Helper()
+	media := emulation.SetEmulatedMediaParams{Media: "print",
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, media); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Eval evaluates an expression in the page.
 func Eval[T any](t *testing.T, b *Tab, expression string) T {
 	t.Helper()
