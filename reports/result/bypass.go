@@ -21,9 +21,9 @@ func maxBypass(acq []history.Acquisition, w Interval) *int64 {
 
 // Bypasses returns, for each client that waited in a queue, the most grants that went past one of its waits that began
 // in the window; nil if no recipe reported places. A grant went past a waiter if its client certainly asked after the
-// waiter had its place, and was granted first. Clients need not learn of their places in the order of the places, so the
-// later client's acquire must have been invoked after the waiter knew its place. The number is therefore a lower bound.
-// Two holds of the same shared mode do not bypass each other.
+// waiter had its place, and was granted first. Clients need not learn of their places in the order of the places, so
+// the later client's acquire must have been invoked after the waiter knew its place. The number is therefore a lower
+// bound. Two holds of the same shared mode do not bypass each other.
 func Bypasses(acq []history.Acquisition, w Interval) map[string]int64 {
 	if !slices.ContainsFunc(acq, func(a history.Acquisition) bool { return a.Queued != history.None }) {
 		return nil

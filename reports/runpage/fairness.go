@@ -85,8 +85,8 @@ func sharesTable(all []clientShare) *table {
 	caption := "Grants and waits of each client in the window, most grants first"
 	if passed {
 		columns = append(columns, "#most bypasses")
-		caption += "; a bypass is a grant to a client that asked after this one had its place in the queue, counted for the " +
-			"wait with the most"
+		caption += "; a bypass is a grant to a client that asked after this one had its place in the queue, " +
+			"counted for the wait with the most"
 	}
 	t := tableOf(caption, columns...)
 	for i := range all[:min(len(all), mostShares)] {

@@ -43,8 +43,8 @@ type heldBy struct {
 	lane *lane
 }
 
-// holdsTable has the holds of a timeline in the order in which they began, and says how many there are. If there are too
-// many, it leaves out the earliest and the latest.
+// holdsTable has the holds of a timeline in the order in which they began, and says how many there are. If there are
+// too many, it leaves out the earliest and the latest.
 func (t *timeline) holdsTable() (rows *table, n int) {
 	var all []heldBy
 	for i := range t.Lanes {

@@ -20,7 +20,10 @@ func Live(in result.Input) (all []chart.Picture) {
 	}
 	w, faults := result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)
 	whole := newOverview(in, w, faults, nil)
-	whole.Title, whole.file = "The run so far: who held, faults, and gaps without progress", overviewName
+	whole.file = overviewName
+	if _, ended := in.Events.First(history.OpEnd); !ended {
+		whole.Title = "The run so far: who held, faults, and gaps without progress"
+	}
 	last := slices.MaxFunc(in.Acquisitions, func(a, b history.Acquisition) int {
 		return cmp.Compare(a.Invoked, b.Invoked)
 	})

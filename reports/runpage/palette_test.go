@@ -110,7 +110,8 @@ func rowsOfPage(t *testing.T, p chart.Picture) (all []row) {
 	t.Helper()
 	names := map[string]color.NRGBA{"blue": chart.Owners[0], "green": chart.Owners[1], "purple": chart.Owners[2],
 		"sky": chart.Owners[3], "orange": chart.Owners[4]}
-	for _, g := range regexp.MustCompile(`(?s)<g data-client="([^"]+)">(.*?)</g>`).FindAllStringSubmatch(string(p.Element), -1) {
+	lane := regexp.MustCompile(`(?s)<g data-client="([^"]+)">(.*?)</g>`)
+	for _, g := range lane.FindAllStringSubmatch(string(p.Element), -1) {
 		hold := regexp.MustCompile(`class="(\w+)"[^>]* data-hold=`).FindStringSubmatch(g[2])
 		if hold == nil {
 			t.Fatalf("%s has no hold on the page", g[1])

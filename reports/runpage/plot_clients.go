@@ -66,8 +66,8 @@ func grantsFigure(all []clientShare) chart.Figure {
 func waitsFigure(all []clientShare) chart.Figure {
 	f := chart.Figure{
 		Name: "waits", Title: "Median wait of each client",
-		Caption: "How long a client waited for the lock in the median, in the order of the grants. Clients that wait longer " +
-			"than others for the same lock are treated worse, or ask for it at worse times.",
+		Caption: "How long a client waited for the lock in the median, in the order of the grants. Clients that wait " +
+			"longer than others for the same lock are treated worse, or ask for it at worse times.",
 	}
 	var medians []int64
 	for i := range all {

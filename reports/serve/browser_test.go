@@ -197,6 +197,7 @@ func TestBrowserLive(t *testing.T) {
 	b.Show(t, server, 400, "dark")
 	b.Do(t, chromedp.Click(chromedp.CSS(`a[href="/live?run=lasts"]`)))
 	b.Await(t, `document.querySelector("#phase")?.textContent.includes("The run begins.")`)
+	b.Await(t, `document.title.startsWith("Live: ") && document.querySelector("#how").textContent.includes("late")`)
 	r.record(t, 0, 1500)
 	b.Await(t, `document.querySelector("#live-overview svg") !== null`)
 	end := func(picture string) int64 {
@@ -222,6 +223,11 @@ func TestBrowserLive(t *testing.T) {
 	b.Await(t, `document.querySelector("#phase").textContent.includes("is being judged")`)
 	madeRun{"lasts", "lasts", "mutex", result.DamageShown, noon, 100, "<p>the report", ""}.make(t, dir)
 	b.Await(t, `document.querySelector("#outcome h2")?.textContent === "Damage shown, as expected"`)
+	b.Await(t, `!document.title.includes("Live") && document.querySelector("#how").textContent.trim() === ""`)
+	text := browser.Eval[string](t, b, `document.querySelector("main").textContent`)
+	if strings.Contains(text, "so far:") {
+		t.Errorf("a run that is over is said to last: %s", text)
+	}
 	inert(t, b, server)
 	b.Do(t, chromedp.Click(chromedp.CSS(`#outcome a`)))
 	b.Await(t, `document.body.textContent.includes("the report")`)

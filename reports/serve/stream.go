@@ -31,7 +31,7 @@ func (v liveView) Slots() []chart.Picture {
 
 // lookAt returns what the page of a run shows now, and how long that is so.
 func (s *Server) lookAt(r run) (liveView, time.Duration) {
-	v := liveView{frameView: s.frame("Live: "+r.Title(), "", filter{}), Run: &r, Over: r.State != running}
+	v := liveView{frameView: s.frame(r.Title(), "", filter{}), Run: &r, Over: r.State != running}
 	next := leastPause
 	if r.State.Judged() {
 		v.Frame.Numbers = tilesOf(&r.Result)
@@ -41,6 +41,7 @@ func (s *Server) lookAt(r run) (liveView, time.Duration) {
 	v.Lost = r.State == unreadable || r.State == unjudged && !v.Frame.Ended
 	if !v.Over || r.State == unjudged && v.Frame.Ended {
 		v.Watch = "/live/events?" + liveURL(r.Name)[len("/live?"):]
+		v.Title = "Live: " + v.Title
 	}
 	return v, next
 }
@@ -66,8 +67,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// An update is what an event changes on the page of a run: the content of its elements, by their ids.
+// An update is what an event changes on the page of a run: the content of its elements, by their ids, and its title.
 type update map[string]string
+
+// titleEnd ends the title of every page.
+const titleEnd = " – locklab"
 
 // events sends the frames of a run as server-sent events until the run has been judged, or will never be.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
@@ -106,8 +110,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 
 // eventOf writes what the page of a run shows as an event: one of type end if there will be no other.
 func eventOf(v liveView) ([]byte, error) {
-	u := update{}
-	for _, id := range []string{"phase", "outcome", "numbers"} {
+	u := update{"title": v.Title + titleEnd}
+	for _, id := range []string{"phase", "outcome", "numbers", "how"} {
 		var b bytes.Buffer
 		if err := templates.ExecuteTemplate(&b, "live-"+id, v); err != nil {
 			return nil, err

@@ -146,6 +146,7 @@ func (v *trendView) figure(q result.Quantity) chart.Figure {
 		return f
 	}
 	p := chart.New(f.Title, "runs, by when they began", cmp.Or(q.Tile, q.Name()))
+	p.Add(chart.Grid{Horizontal: true})
 	var bad plotter.XYs
 	var shown []trendPoint
 	top := 0.0
@@ -173,8 +174,6 @@ func (v *trendView) figure(q result.Quantity) chart.Figure {
 	p.X.Tick.Marker = days(shown)
 	p.Y.Min, p.Y.Max = 0, max(top*1.1, 1e-9)
 	p.Y.Tick.Marker = amounts{chart.Even{Want: 5}, q}
-	grid := chart.Grid{Horizontal: true}
-	p.Add(grid)
 	f.Height += chart.LegendRow * 2
 	f.Draw = p.Draw
 	return f

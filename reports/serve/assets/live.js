@@ -4,6 +4,7 @@
   const events = new EventSource(document.currentScript.dataset.events);
   const show = e => {
     for (const [id, content] of Object.entries(JSON.parse(e.data))) {
+      if (id === "title") document.title = content;
       const element = document.getElementById(id);
       if (!element || element.innerHTML === content) continue;
       if (id.startsWith("caption-")) element.textContent = content;
