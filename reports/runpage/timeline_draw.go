@@ -3,6 +3,7 @@ package runpage
 import (
 	"fmt"
 	"image/color"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot/vg"
@@ -109,9 +110,28 @@ func (d *timelineDrawing) drawMoments(c *draw.Canvas, bottom, top vg.Length) {
 			clr = chart.Vermillion
 		}
 		y := top - momentRow*(vg.Length(l.Row)+0.5)
+		line := draw.LineStyle{Color: clr, Width: 0.8, Dashes: []vg.Length{3, 2}}
 		instant(c, d.time(l.X), func() {
-			c.StrokeLine2(draw.LineStyle{Color: clr, Width: 0.8, Dashes: []vg.Length{3, 2}}, l.X, bottom, l.X, y+momentRow/2-2)
+			from := bottom
+			if d.crossesFault(l.X) { // the line would run through the fault's name
+				c.StrokeLine2(line, l.X, from, l.X, top-d.bandHeight())
+				from = top - momentRow*vg.Length(d.labelRows)
+			}
+			c.StrokeLine2(line, l.X, from, l.X, y+momentRow/2-2)
 			l.Write(c, chart.TextStyle(chart.SmallSize, clr), y)
 		})
 	}
+}
+
+// crossesFault reports whether a line at x would cross the name of a fault.
+func (d *timelineDrawing) crossesFault(x vg.Length) bool {
+	const gap = 3 // between a place and its label
+	style := chart.TextStyle(chart.SmallSize, chart.DarkOrange)
+	return slices.ContainsFunc(d.faultLabels, func(l chart.Label) bool {
+		from, to := l.X+gap, l.X+gap+style.Width(l.Text)
+		if l.Left {
+			from, to = l.X-gap-style.Width(l.Text), l.X-gap
+		}
+		return from < x && x < to
+	})
 }

@@ -281,6 +281,7 @@ func (s *Sweep) waitFigure() chart.Figure {
 	}
 	p.Add(labels)
 	fitY(chart.LogTime{}, p.Plot)
+	p.Y.Min /= 1.5 // room for the texts of the models below the points
 	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, p.X.Max*1.1, chart.Even{Want: 10}
 	f.Draw = p.Draw
 	return f
