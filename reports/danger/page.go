@@ -1,12 +1,10 @@
 package danger
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 
-	"locklab/harness/rundir"
 	"locklab/reports/chart"
 	"locklab/reports/words"
 )
@@ -25,28 +23,17 @@ type pagePanel struct {
 
 // Render draws the pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, d *Danger) error {
-	var pictures []chart.Picture
-	for _, f := range d.figures() {
-		p, err := f.Render()
-		if err != nil {
-			return fmt.Errorf("render danger: %w", err)
-		}
-		pictures = append(pictures, p)
+	pictures, err := chart.Render(d.figures())
+	if err != nil {
+		return fmt.Errorf("render danger: %w", err)
 	}
 	var panels []pagePanel
 	for i := range d.Panels {
 		p := &d.Panels[i]
 		panels = append(panels, pagePanel{p.Title, p.rows(), p.costRows(), p.leftOut()})
 	}
-	var html bytes.Buffer
-	err := page.Execute(&html, map[string]any{"Danger": d, "Style": chart.PageStyle, "Pictures": pictures,
-		"Panels": panels})
-	if err == nil {
-		err = chart.Save(dir, pictures)
-	}
-	if err == nil {
-		err = rundir.WriteReport(dir, html.Bytes())
-	}
+	err = chart.WriteReport(dir, pictures, page, map[string]any{"Danger": d, "Style": chart.PageStyle,
+		"Pictures": pictures, "Panels": panels})
 	if err != nil {
 		return fmt.Errorf("render danger: %w", err)
 	}

@@ -4,11 +4,8 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"fmt"
 	"html/template"
-	"io"
 	"slices"
-	"strings"
 
 	"locklab/reports/chart"
 	"locklab/reports/result"
@@ -100,8 +97,8 @@ func (d *drawing) parts() (parts []part) {
 	return parts
 }
 
-// writePage writes report.html.
-func writePage(w io.Writer, in result.Input, drawn drawing) error {
+// newPageView returns what report.html shows.
+func newPageView(in result.Input, drawn drawing) pageView {
 	window := result.MeasuredWindow(in.Events)
 	all := numbers(&in.Result, func(q result.Quantity) string { return q.Tile })
 	v := pageView{Input: in, Style: chart.PageStyle + template.CSS(style), Script: template.JS(script), Policy: policy,
@@ -129,12 +126,5 @@ func writePage(w io.Writer, in result.Input, drawn drawing) error {
 		environmentSection(in),
 		reproduceSection(in),
 	}
-	var b strings.Builder
-	if err := page.Execute(&b, v); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	return nil
+	return v
 }

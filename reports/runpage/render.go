@@ -1,13 +1,8 @@
 package runpage
 
 import (
-	"bytes"
 	"fmt"
-	"runtime"
 
-	"golang.org/x/sync/errgroup"
-
-	"locklab/harness/rundir"
 	"locklab/reports/chart"
 	"locklab/reports/result"
 )
@@ -16,36 +11,15 @@ import (
 // Each file is replaced completely or not at all. A picture that has nothing to show is left out, and its older file
 // is removed.
 func Render(dir string, in result.Input) error {
-	drawn, err := pictures(in)
-	if err == nil {
-		err = chart.Save(dir, drawn.all)
-	}
-	var page bytes.Buffer
-	if err == nil {
-		err = writePage(&page, in, drawn)
-	}
-	if err == nil {
-		err = rundir.WriteReport(dir, page.Bytes())
+	figures, d := figuresOf(in)
+	var err error
+	if d.all, err = chart.Render(figures); err == nil {
+		err = chart.WriteReport(dir, d.all, page, newPageView(in, d))
 	}
 	if err != nil {
 		return fmt.Errorf("render report: %w", err)
 	}
 	return nil
-}
-
-// pictures draws all figures of a run.
-func pictures(in result.Input) (drawing, error) {
-	figures, d := figuresOf(in)
-	d.all = make([]chart.Picture, len(figures))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, f := range figures {
-		g.Go(func() (err error) {
-			d.all[i], err = f.Render()
-			return err
-		})
-	}
-	return d, g.Wait()
 }
 
 // figuresOf returns all figures of a run, and a drawing that has what they show but no pictures yet.

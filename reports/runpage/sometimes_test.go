@@ -18,7 +18,7 @@ func TestConditionsAreShown(t *testing.T) {
 		{Condition: "stale-access", Means: "a stale access"},
 	}
 	var b bytes.Buffer
-	if err := writePage(&b, in, drawing{}); err != nil {
+	if err := page.Execute(&b, newPageView(in, drawing{})); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

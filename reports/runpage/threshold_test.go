@@ -26,7 +26,7 @@ func TestThresholdsAreShown(t *testing.T) {
 		t.Errorf("no %q in %q", want, in.Result.Headline)
 	}
 	var b bytes.Buffer
-	if err := writePage(&b, in, drawing{}); err != nil {
+	if err := page.Execute(&b, newPageView(in, drawing{})); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"<h2>Thresholds</h2> <span>1 of 3 met</span>", "Every check came out as this " +

@@ -1,12 +1,11 @@
 package sweep
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
+	"slices"
 
-	"locklab/harness/rundir"
 	"locklab/reports/chart"
 )
 
@@ -17,25 +16,15 @@ var page = template.Must(template.New("sweep").Parse(pageText))
 
 // Render draws a sweep's pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, s Sweep) error {
-	drawn := []chart.Picture{{Name: "predicted"}} // an earlier version drew it; saving it undrawn removes it
-	var shown []chart.Picture
-	for _, f := range s.figures() {
-		p, err := f.Render()
-		if err != nil {
-			return fmt.Errorf("render sweep: %w", err)
-		}
-		drawn, shown = append(drawn, p), append(shown, p)
+	pictures, err := chart.Render(s.figures())
+	if err != nil {
+		return fmt.Errorf("render sweep: %w", err)
 	}
 	head, rows := s.table()
-	var html bytes.Buffer
-	err := page.Execute(&html, map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": shown,
-		"Head": head, "Rows": rows, "Headlines": s.Headlines(), "Causes": s.causes(), "Models": s.models()})
-	if err == nil {
-		err = chart.Save(dir, drawn)
-	}
-	if err == nil {
-		err = rundir.WriteReport(dir, html.Bytes())
-	}
+	earlier := chart.Picture{Name: "predicted"} // an earlier version drew it; saving it undrawn removes it
+	err = chart.WriteReport(dir, append(slices.Clone(pictures), earlier), page, map[string]any{"Sweep": s,
+		"Style": chart.PageStyle, "Pictures": pictures, "Head": head, "Rows": rows, "Headlines": s.Headlines(),
+		"Causes": s.causes(), "Models": s.models()})
 	if err != nil {
 		return fmt.Errorf("render sweep: %w", err)
 	}
