@@ -222,8 +222,8 @@ func (c *Inline) FillString(f font.Face, pt vg.Point, text string) {
 		class += " b"
 	}
 	extra := ""
-	if utf8.RuneCountInString(text) > 2 {
-		extra = ` lengthAdjust="spacingAndGlyphs" textLength="` + places(float64(f.Width(text))) + `"`
+	if utf8.RuneCountInString(text) > mostUnsized {
+		extra = " " + sized(f.Width(text))
 	}
 	if s := c.now(); s.b != 0 {
 		extra += fmt.Sprintf(` transform="rotate(%s %s %s)"`, places(-math.Atan2(s.b, s.a)*180/math.Pi), places(x),

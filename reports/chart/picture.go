@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"html"
 	"html/template"
+	"regexp"
+	"strconv"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -68,11 +72,36 @@ func (f Figure) Inline() Picture {
 // the same widths.
 const svgFonts = `<style>text{font-family:"Liberation Sans",Arial,Helvetica,sans-serif!important}</style>`
 
-// portable adds the fonts to an SVG.
+// svgText is a text of an SVG, as vgsvg writes it.
+var svgText = regexp.MustCompile(`<text ([^>]*font-weight:(\w+);[^>]*font-size:([\d.]+)px[^>]*)>([^<]*)</text>`)
+
+// portable adds the fonts to an SVG, and to each text its width, so that texts do not run together where none of these
+// fonts is installed.
 func portable(svg []byte) []byte {
 	head, rest, ok := bytes.Cut(svg, []byte(">\n<g "))
 	if !ok {
 		return svg
 	}
+	rest = svgText.ReplaceAllFunc(rest, func(b []byte) []byte {
+		m := svgText.FindSubmatch(b)
+		size, err := strconv.ParseFloat(string(m[3]), 64)
+		text := html.UnescapeString(string(m[4]))
+		if err != nil || utf8.RuneCountInString(text) <= mostUnsized {
+			return b
+		}
+		style := TextStyle(vg.Length(size), Black)
+		if string(m[2]) == "bold" {
+			style = Bold(style)
+		}
+		return fmt.Appendf(nil, `<text %s %s>%s</text>`, m[1], sized(style.Width(text)), m[4])
+	})
 	return bytes.Join([][]byte{head, []byte(">\n" + svgFonts + "\n<g "), rest}, nil)
+}
+
+// mostUnsized is the most characters of a text whose width is left to the font.
+const mostUnsized = 2
+
+// sized are the attributes of a text that give it a width.
+func sized(width vg.Length) string {
+	return `lengthAdjust="spacingAndGlyphs" textLength="` + places(float64(width)) + `"`
 }
