@@ -1,7 +1,9 @@
 package runpage
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,14 +19,21 @@ import (
 	"locklab/reports/result"
 )
 
-// show renders a run's report and loads it with a width and a colour scheme.
+// show writes a run's page, without the files of its pictures, and loads it with a width and a colour scheme.
 func show(t *testing.T, b *browser.Tab, in result.Input, width int64, scheme string) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := Render(dir, in); err != nil {
+	figures, d := figuresOf(in)
+	for _, f := range figures {
+		d.all = append(d.all, f.Inline())
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "report.html"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	b.Show(t, "file://"+filepath.Join(dir, "report.html"), width, scheme)
+	if err := errors.Join(page.Execute(file, newPageView(in, d)), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b.Show(t, "file://"+file.Name(), width, scheme)
 }
 
 // inert fails if a page logged something or asked for anything but itself.
