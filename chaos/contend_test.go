@@ -74,7 +74,7 @@ func newContest(t *testing.T, lab *ensembles.Lab) *contest {
 		t.Fatal(err)
 	}
 	r1 := lab.Host("r1")
-	run(t, r1, "resource", resource.Config{Host: "r1"})
+	run(t, r1, "resource", resource.Config{Host: "r1", Address: r1.Address})
 	c.contend(t, c.c1, lock)
 	return c
 }

@@ -13,7 +13,7 @@ import (
 func expireSessionKind() Kind {
 	return Kind{
 		Name: "expire-session", Family: FamilySession, Targets: OnClient,
-		Momentary: true, Triggers: true, Slot: slotProcess, Room: 2 * time.Second,
+		Momentary: true, Triggers: true, Slot: slotProcess, Room: 2 * time.Second, Word: "dump",
 		Nature: check.FaultNature{Cause: check.CauseAdministrator, EndsSessions: true},
 		Does: "a second connection closes the client's session by its id and password, so that the session really " +
 			"ends; at a time, or by a trigger inside the critical section",

@@ -51,6 +51,8 @@ type Kind struct {
 	// must be able to do besides, for some faults of the kind.
 	Capability string
 	Some       Need
+	// Word is the four-letter word by which the fault is verified; empty if it needs none, or network rules verify it.
+	Word string
 	// StepsClock says that it shifts a server's wall clock, which places the servers' transactions in time.
 	StepsClock bool
 	// Relayed reports whether a fault may need client processes to connect through relays; nil = none does.

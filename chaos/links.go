@@ -118,5 +118,5 @@ func addresses(hosts []*ensembles.Host) []netip.Addr {
 }
 
 func server(h *ensembles.Host) netip.AddrPort {
-	return netip.AddrPortFrom(h.Address, agent.ClientPort)
+	return h.Server
 }

@@ -14,7 +14,7 @@ import (
 func moveClientKind() Kind {
 	return Kind{
 		Name: "move-client", Family: FamilySession, Targets: OnClient,
-		Alive: true, Slot: slotProcess,
+		Alive: true, Slot: slotProcess, Word: "cons",
 		Nature: check.FaultNature{Cause: check.CauseAdministrator},
 		Does: "resets the client's connection and keeps the client from its server, so that its session continues " +
 			"on another server",

@@ -69,8 +69,12 @@ func listed(s history.SessionID) *regexp.Regexp {
 
 // lives reports whether the leader lists a session as alive. Only the leader counts, because a follower that is cut
 // off still lists sessions that have ended, and a server that serves no clients lists none. The result is not known
-// without a leader that serves.
+// without a leader that serves. Of an external ensemble, whose leader may not be among the servers that are known, each
+// server counts that lists sessions.
 func lives(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) (bool, error) {
+	if e.External {
+		return livesAnywhere(ctx, e, s)
+	}
 	leader, err := e.Leader(ctx)
 	if err != nil {
 		return false, err
@@ -84,6 +88,25 @@ func lives(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) (boo
 		return false, fmt.Errorf("%s does not list sessions: %s", leader.Name, strings.TrimSpace(answer))
 	}
 	return there, nil
+}
+
+// livesAnywhere reports whether any server lists a session as alive. The result is not known unless all servers list
+// theirs.
+func livesAnywhere(ctx context.Context, e *ensembles.Ensemble, s history.SessionID) (bool, error) {
+	for _, h := range e.Servers {
+		answer, err := h.Agent.Ask(ctx, "dump")
+		if err != nil {
+			return false, err
+		}
+		there, ok := knows(answer, s)
+		if there {
+			return true, nil
+		}
+		if !ok {
+			return false, fmt.Errorf("%s does not list sessions", h.Name)
+		}
+	}
+	return false, nil
 }
 
 // knows reports whether a server's answer to "dump" lists a session, or a znode of it; not ok if it lists none. A

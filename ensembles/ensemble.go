@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"locklab/ensembles/agent"
 )
 
 // The roles that a server reports.
@@ -26,6 +24,9 @@ const (
 type Ensemble struct {
 	Servers []*Host
 	Config  ServerConfig
+	// External says that the ensemble was not started here. Its servers' agents run no process, and need not be told the
+	// servers' roles.
+	External bool
 }
 
 // readyTimeout is how long an ensemble may take to form. It takes a few seconds, or longer on a busy machine.
@@ -61,13 +62,44 @@ func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, 
 	return e, nil
 }
 
+// Join returns the ensemble whose servers the agents of the lab's server hosts speak for. It waits until each server
+// has committed a write.
+func Join(ctx context.Context, lab *Lab) (*Ensemble, error) {
+	e := &Ensemble{Servers: lab.Hosts(Server), External: true}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := e.AwaitReady(ctx); err != nil {
+		return nil, fmt.Errorf("join ensemble: %w", err)
+	}
+	return e, nil
+}
+
 // AwaitReady waits until one server leads, all others follow it, and a write was committed through each. It also
-// waits for a server that has ended, which may be about to be restarted.
+// waits for a server that has ended, which may be about to be restarted. Of an external ensemble it asks only for the
+// writes.
 func (e *Ensemble) AwaitReady(ctx context.Context) error { return e.await(ctx, func(error) {}) }
 
 // await is AwaitReady. It calls dead with an error if a server has ended.
 func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
-	err := Poll(ctx, 50*time.Millisecond, "a leader and its followers", func() error {
+	if !e.External {
+		if err := e.awaitRoles(ctx, dead); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, h := range e.Servers {
+		g.Go(func() error {
+			return Poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error {
+				return h.Agent.CommitWrite(ctx)
+			})
+		})
+	}
+	return g.Wait()
+}
+
+// awaitRoles waits until one server leads and all others follow it.
+func (e *Ensemble) awaitRoles(ctx context.Context, dead func(error)) error {
+	return Poll(ctx, 50*time.Millisecond, "a leader and its followers", func() error {
 		if err := e.died(ctx); err != nil {
 			dead(err)
 			return err
@@ -90,18 +122,6 @@ func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	for _, h := range e.Servers {
-		g.Go(func() error {
-			return Poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error {
-				return h.Agent.CommitWrite(ctx)
-			})
-		})
-	}
-	return g.Wait()
 }
 
 // died returns an error that names the servers that have ended, with the last lines of their logs.
@@ -180,7 +200,7 @@ func (e *Ensemble) Version(ctx context.Context) (string, error) {
 func (e *Ensemble) Addresses() []netip.AddrPort {
 	var all []netip.AddrPort
 	for _, h := range e.Servers {
-		all = append(all, netip.AddrPortFrom(h.Address, agent.ClientPort))
+		all = append(all, h.Server)
 	}
 	return all
 }

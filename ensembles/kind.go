@@ -35,6 +35,8 @@ type Location struct {
 	Address netip.Addr
 	// Control is where the harness reaches the host's agent.
 	Control netip.AddrPort
+	// Server is where hosts of the lab reach the host's ZooKeeper server, if that is not ClientPort of its Address.
+	Server netip.AddrPort
 	// Published is where this machine reaches the host's ZooKeeper server, if the HostSpec asked for it.
 	Published netip.AddrPort
 }

@@ -46,6 +46,8 @@ type Host struct {
 	Role Role
 	// Address is the host's address in the lab's own network. Only hosts of the lab can reach it.
 	Address netip.Addr
+	// Server is the address at which hosts of the lab reach the host's ZooKeeper server.
+	Server netip.AddrPort
 	// Published is the address of ZooKeeper's client port on 127.0.0.1, if the HostSpec asked for it.
 	Published netip.AddrPort
 	// Agent is the client by which the harness controls the host.

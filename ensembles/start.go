@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // StartLab makes a lab of a kind. It returns when every agent answers. If it returns an error, it has removed what it
 // made.
 func StartLab(ctx context.Context, kind Kind, cfg LabConfig) (*Lab, error) {
-	lab := &Lab{ID: newSecret()[:8], Kind: kind.Name()}
+	lab := &Lab{ID: NewID(), Kind: kind.Name()}
 	var err error
 	if lab.place, err = kind.Open(ctx, lab.ID, cfg); err != nil {
 		return nil, err
@@ -45,7 +46,10 @@ func (l *Lab) fill(ctx, leases context.Context, cfg LabConfig) error {
 			if err != nil {
 				return fmt.Errorf("start host %s: %w", spec.Name, err)
 			}
-			h := &Host{Name: spec.Name, Role: spec.Role, Address: at.Address, Published: at.Published,
+			if !at.Server.IsValid() {
+				at.Server = netip.AddrPortFrom(at.Address, agent.ClientPort)
+			}
+			h := &Host{Name: spec.Name, Role: spec.Role, Address: at.Address, Server: at.Server, Published: at.Published,
 				Agent: agent.NewClient(spec.Name, at.Control.String(), secret)}
 			hosts[i] = h
 			// The lease runs from the agent's start, and other hosts may take longer to start than the lease lasts.
@@ -76,6 +80,9 @@ func (l *Lab) awaitAgents(ctx context.Context) error {
 	}
 	return g.Wait()
 }
+
+// NewID returns a random id of eight hexadecimal digits.
+func NewID() string { return newSecret()[:8] }
 
 func newSecret() string {
 	b := make([]byte, 16)

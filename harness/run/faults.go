@@ -63,8 +63,7 @@ func (r *run) relay(ctx context.Context, h *ensembles.Host, cfg *client.Config) 
 	through := make([]client.Server, len(cfg.Servers))
 	for i, s := range cfg.Servers {
 		server := r.stage.lab.Host(s.Name)
-		to := netip.AddrPortFrom(server.Address, agent.ClientPort)
-		at, err := h.Agent.Relay(ctx, to, r.sc.Seed)
+		at, err := h.Agent.Relay(ctx, server.Server, r.sc.Seed)
 		if err != nil {
 			return fmt.Errorf("relay of %s: %w", h.Name, err)
 		}

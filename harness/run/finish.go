@@ -44,6 +44,9 @@ func (r *run) finish(ctx context.Context) error {
 		g.Go(func() error { return r.stop(ctx, h) })
 	}
 	for _, h := range r.stage.ensemble.Servers {
+		if r.stage.ensemble.External {
+			break
+		}
 		g.Go(func() error { return r.collect.fetch(ctx, h, ensembles.ServerLog, rundir.ProcessLog(1)) })
 	}
 	errs = append(errs, g.Wait(), r.collectLogs(context.WithoutCancel(ctx)))

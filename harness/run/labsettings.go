@@ -10,7 +10,8 @@ import (
 
 // labKeys are the keys of a scenario that are settings of its lab. The number of client processes is not among them,
 // because a lab can have more hosts than a run uses.
-var labKeys = []string{"lab", "servers", "storage", "tick", "init-limit", "sync-limit", "min-session-timeout",
+var labKeys = []string{"lab", "connect", "connect-ca", "connect-cert", "connect-key", "connect-auth", "servers",
+	"storage", "tick", "init-limit", "sync-limit", "min-session-timeout",
 	"max-session-timeout", "heap", "observer", "client-image"}
 
 // LabSettings returns a text that is the same for scenarios that can be run in one lab. lacking has the capabilities

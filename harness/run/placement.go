@@ -2,11 +2,9 @@ package run
 
 import (
 	"context"
-	"net/netip"
 	"slices"
 
 	"locklab/ensembles"
-	"locklab/ensembles/agent"
 	"locklab/harness/scenario"
 	"locklab/workloads/client"
 )
@@ -33,8 +31,7 @@ func (r *run) place(ctx context.Context) (placement, error) {
 		hosts, p.pinned = pinned(hosts, leads, r.sc.Placement == scenario.PlacementLeader)
 	}
 	for _, h := range hosts {
-		at := netip.AddrPortFrom(h.Address, agent.ClientPort)
-		p.servers = append(p.servers, client.Server{Name: h.Name, Address: at.String()})
+		p.servers = append(p.servers, client.Server{Name: h.Name, Address: h.Server.String()})
 	}
 	return p, nil
 }

@@ -108,7 +108,7 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients stri
 		id:        fmt.Sprintf("%s-%d", s.env.LabID, s.runs),
 		processes: map[*ensembles.Host]*hostProcess{}, relays: map[link]netip.AddrPort{}}
 	for i := range sc.Locks {
-		r.locks = append(r.locks, lockPath(s.runs, i))
+		r.locks = append(r.locks, s.root()+lockPath(s.runs, i))
 	}
 	r.view = watch.NewView(watch.Config{Clock: s.clock, KeptInZooKeeper: sc.Guard == guard.ZKMulti,
 		Lists: sc.Section == scenario.SectionAppend, Standstill: check.Standstill(sc.Tick)})
@@ -122,7 +122,7 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients stri
 	return r
 }
 
-// lockPath returns the path of the i-th lock of a stage's n-th run.
+// lockPath returns the path of the i-th lock of a stage's n-th run, below the stage's root.
 func lockPath(n, i int) string { return fmt.Sprintf("/run%d/lock%d", n, i) }
 
 // begin writes the environment of the run and opens the harness's own history.

@@ -21,9 +21,12 @@ const (
 	logsCap = time.Minute
 )
 
-// noteLastZxids records the last transaction of each server as the run begins. If a server does not answer, nothing is
-// lost, because more of its log is copied then.
+// noteLastZxids records the last transaction of each server as the run begins, unless the ensemble is external, so that
+// no logs can be copied. If a server does not answer, nothing is lost, because more of its log is copied then.
 func (r *run) noteLastZxids(ctx context.Context) error {
+	if r.stage.ensemble.External {
+		return nil
+	}
 	var first int64
 	for i, zxid := range r.lastZxids(ctx) {
 		if zxid == 0 {
@@ -94,9 +97,12 @@ func (r *run) noteClock() error {
 }
 
 // collectLogs copies the servers' transaction logs into the run directory, after each server that serves has committed
-// a write that follows all writes of the run. A log that cannot be copied is recorded but is not an error, because the
-// logs of a majority suffice and the checks say what is missing.
+// a write that follows all writes of the run. Those of an external ensemble are not at hand. A log that cannot be
+// copied is recorded but is not an error, because the logs of a majority suffice and the checks say what is missing.
 func (r *run) collectLogs(ctx context.Context) error {
+	if r.stage.ensemble.External {
+		return nil
+	}
 	ctx, arriving := whileProgress(ctx, logsCap)
 	defer arriving.stop()
 	var g errgroup.Group

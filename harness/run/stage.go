@@ -10,9 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labs"
+	"locklab/ensembles/remote"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -51,8 +53,9 @@ type Stage struct {
 	foreign  equipment
 	madeFor  *scenario.Scenario
 	spec     labSpec
-	other    string // describes Options.OtherClients for env.json
-	runs     int    // that have begun
+	outside  *outside // nil if the lab has servers of its own
+	other    string   // describes Options.OtherClients for env.json
+	runs     int      // that have begun
 }
 
 // OpenStage makes the lab that the scenario asks for and starts its ensemble. If it fails, nothing of the lab is left.
@@ -97,11 +100,21 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 				ensembles.File{Source: opts.OtherClients, Target: otherClients, Executable: true})
 		}
 	}
-	s.lab, err = labs.Start(ctx, sc.Lab, ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
-	if err != nil {
+	cfg := ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log}
+	equip := s.equip
+	if sc.Connect == "" {
+		s.lab, err = labs.Start(ctx, sc.Lab, cfg)
+	} else if s.outside, err = reach(ctx, sc); err == nil {
+		s.lab, err = s.outside.start(ctx, cfg)
+		equip = func(ctx context.Context, _ *scenario.Scenario) error { return s.join(ctx) }
+	}
+	switch {
+	case errors.Is(err, remote.ErrUnusable), errors.Is(err, chaos.ErrUnsupported):
+		return nil, err // it says what is wrong in one line
+	case err != nil:
 		return nil, fmt.Errorf("start lab: %w", err)
 	}
-	if err := s.equip(ctx, sc); err != nil {
+	if err := equip(ctx, sc); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -197,7 +210,11 @@ const CloseCap = time.Minute
 func (s *Stage) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), CloseCap)
 	defer cancel()
-	return s.lab.Close(ctx)
+	err := s.lab.Close(ctx)
+	if s.outside != nil {
+		err = errors.Join(err, s.outside.path.Close(ctx))
+	}
+	return err
 }
 
 // hostsOf lists the hosts that a scenario needs.

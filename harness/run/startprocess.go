@@ -20,7 +20,7 @@ import (
 // startProcesses starts the resource, and then the clients and the observer. It waits until all are connected.
 func (r *run) startProcesses(ctx context.Context) error {
 	res := r.stage.lab.Host(rundir.ResourceHost)
-	err := r.start(ctx, res, ownBinary, "resource", resource.Config{Host: res.Name,
+	err := r.start(ctx, res, ownBinary, "resource", resource.Config{Host: res.Name, Address: res.Address,
 		Fencing: r.sc.Protection().Fences, Lists: r.sc.Section == scenario.SectionAppend})
 	if err != nil {
 		return err
@@ -109,6 +109,10 @@ func (r *run) awaitReady(ctx context.Context, hosts ...*ensembles.Host) error {
 		})
 		if err != nil {
 			err = fmt.Errorf("wait for %s, of which %d clients are connected: %w", h.Name, r.view.Connected(h.Name), err)
+			if r.stage.ensemble.External {
+				err = fmt.Errorf("%w; servers refuse connections beyond maxClientCnxns from one address, which is 60 by default",
+					err)
+			}
 		}
 		if err = errors.Join(err, died); err != nil {
 			return err

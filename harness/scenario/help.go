@@ -2,12 +2,19 @@ package scenario
 
 // help says in half a sentence what each scalar key means, with units.
 var help = map[string]string{
-	"name":     "name of the scenario, and the beginning of the name of its run directory",
-	"about":    "the question that the run answers, in one sentence",
-	"answers":  "the reader who asks that question: planner, ci, designer",
-	"lab":      "kind of lab",
-	"seed":     "seed of all random choices: it reproduces the plan, not the interleaving; 0 draws one",
-	"workload": "the kinds of holds that clients want",
+	"name":    "name of the scenario, and the beginning of the name of its run directory",
+	"about":   "the question that the run answers, in one sentence",
+	"answers": "the reader who asks that question: planner, ci, designer",
+	"lab":     "kind of lab",
+	"connect": "an ensemble to run on that is already there: host:port, more with commas, and perhaps a /chroot; " +
+		"clients are then processes of this machine",
+	"connect-ca": "with connect: PEM file of the authorities that sign the servers' certificates, or system for those " +
+		"that this machine trusts; connections then use TLS",
+	"connect-cert": "with connect: PEM file of the certificate that clients show to the servers",
+	"connect-key":  "with connect: PEM file of that certificate's key",
+	"connect-auth": "with connect: where the digest credential user:password is: file:PATH or env:NAME",
+	"seed":         "seed of all random choices: it reproduces the plan, not the interleaving; 0 draws one",
+	"workload":     "the kinds of holds that clients want",
 	"recipe": "lock algorithm, or several with commas, which are dealt to the client processes; or exec: and a " +
 		"command that speaks the lock protocol",
 	"client-image": "image of the clients' hosts, if the recipe is a command",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"locklab/ensembles/remote"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/settings"
 	"locklab/workloads"
@@ -19,6 +20,7 @@ import (
 //	fileonly    neither a flag nor a variable sets it
 //	omitempty   it is not written where it is zero
 //	drawn       only schedules that draw faults have it
+//	own         only runs on servers that locklab starts have it
 //	workload=W  only that workload has it
 //	rival=KEY   a setting of it replaces a weaker one of the rival
 type Key struct {
@@ -27,8 +29,8 @@ type Key struct {
 	Values  []string // what the key can be, or an example of each form; nil where any text of its kind may do
 	Bool    bool     // a flag without a value
 
-	fileOnly, optional, drawn bool
-	workload, rival           string
+	fileOnly, optional, drawn, own bool
+	workload, rival                string
 }
 
 // choices has the values of keys whose values are listed in other tables.
@@ -59,6 +61,8 @@ func newKey(of settings.Key) Key {
 			k.optional = true
 		case "drawn":
 			k.drawn = true
+		case "own":
+			k.own = true
 		case "workload":
 			k.workload = value
 		case "rival":
@@ -116,6 +120,14 @@ func (k Key) read(s *Scenario, text string) error {
 			return err
 		}
 		text = recipe
+	case "connect":
+		if _, _, err := remote.ParseConnect(text); err != nil && text != "" {
+			return settings.Errorf("host:port,host:port, or the same with /chroot at its end", "%v", err)
+		}
+	case "connect-auth":
+		if err := remote.CheckAuth(text); err != nil && text != "" {
+			return settings.Errorf("such as file:/etc/locklab/zookeeper or env:ZOOKEEPER_AUTH", "%v", err)
+		}
 	case "layout":
 		if _, err := nodes.ParseLayout(text); err != nil && text != "" {
 			return settings.Errorf(nodes.LayoutForms, "%v", err)
@@ -161,7 +173,7 @@ func (s *Scenario) Text(key string) string {
 
 // of reports whether the scenario's workload and its schedule have the key.
 func (k Key) of(s *Scenario) bool {
-	return (k.workload == "" || k.workload == s.Workload) && (!k.drawn || s.Drawn())
+	return (k.workload == "" || k.workload == s.Workload) && (!k.drawn || s.Drawn()) && (!k.own || s.Connect == "")
 }
 
 // written reports whether the scenario's file has the key.

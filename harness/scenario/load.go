@@ -39,6 +39,7 @@ func load(name string, src []byte, from rank) (*Scenario, error) {
 	if err := join(l.errs); err != nil {
 		return nil, err
 	}
+	l.dropOwn()
 	return l.Scenario, nil
 }
 

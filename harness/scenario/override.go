@@ -35,6 +35,9 @@ func (s *Scenario) Set(key, text string) error {
 // a flag, so that the varied key stays if another key excludes it. The error is an [*InputError] that names
 // flag.
 func (s *Scenario) Vary(flag, key, text string) (*Scenario, error) {
+	if s.Connect != "" && slices.Contains(adopted, key) {
+		return nil, &InputError{Flag: flag, Msg: key + " is a setting of the servers that connect names", Hint: "drop it"}
+	}
 	c := s.Clone()
 	if err := c.override(key, text, origin{rank: fromVaried, name: flag}); err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 var valuesOf = map[string][3]string{
 	"arrivals":        {"poisson", "uniform", "closed"},
 	"client-image":    {"a", "b", "c"},
+	"connect":         {"a:1", "a:1,b:2,c:3/d", "d:4"},
+	"connect-auth":    {"env:A", "file:/b", "env:C"},
 	"downgrade-share": {"0.1", "0.2", "0.3"},
 	"drain":           {"cancel", "finish", "cancel"},
 	"fault-kinds":     {"pause", "kill:2", "pause:3,kill"},

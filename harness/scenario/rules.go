@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 
+	"locklab/ensembles/labs"
 	"locklab/harness/check"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -24,6 +25,28 @@ var rules = []rule{
 	{"victims client-processes", "{victims} victims of {client-processes} client processes leave none for the others",
 		"client-processes: one more than victims",
 		func(s *Scenario) bool { return s.VictimAlone && s.Victims >= s.ClientProcesses && s.Victims > 1 }},
+
+	// An ensemble that locklab did not start.
+	{"connect-ca connect-cert connect-key connect-auth connect",
+		"connect-ca, connect-cert, connect-key and connect-auth say how to reach an ensemble, and connect names none",
+		"connect: host:port",
+		func(s *Scenario) bool {
+			return s.Connect == "" && s.ConnectCA+s.ConnectCert+s.ConnectKey+s.ConnectAuth != ""
+		}},
+	{"connect-cert connect-key", "a certificate needs its key, and a key its certificate",
+		"both connect-cert and connect-key",
+		func(s *Scenario) bool { return (s.ConnectCert == "") != (s.ConnectKey == "") }},
+	{"lab connect", "with connect, clients are processes of this machine, and not of a lab of kind {lab}", "drop it",
+		func(s *Scenario) bool { return s.Connect != "" && s.Lab != labs.Auto }},
+	{"recipe connect", "recipe {recipe} runs a program in a lab's host, and with connect there are no such hosts",
+		"a recipe that is built into locklab",
+		func(s *Scenario) bool { return s.Connect != "" && s.Foreign() }},
+	{"recipe connect-auth", "recipe {recipe} connects without credentials", "another recipe, or drop connect-auth",
+		func(s *Scenario) bool {
+			return s.ConnectAuth != "" && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return r.OwnConnection })
+		}},
+	{"connect servers", "connect names {connected} servers, and a run knows {servers}", "1, 3 or 5 of the servers",
+		func(s *Scenario) bool { return s.Connect != "" && s.connected() != s.Servers }},
 
 	// When the run ends.
 	{"iterations duration", "both duration and iterations say when the run ends", "give one of the two",

@@ -53,7 +53,15 @@ type Scenario struct {
 	// Answers is the reader whose question that is: AnswersPlanner, AnswersCI or AnswersDesigner; or empty.
 	Answers string `key:"answers" scenario:"fileonly,omitempty"`
 
-	Lab  string `key:"lab" enum:"auto,docker,netns"`
+	Lab string `key:"lab" enum:"auto,docker,netns"`
+	// Connect is the connection string of an ensemble to run on, which locklab did not start; empty = the lab has servers
+	// of its own. The other four say how to reach it: see [remote.Target].
+	Connect     string `key:"connect" scenario:"omitempty"`
+	ConnectCA   string `key:"connect-ca" scenario:"omitempty"`
+	ConnectCert string `key:"connect-cert" scenario:"omitempty"`
+	ConnectKey  string `key:"connect-key" scenario:"omitempty"`
+	ConnectAuth string `key:"connect-auth" scenario:"omitempty"`
+
 	Seed uint64 `key:"seed" scenario:"omitempty"`
 
 	Workload string `key:"workload"`
@@ -69,7 +77,7 @@ type Scenario struct {
 	Clients int `key:"clients" min:"1" max:"10000"`
 	// SequenceLeft is how many sequential znodes the locks' directories can still number. The directories then exist from
 	// the beginning, with counters as if they were old. 0 = clients create them when they need them.
-	SequenceLeft int `key:"sequence-left" scenario:"omitempty" min:"0" max:"2147483646"`
+	SequenceLeft int `key:"sequence-left" scenario:"omitempty,own" min:"0" max:"2147483646"`
 	// ClientsPerSession is how many clients share a session; 0 = 1.
 	ClientsPerSession int    `key:"clients-per-session" scenario:"omitempty" min:"0" max:"10000"`
 	Placement         string `key:"placement" enum:"spread,leader,followers,own-follower"`
@@ -99,11 +107,11 @@ type Scenario struct {
 	Tick              time.Duration `key:"tick" min:"10ms" max:"1m"`
 	MinSessionTimeout time.Duration `key:"min-session-timeout" scenario:"omitempty" min:"0" max:"1h"`
 	MaxSessionTimeout time.Duration `key:"max-session-timeout" scenario:"omitempty" min:"0" max:"1h"`
-	InitLimit         int           `key:"init-limit" min:"1" max:"10000"`
-	SyncLimit         int           `key:"sync-limit" min:"1" max:"10000"`
+	InitLimit         int           `key:"init-limit" scenario:"own" min:"1" max:"10000"`
+	SyncLimit         int           `key:"sync-limit" scenario:"own" min:"1" max:"10000"`
 	Servers           int           `key:"servers" enum:"1,3,5"`
-	Storage           string        `key:"storage" enum:"disk,tmpfs"`
-	Heap              settings.Size `key:"heap" min:"64MiB" max:"64GiB"`
+	Storage           string        `key:"storage" scenario:"own" enum:"disk,tmpfs"`
+	Heap              settings.Size `key:"heap" scenario:"own" min:"64MiB" max:"64GiB"`
 
 	// Schedule is ScheduleExplicit for exactly Faults, or draws more faults at random. FaultInterval is then the mean time
 	// between the beginnings of two of them, FaultLength how long they last, and FaultKinds their kinds; none = all that

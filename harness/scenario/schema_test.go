@@ -162,6 +162,9 @@ var beyond = []string{
 	"term of one section", "term without pauses", "term of a list", "more often at a trigger than fits",
 	"nothing breaks", "nothing is shared", "waiting alone", "nothing is asked", "a loss behind a fence",
 	"an overlap that must not be",
+	"way to nowhere", "certificate for nobody", "certificate without its key", "lab beside an ensemble",
+	"program beside an ensemble", "recipe without credentials", "two servers of an ensemble", "server without a port",
+	"credential in the open",
 }
 
 // The schema refuses every refused scenario that is not beyond it.

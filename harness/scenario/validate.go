@@ -42,7 +42,7 @@ func by(keys ...string) []string { return keys }
 // values checks each value by itself, because a scenario made by code has not been through Load.
 func (v *validator) values() {
 	for _, k := range allKeys() {
-		if !k.optional || !k.IsZero(v.Scenario) {
+		if !k.optional && k.of(v.Scenario) || !k.IsZero(v.Scenario) {
 			v.refuseValue(k.Name, k.read(Defaults(), k.Text(v.Scenario)))
 		}
 	}
@@ -76,6 +76,9 @@ func (v *validator) otherKeys() {
 	for _, k := range allKeys() {
 		switch _, given := v.origins[k.Name]; {
 		case !given || k.of(v.Scenario):
+		case k.own && v.Connect != "":
+			v.refuse(by(k.Name, "connect"), "drop it",
+				"%s is a setting of servers that locklab starts, and connect names others", k.Name)
 		case k.drawn:
 			v.refuse(by(k.Name, "schedule"), "schedule: random or swarm, or drop it",
 				"%s is about random faults, and schedule %s has none", k.Name, v.Schedule)

@@ -29,6 +29,10 @@ const (
 func serverCost(run *rundir.Run) (Server, []string) {
 	var s Server
 	events, acq := run.Events, run.Acquisitions
+	if run.Scenario.Connect != "" {
+		return s, []string{"requests and watches were not measured: the counters of an ensemble that locklab did not start " +
+			"count its other clients too"}
+	}
 	if run.CountersAtStart == nil || run.CountersAtEnd == nil {
 		return s, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 )
 
@@ -23,7 +24,8 @@ func TestServerCost(t *testing.T) {
 		return map[string]float64{counterPackets: packets, counterDeletedWatches: watches, counterUptime: packets}
 	}
 	run := rundir.Run{
-		Events: history.NewLog(s.Sorted()), Acquisitions: acq,
+		Scenario: scenario.Defaults(),
+		Events:   history.NewLog(s.Sorted()), Acquisitions: acq,
 		CountersAtStart: map[string]map[string]float64{"zk1": counters(100, 10), "zk2": counters(50, 0)},
 		CountersAtEnd:   map[string]map[string]float64{"zk1": counters(107, 12), "zk2": counters(55, 2)},
 	}
@@ -46,6 +48,9 @@ func TestServerCost(t *testing.T) {
 		{"counters reset", func(run *rundir.Run) {
 			run.CountersAtEnd = map[string]map[string]float64{"zk1": counters(107, 12), "zk2": counters(5, 0)}
 		}, "of zk2 went backwards"},
+		{"an ensemble elsewhere", func(run *rundir.Run) {
+			run.Scenario = &scenario.Scenario{Connect: "zk1:2181"}
+		}, "other clients"},
 		{"restarted", func(run *rundir.Run) {
 			run.Events = history.NewLog(append(run.Events.Events(), history.Event{At: synth.Ms(150), Process: "zk2",
 				Op: history.OpProcess, Mode: history.Mode(history.ProcessStarted)}))

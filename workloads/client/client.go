@@ -76,11 +76,11 @@ func (c *client) connect(ctx context.Context) (err error) {
 func (c *client) described() lock.Client {
 	cfg := &c.p.cfg
 	d := lock.Client{
-		Config: zksession.Config{Servers: cfg.homeOf(c.number / cfg.perSession()), Timeout: cfg.SessionTimeout,
-			Dial: c.link.dial, OnState: c.state, Logger: c.p.log},
-		Name: c.name, Locks: cfg.Locks, Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
+		Config: cfg.session(cfg.homeOf(c.number / cfg.perSession())),
+		Name:   c.name, Locks: cfg.Locks, Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
 		Try: cfg.Try, Busy: func() { c.busy() }, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,
 	}
+	d.Dial, d.OnState, d.Logger = c.link.dial, c.state, c.p.log
 	if c.p.guard.LeaseClock {
 		d.LeaseClock = &recipes.LeaseClockConfig{Tick: cfg.Tick}
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"locklab/ensembles/remote"
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/recipes/zksession"
 	"locklab/workloads"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
@@ -82,6 +84,9 @@ type Config struct {
 	// way that Seen says.
 	Observe bool      `json:"observe"`
 	Seen    lock.Seen `json:"seen,omitempty"`
+	// Credential is the digest credential of the sessions; empty = none. It does not come with the rest, because that is
+	// kept in a file.
+	Credential remote.Secret `json:"-"`
 
 	_ struct{}
 }
@@ -136,6 +141,15 @@ func (c *Config) validate() error {
 		)
 	}
 	return nil
+}
+
+// session returns the configuration of a session that knows these servers.
+func (c *Config) session(servers []string) zksession.Config {
+	s := zksession.Config{Servers: servers, Timeout: c.SessionTimeout}
+	if c.Credential != "" {
+		s.Credentials, s.ACL = c.Credential.Credentials(), c.Credential.ACL()
+	}
+	return s
 }
 
 // recipe returns the recipe of the process's clients.

@@ -34,8 +34,16 @@ func (p *process) observe(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
 	var wg sync.WaitGroup
+	identify := sync.OnceFunc(func() {
+		if p.cfg.Credential != "" { // the client sends it again on each connection; without it, reads are refused
+			_ = conn.AddAuth("digest", []byte(p.cfg.Credential))
+		}
+	})
 	for _, lock := range p.cfg.Locks {
-		wg.Go(func() { p.observeLock(ctx, conn, lock) })
+		wg.Go(func() {
+			identify() // waits for a connection
+			p.observeLock(ctx, conn, lock)
+		})
 	}
 	select {
 	case <-p.stopped:

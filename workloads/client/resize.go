@@ -34,7 +34,7 @@ func (p *process) resize(ctx context.Context, start int64) {
 			s, err = recipes.Connect(
 				ctx,
 				recipes.SessionConfig{
-					Config: zksession.Config{Servers: cfg.serversFor(0), Timeout: cfg.SessionTimeout, Logger: p.log},
+					Config: p.sessionOf(),
 				},
 			)
 		}
@@ -69,4 +69,11 @@ func (p *process) setPermits(ctx context.Context, s *recipes.Session, permits in
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// sessionOf returns the configuration of a session of the process itself.
+func (p *process) sessionOf() zksession.Config {
+	c := p.cfg.session(p.cfg.serversFor(0))
+	c.Logger = p.log
+	return c
 }

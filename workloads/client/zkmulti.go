@@ -94,7 +94,7 @@ func (p *process) finalCounts(ctx context.Context) (err error) {
 	s, err := recipes.Connect(
 		ctx,
 		recipes.SessionConfig{
-			Config: zksession.Config{Servers: p.cfg.serversFor(0), Timeout: p.cfg.SessionTimeout, Logger: p.log},
+			Config: p.sessionOf(),
 		},
 	)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/rpc"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ import (
 // Config is what a resource process is started with, as JSON.
 type Config struct {
 	Host string `json:"host"`
+	// Address is the address of the host, on whose Port the resource serves.
+	Address netip.Addr `json:"address"`
 	// Fencing makes the resource refuse stale tokens: see [New].
 	Fencing bool `json:"fencing"`
 	// Resume lists the directories of the records of the resources that it takes over from, oldest first.
@@ -45,7 +48,7 @@ func Serve(ctx context.Context, cfg Config, dir string) error {
 			return err
 		}
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf(":%d", Port))
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", netip.AddrPortFrom(cfg.Address, Port).String())
 	if err != nil {
 		return fmt.Errorf("resource: %w", err)
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -13,8 +14,12 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// capabilities tries each feature that the host's faults need, in a way that affects no packet.
-func capabilities() agent.Capabilities {
+// capabilities tries each feature that the host's faults need, in a way that affects no packet. It tries nothing of a
+// network that is not the host's own.
+func (a *server) capabilities(context.Context) (agent.Capabilities, error) {
+	if a.cfg.Surroundings != nil {
+		return sharing(), nil
+	}
 	caps := agent.Capabilities{}
 	for name, try := range map[string]func() error{
 		agent.CapNetAdmin: func() error { return tryRule() },
@@ -35,7 +40,7 @@ func capabilities() agent.Capabilities {
 			caps[name] = err.Error()
 		}
 	}
-	return caps
+	return caps, nil
 }
 
 // tryRule adds a rule to a chain that no packet enters, and removes it.

@@ -16,10 +16,12 @@ type delays struct {
 	ruleset[agent.Delay]
 	changed chan struct{} // closed and replaced at every change of the delays
 	relays  map[netip.AddrPort]*relay
+	// netem makes the kernel replace delays by others, by peer.
+	netem func(old, next map[netip.Addr]agent.Delay) error
 }
 
 func newDelays(rec *history.Recorder) *delays {
-	d := &delays{changed: make(chan struct{}), relays: map[netip.AddrPort]*relay{}}
+	d := &delays{changed: make(chan struct{}), relays: map[netip.AddrPort]*relay{}, netem: setNetem}
 	d.ruleset = ruleset[agent.Delay]{rec: rec, apply: d.apply}
 	return d
 }
@@ -80,7 +82,7 @@ func (d *delays) inForce() []agent.InForce {
 // apply makes the kernel delay the peers to which no relay leads, and wakes up whatever a relay holds back, so that a
 // delay that is cleared holds it back no longer. d.mu is held.
 func (d *delays) apply(next map[string]agent.Delay, _ string) error {
-	if err := setNetem(d.kernels(d.rules), d.kernels(next)); err != nil {
+	if err := d.netem(d.kernels(d.rules), d.kernels(next)); err != nil {
 		return err
 	}
 	close(d.changed)

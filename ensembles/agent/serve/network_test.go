@@ -315,10 +315,13 @@ func TestCapabilities(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
-	caps := capabilities()
+	caps, err := (&server{}).capabilities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Log(caps)
 	d := newDelays(newRecorder(t))
-	_, err := d.delay(agent.Delay{ID: "f1", Peers: []netip.Addr{peer2}, Latency: time.Second})
+	_, err = d.delay(agent.Delay{ID: "f1", Peers: []netip.Addr{peer2}, Latency: time.Second})
 	if (caps[agent.CapNetem] != "") != errors.Is(err, agent.ErrUnsupported) ||
 		err != nil && (!strings.Contains(err.Error(), agent.CapNetem) || len(idsOf(d.inForce())) > 0) {
 		t.Errorf("netem: %q, delay without a relay: %v", caps[agent.CapNetem], err)

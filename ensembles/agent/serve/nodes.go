@@ -19,31 +19,32 @@ import (
 // nodeOps lists all operations.
 var nodeOps = []string{agent.NodesList, agent.NodesCreate, agent.NodesDelete}
 
-// runRoot matches the paths of a run's znodes. No other znode is touched.
+// runRoot matches the paths of a run's znodes, below the lab's root. No other znode is touched.
 var runRoot = regexp.MustCompile(`^/run[0-9]+(/|$)`)
 
 // checkNodes returns an error for any request that is not about a run's znodes.
-func checkNodes(r agent.NodeRequest) error {
+func (u upstream) checkNodes(r agent.NodeRequest) error {
+	below, inRoot := strings.CutPrefix(r.Path, u.root)
 	switch {
 	case !slices.Contains(nodeOps, r.Op):
 		return fmt.Errorf("nodes: unknown operation %q (known: %v)", r.Op, nodeOps)
-	case r.Path != path.Clean(r.Path) || !runRoot.MatchString(r.Path):
+	case r.Path != path.Clean(r.Path) || !inRoot || !runRoot.MatchString(below):
 		return fmt.Errorf("nodes: %q is not below a run's root", r.Path)
-	case r.Op != agent.NodesList && strings.Count(r.Path, "/") < 2:
+	case r.Op != agent.NodesList && strings.Count(below, "/") < 2:
 		return fmt.Errorf("nodes: %q is a run's root", r.Path)
 	}
 	return nil
 }
 
 // nodes carries out a request.
-func nodes(ctx context.Context, log *slog.Logger, r agent.NodeRequest) (agent.NodeAnswer, error) {
+func (u upstream) nodes(ctx context.Context, log *slog.Logger, r agent.NodeRequest) (agent.NodeAnswer, error) {
 	var a agent.NodeAnswer
-	if err := checkNodes(r); err != nil {
+	if err := u.checkNodes(r); err != nil {
 		return a, err
 	}
-	err := asClient(ctx, log, func(conn *zk.Conn) (err error) {
+	err := u.asClient(ctx, log, func(conn *zk.Conn) (err error) {
 		if r.Op == agent.NodesCreate {
-			_, err = conn.Create(r.Path, nil, 0, zk.WorldACL(zk.PermAll))
+			_, err = conn.Create(r.Path, nil, 0, u.acl())
 			return err
 		}
 		if a.Node, err = look(conn, r.Path); err != nil {

@@ -39,16 +39,18 @@ func probe(ctx context.Context, p agent.Probe) (agent.ProbeResult, error) {
 
 // dialOnce makes a connection. With ask, it asks ruok on it and waits for the ZooKeeper server's answer.
 func dialOnce(ctx context.Context, addr netip.AddrPort, ask bool) error {
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", addr.String())
+	}
 	if !ask {
-		var d net.Dialer
-		c, err := d.DialContext(ctx, "tcp", addr.String())
+		c, err := dial(ctx)
 		if err != nil {
 			return err
 		}
 		return c.Close()
 	}
-	answer, err := askAt(ctx, addr.String(), "ruok")
-	if err == nil && string(answer) != "imok" {
+	answer, err := askBy(ctx, dial, "ruok")
+	if err == nil && string(answer) != "imok" && !refusesWord(answer) {
 		err = fmt.Errorf("answer %q: %w", answer, io.ErrUnexpectedEOF)
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
+	"locklab/ensembles/remote"
 	"locklab/harness/history"
 )
 
@@ -26,12 +27,14 @@ type supervisor struct {
 	root string
 	rec  *history.Recorder
 
-	mu      sync.Mutex
-	status  agent.Status
-	spec    *agent.Spec
-	stdin   *os.File
-	ending  bool
-	changed chan struct{} // closed and replaced at every change of status
+	mu     sync.Mutex
+	status agent.Status
+	spec   *agent.Spec
+	stdin  *os.File
+	ending bool
+	// credential is for the process alone; empty if it needs none.
+	credential remote.Secret
+	changed    chan struct{} // closed and replaced at every change of status
 }
 
 func newSupervisor(root string, rec *history.Recorder) *supervisor {
@@ -74,6 +77,9 @@ func (s *supervisor) start(spec *agent.Spec) (agent.Stamp, error) {
 		return agent.Stamp{}, fmt.Errorf("start: %w", err)
 	}
 	env := childEnv(os.Environ())
+	if s.credential != "" {
+		env = append(env, agent.EnvCredential+"="+string(s.credential))
+	}
 	if spec.Clock {
 		library, err := findClock(os.DirFS("/"))
 		if err != nil {

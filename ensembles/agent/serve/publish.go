@@ -2,16 +2,14 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"sync"
-
-	"locklab/ensembles/agent"
 )
 
-// publish passes the connections that l accepts on to the host's ZooKeeper server, until ctx ends. It closes l.
-func publish(ctx context.Context, l net.Listener) {
+// publish passes the connections that l accepts on to the host's ZooKeeper server, which dial connects to, until ctx
+// ends. It closes l.
+func publish(ctx context.Context, l net.Listener, dial dialer) {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	var open sync.WaitGroup
@@ -21,14 +19,14 @@ func publish(ctx context.Context, l net.Listener) {
 		if err != nil {
 			return
 		}
-		open.Go(func() { pass(ctx, client) })
+		open.Go(func() { pass(ctx, client, dial) })
 	}
 }
 
 // pass joins a connection to the host's ZooKeeper server. If one side ends the connection, so does the other.
-func pass(ctx context.Context, client net.Conn) {
+func pass(ctx context.Context, client net.Conn, dial dialer) {
 	defer client.Close()
-	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", agent.ClientPort))
+	server, err := dial(ctx)
 	if err != nil {
 		return // a client of a server that does not run is refused
 	}

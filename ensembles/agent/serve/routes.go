@@ -51,7 +51,7 @@ func (a *server) operations() map[string]operation {
 	return map[string]operation{
 		"lease":        without(a.renew),
 		"status":       without(a.status),
-		"capabilities": without(func(context.Context) (agent.Capabilities, error) { return capabilities(), nil }),
+		"capabilities": without(a.capabilities),
 		"disk":         without(func(ctx context.Context) (agent.Disk, error) { return measureDisk(ctx, a.cfg.Root) }),
 
 		// The host's process.
@@ -72,7 +72,7 @@ func (a *server) operations() map[string]operation {
 		"clear": with(func(_ context.Context, id string) (agent.Stamp, error) { return a.clear(id) }),
 		"relay": with(a.delays.relay),
 		"reset": protectControl("reset", func(peers []netip.Addr) []netip.Addr { return peers },
-			func(peers []netip.Addr) (agent.Connections, error) { return reset(a.rec, peers) }),
+			a.reset),
 		"connections": with(func(_ context.Context, peers []netip.Addr) (agent.Connections, error) {
 			return established(a.rec, peers)
 		}),
@@ -102,7 +102,7 @@ func (a *server) routes() http.Handler {
 		})
 	}
 	mux.HandleFunc("GET /zookeeper/{word}", func(w http.ResponseWriter, r *http.Request) {
-		b, err := ask(r.Context(), r.PathValue("word"))
+		b, err := a.upstream.ask(r.Context(), r.PathValue("word"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return

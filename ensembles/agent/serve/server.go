@@ -31,6 +31,8 @@ type Config struct {
 	Root string
 	// Listen is the address of the control port.
 	Listen string
+	// Surroundings are those of a host that is a mere process of this machine; nil = the host has a network of its own.
+	Surroundings *agent.Surroundings
 	// Control, unless nil, is served as the control port is. Published, unless nil, takes connections for the host's
 	// ZooKeeper server. Run closes both.
 	Control, Published net.Listener
@@ -51,6 +53,7 @@ type server struct {
 	delays    *delays
 	datagrams *datagrams
 	lease     *lease
+	upstream  upstream
 	// busy is held for reading by every request, and for writing after the last one.
 	busy sync.RWMutex
 
@@ -74,8 +77,12 @@ func Run(ctx context.Context, cfg Config) error {
 	defer rec.Close()
 	a := &server{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec),
 		firewall: newFirewall(rec), delays: newDelays(rec), lease: newLease(cfg.Lease),
-		outboxes: map[string]*history.Outbox{}}
+		outboxes: map[string]*history.Outbox{}, upstream: upstreamOf(cfg.Surroundings)}
 	a.stall = &stall{sup: a.sup}
+	if s := cfg.Surroundings; s != nil {
+		a.shareNetwork()
+		a.sup.credential = s.Ensemble.Credential
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -114,7 +121,7 @@ func Run(ctx context.Context, cfg Config) error {
 		wg.Go(func() { _ = srv.Serve(cfg.Control) })
 	}
 	if cfg.Published != nil {
-		wg.Go(func() { publish(ctx, cfg.Published) })
+		wg.Go(func() { publish(ctx, cfg.Published, a.upstream.dial) })
 	}
 	err = srv.Serve(l)
 	cancel(err) // ends the requests that are still being served
@@ -220,13 +227,13 @@ func (a *server) clear(id string) (agent.Stamp, error) {
 
 // commitWrite proves that a quorum accepts writes through the host's own server.
 func (a *server) commitWrite(ctx context.Context) (agent.Stamp, error) {
-	err := commitWrite(ctx, a.cfg.Log)
+	err := a.upstream.commitWrite(ctx, a.cfg.Log)
 	return a.stamp(), err
 }
 
 // nodes does what an administrator can do to a znode.
 func (a *server) nodes(ctx context.Context, r agent.NodeRequest) (agent.NodeAnswer, error) {
-	answer, err := nodes(ctx, a.cfg.Log, r)
+	answer, err := a.upstream.nodes(ctx, a.cfg.Log, r)
 	answer.Stamp = a.stamp()
 	return answer, err
 }

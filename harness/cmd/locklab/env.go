@@ -23,6 +23,7 @@ var otherVariables = []string{
 	outVariable,
 	docker.EnvImage, docker.EnvDebianMirror, curator.EnvJars,
 	agent.EnvHost, agent.EnvSecret, agent.EnvLease, agent.EnvControl, agent.EnvPublished,
+	agent.EnvSurroundings, agent.EnvCredential,
 	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS", "LOCKLAB_ZKTEST_SEED",
 	"LOCKLAB_BENCH_GATE", "LOCKLAB_BENCH_GATE_TIME",
 }

@@ -13,6 +13,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/netns"
+	"locklab/ensembles/remote"
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/run"
@@ -143,7 +144,7 @@ func codeOf(err error) (code int, show error) {
 		{docker.ErrMissingTool, exitEnvironment},
 		{curator.ErrMissing, exitEnvironment},
 		// This is found before a run begins. During a run it makes the verdict unknown.
-		{chaos.ErrUnsupported, exitEnvironment},
+		{chaos.ErrUnsupported, exitEnvironment}, {remote.ErrUnusable, exitEnvironment},
 	} {
 		if errors.Is(err, m.sentinel) {
 			return m.code, err

@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/netns"
+	"locklab/ensembles/remote"
 	"locklab/workloads/client"
 	"locklab/workloads/resource"
 )
@@ -24,7 +29,7 @@ type agentCmd struct{}
 
 // Run serves a host until the lease lapses. The agent's configuration comes from its environment, because its container
 // was created with it.
-func (agentCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (agentCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	lease, err := time.ParseDuration(os.Getenv(agent.EnvLease))
 	if err != nil || os.Getenv(agent.EnvSecret) == "" || os.Getenv(agent.EnvHost) == "" {
 		return fmt.Errorf("agent: %s, %s and %s must be set; agents are started by a run, not by hand", agent.EnvHost,
@@ -38,7 +43,31 @@ func (agentCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if cfg.Published, err = inherited(agent.EnvPublished); err != nil {
 		return err
 	}
+	if os.Getenv(agent.EnvSurroundings) != "" {
+		return asProcess(ctx, std.In, cfg)
+	}
 	return serve.Run(ctx, cfg)
+}
+
+// asProcess serves a host that is a mere process of this machine, until its input ends. Nothing of the host is left.
+func asProcess(ctx context.Context, in io.Reader, cfg serve.Config) error {
+	var s agent.Surroundings
+	input := json.NewDecoder(in)
+	if err := input.Decode(&s); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	cfg.Surroundings, cfg.Root = &s, s.Dir
+	cfg.Listen = netip.AddrPortFrom(s.Address, 0).String()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with the process
+		var more json.RawMessage
+		_ = input.Decode(&more) // the harness says nothing more, and closes the pipe when it ends
+		cancel()
+	}()
+	err := errors.Join(serve.Run(ctx, cfg), os.RemoveAll(s.Dir))
+	_ = os.Remove(filepath.Dir(s.Dir)) // the last agent of the lab succeeds
+	return err
 }
 
 // inherited returns the socket whose number a variable has; nil if the variable is not set.
@@ -84,6 +113,10 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		if cfg.Command, err = serve.CommandLine(cfg.Command, cfg.Classes); err != nil {
 			return err
 		}
+	}
+	cfg.Credential = remote.Secret(os.Getenv(agent.EnvCredential))
+	if err := os.Unsetenv(agent.EnvCredential); err != nil {
+		return err
 	}
 	return client.Run(ctx, cfg, agent.ProcessHistoryDir, std.In, log)
 }

@@ -35,7 +35,7 @@ type commands struct {
 	Serve      serveCmd      `cmd:"" help:"Show the runs below a directory in a browser, also while they last."`
 	Repro      reproCmd      `cmd:"" help:"Make a known bug of a lock show, and say which check catches it."`
 	Scenarios  scenariosCmd  `cmd:"" help:"List the built-in scenarios, or show one."`
-	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine."`
+	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine, or in an ensemble of yours."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine can do, and how to get what it lacks."`
 	Image      imageCmd      `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
 	Completion completionCmd `cmd:"" help:"Print code that makes a shell complete locklab's command line."`
@@ -106,6 +106,7 @@ var helpTexts = kong.Vars{
 	"serve_listen_help": serveListenHelp, "serve_name_help": serveNameHelp,
 	"access_every_help": accessEveryHelp, "access_help": accessHelp,
 	"extrapolate_help": extrapolateHelp, "advise_out_help": adviseOutHelp,
+	"clean_connect_help": cleanConnectHelp, "clean_way_help": cleanWayHelp,
 	"format_help": formatHelp, "tolerate_help": tolerateHelp, "metric_help": metricHelp,
 	"only_help": onlyHelp, "export_format_help": exportFormatHelp, "metrics_addr_help": metricsAddrHelp,
 }

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 
 	"locklab/ensembles/docker"
-	"locklab/ensembles/labs"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/secondopinion"
@@ -90,13 +89,6 @@ func tellOpinions(w io.Writer, all []secondopinion.Opinion) error {
 	}
 	return nil
 }
-
-type cleanCmd struct{}
-
-func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnvironment) }
-
-// Run removes leftovers.
-func (cleanCmd) Run(ctx context.Context, log *slog.Logger) error { return labs.Clean(ctx, log) }
 
 type imageCmd struct {
 	NoBuild bool `help:"Build nothing. Print \"build\" if an image would have to be built."`

@@ -12,8 +12,9 @@ import (
 )
 
 // standIn stands in for locklab and make while the commands of a manual are run. It records each call. Commands that
-// need a lab or an old run are not carried out: run and sweep print what they would do, which resolves the scenario and
-// checks every key, and the others succeed, because the test parses them. Commands that need neither are run.
+// need a lab, an old run or somebody's ensemble are not carried out: run and sweep print what they would do, which
+// resolves the scenario and checks every key, and the others succeed, because the test parses them. Commands that need
+// neither are run.
 const standIn = `#!/bin/bash
 call=$(printf '%s\037' "${0##*/}" "$@")
 echo "$call" >> "$CALLS" # in one write: the commands of a pipe run at the same time
@@ -21,7 +22,7 @@ case "${0##*/} $1 $*" in
 make*) exit 0 ;;
 "locklab scenarios "* | "locklab completion "* | *--help | *--version | *--self-test | *--dry-run | *--print-config)
 	exec "$LOCKLAB" "$@" ;;
-"locklab sweep "*--resume*) exit 0 ;;
+"locklab sweep "*--resume* | "locklab run "*--connect*) exit 0 ;;
 "locklab run "*) exec "$LOCKLAB" "$@" --print-config ;;
 "locklab sweep "*) exec "$LOCKLAB" "$@" --dry-run ;;
 esac

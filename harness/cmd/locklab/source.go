@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"locklab/harness/run"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
 	"locklab/reports/result"
@@ -71,7 +72,7 @@ func (o *overrides) load(ctx context.Context, in io.Reader, name string) (*scena
 			return nil, err
 		}
 	}
-	return sc, nil
+	return sc, run.Adopt(ctx, sc)
 }
 
 const (

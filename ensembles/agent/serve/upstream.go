@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/ensembles/agent"
+	"locklab/ensembles/remote"
+)
+
+// A dialer connects to one server.
+type dialer func(ctx context.Context) (net.Conn, error)
+
+// An upstream is the ZooKeeper server that an agent speaks for: the host's own, or one of an ensemble elsewhere.
+type upstream struct {
+	name       string // in messages
+	dial       dialer
+	credential remote.Secret // to prove its identity with; empty = none
+	// root is the znode outside which the agent touches nothing; empty = all znodes are the lab's.
+	root string
+}
+
+func upstreamOf(s *agent.Surroundings) upstream {
+	if s != nil {
+		return upstream{name: s.Server, credential: s.Ensemble.Credential, root: s.Path,
+			dial: func(ctx context.Context) (net.Conn, error) { return s.Ensemble.Dial(ctx, "tcp", s.Server) }}
+	}
+	own := fmt.Sprintf("127.0.0.1:%d", agent.ClientPort)
+	return upstream{name: own,
+		dial: func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp4", own) }}
+}
+
+// acl returns the ACL of znodes that the agent creates.
+func (u upstream) acl() []zk.ACL { return u.credential.ACL()(u.root) }

@@ -1,0 +1,28 @@
+package agent
+
+import (
+	"net/netip"
+
+	"locklab/ensembles/remote"
+)
+
+// EnvSurroundings is set for an agent that reads its [Surroundings] from its standard input. Such an agent lives as
+// long as that input is open.
+const EnvSurroundings = "LOCKLAB_SURROUNDINGS"
+
+// EnvCredential is the variable in which a process finds the digest credential for the ensemble, if it needs one.
+const EnvCredential = "LOCKLAB_CREDENTIAL"
+
+// Surroundings describe a host that is a mere process of this machine: it shares the network and the files of the
+// machine, and its lab uses an ensemble that runs elsewhere.
+type Surroundings struct {
+	// Dir is what the host has instead of DataDir. The agent removes it when it ends.
+	Dir string `json:"dir"`
+	// Address is the host's address on the loopback network.
+	Address netip.Addr `json:"address"`
+	// Ensemble is the way to the ensemble, and Path the one path in it that the lab uses.
+	Ensemble *remote.Access `json:"ensemble"`
+	Path     string         `json:"path"`
+	// Server is the server of the ensemble that the agent speaks for; empty if the host is not a server's.
+	Server string `json:"server,omitempty"`
+}

@@ -1,0 +1,103 @@
+package process
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"locklab/ensembles"
+	"locklab/ensembles/remote"
+)
+
+// Kind makes labs whose servers are those of an ensemble elsewhere.
+type Kind struct {
+	// Access is the way to that ensemble. The i-th host of the role server speaks for its i-th server.
+	Access *remote.Access
+	// Path is the path of the lab's runs in that ensemble. The agents touch nothing outside it.
+	Path string
+
+	_ struct{}
+}
+
+// Name implements [ensembles.Kind].
+func (Kind) Name() string { return "connect" }
+
+// Open implements [ensembles.Kind].
+func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
+	p := &place{kind: k, id: id, cfg: cfg}
+	servers := 0
+	for _, h := range cfg.Hosts {
+		switch {
+		case h.Image != "" || h.Base || len(h.Files) > 0:
+			return nil, fmt.Errorf("host %s needs files or an image of its own, and a child process of the harness has none",
+				h.Name)
+		case h.Role == ensembles.Server:
+			servers++
+		}
+	}
+	if servers > len(k.Access.Servers) {
+		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Access.Servers))
+	}
+	var err error
+	if p.network, p.reserved, err = reserve(ctx, id); err != nil {
+		return nil, err
+	}
+	if p.dir, err = os.MkdirTemp("", dirPattern); err != nil {
+		p.reserved.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// dirPattern is the name of the directory of a lab's data.
+const dirPattern = "locklab-process-*"
+
+// Clean implements [ensembles.Kind]. Agents remove their own data, so nothing but an empty directory can be left, and
+// that only if an agent is killed itself.
+func (Kind) Clean(_ context.Context, log *slog.Logger) error {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dirPattern))
+	for _, dir := range dirs {
+		if os.Remove(dir) == nil { // only an empty one can be removed so
+			log.Info("remove leftover", "name", dir)
+		}
+	}
+	return err
+}
+
+// A network is the part of 127.0.0.0/8 that the hosts of a lab have: 127.a.b.0/24.
+type network [2]byte
+
+// address returns the address of the i-th host.
+func (n network) address(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{127, n[0], n[1], byte(10 + i)})
+}
+
+// mostHosts is how many hosts a network has room for.
+const mostHosts = 240
+
+// reserve finds a network that no other lab uses. It is taken as long as the listener is open.
+func reserve(ctx context.Context, id string) (network, io.Closer, error) {
+	const tries = 16
+	var errs []error
+	for i := range tries {
+		sum := sha256.Sum256(fmt.Append(nil, id, i))
+		n := network{64 + sum[0]%128, sum[1]}
+		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, n[0], n[1], 1}), reservePort)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", at.String())
+		if err == nil {
+			return n, l, nil
+		}
+		errs = append(errs, err)
+	}
+	return network{}, nil, fmt.Errorf("find a free network on the loopback: %w", errors.Join(errs...))
+}
+
+// reservePort is the port by which labs of this machine see which networks are taken.
+const reservePort = 7071

@@ -1,0 +1,169 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+)
+
+// A place is the agents of a lab, as the harness sees them.
+type place struct {
+	kind     Kind
+	id       string
+	cfg      ensembles.LabConfig
+	network  network
+	reserved io.Closer
+	dir      string // has a directory for each host
+
+	mu     sync.Mutex
+	agents []*child
+}
+
+// A child is the process of an agent. The agent lives as long as its standard input is open.
+type child struct {
+	cmd   *exec.Cmd
+	input io.Closer
+	ended chan error
+}
+
+// Image implements [ensembles.Place].
+func (p *place) Image() string { return "" }
+
+// Start implements [ensembles.Place].
+func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensembles.Location, error) {
+	if i >= mostHosts {
+		return ensembles.Location{}, fmt.Errorf("a lab on the loopback has room for %d hosts", mostHosts)
+	}
+	spec, at := p.cfg.Hosts[i], ensembles.Location{Address: p.network.address(i)}
+	var sockets []*os.File
+	defer func() {
+		for _, f := range sockets {
+			f.Close() // the agent has them
+		}
+	}()
+	listen := func() (netip.AddrPort, error) {
+		f, address, err := listen(ctx, at.Address)
+		if err == nil {
+			sockets = append(sockets, f)
+		}
+		return address, err
+	}
+	var err error
+	if at.Control, err = listen(); err != nil {
+		return at, err
+	}
+	surroundings := agent.Surroundings{Dir: filepath.Join(p.dir, spec.Name), Address: at.Address,
+		Ensemble: p.kind.Access, Path: p.kind.Path}
+	if err := os.Mkdir(surroundings.Dir, 0o700); err != nil {
+		return at, err
+	}
+	vars := append(ownEnv(os.Environ()), fmt.Sprintf("%s=%d", agent.EnvControl, inherited), agent.EnvSurroundings+"=stdin")
+	if spec.Role == ensembles.Server {
+		if at.Server, err = listen(); err != nil {
+			return at, err
+		}
+		surroundings.Server = p.kind.Access.Servers[p.server(i)]
+		vars = append(vars, fmt.Sprintf("%s=%d", agent.EnvPublished, inherited+1))
+	}
+	for name, value := range env {
+		vars = append(vars, name+"="+value)
+	}
+	return at, p.run(vars, sockets, surroundings)
+}
+
+// inherited is the number of the first inherited file.
+const inherited = 3
+
+// server returns which server of the ensemble the i-th host speaks for.
+func (p *place) server(i int) (n int) {
+	for _, h := range p.cfg.Hosts[:i] {
+		if h.Role == ensembles.Server {
+			n++
+		}
+	}
+	return n
+}
+
+// listen opens a socket on an address.
+func listen(ctx context.Context, on netip.Addr) (*os.File, netip.AddrPort, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", netip.AddrPortFrom(on, 0).String())
+	if err != nil {
+		return nil, netip.AddrPort{}, err
+	}
+	defer l.Close()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		return nil, netip.AddrPort{}, err
+	}
+	return f, l.Addr().(*net.TCPAddr).AddrPort(), nil
+}
+
+// run starts an agent. What it has to know, secrets among it, passes through the pipe that it lives by.
+func (p *place) run(env []string, sockets []*os.File, s agent.Surroundings) error {
+	cmd := &exec.Cmd{Path: p.cfg.Binary, Args: []string{"locklab-" + p.id, "agent"}, Env: env, ExtraFiles: sockets,
+		Dir: s.Dir, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}} // an interrupt from the terminal is for the harness
+	log, err := os.Create(filepath.Join(s.Dir, "agent.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd.Stderr = log
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c := &child{cmd, input, make(chan error, 1)}
+	go func() { c.ended <- cmd.Wait() }()
+	p.mu.Lock()
+	p.agents = append(p.agents, c)
+	p.mu.Unlock()
+	return json.NewEncoder(input).Encode(s)
+}
+
+// ownEnv is what agents get of the harness's environment: where programs are, and no secret of this machine's user.
+func ownEnv(all []string) []string {
+	var own []string
+	for _, v := range all {
+		for _, name := range []string{"PATH=", "HOME=", "TMPDIR=", "GODEBUG="} {
+			if strings.HasPrefix(v, name) {
+				own = append(own, v)
+			}
+		}
+	}
+	return own
+}
+
+// Close implements [ensembles.Place]. An agent ends when its input does.
+func (p *place) Close(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, c := range p.agents {
+		c.input.Close()
+	}
+	for _, c := range p.agents {
+		select {
+		case err := <-c.ended:
+			errs = append(errs, err)
+		case <-ctx.Done():
+			errs = append(errs, context.Cause(ctx), c.cmd.Process.Kill(), <-c.ended)
+		}
+	}
+	return errors.Join(append(errs, p.reserved.Close(), os.RemoveAll(p.dir))...)
+}

@@ -1,0 +1,181 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Found is what an ensemble grants and allows.
+type Found struct {
+	// MinSessionTimeout and MaxSessionTimeout are the limits on session timeouts, as the servers applied them.
+	MinSessionTimeout, MaxSessionTimeout time.Duration
+	// Tick is the servers' tickTime. If they do not tell it, it is half of MinSessionTimeout, as it is by default, and
+	// Guessed is true.
+	Tick    time.Duration
+	Guessed bool
+	// MostConnections is how many connections a server takes from one address (maxClientCnxns); 0 = any number, or the
+	// servers do not tell.
+	MostConnections int
+	// Words are the four-letter words that all servers allow, of those that runs use.
+	Words []string
+	// Version of ZooKeeper; empty if the first server does not tell it.
+	Version string
+
+	_ struct{}
+}
+
+// words are the four-letter words that runs use.
+var words = []string{"srvr", "conf", "mntr", "cons", "dump"}
+
+// inspectCap bounds how long a server may take to answer one question.
+const inspectCap = 5 * time.Second
+
+// Inspect asks every server, and creates nothing. An error wraps [ErrUnusable] and names one server and what is wrong
+// with it.
+func (a *Access) Inspect(ctx context.Context) (*Found, error) {
+	f := &Found{Words: slices.Clone(words)}
+	for i, server := range a.Servers {
+		least, err := a.handshake(ctx, server, time.Millisecond)
+		if err != nil {
+			return nil, err
+		}
+		longest, err := a.handshake(ctx, server, math.MaxInt32*time.Millisecond)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && (least != f.MinSessionTimeout || longest != f.MaxSessionTimeout) {
+			return nil, fmt.Errorf("%w: %s grants session timeouts of %v to %v, and %s of %v to %v: are they one ensemble?",
+				ErrUnusable, a.Servers[0], f.MinSessionTimeout, f.MaxSessionTimeout, server, least, longest)
+		}
+		f.MinSessionTimeout, f.MaxSessionTimeout = least, longest
+		f.Words = slices.DeleteFunc(f.Words, func(word string) bool { return !a.allows(ctx, server, word) })
+	}
+	f.Tick, f.Guessed = f.MinSessionTimeout/2, true
+	if slices.Contains(f.Words, "conf") {
+		if ms, err := strconv.Atoi(a.field(ctx, "conf", "tickTime=")); err == nil && ms > 0 {
+			f.Tick, f.Guessed = time.Duration(ms)*time.Millisecond, false
+		}
+		if most, err := strconv.Atoi(a.field(ctx, "conf", "maxClientCnxns=")); err == nil {
+			f.MostConnections = max(most, 0)
+		}
+	}
+	if slices.Contains(f.Words, "srvr") {
+		f.Version, _, _ = strings.Cut(a.field(ctx, "srvr", "Zookeeper version:"), "-") // the build follows
+	}
+	return f, nil
+}
+
+// allows reports whether a server answers a four-letter word.
+func (a *Access) allows(ctx context.Context, server, word string) bool {
+	ctx, cancel := context.WithTimeout(ctx, inspectCap)
+	defer cancel()
+	answer, err := a.Ask(ctx, server, word)
+	return err == nil && Allowed(answer)
+}
+
+// field returns the rest of the line with a prefix in the first server's answer; empty if there is none.
+func (a *Access) field(ctx context.Context, word, prefix string) string {
+	ctx, cancel := context.WithTimeout(ctx, inspectCap)
+	defer cancel()
+	answer, err := a.Ask(ctx, a.Servers[0], word)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(answer)) {
+		if rest, ok := strings.CutPrefix(line, prefix); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// handshake opens a session that asks for a timeout, closes it, and returns the timeout that the server granted. The
+// session would be content with a read-only server, so that such a server says what it is.
+func (a *Access) handshake(ctx context.Context, server string, timeout time.Duration) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, inspectCap)
+	defer cancel()
+	unusable := func(format string, args ...any) (time.Duration, error) {
+		return 0, fmt.Errorf("%w: %s %w", ErrUnusable, server, fmt.Errorf(format, args...))
+	}
+	conn, err := a.Dial(ctx, "tcp", server)
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return unusable("has a host name that cannot be resolved; check the address in --connect")
+	}
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		return unusable("cannot be reached (%w); check the address in --connect", dial.Err)
+	}
+	if err != nil {
+		return unusable("does not accept TLS as it is set up (%w); check --connect-ca, --connect-cert and --connect-key, "+
+			"and that the port is the secureClientPort", err)
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return 0, err
+	}
+	answer, err := exchange(conn, connectRequest(timeout))
+	switch {
+	case err == nil:
+	case a.TLS != nil:
+		return unusable("serves no clients (%w): it may have no quorum", err)
+	default:
+		return unusable("serves no clients (%w): it may have no quorum, the port may not be ZooKeeper's, or it may want "+
+			"TLS, which --connect-ca turns on", err)
+	}
+	// ConnectResponse: protocol version, timeout, session, password, read-only.
+	const fixed = 4 + 4 + 8 + 4
+	if len(answer) < fixed || len(answer) < fixed+int(binary.BigEndian.Uint32(answer[16:])) {
+		return unusable("does not answer as a ZooKeeper server does")
+	}
+	granted := time.Duration(int32(binary.BigEndian.Uint32(answer[4:]))) * time.Millisecond
+	rest := answer[fixed+int(binary.BigEndian.Uint32(answer[16:])):]
+	// RequestHeader: xid, type. The answer does not matter, because the session would end by itself soon.
+	const closeSession = -11
+	_, _ = exchange(conn, binary.BigEndian.AppendUint32([]byte{0, 0, 0, 1}, uint32(0xffffffff&(1<<32+closeSession))))
+	switch {
+	case len(rest) > 0 && rest[0] != 0:
+		return unusable("is read-only: it has lost its quorum and accepts no writes")
+	case granted <= 0:
+		return unusable("granted no session")
+	}
+	return granted, nil
+}
+
+// connectRequest returns the request for a new session: protocol version, last zxid seen, timeout, session, password,
+// read-only.
+func connectRequest(timeout time.Duration) []byte {
+	b := make([]byte, 4+8, 64)
+	b = binary.BigEndian.AppendUint32(b, uint32(timeout.Milliseconds()))
+	b = binary.BigEndian.AppendUint64(b, 0)
+	b = binary.BigEndian.AppendUint32(b, 16)
+	return append(append(b, bytes.Repeat([]byte{0}, 16)...), 1)
+}
+
+// exchange sends a frame and reads the one that answers it.
+func exchange(conn net.Conn, body []byte) ([]byte, error) {
+	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)); err != nil {
+		return nil, err
+	}
+	var length [4]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		return nil, err
+	}
+	const most = 1 << 10 // no answer that is expected is longer
+	n := binary.BigEndian.Uint32(length[:])
+	if n > most {
+		return nil, fmt.Errorf("an answer of %d bytes", n)
+	}
+	answer := make([]byte, n)
+	_, err := io.ReadFull(conn, answer)
+	return answer, err
+}

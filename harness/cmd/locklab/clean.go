@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"locklab/ensembles/labs"
+	"locklab/ensembles/process"
+	"locklab/ensembles/remote"
+	"locklab/harness/scenario"
+)
+
+type cleanCmd struct {
+	Connect string `placeholder:"SERVERS" help:"${clean_connect_help}"`
+	CA      string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Cert    string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Key     string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Auth    string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
+}
+
+const (
+	cleanConnectHelp = "Remove what killed runs left in this ensemble (host:port,…, perhaps with a /chroot) instead. " +
+		"Only paths that bear the mark of a run are removed, and only if no session uses them."
+	cleanWayHelp = "How to reach that ensemble, as for locklab run."
+)
+
+func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnvironment) }
+
+// Run removes leftovers.
+func (c cleanCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if c.Connect == "" {
+		return labs.Clean(ctx, log)
+	}
+	access, err := remote.Target{Connect: c.Connect, CA: c.CA, Cert: c.Cert, Key: c.Key, Auth: c.Auth}.Open()
+	if err != nil {
+		return &scenario.InputError{Flag: "--connect", Msg: err.Error()}
+	}
+	if _, err := access.Inspect(ctx); err != nil {
+		return err
+	}
+	return errors.Join(access.Clean(ctx, log), process.Kind{}.Clean(ctx, log))
+}

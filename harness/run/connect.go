@@ -1,0 +1,90 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"locklab/chaos"
+	"locklab/ensembles"
+	"locklab/ensembles/process"
+	"locklab/ensembles/remote"
+	"locklab/harness/scenario"
+)
+
+// An outside is an ensemble that locklab did not start, and the path of the stage's runs in it.
+type outside struct {
+	access *remote.Access
+	found  *remote.Found
+	path   *remote.Path
+}
+
+// reach looks at the ensemble that the scenario names, and refuses what a run on it cannot do. It creates nothing.
+func reach(ctx context.Context, sc *scenario.Scenario) (*outside, error) {
+	access, err := sc.Target().Open()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", remote.ErrUnusable, err)
+	}
+	found, err := access.Inspect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if all := sc.Elsewhere(found); all != nil {
+		return nil, fmt.Errorf("%w: %s", chaos.ErrUnsupported, strings.Join(all, "; "))
+	}
+	return &outside{access: access, found: found}, nil
+}
+
+// Adopt gives the scenario the settings of the servers that it connects to, if it connects to any.
+func Adopt(ctx context.Context, sc *scenario.Scenario) error {
+	if sc.Connect == "" {
+		return nil
+	}
+	access, err := sc.Target().Open()
+	if err != nil {
+		return fmt.Errorf("%w: %w", remote.ErrUnusable, err)
+	}
+	found, err := access.Inspect(ctx)
+	if err != nil {
+		return err
+	}
+	return sc.Adopt(found)
+}
+
+// start makes the path of the stage's runs, and the lab of their clients.
+func (o *outside) start(ctx context.Context, cfg ensembles.LabConfig) (*ensembles.Lab, error) {
+	var err error
+	if o.path, err = o.access.MakePath(ctx, ensembles.NewID(), cfg.Log); err != nil {
+		return nil, err
+	}
+	lab, err := ensembles.StartLab(ctx, process.Kind{Access: o.access, Path: o.path.Name}, cfg)
+	if err != nil {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseCap)
+		defer cancel()
+		return nil, errors.Join(err, o.path.Close(clean))
+	}
+	return lab, nil
+}
+
+// join waits until the agents reach the ensemble, and describes it for env.json.
+func (s *Stage) join(ctx context.Context) error {
+	begun := time.Now()
+	var err error
+	if s.ensemble, err = ensembles.Join(ctx, s.lab); err != nil {
+		return err
+	}
+	s.env.EnsembleReadyNs = int64(time.Since(begun))
+	s.env.Lab, s.env.LabID = s.lab.Kind, s.lab.ID
+	s.env.ZooKeeper = s.outside.found.Version
+	return nil
+}
+
+// root returns the znode below which the locks of the stage's runs are; empty for that of the ensemble.
+func (s *Stage) root() string {
+	if s.outside == nil {
+		return ""
+	}
+	return s.outside.path.Name
+}

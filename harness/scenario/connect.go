@@ -1,0 +1,96 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/ensembles/remote"
+	"locklab/harness/settings"
+)
+
+// Target returns the ensemble that the scenario names with connect.
+func (s *Scenario) Target() remote.Target {
+	return remote.Target{Connect: s.Connect, CA: s.ConnectCA, Cert: s.ConnectCert, Key: s.ConnectKey, Auth: s.ConnectAuth}
+}
+
+// connected is how many servers connect names.
+func (s *Scenario) connected() int {
+	servers, _, err := remote.ParseConnect(s.Connect)
+	if err != nil {
+		return 0
+	}
+	return len(servers)
+}
+
+// adopted are the keys whose values a scenario takes from the ensemble of connect.
+var adopted = []string{"servers", "tick", "min-session-timeout", "max-session-timeout"}
+
+// Adopt makes the settings of the servers those of the ensemble that connect names. They replace what the scenario's
+// file says, which was meant for servers that locklab starts. The error names a flag or a variable that contradicts
+// them.
+func (s *Scenario) Adopt(found *remote.Found) error {
+	from := origin{rank: fromFlag, name: "--connect"}
+	for key, value := range map[string]string{
+		"servers":             fmt.Sprint(s.connected()),
+		"tick":                settings.FormatDuration(min(max(found.Tick, 10*time.Millisecond), time.Minute)),
+		"min-session-timeout": settings.FormatDuration(min(found.MinSessionTimeout, time.Hour)),
+		"max-session-timeout": settings.FormatDuration(min(found.MaxSessionTimeout, time.Hour)),
+	} {
+		if o := s.origins[key]; o.rank >= fromEnv && s.Text(key) != value {
+			return &InputError{Flag: o.name, Hint: "drop it",
+				Msg: fmt.Sprintf("%s is a setting of the servers that connect names, which have %s", key, value)}
+		}
+		delete(s.origins, key)
+		if err := s.override(key, value, from); err != nil {
+			return err
+		}
+	}
+	s.dropOwn()
+	return nil
+}
+
+// dropOwn removes settings of servers that locklab starts from a scenario that uses others. Those that a flag or a
+// variable gave stay, and Validate refuses them.
+func (s *Scenario) dropOwn() {
+	if s.Connect == "" {
+		return
+	}
+	for _, k := range allKeys() {
+		if k.own && s.origins[k.Name].rank < fromEnv {
+			k.Clear(s)
+			delete(s.origins, k.Name)
+		}
+	}
+}
+
+// Elsewhere returns a message for each thing in the scenario that a run on the ensemble of connect cannot do, with the
+// place where it was given.
+func (s *Scenario) Elsewhere(found *remote.Found) []string {
+	var all []string
+	refuse := func(msg, why string, key string) { all = append(all, s.at(msg, why, key).Error()) }
+	for i, f := range s.Faults {
+		if why := f.Elsewhere(found.Words); why != "" {
+			refuse("fault "+f.Kind+" of "+string(f.Target), why, faultOrigin(i, "kind"))
+		}
+	}
+	if s.Drawn() {
+		refuse("schedule "+s.Schedule, "random faults strike servers too, and the servers of --connect are not locklab's to "+
+			"harm", "schedule")
+	}
+	if s.Placement != PlacementSpread && !slices.Contains(found.Words, "srvr") {
+		refuse("placement "+s.Placement, "not all servers allow the four-letter word srvr, which tells their roles",
+			"placement")
+	}
+	sessions := (s.Clients + max(s.ClientsPerSession, 1) - 1) / max(s.ClientsPerSession, 1)
+	perServer := (sessions + s.Servers - 1) / s.Servers
+	if most := found.MostConnections; most > 0 && perServer+ownConnections > most {
+		refuse(fmt.Sprintf("%d clients", s.Clients), fmt.Sprintf("each server takes %d connections from one address "+
+			"(maxClientCnxns), and the run needs %d; use fewer clients, or let several share a session with "+
+			"clients-per-session", most, perServer+ownConnections), "clients")
+	}
+	return all
+}
+
+// ownConnections are those that a run has with a server besides its clients' sessions, at most.
+const ownConnections = 4
