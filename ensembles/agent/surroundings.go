@@ -3,7 +3,7 @@ package agent
 import (
 	"net/netip"
 
-	"locklab/ensembles/remote"
+	"locklab/ensembles/reach"
 )
 
 // EnvSurroundings is set for an agent that reads its [Surroundings] from its standard input. Such an agent lives as
@@ -21,8 +21,8 @@ type Surroundings struct {
 	// Address is the host's address on the loopback network.
 	Address netip.Addr `json:"address"`
 	// Ensemble is the way to the ensemble, and Path the one path in it that the lab uses.
-	Ensemble *remote.Access `json:"ensemble"`
-	Path     string         `json:"path"`
+	Ensemble *reach.Ensemble `json:"ensemble"`
+	Path     string          `json:"path"`
 	// Server is the server of the ensemble that the agent speaks for; empty if the host is not a server's.
 	Server string `json:"server,omitempty"`
 }

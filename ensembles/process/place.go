@@ -66,7 +66,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 		return at, err
 	}
 	surroundings := agent.Surroundings{Dir: filepath.Join(p.dir, spec.Name), Address: at.Address,
-		Ensemble: p.kind.Access, Path: p.kind.Path}
+		Ensemble: &p.kind.Access.Ensemble, Path: p.kind.Path}
 	if err := os.Mkdir(surroundings.Dir, 0o700); err != nil {
 		return at, err
 	}

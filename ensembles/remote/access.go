@@ -2,48 +2,19 @@ package remote
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"time"
 
+	"locklab/ensembles/reach"
 	"locklab/recipes/zksession"
 )
 
-// An Access is everything that a process needs to reach an ensemble. As JSON it has the secrets, so it passes between
-// processes through pipes only.
-type Access struct {
-	Servers []string `json:"servers"`
-	// Chroot is an existing znode below which runs work; empty = the root.
-	Chroot     string `json:"chroot,omitempty"`
-	TLS        *TLS   `json:"tls,omitempty"` // nil = connections are plain
-	Credential Secret `json:"credential,omitempty"`
-
-	_ struct{}
-}
-
-// A Secret is a text that is not shown: formatting it hides it.
-type Secret string
-
-// String returns the same text for every secret.
-func (s Secret) String() string { return "(hidden)" }
-
-// GoString returns the same text for every secret.
-func (s Secret) GoString() string { return s.String() }
-
-// user returns the user of a digest credential.
-func (s Secret) user() string {
-	user, _, _ := strings.Cut(string(s), ":")
-	return user
-}
+// An Access is the way to an ensemble.
+type Access struct{ reach.Ensemble }
 
 // Credentials returns the credential in the form that sessions take; none if the secret is empty.
-func (s Secret) Credentials() []zksession.Credential {
+func Credentials(s reach.Secret) []zksession.Credential {
 	if s == "" {
 		return nil
 	}
@@ -52,80 +23,16 @@ func (s Secret) Credentials() []zksession.Credential {
 }
 
 // ACL returns the ACL of the znodes that a session with this credential creates.
-func (s Secret) ACL() zksession.ACL {
+func ACL(s reach.Secret) zksession.ACL {
 	if s == "" {
 		return zksession.Open
 	}
 	return zksession.CreatorAll
 }
 
-// TLS has PEM blocks: the authorities that sign the servers' certificates, or none for those that this machine trusts,
-// and a certificate with its key to show to the servers, or neither.
-type TLS struct {
-	CA   []byte `json:"ca,omitempty"`
-	Cert []byte `json:"cert,omitempty"`
-	Key  []byte `json:"key,omitempty"`
-}
-
-// String hides the key.
-func (t *TLS) String() string { return "TLS" }
-
-func (t *TLS) config() (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(t.CA) > 0 {
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(t.CA) {
-			return nil, errors.New("--connect-ca: the file has no certificate in PEM form")
-		}
-	}
-	if len(t.Cert)+len(t.Key) > 0 {
-		pair, err := tls.X509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("--connect-cert and --connect-key: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{pair}
-	}
-	return cfg, nil
-}
-
-// Dial connects to a server, by TLS if the ensemble wants that. It has the form of [zksession.Config].Dial.
-func (a *Access) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if a.TLS == nil {
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}
-	cfg, err := a.TLS.config()
-	if err != nil {
-		return nil, err
-	}
-	return (&tls.Dialer{Config: cfg}).DialContext(ctx, network, address)
-}
-
-// Ask sends a four-letter word to a server. ctx must have a deadline. A server that does not allow the word says so in
-// its answer: see [Allowed].
-func (a *Access) Ask(ctx context.Context, server, word string) ([]byte, error) {
-	c, err := a.Dial(ctx, "tcp", server)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	deadline, _ := ctx.Deadline()
-	if err := c.SetDeadline(deadline); err != nil {
-		return nil, err
-	}
-	if _, err := io.WriteString(c, word); err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(c, 16<<20))
-}
-
-// Allowed reports whether an answer to a four-letter word is more than the server's word that it does not allow it.
-func Allowed(answer []byte) bool {
-	return len(answer) > 0 && !strings.Contains(string(answer), "is not executed because it is not in the whitelist")
-}
-
 // Session opens a session with one of the servers.
 func (a *Access) Session(ctx context.Context, timeout time.Duration, log *slog.Logger, servers ...string) (
 	zksession.ZooKeeper, error) {
 	return zksession.Connect(ctx, zksession.Config{Servers: servers, Timeout: timeout, Dial: a.Dial,
-		Credentials: a.Credential.Credentials(), ACL: a.Credential.ACL(), Logger: log})
+		Credentials: Credentials(a.Credential), ACL: ACL(a.Credential), Logger: log})
 }

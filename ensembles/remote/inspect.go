@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"locklab/ensembles/reach"
 )
 
 // Found is what an ensemble grants and allows.
@@ -80,7 +82,7 @@ func (a *Access) allows(ctx context.Context, server, word string) bool {
 	ctx, cancel := context.WithTimeout(ctx, inspectCap)
 	defer cancel()
 	answer, err := a.Ask(ctx, server, word)
-	return err == nil && Allowed(answer)
+	return err == nil && reach.Allowed(answer)
 }
 
 // field returns the rest of the line with a prefix in the first server's answer; empty if there is none.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"locklab/ensembles/reach"
 	"locklab/recipes/zksession"
 )
 
@@ -109,7 +110,7 @@ const needed = zk.PermCreate | zk.PermDelete
 func (a *Access) denial(ctx context.Context, parent string) string {
 	const cure = "; it needs the permissions to read, create and delete (crd)"
 	acl, err := a.readACL(ctx, parent)
-	user := a.Credential.user()
+	user := a.Credential.User()
 	if err != nil && user != "" {
 		return fmt.Sprintf("user %s with this password may not create znodes in %s: the password is wrong, or the ACL of "+
 			"%s does not name the user"+cure, user, parent, parent)
@@ -120,7 +121,7 @@ func (a *Access) denial(ctx context.Context, parent string) string {
 	}
 	named := false
 	for _, entry := range acl {
-		if entry.Scheme != "digest" || Secret(entry.ID).user() != user {
+		if entry.Scheme != "digest" || reach.Secret(entry.ID).User() != user {
 			continue
 		}
 		if named = true; entry.Perms&needed == needed {

@@ -13,17 +13,18 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/ensembles/reach"
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest"
 )
 
-// reach returns the way to a service, perhaps with a credential.
-func reach(s *zktest.Service, chroot string, credential Secret) *Access {
-	return &Access{Servers: s.Addrs(), Chroot: chroot, Credential: credential}
+// accessTo returns the way to a service, perhaps with a credential.
+func accessTo(s *zktest.Service, chroot string, credential reach.Secret) *Access {
+	return &Access{Ensemble: reach.Ensemble{Servers: s.Addrs(), Chroot: chroot, Credential: credential}}
 }
 
 func TestInspect(t *testing.T) {
-	f, err := reach(zktest.Start(t), "", "").Inspect(t.Context())
+	f, err := accessTo(zktest.Start(t), "", "").Inspect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +75,15 @@ func TestInspectRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, server, want string
-		tls                *TLS
+		tls                *reach.TLS
 	}{
 		{"nobody listens", "127.0.0.1:1", "cannot be reached", nil},
 		{"a read-only server", serveOnce(t, readOnly), "read-only", nil},
 		{"another service", serveOnce(t, func(c net.Conn) { fmt.Fprintln(c, "SSH-2.0") }), "serves no clients", nil},
 		{"no quorum", serveOnce(t, func(net.Conn) {}), "serves no clients", nil},
-		{"no TLS", serveOnce(t, func(c net.Conn) { fmt.Fprintln(c, "SSH-2.0") }), "does not accept TLS", &TLS{}},
+		{"no TLS", serveOnce(t, func(c net.Conn) { fmt.Fprintln(c, "SSH-2.0") }), "does not accept TLS", &reach.TLS{}},
 	} {
-		a := &Access{Servers: []string{c.server}, TLS: c.tls}
+		a := &Access{Ensemble: reach.Ensemble{Servers: []string{c.server}, TLS: c.tls}}
 		_, err := a.Inspect(t.Context())
 		if !errors.Is(err, ErrUnusable) || !strings.Contains(fmt.Sprint(err), c.server+" ") ||
 			!strings.Contains(fmt.Sprint(err), c.want) || strings.Contains(fmt.Sprint(err), "\n") {
@@ -98,7 +99,7 @@ const id = "0123abcd"
 func TestPath(t *testing.T) {
 	s := zktest.Start(t)
 	s.Put("/app", nil)
-	a := reach(s, "/app", "lab:secret")
+	a := accessTo(s, "/app", "lab:secret")
 	p, err := a.MakePath(t.Context(), id, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +138,7 @@ func TestClean(t *testing.T) {
 		s.Put(p, []byte("theirs"))
 	}
 	s.Put("/locklab-11111111", []byte(mark(name))) // of another path
-	if err := reach(s, "", "").Clean(t.Context(), discard()); err != nil {
+	if err := accessTo(s, "", "").Clean(t.Context(), discard()); err != nil {
 		t.Error(err)
 	}
 	if _, ok := s.Node("/" + name); ok {
@@ -163,7 +164,7 @@ func TestMakePathRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, chroot string
-		credential   Secret
+		credential   reach.Secret
 		want         string
 	}{
 		{"no chroot", "/nosuch", "", "there is no znode /nosuch"},
@@ -171,7 +172,7 @@ func TestMakePathRefuses(t *testing.T) {
 		{"a wrong password", "/closed", "owner:wrong", "password is wrong"},
 		{"another user", "/closed", "other:other", "does not name the user"},
 	} {
-		_, err := reach(s, c.chroot, c.credential).MakePath(t.Context(), id, nil)
+		_, err := accessTo(s, c.chroot, c.credential).MakePath(t.Context(), id, nil)
 		if !errors.Is(err, ErrUnusable) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -222,7 +223,7 @@ func TestTargetOpen(t *testing.T) {
 // A path whose session has ended is removed by another session.
 func TestPathOutlivesItsSession(t *testing.T) {
 	s := zktest.Start(t)
-	p, err := reach(s, "", "").MakePath(t.Context(), id, nil)
+	p, err := accessTo(s, "", "").MakePath(t.Context(), id, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

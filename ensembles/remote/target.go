@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"locklab/ensembles/reach"
 	"locklab/recipes/zksession"
 )
 
@@ -75,7 +76,7 @@ func (t Target) Open() (*Access, error) {
 	if t.CA+t.Cert+t.Key == "" {
 		return a, nil
 	}
-	a.TLS = &TLS{}
+	a.TLS = &reach.TLS{}
 	for _, f := range []struct {
 		flag, name string
 		into       *[]byte
@@ -87,14 +88,14 @@ func (t Target) Open() (*Access, error) {
 			return nil, fmt.Errorf("%s: %w", f.flag, err)
 		}
 	}
-	if _, err := a.TLS.config(); err != nil {
+	if _, err := a.TLS.Config(); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
 // credential reads the credential; empty if there is none.
-func (t Target) credential() (Secret, error) {
+func (t Target) credential() (reach.Secret, error) {
 	if t.Auth == "" {
 		return "", nil
 	}
@@ -116,5 +117,5 @@ func (t Target) credential() (Secret, error) {
 	if user, password, ok := strings.Cut(text, ":"); !ok || user == "" || password == "" {
 		return "", errors.New("what is there is not user:password")
 	}
-	return Secret(text), nil
+	return reach.Secret(text), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"locklab/ensembles/reach"
 	"locklab/ensembles/remote"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/recipes/zksession"
@@ -86,7 +87,7 @@ type Config struct {
 	Seen    lock.Seen `json:"seen,omitempty"`
 	// Credential is the digest credential of the sessions; empty = none. It does not come with the rest, because that is
 	// kept in a file.
-	Credential remote.Secret `json:"-"`
+	Credential reach.Secret `json:"-"`
 
 	_ struct{}
 }
@@ -147,7 +148,7 @@ func (c *Config) validate() error {
 func (c *Config) session(servers []string) zksession.Config {
 	s := zksession.Config{Servers: servers, Timeout: c.SessionTimeout}
 	if c.Credential != "" {
-		s.Credentials, s.ACL = c.Credential.Credentials(), c.Credential.ACL()
+		s.Credentials, s.ACL = remote.Credentials(c.Credential), remote.ACL(c.Credential)
 	}
 	return s
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
-	"locklab/ensembles/remote"
+	"locklab/ensembles/reach"
 	"locklab/harness/history"
 )
 
@@ -33,7 +33,7 @@ type supervisor struct {
 	stdin  *os.File
 	ending bool
 	// credential is for the process alone; empty if it needs none.
-	credential remote.Secret
+	credential reach.Secret
 	changed    chan struct{} // closed and replaced at every change of status
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/ensembles/agent"
-	"locklab/ensembles/remote"
+	"locklab/ensembles/reach"
 )
 
 // A dialer connects to one server.
@@ -18,7 +18,7 @@ type dialer func(ctx context.Context) (net.Conn, error)
 type upstream struct {
 	name       string // in messages
 	dial       dialer
-	credential remote.Secret // to prove its identity with; empty = none
+	credential reach.Secret // to prove its identity with; empty = none
 	// root is the znode outside which the agent touches nothing; empty = all znodes are the lab's.
 	root string
 }
@@ -34,4 +34,9 @@ func upstreamOf(s *agent.Surroundings) upstream {
 }
 
 // acl returns the ACL of znodes that the agent creates.
-func (u upstream) acl() []zk.ACL { return u.credential.ACL()(u.root) }
+func (u upstream) acl() []zk.ACL {
+	if u.credential == "" {
+		return zk.WorldACL(zk.PermAll)
+	}
+	return zk.AuthACL(zk.PermAll)
+}

@@ -18,7 +18,7 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/netns"
-	"locklab/ensembles/remote"
+	"locklab/ensembles/reach"
 	"locklab/workloads/client"
 	"locklab/workloads/resource"
 )
@@ -114,7 +114,7 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 			return err
 		}
 	}
-	cfg.Credential = remote.Secret(os.Getenv(agent.EnvCredential))
+	cfg.Credential = reach.Secret(os.Getenv(agent.EnvCredential))
 	if err := os.Unsetenv(agent.EnvCredential); err != nil {
 		return err
 	}
