@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -35,7 +36,11 @@ func joined(all []*Harm) *Harm {
 		}
 		done = append(done, h)
 		one.At = max(one.At, h.At)
-		one.Hosts = append(one.Hosts, h.Hosts...)
+		for _, host := range h.Hosts { // both ends of a link may be hosts of their own faults
+			if !slices.Contains(one.Hosts, host) {
+				one.Hosts = append(one.Hosts, host)
+			}
+		}
 		one.Sessions = append(one.Sessions, h.Sessions...)
 		one.Nodes = append(one.Nodes, h.Nodes...)
 		heals = heals || h.Heal != nil

@@ -145,3 +145,11 @@ func TestTheJournalHasSessionsAndZnodes(t *testing.T) {
 		}
 	})
 }
+
+// A host that several of the faults affect is named once.
+func TestHostsOfSeveralFaultsAreNamedOnce(t *testing.T) {
+	got := joined([]*Harm{{Hosts: []string{"zk1", "zk3"}}, nil, {Hosts: []string{"zk3", "zk2"}}}).Hosts
+	if diff := cmp.Diff([]string{"zk1", "zk3", "zk2"}, got); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+}
