@@ -42,7 +42,7 @@ func (r *rig) process() Process {
 		spec := agent.Spec{
 			Argv:  []string{"locklab", "resource", "config.json"},
 			Dir:   fmt.Sprintf("p-%d-%d", time.Now().UnixNano(), n),
-			Files: map[string]string{"config.json": `{"host":"c1"}`},
+			Files: map[string]string{"config.json": fmt.Sprintf(`{"host":"c1","address":%q}`, r.c1.Address)},
 		}
 		st, err := r.c1.Agent.Start(ctx, spec)
 		return st.At, err

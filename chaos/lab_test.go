@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func newRig(t *testing.T, lab *ensembles.Lab) *rig {
 		spec := agent.Spec{
 			Argv:  []string{"locklab", "resource", "config.json"},
 			Dir:   "p",
-			Files: map[string]string{"config.json": `{"host":"` + h.Name + `"}`},
+			Files: map[string]string{"config.json": fmt.Sprintf(`{"host":%q,"address":%q}`, h.Name, h.Address)},
 		}
 		if _, err := h.Agent.Start(t.Context(), spec); err != nil {
 			t.Fatal(err)

@@ -301,6 +301,8 @@ func traffic(t *testing.T, e *ensembles.Ensemble, name string) sight {
 	doomed, cut := connect(t, e, time.Second)
 	held, err := doomed.Create(root+"/held", nil, zk.FlagEphemeral, acl)
 	ok(err)
+	_, err = c.Sync(held) // the two sessions may be with different servers
+	ok(err)
 	see(held)
 	s.expired = append(s.expired, doomed.SessionID())
 	there, _, gone, err := c.ExistsW(held)
