@@ -15,7 +15,7 @@ clients: 6
 client-processes: 3
 guard: fencing
 warmup: 300ms
-min-acquired: 20
+min-acquired: 5
 session-timeout: 1s
 tick: 200ms
 storage: tmpfs

@@ -29,7 +29,7 @@ clients: 16
 client-processes: 2
 warmup: 200ms
 duration: 2s
-min-acquired: 20
+min-acquired: 5
 session-timeout: 1s
 tick: 200ms
 storage: tmpfs
