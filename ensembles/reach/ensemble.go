@@ -85,7 +85,12 @@ func (e *Ensemble) Dial(ctx context.Context, network, address string) (net.Conn,
 // Ask sends a four-letter word to a server. ctx must have a deadline. A server that does not allow the word says so in
 // its answer: see [Allowed].
 func (e *Ensemble) Ask(ctx context.Context, server, word string) ([]byte, error) {
-	c, err := e.Dial(ctx, "tcp", server)
+	return Ask(ctx, func(ctx context.Context) (net.Conn, error) { return e.Dial(ctx, "tcp", server) }, word)
+}
+
+// Ask sends a four-letter word to the server that dial connects to. ctx must have a deadline.
+func Ask(ctx context.Context, dial func(context.Context) (net.Conn, error), word string) ([]byte, error) {
+	c, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +106,9 @@ func (e *Ensemble) Ask(ctx context.Context, server, word string) ([]byte, error)
 }
 
 // Allowed reports whether an answer to a four-letter word is more than the server's word that it does not allow it.
-func Allowed(answer []byte) bool {
-	return len(answer) > 0 && !strings.Contains(string(answer), "is not executed because it is not in the whitelist")
+func Allowed(answer []byte) bool { return len(answer) > 0 && !Refused(answer) }
+
+// Refused reports whether an answer says that the server does not allow the four-letter word.
+func Refused(answer []byte) bool {
+	return strings.Contains(string(answer), "is not executed because it is not in the whitelist")
 }

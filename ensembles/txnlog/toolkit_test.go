@@ -2,7 +2,6 @@ package txnlog_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,6 @@ import (
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
-	"locklab/harness/history"
 )
 
 const syntheticLog = "/synthetic.log" // its path on the host
@@ -126,37 +124,13 @@ func compare(t *testing.T, h *ensembles.Host, path string, log io.Reader) {
 		t.Error(err)
 		return
 	}
-	dir := "toolkit-" + filepath.Base(path)
-	if _, err := h.Agent.Start(t.Context(), agent.Spec{ZooKeeper: true, Dir: dir,
+	said := labtest.Output(t, h, time.Minute, agent.Spec{ZooKeeper: true, Dir: "toolkit-" + filepath.Base(path),
 		Argv: []string{"java", "-Dfile.encoding=UTF-8", "-Duser.language=en", "-Duser.country=US", "-Duser.timezone=UTC",
 			"-XX:TieredStopAtLevel=1", "org.apache.zookeeper.server.persistence.TxnLogToolkit", "-d", path},
 		// The tool would mix its log with its output.
 		Files: map[string]string{"log4j.properties": "log4j.rootLogger=OFF\n",
-			"logback.xml": "<configuration/>\n"}}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	err = ensembles.Poll(ctx, 20*time.Millisecond, "ZooKeeper's tool", func() error {
-		st, err := h.Agent.Status(ctx)
-		if err == nil && st.State != history.ProcessExited {
-			err = errors.New(string(st.State))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := h.Agent.File(t.Context(), dir+"/"+agent.LogFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	said, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := strings.Split(string(said), "\n")
+			"logback.xml": "<configuration/>\n"}})
+	got := strings.Split(said, "\n")
 	for i, line := range strings.Split(want, "\n") {
 		if i >= len(got) || got[i] != line {
 			t.Errorf("%s of %s, line %d:\nours  %q\ntheirs %q", path, h.Name, i+1, line, got[min(i, len(got)-1):][0])

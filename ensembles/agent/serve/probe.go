@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
+	"locklab/ensembles/reach"
 )
 
 // probe dials all addresses at once.
@@ -49,8 +50,8 @@ func dialOnce(ctx context.Context, addr netip.AddrPort, ask bool) error {
 		}
 		return c.Close()
 	}
-	answer, err := askBy(ctx, dial, "ruok")
-	if err == nil && string(answer) != "imok" && !refusesWord(answer) {
+	answer, err := reach.Ask(ctx, dial, "ruok")
+	if err == nil && string(answer) != "imok" && !reach.Refused(answer) {
 		err = fmt.Errorf("answer %q: %w", answer, io.ErrUnexpectedEOF)
 	}
 	return err

@@ -3,14 +3,14 @@ package serve
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/ensembles/reach"
 )
 
 // commands are the four-letter words that an agent may send to its server.
@@ -23,33 +23,11 @@ func (u upstream) ask(ctx context.Context, word string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	b, err := askBy(ctx, u.dial, word)
-	if err == nil && refusesWord(b) {
+	b, err := reach.Ask(ctx, u.dial, word)
+	if err == nil && reach.Refused(b) {
 		return nil, fmt.Errorf("the server does not allow the four-letter word %s", word)
 	}
 	return b, err
-}
-
-// refusesWord reports whether an answer says that the server does not allow the four-letter word.
-func refusesWord(answer []byte) bool {
-	return strings.Contains(string(answer), "is not executed because it is not in the whitelist")
-}
-
-// askBy sends a word to a server that dial connects to. ctx must have a deadline.
-func askBy(ctx context.Context, dial dialer, word string) ([]byte, error) {
-	c, err := dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	deadline, _ := ctx.Deadline()
-	if err := c.SetDeadline(deadline); err != nil {
-		return nil, err
-	}
-	if _, err := io.WriteString(c, word); err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(c, 16<<20))
 }
 
 // commitWrite proves that a quorum accepts writes through the host's own server:
