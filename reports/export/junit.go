@@ -12,8 +12,8 @@ var junitFormat = Format{Name: "junit", Has: "a test case for the verdict, each 
 	For:    "tools that collect the results of tests (JUnit’s XML)",
 	Reader: "junitparser", write: writeJUnit}
 
-// writeJUnit writes a test case for each thing that the verdict depends on. What is unknown is an error, because a test
-// that passes would say that something had been shown.
+// writeJUnit writes a test case for each thing that the verdict depends on. An unknown result is an error, because a
+// test that passes would say that something had been shown.
 func writeJUnit(w io.Writer, in result.Input) error {
 	r := &in.Result
 	suite := junit.Suite{Name: "locklab " + r.Scenario, Class: "locklab." + r.Scenario}

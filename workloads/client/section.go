@@ -95,7 +95,7 @@ func (c *client) pass(ctx context.Context, h *held, first bool, over func() bool
 
 // dwell is the time that a client spends between its two accesses, and reports whether ctx still goes on. If a fault is
 // armed at [WithinHold], it strikes at an instant that the seed and the fault's name decide, evenly within that time.
-// What is left of the time then begins anew: a process that was stopped has the rest of its work still to do.
+// The rest of the time then begins anew: a process that was stopped has the rest of its work still to do.
 func (c *client) dwell(ctx context.Context, h *held) (bool, error) {
 	left := c.p.cfg.Hold.Draw(c.rand)
 	if fault := c.p.triggers.armedAt(WithinHold); fault != "" {
