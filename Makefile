@@ -141,7 +141,7 @@ WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage|TestBrowser
 test: image setup-race setup-clojure setup-readers setup-chromium curator ## run the tests, on real ensembles (about twenty minutes)
 	$(GO) vet ./...
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
-	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/sweep ./reports/runpage ./reports/serve
+	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/...
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
 
 # go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.

@@ -66,12 +66,17 @@ const (
 	keySpace = 16
 )
 
+// short is the key's text as far as it fits a row.
+func (k Key) short() string {
+	return Shorten(k.Text, TextStyle(TextSize, Black), PictureWidth-3*Margin-keyThumb-keyGap)
+}
+
 // keyPlaces returns where each entry of a legend goes: its x, and its row.
 func keyPlaces(keys []Key, width vg.Length) (x []vg.Length, row []int) {
 	style := TextStyle(TextSize, Black)
 	at, r := vg.Length(0), 0
 	for _, k := range keys {
-		w := keyThumb + keyGap + style.Width(k.Text)
+		w := keyThumb + keyGap + style.Width(k.short())
 		if at > 0 && at+w > width {
 			at, r = 0, r+1
 		}
@@ -99,7 +104,7 @@ func DrawKeys(c draw.Canvas, keys []Key) {
 		box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 4},
 			Max: vg.Point{X: x + keyThumb, Y: y + 4}}}
 		k.Thumb.Thumbnail(&box)
-		c.FillText(style, vg.Point{X: x + keyThumb + keyGap, Y: y}, k.Text)
+		c.FillText(style, vg.Point{X: x + keyThumb + keyGap, Y: y}, k.short())
 	}
 }
 

@@ -31,6 +31,7 @@ func (ps Panels) Draw(c draw.Canvas) {
 	for i, row := range plot.Align(ps.Rows, tiles, c) {
 		for k, at := range row {
 			if p := ps.Rows[i][k]; p != nil {
+				p.Title.Text = Shorten(p.Title.Text, p.Title.TextStyle, at.Max.X-at.Min.X)
 				p.Draw(at)
 			}
 		}
@@ -46,7 +47,8 @@ func (ps Panels) Height(row vg.Length) vg.Length {
 func drawHeader(c draw.Canvas, title string, keys []Key) draw.Canvas {
 	FillRect(&c, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y, color.White)
 	c = draw.Crop(c, Margin, -2*Margin, Margin, -Margin)
-	c.FillText(Bold(TextStyle(TitleSize, Black)), vg.Point{X: c.Min.X, Y: c.Max.Y - TitleRow/2}, title)
+	style := Bold(TextStyle(TitleSize, Black))
+	c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y - TitleRow/2}, Shorten(title, style, c.Max.X-c.Min.X))
 	DrawKeys(draw.Crop(c, 0, 0, 0, -TitleRow), keys)
 	return draw.Crop(c, 0, 0, 0, -TitleRow-LegendRow*vg.Length(CountRows(keys))-Margin)
 }

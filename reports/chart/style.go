@@ -2,6 +2,7 @@ package chart
 
 import (
 	"image/color"
+	"sort"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -56,6 +57,16 @@ func Sans(size vg.Length) font.Font {
 func TextStyle(size vg.Length, c color.Color) text.Style {
 	return text.Style{Color: c, Font: Sans(size), XAlign: draw.XLeft, YAlign: draw.YCenter,
 		Handler: plot.DefaultTextHandler}
+}
+
+// Shorten returns as much of a text as fits a width, and … for the rest.
+func Shorten(text string, style text.Style, width vg.Length) string {
+	if style.Width(text) <= width {
+		return text
+	}
+	letters := []rune(text)
+	fits := sort.Search(len(letters), func(n int) bool { return style.Width(string(letters[:n+1])+"…") > width })
+	return string(letters[:fits]) + "…"
 }
 
 // Bold returns the style in bold.

@@ -258,14 +258,16 @@ func (b costBars) most() float64 {
 func (b costBars) Plot(c draw.Canvas, _ *plot.Plot) {
 	row := (c.Max.Y - c.Min.Y) / vg.Length(len(b.names))
 	style := chart.TextStyle(chart.SmallSize, chart.Black)
-	var names vg.Length
-	for _, n := range b.names {
-		names = max(names, style.Width(n))
+	var most vg.Length // of the names' widths
+	names := make([]string, len(b.names))
+	for i, n := range b.names {
+		names[i] = chart.Shorten(n, style, (c.Max.X-c.Min.X)/2)
+		most = max(most, style.Width(names[i]))
 	}
-	left, right := c.Min.X+names+4, c.Max.X-style.Width("000.0")-4
+	left, right := c.Min.X+most+4, c.Max.X-style.Width("000.0")-4
 	for i, v := range b.values {
 		y := c.Max.Y - row*(vg.Length(i)+0.5)
-		c.FillText(style, vg.Point{X: c.Min.X, Y: y}, b.names[i])
+		c.FillText(style, vg.Point{X: c.Min.X, Y: y}, names[i])
 		if math.IsNaN(v) {
 			c.FillText(style, vg.Point{X: left, Y: y}, "n/a")
 			continue

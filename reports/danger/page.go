@@ -17,9 +17,19 @@ var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration
 // A pagePanel is a panel's tables on the page.
 type pagePanel struct {
 	Title           string
-	Outcomes, Costs [][]string // the head first
+	Outcomes, Costs table
 	LeftOut         map[string]int
 }
+
+// A table is a table of the page. The first cell of a row names it.
+type table struct {
+	Caption string
+	Head    []string
+	Rows    [][]string
+}
+
+// newTable is a table of rows whose first is the head.
+func newTable(caption string, rows [][]string) table { return table{caption, rows[0], rows[1:]} }
 
 // Render draws the pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, d *Danger) error {
@@ -27,15 +37,20 @@ func Render(dir string, d *Danger) error {
 	if err != nil {
 		return fmt.Errorf("render danger: %w", err)
 	}
-	var panels []pagePanel
-	for i := range d.Panels {
-		p := &d.Panels[i]
-		panels = append(panels, pagePanel{p.Title, p.rows(), p.costRows(), p.leftOut()})
-	}
-	err = chart.WriteReport(dir, pictures, page, map[string]any{"Danger": d, "Style": chart.PageStyle,
-		"Pictures": pictures, "Panels": panels})
-	if err != nil {
+	if err := chart.WriteReport(dir, pictures, page, d.view(pictures)); err != nil {
 		return fmt.Errorf("render danger: %w", err)
 	}
 	return nil
+}
+
+// view is what the page shows.
+func (d *Danger) view(pictures []chart.Picture) map[string]any {
+	var panels []pagePanel
+	for i := range d.Panels {
+		p := &d.Panels[i]
+		panels = append(panels, pagePanel{p.Title,
+			newTable("The share of trials with each outcome, with its 95 % interval (Wilson).", p.rows()),
+			newTable("Medians over the runs. n/a: not measured.", p.costRows()), p.leftOut()})
+	}
+	return map[string]any{"Danger": d, "Style": chart.PageStyle, "Pictures": pictures, "Panels": panels}
 }

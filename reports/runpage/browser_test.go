@@ -1,10 +1,7 @@
 package runpage
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,21 +16,20 @@ import (
 	"locklab/reports/result"
 )
 
-// show writes a run's page, without the files of its pictures, and loads it with a width and a colour scheme.
-func show(t *testing.T, b *browser.Tab, in result.Input, width int64, scheme string) {
+// written writes a run's page, without the files of its pictures, and returns its address.
+func written(t *testing.T, in result.Input) string {
 	t.Helper()
 	figures, d := figuresOf(in)
 	for _, f := range figures {
 		d.all = append(d.all, f.Inline())
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "report.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(page.Execute(file, newPageView(in, d)), file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	b.Show(t, "file://"+file.Name(), width, scheme)
+	return browser.Written(t, page, newPageView(in, d))
+}
+
+// show loads a run's page with a width and a colour scheme.
+func show(t *testing.T, b *browser.Tab, in result.Input, width int64, scheme string) {
+	t.Helper()
+	b.Show(t, written(t, in), width, scheme)
 }
 
 // inert fails if a page logged something or asked for anything but itself.
@@ -63,32 +59,7 @@ func TestBrowserPages(t *testing.T) {
 	b := browser.Open(t)
 	for name, in := range browsed() {
 		t.Run(name, func(t *testing.T) {
-			backgrounds := map[string]bool{}
-			for _, scheme := range []string{"light", "dark"} {
-				show(t, b, in, 1100, scheme)
-				browser.Eval[bool](t, b, `document.querySelectorAll("details").forEach(d => d.open = true), true`)
-				for _, width := range []int64{1100, 400} {
-					b.Do(t, chromedp.EmulateViewport(width, 900))
-					if wide := browser.Eval[int64](t, b, "document.documentElement.scrollWidth"); wide > width {
-						t.Errorf("%d px wide at %d px", wide, width)
-					}
-					if diff := cmp.Diff([]string{}, browser.Audit(t, b)); diff != "" {
-						t.Errorf("audit, %s, %d px (-want +got):\n%s", scheme, width, diff)
-					}
-				}
-				backgrounds[browser.Eval[string](t, b, "getComputedStyle(document.body).backgroundColor")] = true
-			}
-			if len(backgrounds) != 2 {
-				t.Errorf("backgrounds %v, want one for each colour scheme", backgrounds)
-			}
-			b.Do(t, chromedp.EmulateViewport(1100, 900))
-			for _, font := range []string{"", "monospace", "serif"} {
-				browser.Eval[bool](t, b, fmt.Sprintf(
-					`document.querySelectorAll(".plot text").forEach(e => e.style.fontFamily = %q), true`, font))
-				if diff := cmp.Diff([]string{}, browser.Collisions(t, b)); diff != "" {
-					t.Errorf("texts run together in font %q (-want +got):\n%s", font, diff)
-				}
-			}
+			browser.Legible(t, b, written(t, in))
 			for _, id := range []string{"checks", "findings", "faults", "holds", "latency", "throughput", "fairness", "servers",
 				"hiccups", "thresholds", "warnings", "numbers", "method", "environment", "reproduce"} {
 				if !browser.Eval[bool](t, b, fmt.Sprintf("document.getElementById(%q)?.textContent.trim().length > 10", id)) {

@@ -58,22 +58,7 @@ func TestBrowserPages(t *testing.T) {
 		"/trend", "/trend?number=acquire.p50&scenario=mutex", "/trend?number=lost_updates", "/live?run=broken-off",
 		"/live?run=mutex-00"} {
 		t.Run(path, func(t *testing.T) {
-			for _, scheme := range []string{"light", "dark"} {
-				for _, width := range []int64{1100, 400} {
-					b.Show(t, server+path, width, scheme)
-					browser.Eval[bool](t, b, `document.querySelectorAll("details").forEach(d => d.open = true), true`)
-					if wide := browser.Eval[int64](t, b, "document.documentElement.scrollWidth"); wide > width {
-						t.Errorf("%d px wide at %d px", wide, width)
-					}
-					audit := browser.Audit(t, b)
-					if diff := godiff.Diff([]string{}, audit); diff != "" {
-						t.Errorf("audit, %s, %d px (-want +got):\n%s", scheme, width, diff)
-					}
-				}
-			}
-			if diff := godiff.Diff([]string{}, browser.Collisions(t, b)); diff != "" {
-				t.Errorf("texts run together (-want +got):\n%s", diff)
-			}
+			browser.Legible(t, b, server+path)
 			b.Tabbed(t)
 		})
 	}

@@ -20,13 +20,16 @@ func Render(dir string, s Sweep) error {
 	if err != nil {
 		return fmt.Errorf("render sweep: %w", err)
 	}
-	head, rows := s.table()
 	earlier := chart.Picture{Name: "predicted"} // an earlier version drew it; saving it undrawn removes it
-	err = chart.WriteReport(dir, append(slices.Clone(pictures), earlier), page, map[string]any{"Sweep": s,
-		"Style": chart.PageStyle, "Pictures": pictures, "Head": head, "Rows": rows, "Headlines": s.Headlines(),
-		"Causes": s.causes(), "Models": s.models()})
-	if err != nil {
+	if err := chart.WriteReport(dir, append(slices.Clone(pictures), earlier), page, s.view(pictures)); err != nil {
 		return fmt.Errorf("render sweep: %w", err)
 	}
 	return nil
+}
+
+// view is what the page shows.
+func (s *Sweep) view(pictures []chart.Picture) map[string]any {
+	head, rows := s.table()
+	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Head": head, "Rows": rows,
+		"Headlines": s.Headlines(), "Causes": s.causes(), "Models": s.models()}
 }

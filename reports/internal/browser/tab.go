@@ -2,9 +2,12 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"html/template"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -69,6 +72,19 @@ func (b *Tab) Do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	if err := chromedp.Do(b, steps...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Written writes a page to a file report.html of its own and returns its address.
+func Written(t *testing.T, page *template.Template, view any) string {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(page.Execute(file, view), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + file.Name()
 }
 
 // Show loads a page with a width and a colour scheme.

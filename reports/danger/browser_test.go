@@ -1,0 +1,41 @@
+package danger
+
+import (
+	"testing"
+
+	"locklab/reports/chart"
+	"locklab/reports/internal/browser"
+)
+
+// The page is legible for everybody at each width and in each colour scheme, the keyboard reaches all of it, and it asks
+// for nothing but itself. Names have no effect.
+func TestBrowserPage(t *testing.T) {
+	b := browser.Open(t)
+	const evil = `"><img src=x onerror=window.struck=1><script>window.struck=1</script>`
+	named := example()
+	named.Violation, named.Open, named.Warnings = evil, 3, []string{evil}
+	named.Panels[0].Title, named.Panels[0].Curves[0].Recipe, named.Panels[0].Curves[0].Guard = evil, evil, evil
+	named.Panels[0].Curves[1].Points[2].LeftOut = map[string]int{evil: 2}
+	addresses := map[string]bool{}
+	for name, d := range map[string]*Danger{"example": example(), "evil": named, "empty": {}} {
+		t.Run(name, func(t *testing.T) {
+			var pictures []chart.Picture
+			for _, f := range d.figures() {
+				pictures = append(pictures, f.Inline())
+			}
+			address := browser.Written(t, page, d.view(pictures))
+			addresses[address] = true
+			browser.Legible(t, b, address)
+			b.Tabbed(t)
+			if browser.Eval[bool](t, b, `window.struck !== undefined || document.querySelector("img, script") !== null`) {
+				t.Error("a name had an effect")
+			}
+			b.Show(t, address, 718, "dark")
+			b.Print(t, "dark")
+			if wrong := browser.Unprinted(t, b); len(wrong) > 0 {
+				t.Errorf("not on paper: %q", wrong)
+			}
+		})
+	}
+	b.Inert(t, func(url string) bool { return addresses[url] })
+}
