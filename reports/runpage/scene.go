@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"locklab/chaos"
 	"locklab/harness/check"
@@ -262,6 +263,7 @@ func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.Faul
 		s.Lock = s.Overlap.Lock
 		s.Title = overlapTitle(in, *s.Overlap) + " (" + f.Label() + ")"
 	}
+	s.surround(held)
 	s.pad(0.08)
 	for _, a := range held { // clients on the hosts that were hit, and those that held the lock then
 		if f.Hits(a.Process) || a.Returned <= f.From && a.BelievedUntil(math.MaxInt64) > f.From {
@@ -295,6 +297,32 @@ func firstHolds(held []*history.Acquisition, w result.Interval) scene {
 	}
 	s.pad(0.02)
 	return s
+}
+
+// The grants that a timeline of a fault shows before and after it, and the longest time in which it looks for them if
+// the fault had no effect.
+const (
+	grantsAround = 3
+	reach        = 250 * time.Millisecond
+)
+
+// surround extends a scene without six grants to the three before it and the three after it, because a fault that lasts
+// no time, or an overlap of a millisecond, means nothing by itself. An overlap stays large enough to be seen.
+func (s *scene) surround(held []*history.Acquisition) {
+	place := func(t int64) int {
+		i, _ := slices.BinarySearchFunc(held, t, func(a *history.Acquisition, t int64) int { return cmp.Compare(a.Returned, t) })
+		return i
+	}
+	first, after := place(s.From), place(s.To)
+	if after-first >= 2*grantsAround {
+		return
+	}
+	most := 10 * (s.To - s.From)
+	if s.Overlap == nil {
+		most = max(most, int64(reach))
+	}
+	earliest, latest := held[max(first-grantsAround, 0)].Returned, held[min(after+grantsAround, len(held))-1].Returned
+	s.From, s.To = min(s.From, max(earliest, s.From-most)), max(s.To, min(latest, s.To+most))
 }
 
 // pad extends the scene by a share of its length on both sides.

@@ -123,6 +123,36 @@ func TestTimelinesOfFaults(t *testing.T) {
 	}
 }
 
+// A fault that lasts no time is shown among the grants around it, and so is a short overlap, which stays visible.
+func TestTimelineSurroundsAnInstant(t *testing.T) {
+	var held []*history.Acquisition
+	for i := range 100 { // every 10 ms from 0.01 ms on
+		held = append(held, &history.Acquisition{Returned: int64(i)*10e6 + 1e4})
+	}
+	for _, c := range []struct {
+		from, to         float64
+		overlap          bool
+		wantFrom, wantTo float64 // in ms
+	}{
+		{500, 500, false, 470.01, 520.01},
+		{500, 501, true, 490, 511},
+		{500, 540, false, 470.01, 560.01},
+		{500, 600, false, 500, 600},
+		{5, 5, false, 0.01, 30.01},
+		{985, 995, false, 960.01, 995},
+		{2000, 2000, false, 1750, 2000},
+	} {
+		s := scene{Span: result.Span{From: synth.Ms(c.from), To: synth.Ms(c.to)}}
+		if c.overlap {
+			s.Overlap = &check.Finding{}
+		}
+		s.surround(held)
+		if want := (result.Span{From: synth.Ms(c.wantFrom), To: synth.Ms(c.wantTo)}); s.Span != want {
+			t.Errorf("%v ms to %v ms is shown as %v, want %v", c.from, c.to, s.Span, want)
+		}
+	}
+}
+
 // The effect of a fault lasts until the clients make progress again.
 func TestEffectOutlastsTheFault(t *testing.T) {
 	f := result.FaultSpan{Span: result.Span{From: 100, To: 200}}
