@@ -43,6 +43,9 @@ type row struct {
 	Picture                                              template.HTML
 }
 
+// Folders are the parts of the row's name.
+func (r row) Folders() []string { return strings.Split(r.Name, "/") }
+
 // Write replaces the index of the runs below dir, and returns how many there are. Without runs it writes nothing. title
 // says what they are, such as "Demonstration".
 func Write(dir, title string) (int, error) {
