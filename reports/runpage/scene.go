@@ -310,7 +310,9 @@ const (
 // no time, or an overlap of a millisecond, means nothing by itself. An overlap stays large enough to be seen.
 func (s *scene) surround(held []*history.Acquisition) {
 	place := func(t int64) int {
-		i, _ := slices.BinarySearchFunc(held, t, func(a *history.Acquisition, t int64) int { return cmp.Compare(a.Returned, t) })
+		i, _ := slices.BinarySearchFunc(held, t, func(a *history.Acquisition, t int64) int {
+			return cmp.Compare(a.Returned, t)
+		})
 		return i
 	}
 	first, after := place(s.From), place(s.To)

@@ -7,8 +7,8 @@ import (
 	"locklab/reports/internal/browser"
 )
 
-// The page is legible for everybody at each width and in each colour scheme, the keyboard reaches all of it, and it asks
-// for nothing but itself. Names have no effect.
+// The page is legible for everybody at each width, in each colour scheme and on paper, the keyboard reaches all of it,
+// and it asks for nothing but itself. Names have no effect.
 func TestBrowserPage(t *testing.T) {
 	b := browser.Open(t)
 	const evil = `"><img src=x onerror=window.struck=1><script>window.struck=1</script>`
