@@ -10,12 +10,11 @@ type ahead struct {
 	at         int // in now
 }
 
-// A batch is some events of one file, with the bytes that they are made of.
+// A batch is some events of one file.
 type batch struct {
-	frames [256]frame
-	n      int // of frames
-	buf    []byte
-	err    error // what follows them, unless it is the end of the file
+	entries [256]entry
+	n       int   // of entries
+	err     error // what follows them, unless it is the end of the file
 }
 
 // batches is how many batches of one file there are.
@@ -30,14 +29,14 @@ func newAhead() *ahead {
 }
 
 // read reads all events, or as many as it can until stop is closed.
-func (a *ahead) read(f *rawFile, stop <-chan struct{}) {
+func (a *ahead) read(f *rawFile, d *decoder, stop <-chan struct{}) {
 	defer close(a.full)
 	r := frameReader{r: io.NewSectionReader(f.file, 0, f.whole), size: frameRead}
 	late := f.late
 	for more := true; more; {
 		select {
 		case b := <-a.free:
-			late, more = b.fill(&r, late)
+			late, more = b.fill(&r, d, late)
 			a.full <- b // there is room for all batches
 		case <-stop:
 			return
@@ -47,9 +46,9 @@ func (a *ahead) read(f *rawFile, stop <-chan struct{}) {
 
 // fill fills the batch with the next events apart from late ones. It returns the late ones that are still to come, and
 // whether more events may follow.
-func (b *batch) fill(r *frameReader, late []place) (left []place, more bool) {
-	b.n, b.buf = 0, b.buf[:0]
-	for b.n < len(b.frames) {
+func (b *batch) fill(r *frameReader, d *decoder, late []place) (left []place, more bool) {
+	b.n = 0
+	for b.n < len(b.entries) {
 		raw, err := r.next()
 		if len(raw) == 0 || err != nil {
 			b.err = err
@@ -61,11 +60,7 @@ func (b *batch) fill(r *frameReader, late []place) (left []place, more bool) {
 			late = late[1:]
 			continue
 		}
-		if cap(b.buf)-len(b.buf) < len(raw) {
-			b.buf = make([]byte, 0, max(2*cap(b.buf), len(raw), oneFrame)) // frames keep the bytes that they have
-		}
-		b.buf = append(b.buf, raw...)
-		if b.err = b.frames[b.n].read(b.buf[len(b.buf)-len(raw):], at); b.err != nil {
+		if b.err = d.decode(&b.entries[b.n], raw, at); b.err != nil {
 			return late, false
 		}
 		b.n++
@@ -74,7 +69,7 @@ func (b *batch) fill(r *frameReader, late []place) (left []place, more bool) {
 }
 
 // next returns the next event, which is valid until the call after; nil after the last one.
-func (a *ahead) next() (*frame, error) {
+func (a *ahead) next() (*entry, error) {
 	for a.now == nil || a.at == a.now.n {
 		if a.now != nil {
 			if a.now.err != nil {
@@ -86,7 +81,7 @@ func (a *ahead) next() (*frame, error) {
 			return nil, nil
 		}
 	}
-	f := &a.now.frames[a.at]
+	e := &a.now.entries[a.at]
 	a.at++
-	return f, nil
+	return e, nil
 }

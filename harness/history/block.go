@@ -60,8 +60,8 @@ func (l *Log) from(k int, ops uint64, wanted []bool, yield func(int, Event) bool
 	}
 }
 
-// begin makes room for an event.
-func (l *Log) begin(at int64, op Op) {
+// begin makes room for an event of a form.
+func (l *Log) begin(at int64, form uint32) {
 	if l.n%blockEvents == 0 {
 		var open []byte
 		if len(l.blocks) > 0 {
@@ -71,15 +71,7 @@ func (l *Log) begin(at int64, op Op) {
 		l.blocks = append(l.blocks, block{data: open, first: at})
 		l.last = cursor{at: at}
 	}
-	if l.ops == nil {
-		l.ops, l.textOf, l.session = map[Op]uint64{}, map[string]uint32{}, map[SessionID]uint32{}
-	}
-	bit, known := l.ops[op]
-	if !known {
-		bit = 1 << min(len(l.ops), 63)
-		l.ops[op] = bit
-	}
-	l.blocks[len(l.blocks)-1].ops |= bit
+	l.blocks[len(l.blocks)-1].ops |= l.forms[form].bit
 	l.n++
 }
 
@@ -94,8 +86,9 @@ func (l *Log) keep(data []byte) []byte {
 	return kept
 }
 
-// put encodes an event, without what its form says.
+// put adds the next event, encoded without what its form says.
 func (l *Log) put(e *Event, form uint32) {
+	l.begin(e.At, form)
 	blk := &l.blocks[len(l.blocks)-1]
 	flags, more := byte(0), byte(0)
 	if e.Kind <= Fail {
@@ -164,7 +157,10 @@ func (l *Log) put(e *Event, form uint32) {
 	}
 	counted(e.Value, &l.last.value)
 	if e.Lock != "" {
-		b = binary.AppendUvarint(b, uint64(l.text(e.Lock)))
+		if e.Lock != l.lock.text {
+			l.lock.text, l.lock.id = e.Lock, l.text(e.Lock)
+		}
+		b = binary.AppendUvarint(b, uint64(l.lock.id))
 	}
 	if more&oddKind != 0 {
 		b = append(b, byte(e.Kind))

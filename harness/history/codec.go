@@ -98,20 +98,9 @@ type frame struct {
 	at, acq, token, session, value int64
 	texts                          [texts][]byte
 	form                           []byte // process, op and client, with their lengths
-	offset                         int64  // in its file, if it was read from one
 }
 
-// read reads a frame that was at an offset of a file which has been scanned. It has no event if the file has changed
-// since then.
-func (f *frame) read(b []byte, offset int64) error {
-	f.offset = offset
-	if len(b) == 0 || !f.parse(b) {
-		return ErrTorn
-	}
-	return nil
-}
-
-// parseFrame reads a frame that frameSize found whole, and reports whether it has an event.
+// parse reads a frame that frameSize found whole, and reports whether it has an event.
 func (f *frame) parse(b []byte) bool {
 	b = b[frameHeader : frameHeader+int(binary.LittleEndian.Uint32(b))]
 	if len(b) == 0 {
@@ -128,7 +117,12 @@ func (f *frame) parse(b []byte) bool {
 	}
 	all := b
 	for i := range f.texts {
-		l, w := binary.Uvarint(b)
+		l, w := uint64(0), 1
+		if len(b) > 0 && b[0] < 0x80 {
+			l = uint64(b[0]) // mostly
+		} else {
+			l, w = binary.Uvarint(b)
+		}
 		if w <= 0 || l > uint64(len(b)-w) {
 			return false
 		}

@@ -18,13 +18,26 @@ func cutGUID(text string) (guid [guidBytes]byte, rest string, is bool) {
 	if len(text) < guidEnd || !strings.HasPrefix(text, protected) {
 		return guid, text, false
 	}
-	for _, c := range []byte(text[len(protected):guidEnd]) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return guid, text, false // capital digits would come back as small ones
+	for i := range guid {
+		high, low := digit(text[len(protected)+2*i]), digit(text[len(protected)+2*i+1])
+		if high|low > 0xf {
+			return guid, text, false
 		}
+		guid[i] = high<<4 | low
 	}
-	_, _ = hex.Decode(guid[:], []byte(text[len(protected):guidEnd])) // all of them are digits
 	return guid, protected + text[guidEnd:], true
+}
+
+// digit returns the value of a hexadecimal digit, 0xff of anything else. A capital one is none, because it would come
+// back as a small one.
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
 }
 
 // withGUID undoes cutGUID.

@@ -21,12 +21,10 @@ type Log struct {
 	sessions []SessionID
 	session  map[SessionID]uint32
 	ops      map[Op]uint64 // the bit of an op in a block
-
-	// What events are read from files with: a function that changes texts, the forms by the beginnings of frames, and
-	// texts by themselves before they were changed.
-	clean   func(string) string
-	formRaw map[string]uint32
-	textRaw map[string]string
+	lock     struct {      // of the last event that has one, as most have the same
+		text string
+		id   uint32
+	}
 
 	gather       sync.Once
 	acquisitions *gathering // see [Acquisitions]; nil until they are needed
@@ -45,7 +43,6 @@ func NewLog(events []Event) *Log {
 	}
 	for i := range events {
 		e := &events[i]
-		l.begin(e.At, e.Op)
 		l.put(e, l.formID(form{e.Process, e.Op, e.Client}))
 	}
 	return l
@@ -80,14 +77,11 @@ func (l *Log) Where(match func(Op) bool) iter.Seq2[int, Event] {
 			return
 		}
 		var mask uint64
-		for op, bit := range l.ops {
-			if match(op) {
-				mask |= bit
-			}
-		}
 		wanted := make([]bool, len(l.forms))
 		for i, f := range l.forms {
-			wanted[i] = match(f.op)
+			if wanted[i] = match(f.op); wanted[i] {
+				mask |= f.bit
+			}
 		}
 		l.from(0, mask, wanted, yield)
 	}
@@ -156,32 +150,4 @@ func (l *Log) Since(at int64) iter.Seq2[int, Event] {
 		k := sort.Search(len(l.blocks), func(k int) bool { return l.blocks[k].first >= at })
 		l.from(max(k-1, 0), ^uint64(0), nil, func(i int, e Event) bool { return e.At < at || yield(i, e) })
 	}
-}
-
-func newRawLog(clean func(string) string) *Log {
-	if clean == nil {
-		clean = func(text string) string { return text }
-	}
-	return &Log{clean: clean, formRaw: map[string]uint32{}, textRaw: map[string]string{}}
-}
-
-// add adds an event that was read from a file, with its time counted from the base.
-func (l *Log) add(f *frame, base int64) {
-	t := &f.texts
-	id, known := l.formRaw[string(f.form)]
-	if !known {
-		id = l.formID(form{l.shared(t[textProcess]), Op(l.shared(t[textOp])), l.shared(t[textClient])})
-		l.formRaw[string(f.form)] = id
-	}
-	is := &l.forms[id]
-	e := Event{At: f.at - base, Kind: f.kind, Acq: f.acq, Token: f.token, Session: SessionID(f.session), Value: f.value,
-		Process: is.process, Op: is.op, Client: is.client, Lock: l.shared(t[textLock]), Mode: Mode(l.shared(t[textMode])),
-		Target: l.shared(t[textTarget]), Fault: l.shared(t[textFault])}
-	if is.op == OpAttempt {
-		e.Detail = l.clean(string(t[textDetail]))
-	} else {
-		e.Detail = l.shared(t[textDetail])
-	}
-	l.begin(e.At, e.Op)
-	l.put(&e, id)
 }

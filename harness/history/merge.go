@@ -81,22 +81,23 @@ func mergeRaw(files []*rawFile, base int64, clean func(string) string) (*Log, er
 	defer reading.Wait()
 	stop := make(chan struct{})
 	defer close(stop)
+	log := &Log{}
 	var streams merge
 	for _, f := range files {
 		late := slices.Clone(f.late)
 		slices.SortFunc(late, byPlace)
 		inOrder := newAhead()
-		reading.Go(func() { inOrder.read(f, stop) })
-		for _, s := range [...]*stream{{rawFile: f, ahead: inOrder}, {rawFile: f, late: late}} {
+		reading.Go(func() { inOrder.read(f, newDecoder(clean), stop) })
+		for _, s := range [...]*stream{{rawFile: f, ahead: inOrder},
+			{rawFile: f, late: late, decoder: newDecoder(clean)}} {
 			if err := streams.add(s); err != nil {
 				return nil, fmt.Errorf("read history %s: %w", f.record.File, err)
 			}
 		}
 	}
-	log := newRawLog(clean)
 	for len(streams) > 0 {
 		s := streams[0]
-		log.add(s.frame, base)
+		log.add(s.entry, base)
 		more, err := s.next()
 		if err != nil {
 			return nil, fmt.Errorf("read history %s: %w", s.record.File, err)
@@ -237,19 +238,20 @@ func (r *frameReader) fill() error {
 // A stream yields events of a file in the order of time: either the late ones, or all others.
 type stream struct {
 	*rawFile
-	frame *frame // the next event
+	entry *entry // the next event
 
-	ahead *ahead // yields the others; nil for the late ones
-	late  []place
-	own   frame  // a late one,
-	buf   []byte // and its bytes
+	ahead   *ahead // yields the others; nil for the late ones
+	late    []place
+	decoder *decoder // of the late ones
+	own     entry    // a late one,
+	buf     []byte   // and its bytes
 }
 
 // next reads the next event, and reports whether there is one.
 func (s *stream) next() (more bool, err error) {
 	if s.ahead != nil {
-		s.frame, err = s.ahead.next()
-		return s.frame != nil, err
+		s.entry, err = s.ahead.next()
+		return s.entry != nil, err
 	}
 	if len(s.late) == 0 {
 		return false, nil
@@ -262,19 +264,19 @@ func (s *stream) next() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	s.frame = &s.own
-	return true, s.own.read(b, from)
+	s.entry = &s.own
+	return true, s.decoder.decode(&s.own, b, from)
 }
 
 // before is the order of the events of two streams. Events of one time are in the order of their files.
 func (s *stream) before(t *stream) bool {
-	if s.frame.at != t.frame.at {
-		return s.frame.at < t.frame.at
+	if s.entry.At != t.entry.At {
+		return s.entry.At < t.entry.At
 	}
 	if s.order != t.order {
 		return s.order < t.order
 	}
-	return s.frame.offset < t.frame.offset
+	return s.entry.offset < t.entry.offset
 }
 
 // A merge is a heap of streams. The one with the first event is on top.

@@ -10,32 +10,24 @@ type form struct {
 // seen is a form with what is known of its events.
 type seen struct {
 	form
+	bit   uint64        // of its op in a block
 	kinds [Fail + 1]int // how many events there are of each kind
-}
-
-// shared returns a text of a frame, clean. Equal texts share memory.
-func (l *Log) shared(raw []byte) string {
-	if len(raw) == 0 {
-		return ""
-	}
-	text, known := l.textRaw[string(raw)]
-	if !known {
-		text = l.clean(string(raw))
-		if len(l.textRaw) < mostTexts {
-			l.textRaw[string(raw)] = text
-		}
-	}
-	return text
 }
 
 func (l *Log) formID(f form) uint32 {
 	id, known := l.formOf[f]
 	if !known {
 		if l.formOf == nil {
-			l.formOf = map[form]uint32{}
+			l.formOf, l.ops = map[form]uint32{}, map[Op]uint64{}
+			l.textOf, l.session = map[string]uint32{}, map[SessionID]uint32{}
+		}
+		bit, known := l.ops[f.op]
+		if !known {
+			bit = 1 << min(len(l.ops), 63)
+			l.ops[f.op] = bit
 		}
 		id = uint32(len(l.forms))
-		l.formOf[f], l.forms = id, append(l.forms, seen{form: f})
+		l.formOf[f], l.forms = id, append(l.forms, seen{form: f, bit: bit})
 	}
 	return id
 }

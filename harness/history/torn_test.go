@@ -198,8 +198,8 @@ func FuzzDecode(f *testing.F) {
 			body := append([]byte(nil), b...)
 			n := len(body) - frameHeader
 			body[0], body[1], body[2], body[3] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
-			if e := (frame{}); e.parse(body) {
-				newRawLog(nil).add(&e, 0)
+			if e := (entry{}); newDecoder(nil).decode(&e, body, 0) == nil {
+				new(Log).add(&e, 0)
 			}
 		}
 	})
