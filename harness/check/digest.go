@@ -141,8 +141,15 @@ func newDigest(events *history.Log, facts Facts) *digest {
 			had[a.Claimant] = true
 		}
 	}
+	// How far the clocks agree does not depend on what the servers say, and takes as long to find out.
+	var clocks sync.WaitGroup
+	var broken error
+	clocks.Go(func() { _, broken = safely(d.clocks) })
 	d.transactions = newTransactions(d)
 	d.servers = newEvidence(d)
+	if clocks.Wait(); broken != nil {
+		panic(broken)
+	}
 	return d
 }
 

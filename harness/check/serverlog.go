@@ -174,16 +174,19 @@ func leaders(h *nodes.History, clock placement) []int64 {
 
 // A placement puts the leaders' wall clock on the run's clock, by the harness's readings of both.
 type placement struct {
-	samples []history.Event
+	samples []reading
 	// err is by how much a time may be off either way, in ns: the clock's going, and the
 	// millisecond in which the logs count.
 	err int64
 }
 
+// A reading is what the wall clock showed, in ns, at an instant of the run.
+type reading struct{ wall, at int64 }
+
 func newPlacement(events *history.Log) placement {
 	p := placement{err: int64(1e6)}
 	for _, e := range events.Of(history.OpClock) {
-		p.samples = append(p.samples, e)
+		p.samples = append(p.samples, reading{e.WallClock(), e.At})
 	}
 	for i := 1; i < len(p.samples); i++ {
 		p.err = max(p.err, 1e6+abs(offset(p.samples[i])-offset(p.samples[i-1])))
@@ -191,7 +194,7 @@ func newPlacement(events *history.Log) placement {
 	return p
 }
 
-func offset(e history.Event) int64 { return e.WallClock() - e.At }
+func offset(r reading) int64 { return r.wall - r.at }
 
 func abs(n int64) int64 { return max(n, -n) }
 
@@ -199,7 +202,7 @@ func abs(n int64) int64 { return max(n, -n) }
 func (p placement) at(ms int64) int64 {
 	wall := ms * 1e6
 	i, _ := slices.BinarySearchFunc(p.samples, wall,
-		func(e history.Event, wall int64) int { return cmp.Compare(e.WallClock(), wall) })
+		func(r reading, wall int64) int { return cmp.Compare(r.wall, wall) })
 	return wall - offset(p.samples[max(i-1, 0)])
 }
 

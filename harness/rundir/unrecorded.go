@@ -54,8 +54,9 @@ type attempted struct {
 }
 
 func attemptsOf(r *Run) attempted {
-	all := attempted{seed: maphash.MakeSeed(), attempts: map[uint64]bool{},
-		locks: map[string]bool{}, hosts: map[history.SessionID]string{}, processes: map[string]bool{}}
+	all := attempted{seed: maphash.MakeSeed(),
+		attempts: make(map[uint64]bool, r.Events.Count(history.OpAttempt, history.Info)),
+		locks:    map[string]bool{}, hosts: map[history.SessionID]string{}, processes: map[string]bool{}}
 	for _, e := range r.Events.Of(history.OpConnected, history.OpAcquire, history.OpAttempt) {
 		switch e.Op {
 		case history.OpConnected:
