@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"locklab/chaos"
 	"locklab/harness/check"
@@ -89,7 +90,12 @@ func Conclude(dir string) (Outcome, error) {
 }
 
 func conclude(dir string, in result.Input) error {
-	return errors.Join(write(dir, in), runpage.Render(dir, in))
+	var drawing sync.WaitGroup
+	var drawn error
+	drawing.Go(func() { drawn = runpage.Render(dir, in) })
+	err := write(dir, in)
+	drawing.Wait()
+	return errors.Join(err, drawn)
 }
 
 // replace judges the run in dir and replaces derived files by what write writes. If it fails, it removes all derived

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
@@ -78,6 +79,8 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 				"latencies are of the others", words.Grouped(n)))
 		}
 	}
+	var shares sync.WaitGroup
+	shares.Go(func() { r.Fairness = fairness(acq, grants, w) })
 	all := Distributions(events, w)
 	for _, phase := range Phases {
 		if openOnly(phase) && !run.Scenario.Open() {
@@ -106,7 +109,7 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 			"acquire latencies do not contain them",
 			words.Grouped(late), words.Grouped(busy)))
 	}
-	r.Fairness = fairness(acq, grants, w)
+	shares.Wait()
 	var warnings []string
 	r.Server, warnings = serverCost(run)
 	r.warn(warnings...)
