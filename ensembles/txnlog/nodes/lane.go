@@ -104,7 +104,7 @@ func (h *History) Lane(contends Selector, rule Rule) *Lane {
 	changes := lane.changes()
 	for now, more := changes.next(); more; {
 		c := now.contender
-		i, _ := slices.BinarySearchFunc(live, c, order)
+		i := search(live, c)
 		switch {
 		case now.comes:
 			live, eligible = slices.Insert(live, i, c), slices.Insert(eligible, i, false)
@@ -144,6 +144,19 @@ func (l *Lane) close(open map[*Life]int, c *Contender, zxid, time int64) {
 		l.Spans[i].To, l.Spans[i].ToTime = zxid, time
 		delete(open, c.Life)
 	}
+}
+
+// search returns where in the queue a contender is, or is to be. Mostly the first one goes, and one comes behind the
+// last.
+func search(live []*Contender, c *Contender) int {
+	switch n := len(live); {
+	case n > 0 && live[0] == c:
+		return 0
+	case n == 0 || order(live[n-1], c) < 0:
+		return n
+	}
+	i, _ := slices.BinarySearchFunc(live, c, order)
+	return i
 }
 
 // order is the order of a lock's queue. Contenders with exhausted numbers come last, because the counter reached
