@@ -1,7 +1,10 @@
 package runpage
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -231,4 +234,21 @@ func TestBrowserHostileNames(t *testing.T) {
 		t.Error("the timeline does not show the name")
 	}
 	inert(t, b)
+
+	// The file of a picture is a document of its own.
+	b = browser.Open(t)
+	figures, _ := figuresOf(in)
+	picture, err := figures[0].Render()
+	file := filepath.Join(t.TempDir(), "timeline.svg")
+	if err := errors.Join(err, os.WriteFile(file, picture.SVG, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	b.Show(t, "file://"+file, 1100, "light")
+	if browser.Eval[bool](t, b, `window.struck !== undefined || document.querySelector("script, img, image") !== null`) {
+		t.Error("a name had an effect in the picture's file")
+	}
+	if !browser.Eval[bool](t, b, `document.documentElement.textContent.includes("<img src=x")`) {
+		t.Error("the picture's file does not show the name")
+	}
+	b.Inert(t, func(url string) bool { return url == "file://"+file })
 }
