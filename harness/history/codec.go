@@ -48,6 +48,9 @@ func putFrame(buf []byte, e *Event) int {
 	return padded(frameHeader + len(b))
 }
 
+// checksumOf returns the checksum of a whole frame.
+func checksumOf(b []byte) uint32 { return binary.LittleEndian.Uint32(b[4:]) }
+
 func padded(n int) int { return (n + frameAlign - 1) &^ (frameAlign - 1) }
 
 func publish(buf []byte, n uint32) {

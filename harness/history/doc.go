@@ -21,6 +21,7 @@
 //	fault-…                              [FaultStep]                 [Event.FaultStep]
 //	server-log                           [ServerLog]                 [Event.ServerLog]
 //	record-heading, record-received      [Heading], [Received]       [Event.Heading], [Event.Received]
+//	file-content                         [Content]                   [Event.Content]
 //	final                                [Final]                     [Event.Final]
 //	hiccups                              [Hiccups]                   [Event.Hiccups]
 //

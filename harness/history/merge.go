@@ -55,7 +55,8 @@ func ReadRaw(dir string, clean func(string) string) (*Log, []Record, error) {
 	return log, records, err
 }
 
-// openRaw opens every raw history below dir.
+// openRaw opens every raw history below dir. What bears the name of one and is no file, such as a link that leads
+// nowhere, counts as missing.
 func openRaw(dir string) (files []*rawFile, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, SegmentSuffix) {
@@ -64,6 +65,9 @@ func openRaw(dir string) (files []*rawFile, err error) {
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
+		}
+		if st, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
+			return nil
 		}
 		file, err := os.Open(path)
 		if err != nil {
@@ -154,7 +158,7 @@ func (f *rawFile) scan() error {
 		if err != nil || len(b) == 0 {
 			return f.tail(&r, err != nil)
 		}
-		f.record.note(&e, f.whole == 0)
+		f.record.note(&e, checksumOf(b), f.whole == 0)
 		if op := e.texts[textOp]; string(op) == string(OpBegin) && (!f.begins || e.at < f.begin) {
 			f.begins, f.begin, f.base = true, e.at, e.value
 		}

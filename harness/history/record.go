@@ -1,12 +1,16 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // The ops of the records themselves. A record is the raw history of one process, as the run directory has it.
 const (
 	OpHeading  Op = "record-heading"  // Info, the first event of a file: see Heading
 	OpReceived Op = "record-received" // OK: all of a record has arrived; Fail: not all of it; see Received
 	OpEndMark  Op = "record-end"      // Info, the last event of a record: see Recorder.End
+	OpContent  Op = "file-content"    // Info, of the harness at a run's end: see Content
 )
 
 // A Heading says which record a file has. The harness puts it before what a host sends, so that the record of another
@@ -39,8 +43,28 @@ func (e *Event) Received() Received {
 	return Received{File: e.Target, Bytes: e.Value, Detail: e.Detail}
 }
 
-// endMark is the event that a recorder has recorded that many events and will record no more.
-func endMark(events int64) Event { return Event{Op: OpEndMark, Value: events} }
+// A Content is what a raw file of the run directory contained when the run ended.
+type Content struct {
+	File  string // below the run directory, with slashes
+	Bytes int64
+	Sum   string // identifies the bytes
+}
+
+// Event returns the event that records it.
+func (c Content) Event() Event {
+	return Event{Op: OpContent, Target: c.File, Value: c.Bytes, Detail: c.Sum}
+}
+
+// Content returns the payload of an event of [OpContent].
+func (e *Event) Content() Content {
+	return Content{File: e.Target, Bytes: e.Value, Sum: e.Detail}
+}
+
+// endMark is the event that a recorder has recorded that many events, whose checksums make up that sum, and will record
+// no more.
+func endMark(events int64, sum uint64) Event {
+	return Event{Op: OpEndMark, Value: events, Detail: strconv.FormatUint(sum, 16)}
+}
 
 // Encode returns the frame of one event, as in a raw history.
 func Encode(e Event) []byte {
@@ -60,10 +84,14 @@ type Record struct {
 	// Ends says that it ends with an end mark, and Recorded how many events the mark counts.
 	Ends     bool
 	Recorded int64
+	// Sum is the sum of the checksums of these events. RecordedSum is the sum that the mark has, in hexadecimal digits;
+	// empty if it has none.
+	Sum         uint64
+	RecordedSum string
 }
 
-// note adds an event of the file, which may be its first.
-func (r *Record) note(e *frame, first bool) {
+// note adds an event of the file, which may be its first. The checksum is that of its frame.
+func (r *Record) note(e *frame, checksum uint32, first bool) {
 	r.Ends = false
 	switch Op(e.texts[textOp]) {
 	case OpHeading:
@@ -71,13 +99,23 @@ func (r *Record) note(e *frame, first bool) {
 			r.Heading = Heading{Run: string(e.texts[textDetail]), File: string(e.texts[textTarget])}
 		}
 	case OpEndMark:
-		r.Ends, r.Recorded = true, e.value
+		r.Ends, r.Recorded, r.RecordedSum = true, e.value, string(e.texts[textDetail])
 	case OpDone:
 		r.Done = true
-		r.Events++
+		r.add(checksum)
 	default:
-		r.Events++
+		r.add(checksum)
 	}
+}
+
+func (r *Record) add(checksum uint32) {
+	r.Events++
+	r.Sum += uint64(checksum)
+}
+
+// Changed reports whether the events are not those that the end mark counts, although they may be as many.
+func (r *Record) Changed() bool {
+	return r.Ends && r.RecordedSum != "" && r.RecordedSum != strconv.FormatUint(r.Sum, 16)
 }
 
 // Tear says that the file ends in the middle of an event; empty if it does not.

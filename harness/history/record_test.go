@@ -49,8 +49,8 @@ func TestMarksInTheMiddle(t *testing.T) {
 	dir := t.TempDir()
 	heading := Heading{Run: "a-1", File: "c1/process.hist"}
 	for name, events := range map[string][]Event{
-		"a": {heading.Event(), Begins(1, "s", "a-1"), endMark(1)},
-		"b": {Ready(1), endMark(1), heading.Event()},
+		"a": {heading.Event(), Begins(1, "s", "a-1"), endMark(1, 0)},
+		"b": {Ready(1), endMark(1, 0), heading.Event()},
 	} {
 		var b []byte
 		for _, e := range events {

@@ -32,8 +32,9 @@ type Recorder struct {
 	// segments is how many segments there are, which is the number of the next.
 	segments atomic.Int64
 	backlog  backlog
-	// recorded is how many events were recorded, and lost says that an event was refused.
+	// recorded is how many events were recorded, and sum the sum of their checksums. An event was refused if lost is set.
 	recorded int64
+	sum      uint64
 	lost     bool
 }
 
@@ -64,38 +65,41 @@ func (r *Recorder) Record(e Event) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.put(e); err != nil {
+	checksum, err := r.put(e)
+	if err != nil {
 		r.lost = true
 		return err
 	}
 	r.recorded++
+	r.sum += uint64(checksum)
 	return nil
 }
 
-// put writes a stamped event. r.mu is held.
-func (r *Recorder) put(e Event) error {
+// put writes a stamped event and returns the checksum of its frame. r.mu is held.
+func (r *Recorder) put(e Event) (checksum uint32, err error) {
 	need := bound(&e)
 	if need > maxFrame {
 		e.Detail = e.Detail[:max(0, len(e.Detail)-(need-maxFrame))]
 		if need = bound(&e); need > maxFrame {
-			return fmt.Errorf("record history: event %s is too long", e.Op)
+			return 0, fmt.Errorf("record history: event %s is too long", e.Op)
 		}
 	}
 	if r.seg == nil {
-		return errors.New("record history: recorder is closed")
+		return 0, errors.New("record history: recorder is closed")
 	}
 	if r.used+need > len(r.seg) {
 		if err := r.rotate(); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	r.used += putFrame(r.seg[r.used:], &e)
-	return nil
+	frame := r.seg[r.used:]
+	r.used += putFrame(frame, &e)
+	return checksumOf(frame), nil
 }
 
-// End writes the end mark, which says how many events came before it, and closes the recorder. A process calls it when
-// it ends as it was asked to. A record without an end mark may lack its end. If an event was refused, End writes no
-// mark and fails.
+// End writes the end mark, which says how many events came before it and what their checksums add up to, and closes the
+// recorder. A process calls it when it ends as it was asked to. A record without an end mark may lack its end. If an
+// event was refused, End writes no mark and fails.
 func (r *Recorder) End() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,9 +107,9 @@ func (r *Recorder) End() error {
 	if r.lost {
 		err = errors.New("record history: an event was not recorded")
 	} else {
-		mark := endMark(r.recorded)
+		mark := endMark(r.recorded, r.sum)
 		mark.At, mark.Process = r.clock.Now(), r.process
-		err = r.put(mark)
+		_, err = r.put(mark)
 	}
 	return errors.Join(err, r.closeSegment())
 }

@@ -1,12 +1,15 @@
 package judge
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"locklab/ensembles/txnlog"
@@ -42,7 +45,7 @@ type damage struct {
 }
 
 // damages returns what can happen to one record: it is cut, emptied, removed, replaced by that of another run or of
-// another host, or loses an event in its middle.
+// another host, loses an event in its middle, or has another event in the place of one, just as long.
 func damages(t *testing.T, dir, other, file string, rng *rand.Rand) []damage {
 	t.Helper()
 	read := func(dir, file string) []byte {
@@ -75,7 +78,31 @@ func damages(t *testing.T, dir, other, file string, rng *rand.Rand) []damage {
 		all = append(all, damage{fmt.Sprintf("without event %d", i+1), file,
 			append(slices.Clone(whole[:ends[i-1]]), whole[ends[i]:]...)})
 	}
+	for range randomCuts {
+		i := 1 + rng.IntN(len(ends)-2) // not the end mark, because when it was written matters to nobody
+		from, to := ends[i-1], ends[i]
+		put := func(name string, frame []byte) {
+			if now := slices.Concat(whole[:from], frame, whole[to:]); len(now) == len(whole) && !bytes.Equal(now, whole) {
+				all = append(all, damage{name, file, now})
+			}
+		}
+		e := eventOf(t, whole[from:to])
+		e.At++
+		put(fmt.Sprintf("changed event %d", i+1), history.Encode(e))
+		j := 1 + rng.IntN(len(ends)-2)
+		put(fmt.Sprintf("changed event %d to event %d", i+1, j+1), whole[ends[j-1]:ends[j]])
+	}
 	return all
+}
+
+// eventOf returns the event of a frame.
+func eventOf(t *testing.T, frame []byte) history.Event {
+	t.Helper()
+	events, _, err := history.Decode(nil, frame, map[string]string{})
+	if err != nil || len(events) != 1 {
+		t.Fatal(events, err)
+	}
+	return events[0]
 }
 
 // inflicted does the damage to a run directory, calls f, and undoes the damage.
@@ -212,6 +239,66 @@ func TestCutTransactionLogs(t *testing.T) {
 	t.Logf("%d cuts, seed %d", n, seed)
 }
 
+// A raw file that is as long as it was and has other content, or is that of another run, makes the run unknown.
+func TestChangedFiles(t *testing.T) {
+	dir := madeRun{id: "a-1", section: "counter"}.make(t)
+	other := madeRun{id: "b-1", section: "none", killed: true}.make(t)
+	for _, name := range []string{rundir.ScenarioFile, rundir.EnvFile, "timeline.json"} {
+		theirs, err := os.ReadFile(filepath.Join(other, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		damage{file: filepath.Join("..", name), content: theirs}.inflicted(t, dir, func() {
+			wantUnknown(t, "of another run", dir, name)
+		})
+	}
+	logs, err := filepath.Glob(filepath.Join(rundir.TxnLogDir(dir, "*"), "*"))
+	if err != nil || len(logs) != 3 {
+		t.Fatal(logs, err)
+	}
+	whole, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const seed = 20261123
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for servers := 1; servers <= 3; servers++ {
+		for range randomCuts {
+			at := recordEnd(t, whole, 16+rng.IntN(len(whole)-16))
+			zeroed := slices.Concat(whole[:at], make([]byte, len(whole)-at))
+			for _, log := range logs[:servers] {
+				if err := os.WriteFile(log, zeroed, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantUnknown(t, fmt.Sprintf("%d logs with zeros from byte %d on", servers, at), dir, "hosts/zk1/txnlog")
+		}
+	}
+	for _, log := range logs {
+		if err := os.WriteFile(log, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantVerdict(t, "whole again", dir, check.Pass)
+}
+
+// What bears the name of a record and is no file is a record that is missing.
+func TestRecordThatIsNoFile(t *testing.T) {
+	dir := madeRun{id: "a-1", section: "counter"}.make(t)
+	const file = "c1/process.hist"
+	path := filepath.Join(rundir.HostsDir(dir), file)
+	for what, put := range map[string]func() error{
+		"a link to nothing": func() error { return os.Symlink("nothing", path) },
+		"a directory":       func() error { return os.Mkdir(path, 0o755) },
+		"a pipe":            func() error { return syscall.Mkfifo(path, 0o644) },
+	} {
+		if err := errors.Join(os.Remove(path), put()); err != nil {
+			t.Fatal(err)
+		}
+		wantUnknown(t, what, dir, "hosts/"+file)
+	}
+}
+
 // recordEnd returns where the record that reaches up to or beyond a place in a log begins.
 func recordEnd(t *testing.T, log []byte, at int) (begins int) {
 	t.Helper()
@@ -288,8 +375,8 @@ func TestFormatWithoutMarks(t *testing.T) {
 		all := damages(t, dir, dir, "c1/process.hist", rng)
 		n := 0
 		for _, d := range all {
-			if d.name == "of another run" || strings.HasPrefix(d.name, "without event") {
-				continue // that needs run ids and lengths; see below
+			if d.name == "of another run" || strings.HasPrefix(d.name, "without event") || isChange(d) {
+				continue // that needs run ids, lengths and sums; see below
 			}
 			named := "c1/process.hist"
 			if d.name == "of another host" {
@@ -299,7 +386,7 @@ func TestFormatWithoutMarks(t *testing.T) {
 			n++
 		}
 		for _, d := range damages(t, dir, dir, "r1/process.hist", rng) {
-			if d.name != "of another run" {
+			if d.name != "of another run" && !isChange(d) {
 				d.inflicted(t, dir, func() { wantUnknown(t, d.name, dir, "hosts/r1/process.hist") })
 				n++
 			}
@@ -308,6 +395,9 @@ func TestFormatWithoutMarks(t *testing.T) {
 		t.Logf("%d damaged records", n)
 	}
 }
+
+// isChange reports whether a damage leaves a record as long as it was, and with as many events.
+func isChange(d damage) bool { return strings.HasPrefix(d.name, "changed event") }
 
 // withoutAttempts removes each attempt of c1 from the record of a run of format 1. The transaction logs have its znode.
 func withoutAttempts(t *testing.T, dir string) (n int) {

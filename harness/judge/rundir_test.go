@@ -1,10 +1,12 @@
 package judge
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,7 @@ type hostFile struct {
 	name   string
 	frames []byte
 	count  int64
+	sum    uint64 // of the frames' checksums
 }
 
 func (f *hostFile) add(at int64, e history.Event) {
@@ -60,8 +63,10 @@ func (f *hostFile) add(at int64, e history.Event) {
 	if e.Process == "" {
 		e.Process = f.host
 	}
-	f.frames = append(f.frames, history.Encode(e)...)
+	frame := history.Encode(e)
+	f.frames = append(f.frames, frame...)
 	f.count++
+	f.sum += uint64(binary.LittleEndian.Uint32(frame[4:]))
 }
 
 // write writes the file, and an end mark if the process ended as it was asked to.
@@ -75,7 +80,7 @@ func (f *hostFile) write(dir string, ended bool) history.Received {
 	b = append(b, f.frames...)
 	if ended && !f.run.unmarked {
 		b = append(b, history.Encode(history.Event{At: base + turn*(turns+20), Process: f.host, Op: history.OpEndMark,
-			Value: f.count})...)
+			Value: f.count, Detail: strconv.FormatUint(f.sum, 16)})...)
 	}
 	path := filepath.Join(rundir.HostsDir(dir), file)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, 0o644)); err != nil {
@@ -256,6 +261,15 @@ func (m madeRun) make(t *testing.T) string {
 		received := f.write(dir, ended)
 		if !m.unmarked {
 			harness.add(end+6e6, received.Event(history.OK))
+		}
+	}
+	if !m.unmarked {
+		contents, err := rundir.Contents(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range contents {
+			harness.add(end+7e6, c.Event())
 		}
 	}
 	harness.add(end+7e6, history.Ends(history.EndComplete))

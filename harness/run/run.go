@@ -95,6 +95,7 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	case runErr != nil:
 		how = history.EndBroken
 	}
+	endErr = errors.Join(endErr, r.noteContents())
 	if err := r.note(history.Ends(how)); err != nil {
 		return errors.Join(runErr, endErr, err)
 	}
@@ -146,6 +147,15 @@ func (r *run) begin() (err error) {
 	r.faults = r.faultRun()
 	return errors.Join(r.note(history.Begins(base, r.sc.Name, r.id)),
 		r.note(history.PhaseBegins(base, history.PhaseEnsemble)))
+}
+
+// noteContents records what the raw files contain, all of which are complete by now.
+func (r *run) noteContents() error {
+	contents, err := rundir.Contents(r.dir)
+	for _, c := range contents {
+		err = errors.Join(err, r.note(c.Event()))
+	}
+	return err
 }
 
 // note records an event of the harness.

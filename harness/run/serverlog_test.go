@@ -191,31 +191,45 @@ func wantAgreement(t *testing.T, dir string) {
 // failCopy makes the harness's record say that the logs of a server could not be copied.
 func failCopy(t *testing.T, dir, server string) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(rundir.HostDir(dir, rundir.HarnessHost), "*"+history.SegmentSuffix))
+	record := rundir.HostDir(dir, rundir.HarnessHost)
+	names, err := filepath.Glob(filepath.Join(record, "*"+history.SegmentSuffix))
 	if err != nil || len(names) == 0 {
 		t.Fatal(err, names)
 	}
+	var events []history.Event
 	for _, name := range names {
 		b, err := os.ReadFile(name)
+		if err == nil {
+			events, _, err = history.Decode(events, b, map[string]string{})
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, _, err := history.Decode(nil, b, map[string]string{})
-		if err != nil {
+	}
+	if err := os.RemoveAll(record); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := rundir.NewRecorder(dir, history.Clock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		switch {
+		case e.Op == history.OpEndMark:
+			continue
+		case e.Op == history.OpContent && strings.HasPrefix(e.Content().File, "hosts/"+server+"/txnlog/"):
+			continue
+		case e.Op == history.OpServerLog && e.Kind == history.OK && e.ServerLog().Server == server:
+			failed := history.ServerLog{Server: server, Detail: "a test removed it"}.Event(history.Fail)
+			failed.At, failed.Process = e.At, e.Process
+			e = failed
+		}
+		if err := rec.Record(e); err != nil {
 			t.Fatal(err)
 		}
-		b = nil
-		for _, e := range events {
-			if e.Op == history.OpServerLog && e.Kind == history.OK && e.ServerLog().Server == server {
-				failed := history.ServerLog{Server: server, Detail: "a test removed it"}.Event(history.Fail)
-				failed.At, failed.Process = e.At, e.Process
-				e = failed
-			}
-			b = append(b, history.Encode(e)...)
-		}
-		if err := os.WriteFile(name, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := rec.End(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -85,7 +85,8 @@ func (c *completeness) harness() {
 	for _, name := range slices.Sorted(maps.Keys(c.records)) {
 		if rec := c.records[name]; isHarness(name) {
 			all.Events += rec.Events
-			all.Ends, all.Recorded = rec.Ends, rec.Recorded
+			all.Sum += rec.Sum
+			all.Ends, all.Recorded, all.RecordedSum = rec.Ends, rec.Recorded, rec.RecordedSum
 		}
 	}
 	switch {
@@ -97,6 +98,9 @@ func (c *completeness) harness() {
 		return
 	case all.Events != all.Recorded:
 		c.lack(HarnessHost, "has %d of the %d events that the harness recorded", all.Events, all.Recorded)
+		return
+	case all.Changed():
+		c.lack(HarnessHost, "has other events than the harness recorded")
 		return
 	}
 	received := map[string]bool{}
@@ -173,6 +177,8 @@ func (c *completeness) process(host, file string, exit *history.Event, faults ma
 		c.lack(file, "is missing")
 	case rec.Ends && rec.Events != rec.Recorded:
 		c.lack(file, "has %d of the %d events that its process recorded", rec.Events, rec.Recorded)
+	case rec.Changed():
+		c.lack(file, "has other events than its process recorded")
 	case rec.Ends || rec.Done || killed(host, exit, faults):
 	case host == ResourceHost && !c.marked && rec.Events > 0: // format 1 does not say where it ends
 	case exit == nil:

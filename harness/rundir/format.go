@@ -8,7 +8,9 @@ import "errors"
 //   - In format 2, env.json has the version and the run's id. Each file of raw history begins with the run's id and
 //     its own name. A process that ends as it was asked to leaves an end mark, and so does the harness. The harness
 //     records how much it received of each history, and how much it copied of each server's transaction logs and how
-//     far that server had come. A record of this format is whole if all of that is as it should be.
+//     far that server had come. A record of this format is whole if all of that is as it should be. Later runs also
+//     have the checksums of their raw files, and end marks have that of the events; where those are missing they are
+//     not demanded.
 const Format = 2
 
 // ErrBadFile says that a file of a run directory cannot be understood, or has a format that is not known.

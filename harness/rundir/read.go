@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"locklab/chaos"
@@ -73,10 +75,11 @@ func Read(dir string) (*Run, error) {
 	var meanwhile sync.WaitGroup
 	defer meanwhile.Wait()
 	var known attempted
-	var missing []string
+	var missing, changed []string
 	meanwhile.Go(func() { r.Acquisitions = history.Acquisitions(r.Events) })
 	meanwhile.Go(func() { known = attemptsOf(r) })
 	meanwhile.Go(func() { missing = unanswered(r) })
+	meanwhile.Go(func() { changed = changedFiles(dir, r.Events) })
 	end, ended := r.Events.First(history.OpEnd)
 	r.Partial = !ended || end.Ending() != history.EndComplete
 	r.Interrupted = ended && end.Ending() == history.EndInterrupt
@@ -87,7 +90,11 @@ func Read(dir string) (*Run, error) {
 	r.Scenario.Layout = cmp.Or(r.Scenario.Layout, declaredLayout(r.Events))
 	r.Servers = readServerLog(dir, r.Scenario, r.Events)
 	meanwhile.Wait()
-	r.Incomplete = append(append(r.Incomplete, unrecorded(r, known)...), missing...)
+	changed = slices.DeleteFunc(changed, func(why string) bool {
+		file, _, _ := strings.Cut(why, " ")
+		return slices.ContainsFunc(r.Incomplete, func(w string) bool { return strings.HasPrefix(w, file+" ") })
+	})
+	r.Incomplete = slices.Concat(r.Incomplete, unrecorded(r, known), missing, changed)
 	untrusted.Lines(&r.Incomplete)
 	return r, nil
 }
