@@ -50,10 +50,12 @@ func writeDerived(dir string, d Derived, mostHistory int) error {
 }
 
 // Discard removes the derived files of a run, so that none is left of an earlier judgement. It touches nothing in a
-// directory that holds no run.
+// directory that has neither a run nor what is left of one that lost its scenario.
 func Discard(dir string) error {
-	if requireRun(dir) != nil {
-		return nil
+	if !IsRun(dir) {
+		if _, err := os.Stat(HostDir(dir, HarnessHost)); err != nil {
+			return nil
+		}
 	}
 	var errs []error
 	for _, name := range []string{ResultFile, VerdictsFile, HistoryFile, HlogFile, HiccupsFile, BenchFile, ReportFile,

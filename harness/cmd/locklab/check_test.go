@@ -113,6 +113,25 @@ func TestCheckOfABadDirectory(t *testing.T) {
 	}
 }
 
+// A run directory without its scenario cannot be judged, so no older verdict stays there.
+func TestCheckWithoutAScenario(t *testing.T) {
+	dir := recordRun(t, "", string(history.EndComplete), 190)
+	if code, stdout, stderr := runCLI(t, "check", dir); code != exitOK {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if err := os.Remove(filepath.Join(dir, "scenario.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runCLI(t, "check", dir); code != exitInput || !strings.Contains(stderr, "scenario.yaml") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, name := range []string{"result.json", "verdicts.json", "report.html"} {
+		if _, left := contents(t, dir)[name]; left {
+			t.Errorf("%s is left of an older verdict", name)
+		}
+	}
+}
+
 // check removes nothing from a directory that holds no run.
 func TestCheckOfNoRun(t *testing.T) {
 	dir := t.TempDir()
