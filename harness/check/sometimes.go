@@ -106,7 +106,11 @@ func judgeSometimes(d *digest, s *Safety) Verdict {
 	for _, c := range d.conditions {
 		if !c.Met {
 			how := "it never happened that "
-			if c.Count == nil {
+			condition, _ := ConditionNamed(c.Condition)
+			switch {
+			case c.Count == nil && condition.Tokens && !d.facts.Tokens:
+				how = "without tokens it is not known whether "
+			case c.Count == nil:
 				how = "it could not be measured whether "
 			}
 			unmet = append(unmet, fmt.Sprintf("%s: %s%s", c.Condition, how, c.Means))
