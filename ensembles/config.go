@@ -42,18 +42,20 @@ const (
 	logbackFile = "logback.xml"
 )
 
-// zooCfg returns the configuration file of every server of the ensemble.
-func zooCfg(c ServerConfig, servers []netip.Addr) string {
+// zooCfg returns the configuration file of a server of the ensemble. id counts from 1.
+func zooCfg(c ServerConfig, servers []netip.Addr, id int) string {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
-	dir := agent.DataDir + "/" + serverDir
 	set("tickTime", c.Tick.Milliseconds())
 	set("initLimit", c.InitLimit)
 	set("syncLimit", c.SyncLimit)
 	set("minSessionTimeout", c.MinSessionTimeout.Milliseconds())
 	set("maxSessionTimeout", c.MaxSessionTimeout.Milliseconds())
-	set("dataDir", dir)
+	set("dataDir", "./.") // the working directory; ZooKeeper takes a relative path that begins with ./
 	set("clientPort", agent.ClientPort)
+	if own := servers[id-1]; own.IsLoopback() {
+		set("clientPortAddress", own) // its host shares this machine's network with the other servers
+	}
 	set("maxClientCnxns", 0) // all clients of a process share an address
 	set("4lw.commands.whitelist", "*")
 	set("admin.enableServer", false)
@@ -94,6 +96,7 @@ func (c ServerConfig) JavaOptions() []string {
 		// seconds.
 		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-XX:+ExitOnOutOfMemoryError", // a server without memory would go on half-working
+		"-XX:-UsePerfData",            // a server that is killed would leave that file behind
 		"-Djava.net.preferIPv4Stack=true",
 		"-Dzookeeper.preAllocSize=4096", // KiB: several servers may share a tmpfs
 		"-Dzookeeper.db.autocreate=true",
@@ -113,7 +116,7 @@ func serverSpec(c ServerConfig, servers []netip.Addr, id int) agent.Spec {
 		ZooKeeper: true,
 		Dir:       serverDir,
 		Files: map[string]string{
-			configFile: zooCfg(c, servers), idFile: fmt.Sprintln(id),
+			configFile: zooCfg(c, servers, id), idFile: fmt.Sprintln(id),
 			loggingFile: log4jProperties, logbackFile: logbackXML,
 		},
 		Data:  preparedLog(c.Prepared),

@@ -20,9 +20,11 @@ func TestZooCfg(t *testing.T) {
 	for name, servers := range map[string][]netip.Addr{
 		"one":   {netip.MustParseAddr("10.87.1.10")},
 		"three": {netip.MustParseAddr("10.87.1.10"), netip.MustParseAddr("10.87.1.11"), netip.MustParseAddr("10.87.1.12")},
+		"shared": {netip.MustParseAddr("127.87.1.10"), netip.MustParseAddr("127.87.1.11"),
+			netip.MustParseAddr("127.87.1.12")},
 	} {
 		golden := "testdata/" + name + ".zoo.cfg"
-		got := zooCfg(cfg, servers)
+		got := zooCfg(cfg, servers, 1)
 		if *update {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 				t.Fatal(err)

@@ -14,15 +14,16 @@ const EnvSurroundings = "LOCKLAB_SURROUNDINGS"
 const EnvCredential = "LOCKLAB_CREDENTIAL"
 
 // Surroundings describe a host that is a mere process of this machine: it shares the network and the files of the
-// machine, and its lab uses an ensemble that runs elsewhere.
+// machine.
 type Surroundings struct {
 	// Dir is what the host has instead of DataDir. The agent removes it when it ends.
 	Dir string `json:"dir"`
 	// Address is the host's address on the loopback network.
 	Address netip.Addr `json:"address"`
-	// Ensemble is the way to the ensemble, and Path the one path in it that the lab uses.
-	Ensemble *reach.Ensemble `json:"ensemble"`
-	Path     string          `json:"path"`
+	// Ensemble is the way to the ensemble that the lab uses, if that runs elsewhere, and Path the one path in it that the
+	// lab uses.
+	Ensemble *reach.Ensemble `json:"ensemble,omitempty"`
+	Path     string          `json:"path,omitempty"`
 	// Server is the server of the ensemble that the agent speaks for; empty if the host is not a server's.
 	Server string `json:"server,omitempty"`
 }

@@ -14,13 +14,14 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/netns"
+	"locklab/ensembles/process"
 )
 
 // Auto is the name that stands for the first kind that works on this machine.
 const Auto = "auto"
 
 // Kinds returns the kinds of labs, in the order in which Auto tries them.
-func Kinds() []ensembles.Kind { return []ensembles.Kind{docker.Kind{}, netns.Kind{}} }
+func Kinds() []ensembles.Kind { return []ensembles.Kind{docker.Kind{}, netns.Kind{}, process.Kind{}} }
 
 // Names returns what a lab can be called: Auto, then the names of the kinds.
 func Names() []string {
@@ -32,7 +33,7 @@ func Names() []string {
 }
 
 // unavailable are the errors of a machine on which labs of a kind cannot be made at all.
-var unavailable = []error{docker.ErrNoEngine, docker.ErrNoImage, netns.ErrUnavailable}
+var unavailable = []error{docker.ErrNoEngine, docker.ErrNoImage, netns.ErrUnavailable, process.ErrUnavailable}
 
 // Unavailable reports whether an error says that a kind of lab cannot be made on this machine.
 func Unavailable(err error) bool {

@@ -13,12 +13,18 @@ import (
 	"path/filepath"
 
 	"locklab/ensembles"
+	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/remote"
 )
 
-// Kind makes labs whose servers are those of an ensemble elsewhere.
+// ErrUnavailable says that a lab of child processes cannot be made here.
+var ErrUnavailable = errors.New("no lab of child processes can be made here")
+
+// Kind makes labs whose hosts are child processes. The zero Kind has servers of its own, which run the Java and the
+// ZooKeeper of this machine.
 type Kind struct {
-	// Access is the way to that ensemble. The i-th host of the role server speaks for its i-th server.
+	// Access, if set, is the way to an ensemble elsewhere. The i-th host of the role server then runs no server, but
+	// speaks for that ensemble's i-th.
 	Access *remote.Access
 	// Path is the path of the lab's runs in that ensemble. The agents touch nothing outside it.
 	Path string
@@ -27,48 +33,79 @@ type Kind struct {
 }
 
 // Name implements [ensembles.Kind].
-func (Kind) Name() string { return "connect" }
+func (k Kind) Name() string {
+	if k.Access != nil {
+		return "connect"
+	}
+	return "process"
+}
 
 // Open implements [ensembles.Kind].
 func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
-	p := &place{kind: k, id: id, cfg: cfg}
+	p := &place{kind: k, id: id, cfg: cfg, dirs: map[bool]string{}}
 	servers := 0
 	for _, h := range cfg.Hosts {
 		switch {
 		case h.Image != "" || h.Base || len(h.Files) > 0:
-			return nil, fmt.Errorf("host %s needs files or an image of its own, and a child process of the harness has none",
-				h.Name)
+			return nil, fmt.Errorf("%w: host %s needs files or an image of its own, and a child process of the harness has "+
+				"none", ErrUnavailable, h.Name)
 		case h.Role == ensembles.Server:
 			servers++
 		}
 	}
-	if servers > len(k.Access.Servers) {
+	var err error
+	switch {
+	case k.Access == nil:
+		if p.image, err = serve.Software(os.DirFS("/")); err != nil {
+			return nil, fmt.Errorf("%w: %w; on Debian, as root: apt-get install openjdk-17-jre-headless zookeeper",
+				ErrUnavailable, err)
+		}
+	case servers > len(k.Access.Servers):
 		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Access.Servers))
 	}
-	var err error
 	if p.network, p.reserved, err = reserve(ctx, id); err != nil {
 		return nil, err
 	}
-	if p.dir, err = os.MkdirTemp("", dirPattern); err != nil {
-		p.reserved.Close()
-		return nil, err
+	for _, h := range cfg.Hosts {
+		if p.dirs[h.Disk] != "" {
+			continue
+		}
+		if p.dirs[h.Disk], err = os.MkdirTemp(parent(h.Disk), dirPattern); err != nil {
+			return nil, errors.Join(err, p.Close(ctx))
+		}
 	}
 	return p, nil
 }
 
-// dirPattern is the name of the directory of a lab's data.
+// dirPattern is the name of a directory of a lab's data.
 const dirPattern = "locklab-process-*"
+
+// memory is where Linux has a file system in memory that every user can write to.
+const memory = "/dev/shm"
+
+// parent returns where labs have the directories of hosts with a disk, or of those without.
+func parent(disk bool) string {
+	if st, err := os.Stat(memory); !disk && err == nil && st.IsDir() {
+		return memory
+	}
+	return os.TempDir()
+}
 
 // Clean implements [ensembles.Kind]. Agents remove their own data, so nothing but an empty directory can be left, and
 // that only if an agent is killed itself.
 func (Kind) Clean(_ context.Context, log *slog.Logger) error {
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dirPattern))
-	for _, dir := range dirs {
-		if os.Remove(dir) == nil { // only an empty one can be removed so
-			log.Info("remove leftover", "name", dir)
+	for _, disk := range []bool{true, false} {
+		dirs, err := filepath.Glob(filepath.Join(parent(disk), dirPattern))
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			if os.Remove(dir) == nil { // only an empty one can be removed so
+				log.Info("remove leftover", "name", dir)
+			}
 		}
 	}
-	return err
+	return nil
 }
 
 // A network is the part of 127.0.0.0/8 that the hosts of a lab have: 127.a.b.0/24.

@@ -26,7 +26,8 @@ type place struct {
 	cfg      ensembles.LabConfig
 	network  network
 	reserved io.Closer
-	dir      string // has a directory for each host
+	image    string
+	dirs     map[bool]string // with and without a disk: each has a directory for some of the hosts
 
 	mu     sync.Mutex
 	agents []*child
@@ -40,7 +41,7 @@ type child struct {
 }
 
 // Image implements [ensembles.Place].
-func (p *place) Image() string { return "" }
+func (p *place) Image() string { return p.image }
 
 // Start implements [ensembles.Place].
 func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensembles.Location, error) {
@@ -65,18 +66,23 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if at.Control, err = listen(); err != nil {
 		return at, err
 	}
-	surroundings := agent.Surroundings{Dir: filepath.Join(p.dir, spec.Name), Address: at.Address,
-		Ensemble: &p.kind.Access.Ensemble, Path: p.kind.Path}
+	surroundings := agent.Surroundings{Dir: filepath.Join(p.dirs[spec.Disk], spec.Name), Address: at.Address,
+		Path: p.kind.Path}
 	if err := os.Mkdir(surroundings.Dir, 0o700); err != nil {
 		return at, err
 	}
 	vars := append(ownEnv(os.Environ()), fmt.Sprintf("%s=%d", agent.EnvControl, inherited), agent.EnvSurroundings+"=stdin")
-	if spec.Role == ensembles.Server {
-		if at.Server, err = listen(); err != nil {
-			return at, err
+	if elsewhere := p.kind.Access; elsewhere != nil {
+		surroundings.Ensemble = &elsewhere.Ensemble
+		if spec.Role == ensembles.Server {
+			if at.Server, err = listen(); err != nil {
+				return at, err
+			}
+			surroundings.Server = elsewhere.Servers[p.server(i)]
+			vars = append(vars, fmt.Sprintf("%s=%d", agent.EnvPublished, inherited+1))
 		}
-		surroundings.Server = p.kind.Access.Servers[p.server(i)]
-		vars = append(vars, fmt.Sprintf("%s=%d", agent.EnvPublished, inherited+1))
+	} else if spec.Publish {
+		at.Published = netip.AddrPortFrom(at.Address, agent.ClientPort)
 	}
 	for name, value := range env {
 		vars = append(vars, name+"="+value)
@@ -86,6 +92,15 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 
 // inherited is the number of the first inherited file.
 const inherited = 3
+
+// removeDirs removes the data of all hosts.
+func (p *place) removeDirs() error {
+	var errs []error
+	for _, dir := range p.dirs {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}
 
 // server returns which server of the ensemble the i-th host speaks for.
 func (p *place) server(i int) (n int) {
@@ -140,7 +155,7 @@ func (p *place) run(env []string, sockets []*os.File, s agent.Surroundings) erro
 func ownEnv(all []string) []string {
 	var own []string
 	for _, v := range all {
-		for _, name := range []string{"PATH=", "HOME=", "TMPDIR=", "GODEBUG="} {
+		for _, name := range []string{"PATH=", "HOME=", "TMPDIR=", "GODEBUG=", "JAVA_HOME=", "ZOOKEEPER_HOME="} {
 			if strings.HasPrefix(v, name) {
 				own = append(own, v)
 			}
@@ -165,5 +180,5 @@ func (p *place) Close(ctx context.Context) error {
 			errs = append(errs, context.Cause(ctx), c.cmd.Process.Kill(), <-c.ended)
 		}
 	}
-	return errors.Join(append(errs, p.reserved.Close(), os.RemoveAll(p.dir))...)
+	return errors.Join(append(errs, p.reserved.Close(), p.removeDirs())...)
 }

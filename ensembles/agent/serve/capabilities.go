@@ -17,8 +17,11 @@ import (
 // capabilities tries each feature that the host's faults need, in a way that affects no packet. It tries nothing of a
 // network that is not the host's own.
 func (a *server) capabilities(context.Context) (agent.Capabilities, error) {
+	clock := func() error { _, err := findClock(os.DirFS("/")); return err }
 	if a.cfg.Surroundings != nil {
-		return sharing(), nil
+		caps := sharing()
+		caps[agent.CapFaketime] = lack(clock())
+		return caps, nil
 	}
 	caps := agent.Capabilities{}
 	for name, try := range map[string]func() error{
@@ -33,14 +36,19 @@ func (a *server) capabilities(context.Context) (agent.Capabilities, error) {
 		},
 		agent.CapNetem:    tryNetem,
 		agent.CapDestroy:  tryDestroy,
-		agent.CapFaketime: func() error { _, err := findClock(os.DirFS("/")); return err },
+		agent.CapFaketime: clock,
 	} {
-		caps[name] = ""
-		if err := try(); err != nil {
-			caps[name] = err.Error()
-		}
+		caps[name] = lack(try())
 	}
 	return caps, nil
+}
+
+// lack returns why a capability is lacking; empty if it is not.
+func lack(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // tryRule adds a rule to a chain that no packet enters, and removes it.

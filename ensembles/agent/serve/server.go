@@ -81,7 +81,9 @@ func Run(ctx context.Context, cfg Config) error {
 	a.stall = &stall{sup: a.sup}
 	if s := cfg.Surroundings; s != nil {
 		a.shareNetwork()
-		a.sup.credential = s.Ensemble.Credential
+		if s.Ensemble != nil {
+			a.sup.credential = s.Ensemble.Credential
+		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup

@@ -2,8 +2,8 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"net"
+	"net/netip"
 
 	"github.com/go-zookeeper/zk"
 
@@ -24,11 +24,15 @@ type upstream struct {
 }
 
 func upstreamOf(s *agent.Surroundings) upstream {
-	if s != nil {
+	if s != nil && s.Ensemble != nil {
 		return upstream{name: s.Server, credential: s.Ensemble.Credential, root: s.Path,
 			dial: func(ctx context.Context) (net.Conn, error) { return s.Ensemble.Dial(ctx, "tcp", s.Server) }}
 	}
-	own := fmt.Sprintf("127.0.0.1:%d", agent.ClientPort)
+	at := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if s != nil {
+		at = s.Address
+	}
+	own := netip.AddrPortFrom(at, agent.ClientPort).String()
 	return upstream{name: own,
 		dial: func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp4", own) }}
 }

@@ -13,6 +13,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/netns"
+	"locklab/ensembles/process"
 	"locklab/ensembles/remote"
 	"locklab/harness/check"
 	"locklab/harness/judge"
@@ -141,6 +142,7 @@ func codeOf(err error) (code int, show error) {
 		{runpage.ErrChoice, exitInput}, {export.ErrFormat, exitInput},
 		{capacity.ErrTooFar, exitUnknown},
 		{docker.ErrNoEngine, exitEnvironment}, {docker.ErrNoImage, exitEnvironment}, {netns.ErrUnavailable, exitEnvironment},
+		{process.ErrUnavailable, exitEnvironment},
 		{docker.ErrMissingTool, exitEnvironment},
 		{curator.ErrMissing, exitEnvironment},
 		// This is found before a run begins. During a run it makes the verdict unknown.
