@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build lab release module test test-netns test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
+.PHONY: help build lab release module test test-netns test-process test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -158,7 +158,11 @@ test-netns: lab ## run the tests of ensembles and faults in labs of network name
 	LOCKLAB_TEST_LAB=netns $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/netns ./chaos
 	LOCKLAB_TEST_LAB=netns $(GO) test -count=1 -timeout 40m -run 'TestFaultsConform|TestStage$$' ./harness/run
 
-test-all: test test-netns kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
+test-process: lab ## run the tests of ensembles and faults in labs of child processes
+	LOCKLAB_TEST_LAB=process $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/process
+	LOCKLAB_TEST_LAB=process $(GO) test -count=1 -timeout 40m -run TestFaultsConform ./harness/run
+
+test-all: test test-netns test-process kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 45m -run TestProtocolSteps ./recipes
 	$(GO) test -race -short ./recipes ./recipes/zktest ./chaos

@@ -51,11 +51,13 @@ func zooCfg(c ServerConfig, servers []netip.Addr, id int) string {
 	set("syncLimit", c.SyncLimit)
 	set("minSessionTimeout", c.MinSessionTimeout.Milliseconds())
 	set("maxSessionTimeout", c.MaxSessionTimeout.Milliseconds())
-	set("dataDir", "./.") // the working directory; ZooKeeper takes a relative path that begins with ./
-	set("clientPort", agent.ClientPort)
-	if own := servers[id-1]; own.IsLoopback() {
-		set("clientPortAddress", own) // its host shares this machine's network with the other servers
+	if own := servers[id-1]; own.IsLoopback() { // the host shares this machine's files and its network
+		set("dataDir", "./.") // the working directory; ZooKeeper warns of relative paths that do not begin with ./
+		set("clientPortAddress", own)
+	} else {
+		set("dataDir", agent.DataDir+"/"+serverDir)
 	}
+	set("clientPort", agent.ClientPort)
 	set("maxClientCnxns", 0) // all clients of a process share an address
 	set("4lw.commands.whitelist", "*")
 	set("admin.enableServer", false)

@@ -77,14 +77,14 @@ func TestEnsemble(t *testing.T) {
 		for _, h := range e.Servers {
 			addresses = append(addresses, h.Address)
 		}
-		for _, h := range e.Servers {
+		for i, h := range e.Servers {
 			r, err := h.Agent.File(t.Context(), "zookeeper/zoo.cfg")
 			if err != nil {
 				t.Fatal(err)
 			}
 			b, err := io.ReadAll(r)
 			r.Close()
-			if diff := cmp.Diff(ensembles.ZooCfg(e.Config, addresses), string(b)); diff != "" || err != nil {
+			if diff := cmp.Diff(ensembles.ZooCfg(e.Config, addresses, i+1), string(b)); diff != "" || err != nil {
 				t.Errorf("%s: %v (-want +got):\n%s", h.Name, err, diff)
 			}
 			// This is what the server made of it.

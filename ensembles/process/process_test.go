@@ -1,0 +1,142 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/ensembles/labtest"
+	"locklab/ensembles/process"
+)
+
+func TestMain(m *testing.M) {
+	labtest.AbandonIfTold(process.Kind{}, hosts...)
+	os.Exit(m.Run())
+}
+
+var hosts = []ensembles.HostSpec{{Name: "zk1", Disk: true}, {Name: "zk2"}, {Name: "zk3"},
+	{Name: "c1", Role: ensembles.Client}, {Name: "c2", Role: ensembles.Client, Disk: true}}
+
+// start makes a lab for the test, which is closed at its end.
+func start(t *testing.T, hosts ...ensembles.HostSpec) *ensembles.Lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a lab")
+	}
+	lab, err := ensembles.StartLab(t.Context(), process.Kind{},
+		ensembles.LabConfig{Hosts: hosts, Binary: labtest.Binary(t), Log: labtest.Log(t)})
+	if errors.Is(err, process.ErrUnavailable) && os.Getenv(labtest.EnvRequire) != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return lab
+}
+
+// Two labs have three servers each, side by side on one network, which does not change.
+func TestLab(t *testing.T) {
+	before := labtest.LookAtMachine(t)
+	lab, other := start(t, hosts...), start(t, hosts...)
+	config := ensembles.ServerConfig{Tick: 200 * time.Millisecond, InitLimit: 20, SyncLimit: 5,
+		MinSessionTimeout: 400 * time.Millisecond, MaxSessionTimeout: time.Minute, HeapBytes: 128 << 20}
+	for _, l := range []*ensembles.Lab{lab, other} {
+		e, err := ensembles.StartEnsemble(t.Context(), l, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if roles, err := e.Roles(t.Context()); err != nil || len(roles) != 3 {
+			t.Errorf("roles %v, %v", roles, err)
+		}
+	}
+	t.Run("the machine's network does not change", func(t *testing.T) {
+		if changes := labtest.LookAtMachine(t).ChangesOf("", before); len(changes) > 0 {
+			t.Errorf("%v", changes)
+		}
+	})
+	t.Run("storage", func(t *testing.T) {
+		for host, disk := range map[string]bool{"c1": false, "c2": true} {
+			dir := strings.TrimSpace(labtest.Shell(t, lab.Host(host), "pwd"))
+			if strings.HasPrefix(dir, "/dev/shm/") == disk {
+				t.Errorf("%s has its data in %s", host, dir)
+			}
+		}
+	})
+	t.Run("faults of the network are refused", func(t *testing.T) {
+		block := agent.Block{ID: "b", Peers: []netip.Addr{lab.Host("zk1").Address}}
+		_, err := lab.Host("c1").Agent.Block(t.Context(), block)
+		if !errors.Is(err, agent.ErrUnsupported) {
+			t.Errorf("a block: %v", err)
+		}
+		lacks, err := lab.Host("c1").Agent.Capabilities(t.Context())
+		if err != nil || lacks[agent.CapNetAdmin] == "" {
+			t.Errorf("%v, %v", lacks, err)
+		}
+	})
+	t.Run("files are refused", func(t *testing.T) {
+		_, err := ensembles.StartLab(t.Context(), process.Kind{}, ensembles.LabConfig{Binary: labtest.Binary(t),
+			Log: labtest.Log(t), Hosts: []ensembles.HostSpec{{Name: "c1", Files: []ensembles.File{{Source: "x"}}}}})
+		if !errors.Is(err, process.ErrUnavailable) || !strings.Contains(err.Error(), "host c1") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// dataDirs lists the directories of labs.
+func dataDirs(t *testing.T) (dirs []string) {
+	t.Helper()
+	for _, parent := range []string{os.TempDir(), "/dev/shm"} {
+		found, err := filepath.Glob(filepath.Join(parent, "locklab-process-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, found...)
+	}
+	return dirs
+}
+
+// A SIGKILL of the harness leaves nothing: no process, no directory.
+func TestAnAbandonedLabRemovesItself(t *testing.T) {
+	start(t, ensembles.HostSpec{Name: "c1", Role: ensembles.Client}) // or the test is skipped
+	before, dirs := labtest.LookAtMachine(t), dataDirs(t)
+	id, kill := labtest.StartToAbandon(t)
+	program := "locklab-" + id
+	if len(labtest.LookAtMachine(t).Changes(before, program)) < len(hosts) {
+		t.Error("the lab's processes are not seen")
+	}
+	if len(dataDirs(t)) != len(dirs)+2 {
+		t.Errorf("directories %v, before %v", dataDirs(t), dirs)
+	}
+	kill()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err := ensembles.Poll(ctx, 20*time.Millisecond, "the lab to be gone", func() error {
+		changes := labtest.LookAtMachine(t).Changes(before, program)
+		for _, d := range dataDirs(t) {
+			if !slices.Contains(dirs, d) {
+				changes = append(changes, d)
+			}
+		}
+		if len(changes) > 0 {
+			return fmt.Errorf("left: %v", changes)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
