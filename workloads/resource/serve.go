@@ -110,12 +110,22 @@ type Client struct {
 	rpc *rpc.Client // nil once it broke
 }
 
-// Dial connects to the resource at address.
+// Dial connects to the resource at address. On a busy machine the first packets may be lost, so it tries several times
+// to get an answer.
 func Dial(ctx context.Context, address string) (*Client, error) {
 	c := &Client{address: address}
-	_, err := c.connection(ctx)
+	var err error
+	for range dialTries {
+		_, err = c.connection(ctx)
+		if late := net.Error(nil); !errors.As(err, &late) || !late.Timeout() || ctx.Err() != nil {
+			break
+		}
+	}
 	return c, err
 }
+
+// dialTries is how often Dial tries when nobody answers.
+const dialTries = 10
 
 // connection returns the connection, and makes one if there is none.
 func (c *Client) connection(ctx context.Context) (*rpc.Client, error) {
