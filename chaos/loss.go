@@ -15,7 +15,7 @@ import (
 
 func lossKind() Kind {
 	return Kind{
-		Name: "loss", Family: FamilyPackets, Targets: OnServer | OnClient,
+		Name: "loss", Family: FamilyPackets, Targets: OnServer | OnClient, Capability: agent.CapNetAdmin,
 		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true},
 		Does: "loses a share of the packets between the target and the servers, the leader or the clients at " +
 			"random, in each direction",

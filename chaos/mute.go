@@ -13,7 +13,7 @@ import (
 
 func muteKind() Kind {
 	return Kind{
-		Name: "mute", Family: FamilySession, Targets: OnServer,
+		Name: "mute", Family: FamilySession, Targets: OnServer, Capability: agent.CapNetAdmin,
 		Nature: check.FaultNature{Cause: check.CauseAdministrator},
 		Does: "the server accepts its clients' connections and never answers on them; it treats the other servers " +
 			"as always",

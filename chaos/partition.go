@@ -17,7 +17,7 @@ import (
 func partitionKind() Kind {
 	return Kind{
 		Name: "partition", Family: FamilyPartition, Targets: OnServer | OnClient | OnAll,
-		Outage: true,
+		Outage: true, Capability: agent.CapNetAdmin,
 		Nature: check.FaultNature{Cause: causePartition, SilencesLeader: true},
 		Does: "cuts the target off `from` the other servers, the leader or the clients, and leaves every other " +
 			"link alone. `shape` cuts between servers instead: into `halves`, into two groups that only one " +

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"locklab/ensembles"
+	"locklab/ensembles/agent"
 	"locklab/harness/check"
 	"locklab/harness/history"
 )
@@ -17,7 +18,8 @@ import (
 func resetKind() Kind {
 	return Kind{
 		Name: "reset", Family: FamilyPackets, Targets: OnServer | OnClient, Momentary: true,
-		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true, Lingers: true},
+		Capability: agent.CapNetAdmin,
+		Nature:     check.FaultNature{Cause: causePartition, HampersLeader: true, Lingers: true},
 		Does: "resets every TCP connection between the target and the servers, the leader or the clients at both " +
 			"ends",
 		Verified: "none of these connections is left; then there are new ones, and the ensemble is whole",

@@ -11,6 +11,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/docker"
+	"locklab/ensembles/process"
 	"locklab/harness/run"
 )
 
@@ -128,7 +129,7 @@ func (d *Diagnosis) tryLab(ctx context.Context, m machine) error {
 		d.want("image", err, image, "make image")
 	}
 	lab, err := m.openLab(ctx)
-	d.need("lab", err, fmt.Sprintf("hosts of kind %s start, with no capability but NET_ADMIN", lab.kind), "")
+	d.need("lab", err, fmt.Sprintf("hosts of kind %s start", lab.kind), "")
 	if err != nil {
 		return ctx.Err()
 	}
@@ -148,7 +149,7 @@ func (d *Diagnosis) tryLab(ctx context.Context, m machine) error {
 			lacks[agent.CapPtrace] = err.Error()
 		}
 	}
-	d.abilities(lacks)
+	d.abilities(lacks, lab.kind != process.Kind{}.Name())
 	return ctx.Err()
 }
 
@@ -180,11 +181,12 @@ var cures = map[string]string{
 	agent.CapFaketime: "docker rmi " + docker.DebianImage + " && make image",
 }
 
-// abilities adds what a host can do, and which faults are possible for that reason.
-func (d *Diagnosis) abilities(lacks map[string]string) {
+// abilities adds what a host can do, and which faults are possible for that reason. isolated says that a host has a
+// network of its own, whose rules no run can do without.
+func (d *Diagnosis) abilities(lacks map[string]string, isolated bool) {
 	for _, name := range slices.Sorted(maps.Keys(lacks)) {
 		why := lacks[name]
-		f := Finding{Name: name, OK: why == "", Needed: name == agent.CapNetAdmin, Detail: "can be used"}
+		f := Finding{Name: name, OK: why == "", Needed: isolated && name == agent.CapNetAdmin, Detail: "can be used"}
 		if why != "" {
 			f.Detail, f.Cure = why, cures[name]
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/ensembles/agent"
+	"locklab/ensembles/process"
 	"locklab/ensembles/docker"
 )
 
@@ -54,6 +55,7 @@ func healthyLab(closed *int) testLab {
 // possible.
 func TestDiagnose(t *testing.T) {
 	broken := errors.New("broken")
+	ofNetwork := []string{"partition", "loss", "bandwidth", "reset", "mute"}
 	fails := func(context.Context) error { return broken }
 	// inside changes what is found in the machine's lab.
 	inside := func(change func(*testLab)) func(*machine) {
@@ -119,7 +121,12 @@ func TestDiagnose(t *testing.T) {
 			cannot: []string{"clock-step"}, lab: true},
 		{name: "netem", change: lacks(agent.CapNetem),
 			lacking: []string{agent.CapNetem}, cure: "modprobe sch_netem", lab: true},
-		{name: "NET_ADMIN", change: lacks(agent.CapNetAdmin), lacking: []string{agent.CapNetAdmin}, unable: true, lab: true},
+		{name: "NET_ADMIN", change: lacks(agent.CapNetAdmin), lacking: []string{agent.CapNetAdmin},
+			cannot: ofNetwork, unable: true, lab: true},
+		{name: "NET_ADMIN in a lab of processes", change: func(m *machine) {
+			lacks(agent.CapNetAdmin)(m)
+			inside(func(w *testLab) { w.kind = process.Kind{}.Name() })(m)
+		}, lacking: []string{agent.CapNetAdmin}, cannot: ofNetwork, lab: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			closed := 0
@@ -172,7 +179,7 @@ func TestDiagnose(t *testing.T) {
 // Without netem, latency is possible except between servers. A run with such a fault is refused because of the finding.
 func TestLatencyBetweenServersNeedsNetem(t *testing.T) {
 	d := Diagnosis{}
-	d.abilities(agent.Capabilities{agent.CapNetem: "no such module"})
+	d.abilities(agent.Capabilities{agent.CapNetem: "no such module"}, true)
 	i := slices.IndexFunc(d.Faults, func(f FaultAbility) bool { return f.Kind == "latency" })
 	if f := d.Faults[i]; !f.Can || !strings.Contains(f.Lacks, "between servers: netem: no such module") {
 		t.Errorf("%+v", f)
