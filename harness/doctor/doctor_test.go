@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/ensembles/agent"
-	"locklab/ensembles/process"
 	"locklab/ensembles/docker"
+	"locklab/ensembles/process"
 )
 
 // healthy returns a machine that lacks nothing. closed counts the labs that were taken down.
