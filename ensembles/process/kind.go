@@ -48,7 +48,7 @@ func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ens
 		switch {
 		case h.Image != "" || h.Base || len(h.Files) > 0:
 			return nil, fmt.Errorf("%w: host %s needs files or an image of its own, and a child process of the harness has "+
-				"none", ErrUnavailable, h.Name)
+				"none; use --lab docker or --lab netns", ErrUnavailable, h.Name)
 		case h.Role == ensembles.Server:
 			servers++
 		}
