@@ -14,7 +14,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent/serve"
-	"locklab/ensembles/remote"
+	"locklab/ensembles/reach"
 )
 
 // ErrUnavailable says that a lab of child processes cannot be made here.
@@ -23,9 +23,10 @@ var ErrUnavailable = errors.New("no lab of child processes can be made here")
 // Kind makes labs whose hosts are child processes. The zero Kind has servers of its own, which run the Java and the
 // ZooKeeper of this machine.
 type Kind struct {
-	// Access, if set, is the way to an ensemble elsewhere. The i-th host of the role server then runs no server, but
-	// speaks for that ensemble's i-th.
-	Access *remote.Access
+	// Ensemble, if set, is the way to an ensemble elsewhere, with these Servers. The i-th host of the role server then
+	// runs no server, but speaks for the i-th of them.
+	Ensemble *reach.Ensemble
+	Servers  []string
 	// Path is the path of the lab's runs in that ensemble. The agents touch nothing outside it.
 	Path string
 
@@ -34,7 +35,7 @@ type Kind struct {
 
 // Name implements [ensembles.Kind].
 func (k Kind) Name() string {
-	if k.Access != nil {
+	if k.Ensemble != nil {
 		return "connect"
 	}
 	return "process"
@@ -55,13 +56,13 @@ func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ens
 	}
 	var err error
 	switch {
-	case k.Access == nil:
+	case k.Ensemble == nil:
 		if p.image, err = serve.Software(os.DirFS("/")); err != nil {
 			return nil, fmt.Errorf("%w: %w; on Debian, as root: apt-get install openjdk-17-jre-headless zookeeper",
 				ErrUnavailable, err)
 		}
-	case servers > len(k.Access.Servers):
-		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Access.Servers))
+	case servers > len(k.Servers):
+		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Servers))
 	}
 	if p.network, p.reserved, err = reserve(ctx, id); err != nil {
 		return nil, err

@@ -72,13 +72,12 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 		return at, err
 	}
 	vars := append(ownEnv(os.Environ()), fmt.Sprintf("%s=%d", agent.EnvControl, inherited), agent.EnvSurroundings+"=stdin")
-	if elsewhere := p.kind.Access; elsewhere != nil {
-		surroundings.Ensemble = &elsewhere.Ensemble
+	if surroundings.Ensemble = p.kind.Ensemble; surroundings.Ensemble != nil {
 		if spec.Role == ensembles.Server {
 			if at.Server, err = listen(); err != nil {
 				return at, err
 			}
-			surroundings.Server = elsewhere.Servers[p.server(i)]
+			surroundings.Server = p.kind.Servers[p.server(i)]
 			vars = append(vars, fmt.Sprintf("%s=%d", agent.EnvPublished, inherited+1))
 		}
 	} else if spec.Publish {

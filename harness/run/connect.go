@@ -59,7 +59,8 @@ func (o *outside) start(ctx context.Context, cfg ensembles.LabConfig) (*ensemble
 	if o.path, err = o.access.MakePath(ctx, ensembles.NewID(), cfg.Log); err != nil {
 		return nil, err
 	}
-	lab, err := ensembles.StartLab(ctx, process.Kind{Access: o.access, Path: o.path.Name}, cfg)
+	kind := process.Kind{Ensemble: &o.access.Ensemble, Servers: o.access.Servers, Path: o.path.Name}
+	lab, err := ensembles.StartLab(ctx, kind, cfg)
 	if err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseCap)
 		defer cancel()
