@@ -27,6 +27,7 @@ type Key struct {
 // belongs to the whole process.
 func New(title, x, y string) *Chart {
 	p := plot.New()
+	p.BackgroundColor = nil // that of the picture shows through
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Label.TextStyle.Font = Sans(TextSize)
 		a.Label.Padding = 6

@@ -103,6 +103,9 @@ func (d *Danger) figures() []chart.Figure {
 	}}
 }
 
+// question is what the page asks, and the picture's title where nothing answers it.
+const question = "When is a pause dangerous?"
+
 // title says in one line which guard protects.
 func (d *Danger) title() string {
 	if len(d.Panels) == 0 {
@@ -135,7 +138,7 @@ func (d *Danger) title() string {
 		text += fmt.Sprintf("%s lose %d in %d", joined(safe), lost.Count, lost.Of)
 	}
 	if text == "" {
-		return "When is a pause dangerous?"
+		return question
 	}
 	return text
 }

@@ -52,5 +52,10 @@ func (d *Danger) view(pictures []chart.Picture) map[string]any {
 			newTable("The share of trials with each outcome, with its 95 % interval (Wilson).", p.rows()),
 			newTable("Medians over the runs. n/a: not measured.", p.costRows()), p.leftOut()})
 	}
-	return map[string]any{"Danger": d, "Style": chart.PageStyle, "Pictures": pictures, "Panels": panels}
+	answer := d.title()
+	if answer == question {
+		answer = ""
+	}
+	return map[string]any{"Danger": d, "Question": question, "Answer": answer, "Style": chart.PageStyle,
+		"Pictures": pictures, "Panels": panels}
 }
