@@ -23,10 +23,9 @@ var ErrUnavailable = errors.New("no lab of child processes can be made here")
 // Kind makes labs whose hosts are child processes. The zero Kind has servers of its own, which run the Java and the
 // ZooKeeper of this machine.
 type Kind struct {
-	// Ensemble, if set, is the way to an ensemble elsewhere, with these Servers. The i-th host of the role server then
-	// runs no server, but speaks for the i-th of them.
+	// Ensemble, if set, is the way to an ensemble elsewhere. The i-th host of the role server then runs no server, but
+	// speaks for that ensemble's i-th.
 	Ensemble *reach.Ensemble
-	Servers  []string
 	// Path is the path of the lab's runs in that ensemble. The agents touch nothing outside it.
 	Path string
 
@@ -61,8 +60,8 @@ func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ens
 			return nil, fmt.Errorf("%w: %w; on Debian, as root: apt-get install openjdk-17-jre-headless zookeeper",
 				ErrUnavailable, err)
 		}
-	case servers > len(k.Servers):
-		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Servers))
+	case servers > len(k.Ensemble.Servers):
+		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Ensemble.Servers))
 	}
 	if p.network, p.reserved, err = reserve(ctx, id); err != nil {
 		return nil, err

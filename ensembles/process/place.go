@@ -77,7 +77,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 			if at.Server, err = listen(); err != nil {
 				return at, err
 			}
-			surroundings.Server = p.kind.Servers[p.server(i)]
+			surroundings.Server = p.kind.Ensemble.Servers[p.server(i)]
 			vars = append(vars, fmt.Sprintf("%s=%d", agent.EnvPublished, inherited+1))
 		}
 	} else if spec.Publish {

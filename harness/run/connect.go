@@ -59,7 +59,7 @@ func (o *outside) start(ctx context.Context, cfg ensembles.LabConfig) (*ensemble
 	if o.path, err = o.access.MakePath(ctx, ensembles.NewID(), cfg.Log); err != nil {
 		return nil, err
 	}
-	kind := process.Kind{Ensemble: &o.access.Ensemble, Servers: o.access.Servers, Path: o.path.Name}
+	kind := process.Kind{Ensemble: &o.access.Ensemble, Path: o.path.Name}
 	lab, err := ensembles.StartLab(ctx, kind, cfg)
 	if err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseCap)
