@@ -1,11 +1,14 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strconv"
+	"strings"
 	"testing"
 
 	"locklab/harness/check"
@@ -24,9 +27,23 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		fmt.Print(peak())
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// peak is the largest memory of this process, in KiB, or NaN. What the system tells its parent is at least the parent's
+// own, which the process shared until it began to execute its program.
+func peak() float64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		var kib float64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kib); n == 1 {
+			return kib
+		}
+	}
+	return math.NaN()
 }
 
 // BenchmarkCheck judges long runs in a process of their own, as `locklab check` does, and reports the processor time
@@ -39,13 +56,15 @@ func BenchmarkCheck(b *testing.B) {
 			var cpu, rss float64
 			for b.Loop() {
 				cmd := exec.Command(os.Args[0])
-				cmd.Env = append(os.Environ(), envCost+"="+dir)
+				cmd.Env = append(os.Environ(), envCost+"="+dir, "GOGC=40") // as the command sets it
 				cmd.Stderr = os.Stderr
-				if err := cmd.Run(); err != nil {
+				out, err := cmd.Output()
+				kib, parseErr := strconv.ParseFloat(string(out), 64)
+				if err := errors.Join(err, parseErr); err != nil {
 					b.Fatal(err)
 				}
 				cpu += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-				rss = max(rss, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024)
+				rss = max(rss, kib/1024)
 			}
 			b.ReportMetric(cpu/float64(b.N), "cpu-s/op")
 			b.ReportMetric(rss, "MiB-peak")
