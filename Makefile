@@ -138,7 +138,7 @@ PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/..
 # makes them ten times as long.
 WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage|TestBrowser
 
-test: image setup-race setup-clojure setup-readers setup-chromium curator ## run the tests, on real ensembles (about twenty minutes)
+test: image setup-race setup-clojure setup-readers setup-chromium curator ## run the tests, on real ensembles (about 25 minutes)
 	$(GO) vet ./...
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
 	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/...
