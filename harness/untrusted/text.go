@@ -63,8 +63,8 @@ func lines(v reflect.Value) {
 			v.SetString(Line(v.String()))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			lines(v.Field(i))
+		for _, field := range v.Fields() {
+			lines(field)
 		}
 	case reflect.Slice, reflect.Array:
 		if k := v.Type().Elem().Kind(); k <= reflect.Complex128 {
