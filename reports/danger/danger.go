@@ -245,8 +245,11 @@ func (p *Panel) headlines(expires [2]float64) []string {
 		if s.Of == 0 {
 			continue
 		}
-		text := fmt.Sprintf("Guard or lock %s, %s: %s of the pauses that outlast the session lose an update", c.Name(),
-			p.Title, s)
+		who := "With " + c.Name()
+		if c.Name() == guard.None {
+			who = "Without a guard"
+		}
+		text := fmt.Sprintf("%s, %s: %s of the pauses that outlast the session lose an update", who, p.Title, s)
 		if at, ok := c.Threshold(); ok {
 			text += fmt.Sprintf("; half of them make two clients believe at once from %.2f T on", at)
 		}
