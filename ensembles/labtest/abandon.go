@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/ensembles"
 )
@@ -31,6 +33,63 @@ func AbandonIfTold(kind ensembles.Kind, hosts ...ensembles.HostSpec) {
 	}
 	fmt.Println(lab.ID)
 	select {}
+}
+
+// StartOf makes a lab of a kind for the test and closes it at its end. On a machine that can have none, as the error
+// says, it skips the test, or fails it where labs are required.
+func StartOf(t testing.TB, kind ensembles.Kind, unavailable error, hosts ...ensembles.HostSpec) *ensembles.Lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a lab")
+	}
+	lab, err := ensembles.StartLab(t.Context(), kind,
+		ensembles.LabConfig{Hosts: hosts, Binary: Binary(t), Log: Log(t)})
+	if errors.Is(err, unavailable) && os.Getenv(EnvRequire) != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return lab
+}
+
+// LeavesNothing checks that a SIGKILL of the harness leaves no process, no namespace and no directory of its lab, which
+// has that many hosts at least. dirs lists the directories of all labs of the kind; while the lab lives there are
+// exactly that many more.
+func LeavesNothing(t testing.TB, hosts, more int, dirs func() []string) {
+	t.Helper()
+	before, old := LookAtMachine(t), dirs()
+	id, kill := StartToAbandon(t)
+	program := "locklab-" + id
+	if len(LookAtMachine(t).Changes(before, program)) < hosts {
+		t.Error("the lab's processes are not seen")
+	}
+	if now := dirs(); len(now) != len(old)+more {
+		t.Errorf("directories %v, before %v", now, old)
+	}
+	kill()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err := ensembles.Poll(ctx, 20*time.Millisecond, "the lab to be gone", func() error {
+		left := LookAtMachine(t).Changes(before, program)
+		for _, d := range dirs() {
+			if !slices.Contains(old, d) {
+				left = append(left, d)
+			}
+		}
+		if len(left) > 0 {
+			return fmt.Errorf("left: %v", left)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // StartToAbandon starts a process that calls [AbandonIfTold]. It returns the id of the lab, and a function that kills

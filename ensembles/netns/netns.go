@@ -28,8 +28,7 @@ func (Kind) Name() string { return "netns" }
 func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
 	image, err := serve.Software(os.DirFS("/"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w; on Debian, as root: apt-get install openjdk-17-jre-headless zookeeper",
-			ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	for _, h := range cfg.Hosts {
 		if h.Image != "" {

@@ -1,9 +1,6 @@
 package netns_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -29,23 +26,7 @@ var hosts = []ensembles.HostSpec{{Name: "zk1", Disk: true, Publish: true}, {Name
 // start makes a lab for the test, which is closed at its end.
 func start(t *testing.T, hosts ...ensembles.HostSpec) *ensembles.Lab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a lab")
-	}
-	lab, err := ensembles.StartLab(t.Context(), netns.Kind{},
-		ensembles.LabConfig{Hosts: hosts, Binary: labtest.Binary(t), Log: labtest.Log(t)})
-	if errors.Is(err, netns.ErrUnavailable) && os.Getenv(labtest.EnvRequire) != "1" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return lab
+	return labtest.StartOf(t, netns.Kind{}, netns.ErrUnavailable, hosts...)
 }
 
 // A lab with a host of each kind.
@@ -141,31 +122,5 @@ func dataDirs(t *testing.T) []string {
 // A SIGKILL of the harness leaves nothing at all: no process, no namespace, no directory.
 func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	start(t, ensembles.HostSpec{Name: "c1"}) // or the test is skipped
-	before, dirs := labtest.LookAtMachine(t), dataDirs(t)
-	id, kill := labtest.StartToAbandon(t)
-	program := "locklab-" + id
-	if len(labtest.LookAtMachine(t).Changes(before, program)) < len(hosts) {
-		t.Error("the lab's processes are not seen")
-	}
-	if len(dataDirs(t)) <= len(dirs) {
-		t.Error("the lab has no directory for its data")
-	}
-	kill()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	err := ensembles.Poll(ctx, 20*time.Millisecond, "the lab to be gone", func() error {
-		changes := labtest.LookAtMachine(t).Changes(before, program)
-		for _, d := range dataDirs(t) {
-			if !slices.Contains(dirs, d) {
-				changes = append(changes, d)
-			}
-		}
-		if len(changes) > 0 {
-			return fmt.Errorf("left: %v", changes)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	labtest.LeavesNothing(t, len(hosts), 1, func() []string { return dataDirs(t) })
 }

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -76,17 +74,11 @@ func (p *place) open(ctx context.Context) (err error) {
 // listen opens the sockets that hosts inherit.
 func (p *place) listen(ctx context.Context) error {
 	open := func() (netip.AddrPort, error) {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
-		if err != nil {
-			return netip.AddrPort{}, err
+		f, address, err := ensembles.ListenFile(ctx, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		if err == nil {
+			p.sockets = append(p.sockets, f)
 		}
-		defer l.Close()
-		f, err := l.(*net.TCPListener).File()
-		if err != nil {
-			return netip.AddrPort{}, err
-		}
-		p.sockets = append(p.sockets, f)
-		return netip.ParseAddrPort(l.Addr().String())
+		return address, err
 	}
 	for i, h := range p.cfg.Hosts {
 		at := ensembles.Location{Address: address(i)}
@@ -129,8 +121,9 @@ func hint(err error) string {
 
 // start runs the lab process.
 func (p *place) start(attr *syscall.SysProcAttr) error {
+	// Hosts learn where programs are, and nothing else of the harness's environment.
 	p.lab = &exec.Cmd{Path: p.cfg.Binary, Args: []string{program(p.id), "netns-lab"}, SysProcAttr: attr,
-		ExtraFiles: p.sockets, Stderr: &p.log, Env: ownEnv(os.Environ())}
+		ExtraFiles: p.sockets, Stderr: &p.log, Env: ensembles.Environ("PATH", "JAVA_HOME", "ZOOKEEPER_HOME")}
 	var err error
 	if p.requests, err = p.lab.StdinPipe(); err != nil {
 		return err
@@ -145,19 +138,6 @@ func (p *place) start(attr *syscall.SysProcAttr) error {
 		return err
 	}
 	return json.NewEncoder(p.requests).Encode(setup{ID: p.id, Dir: p.dir, Binary: p.cfg.Binary})
-}
-
-// ownEnv is what hosts get of the harness's environment: where programs are.
-func ownEnv(all []string) []string {
-	var own []string
-	for _, v := range all {
-		for _, name := range []string{"PATH=", "JAVA_HOME=", "ZOOKEEPER_HOME="} {
-			if strings.HasPrefix(v, name) {
-				own = append(own, v)
-			}
-		}
-	}
-	return own
 }
 
 // receive reads an answer.

@@ -57,8 +57,7 @@ func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ens
 	switch {
 	case k.Ensemble == nil:
 		if p.image, err = serve.Software(os.DirFS("/")); err != nil {
-			return nil, fmt.Errorf("%w: %w; on Debian, as root: apt-get install openjdk-17-jre-headless zookeeper",
-				ErrUnavailable, err)
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 	case servers > len(k.Ensemble.Servers):
 		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Ensemble.Servers))

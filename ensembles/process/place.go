@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -56,7 +54,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 		}
 	}()
 	listen := func() (netip.AddrPort, error) {
-		f, address, err := listen(ctx, at.Address)
+		f, address, err := ensembles.ListenFile(ctx, at.Address)
 		if err == nil {
 			sockets = append(sockets, f)
 		}
@@ -71,7 +69,9 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if err := os.Mkdir(surroundings.Dir, 0o700); err != nil {
 		return at, err
 	}
-	vars := append(ownEnv(os.Environ()), fmt.Sprintf("%s=%d", agent.EnvControl, inherited), agent.EnvSurroundings+"=stdin")
+	// Agents learn where programs are, and no secret of this machine's user.
+	vars := append(ensembles.Environ("PATH", "HOME", "TMPDIR", "GODEBUG", "JAVA_HOME", "ZOOKEEPER_HOME"),
+		fmt.Sprintf("%s=%d", agent.EnvControl, inherited), agent.EnvSurroundings+"=stdin")
 	if surroundings.Ensemble = p.kind.Ensemble; surroundings.Ensemble != nil {
 		if spec.Role == ensembles.Server {
 			if at.Server, err = listen(); err != nil {
@@ -111,20 +111,6 @@ func (p *place) server(i int) (n int) {
 	return n
 }
 
-// listen opens a socket on an address.
-func listen(ctx context.Context, on netip.Addr) (*os.File, netip.AddrPort, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", netip.AddrPortFrom(on, 0).String())
-	if err != nil {
-		return nil, netip.AddrPort{}, err
-	}
-	defer l.Close()
-	f, err := l.(*net.TCPListener).File()
-	if err != nil {
-		return nil, netip.AddrPort{}, err
-	}
-	return f, l.Addr().(*net.TCPAddr).AddrPort(), nil
-}
-
 // run starts an agent. What it has to know, secrets among it, passes through the pipe that it lives by.
 func (p *place) run(env []string, sockets []*os.File, s agent.Surroundings) error {
 	cmd := &exec.Cmd{Path: p.cfg.Binary, Args: []string{"locklab-" + p.id, "agent"}, Env: env, ExtraFiles: sockets,
@@ -148,19 +134,6 @@ func (p *place) run(env []string, sockets []*os.File, s agent.Surroundings) erro
 	p.agents = append(p.agents, c)
 	p.mu.Unlock()
 	return json.NewEncoder(input).Encode(s)
-}
-
-// ownEnv is what agents get of the harness's environment: where programs are, and no secret of this machine's user.
-func ownEnv(all []string) []string {
-	var own []string
-	for _, v := range all {
-		for _, name := range []string{"PATH=", "HOME=", "TMPDIR=", "GODEBUG=", "JAVA_HOME=", "ZOOKEEPER_HOME="} {
-			if strings.HasPrefix(v, name) {
-				own = append(own, v)
-			}
-		}
-	}
-	return own
 }
 
 // Close implements [ensembles.Place]. An agent ends when its input does.

@@ -1,13 +1,10 @@
 package process_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,23 +26,7 @@ var hosts = []ensembles.HostSpec{{Name: "zk1", Disk: true}, {Name: "zk2"}, {Name
 // start makes a lab for the test, which is closed at its end.
 func start(t *testing.T, hosts ...ensembles.HostSpec) *ensembles.Lab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a lab")
-	}
-	lab, err := ensembles.StartLab(t.Context(), process.Kind{},
-		ensembles.LabConfig{Hosts: hosts, Binary: labtest.Binary(t), Log: labtest.Log(t)})
-	if errors.Is(err, process.ErrUnavailable) && os.Getenv(labtest.EnvRequire) != "1" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return lab
+	return labtest.StartOf(t, process.Kind{}, process.ErrUnavailable, hosts...)
 }
 
 // Two labs have three servers each, side by side on one network, which does not change.
@@ -112,31 +93,5 @@ func dataDirs(t *testing.T) (dirs []string) {
 // A SIGKILL of the harness leaves nothing: no process, no directory.
 func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	start(t, ensembles.HostSpec{Name: "c1", Role: ensembles.Client}) // or the test is skipped
-	before, dirs := labtest.LookAtMachine(t), dataDirs(t)
-	id, kill := labtest.StartToAbandon(t)
-	program := "locklab-" + id
-	if len(labtest.LookAtMachine(t).Changes(before, program)) < len(hosts) {
-		t.Error("the lab's processes are not seen")
-	}
-	if len(dataDirs(t)) != len(dirs)+2 {
-		t.Errorf("directories %v, before %v", dataDirs(t), dirs)
-	}
-	kill()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	err := ensembles.Poll(ctx, 20*time.Millisecond, "the lab to be gone", func() error {
-		changes := labtest.LookAtMachine(t).Changes(before, program)
-		for _, d := range dataDirs(t) {
-			if !slices.Contains(dirs, d) {
-				changes = append(changes, d)
-			}
-		}
-		if len(changes) > 0 {
-			return fmt.Errorf("left: %v", changes)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	labtest.LeavesNothing(t, len(hosts), 2, func() []string { return dataDirs(t) })
 }

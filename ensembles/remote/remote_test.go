@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/ensembles/labtest"
 	"locklab/ensembles/reach"
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest"
@@ -45,20 +46,7 @@ func serveOnce(t *testing.T, answer func(net.Conn)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				answer(c)
-			}()
-		}
-	}()
-	return l.Addr().String()
+	return labtest.Accept(t, l, answer)
 }
 
 // A server that cannot be used is named with what is wrong with it, in one line.

@@ -157,29 +157,18 @@ func (e *elsewhere) front(server string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				s, err := net.Dial("tcp", server)
-				if err != nil {
-					return
-				}
-				defer s.Close()
-				go func() {
-					_, _ = io.Copy(s, c)
-					s.Close()
-				}()
-				_, _ = io.Copy(c, s)
-			}()
+	return labtest.Accept(t, l, func(c net.Conn) {
+		s, err := net.Dial("tcp", server)
+		if err != nil {
+			return
 		}
-	}()
-	return l.Addr().String()
+		defer s.Close()
+		go func() {
+			_, _ = io.Copy(s, c)
+			s.Close()
+		}()
+		_, _ = io.Copy(c, s)
+	})
 }
 
 // way is the flags that lead to the ensemble with a credential of that name.

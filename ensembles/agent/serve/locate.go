@@ -35,7 +35,7 @@ var debianLogging = []string{"usr/share/java/slf4j-log4j12.jar", "usr/share/java
 func Software(root fs.FS) (string, error) {
 	l, err := locate(root, os.Getenv("JAVA_HOME"), os.Getenv("ZOOKEEPER_HOME"))
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w; on Debian, as root: apt-get install openjdk-17-jre-headless zookeeper", err)
 	}
 	return l.java + ", " + l.classPath[0], nil
 }
