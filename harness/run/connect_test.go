@@ -60,7 +60,7 @@ name: plain
 clients: 4
 client-processes: 2
 guard: fencing
-warmup: 200ms
+warmup: 0s
 iterations: 10
 min-acquired: 5
 session-timeout: 1s
@@ -313,7 +313,7 @@ func (e *elsewhere) judged(t *testing.T, name string, want check.Result) result.
 		t.Fatalf("%v\n%s", err, said)
 	}
 	if code != 0 || r.Verdict != want {
-		t.Errorf("ended with %d and %s:\n%s", code, r.Verdict, said)
+		t.Errorf("ended with %d and %s: %s\n%s", code, r.Verdict, r.Headline, said)
 	}
 	for _, c := range r.Checks {
 		if c.Name == check.ServiceExclusion && c.Result != check.NotApplicable {
