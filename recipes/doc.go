@@ -55,6 +55,10 @@
 // protected resource must refuse the accesses of a client that no longer holds the lock, by [Hold.Token]; inside
 // ZooKeeper [Hold.Multi] does that.
 //
+// A hold that is lost while its session lives, by the client's own clock for example, keeps its znode until
+// [Hold.Release]. Only the holder knows when its work has stopped and the last request of that work has been answered.
+// So a program releases every hold, also one that it has lost, as [Do] does.
+//
 // A [Session] is one ZooKeeper session and is never renewed. Nothing is ever executed under a successor. Programs that
 // outlive their sessions use a [Renewer].
 //
@@ -493,10 +497,10 @@
 // committed. So a client behind a cut-off server notices after two thirds of the session timeout, and moves to another
 // server if it has one, perhaps in time to keep its holds.
 //
-// Expiry of the lease: holds end, their znodes are removed as by a release as soon as the service can be reached, and
-// the session goes on. Waiters keep their places. Nothing is granted until heartbeats have been acknowledged again: an
-// acquisition whose turn comes earlier gives up its place and then queues again. After Connect that takes three
-// heartbeats.
+// Expiry of the lease: holds end, and the session goes on. Their znodes stay until they are released, so that the next
+// holder does not begin while a request of the last one is under way. Waiters keep their places. Nothing is granted
+// until heartbeats have been acknowledged again: an acquisition whose turn comes earlier gives up its place and then
+// queues again. After Connect that takes three heartbeats.
 //
 // Refused: a session timeout up to Margin + (⌊(Tick/2) / Interval⌋ + 3) × Interval, which is 3 ticks by default: see
 // [LeaseClockConfig.MinTimeout]. The tick is taken on trust.

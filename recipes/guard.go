@@ -64,9 +64,7 @@ func (s *Session) guard(h *Hold, node string, czxid int64, own *waiter) {
 				h.lose(s.whyGone(node))
 				return
 			case errors.Is(err, zksession.ErrNoAuth):
-				// The client would not hear of the deletion any more, so it gives the lock up.
-				h.lose(err)
-				_ = h.release(h.ctx) // which has ended, so it does not wait
+				h.lose(err) // the client would not hear of the deletion any more
 				return
 			case err != nil:
 				return // the hold has ended

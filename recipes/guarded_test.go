@@ -119,6 +119,13 @@ func TestGuardedWriteChecksEveryLease(t *testing.T) {
 		if _, err := h.Multi(within(t), set("late")); !errors.Is(err, ErrLockLost) || svc.ledger() != "" {
 			t.Errorf("lease %d: %q, %v", i, svc.ledger(), err)
 		}
+		if err := s.zk.Sync(within(t), "/"); err != nil { // takes a round trip
+			t.Error(err)
+		}
+		if n := len(svc.ephemerals()); n != 2 {
+			t.Errorf("lease %d: %d leases are left before the hold is released, want the other two", i, n)
+		}
+		releasedLost(t, h)
 		eventually(t, "the other leases are returned", func() bool { return len(svc.ephemerals()) == 0 })
 	}
 }

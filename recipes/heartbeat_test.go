@@ -71,7 +71,7 @@ func deadlineOf(t *testing.T, h *Hold) time.Time {
 }
 
 // Holds last as long as heartbeats are answered. If they are not, each hold ends exactly at its deadline, to the
-// nanosecond, and so before the session can have expired. Its znode is removed as soon as possible, and no lock is
+// nanosecond, and so before the session can have expired. Its znode stays until the hold is released, and no lock is
 // granted until the clock is valid again.
 func TestLeaseClock(t *testing.T) {
 	for recipe := range makers {
@@ -107,6 +107,12 @@ func TestLeaseClock(t *testing.T) {
 					z.count("multi") != asked {
 					t.Errorf("guarded write: %v", err)
 				}
+				// The work may be waiting for an answer, so the next holder must not begin before the work has stopped.
+				waiting, cancel := context.WithTimeout(t.Context(), s.Timeout()/4)
+				if early, err := newLock(t, recipe, other, nil).Acquire(waiting); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("another client got %v, %v before the hold was released", early, err)
+				}
+				cancel()
 				if err := h.Release(within(t)); !errors.Is(err, ErrLeaseExpired) {
 					t.Errorf("release: %v", err)
 				}
@@ -318,7 +324,54 @@ func TestLeaseClockAndDowngrade(t *testing.T) {
 		if _, err := rw.ReadUnder(within(t), write); !errors.Is(err, ErrLeaseExpired) || !errors.Is(err, ErrLockLost) {
 			t.Error(err)
 		}
+		releasedLost(t, read)
+		releasedLost(t, write)
 		eventually(t, "nothing left but the heartbeats", func() bool { return len(svc.ephemerals()) == 1 })
+	})
+}
+
+// An acquisition whose context ends with another hold ends too, whatever that hold was lost for, and leaves nothing.
+func TestAcquireEndsWithAnotherHold(t *testing.T) {
+	for _, why := range []error{ErrLeaseExpired, errNodeGone} {
+		svc := newFakeService()
+		s, _ := svc.session(t, nil)
+		other, _ := svc.session(t, nil)
+		first := acquired(t, newLock(t, "mutex", other, nil))
+		outer, lose := NewHold(HoldConfig{Parent: t.Context(), Release: func(context.Context) error { return nil }})
+		time.AfterFunc(10*time.Millisecond, func() { lose(why) })
+		if _, err := newLock(t, "mutex", s, nil).Acquire(outer.Context()); !errors.Is(err, ErrLockLost) {
+			t.Errorf("%v: %v", why, err)
+		}
+		eventually(t, "its place is given up", func() bool { return len(svc.ephemerals()) == 1 })
+		released(t, first)
+	}
+}
+
+// A term that the lease clock has ended keeps the next candidate waiting until the leader has stopped and resigns.
+func TestLeaseClockAndLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newFakeService()
+		s, _, p := clocked(t, svc)
+		other, _ := svc.session(t, nil)
+		first := newLeaderOf(t, LeaderConfig{Session: s, ID: "first"})
+		term := leads(t, first)
+		next := make(chan *Hold)
+		go func() { next <- leads(t, newLeaderOf(t, LeaderConfig{Session: other, ID: "next"})) }()
+		resume := p.stop()
+		defer resume()
+		causeOf(t, term)
+		select {
+		case <-next:
+			t.Fatal("the next candidate leads before the first one has stopped")
+		case <-time.After(s.Timeout() / 4):
+		}
+		if err := first.Resign(within(t)); !errors.Is(err, ErrLeaseExpired) {
+			t.Errorf("resign: %v", err)
+		}
+		released(t, <-next)
+		if err := first.Resign(within(t)); err != nil || len(first.terms) != 0 {
+			t.Errorf("%d terms are left, %v", len(first.terms), err)
+		}
 	})
 }
 

@@ -24,10 +24,13 @@ type janitor struct {
 	log   *slog.Logger
 }
 
-// The pause before something is tried again grows from retryMin to retryMax.
+// The pause before something is tried again grows from retryMin to retryMax, and further to hugeMax where a directory
+// is too large to be listed: each try costs the service the whole list, and such a queue does not become short within
+// a second.
 const (
 	retryMin = 10 * time.Millisecond
 	retryMax = time.Second
+	hugeMax  = 15 * time.Second
 )
 
 // run repeats job until it returns anything but a failure that may pass. Its
@@ -53,12 +56,16 @@ func (j *janitor) run(what string, job func() error) <-chan error {
 				result <- err
 				return
 			}
+			limit := retryMax
+			if errors.Is(err, zksession.ErrTooLarge) {
+				limit, backoff = hugeMax, max(backoff, retryMax)
+			}
 			j.log.Debug("janitor: "+what, "error", err, "again_in", backoff)
 			select {
 			case <-time.After(backoff):
 			case <-j.zk.Done():
 			}
-			backoff = min(2*backoff, retryMax)
+			backoff = min(2*backoff, limit)
 		}
 	})
 	if !started {

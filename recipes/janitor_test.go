@@ -1,12 +1,17 @@
 package recipes
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
 )
 
@@ -83,4 +88,38 @@ func TestJanitorAfterTheEnd(t *testing.T) {
 	if err := <-s.janitor.remove("/n"); !errors.Is(err, zksession.ErrSessionClosed) {
 		t.Error(err)
 	}
+}
+
+// A hugeDirectory is a session that finds a directory too large to be listed, some times.
+type hugeDirectory struct {
+	zksession.ZooKeeper
+	lists, huge int
+}
+
+func (d *hugeDirectory) Sync(context.Context, string) error { return nil }
+func (d *hugeDirectory) Err() error                         { return nil }
+func (d *hugeDirectory) Done() <-chan struct{}              { return nil }
+
+func (d *hugeDirectory) Children(context.Context, string) ([]string, error) {
+	if d.lists++; d.lists <= d.huge {
+		return nil, zksession.ErrTooLarge
+	}
+	return nil, nil
+}
+
+// A list that is too large costs the service as much as any, so the janitor asks for it more and more rarely.
+func TestJanitorSparesHugeDirectories(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &hugeDirectory{huge: 10}
+		var set tasks.Set
+		j := &janitor{zk: d, tasks: &set, log: slog.New(slog.DiscardHandler)}
+		start := time.Now()
+		if err := <-j.sweep("/d", "p-"); err != nil {
+			t.Fatal(err)
+		}
+		// The pauses are 1, 2, 4 and 8 s, and then 6 of the greatest length.
+		if took := time.Since(start); d.lists != 11 || took != 15*time.Second+6*hugeMax {
+			t.Errorf("%d lists in %v", d.lists, took)
+		}
+	})
 }

@@ -86,7 +86,7 @@ func (l *Leader) line(s *Session) *line {
 	}
 }
 
-func (l *Leader) where() string { return l.cfg.Path }
+func (l *Leader) where() site { return site{l.cfg.Session, l.cfg.Path} }
 
 func (l *Leader) layout() layout {
 	if l.cfg.Latch {
@@ -104,8 +104,8 @@ func (l *Leader) session(ctx context.Context) (*Session, error) {
 }
 
 // Campaign waits until this candidate leads, and returns its term, or an error as [Lock].Acquire does. The term lasts
-// until it is released or lost, which its context tells. Each call is a candidate of its own, so that a campaign of the
-// one that leads waits for its own term to end.
+// until it is released or lost, which its context tells; a lost term has to be released as well. Each call is a
+// candidate of its own, so that a campaign of the one that leads waits for its own term to end.
 func (l *Leader) Campaign(ctx context.Context) (*Hold, error) { return l.term(l.lock.Acquire(ctx)) }
 
 // Acquire is Campaign. It makes a Leader a [Lock], for [Do] and [NewMulti].
@@ -125,16 +125,26 @@ func (l *Leader) term(h *Hold, err error) (*Hold, error) {
 	l.mu.Lock()
 	l.terms[h] = true
 	l.mu.Unlock()
-	context.AfterFunc(h.Context(), func() {
+	forget := func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.terms, h)
+	}
+	release := h.release
+	h.release = func(ctx context.Context) error {
+		forget()
+		return release(ctx)
+	}
+	context.AfterFunc(h.Context(), func() {
+		if !errors.Is(context.Cause(h.Context()), ErrLeaseExpired) { // that term keeps the next waiting until it is released
+			forget()
+		}
 	})
 	return h, nil
 }
 
-// Resign ends this Leader's term, as [Hold.Release] does, so that the next candidate leads. It does nothing if this
-// Leader does not lead, and does not end campaigns.
+// Resign ends this Leader's term, as [Hold.Release] does, so that the next candidate leads. It also releases a term
+// that this client's own clock has ended. It does nothing if this Leader does not lead, and does not end campaigns.
 func (l *Leader) Resign(ctx context.Context) error {
 	l.mu.Lock()
 	var terms []*Hold

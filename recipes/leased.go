@@ -57,35 +57,12 @@ func (s *Session) ready(ctx context.Context) error {
 	}
 }
 
-// newHold makes a hold of this session. parent descends from its term. If the lease clock ends the
-// hold, what the hold has at the service is removed in the background as by a release.
+// newHold makes a hold of this session. parent descends from its term.
 func (s *Session) newHold(parent context.Context, token int64, release func(context.Context) error) *Hold {
 	h := newHold(parent, s.ID(), token, release)
 	h.of = s
 	h.term, _ = parent.Value(leaseTermKey{}).(*leaseTerm)
-	if h.term != nil {
-		h.unhook = context.AfterFunc(h.ctx, h.expired)
-	}
 	return h
-}
-
-// expired removes what the hold has at the service if the lease clock has ended it.
-func (h *Hold) expired() {
-	if errors.Is(context.Cause(h.ctx), ErrLeaseExpired) {
-		_ = h.release(h.ctx) // which has ended, so it does not wait
-	}
-}
-
-// end ends the hold because its last entry was undone, unless it has ended already.
-func (h *Hold) end() {
-	if h.unguarded != nil {
-		h.unguarded.Stop()
-	}
-	unhooked := h.unhook != nil && h.unhook() // so that a release needs no goroutine for what does not concern it
-	h.cancel(ErrReleased)
-	if unhooked {
-		h.expired() // in between
-	}
 }
 
 // Deadline returns the time until which the hold certainly lasts, unless an administrator deletes its znode or the

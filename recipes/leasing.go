@@ -344,10 +344,5 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		h.noteData(l.data)
 		s.guard(h, leases[i], l.stat.Czxid, l.w)
 	}
-	context.AfterFunc(h.ctx, func() {
-		if cause := context.Cause(h.ctx); cause != ErrReleased && !errors.Is(cause, ErrLeaseExpired) {
-			s.janitor.removeAll(leases) // removes the remaining leases; newHold handles the lease clock
-		}
-	})
 	return h, nil
 }

@@ -39,11 +39,10 @@ type Hold struct {
 	observed  *observed  // nil if there is no observer
 	// unguarded runs until the hold's znode is watched; nil if it is from the start.
 	unguarded *time.Timer
-	unhook    func() bool // takes back what was to happen at the hold's end; nil if nothing was
 	revoked   context.Context
 	revoke    context.CancelFunc
 	// release releases the lock at the service and waits until that is confirmed or ctx ends. It runs at most once,
-	// after the local end of the hold.
+	// after the local end of the hold. If the hold was lost, ctx has ended.
 	release func(ctx context.Context) error
 }
 
@@ -81,13 +80,16 @@ func (h *Hold) Session() int64 { return h.session }
 func (h *Hold) Context() context.Context { return h.ctx }
 
 // Release ends the hold, or undoes an entry if there is one: see [Hold.Reenter]. The hold's context is cancelled before
-// the service is told, so that this client stops believing first. Release returns
+// the service is told, so that this client stops believing first.
+//
+// A hold that was lost has to be released too. What it still has at the service keeps other clients waiting until then,
+// or until the session ends: a client learns of a loss in the middle of its work, and the next holder must not begin
+// while a request of that work is under way. So Release also says that the work has stopped. It returns
 //
 //   - nil: the service confirmed that the lock is free of this hold; or an entry made by
 //     [Hold.Reenter] was undone, and the hold goes on;
 //   - an error wrapping ErrLockLost: the hold had ended before, or its session
-//     ended while it was being released; it is over at the service too, or, after
-//     ErrLeaseExpired, will be soon;
+//     ended while it was being released; what it still has at the service is removed in the background;
 //   - an error wrapping [zksession.ErrNoAuth]: the ACL of the lock's directory has changed and refuses the delete; the
 //     znode stays, and other contenders wait, until the session ends;
 //   - an error wrapping that of ctx: not confirmed in time; the attempt goes on in the
@@ -112,9 +114,15 @@ func (h *Hold) leave(ctx context.Context) error {
 		return ErrReleased
 	}
 	if last {
-		h.end()
+		if h.unguarded != nil {
+			h.unguarded.Stop()
+		}
+		h.cancel(ErrReleased)
 	}
 	if cause := context.Cause(h.ctx); cause != nil && cause != ErrReleased { // whichever cause came first stays
+		if last && h.of != nil {
+			_ = h.release(h.ctx) // which has ended, so it does not wait
+		}
 		return fmt.Errorf("release: %w", cause)
 	}
 	if !last {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -31,8 +32,9 @@ type MultiConfig struct {
 
 // A Multi is several locks held as one, after Curator's InterProcessMultiLock. It
 // differs where that is known to be wrong: it stops at the first failure, it has one
-// deadline for all, it refuses the same key or the same path twice, and it grants only
-// what is still held in full at the end.
+// deadline for all, it refuses the same key twice, or the same path of one
+// ensemble, and it grants only what is still held in full at the end. Two sessions count
+// as sessions with different ensembles if their lists of servers have none in common.
 //
 // Many goroutines may acquire the same Multi at once.
 type Multi struct {
@@ -45,7 +47,7 @@ func NewMulti(cfg MultiConfig) (*Multi, error) {
 		return nil, errors.New("multi-lock: no members given")
 	}
 	members := slices.Clone(cfg.Members)
-	seen, paths := map[string]bool{}, map[string]string{}
+	seen, sites := map[string]bool{}, map[string]site{}
 	for i, m := range members {
 		switch {
 		case m.Lock == nil:
@@ -59,10 +61,13 @@ func NewMulti(cfg MultiConfig) (*Multi, error) {
 		if !ok {
 			continue
 		}
-		if other, taken := paths[l.where()]; taken {
-			return nil, fmt.Errorf("multi-lock: members %q and %q are both at %s", other, m.Key, l.where())
+		here := l.where()
+		for _, other := range members[:i] {
+			if there, ok := sites[other.Key]; ok && there.same(here) {
+				return nil, fmt.Errorf("multi-lock: members %q and %q are both at %s", other.Key, m.Key, here.path)
+			}
 		}
-		paths[l.where()] = m.Key
+		sites[m.Key] = here
 	}
 	if cfg.Canonical {
 		slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
@@ -70,36 +75,59 @@ func NewMulti(cfg MultiConfig) (*Multi, error) {
 	return &Multi{members}, nil
 }
 
-// A placed lock is one that says which path it is at. Two members at one path would wait for each other.
-type placed interface{ where() string }
+// A placed lock is one that says where it is. Two members at one site would wait for each other.
+type placed interface{ where() site }
+
+// A site is a path in the ensemble of a session. The session is nil if it is not known.
+type site struct {
+	session *Session
+	path    string
+}
+
+// same reports whether two sites are one, as far as the configuration tells. Sessions whose lists of servers have none
+// in common are taken for those of different ensembles.
+func (a site) same(b site) bool {
+	if a.session == nil || b.session == nil {
+		return a.path == b.path
+	}
+	if path.Join("/", a.session.chroot, a.path) != path.Join("/", b.session.chroot, b.path) {
+		return false
+	}
+	mine, theirs := a.session.servers, b.session.servers
+	shared := func(server string) bool { return slices.Contains(theirs, server) }
+	return len(mine) == 0 || len(theirs) == 0 || slices.ContainsFunc(mine, shared)
+}
 
 // Acquire acquires all members, one after the other, within the one ctx. At the
 // first that fails it releases those it has, in reverse, and returns that failure
-// joined with whatever went wrong in releasing.
+// joined with whatever went wrong in releasing. It does the same as soon as it has lost a member that it had acquired.
 func (m *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
-	return m.acquire(ctx, func(l Lock) (*Hold, error) { return l.Acquire(ctx) })
+	return m.acquire(ctx, func(ctx context.Context, l Lock) (*Hold, error) { return l.Acquire(ctx) })
 }
 
-func (m *Multi) acquire(ctx context.Context, one func(Lock) (*Hold, error)) (*MultiHold, error) {
+func (m *Multi) acquire(ctx context.Context, one func(context.Context, Lock) (*Hold, error)) (*MultiHold, error) {
 	h := &MultiHold{holds: make([]KeyedHold, 0, len(m.members))}
+	// A member that is lost while the client waits for the next one keeps others waiting until it is released, perhaps
+	// those for whom the client waits.
+	waiting, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
 	for _, member := range m.members {
-		hold, err := one(member.Lock)
+		hold, err := one(waiting, member.Lock)
 		if err != nil {
-			return nil, h.abandon(ctx, fmt.Errorf("multi-lock: acquire %s: %w", member.Key, err))
+			why := fmt.Errorf("multi-lock: acquire %s: %w", member.Key, err)
+			if cause := context.Cause(waiting); ctx.Err() == nil && cause != nil {
+				why = fmt.Errorf("multi-lock: %w", cause)
+			}
+			return nil, h.abandon(ctx, why)
 		}
 		h.holds = append(h.holds, KeyedHold{member.Key, hold})
+		defer context.AfterFunc(hold.Context(), func() { lose(KeyedHold{member.Key, hold}.ended()) })()
 	}
-	// While the client waited for the last member, the first may have been lost. From here on, watch ends the whole
-	// when a member is lost.
+	// A member may have been lost since. From here on, watch ends the whole when a member is lost.
 	h.watch()
 	if cause := context.Cause(h.ctx); cause != nil {
 		return nil, h.abandon(ctx, fmt.Errorf("multi-lock: %w", cause))
 	}
-	context.AfterFunc(h.ctx, func() {
-		if context.Cause(h.ctx) != ErrReleased {
-			_ = h.release(h.ctx) // this context has ended, so the release goes on in the background
-		}
-	})
 	return h, nil
 }
 
@@ -107,6 +135,11 @@ func (m *Multi) acquire(ctx context.Context, one func(Lock) (*Hold, error)) (*Mu
 type KeyedHold struct {
 	Key string
 	*Hold
+}
+
+// ended returns why the member's hold has ended.
+func (k KeyedHold) ended() error {
+	return fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context()))
 }
 
 // A MultiHold is all members of a [Multi] being held. Its methods may be called
@@ -127,8 +160,8 @@ type MultiHold struct {
 func (h *MultiHold) Holds() []KeyedHold { return slices.Clone(h.holds) }
 
 // Context is cancelled when the first member's hold ends, with that hold's cause and the member's key in it; after
-// Release, with ErrReleased. When a member's hold has ended, the others are released in the background, because they
-// are no longer needed.
+// Release, with ErrReleased. The other members are held until Release, because the work may need them until it has
+// stopped.
 func (h *MultiHold) Context() context.Context { return h.ctx }
 
 // Revoked returns a channel that is closed once any member has been asked to leave: see [Hold.Revoked].
@@ -143,12 +176,10 @@ func (h *MultiHold) watch() {
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.revoked, h.revoke = context.WithCancel(context.Background())
 	for _, k := range h.holds {
-		h.stop = append(h.stop, context.AfterFunc(k.Context(), func() {
-			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
-		}))
+		h.stop = append(h.stop, context.AfterFunc(k.Context(), func() { h.cancel(k.ended()) }))
 		// AfterFunc calls in a goroutine of its own, which would be too late for the single check that Acquire makes.
 		if k.Context().Err() != nil {
-			h.cancel(fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context())))
+			h.cancel(k.ended())
 		}
 		h.stop = append(h.stop, context.AfterFunc(k.revoked, h.revoke))
 		if k.revoked.Err() != nil {
@@ -168,9 +199,9 @@ func (h *MultiHold) Valid() bool {
 }
 
 // Release releases all members in reverse, each whether or not the others could be released, and joins their errors;
-// see [Hold.Release] for what those mean. If a member was lost before, it returns that loss and waits for nothing. If
-// there is an entry ([MultiHold.Reenter]), Release undoes that instead, and returns the cause if the whole has ended
-// by then. A release after the last returns ErrReleased.
+// see [Hold.Release] for what those mean. If a member was lost before, it returns that loss, and the members are
+// released in the background. If there is an entry ([MultiHold.Reenter]), Release undoes that instead, and returns the
+// cause if the whole has ended by then. A release after the last returns ErrReleased.
 func (h *MultiHold) Release(ctx context.Context) error {
 	last, ok := h.entries.undo()
 	switch {
@@ -186,6 +217,7 @@ func (h *MultiHold) Release(ctx context.Context) error {
 	}
 	h.cancel(ErrReleased)
 	if cause := context.Cause(h.ctx); cause != ErrReleased { // whichever cause came first stays
+		_ = h.release(h.ctx) // which has ended, so it does not wait
 		return fmt.Errorf("multi-lock: release: %w", cause)
 	}
 	ctx, stop := tasks.Grace(ctx, releaseGrace)

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
 )
@@ -19,12 +21,16 @@ type scripted struct {
 	diary   *[]string
 	err     error         // what Acquire returns
 	after   time.Duration // how long Acquire takes
+	before  func()        // happens before Acquire waits
 	during  func()        // happens while Acquire waits
 	release error
 	held    *Hold
 }
 
 func (s *scripted) Acquire(ctx context.Context) (*Hold, error) {
+	if s.before != nil {
+		s.before()
+	}
 	select {
 	case <-time.After(s.after):
 	case <-ctx.Done():
@@ -136,6 +142,17 @@ func TestMultiGrantsOnlyWhatIsStillHeld(t *testing.T) {
 	expectDiary(t, diary, "a acquired", "b acquired", "b released")
 }
 
+// A member that is lost keeps others waiting until it is released, so the client does not go on waiting for the next.
+func TestMultiGivesUpWhenItLosesAMember(t *testing.T) {
+	a := &scripted{name: "a"}
+	b := &scripted{name: "b", before: func() { a.held.lose(errNodeGone) }, after: time.Hour}
+	m, diary := multiOf(t, false, a, b)
+	if _, err := m.Acquire(within(t)); !errors.Is(err, ErrLockLost) || !strings.Contains(err.Error(), "member a") {
+		t.Errorf("error is %v", err)
+	}
+	expectDiary(t, diary, "a acquired", "b gave up")
+}
+
 func TestMultiIsLostWithItsFirstMember(t *testing.T) {
 	a, b := &scripted{name: "a"}, &scripted{name: "b"}
 	m, _ := multiOf(t, false, a, b)
@@ -155,9 +172,14 @@ func TestMultiIsLostWithItsFirstMember(t *testing.T) {
 		!strings.Contains(cause.Error(), "member b") {
 		t.Errorf("cause is %v", cause)
 	}
-	<-a.held.Context().Done() // released, although the test has not released it
+	if err := a.held.Context().Err(); err != nil {
+		t.Errorf("the other member ended before the work had stopped: %v", err)
+	}
 	if err := h.Release(t.Context()); !errors.Is(err, ErrLockLost) {
 		t.Errorf("release: %v", err)
+	}
+	if cause := context.Cause(a.held.Context()); cause != ErrReleased {
+		t.Errorf("after the release the other member's cause is %v", cause)
 	}
 }
 
@@ -215,5 +237,36 @@ func TestMultiRefusesOnePathTwice(t *testing.T) {
 	a, b := newMutex(MutexConfig{Session: s, Path: "/a"}), newMutex(MutexConfig{Session: s, Path: "/b"})
 	if _, err := NewMulti(MultiConfig{Members: []Member{{"x", a}, {"y", b}}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Equal paths are two locks if they are in two ensembles or below two chroots, and different paths may be one lock.
+func TestMultiComparesPathsAtTheService(t *testing.T) {
+	svc := newFakeService()
+	member := func(key, path, chroot string, servers ...string) Member {
+		s, _ := svc.session(t, nil)
+		s.servers, s.chroot = zk.FormatServers(servers), chroot
+		return Member{key, newMutex(MutexConfig{Session: s, Path: path})}
+	}
+	a := member("a", "/l", "", "zk1", "zk2")
+	for name, c := range map[string]struct {
+		b       Member
+		refused bool
+	}{
+		"the same servers in another order": {member("b", "/l", "", "zk2:2181", "zk1:2181"), true},
+		"some of the servers":               {member("b", "/l", "", "zk2"), true},
+		"unknown servers":                   {member("b", "/l", ""), true},
+		"other servers":                     {member("b", "/l", "", "zk3", "zk4"), false},
+		"another port":                      {member("b", "/l", "", "zk1:2182"), false},
+		"a chroot":                          {member("b", "/l", "/app", "zk1"), false},
+		"the path's end below a chroot":     {member("b", "/c", "/l", "zk1"), false},
+	} {
+		if _, err := NewMulti(MultiConfig{Members: []Member{a, c.b}}); (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	below := member("b", "/l", "/app", "zk1")
+	if _, err := NewMulti(MultiConfig{Members: []Member{member("a", "/app/l", "", "zk1"), below}}); err == nil {
+		t.Error("one path, of which one session has a part as its chroot: accepted")
 	}
 }

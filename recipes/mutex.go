@@ -61,7 +61,7 @@ func newMutex(cfg MutexConfig) *Mutex {
 // starts over at the end of the queue, as long as the session lives.
 func (m *Mutex) Acquire(ctx context.Context) (*Hold, error) { return m.line.Acquire(ctx) }
 
-func (m *Mutex) where() string { return m.line.where() }
+func (m *Mutex) where() site { return m.line.where() }
 
 // Participants returns every contender in the queue, the holder first. It costs one request, and one more for each
 // contender, so the result does not show a single moment.

@@ -72,7 +72,7 @@ func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
 	})
 }
 
-func (m *NaiveMutex) where() string { return m.cfg.Path }
+func (m *NaiveMutex) where() site { return site{m.cfg.Session, m.cfg.Path} }
 
 // Participants returns the holder, if there is one; the waiters are not known. It costs one request.
 func (m *NaiveMutex) Participants(ctx context.Context) ([]Participant, error) {
@@ -205,7 +205,8 @@ func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 
 func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
 	h := a.s.newHold(a.s.term(), czxid, func(ctx context.Context) error {
-		return a.s.confirm(ctx, a.remove(czxid, true))
+		// The znode of a hold that was lost may be another's by now.
+		return a.s.confirm(ctx, a.remove(czxid, ctx.Err() == nil))
 	})
 	h.path = a.path
 	a.s.guard(h, a.path, czxid, own)

@@ -66,7 +66,8 @@ func (s *Session) untilGranted(ctx context.Context, path string, attempt func() 
 		if err == nil {
 			return h, nil
 		}
-		if errors.Is(err, errNodeGone) || errors.Is(err, ErrLeaseExpired) {
+		// The context may have ended with another hold, whose loss is then in the error.
+		if ctx.Err() == nil && (errors.Is(err, errNodeGone) || errors.Is(err, ErrLeaseExpired)) {
 			if err = s.Err(); err == nil {
 				continue
 			}
@@ -122,7 +123,7 @@ func (p *place) path() string { return path.Join(p.line.dir, p.name) }
 // withdraw gives the place up because of err.
 func (p *place) withdraw(ctx context.Context, err error) {
 	p.own.stop()
-	if errors.Is(err, errNodeGone) {
+	if ctx.Err() == nil && errors.Is(err, errNodeGone) {
 		return
 	}
 	removed := p.line.s.janitor.remove(p.path())
@@ -346,7 +347,7 @@ type lineKey struct {
 }
 
 // where implements [placed].
-func (l *line) where() string { return l.dir }
+func (l *line) where() site { return site{l.s, l.dir} }
 
 func (l *line) key() lineKey { return lineKey{l.s, l.dir, l.layout[l.kind]} }
 

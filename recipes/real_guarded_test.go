@@ -65,6 +65,10 @@ func TestRealGuardedWrite(t *testing.T) {
 			if err := other.zk.Delete(within(t), h.nodes[0]); err != nil {
 				t.Fatal(err)
 			}
+			if len(h.nodes) > 1 {
+				causeOf(t, h)
+				releasedLost(t, h) // and with it the leases that are left
+			}
 			h2 := acquired(t, realLock(t, recipe, other, lock, nil))
 			if err := write(stale, "late"); !errors.Is(err, ErrLockLost) || errors.Is(err, zksession.ErrConnectionLoss) ||
 				read() != "mine" {

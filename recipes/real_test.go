@@ -160,6 +160,14 @@ func released(t *testing.T, h *Hold) {
 	}
 }
 
+// releasedLost releases a hold that was lost.
+func releasedLost(t *testing.T, h *Hold) {
+	t.Helper()
+	if err := h.Release(within(t)); !errors.Is(err, ErrLockLost) {
+		t.Errorf("the release of a hold that was lost: %v", err)
+	}
+}
+
 // causeOf waits for the hold's end.
 func causeOf(t *testing.T, h *Hold) error {
 	t.Helper()

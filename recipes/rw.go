@@ -97,8 +97,8 @@ func (rw *rwLines) Writers(ctx context.Context) ([]Participant, error) {
 // writers is the [Lock] of the writers.
 type writers struct{ rw *rwLines }
 
-func (w writers) where() string { return w.rw.write.where() }
-func (r readers) where() string { return r.rw.read.where() }
+func (w writers) where() site { return w.rw.write.where() }
+func (r readers) where() site { return r.rw.read.where() }
 
 func (w writers) Acquire(ctx context.Context) (*Hold, error) { return w.acquire(ctx, &w.rw.write) }
 

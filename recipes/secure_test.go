@@ -307,6 +307,7 @@ func TestHoldUnreadable(t *testing.T) {
 		t.Errorf("the hold ended with %v, want ErrLockLost", cause)
 	}
 	refusedWith(t, "the hold's end", cause, h.Path())
+	releasedLost(t, h)
 	empty(t, other, lock)
 }
 

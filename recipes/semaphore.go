@@ -74,8 +74,8 @@ func named(recipe string, cfg SemaphoreConfig) *Semaphore {
 // [Lock].Acquire. It returns an error wrapping ErrQuantity at once if n is less than one
 // or more than a fixed Max. With a shared count that is too small it waits.
 //
-// The hold ends as a whole: when another client deletes one of its leases, the others are returned in the background.
-// [Hold.Slots] says which permits it has.
+// The hold ends as a whole: when another client deletes one of its leases, its context ends, and Release returns the
+// others. [Hold.Slots] says which permits it has.
 func (s *Semaphore) Acquire(ctx context.Context, n int) (*Hold, error) {
 	return s.acquire(ctx, n, false)
 }
@@ -99,7 +99,7 @@ type quantity struct {
 // Acquire implements [Lock].
 func (q quantity) Acquire(ctx context.Context) (*Hold, error) { return q.s.Acquire(ctx, q.n) }
 
-func (q quantity) where() string { return q.s.cfg.Path }
+func (q quantity) where() site { return site{q.s.cfg.Session, q.s.cfg.Path} }
 
 // locks returns the directory of the queue, a Mutex's.
 func (s *Semaphore) locks() string { return path.Join(s.cfg.Path, "locks") }

@@ -37,7 +37,7 @@ func NewSemaphoreMutex(cfg SemaphoreMutexConfig) (*SemaphoreMutex, error) {
 // Acquire implements [Lock].
 func (m *SemaphoreMutex) Acquire(ctx context.Context) (*Hold, error) { return m.s.Acquire(ctx, 1) }
 
-func (m *SemaphoreMutex) where() string { return m.s.cfg.Path }
+func (m *SemaphoreMutex) where() site { return site{m.s.cfg.Session, m.s.cfg.Path} }
 
 // Participants is [Semaphore.Participants]: the holder, if there is one.
 func (m *SemaphoreMutex) Participants(ctx context.Context) ([]Permit, error) {

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/observe"
 	"locklab/recipes/zksession"
@@ -48,6 +50,9 @@ type Session struct {
 	observe func(observe.Event)
 	// unwatched is when znodes of ours are watched.
 	unwatched unwatched
+	// servers and chroot are those that the session was connected with; empty if that is not known.
+	servers []string
+	chroot  string
 }
 
 // Connect returns once a session is established, or an error that wraps that of ctx: while no server answers, it
@@ -65,12 +70,12 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if cfg.Observe != nil {
 		cfg.OnState = observeStates(cfg.Observe, cfg.OnState)
 	}
-	zk, err := zksession.Connect(ctx, cfg.Config)
+	service, err := zksession.Connect(ctx, cfg.Config)
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(zk, cfg.Logger, cfg.HoldsEnd)
-	s.observe = cfg.Observe
+	s := newSession(service, cfg.Logger, cfg.HoldsEnd)
+	s.observe, s.servers, s.chroot = cfg.Observe, zk.FormatServers(cfg.Servers), cfg.Chroot
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
 			return nil, errors.Join(fmt.Errorf("connect to %v: %w", cfg.Servers, err), s.Close(ctx))

@@ -206,6 +206,7 @@ func (heldAsOne) asOne(ctx context.Context, m *MultiHold, err error) (*Hold, err
 	first := m.Holds()[0]
 	h, _ := NewHold(HoldConfig{Parent: m.Context(), Session: first.Session(), Token: first.Token(), Release: m.Release})
 	h.revoked, h.revoke = m.revoked, m.revoke
+	h.of = first.of // so that its release goes through although it was lost
 	return h, nil
 }
 

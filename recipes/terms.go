@@ -36,12 +36,12 @@ func (e HoldsEnd) check() error {
 	return nil
 }
 
-// terms are the times in which a session's holds may last, one after the other. When one ends, every hold ends with it,
-// although the session may still live. The session goes on, so that a short interruption costs the holds but not the
-// waiters' places in their queues. That is safe, because a hold that has ended is like one that was released: its znode
-// keeps others waiting until it is deleted, which begins as soon as the service can be reached; and no hold is granted
-// before a new term. The alternative, to close the session, would also give up the places, and a service that cannot
-// be reached would not hear of it any sooner than of the deletions.
+// terms are the times in which a session's holds may last, one after the other. When one ends, every hold ends with
+// it, although the session may still live. The session goes on, so that a short interruption costs the holds but not
+// the waiters' places in their queues. That is safe, because the znode of a hold that has ended keeps others waiting
+// until the holder, which may be in the middle of its work, releases it; and no hold is granted before a new term. The
+// alternative, to close the session, would also give up the places, and a service that cannot be reached would not
+// hear of it any sooner than of the releases.
 //
 // The deadlines come from a lease clock, which moves them on, or else from zk, which is asked. They are of this
 // process's monotonic clock, which stands still while the machine is suspended.

@@ -68,5 +68,5 @@ func (m *Multi) TryAcquire(ctx context.Context) (*MultiHold, error) {
 			return nil, fmt.Errorf("multi-lock: acquire %s: %w", member.Key, errors.ErrUnsupported)
 		}
 	}
-	return m.acquire(ctx, func(l Lock) (*Hold, error) { return l.(TryLock).TryAcquire(ctx) })
+	return m.acquire(ctx, func(ctx context.Context, l Lock) (*Hold, error) { return l.(TryLock).TryAcquire(ctx) })
 }

@@ -98,7 +98,8 @@ func connect(ctx context.Context, cfg Config) (*connection, error) {
 	}
 	c.conn = conn
 	c.calls.Start(c.changes.deliver)
-	go c.awaitEnd(events) // Close waits for it, through gone
+	// Close waits for it, through gone. It is not started before, because a process may have thousands of sessions.
+	context.AfterFunc(c.life, func() { c.awaitEnd(events) })
 	if err = c.Await(ctx); err == nil {
 		err = c.authenticate(ctx)
 	}
@@ -113,10 +114,9 @@ func connect(ctx context.Context, cfg Config) (*connection, error) {
 	return c, nil
 }
 
-// awaitEnd waits for the session's end, then for everything that ran for it.
+// awaitEnd waits, when the session is over, for everything that ran for it.
 func (c *connection) awaitEnd(events <-chan zk.Event) {
 	defer close(c.gone)
-	<-c.done
 	c.mu.Lock()
 	connected := c.connected
 	c.mu.Unlock()
