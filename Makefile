@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null) go.mod go.sum
 
-.PHONY: help build lab release module test test-netns test-process test-all test-race soak lint lint-readme lint-columns bench bench-gate bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
+.PHONY: help build lab release module test test-netns test-process test-all test-race soak soak-advise lint lint-readme lint-columns bench gate-curve bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -162,9 +162,10 @@ test-process: lab ## run the tests of ensembles and faults in labs of child proc
 	LOCKLAB_TEST_LAB=process $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/process
 	LOCKLAB_TEST_LAB=process $(GO) test -count=1 -timeout 40m -run TestFaultsConform ./harness/run
 
-test-all: test test-netns test-process kazoo ## also run every fault at every step of every recipe, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
+test-all: test test-netns test-process kazoo ## also run every fault at every step of every recipe, the gate of another repository, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 45m -run TestProtocolSteps ./recipes
+	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run TestTheGateOfAForeignRepository ./harness/cmd/locklab
 	$(GO) test -race -short ./recipes ./recipes/zktest ./chaos
 	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 30s ./harness/history
@@ -173,6 +174,12 @@ test-all: test test-netns test-process kazoo ## also run every fault at every st
 
 soak: image ## run the long suites: hundreds of kills and faults
 	LOCKLAB_SOAK=1 $(GO) test -p 1 -timeout 3h -run 'Soak' -v ./harness/...
+
+# LOCKLAB_SOAK_TIME=5m makes it shorter: so long for each session timeout, all three at the same time. The runs are
+# kept in runs/_artifacts.
+soak-advise: image ## compare advise with 25 minutes of pauses and crashes on three labs at once
+	mkdir -p runs
+	LOCKLAB_SOAK=1 $(GO) test -p 1 -count=1 -timeout 3h -run TestAdviseSoak -v -artifacts -outputdir $(CURDIR)/runs ./harness/series
 
 lint: lint-readme lint-columns ## check with gofmt, vet, modernizers, staticcheck, and the length of README.md
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "not gofmt-ed"; exit 1; }
@@ -196,9 +203,14 @@ bench: image ## run the benchmarks
 bench-peers: image curator ## compare our mutex with zk.Lock and Curator's, from 1 to 1,000 clients (also in runs/bench-peers.json)
 	$(BIN) bench-peers
 
-# runs/bench-gate keeps the comparisons, so they can be made in pieces: LOCKLAB_BENCH_GATE_TIME=20m make bench-gate.
-bench-gate: image ## test whether this machine can gate: 20 comparisons of equal code, 10 of slower code (at most 150 minutes)
-	LOCKLAB_BENCH_GATE=$(CURDIR)/runs/bench-gate $(GO) test -count=1 -timeout 3h -run TestSoakGate -v ./harness/series/bench
+# Comparisons are added to a file, so they can be made in pieces. No comparison begins that might not end in time.
+# WEATHER=1 makes them under a load that comes and goes.
+FOR ?= 40m
+CURVE ?= $(CURDIR)/runs/gate-curve.jsonl
+WEATHER ?=
+gate-curve: image ## measure how often the gate is right on this machine: FOR=40m make gate-curve, as often as you like
+	LOCKLAB_GATE_CURVE='$(CURVE)' LOCKLAB_GATE_CURVE_FOR='$(FOR)' LOCKLAB_GATE_CURVE_WEATHER='$(WEATHER)' \
+		$(GO) test -count=1 -timeout 0 -run TestSoakGateCurve -v ./harness/series/bench
 
 clean: ## remove bin/, dist/ and what killed runs left in the Docker engine
 	-if [ -x $(BIN) ]; then $(BIN) clean; fi

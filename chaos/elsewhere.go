@@ -12,7 +12,7 @@ import (
 func (f Fault) Elsewhere(words []string) string {
 	k := f.kind()
 	switch {
-	case f.HitsServer():
+	case f.HitsServer() && k.Family != FamilyZnode: // faults of znodes strike only the run's own
 		return "it strikes servers, and the servers of --connect are not locklab's to harm"
 	case f.relayed():
 		return ""

@@ -61,7 +61,7 @@ type Fault struct {
 }
 
 // MaxFaults bounds how many faults a scenario names, and how often one of them is repeated.
-const MaxFaults = 200
+const MaxFaults = 1000
 
 // String describes the fault in one line, for plots and progress.
 func (f Fault) String() string {

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -114,6 +115,24 @@ func (k *Kind) takes(key string) bool {
 
 // keys are the kind's own.
 func (k *Kind) keys() []settings.Key { return known().own[k.Name] }
+
+// Trials returns a fault for each of the kind's examples, without a time.
+func (k *Kind) Trials() ([]Fault, error) {
+	var all []Fault
+	for _, example := range k.Examples {
+		given := map[string]string{"kind": k.Name}
+		for entry := range strings.SplitSeq(example, ", ") {
+			key, text, _ := strings.Cut(entry, ": ")
+			given[key] = text
+		}
+		f, err := ParseFault(given)
+		if err != nil {
+			return nil, fmt.Errorf("%s {%s}: %w", k.Name, example, err)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
 
 // Required lists the kind's own keys that must be given.
 func (k *Kind) Required() []string {

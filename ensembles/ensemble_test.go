@@ -19,6 +19,16 @@ func TestEnsemble(t *testing.T) {
 		ensembles.HostSpec{Name: "zk2", Publish: true},
 		ensembles.HostSpec{Name: "zk3", Publish: true})
 
+	// Its times are exact, and nothing of a run on one machine has to be placed.
+	t.Run("all hosts of this machine have its clock", func(t *testing.T) {
+		for _, h := range lab.Hosts(ensembles.Server) {
+			reading, _, err := h.Agent.ReadClock(t.Context())
+			if err != nil || !reading.Same || h.Agent.ToRun(5) != 5 {
+				t.Errorf("%s: %+v %v", h.Name, reading, err)
+			}
+		}
+	})
+
 	t.Run("a server that dies at the start", func(t *testing.T) {
 		bad := labtest.ServerConfig()
 		bad.Tick = 0

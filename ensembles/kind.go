@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+
+	"locklab/ensembles/agent"
 )
 
 // A Kind is a way to make labs. Kinds differ in how hosts are started and reached. All else goes through the agents of
@@ -11,6 +13,9 @@ import (
 type Kind interface {
 	// Name is what scenarios and run directories call the kind.
 	Name() string
+	// Lacks says why hosts of the kind lack capabilities on every machine. What a machine lacks besides, only an agent on
+	// it can tell.
+	Lacks() agent.Capabilities
 	// Open prepares a place for the hosts of one lab, whose id is unique. If it returns an error, it has left nothing
 	// behind.
 	Open(ctx context.Context, id string, cfg LabConfig) (Place, error)

@@ -12,7 +12,7 @@ import (
 )
 
 // Metrics asks every server for its counters (mntr) and returns them by host name. A server that does not answer is
-// left out.
+// left out. The counters of an external ensemble whose names have those of others' znodes are left out, too.
 func (e *Ensemble) Metrics(ctx context.Context) map[string]map[string]float64 {
 	all := make([]map[string]float64, len(e.Servers))
 	var g errgroup.Group
@@ -20,6 +20,9 @@ func (e *Ensemble) Metrics(ctx context.Context) map[string]map[string]float64 {
 		g.Go(func() error {
 			if answer, err := h.Agent.Ask(ctx, "mntr"); err == nil {
 				all[i] = ParseMetrics(answer)
+				if e.External { // these counters are named after the first part of paths
+					maps.DeleteFunc(all[i], func(name string, _ float64) bool { return strings.Contains(name, "_per_namespace") })
+				}
 			}
 			return nil
 		})

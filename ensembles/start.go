@@ -53,7 +53,7 @@ func (l *Lab) fill(ctx, leases context.Context, cfg LabConfig) error {
 				Agent: agent.NewClient(spec.Name, at.Control.String(), secret)}
 			hosts[i] = h
 			// The lease runs from the agent's start, and other hosts may take longer to start than the lease lasts.
-			l.renewals.Go(func() { keepLease(leases, h.Name, h.Agent, cfg.Log) })
+			l.renewals.Go(func() { keepLease(leases, h.Name, h.Agent.Renew, cfg.Log) })
 			return gctx.Err()
 		})
 	}

@@ -48,10 +48,7 @@ func logsSince(names []string, after int64) []string {
 		return !ok
 	})
 	slices.SortFunc(logs, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
-	for len(logs) > 1 && first[logs[1]] <= after+1 {
-		logs = logs[1:]
-	}
-	return logs
+	return txnlog.Since(logs, after)
 }
 
 func fetchTxnLog(ctx context.Context, h *Host, name, dir string, arriving io.Writer) error {

@@ -83,7 +83,7 @@ var layers = []layer{
 		"harness/watch"}},
 	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice", "reports/danger",
 		"reports/export", "reports/index"}},
-	{"judgement", []string{"harness/judge", "reports/sweep", "reports/serve"}},
+	{"judgement", []string{"harness/judge", "reports/gatecurve", "reports/sweep", "reports/serve"}},
 	{"runs", []string{"harness/run", "harness/benchpeers"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
 	{"comparisons", []string{"harness/series/bench"}},

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"locklab/harness/history"
 )
 
 // A Client is the harness's connection to one agent. Its methods may be called from many goroutines. A method that
@@ -22,11 +24,14 @@ type Client struct {
 	base   string
 	secret string
 	http   *http.Client
+	clock  hostClock
 }
 
 // NewClient returns a client for the agent of the named host at an address.
 func NewClient(host, address, secret string) *Client {
+	name, _ := history.ClockName() // without a name, no host's clock is taken for this one
 	return &Client{host: host, base: "http://" + address, secret: secret,
+		clock: hostClock{own: history.NewClock(), name: name},
 		http: &http.Client{Transport: &http.Transport{
 			// The environment's proxy is not used: the address is a port that the lab has published on this machine.
 			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -254,7 +259,8 @@ func (c *Client) send(req *http.Request, what string) (io.ReadCloser, error) {
 }
 
 // repeatable are the requests that have the same effect when they are made twice.
-var repeatable = map[string]bool{"status": true, "lease": true, "capabilities": true, "connections": true, "disk": true}
+var repeatable = map[string]bool{"status": true, "lease": true, "capabilities": true, "connections": true, "disk": true,
+	"time": true}
 
 func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
 	var answer T
@@ -279,5 +285,6 @@ func post[T any](ctx context.Context, c *Client, path string, body any) (T, erro
 	if err := json.NewDecoder(resp).Decode(&answer); err != nil {
 		return answer, fmt.Errorf("agent of %s: %s: %w", c.host, path, err)
 	}
+	c.place(&answer)
 	return answer, nil
 }

@@ -47,6 +47,13 @@ const (
 	CapNetAdmin = "CAP_NET_ADMIN"
 )
 
+// SharedNetwork returns why a host that is a mere process of this machine lacks the capabilities that change its
+// network.
+func SharedNetwork() Capabilities {
+	const why = "the host shares the network of this machine, whose rules are not touched"
+	return Capabilities{CapNetAdmin: why, CapReject: why, CapLoss: why, CapLimit: why, CapNetem: why, CapDestroy: why}
+}
+
 // A Disk describes the storage below DataDir.
 type Disk struct {
 	// FreeBytes is how much can still be written to it.

@@ -21,6 +21,9 @@ type Kind struct{}
 // Name implements [ensembles.Kind].
 func (Kind) Name() string { return "docker" }
 
+// Lacks implements [ensembles.Kind]. Each host has a network of its own.
+func (Kind) Lacks() agent.Capabilities { return nil }
+
 // Open implements [ensembles.Kind]. It makes the network, and an image of the binary unless the engine has one.
 func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
 	e, err := openEngine(ctx)

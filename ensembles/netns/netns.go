@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
 )
 
@@ -23,6 +24,9 @@ type Kind struct{}
 
 // Name implements [ensembles.Kind].
 func (Kind) Name() string { return "netns" }
+
+// Lacks implements [ensembles.Kind]. Each host has a network of its own.
+func (Kind) Lacks() agent.Capabilities { return nil }
 
 // Open implements [ensembles.Kind]. It starts the lab process, which has the network of the lab.
 func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"locklab/ensembles"
+	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/reach"
 )
@@ -39,6 +40,9 @@ func (k Kind) Name() string {
 	}
 	return "process"
 }
+
+// Lacks implements [ensembles.Kind].
+func (Kind) Lacks() agent.Capabilities { return agent.SharedNetwork() }
 
 // Open implements [ensembles.Kind].
 func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {

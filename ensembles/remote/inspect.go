@@ -39,6 +39,9 @@ type Found struct {
 // words are the four-letter words that runs use.
 var words = []string{"srvr", "conf", "mntr", "cons", "dump"}
 
+// Words returns the four-letter words that runs use.
+func Words() []string { return slices.Clone(words) }
+
 // inspectCap bounds how long a server may take to answer one question.
 const inspectCap = 5 * time.Second
 

@@ -31,6 +31,8 @@ func mark(name string) string {
 type Path struct {
 	// Name is the whole path.
 	Name string
+	// Zxid is the transaction that made the path.
+	Zxid int64
 
 	access  *Access
 	session zksession.ZooKeeper // owns the ephemeral znode
@@ -55,6 +57,11 @@ func (a *Access) MakePath(ctx context.Context, id string, log *slog.Logger) (*Pa
 		_, err = s.Multi(once,
 			zksession.Op{Kind: zksession.OpCreate, Path: p.Name, Data: []byte(mark(name)), Mode: zksession.Persistent},
 			zksession.Op{Kind: zksession.OpCreate, Path: path.Join(p.Name, alive), Mode: zksession.Ephemeral})
+	}
+	if err == nil {
+		var stat zksession.Stat
+		_, stat, err = s.Get(once, p.Name)
+		p.Zxid = stat.Czxid
 	}
 	if err != nil {
 		err = errors.Join(a.refused(once, err), s.Close(context.WithoutCancel(ctx)))

@@ -6,18 +6,25 @@ import (
 	"hash/adler32"
 )
 
-// Encode returns a log of creates and deletes as a server would have written it, without preallocated space. It
+// Encode returns a log of creates, deletes and errors as a server would have written it, without preallocated space. It
 // panics on any other transaction.
 func Encode(txns []Txn) []byte {
-	b := append([]byte(magic), 0, 0, 0, formatVersion)
-	b = append(b, make([]byte, 8)...) // servers leave their id 0
+	b := fileHeader()
 	for _, t := range txns {
-		payload := encode(t)
-		b = binary.BigEndian.AppendUint64(b, uint64(adler32.Checksum(payload)))
-		b = appendBuffer(b, payload)
-		b = append(b, endOfRecord)
+		b = append(b, record(encode(t))...)
 	}
 	return b
+}
+
+// fileHeader returns the header of a log, with the id that servers write.
+func fileHeader() []byte {
+	return append(append([]byte(magic), 0, 0, 0, formatVersion), make([]byte, 8)...)
+}
+
+// record returns a record of a log.
+func record(payload []byte) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(adler32.Checksum(payload)))
+	return append(appendBuffer(b, payload), endOfRecord)
 }
 
 // OpenToAll returns the access control list of a znode that gives everybody every permission.
@@ -31,6 +38,9 @@ func encode(t Txn) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Time))
 	b = binary.BigEndian.AppendUint32(b, uint32(t.Type))
 	o := t.Ops[0]
+	if t.Type == Error {
+		return binary.BigEndian.AppendUint32(b, uint32(o.Code))
+	}
 	b = appendBuffer(b, []byte(o.Path))
 	switch t.Type {
 	case Delete:

@@ -35,6 +35,7 @@ type effects struct {
 	shown                                         map[string]int // findings by kind
 
 	excludes   bool                      // the recipe promises exclusion
+	apart      func(p, q string) int64   // see [digest.apart]
 	attributed bool                      // damages are to be attributed
 	damages    []damage                  // in the order of the record
 	harms      harms                     // of faults

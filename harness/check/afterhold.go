@@ -51,7 +51,7 @@ func (x *effects) late(l *lockEffect, e *history.Event) bool {
 	if e.Op == history.OpExit {
 		return false
 	}
-	if end := l.ends.of(e); end != nil {
+	if end := l.ends.of(e); end != nil && x.certainlyBefore(end, e) {
 		if end.Op == history.OpLost {
 			x.lateKnown++
 		} else {

@@ -25,7 +25,7 @@ var assumptionsCheck = Check{
 func judgeAssumptions(d *digest, _ *Safety) Verdict {
 	var reasons []string
 	for _, part := range [...]func() []string{d.incomplete, d.idle, d.idleFaults, d.strayExits, d.neverWorked,
-		d.garbled, d.oneClock} {
+		d.garbled, d.unplaced, d.oneClock} {
 		reasons = append(reasons, part()...)
 	}
 	v := Verdict{Result: Pass, Summary: "the run reached what it set out to test", Count: int64(len(reasons))}
@@ -137,13 +137,17 @@ func (d *digest) idleFaults() []string {
 	return reasons
 }
 
-// struckHolder reports whether a client of f's targets believed that it held a lock when f was injected. If an
-// acquisition triggered f, it must be that one. A kill is stamped when it is done, so a belief that the kill ended was
-// over before that.
+// struckHolder reports whether a client of f's targets certainly believed that it held a lock when f was injected. If
+// an acquisition triggered f, it must be that one, and the client itself has recorded that it held the lock. A kill is
+// stamped when it is done, so a belief that the kill ended was over before that.
 func (d *digest) struckHolder(f *fault) bool {
+	off := d.slack()
+	if f.trigger != nil {
+		off = -off
+	}
 	for _, l := range d.locks {
 		for _, a := range l.grants {
-			if a.Returned > f.injected {
+			if a.Returned > later(f.injected, -off) {
 				break // the rest returned later still
 			}
 			if t := f.trigger; t != nil &&
@@ -154,7 +158,7 @@ func (d *digest) struckHolder(f *fault) bool {
 				continue
 			}
 			until := d.believedUntil(a)
-			if until > f.injected || until == a.Died && until >= f.began() {
+			if until > f.injected+off || until == a.Died && until >= f.began()-d.slack() {
 				return true
 			}
 		}
@@ -174,9 +178,9 @@ func (d *digest) struckWaiter(f *fault, first bool) bool {
 			over = a.Returned
 		}
 		if a.Died != history.None {
-			over = min(over, max(a.Died, f.injected+1)) // a kill is stamped when it is done
+			over = min(over, max(a.Died, f.injected+d.slack()+1)) // a kill is stamped when it is done
 		}
-		if a.Invoked <= f.injected && over > f.injected {
+		if off := d.slack(); a.Invoked <= f.injected-off && over > f.injected+off {
 			waiting = append(waiting, a)
 		}
 	}
@@ -201,7 +205,7 @@ func (d *digest) strayExits() []string {
 	done := map[string]bool{}
 	for _, e := range d.events.Of(history.OpDone, history.OpProcess) {
 		switch {
-		case d.collect != history.None && e.At >= d.collect:
+		case d.collect != history.None && e.At+d.slack() >= d.collect:
 			return reasons
 		case e.Op == history.OpDone:
 			done[e.Process] = true
@@ -220,7 +224,7 @@ func (d *digest) strayExits() []string {
 
 func (d *digest) killed(exit *history.Event) bool {
 	for _, f := range d.faults {
-		if f.hits(exit.Process) && f.began() <= exit.At && exit.At <= f.until() {
+		if f.hits(exit.Process) && f.began()-d.slack() <= exit.At && exit.At <= later(f.until(), d.slack()) {
 			return true
 		}
 	}

@@ -215,7 +215,7 @@ func (b *blame) overlap(older, newer *history.Acquisition) explanation {
 // number before.
 func (d *digest) at(e *history.Event) *history.Acquisition {
 	for a := range history.AcquisitionsOf(d.events, e.Client, e.Lock, e.Acq) {
-		if a.Invoked <= e.At && a.Granted() {
+		if a.Invoked <= e.At+d.apart(a.Process, e.Process) && a.Granted() {
 			return a
 		}
 	}

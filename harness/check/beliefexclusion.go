@@ -60,6 +60,8 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 		eachOverlap(holds, b.overlap)
 		limit := func(from, until int64) int64 { return d.mostPermits(l.lock, from, until) }
 		eachExcess(permits, limit, b.canBeGone, b.excess)
+		b.hidden(holds, nil)
+		b.hidden(permits, limit)
 	}
 	s.Overlaps, s.MaxOverlapNs = &b.count, &b.longest
 	if d.facts.Exclusive {
@@ -69,14 +71,18 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 	v := Verdict{Count: b.count, Findings: append(b.bad, b.good...), harms: b.harms,
 		Violation: d.facts.Exclusive && b.unexplained > 0}
 	switch {
-	case b.unsure+b.open > 0 && b.unexplained == 0:
+	case b.unsure+b.unattributed > 0 && b.unexplained == 0:
 		v.Result, v.Summary = Unknown, b.summary()
+	case b.count > 0 && b.perhaps > 0 && b.unexplained == 0:
+		v.setf(Unknown, "%s; %s", b.summary(), b.open())
 	case b.count > 0:
 		v.Result, v.Summary = Fail, b.summary()
 	case doubts != "":
 		v.setf(Unknown, "no overlap among %s, but %s", count(int64(b.holds), "hold", "holds"), doubts)
 	case b.holds == 0:
 		v.setf(Unknown, "no client got a lock")
+	case b.open() != "":
+		v.setf(Unknown, "no certain overlap among %s, but %s", count(int64(b.holds), "hold", "holds"), b.open())
 	case !d.whole:
 		v.setf(Unknown, "no overlap among %s, but the history is not complete", count(int64(b.holds), "hold", "holds"))
 	default:
@@ -91,7 +97,9 @@ type belief struct {
 	holds                              int
 	count, unexplained, total, longest int64
 	unsure                             int64  // overlaps that a fault would explain that was not verified
-	open                               int64  // overlaps that cannot be attributed to anything
+	unattributed                       int64  // overlaps that cannot be attributed to anything
+	leftOut, perhaps                   int64  // pairs that may overlap or not, and of these others than faults explain
+	within                             int64  // by how much the clocks of such pairs may be off
 	worst                              string // the longest overlap in words
 	bad, good                          []Finding
 	harms                              harms
@@ -129,6 +137,9 @@ func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
 	if !b.facts.Exclusive {
 		return false
 	}
+	if b.apart(older.Process, newer.Process) > 0 && b.handedOver(older, newer) {
+		return true
+	}
 	why := b.taken(older, newer)
 	return why.explained() || why.unsure()
 }
@@ -147,6 +158,11 @@ func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
 // add counts an overlap; lead says what the clients believed. There may be millions, so texts are made only of those
 // that are kept.
 func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead func() string) {
+	apart := b.apart(older.Process, newer.Process)
+	if apart > 0 && b.certainFor(older, newer, from, until) <= apart {
+		b.uncertain(older, newer, apart)
+		return
+	}
 	if !b.facts.Exclusive && len(b.bad) == maxFindings && until-from <= b.longest {
 		b.count, b.total = b.count+1, b.total+until-from
 		return
@@ -160,7 +176,7 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 		}
 		switch {
 		case why.open:
-			b.open++
+			b.unattributed++
 		case why.unsure():
 			b.unsure++
 		case !why.explained():
@@ -206,6 +222,9 @@ func (b *belief) close() string {
 		for _, a := range l.grants {
 			if last != nil && history.Conflict(last.Mode, a.Mode) {
 				gap, apart := a.Returned-b.believedUntil(last), b.clocks().between(last.Process, a.Process)
+				if b.apart(last.Process, a.Process) > 0 {
+					apart = 0 // see hidden
+				}
 				if gap >= 0 && gap < apart {
 					n, most = n+1, max(most, apart-gap)
 				}
@@ -247,12 +266,13 @@ func (b *belief) summary() string {
 	s := count(b.count, "overlap", "overlaps")
 	switch {
 	case !b.facts.Exclusive:
-	case b.unexplained == 0 && b.open == b.count:
+	case b.unexplained == 0 && b.unattributed == b.count:
 		s += ", not attributable"
 	case b.unexplained == 0 && b.unsure == b.count:
 		s += ", which a fault may explain"
-	case b.unexplained == 0 && b.unsure+b.open > 0:
-		s += fmt.Sprintf(", %d of which a fault may explain and %d of which are not attributable", b.unsure, b.open)
+	case b.unexplained == 0 && b.unsure+b.unattributed > 0:
+		s += fmt.Sprintf(", %d of which a fault may explain and %d of which are not attributable", b.unsure,
+			b.unattributed)
 	case b.unexplained == 0:
 		s += ", explained"
 	case b.unexplained == b.count:

@@ -60,6 +60,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		calls:   map[string]*history.Event{},
 		harms:   harms{},
 
+		apart:      d.apart,
 		excludes:   d.facts.Exclusive,
 		attributed: d.facts.Exclusive && d.facts.Guard != GuardZKMulti,
 	}

@@ -262,8 +262,8 @@ func (d *digest) administered(older *history.Acquisition, end *nodes.End) *fault
 // while older was held and before newer's acquire returned; nil if there is none.
 func (d *digest) administeredWithin(older, newer *history.Acquisition) *fault {
 	return d.blame(func(f *fault) bool {
-		return (f.nature.EndsSessions || f.nature.DeletesZnodes) && f.began() <= newer.Returned &&
-			f.seen() >= older.Invoked && (f.nature.DeletesAll || f.hitsClient(older))
+		return (f.nature.EndsSessions || f.nature.DeletesZnodes) && f.began() <= newer.Returned+d.slack() &&
+			f.seen()+d.slack() >= older.Invoked && (f.nature.DeletesAll || f.hitsClient(older))
 	})
 }
 

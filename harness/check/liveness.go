@@ -72,7 +72,8 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	if len(d.acquisitions) == 0 {
 		return Verdict{Result: Unknown, Summary: "no client asked for a lock"}
 	}
-	l := livenessJudge{digest: d, bound: int64(StallBound(time.Duration(t), d.facts.Tick)), stop: d.end}
+	l := livenessJudge{digest: d, bound: int64(StallBound(time.Duration(t), d.facts.Tick)) + d.slack(),
+		stop: d.end}
 	if d.collect != history.None {
 		l.stop = d.collect
 	}

@@ -54,11 +54,12 @@ func (c permitCount) most(from, until int64) int64 {
 	return most
 }
 
-// mostPermits is the highest number of permits that lock may have had at an instant of [from, until]; 0 if it is not
-// known.
+// mostPermits is the highest number of permits that lock may have had at an instant of [from, until], as far as clocks
+// tell; 0 if it is not known.
 func (d *digest) mostPermits(lock string, from, until int64) int64 {
 	if c := d.permits[lock]; c != nil && d.facts.Permits > 0 {
-		return c.most(from, until)
+		off := d.slack()
+		return c.most(later(from, -off), later(until, off))
 	}
 	return int64(d.facts.Permits)
 }

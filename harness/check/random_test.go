@@ -72,7 +72,7 @@ func validRun(t *rapid.T) ([]history.Event, Facts) {
 	end := slices.Max(free) + ms
 	say(history.PhaseBegins(end, history.PhaseDrain))
 	say(history.PhaseBegins(end, history.PhaseCollect))
-	complete := history.Ends(history.EndComplete)
+	complete := history.Ends(history.EndComplete, "")
 	complete.At = end
 	say(complete)
 	slices.SortStableFunc(events, byTime)
@@ -464,7 +464,7 @@ func TestStaleAgainstOracle(t *testing.T) {
 				Token: rapid.Int64Range(1, 8).Draw(t, "token"),
 			}
 		})).Draw(t, "accesses")
-		x := effects{locks: map[string]*lockEffect{}, most: (&digest{}).mostPermits}
+		x := effects{locks: map[string]*lockEffect{}, most: (&digest{}).mostPermits, apart: (&digest{}).apart}
 		var accepted, rejected, wrong int64
 		for i := range events {
 			x.add(&events[i])

@@ -56,7 +56,7 @@ func newTransactions(d *digest) *transactions {
 	if log == nil || log.Missing != "" || log.History == nil {
 		return nil
 	}
-	clock := newPlacement(d.events)
+	clock := newPlacement(d.events, log.History)
 	if len(clock.samples) == 0 {
 		return nil
 	}
@@ -172,26 +172,90 @@ func leaders(h *nodes.History, clock placement) []int64 {
 	return all
 }
 
-// A placement puts the leaders' wall clock on the run's clock, by the harness's readings of both.
+// A placement puts the leaders' wall clock on the run's clock, by readings of both.
 type placement struct {
-	samples []reading
+	samples []reading // in the order of the wall clock
 	// err is by how much a time may be off either way, in ns: the clock's going, and the
-	// millisecond in which the logs count.
+	// millisecond in which the logs count. On several machines, it includes how far the
+	// servers' wall clocks are off the harness's, and hosts off the run's clock.
 	err int64
+	how string // err came about
 }
 
-// A reading is what the wall clock showed, in ns, at an instant of the run.
-type reading struct{ wall, at int64 }
+// A reading is what the wall clock showed, in ns, at an instant of the run, which is known up to err either way.
+type reading struct{ wall, at, err int64 }
 
-func newPlacement(events *history.Log) placement {
-	p := placement{err: int64(1e6)}
+// newPlacement places the transactions by the harness's readings of the wall clock, which the servers of one machine
+// share, and by readings of the wall clocks of other machines. Servers elsewhere have clocks of their own, which the
+// harness's writes show.
+func newPlacement(events *history.Log, h *nodes.History) placement {
+	var pings []history.Event
+	for _, e := range events.Of(history.OpPing) {
+		pings = append(pings, e)
+	}
+	all := pinged(pings, h)
+	if len(pings) == 0 {
+		for _, e := range events.Of(history.OpClock) {
+			if is := e.WallClock(); is.Host == "" {
+				all = append(all, reading{wall: is.Wall, at: e.At})
+			}
+		}
+	}
+	p := placement{samples: all, err: int64(1e6), how: "jumped"}
+	for i, r := range all {
+		p.err = max(p.err, 1e6+r.err)
+		if i > 0 {
+			p.err = max(p.err, 1e6+r.err+abs(offset(r)-offset(all[i-1])))
+		}
+	}
+	if len(all) == 0 || len(pings) > 0 {
+		return p
+	}
+	var off int64 // servers' wall clocks
 	for _, e := range events.Of(history.OpClock) {
-		p.samples = append(p.samples, reading{e.WallClock(), e.At})
+		if is := e.WallClock(); is.Host != "" {
+			k, _ := slices.BinarySearchFunc(p.samples, e.At, func(r reading, at int64) int { return cmp.Compare(r.at, at) })
+			own := p.samples[min(k, len(p.samples)-1)]
+			off = max(off, abs(offset(reading{wall: is.Wall, at: e.At + is.Took/2})-offset(own))+is.Took/2)
+		}
 	}
-	for i := 1; i < len(p.samples); i++ {
-		p.err = max(p.err, 1e6+abs(offset(p.samples[i])-offset(p.samples[i-1])))
+	off += events.Clocks().Worst()
+	if off > p.err {
+		p.how = "differs between machines"
 	}
+	p.err += off
 	return p
+}
+
+// pinged reads the leader's clock by the harness's own writes: at some instant between the sending of each and its
+// answer, the leader gave it the time that its transaction has. Of each ten pings that follow one another, the quickest
+// counts, because it says most.
+func pinged(pings []history.Event, h *nodes.History) []reading {
+	const each = 10
+	if len(pings) == 0 {
+		return nil // a run may have millions of znodes
+	}
+	created := map[string]int64{}
+	for _, l := range h.Lives {
+		created[l.Path] = l.Created
+	}
+	var all []reading
+	for group := range slices.Chunk(pings, each) {
+		quickest := reading{err: math.MaxInt64}
+		for _, e := range group {
+			ms, logged := created[e.Ping().Node]
+			half := int64(e.Ping().Took) / 2
+			if logged && half < quickest.err {
+				// The clock showed that millisecond, so on average half a millisecond more.
+				quickest = reading{wall: ms*1e6 + 5e5, at: e.At - half, err: half}
+			}
+		}
+		if quickest.err != math.MaxInt64 {
+			all = append(all, quickest)
+		}
+	}
+	slices.SortFunc(all, func(a, b reading) int { return cmp.Compare(a.wall, b.wall) })
+	return all
 }
 
 func offset(r reading) int64 { return r.wall - r.at }
@@ -214,7 +278,8 @@ func (t *transactions) doubts() []string {
 	all := slices.Clone(t.Doubts)
 	if t.clock.err > stepped {
 		all = append(all,
-			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, jumped by %s", millis(t.clock.err)))
+			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, %s by %s", t.clock.how,
+				millis(t.clock.err)))
 	}
 	return all
 }

@@ -46,7 +46,16 @@ func (d *digest) expiry(timeout int64) Expiry { return Expiry{time.Duration(time
 // backAt is how long it may take until the leader hears of a session again after whatever silenced it is over: half a
 // tick until the follower's report, and the time for a hand-off on a busy machine. Until then the session may expire,
 // though servers answer its client.
-func (d *digest) backAt() int64 { return int64(d.expiry(0).ReportEvery()) + int64(handOff) }
+func (d *digest) backAt() int64 { return int64(d.expiry(0).ReportEvery()) + int64(handOff) + d.slack() }
+
+// leastSilence is how long a session must have been silent to expire, and leastPart how long a silence must have lasted
+// to be part of that, as far as clocks tell.
+func (d *digest) leastSilence(timeout int64) int64 {
+	return int64(d.expiry(timeout).Earliest()) - d.slack()
+}
+func (d *digest) leastPart(timeout int64) int64 {
+	return int64(d.expiry(timeout).PingEvery()) - d.slack()
+}
 
 // expiryCause returns what kept a's session from being heard of until it expired: faults or recorded standstills that
 // reach from the last contact to the expiry, see [reach]. A fault must have struck the session's process, the server
@@ -63,10 +72,10 @@ func (d *digest) findExpiryCause(a *history.Acquisition, end *nodes.End) explana
 	certain := slices.DeleteFunc(slices.Clone(all), func(s silence) bool { return s.doubt != "" })
 	x := unexplained(nil, "neither a fault nor a hiccup explains why session %s expired", a.Session)
 	if chain := d.reach(certain, heard, at, t); chain != nil {
-		x = blamedFor(chain)
+		x = blamedFor(chain, heard, at)
 		x.told = d.toldBy(a, max(at, chain[0].until))
 	} else if chain := d.reach(all, heard, at, t); chain != nil {
-		x = blamedFor(chain)
+		x = blamedFor(chain, heard, at)
 		x.told = d.toldBy(a, max(at, chain[0].until))
 	}
 	return x
@@ -145,31 +154,33 @@ func (d *digest) reach(all []silence, heard, at, timeout int64) []silence {
 	}
 	slices.SortStableFunc(all, func(a, b silence) int { return cmp.Compare(b.from, a.from) })
 	join(all)
-	expiry := d.expiry(timeout)
 	var chain []silence
 	since := at
 	for again := true; again; {
 		again = false
 		for _, s := range all {
 			from := max(s.from, heard)
-			if from < since && later(s.until, d.backAt()) >= since && s.lasted(heard, at) >= int64(expiry.PingEvery()) {
+			if from < since && later(s.until, d.backAt()) >= since && s.lasted(heard, at) >= d.leastPart(timeout) {
 				chain, since, again = append(chain, s), from, true
 			}
 		}
 	}
-	if at-since < int64(expiry.Earliest()) {
+	if at-since < d.leastSilence(timeout) {
 		return nil
 	}
 	slices.SortStableFunc(chain, func(a, b silence) int { return cmp.Compare(b.until, a.until) })
 	return chain
 }
 
-// blamedFor puts an expiry down to the first fault among the silences that caused it, or to the first standstill.
-func blamedFor(chain []silence) explanation {
-	first := chain[len(chain)-1]
-	for _, s := range chain {
-		if s.fault != nil && (first.fault == nil || s.from < first.from) {
-			first = s
+// blamedFor puts an expiry down to the fault that lasted longest among the silences that caused it, from the last
+// contact with the session to its expiry; of several, to the first. Where there is no fault, the first standstill is
+// to blame.
+func blamedFor(chain []silence, heard, at int64) explanation {
+	most := chain[len(chain)-1]
+	share := func(s silence) int64 { return min(s.until, at) - max(s.from, heard) }
+	for _, s := range slices.Backward(chain) {
+		if s.fault != nil && (most.fault == nil || share(s) > share(most)) {
+			most = s
 		}
 	}
 	for _, s := range chain {
@@ -181,10 +192,10 @@ func blamedFor(chain []silence) explanation {
 			return suspected(s.fault, what, s.doubt)
 		}
 	}
-	if first.fault != nil {
-		return blamed(first.fault, first.fault.String())
+	if most.fault != nil {
+		return blamed(most.fault, most.fault.String())
 	}
-	return stoodStill(first.hiccup)
+	return stoodStill(most.hiccup)
 }
 
 // stoodStill blames a standstill of a process that no fault caused.
@@ -203,7 +214,7 @@ func stoodStill(e *history.Event) explanation {
 // which tells it. If a fault strikes its process, or any server, meanwhile, the client has to begin anew. Standstills
 // of its process only take their time from it.
 func (d *digest) toldBy(a *history.Acquisition, since int64) int64 {
-	within := int64(StallBound(time.Duration(d.timeout(a.Session)), d.facts.Tick))
+	within := int64(StallBound(time.Duration(d.timeout(a.Session)), d.facts.Tick)) + d.slack()
 	type hindrance struct{ from, until, again int64 }
 	var all []hindrance
 	for _, f := range d.faults {
@@ -229,10 +240,13 @@ func (d *digest) toldBy(a *history.Acquisition, since int64) int64 {
 	return by
 }
 
-// later adds to an instant that may be the end of time.
+// later adds to an instant that may be the beginning or the end of time.
 func later(at, by int64) int64 {
-	if at > math.MaxInt64-by {
+	switch {
+	case by > 0 && at > math.MaxInt64-by:
 		return math.MaxInt64
+	case by < 0 && at < math.MinInt64-by:
+		return math.MinInt64
 	}
 	return at + by
 }
@@ -241,7 +255,7 @@ func later(at, by int64) int64 {
 func (d *digest) standstills(process string) []*history.Event {
 	return d.stood.of(process, func() (all []*history.Event) {
 		for _, e := range d.hiccups[process] {
-			if t := d.longestTimeout(); t > 0 && e.Hiccup() >= d.expiry(t).PingEvery() {
+			if t := d.longestTimeout(); t > 0 && int64(e.Hiccup()) >= d.leastPart(t) {
 				all = append(all, e)
 			}
 		}
@@ -316,7 +330,7 @@ func (d *digest) leaderless(f *fault, at, timeout int64) (next int64, led bool) 
 		return next, f.silencesLeader()
 	}
 	server := slices.ContainsFunc(f.targets, func(h string) bool { return slices.Contains(d.transactions.Ensemble, h) })
-	return next, (server || f.silencesLeader()) && at-next <= timeout+2*int64(d.facts.Tick)+int64(handOff)
+	return next, (server || f.silencesLeader()) && at-next <= timeout+2*int64(d.facts.Tick)+int64(handOff)+d.slack()
 }
 
 // outage explains by the history alone, without the servers' transactions, how a can have lost its session by the
@@ -339,8 +353,7 @@ func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 		since = math.MinInt64
 	}
 	long := func(from, until int64) bool {
-		return min(until, at)-max(from, since) >= int64(d.expiry(t).Earliest()) &&
-			at-until <= t+2*int64(d.facts.Tick)
+		return min(until, at)-max(from, since) >= d.leastSilence(t) && at-until <= t+2*int64(d.facts.Tick)+d.slack()
 	}
 	because := func(reason func(f *fault, from int64) bool) *fault {
 		return d.blame(func(f *fault) bool {

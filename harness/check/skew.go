@@ -12,20 +12,23 @@ import (
 // The record bounds it, because the resource serves a write after its client called it and before its client was told.
 // Each write of which all three are recorded gives an interval, and clocks that go at one rate differ by a value within
 // all of them. A run has one clock, so 0 is among these values, and the interval is what could not have been noticed.
+// Where both hosts have different clocks that were placed on the run's, what is left may vary by err.
 type skew struct {
 	host   string
 	lo, hi int64
+	err    int64
 }
 
 // apart is by how much the clocks differ at most.
 func (s *skew) apart() int64 { return max(s.hi, -s.lo) }
 
 // contradicts reports whether the clocks cannot be one.
-func (s *skew) contradicts() bool { return s.lo > 0 || s.hi < 0 }
+func (s *skew) contradicts() bool { return s.lo > s.err || s.hi < -s.err || s.lo-s.hi > 2*s.err }
 
 // A served is a write as the record has it: called, served and answered.
 type served struct {
 	called, at, answered int64
+	by                   string // the process that served it
 	twice                bool
 }
 
@@ -57,6 +60,7 @@ func (d *digest) boundSkews() []skew {
 		switch {
 		case e.Process != hostOf(e.Client):
 			set(&w.at, &w, e.At)
+			w.by = e.Process
 		case e.Kind == history.Invoke:
 			set(&w.called, &w, e.At)
 		case e.Kind == history.OK:
@@ -70,10 +74,11 @@ func (d *digest) boundSkews() []skew {
 		host := hostOf(e.Client)
 		s := byHost[host]
 		if s == nil {
-			s = &skew{host, math.MinInt64, math.MaxInt64}
+			s = &skew{host: host, lo: math.MinInt64, hi: math.MaxInt64}
 			byHost[host] = s
 		}
 		s.lo, s.hi = max(s.lo, w.at-w.answered), min(s.hi, w.at-w.called)
+		s.err = max(s.err, d.apart(host, w.by))
 	}
 	var all []skew
 	for _, host := range sortedKeys(byHost) {
@@ -89,10 +94,10 @@ func (d *digest) oneClock() []string {
 	for _, s := range d.skews() {
 		switch {
 		case !s.contradicts():
-		case s.lo > s.hi:
+		case s.lo > s.err && s.hi < -s.err || s.lo-s.hi > 2*s.err:
 			reasons = append(reasons, fmt.Sprintf("the clocks of %s and the resource do not go alike: by its writes the "+
 				"resource's is ahead by at least %s and by at most %s", s.host, millis(s.lo), millis(s.hi)))
-		case s.lo > 0:
+		case s.lo > s.err:
 			reasons = append(reasons, fmt.Sprintf("the resource's clock is ahead of that of %s by at least %s, because its "+
 				"writes seem to be served after they were acknowledged", s.host, millis(s.lo)))
 		default:
@@ -106,7 +111,10 @@ func (d *digest) oneClock() []string {
 // agreement says how far the clocks of all hosts agree by the record; empty if nothing bounds it.
 func (d *digest) agreement() string {
 	all := d.skews()
-	if len(all) == 0 {
+	switch within := d.placedWithin(); {
+	case within != "":
+		return within
+	case len(all) == 0:
 		return ""
 	}
 	return fmt.Sprintf("; by the record, no two clocks differ by more than %s", millis(furthest(all)))
@@ -127,14 +135,16 @@ func furthest(all []skew) int64 {
 	return apart + second
 }
 
-// A clockBound is how far the clocks of clients' hosts can differ by the record.
+// A clockBound is how far the clocks of clients' hosts can differ: those that were placed on the run's by what that
+// left open, all others by the record.
 type clockBound struct {
-	apart map[string]int64 // by host: from the resource's
-	most  int64            // between any two clients' hosts
+	apart  map[string]int64 // by host: from the resource's
+	most   int64            // between any two clients' hosts
+	placed *history.Clocks
 }
 
-// clocks returns the run's clockBound. A host that never wrote to the resource is not in it: that its clock is that of
-// the others is taken for granted, because a lab's hosts share one kernel.
+// clocks returns the run's clockBound. That the clock of a host that never wrote to the resource is that of the others
+// is taken for granted, unless it was found to be another one.
 func (d *digest) clocks() *clockBound {
 	d.bound.once.Do(func() {
 		all := d.skews()
@@ -142,8 +152,9 @@ func (d *digest) clocks() *clockBound {
 		for i := range all {
 			d.bound.apart[all[i].host] = all[i].apart()
 		}
+		d.bound.placed = d.events.Clocks()
 		if len(d.clientHosts) > 1 {
-			d.bound.most = furthest(all)
+			d.bound.most = max(furthest(all), d.slack())
 		}
 	})
 	return &d.bound.clockBound
@@ -153,6 +164,9 @@ func (d *digest) clocks() *clockBound {
 func (c *clockBound) between(p, q string) int64 {
 	if p == q {
 		return 0
+	}
+	if off := c.placed.Apart(p, q); off > 0 {
+		return off
 	}
 	return c.apart[p] + c.apart[q]
 }

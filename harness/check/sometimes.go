@@ -151,7 +151,7 @@ func (d *digest) contendedHandOffs(*Safety) *int64 {
 		var last *history.Acquisition // of those released so far
 		for _, a := range l.grants {
 			if last != nil && last.Client != a.Client && last.ReleaseInvoked != history.None &&
-				a.Invoked < last.ReleaseInvoked && last.ReleaseInvoked <= a.Returned {
+				a.Invoked+d.apart(a.Process, last.Process) < last.ReleaseInvoked && last.ReleaseInvoked <= a.Returned {
 				*n++
 			}
 			last = a
@@ -169,7 +169,8 @@ func (d *digest) sharedHolds(*Safety) *int64 {
 			if history.Exclusive(a.Mode) {
 				continue
 			}
-			if last != nil && last.Mode == a.Mode && last.Client != a.Client && d.believedUntil(last) > a.Returned {
+			if last != nil && last.Mode == a.Mode && last.Client != a.Client &&
+				d.believedUntil(last) > a.Returned+d.apart(a.Process, last.Process) {
 				*n++
 			}
 			if last == nil || d.believedUntil(a) > d.believedUntil(last) {
@@ -218,7 +219,8 @@ func (d *digest) metFaults(span func(*history.Acquisition) (from, until int64), 
 		}
 		for i := range d.acquisitions {
 			a := &d.acquisitions[i]
-			if from, until := span(a); which(a) && from <= over && begun <= until && (!ofClients || f.hitsClient(a)) {
+			from, until := span(a)
+			if which(a) && from+d.slack() <= over && begun+d.slack() <= until && (!ofClients || f.hitsClient(a)) {
 				*n++
 				break
 			}

@@ -23,12 +23,22 @@ type granted struct {
 	newest *history.Event // the highest write acknowledged by then; nil if there was none
 }
 
-// grants notes what was acknowledged when a client was granted the lock of a counter in ZooKeeper.
+// grants notes what had certainly been acknowledged when a client was granted the lock of a counter in ZooKeeper.
 func (x *effects) grants(e *history.Event) {
 	if x.zkMulti && e.Kind == history.OK {
 		l := x.of(e.Lock)
-		l.granted[e.Client] = granted{keyOf(e), l.highest}
+		newest := l.highest
+		if newest != nil && !x.certainlyBefore(newest, e) {
+			newest = nil
+		}
+		l.granted[e.Client] = granted{keyOf(e), newest}
 	}
+}
+
+// certainlyBefore reports whether an event was before another one, or at the same time, whatever the clocks of the two
+// may be off each other.
+func (x *effects) certainlyBefore(first, second *history.Event) bool {
+	return first.At+x.apart(first.Process, second.Process) <= second.At
 }
 
 // staleReadInZooKeeper looks at a read of a counter in ZooKeeper. The server that showed a client its grant had carried

@@ -36,14 +36,15 @@ type outdated struct {
 	invoked, told int64 // told is None if the client never learned of the loss
 	// exact says that the call was recorded. Otherwise invoked is when the access was served, which is later.
 	exact bool
+	off   int64 // by how much the clocks of the two may be off each other
 }
 
 // outdatedAccess counts the stale access e if it is a write, and returns what is known of it. The call is its
 // invocation, nil if none is recorded.
 func (x *effects) outdatedAccess(e, call *history.Event) outdated {
-	o := outdated{invoked: e.At, told: history.None}
+	o := outdated{invoked: e.At, told: history.None, off: x.apart(e.Process, hostOf(e.Client))}
 	if call != nil {
-		o.invoked, o.exact = call.At, true
+		o.invoked, o.exact, o.off = call.At, true, 0
 	}
 	if at, ok := x.notices[loss{keyOf(e), e.Lock}]; ok {
 		o.told = at
@@ -58,7 +59,7 @@ func (x *effects) outdatedAccess(e, call *history.Event) outdated {
 }
 
 // untold reports whether the access was certainly invoked before its client learned of the loss.
-func (o outdated) untold() bool { return o.told == history.None || o.invoked < o.told }
+func (o outdated) untold() bool { return o.told == history.None || o.invoked+o.off < o.told }
 
 func (o outdated) String() string {
 	how := "it was invoked"

@@ -20,13 +20,13 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 	k := keyOf(e)
 	switch e.Kind {
 	case history.Invoke:
-		if l.fences.Stale(e) {
-			l.stale[k] = staleCall{by: kept(l.fences.Bound(e)), call: kept(e)}
+		if by := x.outdatedBy(l, e); by != nil {
+			l.stale[k] = staleCall{by: kept(by), call: kept(e)}
 		}
 		return
 	case history.OK:
 	case history.Fail:
-		if by := l.fences.Bound(e); l.fences.Stale(e) {
+		if by := x.outdatedBy(l, e); by != nil {
 			x.staleRejected++
 			x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
 		} else {
@@ -62,6 +62,15 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 		x.reader(l, e)
 	}
 	l.fences.Serve(e)
+}
+
+// outdatedBy is the access with a higher token that had certainly returned before the client recorded e; nil if there
+// is none.
+func (x *effects) outdatedBy(l *lockEffect, e *history.Event) *history.Event {
+	if by := l.fences.Bound(e); l.fences.Stale(e) && x.certainlyBefore(by, e) {
+		return by
+	}
+	return nil
 }
 
 // resolve finds out what became of writes whose outcome their clients never learned, from how many writes ZooKeeper

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// A Clock reads CLOCK_MONOTONIC, the one clock that all hosts of a lab share,
-// because they share a kernel. The zero Clock is not usable; see [NewClock].
+// A Clock reads CLOCK_MONOTONIC, which all hosts of one machine share; see
+// [ClockName] and [Clocks]. The zero Clock is not usable; see [NewClock].
 type Clock struct {
 	epoch  time.Time
 	offset int64 // CLOCK_MONOTONIC at epoch, ns

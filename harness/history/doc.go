@@ -22,12 +22,18 @@
 //	server-log                           [ServerLog]                 [Event.ServerLog]
 //	record-heading, record-received      [Heading], [Received]       [Event.Heading], [Event.Received]
 //	file-content                         [Content]                   [Event.Content]
+//	clock                                [WallClock]                 [Event.WallClock]
+//	host-clock                           [ClockReading]              [Event.ClockReading]
 //	final                                [Final]                     [Event.Final]
 //	hiccups                              [Hiccups]                   [Event.Hiccups]
 //
 // The remaining ops carry one value or none. Each has a function that makes its event, and a method of Event that
 // returns the value: [PhaseBegins] and [Event.Phase], for instance. A method that reads a payload means something only
 // for the ops of its group; its caller has looked at Op.
+//
+// Hosts of several machines have several clocks. [ReadRaw] places what each of them recorded on the run's clock, and
+// [Clocks] has by how much that may be off. Nothing else reads times of other clocks, except while a run lasts, where a
+// [ClockFollower] places them.
 //
 // Whether a record is whole can be told from the record itself and from the harness's: its file begins with a
 // [Heading], the process that ends as it was asked to leaves an end mark ([Recorder.End]), and the harness records how

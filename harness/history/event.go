@@ -67,8 +67,9 @@ type Op string
 // An Event is one thing that happened, as it is recorded. See the package comment for how to make and read its
 // payload.
 type Event struct {
-	// At is nanoseconds of CLOCK_MONOTONIC: since boot in a raw history, since
-	// the run's base in a merged one.
+	// At is nanoseconds of CLOCK_MONOTONIC: since boot, by the host's clock, in
+	// a raw history; since the run's base, on the harness's clock, in a merged
+	// one.
 	At int64 `json:"at_ns"`
 	// Process is the host whose process recorded the event, or "harness".
 	Process string `json:"process"`

@@ -29,6 +29,8 @@ type Log struct {
 	gather       sync.Once
 	acquisitions *gathering // see [Acquisitions]; nil until they are needed
 
+	clocks *Clocks // of the hosts that recorded the events; see [Log.Clocks]
+
 	spare []byte // room for further blocks
 	last  cursor // of the last event
 }
@@ -46,6 +48,29 @@ func NewLog(events []Event) *Log {
 		l.put(e, l.formID(form{e.Process, e.Op, e.Client}))
 	}
 	return l
+}
+
+// NewLogOf returns a log of events by the clocks of the hosts that recorded them, each of which is its Process, and
+// places them on the run's. [ReadRaw] does the same with files.
+func NewLogOf(events []Event, clocks *Clocks) *Log {
+	placed := slices.Clone(events)
+	for i := range placed {
+		e := &placed[i]
+		clocks.Covers(e.Process, e.At, e.At)
+		e.At = clocks.Place(e.Process, e.At)
+	}
+	l := NewLog(placed)
+	l.clocks = clocks
+	return l
+}
+
+// Clocks says by how much the times of events may be off, where not all hosts have the run's clock. It is nil where all
+// have.
+func (l *Log) Clocks() *Clocks {
+	if l == nil {
+		return nil
+	}
+	return l.clocks
 }
 
 // Len is how many events there are.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,10 @@ var ErrNoBeginning = errors.New("no history has the run's beginning")
 // ReadRaw reads every raw history below dir, merges them by time and shifts them to the run's base, which the harness
 // recorded as [OpBegin]. The records say what each file is. A torn tail is not an error, because a crash leaves it
 // behind. The function clean, unless it is nil, changes each text before anything sees it, apart from the records.
+//
+// Each folder of dir has what the host of that name recorded, by the host's clock. It is placed on the run's clock by
+// the harness's readings ([ClockReading]), and [Log.Clocks] says by how much it may be off. This is the only place
+// where that is done, so whoever reads a Log sees nothing but times of the run.
 //
 // Each file is read twice: to find out whether it is whole and which of its events are late, and to merge it. The files
 // are read at the same time.
@@ -51,8 +56,26 @@ func ReadRaw(dir string, clean func(string) string) (*Log, []Record, error) {
 	if begin == nil {
 		return nil, records, fmt.Errorf("read histories in %s: %w", dir, ErrNoBeginning)
 	}
-	log, err := mergeRaw(files, begin.base, clean)
+	clocks := clocksOf(files, begin)
+	log, err := mergeRaw(files, begin.base, clocks, clean)
 	return log, records, err
+}
+
+// clocksOf returns the clocks of hosts by the harness's readings, which are in the record that has the run's beginning.
+func clocksOf(files []*rawFile, begin *rawFile) *Clocks {
+	var readings []ClockReading
+	for _, f := range files {
+		if f.host() == begin.host() {
+			readings = append(readings, f.readings...)
+		}
+	}
+	clocks := NewClocks(readings)
+	for _, f := range files {
+		if f.whole > 0 {
+			clocks.Covers(f.host(), f.earliest, f.latest)
+		}
+	}
+	return clocks
 }
 
 // openRaw opens every raw history below dir. What bears the name of one and is no file, such as a link that leads
@@ -79,21 +102,23 @@ func openRaw(dir string) (files []*rawFile, err error) {
 	return files, err
 }
 
-// mergeRaw merges files that have been scanned, and shifts their events to the base.
-func mergeRaw(files []*rawFile, base int64, clean func(string) string) (*Log, error) {
+// mergeRaw merges files that have been scanned, places their events on the run's clock, and shifts them to the base.
+func mergeRaw(files []*rawFile, base int64, clocks *Clocks, clean func(string) string) (*Log, error) {
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	stop := make(chan struct{})
 	defer close(stop)
-	log := &Log{}
+	log := &Log{clocks: clocks}
 	var streams merge
 	for _, f := range files {
 		late := slices.Clone(f.late)
 		slices.SortFunc(late, byPlace)
 		inOrder := newAhead()
 		reading.Go(func() { inOrder.read(f, newDecoder(clean), stop) })
-		for _, s := range [...]*stream{{rawFile: f, ahead: inOrder},
-			{rawFile: f, late: late, decoder: newDecoder(clean)}} {
+		clock := clocks.of(f.host())
+		for _, s := range [...]*stream{{rawFile: f, ahead: inOrder, clock: clock},
+			{rawFile: f, late: late, decoder: newDecoder(clean), clock: clock}} {
+			s.placed = None
 			if err := streams.add(s); err != nil {
 				return nil, fmt.Errorf("read history %s: %w", f.record.File, err)
 			}
@@ -123,10 +148,19 @@ type rawFile struct {
 	whole  int64   // how many of its bytes are whole events
 	late   []place // the events that happened before the one before them, or before an earlier one
 
+	earliest, latest int64 // times of its events
+	readings         []ClockReading
+
 	begins      bool  // it has the run's beginning,
 	begin, base int64 // which has this time and this base
 
 	err error // of scanning it
+}
+
+// host is the host whose folder has the file.
+func (f *rawFile) host() string {
+	host, _, _ := strings.Cut(f.record.File, "/")
+	return host
 }
 
 // A place is where in its file an event is.
@@ -146,7 +180,7 @@ func byPlace(a, b place) int {
 func (f *rawFile) scan() error {
 	r := frameReader{r: f.file, size: frameRead}
 	var e frame
-	latest := int64(None)
+	f.earliest, f.latest = math.MaxInt64, None
 	for {
 		b, err := r.next()
 		if err == nil && len(b) > 0 && !e.parse(b) {
@@ -159,13 +193,17 @@ func (f *rawFile) scan() error {
 			return f.tail(&r, err != nil)
 		}
 		f.record.note(&e, checksumOf(b), f.whole == 0)
-		if op := e.texts[textOp]; string(op) == string(OpBegin) && (!f.begins || e.at < f.begin) {
+		switch op := e.texts[textOp]; {
+		case string(op) == string(OpBegin) && (!f.begins || e.at < f.begin):
 			f.begins, f.begin, f.base = true, e.at, e.value
+		case string(op) == string(OpHostClock):
+			is := e.event(func(text []byte) string { return string(text) })
+			f.readings = append(f.readings, is.ClockReading())
 		}
-		if e.at < latest {
+		if f.earliest = min(f.earliest, e.at); e.at < f.latest {
 			f.late = append(f.late, place{e.at, r.offset})
 		} else {
-			latest = e.at
+			f.latest = e.at
 		}
 		r.skip(len(b))
 		f.whole = r.offset
@@ -244,6 +282,9 @@ type stream struct {
 	*rawFile
 	entry *entry // the next event
 
+	clock  *track // of the host; nil for the run's
+	placed int64  // the last time on the run's clock, unless clock is nil
+
 	ahead   *ahead // yields the others; nil for the late ones
 	late    []place
 	decoder *decoder // of the late ones
@@ -251,8 +292,19 @@ type stream struct {
 	buf     []byte   // and its bytes
 }
 
-// next reads the next event, and reports whether there is one.
+// next reads the next event, places it on the run's clock, and reports whether there is one.
 func (s *stream) next() (more bool, err error) {
+	if more, err = s.read(); !more || err != nil || s.clock == nil {
+		return more, err
+	}
+	// The order of events stays as it is even where the readings of the clock contradict each other.
+	s.entry.At = max(s.clock.place(s.entry.At), s.placed)
+	s.placed = s.entry.At
+	return more, err
+}
+
+// read reads the next event, and reports whether there is one.
+func (s *stream) read() (more bool, err error) {
 	if s.ahead != nil {
 		s.entry, err = s.ahead.next()
 		return s.entry != nil, err

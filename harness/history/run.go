@@ -1,5 +1,7 @@
 package history
 
+import "time"
+
 // The ops of a client process, and of the resource, about the run.
 const (
 	OpReady   Op = "ready"   // Info: all clients of the process are connected
@@ -16,7 +18,8 @@ const (
 	OpPhase    Op = "phase"    // Info: a phase begins
 	OpSnapshot Op = "snapshot" // Info: the servers' counters were read
 	OpEnd      Op = "end"      // Info: the last event of a run, apart from end marks
-	OpClock    Op = "clock"    // Info: a reading of the wall clock
+	OpClock    Op = "clock"    // Info: a reading of the wall clock; see WallClock
+	OpPing     Op = "ping"     // Info: a server of an ensemble elsewhere answered a write of the harness
 	// OpServerLog is about a server's transaction log; see [ServerLog].
 	OpServerLog Op = "server-log"
 	// OpFinalHeal comes once the schedule is over. OK: nothing is left of any fault and the ensemble is whole; Fail.
@@ -46,6 +49,7 @@ const (
 	EndComplete  Ending = "complete"
 	EndInterrupt Ending = "interrupt" // early, on purpose
 	EndBroken    Ending = "broken"    // early, because something failed
+	EndSpared    Ending = "spared"    // early, to spare an ensemble that is not locklab's
 )
 
 // Ready is the event that all clients of a process are connected.
@@ -120,17 +124,46 @@ func (e *Event) Phase() Phase { return Phase(e.Detail) }
 // SnapshotOf is the event that the servers' counters were read into a file.
 func SnapshotOf(file string) Event { return Event{Op: OpSnapshot, Detail: file} }
 
-// Ends is the last event of a run.
-func Ends(how Ending) Event { return Event{Op: OpEnd, Detail: string(how)} }
+// Ends is the last event of a run. If why is not empty, it says why the run ended early.
+func Ends(how Ending, why string) Event { return Event{Op: OpEnd, Detail: string(how), Target: why} }
 
 // Ending says how a run ended, of an event of [OpEnd].
 func (e *Event) Ending() Ending { return Ending(e.Detail) }
 
-// WallClockAt is the event that at a time the wall clock showed wall, in nanoseconds since 1970.
-func WallClockAt(at, wall int64) Event { return Event{At: at, Op: OpClock, Value: wall} }
+// EndedBecause says why a run ended early, of an event of [OpEnd]; empty if that is not recorded.
+func (e *Event) EndedBecause() string { return e.Target }
 
-// WallClock is what the wall clock showed, in nanoseconds since 1970, of an event of [OpClock].
-func (e *Event) WallClock() int64 { return e.Value }
+// A WallClock is a reading of a wall clock.
+type WallClock struct {
+	// Host is the one whose wall clock was read; empty if it is the harness's.
+	Host string
+	Wall int64 // what it showed, in nanoseconds since 1970
+	Took int64 // how long reading it took since the event's time, in ns; 0 if it took no time
+}
+
+// Event returns the event that records the reading, which began at a time.
+func (w WallClock) Event(at int64) Event {
+	return Event{At: at, Op: OpClock, Target: w.Host, Value: w.Wall, Token: w.Took}
+}
+
+// WallClock returns the payload of an event of [OpClock].
+func (e *Event) WallClock() WallClock { return WallClock{Host: e.Target, Wall: e.Value, Took: e.Token} }
+
+// A Ping is a write of the harness through a server of an ensemble elsewhere.
+type Ping struct {
+	Server, Node string // Node is the znode that it made
+	Took         time.Duration
+}
+
+// Event returns the event that records a ping that was sent at a time.
+func (p Ping) Event(sent int64) Event {
+	return Event{At: sent + int64(p.Took), Op: OpPing, Target: p.Server, Detail: p.Node, Value: int64(p.Took)}
+}
+
+// Ping returns the payload of an event of [OpPing], whose time is that of the answer.
+func (e *Event) Ping() Ping {
+	return Ping{Server: e.Target, Node: e.Detail, Took: time.Duration(e.Value)}
+}
 
 // A ServerLog is what is recorded about a server's transaction log. An event of kind Info says how far it was as the
 // run began, one of kind OK that it was copied, and one of kind Fail that it could not be, or is incomplete.

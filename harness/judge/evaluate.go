@@ -177,6 +177,9 @@ func factsOf(run *rundir.Run) check.Facts {
 			unmet = append(unmet, "the guard fencing could not work because the lock's command gave no tokens")
 		}
 	}
+	if end, ended := run.Events.First(history.OpEnd); ended && end.EndedBecause() != "" {
+		unmet = append(unmet, end.EndedBecause())
+	}
 	faulty := len(run.Plan.Steps) > 0
 	f := check.Facts{
 		Tokens: recipe.Tokens, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,

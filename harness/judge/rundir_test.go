@@ -128,7 +128,7 @@ func (m madeRun) make(t *testing.T) string {
 	begin.At = 0
 	harness.add(0, begin)
 	harness.add(1, history.PhaseBegins(0, history.PhaseConnect))
-	harness.add(1, history.WallClockAt(0, began*1e6))
+	harness.add(1, history.WallClock{Wall: began * 1e6}.Event(0))
 	harness.add(2, history.PhaseBegins(0, history.PhaseMeasure))
 	agents := []string{"zk1", "zk2", "zk3", "c1", "c2", "r1"}
 	for _, h := range agents {
@@ -252,7 +252,7 @@ func (m madeRun) make(t *testing.T) string {
 		harness.add(1, history.ServerLog{Server: server, LastZxid: since}.Event(history.Info))
 		harness.add(end+5e6, copied.Event(history.OK))
 	}
-	harness.add(end+5e6, history.WallClockAt(0, began*1e6+end+5e6))
+	harness.add(end+5e6, history.WallClock{Wall: began*1e6 + end + 5e6}.Event(0))
 	for _, f := range files {
 		if f.host == rundir.HarnessHost {
 			continue
@@ -272,7 +272,7 @@ func (m madeRun) make(t *testing.T) string {
 			harness.add(end+7e6, c.Event())
 		}
 	}
-	harness.add(end+7e6, history.Ends(history.EndComplete))
+	harness.add(end+7e6, history.Ends(history.EndComplete, ""))
 	harness.write(dir, true)
 	return dir
 }

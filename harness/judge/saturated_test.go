@@ -139,7 +139,8 @@ func (r *saturatedRun) client(n int) (string, *rawFile) {
 func (r *saturatedRun) write(scenario string) {
 	harness := r.file(rundir.HarnessHost, "000000.hist")
 	harness.add(0, history.Event{Op: history.OpBegin, Value: base, Target: "saturated", Detail: scenario})
-	for _, e := range []history.Event{history.PhaseBegins(0, history.PhaseConnect), history.WallClockAt(0, began*1e6),
+	for _, e := range []history.Event{history.PhaseBegins(0, history.PhaseConnect),
+		history.WallClock{Wall: began * 1e6}.Event(0),
 		history.PhaseBegins(0, history.PhaseMeasure)} {
 		harness.add(1, e)
 	}
@@ -183,7 +184,7 @@ func (r *saturatedRun) write(scenario string) {
 		}
 		harness.add(end+5e6, history.ServerLog{Server: server, Bytes: int64(len(log)), LastZxid: r.zxid}.Event(history.OK))
 	}
-	harness.add(end+5e6, history.WallClockAt(0, began*1e6+end+5e6))
+	harness.add(end+5e6, history.WallClock{Wall: began*1e6 + end + 5e6}.Event(0))
 	for _, f := range r.files {
 		if f == harness {
 			continue
@@ -193,7 +194,7 @@ func (r *saturatedRun) write(scenario string) {
 		}
 		harness.add(end+6e6, history.Received{File: f.name, Bytes: f.bytes}.Event(history.OK))
 	}
-	harness.add(end+7e6, history.Ends(history.EndComplete))
+	harness.add(end+7e6, history.Ends(history.EndComplete, ""))
 	if err := harness.close(true); err != nil {
 		r.tb.Fatal(err)
 	}

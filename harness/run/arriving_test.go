@@ -54,7 +54,7 @@ func TestAwaitRecorded(t *testing.T) {
 				clock := history.NewClock()
 				begin := clock.Now()
 				view := watch.NewView(watch.Config{Clock: clock})
-				feed := view.Feed()
+				feed := view.Feed(nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				var feeding sync.WaitGroup
 				defer feeding.Wait()

@@ -50,7 +50,7 @@ func (c *collector) follow(ctx context.Context, s stream) error {
 	}
 	name := path.Join(s.host.Name, s.file)
 	heading := history.Heading{Run: c.run, File: name}.Event()
-	heading.At, heading.Process = c.clock.Now(), s.host.Name
+	heading.At, heading.Process = s.host.Agent.ToHost(c.clock.Now()), s.host.Name // as all that follows
 	_, err = f.Write(history.Encode(heading))
 	c.streams.Go(func() {
 		if err == nil {
@@ -84,7 +84,7 @@ func (c *collector) end(s stream, name string, f *os.File, err error) {
 const silenceCap = 10 * time.Second
 
 func (c *collector) copy(ctx context.Context, s stream, f *os.File) error {
-	feed := c.view.Feed()
+	feed := c.view.Feed(s.host.Agent.ToRun)
 	at := s.offset
 	failures := 0
 	for {

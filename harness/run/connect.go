@@ -23,6 +23,9 @@ type outside struct {
 
 // reach looks at the ensemble that the scenario names, and refuses what a run on it cannot do. It creates nothing.
 func reach(ctx context.Context, sc *scenario.Scenario) (*outside, error) {
+	if err := openTxnLogs(sc); err != nil {
+		return nil, err
+	}
 	access, err := sc.Target().Open()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", remote.ErrUnusable, err)

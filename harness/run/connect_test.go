@@ -22,6 +22,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,22 @@ tick: 100ms
 storage: tmpfs
 `
 
+// znodesElsewhere is a short run in which somebody else makes znodes beside those of the lock.
+const znodesElsewhere = `
+name: znodes
+clients: 4
+client-processes: 2
+guard: fencing
+hold: 20ms
+think: 200ms
+warmup: 300ms
+duration: 3s
+min-acquired: 5
+session-timeout: 1s
+faults:
+  - {kind: foreign-children, target: all, at: 500ms, for: 1s}
+`
+
 // An elsewhere is an ensemble that locklab did not start for its runs: a server with data and ACLs in it, behind TLS.
 type elsewhere struct {
 	t       *testing.T
@@ -75,6 +92,7 @@ type elsewhere struct {
 	dir     string // has the files for TLS and the credentials
 	address string
 	admin   *zk.Conn
+	delay   atomic.Int64 // of every answer of the servers, in ns
 }
 
 const (
@@ -105,7 +123,9 @@ func startElsewhere(t *testing.T) *elsewhere {
 	e.address = e.front(server)
 	for name, text := range map[string]string{"auth": "lab:" + theirPassword, "wrong": "lab:" + wrongPassword,
 		"reader": "reader:reader", "plain.yaml": plainElsewhere, "paused.yaml": pausedElsewhere,
-		"kill.yaml": plainElsewhere + "faults: [{kind: kill, target: zk1, at: 100ms, for: 300ms}]\n"} {
+		"unbounded.yaml": strings.ReplaceAll(plainElsewhere, "iterations: 10", "duration: 5s"),
+		"znodes.yaml":    znodesElsewhere,
+		"kill.yaml":      plainElsewhere + "faults: [{kind: kill, target: zk1, at: 100ms, for: 300ms}]\n"} {
 		e.write(name, []byte(text))
 	}
 	return e
@@ -167,7 +187,14 @@ func (e *elsewhere) front(server string) string {
 			_, _ = io.Copy(s, c)
 			s.Close()
 		}()
-		_, _ = io.Copy(c, s)
+		b := make([]byte, 32<<10)
+		for {
+			n, err := s.Read(b)
+			time.Sleep(time.Duration(e.delay.Load()))
+			if _, wrote := c.Write(b[:n]); err != nil || wrote != nil {
+				return
+			}
+		}
 	})
 }
 
@@ -264,12 +291,15 @@ func TestElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name, file, auth string
 		connect          string // instead of the address
+		code             int    // 7 if it is 0
 		want             []string
 	}{
 		{name: "a typo in the address", connect: "nosuch.invalid:2181", want: []string{"nosuch.invalid:2181", "--connect"}},
 		{name: "a wrong password", auth: "wrong", want: []string{"user lab", "the password is wrong", "/app"}},
 		{name: "a missing permission", auth: "reader", want: []string{"ACL of /app", "user reader", "create"}},
 		{name: "a missing chroot", connect: e.address + "/nosuch", want: []string{"no znode /nosuch"}},
+		{name: "a load without a bound", file: "unbounded.yaml", code: 2, want: []string{"4 clients ask again at once",
+			"--yes"}},
 		{name: "a server's fault", file: "kill.yaml", want: []string{"kill of zk1", "kill.yaml:"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -280,8 +310,8 @@ func TestElsewhere(t *testing.T) {
 			}
 			code, _, said := e.run(args...)
 			last := lastLine(said)
-			if code != 7 {
-				t.Errorf("ended with %d, want 7:\n%s", code, said)
+			if want := cmp.Or(c.code, 7); code != want {
+				t.Errorf("ended with %d, want %d:\n%s", code, want, said)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(last, want) {
@@ -299,6 +329,10 @@ func TestElsewhere(t *testing.T) {
 		}
 		unchanged(t)
 	})
+	t.Run("a fault of znodes", func(t *testing.T) { e.judged(t, "znodes", check.Pass); unchanged(t) })
+	t.Run("a sweep and a plan", func(t *testing.T) { e.planned(t); unchanged(t) })
+	t.Run("a bench", func(t *testing.T) { e.benched(t); unchanged(t) })
+	t.Run("an ensemble that is slow", func(t *testing.T) { e.spared(t); unchanged(t) })
 	t.Run("a killed harness", func(t *testing.T) { e.killed(t); unchanged(t) })
 }
 
@@ -339,51 +373,60 @@ func (e *elsewhere) judged(t *testing.T, name string, want check.Result) result.
 	return r
 }
 
+// contended waits until clients contend for the lock.
+func (e *elsewhere) contended(t *testing.T) {
+	t.Helper()
+	await(t, "contenders", func() error {
+		if n := e.owned(); n < 3 { // one is the sign that the run lives
+			return fmt.Errorf("%d ephemeral znodes", n)
+		}
+		return nil
+	})
+}
+
+// owned counts the ephemeral znodes of runs.
+func (e *elsewhere) owned() (ephemerals int) {
+	for p, n := range e.tree() {
+		if strings.HasPrefix(p, "/app/locklab-") && n.Stat.EphemeralOwner != 0 {
+			ephemerals++
+		}
+	}
+	return ephemerals
+}
+
+func await(t *testing.T, what string, ok func() error) {
+	t.Helper()
+	if err := ensembles.Poll(t.Context(), 50*time.Millisecond, what, ok); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // killed kills the harness in the middle of a run. Its processes end, and clean removes the path.
 func (e *elsewhere) killed(t *testing.T) {
 	temp := t.TempDir()
-	cmd := e.command(temp, append([]string{"run", filepath.Join(e.dir, "plain.yaml"), "--duration", "1m", "--out",
+	cmd := e.command(temp, append([]string{"run", filepath.Join(e.dir, "plain.yaml"), "--duration", "1m", "--yes", "--out",
 		filepath.Join(t.TempDir(), "run")}, e.way("auth")...)...)
 	cmd.Stderr = t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	owned := func() (ephemerals int) {
-		for p, n := range e.tree() {
-			if strings.HasPrefix(p, "/app/locklab-") && n.Stat.EphemeralOwner != 0 {
-				ephemerals++
-			}
-		}
-		return ephemerals
-	}
-	await := func(what string, ok func() error) {
-		t.Helper()
-		if err := ensembles.Poll(t.Context(), 50*time.Millisecond, what, ok); err != nil {
-			t.Fatal(err)
-		}
-	}
-	await("contenders", func() error {
-		if n := owned(); n < 3 { // one is the sign that the run lives
-			return fmt.Errorf("%d ephemeral znodes", n)
-		}
-		return nil
-	})
-	if code, _, said := e.run(append([]string{"clean"}, e.way("auth")...)...); code != 0 || owned() == 0 {
+	e.contended(t)
+	if code, _, said := e.run(append([]string{"clean"}, e.way("auth")...)...); code != 0 || e.owned() == 0 {
 		t.Errorf("clean beside a run ended with %d, or removed the run's path:\n%s", code, said)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	await("the processes to end", func() error {
+	await(t, "the processes to end", func() error {
 		left, err := os.ReadDir(temp)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%v are left", left)
 		}
 		return err
 	})
-	await("the sessions to expire", func() error {
-		if n := owned(); n > 0 {
+	await(t, "the sessions to expire", func() error {
+		if n := e.owned(); n > 0 {
 			return fmt.Errorf("%d ephemeral znodes", n)
 		}
 		return nil

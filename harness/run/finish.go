@@ -52,6 +52,7 @@ func (r *run) finish(ctx context.Context) error {
 	errs = append(errs, g.Wait(), r.collectLogs(context.WithoutCancel(ctx)))
 	r.stopStreams()
 	received, err := r.collect.wait()
+	r.following.Wait()
 	errs = append(errs, err)
 	for _, e := range received {
 		errs = append(errs, r.note(e))

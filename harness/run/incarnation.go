@@ -65,7 +65,7 @@ func (r *run) restart(ctx context.Context, h *ensembles.Host) (at int64, err err
 	config := p.config
 	switch c := config.(type) {
 	case client.Config:
-		c.Incarnation, c.From = n, r.view.DiedAt(h.Name)
+		c.Incarnation, c.From = n, h.Agent.ToHost(r.view.DiedAt(h.Name))
 		config = c
 	case resource.Config:
 		for _, dir := range p.dirs {
@@ -98,7 +98,8 @@ func (r *run) finishStart(ctx context.Context, h *ensembles.Host) error {
 // beginWork tells a client process when to work.
 func (r *run) beginWork(ctx context.Context, h *ensembles.Host) error {
 	_, n := r.lastDir(h)
-	if _, err := h.Agent.Input(ctx, client.FormatGo(r.window.start, r.window.end)); err != nil {
+	if _, err := h.Agent.Input(ctx, client.FormatGo(h.Agent.ToHost(r.window.start),
+		h.Agent.ToHost(r.window.end))); err != nil {
 		return err
 	}
 	r.mu.Lock()

@@ -116,7 +116,7 @@ func (r heardRecorder) Record(e history.Event) error {
 func (r *run) closeWindow(ctx context.Context, last int64) error {
 	var errs []error
 	for _, h := range r.clientHosts() {
-		if _, err := h.Agent.Input(ctx, client.FormatUntil(last)); err != nil && !r.exited(h) {
+		if _, err := h.Agent.Input(ctx, client.FormatUntil(h.Agent.ToHost(last))); err != nil && !r.exited(h) {
 			errs = append(errs, err)
 		}
 	}

@@ -48,6 +48,7 @@ type run struct {
 	// streams ends when the collector is to stop following histories.
 	streams     context.Context
 	stopStreams context.CancelFunc
+	following   sync.WaitGroup // of hosts' clocks, until streams ends
 
 	mu        sync.Mutex
 	processes map[*ensembles.Host]*hostProcess // those that were started, or may have been
@@ -85,18 +86,24 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	r.streams, r.stopStreams = context.WithCancel(context.WithoutCancel(ctx))
 	defer r.stopStreams()
 
-	runErr := r.carryOut(ctx)
+	bearable, stopPings := r.spare(ctx)
+	runErr := r.carryOut(bearable)
+	strain := stopPings()
 	endErr := r.finish(context.WithoutCancel(ctx)) // however the run went
-	how := history.EndComplete
+	how, why := history.EndComplete, ""
 	switch {
+	// Errors that follow from the end of a context say nothing new.
 	case ctx.Err() != nil:
 		how = history.EndInterrupt
-		runErr = context.Cause(ctx) // errors that follow from it say nothing new
+		runErr = context.Cause(ctx)
+	case strain != nil:
+		how, why = history.EndSpared, strain.Error()
+		runErr = strain
 	case runErr != nil:
 		how = history.EndBroken
 	}
 	endErr = errors.Join(endErr, r.noteContents())
-	if err := r.note(history.Ends(how)); err != nil {
+	if err := r.note(history.Ends(how, why)); err != nil {
 		return errors.Join(runErr, endErr, err)
 	}
 	return errors.Join(runErr, endErr, r.rec.End())
@@ -198,6 +205,9 @@ const (
 
 // carryOut starts the processes, lets the clients work while the schedule runs, and waits until they are done.
 func (r *run) carryOut(ctx context.Context) error {
+	if err := r.readClocks(ctx); err != nil {
+		return err
+	}
 	if err := r.followAgents(ctx); err != nil {
 		return err
 	}

@@ -21,14 +21,19 @@ const (
 	logsCap = time.Minute
 )
 
-// noteLastZxids records the last transaction of each server as the run begins, unless the ensemble is external, so that
-// no logs can be copied. If a server does not answer, nothing is lost, because more of its log is copied then.
+// noteLastZxids records the last transaction of each server as the run begins, unless no logs will be copied. If a
+// server does not answer, nothing is lost, because more of its log is copied then. A server of an external ensemble
+// that does not tell has at least seen the transaction that made the path of the stage's runs.
 func (r *run) noteLastZxids(ctx context.Context) error {
-	if r.stage.ensemble.External {
+	out := r.stage.outside
+	if out != nil && r.sc.TxnLogDir == "" {
 		return nil
 	}
 	var first int64
 	for i, zxid := range r.lastZxids(ctx) {
+		if zxid == 0 && out != nil {
+			zxid = out.path.Zxid
+		}
 		if zxid == 0 {
 			continue
 		}
@@ -90,18 +95,18 @@ func (r *run) noteClock() error {
 		wall := time.Now().UnixNano()
 		if w := r.stage.clock.Now() - before; w < width {
 			width = w
-			best = history.WallClockAt(before+w/2, wall)
+			best = history.WallClock{Wall: wall}.Event(before + w/2)
 		}
 	}
 	return r.note(best)
 }
 
 // collectLogs copies the servers' transaction logs into the run directory, after each server that serves has committed
-// a write that follows all writes of the run. Those of an external ensemble are not at hand. A log that cannot be
-// copied is recorded but is not an error, because the logs of a majority suffice and the checks say what is missing.
+// a write that follows all writes of the run. Of an external ensemble it copies what txnlog-dir has. A log that cannot
+// be copied is recorded but is not an error, because the logs of a majority suffice and the checks say what is missing.
 func (r *run) collectLogs(ctx context.Context) error {
 	if r.stage.ensemble.External {
-		return nil
+		return r.extractLogs(ctx)
 	}
 	ctx, arriving := whileProgress(ctx, logsCap)
 	defer arriving.stop()
@@ -114,26 +119,34 @@ func (r *run) collectLogs(ctx context.Context) error {
 
 // collectLog copies the transaction logs of one server.
 func (r *run) collectLog(ctx context.Context, h *ensembles.Host, arriving io.Writer) error {
-	kind, log := history.OK, history.ServerLog{Server: h.Name}
-	settled, cancel := context.WithTimeout(ctx, settleCap)
-	defer cancel()
-	settling := h.Agent.CommitWrite(settled)
-	if settling != nil {
-		log.Detail = fmt.Sprintf("it committed no write at the end: %v", settling)
-	} else if zxid, err := ensembles.LastZxid(settled, h); err == nil {
-		log.LastZxid = zxid
-	}
+	kind, log := history.OK, r.settle(ctx, h)
+	settled := log.Detail == ""
 	bytes, err := ensembles.FetchTxnLogs(ctx, h, r.firstZxid, rundir.TxnLogDir(r.dir, h.Name), arriving)
 	log.Bytes = bytes
 	if err != nil {
 		kind, log.Detail = history.Fail, err.Error()
 	}
-	if settling == nil && err == nil {
-		if dump, err := h.Agent.Ask(settled, "dump"); err == nil {
+	if settled && err == nil {
+		asking, cancel := context.WithTimeout(ctx, settleCap)
+		defer cancel()
+		if dump, err := h.Agent.Ask(asking, "dump"); err == nil {
 			if err := rundir.WriteDump(r.dir, h.Name, dump); err != nil {
 				return err
 			}
 		}
 	}
 	return r.note(log.Event(kind))
+}
+
+// settle has a server commit a write that follows all writes of the run, and says how far its log is then at least.
+func (r *run) settle(ctx context.Context, h *ensembles.Host) history.ServerLog {
+	log := history.ServerLog{Server: h.Name}
+	ctx, cancel := context.WithTimeout(ctx, settleCap)
+	defer cancel()
+	if err := h.Agent.CommitWrite(ctx); err != nil {
+		log.Detail = fmt.Sprintf("it committed no write at the end: %v", err)
+	} else if zxid, err := ensembles.LastZxid(ctx, h); err == nil {
+		log.LastZxid = zxid
+	}
+	return log
 }

@@ -179,7 +179,7 @@ func (c *completeness) process(host, file string, exit *history.Event, faults ma
 		c.lack(file, "has %d of the %d events that its process recorded", rec.Events, rec.Recorded)
 	case rec.Changed():
 		c.lack(file, "has other events than its process recorded")
-	case rec.Ends || rec.Done || killed(host, exit, faults):
+	case rec.Ends || rec.Done || killed(host, exit, faults, 2*c.run.Events.Clocks().Err(host)):
 	case host == ResourceHost && !c.marked && rec.Events > 0: // format 1 does not say where it ends
 	case exit == nil:
 		c.lack(file, "has no end mark, and nothing says how its process ended")
@@ -285,13 +285,14 @@ func strikesOf(events *history.Log) map[string]*strike {
 	return all
 }
 
-// killed reports whether a fault had struck the host of a process when the process exited.
-func killed(host string, exit *history.Event, faults map[string]*strike) bool {
+// killed reports whether a fault had struck the host of a process when the process exited, as far as clocks tell that
+// may be off each other by so much.
+func killed(host string, exit *history.Event, faults map[string]*strike, off int64) bool {
 	if exit == nil {
 		return false
 	}
 	for _, s := range faults {
-		if s.from <= exit.At && exit.At <= s.until && slices.Contains(s.hosts, host) {
+		if s.from-off <= exit.At && exit.At-off <= s.until && slices.Contains(s.hosts, host) {
 			return true
 		}
 	}

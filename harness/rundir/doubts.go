@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"locklab/chaos"
 	"locklab/ensembles/txnlog"
@@ -50,7 +49,7 @@ func (s *survey) note(e *txnlog.Entry) {
 	if e.Fate == txnlog.Committed {
 		s.committed = e.Zxid
 		if slices.ContainsFunc(e.Ops, func(o txnlog.Op) bool {
-			return o.Type.Creates() && strings.HasPrefix(o.Path, barrier)
+			return o.Type.Creates() && isBarrier(o.Path)
 		}) {
 			s.settled = e.Zxid
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,15 +20,17 @@ func WriteDump(dir, server, answer string) error {
 	return replaceWith(filepath.Join(HostDir(dir, server), dumpFile), []byte(answer))
 }
 
-// barrier begins the path of the znode that a write through each server creates before the server's log is copied.
-const barrier = "/locklab-ready-"
+// barrier begins the name of the znode that a write through each server creates before the server's log is copied.
+const barrier = "locklab-ready-"
+
+func isBarrier(node string) bool { return strings.HasPrefix(path.Base(node), barrier) }
 
 // addLeftovers notes the ephemeral znodes that a server still had at the end, although their session had been closed
 // before the server committed its last write.
 func addLeftovers(dir string, log *check.ServerLog) {
 	var barriers []int64
 	for _, l := range log.History.Lives {
-		if strings.HasPrefix(l.Path, barrier) && l.Czxid != 0 {
+		if isBarrier(l.Path) && l.Czxid != 0 {
 			barriers = append(barriers, l.Czxid)
 		}
 	}

@@ -27,12 +27,17 @@ type collection struct {
 
 func collectionOf(dir string, events *history.Log) collection {
 	c := collection{failed: map[string]bool{}}
-	for _, e := range events.Of(history.OpClock, history.OpAcquire, history.OpServerLog) {
+	elsewhere := false
+	for _, e := range events.Of(history.OpClock, history.OpAcquire, history.OpServerLog, history.OpPing) {
 		switch e.Op {
 		case history.OpClock:
-			c.ended = e.WallClock() / 1e6
+			if is := e.WallClock(); is.Host == "" {
+				c.ended = is.Wall / 1e6
+			}
 		case history.OpAcquire:
 			c.granted = max(c.granted, e.Token)
+		case history.OpPing:
+			elsewhere = true
 		case history.OpServerLog:
 			c.asked = true
 			switch log := e.ServerLog(); {
@@ -51,6 +56,9 @@ func collectionOf(dir string, events *history.Log) collection {
 				}
 			}
 		}
+	}
+	if elsewhere {
+		c.ended = 0 // the servers' clocks are not this machine's
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/ensembles/remote"
@@ -21,6 +22,14 @@ func (s *Scenario) connected() int {
 		return 0
 	}
 	return len(servers)
+}
+
+// TxnLogDirs returns the directories of txnlog-dir: the i-th is of the i-th server that connect names.
+func (s *Scenario) TxnLogDirs() []string {
+	if s.TxnLogDir == "" {
+		return nil
+	}
+	return strings.Split(s.TxnLogDir, ",")
 }
 
 // adopted are the keys whose values a scenario takes from the ensemble of connect.
@@ -93,4 +102,4 @@ func (s *Scenario) Elsewhere(found *remote.Found) []string {
 }
 
 // ownConnections are those that a run has with a server besides its clients' sessions, at most.
-const ownConnections = 4
+const ownConnections = 5

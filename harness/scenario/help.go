@@ -13,8 +13,13 @@ var help = map[string]string{
 	"connect-cert": "with connect: PEM file of the certificate that clients show to the servers",
 	"connect-key":  "with connect: PEM file of that certificate's key",
 	"connect-auth": "with connect: where the digest credential user:password is: file:PATH or env:NAME",
-	"seed":         "seed of all random choices: it reproduces the plan, not the interleaving; 0 draws one",
-	"workload":     "the kinds of holds that clients want",
+	"txnlog-dir": "with connect: the dataLogDir of each server, as this machine sees it, in connect's order with " +
+		"commas; a majority suffices to judge service-exclusion",
+	"max-rate": "with connect: acquisitions per second above which a run needs --yes",
+	"max-latency": "with connect: the run ends itself once the servers take longer than that to commit a write of its " +
+		"own, three times in a row",
+	"seed":     "seed of all random choices: it reproduces the plan, not the interleaving; 0 draws one",
+	"workload": "the kinds of holds that clients want",
 	"recipe": "lock algorithm, or several with commas, which are dealt to the client processes; or exec: and a " +
 		"command that speaks the lock protocol",
 	"client-image": "image of the clients' hosts, if the recipe is a command",

@@ -21,6 +21,7 @@ import (
 //	omitempty   it is not written where it is zero
 //	drawn       only schedules that draw faults have it
 //	own         only runs on servers that locklab starts have it
+//	elsewhere   only runs on other servers have it
 //	workload=W  only that workload has it
 //	rival=KEY   a setting of it replaces a weaker one of the rival
 type Key struct {
@@ -29,8 +30,8 @@ type Key struct {
 	Values  []string // what the key can be, or an example of each form; nil where any text of its kind may do
 	Bool    bool     // a flag without a value
 
-	fileOnly, optional, drawn, own bool
-	workload, rival                string
+	fileOnly, optional, drawn, own, elsewhere bool
+	workload, rival                           string
 }
 
 // choices has the values of keys whose values are listed in other tables.
@@ -63,6 +64,8 @@ func newKey(of settings.Key) Key {
 			k.drawn = true
 		case "own":
 			k.own = true
+		case "elsewhere":
+			k.elsewhere = true
 		case "workload":
 			k.workload = value
 		case "rival":
@@ -173,7 +176,8 @@ func (s *Scenario) Text(key string) string {
 
 // of reports whether the scenario's workload and its schedule have the key.
 func (k Key) of(s *Scenario) bool {
-	return (k.workload == "" || k.workload == s.Workload) && (!k.drawn || s.Drawn()) && (!k.own || s.Connect == "")
+	return (k.workload == "" || k.workload == s.Workload) && (!k.drawn || s.Drawn()) && (!k.own || s.Connect == "") &&
+		(!k.elsewhere || s.Connect != "")
 }
 
 // written reports whether the scenario's file has the key.

@@ -52,11 +52,13 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 	}
 	const most = 10_000
 	s := &scenario.Scenario{
-		Name:     rapid.StringMatching(`[a-z0-9][a-z0-9-]{0,20}|null|true|1e3|0x1f|007|no`).Draw(t, "name"),
-		About:    rapid.StringMatching(`|[^\s\p{C}\p{Z}]([^\p{C}\p{Z}]| ){0,40}[^\s\p{C}\p{Z}]`).Draw(t, "about"),
-		Answers:  draw("answers", "", "planner", "ci", "designer"),
-		Lab:      draw("lab", labs.Names()...),
-		Seed:     rapid.Uint64().Draw(t, "seed"),
+		Name:    rapid.StringMatching(`[a-z0-9][a-z0-9-]{0,20}|null|true|1e3|0x1f|007|no`).Draw(t, "name"),
+		About:   rapid.StringMatching(`|[^\s\p{C}\p{Z}]([^\p{C}\p{Z}]| ){0,40}[^\s\p{C}\p{Z}]`).Draw(t, "about"),
+		Answers: draw("answers", "", "planner", "ci", "designer"),
+		Lab:     draw("lab", labs.Names()...),
+		Seed:    rapid.Uint64().Draw(t, "seed"),
+		// They are not written without connect.
+		MaxRate: scenario.Defaults().MaxRate, MaxLatency: scenario.Defaults().MaxLatency,
 		Workload: draw("workload", "mutex", "read-write", "semaphore", "multi-lock"),
 		Recipe: draw("recipe", "mutex", "naive-mutex", "none", "curator-rw", "mutex,curator-mutex", "exec:./my-lock",
 			`exec:/opt/lock "quoted" \ -v: #1`),

@@ -44,6 +44,7 @@ func (s *Scenario) fill(msg string) string {
 // terms are values in messages that are computed from the values of keys.
 var terms = map[string]func(*Scenario) any{
 	"other-clients":        func(s *Scenario) any { return s.Clients - 1 },
+	"txnlog-dirs":          func(s *Scenario) any { return len(s.TxnLogDirs()) },
 	"connected":            func(s *Scenario) any { return s.connected() },
 	"clients-of-a-process": func(s *Scenario) any { return s.clientsOfAProcess() },
 	"acquisitions":         func(s *Scenario) any { return s.acquisitions() },

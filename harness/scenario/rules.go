@@ -48,6 +48,17 @@ var rules = []rule{
 	{"connect servers", "connect names {connected} servers, and a run knows {servers}", "1, 3 or 5 of the servers",
 		func(s *Scenario) bool { return s.Connect != "" && s.connected() != s.Servers }},
 
+	{"txnlog-dir connect", "txnlog-dir is of an ensemble that is already there, and connect names none",
+		"connect: host:port", func(s *Scenario) bool { return s.TxnLogDir != "" && s.Connect == "" }},
+	{"txnlog-dir connect", "{txnlog-dirs} directories of logs for {connected} servers",
+		"one directory for each server, or for the first ones, if they are a majority",
+		func(s *Scenario) bool {
+			n := len(s.TxnLogDirs())
+			return s.Connect != "" && n > 0 && (n > s.connected() || n <= s.connected()/2)
+		}},
+	{"txnlog-dir", "txnlog-dir has an empty name", "one directory for each server, with commas in between",
+		func(s *Scenario) bool { return slices.Contains(s.TxnLogDirs(), "") }},
+
 	// When the run ends.
 	{"iterations duration", "both duration and iterations say when the run ends", "give one of the two",
 		func(s *Scenario) bool { return s.Duration > 0 && s.Iterations > 0 }},

@@ -61,6 +61,12 @@ type Scenario struct {
 	ConnectCert string `key:"connect-cert" scenario:"omitempty"`
 	ConnectKey  string `key:"connect-key" scenario:"omitempty"`
 	ConnectAuth string `key:"connect-auth" scenario:"omitempty"`
+	// TxnLogDir has the directories of such servers' transaction logs, in their order, with commas between them.
+	TxnLogDir string `key:"txnlog-dir" scenario:"omitempty"`
+	// MaxRate is how many acquisitions per second such an ensemble bears without a user's confirmation; see
+	// [Scenario.CheckRate]. A run ends itself once the ensemble's own latency passes MaxLatency.
+	MaxRate    float64       `key:"max-rate" scenario:"elsewhere" min:"0.001" max:"1000000"`
+	MaxLatency time.Duration `key:"max-latency" scenario:"elsewhere" min:"10ms" max:"1h"`
 
 	Seed uint64 `key:"seed" scenario:"omitempty"`
 
@@ -149,6 +155,8 @@ func Defaults() *Scenario {
 	return &Scenario{
 		Name:            "unnamed",
 		Lab:             labs.Auto,
+		MaxRate:         100,
+		MaxLatency:      500 * time.Millisecond,
 		Workload:        workloads.Mutex,
 		Recipe:          lock.Mutex,
 		Guard:           guard.None,

@@ -26,6 +26,9 @@ func Schema(known []Metric) ([]byte, error) {
 		if k.drawn {
 			needs[k.Name] = needing(object{"schedule": object{"enum": []string{chaos.ScheduleRandom, chaos.ScheduleSwarm}}})
 		}
+		if k.elsewhere {
+			needs[k.Name] = needing(object{"connect": object{"minLength": 1}})
+		}
 		if k.workload != "" {
 			needs[k.Name] = needing(object{"workload": object{"const": k.workload}})
 		}

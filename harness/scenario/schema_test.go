@@ -164,7 +164,8 @@ var beyond = []string{
 	"an overlap that must not be",
 	"way to nowhere", "certificate for nobody", "certificate without its key", "lab beside an ensemble",
 	"program beside an ensemble", "recipe without credentials", "two servers of an ensemble", "server without a port",
-	"credential in the open",
+	"credential in the open", "no latency at all",
+	"logs of nobody", "logs of a minority", "logs of more", "logs nowhere",
 }
 
 // The schema refuses every refused scenario that is not beyond it.

@@ -79,6 +79,9 @@ func (v *validator) otherKeys() {
 		case k.own && v.Connect != "":
 			v.refuse(by(k.Name, "connect"), "drop it",
 				"%s is a setting of servers that locklab starts, and connect names others", k.Name)
+		case k.elsewhere && v.Connect == "":
+			v.refuse(by(k.Name, "connect"), "connect: host:port, or drop it",
+				"%s protects an ensemble that locklab did not start, and connect names none", k.Name)
 		case k.drawn:
 			v.refuse(by(k.Name, "schedule"), "schedule: random or swarm, or drop it",
 				"%s is about random faults, and schedule %s has none", k.Name, v.Schedule)

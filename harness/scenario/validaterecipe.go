@@ -72,9 +72,10 @@ func (v *validator) mixed() {
 // a session, and have no say in whether they wait.
 func (v *validator) connection() {
 	all := v.Recipes()
-	if i := slices.IndexFunc(all, func(r lock.Recipe) bool { return r.OneLock }); i >= 0 && v.Locks > 1 {
-		v.refuse(by("locks", "recipe"), "locks: 1",
-			"%d locks, but a client of recipe %s has one, on a connection of its own", v.Locks, all[i].Name)
+	one := slices.IndexFunc(all, func(r lock.Recipe) bool { return r.OneLock })
+	if one >= 0 && v.Locks > 1 && !v.LockChoice.Dealt {
+		v.refuse(by("locks", "recipe"), "locks: 1, or lock-choice: dealt",
+			"%d locks, but a client of recipe %s has one, on a connection of its own", v.Locks, all[one].Name)
 	}
 	i := slices.IndexFunc(all, func(r lock.Recipe) bool { return r.OwnConnection })
 	if i < 0 {

@@ -23,7 +23,7 @@ func (r *run) add(at int64, kind history.Kind, op history.Op, of history.Event) 
 
 // done ends the run and sorts its events.
 func (r *run) done(at int64) []history.Event {
-	end := history.Ends(history.EndComplete)
+	end := history.Ends(history.EndComplete, "")
 	end.At, end.Process = at, "harness"
 	r.events = append(r.events, end)
 	slices.SortStableFunc(r.events, func(a, b history.Event) int { return int(a.At - b.At) })

@@ -35,6 +35,7 @@ type DangerRun struct {
 	// Progress is called after each run; nil = it is not called.
 	Progress func(DangerProgress)
 
+	read map[dangerCurve]*dangerTrials // so far
 	ran  int
 	took time.Duration
 }
@@ -129,7 +130,7 @@ func (d *DangerRun) rounds(ctx context.Context, curves []dangerCurve, until time
 
 // next returns the doses of a curve that are not done, and the number of its next run.
 func (d *DangerRun) next(c dangerCurve) (doses []float64, n int, err error) {
-	runs, err := d.Plan.read(d.Dir, c)
+	runs, err := d.runs(c)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -140,6 +141,22 @@ func (d *DangerRun) next(c dangerCurve) (doses []float64, n int, err error) {
 		}
 	}
 	return doses, runs.last + 1, nil
+}
+
+// runs returns the runs of a curve so far. It reads those that are new.
+func (d *DangerRun) runs(c dangerCurve) (*dangerTrials, error) {
+	all := d.read[c]
+	if all == nil {
+		all = &dangerTrials{}
+	}
+	if err := d.Plan.read(d.Dir, c, all); err != nil {
+		return nil, err
+	}
+	if d.read == nil {
+		d.read = map[dangerCurve]*dangerTrials{}
+	}
+	d.read[c] = all
+	return all, nil
 }
 
 // one makes one run of a curve.
@@ -188,7 +205,7 @@ func (d *DangerRun) one(ctx context.Context, c dangerCurve, n int, doses []float
 func (d *DangerRun) left(p *DangerProgress) error {
 	runs := 0
 	for _, c := range d.Plan.curves() {
-		all, err := d.Plan.read(d.Dir, c)
+		all, err := d.runs(c)
 		if err != nil {
 			return err
 		}
@@ -218,15 +235,15 @@ func (r *dangerTrials) curve(p *DangerPlan, c dangerCurve) danger.Curve {
 	return danger.CurveOf(c.recipe, c.guard, p.Doses, r.trials, r.costs, r.grants)
 }
 
-// read reads the runs of a curve. Runs that broke off count only for a violation that they saw.
-func (p *DangerPlan) read(dir string, c dangerCurve) (*dangerTrials, error) {
-	all := &dangerTrials{}
-	for n := 1; ; n++ {
+// read adds the runs of a curve that follow the last one that was read. Runs that broke off count only for a violation
+// that they saw.
+func (p *DangerPlan) read(dir string, c dangerCurve, all *dangerTrials) error {
+	for n := all.last + 1; ; n++ {
 		at := p.dir(dir, c, n)
 		if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
-			return all, nil
+			return nil
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		all.last = n
 		sc, err := rundir.ReadScenario(at)
@@ -238,7 +255,7 @@ func (p *DangerPlan) read(dir string, c dangerCurve) (*dangerTrials, error) {
 			continue // it ended before it wrote that
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if sweep.FailedCheck(r) != "" {
 			all.violation = fmt.Sprintf("%s #%d: %s", c, n, r.Headline)
@@ -248,7 +265,7 @@ func (p *DangerPlan) read(dir string, c dangerCurve) (*dangerTrials, error) {
 		}
 		of, err := p.belongs(at, sc, c, n)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		all.trials = append(all.trials, trialsOf(of, r)...)
 		all.grants += r.Operations.Acquired
@@ -358,8 +375,8 @@ func ReportDanger(dir string, band float64, trials int) (*danger.Danger, error) 
 			if c.panel != panel.name {
 				continue
 			}
-			runs, err := p.read(dir, c)
-			if err != nil {
+			runs := &dangerTrials{}
+			if err := p.read(dir, c, runs); err != nil {
 				return nil, err
 			}
 			if runs.violation != "" && d.Violation == "" {
@@ -376,10 +393,4 @@ func ReportDanger(dir string, band float64, trials int) (*danger.Danger, error) 
 		d.Panels = append(d.Panels, drawn)
 	}
 	return d, errors.Join(rundir.WriteJSON(filepath.Join(dir, dangerFile), d), danger.Render(dir, d))
-}
-
-// IsDanger reports whether a directory holds a danger measurement.
-func IsDanger(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, dangerPlanFile))
-	return err == nil
 }

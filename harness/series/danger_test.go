@@ -37,11 +37,17 @@ type dangerLab struct {
 	runs      []string // the directories, in their order
 	interrupt int      // ends the context of this run, from 1; 0 = of none
 	violate   bool
+	spoil     bool // makes the result of the run before the last one unreadable
 	cancel    context.CancelFunc
 }
 
 func (l *dangerLab) run(ctx context.Context, job Job) (judge.Outcome, error) {
 	l.runs = append(l.runs, job.Dir)
+	if n := len(l.runs) - 3; l.spoil && n >= 0 {
+		if err := os.WriteFile(filepath.Join(l.runs[n], rundir.ResultFile), []byte("spoiled"), 0o644); err != nil {
+			return judge.Outcome{}, err
+		}
+	}
 	if err := os.MkdirAll(job.Dir, 0o755); err != nil {
 		return judge.Outcome{}, err
 	}
@@ -102,6 +108,21 @@ func TestDangerMeasuresUntilPointsAreNarrow(t *testing.T) {
 	d.Band = 0.1
 	if err := d.Execute(t.Context()); err != nil || len(lab.runs) == made {
 		t.Errorf("a narrower band made no more runs: %v", err)
+	}
+}
+
+// A long measurement has hundreds of runs, and each is read once.
+func TestDangerReadsEachRunOnce(t *testing.T) {
+	p, dir, lab := smallDanger(t), t.TempDir(), &dangerLab{spoil: true}
+	if err := p.Begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	d := DangerRun{Dir: dir, Plan: p, Band: 0.2, Trials: 1000, Run: lab.run, Progress: func(DangerProgress) {}}
+	if err := d.Execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReportDanger(dir, d.Band, d.Trials); err == nil {
+		t.Errorf("the results of %d runs were not spoiled", len(lab.runs))
 	}
 }
 
@@ -205,15 +226,26 @@ func TestDangerRefusesPlans(t *testing.T) {
 		"--guards: there is no guard x": func(p *DangerPlan) { p.Guards = []string{"x"} },
 		"--doses: 2 is given twice":     func(p *DangerPlan) { p.Doses = []float64{2, 2} },
 		"--victims: 0 victims":          func(p *DangerPlan) { p.Victims = 0 },
-		"make more than":                func(p *DangerPlan) { p.Victims, p.Doses = 60, []float64{1, 2, 3, 4} },
-		"--hold: a hold of 2s with":     func(p *DangerPlan) { p.Hold = 2 * time.Second },
-		"no-such-lock":                  func(p *DangerPlan) { p.Recipes = []string{"no-such-lock"} },
-		"--session-timeout: servers":    func(p *DangerPlan) { p.Timeout = 300 * time.Millisecond },
+		"make more than": func(p *DangerPlan) {
+			p.Victims, p.Doses = 60, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}
+		},
+		"--hold: a hold of 2s with":  func(p *DangerPlan) { p.Hold = 2 * time.Second },
+		"no-such-lock":               func(p *DangerPlan) { p.Recipes = []string{"no-such-lock"} },
+		"--session-timeout: servers": func(p *DangerPlan) { p.Timeout = 300 * time.Millisecond },
 	} {
 		p := smallDanger(t)
 		change(p)
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// Each pair of a victim and its rival has a lock of its own, so recipes whose clients have only one can be measured.
+func TestDangerMeasuresOtherLocks(t *testing.T) {
+	p := smallDanger(t)
+	p.Guards, p.Recipes = nil, []string{"zk-lock", "curator-mutex", "exec:/bin/true"}
+	if err := p.Check(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,20 +1,15 @@
 package series
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"locklab/chaos"
-	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/danger"
 	"locklab/workloads"
@@ -213,54 +208,23 @@ func (p *DangerPlan) dir(dir string, c dangerCurve, n int) string {
 	return filepath.Join(dir, dangerRuns, folderName([]string{c.panel, c.recipe, c.guard}, ""), fmt.Sprintf("%02d", n))
 }
 
+var dangerPlans = planDir[DangerPlan]{"danger measurement", dangerPlanFile, ErrNoDanger, (*DangerPlan).check}
+
 // Begin makes the directory and writes the plan. A directory that has the same plan already goes on there.
-func (p *DangerPlan) Begin(dir string) error {
-	old, err := ReadDangerPlan(dir)
-	if err == nil {
-		a, errA := json.Marshal(old)
-		b, errB := json.Marshal(p)
-		if err := errors.Join(errA, errB); err != nil {
-			return err
-		}
-		if !bytes.Equal(a, b) {
-			return fmt.Errorf("%w: %s measures something else, or with another seed; choose another directory with --out, "+
-				"or go on with --resume %s", rundir.ErrDirInUse, dir, dir)
-		}
-		return nil
-	}
-	if !errors.Is(err, ErrNoDanger) {
-		return err
-	}
-	if err := rundir.CheckDir(dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return rundir.WriteJSON(filepath.Join(dir, dangerPlanFile), p)
-}
+func (p *DangerPlan) Begin(dir string) error { return dangerPlans.begin(dir, p) }
 
 // ReadDangerPlan reads the plan in a directory.
-func ReadDangerPlan(dir string) (*DangerPlan, error) {
-	name := filepath.Join(dir, dangerPlanFile)
-	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s has no %s", ErrNoDanger, dir, dangerPlanFile)
+func ReadDangerPlan(dir string) (*DangerPlan, error) { return dangerPlans.read(dir) }
+
+// IsDanger reports whether a directory holds a danger measurement.
+func IsDanger(dir string) bool { return dangerPlans.has(dir) }
+
+// check says what is wrong with a plan that was read from a file.
+func (p *DangerPlan) check() error {
+	if p.SchemaVersion != dangerPlanSchema {
+		return fmt.Errorf("schema_version is %d, and this locklab reads %d", p.SchemaVersion, dangerPlanSchema)
 	}
-	var p DangerPlan
-	if err == nil {
-		err = json.Unmarshal(b, &p)
-	}
-	if err == nil && p.SchemaVersion != dangerPlanSchema {
-		err = fmt.Errorf("schema_version is %d, and this locklab reads %d", p.SchemaVersion, dangerPlanSchema)
-	}
-	if err == nil {
-		err = p.Check()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrNoDanger, name, err)
-	}
-	return &p, nil
+	return p.Check()
 }
 
 // NewDangerPlan returns a plan of the present version.

@@ -19,12 +19,6 @@ type Act struct {
 	Scenario *scenario.Scenario
 }
 
-// writeIndex writes the page that leads to the runs below a folder.
-func writeIndex(dir, title string) error {
-	_, err := index.Write(dir, title)
-	return err
-}
-
 // Demo runs acts one after the other, each with a run directory of its own below dir, and reports each as it ends. An
 // error ends the demonstration; the outcomes so far are returned with it.
 func Demo(ctx context.Context, acts []Act, dir string, opts run.Options, report func(Act, judge.Outcome)) (
@@ -35,7 +29,7 @@ func Demo(ctx context.Context, acts []Act, dir string, opts run.Options, report 
 		}
 	}
 	labs := Labs{Options: opts}
-	defer func() { err = errors.Join(err, labs.Close(), writeIndex(dir, "Demonstration")) }()
+	defer func() { err = errors.Join(err, labs.Close(), index.Update(dir, "Demonstration")) }()
 	for _, act := range acts {
 		out, err := labs.Run(ctx, Job{Scenario: act.Scenario, Dir: filepath.Join(dir, act.Name)})
 		if out.Dir != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness/judge"
+	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/result"
@@ -149,6 +150,9 @@ func (s *Sweep) ensureRun(ctx context.Context, point, n int, rate string) (*resu
 	case err != nil || result.Partial:
 		s.broken++
 		s.report(SweepProgress{What: what, Err: whyBroken(err, *result)})
+		if errors.Is(err, run.ErrStrained) {
+			return nil, err // the next run might strain the ensemble as well
+		}
 		if s.broken == mostBroken {
 			return nil, fmt.Errorf("%d runs in a row broke off: %w", mostBroken, whyBroken(err, *result))
 		}

@@ -1,12 +1,9 @@
 package series
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -140,27 +137,20 @@ func (p *SweepPlan) runDir(dir string, point, n int) string {
 	return filepath.Join(dir, pointsDir, p.Points[point].Name, fmt.Sprintf("%02d", n))
 }
 
+// sweepPlans are read by [ReadSweepPlan].
+var sweepPlans = planDir[SweepPlan]{"sweep", planFile, ErrNoSweep, (*SweepPlan).check}
+
 // ReadSweepPlan reads the plan of the sweep in a directory.
 func ReadSweepPlan(dir string) (*SweepPlan, error) {
-	b, err := os.ReadFile(filepath.Join(dir, planFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s has no %s", ErrNoSweep, dir, planFile)
-	}
-	var p SweepPlan
-	if err == nil {
-		err = json.Unmarshal(b, &p)
-	}
-	if err == nil {
-		err = p.check()
-	}
+	p, err := sweepPlans.read(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrNoSweep, filepath.Join(dir, planFile), err)
+		return nil, err
 	}
 	untrusted.Lines(&p.Header)
 	for i := range p.Points {
 		untrusted.Lines(&p.Points[i].Values)
 	}
-	return &p, nil
+	return p, nil
 }
 
 // check says what is wrong with a plan that was read from a file.
@@ -184,28 +174,4 @@ func (p *SweepPlan) check() error {
 
 // Begin makes the directory of the sweep and writes the plan. If the directory has the same plan already, the sweep was
 // interrupted and can go on there. Other directories that are not empty are refused.
-func (p *SweepPlan) Begin(dir string) error {
-	old, err := ReadSweepPlan(dir)
-	switch {
-	case err == nil:
-		a, errA := json.Marshal(old)
-		b, errB := json.Marshal(p)
-		if err := errors.Join(errA, errB); err != nil {
-			return err
-		}
-		if string(a) != string(b) {
-			return fmt.Errorf("%w: %s has another sweep, or one with another seed; choose another directory with --out, "+
-				"or resume that sweep with --resume %s", rundir.ErrDirInUse, dir, dir)
-		}
-		return nil
-	case !errors.Is(err, ErrNoSweep):
-		return err
-	}
-	if err := rundir.CheckDir(dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return rundir.WriteJSON(filepath.Join(dir, planFile), p)
-}
+func (p *SweepPlan) Begin(dir string) error { return sweepPlans.begin(dir, p) }

@@ -10,16 +10,14 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/capacity"
+	"locklab/reports/index"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
 	"locklab/workloads"
 )
 
 // IsSweep reports whether a directory holds a sweep.
-func IsSweep(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, planFile))
-	return err == nil
-}
+func IsSweep(dir string) bool { return sweepPlans.has(dir) }
 
 // ReportSweep reads the runs that the sweep in dir has so far and replaces its sweep.json and its report.
 func ReportSweep(dir string) (sweep.Sweep, error) {
@@ -28,7 +26,7 @@ func ReportSweep(dir string) (sweep.Sweep, error) {
 		return s, err
 	}
 	return s, errors.Join(rundir.WriteJSON(filepath.Join(dir, sweepFile), s), sweep.Render(dir, s),
-		writeIndex(dir, "Sweep of "+s.Scenario))
+		index.Update(dir, "Sweep of "+s.Scenario))
 }
 
 // ReadSweep reads the runs that the sweep in dir has so far. It writes nothing.

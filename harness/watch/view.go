@@ -85,11 +85,15 @@ func entry[E any](all map[string]*E, name string) *E {
 	return all[name]
 }
 
-// Feed returns a writer for one stream of raw history.
-func (v *View) Feed() io.Writer { return &feed{view: v, intern: map[string]string{}} }
+// Feed returns a writer for one stream of raw history. The function place returns when a time of the stream was on the
+// run's clock; nil if the stream has that clock.
+func (v *View) Feed(place func(int64) int64) io.Writer {
+	return &feed{view: v, place: place, intern: map[string]string{}}
+}
 
 type feed struct {
 	view   *View
+	place  func(int64) int64
 	rest   []byte
 	intern map[string]string
 }
@@ -99,6 +103,11 @@ func (f *feed) Write(b []byte) (int, error) {
 	f.rest = append(f.rest, b...)
 	events, rest, err := history.Decode(nil, f.rest, f.intern)
 	f.rest = append(f.rest[:0], rest...)
+	for i := range events {
+		if f.place != nil {
+			events[i].At = f.place(events[i].At)
+		}
+	}
 	f.view.add(events)
 	if err != nil {
 		f.rest = nil // the merged history will say that it is torn

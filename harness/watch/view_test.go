@@ -62,7 +62,7 @@ func TestViewCountsOverlaps(t *testing.T) {
 		}
 		n++
 		l := NewView(Config{})
-		f := l.Feed()
+		f := l.Feed(nil)
 		for b := historytest.Raw(t, filepath.Join(outer, fmt.Sprint(n)), events); len(b) > 0; {
 			cut := rapid.IntRange(1, len(b)).Draw(t, "cut")
 			if _, err := f.Write(b[:cut]); err != nil {

@@ -9,7 +9,8 @@
 // are as sound as a lock can be on a plain client, and replaces one step by a wrong one. So any failure comes from
 // that step. Like most published locks, they do not tell a holder that its znode was deleted by
 // an administrator, and their client makes a new session by itself. The locks of one znode all suffer from that in
-// the way that queued-write does. slow-release wraps the sound mutex: it is the control of comparisons, not of checks.
+// the way that queued-write does. slow-release, late-grant and extra-request wrap the sound mutex: they are the
+// controls of comparisons, not of checks.
 //
 // Znodes have Curator's names, except in the locks whose bug is in the name.
 package broken

@@ -3,6 +3,7 @@ package broken
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,10 +16,42 @@ import (
 //	go build -ldflags '-X locklab/recipes/broken.slowReleaseBy=400us'
 var slowReleaseBy = "1ms"
 
-// A slow lock is another lock whose holders release late.
-type slow struct {
+// One of lateGrantOf grants of late-grant comes lateGrantBy later than the sound lock's.
+const (
+	lateGrantOf = 50
+	lateGrantBy = 20 * time.Millisecond
+)
+
+// A decorated lock is another lock, with something added that costs time.
+type decorated struct {
 	recipes.TryLock
-	by time.Duration
+	// before is called before each attempt, and granted with each hold, of which it returns what the caller gets. Nil
+	// adds nothing.
+	before  func(context.Context) error
+	granted func(*recipes.Hold) *recipes.Hold
+}
+
+// Acquire implements [recipes.Lock].
+func (d decorated) Acquire(ctx context.Context) (*recipes.Hold, error) {
+	return d.attempt(ctx, d.TryLock.Acquire)
+}
+
+// TryAcquire implements [recipes.TryLock].
+func (d decorated) TryAcquire(ctx context.Context) (*recipes.Hold, error) {
+	return d.attempt(ctx, d.TryLock.TryAcquire)
+}
+
+func (d decorated) attempt(ctx context.Context, sound acquirer) (*recipes.Hold, error) {
+	if d.before != nil {
+		if err := d.before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	h, err := sound(ctx)
+	if err == nil && d.granted != nil {
+		h = d.granted(h)
+	}
+	return h, err
 }
 
 // slowRelease makes slow-release from a sound lock.
@@ -27,30 +60,45 @@ func slowRelease(sound recipes.TryLock) recipes.TryLock {
 	if err != nil || by <= 0 {
 		panic(fmt.Sprintf("broken.slowReleaseBy is not a duration: %q", slowReleaseBy))
 	}
-	return slow{sound, by}
+	return decorated{TryLock: sound, granted: func(h *recipes.Hold) *recipes.Hold {
+		late, _ := recipes.NewHold(recipes.HoldConfig{Parent: h.Context(), Session: h.Session(), Token: h.Token(),
+			Release: func(ctx context.Context) error {
+				sleep(by)
+				return h.Release(ctx)
+			}})
+		// The sound hold has to be released if it was lost, too, and a decorated one is not asked to then.
+		context.AfterFunc(h.Context(), func() {
+			if context.Cause(h.Context()) != recipes.ErrReleased {
+				_ = h.Release(h.Context()) // which has ended, so the znode is removed in the background
+			}
+		})
+		return late
+	}}
 }
 
-// Acquire implements [recipes.Lock].
-func (s slow) Acquire(ctx context.Context) (*recipes.Hold, error) {
-	return s.late(s.TryLock.Acquire(ctx))
+// lateGrant makes late-grant from a sound lock. Which grants are late is drawn, because the clients of a queue take
+// turns: if each counted its own grants, the late ones would follow one another.
+func lateGrant(sound recipes.TryLock) recipes.TryLock {
+	return decorated{TryLock: sound, granted: func(h *recipes.Hold) *recipes.Hold {
+		if rand.N(lateGrantOf) == 0 {
+			sleep(lateGrantBy)
+		}
+		return h
+	}}
 }
 
-// TryAcquire implements [recipes.TryLock].
-func (s slow) TryAcquire(ctx context.Context) (*recipes.Hold, error) {
-	return s.late(s.TryLock.TryAcquire(ctx))
+// A measurable lock can count the contenders in its queue, which costs one request.
+type measurable interface {
+	recipes.TryLock
+	Length(context.Context) (int, error)
 }
 
-// late returns the hold with a delayed release.
-func (s slow) late(h *recipes.Hold, err error) (*recipes.Hold, error) {
-	if err != nil {
-		return nil, err
-	}
-	late, _ := recipes.NewHold(recipes.HoldConfig{Parent: h.Context(), Session: h.Session(), Token: h.Token(),
-		Release: func(ctx context.Context) error {
-			sleep(s.by)
-			return h.Release(ctx)
-		}})
-	return late, nil
+// extraRequest makes extra-request from a sound lock.
+func extraRequest(sound measurable) recipes.TryLock {
+	return decorated{TryLock: sound, before: func(ctx context.Context) error {
+		_, err := sound.Length(ctx)
+		return err
+	}}
 }
 
 // sleep waits in the kernel. Go's own timers wait for whole milliseconds in an idle process, which can be more than a

@@ -28,6 +28,23 @@ func (f fakeLock) Acquire(context.Context) (*recipes.Hold, error) {
 
 func (f fakeLock) TryAcquire(ctx context.Context) (*recipes.Hold, error) { return f.Acquire(ctx) }
 
+// A countedLock is a fakeLock whose queue can be asked for its length.
+type countedLock struct {
+	fakeLock
+	asked *int
+	err   error
+}
+
+func (c countedLock) Length(context.Context) (int, error) {
+	*c.asked++
+	return 3, c.err
+}
+
+// attempts are the ways to acquire a lock.
+func attempts(l recipes.TryLock) []func(context.Context) (*recipes.Hold, error) {
+	return []func(context.Context) (*recipes.Hold, error){l.Acquire, l.TryAcquire}
+}
+
 // A slow lock behaves as the sound one, except for the time at which it is released.
 func TestSlowRelease(t *testing.T) {
 	by, err := time.ParseDuration(slowReleaseBy)
@@ -38,7 +55,7 @@ func TestSlowRelease(t *testing.T) {
 	refused := errors.New("refused")
 	sound := fakeLock{session, make(chan time.Time, 1), refused}
 	slow := slowRelease(sound)
-	for _, acquire := range []func(context.Context) (*recipes.Hold, error){slow.Acquire, slow.TryAcquire} {
+	for _, acquire := range attempts(slow) {
 		h, err := acquire(t.Context())
 		if err != nil || h.Session() != 7 || h.Token() != 8 {
 			t.Fatalf("%+v, %v", h, err)
@@ -59,5 +76,42 @@ func TestSlowRelease(t *testing.T) {
 	lose(gone)
 	if cause := context.Cause(h.Context()); cause != gone {
 		t.Errorf("cause: %v", cause)
+	}
+}
+
+// One of fifty grants of late-grant is late, and not always the same one. The chance that fewer than 5 or more than 50
+// of 1,000 are is below 0.00001.
+func TestLateGrant(t *testing.T) {
+	lock := lateGrant(fakeLock{t.Context(), make(chan time.Time, 1), nil})
+	late := 0
+	for range 500 {
+		for _, acquire := range attempts(lock) {
+			begun := time.Now()
+			h, err := acquire(t.Context())
+			if err != nil || h.Token() != 8 {
+				t.Fatalf("%+v, %v", h, err)
+			}
+			if time.Since(begun) >= lateGrantBy {
+				late++
+			}
+		}
+	}
+	if late < 5 || late > 50 {
+		t.Errorf("%d of 1000 grants were late", late)
+	}
+}
+
+// Each attempt at extra-request costs one request more. If that fails, so does the attempt.
+func TestExtraRequest(t *testing.T) {
+	asked := 0
+	sound := countedLock{fakeLock{t.Context(), make(chan time.Time, 1), nil}, &asked, nil}
+	for i, acquire := range attempts(extraRequest(sound)) {
+		if h, err := acquire(t.Context()); err != nil || h.Token() != 8 || asked != i+1 {
+			t.Errorf("%+v, %v, %d requests", h, err, asked)
+		}
+	}
+	sound.err = errors.New("no answer")
+	if h, err := extraRequest(sound).Acquire(t.Context()); h != nil || !errors.Is(err, sound.err) {
+		t.Errorf("%+v, %v", h, err)
 	}
 }

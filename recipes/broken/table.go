@@ -32,7 +32,7 @@ type Lock struct {
 	// New makes a lock. It sends no request.
 	New func(Config) Ways
 	// Decorate, if it is set, makes the lock from the sound one instead.
-	Decorate func(sound recipes.TryLock) recipes.TryLock
+	Decorate func(sound *recipes.Mutex) recipes.TryLock
 	// NoToken says that the lock's holds have no fencing token.
 	NoToken bool
 	// GivesUp says that the lock's client gives its session up by its own clock; see [Lock.Connect].
@@ -368,7 +368,25 @@ faults:
 		Trigger: "Every release.",
 		Check:   Comparison,
 		Finding: "hand-offs that take longer than the sound lock's",
-		Sound:   "mutex", Decorate: slowRelease,
+		Sound:   "mutex", Decorate: func(m *recipes.Mutex) recipes.TryLock { return slowRelease(m) },
+	},
+	{
+		Name:    "late-grant",
+		Bug:     "One grant in fifty comes 20 ms late.",
+		Source:  "made to be found: the control of whatever compares tails",
+		Trigger: "One grant in fifty, drawn at random.",
+		Check:   Comparison,
+		Finding: "acquisitions whose slowest take longer than the sound lock's",
+		Sound:   "mutex", Decorate: func(m *recipes.Mutex) recipes.TryLock { return lateGrant(m) },
+	},
+	{
+		Name:    "extra-request",
+		Bug:     "A client asks for the length of the queue before each attempt, and does nothing with it.",
+		Source:  "made to be found: the control of whatever compares costs",
+		Trigger: "Every attempt.",
+		Check:   Comparison,
+		Finding: "one request per acquisition more than the sound lock's",
+		Sound:   "mutex", Decorate: func(m *recipes.Mutex) recipes.TryLock { return extraRequest(m) },
 	},
 }
 

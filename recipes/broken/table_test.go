@@ -43,7 +43,7 @@ func testTriggers(t *testing.T, newWorld func(t *testing.T, lock broken.Lock, so
 	for _, lock := range broken.Locks {
 		name := lock.Name
 		if lock.Decorate != nil {
-			continue // no check finds this one: see TestSlowRelease
+			continue // no check finds these: see slow_test.go
 		}
 		if mended := broken.Mended[name]; mended != nil {
 			t.Run(name+"/mended", func(t *testing.T) {

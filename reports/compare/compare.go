@@ -189,13 +189,7 @@ func (r *Report) compare(base, head Side, opts Options) error {
 // pair makes the comparison one of pairs if there are enough: it leaves only the runs of pairs in the sides.
 func (r *Report) pair(base, head *Side, metrics []result.Quantity) []pair {
 	pairs, over := pairsOf(*base, *head)
-	gates := 0
-	for _, m := range metrics {
-		if m.Compared.Gates {
-			gates++
-		}
-	}
-	if !enoughPairs(len(pairs), gates) {
+	if !enoughPairs(len(pairs), gating(metrics)) {
 		return nil
 	}
 	for _, name := range over {

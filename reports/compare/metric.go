@@ -97,19 +97,36 @@ func loss(q result.Quantity, i Interval) (estimate, least, most float64) {
 // LeastRuns is the least number of runs a side with which a comparison could fail: fewer cannot have a significant p,
 // whatever their values. Call Check before.
 func (o Options) LeastRuns() int {
+	n := MinRuns
+	for family := o.gating(); leastP(n, n)*float64(family) >= falseAlarms; {
+		n++
+	}
+	return n
+}
+
+// LeastPairs is the least number of pairs that are compared pair by pair. Call Check before.
+func (o Options) LeastPairs() int {
+	n := MinRuns
+	for family := o.gating(); !enoughPairs(n, family); {
+		n++
+	}
+	return n
+}
+
+// gating is how many metrics gate; 0 if the options are refused.
+func (o Options) gating() int {
 	metrics, err := choose(o.Metrics, o.Tolerate)
 	if err != nil {
-		return MinRuns
+		return 0
 	}
-	family := 0
+	return gating(metrics)
+}
+
+func gating(metrics []result.Quantity) (family int) {
 	for _, q := range metrics {
 		if q.Compared.Gates {
 			family++
 		}
 	}
-	n := MinRuns
-	for leastP(n, n)*float64(family) >= falseAlarms {
-		n++
-	}
-	return n
+	return family
 }

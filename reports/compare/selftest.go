@@ -16,7 +16,7 @@ import (
 //	locklab bench mutex-latency --count 12 --vs-binary bin/locklab
 //
 // with the binary itself as the other one, on a machine with two cores that others used too, reduced to the files
-// that Load reads. They were not selected, and are one of the comparisons of make bench-gate.
+// that Load reads. They were not selected.
 //
 //go:embed samples
 var samples embed.FS

@@ -46,6 +46,12 @@ type row struct {
 // Folders are the parts of the row's name.
 func (r row) Folders() []string { return strings.Split(r.Name, "/") }
 
+// Update is [Write] for callers that do not ask how many runs there are.
+func Update(dir, title string) error {
+	_, err := Write(dir, title)
+	return err
+}
+
 // Write replaces the index of the runs below dir, and returns how many there are. Without runs it writes nothing. title
 // says what they are, such as "Demonstration".
 func Write(dir, title string) (int, error) {

@@ -68,6 +68,9 @@ type Result struct {
 	// clients.
 	ResidentPerClient *int64              `json:"resident_bytes_per_client"`
 	Faults            []check.FaultRecord `json:"faults"`
+	// Clocks says how closely the clocks of hosts on other machines were placed on the run's; it is left out where all
+	// hosts have the run's.
+	Clocks []history.Uncertainty `json:"clocks,omitempty"`
 
 	_ struct{}
 }

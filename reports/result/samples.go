@@ -48,12 +48,14 @@ func openOnly(phase string) bool { return phase == PhaseArrival || phase == Phas
 //   - release: release invoked → returned, if it succeeded;
 //   - handoff: see handoffs.
 func Samples(events *history.Log, w Interval) iter.Seq2[string, int64] {
-	return samples(history.Acquisitions(events), history.Grants(events), w)
+	return samples(history.Acquisitions(events), history.Grants(events), w, events.Clocks())
 }
 
-func samples(acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) iter.Seq2[string, int64] {
+func samples(
+	acq []history.Acquisition, grants [][]*history.Acquisition, w Interval, clocks *history.Clocks,
+) iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		if handoffs(grants, w, func(took int64) bool { return yield(PhaseHandoff, took) }) {
+		if handoffs(grants, w, clocks, func(took int64) bool { return yield(PhaseHandoff, took) }) {
 			ownSamples(acq, w, yield)
 		}
 	}
@@ -115,11 +117,15 @@ func Distributions(events *history.Log, w Interval) map[string]*Recording {
 // grant. Of the releases that the grant can have waited for, the last one counts: a reader waits for writers, and any
 // other client for all.
 //
+// A hand-off between hosts that is shorter than their clocks may be off each other is left out.
+//
 // It reports whether more may follow.
-func handoffs(grants [][]*history.Acquisition, w Interval, yield func(int64) bool) bool {
+func handoffs(
+	grants [][]*history.Acquisition, w Interval, clocks *history.Clocks, yield func(int64) bool,
+) bool {
 	for _, held := range grants {
 		shared := slices.ContainsFunc(held, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) })
-		last, lastExclusive := history.None, history.None // the last releases so far, of shared locks
+		var last, lastExclusive *history.Acquisition // the last releases so far, of shared locks
 		var releases []*history.Acquisition
 		if shared {
 			releases = slices.Clone(held)
@@ -128,26 +134,30 @@ func handoffs(grants [][]*history.Acquisition, w Interval, yield func(int64) boo
 			})
 		}
 		for i, b := range held {
-			released := history.None
+			var by *history.Acquisition
 			if shared {
 				for len(releases) > 0 && releases[0].ReleaseInvoked <= b.Returned {
 					if r := releases[0]; r.ReleaseOutcome == history.OK {
-						last = r.ReleaseInvoked
+						last = r
 						if history.Exclusive(r.Mode) {
 							lastExclusive = last
 						}
 					}
 					releases = releases[1:]
 				}
-				released = last
+				by = last
 				if b.Mode == history.ModeRead {
-					released = lastExclusive
+					by = lastExclusive
 				}
 			} else if i > 0 {
-				released = held[i-1].ReleaseInvoked
+				by = held[i-1]
 			}
+			if by == nil {
+				continue
+			}
+			released := by.ReleaseInvoked
 			if w.Contains(released) && released <= b.Returned && b.Queued != history.None && b.Queued <= released &&
-				!yield(b.Returned-released) {
+				b.Returned-released >= clocks.Apart(by.Process, b.Process) && !yield(b.Returned-released) {
 				return false
 			}
 		}

@@ -50,7 +50,7 @@ func TestHandoffs(t *testing.T) {
 			mode("permit", grant("b", 0, 1, 10, 25)), mode("permit", grant("c", 5, 6, 21, 30))}, []int64{synth.Ms(1)}},
 	} {
 		var got []int64
-		handoffs(history.GrantsByLock(c.acq), wholeSecond, func(took int64) bool {
+		handoffs(history.GrantsByLock(c.acq), wholeSecond, nil, func(took int64) bool {
 			got = append(got, took)
 			return true
 		})
@@ -101,7 +101,7 @@ func TestSamplesCountWhatWasInvokedInTheWindow(t *testing.T) {
 // collected returns the durations of every phase.
 func collected(acq []history.Acquisition, w Interval) map[string][]int64 {
 	all := map[string][]int64{}
-	for phase, took := range samples(acq, history.GrantsByLock(acq), w) {
+	for phase, took := range samples(acq, history.GrantsByLock(acq), w, nil) {
 		all[phase] = append(all[phase], took)
 	}
 	return all

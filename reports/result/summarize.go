@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"locklab/harness/check"
@@ -31,6 +32,11 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		Safety:    rep.Safety,
 		Sometimes: append([]check.ConditionCount{}, rep.Sometimes...),
 		Faults:    append([]check.FaultRecord{}, rep.Faults...),
+		Clocks:    events.Clocks().Uncertain(),
+	}
+	for _, c := range r.Clocks {
+		r.warn(fmt.Sprintf("%s: the clock is another machine's; what it shows is known to %s, so shorter times to and from "+
+			"other machines say nothing", strings.Join(c.Hosts, ", "), words.Duration(c.Err)))
 	}
 	for i := range rep.Checks {
 		v := &rep.Checks[i]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -38,10 +39,23 @@ func methodSection(in result.Input, w result.Interval) section {
 			"not left out.")
 	}
 	all = append(all, "Throughput is the grants in the window divided by its wall time.",
-		"All hosts share one kernel, and so one monotonic clock. Percentiles come from an HdrHistogram of three digits; "+
+		clockSentence(in.Result.Clocks)+" Percentiles come from an HdrHistogram of three digits; "+
 			"maxima are exact.")
 	s.Parts = append(s.Parts, part{List: all})
 	return s
+}
+
+// clockSentence says which clock the times are of.
+func clockSentence(others []history.Uncertainty) string {
+	if len(others) == 0 {
+		return "All hosts share one kernel, and so one monotonic clock."
+	}
+	var parts []string
+	for _, c := range others {
+		parts = append(parts, fmt.Sprintf("%s to %s", strings.Join(c.Hosts, ", "), words.Duration(c.Err)))
+	}
+	return "Times are of the harness’s monotonic clock, on which those of other machines were placed: " +
+		strings.Join(parts, "; ") + ". Overlaps, hand-offs and order that are shorter are unknown or left out."
 }
 
 // warningsSection lists what a reader must know about the run.
@@ -101,8 +115,12 @@ func partialNote(in result.Input) string {
 		return ""
 	}
 	how := "broke off"
-	if in.Interrupted {
+	end, ended := in.Events.First(history.OpEnd)
+	switch {
+	case in.Interrupted:
 		how = "was interrupted"
+	case ended && end.Ending() == history.EndSpared:
+		how = "ended itself"
 	}
 	return "This report is of a partial run: it " + how + " before its planned end. Everything below describes the part " +
 		"that was recorded, until " + fmt.Sprintf("%.3f s", chart.Seconds(in.Events.End())) + "."

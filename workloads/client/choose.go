@@ -35,6 +35,16 @@ func (c *client) lockNumber() int {
 	return c.p.chooser.One(c.rand)
 }
 
+// locks returns the paths of the locks that the client may ask for.
+func (c *client) locks() []string {
+	cfg := &c.p.cfg
+	if cfg.Workload != workloads.MultiLock && cfg.LockChoice.Dealt {
+		n := c.lockNumber()
+		return cfg.Locks[n : n+1 : n+1]
+	}
+	return cfg.Locks
+}
+
 // several draws k of the locks, in their order or in any.
 func (c *client) several(k int) []string {
 	order := c.p.chooser.Several(k, c.rand)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +104,26 @@ func TestChooseSeveral(t *testing.T) {
 		}
 		if len(seen) > 0 {
 			t.Errorf("ordered %t: drew %v", ordered, seen)
+		}
+	}
+}
+
+// A client that is dealt a lock knows no other, and locks that need several know all.
+func TestDealtClientsHaveOneLock(t *testing.T) {
+	cfg := valid()
+	cfg.Locks = []string{"/a", "/b", "/c"}
+	for _, c := range []struct {
+		workload string
+		dealt    bool
+		want     string
+	}{
+		{workloads.Mutex, false, "/a,/b,/c"},
+		{workloads.Mutex, true, "/b"},
+		{workloads.MultiLock, true, "/a,/b,/c"},
+	} {
+		cfg.Workload, cfg.LockChoice.Dealt = c.workload, c.dealt
+		if got := strings.Join(newClient(&process{cfg: cfg}, 4).described().Locks, ","); got != c.want {
+			t.Errorf("%s, dealt %t: %s, want %s", c.workload, c.dealt, got, c.want)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (c *client) described() lock.Client {
 	cfg := &c.p.cfg
 	d := lock.Client{
 		Config: cfg.session(cfg.homeOf(c.number / cfg.perSession())),
-		Name:   c.name, Locks: cfg.Locks, Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
+		Name:   c.name, Locks: c.locks(), Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
 		Try: cfg.Try, Busy: func() { c.busy() }, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,
 	}
 	d.Dial, d.OnState, d.Logger = c.link.dial, c.state, c.p.log

@@ -49,7 +49,7 @@ func control(l broken.Lock, sound Recipe) Recipe {
 }
 
 // decorated returns a maker of mutexes that a decorator wraps.
-func decorated(decorate func(recipes.TryLock) recipes.TryLock) maker {
+func decorated(decorate func(*recipes.Mutex) recipes.TryLock) maker {
 	return func(s *recipes.Session, path string, _ *Client, queued func(int)) (modes, error) {
 		l, err := recipes.NewMutex(recipes.MutexConfig{Session: s, Path: path, OnQueued: queued})
 		if err != nil {

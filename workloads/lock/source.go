@@ -18,7 +18,7 @@ type Client struct {
 	Name string
 	// LeaseClock is the lease clock of the session; nil = none.
 	LeaseClock *recipes.LeaseClockConfig
-	// Locks are the paths of the locks.
+	// Locks are the paths of the locks that the client may ask for.
 	Locks []string
 	// Permits is how many permits a semaphore has, and Units how many of them a hold takes. Resizes says that the
 	// number changes.

@@ -19,7 +19,7 @@ import (
 func (a *server) capabilities(context.Context) (agent.Capabilities, error) {
 	clock := func() error { _, err := findClock(os.DirFS("/")); return err }
 	if a.cfg.Surroundings != nil {
-		caps := sharing()
+		caps := agent.SharedNetwork()
 		caps[agent.CapFaketime] = lack(clock())
 		return caps, nil
 	}

@@ -52,6 +52,7 @@ func (a *server) operations() map[string]operation {
 		"lease":        without(a.renew),
 		"status":       without(a.status),
 		"capabilities": without(a.capabilities),
+		"time":         without(a.time),
 		"disk":         without(func(ctx context.Context) (agent.Disk, error) { return measureDisk(ctx, a.cfg.Root) }),
 
 		// The host's process.

@@ -202,6 +202,16 @@ func (a *server) renew(context.Context) (agent.Stamp, error) {
 	return a.stamp(), nil
 }
 
+// time is what the host's clocks show.
+func (a *server) time(context.Context) (agent.Time, error) {
+	name, err := history.ClockName()
+	if err != nil {
+		return agent.Time{}, fmt.Errorf("clock: %w", err)
+	}
+	// One clock is read right after the other, and both between the question and the answer.
+	return agent.Time{Clock: name, Shows: a.rec.Clock().Now(), Wall: time.Now().UnixNano()}, nil
+}
+
 // stamp is the answer of an operation that has just been carried out.
 func (a *server) stamp() agent.Stamp { return agent.Stamp{At: a.rec.Clock().Now()} }
 

@@ -7,21 +7,8 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// shared is why a host that is a mere process of this machine has no network faults.
-const shared = "the host shares the network of this machine, whose rules are not touched"
-
-// sharing returns the capabilities of such a host.
-func sharing() agent.Capabilities {
-	caps := agent.Capabilities{}
-	for _, name := range []string{agent.CapNetAdmin, agent.CapReject, agent.CapLoss, agent.CapLimit, agent.CapNetem,
-		agent.CapDestroy} {
-		caps[name] = shared
-	}
-	return caps
-}
-
 // errShared is the refusal to change the network of the machine.
-var errShared = fmt.Errorf("%w: %s", agent.ErrUnsupported, shared)
+var errShared = fmt.Errorf("%w: %s", agent.ErrUnsupported, agent.SharedNetwork()[agent.CapNetAdmin])
 
 // shareNetwork makes the agent refuse everything that would change the network of the machine. Relays still delay what
 // passes through them.

@@ -57,6 +57,9 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
+	if err := c.confirm(p.Base, p.Head); err != nil {
+		return err
+	}
 	dir := outDir(c.Out, "bench-"+p.Base.Name)
 	if err := rundir.CheckDir(dir); err != nil {
 		return err
@@ -153,6 +156,10 @@ func (c *benchCmd) plan(ctx context.Context, in io.Reader) (bench.Config, error)
 	case c.VsBinary != "":
 		p.Head, p.HeadClients = base.Clone(), c.VsBinary
 		err = run.CheckClients(ctx, "--vs-binary", c.VsBinary)
+	}
+	if err == nil && c.Budget != nil && p.Budget < p.LeastBudget() {
+		err = &scenario.InputError{Flag: "--budget", Msg: fmt.Sprintf("in %s, a comparison could never fail", p.Budget),
+			Hint: fmt.Sprintf("at least %s; five minutes are usual", p.LeastBudget())}
 	}
 	return p, err
 }

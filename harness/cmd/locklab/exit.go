@@ -140,7 +140,7 @@ func codeOf(err error) (code int, show error) {
 		{series.ErrNoSweep, exitInput}, {series.ErrNoDanger, exitInput}, {series.ErrUnexplained, exitViolation},
 		{sweep.ErrQuestion, exitInput}, {compare.ErrInput, exitInput},
 		{runpage.ErrChoice, exitInput}, {export.ErrFormat, exitInput},
-		{capacity.ErrTooFar, exitUnknown},
+		{capacity.ErrTooFar, exitUnknown}, {run.ErrStrained, exitUnknown},
 		{docker.ErrNoEngine, exitEnvironment}, {docker.ErrNoImage, exitEnvironment}, {netns.ErrUnavailable, exitEnvironment},
 		{process.ErrUnavailable, exitEnvironment},
 		{docker.ErrMissingTool, exitEnvironment},

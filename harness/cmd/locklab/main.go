@@ -87,7 +87,7 @@ func newParser(std streams) (*kong.Kong, error) {
 // helpTexts are the help of flags and arguments that several commands have, or that is long.
 var helpTexts = kong.Vars{
 	"scenario_help": scenarioHelp, "threshold_help": thresholdHelp,
-	"run_out_help": runOutHelp, "print_config_help": printConfigHelp,
+	"yes_help": yesHelp, "run_out_help": runOutHelp, "print_config_help": printConfigHelp,
 	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
 	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp,
 	"danger_guards_help": dangerGuardsHelp, "danger_recipe_help": dangerRecipeHelp, "danger_panels_help": dangerPanelsHelp,

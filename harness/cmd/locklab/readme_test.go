@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
 	"locklab/reports/export"
+	"locklab/reports/gatecurve"
 	"locklab/reports/result"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -88,6 +90,45 @@ func TestReadmeShowsTheGate(t *testing.T) {
 	inManual(t, "reports/README.md", "a comment", quoted.String())
 }
 
+// The manual has the table and the picture of how often the gate is right, made of the comparisons that are kept.
+func TestReadmeShowsTheGateCurve(t *testing.T) {
+	f, err := os.Open(filepath.Join(root(t), "reports/gatecurve/testdata/comparisons.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	records, err := gatecurve.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := gatecurve.Rows(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	if err := gatecurve.Table(&table, rows); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := gatecurve.Figure(rows).Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := table.String()
+	if picture.SVG != nil {
+		text += fmt.Sprintf("\n![%s](%s.svg)\n\n%s\n", picture.Title, picture.Name, picture.Caption)
+		drawn := filepath.Join(root(t), "reports", picture.Name+".svg")
+		if *update {
+			if err := os.WriteFile(drawn, picture.SVG, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(drawn); err != nil || !bytes.Equal(got, picture.SVG) {
+			t.Errorf("%s is out of date, %v; -update redraws it", drawn, err)
+		}
+	}
+	inManual(t, "reports/README.md", "gate curve", text)
+}
+
 // The manual lists every built-in scenario with the reader whom it serves and its question.
 func TestReadmeListsTheScenarios(t *testing.T) {
 	all, err := scenario.Builtins(workloads.Builtin)
@@ -136,7 +177,7 @@ func TestReadmeListsTheRecipes(t *testing.T) {
 		case len(r.Workloads) == len(workloads.All):
 			serves = "all"
 		case r.OneLock:
-			serves += ", with `locks: 1`"
+			serves += ", with `locks: 1` or `lock-choice: dealt`"
 		}
 		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", r.Name, serves, r.About)
 	}

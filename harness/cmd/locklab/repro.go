@@ -75,8 +75,7 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 			fmt.Fprintln(std.Out, inOneLine(one))
 		}
 	}
-	_, indexErr := index.Write(dir, "Known bugs")
-	err = errors.Join(append(errs, labs.Close(), indexErr)...)
+	err = errors.Join(append(errs, labs.Close(), index.Update(dir, "Known bugs"))...)
 	switch {
 	case c.JSON:
 		err = errors.Join(err, printReproductionsJSON(std.Out, done))

@@ -46,6 +46,9 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	if c.DryRun {
 		return rundir.WriteTimeline(std.Out, sc, nil)
 	}
+	if err := c.confirm(sc); err != nil {
+		return err
+	}
 	dir := outDir(c.Out, sc.Name)
 	for _, w := range sc.Warnings() {
 		fmt.Fprintln(std.Err, "warning:", w)

@@ -23,11 +23,15 @@ type overrides struct {
 	// A list, since kong would cut it at commas, which the scenario does itself.
 	Threshold []string `sep:"none" group:"keys" placeholder:"LIMIT" predictor:"limit" help:"${threshold_help}"`
 
+	Yes bool `help:"${yes_help}"`
+
 	Keys kong.Plugins `embed:"" group:"keys"`
 }
 
 const (
 	scenarioHelp = "Name of a built-in scenario (see locklab scenarios list), a YAML file, or - for standard input."
+
+	yesHelp = "Put a load on the ensemble of --connect that may be higher than --max-rate."
 
 	thresholdHelp = "A limit on a number of result.json, such as 'acquire.p99<50ms'. The number's path, " +
 		"latency.acquire.p99_ns, means the same. Repeatable. Thresholds given here replace the scenario's."
@@ -46,6 +50,19 @@ func (o *overrides) resolve(ctx context.Context, in io.Reader, name string) (*sc
 		sc.Seed = drawSeed()
 	}
 	return sc, nil
+}
+
+// confirm refuses scenarios whose load on an ensemble of the user's needs --yes.
+func (o *overrides) confirm(all ...*scenario.Scenario) error {
+	for _, sc := range all {
+		if sc == nil || o.Yes {
+			continue
+		}
+		if err := sc.CheckRate(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func drawSeed() uint64 { return 1 + rand.Uint64N(1<<32) }

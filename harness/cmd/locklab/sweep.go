@@ -66,6 +66,9 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		fmt.Fprintf(std.Err, "%s; %s\n", plan, cost)
 		return printJSON(std.Out, plan)
 	}
+	if err := c.confirmPlan(plan); err != nil {
+		return err
+	}
 	if err := plan.Begin(dir); err != nil {
 		return err
 	}
@@ -142,6 +145,24 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 	}
 	plan, err := series.PlanSweep(cfg)
 	return plan, dir, err
+}
+
+// confirmPlan refuses a plan whose load needs --yes. The rates of a search have no bound.
+func (c *sweepCmd) confirmPlan(plan *series.SweepPlan) error {
+	for i := range plan.Points {
+		sc, err := plan.Run(i, 1)
+		if err != nil {
+			return err
+		}
+		if plan.Search != nil && sc.Connect != "" && !c.Yes {
+			return &scenario.InputError{Flag: "--saturate", Msg: "the search raises the rate on the ensemble of connect " +
+				"until the limit is missed", Hint: "--yes to do so; a run ends itself once max-latency is passed"}
+		}
+		if err := c.confirm(sc); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // carryOutSweep makes the runs that a plan still lacks. It prints a line for each run, and on a terminal shows the

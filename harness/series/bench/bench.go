@@ -15,6 +15,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/series"
 	"locklab/reports/compare"
+	"locklab/reports/index"
 )
 
 // The folders of a benchmark besides the folders of its sides.
@@ -59,7 +60,7 @@ func Run(ctx context.Context, c Config, dir string, opts run.Options, report fun
 	if err == nil {
 		err = b.runs(ctx)
 	}
-	return errors.Join(err, b.writeSamples(), b.writeIndex())
+	return errors.Join(err, b.writeSamples(), index.Update(b.dir, "Benchmark of "+b.config.Base.Name))
 }
 
 // A benchmark is a configuration while it is carried out.

@@ -35,6 +35,13 @@ type Config struct {
 	_ struct{}
 }
 
+// LeastBudget is the budget below which a comparison could never fail, because it has no time for enough runs. It
+// counts nothing but the runs' own length.
+func (c Config) LeastBudget() time.Duration {
+	pair := c.Base.Warmup + c.Base.Duration + c.Head.Warmup + c.Head.Duration
+	return time.Duration(c.Compare.LeastRuns()) * pair
+}
+
 // A Turn is one run of a benchmark.
 type Turn struct {
 	Side   string

@@ -15,7 +15,6 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/reports/compare"
-	"locklab/reports/index"
 )
 
 // writePlan makes the directory and writes there what the sides differ in, and when they were compared.
@@ -43,12 +42,6 @@ func (b *benchmark) writeSamples() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// writeIndex writes the page that leads to the runs.
-func (b *benchmark) writeIndex() error {
-	_, err := index.Write(b.dir, "Benchmark of "+b.config.Base.Name)
-	return err
 }
 
 // gather returns the benchmark lines of all runs below dir in the order of the runs. It leaves out the keys in which

@@ -87,7 +87,7 @@ func glob(t *testing.T, pattern string) []string {
 
 // A delay in the recipe that only the binary of the second side has is measured pair by pair. The benchmark's
 // directory is read by compare, check and benchstat. Whether so few short runs prove the delay depends on how busy
-// the machine is, so other tests show that the gate fails: on recorded samples, and in TestSoakGate.
+// the machine is, so other tests show that the gate fails: on recorded samples, and in TestSoakGateCurve.
 func TestASlowerRecipe(t *testing.T) {
 	dir := filepath.Join(t.ArtifactDir(), "bench")
 	comment := filepath.Join(t.TempDir(), "comment.md")
@@ -267,4 +267,28 @@ func TestInterrupted(t *testing.T) {
 	if n := len(glob(t, filepath.Join(dir, "*.txt"))); n != 2 {
 		t.Errorf("%d sample files", n)
 	}
+}
+
+// compareIn compares the sides in a benchmark's directory, as the command does.
+func compareIn(t *testing.T, dir string) compare.Report {
+	t.Helper()
+	base, head := filepath.Join(dir, Base), filepath.Join(dir, Head)
+	design, err := compare.ReadDesign(base, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := compare.Load(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := compare.Load(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := compare.Compare(b, h, compare.Options{Varied: design.Varied, Paired: design.Paired,
+		Looks: design.Looks}, nil)
+	if err != nil {
+		t.Fatal(strings.Join([]string{dir, err.Error()}, ": "))
+	}
+	return r
 }

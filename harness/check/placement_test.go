@@ -1,0 +1,55 @@
+package check
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// Transactions of a leader with a clock of its own are placed by the harness's writes, whichever way and however much
+// that clock is off, and also if it goes too fast.
+func TestPlacementByPings(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ahead time.Duration
+		drift float64
+	}{{"right", 0, 0}, {"ahead", 5 * time.Second, 0}, {"behind", -5 * time.Second, 0}, {"too fast", time.Second, 1e-4}} {
+		t.Run(c.name, func(t *testing.T) {
+			const began = int64(1700000000000) * 1e6
+			leader := func(at int64) (ms int64) {
+				return (began + int64(c.ahead) + at + int64(float64(at)*c.drift)) / 1e6
+			}
+			h := nodes.NewHistory()
+			var events []history.Event
+			for i := range int64(60) {
+				sent, took := i*1e9+i*i*12345, time.Duration(2+i%10)*time.Millisecond
+				p := history.Ping{Server: "zk1", Node: fmt.Sprintf("/run/ping1-%d", i), Took: took}
+				events = append(events, p.Event(sent))
+				if i%7 != 0 { // some are in no log that was read
+					h.Lives = append(h.Lives, &nodes.Life{Path: p.Node, Created: leader(sent + int64(took)*(i%3)/3)})
+				}
+			}
+			// The harness's own clock has nothing to do with the leader's.
+			events = append(events, history.WallClock{Wall: began}.Event(0))
+			p := newPlacement(history.NewLog(events), h)
+			if len(p.samples) < 3 || p.err > 5e6 {
+				t.Fatalf("%d samples, off by up to %v", len(p.samples), time.Duration(p.err))
+			}
+			for at := int64(0); at < 60e9; at += 777e6 {
+				if got := p.at(leader(at)); abs(got-at) > p.err {
+					t.Errorf("%v is placed at %v, off by more than %v", time.Duration(at), time.Duration(got), time.Duration(p.err))
+				}
+			}
+		})
+	}
+	t.Run("unknown", func(t *testing.T) {
+		events := []history.Event{history.WallClock{Wall: 5}.Event(0),
+			history.Ping{Server: "zk1", Node: "/run/ping1-1"}.Event(7)}
+		if p := newPlacement(history.NewLog(events), nodes.NewHistory()); len(p.samples) != 0 {
+			t.Errorf("placed by %+v", p.samples)
+		}
+	})
+}

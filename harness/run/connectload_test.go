@@ -1,0 +1,73 @@
+package run
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness/check"
+	"locklab/harness/judge"
+	"locklab/reports/sweep"
+)
+
+// spared slows the ensemble down in the middle of a run, which ends itself. Its record is whole and says why it ended.
+func (e *elsewhere) spared(t *testing.T) {
+	out := filepath.Join(t.ArtifactDir(), "spared")
+	var code int
+	var said string
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		code, _, said = e.run(append([]string{"run", filepath.Join(e.dir, "unbounded.yaml"), "--duration", "10m", "--yes",
+			"--max-latency", "250ms", "--out", out}, e.way("auth")...)...)
+	}()
+	e.contended(t)
+	defer e.delay.Store(0)
+	e.delay.Store(int64(300 * time.Millisecond))
+	<-ended
+	const why = "took longer than 250ms (max-latency) to commit a write, 3 times in a row"
+	if last := lastLine(said); code != 6 || !strings.Contains(last, "zk1 ("+e.address+") "+why) {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	again, err := judge.Judge(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := again.Report.Check(check.Assumptions).Summary
+	if again.Result.Verdict != check.Unknown || !strings.Contains(met, why) || strings.Contains(met, "incomplete") {
+		t.Errorf("%s: %s", again.Result.Verdict, met)
+	}
+}
+
+// planned varies the load on the ensemble, and predicts from that what another load would come to.
+func (e *elsewhere) planned(t *testing.T) {
+	out := filepath.Join(t.ArtifactDir(), "sweep")
+	args := append([]string{"sweep", filepath.Join(e.dir, "unbounded.yaml"), "--param", "clients=2,4,8", "--hold", "10ms",
+		"--duration", "3s", "--section", "none", "--guard", "none", "--json", "--out", out}, e.way("auth")...)
+	code, stdout, said := e.run(args...)
+	var s sweep.Sweep
+	if err := json.Unmarshal([]byte(stdout), &s); err != nil || code != 0 || s.Done != 3 {
+		t.Fatalf("ended with %d after %d runs, %v:\n%s", code, s.Done, err, said)
+	}
+	code, stdout, said = e.run("plan", out, "--clients", "12")
+	if code != 0 || !strings.Contains(stdout, "12 clients") {
+		t.Errorf("the plan ended with %d:\n%s%s", code, stdout, said)
+	}
+	// The rates of a search have no bound, so it needs a confirmation.
+	args = append([]string{"sweep", filepath.Join(e.dir, "unbounded.yaml"), "--saturate", "acquire.p99 < 1ms", "--hold",
+		"10ms", "--duration", "2s", "--out", out + "-search"}, e.way("auth")...)
+	if code, _, said := e.run(args...); code != 2 || !strings.Contains(lastLine(said), "--yes") {
+		t.Errorf("a search ended with %d:\n%s", code, said)
+	}
+}
+
+// benched runs a benchmark on the ensemble.
+func (e *elsewhere) benched(t *testing.T) {
+	args := append([]string{"bench", filepath.Join(e.dir, "unbounded.yaml"), "--count", "2",
+		"--hold", "10ms", "--duration", "1s", "--out", filepath.Join(t.ArtifactDir(), "bench")}, e.way("auth")...)
+	if code, stdout, said := e.run(args...); code != 0 {
+		t.Errorf("ended with %d:\n%s%s", code, stdout, said)
+	}
+}

@@ -1,0 +1,199 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/ensembles/labtest"
+	"locklab/harness/run"
+	"locklab/harness/scenario"
+	"locklab/reports/compare"
+	"locklab/reports/gatecurve"
+	"locklab/workloads"
+	"locklab/workloads/lock"
+)
+
+// The environment of TestSoakGateCurve.
+const (
+	envCurve        = "LOCKLAB_GATE_CURVE"         // the file of the comparisons, to which a call adds
+	envCurveFor     = "LOCKLAB_GATE_CURVE_FOR"     // how long a call takes at most
+	envCurveWeather = "LOCKLAB_GATE_CURVE_WEATHER" // 1 = under a load that comes and goes
+)
+
+// curveRest is how much longer than its budget a comparison may take: it removes its lab.
+const curveRest = 30 * time.Second
+
+// timerSlack is how much longer than requested a thread may sleep.
+const timerSlack = 50 * time.Microsecond
+
+// The test measures how often the gate is right on this machine. It makes comparisons while there is time, as the
+// workflow of a repository would make them, and appends each to the file. The last thing it prints is the table of all.
+func TestSoakGateCurve(t *testing.T) {
+	name := os.Getenv(envCurve)
+	if name == "" {
+		t.Skip("takes hours: make gate-curve")
+	}
+	labtest.Require(t)
+	limit, err := time.ParseDuration(os.Getenv(envCurveFor))
+	if err != nil {
+		t.Fatalf("%s: %v", envCurveFor, err)
+	}
+	end := time.Now().Add(limit)
+	machine := fmt.Sprintf("%d cores, quiet", runtime.NumCPU())
+	if os.Getenv(envCurveWeather) == "1" {
+		machine = fmt.Sprintf("%d cores, weather", runtime.NumCPU())
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() { over <- weather(ctx, 2*runtime.NumCPU()) }()
+		defer func() {
+			cancel()
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	c := curve{file: name, machine: machine, binary: labtest.Binary(t), same: slowBinary(t, time.Second.String()),
+		slow: map[string]string{}}
+	for time.Until(end) > gatecurve.Budget+curveRest {
+		if !c.one(t) {
+			break
+		}
+	}
+	rows, err := gatecurve.Rows(c.records(t))
+	if err == nil {
+		err = gatecurve.Table(os.Stdout, rows)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A curve is a file of comparisons while more are made.
+type curve struct {
+	file, machine string
+	binary, same  string            // this program, and another build of it
+	slow          map[string]string // builds with a delay, by cell
+}
+
+// records reads the comparisons so far.
+func (c *curve) records(t *testing.T) []gatecurve.Record {
+	t.Helper()
+	f, err := os.Open(c.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := gatecurve.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// one makes the comparison that is due, and reports whether there was one.
+func (c *curve) one(t *testing.T) bool {
+	records := c.records(t)
+	cell, due := gatecurve.Next(records, c.machine)
+	if !due {
+		return false
+	}
+	sc, err := scenario.Builtin(workloads.Builtin, "mutex-latency")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc.Seed = 1 + rand.Uint64N(1<<32)
+	config := Config{Base: sc, Head: sc.Clone(), HeadClients: c.same, Count: 999, Budget: gatecurve.Budget}
+	r := gatecurve.Record{Machine: c.machine, Cell: cell.Name}
+	if cell.Control != "" {
+		config.Head.Recipe = lock.ControlPrefix + cell.Control
+	}
+	if cell.Slower > 0 {
+		delay := (time.Duration(cell.Slower*gatecurve.HandOff(records, c.machine)) - timerSlack).Round(10 * time.Microsecond)
+		if c.slow[cell.Name] == "" {
+			c.slow[cell.Name] = slowBinary(t, delay.String())
+		}
+		config.HeadClients, r.DelayNs = c.slow[cell.Name], int64(delay)
+	}
+	dir := filepath.Join(t.TempDir(), "bench")
+	r.Begun = time.Now().UTC()
+	pairs := 0
+	err = Run(t.Context(), config, dir, run.Options{Binary: c.binary, Log: labtest.Log(t)}, func(p Progress) {
+		pairs = p.Done / 2
+	})
+	r.TookS = time.Since(r.Begun).Round(100 * time.Millisecond).Seconds()
+	if err == nil {
+		err = r.Condense(dir)
+	}
+	if err == nil {
+		err = errors.Join(r.Append(c.file), os.RemoveAll(dir))
+	}
+	if err != nil {
+		t.Fatalf("%s: after %d pairs: %v", cell.Name, pairs, err)
+	}
+	fmt.Printf("%s: %s after %d pairs, %.0f s: %.160s\n", cell.Name, r.Verdict, r.Pairs, r.TookS, r.Reason)
+	return true
+}
+
+// weather keeps a number of processes busy, each now and then, until ctx ends: for 2 to 20 seconds, and then not for 5
+// to 40.
+func weather(ctx context.Context, processes int) error {
+	errs := make(chan error, processes)
+	for range processes {
+		go func() {
+			for {
+				if !pause(ctx, 5*time.Second, 40*time.Second) {
+					errs <- nil
+					return
+				}
+				// It ends by itself, so that none outlives a test that was killed.
+				seconds := fmt.Sprint(2 + rand.IntN(19))
+				busy := exec.CommandContext(ctx, "timeout", seconds, "sh", "-c", "while :; do :; done")
+				busy.Cancel = func() error { return busy.Process.Signal(syscall.SIGTERM) }
+				err := busy.Run()
+				if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended && ctx.Err() == nil {
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	var all error
+	for range processes {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}
+
+// pause waits for a time drawn from a range, and reports whether it has passed before ctx ended.
+func pause(ctx context.Context, least, most time.Duration) bool {
+	timer := time.NewTimer(least + rand.N(most-least))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// A comparison whose pairs are too few to have an answer is none, because it would use up errors.
+func TestLookWaitsForPairs(t *testing.T) {
+	b := benchmark{config: Config{Budget: time.Hour}, dir: t.TempDir(), begun: time.Now().Add(-30 * time.Minute)}
+	few := compare.Options{}.LeastPairs() - 1
+	if r, enough, err := b.look(few, time.Second, false); r != nil || enough || err != nil || len(b.looks) > 0 {
+		t.Errorf("%v, %t, %v, looks %v", r, enough, err, b.looks)
+	}
+}

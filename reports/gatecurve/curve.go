@@ -1,0 +1,154 @@
+package gatecurve
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"locklab/reports/compare"
+)
+
+// A Row is what became of the comparisons of one cell on one machine.
+type Row struct {
+	Machine string
+	Cell    Cell
+	// Called comparisons called what the head is, Open ones were inconclusive, and Passed ones neither. A violation or
+	// a gain of a head that is slower counts as passed, because it was not called.
+	Called, Open, Passed Rate
+	// Minutes is how long a comparison took until its answer, the median, and Longest is the longest. 0 without
+	// comparisons.
+	Minutes, Longest float64
+	// Change is the median change of the hand-off, head to base; 0 without comparisons.
+	Change float64
+}
+
+// Rows returns the rows of all cells on each machine, machines in the order in which they appear. Without records, it
+// is one machine without a name. The answers are those of today's statistics, see [Record.Replay].
+func Rows(records []Record) (rows []Row, err error) {
+	machines := []string{}
+	for _, r := range records {
+		if !slices.Contains(machines, r.Machine) {
+			machines = append(machines, r.Machine)
+		}
+	}
+	if len(machines) == 0 {
+		machines = append(machines, "")
+	}
+	for _, m := range machines {
+		for _, c := range Cells {
+			row := Row{Machine: m, Cell: c}
+			var minutes, changes []float64
+			for i := range records {
+				r := &records[i]
+				if r.Machine != m || r.Cell != c.Name {
+					continue
+				}
+				verdict, took, err := r.Replay()
+				if err != nil {
+					return nil, fmt.Errorf("comparison %d: %w", i+1, err)
+				}
+				row.count(verdict)
+				s := r.Samples[handoff]
+				minutes, changes = append(minutes, took), append(changes, median(known(s.Head))/median(known(s.Base)))
+				row.Longest = max(row.Longest, took)
+			}
+			row.Minutes, row.Change = median(minutes), median(changes)
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// handoff is the path of the quantity that the controls of the hand-off change.
+const handoff = "latency.handoff.p50_ns"
+
+// known returns the values that are there.
+func known(values []*float64) (all []float64) {
+	for _, v := range values {
+		if v != nil {
+			all = append(all, *v)
+		}
+	}
+	return all
+}
+
+// median returns the median of values, 0 without any.
+func median(values []float64) float64 {
+	s, n := slices.Sorted(slices.Values(values)), len(values)
+	if n == 0 {
+		return 0
+	}
+	return (s[(n-1)/2] + s[n/2]) / 2
+}
+
+// HandOff returns the median hand-off of the bases of the last comparisons on a machine, in nanoseconds; 0 if there are
+// none.
+func HandOff(records []Record, machine string) float64 {
+	const last = 3
+	var all []float64
+	comparisons := 0
+	for _, r := range slices.Backward(records) {
+		if r.Machine == machine && comparisons < last {
+			comparisons++
+			all = append(all, known(r.Samples[handoff].Base)...)
+		}
+	}
+	return median(all)
+}
+
+// count counts a verdict.
+func (r *Row) count(v compare.Verdict) {
+	switch {
+	case r.Cell.called(v):
+		r.Called.Count++
+	case v == compare.Inconclusive:
+		r.Open.Count++
+	default:
+		r.Passed.Count++
+	}
+	for _, rate := range []*Rate{&r.Called, &r.Open, &r.Passed} {
+		rate.Of++
+	}
+}
+
+// Comparisons is how many comparisons there are.
+func (r *Row) Comparisons() int { return r.Called.Of }
+
+// goal says what the cell should come to, and whether it does so far.
+func (r *Row) goal() string {
+	c, n := r.Cell, r.Comparisons()
+	text := fmt.Sprintf("called in ≥ %d of %d", c.Least, c.Wanted)
+	met := r.Called.Count*c.Wanted >= c.Least*n
+	if c.Name == Same {
+		text = fmt.Sprintf("called in ≤ %d of %d, ≤ %.0f %% inconclusive", c.Most, c.Wanted, 100*mostOpen)
+		met = r.Called.Count*c.Wanted <= c.Most*n && float64(r.Open.Count) <= mostOpen*float64(n)
+	}
+	switch {
+	case n == 0:
+		return text
+	case !met:
+		return text + ": missed"
+	case n < c.Wanted:
+		return text + ": so far"
+	}
+	return text + ": met"
+}
+
+// Table writes the rows as a table in Markdown.
+func Table(w io.Writer, rows []Row) error {
+	var b strings.Builder
+	b.WriteString("| machine | head against base | comparisons | called | inconclusive | passed | " +
+		"minutes: median, longest | hand-off p50 | goal |\n|---|---|---:|---:|---:|---:|---:|---:|---|\n")
+	for _, r := range rows {
+		minutes, change := "not measured", "not measured"
+		if r.Comparisons() > 0 {
+			minutes, change = fmt.Sprintf("%.1f, %.1f", r.Minutes, r.Longest), fmt.Sprintf("×%.3f", r.Change)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", cmp.Or(r.Machine, "–"), r.Cell.About,
+			r.Comparisons(), r.Called, r.Open, r.Passed, minutes, change, r.goal())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

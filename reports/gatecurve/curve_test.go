@@ -1,0 +1,146 @@
+package gatecurve
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"locklab/reports/compare"
+)
+
+// answered returns a record whose samples have an answer: that of twelve pairs in which every latency of the head is
+// that of the base times a factor, give or take a share that differs from pair to pair. It is one minute and a number
+// of seconds long.
+func answered(cell string, factor, share float64, seconds int) Record {
+	r := Record{SchemaVersion: SchemaVersion, Machine: "2 cores, quiet", Cell: cell, TookS: 60 + float64(seconds),
+		Pairs: 12, Samples: map[string]Sides{}}
+	for path, v := range map[string]float64{"throughput.acquired_per_s": 0, "latency.acquire.p50_ns": 4e6,
+		"latency.acquire.p99_ns": 9e6, handoff: 1e6, "operations.acquired": 500, "server.requests_per_acquire": 6} {
+		s := Sides{}
+		for i := range r.Pairs {
+			b, h := v, v
+			by := factor * (1 + share*(2*float64(i%2)-1)*(1+float64(i)/1000))
+			switch {
+			case path == "throughput.acquired_per_s":
+				b, h = 500, 500/by
+			case strings.HasPrefix(path, "latency."):
+				h = float64(int(v * by))
+			}
+			s.Base, s.Head = append(s.Base, &b), append(s.Head, &h)
+		}
+		r.Samples[path] = s
+	}
+	return r
+}
+
+// examples are comparisons with every kind of answer.
+func examples() (all []Record) {
+	add := func(cell string, factor, share float64, n int) {
+		for i := range n {
+			all = append(all, answered(cell, factor, share, i))
+		}
+	}
+	add(Same, 1, 0.001, 57)
+	add(Same, 1, 0.5, 2)
+	add(Same, 0.8, 0.001, 1)
+	add("handoff-20", 1.2, 0.001, 10)
+	add("handoff-20", 0.8, 0.001, 1)
+	add("tail", 1.3, 0.001, 12)
+	return all
+}
+
+// The table has a row for each cell and machine, also for what was not measured, and says whether goals are met.
+func TestTable(t *testing.T) {
+	rows, err := Rows(examples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := Table(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| 2 cores, quiet | the same code | 60 | 1 (0–9 %) | 2 (0–12 %) | 57 (86–99 %) | 1.4, 1.9 | ×1.000 | " +
+			"called in ≤ 2 of 60, ≤ 5 % inconclusive: met |",
+		"| 2 cores, quiet | hand-off 20 % longer | 11 | 10 (59–100 %) | 0 (0–28 %) | 1 (0–41 %) | 1.1, 1.1 | ×1.200 | " +
+			"called in ≥ 38 of 40: missed |",
+		"| 2 cores, quiet | one of 50 grants 20 ms late | 12 | 12 (74–100 %) | 0 (0–26 %) | 0 (0–26 %) | 1.1, 1.2 | " +
+			"×1.300 | called in ≥ 16 of 20: so far |",
+		"| 2 cores, quiet | hand-off 10 % longer | 0 | not measured | not measured | not measured | not measured | " +
+			"not measured | called in ≥ 16 of 20 |",
+	} {
+		if !strings.Contains(b.String(), want+"\n") {
+			t.Errorf("no row %s in\n%s", want, b.String())
+		}
+	}
+	if rows, err := Rows(nil); err != nil || len(rows) != len(Cells) {
+		t.Errorf("%d rows without records, %v", len(rows), err)
+	}
+}
+
+// A comparison that today's statistics would have ended earlier counts as having ended then.
+func TestReplayEndsAtTheFirstAnswer(t *testing.T) {
+	r := answered("handoff-20", 1.2, 0.001, 200)
+	r.Looks = []compare.Look{{Pairs: 4, Spent: 0.2}, {Pairs: 11, Spent: 0.6}, {Pairs: 12, Spent: 1}}
+	if v, minutes, err := r.Replay(); err != nil || v != compare.Regressed || minutes != 0.6*Budget.Minutes() {
+		t.Errorf("%s after %v minutes, %v", v, minutes, err)
+	}
+	r.Looks = r.Looks[:1]
+	if v, minutes, err := r.Replay(); err != nil || v != compare.Regressed || minutes != 260.0/60 {
+		t.Errorf("%s after %v minutes, %v", v, minutes, err)
+	}
+}
+
+// A delay is a share of the hand-off of the last comparisons on the same machine.
+func TestHandOff(t *testing.T) {
+	record := func(machine string, ns ...float64) Record {
+		s := Sides{Base: []*float64{nil}}
+		for _, v := range ns {
+			s.Base = append(s.Base, &v)
+		}
+		return Record{Machine: machine, Samples: map[string]Sides{handoff: s}}
+	}
+	records := []Record{record("a", 1, 1, 1, 1, 1, 1), record("a", 5, 6), record("b", 100, 100, 100, 100),
+		record("a", 7), record("a", 8, 9)}
+	if got := HandOff(records, "a"); got != 7 {
+		t.Errorf("%v, want the median of 5 to 9", got)
+	}
+	if got := HandOff(records, "c"); got != 0 {
+		t.Errorf("%v without comparisons", got)
+	}
+}
+
+// The picture is the same each time, and there is none without comparisons.
+func TestFigure(t *testing.T) {
+	rows, err := Rows(examples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	weather := examples()[:3]
+	for i := range weather {
+		weather[i].Machine = "2 cores, weather"
+	}
+	more, err := Rows(weather)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn [2][]byte
+	for i := range drawn {
+		p, err := Figure(append(rows, more...)).Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn[i] = p.SVG
+	}
+	for _, want := range []string{"2 cores, quiet", "2 cores, weather", "goal", "same code", "+20 %", "inconclusive"} {
+		if !bytes.Contains(drawn[0], []byte(want)) {
+			t.Errorf("the picture does not name %s", want)
+		}
+	}
+	if !bytes.Equal(drawn[0], drawn[1]) {
+		t.Error("the picture differs from time to time")
+	}
+	if p, err := Figure(nil).Render(); err != nil || p.SVG != nil || p.Absent == "" {
+		t.Errorf("%v, %+v", err, p)
+	}
+}
