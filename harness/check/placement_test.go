@@ -29,7 +29,7 @@ func TestPlacementByPings(t *testing.T) {
 				p := history.Ping{Server: "zk1", Node: fmt.Sprintf("/run/ping1-%d", i), Took: took}
 				events = append(events, p.Event(sent))
 				if i%7 != 0 { // some are in no log that was read
-					h.Lives = append(h.Lives, &nodes.Life{Path: p.Node, Created: leader(sent + int64(took)*(i%3)/3)})
+					h.Lives = append(h.Lives, &nodes.Life{Path: p.Node, Czxid: i, Created: leader(sent + int64(took)*(i%3)/3)})
 				}
 			}
 			// The harness's own clock has nothing to do with the leader's.
@@ -45,6 +45,25 @@ func TestPlacementByPings(t *testing.T) {
 			}
 		})
 	}
+	ping := func(i, at int64) history.Event {
+		return history.Ping{Server: "zk1", Node: fmt.Sprint("/run/ping1-", i), Took: time.Millisecond}.Event(at)
+	}
+	life := func(i, ms int64) *nodes.Life { return &nodes.Life{Path: fmt.Sprint("/run/ping1-", i), Czxid: i, Created: ms} }
+	placed := func(h *nodes.History, pings ...history.Event) placement { return newPlacement(history.NewLog(pings), h) }
+	t.Run("made before the log begins", func(t *testing.T) {
+		h := nodes.NewHistory()
+		h.Lives = []*nodes.Life{{Path: "/run/ping1-1"}, life(2, 1001)}
+		if p := placed(h, ping(1, 0), ping(2, 1e9)); len(p.samples) != 1 || abs(p.at(1001)-1e9) > 2e6 || p.err > 3e6 {
+			t.Errorf("%+v", p)
+		}
+	})
+	t.Run("of a clock that jumped", func(t *testing.T) {
+		h := nodes.NewHistory()
+		h.Lives = []*nodes.Life{life(1, 1000), life(2, 2500), life(3, 3500)}
+		if p := placed(h, ping(1, 0), ping(2, 1e9), ping(3, 2e9)); p.err < 497e6 {
+			t.Errorf("off by no more than %v", time.Duration(p.err))
+		}
+	})
 	t.Run("unknown", func(t *testing.T) {
 		events := []history.Event{history.WallClock{Wall: 5}.Event(0),
 			history.Ping{Server: "zk1", Node: "/run/ping1-1"}.Event(7)}

@@ -193,7 +193,7 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 	for _, e := range events.Of(history.OpPing) {
 		pings = append(pings, e)
 	}
-	all := pinged(pings, h)
+	all, apart := pinged(pings, h)
 	if len(pings) == 0 {
 		for _, e := range events.Of(history.OpClock) {
 			if is := e.WallClock(); is.Host == "" {
@@ -201,11 +201,11 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 			}
 		}
 	}
-	p := placement{samples: all, err: int64(1e6), how: "jumped"}
+	p := placement{samples: all, err: 1e6 + apart, how: "jumped"}
 	for i, r := range all {
-		p.err = max(p.err, 1e6+r.err)
+		p.err = max(p.err, 1e6+r.err+apart)
 		if i > 0 {
-			p.err = max(p.err, 1e6+r.err+abs(offset(r)-offset(all[i-1])))
+			p.err = max(p.err, 1e6+r.err+apart+abs(offset(r)-offset(all[i-1])))
 		}
 	}
 	if len(all) == 0 || len(pings) > 0 {
@@ -229,33 +229,38 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 
 // pinged reads the leader's clock by the harness's own writes: at some instant between the sending of each and its
 // answer, the leader gave it the time that its transaction has. Of each ten pings that follow one another, the quickest
-// counts, because it says most.
-func pinged(pings []history.Event, h *nodes.History) []reading {
+// counts, because it says most. If others contradict it, the clock jumped between them, and apart is by how much at most.
+func pinged(pings []history.Event, h *nodes.History) (all []reading, apart int64) {
 	const each = 10
 	if len(pings) == 0 {
-		return nil // a run may have millions of znodes
+		return nil, 0 // a run may have millions of znodes
 	}
 	created := map[string]int64{}
 	for _, l := range h.Lives {
-		created[l.Path] = l.Created
+		if l.Czxid != 0 { // the log may begin with a delete of a znode that is older
+			created[l.Path] = l.Created
+		}
 	}
-	var all []reading
 	for group := range slices.Chunk(pings, each) {
-		quickest := reading{err: math.MaxInt64}
+		var read []reading
 		for _, e := range group {
-			ms, logged := created[e.Ping().Node]
-			half := int64(e.Ping().Took) / 2
-			if logged && half < quickest.err {
+			if ms, logged := created[e.Ping().Node]; logged {
 				// The clock showed that millisecond, so on average half a millisecond more.
-				quickest = reading{wall: ms*1e6 + 5e5, at: e.At - half, err: half}
+				half := int64(e.Ping().Took) / 2
+				read = append(read, reading{wall: ms*1e6 + 5e5, at: e.At - half, err: half})
 			}
 		}
-		if quickest.err != math.MaxInt64 {
-			all = append(all, quickest)
+		if len(read) == 0 {
+			continue
 		}
+		quickest := slices.MinFunc(read, func(a, b reading) int { return cmp.Compare(a.err, b.err) })
+		for _, r := range read {
+			apart = max(apart, abs(offset(r)-offset(quickest))-r.err-quickest.err-1e6)
+		}
+		all = append(all, quickest)
 	}
 	slices.SortFunc(all, func(a, b reading) int { return cmp.Compare(a.wall, b.wall) })
-	return all
+	return all, apart
 }
 
 func offset(r reading) int64 { return r.wall - r.at }
