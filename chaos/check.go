@@ -172,10 +172,14 @@ func (c *checker) trigger(f Fault) {
 		}
 		return
 	}
-	if !f.kind().Triggers || !f.HitsClient() {
-		kinds := anyOf(kindNames(func(o *Kind) bool { return o.Triggers }))
-		c.refuse(at("trigger", "kind", "target"), "kind: "+kinds+" and target: c1…cN, or at instead of trigger",
-			"a trigger is for the %s of a client process, not for %s %s", kinds, f.Kind, f.Target)
+	switch {
+	case !f.HitsClient():
+		c.refuse(at("trigger", "target"), "target: c1…cN, or at instead of trigger",
+			"a trigger is a point of a client's critical section, and %s is no client process", f.Target)
+		return
+	case f.kind().Alive:
+		c.refuse(at("trigger", "kind"), "at instead of trigger",
+			"%s needs a running client, and a client at a trigger has stopped itself", f.Kind)
 		return
 	}
 	if !f.Target.IsHost() && f.Target != TargetHolder {

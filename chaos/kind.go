@@ -43,10 +43,10 @@ type Kind struct {
 	Room time.Duration
 	// NotDrawn says that random schedules have no faults of this kind.
 	NotDrawn bool
-	// Triggers says that a client can do it to itself at a point of its critical section.
+	// Triggers says that a client can do it to itself at a point of its critical section. Others strike a client that
+	// has stopped itself there for a moment.
 	Triggers bool
-	// Alive says that a running client does it to itself. It cannot strike a holder, which has stopped itself by
-	// then.
+	// Alive says that a running client does it to itself. It cannot strike one that has stopped itself.
 	Alive bool
 	// Capability is what the machine must be able to do for it; empty if every lab can do it. Some is what the machine
 	// must be able to do besides, for some faults of the kind.
@@ -115,6 +115,9 @@ func (k *Kind) takes(key string) bool {
 
 // keys are the kind's own.
 func (k *Kind) keys() []settings.Key { return known().own[k.Name] }
+
+// strikesHolders reports whether it can strike a client process at a point of its critical section.
+func (k *Kind) strikesHolders() bool { return k.Targets&OnClient != 0 && !k.Alive }
 
 // Trials returns a fault for each of the kind's examples, without a time.
 func (k *Kind) Trials() ([]Fault, error) {

@@ -23,7 +23,7 @@ func Schema() settings.Schema {
 		},
 		{
 			"if": given("trigger"),
-			"then": allOfSchemas(kindIs(kindNames(func(k *Kind) bool { return k.Triggers })), targetIs(OnClient),
+			"then": allOfSchemas(kindIs(kindNames((*Kind).strikesHolders)), targetIs(OnClient),
 				settings.Schema{"not": given("every")}),
 		},
 		{

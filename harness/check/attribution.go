@@ -1,6 +1,10 @@
 package check
 
-import "locklab/harness/history"
+import (
+	"math"
+
+	"locklab/harness/history"
+)
 
 // A damage is an access that the resource accepted and should not have, or the updates that it took away.
 type damage struct {
@@ -149,7 +153,7 @@ func (b *blame) of(m *damage) explanation {
 	if b.earlier(newer, older) {
 		older, newer, first = newer, older, false
 	}
-	if why := b.overlap(older, newer); m.outdatedAt(first) <= why.told {
+	if why := b.overlap(older, newer); m.outdatedAt(first) <= b.usedUntil(older, why) {
 		return why
 	}
 	return none
@@ -177,7 +181,7 @@ func (b *blame) ofCrowd(m *damage) explanation {
 			continue
 		}
 		switch x := b.overlap(a, newest); {
-		case u.last > x.told:
+		case u.last > b.usedUntil(a, x):
 		case x.explained():
 			lost, why = lost+a.Permits, x
 		case x.unsure():
@@ -191,6 +195,19 @@ func (b *blame) ofCrowd(m *damage) explanation {
 		return suspicion
 	}
 	return none
+}
+
+// usedUntil is until when the explanation of a hold's loss explains as well that its client used what the lock protects:
+// until the client must have learned of the loss. Nothing stops a client without a guard then, and it goes on until it
+// gives the lock back. Whether the lock told it in time is for belief exclusion to judge.
+func (b *blame) usedUntil(a *history.Acquisition, why explanation) int64 {
+	switch {
+	case b.facts.Guard != GuardNone || !why.explained() && !why.unsure():
+		return why.told
+	case a.ReleaseInvoked == history.None:
+		return math.MaxInt64
+	}
+	return max(why.told, a.ReleaseInvoked+b.slack())
 }
 
 // earlier reports whether the service granted p before q, as far as the record tells.

@@ -12,6 +12,7 @@ import (
 
 // An explanation says why a holder could still believe that it held a lock after another client had been granted it.
 type explanation struct {
+	loser  string // the client that lost its hold
 	cause  string // the fault's, or CauseServer, CauseSlowClient, CauseAdministrator; CauseNone if there is none
 	fault  *fault
 	hiccup *history.Event
@@ -73,6 +74,14 @@ func (d *digest) explain(older, newer *history.Acquisition, until int64) explana
 
 // taken says why the service took the lock from older before it gave it to newer.
 func (d *digest) taken(older, newer *history.Acquisition) explanation {
+	x := d.findTaken(older, newer)
+	if x.loser == "" {
+		x.loser = older.Client
+	}
+	return x
+}
+
+func (d *digest) findTaken(older, newer *history.Acquisition) explanation {
 	switch {
 	case newer == older:
 		return unexplained(nil, "there are fewer permits than that")
@@ -112,6 +121,7 @@ func (d *digest) explainBySessions(first, second *history.Acquisition) explanati
 			continue
 		}
 		x := d.struck(d.ended(older, "", end), older, newer)
+		x.loser = older.Client
 		x.zxids = append([]int64{end.Zxid}, x.zxids...)
 		x.text += fmt.Sprintf("; session %s of %s had ended at zxid %s (%s), before %s's acquire returned", older.Session,
 			older.Client, Zxid(end.Zxid), seconds(d.transactions.clock.at(end.Time)), newer.Client)

@@ -11,7 +11,9 @@ type Facts struct {
 	// how the number changed.
 	Permits int
 
-	Guard string // how critical sections are protected: GuardFencing, GuardZKMulti, or a weaker guard
+	// Guard is how critical sections are protected: GuardNone, GuardFencing, GuardZKMulti, or another guard, which is
+	// stronger than the first and weaker than the others.
+	Guard string
 
 	SessionTimeout time.Duration // as negotiated; 0 = see each session's first event
 	Tick           time.Duration // the servers' tick
@@ -99,8 +101,11 @@ const (
 	ExpectAny  Expectation = "any"
 )
 
-// The guards that promise that no stale access has an effect.
+// The guards that checks know.
 const (
+	// GuardNone lets a client go on in its critical section, whatever it is told of its hold.
+	GuardNone = "none"
+	// GuardFencing and GuardZKMulti promise that no stale access has an effect.
 	GuardFencing = "fencing"
 	// GuardZKMulti keeps what a lock protects in ZooKeeper, so there is no resource with a record of its own.
 	GuardZKMulti = "zk-multi"

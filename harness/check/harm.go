@@ -1,6 +1,10 @@
 package check
 
-import "locklab/harness/history"
+import (
+	"slices"
+
+	"locklab/harness/history"
+)
 
 // Harm is what the checks put down to one fault. Unlike findings, these counts have no upper limit.
 type Harm struct {
@@ -18,18 +22,22 @@ type Harm struct {
 	Unsure int64 `json:"unsure"`
 }
 
-// harms are the harm of faults, by fault.
-type harms map[string]*Harm
+// harms are the harm of faults.
+type harms map[harmed]*Harm
+
+// A harmed is a client that lost a hold because of a fault.
+type harmed struct{ fault, client string }
 
 // of returns what is to be counted for an explanation: nothing if no fault is part of it.
 func (h harms) of(why explanation) *Harm {
 	if why.fault == nil {
 		return &Harm{}
 	}
-	m := h[why.fault.ID]
+	by := harmed{why.fault.ID, why.loser}
+	m := h[by]
 	if m == nil {
 		m = &Harm{}
-		h[why.fault.ID] = m
+		h[by] = m
 	}
 	return m
 }
@@ -63,26 +71,73 @@ func (d *digest) addHarms(records []FaultRecord, believed, done *Verdict) {
 	if believed == nil || done == nil || believed.harms == nil || done.harms == nil {
 		return
 	}
-	gaveUp := d.gaveUpValid()
+	gaveUp, holders := d.gaveUpValid(), d.holdersAt()
 	for i := range records {
 		r := &records[i]
 		if r.InjectedNs == nil {
 			continue
 		}
-		sum := Harm{}
-		for _, of := range []harms{believed.harms, done.harms} {
-			if h := of[r.ID]; h != nil {
-				sum.Overlaps += h.Overlaps
-				sum.StaleAccepted += h.StaleAccepted
-				sum.LostUpdates += h.LostUpdates
-				sum.Unsure += h.Unsure
+		sum, of := Harm{}, map[string]Harm{}
+		for _, all := range []harms{believed.harms, done.harms} {
+			for by, h := range all {
+				if by.fault == r.ID {
+					sum.add(h)
+					client := of[by.client]
+					client.add(h)
+					of[by.client] = client
+				}
 			}
 		}
 		if valid, known := gaveUp[r.ID]; known {
 			sum.GivenUpValid = &valid
 		}
 		r.Harm = &sum
+		for _, client := range holders[r.ID] {
+			r.Holders = append(r.Holders, HolderHarm{client, of[client]})
+		}
 	}
+}
+
+// add adds another harm's counts.
+func (h *Harm) add(other *Harm) {
+	h.Overlaps += other.Overlaps
+	h.StaleAccepted += other.StaleAccepted
+	h.LostUpdates += other.LostUpdates
+	h.Unsure += other.Unsure
+}
+
+// HolderHarm is what the checks put down to one fault and one client that held a lock when it struck.
+type HolderHarm struct {
+	Client string `json:"client"`
+	Harm
+}
+
+// holdersAt returns, by fault, the clients that held a lock when the fault struck the server that they were connected
+// to.
+func (d *digest) holdersAt() map[string][]string {
+	var struck []*fault
+	for _, f := range d.faults {
+		server := func(host string) bool { return !d.clientHosts[host] }
+		if f.injected != history.None && slices.ContainsFunc(f.targets, server) {
+			struck = append(struck, f)
+		}
+	}
+	if len(struck) == 0 {
+		return nil // a long run has many acquisitions
+	}
+	holders := map[string][]string{}
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		for _, f := range struck {
+			held := a.Granted() && a.Returned <= f.injected &&
+				(a.ReleaseInvoked == history.None || a.ReleaseInvoked > f.injected) &&
+				(a.Lost == history.None || a.Lost > f.injected) && (a.Died == history.None || a.Died > f.injected)
+			if held && f.hits(d.serverAt(a.Session, f.injected)) && !slices.Contains(holders[f.ID], a.Client) {
+				holders[f.ID] = append(holders[f.ID], a.Client)
+			}
+		}
+	}
+	return holders
 }
 
 // gaveUpValid reports, by fault, whether the client that stopped itself for it gave up that hold while the servers

@@ -48,8 +48,12 @@ func TestPlacementByPings(t *testing.T) {
 	ping := func(i, at int64) history.Event {
 		return history.Ping{Server: "zk1", Node: fmt.Sprint("/run/ping1-", i), Took: time.Millisecond}.Event(at)
 	}
-	life := func(i, ms int64) *nodes.Life { return &nodes.Life{Path: fmt.Sprint("/run/ping1-", i), Czxid: i, Created: ms} }
-	placed := func(h *nodes.History, pings ...history.Event) placement { return newPlacement(history.NewLog(pings), h) }
+	life := func(i, ms int64) *nodes.Life {
+		return &nodes.Life{Path: fmt.Sprint("/run/ping1-", i), Czxid: i, Created: ms}
+	}
+	placed := func(h *nodes.History, pings ...history.Event) placement {
+		return newPlacement(history.NewLog(pings), h)
+	}
 	t.Run("made before the log begins", func(t *testing.T) {
 		h := nodes.NewHistory()
 		h.Lives = []*nodes.Life{{Path: "/run/ping1-1"}, life(2, 1001)}

@@ -194,4 +194,6 @@ type FaultRecord struct {
 	Unsupported  bool   `json:"unsupported,omitempty"` // the machine could not do it
 	Detail       string `json:"detail,omitempty"`      // what went wrong
 	Harm         *Harm  `json:"harm,omitempty"`        // nil if it never was injected, or if that could not be judged
+	// Holders are the clients that held a lock when the fault struck the server that they were connected to.
+	Holders []HolderHarm `json:"holders,omitempty"`
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -184,7 +185,7 @@ func (d *DangerRun) one(ctx context.Context, c dangerCurve, n int, doses []float
 	}
 	p := DangerProgress{What: fmt.Sprintf("%s #%d", c, n), Err: err}
 	if err == nil {
-		trials := trialsOf(sc, &out.Result)
+		trials := d.Plan.trialsOf(c, sc, &out.Result)
 		for _, t := range trials {
 			if t.LeftOut != "" {
 				p.Out++
@@ -216,7 +217,11 @@ func (d *DangerRun) left(p *DangerProgress) error {
 				p.Open++
 			}
 		}
-		runs += (most + d.Plan.Victims - 1) / d.Plan.Victims
+		each := d.Plan.Victims // trials of a dose in a run
+		if panelOf(c.panel).strikesServers() {
+			each = max(1, each/d.Plan.Servers)
+		}
+		runs += (most + each - 1) / each
 	}
 	p.Left = d.took / time.Duration(max(d.ran, 1)) * time.Duration(runs)
 	return nil
@@ -267,7 +272,7 @@ func (p *DangerPlan) read(dir string, c dangerCurve, all *dangerTrials) error {
 		if err != nil {
 			return err
 		}
-		all.trials = append(all.trials, trialsOf(of, r)...)
+		all.trials = append(all.trials, p.trialsOf(c, of, r)...)
 		all.grants += r.Operations.Acquired
 		all.costs = append(all.costs, costOf(r))
 	}
@@ -282,8 +287,8 @@ func (p *DangerPlan) belongs(at string, text []byte, c dangerCurve, n int) (*sce
 	}
 	var doses []float64
 	for _, f := range sc.Faults {
-		if !slices.Contains(doses, f.For.Timeouts) {
-			doses = append(doses, f.For.Timeouts)
+		if dose := panelOf(c.panel).doseOf(f, p.Timeout, p.Doses); !slices.Contains(doses, dose) {
+			doses = append(doses, dose)
 		}
 	}
 	if len(doses) > 0 {
@@ -308,12 +313,13 @@ const (
 // lengthMargin is by how much a fault may be longer or shorter than planned, in session timeouts.
 const lengthMargin = 0.05
 
-// trialsOf returns what became of the faults of a run. A loaded machine ends a pause late. Such a pause counts at the
-// length that it had, if that is another length of the plan.
-func trialsOf(sc *scenario.Scenario, r *result.Result) []danger.Trial {
+// trialsOf returns what became of the faults of a run. A loaded machine ends a fault late. If its length is the dose, it
+// counts at the length that it had, if that is another one of the plan.
+func (p *DangerPlan) trialsOf(c dangerCurve, sc *scenario.Scenario, r *result.Result) []danger.Trial {
+	panel := panelOf(c.panel)
 	doses := map[string]float64{}
 	for _, s := range sc.Plan(nil).Steps {
-		doses[s.ID] = s.Fault.For.Timeouts
+		doses[s.ID] = panel.doseOf(s.Fault, p.Timeout, p.Doses)
 	}
 	var all []danger.Trial
 	for _, f := range r.Faults {
@@ -325,23 +331,45 @@ func trialsOf(sc *scenario.Scenario, r *result.Result) []danger.Trial {
 			t.LeftOut = leftUnverified
 		case f.Harm == nil:
 			t.LeftOut = leftUnjudged
-		case f.Harm.Unsure > 0:
-			t.LeftOut = leftUnsure
 		default:
 			t.LengthNs = *f.HealedNs - *f.InjectedNs
-			length := float64(t.LengthNs) / float64(sc.Negotiated())
-			t.LeftOut = leftOtherLength
-			for _, dose := range doses {
-				if math.Abs(length-dose) <= min(lengthMargin, math.Abs(length-t.Dose)) {
-					t.Dose, t.LeftOut = dose, ""
-				}
+			if !panel.delays {
+				t.Dose, t.LeftOut = doseOfLength(float64(t.LengthNs)/float64(sc.Negotiated()), t.Dose, doses)
 			}
-			t.Believed, t.Stale, t.Lost = f.Harm.Overlaps > 0, f.Harm.StaleAccepted > 0, f.Harm.LostUpdates > 0
-			t.GivenUp = f.Harm.GivenUpValid
 		}
-		all = append(all, t)
+		switch {
+		case t.LeftOut != "":
+			all = append(all, t)
+		case panel.strikesServers():
+			for i := range f.Holders {
+				all = append(all, outcome(t, &f.Holders[i].Harm))
+			}
+		default:
+			all = append(all, outcome(t, f.Harm))
+		}
 	}
 	return all
+}
+
+// outcome is the trial with the harm that it did.
+func outcome(t danger.Trial, h *check.Harm) danger.Trial {
+	if h.Unsure > 0 {
+		t.LeftOut = leftUnsure
+		return t
+	}
+	t.Believed, t.Stale, t.Lost, t.GivenUp = h.Overlaps > 0, h.StaleAccepted > 0, h.LostUpdates > 0, h.GivenUpValid
+	return t
+}
+
+// doseOfLength returns the dose of a fault of a length, or why it has none.
+func doseOfLength(length, planned float64, doses map[string]float64) (dose float64, leftOut string) {
+	dose, leftOut = planned, leftOtherLength
+	for _, d := range doses {
+		if math.Abs(length-d) <= min(lengthMargin, math.Abs(length-dose)) {
+			dose, leftOut = d, ""
+		}
+	}
+	return dose, leftOut
 }
 
 func costOf(r *result.Result) danger.RunCost {
@@ -364,13 +392,14 @@ func ReportDanger(dir string, band float64, trials int) (*danger.Danger, error) 
 		return nil, err
 	}
 	d := &danger.Danger{SchemaVersion: danger.SchemaVersion, Seed: p.Seed, TimeoutNs: int64(p.Timeout),
-		TickNs: int64(p.Tick), HoldNs: int64(p.Hold), Victims: p.Victims, Servers: p.Servers, Warnings: []string{},
-		Expires: [2]float64{0.67, 1 + 1.5*float64(p.Tick)/float64(p.Timeout)}}
-	for _, panel := range dangerPanels {
+		TickNs: int64(p.Tick), Victims: p.Victims, Servers: p.Servers, Warnings: []string{}}
+	for i := range dangerPanels {
+		panel := &dangerPanels[i]
 		if !slices.Contains(p.Panels, panel.name) {
 			continue
 		}
-		drawn := danger.Panel{Name: panel.name, Title: panel.title}
+		drawn := danger.Panel{Name: panel.name, Title: panel.title, Faults: panel.faults, Axis: panel.axis,
+			HoldNs: int64(panel.holds(p)), Expires: panel.expires(p)}
 		for _, c := range p.curves() {
 			if c.panel != panel.name {
 				continue

@@ -17,6 +17,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
+	"locklab/reports/danger"
 	"locklab/reports/result"
 )
 
@@ -191,14 +192,15 @@ func TestDangerRoundsFollowTheSeed(t *testing.T) {
 		t.Error("two rounds are the same")
 	}
 	one := round(1, 2)
-	if n := len(one) - 1; n != 4*leastPauses {
-		t.Errorf("%d pauses of 4 victims with one open length, want %d", n, 4*leastPauses)
+	if n := len(one) - 1; n != 4*leastFaults {
+		t.Errorf("%d pauses of 4 victims with one open length, want %d", n, 4*leastFaults)
 	}
 }
 
 func TestDangerLeavesOutWhatIsNoTrial(t *testing.T) {
 	p := smallDanger(t)
-	sc, err := p.round(p.curves()[0], 1, []float64{0.5})
+	c := p.curves()[0]
+	sc, err := p.round(c, 1, []float64{0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +216,7 @@ func TestDangerLeavesOutWhatIsNoTrial(t *testing.T) {
 	} {
 		f := good
 		change(&f)
-		if got := trialsOf(sc, &result.Result{Faults: []check.FaultRecord{f}})[0]; got.LeftOut != want {
+		if got := p.trialsOf(c, sc, &result.Result{Faults: []check.FaultRecord{f}})[0]; got.LeftOut != want {
 			t.Errorf("%+v is left out for %q, want %q", f, got.LeftOut, want)
 		}
 	}
@@ -247,5 +249,69 @@ func TestDangerMeasuresOtherLocks(t *testing.T) {
 	p.Guards, p.Recipes = nil, []string{"zk-lock", "curator-mutex", "exec:/bin/true"}
 	if err := p.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each panel's runs are recognized by what is in their directory, with the doses that were open.
+func TestDangerPanelsKnowTheirRuns(t *testing.T) {
+	for _, name := range DangerPanels() {
+		t.Run(name, func(t *testing.T) {
+			p := smallDanger(t)
+			p.Panels, p.Doses = []string{name}, []float64{0.25, 0.67, 1.1, 3}
+			if err := p.Check(); err != nil {
+				t.Fatal(err)
+			}
+			c := p.curves()[0]
+			open := []float64{0.67, 3}
+			sc, err := p.round(c, 2, open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, err := p.belongs(t.TempDir(), sc.Marshal(), c, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned := map[float64]int{}
+			for _, f := range of.Faults {
+				planned[panelOf(name).doseOf(f, p.Timeout, p.Doses)]++
+			}
+			if len(planned) != 2 || planned[0.67] == 0 || planned[0.67] != planned[3] {
+				t.Errorf("the run has these doses so often: %v", planned)
+			}
+			p.Seed++
+			if _, err := p.belongs(t.TempDir(), sc.Marshal(), c, 2); !errors.Is(err, rundir.ErrDirInUse) {
+				t.Errorf("another plan's run: %v", err)
+			}
+		})
+	}
+}
+
+// A server that is cut off strikes each holder that is connected to it, and a slow link counts by its delay.
+func TestDangerTrialsOfPanels(t *testing.T) {
+	at := func(ns int64) *int64 { return &ns }
+	run := func(panel string, healed int64, r check.FaultRecord) []danger.Trial {
+		p := smallDanger(t)
+		p.Panels = []string{panel}
+		c := p.curves()[0]
+		sc, err := p.round(c, 1, []float64{0.5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ID, r.InjectedNs, r.HealedNs, r.Verified, r.Harm = "f1", at(1e9), at(healed), true, &check.Harm{Overlaps: 1}
+		return p.trialsOf(c, sc, &result.Result{Faults: []check.FaultRecord{r}})
+	}
+	all := run(PanelIsolated, 1.5e9, check.FaultRecord{Holders: []check.HolderHarm{{Client: "c1/0"},
+		{Client: "c2/0", Harm: check.Harm{Overlaps: 1}}, {Client: "c3/0", Harm: check.Harm{Unsure: 1}}}})
+	if len(all) != 3 || all[0].Believed || !all[1].Believed || all[2].LeftOut != leftUnsure || all[0].Dose != 0.5 {
+		t.Errorf("three holders were struck: %+v", all)
+	}
+	if all := run(PanelIsolated, 1.5e9, check.FaultRecord{}); len(all) != 0 {
+		t.Errorf("nobody held a lock: %+v", all)
+	}
+	if all := run(PanelSlow, 8e9, check.FaultRecord{}); len(all) != 1 || all[0].Dose != 0.5 || !all[0].Believed {
+		t.Errorf("the link was slow: %+v", all)
+	}
+	if all := run(PanelCut, 1.6e9, check.FaultRecord{}); len(all) != 1 || all[0].LeftOut != leftOtherLength {
+		t.Errorf("the cut was too long: %+v", all)
 	}
 }

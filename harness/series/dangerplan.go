@@ -28,26 +28,6 @@ const (
 // ErrNoDanger says that a directory holds no danger measurement.
 var ErrNoDanger = errors.New("no danger measurement")
 
-// The panels: what happens to a holder.
-const (
-	PanelPause = "pause" // its process stops at any instant of its hold
-	PanelWorst = "worst" // its process stops directly before its write
-)
-
-// dangerPanels are the panels in the order of a picture, with their titles and triggers.
-var dangerPanels = []struct{ name, title, trigger string }{
-	{PanelPause, "paused at any instant of the hold", chaos.TriggerHold},
-	{PanelWorst, "paused directly before the write", chaos.TriggerWrite},
-}
-
-// DangerPanels lists the names of the panels.
-func DangerPanels() (names []string) {
-	for _, p := range dangerPanels {
-		names = append(names, p.name)
-	}
-	return names
-}
-
 // A DangerPlan is what is measured, and the content of danger-plan.json. The same plan makes the same rounds: which
 // victim is struck for how long, in which order, and at which instant of its hold.
 type DangerPlan struct {
@@ -71,9 +51,7 @@ type DangerPlan struct {
 }
 
 // A dangerCurve is one curve of a plan.
-type dangerCurve struct {
-	panel, trigger, recipe, guard string
-}
+type dangerCurve struct{ panel, recipe, guard string }
 
 func (c dangerCurve) String() string { return c.panel + ", " + danger.CurveName(c.recipe, c.guard) }
 
@@ -131,7 +109,7 @@ func (p *DangerPlan) curves() (all []dangerCurve) {
 	add := func(recipe, guard string) {
 		for _, panel := range dangerPanels {
 			if slices.Contains(p.Panels, panel.name) {
-				all = append(all, dangerCurve{panel.name, panel.trigger, recipe, guard})
+				all = append(all, dangerCurve{panel.name, recipe, guard})
 			}
 		}
 	}
@@ -144,22 +122,23 @@ func (p *DangerPlan) curves() (all []dangerCurve) {
 	return all
 }
 
-// leastPauses is how many pauses a victim has at least in a round, so that the beginning and the end of a run are worth
+// leastFaults is how many faults a victim has at least in a round, so that the beginning and the end of a run are worth
 // their time.
-const leastPauses = 6
+const leastFaults = 6
 
-// round returns the scenario of a curve's n-th run, from 1, with some of the doses. Each victim is paused for each of
+// round returns the scenario of a curve's n-th run, from 1, with some of the doses. Each victim is struck by each of
 // them, in an order of its own.
 func (p *DangerPlan) round(c dangerCurve, n int, doses []float64) (*scenario.Scenario, error) {
+	panel := panelOf(c.panel)
 	sc := scenario.Defaults()
 	sc.Name = "danger-" + c.panel
-	sc.About = "How often does a pause make the lock unsafe?"
+	sc.About = "How often is the lock unsafe for a holder that is " + panel.title + "?"
 	sc.Lab, sc.Servers, sc.Storage = p.Lab, p.Servers, scenario.StorageTmpfs
 	sc.SessionTimeout, sc.Tick = p.Timeout, p.Tick
 	sc.Recipe, sc.Guard = c.recipe, c.guard
 	sc.VictimAlone, sc.Victims, sc.ClientProcesses, sc.Clients = true, p.Victims, p.Victims+1, 2*p.Victims
 	sc.Locks, sc.LockChoice = p.Victims, workloads.Choice{Dealt: true}
-	sc.Hold.Centre = p.Hold
+	sc.Hold.Centre = panel.holds(p)
 	sc.Think.Centre = p.Hold / 4
 	sc.Expect = map[string]string{"belief-exclusion": "any", "effect": "any", "fairness": "any"}
 	if g, _ := guard.Find(c.guard); g.RefusesStale() {
@@ -167,9 +146,17 @@ func (p *DangerPlan) round(c dangerCurve, n int, doses []float64) (*scenario.Sce
 	}
 	draw := rand.New(rand.NewPCG(p.Seed, dangerStream(c, n)))
 	sc.Seed = 1 + draw.Uint64N(1<<32)
-	times := max(1, leastPauses/len(doses))
+	victims := make([]string, p.Victims)
+	for v := range victims {
+		victims[v] = fmt.Sprintf("c%d", v+1)
+	}
+	if panel.strikesServers() {
+		victims = []string{string(chaos.TargetFollower)}
+		sc.SyncLimit = max(1, int(isolatedServes*p.Timeout/p.Tick))
+	}
+	times := max(1, leastFaults/len(doses))
 	var longest time.Duration
-	for v := range p.Victims {
+	for _, victim := range victims {
 		// The order is drawn from all doses, so that it does not depend on which of them are still open.
 		var lasts time.Duration
 		for range times {
@@ -178,21 +165,23 @@ func (p *DangerPlan) round(c dangerCurve, n int, doses []float64) (*scenario.Sce
 				if !slices.Contains(doses, dose) {
 					continue
 				}
-				sc.Faults = append(sc.Faults, chaos.Fault{Kind: "pause", Target: chaos.Target(fmt.Sprintf("c%d", v+1)),
-					Trigger: c.trigger, For: chaos.Span{Timeouts: dose}})
-				lasts += time.Duration(dose*float64(p.Timeout)) + p.between()
+				f, err := panel.fault(victim, p.Timeout, dose)
+				if err != nil {
+					return nil, err
+				}
+				if panel.strikesServers() {
+					f.At = lasts + panel.holds(p) // from the first holds on
+				}
+				sc.Faults = append(sc.Faults, f)
+				lasts += time.Duration(panel.lasts(dose)*float64(p.Timeout)) + panel.between(p)
 			}
 		}
 		longest = max(longest, lasts)
 	}
 	sc.Warmup = 2 * time.Second
-	sc.Duration = (longest + 2*p.Timeout + 2*time.Second).Round(time.Second)
+	sc.Duration = (longest + panel.holds(p) + 2*p.Timeout + 2*time.Second).Round(time.Second)
 	return sc, sc.Validate()
 }
-
-// between is about how long it takes from the end of a victim's pause to its next one: a connection, perhaps to a new
-// session, then the rival's hold and part of its own.
-func (p *DangerPlan) between() time.Duration { return 3*p.Hold + 300*time.Millisecond }
 
 // dangerStream is the stream of random numbers of a round.
 func dangerStream(c dangerCurve, n int) uint64 {

@@ -10,20 +10,17 @@ import (
 )
 
 // SchemaVersion is the version of danger.json.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // A Danger is what was measured: danger.json. Lengths of time are in nanoseconds.
 type Danger struct {
-	SchemaVersion int    `json:"schema_version"`
-	Seed          uint64 `json:"seed"`
-	TimeoutNs     int64  `json:"session_timeout_ns"`
-	TickNs        int64  `json:"tick_ns"`
-	HoldNs        int64  `json:"hold_ns"`
-	Victims       int    `json:"victims"` // processes of a run that are struck
-	Servers       int    `json:"servers"`
-	// Expires is the predicted band of lengths, in session timeouts, in which a session expires.
-	Expires [2]float64 `json:"expires"`
-	Panels  []Panel    `json:"panels"`
+	SchemaVersion int     `json:"schema_version"`
+	Seed          uint64  `json:"seed"`
+	TimeoutNs     int64   `json:"session_timeout_ns"`
+	TickNs        int64   `json:"tick_ns"`
+	Victims       int     `json:"victims"` // processes of a run that are struck
+	Servers       int     `json:"servers"`
+	Panels        []Panel `json:"panels"`
 	// Open is how many points have bands that are still too wide.
 	Open int `json:"open"`
 	// Violation is what a run found that no fault explains; empty if there is none.
@@ -35,9 +32,15 @@ type Danger struct {
 
 // A Panel is what happens to a holder, and the curves of all locks and guards for it.
 type Panel struct {
-	Name   string  `json:"name"`
-	Title  string  `json:"title"`
-	Curves []Curve `json:"curves"`
+	Name  string `json:"name"`
+	Title string `json:"title"` // what the holders are: "paused directly before the write"
+	// Faults names the faults, in the plural, and Axis what their doses measure.
+	Faults string `json:"faults"`
+	Axis   string `json:"axis"`
+	HoldNs int64  `json:"hold_ns"` // how long clients work
+	// Expires is the predicted band of doses in which a session expires.
+	Expires [2]float64 `json:"expires"`
+	Curves  []Curve    `json:"curves"`
 }
 
 // A Curve is one lock with one guard.
@@ -46,7 +49,7 @@ type Curve struct {
 	Guard  string  `json:"guard"`
 	Runs   int     `json:"runs"`
 	Grants int64   `json:"grants"`
-	Points []Point `json:"points"` // the shortest first
+	Points []Point `json:"points"` // the smallest dose first
 	Costs  Costs   `json:"costs"`
 }
 
@@ -70,9 +73,9 @@ func CurveName(recipe, with string) string {
 	return recipe + " " + with
 }
 
-// A Point is all trials of one length.
+// A Point is all trials of one dose.
 type Point struct {
-	Dose float64 `json:"dose"` // in session timeouts
+	Dose float64 `json:"dose"` // in session timeouts; see the panel's Axis
 	// LeftOut are the faults that were planned and are no trials, by reason.
 	LeftOut map[string]int `json:"left_out"`
 	// MedianNs is the median length of the faults as they really were.
@@ -219,12 +222,12 @@ func (c *Curve) Threshold() (float64, bool) {
 func (d *Danger) Headlines() []string {
 	var all []string
 	for i := range d.Panels {
-		all = append(all, d.Panels[i].headlines(d.Expires)...)
+		all = append(all, d.Panels[i].headlines()...)
 	}
 	return all
 }
 
-func (p *Panel) headlines(expires [2]float64) []string {
+func (p *Panel) headlines() []string {
 	var all []string
 	var safe []string
 	var none Share
@@ -237,11 +240,11 @@ func (p *Panel) headlines(expires [2]float64) []string {
 		}
 		if c.Promises() {
 			safe = append(safe, c.Name())
-			s := c.sum(stale, expires[1], math.Inf(1))
+			s := c.sum(stale, p.Expires[1], math.Inf(1))
 			none = ShareOf(none.Count+s.Count, none.Of+s.Of)
 			continue
 		}
-		s := c.sum(lost, expires[1], math.Inf(1))
+		s := c.sum(lost, p.Expires[1], math.Inf(1))
 		if s.Of == 0 {
 			continue
 		}
@@ -249,18 +252,21 @@ func (p *Panel) headlines(expires [2]float64) []string {
 		if c.Name() == guard.None {
 			who = "Without a guard"
 		}
-		text := fmt.Sprintf("%s, %s: %s of the pauses that outlast the session lose an update", who, p.Title, s)
+		text := fmt.Sprintf("%s, %s: %s of the %s lose an update", who, p.Title, s, p.beyond())
 		if at, ok := c.Threshold(); ok {
 			text += fmt.Sprintf("; half of them make two clients believe at once from %.2f T on", at)
 		}
 		all = append(all, text+".")
 	}
 	if len(safe) > 0 && none.Of > 0 {
-		all = append(all, fmt.Sprintf("%s: %s let %d outdated accesses through in %d pauses that "+
-			"outlast the session, which is at most %s.", p.Title, joined(safe), none.Count, none.Of, percent(none.High)))
+		all = append(all, fmt.Sprintf("%s: %s let %d outdated accesses through in %d %s, which is at most %s.", p.Title,
+			joined(safe), none.Count, none.Of, p.beyond(), percent(none.High)))
 	}
 	return all
 }
+
+// beyond names the faults after which the session has expired, by prediction.
+func (p *Panel) beyond() string { return fmt.Sprintf("%s of %.2f T and more", p.Faults, p.Expires[1]) }
 
 // joined lists names as a sentence does.
 func joined(names []string) string {

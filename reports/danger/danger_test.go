@@ -61,12 +61,12 @@ func TestCurveCountsTrialsAndWhatIsLeftOut(t *testing.T) {
 
 // example is a measurement whose curves rise at the predicted band.
 func example() *Danger {
-	d := &Danger{SchemaVersion: SchemaVersion, Seed: 1, TimeoutNs: 1e9, TickNs: 2e8, HoldNs: 2e8, Victims: 16, Servers: 3,
-		Expires: [2]float64{0.67, 1.3}}
+	d := &Danger{SchemaVersion: SchemaVersion, Seed: 1, TimeoutNs: 1e9, TickNs: 2e8, Victims: 16, Servers: 3}
 	doses := []float64{0.25, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.3, 1.5, 2, 3}
 	share := map[string]float64{guard.None: 0.95, guard.LostContext: 0.3, guard.LeaseClock: 0.02}
 	for _, title := range []string{"paused at any instant of the hold", "paused directly before the write"} {
-		p := Panel{Name: title, Title: title}
+		p := Panel{Name: title, Title: title, Faults: "pauses", Axis: "length of the pause", HoldNs: 2e8,
+			Expires: [2]float64{0.67, 1.3}}
 		for i, g := range []string{guard.None, guard.LostContext, guard.LeaseClock, guard.Fencing, guard.ZKMulti} {
 			var all []Trial
 			for _, dose := range doses {
@@ -105,7 +105,7 @@ func TestReportSaysWhichGuardProtects(t *testing.T) {
 	if err := Print(&table, d); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"fencing and zk-multi let 0 outdated accesses through in 1600 pauses", "at most 0.2 %"} {
+	for _, want := range []string{"fencing and zk-multi let 0 outdated accesses through in 1600 pauses of 1.30 T and more", "at most 0.2 %"} {
 		if !strings.Contains(table.String(), want) || !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the table or the page lacks %q:\n%s", want, table.String())
 		}

@@ -81,7 +81,7 @@ func (d *Danger) figures() []chart.Figure {
 		for i := range d.Panels {
 			p := d.outcomePanel(&d.Panels[i], o.title, o.of, names, look)
 			if r == len(outcomes)-1 {
-				p.X.Label.Text = "length of the pause / session timeout"
+				p.X.Label.Text = d.Panels[i].Axis + " / session timeout"
 			}
 			row = append(row, p)
 		}
@@ -97,14 +97,25 @@ func (d *Danger) figures() []chart.Figure {
 			top.Draw(draw.Crop(c, 0, 0, costs, 0))
 			bottom.Draw(draw.Crop(c, 0, 0, 0, costs-height))
 		},
-		Caption: "The share of pauses after which two clients believe at once that they hold the lock, an outdated " +
-			"access is accepted, and an acknowledged update is lost, against the length of the pause. Bars are 95 % " +
+		Caption: "The share of faults after which two clients believe at once that they hold the lock, an outdated " +
+			"access is accepted, and an acknowledged update is lost, against the " + d.axes() + ". Bars are 95 % " +
 			"intervals. Below: what each guard costs in the same runs.",
 	}}
 }
 
+// axes says what the doses of the panels measure.
+func (d *Danger) axes() string {
+	var all []string
+	for _, p := range d.Panels {
+		if !slices.Contains(all, p.Axis) {
+			all = append(all, p.Axis)
+		}
+	}
+	return joined(all)
+}
+
 // question is what the page asks, and the picture's title where nothing answers it.
-const question = "When is a pause dangerous?"
+const question = "When is a lock unsafe?"
 
 // title says in one line which guard protects.
 func (d *Danger) title() string {
@@ -125,9 +136,9 @@ func (d *Danger) title() string {
 			stale, lost = ShareOf(stale.Count+s.Count, stale.Of+s.Of), ShareOf(lost.Count+l.Count, lost.Of+l.Of)
 			safe = append(safe, c.Name())
 		case c.Name() == guard.None:
-			s := c.sum(func(p *Point) Share { return p.Lost }, d.Expires[1], math.Inf(1))
-			without = fmt.Sprintf("Without a guard, %s of the pauses that outlast the session lose an update",
-				percent(s.Estimate()))
+			s := c.sum(func(p *Point) Share { return p.Lost }, p.Expires[1], math.Inf(1))
+			without = fmt.Sprintf("Without a guard, %s of the %s lose an update", percent(s.Estimate()),
+				p.beyond())
 		}
 	}
 	text := without
@@ -147,7 +158,7 @@ func (d *Danger) title() string {
 func (d *Danger) outcomePanel(of *Panel, title string, share func(*Point) Share, names []string, look []chart.Trace,
 ) *plot.Plot {
 	p := chart.NewPanel(fmt.Sprintf("%s – %s", title, of.Title))
-	p.Add(expiryBand{d.Expires}, chart.Grid{Horizontal: true})
+	p.Add(expiryBand{of.Expires}, chart.Grid{Horizontal: true})
 	longest := 0.0
 	for k, name := range names {
 		t := look[k]

@@ -16,7 +16,7 @@ var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration
 
 // A pagePanel is a panel's tables on the page.
 type pagePanel struct {
-	Title           string
+	*Panel
 	Outcomes, Costs table
 	LeftOut         map[string]int
 }
@@ -48,7 +48,7 @@ func (d *Danger) view(pictures []chart.Picture) map[string]any {
 	var panels []pagePanel
 	for i := range d.Panels {
 		p := &d.Panels[i]
-		panels = append(panels, pagePanel{p.Title,
+		panels = append(panels, pagePanel{p,
 			newTable("The share of trials with each outcome, with its 95 % interval (Wilson).", p.rows()),
 			newTable("Medians over the runs. n/a: not measured.", p.costRows()), p.leftOut()})
 	}

@@ -31,7 +31,7 @@ func Print(w io.Writer, d *Danger) error {
 
 // rows are the outcomes of a panel's points as a table, its head first.
 func (p *Panel) rows() [][]string {
-	rows := [][]string{{"guard or lock", "pause / timeout", "two believe at once", "outdated access accepted",
+	rows := [][]string{{"guard or lock", p.Axis + " / timeout", "two believe at once", "outdated access accepted",
 		"update lost", "trials", "left out"}}
 	for i := range p.Curves {
 		c := &p.Curves[i]

@@ -23,10 +23,10 @@ type dangerCmd struct {
 	Recipe         []string      `sep:"none" placeholder:"LOCK" predictor:"key:recipe" help:"${danger_recipe_help}"`
 	Panels         []string      `placeholder:"PANEL,…" help:"${danger_panels_help}"`
 	Doses          []float64     `placeholder:"X,…" help:"${danger_doses_help}"`
-	Victims        int           `placeholder:"N" help:"Processes that are paused in one run (default 16)."`
+	Victims        int           `placeholder:"N" help:"Processes that are struck in one run (default 16)."`
 	SessionTimeout time.Duration `placeholder:"TIME" help:"Session timeout (default 1s)."`
 	Tick           time.Duration `placeholder:"TIME" help:"The servers' tick (default 200ms)."`
-	Hold           time.Duration `placeholder:"TIME" help:"How long a client works while it holds a lock (default 200ms)."`
+	Hold           time.Duration `placeholder:"TIME" help:"${danger_hold_help}"`
 	Servers        int           `placeholder:"N" help:"ZooKeeper servers: 1, 3 or 5 (default 3)."`
 	Lab            string        `placeholder:"KIND" help:"Kind of lab (default auto)."`
 	Seed           uint64        `placeholder:"N" help:"Seed of the plan; one is drawn if none is given."`
@@ -43,11 +43,14 @@ type dangerCmd struct {
 const (
 	dangerGuardsHelp = "Guards of this library's mutex to measure: none, lost-context, lease-clock, fencing, zk-multi " +
 		"(default: all)."
-	dangerDosesHelp  = "Lengths of the pauses, in session timeouts. The default is 0.25 to 3."
+	dangerDosesHelp  = "Lengths of the faults, or delays of the panel slow, in session timeouts (default: 0.25 to 3)."
 	dangerRecipeHelp = "Another lock to measure, without a guard: curator-mutex, zk-lock, or exec: and a command. " +
 		"Repeatable."
-	dangerPanelsHelp = "Where in its hold a client is paused: pause (at any instant), worst (directly before its " +
-		"write). The default is both."
+	dangerPanelsHelp = "What happens to a holder: pause (at any instant of its hold), worst (paused directly before " +
+		"its write), cut (off from the servers), slow (its link to them), isolated (its server, from the others). The " +
+		"default is pause,worst."
+	dangerHoldHelp = "How long a client works while it holds a lock, where it is paused (default 200ms). In the " +
+		"panels cut, slow and isolated, that is 3 session timeouts."
 	dangerBandHelp   = "A point is done when its 95 % intervals are no wider than this."
 	dangerBudgetHelp = "How long to measure at most; a run that has begun is finished. 0s means no limit."
 	dangerQuickHelp  = "A coarse answer in about two minutes: three guards, five lengths, one run each."
@@ -119,7 +122,7 @@ func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
 		return plan, c.Resume, err
 	}
 	p := series.DangerPlan{Seed: c.Seed, Timeout: time.Second, Tick: 200 * time.Millisecond, Hold: 200 * time.Millisecond,
-		Victims: 16, Servers: 3, Lab: labs.Auto, Panels: series.DangerPanels(),
+		Victims: 16, Servers: 3, Lab: labs.Auto, Panels: []string{series.PanelPause, series.PanelWorst},
 		Doses:  []float64{0.25, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.3, 1.5, 2, 3},
 		Guards: []string{"none", "lost-context", "lease-clock", "fencing", "zk-multi"}, Recipes: c.Recipe}
 	if c.Quick {

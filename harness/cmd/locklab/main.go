@@ -91,6 +91,7 @@ var helpTexts = kong.Vars{
 	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
 	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp,
 	"danger_guards_help": dangerGuardsHelp, "danger_recipe_help": dangerRecipeHelp, "danger_panels_help": dangerPanelsHelp,
+	"danger_hold_help":  dangerHoldHelp,
 	"danger_doses_help": dangerDosesHelp, "danger_band_help": dangerBandHelp, "danger_budget_help": dangerBudgetHelp,
 	"danger_quick_help": dangerQuickHelp,
 	"danger_out_help":   dangerOutHelp, "danger_resume_help": dangerResumeHelp,
