@@ -48,7 +48,7 @@ var dangerPanels = []dangerPanel{
 		trigger: chaos.TriggerWrite, keys: map[string]string{"kind": "pause"}},
 	{name: PanelCut, title: "cut off from the servers", faults: "cuts", axis: "length of the cut",
 		trigger: chaos.TriggerHold, keys: map[string]string{"kind": "partition", "from": chaos.FromServers}, hold: farHold},
-	{name: PanelSlow, title: "on a slow link to the servers", faults: "slow links", axis: "delay of a round trip",
+	{name: PanelSlow, title: "on a slow link to the servers", faults: "delays", axis: "delay of a round trip",
 		trigger: chaos.TriggerHold, keys: map[string]string{"kind": "latency", "from": chaos.FromServers}, hold: farHold,
 		delays: true},
 	{name: PanelIsolated, title: "on a server that is cut off from the others", faults: "cuts", axis: "length of the cut",
@@ -111,7 +111,7 @@ func (d *dangerPanel) lasts(dose float64) float64 {
 // session, then the rival's hold and part of its own.
 func (d *dangerPanel) between(p *DangerPlan) time.Duration {
 	switch {
-	case d.strikesServers(): // a hold of each of the two
+	case d.strikesServers(): // half of it until the earliest next one, so that each of the two has held the lock
 		return 2 * d.holds(p)
 	case d.hold > 0: // the fault and the rest of the victim's hold pass together
 		return 5 * d.holds(p) / 2

@@ -153,6 +153,8 @@ func (p *DangerPlan) round(c dangerCurve, n int, doses []float64) (*scenario.Sce
 	if panel.strikesServers() {
 		victims = []string{string(chaos.TargetFollower)}
 		sc.SyncLimit = max(1, int(isolatedServes*p.Timeout/p.Tick))
+		// Holders must be at different instants of their holds, because one fault strikes many.
+		sc.Hold.Kind, sc.Hold.Sigma = workloads.LogNormal, 0.3
 	}
 	times := max(1, leastFaults/len(doses))
 	var longest time.Duration
@@ -170,7 +172,7 @@ func (p *DangerPlan) round(c dangerCurve, n int, doses []float64) (*scenario.Sce
 					return nil, err
 				}
 				if panel.strikesServers() {
-					f.At = lasts + panel.holds(p) // from the first holds on
+					f.At = lasts + time.Duration((1+draw.Float64())*float64(panel.holds(p))) // from the first holds on
 				}
 				sc.Faults = append(sc.Faults, f)
 				lasts += time.Duration(panel.lasts(dose)*float64(p.Timeout)) + panel.between(p)
@@ -179,7 +181,7 @@ func (p *DangerPlan) round(c dangerCurve, n int, doses []float64) (*scenario.Sce
 		longest = max(longest, lasts)
 	}
 	sc.Warmup = 2 * time.Second
-	sc.Duration = (longest + panel.holds(p) + 2*p.Timeout + 2*time.Second).Round(time.Second)
+	sc.Duration = (longest + 2*panel.holds(p) + 2*p.Timeout + 2*time.Second).Round(time.Second)
 	return sc, sc.Validate()
 }
 
