@@ -197,9 +197,16 @@ func (b *blame) ofCrowd(m *damage) explanation {
 	return none
 }
 
-// usedUntil is until when the explanation of a hold's loss explains as well that its client used what the lock protects:
-// until the client must have learned of the loss. Nothing stops a client without a guard then, and it goes on until it
-// gives the lock back. Whether the lock told it in time is for belief exclusion to judge.
+// unguarded reports whether older's client had learned of its loss before newer's was granted the lock, and goes on
+// because it has no guard. Then the lock did what it promises, whatever took older's hold.
+func (b *blame) unguarded(older, newer *history.Acquisition) bool {
+	return b.facts.Guard == GuardNone && older.Lost != history.None &&
+		older.Lost+b.apart(older.Process, newer.Process) < newer.Returned
+}
+
+// usedUntil is until when the explanation of a hold's loss explains as well that its client used what the lock
+// protects: until the client must have learned of the loss. Nothing stops a client without a guard then, and it goes on
+// until it gives the lock back. Whether the lock told it in time is for belief exclusion to judge.
 func (b *blame) usedUntil(a *history.Acquisition, why explanation) int64 {
 	switch {
 	case b.facts.Guard != GuardNone || !why.explained() && !why.unsure():
@@ -222,6 +229,9 @@ func (b *blame) overlap(older, newer *history.Acquisition) explanation {
 	if !seen {
 		if why = b.taken(older, newer); !why.explained() && !why.unsure() {
 			why.told = history.None
+			if b.unguarded(older, newer) {
+				why = explanation{cause: CauseUnguarded, text: older.Client + " had learned of the loss before, and has no guard"}
+			}
 		}
 		b.known[p] = why
 	}

@@ -13,7 +13,7 @@ import (
 // An explanation says why a holder could still believe that it held a lock after another client had been granted it.
 type explanation struct {
 	loser  string // the client that lost its hold
-	cause  string // the fault's, or CauseServer, CauseSlowClient, CauseAdministrator; CauseNone if there is none
+	cause  string // the fault's, or one of the Cause constants; CauseNone if there is none
 	fault  *fault
 	hiccup *history.Event
 	zxids  []int64

@@ -146,6 +146,8 @@ const (
 	CauseServer = "server"
 	// CauseSlowClient says that a client stood still by itself.
 	CauseSlowClient = "slow-client"
+	// CauseUnguarded says that a client without a guard used what it knew that it had lost.
+	CauseUnguarded = "unguarded"
 	// CauseAdministrator says that somebody who is not a client ended a session or deleted znodes.
 	CauseAdministrator = "administrator"
 )
