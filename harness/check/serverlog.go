@@ -229,7 +229,8 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 
 // pinged reads the leader's clock by the harness's own writes: at some instant between the sending of each and its
 // answer, the leader gave it the time that its transaction has. Of each ten pings that follow one another, the quickest
-// counts, because it says most. If others contradict it, the clock jumped between them, and apart is by how much at most.
+// counts, because it says most. If others contradict it, the clock jumped between them, and apart is by how much at
+// most.
 func pinged(pings []history.Event, h *nodes.History) (all []reading, apart int64) {
 	const each = 10
 	if len(pings) == 0 {

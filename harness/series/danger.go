@@ -313,8 +313,8 @@ const (
 // lengthMargin is by how much a fault may be longer or shorter than planned, in session timeouts.
 const lengthMargin = 0.05
 
-// trialsOf returns what became of the faults of a run. A loaded machine ends a fault late. If its length is the dose, it
-// counts at the length that it had, if that is another one of the plan.
+// trialsOf returns what became of the faults of a run. A loaded machine ends a fault late. If its length is the dose,
+// it counts at the length that it had, if that is another one of the plan.
 func (p *DangerPlan) trialsOf(c dangerCurve, sc *scenario.Scenario, r *result.Result) []danger.Trial {
 	panel := panelOf(c.panel)
 	doses := map[string]float64{}

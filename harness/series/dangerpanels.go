@@ -132,10 +132,10 @@ func (d *dangerPanel) doseOf(f chaos.Fault, timeout time.Duration, doses []float
 
 // expires is the predicted band of doses in which the victim's session expires.
 //
-// The service last heard of a client up to a third of the timeout before it was struck, and notices up to 1.5 ticks late.
-// On a slow link, a client goes to another server when no answer has come for two thirds of the timeout, and its session
-// lives if its request to go on there arrives in time: a third of the timeout later, or up to 1.5 ticks after that. The
-// request takes half of the round trip. A follower tells the leader of its clients every half tick.
+// The service last heard of a client up to a third of the timeout before it was struck, and notices up to 1.5 ticks
+// late. On a slow link, a client goes to another server when no answer has come for two thirds of the timeout, and its
+// session lives if its request to go on there arrives in time: a third of the timeout later, or up to 1.5 ticks after
+// that. The request takes half of the round trip. A follower tells the leader of its clients every half tick.
 func (d *dangerPanel) expires(p *DangerPlan) [2]float64 {
 	tick := float64(p.Tick) / float64(p.Timeout)
 	late := 1.5 * tick
