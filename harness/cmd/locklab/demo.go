@@ -18,6 +18,7 @@ import (
 )
 
 type demoCmd struct {
+	Lab  string `default:"auto" predictor:"key:lab" env:"LOCKLAB_LAB" placeholder:"KIND" help:"Kind of lab."`
 	Out  string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${demo_out_help}"`
 	JSON bool   `name:"json" help:"Print the acts' results, each as in result.json, instead of a table."`
 	metricsFlag
@@ -43,6 +44,9 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	var plan []series.Act
 	for _, a := range acts {
 		sc, err := scenario.Builtin(workloads.Builtin, a.scenario)
+		if err == nil {
+			err = sc.Set("lab", c.Lab)
+		}
 		if err == nil {
 			err = sc.Validate()
 		}
