@@ -36,6 +36,7 @@ type Recorder struct {
 	recorded int64
 	sum      uint64
 	lost     bool
+	grown    chan struct{} // see Grown; nil if nobody waits
 }
 
 // NewRecorder starts a history in dir, which must not hold one yet.
@@ -72,7 +73,21 @@ func (r *Recorder) Record(e Event) error {
 	}
 	r.recorded++
 	r.sum += uint64(checksum)
+	if r.grown != nil {
+		close(r.grown)
+		r.grown = nil
+	}
 	return nil
+}
+
+// Grown returns a channel that is closed when the next event has been recorded.
+func (r *Recorder) Grown() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.grown == nil {
+		r.grown = make(chan struct{})
+	}
+	return r.grown
 }
 
 // put writes a stamped event and returns the checksum of its frame. r.mu is held.

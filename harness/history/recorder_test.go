@@ -111,6 +111,35 @@ func TestRecordStamps(t *testing.T) {
 	}
 }
 
+// Everybody who waits for the next event learns of it, once it can be read.
+func TestGrown(t *testing.T) {
+	dir := t.TempDir()
+	rec, err := NewRecorder(dir, "c1", NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Close()
+	tail := NewTailer(dir)
+	defer tail.Close()
+	var waiting sync.WaitGroup
+	for range 3 {
+		grown := rec.Grown()
+		waiting.Go(func() { <-grown })
+	}
+	if err := rec.Record(Event{Op: OpReady}); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
+	if got := drain(t, tail); len(got) != 1 {
+		t.Errorf("read %d events, want 1", len(got))
+	}
+	select {
+	case <-rec.Grown():
+		t.Error("it has grown again without another event")
+	default:
+	}
+}
+
 // A detail that is too long is cut, and an event that is too long without it is refused. Neither harms the events that
 // follow.
 func TestRecordTooLong(t *testing.T) {

@@ -33,15 +33,19 @@ func (t *Tailer) Next() ([]byte, error) {
 			}
 			t.file, t.pos = f, 0
 		}
-		frames, err := t.read()
+		frames, room, err := t.read()
 		if len(frames) > 0 || err != nil {
 			return frames, err
+		}
+		// A segment is cut to what was written before anything is written to its successor.
+		if room {
+			return nil, nil
 		}
 		if _, err := os.Stat(segmentName(t.dir, t.n+1)); err != nil {
 			return nil, nil
 		}
 		// A segment that has a successor is complete, so one more read finds the rest of it.
-		if frames, err := t.read(); len(frames) > 0 || err != nil {
+		if frames, _, err := t.read(); len(frames) > 0 || err != nil {
 			return frames, err
 		}
 		if err := t.Close(); err != nil {
@@ -51,22 +55,23 @@ func (t *Tailer) Next() ([]byte, error) {
 	}
 }
 
-// read returns the whole frames that are there now. It reads one frame's length first, because most polls find none,
-// and megabytes of zeros follow the written part of a segment.
-func (t *Tailer) read() ([]byte, error) {
+// read returns the whole frames that are there now. If there are none, it reports whether the segment has room for
+// more. It reads one frame's length first, because most polls find none, and megabytes of zeros follow the written part
+// of a segment.
+func (t *Tailer) read() (frames []byte, room bool, err error) {
 	var length [4]byte
 	if n, err := t.file.ReadAt(length[:], t.pos); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, false, err
 	} else if n < len(length) || length == [4]byte{} {
-		return nil, nil
+		return nil, n == len(length), nil
 	}
 	n, err := t.file.ReadAt(t.buf, t.pos)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, false, err
 	}
 	whole := wholeFrames(t.buf[:n])
 	t.pos += int64(whole)
-	return t.buf[:whole], nil
+	return t.buf[:whole], false, nil
 }
 
 // Segment returns the number of the segment that the next frames come from, or the last ones came from.

@@ -103,10 +103,19 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 	defer t.Close()
 	follow := r.FormValue("follow") == "true"
 	flush := http.NewResponseController(w)
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
+	// The agent knows when its own history grows. It must poll that of another process.
+	var poll <-chan time.Time
+	if !own {
+		ticker := time.NewTicker(10 * time.Millisecond)
+		defer ticker.Stop()
+		poll = ticker.C
+	}
 	const none = -1
 	for sent := int64(none); ; { // the segment that the answer is from
+		var grown <-chan struct{}
+		if own {
+			grown = a.rec.Grown()
+		}
 		// The state is read before the history, so that the history of an ended process is complete when it is read.
 		st, _ := a.sup.state()
 		ended := !own && st.State == history.ProcessExited
@@ -135,7 +144,8 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-poll.C:
+		case <-grown:
+		case <-poll:
 		case <-r.Context().Done():
 			abort() // the agent ends, or the client has gone
 		}

@@ -2,12 +2,14 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -145,6 +147,45 @@ func TestOwnHistory(t *testing.T) {
 	if len(events) != 1 || !events[0].ProcessIs(history.ProcessExited) {
 		t.Errorf("since the status: %v", events)
 	}
+}
+
+// A client that follows the agent's own history gets each event once it is recorded.
+func TestFollowTheAgent(t *testing.T) {
+	h := start(t, long)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // long, because the machine may be busy
+	defer cancel()
+	r, err := h.History(ctx, agent.HistoryRequest{Dir: agent.HistoryDir, Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []byte
+	await := func(state history.ProcessState) {
+		t.Helper()
+		for buf := make([]byte, 777); ; {
+			events, _, err := history.Decode(nil, got, map[string]string{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(events); n > 0 && events[n-1].ProcessIs(state) {
+				return
+			}
+			n, err := r.Read(buf)
+			if got = append(got, buf[:n]...); err != nil {
+				t.Fatalf("the process %s: %v", state, err)
+			}
+		}
+	}
+	h.run("role-sleep")
+	await(history.ProcessStarted)
+	if _, err := h.Pause(ctx); err != nil {
+		t.Fatal(err)
+	}
+	await(history.ProcessStopped)
+	if _, err := h.Kill(ctx); err != nil {
+		t.Fatal(err)
+	}
+	await(history.ProcessExited)
 }
 
 func TestBadHistoryRequests(t *testing.T) {
