@@ -203,14 +203,16 @@ bench: image ## run the benchmarks
 bench-peers: image curator ## compare our mutex with zk.Lock and Curator's, from 1 to 1,000 clients (also in runs/bench-peers.json)
 	$(BIN) bench-peers
 
-# Comparisons are added to a file, so they can be made in pieces. No comparison begins that might not end in time.
-# WEATHER=1 makes them under a load that comes and goes.
+# Comparisons are added to those of the manual, whose table and picture are made again at the end, so they can be made in
+# pieces; commit the file. CURVE=runs/mine.jsonl adds them to another file. No comparison begins that might not end in
+# time. WEATHER=1 makes them under a load that comes and goes.
 FOR ?= 40m
-CURVE ?= $(CURDIR)/runs/gate-curve.jsonl
+CURVE ?= reports/gatecurve/testdata/comparisons.jsonl
 WEATHER ?=
 gate-curve: image ## measure how often the gate is right on this machine: FOR=40m make gate-curve, as often as you like
-	LOCKLAB_GATE_CURVE='$(CURVE)' LOCKLAB_GATE_CURVE_FOR='$(FOR)' LOCKLAB_GATE_CURVE_WEATHER='$(WEATHER)' \
+	LOCKLAB_GATE_CURVE='$(abspath $(CURVE))' LOCKLAB_GATE_CURVE_FOR='$(FOR)' LOCKLAB_GATE_CURVE_WEATHER='$(WEATHER)' \
 		$(GO) test -count=1 -timeout 0 -run TestSoakGateCurve -v ./harness/series/bench
+	$(GO) test -count=1 -run TestReadmeShowsTheGateCurve ./harness/cmd/locklab -update
 
 clean: ## remove bin/, dist/ and what killed runs left in the Docker engine
 	-if [ -x $(BIN) ]; then $(BIN) clean; fi

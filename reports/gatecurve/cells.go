@@ -51,8 +51,8 @@ func (c Cell) called(v compare.Verdict) bool {
 }
 
 // Next returns the cell that is to be compared next on a machine: the one with the smallest part of its comparisons
-// made. The same code comes first, because only then is it known how long a hand-off takes. ok is false if there are
-// as many of all as are wanted.
+// made and, of several, the one of which most are wanted. So the same code comes first, and only then is it known how
+// long a hand-off takes. ok is false if there are as many of all as are wanted.
 func Next(records []Record, machine string) (next Cell, ok bool) {
 	least := 1.0
 	for _, c := range Cells {
@@ -62,7 +62,7 @@ func Next(records []Record, machine string) (next Cell, ok bool) {
 				made++
 			}
 		}
-		if part := float64(made) / float64(c.Wanted); part < least {
+		if part := float64(made) / float64(c.Wanted); part < least || ok && part == least && c.Wanted > next.Wanted {
 			next, least, ok = c, part, true
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,18 +28,23 @@ import (
 // The environment of TestSoakGateCurve.
 const (
 	envCurve        = "LOCKLAB_GATE_CURVE"         // the file of the comparisons, to which a call adds
-	envCurveFor     = "LOCKLAB_GATE_CURVE_FOR"     // how long a call takes at most
+	envCurveFor     = "LOCKLAB_GATE_CURVE_FOR"     // how long a call takes at most, after its builds
 	envCurveWeather = "LOCKLAB_GATE_CURVE_WEATHER" // 1 = under a load that comes and goes
 )
 
 // curveRest is how much longer than its budget a comparison may take: it removes its lab.
 const curveRest = 30 * time.Second
 
+// mostFailed is how many comparisons in turn may break off. After so many, the next would too.
+const mostFailed = 3
+
 // timerSlack is how much longer than requested a thread may sleep.
 const timerSlack = 50 * time.Microsecond
 
 // The test measures how often the gate is right on this machine. It makes comparisons while there is time, as the
-// workflow of a repository would make them, and appends each to the file. The last thing it prints is the table of all.
+// workflow of a repository would make them, and appends each to the file. One that breaks off is reported and made
+// again. The last thing it prints is the table of all, also after an interrupt, which ends the comparison that is being
+// made.
 func TestSoakGateCurve(t *testing.T) {
 	name := os.Getenv(envCurve)
 	if name == "" {
@@ -48,11 +55,16 @@ func TestSoakGateCurve(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", envCurveFor, err)
 	}
-	end := time.Now().Add(limit)
+	if least := gatecurve.Budget + curveRest; limit <= least {
+		t.Fatalf("%s: no comparison ends for sure in %s; give more than %s", envCurveFor, limit, least)
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the test
 	machine := fmt.Sprintf("%d cores, quiet", runtime.NumCPU())
 	if os.Getenv(envCurveWeather) == "1" {
 		machine = fmt.Sprintf("%d cores, weather", runtime.NumCPU())
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(ctx)
 		over := make(chan error, 1)
 		go func() { over <- weather(ctx, 2*runtime.NumCPU()) }()
 		defer func() {
@@ -62,11 +74,18 @@ func TestSoakGateCurve(t *testing.T) {
 			}
 		}()
 	}
-	c := curve{file: name, machine: machine, binary: labtest.Binary(t), same: slowBinary(t, time.Second.String()),
-		slow: map[string]string{}}
-	for time.Until(end) > gatecurve.Budget+curveRest {
-		if !c.one(t) {
+	c := curve{file: name, machine: machine, commit: commit(), binary: labtest.Binary(t),
+		same: slowBinary(t, time.Second.String()), slow: map[string]string{}}
+	end := time.Now().Add(limit)
+	for failed := 0; failed < mostFailed && time.Until(end) > gatecurve.Budget+curveRest; {
+		due, err := c.one(ctx, t)
+		if !due {
 			break
+		}
+		if failed++; err == nil {
+			failed = 0
+		} else {
+			t.Error(err)
 		}
 	}
 	rows, err := gatecurve.Rows(c.records(t))
@@ -81,6 +100,7 @@ func TestSoakGateCurve(t *testing.T) {
 // A curve is a file of comparisons while more are made.
 type curve struct {
 	file, machine string
+	commit        string
 	binary, same  string            // this program, and another build of it
 	slow          map[string]string // builds with a delay, by cell
 }
@@ -103,12 +123,12 @@ func (c *curve) records(t *testing.T) []gatecurve.Record {
 	return all
 }
 
-// one makes the comparison that is due, and reports whether there was one.
-func (c *curve) one(t *testing.T) bool {
+// one makes the comparison that is due, and reports whether there was one and time for it before ctx ended.
+func (c *curve) one(ctx context.Context, t *testing.T) (due bool, err error) {
 	records := c.records(t)
 	cell, due := gatecurve.Next(records, c.machine)
 	if !due {
-		return false
+		return false, nil
 	}
 	sc, err := scenario.Builtin(workloads.Builtin, "mutex-latency")
 	if err != nil {
@@ -130,21 +150,34 @@ func (c *curve) one(t *testing.T) bool {
 	dir := filepath.Join(t.TempDir(), "bench")
 	r.Begun = time.Now().UTC()
 	pairs := 0
-	err = Run(t.Context(), config, dir, run.Options{Binary: c.binary, Log: labtest.Log(t)}, func(p Progress) {
+	err = Run(ctx, config, dir, run.Options{Binary: c.binary, Log: labtest.Log(t)}, func(p Progress) {
 		pairs = p.Done / 2
 	})
 	r.TookS = time.Since(r.Begun).Round(100 * time.Millisecond).Seconds()
+	if ctx.Err() != nil {
+		return false, os.RemoveAll(dir)
+	}
 	if err == nil {
 		err = r.Condense(dir)
 	}
 	if err == nil {
-		err = errors.Join(r.Append(c.file), os.RemoveAll(dir))
+		r.Locklab = c.commit
+		err = r.Append(c.file)
 	}
-	if err != nil {
-		t.Fatalf("%s: after %d pairs: %v", cell.Name, pairs, err)
+	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+		return true, fmt.Errorf("%s: after %d pairs: %w", cell.Name, pairs, err)
 	}
 	fmt.Printf("%s: %s after %d pairs, %.0f s: %.160s\n", cell.Name, r.Verdict, r.Pairs, r.TookS, r.Reason)
-	return true
+	return true, nil
+}
+
+// commit returns the commit that is checked out, which a test's binary does not know; "" if there is none.
+func commit() string {
+	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // weather keeps a number of processes busy, each now and then, until ctx ends: for 2 to 20 seconds, and then not for 5
