@@ -55,7 +55,7 @@ func measure(q result.Quantity, base, head Side, paired bool, alpha float64) Lin
 // valuesOf returns the quantity of each run, and what is wrong with them; "" if nothing is.
 func valuesOf(q result.Quantity, s Side) (x []float64, bad string) {
 	for i := range s.Runs {
-		v := q.Value(&s.Runs[i].Result)
+		v := q.Sample(&s.Runs[i].Result)
 		switch {
 		case v == nil:
 			bad = fmt.Sprintf("%s has none", s.Runs[i].Name)

@@ -65,9 +65,13 @@ const (
 // kept reports whether a record keeps a quantity: those on which the verdict depends, those that these are computed
 // from, and the tail of the hand-off.
 func kept(q result.Quantity) bool {
-	return q.Of == nil && (q.Compared.Gates || strings.HasPrefix(q.Path, "operations.") && q.Unit == result.Count ||
+	return q.Of == nil && (q.Compared.Gates || slices.Contains(standIn, q.Path) ||
+		strings.HasPrefix(q.Path, "operations.") && q.Unit == result.Count ||
 		strings.HasPrefix(q.Path, "latency.handoff.") && q.Compared != result.Comparison{})
 }
+
+// standIn are the numbers that take the place of acquire.p99 in a short run, see [result.Quantity.Sample].
+var standIn = []string{"latency.acquire.count", "latency.acquire.max_ns"}
 
 // Condense sets the answer and the samples from the directory of a benchmark, whose options are the default.
 func (r *Record) Condense(dir string) error {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,29 @@ func TestRecordKeepsVerdictsOfRuns(t *testing.T) {
 	if _, err := r.Compare(); err == nil {
 		t.Error("samples that are too few are accepted")
 	}
+}
+
+// A record keeps by what a run is compared that is too short for its p99.
+func TestRecordKeepsTheSlowest(t *testing.T) {
+	var r Record
+	if err := r.Condense(slow); err != nil {
+		t.Fatal(err)
+	}
+	few := 60.0
+	r.Samples["latency.acquire.p99_ns"].Head[2], r.Samples["latency.acquire.count"].Head[2] = nil, &few
+	none := "head/003 has none"
+	if report, err := r.Compare(); err != nil || strings.Contains(p99(report).Reason, none) {
+		t.Errorf("%v: %s", err, p99(report).Reason)
+	}
+	few = 40
+	if report, err := r.Compare(); err != nil || !strings.Contains(p99(report).Reason, none) {
+		t.Errorf("%v: %s", err, p99(report).Reason)
+	}
+}
+
+// p99 returns the line of acquire.p99.
+func p99(r compare.Report) compare.Line {
+	return r.Metrics[slices.IndexFunc(r.Metrics, func(l compare.Line) bool { return l.Name == "acquire.p99" })]
 }
 
 // What is no record is refused with its line.

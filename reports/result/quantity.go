@@ -128,6 +128,19 @@ func (q Quantity) Value(r *Result) *float64 {
 	return numberAt(r, q.fields)
 }
 
+// Sample returns the number by which a run is compared: its value or, if the run has from 50 to 99 samples, the largest
+// of them for the 99th percentile. So a run that a slow machine cut short is not a run without a tail.
+func (q Quantity) Sample(r *Result) *float64 {
+	of, p99 := strings.CutSuffix(q.Path, "p99_ns")
+	if !p99 {
+		return q.Value(r)
+	}
+	if n, counted := q.samples(r); counted && EnoughSamples(98, n) && !EnoughSamples(99, n) {
+		q, _ = Named(of + "max_ns")
+	}
+	return q.Value(r)
+}
+
 // Bench is the quantity's unit in bench.txt, which is in the Go benchmark format: its readers bring ns to seconds by
 // themselves. It is "" for a quantity that is not there.
 func (q Quantity) Bench() string {
