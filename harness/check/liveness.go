@@ -36,8 +36,8 @@ func StallBound(timeout, tick time.Duration) time.Duration { return timeout + 2*
 // Standstill is how long a process must have stood still for a stall to be excused.
 func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff) }
 
-// judgeLiveness asks whether a lock that is free and wanted is granted in time. Free means that no client believes
-// that it has the lock. [livenessJudge.serverFindings] says what the servers' transactions add.
+// judgeLiveness asks whether a lock that is free and wanted is granted in time. Free means that no client believes that
+// it has the lock, or has yet to give it back. [livenessJudge.serverFindings] says what the servers' transactions add.
 //
 // A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
 // lock, no fault was in force and no process stood still ([livenessJudge.disturbances]). Within the timeout and 1.5
@@ -376,7 +376,7 @@ func (l *livenessJudge) stallsOf(
 		from, until := l.waited(a)
 		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
 		if a.Granted() {
-			span(a.Returned, l.believedUntil(a), change{busy: r.busyHolding})
+			span(a.Returned, l.keptUntil(a), change{busy: r.busyHolding})
 		}
 	}
 	for _, t := range l.disturbances() {
@@ -408,6 +408,21 @@ func (l *livenessJudge) stallsOf(
 	}
 	over(l.stop)
 	return found
+}
+
+// keptUntil is until when a kept the lock from others. A client that lost its hold by its own clock keeps its znode
+// until it calls release, however late: nobody may follow it while its requests may be on their way. Where the servers'
+// transactions do not tell when the znode was gone, every lost hold is kept until then.
+func (l *livenessJudge) keptUntil(a *history.Acquisition) int64 {
+	until := l.believedUntil(a)
+	if a.Lost == history.None || a.ReleaseInvoked == history.None {
+		return until
+	}
+	kept := a.ReleaseInvoked
+	if at, end := l.digest.gone(a); end != nil {
+		kept = min(kept, at)
+	}
+	return max(until, kept)
 }
 
 // gaps are the times that are long enough for a stall and in which a lock was not granted: from its first call to its
