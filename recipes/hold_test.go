@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,9 +224,9 @@ func TestReleaseHasAGrace(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			svc := newFakeService()
 			blocked := make(chan struct{})
-			block := false
+			var block atomic.Bool
 			s, _ := svc.session(t, func(op, _ string) fault {
-				if block && (op == "delete" || op == "multi") {
+				if block.Load() && (op == "delete" || op == "multi") {
 					<-blocked
 				}
 				return pass
@@ -235,7 +236,7 @@ func TestReleaseHasAGrace(t *testing.T) {
 				t.Errorf("%s: %v, left behind: %v", recipe, err, svc.ephemerals())
 			}
 			h := acquired(t, l)
-			block = true
+			block.Store(true)
 			begun := time.Now()
 			if err := h.Release(ended); !errors.Is(err, context.Canceled) || time.Since(begun) != releaseGrace {
 				t.Errorf("%s: the service does not answer: %v after %s", recipe, err, time.Since(begun))

@@ -55,6 +55,8 @@ func TestPositionInMutex(t *testing.T) {
 		w.is(t, "queued", len(all), true)
 		all = append(all, w)
 	}
+	// Each acquire makes one read of its own after it is queued, which need not be over when the callback is called.
+	eventually(t, "each has read", func() bool { return z.count("get") == len(all) })
 	lists, gets := z.count("children"), z.count("get")
 	length(3)
 	all[2].is(t, "the last", 2, true)
