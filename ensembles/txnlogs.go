@@ -1,14 +1,12 @@
 package ensembles
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"locklab/ensembles/txnlog"
@@ -40,16 +38,7 @@ func FetchTxnLogs(ctx context.Context, h *Host, after int64, dir string, arrivin
 // logsSince returns the names of the logs that may contain transactions later than after, in their order. A log ends
 // where the next one begins, so that a run in a lab which has served many runs does not fetch the logs of all of
 // them.
-func logsSince(names []string, after int64) []string {
-	first := map[string]int64{}
-	logs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { // snapshots are in the same directory
-		zxid, ok := txnlog.FirstZxid(name)
-		first[name] = zxid
-		return !ok
-	})
-	slices.SortFunc(logs, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
-	return txnlog.Since(logs, after)
-}
+func logsSince(names []string, after int64) []string { return txnlog.Since(txnlog.Logs(names), after) }
 
 func fetchTxnLog(ctx context.Context, h *Host, name, dir string, arriving io.Writer) error {
 	r, err := h.Agent.File(ctx, TxnLogDir+"/"+name)

@@ -1,6 +1,7 @@
 package txnlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,19 +24,28 @@ func Files(dir fs.FS) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if _, ok := FirstZxid(e.Name()); ok && e.Type().IsRegular() {
+		if e.Type().IsRegular() {
 			names = append(names, e.Name())
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
+	return Logs(names), nil
+}
+
+// Logs returns those of the names of files that are names of logs, in the order in which the logs were begun. Snapshots
+// are in the same directory.
+func Logs(names []string) []string {
+	var logs []string
+	for _, name := range names {
+		if _, ok := FirstZxid(name); ok {
+			logs = append(logs, name)
+		}
+	}
+	slices.SortFunc(logs, func(a, b string) int {
 		x, _ := FirstZxid(a)
 		y, _ := FirstZxid(b)
-		if x < y {
-			return -1
-		}
-		return 1 // no two are equal
+		return cmp.Compare(x, y)
 	})
-	return names, nil
+	return logs
 }
 
 // FirstZxid returns the zxid in a log's name, and whether the name is that of a log.

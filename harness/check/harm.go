@@ -129,9 +129,7 @@ func (d *digest) holdersAt() map[string][]string {
 	for i := range d.acquisitions {
 		a := &d.acquisitions[i]
 		for _, f := range struck {
-			held := a.Granted() && a.Returned <= f.injected &&
-				(a.ReleaseInvoked == history.None || a.ReleaseInvoked > f.injected) &&
-				(a.Lost == history.None || a.Lost > f.injected) && (a.Died == history.None || a.Died > f.injected)
+			held := a.Granted() && a.Returned <= f.injected && d.believedUntil(a) > f.injected
 			if held && f.hits(d.serverAt(a.Session, f.injected)) && !slices.Contains(holders[f.ID], a.Client) {
 				holders[f.ID] = append(holders[f.ID], a.Client)
 			}

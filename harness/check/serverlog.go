@@ -201,13 +201,14 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 			}
 		}
 	}
-	p := placement{samples: all, err: 1e6 + apart, how: "jumped"}
+	p := placement{samples: all, err: 1e6, how: "jumped"}
 	for i, r := range all {
-		p.err = max(p.err, 1e6+r.err+apart)
+		p.err = max(p.err, 1e6+r.err)
 		if i > 0 {
-			p.err = max(p.err, 1e6+r.err+apart+abs(offset(r)-offset(all[i-1])))
+			p.err = max(p.err, 1e6+r.err+abs(offset(r)-offset(all[i-1])))
 		}
 	}
+	p.err += apart
 	if len(all) == 0 || len(pings) > 0 {
 		return p
 	}
