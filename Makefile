@@ -205,13 +205,14 @@ bench-peers: image curator ## compare our mutex with zk.Lock and Curator's, from
 
 # Comparisons are added to those of the manual, whose table and picture are made again at the end, so they can be made in
 # pieces; commit the file. CURVE=runs/mine.jsonl adds them to another file. No comparison begins that might not end in
-# time. WEATHER=1 makes them under a load that comes and goes.
+# time. WEATHER=1 makes them under a load that comes and goes. MACHINE='4 cores, hosted' names the machine in the table.
 FOR ?= 40m
 CURVE ?= reports/gatecurve/testdata/comparisons.jsonl
 WEATHER ?=
+MACHINE ?=
 gate-curve: image ## measure how often the gate is right on this machine: FOR=40m make gate-curve, as often as you like
 	LOCKLAB_GATE_CURVE='$(abspath $(CURVE))' LOCKLAB_GATE_CURVE_FOR='$(FOR)' LOCKLAB_GATE_CURVE_WEATHER='$(WEATHER)' \
-		$(GO) test -count=1 -timeout 0 -run TestSoakGateCurve -v ./harness/series/bench
+		LOCKLAB_GATE_CURVE_MACHINE='$(MACHINE)' $(GO) test -count=1 -timeout 0 -run TestSoakGateCurve -v ./harness/series/bench
 	$(GO) test -count=1 -run TestReadmeShowsTheGateCurve ./harness/cmd/locklab -update
 
 clean: ## remove bin/, dist/ and what killed runs left in the Docker engine

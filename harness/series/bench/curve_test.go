@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ const (
 	envCurve        = "LOCKLAB_GATE_CURVE"         // the file of the comparisons, to which a call adds
 	envCurveFor     = "LOCKLAB_GATE_CURVE_FOR"     // how long a call takes at most, after its builds
 	envCurveWeather = "LOCKLAB_GATE_CURVE_WEATHER" // 1 = under a load that comes and goes
+	envCurveMachine = "LOCKLAB_GATE_CURVE_MACHINE" // what the machine is called in the table, if not by its cores
 )
 
 // curveRest is how much longer than its budget a comparison may take: it removes its lab.
@@ -61,9 +63,9 @@ func TestSoakGateCurve(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the test
-	machine := fmt.Sprintf("%d cores, quiet", runtime.NumCPU())
+	state := "quiet"
 	if os.Getenv(envCurveWeather) == "1" {
-		machine = fmt.Sprintf("%d cores, weather", runtime.NumCPU())
+		state = "weather"
 		ctx, cancel := context.WithCancel(ctx)
 		over := make(chan error, 1)
 		go func() { over <- weather(ctx, 2*runtime.NumCPU()) }()
@@ -74,6 +76,7 @@ func TestSoakGateCurve(t *testing.T) {
 			}
 		}()
 	}
+	machine := cmp.Or(os.Getenv(envCurveMachine), fmt.Sprintf("%d cores, %s", runtime.NumCPU(), state))
 	c := curve{file: name, machine: machine, commit: commit(), binary: labtest.Binary(t),
 		same: slowBinary(t, time.Second.String()), slow: map[string]string{}}
 	end := time.Now().Add(limit)
