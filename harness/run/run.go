@@ -196,8 +196,10 @@ const (
 	// servers a write and the machine a handshake.
 	readyCap       = 60 * time.Second
 	readyPerClient = 20 * time.Millisecond
-	// startIn is how long before their common start clients are told of it.
-	startIn = 300 * time.Millisecond
+	// startIn is how long before their common start the first client process is told of it. Each of the others, which
+	// are told one after the other, adds startPerProcess. A process that is told too late starts late.
+	startIn         = 100 * time.Millisecond
+	startPerProcess = 10 * time.Millisecond
 	// lateCap is how long after its window and drain a client may take to end.
 	lateCap = 60 * time.Second
 	stopCap = 20 * time.Second
@@ -227,7 +229,7 @@ func (r *run) carryOut(ctx context.Context) error {
 		return err
 	}
 	clock := r.stage.clock
-	start := clock.Now() + int64(startIn)
+	start := clock.Now() + int64(startIn+time.Duration(len(r.clientHosts()))*startPerProcess)
 	measure := start + int64(r.sc.Warmup)
 	end := measure + int64(r.sc.Duration)
 	if r.sc.Iterations > 0 {
