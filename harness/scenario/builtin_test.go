@@ -81,6 +81,7 @@ func TestBuiltins(t *testing.T) {
 		"read-write",
 		"read-write-pause",
 		"semaphore",
+		"sessions-20000",
 		"sessions-5000",
 		"swarm",
 		"zk-lock-own-node",

@@ -35,6 +35,10 @@ func TestBuiltinThresholdsFindBrokenLocks(t *testing.T) {
 			"a client waits for a minute and more": {"acquired_per_s": 5000 / 90.0},
 			"half of the locks are stuck":          {"fairness.starved_clients": 2500},
 		}},
+		"sessions-20000": {numbers{"acquired_per_s": 20000 / 80.8, "fairness.starved_clients": 200}, map[string]numbers{
+			"a client waits for five minutes and more": {"acquired_per_s": 20000 / 390.0},
+			"half of the locks are stuck":              {"fairness.starved_clients": 2500},
+		}},
 		// 200 a second where the rate is above that, four times as slow: 50, and all the rest dropped.
 		"ramp": {numbers{"acquired_per_s": 50, "dropped": 4000}, map[string]numbers{
 			"it never falls over":       {"dropped": 0},

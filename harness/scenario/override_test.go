@@ -95,7 +95,7 @@ func TestEndOfRunPrecedence(t *testing.T) {
 func TestOverrideErrors(t *testing.T) {
 	for _, tt := range []struct{ key, text, want string }{
 		{"clients", "many", `--clients: "many" is not a whole number (`},
-		{"clients", "0", `--clients: clients of 0 is out of range (from 1 to 10000)`},
+		{"clients", "0", `--clients: clients of 0 is out of range (from 1 to 100000)`},
 		{"recipe", "mutx", `--recipe: unknown value "mutx" (did you mean mutex?)`},
 		{"servers", "2", `--servers: unknown value "2" (known: 1, 3, 5)`},
 		{"clinets", "4", `--clinets: no such key (did you mean clients?)`},

@@ -80,26 +80,26 @@ type Scenario struct {
 	Layout nodes.Layout `key:"layout" scenario:"omitempty"`
 	Guard  string       `key:"guard"`
 
-	Clients int `key:"clients" min:"1" max:"10000"`
+	Clients int `key:"clients" min:"1" max:"100000"`
 	// SequenceLeft is how many sequential znodes the locks' directories can still number. The directories then exist from
 	// the beginning, with counters as if they were old. 0 = clients create them when they need them.
 	SequenceLeft int `key:"sequence-left" scenario:"omitempty,own" min:"0" max:"2147483646"`
 	// ClientsPerSession is how many clients share a session; 0 = 1.
-	ClientsPerSession int    `key:"clients-per-session" scenario:"omitempty" min:"0" max:"10000"`
+	ClientsPerSession int    `key:"clients-per-session" scenario:"omitempty" min:"0" max:"100000"`
 	Placement         string `key:"placement" enum:"spread,leader,followers,own-follower"`
 	Section           string `key:"section" enum:"counter,append,none"`
 	ClientProcesses   int    `key:"client-processes" min:"1" max:"64"`
 	VictimAlone       bool   `key:"victim-alone"`
 	// Victims is how many processes run one client alone if VictimAlone; 0 = 1.
 	Victims int `key:"victims" scenario:"omitempty" min:"0" max:"63"`
-	Locks   int `key:"locks" min:"1" max:"10000"`
+	Locks   int `key:"locks" min:"1" max:"100000"`
 
 	workloads.Load
 
 	// Rate is how many acquisitions are due per second over all clients, if Arrivals are open. At most MaxInFlight are
 	// under way at once; 0 = Clients.
 	Rate        workloads.RatePlan `key:"rate" scenario:"omitempty"`
-	MaxInFlight int                `key:"max-in-flight" scenario:"omitempty" min:"0" max:"10000"`
+	MaxInFlight int                `key:"max-in-flight" scenario:"omitempty" min:"0" max:"100000"`
 
 	Warmup   time.Duration `key:"warmup" min:"0" max:"24h"`
 	Duration time.Duration `key:"duration" scenario:"omitempty,rival=iterations" min:"0" max:"24h"`

@@ -37,7 +37,7 @@ func TestVary(t *testing.T) {
 		t.Errorf("they differ in %v", d)
 	}
 	for _, c := range [][3]string{
-		{"clients", "0", "--vs clients: clients of 0 is out of range (from 1 to 10000)"},
+		{"clients", "0", "--vs clients: clients of 0 is out of range (from 1 to 100000)"},
 		{"name", "x", "--vs name: no such key"},
 	} {
 		if _, err := base.Vary("--vs "+c[0], c[0], c[1]); err == nil || !strings.HasPrefix(err.Error(), c[2]) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"locklab/reports/compare"
 )
@@ -83,9 +84,33 @@ func median(values []float64) float64 {
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
 
-// HandOff returns the median hand-off of the bases of the last comparisons on a machine, in nanoseconds; 0 if there are
+// Delay returns by how much the releases of a cell's head are to be delayed on a machine, so that its hand-offs are
+// longer by what the cell says; 0 if the machine has no comparisons yet.
+//
+// Part of a delay is hidden: while a holder waits before it releases, the servers do the other clients' requests, which
+// would have come between. How much of a delay shows is told by the comparisons with a delay so far; before there is
+// any, the whole of it.
+func Delay(records []Record, machine string, c Cell) time.Duration {
+	var shows []float64
+	for i := range records {
+		if r := &records[i]; r.Machine == machine && r.DelayNs > 0 {
+			s := r.Samples[handoff]
+			shows = append(shows, (median(known(s.Head))-median(known(s.Base)))/float64(r.DelayNs))
+		}
+	}
+	shown := 1.0
+	if len(shows) > 0 {
+		shown = min(max(median(shows), leastShown), 1)
+	}
+	return time.Duration(c.Slower * handOff(records, machine) / shown).Round(10 * time.Microsecond)
+}
+
+// leastShown bounds the delay where noise hides it.
+const leastShown = 0.4
+
+// handOff returns the median hand-off of the bases of the last comparisons on a machine, in nanoseconds; 0 if there are
 // none.
-func HandOff(records []Record, machine string) float64 {
+func handOff(records []Record, machine string) float64 {
 	const last = 3
 	var all []float64
 	comparisons := 0

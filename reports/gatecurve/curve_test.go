@@ -2,8 +2,10 @@ package gatecurve
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/reports/compare"
 )
@@ -91,22 +93,37 @@ func TestReplayEndsAtTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// A delay is a share of the hand-off of the last comparisons on the same machine.
-func TestHandOff(t *testing.T) {
-	record := func(machine string, ns ...float64) Record {
+// A delay is a share of the hand-off of the last comparisons on the same machine, and longer if part of the delays so
+// far did not show.
+func TestDelay(t *testing.T) {
+	record := func(machine string, delay int64, longer float64, base ...float64) Record {
 		s := Sides{Base: []*float64{nil}}
-		for _, v := range ns {
-			s.Base = append(s.Base, &v)
+		for _, v := range base {
+			head := v + longer
+			s.Base, s.Head = append(s.Base, &v), append(s.Head, &head)
 		}
-		return Record{Machine: machine, Samples: map[string]Sides{handoff: s}}
+		return Record{Machine: machine, DelayNs: delay, Samples: map[string]Sides{handoff: s}}
 	}
-	records := []Record{record("a", 1, 1, 1, 1, 1, 1), record("a", 5, 6), record("b", 100, 100, 100, 100),
-		record("a", 7), record("a", 8, 9)}
-	if got := HandOff(records, "a"); got != 7 {
-		t.Errorf("%v, want the median of 5 to 9", got)
+	fifth := Cell{Slower: 0.2}
+	records := []Record{record("a", 0, 0, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6), record("a", 0, 0, 5e6, 6e6),
+		record("b", 0, 0, 9e9, 9e9), record("a", 0, 0, 7e6), record("a", 0, 0, 8e6, 9e6)}
+	for _, c := range []struct {
+		also []Record
+		want time.Duration
+	}{
+		{nil, 1400 * time.Microsecond}, // a fifth of the median of 5 to 9 ms
+		{[]Record{record("a", 1e6, 7e5, 7e6), record("a", 2e6, 1e6, 7e6), record("a", 1e6, -1e5, 7e6)},
+			2800 * time.Microsecond}, // half of it shows
+		{[]Record{record("a", 1e6, 1e5, 7e6)}, 3750 * time.Microsecond}, // a tenth, of which 0.4 is made: 8 ms
+		{[]Record{record("a", 1e6, 3e6, 7e6)}, 1500 * time.Microsecond}, // more than all
+		{[]Record{record("b", 1e6, 1e5, 7e6)}, 1400 * time.Microsecond}, // another machine
+	} {
+		if got := Delay(append(slices.Clone(records), c.also...), "a", fifth); got != c.want {
+			t.Errorf("%d more: %s, want %s", len(c.also), got, c.want)
+		}
 	}
-	if got := HandOff(records, "c"); got != 0 {
-		t.Errorf("%v without comparisons", got)
+	if got := Delay(records, "c", fifth); got != 0 {
+		t.Errorf("%s without comparisons", got)
 	}
 }
 

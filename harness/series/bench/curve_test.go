@@ -40,9 +40,6 @@ const curveRest = 30 * time.Second
 // mostFailed is how many comparisons in turn may break off. After so many, the next would too.
 const mostFailed = 3
 
-// timerSlack is how much longer than requested a thread may sleep.
-const timerSlack = 50 * time.Microsecond
-
 // The test measures how often the gate is right on this machine. It makes comparisons while there is time, as the
 // workflow of a repository would make them, and appends each to the file. One that breaks off is reported and made
 // again. The last thing it prints is the table of all, also after an interrupt, which ends the comparison that is being
@@ -78,7 +75,7 @@ func TestSoakGateCurve(t *testing.T) {
 	}
 	machine := cmp.Or(os.Getenv(envCurveMachine), fmt.Sprintf("%d cores, %s", runtime.NumCPU(), state))
 	c := curve{file: name, machine: machine, commit: commit(), binary: labtest.Binary(t),
-		same: slowBinary(t, time.Second.String()), slow: map[string]string{}}
+		same: slowBinary(t, time.Second.String()), slow: map[time.Duration]string{}}
 	end := time.Now().Add(limit)
 	for failed := 0; failed < mostFailed && time.Until(end) > gatecurve.Budget+curveRest; {
 		due, err := c.one(ctx, t)
@@ -104,8 +101,8 @@ func TestSoakGateCurve(t *testing.T) {
 type curve struct {
 	file, machine string
 	commit        string
-	binary, same  string            // this program, and another build of it
-	slow          map[string]string // builds with a delay, by cell
+	binary, same  string                   // this program, and another build of it
+	slow          map[time.Duration]string // builds with a delay
 }
 
 // records reads the comparisons so far.
@@ -144,11 +141,11 @@ func (c *curve) one(ctx context.Context, t *testing.T) (due bool, err error) {
 		config.Head.Recipe = lock.ControlPrefix + cell.Control
 	}
 	if cell.Slower > 0 {
-		delay := (time.Duration(cell.Slower*gatecurve.HandOff(records, c.machine)) - timerSlack).Round(10 * time.Microsecond)
-		if c.slow[cell.Name] == "" {
-			c.slow[cell.Name] = slowBinary(t, delay.String())
+		delay := gatecurve.Delay(records, c.machine, cell)
+		if c.slow[delay] == "" {
+			c.slow[delay] = slowBinary(t, delay.String())
 		}
-		config.HeadClients, r.DelayNs = c.slow[cell.Name], int64(delay)
+		config.HeadClients, r.DelayNs = c.slow[delay], int64(delay)
 	}
 	dir := filepath.Join(t.TempDir(), "bench")
 	r.Begun = time.Now().UTC()
