@@ -148,3 +148,9 @@ func (f Fault) Capabilities() []string {
 // SparesServers reports whether the fault strikes only links between servers and clients, so that servers reach each
 // other all the time.
 func (f Fault) SparesServers() bool { return linksOf(f) == FromClients }
+
+// StopsServers reports whether the fault takes servers out of the ensemble's majority, for a while or one after the
+// other, so that an election may be needed.
+func (f Fault) StopsServers() bool {
+	return f.HitsServer() && (f.kind().Outage || f.kind().Slot == slotProcess)
+}

@@ -68,6 +68,8 @@ type Result struct {
 	// clients.
 	ResidentPerClient *int64              `json:"resident_bytes_per_client"`
 	Faults            []check.FaultRecord `json:"faults"`
+	// Failovers are what faults did to the handing out of locks; left out if no fault could do anything to it.
+	Failovers []Failover `json:"failovers,omitempty"`
 	// Clocks says how closely the clocks of hosts on other machines were placed on the run's; it is left out where all
 	// hosts have the run's.
 	Clocks []history.Uncertainty `json:"clocks,omitempty"`

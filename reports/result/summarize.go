@@ -124,6 +124,7 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 	r.warn(slowed(events, w)...)
 	r.noteUnsupported()
 	r.ResidentPerClient = residentPerClient(run)
+	r.Failovers = failoversOf(run, w)
 	for _, q := range catalogue {
 		if q.Measure != nil {
 			if r.Quantities == nil {
