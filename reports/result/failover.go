@@ -117,30 +117,34 @@ func (s *strike) overlaps(in Span) bool { return s.at <= in.To && in.From < s.wh
 // failoversOf returns the failovers whose faults struck in the window, in the order of the faults and of the names of
 // the locks.
 func failoversOf(run *rundir.Run, w Interval) []Failover {
-	f := failoverFinder{all: strikes(run), window: w}
-	if len(f.all) == 0 {
+	all := strikes(run)
+	if len(all) == 0 {
 		return nil
 	}
-	f.asked = history.ByLock(run.Acquisitions, nil)
-	for _, grants := range history.Grants(run.Events) {
-		if slices.ContainsFunc(grants, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) }) {
-			continue // others may hold it meanwhile
+	return failoversAfter(all, run.Acquisitions, history.Grants(run.Events), w)
+}
+
+// failoversAfter returns what strikes, in their order, did to locks; grants are [history.Grants].
+func failoversAfter(all []*strike, acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) []Failover {
+	f := failoverFinder{all: all, asked: history.ByLock(acq, nil), window: w}
+	for _, of := range grants {
+		if !slices.ContainsFunc(of, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) }) {
+			f.locks = append(f.locks, of)
 		}
-		f.locks = append(f.locks, grants)
 	}
 	var found []Failover
 	for _, s := range f.all {
 		if !w.Contains(s.at) || s.servers && !s.disables {
 			continue
 		}
-		before := len(found)
-		for _, grants := range f.locks {
-			if one := f.find(s, grants); one != nil {
-				one.Fault, one.Of, one.Servers, one.Lock = s.id, s.of, s.servers, grants[0].Lock
+		counted := len(found)
+		for _, of := range f.locks {
+			if one := f.find(s, of); one != nil {
+				one.Fault, one.Of, one.Servers, one.Lock = s.id, s.of, s.servers, of[0].Lock
 				found = append(found, *one)
 			}
 		}
-		if len(found) == before && !s.servers && f.strikesClients(s) {
+		if len(found) == counted && !s.servers && f.strikesClients(s) {
 			found = append(found, Failover{Fault: s.id, Of: s.of, LeftOut: FailoverNotHeld})
 		}
 	}
