@@ -126,7 +126,7 @@ func relative(dir, name string) string {
 // settingOf returns what models need to know about a scenario.
 func settingOf(sc *scenario.Scenario) sweep.Setting {
 	s := sweep.Setting{Clients: sc.Clients, Locks: sc.Locks, Together: 1,
-		Hold: sc.Hold.Mean(), HoldVariance: sc.Hold.Variance(), Think: sc.Think.Mean()}
+		Timeout: sc.Negotiated(), Tick: sc.Tick, SyncLimit: sc.SyncLimit, Hold: sc.Hold.Mean(), HoldVariance: sc.Hold.Variance(), Think: sc.Think.Mean()}
 	switch sc.Workload {
 	case workloads.Semaphore:
 		s.Together = sc.Permits / sc.Units

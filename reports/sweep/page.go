@@ -30,6 +30,8 @@ func Render(dir string, s Sweep) error {
 // view is what the page shows.
 func (s *Sweep) view(pictures []chart.Picture) map[string]any {
 	head, rows := s.table()
+	failoverHead, failovers := s.failoverTable()
 	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Head": head, "Rows": rows,
+		"FailoverHead": failoverHead, "Failovers": failovers, "FailoverNotes": s.failoverNotes(),
 		"Headlines": s.Headlines(), "Causes": s.causes(), "Models": s.models()}
 }

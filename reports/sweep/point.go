@@ -30,6 +30,9 @@ type Point struct {
 	// Medians has every quantity that was measured, by its name in the catalogue of package result.
 	Medians map[string]float64 `json:"medians"`
 
+	// Failovers has the failovers by what struck, with every sample; null if nothing did.
+	Failovers []Failovers `json:"failovers"`
+
 	// Utilization is the share of time in which the locks were taken, including hand-offs, by the model's service
 	// time.
 	Utilization *float64    `json:"utilization"`
@@ -82,6 +85,7 @@ func summarizePoint(in PointRuns) Point {
 	if in.Limit != nil {
 		return p // its runs have different rates
 	}
+	p.Failovers = failoversOf(all, in.Setting)
 	p.Medians = map[string]float64{}
 	for _, q := range result.Quantities() {
 		if known := valuesOf(all, q); len(known) > 0 {

@@ -68,6 +68,10 @@ type Setting struct {
 	Hold, Think    time.Duration
 	HoldVariance   float64 // of the length of holds, in square seconds
 	Rate           float64 // a second; 0 in a closed loop
+	// Timeout is the session timeout that the servers grant, and SyncLimit how many ticks a follower goes without the
+	// leader; 0 = not known.
+	Timeout, Tick time.Duration
+	SyncLimit     int
 	// Modelled says that the models apply: all locks are alike, and the rate is constant.
 	Modelled bool
 }

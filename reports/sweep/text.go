@@ -28,9 +28,19 @@ func Print(w io.Writer, s Sweep) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for i, list := range [][]string{s.models(), s.causes(), s.Warnings} {
+	if head, rows := s.failoverTable(); rows != nil {
+		fmt.Fprintln(w)
+		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		for _, row := range append([][]string{head}, rows...) {
+			fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	for i, list := range [][]string{s.failoverNotes(), s.models(), s.causes(), s.Warnings} {
 		for _, line := range list {
-			fmt.Fprintln(w, []string{"model: ", "gap: ", "warning: "}[i]+line)
+			fmt.Fprintln(w, []string{"note: ", "model: ", "gap: ", "warning: "}[i]+line)
 		}
 	}
 	return nil
@@ -107,8 +117,10 @@ func (s *Sweep) Headlines() []string {
 		}
 		return all
 	}
-	for i := range s.Series {
-		all = append(all, s.throughputHeadline(&s.Series[i]))
+	if all = s.failoverHeadlines(); len(all) == 0 {
+		for i := range s.Series {
+			all = append(all, s.throughputHeadline(&s.Series[i]))
+		}
 	}
 	bad := 0
 	for _, p := range s.points() {
