@@ -50,6 +50,11 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return post[Status](ctx, c, "status", nil)
 }
 
+// ProcessorTime asks how much of the processors the host's process has used.
+func (c *Client) ProcessorTime(ctx context.Context) (ProcessorTime, error) {
+	return post[ProcessorTime](ctx, c, "processor-time", nil)
+}
+
 // Start runs a process; it fails if one is running.
 func (c *Client) Start(ctx context.Context, s Spec) (Stamp, error) {
 	return post[Stamp](ctx, c, "start", s)

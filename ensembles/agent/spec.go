@@ -32,6 +32,13 @@ type Stamp struct {
 	At int64 `json:"at_ns"`
 }
 
+// ProcessorTime is how much of the processors a host's process has used since it was started, with the processes that
+// it has started itself.
+type ProcessorTime struct {
+	PID  int           `json:"pid"`     // 0 = there is no process
+	Used time.Duration `json:"used_ns"` // to 10 ms
+}
+
 // Status is the state of a host's process.
 type Status struct {
 	// State is history.ProcessNone before the first start.

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // The ops of an agent about its host.
 const (
@@ -73,10 +76,11 @@ func (e *Event) NetworkChange() NetworkChange {
 
 // The ops of a client process and the harness about themselves, in the measured window; see package hiccups.
 const (
-	OpHiccup   Op = "hiccup"   // Info, at its end: a sleep of 10 ms that took much too long
-	OpHiccups  Op = "hiccups"  // Info: all other sleeps
-	OpResident Op = "resident" // Info: how much memory the process has, at the window's end
-	OpSlowed   Op = "slowed"   // Info, at its end: a wait of the process's clients; see [Recorder.AwaitCollector]
+	OpHiccup        Op = "hiccup"         // Info, at its end: a sleep of 10 ms that took much too long
+	OpHiccups       Op = "hiccups"        // Info: all other sleeps
+	OpResident      Op = "resident"       // Info: how much memory the process has, at the window's end
+	OpProcessorTime Op = "processor-time" // Info: how much of the processors the process of a host had used
+	OpSlowed        Op = "slowed"         // Info, at its end: a wait of the process's clients; see [Recorder.AwaitCollector]
 )
 
 // HiccupOf is the event of a sleep that ended at a time and took so much too long.
@@ -104,6 +108,24 @@ func ResidentOf(bytes int64) Event { return Event{Op: OpResident, Value: bytes} 
 
 // Resident is how many bytes a process had in memory, of an event of [OpResident].
 func (e *Event) Resident() int64 { return e.Value }
+
+// ProcessorTime is how much of the processors a host's process had used since it was started.
+type ProcessorTime struct {
+	Host string
+	PID  int
+	Used time.Duration
+}
+
+// Event returns the event that records it. Its time is when that was read.
+func (p ProcessorTime) Event(at int64) Event {
+	return Event{At: at, Op: OpProcessorTime, Target: p.Host, Value: int64(p.Used), Detail: strconv.Itoa(p.PID)}
+}
+
+// ProcessorTime returns the payload of an event of [OpProcessorTime]. Its PID is 0 if the event does not say it.
+func (e *Event) ProcessorTime() ProcessorTime {
+	pid, _ := strconv.Atoi(e.Detail)
+	return ProcessorTime{Host: e.Target, PID: pid, Used: time.Duration(e.Value)}
+}
 
 // SlowedFor is the event of a wait that ended at a time and lasted so long.
 func SlowedFor(at int64, wait time.Duration) Event {

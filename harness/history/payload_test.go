@@ -55,6 +55,8 @@ func TestPayloads(t *testing.T) {
 		{Ends(EndSpared, "slow"), func(e *Event) any { return e.EndedBecause() }, "slow"},
 		{Ping{Server: "zk1", Node: "/p", Took: 5}.Event(7), func(e *Event) any { return e.Ping() },
 			Ping{Server: "zk1", Node: "/p", Took: 5}},
+		{ProcessorTime{Host: "zk1", PID: 17, Used: 5}.Event(7), func(e *Event) any { return e.ProcessorTime() },
+			ProcessorTime{Host: "zk1", PID: 17, Used: 5}},
 		{Begins(12, "mutex", "a-1"), func(e *Event) any { return e.Base() }, int64(12)},
 		{Begins(12, "mutex", "a-1"), func(e *Event) any { return e.Run() }, "a-1"},
 		{Heading{Run: "a-1", File: "c1/f"}.Event(), func(e *Event) any { return e.Heading() },

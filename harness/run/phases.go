@@ -6,6 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"locklab/ensembles"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 )
@@ -53,8 +56,38 @@ func (r *run) phases(ctx context.Context, measure, end int64, healed <-chan reco
 	return r.phase(history.PhaseDrain, last)
 }
 
-// snapshot reads and saves the servers' counters.
+// snapshot reads and saves the servers' counters, and how much of the processors each host's process has used.
 func (r *run) snapshot(ctx context.Context, s rundir.Snapshot) error {
-	counters := r.stage.ensemble.Metrics(ctx)
-	return errors.Join(r.note(history.SnapshotOf(string(s))), rundir.WriteCounters(r.dir, s, counters))
+	var reading sync.WaitGroup
+	var counters map[string]map[string]float64
+	reading.Go(func() { counters = r.stage.ensemble.Metrics(ctx) })
+	err := r.noteProcessorTimes(ctx)
+	reading.Wait()
+	return errors.Join(err, r.note(history.SnapshotOf(string(s))), rundir.WriteCounters(r.dir, s, counters))
+}
+
+// noteProcessorTimes records how much of the processors the process of each host has used. A host that does not answer
+// has no process that could be asked about; the record lacks it.
+func (r *run) noteProcessorTimes(ctx context.Context) error {
+	hosts := append(r.clientHosts(), r.stage.lab.Hosts(ensembles.Resource)...)
+	if !r.stage.ensemble.External {
+		hosts = append(hosts, r.stage.ensemble.Servers...)
+	}
+	times := make([]history.Event, len(hosts))
+	var g errgroup.Group
+	for i, h := range hosts {
+		g.Go(func() error {
+			if t, err := h.Agent.ProcessorTime(ctx); err == nil && t.PID != 0 {
+				times[i] = history.ProcessorTime{Host: h.Name, PID: t.PID, Used: t.Used}.Event(r.stage.clock.Now())
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	for _, e := range times {
+		if e.Op != "" {
+			err = errors.Join(err, r.note(e))
+		}
+	}
+	return err
 }

@@ -153,8 +153,10 @@ func (p *Point) cause(m *Model, gap float64) string {
 }
 
 // pressed adds that the machine was short of processor time, if its sleeps show it.
-func (p *Point) pressed() string {
-	if late := p.Medians["hiccups.p99"]; late > 2e6 {
+func (p *Point) pressed() string { return pressed(p.Medians) }
+
+func pressed(medians map[string]float64) string {
+	if late := medians["hiccups.p99"]; late > 2e6 {
 		return fmt.Sprintf(" (sleeps came late by %s at p99, so processors are busy)", words.Duration(int64(late)))
 	}
 	return ""

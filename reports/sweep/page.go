@@ -32,6 +32,6 @@ func (s *Sweep) view(pictures []chart.Picture) map[string]any {
 	head, rows := s.table()
 	failoverHead, failovers := s.failoverTable()
 	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Head": head, "Rows": rows,
-		"FailoverHead": failoverHead, "Failovers": failovers, "FailoverNotes": s.failoverNotes(),
+		"FailoverHead": failoverHead, "Failovers": failovers, "FailoverNotes": s.failoverNotes(), "Resources": s.resources(),
 		"Headlines": s.Headlines(), "Causes": s.causes(), "Models": s.models()}
 }

@@ -45,9 +45,11 @@ type Point struct {
 	Limit *capacity.Limit `json:"limit"`
 
 	setting  Setting
-	handoffs int64          // of all runs
-	grants   int64          // of all runs, of which sharing.grants has the spacing
-	rounds   []result.Round // of all runs
+	used     map[string]float64 // medians of the runs that tell which resources were used up; nil if there are none
+	struck   bool               // faults struck
+	handoffs int64              // of all runs
+	grants   int64              // of all runs, of which sharing.grants has the spacing
+	rounds   []result.Round     // of all runs
 
 	_ struct{}
 }
@@ -82,16 +84,15 @@ func summarizePoint(in PointRuns) Point {
 	if p.Runs == 0 {
 		return p
 	}
+	p.struck = slices.ContainsFunc(all, func(r *result.Result) bool { return len(r.Faults) > 0 })
+	if tried := p.tried(all); len(tried) > 0 {
+		p.used = mediansOf(tried)
+	}
 	if in.Limit != nil {
 		return p // its runs have different rates
 	}
 	p.Failovers = failoversOf(all, in.Setting)
-	p.Medians = map[string]float64{}
-	for _, q := range result.Quantities() {
-		if known := valuesOf(all, q); len(known) > 0 {
-			p.Medians[q.Name()] = (known[(len(known)-1)/2] + known[len(known)/2]) / 2
-		}
-	}
+	p.Medians = p.used
 	if p.AcquiredPerS = p.median("acquired_per_s"); p.AcquiredPerS != nil {
 		q, _ := result.Named("acquired_per_s")
 		rates := valuesOf(all, q)
@@ -105,6 +106,17 @@ func summarizePoint(in PointRuns) Point {
 		}
 	}
 	return p
+}
+
+// mediansOf returns the median over runs of every quantity that was measured.
+func mediansOf(all []*result.Result) map[string]float64 {
+	medians := map[string]float64{}
+	for _, q := range result.Quantities() {
+		if known := valuesOf(all, q); len(known) > 0 {
+			medians[q.Name()] = (known[(len(known)-1)/2] + known[len(known)/2]) / 2
+		}
+	}
+	return medians
 }
 
 // FailedCheck says which check of a run failed; empty if none did.

@@ -98,6 +98,8 @@ type Series struct {
 	Points []Point           `json:"points"`
 	Model  *Model            `json:"model"`
 	USL    *USL              `json:"usl"`
+	// RanOut says which resource was used up first; null if nothing was measured.
+	RanOut *RanOut `json:"ran_out_first"`
 
 	_ struct{}
 }
@@ -152,6 +154,7 @@ func Summarize(in Input) Sweep {
 		slices.SortStableFunc(s.Series[i].Points, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
 	}
 	s.model()
+	s.ranOut()
 	return s
 }
 

@@ -38,9 +38,9 @@ func Print(w io.Writer, s Sweep) error {
 			return err
 		}
 	}
-	for i, list := range [][]string{s.failoverNotes(), s.models(), s.causes(), s.Warnings} {
+	for i, list := range [][]string{s.failoverNotes(), s.resources(), s.models(), s.causes(), s.Warnings} {
 		for _, line := range list {
-			fmt.Fprintln(w, []string{"note: ", "model: ", "gap: ", "warning: "}[i]+line)
+			fmt.Fprintln(w, []string{"note: ", "ran out first: ", "model: ", "gap: ", "warning: "}[i]+line)
 		}
 	}
 	return nil

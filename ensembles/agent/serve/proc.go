@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A member is a process of a process group.
@@ -33,6 +34,34 @@ func membersOf(leader int) []member {
 		}
 	}
 	return all
+}
+
+// userHZ is the number of clock ticks in a second in which Linux reports processor time to programs.
+const userHZ = 100
+
+// processorTime returns how much of the processors a process and those of its group that still live have used. The
+// time of their children that ended is included once a parent has waited for them.
+func processorTime(leader int) (time.Duration, error) {
+	var ticks int64
+	for _, m := range membersOf(leader) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.pid))
+		if err != nil {
+			continue // it has just ended
+		}
+		// The state is the third field; the times of the process and of its children are the 14th to the 17th.
+		fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+		if len(fields) < 15 {
+			return 0, fmt.Errorf("/proc/%d/stat has %d fields", m.pid, len(fields)+2)
+		}
+		for _, field := range fields[11:15] {
+			n, err := strconv.ParseInt(field, 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("/proc/%d/stat: %w", m.pid, err)
+			}
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * (time.Second / userHZ), nil
 }
 
 // groupStopped reports whether every process of a group is stopped. A client's lock may run in a process of its own.

@@ -56,16 +56,17 @@ func (a *server) operations() map[string]operation {
 		"disk":         without(func(ctx context.Context) (agent.Disk, error) { return measureDisk(ctx, a.cfg.Root) }),
 
 		// The host's process.
-		"start":   with(func(_ context.Context, s agent.Spec) (agent.Stamp, error) { return a.sup.start(&s) }),
-		"restart": without(func(context.Context) (agent.Stamp, error) { return a.sup.start(nil) }),
-		"pause":   without(a.sup.pause),
-		"resume":  without(a.sup.resume),
-		"kill":    without(a.sup.kill),
-		"stop":    without(a.sup.stop),
-		"input":   with(func(_ context.Context, line string) (agent.Stamp, error) { return a.sup.write(line) }),
-		"clock":   with(func(_ context.Context, d time.Duration) (agent.Stamp, error) { return a.sup.setClock(d) }),
-		"stall":   with(a.stall.hold),
-		"unstall": with(func(_ context.Context, id string) (agent.Stamp, error) { return a.stall.lift(id) }),
+		"start":          with(func(_ context.Context, s agent.Spec) (agent.Stamp, error) { return a.sup.start(&s) }),
+		"restart":        without(func(context.Context) (agent.Stamp, error) { return a.sup.start(nil) }),
+		"pause":          without(a.sup.pause),
+		"resume":         without(a.sup.resume),
+		"kill":           without(a.sup.kill),
+		"processor-time": without(a.processorTime),
+		"stop":           without(a.sup.stop),
+		"input":          with(func(_ context.Context, line string) (agent.Stamp, error) { return a.sup.write(line) }),
+		"clock":          with(func(_ context.Context, d time.Duration) (agent.Stamp, error) { return a.sup.setClock(d) }),
+		"stall":          with(a.stall.hold),
+		"unstall":        with(func(_ context.Context, id string) (agent.Stamp, error) { return a.stall.lift(id) }),
 
 		// Its network.
 		"block": protectControl("block", func(b agent.Block) []netip.Addr { return b.Peers }, a.firewall.block),

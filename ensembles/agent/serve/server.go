@@ -227,6 +227,16 @@ func (a *server) status(context.Context) (agent.Status, error) {
 	return st, nil
 }
 
+// processorTime answers how much of the processors the process has used.
+func (a *server) processorTime(context.Context) (agent.ProcessorTime, error) {
+	st, _ := a.sup.state()
+	if st.State == history.ProcessNone || st.State == history.ProcessExited {
+		return agent.ProcessorTime{}, nil
+	}
+	used, err := processorTime(st.PID)
+	return agent.ProcessorTime{PID: st.PID, Used: used}, err
+}
+
 // clear removes the rule or delay with that id, or all if it is empty.
 func (a *server) clear(id string) (agent.Stamp, error) {
 	if a.delays.has(id) {

@@ -1,0 +1,191 @@
+package result
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/workloads"
+)
+
+// The resources of a run: how much of each of them it used. Processor time and fsync are of the time between the two
+// readings of the servers' counters, which is the measured window and half a second before it.
+var (
+	processors = Quantity{Path: "quantities.processors", Unit: Ratio, Means: "processors of the machine of the harness",
+		Measure: func(run *rundir.Run, _ Interval) *float64 {
+			if run.Env.CPUs == 0 {
+				return nil
+			}
+			return new(float64(run.Env.CPUs))
+		}}
+	clientProcessors = Quantity{Path: "quantities.client_processors", Unit: Ratio, Better: Lower,
+		Row: "processors used by client processes", Means: "on average, in processors",
+		Measure: func(run *rundir.Run, _ Interval) *float64 {
+			return processorsUsed(run, clientHosts(run.Scenario))
+		}}
+	serverProcessors = Quantity{Path: "quantities.server_processors", Unit: Ratio, Better: Lower,
+		Row: "processors used by servers", Means: "on average, in processors; not measured of an ensemble elsewhere",
+		Measure: func(run *rundir.Run, _ Interval) *float64 {
+			if run.Scenario.Connect != "" {
+				return nil
+			}
+			return processorsUsed(run, slices.Sorted(maps.Keys(run.CountersAtStart)))
+		}}
+	resourceProcessors = Quantity{Path: "quantities.resource_processors", Unit: Ratio, Better: Lower,
+		Means: "processors used by the resource that the locks protect",
+		Measure: func(run *rundir.Run, _ Interval) *float64 {
+			return processorsUsed(run, []string{rundir.ResourceHost})
+		}}
+	fsyncLeast = Quantity{Path: "quantities.fsync_share_least", Unit: Share, Better: Lower,
+		Means: "the share of the time in which the busiest server was in fsync, at least: the servers cut each to milliseconds",
+		Measure: func(run *rundir.Run, _ Interval) *float64 {
+			least, _ := fsyncShare(run)
+			return least
+		}}
+	fsyncMost = Quantity{Path: "quantities.fsync_share_most", Unit: Share, Better: Lower, Means: "the same, at most",
+		Measure: func(run *rundir.Run, _ Interval) *float64 {
+			_, most := fsyncShare(run)
+			return most
+		}}
+	heldShare = Quantity{Path: "quantities.held_share", Unit: Share,
+		Means: "the share of the window in which the busiest lock was held (of a semaphore: its permits)",
+		Measure: func(run *rundir.Run, w Interval) *float64 {
+			held, _ := lockShares(run, w)
+			return held
+		}}
+	handoffShare = Quantity{Path: "quantities.handoff_share", Unit: Share, Better: Lower,
+		Means: "the share of the window in which that lock was being handed over to a client that was already queued",
+		Measure: func(run *rundir.Run, w Interval) *float64 {
+			_, handed := lockShares(run, w)
+			return handed
+		}}
+)
+
+// clientHosts returns the names of a scenario's client processes.
+func clientHosts(sc *scenario.Scenario) (all []string) {
+	for i := range sc.ClientProcesses {
+		all = append(all, fmt.Sprintf("c%d", i+1))
+	}
+	return all
+}
+
+// processorsUsed returns how many processors the processes of hosts used on average, between the first and the last
+// reading. It is nil unless each of them was read twice, and was the same process both times.
+func processorsUsed(run *rundir.Run, hosts []string) *float64 {
+	if len(hosts) == 0 {
+		return nil
+	}
+	type reading struct {
+		at int64
+		history.ProcessorTime
+	}
+	read := map[string][]reading{}
+	for _, e := range run.Events.Of(history.OpProcessorTime) {
+		t := e.ProcessorTime()
+		read[t.Host] = append(read[t.Host], reading{e.At, t})
+	}
+	sum := 0.0
+	for _, host := range hosts {
+		all := read[host]
+		if len(all) < 2 {
+			return nil
+		}
+		first, last := all[0], all[len(all)-1]
+		if first.PID != last.PID || last.at <= first.at || last.Used < first.Used {
+			return nil
+		}
+		sum += float64(last.Used-first.Used) / float64(last.at-first.at)
+	}
+	return &sum
+}
+
+// The servers' counters of fsync: how often, and for how many milliseconds. Each time is cut to whole milliseconds.
+const (
+	counterFsyncs    = "zk_cnt_fsynctime"
+	counterFsyncTime = "zk_sum_fsynctime"
+)
+
+// fsyncShare returns the share of the time in which the busiest server waited for fsync, at least and at most.
+func fsyncShare(run *rundir.Run) (least, most *float64) {
+	if run.Scenario.Connect != "" || len(run.CountersAtStart) == 0 {
+		return nil, nil
+	}
+	between, ok := snapshots(run.Events)
+	if !ok || restarted(run, between) != "" {
+		return nil, nil
+	}
+	var low, high float64
+	for name, start := range run.CountersAtStart {
+		end := run.CountersAtEnd[name]
+		for _, c := range [...]string{counterFsyncs, counterFsyncTime} {
+			_, a := start[c]
+			_, b := end[c]
+			if !a || !b || end[c] < start[c] {
+				return nil, nil
+			}
+		}
+		n, ms := end[counterFsyncs]-start[counterFsyncs], end[counterFsyncTime]-start[counterFsyncTime]
+		low, high = max(low, ms), max(high, ms+n)
+	}
+	total := float64(between.To-between.From) / 1e6
+	return new(min(low/total, 1)), new(min(high/total, 1))
+}
+
+// lockShares returns the shares of the window in which the lock that was busiest was held, and was being handed over
+// to a client that was already queued. They are nil if there were no grants, or if the number of permits changed.
+func lockShares(run *rundir.Run, w Interval) (held, handed *float64) {
+	permits := 1
+	if run.Scenario.Workload == workloads.Semaphore {
+		if permits = permitsOf(run.Scenario); permits == 0 {
+			return nil, nil
+		}
+	}
+	busiest := -1.0
+	for _, grants := range history.Grants(run.Events) {
+		h, o := sharesOf(grants, w, permits)
+		if h+o > busiest {
+			busiest, held, handed = h+o, &h, &o
+		}
+	}
+	return held, handed
+}
+
+// sharesOf is lockShares for one lock.
+func sharesOf(grants []*history.Acquisition, w Interval, permits int) (held, handed float64) {
+	var holds, waits []Span
+	var lastRelease int64 = math.MinInt64
+	for _, a := range grants {
+		hold := Span{max(a.Returned, w.From), min(a.BelievedUntil(w.To), w.To)}
+		if hold.To > hold.From {
+			if a.Mode == history.ModePermit {
+				held += float64(hold.To-hold.From) * float64(a.Permits) / float64(permits)
+			} else {
+				holds = append(holds, hold)
+			}
+		}
+		if a.Queued != history.None && a.Queued < lastRelease && lastRelease < a.Returned {
+			wait := Span{max(lastRelease, w.From), min(a.Returned, w.To)}
+			if wait.To > wait.From {
+				waits = append(waits, wait)
+			}
+		}
+		if a.ReleaseInvoked != history.None {
+			lastRelease = max(lastRelease, a.ReleaseInvoked)
+		}
+	}
+	length := float64(w.To - w.From)
+	if length <= 0 {
+		return 0, 0
+	}
+	sum := func(all []Span) (s float64) {
+		for _, span := range Union(all) {
+			s += float64(span.To - span.From)
+		}
+		return s
+	}
+	return min((held+sum(holds))/length, 1), min(sum(waits)/length, 1)
+}

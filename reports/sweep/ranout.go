@@ -1,0 +1,268 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/reports/result"
+	"locklab/reports/words"
+)
+
+// RanOut says which resource of a series was used up first, as the load grew. It never guesses: where the numbers do
+// not tell, Resource is empty and Why says so.
+type RanOut struct {
+	Resource string `json:"resource"` // one of the names of resources
+	// At is the point with the lowest load at which a resource was used up, or else the highest load that was measured.
+	At  string `json:"at"`
+	Why string `json:"why"`
+	// Uses is what was used there of each resource.
+	Uses []Use `json:"uses"`
+}
+
+// A Use is what was used of a resource, as a share of what there is. Both are null if that was not measured, and differ
+// if it was not measured exactly.
+type Use struct {
+	Resource string   `json:"resource"`
+	Least    *float64 `json:"least"`
+	Most     *float64 `json:"most"`
+
+	text string // how it is said; empty = as a percentage
+}
+
+// The resources.
+const (
+	ClientCPU = "client CPU"
+	ServerCPU = "server CPU"
+	Fsync     = "fsync"
+	HandOff   = "hand-off"
+	TheLock   = "the lock itself"
+)
+
+// usedUp is the share from which a resource counts as used up.
+const usedUp = 0.9
+
+// usesOf returns what runs with these medians used. Clients and servers of a lab share the processors of one machine,
+// so that they are used up together, and the lock is either held, handed over, or free.
+func usesOf(medians map[string]float64) []Use {
+	known := func(name string) *float64 {
+		if v, ok := medians[name]; ok {
+			return &v
+		}
+		return nil
+	}
+	of := func(resource, name string) Use {
+		u := Use{Resource: resource}
+		if used, all := known(name), known("processors"); used != nil && all != nil && *all > 0 {
+			share := *used / *all
+			u.Least, u.Most = &share, &share
+			u.text = fmt.Sprintf("%s of %s processors", words.Digits3(*used), words.Digits3(*all))
+		}
+		return u
+	}
+	fsync := Use{Resource: Fsync, Least: known("fsync_share_least"), Most: known("fsync_share_most")}
+	if fsync.Least != nil && fsync.Most != nil && *fsync.Least != *fsync.Most {
+		fsync.text = fmt.Sprintf("%.0f to %.0f %% of the time", 100**fsync.Least, 100**fsync.Most)
+	}
+	same := func(resource, name string) Use { return Use{Resource: resource, Least: known(name), Most: known(name)} }
+	return []Use{of(ClientCPU, "client_processors"), of(ServerCPU, "server_processors"), fsync,
+		same(HandOff, "handoff_share"), same(TheLock, "held_share")}
+}
+
+// exhausted returns which resources were used up: of those that are used up together, the one that used most.
+func exhausted(uses []Use) (all []string) {
+	together := func(names ...string) {
+		sum, most := 0.0, Use{}
+		for _, u := range uses {
+			if u.Least != nil && slices.Contains(names, u.Resource) {
+				sum += *u.Least
+				if most.Least == nil || *u.Least > *most.Least {
+					most = u
+				}
+			}
+		}
+		if sum >= usedUp {
+			all = append(all, most.Resource)
+		}
+	}
+	together(ClientCPU, ServerCPU)
+	together(Fsync)
+	together(HandOff, TheLock)
+	return all
+}
+
+// perhaps returns the resources of which the numbers do not say whether they were used up: because nothing was
+// measured, or not exactly.
+func perhaps(uses []Use) (unmeasured, unclear []string) {
+	for _, u := range uses {
+		switch {
+		case u.Least == nil || u.Most == nil:
+			unmeasured = append(unmeasured, u.Resource)
+		case *u.Least < usedUp && *u.Most >= usedUp:
+			unclear = append(unclear, u.Resource)
+		}
+	}
+	return unmeasured, unclear
+}
+
+func (u Use) String() string {
+	switch {
+	case u.Least == nil:
+		return u.Resource + " not measured"
+	case u.text != "":
+		return u.Resource + " " + u.text
+	}
+	return fmt.Sprintf("%s %.0f %% of the time", u.Resource, 100**u.Least)
+}
+
+// saidOf lists what was used at a load, and says if sleeps came late, which also tells of other work on the machine.
+func saidOf(uses []Use, l loaded) string {
+	var all []string
+	for _, u := range uses {
+		all = append(all, u.String())
+	}
+	return strings.Join(all, ", ") + pressed(l.medians)
+}
+
+// A loaded is what was used at one load, in the order of loads.
+type loaded struct {
+	at      string
+	medians map[string]float64
+	struck  bool // faults struck
+}
+
+// ranOut says which resource of a series was used up first. loads ascend; nil if there are none.
+func ranOut(loads []loaded) *RanOut {
+	if len(loads) == 0 {
+		return nil
+	}
+	last := loads[len(loads)-1]
+	if slices.ContainsFunc(loads, func(l loaded) bool { return l.struck }) {
+		return &RanOut{At: last.at, Uses: usesOf(last.medians),
+			Why: "cannot be told, because faults struck: what was idle may have waited for them"}
+	}
+	for i, l := range loads {
+		uses := usesOf(l.medians)
+		full := exhausted(uses)
+		if len(full) == 0 {
+			continue
+		}
+		r := &RanOut{At: l.at, Uses: uses}
+		unmeasured, unclear := perhaps(uses)
+		switch {
+		case len(full) > 1:
+			r.Why = fmt.Sprintf("cannot be told: %s were used up at the same load%s (%s)", strings.Join(full, " and "),
+				lower(i), saidOf(uses, l))
+			return r
+		default:
+			r.Resource, r.Why = full[0], saidOf(uses, l)
+			if doubts := slices.Concat(unmeasured, unclear); len(doubts) > 0 {
+				r.Why += "; whether " + strings.Join(doubts, " or ") + " was used up too is not known"
+			}
+		}
+		return r
+	}
+	uses := usesOf(last.medians)
+	r := &RanOut{At: last.at, Uses: uses}
+	unmeasured, unclear := perhaps(uses)
+	switch {
+	case len(unmeasured) > 0:
+		r.Why = "cannot be told: " + strings.Join(unmeasured, ", ") + " not measured, and none of the others was used up"
+	case len(unclear) > 0:
+		r.Why = "cannot be told: " + strings.Join(unclear, ", ") + " was not measured exactly enough, and none of the " +
+			"others was used up"
+	default:
+		r.Why = "nothing was used up"
+	}
+	r.Why += " (" + saidOf(uses, last) + ")"
+	return r
+}
+
+// lower adds that a lower load might tell, if the one of that index is the lowest.
+func lower(i int) string {
+	if i == 0 {
+		return ", the lowest that was measured"
+	}
+	return ""
+}
+
+// ranOut says for each series which resource was used up first.
+func (s *Sweep) ranOut() {
+	for i := range s.Series {
+		series := &s.Series[i]
+		var loads []loaded
+		for k := range series.Points {
+			p := &series.Points[k]
+			if m := p.used; m != nil {
+				loads = append(loads, loaded{at: s.pointName(series, p) + p.rateTried(), medians: m, struck: p.struck})
+			}
+		}
+		if !slices.Contains(loadKeys, s.Load) && len(loads) > 1 {
+			// The values are no load, so the highest throughput is the highest load.
+			best := slices.MaxFunc(loads, func(a, b loaded) int { return compareThroughput(a.medians, b.medians) })
+			loads = []loaded{best}
+		}
+		series.RanOut = ranOut(loads)
+	}
+}
+
+// loadKeys are the keys whose higher values are a higher load of the same locks.
+var loadKeys = []string{"clients", "rate"}
+
+func compareThroughput(a, b map[string]float64) int {
+	switch x, y := a["acquired_per_s"], b["acquired_per_s"]; {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// rateTried is the rate at which a search looked at the resources; empty without a search.
+func (p *Point) rateTried() string {
+	if p.Limit == nil || p.Limit.FirstFail == nil {
+		return ""
+	}
+	return ", at " + words.Digits3(*p.Limit.FirstFail) + " a second"
+}
+
+// tried returns the runs that tell what was used up at a point: all of them, or of a search those at the lowest rate
+// that is too high.
+func (p *Point) tried(all []*result.Result) []*result.Result {
+	if p.Limit == nil {
+		return all
+	}
+	if p.Limit.FirstFail == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r *result.Result) bool {
+		rate := r.Throughput.OfferedPerS
+		return rate == nil || math.Abs(*rate / *p.Limit.FirstFail - 1) > nearRate
+	})
+}
+
+// nearRate is by how much the rate of arrivals that were due may differ from the rate of a probe, as they are random.
+const nearRate = 0.1
+
+// resources says what ran out first, series by series.
+func (s *Sweep) resources() []string {
+	var all []string
+	for i := range s.Series {
+		r := s.Series[i].RanOut
+		if r == nil {
+			continue
+		}
+		name := s.Series[i].Name
+		if name != "" {
+			name += ": "
+		}
+		if r.Resource == "" {
+			all = append(all, fmt.Sprintf("%sat %s, %s", name, r.At, r.Why))
+			continue
+		}
+		all = append(all, fmt.Sprintf("%s%s, at %s: %s", name, r.Resource, r.At, r.Why))
+	}
+	return all
+}
