@@ -55,11 +55,46 @@ func (e *elsewhere) planned(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "12 clients") {
 		t.Errorf("the plan ended with %d:\n%s%s", code, stdout, said)
 	}
+	// What the run cannot measure of the servers is not guessed.
+	for _, series := range s.Series {
+		if series.RanOut == nil {
+			t.Fatal("nothing is said of what ran out first")
+		}
+		for _, u := range series.RanOut.Uses {
+			theirs := u.Resource == sweep.ServerCPU || u.Resource == sweep.Fsync
+			if (u.Least == nil) != theirs {
+				t.Errorf("%s: used %v", u.Resource, u.Least)
+			}
+		}
+	}
+	e.failsOver(t)
 	// The rates of a search have no bound, so it needs a confirmation.
 	args = append([]string{"sweep", filepath.Join(e.dir, "unbounded.yaml"), "--saturate", "acquire.p99 < 1ms", "--hold",
 		"10ms", "--duration", "2s", "--out", out + "-search"}, e.way("auth")...)
 	if code, _, said := e.run(args...); code != 2 || !strings.Contains(lastLine(said), "--yes") {
 		t.Errorf("a search ended with %d:\n%s", code, said)
+	}
+}
+
+// failsOver kills holders of locks, and finds how long nobody got these.
+func (e *elsewhere) failsOver(t *testing.T) {
+	args := append([]string{"sweep", "failover-holder", "--param", "session-timeout=1s", "--duration", "10s", "--json",
+		"--min-acquired", "2", "--out", filepath.Join(t.ArtifactDir(), "failover")}, e.way("auth")...)
+	code, stdout, said := e.run(args...)
+	var s sweep.Sweep
+	if err := json.Unmarshal([]byte(stdout), &s); err != nil || code != 0 && code != 6 || len(s.Series) != 1 {
+		t.Fatalf("ended with %d, %v:\n%s", code, err, said)
+	}
+	all := s.Series[0].Points[0].Failovers
+	if len(all) != 1 || all[0].Of != "kill holder" || len(all[0].TookNs) == 0 || all[0].Predicted != nil {
+		t.Errorf("failovers: %+v\n%s", all, said)
+	}
+	for _, f := range all {
+		for _, took := range f.TookNs { // no session ends before it was silent for two thirds of its timeout
+			if took < int64(time.Second)*2/3 {
+				t.Errorf("a failover took %s", time.Duration(took))
+			}
+		}
 	}
 }
 

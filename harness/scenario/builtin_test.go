@@ -52,6 +52,10 @@ func TestBuiltins(t *testing.T) {
 	}
 	want := []string{
 		"curator-downgrade",
+		"failover-holder",
+		"failover-leader",
+		"failover-leader-partition",
+		"failover-rolling-restart",
 		"hot-locks",
 		"isolated-follower",
 		"isolated-follower-lease-clock",

@@ -127,6 +127,9 @@ func relative(dir, name string) string {
 func settingOf(sc *scenario.Scenario) sweep.Setting {
 	s := sweep.Setting{Clients: sc.Clients, Locks: sc.Locks, Together: 1,
 		Timeout: sc.Negotiated(), Tick: sc.Tick, SyncLimit: sc.SyncLimit, Hold: sc.Hold.Mean(), HoldVariance: sc.Hold.Variance(), Think: sc.Think.Mean()}
+	if sc.Connect != "" {
+		s.Timeout, s.Tick, s.SyncLimit = 0, 0, 0 // of an ensemble elsewhere they are not known
+	}
 	switch sc.Workload {
 	case workloads.Semaphore:
 		s.Together = sc.Permits / sc.Units

@@ -67,8 +67,8 @@ func failoversOf(all []*result.Result, s Setting) []Failovers {
 			default:
 				g.TookNs = append(g.TookNs, *f.TookNs)
 			}
-			if !faults[f.Fault] {
-				faults[f.Fault] = true
+			if !faults[f.Of+f.Fault] {
+				faults[f.Of+f.Fault] = true
 				g.Faults++
 			}
 		}

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -195,7 +196,7 @@ func (s *Sweep) ranOut() {
 		for k := range series.Points {
 			p := &series.Points[k]
 			if m := p.used; m != nil {
-				loads = append(loads, loaded{at: s.pointName(series, p) + p.rateTried(), medians: m, struck: p.struck})
+				loads = append(loads, loaded{at: s.loadOf(p), medians: m, struck: p.struck})
 			}
 		}
 		if !slices.Contains(loadKeys, s.Load) && len(loads) > 1 {
@@ -220,12 +221,16 @@ func compareThroughput(a, b map[string]float64) int {
 	return 0
 }
 
-// rateTried is the rate at which a search looked at the resources; empty without a search.
-func (p *Point) rateTried() string {
-	if p.Limit == nil || p.Limit.FirstFail == nil {
-		return ""
+// loadOf names the load of a point; of a search it is the lowest rate that is too high.
+func (s *Sweep) loadOf(p *Point) string {
+	var all []string
+	if s.Load != "" {
+		all = append(all, s.Load+" "+s.label(p.Load))
 	}
-	return ", at " + words.Digits3(*p.Limit.FirstFail) + " a second"
+	if p.Limit != nil && p.Limit.FirstFail != nil {
+		all = append(all, words.Digits3(*p.Limit.FirstFail)+" a second")
+	}
+	return cmp.Or(strings.Join(all, ", "), s.Scenario)
 }
 
 // tried returns the runs that tell what was used up at a point: all of them, or of a search those at the lowest rate
