@@ -80,7 +80,7 @@ const (
 	OpHiccups       Op = "hiccups"        // Info: all other sleeps
 	OpResident      Op = "resident"       // Info: how much memory the process has, at the window's end
 	OpProcessorTime Op = "processor-time" // Info: how much of the processors the process of a host had used
-	OpSlowed        Op = "slowed"         // Info, at its end: a wait of the process's clients; see [Recorder.AwaitCollector]
+	OpSlowed        Op = "slowed"         // Info, at its end: a wait of its clients; see [Recorder.AwaitCollector]
 )
 
 // HiccupOf is the event of a sleep that ended at a time and took so much too long.

@@ -126,7 +126,8 @@ func relative(dir, name string) string {
 // settingOf returns what models need to know about a scenario.
 func settingOf(sc *scenario.Scenario) sweep.Setting {
 	s := sweep.Setting{Clients: sc.Clients, Locks: sc.Locks, Together: 1,
-		Timeout: sc.Negotiated(), Tick: sc.Tick, SyncLimit: sc.SyncLimit, Hold: sc.Hold.Mean(), HoldVariance: sc.Hold.Variance(), Think: sc.Think.Mean()}
+		Timeout: sc.Negotiated(), Tick: sc.Tick, SyncLimit: sc.SyncLimit,
+		Hold: sc.Hold.Mean(), HoldVariance: sc.Hold.Variance(), Think: sc.Think.Mean()}
 	if sc.Connect != "" {
 		s.Timeout, s.Tick, s.SyncLimit = 0, 0, 0 // of an ensemble elsewhere they are not known
 	}

@@ -19,13 +19,13 @@ import (
 // lock over after all: its release before that grant was confirmed.
 //
 // A fault that takes servers out of the majority counts for every lock. The failover is the longest time that begins
-// while the fault is in force and in which nobody held the lock, in the belief of the clients. The first grant after the
-// fault is no measure, because it may have been decided before the fault, and an ensemble that is restarted server by
-// server stands still more than once. It is left out if the lock was held all the time.
+// while the fault is in force and in which nobody held the lock, in the belief of the clients. The first grant after
+// the fault is no measure, because it may have been decided before the fault, and an ensemble that is restarted server
+// by server stands still more than once. It is left out if the lock was held all the time.
 //
 // A failover is censored, which makes its time a lower limit, if there was no grant any more in the run, or if the
 // servers were brought back before the grant, which may be why there was one. A momentary fault brings them back by
-// itself, so that one is not.
+// itself, so its failover is not censored for that.
 type Failover struct {
 	Fault string `json:"fault"` // the id of the fault
 	Of    string `json:"of"`    // what the fault was, such as "kill leader"

@@ -168,8 +168,10 @@ func TestStrikes(t *testing.T) {
 	s := &synth.Synth{}
 	s.Fault("f1", "kill", "zk2", 100, 300)
 	s.Fault("f2", "kill", "c1", 400, 500)
-	s.Add(600, history.FaultStep{Op: history.OpFaultInject, ID: "f3", Fault: "pause", Hosts: []string{"c1"}}.Event(history.OK))
-	s.Add(610, history.FaultStep{Op: history.OpFaultVerify, ID: "f3", Fault: "pause"}.Event(history.Fail))
+	pause := history.FaultStep{Op: history.OpFaultInject, ID: "f3", Fault: "pause", Hosts: []string{"c1"}}
+	s.Add(600, pause.Event(history.OK))
+	pause.Op = history.OpFaultVerify
+	s.Add(610, pause.Event(history.Fail))
 	run := synth.RunOf(s.Sorted(), scenario.Scenario{})
 	leader, err := chaos.ParseFault(map[string]string{"kind": "kill", "target": "leader", "at": "1s", "for": "1s"})
 	if err != nil {

@@ -41,7 +41,7 @@ var (
 			return processorsUsed(run, []string{rundir.ResourceHost})
 		}}
 	fsyncLeast = Quantity{Path: "quantities.fsync_share_least", Unit: Share, Better: Lower,
-		Means: "the share of the time in which the busiest server was in fsync, at least: the servers cut each to milliseconds",
+		Means: "the share of the time that the busiest server spent in fsync, at least: servers cut each to milliseconds",
 		Measure: func(run *rundir.Run, _ Interval) *float64 {
 			least, _ := fsyncShare(run)
 			return least

@@ -18,8 +18,8 @@ import (
 
 // figures are a sweep's pictures, in the order of its page.
 func (s *Sweep) figures() []chart.Figure {
-	all := []chart.Figure{s.failoverFigure(), s.limitsFigure(), s.searchFigure(), s.loadFigure(), s.waitFigure(), s.multiplesFigure(),
-		s.uslFigure()}
+	all := []chart.Figure{s.failoverFigure(), s.limitsFigure(), s.searchFigure(), s.loadFigure(),
+		s.waitFigure(), s.multiplesFigure(), s.uslFigure()}
 	return slices.DeleteFunc(all, func(f chart.Figure) bool { return f.Draw == nil })
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The resource that is named was measured to be used up at the lowest load at which one was. If the numbers do not tell,
-// none is named.
+// The resource that is named was measured to be used up at the lowest load at which one was. If the numbers do not
+// tell, none is named.
 func TestRanOut(t *testing.T) {
 	// used is what was used of client and server processors of 2, of fsync, of hand-off, and of the lock.
 	used := func(client, server, least, most, handoff, held float64) loaded {
@@ -34,7 +34,8 @@ func TestRanOut(t *testing.T) {
 		{"holds", []loaded{idle(), used(0.1, 0.2, 0, 0.1, 0.2, 0.8)}, TheLock,
 			[]string{"hand-off 20 % of the time, the lock itself 80 %", "client CPU 0.1 of 2 processors", "fsync 0 to 10 %"}},
 		{"hand-offs", []loaded{idle(), used(0.1, 0.2, 0, 0.1, 0.9, 0.1)}, HandOff, []string{"hand-off 90 % of the time"}},
-		{"the first that was full", []loaded{used(0.1, 0.2, 0, 0.1, 0.1, 0.9), used(1.5, 0.5, 0, 0.1, 0.1, 0.1)}, TheLock, nil},
+		{"the first that was full", []loaded{used(0.1, 0.2, 0, 0.1, 0.1, 0.9), used(1.5, 0.5, 0, 0.1, 0.1, 0.1)},
+			TheLock, nil},
 		{"clients", []loaded{idle(), used(1.2, 0.7, 0, 0.1, 0.3, 0.2)}, ClientCPU, []string{"client CPU 1.2 of 2"}},
 		{"servers", []loaded{idle(), used(0.7, 1.2, 0, 0.1, 0.3, 0.2)}, ServerCPU, nil},
 		{"fsync", []loaded{idle(), used(0.1, 0.2, 0.92, 1, 0.3, 0.2)}, Fsync, []string{"fsync 92 to 100 % of the time"}},

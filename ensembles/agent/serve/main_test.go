@@ -90,6 +90,17 @@ var roles = map[string]func(args []string){
 			wait()
 		}
 	},
+	// role-parent-of-work starts a process in its group that works all the time, and waits.
+	"role-parent-of-work": func([]string) {
+		if err := exec.Command(os.Args[0], "role-work").Start(); err != nil {
+			panic(err)
+		}
+		wait()
+	},
+	"role-work": func([]string) {
+		for {
+		}
+	},
 	// role-forks starts one process after another.
 	"role-forks": func([]string) {
 		for first := true; ; first = false {

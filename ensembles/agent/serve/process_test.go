@@ -17,6 +17,36 @@ import (
 	"locklab/harness/history"
 )
 
+// The time that a process uses of the processors grows while it works, and what it started itself is included. A process
+// that has ended has none.
+func TestProcessorTime(t *testing.T) {
+	h := start(t, long)
+	used := func() agent.ProcessorTime {
+		t.Helper()
+		p, err := h.ProcessorTime(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if p := used(); p.PID != 0 || p.Used != 0 {
+		t.Errorf("before the first start: %+v", p)
+	}
+	h.run("role-parent-of-work")
+	pid := h.is(history.ProcessStarted).PID
+	eventually(t, "work to take processor time", func() bool { return used().Used >= 50*time.Millisecond })
+	if p := used(); p.PID != pid {
+		t.Errorf("of process %d, which is %d", p.PID, pid)
+	}
+	if _, err := h.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.is(history.ProcessExited)
+	if p := used(); p.PID != 0 || p.Used != 0 {
+		t.Errorf("of a process that has ended: %+v", p)
+	}
+}
+
 func TestLifecycleOfAProcess(t *testing.T) {
 	h := start(t, long)
 	if st := h.status(); st.State != "none" || st.PID != 0 || st.Starts != 0 {
