@@ -17,8 +17,8 @@ import (
 	"locklab/harness/history"
 )
 
-// The time that a process uses of the processors grows while it works, and what it started itself is included. A process
-// that has ended has none.
+// The time that a process uses of the processors grows while it works, and what it started itself is included. A
+// process that has ended has none.
 func TestProcessorTime(t *testing.T) {
 	h := start(t, long)
 	used := func() agent.ProcessorTime {
