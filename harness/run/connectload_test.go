@@ -76,10 +76,32 @@ func (e *elsewhere) planned(t *testing.T) {
 	}
 }
 
+// killedElsewhere is failover-holder, but short.
+const killedElsewhere = `
+name: failover
+workload: mutex
+clients: 4
+client-processes: 4
+locks: 2
+lock-choice: dealt
+guard: fencing
+hold: 50ms
+term: 1h
+warmup: 500ms
+duration: 6s
+min-acquired: 2
+faults:
+  - {kind: kill, target: holder, at: 500ms, for: 1s, every: 2130ms, repeat: 2}
+expect:
+  belief-exclusion: any
+  effect: pass
+  fairness: any
+`
+
 // failsOver kills holders of locks, and finds how long nobody got these.
 func (e *elsewhere) failsOver(t *testing.T) {
-	args := append([]string{"sweep", "failover-holder", "--param", "session-timeout=1s", "--duration", "10s", "--json",
-		"--min-acquired", "2", "--out", filepath.Join(t.ArtifactDir(), "failover")}, e.way("auth")...)
+	args := append([]string{"sweep", e.write("failover.yaml", []byte(killedElsewhere)), "--param", "session-timeout=1s",
+		"--json", "--out", filepath.Join(t.ArtifactDir(), "failover")}, e.way("auth")...)
 	code, stdout, said := e.run(args...)
 	var s sweep.Sweep
 	if err := json.Unmarshal([]byte(stdout), &s); err != nil || code != 0 && code != 6 || len(s.Series) != 1 {

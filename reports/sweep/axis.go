@@ -13,6 +13,9 @@ import (
 // logFrom is the ratio of the highest load to the lowest from which on their axis is logarithmic.
 const logFrom = 8
 
+// logarithmic reports whether an axis of these loads is.
+func logarithmic(lo, hi float64) bool { return lo > 0 && hi/lo >= logFrom }
+
 // loadAxis makes x an axis of the load, with the measured loads as its ticks. A label that would run into the one
 // before is left out.
 func (s *Sweep) loadAxis(p *plot.Plot, width vg.Length) {
@@ -25,7 +28,7 @@ func (s *Sweep) loadAxis(p *plot.Plot, width vg.Length) {
 	lo, hi := loads[0], loads[len(loads)-1]
 	share := func(v float64) float64 { return (v - lo) / max(hi-lo, 1e-12) } // of the axis
 	switch {
-	case lo > 0 && hi/lo >= logFrom:
+	case logarithmic(lo, hi):
 		p.X.Scale = plot.LogScale{}
 		share = func(v float64) float64 { return math.Log(v/lo) / math.Log(hi/lo) }
 		margin := math.Pow(hi/lo, 0.04)

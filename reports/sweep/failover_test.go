@@ -100,6 +100,36 @@ func TestFailovers(t *testing.T) {
 	}
 }
 
+// The samples of many series stand beside each other on a logarithmic axis too, and a single point has no axis.
+func TestFailoverFigures(t *testing.T) {
+	in := failoverInput()
+	in.Params[0].Key, in.Params[0].Numbers = "clients", []float64{1, 256}
+	for i := range in.Points {
+		in.Points[i].Values["clients"] = in.Points[i].Values["session-timeout"]
+	}
+	s := Summarize(in)
+	if err := Render(t.TempDir(), s); err != nil {
+		t.Error(err)
+	}
+	for n := range s.Series {
+		if x := s.beside(1, n); x < 0.9 || x > 1.1 {
+			t.Errorf("series %d is drawn at %g", n, x)
+		}
+	}
+	in = failoverInput()
+	in.Points = in.Points[:1]
+	for i := range in.Params {
+		in.Params[i].Values = in.Params[i].Values[:1]
+	}
+	s = Summarize(in)
+	if f := s.failoverFigure(); s.Load != "" || f.Draw != nil {
+		t.Errorf("load %q, and a picture", s.Load)
+	}
+	if err := Render(t.TempDir(), s); err != nil {
+		t.Error(err)
+	}
+}
+
 // Sessions expire as [check.Expiry] says, and an election takes a fifth of a second at least. Nothing is predicted
 // where that does not decide.
 func TestPredictsFailovers(t *testing.T) {

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -51,7 +52,7 @@ func (s *Sweep) failoverPanel(of string, width vg.Length) *plot.Plot {
 			at := series.Points[i].Load
 			add := func(to *chart.Trace, all ...int64) {
 				for _, ns := range all {
-					to.XYs = append(to.XYs, plotter.XY{X: at + s.beside(n), Y: float64(ns) / 1e9})
+					to.XYs = append(to.XYs, plotter.XY{X: s.beside(at, n), Y: float64(ns) / 1e9})
 				}
 			}
 			add(&ended, f.TookNs...)
@@ -78,10 +79,14 @@ func (s *Sweep) failoverPanel(of string, width vg.Length) *plot.Plot {
 	return p
 }
 
-// beside is by how much the samples of the n-th series are moved along the axis of the load.
-func (s *Sweep) beside(n int) float64 {
+// beside is where the samples of the n-th series at a load are drawn, so that they do not cover those of the others.
+func (s *Sweep) beside(load float64, n int) float64 {
 	lo, hi := s.loadRange()
-	return (float64(n) - float64(len(s.Series)-1)/2) * (hi - lo) / 60
+	share := (float64(n) - float64(len(s.Series)-1)/2) / 60 // of the axis
+	if logarithmic(lo, hi) {
+		return load * math.Pow(hi/lo, share)
+	}
+	return load + share*(hi-lo)
 }
 
 // loadRange returns the lowest and the highest load.
