@@ -388,7 +388,7 @@ func TestSweepPage(t *testing.T) {
 
 func sweeps() map[string]Input {
 	return map[string]Input{"clients": sweepInput(3, kinds, nil), "one": sweepInput(1, []kind{mutexKind}, nil),
-		"locks": shardInput(), "search": searchInput()}
+		"locks": shardInput(), "search": searchInput(), "failover": failoverInput()}
 }
 
 // TestLookSweep writes the reports of synthetic sweeps for a person to look at: LOOK=DIR go test -run TestLookSweep
