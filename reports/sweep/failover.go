@@ -215,7 +215,7 @@ func (s *Sweep) failoverNotes() []string {
 	}
 	var all []string
 	for _, of := range slices.Sorted(maps.Keys(by)) {
-		all = append(all, "failover after "+of+" is predicted by "+by[of])
+		all = append(all, "failover after “"+of+"” is predicted by "+by[of])
 	}
 	var reasons []string
 	for _, why := range slices.Sorted(maps.Keys(left)) {
@@ -247,13 +247,13 @@ func (s *Sweep) failoverHeadlines() []string {
 		}
 		switch {
 		case least == nil:
-			all = append(all, fmt.Sprintf("After %s: too few samples for a median.", of))
+			all = append(all, fmt.Sprintf("After “%s”: too few samples for a median.", of))
 		case least == most:
-			all = append(all, fmt.Sprintf("After %s, nobody got the lock for %s (median), and %s at most.", of,
+			all = append(all, fmt.Sprintf("After “%s”, nobody got the lock for %s (median), and %s at most.", of,
 				least.show(least.P50Ns), least.show(least.MaxNs)))
 		default:
-			all = append(all, fmt.Sprintf("After %s, nobody got the lock for %s (median; %s at most) at %s, and for %s "+
-				"(%s at most) at %s.", of, least.show(least.P50Ns), least.show(least.MaxNs), at[0], most.show(most.P50Ns),
+			all = append(all, fmt.Sprintf("After “%s”, nobody got the lock for %s (median; %s at most) at %s, and for "+
+				"%s (%s at most) at %s.", of, least.show(least.P50Ns), least.show(least.MaxNs), at[0], most.show(most.P50Ns),
 				most.show(most.MaxNs), at[1]))
 		}
 	}
