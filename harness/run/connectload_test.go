@@ -88,7 +88,8 @@ guard: fencing
 hold: 50ms
 term: 1h
 warmup: 500ms
-duration: 6s
+duration: 5s
+liveness: 500ms
 min-acquired: 2
 faults:
   - {kind: kill, target: holder, at: 500ms, for: 1s, every: 2130ms, repeat: 2}

@@ -154,38 +154,32 @@ func lockShares(run *rundir.Run, w Interval) (held, handed *float64) {
 	return held, handed
 }
 
-// sharesOf is lockShares for one lock.
+// sharesOf is lockShares for one lock. Its grants are in the order in which acquire returned, so holds that overlap, as
+// those of readers do, are counted once by how far they have been counted already.
 func sharesOf(grants []*history.Acquisition, w Interval, permits int) (held, handed float64) {
-	var holds, waits []Span
-	var lastRelease int64 = math.MinInt64
+	length := float64(w.To - w.From)
+	if length <= 0 {
+		return 0, 0
+	}
+	heldTo, handedTo, lastRelease := w.From, w.From, int64(math.MinInt64)
 	for _, a := range grants {
-		hold := Span{max(a.Returned, w.From), min(a.BelievedUntil(w.To), w.To)}
-		if hold.To > hold.From {
-			if a.Mode == history.ModePermit {
-				held += float64(hold.To-hold.From) * float64(a.Permits) / float64(permits)
-			} else {
-				holds = append(holds, hold)
-			}
+		from, to := max(a.Returned, w.From), min(a.BelievedUntil(w.To), w.To)
+		switch {
+		case to <= from:
+		case a.Mode == history.ModePermit:
+			held += float64(to-from) * float64(a.Permits) / float64(permits)
+		default:
+			held += float64(max(to-max(from, heldTo), 0))
+			heldTo = max(heldTo, to)
 		}
 		if a.Queued != history.None && a.Queued < lastRelease && lastRelease < a.Returned {
-			wait := Span{max(lastRelease, w.From), min(a.Returned, w.To)}
-			if wait.To > wait.From {
-				waits = append(waits, wait)
-			}
+			to := min(a.Returned, w.To)
+			handed += float64(max(to-max(lastRelease, handedTo), 0))
+			handedTo = max(handedTo, to)
 		}
 		if a.ReleaseInvoked != history.None {
 			lastRelease = max(lastRelease, a.ReleaseInvoked)
 		}
 	}
-	length := float64(w.To - w.From)
-	if length <= 0 {
-		return 0, 0
-	}
-	sum := func(all []Span) (s float64) {
-		for _, span := range Union(all) {
-			s += float64(span.To - span.From)
-		}
-		return s
-	}
-	return min((held+sum(holds))/length, 1), min(sum(waits)/length, 1)
+	return min(held/length, 1), min(handed/length, 1)
 }

@@ -46,6 +46,7 @@ func failoverInput() Input {
 			t := int64(timeout / time.Millisecond)
 			for n := range int64(2) {
 				r := &result.Result{Verdict: check.Pass, Faults: []check.FaultRecord{{ID: "fa"}}}
+				r.Throughput.AcquiredPerS = new(10.0)
 				r.Failovers = append(took("kill holder", false, t+10*n, t-20*n, t+30, t, 0, t+5),
 					took("kill leader", true, 700+n, -2900)...)
 				p.Runs = append(p.Runs, Run{Dir: "x", Result: r})
