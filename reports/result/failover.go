@@ -51,7 +51,8 @@ const (
 	FailoverNoWaiter   FailoverLeftOut = "nobody waited" // no client that was spared had asked for the lock
 	FailoverDisturbed  FailoverLeftOut = "another fault" // another one that matters struck meanwhile, or before
 	FailoverKept       FailoverLeftOut = "kept"          // servers: the lock was held all the time
-	FailoverIdle       FailoverLeftOut = "not in use"    // servers: the lock had not been granted in the window
+	FailoverUnrecorded FailoverLeftOut = "record not whole"
+	FailoverIdle       FailoverLeftOut = "not in use" // servers: the lock had not been granted in the window
 )
 
 // A strike is a fault as far as failovers depend on it.
@@ -121,7 +122,13 @@ func failoversOf(run *rundir.Run, w Interval) []Failover {
 	if len(all) == 0 {
 		return nil
 	}
-	return failoversAfter(all, run.Acquisitions, history.Grants(run.Events), w)
+	found := failoversAfter(all, run.Acquisitions, history.Grants(run.Events), w)
+	if len(run.Incomplete) > 0 { // a grant that is missing would make them longer
+		for i := range found {
+			found[i].TookNs, found[i].Censored, found[i].LeftOut = nil, false, FailoverUnrecorded
+		}
+	}
+	return found
 }
 
 // failoversAfter returns what strikes, in their order, did to locks; grants are [history.Grants].

@@ -163,6 +163,19 @@ func TestFailoversOfServers(t *testing.T) {
 	}
 }
 
+// A run whose record is not whole has no failovers, because a grant may be missing.
+func TestFailoversOfAnIncompleteRecord(t *testing.T) {
+	run, _ := synth.Act2Run(true)
+	w := MeasuredWindow(run.Events)
+	if got := said(failoversOf(run, w)); got != "2.29 s" {
+		t.Errorf("whole: %q", got)
+	}
+	run.Incomplete = []string{"c3/events.bin ends early"}
+	if got := said(failoversOf(run, w)); got != "record not whole" {
+		t.Errorf("not whole: %q", got)
+	}
+}
+
 // The steps of a fault are read from the history, and what it is from the plan.
 func TestStrikes(t *testing.T) {
 	s := &synth.Synth{}
