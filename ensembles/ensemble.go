@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,6 +29,9 @@ type Ensemble struct {
 	// External says that the ensemble was not started here. Its servers' agents run no process, and need not be told the
 	// servers' roles.
 	External bool
+
+	mu   sync.Mutex
+	runs map[*Host]string // the version that each server was last started with
 }
 
 // readyTimeout is how long an ensemble may take to form. It takes a few seconds, or longer on a busy machine.
@@ -36,14 +41,10 @@ const readyTimeout = 90 * time.Second
 // [Ensemble.AwaitReady].
 func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, error) {
 	e := &Ensemble{Servers: lab.Hosts(Server), Config: cfg}
-	addresses := make([]netip.Addr, len(e.Servers))
-	for i, h := range e.Servers {
-		addresses[i] = h.Address
-	}
 	g, gctx := errgroup.WithContext(ctx)
-	for i, h := range e.Servers {
+	for _, h := range e.Servers {
 		g.Go(func() error {
-			_, err := h.Agent.Start(gctx, serverSpec(cfg, addresses, i+1))
+			_, err := e.start(gctx, h, h.first)
 			return err
 		})
 	}
@@ -189,12 +190,23 @@ func (e *Ensemble) Leader(ctx context.Context) (*Host, error) {
 	return nil, fmt.Errorf("no server leads (roles: %v)", roles)
 }
 
-// Version asks the first server for its version of ZooKeeper.
+// Version asks the first server for the number of its version of ZooKeeper.
 func (e *Ensemble) Version(ctx context.Context) (string, error) {
-	answer, err := e.Servers[0].Agent.Ask(ctx, "srvr")
-	version, _, _ := strings.Cut(field(answer, "Zookeeper version:"), "-") // the build follows
-	return version, err
+	told, err := e.Told(ctx, e.Servers[0])
+	return VersionNumber(told), err
 }
+
+// hostAddresses returns the addresses of the servers' hosts.
+func (e *Ensemble) hostAddresses() []netip.Addr {
+	var all []netip.Addr
+	for _, h := range e.Servers {
+		all = append(all, h.Address)
+	}
+	return all
+}
+
+// number returns which server of the ensemble a host runs, from 1.
+func (e *Ensemble) number(h *Host) int { return slices.Index(e.Servers, h) + 1 }
 
 // Addresses returns the addresses at which clients inside the lab reach the servers.
 func (e *Ensemble) Addresses() []netip.AddrPort {

@@ -17,7 +17,7 @@ type Kind interface {
 	// it can tell.
 	Lacks() agent.Capabilities
 	// Open prepares a place for the hosts of one lab, whose id is unique. If it returns an error, it has left nothing
-	// behind.
+	// behind. A version of ZooKeeper that the hosts cannot have is a [*VersionError].
 	Open(ctx context.Context, id string, cfg LabConfig) (Place, error)
 	// Clean removes what killed runs have left. It leaves running labs alone.
 	Clean(ctx context.Context, log *slog.Logger) error
@@ -44,6 +44,9 @@ type Location struct {
 	Server netip.AddrPort
 	// Published is where this machine reaches the host's ZooKeeper server, if the HostSpec asked for it.
 	Published netip.AddrPort
+	// Homes are the directories of the host in which the versions of its HostSpec are, and perhaps others. An empty one
+	// stands for the ZooKeeper that the agent finds by itself.
+	Homes map[string]string
 }
 
 // LabConfig configures a lab of any kind.

@@ -32,6 +32,17 @@ type HostSpec struct {
 	// Image names another image.
 	Base  bool
 	Image string
+	// Versions are the ZooKeepers that a server can be started with: [DefaultVersion], directories of this machine and,
+	// in labs of containers, images. It starts with the first one. None = only [DefaultVersion].
+	Versions []string
+}
+
+// First returns the version that a server starts with.
+func (s *HostSpec) First() string {
+	if len(s.Versions) == 0 {
+		return DefaultVersion
+	}
+	return s.Versions[0]
 }
 
 // A File is copied from this machine to a host.
@@ -52,6 +63,9 @@ type Host struct {
 	Published netip.AddrPort
 	// Agent is the client by which the harness controls the host.
 	Agent *agent.Client
+
+	first string            // the version that its server starts with
+	homes map[string]string // of its versions, as in its Location
 }
 
 // A Lab is the set of hosts of a run.

@@ -50,7 +50,11 @@ func (l *Lab) fill(ctx, leases context.Context, cfg LabConfig) error {
 				at.Server = netip.AddrPortFrom(at.Address, agent.ClientPort)
 			}
 			h := &Host{Name: spec.Name, Role: spec.Role, Address: at.Address, Server: at.Server, Published: at.Published,
-				Agent: agent.NewClient(spec.Name, at.Control.String(), secret)}
+				Agent: agent.NewClient(spec.Name, at.Control.String(), secret), first: spec.First(),
+				homes: map[string]string{}}
+			for _, v := range spec.Versions {
+				h.homes[v] = at.Homes[v]
+			}
 			hosts[i] = h
 			// The lease runs from the agent's start, and other hosts may take longer to start than the lease lasts.
 			l.renewals.Go(func() { keepLease(leases, h.Name, h.Agent.Renew, cfg.Log) })

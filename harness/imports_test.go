@@ -61,7 +61,8 @@ type layer struct {
 // The architecture manual draws this list.
 var layers = []layer{
 	{"events and settings", []string{"harness/gate", "harness/history", "harness/settings", "harness/untrusted",
-		"ensembles/reach", "ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire", "recipes/observe"}},
+		"ensembles/reach", "ensembles/software", "ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire",
+		"recipes/observe"}},
 	{"sessions", []string{"recipes/zksession", "recipes/observe/slogobserver", "recipes/observe/otelobserver"}},
 	{"locks", []string{"recipes", "recipes/zktest"}},
 	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},

@@ -11,8 +11,9 @@ type Spec struct {
 	// Argv is the program and its arguments. The program "java" is the image's Java, and "locklab" is the agent's own
 	// binary.
 	Argv []string `json:"argv"`
-	// ZooKeeper puts the image's ZooKeeper jars on Java's class path.
-	ZooKeeper bool `json:"zookeeper,omitempty"`
+	// ZooKeeper puts the image's ZooKeeper jars on Java's class path, or those in the directory Home if that is given.
+	ZooKeeper bool   `json:"zookeeper,omitempty"`
+	Home      string `json:"home,omitempty"`
 	// Dir is the process's working directory, below DataDir. The process's standard output and error go to LogFile in it.
 	Dir string `json:"dir"`
 	// Files are written to Dir before the process starts, by name.

@@ -1,12 +1,15 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,7 +37,14 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensem
 		cfg.Log.Warn("remove leftovers of earlier runs", "err", err)
 	}
 	p := &place{id: id, cfg: cfg, engine: e}
-	if p.images, err = findImages(ctx, e, cfg.Binary); err != nil {
+	if p.images, err = findImages(ctx, e, cfg.Binary, cfg.Hosts); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	if p.versions, err = findVersions(ctx, e, p.images.base, id, cfg.Hosts); err != nil {
+		if _, ok := errors.AsType[*ensembles.VersionError](err); ok {
+			_ = e.close() // nothing but that error concerns the user
+			return nil, err
+		}
 		return nil, errors.Join(err, e.close())
 	}
 	if p.network, p.address, err = makeNetwork(ctx, e, id); err != nil {
@@ -50,17 +60,30 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensem
 
 // A place is the network of a lab and the containers on it.
 type place struct {
-	id      string
-	cfg     ensembles.LabConfig
-	engine  *engine
-	images  images
-	network string
-	address func(i int) netip.Addr
-	names   []string // "name:address" of all hosts
+	id       string
+	cfg      ensembles.LabConfig
+	engine   *engine
+	images   images
+	versions *versions
+	network  string
+	address  func(i int) netip.Addr
+	names    []string // "name:address" of all hosts
 }
 
-// Image implements [ensembles.Place].
-func (p *place) Image() string { return p.images.base }
+// Image implements [ensembles.Place]. If servers start with several versions, it names all of them.
+func (p *place) Image() string {
+	var all []string
+	for _, h := range p.cfg.Hosts {
+		runs := p.versions.image(h.First())
+		if ensembles.IsDir(h.First()) {
+			runs += " with " + h.First()
+		}
+		if h.Role == ensembles.Server && !slices.Contains(all, runs) {
+			all = append(all, runs)
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), p.images.base)
+}
 
 // Start implements [ensembles.Place].
 func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensembles.Location, error) {
@@ -69,7 +92,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 		hosts: p.names, env: env, ports: []uint16{agent.Port}, tmpfs: !spec.Disk, dataDir: agent.DataDir,
 		files: spec.Files}
 	if spec.Role == ensembles.Server || spec.Base {
-		b.image, b.binary = p.images.base, p.cfg.Binary
+		b.image, b.binary = p.versions.image(spec.First()), p.cfg.Binary
 	}
 	if spec.Image != "" {
 		b.image, b.binary = spec.Image, p.cfg.Binary
@@ -77,11 +100,16 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if spec.Publish {
 		b.ports = append(b.ports, agent.ClientPort)
 	}
+	var err error
+	if b.more, err = p.versions.tarFor(spec); err != nil {
+		return ensembles.Location{}, err
+	}
 	at, err := p.engine.run(ctx, b)
 	if err != nil {
 		return ensembles.Location{}, err
 	}
-	return ensembles.Location{Address: b.address, Control: at[agent.Port], Published: at[agent.ClientPort]}, nil
+	return ensembles.Location{Address: b.address, Control: at[agent.Port], Published: at[agent.ClientPort],
+		Homes: p.versions.homes(spec)}, nil
 }
 
 // Close implements [ensembles.Place].

@@ -109,6 +109,28 @@ func (e *engine) importRoot(ctx context.Context, root io.Reader, ref string, cha
 	return streamError(res)
 }
 
+// imageJars reads ZooKeeper's jars from an image, by way of a container that is never started. A killed harness leaves
+// that container to the next run, with the others of the lab.
+func (e *engine) imageJars(ctx context.Context, image, lab string) (found jars, err error) {
+	config := &container.Config{Image: image, Cmd: []string{binaryPath},
+		Labels: map[string]string{labelLab: lab, labelCreated: now()}}
+	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: config})
+	if err != nil {
+		return nil, fmt.Errorf("look into image %s: %w", image, err)
+	}
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), startCap)
+		defer cancel()
+		err = errors.Join(err, e.remove(clean, leftover{id: made.ID, name: "container of " + image}))
+	}()
+	files, err := e.api.ContainerExport(ctx, made.ID, client.ContainerExportOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("look into image %s: %w", image, err)
+	}
+	defer files.Close()
+	return jarsIn(files)
+}
+
 // streamError reads the engine's stream of JSON messages and returns the error in it, if any.
 func streamError(r io.Reader) error {
 	dec := json.NewDecoder(r)
@@ -200,7 +222,8 @@ type box struct {
 	tmpfs                     bool     // the data directory is a tmpfs, else a volume
 	dataDir                   string
 	files                     []ensembles.File
-	binary                    string // copied to binaryPath before the start, if not empty
+	binary                    string    // copied to binaryPath before the start, if not empty
+	more                      io.Reader // a tar that is unpacked at the root, or nil
 }
 
 // startCap bounds the start of one container, which takes a second or two.
@@ -265,6 +288,13 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 		testcontainers.GenericContainerRequest{ContainerRequest: req, Started: true})
 	if err != nil {
 		return nil, err
+	}
+	if b.more != nil {
+		_, err := e.api.CopyToContainer(ctx, c.GetContainerID(),
+			client.CopyToContainerOptions{DestinationPath: "/", Content: b.more})
+		if err != nil {
+			return nil, fmt.Errorf("copy files: %w", err)
+		}
 	}
 	published := map[uint16]netip.AddrPort{}
 	ports, err := c.Ports(ctx)

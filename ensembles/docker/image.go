@@ -18,7 +18,7 @@ import (
 //     where it cannot be pulled, builds the latter.
 //
 // A run never pulls or builds an image; without one it ends with [ErrNoImage]. Any image can be used in which the agent
-// finds Java and ZooKeeper's jars (see ensembles/agent/serve, locate.go). The image's entry point, user and volumes do
+// finds Java and ZooKeeper's jars (see ensembles/software). The image's entry point, user and volumes do
 // not matter, because the agent starts the server.
 const (
 	// EnvImage is the environment variable that names the base image to use, such as zookeeper:3.8.

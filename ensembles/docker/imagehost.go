@@ -6,9 +6,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"locklab/ensembles"
@@ -32,10 +34,11 @@ const binaryPath = "/locklab"
 // keepHostImages is how many plain images are kept, which is enough for a bisection.
 const keepHostImages = 4
 
-// findImages returns the images of a lab's hosts. It makes the plain one unless the engine has it.
-func findImages(ctx context.Context, e *engine, binary string) (images, error) {
+// findImages returns the images of a lab's hosts. It makes the plain one unless the engine has it. The base image may
+// be absent if no host needs it.
+func findImages(ctx context.Context, e *engine, binary string, hosts []ensembles.HostSpec) (images, error) {
 	base, err := findBase(ctx, e)
-	if err != nil {
+	if err != nil && (!errors.Is(err, ErrNoImage) || slices.ContainsFunc(hosts, needsBase)) {
 		return images{}, err
 	}
 	if err := ensembles.CheckBinary(binary); err != nil {
@@ -58,6 +61,12 @@ func findImages(ctx context.Context, e *engine, binary string) (images, error) {
 		return images{}, fmt.Errorf("make image %s: %w", im.plain, err)
 	}
 	return im, pruneHostImages(ctx, e, keepHostImages)
+}
+
+// needsBase reports whether a host needs the base image.
+func needsBase(h ensembles.HostSpec) bool {
+	return h.Base || h.Role == ensembles.Server && (ensembles.IsDir(h.First()) || h.First() == ensembles.DefaultVersion ||
+		slices.Contains(h.Versions, ensembles.DefaultVersion))
 }
 
 // pruneHostImages removes all plain images but the newest ones. An image that a container uses stays.

@@ -27,6 +27,7 @@ type host struct {
 	Env     map[string]string     `json:"env"`   // of the agent
 	Files   []ensembles.File      `json:"files,omitempty"`
 	Disk    bool                  `json:"disk,omitempty"`
+	Homes   []string              `json:"homes,omitempty"` // directories of versions of ZooKeeper
 
 	// The lab process adds these.
 	Lab     string `json:"lab,omitempty"`

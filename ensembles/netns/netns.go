@@ -13,7 +13,6 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/ensembles/agent/serve"
 )
 
 // ErrUnavailable says that this machine cannot have labs of this kind.
@@ -29,10 +28,19 @@ func (Kind) Name() string { return "netns" }
 func (Kind) Lacks() agent.Capabilities { return nil }
 
 // Open implements [ensembles.Kind]. It starts the lab process, which has the network of the lab.
-func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
-	image, err := serve.Software(os.DirFS("/"))
+func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
+	homes, image, err := ensembles.Local(k.Name(), cfg.Hosts)
+	if _, ok := errors.AsType[*ensembles.VersionError](err); ok {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	for v, home := range homes {
+		if own := hidden(home); own != "" {
+			return nil, &ensembles.VersionError{Version: v, Msg: fmt.Sprintf("%s: hosts have a %s of their own", v, own),
+				Hint: "copy the directory elsewhere"}
+		}
 	}
 	for _, h := range cfg.Hosts {
 		if h.Image != "" {
@@ -43,7 +51,7 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensem
 	if err := ensembles.CheckBinary(cfg.Binary); err != nil {
 		return nil, err
 	}
-	p := &place{id: id, cfg: cfg, image: image}
+	p := &place{id: id, cfg: cfg, image: image, homes: homes}
 	if err := p.open(ctx); err != nil {
 		return nil, err
 	}

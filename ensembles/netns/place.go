@@ -21,7 +21,8 @@ type place struct {
 	id    string
 	cfg   ensembles.LabConfig
 	image string
-	dir   string // has the data of hosts with a disk
+	homes map[string]string // by version of ZooKeeper
+	dir   string            // has the data of hosts with a disk
 
 	lab       *exec.Cmd
 	requests  io.WriteCloser
@@ -81,7 +82,7 @@ func (p *place) listen(ctx context.Context) error {
 		return address, err
 	}
 	for i, h := range p.cfg.Hosts {
-		at := ensembles.Location{Address: address(i)}
+		at := ensembles.Location{Address: address(i), Homes: p.homes}
 		var err error
 		if at.Control, err = open(); err != nil {
 			return err
@@ -160,6 +161,11 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	spec, at := p.cfg.Hosts[i], p.locations[i]
 	r := request{Control: inherited + i, Host: host{Name: spec.Name, Address: at.Address, Env: env, Disk: spec.Disk,
 		Files: spec.Files, Names: map[string]netip.Addr{}}}
+	for _, v := range spec.Versions {
+		if home := p.homes[v]; home != "" {
+			r.Host.Homes = append(r.Host.Homes, home)
+		}
+	}
 	for j, h := range p.cfg.Hosts {
 		r.Host.Names[h.Name] = p.locations[j].Address
 		if j < i && h.Publish {

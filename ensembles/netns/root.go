@@ -35,7 +35,7 @@ func (h *host) enterRoot() error {
 	}{
 		{"make the mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
 		{"make a root", func() error { return unix.Mount("tmpfs", newRoot, "tmpfs", 0, "mode=755") }},
-		{"share the machine's files", shareFiles},
+		{"share the machine's files", h.shareFiles},
 		{"share devices", func() error { return bindFiles(devices) }},
 		{"make /tmp", func() error { return os.MkdirAll(newRoot+"/tmp", 0o777|os.ModeSticky) }},
 		{"make " + agent.DataDir, h.makeDataDir},
@@ -57,10 +57,22 @@ func (h *host) enterRoot() error {
 	return nil
 }
 
-// shareFiles binds the shared directories, with those of a Java and a ZooKeeper that the environment names.
-func shareFiles() error {
+// hidden returns the directory of a host's own in which a directory of this machine would be lost; empty if there is
+// none.
+func hidden(dir string) string {
+	for _, own := range []string{agent.DataDir, newRoot, "/proc", "/dev"} {
+		if dir == own || strings.HasPrefix(dir, own+"/") {
+			return own
+		}
+	}
+	return ""
+}
+
+// shareFiles binds the shared directories, with those of a Java and a ZooKeeper that the environment names, and those
+// of the host's versions of ZooKeeper.
+func (h *host) shareFiles() error {
 	dirs := slices.Clone(shared)
-	for _, home := range []string{os.Getenv("JAVA_HOME"), os.Getenv("ZOOKEEPER_HOME")} {
+	for _, home := range append([]string{os.Getenv("JAVA_HOME"), os.Getenv("ZOOKEEPER_HOME")}, h.Homes...) {
 		within := func(dir string) bool { return home == dir || strings.HasPrefix(home, dir+"/") }
 		if home != "" && !slices.ContainsFunc(dirs, within) {
 			dirs = append(dirs, filepath.Clean(home))

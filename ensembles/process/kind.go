@@ -14,7 +14,6 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/reach"
 )
 
@@ -60,7 +59,11 @@ func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ens
 	var err error
 	switch {
 	case k.Ensemble == nil:
-		if p.image, err = serve.Software(os.DirFS("/")); err != nil {
+		p.homes, p.image, err = ensembles.Local(k.Name(), cfg.Hosts)
+		if _, ok := errors.AsType[*ensembles.VersionError](err); ok {
+			return nil, err
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 	case servers > len(k.Ensemble.Servers):

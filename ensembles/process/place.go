@@ -25,7 +25,8 @@ type place struct {
 	network  network
 	reserved io.Closer
 	image    string
-	dirs     map[bool]string // with and without a disk: each has a directory for some of the hosts
+	homes    map[string]string // by version of ZooKeeper
+	dirs     map[bool]string   // with and without a disk: each has a directory for some of the hosts
 
 	mu     sync.Mutex
 	agents []*child
@@ -46,7 +47,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if i >= mostHosts {
 		return ensembles.Location{}, fmt.Errorf("a lab on the loopback has room for %d hosts", mostHosts)
 	}
-	spec, at := p.cfg.Hosts[i], ensembles.Location{Address: p.network.address(i)}
+	spec, at := p.cfg.Hosts[i], ensembles.Location{Address: p.network.address(i), Homes: p.homes}
 	var sockets []*os.File
 	defer func() {
 		for _, f := range sockets {

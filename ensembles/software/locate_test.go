@@ -1,4 +1,4 @@
-package serve
+package software
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLocate(t *testing.T) {
+func TestFind(t *testing.T) {
 	official := []string{"apache-zookeeper-3.9.4-bin/lib/zookeeper-3.9.4.jar",
 		"apache-zookeeper-3.9.4-bin/lib/zookeeper-jute-3.9.4.jar",
 		"apache-zookeeper-3.9.4-bin/lib/netty-common-4.1.jar", "apache-zookeeper-3.9.4-bin/lib/LICENSE.txt",
@@ -48,6 +48,11 @@ func TestLocate(t *testing.T) {
 			classPath: []string{"/opt/apache-zookeeper-3.8.4-bin/lib/zookeeper-3.8.4.jar"}},
 		{name: "ZOOKEEPER_HOME", files: append(debian, "srv/zk/lib/zookeeper-3.9.4.jar"), zookeeperHome: "/srv/zk",
 			java: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java", classPath: []string{"/srv/zk/lib/zookeeper-3.9.4.jar"}},
+		{name: "jars without a lib directory", files: append(debian, "srv/zk/zookeeper-3.9.4.jar", "srv/zk/netty.jar"),
+			zookeeperHome: "/srv/zk/", java: "/usr/lib/jvm/java-17-openjdk-amd64/bin/java",
+			classPath: []string{"/srv/zk/netty.jar", "/srv/zk/zookeeper-3.9.4.jar"}},
+		{name: "ZOOKEEPER_HOME with other jars", files: append(debian, "srv/zk/lib/zookeeper-jute-3.9.4.jar"),
+			zookeeperHome: "/srv/zk", wantErr: "srv/zk/lib"},
 		{name: "ZOOKEEPER_HOME without jars", files: debian, zookeeperHome: "/srv/zk", wantErr: "srv/zk/lib"},
 		{name: "nothing", files: []string{"etc/passwd"}, wantErr: "no java"},
 		{name: "no jars", files: []string{"usr/bin/java", "apache-zookeeper-3.9.4-bin/lib/README"},
@@ -59,7 +64,7 @@ func TestLocate(t *testing.T) {
 			for _, f := range c.files {
 				root[f] = &fstest.MapFile{Mode: fs.FileMode(0o755)}
 			}
-			l, err := locate(root, c.javaHome, c.zookeeperHome)
+			l, err := Find(root, c.javaHome, c.zookeeperHome)
 			if c.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
 					t.Errorf("error %v, want one that says %q", err, c.wantErr)
@@ -69,8 +74,8 @@ func TestLocate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l.java != c.java || cmp.Diff(c.classPath, l.classPath) != "" {
-				t.Errorf("java %s, class path %v", l.java, l.classPath)
+			if l.Java != c.java || cmp.Diff(c.classPath, l.ClassPath) != "" {
+				t.Errorf("java %s, class path %v", l.Java, l.ClassPath)
 			}
 		})
 	}
