@@ -117,7 +117,7 @@ func testRolling(t *testing.T, r *rig) {
 		before[h] = starts(t, h)
 	}
 	begun := time.Now()
-	h, err := rollingRestart(all).Inject(t.Context())
+	h, err := rollingRestart{all: all}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,9 @@ type Harm struct {
 	// the paths of znodes and the sessions that owned them. They are empty for other faults.
 	Sessions []history.SessionID
 	Nodes    []string
+	// Versions says which version of ZooKeeper came in the place of which, by what servers tell; empty for faults that
+	// leave it alone.
+	Versions string
 	// Over waits until a fault that ends by itself is done; nil for a fault that lasts until it is healed.
 	Over func(context.Context) error
 	// Heal undoes the fault and returns when. It is nil for a fault that is over at once, such as the reset of a
@@ -54,6 +57,9 @@ type Harm struct {
 // done lists what the fault struck, beside its hosts. A single session is left out, because the event has a field for
 // it.
 func (h *Harm) done() string {
+	if h.Versions != "" {
+		return h.Versions
+	}
 	what := slices.Clone(h.Nodes)
 	if len(h.Sessions) > 1 {
 		for _, s := range h.Sessions {

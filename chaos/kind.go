@@ -32,6 +32,9 @@ type Kind struct {
 	Nature check.FaultNature
 	// Momentary says that it is over as soon as it is done, so that nothing needs to be healed.
 	Momentary bool
+	// Stays says that the lab is another one afterwards, which nothing undoes. A run with such a fault shares its lab with
+	// no other run.
+	Stays bool
 	// Outage says that a server takes no part in a quorum while the fault is in force.
 	Outage bool
 	// Slot names the exclusive resource of a host, such as its process, that the fault occupies: faults of two kinds

@@ -49,8 +49,8 @@ func TestKeysMeanOneThing(t *testing.T) {
 
 // The keys of a file have one order, whatever kinds there are.
 func TestOrderOfFaultKeys(t *testing.T) {
-	const want = "kind target from shape way verdict loss bandwidth latency jitter by at every repeat trigger for until " +
-		"linger expect"
+	const want = "kind target to from shape way verdict loss bandwidth latency jitter by at every repeat trigger for " +
+		"until linger expect"
 	if got := strings.Join(settings.Names(FaultKeys()), " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -13,6 +13,7 @@ func list() []Kind {
 		restartKind(),
 		crashLoopKind(),
 		rollingRestartKind(),
+		upgradeKind(),
 		partitionKind(),
 		lossKind(),
 		bandwidthKind(),

@@ -40,7 +40,7 @@ func liar(t *testing.T, session history.SessionID) *ensembles.Host {
 			}
 			answer = is
 		case "/zookeeper/srvr":
-			io.WriteString(w, "Mode: standalone\n")
+			io.WriteString(w, "Zookeeper version: 3.8.0-x, built on a day\nMode: standalone\n")
 			return
 		case "/zookeeper/dump":
 			fmt.Fprintf(w, "SessionTracker dump:\n\t%s\n", session)
@@ -87,7 +87,9 @@ func TestMomentaryFaultsAreVerifiedByTheirEffect(t *testing.T) {
 	e := &ensembles.Ensemble{Servers: []*ensembles.Host{h}}
 	p := Process{Host: h}
 	for name, f := range map[string]Injector{
-		"restart": ending{p, Process.restart}, "rolling restart": rollingRestart{p},
+		"restart": ending{p, Process.restart}, "rolling restart": rollingRestart{all: []Process{p}},
+		"upgrade": upgrade{&Run{Ensemble: e, Process: func(*ensembles.Host) Process { return p }}, e.Servers,
+			ensembles.DefaultVersion},
 		"reset":  reset{ends{"f1", h, []*ensembles.Host{h}, e}},
 		"expire": expireSession{byClient{id: "f1", host: h, witness: said(session), ensemble: e}},
 		"znode":  deleteNode{e, lock, of(session), h}, "parent": deleteParent{ensemble: e, lock: lock},

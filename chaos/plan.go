@@ -165,3 +165,8 @@ func (p Plan) Relayed() bool {
 func (p Plan) StepsClock() bool {
 	return slices.ContainsFunc(p.Steps, func(s PlannedFault) bool { return s.Fault.kind().StepsClock })
 }
+
+// Stays reports whether one of the faults leaves a lab that is another one afterwards.
+func (p *Planned) Stays() bool {
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.kind().Stays })
+}

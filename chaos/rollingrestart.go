@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ func rollingRestartKind() Kind {
 			for _, h := range i.hosts {
 				all = append(all, r.Process(h))
 			}
-			return r.slotted(i, rollingRestart(all)), nil
+			return r.slotted(i, rollingRestart{all: all}), nil
 		},
 	}
 }
@@ -46,22 +47,26 @@ func checkRollingRestart(c *checker, f Fault) {
 	}
 }
 
-// rollingRestart restarts processes one after the other, as the upgrade of an ensemble does. Each process has to be
-// back before the next one ends.
-type rollingRestart []Process
+// rollingRestart restarts processes one after the other. Each process has to be back before the next one ends.
+type rollingRestart struct {
+	all []Process
+	// next chooses the next one of those that are left, after the first of all; nil = in their order.
+	next func(ctx context.Context, left []Process) int
+	// whole restarts all of them in any case. Otherwise those that are left when the fault is healed are not restarted.
+	whole bool
+}
 
-// Inject restarts the first process. The others follow while the fault is in force, until [Harm].Over. If the fault
-// is healed before that, the remaining processes are not restarted.
+// Inject restarts the first process. The others follow while the fault is in force, until [Harm].Over.
 func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
-	if len(r) == 0 {
+	if len(r.all) == 0 {
 		return nil, errors.New("rolling restart without a server")
 	}
-	first, err := r[0].restart(ctx)
+	first, err := r.all[0].restart(ctx)
 	if err != nil {
 		return first, err
 	}
 	h := &Harm{At: first.At, Verify: first.Verify}
-	for _, p := range r {
+	for _, p := range r.all {
 		h.Hosts = append(h.Hosts, p.Host.Name)
 	}
 	// A restart that has begun is completed, even if the run is interrupted.
@@ -71,7 +76,8 @@ func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
 	var rolled error
 	go func() {
 		defer close(over)
-		for _, p := range r[1:] {
+		left := slices.Clone(r.all[1:])
+		for len(left) > 0 {
 			if rolled = backWithin(rest, last); rolled != nil {
 				return
 			}
@@ -80,6 +86,12 @@ func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
 				return
 			default:
 			}
+			i := 0
+			if r.next != nil {
+				i = r.next(rest, left)
+			}
+			p := left[i]
+			left = slices.Delete(left, i, i+1)
 			var next *Harm
 			if next, rolled = p.restart(rest); next != nil {
 				last = next
@@ -99,7 +111,9 @@ func (r rollingRestart) Inject(ctx context.Context) (*Harm, error) {
 	}
 	stop := sync.OnceFunc(func() { close(enough) })
 	h.Heal = func(ctx context.Context) (int64, error) {
-		stop()
+		if !r.whole {
+			stop()
+		}
 		if err := h.Over(ctx); err != nil {
 			return 0, err
 		}

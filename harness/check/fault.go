@@ -17,6 +17,7 @@ type fault struct {
 	targets []string
 	session history.SessionID // the one it was done to, if that is recorded
 	detail  string
+	done    string // what it was done to, beside hosts
 	// unsupported says that the machine could not do it.
 	unsupported bool
 	// missed says that there was nothing that it could strike.
@@ -82,6 +83,8 @@ func (f *fault) add(e *history.Event) {
 	}
 	if e.Kind == history.Fail || e.Kind == history.Info {
 		f.detail = step.Detail
+	} else if e.Op == history.OpFaultInject && e.Kind == history.OK {
+		f.done = step.Detail
 	}
 	switch e.Op {
 	case history.OpFaultUnsupported:
@@ -204,7 +207,7 @@ func (d *digest) faultRecords() []FaultRecord {
 	all := make([]FaultRecord, 0, len(d.faults))
 	for _, f := range d.faults {
 		all = append(all, FaultRecord{
-			ID: f.ID, Kind: f.Kind, Target: f.Target, Detail: f.detail, Unsupported: f.unsupported,
+			ID: f.ID, Kind: f.Kind, Target: f.Target, Detail: f.detail, Done: f.done, Unsupported: f.unsupported,
 			RequestedNs: instant(f.requested), InjectedNs: instant(f.injected), HealedNs: instant(f.healed),
 			Verified: f.verified != history.None, HealVerified: f.healVerified != history.None,
 		})

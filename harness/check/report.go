@@ -195,7 +195,10 @@ type FaultRecord struct {
 	HealVerified bool   `json:"heal_verified"`
 	Unsupported  bool   `json:"unsupported,omitempty"` // the machine could not do it
 	Detail       string `json:"detail,omitempty"`      // what went wrong
-	Harm         *Harm  `json:"harm,omitempty"`        // nil if it never was injected, or if that could not be judged
+	// Done says to which znodes or sessions it was done, or which version of ZooKeeper came in the place of which; empty
+	// for faults that harm only hosts.
+	Done string `json:"done,omitempty"`
+	Harm *Harm  `json:"harm,omitempty"` // nil if it never was injected, or if that could not be judged
 	// Holders are the clients that held a lock when the fault struck the server that they were connected to.
 	Holders []HolderHarm `json:"holders,omitempty"`
 }

@@ -26,8 +26,9 @@ type FaultStep struct {
 	Leads bool     // of OpFaultAim: one of the hosts leads the ensemble
 	// Session is the one that the fault was done to, if it was done to one.
 	Session SessionID
-	// Detail says what went wrong; of an injection that succeeded, whose sessions or which znodes it was done to; of
-	// an aim, the target as the scenario names it and why it comes to these hosts.
+	// Detail says what went wrong; of an injection that succeeded, whose sessions or which znodes it was done to, or
+	// which version of ZooKeeper came in the place of which; of an aim, the target as the scenario names it and why it
+	// comes to these hosts.
 	Detail string
 }
 

@@ -11,7 +11,7 @@ import (
 // labKeys are the keys of a scenario that are settings of its lab. The number of client processes is not among them,
 // because a lab can have more hosts than a run uses.
 var labKeys = []string{"lab", "connect", "connect-ca", "connect-cert", "connect-key", "connect-auth", "servers",
-	"storage", "tick", "init-limit", "sync-limit", "min-session-timeout",
+	"zookeeper", "storage", "tick", "init-limit", "sync-limit", "min-session-timeout",
 	"max-session-timeout", "heap", "observer", "client-image"}
 
 // LabSettings returns a text that is the same for scenarios that can be run in one lab. lacking has the capabilities
@@ -23,6 +23,11 @@ func LabSettings(sc *scenario.Scenario, lacking map[string]string) string {
 	}
 	// Servers whose clocks can be set are started in another way, and a lab finds out as it opens what it cannot do.
 	all = append(all, fmt.Sprint("needs=", sc.Needs(), sc.Drawn(), stepsClocks(sc, lacking)))
+	for _, f := range sc.Faults {
+		if v := f.Version(); v != "" {
+			all = append(all, "to="+v)
+		}
+	}
 	// Each client host of a recipe that is not built into locklab is equipped for that recipe.
 	if sc.Foreign() {
 		all = append(all, "recipe="+sc.Recipe, "client-processes="+strconv.Itoa(sc.ClientProcesses))
@@ -37,8 +42,10 @@ func stepsClocks(sc *scenario.Scenario, lacking map[string]string) bool {
 
 // sharesLab reports whether a scenario can be run in the lab that was made for another. A lab of its own would have the
 // same servers and, apart from their number, the same client hosts. Scenarios whose sequence numbers run out do not
-// share labs, because directories are prepared for that only once, before a lab's first run.
+// share labs, because directories are prepared for that only once, before a lab's first run. Those that upgrade the
+// servers do not, because nothing brings the version before back.
 func sharesLab(made, sc *scenario.Scenario, lacking map[string]string) bool {
-	return made.SequenceLeft == 0 && sc.SequenceLeft == 0 && sc.ClientProcesses <= made.ClientProcesses &&
+	return made.SequenceLeft == 0 && sc.SequenceLeft == 0 && !made.Upgrades() && !sc.Upgrades() &&
+		sc.ClientProcesses <= made.ClientProcesses &&
 		LabSettings(made, lacking) == LabSettings(sc, lacking)
 }

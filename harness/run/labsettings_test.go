@@ -29,6 +29,12 @@ func TestSharesLab(t *testing.T) {
 	clock := chaos.Fault{Kind: "clock-step"}
 	faulty := with("")
 	faulty.Faults = []chaos.Fault{clock}
+	upgraded := with("")
+	upgrade, err := chaos.ParseFault(map[string]string{"kind": "upgrade", "target": "all", "to": "zookeeper:3.9"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upgraded.Faults = []chaos.Fault{upgrade}
 	for _, c := range []struct {
 		name     string
 		made, sc *scenario.Scenario
@@ -52,11 +58,14 @@ func TestSharesLab(t *testing.T) {
 		{"sequence numbers that run out, once", with("sequence-left=5"), with("sequence-left=5"), false},
 		{"and besides", with(""), with("sequence-left=5"), false},
 		{"a server's clock", with(""), faulty, false},
+		{"a version", with(""), with("zookeeper=zookeeper:3.9"), false},
+		{"an upgrade, once", upgraded, upgraded, false},
+		{"and before", with(""), upgraded, false},
 	} {
 		if got := sharesLab(c.made, c.sc, nil); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
-		if c.sc.SequenceLeft+c.made.SequenceLeft == 0 && c.made.ClientProcesses == c.sc.ClientProcesses &&
+		if c.sc.SequenceLeft+c.made.SequenceLeft == 0 && !c.sc.Upgrades() && c.made.ClientProcesses == c.sc.ClientProcesses &&
 			c.want != (LabSettings(c.made, nil) == LabSettings(c.sc, nil)) {
 			t.Errorf("%s: a sweep orders its runs otherwise", c.name)
 		}

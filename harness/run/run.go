@@ -73,6 +73,9 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	if sc.SequenceLeft > 0 && s.runs > 0 {
 		return fmt.Errorf("%w: sequence-left works only in the first run on an ensemble", rundir.ErrNoDir)
 	}
+	if s.runs > 0 && (sc.Upgrades() || s.madeFor.Upgrades()) {
+		return fmt.Errorf("%w: an upgrade works only in the one run on an ensemble", rundir.ErrNoDir)
+	}
 	plan := sc.Plan(s.opts.Lacking)
 	if err := rundir.CreateDir(dir, sc, plan, judge.Begun(sc)); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/chaos"
@@ -108,6 +109,12 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 		s.lab, err = s.outside.start(ctx, cfg)
 		equip = func(ctx context.Context, _ *scenario.Scenario) error { return s.join(ctx) }
 	}
+	if v, ok := errors.AsType[*ensembles.VersionError](err); ok {
+		if err = sc.RefuseVersion(v); v.Absent {
+			err = fmt.Errorf("%w: %s", chaos.ErrUnsupported, err.Error())
+		}
+		return nil, err
+	}
 	switch {
 	case errors.Is(err, remote.ErrUnusable), errors.Is(err, chaos.ErrUnsupported):
 		return nil, err // it says what is wrong in one line
@@ -197,9 +204,24 @@ func (s *Stage) startEnsemble(ctx context.Context) error {
 	s.env.JavaOptions = s.ensemble.Config.JavaOptions()
 	s.env.EnsembleReadyNs = int64(time.Since(begun))
 	s.env.Lab, s.env.LabID, s.env.Image = s.lab.Kind, s.lab.ID, s.lab.Image
-	if s.env.ZooKeeper, err = s.ensemble.Version(ctx); err != nil {
-		return err
+	return s.describeVersions(ctx)
+}
+
+// describeVersions records which version of ZooKeeper each server runs.
+func (s *Stage) describeVersions(ctx context.Context) error {
+	s.env.ZooKeepers = map[string]string{}
+	var numbers []string
+	for _, h := range s.ensemble.Servers {
+		told, err := s.ensemble.Told(ctx, h)
+		if err != nil {
+			return err
+		}
+		s.env.ZooKeepers[h.Name] = told
+		if n := ensembles.VersionNumber(told); !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
 	}
+	s.env.ZooKeeper = strings.Join(numbers, ", ")
 	return nil
 }
 
@@ -222,7 +244,7 @@ func hostsOf(sc *scenario.Scenario, locks equipment) []ensembles.HostSpec {
 	var hosts []ensembles.HostSpec
 	for i := range sc.Servers {
 		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server,
-			Disk: sc.Storage == scenario.StorageDisk})
+			Disk: sc.Storage == scenario.StorageDisk, Versions: sc.VersionsOf(i)})
 	}
 	for i := range sc.ClientProcesses {
 		h := ensembles.HostSpec{Name: fmt.Sprintf("c%d", i+1), Role: ensembles.Client}

@@ -17,8 +17,10 @@ type Env struct {
 	Lab         string   `json:"lab"`
 	LabID       string   `json:"lab_id"` // is in the names and labels of the lab's containers and networks
 	Image       string   `json:"image"`
-	ZooKeeper   string   `json:"zookeeper"`    // version
+	ZooKeeper   string   `json:"zookeeper"`    // version; several with commas if the servers start with different ones
 	JavaOptions []string `json:"java_options"` // of each server
+	// ZooKeepers are the versions that the servers told at the start, with their builds, by server.
+	ZooKeepers map[string]string `json:"zookeepers,omitempty"`
 	// Lock describes the program of a recipe that is not built into locklab; empty for a recipe that is.
 	Lock      string `json:"lock,omitempty"`
 	Kernel    string `json:"kernel"`

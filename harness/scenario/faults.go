@@ -111,6 +111,7 @@ func (v *validator) faults() {
 			v.refuseFault(i, s.CheckTogether(f, g))
 		}
 	}
+	v.upgrades()
 	v.refuseFault(0, v.planned().Check(s))
 }
 

@@ -73,6 +73,8 @@ var help = map[string]string{
 	"sync-limit": "ticks that a server may lag behind the leader, and for which a leader that is cut off goes on " +
 		"serving",
 	"servers": "ZooKeeper servers",
+	"zookeeper": "the servers' ZooKeeper: an image, a directory of this machine (which begins with / or ./), or " +
+		"default; several with commas are dealt to the servers in turn",
 	"storage": "where servers keep their logs",
 	"heap":    "heap of each server's JVM",
 	"schedule": "where faults come from: the list faults (explicit); also the seed (random); or also the seed, which " +

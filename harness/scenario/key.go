@@ -123,6 +123,12 @@ func (k Key) read(s *Scenario, text string) error {
 			return err
 		}
 		text = recipe
+	case "zookeeper":
+		versions, err := parseVersions(text)
+		if err != nil {
+			return err
+		}
+		text = versions
 	case "connect":
 		if _, _, err := remote.ParseConnect(text); err != nil && text != "" {
 			return settings.Errorf("host:port,host:port, or the same with /chroot at its end", "%v", err)

@@ -83,6 +83,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		InitLimit:         count("init-limit", 1, most),
 		SyncLimit:         count("sync-limit", 1, most),
 		Servers:           rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "servers"),
+		ZooKeeper:         draw("zookeeper", "", "default", "zookeeper:3.9,/opt/zk 3"),
 		Storage:           draw("storage", "disk", "tmpfs"),
 		Heap:              settings.Size(count("heap", 64<<10, 64<<20)) * settings.KiB,
 		Observer:          rapid.Bool().Draw(t, "observer"),

@@ -45,6 +45,7 @@ func (s *Scenario) fill(msg string) string {
 var terms = map[string]func(*Scenario) any{
 	"other-clients":        func(s *Scenario) any { return s.Clients - 1 },
 	"txnlog-dirs":          func(s *Scenario) any { return len(s.TxnLogDirs()) },
+	"versions":             func(s *Scenario) any { return len(s.versions()) },
 	"connected":            func(s *Scenario) any { return s.connected() },
 	"clients-of-a-process": func(s *Scenario) any { return s.clientsOfAProcess() },
 	"acquisitions":         func(s *Scenario) any { return s.acquisitions() },

@@ -173,6 +173,11 @@ var rules = []rule{
 		"read-share: 0.9, or drop it",
 		func(s *Scenario) bool { return s.readsOnly() && s.ReadBurst.Every > 0 }},
 
+	// Servers.
+	{"zookeeper servers", "{versions} versions of ZooKeeper for {servers} servers",
+		"one for all servers, or one for each; they are dealt in turn",
+		func(s *Scenario) bool { return len(s.versions()) > s.Servers }},
+
 	// Locks.
 	{"locks-per-acquire locks", "an acquisition takes {locks-per-acquire} locks, but there are {locks}",
 		"locks: more, such as 4",

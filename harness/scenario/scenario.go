@@ -116,8 +116,11 @@ type Scenario struct {
 	InitLimit         int           `key:"init-limit" scenario:"own" min:"1" max:"10000"`
 	SyncLimit         int           `key:"sync-limit" scenario:"own" min:"1" max:"10000"`
 	Servers           int           `key:"servers" enum:"1,3,5"`
-	Storage           string        `key:"storage" scenario:"own" enum:"disk,tmpfs"`
-	Heap              settings.Size `key:"heap" scenario:"own" min:"64MiB" max:"64GiB"`
+	// ZooKeeper has the versions of ZooKeeper that the servers start with, dealt to them in turn; see
+	// [ensembles.HostSpec]. Empty = ensembles.DefaultVersion.
+	ZooKeeper string        `key:"zookeeper" scenario:"omitempty,own"`
+	Storage   string        `key:"storage" scenario:"own" enum:"disk,tmpfs"`
+	Heap      settings.Size `key:"heap" scenario:"own" min:"64MiB" max:"64GiB"`
 
 	// Schedule is ScheduleExplicit for exactly Faults, or draws more faults at random. FaultInterval is then the mean time
 	// between the beginnings of two of them, FaultLength how long they last, and FaultKinds their kinds; none = all that

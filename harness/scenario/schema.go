@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"locklab/chaos"
+	"locklab/ensembles"
 	"locklab/harness/check"
 	"locklab/harness/settings"
 	"locklab/workloads"
@@ -72,6 +73,10 @@ func (k Key) schema() object {
 	if k.Name == "recipe" {
 		maps.Copy(s, recipeSchema(lock.Names()))
 		delete(s, "type")
+	}
+	if k.Name == "zookeeper" {
+		const one = ensembles.VersionPattern
+		maps.Copy(s, settings.TextSchema(`^`+one+`( *, *`+one+`)*$`))
 	}
 	if k.Default != "" {
 		s["default"] = k.Literal(k.Default)

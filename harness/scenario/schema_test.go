@@ -165,6 +165,8 @@ var beyond = []string{
 	"way to nowhere", "certificate for nobody", "certificate without its key", "lab beside an ensemble",
 	"program beside an ensemble", "recipe without credentials", "two servers of an ensemble", "server without a port",
 	"credential in the open", "no latency at all",
+	"more versions than servers", "upgrade to the same", "upgrade to the default", "upgrade of one", "upgrade too late",
+	"upgrade twice",
 	"logs of nobody", "logs of a minority", "logs of more", "logs nowhere",
 }
 

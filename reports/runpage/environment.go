@@ -2,6 +2,8 @@ package runpage
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ func environment(run *rundir.Run) [][2]string {
 	}
 	add(env.Lab != "", "lab", env.Lab)
 	add(env.ZooKeeper != "", "ZooKeeper", env.ZooKeeper)
+	add(!oneVersion(env.ZooKeepers), "ZooKeeper of each server at the start", byServer(env.ZooKeepers))
 	add(sc.Servers > 0, "servers", strconv.Itoa(sc.Servers))
 	add(sc.Storage != "", "servers’ storage", sc.Storage)
 	add(sc.Tick > 0, "tick", words.Duration(int64(sc.Tick)))
@@ -57,4 +60,19 @@ func environment(run *rundir.Run) [][2]string {
 	add(env.MemoryKiB > 0, "memory", fmt.Sprintf("%d MiB", env.MemoryKiB>>10))
 	add(env.StartedUnixNs > 0, "started", time.Unix(0, env.StartedUnixNs).UTC().Format(time.RFC3339))
 	return all
+}
+
+// oneVersion reports whether all servers told the same version.
+func oneVersion(of map[string]string) bool {
+	told := slices.Sorted(maps.Values(of))
+	return len(slices.Compact(told)) < 2
+}
+
+// byServer lists the versions of servers.
+func byServer(versions map[string]string) string {
+	var all []string
+	for _, server := range slices.Sorted(maps.Keys(versions)) {
+		all = append(all, server+" "+versions[server])
+	}
+	return strings.Join(all, "; ")
 }

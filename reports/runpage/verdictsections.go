@@ -1,6 +1,7 @@
 package runpage
 
 import (
+	"cmp"
 	"fmt"
 
 	"locklab/harness/check"
@@ -113,7 +114,7 @@ func faultsSection(in result.Input, parts []part, left int) section {
 		"target", "#requested", "#injected", "verified", "#healed", "healing verified", "note")
 	for _, f := range r.Faults {
 		t.add(f.Kind, f.Target, at(f.RequestedNs), at(f.InjectedNs), yes(f.Verified), at(f.HealedNs), yes(f.HealVerified),
-			f.Detail)
+			cmp.Or(f.Detail, f.Done))
 	}
 	s.table(t)
 	s.note("A fault whose effect was not seen makes the run unknown.")

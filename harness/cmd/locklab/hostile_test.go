@@ -95,7 +95,8 @@ func recordHostile(t *testing.T) string {
 	}
 	env, err := json.Marshal(map[string]any{
 		"lab": hostile, "lab_id": hostile, "image": hostile, "zookeeper": hostile, "kernel": hostile, "go": hostile,
-		"java_options": []string{hostile}, "locklab": hostile, "started_unix_ns": 1,
+		"zookeepers": map[string]string{"zk1": hostile, hostile: "3.8.0"}, "java_options": []string{hostile},
+		"locklab": hostile, "started_unix_ns": 1,
 	})
 	if err != nil {
 		t.Fatal(err)

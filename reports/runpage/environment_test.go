@@ -1,0 +1,25 @@
+package runpage
+
+import (
+	"slices"
+	"testing"
+
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+)
+
+// The page names the version of each server where they differ.
+func TestEnvironmentNamesMixedVersions(t *testing.T) {
+	of := func(zk1, zk2 string) (string, bool) {
+		all := environment(&rundir.Run{Scenario: scenario.Defaults(),
+			Env: rundir.Env{ZooKeepers: map[string]string{"zk1": zk1, "zk2": zk2}}})
+		i := slices.IndexFunc(all, func(e [2]string) bool { return e[0] == "ZooKeeper of each server at the start" })
+		return all[max(i, 0)][1], i >= 0
+	}
+	if text, ok := of("3.8.0-a", "3.8.0-a"); ok {
+		t.Errorf("one version: %s", text)
+	}
+	if text, _ := of("3.8.0-a", "3.8.0-b"); text != "zk1 3.8.0-a; zk2 3.8.0-b" {
+		t.Errorf("two builds: %q", text)
+	}
+}
