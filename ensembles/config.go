@@ -9,6 +9,9 @@ import (
 	"locklab/ensembles/agent"
 )
 
+// EnvImage is the environment variable that names the container image of servers, such as zookeeper:3.8.
+const EnvImage = "LOCKLAB_ZOOKEEPER_IMAGE"
+
 // ServerConfig configures the servers of an ensemble.
 type ServerConfig struct {
 	// Tick is tickTime. ZooKeeper counts it in whole milliseconds.

@@ -199,6 +199,21 @@ func (c *Client) File(ctx context.Context, path string) (io.ReadCloser, error) {
 	return c.get(ctx, "file", url.Values{"path": {path}})
 }
 
+// Put writes a file of the host, whose path is absolute, and the directories that it is in. It is for what a host needs
+// before its first process starts.
+func (c *Client) Put(ctx context.Context, path string, executable bool, content io.Reader) error {
+	u := c.base + "/file?" + url.Values{"path": {path}, "executable": {strconv.FormatBool(executable)}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, u, io.NopCloser(content))
+	if err != nil {
+		return err
+	}
+	body, err := c.send(req, "file")
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}
+
 // Files lists the regular files in a directory of the host, by its path below DataDir, sorted by name.
 func (c *Client) Files(ctx context.Context, dir string) ([]string, error) {
 	body, err := c.get(ctx, "files", url.Values{"dir": {dir}})

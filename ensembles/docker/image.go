@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"locklab/ensembles"
 )
 
 // The servers of a lab run a base image, which has Java and ZooKeeper. This file is all that chooses one:
@@ -22,7 +24,7 @@ import (
 // not matter, because the agent starts the server.
 const (
 	// EnvImage is the environment variable that names the base image to use, such as zookeeper:3.8.
-	EnvImage = "LOCKLAB_ZOOKEEPER_IMAGE"
+	EnvImage = ensembles.EnvImage
 	// OfficialImage is the image that the ZooKeeper project publishes.
 	OfficialImage = "zookeeper:3.9"
 	// DebianImage is built from Debian's packages. It has libfaketime as well, which faults of a server's clock need.

@@ -13,6 +13,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/docker"
+	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/process"
 )
@@ -20,8 +21,13 @@ import (
 // Auto is the name that stands for the first kind that works on this machine.
 const Auto = "auto"
 
-// Kinds returns the kinds of labs, in the order in which Auto tries them.
-func Kinds() []ensembles.Kind { return []ensembles.Kind{docker.Kind{}, netns.Kind{}, process.Kind{}} }
+// Kinds returns the kinds of labs, in the order in which Auto tries those of this machine. Auto never chooses a cluster,
+// which others may use too.
+func Kinds() []ensembles.Kind { return append(ofThisMachine(), kubernetes.Kind{}) }
+
+func ofThisMachine() []ensembles.Kind {
+	return []ensembles.Kind{docker.Kind{}, netns.Kind{}, process.Kind{}}
+}
 
 // Names returns what a lab can be called: Auto, then the names of the kinds.
 func Names() []string {
@@ -33,7 +39,8 @@ func Names() []string {
 }
 
 // unavailable are the errors of a machine on which labs of a kind cannot be made at all.
-var unavailable = []error{docker.ErrNoEngine, docker.ErrNoImage, netns.ErrUnavailable, process.ErrUnavailable}
+var unavailable = []error{docker.ErrNoEngine, docker.ErrNoImage, netns.ErrUnavailable, process.ErrUnavailable,
+	kubernetes.ErrUnavailable}
 
 // Unavailable reports whether an error says that a kind of lab cannot be made on this machine.
 func Unavailable(err error) bool {
@@ -43,8 +50,12 @@ func Unavailable(err error) bool {
 // Start makes a lab of the named kind. With Auto, it logs which kind it uses unless that is the first, and why no kind
 // before it can be used here.
 func Start(ctx context.Context, name string, cfg ensembles.LabConfig) (*ensembles.Lab, error) {
+	kinds := Kinds()
+	if name == Auto {
+		kinds = ofThisMachine()
+	}
 	var errs []error
-	for _, k := range Kinds() {
+	for _, k := range kinds {
 		if name != Auto && name != k.Name() {
 			continue
 		}

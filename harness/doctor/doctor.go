@@ -67,10 +67,10 @@ func (d Diagnosis) Lacking() map[string]string {
 	return lacking
 }
 
-// Diagnose looks at what this machine has, and tries in a lab of one server what can be done there. Something that is
-// lacking is a finding. An error comes from ctx or from an agent.
-func Diagnose(ctx context.Context, opts run.Options) (Diagnosis, error) {
-	return diagnose(ctx, thisMachine(opts))
+// Diagnose looks at what this machine has, and tries in a lab of one server, of the kind of that name, what can be done
+// there. Something that is lacking is a finding. An error comes from ctx or from an agent.
+func Diagnose(ctx context.Context, kind string, opts run.Options) (Diagnosis, error) {
+	return diagnose(ctx, thisMachine(kind, opts))
 }
 
 func diagnose(ctx context.Context, m machine) (Diagnosis, error) {

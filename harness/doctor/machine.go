@@ -40,10 +40,10 @@ type testLab struct {
 // clockSource has the name of the kernel's clock source.
 const clockSource = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-// thisMachine returns the machine that this process runs on.
-func thisMachine(opts run.Options) machine {
+// thisMachine returns the machine that this process runs on, with labs of that kind.
+func thisMachine(kind string, opts run.Options) machine {
 	m := machine{cores: runtime.NumCPU(), findImage: docker.FindImage,
-		openLab: func(ctx context.Context) (testLab, error) { return openTestLab(ctx, opts) }}
+		openLab: func(ctx context.Context) (testLab, error) { return openTestLab(ctx, kind, opts) }}
 	var s unix.Sysinfo_t
 	if err := unix.Sysinfo(&s); err == nil {
 		m.memory, m.available = int64(s.Totalram)*int64(s.Unit), int64(s.Freeram+s.Bufferram)*int64(s.Unit)
@@ -75,7 +75,7 @@ func memAvailable() int64 {
 }
 
 // openTestLab makes a lab of one server.
-func openTestLab(ctx context.Context, opts run.Options) (testLab, error) {
+func openTestLab(ctx context.Context, kind string, opts run.Options) (testLab, error) {
 	if opts.Binary == "" {
 		var err error
 		if opts.Binary, err = os.Executable(); err != nil {
@@ -83,7 +83,7 @@ func openTestLab(ctx context.Context, opts run.Options) (testLab, error) {
 		}
 	}
 	hosts := []ensembles.HostSpec{{Name: "zk1", Disk: true}}
-	lab, err := labs.Start(ctx, labs.Auto, ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
+	lab, err := labs.Start(ctx, kind, ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log})
 	if err != nil {
 		return testLab{}, err
 	}

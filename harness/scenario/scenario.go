@@ -53,7 +53,7 @@ type Scenario struct {
 	// Answers is the reader whose question that is: AnswersPlanner, AnswersCI or AnswersDesigner; or empty.
 	Answers string `key:"answers" scenario:"fileonly,omitempty"`
 
-	Lab string `key:"lab" enum:"auto,docker,netns,process"`
+	Lab string `key:"lab" enum:"auto,docker,netns,process,kubernetes"`
 	// Connect is the connection string of an ensemble to run on, which locklab did not start; empty = the lab has servers
 	// of its own. The other four say how to reach it: see [remote.Target].
 	Connect     string `key:"connect" scenario:"omitempty"`

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,6 +28,38 @@ func (a *server) serveFile(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(w, f); err != nil {
 		abort() // part of a file must not look like a whole one
 	}
+}
+
+// putFile writes a file of the host. A file that did not arrive whole is removed. On a host that is a mere process of
+// this machine, files are the machine's and are not touched.
+func (a *server) putFile(w http.ResponseWriter, r *http.Request) {
+	path := r.FormValue("path")
+	if a.cfg.Surroundings != nil || !filepath.IsAbs(path) {
+		http.Error(w, path+": not a file that can be written here", http.StatusForbidden)
+		return
+	}
+	mode := os.FileMode(0o644)
+	if r.FormValue("executable") == "true" {
+		mode = 0o755
+	}
+	if err := writeWhole(path, mode, r.Body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func writeWhole(path string, mode os.FileMode, content io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // serveNames sends the names of the regular files in a directory below the root.

@@ -113,6 +113,7 @@ func (a *server) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /history", a.serveHistory)
 	mux.HandleFunc("GET /file", a.serveFile)
+	mux.HandleFunc("PUT /file", a.putFile)
 	mux.HandleFunc("GET /files", a.serveNames)
 	return mux
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"
+	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	manager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -14,7 +16,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// runPart runs a part of Kubernetes in this process, with the program's arguments, and returns its exit code. A command
+// runPart runs a part of Kubernetes, or kubectl, in this process, with the program's arguments, and returns its exit code. A command
 // is made only if it is run, because the commands register the same flags.
 func runPart(name string, args []string) int {
 	var c *cobra.Command
@@ -32,6 +34,9 @@ func runPart(name string, args []string) int {
 		c = kubelet.NewKubeletCommand(context.Background())
 	case "kube-proxy":
 		c = proxy.NewProxyCommand()
+	case "kubectl": // it reads the program's arguments itself
+		os.Args = append([]string{name}, args...)
+		c = kubectl.NewDefaultKubectlCommand()
 	default:
 		return -1
 	}

@@ -12,14 +12,15 @@ import (
 )
 
 type doctorCmd struct {
-	JSON bool `name:"json" help:"Print the findings as JSON."`
+	Lab  string `default:"auto" enum:"${labs}" placeholder:"KIND" help:"Try labs of this kind: ${labs}."`
+	JSON bool   `name:"json" help:"Print the findings as JSON."`
 }
 
 func (doctorCmd) exits() string { return exitCodes("this machine can run scenarios", exitEnvironment) }
 
 // Run looks at the machine. It ends with 0 if runs are possible, even if some faults are not, and with 7 otherwise.
 func (c *doctorCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	d, err := doctor.Diagnose(ctx, run.Options{Log: log})
+	d, err := doctor.Diagnose(ctx, c.Lab, run.Options{Log: log})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"locklab/ensembles/agent"
 	"locklab/ensembles/docker"
+	"locklab/ensembles/kubernetes"
 	"locklab/harness/rundir"
 	"locklab/recipes/curator"
 )
@@ -19,7 +20,7 @@ func outDir(out, name string) string { return cmp.Or(out, rundir.DefaultDir(name
 // otherVariables are the variables that do not set a key of a scenario: where results go, where images and jars come
 // from, what agents are told, and what chooses among tests. A name that ends in _ stands for every name that begins
 // with it.
-var otherVariables = []string{
+var otherVariables = append([]string{
 	outVariable,
 	docker.EnvImage, docker.EnvDebianMirror, curator.EnvJars,
 	agent.EnvHost, agent.EnvSecret, agent.EnvLease, agent.EnvControl, agent.EnvPublished,
@@ -27,4 +28,4 @@ var otherVariables = []string{
 	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_SOAK_TIME", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS",
 	"LOCKLAB_ZKTEST_SEED",
 	"LOCKLAB_GATE_CURVE", "LOCKLAB_GATE_CURVE_FOR", "LOCKLAB_GATE_CURVE_MACHINE", "LOCKLAB_GATE_CURVE_WEATHER",
-}
+}, kubernetes.Variables...)

@@ -89,6 +89,19 @@ func inherited(name string) (net.Listener, error) {
 	return l, nil
 }
 
+type installCmd struct {
+	To string `arg:"" help:"Path."`
+}
+
+// Run copies this binary into a pod whose own image lacks it.
+func (c installCmd) Run() error {
+	b, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.To, b, 0o755)
+}
+
 type netnsLabCmd struct{}
 
 // Run starts the hosts of a lab of network namespaces.

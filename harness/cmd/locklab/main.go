@@ -10,9 +10,11 @@ import (
 	"os"
 	"reflect"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"locklab/ensembles/labs"
 	"locklab/harness/untrusted"
 )
 
@@ -37,6 +39,7 @@ type commands struct {
 	Scenarios  scenariosCmd  `cmd:"" help:"List the built-in scenarios, or show one."`
 	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine, or in an ensemble of yours."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine can do, and how to get what it lacks."`
+	Manifests  manifestsCmd  `cmd:"" help:"Show what the lab of kind kubernetes applies in a cluster."`
 	Image      imageCmd      `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
 	Completion completionCmd `cmd:"" help:"Print code that makes a shell complete locklab's command line."`
 
@@ -45,6 +48,7 @@ type commands struct {
 
 	Curator   curatorCmd   `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
 	Agent     agentCmd     `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
+	Install   installCmd   `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
 	NetnsLab  netnsLabCmd  `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
 	NetnsHost netnsHostCmd `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
 	Client    clientCmd    `cmd:"" hidden:"" help:"Run a client process of a lab."`
@@ -86,6 +90,7 @@ func newParser(std streams) (*kong.Kong, error) {
 
 // helpTexts are the help of flags and arguments that several commands have, or that is long.
 var helpTexts = kong.Vars{
+	"labs":          strings.Join(labs.Names(), ","),
 	"scenario_help": scenarioHelp, "threshold_help": thresholdHelp,
 	"yes_help": yesHelp, "run_out_help": runOutHelp, "print_config_help": printConfigHelp,
 	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,

@@ -1,0 +1,157 @@
+package kubernetes
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+)
+
+// A forward is a port of 127.0.0.1 whose connections lead to a port of a pod. Each is a connection of its own to the API
+// server, because streams that share one wait for each other.
+type forward struct {
+	listener net.Listener
+	dialer   httpstream.Dialer
+	port     uint16
+	log      *slog.Logger
+
+	mu     sync.Mutex
+	closed bool
+	open   map[io.Closer]bool
+	wg     sync.WaitGroup
+}
+
+// forward opens such a port. API servers talk WebSocket since version 1.30; to older ones, and through proxies that do
+// not let it pass, connections are made with SPDY.
+func (c *cluster) forward(pod string, port uint16, log *slog.Logger) (*forward, error) {
+	at := c.forwardURL(pod)
+	overWebSocket, err := portforward.NewSPDYOverWebsocketDialer(at, c.config)
+	if err != nil {
+		return nil, err
+	}
+	transport, upgrader, err := spdy.RoundTripperFor(c.config)
+	if err != nil {
+		return nil, err
+	}
+	plain := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	f := &forward{listener: l, port: port, log: log, open: map[io.Closer]bool{},
+		dialer: portforward.NewFallbackDialer(overWebSocket, plain, func(err error) bool {
+			return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+		})}
+	f.wg.Go(f.accept)
+	return f, nil
+}
+
+func (f *forward) address() netip.AddrPort { return f.listener.Addr().(*net.TCPAddr).AddrPort() }
+
+func (f *forward) accept() {
+	for {
+		local, err := f.listener.Accept()
+		if err != nil {
+			return // it is closed
+		}
+		f.wg.Go(func() {
+			defer local.Close()
+			if !f.track(local) {
+				return
+			}
+			defer f.forget(local)
+			if err := f.pass(local); err != nil {
+				f.log.Debug("port-forward", "port", f.port, "err", err)
+			}
+		})
+	}
+}
+
+// track keeps a connection for close. It returns false if there was a close.
+func (f *forward) track(c io.Closer) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open[c] = true
+	return !f.closed
+}
+
+func (f *forward) forget(c io.Closer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.open, c)
+}
+
+// pass carries one connection.
+func (f *forward) pass(local net.Conn) error {
+	conn, _, err := f.dialer.Dial(portforward.PortForwardProtocolV1Name)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if !f.track(conn) {
+		return nil
+	}
+	defer f.forget(conn)
+	headers := http.Header{}
+	headers.Set(core.PortHeader, strconv.Itoa(int(f.port)))
+	headers.Set(core.PortForwardRequestIDHeader, "0")
+	headers.Set(core.StreamType, core.StreamTypeError)
+	errs, err := conn.CreateStream(headers)
+	if err != nil {
+		return err
+	}
+	if err := errs.Close(); err != nil { // nothing is written to it
+		return err
+	}
+	headers.Set(core.StreamType, core.StreamTypeData)
+	data, err := conn.CreateStream(headers)
+	if err != nil {
+		return err
+	}
+	// When one side ends, both are closed: neither agents nor ZooKeeper end one direction alone. A node that cannot
+	// connect to the port says so on the stream of errors and closes nothing.
+	var refused error
+	var copies sync.WaitGroup
+	end := func() {
+		local.Close()
+		_ = data.Reset()
+		conn.Close()
+	}
+	copies.Go(func() {
+		if said, _ := io.ReadAll(errs); len(said) > 0 {
+			refused = fmt.Errorf("%s", said)
+			end()
+		}
+	})
+	copies.Go(func() {
+		defer end()
+		_, _ = io.Copy(data, local)
+	})
+	copies.Go(func() {
+		defer end()
+		_, _ = io.Copy(local, data)
+	})
+	copies.Wait()
+	return refused
+}
+
+// close ends all connections.
+func (f *forward) close() {
+	f.listener.Close()
+	f.mu.Lock()
+	f.closed = true
+	for c := range f.open {
+		c.Close()
+	}
+	f.mu.Unlock()
+	f.wg.Wait()
+}
