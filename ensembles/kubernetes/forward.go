@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	core "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // A forward is a port of 127.0.0.1 whose connections lead to a port of a pod. Each is a connection of its own to the API
@@ -34,7 +34,7 @@ type forward struct {
 // not let it pass, connections are made with SPDY.
 func (c *cluster) forward(pod string, port uint16, log *slog.Logger) (*forward, error) {
 	at := c.forwardURL(pod)
-	overWebSocket, err := portforward.NewSPDYOverWebsocketDialer(at, c.config)
+	overWebSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, c.config)
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +42,13 @@ func (c *cluster) forward(pod string, port uint16, log *slog.Logger) (*forward, 
 	if err != nil {
 		return nil, err
 	}
-	plain := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
+	plain := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	f := &forward{listener: l, port: port, log: log, open: map[io.Closer]bool{},
-		dialer: portforward.NewFallbackDialer(overWebSocket, plain, func(err error) bool {
+		dialer: portforward.NewFallbackDialerForStreaming(overWebSocket, plain, func(err error) bool {
 			return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 		})}
 	f.wg.Go(f.accept)

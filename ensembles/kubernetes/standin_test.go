@@ -23,8 +23,8 @@ import (
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/httpstream"
-	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 	"sigs.k8s.io/yaml"
 
 	"locklab/ensembles"
@@ -257,7 +257,7 @@ func config(t *testing.T, hosts ...ensembles.HostSpec) ensembles.LabConfig {
 	if err := os.WriteFile(binary, elf, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return ensembles.LabConfig{Hosts: hosts, Binary: binary, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	return ensembles.LabConfig{Hosts: hosts, Binary: binary, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))}
 }
 
 // A lab is made, used and removed through the calls that the rules allow, with SPDY where WebSocket is refused.
