@@ -19,9 +19,9 @@ DIST := dist
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 # A release has a version, such as v1.2.3. Without one, `locklab --version` shows the commit alone.
 VERSION ?=
-SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null) go.mod go.sum
+SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module test test-netns test-process test-all test-race soak soak-advise lint lint-readme lint-columns bench gate-curve bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
+.PHONY: help build lab release module test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns bench gate-curve bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -161,6 +161,48 @@ test-netns: lab ## run the tests of ensembles and faults in labs of network name
 test-process: lab ## run the tests of ensembles and faults in labs of child processes
 	LOCKLAB_TEST_LAB=process $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/process
 	LOCKLAB_TEST_LAB=process $(GO) test -count=1 -timeout 40m -run TestFaultsConform ./harness/run
+
+# A cluster of one or two nodes on this machine, from parts that are linked into one program and cached. If KUBECONFIG
+# names a cluster, that one is used: it must have the images, and the namespace of `locklab manifests print`.
+KUBERNETES := $(wildcard ensembles/kubernetes/testcluster/*.go ensembles/kubernetes/testcluster/*/*.go) \
+	ensembles/kubernetes/testcluster/go.mod
+KUBERNETES_VERSION = $(shell sed -n 's/^.*k8s.io\/kubernetes v//p' ensembles/kubernetes/testcluster/go.mod)
+KUBERNETES_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/locklab
+TEST_CLUSTER = $(KUBERNETES_CACHE)/testcluster-$(KUBERNETES_VERSION)-$(shell cat $(KUBERNETES) | sha256sum | cut -c1-12)
+KUBERNETES_FLAG := -X k8s.io/component-base/version
+KUBERNETES_LDFLAGS = -s -w $(KUBERNETES_FLAG).gitVersion=v$(KUBERNETES_VERSION) $(KUBERNETES_FLAG).gitMajor=1 \
+	$(KUBERNETES_FLAG).gitMinor=$(word 2,$(subst ., ,$(KUBERNETES_VERSION))) $(KUBERNETES_FLAG).gitTreeState=clean \
+	$(KUBERNETES_FLAG).gitCommit=0000000 $(KUBERNETES_FLAG).buildDate=1970-01-01T00:00:00Z
+NODES ?= 1
+SKEW ?= 0s
+test-kubernetes: image ## run the tests of ensembles and faults in labs of pods: NODES=2 SKEW=100000s make test-kubernetes
+	$(BUILD) -buildvcs=false -o bin/kubernetes/locklab ./harness/cmd/locklab
+	@if [ -n "$${KUBECONFIG:-}" ]; then $(MAKE) --no-print-directory in-cluster; else \
+		$(MAKE) --no-print-directory $(TEST_CLUSTER) && \
+		docker save -o bin/kubernetes/zookeeper.tar "$$($(BIN) image)" && \
+		$(TEST_CLUSTER) -nodes $(NODES) -skew $(SKEW) -archive bin/kubernetes/zookeeper.tar \
+			-binary docker.io/locklab/pause:test=$(TEST_CLUSTER)-pause/pause \
+			-binary "docker.io/locklab/host:$$(sha256sum bin/kubernetes/locklab | cut -c1-12)=bin/kubernetes/locklab" \
+			-- $(MAKE) --no-print-directory own-cluster; fi
+
+# Tests in a cluster of our own are made with no more rights than the manifests grant.
+own-cluster:
+	bin/kubernetes/locklab manifests print | $(TEST_CLUSTER) kubectl apply -f - >/dev/null
+	@$(TEST_CLUSTER) kubectl config set-credentials locklab \
+		--token="$$($(TEST_CLUSTER) kubectl -n locklab create token locklab --duration=8h)" >/dev/null
+	$(TEST_CLUSTER) kubectl config set-context locklab --cluster=test --user=locklab >/dev/null
+	LOCKLAB_KUBERNETES_CONTEXT=locklab LOCKLAB_ZOOKEEPER_IMAGE="$$($(BIN) image)" $(MAKE) --no-print-directory in-cluster
+
+in-cluster:
+	LOCKLAB_TEST_LAB=kubernetes $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/kubernetes
+	LOCKLAB_TEST_LAB=kubernetes $(GO) test -count=1 -timeout 40m -run 'TestFaultsConform|TestStage$$' ./harness/run
+
+$(TEST_CLUSTER):
+	@$(call install,containerd,containerd)
+	@$(call install-file,/usr/lib/cni/bridge,containernetworking-plugins)
+	mkdir -p $(TEST_CLUSTER)-pause
+	cd ensembles/kubernetes/testcluster && $(BUILD) -ldflags '-s -w' -o $(TEST_CLUSTER)-pause/pause ./pause && \
+		nice env $(BUILD) -ldflags '$(KUBERNETES_LDFLAGS)' -o $@ .
 
 test-all: test test-netns test-process kazoo ## also run every fault at every step of every recipe, the gate of another repository, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
 	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run

@@ -102,11 +102,15 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		status core.PodStatus
 		want   string
 	}{
-		"it runs":          {core.PodStatus{Phase: core.PodRunning, PodIP: "10.0.0.1"}, "<nil>"},
-		"a missing image":  {waits("ErrImagePull", "not found"), "the host cannot start: image a:1: ErrImagePull: not found"},
-		"its Secret":       {waits("CreateContainerConfigError", "no secret"), "container host of pod p waits: CreateContainerConfigError no secret"},
-		"a node":           {core.PodStatus{Phase: core.PodPending, Conditions: []core.PodCondition{{Type: core.PodScheduled, Status: core.ConditionFalse, Message: "0/2 nodes"}}}, "no node takes pod p: 0/2 nodes"},
-		"nothing: it died": {core.PodStatus{Phase: core.PodFailed, Reason: "Evicted", Message: "full"}, "the host cannot start: pod p ended: Evicted full"},
+		"it runs":         {core.PodStatus{Phase: core.PodRunning, PodIP: "10.0.0.1"}, "<nil>"},
+		"a missing image": {waits("ErrImagePull", "not found"), "the host cannot start: image a:1: ErrImagePull: not found"},
+		"its Secret": {waits("CreateContainerConfigError", "no secret"),
+			"container host of pod p waits: CreateContainerConfigError no secret"},
+		"a node": {core.PodStatus{Phase: core.PodPending, Conditions: []core.PodCondition{
+			{Type: core.PodScheduled, Status: core.ConditionFalse, Message: "0/2 nodes"}}},
+			"no node takes pod p: 0/2 nodes"},
+		"nothing: it died": {core.PodStatus{Phase: core.PodFailed, Reason: "Evicted", Message: "full"},
+			"the host cannot start: pod p ended: Evicted full"},
 	} {
 		_, err := progress(&core.Pod{ObjectMeta: meta.ObjectMeta{Name: "p"}, Status: c.status})
 		got := "<nil>"

@@ -257,7 +257,8 @@ func config(t *testing.T, hosts ...ensembles.HostSpec) ensembles.LabConfig {
 	if err := os.WriteFile(binary, elf, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return ensembles.LabConfig{Hosts: hosts, Binary: binary, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	return ensembles.LabConfig{Hosts: hosts, Binary: binary,
+		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))}
 }
 
 // A lab is made, used and removed through the calls that the rules allow, with SPDY where WebSocket is refused.

@@ -1,12 +1,15 @@
 package serve
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 )
 
 func TestFilesStayBelowTheRoot(t *testing.T) {
@@ -67,4 +70,32 @@ func TestFilesOfADirectory(t *testing.T) {
 			t.Errorf("%s was listed: %q", path, got)
 		}
 	}
+}
+
+// A file is written once and whole, with the directories that it is in.
+func TestPut(t *testing.T) {
+	h := start(t, long)
+	path := filepath.Join(h.root, "new", "dir", "file")
+	if err := h.Put(t.Context(), path, true, strings.NewReader("given")); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(path)
+	if err != nil || st.Mode().Perm() != 0o755 {
+		t.Errorf("%v, %v", st, err)
+	}
+	if err := h.Put(t.Context(), path, true, strings.NewReader("another")); err == nil {
+		t.Error("a file was overwritten")
+	}
+	if b, err := os.ReadFile(path); string(b) != "given" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	if err := h.Put(t.Context(), "relative", false, strings.NewReader("")); err == nil {
+		t.Error("a relative path was accepted")
+	}
+	part := filepath.Join(h.root, "part")
+	broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("the source broke off")))
+	if err := h.Put(t.Context(), part, false, broken); err == nil {
+		t.Error("half a file was accepted")
+	}
+	eventually(t, "half a file to be removed", func() bool { _, err := os.Stat(part); return os.IsNotExist(err) })
 }

@@ -12,6 +12,6 @@
 // the next one removes.
 //
 // The parts of Kubernetes are linked into this program, each as the project publishes it, so that no registry and no
-// image of them is needed. They need 0.7 GB of modules and take long to compile, which is why they are a module of their
-// own. Images of nodes are the archives that are given, and one for every -binary, which consists of that file.
+// image of them is needed; so is kubectl, as testcluster kubectl. They need 0.7 GB of modules and take long to compile,
+// which is why they are a module of their own. Images of nodes are the archives that are given, and one for every -binary, which consists of that file.
 package main

@@ -140,7 +140,8 @@ func (n node) makeGroups() error {
 func (n node) startAll() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startCap)
 	defer cancel()
-	if err := n.start(part{"containerd", []string{"containerd", "-c", filepath.Join(n.dir, "containerd.toml")}}); err != nil {
+	containerd := part{"containerd", []string{"containerd", "-c", filepath.Join(n.dir, "containerd.toml")}}
+	if err := n.start(containerd); err != nil {
 		return err
 	}
 	if n.n == 1 {

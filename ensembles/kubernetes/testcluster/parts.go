@@ -16,8 +16,8 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// runPart runs a part of Kubernetes, or kubectl, in this process, with the program's arguments, and returns its exit code. A command
-// is made only if it is run, because the commands register the same flags.
+// runPart runs a part of Kubernetes, or kubectl, in this process, with those arguments, and returns its exit code. A
+// command is made only if it is run, because the commands register the same flags.
 func runPart(name string, args []string) int {
 	var c *cobra.Command
 	switch name {

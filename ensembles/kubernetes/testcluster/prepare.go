@@ -49,7 +49,8 @@ func (c *cluster) prepare(archives, binaries []string) error {
 	if err := c.makeKey(); err != nil {
 		return err
 	}
-	users := []user{{"admin", "admin", "system:masters"}, {"kube-controller-manager", "system:kube-controller-manager", ""},
+	users := []user{{"admin", "admin", "system:masters"},
+		{"kube-controller-manager", "system:kube-controller-manager", ""},
 		{"kube-scheduler", "system:kube-scheduler", ""}, {"kube-proxy", "system:kube-proxy", ""}}
 	for n := range c.Nodes {
 		users = append(users, user{nodeName(n + 1), "system:node:" + nodeName(n+1), "system:nodes"})
