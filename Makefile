@@ -143,6 +143,8 @@ test: image setup-race setup-clojure setup-readers setup-chromium curator ## run
 	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
 	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/...
 	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
+	@if [ -e $(TEST_CLUSTER) ] || [ -n "$${KUBECONFIG:-}" ]; then $(MAKE) --no-print-directory test-kubernetes; \
+		else echo "no test of labs in a cluster; make test-kubernetes builds one, once"; fi
 
 # go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.
 RACE := bin/race

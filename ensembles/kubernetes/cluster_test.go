@@ -110,8 +110,8 @@ func TestLab(t *testing.T) {
 	})
 }
 
-// goneWithin is how long after a SIGKILL of the harness nothing of its lab is left: its lease, the time that an ended Job
-// stays, and what the cluster's controllers take.
+// goneWithin is how long after a SIGKILL of the harness nothing of its lab is left: its lease, the time that an ended
+// Job stays, and what the cluster's controllers take.
 const goneWithin = kubernetes.Lease + 30*time.Second
 
 // awaitGone waits until the cluster has nothing of a lab.

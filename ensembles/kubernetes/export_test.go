@@ -9,8 +9,8 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Objects lists the objects that the cluster has of a lab, as kind/name, and the nodes that its pods are on. It is asked
-// for as the current context's user, who administers a test cluster.
+// Objects lists the objects that the cluster has of a lab, as kind/name, and the nodes that its pods are on. It asks as
+// the current context's user, who administers a test cluster.
 func Objects(ctx context.Context, lab string) (names []string, nodes map[string]string, err error) {
 	s, err := readSettings()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// A forward is a port of 127.0.0.1 whose connections lead to a port of a pod. Each is a connection of its own to the API
-// server, because streams that share one wait for each other.
+// A forward is a port of 127.0.0.1 whose connections lead to a port of a pod. Each is a connection of its own to the
+// API server, because streams that share one wait for each other.
 type forward struct {
 	listener net.Listener
 	dialer   httpstream.Dialer

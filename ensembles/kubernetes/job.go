@@ -67,7 +67,8 @@ func (s settings) job(lab string, h ensembles.HostSpec) *batch.Job {
 		ObjectMeta: meta.ObjectMeta{Name: objectName(lab, h.Name), Labels: labelsOf(lab, h)},
 		Spec: batch.JobSpec{BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(goneAfter.Seconds())),
 			ActiveDeadlineSeconds: new(int64(startCap.Seconds())),
-			Template:              core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labelsOf(lab, h)}, Spec: s.pod(lab, h)}}}
+			Template: core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labelsOf(lab, h)},
+				Spec: s.pod(lab, h)}}}
 }
 
 func (s settings) pod(lab string, h ensembles.HostSpec) core.PodSpec {
@@ -126,10 +127,11 @@ func (s settings) storage(h ensembles.HostSpec) core.VolumeSource {
 	case s.storageClass == "":
 		return core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{}}
 	}
-	return core.VolumeSource{Ephemeral: &core.EphemeralVolumeSource{VolumeClaimTemplate: &core.PersistentVolumeClaimTemplate{
-		ObjectMeta: meta.ObjectMeta{Labels: map[string]string{labelManaged: managed}},
-		Spec: core.PersistentVolumeClaimSpec{StorageClassName: &s.storageClass,
-			AccessModes: []core.PersistentVolumeAccessMode{core.ReadWriteOnce},
-			Resources: core.VolumeResourceRequirements{
-				Requests: core.ResourceList{core.ResourceStorage: resource.MustParse(diskSize)}}}}}}
+	claim := core.PersistentVolumeClaimSpec{StorageClassName: &s.storageClass,
+		AccessModes: []core.PersistentVolumeAccessMode{core.ReadWriteOnce},
+		Resources: core.VolumeResourceRequirements{
+			Requests: core.ResourceList{core.ResourceStorage: resource.MustParse(diskSize)}}}
+	return core.VolumeSource{Ephemeral: &core.EphemeralVolumeSource{
+		VolumeClaimTemplate: &core.PersistentVolumeClaimTemplate{
+			ObjectMeta: meta.ObjectMeta{Labels: map[string]string{labelManaged: managed}}, Spec: claim}}}
 }

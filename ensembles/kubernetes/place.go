@@ -180,7 +180,8 @@ func (p *place) Close(ctx context.Context) error {
 	})
 }
 
-// cleanAge is how old a Job without a running pod must be before it counts as left over. A start takes less in practice.
+// cleanAge is how old a Job without a running pod must be before it counts as left over. A start takes less in
+// practice.
 const cleanAge = time.Minute
 
 // Clean implements [ensembles.Kind]. Labs of killed harnesses go by themselves; what can be left for minutes are Jobs

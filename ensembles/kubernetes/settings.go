@@ -16,13 +16,20 @@ import (
 // The environment variables that say where in a cluster labs are made, and of what. The cluster itself is the one that
 // kubectl would use.
 const (
-	EnvContext      = "LOCKLAB_KUBERNETES_CONTEXT"       // of the kubeconfig; empty = the current one
-	EnvNamespace    = "LOCKLAB_KUBERNETES_NAMESPACE"     // empty = DefaultNamespace
-	EnvImage        = "LOCKLAB_KUBERNETES_IMAGE"         // locklab's image; without a tag, the tag is the hash of its binary
-	EnvNodeSelector = "LOCKLAB_KUBERNETES_NODE_SELECTOR" // labels of nodes, as key=value,key=value
-	EnvSpread       = "LOCKLAB_KUBERNETES_SPREAD"        // what hosts of a role are spread over: node, zone or none
-	EnvStorageClass = "LOCKLAB_KUBERNETES_STORAGE_CLASS" // of the volumes of hosts with a disk; empty = the node's own disk
-	EnvResources    = "LOCKLAB_KUBERNETES_RESOURCES"     // what each host requests, such as cpu=500m,memory=1Gi
+	// EnvContext names a context of the kubeconfig; empty = the current one.
+	EnvContext = "LOCKLAB_KUBERNETES_CONTEXT"
+	// EnvNamespace names the namespace of labs; empty = DefaultNamespace.
+	EnvNamespace = "LOCKLAB_KUBERNETES_NAMESPACE"
+	// EnvImage names locklab's image. Without a tag, the tag is the hash of its binary.
+	EnvImage = "LOCKLAB_KUBERNETES_IMAGE"
+	// EnvNodeSelector has the labels that nodes must have, as key=value,key=value.
+	EnvNodeSelector = "LOCKLAB_KUBERNETES_NODE_SELECTOR"
+	// EnvSpread says what the hosts of a role are spread over: node, zone or none.
+	EnvSpread = "LOCKLAB_KUBERNETES_SPREAD"
+	// EnvStorageClass names the class of the volumes of hosts with a disk; empty = the node's own disk.
+	EnvStorageClass = "LOCKLAB_KUBERNETES_STORAGE_CLASS"
+	// EnvResources has what each host requests, such as cpu=500m,memory=1Gi.
+	EnvResources = "LOCKLAB_KUBERNETES_RESOURCES"
 )
 
 // Variables are the environment variables that this package reads, apart from those of kubectl.

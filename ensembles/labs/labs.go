@@ -21,8 +21,8 @@ import (
 // Auto is the name that stands for the first kind that works on this machine.
 const Auto = "auto"
 
-// Kinds returns the kinds of labs, in the order in which Auto tries those of this machine. Auto never chooses a cluster,
-// which others may use too.
+// Kinds returns the kinds of labs, in the order in which Auto tries those of this machine. Auto never chooses a
+// cluster, which others may use too.
 func Kinds() []ensembles.Kind { return append(ofThisMachine(), kubernetes.Kind{}) }
 
 func ofThisMachine() []ensembles.Kind {

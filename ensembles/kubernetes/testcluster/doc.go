@@ -13,5 +13,6 @@
 //
 // The parts of Kubernetes are linked into this program, each as the project publishes it, so that no registry and no
 // image of them is needed; so is kubectl, as testcluster kubectl. They need 0.7 GB of modules and take long to compile,
-// which is why they are a module of their own. Images of nodes are the archives that are given, and one for every -binary, which consists of that file.
+// which is why they are a module of their own. Images of nodes are the archives that are given, and one for every
+// -binary, which consists of that file.
 package main

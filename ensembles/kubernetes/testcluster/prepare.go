@@ -107,8 +107,8 @@ func (c *cluster) makeKey() error {
 	return nil
 }
 
-// serve opens a port of 127.0.0.1, from which connections are passed on to the API server, in the network of the process
-// with that id.
+// serve opens a port of 127.0.0.1, from which connections are passed on to the API server, in the network of the
+// process with that id.
 func (c *cluster) serve(pid int) error {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
