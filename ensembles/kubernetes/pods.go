@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -163,11 +164,11 @@ func progress(pod *core.Pod) (running bool, err error) {
 
 // exits says how the containers of a pod ended.
 func exits(pod *core.Pod) string {
-	text := ""
+	var text strings.Builder
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-			text += fmt.Sprintf(", container %s with %d %s %s", c.Name, t.ExitCode, t.Reason, t.Message)
+			fmt.Fprintf(&text, ", container %s with %d %s %s", c.Name, t.ExitCode, t.Reason, t.Message)
 		}
 	}
-	return text
+	return text.String()
 }

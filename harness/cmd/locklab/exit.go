@@ -12,6 +12,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles/docker"
+	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/process"
 	"locklab/ensembles/remote"
@@ -142,7 +143,7 @@ func codeOf(err error) (code int, show error) {
 		{runpage.ErrChoice, exitInput}, {export.ErrFormat, exitInput},
 		{capacity.ErrTooFar, exitUnknown}, {run.ErrStrained, exitUnknown},
 		{docker.ErrNoEngine, exitEnvironment}, {docker.ErrNoImage, exitEnvironment}, {netns.ErrUnavailable, exitEnvironment},
-		{process.ErrUnavailable, exitEnvironment},
+		{process.ErrUnavailable, exitEnvironment}, {kubernetes.ErrUnavailable, exitEnvironment},
 		{docker.ErrMissingTool, exitEnvironment},
 		{curator.ErrMissing, exitEnvironment},
 		// This is found before a run begins. During a run it makes the verdict unknown.
