@@ -81,6 +81,7 @@ func (c *cluster) around(archives, binaries, command []string) (code int, err er
 	fmt.Fprintf(os.Stderr, "testcluster: %d node(s) ready after %.1f s\n", c.Nodes, time.Since(begun).Seconds())
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second // then it is killed
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(c.Dir, adminFile), EnvDir+"="+c.Dir)
 	err = cmd.Run()
