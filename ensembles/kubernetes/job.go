@@ -91,11 +91,7 @@ func (s settings) pod(lab string, h ensembles.HostSpec) core.PodSpec {
 			WhenUnsatisfiable: core.ScheduleAnyway, LabelSelector: &meta.LabelSelector{
 				MatchLabels: map[string]string{labelLab: lab, labelRole: roles[h.Role]}}}}
 	}
-	image := h.Image
-	if image == "" && (h.Role == ensembles.Server || h.Base) {
-		image = s.zookeeper
-	}
-	if image != "" {
+	if image := s.imageOf(h); image != s.image {
 		bin := core.Volume{Name: "bin", VolumeSource: core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{}}}
 		p.Volumes = append(p.Volumes, bin)
 		p.InitContainers = []core.Container{{Name: "install", Image: s.image, ImagePullPolicy: core.PullIfNotPresent,
@@ -107,6 +103,19 @@ func (s settings) pod(lab string, h ensembles.HostSpec) core.PodSpec {
 	}
 	p.Containers = []core.Container{host}
 	return p
+}
+
+// imageOf returns the image of a host.
+func (s settings) imageOf(h ensembles.HostSpec) string {
+	switch {
+	case h.Image != "":
+		return h.Image
+	case h.Role == ensembles.Server && h.First() != ensembles.DefaultVersion:
+		return h.First()
+	case h.Role == ensembles.Server || h.Base:
+		return s.zookeeper
+	}
+	return s.image
 }
 
 // confined returns the rights of a container that has those capabilities and no others. It runs as root, because the

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"strings"
@@ -78,6 +79,19 @@ func TestSettingsAreRefused(t *testing.T) {
 		_, err := readSettings()
 		if err == nil || !strings.HasPrefix(err.Error(), name+": ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s=%s: %v", name, c.value, err)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	s := settings{image: "locklab:1", zookeeper: "zookeeper:3.9"}
+	if got := s.imageOf(ensembles.HostSpec{Versions: []string{"zookeeper:3.8"}}); got != "zookeeper:3.8" {
+		t.Errorf("a server of another version has the image %s", got)
+	}
+	for _, versions := range [][]string{{"/opt/zookeeper"}, {ensembles.DefaultVersion, "zookeeper:3.8"}} {
+		err := checkVersions([]ensembles.HostSpec{{Name: "zk1", Versions: versions}})
+		if _, is := errors.AsType[*ensembles.VersionError](err); !is {
+			t.Errorf("%v: %v", versions, err)
 		}
 	}
 }

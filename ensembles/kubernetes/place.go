@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +33,9 @@ func (Kind) Lacks() agent.Capabilities { return nil }
 func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
 	s, err := readSettings()
 	if err != nil {
+		return nil, err
+	}
+	if err := checkVersions(cfg.Hosts); err != nil {
 		return nil, err
 	}
 	if err := ensembles.CheckBinary(cfg.Binary); err != nil {
@@ -57,6 +62,23 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensem
 	return p, nil
 }
 
+// OneVersion says why a lab of pods refuses faults that start servers with another version.
+const OneVersion = "a server in a pod runs one image, and no other version later"
+
+// checkVersions refuses versions of ZooKeeper that pods cannot have: a pod runs the one image that it was made with.
+func checkVersions(hosts []ensembles.HostSpec) error {
+	for _, h := range hosts {
+		for i, v := range h.Versions {
+			if i > 0 || ensembles.IsDir(v) {
+				return &ensembles.VersionError{Version: v,
+					Msg:  v + ": " + OneVersion,
+					Hint: "an image for each server, or lab: docker"}
+			}
+		}
+	}
+	return nil
+}
+
 // A place is the Jobs of a lab.
 type place struct {
 	id       string
@@ -71,8 +93,16 @@ type place struct {
 	forwards []*forward
 }
 
-// Image implements [ensembles.Place].
-func (p *place) Image() string { return p.cluster.zookeeper }
+// Image implements [ensembles.Place]. If servers have several images, it names all of them.
+func (p *place) Image() string {
+	var all []string
+	for _, h := range p.cfg.Hosts {
+		if image := p.cluster.imageOf(h); h.Role == ensembles.Server && !slices.Contains(all, image) {
+			all = append(all, image)
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), p.cluster.zookeeper)
+}
 
 // Start implements [ensembles.Place].
 func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensembles.Location, error) {
@@ -93,7 +123,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if err := p.cluster.extend(ctx, job.Name); err != nil {
 		return ensembles.Location{}, err
 	}
-	var at ensembles.Location
+	at := ensembles.Location{Homes: map[string]string{spec.First(): ""}}
 	if at.Address, err = netip.ParseAddr(pod.Status.PodIP); err != nil {
 		return at, err
 	}
