@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -29,6 +31,7 @@ type cluster struct {
 	settings
 
 	config            *rest.Config
+	client            *http.Client // of all three
 	core, batch, auth *rest.RESTClient
 }
 
@@ -42,6 +45,9 @@ func openCluster(s settings) (*cluster, error) {
 	}
 	cfg.QPS, cfg.Burst = 100, 200 // a lab of many hosts starts them at once
 	c := &cluster{settings: s, config: cfg}
+	if c.client, err = rest.HTTPClientFor(cfg); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
 	types := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{core.AddToScheme, batch.AddToScheme, auth.AddToScheme} {
 		if err := add(types); err != nil {
@@ -59,12 +65,15 @@ func openCluster(s settings) (*cluster, error) {
 	} {
 		part := rest.CopyConfig(cfg)
 		part.APIPath, part.GroupVersion, part.NegotiatedSerializer = g.path, &g.version, codecs
-		if *g.client, err = rest.RESTClientFor(part); err != nil {
+		if *g.client, err = rest.RESTClientForConfigAndClient(part, c.client); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 	}
 	return c, nil
 }
+
+// close closes connections to the API server that wait for the next call.
+func (c *cluster) close() { utilnet.CloseIdleConnectionsFor(c.client.Transport) }
 
 func (c *cluster) createJob(ctx context.Context, j *batch.Job) (*batch.Job, error) {
 	made := &batch.Job{}

@@ -52,6 +52,7 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensem
 		return nil, err
 	}
 	if err := c.check(ctx, id); err != nil {
+		c.close()
 		return nil, err
 	}
 	p := &place{id: id, cfg: cfg, cluster: c, selector: labelLab + "=" + id}
@@ -184,6 +185,7 @@ func copyFile(ctx context.Context, c *agent.Client, f ensembles.File) error {
 
 // Close implements [ensembles.Place]. It returns when the pods are gone.
 func (p *place) Close(ctx context.Context) error {
+	defer p.cluster.close()
 	p.stop()
 	p.watching.Wait()
 	p.mu.Lock()
@@ -210,12 +212,9 @@ func (p *place) Close(ctx context.Context) error {
 	})
 }
 
-// cleanAge is how old a Job without a running pod must be before it counts as left over. A start takes less in
-// practice.
-const cleanAge = time.Minute
-
 // Clean implements [ensembles.Kind]. Labs of killed harnesses go by themselves; what can be left for minutes are Jobs
-// whose pods never ran. Nothing is done where no cluster is configured.
+// whose pods never ran. One that is younger than a start may take belongs perhaps to a harness that waits for it.
+// Nothing is done where no cluster is configured.
 func (Kind) Clean(ctx context.Context, log *slog.Logger) error {
 	s, err := readSettings()
 	if err != nil {
@@ -228,6 +227,7 @@ func (Kind) Clean(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	defer c.close()
 	const all = labelManaged + "=" + managed
 	pods, err := c.listPods(ctx, all)
 	if err != nil {
@@ -245,7 +245,7 @@ func (Kind) Clean(ctx context.Context, log *slog.Logger) error {
 	}
 	var errs []error
 	for _, j := range jobs {
-		if lab := j.Labels[labelLab]; lab != "" && !alive[lab] && time.Since(j.CreationTimestamp.Time) > cleanAge {
+		if lab := j.Labels[labelLab]; lab != "" && !alive[lab] && time.Since(j.CreationTimestamp.Time) > startCap {
 			log.Info("remove leftover", "job", j.Name, "lab", lab)
 			errs = append(errs, c.removeJobs(ctx, labelLab+"="+lab+","+labelHost+"="+j.Labels[labelHost]))
 		}
