@@ -15,9 +15,10 @@ import (
 // The resources of a run: how much of each of them it used. Processor time and fsync are of the time between the two
 // readings of the servers' counters, which is the measured window and half a second before it.
 var (
-	processors = Quantity{Path: "quantities.processors", Unit: Ratio, Means: "processors of the machine of the harness",
+	processors = Quantity{Path: "quantities.processors", Unit: Ratio,
+		Means: "processors of the machine of the harness, if all hosts are on it",
 		Measure: func(run *rundir.Run, _ Interval) *float64 {
-			if run.Env.CPUs == 0 {
+			if run.Env.CPUs == 0 || elsewhere(run) {
 				return nil
 			}
 			return new(float64(run.Env.CPUs))
@@ -64,6 +65,16 @@ var (
 			return handed
 		}}
 )
+
+// elsewhere reports whether a host has another clock than the harness, and so perhaps another machine's processors.
+func elsewhere(run *rundir.Run) bool {
+	for _, e := range run.Events.Of(history.OpHostClock) {
+		if !e.ClockReading().Same {
+			return true
+		}
+	}
+	return false
+}
 
 // clientHosts returns the names of a scenario's client processes.
 func clientHosts(sc *scenario.Scenario) (all []string) {

@@ -46,6 +46,9 @@ func TestResourcesBetweenReadings(t *testing.T) {
 		{"all", nil, []float64{2, 0.25, 0.5, 0.1, 0.5, 0.6}},
 		{"an ensemble elsewhere", func(_ *synth.Synth, run *rundir.Run) { run.Scenario.Connect = "127.0.0.1:1" },
 			[]float64{2, 0.25, -1, 0.1, -1, -1}},
+		{"a host on another machine", func(s *synth.Synth, _ *rundir.Run) {
+			s.Add(0, history.ClockReading{Host: "zk1", Clock: "its own"}.Event())
+		}, []float64{-1, 0.25, 0.5, 0.1, 0.5, 0.6}},
 		{"another process", func(s *synth.Synth, _ *rundir.Run) {
 			s.Add(1001, history.ProcessorTime{Host: "c1", PID: 8, Used: time.Second}.Event(0))
 		}, []float64{2, -1, 0.5, 0.1, 0.5, 0.6}},
