@@ -328,7 +328,8 @@ func TestStartWithoutPrerequisites(t *testing.T) {
 		real(t)
 		t.Setenv(docker.EnvImage, "locklab/no-such-image:none")
 		_, err := ensembles.StartLab(t.Context(), docker.Kind{},
-			ensembles.LabConfig{Log: labtest.Log(t), Binary: labtest.Binary(t)})
+			ensembles.LabConfig{Log: labtest.Log(t), Binary: labtest.Binary(t),
+				Hosts: []ensembles.HostSpec{{Name: "zk1", Role: ensembles.Server}}})
 		if !errors.Is(err, docker.ErrNoImage) || !strings.Contains(err.Error(), "no-such-image") {
 			t.Errorf("start: %v", err)
 		}
