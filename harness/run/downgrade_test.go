@@ -51,7 +51,8 @@ func TestALeakyDowngradeIsFound(t *testing.T) {
 		out := runOn(t, stage, scenario("0.5"))
 		wantVerdict(t, out, check.Fail)
 		if n := number(out.Result.Safety.Overlaps); n < 1 || n != number(out.Result.Safety.OverlapsUnexplained) {
-			t.Errorf("%d overlaps, %d unexplained", n, number(out.Result.Safety.OverlapsUnexplained))
+			t.Errorf("%d overlaps, %d unexplained: %s", n, number(out.Result.Safety.OverlapsUnexplained),
+				out.Report.Check(check.BeliefExclusion).Summary)
 		}
 		for _, f := range out.Report.Check(check.BeliefExclusion).Findings {
 			modes := map[history.Mode]bool{}
