@@ -98,6 +98,7 @@ var roles = map[string]func(args []string){
 		wait()
 	},
 	"role-work": func([]string) {
+		//lint:ignore SA5002 it is to use a processor
 		for {
 		}
 	},
