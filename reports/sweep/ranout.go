@@ -150,17 +150,15 @@ func ranOut(loads []loaded) *RanOut {
 			continue
 		}
 		r := &RanOut{At: l.at, Uses: uses}
-		unmeasured, unclear := perhaps(uses)
-		switch {
-		case len(full) > 1:
+		if len(full) > 1 {
 			r.Why = fmt.Sprintf("cannot be told: %s were used up at the same load%s (%s)", strings.Join(full, " and "),
 				lower(i), saidOf(uses, l))
 			return r
-		default:
-			r.Resource, r.Why = full[0], saidOf(uses, l)
-			if doubts := slices.Concat(unmeasured, unclear); len(doubts) > 0 {
-				r.Why += "; whether " + strings.Join(doubts, " or ") + " was used up too is not known"
-			}
+		}
+		r.Resource, r.Why = full[0], saidOf(uses, l)
+		unmeasured, unclear := perhaps(uses)
+		if doubts := slices.Concat(unmeasured, unclear); len(doubts) > 0 {
+			r.Why += "; whether " + strings.Join(doubts, " or ") + " was used up too is not known"
 		}
 		return r
 	}

@@ -19,22 +19,12 @@ func Print(w io.Writer, s Sweep) error {
 	for _, line := range s.Headlines() {
 		fmt.Fprintln(w, line)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head, rows := s.table()
-	fmt.Fprintln(t, "\n"+strings.Join(head, "\t")+"\t")
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
-	}
-	if err := t.Flush(); err != nil {
+	if err := printTable(w, head, rows); err != nil {
 		return err
 	}
 	if head, rows := s.failoverTable(); rows != nil {
-		fmt.Fprintln(w)
-		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		for _, row := range append([][]string{head}, rows...) {
-			fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
-		}
-		if err := t.Flush(); err != nil {
+		if err := printTable(w, head, rows); err != nil {
 			return err
 		}
 	}
@@ -44,6 +34,16 @@ func Print(w io.Writer, s Sweep) error {
 		}
 	}
 	return nil
+}
+
+// printTable writes an empty line and a table.
+func printTable(w io.Writer, head []string, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t)
+	for _, row := range slices.Concat([][]string{head}, rows) {
+		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+	}
+	return t.Flush()
 }
 
 // columns are the quantities that the table shows besides the throughput.
