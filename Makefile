@@ -128,7 +128,7 @@ endef
 
 # Packages whose tests start ensembles run one at a time (-p 1), and every time (-count=1), because they depend on more than
 # their files.
-LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/run \
+LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/run ./harness/incluster \
 	./harness/doctor ./harness/series/... ./harness/benchpeers ./harness/cmd/...
 # The others run with the race detector. Tests that reconnect cannot, because go-zookeeper has a race when it does.
 PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... ./harness/secondopinion/... ./harness/watch/... \
@@ -198,6 +198,7 @@ own-cluster:
 in-cluster:
 	LOCKLAB_TEST_LAB=kubernetes $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/kubernetes
 	LOCKLAB_TEST_LAB=kubernetes $(GO) test -count=1 -timeout 40m -run 'TestFaultsConform|TestStage$$' ./harness/run
+	LOCKLAB_TEST_LAB=kubernetes $(GO) test -count=1 -timeout 40m ./harness/incluster
 
 $(TEST_CLUSTER):
 	@$(call install,containerd,containerd)

@@ -16,6 +16,7 @@ const (
 	Server   Role = iota // a ZooKeeper server: an image with Java and ZooKeeper
 	Client               // a client process: nothing but the binary
 	Resource             // the protected resource: nothing but the binary
+	Harness              // a harness: nothing but the binary, and the right to make labs of the same kind
 )
 
 // A HostSpec describes a host to make.

@@ -86,7 +86,7 @@ var layers = []layer{
 	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice", "reports/danger",
 		"reports/export", "reports/index"}},
 	{"judgement", []string{"harness/judge", "reports/gatecurve", "reports/sweep", "reports/serve"}},
-	{"runs", []string{"harness/run", "harness/benchpeers"}},
+	{"runs", []string{"harness/run", "harness/incluster", "harness/benchpeers"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
 	{"comparisons", []string{"harness/series/bench"}},
 	{"command", []string{"harness/cmd/locklab"}},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -196,7 +197,18 @@ func (c *Client) Ask(ctx context.Context, word string) (string, error) {
 
 // File opens a file of the host, by its path below DataDir.
 func (c *Client) File(ctx context.Context, path string) (io.ReadCloser, error) {
-	return c.get(ctx, "file", url.Values{"path": {path}})
+	return c.FileFrom(ctx, path, 0)
+}
+
+// FileFrom is like File, and leaves out what is before an offset.
+func (c *Client) FileFrom(ctx context.Context, path string, offset int64) (io.ReadCloser, error) {
+	return c.get(ctx, "file", url.Values{"path": {path}, "offset": {strconv.FormatInt(offset, 10)}})
+}
+
+// Tree opens a directory of the host with all that is below it, by its path below DataDir, as a tar archive. If there
+// is no such directory, the error wraps [fs.ErrNotExist].
+func (c *Client) Tree(ctx context.Context, dir string) (io.ReadCloser, error) {
+	return c.get(ctx, "tree", url.Values{"dir": {dir}})
 }
 
 // Put writes a file of the host, whose path is absolute, and the directories that it is in. It is for what a host needs
@@ -269,6 +281,8 @@ func (c *Client) send(req *http.Request, what string) (io.ReadCloser, error) {
 		switch resp.StatusCode {
 		case http.StatusConflict:
 			return nil, fmt.Errorf("agent of %s: %s: %w", c.host, what, ErrNoProcess)
+		case http.StatusNotFound:
+			return nil, fmt.Errorf("agent of %s: %s: %w: %s", c.host, what, fs.ErrNotExist, strings.TrimSpace(string(b)))
 		case http.StatusNotImplemented:
 			_, why, _ := strings.Cut(strings.TrimSpace(string(b)), ErrUnsupported.Error()+": ")
 			return nil, fmt.Errorf("agent of %s: %s: %w: %s", c.host, what, ErrUnsupported, why)

@@ -14,6 +14,9 @@ type Spec struct {
 	// ZooKeeper puts the image's ZooKeeper jars on Java's class path, or those in the directory Home if that is given.
 	ZooKeeper bool   `json:"zookeeper,omitempty"`
 	Home      string `json:"home,omitempty"`
+	// Env are variables of the process, as name=value, besides those of the host. Of the host's own it does not get those
+	// that are meant for the agent.
+	Env []string `json:"env,omitempty"`
 	// Dir is the process's working directory, below DataDir. The process's standard output and error go to LogFile in it.
 	Dir string `json:"dir"`
 	// Files are written to Dir before the process starts, by name.

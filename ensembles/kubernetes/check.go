@@ -39,8 +39,8 @@ func hintOf(message string) string {
 	return "; hosts need the capability NET_ADMIN, which only the level privileged allows; " + applyHint
 }
 
-// check asks the API server whether a lab may be made. It makes nothing.
-func (c *cluster) check(ctx context.Context, lab string) error {
+// check asks the API server whether a lab with such a host may be made. It makes nothing.
+func (c *cluster) check(ctx context.Context, lab string, h ensembles.HostSpec) error {
 	var lacks []string
 	for _, r := range rules {
 		for _, resource := range r.Resources {
@@ -59,7 +59,6 @@ func (c *cluster) check(ctx context.Context, lab string) error {
 		return fmt.Errorf("%w: the user of the cluster may not do this in namespace %s: %s; %s", ErrUnavailable,
 			c.namespace, strings.Join(lacks, ", "), applyHint)
 	}
-	h := ensembles.HostSpec{Name: "zk1"}
 	pod := &core.Pod{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta.ObjectMeta{
 		Name: objectName(lab, h.Name), Labels: labelsOf(lab, h)}, Spec: c.pod(lab, h)}
 	err := c.core.Post().Namespace(c.namespace).Resource("pods").VersionedParams(
@@ -68,7 +67,7 @@ func (c *cluster) check(ctx context.Context, lab string) error {
 	case api.IsNotFound(err):
 		return fmt.Errorf("%w: there is no namespace %s; %s", ErrUnavailable, c.namespace, applyHint)
 	case err != nil:
-		return fmt.Errorf("%w: the cluster refuses the pod of a server: %w%s", ErrUnavailable, err, hintOf(err.Error()))
+		return fmt.Errorf("%w: the cluster refuses the pod of %s: %w%s", ErrUnavailable, h.Name, err, hintOf(err.Error()))
 	}
 	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	auth "k8s.io/api/authorization/v1"
@@ -70,6 +72,12 @@ func openCluster(s settings) (*cluster, error) {
 		}
 	}
 	return c, nil
+}
+
+// inside reports whether this process is a pod of the cluster. A pod may also have the kubeconfig of another cluster.
+func (c *cluster) inside() bool {
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	return host != "" && c.config.Host == "https://"+net.JoinHostPort(host, port)
 }
 
 // close closes connections to the API server that wait for the next call.

@@ -45,7 +45,7 @@ const (
 const memorySize = "1Gi"
 
 var roles = map[ensembles.Role]string{ensembles.Server: "server", ensembles.Client: "client",
-	ensembles.Resource: "resource"}
+	ensembles.Resource: "resource", ensembles.Harness: "harness"}
 
 func objectName(lab, host string) string { return "locklab-" + lab + "-" + host }
 
@@ -81,11 +81,16 @@ func (s settings) pod(lab string, h ensembles.HostSpec) core.PodSpec {
 		// Faults of the network are rules in the pod's own network, for which the agent needs that capability.
 		SecurityContext: confined("NET_ADMIN")}
 	host.EnvFrom[0].SecretRef.Name = objectName(lab, h.Name)
+	isHarness := h.Role == ensembles.Harness
 	p := core.PodSpec{RestartPolicy: core.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(2)),
-		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), Hostname: h.Name,
+		AutomountServiceAccountToken: &isHarness, EnableServiceLinks: new(false), Hostname: h.Name,
 		// Hosts know each other by addresses. No query may leave the lab.
 		DNSPolicy: core.DNSNone, DNSConfig: &core.PodDNSConfig{Nameservers: []string{"127.0.0.1"}},
 		NodeSelector: s.nodeSelector, Volumes: []core.Volume{data}}
+	if isHarness {
+		// It makes a lab with the rights of the manifests' service account, and injects no fault on its own host.
+		p.ServiceAccountName, host.SecurityContext = managed, confined()
+	}
 	if s.topology != "" {
 		p.TopologySpreadConstraints = []core.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: s.topology,
 			WhenUnsatisfiable: core.ScheduleAnyway, LabelSelector: &meta.LabelSelector{

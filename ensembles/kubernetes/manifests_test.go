@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	core "k8s.io/api/core/v1"
 	rbac "k8s.io/api/rbac/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"locklab/ensembles"
@@ -23,7 +25,7 @@ var update = flag.Bool("update", false, "write the manifests to testdata again")
 // hosts are one of each kind.
 var hosts = []ensembles.HostSpec{{Name: "zk1", Disk: true, Publish: true}, {Name: "zk2"},
 	{Name: "c1", Role: ensembles.Client}, {Name: "r1", Role: ensembles.Resource},
-	{Name: "c2", Role: ensembles.Client, Image: "python:3"}}
+	{Name: "c2", Role: ensembles.Client, Image: "python:3"}, {Name: "harness", Role: ensembles.Harness, Disk: true}}
 
 // unset makes the test independent of the environment, except for what it is given.
 func unset(t *testing.T, env map[string]string) {
@@ -134,5 +136,25 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s; want %s", name, got, c.want)
 		}
+	}
+}
+
+// Only in the cluster itself are pods reached at their own addresses.
+func TestInside(t *testing.T) {
+	for host, want := range map[string]bool{"": false, "10.96.0.1": true, "10.96.0.2": false} {
+		t.Setenv("KUBERNETES_SERVICE_HOST", host)
+		t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+		c := cluster{config: &rest.Config{Host: "https://10.96.0.1:443"}}
+		if c.inside() != want {
+			t.Errorf("KUBERNETES_SERVICE_HOST=%s: %v", host, !want)
+		}
+	}
+}
+
+func TestEnvironOfAnotherHarness(t *testing.T) {
+	unset(t, map[string]string{EnvContext: "mine", EnvNamespace: "tests", ensembles.EnvImage: "zookeeper:3.8"})
+	want := []string{EnvNamespace + "=tests", ensembles.EnvImage + "=zookeeper:3.8"}
+	if got := Environ(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -51,7 +51,7 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensem
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check(ctx, id); err != nil {
+	if err := c.check(ctx, id, cfg.Hosts[0]); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -128,19 +128,23 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if at.Address, err = netip.ParseAddr(pod.Status.PodIP); err != nil {
 		return at, err
 	}
-	if at.Control, err = p.forward(pod.Name, agent.Port); err != nil {
+	if at.Control, err = p.reach(pod.Name, at.Address, agent.Port); err != nil {
 		return at, err
 	}
 	if spec.Publish {
-		if at.Published, err = p.forward(pod.Name, agent.ClientPort); err != nil {
+		if at.Published, err = p.reach(pod.Name, at.Address, agent.ClientPort); err != nil {
 			return at, err
 		}
 	}
 	return at, p.copyFiles(ctx, spec, at.Control, env[agent.EnvSecret])
 }
 
-// forward opens a port of this machine that leads to one of a pod.
-func (p *place) forward(pod string, port uint16) (netip.AddrPort, error) {
+// reach returns where this process reaches a port of a pod: at the pod's own address if it is in the cluster itself,
+// and otherwise at a port of this machine that leads there.
+func (p *place) reach(pod string, address netip.Addr, port uint16) (netip.AddrPort, error) {
+	if p.cluster.inside() {
+		return netip.AddrPortFrom(address, port), nil
+	}
 	f, err := p.cluster.forward(pod, port, p.cfg.Log)
 	if err != nil {
 		return netip.AddrPort{}, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	core "k8s.io/api/core/v1"
@@ -92,6 +93,18 @@ func readSettings() (settings, error) {
 		s.requests[core.ResourceName(name)] = amount
 	}
 	return s, nil
+}
+
+// Environ returns the variables, as name=value, with which another harness in the cluster makes labs of the same images
+// in the same places. It is in the cluster itself, so it needs no context.
+func Environ() []string {
+	var env []string
+	for _, name := range append(slices.Clone(Variables), ensembles.EnvImage) {
+		if value := os.Getenv(name); value != "" && name != EnvContext {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // pairs reads a variable of the form key=value,key=value.

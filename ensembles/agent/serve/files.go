@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"archive/tar"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"locklab/harness/history"
 )
 
-// serveFile sends a file below the root. os.Root refuses paths that leave it.
+// serveFile sends a file below the root, from an offset on. os.Root refuses paths that leave it.
 func (a *server) serveFile(w http.ResponseWriter, r *http.Request) {
 	f, err := openBelow(a.cfg.Root, r.FormValue("path"))
 	if err != nil {
@@ -25,9 +26,40 @@ func (a *server) serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer f.Close()
+	offset, err := strconv.ParseInt(r.FormValue("offset"), 10, 64)
+	if err == nil {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		http.Error(w, "bad offset", http.StatusBadRequest)
+		return
+	}
 	if _, err := io.Copy(w, f); err != nil {
 		abort() // part of a file must not look like a whole one
 	}
+}
+
+// serveTree sends a directory below the root with all that is in it, as a tar archive.
+func (a *server) serveTree(w http.ResponseWriter, r *http.Request) {
+	dir, err := openDirBelow(a.cfg.Root, r.FormValue("dir"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	defer dir.Close()
+	archive := tar.NewWriter(w)
+	if err := errors.Join(archive.AddFS(dir.FS()), archive.Close()); err != nil {
+		abort()
+	}
+}
+
+func openDirBelow(root, dir string) (*os.Root, error) {
+	top, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer top.Close()
+	return top.OpenRoot(dir)
 }
 
 // putFile writes a file of the host. A file that did not arrive whole is removed. On a host that is a mere process of

@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"archive/tar"
 	"errors"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,4 +101,71 @@ func TestPut(t *testing.T) {
 		t.Error("half a file was accepted")
 	}
 	eventually(t, "half a file to be removed", func() bool { _, err := os.Stat(part); return os.IsNotExist(err) })
+}
+
+func TestFileFrom(t *testing.T) {
+	h := start(t, long)
+	if err := os.WriteFile(filepath.Join(h.root, "log"), []byte("said"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for offset, want := range map[int64]string{0: "said", 2: "id", 4: "", 9: ""} {
+		r, err := h.FileFrom(t.Context(), "log", offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(r); err != nil || string(b) != want {
+			t.Errorf("from %d: %q, %v", offset, b, err)
+		}
+		r.Close()
+	}
+	if r, err := h.FileFrom(t.Context(), "log", -1); err == nil {
+		r.Close()
+		t.Error("an offset below 0 was accepted")
+	}
+}
+
+func TestTree(t *testing.T) {
+	h := start(t, long)
+	dir := filepath.Join(h.root, "p")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(dir, "sub", "empty"), 0o755),
+		os.WriteFile(filepath.Join(dir, "sub", "file"), []byte("content"), 0o644),
+		os.Symlink("/", filepath.Join(h.root, "top")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := h.Tree(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := map[string]string{}
+	for archive := tar.NewReader(r); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[header.Name] = string(b)
+	}
+	if want := map[string]string{"sub/": "", "sub/empty/": "", "sub/file": "content"}; !maps.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := h.Tree(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	for _, path := range []string{"..", "top", "top/etc", "p/sub/file"} {
+		if r, err := h.Tree(t.Context(), path); err == nil {
+			r.Close()
+			t.Errorf("%s was served", path)
+		}
+	}
 }

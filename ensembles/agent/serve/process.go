@@ -76,7 +76,7 @@ func (s *supervisor) start(spec *agent.Spec) (agent.Stamp, error) {
 	if err := writeData(dir, spec.Data); err != nil {
 		return agent.Stamp{}, fmt.Errorf("start: %w", err)
 	}
-	env := childEnv(os.Environ())
+	env := append(childEnv(os.Environ()), spec.Env...)
 	if s.credential != "" {
 		env = append(env, agent.EnvCredential+"="+string(s.credential))
 	}

@@ -115,6 +115,7 @@ func (a *server) routes() http.Handler {
 	mux.HandleFunc("GET /file", a.serveFile)
 	mux.HandleFunc("PUT /file", a.putFile)
 	mux.HandleFunc("GET /files", a.serveNames)
+	mux.HandleFunc("GET /tree", a.serveTree)
 	return mux
 }
 

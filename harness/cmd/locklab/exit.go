@@ -17,6 +17,7 @@ import (
 	"locklab/ensembles/process"
 	"locklab/ensembles/remote"
 	"locklab/harness/check"
+	"locklab/harness/incluster"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -130,6 +131,9 @@ func codeOf(err error) (code int, show error) {
 	}
 	if _, ok := errors.AsType[*scenario.InputError](err); ok {
 		return exitInput, err
+	}
+	if f, ok := errors.AsType[*incluster.Failure](err); ok && slices.Contains(everyCode, f.Code) {
+		return f.Code, err
 	}
 	for _, m := range [...]struct {
 		sentinel error

@@ -19,6 +19,8 @@ import (
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/reach"
+	"locklab/harness/series"
+	"locklab/reports/result"
 	"locklab/workloads/client"
 	"locklab/workloads/resource"
 )
@@ -132,6 +134,27 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		return err
 	}
 	return client.Run(ctx, cfg, agent.ProcessHistoryDir, std.In, log)
+}
+
+type harnessCmd struct {
+	Scenario string `arg:"" help:"Scenario file."`
+	Out      string `arg:"" help:"Run directory."`
+}
+
+// Run carries out a run of which [incluster.Execute] fetches the directory. It is judged there too, so only its exit
+// code and what it prints while it lasts matter here.
+func (c harnessCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	sc, err := loadScenario(ctx, std.In, c.Scenario)
+	if err == nil {
+		err = result.Validate(sc)
+	}
+	if err != nil {
+		return err
+	}
+	opts, end := following(std.Err, log)
+	defer end()
+	labs := series.Labs{Options: opts}
+	return conclude(labs.Run(ctx, series.Job{Scenario: sc, Dir: c.Out, Undrawn: true, Last: true}))
 }
 
 type protocolCmd struct{}

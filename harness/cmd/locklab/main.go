@@ -53,6 +53,7 @@ type commands struct {
 	NetnsHost netnsHostCmd `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
 	Client    clientCmd    `cmd:"" hidden:"" help:"Run a client process of a lab."`
 	Resource  resourceCmd  `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
+	Harness   harnessCmd   `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
 	Protocol  protocolCmd  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
 }
 
@@ -92,7 +93,8 @@ func newParser(std streams) (*kong.Kong, error) {
 var helpTexts = kong.Vars{
 	"labs":          strings.Join(labs.Names(), ","),
 	"scenario_help": scenarioHelp, "threshold_help": thresholdHelp,
-	"yes_help": yesHelp, "run_out_help": runOutHelp, "print_config_help": printConfigHelp,
+	"yes_help": yesHelp, "run_out_help": runOutHelp, "in_cluster_help": inClusterHelp,
+	"print_config_help":  printConfigHelp,
 	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
 	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp,
 	"danger_guards_help": dangerGuardsHelp, "danger_recipe_help": dangerRecipeHelp, "danger_panels_help": dangerPanelsHelp,

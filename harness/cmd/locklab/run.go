@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"log/slog"
 
+	"locklab/harness/incluster"
 	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/harness/series"
 )
 
 type runCmd struct {
-	Scenario string `arg:"" optional:"" default:"mutex" predictor:"scenario" help:"${scenario_help}"`
-	Out      string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${run_out_help}"`
-	JSON     bool   `name:"json" help:"Print result.json instead of a summary; with --dry-run, timeline.json."`
-	PrintCfg bool   `name:"print-config" help:"${print_config_help}"`
-	DryRun   bool   `name:"dry-run" help:"Print which faults would strike and when. Start nothing."`
+	Scenario  string `arg:"" optional:"" default:"mutex" predictor:"scenario" help:"${scenario_help}"`
+	Out       string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${run_out_help}"`
+	JSON      bool   `name:"json" help:"Print result.json instead of a summary; with --dry-run, timeline.json."`
+	PrintCfg  bool   `name:"print-config" help:"${print_config_help}"`
+	DryRun    bool   `name:"dry-run" help:"Print which faults would strike and when. Start nothing."`
+	InCluster bool   `name:"in-cluster" help:"${in_cluster_help}"`
 	metricsFlag
 
 	overrides
@@ -22,6 +25,7 @@ type runCmd struct {
 
 const (
 	runOutHelp      = "Run directory. The default is runs/<scenario>-<time>."
+	inClusterHelp   = "With --lab kubernetes, have a harness carry the run out that is a pod of the cluster itself."
 	printConfigHelp = "Print the resolved scenario, with where each value comes from. Start nothing."
 )
 
@@ -49,12 +53,19 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	if err := c.confirm(sc); err != nil {
 		return err
 	}
+	if err := c.checkInCluster(sc); err != nil {
+		return err
+	}
 	dir := outDir(c.Out, sc.Name)
 	for _, w := range sc.Warnings() {
 		fmt.Fprintln(std.Err, "warning:", w)
 	}
 	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces the plan, not the interleaving); run directory %s\n",
 		sc.Name, sc.About, sc.Seed, dir)
+	if c.InCluster {
+		out, err := incluster.Execute(ctx, sc, dir, incluster.Options{Log: log, Progress: std.Err})
+		return tell(std, out, c.JSON, err)
+	}
 	opts, end := following(std.Err, log)
 	stop, err := c.metricsFlag.serve(std.Err, &opts)
 	if err != nil {
@@ -64,4 +75,16 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	out, err := series.Execute(ctx, sc, dir, opts)
 	end()
 	return tell(std, out, c.JSON, err)
+}
+
+// checkInCluster refuses what a harness in the cluster cannot do.
+func (c *runCmd) checkInCluster(sc *scenario.Scenario) error {
+	if c.InCluster && c.MetricsAddr != "" {
+		return &scenario.InputError{Flag: "--metrics-addr", Msg: "a harness in the cluster serves no numbers",
+			Hint: "drop it, or --in-cluster"}
+	}
+	if c.InCluster {
+		return incluster.Check(sc)
+	}
+	return nil
 }

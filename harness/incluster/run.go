@@ -1,0 +1,215 @@
+package incluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"locklab/ensembles"
+	"locklab/ensembles/agent"
+	"locklab/ensembles/kubernetes"
+	"locklab/harness/history"
+	"locklab/harness/judge"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+)
+
+// Options are what a run needs besides its scenario.
+type Options struct {
+	// Binary is the static locklab binary whose image the cluster has; empty = the running one.
+	Binary string
+	Log    *slog.Logger
+	// Progress gets what the harness in the cluster prints while the run lasts.
+	Progress io.Writer
+
+	_ struct{}
+}
+
+// Command is the hidden command of locklab that is the harness in the cluster. Its arguments are the file of the
+// scenario and the run directory.
+const Command = "harness"
+
+// The paths on the host of the harness, below agent.DataDir.
+const (
+	workDir      = "harness"
+	runDir       = "run"
+	scenarioFile = "scenario.yaml"
+)
+
+const (
+	// grace is how long an interrupted harness may take to collect its record and to take its lab down.
+	grace = 2 * time.Minute
+	// patience is how long the harness may not be heard of. It is longer than its lease: after that it has ended.
+	patience = 2 * kubernetes.Lease
+	// askEvery is how often the harness is asked for what it has printed.
+	askEvery = 500 * time.Millisecond
+)
+
+// A Failure says that the harness in the cluster ended without a run directory.
+type Failure struct {
+	Code int // its exit code; 0 if it was killed
+	How  string
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("the harness in the cluster ended (%s) before there was a record; its messages are above", f.How)
+}
+
+// Check refuses a scenario that a harness in the cluster cannot carry out.
+func Check(sc *scenario.Scenario) error {
+	if kind := (kubernetes.Kind{}).Name(); sc.Lab != kind {
+		return sc.Refuse("lab", fmt.Sprintf("a harness in the cluster makes labs of kind %s, and not %s", kind, sc.Lab),
+			"--lab "+kind+", or drop --in-cluster")
+	}
+	if sc.Foreign() && sc.Command() == nil {
+		return sc.Refuse("recipe", fmt.Sprintf("%s needs jars of this machine, which a harness in the cluster does not have",
+			sc.Recipe), "another recipe, or drop --in-cluster")
+	}
+	return nil
+}
+
+// Execute carries out one run, fetches its directory, and judges and draws it. If ctx ends, so does the run, as one
+// that was interrupted. Nothing is left in the cluster; if this process is killed, the leases of agents see to that.
+func Execute(ctx context.Context, sc *scenario.Scenario, dir string, opts Options) (judge.Outcome, error) {
+	if err := errors.Join(Check(sc), rundir.CheckDir(dir)); err != nil {
+		return judge.Outcome{}, err
+	}
+	if err := execute(ctx, sc, dir, opts); err != nil {
+		return judge.Outcome{}, err
+	}
+	return judge.Conclude(dir)
+}
+
+func execute(ctx context.Context, sc *scenario.Scenario, dir string, opts Options) (err error) {
+	if opts.Binary == "" {
+		if opts.Binary, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	lab, err := ensembles.StartLab(ctx, kubernetes.Kind{}, ensembles.LabConfig{Binary: opts.Binary, Log: opts.Log,
+		Hosts: []ensembles.HostSpec{{Name: rundir.HarnessHost, Role: ensembles.Harness, Disk: true, Files: filesOf(sc)}}})
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx) // errors that follow from it say nothing new
+		}
+		return err
+	}
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		err = errors.Join(err, lab.Close(clean))
+	}()
+	a := lab.Host(rundir.HarnessHost).Agent
+	argv := []string{"locklab", Command, scenarioFile, path.Join(agent.DataDir, runDir)}
+	if _, err := a.Start(ctx, agent.Spec{Argv: argv, Dir: workDir, Env: kubernetes.Environ(), Grace: grace,
+		Files: map[string]string{scenarioFile: string(sc.Marshal())}}); err != nil {
+		return err
+	}
+	stopped := context.AfterFunc(ctx, func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if _, err := a.Stop(stop); err != nil && !errors.Is(err, agent.ErrNoProcess) {
+			opts.Log.Warn("the harness in the cluster cannot be told to stop", "err", err)
+		}
+	})
+	defer stopped()
+	// After an interrupt too, the harness ends by itself and its record is fetched.
+	return collect(context.WithoutCancel(ctx), a, dir, opts.Progress)
+}
+
+// collect waits until the harness has ended, and brings its record home.
+func collect(ctx context.Context, a *agent.Client, dir string, progress io.Writer) error {
+	how, err := follow(ctx, a, progress)
+	if err != nil {
+		return err
+	}
+	err = insist(ctx, func(ctx context.Context) error { return fetch(ctx, a, dir) })
+	if errors.Is(err, fs.ErrNotExist) {
+		f := &Failure{How: how}
+		_, _ = fmt.Sscanf(how, "exit status %d", &f.Code)
+		return f
+	}
+	return err
+}
+
+// filesOf returns the files of this machine that the scenario names. The harness finds them where this process does.
+func filesOf(sc *scenario.Scenario) []ensembles.File {
+	argv := sc.Command()
+	if argv == nil {
+		return nil
+	}
+	target := argv[0]
+	if !path.IsAbs(target) {
+		target = path.Join(agent.DataDir, workDir, target)
+	}
+	return []ensembles.File{{Source: argv[0], Target: target, Executable: true}}
+}
+
+// follow copies what the harness prints until it has ended, and returns how.
+func follow(ctx context.Context, a *agent.Client, to io.Writer) (how string, err error) {
+	log := path.Join(workDir, agent.LogFile)
+	again := time.NewTicker(askEvery)
+	defer again.Stop()
+	for offset := int64(0); ; {
+		var ended bool
+		if err := insist(ctx, func(ctx context.Context) error {
+			// The state is asked for before the text, so that the text of an ended process is complete.
+			st, err := a.Status(ctx)
+			if err != nil {
+				return err
+			}
+			text, err := a.FileFrom(ctx, log, offset)
+			if err != nil {
+				return err
+			}
+			defer text.Close()
+			n, err := io.Copy(to, text)
+			offset += n
+			how, ended = st.Exit, st.State == history.ProcessExited
+			return err
+		}); err != nil || ended {
+			return how, err
+		}
+		<-again.C
+	}
+}
+
+// insist calls do until it succeeds or finds that something does not exist. It returns the last error when its patience
+// ends.
+func insist(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var absent error
+	err := ensembles.Poll(ctx, askEvery, "the harness in the cluster", func() error {
+		err := do(ctx)
+		if errors.Is(err, fs.ErrNotExist) {
+			absent, err = err, nil
+		}
+		return err
+	})
+	return errors.Join(err, absent)
+}
+
+// fetch brings the run directory home. It appears there whole or not at all.
+func fetch(ctx context.Context, a *agent.Client, dir string) error {
+	archive, err := a.Tree(ctx, runDir)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	arriving := strings.TrimRight(dir, "/") + ".arriving"
+	if err := os.RemoveAll(arriving); err != nil {
+		return err
+	}
+	if err := unpack(archive, arriving); err != nil {
+		return errors.Join(err, os.RemoveAll(arriving))
+	}
+	return os.Rename(arriving, dir)
+}
