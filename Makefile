@@ -130,9 +130,10 @@ endef
 # their files.
 LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/run ./harness/incluster \
 	./harness/doctor ./harness/series/... ./harness/benchpeers ./harness/cmd/...
-# The others run with the race detector. Tests that reconnect cannot, because go-zookeeper has a race when it does.
-PURE_TESTS := ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... ./harness/secondopinion/... ./harness/watch/... \
-	./harness/hiccups/... ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... \
+# The others run with the race detector, and so do the tests of pods that need no cluster. Tests that reconnect cannot,
+# because go-zookeeper has a race when it does.
+PURE_TESTS := ./ensembles/kubernetes ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
+	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... \
 	./workloads/...
 # These simulate and draw for long, or wait for a browser, with code that other tests run with the race detector, which
 # makes them ten times as long.

@@ -20,7 +20,8 @@ import (
 // API server, because streams that share one wait for each other.
 type forward struct {
 	listener net.Listener
-	dialer   httpstream.Dialer
+	cluster  *cluster
+	pod      string
 	port     uint16
 	log      *slog.Logger
 
@@ -30,9 +31,22 @@ type forward struct {
 	wg     sync.WaitGroup
 }
 
-// forward opens such a port. API servers talk WebSocket since version 1.30; to older ones, and through proxies that do
-// not let it pass, connections are made with SPDY.
+// forward opens such a port.
 func (c *cluster) forward(pod string, port uint16, log *slog.Logger) (*forward, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	f := &forward{listener: l, cluster: c, pod: pod, port: port, log: log, open: map[io.Closer]bool{}}
+	f.wg.Go(f.accept)
+	return f, nil
+}
+
+// dialer returns what makes one connection to a pod. It must not be used for another: the client library's dialers keep
+// the connection that they are making, and two that are made at the same time would become one. API servers talk
+// WebSocket since version 1.30; to older ones, and through proxies that do not let it pass, connections are made with
+// SPDY.
+func (c *cluster) dialer(pod string) (httpstream.Dialer, error) {
 	at := c.forwardURL(pod)
 	overWebSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, c.config)
 	if err != nil {
@@ -43,16 +57,9 @@ func (c *cluster) forward(pod string, port uint16, log *slog.Logger) (*forward, 
 		return nil, err
 	}
 	plain := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	f := &forward{listener: l, port: port, log: log, open: map[io.Closer]bool{},
-		dialer: portforward.NewFallbackDialerForStreaming(overWebSocket, plain, func(err error) bool {
-			return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
-		})}
-	f.wg.Go(f.accept)
-	return f, nil
+	return portforward.NewFallbackDialerForStreaming(overWebSocket, plain, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}), nil
 }
 
 func (f *forward) address() netip.AddrPort { return f.listener.Addr().(*net.TCPAddr).AddrPort() }
@@ -92,7 +99,11 @@ func (f *forward) forget(c io.Closer) {
 
 // pass carries one connection.
 func (f *forward) pass(local net.Conn) error {
-	conn, _, err := f.dialer.Dial(portforward.PortForwardProtocolV1Name)
+	dialer, err := f.cluster.dialer(f.pod)
+	if err != nil {
+		return err
+	}
+	conn, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,13 @@ import (
 	"testing"
 	"time"
 
+	gwebsocket "github.com/gorilla/websocket"
 	auth "k8s.io/api/authorization/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/portforward"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 	"sigs.k8s.io/yaml"
@@ -41,6 +43,7 @@ type standIn struct {
 	mu        sync.Mutex
 	forbidden string // "verb resource" that the user may not do
 	refused   string // why no pod is made
+	websocket bool   // it understands WebSocket, as API servers do since version 1.30
 	jobs      map[string]*batch.Job
 	secrets   map[string]*core.Secret
 	pods      map[string]*core.Pod
@@ -202,14 +205,31 @@ func (s *standIn) patch(w http.ResponseWriter, r *http.Request, name string) {
 	s.answer(w, s.jobs[name])
 }
 
-// forward passes a connection on to a pod's agent, as nodes did before WebSocket.
-func (s *standIn) forward(w http.ResponseWriter, r *http.Request, pod string) {
-	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
-		return // it has answered
+// upgrade answers with a connection of streams: over WebSocket if that is asked for and understood, or else SPDY alone.
+func (s *standIn) upgrade(w http.ResponseWriter, r *http.Request, take httpstream.NewStreamHandler) httpstream.Connection {
+	const protocol = "portforward.k8s.io"
+	if gwebsocket.IsWebSocketUpgrade(r) && s.websocket {
+		up := gwebsocket.Upgrader{Subprotocols: []string{"SPDY/3.1+" + protocol}}
+		over, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return nil // it has answered
+		}
+		conn, err := spdy.NewServerConnection(portforward.NewTunnelingConnection("stand-in", over), take)
+		if err != nil {
+			s.t.Error(err)
+		}
+		return conn
 	}
+	if _, err := httpstream.Handshake(r, w, []string{protocol}); err != nil {
+		return nil // it has answered
+	}
+	return spdy.NewResponseUpgrader().UpgradeResponse(w, r, take)
+}
+
+// forward passes a connection on to a pod's agent.
+func (s *standIn) forward(w http.ResponseWriter, r *http.Request, pod string) {
 	streams := make(chan httpstream.Stream, 2)
-	conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r,
-		func(stream httpstream.Stream, _ <-chan struct{}) error { streams <- stream; return nil })
+	conn := s.upgrade(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error { streams <- stream; return nil })
 	if conn == nil {
 		return
 	}
@@ -307,6 +327,28 @@ func TestALabOverAStandIn(t *testing.T) {
 	if !slices.Contains(s.calls, "POST pods/locklab-"+lab.ID+"-zk1-x/portforward") {
 		t.Errorf("no connection was made with SPDY: %v", s.calls)
 	}
+}
+
+// Connections that are made at the same time are not taken for each other.
+func TestConnectionsAtTheSameTime(t *testing.T) {
+	unset(t, nil)
+	newStandIn(t).websocket = true
+	lab, err := ensembles.StartLab(t.Context(), Kind{}, config(t, ensembles.HostSpec{Name: "zk1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lab.Close(t.Context())
+	var all sync.WaitGroup
+	for range 64 { // each makes a connection, since the others are in use
+		all.Go(func() {
+			once, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if _, err := lab.Host("zk1").Agent.Capabilities(once); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // What the cluster refuses is said before anything is made, or as soon as it shows.
