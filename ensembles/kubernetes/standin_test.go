@@ -206,7 +206,8 @@ func (s *standIn) patch(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 // upgrade answers with a connection of streams: over WebSocket if that is asked for and understood, or else SPDY alone.
-func (s *standIn) upgrade(w http.ResponseWriter, r *http.Request, take httpstream.NewStreamHandler) httpstream.Connection {
+func (s *standIn) upgrade(
+	w http.ResponseWriter, r *http.Request, take httpstream.NewStreamHandler) httpstream.Connection {
 	const protocol = "portforward.k8s.io"
 	if gwebsocket.IsWebSocketUpgrade(r) && s.websocket {
 		up := gwebsocket.Upgrader{Subprotocols: []string{"SPDY/3.1+" + protocol}}
