@@ -72,6 +72,12 @@ func Check(sc *scenario.Scenario) error {
 		return sc.Refuse("recipe", fmt.Sprintf("%s needs jars of this machine, which a harness in the cluster does not have",
 			sc.Recipe), "another recipe, or drop --in-cluster")
 	}
+	if argv := sc.Command(); argv != nil {
+		if _, err := os.Stat(argv[0]); err != nil {
+			return sc.Refuse("recipe", fmt.Sprintf("the lock's command: %v", err),
+				"exec:FILE with a file of this machine, which is copied to the cluster")
+		}
+	}
 	return nil
 }
 
@@ -81,6 +87,11 @@ func Execute(ctx context.Context, sc *scenario.Scenario, dir string, opts Option
 	if err := errors.Join(Check(sc), rundir.CheckDir(dir)); err != nil {
 		return judge.Outcome{}, err
 	}
+	// If there is no room for the record, it shows now.
+	if err := os.MkdirAll(arriving(dir), 0o755); err != nil {
+		return judge.Outcome{}, err
+	}
+	defer os.Remove(arriving(dir)) // it is empty, or gone
 	if err := execute(ctx, sc, dir, opts); err != nil {
 		return judge.Outcome{}, err
 	}
@@ -197,6 +208,9 @@ func insist(ctx context.Context, do func(context.Context) error) error {
 	return errors.Join(err, absent)
 }
 
+// arriving is what a run directory is called until it is whole.
+func arriving(dir string) string { return strings.TrimRight(dir, "/") + ".arriving" }
+
 // fetch brings the run directory home. It appears there whole or not at all.
 func fetch(ctx context.Context, a *agent.Client, dir string) error {
 	archive, err := a.Tree(ctx, runDir)
@@ -204,12 +218,12 @@ func fetch(ctx context.Context, a *agent.Client, dir string) error {
 		return err
 	}
 	defer archive.Close()
-	arriving := strings.TrimRight(dir, "/") + ".arriving"
-	if err := os.RemoveAll(arriving); err != nil {
+	parts := arriving(dir)
+	if err := os.RemoveAll(parts); err != nil {
 		return err
 	}
-	if err := unpack(archive, arriving); err != nil {
-		return errors.Join(err, os.RemoveAll(arriving))
+	if err := unpack(archive, parts); err != nil {
+		return errors.Join(err, os.RemoveAll(parts))
 	}
-	return os.Rename(arriving, dir)
+	return os.Rename(parts, dir)
 }

@@ -122,6 +122,7 @@ func TestCheck(t *testing.T) {
 	for source, want := range map[string]string{
 		strings.Replace(small, "lab: kubernetes", "lab: netns", 1)://
 		"small.yaml:3:1: a harness in the cluster makes labs of kind kubernetes, and not netns",
+		small + "recipe: exec:./none\n": "small.yaml:11:1: the lock's command: stat ./none: no such file",
 		small + "recipe: curator-mutex\n"://
 		"small.yaml:11:1: curator-mutex needs jars of this machine",
 	} {
