@@ -29,6 +29,9 @@ func TestALeakyDowngradeIsFound(t *testing.T) {
 		return with(
 			"servers: 1",
 			"clients: 6",
+			// Between processes, an overlap that is shorter than their clocks are known to agree accuses nobody. On a machine
+			// that stands still for a while, that bound is long.
+			"client-processes: 1",
 			"workload: read-write",
 			"recipe: exec:"+lock,
 			"read-share: 0",
