@@ -20,10 +20,19 @@ type Surroundings struct {
 	Dir string `json:"dir"`
 	// Address is the host's address on the loopback network.
 	Address netip.Addr `json:"address"`
-	// Ensemble is the way to the ensemble that the lab uses, if that runs elsewhere, and Path the one path in it that the
-	// lab uses.
-	Ensemble *reach.Ensemble `json:"ensemble,omitempty"`
-	Path     string          `json:"path,omitempty"`
+	// Elsewhere is nil if the lab has servers of its own.
+	Elsewhere *Elsewhere `json:"elsewhere,omitempty"`
+}
+
+// EnvElsewhere has the [Elsewhere], as JSON, of an agent that has no [Surroundings]; empty if the lab has servers of
+// its own.
+const EnvElsewhere = "LOCKLAB_ELSEWHERE"
+
+// An Elsewhere is what an agent knows of an ensemble that the lab uses and did not start. It has secrets.
+type Elsewhere struct {
+	// Ensemble is the way to the ensemble, and Path the one path in it that the lab uses.
+	Ensemble reach.Ensemble `json:"ensemble"`
+	Path     string         `json:"path"`
 	// Server is the server of the ensemble that the agent speaks for; empty if the host is not a server's.
 	Server string `json:"server,omitempty"`
 }

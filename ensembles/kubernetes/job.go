@@ -84,9 +84,11 @@ func (s settings) pod(lab string, h ensembles.HostSpec) core.PodSpec {
 	isHarness := h.Role == ensembles.Harness
 	p := core.PodSpec{RestartPolicy: core.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(2)),
 		AutomountServiceAccountToken: &isHarness, EnableServiceLinks: new(false), Hostname: h.Name,
+		DNSPolicy: core.DNSClusterFirst, NodeSelector: s.nodeSelector, Volumes: []core.Volume{data}}
+	if s.elsewhere == nil && !isHarness {
 		// Hosts know each other by addresses. No query may leave the lab.
-		DNSPolicy: core.DNSNone, DNSConfig: &core.PodDNSConfig{Nameservers: []string{"127.0.0.1"}},
-		NodeSelector: s.nodeSelector, Volumes: []core.Volume{data}}
+		p.DNSPolicy, p.DNSConfig = core.DNSNone, &core.PodDNSConfig{Nameservers: []string{"127.0.0.1"}}
+	}
 	if isHarness {
 		// It makes a lab with the rights of the manifests' service account, and injects no fault on its own host.
 		p.ServiceAccountName, host.SecurityContext = managed, confined()
@@ -115,6 +117,8 @@ func (s settings) imageOf(h ensembles.HostSpec) string {
 	switch {
 	case h.Image != "":
 		return h.Image
+	case s.elsewhere != nil:
+		return s.image // it runs no server
 	case h.Role == ensembles.Server && h.First() != ensembles.DefaultVersion:
 		return h.First()
 	case h.Role == ensembles.Server || h.Base:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,19 +22,37 @@ import (
 )
 
 // Kind makes labs of pods, one for each host.
-type Kind struct{}
+type Kind struct {
+	// Elsewhere, if set, is an ensemble that is already there, and that pods can reach.
+	Elsewhere *ensembles.Elsewhere
+
+	_ struct{}
+}
+
+// Name is what scenarios call labs of this kind.
+const Name = "kubernetes"
 
 // Name implements [ensembles.Kind].
-func (Kind) Name() string { return "kubernetes" }
+func (k Kind) Name() string {
+	if k.Elsewhere != nil {
+		return ensembles.ElsewhereName
+	}
+	return Name
+}
 
 // Lacks implements [ensembles.Kind]. Each pod has a network of its own.
 func (Kind) Lacks() agent.Capabilities { return nil }
 
 // Open implements [ensembles.Kind]. It makes nothing, but asks the API server whether all that a lab needs may be made.
-func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
+func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
 	s, err := readSettings()
 	if err != nil {
 		return nil, err
+	}
+	if s.elsewhere = k.Elsewhere; s.elsewhere != nil {
+		if err := s.elsewhere.Check(cfg.Hosts); err != nil {
+			return nil, err
+		}
 	}
 	if err := checkVersions(cfg.Hosts); err != nil {
 		return nil, err
@@ -110,6 +129,13 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	spec := p.cfg.Hosts[i]
 	env = maps.Clone(env)
 	env[agent.EnvLease] = Lease.String()
+	if e := p.cluster.elsewhere.Of(p.cfg.Hosts, i); e != nil {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return ensembles.Location{}, err
+		}
+		env[agent.EnvElsewhere] = string(text)
+	}
 	job, err := p.cluster.createJob(ctx, p.cluster.job(p.id, spec))
 	if err != nil {
 		return ensembles.Location{}, err

@@ -57,6 +57,7 @@ type settings struct {
 	topology           string
 	storageClass       string
 	requests           core.ResourceList
+	elsewhere          *ensembles.Elsewhere // nil if labs have servers of their own
 }
 
 // readSettings reads the environment.

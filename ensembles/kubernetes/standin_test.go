@@ -32,6 +32,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
+	"locklab/ensembles/reach"
 )
 
 // A standIn answers the calls that a lab makes to an API server. Its pods are agents of this process. It refuses fields
@@ -327,6 +328,46 @@ func TestALabOverAStandIn(t *testing.T) {
 	}
 	if !slices.Contains(s.calls, "POST pods/locklab-"+lab.ID+"-zk1-x/portforward") {
 		t.Errorf("no connection was made with SPDY: %v", s.calls)
+	}
+}
+
+// In a lab without servers of its own, each agent of the role server learns which server it speaks for, and the others
+// how to reach the ensemble. Nothing of that is in the open.
+func TestAnEnsembleElsewhere(t *testing.T) {
+	unset(t, nil)
+	s := newStandIn(t)
+	kind := Kind{Elsewhere: &ensembles.Elsewhere{Path: "/locks/locklab-1",
+		Ensemble: &reach.Ensemble{Servers: []string{"a.example:2181", "b.example:2181"}, Credential: "me:secret"}}}
+	hosts := []ensembles.HostSpec{{Name: "c1", Role: ensembles.Client}, {Name: "zk1"}, {Name: "zk2"}}
+	lab, err := ensembles.StartLab(t.Context(), kind, config(t, hosts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lab.Close(t.Context())
+	for host, server := range map[string]string{"c1": "", "zk1": "a.example:2181", "zk2": "b.example:2181"} {
+		var e agent.Elsewhere
+		name := objectName(lab.ID, host)
+		if err := json.Unmarshal([]byte(s.secrets[name].StringData[agent.EnvElsewhere]), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Server != server || e.Path != "/locks/locklab-1" || e.Ensemble.Credential != "me:secret" {
+			t.Errorf("%s: %+v", host, e)
+		}
+		pod := s.jobs[name].Spec.Template.Spec
+		if image := pod.Containers[0].Image; !strings.HasPrefix(image, defaultImage+":") || pod.InitContainers != nil {
+			t.Errorf("%s runs image %s", host, image)
+		}
+		if pod.DNSPolicy != core.DNSClusterFirst || pod.DNSConfig != nil {
+			t.Errorf("%s has no name service: %s, %v", host, pod.DNSPolicy, pod.DNSConfig)
+		}
+		if b, err := json.Marshal(s.jobs[name]); err != nil || strings.Contains(string(b), "me:secret") {
+			t.Errorf("%s has the credential in the open: %v", host, err)
+		}
+	}
+	one := &ensembles.Elsewhere{Ensemble: &reach.Ensemble{Servers: []string{"a.example:2181"}}}
+	if _, err := ensembles.StartLab(t.Context(), Kind{Elsewhere: one}, config(t, hosts...)); err == nil ||
+		!strings.Contains(err.Error(), "the lab has 2 servers, and the ensemble 1") {
+		t.Error(err)
 	}
 }
 

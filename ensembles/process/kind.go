@@ -14,7 +14,6 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/ensembles/reach"
 )
 
 // ErrUnavailable says that a lab of child processes cannot be made here.
@@ -23,19 +22,16 @@ var ErrUnavailable = errors.New("no lab of child processes can be made here")
 // Kind makes labs whose hosts are child processes. The zero Kind has servers of its own, which run the Java and the
 // ZooKeeper of this machine.
 type Kind struct {
-	// Ensemble, if set, is the way to an ensemble elsewhere. The i-th host of the role server then runs no server, but
-	// speaks for that ensemble's i-th.
-	Ensemble *reach.Ensemble
-	// Path is the path of the lab's runs in that ensemble. The agents touch nothing outside it.
-	Path string
+	// Elsewhere, if set, is an ensemble that is already there.
+	Elsewhere *ensembles.Elsewhere
 
 	_ struct{}
 }
 
 // Name implements [ensembles.Kind].
 func (k Kind) Name() string {
-	if k.Ensemble != nil {
-		return "connect"
+	if k.Elsewhere != nil {
+		return ensembles.ElsewhereName
 	}
 	return "process"
 }
@@ -46,19 +42,15 @@ func (Kind) Lacks() agent.Capabilities { return agent.SharedNetwork() }
 // Open implements [ensembles.Kind].
 func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
 	p := &place{kind: k, id: id, cfg: cfg, dirs: map[bool]string{}}
-	servers := 0
 	for _, h := range cfg.Hosts {
-		switch {
-		case h.Image != "" || h.Base || len(h.Files) > 0:
+		if h.Image != "" || h.Base || len(h.Files) > 0 {
 			return nil, fmt.Errorf("%w: host %s needs files or an image of its own, and a child process of the harness has "+
 				"none; use --lab docker or --lab netns", ErrUnavailable, h.Name)
-		case h.Role == ensembles.Server:
-			servers++
 		}
 	}
 	var err error
 	switch {
-	case k.Ensemble == nil:
+	case k.Elsewhere == nil:
 		p.homes, p.image, err = ensembles.Local(k.Name(), cfg.Hosts)
 		if _, ok := errors.AsType[*ensembles.VersionError](err); ok {
 			return nil, err
@@ -66,8 +58,10 @@ func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ens
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
-	case servers > len(k.Ensemble.Servers):
-		return nil, fmt.Errorf("the lab has %d servers, and the ensemble %d", servers, len(k.Ensemble.Servers))
+	default:
+		if err := k.Elsewhere.Check(cfg.Hosts); err != nil {
+			return nil, err
+		}
 	}
 	if p.network, p.reserved, err = reserve(ctx, id); err != nil {
 		return nil, err

@@ -66,19 +66,18 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 		return at, err
 	}
 	surroundings := agent.Surroundings{Dir: filepath.Join(p.dirs[spec.Disk], spec.Name), Address: at.Address,
-		Path: p.kind.Path}
+		Elsewhere: p.kind.Elsewhere.Of(p.cfg.Hosts, i)}
 	if err := os.Mkdir(surroundings.Dir, 0o700); err != nil {
 		return at, err
 	}
 	// Agents learn where programs are, and no secret of this machine's user.
 	vars := append(ensembles.Environ("PATH", "HOME", "TMPDIR", "GODEBUG", "JAVA_HOME", "ZOOKEEPER_HOME"),
 		fmt.Sprintf("%s=%d", agent.EnvControl, inherited), agent.EnvSurroundings+"=stdin")
-	if surroundings.Ensemble = p.kind.Ensemble; surroundings.Ensemble != nil {
+	if p.kind.Elsewhere != nil {
 		if spec.Role == ensembles.Server {
 			if at.Server, err = listen(); err != nil {
 				return at, err
 			}
-			surroundings.Server = p.kind.Ensemble.Servers[p.server(i)]
 			vars = append(vars, fmt.Sprintf("%s=%d", agent.EnvPublished, inherited+1))
 		}
 	} else if spec.Publish {
@@ -100,16 +99,6 @@ func (p *place) removeDirs() error {
 		errs = append(errs, os.RemoveAll(dir))
 	}
 	return errors.Join(errs...)
-}
-
-// server returns which server of the ensemble the i-th host speaks for.
-func (p *place) server(i int) (n int) {
-	for _, h := range p.cfg.Hosts[:i] {
-		if h.Role == ensembles.Server {
-			n++
-		}
-	}
-	return n
 }
 
 // run starts an agent. What it has to know, secrets among it, passes through the pipe that it lives by.

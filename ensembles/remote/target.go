@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"locklab/ensembles/reach"
@@ -61,6 +62,27 @@ func CheckAuth(text string) error {
 		}
 	}
 	return errors.New("want file:PATH or env:NAME, where user:password is; the credential itself has no place here")
+}
+
+// Files returns the names of the files that Open reads.
+func (t Target) Files() []string {
+	all := []string{t.CA, t.Cert, t.Key}
+	if t.CA == SystemCA {
+		all[0] = ""
+	}
+	if name, ok := strings.CutPrefix(t.Auth, authFile); ok {
+		all = append(all, name)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
+}
+
+// Variable returns the name of the environment variable that Open reads; empty if there is none.
+func (t Target) Variable() string {
+	name, _ := strings.CutPrefix(t.Auth, authEnv)
+	if name == t.Auth {
+		return ""
+	}
+	return name
 }
 
 // Open reads the files that the target names. An error does not repeat a credential.

@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/kubernetes"
+	"locklab/ensembles/remote"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -64,13 +66,22 @@ func (f *Failure) Error() string {
 
 // Check refuses a scenario that a harness in the cluster cannot carry out.
 func Check(sc *scenario.Scenario) error {
-	if kind := (kubernetes.Kind{}).Name(); sc.Lab != kind {
-		return sc.Refuse("lab", fmt.Sprintf("a harness in the cluster makes labs of kind %s, and not %s", kind, sc.Lab),
-			"--lab "+kind+", or drop --in-cluster")
+	if sc.Lab != kubernetes.Name {
+		return sc.Refuse("lab", fmt.Sprintf("a harness in the cluster makes labs of kind %s, and not %s", kubernetes.Name,
+			sc.Lab), "--lab "+kubernetes.Name+", or drop --in-cluster")
 	}
 	if sc.Foreign() && sc.Command() == nil {
 		return sc.Refuse("recipe", fmt.Sprintf("%s needs jars of this machine, which a harness in the cluster does not have",
 			sc.Recipe), "another recipe, or drop --in-cluster")
+	}
+	if sc.TxnLogDir != "" {
+		return sc.Refuse("txnlog-dir", "a harness in the cluster does not see directories of this machine",
+			"drop it, or drop --in-cluster")
+	}
+	if sc.Connect != "" {
+		if _, err := sc.Target().Open(); err != nil {
+			return fmt.Errorf("%w: %w", remote.ErrUnusable, err)
+		}
 	}
 	if argv := sc.Command(); argv != nil {
 		if _, err := os.Stat(argv[0]); err != nil {
@@ -119,7 +130,7 @@ func execute(ctx context.Context, sc *scenario.Scenario, dir string, opts Option
 	}()
 	a := lab.Host(rundir.HarnessHost).Agent
 	argv := []string{"locklab", Command, scenarioFile, path.Join(agent.DataDir, runDir)}
-	if _, err := a.Start(ctx, agent.Spec{Argv: argv, Dir: workDir, Env: kubernetes.Environ(), Grace: grace,
+	if _, err := a.Start(ctx, agent.Spec{Argv: argv, Dir: workDir, Env: environ(sc), Grace: grace,
 		Files: map[string]string{scenarioFile: string(sc.Marshal())}}); err != nil {
 		return err
 	}
@@ -152,15 +163,29 @@ func collect(ctx context.Context, a *agent.Client, dir string, progress io.Write
 
 // filesOf returns the files of this machine that the scenario names. The harness finds them where this process does.
 func filesOf(sc *scenario.Scenario) []ensembles.File {
-	argv := sc.Command()
-	if argv == nil {
-		return nil
+	names := sc.Target().Files()
+	if argv := sc.Command(); argv != nil {
+		names = append(names, argv[0])
 	}
-	target := argv[0]
-	if !path.IsAbs(target) {
-		target = path.Join(agent.DataDir, workDir, target)
+	slices.Sort(names)
+	var files []ensembles.File
+	for _, name := range slices.Compact(names) {
+		target := name
+		if !path.IsAbs(target) {
+			target = path.Join(agent.DataDir, workDir, target)
+		}
+		files = append(files, ensembles.File{Source: name, Target: target, Executable: true})
 	}
-	return []ensembles.File{{Source: argv[0], Target: target, Executable: true}}
+	return files
+}
+
+// environ returns the variables that the harness needs.
+func environ(sc *scenario.Scenario) []string {
+	env := kubernetes.Environ()
+	if name := sc.Target().Variable(); name != "" {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	return env
 }
 
 // follow copies what the harness prints until it has ended, and returns how.

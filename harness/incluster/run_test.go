@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +157,48 @@ func TestARunInTheCluster(t *testing.T) {
 	if err != nil || env.Lab != (kubernetes.Kind{}).Name() {
 		t.Errorf("the lab is of kind %q: %v", env.Lab, err)
 	}
+}
+
+// The clients of a run on an ensemble that is already there can be pods.
+func TestARunOnAnEnsembleOfTheCluster(t *testing.T) {
+	requireCluster(t)
+	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1"}, ensembles.HostSpec{Name: "zk2"},
+		ensembles.HostSpec{Name: "zk3"})
+	servers := labtest.StartEnsemble(t, lab).Servers
+	var at []string
+	for _, h := range servers {
+		at = append(at, h.Server.String())
+	}
+	before := znodes(t, servers[0])
+	dir := filepath.Join(t.ArtifactDir(), "run")
+	source := strings.NewReplacer("storage: tmpfs\n", "", "tick: 200ms\n", "").Replace(small)
+	out, err := Execute(t.Context(), load(t, source+"connect: "+strings.Join(at, ",")+"\n"), dir,
+		Options{Binary: labtest.Binary(t), Log: labtest.Log(t), Progress: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := out.Result; r.Verdict != check.Pass || r.Operations.Acquired == 0 || r.Partial {
+		t.Errorf("%s, %d acquired, partial: %v: %s", r.Verdict, r.Operations.Acquired, r.Partial, r.Headline)
+	}
+	if env, err := rundir.ReadEnv(dir); err != nil || env.Lab != ensembles.ElsewhereName {
+		t.Errorf("the lab is called %q: %v", env.Lab, err)
+	}
+	if after := znodes(t, servers[0]); !slices.Equal(before, after) {
+		t.Errorf("%v before, and %v after", before, after)
+	}
+}
+
+// znodes lists the znodes below the root.
+func znodes(t *testing.T, h *ensembles.Host) (paths []string) {
+	t.Helper()
+	answer, err := h.Agent.Nodes(t.Context(), agent.NodeRequest{Op: agent.NodesList, Path: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range answer.Node.Children {
+		paths = append(paths, n.Path)
+	}
+	return paths
 }
 
 // An interrupt ends the run in the cluster, and what it recorded until then is fetched.

@@ -9,6 +9,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles"
+	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/process"
 	"locklab/ensembles/remote"
 	"locklab/harness/scenario"
@@ -56,13 +57,18 @@ func Adopt(ctx context.Context, sc *scenario.Scenario) error {
 	return sc.Adopt(found)
 }
 
-// start makes the path of the stage's runs, and the lab of their clients.
-func (o *outside) start(ctx context.Context, cfg ensembles.LabConfig) (*ensembles.Lab, error) {
+// start makes the path of the stage's runs, and the lab of their clients: pods if the scenario says so, or else
+// processes of this machine.
+func (o *outside) start(ctx context.Context, in string, cfg ensembles.LabConfig) (*ensembles.Lab, error) {
 	var err error
 	if o.path, err = o.access.MakePath(ctx, ensembles.NewID(), cfg.Log); err != nil {
 		return nil, err
 	}
-	kind := process.Kind{Ensemble: &o.access.Ensemble, Path: o.path.Name}
+	elsewhere := &ensembles.Elsewhere{Ensemble: &o.access.Ensemble, Path: o.path.Name}
+	var kind ensembles.Kind = process.Kind{Elsewhere: elsewhere}
+	if in == kubernetes.Name {
+		kind = kubernetes.Kind{Elsewhere: elsewhere}
+	}
 	lab, err := ensembles.StartLab(ctx, kind, cfg)
 	if err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseCap)

@@ -59,6 +59,16 @@ func (s *Scenario) Adopt(found *remote.Found) error {
 	return nil
 }
 
+// AdoptCount gives the scenario as many servers as connect names, where they cannot be asked for anything else. Whoever
+// reaches them then adopts the rest.
+func (s *Scenario) AdoptCount() error {
+	if s.Connect == "" {
+		return nil
+	}
+	s.dropOwn()
+	return s.override("servers", fmt.Sprint(s.connected()), origin{rank: fromFlag, name: "--connect"})
+}
+
 // dropOwn removes settings of servers that locklab starts from a scenario that uses others. Those that a flag or a
 // variable gave stay, and Validate refuses them.
 func (s *Scenario) dropOwn() {

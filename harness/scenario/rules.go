@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 
+	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/labs"
 	"locklab/harness/check"
 	"locklab/workloads"
@@ -36,8 +37,9 @@ var rules = []rule{
 	{"connect-cert connect-key", "a certificate needs its key, and a key its certificate",
 		"both connect-cert and connect-key",
 		func(s *Scenario) bool { return (s.ConnectCert == "") != (s.ConnectKey == "") }},
-	{"lab connect", "with connect, clients are processes of this machine, and not of a lab of kind {lab}", "drop it",
-		func(s *Scenario) bool { return s.Connect != "" && s.Lab != labs.Auto }},
+	{"lab connect", "with connect, clients are processes of this machine or pods, and not of a lab of kind {lab}",
+		"drop it, or lab: " + kubernetes.Name,
+		func(s *Scenario) bool { return s.Connect != "" && s.Lab != labs.Auto && s.Lab != kubernetes.Name }},
 	{"recipe connect", "recipe {recipe} runs a program in a lab's host, and with connect there are no such hosts",
 		"a recipe that is built into locklab",
 		func(s *Scenario) bool { return s.Connect != "" && s.Foreign() }},

@@ -33,6 +33,8 @@ type Config struct {
 	Listen string
 	// Surroundings are those of a host that is a mere process of this machine; nil = the host has a network of its own.
 	Surroundings *agent.Surroundings
+	// Elsewhere is what the agent knows of an ensemble that the lab did not start; nil = the lab has servers of its own.
+	Elsewhere *agent.Elsewhere
 	// Control, unless nil, is served as the control port is. Published, unless nil, takes connections for the host's
 	// ZooKeeper server. Run closes both.
 	Control, Published net.Listener
@@ -77,13 +79,13 @@ func Run(ctx context.Context, cfg Config) error {
 	defer rec.Close()
 	a := &server{cfg: cfg, rec: rec, sup: newSupervisor(cfg.Root, rec),
 		firewall: newFirewall(rec), delays: newDelays(rec), lease: newLease(cfg.Lease),
-		outboxes: map[string]*history.Outbox{}, upstream: upstreamOf(cfg.Surroundings)}
+		outboxes: map[string]*history.Outbox{}, upstream: upstreamOf(cfg.Surroundings, cfg.Elsewhere)}
 	a.stall = &stall{sup: a.sup}
-	if s := cfg.Surroundings; s != nil {
+	if cfg.Surroundings != nil {
 		a.shareNetwork()
-		if s.Ensemble != nil {
-			a.sup.credential = s.Ensemble.Credential
-		}
+	}
+	if cfg.Elsewhere != nil {
+		a.sup.credential = cfg.Elsewhere.Ensemble.Credential
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup

@@ -23,10 +23,10 @@ type upstream struct {
 	root string
 }
 
-func upstreamOf(s *agent.Surroundings) upstream {
-	if s != nil && s.Ensemble != nil {
-		return upstream{name: s.Server, credential: s.Ensemble.Credential, root: s.Path,
-			dial: func(ctx context.Context) (net.Conn, error) { return s.Ensemble.Dial(ctx, "tcp", s.Server) }}
+func upstreamOf(s *agent.Surroundings, e *agent.Elsewhere) upstream {
+	if e != nil {
+		return upstream{name: e.Server, credential: e.Ensemble.Credential, root: e.Path,
+			dial: func(ctx context.Context) (net.Conn, error) { return e.Ensemble.Dial(ctx, "tcp", e.Server) }}
 	}
 	at := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	if s != nil {

@@ -19,6 +19,7 @@ import (
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/reach"
+	"locklab/harness/run"
 	"locklab/harness/series"
 	"locklab/reports/result"
 	"locklab/workloads/client"
@@ -48,6 +49,16 @@ func (agentCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	if os.Getenv(agent.EnvSurroundings) != "" {
 		return asProcess(ctx, std.In, cfg)
 	}
+	if text := os.Getenv(agent.EnvElsewhere); text != "" {
+		if err := json.Unmarshal([]byte(text), &cfg.Elsewhere); err != nil {
+			return fmt.Errorf("%s: %w", agent.EnvElsewhere, err)
+		}
+		if cfg.Elsewhere.Server != "" { // hosts of the lab reach it where a server of the lab would be
+			if cfg.Published, err = net.Listen("tcp", fmt.Sprintf(":%d", agent.ClientPort)); err != nil {
+				return err
+			}
+		}
+	}
 	return serve.Run(ctx, cfg)
 }
 
@@ -58,7 +69,7 @@ func asProcess(ctx context.Context, in io.Reader, cfg serve.Config) error {
 	if err := input.Decode(&s); err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
-	cfg.Surroundings, cfg.Root = &s, s.Dir
+	cfg.Surroundings, cfg.Elsewhere, cfg.Root = &s, s.Elsewhere, s.Dir
 	cfg.Listen = netip.AddrPortFrom(s.Address, 0).String()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,6 +156,9 @@ type harnessCmd struct {
 // code and what it prints while it lasts matter here.
 func (c harnessCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	sc, err := loadScenario(ctx, std.In, c.Scenario)
+	if err == nil {
+		err = run.Adopt(ctx, sc)
+	}
 	if err == nil {
 		err = result.Validate(sc)
 	}

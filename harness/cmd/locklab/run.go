@@ -36,6 +36,9 @@ func (runCmd) exits() string {
 
 // Run carries out a scenario.
 func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	if c.InCluster { // perhaps the servers can be reached from there alone
+		c.adopt = func(_ context.Context, sc *scenario.Scenario) error { return sc.AdoptCount() }
+	}
 	sc, err := c.resolve(ctx, std.In, c.Scenario)
 	if err != nil {
 		return err

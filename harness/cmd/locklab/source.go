@@ -26,6 +26,9 @@ type overrides struct {
 	Yes bool `help:"${yes_help}"`
 
 	Keys kong.Plugins `embed:"" group:"keys"`
+
+	// adopt gives a scenario the settings of the servers that it connects to; nil = run.Adopt.
+	adopt func(context.Context, *scenario.Scenario) error
 }
 
 const (
@@ -88,6 +91,9 @@ func (o *overrides) load(ctx context.Context, in io.Reader, name string) (*scena
 		if err := sc.SetThresholds(o.Threshold); err != nil {
 			return nil, err
 		}
+	}
+	if o.adopt != nil {
+		return sc, o.adopt(ctx, sc)
 	}
 	return sc, run.Adopt(ctx, sc)
 }
