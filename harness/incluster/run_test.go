@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
@@ -162,7 +165,7 @@ func TestARunInTheCluster(t *testing.T) {
 // The clients of a run on an ensemble that is already there can be pods.
 func TestARunOnAnEnsembleOfTheCluster(t *testing.T) {
 	requireCluster(t)
-	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1"}, ensembles.HostSpec{Name: "zk2"},
+	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Publish: true}, ensembles.HostSpec{Name: "zk2"},
 		ensembles.HostSpec{Name: "zk3"})
 	servers := labtest.StartEnsemble(t, lab).Servers
 	var at []string
@@ -188,17 +191,20 @@ func TestARunOnAnEnsembleOfTheCluster(t *testing.T) {
 	}
 }
 
-// znodes lists the znodes below the root.
-func znodes(t *testing.T, h *ensembles.Host) (paths []string) {
+// znodes lists the znodes below the root, by way of a port-forward.
+func znodes(t *testing.T, h *ensembles.Host) []string {
 	t.Helper()
-	answer, err := h.Agent.Nodes(t.Context(), agent.NodeRequest{Op: agent.NodesList, Path: "/"})
+	c, _, err := zk.Connect([]string{h.Published.String()}, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range answer.Node.Children {
-		paths = append(paths, n.Path)
+	defer c.Close()
+	names, _, err := c.Children("/")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return paths
+	slices.Sort(names)
+	return names
 }
 
 // An interrupt ends the run in the cluster, and what it recorded until then is fetched.
