@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	auth "k8s.io/api/authorization/v1"
 	batch "k8s.io/api/batch/v1"
@@ -92,9 +93,9 @@ func (c *cluster) createSecret(ctx context.Context, s *core.Secret) error {
 	return c.core.Post().Namespace(c.namespace).Resource("secrets").Body(s).Do(ctx).Error()
 }
 
-// extend puts off the deadline of a Job whose agent runs. From then on the agent's lease bounds its life.
-func (c *cluster) extend(ctx context.Context, job string) error {
-	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, int64(longestRun.Seconds()))
+// extend puts off the deadline of a Job, which counts from its start.
+func (c *cluster) extend(ctx context.Context, job string, deadline time.Duration) error {
+	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, int64(deadline.Seconds()))
 	return c.batch.Patch(types.MergePatchType).Namespace(c.namespace).Resource("jobs").Name(job).
 		Body([]byte(patch)).Do(ctx).Error()
 }

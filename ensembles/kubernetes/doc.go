@@ -9,7 +9,8 @@
 //   - The agent ends when its lease lapses. With it ends the pod, then the Job.
 //   - A Job that has ended is removed after [goneAfter], and with it its pod and its Secret. A volume goes with its
 //     pod.
-//   - A Job whose pod never came to run ends at its deadline, [startCap]. The deadline is put off once the agent runs.
+//   - A Job whose pod never came to run ends at its deadline: [secretCap], then [startCap] once its Secret is there.
+//     The deadline is put off once the agent runs.
 //
 // A stock image of ZooKeeper has no agent, so an init container copies locklab's binary from locklab's image. Control
 // connections are port-forwards, each a connection of its own to the API server. They reach a pod on its loopback,

@@ -28,6 +28,9 @@ const (
 	Lease = 30 * time.Second
 	// goneAfter is how long an ended Job stays.
 	goneAfter = 5 * time.Second
+	// secretCap is how long a host may be without its Secret, which belongs to its Job and so is made after it. Its pod
+	// cannot run before, so no lease ends it.
+	secretCap = 30 * time.Second
 	// startCap is how long the start of a host may take: its node may have to load images, or even to be started.
 	startCap = 3 * time.Minute
 	// longestRun is the deadline of a host that has started.
@@ -66,7 +69,7 @@ func (s settings) job(lab string, h ensembles.HostSpec) *batch.Job {
 	return &batch.Job{TypeMeta: meta.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 		ObjectMeta: meta.ObjectMeta{Name: objectName(lab, h.Name), Labels: labelsOf(lab, h)},
 		Spec: batch.JobSpec{BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(goneAfter.Seconds())),
-			ActiveDeadlineSeconds: new(int64(startCap.Seconds())),
+			ActiveDeadlineSeconds: new(int64(secretCap.Seconds())),
 			Template: core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labelsOf(lab, h)},
 				Spec: s.pod(lab, h)}}}
 }

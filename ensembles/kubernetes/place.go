@@ -143,11 +143,15 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if err := p.cluster.createSecret(ctx, secret(p.id, spec, env, job)); err != nil {
 		return ensembles.Location{}, err
 	}
+	// From now on the host starts without help, and its agent's lease bounds its life once it runs.
+	if err := p.cluster.extend(ctx, job.Name, startCap); err != nil {
+		return ensembles.Location{}, err
+	}
 	pod, err := p.pods.await(ctx, spec.Name, job.Name)
 	if err != nil {
 		return ensembles.Location{}, err
 	}
-	if err := p.cluster.extend(ctx, job.Name); err != nil {
+	if err := p.cluster.extend(ctx, job.Name, longestRun); err != nil {
 		return ensembles.Location{}, err
 	}
 	at := ensembles.Location{Homes: map[string]string{spec.First(): ""}}
