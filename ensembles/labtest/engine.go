@@ -162,10 +162,13 @@ func (n dockerNetwork) contains(a netip.Addr) bool {
 	return false
 }
 
-// bridges lists the engine's bridge networks.
+// bridges lists the engine's bridge networks; none if there is no engine that this user can reach.
 func bridges(ctx context.Context) ([]dockerNetwork, error) {
 	var all []dockerNetwork
 	err := query(ctx, "/networks", &all)
+	if op, is := errors.AsType[*net.OpError](err); is && op.Op == "dial" {
+		return nil, nil
+	}
 	return slices.DeleteFunc(all, func(n dockerNetwork) bool { return n.Driver != "bridge" }), err
 }
 
