@@ -31,9 +31,10 @@ func start(t *testing.T, hosts ...ensembles.HostSpec) *ensembles.Lab {
 
 // A lab with a host of each kind.
 func TestLab(t *testing.T) {
-	before := labtest.LookAtMachine(t)
 	lab := start(t, hosts...)
 	t.Run("the machine's network does not change", func(t *testing.T) {
+		before := labtest.LookAtMachine(t)
+		start(t, hosts...)
 		if changes := labtest.LookAtMachine(t).ChangesOf("", before); len(changes) > 0 {
 			t.Errorf("%v", changes)
 		}
