@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -213,10 +214,11 @@ func TestAnInterruptedRunInTheCluster(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	sc := load(t, strings.Replace(small, "duration: 3s", "duration: 10m", 1))
+	busy := regexp.MustCompile(`measure +[1-9][0-9]* acquired/s`)
 	out, err := Execute(ctx, sc, filepath.Join(t.ArtifactDir(), "run"), Options{Binary: labtest.Binary(t),
 		Log: labtest.Log(t), Progress: writer(func(text []byte) {
 			t.Log(string(text))
-			if bytes.Contains(text, []byte("acquired")) {
+			if busy.Match(text) {
 				cancel(run.ErrInterrupted)
 			}
 		})})
