@@ -33,19 +33,12 @@ var clusterHosts = []ensembles.HostSpec{{Name: "zk1", Disk: true, Publish: true}
 // that is not for tests.
 func start(t *testing.T, hosts ...ensembles.HostSpec) *ensembles.Lab {
 	t.Helper()
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	return labtest.StartOf(t, kubernetes.Kind{}, kubernetes.ErrUnavailable, hosts...)
 }
 
-func requireCluster(t *testing.T) {
-	t.Helper()
-	if labtest.Kind() != (kubernetes.Kind{}).Name() {
-		t.Skipf("needs a cluster for tests, and %s=kubernetes", labtest.EnvKind)
-	}
-}
-
 func TestLab(t *testing.T) {
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	given := filepath.Join(t.TempDir(), "given")
 	content := strings.Repeat("content\n", 1<<20)
 	if err := os.WriteFile(given, []byte(content), 0o644); err != nil {
@@ -134,7 +127,7 @@ func awaitGone(t *testing.T, lab string, within time.Duration) {
 
 // A SIGKILL of the harness leaves nothing, by the cluster's own controllers.
 func TestAnAbandonedLabRemovesItself(t *testing.T) {
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	id, kill := labtest.StartToAbandon(t)
 	before, _, err := kubernetes.Objects(t.Context(), id)
 	if err != nil || len(before) != 3*len(clusterHosts) {
@@ -146,7 +139,7 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 
 // The same holds if the harness dies while it makes the lab, whatever it has made by then.
 func TestALabThatIsAbandonedWhileItStarts(t *testing.T) {
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

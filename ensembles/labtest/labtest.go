@@ -34,6 +34,15 @@ const EnvKind = "LOCKLAB_TEST_LAB"
 // Kind returns the name of the kind of lab that tests start.
 func Kind() string { return cmp.Or(os.Getenv(EnvKind), docker.Kind{}.Name()) }
 
+// RequireKind skips a test that needs labs of that kind unless tests start such labs. `make test-kubernetes` says so of
+// a cluster that is for tests.
+func RequireKind(t testing.TB, kind ensembles.Kind) {
+	t.Helper()
+	if Kind() != kind.Name() {
+		t.Skipf("needs a lab of kind %s, and %s=%s", kind.Name(), EnvKind, kind.Name())
+	}
+}
+
 // Require skips the test, or fails it, if there is no engine or no image. With -short it always skips the test.
 func Require(t testing.TB) {
 	t.Helper()

@@ -92,10 +92,11 @@ func Check(sc *scenario.Scenario) error {
 	return nil
 }
 
-// Execute carries out one run, fetches its directory, and judges and draws it. If ctx ends, so does the run, as one
-// that was interrupted. Nothing is left in the cluster; if this process is killed, the leases of agents see to that.
+// Execute carries out one run that [Check] does not refuse, fetches its directory, and judges and draws it. If ctx
+// ends, so does the run, as one that was interrupted. Nothing is left in the cluster; if this process is killed, the
+// leases of agents see to that.
 func Execute(ctx context.Context, sc *scenario.Scenario, dir string, opts Options) (judge.Outcome, error) {
-	if err := errors.Join(Check(sc), rundir.CheckDir(dir)); err != nil {
+	if err := rundir.CheckDir(dir); err != nil {
 		return judge.Outcome{}, err
 	}
 	// If there is no room for the record, it shows now.

@@ -23,6 +23,7 @@ import (
 	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/labtest"
 	"locklab/harness/check"
+	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -124,12 +125,12 @@ func TestCheck(t *testing.T) {
 	if err := Check(load(t, small)); err != nil {
 		t.Error(err)
 	}
+	onNetns := strings.Replace(small, "lab: kubernetes", "lab: netns", 1)
 	for source, want := range map[string]string{
-		strings.Replace(small, "lab: kubernetes", "lab: netns", 1)://
-		"small.yaml:3:1: a harness in the cluster makes labs of kind kubernetes, and not netns",
-		small + "recipe: exec:./none\n": "small.yaml:11:1: the lock's command: stat ./none: no such file",
-		small + "recipe: curator-mutex\n"://
-		"small.yaml:11:1: curator-mutex needs jars of this machine",
+		onNetns: "small.yaml:3:1: a harness in the cluster makes labs of kind kubernetes, " +
+			"and not netns",
+		small + "recipe: exec:./none\n":   "small.yaml:11:1: the lock's command: stat ./none: no such file",
+		small + "recipe: curator-mutex\n": "small.yaml:11:1: curator-mutex needs jars of this machine",
 	} {
 		if err := Check(load(t, source)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
@@ -137,35 +138,32 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// requireCluster skips the test unless there is a cluster for tests, as with `make test-kubernetes`.
-func requireCluster(t *testing.T) {
+// wantWholePass checks that a run passed and left a whole record of a lab of that name.
+func wantWholePass(t *testing.T, out judge.Outcome, lab string) {
 	t.Helper()
-	if labtest.Kind() != (kubernetes.Kind{}).Name() {
-		t.Skipf("needs a cluster for tests, and %s=kubernetes", labtest.EnvKind)
+	if r := out.Result; r.Verdict != check.Pass || r.Operations.Acquired == 0 || r.Partial {
+		t.Errorf("%s, %d acquired, partial: %v: %s", r.Verdict, r.Operations.Acquired, r.Partial, r.Headline)
+	}
+	if env, err := rundir.ReadEnv(out.Dir); err != nil || env.Lab != lab {
+		t.Errorf("the lab is called %q: %v", env.Lab, err)
 	}
 }
 
 // A run in the cluster leaves the same record as one from here.
 func TestARunInTheCluster(t *testing.T) {
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	dir := filepath.Join(t.ArtifactDir(), "run")
 	out, err := Execute(t.Context(), load(t, small), dir, Options{Binary: labtest.Binary(t), Log: labtest.Log(t),
 		Progress: t.Output()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := out.Result; r.Verdict != check.Pass || r.Operations.Acquired == 0 || r.Partial {
-		t.Errorf("%s, %d acquired, partial: %v: %s", r.Verdict, r.Operations.Acquired, r.Partial, r.Headline)
-	}
-	env, err := rundir.ReadEnv(dir)
-	if err != nil || env.Lab != (kubernetes.Kind{}).Name() {
-		t.Errorf("the lab is of kind %q: %v", env.Lab, err)
-	}
+	wantWholePass(t, out, kubernetes.Name)
 }
 
 // The clients of a run on an ensemble that is already there can be pods.
 func TestARunOnAnEnsembleOfTheCluster(t *testing.T) {
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Publish: true}, ensembles.HostSpec{Name: "zk2"},
 		ensembles.HostSpec{Name: "zk3"})
 	servers := labtest.StartEnsemble(t, lab).Servers
@@ -181,12 +179,7 @@ func TestARunOnAnEnsembleOfTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := out.Result; r.Verdict != check.Pass || r.Operations.Acquired == 0 || r.Partial {
-		t.Errorf("%s, %d acquired, partial: %v: %s", r.Verdict, r.Operations.Acquired, r.Partial, r.Headline)
-	}
-	if env, err := rundir.ReadEnv(dir); err != nil || env.Lab != ensembles.ElsewhereName {
-		t.Errorf("the lab is called %q: %v", env.Lab, err)
-	}
+	wantWholePass(t, out, ensembles.ElsewhereName)
 	if after := znodes(t, servers[0]); !slices.Equal(before, after) {
 		t.Errorf("%v before, and %v after", before, after)
 	}
@@ -210,7 +203,7 @@ func znodes(t *testing.T, h *ensembles.Host) []string {
 
 // An interrupt ends the run in the cluster, and what it recorded until then is fetched.
 func TestAnInterruptedRunInTheCluster(t *testing.T) {
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	sc := load(t, strings.Replace(small, "duration: 3s", "duration: 10m", 1))
@@ -239,7 +232,7 @@ func (w writer) Write(b []byte) (int, error) {
 
 // What goes wrong in the cluster before there is a record is said here.
 func TestAFailureInTheCluster(t *testing.T) {
-	requireCluster(t)
+	labtest.RequireKind(t, kubernetes.Kind{})
 	t.Setenv(ensembles.EnvImage, "locklab.invalid/none:1")
 	var said bytes.Buffer
 	_, err := Execute(t.Context(), load(t, small), filepath.Join(t.TempDir(), "run"), Options{Binary: labtest.Binary(t),
