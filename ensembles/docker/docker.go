@@ -28,7 +28,7 @@ func (Kind) Name() string { return "docker" }
 func (Kind) Lacks() agent.Capabilities { return nil }
 
 // Open implements [ensembles.Kind]. It makes the network, and an image of the binary unless the engine has one.
-func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
+func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (_ ensembles.Place, err error) {
 	e, err := openEngine(ctx)
 	if err != nil {
 		return nil, err
@@ -37,20 +37,24 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensem
 		cfg.Log.Warn("remove leftovers of earlier runs", "err", err)
 	}
 	p := &place{id: id, cfg: cfg, engine: e}
+	defer func() {
+		if err != nil {
+			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+			defer cancel()
+			err = errors.Join(err, p.Close(clean))
+		}
+	}()
 	if p.images, err = findImages(ctx, e, cfg.Binary, cfg.Hosts); err != nil {
-		return nil, errors.Join(err, e.close())
+		return nil, err
+	}
+	if p.reaper, err = startReaper(ctx, cfg.Binary, id); err != nil {
+		return nil, err
 	}
 	if p.versions, err = findVersions(ctx, e, p.images.base, id, cfg.Hosts); err != nil {
-		if _, ok := errors.AsType[*ensembles.VersionError](err); ok {
-			_ = e.close() // nothing but that error concerns the user
-			return nil, err
-		}
-		return nil, errors.Join(err, e.close())
+		return nil, err
 	}
 	if p.network, p.address, err = makeNetwork(ctx, e, id); err != nil {
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		return nil, errors.Join(err, p.Close(clean))
+		return nil, err
 	}
 	for i, h := range cfg.Hosts {
 		p.names = append(p.names, fmt.Sprintf("%s:%s", h.Name, p.address(i)))
@@ -63,6 +67,7 @@ type place struct {
 	id       string
 	cfg      ensembles.LabConfig
 	engine   *engine
+	reaper   *reaper // nil until there may be something of the lab
 	images   images
 	versions *versions
 	network  string
@@ -114,7 +119,11 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 
 // Close implements [ensembles.Place].
 func (p *place) Close(ctx context.Context) error {
-	return errors.Join(removeLab(ctx, p.engine, p.id), p.engine.close())
+	if p.reaper == nil {
+		return p.engine.close()
+	}
+	err := removeLab(ctx, p.engine, p.id)
+	return errors.Join(err, p.reaper.end(ctx, err == nil), p.engine.close())
 }
 
 // makeNetwork tries random subnets of a private range until it finds a free one. A fixed subnet would collide with

@@ -44,7 +44,7 @@ type engine struct {
 
 // openEngine connects to the engine that the environment names.
 func openEngine(ctx context.Context) (*engine, error) {
-	// Agents clean up after themselves, and the image of testcontainers' reaper may not be available.
+	// A lab has a reaper of its own, which needs no image.
 	// Where a /.dockerenv exists, testcontainers would take the default gateway for the engine's host.
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 	if os.Getenv("TESTCONTAINERS_HOST_OVERRIDE") == "" && !strings.HasPrefix(os.Getenv("DOCKER_HOST"), "tcp://") {

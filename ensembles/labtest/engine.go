@@ -30,8 +30,8 @@ type Owned struct {
 	IDs []string
 	// Volumes are the names of the containers' volumes.
 	Volumes []string
-	// Networks are the names of the lab's networks; Attached are the names of the containers on them.
-	Networks, Attached []string
+	// Networks are the names of the lab's networks.
+	Networks []string
 }
 
 // Labs returns what the engine holds of each lab, by the label that every container and network of a lab carries. It
@@ -81,13 +81,6 @@ func Labs(ctx context.Context) (map[string]*Owned, error) {
 	for _, n := range networks {
 		o := lab(n.Labels)
 		o.Networks = append(o.Networks, n.Name)
-		// Only the answer about one network lists its containers. A network that has gone meanwhile has none.
-		if err := query(ctx, "/networks/"+n.Id, &n); err != nil && !errors.Is(err, errNotFound) {
-			return nil, err
-		}
-		for _, c := range n.Containers {
-			o.Attached = append(o.Attached, c.Name)
-		}
 	}
 	return labs, nil
 }
@@ -95,9 +88,7 @@ func Labs(ctx context.Context) (map[string]*Owned, error) {
 // labLabel is the label of every container and network of a lab, as the engine has it.
 const labLabel = "locklab.lab"
 
-// AwaitGone waits until nothing of a lab is left except what a kill at the wrong moment may leave: an empty network,
-// and containers that were created and never started, with their volumes. The given volumes are those that the lab
-// had before.
+// AwaitGone waits until nothing of a lab is left: none of the volumes that it had before, and no reaper.
 func AwaitGone(t testing.TB, lab string, volumes []string, within time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), within)
@@ -115,19 +106,24 @@ func remaining(ctx context.Context, lab string, volumes []string) error {
 	if err != nil {
 		return err
 	}
-	var o Owned
-	if labs[lab] != nil {
-		o = *labs[lab]
+	if o := labs[lab]; o != nil {
+		return fmt.Errorf("left: %+v", *o)
 	}
-	if len(o.Running)+len(o.Other)+len(o.Attached) > 0 {
-		return fmt.Errorf("running %v, ending %v, on its network %v", o.Running, o.Other, o.Attached)
+	processes, err := readProcesses()
+	if err != nil {
+		return err
+	}
+	for _, p := range processes {
+		if strings.Contains(p.text, " docker-reaper "+lab) {
+			return fmt.Errorf("left: process %s", p.text)
+		}
 	}
 	var all struct{ Volumes []struct{ Name string } }
 	if err := query(ctx, "/volumes", &all); err != nil {
 		return err
 	}
 	for _, v := range all.Volumes {
-		if slices.Contains(volumes, v.Name) && !slices.Contains(o.Volumes, v.Name) {
+		if slices.Contains(volumes, v.Name) {
 			return fmt.Errorf("volume %s is left", v.Name)
 		}
 	}
@@ -141,7 +137,6 @@ type dockerNetwork struct {
 	IPAM             struct {
 		Config []struct{ Subnet netip.Prefix }
 	}
-	Containers map[string]struct{ Name string }
 }
 
 // bridge is the interface on the host that Docker made for the network.

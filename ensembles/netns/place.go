@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -24,8 +23,7 @@ type place struct {
 	homes map[string]string // by version of ZooKeeper
 	dir   string            // has the data of hosts with a disk
 
-	lab       *exec.Cmd
-	requests  io.WriteCloser
+	lab       *ensembles.Child
 	answers   *json.Decoder
 	log       tailBuffer
 	sockets   []*os.File
@@ -100,7 +98,6 @@ func (p *place) listen(ctx context.Context) error {
 // asRoot returns the namespaces of the lab process. Only root can make them without a user namespace.
 func asRoot(uid int) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{
-		Setpgid:    true, // an interrupt from the terminal is for the harness alone
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC,
 	}
 	if uid != 0 {
@@ -123,22 +120,15 @@ func hint(err error) string {
 // start runs the lab process.
 func (p *place) start(attr *syscall.SysProcAttr) error {
 	// Hosts learn where programs are, and nothing else of the harness's environment.
-	p.lab = &exec.Cmd{Path: p.cfg.Binary, Args: []string{program(p.id), "netns-lab"}, SysProcAttr: attr,
-		ExtraFiles: p.sockets, Stderr: &p.log, Env: ensembles.Environ("PATH", "JAVA_HOME", "ZOOKEEPER_HOME")}
 	var err error
-	if p.requests, err = p.lab.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := p.lab.StdoutPipe()
+	p.lab, err = ensembles.StartChild(&exec.Cmd{Path: p.cfg.Binary, Args: []string{program(p.id), "netns-lab"},
+		SysProcAttr: attr, ExtraFiles: p.sockets, Stderr: &p.log,
+		Env: ensembles.Environ("PATH", "JAVA_HOME", "ZOOKEEPER_HOME")})
 	if err != nil {
 		return err
 	}
-	p.answers = json.NewDecoder(out)
-	if err := p.lab.Start(); err != nil {
-		p.lab = nil
-		return err
-	}
-	return json.NewEncoder(p.requests).Encode(setup{ID: p.id, Dir: p.dir, Binary: p.cfg.Binary})
+	p.answers = json.NewDecoder(p.lab.Output)
+	return json.NewEncoder(p.lab.Input).Encode(setup{ID: p.id, Dir: p.dir, Binary: p.cfg.Binary})
 }
 
 // receive reads an answer.
@@ -180,7 +170,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	if ctx.Err() != nil {
 		return ensembles.Location{}, context.Cause(ctx)
 	}
-	if err := json.NewEncoder(p.requests).Encode(r); err != nil {
+	if err := json.NewEncoder(p.lab.Input).Encode(r); err != nil {
 		return ensembles.Location{}, err
 	}
 	return at, p.receive()
@@ -190,15 +180,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 func (p *place) Close(ctx context.Context) error {
 	var errs []error
 	if p.lab != nil {
-		p.requests.Close()
-		ended := make(chan error, 1)
-		go func() { ended <- p.lab.Wait() }()
-		select {
-		case err := <-ended:
-			errs = append(errs, err)
-		case <-ctx.Done():
-			errs = append(errs, context.Cause(ctx), p.lab.Process.Kill(), <-ended)
-		}
+		errs = append(errs, p.lab.Close(ctx))
 	}
 	if p.dir != "" {
 		errs = append(errs, os.RemoveAll(p.dir))

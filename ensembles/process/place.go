@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
@@ -29,14 +28,7 @@ type place struct {
 	dirs     map[bool]string   // with and without a disk: each has a directory for some of the hosts
 
 	mu     sync.Mutex
-	agents []*child
-}
-
-// A child is the process of an agent. The agent lives as long as its standard input is open.
-type child struct {
-	cmd   *exec.Cmd
-	input io.Closer
-	ended chan error
+	agents []*ensembles.Child
 }
 
 // Image implements [ensembles.Place].
@@ -104,43 +96,32 @@ func (p *place) removeDirs() error {
 // run starts an agent. What it has to know, secrets among it, passes through the pipe that it lives by.
 func (p *place) run(env []string, sockets []*os.File, s agent.Surroundings) error {
 	cmd := &exec.Cmd{Path: p.cfg.Binary, Args: []string{"locklab-" + p.id, "agent"}, Env: env, ExtraFiles: sockets,
-		Dir: s.Dir, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}} // an interrupt from the terminal is for the harness
+		Dir: s.Dir}
 	log, err := os.Create(filepath.Join(s.Dir, "agent.log"))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	cmd.Stderr = log
-	input, err := cmd.StdinPipe()
+	c, err := ensembles.StartChild(cmd)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	c := &child{cmd, input, make(chan error, 1)}
-	go func() { c.ended <- cmd.Wait() }()
 	p.mu.Lock()
 	p.agents = append(p.agents, c)
 	p.mu.Unlock()
-	return json.NewEncoder(input).Encode(s)
+	return json.NewEncoder(c.Input).Encode(s)
 }
 
 // Close implements [ensembles.Place]. An agent ends when its input does.
 func (p *place) Close(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var errs []error
-	for _, c := range p.agents {
-		c.input.Close()
+	errs := make([]error, len(p.agents))
+	var all sync.WaitGroup
+	for i, c := range p.agents {
+		all.Go(func() { errs[i] = c.Close(ctx) })
 	}
-	for _, c := range p.agents {
-		select {
-		case err := <-c.ended:
-			errs = append(errs, err)
-		case <-ctx.Done():
-			errs = append(errs, context.Cause(ctx), c.cmd.Process.Kill(), <-c.ended)
-		}
-	}
+	all.Wait()
 	return errors.Join(append(errs, p.reserved.Close(), p.removeDirs())...)
 }

@@ -39,8 +39,8 @@ faults:
   - {kind: kill, target: leader, at: 400ms, for: 1500ms}
 `
 
-// leaseCap is the time after which nothing of a killed harness may be left.
-const leaseCap = 20 * time.Second
+// goneCap is the time after which nothing of a killed harness may be left.
+const goneCap = 30 * time.Second
 
 // A command is a process of the built binary.
 type command struct {
@@ -199,7 +199,7 @@ func TestInterrupt(t *testing.T) {
 	if o := c.look(t); len(o.Running)+len(o.Created)+len(o.Other)+len(o.Networks) > 0 {
 		t.Errorf("left behind: %+v", o)
 	}
-	labtest.AwaitGone(t, c.lab, c.volumes, leaseCap)
+	labtest.AwaitGone(t, c.lab, c.volumes, goneCap)
 	if r := readResult(t, c.dir); !r.Partial || r.Verdict == check.Pass {
 		t.Errorf("result: partial %v, verdict %s", r.Partial, r.Verdict)
 	}
@@ -253,7 +253,7 @@ func TestInterruptWhileTheLabStarts(t *testing.T) {
 	}
 }
 
-// The second Ctrl-C aborts at once, and the leases remove the lab.
+// The second Ctrl-C aborts at once, and the lab removes itself.
 func TestSecondInterruptAborts(t *testing.T) {
 	c := begin(t, full)
 	c.awaitEvent(t, "f1 to be in force", faultVerified("f1"))
@@ -278,7 +278,7 @@ func TestSecondInterruptAborts(t *testing.T) {
 		t.Error("the run recorded its end, so the second signal did not abort it")
 	}
 	c.wantPartial(t)
-	labtest.AwaitGone(t, c.lab, c.volumes, leaseCap)
+	labtest.AwaitGone(t, c.lab, c.volumes, goneCap)
 }
 
 // alive reports whether the process still runs.

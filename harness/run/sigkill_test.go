@@ -138,8 +138,8 @@ var moments = []moment{
 // soak is set for the long variants of tests.
 const soak = "LOCKLAB_SOAK"
 
-// When the harness is killed at some moment of a run full of faults, nothing of the run outlives its leases, its
-// directory can be judged and drawn, and clean removes the rest. LOCKLAB_SEED repeats a kill.
+// When the harness is killed at some moment of a run full of faults, nothing of its lab is left, and its directory can
+// be judged and drawn. LOCKLAB_SEED repeats a kill.
 func TestSigkill(t *testing.T) {
 	sigkills(t, slices.DeleteFunc(slices.Clone(moments), func(m moment) bool { return m.seldom }))
 }
@@ -193,10 +193,9 @@ func sigkills(t *testing.T, all []moment) {
 	outer := t
 	rng := rand.New(rand.NewPCG(soakSeed(t), 0))
 	before := labtest.LookAtMachine(t)
-	volumes := map[string][]string{} // by lab
-	var marks []string               // of all labs
+	var marks []string // of all labs
 	count := tally{kinds: map[string]int{}}
-	var leases sync.WaitGroup
+	var going sync.WaitGroup
 	t.Run("kills", func(t *testing.T) {
 		for i, m := range all {
 			// The moment is drawn at random and waits for nothing.
@@ -241,33 +240,19 @@ func sigkills(t *testing.T, all []moment) {
 				t.Logf("killed %v after the moment, with in force: %v", late.Round(time.Millisecond), faults)
 				count.add(faults)
 				if c.look(t); c.lab != "" {
-					volumes[c.lab] = c.volumes
 					marks = append(marks, c.lab)
+					// The next run begins while this one's lab is removed.
+					going.Go(func() { labtest.AwaitGone(outer, c.lab, c.volumes, goneCap-time.Since(killed)) })
 				}
 				if w.seen(t, func(history.Event) bool { return true }) && len(c.volumes) < 3 {
 					t.Errorf("saw volumes %v of three servers: the test looks in the wrong place", c.volumes)
 				}
-				// The next run begins while this one's leases lapse.
-				leases.Go(func() { labtest.AwaitGone(outer, c.lab, c.volumes, leaseCap-time.Since(killed)) })
 				t.Parallel() // judged when all are killed, several at once
 				c.wantJudgeable(t, w)
 			})
 		}
 	})
-	leases.Wait()
-	if code, _ := runToEnd(t, "clean"); code != 0 {
-		t.Errorf("clean: exit code %d", code)
-	}
-	left, err := labtest.Labs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for lab, v := range volumes {
-		if o := left[lab]; o != nil {
-			t.Errorf("lab %s after clean: %+v", lab, o)
-		}
-		labtest.AwaitGone(t, lab, v, time.Second)
-	}
+	going.Wait()
 	// No rule, interface, route, namespace or process is left either.
 	labtest.AwaitSameMachine(t, before, marks...)
 	t.Log(count.String())

@@ -46,15 +46,16 @@ type commands struct {
 	BenchPeers benchPeersCmd `cmd:"" hidden:"" help:"Compare the speed of our mutex with that of zk.Lock and Curator's."`
 	BenchPeer  benchPeerCmd  `cmd:"" hidden:"" help:"Run clients of one lock of that comparison."`
 
-	Curator   curatorCmd   `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
-	Agent     agentCmd     `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
-	Install   installCmd   `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
-	NetnsLab  netnsLabCmd  `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
-	NetnsHost netnsHostCmd `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
-	Client    clientCmd    `cmd:"" hidden:"" help:"Run a client process of a lab."`
-	Resource  resourceCmd  `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
-	Harness   harnessCmd   `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
-	Protocol  protocolCmd  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
+	Curator      curatorCmd      `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
+	Agent        agentCmd        `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
+	Install      installCmd      `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
+	NetnsLab     netnsLabCmd     `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
+	NetnsHost    netnsHostCmd    `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
+	DockerReaper dockerReaperCmd `cmd:"" hidden:"" help:"Remove a lab of containers when its harness has ended."`
+	Client       clientCmd       `cmd:"" hidden:"" help:"Run a client process of a lab."`
+	Resource     resourceCmd     `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
+	Harness      harnessCmd      `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
+	Protocol     protocolCmd     `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
 }
 
 // streams are where a command writes, results to Out and everything else to Err, and what it reads.
