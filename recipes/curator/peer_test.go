@@ -308,7 +308,7 @@ func TestExpiry(t *testing.T) {
 	s := w.inJava()
 	h := w.acquire(s.Lock(foreign.LockConfig{Paths: []string{w.path}}))
 	other := w.golang()
-	pid := child(t)
+	pid := jvm(t)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestExpiryOfAWaiter(t *testing.T) {
 		waited <- err
 	}()
 	w.queued(w.path, 2)
-	pid := child(t)
+	pid := jvm(t)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -370,8 +370,8 @@ func TestExpiryOfAWaiter(t *testing.T) {
 	w.queued(w.path, 0)
 }
 
-// child returns the id of the one process that this process has started.
-func child(t *testing.T) int {
+// jvm returns the id of the one JVM among the processes that this process has started.
+func jvm(t *testing.T) int {
 	t.Helper()
 	list, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {
@@ -383,10 +383,18 @@ func child(t *testing.T) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, strings.Fields(string(b))...)
+		for _, pid := range strings.Fields(string(b)) {
+			program, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.TrimSpace(string(program)) == "java" {
+				all = append(all, pid)
+			}
+		}
 	}
 	if len(all) != 1 {
-		t.Fatalf("children: %v", all)
+		t.Fatalf("the JVMs started: %v", all)
 	}
 	pid, err := strconv.Atoi(all[0])
 	if err != nil {
