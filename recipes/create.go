@@ -97,10 +97,12 @@ func (c creator) attempt(ctx context.Context) (made creation, err error) {
 // connection first. If it is another server, the leader moved the session's ownership to it
 // before it accepted us: a create that the old server still held is rejected
 // from then on; one that the leader had already proposed comes before our sync
-// in its queue, and the sync's answer comes behind its commit. If the leader
+// in its queue, and the sync, which is a proposal as well, is answered behind its commit: see
+// [zksession.ZooKeeper]. If the leader
 // itself changed, servers agreed on the history before they served us, and what is not
 // in it never will be. Without the sync a server that lags shows the
-// directory as it was, and the second create makes an orphan that blocks the queue.
+// directory as it was, and the second create makes an orphan that blocks the queue. ZooKeeper's own sync would leave
+// the same gap on the leader.
 func (c creator) find(ctx context.Context) (string, error) {
 	// If an answer is lost, the session may have moved again, so the argument must start afresh.
 	return settled(ctx, c.search)

@@ -84,7 +84,7 @@ func underBreaks(
 // gives up meanwhile.
 func TestLostCreateAndLostSearch(t *testing.T) {
 	skipUnderRace(t)
-	for _, op := range []int32{wire.OpSync, wire.OpChildren} {
+	for _, op := range []int32{wire.OpMulti, wire.OpChildren} {
 		for _, cancelled := range []bool{false, true} {
 			t.Run(fmt.Sprintf("op=%d/cancelled=%t", op, cancelled), func(t *testing.T) {
 				lock, w := lockPath(t), wire.New()
@@ -202,7 +202,7 @@ func TestSessionExpiresWhileCutOff(t *testing.T) {
 	}
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	w.Refuse(true)
-	w.Cut(wire.OpSync, 1)
+	w.Cut(wire.OpMulti, 1)
 	_ = s.zk.Sync(within(t), "/")
 	if c := <-states; c.State != zksession.Disconnected ||
 		!errors.Is(c.Err, wire.ErrCut) && !errors.Is(c.Err, net.ErrClosed) {
@@ -233,7 +233,7 @@ func TestSessionExpiresWhileCutOff(t *testing.T) {
 func cutOff(t *testing.T, s *Session, w *wire.Wire, states <-chan zksession.StateChange) {
 	t.Helper()
 	w.Refuse(true)
-	w.Cut(wire.OpSync, 1)
+	w.Cut(wire.OpMulti, 1)
 	ctx, stop := context.WithCancel(within(t))
 	defer stop()
 	go func() { _ = s.zk.Sync(ctx, "/") }()
@@ -355,7 +355,7 @@ func TestCloseWhileDisconnected(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Refuse(true)
-	w.Cut(wire.OpSync, 1)
+	w.Cut(wire.OpMulti, 1)
 	syncing := make(chan error, 1)
 	go func() { syncing <- s.zk.Sync(within(t), "/") }()
 	for c := range states {

@@ -114,7 +114,7 @@ func TestGuardedWriteOfAnExpiredSession(t *testing.T) {
 	ledger, read := ledgerOf(t, other)
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	w.Refuse(true)
-	w.Cut(wire.OpSync, 1)
+	w.Cut(wire.OpMulti, 1)
 	_ = s.zk.Sync(within(t), "/")
 	h2 := acquired(t, realLock(t, "mutex", other, lock, nil))
 	if h.Context().Err() != nil {

@@ -276,10 +276,10 @@ func TestSharedCountForReal(t *testing.T) {
 		}
 	}
 	until(1)
-	for i, op := range []int32{wire.OpGetData, wire.OpSync} { // the connection breaks at the next request of either kind
+	for i, op := range []int32{wire.OpGetData, wire.OpMulti} { // the connection breaks at the next request of either kind
 		w.Cut(op, 1)
 		_, _ = ca.Get(ctx)
-		if op == wire.OpSync {
+		if op == wire.OpMulti {
 			_ = a.zk.Sync(ctx, "/")
 		}
 		if err := cb.SetCount(ctx, int32(10+i)); err != nil {

@@ -213,7 +213,7 @@ func testSecuredReconnect(t *testing.T, servers []string) {
 	<-queued
 	for i, s := range sessions {
 		again := s.zk.Reconnected()
-		wires[i].Lose(wire.OpSync, 1)
+		wires[i].Lose(wire.OpMulti, 1)
 		if err := s.zk.Sync(within(t), "/"); !errors.Is(err, zksession.ErrConnectionLoss) {
 			t.Fatalf("the request that broke the connection: %v", err)
 		}

@@ -45,7 +45,7 @@ func TestCredentialsFirst(t *testing.T) {
 	s.answer = func(op int32, _ []byte) (int32, []byte, bool) {
 		n, _ := s.counts()
 		d.note(n, op)
-		if op == opSync && n == 1 {
+		if op == opMulti && n == 1 {
 			return 0, nil, false // breaks the connection
 		}
 		return 0, make([]byte, 4+68), true // no data, and a stat; more than other answers have
@@ -85,8 +85,8 @@ func TestCredentialsFirst(t *testing.T) {
 	}
 }
 
-// opSync is the code of a request.
-const opSync = 9
+// opMulti is the code of a transaction, and so of [ZooKeeper.Sync]'s request.
+const opMulti = 14
 
 // A credential that is refused fails Connect at once, although the server can be reached.
 func TestCredentialRefused(t *testing.T) {
@@ -132,7 +132,7 @@ func TestCredentialRefusedLater(t *testing.T) {
 				switch {
 				case n == x.connects && op == x.op:
 					return x.code, nil, true
-				case op == opSync:
+				case op == opMulti:
 					return 0, nil, false // breaks the connection
 				}
 				return 0, make([]byte, 4), true

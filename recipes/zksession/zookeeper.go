@@ -64,8 +64,9 @@ type ZooKeeper interface {
 	// for each the path of the znode that it created, or "". If one is refused the
 	// error is an [*OpError] that says which.
 	Multi(ctx context.Context, ops ...Op) ([]string, error)
-	// Sync brings the session's server up to what the leader had committed when
-	// the call was made.
+	// Sync brings the session's server up to everything that the leader had proposed when the call reached it: a
+	// later read shows the effect of each such write, or the write never has one. Path is any znode, which need not
+	// exist.
 	Sync(ctx context.Context, path string) error
 }
 

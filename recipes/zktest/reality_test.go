@@ -197,10 +197,10 @@ func (p *player) connected() bool {
 func (b *band) short(path string) string { return strings.ReplaceAll(path, b.root, "") }
 
 // settle waits until each player has heard of all events so far, and records them; sorted, if their order is not
-// fixed.
+// fixed. A sync would not do: a leader answers that of its own client before it has carried out what it has committed.
 func (b *band) settle(sorted bool) {
 	for _, p := range b.players {
-		_, err := p.conn.Sync(b.root)
+		_, err := p.conn.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
 		b.must(err)
 		p.mu.Lock()
 		if sorted {
