@@ -22,7 +22,7 @@ func TestObservedSession(t *testing.T) {
 	})
 	acquired(t, realLock(t, "mutex", s, lockPath(t), nil))
 	again := s.zk.Reconnected()
-	w.Lose(wire.OpSync, 1)
+	w.Lose(wire.OpMulti, 1)
 	if err := s.zk.Sync(within(t), "/"); !errors.Is(err, zksession.ErrConnectionLoss) {
 		t.Fatalf("the request that broke the connection: %v", err)
 	}

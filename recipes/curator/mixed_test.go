@@ -154,6 +154,7 @@ func TestRevocation(t *testing.T) {
 	}
 	participant := func() string {
 		t.Helper()
+		w.queued(w.path, 1) // w.conn's server may lag behind
 		names, _, err := w.conn.Children(w.path)
 		if err != nil || len(names) != 1 {
 			t.Fatalf("participants %v, %v", names, err)
@@ -179,6 +180,7 @@ func TestRevocation(t *testing.T) {
 		t.Error("a revocation ended the hold")
 	}
 	w.release(h)
+	w.queued(w.path, 0)
 
 	cmd := revocation("heed", w.path)
 	out, err := cmd.StdoutPipe()

@@ -186,7 +186,8 @@ func (z *Session) Delete(ctx context.Context, path string) error {
 	return err
 }
 
-// Sync implements [zksession.ZooKeeper].
+// Sync implements [zksession.ZooKeeper]. On a connection it is a transaction; here it is a sync, which in this service
+// always waits, so that a test can tell the two apart.
 func (z *Session) Sync(ctx context.Context, path string) error {
 	_, err := z.call(ctx, &request{op: OpSync, path: path}, nil)
 	return err

@@ -97,7 +97,9 @@ func TestDelays(t *testing.T) {
 				t.Errorf("%+v: %q after %v, %v", f, data, took, err)
 			}
 		}
-		srv.Delay(zktest.OpSync, time.Second)
+		for _, op := range []zktest.Op{zktest.OpSync, zktest.OpMulti} { // the one in memory, the other on a connection
+			srv.Delay(op, time.Second)
+		}
 		begun := time.Now()
 		for range 3 {
 			check(t, z.Sync(t.Context(), "/"))
