@@ -67,7 +67,7 @@ func testServersWord(t *testing.T, stage *Stage) {
 				"duration: 3s",
 				"drain: cancel",
 				"victim-alone: true",
-				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}",
+				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded, linger: 200ms}",
 				"expect:\n  belief-exclusion: fail\n  effect: fail\n  fairness: any",
 			),
 		)
