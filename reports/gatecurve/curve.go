@@ -29,16 +29,18 @@ type Row struct {
 // is one machine without a name. The answers are those of today's statistics, see [Record.Replay].
 func Rows(records []Record) (rows []Row, err error) {
 	machines := []string{}
+	weather := map[string]bool{}
 	for _, r := range records {
 		if !slices.Contains(machines, r.Machine) {
 			machines = append(machines, r.Machine)
 		}
+		weather[r.Machine] = r.Weather
 	}
 	if len(machines) == 0 {
 		machines = append(machines, "")
 	}
 	for _, m := range machines {
-		for _, c := range Cells {
+		for _, c := range CellsIn(weather[m]) {
 			row := Row{Machine: m, Cell: c}
 			var minutes, changes []float64
 			for i := range records {

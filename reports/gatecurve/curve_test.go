@@ -51,9 +51,18 @@ func examples() (all []Record) {
 	return all
 }
 
+// inWeather returns some of the examples as if there had been a load.
+func inWeather(from, to int) []Record {
+	all := examples()[from:to]
+	for i := range all {
+		all[i].Machine, all[i].Weather = "2 cores, weather", true
+	}
+	return all
+}
+
 // The table has a row for each cell and machine, also for what was not measured, and says whether goals are met.
 func TestTable(t *testing.T) {
-	rows, err := Rows(examples())
+	rows, err := Rows(append(examples(), inWeather(60, 70)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +79,19 @@ func TestTable(t *testing.T) {
 			"×1.300 | called in ≥ 16 of 20: so far |",
 		"| 2 cores, quiet | hand-off 10 % longer | 0 | not measured | not measured | not measured | not measured | " +
 			"not measured | called in ≥ 16 of 20 |",
+		"| 2 cores, weather | hand-off 20 % longer | 10 | 10 (69–100 %) | 0 (0–31 %) | 0 (0–31 %) | 1.1, 1.1 | ×1.200 | " +
+			"called in ≥ 30 of 40: so far |",
+		"| 2 cores, weather | the same code | 0 | not measured | not measured | not measured | not measured | " +
+			"not measured | called in ≤ 2 of 60, ≤ 5 % inconclusive |",
 	} {
 		if !strings.Contains(b.String(), want+"\n") {
 			t.Errorf("no row %s in\n%s", want, b.String())
 		}
 	}
-	if rows, err := Rows(nil); err != nil || len(rows) != len(Cells) {
+	if strings.Contains(b.String(), "| 2 cores, weather | one request more") {
+		t.Errorf("a row for what is not measured there:\n%s", b.String())
+	}
+	if rows, err := Rows(nil); err != nil || len(rows) != len(cells) {
 		t.Errorf("%d rows without records, %v", len(rows), err)
 	}
 }
@@ -133,11 +149,7 @@ func TestFigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weather := examples()[:3]
-	for i := range weather {
-		weather[i].Machine = "2 cores, weather"
-	}
-	more, err := Rows(weather)
+	more, err := Rows(inWeather(0, 3))
 	if err != nil {
 		t.Fatal(err)
 	}

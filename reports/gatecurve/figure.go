@@ -35,15 +35,15 @@ func Figure(rows []Row) chart.Figure {
 	}
 	goals := chart.Trace{Color: chart.Grey, Shape: draw.RingGlyph{}, NoLine: true}
 	var names []plot.Tick
-	for i, c := range Cells {
-		goals.XYs = append(goals.XYs, plotter.XY{X: float64(i), Y: 100 * float64(c.Least+c.Most) / float64(c.Wanted)})
+	place := map[string]float64{}
+	for i, c := range cells {
+		place[c.Name] = float64(i)
 		names = append(names, plot.Tick{Value: float64(i), Label: c.Short})
 	}
 	called, open, minutes := chart.NewPanel("called"), chart.NewPanel("inconclusive"), chart.NewPanel("minutes")
 	for _, p := range []*plot.Plot{called, open, minutes} {
 		p.Add(chart.Grid{Horizontal: true})
 	}
-	called.Add(goals)
 	keys, longest := []chart.Key{}, 0.0
 	for k, m := range machinesOf(rows) {
 		look := looks[k%len(looks)]
@@ -55,7 +55,8 @@ func Figure(rows []Row) chart.Figure {
 			}
 			longest = max(longest, r.Longest)
 			// Machines are beside one another so that their bars do not hide.
-			x := float64(slices.IndexFunc(Cells, func(c Cell) bool { return c.Name == r.Cell.Name })) + 0.12*float64(k)
+			x, c := place[r.Cell.Name]+0.12*float64(k), r.Cell
+			goals.XYs = append(goals.XYs, plotter.XY{X: x, Y: 100 * float64(c.Least+c.Most) / float64(c.Wanted)})
 			for i, share := range []Rate{r.Called, r.Open} {
 				low, high := share.Interval()
 				traces[i].XYs = append(traces[i].XYs, plotter.XY{X: x, Y: 100 * float64(share.Count) / float64(share.Of)})
@@ -68,9 +69,10 @@ func Figure(rows []Row) chart.Figure {
 		open.Add(traces[1])
 		minutes.Add(traces[2])
 	}
+	called.Add(goals)
 	for _, p := range []*plot.Plot{called, open, minutes} {
 		p.X.Tick.Marker = plot.ConstantTicks(names)
-		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.4, float64(len(Cells))-0.4, 0, 100
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.4, float64(len(cells))-0.4, 0, 100
 		p.Y.Tick.Marker = chart.Even{Unit: " %", Want: 3}
 	}
 	minutes.Y.Max, minutes.Y.Tick.Marker = longest*1.05, chart.Even{Want: 3}

@@ -27,7 +27,9 @@ const SchemaVersion = 1
 type Record struct {
 	SchemaVersion int    `json:"schema_version"`
 	Machine       string `json:"machine"` // such as "2 cores, quiet"
-	Cell          string `json:"cell"`
+	// Weather says that there was a load that came and went. All records of a machine's name say the same.
+	Weather bool   `json:"weather,omitempty"`
+	Cell    string `json:"cell"`
 	// Locklab is the revision that measured.
 	Locklab string    `json:"locklab"`
 	Begun   time.Time `json:"begun"`

@@ -60,8 +60,8 @@ func TestSoakGateCurve(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the test
-	state := "quiet"
-	if os.Getenv(envCurveWeather) == "1" {
+	state, stormy := "quiet", os.Getenv(envCurveWeather) == "1"
+	if stormy {
 		state = "weather"
 		ctx, cancel := context.WithCancel(ctx)
 		over := make(chan error, 1)
@@ -74,7 +74,7 @@ func TestSoakGateCurve(t *testing.T) {
 		}()
 	}
 	machine := cmp.Or(os.Getenv(envCurveMachine), fmt.Sprintf("%d cores, %s", runtime.NumCPU(), state))
-	c := curve{file: name, machine: machine, commit: commit(), binary: labtest.Binary(t),
+	c := curve{file: name, machine: machine, weather: stormy, commit: commit(), binary: labtest.Binary(t),
 		same: slowBinary(t, time.Second.String()), slow: map[time.Duration]string{}}
 	end := time.Now().Add(limit)
 	for failed := 0; failed < mostFailed && time.Until(end) > gatecurve.Budget+curveRest; {
@@ -100,6 +100,7 @@ func TestSoakGateCurve(t *testing.T) {
 // A curve is a file of comparisons while more are made.
 type curve struct {
 	file, machine string
+	weather       bool
 	commit        string
 	binary, same  string                   // this program, and another build of it
 	slow          map[time.Duration]string // builds with a delay
@@ -126,7 +127,7 @@ func (c *curve) records(t *testing.T) []gatecurve.Record {
 // one makes the comparison that is due, and reports whether there was one and time for it before ctx ended.
 func (c *curve) one(ctx context.Context, t *testing.T) (due bool, err error) {
 	records := c.records(t)
-	cell, due := gatecurve.Next(records, c.machine)
+	cell, due := gatecurve.Next(records, c.machine, c.weather)
 	if !due {
 		return false, nil
 	}
@@ -136,7 +137,7 @@ func (c *curve) one(ctx context.Context, t *testing.T) (due bool, err error) {
 	}
 	sc.Seed = 1 + rand.Uint64N(1<<32)
 	config := Config{Base: sc, Head: sc.Clone(), HeadClients: c.same, Count: 999, Budget: gatecurve.Budget}
-	r := gatecurve.Record{Machine: c.machine, Cell: cell.Name}
+	r := gatecurve.Record{Machine: c.machine, Weather: c.weather, Cell: cell.Name}
 	if cell.Control != "" {
 		config.Head.Recipe = lock.ControlPrefix + cell.Control
 	}
