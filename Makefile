@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns bench gate-curve bench-peers image demo gallery clean setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
+.PHONY: help build lab release module test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns bench gate-curve bench-peers image demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -61,7 +61,7 @@ gallery: image curator ## make each known bug of a lock show, and print how many
 # Where no Docker engine answers, labs are made of network namespaces, with the Java and the ZooKeeper of this machine.
 lab: build ## make sure that labs can be made: an image for Docker or, without Docker, Java and ZooKeeper on this machine
 	@if $(BIN) image --no-build >/dev/null 2>&1; then $(MAKE) --no-print-directory image; else \
-		$(call install-file,/usr/share/java/zookeeper.jar,openjdk-17-jre-headless libzookeeper-java); fi
+		$(MAKE) --no-print-directory setup-zookeeper; fi
 
 # The packages that building an image needs are installed only if an image has to be built.
 image: build ## make sure that there is an image with Java and ZooKeeper (about a minute, once)
@@ -100,6 +100,10 @@ setup-readers:
 	@$(call install,promtool,prometheus)
 	@$(call install,cmark-gfm,cmark-gfm)
 	@$(call install-file,/usr/lib/python3/dist-packages/junitparser,python3-junitparser)
+
+# Labs that are not made of containers use the Java and the ZooKeeper of the machine.
+setup-zookeeper:
+	@$(call install-file,/usr/share/java/zookeeper.jar,openjdk-17-jre-headless libzookeeper-java)
 
 # Chromium shows reports in tests.
 setup-chromium:
@@ -157,11 +161,11 @@ test-race: image setup-race ## run the locks' tests with the race detector, on a
 	$(GO) test -race -tags patched -modfile=$(RACE)/go.mod -p 1 -count=1 -timeout 40m ./recipes ./recipes/zksession ./recipes/zktest
 
 # The faults conform on every kind of lab.
-test-netns: lab ## run the tests of ensembles and faults in labs of network namespaces, as root or not
+test-netns: lab setup-zookeeper ## run the tests of ensembles and faults in labs of network namespaces, as root or not
 	LOCKLAB_TEST_LAB=netns $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/netns ./chaos
 	LOCKLAB_TEST_LAB=netns $(GO) test -count=1 -timeout 40m -run 'TestFaultsConform|TestStage$$' ./harness/run
 
-test-process: lab ## run the tests of ensembles and faults in labs of child processes
+test-process: lab setup-zookeeper ## run the tests of ensembles and faults in labs of child processes
 	LOCKLAB_TEST_LAB=process $(GO) test -p 1 -count=1 -timeout 40m ./ensembles ./ensembles/process
 	LOCKLAB_TEST_LAB=process $(GO) test -count=1 -timeout 40m -run TestFaultsConform ./harness/run
 
