@@ -90,15 +90,21 @@ func median(values []float64) float64 {
 // longer by what the cell says; 0 if the machine has no comparisons yet.
 //
 // Part of a delay is hidden: while a holder waits before it releases, the servers do the other clients' requests, which
-// would have come between. How much of a delay shows is told by the comparisons with a delay so far; before there is
-// any, the whole of it.
+// would have come between. How much of a delay shows is told by the cell's comparisons so far, because less shows of a
+// longer one; before there is any, by those with another delay; before there is any of these, the whole of it.
 func Delay(records []Record, machine string, c Cell) time.Duration {
-	var shows []float64
+	var shows, own []float64
 	for i := range records {
 		if r := &records[i]; r.Machine == machine && r.DelayNs > 0 {
 			s := r.Samples[handoff]
 			shows = append(shows, (median(known(s.Head))-median(known(s.Base)))/float64(r.DelayNs))
+			if r.Cell == c.Name {
+				own = append(own, shows[len(shows)-1])
+			}
 		}
+	}
+	if len(own) > 0 {
+		shows = own
 	}
 	shown := 1.0
 	if len(shows) > 0 {
