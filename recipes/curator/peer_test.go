@@ -383,7 +383,7 @@ func jvm(t *testing.T) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, pid := range strings.Fields(string(b)) {
+		for pid := range strings.FieldsSeq(string(b)) {
 			program, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
 			if err != nil {
 				t.Fatal(err)
