@@ -60,9 +60,11 @@ func TestSoakGateCurve(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the test
-	state, stormy := "quiet", os.Getenv(envCurveWeather) == "1"
+	cores := fmt.Sprintf("%d cores", runtime.NumCPU())
+	machine := cmp.Or(os.Getenv(envCurveMachine), cores+", quiet")
+	stormy := os.Getenv(envCurveWeather) == "1"
 	if stormy {
-		state = "weather"
+		machine = cmp.Or(os.Getenv(envCurveMachine), cores) + ", weather"
 		ctx, cancel := context.WithCancel(ctx)
 		over := make(chan error, 1)
 		go func() { over <- weather(ctx, 2*runtime.NumCPU()) }()
@@ -73,7 +75,6 @@ func TestSoakGateCurve(t *testing.T) {
 			}
 		}()
 	}
-	machine := cmp.Or(os.Getenv(envCurveMachine), fmt.Sprintf("%d cores, %s", runtime.NumCPU(), state))
 	c := curve{file: name, machine: machine, weather: stormy, commit: commit(), binary: labtest.Binary(t),
 		same: slowBinary(t, time.Second.String()), slow: map[time.Duration]string{}}
 	end := time.Now().Add(limit)
