@@ -23,9 +23,9 @@ type Cell struct {
 	Weather int
 }
 
-// CellsIn returns the cells that are measured under a load that comes and goes, with their goals there, or those that
+// cellsIn returns the cells that are measured under a load that comes and goes, with their goals there, or those that
 // are measured without one.
-func CellsIn(weather bool) (all []Cell) {
+func cellsIn(weather bool) (all []Cell) {
 	for _, c := range cells {
 		if weather {
 			c.Least = c.Weather
@@ -72,7 +72,7 @@ func (c Cell) called(v compare.Verdict) bool {
 // long a hand-off takes. ok is false if there are as many of all as are wanted.
 func Next(records []Record, machine string, weather bool) (next Cell, ok bool) {
 	least := 1.0
-	for _, c := range CellsIn(weather) {
+	for _, c := range cellsIn(weather) {
 		made := 0
 		for _, r := range records {
 			if r.Cell == c.Name && r.Machine == machine {

@@ -40,7 +40,7 @@ func Rows(records []Record) (rows []Row, err error) {
 		machines = append(machines, "")
 	}
 	for _, m := range machines {
-		for _, c := range CellsIn(weather[m]) {
+		for _, c := range cellsIn(weather[m]) {
 			row := Row{Machine: m, Cell: c}
 			var minutes, changes []float64
 			for i := range records {

@@ -131,7 +131,7 @@ func TestNext(t *testing.T) {
 			}
 			counts[c.Name]++
 			records = append(records, Record{Machine: "m", Cell: c.Name}, Record{Machine: "other", Cell: c.Name})
-			for _, other := range CellsIn(weather) {
+			for _, other := range cellsIn(weather) {
 				if part := float64(counts[other.Name]) / float64(other.Wanted); math.Abs(
 					part-float64(len(records)/2)/float64(wanted)) > 0.1+1/float64(other.Wanted) {
 					t.Fatalf("after %d comparisons, %s has %d of %d", len(records)/2, other.Name, counts[other.Name],
@@ -139,7 +139,7 @@ func TestNext(t *testing.T) {
 				}
 			}
 		}
-		for _, c := range CellsIn(weather) {
+		for _, c := range cellsIn(weather) {
 			if counts[c.Name] != c.Wanted {
 				t.Errorf("%s has %d of %d", c.Name, counts[c.Name], c.Wanted)
 			}

@@ -62,8 +62,8 @@ func TestSoakGateCurve(t *testing.T) {
 	context.AfterFunc(ctx, stop) // a second interrupt ends the test
 	cores := fmt.Sprintf("%d cores", runtime.NumCPU())
 	machine := cmp.Or(os.Getenv(envCurveMachine), cores+", quiet")
-	stormy := os.Getenv(envCurveWeather) == "1"
-	if stormy {
+	inWeather := os.Getenv(envCurveWeather) == "1"
+	if inWeather {
 		machine = cmp.Or(os.Getenv(envCurveMachine), cores) + ", weather"
 		ctx, cancel := context.WithCancel(ctx)
 		over := make(chan error, 1)
@@ -75,7 +75,7 @@ func TestSoakGateCurve(t *testing.T) {
 			}
 		}()
 	}
-	c := curve{file: name, machine: machine, weather: stormy, commit: commit(), binary: labtest.Binary(t),
+	c := curve{file: name, machine: machine, weather: inWeather, commit: commit(), binary: labtest.Binary(t),
 		same: slowBinary(t, time.Second.String()), slow: map[time.Duration]string{}}
 	end := time.Now().Add(limit)
 	for failed := 0; failed < mostFailed && time.Until(end) > gatecurve.Budget+curveRest; {
