@@ -51,6 +51,13 @@ func (r *run) spare(ctx context.Context) (bearable context.Context, stop func() 
 			if why := p.watch(bearable); why != "" {
 				end(fmt.Errorf("%w: %s (%s) %s", ErrStrained, h.Name, r.stage.outside.access.Servers[i], why))
 			}
+			if !errors.Is(context.Cause(bearable), ErrStrained) {
+				// The pings also place the servers' clock. A run may be over before the second one, and the first one came
+				// before the run's part of the logs.
+				once, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*p.limit)
+				_, _ = p.ping(once)
+				cancel()
+			}
 		})
 	}
 	return bearable, func() error {

@@ -16,6 +16,8 @@ import (
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/process"
 	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
 	"locklab/reports/result"
 )
 
@@ -53,7 +55,9 @@ func startLogged(t *testing.T) *logged {
 	l.create("/app", "", zk.WorldACL(zk.PermAll)...)
 	l.create("/"+theirSecret, theirSecret, zk.AuthACL(zk.PermAll)...)
 	l.write("auth", []byte("lab:"+theirPassword))
-	l.write("plain.yaml", []byte(plainElsewhere))
+	// A run that is over before the servers are pinged a second time.
+	l.write("plain.yaml", []byte(strings.NewReplacer("iterations: 10", "iterations: 1", "min-acquired: 5",
+		"min-acquired: 1").Replace(plainElsewhere)))
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -89,6 +93,35 @@ func (l *logged) judged(t *testing.T, dirs ...string) (result.CheckLine, string)
 	return result.CheckLine{}, ""
 }
 
+// placedByPings makes sure that the servers' clocks are placed by pings, of which the last comes when all clients have
+// ended, and never by this machine's clock.
+func placedByPings(t *testing.T, dir string) {
+	t.Helper()
+	events, _, err := history.ReadRaw(rundir.HostsDir(dir), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := map[string]bool{} // by server
+	var phase history.Phase
+	for _, e := range events.Of(history.OpPhase, history.OpPing, history.OpClock) {
+		switch e.Op {
+		case history.OpPhase:
+			phase = e.Phase()
+		case history.OpPing:
+			ended[e.Ping().Server] = phase == history.PhaseDrain
+		case history.OpClock:
+			if e.WallClock().Host == "" {
+				t.Error("this machine's clock was read")
+			}
+		}
+	}
+	for _, server := range []string{"zk1", "zk2", "zk3"} {
+		if !ended[server] {
+			t.Errorf("%s was not pinged at the end of the run", server)
+		}
+	}
+}
+
 // With the logs of a majority of the servers, the grants of a run are judged by them. Nothing that others wrote is in
 // the run directory.
 func TestTheirTransactionLogs(t *testing.T) {
@@ -100,6 +133,7 @@ func TestTheirTransactionLogs(t *testing.T) {
 			if c.Result != check.Pass {
 				t.Errorf("%s: %s", c.Result, c.Summary)
 			}
+			placedByPings(t, out)
 			logs := 0
 			err := filepath.WalkDir(out, func(file string, d fs.DirEntry, err error) error {
 				if err != nil || d.IsDir() {
