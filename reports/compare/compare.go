@@ -70,8 +70,6 @@ type Report struct {
 	Paired bool `json:"paired"`
 	// Confidence is that of every interval.
 	Confidence float64 `json:"confidence"`
-
-	share float64 // of the error rates, which this look may use
 }
 
 // SideInfo describes a side.
@@ -176,12 +174,14 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	if opts.Paired {
 		pairs = r.pair(&base, &head, metrics)
 	}
-	r.share = shareOfErrors(opts.Looks, min(len(base.Runs), len(head.Runs)))
-	r.Confidence = 1 - r.share*(1-confidence)
+	n, family := min(len(base.Runs), len(head.Runs)), max(1, gating(metrics))
+	r.Confidence = 1 - lookLevel(opts.Looks, n, 1-confidence)
 	for _, m := range metrics {
 		r.Metrics = append(r.Metrics, measure(m, base, head, r.Paired, 1-r.Confidence))
 	}
-	judge(r.Metrics, len(opts.Metrics) > 0, r.share*falseAlarms)
+	// Holm's smallest level is that of one metric among all. A higher level may use a larger share of itself.
+	least := lookLevel(opts.Looks, n, falseAlarms/float64(family))
+	judge(r.Metrics, len(opts.Metrics) > 0, least*float64(family))
 	r.conclude(base, head, pairs)
 	return nil
 }
