@@ -107,6 +107,7 @@ type Line struct {
 	quantity result.Quantity
 	least    float64 // the smallest p that this number of runs can have
 	constant bool    // all runs have the same value
+	missing  string  // what is wrong with runs that are unknown; "" if none is
 }
 
 // Compare compares two sides. It returns an error that wraps [ErrInput] if they cannot be compared. A violation in
@@ -177,7 +178,11 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	n, family := min(len(base.Runs), len(head.Runs)), max(1, gating(metrics))
 	r.Confidence = 1 - lookLevel(opts.Looks, n, 1-confidence)
 	for _, m := range metrics {
-		r.Metrics = append(r.Metrics, measure(m, base, head, r.Paired, 1-r.Confidence))
+		l := measure(m, base, head, r.Paired, 1-r.Confidence)
+		if r.Metrics = append(r.Metrics, l); l.missing != "" && l.Gates {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s; the answer holds whatever the number would have been",
+				l.Name, l.missing))
+		}
 	}
 	// Holm's smallest level is that of one metric among all. A higher level may use a larger share of itself.
 	least := lookLevel(opts.Looks, n, falseAlarms/float64(family))

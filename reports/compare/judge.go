@@ -1,67 +1,85 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"locklab/reports/result"
 )
 
 // measure returns a metric's line with its numbers. A line that has no verdict is for judge.
 //
-// The runs of pairs are in the same order on both sides.
+// The runs of pairs are in the same order on both sides. Where one run of a pair lacks the number, the line's numbers
+// hold whatever it would have been.
 func measure(q result.Quantity, base, head Side, paired bool, alpha float64) Line {
 	m := q.Compared
 	l := Line{Name: q.Name(), Unit: q.Bench(), Gates: m.Gates, Difference: m.Difference, Tolerance: m.Tolerance,
 		quantity: q}
 	b, bad := valuesOf(q, base)
 	h, bad2 := valuesOf(q, head)
-	if bad == "" {
-		bad = bad2
-	}
-	if len(b) > 0 {
-		v := median(b)
+	bad = cmp.Or(bad, bad2)
+	if v, ok := medianOf(b); ok {
 		l.BaseMedian = &v
 		if v > 0 && !m.Difference {
 			l.Tolerance = max(l.Tolerance, m.Resolution/v)
 		}
 	}
-	if len(h) > 0 {
-		v := median(h)
+	if v, ok := medianOf(h); ok {
 		l.HeadMedian = &v
 	}
-	if len(b) == 0 && len(h) == 0 {
+	if l.BaseMedian == nil && l.HeadMedian == nil {
 		l.Verdict, l.Reason = NotMeasured, "no run has it"
 		return l
 	}
-	if bad != "" {
+	unknown := 0
+	test, least, estimate := pValue, leastP(len(b), len(h)), change
+	if paired {
+		b, h, unknown = known(b, h)
+		test, least, estimate = withUnknownP(unknown), leastSignedP(len(b)), withUnknownChange(unknown)
+	}
+	if bad != "" && unknown == 0 {
 		l.Verdict, l.Reason = Inconclusive, bad
 		return l
 	}
-	test, least, estimate := pValue, leastP(len(b), len(h)), change
-	if paired {
-		test, least, estimate = pairedP, leastSignedP(len(b)), pairedChange
-	}
-	l.least, l.constant = least, constant(b, h)
-	if i, ok := estimate(b, h, m.Difference, alpha); ok {
-		l.Change = &i
+	l.least, l.constant = least, unknown == 0 && constant(b, h)
+	i, ok := estimate(b, h, m.Difference, alpha)
+	switch {
+	case ok:
+		l.Change, l.missing = &i, bad
 		p := l.beyond(i, b, h, test)
 		l.P = &p
-	} else {
+	case bad != "":
+		l.Verdict, l.Reason = Inconclusive, bad
+	default:
 		l.Verdict, l.Reason = Inconclusive, fmt.Sprintf("%d against %d runs cannot show a difference", len(b), len(h))
 	}
 	return l
 }
 
-// valuesOf returns the quantity of each run, and what is wrong with them; "" if nothing is.
+// medianOf returns the median of the values that are known, if any is.
+func medianOf(x []float64) (float64, bool) {
+	x = slices.DeleteFunc(slices.Clone(x), math.IsNaN)
+	if len(x) == 0 {
+		return 0, false
+	}
+	return median(x), true
+}
+
+// valuesOf returns the quantity of each run, NaN where it has no use, and why that is; "" if it is nowhere.
 func valuesOf(q result.Quantity, s Side) (x []float64, bad string) {
 	for i := range s.Runs {
 		v := q.Sample(&s.Runs[i].Result)
 		switch {
 		case v == nil:
 			bad = fmt.Sprintf("%s has none", s.Runs[i].Name)
+			x = append(x, math.NaN())
 			continue
 		case *v == 0 && !q.Compared.Difference:
 			bad = fmt.Sprintf("it is 0 in %s, and nothing has a ratio to 0", s.Runs[i].Name)
+			x = append(x, math.NaN())
+			continue
 		}
 		x = append(x, *v)
 	}

@@ -110,6 +110,82 @@ func pairedChange(base, head []float64, difference bool, alpha float64) (Interva
 	return i, ok
 }
 
+// A number that a run lacks may have been anything: the machine may have stopped for a moment, or the lock. So an
+// answer must hold whatever the number was. The ends of an interval and p are monotone in each difference, so it does
+// if it holds for a pair whose head is far above its base, and for one whose head is far below.
+
+// far is a number that is above all others, by so much that means of it and of others are, too.
+const far = 1e200
+
+// known returns the pairs of which both numbers are known, and how many others there are.
+func known(base, head []float64) (b, h []float64, unknown int) {
+	for i := range base {
+		if math.IsNaN(base[i]) || math.IsNaN(head[i]) {
+			unknown++
+			continue
+		}
+		b, h = append(b, base[i]), append(h, head[i])
+	}
+	return b, h, unknown
+}
+
+// withFar appends pairs whose heads are far above their bases, or below, each by another number, so that no ranks are
+// tied.
+func withFar(base, head []float64, pairs int, difference, above bool) (b, h []float64) {
+	b, h = slices.Clone(base), slices.Clone(head)
+	for i := range pairs {
+		of, to := 1.0, far*float64(i+1)
+		switch {
+		case difference && above:
+			of = 0
+		case difference:
+			of, to = 0, -to
+		case !above:
+			to = 1 / to
+		}
+		b, h = append(b, of), append(h, to)
+	}
+	return b, h
+}
+
+// withUnknownChange is [pairedChange] for pairs beside which there are some that are not known. It has no interval, so
+// ok is false, if they are so many that it has no end.
+func withUnknownChange(unknown int) func(base, head []float64, difference bool, alpha float64) (Interval, bool) {
+	return func(base, head []float64, difference bool, alpha float64) (Interval, bool) {
+		i, ok := pairedChange(base, head, difference, alpha)
+		if !ok || unknown == 0 {
+			return i, ok
+		}
+		b, h := withFar(base, head, unknown, difference, true)
+		above, hasHigh := pairedChange(b, h, difference, alpha)
+		b, h = withFar(base, head, unknown, difference, false)
+		below, hasLow := pairedChange(b, h, difference, alpha)
+		i.Low, i.High = below.Low, above.High
+		lowest := 1 / endless
+		if difference {
+			lowest = -endless
+		}
+		return i, hasHigh && hasLow && i.High < endless && i.Low > lowest
+	}
+}
+
+// endless is what no end of an interval comes to without a pair that is far apart.
+const endless = 1e50
+
+// withUnknownP is [pairedP], of the two values that unknown pairs may give it the larger one.
+func withUnknownP(unknown int) func(base, head []float64, difference bool) float64 {
+	return func(base, head []float64, difference bool) float64 {
+		p := pairedP(base, head, difference)
+		if unknown > 0 {
+			for _, above := range []bool{true, false} {
+				b, h := withFar(base, head, unknown, difference, above)
+				p = max(p, pairedP(b, h, difference))
+			}
+		}
+		return p
+	}
+}
+
 // pairedP is the two-sided p of Wilcoxon's signed-rank test, which is exact with ties too. Pairs without a difference
 // are left out. If no pair has one, p is 1.
 func pairedP(base, head []float64, difference bool) float64 {
