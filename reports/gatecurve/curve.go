@@ -161,10 +161,12 @@ func (r *Row) goal() string {
 	switch {
 	case n == 0:
 		return text
+	case !met && n < c.Wanted:
+		return text + ": missed so far"
 	case !met:
 		return text + ": missed"
 	case n < c.Wanted:
-		return text + ": so far"
+		return text + ": met so far"
 	}
 	return text + ": met"
 }
