@@ -36,7 +36,7 @@ func measure(q result.Quantity, base, head Side, paired bool, alpha float64) Lin
 	unknown := 0
 	test, least, estimate := pValue, leastP(len(b), len(h)), change
 	if paired {
-		b, h, unknown = known(b, h)
+		b, h, unknown = known(b, h, m.Difference)
 		test, least, estimate = withUnknownP(unknown), leastSignedP(len(b)), withUnknownChange(unknown)
 	}
 	if bad != "" && unknown == 0 {
@@ -67,21 +67,20 @@ func medianOf(x []float64) (float64, bool) {
 	return median(x), true
 }
 
-// valuesOf returns the quantity of each run, NaN where it has no use, and why that is; "" if it is nowhere.
+// valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is.
 func valuesOf(q result.Quantity, s Side) (x []float64, bad string) {
 	for i := range s.Runs {
-		v := q.Sample(&s.Runs[i].Result)
-		switch {
-		case v == nil:
-			bad = fmt.Sprintf("%s has none", s.Runs[i].Name)
-			x = append(x, math.NaN())
-			continue
-		case *v == 0 && !q.Compared.Difference:
-			bad = fmt.Sprintf("it is 0 in %s, and nothing has a ratio to 0", s.Runs[i].Name)
-			x = append(x, math.NaN())
-			continue
+		v := math.NaN()
+		if has := q.Sample(&s.Runs[i].Result); has != nil {
+			v = *has
 		}
-		x = append(x, *v)
+		switch {
+		case math.IsNaN(v):
+			bad = fmt.Sprintf("%s has none", s.Runs[i].Name)
+		case v == 0 && !q.Compared.Difference:
+			bad = fmt.Sprintf("it is 0 in %s, and nothing has a ratio to 0", s.Runs[i].Name)
+		}
+		x = append(x, v)
 	}
 	return x, bad
 }

@@ -117,10 +117,11 @@ func pairedChange(base, head []float64, difference bool, alpha float64) (Interva
 // far is a number that is above all others, by so much that means of it and of others are, too.
 const far = 1e200
 
-// known returns the pairs of which both numbers are known, and how many others there are.
-func known(base, head []float64) (b, h []float64, unknown int) {
+// known returns the pairs that have a difference, and how many others there are. Nothing has a ratio to 0.
+func known(base, head []float64, difference bool) (b, h []float64, unknown int) {
+	usable := func(v float64) bool { return !math.IsNaN(v) && (difference || v != 0) }
 	for i := range base {
-		if math.IsNaN(base[i]) || math.IsNaN(head[i]) {
+		if !usable(base[i]) || !usable(head[i]) {
 			unknown++
 			continue
 		}

@@ -85,6 +85,19 @@ func TestUnknownNumbers(t *testing.T) {
 	}
 }
 
+// A number that is 0 in all runs was measured. Nothing has a ratio to it, so there is no answer, with pairs or without.
+func TestNumbersThatAreZero(t *testing.T) {
+	for _, paired := range []bool{true, false} {
+		base, head := writeSides(t, 12, 300, 300, func(_ string, _ int, s *runSpec) {
+			s.edit = func(r *result.Result) { *r.Latency.Acquire.P99Ns = 0 }
+		})
+		r, err := compareDirs(base, head, Options{Paired: paired})
+		if err != nil || r.Verdict != Inconclusive || !strings.Contains(r.Reason, "acquire.p99: it is 0 in ") {
+			t.Errorf("paired %t: %s (%s), %v", paired, r.Verdict, r.Reason, err)
+		}
+	}
+}
+
 // The interval and p with unknown pairs hold for each number that the pairs may have had.
 func TestUnknownNumbersAreWorstCases(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
