@@ -68,8 +68,7 @@ func (c Cell) called(v compare.Verdict) bool {
 }
 
 // Next returns the cell that is to be compared next on a machine: the one with the smallest part of its comparisons
-// made and, of several, the one of which most are wanted. So the same code comes first, and only then is it known how
-// long a hand-off takes. ok is false if there are as many of all as are wanted.
+// made and, of several, the one of which most are wanted. ok is false if there are as many of all as are wanted.
 func Next(records []Record, machine string, weather bool) (next Cell, ok bool) {
 	least := 1.0
 	for _, c := range cellsIn(weather) {

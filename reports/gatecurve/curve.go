@@ -87,12 +87,13 @@ func median(values []float64) float64 {
 }
 
 // Delay returns by how much the releases of a cell's head are to be delayed on a machine, so that its hand-offs are
-// longer by what the cell says; 0 if the machine has no comparisons yet.
+// longer by what the cell says; 0 without recent comparisons. These are what the machine did lately, the oldest first.
+// Only they tell how long a hand-off takes, because a machine of the same name may be twice as fast on another day.
 //
 // Part of a delay is hidden: while a holder waits before it releases, the servers do the other clients' requests, which
 // would have come between. How much of a delay shows is told by the cell's comparisons so far, because less shows of a
 // longer one; before there is any, by those with another delay; before there is any of these, the whole of it.
-func Delay(records []Record, machine string, c Cell) time.Duration {
+func Delay(records, recent []Record, machine string, c Cell) time.Duration {
 	var shows, own []float64
 	for i := range records {
 		if r := &records[i]; r.Machine == machine && r.DelayNs > 0 {
@@ -110,23 +111,18 @@ func Delay(records []Record, machine string, c Cell) time.Duration {
 	if len(shows) > 0 {
 		shown = min(max(median(shows), leastShown), 1)
 	}
-	return time.Duration(c.Slower * handOff(records, machine) / shown).Round(10 * time.Microsecond)
+	return time.Duration(c.Slower * handOff(recent) / shown).Round(10 * time.Microsecond)
 }
 
 // leastShown bounds the delay where noise hides it.
 const leastShown = 0.4
 
-// handOff returns the median hand-off of the bases of the last comparisons on a machine, in nanoseconds; 0 if there are
-// none.
-func handOff(records []Record, machine string) float64 {
+// handOff returns the median hand-off of the bases of the last comparisons, in nanoseconds; 0 if there are none.
+func handOff(recent []Record) float64 {
 	const last = 3
 	var all []float64
-	comparisons := 0
-	for _, r := range slices.Backward(records) {
-		if r.Machine == machine && comparisons < last {
-			comparisons++
-			all = append(all, known(r.Samples[handoff].Base)...)
-		}
+	for _, r := range recent[max(0, len(recent)-last):] {
+		all = append(all, known(r.Samples[handoff].Base)...)
 	}
 	return median(all)
 }

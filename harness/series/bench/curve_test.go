@@ -78,7 +78,10 @@ func TestSoakGateCurve(t *testing.T) {
 	c := curve{file: name, machine: machine, weather: inWeather, commit: commit(), binary: labtest.Binary(t),
 		same: slowBinary(t, time.Second.String()), slow: map[time.Duration]string{}}
 	end := time.Now().Add(limit)
-	for failed := 0; failed < mostFailed && time.Until(end) > gatecurve.Budget+curveRest; {
+	if err := c.first(ctx, t); err != nil && ctx.Err() == nil {
+		t.Fatal(err)
+	}
+	for failed := 0; ctx.Err() == nil && failed < mostFailed && time.Until(end) > gatecurve.Budget+curveRest; {
 		due, err := c.one(ctx, t)
 		if !due {
 			break
@@ -105,6 +108,46 @@ type curve struct {
 	commit        string
 	binary, same  string                   // this program, and another build of it
 	slow          map[time.Duration]string // builds with a delay
+	// recent are the comparisons of this call.
+	recent []gatecurve.Record
+}
+
+// first compares a few runs, only to know how long a hand-off takes on the machine as it is now.
+func (c *curve) first(ctx context.Context, t *testing.T) error {
+	r, err := c.compare(ctx, t, Config{Base: mutexLatency(t), Head: mutexLatency(t), HeadClients: c.same, Count: 3})
+	c.recent = append(c.recent, r)
+	return err
+}
+
+// mutexLatency returns the scenario of the comparisons.
+func mutexLatency(t *testing.T) *scenario.Scenario {
+	t.Helper()
+	sc, err := scenario.Builtin(workloads.Builtin, "mutex-latency")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// compare makes a comparison and returns it without its cell.
+func (c *curve) compare(ctx context.Context, t *testing.T, config Config) (r gatecurve.Record, err error) {
+	config.Base.Seed = 1 + rand.Uint64N(1<<32)
+	config.Head.Seed = config.Base.Seed
+	dir := filepath.Join(t.TempDir(), "bench")
+	r = gatecurve.Record{Machine: c.machine, Weather: c.weather, Begun: time.Now().UTC()}
+	pairs := 0
+	err = Run(ctx, config, dir, run.Options{Binary: c.binary, Log: labtest.Log(t)}, func(p Progress) {
+		pairs = p.Done / 2
+	})
+	r.TookS = time.Since(r.Begun).Round(100 * time.Millisecond).Seconds()
+	if err == nil {
+		err = r.Condense(dir)
+	}
+	r.Locklab = c.commit
+	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+		return r, fmt.Errorf("after %d pairs: %w", pairs, err)
+	}
+	return r, nil
 }
 
 // records reads the comparisons so far.
@@ -132,43 +175,31 @@ func (c *curve) one(ctx context.Context, t *testing.T) (due bool, err error) {
 	if !due {
 		return false, nil
 	}
-	sc, err := scenario.Builtin(workloads.Builtin, "mutex-latency")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc.Seed = 1 + rand.Uint64N(1<<32)
-	config := Config{Base: sc, Head: sc.Clone(), HeadClients: c.same, Count: 999, Budget: gatecurve.Budget}
-	r := gatecurve.Record{Machine: c.machine, Weather: c.weather, Cell: cell.Name}
+	config := Config{Base: mutexLatency(t), Head: mutexLatency(t), HeadClients: c.same, Count: 999,
+		Budget: gatecurve.Budget}
 	if cell.Control != "" {
 		config.Head.Recipe = lock.ControlPrefix + cell.Control
 	}
+	delay := time.Duration(0)
 	if cell.Slower > 0 {
-		delay := gatecurve.Delay(records, c.machine, cell)
+		delay = gatecurve.Delay(records, c.recent, c.machine, cell)
 		if c.slow[delay] == "" {
 			c.slow[delay] = slowBinary(t, delay.String())
 		}
-		config.HeadClients, r.DelayNs = c.slow[delay], int64(delay)
+		config.HeadClients = c.slow[delay]
 	}
-	dir := filepath.Join(t.TempDir(), "bench")
-	r.Begun = time.Now().UTC()
-	pairs := 0
-	err = Run(ctx, config, dir, run.Options{Binary: c.binary, Log: labtest.Log(t)}, func(p Progress) {
-		pairs = p.Done / 2
-	})
-	r.TookS = time.Since(r.Begun).Round(100 * time.Millisecond).Seconds()
+	r, err := c.compare(ctx, t, config)
 	if ctx.Err() != nil {
-		return false, os.RemoveAll(dir)
+		return false, nil
 	}
+	r.Cell, r.DelayNs = cell.Name, int64(delay)
 	if err == nil {
-		err = r.Condense(dir)
-	}
-	if err == nil {
-		r.Locklab = c.commit
 		err = r.Append(c.file)
 	}
-	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
-		return true, fmt.Errorf("%s: after %d pairs: %w", cell.Name, pairs, err)
+	if err != nil {
+		return true, fmt.Errorf("%s: %w", cell.Name, err)
 	}
+	c.recent = append(c.recent, r)
 	fmt.Printf("%s: %s after %d pairs, %.0f s: %.160s\n", cell.Name, r.Verdict, r.Pairs, r.TookS, r.Reason)
 	return true, nil
 }
