@@ -108,8 +108,8 @@ func TestReplayEndsAtTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// A delay is a share of the hand-off of the last recent comparisons, and longer if part of the delays so far did not show
-// on the same machine, in the same cell if it has any.
+// A delay is a share of the hand-off of the last recent comparisons, and longer if part of the delays so far did not
+// show on the same machine, in the same cell if it has any.
 func TestDelay(t *testing.T) {
 	record := func(machine string, delay int64, longer float64, base ...float64) Record {
 		s := Sides{Base: []*float64{nil}}
