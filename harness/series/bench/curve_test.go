@@ -114,25 +114,26 @@ type curve struct {
 
 // first compares a few runs, only to know how long a hand-off takes on the machine as it is now.
 func (c *curve) first(ctx context.Context, t *testing.T) error {
-	r, err := c.compare(ctx, t, Config{Base: mutexLatency(t), Head: mutexLatency(t), HeadClients: c.same, Count: 3})
+	config := c.sameCode(t)
+	config.Count = 3
+	r, err := c.compare(ctx, t, config)
 	c.recent = append(c.recent, r)
 	return err
 }
 
-// mutexLatency returns the scenario of the comparisons.
-func mutexLatency(t *testing.T) *scenario.Scenario {
+// sameCode returns a comparison of the same code, without its length.
+func (c *curve) sameCode(t *testing.T) Config {
 	t.Helper()
 	sc, err := scenario.Builtin(workloads.Builtin, "mutex-latency")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sc
+	sc.Seed = 1 + rand.Uint64N(1<<32)
+	return Config{Base: sc, Head: sc.Clone(), HeadClients: c.same}
 }
 
 // compare makes a comparison and returns it without its cell.
 func (c *curve) compare(ctx context.Context, t *testing.T, config Config) (r gatecurve.Record, err error) {
-	config.Base.Seed = 1 + rand.Uint64N(1<<32)
-	config.Head.Seed = config.Base.Seed
 	dir := filepath.Join(t.TempDir(), "bench")
 	r = gatecurve.Record{Machine: c.machine, Weather: c.weather, Begun: time.Now().UTC()}
 	pairs := 0
@@ -175,8 +176,8 @@ func (c *curve) one(ctx context.Context, t *testing.T) (due bool, err error) {
 	if !due {
 		return false, nil
 	}
-	config := Config{Base: mutexLatency(t), Head: mutexLatency(t), HeadClients: c.same, Count: 999,
-		Budget: gatecurve.Budget}
+	config := c.sameCode(t)
+	config.Count, config.Budget = 999, gatecurve.Budget
 	if cell.Control != "" {
 		config.Head.Recipe = lock.ControlPrefix + cell.Control
 	}
