@@ -83,7 +83,8 @@ type upgrade struct {
 	to    string
 }
 
-// Inject replaces the first server, and waits until it tells its version. The others follow as in a rolling restart.
+// Inject replaces the first server, and waits until it tells its version, even if ctx ends, because the upgrade that has
+// begun is completed. The others follow as in a rolling restart.
 func (u upgrade) Inject(ctx context.Context) (*Harm, error) {
 	e := u.run.Ensemble
 	var left []Process
@@ -113,9 +114,11 @@ func (u upgrade) Inject(ctx context.Context) (*Harm, error) {
 	if err != nil {
 		return h, err
 	}
+	told, cancel := context.WithTimeout(context.WithoutCancel(ctx), healedCap)
+	defer cancel()
 	var now string
-	err = ensembles.Poll(ctx, pollEvery, first.Host.Name+" to tell its version", func() (err error) {
-		now, err = e.Told(ctx, first.Host)
+	err = ensembles.Poll(told, pollEvery, first.Host.Name+" to tell its version", func() (err error) {
+		now, err = e.Told(told, first.Host)
 		return err
 	})
 	if err != nil {
