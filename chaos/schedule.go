@@ -50,7 +50,7 @@ type Schedule struct {
 	// InForce is called with the faults in force, in words, whenever they change.
 	InForce func([]string)
 	// Interrupted, if set, is closed when the run is interrupted. From then on, faults are healed, but no longer than
-	// HurriedCap is spent on waiting for their effects to be over.
+	// HurriedCap is spent on waiting for their effects, and for these to be over.
 	Interrupted <-chan struct{}
 }
 
@@ -63,8 +63,8 @@ const (
 	healedCap = 60 * time.Second
 )
 
-// HurriedCap is how long a recovery is waited for after an interrupt. An ensemble that has recovered shows it within
-// that time, and one that never does must not hold up the end of the run.
+// HurriedCap is how long a fault's effect, or a recovery, is waited for after an interrupt. What is there shows itself
+// within that time, and what never comes must not hold up the end of the run.
 const HurriedCap = 5 * time.Second
 
 // Hurried returns a context that ends after a time, or HurriedCap after interrupted is closed, whichever is first.
@@ -173,7 +173,8 @@ func (a *attempt) run(ctx context.Context, force *inForce) (over bool) {
 	defer force.set(a.step.ID, "")
 	if injected {
 		a.try(history.OpFaultVerify, func() (int64, error) {
-			ctx, cancel := context.WithTimeout(ctx, verifyCap)
+			// The end of the window is no reason to give up, because the fault was injected within it or is completed.
+			ctx, cancel := Hurried(context.WithoutCancel(ctx), verifyCap, a.Interrupted)
 			defer cancel()
 			return 0, a.harm.Verify(ctx)
 		})

@@ -224,21 +224,21 @@ func TestAnInterruptHealsWhatIsInForce(t *testing.T) {
 		defer cancel()
 		time.AfterFunc(12*time.Second, cancel)
 		err := s.run(ctx, s.step("held", 2*time.Second, time.Hour), s.step("never", 20*time.Second, time.Second),
-			// The interrupt comes in the middle of its injection and of its verification.
+			// The end comes in the middle of its injection and of its verification. What was injected is still verified.
 			s.step("injecting", 11500*time.Millisecond, time.Second), s.step("verifying", 10500*time.Millisecond, time.Second))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the parts that were interrupted are not reported: %v", err)
 		}
 		s.expect("2s held inject", "3s held verify", "10.5s verifying inject", "11.5s injecting inject",
-			"11.5s verifying verify", "12s held heal", "12s injecting inject: context canceled", "12s verifying heal",
-			"12s verifying verify: context canceled", "13s held heal-verify", "13s verifying heal-verify")
+			"11.5s verifying verify", "12s held heal", "12s injecting inject: context canceled", "12.5s verifying heal",
+			"13s held heal-verify", "13.5s verifying heal-verify")
 		for id, want := range map[string]int{"held": 1, "verifying": 1, "injecting": 0, "never": 0} {
 			if s.heals[id] != want {
 				t.Errorf("%s was healed %d times, want %d", id, s.heals[id], want)
 			}
 		}
 		for id, want := range map[string]string{"held": complete, "never": "", "injecting": "inject:invoke inject:fail",
-			"verifying": "inject:invoke inject:ok verify:fail heal:ok heal-verify:ok"} {
+			"verifying": complete} {
 			if got := s.told(id); got != want {
 				t.Errorf("journal of %s: %s", id, got)
 			}
@@ -328,6 +328,31 @@ func TestRecoveriesAreAwaitedTogether(t *testing.T) {
 		}
 		if got := time.Since(s.begun); got != 2*healedCap {
 			t.Errorf("took %v, want %v", got, 2*healedCap)
+		}
+	})
+}
+
+// After an interrupt no effect that does not show holds up the end.
+func TestAnInterruptEndsAVerification(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, interrupt)
+		step := s.step("f1", 0, time.Hour)
+		step.Injector = func(context.Context) (Injector, error) {
+			return faultFunc(func(context.Context) (*Harm, error) {
+				return &Harm{At: s.clock.Now(), Verify: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+					VerifyHealed: func(context.Context) error { return nil },
+					Heal:         func(context.Context) (int64, error) { return s.clock.Now(), nil }}, nil
+			}), nil
+		}
+		sched := Schedule{Steps: []Step{step}, Journal: s, Clock: s.clock, Interrupted: ctx.Done()}
+		err := sched.Run(ctx, s.begun)
+		if got := s.told("f1"); err == nil || got != "inject:invoke inject:ok verify:fail heal:ok heal-verify:ok" {
+			t.Errorf("journal %s, %v", got, err)
+		}
+		if got := time.Since(s.begun); got != time.Second+HurriedCap {
+			t.Errorf("took %v", got)
 		}
 	})
 }
