@@ -83,7 +83,7 @@ type upgrade struct {
 	to    string
 }
 
-// Inject replaces the first server, and waits until it tells its version, even if ctx ends, because the upgrade that has
+// Inject replaces the first server, and waits until it tells its version, even if ctx ends, because an upgrade that has
 // begun is completed. The others follow as in a rolling restart.
 func (u upgrade) Inject(ctx context.Context) (*Harm, error) {
 	e := u.run.Ensemble

@@ -70,7 +70,7 @@ func (t *track) settle() {
 				float64(max(b[i].at-b[by].at, b[by].at-b[i].at))/1e9, driftParts)
 		}
 	}
-	// What is placed while the run lasts is placed by the readings so far.
+	// While the run lasts, events are placed by the readings so far.
 	t.err = b[0].err()
 	for i := 1; i < len(b); i++ {
 		t.err = max(t.err, b[i-1].drifted(b[i].at).err())

@@ -44,7 +44,7 @@ func txnLogs(dir string) (fs.FS, error) {
 
 // extractLogs copies the run's part of the logs of an ensemble elsewhere from txnlog-dir into the run directory, see
 // [txnlog.Extraction]. Like [run.collectLogs], it records a log that cannot be copied. The servers go on working for
-// others, so their logs end at different moments. What is copied ends where all of them are known to be complete.
+// others, so their logs end at different moments. The copies end where all of the logs are known to be complete.
 func (r *run) extractLogs(ctx context.Context) error {
 	dirs := r.sc.TxnLogDirs()
 	if len(dirs) == 0 {

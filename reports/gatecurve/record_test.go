@@ -93,7 +93,7 @@ func TestRecordKeepsTheSlowest(t *testing.T) {
 	}
 }
 
-// What is no record is refused with its line.
+// Read refuses text that is not a record, and names its line.
 func TestReadRefuses(t *testing.T) {
 	good := `{"schema_version": 1}` + "\n"
 	for text, want := range map[string]string{
