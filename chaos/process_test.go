@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -23,6 +24,8 @@ type agency struct {
 	status agent.Status
 	told   int  // the start whose process was told what to do
 	deaf   bool // it does not take the next order to resume
+	// srvr returns what the server of a start answers to srvr.
+	srvr func(starts int) string
 }
 
 // newAgency returns an agency and its host. The host's process runs and has its instructions. It stops when it reads
@@ -34,8 +37,13 @@ func newAgency(t *testing.T) (*agency, *ensembles.Host) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		switch r.URL.Path {
-		case "/kill":
+		case "/kill", "/stop":
 			a.status.State = history.ProcessExited
+		case "/start":
+			a.startLocked()
+		case "/zookeeper/srvr":
+			io.WriteString(w, a.srvr(a.status.Starts))
+			return
 		case "/input":
 			a.status.State = history.ProcessStopped
 		case "/resume":
@@ -57,8 +65,13 @@ func newAgency(t *testing.T) (*agency, *ensembles.Host) {
 func (a *agency) start() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.startLocked()
+}
+
+func (a *agency) startLocked() {
 	a.status.State = history.ProcessStarted
 	a.status.Starts++
+	a.status.PID = a.status.Starts
 }
 
 func (a *agency) tell() {

@@ -63,8 +63,8 @@ const (
 	healedCap = 60 * time.Second
 )
 
-// HurriedCap is how long a fault's effect, or a recovery, is waited for after an interrupt. What is there shows itself
-// within that time, and what never comes must not hold up the end of the run.
+// HurriedCap is how long a fault's effect, or a recovery, is waited for after an interrupt. Both show themselves within
+// that time if they come at all, and one that never comes must not hold up the end of the run.
 const HurriedCap = 5 * time.Second
 
 // Hurried returns a context that ends after a time, or HurriedCap after interrupted is closed, whichever is first.

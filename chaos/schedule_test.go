@@ -224,7 +224,7 @@ func TestAnInterruptHealsWhatIsInForce(t *testing.T) {
 		defer cancel()
 		time.AfterFunc(12*time.Second, cancel)
 		err := s.run(ctx, s.step("held", 2*time.Second, time.Hour), s.step("never", 20*time.Second, time.Second),
-			// The end comes in the middle of its injection and of its verification. What was injected is still verified.
+			// The window ends in the middle of its injection and of its verification. A verification goes on after that.
 			s.step("injecting", 11500*time.Millisecond, time.Second), s.step("verifying", 10500*time.Millisecond, time.Second))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the parts that were interrupted are not reported: %v", err)

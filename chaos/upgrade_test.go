@@ -2,18 +2,15 @@ package chaos
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/history"
 )
 
 // telling returns a server's host whose agent answers srvr with that.
@@ -55,37 +52,18 @@ func TestLeaderIsUpgradedLast(t *testing.T) {
 // tells then.
 func TestAnUpgradeOutlastsTheSchedule(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	var mu sync.Mutex
-	state := history.ProcessStarted
-	starts, asked := 1, 0 // asked counts the questions to the new server
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case r.URL.Path == "/stop":
-			state = history.ProcessExited
-		case r.URL.Path == "/start":
-			state = history.ProcessStarted
-			starts++
-		case r.URL.Path != "/zookeeper/srvr":
-		case starts == 1:
-			fmt.Fprint(w, "Zookeeper version: 3.8.0-a, built on a day\n")
-			return
-		default:
-			if asked++; asked == 1 {
-				end()
-				fmt.Fprint(w, "This ZooKeeper instance is not currently serving requests\n")
-			} else {
-				fmt.Fprint(w, "Zookeeper version: 3.8.0-b, built on a day\n")
-			}
-			return
+	a, h := newAgency(t)
+	asked := 0 // how often the new server was
+	a.srvr = func(starts int) string {
+		if starts == 1 {
+			return "Zookeeper version: 3.8.0-a, built on a day\n"
 		}
-		json.NewEncoder(w).Encode(agent.Status{State: state, PID: starts, Starts: starts})
-	}))
-	t.Cleanup(s.Close)
-	c := agent.NewClient("zk1", strings.TrimPrefix(s.URL, "http://"), "")
-	t.Cleanup(c.Close)
-	h := &ensembles.Host{Name: "zk1", Agent: c}
+		if asked++; asked == 1 {
+			end()
+			return "This ZooKeeper instance is not currently serving requests\n"
+		}
+		return "Zookeeper version: 3.8.0-b, built on a day\n"
+	}
 	of := &Run{Ensemble: &ensembles.Ensemble{Servers: []*ensembles.Host{h}}}
 	of.Process = func(h *ensembles.Host) Process { return Process{Host: h} }
 	harm, err := upgrade{run: of, hosts: []*ensembles.Host{h}, to: ensembles.DefaultVersion}.Inject(ctx)
