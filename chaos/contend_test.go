@@ -16,8 +16,7 @@ import (
 	"locklab/ensembles/labtest"
 	"locklab/harness/history"
 	"locklab/workloads"
-	"locklab/workloads/client"
-	"locklab/workloads/resource"
+	"locklab/workloads/control"
 )
 
 // A contest is an ensemble whose clients contend for a lock, for tests of faults that need sessions and znodes.
@@ -74,7 +73,7 @@ func newContest(t *testing.T, lab *ensembles.Lab) *contest {
 		t.Fatal(err)
 	}
 	r1 := lab.Host("r1")
-	run(t, r1, "resource", resource.Config{Host: "r1", Address: r1.Address})
+	run(t, r1, "resource", control.ResourceConfig{Host: "r1", Address: r1.Address})
 	c.contend(t, c.c1, lock)
 	return c
 }
@@ -102,18 +101,18 @@ func run(t *testing.T, h *ensembles.Host, command string, config any) {
 // contend starts two clients that contend for a lock, with pauses in which no client contends.
 func (c *contest) contend(t *testing.T, h *ensembles.Host, path string) {
 	t.Helper()
-	var servers []client.Server
+	var servers []control.Server
 	for _, z := range c.zk {
-		servers = append(servers, client.Server{Name: z.Name, Address: server(z).String()})
+		servers = append(servers, control.Server{Name: z.Name, Address: server(z).String()})
 	}
 	run(
 		t,
 		h,
 		"client",
-		client.Config{
+		control.ClientConfig{
 			Host:           h.Name,
 			Servers:        servers,
-			Resource:       netip.AddrPortFrom(c.lab.Host("r1").Address, resource.Port).String(),
+			Resource:       netip.AddrPortFrom(c.lab.Host("r1").Address, control.ResourcePort).String(),
 			Recipe:         "mutex",
 			Workload:       workloads.Mutex,
 			Locks:          []string{path},
@@ -124,12 +123,12 @@ func (c *contest) contend(t *testing.T, h *ensembles.Host, path string) {
 				Hold:  workloads.Always(20 * time.Millisecond),
 				Think: workloads.Always(150 * time.Millisecond),
 			},
-			Drain: client.DrainCancel,
+			Drain: control.DrainCancel,
 			Seed:  1,
 		},
 	)
 	now := history.NewClock().Now()
-	if _, err := h.Agent.Input(t.Context(), client.FormatGo(now, now+int64(time.Hour))); err != nil {
+	if _, err := h.Agent.Input(t.Context(), control.FormatGo(now, now+int64(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -198,7 +197,7 @@ func (c *contest) byClient(id, do, undo string) byClient {
 func testExpire(t *testing.T, c *contest) {
 	h := momentary(
 		t,
-		expireSession{c.byClient("x1", client.FormatStrike("x1", client.StrikeExpire, "c1/0"), client.FormatDisarm("x1"))},
+		expireSession{c.byClient("x1", control.FormatStrike("x1", control.StrikeExpire, "c1/0"), control.FormatDisarm("x1"))},
 	)
 	if len(h.Sessions) != 1 || h.Sessions[0] == 0 {
 		t.Fatal("the harm does not name its session")
@@ -221,8 +220,8 @@ func testExpireHolder(t *testing.T, c *contest) {
 	h := momentary(
 		t,
 		expireSession{
-			c.byClient("x2", client.FormatArmTo("x2", client.BetweenReadAndWrite, client.StrikeExpire),
-				client.FormatDisarm("x2")),
+			c.byClient("x2", control.FormatArmTo("x2", control.BetweenReadAndWrite, control.StrikeExpire),
+				control.FormatDisarm("x2")),
 		},
 	)
 	held := events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpTrigger && e.Fault == "x2" })
@@ -234,7 +233,7 @@ func testExpireHolder(t *testing.T, c *contest) {
 
 func testMove(t *testing.T, c *contest) {
 	h, err := moveClient{
-		c.byClient("m1", client.FormatStrike("m1", client.StrikeMove, "c1/1"), client.FormatSettle("m1")),
+		c.byClient("m1", control.FormatStrike("m1", control.StrikeMove, "c1/1"), control.FormatSettle("m1")),
 	}.Inject(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,19 @@ import (
 	"locklab/ensembles/agent"
 )
 
+// What scenarios and run directories call the kinds of labs. LabAuto stands for the first kind that works on this machine.
+// They are here and not with their kinds, so that a reader of a scenario links no kind.
+const (
+	LabAuto       = "auto"
+	LabDocker     = "docker"
+	LabNetns      = "netns"
+	LabProcess    = "process"
+	LabKubernetes = "kubernetes"
+)
+
+// LabNames returns what a scenario can call a lab: LabAuto, then the kinds in the order in which it tries them.
+func LabNames() []string { return []string{LabAuto, LabDocker, LabNetns, LabProcess, LabKubernetes} }
+
 // A Kind is a way to make labs. Kinds differ in how hosts are started and reached. All else goes through the agents of
 // the hosts, and is the same for every kind.
 type Kind interface {

@@ -74,10 +74,11 @@ var layers = []layer{
 		"ensembles/process"}},
 	{"table of labs", []string{"ensembles/labs"}},
 	{"load", []string{"ensembles/labtest", "workloads"}},
-	{"other processes", []string{"workloads/resource", "workloads/foreign"}},
+	{"other processes", []string{"workloads/foreign"}},
 	{"recipe table", []string{"workloads/lock"}},
 	{"guard table", []string{"workloads/guard"}},
-	{"clients", []string{"workloads/client"}},
+	{"orders", []string{"workloads/control"}},
+	{"processes", []string{"workloads/client", "workloads/resource"}},
 	{"faults", []string{"chaos"}},
 	{"scenarios", []string{"harness/scenario"}},
 	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/words", "reports/junit"}},
@@ -186,6 +187,26 @@ func TestHistoryIsALeaf(t *testing.T) {
 	for _, p := range list(t, "-deps", "./harness/history") {
 		if !p.Standard && p.ImportPath != module+"harness/history" {
 			t.Errorf("history depends on %s", p.ImportPath)
+		}
+	}
+}
+
+// What keeps, reads and judges the record links neither a cluster's client nor a Docker client, and what makes a record
+// draws nothing: a test, a reader or an agent that needs the one need not build the other.
+func TestWhatAPackageMustNotLink(t *testing.T) {
+	clusters := []string{"k8s.io/", "sigs.k8s.io/", "github.com/testcontainers/"}
+	pictures := []string{"gonum.org/v1/plot", "html/template"}
+	for _, c := range []struct {
+		packages, never []string
+	}{
+		{[]string{"./harness/history", "./harness/scenario", "./harness/rundir", "./harness/check", "./reports/result"},
+			slices.Concat(clusters, pictures)},
+		{[]string{"./harness/run"}, pictures},
+	} {
+		for _, p := range list(t, append([]string{"-deps"}, c.packages...)...) {
+			if slices.ContainsFunc(c.never, func(prefix string) bool { return strings.HasPrefix(p.ImportPath, prefix) }) {
+				t.Errorf("one of %v depends on %s", c.packages, p.ImportPath)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 type Kind struct{}
 
 // Name implements [ensembles.Kind].
-func (Kind) Name() string { return "docker" }
+func (Kind) Name() string { return ensembles.LabDocker }
 
 // Lacks implements [ensembles.Kind]. Each host has a network of its own.
 func (Kind) Lacks() agent.Capabilities { return nil }

@@ -29,15 +29,12 @@ type Kind struct {
 	_ struct{}
 }
 
-// Name is what scenarios call labs of this kind.
-const Name = "kubernetes"
-
 // Name implements [ensembles.Kind].
 func (k Kind) Name() string {
 	if k.Elsewhere != nil {
 		return ensembles.ElsewhereName
 	}
-	return Name
+	return ensembles.LabKubernetes
 }
 
 // Lacks implements [ensembles.Kind]. Each pod has a network of its own.

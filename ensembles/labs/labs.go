@@ -1,6 +1,6 @@
 // Package labs has the table of the kinds of labs, and chooses one.
 //
-// In flow: the name of a kind, or [Auto], and the hosts of a lab. Out flow: a lab of that kind.
+// In flow: the name of a kind, or [ensembles.LabAuto], and the hosts of a lab. Out flow: a lab of that kind.
 package labs
 
 import (
@@ -18,24 +18,12 @@ import (
 	"locklab/ensembles/process"
 )
 
-// Auto is the name that stands for the first kind that works on this machine.
-const Auto = "auto"
-
-// Kinds returns the kinds of labs, in the order in which Auto tries those of this machine. Auto never chooses a
-// cluster, which others may use too.
+// Kinds returns the kinds of labs, in the order in which [ensembles.LabAuto] tries those of this machine. It never
+// chooses a cluster, which others may use too.
 func Kinds() []ensembles.Kind { return append(ofThisMachine(), kubernetes.Kind{}) }
 
 func ofThisMachine() []ensembles.Kind {
 	return []ensembles.Kind{docker.Kind{}, netns.Kind{}, process.Kind{}}
-}
-
-// Names returns what a lab can be called: Auto, then the names of the kinds.
-func Names() []string {
-	names := []string{Auto}
-	for _, k := range Kinds() {
-		names = append(names, k.Name())
-	}
-	return names
 }
 
 // unavailable are the errors of a machine on which labs of a kind cannot be made at all.
@@ -47,20 +35,20 @@ func Unavailable(err error) bool {
 	return slices.ContainsFunc(unavailable, func(u error) bool { return errors.Is(err, u) })
 }
 
-// Start makes a lab of the named kind. With Auto, it logs which kind it uses unless that is the first, and why no kind
+// Start makes a lab of the named kind. With [ensembles.LabAuto], it logs which kind it uses unless that is the first, and why no kind
 // before it can be used here.
 func Start(ctx context.Context, name string, cfg ensembles.LabConfig) (*ensembles.Lab, error) {
 	kinds := Kinds()
-	if name == Auto {
+	if name == ensembles.LabAuto {
 		kinds = ofThisMachine()
 	}
 	var errs []error
 	for _, k := range kinds {
-		if name != Auto && name != k.Name() {
+		if name != ensembles.LabAuto && name != k.Name() {
 			continue
 		}
 		lab, err := ensembles.StartLab(ctx, k, cfg)
-		if name != Auto || err != nil && (ctx.Err() != nil || !Unavailable(err)) {
+		if name != ensembles.LabAuto || err != nil && (ctx.Err() != nil || !Unavailable(err)) {
 			return lab, err
 		}
 		if err == nil {
@@ -72,7 +60,7 @@ func Start(ctx context.Context, name string, cfg ensembles.LabConfig) (*ensemble
 		errs = append(errs, fmt.Errorf("%s: %w", k.Name(), err))
 	}
 	if len(errs) == 0 {
-		return nil, fmt.Errorf("no kind of lab is called %q; use one of %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("no kind of lab is called %q; use one of %s", name, strings.Join(ensembles.LabNames(), ", "))
 	}
 	return nil, errors.Join(errs...)
 }

@@ -22,7 +22,7 @@ var ErrUnavailable = errors.New("no lab of network namespaces can be made here")
 type Kind struct{}
 
 // Name implements [ensembles.Kind].
-func (Kind) Name() string { return "netns" }
+func (Kind) Name() string { return ensembles.LabNetns }
 
 // Lacks implements [ensembles.Kind]. Each host has a network of its own.
 func (Kind) Lacks() agent.Capabilities { return nil }

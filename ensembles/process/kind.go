@@ -33,7 +33,7 @@ func (k Kind) Name() string {
 	if k.Elsewhere != nil {
 		return ensembles.ElsewhereName
 	}
-	return "process"
+	return ensembles.LabProcess
 }
 
 // Lacks implements [ensembles.Kind].

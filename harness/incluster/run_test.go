@@ -158,7 +158,7 @@ func TestARunInTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantWholePass(t, out, kubernetes.Name)
+	wantWholePass(t, out, ensembles.LabKubernetes)
 }
 
 // The clients of a run on an ensemble that is already there can be pods.

@@ -187,7 +187,7 @@ func factsOf(run *rundir.Run) check.Facts {
 		Expect: map[string]check.Expectation{}, AtLeast: sc.Shown, Sometimes: sc.Sometimes,
 		MinAcquired: sc.MinAcquired,
 		Faults:      rundir.Planned(run.Plan), Natures: chaos.Natures(),
-		Progress: DemandsProgress(sc, run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
+		Progress: sc.DemandsProgress(run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
 		Partial: run.Partial, Incomplete: run.Incomplete, Unmet: unmet, Servers: run.Servers,
 	}
 	for _, e := range run.Events.Of(history.OpFinal) {
@@ -208,13 +208,6 @@ func factsOf(run *rundir.Run) check.Facts {
 	return f
 }
 
-// DemandsProgress reports whether each client must get a lock after the last heal. That can be demanded where clients
-// go on working after faults, ask again and again for as long as it takes, and give the lock up in between.
-func DemandsProgress(sc *scenario.Scenario, plan chaos.Plan) bool {
-	return len(plan.Steps) > 0 && sc.LivenessPhase() > 0 && !sc.Open() && !sc.Try && sc.Wait == 0 &&
-		sc.Rotates()
-}
-
 // finalLists returns the lists of which every element is known. The second argument has how many elements each list had
 // at the end.
 func finalLists(events *history.Log, had map[string]int64) map[string][]int64 {
@@ -231,11 +224,4 @@ func finalLists(events *history.Log, had map[string]int64) map[string][]int64 {
 		}
 	}
 	return lists
-}
-
-// Begun returns the result of a run that has only begun. It stays in the run directory if the run is never judged.
-func Begun(sc *scenario.Scenario) result.Result {
-	r := result.Summarize(rundir.Begun(sc), check.Report{Verdict: check.Unknown})
-	r.Warnings = append(r.Warnings, "the run has not ended, or its harness was killed; locklab check reads what there is")
-	return r
 }

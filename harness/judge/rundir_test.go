@@ -15,6 +15,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/result"
 )
 
 // A madeRun says what the run directory of a short run is to be like: four clients in two processes take turns with one
@@ -100,7 +101,7 @@ func (m madeRun) make(t *testing.T) string {
 	}
 	sc, err := scenario.Load("made.yaml", []byte(src))
 	if err == nil {
-		err = rundir.CreateDir(dir, sc, sc.Plan(nil), Begun(sc))
+		err = rundir.CreateDir(dir, sc, sc.Plan(nil), result.Begun(sc))
 	}
 	env := rundir.Env{Format: rundir.Format, Run: m.id, StartedUnixNs: began * 1e6}
 	if m.unmarked {

@@ -14,6 +14,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/result"
 )
 
 // A saturated says what the run directory of a long run is to be like: clients in two processes ask for one lock again
@@ -43,7 +44,7 @@ func (s saturated) make(tb testing.TB, dir string) {
 		tb.Fatal(err)
 	}
 	env := rundir.Env{Format: rundir.Format, Run: "saturated", StartedUnixNs: began * 1e6}
-	if err := errors.Join(rundir.CreateDir(dir, sc, sc.Plan(nil), Begun(sc)), rundir.WriteEnv(dir, env)); err != nil {
+	if err := errors.Join(rundir.CreateDir(dir, sc, sc.Plan(nil), result.Begun(sc)), rundir.WriteEnv(dir, env)); err != nil {
 		tb.Fatal(err)
 	}
 	r := saturatedRun{saturated: s, tb: tb, dir: dir, files: map[string]*rawFile{}, zxid: since}

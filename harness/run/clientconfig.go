@@ -6,14 +6,13 @@ import (
 	"locklab/ensembles"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
-	"locklab/workloads/client"
-	"locklab/workloads/resource"
+	"locklab/workloads/control"
 )
 
 // clientConfig returns what the clients of a host must know about the scenario and the lab.
-func (r *run) clientConfig(h *ensembles.Host, p placement) client.Config {
+func (r *run) clientConfig(h *ensembles.Host, p placement) control.ClientConfig {
 	sc := r.sc
-	cfg := client.Config{
+	cfg := control.ClientConfig{
 		Host: h.Name, Resource: r.resourceAddress().String(), Locks: r.locks, AllClients: sc.Clients,
 		Workload: sc.Workload, Load: sc.Load, Rates: sc.Rate.Pacer(sc.Warmup, sc.Duration), Guard: sc.Guard,
 		LockOnly: sc.Section == scenario.SectionNone, Append: sc.Section == scenario.SectionAppend,
@@ -26,7 +25,7 @@ func (r *run) clientConfig(h *ensembles.Host, p placement) client.Config {
 
 // giveRecipe sets the recipe of the i-th client process. A recipe that can take only one lock at a time takes one
 // where other recipes take several.
-func (r *run) giveRecipe(cfg *client.Config, i int) {
+func (r *run) giveRecipe(cfg *control.ClientConfig, i int) {
 	recipe := r.sc.RecipeOf(i)
 	cfg.Recipe = recipe.Name
 	if f := r.stage.foreign.of(r.sc.Recipe, i); f != nil {
@@ -39,5 +38,5 @@ func (r *run) giveRecipe(cfg *client.Config, i int) {
 
 // resourceAddress returns where clients reach the resource.
 func (r *run) resourceAddress() netip.AddrPort {
-	return netip.AddrPortFrom(r.stage.lab.Host(rundir.ResourceHost).Address, resource.Port)
+	return netip.AddrPortFrom(r.stage.lab.Host(rundir.ResourceHost).Address, control.ResourcePort)
 }

@@ -15,9 +15,9 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labtest"
 	"locklab/harness/history"
-	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/watch"
+	"locklab/reports/result"
 )
 
 // A trial is a kind of fault with its keys.
@@ -106,7 +106,7 @@ func openTestbed(t *testing.T) *testbed {
 	})
 	dir := filepath.Join(t.ArtifactDir(), "run")
 	plan := sc.Plan(nil)
-	if err := rundir.CreateDir(dir, sc, plan, judge.Begun(sc)); err != nil {
+	if err := rundir.CreateDir(dir, sc, plan, result.Begun(sc)); err != nil {
 		t.Fatal(err)
 	}
 	showLogs(t, dir)

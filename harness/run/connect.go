@@ -66,7 +66,7 @@ func (o *outside) start(ctx context.Context, in string, cfg ensembles.LabConfig)
 	}
 	elsewhere := &ensembles.Elsewhere{Ensemble: &o.access.Ensemble, Path: o.path.Name}
 	var kind ensembles.Kind = process.Kind{Elsewhere: elsewhere}
-	if in == kubernetes.Name {
+	if in == ensembles.LabKubernetes {
 		kind = kubernetes.Kind{Elsewhere: elsewhere}
 	}
 	lab, err := ensembles.StartLab(ctx, kind, cfg)

@@ -12,7 +12,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 // faultRun returns the run as its faults see it.
@@ -29,22 +29,22 @@ type commands struct{}
 // Arm implements [chaos.Commands].
 func (commands) Arm(fault, point, action string) string {
 	if action == chaos.StrikeStop {
-		return client.FormatArm(fault, point)
+		return control.FormatArm(fault, point)
 	}
-	return client.FormatArmTo(fault, point, action)
+	return control.FormatArmTo(fault, point, action)
 }
 
 // Strike implements [chaos.Commands].
 func (commands) Strike(fault, action, of string) string {
-	return client.FormatStrike(fault, action, of)
+	return control.FormatStrike(fault, action, of)
 }
 
 // Undo implements [chaos.Commands].
 func (commands) Undo(fault, action string) string {
 	if action == chaos.StrikeMove {
-		return client.FormatSettle(fault)
+		return control.FormatSettle(fault)
 	}
-	return client.FormatDisarm(fault)
+	return control.FormatDisarm(fault)
 }
 
 // A link is the connection from a client's host to a server.
@@ -52,7 +52,7 @@ type link struct{ client, server *ensembles.Host }
 
 // relay makes a client process connect to relays instead of the servers if a fault delays packets and the kernel cannot
 // do that.
-func (r *run) relay(ctx context.Context, h *ensembles.Host, cfg *client.Config) error {
+func (r *run) relay(ctx context.Context, h *ensembles.Host, cfg *control.ClientConfig) error {
 	if !r.plan.Relayed() {
 		return nil
 	}
@@ -60,14 +60,14 @@ func (r *run) relay(ctx context.Context, h *ensembles.Host, cfg *client.Config) 
 	if err != nil || lacks[agent.CapNetem] == "" {
 		return err
 	}
-	through := make([]client.Server, len(cfg.Servers))
+	through := make([]control.Server, len(cfg.Servers))
 	for i, s := range cfg.Servers {
 		server := r.stage.lab.Host(s.Name)
 		at, err := h.Agent.Relay(ctx, server.Server, r.sc.Seed)
 		if err != nil {
 			return fmt.Errorf("relay of %s: %w", h.Name, err)
 		}
-		through[i] = client.Server{Name: s.Name, Address: at.String()}
+		through[i] = control.Server{Name: s.Name, Address: at.String()}
 		r.mu.Lock()
 		r.relays[link{h, server}] = at
 		r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labtest"
 	"locklab/harness/scenario"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 // A fault that needs what the machine is known to lack is refused before a lab is made.
@@ -38,7 +38,7 @@ func TestLackingIsRefusedBeforehand(t *testing.T) {
 // The faults and the clients have the same names for what a client does to itself.
 func TestStrikesHaveOneName(t *testing.T) {
 	for ours, theirs := range map[string]string{
-		chaos.StrikeStop: client.StrikeStop, chaos.StrikeExpire: client.StrikeExpire, chaos.StrikeMove: client.StrikeMove,
+		chaos.StrikeStop: control.StrikeStop, chaos.StrikeExpire: control.StrikeExpire, chaos.StrikeMove: control.StrikeMove,
 	} {
 		if ours != theirs {
 			t.Errorf("%q and %q", ours, theirs)

@@ -8,7 +8,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 	"locklab/workloads/guard"
 )
 
@@ -23,7 +23,7 @@ func (r *run) readFinal(ctx context.Context) error {
 	if h == nil {
 		return nil // no client ever worked
 	}
-	if _, err := h.Agent.Input(ctx, client.CommandFinal); err != nil {
+	if _, err := h.Agent.Input(ctx, control.CommandFinal); err != nil {
 		return fmt.Errorf("read the final values by %s: %w", h.Name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopCap)

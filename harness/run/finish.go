@@ -12,7 +12,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/watch"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 // finish stops all processes of the run and collects their histories and logs. It does so for a run that broke off too.
@@ -23,7 +23,7 @@ func (r *run) finish(ctx context.Context) error {
 	errs := []error{err}
 	for h := range r.processes {
 		if h.Role == ensembles.Client {
-			_, _ = h.Agent.Input(ctx, client.CommandStop) // a process that has ended need not be told
+			_, _ = h.Agent.Input(ctx, control.CommandStop) // a process that has ended need not be told
 		}
 	}
 	// Clients that are stopped early close their sessions first. Those of a complete run have closed them already.

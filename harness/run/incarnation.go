@@ -10,8 +10,7 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/harness/rundir"
 	"locklab/harness/watch"
-	"locklab/workloads/client"
-	"locklab/workloads/resource"
+	"locklab/workloads/control"
 )
 
 // A hostProcess is how the process of a host was started, so that a fault that ends it can start another.
@@ -64,10 +63,10 @@ func (r *run) restart(ctx context.Context, h *ensembles.Host) (at int64, err err
 	r.mu.Unlock()
 	config := p.config
 	switch c := config.(type) {
-	case client.Config:
+	case control.ClientConfig:
 		c.Incarnation, c.From = n, h.Agent.ToHost(r.view.DiedAt(h.Name))
 		config = c
-	case resource.Config:
+	case control.ResourceConfig:
 		for _, dir := range p.dirs {
 			c.Resume = append(c.Resume, path.Join("..", dir, agent.ProcessHistoryDir))
 		}
@@ -98,7 +97,7 @@ func (r *run) finishStart(ctx context.Context, h *ensembles.Host) error {
 // beginWork tells a client process when to work.
 func (r *run) beginWork(ctx context.Context, h *ensembles.Host) error {
 	_, n := r.lastDir(h)
-	if _, err := h.Agent.Input(ctx, client.FormatGo(h.Agent.ToHost(r.window.start),
+	if _, err := h.Agent.Input(ctx, control.FormatGo(h.Agent.ToHost(r.window.start),
 		h.Agent.ToHost(r.window.end))); err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func (r *run) idle(h *ensembles.Host) bool {
 	if p == nil {
 		return false
 	}
-	_, isClient := p.config.(client.Config)
+	_, isClient := p.config.(control.ClientConfig)
 	return isClient && p.begun < len(p.dirs)
 }
 

@@ -8,10 +8,9 @@ import (
 	"locklab/ensembles"
 	"locklab/harness/check"
 	"locklab/harness/history"
-	"locklab/harness/judge"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 const (
@@ -80,7 +79,7 @@ const patience = 4
 func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	clock := r.stage.clock
 	longest := rec.healed + int64(r.sc.LivenessPhase())
-	if r.sc.Liveness != scenario.LivenessAuto || !judge.DemandsProgress(r.sc, r.plan) {
+	if r.sc.Liveness != scenario.LivenessAuto || !r.sc.DemandsProgress(r.plan) {
 		waitUntil(ctx, clock.Time(longest))
 		return
 	}
@@ -116,7 +115,7 @@ func (r heardRecorder) Record(e history.Event) error {
 func (r *run) closeWindow(ctx context.Context, last int64) error {
 	var errs []error
 	for _, h := range r.clientHosts() {
-		if _, err := h.Agent.Input(ctx, client.FormatUntil(h.Agent.ToHost(last))); err != nil && !r.exited(h) {
+		if _, err := h.Agent.Input(ctx, control.FormatUntil(h.Agent.ToHost(last))); err != nil && !r.exited(h) {
 			errs = append(errs, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
+	"locklab/reports/result"
 )
 
 // mutilate makes the directories that a killed harness may leave out of the directory of an incomplete run, and
@@ -90,7 +91,7 @@ func wantReadable(t *testing.T, dir string) {
 func TestBegunDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	sc := load(t, small)
-	if err := rundir.CreateDir(dir, sc, sc.Plan(nil), judge.Begun(sc)); err != nil {
+	if err := rundir.CreateDir(dir, sc, sc.Plan(nil), result.Begun(sc)); err != nil {
 		t.Fatal(err)
 	}
 	if r := readResult(t, dir); !r.Partial || r.Seed != 7 {

@@ -5,7 +5,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/check"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 	"locklab/workloads/guard"
 )
 
@@ -14,8 +14,8 @@ import (
 func TestNamesAgree(t *testing.T) {
 	for a, b := range map[string]string{
 		check.GuardFencing: guard.Fencing, check.GuardZKMulti: guard.ZKMulti,
-		chaos.TriggerReadWrite: client.BetweenReadAndWrite, chaos.TriggerReads: client.BetweenReads,
-		chaos.TriggerWrite: client.BeforeWrite,
+		chaos.TriggerReadWrite: control.BetweenReadAndWrite, chaos.TriggerReads: control.BetweenReads,
+		chaos.TriggerWrite: control.BeforeWrite,
 	} {
 		if a != b {
 			t.Errorf("%q is %q elsewhere", a, b)

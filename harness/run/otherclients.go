@@ -15,7 +15,7 @@ import (
 	"locklab/ensembles"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 // The programs of processes, as in [agent.Spec]: the agent's own binary, and the path of [Options.OtherClients] on
@@ -82,9 +82,9 @@ func CheckClients(ctx context.Context, flag, file string) error {
 	case err != nil:
 		return refuse("it is older than the command that says so; build it from a later commit",
 			"%s does not say which protocol its clients speak: %v", file, err)
-	case speaks.Client != client.Protocol:
+	case speaks.Client != control.Protocol:
 		return refuse("the two binaries cannot share a lab; bench each by itself and compare with --allow-mismatch",
-			"clients of %s speak protocol %d, and those of this locklab speak %d", file, speaks.Client, client.Protocol)
+			"clients of %s speak protocol %d, and those of this locklab speak %d", file, speaks.Client, control.Protocol)
 	}
 	return nil
 }

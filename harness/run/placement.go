@@ -6,13 +6,13 @@ import (
 
 	"locklab/ensembles"
 	"locklab/harness/scenario"
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 // A placement is the order in which client processes list the servers. Sessions are dealt to the first ones, as many as
 // pinned says; to all if it is 0. If they stay, they know no other server than their first.
 type placement struct {
-	servers []client.Server
+	servers []control.Server
 	pinned  int
 	stay    bool
 }
@@ -31,7 +31,7 @@ func (r *run) place(ctx context.Context) (placement, error) {
 		hosts, p.pinned = pinned(hosts, leads, r.sc.Placement == scenario.PlacementLeader)
 	}
 	for _, h := range hosts {
-		p.servers = append(p.servers, client.Server{Name: h.Name, Address: h.Server.String()})
+		p.servers = append(p.servers, control.Server{Name: h.Name, Address: h.Server.String()})
 	}
 	return p, nil
 }

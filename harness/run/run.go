@@ -17,10 +17,10 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
-	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
+	"locklab/reports/result"
 	"locklab/workloads/guard"
 )
 
@@ -77,7 +77,7 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 		return fmt.Errorf("%w: an upgrade works only in the one run on an ensemble", rundir.ErrNoDir)
 	}
 	plan := sc.Plan(s.opts.Lacking)
-	if err := rundir.CreateDir(dir, sc, plan, judge.Begun(sc)); err != nil {
+	if err := rundir.CreateDir(dir, sc, plan, result.Begun(sc)); err != nil {
 		return err
 	}
 	defer rundir.Occupy(dir)()

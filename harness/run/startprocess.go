@@ -13,14 +13,13 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
-	"locklab/workloads/client"
-	"locklab/workloads/resource"
+	"locklab/workloads/control"
 )
 
 // startProcesses starts the resource, and then the clients and the observer. It waits until all are connected.
 func (r *run) startProcesses(ctx context.Context) error {
 	res := r.stage.lab.Host(rundir.ResourceHost)
-	err := r.start(ctx, res, ownBinary, "resource", resource.Config{Host: res.Name, Address: res.Address,
+	err := r.start(ctx, res, ownBinary, "resource", control.ResourceConfig{Host: res.Name, Address: res.Address,
 		Fencing: r.sc.Protection().Fences, Lists: r.sc.Section == scenario.SectionAppend})
 	if err != nil {
 		return err
@@ -74,7 +73,7 @@ func (r *run) start(ctx context.Context, h *ensembles.Host, binary, command stri
 // startIn starts the next process of a host in a directory of the host and collects its history. It returns when the
 // process was started, in ns of CLOCK_MONOTONIC.
 func (r *run) startIn(ctx context.Context, h *ensembles.Host, config any, dir string) (int64, error) {
-	if c, ok := config.(client.Config); ok {
+	if c, ok := config.(control.ClientConfig); ok {
 		config = c.Needed() // so that clients of another binary understand it
 	}
 	b, err := json.Marshal(config)

@@ -113,6 +113,13 @@ func (s *Scenario) held() time.Duration { return max(s.Hold.Mean(), s.Term) }
 // Rotates reports whether a client that holds a lock gives it up during the run, even if it does not lose it.
 func (s *Scenario) Rotates() bool { return s.Duration == 0 || s.Term < s.Duration }
 
+// DemandsProgress reports whether each client must get a lock after the last heal of that plan. That can be demanded
+// where clients go on working after faults, ask again and again for as long as it takes, and give the lock up in
+// between.
+func (s *Scenario) DemandsProgress(plan chaos.Plan) bool {
+	return len(plan.Steps) > 0 && s.LivenessPhase() > 0 && !s.Open() && !s.Try && s.Wait == 0 && s.Rotates()
+}
+
 // ClientsPerProcess returns how many clients each client process runs, c1 first. They are dealt evenly, and the first
 // processes get the remainder. With VictimAlone, c1 or the first Victims get one each, and the others share the rest.
 func (s *Scenario) ClientsPerProcess() []int {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"locklab/chaos"
-	"locklab/ensembles/labs"
+	"locklab/ensembles"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
 	"locklab/harness/scenario"
@@ -55,7 +55,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		Name:    rapid.StringMatching(`[a-z0-9][a-z0-9-]{0,20}|null|true|1e3|0x1f|007|no`).Draw(t, "name"),
 		About:   rapid.StringMatching(`|[^\s\p{C}\p{Z}]([^\p{C}\p{Z}]| ){0,40}[^\s\p{C}\p{Z}]`).Draw(t, "about"),
 		Answers: draw("answers", "", "planner", "ci", "designer"),
-		Lab:     draw("lab", labs.Names()...),
+		Lab:     draw("lab", ensembles.LabNames()...),
 		Seed:    rapid.Uint64().Draw(t, "seed"),
 		// They are not written without connect.
 		MaxRate: scenario.Defaults().MaxRate, MaxLatency: scenario.Defaults().MaxLatency,

@@ -3,8 +3,7 @@ package scenario
 import (
 	"slices"
 
-	"locklab/ensembles/kubernetes"
-	"locklab/ensembles/labs"
+	"locklab/ensembles"
 	"locklab/harness/check"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -38,8 +37,10 @@ var rules = []rule{
 		"both connect-cert and connect-key",
 		func(s *Scenario) bool { return (s.ConnectCert == "") != (s.ConnectKey == "") }},
 	{"lab connect", "with connect, clients are processes of this machine or pods, and not of a lab of kind {lab}",
-		"drop it, or lab: " + kubernetes.Name,
-		func(s *Scenario) bool { return s.Connect != "" && s.Lab != labs.Auto && s.Lab != kubernetes.Name }},
+		"drop it, or lab: " + ensembles.LabKubernetes,
+		func(s *Scenario) bool {
+			return s.Connect != "" && s.Lab != ensembles.LabAuto && s.Lab != ensembles.LabKubernetes
+		}},
 	{"recipe connect", "recipe {recipe} runs a program in a lab's host, and with connect there are no such hosts",
 		"a recipe that is built into locklab",
 		func(s *Scenario) bool { return s.Connect != "" && s.Foreign() }},

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/chaos"
-	"locklab/ensembles/labs"
+	"locklab/ensembles"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
 	"locklab/harness/settings"
@@ -157,7 +157,7 @@ type Scenario struct {
 func Defaults() *Scenario {
 	return &Scenario{
 		Name:            "unnamed",
-		Lab:             labs.Auto,
+		Lab:             ensembles.LabAuto,
 		MaxRate:         100,
 		MaxLatency:      500 * time.Millisecond,
 		Workload:        workloads.Mutex,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/ensembles/labs"
+	"locklab/ensembles"
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -25,7 +25,7 @@ import (
 func smallDanger(t *testing.T) *DangerPlan {
 	t.Helper()
 	p := NewDangerPlan(DangerPlan{Seed: 7, Timeout: time.Second, Tick: 200 * time.Millisecond,
-		Hold: 200 * time.Millisecond, Victims: 4, Servers: 3, Lab: labs.Auto, Panels: []string{PanelPause},
+		Hold: 200 * time.Millisecond, Victims: 4, Servers: 3, Lab: ensembles.LabAuto, Panels: []string{PanelPause},
 		Doses: []float64{2, 0.5}, Guards: []string{"none", "fencing"}})
 	if err := p.Check(); err != nil {
 		t.Fatal(err)

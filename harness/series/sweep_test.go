@@ -216,7 +216,7 @@ type fakeRun struct {
 
 func (f *fakeRun) Run(_ context.Context, job Job) (judge.Outcome, error) {
 	sc, dir := job.Scenario, job.Dir
-	if err := rundir.CreateDir(dir, sc, sc.Plan(nil), judge.Begun(sc)); err != nil {
+	if err := rundir.CreateDir(dir, sc, sc.Plan(nil), result.Begun(sc)); err != nil {
 		return judge.Outcome{}, err
 	}
 	f.ran = append(f.ran, filepath.Base(filepath.Dir(dir))+" "+filepath.Base(dir))
@@ -427,7 +427,7 @@ func TestSweepGoesOnAfterABrokenRun(t *testing.T) {
 						Dir:    at,
 						Result: result.Result{Partial: true},
 					}, errors.Join(
-						rundir.CreateDir(at, sc, sc.Plan(nil), judge.Begun(sc)),
+						rundir.CreateDir(at, sc, sc.Plan(nil), result.Begun(sc)),
 						broke,
 					)
 			}
@@ -548,7 +548,7 @@ func TestSweepJSON(t *testing.T) {
 // breaking returns a run function whose n-th run breaks off after it has seen the result.
 func (f *fakeRun) breaking(
 	at int,
-	result func(sc *scenario.Scenario) result.Result,
+	resultOf func(sc *scenario.Scenario) result.Result,
 ) func(context.Context, Job) (judge.Outcome, error) {
 	n := 0
 	return func(ctx context.Context, job Job) (judge.Outcome, error) {
@@ -556,13 +556,13 @@ func (f *fakeRun) breaking(
 			return f.Run(ctx, job)
 		}
 		sc, dir := job.Scenario, job.Dir
-		r := result(sc)
+		r := resultOf(sc)
 		r.Partial = true
 		return judge.Outcome{
 				Dir:    dir,
 				Result: r,
 			}, errors.Join(
-				rundir.CreateDir(dir, sc, sc.Plan(nil), judge.Begun(sc)),
+				rundir.CreateDir(dir, sc, sc.Plan(nil), result.Begun(sc)),
 				rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r),
 				errors.New("the lab broke"),
 			)

@@ -13,7 +13,7 @@ import (
 )
 
 // drawn returns what a client of cfg wants, n times.
-func drawn(cfg Config, n int) []lock.Want {
+func drawn(cfg config, n int) []lock.Want {
 	c := newClient(&process{cfg: cfg}, 0)
 	var all []lock.Want
 	for range n {

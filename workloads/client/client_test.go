@@ -15,53 +15,55 @@ import (
 
 	"locklab/harness/history"
 	"locklab/workloads"
+	"locklab/workloads/control"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
 )
 
-func valid() Config {
-	return Config{
-		Host:           "c1",
-		Servers:        []Server{{"zk1", "10.0.0.1:2181"}, {"zk2", "10.0.0.2:2181"}, {"zk3", "10.0.0.3:2181"}},
+func valid() config {
+	return config{control.ClientConfig{
+		Host: "c1",
+		Servers: []control.Server{{Name: "zk1", Address: "10.0.0.1:2181"}, {Name: "zk2", Address: "10.0.0.2:2181"},
+			{Name: "zk3", Address: "10.0.0.3:2181"}},
 		Resource:       "10.0.0.9:7100",
 		Recipe:         "mutex",
 		Workload:       workloads.Mutex,
 		Locks:          []string{"/run1/lock0"},
 		Clients:        2,
-		Drain:          DrainFinish,
+		Drain:          control.DrainFinish,
 		SessionTimeout: time.Second,
-	}
+	}}
 }
 
 func TestConfigValidate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*Config)
+		change func(*config)
 		want   string // in the error; empty = none
 	}{
-		{"valid", func(*Config) {}, ""},
-		{"observer needs neither clients nor resource", func(c *Config) { c.Observe, c.Clients, c.Resource = true, 0, "" },
+		{"valid", func(*config) {}, ""},
+		{"observer needs neither clients nor resource", func(c *config) { c.Observe, c.Clients, c.Resource = true, 0, "" },
 			""},
-		{"no host", func(c *Config) { c.Host = "" }, "host"},
-		{"no servers", func(c *Config) { c.Servers = nil }, "servers"},
-		{"no locks", func(c *Config) { c.Locks = nil }, "locks"},
-		{"no clients", func(c *Config) { c.Clients = 0 }, "clients"},
-		{"no resource", func(c *Config) { c.Resource = "" }, "resource"},
-		{"unknown drain", func(c *Config) { c.Drain = "flush" }, `"flush"`},
-		{"unknown recipe", func(c *Config) { c.Recipe = "mutexx" }, `"mutexx"`},
-		{"a command's recipe", func(c *Config) { c.Recipe, c.Command = "exec:lock", []string{"lock"} }, ""},
-		{"lease clock without a tick", func(c *Config) { c.Guard = guard.LeaseClock }, "tick"},
-		{"arrivals without clients", func(c *Config) { c.Arrivals = "poisson" }, "of 0 in flight"},
-		{"arrivals and iterations", func(c *Config) {
+		{"no host", func(c *config) { c.Host = "" }, "host"},
+		{"no servers", func(c *config) { c.Servers = nil }, "servers"},
+		{"no locks", func(c *config) { c.Locks = nil }, "locks"},
+		{"no clients", func(c *config) { c.Clients = 0 }, "clients"},
+		{"no resource", func(c *config) { c.Resource = "" }, "resource"},
+		{"unknown drain", func(c *config) { c.Drain = "flush" }, `"flush"`},
+		{"unknown recipe", func(c *config) { c.Recipe = "mutexx" }, `"mutexx"`},
+		{"a command's recipe", func(c *config) { c.Recipe, c.Command = "exec:lock", []string{"lock"} }, ""},
+		{"lease clock without a tick", func(c *config) { c.Guard = guard.LeaseClock }, "tick"},
+		{"arrivals without clients", func(c *config) { c.Arrivals = "poisson" }, "of 0 in flight"},
+		{"arrivals and iterations", func(c *config) {
 			c.Arrivals, c.MaxInFlight, c.AllClients, c.Iterations = "poisson", 2,
 				2, 5
 		}, "5 iterations"},
-		{"too many clients", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 1 }, "0 to 2 of 1"},
-		{"arrivals", func(c *Config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 2 }, ""},
-		{"unknown workload", func(c *Config) { c.Workload = "spinlock" }, `"spinlock"`},
-		{"more units than permits", func(c *Config) { c.Workload, c.Units, c.Permits = workloads.Semaphore, 3, 2 },
+		{"too many clients", func(c *config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 1 }, "0 to 2 of 1"},
+		{"arrivals", func(c *config) { c.Arrivals, c.MaxInFlight, c.AllClients = "poisson", 2, 2 }, ""},
+		{"unknown workload", func(c *config) { c.Workload = "spinlock" }, `"spinlock"`},
+		{"more units than permits", func(c *config) { c.Workload, c.Units, c.Permits = workloads.Semaphore, 3, 2 },
 			"3 of 2 permits"},
-		{"more locks than there are", func(c *Config) { c.Workload, c.LocksAtOnce = workloads.MultiLock, 2 },
+		{"more locks than there are", func(c *config) { c.Workload, c.LocksAtOnce = workloads.MultiLock, 2 },
 			"2 of 1 locks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,7 +78,7 @@ func TestConfigValidate(t *testing.T) {
 		})
 	}
 	// A process with a bad configuration ends before it does anything.
-	if err := Run(t.Context(), Config{}, t.TempDir(), strings.NewReader(""), slog.New(slog.DiscardHandler)); err == nil {
+	if err := Run(t.Context(), control.ClientConfig{}, t.TempDir(), strings.NewReader(""), slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a process without a configuration ran")
 	}
 }
@@ -123,7 +125,7 @@ func newProcess(t *testing.T) *process {
 }
 
 func TestCommands(t *testing.T) {
-	const point = BetweenReadAndWrite
+	const point = control.BetweenReadAndWrite
 	for _, c := range []struct {
 		name, in, err string
 		window        *window
@@ -133,27 +135,27 @@ func TestCommands(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "empty lines", in: "\n  \n"},
-		{name: "go", in: FormatGo(-5, 17) + "\n", window: &window{-5, 17}},
-		{name: "without a newline", in: FormatGo(1, 2), window: &window{1, 2}},
+		{name: "go", in: control.FormatGo(-5, 17) + "\n", window: &window{-5, 17}},
+		{name: "without a newline", in: control.FormatGo(1, 2), window: &window{1, 2}},
 		{name: "stop, twice", in: "stop\nstop\n", stopped: true},
-		{name: "arm", in: FormatArm("f1", point), armed: "f1"},
-		{name: "arm again", in: FormatArm("f1", point) + "\n" + FormatArm("f2", point), armed: "f2"},
-		{name: "disarm", in: FormatArm("f1", point) + "\n" + FormatDisarm("f1")},
-		{name: "disarm another", in: FormatArm("f1", point) + "\n" + FormatDisarm("f2"), armed: "f1"},
-		{name: "all", in: strings.Join([]string{FormatArm("f1", point), FormatGo(1, 2), CommandStop}, "\n"), armed: "f1",
+		{name: "arm", in: control.FormatArm("f1", point), armed: "f1"},
+		{name: "arm again", in: control.FormatArm("f1", point) + "\n" + control.FormatArm("f2", point), armed: "f2"},
+		{name: "disarm", in: control.FormatArm("f1", point) + "\n" + control.FormatDisarm("f1")},
+		{name: "disarm another", in: control.FormatArm("f1", point) + "\n" + control.FormatDisarm("f2"), armed: "f1"},
+		{name: "all", in: strings.Join([]string{control.FormatArm("f1", point), control.FormatGo(1, 2), control.CommandStop}, "\n"), armed: "f1",
 			window: &window{1, 2}, stopped: true},
 		{name: "go without times", in: "go\n", err: `"go"`},
 		{name: "go with words", in: "go now then\n", err: `"go now then"`},
 		{name: "go twice", in: "go 1 2\ngo 3 4\n", err: "before", window: &window{1, 2}},
-		{name: "until", in: FormatUntil(17) + "\n", until: 17},
+		{name: "until", in: control.FormatUntil(17) + "\n", until: 17},
 		{name: "until without a time", in: "until\n", err: `"until"`},
 		{name: "until a word", in: "until then\n", err: `"until then"`},
 		{name: "until twice", in: "until 3\nuntil 4\n", err: "before", until: 3},
-		{name: "arm for an expiry", in: FormatArmTo("f1", point, StrikeExpire), armed: "f1"},
-		{name: "settled before it moved", in: FormatArmTo("f1", point, StrikeMove) + "\n" + FormatSettle("f1")},
-		{name: "arm for an unknown action", in: FormatArmTo("f1", point, "flee"), err: `"flee"`},
-		{name: "strike with an unknown action", in: FormatStrike("f1", "flee", "c1/0"), err: `"flee"`},
-		{name: "unknown", in: "flee\n" + FormatGo(1, 2), err: `"flee"`},
+		{name: "arm for an expiry", in: control.FormatArmTo("f1", point, control.StrikeExpire), armed: "f1"},
+		{name: "settled before it moved", in: control.FormatArmTo("f1", point, control.StrikeMove) + "\n" + control.FormatSettle("f1")},
+		{name: "arm for an unknown action", in: control.FormatArmTo("f1", point, "flee"), err: `"flee"`},
+		{name: "strike with an unknown action", in: control.FormatStrike("f1", "flee", "c1/0"), err: `"flee"`},
+		{name: "unknown", in: "flee\n" + control.FormatGo(1, 2), err: `"flee"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newProcess(t)
@@ -198,29 +200,29 @@ func TestCommands(t *testing.T) {
 // A trigger fires once, and only at its point.
 func TestTriggersFireOnce(t *testing.T) {
 	var tr triggers
-	if _, ok := tr.take(BetweenReadAndWrite); ok {
+	if _, ok := tr.take(control.BetweenReadAndWrite); ok {
 		t.Error("fired although no trigger was armed")
 	}
-	if err := tr.arm("f1", BetweenReadAndWrite, StrikeStop); err != nil {
+	if err := tr.arm("f1", control.BetweenReadAndWrite, control.StrikeStop); err != nil {
 		t.Fatal(err)
 	}
-	if tr.arm("f2", BetweenReadAndWrite, "flee") == nil {
+	if tr.arm("f2", control.BetweenReadAndWrite, "flee") == nil {
 		t.Error("armed for an unknown action")
 	}
 	if _, ok := tr.take("elsewhere"); ok {
 		t.Error("fired at another point")
 	}
-	if f, ok := tr.take(BetweenReadAndWrite); !ok || f != (trigger{"f1", StrikeStop}) {
+	if f, ok := tr.take(control.BetweenReadAndWrite); !ok || f != (trigger{"f1", control.StrikeStop}) {
 		t.Errorf("took %v, %v", f, ok)
 	}
-	if _, ok := tr.take(BetweenReadAndWrite); ok {
+	if _, ok := tr.take(control.BetweenReadAndWrite); ok {
 		t.Error("fired twice")
 	}
 }
 
 // When the end is moved forward, all limits move with it.
 func TestLimitsEndEarlier(t *testing.T) {
-	for _, drain := range []string{DrainFinish, DrainCancel} {
+	for _, drain := range []string{control.DrainFinish, control.DrainCancel} {
 		t.Run(drain, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newProcess(t)
@@ -235,7 +237,7 @@ func TestLimitsEndEarlier(t *testing.T) {
 				defer l.release()
 				p.until <- clock.Now() + int64(3*time.Second)
 				waits := 3 * time.Second
-				if drain == DrainFinish {
+				if drain == control.DrainFinish {
 					waits += drainCap
 				}
 				if begin, wait := at(l.begin), at(l.wait); begin != 3*time.Second || wait != waits {
@@ -260,11 +262,11 @@ func TestLimits(t *testing.T) {
 		stop        bool
 		want        [3]bool // begin, wait, use have ended
 	}{
-		{"open", DrainFinish, time.Hour, false, [3]bool{}},
-		{"closed, waiters finish", DrainFinish, -time.Second, false, [3]bool{true, false, false}},
-		{"closed, waiters are cancelled", DrainCancel, -time.Second, false, [3]bool{true, true, false}},
-		{"closed for very long", DrainFinish, -time.Hour, false, [3]bool{true, true, false}},
-		{"stopped", DrainFinish, time.Hour, true, [3]bool{true, true, false}},
+		{"open", control.DrainFinish, time.Hour, false, [3]bool{}},
+		{"closed, waiters finish", control.DrainFinish, -time.Second, false, [3]bool{true, false, false}},
+		{"closed, waiters are cancelled", control.DrainCancel, -time.Second, false, [3]bool{true, true, false}},
+		{"closed for very long", control.DrainFinish, -time.Hour, false, [3]bool{true, true, false}},
+		{"stopped", control.DrainFinish, time.Hour, true, [3]bool{true, true, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newProcess(t)

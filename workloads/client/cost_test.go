@@ -13,6 +13,7 @@ import (
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/workloads"
+	"locklab/workloads/control"
 	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
@@ -115,7 +116,7 @@ func BenchmarkAcquisition(b *testing.B) {
 	cfg := &c.p.cfg
 	cfg.Servers, cfg.SessionTimeout, cfg.Recipe, cfg.Locks = nil, 4*time.Second, "mutex", []string{"/cost"}
 	for _, s := range shared.Servers() {
-		cfg.Servers = append(cfg.Servers, Server{Name: s, Address: s})
+		cfg.Servers = append(cfg.Servers, control.Server{Name: s, Address: s})
 	}
 	c.p.log, c.p.open, c.p.chooser = slog.New(slog.DiscardHandler), cfg.opener(), workloads.Choice{}.Of(1)
 	if err := c.connect(b.Context()); err != nil {

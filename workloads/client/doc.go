@@ -1,7 +1,7 @@
 // Package client is the client process: goroutines with a ZooKeeper session each that contend for locks and use what
 // the locks protect.
 //
-// In flow: a [Config], then commands on standard input (the Command… constants). Out flow: a history. The process never
+// In flow: a [control.ClientConfig], then commands on standard input. Out flow: a history. The process never
 // decides about a run: it connects, says that it is ready, waits for the start, works until the window closes, drains
 // and ends.
 //

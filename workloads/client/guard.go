@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"locklab/harness/history"
+	"locklab/workloads/control"
 	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
 // allow asks the guard for an access, and returns an error if the guard does not allow it. A write comes to the point
-// [BeforeWrite] after that.
+// [control.BeforeWrite] after that.
 func (c *client) allow(h *held, p lock.Part, op history.Op) error {
 	if err := c.p.guard.Ask(p.Hold); err != nil || op != history.OpWrite {
 		return err
 	}
-	return c.p.at(BeforeWrite, h.point(p))
+	return c.p.at(control.BeforeWrite, h.point(p))
 }
 
 // use makes an access that the guard allows.

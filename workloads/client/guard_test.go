@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/workloads/control"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
 	"locklab/workloads/resource"
@@ -91,7 +92,7 @@ func TestWriteIsInvokedBehindTheTrigger(t *testing.T) {
 		}})
 		h := c.acquire(t.Context(), always(), c.choose(),
 			func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, c.choose()) })
-		if err := c.p.triggers.arm("f1", BeforeWrite, StrikeExpire); err != nil { // misses: there is no session
+		if err := c.p.triggers.arm("f1", control.BeforeWrite, control.StrikeExpire); err != nil { // misses: there is no session
 			t.Fatal(err)
 		}
 		if lost {

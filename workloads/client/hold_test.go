@@ -49,7 +49,7 @@ func newHeld(token int64, release error) (*recipes.Hold, func(error)) {
 }
 
 // contender returns a client of a process, and a function that returns its history in short form.
-func contender(t *testing.T, cfg Config, s lock.Source) (*client, func() []string) {
+func contender(t *testing.T, cfg config, s lock.Source) (*client, func() []string) {
 	t.Helper()
 	recorder := func(dir, process string) *history.Recorder {
 		rec, err := history.NewRecorder(dir, process, history.NewClock())

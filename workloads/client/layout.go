@@ -21,7 +21,7 @@ func (p *process) recordLayout() error {
 }
 
 // fitsLayout returns an error if the layout that a command has declared is not what the scenario says.
-func fitsLayout(declared nodes.Layout, cfg Config) error {
+func fitsLayout(declared nodes.Layout, cfg config) error {
 	switch {
 	case declared == "":
 	case cfg.Layout != "" && cfg.Layout != declared:

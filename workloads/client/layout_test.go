@@ -6,6 +6,7 @@ import (
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/workloads"
+	"locklab/workloads/control"
 )
 
 // A layout that the command declares must be the scenario's, if that has one, and go with the workload.
@@ -21,7 +22,7 @@ func TestDeclaredLayoutMustFit(t *testing.T) {
 		{"queue", "", workloads.Semaphore, "workload semaphore has permits"},
 		{"semaphore", "", workloads.Semaphore, ""},
 	} {
-		err := fitsLayout(tt.declared, Config{Layout: tt.scenario, Workload: tt.workload})
+		err := fitsLayout(tt.declared, config{control.ClientConfig{Layout: tt.scenario, Workload: tt.workload}})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt, err)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // open reports whether arrivals are due whether or not a client is free.
-func (c *Config) open() bool { return c.Arrivals != "" && c.Arrivals != workloads.Closed }
+func (c *config) open() bool { return c.Arrivals != "" && c.Arrivals != workloads.Closed }
 
 // A queue hands arrivals to the clients that are free. It keeps none waiting: it is only the way from the dispatcher
 // to a client that is known to be free.

@@ -17,6 +17,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/workloads"
+	"locklab/workloads/control"
 	"locklab/workloads/foreign"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
@@ -42,7 +43,7 @@ type protected interface {
 
 // process is one client process.
 type process struct {
-	cfg      Config
+	cfg      config
 	rec      *history.Recorder
 	log      *slog.Logger
 	open     lock.Opener
@@ -66,7 +67,8 @@ type process struct {
 
 // Run is a client process's whole life. Commands come from in; the history is
 // written to dir.
-func Run(ctx context.Context, cfg Config, dir string, in io.Reader, log *slog.Logger) error {
+func Run(ctx context.Context, asked control.ClientConfig, dir string, in io.Reader, log *slog.Logger) error {
+	cfg := config{asked}
 	if err := cfg.validate(); err != nil {
 		return err
 	}
@@ -268,7 +270,7 @@ func (p *process) limits(ctx context.Context, w window) limits {
 	end := clock.Time(w.end)
 	use, cancelUse := context.WithCancel(ctx)
 	var patience time.Duration
-	if p.cfg.Drain == DrainFinish {
+	if p.cfg.Drain == control.DrainFinish {
 		patience = drainCap
 	}
 	wait, cancelWait := context.WithDeadline(use, end.Add(patience))

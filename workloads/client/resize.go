@@ -12,7 +12,7 @@ import (
 )
 
 // resizes reports whether this process changes how many permits there are: one does it for all.
-func (c *Config) resizes() bool { return c.Resize.Every > 0 && c.First == 0 }
+func (c *config) resizes() bool { return c.Resize.Every > 0 && c.First == 0 }
 
 // resize changes the number of permits of every lock back and forth until ctx ends, on a session of its own.
 // A change that the servers do not take is made up for by the next.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness/history"
+	"locklab/workloads/control"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
 	"locklab/workloads/resource"
@@ -64,9 +65,9 @@ func (c *client) pass(ctx context.Context, h *held, first bool, over func() bool
 		read[i] = answer
 	}
 	writes := history.Exclusive(h.want.Mode)
-	at := BetweenReads
+	at := control.BetweenReads
 	if writes {
-		at = BetweenReadAndWrite
+		at = control.BetweenReadAndWrite
 	}
 	if err := c.p.at(at, h.point(h.Parts[0])); err != nil {
 		return true, err
@@ -94,16 +95,16 @@ func (c *client) pass(ctx context.Context, h *held, first bool, over func() bool
 }
 
 // dwell is the time that a client spends between its two accesses, and reports whether ctx still goes on. If a fault is
-// armed at [WithinHold], it strikes at an instant that the seed and the fault's name decide, evenly within that time.
+// armed at [control.WithinHold], it strikes at an instant that the seed and the fault's name decide, evenly within that time.
 // The rest of the time then begins anew: a process that was stopped has the rest of its work still to do.
 func (c *client) dwell(ctx context.Context, h *held) (bool, error) {
 	left := c.p.cfg.Hold.Draw(c.rand)
-	if fault := c.p.triggers.armedAt(WithinHold); fault != "" {
+	if fault := c.p.triggers.armedAt(control.WithinHold); fault != "" {
 		before := time.Duration(instantOf(c.p.cfg.Seed, fault) * float64(left))
 		if !sleep(ctx, before) {
 			return false, nil
 		}
-		if err := c.p.at(WithinHold, h.point(h.Parts[0])); err != nil {
+		if err := c.p.at(control.WithinHold, h.point(h.Parts[0])); err != nil {
 			return false, err
 		}
 		left -= before
@@ -123,7 +124,7 @@ func instantOf(seed uint64, fault string) float64 {
 func (h *held) element() int64 { return int64(h.c.number+1)<<32 | h.acq }
 
 // access asks the resource, and records the answer. A write is of what was read and one more. It is recorded before
-// too, because a write whose answer never comes may have happened. That record is made behind the point [BeforeWrite],
+// too, because a write whose answer never comes may have happened. That record is made behind the point [control.BeforeWrite],
 // so that it says whether a client that was stopped there sent the write before it learned of its loss.
 func (c *client) access(
 	ctx context.Context,

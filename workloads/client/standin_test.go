@@ -105,7 +105,7 @@ func (s *standIn) release(context.Context) error {
 // A simulation is a run against the stand-in, on virtual time.
 type simulation struct {
 	timing
-	cfg            Config
+	cfg            config
 	warmup, window time.Duration
 	// held makes the dispatcher wait for its client, as if the whole process were stopped.
 	held bool
@@ -196,21 +196,21 @@ func (sim simulation) contendHeld(t *testing.T, p *process, w window) {
 }
 
 // simulated returns the configuration of clients that share one lock.
-func simulated(clients int) Config {
+func simulated(clients int) config {
 	cfg := valid()
 	cfg.Clients, cfg.AllClients, cfg.Locks, cfg.Seed = clients, clients, []string{"/l"}, 42
 	return cfg
 }
 
 // openLoop turns a configuration into an open loop.
-func openLoop(cfg Config, kind string, inFlight int, warmup, window time.Duration, rates ...float64) Config {
+func openLoop(cfg config, kind string, inFlight int, warmup, window time.Duration, rates ...float64) config {
 	cfg.Arrivals, cfg.MaxInFlight = kind, inFlight
 	cfg.Rates = workloads.RatePlan{Rates: rates}.Pacer(warmup, window)
 	return cfg
 }
 
-func arrivalsOf(cfg Config) *workloads.Arrivals {
+func arrivalsOf(cfg config) *workloads.Arrivals {
 	return workloads.NewArrivals(cfg.Arrivals, cfg.Rates, cfg.Seed, cfg.First, cfg.Clients, cfg.AllClients)
 }
 
-func clientRand(cfg Config, n int) *rand.Rand { return rand.New(rand.NewPCG(cfg.Seed, uint64(n))) }
+func clientRand(cfg config, n int) *rand.Rand { return rand.New(rand.NewPCG(cfg.Seed, uint64(n))) }

@@ -7,13 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness/history"
-)
-
-// What a client does to itself, on command or when it comes to an armed point.
-const (
-	StrikeStop   = "stop"   // stops its whole process
-	StrikeExpire = "expire" // ends its own session at the servers
-	StrikeMove   = "move"   // resets its connection, and keeps away from that server
+	"locklab/workloads/control"
 )
 
 // linkOf returns the link of a client's session; nil if the process has no such client, or none that
@@ -45,7 +39,7 @@ func (p *process) strike(action string, e history.Event) error {
 		return err
 	}
 	switch action {
-	case StrikeExpire:
+	case control.StrikeExpire:
 		var servers []string
 		for _, s := range p.cfg.Servers {
 			servers = append(servers, s.Address)
@@ -53,7 +47,7 @@ func (p *process) strike(action string, e history.Event) error {
 		if err := l.expire(context.Background(), servers); err != nil {
 			p.log.Error("session is not ended", "fault", e.Fault, "err", err) // the servers' word counts
 		}
-	case StrikeMove:
+	case control.StrikeMove:
 		l.leave(e.Fault)
 	}
 	return nil
@@ -61,7 +55,7 @@ func (p *process) strike(action string, e history.Event) error {
 
 // strikeNow is a strike on command.
 func (p *process) strikeNow(action, fault, client string) error {
-	if action != StrikeExpire && action != StrikeMove {
+	if action != control.StrikeExpire && action != control.StrikeMove {
 		return fmt.Errorf("unknown strike %q", action)
 	}
 	return p.strike(action, history.Strike{Fault: fault, Client: client, Action: action}.Event())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"locklab/harness/history"
+	"locklab/workloads/control"
 )
 
 // The process that tells a client to end its session does not know whether the client has one. A client without a
@@ -19,10 +20,10 @@ func TestStrikeWithoutASession(t *testing.T) {
 	p := newProcess(t)
 	p.rec = rec
 	lines := []string{
-		FormatStrike("f1", StrikeExpire, "c1/0"),
-		FormatStrike("f2", StrikeMove, "c1/99"),
-		FormatSettle("f2"),
-		FormatArm("f3", BetweenReadAndWrite),
+		control.FormatStrike("f1", control.StrikeExpire, "c1/0"),
+		control.FormatStrike("f2", control.StrikeMove, "c1/99"),
+		control.FormatSettle("f2"),
+		control.FormatArm("f3", control.BetweenReadAndWrite),
 	}
 	if err := p.commands(strings.NewReader(strings.Join(lines, "\n"))); err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func TestStrikeWithoutASession(t *testing.T) {
 	if strings.Join(got, ", ") != "f1 c1/0, f2 c1/99" {
 		t.Errorf("recorded strikes %q", got)
 	}
-	if armed, _ := p.triggers.take(BetweenReadAndWrite); armed.fault != "f3" {
+	if armed, _ := p.triggers.take(control.BetweenReadAndWrite); armed.fault != "f3" {
 		t.Error("the command after it was not carried out")
 	}
 }

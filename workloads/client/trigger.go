@@ -8,22 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"locklab/harness/history"
+	"locklab/workloads/control"
 )
-
-// BetweenReadAndWrite is the point of a critical section after the counter was
-// read and before it is written: where a stale write loses an update.
-const BetweenReadAndWrite = "between-read-and-write"
-
-// BeforeWrite is the point of a critical section directly before the counter is written, behind what the
-// client's guard asks: where no client can guard itself.
-const BeforeWrite = "before-write"
-
-// BetweenReads is the point between the two reads of a client that writes nothing: there, what a reader relies on can
-// change.
-const BetweenReads = "between-reads"
-
-// WithinHold is an instant of the time for which a client holds on between its accesses, see [client.dwell].
-const WithinHold = "within-hold"
 
 // triggers are points at which a client stops its own process, or does harm to its own session. Only
 // the client can hit a hold that lasts milliseconds.
@@ -36,7 +22,7 @@ type triggers struct {
 type trigger struct{ fault, action string }
 
 func (t *triggers) arm(fault, point, action string) error {
-	if action != StrikeStop && action != StrikeExpire && action != StrikeMove {
+	if action != control.StrikeStop && action != control.StrikeExpire && action != control.StrikeMove {
 		return fmt.Errorf("unknown strike %q", action)
 	}
 	t.mu.Lock()
@@ -88,7 +74,7 @@ func (p *process) at(point string, where place) error {
 		return nil
 	}
 	e := where.claim.Trigger(armed.fault, point, where.slot)
-	if armed.action != StrikeStop {
+	if armed.action != control.StrikeStop {
 		return p.strike(armed.action, e)
 	}
 	if err := p.rec.Record(e); err != nil {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"locklab/harness/history"
+	"locklab/workloads/control"
 )
 
 const roleEnv = "LOCKLAB_TEST_ROLE"
@@ -31,13 +32,13 @@ func stopAtTrigger(dir string) int {
 		panic(err)
 	}
 	p := &process{rec: rec}
-	if err := p.at(BetweenReadAndWrite, place{}); err != nil { // no trigger is armed
+	if err := p.at(control.BetweenReadAndWrite, place{}); err != nil { // no trigger is armed
 		panic(err)
 	}
-	if err := p.triggers.arm("f1", BetweenReadAndWrite, StrikeStop); err != nil {
+	if err := p.triggers.arm("f1", control.BetweenReadAndWrite, control.StrikeStop); err != nil {
 		panic(err)
 	}
-	if err := p.at(BetweenReadAndWrite, place{claim: history.Claim{Client: "c1/0", Acq: 3, Lock: "/l",
+	if err := p.at(control.BetweenReadAndWrite, place{claim: history.Claim{Client: "c1/0", Acq: 3, Lock: "/l",
 		Token: 9}}); err != nil {
 		panic(err)
 	}
@@ -96,7 +97,7 @@ func TestTriggerStopsTheProcess(t *testing.T) {
 		Lock:    "/l",
 		Token:   9,
 		Fault:   "f1",
-		Detail:  BetweenReadAndWrite,
+		Detail:  control.BetweenReadAndWrite,
 	}
 	if events[0] != want {
 		t.Errorf("recorded %v, want %v", events[0], want)

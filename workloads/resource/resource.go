@@ -7,9 +7,6 @@ import (
 	"locklab/workloads"
 )
 
-// Port is where the resource serves clients, on its own host.
-const Port = 7100
-
 // An Access is a client's request.
 type Access struct {
 	Op      history.Op // OpEnter, OpRead, OpWrite or OpExit

@@ -11,28 +11,14 @@ import (
 	"time"
 
 	"locklab/harness/history"
+	"locklab/workloads/control"
 )
-
-// Config is what a resource process is started with, as JSON.
-type Config struct {
-	Host string `json:"host"`
-	// Address is the address of the host, on whose Port the resource serves.
-	Address netip.Addr `json:"address"`
-	// Fencing makes the resource refuse stale tokens: see [New].
-	Fencing bool `json:"fencing"`
-	// Resume lists the directories of the records of the resources that it takes over from, oldest first.
-	Resume []string `json:"resume,omitempty"`
-	// Lists makes each lock protect a list instead of a counter.
-	Lists bool `json:"lists,omitempty"`
-
-	_ struct{}
-}
 
 // serviceName is the resource's in net/rpc.
 const serviceName = "Resource"
 
 // Serve serves until ctx ends. Its history is in dir.
-func Serve(ctx context.Context, cfg Config, dir string) error {
+func Serve(ctx context.Context, cfg control.ResourceConfig, dir string) error {
 	rec, err := history.NewRecorder(dir, cfg.Host, history.NewClock())
 	if err != nil {
 		return err
@@ -48,7 +34,7 @@ func Serve(ctx context.Context, cfg Config, dir string) error {
 			return err
 		}
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", netip.AddrPortFrom(cfg.Address, Port).String())
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", netip.AddrPortFrom(cfg.Address, control.ResourcePort).String())
 	if err != nil {
 		return fmt.Errorf("resource: %w", err)
 	}

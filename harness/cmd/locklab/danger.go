@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"locklab/ensembles/labs"
+	"locklab/ensembles"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -122,7 +122,7 @@ func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
 		return plan, c.Resume, err
 	}
 	p := series.DangerPlan{Seed: c.Seed, Timeout: time.Second, Tick: 200 * time.Millisecond, Hold: 200 * time.Millisecond,
-		Victims: 16, Servers: 3, Lab: labs.Auto, Panels: []string{series.PanelPause, series.PanelWorst},
+		Victims: 16, Servers: 3, Lab: ensembles.LabAuto, Panels: []string{series.PanelPause, series.PanelWorst},
 		Doses:  []float64{0.25, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.3, 1.5, 2, 3},
 		Guards: []string{"none", "lost-context", "lease-clock", "fencing", "zk-multi"}, Recipes: c.Recipe}
 	if c.Quick {

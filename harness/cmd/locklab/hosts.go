@@ -26,6 +26,7 @@ import (
 	"locklab/harness/series"
 	"locklab/reports/result"
 	"locklab/workloads/client"
+	"locklab/workloads/control"
 	"locklab/workloads/resource"
 )
 
@@ -145,7 +146,7 @@ type clientCmd struct {
 
 // Run runs a client process, in its working directory.
 func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	cfg, err := readConfig[client.Config](c.Config)
+	cfg, err := readConfig[control.ClientConfig](c.Config)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ type protocolCmd struct{}
 // Run prints which protocols this binary's processes speak. A benchmark asks for them before it runs the processes of
 // two binaries side by side.
 func (protocolCmd) Run(std streams) error {
-	return json.NewEncoder(std.Out).Encode(map[string]int{"client": client.Protocol})
+	return json.NewEncoder(std.Out).Encode(map[string]int{"client": control.Protocol})
 }
 
 type resourceCmd struct {
@@ -199,7 +200,7 @@ type resourceCmd struct {
 
 // Run serves the resource until the agent ends it, in its working directory.
 func (c resourceCmd) Run(ctx context.Context) error {
-	cfg, err := readConfig[resource.Config](c.Config)
+	cfg, err := readConfig[control.ResourceConfig](c.Config)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"locklab/ensembles/labs"
+	"locklab/ensembles"
 	"locklab/harness/untrusted"
 )
 
@@ -92,7 +92,7 @@ func newParser(std streams) (*kong.Kong, error) {
 
 // helpTexts are the help of flags and arguments that several commands have, or that is long.
 var helpTexts = kong.Vars{
-	"labs":          strings.Join(labs.Names(), ","),
+	"labs":          strings.Join(ensembles.LabNames(), ","),
 	"scenario_help": scenarioHelp, "threshold_help": thresholdHelp,
 	"yes_help": yesHelp, "run_out_help": runOutHelp, "in_cluster_help": inClusterHelp,
 	"print_config_help":  printConfigHelp,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 // version is a release's version. The linker sets it: -ldflags '-X main.version=v1.2.3'.
@@ -44,6 +44,6 @@ func writeVersion(w io.Writer, release string, info *debug.BuildInfo) error {
 	}
 	_, err := fmt.Fprintf(w, "locklab %s\ncommit: %s\ngo: %s %s/%s\nprotocol: %d\n",
 		cmp.Or(release, info.Main.Version, "(devel)"), commit, cmp.Or(info.GoVersion, runtime.Version()), runtime.GOOS,
-		runtime.GOARCH, client.Protocol)
+		runtime.GOARCH, control.Protocol)
 	return err
 }

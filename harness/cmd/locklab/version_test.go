@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/workloads/client"
+	"locklab/workloads/control"
 )
 
 func TestVersion(t *testing.T) {
@@ -19,7 +19,7 @@ func TestVersion(t *testing.T) {
 		}
 		return info
 	}
-	rest := fmt.Sprintf("go: go1.26.0 %s/%s\nprotocol: %d\n", runtime.GOOS, runtime.GOARCH, client.Protocol)
+	rest := fmt.Sprintf("go: go1.26.0 %s/%s\nprotocol: %d\n", runtime.GOOS, runtime.GOARCH, control.Protocol)
 	for _, c := range []struct {
 		name, release string
 		info          *debug.BuildInfo

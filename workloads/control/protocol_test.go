@@ -1,4 +1,4 @@
-package client
+package control
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 // A process receives every setting that it needs. Empty fields are not sent, so an older binary need not know them.
 func TestNeededIsReadBack(t *testing.T) {
-	cfg := Config{
+	cfg := ClientConfig{
 		Host:    "c1",
 		Recipe:  "mutex",
 		Locks:   []string{"/a"},
@@ -28,7 +28,7 @@ func TestNeededIsReadBack(t *testing.T) {
 			t.Errorf("%s is in %s", absent, b)
 		}
 	}
-	var got Config
+	var got ClientConfig
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}

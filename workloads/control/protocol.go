@@ -1,4 +1,4 @@
-package client
+package control
 
 import (
 	"bytes"
@@ -9,17 +9,17 @@ import (
 // Protocol is the version of how a harness talks with client processes: what their configuration means, the commands on
 // their standard input, and the events that they record. A benchmark runs client processes of another binary beside
 // ours if both have the same version. It rises with each change that the other side would misunderstand. A new field of
-// [Config] is not such a change, since a process refuses fields that it does not know and is only given those that are
+// [ClientConfig] is not such a change, since a process refuses fields that it does not know and is only given those that are
 // needed.
 const Protocol = 2
 
 // Needed is the configuration as JSON without the fields that say nothing.
-func (c Config) Needed() json.RawMessage {
+func (c ClientConfig) Needed() json.RawMessage {
 	full, zero := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, f := range []struct {
-		of   Config
+		of   ClientConfig
 		into *map[string]json.RawMessage
-	}{{c, &full}, {Config{}, &zero}} {
+	}{{c, &full}, {ClientConfig{}, &zero}} {
 		b, err := json.Marshal(f.of)
 		if err == nil {
 			err = json.Unmarshal(b, f.into)
