@@ -79,6 +79,7 @@ var costs = map[string]cost{
 
 // An acquisition costs what doc.go states and leaves nothing behind, by the servers' own counters.
 func TestCosts(t *testing.T) {
+	onRealServers(t)
 	for _, f := range families {
 		t.Run(f.recipe, func(t *testing.T) {
 			want, ok := costs[f.recipe]
@@ -183,6 +184,7 @@ func forgetWatches(t *testing.T, f family, s *Session, path string) {
 // A hold that lasts, and a contender that waits for long, watch their own znodes too: a request each, and a watch that
 // fires as the znode goes.
 func TestCostsOfLasting(t *testing.T) {
+	onRealServers(t)
 	path := lockPath(t)
 	s, other := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}}), connected(t, SessionConfig{})
 	s.unwatched, other.unwatched = unwatched{}, unwatched{never, never}
@@ -213,6 +215,7 @@ func TestCostsOfLasting(t *testing.T) {
 
 // A downgrade costs three requests. Unlike a release it always fires a watch, that of the reader's own znode.
 func TestDowngradeCosts(t *testing.T) {
+	onRealServers(t)
 	path := lockPath(t)
 	s := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}})
 	s.unwatched = unwatched{never, never}
@@ -238,6 +241,7 @@ func TestDowngradeCosts(t *testing.T) {
 
 // The operations of a shared count cost what doc.go states.
 func TestCountCosts(t *testing.T) {
+	onRealServers(t)
 	path := lockPath(t)
 	s, other := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet}}), connected(t, SessionConfig{})
 	c := newCountOf(t, s, path, 1)
@@ -282,6 +286,7 @@ func TestCountCosts(t *testing.T) {
 
 // A client of NoLock sends no request.
 func TestNoLockCosts(t *testing.T) {
+	onRealServers(t)
 	w := wire.New()
 	s := connected(t, SessionConfig{Config: zksession.Config{Timeout: quiet, Dial: w.Dial}})
 	before := received(t, s)

@@ -17,8 +17,10 @@ import (
 // Clients of several sessions never hold together and leave nothing behind, although their connections break all the
 // time and some of them give up early.
 func TestExclusionUnderBreaks(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
+			t.Parallel()
 			lock, other := lockPath(t), connected(t, SessionConfig{})
 			var holders holders
 			work := func() { _ = other.zk.Sync(within(t), lock) } // takes a round trip
@@ -120,9 +122,11 @@ func TestLostCreateAndLostSearch(t *testing.T) {
 
 // The session is killed while one client holds and another waits in it.
 func TestSessionKilled(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
+			t.Parallel()
 			lock, w := lockPath(t), wire.New()
 			var mu sync.Mutex
 			var states []zksession.State
@@ -246,9 +250,11 @@ func cutOff(t *testing.T, s *Session, w *wire.Wire, states <-chan zksession.Stat
 
 // While the client is disconnected, a release is unconfirmed. The janitor carries it out after the reconnect.
 func TestReleaseWhileDisconnected(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	for _, recipe := range recipeNames {
 		t.Run(recipe, func(t *testing.T) {
+			t.Parallel()
 			lock, w := lockPath(t), wire.New()
 			states := make(chan zksession.StateChange, 10)
 			s, other := connected(

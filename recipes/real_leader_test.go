@@ -122,6 +122,7 @@ const stoppedCandidate = "RECIPES_STOPPED_CANDIDATE"
 
 // A leader that is stopped for longer than its session finds its term ended when it goes on: the next one leads.
 func TestStoppedLeader(t *testing.T) {
+	onRealServers(t)
 	if where := os.Getenv(stoppedCandidate); where != "" {
 		leadAndSay(t, where)
 		return

@@ -22,6 +22,7 @@ import (
 // lease clock still believes in its lock, and still reads its znode there, when another client has the lock. The one
 // with a lease clock has stopped before.
 func TestLeaseClockBehindACutOffFollower(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs ZooKeeper")
 	}
@@ -144,6 +145,7 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 // A lock works with a lease clock as it does without. The heartbeats' znode ends with the session, and a session
 // timeout that is too short is refused.
 func TestRealLeaseClock(t *testing.T) {
+	onRealServers(t)
 	lock, other := lockPath(t), connected(t, SessionConfig{})
 	clock := &LeaseClockConfig{Tick: labtest.ServerConfig().Tick, Path: lock + "-heartbeats"}
 	least, err := clock.MinTimeout()

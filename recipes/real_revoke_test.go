@@ -18,6 +18,7 @@ func firstOf(t *testing.T, s *Session, lock string) string {
 // A revocation costs one request of the client that asks, one request of the client that is asked, and one watch. It
 // costs two requests and one watch more if a client waits behind the one that is asked. A second hold costs the same.
 func TestRevokeRequestsAndWatches(t *testing.T) {
+	onRealServers(t)
 	for _, recipe := range []string{"mutex", "rw", "fair-rw", "naive-rw", "semaphore-mutex", "semaphore"} {
 		t.Run(recipe, func(t *testing.T) {
 			lock := lockPath(t)
@@ -67,6 +68,7 @@ func TestRevokeRequestsAndWatches(t *testing.T) {
 
 // When the client ahead of it is asked to leave, a waiter looks again and goes on waiting.
 func TestRevokeWithAWaiter(t *testing.T) {
+	onRealServers(t)
 	lock, w := lockPath(t), wire.New()
 	s, other := connected(t, SessionConfig{}), connected(t, SessionConfig{Config: zksession.Config{Dial: w.Dial}})
 	other.unwatched = unwatched{never, never} // a look at its own znode would be a request more

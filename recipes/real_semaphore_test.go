@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes/internal/wire"
 	"locklab/recipes/zksession"
 )
@@ -18,6 +19,7 @@ import (
 // Connections of several sessions break all the time, and some clients give up early. Still no slot is held twice,
 // there are never more leases than permits, and nothing is left behind.
 func TestSemaphoreUnderBreaks(t *testing.T) {
+	t.Parallel()
 	const permits = 4
 	lock, other := lockPath(t), connected(t, SessionConfig{})
 	var u usage
@@ -125,6 +127,7 @@ func TestSemaphoreIsResizedForReal(t *testing.T) {
 // waiter. One watch on the list of leases fires. Three watches fire because of deletions: the holder's on its lease,
 // the head's on its place, and that of the next waiter. The number of waiters does not matter.
 func TestSemaphoreWatchesFired(t *testing.T) {
+	suite.Nightly(t, "waits long for the servers' counters; TestCosts has the watches that one release fires")
 	const waiters = 6
 	lock := lockPath(t)
 	first := connected(t, SessionConfig{})

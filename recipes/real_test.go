@@ -447,6 +447,7 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 
 // An administrator deletes a waiter's znode, and the waiter queues again.
 func TestOwnNodeDeletedWhileWaiting(t *testing.T) {
+	t.Parallel()
 	s, lock := connected(t, SessionConfig{}), lockPath(t)
 	h := acquired(t, realLock(t, "mutex", s, lock, nil))
 	queued := make(chan int, 10)
@@ -474,6 +475,7 @@ func TestOwnNodeDeletedWhileWaiting(t *testing.T) {
 
 // The service removes the directory between acquisitions, as it does with an unused container.
 func TestDirectoryReaped(t *testing.T) {
+	onRealServers(t)
 	for _, recipe := range recipeNames {
 		s, lock := connected(t, SessionConfig{}), lockPath(t)+"/deep/down"
 		l := realLock(t, recipe, s, lock, nil)

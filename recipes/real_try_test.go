@@ -19,6 +19,7 @@ func realTry(t *testing.T, recipe string, s *Session, lock string) TryLock {
 
 // An attempt costs these requests: where the lock is free, with its release, and where it is taken.
 func TestTryRequests(t *testing.T) {
+	onRealServers(t)
 	for recipe, want := range map[string]struct{ free, taken int }{
 		// create and getChildren at once, delete
 		"mutex":    {3, 3},

@@ -256,6 +256,7 @@ func TestZKLockConfiguration(t *testing.T) {
 
 // An acquisition costs these requests, and a release fires this many watches, by the servers' own counters.
 func TestZKLockRequests(t *testing.T) {
+	onRealServers(t)
 	lock, w := lockPath(t), wire.New()
 	l, other := zkLock(
 		t,

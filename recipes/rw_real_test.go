@@ -155,8 +155,10 @@ func TestWritersAreNotStarved(t *testing.T) {
 // Connections of several sessions break all the time, and some clients give up early. Still readers and writers never
 // hold together in conflicting modes, and nothing is left behind. Some writers of rw downgrade.
 func TestRWExclusionUnderBreaks(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range rwNames {
 		t.Run(recipe, func(t *testing.T) {
+			t.Parallel()
 			lock, other := lockPath(t), connected(t, SessionConfig{})
 			var record rwRecord
 			work := func() { _ = other.zk.Sync(within(t), lock) } // takes a round trip
@@ -269,6 +271,7 @@ func TestDowngradeAfterForce(t *testing.T) {
 
 // Requests are counted by the client, and watches by the servers.
 func TestRWRequestsAndWatches(t *testing.T) {
+	onRealServers(t)
 	for recipe, want := range map[string]struct {
 		// The requests of an acquisition and its release: without contention, and of a reader behind a writer.
 		alone, behind int

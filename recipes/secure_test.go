@@ -25,7 +25,10 @@ var alice = zksession.Digest("alice", "in wonderland")
 // onBoth runs a test on a service in memory and on the real ensemble.
 func onBoth(t *testing.T, test func(t *testing.T, servers []string)) {
 	t.Run("in memory", func(t *testing.T) { test(t, zktest.Start(t).Addrs()) })
-	t.Run("real", func(t *testing.T) { test(t, servers(t)) })
+	t.Run("real", func(t *testing.T) {
+		onRealServers(t)
+		test(t, servers(t))
+	})
 }
 
 // secured returns a configuration by which only clients with alice's credential may use what is created.

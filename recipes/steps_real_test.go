@@ -12,16 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest"
 )
 
-// These choose among the cases: LOCKLAB_TEST_ALL=1 plays every case. Otherwise the test draws a sample, with the seed
-// in LOCKLAB_STEPS_SEED or with a random one.
-const (
-	envAll       = "LOCKLAB_TEST_ALL"
-	envStepsSeed = "LOCKLAB_STEPS_SEED"
-)
+// The nightly suite plays every case. Otherwise the test draws a sample, with the seed in that variable or with a random
+// one.
+const envStepsSeed = "LOCKLAB_STEPS_SEED"
 
 const (
 	// casesAtOnce keeps the servers busy although most of the clients wait most of the time.
@@ -34,16 +32,20 @@ const (
 // behind. A case's name is recipe/situation/step/fault/who waits; to play one again:
 //
 //	LOCKLAB_TEST_ALL=1 go test ./recipes -run 'TestProtocolSteps$/^mutex$/^first-use$/^create-2$/^mute$/^alone$'
-func TestProtocolSteps(t *testing.T) { protocolSteps(t, servers(t)) }
+func TestProtocolSteps(t *testing.T) {
+	onRealServers(t)
+	protocolSteps(t, servers(t))
+}
 
 // The same on three servers in memory, which behave as the real ones do.
 func TestProtocolStepsInMemory(t *testing.T) {
+	t.Parallel()
 	protocolSteps(t, zktest.StartWith(t, zktest.Config{Servers: 3}).Addrs())
 }
 
 func protocolSteps(t *testing.T, servers []string) {
 	skipUnderRace(t)
-	seed, every := stepsSeed(t), os.Getenv(envAll) == "1"
+	seed, every := stepsSeed(t), suite.All()
 	t.Logf("%s=%d, all cases: %t", envStepsSeed, seed, every)
 	observer := connected(t, SessionConfig{Config: zksession.Config{Servers: servers, Timeout: 20 * time.Second}})
 	// The cases share the parent of their paths, which stays. Each case creates only what is below its path.

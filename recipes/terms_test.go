@@ -112,9 +112,11 @@ func TestHoldsEnd(t *testing.T) {
 
 // A client that is cut off from all servers stops believing by itself, before anything has told it of a loss.
 func TestCutOffClientStopsBelieving(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	for name, end := range map[string]HoldsEnd{"after the timeout": AfterTimeout, "at the disconnect": AtDisconnect} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := wire.New()
 			s := connected(t, SessionConfig{
 				Config:   zksession.Config{Dial: w.Dial, Timeout: 2 * time.Second},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/labtest/suite"
 )
 
 // roleAbandon is the first argument of a test binary that is to abandon a lab. The second is the locklab binary.
@@ -44,7 +45,7 @@ func StartOf(t testing.TB, kind ensembles.Kind, unavailable error, hosts ...ense
 	}
 	lab, err := ensembles.StartLab(t.Context(), kind,
 		ensembles.LabConfig{Hosts: hosts, Binary: Binary(t), Log: Log(t)})
-	if errors.Is(err, unavailable) && os.Getenv(EnvRequire) != "1" {
+	if errors.Is(err, unavailable) && !suite.Required() {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -14,19 +14,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"locklab/ensembles"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/labs"
+	"locklab/ensembles/labtest/suite"
 )
-
-// EnvRequire turns a missing Docker engine or image from a skip into a failure.
-const EnvRequire = "REQUIRE_DOCKER"
 
 // EnvKind is the environment variable that names the kind of lab that tests start; without it they start containers.
 const EnvKind = "LOCKLAB_TEST_LAB"
@@ -55,7 +50,7 @@ func Require(t testing.TB) {
 	_, err := docker.FindImage(t.Context())
 	switch {
 	case err == nil:
-	case os.Getenv(EnvRequire) == "1":
+	case suite.Required():
 		t.Fatalf("a Docker engine and an image are required: %v", err)
 	case errors.Is(err, docker.ErrNoEngine), errors.Is(err, docker.ErrNoImage):
 		t.Skipf("needs a Docker engine and an image: %v", err)
@@ -63,38 +58,6 @@ func Require(t testing.TB) {
 		t.Fatal(err)
 	}
 }
-
-// Binary builds the static locklab binary, once per test binary, and returns its path.
-func Binary(t testing.TB) string {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// The build is reproducible, so the tests of all packages use the same host image.
-var binary = sync.OnceValues(func() (string, error) {
-	// Nothing runs at the end of a test binary, so each removes the directories of earlier ones.
-	old, _ := filepath.Glob(filepath.Join(os.TempDir(), "locklab-test-*"))
-	for _, o := range old {
-		if st, err := os.Stat(o); err == nil && time.Since(st.ModTime()) > 6*time.Hour {
-			os.RemoveAll(o)
-		}
-	}
-	dir, err := os.MkdirTemp("", "locklab-test-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "locklab")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, "locklab/harness/cmd/locklab")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build locklab: %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // Log returns a logger that writes to the output of the test.
 func Log(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }

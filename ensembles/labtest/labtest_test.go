@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/ensembles"
+	"locklab/ensembles/labtest/suite"
 )
 
 // A spy is a test that records how it ended.
@@ -45,9 +46,9 @@ func TestRequire(t *testing.T) {
 	}
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent")
 	for require, want := range map[string]string{"": "skip ", "0": "skip ", "1": "fatal "} {
-		t.Setenv(EnvRequire, require)
+		t.Setenv(suite.EnvRequire, require)
 		if got := requires(t); !strings.HasPrefix(got, want) || !strings.Contains(got, "no Docker engine answers") {
-			t.Errorf("%s=%q: %q, want %q", EnvRequire, require, got, want)
+			t.Errorf("%s=%q: %q, want %q", suite.EnvRequire, require, got, want)
 		}
 	}
 }

@@ -43,10 +43,13 @@ func (p *PerPackage) get(t testing.TB) *Shared {
 	return p.shared
 }
 
-// Main runs the tests and ends the process. It removes the ensemble before it looks for leaked goroutines, because the
-// lab's leases run some.
-func (p *PerPackage) Main(m *testing.M) {
+// Main runs the tests, then whatever else must end, and ends the process. It removes the ensemble before it looks for
+// leaked goroutines, because the lab's leases run some.
+func (p *PerPackage) Main(m *testing.M, others ...func()) {
 	code := m.Run()
+	for _, end := range others {
+		end()
+	}
 	err := p.shared.Close()
 	if err == nil {
 		err = goleak.Find()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/ensembles/labtest"
-	"locklab/recipes/curator/curatortest"
+	"locklab/ensembles/labtest/curatortest"
 )
 
 // Every peer is measured on a real ensemble, with one client and with several, and the file has the results.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"locklab/ensembles/labtest/suite"
 )
 
 // readByClojure prints of each event its index, process, type and function, and of all of them that every process with
@@ -24,12 +26,7 @@ const readByClojure = `
 
 // Clojure, in which Jepsen's tools are written, reads what WriteEDN writes.
 func TestEDN(t *testing.T) {
-	if _, err := exec.LookPath("clojure"); err != nil {
-		if os.Getenv("REQUIRE_DOCKER") == "1" { // CI lacks nothing
-			t.Fatal(err)
-		}
-		t.Skip("install clojure to run this test: ", err)
-	}
+	clojure := suite.Tool(t, "clojure", "setup-clojure")
 	client := func(at int64, op Op, kind Kind, lock, name string) Event {
 		return Event{At: at, Process: "c1", Client: name, Acq: 1, Lock: lock, Op: op, Kind: kind}
 	}
@@ -53,7 +50,7 @@ func TestEDN(t *testing.T) {
 	if err := os.WriteFile(file, edn.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "clojure", "-e", readByClojure)
+	cmd := exec.CommandContext(t.Context(), clojure, "-e", readByClojure)
 	cmd.Env = append(os.Environ(), "HISTORY="+file, "JAVA_TOOL_OPTIONS=-Dfile.encoding=UTF-8")
 	cmd.Stderr = t.Output()
 	got, err := cmd.Output()

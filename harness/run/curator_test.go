@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/curatortest"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/recipes/curator"
-	"locklab/recipes/curator/curatortest"
 )
 
 // The built-in scenarios of the real Curator, shortened, give the results that `locklab run` gives.

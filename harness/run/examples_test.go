@@ -1,12 +1,12 @@
 package run
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/judge"
 )
@@ -17,9 +17,7 @@ const kazooImage = "locklab/kazoo:debian"
 // The example drivers of the manual are real locks. The pause of a holder makes clients overlap, each overlap is
 // explained by it, and no client is accused, also where the lock gives no tokens.
 func TestExampleDrivers(t *testing.T) {
-	if os.Getenv("LOCKLAB_TEST_ALL") != "1" {
-		t.Skip("takes a minute and needs make kazoo; LOCKLAB_TEST_ALL=1 runs it")
-	}
+	suite.Nightly(t, "takes a minute, and makes kazoo's image; TestABrokenLockInShellIsFound runs a foreign lock")
 	labtest.Require(t)
 	const examples = "../../workloads/foreign/examples"
 	zkLock := filepath.Join(t.TempDir(), "zk-lock")
@@ -66,11 +64,7 @@ func executeExample(t *testing.T, command, image string) judge.Outcome {
 // requireImage skips the test if the engine does not have the image, or fails it if that is required.
 func requireImage(t *testing.T, image string) {
 	t.Helper()
-	switch err := exec.Command("docker", "image", "inspect", image).Run(); {
-	case err == nil:
-	case os.Getenv(labtest.EnvRequire) == "1":
-		t.Fatalf("no image %s; make it with: make kazoo", image)
-	default:
-		t.Skipf("no image %s; make it with: make kazoo", image)
+	if err := exec.Command("docker", "image", "inspect", image).Run(); err != nil {
+		suite.Missing(t, "the image "+image, "kazoo", err)
 	}
 }

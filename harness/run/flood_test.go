@@ -22,6 +22,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/watch"
@@ -83,7 +84,7 @@ func flood(rec *history.Recorder, client string, acquisitions int) error {
 // its host nor the agent keeps much of it.
 func TestFloodArrivesWhole(t *testing.T) {
 	events := 1_500_000 // more than a host keeps
-	if os.Getenv("LOCKLAB_TEST_ALL") == "1" {
+	if suite.All() {
 		events = 10_000_000
 	}
 	each := events / floodClients / floodEvents

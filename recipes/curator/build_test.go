@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/ensembles/labtest/curatortest"
 	"locklab/recipes/curator"
-	"locklab/recipes/curator/curatortest"
 )
 
 // The driver is compiled only once. Started without arguments, it prints its usage.

@@ -18,9 +18,9 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/curatortest"
 	"locklab/recipes"
 	"locklab/recipes/curator"
-	"locklab/recipes/curator/curatortest"
 	"locklab/recipes/zksession"
 	"locklab/workloads/foreign"
 )

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes/internal/wire"
 )
 
@@ -181,7 +181,7 @@ func TestPlainKeepsRequests(t *testing.T) {
 // thousand.
 func TestEnterTellsTheStat(t *testing.T) {
 	total := 3_000
-	if os.Getenv("LOCKLAB_TEST_ALL") == "1" {
+	if suite.All() {
 		total = 100_000
 	}
 	dir, servers := freshPath(), ensemble.Servers(t)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -91,13 +91,7 @@ func write(t *testing.T, format string, in result.Input) []byte {
 // no such program, and fails it under CI.
 func read(t *testing.T, text []byte, program string, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		if os.Getenv("REQUIRE_DOCKER") == "1" { // CI lacks nothing
-			t.Fatal(err)
-		}
-		t.Skipf("run make setup-readers to install %s: %v", program, err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), suite.Tool(t, program, "setup-readers"), args...)
 	cmd.Stdin = bytes.NewReader(text)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

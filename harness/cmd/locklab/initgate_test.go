@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/gate"
 )
 
@@ -188,8 +189,8 @@ func TestTheGateOfAForeignRepository(t *testing.T) {
 		{"the same", "3m", "// serve answers", "// serve  answers", "", "0", "locklab: pass", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.long && os.Getenv("LOCKLAB_TEST_ALL") == "" {
-				t.Skip("takes a minute or more of a quiet machine; set LOCKLAB_TEST_ALL")
+			if c.long {
+				suite.Nightly(t, "takes a minute or more of a quiet machine; the broken lock runs every time")
 			}
 			r := newForeignRepository(t, "--budget", c.budget, "--metric", "acquire.p50", "--tolerate", "acquire.p50=90%")
 			r.change(c.old, c.replacement)
@@ -206,9 +207,7 @@ func TestTheGateOfAForeignRepository(t *testing.T) {
 
 // Each night adds its answer to those of the nights before, and the summary says how many called a change.
 func TestTheGateCountsItsFalseAlarms(t *testing.T) {
-	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("the runner's jq is not here")
-	}
+	suite.Tool(t, "jq", "setup-readers")
 	theirs := t.TempDir()
 	code, _, stderr := runCLI(t, "init", "gate", theirs, "--build", "make lock", "--lock", "bin/lock", "--url",
 		"https://example.org/locklab")

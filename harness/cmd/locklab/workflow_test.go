@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"locklab/ensembles/labtest/suite"
 )
 
 // A workflow has the parts of a GitHub workflow that this test needs.
@@ -100,9 +102,7 @@ esac
 
 // A second push replaces the comment of the first, although the same bot has made another comment since.
 func TestWorkflowReplacesItsComment(t *testing.T) {
-	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("gh's filter is played by jq, which is not here")
-	}
+	suite.Tool(t, "jq", "setup-readers")
 	b, err := os.ReadFile("../../../.github/workflows/lock-latency.yml")
 	var w workflow
 	if err == nil {

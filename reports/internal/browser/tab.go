@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -19,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"locklab/ensembles/labtest/suite"
 )
 
 // A Tab is a browser's tab, and what went wrong in it.
@@ -35,18 +36,12 @@ func Open(t *testing.T) *Tab {
 	if testing.Short() {
 		t.Skip("a browser is started")
 	}
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("REQUIRE_DOCKER") == "1" { // CI lacks nothing
-			t.Fatal(err)
-		}
-		t.Skip("install chromium to run this test (make setup-chromium): ", err)
-	}
+	path := suite.Tool(t, "chromium", "setup-chromium")
 	ctx, stop := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(chromedp.ExecPath(path),
 		chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(2*time.Minute)))
 	t.Cleanup(stop)
 	b := &Tab{Context: ctx}
-	err = chromedp.Listen(ctx, func(event any) {
+	err := chromedp.Listen(ctx, func(event any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch e := event.(type) {

@@ -2,31 +2,21 @@ package curatortest
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes/curator"
 )
-
-// EnvRequire makes a missing Curator a failure instead of a skip, as under CI.
-const EnvRequire = "REQUIRE_DOCKER"
 
 // Require returns Curator's jars. If the jars or the Java compiler are missing, it skips the test, or fails it if
 // they are required.
 func Require(t testing.TB) []string {
 	t.Helper()
 	jars, err := curator.Jars()
-	if err == nil {
-		_, err = exec.LookPath("javac")
+	if err != nil {
+		suite.Missing(t, "Curator", "curator", err)
 	}
-	switch {
-	case err == nil:
-	case os.Getenv(EnvRequire) == "1":
-		t.Fatal(err)
-	default:
-		t.Skipf("needs Curator and javac: %v", err)
-	}
+	suite.Tool(t, "javac", "curator")
 	return jars
 }
 
