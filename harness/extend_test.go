@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
 )
 
@@ -27,6 +28,7 @@ var additions = []addition{addedCheck, addedFault, addedRecipe, addedQuantity}
 // and by readers in results, reports and manuals. One build of the program has all the additions, because a build
 // takes long.
 func TestAnAdditionIsOneFileAndOneLine(t *testing.T) {
+	suite.Nightly(t, "builds the program twice; the other tests of this package keep the tables")
 	if testing.Short() {
 		t.Skip("builds the program")
 	}

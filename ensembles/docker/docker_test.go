@@ -19,6 +19,7 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 )
 
 func closeLab(t *testing.T, lab *ensembles.Lab) {
@@ -230,6 +231,7 @@ func TestAnAbandonedLabRemovesItself(t *testing.T) {
 
 // The same holds if the harness dies while it makes the lab, whatever it has made by then.
 func TestALabThatIsAbandonedWhileItStarts(t *testing.T) {
+	suite.Nightly(t, "kills at every moment of a start; TestAnAbandonedLabRemovesItself kills a lab that runs")
 	e := openEngine(t)
 	self, err := os.Executable()
 	if err != nil {
@@ -262,6 +264,7 @@ func TestALabThatIsAbandonedWhileItStarts(t *testing.T) {
 
 // Without a reaper, leases remove the containers and their volumes, but not the network, which locklab clean removes.
 func TestALabThatIsAbandonedWithItsReaper(t *testing.T) {
+	suite.Nightly(t, "kills the reaper, too; TestAnAbandonedLabRemovesItself kills a lab that runs")
 	e := openEngine(t)
 	id, kill := labtest.StartToAbandon(t)
 	owned := labelled(t, e, id)

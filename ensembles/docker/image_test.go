@@ -15,6 +15,7 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 )
 
 // officialRoot turns the tar of a root file system of Debian packages into one that looks like the official image's.
@@ -89,6 +90,7 @@ var officialConfig = []string{"ENV JAVA_HOME=/opt/java/openjdk", `VOLUME ["/data
 	`CMD ["zkServer.sh", "start-foreground"]`}
 
 func TestImageLikeTheOfficialOne(t *testing.T) {
+	suite.Nightly(t, "makes an image; TestDockerLab runs the one that make image made")
 	e := openEngine(t)
 	if !exists(t, e, "/images/"+docker.DebianImage+"/json") {
 		t.Skipf("needs %s to make the look-alike of", docker.DebianImage)

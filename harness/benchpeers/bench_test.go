@@ -10,10 +10,12 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/curatortest"
+	"locklab/ensembles/labtest/suite"
 )
 
 // Every peer is measured on a real ensemble, with one client and with several, and the file has the results.
 func TestRun(t *testing.T) {
+	suite.Nightly(t, "measures peers for a quarter of a minute each; the tests of recipes/curator run them")
 	if testing.Short() {
 		t.Skip("needs an ensemble")
 	}

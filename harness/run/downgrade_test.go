@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
 // A lock that admits a writer beside a writer that has become a reader is found, and only by that damage.
 func TestALeakyDowngradeIsFound(t *testing.T) {
+	suite.Nightly(t, "builds a program; recipes/broken has the same bug in memory")
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs an ensemble")

@@ -9,6 +9,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -17,6 +18,7 @@ import (
 // The servers of a mixed ensemble are upgraded while clients use a lock. Whatever the servers logged with either
 // version, the lock kept its promises.
 func TestUpgrade(t *testing.T) {
+	suite.Nightly(t, "restarts all servers of two images; TestAnUpgradeOutlastsTheSchedule and TestLeaderIsUpgradedLast need no servers")
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs an ensemble")

@@ -16,6 +16,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/rundir"
 	"locklab/reports/sweep"
 )
@@ -43,6 +44,7 @@ var sweepArgs = []string{
 // A real sweep that is interrupted, killed and resumed has the plan, the seeds, the runs and the report of one that
 // ran without interruption.
 func TestARealSweepIsResumed(t *testing.T) {
+	suite.Nightly(t, "a sweep on servers; TestSweepIsResumed resumes one of recorded runs")
 	labtest.Require(t)
 	binary := labtest.Binary(t)
 	base := t.ArtifactDir()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/recipes/broken"
 )
@@ -34,7 +35,10 @@ var triggers = map[string]func(*world){
 // The trigger of each lock produces exactly the finding that the table promises. The sound recipe produces no
 // finding, and neither does the same lock with its one wrong step put right. Where the promised check reads the
 // servers' transaction logs, that check finds the bug there too, and finds nothing in the logs of the sound locks.
-func TestTriggers(t *testing.T) { testTriggers(t, newWorld) }
+func TestTriggers(t *testing.T) {
+	suite.Nightly(t, "on real servers; TestTriggersInMemory shows each bug, too")
+	testTriggers(t, newWorld)
+}
 
 // The same, but for the logs, on servers in memory, which behave as the real ones do.
 func TestTriggersInMemory(t *testing.T) { testTriggers(t, newWorldInMemory) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes"
 	"locklab/recipes/curator"
 )
@@ -14,6 +15,7 @@ import (
 // Candidates in both languages elect one leader together, in either of Curator's layouts, and each side knows the
 // other's by its id.
 func TestMixedElection(t *testing.T) {
+	suite.Nightly(t, "a peer; TestOneQueue has both in one queue")
 	w := newWorld(t, "curator-mutex")
 	for _, kind := range []string{"latch", "selector"} {
 		path := w.path + "-" + kind

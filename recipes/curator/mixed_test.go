@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes"
 	"locklab/recipes/curator"
 	"locklab/workloads/foreign"
@@ -76,6 +77,7 @@ func (w *world) visit(visitors []visitor, limit, times int) *room {
 
 // Readers and writers in both languages share one path, and a writer is always alone.
 func TestMixedReadersAndWriters(t *testing.T) {
+	suite.Nightly(t, "a peer; TestOneQueue has both in one queue")
 	w := newWorld(t, "curator-rw")
 	// A writer weighs as much as all readers together may weigh.
 	const full, times = 100, 60
@@ -121,6 +123,7 @@ func TestMixedReadersAndWriters(t *testing.T) {
 
 // Clients in both languages together never hold more permits than there are.
 func TestMixedPermits(t *testing.T) {
+	suite.Nightly(t, "a peer; TestOneQueue has both in one queue")
 	w := newWorld(t, "curator-semaphore")
 	const permits, times = 3, 40
 	ours := func(n int) recipes.Lock {

@@ -19,6 +19,7 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/curatortest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes"
 	"locklab/recipes/curator"
 	"locklab/recipes/zksession"
@@ -342,6 +343,7 @@ func TestExpiry(t *testing.T) {
 // A client that waits while its session expires leaves the queue for good. Left alone, Curator would put it at the end
 // of the queue again, in a session of Curator's own that ends with the JVM.
 func TestExpiryOfAWaiter(t *testing.T) {
+	suite.Nightly(t, "a peer; TestExpiry expires a holder")
 	w := newWorld(t, "curator-mutex")
 	held := w.acquire(w.golang())
 	waited := make(chan error, 1)

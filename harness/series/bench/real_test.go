@@ -16,6 +16,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/rundir"
 	"locklab/reports/compare"
 	"locklab/reports/result"
@@ -182,6 +183,7 @@ func TestASlowerRecipe(t *testing.T) {
 
 // A violation in head fails the comparison, however fast the lock is.
 func TestAViolationInHead(t *testing.T) {
+	suite.Nightly(t, "a comparison on servers; TestTheGateOfAForeignRepository has a broken lock")
 	dir := filepath.Join(t.ArtifactDir(), "bench")
 	code, stdout := exitCode(
 		t,
@@ -195,6 +197,7 @@ func TestAViolationInHead(t *testing.T) {
 // If the sides differ in a key of the servers, each has a lab of its own, and keys that follow from that key may
 // differ too. How the sides compare depends on the machine.
 func TestAKeyOfTheServers(t *testing.T) {
+	suite.Nightly(t, "a comparison on servers; TestASlowerRecipe makes one, too")
 	dir := filepath.Join(t.ArtifactDir(), "bench")
 	code, stdout := exitCode(t, command(t, dir, "--count", "6", "--vs", "heap=128MiB"))
 	if code != 0 && code != 5 && code != 6 ||
