@@ -39,7 +39,7 @@ type foreignChildren struct {
 	// id is part of their names, so that healing leaves the znodes of other faults alone.
 	id       string
 	ensemble *ensembles.Ensemble
-	// lock is the lock's path, which must exist.
+	// lock is the lock's path.
 	lock string
 }
 
@@ -61,8 +61,18 @@ func (f foreignChildren) nodes() []string {
 	return all
 }
 
-// Inject creates the znodes.
+// Inject waits until there is a directory of the lock, which the first client that wants the lock makes, and creates the
+// znodes.
 func (f foreignChildren) Inject(ctx context.Context) (*Harm, error) {
+	if err := ensembles.Poll(ctx, pollEvery, "the lock's directory "+f.lock, func() error {
+		answer, err := administer(ctx, f.ensemble, agent.NodesList, f.lock)
+		if err == nil && answer.Refused != "" {
+			err = errors.New(answer.Refused)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
 	create := func(ctx context.Context) (st agent.Stamp, err error) {
 		for _, n := range f.nodes() {
 			answer, err := administerSoon(ctx, f.ensemble, agent.NodesCreate, n)

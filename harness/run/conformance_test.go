@@ -14,6 +14,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/watch"
@@ -313,8 +314,13 @@ func TestFaultsConform(t *testing.T) {
 	}
 	all := allTrials(t)
 	g := openTestbed(t)
+	tried := map[string]bool{} // the kinds of which an example was tried
 	for _, f := range all {
 		ok := t.Run(f.String(), func(t *testing.T) {
+			if tried[f.kind] {
+				suite.Nightly(t, "another example of its kind is tried every time")
+			}
+			tried[f.kind] = true
 			if lacks := g.lacking(f.fault(t)); lacks != "" {
 				g.unsupported(t, f, lacks)
 				return
@@ -325,7 +331,10 @@ func TestFaultsConform(t *testing.T) {
 			return
 		}
 	}
-	g.pairs(t, 6)
+	t.Run("pairs", func(t *testing.T) {
+		suite.Nightly(t, "each kind is tried alone every time")
+		g.pairs(t, 6)
+	})
 }
 
 // alone tries one fault by itself.

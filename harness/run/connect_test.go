@@ -31,6 +31,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/reports/result"
 )
@@ -330,7 +331,11 @@ func TestElsewhere(t *testing.T) {
 		unchanged(t)
 	})
 	t.Run("a fault of znodes", func(t *testing.T) { e.judged(t, "znodes", check.Pass); unchanged(t) })
-	t.Run("a sweep and a plan", func(t *testing.T) { e.planned(t); unchanged(t) })
+	t.Run("a sweep and a plan", func(t *testing.T) {
+		suite.Nightly(t, "a run that passes has the same load; the scripts of the command line sweep and plan")
+		e.planned(t)
+		unchanged(t)
+	})
 	t.Run("a bench", func(t *testing.T) { e.benched(t); unchanged(t) })
 	t.Run("an ensemble that is slow", func(t *testing.T) { e.spared(t); unchanged(t) })
 	t.Run("a killed harness", func(t *testing.T) { e.killed(t); unchanged(t) })

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/workloads/lock"
@@ -39,6 +40,9 @@ var controlRuns = map[string]struct {
 func testControls(t *testing.T, stage *Stage) {
 	for name, run := range controlRuns {
 		t.Run(name, func(t *testing.T) {
+			if name != "missing-own" {
+				suite.Nightly(t, "missing-own runs as any recipe does, too")
+			}
 			out := runOn(
 				t,
 				stage,

@@ -6,6 +6,7 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/curatortest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/judge"
@@ -26,6 +27,7 @@ func TestCurator(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("curator-downgrade", func(t *testing.T) {
+		suite.Nightly(t, "a peer; mixed-curator runs Curator every time")
 		out := executeShort(t, "curator-downgrade", version)
 		overlaps := number(out.Result.Safety.Overlaps)
 		if !curatortest.LeaksDowngrades(t, jars) {
@@ -45,6 +47,9 @@ func TestCurator(t *testing.T) {
 	})
 	for _, name := range []string{"mixed-curator", "mixed-curator-rw", "mixed-curator-semaphore"} {
 		t.Run(name, func(t *testing.T) {
+			if name != "mixed-curator" {
+				suite.Nightly(t, "a peer; mixed-curator runs Curator every time")
+			}
 			out := executeShort(t, name, version)
 			wantVerdict(t, out, check.Pass)
 			if n := number(out.Result.Safety.Overlaps); n != 0 {

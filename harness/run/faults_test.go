@@ -8,6 +8,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/scenario"
 	"locklab/workloads/control"
 )
@@ -77,6 +78,7 @@ func TestLatencyBetweenServersNeedsNetem(t *testing.T) {
 
 // A fault that needs what the lab turns out to lack is refused before anything is injected.
 func testLacksNetem(t *testing.T, small *Stage) {
+	suite.Nightly(t, "starts another lab to see it refused; TestLatencyBetweenServersNeedsNetem needs none")
 	lacks, err := small.lab.Host("zk1").Agent.Capabilities(t.Context())
 	if err != nil {
 		t.Fatal(err)

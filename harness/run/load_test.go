@@ -3,6 +3,7 @@ package run
 import (
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 )
@@ -70,6 +71,7 @@ func testLoads(t *testing.T, stage *Stage) {
 		}
 	})
 	t.Run("lock only", func(t *testing.T) {
+		suite.Nightly(t, "each sweep and bench holds the lock only")
 		out := runOn(t, stage, short("section: none", "clients-per-session: 2", "recipe: naive-mutex"))
 		wantVerdict(t, out, check.Pass)
 		if v := out.Report.Check(check.Effect); v.Result != check.NotApplicable {
@@ -103,6 +105,7 @@ func testLoads(t *testing.T, stage *Stage) {
 		}
 	})
 	t.Run("bursts of readers", func(t *testing.T) {
+		suite.Nightly(t, "the tests of workloads/client draw bursts")
 		out := runOn(
 			t,
 			stage,

@@ -62,6 +62,7 @@ expect: {belief-exclusion: fail, effect: any, fairness: any}
 // to, the overlap is seen and explained by the pause, and no host's times are far from the run's. The report says how
 // closely the clocks are known.
 func TestHostsOnOtherMachines(t *testing.T) {
+	t.Parallel()
 	labtest.Require(t)
 	binary := withClocks(t, labtest.Binary(t), map[string]int{"c1": 100_000, "zk2": 5_000, "r1": 7})
 	sc := load(t, stopped)

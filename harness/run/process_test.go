@@ -187,6 +187,7 @@ func faultVerified(id string) func(history.Event) bool {
 // After Ctrl-C in the middle of a run, the command heals, reports what there is as partial, and takes its lab down
 // before it ends.
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	c := begin(t, full)
 	for _, f := range []string{"f1", "f2", "f3"} {
 		c.awaitEvent(t, f+" to be in force", faultVerified(f))
@@ -255,6 +256,7 @@ func TestInterruptWhileTheLabStarts(t *testing.T) {
 
 // The second Ctrl-C aborts at once, and the lab removes itself.
 func TestSecondInterruptAborts(t *testing.T) {
+	t.Parallel()
 	c := begin(t, full)
 	c.awaitEvent(t, "f1 to be in force", faultVerified("f1"))
 	c.look(t)

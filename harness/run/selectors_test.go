@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"locklab/chaos"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/watch"
@@ -89,6 +90,7 @@ func namedFaults(t *testing.T, stage *Stage) {
 }
 
 func drawnFaults(t *testing.T, stage *Stage) {
+	suite.Nightly(t, "a swarm of TestRunsWithFaults draws faults, too")
 	src := with(
 		"schedule: random",
 		"fault-interval: 700ms",

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 )
@@ -69,6 +70,8 @@ type moment struct {
 	spread time.Duration
 	// seldom says that the moment is much like another one, so that only the soak has it.
 	seldom bool
+	// often says that every suite has the moment, and not only the nightly one.
+	often bool
 }
 
 func recorded(ok func(history.Event) bool) func(*testing.T, *command, *follower) bool {
@@ -113,7 +116,7 @@ var moments = []moment{
 	}},
 	{name: "clients connect", spread: 500 * time.Millisecond, reached: inPhase(history.PhaseConnect)},
 	{name: "fault requested", spread: 300 * time.Millisecond, reached: requested, seldom: true},
-	{name: "several faults in force", spread: 500 * time.Millisecond, reached: inForce(3)},
+	{name: "several faults in force", spread: 500 * time.Millisecond, reached: inForce(3), often: true},
 	{name: "all faults in force", spread: time.Second, reached: inForce(5)},
 	{
 		name:    "healing",
@@ -123,7 +126,7 @@ var moments = []moment{
 	{name: "swarm", source: swarming, spread: drawnWindow, reached: requested},
 	{name: "drawn faults", source: lasting, spread: drawnWindow, reached: inForce(1)},
 	{name: "second swarm", source: swarming, spread: drawnWindow, reached: requested, seldom: true},
-	{name: "collect", source: full, spread: 200 * time.Millisecond, reached: inPhase(history.PhaseCollect)},
+	{name: "collect", source: full, spread: 200 * time.Millisecond, reached: inPhase(history.PhaseCollect), often: true},
 	{
 		name:   "judging",
 		source: full,
@@ -141,7 +144,9 @@ const soak = "LOCKLAB_SOAK"
 // When the harness is killed at some moment of a run full of faults, nothing of its lab is left, and its directory can
 // be judged and drawn. LOCKLAB_SEED repeats a kill.
 func TestSigkill(t *testing.T) {
-	sigkills(t, slices.DeleteFunc(slices.Clone(moments), func(m moment) bool { return m.seldom }))
+	sigkills(t, slices.DeleteFunc(slices.Clone(moments), func(m moment) bool {
+		return m.seldom || !suite.All() && !m.often
+	}))
 }
 
 // The soak has a hundred kills.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -45,6 +46,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	})
 	for _, recipe := range []string{"fair-rw", "naive-rw"} {
 		t.Run(recipe, func(t *testing.T) {
+			suite.Nightly(t, "read-write runs another recipe of that kind")
 			wantVerdict(
 				t,
 				runOn(t, stage, short("workload: read-write", "read-share: 0.7", "hold: 1ms", "recipe: "+recipe)),
@@ -82,6 +84,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		}
 	})
 	t.Run("semaphore-mutex", func(t *testing.T) {
+		suite.Nightly(t, "semaphore runs another recipe of that kind")
 		wantVerdict(t, runOn(t, stage, short("recipe: semaphore-mutex")), check.Pass)
 	})
 	// Both recipes share one queue, in which go-zookeeper's lock has znodes with names of its own.
@@ -109,6 +112,9 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	}
 	for _, guard := range []string{"lost-context", "lease-clock"} {
 		t.Run("stopped behind the question of "+guard, func(t *testing.T) {
+			if guard == "lease-clock" {
+				suite.Nightly(t, "no guard that asks before the access differs from lost-context in what is behind it")
+			}
 			wantVerdict(
 				t,
 				runOn(
@@ -126,6 +132,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		})
 	}
 	t.Run("stopped before the question of lease-clock", func(t *testing.T) {
+		suite.Nightly(t, "stopped behind the question of lost-context is its counterpart")
 		out := runOn(
 			t,
 			stage,
@@ -178,6 +185,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		}
 	})
 	t.Run("readers and writers of data in ZooKeeper", func(t *testing.T) {
+		suite.Nightly(t, "no later than zk-multi writes data in ZooKeeper")
 		out := runOn(t, stage, short("workload: read-write", "read-share: 0.5", "downgrade-share: 0.2", "guard: zk-multi"))
 		wantVerdict(t, out, check.Pass)
 		if torn := out.Result.Safety.TornReads; torn == nil || *torn != 0 {
@@ -193,6 +201,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		}
 	})
 	t.Run("and lost by a holder that is paused", func(t *testing.T) {
+		suite.Nightly(t, "elements are appended has lists, and a pause explains an overlap has a paused holder")
 		out := runOn(
 			t,
 			stage,
@@ -212,6 +221,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		}
 	})
 	t.Run("a holder of a permit is paused", func(t *testing.T) {
+		suite.Nightly(t, "and fenced by its slot pauses a holder of a permit, too")
 		out := runOn(
 			t,
 			stage,
@@ -261,6 +271,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		}
 	})
 	t.Run("multi-lock in any order", func(t *testing.T) {
+		suite.Nightly(t, "multi-lock takes several locks, in order")
 		out := runOn(
 			t,
 			stage,
