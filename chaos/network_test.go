@@ -14,6 +14,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 )
 
 // This test covers every fault of the network, and some in pairs, on one real lab.
@@ -84,9 +85,15 @@ func (r *rig) cuts(t *testing.T, verdict agent.Verdict) map[string]cut {
 func testCuts(t *testing.T, r *rig) {
 	shapes := map[agent.Verdict][]string{agent.Drop: slices.Sorted(maps.Keys(r.cuts(t, agent.Drop))),
 		agent.Reject: {"a follower alone", "one way, to the leader", "one way, from servers", "ring"}}
+	// Of each sort of shape one: a host alone, one direction, a topology, and clients.
+	often := map[string]bool{"a follower alone": true, "one way, from servers": true, "ring": true,
+		"clients from one server": true}
 	for verdict, names := range shapes {
 		for _, name := range names {
 			t.Run(fmt.Sprintf("%s %s", verdict, name), func(t *testing.T) {
+				if !often[name] || verdict == agent.Reject && name != "one way, from servers" {
+					suite.Nightly(t, "a cut of another shape")
+				}
 				c := r.cuts(t, verdict)[name] // the shapes depend on the leader
 				if verdict == agent.Reject {
 					heal(t, inject(t, c))
@@ -210,6 +217,7 @@ func testReset(t *testing.T, r *rig) {
 
 // Two faults strike the same links. Each is verified beside the other, and healing one keeps the other.
 func testPairs(t *testing.T, r *rig) {
+	suite.Nightly(t, "each kind of packet fault is tried alone every time")
 	const seed = 7
 	rng := rand.New(rand.NewPCG(seed, 0))
 	names := []string{"loss", "bandwidth", "latency", "cut"}

@@ -13,6 +13,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
 )
 
@@ -37,6 +38,9 @@ func TestFaults(t *testing.T) {
 		{"faults without a target", testNothingThere},
 	} {
 		ok := t.Run(c.name, func(t *testing.T) {
+			if c.name == "crash loops" || c.name == "rolling restart" {
+				suite.Nightly(t, "harness/run injects one every time")
+			}
 			c.test(t, r)
 			for _, h := range lab.Hosts(ensembles.Server, ensembles.Client, ensembles.Resource) {
 				if st, err := h.Agent.Status(t.Context()); err != nil || len(st.Rules) > 0 || st.State == history.ProcessStopped {
