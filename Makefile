@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns bench gate-curve bench-peers image demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
+.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns bench gate-curve bench-peers image demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -95,9 +95,10 @@ setup-race:
 setup-clojure:
 	@$(call install,clojure,clojure)
 
-# The readers of formats of locklab export, in tests: Prometheus' promtool, GitHub's cmark-gfm, and junitparser.
+# The readers of formats of locklab export, in tests: Prometheus' promtool, jq, GitHub's cmark-gfm, and junitparser.
 setup-readers:
 	@$(call install,promtool,prometheus)
+	@$(call install,jq,jq)
 	@$(call install,cmark-gfm,cmark-gfm)
 	@$(call install-file,/usr/lib/python3/dist-packages/junitparser,python3-junitparser)
 
@@ -130,26 +131,24 @@ if ! { $(1); }; then \
 fi
 endef
 
-# Packages whose tests start ensembles run one at a time (-p 1), and every time (-count=1), because they depend on more than
-# their files.
-LAB_TESTS := ./ensembles/... ./chaos/... ./recipes/... ./harness ./harness/run ./harness/incluster \
-	./harness/doctor ./harness/series/... ./harness/benchpeers ./harness/cmd/...
-# The others run with the race detector, and so do the tests of pods that need no cluster. Tests that reconnect cannot,
-# because go-zookeeper has a race when it does.
-PURE_TESTS := ./ensembles/kubernetes ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
-	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... ./harness/scenario/... ./reports/... \
-	./workloads/...
-# These simulate and draw for long, or wait for a browser, with code that other tests run with the race detector, which
-# makes them ten times as long.
-WITHOUT_RACE := TestSaturationOfAKnownLock|TestSweepPage|TestBrowser
+# Packages whose tests start labs, or look at the whole machine, run one at a time, and every time, because they depend on
+# more than their files. The longest come first.
+LAB_TESTS := ./harness/run ./harness/cmd/... ./recipes/... ./chaos/... ./ensembles/... ./harness/series/... \
+	./harness/incluster ./harness/doctor ./harness/benchpeers
+# The others run beside them, at a lower priority.
+PLAIN_TESTS := ./harness ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
+	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
+	./harness/scenario/... ./reports/... ./workloads/...
+# Packages that start goroutines are tested with the race detector as well, as far as their tests are short: they leave
+# out what needs a lab or a browser, simulates for long, or reconnects, where go-zookeeper has a race of its own.
+RACE_TESTS := ./chaos ./ensembles/agent/serve ./ensembles/remote ./ensembles/txnlog ./ensembles/kubernetes \
+	./harness/check ./harness/history ./harness/judge ./harness/rundir ./harness/watch ./harness/run ./harness/series \
+	./recipes/... ./reports/chart ./reports/compare ./reports/result ./reports/serve ./workloads/...
 
-test: image setup-race setup-clojure setup-readers setup-chromium curator ## run the tests, on real ensembles (about 25 minutes)
-	$(GO) vet ./...
-	$(GO) test -race -skip '$(WITHOUT_RACE)' $(PURE_TESTS)
-	$(GO) test -run '$(WITHOUT_RACE)' ./workloads/client ./reports/...
-	$(GO) test -p 1 -count=1 -timeout 40m $(LAB_TESTS)
-	@if [ -e $(TEST_CLUSTER) ] || [ -n "$${KUBECONFIG:-}" ]; then $(MAKE) --no-print-directory test-kubernetes; \
-		else echo "no test of labs in a cluster; make test-kubernetes builds one, once"; fi
+setup: image setup-race setup-clojure setup-readers setup-chromium setup-zookeeper curator ## install what the tests need (some minutes, once)
+
+test: setup ## run the tests, on real ensembles (at most 15 minutes, and some more to install what they need, once)
+	$(GO) run ./ensembles/labtest/suite/runsuite -labs '$(LAB_TESTS)' -plain '$(PLAIN_TESTS)' -race '$(RACE_TESTS)'
 
 # go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.
 RACE := bin/race
@@ -212,11 +211,12 @@ $(TEST_CLUSTER):
 	cd ensembles/kubernetes/testcluster && $(BUILD) -ldflags '-s -w' -o $(TEST_CLUSTER)-pause/pause ./pause && \
 		nice env $(BUILD) -ldflags '$(KUBERNETES_LDFLAGS)' -o $@ .
 
-test-all: test test-netns test-process kazoo ## also run every fault at every step of every recipe, the gate of another repository, the example drivers, a record of ten million events, simulated servers under the race detector, and the fuzzers
-	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run 'TestExampleDrivers|TestFloodArrivesWhole' ./harness/run
-	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -timeout 45m -run TestProtocolSteps ./recipes
-	LOCKLAB_TEST_ALL=1 $(GO) test -count=1 -run TestTheGateOfAForeignRepository ./harness/cmd/locklab
-	$(GO) test -race -short ./recipes ./recipes/zktest ./chaos
+# Nightly tests run on every kind of lab. The runs of the fuzzers are short, as their corpora are.
+test-all: kazoo ## run the nightly tests as well, on every kind of lab, catch every known bug, and run the fuzzers
+	LOCKLAB_TEST_ALL=1 $(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory test-netns test-process gallery
+	@if [ -e $(TEST_CLUSTER) ] || [ -n "$${KUBECONFIG:-}" ]; then $(MAKE) --no-print-directory test-kubernetes; \
+		else echo "no test of labs in a cluster; make test-kubernetes builds one, once"; fi
 	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 30s ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzRead -fuzztime 30s ./ensembles/txnlog

@@ -98,7 +98,8 @@ var layers = []layer{
 var folders = []string{"harness", "reports"}
 
 // programs are commands that tests build and run; nothing imports them.
-var programs = []string{"harness/run/testdata/leaky", "workloads/foreign/examples/zk-lock"}
+var programs = []string{"ensembles/labtest/suite/runsuite", "harness/run/testdata/leaky",
+	"workloads/foreign/examples/zk-lock"}
 
 // layerOf returns the index of a package's layer, or -1.
 func layerOf(pkg string) int {

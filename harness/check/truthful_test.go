@@ -26,6 +26,9 @@ var (
 // is logged.
 // Overlaps and stale accesses are counted by their definitions as well.
 func TestTruthfulRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges hundreds of runs")
+	}
 	for _, w := range truthfulWorkloads {
 		t.Run(w.name, func(t *testing.T) {
 			var unknown, overlaps, losses, late int64

@@ -166,6 +166,9 @@ func wantVerdict(t *testing.T, what, dir string, want check.Result) Outcome {
 
 // A run whose record is whole has its verdict. Whatever is cut from a record, or put in its place, makes it unknown.
 func TestIncompleteRecord(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges hundreds of damaged records")
+	}
 	for _, c := range []struct {
 		name string
 		made madeRun
@@ -362,6 +365,9 @@ func TestRecordOfAKilledProcess(t *testing.T) {
 
 // A run directory of format 1 keeps its verdict, with a warning, where nothing speaks against its record.
 func TestFormatWithoutMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges hundreds of damaged records")
+	}
 	for overlap, want := range map[bool]check.Result{false: check.Pass, true: check.Fail} {
 		made := madeRun{section: "counter", overlap: overlap, unmarked: true}
 		dir := made.make(t)

@@ -338,8 +338,9 @@ func awaitRecorded(
 		}
 		since := clock.Now() - int64(silenceCap)
 		var unfinished []string
-		arriving := false
+		arriving, met := false, false
 		view.Look(func(now watch.State) {
+			met = done(now) // it may have come true at the very end of the time
 			for _, name := range names {
 				if !now.Finished(name) {
 					unfinished = append(unfinished, name)
@@ -347,6 +348,9 @@ func awaitRecorded(
 				}
 			}
 		})
+		if met {
+			return nil
+		}
 		if !arriving {
 			return fmt.Errorf("clients of %s are not done %v after the window closed", strings.Join(unfinished, ", "), lateCap)
 		}

@@ -325,6 +325,9 @@ func capacityOf(most float64) func(sc *scenario.Scenario) result.Result {
 
 // A search is resumed too, and the probes that were made count.
 func TestSweepSearches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many searches")
+	}
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		f := fakeRun{result: capacityOf(321)}

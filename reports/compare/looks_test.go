@@ -87,6 +87,9 @@ func TestLookLevel(t *testing.T) {
 // A benchmark that stops as soon as the interval excludes the true difference does so in at most 5 % of all cases,
 // although it looks five times.
 func TestLooksKeepTheConfidence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws thousands of comparisons")
+	}
 	rng := rand.New(rand.NewPCG(7, 7))
 	const trials = 2000
 	looks := manyLooks["equal"]

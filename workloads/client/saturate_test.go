@@ -14,6 +14,9 @@ import (
 // time allows: within 3 %, with each of 20 seeds. Beyond that rate the queue grows for as long as the window lasts,
 // so that any limit on p99 is missed, or no client is free.
 func TestSaturationOfAKnownLock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for long")
+	}
 	const warmup, window, limit = time.Second / 2, 4 * time.Second, 30 * time.Millisecond
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 0))

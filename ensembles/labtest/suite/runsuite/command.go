@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An event is what test2json prints of a test or, without a Test, of a package.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+// A lab is a package whose tests start labs, and the binary of its tests.
+type lab struct{ pkg, dir, binary string }
+
+// packages returns the packages with tests that patterns match, in their order.
+func packages(ctx context.Context, patterns []string) ([]lab, error) {
+	var all []lab
+	seen := map[string]bool{}
+	for _, p := range patterns {
+		const format = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"
+		out, err := exec.CommandContext(ctx, "go", "list", "-f", format, p).Output()
+		if err != nil {
+			return nil, fmt.Errorf("go list %s: %w", p, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			pkg, dir, ok := strings.Cut(strings.TrimSpace(line), "\t")
+			if ok && !seen[pkg] {
+				seen[pkg] = true
+				all = append(all, lab{pkg: pkg, dir: dir})
+			}
+		}
+	}
+	return all, nil
+}
+
+// build makes the binary of the package's tests in dir.
+func (l *lab) build(ctx context.Context, dir string) error {
+	l.binary = filepath.Join(dir, strings.ReplaceAll(l.pkg, "/", "-")+".test")
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", l.binary, l.pkg).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build the tests of %s: %w\n%s", l.pkg, err, out)
+	}
+	return nil
+}
+
+// run runs the tests, and removes the binary.
+func (l *lab) run(ctx context.Context, parallel int, take func(event)) error {
+	defer os.Remove(l.binary)
+	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", "-p", l.pkg, l.binary, "-test.v=test2json",
+		"-test.paniconexit0", "-test.timeout=60m", "-test.parallel="+strconv.Itoa(parallel))
+	cmd.Dir = l.dir
+	return follow(cmd, take)
+}
+
+// vet runs go vet on the whole module, at a lower priority.
+func vet(ctx context.Context) error {
+	if out, err := exec.CommandContext(ctx, "nice", "go", "vet", "./...").CombinedOutput(); err != nil {
+		return fmt.Errorf("go vet: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// goTest runs go test with these arguments, at a lower priority.
+func goTest(ctx context.Context, take func(event), args ...string) error {
+	return follow(exec.CommandContext(ctx, "nice", append([]string{"go", "test", "-json"}, args...)...), take)
+}
+
+// follow runs a command and takes the events that it prints. That tests fail is no error.
+func follow(cmd *exec.Cmd, take func(event)) error {
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	seen := 0
+	dec := json.NewDecoder(out)
+	for err == nil {
+		var e event
+		if err = dec.Decode(&e); err == nil {
+			seen++
+			take(e)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return errors.Join(fmt.Errorf("%s: %w", cmd, err), cmd.Wait())
+	}
+	if err := cmd.Wait(); err != nil && (seen == 0 || stderr.Len() > 0) {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, stderr.Bytes())
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time, because each lab wants
+// the machine for itself, and the others beside them, at a lower priority.
+//
+// In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
+// many tests were skipped and why. It fails if a test fails.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var s runner
+	labs := flag.String("labs", "", "packages whose tests start labs, or look at the whole machine")
+	plain := flag.String("plain", "", "packages whose tests do neither")
+	raced := flag.String("race", "", "packages of both kinds whose short tests run with the race detector")
+	flag.IntVar(&s.parallel, "parallel", 3, "how many tests of one package with labs run at once")
+	flag.Parse()
+	s.labs, s.plain, s.raced = strings.Fields(*labs), strings.Fields(*plain), strings.Fields(*raced)
+	err := s.run(ctx)
+	if s.report.print(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "runsuite:", err)
+		os.Exit(1)
+	}
+	if s.report.failed() {
+		os.Exit(1)
+	}
+}
+
+// A runner is what one call of the program runs.
+type runner struct {
+	labs, plain, raced []string
+	parallel           int
+
+	report report
+}
+
+// run runs everything, and returns an error for what is not a test's failure.
+func (s *runner) run(ctx context.Context) error {
+	labs, err := packages(ctx, s.labs)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "locklab-suite-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	try := func(f func() error) {
+		running.Go(func() {
+			if err := f(); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	// Linking a test's binary takes a core for seconds, so the next one is linked while labs are waited for.
+	built := make(chan lab, len(labs))
+	try(func() error {
+		defer close(built)
+		for _, l := range labs {
+			if err := l.build(ctx, dir); err != nil {
+				return err
+			}
+			built <- l
+		}
+		return nil
+	})
+	try(func() error {
+		for l := range built {
+			if err := l.run(ctx, s.parallel, s.report.take); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	try(func() error {
+		if err := vet(ctx); err != nil {
+			return err
+		}
+		test := []string{"-vet=off", "-p", "2"}
+		if err := goTest(ctx, s.report.take, slices.Concat(test, s.plain)...); err != nil {
+			return err
+		}
+		return goTest(ctx, s.report.takeRaced, slices.Concat(test, []string{"-race", "-short"}, s.raced)...)
+	})
+	running.Wait()
+	return context.Cause(ctx)
+}
