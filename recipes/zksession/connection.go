@@ -56,6 +56,7 @@ type connection struct {
 	connected   bool
 	heard       time.Time     // see Heard
 	seen        int64         // the newest transaction that an answer told of
+	rewatch     rewatch       // what the watches that are set again must not miss
 	up          chan struct{} // closed while connected
 	down        chan struct{} // closed while disconnected
 	reconnected chan struct{} // closed by the next connect; nil if no caller waits for it
@@ -176,7 +177,8 @@ func (c *connection) dialOnce(network, address string, limit time.Duration, fail
 		return nil, err
 	}
 	c.mu.Lock()
-	framed := newFramedConn(newBufferedConn(raw), len(c.cfg.Credentials), c.seen, c.answered)
+	framed := newFramedConn(newBufferedConn(raw), len(c.cfg.Credentials), c.seen, c.rewatch.heard, c.answered)
+	c.rewatch.dialled()
 	c.mu.Unlock()
 	socket, err := newHandshakeConn(framed, time.Now().Add(budget), c.grant)
 	if err != nil {
@@ -217,6 +219,7 @@ func (c *connection) answered(a answer) {
 		c.heard = a.sent
 	}
 	c.seen = max(c.seen, a.zxid)
+	c.rewatch.answered(a)
 	if a.op == opSetWatches && a.code != 0 {
 		// go-zookeeper only logs it. All watches of the request are gone, and it is not known which these were.
 		close(c.doubt)
@@ -251,6 +254,7 @@ func (c *connection) enter() {
 		return
 	}
 	c.connected = true
+	c.rewatch.connected()
 	close(c.up)
 	c.down = make(chan struct{})
 	if c.reconnected != nil {

@@ -18,8 +18,9 @@ type framedConn struct {
 	net.Conn
 	// answered is called by Read for each answer, before the reader gets it.
 	answered func(answer)
-	// seen is the newest transaction that earlier connections of the session have seen; see [framedConn.Write].
-	seen int64
+	// seen is the newest transaction that earlier connections of the session have seen, and watched the one up to which
+	// they have heard of every change that was watched for; see [framedConn.Write].
+	seen, watched int64
 
 	mu      sync.Mutex
 	begun   bool          // the connect request has been sent
@@ -42,16 +43,18 @@ type framedConn struct {
 // A sentRequest is a request that is not answered yet.
 type sentRequest struct {
 	xid, op int32
+	length  int       // of its frame
 	at      time.Time // just before it was sent
 	direct  *direct   // nil = go-zookeeper's
 }
 
 // An answer is what a server says to a request.
 type answer struct {
-	op   int32     // the request's; 0 = connect
-	code int32     // 0 = done
-	zxid int64     // the newest transaction that the server had seen; 0 if it does not say
-	sent time.Time // just before the request was sent
+	op     int32     // the request's; 0 = connect
+	length int       // of the request's frame in bytes; 0 for a direct request
+	code   int32     // 0 = done
+	zxid   int64     // the newest transaction that the server had seen; 0 if it does not say
+	sent   time.Time // just before the request was sent
 }
 
 // codeTooLarge is the code that a reader gets, instead of the server's answer, of an answer that is larger than
@@ -74,15 +77,16 @@ const (
 const replyHeader = 4 + 8 + 4
 
 // newFramedConn wraps a fresh connection on which the client will send that many credentials.
-func newFramedConn(conn net.Conn, credentials int, seen int64, answered func(answer)) *framedConn {
-	c := &framedConn{Conn: conn, answered: answered, seen: seen, unproved: credentials, proved: make(chan struct{})}
+func newFramedConn(conn net.Conn, credentials int, seen, watched int64, answered func(answer)) *framedConn {
+	c := &framedConn{Conn: conn, answered: answered, seen: seen, watched: watched, unproved: credentials,
+		proved: make(chan struct{})}
 	c.prove(0)
 	return c
 }
 
 func (c *framedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	r := sentRequest{at: time.Now()}
+	r := sentRequest{at: time.Now(), length: len(p)}
 	if c.begun {
 		r.xid, r.op = int32(binary.BigEndian.Uint32(p[4:])), int32(binary.BigEndian.Uint32(p[8:]))
 	} else if c.seen != 0 {
@@ -93,11 +97,11 @@ func (c *framedConn) Write(p []byte) (int, error) {
 	}
 	c.begun = true
 	if r.op == opSetWatches {
-		// A watch that is set again fires at once if its znode has changed since the transaction that this request names.
-		// go-zookeeper names the newest that it has seen, perhaps by the answer to a request on this very connection, which
-		// was sent first; the watch would then miss what happened while the client was disconnected.
+		// go-zookeeper names the newest transaction that it has seen, perhaps by the answer to a request on this very
+		// connection, which was sent first. The watches would miss what happened while the client was disconnected: see
+		// [rewatch].
 		p = bytes.Clone(p)
-		binary.BigEndian.PutUint64(p[12:], uint64(c.seen))
+		binary.BigEndian.PutUint64(p[12:], uint64(c.watched))
 	}
 	c.pending = append(c.pending, r)
 	c.mu.Unlock()
@@ -213,7 +217,7 @@ func (c *framedConn) note(xid, code int32, zxid int64) *direct {
 				c.prove(1)
 			}
 			c.mu.Unlock()
-			c.answered(answer{op: r.op, code: code, zxid: zxid, sent: r.at})
+			c.answered(answer{op: r.op, length: r.length, code: code, zxid: zxid, sent: r.at})
 			return r.direct
 		}
 	}

@@ -67,7 +67,7 @@ func TestFramedAnswers(t *testing.T) {
 			if at.After(sent[request]) || request > 0 && at.Before(sent[request-1]) {
 				t.Errorf("in pieces of %d: answer %d is of another request", size, i)
 			}
-			got[i].sent = time.Time{}
+			got[i].sent, got[i].length = time.Time{}, 0
 			if got[i] != want[i] {
 				t.Errorf("in pieces of %d: answer %d: %+v, want %+v", size, i, got[i], want[i])
 			}
@@ -76,13 +76,12 @@ func TestFramedAnswers(t *testing.T) {
 	}
 }
 
-// Watches are set again as of what the session had seen before this connection, whatever go-zookeeper says. Its own
-// buffer stays as it is.
-func TestWatchesAreSetAsOfTheLastConnection(t *testing.T) {
+// Watches are set again as of what they have not missed, whatever go-zookeeper says. Its own buffer stays as it is.
+func TestWatchesAreSetAsOfWhatWasHeard(t *testing.T) {
 	client, server := net.Pipe()
 	defer server.Close()
 	defer client.Close()
-	c := &framedConn{Conn: client, answered: func(answer) {}, seen: 5, begun: true}
+	c := &framedConn{Conn: client, answered: func(answer) {}, seen: 50, watched: 5, begun: true}
 	request := requestFrame(7, opSetWatches, binary.BigEndian.AppendUint64(nil, 99)...)
 	original := bytes.Clone(request)
 	go func() { _, _ = c.Write(request) }()

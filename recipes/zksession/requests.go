@@ -147,7 +147,7 @@ func newNode(data []byte, s *zk.Stat) node {
 }
 
 func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) ([]byte, Stat, error) {
-	n, err := watching(ctx, c, fired, func() (node, <-chan zk.Event, error) {
+	n, err := watching(ctx, c, path, fired, func() (node, <-chan zk.Event, error) {
 		data, stat, events, err := c.conn.GetW(path)
 		return newNode(data, stat), events, err
 	})
@@ -158,18 +158,30 @@ func (c *connection) GetW(ctx context.Context, path string, fired func(Event)) (
 func watching[T any](
 	ctx context.Context,
 	c *connection,
+	path string,
 	fired func(Event),
 	call func() (T, <-chan zk.Event, error),
 ) (T, error) {
 	return request(ctx, c, func() (none T, err error) {
 		c.mu.Lock()
 		doubt := c.doubt
+		c.rewatch.add(path)
 		c.mu.Unlock()
+		over := func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.rewatch.remove()
+		}
 		v, events, err := call()
 		if err != nil {
+			over()
 			return none, err
 		}
-		if !c.calls.Start(func() { fired(c.watched(events, doubt)) }) {
+		if !c.calls.Start(func() {
+			e := c.watched(events, doubt)
+			over()
+			fired(e)
+		}) {
 			return none, zk.ErrClosing
 		}
 		return v, nil
@@ -194,7 +206,7 @@ func (c *connection) watched(events <-chan zk.Event, doubt <-chan struct{}) Even
 }
 
 func (c *connection) ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error) {
-	names, err := watching(ctx, c, fired, func() ([]string, <-chan zk.Event, error) {
+	names, err := watching(ctx, c, path, fired, func() ([]string, <-chan zk.Event, error) {
 		names, _, events, err := c.conn.ChildrenW(path)
 		return names, events, err
 	})
