@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -234,6 +235,7 @@ func (c *command) wantEvent(t *testing.T, what string, ok func(history.Event) bo
 
 // Ctrl-C before there is anything to report leaves nothing.
 func TestInterruptWhileTheLabStarts(t *testing.T) {
+	suite.Nightly(t, "a lab of its own; ensembles/docker interrupts a start every time")
 	c := begin(t, full)
 	waitFor(t, c.done, "the lab's first container", func() bool {
 		o := c.look(t)
@@ -256,6 +258,7 @@ func TestInterruptWhileTheLabStarts(t *testing.T) {
 
 // The second Ctrl-C aborts at once, and the lab removes itself.
 func TestSecondInterruptAborts(t *testing.T) {
+	suite.Nightly(t, "a lab of its own; TestSecondSignalEndsAtOnce needs none")
 	t.Parallel()
 	c := begin(t, full)
 	c.awaitEvent(t, "f1 to be in force", faultVerified("f1"))
@@ -313,6 +316,7 @@ func (c *command) wantPartial(t *testing.T) {
 
 // --json prints the result and nothing else, whatever the verdict, and check exits with the code of the run.
 func TestJSON(t *testing.T) {
+	suite.Nightly(t, "a lab of its own; the scripts of the command line print the result of a recorded run")
 	t.Parallel()
 	c := begin(t, with("recipe: none", "clients: 4", "duration: 1s"), "--json")
 	if code := c.awaitEnd(t); code != 3 {

@@ -126,7 +126,7 @@ var moments = []moment{
 	{name: "swarm", source: swarming, spread: drawnWindow, reached: requested},
 	{name: "drawn faults", source: lasting, spread: drawnWindow, reached: inForce(1)},
 	{name: "second swarm", source: swarming, spread: drawnWindow, reached: requested, seldom: true},
-	{name: "collect", source: full, spread: 200 * time.Millisecond, reached: inPhase(history.PhaseCollect), often: true},
+	{name: "collect", source: full, spread: 200 * time.Millisecond, reached: inPhase(history.PhaseCollect)},
 	{
 		name:   "judging",
 		source: full,

@@ -23,10 +23,12 @@ import (
 	"locklab/workloads"
 )
 
-// small is what the runs of TestStage have in common. All need the same hosts.
+// small is what the runs of TestStage have in common. All need the same hosts. Without a hold, clients would use up the
+// machine, and a run would have thousands of acquisitions to judge.
 const small = `
 clients: 16
 client-processes: 2
+hold: 3ms
 warmup: 200ms
 duration: 1s
 min-acquired: 5

@@ -201,8 +201,16 @@ func (c *connection) grant(h handshake) {
 		return // the session has expired; go-zookeeper reports that
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.granted = h
+	replaced := c.granted.session != 0 && c.granted.session != h.session
+	if !replaced {
+		c.granted = h
+	}
+	c.mu.Unlock()
+	if replaced {
+		// A server that has forgotten the session may give its client another one without a word, as ClickHouse Keeper does.
+		// The old one has ended, or will end when nobody hears of it any more.
+		c.finish(ErrSessionExpired)
+	}
 }
 
 // answered takes note of an answer of the server.

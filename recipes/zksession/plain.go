@@ -206,7 +206,10 @@ func (p *Plain) begin() {
 		return
 	}
 	if p.session.ID != 0 {
-		p.endSession(p.cfg.Lost(ErrSessionExpired)) // if go-zookeeper did not report it
+		if p.session.Life.Err() == nil { // go-zookeeper did not report it: the server gave another session without a word
+			p.endSession(p.cfg.Lost(ErrSessionExpired))
+			p.push(Expired, "", ErrSessionExpired)
+		}
 	}
 	p.session.ID = p.granted.session
 	p.session.Life, p.endSession = context.WithCancelCause(p.life)

@@ -28,6 +28,8 @@ type Wire struct {
 	lag       bool // see Lag
 	// disowned is a session that servers refuse; see Disown.
 	disowned grant
+	// forgotten is a session that servers do not know any more; see Forget.
+	forgotten grant
 }
 
 // New returns a wire that injects no faults yet.
