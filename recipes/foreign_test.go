@@ -52,3 +52,24 @@ func TestForeignHoldsDeadline(t *testing.T) {
 		}
 	})
 }
+
+// A hold's own clock may be behind the process's, or stand still. It is asked once for what is left until the deadline,
+// and not all the time.
+func TestHoldOnAClockThatStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, now := 0, time.Now()
+		h, _ := NewHold(HoldConfig{Parent: t.Context(), Release: func(context.Context) error { return nil },
+			Deadline: now.Add(50 * time.Millisecond), Now: func() time.Time { asked++; return now }})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !h.Valid() || asked > 50 {
+			t.Errorf("valid %t; the clock was asked %d times in a second", h.Valid(), asked)
+		}
+		now = now.Add(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
+		synctest.Wait()
+		if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLeaseExpired) {
+			t.Errorf("after the deadline: %v", cause)
+		}
+	})
+}

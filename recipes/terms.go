@@ -166,7 +166,9 @@ func (c *terms) due() {
 	defer c.mu.Unlock()
 	c.lapse(c.term)
 	if c.term.ctx.Err() == nil {
-		c.timer.Reset(time.Until(c.term.deadline)) // it has moved on meanwhile
+		// It has moved on meanwhile, or the hold's clock is behind the process's. A clock that stands still just before the
+		// deadline is not asked all the time.
+		c.timer.Reset(max(c.term.deadline.Sub(c.now()), time.Millisecond))
 	}
 }
 

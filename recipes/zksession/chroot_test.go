@@ -23,7 +23,8 @@ func TestParseServers(t *testing.T) {
 			t.Errorf("%s: chroot %q, %v, servers (-want +got):\n%s", text, chroot, err, d)
 		}
 	}
-	for _, text := range []string{"", "a,,b", "/app", "a/app/", "a//app", "a/../app"} {
+	for _, text := range []string{"", "a,,b", "/app", "a/app/", "a//app", "a/../app",
+		"a:1/app,b:2/app", "a:1/app,b:2", "a:1,b:2/app,c:3/app", "a:1/,b:2/", "a:1/app,"} {
 		if servers, chroot, err := ParseServers(text); err == nil {
 			t.Errorf("%q: accepted as %v and %q", text, servers, chroot)
 		}
