@@ -25,8 +25,20 @@ type listedPackage struct {
 	Standard                   bool
 }
 
-// list runs go list in the module's root.
+// listed has what go list printed, by its arguments: loading all packages takes seconds.
+var listed = map[string][]listedPackage{}
+
+// list runs go list in the module's root, once for the same arguments.
 func list(t *testing.T, args ...string) []listedPackage {
+	t.Helper()
+	key := strings.Join(args, " ")
+	if _, ok := listed[key]; !ok {
+		listed[key] = runList(t, args...)
+	}
+	return listed[key]
+}
+
+func runList(t *testing.T, args ...string) []listedPackage {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-json"}, args...)...)
 	cmd.Dir = ".."

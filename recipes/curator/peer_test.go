@@ -179,6 +179,7 @@ func (w *world) release(h *recipes.Hold) {
 // Two clients in Go and two in Java hand the lock over two thousand times on one path: no two hold it at once, and
 // tokens rise from hold to hold.
 func TestPingPong(t *testing.T) {
+	suite.Nightly(t, "a peer; TestOneQueue has both in one queue")
 	w := newWorld(t, "curator-mutex")
 	const each = 500
 	locks := []recipes.Lock{w.golang(), w.java(""), w.golang(), w.java("")}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes/internal/wire"
 	"locklab/recipes/zktest"
 )
@@ -36,7 +37,11 @@ func TestSameAsARealService(t *testing.T) {
 		seed, err = strconv.ParseUint(text, 10, 64)
 		check(t, err)
 	}
-	for n := range uint64(sequences) {
+	sequences := uint64(2)
+	if suite.All() {
+		sequences = 10
+	}
+	for n := range sequences {
 		root := "/reality-" + uuid.NewString()
 		fake := zktest.StartWith(t, zktest.Config{Servers: len(real)})
 		var transcripts [2][]string
@@ -52,10 +57,8 @@ func TestSameAsARealService(t *testing.T) {
 	}
 }
 
-const (
-	sequences = 3
-	steps     = 400 // of each sequence
-)
+// steps is how many requests each sequence has.
+const steps = 400
 
 // A band plays requests on one service.
 type band struct {
