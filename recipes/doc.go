@@ -395,8 +395,8 @@
 // Connection loss, expiry, timeout and cancellation: as above, for all n permits together. If a session ends in the
 // middle of an acquisition, no lease is returned to the caller: the acquisition fails.
 //
-// Foreign interference: a lease deleted by somebody else ends the hold, and the hold's other leases are returned in the
-// background. A place in the queue deleted by somebody else makes the attempt start over, also if that happens while it
+// Foreign interference: a lease deleted by somebody else ends the hold, and Release returns the hold's other leases. A
+// place in the queue deleted by somebody else makes the attempt start over, also if that happens while it
 // waits for permits. Leases of other clients count if their names end in "lease-" and a sequence number; other children
 // are ignored (Curator would count them). If clients give different fixed numbers, each keeps to its own; this is not
 // noticed.

@@ -83,6 +83,7 @@ func (l *Leader) line(s *Session) *line {
 		onQueued: s.queued(leaderName, l.cfg.Path, l.cfg.OnQueued),
 		layout:   l.layout(),
 		blocks:   everybody,
+		alone:    true,
 	}
 }
 

@@ -51,6 +51,7 @@ func newMutex(cfg MutexConfig) *Mutex {
 			onQueued: cfg.OnQueued,
 			layout:   mutexLayout,
 			blocks:   everybody,
+			alone:    true,
 		},
 	}
 }

@@ -25,6 +25,8 @@ type line struct {
 	layout   layout
 	kind     int  // of our own contenders
 	blocks   rule // who keeps them from holding
+	// alone says that a hold excludes every other, so that a caller with the context of its own hold would wait for itself.
+	alone bool
 	// herd says that a waiter watches the directory, and with it all contenders, instead of just the one that blocks it.
 	herd bool
 	// try says that no contender is waited for.
@@ -37,6 +39,9 @@ type line struct {
 
 // Acquire implements [Lock].
 func (l *line) Acquire(ctx context.Context) (*Hold, error) {
+	if l.alone && !l.try && l.holdOf(ctx) != nil {
+		return nil, fmt.Errorf("acquire %s: %w", l.dir, ErrHeld)
+	}
 	return l.s.attempts(ctx, l.recipe, l.dir, func() (*Hold, error) {
 		p, err := l.enter(ctx)
 		if err != nil {
