@@ -124,7 +124,7 @@ func (e *elsewhere) failsOver(t *testing.T) {
 // benched runs a benchmark on the ensemble.
 func (e *elsewhere) benched(t *testing.T) {
 	args := append([]string{"bench", filepath.Join(e.dir, "unbounded.yaml"), "--count", "2",
-		"--hold", "10ms", "--duration", "1s", "--out", filepath.Join(t.ArtifactDir(), "bench")}, e.way("auth")...)
+		"--hold", "10ms", "--duration", "3s", "--out", filepath.Join(t.ArtifactDir(), "bench")}, e.way("auth")...)
 	if code, stdout, said := e.run(args...); code != 0 {
 		t.Errorf("ended with %d:\n%s%s", code, stdout, said)
 	}

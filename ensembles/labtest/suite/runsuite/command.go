@@ -64,9 +64,13 @@ func (l *lab) run(ctx context.Context, parallel int, take func(event)) error {
 	return follow(cmd, take)
 }
 
+// leisure is the lowest priority: what has no lab gets the time that labs leave, because a lab's load is measured, and
+// its sessions have timeouts.
+const leisure = "-n19"
+
 // vet runs go vet on the whole module, at a lower priority.
 func vet(ctx context.Context) error {
-	if out, err := exec.CommandContext(ctx, "nice", "go", "vet", "./...").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "nice", leisure, "go", "vet", "./...").CombinedOutput(); err != nil {
 		return fmt.Errorf("go vet: %w\n%s", err, out)
 	}
 	return nil
@@ -74,7 +78,7 @@ func vet(ctx context.Context) error {
 
 // goTest runs go test with these arguments, at a lower priority.
 func goTest(ctx context.Context, take func(event), args ...string) error {
-	return follow(exec.CommandContext(ctx, "nice", append([]string{"go", "test", "-json"}, args...)...), take)
+	return follow(exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json"}, args...)...), take)
 }
 
 // follow runs a command and takes the events that it prints. That tests fail is no error.
