@@ -48,7 +48,8 @@ func packages(ctx context.Context, patterns []string) ([]lab, error) {
 // build makes the binary of the package's tests in dir.
 func (l *lab) build(ctx context.Context, dir string) error {
 	l.binary = filepath.Join(dir, strings.ReplaceAll(l.pkg, "/", "-")+".test")
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", l.binary, l.pkg).CombinedOutput()
+	cmd := asReleased(exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", l.binary, l.pkg))
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build the tests of %s: %w\n%s", l.pkg, err, out)
 	}
@@ -70,15 +71,23 @@ const leisure = "-n19"
 
 // vet runs go vet on the whole module, at a lower priority.
 func vet(ctx context.Context) error {
-	if out, err := exec.CommandContext(ctx, "nice", leisure, "go", "vet", "./...").CombinedOutput(); err != nil {
+	cmd := asReleased(exec.CommandContext(ctx, "nice", leisure, "go", "vet", "./..."))
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go vet: %w\n%s", err, out)
 	}
 	return nil
 }
 
-// goTest runs go test with these arguments, at a lower priority.
-func goTest(ctx context.Context, take func(event), args ...string) error {
-	return follow(exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json"}, args...)...), take)
+// asReleased makes a command of go compile as `make build` does, whose packages are then not compiled again.
+func asReleased(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	return cmd
+}
+
+// goTest returns go test with these arguments, at the lowest priority.
+func goTest(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json", "-vet=off", "-p", "2"},
+		args...)...)
 }
 
 // follow runs a command and takes the events that it prints. That tests fail is no error.

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,11 +89,11 @@ func (s *runner) run(ctx context.Context) error {
 		if err := vet(ctx); err != nil {
 			return err
 		}
-		test := []string{"-vet=off", "-p", "2"}
-		if err := goTest(ctx, s.report.take, slices.Concat(test, s.plain)...); err != nil {
+		if err := follow(asReleased(goTest(ctx, s.plain...)), s.report.take); err != nil {
 			return err
 		}
-		return goTest(ctx, s.report.takeRaced, slices.Concat(test, []string{"-race", "-short"}, s.raced)...)
+		// The race detector needs cgo.
+		return follow(goTest(ctx, append([]string{"-race", "-short"}, s.raced...)...), s.report.takeRaced)
 	})
 	running.Wait()
 	return context.Cause(ctx)
