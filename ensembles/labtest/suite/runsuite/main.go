@@ -19,7 +19,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var s runner
+	s := runner{report: report{out: os.Stdout}}
 	labs := flag.String("labs", "", "packages whose tests start labs, or look at the whole machine")
 	plain := flag.String("plain", "", "packages whose tests do neither")
 	raced := flag.String("race", "", "packages of both kinds whose short tests run with the race detector")
@@ -27,7 +27,7 @@ func main() {
 	flag.Parse()
 	s.labs, s.plain, s.raced = strings.Fields(*labs), strings.Fields(*plain), strings.Fields(*raced)
 	err := s.run(ctx)
-	if s.report.print(os.Stdout); err != nil {
+	if s.report.print(); err != nil {
 		fmt.Fprintln(os.Stderr, "runsuite:", err)
 		os.Exit(1)
 	}
