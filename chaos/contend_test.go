@@ -296,8 +296,8 @@ func testForeignChildren(t *testing.T, c *contest) {
 	}
 	heal(t, f2)
 	nowhere := "/run1/nowhere"
-	if _, err := (foreignChildren{id: "f1", ensemble: c.ensemble, lock: nowhere}).Inject(within(t, time.Second)); err == nil ||
-		!strings.Contains(err.Error(), nowhere) {
+	early := foreignChildren{id: "f1", ensemble: c.ensemble, lock: nowhere}
+	if _, err := early.Inject(within(t, time.Second)); err == nil || !strings.Contains(err.Error(), nowhere) {
 		t.Error("foreign children were created in a directory that does not exist")
 	}
 	none := deleteNode{ensemble: c.ensemble, lock: nowhere, session: of(1)}

@@ -61,8 +61,8 @@ func (f foreignChildren) nodes() []string {
 	return all
 }
 
-// Inject waits until there is a directory of the lock, which the first client that wants the lock makes, and creates the
-// znodes.
+// Inject waits until there is a directory of the lock, which the first client that wants the lock makes, and creates
+// the znodes.
 func (f foreignChildren) Inject(ctx context.Context) (*Harm, error) {
 	if err := ensembles.Poll(ctx, pollEvery, "the lock's directory "+f.lock, func() error {
 		answer, err := administer(ctx, f.ensemble, agent.NodesList, f.lock)

@@ -8,8 +8,8 @@ import (
 	"locklab/ensembles/agent"
 )
 
-// What scenarios and run directories call the kinds of labs. LabAuto stands for the first kind that works on this machine.
-// They are here and not with their kinds, so that a reader of a scenario links no kind.
+// What scenarios and run directories call the kinds of labs. LabAuto stands for the first kind that works on this
+// machine. They are here and not with their kinds, so that a reader of a scenario links no kind.
 const (
 	LabAuto       = "auto"
 	LabDocker     = "docker"

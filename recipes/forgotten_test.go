@@ -10,8 +10,8 @@ import (
 	"locklab/recipes/zksession"
 )
 
-// A server that answers a reconnect with another session has forgotten ours, whose znodes go sooner or later. That is an
-// expiry at once, not only when another client has the lock.
+// A server that answers a reconnect with another session has forgotten ours, whose znodes go sooner or later. That is
+// an expiry at once, not only when another client has the lock.
 func TestForgottenSession(t *testing.T) {
 	skipUnderRace(t)
 	for name, end := range map[string]HoldsEnd{"after the timeout": AfterTimeout, "at the disconnect": AtDisconnect,

@@ -25,7 +25,8 @@ type line struct {
 	layout   layout
 	kind     int  // of our own contenders
 	blocks   rule // who keeps them from holding
-	// alone says that a hold excludes every other, so that a caller with the context of its own hold would wait for itself.
+	// alone says that a hold excludes every other, so that a caller with the context of its own hold would wait for
+	// itself.
 	alone bool
 	// herd says that a waiter watches the directory, and with it all contenders, instead of just the one that blocks it.
 	herd bool

@@ -17,8 +17,8 @@ import (
 	"locklab/recipes/zktest"
 )
 
-// The nightly suite plays every case. Otherwise the test draws a sample, with the seed in that variable or with a random
-// one.
+// The nightly suite plays every case. Otherwise the test draws a sample, with the seed in that variable or with a
+// random one.
 const envStepsSeed = "LOCKLAB_STEPS_SEED"
 
 const (

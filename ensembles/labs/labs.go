@@ -35,8 +35,8 @@ func Unavailable(err error) bool {
 	return slices.ContainsFunc(unavailable, func(u error) bool { return errors.Is(err, u) })
 }
 
-// Start makes a lab of the named kind. With [ensembles.LabAuto], it logs which kind it uses unless that is the first, and why no kind
-// before it can be used here.
+// Start makes a lab of the named kind. With [ensembles.LabAuto], it logs which kind it uses unless that is the first,
+// and why no kind before it can be used here.
 func Start(ctx context.Context, name string, cfg ensembles.LabConfig) (*ensembles.Lab, error) {
 	kinds := Kinds()
 	if name == ensembles.LabAuto {

@@ -137,7 +137,8 @@ func (b *bench) open(ctx context.Context) error {
 	for i := range servers {
 		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server})
 	}
-	b.lab, err = labs.Start(ctx, ensembles.LabAuto, ensembles.LabConfig{Hosts: hosts, Binary: b.cfg.Binary, Log: b.cfg.Log})
+	b.lab, err = labs.Start(ctx, ensembles.LabAuto,
+		ensembles.LabConfig{Hosts: hosts, Binary: b.cfg.Binary, Log: b.cfg.Log})
 	return err
 }
 

@@ -67,8 +67,8 @@ func (f *Failure) Error() string {
 // Check refuses a scenario that a harness in the cluster cannot carry out.
 func Check(sc *scenario.Scenario) error {
 	if sc.Lab != ensembles.LabKubernetes {
-		return sc.Refuse("lab", fmt.Sprintf("a harness in the cluster makes labs of kind %s, and not %s", ensembles.LabKubernetes,
-			sc.Lab), "--lab "+ensembles.LabKubernetes+", or drop --in-cluster")
+		return sc.Refuse("lab", fmt.Sprintf("a harness in the cluster makes labs of kind %s, and not %s",
+			ensembles.LabKubernetes, sc.Lab), "--lab "+ensembles.LabKubernetes+", or drop --in-cluster")
 	}
 	if sc.Foreign() && sc.Command() == nil {
 		return sc.Refuse("recipe", fmt.Sprintf("%s needs jars of this machine, which a harness in the cluster does not have",

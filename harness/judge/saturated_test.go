@@ -44,7 +44,8 @@ func (s saturated) make(tb testing.TB, dir string) {
 		tb.Fatal(err)
 	}
 	env := rundir.Env{Format: rundir.Format, Run: "saturated", StartedUnixNs: began * 1e6}
-	if err := errors.Join(rundir.CreateDir(dir, sc, sc.Plan(nil), result.Begun(sc)), rundir.WriteEnv(dir, env)); err != nil {
+	err = errors.Join(rundir.CreateDir(dir, sc, sc.Plan(nil), result.Begun(sc)), rundir.WriteEnv(dir, env))
+	if err != nil {
 		tb.Fatal(err)
 	}
 	r := saturatedRun{saturated: s, tb: tb, dir: dir, files: map[string]*rawFile{}, zxid: since}

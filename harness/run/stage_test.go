@@ -81,7 +81,8 @@ func openSmall(t *testing.T) *Stage {
 	return stage
 }
 
-// runOn runs a scenario on the stage and judges it, without drawing it. Its record is whole, whatever faults the run had.
+// runOn runs a scenario on the stage and judges it, without drawing it. Its record is whole, whatever faults the run
+// had.
 func runOn(t *testing.T, stage *Stage, src string) judge.Outcome {
 	t.Helper()
 	dir := filepath.Join(t.ArtifactDir(), "run")

@@ -18,7 +18,7 @@ import (
 // The servers of a mixed ensemble are upgraded while clients use a lock. Whatever the servers logged with either
 // version, the lock kept its promises.
 func TestUpgrade(t *testing.T) {
-	suite.Nightly(t, "restarts all servers of two images; TestAnUpgradeOutlastsTheSchedule and TestLeaderIsUpgradedLast need no servers")
+	suite.Nightly(t, "restarts the servers of two images; the tests of package chaos upgrade none that is real")
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs an ensemble")

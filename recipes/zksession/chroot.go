@@ -9,15 +9,15 @@ import (
 )
 
 // ParseServers splits a connection string as other clients take it, such as "zk1:2181,zk2:2181/app", into
-// [Config].Servers and [Config].Chroot. The chroot is named once, behind the last server. A chroot with a comma can only be
-// given as Config.Chroot, because here it looks like a list in which each server has one.
+// [Config].Servers and [Config].Chroot. The chroot is named once, behind the last server. A chroot with a comma can
+// only be given as Config.Chroot, because here it looks like a list in which each server has one.
 func ParseServers(s string) (servers []string, chroot string, err error) {
 	list, rest, found := strings.Cut(s, "/")
 	if found && rest != "" {
 		chroot = "/" + rest
 		if strings.Contains(rest, ",") {
-			return nil, "", fmt.Errorf("connection string %q: a server follows the chroot; name the chroot once, behind the last "+
-				"server, as in zk1:2181,zk2:2181/app", s)
+			return nil, "", fmt.Errorf("connection string %q: a server follows the chroot; name the chroot once, behind the "+
+				"last server, as in zk1:2181,zk2:2181/app", s)
 		}
 		if err := checkChroot(chroot); err != nil {
 			return nil, "", err

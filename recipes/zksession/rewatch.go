@@ -1,12 +1,12 @@
 package zksession
 
-// After a reconnect, go-zookeeper sets all watches again, by requests that name a transaction. A server fires at once each
-// watch whose znode has changed since, and sets the others. So the transaction must be one up to which the client has
-// heard of every change that it watched for.
+// After a reconnect, go-zookeeper sets all watches again, by requests that name a transaction. A server fires at once
+// each watch whose znode has changed since, and sets the others. So the transaction must be one up to which the client
+// has heard of every change that it watched for.
 //
-// That is not the newest transaction that an answer told of. On a new connection, the answer to another request may come
-// before the watches are set again, and tell of a change that nobody hears of until then. If the connection breaks in
-// between, and the next one named the transaction of that answer, its server would not fire the watch. So an answer
+// That is not the newest transaction that an answer told of. On a new connection, the answer to another request may
+// come before the watches are set again, and tell of a change that nobody hears of until then. If the connection breaks
+// in between, and the next one named the transaction of that answer, its server would not fire the watch. So an answer
 // counts only on a connection on which all watches are set. Java's client needs no such rule, because it sends nothing
 // else before it has set its watches.
 //
@@ -22,8 +22,8 @@ type rewatch struct {
 	heard int64
 }
 
-// rewatchLimit is the length in bytes of the paths from which on go-zookeeper divides the watches among several requests.
-// It sends each when the one before is answered.
+// rewatchLimit is the length in bytes of the paths from which on go-zookeeper divides the watches among several
+// requests. It sends each when the one before is answered.
 const rewatchLimit = 128 << 10
 
 // add counts a watch that is about to be set.

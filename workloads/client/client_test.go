@@ -78,7 +78,8 @@ func TestConfigValidate(t *testing.T) {
 		})
 	}
 	// A process with a bad configuration ends before it does anything.
-	if err := Run(t.Context(), control.ClientConfig{}, t.TempDir(), strings.NewReader(""), slog.New(slog.DiscardHandler)); err == nil {
+	log := slog.New(slog.DiscardHandler)
+	if err := Run(t.Context(), control.ClientConfig{}, t.TempDir(), strings.NewReader(""), log); err == nil {
 		t.Error("a process without a configuration ran")
 	}
 }
@@ -142,7 +143,8 @@ func TestCommands(t *testing.T) {
 		{name: "arm again", in: control.FormatArm("f1", point) + "\n" + control.FormatArm("f2", point), armed: "f2"},
 		{name: "disarm", in: control.FormatArm("f1", point) + "\n" + control.FormatDisarm("f1")},
 		{name: "disarm another", in: control.FormatArm("f1", point) + "\n" + control.FormatDisarm("f2"), armed: "f1"},
-		{name: "all", in: strings.Join([]string{control.FormatArm("f1", point), control.FormatGo(1, 2), control.CommandStop}, "\n"), armed: "f1",
+		{name: "all", armed: "f1",
+			in:     strings.Join([]string{control.FormatArm("f1", point), control.FormatGo(1, 2), control.CommandStop}, "\n"),
 			window: &window{1, 2}, stopped: true},
 		{name: "go without times", in: "go\n", err: `"go"`},
 		{name: "go with words", in: "go now then\n", err: `"go now then"`},
@@ -152,7 +154,8 @@ func TestCommands(t *testing.T) {
 		{name: "until a word", in: "until then\n", err: `"until then"`},
 		{name: "until twice", in: "until 3\nuntil 4\n", err: "before", until: 3},
 		{name: "arm for an expiry", in: control.FormatArmTo("f1", point, control.StrikeExpire), armed: "f1"},
-		{name: "settled before it moved", in: control.FormatArmTo("f1", point, control.StrikeMove) + "\n" + control.FormatSettle("f1")},
+		{name: "settled before it moved",
+			in: control.FormatArmTo("f1", point, control.StrikeMove) + "\n" + control.FormatSettle("f1")},
 		{name: "arm for an unknown action", in: control.FormatArmTo("f1", point, "flee"), err: `"flee"`},
 		{name: "strike with an unknown action", in: control.FormatStrike("f1", "flee", "c1/0"), err: `"flee"`},
 		{name: "unknown", in: "flee\n" + control.FormatGo(1, 2), err: `"flee"`},

@@ -92,7 +92,8 @@ func TestWriteIsInvokedBehindTheTrigger(t *testing.T) {
 		}})
 		h := c.acquire(t.Context(), always(), c.choose(),
 			func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, c.choose()) })
-		if err := c.p.triggers.arm("f1", control.BeforeWrite, control.StrikeExpire); err != nil { // misses: there is no session
+		// It misses, because there is no session.
+		if err := c.p.triggers.arm("f1", control.BeforeWrite, control.StrikeExpire); err != nil {
 			t.Fatal(err)
 		}
 		if lost {

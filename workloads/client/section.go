@@ -95,8 +95,8 @@ func (c *client) pass(ctx context.Context, h *held, first bool, over func() bool
 }
 
 // dwell is the time that a client spends between its two accesses, and reports whether ctx still goes on. If a fault is
-// armed at [control.WithinHold], it strikes at an instant that the seed and the fault's name decide, evenly within that time.
-// The rest of the time then begins anew: a process that was stopped has the rest of its work still to do.
+// armed at [control.WithinHold], it strikes at an instant that the seed and the fault's name decide, evenly within that
+// time. The rest of the time then begins anew: a process that was stopped has the rest of its work still to do.
 func (c *client) dwell(ctx context.Context, h *held) (bool, error) {
 	left := c.p.cfg.Hold.Draw(c.rand)
 	if fault := c.p.triggers.armedAt(control.WithinHold); fault != "" {
@@ -124,8 +124,9 @@ func instantOf(seed uint64, fault string) float64 {
 func (h *held) element() int64 { return int64(h.c.number+1)<<32 | h.acq }
 
 // access asks the resource, and records the answer. A write is of what was read and one more. It is recorded before
-// too, because a write whose answer never comes may have happened. That record is made behind the point [control.BeforeWrite],
-// so that it says whether a client that was stopped there sent the write before it learned of its loss.
+// too, because a write whose answer never comes may have happened. That record is made behind the point
+// [control.BeforeWrite], so that it says whether a client that was stopped there sent the write before it learned of
+// its loss.
 func (c *client) access(
 	ctx context.Context,
 	h *held,

@@ -72,5 +72,6 @@ const BeforeWrite = "before-write"
 // change.
 const BetweenReads = "between-reads"
 
-// WithinHold is an instant of the time for which a client holds on between its accesses, from the seed and the fault's name.
+// WithinHold is an instant of the time for which a client holds on between its accesses, from the seed and the fault's
+// name.
 const WithinHold = "within-hold"

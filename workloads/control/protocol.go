@@ -9,8 +9,8 @@ import (
 // Protocol is the version of how a harness talks with client processes: what their configuration means, the commands on
 // their standard input, and the events that they record. A benchmark runs client processes of another binary beside
 // ours if both have the same version. It rises with each change that the other side would misunderstand. A new field of
-// [ClientConfig] is not such a change, since a process refuses fields that it does not know and is only given those that are
-// needed.
+// [ClientConfig] is not such a change, since a process refuses fields that it does not know and is only given those
+// that are needed.
 const Protocol = 2
 
 // Needed is the configuration as JSON without the fields that say nothing.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The report counts tests, names those that were skipped for another reason than that they are nightly, and shows what a
-// failed one printed, also if its process ended before it did.
+// The report counts tests, names those that were skipped for another reason than that they are nightly, and shows what
+// a failed one printed, also if its process ended before it did.
 func TestReport(t *testing.T) {
 	var r report
 	var out strings.Builder
