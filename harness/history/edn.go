@@ -12,9 +12,9 @@ import (
 // (https://github.com/edn-format/edn).
 //
 // A process of Jepsen's does one operation at a time and is retired by an operation of unknown outcome. So each client
-// is a process for each lock, and gets a new number after such an operation. Events that do not belong to an operation
-// have the type :info and the recording process's name as their process. Fields of locklab's own have names in the
-// namespace locklab.
+// is a process for each lock, and gets a new number after such an operation. Events that do not belong to a client's
+// operation have the type :info, whatever their kind, and the recording process's name as their process. Fields of
+// locklab's own have names in the namespace locklab.
 func WriteEDN(w io.Writer, events *Log) error {
 	out := ednWriter{Writer: bufio.NewWriter(w), numbers: map[worker]int{}, open: map[int]Op{}}
 	for i, e := range events.All() {
@@ -37,11 +37,15 @@ type ednWriter struct {
 }
 
 func (w *ednWriter) event(index int, e *Event) {
-	process := ":" + e.Process
+	name := ":" + e.Process
+	process, kind := name, e.Kind
 	if strings.HasPrefix(e.Client, e.Process+"/") {
-		process = w.process(e, process)
+		process = w.process(e, name)
 	}
-	fmt.Fprintf(w, "{:index %d, :time %d, :type :%s, :process %s, :f :%s, :value ", index, e.At, e.Kind, process, e.Op)
+	if process == name { // Knossos refuses what completes without an invocation
+		kind = Info
+	}
+	fmt.Fprintf(w, "{:index %d, :time %d, :type :%s, :process %s, :f :%s, :value ", index, e.At, kind, process, e.Op)
 	switch e.Op {
 	case OpRead, OpWrite:
 		fmt.Fprint(w, e.Access().Value)
@@ -54,8 +58,12 @@ func (w *ednWriter) event(index int, e *Event) {
 	default:
 		w.WriteString("nil")
 	}
+	own := ""
+	if kind != e.Kind {
+		own = e.Kind.String()
+	}
 	for _, f := range [...]struct{ name, value string }{
-		{"client", e.Client}, {"lock", e.Lock}, {"mode", string(e.Mode)}, {"target", e.Target}, {"fault", e.Fault},
+		{"kind", own}, {"client", e.Client}, {"lock", e.Lock}, {"mode", string(e.Mode)}, {"target", e.Target}, {"fault", e.Fault},
 		{"detail", e.Detail},
 	} {
 		if f.value != "" {

@@ -20,6 +20,7 @@ const readByClojure = `
       all (doall (take-while #(not (identical? end %)) (repeatedly #(clojure.edn/read {:eof end} in))))]
   (doseq [e all]
     (println (:index e) (:process e) (name (:type e)) (name (:f e)) (pr-str (:value e)) (:locklab/detail e)))
+  (assert (every? #(= :info (:type %)) (remove (comp number? :process) all)))
   (doseq [[_ es] (group-by :process (filter (comp number? :process) all))]
     (assert (every? (fn [[a b]] (and (= :invoke (:type a)) (or (nil? b) (= (:f a) (:f b))))) (partition-all 2 es)))))
 `
@@ -64,12 +65,15 @@ func TestEDN(t *testing.T) {
 		"3 :c1 info acquire nil nil", // its invocation is not in the record
 		"4 0 ok acquire nil nil",
 		"5 :c1 info lost nil said \"gone\"\n\\ \u2028 ü <&>",
-		"6 :r1 ok read 7 nil",
+		"6 :r1 info read 7 nil",
 		"7 0 invoke release nil nil",
 		"8 0 info release nil nil",
 		"9 2 invoke acquire 3 nil",
 		"10 3 invoke acquire nil nil", // an operation of unknown outcome has retired the process
 	}, "\n") + "\n"
+	if !strings.Contains(edn.String(), `:process :r1, :f :read, :value 7, :locklab/kind "ok"`) {
+		t.Errorf("the kind of the resource's event is lost:\n%s", edn.String())
+	}
 	if string(got) != want {
 		t.Errorf("Clojure read\n%s\nwant\n%s\nof\n%s", got, want, edn.String())
 	}

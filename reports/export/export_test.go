@@ -203,6 +203,7 @@ func TestCSV(t *testing.T) {
 
 // A reader of tests' results counts what failed and what came to no result.
 func TestJUnit(t *testing.T) {
+	applied := true // every check, to every run
 	for name, in := range runs() {
 		t.Run(name, func(t *testing.T) {
 			text := write(t, "junit", in)
@@ -210,10 +211,14 @@ func TestJUnit(t *testing.T) {
 			if err := xml.Unmarshal(text, &doc); err != nil {
 				t.Fatal(err)
 			}
-			failures, errors := 0, 0
+			failures, errors, skipped := 0, 0, 0
 			outcomes := []check.Result{in.Result.Verdict}
 			for _, c := range in.Result.Checks {
 				outcomes = append(outcomes, c.Outcome)
+				if c.Result == check.NotApplicable && c.Outcome == check.Pass {
+					skipped++
+					applied = false
+				}
 			}
 			for _, o := range outcomes {
 				switch o {
@@ -223,18 +228,23 @@ func TestJUnit(t *testing.T) {
 					errors++
 				}
 			}
-			want := fmt.Sprintf("%d %d %d\n", len(outcomes), failures, errors)
-			if got := fmt.Sprintf("%d %d %d\n", doc.Tests, doc.Failures, doc.Errors); got != want {
+			want := fmt.Sprintf("%d %d %d %d\n", len(outcomes), failures, errors, skipped)
+			got := fmt.Sprintf("%d %d %d %d\n", doc.Tests, doc.Failures, doc.Errors, doc.Skipped)
+			if got != want {
 				t.Errorf("counts %q, want %q", got, want)
 			}
 			const count = "import sys, junitparser\n" +
 				"cases = [c for s in junitparser.JUnitXml.fromstring(sys.stdin.buffer.read()) for c in s]\n" +
 				"kinds = [type(r) for c in cases for r in c.result]\n" +
-				"print(len(cases), kinds.count(junitparser.Failure), kinds.count(junitparser.Error))\n"
+				"print(len(cases), kinds.count(junitparser.Failure), kinds.count(junitparser.Error), " +
+				"kinds.count(junitparser.Skipped))\n"
 			if got := read(t, text, "/usr/bin/python3", "-c", count); got != want {
 				t.Errorf("junitparser counts %q, want %q", got, want)
 			}
 		})
+	}
+	if applied {
+		t.Error("no run has a check that does not apply")
 	}
 }
 

@@ -23,13 +23,19 @@ func writeJUnit(w io.Writer, in result.Input) error {
 			suite.Fail(name, string(outcome), says)
 		case check.Unknown:
 			suite.Error(name, string(outcome), says)
+		case check.NotApplicable:
+			suite.Skip(name, says)
 		default:
 			suite.Pass(name, says)
 		}
 	}
 	add("verdict", r.Verdict, r.Headline)
 	for _, c := range r.Checks {
-		add(c.Name, c.Outcome, "expected "+string(c.Expected)+", found "+string(c.Result)+": "+c.Summary)
+		outcome := c.Outcome
+		if outcome == check.Pass && c.Result == check.NotApplicable {
+			outcome = check.NotApplicable
+		}
+		add(c.Name, outcome, "expected "+string(c.Expected)+", found "+string(c.Result)+": "+c.Summary)
 	}
 	for _, t := range r.Thresholds {
 		says := "the value is " + t.Shown()

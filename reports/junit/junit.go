@@ -14,6 +14,7 @@ type Suite struct {
 	cases       []Case
 	failures    int
 	errors      int
+	skipped     int
 }
 
 // A Document is what [Suite.Write] writes, for readers.
@@ -22,6 +23,7 @@ type Document struct {
 	Tests    int      `xml:"tests,attr"`
 	Failures int      `xml:"failures,attr"`
 	Errors   int      `xml:"errors,attr"`
+	Skipped  int      `xml:"skipped,attr"`
 	Suite    suite    `xml:"testsuite"`
 }
 
@@ -30,16 +32,22 @@ type suite struct {
 	Tests    int    `xml:"tests,attr"`
 	Failures int    `xml:"failures,attr"`
 	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
 	Cases    []Case `xml:"testcase"`
 }
 
-// A Case is a test case: it passed unless it has a Failure or an Error.
+// A Case is a test case: it passed unless it has a Failure or an Error, or was Skipped.
 type Case struct {
 	Class   string `xml:"classname,attr"`
 	Name    string `xml:"name,attr"`
 	Failure *fault `xml:"failure"`
 	Error   *fault `xml:"error"`
+	Skipped *skip  `xml:"skipped"`
 	Out     string `xml:"system-out,omitempty"`
+}
+
+type skip struct {
+	Message string `xml:"message,attr"`
 }
 
 type fault struct {
@@ -62,6 +70,12 @@ func (s *Suite) Error(name, kind, message string) {
 	s.add(Case{Name: name, Error: &fault{message, kind}, Out: message})
 }
 
+// Skip adds a case that did not apply.
+func (s *Suite) Skip(name, message string) {
+	s.skipped++
+	s.add(Case{Name: name, Skipped: &skip{message}, Out: message})
+}
+
 func (s *Suite) add(c Case) {
 	c.Class = s.Class
 	s.cases = append(s.cases, c)
@@ -75,7 +89,7 @@ func (s *Suite) Write(w io.Writer) error {
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
 	if err := enc.Encode(Document{Tests: len(s.cases), Failures: s.failures, Errors: s.errors,
-		Suite: suite{s.Name, len(s.cases), s.failures, s.errors, s.cases}}); err != nil {
+		Skipped: s.skipped, Suite: suite{s.Name, len(s.cases), s.failures, s.errors, s.skipped, s.cases}}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

@@ -77,7 +77,8 @@ func (w *Wire) OnLoss(f func()) {
 	w.onLoss = f
 }
 
-// BreakAtRandom loses every sixtieth request or so and as many replies; nil ends that.
+// BreakAtRandom loses every sixtieth request or so and as many replies, also of those that set watches again after an
+// earlier loss; nil ends that.
 func (w *Wire) BreakAtRandom(r *rand.Rand) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +133,7 @@ func (w *Wire) sent(op int32) *strike {
 	defer w.mu.Unlock()
 	s := w.struck(op)
 	ours := op != OpPing && op != OpSetWatches && op != OpClose
-	if s == nil && w.random != nil && ours {
+	if s == nil && w.random != nil && (ours || op == OpSetWatches) {
 		switch w.random.IntN(60) {
 		case 0:
 			s = &strike{fault: RequestLost}
