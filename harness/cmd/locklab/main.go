@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -147,7 +148,7 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	c, err := parser.Parse(args)
+	c, err := parser.Parse(asFlags(args))
 	if err != nil {
 		fmt.Fprintf(std.Err, "locklab: %s (see locklab --help)\n", untrusted.Text(err.Error()))
 		return exitInput
@@ -165,6 +166,18 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 		return code
 	}
 	return exitOK
+}
+
+// asFlags returns a command line in which the words "help" and "version", which other programs have as commands, are the
+// flags that locklab has for them.
+func asFlags(args []string) []string {
+	switch args[0] {
+	case "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case "version":
+		return append([]string{"--version"}, args[1:]...)
+	}
+	return args
 }
 
 // A defect is a panic, and where it was.
