@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,15 +58,19 @@ func TestForeignHoldsDeadline(t *testing.T) {
 // and not all the time.
 func TestHoldOnAClockThatStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked, now := 0, time.Now()
+		var asked, passed atomic.Int64
+		begin := time.Now()
 		h, _ := NewHold(HoldConfig{Parent: t.Context(), Release: func(context.Context) error { return nil },
-			Deadline: now.Add(50 * time.Millisecond), Now: func() time.Time { asked++; return now }})
+			Deadline: begin.Add(50 * time.Millisecond), Now: func() time.Time {
+				asked.Add(1)
+				return begin.Add(time.Duration(passed.Load()))
+			}})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if !h.Valid() || asked > 50 {
-			t.Errorf("valid %t; the clock was asked %d times in a second", h.Valid(), asked)
+		if n := asked.Load(); !h.Valid() || n > 50 {
+			t.Errorf("valid %t; the clock was asked %d times in a second", h.Valid(), n)
 		}
-		now = now.Add(50 * time.Millisecond)
+		passed.Store(int64(50 * time.Millisecond))
 		time.Sleep(50 * time.Millisecond)
 		synctest.Wait()
 		if cause := context.Cause(h.Context()); !errors.Is(cause, ErrLeaseExpired) {

@@ -60,6 +60,7 @@ func testChangeBetweenReconnects(t *testing.T, twice bool,
 	case <-within(t).Done():
 		t.Errorf("nobody was told; ephemerals %v", ephemerals(t, a, path))
 	}
+	<-answered
 }
 
 // returnedPermit lets b wait for a permit that a has.
