@@ -396,9 +396,9 @@
 // middle of an acquisition, no lease is returned to the caller: the acquisition fails.
 //
 // Foreign interference: a lease deleted by somebody else ends the hold, and Release returns the hold's other leases. A
-// place in the queue deleted by somebody else makes the attempt start over, also if that happens while it
-// waits for permits. Leases of other clients count if their names end in "lease-" and a sequence number; other children
-// are ignored (Curator would count them). If clients give different fixed numbers, each keeps to its own; this is not
+// place in the queue deleted by somebody else makes the attempt start over, also if that happens while it waits for
+// permits. Leases of other clients count if their names end in "lease-" and a sequence number; other children are
+// ignored (Curator would count them). If clients give different fixed numbers, each keeps to its own; this is not
 // noticed.
 //
 // Limits: those of a Mutex, for "locks" and, with about 6,000 permits in use, for "leases". A transaction must fit into

@@ -39,7 +39,7 @@ var binary = sync.OnceValues(func() (path string, err error) {
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	path = filepath.Join(dir, "locklab")
-	// What is up to date is not written again, so a process that starts from it is not disturbed.
+	// The go command leaves a file alone that is up to date, so a process that runs it is not disturbed.
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, "locklab/harness/cmd/locklab")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -103,8 +103,8 @@ const nightly = "nightly (make test-all)"
 
 func (r *report) failed() bool { return r.broken > 0 || r.passed == 0 }
 
-// print writes how many tests passed, failed and were skipped, and why. What was skipped for another reason than that
-// it is nightly has its name there.
+// print writes how many tests passed, failed and were skipped, and why. Each test that
+// was skipped for another reason than that it is nightly is named.
 func (r *report) print() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
