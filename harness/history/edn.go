@@ -63,8 +63,8 @@ func (w *ednWriter) event(index int, e *Event) {
 		own = e.Kind.String()
 	}
 	for _, f := range [...]struct{ name, value string }{
-		{"kind", own}, {"client", e.Client}, {"lock", e.Lock}, {"mode", string(e.Mode)}, {"target", e.Target}, {"fault", e.Fault},
-		{"detail", e.Detail},
+		{"kind", own}, {"client", e.Client}, {"lock", e.Lock}, {"mode", string(e.Mode)}, {"target", e.Target},
+		{"fault", e.Fault}, {"detail", e.Detail},
 	} {
 		if f.value != "" {
 			fmt.Fprintf(w, ", :locklab/%s %s", f.name, ednString(f.value))

@@ -168,8 +168,8 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	return exitOK
 }
 
-// asFlags returns a command line in which the words "help" and "version", which other programs have as commands, are the
-// flags that locklab has for them.
+// asFlags returns a command line in which the words "help" and "version", which other programs have as commands, are
+// the flags that locklab has for them.
 func asFlags(args []string) []string {
 	switch args[0] {
 	case "help":
