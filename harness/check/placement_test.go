@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,16 @@ func TestPlacementByPings(t *testing.T) {
 		h.Lives = []*nodes.Life{life(1, 1000), life(2, 2500), life(3, 3500)}
 		if p := placed(h, ping(1, 0), ping(2, 1e9), ping(3, 2e9)); p.err < 497e6 {
 			t.Errorf("off by no more than %v", time.Duration(p.err))
+		}
+	})
+	t.Run("by pings that were answered slowly", func(t *testing.T) {
+		slow := history.Ping{Server: "zk1", Node: "/run/ping1-1", Took: time.Second}.Event(1e9)
+		h := nodes.NewHistory()
+		h.Lives = []*nodes.Life{life(1, 1000)}
+		doubts := (&transactions{ServerLog: &ServerLog{History: h}, clock: placed(h, slow)}).doubts()
+		const want = "was read too slowly: it is known only to within 501 ms"
+		if len(doubts) != 1 || !strings.HasSuffix(doubts[0], want) {
+			t.Errorf("doubts are %q, want one that ends with %q", doubts, want)
 		}
 	})
 	t.Run("unknown", func(t *testing.T) {

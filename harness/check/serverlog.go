@@ -201,9 +201,12 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 			}
 		}
 	}
-	p := placement{samples: all, err: 1e6, how: "jumped"}
+	p := placement{samples: all, err: 1e6, how: "jumped by"}
 	for i, r := range all {
 		p.err = max(p.err, 1e6+r.err)
+		if 1e6+r.err > stepped {
+			p.how = "was read too slowly: it is known only to within"
+		}
 		if i > 0 {
 			p.err = max(p.err, 1e6+r.err+abs(offset(r)-offset(all[i-1])))
 		}
@@ -222,7 +225,7 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 	}
 	off += events.Clocks().Worst()
 	if off > p.err {
-		p.how = "differs between machines"
+		p.how = "differs between machines by"
 	}
 	p.err += off
 	return p
@@ -285,7 +288,7 @@ func (t *transactions) doubts() []string {
 	all := slices.Clone(t.Doubts)
 	if t.clock.err > stepped {
 		all = append(all,
-			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, %s by %s", t.clock.how,
+			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, %s %s", t.clock.how,
 				millis(t.clock.err)))
 	}
 	return all

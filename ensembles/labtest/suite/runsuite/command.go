@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -90,9 +91,11 @@ func goTest(ctx context.Context, args ...string) *exec.Cmd {
 		args...)...)
 }
 
-// follow runs a command and takes the events that it prints. That tests fail is no error.
+// follow runs a command and takes the events that it prints. That tests fail is no error. The command has a process
+// group of its own, because an interrupt is meant for the process that runs the tests, a descendant of the command.
 func follow(cmd *exec.Cmd, take func(event)) error {
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

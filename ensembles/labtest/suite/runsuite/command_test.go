@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+)
+
+// An interrupt ends what the command has started: a shell waits for the program that it runs, as the go command does.
+func TestAnInterruptReachesTheTests(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	const tests = `trap : INT; sh -c 'echo "{\"Output\": \"begun\"}"; exec sleep 20' && echo '{"Output": "ended"}'`
+	seen := ""
+	if err := follow(exec.CommandContext(ctx, "sh", "-c", tests), func(e event) {
+		seen += e.Output
+		cancel()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if seen != "begun" {
+		t.Errorf("the program printed %q, so it was not interrupted", seen)
+	}
+}
