@@ -66,9 +66,9 @@ func (l *lab) run(ctx context.Context, parallel int, take func(event)) error {
 	return follow(cmd, take)
 }
 
-// leisure is the lowest priority: what has no lab gets the time that labs leave, because a lab's load is measured, and
-// its sessions have timeouts.
-const leisure = "-n19"
+// leisure is the priority of what has no lab: lower, because a lab's load is measured, and its sessions have timeouts,
+// but not the lowest, at which other programs on a busy machine would leave it nothing.
+const leisure = "-n3"
 
 // vet runs go vet on the whole module, at a lower priority.
 func vet(ctx context.Context) error {
@@ -85,10 +85,10 @@ func asReleased(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// goTest returns go test with these arguments, at the lowest priority.
+// goTest returns go test with these arguments, at a lower priority.
 func goTest(ctx context.Context, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json", "-vet=off", "-p", "2"},
-		args...)...)
+	return exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json", "-vet=off", "-p", "2",
+		"-timeout=60m"}, args...)...)
 }
 
 // follow runs a command and takes the events that it prints. That tests fail is no error. The command has a process

@@ -1,5 +1,5 @@
 // Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time,
-// because each lab wants the machine for itself, and the others beside them, at the lowest priority.
+// because each lab wants the machine for itself, and the others beside them, at a lower priority.
 //
 // In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
 // many tests were skipped and why. It fails if a test fails.
