@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"locklab/harness/history"
 )
 
 // The roles that a server reports.
 const (
-	RoleLeader     = "leader"
-	RoleFollower   = "follower"
-	RoleStandalone = "standalone"
+	RoleLeader     = history.RoleLeader
+	RoleFollower   = history.RoleFollower
+	RoleStandalone = history.RoleStandalone
 )
 
 // An Ensemble is the ZooKeeper servers of a lab.
@@ -158,7 +160,7 @@ func (e *Ensemble) Roles(ctx context.Context) (map[string]string, error) {
 	for i, h := range e.Servers {
 		g.Go(func() error {
 			if answer, err := h.Agent.Ask(ctx, "srvr"); err == nil {
-				modes[i] = field(answer, "Mode:")
+				modes[i] = Field(answer, "Mode:")
 			}
 			return nil
 		})
@@ -217,8 +219,8 @@ func (e *Ensemble) Addresses() []netip.AddrPort {
 	return all
 }
 
-// field returns the rest of the first line that begins with a name.
-func field(text, name string) string {
+// Field returns the rest of the first line of a server's answer that begins with a name; empty if there is none.
+func Field(text, name string) string {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name); ok {
 			return strings.TrimSpace(rest)

@@ -142,7 +142,7 @@ func (e *Ensemble) Told(ctx context.Context, h *Host) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	version := field(answer, "Zookeeper version:")
+	version := Field(answer, "Zookeeper version:")
 	if version == "" {
 		return "", fmt.Errorf("%s does not tell its version: %s", h.Name, LastLines(answer, 1))
 	}

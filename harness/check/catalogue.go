@@ -36,6 +36,7 @@ func All() []Check {
 		tokensCheck,
 		fairnessCheck,
 		livenessCheck,
+		serviceLivenessCheck,
 		assumptionsCheck,
 		sometimesCheck,
 		shownCheck,

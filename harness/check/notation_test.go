@@ -42,6 +42,9 @@ import (
 //	                                 "session 0x1" before any of them: the session that it was done to
 //	resize l1 2 5 -> 5.1             l1 gets two permits; "5": the call alone; "-> 5.1": the
 //	                                 confirmation alone
+//	look 12 zk3 leader 0x88e committed   how a server stood at a look at all of them, with its last transaction;
+//	                                 without "committed": nothing was committed through it; also "follower", "mute"
+//	                                 (it is up and serves nobody) and "down"
 //	calm 20                          everything is healed; also "calm 20 failed" and "calm 20 leftover"
 func parseHistory(text string) ([]history.Event, error) {
 	p := notation{
@@ -99,6 +102,18 @@ func (p *notation) line(f []string) (err error) {
 		return nil
 	case "fault":
 		return p.fault(f)
+	case "look":
+		look := history.Standing{Server: f[2], Role: f[3], Up: f[3] != "down", Committed: f[len(f)-1] == "committed"}
+		if !look.Up || look.Role == "mute" {
+			look.Role = ""
+		}
+		if len(f) > 4 {
+			look.Zxid = integer(f[4])
+		}
+		e := look.Event(at(f[1]))
+		e.Process = "harness"
+		p.add(e)
+		return nil
 	case "resize":
 		p.resize(f[1], int(integer(f[2])), f[3:])
 		return nil

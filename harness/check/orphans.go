@@ -325,13 +325,13 @@ func (l *livenessJudge) lastFault() int64 {
 // A spell is a time from one instant to another.
 type spell struct{ from, until int64 }
 
-// disturbances are the times in which nothing is demanded of the lock: a fault was in force, or a process recorded that
-// it stood still for at least a tick.
+// disturbances are the times in which nothing is demanded of the lock: a fault was in force, a process recorded that it
+// stood still for at least a tick, or servers that were up did not serve, which [ServiceLiveness] judges.
 func (l *livenessJudge) disturbances() []spell {
 	if l.disturbed != nil {
 		return l.disturbed
 	}
-	l.disturbed = []spell{}
+	l.disturbed = append([]spell{}, l.unserved()...)
 	for _, f := range l.faults {
 		from, until := l.inForce(f)
 		l.disturbed = append(l.disturbed, spell{from, until})

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness/history"
@@ -69,6 +70,8 @@ func (l *livenessJudge) progress(heal int64) (stuck []Finding, doubts []string) 
 	switch {
 	case len(late) == 0:
 		return nil, nil
+	case slices.ContainsFunc(l.unserved(), func(s spell) bool { return s.until > heal }):
+		return nil, []string{withoutLock(late) + " " + during + ", but there were servers that did not serve"}
 	case until-heal <= l.bound:
 		return nil, []string{
 			fmt.Sprintf("%s %s, which is too short to tell: a stall takes %s", withoutLock(late), during, seconds(l.bound)),

@@ -50,6 +50,7 @@ const (
 	EndInterrupt Ending = "interrupt" // early, on purpose
 	EndBroken    Ending = "broken"    // early, because something failed
 	EndSpared    Ending = "spared"    // early, to spare an ensemble that is not locklab's
+	EndUnserved  Ending = "unserved"  // early, because servers that were up did not serve
 )
 
 // Ready is the event that all clients of a process are connected.

@@ -132,7 +132,7 @@ func (g *testbed) work(t *testing.T) {
 	streams, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	g.streams, g.stopStreams = streams, stop
 	t.Cleanup(func() {
-		if err := errors.Join(g.finish(context.WithoutCancel(t.Context())), g.rec.Close()); err != nil {
+		if err := errors.Join(g.finish(context.WithoutCancel(t.Context()), false), g.rec.Close()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -16,7 +16,9 @@ import (
 )
 
 // finish stops all processes of the run and collects their histories and logs. It does so for a run that broke off too.
-func (r *run) finish(ctx context.Context) error {
+// Before it collects, it finds out what makes servers serve again that did not.
+func (r *run) finish(ctx context.Context, unserved bool) error {
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, lateCap)
 	defer cancel()
 	_, err := r.undoFaults(ctx) // only a run that broke off leaves faults in force
@@ -38,10 +40,19 @@ func (r *run) finish(ctx context.Context) error {
 		return true
 	})
 	cancelSoft()
-	errs = append(errs, r.readFinal(ctx), r.phase(history.PhaseCollect, 0))
+	if !unserved {
+		errs = append(errs, r.readFinal(ctx))
+	}
+	errs = append(errs, r.phase(history.PhaseCollect, 0))
 	var g errgroup.Group
 	for h := range r.processes {
 		g.Go(func() error { return r.stop(ctx, h) })
+	}
+	errs = append(errs, g.Wait())
+	if unserved {
+		errs = append(errs, r.tryRestarts(whole))
+		ctx, cancel = context.WithTimeout(whole, lateCap)
+		defer cancel()
 	}
 	for _, h := range r.stage.ensemble.Servers {
 		if r.stage.ensemble.External {

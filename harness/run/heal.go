@@ -34,7 +34,7 @@ func (r *run) injectFaults(
 	clock := r.stage.clock
 	window, cancel := context.WithDeadline(ctx, clock.Time(end))
 	defer cancel()
-	s := chaos.Schedule{Steps: r.faults.Steps(r.plan), Journal: r.rec, Clock: clock, InForce: r.report.SetFaults,
+	s := chaos.Schedule{Steps: r.faults.Steps(r.plan), Journal: serviceJournal{r.rec, r.service}, Clock: clock, InForce: r.report.SetFaults,
 		Interrupted: interrupted}
 	if err := s.Run(window, clock.Time(measure)); err != nil && ctx.Err() == nil {
 		// The history has the fault that failed, and the checks say what that means.
@@ -55,9 +55,11 @@ func (r *run) finalHeal(ctx context.Context, interrupted <-chan struct{}, over i
 	defer cancel()
 	left, err := r.undoFaults(ctx)
 	if err == nil {
+		recovered := r.service.await()
 		recovering, cancel := chaos.Hurried(ctx, healCap, interrupted)
 		err = r.stage.ensemble.AwaitReady(recovering)
 		cancel()
+		recovered()
 	}
 	if err == nil {
 		var znodes []string

@@ -39,6 +39,7 @@ type run struct {
 	locks   []string // paths
 	rec     *history.Recorder
 	view    *watch.View
+	service *serviceWatch
 	collect *collector
 	report  *watch.Reporter
 	faults  *chaos.Run
@@ -92,7 +93,7 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	bearable, stopPings := r.spare(ctx)
 	runErr := r.carryOut(bearable)
 	strain := stopPings()
-	endErr := r.finish(context.WithoutCancel(ctx)) // however the run went
+	endErr := r.finish(context.WithoutCancel(ctx), errors.Is(runErr, errUnserved)) // however the run went
 	how, why := history.EndComplete, ""
 	switch {
 	// Errors that follow from the end of a context say nothing new.
@@ -102,6 +103,8 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	case strain != nil:
 		how, why = history.EndSpared, strain.Error()
 		runErr = strain
+	case errors.Is(runErr, errUnserved):
+		how, why, runErr = history.EndUnserved, errUnserved.Error(), nil // a finding, which the checks judge
 	case runErr != nil:
 		how = history.EndBroken
 	}
@@ -127,6 +130,7 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients stri
 	if sc.Iterations == 0 {
 		planned.Planned = sc.Warmup + sc.Duration + sc.LivenessPhase()
 	}
+	r.service = &serviceWatch{run: r, striking: map[string]bool{}}
 	r.report = watch.NewReporter(watch.ReporterConfig{View: r.view, Report: s.opts.Progress,
 		Every: s.opts.ProgressEvery, Plan: planned})
 	r.collect = &collector{dir: dir, run: r.id, clock: s.clock, view: r.view}
@@ -256,7 +260,14 @@ func (r *run) carryOut(ctx context.Context) error {
 	healed := make(chan recovery, 1)
 	scheduled, stopSchedule := context.WithCancel(working)
 	defer stopSchedule()
+	served, stopWatch := context.WithCancel(working)
+	defer stopWatch()
+	var needed sync.WaitGroup // by those that wait for the servers
+	needed.Add(2)
+	go func() { needed.Wait(); stopWatch() }()
+	g.Go(func() error { return r.service.watch(served) })
 	g.Go(func() error {
+		defer needed.Done()
 		defer r.view.Settle()
 		return r.injectFaults(scheduled, working.Done(), measure, end, healed)
 	})
@@ -273,6 +284,7 @@ func (r *run) carryOut(ctx context.Context) error {
 	})
 	g.Go(func() error {
 		// Once all clients are done, faults that are still to come or wait for a client have no target left.
+		defer needed.Done()
 		defer stopSchedule()
 		defer stopClocks()
 		return r.awaitDone(working)

@@ -57,6 +57,7 @@ type Stage struct {
 	outside  *outside // nil if the lab has servers of its own
 	other    string   // describes Options.OtherClients for env.json
 	runs     int      // that have begun
+	unfit    bool     // its ensemble does not serve
 }
 
 // OpenStage makes the lab that the scenario asks for and starts its ensemble. If it fails, nothing of the lab is left.
@@ -190,6 +191,9 @@ func labSpecOf(sc *scenario.Scenario, locks equipment, lacking map[string]string
 
 // Fits reports whether the scenario can be run on the stage as well as on one of its own.
 func (s *Stage) Fits(sc *scenario.Scenario) bool {
+	if s.unfit {
+		return false
+	}
 	beside := s.opts.Beside
 	return sharesLab(s.madeFor, sc, s.opts.Lacking) || beside != nil && sharesLab(beside, sc, s.opts.Lacking)
 }

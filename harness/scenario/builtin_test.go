@@ -56,6 +56,7 @@ func TestBuiltins(t *testing.T) {
 		"failover-leader",
 		"failover-leader-partition",
 		"failover-rolling-restart",
+		"followers-slow-disk",
 		"hot-locks",
 		"isolated-follower",
 		"isolated-follower-lease-clock",

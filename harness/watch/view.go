@@ -35,6 +35,7 @@ type View struct {
 	closes   int64 // when clients begin no more acquisitions; 0 = not known yet
 	owedFrom int64 // grants from then on count for [View.Owe]
 
+	answered   int64 // when a server last answered a client, in ns of CLOCK_MONOTONIC
 	stoodUntil int64 // the end of the latest standstill
 
 	acquired  int
@@ -144,6 +145,10 @@ func (v *View) wake() {
 
 // event takes one event in. v.mu is held.
 func (v *View) event(e *history.Event) {
+	if e.Op == history.OpConnected || e.Op == history.OpQueued ||
+		e.Kind == history.OK && (e.Op == history.OpAcquire || e.Op == history.OpRelease) {
+		v.answered = max(v.answered, e.At)
+	}
 	switch e.Op {
 	case history.OpReady:
 		v.host(e.Process).ready = true
@@ -233,6 +238,10 @@ func (v *View) Close(at int64) {
 
 // StoodUntil returns when the latest standstill of any process ended, in ns of CLOCK_MONOTONIC; 0 if there was none.
 func (s State) StoodUntil() int64 { return s.v.stoodUntil }
+
+// Answered returns when a server last answered a client, as far as the record of clients tells, in ns of
+// CLOCK_MONOTONIC; 0 if none has.
+func (s State) Answered() int64 { return s.v.answered }
 
 // Settle says that the schedule of faults is over.
 func (v *View) Settle() {

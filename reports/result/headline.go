@@ -14,7 +14,11 @@ import (
 // nothing that was not measured.
 func headline(r Result, rep check.Report) string {
 	var s []string
-	if r.Partial {
+	switch v := rep.Check(check.ServiceLiveness); {
+	case v != nil && v.Outcome() == check.Fail:
+		s = append(s, "Servers that were up did not serve, which is a finding about them and not about the lock: "+
+			words.Sentence(v.Summary))
+	case r.Partial:
 		s = append(s, "The run broke off before its end.")
 	}
 	if rep.Verdict == check.Unknown {
@@ -37,7 +41,7 @@ func headline(r Result, rep check.Report) string {
 	if rep.Verdict == check.Fail {
 		for i := range rep.Checks {
 			if v := &rep.Checks[i]; v.Outcome() == check.Fail && v.Name != check.BeliefExclusion &&
-				v.Name != check.ServiceExclusion && v.Name != check.Effect {
+				v.Name != check.ServiceExclusion && v.Name != check.Effect && v.Name != check.ServiceLiveness {
 				s = append(s, "The check of "+PlainName(v.Name)+" failed: "+words.Sentence(v.Summary))
 				break
 			}

@@ -121,6 +121,8 @@ func partialNote(in result.Input) string {
 		how = "was interrupted"
 	case ended && end.Ending() == history.EndSpared:
 		how = "ended itself"
+	case ended && end.Ending() == history.EndUnserved:
+		how = "ended itself, because servers that were up did not serve,"
 	}
 	return "This report is of a partial run: it " + how + " before its planned end. Everything below describes the part " +
 		"that was recorded, until " + fmt.Sprintf("%.3f s", chart.Seconds(in.Events.End())) + "."

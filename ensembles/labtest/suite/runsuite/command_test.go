@@ -9,7 +9,7 @@ import (
 // An interrupt ends what the command has started: a shell waits for the program that it runs, as the go command does.
 func TestAnInterruptReachesTheTests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	const tests = `trap : INT; sh -c 'echo "{\"Output\": \"begun\"}"; exec sleep 20' && echo '{"Output": "ended"}'`
+	const tests = `trap : TERM; sh -c 'echo "{\"Output\": \"begun\"}"; exec sleep 20' && echo '{"Output": "ended"}'`
 	seen := ""
 	if err := follow(exec.CommandContext(ctx, "sh", "-c", tests), func(e event) {
 		seen += e.Output

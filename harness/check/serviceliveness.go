@@ -1,0 +1,174 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/harness/history"
+)
+
+// ServiceLiveness names the check that this file defines.
+const ServiceLiveness = "service-liveness"
+
+var serviceLivenessCheck = Check{
+	Name: ServiceLiveness,
+	Asks: "did the servers serve once no fault of theirs was in force, whatever the lock did: was there a leader, " +
+		"were writes committed, and through each server that was up?",
+	Subject: "the servers' progress",
+	judge:   judgeServiceLiveness,
+}
+
+// judgeServiceLiveness asks whether servers that were up served. The harness looks at the servers when clients have had
+// no answer for seconds, or when an ensemble does not recover, so a run in which nobody had to wait has no looks. Then
+// the final heal says that a write was committed through each server.
+//
+// A lack of service is a finding if it lasted for its [Lack.Bound] while no fault of a server was in force and no
+// process stood still. It counts between looks only, because nothing is known of the time before the first. It is told
+// with the fault that preceded it and with the restarts that ended it, or did not.
+func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
+	v := Verdict{}
+	var doubts []string
+	seen := looks(d.events)
+	for _, u := range Unserveds(seen) {
+		if quiet := d.serviceQuiet(u.Looks[0].At, u.last().At); quiet < int64(u.Lack.Bound()) {
+			if u.last().At == seen[len(seen)-1].At {
+				doubts = append(doubts, fmt.Sprintf("%s; that is too short to tell, because only %s of it count", &u,
+					seconds(quiet)))
+			}
+			continue
+		}
+		f := Finding{Kind: string(u.Lack), At: u.Looks[0].At, Until: u.last().At, Cause: CauseNone, Text: u.String()}
+		if before := d.lastServerFault(u.Looks[0].At); before != nil {
+			f.Text += fmt.Sprintf("; the fault before it was %s", before)
+			if before.healed != history.None {
+				f.Text += ", healed at " + seconds(before.healed)
+			}
+		}
+		f.Text += d.afterwards(&u, seen)
+		f.Zxids = zxidWords([]int64{u.last().Zxid()})
+		v.Count++
+		v.Findings = append(v.Findings, f)
+	}
+	unconfirmed := d.final != nil && d.final.Kind != history.OK
+	served := len(seen) > 0
+	if served {
+		lack, _ := seen[len(seen)-1].Lack()
+		served = lack == ""
+	}
+	switch {
+	case v.Count > 0:
+		v.setf(Fail, "%s", v.Findings[0].Text)
+	case unconfirmed:
+		v.setf(Unknown, "%s", strings.Join(append(doubts, "not everything was healed in the end: "+d.final.Leftovers()), "; "))
+	case d.final != nil:
+		v.setf(Pass, "a write was committed through each server after the last heal")
+	case served:
+		v.setf(Pass, "a write was committed through each server that was up")
+	case len(doubts) > 0:
+		v.setf(Unknown, "%s", strings.Join(doubts, "; "))
+	case !d.whole && len(d.faults) > 0:
+		v.setf(Unknown, "the run ended before everything was healed")
+	default:
+		v.setf(NotApplicable, "there was no fault, and no client waited for long enough to give cause to ask the servers")
+	}
+	v.Findings = v.Findings[:min(len(v.Findings), maxFindings)]
+	return v
+}
+
+// serviceQuiet is how much of the time between two instants no fault of a server was in force and no process stood
+// still. A fault counts from its request to its heal, because what the servers do afterwards is in question here.
+func (d *digest) serviceQuiet(from, until int64) int64 {
+	var disturbed []spell
+	for _, f := range d.serverFaults() {
+		end := f.healed
+		if known := f.neverHappened(); end == history.None && known != history.None {
+			end = known
+		} else if end == history.None {
+			end = math.MaxInt64
+			if f.Permanent && f.injected != history.None {
+				end = f.injected
+			}
+		}
+		disturbed = append(disturbed, spell{f.began(), end})
+	}
+	for _, all := range d.hiccups {
+		for _, e := range all {
+			if over := e.Hiccup(); over >= Standstill(d.facts.Tick) {
+				disturbed = append(disturbed, spell{e.At - int64(over), e.At})
+			}
+		}
+	}
+	quiet := until - from
+	for _, s := range merged(disturbed) {
+		quiet -= max(0, min(s.until, until)-max(s.from, from))
+	}
+	return quiet
+}
+
+// serverFaults are the faults that may have struck a server.
+func (d *digest) serverFaults() []*fault {
+	server := func(host string) bool { return !d.clientHosts[host] }
+	return slices.DeleteFunc(slices.Clone(d.faults), func(f *fault) bool {
+		return len(f.targets) > 0 && !slices.ContainsFunc(f.targets, server)
+	})
+}
+
+// lastServerFault is the last fault of a server that was injected before an instant; nil if there is none.
+func (d *digest) lastServerFault(at int64) *fault {
+	for _, f := range slices.Backward(d.serverFaults()) {
+		if f.injected != history.None && f.injected <= at {
+			return f
+		}
+	}
+	return nil
+}
+
+// afterwards says which servers were started again after a lack of service, and whether it was over then.
+func (d *digest) afterwards(u *Unserved, seen []Look) string {
+	served := int64(math.MaxInt64)
+	for _, l := range seen {
+		if lack, _ := l.Lack(); l.At > u.last().At && lack == "" {
+			served = l.At
+			break
+		}
+	}
+	var restarted []string
+	for _, e := range d.events.Of(history.OpProcess) {
+		if e.At > u.Looks[0].At && e.At < served && e.ProcessIs(history.ProcessStarted) && !d.clientHosts[e.Process] {
+			restarted = append(restarted, e.Process)
+		}
+	}
+	switch {
+	case len(restarted) == 0 && served == math.MaxInt64:
+		return ""
+	case len(restarted) == 0:
+		return "; it was over by itself at " + seconds(served)
+	case served == math.MaxInt64:
+		return "; it was not over after " + strings.Join(restarted, ", and then ") + " had been started again"
+	}
+	return fmt.Sprintf("; it was over at %s, after %s had been started again", seconds(served),
+		strings.Join(restarted, ", and then "))
+}
+
+// unserved are the times in which servers that were up did not serve. Nothing is demanded of a lock then.
+func (d *digest) unserved() []spell {
+	all := looks(d.events)
+	var times []spell
+	for _, u := range Unserveds(all) {
+		from := u.Looks[0].At
+		if f := d.lastServerFault(from); f != nil && f.healed != history.None {
+			from = min(from, f.healed)
+		}
+		until := d.end
+		for _, l := range all {
+			if lack, _ := l.Lack(); l.At > u.last().At && lack == "" {
+				until = l.At
+				break
+			}
+		}
+		times = append(times, spell{from, until})
+	}
+	return times
+}
