@@ -74,6 +74,8 @@ type PlannedFault struct {
 	// [RoleLeader] may affect every session.
 	Role string
 
+	// HitsServer says that it strikes servers.
+	HitsServer bool
 	// SparesServers says that it only affects links to clients, so that servers still reach each other.
 	SparesServers bool
 

@@ -32,8 +32,8 @@ const (
 )
 
 // Bound is how long a lack must last, with no fault of a server in force, to be a finding. An ensemble with a leader
-// and a quorum commits within milliseconds, and several requests time out meanwhile, so 10 s leave no doubt. An election,
-// or a server that has been started and reads its snapshot, may take its time on a busy machine.
+// and a quorum commits within milliseconds, and several requests time out meanwhile, so 10 s leave no doubt. An
+// election, or a server that has been started and reads its snapshot, may take its time on a busy machine.
 func (l Lack) Bound() time.Duration {
 	if l == CommitsNothing {
 		return 10 * time.Second

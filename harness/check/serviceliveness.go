@@ -61,7 +61,8 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 	case v.Count > 0:
 		v.setf(Fail, "%s", v.Findings[0].Text)
 	case unconfirmed:
-		v.setf(Unknown, "%s", strings.Join(append(doubts, "not everything was healed in the end: "+d.final.Leftovers()), "; "))
+		doubts = append(doubts, "not everything was healed in the end: "+d.final.Leftovers())
+		v.setf(Unknown, "%s", strings.Join(doubts, "; "))
 	case d.final != nil:
 		v.setf(Pass, "a write was committed through each server after the last heal")
 	case served:
@@ -111,7 +112,10 @@ func (d *digest) serviceQuiet(from, until int64) int64 {
 func (d *digest) serverFaults() []*fault {
 	server := func(host string) bool { return !d.clientHosts[host] }
 	return slices.DeleteFunc(slices.Clone(d.faults), func(f *fault) bool {
-		return len(f.targets) > 0 && !slices.ContainsFunc(f.targets, server)
+		if len(f.targets) == 0 {
+			return !f.HitsServer
+		}
+		return !slices.ContainsFunc(f.targets, server)
 	})
 }
 

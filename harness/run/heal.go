@@ -34,8 +34,8 @@ func (r *run) injectFaults(
 	clock := r.stage.clock
 	window, cancel := context.WithDeadline(ctx, clock.Time(end))
 	defer cancel()
-	s := chaos.Schedule{Steps: r.faults.Steps(r.plan), Journal: serviceJournal{r.rec, r.service}, Clock: clock, InForce: r.report.SetFaults,
-		Interrupted: interrupted}
+	s := chaos.Schedule{Steps: r.faults.Steps(r.plan), Journal: serviceJournal{r.rec, r.service}, Clock: clock,
+		InForce: r.report.SetFaults, Interrupted: interrupted}
 	if err := s.Run(window, clock.Time(measure)); err != nil && ctx.Err() == nil {
 		// The history has the fault that failed, and the checks say what that means.
 		r.stage.opts.Log.Warn("fault", "err", err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/harness/check"
 	"locklab/harness/history"
@@ -20,7 +21,7 @@ import (
 var errUnserved = errors.New("the run ended itself because servers that were up did not serve")
 
 const (
-	// silentFor is how long no server must have answered any client before the servers are looked at.
+	// silentFor is how long nothing must have been committed for a client before the servers are looked at.
 	silentFor = 3 * time.Second
 	// lookEvery is how much time is between two looks, each of which costs a server a few requests.
 	lookEvery = 2 * time.Second
@@ -31,7 +32,7 @@ const (
 	mendCap = 30 * time.Second
 )
 
-// A serviceWatch notices that servers are up and do not serve. It asks the servers nothing as long as they answer
+// A serviceWatch notices that servers are up and do not serve. It asks the servers nothing as long as they serve
 // clients, because what it asks would count as load.
 type serviceWatch struct {
 	run *run
@@ -55,14 +56,15 @@ func (j serviceJournal) Record(e history.Event) error {
 	return j.Recorder.Record(e)
 }
 
-// hear takes in a step of a fault. A fault is taken to strike a server until it is known what it struck.
+// hear takes in a step of a fault. One that is aimed at servers counts from its request on.
 func (w *serviceWatch) hear(e *history.Event) {
 	step := e.FaultStep()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch e.Op {
 	case history.OpFaultInject:
-		if e.Kind == history.Invoke || e.Kind == history.OK && slices.ContainsFunc(step.Hosts, w.isServer) {
+		if e.Kind == history.Invoke && w.aimed(step.ID) ||
+			e.Kind == history.OK && slices.ContainsFunc(step.Hosts, w.isServer) {
 			w.striking[step.ID] = true
 			return
 		}
@@ -83,6 +85,13 @@ func (w *serviceWatch) ended(fault string) {
 		delete(w.striking, fault)
 		w.over = w.run.stage.clock.Now()
 	}
+}
+
+// aimed reports whether a fault of the plan is aimed at servers.
+func (w *serviceWatch) aimed(id string) bool {
+	steps := w.run.plan.Steps
+	i := slices.IndexFunc(steps, func(p chaos.PlannedFault) bool { return p.ID == id })
+	return i >= 0 && steps[i].Fault.HitsServer()
 }
 
 func (w *serviceWatch) isServer(host string) bool {

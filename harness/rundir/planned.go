@@ -12,7 +12,8 @@ func Planned(p chaos.Plan) []check.PlannedFault {
 		f := s.Fault
 		one := check.PlannedFault{ID: s.ID, Kind: f.Kind, Target: string(f.Target), Drawn: s.Drawn,
 			HitsHolder: f.HitsHolder(), HitsWaiter: f.HitsWaiter(),
-			HitsHead: f.Target == chaos.TargetHeadWaiter, SparesServers: f.SparesServers()}
+			HitsHead: f.Target == chaos.TargetHeadWaiter, SparesServers: f.SparesServers(),
+			HitsServer: f.HitsServer()}
 		if !f.Target.IsHost() {
 			one.Role, one.Target = string(f.Target), "" // the host is known only when the fault is injected
 		}

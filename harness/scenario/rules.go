@@ -222,8 +222,8 @@ var rules = []rule{
 		func(s *Scenario) bool {
 			return s.Shown[check.CountLostUpdates] > 0 && s.Workload == workloads.Semaphore
 		}},
-	{"expect", "any outcome of every check of the lock is accepted, no counter must be shown, and there are no thresholds, " +
-		"so there is no verdict", "drop one, or give thresholds",
+	{"expect", "any outcome of every check of the lock is accepted, no counter must be shown, and there are no " +
+		"thresholds, so there is no verdict", "drop one, or give thresholds",
 		func(s *Scenario) bool {
 			decides := func(name string) bool { return name != check.ServiceLiveness && s.Expected(name) != ExpectAny }
 			return !slices.ContainsFunc(check.Expectable(), decides) && len(s.Shown) == 0 && len(s.Thresholds) == 0

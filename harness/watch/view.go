@@ -35,7 +35,7 @@ type View struct {
 	closes   int64 // when clients begin no more acquisitions; 0 = not known yet
 	owedFrom int64 // grants from then on count for [View.Owe]
 
-	answered   int64 // when a server last answered a client, in ns of CLOCK_MONOTONIC
+	answered   int64 // see [State.Answered]
 	stoodUntil int64 // the end of the latest standstill
 
 	acquired  int
@@ -145,8 +145,7 @@ func (v *View) wake() {
 
 // event takes one event in. v.mu is held.
 func (v *View) event(e *history.Event) {
-	if e.Op == history.OpConnected || e.Op == history.OpQueued ||
-		e.Kind == history.OK && (e.Op == history.OpAcquire || e.Op == history.OpRelease) {
+	if v.answers(e) {
 		v.answered = max(v.answered, e.At)
 	}
 	switch e.Op {
@@ -194,6 +193,21 @@ func (v *View) event(e *history.Event) {
 	}
 }
 
+// answers reports whether an event shows that the ensemble has committed something for a client. A session that connects
+// again shows nothing, because a server takes it back by itself. v.mu is held.
+func (v *View) answers(e *history.Event) bool {
+	switch e.Op {
+	case history.OpConnected:
+		_, known := v.sessions[e.Session]
+		return !known
+	case history.OpQueued:
+		return true
+	case history.OpAcquire, history.OpRelease:
+		return e.Kind == history.OK
+	}
+	return false
+}
+
 // Wait waits until a condition holds. It is asked whenever something has changed, and must call nothing of the view
 // but the methods of the state that it is given. If ctx ends first, the error is its cause.
 func (v *View) Wait(ctx context.Context, condition func(State) bool) error {
@@ -239,8 +253,8 @@ func (v *View) Close(at int64) {
 // StoodUntil returns when the latest standstill of any process ended, in ns of CLOCK_MONOTONIC; 0 if there was none.
 func (s State) StoodUntil() int64 { return s.v.stoodUntil }
 
-// Answered returns when a server last answered a client, as far as the record of clients tells, in ns of
-// CLOCK_MONOTONIC; 0 if none has.
+// Answered returns when the ensemble last committed something for a client, as far as the record of clients tells, in
+// ns of CLOCK_MONOTONIC; 0 if it has not.
 func (s State) Answered() int64 { return s.v.answered }
 
 // Settle says that the schedule of faults is over.

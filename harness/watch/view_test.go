@@ -516,3 +516,29 @@ func TestViewOfACrowdedLock(t *testing.T) {
 		t.Errorf("%d overlaps, %d acquired", p.Overlaps, p.Acquired)
 	}
 }
+
+// Only what had to be committed counts as an answer: a server takes a session back by itself.
+func TestAnswered(t *testing.T) {
+	v := NewView(Config{Clock: history.NewClock()})
+	connected := func(at int64) history.Event {
+		return history.Event{At: at, Process: "c1", Client: "c1/0", Op: history.OpConnected, Session: 7}
+	}
+	for _, step := range []struct {
+		event history.Event
+		want  int64
+	}{
+		{connected(1), 1},
+		{connected(2), 1},
+		{history.Event{At: 3, Process: "c1", Client: "c1/0", Op: history.OpAcquire, Kind: history.Invoke, Lock: "l"}, 1},
+		{history.Event{At: 4, Process: "c1", Client: "c1/0", Op: history.OpQueued, Lock: "l"}, 4},
+		{history.Event{At: 5, Process: "c1", Client: "c1/0", Op: history.OpAcquire, Kind: history.OK, Lock: "l"}, 5},
+		{history.Event{At: 6, Process: "c1", Client: "c1/0", Op: history.OpRelease, Kind: history.Info, Lock: "l"}, 5},
+	} {
+		v.Hear(step.event)
+		v.Look(func(now State) {
+			if now.Answered() != step.want {
+				t.Errorf("after %s answered at %d, want %d", step.event, now.Answered(), step.want)
+			}
+		})
+	}
+}

@@ -92,7 +92,7 @@ func goTest(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // follow runs a command and takes the events that it prints. That tests fail is no error. The command has a process
-// group of its own, because the end of the run is meant for the process that runs the tests, a descendant of the command.
+// group of its own, because the end of ctx is meant for the process that runs the tests, a descendant of the command.
 func follow(cmd *exec.Cmd, take func(event)) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
