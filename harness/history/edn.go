@@ -13,10 +13,11 @@ import (
 //
 // A process of Jepsen's does one operation at a time and is retired by an operation of unknown outcome. So each client
 // is a process for each lock, and gets a new number after such an operation. Events that do not belong to a client's
-// operation have the type :info, whatever their kind, and the recording process's name as their process. Fields of
-// locklab's own have names in the namespace locklab.
+// operation have the type :info, whatever their kind, and the recording process's name as their process. An operation
+// that failed has the value that it was invoked with, as Knossos demands, and a read has one only once it is known.
+// Fields of locklab's own have names in the namespace locklab.
 func WriteEDN(w io.Writer, events *Log) error {
-	out := ednWriter{Writer: bufio.NewWriter(w), numbers: map[worker]int{}, open: map[int]Op{}}
+	out := ednWriter{Writer: bufio.NewWriter(w), numbers: map[worker]int{}, open: map[int]invocation{}}
 	for i, e := range events.All() {
 		out.event(i, &e)
 	}
@@ -32,32 +33,27 @@ type worker struct{ client, lock string }
 type ednWriter struct {
 	*bufio.Writer
 	numbers map[worker]int
-	open    map[int]Op // by process: the operation under way
+	open    map[int]invocation // by process: the operation under way
 	next    int
+}
+
+// An invocation is an operation under way, and its value as it was written.
+type invocation struct {
+	op    Op
+	value string
 }
 
 func (w *ednWriter) event(index int, e *Event) {
 	name := ":" + e.Process
-	process, kind := name, e.Kind
+	process, kind, value := name, e.Kind, ednValue(e)
 	if strings.HasPrefix(e.Client, e.Process+"/") {
-		process = w.process(e, name)
+		process, value = w.process(e, name, value)
 	}
 	if process == name { // Knossos refuses what completes without an invocation
 		kind = Info
 	}
-	fmt.Fprintf(w, "{:index %d, :time %d, :type :%s, :process %s, :f :%s, :value ", index, e.At, kind, process, e.Op)
-	switch e.Op {
-	case OpRead, OpWrite:
-		fmt.Fprint(w, e.Access().Value)
-	case OpAcquire, OpRelease:
-		if e.Mode == ModePermit {
-			fmt.Fprintf(w, "%d", e.Permits())
-		} else {
-			w.WriteString("nil")
-		}
-	default:
-		w.WriteString("nil")
-	}
+	fmt.Fprintf(w, "{:index %d, :time %d, :type :%s, :process %s, :f :%s, :value %s", index, e.At, kind, process, e.Op,
+		value)
 	own := ""
 	if kind != e.Kind {
 		own = e.Kind.String()
@@ -81,28 +77,42 @@ func (w *ednWriter) event(index int, e *Event) {
 	w.WriteString("}\n")
 }
 
-// process returns the process of an event of a client's: a number if the event is a part of an operation, or else the
-// name.
-func (w *ednWriter) process(e *Event, name string) string {
+// ednValue is the value of an event's operation.
+func ednValue(e *Event) string {
+	switch {
+	case e.Op == OpWrite, e.Op == OpRead && e.Kind == OK:
+		return fmt.Sprint(e.Access().Value)
+	case (e.Op == OpAcquire || e.Op == OpRelease) && e.Mode == ModePermit:
+		return fmt.Sprint(e.Permits())
+	}
+	return "nil"
+}
+
+// process returns the process of an event of a client's, which is a number if the event is a part of an operation, or
+// else the name, and the value of the operation.
+func (w *ednWriter) process(e *Event, name, value string) (string, string) {
 	k := worker{e.Client, e.Lock}
 	n, known := w.numbers[k]
 	switch {
-	case e.Kind == Invoke && (!known || w.open[n] != ""):
+	case e.Kind == Invoke && (!known || w.open[n].op != ""):
 		n, known = w.next, true
 		w.next++
 		w.numbers[k] = n
 		fallthrough
 	case e.Kind == Invoke:
-		w.open[n] = e.Op
-	case known && w.open[n] == e.Op:
+		w.open[n] = invocation{e.Op, value}
+	case known && w.open[n].op == e.Op:
+		if e.Kind == Fail {
+			value = w.open[n].value
+		}
 		delete(w.open, n)
 		if e.Kind == Info {
 			delete(w.numbers, k)
 		}
 	default:
-		return name
+		return name, value
 	}
-	return fmt.Sprint(n)
+	return fmt.Sprint(n), value
 }
 
 // ednString quotes a string. Every JSON string is one of EDN's as well.

@@ -37,11 +37,15 @@ func TestEDN(t *testing.T) {
 	lost.Detail = "said \"gone\"\n\\ \u2028 ü <&>"
 	permits := client(8, OpAcquire, Invoke, "/s", "c1/2")
 	permits.Mode, permits.Value = ModePermit, 3
+	refused := client(11, OpWrite, Fail, "/b", "c1/3")
+	writes := client(10, OpWrite, Invoke, "/b", "c1/3")
+	writes.Value = 4
 	events := []Event{
 		client(1, OpAcquire, Invoke, "/a", "c1/0"), client(1, OpAcquire, Invoke, "/b", "c1/0"),
 		client(2, OpAcquire, OK, "/b", "c1/0"), client(3, OpAcquire, Info, "/a", "c1/1"),
 		client(4, OpAcquire, OK, "/a", "c1/0"), lost, read, client(7, OpRelease, Invoke, "/a", "c1/0"),
 		client(8, OpRelease, Info, "/a", "c1/0"), permits, client(9, OpAcquire, Invoke, "/a", "c1/0"),
+		writes, refused, client(12, OpRead, Invoke, "/b", "c1/3"), client(13, OpRead, Fail, "/b", "c1/3"),
 	}
 	var edn bytes.Buffer
 	if err := WriteEDN(&edn, NewLog(events)); err != nil {
@@ -70,6 +74,10 @@ func TestEDN(t *testing.T) {
 		"8 0 info release nil nil",
 		"9 2 invoke acquire 3 nil",
 		"10 3 invoke acquire nil nil", // an operation of unknown outcome has retired the process
+		"11 4 invoke write 4 nil",
+		"12 4 fail write 4 nil", // with the value that it was invoked with
+		"13 4 invoke read nil nil",
+		"14 4 fail read nil nil",
 	}, "\n") + "\n"
 	if !strings.Contains(edn.String(), `:process :r1, :f :read, :value 7, :locklab/kind "ok"`) {
 		t.Errorf("the kind of the resource's event is lost:\n%s", edn.String())
