@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"locklab/chaos"
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -399,7 +400,7 @@ func ReportDanger(dir string, band float64, trials int) (*danger.Danger, error) 
 			continue
 		}
 		drawn := danger.Panel{Name: panel.name, Title: panel.title, Faults: panel.faults, Axis: panel.axis,
-			HoldNs: int64(panel.holds(p)), Expires: panel.expires(p)}
+			HoldNs: int64(panel.holds(p)), PastCheck: panel.trigger == chaos.TriggerWrite, Expires: panel.expires(p)}
 		for _, c := range p.curves() {
 			if c.panel != panel.name {
 				continue

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/reports/words"
 	"locklab/workloads/guard"
 )
 
@@ -38,6 +39,8 @@ type Panel struct {
 	Faults string `json:"faults"`
 	Axis   string `json:"axis"`
 	HoldNs int64  `json:"hold_ns"` // how long clients work
+	// PastCheck says that the faults strike between a guard's check and the access, where no check helps.
+	PastCheck bool `json:"past_check"`
 	// Expires is the predicted band of doses in which a session expires.
 	Expires [2]float64 `json:"expires"`
 	Curves  []Curve    `json:"curves"`
@@ -224,7 +227,32 @@ func (d *Danger) Headlines() []string {
 	for i := range d.Panels {
 		all = append(all, d.Panels[i].headlines()...)
 	}
+	if asking := d.guards(guard.Guard.Asks); len(asking) > 0 &&
+		!slices.ContainsFunc(d.Panels, func(p Panel) bool { return p.PastCheck }) {
+		all = append(all, fmt.Sprintf("Not measured: what gets past %s when a client is stopped between the check and the "+
+			"access (--panels worst).", joined(asking)))
+	}
 	return all
+}
+
+// guards are the names of the measured guards of which something is true.
+func (d *Danger) guards(is func(guard.Guard) bool) (names []string) {
+	for _, g := range guard.All {
+		measured := func(c Curve) bool { return c.Guard == g.Name && c.Name() == g.Name }
+		if is(g) && slices.ContainsFunc(d.Panels, func(p Panel) bool { return slices.ContainsFunc(p.Curves, measured) }) {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
+// Guards says of each measured guard in a line what it is and what it is known to let through.
+func (d *Danger) Guards() (lines []string) {
+	for _, name := range d.guards(func(guard.Guard) bool { return true }) {
+		g, _ := guard.Find(name)
+		lines = append(lines, fmt.Sprintf("%s: %s Known to get through: %s", name, g.Is, words.Sentence(g.Passes)))
+	}
+	return lines
 }
 
 func (p *Panel) headlines() []string {

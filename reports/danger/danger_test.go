@@ -66,7 +66,7 @@ func example() *Danger {
 	share := map[string]float64{guard.None: 0.95, guard.LostContext: 0.3, guard.LeaseClock: 0.02}
 	for _, title := range []string{"paused at any instant of the hold", "paused directly before the write"} {
 		p := Panel{Name: title, Title: title, Faults: "pauses", Axis: "length of the pause", HoldNs: 2e8,
-			Expires: [2]float64{0.67, 1.3}}
+			PastCheck: strings.Contains(title, "before the write"), Expires: [2]float64{0.67, 1.3}}
 		for i, g := range []string{guard.None, guard.LostContext, guard.LeaseClock, guard.Fencing, guard.ZKMulti} {
 			var all []Trial
 			for _, dose := range doses {
@@ -115,5 +115,39 @@ func TestReportSaysWhichGuardProtects(t *testing.T) {
 		if strings.Contains(table.String(), absent) {
 			t.Errorf("the table has %s", absent)
 		}
+	}
+}
+
+// A guard that a client asks is not shown as safe where the faults do not strike between its check and the access. Each
+// guard is explained in a line.
+func TestGuardsAreShownAtTheirWorst(t *testing.T) {
+	said := func(d *Danger) string {
+		var b bytes.Buffer
+		if err := Print(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const unmeasured = "Not measured: what gets past lost-context and lease-clock when a client is stopped between the " +
+		"check and the access (--panels worst)."
+	d := example()
+	if text := said(d); strings.Contains(text, "Not measured") {
+		t.Errorf("both panels:\n%s", text)
+	}
+	d.Panels = d.Panels[:1]
+	if text := said(d); strings.Count(text, unmeasured) != 1 {
+		t.Errorf("without the panel in which no check helps:\n%s", text)
+	}
+	for _, want := range []string{"none: The lock is trusted. Known to get through: every outdated access.\n",
+		"lost-context: Before each access the client checks whether it has been told that its lock is lost. Known to " +
+			"get through: A client that has not been told yet,", "fencing: The resource refuses a token that is lower " +
+			"than the highest it has served. Known to get through: nothing.\n"} {
+		if text := said(d); strings.Count(text, "\n"+want) != 1 {
+			t.Errorf("the guards are not explained by %q:\n%s", want, text)
+		}
+	}
+	d.Panels[0].Curves = d.Panels[0].Curves[3:4] // fencing
+	if text := said(d); strings.Contains(text, "Not measured") || strings.Contains(text, "lost-context") {
+		t.Errorf("fencing alone:\n%s", text)
 	}
 }

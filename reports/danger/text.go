@@ -10,9 +10,13 @@ import (
 	"locklab/reports/words"
 )
 
-// Print writes the headlines and the tables for a terminal.
+// Print writes the headlines, what the guards are, and the tables for a terminal.
 func Print(w io.Writer, d *Danger) error {
 	for _, line := range d.Headlines() {
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintln(w)
+	for _, line := range d.Guards() {
 		fmt.Fprintln(w, line)
 	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)

@@ -22,6 +22,8 @@ const (
 // A Guard describes one guard, and what the client and the resource do for it.
 type Guard struct {
 	Name string
+	// Is says in one line what the guard is.
+	Is string
 	// Protects says how it protects the data, Costs what that costs, and Passes which accesses still get through.
 	Protects, Costs, Passes string
 
@@ -43,12 +45,14 @@ type Guard struct {
 var All = []Guard{
 	{
 		Name:     None,
+		Is:       "The lock is trusted.",
 		Protects: "Not at all: the resource accepts every access.",
 		Costs:    "nothing",
 		Passes:   "every outdated access",
 	},
 	{
 		Name: LostContext,
+		Is:   "Before each access the client checks whether it has been told that its lock is lost.",
 		Protects: "Before each access the client checks whether it has been told that its lock is lost. If so, it " +
 			"abandons the critical section.",
 		Costs: "nothing",
@@ -58,6 +62,7 @@ var All = []Guard{
 	},
 	{
 		Name:       LeaseClock,
+		Is:         "Before each access the client checks that the servers cannot have expired its session yet.",
 		Protects:   "The client keeps a clock that ends its hold before the servers can have expired its session.",
 		Costs:      "Heartbeats, each of which is a write to ZooKeeper. Some holds end early.",
 		Passes:     "A client that is stopped between the check and the access.",
@@ -67,6 +72,7 @@ var All = []Guard{
 	},
 	{
 		Name: Fencing,
+		Is:   "The resource refuses a token that is lower than the highest it has served.",
 		Protects: "The resource refuses an access whose token is lower than the highest token it has served. A new " +
 			"holder's first access raises that token, even if it is a read. Readers do not refuse each other. Permits " +
 			"are told apart by their slots.",
@@ -77,6 +83,7 @@ var All = []Guard{
 	},
 	{
 		Name: ZKMulti,
+		Is:   "The data is in ZooKeeper, and each write checks the lock in one transaction.",
 		Protects: "The data is in ZooKeeper. Each write is one transaction that also checks that the znode of the " +
 			"writer's hold exists. A reader uses what it read only after a later check of the same kind has passed.",
 		Costs:       "The data must be in ZooKeeper. A reader's check costs a quorum.",
