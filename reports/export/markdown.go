@@ -23,6 +23,13 @@ func writeMarkdown(w io.Writer, in result.Input) error {
 		b.WriteString("**This is a partial run.** What follows describes the part that was recorded.\n\n")
 	}
 	fmt.Fprintf(&b, "%s\n\n", words.Markdown(r.Headline))
+	if f := &r.Failures; f.Count > 0 {
+		fmt.Fprintf(&b, "%s:\n\n", f.Title())
+		for _, line := range f.Lines() {
+			fmt.Fprintf(&b, "- %s\n", words.Markdown(line))
+		}
+		b.WriteString("\n")
+	}
 	row := func(cells ...string) {
 		for _, c := range cells {
 			b.WriteString("| " + words.Markdown(c) + " ")

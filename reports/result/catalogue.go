@@ -54,6 +54,7 @@ var catalogue = named(slices.Concat(
 		{Path: "operations.writes", Means: "grants to write"},
 		{Path: "operations.permits", Means: "permits granted, together or one by one"},
 		{Path: "operations.acquired_in_run", Better: Higher, Means: "grants of the whole run, warm-up and drain included"},
+		{Path: "failures.count", Better: Lower, Means: "acquisitions of the whole run that the lock itself failed"},
 	},
 
 	distribution(PhaseAcquire, "from when an acquisition was due (in a closed loop: asked for) until it was granted",

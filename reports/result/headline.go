@@ -21,6 +21,9 @@ func headline(r Result, rep check.Report) string {
 	case r.Partial:
 		s = append(s, "The run broke off before its end.")
 	}
+	if failed := r.Failures.sentence(r.Operations.AcquiredInRun, r.asked); failed != "" {
+		s = append(s, failed)
+	}
 	if rep.Verdict == check.Unknown {
 		s = append(s, unknownSentence(rep))
 	}
@@ -110,8 +113,10 @@ func exclusionSentence(r Result, rep check.Report) string {
 	acquired := r.Operations.AcquiredInRun
 	say := phrasesFor(r.modes)
 	switch n := r.Safety.Overlaps; {
-	case acquired == 0:
+	case acquired == 0 && r.asked == 0:
 		return "No acquisitions were recorded."
+	case acquired == 0:
+		return "No client got a lock."
 	case n == nil:
 		return fmt.Sprintf("%s; whether two clients held a lock at once was not judged.",
 			words.Count(acquired, "acquisition"))

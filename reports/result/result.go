@@ -24,6 +24,7 @@ type Result struct {
 	// Headline is the run in one sentence.
 	Headline string         `json:"headline"`
 	modes    []history.Mode // of the holds; only the headline uses them
+	asked    int64          // all acquisitions of the run, likewise
 
 	Lab              string `json:"lab"`
 	Workload         string `json:"workload"`
@@ -56,6 +57,7 @@ type Result struct {
 	// Window is the measured window on the run's base.
 	Window     Window         `json:"window"`
 	Operations Operations     `json:"operations"`
+	Failures   Failures       `json:"failures"`
 	Throughput Throughput     `json:"throughput"`
 	Latency    LatencyByPhase `json:"latency"`
 	Sharing    *Sharing       `json:"sharing"` // null if no lock could be shared
@@ -96,6 +98,9 @@ type CheckLine struct {
 	Count   int64        `json:"count"`
 	Summary string       `json:"summary"`
 }
+
+// Idle reports whether the check does not apply to the run. Then it is as expected, and has shown nothing.
+func (c *CheckLine) Idle() bool { return c.Result == check.NotApplicable && c.Outcome == check.Pass }
 
 // A Window is the measured window; null if the run never reached it.
 type Window struct {

@@ -51,6 +51,8 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 			}
 		}
 	}
+	r.Failures = countFailures(acq, w)
+	r.asked = int64(len(acq))
 	if !w.Measured {
 		r.warn("the run never reached its measured window: there are no latencies and no throughput")
 	} else {

@@ -137,17 +137,25 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 	warm := &synth.Synth{}
 	warm.Phase(0, history.PhaseWarmup)
 	warm.Acquire(synth.Acq{Client: "c1/1", N: 1, Token: 1, Invoke: 10, Granted: 20, Release: 30})
+	fails := &synth.Synth{}
+	fails.Phase(0, history.PhaseMeasure)
+	for n := range 3 {
+		claim := history.Claim{Client: "c1/1", Acq: int64(n + 1), Lock: "l"}
+		fails.Add(float64(10*n), claim.Acquire())
+		fails.Add(float64(10*n+1), claim.NotGranted(history.FailError, "zk: <node> does not exist"))
+	}
 	for name, c := range map[string]struct {
 		in       result.Input
 		pictures int
 		says     string
 	}{
 		"the demonstration":      {Input(synth.Act2Run(false)), 5, "accepted one outdated access"},
-		"empty":                  {emptyInput(), 0, "No acquisitions were recorded."},
+		"empty":                  {emptyInput(), 0, "No client got a lock."},
 		"broke off while paused": {cut(Input(synth.Act2Run(false)), 2000), 4, "partial run"},
-		"broke off early":        {cut(Input(synth.Act2Run(false)), 300), 0, "No acquisitions were recorded."},
+		"broke off early":        {cut(Input(synth.Act2Run(false)), 300), 0, "No client got a lock."},
 		"one grant in no time":   {Input(closed(one.Sorted()), check.Facts{}), 3, "Key numbers"},
 		"nobody got it":          {Input(closed(never.Sorted()), check.Facts{}), 0, "1 still waited"},
+		"all failed":             {Input(closed(fails.Sorted()), check.Facts{}), 0, "<li>3 × zk: &lt;node&gt; does not"},
 		"only warm-up":           {Input(closed(warm.Sorted()), check.Facts{}), 3, "never reached"},
 	} {
 		t.Run(name, func(t *testing.T) {

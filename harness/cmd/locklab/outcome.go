@@ -53,6 +53,13 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		partial = " (partial run)"
 	}
 	fmt.Fprintf(w, "%s%s: %s\n\n", paint(w, r.Outcome, r.Outcome.Heading()), partial, r.Headline)
+	if f := &r.Failures; f.Count > 0 {
+		fmt.Fprintf(w, "%s:\n", f.Title())
+		for _, line := range f.Lines() {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+		fmt.Fprintln(w)
+	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "check\texpected\tfound\t")
 	for _, c := range r.Checks {

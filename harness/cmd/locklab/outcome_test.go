@@ -20,9 +20,27 @@ func TestOutcomeOnTheTerminal(t *testing.T) {
 	if want := "Damage shown, as expected: Two at once.\n"; !strings.HasPrefix(b.String(), want) {
 		t.Errorf("%q does not begin with %q", b.String(), want)
 	}
+	if strings.Contains(b.String(), "failed") {
+		t.Errorf("failures are told where there are none: %q", b.String())
+	}
 	for _, want := range []string{"overlap yes 3 two at once", "stale-access no n/a a stale access"} {
 		if text := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}
+	}
+}
+
+// The first lines say why acquisitions failed.
+func TestFailuresComeFirstOnTheTerminal(t *testing.T) {
+	var b strings.Builder
+	printOutcome(&b, judge.Outcome{Dir: "d", Result: result.Result{Outcome: result.Violation, Headline: "All failed.",
+		Failures: result.Failures{Count: 2400, Reasons: []result.FailureReason{
+			{Text: "zk: node does not exist", Count: 2381}, {Text: "one permit at a time", Count: 16},
+			{Text: "no reason given", Count: 1}}}}})
+	_, after, _ := strings.Cut(b.String(), "All failed.\n\n")
+	want := "2,400 acquisitions failed:\n  2,381 × zk: node does not exist\n  16 × one permit at a time\n" +
+		"  1 × no reason given\n  2 for other reasons\n\ncheck "
+	if !strings.HasPrefix(after, want) {
+		t.Errorf("the output goes on with %q, want %q", after, want)
 	}
 }
