@@ -244,13 +244,23 @@ func (d *digest) neverWorked() []string {
 	var reasons []string
 	for _, op := range ops {
 		if d.events.Count(op, history.Invoke) > 0 && d.events.Count(op, history.OK) == 0 {
-			reasons = append(reasons, fmt.Sprintf("no %s ever succeeded", op))
+			reasons = append(reasons, fmt.Sprintf("no %s ever succeeded%s", op, d.firstReason(op)))
 		}
 	}
 	if d.events.Count(history.OpAcquire, history.Invoke) == 0 {
 		reasons = append(reasons, "no client ever asked for a lock")
 	}
 	return reasons
+}
+
+// firstReason says with which text the first of the calls of op failed.
+func (d *digest) firstReason(op history.Op) string {
+	for _, e := range d.events.Of(op) {
+		if e.Kind != history.Invoke && e.Kind != history.OK && e.Detail != "" {
+			return fmt.Sprintf(" (the first failed with %q)", brief(e.Detail))
+		}
+	}
+	return ""
 }
 
 // garbled says whether the record contradicts itself, so that the acquisitions put together from it cannot be trusted:

@@ -45,6 +45,9 @@ type Facts struct {
 	// Natures says what faults of each kind can do. A kind that it lacks has the zero nature.
 	Natures map[string]FaultNature
 
+	// Tries says that clients asked for the lock at once or not at all, which not every lock can do.
+	Tries bool
+
 	// Progress says that every client must get a lock once all faults are over, because each asks again and again,
 	// and waits until it has one.
 	Progress bool

@@ -17,7 +17,7 @@ const Liveness = "liveness"
 var livenessCheck = Check{
 	Name: Liveness,
 	Asks: "did the lock move on, in calm and after every heal, was it handed on in time and never refused " +
-		"while it was free, did every client get it once all faults were healed, and did no client leave " +
+		"or failed while it was free, did every client get it once all faults were healed, and did no client leave " +
 		"znodes behind?",
 	Subject: "progress",
 	judge:   judgeLiveness,
@@ -58,6 +58,9 @@ func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff)
 // lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock, that is a doubt
 // as well.
 //
+// A lock that fails every attempt for as long as a stall takes is not live either, see [livenessJudge.failing]. A run
+// in which no client ever got a lock proves nothing, see [livenessJudge.neverGranted].
+//
 // Where every client asks again and again, each must get a lock once more after the last heal, see
 // [livenessJudge.progress].
 //
@@ -88,7 +91,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	for _, of := range d.locks {
 		l.grants[of.lock] = of.grants
 	}
-	var refused []Finding
+	var refused, failing []Finding
 	for _, lock := range sortedKeys(byLock) {
 		stalls := l.stalls(lock, byLock[lock])
 		if d.whole { // else a holder may only be missing from the record
@@ -97,6 +100,16 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 			refused = append(refused, wrongly...)
 			if len(stalls) == 0 {
 				doubts = append(doubts, inVain...)
+				for _, f := range l.failing(lock, byLock[lock]) {
+					switch {
+					case f.Cause == CauseServer:
+						doubts = append(doubts, f.Text)
+					case d.facts.Tries:
+						doubts = append(doubts, f.Text+", and it is not known whether the lock can be tried")
+					default:
+						failing = append(failing, f)
+					}
+				}
 			}
 		}
 		if len(stalls) > 0 && stalls[0].Cause == CauseServer {
@@ -134,7 +147,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	}
 	doubts = append(doubts, append(l.perhapsOrphans, l.recoveryDoubts(heal)...)...)
 	stuck, unsure := l.progress(heal)
-	doubts = append(doubts, unsure...)
+	doubts = append(append(doubts, unsure...), l.neverGranted()...)
 	switch {
 	case v.Count > stalled && stalled == 0:
 		v.setf(Fail, "%s in the servers' logs: %s",
@@ -147,6 +160,9 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	case v.Count > 0:
 		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s", count(v.Count, "stall", "stalls"),
 			v.Findings[0].Text)
+	case len(failing) > 0:
+		v.Count, v.Findings = int64(len(failing)), append(failing[:min(len(failing), maxFindings)], v.Findings...)
+		v.setf(Fail, "a free lock only failed, %s, the first: %s", count(v.Count, "time", "times"), failing[0].Text)
 	case len(refused)+len(slow) > 0:
 		late := append(refused, slow...)
 		v.Count, v.Findings = int64(len(late)), append(late[:min(len(late), maxFindings)], v.Findings...)

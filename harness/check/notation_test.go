@@ -442,6 +442,8 @@ func setFact(f *Facts, key string, vals []string) error {
 		for _, id := range vals {
 			plan(id).Drawn = true
 		}
+	case "tries":
+		f.Tries = true
 	case "progress":
 		f.Progress = true
 	case "recovers":

@@ -187,7 +187,7 @@ func factsOf(run *rundir.Run) check.Facts {
 		Expect: map[string]check.Expectation{}, AtLeast: sc.Shown, Sometimes: sc.Sometimes,
 		MinAcquired: sc.MinAcquired,
 		Faults:      rundir.Planned(run.Plan), Natures: chaos.Natures(),
-		Progress: sc.DemandsProgress(run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
+		Tries: sc.Try, Progress: sc.DemandsProgress(run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
 		Partial: run.Partial, Incomplete: run.Incomplete, Unmet: unmet, Servers: run.Servers,
 	}
 	for _, e := range run.Events.Of(history.OpFinal) {
