@@ -235,6 +235,9 @@ func TestMetricsThatAreNotMeasured(t *testing.T) {
 		l.BaseMedian != nil {
 		t.Errorf("%s (%s), %v; hand-off %s", r.Verdict, r.Reason, err, l.Verdict)
 	}
+	if b, err := Render("junit", r); err != nil || strings.Count(string(b), "<skipped") != 1 {
+		t.Errorf("hand-off is not the one test that is skipped: %v\n%s", err, b)
+	}
 	if r, err := compareDirs(base, head, Options{Metrics: []string{"handoff.p50"}}); err != nil ||
 		r.Verdict != Inconclusive {
 		t.Errorf("asked for: %s (%s), %v", r.Verdict, r.Reason, err)

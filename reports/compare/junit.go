@@ -8,7 +8,8 @@ import (
 )
 
 // writeJUnit writes a test case for the whole, one for the head's safety, and one for each metric that gates. An
-// inconclusive one is an error, because a test that passes would say that something had been shown.
+// inconclusive one is an error, and one that no run has is skipped, because a test that passes would say that something
+// had been shown.
 func writeJUnit(w *bytes.Buffer, r Report) error {
 	suite := junit.Suite{Name: "locklab compare", Class: "locklab.compare"}
 	add := func(name string, v Verdict, reason string) {
@@ -17,6 +18,8 @@ func writeJUnit(w *bytes.Buffer, r Report) error {
 			suite.Fail(name, string(v), reason)
 		case Inconclusive:
 			suite.Error(name, string(v), reason)
+		case NotMeasured:
+			suite.Skip(name, reason)
 		default:
 			suite.Pass(name, reason)
 		}
@@ -28,7 +31,7 @@ func writeJUnit(w *bytes.Buffer, r Report) error {
 	}
 	add("safety", safety, strings.Join(r.Violations, "\n"))
 	for _, l := range r.Metrics {
-		if l.Gates && l.Verdict != NotMeasured {
+		if l.Gates {
 			add(l.Name, l.Verdict, l.Reason)
 		}
 	}

@@ -142,6 +142,13 @@ func TestPrometheus(t *testing.T) {
 					t.Errorf("%q is not in\n%s", want, text)
 				}
 			}
+			for _, c := range r.Checks {
+				judged := c.Result != check.NotApplicable && c.Result != check.Unknown
+				sampled := bytes.Contains(text, []byte(`,check="`+c.Name+`",`))
+				if c.Expected == check.ExpectPass && judged != sampled {
+					t.Errorf("check %s, which found %s, has a sample: %v", c.Name, c.Result, sampled)
+				}
+			}
 			for line := range strings.Lines(string(text)) {
 				if !strings.HasPrefix(line, "locklab_") && !strings.HasPrefix(line, "# ") {
 					t.Errorf("a line that a name made: %q", line)
@@ -215,7 +222,7 @@ func TestJUnit(t *testing.T) {
 			outcomes := []check.Result{in.Result.Verdict}
 			for _, c := range in.Result.Checks {
 				outcomes = append(outcomes, c.Outcome)
-				if c.Result == check.NotApplicable && c.Outcome == check.Pass {
+				if c.Idle() {
 					skipped++
 					applied = false
 				}

@@ -27,9 +27,9 @@ func writePrometheus(w io.Writer, in result.Input) error {
 		label{"seed", strconv.FormatUint(r.Seed, 10)}, label{"outcome", string(r.Outcome)})
 	x.metric("locklab_run_partial", "gauge", "Whether the run broke off before its planned end.", one(r.Partial), run)
 	x.head("locklab_check_as_expected", "gauge", "Whether a check came out as the scenario expects. "+
-		"A check that could not judge has no sample.")
+		"A check that could not judge, or that does not apply, has no sample.")
 	for _, c := range r.Checks {
-		if c.Outcome != check.Unknown {
+		if !c.Idle() && c.Outcome != check.Unknown {
 			x.sample("locklab_check_as_expected", one(c.Outcome == check.Pass), run, label{"check", c.Name},
 				label{"expected", string(c.Expected)}, label{"found", string(c.Result)})
 		}

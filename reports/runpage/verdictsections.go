@@ -18,7 +18,7 @@ func checksSection(in result.Input) section {
 	for _, c := range r.Checks {
 		as := met(c.Outcome)
 		switch {
-		case c.Result == check.NotApplicable && c.Outcome == check.Pass:
+		case c.Idle():
 			as = "–"
 		case c.Outcome != check.Pass:
 			wrong++
