@@ -50,6 +50,12 @@ func TestExampleDrivers(t *testing.T) {
 				t.Errorf("%d overlaps, %d of them unexplained", number(safety.Overlaps), number(safety.OverlapsUnexplained))
 				explain(t, out)
 			}
+			tried := executeBuiltin(t, "mutex", map[string]string{"recipe": "exec:" + tt.command, "client-image": tt.image,
+				"servers": "1", "clients": "3", "warmup": "1s", "duration": "3s", "hold": "20ms", "think": "20ms",
+				"try": "true", "observer": "false"})
+			if n := tried.Result.Operations; n.Acquired == 0 || n.Busy == 0 || tried.Result.Failures.Count > 0 {
+				t.Errorf("tries: %+v, %+v", n, tried.Result.Failures)
+			}
 		})
 	}
 }

@@ -126,9 +126,6 @@ var rules = []rule{
 	// How clients wait.
 	{"try wait", "a try does not wait for {wait}", "give one of the two",
 		func(s *Scenario) bool { return s.Try && s.Wait > 0 }},
-	{"try recipe", "recipe {recipe}, which is a command, does not say whether it waits for one of several locks",
-		"recipe: multi, or wait: a time",
-		func(s *Scenario) bool { return s.Try && s.Workload == workloads.MultiLock && s.Foreign() }},
 
 	// What holders do with the resource.
 	{"section workload", "no client writes under permits, so nothing is appended", "section: counter",

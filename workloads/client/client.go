@@ -28,7 +28,6 @@ type client struct {
 	acq     int64
 	due     int64     // when what comes next was, in open loop; else 0
 	asked   lock.Want // what is being acquired, for queued
-	busy    func()    // gives the acquisition up, if it is only a try
 	full    error     // set once the resource has no room for more
 	lost    sync.WaitGroup
 }
@@ -78,7 +77,7 @@ func (c *client) described() lock.Client {
 	d := lock.Client{
 		Config: cfg.session(cfg.homeOf(c.number / cfg.perSession())),
 		Name:   c.name, Locks: c.locks(), Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
-		Try: cfg.Try, Busy: func() { c.busy() }, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,
+		Try: cfg.Try, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,
 	}
 	d.Dial, d.OnState, d.Logger = c.link.dial, c.state, c.p.log
 	if c.p.guard.LeaseClock {

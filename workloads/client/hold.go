@@ -26,9 +26,6 @@ func (h *held) claim(p lock.Part) history.Claim {
 	return claim
 }
 
-// errBusy ends the try of a client that would have to wait.
-var errBusy = errors.New(history.TextBusy)
-
 // acquire calls get for the locks that are wanted, and returns nil if it fails. Each of several locks has events of
 // its own.
 func (c *client) acquire(
@@ -50,17 +47,11 @@ func (c *client) acquire(
 		waiting, cancel = context.WithTimeout(waiting, c.p.cfg.Wait)
 	}
 	defer cancel()
-	if c.p.cfg.Try {
-		var busy context.CancelCauseFunc
-		waiting, busy = context.WithCancelCause(waiting)
-		defer busy(nil)
-		c.busy = func() { busy(errBusy) }
-	}
 	g, err := get(waiting)
 	if err != nil {
 		why, text := history.FailError, err.Error()
 		switch {
-		case context.Cause(waiting) == errBusy || errors.Is(err, recipes.ErrNotAcquired):
+		case errors.Is(err, recipes.ErrNotAcquired):
 			why, text = history.FailBusy, history.TextBusy
 		case l.wait.Err() != nil && errors.Is(err, l.wait.Err()):
 			why, text = history.FailCancelled, history.TextCancelled

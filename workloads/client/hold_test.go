@@ -253,7 +253,7 @@ func TestWaitsThatEnd(t *testing.T) {
 	})
 }
 
-// A try does not wait: it is given up when another client is ahead, and goes on when none is.
+// A try that the lock refuses is recorded as one that would have to wait.
 func TestTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := valid()
@@ -261,10 +261,10 @@ func TestTries(t *testing.T) {
 		ahead := 2
 		var c *client
 		c, said := contender(t, cfg, fakeSource{grant: func(ctx context.Context, w lock.Want) (*lock.Grant, error) {
-			c.described().QueuedUntried(w.Paths[0], ahead)
-			if ahead > 0 {
-				<-ctx.Done()
-				return nil, fmt.Errorf("acquire: %w", ctx.Err())
+			d := c.described()
+			d.Queued(w.Paths[0], ahead)
+			if ahead > 0 && d.Try {
+				return nil, fmt.Errorf("acquire: %w", recipes.ErrNotAcquired)
 			}
 			h, _ := newHeld(5, nil)
 			return lock.Single("/l", w.Mode, h), nil

@@ -59,14 +59,18 @@
 //	open ID SERVERS TIMEOUT_MS PATHS
 //	    Begin a session. SERVERS is host:port,host:port,… in the order in which to
 //	    try them. TIMEOUT_MS is the session timeout to ask for. PATHS are the paths of
-//	    all locks that may be acquired, with commas between them.
+//	    all locks that may be acquired, with commas between them. Nobody has made any
+//	    znode for them: the command makes the locks' parents if they are missing.
 //	    Answer: opened, or failed.
 //	acquire ID SESSION PATH MODE WAIT_MS
 //	    Acquire a lock. SESSION is the ID of an open. MODE is one of exclusive, read,
 //	    write and permits:K/MAX, which means K permits of a semaphore that has MAX. If
 //	    PATH is several paths, with commas between them, the command must acquire all
-//	    of them or none. WAIT_MS is how long the request may wait: 0 means not at all,
-//	    and "-" means until it is cancelled. Each acquire is a contender of its own.
+//	    of them or none. WAIT_MS is how long the request may wait, and "-" means until
+//	    it is cancelled. 0 means not at all: the command takes the lock if it is free,
+//	    and otherwise answers timeout at once. (If it has not answered after 1 s, it is
+//	    cancelled. A lock that can only wait fails such a request.) Each acquire is a
+//	    contender of its own.
 //	    Answer: granted, timeout or failed; before that, queued.
 //	downgrade ID HELD
 //	    Grant a read hold, under the new ID, beside the write hold of the acquire HELD,

@@ -167,6 +167,9 @@ type LockConfig struct {
 	Mode string
 	// OnQueued, if set, is told by Acquire of its place in the queue.
 	OnQueued func(ahead int)
+	// Try makes Acquire return [recipes.ErrNotAcquired] where it would have to wait. A command that has not answered
+	// after a second is cancelled.
+	Try bool
 
 	_ struct{} // no positional literals
 }
@@ -196,8 +199,12 @@ func (l *lock) Acquire(ctx context.Context) (*recipes.Hold, error) {
 
 func (l *lock) acquire(ctx context.Context) (*recipes.Hold, error) {
 	cfg := l.cfg
-	return l.s.grant(ctx, len(cfg.Paths), cfg.OnQueued, func(id int64) string {
-		return fmt.Sprintf("acquire %d %d %s %s %s", id, l.s.id, strings.Join(cfg.Paths, ","), cfg.Mode, waitFor(ctx))
+	return l.s.grant(ctx, cfg, func(id int64) string {
+		wait := "0"
+		if !cfg.Try {
+			wait = waitFor(ctx)
+		}
+		return fmt.Sprintf("acquire %d %d %s %s %s", id, l.s.id, strings.Join(cfg.Paths, ","), cfg.Mode, wait)
 	})
 }
 
@@ -207,12 +214,8 @@ func (s *Session) Downgrade(ctx context.Context, write *recipes.Hold) (*recipes.
 	if write.Context().Err() != nil {
 		return nil, fmt.Errorf("downgrade: %w", context.Cause(write.Context()))
 	}
-	h, err := s.grant(
-		ctx,
-		1,
-		nil,
-		func(id int64) string { return fmt.Sprintf("downgrade %d %d", id, GrantOf(write).id) },
-	)
+	ofOne := LockConfig{Paths: make([]string, 1)}
+	h, err := s.grant(ctx, ofOne, func(id int64) string { return fmt.Sprintf("downgrade %d %d", id, GrantOf(write).id) })
 	if err != nil {
 		return nil, fmt.Errorf("downgrade: %w", err)
 	}
@@ -220,12 +223,7 @@ func (s *Session) Downgrade(ctx context.Context, write *recipes.Hold) (*recipes.
 }
 
 // grant requests a hold under an id, and waits for the outcome.
-func (s *Session) grant(
-	ctx context.Context,
-	paths int,
-	onQueued func(ahead int),
-	request func(id int64) string,
-) (*recipes.Hold, error) {
+func (s *Session) grant(ctx context.Context, cfg LockConfig, request func(id int64) string) (*recipes.Hold, error) {
 	p := s.p
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
@@ -238,7 +236,7 @@ func (s *Session) grant(
 		return nil, err
 	}
 	p.mu.Lock()
-	c.paths = paths
+	c.paths = len(cfg.Paths)
 	p.mu.Unlock()
 	if err := p.send("%s", request(c.id)); err != nil {
 		return nil, err
@@ -247,18 +245,26 @@ func (s *Session) grant(
 	var overdue, unanswered <-chan struct{}
 	answered := make(chan struct{})
 	defer close(answered)
+	if cfg.Try {
+		overdue = p.after(answered, 1)
+	}
+	behind, interrupted := false, false
 	for {
 		select {
 		case a := <-c.answers:
 			switch a.verb {
 			case queued:
-				if onQueued != nil {
-					onQueued(a.ahead)
+				behind = a.ahead > 0
+				if cfg.OnQueued != nil {
+					cfg.OnQueued(a.ahead)
 				}
 				continue
 			case granted:
 				return c.hold, nil
 			case timedOut:
+				if cfg.Try && ctx.Err() == nil && (behind || !interrupted) {
+					return nil, recipes.ErrNotAcquired
+				}
 				return nil, givenUp(ctx)
 			}
 			if ctx.Err() != nil {
@@ -277,7 +283,7 @@ func (s *Session) grant(
 			close(cancel)
 			overdue = cancel
 		case <-overdue:
-			overdue, unanswered = nil, p.after(answered, answerTicks)
+			overdue, unanswered, interrupted = nil, p.after(answered, answerTicks), true
 			if err := p.send("cancel %d", c.id); err != nil {
 				return nil, err
 			}

@@ -55,7 +55,7 @@ func openForeign(ctx context.Context, c Client) (Source, error) {
 
 // Acquire implements [Source].
 func (f commandSource) Acquire(ctx context.Context, w Want) (*Grant, error) {
-	cfg := foreign.LockConfig{Paths: w.Paths}
+	cfg := foreign.LockConfig{Paths: w.Paths, Try: f.c.Try}
 	switch w.Mode {
 	case history.ModeRead:
 		cfg.Mode = foreign.Read
@@ -65,7 +65,7 @@ func (f commandSource) Acquire(ctx context.Context, w Want) (*Grant, error) {
 		cfg.Mode = foreign.Permits(w.Units, f.c.Permits)
 	}
 	if len(w.Paths) == 1 { // for several locks, a command does not say in which queue it waits
-		cfg.OnQueued = func(ahead int) { f.c.QueuedUntried(w.Paths[0], ahead) }
+		cfg.OnQueued = func(ahead int) { f.c.Queued(w.Paths[0], ahead) }
 	}
 	h, err := f.Lock(cfg).Acquire(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"locklab/harness/history"
@@ -67,7 +68,11 @@ func (s session) Acquire(ctx context.Context, w Want) (*Grant, error) {
 		return nil, fmt.Errorf("the recipe has no mode %q", w.Mode)
 	}
 	acquire := l.Acquire
-	if try, ok := l.(recipes.TryLock); ok && s.c.Try {
+	if s.c.Try {
+		try, ok := l.(recipes.TryLock)
+		if !ok {
+			return nil, errors.New("the recipe cannot try: it can only wait")
+		}
 		acquire = try.TryAcquire
 	}
 	h, err := acquire(ctx)

@@ -24,10 +24,8 @@ type Client struct {
 	// number changes.
 	Permits, Units int
 	Resizes        bool
-	// Try makes an acquire end with recipes.ErrNotAcquired where it would have to wait, if the recipe supports that.
-	// Other recipes call Busy, which ends the attempt.
-	Try  bool
-	Busy func()
+	// Try makes an acquire end with recipes.ErrNotAcquired where it would have to wait.
+	Try bool
 	// Queued is called once an attempt has its place in a lock's queue, with the number of contenders ahead.
 	Queued func(lock string, ahead int)
 	// Sharing is the session that several clients share, if they do.
@@ -36,15 +34,6 @@ type Client struct {
 	Driver *foreign.Driver
 
 	_ struct{}
-}
-
-// QueuedUntried is Queued for a lock that cannot be tried for, as a command's: a client that would have to wait is
-// cancelled. (Those of package recipes give up by themselves, and take their place away before they return.)
-func (c Client) QueuedUntried(lock string, ahead int) {
-	c.Queued(lock, ahead)
-	if ahead > 0 && c.Try {
-		c.Busy()
-	}
 }
 
 // A Source is a session of a recipe, with the locks in it. Only one goroutine uses it.

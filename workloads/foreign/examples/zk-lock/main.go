@@ -2,8 +2,9 @@
 // uses nothing else of locklab.
 //
 // locklab starts it once for each client, so it has one session at a time. zk.Lock cannot give up: an attempt whose
-// time is over keeps its place in the queue, gets the lock at its turn and unlocks it at once. It has no fencing tokens
-// either, because it does not say which znode is its own.
+// time is over keeps its place in the queue, gets the lock at its turn and unlocks it at once. So an attempt that may
+// not wait asks for the lock only if it finds nobody in the queue. zk.Lock has no fencing tokens either, because it
+// does not say which znode is its own.
 package main
 
 import (
@@ -48,8 +49,14 @@ func serve() error {
 				fmt.Println("failed", a.id, "this lock is exclusive")
 				continue
 			}
-			go a.acquire()
-			if ms, err := strconv.Atoi(words[4]); err == nil {
+			ms, err := strconv.Atoi(words[4])
+			switch {
+			case err != nil: // no limit
+				go a.acquire()
+			case ms == 0:
+				go a.try(s.conn, words[2])
+			default:
+				go a.acquire()
 				time.AfterFunc(time.Duration(ms)*time.Millisecond, a.giveUp)
 			}
 		case verb == "cancel" && len(words) == 1:
@@ -154,6 +161,19 @@ func (a *attempt) acquire() {
 		a.answer("failed", err)
 	case !a.answer("granted"):
 		_ = a.lock.Unlock() // nobody waits for it any more
+	}
+}
+
+// try acquires the lock if nobody is in its queue. If somebody comes in between, it waits until it is cancelled.
+func (a *attempt) try(conn *zk.Conn, path string) {
+	queue, _, err := conn.Children(path)
+	switch {
+	case err != nil && !errors.Is(err, zk.ErrNoNode): // zk.Lock makes the directory
+		a.answer("failed", err)
+	case len(queue) > 0:
+		a.giveUp()
+	default:
+		a.acquire()
 	}
 }
 
