@@ -474,6 +474,11 @@ func setFact(f *Facts, key string, vals []string) error {
 					Text: "server zk1 has a znode of session " + k + " that was closed"},
 			)
 		})
+	case "twice": // the transaction of that number creates the znode at that path, which exists
+		pairs(func(k, v string) {
+			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Path: v, Zxid: integer(k),
+				Text: "the servers' transactions do not fit: zxid " + k + ": " + v + " is created, but has existed since 0x1"})
+		})
 	case "elsewhere": // of a znode of that session, at that path
 		pairs(func(k, v string) {
 			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{

@@ -24,6 +24,8 @@ type ServerLog struct {
 	Servers []string
 	// Doubts say in words why History may not be all that happened.
 	Doubts []string
+	// Remarks say in words what servers did wrong that History does not suffer from.
+	Remarks []string
 	// Contradictions are statements of servers that cannot be true.
 	Contradictions []Contradiction
 
@@ -310,6 +312,17 @@ func (t *transactions) contradiction(session history.SessionID, path string) *Co
 	for i := range t.Contradictions {
 		if c := &t.Contradictions[i]; c.Path != "" && c.Path == path ||
 			c.Path == "" && c.Session != 0 && c.Session == session {
+			return c
+		}
+	}
+	return nil
+}
+
+// contradictionAt returns a contradiction about a znode that is due to the transaction of a number; nil if there is none.
+// A znode that a client made by it then belongs to another transaction, as far as the servers tell.
+func (t *transactions) contradictionAt(zxid int64) *Contradiction {
+	for i := range t.Contradictions {
+		if c := &t.Contradictions[i]; zxid != 0 && c.Zxid == zxid && c.Path != "" {
 			return c
 		}
 	}

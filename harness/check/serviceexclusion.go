@@ -221,7 +221,11 @@ func (b *backing) add(a *history.Acquisition, w *proof, f Finding) {
 	if len(w.spans) > 0 {
 		path = w.spans[0].Path
 	}
-	if c := b.transactions.contradiction(a.Session, path); c != nil {
+	c := b.transactions.contradiction(a.Session, path)
+	if c == nil && w.answer == nodes.NoZnode {
+		c = b.transactions.contradictionAt(a.Token)
+	}
+	if c != nil {
 		f.Cause, f.Explained = CauseServer, true
 		f.Zxids = append(f.Zxids, zxidWords([]int64{c.Zxid})...)
 		f.Text += "; " + c.Text

@@ -89,6 +89,11 @@ func Read(dir string) (*Run, error) {
 	r.Incomplete, r.Warnings = incompleteness(dir, r, records, envErr)
 	r.Scenario.Layout = cmp.Or(r.Scenario.Layout, declaredLayout(r.Events))
 	r.Servers = readServerLog(dir, r.Scenario, r.Events)
+	if r.Servers != nil {
+		for _, remark := range r.Servers.Remarks {
+			r.Warnings = append(r.Warnings, "servers: "+remark)
+		}
+	}
 	meanwhile.Wait()
 	changed = slices.DeleteFunc(changed, func(why string) bool {
 		file, _, _ := strings.Cut(why, " ")

@@ -95,18 +95,16 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 	case len(sources) <= sc.Servers/2:
 		return missing(fmt.Sprintf("only %d of %d were collected, which is not a majority", len(sources), sc.Servers))
 	}
-	seen := survey{since: copied.since, ended: copied.ended}
-	log.History = nodes.NewHistory()
-	all, err := txnlog.Merge(sc.Servers, func(e *txnlog.Entry) {
-		seen.note(e)
-		if e.Fate == txnlog.Committed {
-			log.History.Add(&e.Txn)
-		}
-	}, sources...)
-	if err != nil {
-		log.Doubts = append(log.Doubts, err.Error())
+	m, passed := passOver(sc.Servers, copied, sources, merge(sc.Servers, copied, sources, nil), events)
+	log.History = m.history
+	for i := range passed {
+		log.Remarks = append(log.Remarks, passed[i].String())
 	}
-	log.Doubts = append(log.Doubts, seen.doubts(all, copied, events)...)
+	all := m.all
+	if m.err != nil {
+		log.Doubts = append(log.Doubts, m.err.Error())
+	}
+	log.Doubts = append(log.Doubts, m.seen.doubts(all, copied, events)...)
 	addContradictions(log, all)
 	for _, s := range sources {
 		lacks := slices.ContainsFunc(all.Gaps, func(g txnlog.Gap) bool { return g.Server == s.Server })
