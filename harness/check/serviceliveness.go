@@ -156,15 +156,13 @@ func (d *digest) afterwards(u *Unserved, seen []Look) string {
 		strings.Join(restarted, ", and then "))
 }
 
-// unserved are the times in which servers that were up did not serve. Nothing is demanded of a lock then.
+// unserved are the times in which servers that were up did not serve, each from the last time that they served a client.
+// Nothing is demanded of a lock then.
 func (d *digest) unserved() []spell {
 	all := looks(d.events)
 	var times []spell
 	for _, u := range Unserveds(all) {
-		from := u.Looks[0].At
-		if f := d.lastServerFault(from); f != nil && f.healed != history.None {
-			from = min(from, f.healed)
-		}
+		from := d.lastServed(u.Looks[0].At)
 		until := d.end
 		for _, l := range all {
 			if lack, _ := l.Lack(); l.At > u.last().At && lack == "" {
@@ -175,4 +173,26 @@ func (d *digest) unserved() []spell {
 		times = append(times, spell{from, until})
 	}
 	return times
+}
+
+// lastServed is the last instant before another at which the servers had committed something for a client: it had its
+// place in a queue, a lock, or its release. It is the run's beginning if there is none.
+func (d *digest) lastServed(before int64) int64 {
+	var last int64
+	note := func(at int64) {
+		if at <= before {
+			last = max(last, at)
+		}
+	}
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		note(a.Queued)
+		if a.Granted() {
+			note(a.Returned)
+		}
+		if a.ReleaseOutcome == history.OK {
+			note(a.ReleaseReturned)
+		}
+	}
+	return last
 }

@@ -182,13 +182,12 @@ func (w *serviceWatch) atEase(ctx context.Context) bool {
 // look asks every server how it stands, and makes a write through it.
 func (w *serviceWatch) look(ctx context.Context) check.Look {
 	servers := w.run.stage.ensemble.Servers
-	l := check.Look{Servers: make([]history.Standing, len(servers))}
+	l := check.Look{At: w.run.stage.clock.Now(), Servers: make([]history.Standing, len(servers))}
 	var asking sync.WaitGroup
 	for i, h := range servers {
 		asking.Go(func() { l.Servers[i] = standing(ctx, h) })
 	}
 	asking.Wait()
-	l.At = w.run.stage.clock.Now()
 	return l
 }
 
@@ -237,11 +236,15 @@ func (r *run) noteLook(l check.Look) error {
 }
 
 // tryRestarts finds out whether the restart of a follower, and then that of the leader, makes servers serve again that
-// did not. All clients have ended. An ensemble that does not serve is of no use to another run.
+// did not, unless the end of the clients and of all faults has. An ensemble that does not serve is of no use to another
+// run.
 func (r *run) tryRestarts(ctx context.Context) error {
-	r.stage.unfit = true
 	for _, role := range [...]string{ensembles.RoleFollower, ensembles.RoleLeader} {
 		l := r.service.look(ctx)
+		if lack, _ := l.Lack(); lack == "" {
+			return r.noteLook(l)
+		}
+		r.stage.unfit = true
 		i := slices.IndexFunc(l.Servers, func(s history.Standing) bool { return s.Role == role && !s.Committed })
 		if i < 0 {
 			continue
