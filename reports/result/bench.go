@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,9 @@ import (
 // WriteBench writes a run in the Go benchmark format, for benchstat and other readers of it. A run is one line,
 // because it is one sample, however many operations it had. A quantity that was not measured has no value there, and
 // a run that acquired nothing has no line.
+//
+// A duration is the first value, because some readers know only one and take it for the time of an operation. Unit
+// lines name the units of which more is better; readers take less for better in the others, or say neither.
 //
 // Configuration lines say what was run. They do not have the seed, so that benchstat puts runs of one configuration
 // into one row, and `benchstat -col recipe` compares two recipes.
@@ -28,16 +32,31 @@ func WriteBench(w io.Writer, r Result) error {
 		b.Config = append(b.Config, benchfmt.Config{Key: c.key, Value: []byte(strings.Join(strings.Fields(c.value), " ")),
 			File: true})
 	}
+	var durations, others []benchfmt.Value
+	var records []benchfmt.Record
 	for _, q := range Compared() {
-		if v := q.Value(&r); v != nil {
-			b.Values = append(b.Values, benchfmt.Value{Value: *v, Unit: q.Bench()})
+		v := q.Value(&r)
+		if v == nil {
+			continue
+		}
+		if q.Better == Higher {
+			records = append(records, &benchfmt.UnitMetadata{OrigUnit: q.Bench(),
+				UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: q.Bench(), Key: "better"}, Value: "higher"})
+		}
+		if value := (benchfmt.Value{Value: *v, Unit: q.Bench()}); q.Unit == Nanoseconds {
+			durations = append(durations, value)
+		} else {
+			others = append(others, value)
 		}
 	}
-	if len(b.Values) == 0 {
+	if b.Values = slices.Concat(durations, others); len(b.Values) == 0 {
 		return nil
 	}
-	if err := benchfmt.NewWriter(w).Write(&b); err != nil {
-		return fmt.Errorf("write benchmark: %w", err)
+	out := benchfmt.NewWriter(w)
+	for _, record := range append(records, &b) {
+		if err := out.Write(record); err != nil {
+			return fmt.Errorf("write benchmark: %w", err)
+		}
 	}
 	return nil
 }

@@ -29,6 +29,26 @@ func readBench(t *testing.T, text []byte) []*benchfmt.Result {
 	return all
 }
 
+// Readers that know one value only get a duration, and those that know units learn of which more is better.
+func TestBenchUnits(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteBench(&b, summarized(synth.BusyRun(12, 4, false))); err != nil {
+		t.Fatal(err)
+	}
+	r := benchfmt.NewReader(bytes.NewReader(b.Bytes()), "bench.txt")
+	for r.Scan() {
+		got, ok := r.Result().(*benchfmt.Result)
+		if ok && got.Values[0].OrigUnit != "acquire-p50-ns" {
+			t.Errorf("the first value is in %s, want acquire-p50-ns:\n%s", got.Values[0].OrigUnit, b.String())
+		}
+	}
+	for unit, want := range map[string]int{"acquired/s": 1, "jain-index": 1, "acquire-p50-ns": 0, "not-acquired/op": 0} {
+		if better := r.Units().GetBetter(unit); better != want || !strings.Contains(b.String(), " "+unit) {
+			t.Errorf("%s: %d is better, want %d:\n%s", unit, better, want, b.String())
+		}
+	}
+}
+
 func TestBenchIsReadAsWritten(t *testing.T) {
 	run := summarized(synth.BusyRun(12, 4, false))
 	run.Scenario = "two words"

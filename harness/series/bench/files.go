@@ -54,16 +54,18 @@ func gather(dir string, varied []string) ([]byte, error) {
 	slices.Sort(files)
 	var b bytes.Buffer
 	w := benchfmt.NewWriter(&b)
+	units := map[benchfmt.UnitMetadataKey]bool{}
 	for _, name := range files {
-		if err := appendBench(w, name, varied); err != nil {
+		if err := appendBench(w, name, varied, units); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return b.Bytes(), nil
 }
 
-// appendBench appends the benchmark lines of a file, which may be missing.
-func appendBench(w *benchfmt.Writer, name string, varied []string) error {
+// appendBench appends the benchmark lines of a file, which may be missing, and what it says of units that no file
+// before it has said.
+func appendBench(w *benchfmt.Writer, name string, varied []string, units map[benchfmt.UnitMetadataKey]bool) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -80,6 +82,14 @@ func appendBench(w *benchfmt.Writer, name string, varied []string) error {
 			line.Config = slices.DeleteFunc(line.Config,
 				func(c benchfmt.Config) bool { return slices.Contains(varied, c.Key) })
 			if err := w.Write(line); err != nil {
+				return err
+			}
+		case *benchfmt.UnitMetadata:
+			if units[rec.UnitMetadataKey] {
+				continue
+			}
+			units[rec.UnitMetadataKey] = true
+			if err := w.Write(rec); err != nil {
 				return err
 			}
 		case *benchfmt.SyntaxError:
