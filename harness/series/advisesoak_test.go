@@ -232,7 +232,7 @@ func compared(timeout time.Duration, dirs []string) (*soaked, error) {
 		}
 		logs = append(logs, of...)
 	}
-	pauses, err := advice.Read(logs)
+	pauses, err := advice.Read(logs, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -254,9 +254,12 @@ func standstillsLogged(dir string, events *history.Log, window result.Interval) 
 		line := func(at int64, text string) { fmt.Fprintf(&log, "[%.3fs][info][safepoint] %s\n", float64(at)/1e9, text) }
 		client := fmt.Sprintf("c%d", v+1)
 		line(window.From, "the window begins")
+		awake := window.From // since when
 		for _, e := range events.Of(history.OpHiccup) {
 			if e.Process == client && window.Contains(e.At) {
-				line(e.At, fmt.Sprintf(`Safepoint "Pause", Time since last: 0 ns, Total: %d ns`, int64(e.Hiccup())))
+				slept := min(int64(e.Hiccup()), e.At-awake)
+				line(e.At, fmt.Sprintf(`Safepoint "Pause", Time since last: %d ns, Total: %d ns`, e.At-awake-slept, slept))
+				awake = e.At
 			}
 		}
 		line(window.To, "the window ends")

@@ -18,7 +18,6 @@ type Advice struct {
 	// Guard is the guard that was asked about; Choices has every guard's best timeout.
 	Guard    string            `json:"guard"`
 	Choices  map[string]Choice `json:"choices"`
-	Tail     *Tail             `json:"tail"` // nil without extrapolation
 	Method   []string          `json:"method"`
 	Warnings []string          `json:"warnings"`
 
@@ -78,12 +77,6 @@ func Advise(p Pauses, cfg Config) (*Advice, error) {
 			LongestNs: int64(p.Longest())},
 		Guard: cfg.Guard, Choices: map[string]Choice{}, Warnings: append([]string{}, p.Notes...), cfg: cfg,
 	}
-	if cfg.Extrapolate {
-		var err error
-		if a.Tail, err = fitTail(&p); err != nil {
-			return nil, err
-		}
-	}
 	for _, timeout := range cfg.Timeouts {
 		a.Options = append(a.Options, a.option(&p, timeout))
 	}
@@ -127,9 +120,6 @@ func (a *Advice) option(p *Pauses, timeout time.Duration) Option {
 // rate returns how often a year pauses do harm that have these weights by length, of all clients together.
 func (a *Advice) rate(p *Pauses, h harm, weight func(seconds float64) float64) Rate {
 	factor := float64(a.cfg.Clients) * float64(Year) / float64(p.Span)
-	if a.Tail != nil {
-		return a.Tail.rate(p, weight, h.expiry.lo-h.back, h.expiry.hi, factor)
-	}
 	sum, squares := 0.0, 0.0
 	for _, l := range p.Lengths {
 		if s := l.Of.Seconds(); s > h.expiry.lo-h.back {
@@ -138,7 +128,12 @@ func (a *Advice) rate(p *Pauses, h harm, weight func(seconds float64) float64) R
 			squares += l.Count * w * w
 		}
 	}
-	return weightedRate(sum, squares, weight(h.expiry.hi), factor)
+	most := weight(h.expiry.hi)
+	r := weightedRate(sum, squares, most, factor)
+	// A session lives until its client has been silent for long enough, so there is a limit however short the input is.
+	possible := most * float64(a.cfg.Clients) * Year.Seconds() / h.expiry.lo
+	r.AYear, r.Low, r.High = min(r.AYear, possible), min(r.Low, possible), min(r.High, possible)
+	return r
 }
 
 func (r Rate) estimate() float64 { return r.AYear }
@@ -187,16 +182,12 @@ func (a *Advice) warn(p *Pauses) {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("the input covers only %s, so pauses that are rarer than that are not "+
 			"in it; give logs of days", words.Duration(int64(p.Span))))
 	}
-	switch {
-	case a.Tail != nil && o.LatestNs > longest:
-		a.Warnings = append(a.Warnings, fmt.Sprintf("rates with ~ count pauses that are longer than any in the input (%s): "+
-			"they follow from the fitted tail, and no pause has confirmed them", words.Duration(longest)))
-	case a.Tail == nil && slices.ContainsFunc(a.Options, func(o Option) bool { return o.FalseExpiries.Unseen }):
+	if slices.ContainsFunc(a.Options, func(o Option) bool { return o.FalseExpiries.Unseen }) {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("where a rate is given as at most (≤), no pause of the input "+
 			"(longest %s) could end a session: the limit is 3 events in the input's time (95 %%), and nothing was "+
-			"extrapolated; --extrapolate fits a tail", words.Duration(longest)))
+			"extrapolated", words.Duration(longest)))
 	}
-	if n := o.LongPauses; a.Tail == nil && n > 0 && n < fewPauses {
+	if n := o.LongPauses; n > 0 && n < fewPauses {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("the rates at %s rest on %s; see their intervals",
 			words.Duration(o.TimeoutNs), words.Count(int64(math.Ceil(n)), "pause")))
 	}

@@ -30,8 +30,6 @@ type Config struct {
 	// DoubleHoldCost and ExpiryCost are the times without progress that are as bad as one double hold and as one false
 	// expiry.
 	DoubleHoldCost, ExpiryCost time.Duration
-	// Extrapolate lets a fitted tail say how often pauses occur that are longer than any that was seen.
-	Extrapolate bool
 
 	_ struct{}
 }

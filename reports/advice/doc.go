@@ -6,8 +6,8 @@
 // nevertheless, how long nothing progresses after a holder's crash, and the timeout that costs least.
 //
 //  1. The pauses that were seen are the distribution: pauses of other lengths do not exist for the model, and of longer
-//     ones than the longest nothing is said but an upper limit. With [Config].Extrapolate a generalized Pareto
-//     distribution replaces the longest pauses, see [Tail].
+//     ones than the longest nothing is said but an upper limit. What one process cannot have had is refused: pauses
+//     that are longer than the time that was watched, or a log whose lines contradict their own times.
 //  2. A pause ends a session if the servers hear of its client too late. By the definition of [check.Expiry], the
 //     session expires at 2/3 T and three independent delays after the pause began, each of which is evenly distributed:
 //     up to T/3 since the last ping, up to half a tick until the follower's report, and up to a tick until the leader's

@@ -9,25 +9,34 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"locklab/harness/untrusted"
 	"locklab/reports/result"
 )
 
 // legend begins the line with the names of an HdrHistogram log's columns.
 const legend = `"StartTimestamp"`
 
-// isHlog reports whether the first line of a file is that of an HdrHistogram log.
-func isHlog(first []byte) bool {
-	line := string(first)
-	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "Tag=") || strings.HasPrefix(line, legend) ||
-		strings.Contains(line, ",HISTF")
-}
+// otherPauses are pauses that another tool has logged.
+const otherPauses = "pauses of another tool"
 
-const howToHlog = "hiccups.hlog of a run, or a log of its kind: pauses in ns"
+// unitFlag is the flag that gives the unit of HdrHistogram logs of other tools, and says that they are pauses.
+const unitFlag = "--pauses-in"
 
-// readHlog reads an HdrHistogram log of pauses in nanoseconds, as a run's hiccups are. The time that it covers is that
-// of its intervals together, so each process has intervals of its own.
-func readHlog(in *lines) (Pauses, error) {
-	p := Pauses{Source: in.file, What: "hiccups"}
+const (
+	howToHlog = "hiccups.hlog of a run has pauses in ns; if the values of another tool's log are pauses, " + unitFlag +
+		" says so and gives their unit"
+	gcHasEach = "the JVM's GC log has each pause once"
+)
+
+// readHlog reads an HdrHistogram log of pauses, as a run's hiccups are. The format does not tell what its values are
+// nor in which unit, so a log that is not of hiccups must come with a unit. The time that it covers is that of its
+// intervals together, so each process has intervals of its own, by their tags.
+func readHlog(in *lines, unit time.Duration) (Pauses, error) {
+	var (
+		p     = Pauses{Source: in.file, What: otherPauses, at: place{in.file, 1}}
+		until = map[string]int64{}
+		most  time.Duration
+	)
 	for {
 		line, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -40,20 +49,41 @@ func readHlog(in *lines) (Pauses, error) {
 		case strings.Contains(line, result.LatenciesComment):
 			return Pauses{}, in.bad("these are latencies and not pauses", "hiccups.hlog is beside it")
 		case strings.HasPrefix(line, "#") && strings.Contains(line, "jHiccup"):
-			return Pauses{}, in.bad("jHiccup adds samples that no pause had, to correct for those that it missed",
-				"the JVM's GC log has each pause once")
+			return Pauses{}, in.bad("jHiccup adds samples that no pause had, to correct for those that it missed", gcHasEach)
+		case strings.HasPrefix(line, "#") && strings.Contains(line, result.HiccupsComment):
+			if p.What = "hiccups"; unit != 0 && unit != time.Nanosecond {
+				return Pauses{}, in.bad("the log has ns, by its own words, and "+unitFlag+" says otherwise",
+					"leave the flag out")
+			}
+			unit = time.Nanosecond
+			continue
 		case line == "", line[0] == '#', strings.HasPrefix(line, legend):
 			continue
+		case unit == 0:
+			return Pauses{}, in.bad("the log does not say that its values are pauses, nor in which unit they are", howToHlog)
 		}
 		h, err := interval(line)
 		if err != nil {
 			return Pauses{}, in.bad(err.Error(), howToHlog)
 		}
+		if before, ok := until[h.Tag()]; ok && h.StartTimeMs() < before {
+			return Pauses{}, in.bad("the interval begins before the one before it has ended",
+				"each process has intervals of its own, one after the other, by their tags")
+		}
+		until[h.Tag()] = h.EndTimeMs()
 		p.Span += time.Duration(h.EndTimeMs()-h.StartTimeMs()) * time.Millisecond
 		for _, b := range h.Distribution() {
-			if b.Count > 0 {
-				p.Lengths = append(p.Lengths, Length{time.Duration(b.From + (b.To-b.From)/2), float64(b.Count)})
+			if b.Count == 0 {
+				continue
 			}
+			length := time.Duration(b.From + (b.To-b.From)/2)
+			if length > longestValue/unit {
+				return Pauses{}, in.bad(fmt.Sprintf("a value of %d %s is no pause", length, unit.String()[1:]), howToHlog)
+			}
+			if length *= unit; length >= most {
+				most, p.at = length, in.place()
+			}
+			p.Lengths = append(p.Lengths, Length{length, float64(b.Count)})
 		}
 	}
 	in.n = max(in.n, 1)
@@ -63,8 +93,19 @@ func readHlog(in *lines) (Pauses, error) {
 	case p.Span <= 0:
 		return Pauses{}, in.bad("the log's intervals have no length, so it does not tell how much time it covers", howToHlog)
 	}
+	if p.What == otherPauses {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s: its values were taken for pauses, as %s says; if they are latencies, the "+
+			"advice is wrong", untrusted.Line(in.file), unitFlag))
+	}
+	if len(until) > 1 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s has %d tags, which were taken for as many processes",
+			untrusted.Line(in.file), len(until)))
+	}
 	return p, nil
 }
+
+// longestValue is longer than any pause.
+const longestValue = Year
 
 // interval reads the line of an interval.
 func interval(line string) (h *hdrhistogram.Histogram, err error) {

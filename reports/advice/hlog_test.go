@@ -55,7 +55,7 @@ func TestReadHiccups(t *testing.T) {
 	if err := result.WriteHiccups(&b, aRun(t)); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Read([]string{hlogFile(t, b.Bytes())})
+	p, err := Read([]string{hlogFile(t, b.Bytes())}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestBadHlogs(t *testing.T) {
 	if err := result.WriteHiccups(&good, aRun(t)); err != nil {
 		t.Fatal(err)
 	}
-	head := "#[Histogram log format version 1.3]\n"
+	head := "#[" + result.HiccupsComment + "]\n"
 	whole := strings.Split(strings.TrimSpace(good.String()), "\n")
 	interval := whole[len(whole)-1]
 	for name, c := range map[string]struct {
@@ -91,7 +91,7 @@ func TestBadHlogs(t *testing.T) {
 		"no such line":    {head + "hello\n", 2, "no interval"},
 		"no length":       {head + strings.Replace(interval, ",10.000000,", ",0.000000,", 1) + "\n", 2, "no length"},
 	} {
-		_, err := Read([]string{hlogFile(t, []byte(c.text))})
+		_, err := Read([]string{hlogFile(t, []byte(c.text))}, 0)
 		bad, ok := errors.AsType[*scenario.InputError](err)
 		if !ok || bad.Line != c.line || !strings.Contains(bad.Msg, c.want) || bad.Hint == "" {
 			t.Errorf("%s: %v, want line %d: %s", name, err, c.line, c.want)

@@ -1,12 +1,9 @@
 package advice
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -15,6 +12,7 @@ import (
 
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
+	"locklab/reports/words"
 )
 
 // Pauses are the pauses that one process had while it was watched.
@@ -27,6 +25,7 @@ type Pauses struct {
 	// Interpolated says that only quantiles are known, and that the lengths between them are a guess.
 	Interpolated bool
 	Notes        []string // what the reader should know about the input
+	at           place    // of the longest pause, or of the first line
 }
 
 // A Length is how long a pause was, and how many were as long.
@@ -54,6 +53,10 @@ func (p *Pauses) Longest() time.Duration {
 
 // join adds the pauses of another process, or of the same one at another time.
 func (p *Pauses) join(o Pauses) {
+	if o.What != p.What {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s tells %s, and others %s: if both are of one process at one time, its "+
+			"pauses count twice", untrusted.Line(o.Source), o.What, p.What))
+	}
 	p.Source += ", " + o.Source
 	if !strings.Contains(p.What, o.What) {
 		p.What += ", " + o.What
@@ -68,100 +71,98 @@ func (p *Pauses) order() {
 	slices.SortStableFunc(p.Lengths, func(a, b Length) int { return cmp.Compare(a.Of, b.Of) })
 }
 
+// check refuses pauses that one process cannot have had.
+func (p *Pauses) check() error {
+	total := 0.0
+	for _, l := range p.Lengths {
+		total += l.Count * l.Of.Seconds()
+	}
+	const hint = "every pause counts once, and the time is that of the whole log"
+	refuse := func(msg string, args ...any) error {
+		msg = fmt.Sprintf(msg, args...)
+		if p.Interpolated {
+			return badQuantiles("%s", msg)
+		}
+		return p.at.bad(msg, hint)
+	}
+	switch longest := p.Longest(); {
+	case longest > p.Span:
+		return refuse("a pause of %s is longer than the time that was watched, %s", spanText(longest), spanText(p.Span))
+	case total > p.Span.Seconds():
+		return refuse("the pauses add up to %s s, which is more than the time that was watched, %s",
+			words.Digits3(total), spanText(p.Span))
+	}
+	return nil
+}
+
 // flag is the flag that names the sources.
 const flag = "--pauses"
 
-// Read reads pauses from sources: files, whose pauses and spans are added up, or one list of quantiles. The error of
-// bad input is a [*scenario.InputError].
-func Read(sources []string) (Pauses, error) {
-	var all Pauses
+// Read reads pauses from sources: files and directories of rotated files, whose pauses and spans are added up, or one
+// list of quantiles. The unit is that of the values in HdrHistogram logs of other tools, 0 if there are none. The error
+// of bad input is a [*scenario.InputError].
+func Read(sources []string, unit time.Duration) (Pauses, error) {
+	var (
+		all  Pauses
+		each []Pauses
+	)
 	for i, source := range sources {
-		p, err := read(source)
-		switch {
-		case err != nil:
+		p, err := read(source, unit)
+		if err == nil {
+			err = p.check()
+		}
+		if err != nil {
 			return Pauses{}, err
+		}
+		for k, o := range each {
+			if p.Span == o.Span && slices.Equal(p.Lengths, o.Lengths) {
+				return Pauses{}, &scenario.InputError{Flag: flag, Msg: fmt.Sprintf("%s has the same pauses as %s",
+					untrusted.Line(source), untrusted.Line(sources[k])), Hint: "give each log once"}
+			}
+		}
+		each = append(each, p)
+		switch {
 		case p.Interpolated && len(sources) > 1:
 			return Pauses{}, &scenario.InputError{Flag: flag, Msg: "quantiles do not add up with another source",
 				Hint: "give one list of quantiles, or logs only"}
 		case i == 0:
 			all = p
+			all.Lengths = slices.Clone(p.Lengths)
 		default:
 			all.join(p)
 		}
 	}
+	if unit != 0 && !slices.ContainsFunc(each, func(p Pauses) bool { return p.What == otherPauses }) {
+		return Pauses{}, &scenario.InputError{Flag: unitFlag, Msg: "no source is an HdrHistogram log of another tool",
+			Hint: "leave the flag out: all other sources have units of their own"}
+	}
 	return all, nil
 }
 
-func read(source string) (Pauses, error) {
-	_, err := os.Stat(source)
-	if errors.Is(err, fs.ErrNotExist) {
+func read(source string, unit time.Duration) (Pauses, error) {
+	info, err := os.Stat(source)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		if strings.Contains(source, "=") {
 			return parseQuantiles(source)
 		}
 		return Pauses{}, &scenario.InputError{Flag: flag, Msg: "there is no file " + untrusted.Line(source),
 			Hint: "a JVM's GC log, hiccups.hlog of a run, or p50=2ms,p99=80ms,max=3s,count=86400,over=24h"}
+	case err == nil && info.IsDir():
+		return readDir(source)
 	}
-	f, err := untrusted.Open(source, untrusted.AnySize)
-	if err != nil {
-		return Pauses{}, fmt.Errorf("%s: %w", flag, err)
-	}
-	defer f.Close()
-	p, err := readLog(f, source)
-	if err != nil {
-		return Pauses{}, err
-	}
-	p.order()
-	return p, nil
-}
-
-// readLog reads the log of either kind from a file of that name.
-func readLog(r io.Reader, name string) (Pauses, error) {
-	lines := newLines(r, name)
-	head, err := lines.in.Peek(1 << 10)
-	if len(head) == 0 {
-		if err != nil && !errors.Is(err, io.EOF) {
-			return Pauses{}, fmt.Errorf("read %s: %w", name, err)
+	var p Pauses
+	err = withFile(source, func(in *lines) (err error) {
+		switch {
+		case in.isEmpty():
+			return in.bad("the file is empty", howToLog)
+		case in.isHlog():
+			p, err = readHlog(in, unit)
+		default:
+			p, err = readGCLog(in)
 		}
-		return Pauses{}, lines.bad("the file is empty", howToLog)
-	}
-	if first, _, _ := bytes.Cut(head, []byte("\n")); isHlog(first) {
-		return readHlog(lines)
-	}
-	return readGCLog(lines)
-}
-
-// lines reads a file line by line, and knows where it is.
-type lines struct {
-	in   *bufio.Reader
-	file string
-	n    int // of the line, from 1
-}
-
-// longestLine is more than any line of a log of either kind has.
-const longestLine = 1 << 20
-
-func newLines(r io.Reader, file string) *lines {
-	return &lines{in: bufio.NewReaderSize(r, longestLine), file: file}
-}
-
-// next returns the next line without its end; [io.EOF] after the last one.
-func (l *lines) next() (string, error) {
-	b, err := l.in.ReadSlice('\n')
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		l.n++
-		return "", l.bad("the line is too long for a log", howToLog)
-	case errors.Is(err, io.EOF) && len(b) > 0:
-	case errors.Is(err, io.EOF):
-		return "", io.EOF
-	case err != nil:
-		return "", fmt.Errorf("read %s: %w", l.file, err)
-	}
-	l.n++
-	return strings.TrimRight(string(b), "\r\n"), nil
-}
-
-// bad returns an error that names the current line.
-func (l *lines) bad(msg, hint string) error {
-	return &scenario.InputError{File: untrusted.Line(l.file), Line: max(l.n, 1), Column: 1, Msg: msg, Hint: hint}
+		return err
+	})
+	p.order()
+	return p, err
 }

@@ -13,7 +13,7 @@ import (
 // The lengths that stand for quantiles have these quantiles, and as many are longer between them as a power of the
 // length says.
 func TestQuantiles(t *testing.T) {
-	p, err := Read([]string{"max=10s, p50=10ms,p99=1s,count=10000,over=24h"})
+	p, err := Read([]string{"max=10s, p50=10ms,p99=1s,count=10000,over=24h"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestBadQuantiles(t *testing.T) {
 		"p50=2ms,max=3s,count=100,over=1h,mean=2ms":          "neither a quantile",
 		"p50=2ms,max=3s,count=100000000000000000000,over=1h": "no number of pauses",
 	} {
-		_, err := Read([]string{text})
+		_, err := Read([]string{text}, 0)
 		bad, ok := errors.AsType[*scenario.InputError](err)
 		if !ok || bad.Flag != "--pauses" || !strings.Contains(bad.Msg, want) || bad.Hint == "" {
 			t.Errorf("%s: %v, want %s", text, err, want)

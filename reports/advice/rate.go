@@ -25,8 +25,6 @@ type Rate struct {
 	High  float64 `json:"high"`
 	// Unseen says that no pause of the input was long enough.
 	Unseen bool `json:"unseen,omitempty"`
-	// Extrapolated says that pauses longer than any in the input count, by the fitted tail.
-	Extrapolated bool `json:"extrapolated,omitempty"`
 }
 
 // weightedRate returns the rate of a sum of weights. squares is the sum of their squares and most the largest weight

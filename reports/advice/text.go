@@ -77,8 +77,6 @@ func (r Rate) short() string {
 	switch {
 	case r.Unseen:
 		return "≤ " + yearly(r.High)
-	case r.Extrapolated:
-		return "~" + yearly(r.AYear)
 	}
 	return yearly(r.AYear)
 }
@@ -172,10 +170,10 @@ func (a *Advice) method() []string {
 		fmt.Sprintf("cost = double holds (guard %s) × %s + false expiries × %s + %s crashes of a holder a year × time "+
 			"without progress; the timeout with the least cost is recommended", a.Guard, spanText(c.DoubleHoldCost),
 			spanText(c.ExpiryCost), words.Digits3(c.CrashesAYear)),
-		fmt.Sprintf("pauses: %s %s in %s, the longest %s; %s; the same for each of %s, at any moment, and far enough from "+
-			"one another that the servers hear of the client in between", words.Grouped(int64(math.Round(a.Pauses.Count))),
-			a.Pauses.What, words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs), a.tailText(),
-			words.Count(int64(c.Clients), "client")),
+		fmt.Sprintf("pauses: %s %s in %s, the longest %s; as often as seen, and none longer than the longest; the same for "+
+			"each of %s, at any moment, and far enough from one another that the servers hear of the client in between",
+			words.Grouped(int64(math.Round(a.Pauses.Count))), a.Pauses.What, words.Duration(a.Pauses.SpanNs),
+			words.Duration(a.Pauses.LongestNs), words.Count(int64(c.Clients), "client")),
 		fmt.Sprintf("expiry: 2/3 T to T + 1.5 ticks (tick %s) after a client's silence began; after a pause a client "+
 			"without an answer for 2/3 T connects again within %s; a false expiry is a session that expires although "+
 			"its client lives", spanText(c.Tick),
@@ -191,17 +189,6 @@ func (a *Advice) method() []string {
 			"most so many at 95 % (rule of three)",
 	}
 	return all
-}
-
-// tailText says what is assumed of the tail.
-func (a *Advice) tailText() string {
-	if a.Tail == nil {
-		return "as often as seen, and none longer than the longest"
-	}
-	return fmt.Sprintf("those above %s by a generalized Pareto distribution fitted to the %d longest (shape %s, "+
-		"scale %s), with intervals from %d resamples, of which about 85 in 100 have the true rate",
-		words.Duration(a.Tail.ThresholdNs), a.Tail.Exceedances,
-		words.Digits3(a.Tail.Shape), words.Duration(a.Tail.ScaleNs), resamples)
 }
 
 func spanText(d time.Duration) string { return words.Duration(int64(d)) }

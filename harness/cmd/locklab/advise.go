@@ -12,6 +12,7 @@ import (
 
 type adviseCmd struct {
 	Pauses          []string        `required:"" sep:"none" predictor:"file" placeholder:"SOURCE" help:"${pauses_help}"`
+	PausesIn        string          `enum:",ns,us,ms" default:"" placeholder:"UNIT" help:"${pauses_in_help}"`
 	Tick            time.Duration   `default:"2s" placeholder:"TIME" help:"The servers' tick."`
 	SessionTimeouts []time.Duration `placeholder:"TIME" help:"${session_timeouts_help}"`
 	CrashesAYear    float64         `default:"12" placeholder:"N" help:"${crashes_help}"`
@@ -24,14 +25,14 @@ type adviseCmd struct {
 	HandOff         time.Duration   `default:"5ms" placeholder:"TIME" help:"${hand_off_help}"`
 	AccessEvery     time.Duration   `default:"10ms" placeholder:"TIME" help:"${access_every_help}"`
 	Access          time.Duration   `default:"1ms" placeholder:"TIME" help:"${access_help}"`
-	Extrapolate     bool            `help:"${extrapolate_help}"`
 	Out             string          `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${advise_out_help}"`
 	JSON            bool            `name:"json" help:"Print the advice as JSON."`
 }
 
 const (
-	pausesHelp = "What is known of a process's pauses: a JVM's unified GC log, hiccups.hlog of a run, or quantiles " +
-		"such as p50=2ms,p99=80ms,max=3s,count=86400,over=24h. Repeatable: logs add up."
+	pausesHelp = "What is known of a process's pauses: a JVM's unified GC log, a directory of rotated ones, " +
+		"hiccups.hlog of a run, or quantiles such as p50=2ms,p99=80ms,max=3s,count=86400,over=24h. Repeatable: logs add up."
+	pausesInHelp        = "The values of HdrHistogram logs of other tools are pauses in this unit: ns, us or ms."
 	sessionTimeoutsHelp = "Session timeouts to choose among. The default is from 2 to 20 ticks, as servers allow."
 	crashesHelp         = "How often a year a client crashes while it holds the lock."
 	holdingHelp         = "Share of its time in which a client holds the lock."
@@ -42,22 +43,24 @@ const (
 	handOffHelp     = "Time from the expiry of the holder's session to the next grant."
 	accessEveryHelp = "Time from one access to what the lock protects to the next."
 	accessHelp      = "The part of it from the guard's check until the access has its effect."
-	extrapolateHelp = "Fit a tail to the longest pauses, and count pauses longer than any that was seen."
 	adviseOutHelp   = "Directory for advice.json and the picture. The default is runs/advise-<time>."
 )
+
+// units are those of the values of HdrHistogram logs.
+var units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond}
 
 func (adviseCmd) exits() string { return exitCodes("a timeout is recommended") }
 
 // Run says which session timeout to choose.
 func (c *adviseCmd) Run(std streams) error {
-	pauses, err := advice.Read(c.Pauses)
+	pauses, err := advice.Read(c.Pauses, units[c.PausesIn])
 	if err != nil {
 		return err
 	}
 	a, err := advice.Advise(pauses, advice.Config{
 		Tick: c.Tick, Timeouts: c.SessionTimeouts, Clients: c.Clients, Holding: c.Holding, CrashesAYear: c.CrashesAYear,
 		HandOff: c.HandOff, Reconnect: c.Reconnect, AccessEvery: c.AccessEvery, Access: c.Access, Guard: c.Guard,
-		DoubleHoldCost: c.Cost, ExpiryCost: c.ExpiryCost, Extrapolate: c.Extrapolate,
+		DoubleHoldCost: c.Cost, ExpiryCost: c.ExpiryCost,
 	})
 	if err != nil {
 		return err
