@@ -14,6 +14,7 @@ import (
 func TestChangeBetweenReconnects(t *testing.T) {
 	for name, watch := range map[string]func(t *testing.T, a, b *Session, path string) (change func(), told <-chan error){
 		"a returned permit": returnedPermit, "a raised count": raisedCount, "a revocation": revocation,
+		"a first candidate": firstCandidate,
 	} {
 		for how, twice := range map[string]bool{"one reconnect": false, "two reconnects": true} {
 			t.Run(name+", "+how, func(t *testing.T) { testChangeBetweenReconnects(t, twice, watch) })
@@ -146,4 +147,30 @@ func revocation(t *testing.T, a, b *Session, path string) (change func(), told <
 			t.Error(err)
 		}
 	}, revoked
+}
+
+// firstCandidate lets b observe an election that has no candidate until a becomes one.
+func firstCandidate(t *testing.T, a, b *Session, path string) (change func(), told <-chan error) {
+	observer, err := NewLeader(LeaderConfig{Session: b, Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elected, leaders := make(chan error, 1), observer.Observe(within(t))
+	go func() {
+		for l := range leaders {
+			if l.Token != 0 || l.Err != nil {
+				elected <- l.Err
+				return
+			}
+		}
+	}()
+	eventually(t, "the election is observed", func() bool { return waiting(b, "") })
+	return func() {
+		candidate, err := NewLeader(LeaderConfig{Session: a, Path: path, ID: "a"})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		acquired(t, candidate)
+	}, elected
 }

@@ -54,7 +54,11 @@ func useUntilRevoked(st *stage) error {
 		leave := st.believe(h)
 		st.contend()
 		leave() // a fault from here on may end the hold at the service before the client hears of it
-		st.asked(h, st.revokeAll())
+		st.rests = true
+		reconnect := st.disturb()
+		nodes := st.revokeAll()
+		reconnect()
+		st.asked(h, nodes)
 	}
 	return h.Release(st.doing)
 }
@@ -114,6 +118,7 @@ func revokedThen(
 		leave, err := inTheWay(st)
 		return func(ctx context.Context) error {
 			nodes := st.revokeAll()
+			st.reconnect()
 			st.waitsAgain(func(watches map[target]*watch) bool { return st.sawRevoked(watches, nodes) })
 			return leave(ctx)
 		}, err

@@ -18,9 +18,12 @@ type faultKind struct {
 	// cancel ends the context of the client under test at that moment; force makes an administrator delete all its
 	// znodes.
 	cancel, force bool
-	timeout       time.Duration
-	holdsEnd      HoldsEnd
-	ends          ending
+	// unwatched breaks the next connection too, before the client sets its watches again on it. another is a request of
+	// the same session that is answered on that connection, before it breaks.
+	unwatched, another bool
+	timeout            time.Duration
+	holdsEnd           HoldsEnd
+	ends               ending
 }
 
 // An ending says how the session, and what the client does in it, may end after a fault.
@@ -40,23 +43,36 @@ const (
 var faultKinds = []faultKind{
 	{name: "request-lost", fault: wire.RequestLost, timeout: 20 * time.Second},
 	{name: "reply-lost", fault: wire.ReplyLost, timeout: 20 * time.Second},
+	{name: "unwatched", fault: wire.RequestLost, unwatched: true, timeout: 20 * time.Second},
+	{name: "unwatched-after-another", fault: wire.ReplyLost, unwatched: true, another: true, timeout: 20 * time.Second},
 	{name: "killed-before", fault: wire.RequestLost, kill: true, timeout: 20 * time.Second, ends: dies},
 	{name: "killed-after", fault: wire.ReplyLost, kill: true, timeout: 20 * time.Second, ends: dies},
-	{name: "mute", fault: wire.Mute, muteNext: true, timeout: 2 * time.Second, holdsEnd: WhenTold},
-	{name: "silent", fault: wire.Mute, muteNext: true, timeout: 2 * time.Second, ends: loses},
+	{name: "mute", fault: wire.Mute, muteNext: true, timeout: 4 * time.Second, holdsEnd: WhenTold},
+	{name: "silent", fault: wire.Mute, muteNext: true, timeout: 4 * time.Second, ends: loses},
 	{name: "cancelled", fault: wire.Late, cancel: true, timeout: 20 * time.Second, ends: cancelled},
 	{name: "deleted", fault: wire.Late, force: true, timeout: 20 * time.Second, ends: loses},
-	{name: "black-hole", fault: wire.BlackHole, muteNext: true, timeout: time.Second, ends: either},
+	{name: "black-hole", fault: wire.BlackHole, muteNext: true, timeout: 3 * time.Second, ends: either},
 }
 
 // A step is one request of a scenario: the n-th of its kind. (Its place among all requests is not fixed, because some
 // are sent together, in either order.)
+//
+// The zero step hits the client while it waits for a change and has nothing to ask: another request of its session
+// meets the fault. The change comes before the client is connected again.
 type step struct {
 	op int32
 	n  int
 }
 
-func (s step) String() string { return fmt.Sprintf("%s-%d", wire.OpNames[s.op], s.n) }
+// idle is the zero step.
+var idle step
+
+func (s step) String() string {
+	if s == idle {
+		return "idle"
+	}
+	return fmt.Sprintf("%s-%d", wire.OpNames[s.op], s.n)
+}
 
 // A plan is one case: which fault happens at which step, and whether a client waits behind.
 type plan struct {

@@ -82,7 +82,7 @@ func protocolSteps(t *testing.T, servers []string) {
 					wg.Go(func() {
 						defer func() { <-slots }()
 						t.Run(c.String(), func(t *testing.T) {
-							_, err := c.sc.play(t, servers, observer, &c.plan)
+							_, _, err := c.sc.play(t, servers, observer, &c.plan)
 							mu.Lock()
 							defer mu.Unlock()
 							played[c.plan.kind.name]++
@@ -129,25 +129,31 @@ func allCases(
 	situations []*scenario,
 ) (cases []stepCase) {
 	for _, sc := range situations {
-		order, _ := sc.play(t, servers, observer, nil)
+		order, rests, _ := sc.play(t, servers, observer, nil)
 		if len(order) == 0 {
 			t.Errorf("%s: no requests", sc.situation)
 		}
 		t.Logf("%s: %d steps", sc.situation, len(order))
 		slices.Sort(order)
-		n := 0
+		var steps []step
 		for i, op := range order {
-			n++
-			if i == 0 || order[i-1] != op {
-				n = 1
+			n := 1
+			if i > 0 && order[i-1] == op {
+				n = steps[i-1].n + 1
 			}
+			steps = append(steps, step{op, n})
+		}
+		if rests {
+			steps = append(steps, idle)
+		}
+		for _, at := range steps {
 			for _, kind := range faultKinds {
 				if kind.force && sc.theirs == nil {
 					continue // the client has no znode of its own
 				}
-				cases = append(cases, stepCase{sc, plan{step{op, n}, kind, false}})
+				cases = append(cases, stepCase{sc, plan{at, kind, false}})
 				if sc.theirs != nil {
-					cases = append(cases, stepCase{sc, plan{step{op, n}, kind, true}})
+					cases = append(cases, stepCase{sc, plan{at, kind, true}})
 				}
 			}
 		}
@@ -155,15 +161,19 @@ func allCases(
 	return cases
 }
 
-// sample draws some cases for each kind of fault.
+// sample draws some cases for each kind of fault, of those at a request and of those while the client is idle.
 func sample(cases []stepCase, seed uint64, recipe string) (drawn []stepCase) {
 	h := fnv.New64()
 	fmt.Fprint(h, recipe)
 	r := rand.New(rand.NewPCG(seed, h.Sum64()))
 	for _, kind := range faultKinds {
-		of := slices.DeleteFunc(slices.Clone(cases), func(c stepCase) bool { return c.plan.kind.name != kind.name })
-		r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
-		drawn = append(drawn, of[:min(samples, len(of))]...)
+		for _, resting := range []bool{false, true} {
+			of := slices.DeleteFunc(slices.Clone(cases), func(c stepCase) bool {
+				return c.plan.kind.name != kind.name || (c.plan.step == idle) != resting
+			})
+			r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+			drawn = append(drawn, of[:min(samples, len(of))]...)
+		}
 	}
 	return drawn
 }

@@ -31,18 +31,20 @@ type stage struct {
 	queued                       chan struct{} // closed once the neighbour is queued
 	passed                       chan error    // the neighbour's outcome
 	forced                       atomic.Bool   // an administrator deleted the client's znodes
+	plan                         *plan         // nil if there is no fault
+	rests                        bool          // the client under test waited for a change
 	over                         chan struct{} // closed once the client under test is done
 	err                          error         // the outcome of the client under test
 }
 
 // play runs a scenario, with one fault if p is set, and checks what is left. It returns the requests of the client
-// under test in order, and its outcome.
+// under test in order, whether it waited for a change, and its outcome.
 func (sc *scenario) play(
 	t *testing.T,
 	servers []string,
 	observer *Session,
 	p *plan,
-) (order []int32, err error) {
+) (order []int32, rests bool, err error) {
 	st := sc.setUp(t, servers, observer, p)
 	leave := func(context.Context) error { return nil }
 	waits := false
@@ -54,7 +56,7 @@ func (sc *scenario) play(
 		waits = true
 	}
 	before := len(st.w.Order())
-	if p != nil {
+	if p != nil && p.step != idle {
 		st.arm(p)
 	}
 	done := make(chan error, 1)
@@ -73,9 +75,12 @@ func (sc *scenario) play(
 			func() bool { return len(done) > 0 || !sc.answers && waiting(st.subject, count) },
 		)
 		st.contend()
+		st.rests = len(done) == 0 && !sc.answers
+		reconnect := st.disturb()
 		if err := leave(st.ctx); err != nil {
 			t.Errorf("the client in the way: %v", err)
 		}
+		reconnect()
 	}
 	err = <-done
 	if p != nil && p.kind.muteNext {
@@ -99,12 +104,12 @@ func (sc *scenario) play(
 		sc.after(st)
 	}
 	st.nothingLeft()
-	return order, err
+	return order, st.rests, err
 }
 
 func (sc *scenario) setUp(t *testing.T, servers []string, observer *Session, p *plan) *stage {
 	t.Helper()
-	st := &stage{t: t, sc: sc, ctx: within(t), path: lockPath(t), w: wire.New(), servers: servers,
+	st := &stage{t: t, sc: sc, plan: p, ctx: within(t), path: lockPath(t), w: wire.New(), servers: servers,
 		observer: observer,
 		queued:   make(chan struct{}), passed: make(chan error, 1), over: make(chan struct{})}
 	st.doing, st.cancel = context.WithCancel(st.ctx)
@@ -147,9 +152,20 @@ func (sc *scenario) setUp(t *testing.T, servers []string, observer *Session, p *
 
 // arm prepares the fault.
 func (st *stage) arm(p *plan) {
-	st.w.Strike(p.step.op, p.step.n, p.kind.fault, func() {
+	at := p.step
+	if at == idle {
+		at = step{wire.OpGetData, 1} // see [stage.disturb]
+	}
+	st.w.Strike(at.op, at.n, p.kind.fault, func() {
 		if p.kind.muteNext {
 			st.w.MuteDials(1)
+		}
+		if p.kind.unwatched {
+			st.w.Strike(wire.OpSetWatches, 1, wire.RequestLost, func() {
+				if p.kind.another {
+					_ = st.another()
+				}
+			})
 		}
 		if p.kind.kill {
 			st.w.Refuse(true)
@@ -288,7 +304,11 @@ func (st *stage) judge(err error, p *plan) {
 	ends := lives
 	if p != nil {
 		ends = p.kind.ends
-		if n := st.w.Losses(); n != 1 {
+		most := 1
+		if p.kind.unwatched {
+			most = 2 // or one, if nothing was watched at that moment
+		}
+		if n := st.w.Losses(); n < 1 || n > most {
 			t.Errorf("%d faults happened, want one", n)
 		}
 		if n := st.w.Dials(); p.kind.muteNext && n < 3 {
