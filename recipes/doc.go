@@ -167,13 +167,14 @@
 // # Re-entry
 //
 // [Hold.Reenter] works for Mutex and the read/write locks, and [MultiHold.Reenter] for a Multi of these. It asks the
-// service nothing. The other locks refuse it with [ErrNotReentrant]. After a loss or the last release it is refused. An
-// Acquire by a client that holds the lock already is another contender, which waits for the client's own hold. The same
-// is true of a read/write lock, unless the context says that the client holds it: [Hold.Context], or another one made
-// by [Hold.Within]. Then a request for the write lock fails with ErrUpgrade; a writer of an RW gets the read lock
-// beside its own, and of the other read/write locks ErrUpgrade. A reader that asks
-// for the read lock queues again. If a writer waits by then, the two wait for each other; so such a reader calls
-// Reenter.
+// service nothing. The other locks refuse it with [ErrNotReentrant]. After a loss or the last release it is refused.
+//
+// An Acquire by a client that holds the lock already is another contender, which waits for the client's own hold,
+// unless the context says that the client holds it: [Hold.Context], or another one made by [Hold.Within]. Then an
+// exclusive lock fails with ErrHeld, and so does a semaphore whose free permits can never suffice while the client's
+// own holds last. Of a read/write lock, a request for the write lock fails with ErrUpgrade; a writer of an RW gets the
+// read lock beside its own, and of the other read/write locks ErrUpgrade. A reader that asks for the read lock queues
+// again. If a writer waits by then, the two wait for each other; so such a reader calls Reenter.
 //
 // # Revocation
 //

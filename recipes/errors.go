@@ -25,8 +25,9 @@ var (
 	// readers that did so would wait for each other: release the read lock first, acquire the write lock, and read again
 	// what was read. It also refuses a read lock to a writer of a lock without a downgrade.
 	ErrUpgrade = errors.New("a lock that is held cannot be upgraded")
-	// ErrHeld says that a lock was asked for with the context of a hold of that lock, by [Mutex] and [Leader]. The caller
-	// would wait for itself: use [Hold.Reenter], or another context.
+	// ErrHeld says that a lock was asked for with the context of a hold of that lock, so that the caller would wait for
+	// itself: use [Hold.Reenter], or another context. A [Semaphore] returns it only if its free permits can never suffice
+	// while the hold lasts. For read/write locks see ErrUpgrade.
 	ErrHeld = errors.New("the caller holds the lock already")
 	// ErrQuantity says that more permits were asked for than there can ever be, or than one transaction can take, or none.
 	ErrQuantity = errors.New("impossible number of permits")

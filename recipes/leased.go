@@ -57,11 +57,11 @@ func (s *Session) ready(ctx context.Context) error {
 	}
 }
 
-// newHold makes a hold of this session. parent descends from its term.
-func (s *Session) newHold(parent context.Context, token int64, release func(context.Context) error) *Hold {
-	h := newHold(parent, s.ID(), token, release)
+// newHold makes a hold of this session, of the lock with that key.
+func (s *Session) newHold(key any, token int64, release func(context.Context) error) *Hold {
+	h := newClaimedHold(s.term(), key, s.ID(), token, release)
 	h.of = s
-	h.term, _ = parent.Value(leaseTermKey{}).(*leaseTerm)
+	h.term, _ = h.ctx.Value(leaseTermKey{}).(*leaseTerm)
 	return h
 }
 

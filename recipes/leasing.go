@@ -333,10 +333,11 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		}
 		return nil, err
 	}
-	h := s.newHold(s.term(), looks[0].stat.Czxid, func(ctx context.Context) error {
+	h := s.newHold(a.s.key(), looks[0].stat.Czxid, func(ctx context.Context) error {
 		return s.confirm(ctx, s.janitor.removeAll(leases))
 	})
 	h.path, h.nodes = leases[0], leases
+	h.under = claimed(ctx, a.s.key()) // a semaphore adds up the permits of them all
 	if !a.mixed {
 		h.slots = a.slots
 	}

@@ -28,6 +28,8 @@ type Hold struct {
 	slots   []int // nil but for a semaphore's
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	key     any    // of its lock: see [claim]; nil if the lock has none
+	under   *claim // of the context with which it was acquired; nil but for a semaphore's
 	entries entries
 	// reentrant says that entries may be more than one.
 	reentrant bool

@@ -45,6 +45,12 @@ func NewNaiveMutex(cfg NaiveConfig) (*NaiveMutex, error) {
 	return &NaiveMutex{cfg: cfg}, nil
 }
 
+// A naiveKey is the key of a naive mutex: see [claim].
+type naiveKey struct {
+	s    *Session
+	path string
+}
+
 // naiveName is the name that a session's observer hears.
 const naiveName = "naive-mutex"
 
@@ -52,6 +58,9 @@ const naiveName = "naive-mutex"
 func (m *NaiveMutex) Acquire(ctx context.Context) (*Hold, error) { return m.acquire(ctx, false) }
 
 func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
+	if !try && len(claimed(ctx, naiveKey{m.cfg.Session, m.cfg.Path}).live()) > 0 {
+		return nil, fmt.Errorf("acquire %s: %w", m.cfg.Path, ErrHeld)
+	}
 	reported := false
 	queued := func(ahead int) {
 		if m.cfg.OnQueued != nil && !reported {
@@ -204,7 +213,7 @@ func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 }
 
 func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
-	h := a.s.newHold(a.s.term(), czxid, func(ctx context.Context) error {
+	h := a.s.newHold(naiveKey{a.s, a.path}, czxid, func(ctx context.Context) error {
 		// The znode of a hold that was lost may be another's by now.
 		return a.s.confirm(ctx, a.remove(czxid, ctx.Err() == nil))
 	})

@@ -329,11 +329,8 @@ func (p *place) grant() *Hold { return p.hold(p.stat.Czxid) }
 // hold makes a hold with the given token. It ends at the latest with the session, or with our znode.
 func (p *place) hold(token int64) *Hold {
 	s, node := p.line.s, p.path()
-	self := new(*Hold)
-	h := s.newHold(context.WithValue(s.term(), p.line.key(), self), token, func(ctx context.Context) error {
-		return s.release(ctx, node)
-	})
-	*self, h.place, h.path, h.nodes, h.reentrant = h, p, node, []string{node}, true
+	h := s.newHold(p.line.key(), token, func(ctx context.Context) error { return s.release(ctx, node) })
+	h.place, h.path, h.nodes, h.reentrant = p, node, []string{node}, true
 	if p.revoked {
 		h.revoke()
 	}
@@ -345,7 +342,7 @@ func (p *place) hold(token int64) *Hold {
 	return h
 }
 
-// A lineKey is the key under which the context of a hold, and every context made from it, says that the lock is held.
+// A lineKey is the key of a line: see [claim].
 type lineKey struct {
 	s    *Session
 	dir  string
@@ -359,8 +356,8 @@ func (l *line) key() lineKey { return lineKey{l.s, l.dir, l.layout[l.kind]} }
 
 // holdOf returns the hold of this line that ctx descends from, if there is one that has not ended.
 func (l *line) holdOf(ctx context.Context) *Hold {
-	if self, ok := ctx.Value(l.key()).(**Hold); ok && (*self).ctx.Err() == nil {
-		return *self
+	if holds := claimed(ctx, l.key()).live(); len(holds) > 0 {
+		return holds[0]
 	}
 	return nil
 }

@@ -74,6 +74,9 @@ func named(recipe string, cfg SemaphoreConfig) *Semaphore {
 // [Lock].Acquire. It returns an error wrapping ErrQuantity at once if n is less than one
 // or more than a fixed Max. With a shared count that is too small it waits.
 //
+// If ctx is that of a hold of this semaphore, it returns ErrHeld at once where so few permits are left beside those of
+// the caller's own holds that it would wait for itself. With a shared count, which may be raised, it waits.
+//
 // The hold ends as a whole: when another client deletes one of its leases, its context ends, and Release returns the
 // others. [Hold.Slots] says which permits it has.
 func (s *Semaphore) Acquire(ctx context.Context, n int) (*Hold, error) {
@@ -83,6 +86,10 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) (*Hold, error) {
 func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Hold, error) {
 	if n < 1 || s.cfg.Count == nil && n > s.cfg.Max {
 		return nil, fmt.Errorf("acquire %s: %w: %d", s.cfg.Path, ErrQuantity, n)
+	}
+	if own := permitsOf(claimed(ctx, s.key()).live()); !try && own > 0 && s.cfg.Count == nil && own+n > s.cfg.Max {
+		return nil, fmt.Errorf("acquire %s: %w: it has %d of %d permits, and asks for %d",
+			s.cfg.Path, ErrHeld, own, s.cfg.Max, n)
 	}
 	return s.cfg.Session.attempts(ctx, s.recipe, s.cfg.Path, func() (*Hold, error) { return s.attempt(ctx, n, try) })
 }
@@ -100,6 +107,22 @@ type quantity struct {
 func (q quantity) Acquire(ctx context.Context) (*Hold, error) { return q.s.Acquire(ctx, q.n) }
 
 func (q quantity) where() site { return site{q.s.cfg.Session, q.s.cfg.Path} }
+
+// A semaphoreKey is the key of a semaphore: see [claim].
+type semaphoreKey struct {
+	s    *Session
+	path string
+}
+
+func (s *Semaphore) key() semaphoreKey { return semaphoreKey{s.cfg.Session, s.cfg.Path} }
+
+// permitsOf returns how many permits holds have.
+func permitsOf(holds []*Hold) (n int) {
+	for _, h := range holds {
+		n += len(h.nodes)
+	}
+	return n
+}
 
 // locks returns the directory of the queue, a Mutex's.
 func (s *Semaphore) locks() string { return path.Join(s.cfg.Path, "locks") }

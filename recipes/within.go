@@ -33,11 +33,3 @@ func until(ctx, hold context.Context) (inside context.Context, cancel context.Ca
 		end(context.Canceled)
 	}
 }
-
-// mark returns ctx, which then says that the hold is there.
-func (h *Hold) mark(ctx context.Context) context.Context {
-	if h.place == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, h.place.line.key(), &h)
-}

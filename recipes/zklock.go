@@ -63,6 +63,9 @@ func (l *ZKLock) Acquire(ctx context.Context) (*Hold, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("acquire %s: %w", l.path, tasks.Ended(ctx))
 	}
+	if len(claimed(ctx, l).live()) > 0 {
+		return nil, fmt.Errorf("acquire %s: %w", l.path, ErrHeld)
+	}
 	lock := zk.NewLock(l.client.Conn, l.path, zk.WorldACL(zk.PermAll))
 	var s zksession.PlainSession // set if the attempt succeeds in time
 	err := l.client.HandOver(ctx, func() error {
@@ -75,7 +78,7 @@ func (l *ZKLock) Acquire(ctx context.Context) (*Hold, error) {
 	if err != nil {
 		return nil, fmt.Errorf("acquire %s: %w", l.path, err)
 	}
-	return newHold(s.Life, s.ID, 0, func(ctx context.Context) error { return l.unlock(ctx, lock) }), nil
+	return newClaimedHold(s.Life, l, s.ID, 0, func(ctx context.Context) error { return l.unlock(ctx, lock) }), nil
 }
 
 // unlock calls zk.Lock once, as its users do. If that fails, the znode may stay.
