@@ -23,6 +23,8 @@ type creator struct {
 	dir    string
 	prefix string // unique to this attempt, never used again
 	data   []byte
+	// existing says that the directory is not created where it is missing.
+	existing bool
 }
 
 // A creation is a znode that a creator has created, and what is known from the answer. If the answer was lost that is
@@ -68,7 +70,7 @@ func (c creator) attempt(ctx context.Context) (made creation, err error) {
 		switch {
 		case err == nil:
 			return made, nil
-		case errors.Is(err, zksession.ErrNoNode) && missing < reaps:
+		case errors.Is(err, zksession.ErrNoNode) && missing < reaps && !c.existing:
 			missing++
 			if err := ensureDir(ctx, c.s.zk, c.dir); err != nil {
 				return creation{}, fmt.Errorf("create %s: %w", c.dir, err)

@@ -365,16 +365,17 @@
 // four each get them in turn. And no failure can leave leases without having left the queue, or the other way round. A
 // contender that finds a lease which was got from the place before its own, after that place has gone, knows by it that
 // it is the head, and need not list the queue again. After that it reads and watches each of its leases, and grants
-// only if all are there and belong to the session, which lives.
+// only if all are there and belong to the session, which lives; and if a shared count is still the znode that it was.
 //
 // Requests: 6 without contention, in 4 round trips and 1 to release (create and getChildren of the queue, together;
 // getChildren of the leases; the transaction; getData with a watch on the lease; delete). With n permits the last
 // getData is n, together, and the delete is a transaction of n. With a shared count its getData goes beside each list
-// of the leases: 1 more. A contender that waits for a permit adds 3 (getData with a watch on its own place; the list
-// with a watch, and again when it has changed), or 5 with a shared count. One that waits for those ahead in the queue
-// adds 1 (getData with a watch of the one before it), 3 if that one's lease is gone by the time that the leases are
-// listed (the list of the queue, and of the leases again), 2 behind another kind of client. The first use of a path
-// adds the creates of the directories, and a transaction that finds that there is none.
+// of the leases, and once beside the reads of the leases: 2 more. A contender that waits for a permit adds 3 (getData
+// with a watch on its own place; the list with a watch, and again when it has changed), or 5 with a shared count. One
+// that waits for those ahead in the queue adds 1 (getData with a watch of the one before it), 3 if that one's lease is
+// gone by the time that the leases are listed (the list of the queue, and of the leases again), 2 behind another kind
+// of client. The first use of a path adds the creates of the directories, and a transaction that finds that there is
+// none.
 //
 // Watches fired per release: 4, however many wait, and 1 more for each permit beyond the first. They are the lease
 // holder's own; that of the head of the queue on the list of leases; and, as that one leaves the queue, its own on its
@@ -415,21 +416,24 @@
 // # SharedCount
 //
 // Guarantees: clients see values in the order of the transactions that made them. TrySetCount sets only
-// over the value that was read.
+// over the value that was read, also if the znode was deleted and created again since, and its versions with it.
 //
 // Layout: one persistent znode, whose data is a 32-bit number, big end first. A client that finds none creates it with
-// its own seed; what is missing above it is created as containers.
+// its own seed; what is missing above it is created as containers. TrySetCount creates an ephemeral child for as long
+// as it takes, "_c_" + UUID + "-pin-" + ten digits, with which nobody can delete the count. So it needs the permission
+// to create and delete children of the count.
 //
-// Requests: 1 to get; 1 to set by version (TrySetCount), and a get before it to set whatever the value was (SetCount),
-// and both again each time that another client was faster. Nothing is acquired, so no client waits.
+// Requests: 1 to get; 2 to set whatever the value was (SetCount: a get, and a transaction that requires the version),
+// and both again each time that another client was faster; 4 in 3 round trips to set over what was read (TrySetCount:
+// create and getChildren, together; a get; the transaction), and 4 if another client was faster, of which the last
+// deletes the child. Nothing is acquired, so no client waits.
 //
 // Watches fired per change: one for each session, however many goroutines watch in it. It is left when they stop, until
 // the next change. Each watches in its own goroutine, and reads the value again after each reconnect.
 //
-// Connection loss: a read is repeated. After a set, sync and a look: if the znode is as it was before, the set is tried
-// again; if another value has the version, the set was refused. Otherwise it cannot be told which client set it, since
-// four bytes have no room for a name. SetCount may then say that it did, since it is as if the other client had come
-// right after it; TrySetCount returns ErrConnectionLoss.
+// Connection loss: a read is repeated. After a set, sync and a look: if the znode is as it was before, SetCount tries
+// again. Otherwise it was set, or another client was faster, and then it is as if that one had come right after.
+// TrySetCount looks for its child, which the transaction deletes, and so learns what became of it.
 //
 // Expiry: every call returns it; the value stays. Timeout and cancellation: the call returns at once, and a set under
 // way may take effect at any time until the session ends.

@@ -22,6 +22,7 @@ type leasing struct {
 	reported bool
 	mixed    bool   // some leases have no slot
 	seen     *stock // as it was after we became the head, if we know that from it; used once
+	count    Count  // the number of permits by which the leases were created, if it is shared
 	slots    []int
 }
 
@@ -198,7 +199,7 @@ func (a *leasing) wait(ctx context.Context) (k stock, err error) {
 // becomes of the request is then the session's business.
 func (a *leasing) take(ctx context.Context, k stock) ([]string, error) {
 	s := a.s.cfg.Session
-	a.slots = freeSlots(k.leases, a.n)
+	a.slots, a.count = freeSlots(k.leases, a.n), k.count
 	a.mixed = slices.ContainsFunc(k.leases, func(l lease) bool { return l.slot == noSlot })
 	return owned(ctx, s,
 		func(ctx context.Context) ([]string, error) { return a.transact(ctx, k) },
@@ -297,6 +298,12 @@ func (a *leasing) paths(names []string) []string {
 // grant makes the hold of leases that we have created. It reads and watches every one, all at
 // once: a hold is granted iff each was there after our session created it, and the session
 // is not over after that.
+//
+// A shared number of permits is read with them. The transaction required its version, which says that it had not been
+// set since we read it, unless its znode was deleted and created again, because the versions then start again. No
+// transaction can ask which znode it is. But if a read behind the transaction shows the same one as the read before it,
+// it was the same all the time, since a znode that was deleted never comes back. Otherwise the leases are returned, and
+// nothing is granted by a number that may not have been the present one.
 func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 	s, leases := a.s.cfg.Session, a.paths(names)
 	type look struct {
@@ -306,7 +313,11 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		err  error
 	}
 	looks := make([]look, len(leases))
+	var countErr error
 	var wg sync.WaitGroup
+	if c := a.s.cfg.Count; c != nil {
+		wg.Go(func() { countErr = a.sameCount(ctx, c) })
+	}
 	for i, node := range leases {
 		wg.Go(func() {
 			l := &looks[i]
@@ -314,7 +325,7 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		})
 	}
 	wg.Wait()
-	var err error
+	err := countErr
 	for _, l := range looks {
 		if err == nil {
 			err = l.err
@@ -346,4 +357,14 @@ func (a *leasing) grant(ctx context.Context, names []string) (*Hold, error) {
 		s.guard(h, leases[i], l.stat.Czxid, l.w)
 	}
 	return h, nil
+}
+
+// sameCount returns errNodeGone if the shared number of permits is another znode than the one by which the leases were
+// created.
+func (a *leasing) sameCount(ctx context.Context, c *SharedCount) error {
+	now, err := settled(ctx, c.read)
+	if errors.Is(err, zksession.ErrNoNode) || err == nil && now.created != a.count.created {
+		return errNodeGone
+	}
+	return err
 }

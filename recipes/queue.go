@@ -96,7 +96,7 @@ func (l *line) enterAs(ctx context.Context, guid string) (*place, error) {
 	prefix := protectedPrefix(guid, l.layout[l.kind])
 	tellAttempt(ctx, l.dir, prefix)
 	notePosition(ctx, l, prefix)
-	made, err := creator{l.s, l.dir, prefix, l.data}.create(ctx)
+	made, err := creator{s: l.s, dir: l.dir, prefix: prefix, data: l.data}.create(ctx)
 	if err != nil {
 		return nil, err
 	}

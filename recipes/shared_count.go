@@ -31,10 +31,12 @@ type SharedCount struct {
 // A Count is the value of a [SharedCount] as it was after one change of it.
 type Count struct {
 	Value int32
-	// Version counts the changes. It wraps around.
+	// Version counts the changes since the znode was created. It wraps around.
 	Version int32
 	// Zxid is the transaction that made this value: the order of values.
 	Zxid int64
+	// created is the transaction that created the znode. The versions begin again with each.
+	created int64
 }
 
 // NewSharedCount checks the configuration. It asks the service nothing.
@@ -78,14 +80,20 @@ func (c *SharedCount) SetOp(value int32) zksession.Op {
 // get is Get without repetitions.
 func (c *SharedCount) get(ctx context.Context) (Count, error) {
 	for {
-		data, stat, err := c.cfg.Session.zk.Get(ctx, c.cfg.Path)
+		v, err := c.read(ctx)
 		if !errors.Is(err, zksession.ErrNoNode) {
-			return newCount(data, stat, err)
+			return v, err
 		}
 		if err := c.create(ctx); err != nil {
 			return Count{}, err
 		}
 	}
+}
+
+// read is get of a znode that exists.
+func (c *SharedCount) read(ctx context.Context) (Count, error) {
+	data, stat, err := c.cfg.Session.zk.Get(ctx, c.cfg.Path)
+	return newCount(data, stat, err)
 }
 
 // watch is get with a waiter for the next change.
@@ -122,74 +130,43 @@ func (c *SharedCount) create(ctx context.Context) error {
 
 // SetCount sets the value, whatever it was.
 func (c *SharedCount) SetCount(ctx context.Context, value int32) error {
-	_, err := settled(ctx, func(ctx context.Context) (struct{}, error) {
+	_, err := settled(ctx, func(ctx context.Context) (none struct{}, err error) {
 		for {
-			last, err := c.get(ctx)
-			if err != nil {
-				return struct{}{}, err
-			}
-			// The set requires the version, so that a repetition after a lost reply cannot undo what another client
-			// has set since.
-			switch set, err := c.trySet(ctx, last, value); {
-			case err == nil && !set:
-				continue // another was faster
-			case errors.Is(err, errUndecided):
-				// Another client has set the value since. If our request was refused because of that, it is as if it
-				// had come just before.
-				return struct{}{}, nil
-			default:
-				return struct{}{}, err
+			set, err := c.set(ctx, value)
+			if set || err != nil {
+				return none, err
 			}
 		}
 	})
 	return c.wrap("set", err)
 }
 
-// TrySetCount sets the value if it has not been set since previous was read, and
-// reports whether it did. An error that wraps ErrConnectionLoss, or that of ctx, means that
-// it may or may not have been set: the reply was lost, and what the znode contains
-// could have been set by this call or another's.
-func (c *SharedCount) TrySetCount(ctx context.Context, previous Count, value int32) (bool, error) {
-	set, err := settled(ctx, func(ctx context.Context) (bool, error) { return c.trySet(ctx, previous, value) })
-	if errors.Is(err, errUndecided) {
-		err = fmt.Errorf("%w: %w", zksession.ErrConnectionLoss, err)
+// set sets the value, unless another client sets it in between.
+//
+// The set requires the version, so that a repetition after a lost reply cannot undo what another client has set since.
+// It may hit a znode that was deleted and created again, which does no harm: the value is set, whatever it was.
+func (c *SharedCount) set(ctx context.Context, value int32) (bool, error) {
+	last, err := c.get(ctx)
+	if err != nil {
+		return false, err
 	}
-	return set, c.wrap("set", err)
-}
-
-// errUndecided says that the outcome of a set is not known and never will be.
-var errUndecided = errors.New("outcome unknown: the value was set by this or another call")
-
-func (c *SharedCount) trySet(ctx context.Context, previous Count, value int32) (bool, error) {
-	if previous.Version == zksession.AnyVersion {
+	if last.Version == zksession.AnyVersion {
 		return false, errors.New("the version has wrapped around to -1, which matches any version")
 	}
-	zk := c.cfg.Session.zk
-	for {
-		_, err := zk.Multi(
-			ctx,
-			zksession.Op{Kind: zksession.OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: previous.Version},
-		)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, zksession.ErrBadVersion) || errors.Is(err, zksession.ErrNoNode):
-			return false, nil
-		case !errors.Is(err, zksession.ErrConnectionLoss):
-			return false, err
-		}
-		// After a sync the request has had its effect or never will: see [creator.find].
-		now, err := c.latest(ctx)
-		switch {
-		case err != nil:
-			return false, err
-		case now.Zxid == previous.Zxid:
-			continue // the request had no effect
-		case now.Version == previous.Version+1 && now.Value != value:
-			return false, nil // another client's request had that version
-		}
-		return false, errUndecided
+	_, err = c.cfg.Session.zk.Multi(
+		ctx,
+		zksession.Op{Kind: zksession.OpSet, Path: c.cfg.Path, Data: encodeCount(value), Version: last.Version},
+	)
+	switch {
+	case errors.Is(err, zksession.ErrBadVersion) || errors.Is(err, zksession.ErrNoNode):
+		return false, nil
+	case !errors.Is(err, zksession.ErrConnectionLoss):
+		return err == nil, err
 	}
+	// After a sync the request has had its effect or never will: see [creator.find]. If the znode is as it was, it had
+	// none. Otherwise the value was set, or another client was faster; then it is as if ours had come just before.
+	now, err := c.latest(ctx)
+	return err == nil && now.Zxid != last.Zxid, err
 }
 
 // Watch calls seen with the value, and again with each later one that it learns of, in order, until ctx ends or the
@@ -241,7 +218,8 @@ func newCount(data []byte, stat zksession.Stat, err error) (Count, error) {
 	if len(data) != 4 {
 		return Count{}, fmt.Errorf("the data has %d bytes, want 4", len(data))
 	}
-	return Count{Value: int32(binary.BigEndian.Uint32(data)), Version: stat.Version, Zxid: stat.Mzxid}, nil
+	return Count{Value: int32(binary.BigEndian.Uint32(data)), Version: stat.Version, Zxid: stat.Mzxid,
+		created: stat.Czxid}, nil
 }
 
 func encodeCount(value int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(value)) }

@@ -119,16 +119,16 @@ func TestSharedCountLostSet(t *testing.T) {
 		others  []int32
 		want    bool
 		wantErr error
-		value   int32 // the count after TrySetCount
+		value   int32 // the count after it
 	}{
 		"request lost":                           {loseBefore, nil, true, nil, 5},
 		"request lost, another set":              {loseBefore, []int32{6}, false, nil, 6},
-		"request lost, another set the same":     {loseBefore, []int32{5}, false, zksession.ErrConnectionLoss, 5},
-		"request lost, others set":               {loseBefore, []int32{6, 7}, false, zksession.ErrConnectionLoss, 7},
-		"reply lost":                             {loseAfter, nil, false, zksession.ErrConnectionLoss, 5},
-		"reply lost, another set":                {loseAfter, []int32{6}, false, zksession.ErrConnectionLoss, 6},
+		"request lost, another set the same":     {loseBefore, []int32{5}, false, nil, 5},
+		"request lost, others set":               {loseBefore, []int32{6, 7}, false, nil, 7},
+		"reply lost":                             {loseAfter, nil, true, nil, 5},
+		"reply lost, another set":                {loseAfter, []int32{6}, true, nil, 6},
 		"request lost, expired":                  {expire, nil, false, zksession.ErrSessionExpired, 1},
-		"reply lost, another set the same value": {loseAfter, []int32{5}, false, zksession.ErrConnectionLoss, 5},
+		"reply lost, another set the same value": {loseAfter, []int32{5}, true, nil, 5},
 	} {
 		for _, blind := range []bool{false, true} {
 			svc := newFakeService()
@@ -148,14 +148,8 @@ func TestSharedCountLostSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, wantValue := c.wantErr, c.value
-			if blind {
+			if blind { // if another client has set the value since, it is as if that had come just after
 				err = shared.SetCount(within(t), 5)
-				if !errors.Is(want, zksession.ErrSessionExpired) {
-					want = nil
-					if len(c.others) == 1 && c.what == loseBefore && c.others[0] != 5 {
-						wantValue = 5 // the refusal is certain, so SetCount tries again
-					}
-				}
 			} else {
 				var set bool
 				set, err = shared.TrySetCount(within(t), before, 5)

@@ -141,7 +141,7 @@ func scenarios() (all []*scenario) {
 	for situation, sc := range map[string]scenario{
 		"get":       {act: getCount, inTheWay: counted(5, 5)},
 		"set":       {act: setCount(5), inTheWay: counted(1, 1)},
-		"try-set":   {act: trySetCount(5), inTheWay: counted(1, 1), undecided: true},
+		"try-set":   {act: trySetCount(5), inTheWay: counted(1, 1)},
 		"watch":     {act: watchCount(5), inTheWay: counted(1, 5)},
 		"first-use": {act: getCount, fresh: true},
 	} {
