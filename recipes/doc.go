@@ -57,7 +57,8 @@
 //
 // A hold that is lost while its session lives, by the client's own clock for example, keeps its znode until
 // [Hold.Release]. Only the holder knows when its work has stopped and the last request of that work has been answered.
-// So a program releases every hold, also one that it has lost, as [Do] does.
+// So a program releases every hold, also one that it has lost, as [Do] does. If it has not done so a session timeout
+// after the loss, and the session still lives, a warning is logged, once for each hold.
 //
 // A [Session] is one ZooKeeper session and is never renewed. Nothing is ever executed under a successor. Programs that
 // outlive their sessions use a [Renewer].

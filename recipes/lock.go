@@ -39,6 +39,8 @@ type Hold struct {
 	term      *leaseTerm // nil if the hold has no clock of its own
 	of        *Session   // nil if it is not a session of this package
 	observed  *observed  // nil if there is no observer
+	// unwarn ends the wait for the loss of a hold of which the session would warn; nil if there is none.
+	unwarn func() bool
 	// unguarded runs until the hold's znode is watched; nil if it is from the start.
 	unguarded *time.Timer
 	revoked   context.Context
@@ -86,7 +88,8 @@ func (h *Hold) Context() context.Context { return h.ctx }
 //
 // A hold that was lost has to be released too. What it still has at the service keeps other clients waiting until then,
 // or until the session ends: a client learns of a loss in the middle of its work, and the next holder must not begin
-// while a request of that work is under way. So Release also says that the work has stopped. It returns
+// while a request of that work is under way. So Release also says that the work has stopped. A hold that is still not
+// released a session timeout after its loss is logged as a warning, once. Release returns
 //
 //   - nil: the service confirmed that the lock is free of this hold; or an entry made by
 //     [Hold.Reenter] was undone, and the hold goes on;
@@ -118,6 +121,9 @@ func (h *Hold) leave(ctx context.Context) error {
 	if last {
 		if h.unguarded != nil {
 			h.unguarded.Stop()
+		}
+		if h.unwarn != nil {
+			h.unwarn()
 		}
 		h.cancel(ErrReleased)
 	}

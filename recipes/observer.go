@@ -36,11 +36,14 @@ func (o *observed) end(k observe.Kind) observe.Event {
 
 // acquire is an acquisition of the lock at path, with its events if there is an observer.
 func (s *Session) acquire(recipe, path string, acquire func() (*Hold, error)) (*Hold, error) {
-	if s.observe == nil {
-		return acquire()
-	}
 	begun := time.Now()
 	h, err := acquire()
+	if err == nil {
+		s.warnUnreleased(h)
+	}
+	if s.observe == nil {
+		return h, err
+	}
 	e := observe.Event{Kind: observe.Granted, Session: s.ID(), Recipe: recipe, Lock: path, Took: time.Since(begun)}
 	if err != nil {
 		e.Kind, e.Err = observe.Failed, err

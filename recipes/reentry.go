@@ -71,6 +71,13 @@ func (e *entries) add(life context.Context) error {
 	return nil
 }
 
+// undone reports whether the last entry was undone.
+func (e *entries) undone() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.over
+}
+
 // undo counts one entry less. It reports whether that was the last one, and whether there was any.
 func (e *entries) undo() (last, ok bool) {
 	e.mu.Lock()
