@@ -65,6 +65,8 @@
 //
 // # Failures
 //
+//   - Nobody at the addresses: [Connect], [NewRenewer] and [ConnectZKLock] try until their context ends. They log one
+//     warning when the session timeout has passed, and their error names the last failure of each server too.
 //   - Connection loss: nothing ends because of it. Waiters go on waiting. Requests of unknown outcome are resolved
 //     after the reconnect, as each recipe describes. A hold stays, unless the service stays silent for too long (see
 //     Silence), and [SessionConfig].OnState reports the change.

@@ -65,7 +65,8 @@ const (
 	renewAttempt = 10 * time.Second
 )
 
-// NewRenewer returns once the first session is established, or the error of [Connect].
+// NewRenewer returns once the first session is established, or the error of [Connect]. Like that, it logs a warning if
+// it has to wait for long.
 func NewRenewer(ctx context.Context, cfg RenewerConfig) (*Renewer, error) {
 	r := &Renewer{cfg: cfg, connect: cfg.Connect, changed: make(chan struct{})}
 	if r.connect == nil {
@@ -174,6 +175,12 @@ func (r *Renewer) renew(s *Session) {
 func (r *Renewer) attempt() (*Session, error) {
 	ctx, cancel := context.WithTimeout(r.life, max(renewAttempt, r.cfg.Timeout))
 	defer cancel()
+	r.mu.Lock()
+	failing := r.failure != nil
+	r.mu.Unlock()
+	if failing { // an attempt before this one has logged it
+		ctx = tasks.Tell(ctx)
+	}
 	return r.connect(ctx)
 }
 

@@ -55,9 +55,10 @@ type Session struct {
 	chroot  string
 }
 
-// Connect returns once a session is established, or an error that wraps that of ctx: while no server answers, it
-// keeps trying. The error wraps [zksession.ErrAuthFailed] if one refuses a credential, and ErrTimeoutTooShort if the
-// server granted a session timeout too short for the lease clock.
+// Connect returns once a session is established, or an error that wraps that of ctx and the last failure of each
+// server: while no server answers, it keeps trying, and logs a warning when the session timeout has passed. The error
+// wraps [zksession.ErrAuthFailed] if one refuses a credential, and ErrTimeoutTooShort if the server granted a session
+// timeout too short for the lease clock.
 func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if cfg.LeaseClock != nil {
 		if _, err := cfg.LeaseClock.withDefaults(); err != nil {
@@ -74,7 +75,7 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(service, cfg.Logger, cfg.HoldsEnd)
+	s := newSession(service, cmp.Or(cfg.Logger, slog.Default()), cfg.HoldsEnd)
 	s.observe, s.servers, s.chroot = cfg.Observe, zk.FormatServers(cfg.Servers), cfg.Chroot
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {

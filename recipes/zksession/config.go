@@ -38,7 +38,8 @@ type Config struct {
 	// OnState, if set, is called with every state that the session enters, in order, from one goroutine. It may block
 	// without harming the session, but must not wait for Close, which waits for it.
 	OnState func(StateChange)
-	// Logger gets the client's messages at debug level; nil = they are dropped.
+	// Logger gets the client's messages at debug level, and its warnings; nil = slog.Default(), which drops the former
+	// unless it is told otherwise.
 	Logger *slog.Logger
 
 	_ struct{} // no positional literals
@@ -87,7 +88,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Dial = new(net.Dialer).DialContext
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+		c.Logger = slog.Default()
 	}
 	return c, nil
 }

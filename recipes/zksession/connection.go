@@ -66,7 +66,7 @@ type connection struct {
 }
 
 // Connect returns a session once it is established, or an error that wraps that of ctx and the last failure of each
-// server: while no server answers it goes on trying.
+// server: while no server answers it goes on trying, and logs one warning when the session timeout has passed.
 func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -101,9 +101,11 @@ func connect(ctx context.Context, cfg Config) (*connection, error) {
 	c.calls.Start(c.changes.deliver)
 	// Close waits for it, through gone. It is not started before, because a process may have thousands of sessions.
 	context.AfterFunc(c.life, func() { c.awaitEnd(events) })
+	warned := c.failures.warn(ctx, cfg)
 	if err = c.Await(ctx); err == nil {
 		err = c.authenticate(ctx)
 	}
+	warned()
 	if err != nil {
 		if !errors.Is(err, ErrAuthFailed) {
 			err = c.failures.explain(err)

@@ -1,10 +1,14 @@
 package zksession
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
+
+	"locklab/recipes/internal/tasks"
 )
 
 // failures are the last failures to connect, by server.
@@ -42,3 +46,20 @@ func (f *failures) explain(err error) error {
 	}
 	return err
 }
+
+// warn logs one warning if there is no session when the timeout has passed, unless the caller's own caller has been
+// told before: see [tasks.Told]. It is called when a session is wanted, and its result when there is one, or none is
+// wanted any more.
+func (f *failures) warn(ctx context.Context, cfg Config) (over func()) {
+	if tasks.Told(ctx) {
+		return func() {}
+	}
+	late := time.AfterFunc(cfg.Timeout, func() {
+		cfg.Logger.Warn("no ZooKeeper server has answered yet; the client keeps trying",
+			"servers", cfg.Servers, "for", cfg.Timeout, "error", f.explain(errNoSession))
+	})
+	return func() { late.Stop() }
+}
+
+// errNoSession is what there is to explain while the client keeps trying.
+var errNoSession = errors.New("no session")

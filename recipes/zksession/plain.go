@@ -42,8 +42,10 @@ type Plain struct {
 	life    context.Context      // ends with Close
 	end     context.CancelCauseFunc
 	changes *changes
-	tasks   tasks.Set     // the caller's tasks, and the notifier
-	gone    chan struct{} // closed when all goroutines have ended
+	// failures are the reasons why servers could not be reached.
+	failures failures
+	tasks    tasks.Set     // the caller's tasks, and the notifier
+	gone     chan struct{} // closed when all goroutines have ended
 
 	mu         sync.Mutex // never held while calling go-zookeeper, or anything that blocks
 	socket     *handshakeConn
@@ -77,7 +79,8 @@ const (
 	unboundedHandshake = 24 * time.Hour
 )
 
-// ConnectPlain returns once there is a session, or an error that wraps that of ctx.
+// ConnectPlain returns once there is a session, or an error that wraps that of ctx and the last failure of each server.
+// It logs one warning when the session timeout has passed without a session.
 func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 	if len(cfg.Credentials) > 0 || cfg.ACL != nil {
 		return nil, errors.New("connect: a plain connection has no credentials and no ACL: its users give zk.Conn theirs")
@@ -110,8 +113,12 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 	p.Conn = conn
 	p.tasks.Start(p.changes.deliver)
 	go p.await(events) // Close waits for it
-	if _, err := p.Session(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to %v: %w", cfg.Servers, err), p.Close(context.WithoutCancel(ctx)))
+	warned := p.failures.warn(ctx, cfg.Config)
+	_, err = p.Session(ctx)
+	warned()
+	if err != nil {
+		err = fmt.Errorf("connect to %v: %w", cfg.Servers, p.failures.explain(err))
+		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 	}
 	return p, nil
 }
@@ -134,6 +141,16 @@ func (p *Plain) await(events <-chan zk.Event) {
 
 // dial is go-zookeeper's way to a server.
 func (p *Plain) dial(network, address string, limit time.Duration) (net.Conn, error) {
+	failed := func(err error) { p.failures.note(address, err) }
+	conn, err := p.dialOnce(network, address, limit, failed)
+	if err != nil {
+		failed(err)
+	}
+	return conn, err
+}
+
+// dialOnce calls failed if the handshake fails, after it has returned a connection.
+func (p *Plain) dialOnce(network, address string, limit time.Duration, failed func(error)) (net.Conn, error) {
 	if pause := p.pause(); pause > 0 {
 		select {
 		case <-time.After(pause):
@@ -157,6 +174,7 @@ func (p *Plain) dial(network, address string, limit time.Duration) (net.Conn, er
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
+	socket.failed = failed
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.life.Err() != nil {
