@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -45,17 +44,22 @@ func Words() []string { return slices.Clone(words) }
 // inspectCap bounds how long a server may take to answer one question.
 const inspectCap = 5 * time.Second
 
-// Inspect asks every server, and creates nothing. An error wraps [ErrUnusable] and names one server and what is wrong
-// with it.
+// Inspect asks every server, and creates nothing but sessions, which it ends. An error wraps [ErrUnusable] and names
+// one server and what is wrong with it.
 func (a *Access) Inspect(ctx context.Context) (*Found, error) {
 	f := &Found{Words: slices.Clone(words)}
 	for i, server := range a.Servers {
-		least, err := a.handshake(ctx, server, time.Millisecond)
+		s, err := a.handshake(ctx, server, hello{timeout: time.Millisecond, leave: true})
 		if err != nil {
 			return nil, err
 		}
-		longest, err := a.handshake(ctx, server, math.MaxInt32*time.Millisecond)
+		least := s.timeout
+		s, err = a.handshake(ctx, server, hello{timeout: math.MaxInt32 * time.Millisecond})
 		if err != nil {
+			return nil, err
+		}
+		longest := s.timeout
+		if err := a.reconnect(ctx, server, s); err != nil {
 			return nil, err
 		}
 		if i > 0 && (least != f.MinSessionTimeout || longest != f.MaxSessionTimeout) {
@@ -104,13 +108,39 @@ func (a *Access) field(ctx context.Context, word, prefix string) string {
 	return ""
 }
 
-// handshake opens a session that asks for a timeout, closes it, and returns the timeout that the server granted. The
-// session would be content with a read-only server, so that such a server says what it is.
-func (a *Access) handshake(ctx context.Context, server string, timeout time.Duration) (time.Duration, error) {
+// reconnect comes back to a session whose connection has broken, and ends it. Some servers that speak ZooKeeper's
+// protocol answer with a new session, without a word. The old one's znodes, and with them the locks of a client that
+// has lost nothing but a connection, go when nobody expects it.
+func (a *Access) reconnect(ctx context.Context, server string, s session) error {
+	again, err := a.handshake(ctx, server, hello{session: s, timeout: s.timeout, leave: true})
+	if err == nil && again.id != 0 && again.id != s.id {
+		err = fmt.Errorf("%w: %s answered a reconnect of session %#x with another session, %#x: this server forgets "+
+			"sessions: no lock is safe on it", ErrUnusable, server, s.id, again.id)
+	}
+	return err
+}
+
+// A session is what a server grants.
+type session struct {
+	id       int64 // 0 = the session that was asked for does not exist
+	password []byte
+	timeout  time.Duration
+}
+
+// A hello asks for a session: a new one, or the one that is given.
+type hello struct {
+	session
+	timeout time.Duration
+	leave   bool // end the session at once
+}
+
+// handshake opens a session and returns what the server granted. The session would be content with a read-only server,
+// so that such a server says what it is.
+func (a *Access) handshake(ctx context.Context, server string, h hello) (session, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectCap)
 	defer cancel()
-	unusable := func(format string, args ...any) (time.Duration, error) {
-		return 0, fmt.Errorf("%w: %s %w", ErrUnusable, server, fmt.Errorf(format, args...))
+	unusable := func(format string, args ...any) (session, error) {
+		return session{}, fmt.Errorf("%w: %s %w", ErrUnusable, server, fmt.Errorf(format, args...))
 	}
 	conn, err := a.Dial(ctx, "tcp", server)
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
@@ -126,9 +156,9 @@ func (a *Access) handshake(ctx context.Context, server string, timeout time.Dura
 	defer conn.Close()
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
-		return 0, err
+		return session{}, err
 	}
-	answer, err := exchange(conn, connectRequest(timeout))
+	answer, err := exchange(conn, h.request())
 	switch {
 	case err == nil:
 	case a.TLS != nil:
@@ -142,28 +172,38 @@ func (a *Access) handshake(ctx context.Context, server string, timeout time.Dura
 	if len(answer) < fixed || len(answer) < fixed+int(binary.BigEndian.Uint32(answer[16:])) {
 		return unusable("does not answer as a ZooKeeper server does")
 	}
-	granted := time.Duration(int32(binary.BigEndian.Uint32(answer[4:]))) * time.Millisecond
-	rest := answer[fixed+int(binary.BigEndian.Uint32(answer[16:])):]
-	// RequestHeader: xid, type. The answer does not matter, because the session would end by itself soon.
-	const closeSession = -11
-	_, _ = exchange(conn, binary.BigEndian.AppendUint32([]byte{0, 0, 0, 1}, uint32(0xffffffff&(1<<32+closeSession))))
+	password, rest := answer[fixed:], answer[fixed+int(binary.BigEndian.Uint32(answer[16:])):]
+	s := session{
+		id:       int64(binary.BigEndian.Uint64(answer[8:])),
+		password: password[:len(password)-len(rest)],
+		timeout:  time.Duration(int32(binary.BigEndian.Uint32(answer[4:]))) * time.Millisecond,
+	}
+	readOnly := len(rest) > 0 && rest[0] != 0
+	if h.leave || readOnly {
+		// RequestHeader: xid, type. The answer does not matter, because the session would end by itself soon.
+		const closeSession = -11
+		_, _ = exchange(conn, binary.BigEndian.AppendUint32([]byte{0, 0, 0, 1}, uint32(0xffffffff&(1<<32+closeSession))))
+	}
 	switch {
-	case len(rest) > 0 && rest[0] != 0:
+	case readOnly:
 		return unusable("is read-only: it has lost its quorum and accepts no writes")
-	case granted <= 0:
+	case s.timeout <= 0 && h.id == 0:
 		return unusable("granted no session")
 	}
-	return granted, nil
+	return s, nil
 }
 
-// connectRequest returns the request for a new session: protocol version, last zxid seen, timeout, session, password,
-// read-only.
-func connectRequest(timeout time.Duration) []byte {
+// request returns the connect request: protocol version, last zxid seen, timeout, session, password, read-only.
+func (h hello) request() []byte {
+	password := h.password
+	if h.id == 0 {
+		password = make([]byte, 16)
+	}
 	b := make([]byte, 4+8, 64)
-	b = binary.BigEndian.AppendUint32(b, uint32(timeout.Milliseconds()))
-	b = binary.BigEndian.AppendUint64(b, 0)
-	b = binary.BigEndian.AppendUint32(b, 16)
-	return append(append(b, bytes.Repeat([]byte{0}, 16)...), 1)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.timeout.Milliseconds()))
+	b = binary.BigEndian.AppendUint64(b, uint64(h.id))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(password)))
+	return append(append(b, password...), 1)
 }
 
 // exchange sends a frame and reads the one that answers it.

@@ -25,9 +25,13 @@ func accessTo(s *zktest.Service, chroot string, credential reach.Secret) *Access
 }
 
 func TestInspect(t *testing.T) {
-	f, err := accessTo(zktest.Start(t), "", "").Inspect(t.Context())
+	s := zktest.Start(t)
+	f, err := accessTo(s, "", "").Inspect(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if left := s.Sessions(); len(left) != 0 {
+		t.Errorf("left: %v", left)
 	}
 	if f.MinSessionTimeout <= 0 || f.MaxSessionTimeout <= f.MinSessionTimeout || f.Tick != f.MinSessionTimeout/2 ||
 		!f.Guessed {
@@ -77,6 +81,16 @@ func TestInspectRefuses(t *testing.T) {
 			!strings.Contains(fmt.Sprint(err), c.want) || strings.Contains(fmt.Sprint(err), "\n") {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// A server that answers a reconnect with another session is found before anything relies on a session of it.
+func TestInspectFindsForgottenSessions(t *testing.T) {
+	s := zktest.StartWith(t, zktest.Config{Servers: 3, ForgetsSessions: true})
+	_, err := accessTo(s, "", "").Inspect(t.Context())
+	if want := "this server forgets sessions: no lock is safe on it"; !errors.Is(err, ErrUnusable) ||
+		!strings.Contains(fmt.Sprint(err), want) || !strings.Contains(fmt.Sprint(err), s.Addrs()[0]+" ") {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

@@ -88,7 +88,7 @@ func (c *conn) greet(h hello) (_ *link, refused bool) {
 		return nil, false
 	}
 	var ss *session
-	if h.session == 0 {
+	if h.session == 0 || s.cfg.ForgetsSessions {
 		ss = s.open(c.server, h.timeout)
 	} else if ss = s.sessions[h.session]; ss != nil && ss.cutOff {
 		return nil, false

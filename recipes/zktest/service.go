@@ -18,6 +18,9 @@ type Config struct {
 	Clock Clock
 	// NoContainers makes the servers like those from before ZooKeeper 3.5, which do not know container znodes.
 	NoContainers bool
+	// ForgetsSessions makes the servers answer each reconnect with a new session, as some do that are not ZooKeeper's. The
+	// old session lives until its timeout has passed.
+	ForgetsSessions bool
 
 	_ struct{} // no positional literals
 }
