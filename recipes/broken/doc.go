@@ -6,11 +6,11 @@
 // The package's tests read that table, and so do the table of recipes in workloads/lock and `locklab repro`.
 //
 // How the locks are made: each takes one of the algorithms in queue.go, readwrite.go, semaphore.go and naive.go, which
-// are as sound as a lock can be on a plain client, and replaces one step by a wrong one. So any failure comes from
-// that step. Like most published locks, they do not tell a holder that its znode was deleted by
-// an administrator, and their client makes a new session by itself. The locks of one znode all suffer from that in
-// the way that queued-write does. slow-release, late-grant and extra-request wrap the sound mutex: they are the
-// controls of comparisons, not of checks.
+// are as sound as a lock can be on a plain client, and replaces one step by a wrong one. So any failure comes from that
+// step. Like most published locks, they do not tell a holder that its znode was deleted by an administrator, and their
+// client makes a new session by itself. The locks of one znode all suffer from that in the way that queued-write does.
+// The bug of forgetful-session is its client's alone. slow-release, late-grant and extra-request wrap the sound mutex:
+// they are the controls of comparisons, not of checks.
 //
 // Znodes have Curator's names, except in the locks whose bug is in the name.
 package broken

@@ -25,6 +25,7 @@ var Mended = map[string]func(Config) Ways{
 	"dead-lease":        permits,
 	"leaked-lease":      permits,
 	"partial-permits":   permits,
+	"forgetful-session": mutex,
 	"blind-delete":      queuedWrite, // the other lock that has one znode
 }
 

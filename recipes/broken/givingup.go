@@ -14,6 +14,9 @@ import (
 // up goes by its own clock, as Curator's does: once it has heard nothing for the session timeout, it makes another
 // session. The service may keep the old one for longer, for a new leader counts the timeouts from its election.
 func (l Lock) Connect(ctx context.Context, cfg zksession.Config) (*zksession.Plain, error) {
+	if l.Forgetful {
+		cfg.Dial = (&forgetful{dial: cfg.Dial}).connect
+	}
 	if l.GivesUp {
 		cfg.Dial = (&ownClock{dial: cfg.Dial, timeout: cfg.Timeout, begun: time.Now()}).connect
 	}

@@ -63,3 +63,6 @@ func localReentry(cfg Config) Ways {
 		}), nil
 	})}
 }
+
+// forgetfulSession is as sound as a lock can be on a plain client. Only its client is not: see [forgetful].
+func forgetfulSession(cfg Config) Ways { return Ways{Write: newQueue(cfg, cfg.Path, locking)} }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/recipes"
+	"locklab/recipes/broken"
 	"locklab/recipes/internal/wire"
 	"locklab/recipes/zksession"
 )
@@ -68,4 +69,22 @@ func localRead(w *world) {
 	<-first.Context().Done()
 	read, _ := a.ways.Downgrade(w.ctx, first)
 	w.exclusion(claim{who: "b", hold: second}, claim{who: "a, reading", hold: read, reader: true})
+}
+
+// forgetfulSession breaks the holder's connection, and makes the servers give it another session.
+func forgetfulSession(w *world) {
+	a, b := w.client(options{}), w.client(options{})
+	first := a.start(a.ways.Write).held()
+	next := b.start(b.ways.Write)
+	w.queuedBehind(next, b, w.nodes(w.path)[0].path)
+	a.wire.Forget()
+	a.wire.Cut(wire.OpPing, 1)
+	w.until("the connection breaks", func() bool { return a.wire.Losses() == 1 })
+	second := next.held()
+	select {
+	case <-first.Context().Done():
+	default:
+		w.found(broken.BeliefExclusion, "a believes that it holds in session %x, whose znode is gone, beside b in %x",
+			uint64(first.Session()), uint64(second.Session()))
+	}
 }

@@ -37,6 +37,9 @@ type Lock struct {
 	NoToken bool
 	// GivesUp says that the lock's client gives its session up by its own clock; see [Lock.Connect].
 	GivesUp bool
+	// Forgetful says that the servers answer each reconnect of the lock's client with another session, and that the client
+	// believes that it still has its own; see [Lock.Connect].
+	Forgetful bool
 	// OneByOne says that the lock's permits are acquired one after another, so that a hold has neither a token nor a
 	// place in the order of a queue.
 	OneByOne bool
@@ -360,6 +363,25 @@ faults:
   - {kind: partition, target: holder, from: servers, verdict: reject, at: 300ms, for: expiry+500ms}
 `,
 		Sound: "naive-mutex", New: queuedWrite,
+	},
+	{
+		Name: "forgetful-session",
+		Bug: "A client that was connected again goes on as if it had its session, although the server has given it another " +
+			"one without a word.",
+		Source:  "ClickHouse Keeper (ClickHouse #116690), with go-zookeeper's client, which does not compare the sessions",
+		Trigger: "The holder's connection breaks, and it is connected again at once.",
+		Check:   BeliefExclusion,
+		Finding: "a holder whose znode went with its forgotten session, beside a second holder",
+		Kinds:   []string{"overlap"},
+		Scenario: `
+clients: 4
+hold: 4s
+duration: 6s
+session-timeout: 2s
+faults:
+  - {kind: reset, target: holder, from: servers, at: 300ms}
+`,
+		Sound: "mutex", New: forgetfulSession, Forgetful: true,
 	},
 	{
 		Name:    "slow-release",

@@ -30,6 +30,7 @@ var triggers = map[string]func(*world){
 	"partial-permits":   partialPermits,
 	"blind-delete":      blindDelete,
 	"queued-write":      queuedWrite,
+	"forgetful-session": forgetfulSession,
 }
 
 // The trigger of each lock produces exactly the finding that the table promises. The sound recipe produces no
@@ -52,7 +53,7 @@ func testTriggers(t *testing.T, newWorld func(t *testing.T, lock broken.Lock, so
 		if mended := broken.Mended[name]; mended != nil {
 			t.Run(name+"/mended", func(t *testing.T) {
 				lock := lock
-				lock.New = mended
+				lock.New, lock.Forgetful = mended, false
 				w := newWorld(t, lock, false)
 				triggers[name](w)
 				if len(w.findings) > 0 {

@@ -156,7 +156,7 @@ func (w *world) client(o options) *client {
 		c.ways = c.recorded(ways, o.units)
 		return c
 	}
-	b, err := broken.Connect(
+	b, err := w.lock.Connect(
 		w.ctx,
 		zksession.Config{Servers: servers, Timeout: o.timeout, Dial: c.wire.Dial, OnState: c.state},
 	)
