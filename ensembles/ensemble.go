@@ -31,6 +31,8 @@ type Ensemble struct {
 	// External says that the ensemble was not started here. Its servers' agents run no process, and need not be told the
 	// servers' roles.
 	External bool
+	// Silent is the server of an external ensemble that serves no clients, if there is one.
+	Silent *Host
 
 	mu   sync.Mutex
 	runs map[*Host]string // the version that each server was last started with
@@ -66,9 +68,12 @@ func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, 
 }
 
 // Join returns the ensemble whose servers the agents of the lab's server hosts speak for. It waits until each server
-// has committed a write.
-func Join(ctx context.Context, lab *Lab) (*Ensemble, error) {
+// has committed a write, apart from the one with the index silent, which serves no clients; -1 is none.
+func Join(ctx context.Context, lab *Lab, silent int) (*Ensemble, error) {
 	e := &Ensemble{Servers: lab.Hosts(Server), External: true}
+	if silent >= 0 {
+		e.Silent = e.Servers[silent]
+	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	if err := e.AwaitReady(ctx); err != nil {
@@ -91,6 +96,9 @@ func (e *Ensemble) await(ctx context.Context, dead func(error)) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, h := range e.Servers {
+		if h == e.Silent {
+			continue
+		}
 		g.Go(func() error {
 			return Poll(ctx, 50*time.Millisecond, "a committed write through "+h.Name, func() error {
 				return h.Agent.CommitWrite(ctx)

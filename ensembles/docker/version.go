@@ -48,6 +48,11 @@ func (v *versions) image(version string) string {
 func findVersions(ctx context.Context, e *engine, base, lab string, hosts []ensembles.HostSpec) (*versions, error) {
 	v := &versions{base: base, jars: map[string]jars{}}
 	for _, h := range hosts {
+		if h.Image != "" {
+			if err := requireImage(ctx, e, h.Image, h.Image); err != nil {
+				return nil, err
+			}
+		}
 		for _, name := range h.Versions {
 			if err := v.add(ctx, e, lab, name, name == h.First()); err != nil {
 				return nil, err
@@ -70,11 +75,8 @@ func (v *versions) add(ctx context.Context, e *engine, lab, name string, first b
 		return err
 	}
 	image := v.image(name)
-	if there, err := e.hasImage(ctx, image); err != nil {
-		return fmt.Errorf("look for image %s: %w", image, err)
-	} else if !there {
-		return &ensembles.VersionError{Version: name, Absent: true, Msg: "there is no image " + image,
-			Hint: "docker pull " + image + "; a directory begins with / or ./"}
+	if err := requireImage(ctx, e, name, image); err != nil {
+		return err
 	}
 	if first {
 		return nil
@@ -87,6 +89,19 @@ func (v *versions) add(ctx context.Context, e *engine, lab, name string, first b
 			Hint: "an image with ZooKeeper, such as " + OfficialImage}
 	}
 	return err
+}
+
+// requireImage refuses an image that the engine does not have.
+func requireImage(ctx context.Context, e *engine, name, image string) error {
+	there, err := e.hasImage(ctx, image)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for image %s: %w", image, err)
+	case !there:
+		return &ensembles.VersionError{Version: name, Absent: true, Msg: "there is no image " + image,
+			Hint: "docker pull " + image + "; a directory begins with / or ./"}
+	}
+	return nil
 }
 
 func (v *versions) copied(name string, found jars) {
@@ -150,7 +165,8 @@ func readJars(version string) (jars, error) {
 }
 
 // imagePlace matches the jars in the places where the agent looks for ZooKeeper in an image.
-var imagePlace = regexp.MustCompile(`^((opt/)?apache-zookeeper-[^/]*/lib|usr/share/java)/[^/]*\.jar$`)
+var imagePlace = regexp.MustCompile(
+	`^((opt/)?apache-zookeeper-[^/]*/lib|opt/bitnami/zookeeper/lib|usr/share/java)/[^/]*\.jar$`)
 
 var errNoJars = errors.New("it has no ZooKeeper jars")
 

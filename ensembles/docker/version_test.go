@@ -51,6 +51,7 @@ func TestJarsInAnImage(t *testing.T) {
 			"link.jar netty-4.jar zookeeper-3.9.4.jar"},
 		"at the end": {official, "link.jar netty-4.jar zookeeper-3.9.4.jar"},
 		"below opt":  {[]string{"opt/" + lib + "zookeeper-3.9.4.jar"}, "zookeeper-3.9.4.jar"},
+		"Bitnami":    {[]string{"opt/bitnami/zookeeper/lib/zookeeper-3.9.3.jar"}, "zookeeper-3.9.3.jar"},
 		"the first place": {slices.Concat(official[:2], []string{java + "zookeeper-3.8.jar"}),
 			"netty-4.jar zookeeper-3.9.4.jar"},
 		"other jars before": {[]string{lib + "netty-4.jar", java + "zookeeper-3.8.jar"}, "zookeeper-3.8.jar"},

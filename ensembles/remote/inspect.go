@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"locklab/ensembles/reach"
@@ -29,8 +30,11 @@ type Found struct {
 	MostConnections int
 	// Words are the four-letter words that all servers allow, of those that runs use.
 	Words []string
-	// Version of ZooKeeper; empty if the first server does not tell it.
+	// Version of ZooKeeper; empty if the servers do not tell it.
 	Version string
+	// Silent is the server that is part of the ensemble and serves no clients, as a leader may be told to do
+	// (leaderServes=no); empty if there is none.
+	Silent string
 
 	_ struct{}
 }
@@ -41,15 +45,24 @@ var words = []string{"srvr", "conf", "mntr", "cons", "dump"}
 // Words returns the four-letter words that runs use.
 func Words() []string { return slices.Clone(words) }
 
+// errSilent says that a server closes connections instead of granting a session.
+var errSilent = errors.New("serves no clients")
+
 // inspectCap bounds how long a server may take to answer one question.
 const inspectCap = 5 * time.Second
 
 // Inspect asks every server, and creates nothing but sessions, which it ends. An error wraps [ErrUnusable] and names
-// one server and what is wrong with it.
+// one server and what is wrong with it. One server may serve no clients; see [Found.Silent].
 func (a *Access) Inspect(ctx context.Context) (*Found, error) {
 	f := &Found{Words: slices.Clone(words)}
-	for i, server := range a.Servers {
+	var serving []string
+	var silent error
+	for _, server := range a.Servers {
 		s, err := a.handshake(ctx, server, hello{timeout: time.Millisecond, leave: true})
+		if errors.Is(err, errSilent) && silent == nil {
+			f.Silent, silent = server, err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -62,26 +75,43 @@ func (a *Access) Inspect(ctx context.Context) (*Found, error) {
 		if err := a.reconnect(ctx, server, s); err != nil {
 			return nil, err
 		}
-		if i > 0 && (least != f.MinSessionTimeout || longest != f.MaxSessionTimeout) {
+		if len(serving) > 0 && (least != f.MinSessionTimeout || longest != f.MaxSessionTimeout) {
 			return nil, fmt.Errorf("%w: %s grants session timeouts of %v to %v, and %s of %v to %v: are they one ensemble?",
-				ErrUnusable, a.Servers[0], f.MinSessionTimeout, f.MaxSessionTimeout, server, least, longest)
+				ErrUnusable, serving[0], f.MinSessionTimeout, f.MaxSessionTimeout, server, least, longest)
 		}
+		serving = append(serving, server)
 		f.MinSessionTimeout, f.MaxSessionTimeout = least, longest
 		f.Words = slices.DeleteFunc(f.Words, func(word string) bool { return !a.allows(ctx, server, word) })
 	}
+	if silent != nil && !a.mayLead(ctx, serving, f.Words) {
+		return nil, silent
+	}
 	f.Tick, f.Guessed = f.MinSessionTimeout/2, true
 	if slices.Contains(f.Words, "conf") {
-		if ms, err := strconv.Atoi(a.field(ctx, "conf", "tickTime=")); err == nil && ms > 0 {
+		if ms, err := strconv.Atoi(a.field(ctx, serving[0], "conf", "tickTime=")); err == nil && ms > 0 {
 			f.Tick, f.Guessed = time.Duration(ms)*time.Millisecond, false
 		}
-		if most, err := strconv.Atoi(a.field(ctx, "conf", "maxClientCnxns=")); err == nil {
+		if most, err := strconv.Atoi(a.field(ctx, serving[0], "conf", "maxClientCnxns=")); err == nil {
 			f.MostConnections = max(most, 0)
 		}
 	}
 	if slices.Contains(f.Words, "srvr") {
-		f.Version, _, _ = strings.Cut(a.field(ctx, "srvr", "Zookeeper version:"), "-") // the build follows
+		version := a.field(ctx, serving[0], "srvr", "Zookeeper version:")
+		f.Version, _, _ = strings.Cut(version, "-") // the build follows
 	}
 	return f, nil
+}
+
+// mayLead reports whether the one server that serves no clients may be the leader of those that serve: they follow
+// somebody, and none of them says that it leads. A server that lost its ensemble serves no clients either.
+func (a *Access) mayLead(ctx context.Context, serving, allowed []string) bool {
+	if len(serving) == 0 || !slices.Contains(allowed, "srvr") {
+		return false
+	}
+	return !slices.ContainsFunc(serving, func(server string) bool {
+		mode := a.field(ctx, server, "srvr", "Mode:")
+		return mode != "follower" && mode != "observer"
+	})
 }
 
 // allows reports whether a server answers a four-letter word.
@@ -92,11 +122,11 @@ func (a *Access) allows(ctx context.Context, server, word string) bool {
 	return err == nil && reach.Allowed(answer)
 }
 
-// field returns the rest of the line with a prefix in the first server's answer; empty if there is none.
-func (a *Access) field(ctx context.Context, word, prefix string) string {
+// field returns the rest of the line with a prefix in a server's answer; empty if there is none.
+func (a *Access) field(ctx context.Context, server, word, prefix string) string {
 	ctx, cancel := context.WithTimeout(ctx, inspectCap)
 	defer cancel()
-	answer, err := a.Ask(ctx, a.Servers[0], word)
+	answer, err := a.Ask(ctx, server, word)
 	if err != nil {
 		return ""
 	}
@@ -162,10 +192,13 @@ func (a *Access) handshake(ctx context.Context, server string, h hello) (session
 	switch {
 	case err == nil:
 	case a.TLS != nil:
-		return unusable("serves no clients (%w): it may have no quorum", err)
+		return unusable("%w (%w): it may have no quorum", errSilent, err)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return unusable("%w (%w): it may have no quorum, the port may not be ZooKeeper's, or it may want TLS, which "+
+			"--connect-ca turns on", errSilent, err)
 	default:
-		return unusable("serves no clients (%w): it may have no quorum, the port may not be ZooKeeper's, or it may want "+
-			"TLS, which --connect-ca turns on", err)
+		return unusable("serves no clients (%w): the port may not be ZooKeeper's, or it may want TLS, which --connect-ca "+
+			"turns on", err)
 	}
 	// ConnectResponse: protocol version, timeout, session, password, read-only.
 	const fixed = 4 + 4 + 8 + 4

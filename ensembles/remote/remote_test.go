@@ -94,6 +94,73 @@ func TestInspectFindsForgottenSessions(t *testing.T) {
 	}
 }
 
+// grants answers a handshake as a server does that grants sessions, and tells a role.
+func grants(mode string) func(net.Conn) {
+	return func(c net.Conn) {
+		var begins [4]byte
+		if _, err := io.ReadFull(c, begins[:]); err != nil {
+			return
+		}
+		switch string(begins[:]) {
+		case "srvr":
+			fmt.Fprintf(c, "Zookeeper version: 3.9.3-x, built on a day\nMode: %s\n", mode)
+			return
+		case "conf", "mntr", "cons", "dump":
+			fmt.Fprintln(c, "x is not executed because it is not in the whitelist.")
+			return
+		}
+		if _, err := io.ReadFull(c, make([]byte, 45)); err != nil {
+			return
+		}
+		answer := binary.BigEndian.AppendUint32(make([]byte, 4, 64), 4000) // of protocol version 0
+		answer = append(binary.BigEndian.AppendUint64(answer, 7), 0, 0, 0, 16)
+		answer = append(append(answer, make([]byte, 16)...), 0)
+		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(answer))), answer...))
+		_, _ = io.ReadFull(c, make([]byte, 4+8)) // its wish to close the session
+	}
+}
+
+// A server that closes connections may be a leader that serves no clients, if the others follow somebody and none of
+// them leads. Otherwise it has lost its ensemble.
+func TestInspectSilentServer(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		modes  []string // "" closes connections
+		silent int      // -1: none
+		refuse bool
+	}{
+		{"a leader that serves no clients", []string{"follower", "", "follower"}, 1, false},
+		{"the same, first, with an observer", []string{"", "observer", "follower"}, 0, false},
+		{"an even number, all of which serve", []string{"follower", "leader", "observer", "follower"}, -1, false},
+		{"beside a leader", []string{"leader", "", "follower"}, 0, true},
+		{"two of three", []string{"", "follower", ""}, 0, true},
+		{"all", []string{"", ""}, 0, true},
+	} {
+		a := &Access{}
+		for _, mode := range c.modes {
+			answer := func(net.Conn) {}
+			if mode != "" {
+				answer = grants(mode)
+			}
+			a.Servers = append(a.Servers, serveOnce(t, answer))
+		}
+		f, err := a.Inspect(t.Context())
+		if c.refuse {
+			if !errors.Is(err, ErrUnusable) || !strings.Contains(fmt.Sprint(err), "serves no clients") {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if slices.Index(a.Servers, f.Silent) != c.silent || f.MaxSessionTimeout == 0 || f.Version != "3.9.3" {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
 const id = "0123abcd"
 
 // A path is made where the connection string says, bears a mark, is left alone by Clean as long as its run lives, and
@@ -210,6 +277,11 @@ func TestTargetOpen(t *testing.T) {
 		want   string
 	}{
 		{Target{Connect: "zk1"}, "want host:port"},
+		{Target{Connect: "zk1:2181,zk2:99999"}, `"zk2:99999": 99999 is not a port`},
+		{Target{Connect: "zk1:0"}, "0 is not a port"},
+		{Target{Connect: "http://zk1:2181"}, "http:// has no place here"},
+		{Target{Connect: strings.Repeat("zk1:1,", 9) + "zk1:1"}, "10 servers are named, and at most 9 can be"},
+		{Target{Connect: "zk1:client"}, "client is not a port"},
 		{Target{Connect: "zk1:2181", Auth: "lab:secret"}, "file:PATH or env:NAME"},
 		{Target{Connect: "zk1:2181", Auth: "env:EMPTY"}, "EMPTY is not set"},
 		{Target{Connect: "zk1:2181", Auth: "file:" + file + "x"}, "no such file"},

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"locklab/ensembles/reach"
@@ -38,16 +39,29 @@ const (
 	authEnv  = "env:"
 )
 
+// MostServers is how many servers an ensemble may have.
+const MostServers = 9
+
 // ParseConnect splits a connection string. Each server needs its port, because a port that is left out is more often a
 // mistake than the default.
 func ParseConnect(connect string) (servers []string, chroot string, err error) {
+	if scheme, _, ok := strings.Cut(connect, "://"); ok {
+		return nil, "", fmt.Errorf("%s:// has no place here", scheme)
+	}
 	servers, chroot, err = zksession.ParseServers(connect)
 	if err != nil {
 		return nil, "", err
 	}
+	if len(servers) > MostServers {
+		return nil, "", fmt.Errorf("%d servers are named, and at most %d can be", len(servers), MostServers)
+	}
 	for _, s := range servers {
-		if host, port, err := net.SplitHostPort(s); err != nil || host == "" || port == "" {
+		host, port, err := net.SplitHostPort(s)
+		if err != nil || host == "" || port == "" {
 			return nil, "", fmt.Errorf("server %q: want host:port", s)
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, "", fmt.Errorf("server %q: %s is not a port, which is from 1 to 65535", s, port)
 		}
 	}
 	return servers, chroot, nil
@@ -85,12 +99,12 @@ func (t Target) Variable() string {
 	return name
 }
 
-// Open reads the files that the target names. An error does not repeat a credential.
+// Open reads the files that the target names. An error names the flag and does not repeat a credential.
 func (t Target) Open() (*Access, error) {
 	a := &Access{}
 	var err error
 	if a.Servers, a.Chroot, err = ParseConnect(t.Connect); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--connect: %w", err)
 	}
 	if a.Credential, err = t.credential(); err != nil {
 		return nil, fmt.Errorf("--connect-auth: %w", err)

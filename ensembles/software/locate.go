@@ -20,11 +20,12 @@ type Layout struct {
 
 // javaPlaces are the paths at which Java is looked for, in this order and after $JAVA_HOME.
 var javaPlaces = []string{"opt/java/openjdk/bin/java", "usr/local/openjdk-*/bin/java", "usr/lib/jvm/*/bin/java",
-	"usr/bin/java", "usr/local/bin/java"}
+	"opt/bitnami/java/bin/java", "usr/bin/java", "usr/local/bin/java"}
 
-// jarPlaces are the paths at which ZooKeeper's jars are looked for: the unpacked distribution of the official image,
-// then Debian's package, whose one jar names the others in its manifest.
-var jarPlaces = []string{"apache-zookeeper-*/lib/*.jar", "opt/apache-zookeeper-*/lib/*.jar", debianJar}
+// jarPlaces are the paths at which ZooKeeper's jars are looked for: the unpacked distributions of the official image and
+// of Bitnami's, then Debian's package, whose one jar names the others in its manifest.
+var jarPlaces = []string{"apache-zookeeper-*/lib/*.jar", "opt/apache-zookeeper-*/lib/*.jar",
+	"opt/bitnami/zookeeper/lib/*.jar", debianJar}
 
 const debianJar = "usr/share/java/zookeeper.jar"
 
@@ -61,7 +62,8 @@ func Find(root fs.FS, javaHome, zookeeperHome string) (Layout, error) {
 		}
 	}
 	if l.Java == "" {
-		return l, errors.New("there is no java (looked in $JAVA_HOME, /opt/java, /usr/local, /usr/lib/jvm, /usr/bin)")
+		return l, errors.New("there is no java (looked in $JAVA_HOME, /opt/java, /usr/local, /usr/lib/jvm, " +
+			"/opt/bitnami/java, /usr/bin)")
 	}
 	if zookeeperHome != "" {
 		jars, err := Jars(root, zookeeperHome)

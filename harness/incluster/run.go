@@ -16,7 +16,6 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
 	"locklab/ensembles/kubernetes"
-	"locklab/ensembles/remote"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -80,7 +79,7 @@ func Check(sc *scenario.Scenario) error {
 	}
 	if sc.Connect != "" {
 		if _, err := sc.Target().Open(); err != nil {
-			return fmt.Errorf("%w: %w", remote.ErrUnusable, err)
+			return &scenario.InputError{Msg: err.Error()}
 		}
 	}
 	if argv := sc.Command(); argv != nil {

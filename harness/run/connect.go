@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func reach(ctx context.Context, sc *scenario.Scenario) (*outside, error) {
 	}
 	access, err := sc.Target().Open()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", remote.ErrUnusable, err)
+		return nil, &scenario.InputError{Msg: err.Error()}
 	}
 	found, err := access.Inspect(ctx)
 	if err != nil {
@@ -48,7 +49,7 @@ func Adopt(ctx context.Context, sc *scenario.Scenario) error {
 	}
 	access, err := sc.Target().Open()
 	if err != nil {
-		return fmt.Errorf("%w: %w", remote.ErrUnusable, err)
+		return &scenario.InputError{Msg: err.Error()}
 	}
 	found, err := access.Inspect(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func (o *outside) start(ctx context.Context, in string, cfg ensembles.LabConfig)
 func (s *Stage) join(ctx context.Context) error {
 	begun := time.Now()
 	var err error
-	if s.ensemble, err = ensembles.Join(ctx, s.lab); err != nil {
+	if s.ensemble, err = ensembles.Join(ctx, s.lab, s.outside.silent()); err != nil {
 		return err
 	}
 	s.env.EnsembleReadyNs = int64(time.Since(begun))
@@ -90,6 +91,9 @@ func (s *Stage) join(ctx context.Context) error {
 	s.env.ZooKeeper = s.outside.found.Version
 	return nil
 }
+
+// silent returns the index of the server that serves no clients; -1 if there is none.
+func (o *outside) silent() int { return slices.Index(o.access.Servers, o.found.Silent) }
 
 // root returns the znode below which the locks of the stage's runs are; empty for that of the ensemble.
 func (s *Stage) root() string {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"locklab/ensembles"
@@ -23,12 +24,18 @@ func (r *run) place(ctx context.Context) (placement, error) {
 	hosts := slices.Clone(r.stage.ensemble.Servers)
 	p := placement{stay: r.sc.Placement == scenario.PlacementOwnFollower}
 	if r.sc.Placement != scenario.PlacementSpread {
-		leader, err := r.stage.ensemble.Leader(ctx)
+		roles, err := r.stage.ensemble.Roles(ctx)
 		if err != nil {
 			return p, err
 		}
-		leads := func(h *ensembles.Host) bool { return h == leader }
-		hosts, p.pinned = pinned(hosts, leads, r.sc.Placement == scenario.PlacementLeader)
+		wanted := []string{ensembles.RoleFollower} // and no observer
+		if r.sc.Placement == scenario.PlacementLeader {
+			wanted = []string{ensembles.RoleLeader, ensembles.RoleStandalone}
+		}
+		hosts, p.pinned = pinned(hosts, func(h *ensembles.Host) bool { return slices.Contains(wanted, roles[h.Name]) })
+		if p.pinned == 0 {
+			return p, fmt.Errorf("placement %s: no server is a %s (roles: %v)", r.sc.Placement, wanted[0], roles)
+		}
 	}
 	for _, h := range hosts {
 		p.servers = append(p.servers, control.Server{Name: h.Name, Address: h.Server.String()})
@@ -36,11 +43,11 @@ func (r *run) place(ctx context.Context) (placement, error) {
 	return p, nil
 }
 
-// pinned puts the elements first for which leads is as wanted, and counts them. Each part keeps its order.
-func pinned[T any](all []T, leads func(T) bool, wanted bool) ([]T, int) {
+// pinned puts the elements first that are wanted, and counts them. Each part keeps its order.
+func pinned[T any](all []T, wanted func(T) bool) ([]T, int) {
 	var first, rest []T
 	for _, h := range all {
-		if leads(h) == wanted {
+		if wanted(h) {
 			first = append(first, h)
 		} else {
 			rest = append(rest, h)

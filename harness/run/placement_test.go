@@ -6,17 +6,16 @@ import (
 )
 
 func TestPinned(t *testing.T) {
-	leads := func(name string) bool { return name == "zk2" }
 	for _, c := range []struct {
-		wanted bool
-		order  []string
-		n      int
+		wanted, order []string
 	}{
-		{true, []string{"zk2", "zk1", "zk3"}, 1},
-		{false, []string{"zk1", "zk3", "zk2"}, 2},
+		{[]string{"zk2"}, []string{"zk2", "zk1", "zk3"}},
+		{[]string{"zk1", "zk3"}, []string{"zk1", "zk3", "zk2"}},
 	} {
-		if order, n := pinned([]string{"zk1", "zk2", "zk3"}, leads, c.wanted); n != c.n || !slices.Equal(order, c.order) {
-			t.Errorf("leader %t: %v, %d of them; want %v, %d", c.wanted, order, n, c.order, c.n)
+		wanted := func(name string) bool { return slices.Contains(c.wanted, name) }
+		order, n := pinned([]string{"zk1", "zk2", "zk3"}, wanted)
+		if n != len(c.wanted) || !slices.Equal(order, c.order) {
+			t.Errorf("%v: %v, %d of them; want %v", c.wanted, order, n, c.order)
 		}
 	}
 }

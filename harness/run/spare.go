@@ -35,6 +35,9 @@ func (r *run) spare(ctx context.Context) (bearable context.Context, stop func() 
 	}
 	var watching sync.WaitGroup
 	for i, h := range r.stage.ensemble.Servers {
+		if h == r.stage.ensemble.Silent {
+			continue
+		}
 		pinger := r.stage.outside.path.Pinger(i)
 		p := strainWatch{limit: r.sc.MaxLatency,
 			ping: func(ctx context.Context) (time.Duration, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -53,15 +54,21 @@ func (r *run) extractLogs(ctx context.Context) error {
 	all := make([]history.ServerLog, len(dirs))
 	var g errgroup.Group
 	for i, h := range r.stage.ensemble.Servers[:len(dirs)] {
+		if h == r.stage.ensemble.Silent { // where its log ends is seen in the log
+			all[i].Server = h.Name
+			continue
+		}
 		g.Go(func() error {
 			all[i] = r.settle(ctx, h)
 			return nil
 		})
 	}
 	_ = g.Wait() // none returns an error
-	x := txnlog.Extraction{Root: r.stage.root(), After: r.firstZxid, Until: all[0].LastZxid}
-	for _, log := range all {
-		x.Until = min(x.Until, log.LastZxid) // 0 if one is not known
+	x := txnlog.Extraction{Root: r.stage.root(), After: r.firstZxid, Until: math.MaxInt64}
+	for i := range all {
+		if r.stage.ensemble.Servers[i] != r.stage.ensemble.Silent {
+			x.Until = min(x.Until, all[i].LastZxid) // 0 if one is not known
+		}
 	}
 	var errs []error
 	for i, log := range all {

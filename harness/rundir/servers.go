@@ -105,6 +105,9 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 		log.Doubts = append(log.Doubts, m.err.Error())
 	}
 	log.Doubts = append(log.Doubts, m.seen.doubts(all, copied, events)...)
+	if why := localSessions(sc, events, log.History); why != "" {
+		log.Doubts = append(log.Doubts, why)
+	}
 	addContradictions(log, all)
 	for _, s := range sources {
 		lacks := slices.ContainsFunc(all.Gaps, func(g txnlog.Gap) bool { return g.Server == s.Server })

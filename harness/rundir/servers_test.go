@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 )
@@ -42,6 +43,38 @@ func TestMissingServerLogs(t *testing.T) {
 	log = readServerLog(partial, sc, history.NewLog(failed))
 	if log == nil || !strings.Contains(log.Missing, "no agent") {
 		t.Errorf("of a run that copied a part of it: %+v", log)
+	}
+}
+
+// A session with which a client got a lock and that begins in no log is local. Of what a lab's own servers logged,
+// nothing of the kind is said.
+func TestLocalSessions(t *testing.T) {
+	h := nodes.NewHistory()
+	h.Add(&txnlog.Txn{Zxid: 10, Session: 1, Type: txnlog.CreateSession})
+	h.Add(&txnlog.Txn{Zxid: 11, Session: 2, Type: txnlog.CreateSession})
+	h.Add(&txnlog.Txn{Zxid: 20, Session: 3, Type: txnlog.CloseSession})
+	got := func(client string, session, token int64) history.Event {
+		return history.Event{Op: history.OpAcquire, Kind: history.OK, Client: client, Lock: "l",
+			Session: history.SessionID(session), Token: token}
+	}
+	for _, c := range []struct {
+		name, connect string
+		events        []history.Event
+		want          string
+	}{
+		{"all begin in the log", "a:1", []history.Event{got("c1/0", 1, 12), got("c1/1", 2, 13)}, ""},
+		{"one does not", "a:1", []history.Event{got("c1/0", 1, 12), got("c1/1", 7, 13)}, "session 0x7 of c1/1,"},
+		{"of one, only the end is there", "a:1", []history.Event{got("c1/1", 3, 13)}, "session 0x3 of c1/1,"},
+		{"two do not", "a:1", []history.Event{got("c1/0", 8, 12), got("c1/1", 7, 13)}, "and so does one other"},
+		{"a grant after the log's end", "a:1", []history.Event{got("c1/1", 7, 21)}, ""},
+		{"a lab's own servers", "", []history.Event{got("c1/1", 7, 13)}, ""},
+	} {
+		sc := scenario.Defaults()
+		sc.Connect = c.connect
+		why := localSessions(sc, history.NewLog(c.events), h)
+		if (why == "") != (c.want == "") || !strings.Contains(why, c.want) {
+			t.Errorf("%s: %q", c.name, why)
+		}
 	}
 }
 

@@ -101,8 +101,15 @@ func (s *Scenario) Elsewhere(found *remote.Found) []string {
 		refuse("placement "+s.Placement, "not all servers allow the four-letter word srvr, which tells their roles",
 			"placement")
 	}
+	if s.Placement == PlacementLeader && found.Silent != "" {
+		refuse("placement "+s.Placement, found.Silent+" leads and serves no clients (leaderServes=no)", "placement")
+	}
 	sessions := (s.Clients + max(s.ClientsPerSession, 1) - 1) / max(s.ClientsPerSession, 1)
-	perServer := (sessions + s.Servers - 1) / s.Servers
+	serving := s.Servers
+	if found.Silent != "" {
+		serving--
+	}
+	perServer := (sessions + serving - 1) / serving
 	if most := found.MostConnections; most > 0 && perServer+ownConnections > most {
 		refuse(fmt.Sprintf("%d clients", s.Clients), fmt.Sprintf("each server takes %d connections from one address "+
 			"(maxClientCnxns), and the run needs %d; use fewer clients, or let several share a session with "+

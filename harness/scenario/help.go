@@ -72,7 +72,7 @@ var help = map[string]string{
 	"init-limit":          "ticks that a server may take to join its leader",
 	"sync-limit": "ticks that a server may lag behind the leader, and for which a leader that is cut off goes on " +
 		"serving",
-	"servers": "ZooKeeper servers",
+	"servers": "ZooKeeper servers: 1, 3 or 5; with connect, as many as it names",
 	"zookeeper": "the servers' ZooKeeper: an image, a directory of this machine (which begins with / or ./), or " +
 		"default; several with commas are dealt to the servers in turn",
 	"storage": "where servers keep their logs",

@@ -117,6 +117,11 @@ func (k Key) read(s *Scenario, text string) error {
 			return settings.Errorf("up to 64 lower-case letters, digits and dashes, such as mutex-pause",
 				"%s is not a name", settings.Quote(text))
 		}
+	case "servers":
+		if k.Set(&Scenario{}, text) != nil {
+			return settings.Errorf("1, 3 or 5; with connect, as many as it names, and at most 9",
+				"%s is not a number of servers", settings.Quote(text))
+		}
 	case "recipe":
 		recipe, err := parseRecipe(text)
 		if err != nil {

@@ -23,7 +23,7 @@ var rules = []rule{
 		"victim-alone: true",
 		func(s *Scenario) bool { return s.Victims > 0 && !s.VictimAlone }},
 	{"victims client-processes", "{victims} victims of {client-processes} client processes leave none for the others",
-		"client-processes: one more than victims",
+		"more client-processes than victims",
 		func(s *Scenario) bool { return s.VictimAlone && s.Victims >= s.ClientProcesses && s.Victims > 1 }},
 
 	// An ensemble that locklab did not start.
@@ -48,7 +48,8 @@ var rules = []rule{
 		func(s *Scenario) bool {
 			return s.ConnectAuth != "" && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return r.OwnConnection })
 		}},
-	{"connect servers", "connect names {connected} servers, and a run knows {servers}", "1, 3 or 5 of the servers",
+	{"connect servers", "connect names {connected} servers, and the scenario has {servers}",
+		"drop servers, which is a setting of servers that locklab starts",
 		func(s *Scenario) bool { return s.Connect != "" && s.connected() != s.Servers }},
 
 	{"txnlog-dir connect", "txnlog-dir is of an ensemble that is already there, and connect names none",
@@ -80,12 +81,12 @@ var rules = []rule{
 
 	// When acquisitions are due.
 	{"rate arrivals", "in a closed loop a client asks again when it is done, so there is no rate",
-		"arrivals: poisson, or think: a pause between acquisitions",
+		"arrivals: poisson, or think: 10ms for a pause between acquisitions",
 		func(s *Scenario) bool { return !s.Open() && len(s.Rate.Rates) > 0 }},
 	{"max-in-flight arrivals", "in a closed loop as many acquisitions are in flight as there are clients",
-		"arrivals: poisson, or clients: fewer",
+		"arrivals: poisson, or fewer clients",
 		func(s *Scenario) bool { return !s.Open() && s.MaxInFlight > 0 }},
-	{"arrivals rate", "{arrivals} arrivals need a rate", "rate: 100 a second, over all clients",
+	{"arrivals rate", "{arrivals} arrivals need a rate", "rate: 100 for 100 a second, over all clients",
 		func(s *Scenario) bool { return s.Open() && len(s.Rate.Rates) == 0 }},
 	{"think arrivals", "{arrivals} arrivals do not wait for clients to think", "drop it, or arrivals: closed",
 		func(s *Scenario) bool { return s.Open() && s.Think != workloads.Distribution{} }},
@@ -109,7 +110,7 @@ var rules = []rule{
 	// Only clients of one process can share a session.
 	{"clients-per-session client-processes", "{clients-per-session} clients should share a session, " +
 		"but no client process has more than {clients-of-a-process} clients",
-		"client-processes: fewer, or at most as many as a process has clients",
+		"fewer client-processes, or at most as many as a process has clients",
 		func(s *Scenario) bool {
 			return s.ClientsPerSession > s.clientsOfAProcess() && s.ClientsPerSession <= s.Clients &&
 				s.Clients >= s.ClientProcesses
@@ -174,15 +175,17 @@ var rules = []rule{
 		func(s *Scenario) bool { return s.readsOnly() && s.ReadBurst.Every > 0 }},
 
 	// Servers.
+	{"servers connect", "an ensemble of {servers} servers is not one that locklab starts", "1, 3 or 5",
+		func(s *Scenario) bool { return s.Connect == "" && s.Servers != 1 && s.Servers != 3 && s.Servers != 5 }},
 	{"zookeeper servers", "{versions} versions of ZooKeeper for {servers} servers",
 		"one for all servers, or one for each; they are dealt in turn",
 		func(s *Scenario) bool { return len(s.versions()) > s.Servers }},
 
 	// Locks.
 	{"locks-per-acquire locks", "an acquisition takes {locks-per-acquire} locks, but there are {locks}",
-		"locks: more, such as 4",
+		"locks: 4",
 		func(s *Scenario) bool { return s.Workload == workloads.MultiLock && s.LocksAtOnce > s.Locks }},
-	{"lock-choice locks", "lock-choice {lock-choice} needs several locks to choose from", "locks: more, such as 16",
+	{"lock-choice locks", "lock-choice {lock-choice} needs several locks to choose from", "locks: 16",
 		func(s *Scenario) bool { return s.LockChoice.Zipf != 0 && s.Locks == 1 }},
 
 	// What a recipe must be or have.

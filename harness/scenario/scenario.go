@@ -115,7 +115,7 @@ type Scenario struct {
 	MaxSessionTimeout time.Duration `key:"max-session-timeout" scenario:"omitempty" min:"0" max:"1h"`
 	InitLimit         int           `key:"init-limit" scenario:"own" min:"1" max:"10000"`
 	SyncLimit         int           `key:"sync-limit" scenario:"own" min:"1" max:"10000"`
-	Servers           int           `key:"servers" enum:"1,3,5"`
+	Servers           int           `key:"servers" min:"1" max:"9"`
 	// ZooKeeper has the versions of ZooKeeper that the servers start with, dealt to them in turn; see
 	// [ensembles.HostSpec]. Empty = ensembles.DefaultVersion.
 	ZooKeeper string        `key:"zookeeper" scenario:"omitempty,own"`

@@ -29,12 +29,16 @@ func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnviron
 
 // Run removes leftovers.
 func (c cleanCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if c.Connect == "" && c.CA+c.Cert+c.Key+c.Auth != "" {
+		return &scenario.InputError{Flag: "--connect", Msg: "the other flags say how to reach an ensemble, and none is named",
+			Hint: "--connect host:port"}
+	}
 	if c.Connect == "" {
 		return labs.Clean(ctx, log)
 	}
 	access, err := remote.Target{Connect: c.Connect, CA: c.CA, Cert: c.Cert, Key: c.Key, Auth: c.Auth}.Open()
 	if err != nil {
-		return &scenario.InputError{Flag: "--connect", Msg: err.Error()}
+		return &scenario.InputError{Msg: err.Error()}
 	}
 	if _, err := access.Inspect(ctx); err != nil {
 		return err
