@@ -1,7 +1,7 @@
 // Package recipes implements locks on ZooKeeper: one file for each algorithm, on a session that they share. It is a
 // library of its own and imports nothing of the harness.
 //
-// It takes a list of servers, by way of [Connect]; it returns [Hold] values from [Lock.Acquire]. The recipes speak to
+// It takes a list of servers ([Connect]), and returns [Hold] values from [Lock.Acquire]. The recipes speak to
 // the service through one interface, [zksession.ZooKeeper], which a simulated service can implement as well.
 //
 // # Start

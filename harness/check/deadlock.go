@@ -48,5 +48,5 @@ func (l *livenessJudge) deadlock(f *Finding, all []*history.Acquisition) {
 	f.Text = fmt.Sprintf("clients of %s were in a deadlock for %s from %s: all %s are taken, and each client that has "+
 		"one waits for more: %s; this lock takes permits one after another, so that is how it works, and only a wait "+
 		"ends it",
-		f.Lock, seconds(f.Until-f.At), seconds(f.At), count(int64(taken), "permit", "permits"), strings.Join(parts, ", "))
+		f.Lock, length(f.Until-f.At), seconds(f.At), count(int64(taken), "permit", "permits"), strings.Join(parts, ", "))
 }

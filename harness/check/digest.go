@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"locklab/harness/history"
+	"locklab/reports/words"
 )
 
 // A digest is what the checks have in common: the history sorted into which client held what, which faults struck
@@ -286,7 +287,7 @@ func hostOf(client string) string {
 	return client
 }
 
-// seconds renders an instant or a length of time for people.
+// seconds renders an instant for people.
 func seconds(ns int64) string {
 	if ns == history.None || ns == math.MaxInt64 {
 		return "never"
@@ -294,8 +295,16 @@ func seconds(ns int64) string {
 	return fmt.Sprintf("%.6g s", float64(ns)/1e9)
 }
 
-// millis renders a length of time for people.
-func millis(ns int64) string { return fmt.Sprintf("%.6g ms", float64(ns)/1e6) }
+// length renders a length of time for people, which deserves fewer digits than an instant.
+func length(ns int64) string {
+	if ns == history.None || ns == math.MaxInt64 {
+		return "never"
+	}
+	return words.Digits3(float64(ns)/1e9) + " s"
+}
+
+// millis is [length] in milliseconds.
+func millis(ns int64) string { return words.Digits3(float64(ns)/1e6) + " ms" }
 
 // count renders a number with its noun.
 func count(n int64, one, many string) string {

@@ -174,7 +174,7 @@ func (d *digest) struck(x explanation, older, newer *history.Acquisition) explan
 		return x
 	}
 	from, _ := x.fault.effect()
-	x.text = fmt.Sprintf("%s struck %s before %s was granted it", x.fault, seconds(newer.Returned-from), newer.Client)
+	x.text = fmt.Sprintf("%s struck %s before %s was granted it", x.fault, length(newer.Returned-from), newer.Client)
 	if t := d.timeout(older.Session); t > 0 {
 		x.text += fmt.Sprintf(", %.2f of the session timeout", float64(newer.Returned-from)/float64(t))
 	}

@@ -111,7 +111,7 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 		v.Summary += fmt.Sprintf("; %d more explained by what had silenced the overtaken client", excused)
 	}
 	if entry > 0 {
-		v.Summary += "; " + count(entry, "pair", "pairs") + " queued in another order than they called"
+		v.Summary += "; in " + count(entry, "pair", "pairs") + " of grants, the client that asked later was queued first"
 	}
 	return v
 }

@@ -241,7 +241,7 @@ func (l *livenessJudge) handOffs(all []handedOver) (slow []Finding, said string)
 	}
 	if apart < fewSlow && len(slow) > 0 {
 		return nil, fmt.Sprintf("; %s of %d took longer than %s, at most %s", count(int64(len(slow)), "ordinary hand-off",
-			"ordinary hand-offs"), len(all), seconds(limit), seconds(slices.Max(took)))
+			"ordinary hand-offs"), len(all), length(limit), length(slices.Max(took)))
 	}
 	return slow, ""
 }
@@ -251,7 +251,7 @@ func (l *livenessJudge) slowHandOff(h *handedOver, took int64, since string) Fin
 		Kind: "slow-hand-off", Lock: h.to.Lock, At: h.called, Until: h.granted, Cause: CauseNone,
 		Clients: []string{h.to.Client}, Tokens: []int64{h.to.Token}, Events: l.eventsOf(h.to),
 		Text: fmt.Sprintf("%s was handed to %s at %s, %s after %s, though a client waited for it and no fault was in force",
-			h.to.Lock, h.to.Client, seconds(h.granted), seconds(took), since),
+			h.to.Lock, h.to.Client, seconds(h.granted), length(took), since),
 	}
 }
 

@@ -67,6 +67,6 @@ func (l *livenessJudge) afterHeal(lock string, all []*history.Acquisition, heal 
 	}
 	return []string{
 		fmt.Sprintf("no client got %s in the %s after the last heal, which is too short to tell: a stall takes %s",
-			lock, seconds(l.stop-heal), seconds(l.bound)),
+			lock, length(l.stop-heal), length(l.bound)),
 	}
 }

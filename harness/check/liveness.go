@@ -176,7 +176,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	case !d.whole:
 		v.setf(Unknown, "no stall as far as the history goes, which is not complete")
 	default:
-		v.setf(Pass, "no client waited for a free lock for longer than %s", seconds(l.bound))
+		v.setf(Pass, "no client waited for a free lock for longer than %s", length(l.bound))
 	}
 	if excused > 0 {
 		v.Summary += fmt.Sprintf("; a server is to blame for %s", count(excused, "finding", "findings"))
@@ -323,7 +323,7 @@ func (l *livenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 		if found := l.stallsOf(lock, all, spare, f); len(found) > 0 {
 			doubts = append(doubts, fmt.Sprintf(
 				"clients waited for %s for %s from %s %s, so it is not known whether the lock stalled",
-				lock, seconds(found[0].Until-found[0].At), seconds(found[0].At), when))
+				lock, length(found[0].Until-found[0].At), seconds(found[0].At), when))
 		}
 	}
 	var several, reads bool
@@ -466,7 +466,7 @@ func (l *livenessJudge) gaps(lock string, all []*history.Acquisition) spells {
 func (l *livenessJudge) stall(lock string, all []*history.Acquisition, began, until, waited int64) Finding {
 	f := Finding{
 		Kind: "stall", Lock: lock, At: began, Until: until, Cause: CauseNone,
-		Text: fmt.Sprintf("%s was free for %s from %s while clients waited for it", lock, seconds(waited), seconds(began)),
+		Text: fmt.Sprintf("%s was free for %s from %s while clients waited for it", lock, length(waited), seconds(began)),
 	}
 	for _, a := range all {
 		if from, until := l.waited(a); from <= began && began < until {

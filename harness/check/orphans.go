@@ -75,7 +75,7 @@ func (l *livenessJudge) recoveryDoubts(heal int64) []string {
 	if quiet := l.longestQuiet(from, l.stop); quiet <= l.bound {
 		return []string{fmt.Sprintf("it is not known whether faults left znodes behind, because "+
 			"the run had only %s without a fault after the last heal, and it takes %s",
-			seconds(max(quiet, 0)), seconds(l.bound))}
+			length(max(quiet, 0)), length(l.bound))}
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (l *livenessJudge) orphan(
 			if from > began || end < until || spare && l.servers.usedBy(c.Life) != nil {
 				continue
 			}
-			f.Text = fmt.Sprintf("%s, belonged to no acquisition for %s from %s", l.describe(c), seconds(until-began),
+			f.Text = fmt.Sprintf("%s, belonged to no acquisition for %s from %s", l.describe(c), length(until-began),
 				seconds(began))
 			if twins := len(l.servers.History.ByGUID(c.GUID())); twins > 1 && kind == "orphan" {
 				f.Text += fmt.Sprintf("; %d znodes have its GUID", twins)
@@ -244,7 +244,7 @@ func (l *livenessJudge) orphan(
 		}
 	}
 	f.Text = fmt.Sprintf("session %s had more znodes of %s than acquisitions for %s from %s",
-		history.SessionID(session), lock, seconds(until-began), seconds(began))
+		history.SessionID(session), lock, length(until-began), seconds(began))
 	return f
 }
 
@@ -285,7 +285,7 @@ func (l *livenessJudge) unnoticed(lock string, lane *nodes.Lane, all []*history.
 				Zxids:   zxidWords([]int64{s.Czxid, s.From, s.To}),
 				Events:  l.eventsOf(a),
 				Text: fmt.Sprintf("%s's znode %s was eligible since zxid %s (%s), and for %s its acquire did not return",
-					a.Client, s.Name(), Zxid(s.From), seconds(from), seconds(quiet)),
+					a.Client, s.Name(), Zxid(s.From), seconds(from), length(quiet)),
 			}
 			l.blameServer(&f) // a client whose server shows another znode ahead of its own is right to wait
 			found = append(found, f)

@@ -37,7 +37,7 @@ func (l *livenessJudge) progress(heal int64) (stuck []Finding, doubts []string) 
 			done[a.Client] = true // it held the lock all the time
 		}
 	}
-	during := fmt.Sprintf("in the %s after the last heal", seconds(until-heal))
+	during := fmt.Sprintf("in the %s after the last heal", length(until-heal))
 	others := ", in which others got " + count(grants, "grant", "grants")
 	var late, excused []string
 	var server string // what it said that excuses the first of them
@@ -74,7 +74,7 @@ func (l *livenessJudge) progress(heal int64) (stuck []Finding, doubts []string) 
 		return nil, []string{withoutLock(late) + " " + during + ", but there were servers that did not serve"}
 	case until-heal <= l.bound:
 		return nil, []string{
-			fmt.Sprintf("%s %s, which is too short to tell: a stall takes %s", withoutLock(late), during, seconds(l.bound)),
+			fmt.Sprintf("%s %s, which is too short to tell: a stall takes %s", withoutLock(late), during, length(l.bound)),
 		}
 	case grants > 0 && (!l.facts.Queue || grants < 2*int64(len(last))):
 		return nil, []string{

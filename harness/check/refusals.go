@@ -108,7 +108,7 @@ func (l *livenessJudge) inVain(lock string, all []*history.Acquisition, unclean 
 	over := func() {
 		if n >= manyRefusals && last.Returned-first.Invoked > l.bound && len(doubts) == 0 {
 			doubts = append(doubts, fmt.Sprintf("%s was free for %s from %s and asked for %d times in vain, so it is not "+
-				"known whether it could be had", lock, seconds(last.Returned-first.Invoked), seconds(first.Invoked), n))
+				"known whether it could be had", lock, length(last.Returned-first.Invoked), seconds(first.Invoked), n))
 		}
 		first, last, n = nil, nil, 0
 	}

@@ -20,6 +20,7 @@ import (
 	"locklab/reports/danger"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
+	"locklab/reports/words"
 )
 
 // A DangerRun carries out a plan in rounds: each round is one run of each curve that has points whose intervals are
@@ -57,11 +58,11 @@ func (p DangerProgress) String() string {
 	if p.Left > 0 {
 		left = ", about " + p.Left.Round(time.Second).String() + " left"
 	}
-	head := fmt.Sprintf("[%d points open%s] %s: ", p.Open, left, p.What)
+	head := fmt.Sprintf("[%s open%s] %s: ", words.Count(int64(p.Open), "point"), left, p.What)
 	if p.Err != nil {
 		return head + "broke off: " + p.Err.Error()
 	}
-	return head + fmt.Sprintf("%d trials, %d faults left out", p.Trials, p.Out)
+	return head + fmt.Sprintf("%s, %s left out", words.Count(int64(p.Trials), "trial"), words.Count(int64(p.Out), "fault"))
 }
 
 // ErrUnexplained says that a run found a violation that no fault explains.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/harness/run"
+	"locklab/reports/words"
 )
 
 // A Cost is an estimate of what a sweep takes.
@@ -51,7 +52,7 @@ func (p *SweepPlan) Cost() (Cost, error) {
 func (c Cost) String() string {
 	var b strings.Builder
 	if c.Guessed {
-		fmt.Fprintf(&b, "about %d runs in all, ", c.Runs)
+		fmt.Fprintf(&b, "about %s in all, ", words.Count(int64(c.Runs), "run"))
 	}
 	if c.Labs == 1 {
 		b.WriteString("one lab")

@@ -13,6 +13,7 @@ import (
 	"locklab/reports/index"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
+	"locklab/reports/words"
 	"locklab/workloads"
 )
 
@@ -175,11 +176,12 @@ func SweepVerdict(s sweep.Sweep) (violation, unknown, missed bool) {
 // String returns how many runs or searches the sweep has.
 func (p *SweepPlan) String() string {
 	if p.Search != nil {
-		return fmt.Sprintf("%d searches for the highest rate with %s", len(p.Points), p.Saturate)
+		return fmt.Sprintf("%s for the highest rate with %s", words.Count(int64(len(p.Points)), "search"),
+			p.Saturate)
 	}
-	times := "once"
+	points, runs := words.Count(int64(len(p.Points)), "point"), words.Count(int64(len(p.Order)), "run")
 	if p.Repeat > 1 {
-		times = fmt.Sprintf("%d times", p.Repeat)
+		points += fmt.Sprintf(", each run %d times", p.Repeat)
 	}
-	return fmt.Sprintf("%d points, each run %s: %d runs", len(p.Points), times, len(p.Order))
+	return points + ": " + runs
 }

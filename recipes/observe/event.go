@@ -1,7 +1,7 @@
 // Package observe describes what happens to sessions and locks, for those who watch them from outside: logs and
 // metrics.
 //
-// In flow nothing; out flow [Event] values, which package recipes makes and the packages below this one turn into log
+// In flow: nothing. Out flow: [Event] values, which package recipes makes and the packages below this one turn into log
 // records and metrics.
 package observe
 

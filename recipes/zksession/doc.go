@@ -1,6 +1,6 @@
 // Package zksession provides one ZooKeeper session, hardened for locks.
 //
-// In flow a list of servers, by way of [Connect]; out flow the answers of one session, through the one interface
+// In flow: a list of servers, for [Connect]. Out flow: the answers of one session, through the one interface
 // [ZooKeeper] that the recipes know, which a simulated service can implement as well.
 //
 // [Connect] ties a zk.Conn to exactly one session: it dies with it, and nothing is ever executed under a successor. A

@@ -3,7 +3,6 @@ package result
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"locklab/harness/check"
 	"locklab/harness/scenario"
@@ -29,7 +28,7 @@ func (l ThresholdLine) Shown() string {
 	case l.Unit != "":
 		return words.Duration(int64(*l.Value))
 	}
-	return strconv.FormatFloat(*l.Value, 'g', 6, 64)
+	return words.Digits3(*l.Value)
 }
 
 // doubts say why a number that was measured proves nothing; "" for a sound number. The first reason makes the

@@ -219,10 +219,10 @@ func (s *Sweep) failoverNotes() []string {
 	}
 	var reasons []string
 	for _, why := range slices.Sorted(maps.Keys(left)) {
-		reasons = append(reasons, fmt.Sprintf("%s %d", why, left[why]))
+		reasons = append(reasons, fmt.Sprintf("%d (%s)", left[why], why))
 	}
 	if len(reasons) > 0 {
-		all = append(all, "left out of the failovers: "+strings.Join(reasons, ", "))
+		all = append(all, "failovers left out: "+strings.Join(reasons, ", "))
 	}
 	return all
 }

@@ -33,10 +33,18 @@ func Count(n int64, noun string) string {
 	if n == 1 {
 		return "one " + noun
 	}
-	if strings.HasSuffix(noun, "s") {
+	if strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "ch") {
 		return Grouped(n) + " " + noun + "es"
 	}
 	return Grouped(n) + " " + noun + "s"
+}
+
+// Are writes "one point is" or "12 points are".
+func Are(n int64, noun string) string {
+	if n == 1 {
+		return Count(n, noun) + " is"
+	}
+	return Count(n, noun) + " are"
 }
 
 // Were writes "one update was" or "12 updates were".

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -51,6 +52,9 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 			err = sc.Validate()
 		}
 		if err != nil {
+			return err
+		}
+		if err := rundir.CheckDir(filepath.Join(dir, a.name)); err != nil {
 			return err
 		}
 		sc.Seed = 1
@@ -101,8 +105,8 @@ func printActsJSON(std streams, outcomes []judge.Outcome) error {
 func printActs(std streams, outcomes []judge.Outcome) {
 	w := tabwriter.NewWriter(std.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w,
-		"act\twhat happens\tverdict\tacquired\toverlaps\tlongest\tstale writes accepted\trefused\tuntold\t"+
-			"updates lost\tof others")
+		"act\twhat happens\tverdict\tacquired\toverlaps\tlongest\tstale accepted\tstale refused\tstale untold\t"+
+			"updates lost\tothers' lost")
 	for i, o := range outcomes {
 		s := o.Result.Safety
 		longest := "-"

@@ -1,7 +1,8 @@
 // Package otelobserver turns what happens to locks and sessions into OpenTelemetry metrics.
 //
-// In flow events of package observe; out flow measurements of a meter, from which an exporter makes Prometheus metrics
-// or others. The package needs the module go.opentelemetry.io/otel/metric and what that needs; the locks do not.
+// In flow: events of package observe. Out flow: measurements of a meter, from which an exporter makes Prometheus
+// metrics or others. The package needs the module go.opentelemetry.io/otel/metric and what that needs; the locks do
+// not.
 package otelobserver
 
 import (

@@ -1,6 +1,6 @@
 // Package slogobserver turns what happens to locks and sessions into log records.
 //
-// In flow events of package observe; out flow records of log/slog.
+// In flow: events of package observe. Out flow: records of log/slog.
 package slogobserver
 
 import (
