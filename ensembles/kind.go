@@ -68,6 +68,9 @@ type LabConfig struct {
 	// Binary is the static locklab binary that hosts run.
 	Binary string
 	Log    *slog.Logger
+	// Opened is called once the kind has a place for the hosts, so that their images and files are there; nil = it is not
+	// called.
+	Opened func()
 
 	_ struct{}
 }

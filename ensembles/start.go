@@ -23,6 +23,9 @@ func StartLab(ctx context.Context, kind Kind, cfg LabConfig) (*Lab, error) {
 	if lab.place, err = kind.Open(ctx, lab.ID, cfg); err != nil {
 		return nil, err
 	}
+	if cfg.Opened != nil {
+		cfg.Opened()
+	}
 	lab.Image = lab.place.Image()
 	var leases context.Context
 	leases, lab.lease = context.WithCancel(context.WithoutCancel(ctx))

@@ -28,6 +28,9 @@ const VersionPattern = `([./][^,\n\r\t]*|[A-Za-z0-9][A-Za-z0-9._:/@-]*)`
 
 var versionName = regexp.MustCompile(`^` + VersionPattern + `$`)
 
+// bareNumber matches the number of a version, which somebody may write for an image.
+var bareNumber = regexp.MustCompile(`^v?[0-9]+(\.[0-9]+)*$`)
+
 // CheckVersion reports why a text cannot name a version of ZooKeeper.
 func CheckVersion(text string) error {
 	switch {
@@ -35,6 +38,9 @@ func CheckVersion(text string) error {
 		return errors.New("a version of ZooKeeper without a name")
 	case !versionName.MatchString(text):
 		return fmt.Errorf("%q names neither an image nor a directory", text)
+	case bareNumber.MatchString(text):
+		return fmt.Errorf("%q is a number and not the name of an image; the official image is zookeeper:%s", text,
+			strings.TrimPrefix(text, "v"))
 	}
 	return nil
 }

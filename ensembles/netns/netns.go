@@ -44,8 +44,8 @@ func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ens
 	}
 	for _, h := range cfg.Hosts {
 		if h.Image != "" {
-			return nil, fmt.Errorf("host %s needs the image %s, but a lab of network namespaces runs the files of this "+
-				"machine; use --lab docker", h.Name, h.Image)
+			return nil, &ensembles.VersionError{Version: h.Image, Hint: "lab: docker",
+				Msg: "a lab of network namespaces runs the files of this machine, and no image " + h.Image}
 		}
 	}
 	if err := ensembles.CheckBinary(cfg.Binary); err != nil {

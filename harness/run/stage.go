@@ -63,9 +63,6 @@ type Stage struct {
 // OpenStage makes the lab that the scenario asks for and starts its ensemble. If it fails, nothing of the lab is left.
 // If ctx ended, the error is its cause.
 func OpenStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage, error) {
-	if opts.Progress != nil { // opening takes seconds, and many on a busy machine
-		opts.Progress(watch.Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks, Phase: history.PhaseEnsemble})
-	}
 	s, err := openStage(ctx, sc, opts)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // errors that follow from it say nothing new
@@ -102,7 +99,12 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 				ensembles.File{Source: opts.OtherClients, Target: otherClients, Executable: true})
 		}
 	}
-	cfg := ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log}
+	cfg := ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log, Opened: func() {
+		if opts.Progress != nil { // starting takes seconds, and many on a busy machine
+			opts.Progress(watch.Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks,
+				Phase: history.PhaseEnsemble})
+		}
+	}}
 	equip := s.equip
 	if sc.Connect == "" {
 		s.lab, err = labs.Start(ctx, sc.Lab, cfg)

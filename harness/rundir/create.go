@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	// ErrDirInUse says that a directory already has something in it.
-	ErrDirInUse = errors.New("directory is in use")
+	// ErrDirInUse says that a directory already has something in it, or that it cannot be made.
+	ErrDirInUse = errors.New("the directory cannot be used")
 	// ErrNoRun says that a directory holds no run.
 	ErrNoRun = errors.New("not a run directory")
 	// ErrNoDir says that a run has no directory, so nothing of it can be judged.
@@ -28,18 +28,66 @@ func DefaultDir(name string, now time.Time) string {
 	return filepath.Join("runs", name+"-"+now.Format("20060102-150405"))
 }
 
-// CheckDir refuses a directory that a run cannot have, which is one with anything in it.
+// A dirError says why a run cannot have a directory. It is both [ErrNoDir] and [ErrDirInUse].
+type dirError string
+
+func (e dirError) Error() string { return string(e) }
+
+// Is lets [errors.Is] find the two sentinels, whose texts would say less than the message.
+func (dirError) Is(target error) bool { return target == ErrNoDir || target == ErrDirInUse }
+
+// CheckDir refuses a directory that a run cannot have: one with anything in it, and one that cannot be made.
 func CheckDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return checkParent(dir)
+	case errors.Is(err, syscall.ENOTDIR):
+		return refuseDir("%s is not a directory", fileAbove(dir))
 	case err != nil:
-		return fmt.Errorf("%w: %w: %w", ErrNoDir, ErrDirInUse, err)
+		return refuseDir("%v", err)
+	case IsRun(dir):
+		return refuseDir("%s holds a run already", dir)
 	case len(entries) > 0:
-		return fmt.Errorf("%w: %w: %s is not empty; choose another with --out", ErrNoDir, ErrDirInUse, dir)
+		return refuseDir("%s is not empty", dir)
+	case !Writable(dir):
+		return refuseDir("nothing may be written into %s", dir)
 	}
 	return nil
+}
+
+func refuseDir(format string, args ...any) error {
+	return dirError(fmt.Sprintf(format, args...) + "; choose another directory with --out")
+}
+
+// checkParent refuses a directory that does not exist yet and cannot be made.
+func checkParent(dir string) error {
+	for {
+		above := filepath.Dir(dir)
+		info, err := os.Stat(above)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && above != dir:
+			dir = above
+			continue
+		case err != nil:
+			return refuseDir("%v", err)
+		case !info.IsDir():
+			return refuseDir("%s is not a directory", above)
+		case !Writable(above):
+			return refuseDir("nothing may be written into %s", above)
+		}
+		return nil
+	}
+}
+
+// fileAbove returns the first part of a path that is there and is not a directory.
+func fileAbove(path string) string {
+	for above := filepath.Dir(path); above != path; path, above = above, filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && info.IsDir() {
+			break
+		}
+	}
+	return path
 }
 
 // CreateDir makes a run directory. It writes the result of a run that has only begun first, and then the resolved
@@ -76,13 +124,29 @@ func CreateHostFile(dir, host, name string) (*os.File, error) {
 }
 
 // IsRun reports whether a directory holds a run.
-func IsRun(dir string) bool { return requireRun(dir) == nil }
+func IsRun(dir string) bool { return RequireRun(dir) == nil }
 
-// requireRun refuses a directory that holds no run.
-func requireRun(dir string) error {
+// RequireRun refuses a directory that holds no run. It looks at nothing else in the directory.
+func RequireRun(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, ScenarioFile))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return fmt.Errorf("%w: %s has no %s", ErrNoRun, dir, ScenarioFile)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
 	}
-	return err
+	if wrong := RequireDir(dir); wrong != nil {
+		return fmt.Errorf("%w: %w", ErrNoRun, wrong)
+	}
+	return fmt.Errorf("%w: %s has no %s", ErrNoRun, dir, ScenarioFile)
+}
+
+// RequireDir refuses what is not a directory.
+func RequireDir(dir string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no directory %s", dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	return nil
 }

@@ -49,7 +49,7 @@ func Begun(sc *scenario.Scenario) *Run { return &Run{Scenario: sc, Partial: true
 // Read reads the raw files of a run directory. A directory without a scenario is refused with [ErrNoRun]. Every other
 // file may be missing, because a harness that was killed early leaves little more; such a run is partial.
 func Read(dir string) (*Run, error) {
-	if err := requireRun(dir); err != nil {
+	if err := RequireRun(dir); err != nil {
 		return nil, err
 	}
 	src, err := ReadScenario(dir)

@@ -51,7 +51,10 @@ func BuiltinSource(fsys fs.FS, name string) ([]byte, error) {
 	}
 	file, ok := files[name]
 	if !ok {
-		hint := settings.DidYouMean(name, sortedKeys(files))
+		hint := "see locklab scenarios list"
+		if near := settings.Nearest(name, sortedKeys(files)); len(near) > 0 {
+			hint = settings.DidYouMean(name, near)
+		}
 		return nil, &InputError{Msg: "unknown scenario " + settings.Quote(name), Hint: hint}
 	}
 	src, err := fs.ReadFile(fsys, file)

@@ -130,7 +130,7 @@ func TestUnknownBuiltin(t *testing.T) {
 	for name, hint := range map[string]string{
 		"mutex-puase": "did you mean mutex-pause?",
 		"mutx":        "did you mean mutex?",
-		"deadlock":    "known: curator-downgrade, failover-holder, ",
+		"deadlock":    "see locklab scenarios list",
 	} {
 		_, err := scenario.Builtin(builtins, name)
 		e, ok := errors.AsType[*scenario.InputError](err)

@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"locklab/harness/settings"
 	"locklab/workloads/lock"
@@ -155,7 +157,7 @@ func (s *Scenario) at(msg, hint string, keys ...string) *InputError {
 	e := &InputError{Msg: msg, Hint: hint}
 	switch best.rank {
 	case fromFlag, fromEnv, fromVaried:
-		e.Flag = best.name
+		e.Flag, e.Hint = best.name, hintFor(best.rank, hint)
 	case fromBuiltin, fromFile:
 		e.File, e.Line, e.Column = s.file, best.line, best.column
 	default:
@@ -164,6 +166,24 @@ func (s *Scenario) at(msg, hint string, keys ...string) *InputError {
 		}
 	}
 	return e
+}
+
+// keyInHint matches a key of a hint, as a file has it.
+var keyInHint = regexp.MustCompile(`\b[a-z]+(-[a-z]+)*: `)
+
+// hintFor returns a hint, which names keys as a file has them, in the form of the place where the user wrote: with
+// flags, or with variables.
+func hintFor(place rank, hint string) string {
+	return keyInHint.ReplaceAllStringFunc(hint, func(found string) string {
+		k, known := findKey(strings.TrimSuffix(found, ": "))
+		switch {
+		case !known || k.fileOnly:
+			return found
+		case place == fromEnv:
+			return k.Env() + "="
+		}
+		return "--" + k.Name + " "
+	})
 }
 
 // Refuse returns an [*InputError] about the key, with the place where it was set. Callers use it for mistakes that

@@ -86,6 +86,6 @@ func (v *validator) connection() {
 		v.refuse(by("clients-per-session", "recipe"), "drop it", "clients of recipe %s have a connection each", name)
 	}
 	if v.Try {
-		v.refuse(by("try", "recipe"), "wait: a time", "recipe %s does not say whether it waits", name)
+		v.refuse(by("try", "recipe"), "wait: 1s", "recipe %s does not say whether it waits", name)
 	}
 }

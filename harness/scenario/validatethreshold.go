@@ -137,9 +137,9 @@ func (t Threshold) holdsForShares() bool {
 	return false // the limit is not negative, so only > and >= 0 would, which ParseThreshold refuses
 }
 
-// likelyMetric suggests metrics whose names resemble an unknown one.
+// likelyMetric suggests metrics whose names resemble an unknown one, or of which it is a part.
 func likelyMetric(name string, known []string) string {
-	if near := settings.Nearest(name, known); len(near) > 0 {
+	if near := settings.NearestPath(name, known); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return "a path in result.json, or its short form, such as acquire.p99, acquired_per_s, overlaps"

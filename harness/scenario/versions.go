@@ -48,7 +48,7 @@ func (s *Scenario) VersionsOf(server int) []string {
 // Upgrades reports whether the servers have another version at the end of a run than at its start.
 func (s *Scenario) Upgrades() bool { return s.planned().Stays() }
 
-// RefuseVersion returns an [*InputError] about a version that a lab cannot run, with the place where it was given.
+// RefuseVersion returns an [*InputError] about a version or an image that a lab cannot run, with the place where it was given.
 func (s *Scenario) RefuseVersion(e *ensembles.VersionError) error {
 	var keys []string
 	if slices.Contains(s.versions(), e.Version) {
@@ -58,6 +58,9 @@ func (s *Scenario) RefuseVersion(e *ensembles.VersionError) error {
 		if f.Version() == e.Version {
 			keys = append(keys, faultOrigin(i, "to"))
 		}
+	}
+	if s.ClientImage == e.Version {
+		keys = append(keys, "client-image")
 	}
 	return s.at(e.Msg, e.Hint, keys...)
 }
@@ -75,7 +78,7 @@ func (v *validator) upgrades() {
 	}
 	to := v.Faults[first].Version()
 	if !slices.ContainsFunc(v.versions(), func(name string) bool { return name != to }) {
-		v.refuse(by(faultOrigin(first, "to"), "zookeeper"), "to: another version, or zookeeper: the one before",
+		v.refuse(by(faultOrigin(first, "to"), "zookeeper"), "another version to upgrade to, or the one before it for zookeeper",
 			"every server starts with %s, so there is nothing to upgrade", to)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func (p *DangerPlan) Check() error {
 	refuse := func(flag, hint, format string, args ...any) error {
 		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
 	}
+	if err := p.settings(); err != nil {
+		return err
+	}
 	for _, name := range p.Panels {
 		if !slices.Contains(DangerPanels(), name) {
 			return refuse("--panels", strings.Join(DangerPanels(), ", "), "there is no panel %s", name)
@@ -99,6 +103,26 @@ func (p *DangerPlan) Check() error {
 		if got := sc.Negotiated(); got != p.Timeout {
 			return refuse("--session-timeout", "from 2 to 20 ticks", "servers with a tick of %s grant %s instead of %s", p.Tick,
 				got, p.Timeout)
+		}
+	}
+	return nil
+}
+
+// settings refuses what the scenario's flags of the same names would refuse.
+func (p *DangerPlan) settings() error {
+	sc := scenario.Defaults()
+	for _, given := range [][2]string{{"lab", p.Lab}, {"servers", strconv.Itoa(p.Servers)}, {"tick", p.Tick.String()},
+		{"session-timeout", p.Timeout.String()}} {
+		if err := sc.Set(given[0], given[1]); err != nil {
+			return err
+		}
+	}
+	if err := sc.Validate(); err != nil {
+		return err
+	}
+	for _, recipe := range p.Recipes {
+		if err := sc.Set("recipe", recipe); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 
 	"locklab/harness/judge"
 	"locklab/harness/run"
-	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/index"
 )
@@ -23,11 +22,6 @@ type Act struct {
 // error ends the demonstration; the outcomes so far are returned with it.
 func Demo(ctx context.Context, acts []Act, dir string, opts run.Options, report func(Act, judge.Outcome)) (
 	outcomes []judge.Outcome, err error) {
-	for _, act := range acts {
-		if err := rundir.CheckDir(filepath.Join(dir, act.Name)); err != nil {
-			return nil, err
-		}
-	}
 	labs := Labs{Options: opts}
 	defer func() { err = errors.Join(err, labs.Close(), index.Update(dir, "Demonstration")) }()
 	for _, act := range acts {

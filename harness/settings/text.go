@@ -86,7 +86,7 @@ func parse(t reflect.Type, text string) (reflect.Value, error) {
 	case t.Kind() == reflect.Int:
 		value, err = ParseInt(text)
 	case t.Kind() == reflect.Uint64:
-		value, err = parseUint(text)
+		value, err = ParseUint(text)
 	case t.Kind() == reflect.Float64:
 		value, err = ParseNumber(text)
 	case t.Kind() == reflect.Bool:
@@ -114,13 +114,17 @@ func asError(err error) error {
 // ParseInt reads a whole number.
 func ParseInt(text string) (int, error) {
 	n, err := strconv.Atoi(text)
+	if errors.Is(err, strconv.ErrRange) {
+		return 0, &Error{Quote(text) + " is too large a number", "fewer digits"}
+	}
 	if err != nil {
 		return 0, &Error{Quote(text) + " is not a whole number", "digits only, such as 16"}
 	}
 	return n, nil
 }
 
-func parseUint(text string) (uint64, error) {
+// ParseUint reads a whole number that is not negative.
+func ParseUint(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return 0, &Error{Quote(text) + " is not a whole number from 0 to 18446744073709551615", "digits only, such as 16"}

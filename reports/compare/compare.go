@@ -232,7 +232,7 @@ func checkConfigs(base, head Side, opts Options) ([]Mismatch, error) {
 		}
 	}
 	all := mismatches(b, h)
-	var refused []string
+	var refused []Mismatch
 	for i := range all {
 		allowed := func(key string) bool { return names(key, all[i].Key) }
 		switch {
@@ -241,12 +241,12 @@ func checkConfigs(base, head Side, opts Options) ([]Mismatch, error) {
 		case slices.ContainsFunc(opts.AllowMismatch, allowed):
 			all[i].Why = "allowed"
 		default:
-			refused = append(refused, all[i].String())
+			refused = append(refused, all[i])
 		}
 	}
 	if len(refused) > 0 {
 		return nil, fmt.Errorf("%w: the sides are of different configurations:\n  %s\nName an intended difference with "+
-			"--allow-mismatch KEY", ErrInput, strings.Join(refused, "\n  "))
+			"--allow-mismatch KEY", ErrInput, strings.Join(inLines(refused), "\n  "))
 	}
 	return slices.Concat([]Mismatch{}, all), nil
 }

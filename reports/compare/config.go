@@ -95,6 +95,38 @@ func mismatches(base, head map[string]string) []Mismatch {
 	return all
 }
 
+// mostLines is how many differences are listed at most.
+const mostLines = 12
+
+// inLines describes mismatches, the elements of one list in one line. There is one line for the whole list, because one
+// element more would make all that follow differ.
+func inLines(all []Mismatch) []string {
+	var lines []string
+	for i := 0; i < len(all); {
+		list, rest, _ := strings.Cut(all[i].Key, "[")
+		if !strings.HasSuffix(rest, "]") {
+			lines = append(lines, all[i].String())
+			i++
+			continue
+		}
+		var base, head []string
+		for ; i < len(all) && strings.HasPrefix(all[i].Key, list+"["); i++ {
+			base, head = append(base, all[i].Base), append(head, all[i].Head)
+		}
+		lines = append(lines, Mismatch{Key: list, Base: without(base, head), Head: without(head, base)}.String())
+	}
+	if n := len(lines) - mostLines; n > 0 {
+		lines = append(lines[:mostLines], fmt.Sprintf("and %d more", n))
+	}
+	return lines
+}
+
+// without joins the elements of a list that another does not have.
+func without(list, other []string) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(e string) bool { return e == "" || slices.Contains(other, e) })
+	return strings.Join(list, " ")
+}
+
 // names reports whether a key that a person wrote means a key of a configuration: the full key, the key without
 // scenario. or env., or a block that contains it.
 func names(key, full string) bool {

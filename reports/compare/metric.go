@@ -5,8 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
+	"locklab/harness/settings"
 	"locklab/reports/result"
 )
 
@@ -22,7 +22,10 @@ func choose(names []string, tolerate map[string]float64) ([]result.Quantity, err
 			for _, q := range all {
 				known = append(known, q.Name())
 			}
-			return 0, fmt.Errorf("%w: no metric %q; there are %s", ErrInput, name, strings.Join(known, ", "))
+			if near := settings.NearestPath(name, known); len(near) > 0 {
+				known = near
+			}
+			return 0, fmt.Errorf("%w: no metric %q (%s)", ErrInput, name, settings.DidYouMean(name, known))
 		}
 		return i, nil
 	}

@@ -177,9 +177,9 @@ func TestDamagedSidesNeverPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, base, head, reason string }{
-		{"does not exist", filepath.Join(dir, "nowhere"), good, "nowhere does not exist"},
+		{"does not exist", filepath.Join(dir, "nowhere"), good, "there is no directory"},
 		{"empty", empty, good, "empty holds no run"},
-		{"of something else", foreign, good, "src has no result.json"},
+		{"of something else", foreign, good, "foreign holds no run"},
 		{"a file", file, good, "file is not a directory"},
 		{"two configurations on one side", mixed, good, "are on one side but of different configurations: scenario.recipe"},
 		{"the same folder twice", good, good, "are the same run"},

@@ -21,17 +21,21 @@ type Side struct {
 	Runs []Run // in the order in which they began
 }
 
+// RequireRuns refuses what is neither a run directory nor a folder of run directories. It reads nothing in there. The
+// error wraps [ErrInput].
+func RequireRuns(dir string) error {
+	if err := rundir.RequireDir(dir); err != nil {
+		return fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	_, err := runsIn(os.DirFS(dir), dir)
+	return err
+}
+
 // Load reads a side from a run directory, or from a folder of run directories. An error wraps [ErrInput]. The side
 // has the runs that could be read nevertheless, because one of them may have found a violation.
 func Load(dir string) (Side, error) {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return Side{Name: dir}, fmt.Errorf("%w: %s does not exist", ErrInput, dir)
-	case err != nil:
+	if err := rundir.RequireDir(dir); err != nil {
 		return Side{Name: dir}, fmt.Errorf("%w: %w", ErrInput, err)
-	case !info.IsDir():
-		return Side{Name: dir}, fmt.Errorf("%w: %s is not a directory", ErrInput, dir)
 	}
 	return loadFS(os.DirFS(dir), dir)
 }
@@ -39,16 +43,9 @@ func Load(dir string) (Side, error) {
 // loadFS is Load of a file system, called name.
 func loadFS(fsys fs.FS, name string) (Side, error) {
 	side := Side{Name: name}
-	dirs := []string{"."}
-	if !isRun(fsys, ".") {
-		var err error
-		if dirs, err = folders(fsys); err != nil {
-			return side, fmt.Errorf("%w: %s: %w", ErrInput, name, err)
-		}
-		if len(dirs) == 0 {
-			return side, fmt.Errorf("%w: %s holds no run: neither %s nor folders that have one", ErrInput, name,
-				rundir.ResultFile)
-		}
+	dirs, err := runsIn(fsys, name)
+	if err != nil {
+		return side, err
 	}
 	var problems []error
 	for _, d := range dirs {
@@ -61,6 +58,22 @@ func loadFS(fsys fs.FS, name string) (Side, error) {
 	untrusted.Lines(&side) // before its texts become part of messages
 	slices.SortStableFunc(side.Runs, func(a, b Run) int { return cmp.Compare(a.Env.StartedUnixNs, b.Env.StartedUnixNs) })
 	return side, errors.Join(problems...)
+}
+
+// runsIn lists the run directories of a side: the file system's root, or the folders in it.
+func runsIn(fsys fs.FS, name string) ([]string, error) {
+	if isRun(fsys, ".") {
+		return []string{"."}, nil
+	}
+	dirs, err := folders(fsys)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrInput, name, err)
+	}
+	if !slices.ContainsFunc(dirs, func(d string) bool { return isRun(fsys, d) }) {
+		return nil, fmt.Errorf("%w: %s holds no run: neither %s nor folders that have one", ErrInput, name,
+			rundir.ResultFile)
+	}
+	return dirs, nil
 }
 
 // isRun reports whether the directory has a file that every run directory has from the beginning.

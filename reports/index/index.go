@@ -93,8 +93,25 @@ func Write(dir, title string) (int, error) {
 	return found, nil
 }
 
+// Has reports whether there are runs below dir. It reads nothing of them.
+func Has(dir string) bool {
+	names, err := folders(dir)
+	return err == nil && len(names) > 0
+}
+
 // find returns the runs below dir, in the natural order of their names.
-func find(dir string) (all []run, err error) {
+func find(dir string) ([]run, error) {
+	names, err := folders(dir)
+	var all []run
+	for _, below := range names {
+		all = append(all, read(filepath.Join(dir, filepath.FromSlash(below)), below))
+	}
+	slices.SortFunc(all, func(a, b run) int { return result.CompareNatural(a.Name, b.Name) })
+	return all, err
+}
+
+// folders returns the folders of the runs below dir, with slashes.
+func folders(dir string) (all []string, err error) {
 	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || name == dir {
 			return err
@@ -105,7 +122,7 @@ func find(dir string) (all []run, err error) {
 		}
 		below = filepath.ToSlash(below)
 		if rundir.IsRun(name) {
-			all = append(all, read(name, below))
+			all = append(all, below)
 			return fs.SkipDir
 		}
 		if strings.Count(below, "/")+1 >= deepest {
@@ -113,7 +130,6 @@ func find(dir string) (all []run, err error) {
 		}
 		return nil
 	})
-	slices.SortFunc(all, func(a, b run) int { return result.CompareNatural(a.Name, b.Name) })
 	return all, err
 }
 

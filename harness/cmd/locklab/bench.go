@@ -18,6 +18,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/harness/series/bench"
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 type benchCmd struct {
@@ -59,6 +60,14 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	}
 	if err := c.confirm(p.Base, p.Head); err != nil {
 		return err
+	}
+	for _, sc := range []*scenario.Scenario{p.Base, p.Head} {
+		if sc == nil {
+			continue
+		}
+		if err := run.CheckFiles(sc); err != nil {
+			return err
+		}
 	}
 	dir := outDir(c.Out, "bench-"+p.Base.Name)
 	if err := rundir.CheckDir(dir); err != nil {
@@ -179,7 +188,7 @@ func (c *benchCmd) checkSize() error {
 			return refuse("--count", fmt.Sprintf("from 1 to %d", maxCount), "%d is not a number of runs", *n)
 		case c.two() && *n < least:
 			return refuse("--count", fmt.Sprintf("at least %d, or a --budget", least),
-				"with %d runs a side, a comparison could never fail", *n)
+				"with %s a side, a comparison could never fail", words.Count(int64(*n), "run"))
 		}
 	}
 	switch b := c.Budget; {
@@ -229,9 +238,9 @@ func (c *benchCmd) announce(w io.Writer, p bench.Config, dir string) {
 	for _, warning := range p.Base.Warnings() {
 		fmt.Fprintln(w, "warning:", warning)
 	}
-	what := fmt.Sprintf("%d runs", p.Count)
+	what := words.Count(int64(p.Count), "run")
 	if p.Head != nil {
-		what = fmt.Sprintf("%d runs a side in turn, the second with ", p.Count)
+		what += " a side in turn, the second with "
 		if p.Budget > 0 {
 			what = fmt.Sprintf("runs of both sides in turn, for at most %s, the second with ", p.Budget)
 		}

@@ -79,9 +79,12 @@ func (c *compareCmd) Run(std streams) error {
 		return compare.SelfTest(std.Out)
 	}
 	if c.Base == "" || c.Head == "" {
-		return fmt.Errorf("%w: expected \"<base> <head>\" or --self-test", compare.ErrInput)
+		return fmt.Errorf("%w: two run directories, or two folders of them, are needed; or --self-test", compare.ErrInput)
 	}
 	for _, dir := range []string{c.Base, c.Head} {
+		if err := compare.RequireRuns(dir); err != nil {
+			return err
+		}
 		if err := untrusted.CheckDir(dir); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}

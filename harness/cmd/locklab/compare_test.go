@@ -167,7 +167,7 @@ func TestCompareWritesFiles(t *testing.T) {
 
 func TestCompareUsage(t *testing.T) {
 	for _, args := range [][]string{{"compare"}, {"compare", "base"}} {
-		if code, _, stderr := runCLI(t, args...); code != exitInput || !strings.Contains(stderr, "<base> <head>") {
+		if code, _, stderr := runCLI(t, args...); code != exitInput || !strings.Contains(stderr, "two run directories") {
 			t.Errorf("%q: exit code %d, %q", args, code, stderr)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,30 +15,30 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/series"
-	"locklab/harness/untrusted"
 	"locklab/reports/danger"
+	"locklab/reports/words"
 )
 
 type dangerCmd struct {
-	Guards         []string      `placeholder:"GUARD,…" help:"${danger_guards_help}"`
-	Recipe         []string      `sep:"none" placeholder:"LOCK" predictor:"key:recipe" help:"${danger_recipe_help}"`
-	Panels         []string      `placeholder:"PANEL,…" help:"${danger_panels_help}"`
-	Doses          []float64     `placeholder:"X,…" help:"${danger_doses_help}"`
-	Victims        int           `placeholder:"N" help:"Processes that are struck in one run (default 16)."`
-	SessionTimeout time.Duration `placeholder:"TIME" help:"Session timeout (default 1s)."`
-	Tick           time.Duration `placeholder:"TIME" help:"The servers' tick (default 200ms)."`
-	Hold           time.Duration `placeholder:"TIME" help:"${danger_hold_help}"`
-	Servers        int           `placeholder:"N" help:"ZooKeeper servers: 1, 3 or 5 (default 3)."`
-	Lab            string        `placeholder:"KIND" help:"Kind of lab (default auto)."`
-	Seed           uint64        `placeholder:"N" help:"Seed of the plan; one is drawn if none is given."`
-	Trials         int           `default:"400" placeholder:"N" help:"Most trials of a point."`
-	Band           float64       `default:"0.05" placeholder:"SHARE" help:"${danger_band_help}"`
-	Budget         time.Duration `default:"0s" placeholder:"TIME" help:"${danger_budget_help}"`
-	Quick          bool          `help:"${danger_quick_help}"`
-	Out            string        `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${danger_out_help}"`
-	Resume         string        `predictor:"dir" placeholder:"DIR" help:"${danger_resume_help}"`
-	DryRun         bool          `help:"Print the plan as JSON. Start nothing."`
-	JSON           bool          `name:"json" help:"Print danger.json instead of a table."`
+	Guards         []string       `placeholder:"GUARD,…" help:"${danger_guards_help}"`
+	Recipe         []string       `sep:"none" placeholder:"LOCK" predictor:"key:recipe" help:"${danger_recipe_help}"`
+	Panels         []string       `placeholder:"PANEL,…" help:"${danger_panels_help}"`
+	Doses          []float64      `placeholder:"X,…" help:"${danger_doses_help}"`
+	Victims        *int           `placeholder:"N" help:"Processes that are struck in one run (default 16)."`
+	SessionTimeout *time.Duration `placeholder:"TIME" help:"Session timeout (default 1s)."`
+	Tick           *time.Duration `placeholder:"TIME" help:"The servers' tick (default 200ms)."`
+	Hold           *time.Duration `placeholder:"TIME" help:"${danger_hold_help}"`
+	Servers        *int           `placeholder:"N" help:"ZooKeeper servers: 1, 3 or 5 (default 3)."`
+	Lab            string         `placeholder:"KIND" help:"Kind of lab (default auto)."`
+	Seed           uint64         `placeholder:"N" help:"Seed of the plan; one is drawn if none is given."`
+	Trials         int            `default:"400" placeholder:"N" help:"Most trials of a point."`
+	Band           float64        `default:"0.05" placeholder:"SHARE" help:"${danger_band_help}"`
+	Budget         time.Duration  `default:"0s" placeholder:"TIME" help:"${danger_budget_help}"`
+	Quick          bool           `help:"${danger_quick_help}"`
+	Out            string         `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${danger_out_help}"`
+	Resume         string         `predictor:"dir" placeholder:"DIR" help:"${danger_resume_help}"`
+	DryRun         bool           `help:"Print the plan as JSON. Start nothing."`
+	JSON           bool           `name:"json" help:"Print danger.json instead of a table."`
 }
 
 const (
@@ -91,7 +92,7 @@ func (c *dangerCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 		_, err = fmt.Fprintf(std.Out, "\nreport: %s\n", rundir.ReportPath(dir))
 	}
 	if d.Open > 0 {
-		fmt.Fprintf(std.Err, "%d points are open; go on with: locklab danger --resume %s\n", d.Open, dir)
+		fmt.Fprintf(std.Err, "%s open; go on with: locklab danger --resume %s\n", words.Are(int64(d.Open), "point"), dir)
 	}
 	return e.with(errors.Join(runErr, err))
 }
@@ -110,12 +111,12 @@ func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
 		return refuse("--budget", c.Budget.String(), "such as 30m")
 	}
 	if c.Resume != "" {
-		if len(c.Guards)+len(c.Recipe)+len(c.Panels)+len(c.Doses)+c.Victims+c.Servers > 0 || c.Lab != "" || c.Seed != 0 ||
-			c.SessionTimeout+c.Tick+c.Hold != 0 || c.Quick {
+		if len(c.Guards)+len(c.Recipe)+len(c.Panels)+len(c.Doses) > 0 || c.Victims != nil || c.Servers != nil ||
+			c.Lab != "" || c.Seed != 0 || c.SessionTimeout != nil || c.Tick != nil || c.Hold != nil || c.Quick {
 			return refuse("--resume", "the plan is in the directory already",
 				"with no flags but --trials, --band, --budget and --json")
 		}
-		if err := untrusted.CheckDir(c.Resume); err != nil {
+		if err := checkSeriesDir("danger --resume", c.Resume, series.IsDanger, series.ErrNoDanger); err != nil {
 			return nil, "", err
 		}
 		plan, err := series.ReadDangerPlan(c.Resume)
@@ -142,7 +143,7 @@ func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
 	orElse(&p.Tick, c.Tick)
 	orElse(&p.Hold, c.Hold)
 	orElse(&p.Servers, c.Servers)
-	orElse(&p.Lab, c.Lab)
+	p.Lab = cmp.Or(c.Lab, p.Lab)
 	dir := outDir(c.Out, "danger")
 	if p.Seed == 0 {
 		p.Seed = drawSeed()
@@ -175,10 +176,9 @@ func given[T any](list *[]T, to []T) {
 }
 
 // orElse sets a value if one was given.
-func orElse[T comparable](v *T, to T) {
-	var zero T
-	if to != zero {
-		*v = to
+func orElse[T any](v, to *T) {
+	if to != nil {
+		*v = *to
 	}
 }
 

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
-
 	"locklab/harness/judge"
-	"locklab/harness/untrusted"
 	"locklab/reports/export"
 )
 
@@ -30,8 +27,8 @@ func (c *exportCmd) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := untrusted.CheckDir(c.Dir); err != nil {
-		return fmt.Errorf("export %s: %w", c.Dir, err)
+	if err := checkRunDir("export", c.Dir); err != nil {
+		return err
 	}
 	return judge.Export(c.Dir, f, std.Out)
 }

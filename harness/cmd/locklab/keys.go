@@ -8,7 +8,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"locklab/harness/scenario"
-	"locklab/harness/settings"
 )
 
 // The group of flags that are keys of the scenario.
@@ -36,25 +35,6 @@ func (k *keyBool) Decode(ctx *kong.DecodeContext) error {
 
 // IsBool implements kong.BoolMapperValue.
 func (keyBool) IsBool() bool { return true }
-
-// A boolMapper reads the flags that are true or false and are not keys, in the forms that keys have.
-type boolMapper struct{}
-
-// IsBool implements kong.BoolMapper.
-func (boolMapper) IsBool() bool { return true }
-
-// Decode implements kong.Mapper.
-func (boolMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
-	value := true
-	if ctx.Scan.Peek().Type == kong.FlagValueToken {
-		var err error
-		if value, err = settings.ParseBool(fmt.Sprint(ctx.Scan.Pop().Value)); err != nil {
-			return err
-		}
-	}
-	target.SetBool(value)
-	return nil
-}
 
 // scenarioFlags makes a flag of every key of a scenario. kong wants a struct, and the keys are a list. The struct is
 // made from the list, so that each key has one place.

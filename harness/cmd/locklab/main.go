@@ -8,9 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"reflect"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -83,12 +81,11 @@ func newParser(std streams) (*kong.Kong, error) {
 		Bench: benchCmd{overrides: overrides{Keys: scenarioFlags()}},
 		Sweep: sweepCmd{overrides: overrides{Keys: scenarioFlags()}},
 	}
-	return kong.New(all, kong.Name("locklab"),
+	return kong.New(all, append(valueMappers(), kong.Name("locklab"),
 		kong.Description("Measures ZooKeeper locks and tries to break them."), kong.Help(printHelp),
 		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
-		helpTexts, kong.KindMapper(reflect.Bool, boolMapper{}),
-		kong.ExplicitGroups([]kong.Group{{Key: keysGroup, Title: keysTitle}}),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ValueFormatter(helpWithDefault))
+		helpTexts, kong.ExplicitGroups([]kong.Group{{Key: keysGroup, Title: keysTitle}}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ValueFormatter(helpWithDefault))...)
 }
 
 // helpTexts are the help of flags and arguments that several commands have, or that is long.
@@ -148,9 +145,9 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	c, err := parser.Parse(asFlags(args))
+	c, err := parser.Parse(withNegatives(asFlags(args)))
 	if err != nil {
-		fmt.Fprintf(std.Err, "locklab: %s (see locklab --help)\n", untrusted.Text(err.Error()))
+		fmt.Fprintln(std.Err, "locklab:", usageError(err))
 		return exitInput
 	}
 	c.BindTo(ctx, (*context.Context)(nil))
@@ -166,18 +163,6 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 		return code
 	}
 	return exitOK
-}
-
-// asFlags returns a command line in which the words "help" and "version", which other programs have as commands, are
-// the flags that locklab has for them.
-func asFlags(args []string) []string {
-	switch args[0] {
-	case "help":
-		return append(slices.Clone(args[1:]), "--help")
-	case "version":
-		return append([]string{"--version"}, args[1:]...)
-	}
-	return args
 }
 
 // A defect is a panic, and where it was.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,9 @@ func (f metricsFlag) serve(w io.Writer, opts *run.Options) (stop func(), err err
 		return func() {}, nil
 	}
 	host, port, err := net.SplitHostPort(f.MetricsAddr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	if err != nil {
 		return nil, &scenario.InputError{Flag: "--metrics-addr", Msg: fmt.Sprintf("%q is not an address", f.MetricsAddr),
 			Hint: "such as :9464 or 127.0.0.1:9464"}

@@ -12,7 +12,6 @@ import (
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/secondopinion"
-	"locklab/harness/untrusted"
 )
 
 type checkCmd struct {
@@ -30,11 +29,11 @@ func (checkCmd) exits() string {
 // Run judges an old run. It replaces all derived files, or none where it must not write. If it fails, none is left.
 func (c *checkCmd) Run(std streams) error {
 	write := !c.DryRun && rundir.Writable(c.Dir)
-	if err := untrusted.CheckDir(c.Dir); err != nil {
+	if err := checkRunDir("check", c.Dir); err != nil {
 		if write {
 			err = errors.Join(err, rundir.Discard(c.Dir))
 		}
-		return fmt.Errorf("check %s: %w", c.Dir, err)
+		return err
 	}
 	// A long run's history fills the memory, and most of it stays until the end.
 	debug.SetGCPercent(checkGCPercent)

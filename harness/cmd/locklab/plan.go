@@ -6,7 +6,7 @@ import (
 
 	"locklab/harness/scenario"
 	"locklab/harness/series"
-	"locklab/harness/untrusted"
+	"locklab/harness/settings"
 	"locklab/reports/sweep"
 )
 
@@ -28,18 +28,19 @@ func (planCmd) exits() string { return exitCodes("the sweep answers the question
 // Run answers a question from a sweep.
 func (c *planCmd) Run(std streams) error {
 	for _, f := range [...]struct {
-		flag string
-		bad  bool
+		flag  string
+		value any
+		bad   bool
 	}{
-		{"--clients", c.Clients < 0}, {"--locks", c.Locks < 0}, {"--hold", c.Hold < 0},
-		{"--rate", !(c.Rate >= 0 && c.Rate <= 1e6)},
+		{"--clients", c.Clients, c.Clients < 0}, {"--locks", c.Locks, c.Locks < 0}, {"--hold", c.Hold, c.Hold < 0},
+		{"--rate", settings.FormatNumber(c.Rate), !(c.Rate >= 0 && c.Rate <= 1e6)},
 	} {
 		if f.bad {
-			return &scenario.InputError{Flag: f.flag, Msg: "out of range", Hint: "a number above 0"}
+			return &scenario.InputError{Flag: f.flag, Msg: fmt.Sprintf("%v is out of range", f.value), Hint: "above 0"}
 		}
 	}
-	if err := untrusted.CheckDir(c.Dir); err != nil {
-		return fmt.Errorf("plan %s: %w", c.Dir, err)
+	if err := checkSeriesDir("plan", c.Dir, series.IsSweep, series.ErrNoSweep); err != nil {
+		return err
 	}
 	s, err := series.ReadSweep(c.Dir)
 	if err != nil {

@@ -83,7 +83,26 @@ func TestRefusedFlags(t *testing.T) {
 			`--threshold: "fairness.jain < 1.5" always holds: fairness.jain is from 0 to 1`},
 		{"--threshold acquire.p99<60ms --wait 50ms", "",
 			`--threshold: acquire.p99 < 60ms cannot be missed, because acquisitions are given up after 50ms`},
-		{"", "LOCKLAB_SERVERS=4", `LOCKLAB_SERVERS: unknown value "4"`},
+		{"", "LOCKLAB_SERVERS=4", `LOCKLAB_SERVERS: an ensemble of 4 servers is not one that locklab starts (1, 3 or 5)`},
+		{"--clients -3", "", `--clients: clients of -3 is out of range (from 1 to 100000)`},
+		{"--warmup -1s", "", `--warmup: warmup of -1s is out of range (from 0s to 24h)`},
+		{"--clients", "", `--clients: the value is missing; write --clients=VALUE`},
+		{"--out --json", "", `--out: the value is missing; write --out=VALUE`},
+		{"--clients 99999999999999999999", "", `--clients: "99999999999999999999" is too large a number (fewer digits)`},
+		{"--threshold p99<50ms", "", `--threshold: no result has a number "p99" (did you mean acquire.p99 or `},
+		{"--threshold throughput>5", "", `--threshold: no result has a number "throughput" (a path in result.json`},
+		{"--threshold aquire<50ms", "", `--threshold: no result has a number "aquire" (did you mean acquire.`},
+		{"--rate 100", "", `--rate: in a closed loop a client asks again when it is done, so there is no rate ` +
+			`(--arrivals poisson for a rate, or --think 10ms for a pause between acquisitions)`},
+		{"", "LOCKLAB_RATE=100", `LOCKLAB_RATE: in a closed loop a client asks again when it is done, so there is no rate ` +
+			`(LOCKLAB_ARRIVALS=poisson for a rate, or LOCKLAB_THINK=10ms for a pause between acquisitions)`},
+		{"--zookeeper 3.9", "", `--zookeeper: "3.9" is a number and not the name of an image; the official image is ` +
+			`zookeeper:3.9 (`},
+		{"--zookeeper v3.9.3", "", `--zookeeper: "v3.9.3" is a number and not the name of an image; the official image is ` +
+			`zookeeper:3.9.3 (`},
+		{"--zookeeper ./nosuch", "", `--zookeeper: ./nosuch: `},
+		{"--recipe exec:./nosuch", "", `--recipe: the lock's command: `},
+		{"--connect zk1:99999", "", `--connect: server "zk1:99999": 99999 is not a port, which is from 1 to 65535`},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
 		t.Run(c.args+" "+c.env, func(t *testing.T) {

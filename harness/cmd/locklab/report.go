@@ -32,8 +32,12 @@ func (reportCmd) exits() string { return exitCodes("the report was drawn, whatev
 
 // Run draws an old run's report. To draw it is success, whatever the run's verdict is.
 func (c *reportCmd) Run(std streams) error {
-	if err := untrusted.CheckDir(c.Dir); err != nil {
-		return fmt.Errorf("report %s: %w", c.Dir, err)
+	if series.IsDanger(c.Dir) || series.IsSweep(c.Dir) || !rundir.IsRun(c.Dir) && index.Has(c.Dir) {
+		if err := untrusted.CheckDir(c.Dir); err != nil {
+			return fmt.Errorf("report %s: %w", c.Dir, err)
+		}
+	} else if err := checkRunDir("report", c.Dir); err != nil {
+		return err
 	}
 	if c.Only != "" {
 		return c.drawOne(std.Out)

@@ -18,6 +18,7 @@ import (
 	"locklab/harness/settings"
 	"locklab/recipes/broken"
 	"locklab/reports/index"
+	"locklab/reports/words"
 	"locklab/workloads/lock"
 )
 
@@ -43,7 +44,7 @@ func (reproCmd) exits() string {
 func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	switch {
 	case c.Attempts < 1:
-		return &scenario.InputError{Msg: "--attempts: there must be at least one"}
+		return &scenario.InputError{Flag: "--attempts", Msg: fmt.Sprintf("%d runs", c.Attempts), Hint: "1 or more"}
 	case c.All && c.Name != "":
 		return &scenario.InputError{Msg: "--all and the name " + settings.Quote(c.Name), Hint: "give one of them"}
 	case !c.All && c.Name == "":
@@ -54,6 +55,9 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		return err
 	}
 	dir := outDir(c.Out, strings.TrimSuffix("repro-"+c.Name, "-"))
+	if err := rundir.CheckDir(dir); err != nil {
+		return err
+	}
 	fmt.Fprintf(std.Err, "run directories in %s\n", dir)
 	opts, end := following(std.Err, log)
 	labs := series.Labs{Options: opts}
@@ -206,8 +210,5 @@ func inOneLine(r series.Reproduction) string {
 }
 
 func attempts(r series.Reproduction) string {
-	if r.Attempts == 1 {
-		return "1 attempt"
-	}
-	return fmt.Sprintf("%d attempts", r.Attempts)
+	return words.Count(int64(r.Attempts), "attempt")
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"locklab/harness/incluster"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/series"
+	"locklab/harness/watch"
 )
 
 type runCmd struct {
@@ -60,16 +62,27 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		return err
 	}
 	dir := outDir(c.Out, sc.Name)
-	for _, w := range sc.Warnings() {
-		fmt.Fprintln(std.Err, "warning:", w)
+	if err := rundir.CheckDir(dir); err != nil {
+		return err
 	}
-	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces the plan, not the interleaving); run directory %s\n",
-		sc.Name, sc.About, sc.Seed, dir)
+	announce := sync.OnceFunc(func() {
+		for _, w := range sc.Warnings() {
+			fmt.Fprintln(std.Err, "warning:", w)
+		}
+		fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces the plan, not the interleaving); run directory %s\n",
+			sc.Name, sc.About, sc.Seed, dir)
+	})
 	if c.InCluster {
+		announce()
 		out, err := incluster.Execute(ctx, sc, dir, incluster.Options{Log: log, Progress: std.Err})
 		return tell(std, out, c.JSON, err)
 	}
 	opts, end := following(std.Err, log)
+	show := opts.Progress
+	opts.Progress = func(p watch.Progress) { // comes once files and images were found to be there
+		announce()
+		show(p)
+	}
 	stop, err := c.metricsFlag.serve(std.Err, &opts)
 	if err != nil {
 		return err

@@ -116,8 +116,14 @@ func loadScenario(ctx context.Context, in io.Reader, name string) (*scenario.Sce
 		src, err = readInterruptibly(ctx, in, file)
 	case !strings.ContainsAny(name, "/."):
 		sc, err := scenario.Builtin(workloads.Builtin, name)
-		if wrong, ok := errors.AsType[*scenario.InputError](err); ok && exists(name) {
-			wrong.Hint = "./" + name + " for the file of that name; built-in scenarios: see locklab scenarios list"
+		if wrong, ok := errors.AsType[*scenario.InputError](err); ok {
+			switch info, err := os.Stat(name); {
+			case err != nil:
+			case info.IsDir():
+				wrong.Hint = "that is a directory; locklab check and locklab report read the directories of runs"
+			default:
+				wrong.Hint = "./" + name + " for the file of that name; built-in scenarios: see locklab scenarios list"
+			}
 		}
 		return sc, err
 	default:
@@ -133,12 +139,6 @@ func loadScenario(ctx context.Context, in io.Reader, name string) (*scenario.Sce
 		return nil, &scenario.InputError{Msg: err.Error()}
 	}
 	return scenario.Load(file, src)
-}
-
-// exists reports whether there is a file of that name.
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 // readInterruptibly reads to the end of a stream, which a person may be typing. If the context ends before, so does the

@@ -14,7 +14,6 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/series"
-	"locklab/harness/untrusted"
 	"locklab/reports/sweep"
 )
 
@@ -99,7 +98,7 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 			return nil, "", &scenario.InputError{Flag: "--resume", Msg: "the plan is in the directory already",
 				Hint: "without a scenario, its keys, --param, --repeat, --saturate, --threshold and --out"}
 		}
-		if err := untrusted.CheckDir(c.Resume); err != nil {
+		if err := checkSeriesDir("sweep --resume", c.Resume, series.IsSweep, series.ErrNoSweep); err != nil {
 			return nil, "", err
 		}
 		plan, err := series.ReadSweepPlan(c.Resume)
@@ -147,7 +146,7 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 	return plan, dir, err
 }
 
-// confirmPlan refuses a plan whose load needs --yes. The rates of a search have no bound.
+// confirmPlan refuses a plan whose load needs --yes, or whose files are not there. The rates of a search have no bound.
 func (c *sweepCmd) confirmPlan(plan *series.SweepPlan) error {
 	for i := range plan.Points {
 		sc, err := plan.Run(i, 1)
@@ -158,7 +157,7 @@ func (c *sweepCmd) confirmPlan(plan *series.SweepPlan) error {
 			return &scenario.InputError{Flag: "--saturate", Msg: "the search raises the rate on the ensemble of connect " +
 				"until the limit is missed", Hint: "--yes to do so; a run ends itself once max-latency is passed"}
 		}
-		if err := c.confirm(sc); err != nil {
+		if err := errors.Join(c.confirm(sc), run.CheckFiles(sc)); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,36 @@
+package run
+
+import (
+	"errors"
+
+	"locklab/ensembles"
+	"locklab/harness/scenario"
+)
+
+// CheckFiles refuses a scenario that names a file or a directory of this machine which is not there, or not what it
+// must be. Many runs are then not begun for nothing. What only a lab knows, such as its images, is not checked.
+func CheckFiles(sc *scenario.Scenario) error {
+	if sc.Command() != nil {
+		if _, err := findCommand(sc); err != nil {
+			return err
+		}
+	}
+	if sc.Connect != "" {
+		return nil
+	}
+	for i := range sc.Servers {
+		for _, version := range sc.VersionsOf(i) {
+			if !ensembles.IsDir(version) {
+				continue
+			}
+			_, err := ensembles.Dir(version)
+			if v, ok := errors.AsType[*ensembles.VersionError](err); ok {
+				return sc.RefuseVersion(v)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
