@@ -220,8 +220,8 @@ func TestTrySetCountUnderLoss(t *testing.T) {
 	eventually(t, "no pin is left", func() bool { return len(svc.children(countPath)) == 0 })
 }
 
-// Whenever before the end of an acquisition's transaction the number of permits is replaced by a smaller one of the same
-// version, no permit is granted beyond it.
+// Whenever before the end of an acquisition's transaction the number of permits is replaced by a smaller one of the
+// same version, no permit is granted beyond it.
 func TestSemaphoreCountReplacedAtEachRequest(t *testing.T) {
 	for at, done := 0, false; !done; at++ {
 		svc := newFakeService()

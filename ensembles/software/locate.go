@@ -22,8 +22,8 @@ type Layout struct {
 var javaPlaces = []string{"opt/java/openjdk/bin/java", "usr/local/openjdk-*/bin/java", "usr/lib/jvm/*/bin/java",
 	"opt/bitnami/java/bin/java", "usr/bin/java", "usr/local/bin/java"}
 
-// jarPlaces are the paths at which ZooKeeper's jars are looked for: the unpacked distributions of the official image and
-// of Bitnami's, then Debian's package, whose one jar names the others in its manifest.
+// jarPlaces are the paths at which ZooKeeper's jars are looked for: the unpacked distributions of the official image
+// and of Bitnami's, then Debian's package, whose one jar names the others in its manifest.
 var jarPlaces = []string{"apache-zookeeper-*/lib/*.jar", "opt/apache-zookeeper-*/lib/*.jar",
 	"opt/bitnami/zookeeper/lib/*.jar", debianJar}
 

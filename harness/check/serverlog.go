@@ -318,8 +318,8 @@ func (t *transactions) contradiction(session history.SessionID, path string) *Co
 	return nil
 }
 
-// contradictionAt returns a contradiction about a znode that is due to the transaction of a number; nil if there is none.
-// A znode that a client made by it then belongs to another transaction, as far as the servers tell.
+// contradictionAt returns a contradiction about a znode that is due to the transaction of a number; nil if there is
+// none. A znode that a client made by it then belongs to another transaction, as far as the servers tell.
 func (t *transactions) contradictionAt(zxid int64) *Contradiction {
 	for i := range t.Contradictions {
 		if c := &t.Contradictions[i]; zxid != 0 && c.Zxid == zxid && c.Path != "" {

@@ -156,8 +156,8 @@ func (d *digest) afterwards(u *Unserved, seen []Look) string {
 		strings.Join(restarted, ", and then "))
 }
 
-// unserved are the times in which servers that were up did not serve, each from the last time that they served a client.
-// Nothing is demanded of a lock then.
+// unserved are the times in which servers that were up did not serve, each from the last time that they served a
+// client. Nothing is demanded of a lock then.
 func (d *digest) unserved() []spell {
 	all := looks(d.events)
 	var times []spell

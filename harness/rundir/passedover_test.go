@@ -12,11 +12,11 @@ import (
 	"locklab/harness/scenario"
 )
 
-// Two followers logged the tail of an epoch that they had not acknowledged, and the leader that had proposed it was made
-// to cut it off. In the next epoch a client creates the znode whose creation was part of the tail, and gets its lock by
-// it. That proves that the tail was never carried out. Without such a proof, the server that lacks the tail may as well
-// have been given a snapshot; and if a client was granted a lock by a transaction of the tail, the servers contradict
-// themselves.
+// Two followers logged the tail of an epoch that they had not acknowledged, and the leader that had proposed it was
+// made to cut it off. In the next epoch a client creates the znode whose creation was part of the tail, and gets its
+// lock by it. That proves that the tail was never carried out. Without such a proof, the server that lacks the tail may
+// as well have been given a snapshot; and if a client was granted a lock by a transaction of the tail, the servers
+// contradict themselves.
 func TestPassedOver(t *testing.T) {
 	sc, err := scenario.Load("test.yaml", []byte("servers: 3"))
 	if err != nil {

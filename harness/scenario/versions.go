@@ -48,7 +48,8 @@ func (s *Scenario) VersionsOf(server int) []string {
 // Upgrades reports whether the servers have another version at the end of a run than at its start.
 func (s *Scenario) Upgrades() bool { return s.planned().Stays() }
 
-// RefuseVersion returns an [*InputError] about a version or an image that a lab cannot run, with the place where it was given.
+// RefuseVersion returns an [*InputError] about a version or an image that a lab cannot run, with the place where it was
+// given.
 func (s *Scenario) RefuseVersion(e *ensembles.VersionError) error {
 	var keys []string
 	if slices.Contains(s.versions(), e.Version) {
@@ -78,7 +79,8 @@ func (v *validator) upgrades() {
 	}
 	to := v.Faults[first].Version()
 	if !slices.ContainsFunc(v.versions(), func(name string) bool { return name != to }) {
-		v.refuse(by(faultOrigin(first, "to"), "zookeeper"), "another version to upgrade to, or the one before it for zookeeper",
+		v.refuse(by(faultOrigin(first, "to"), "zookeeper"),
+			"another version to upgrade to, or the one before it for zookeeper",
 			"every server starts with %s, so there is nothing to upgrade", to)
 	}
 }

@@ -193,8 +193,8 @@ func (v *View) event(e *history.Event) {
 	}
 }
 
-// answers reports whether an event shows that the ensemble has committed something for a client. A session that connects
-// again shows nothing, because a server takes it back by itself. v.mu is held.
+// answers reports whether an event shows that the ensemble has committed something for a client. A session that
+// connects again shows nothing, because a server takes it back by itself. v.mu is held.
 func (v *View) answers(e *history.Event) bool {
 	switch e.Op {
 	case history.OpConnected:
