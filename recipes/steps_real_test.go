@@ -26,6 +26,8 @@ const (
 	casesAtOnce = 24
 	// samples is how many cases are drawn for each recipe and kind of fault.
 	samples = 2
+	// idleSamples is how many of a client that is idle are drawn in addition.
+	idleSamples = 1
 )
 
 // Every recipe in every situation, with every kind of fault at every step, while nobody or somebody waits
@@ -172,7 +174,11 @@ func sample(cases []stepCase, seed uint64, recipe string) (drawn []stepCase) {
 				return c.plan.kind.name != kind.name || (c.plan.step == idle) != resting
 			})
 			r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
-			drawn = append(drawn, of[:min(samples, len(of))]...)
+			n := samples
+			if resting {
+				n = idleSamples
+			}
+			drawn = append(drawn, of[:min(n, len(of))]...)
 		}
 	}
 	return drawn
