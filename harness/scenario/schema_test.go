@@ -145,7 +145,7 @@ var beyond = []string{
 	"more in flight than clients", "less in flight than processes", "sharing a command's session",
 	"more sharing than clients", "more sharing than a process has", "resizing to the same",
 	"resizing after the end", "downgrading nobody", "a burst of nothing else", "a try that waits",
-	"trying for several of a command's", "control that shares sessions", "trying a control", "fencing a control",
+	"control that shares sessions", "trying a control", "fencing a control",
 	"lease clock of a control", "resizing a control", "several of zk.Lock's",
 	"a session for several of zk.Lock's", "trying zk.Lock", "fencing zk.Lock", "lease clock of a peer",
 	"lease clock of zk.Lock", "lease clock of no lock", "lease clock of a command",
