@@ -40,6 +40,6 @@ func localSessions(sc *scenario.Scenario, events *history.Log, h *nodes.History)
 		others = fmt.Sprintf(", and so do %d others", n)
 	}
 	return fmt.Sprintf("session %s of %s, with which it was granted a lock, begins in no log%s; the ensemble seems to "+
-		"have local sessions (localSessionsEnabled), of which servers log neither the beginning nor the end, so what depends on "+
-		"these cannot be judged", first.Session, first.Client, others)
+		"have local sessions (localSessionsEnabled), of which servers log neither the beginning nor the end, so what "+
+		"depends on these cannot be judged", first.Session, first.Client, others)
 }
