@@ -100,7 +100,7 @@ func newGCLog() *gcLog { return &gcLog{processes: map[string]*gcProcess{}} }
 // last and has no end, because it is still being written.
 func (g *gcLog) read(in *lines) error {
 	for _, p := range g.order {
-		p.begun = false
+		p.begun, p.ran = false, 0
 	}
 	for {
 		line, err := in.next()
@@ -150,6 +150,10 @@ func (g *gcLog) line(line string, in *lines) error {
 		p.ran = 0
 		if ran == 0 {
 			g.safepoints.add(length, in.place())
+			if timed {
+				s := p.current()
+				s.safepoint, s.seen = at, true
+			}
 			return p.paused(at, timed, length, in)
 		}
 		return g.safepoint(p, at, timed, ran+length, length, in)

@@ -46,10 +46,11 @@ type stretch struct {
 	begin, first, last time.Duration // begin is that of the first pause, if it began before the first line
 	at                 place
 	kind               int
-	started            bool // the JVM was started at its beginning
-	fileBegins         bool // it is the first of its file
-	safepoint          time.Duration
-	told               bool           // safepoint is the time of a safepoint
+	started            bool           // the JVM was started at its beginning
+	fileBegins         bool           // it is the first of its file
+	safepoint          time.Duration  // the last one
+	seen               bool           // there is one
+	told               bool           // the first one says since when there was none before it
 	ids                map[string]int // of the last garbage collection of each kind
 }
 
@@ -117,9 +118,10 @@ func (p *gcProcess) paused(at time.Duration, timed bool, length time.Duration, i
 // says itself. The first safepoint of a process counts from the JVM's start.
 func (p *gcProcess) claimed(at, told time.Duration, in *lines) error {
 	s := p.current()
-	before, known := s.safepoint, s.told
-	s.safepoint, s.told = at, true
+	before, known := s.safepoint, s.seen
+	s.safepoint, s.seen = at, true
 	if !known {
+		s.told = true
 		begin := at - told
 		if begin < -slack {
 			return in.bad(fmt.Sprintf("the line says that %s have passed since the safepoint before, and its time is %s "+
