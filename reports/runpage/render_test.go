@@ -155,7 +155,7 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 		"broke off early":        {cut(Input(synth.Act2Run(false)), 300), 0, "No client got a lock."},
 		"one grant in no time":   {Input(closed(one.Sorted()), check.Facts{}), 3, "Key numbers"},
 		"nobody got it":          {Input(closed(never.Sorted()), check.Facts{}), 0, "1 still waited"},
-		"all failed":             {Input(closed(fails.Sorted()), check.Facts{}), 0, "<li>3 × zk: &lt;node&gt; does not"},
+		"all failed":             {Input(closed(fails.Sorted()), check.Facts{}), 1, "<li>3 × zk: &lt;node&gt; does not"},
 		"only warm-up":           {Input(closed(warm.Sorted()), check.Facts{}), 3, "never reached"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -311,7 +311,7 @@ func givenUp(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
-	return context.DeadlineExceeded
+	return fmt.Errorf("the lock's command says timeout: %w", context.DeadlineExceeded)
 }
 
 // release releases a hold. The hold has already ended on our side.

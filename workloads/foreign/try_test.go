@@ -44,6 +44,16 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// A command that gives up although it may wait for ever is named as the one that did.
+func TestACommandGivesUpByItself(t *testing.T) {
+	s := session(t, driver(t, hello+`read -r _ id _; echo "timeout $id"; read -r _ s; echo "closed $s"`, 0), nil)
+	_, err := s.Lock(LockConfig{Paths: []string{"/l"}}).Acquire(within(t))
+	const want = "acquire /l: the lock's command says timeout: context deadline exceeded"
+	if !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // The example in Go can be tried: it takes a free lock, and does not queue for one that another client holds.
 func TestTryOfTheExample(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "zk-lock")

@@ -86,7 +86,6 @@ func TestRefusedUsage(t *testing.T) {
 		{"bench --out old", "old holds a run already; choose another directory with --out"},
 		{"repro lost-wakeup --out old", "old holds a run already; choose another directory with --out"},
 		{"sweep --param clients=1,2 --out other", "other is not empty; choose another directory with --out"},
-		{"sweep --param clients=1,2 --recipe exec:./nosuch", "--recipe: the lock's command: "},
 		{"bench --zookeeper ./nosuch", "--zookeeper: ./nosuch: "},
 	} {
 		code, stdout, stderr := runCLI(t, strings.Fields(c.args)...)
