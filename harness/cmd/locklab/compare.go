@@ -81,6 +81,9 @@ func (c *compareCmd) Run(std streams) error {
 	if c.Base == "" || c.Head == "" {
 		return fmt.Errorf("%w: two run directories, or two folders of them, are needed; or --self-test", compare.ErrInput)
 	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	for _, dir := range []string{c.Base, c.Head} {
 		if err := compare.RequireRuns(dir); err != nil {
 			return err
@@ -88,9 +91,6 @@ func (c *compareCmd) Run(std streams) error {
 		if err := untrusted.CheckDir(dir); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
-	}
-	if err := c.check(); err != nil {
-		return err
 	}
 	return c.tell(std, c.Base, c.Head, c.AllowMismatch)
 }

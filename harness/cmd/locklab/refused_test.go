@@ -93,9 +93,9 @@ func TestRefusedFlags(t *testing.T) {
 		{"--threshold throughput>5", "", `--threshold: no result has a number "throughput" (a path in result.json`},
 		{"--threshold aquire<50ms", "", `--threshold: no result has a number "aquire" (did you mean acquire.`},
 		{"--rate 100", "", `--rate: in a closed loop a client asks again when it is done, so there is no rate ` +
-			`(--arrivals poisson for a rate, or --think 10ms for a pause between acquisitions)`},
+			`(--arrivals poisson, or --think 10ms for a pause between acquisitions)`},
 		{"", "LOCKLAB_RATE=100", `LOCKLAB_RATE: in a closed loop a client asks again when it is done, so there is no rate ` +
-			`(LOCKLAB_ARRIVALS=poisson for a rate, or LOCKLAB_THINK=10ms for a pause between acquisitions)`},
+			`(LOCKLAB_ARRIVALS=poisson, or LOCKLAB_THINK=10ms for a pause between acquisitions)`},
 		{"--zookeeper 3.9", "", `--zookeeper: "3.9" is a number and not the name of an image; the official image is ` +
 			`zookeeper:3.9 (`},
 		{"--zookeeper v3.9.3", "", `--zookeeper: "v3.9.3" is a number and not the name of an image; the official image is ` +
