@@ -287,6 +287,29 @@ func hostOf(client string) string {
 	return client
 }
 
+// onlyClients reports whether f struck client processes and nothing else.
+func (d *digest) onlyClients(f *fault) bool {
+	for _, host := range f.targets {
+		if !d.clientHosts[host] {
+			return false
+		}
+	}
+	return len(f.targets) > 0
+}
+
+// stillness are the times in which a process recorded that it stood still for at least a tick.
+func (d *digest) stillness() []spell {
+	var all []spell
+	for _, process := range sortedKeys(d.hiccups) {
+		for _, e := range d.hiccups[process] {
+			if over := e.Hiccup(); over >= Standstill(d.facts.Tick) {
+				all = append(all, spell{e.At - int64(over), e.At})
+			}
+		}
+	}
+	return all
+}
+
 // seconds renders an instant for people.
 func seconds(ns int64) string {
 	if ns == history.None || ns == math.MaxInt64 {

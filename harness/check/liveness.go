@@ -256,15 +256,6 @@ func (l *livenessJudge) inForce(f *fault) (from, until int64) {
 	return from, until
 }
 
-func (l *livenessJudge) onlyClients(f *fault) bool {
-	for _, host := range f.targets {
-		if !l.clientHosts[host] {
-			return false
-		}
-	}
-	return len(f.targets) > 0
-}
-
 // waited is the interval for which a waited, as far as it counts.
 func (l *livenessJudge) waited(a *history.Acquisition) (from, until int64) {
 	until = l.stop

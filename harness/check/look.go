@@ -81,6 +81,13 @@ func (l Look) Lack() (Lack, []string) {
 	return Leaderless, all
 }
 
+// serves reports whether a write was committed through each server that was up. One at which a quorum was down has no
+// lack, and no service either.
+func (l Look) serves() bool {
+	lack, _ := l.Lack()
+	return lack == "" && slices.ContainsFunc(l.Servers, func(s history.Standing) bool { return s.Committed })
+}
+
 // Zxid is the last transaction that any server had carried out.
 func (l Look) Zxid() int64 {
 	var last int64

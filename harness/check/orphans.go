@@ -336,13 +336,7 @@ func (l *livenessJudge) disturbances() []spell {
 		from, until := l.inForce(f)
 		l.disturbed = append(l.disturbed, spell{from, until})
 	}
-	for _, process := range sortedKeys(l.hiccups) {
-		for _, e := range l.hiccups[process] {
-			if over := e.Hiccup(); over >= Standstill(l.facts.Tick) {
-				l.disturbed = append(l.disturbed, spell{e.At - int64(over), e.At})
-			}
-		}
-	}
+	l.disturbed = append(l.disturbed, l.stillness()...)
 	return l.disturbed
 }
 

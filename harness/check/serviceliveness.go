@@ -52,11 +52,7 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 		v.Findings = append(v.Findings, f)
 	}
 	unconfirmed := d.final != nil && d.final.Kind != history.OK
-	served := len(seen) > 0
-	if served {
-		lack, _ := seen[len(seen)-1].Lack()
-		served = lack == ""
-	}
+	served := len(seen) > 0 && seen[len(seen)-1].serves()
 	switch {
 	case v.Count > 0:
 		v.setf(Fail, "%s", v.Findings[0].Text)
@@ -69,6 +65,8 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 		v.setf(Pass, "a write was committed through each server that was up")
 	case len(doubts) > 0:
 		v.setf(Unknown, "%s", strings.Join(doubts, "; "))
+	case len(seen) > 0:
+		v.setf(Unknown, "at the last look %s", seen[len(seen)-1].words())
 	case !d.whole && len(d.faults) > 0:
 		v.setf(Unknown, "the run ended before everything was healed")
 	default:
@@ -81,25 +79,19 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 // serviceQuiet is how much of the time between two instants no fault of a server was in force and no process stood
 // still. A fault counts from its request to its heal, because what the servers do afterwards is in question here.
 func (d *digest) serviceQuiet(from, until int64) int64 {
-	var disturbed []spell
+	disturbed := d.stillness()
 	for _, f := range d.serverFaults() {
 		end := f.healed
-		if known := f.neverHappened(); end == history.None && known != history.None {
+		switch known := f.neverHappened(); {
+		case end != history.None:
+		case known != history.None:
 			end = known
-		} else if end == history.None {
+		case f.Permanent && f.injected != history.None:
+			end = f.injected
+		default:
 			end = math.MaxInt64
-			if f.Permanent && f.injected != history.None {
-				end = f.injected
-			}
 		}
 		disturbed = append(disturbed, spell{f.began(), end})
-	}
-	for _, all := range d.hiccups {
-		for _, e := range all {
-			if over := e.Hiccup(); over >= Standstill(d.facts.Tick) {
-				disturbed = append(disturbed, spell{e.At - int64(over), e.At})
-			}
-		}
 	}
 	quiet := until - from
 	for _, s := range merged(disturbed) {
@@ -110,12 +102,8 @@ func (d *digest) serviceQuiet(from, until int64) int64 {
 
 // serverFaults are the faults that may have struck a server.
 func (d *digest) serverFaults() []*fault {
-	server := func(host string) bool { return !d.clientHosts[host] }
 	return slices.DeleteFunc(slices.Clone(d.faults), func(f *fault) bool {
-		if len(f.targets) == 0 {
-			return !f.HitsServer
-		}
-		return !slices.ContainsFunc(f.targets, server)
+		return d.onlyClients(f) || len(f.targets) == 0 && !f.HitsServer
 	})
 }
 
@@ -131,13 +119,7 @@ func (d *digest) lastServerFault(at int64) *fault {
 
 // afterwards says which servers were started again after a lack of service, and whether it was over then.
 func (d *digest) afterwards(u *Unserved, seen []Look) string {
-	served := int64(math.MaxInt64)
-	for _, l := range seen {
-		if lack, _ := l.Lack(); l.At > u.last().At && lack == "" {
-			served = l.At
-			break
-		}
-	}
+	served := servedAfter(u, seen)
 	var restarted []string
 	for _, e := range d.events.Of(history.OpProcess) {
 		if e.At > u.Looks[0].At && e.At < served && e.ProcessIs(history.ProcessStarted) && !d.clientHosts[e.Process] {
@@ -162,17 +144,19 @@ func (d *digest) unserved() []spell {
 	all := looks(d.events)
 	var times []spell
 	for _, u := range Unserveds(all) {
-		from := d.lastServed(u.Looks[0].At)
-		until := d.end
-		for _, l := range all {
-			if lack, _ := l.Lack(); l.At > u.last().At && lack == "" {
-				until = l.At
-				break
-			}
-		}
-		times = append(times, spell{from, until})
+		times = append(times, spell{d.lastServed(u.Looks[0].At), min(servedAfter(&u, all), d.end)})
 	}
 	return times
+}
+
+// servedAfter is when the servers were first seen to serve after a lack of service, the end of time if they were not.
+func servedAfter(u *Unserved, seen []Look) int64 {
+	for _, l := range seen {
+		if l.At > u.last().At && l.serves() {
+			return l.At
+		}
+	}
+	return math.MaxInt64
 }
 
 // lastServed is the last instant before another at which the servers had committed something for a client: it had its

@@ -218,8 +218,7 @@ func (d *digest) toldBy(a *history.Acquisition, since int64) int64 {
 	type hindrance struct{ from, until, again int64 }
 	var all []hindrance
 	for _, f := range d.faults {
-		clients := len(f.targets) > 0 && !slices.ContainsFunc(f.targets, func(h string) bool { return !d.clientHosts[h] })
-		if f.possible() && f.silences() && (f.hits(a.Process) || !clients) {
+		if f.possible() && f.silences() && (f.hits(a.Process) || !d.onlyClients(f)) {
 			_, until := f.effect()
 			all = append(all, hindrance{f.began(), until, later(until, within)})
 		}
