@@ -44,11 +44,11 @@ func (r *run) finish(ctx context.Context, unserved bool) error {
 		errs = append(errs, r.readFinal(ctx))
 	}
 	errs = append(errs, r.phase(history.PhaseCollect, 0))
-	var g errgroup.Group
+	var stopping, g errgroup.Group
 	for h := range r.processes {
-		g.Go(func() error { return r.stop(ctx, h) })
+		stopping.Go(func() error { return r.stop(ctx, h) })
 	}
-	errs = append(errs, g.Wait())
+	errs = append(errs, stopping.Wait())
 	if unserved {
 		errs = append(errs, r.tryRestarts(whole))
 		ctx, cancel = context.WithTimeout(whole, lateCap)

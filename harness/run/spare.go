@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -129,11 +128,6 @@ func outstanding(ctx context.Context, h *ensembles.Host) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	for line := range strings.Lines(answer) {
-		if text, ok := strings.CutPrefix(line, "Outstanding:"); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(text))
-			return n, err == nil
-		}
-	}
-	return 0, false
+	n, err := strconv.Atoi(ensembles.Field(answer, "Outstanding:"))
+	return n, err == nil
 }

@@ -69,7 +69,13 @@ func with(lines ...string) string {
 func openSmall(t *testing.T) *Stage {
 	t.Helper()
 	labtest.Require(t)
-	stage, err := OpenStage(t.Context(), load(t, small), Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})
+	return open(t, load(t, small), Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})
+}
+
+// open opens a stage for the time of the test.
+func open(t *testing.T, sc *scenario.Scenario, opts Options) *Stage {
+	t.Helper()
+	stage, err := OpenStage(t.Context(), sc, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -258,13 +258,13 @@ func (r *run) tryRestarts(ctx context.Context) error {
 			return err
 		}
 		mending, cancel := context.WithTimeout(ctx, mendCap)
-		for lack := check.CommitsNothing; lack != ""; {
-			l = r.service.look(mending)
-			if lack, _ = l.Lack(); lack == "" || mending.Err() != nil || !waitUntil(mending, time.Now().Add(time.Second)) {
-				r.stage.unfit = lack != ""
-				break
+		r.stage.unfit = ensembles.Poll(mending, time.Second, "servers that serve", func() error {
+			l = r.service.look(ctx) // which has a limit of its own, so that the last look is whole
+			if lack, _ := l.Lack(); lack != "" {
+				return errUnserved
 			}
-		}
+			return nil
+		}) != nil
 		cancel()
 		if err := r.noteLook(l); err != nil || !r.stage.unfit {
 			return err

@@ -39,15 +39,7 @@ func TestServersThatCommitNothing(t *testing.T) {
 			stalled <- err
 		})
 	}
-	stage, err := OpenStage(t.Context(), sc, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stage.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	stage = open(t, sc, opts)
 	dir := filepath.Join(t.ArtifactDir(), "run")
 	showLogs(t, dir)
 	if err := stage.Run(t.Context(), sc, dir); err != nil {
