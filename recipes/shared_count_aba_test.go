@@ -143,12 +143,7 @@ func TestSemaphoreCountReplaced(t *testing.T) {
 		}
 		return pass
 	})
-	held, err := newSemaphore(t, SemaphoreConfig{Session: holder, Count: newCountOf(t, holder, countPath, 2)}).
-		Acquire(within(t), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sem := newSemaphore(t, SemaphoreConfig{Session: s, Count: newCountOf(t, s, countPath, 2)})
+	held, sem := besideAHolder(t, holder, s)
 	if h, err := sem.TryAcquire(within(t), 1); !errors.Is(err, ErrNotAcquired) {
 		t.Errorf("granted %v by two permits, where there is one and another client has it: %v", h, err)
 	}
@@ -238,12 +233,7 @@ func TestSemaphoreCountReplacedAtEachRequest(t *testing.T) {
 			acquiring = acquiring && !(op == "multi" && strings.Contains(p, "/leases/"))
 			return pass
 		})
-		held, err := newSemaphore(t, SemaphoreConfig{Session: holder, Count: newCountOf(t, holder, countPath, 2)}).
-			Acquire(within(t), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sem := newSemaphore(t, SemaphoreConfig{Session: s, Count: newCountOf(t, s, countPath, 2)})
+		held, sem := besideAHolder(t, holder, s)
 		s.unwatched = unwatched{never, never} // so that the requests are always the same ones
 		mu.Lock()
 		n, acquiring = 0, true
@@ -268,4 +258,18 @@ func TestSemaphoreCountReplacedAtEachRequest(t *testing.T) {
 		}
 		done = !replaced
 	}
+}
+
+// besideAHolder returns a hold of one of the two permits of a semaphore with a shared count, and the semaphore of another
+// session.
+func besideAHolder(t *testing.T, holder, other *Session) (*Hold, *Semaphore) {
+	t.Helper()
+	sem := func(s *Session) *Semaphore {
+		return newSemaphore(t, SemaphoreConfig{Session: s, Count: newCountOf(t, s, countPath, 2)})
+	}
+	held, err := sem(holder).Acquire(within(t), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held, sem(other)
 }
