@@ -260,8 +260,8 @@ func TestSemaphoreCountReplacedAtEachRequest(t *testing.T) {
 	}
 }
 
-// besideAHolder returns a hold of one of the two permits of a semaphore with a shared count, and the semaphore of another
-// session.
+// besideAHolder returns a hold of one of the two permits of a semaphore with a shared count, and the semaphore of
+// another session.
 func besideAHolder(t *testing.T, holder, other *Session) (*Hold, *Semaphore) {
 	t.Helper()
 	sem := func(s *Session) *Semaphore {
