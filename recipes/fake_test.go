@@ -135,9 +135,11 @@ func (z *fakeSession) reconnect() {
 	z.svc.Restore(z.ID())
 }
 
-// end ends the session with an error.
+// end ends the session with an error. If it expires, the client hears of that before it hears that the session's znodes
+// were deleted: a server sends both at once, and what comes first is a hold's cause.
 func (z *fakeSession) end(err error) {
 	if err == zksession.ErrSessionExpired {
+		defer z.HoldEvents()()
 		z.svc.Expire(z.ID())
 		return
 	}

@@ -104,7 +104,7 @@ func TestLab(t *testing.T) {
 	t.Run("an image is refused", func(t *testing.T) {
 		_, err := ensembles.StartLab(t.Context(), netns.Kind{}, ensembles.LabConfig{Binary: labtest.Binary(t),
 			Log: labtest.Log(t), Hosts: []ensembles.HostSpec{{Name: "c1", Image: "python:3"}}})
-		if err == nil || !strings.Contains(err.Error(), "python:3") || !strings.Contains(err.Error(), "--lab docker") {
+		if err == nil || !strings.Contains(err.Error(), "python:3") || !strings.Contains(err.Error(), "lab: docker") {
 			t.Errorf("%v", err)
 		}
 	})
