@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"locklab/ensembles/reach"
 	"locklab/harness/history"
 )
 
@@ -37,6 +38,10 @@ type Ensemble struct {
 	mu   sync.Mutex
 	runs map[*Host]string // the version that each server was last started with
 }
+
+// ErrNotFormed says that the servers do not serve together, or no longer. The error that wraps it says why: a server
+// ended, or they found no leader in time.
+var ErrNotFormed = errors.New("the ensemble did not form")
 
 // readyTimeout is how long an ensemble may take to form. It takes a few seconds, or longer on a busy machine.
 const readyTimeout = 90 * time.Second
@@ -62,7 +67,7 @@ func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, 
 	defer giveUp()
 	var ended error
 	if err := e.await(ctx, func(err error) { ended = err; giveUp() }); err != nil {
-		return nil, fmt.Errorf("start ensemble: %w", cmp.Or(ended, err))
+		return nil, fmt.Errorf("%w: %w", ErrNotFormed, cmp.Or(ended, err))
 	}
 	return e, nil
 }
@@ -77,7 +82,7 @@ func Join(ctx context.Context, lab *Lab, silent int) (*Ensemble, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	if err := e.AwaitReady(ctx); err != nil {
-		return nil, fmt.Errorf("join ensemble: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrNotFormed, err)
 	}
 	return e, nil
 }
@@ -168,7 +173,7 @@ func (e *Ensemble) Roles(ctx context.Context) (map[string]string, error) {
 	for i, h := range e.Servers {
 		g.Go(func() error {
 			if answer, err := h.Agent.Ask(ctx, "srvr"); err == nil {
-				modes[i] = Field(answer, "Mode:")
+				modes[i] = reach.Field(answer, "Mode:")
 			}
 			return nil
 		})
@@ -225,16 +230,6 @@ func (e *Ensemble) Addresses() []netip.AddrPort {
 		all = append(all, h.Server)
 	}
 	return all
-}
-
-// Field returns the rest of the first line of a server's answer that begins with a name; empty if there is none.
-func Field(text, name string) string {
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, name); ok {
-			return strings.TrimSpace(rest)
-		}
-	}
-	return ""
 }
 
 // LastLines returns the last lines of a text.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"locklab/ensembles/reach"
 	"locklab/ensembles/txnlog"
 )
 
@@ -60,7 +61,7 @@ func LastZxid(ctx context.Context, h *Host) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	zxid, err := strconv.ParseInt(Field(answer, "Zxid:"), 0, 64)
+	zxid, err := strconv.ParseInt(reach.Field(answer, "Zxid:"), 0, 64)
 	if err != nil {
 		return 0, fmt.Errorf("zxid of %s: %w", h.Name, err)
 	}

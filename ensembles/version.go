@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"locklab/ensembles/agent"
+	"locklab/ensembles/reach"
 	"locklab/ensembles/software"
 )
 
@@ -148,7 +149,7 @@ func (e *Ensemble) Told(ctx context.Context, h *Host) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	version := Field(answer, "Zookeeper version:")
+	version := reach.Field(answer, "Zookeeper version:")
 	if version == "" {
 		return "", fmt.Errorf("%s does not tell its version: %s", h.Name, LastLines(answer, 1))
 	}

@@ -105,6 +105,16 @@ func Ask(ctx context.Context, dial func(context.Context) (net.Conn, error), word
 	return io.ReadAll(io.LimitReader(c, 16<<20))
 }
 
+// Field returns the rest of the first line of a server's answer that begins with a name; empty if there is none.
+func Field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
 // Allowed reports whether an answer to a four-letter word is more than the server's word that it does not allow it.
 func Allowed(answer []byte) bool { return len(answer) > 0 && !Refused(answer) }
 

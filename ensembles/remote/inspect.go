@@ -130,12 +130,7 @@ func (a *Access) field(ctx context.Context, server, word, prefix string) string 
 	if err != nil {
 		return ""
 	}
-	for line := range strings.Lines(string(answer)) {
-		if rest, ok := strings.CutPrefix(line, prefix); ok {
-			return strings.TrimSpace(rest)
-		}
-	}
-	return ""
+	return reach.Field(string(answer), prefix)
 }
 
 // reconnect comes back to a session whose connection has broken, and ends it. Some servers that speak ZooKeeper's

@@ -35,7 +35,7 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 		if quiet := d.serviceQuiet(u.Looks[0].At, u.last().At); quiet < int64(u.Lack.Bound()) {
 			if u.last().At == seen[len(seen)-1].At {
 				doubts = append(doubts, fmt.Sprintf("%s; that is too short to tell, because only %s of it count", &u,
-					seconds(quiet)))
+					length(quiet)))
 			}
 			continue
 		}

@@ -47,6 +47,7 @@ func TestBrokenLocksNameChecks(t *testing.T) {
 	for theirs, ours := range map[broken.Check]string{
 		broken.ServiceExclusion: check.ServiceExclusion, broken.BeliefExclusion: check.BeliefExclusion,
 		broken.Tokens: check.Tokens, broken.Liveness: check.Liveness,
+		broken.ServiceLiveness: check.ServiceLiveness,
 	} {
 		if string(theirs) != ours {
 			t.Errorf("%q is %q here", theirs, ours)

@@ -23,8 +23,9 @@ type outside struct {
 	path   *remote.Path
 }
 
-// reach looks at the ensemble that the scenario names, and refuses what a run on it cannot do. It creates nothing.
-func reach(ctx context.Context, sc *scenario.Scenario) (*outside, error) {
+// lookOutside looks at the ensemble that the scenario names, and refuses what a run on it cannot do. It creates
+// nothing.
+func lookOutside(ctx context.Context, sc *scenario.Scenario) (*outside, error) {
 	if err := openTxnLogs(sc); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"locklab/ensembles"
-	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
 	"locklab/workloads/control"
@@ -31,15 +30,15 @@ func (r *run) readFinal(ctx context.Context) error {
 	var died error
 	err := r.view.Wait(ctx, func(now watch.State) bool {
 		if how, exited := now.Exited(h.Name); exited {
-			died = fmt.Errorf("%s (its log is in %s)", how, rundir.LogPath(h.Name))
+			died = r.ended(h, how)
 		}
 		return died != nil || now.Finals() == len(r.locks)
 	})
-	if err == nil {
-		err = died
-	}
-	if err != nil {
-		return fmt.Errorf("read the final values by %s: %w", h.Name, err)
+	switch {
+	case died != nil:
+		return died
+	case err != nil:
+		return fmt.Errorf("%w: %s could not read the final values within %v: %w", ErrBrokeOff, h.Name, stopCap, err)
 	}
 	return nil
 }

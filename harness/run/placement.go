@@ -34,7 +34,8 @@ func (r *run) place(ctx context.Context) (placement, error) {
 		}
 		hosts, p.pinned = pinned(hosts, func(h *ensembles.Host) bool { return slices.Contains(wanted, roles[h.Name]) })
 		if p.pinned == 0 {
-			return p, fmt.Errorf("placement %s: no server is a %s (roles: %v)", r.sc.Placement, wanted[0], roles)
+			return p, fmt.Errorf("%w: placement %s: no server is a %s (roles: %v)", ErrBrokeOff, r.sc.Placement, wanted[0],
+				roles)
 		}
 	}
 	for _, h := range hosts {

@@ -309,8 +309,7 @@ func (r *run) awaitDone(ctx context.Context) error {
 	done := func(now watch.State) bool {
 		for _, h := range r.workers() {
 			if how, exited := now.Exited(h.Name); exited && !now.MayExit(h.Name) {
-				died = fmt.Errorf("client process %s ended by itself: %s (its log is in %s)",
-					h.Name, how, rundir.LogPath(h.Name))
+				died = r.ended(h, how)
 			}
 		}
 		return died != nil || r.allFinished(now)
@@ -364,7 +363,8 @@ func awaitRecorded(
 			return nil
 		}
 		if !arriving {
-			return fmt.Errorf("clients of %s are not done %v after the window closed", strings.Join(unfinished, ", "), lateCap)
+			return fmt.Errorf("%w: clients of %s are not done %v after the window closed: a call of their lock does not "+
+				"return, or their processes stand still", ErrBrokeOff, strings.Join(unfinished, ", "), lateCap)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/reach"
 	"locklab/harness/history"
 )
 
@@ -128,6 +129,6 @@ func outstanding(ctx context.Context, h *ensembles.Host) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	n, err := strconv.Atoi(ensembles.Field(answer, "Outstanding:"))
+	n, err := strconv.Atoi(reach.Field(answer, "Outstanding:"))
 	return n, err == nil
 }

@@ -108,7 +108,7 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 	equip := s.equip
 	if sc.Connect == "" {
 		s.lab, err = labs.Start(ctx, sc.Lab, cfg)
-	} else if s.outside, err = reach(ctx, sc); err == nil {
+	} else if s.outside, err = lookOutside(ctx, sc); err == nil {
 		s.lab, err = s.outside.start(ctx, sc.Lab, cfg)
 		equip = func(ctx context.Context, _ *scenario.Scenario) error { return s.join(ctx) }
 	}

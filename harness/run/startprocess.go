@@ -101,13 +101,13 @@ func (r *run) awaitReady(ctx context.Context, hosts ...*ensembles.Host) error {
 		var died error
 		err := r.view.Wait(ctx, func(now watch.State) bool {
 			if how, exited := now.Exited(h.Name); exited {
-				died = fmt.Errorf("process of %s ended: %s (its log is in %s)",
-					h.Name, how, rundir.LogPath(h.Name))
+				died = r.ended(h, how)
 			}
 			return died != nil || now.Ready(h.Name)
 		})
 		if err != nil {
-			err = fmt.Errorf("wait for %s, of which %d clients are connected: %w", h.Name, r.view.Connected(h.Name), err)
+			err = fmt.Errorf("%w: only %d clients of %s have connected to the servers: %w", ErrBrokeOff,
+				r.view.Connected(h.Name), h.Name, err)
 			if r.stage.ensemble.External {
 				err = fmt.Errorf("%w; servers refuse connections beyond maxClientCnxns from one address, which is 60 by default",
 					err)

@@ -12,6 +12,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles"
+	"locklab/ensembles/reach"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/watch"
@@ -202,8 +203,8 @@ func standing(ctx context.Context, h *ensembles.Host) history.Standing {
 		s.Up = strings.TrimSpace(answer) == "imok"
 	}
 	if answer, err := h.Agent.Ask(ctx, "srvr"); err == nil {
-		s.Role = ensembles.Field(answer, "Mode:")
-		s.Zxid, _ = strconv.ParseInt(ensembles.Field(answer, "Zxid:"), 0, 64)
+		s.Role = reach.Field(answer, "Mode:")
+		s.Zxid, _ = strconv.ParseInt(reach.Field(answer, "Zxid:"), 0, 64)
 	}
 	if answer, err := h.Agent.Ask(ctx, "mntr"); err == nil {
 		s.Counters = counterWords(ensembles.ParseMetrics(answer))

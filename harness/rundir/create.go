@@ -23,9 +23,17 @@ var (
 	ErrNoDir = errors.New("no run directory was made")
 )
 
-// DefaultDir returns the directory of a run or a series for which the user names none.
+// DefaultDir returns the directory of a run or a series for which the user names none. If the one of this second is
+// there, it has a number besides.
 func DefaultDir(name string, now time.Time) string {
-	return filepath.Join("runs", name+"-"+now.Format("20060102-150405"))
+	first := filepath.Join("runs", name+"-"+now.Format("20060102-150405"))
+	dir := first
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(dir); err != nil {
+			return dir
+		}
+		dir = fmt.Sprintf("%s-%d", first, n)
+	}
 }
 
 // A dirError says why a run cannot have a directory. It is both [ErrNoDir] and [ErrDirInUse].

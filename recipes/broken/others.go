@@ -1,6 +1,6 @@
 package broken
 
-// Others are known bugs of locks that others made, found here in the locks themselves.
+// Others are known bugs of locks that others made, found here in the locks themselves, and of ZooKeeper.
 var Others = []Lock{
 	{
 		Name:    "zk-lock-missing-own",
@@ -84,6 +84,27 @@ hold: 20ms
 victim-alone: true
 faults:
   - {kind: pause, target: c1, trigger: before-write, until: superseded}
+`,
+	},
+	{
+		Name:   "zookeeper-commits-nothing",
+		Recipe: "mutex",
+		Bug: "After the disks of both followers have been slow for longer than the sync limit, the ensemble has a leader " +
+			"and a quorum, and never commits anything again.",
+		Source: "ZooKeeper 3.8.0, by measurement; perhaps ZOOKEEPER-4643 or ZOOKEEPER-4785",
+		Trigger: "The leader closes its connections to both followers while proposals are under way, and they come back to " +
+			"it at once.",
+		Check:   ServiceLiveness,
+		Finding: "a leader and two followers in step that commit nothing, by the servers' own counters",
+		Kinds:   []string{"commits-nothing"},
+		Scenario: `
+clients: 16
+locks: 8 # so that there is always something under way
+duration: 58s
+session-timeout: 2s
+sync-limit: 5
+faults:
+  - {kind: slow-disk, target: followers, at: 2s, for: 1200ms, every: 6s, repeat: 8}
 `,
 	},
 }

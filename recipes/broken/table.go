@@ -54,6 +54,7 @@ const (
 	BeliefExclusion  Check = "belief-exclusion"
 	Tokens           Check = "tokens"
 	Liveness         Check = "liveness"
+	ServiceLiveness  Check = "service-liveness"
 	// Comparison is not a check of one run: it compares two series of runs.
 	Comparison Check = "compare"
 )

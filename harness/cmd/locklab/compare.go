@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,9 +133,12 @@ func (c *comparison) check() error {
 	if c.JSON && c.Format != "text" && c.Format != "json" {
 		return fmt.Errorf("%w: --json beside --format=%s; give one of the two", compare.ErrInput, c.Format)
 	}
-	for format := range c.Write {
+	for _, format := range slices.Sorted(maps.Keys(c.Write)) {
 		if err := compare.CheckFormat(format); err != nil {
 			return err
+		}
+		if err := checkFile(c.Write[format]); err != nil {
+			return fmt.Errorf("%w: --write %s=%s: %w", compare.ErrInput, format, c.Write[format], err)
 		}
 	}
 	return c.options().Check()
@@ -144,7 +148,9 @@ func (c *comparison) print(std streams, report compare.Report) error {
 	for _, format := range slices.Sorted(maps.Keys(c.Write)) {
 		b, err := compare.Render(format, report)
 		if err == nil {
-			err = os.WriteFile(c.Write[format], b, 0o644)
+			if err = os.WriteFile(c.Write[format], b, 0o644); err != nil {
+				err = fmt.Errorf("--write %s: %w", format, err)
+			}
 		}
 		if err != nil {
 			return err
@@ -160,6 +166,18 @@ func (c *comparison) print(std streams, report compare.Report) error {
 	}
 	_, err = std.Out.Write(b)
 	return err
+}
+
+// checkFile refuses the name of a file that cannot be written.
+func checkFile(name string) error {
+	dir, err := os.Stat(filepath.Dir(name))
+	if err != nil {
+		return errors.New("its folder does not exist")
+	}
+	if at, err := os.Stat(name); err == nil && at.IsDir() || !dir.IsDir() || name == "" {
+		return errors.New("that is not the name of a file")
+	}
+	return nil
 }
 
 func codeOfVerdict(v compare.Verdict) int {

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"locklab/chaos"
+	"locklab/ensembles"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/netns"
@@ -145,11 +147,14 @@ func codeOf(err error) (code int, show error) {
 		{series.ErrNoSweep, exitInput}, {series.ErrNoDanger, exitInput}, {series.ErrUnexplained, exitViolation},
 		{sweep.ErrQuestion, exitInput}, {compare.ErrInput, exitInput},
 		{runpage.ErrChoice, exitInput}, {export.ErrFormat, exitInput},
-		{capacity.ErrTooFar, exitUnknown}, {run.ErrStrained, exitUnknown},
+		{capacity.ErrTooFar, exitUnknown}, {run.ErrStrained, exitUnknown}, {run.ErrBrokeOff, exitUnknown},
 		{docker.ErrNoEngine, exitEnvironment}, {docker.ErrNoImage, exitEnvironment}, {netns.ErrUnavailable, exitEnvironment},
 		{process.ErrUnavailable, exitEnvironment}, {kubernetes.ErrUnavailable, exitEnvironment},
 		{docker.ErrMissingTool, exitEnvironment},
-		{curator.ErrMissing, exitEnvironment},
+		{curator.ErrMissing, exitEnvironment}, {ensembles.ErrNotFormed, exitEnvironment},
+		// Also while something is recorded or drawn.
+		{syscall.ENOSPC, exitEnvironment}, {syscall.EDQUOT, exitEnvironment}, {syscall.EROFS, exitEnvironment},
+		{syscall.EMFILE, exitEnvironment}, {syscall.ENFILE, exitEnvironment}, {syscall.ENOMEM, exitEnvironment},
 		// This is found before a run begins. During a run it makes the verdict unknown.
 		{chaos.ErrUnsupported, exitEnvironment}, {remote.ErrUnusable, exitEnvironment},
 	} {

@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"locklab/chaos"
+	"locklab/ensembles"
 	"locklab/ensembles/docker"
 	"locklab/harness/check"
 	"locklab/harness/judge"
@@ -62,6 +65,10 @@ func TestExitCodes(t *testing.T) {
 		{"a fault that is known not to be supported", judge.Outcome{}, wrapped(chaos.ErrUnsupported), exitEnvironment},
 		{"no engine", judge.Outcome{}, wrapped(docker.ErrNoEngine), exitEnvironment},
 		{"no image", judge.Outcome{}, wrapped(docker.ErrNoImage), exitEnvironment},
+		{"an ensemble that does not form", judge.Outcome{}, wrapped(ensembles.ErrNotFormed), exitEnvironment},
+		{"no space", outcome(check.Unknown, false), wrapped(&fs.PathError{Op: "write", Err: syscall.ENOSPC}),
+			exitEnvironment},
+		{"the lock's calls do not return", outcome(check.Unknown, false), wrapped(run.ErrBrokeOff), exitUnknown},
 		{"directory in use", judge.Outcome{}, wrapped(rundir.ErrDirInUse), exitInput},
 		{"no run", judge.Outcome{}, wrapped(rundir.ErrNoRun), exitInput},
 		{"bad input", judge.Outcome{}, wrapped(&scenario.InputError{Msg: "bad"}), exitInput},

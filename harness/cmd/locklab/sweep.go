@@ -128,7 +128,10 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 		cfg.Params = append(cfg.Params, p)
 	}
 	var err error
-	if cfg.Base, err = c.load(ctx, in, cmp.Or(c.Scenario, "mutex")); err != nil {
+	if cfg.Base, err = c.load(ctx, in, cmp.Or(c.Scenario, "mutex")); err == nil {
+		err = run.CheckFiles(cfg.Base) // here the flag is known that names a file
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	dir := outDir(c.Out, "sweep-"+cfg.Base.Name)
