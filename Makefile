@@ -133,15 +133,20 @@ endef
 
 # Packages whose tests start labs, or look at the whole machine, run one at a time, and every time, because they depend on
 # more than their files. The longest come first.
-LAB_TESTS := ./harness/run ./harness/cmd/... ./recipes/... ./chaos/... ./ensembles/... ./harness/series/... \
-	./harness/incluster ./harness/doctor ./harness/benchpeers
+LAB_TESTS := ./harness/run ./harness/cmd/... ./recipes ./recipes/broken ./recipes/curator ./recipes/zksession \
+	./recipes/zktest ./chaos/... ./ensembles ./ensembles/docker ./ensembles/labtest/... ./ensembles/netns ./ensembles/process \
+	./ensembles/remote ./ensembles/txnlog ./harness/series/bench ./harness/series ./harness/incluster ./harness/doctor \
+	./harness/benchpeers
 # The others run beside them, at a lower priority.
-PLAIN_TESTS := ./harness ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
+PLAIN_TESTS := ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
+	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... \
+	./harness ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
 	./harness/scenario/... ./reports/... ./workloads/...
 # Packages that start goroutines are tested with the race detector as well, as far as their tests are short: they leave
-# out what needs a lab or a browser, simulates for long, or reconnects, where go-zookeeper has a race of its own.
-RACE_TESTS := ./chaos ./ensembles/agent/serve ./ensembles/remote ./ensembles/txnlog ./ensembles/kubernetes \
+# out what needs a lab or a browser, simulates for long, or reconnects, where go-zookeeper has a race of its own. They
+# are built without what only labs need. ensembles/kubernetes needs so much else that it has its turn in test-all.
+RACE_TESTS := ./chaos ./ensembles/agent/serve ./ensembles/remote ./ensembles/txnlog \
 	./harness/check ./harness/history ./harness/judge ./harness/rundir ./harness/watch ./harness/run ./harness/series \
 	./recipes/... ./reports/chart ./reports/compare ./reports/result ./reports/serve ./workloads/...
 
@@ -214,6 +219,7 @@ $(TEST_CLUSTER):
 # Nightly tests run on every kind of lab. The runs of the fuzzers are short, as their corpora are.
 test-all: kazoo ## run the nightly tests as well, on every kind of lab, catch every known bug, and run the fuzzers
 	LOCKLAB_TEST_ALL=1 $(MAKE) --no-print-directory test
+	$(GO) test -race -short -count=1 ./ensembles/kubernetes
 	$(MAKE) --no-print-directory test-netns test-process gallery
 	@if [ -e $(TEST_CLUSTER) ] || [ -n "$${KUBECONFIG:-}" ]; then $(MAKE) --no-print-directory test-kubernetes; \
 		else echo "no test of labs in a cluster; make test-kubernetes builds one, once"; fi

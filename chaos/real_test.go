@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"locklab/ensembles"
-	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
@@ -315,7 +314,7 @@ func testNothingThere(t *testing.T, r *rig) {
 	}
 	// Neither is the control connection, by which faults are healed. In other labs than those of containers it does not
 	// pass through the lab's network.
-	if labtest.Kind() != (docker.Kind{}).Name() {
+	if labtest.Kind() != ensembles.LabDocker {
 		return
 	}
 	gateway := &ensembles.Host{Name: "gateway", Address: netip.PrefixFrom(r1.Address, 24).Masked().Addr().Next()}

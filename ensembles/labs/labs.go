@@ -1,6 +1,3 @@
-// Package labs has the table of the kinds of labs, and chooses one.
-//
-// In flow: the name of a kind, or [ensembles.LabAuto], and the hosts of a lab. Out flow: a lab of that kind.
 package labs
 
 import (
@@ -12,23 +9,20 @@ import (
 	"strings"
 
 	"locklab/ensembles"
-	"locklab/ensembles/docker"
-	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/process"
 )
 
 // Kinds returns the kinds of labs, in the order in which [ensembles.LabAuto] tries those of this machine. It never
 // chooses a cluster, which others may use too.
-func Kinds() []ensembles.Kind { return append(ofThisMachine(), kubernetes.Kind{}) }
+func Kinds() []ensembles.Kind { return append(ofThisMachine(), cluster(nil)...) }
 
 func ofThisMachine() []ensembles.Kind {
-	return []ensembles.Kind{docker.Kind{}, netns.Kind{}, process.Kind{}}
+	return append(engine(), netns.Kind{}, process.Kind{})
 }
 
 // unavailable are the errors of a machine on which labs of a kind cannot be made at all.
-var unavailable = []error{docker.ErrNoEngine, docker.ErrNoImage, netns.ErrUnavailable, process.ErrUnavailable,
-	kubernetes.ErrUnavailable}
+var unavailable = append([]error{netns.ErrUnavailable, process.ErrUnavailable}, absent...)
 
 // Unavailable reports whether an error says that a kind of lab cannot be made on this machine.
 func Unavailable(err error) bool {
@@ -63,6 +57,21 @@ func Start(ctx context.Context, name string, cfg ensembles.LabConfig) (*ensemble
 		return nil, fmt.Errorf("no kind of lab is called %q; use one of %s", name, strings.Join(ensembles.LabNames(), ", "))
 	}
 	return nil, errors.Join(errs...)
+}
+
+// StartElsewhere makes a lab of clients alone, which work on somebody's ensemble: pods if the kind says so, or else
+// processes of this machine.
+func StartElsewhere(
+	ctx context.Context, name string, elsewhere *ensembles.Elsewhere, cfg ensembles.LabConfig,
+) (*ensembles.Lab, error) {
+	kinds := []ensembles.Kind{process.Kind{Elsewhere: elsewhere}}
+	if name == ensembles.LabKubernetes {
+		kinds = cluster(elsewhere)
+	}
+	if len(kinds) == 0 {
+		return nil, fmt.Errorf("this binary cannot make a lab of kind %s", name)
+	}
+	return ensembles.StartLab(ctx, kinds[0], cfg)
 }
 
 // Clean removes what killed runs have left in labs of every kind. It warns of a kind of which this machine can make no

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"locklab/ensembles"
-	"locklab/ensembles/docker"
 	"locklab/ensembles/labs"
 	"locklab/ensembles/labtest/suite"
 )
@@ -27,7 +26,7 @@ import (
 const EnvKind = "LOCKLAB_TEST_LAB"
 
 // Kind returns the name of the kind of lab that tests start.
-func Kind() string { return cmp.Or(os.Getenv(EnvKind), docker.Kind{}.Name()) }
+func Kind() string { return cmp.Or(os.Getenv(EnvKind), ensembles.LabDocker) }
 
 // RequireKind skips a test that needs labs of that kind unless tests start such labs. `make test-kubernetes` says so of
 // a cluster that is for tests.
@@ -44,15 +43,15 @@ func Require(t testing.TB) {
 	if testing.Short() {
 		t.Skip("needs a lab")
 	}
-	if Kind() != (docker.Kind{}).Name() {
+	if Kind() != ensembles.LabDocker {
 		return
 	}
-	_, err := docker.FindImage(t.Context())
+	err := labs.CheckImage(t.Context())
 	switch {
 	case err == nil:
 	case suite.Required():
 		t.Fatalf("a Docker engine and an image are required: %v", err)
-	case errors.Is(err, docker.ErrNoEngine), errors.Is(err, docker.ErrNoImage):
+	case labs.Unavailable(err):
 		t.Skipf("needs a Docker engine and an image: %v", err)
 	default:
 		t.Fatal(err)

@@ -208,6 +208,9 @@ func TestIncompleteRecord(t *testing.T) {
 // The transaction logs of two or three servers that end at the same place, wherever that is, make the run unknown. So
 // do those of one server, because a file is not as it was copied.
 func TestCutTransactionLogs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges a run hundreds of times")
+	}
 	const seed, cuts = 20261122, 16
 	rng := rand.New(rand.NewPCG(seed, 3))
 	n := 0
@@ -244,6 +247,9 @@ func TestCutTransactionLogs(t *testing.T) {
 
 // A raw file that is as long as it was and has other content, or is that of another run, makes the run unknown.
 func TestChangedFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges a run hundreds of times")
+	}
 	dir := madeRun{id: "a-1", section: "counter"}.make(t)
 	other := madeRun{id: "b-1", section: "none", killed: true}.make(t)
 	for _, name := range []string{rundir.ScenarioFile, rundir.EnvFile, "timeline.json"} {

@@ -10,8 +10,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles"
-	"locklab/ensembles/kubernetes"
-	"locklab/ensembles/process"
+	"locklab/ensembles/labs"
 	"locklab/ensembles/remote"
 	"locklab/harness/scenario"
 )
@@ -67,11 +66,7 @@ func (o *outside) start(ctx context.Context, in string, cfg ensembles.LabConfig)
 		return nil, err
 	}
 	elsewhere := &ensembles.Elsewhere{Ensemble: &o.access.Ensemble, Path: o.path.Name}
-	var kind ensembles.Kind = process.Kind{Elsewhere: elsewhere}
-	if in == ensembles.LabKubernetes {
-		kind = kubernetes.Kind{Elsewhere: elsewhere}
-	}
-	lab, err := ensembles.StartLab(ctx, kind, cfg)
+	lab, err := labs.StartElsewhere(ctx, in, elsewhere, cfg)
 	if err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseCap)
 		defer cancel()

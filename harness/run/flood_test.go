@@ -83,6 +83,9 @@ func flood(rec *history.Recorder, client string, acquisitions int) error {
 // A process that records faster than its record can be collected is slowed down. Its record arrives whole, and neither
 // its host nor the agent keeps much of it.
 func TestFloodArrivesWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes for long")
+	}
 	events := 1_500_000 // more than a host keeps
 	if suite.All() {
 		events = 10_000_000

@@ -277,6 +277,9 @@ func (f *fakeRun) complete(t *testing.T, plan *SweepPlan, dir string) []string {
 // A sweep that is interrupted anywhere and resumed has the grid, the seeds and the order of one that is not
 // interrupted.
 func TestSweepIsResumed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many runs")
+	}
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		params := []string{"clients=1..8", "storage=disk,tmpfs"}

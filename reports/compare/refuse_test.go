@@ -50,6 +50,9 @@ func remove(file string) func(string) error {
 // A comparison with a damaged run directory on either side does not pass. It is refused (exit 2) or inconclusive
 // (exit 6), and the reason names the directory.
 func TestDamagedRunsNeverPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares many runs")
+	}
 	const (
 		refused       = Verdict("refused")
 		refusedWithin = Verdict("refused within a side") // and the matter itself between sides

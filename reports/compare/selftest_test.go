@@ -7,6 +7,9 @@ import (
 )
 
 func TestSelfTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares thousands of samples")
+	}
 	if err := SelfTest(t.Output()); err != nil {
 		t.Error(err)
 	}

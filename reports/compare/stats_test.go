@@ -166,6 +166,9 @@ func TestTrend(t *testing.T) {
 
 // A series as long as those of bench is tested fast, by the same distribution as short ones.
 func TestTrendOfLongSeries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares many runs")
+	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	x := make([]float64, 999)
 	for i := range x {

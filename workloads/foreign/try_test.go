@@ -56,6 +56,9 @@ func TestACommandGivesUpByItself(t *testing.T) {
 
 // The example in Go can be tried: it takes a free lock, and does not queue for one that another client holds.
 func TestTryOfTheExample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
 	program := filepath.Join(t.TempDir(), "zk-lock")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/zk-lock").
 		CombinedOutput(); err != nil {

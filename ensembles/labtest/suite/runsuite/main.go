@@ -93,7 +93,7 @@ func (s *runner) run(ctx context.Context) error {
 			return err
 		}
 		// The race detector needs cgo.
-		return follow(goTest(ctx, append([]string{"-race", "-short"}, s.raced...)...), s.report.takeRaced)
+		return follow(goTest(ctx, append([]string{"-race", "-short", "-tags=nolab"}, s.raced...)...), s.report.takeRaced)
 	})
 	running.Wait()
 	return context.Cause(ctx)
