@@ -100,11 +100,10 @@ faults:
 		Scenario: `
 clients: 16
 locks: 8 # so that there is always something under way
-duration: 58s
+duration: 116s
 session-timeout: 2s
-sync-limit: 5
-faults:
-  - {kind: slow-disk, target: followers, at: 2s, for: 1200ms, every: 6s, repeat: 8}
+faults: # the next one would mend what the last one broke, so it leaves the harness time to see
+  - {kind: slow-disk, target: followers, at: 2s, for: 1200ms, every: 14s, repeat: 8}
 `,
 	},
 }

@@ -159,8 +159,7 @@ func TestCompareWritesFiles(t *testing.T) {
 		}
 	}
 	if code, _, stderr := runCLI(t, "compare", base, head, "--write", "json="+filepath.Join(dir, "nowhere",
-		"x")); code != exitHarness ||
-		stderr == "" {
+		"x")); code != exitInput || !strings.Contains(stderr, "its folder does not exist") {
 		t.Errorf("a file that cannot be written: exit code %d, %q", code, stderr)
 	}
 }

@@ -1,5 +1,5 @@
-// Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time,
-// because each lab wants the machine for itself, and the others beside them, at a lower priority.
+// Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time, and
+// the others beside them, at a lower priority. Once these are done, what is left of the labs runs two packages at a time.
 //
 // In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
 // many tests were skipped and why. It fails if a test fails.
@@ -77,14 +77,15 @@ func (s *runner) run(ctx context.Context) error {
 		}
 		return nil
 	})
-	try(func() error {
+	runLabs := func() error {
 		for l := range built {
 			if err := l.run(ctx, s.parallel, s.report.take); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
+	try(runLabs)
 	try(func() error {
 		if err := vet(ctx); err != nil {
 			return err
@@ -93,7 +94,11 @@ func (s *runner) run(ctx context.Context) error {
 			return err
 		}
 		// The race detector needs cgo.
-		return follow(goTest(ctx, append([]string{"-race", "-short", "-tags=nolab"}, s.raced...)...), s.report.takeRaced)
+		raced := append([]string{"-race", "-short", "-tags=nolab"}, s.raced...)
+		if err := follow(goTest(ctx, raced...), s.report.takeRaced); err != nil {
+			return err
+		}
+		return runLabs() // labs wait for most of their time, so two packages at once leave the machine less idle than one
 	})
 	running.Wait()
 	return context.Cause(ctx)
