@@ -111,6 +111,36 @@ func TestTrySetCountUnpinned(t *testing.T) {
 	}
 }
 
+// Whoever deletes a count with all that is below it does not make TrySetCount say that it has set the value.
+func TestTrySetCountDeletedWithAll(t *testing.T) {
+	for _, lost := range []fault{loseBefore, loseAfter} {
+		svc := newFakeService()
+		calling := false
+		s, _ := svc.session(t, func(op, _ string) fault {
+			switch {
+			case calling && op == "multi":
+				return lost
+			case calling && op == "sync": // the client asks what became of its transaction
+				calling = false
+				for _, pin := range svc.children(countPath) {
+					svc.remove(countPath + "/" + pin)
+				}
+				svc.remove(countPath)
+			}
+			return pass
+		})
+		c := newCountOf(t, s, countPath, 1)
+		previous, err := c.Get(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		calling = true
+		if set, err := c.TrySetCount(within(t), previous, 5); set || !errors.Is(err, errSetUnknown) {
+			t.Errorf("%v: set %t, %v", lost, set, err)
+		}
+	}
+}
+
 // SetCount sets a count once, also if the count was deleted and created again, and another client has set it, before
 // the client hears what became of its request.
 func TestSetCountReplaced(t *testing.T) {

@@ -13,8 +13,7 @@ import (
 
 // TrySetCount sets the value if it has not been set since previous was read, and reports whether it did. previous is
 // what this or another SharedCount of the same path returned; a count that was deleted and created again since is
-// another one. An error that wraps that of ctx or of the session's end means that the value may or may not have been
-// set.
+// another one. An error means that the value may or may not have been set.
 func (c *SharedCount) TrySetCount(ctx context.Context, previous Count, value int32) (bool, error) {
 	set, err := c.trySet(ctx, previous, value)
 	return set, c.wrap("set", err)
@@ -22,6 +21,9 @@ func (c *SharedCount) TrySetCount(ctx context.Context, previous Count, value int
 
 // pinMark is the mark in the names of pins.
 const pinMark = "pin-"
+
+// errSetUnknown says that nothing is left that could tell whether the value was set.
+var errSetUnknown = errors.New("the count was deleted, and it is not known whether the value was set before that")
 
 // errUnpinned says that somebody has deleted a pin.
 var errUnpinned = errors.New("the pin is gone")
@@ -122,7 +124,7 @@ func (c *SharedCount) unpinned(ctx context.Context, previous Count) (bool, error
 	now, err := settled(ctx, c.read)
 	switch {
 	case errors.Is(err, zksession.ErrNoNode):
-		return true, nil // set, and the count was deleted since
+		return false, errSetUnknown // whoever deletes a count with all its children deletes the pin first
 	case err != nil:
 		return false, err
 	case now.Zxid == previous.Zxid:
