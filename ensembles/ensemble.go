@@ -43,6 +43,9 @@ type Ensemble struct {
 // ended, or they found no leader in time.
 var ErrNotFormed = errors.New("the ensemble did not form")
 
+// ErrTooSlow says that this machine, or what makes labs on it, took too long for one of the steps of making a lab.
+var ErrTooSlow = errors.New("the lab could not be made in time, as if this machine were overloaded")
+
 // readyTimeout is how long an ensemble may take to form. It takes a few seconds, or longer on a busy machine.
 const readyTimeout = 90 * time.Second
 

@@ -121,6 +121,8 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 	switch {
 	case errors.Is(err, remote.ErrUnusable), errors.Is(err, chaos.ErrUnsupported):
 		return nil, err // it says what is wrong in one line
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return nil, fmt.Errorf("%w: %w", ensembles.ErrTooSlow, err)
 	case err != nil:
 		return nil, fmt.Errorf("start lab: %w", err)
 	}

@@ -152,6 +152,7 @@ func codeOf(err error) (code int, show error) {
 		{process.ErrUnavailable, exitEnvironment}, {kubernetes.ErrUnavailable, exitEnvironment},
 		{docker.ErrMissingTool, exitEnvironment},
 		{curator.ErrMissing, exitEnvironment}, {ensembles.ErrNotFormed, exitEnvironment},
+		{ensembles.ErrTooSlow, exitEnvironment},
 		// Also while something is recorded or drawn.
 		{syscall.ENOSPC, exitEnvironment}, {syscall.EDQUOT, exitEnvironment}, {syscall.EROFS, exitEnvironment},
 		{syscall.EMFILE, exitEnvironment}, {syscall.ENFILE, exitEnvironment}, {syscall.ENOMEM, exitEnvironment},

@@ -66,6 +66,7 @@ func TestExitCodes(t *testing.T) {
 		{"no engine", judge.Outcome{}, wrapped(docker.ErrNoEngine), exitEnvironment},
 		{"no image", judge.Outcome{}, wrapped(docker.ErrNoImage), exitEnvironment},
 		{"an ensemble that does not form", judge.Outcome{}, wrapped(ensembles.ErrNotFormed), exitEnvironment},
+		{"an engine that does not answer in time", judge.Outcome{}, wrapped(ensembles.ErrTooSlow), exitEnvironment},
 		{"no space", outcome(check.Unknown, false), wrapped(&fs.PathError{Op: "write", Err: syscall.ENOSPC}),
 			exitEnvironment},
 		{"the lock's calls do not return", outcome(check.Unknown, false), wrapped(run.ErrBrokeOff), exitUnknown},
