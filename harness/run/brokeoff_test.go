@@ -2,10 +2,13 @@ package run
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"locklab/ensembles"
+	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 )
 
@@ -33,5 +36,19 @@ func TestEndedByItself(t *testing.T) {
 			!strings.Contains(err.Error(), "process.log") {
 			t.Errorf("%s: %v", c.what, err)
 		}
+	}
+	dir := t.TempDir()
+	r := &run{dir: dir, stage: &Stage{foreign: driven}, sc: &scenario.Scenario{Recipe: "exec:./lock"}, client: ownBinary}
+	err := r.ended(client, "exit status 1")
+	if got := r.lastWords(err); got.Error() != err.Error() {
+		t.Errorf("without a log: %v", got)
+	}
+	log := filepath.Join(dir, rundir.LogPath("c1"))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o755), os.WriteFile(log, []byte("begun\nno such module\n"),
+		0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.lastWords(err); !errors.Is(got, ErrBrokeOff) || !strings.HasSuffix(got.Error(), ": no such module") {
+		t.Errorf("with a log: %v", got)
 	}
 }

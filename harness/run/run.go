@@ -106,7 +106,7 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	case errors.Is(runErr, errUnserved):
 		how, why, runErr = history.EndUnserved, errUnserved.Error(), nil // a finding, which the checks judge
 	case runErr != nil:
-		how = history.EndBroken
+		how, runErr = history.EndBroken, r.lastWords(runErr)
 	}
 	endErr = errors.Join(endErr, r.noteContents())
 	if err := r.note(history.Ends(how, why)); err != nil {
