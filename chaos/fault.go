@@ -129,7 +129,7 @@ func (f Fault) meetsHolds() bool {
 // disables reports whether the fault takes a server out of action.
 func (f Fault) disables() bool { return f.kind().Outage && f.HitsServer() }
 
-// Relayed reports whether client processes may have to connect through relays for the fault.
+// relayed reports whether client processes may have to connect through relays for the fault.
 func (f Fault) relayed() bool {
 	k := f.kind()
 	return k.Relayed != nil && k.Relayed(f)

@@ -156,9 +156,16 @@ func (p *Planned) Warnings(s *Setting) []string {
 	return list
 }
 
-// Relayed reports whether client processes may have to connect through relays for one of the faults.
-func (p Plan) Relayed() bool {
-	return slices.ContainsFunc(p.Steps, func(s PlannedFault) bool { return s.Fault.relayed() })
+// Relays reports whether the process of a client's host may have to connect to a server through a relay, because a
+// fault may act on that connection.
+func (p Plan) Relays(client, server string) bool {
+	return slices.ContainsFunc(p.Steps, func(s PlannedFault) bool {
+		end := server
+		if s.Fault.HitsClient() {
+			end = client
+		}
+		return s.Fault.relayed() && mayBeSame(s.Fault.Target, Target(end))
+	})
 }
 
 // StepsClock reports whether one of the faults shifts a server's wall clock.

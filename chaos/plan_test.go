@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,5 +24,35 @@ func TestFaultsWithTriggersFollowOneAnother(t *testing.T) {
 	}
 	if s := (&Setting{}); s.CheckTogether(p.Faults[0], p.Faults[2]) != nil {
 		t.Error("two faults of one host that follow one another are refused")
+	}
+}
+
+// Only connections that a fault may act on need relays.
+func TestRelays(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		target Target
+		from   string
+		want   string
+	}{
+		{"a client", "c1", FromServers, "c1>zk1 c1>zk2"},
+		{"a client that is drawn", TargetAnyClient, FromServers, "c1>zk1 c1>zk2 c2>zk1 c2>zk2"},
+		{"a server", "zk2", FromClients, "c1>zk2 c2>zk2"},
+		{"a server by its role", TargetLeader, FromClients, "c1>zk1 c1>zk2 c2>zk1 c2>zk2"},
+		{"servers among themselves", "zk1", FromServers, ""},
+	} {
+		p := Plan{Steps: []PlannedFault{{Fault: Fault{Kind: "latency", Target: c.target,
+			Params: latencyParams{LinkParams: LinkParams{From: c.from}}}}, {Fault: Fault{Kind: "pause", Target: "c2"}}}}
+		var got []string
+		for _, client := range []string{"c1", "c2"} {
+			for _, server := range []string{"zk1", "zk2"} {
+				if p.Relays(client, server) {
+					got = append(got, client+">"+server)
+				}
+			}
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -37,8 +37,8 @@ type Run struct {
 	Superseded func(ctx context.Context, victim history.Event) error
 	// Process returns the process of a host, for faults that end it.
 	Process func(*ensembles.Host) Process
-	// Relay returns where the process of a client's host connects to instead of a server; not ok if it connects to
-	// the server itself.
+	// Relay returns the relay through which the process of a client's host connects to a server; not ok if there is
+	// none.
 	Relay func(client, server *ensembles.Host) (at netip.AddrPort, ok bool)
 	// Away returns the clients that have lost their connection, of the processes that run.
 	Away func() []string

@@ -13,6 +13,10 @@ const EnvSurroundings = "LOCKLAB_SURROUNDINGS"
 // EnvCredential is the variable in which a process finds the digest credential for the ensemble, if it needs one.
 const EnvCredential = "LOCKLAB_CREDENTIAL"
 
+// EnvTLS is the variable in which a process finds what its connections to the ensemble need for TLS, as JSON of
+// [reach.TLS]; it is not set for an ensemble without TLS.
+const EnvTLS = "LOCKLAB_TLS"
+
 // Surroundings describe a host that is a mere process of this machine: it shares the network and the files of the
 // machine.
 type Surroundings struct {

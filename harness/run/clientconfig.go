@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"net/netip"
 
 	"locklab/ensembles"
@@ -10,7 +11,7 @@ import (
 )
 
 // clientConfig returns what the clients of a host must know about the scenario and the lab.
-func (r *run) clientConfig(h *ensembles.Host, p placement) control.ClientConfig {
+func (r *run) clientConfig(ctx context.Context, h *ensembles.Host, p placement) (control.ClientConfig, error) {
 	sc := r.sc
 	cfg := control.ClientConfig{
 		Host: h.Name, Resource: r.resourceAddress().String(), Locks: r.locks, AllClients: sc.Clients,
@@ -19,8 +20,10 @@ func (r *run) clientConfig(h *ensembles.Host, p placement) control.ClientConfig 
 		ClientsPerSession: sc.ClientsPerSession, SessionTimeout: sc.SessionTimeout, Tick: sc.Tick,
 		Warmup: sc.Warmup, Iterations: sc.Iterations, Drain: sc.Drain, Seed: sc.Seed,
 	}
-	cfg.Servers, cfg.Pinned, cfg.Stay = p.servers, p.pinned, p.stay
-	return cfg
+	cfg.Pinned, cfg.Stay = p.pinned, p.stay
+	var err error
+	cfg.Servers, err = r.routes(ctx, h, p)
+	return cfg, err
 }
 
 // giveRecipe sets the recipe of the i-th client process. A recipe that can take only one lock at a time takes one

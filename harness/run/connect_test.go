@@ -86,6 +86,22 @@ faults:
   - {kind: foreign-children, target: all, at: 500ms, for: 1s}
 `
 
+// slowElsewhere is a short run in which one client's packets are delayed, which only a relay can do there.
+const slowElsewhere = `
+name: slow
+clients: 4
+client-processes: 2
+guard: fencing
+hold: 20ms
+think: 200ms
+warmup: 300ms
+duration: 3s
+min-acquired: 5
+session-timeout: 1s
+faults:
+  - {kind: latency, target: c2, from: servers, latency: 20ms, at: 500ms, for: 1s}
+`
+
 // An elsewhere is an ensemble that locklab did not start for its runs: a server with data and ACLs in it, behind TLS.
 type elsewhere struct {
 	t       *testing.T
@@ -126,6 +142,7 @@ func startElsewhere(t *testing.T) *elsewhere {
 		"reader": "reader:reader", "plain.yaml": plainElsewhere, "paused.yaml": pausedElsewhere,
 		"unbounded.yaml": strings.ReplaceAll(plainElsewhere, "iterations: 10", "duration: 5s"),
 		"znodes.yaml":    znodesElsewhere,
+		"slow.yaml":      slowElsewhere,
 		"kill.yaml":      plainElsewhere + "faults: [{kind: kill, target: zk1, at: 100ms, for: 300ms}]\n"} {
 		e.write(name, []byte(text))
 	}
@@ -330,6 +347,16 @@ func TestElsewhere(t *testing.T) {
 		}
 		unchanged(t)
 	})
+	t.Run("a fault that needs a relay", func(t *testing.T) {
+		r := e.judged(t, "slow", check.Pass)
+		if len(r.Faults) != 1 || !r.Faults[0].Verified {
+			t.Errorf("faults %+v", r.Faults)
+		}
+		if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, "c2: what clients send to servers passes through") {
+			t.Errorf("no warning says which client's connections pass through a relay:\n%s", all)
+		}
+		unchanged(t)
+	})
 	t.Run("a fault of znodes", func(t *testing.T) { e.judged(t, "znodes", check.Pass); unchanged(t) })
 	t.Run("a sweep and a plan", func(t *testing.T) {
 		suite.Nightly(t, "a run that passes has the same load; the scripts of the command line sweep and plan")
@@ -361,6 +388,11 @@ func (e *elsewhere) judged(t *testing.T, name string, want check.Result) result.
 	for _, c := range r.Checks {
 		if c.Name == check.ServiceExclusion && c.Result != check.NotApplicable {
 			t.Errorf("%s is %s without the servers' logs", c.Name, c.Result)
+		}
+	}
+	for _, w := range r.Warnings {
+		if relayed := strings.Contains(w, "passes through"); relayed && name != "slow" {
+			t.Errorf("clients do not connect to the servers themselves: %s", w)
 		}
 	}
 	if r.Server.RequestsPerAcquire != nil || r.Server.WatchesFiredPerRelease != nil || r.Lab != "connect" {

@@ -1,14 +1,10 @@
 package run
 
 import (
-	"context"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"locklab/chaos"
-	"locklab/ensembles"
-	"locklab/ensembles/agent"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
@@ -45,43 +41,6 @@ func (commands) Undo(fault, action string) string {
 		return control.FormatSettle(fault)
 	}
 	return control.FormatDisarm(fault)
-}
-
-// A link is the connection from a client's host to a server.
-type link struct{ client, server *ensembles.Host }
-
-// relay makes a client process connect to relays instead of the servers if a fault delays packets and the kernel cannot
-// do that.
-func (r *run) relay(ctx context.Context, h *ensembles.Host, cfg *control.ClientConfig) error {
-	if !r.plan.Relayed() {
-		return nil
-	}
-	lacks, err := h.Agent.Capabilities(ctx)
-	if err != nil || lacks[agent.CapNetem] == "" {
-		return err
-	}
-	through := make([]control.Server, len(cfg.Servers))
-	for i, s := range cfg.Servers {
-		server := r.stage.lab.Host(s.Name)
-		at, err := h.Agent.Relay(ctx, server.Server, r.sc.Seed)
-		if err != nil {
-			return fmt.Errorf("relay of %s: %w", h.Name, err)
-		}
-		through[i] = control.Server{Name: s.Name, Address: at.String()}
-		r.mu.Lock()
-		r.relays[link{h, server}] = at
-		r.mu.Unlock()
-	}
-	cfg.Servers = through
-	return nil
-}
-
-// relayOf returns the address to which the process of a client's host connects instead of a server.
-func (r *run) relayOf(client, server *ensembles.Host) (at netip.AddrPort, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at, ok = r.relays[link{client, server}]
-	return at, ok
 }
 
 // unsupported refuses a scenario whose faults need a capability that the machine is known to lack.

@@ -7,13 +7,12 @@ import (
 
 	"locklab/ensembles"
 	"locklab/harness/scenario"
-	"locklab/workloads/control"
 )
 
 // A placement is the order in which client processes list the servers. Sessions are dealt to the first ones, as many as
 // pinned says; to all if it is 0. If they stay, they know no other server than their first.
 type placement struct {
-	servers []control.Server
+	servers []*ensembles.Host
 	pinned  int
 	stay    bool
 }
@@ -38,9 +37,7 @@ func (r *run) place(ctx context.Context) (placement, error) {
 				roles)
 		}
 	}
-	for _, h := range hosts {
-		p.servers = append(p.servers, control.Server{Name: h.Name, Address: h.Server.String()})
-	}
+	p.servers = hosts
 	return p, nil
 }
 

@@ -50,11 +50,11 @@ type run struct {
 	streams     context.Context
 	stopStreams context.CancelFunc
 	following   sync.WaitGroup // of hosts' clocks, until streams ends
+	detours     map[link]detour
 
 	mu        sync.Mutex
 	processes map[*ensembles.Host]*hostProcess // those that were started, or may have been
-	// relays has the addresses to which client processes connect instead of a server, so that packets can be delayed.
-	relays map[link]netip.AddrPort
+	relays    map[link]netip.AddrPort
 }
 
 // Run carries out the scenario and leaves a run directory with all raw files. If ctx ends, it stops the clients, heals
@@ -83,6 +83,9 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	}
 	defer rundir.Occupy(dir)()
 	r := s.newRun(sc, plan, dir, clients)
+	if err := r.findDetours(ctx); err != nil {
+		return err
+	}
 	if err := r.begin(); err != nil {
 		return err
 	}
@@ -148,6 +151,7 @@ func (r *run) begin() (err error) {
 	env.Lock = foreignVersion(r.stage.foreign[r.sc.Recipe])
 	env.StartedUnixNs = time.Now().UnixNano()
 	env.SessionTimeoutNs = int64(r.sc.Negotiated())
+	env.Relayed = r.relayed()
 	if r.client != ownBinary {
 		env.ClientBinary = r.stage.other
 	}

@@ -34,20 +34,23 @@ func (r *run) startProcesses(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	first := 0
 	for i, h := range r.clientHosts() {
-		cfg := r.clientConfig(h, at)
+		cfg, err := r.clientConfig(ctx, h, at)
+		if err != nil {
+			return err
+		}
 		cfg.Clients, cfg.First = r.sc.ClientsPerProcess()[i], first
 		if all := r.sc.InFlight(); all != nil {
 			cfg.MaxInFlight = all[i]
 		}
 		r.giveRecipe(&cfg, i)
-		if err := r.relay(ctx, h, &cfg); err != nil {
-			return err
-		}
 		first += cfg.Clients
 		g.Go(func() error { return r.start(gctx, h, r.client, "client", cfg) })
 	}
 	if h := r.stage.lab.Host(rundir.ObserverHost); h != nil {
-		cfg := r.clientConfig(h, at)
+		cfg, err := r.clientConfig(ctx, h, at)
+		if err != nil {
+			return err
+		}
 		cfg.Observe, cfg.Seen = true, r.sc.Mix().Seen
 		g.Go(func() error { return r.start(gctx, h, ownBinary, "client", cfg) })
 	}

@@ -30,6 +30,9 @@ type Env struct {
 	Locklab   string `json:"locklab"` // revision of the binary; empty if the binary does not know it
 	// ClientBinary describes the binary of the client processes if it is another one than the harness's.
 	ClientBinary string `json:"client_binary,omitempty"`
+	// Relayed has, by client host, the servers to which its clients did not connect themselves, but through a process of
+	// locklab's that passes on what they send.
+	Relayed map[string][]string `json:"relayed,omitempty"`
 	// EnsembleReadyNs is the time from the start of the servers until the ensemble had a leader and followers and each
 	// server had committed a write.
 	EnsembleReadyNs int64 `json:"ensemble_ready_ns"`

@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,11 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		Sometimes: append([]check.ConditionCount{}, rep.Sometimes...),
 		Faults:    append([]check.FaultRecord{}, rep.Faults...),
 		Clocks:    events.Clocks().Uncertain(),
+	}
+	if relayed := run.Env.Relayed; len(relayed) > 0 {
+		r.warn(fmt.Sprintf("%s: what clients send to servers passes through a process of locklab's, because a fault of this "+
+			"run acts on it, or because their lock cannot use TLS; latencies and rates include that",
+			strings.Join(slices.Sorted(maps.Keys(relayed)), ", ")))
 	}
 	for _, c := range r.Clocks {
 		r.warn(fmt.Sprintf("%s: the clock is another machine's; what it shows is known to %s, so shorter times to and from "+

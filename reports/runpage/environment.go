@@ -30,6 +30,7 @@ func environment(run *rundir.Run) [][2]string {
 	add(sc.Tick > 0, "tick", words.Duration(int64(sc.Tick)))
 	add(sc.Negotiated() > 0, "session timeout", words.Duration(int64(sc.Negotiated())))
 	add(sc.Clients > 0, "clients", fmt.Sprintf("%d in %d processes", sc.Clients, sc.ClientProcesses))
+	add(len(env.Relayed) > 0, "clients connected through relays", relayed(env.Relayed))
 	add(sc.Locks > 0, "locks", strconv.Itoa(sc.Locks))
 	for _, d := range []struct {
 		key, name string
@@ -73,6 +74,15 @@ func byServer(versions map[string]string) string {
 	var all []string
 	for _, server := range slices.Sorted(maps.Keys(versions)) {
 		all = append(all, server+" "+versions[server])
+	}
+	return strings.Join(all, "; ")
+}
+
+// relayed lists the connections that pass through relays.
+func relayed(servers map[string][]string) string {
+	var all []string
+	for _, client := range slices.Sorted(maps.Keys(servers)) {
+		all = append(all, client+" to "+strings.Join(servers[client], ", "))
 	}
 	return strings.Join(all, "; ")
 }

@@ -8,6 +8,15 @@ import (
 	"locklab/harness/scenario"
 )
 
+// The page names the connections that pass through relays.
+func TestEnvironmentNamesRelays(t *testing.T) {
+	env := rundir.Env{Relayed: map[string][]string{"c2": {"zk3"}, "c1": {"zk1", "zk3"}}}
+	want := [2]string{"clients connected through relays", "c1 to zk1, zk3; c2 to zk3"}
+	if all := environment(&rundir.Run{Scenario: scenario.Defaults(), Env: env}); !slices.Contains(all, want) {
+		t.Errorf("%q lacks %q", all, want)
+	}
+}
+
 // The page names the version of each server where they differ.
 func TestEnvironmentNamesMixedVersions(t *testing.T) {
 	of := func(zk1, zk2 string) (string, bool) {

@@ -41,7 +41,7 @@ func newClient(p *process, i int) *client {
 		p.chooser = p.cfg.LockChoice.Of(len(p.cfg.Locks))
 	}
 	for len(p.sessions) <= i/p.cfg.perSession() {
-		p.sessions, p.linked = append(p.sessions, &lock.Sharing{}), append(p.linked, &link{})
+		p.sessions, p.linked = append(p.sessions, &lock.Sharing{}), append(p.linked, &link{connect: p.cfg.dial})
 	}
 	return &client{p: p, number: number, acq: int64(p.cfg.Incarnation) * incarnationAcquisitions,
 		name: fmt.Sprintf("%s/%d", p.cfg.Host, i), session: p.sessions[i/p.cfg.perSession()],

@@ -1,9 +1,13 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 
+	"locklab/ensembles/reach"
 	"locklab/ensembles/remote"
 	"locklab/recipes/zksession"
 	"locklab/workloads"
@@ -21,6 +25,8 @@ func (c *config) validate() error {
 		return errors.New("client: host, servers and locks are required")
 	case !c.Observe && (c.Clients < 1 || c.Resource == ""):
 		return errors.New("client: clients and resource are required")
+	case c.TLS == nil && slices.ContainsFunc(c.Servers, func(s control.Server) bool { return s.TLS }):
+		return errors.New("client: connections are to use TLS, and nothing says how")
 	case c.Drain != control.DrainFinish && c.Drain != control.DrainCancel:
 		return fmt.Errorf("client: unknown drain %q", c.Drain)
 	}
@@ -68,6 +74,15 @@ func (c *config) session(servers []string) zksession.Config {
 		s.Credentials, s.ACL = remote.Credentials(c.Credential), remote.ACL(c.Credential)
 	}
 	return s
+}
+
+// dial connects to a server, by TLS if connections to it use that.
+func (c *config) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var way reach.Ensemble
+	if slices.ContainsFunc(c.Servers, func(s control.Server) bool { return s.TLS && s.Address == address }) {
+		way.TLS = c.TLS
+	}
+	return way.Dial(ctx, network, address)
 }
 
 // recipe returns the recipe of the process's clients.

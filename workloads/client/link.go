@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 // A link makes the connections of a session. It knows what the servers granted to the session, so the client can do
 // to its own session what no other process can: end it, or drive it away from its server.
 type link struct {
+	connect func(ctx context.Context, network, address string) (net.Conn, error)
+
 	mu      sync.Mutex
 	conn    net.Conn // the last one
 	address string   // its server
@@ -43,7 +46,7 @@ func (l *link) dial(ctx context.Context, network, address string) (net.Conn, err
 		}
 	}
 	l.mu.Unlock()
-	raw, err := new(net.Dialer).DialContext(ctx, network, address)
+	raw, err := l.connect(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +143,7 @@ func (l *link) expire(ctx context.Context, servers []string) error {
 		if i > 0 {
 			server = servers[i%len(servers)]
 		}
-		err := t.close(ctx, server)
+		err := l.close(ctx, t, server)
 		if err == nil {
 			return nil
 		}
@@ -149,11 +152,11 @@ func (l *link) expire(ctx context.Context, servers []string) error {
 	return fmt.Errorf("expire: %w", errors.Join(errs...))
 }
 
-// close ends the session by way of a server.
-func (t ticket) close(ctx context.Context, server string) error {
+// close ends a session by way of a server.
+func (l *link) close(ctx context.Context, t ticket, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptCap)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", server)
+	conn, err := l.connect(ctx, "tcp", server)
 	if err != nil {
 		return err
 	}
@@ -212,11 +215,15 @@ func (l *link) leave(fault string) {
 		l.refused = map[string]string{}
 	}
 	l.refused[fault] = l.address
-	if tcp, ok := l.conn.(*net.TCPConn); ok {
+	conn := l.conn
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // a reset, and not a goodbye
 	}
-	if l.conn != nil {
-		_ = l.conn.Close()
+	if conn != nil {
+		_ = conn.Close()
 	}
 }
 

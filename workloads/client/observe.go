@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path"
 	"regexp"
 	"sync"
@@ -11,24 +12,22 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness/history"
+	"locklab/recipes/zksession"
 	"locklab/workloads/lock"
 )
 
 // observe watches which session is at the head of each lock's queue, until it is stopped. Its view is that of one
 // more client, with a watch's delay: good for a picture, not for a verdict.
 func (p *process) observe(ctx context.Context) error {
-	conn, _, err := zk.Connect(
-		p.cfg.serversFor(p.cfg.First),
-		p.cfg.SessionTimeout,
-		zk.WithLogger(quiet{}),
-		zk.WithLogInfo(false),
-	)
+	plain, err := zksession.ConnectPlain(ctx, zksession.PlainConfig{Config: zksession.Config{
+		Servers: p.cfg.serversFor(p.cfg.First), Timeout: p.cfg.SessionTimeout, Dial: p.cfg.dial,
+		Logger: slog.New(slog.DiscardHandler)}})
 	if err != nil {
 		return err
 	}
+	conn := plain.Conn
 	if err := p.rec.Record(history.Ready(0)); err != nil {
-		conn.Close()
-		return err
+		return errors.Join(err, plain.Close(ctx))
 	}
 	outer := ctx
 	ctx, cancel := context.WithCancel(outer)
@@ -50,7 +49,7 @@ func (p *process) observe(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	cancel()
-	conn.Close() // ends the calls in flight
+	_ = plain.Close(ctx) // ends the calls in flight; an error says that a server cannot be told
 	wg.Wait()
 	if err := p.rec.Record(history.Done()); err != nil {
 		return err
@@ -133,7 +132,3 @@ func headOfQueue(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
 	}
 	return head{stat.EphemeralOwner, stat.Czxid}, changed, nil
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/binary"
+	"net"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestLinkForgetsAnExpiredSession(t *testing.T) {
 		b := binary.BigEndian.AppendUint32(make([]byte, 4), 2000)
 		return append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, session), 16), make([]byte, 16)...)
 	}
-	l := &link{}
+	l := &link{connect: new(net.Dialer).DialContext}
 	l.grant(answer(0x17))
 	if session, _ := l.now(); session != 0x17 {
 		t.Fatalf("session %s", session)

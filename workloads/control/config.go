@@ -83,6 +83,8 @@ type ClientConfig struct {
 	// Credential is the digest credential of the sessions; empty = none. It does not come with the rest, because that is
 	// kept in a file.
 	Credential reach.Secret `json:"-"`
+	// TLS is what connections by TLS need; nil = there are none. It does not come with the rest either.
+	TLS *reach.TLS `json:"-"`
 
 	_ struct{}
 }
@@ -91,4 +93,6 @@ type ClientConfig struct {
 type Server struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
+	// TLS says that connections to it use TLS.
+	TLS bool `json:"tls,omitempty"`
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
-	"locklab/ensembles/reach"
 	"locklab/harness/history"
 )
 
@@ -32,9 +31,9 @@ type supervisor struct {
 	spec   *agent.Spec
 	stdin  *os.File
 	ending bool
-	// credential is for the process alone; empty if it needs none.
-	credential reach.Secret
-	changed    chan struct{} // closed and replaced at every change of status
+	// secrets are variables for the process alone, by which it reaches an ensemble that the lab did not start.
+	secrets []string
+	changed chan struct{} // closed and replaced at every change of status
 }
 
 func newSupervisor(root string, rec *history.Recorder) *supervisor {
@@ -76,10 +75,7 @@ func (s *supervisor) start(spec *agent.Spec) (agent.Stamp, error) {
 	if err := writeData(dir, spec.Data); err != nil {
 		return agent.Stamp{}, fmt.Errorf("start: %w", err)
 	}
-	env := append(childEnv(os.Environ()), spec.Env...)
-	if s.credential != "" {
-		env = append(env, agent.EnvCredential+"="+string(s.credential))
-	}
+	env := slices.Concat(childEnv(os.Environ()), spec.Env, s.secrets)
 	if spec.Clock {
 		library, err := findClock(os.DirFS("/"))
 		if err != nil {

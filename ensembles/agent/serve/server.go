@@ -85,7 +85,9 @@ func Run(ctx context.Context, cfg Config) error {
 		a.shareNetwork()
 	}
 	if cfg.Elsewhere != nil {
-		a.sup.credential = cfg.Elsewhere.Ensemble.Credential
+		if a.sup.secrets, err = secretsOf(&cfg.Elsewhere.Ensemble); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup

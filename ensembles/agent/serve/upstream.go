@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/netip"
 
@@ -43,4 +44,18 @@ func (u upstream) acl() []zk.ACL {
 		return zk.WorldACL(zk.PermAll)
 	}
 	return zk.AuthACL(zk.PermAll)
+}
+
+// secretsOf returns the variables by which a process reaches the ensemble itself.
+func secretsOf(e *reach.Ensemble) (env []string, err error) {
+	if e.Credential != "" {
+		env = append(env, agent.EnvCredential+"="+string(e.Credential))
+	}
+	if e.TLS != nil {
+		var b []byte
+		if b, err = json.Marshal(e.TLS); err == nil {
+			env = append(env, agent.EnvTLS+"="+string(b))
+		}
+	}
+	return env, err
 }

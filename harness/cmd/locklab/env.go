@@ -24,7 +24,7 @@ var otherVariables = append([]string{
 	outVariable,
 	docker.EnvImage, docker.EnvDebianMirror, curator.EnvJars,
 	agent.EnvHost, agent.EnvSecret, agent.EnvLease, agent.EnvControl, agent.EnvPublished,
-	agent.EnvSurroundings, agent.EnvElsewhere, agent.EnvCredential,
+	agent.EnvSurroundings, agent.EnvElsewhere, agent.EnvCredential, agent.EnvTLS,
 	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_SOAK_TIME", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS",
 	"LOCKLAB_ZKTEST_SEED",
 	"LOCKLAB_GATE_CURVE", "LOCKLAB_GATE_CURVE_FOR", "LOCKLAB_GATE_CURVE_MACHINE", "LOCKLAB_GATE_CURVE_WEATHER",

@@ -156,7 +156,12 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		}
 	}
 	cfg.Credential = reach.Secret(os.Getenv(agent.EnvCredential))
-	if err := os.Unsetenv(agent.EnvCredential); err != nil {
+	if text := os.Getenv(agent.EnvTLS); text != "" {
+		if err := json.Unmarshal([]byte(text), &cfg.TLS); err != nil {
+			return fmt.Errorf("%s: %w", agent.EnvTLS, err)
+		}
+	}
+	if err := errors.Join(os.Unsetenv(agent.EnvCredential), os.Unsetenv(agent.EnvTLS)); err != nil {
 		return err
 	}
 	return client.Run(ctx, cfg, agent.ProcessHistoryDir, std.In, log)
