@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +32,23 @@ type origin struct {
 // Set overrides the key like the flag of that name. The error is an [*InputError] that names the flag.
 func (s *Scenario) Set(key, text string) error {
 	return s.override(key, text, origin{rank: fromFlag, name: "--" + key})
+}
+
+// LeaveResource makes holds as long as the scenario says, by leaving the resource alone that the lock protects. It does
+// nothing if the scenario has faults, whose damage shows at the resource, or if it says what clients do with the
+// resource, or if something else in it needs that.
+func (s *Scenario) LeaveResource() {
+	const key = "section"
+	if s.origins[key].rank > fromDefault || len(s.Faults) > 0 || s.Drawn() {
+		return
+	}
+	c := s.Clone()
+	if err := c.override(key, SectionNone, origin{rank: fromBuiltin}); err != nil {
+		panic(err) // it is one of the key's values
+	}
+	if fmt.Sprint(c.Validate()) == fmt.Sprint(s.Validate()) {
+		*s = *c
+	}
 }
 
 // Vary returns a copy of the scenario in which the key has another value, for a comparison. The value is stronger than

@@ -251,3 +251,20 @@ func TestBuiltinDowngradesFollowTheRecipe(t *testing.T) {
 		t.Errorf("a file of the user: %v", err)
 	}
 }
+
+// Holds are made as long as the scenario says unless that is about the resource.
+func TestLeaveResource(t *testing.T) {
+	for _, c := range []struct{ src, want string }{
+		{"hold: 5ms\n", scenario.SectionNone},
+		{"section: counter\n", scenario.SectionCounter},
+		{"guard: fencing\n", scenario.SectionCounter},
+		{"faults: [{kind: pause, target: c1, at: 1s, for: 1s}]\n", scenario.SectionCounter},
+		{"thresholds: ['lost_updates == 0']\n", scenario.SectionCounter},
+		{"expect: {effect: fail}\nrecipe: none\n", scenario.SectionCounter},
+	} {
+		s := mustLoad(t, c.src)
+		if s.LeaveResource(); s.Section != c.want {
+			t.Errorf("%q: section %s, want %s", c.src, s.Section, c.want)
+		}
+	}
+}

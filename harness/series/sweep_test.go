@@ -669,3 +669,14 @@ func TestSweepKeepsAViolation(t *testing.T) {
 		}
 	}
 }
+
+// The holds of a sweep are as long as its scenario says, unless it compares what clients do with the resource.
+func TestSweepsLeaveTheResource(t *testing.T) {
+	for param, want := range map[string]bool{"clients=1,2": true, "guard=none,fencing": false} {
+		for _, point := range mustPlan(t, SweepConfig{}, param).Points {
+			if got := strings.Contains(point.Source, "section: none"); got != want {
+				t.Errorf("%s: point %s leaves the resource alone: %t, want %t", param, point.Name, got, want)
+			}
+		}
+	}
+}

@@ -54,6 +54,14 @@ func (p *SweepPlan) checkParams(base *scenario.Scenario) error {
 	return nil
 }
 
+// leaveResource leaves the resource out of the holds of a sweep, so that they are as long as the scenario says, unless
+// the sweep compares what clients do with it.
+func leaveResource(base *scenario.Scenario, params []sweep.Param) {
+	if !slices.ContainsFunc(params, func(p sweep.Param) bool { return p.Key == "section" || p.Key == "guard" }) {
+		base.LeaveResource()
+	}
+}
+
 // grid makes the points, one for each combination of values. The last parameter varies fastest.
 func (p *SweepPlan) grid(base *scenario.Scenario) error {
 	combinations := 1

@@ -74,6 +74,7 @@ func PlanSweep(cfg SweepConfig) (*SweepPlan, error) {
 	base := cfg.Base.Clone()
 	p := &SweepPlan{SchemaVersion: planSchema, Header: sweep.Header{Scenario: base.Name, About: base.About,
 		Seed: base.Seed, Params: cfg.Params, Repeat: max(cfg.Repeat, 1), Saturate: cfg.Saturate}}
+	leaveResource(base, cfg.Params)
 	if cfg.Saturate != "" {
 		p.Repeat = 0
 		if err := p.searchRates(base, cfg); err != nil {

@@ -23,6 +23,9 @@ func writeMarkdown(w io.Writer, in result.Input) error {
 		b.WriteString("**This is a partial run.** What follows describes the part that was recorded.\n\n")
 	}
 	fmt.Fprintf(&b, "%s\n\n", words.Markdown(r.Headline))
+	for _, text := range r.Caveats {
+		fmt.Fprintf(&b, "**Warning:** %s\n\n", words.Markdown(text))
+	}
 	if f := &r.Failures; f.Count > 0 {
 		fmt.Fprintf(&b, "%s:\n\n", f.Title())
 		for _, line := range f.Lines() {

@@ -51,7 +51,7 @@ func writePrometheus(w io.Writer, in result.Input) error {
 func writeLatencies(x *exposition, r *result.Result, run label) {
 	const name = "locklab_latency_seconds"
 	x.head(name, "summary", "Latencies in the measured window, by phase.")
-	for _, phase := range slices.Concat(result.Phases[:], []string{result.AcquireRead, result.AcquireWrite}) {
+	for _, phase := range slices.Concat(result.Phases[:], []string{result.AcquireRead, result.AcquireWrite, result.HoldResource}) {
 		l := r.Latency.ByPhase(phase)
 		if l == nil || l.Count == 0 {
 			continue

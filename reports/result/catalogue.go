@@ -78,6 +78,7 @@ var catalogue = named(slices.Concat(
 		Quantity{Path: "latency.hold.p50_ns", Compared: above(clockNoise, likeMedian)},
 		Quantity{Path: "latency.hold.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.hold.p99_ns", Compared: above(clockNoise, likeTail)}),
+	distribution(HoldResource, "the part of hold that goes to the resource, of holds that write"),
 	distribution(PhaseRelease, "the call of release",
 		Quantity{Path: "latency.release.p50_ns", Compared: above(clockNoise, likeMedian)},
 		Quantity{Path: "latency.release.p90_ns", Compared: above(clockNoise, likeTail)},

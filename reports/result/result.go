@@ -43,6 +43,8 @@ type Result struct {
 	ClosedLoop bool   `json:"closed_loop"`
 	Drain      string `json:"drain"`
 
+	// Caveats are warnings that lead, because they make the numbers say something other than they seem to.
+	Caveats  []string    `json:"caveats,omitempty"`
 	Warnings []string    `json:"warnings"`
 	Checks   []CheckLine `json:"checks"`
 	// ChecksJudged is how many of the checks that judge the lock could do so, of ChecksTotal.
@@ -134,14 +136,16 @@ type LatencyByPhase struct {
 	Handoff Latency `json:"handoff"`
 	Hold    Latency `json:"hold"`
 	Release Latency `json:"release"`
+	// HoldResource is the part of Hold that went to the resource; null if no client wrote to it.
+	HoldResource *Latency `json:"hold_resource"`
 	// AcquireRead and AcquireWrite are Acquire by what was asked for; null unless a lock could be read. A read
 	// without a wait, such as that of a writer that becomes a reader, is included.
 	AcquireRead  *Latency `json:"acquire_read"`
 	AcquireWrite *Latency `json:"acquire_write"`
 }
 
-// ByPhase returns the distribution of a phase, or of [AcquireRead] or [AcquireWrite]; nil if it is null, or if there
-// is no such phase.
+// ByPhase returns the distribution of a phase, or of [AcquireRead], [AcquireWrite] or [HoldResource]; nil if it is null,
+// or if there is no such phase.
 func (l *LatencyByPhase) ByPhase(name string) *Latency {
 	if at := l.optional(name); at != nil {
 		return *at
@@ -153,7 +157,7 @@ func (l *LatencyByPhase) ByPhase(name string) *Latency {
 // optional returns where a distribution is that may be null; nil for the others.
 func (l *LatencyByPhase) optional(name string) **Latency {
 	return map[string]**Latency{PhaseArrival: &l.Arrival, PhaseService: &l.Service,
-		AcquireRead: &l.AcquireRead, AcquireWrite: &l.AcquireWrite}[name]
+		AcquireRead: &l.AcquireRead, AcquireWrite: &l.AcquireWrite, HoldResource: &l.HoldResource}[name]
 }
 
 func (l *LatencyByPhase) set(name string, to Latency) {

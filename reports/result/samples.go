@@ -26,6 +26,9 @@ const (
 	AcquireWrite = "acquire_write"
 )
 
+// HoldResource is the part of PhaseHold that goes to the resource, of holds that write.
+const HoldResource = "hold_resource"
+
 // Phases lists the phases in the order in which they are shown.
 var Phases = [...]string{PhaseAcquire, PhaseArrival, PhaseService, PhaseEnqueue, PhaseWait, PhaseHandoff, PhaseHold,
 	PhaseRelease}

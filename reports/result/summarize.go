@@ -112,6 +112,10 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 			r.Latency.set(part, l)
 		}
 	}
+	if t := resourceTimes(events, acq, w).latency(); t.Count > 0 {
+		r.Latency.set(HoldResource, t)
+	}
+	r.caveats(run, w)
 	if n := r.Operations.Censored; n > 0 {
 		r.warn(fmt.Sprintf("%d acquisitions were still waiting when the run ended, the longest for %s; the acquire "+
 			"latencies do not contain them",
@@ -129,7 +133,6 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 	r.warn(warnings...)
 	r.Hiccups, warnings = measureHiccups(events, w)
 	r.warn(warnings...)
-	r.warn(slowed(events, w)...)
 	r.noteUnsupported()
 	r.ResidentPerClient = residentPerClient(run)
 	r.Failovers = failoversOf(run, w)

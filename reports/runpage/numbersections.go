@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"locklab/reports/chart"
 	"locklab/reports/result"
@@ -33,7 +32,7 @@ func latencySection(in result.Input, pictures ...chart.Picture) section {
 		"#p99", "#p99.9", "#max")
 	add := func(name, means string, l *result.Latency) {
 		if l != nil {
-			t.add(strings.ReplaceAll(name, "_", " to "), means, words.Grouped(l.Count), duration(l.P50Ns), duration(l.P90Ns),
+			t.add(name, means, words.Grouped(l.Count), duration(l.P50Ns), duration(l.P90Ns),
 				duration(l.P99Ns), duration(l.P999Ns), duration(l.MaxNs))
 		}
 	}
@@ -44,8 +43,9 @@ func latencySection(in result.Input, pictures ...chart.Picture) section {
 		}
 		add(name, means, r.Latency.ByPhase(name))
 	}
-	add(result.AcquireRead, "the same, to read", r.Latency.AcquireRead)
-	add(result.AcquireWrite, "the same, to write", r.Latency.AcquireWrite)
+	add("resource in hold", "got it → began to release, less the work between read and write", r.Latency.HoldResource)
+	add("acquire to read", "the same, to read", r.Latency.AcquireRead)
+	add("acquire to write", "the same, to write", r.Latency.AcquireWrite)
 	s.table(t)
 	s.note("n/a: not measured, or too few samples for that percentile (the median needs 2, p90 10, p99 100, and p99.9 " +
 		"1,000).")

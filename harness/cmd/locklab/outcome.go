@@ -53,6 +53,12 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		partial = " (partial run)"
 	}
 	fmt.Fprintf(w, "%s%s: %s\n\n", paint(w, r.Outcome, r.Outcome.Heading()), partial, r.Headline)
+	for i, caveat := range r.Caveats {
+		fmt.Fprintln(w, "warning:", caveat)
+		if i == len(r.Caveats)-1 {
+			fmt.Fprintln(w)
+		}
+	}
 	if f := &r.Failures; f.Count > 0 {
 		fmt.Fprintf(w, "%s:\n", f.Title())
 		for _, line := range f.Lines() {
@@ -86,13 +92,18 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		fmt.Fprintf(t, "busy\t%d\ttries\t\n", n)
 	}
 	for _, phase := range []string{
-		result.PhaseAcquire, result.PhaseService, result.PhaseHandoff, result.PhaseHold, result.PhaseRelease,
+		result.PhaseAcquire, result.PhaseService, result.PhaseHandoff, result.PhaseHold, result.HoldResource,
+		result.PhaseRelease,
 	} {
 		l := r.Latency.ByPhase(phase)
 		if l == nil {
 			continue
 		}
-		fmt.Fprintf(t, "%s\tp50 %s\tp99 %s\tmax %s\n", phase, span(l.P50Ns), span(l.P99Ns), span(l.MaxNs))
+		name := phase
+		if phase == result.HoldResource {
+			name = "  its resource"
+		}
+		fmt.Fprintf(t, "%s\tp50 %s\tp99 %s\tmax %s\n", name, span(l.P50Ns), span(l.P99Ns), span(l.MaxNs))
 	}
 	if mean, longest := r.Failover(); mean != nil {
 		fmt.Fprintf(t, "failover\tmean %s\t\tmax %s\n", span(mean), span(longest))
