@@ -51,7 +51,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return post[Status](ctx, c, "status", nil)
 }
 
-// ProcessorTime asks how much of the processors the host's process has used.
+// ProcessorTime asks how much of the processors the host's process and its agent have used. If the host runs no process
+// but speaks for a server elsewhere, that server's counts, if it is on the host's machine.
 func (c *Client) ProcessorTime(ctx context.Context) (ProcessorTime, error) {
 	return post[ProcessorTime](ctx, c, "processor-time", nil)
 }

@@ -41,6 +41,10 @@ type Stamp struct {
 type ProcessorTime struct {
 	PID  int           `json:"pid"`     // 0 = there is no process
 	Used time.Duration `json:"used_ns"` // to 10 ms
+	// Away says that the process is a server's that the agent speaks for, on another machine.
+	Away bool `json:"away,omitempty"`
+	// Agent is what the agent itself has used.
+	Agent time.Duration `json:"agent_ns"`
 }
 
 // Status is the state of a host's process.

@@ -79,7 +79,7 @@ const (
 	OpHiccup        Op = "hiccup"         // Info, at its end: a sleep of 10 ms that took much too long
 	OpHiccups       Op = "hiccups"        // Info: all other sleeps
 	OpResident      Op = "resident"       // Info: how much memory the process has, at the window's end
-	OpProcessorTime Op = "processor-time" // Info: how much of the processors the process of a host had used
+	OpProcessorTime Op = "processor-time" // Info: how much of the processors a process had used
 	OpSlowed        Op = "slowed"         // Info, at its end: a wait of its clients; see [Recorder.AwaitCollector]
 )
 
@@ -111,10 +111,20 @@ func (e *Event) Resident() int64 { return e.Value }
 
 // ProcessorTime is how much of the processors a host's process had used since it was started.
 type ProcessorTime struct {
-	Host string
-	PID  int
+	Host string // or [AgentOf] one, or [Machine]
+	PID  int    // or Away
 	Used time.Duration
 }
+
+// Machine stands, as the host of a [ProcessorTime], for all that the harness's machine does, and Away, as its process,
+// for one of another machine.
+const (
+	Machine = "machine"
+	Away    = -1
+)
+
+// AgentOf stands for the agent of a host, as the host of a [ProcessorTime].
+func AgentOf(host string) string { return host + " agent" }
 
 // Event returns the event that records it. Its time is when that was read.
 func (p ProcessorTime) Event(at int64) Event {

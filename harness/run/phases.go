@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,28 +67,36 @@ func (r *run) snapshot(ctx context.Context, s rundir.Snapshot) error {
 	return errors.Join(err, r.note(history.SnapshotOf(string(s))), rundir.WriteCounters(r.dir, s, counters))
 }
 
-// noteProcessorTimes records how much of the processors the process of each host has used. A host that does not answer
-// has no process that could be asked about; the record lacks it.
+// noteProcessorTimes records how much of the processors everything has used that takes part in the run, and the machine
+// in all. A host that does not answer has no process that could be asked about; the record lacks it.
 func (r *run) noteProcessorTimes(ctx context.Context) error {
-	hosts := append(r.clientHosts(), r.stage.lab.Hosts(ensembles.Resource)...)
-	if !r.stage.ensemble.External {
-		hosts = append(hosts, r.stage.ensemble.Servers...)
-	}
-	times := make([]history.Event, len(hosts))
+	hosts := slices.Concat(r.workers(), r.stage.lab.Hosts(ensembles.Resource), r.stage.ensemble.Servers)
+	times := make([][]history.Event, len(hosts)+1)
 	var g errgroup.Group
 	for i, h := range hosts {
 		g.Go(func() error {
-			if t, err := h.Agent.ProcessorTime(ctx); err == nil && t.PID != 0 {
-				times[i] = history.ProcessorTime{Host: h.Name, PID: t.PID, Used: t.Used}.Event(r.stage.clock.Now())
+			t, err := h.Agent.ProcessorTime(ctx)
+			if err != nil {
+				return nil
+			}
+			now := r.stage.clock.Now()
+			times[i] = append(times[i], history.ProcessorTime{Host: history.AgentOf(h.Name), Used: t.Agent}.Event(now))
+			if t.Away {
+				t.PID = history.Away
+			}
+			if t.PID != 0 {
+				times[i] = append(times[i], history.ProcessorTime{Host: h.Name, PID: t.PID, Used: t.Used}.Event(now))
 			}
 			return nil
 		})
 	}
+	g.Go(func() (err error) {
+		times[len(hosts)], err = processorTimesHere(r.stage.clock)
+		return err
+	})
 	err := g.Wait()
-	for _, e := range times {
-		if e.Op != "" {
-			err = errors.Join(err, r.note(e))
-		}
+	for _, e := range slices.Concat(times...) {
+		err = errors.Join(err, r.note(e))
 	}
 	return err
 }

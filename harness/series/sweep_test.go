@@ -19,6 +19,7 @@ import (
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/capacity"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
 	"locklab/workloads"
@@ -516,6 +517,21 @@ func TestProbe(t *testing.T) {
 		if p := probeOf(100, c.Result); string(p.Reason) != c.want || p.Detail == "" && c.want != "" {
 			t.Errorf("%s: %+v", c.name, p)
 		}
+	}
+}
+
+// A probe whose load side was the limit says nothing about a rate that did not hold. A rate that held did.
+func TestVoidProbes(t *testing.T) {
+	late, bound := int64(11*time.Millisecond), result.ThresholdLine{Expr: "acquire.p99 < 100ms", Verdict: check.Fail}
+	r := result.Result{Thresholds: []result.ThresholdLine{bound},
+		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0), Dropped: new(int64)},
+		Latency:    result.LatencyByPhase{Arrival: &result.Latency{P99Ns: &late}}}
+	if p := probeOf(100, r); p.Reason != capacity.Void || !strings.Contains(p.Detail, "arrivals came late by 11 ms") {
+		t.Errorf("missed: %+v", p)
+	}
+	r.Thresholds[0].Verdict = check.Pass
+	if p := probeOf(100, r); p.Reason != capacity.Holds {
+		t.Errorf("held: %+v", p)
 	}
 }
 

@@ -155,7 +155,7 @@ func SweepVerdict(s sweep.Sweep) (violation, unknown, missed bool) {
 			p := &s.Series[i].Points[k]
 			violation = violation || p.Violation
 			if p.Limit != nil {
-				unknown = unknown || p.Limit.Unknown != ""
+				unknown = unknown || p.Limit.Unknown != "" || p.Limit.AtLeast
 				missed = missed || p.Limit.LastPass == nil
 				for _, probe := range p.Limit.Probes {
 					violation = violation || probe.Reason == capacity.Violation

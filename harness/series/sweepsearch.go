@@ -104,8 +104,21 @@ const (
 	arrivedShare = 0.85
 )
 
-// probeOf returns what a run at a rate says about that rate.
+// probeOf returns what a run at a rate says about that rate. If it held, it did so however the load side was. If it did
+// not, that says nothing if the load side was the limit.
 func probeOf(rate float64, r result.Result) capacity.Probe {
+	p := outcomeOf(rate, r)
+	if p.Reason == capacity.Holds || p.Reason == capacity.Violation {
+		return p
+	}
+	if why := r.Void(); why != "" {
+		p.Reason, p.Detail = capacity.Void, why
+	}
+	return p
+}
+
+// outcomeOf is probeOf without regard to the load side.
+func outcomeOf(rate float64, r result.Result) capacity.Probe {
 	p := capacity.Probe{Rate: rate}
 	give := func(why capacity.Reason, format string, args ...any) capacity.Probe {
 		p.Reason, p.Detail = why, fmt.Sprintf(format, args...)

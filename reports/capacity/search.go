@@ -16,6 +16,7 @@ const (
 	Dropped    Reason = "drops"     // arrivals found no idle client
 	NotReached Reason = "rate"      // fewer were done than arrived, so the backlog grows
 	Undecided  Reason = "unknown"   // the probe does not say whether the rate holds
+	Void       Reason = "void"      // the load side was the limit, so the probe says nothing about the servers
 	Violation  Reason = "violation" // the lock was unsafe, so no rate counts
 )
 
@@ -51,6 +52,9 @@ type Limit struct {
 	// Why and Detail say why a probe at FirstFail failed.
 	Why    Reason `json:"why"`
 	Detail string `json:"detail"`
+	// AtLeast says that LastPass is only what could be asked for: at the next rate the load side was the limit, for the
+	// reason in Detail. FirstFail is null then.
+	AtLeast bool `json:"at_least"`
 	// Unknown says why there is no answer; empty if there is one.
 	Unknown string  `json:"unknown"`
 	Probes  []Probe `json:"probes"`
@@ -61,6 +65,7 @@ type side struct {
 	rate          float64
 	passes, fails int
 	unknown       int // the last ones in a row
+	void          int // likewise
 }
 
 func (v side) tied() bool   { return v.passes == v.fails }
@@ -68,6 +73,9 @@ func (v side) passed() bool { return v.passes > v.fails }
 
 // decided reports whether the remaining probes cannot change the majority.
 func (v side) decided() bool { return 2*max(v.passes, v.fails) > votes }
+
+// barred reports whether the load side cannot ask for the rate.
+func (v side) barred() bool { return v.void >= maxUndecided }
 
 // sides counts the probes by rate.
 func sides(probes []Probe) map[float64]side {
@@ -77,11 +85,16 @@ func sides(probes []Probe) map[float64]side {
 		v.rate = p.Rate
 		switch p.Reason {
 		case Holds:
-			v.passes, v.unknown = v.passes+1, 0
+			v.passes, v.unknown, v.void = v.passes+1, 0, 0
 		case Undecided:
 			v.unknown++
+		case Void:
+			// One may be chance. More in a row are as good as a failure for where to look next.
+			if v.void++; v.barred() {
+				v.fails = max(v.fails, votes, v.passes+1)
+			}
 		default:
-			v.fails, v.unknown = v.fails+1, 0
+			v.fails, v.unknown, v.void = v.fails+1, 0, 0
 		}
 		all[p.Rate] = v
 	}
@@ -186,13 +199,21 @@ func (s Search) Limit(probes []Probe) Limit {
 	if pass.rate > 0 {
 		l.LastPass = &pass.rate
 	}
-	if fail.rate > 0 {
-		l.FirstFail = &fail.rate
-		for _, p := range probes {
-			if p.Rate == fail.rate && p.Reason != Holds && p.Reason != Undecided {
-				l.Why, l.Detail = p.Reason, p.Detail
-			}
+	if fail.rate == 0 {
+		return l
+	}
+	for _, p := range probes {
+		if p.Rate == fail.rate && p.Reason != Holds && p.Reason != Undecided {
+			l.Why, l.Detail = p.Reason, p.Detail
 		}
+	}
+	switch {
+	case !fail.barred():
+		l.FirstFail = &fail.rate
+	case l.LastPass != nil:
+		l.AtLeast = true
+	case l.Unknown == "":
+		l.Unknown = "the load side was the limit at every rate: " + l.Detail
 	}
 	return l
 }

@@ -146,3 +146,37 @@ func TestSearchDependsOnProbesOnly(t *testing.T) {
 		t.Errorf("after four probes: %+v", l)
 	}
 }
+
+// A rate that the load side cannot ask for is never told as too high, but as the end of what could be asked for. One
+// void probe may be chance.
+func TestSearchAboveWhatCanBeAskedFor(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		l := probeAll(t, Search{Start: 10}, func(rate float64) Probe {
+			if rate > 277 || rng.Float64() < 0.1 {
+				return Probe{Rate: rate, Reason: Void, Detail: "late"}
+			}
+			return Probe{Rate: rate}
+		})
+		if l.Unknown != "" || !l.AtLeast || l.FirstFail != nil || l.Why != Void || l.Detail != "late" ||
+			*l.LastPass > 277 {
+			t.Errorf("seed %d: %s", seed, said(l))
+		}
+	}
+	l := probeAll(t, Search{Start: 10}, func(rate float64) Probe {
+		switch {
+		case rate > 400:
+			return Probe{Rate: rate, Reason: Void}
+		case rate > 277:
+			return Probe{Rate: rate, Reason: Missed}
+		}
+		return Probe{Rate: rate}
+	})
+	if l.AtLeast || l.FirstFail == nil || !near(*l.FirstFail, 277, 0.05) {
+		t.Errorf("with a limit of the servers below that: %s", said(l))
+	}
+	l = probeAll(t, Search{Start: 10}, func(rate float64) Probe { return Probe{Rate: rate, Reason: Void, Detail: "late"} })
+	if l.AtLeast || l.LastPass != nil || l.Unknown != "the load side was the limit at every rate: late" {
+		t.Errorf("nothing can be asked for: %s", said(l))
+	}
+}

@@ -51,7 +51,8 @@ func writePrometheus(w io.Writer, in result.Input) error {
 func writeLatencies(x *exposition, r *result.Result, run label) {
 	const name = "locklab_latency_seconds"
 	x.head(name, "summary", "Latencies in the measured window, by phase.")
-	for _, phase := range slices.Concat(result.Phases[:], []string{result.AcquireRead, result.AcquireWrite, result.HoldResource}) {
+	parts := []string{result.AcquireRead, result.AcquireWrite, result.HoldResource}
+	for _, phase := range slices.Concat(result.Phases[:], parts) {
 		l := r.Latency.ByPhase(phase)
 		if l == nil || l.Count == 0 {
 			continue

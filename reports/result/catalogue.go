@@ -140,7 +140,9 @@ var catalogue = named(slices.Concat(
 
 	[]Quantity{
 		failovers, failoverMean, failoverMax,
-		processors, clientProcessors, serverProcessors, resourceProcessors, fsyncLeast, fsyncMost, heldShare, handoffShare,
+		processors, clientProcessors, agentProcessors, resourceProcessors, harnessProcessors, loadProcessors, loadPerAcquire,
+		serverProcessors, serverPerAcquire, otherProcessors, clientDeaths, standstillExpiries, fsyncLeast, fsyncMost,
+		heldShare, handoffShare,
 		{Path: "checks_judged", Better: Higher, Means: "checks of the lock that could judge, of checks_total"},
 		{Path: "window.from_ns", Unit: Nanoseconds, Means: "when the measured window began, from the run's base"},
 		{Path: "window.to_ns", Unit: Nanoseconds, Means: "when it ended"},

@@ -12,9 +12,9 @@ import (
 	"locklab/workloads"
 )
 
-// resourceTimes returns how long each hold spent with the resource: all of it, apart from the time between its last read
-// and its first write, in which the client works as long as the scenario says. Only holds that write tell that. So the
-// holds of readers and of permits are left out, and those of a term, which work several times.
+// resourceTimes returns how long each hold spent with the resource: all of it, apart from the time between its last
+// read and its first write, in which the client works as long as the scenario says. Only holds that write tell that. So
+// the holds of readers and of permits are left out, and those of a term, which work several times.
 func resourceTimes(events *history.Log, acq []history.Acquisition, w Interval) *Recording {
 	type hold struct {
 		client string
@@ -62,8 +62,8 @@ func (r *Result) holdsLonger(sc *scenario.Scenario) string {
 		why = fmt.Sprintf(", of which %s were for the resource that the lock protects (section: none leaves it alone)",
 			words.Duration(*t.P50Ns))
 	}
-	return fmt.Sprintf("holds lasted %s in the median%s, and the scenario asks for %s: latencies and rates are those of the "+
-		"longer holds", words.Duration(*got), why, words.Duration(asked))
+	return fmt.Sprintf("holds lasted %s in the median%s, and the scenario asks for %s: latencies and rates are those of "+
+		"the longer holds", words.Duration(*got), why, words.Duration(asked))
 }
 
 // askedHold returns the median of the holds that a scenario asks for; 0 if it asks for no length.

@@ -2,7 +2,6 @@ package result
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -25,22 +24,35 @@ var (
 		}}
 	clientProcessors = Quantity{Path: "quantities.client_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by client processes", Means: "on average, in processors",
-		Measure: func(run *rundir.Run, _ Interval) *float64 {
-			return processorsUsed(run, clientHosts(run.Scenario))
+		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, clientHosts(run.Scenario)) }}
+	agentProcessors = Quantity{Path: "quantities.agent_processors", Unit: Ratio, Better: Lower,
+		Row: "processors used by locklab's agents", Means: "relays among them",
+		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, agents(run)) }}
+	resourceProcessors = Quantity{Path: "quantities.resource_processors", Unit: Ratio, Better: Lower,
+		Row:     "processors used by the resource that the locks protect",
+		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, []string{rundir.ResourceHost}) }}
+	harnessProcessors = Quantity{Path: "quantities.harness_processors", Unit: Ratio, Better: Lower,
+		Row:     "processors used by the harness",
+		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, []string{rundir.HarnessHost}) }}
+	loadProcessors = Quantity{Path: "quantities.load_processors", Unit: Ratio, Better: Lower,
+		Row: "processors used by the load side", Means: "by client processes, agents, the resource and the harness together",
+		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, loadSide(run)) }}
+	loadPerAcquire = Quantity{Path: "quantities.load_per_acquire_ns", Unit: Nanoseconds, Better: Lower,
+		Row: "processor time of the load side per acquisition",
+		Measure: func(run *rundir.Run, w Interval) *float64 {
+			return perAcquire(run, w, processorsUsed(run, loadSide(run)))
 		}}
 	serverProcessors = Quantity{Path: "quantities.server_processors", Unit: Ratio, Better: Lower,
-		Row: "processors used by servers", Means: "on average, in processors; not measured of an ensemble elsewhere",
-		Measure: func(run *rundir.Run, _ Interval) *float64 {
-			if run.Scenario.Connect != "" {
-				return nil
-			}
-			return processorsUsed(run, slices.Sorted(maps.Keys(run.CountersAtStart)))
+		Row: "processors used by servers", Means: "of an ensemble elsewhere only if it is on this machine",
+		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, serverHosts(run.Scenario)) }}
+	serverPerAcquire = Quantity{Path: "quantities.server_per_acquire_ns", Unit: Nanoseconds, Better: Lower,
+		Row: "processor time of the servers per acquisition",
+		Measure: func(run *rundir.Run, w Interval) *float64 {
+			return perAcquire(run, w, processorsUsed(run, serverHosts(run.Scenario)))
 		}}
-	resourceProcessors = Quantity{Path: "quantities.resource_processors", Unit: Ratio, Better: Lower,
-		Means: "processors used by the resource that the locks protect",
-		Measure: func(run *rundir.Run, _ Interval) *float64 {
-			return processorsUsed(run, []string{rundir.ResourceHost})
-		}}
+	otherProcessors = Quantity{Path: "quantities.other_processors", Unit: Ratio, Better: Lower,
+		Row:     "processors used by other processes of the machine",
+		Measure: func(run *rundir.Run, _ Interval) *float64 { return othersUsed(run) }}
 	fsyncLeast = Quantity{Path: "quantities.fsync_share_least", Unit: Share, Better: Lower,
 		Means: "the share of the time that the busiest server spent in fsync, at least: servers cut each to milliseconds",
 		Measure: func(run *rundir.Run, _ Interval) *float64 {
@@ -84,21 +96,52 @@ func clientHosts(sc *scenario.Scenario) (all []string) {
 	return all
 }
 
+// serverHosts returns the names of a scenario's servers.
+func serverHosts(sc *scenario.Scenario) (all []string) {
+	for i := range sc.Servers {
+		all = append(all, fmt.Sprintf("zk%d", i+1))
+	}
+	return all
+}
+
+// agents returns the names of the agents of a run's hosts, as events of [history.OpProcessorTime] have them.
+func agents(run *rundir.Run) (all []string) {
+	hosts := slices.Concat(clientHosts(run.Scenario), serverHosts(run.Scenario), []string{rundir.ResourceHost})
+	if run.Scenario.Observer {
+		hosts = append(hosts, rundir.ObserverHost)
+	}
+	for _, h := range hosts {
+		all = append(all, history.AgentOf(h))
+	}
+	return all
+}
+
+// loadSide returns the names of everything in a run but the servers.
+func loadSide(run *rundir.Run) []string {
+	all := slices.Concat(clientHosts(run.Scenario), agents(run), []string{rundir.ResourceHost, rundir.HarnessHost})
+	if run.Scenario.Observer {
+		all = append(all, rundir.ObserverHost)
+	}
+	return all
+}
+
+// perAcquire returns how much processor time each acquisition of the window took, in ns, if so many processors were
+// used.
+func perAcquire(run *rundir.Run, w Interval, used *float64) *float64 {
+	rate := throughput(run.Acquisitions, w).AcquiredPerS
+	if used == nil || rate == nil || *rate == 0 {
+		return nil
+	}
+	return new(*used / *rate * 1e9)
+}
+
 // processorsUsed returns how many processors the processes of hosts used on average, between the first and the last
 // reading. It is nil unless each of them was read twice, and was the same process both times.
 func processorsUsed(run *rundir.Run, hosts []string) *float64 {
 	if len(hosts) == 0 {
 		return nil
 	}
-	type reading struct {
-		at int64
-		history.ProcessorTime
-	}
-	read := map[string][]reading{}
-	for _, e := range run.Events.Of(history.OpProcessorTime) {
-		t := e.ProcessorTime()
-		read[t.Host] = append(read[t.Host], reading{e.At, t})
-	}
+	read := readingsOf(run)
 	sum := 0.0
 	for _, host := range hosts {
 		all := read[host]
@@ -106,12 +149,48 @@ func processorsUsed(run *rundir.Run, hosts []string) *float64 {
 			return nil
 		}
 		first, last := all[0], all[len(all)-1]
-		if first.PID != last.PID || last.at <= first.at || last.Used < first.Used {
+		if first.PID != last.PID || first.PID == history.Away || last.at <= first.at || last.Used < first.Used {
 			return nil
 		}
 		sum += float64(last.Used-first.Used) / float64(last.at-first.at)
 	}
 	return &sum
+}
+
+// othersUsed returns how many processors of the machine the processes used that are no part of the run. Servers on
+// another machine do not count. It is nil if hosts are on other machines, or if a server of this one is not seen.
+func othersUsed(run *rundir.Run) *float64 {
+	if elsewhere(run) {
+		return nil
+	}
+	ours := loadSide(run)
+	read := readingsOf(run)
+	for _, server := range serverHosts(run.Scenario) {
+		if all := read[server]; len(all) == 0 || all[0].PID != history.Away {
+			ours = append(ours, server)
+		}
+	}
+	used, all := processorsUsed(run, ours), processorsUsed(run, []string{history.Machine})
+	if used == nil || all == nil {
+		return nil
+	}
+	return new(max(*all-*used, 0))
+}
+
+// A reading is a processor time and when it was read.
+type reading struct {
+	at int64
+	history.ProcessorTime
+}
+
+// readingsOf returns the readings of a run by host, in the order of time.
+func readingsOf(run *rundir.Run) map[string][]reading {
+	read := map[string][]reading{}
+	for _, e := range run.Events.Of(history.OpProcessorTime) {
+		t := e.ProcessorTime()
+		read[t.Host] = append(read[t.Host], reading{e.At, t})
+	}
+	return read
 }
 
 // The servers' counters of fsync: how often, and for how many milliseconds. Each time is cut to whole milliseconds.

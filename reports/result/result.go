@@ -144,8 +144,8 @@ type LatencyByPhase struct {
 	AcquireWrite *Latency `json:"acquire_write"`
 }
 
-// ByPhase returns the distribution of a phase, or of [AcquireRead], [AcquireWrite] or [HoldResource]; nil if it is null,
-// or if there is no such phase.
+// ByPhase returns the distribution of a phase, or of [AcquireRead], [AcquireWrite] or [HoldResource]; nil if it is
+// null, or if there is no such phase.
 func (l *LatencyByPhase) ByPhase(name string) *Latency {
 	if at := l.optional(name); at != nil {
 		return *at

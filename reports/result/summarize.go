@@ -69,6 +69,10 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		}
 	}
 	r.judgeThresholds(sc.Thresholds) // by all the numbers above
+	if why := r.Void(); why != "" && !r.ClosedLoop {
+		r.Caveats = append(r.Caveats,
+			"the load side was the limit: "+why+"; what the run missed says nothing about the servers")
+	}
 	r.Verdict = overall(rep.Verdict, r.Thresholds)
 	r.Outcome = outcomeOf(r.Verdict, rep)
 	r.Headline = headline(r, rep)

@@ -137,6 +137,9 @@ func phaseOf(r *rundir.Run) string {
 		if says, known := phases[e.Phase()]; known {
 			text = says
 		}
+		if e.Phase() == history.PhaseEnsemble && r.Scenario.Connect != "" {
+			text = "The run joins the ensemble."
+		}
 	}
 	return fmt.Sprintf("%s %.0f s have been recorded.", text, chart.Seconds(r.Events.End()))
 }

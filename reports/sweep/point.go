@@ -43,6 +43,8 @@ type Point struct {
 	// Cause is the likely cause of a gap that is too large; empty if there is none.
 	Cause string          `json:"cause"`
 	Limit *capacity.Limit `json:"limit"`
+	// Caveats are those of the last run that has any.
+	Caveats []string `json:"caveats,omitempty"`
 
 	setting  Setting
 	used     map[string]float64 // medians of the runs that tell which resources were used up; nil if there are none
@@ -68,6 +70,9 @@ func summarizePoint(in PointRuns) Point {
 		}
 		p.Dirs = append(p.Dirs, r.Dir)
 		all = append(all, r.Result)
+		if len(r.Result.Caveats) > 0 {
+			p.Caveats = r.Result.Caveats
+		}
 		p.Violation = p.Violation || FailedCheck(r.Result) != ""
 		if worse(r.Result.Verdict, p.Verdict) {
 			p.Verdict, p.Why = r.Result.Verdict, whyOf(r.Result)

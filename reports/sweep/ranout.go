@@ -34,7 +34,7 @@ type Use struct {
 
 // The resources.
 const (
-	ClientCPU = "client CPU"
+	LoadCPU   = "load side CPU"
 	ServerCPU = "server CPU"
 	Fsync     = "fsync"
 	HandOff   = "hand-off"
@@ -44,8 +44,8 @@ const (
 // usedUp is the share from which a resource counts as used up.
 const usedUp = 0.9
 
-// usesOf returns what runs with these medians used. Clients and servers of a lab share the processors of one machine,
-// so that they are used up together, and the lock is either held, handed over, or free.
+// usesOf returns what runs with these medians used. The load side and the servers of a lab share the processors of one
+// machine, so that they are used up together, and the lock is either held, handed over, or free.
 func usesOf(medians map[string]float64) []Use {
 	known := func(name string) *float64 {
 		if v, ok := medians[name]; ok {
@@ -67,7 +67,7 @@ func usesOf(medians map[string]float64) []Use {
 		fsync.text = fmt.Sprintf("%.0f to %.0f %% of the time", 100**fsync.Least, 100**fsync.Most)
 	}
 	same := func(resource, name string) Use { return Use{Resource: resource, Least: known(name), Most: known(name)} }
-	return []Use{of(ClientCPU, "client_processors"), of(ServerCPU, "server_processors"), fsync,
+	return []Use{of(LoadCPU, "load_processors"), of(ServerCPU, "server_processors"), fsync,
 		same(HandOff, "handoff_share"), same(TheLock, "held_share")}
 }
 
@@ -87,7 +87,7 @@ func exhausted(uses []Use) (all []string) {
 			all = append(all, most.Resource)
 		}
 	}
-	together(ClientCPU, ServerCPU)
+	together(LoadCPU, ServerCPU)
 	together(Fsync)
 	together(HandOff, TheLock)
 	return all

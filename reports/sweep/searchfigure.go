@@ -15,7 +15,7 @@ import (
 // searchFigure draws how the searches found their limits.
 func (s *Sweep) searchFigure() chart.Figure {
 	f := chart.Figure{Name: "search", Caption: "Each probe of a rate, in the order in which they were made: a dot if it " +
-		"held, a cross if it did not, a ring if the probe was undecided. Dotted: the highest rate that held."}
+		"held, a cross if it did not, a ring if the probe was undecided or void. Dotted: the highest rate that held."}
 	drawn := chart.Panels{Title: "The search for the highest rate with " + s.Saturate}
 	var all []*plot.Plot
 	for series, point := range s.points() {
@@ -44,7 +44,7 @@ func probesPanel(title string, l *capacity.Limit) *plot.Plot {
 		switch probe.Reason {
 		case capacity.Holds:
 			of = &held
-		case capacity.Undecided:
+		case capacity.Undecided, capacity.Void:
 			of = &undecided
 		}
 		of.XYs = append(of.XYs, plotter.XY{X: float64(n + 1), Y: probe.Rate})

@@ -110,18 +110,20 @@ func percent(format string, share *float64) string {
 
 // Headlines says what the sweep found, in a sentence for each series, or for each point that was searched.
 func (s *Sweep) Headlines() []string {
-	var all []string
+	all := s.caveats()
 	if s.Saturate != "" {
 		for series, p := range s.points() {
 			all = append(all, s.limitHeadline(series, p))
 		}
 		return all
 	}
-	if all = s.failoverHeadlines(); len(all) == 0 {
+	found := s.failoverHeadlines()
+	if len(found) == 0 {
 		for i := range s.Series {
-			all = append(all, s.throughputHeadline(&s.Series[i]))
+			found = append(found, s.throughputHeadline(&s.Series[i]))
 		}
 	}
+	all = append(all, found...)
 	bad := 0
 	for _, p := range s.points() {
 		if p.Verdict != check.Pass {
@@ -130,6 +132,17 @@ func (s *Sweep) Headlines() []string {
 	}
 	if bad > 0 {
 		all = append(all, fmt.Sprintf("%d of the points did not pass: see the table.", bad))
+	}
+	return all
+}
+
+// caveats are the warnings of points that lead.
+func (s *Sweep) caveats() []string {
+	var all []string
+	for series, p := range s.points() {
+		for _, c := range p.Caveats {
+			all = append(all, fmt.Sprintf("Warning: %s: %s.", s.pointName(series, p), c))
+		}
 	}
 	return all
 }
@@ -168,11 +181,25 @@ func (s *Sweep) limitHeadline(series *Series, p *Point) string {
 		return name + "no answer: " + l.Unknown + "."
 	case l.LastPass == nil:
 		return fmt.Sprintf("%sno rate holds; %s per second is too high: %s.", name, number(l.FirstFail), l.Detail)
+	case l.AtLeast:
+		return fmt.Sprintf("%sat least %s per second; this machine can ask for no more (%s). Give the load a machine of its "+
+			"own, or pods (--lab kubernetes --connect), or fewer sessions (--clients-per-session).", name, number(l.LastPass),
+			l.Detail)
 	case l.FirstFail == nil:
 		return fmt.Sprintf("%s%s per second holds, the highest rate that was tried.", name, number(l.LastPass))
 	}
-	return fmt.Sprintf("%s%s per second holds; %s is too high (%s: %s).",
-		name, number(l.LastPass), number(l.FirstFail), l.Why, l.Detail)
+	return fmt.Sprintf("%s%s per second holds; %s is too high (%s: %s).%s",
+		name, number(l.LastPass), number(l.FirstFail), l.Why, l.Detail, p.shared())
+}
+
+// shared says that servers and load used up the processors that they share; empty if they did not, or do not share any.
+func (p *Point) shared() string {
+	load, served, all := p.used["load_processors"], p.used["server_processors"], p.used["processors"]
+	if served == 0 || all == 0 || (load+served)/all < usedUp {
+		return ""
+	}
+	return fmt.Sprintf(" The servers (%s) and the load (%s) shared %s processors and used them up: servers of their own "+
+		"can do more.", words.Digits3(served), words.Digits3(load), words.Digits3(all))
 }
 
 // causes names the points at which the model is wrong by too much, and why it is likely to be.

@@ -1,12 +1,15 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -42,24 +45,38 @@ const userHZ = 100
 // processorTime returns how much of the processors a process and those of its group that still live have used. The
 // time of their children that ended is included once a parent has waited for them.
 func processorTime(leader int) (time.Duration, error) {
-	var ticks int64
+	var all time.Duration
 	for _, m := range membersOf(leader) {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.pid))
+		used, err := timeOf(m.pid)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):
+			// It has just ended.
+		case err != nil:
+			return 0, err
+		}
+		all += used
+	}
+	return all, nil
+}
+
+// timeOf returns how much of the processors a process has used, with its children that it has waited for.
+func timeOf(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The state is the third field; the times of the process and of its children are the 14th to the 17th.
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	if len(fields) < 15 {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields)+2)
+	}
+	var ticks int64
+	for _, field := range fields[11:15] {
+		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			continue // it has just ended
+			return 0, fmt.Errorf("/proc/%d/stat: %w", pid, err)
 		}
-		// The state is the third field; the times of the process and of its children are the 14th to the 17th.
-		fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-		if len(fields) < 15 {
-			return 0, fmt.Errorf("/proc/%d/stat has %d fields", m.pid, len(fields)+2)
-		}
-		for _, field := range fields[11:15] {
-			n, err := strconv.ParseInt(field, 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("/proc/%d/stat: %w", m.pid, err)
-			}
-			ticks += n
-		}
+		ticks += n
 	}
 	return time.Duration(ticks) * (time.Second / userHZ), nil
 }

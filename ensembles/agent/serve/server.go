@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"locklab/ensembles/agent"
@@ -231,14 +232,23 @@ func (a *server) status(context.Context) (agent.Status, error) {
 	return st, nil
 }
 
-// processorTime answers how much of the processors the process has used.
-func (a *server) processorTime(context.Context) (agent.ProcessorTime, error) {
+// processorTime answers how much of the processors the process has used, or the server that the agent speaks for, and
+// the agent itself.
+func (a *server) processorTime(ctx context.Context) (t agent.ProcessorTime, err error) {
 	st, _ := a.sup.state()
-	if st.State == history.ProcessNone || st.State == history.ProcessExited {
-		return agent.ProcessorTime{}, nil
+	switch {
+	case st.State != history.ProcessNone && st.State != history.ProcessExited:
+		t.PID = st.PID
+		t.Used, err = processorTime(st.PID)
+	case a.cfg.Elsewhere != nil && a.cfg.Elsewhere.Server != "":
+		t, err = a.spokenFor(ctx)
 	}
-	used, err := processorTime(st.PID)
-	return agent.ProcessorTime{PID: st.PID, Used: used}, err
+	var own syscall.Rusage // without the children that it waits for
+	if err == nil {
+		err = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
+	}
+	t.Agent = time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	return t, err
 }
 
 // clear removes the rule or delay with that id, or all if it is empty.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -120,6 +121,7 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 	if n := r.ResidentPerClient; n != nil {
 		fmt.Fprintf(t, "memory\t%d KiB\tper client\t\n", *n>>10)
 	}
+	printProcessorTime(t, &r)
 	t.Flush()
 	if note := r.Hiccups.Note(); note != "" {
 		fmt.Fprintln(w, "note:", note)
@@ -132,6 +134,30 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 	} else {
 		fmt.Fprintf(w, "\nnothing was written into %s\n", out.Dir)
 	}
+}
+
+// printProcessorTime prints what the load side and the servers used of the processors.
+func printProcessorTime(w io.Writer, r *result.Result) {
+	show := func(name string) (string, bool) {
+		q, _ := result.Named(name)
+		v := q.Value(r)
+		return q.Show(v), v != nil
+	}
+	line := func(name, processors, each, detail string) {
+		if used, ok := show(processors); ok {
+			per, _ := show(each)
+			fmt.Fprintf(w, "%s\t%s processors\t%s each\t%s\n", name, used, per, detail)
+		}
+	}
+	var parts []string
+	for _, part := range []struct{ name, of string }{{"clients", "client_processors"}, {"agents", "agent_processors"},
+		{"resource", "resource_processors"}, {"harness", "harness_processors"}} {
+		if used, ok := show(part.of); ok {
+			parts = append(parts, part.name+" "+used)
+		}
+	}
+	line("load side", "load_processors", "load_per_acquire", strings.Join(parts, ", "))
+	line("servers", "server_processors", "server_per_acquire", "")
 }
 
 // printConditions prints what had to happen for the run to mean anything.

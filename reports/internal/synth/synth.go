@@ -38,6 +38,13 @@ func (s *Synth) Add(at float64, e history.Event) {
 	s.events = append(s.events, e)
 }
 
+// Without removes the readings of a host's processor time.
+func (s *Synth) Without(host string) {
+	s.events = slices.DeleteFunc(s.events, func(e history.Event) bool {
+		return e.Op == history.OpProcessorTime && e.Target == host
+	})
+}
+
 // Phase begins a phase.
 func (s *Synth) Phase(at float64, phase history.Phase) {
 	s.Add(at, history.PhaseBegins(0, phase))

@@ -1,0 +1,114 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/harness/hiccups"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/words"
+)
+
+// The shares from which the load side makes a run void.
+const (
+	// lateShare is how late arrivals may be (p99), as a share of the latency that is allowed. They are part of it.
+	lateShare = 0.1
+	// othersShare is how much of the processors may be used by processes that are no part of the run.
+	othersShare = 0.1
+)
+
+// Void says how the load side, or another process beside it, was the limit of a run, so that a threshold that it misses
+// says nothing about the servers; empty if it was not. Faults harm clients on purpose, so runs with faults are never
+// void.
+func (r *Result) Void() string {
+	if len(r.Faults) > 0 {
+		return ""
+	}
+	number := func(q Quantity) float64 {
+		if v := q.Value(r); v != nil {
+			return *v
+		}
+		return 0
+	}
+	if n := int64(number(clientDeaths)); n > 0 {
+		return words.Count(n, "client process") + " ended by itself"
+	}
+	if n := int64(number(standstillExpiries)); n > 0 {
+		return words.Count(n, "session") + " expired while the client process stood still"
+	}
+	if bound, late := r.latencyBound(), r.Latency.Arrival; bound > 0 && late != nil && late.P99Ns != nil &&
+		float64(*late.P99Ns) > lateShare*bound {
+		return fmt.Sprintf("arrivals came late by %s (p99), more than a tenth of %s", words.Duration(*late.P99Ns),
+			words.Duration(int64(bound)))
+	}
+	if used, all := number(otherProcessors), number(processors); all > 0 && used > othersShare*all {
+		return fmt.Sprintf("other processes used %s of %s processors", words.Digits3(used), words.Digits3(all))
+	}
+	return ""
+}
+
+// latencyBound returns the least latency that the run's thresholds allow, in ns; 0 if they allow any.
+func (r *Result) latencyBound() (least float64) {
+	for _, l := range r.Thresholds {
+		t, err := scenario.ParseThreshold(l.Expr)
+		if err != nil {
+			continue
+		}
+		if q, known := Named(t.Metric); known && q.isLatency() && strings.HasPrefix(t.Op, "<") &&
+			(least == 0 || t.Limit < least) {
+			least = t.Limit
+		}
+	}
+	return least
+}
+
+var (
+	clientDeaths = Quantity{Path: "quantities.client_deaths", Better: Lower,
+		Means: "client processes that ended by themselves, or with a fault", Measure: countClientDeaths}
+	standstillExpiries = Quantity{Path: "quantities.standstill_expiries", Better: Lower,
+		Means: "sessions that expired in the window while their client process stood still", Measure: countStandstillExpiries}
+)
+
+// countClientDeaths counts the ends of client processes before the harness began to end them.
+func countClientDeaths(run *rundir.Run, _ Interval) *float64 {
+	collects := run.Events.End() + 1
+	for _, e := range run.Events.Of(history.OpPhase) {
+		if e.Phase() == history.PhaseCollect {
+			collects = e.At
+		}
+	}
+	clients := clientHosts(run.Scenario)
+	n := 0.0
+	for _, e := range run.Events.Of(history.OpProcess) {
+		if e.ProcessChange().State == history.ProcessExited && e.At < collects && slices.Contains(clients, e.Process) {
+			n++
+		}
+	}
+	return &n
+}
+
+// countStandstillExpiries counts the sessions that expired about when a standstill of their process ended, which was
+// long enough for that: a client that pings in each third of the session timeout can lose its session after two of
+// them.
+func countStandstillExpiries(run *rundir.Run, w Interval) *float64 {
+	timeout := run.Scenario.Negotiated()
+	stood := map[string][]history.Event{}
+	for _, e := range run.Events.Of(history.OpHiccup) {
+		if e.Hiccup()+hiccups.Period >= timeout*2/3 {
+			stood[e.Process] = append(stood[e.Process], e)
+		}
+	}
+	n := 0.0
+	for _, e := range run.Events.Of(history.OpExpired) {
+		if w.Contains(e.At) && slices.ContainsFunc(stood[e.Process], func(s history.Event) bool {
+			return time.Duration(max(e.At-s.At, s.At-e.At)) <= timeout
+		}) {
+			n++
+		}
+	}
+	return &n
+}

@@ -1,0 +1,88 @@
+package result
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/reports/internal/synth"
+)
+
+// A run is void if the load side was its limit, and says how.
+func TestVoid(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	quantity := func(q Quantity, v float64) func(*Result) {
+		return func(r *Result) { r.Quantities[q.key()] = &v }
+	}
+	late := func(by int64) func(*Result) {
+		return func(r *Result) { r.Latency.Arrival = &Latency{P99Ns: &by} }
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Result)
+		want   string // "" is not void
+	}{
+		{"nothing wrong", func(*Result) {}, ""},
+		{"arrivals a bit late", late(10 * ms), ""},
+		{"arrivals late", late(11 * ms), "arrivals came late by 11 ms (p99), more than a tenth of 100 ms"},
+		{"arrivals late, and no bound", func(r *Result) { late(11 * ms)(r); r.Thresholds = r.Thresholds[:1] }, ""},
+		{"others a bit", quantity(otherProcessors, 0.2), ""},
+		{"others", quantity(otherProcessors, 0.21), "other processes used 0.21 of 2 processors"},
+		{"a client that died", quantity(clientDeaths, 1), "one client process ended by itself"},
+		{"a client that stood still", quantity(standstillExpiries, 3),
+			"3 sessions expired while the client process stood still"},
+		{"faults", func(r *Result) { late(11 * ms)(r); r.Faults = []check.FaultRecord{{}} }, ""},
+	} {
+		r := &Result{Quantities: map[string]*float64{}, Thresholds: []ThresholdLine{{Expr: "dropped == 0"},
+			{Expr: "acquire.p99 < 100ms"}, {Expr: "acquire.max < 1s"}, {Expr: "hold.p50 > 1ms"}}}
+		quantity(processors, 2)(r)
+		if c.change(r); r.Void() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, r.Void(), c.want)
+		}
+	}
+}
+
+// A client process died if it ended before the harness began to end all of them, and lost a session by itself if it
+// stood still for two thirds of the session timeout.
+func TestHarmOfTheLoadSide(t *testing.T) {
+	s := &synth.Synth{}
+	add := func(at float64, process string, e history.Event) {
+		e.Process = process
+		s.Add(at, e)
+	}
+	exited := history.ProcessChange{State: history.ProcessExited}.Event()
+	add(100, "c1", exited)
+	add(100, "r1", exited)
+	add(200, "c1", history.HiccupOf(0, 1400*time.Millisecond))
+	add(210, "c1", history.SessionChange{Op: history.OpExpired, Client: "c1/0"}.Event())
+	add(300, "c2", history.HiccupOf(0, 700*time.Millisecond)) // too short for that
+	add(310, "c2", history.SessionChange{Op: history.OpExpired, Client: "c2/0"}.Event())
+	s.Phase(900, history.PhaseCollect)
+	add(950, "c2", exited)
+	sc := scenario.Defaults()
+	sc.ClientProcesses, sc.SessionTimeout = 2, 2*time.Second
+	run := &rundir.Run{Scenario: sc, Events: history.NewLog(s.Sorted())}
+	for q, want := range map[*Quantity]float64{&clientDeaths: 1, &standstillExpiries: 1} {
+		if got := q.Measure(run, wholeSecond); got == nil || *got != want {
+			t.Errorf("%s is %v, want %g", q.Path, got, want)
+		}
+	}
+}
+
+// A void run says so before its numbers.
+func TestVoidLeads(t *testing.T) {
+	run, facts := synth.BusyRun(4, 1, false)
+	run.Scenario.Arrivals, run.Scenario.Rate.Rates = "poisson", []float64{10}
+	run.Events = history.NewLog(append(run.Events.Events(), history.Event{At: synth.Ms(500), Process: "c1",
+		Op: history.OpProcess, Mode: history.Mode(history.ProcessExited)}))
+	run.Scenario.ClientProcesses = 1
+	r := summarized(run, facts)
+	const want = "the load side was the limit: one client process ended"
+	if all := strings.Join(r.Caveats, "; "); !strings.Contains(all, want) {
+		t.Errorf("%q", r.Caveats)
+	}
+}
