@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/ensembles/labs"
@@ -36,10 +38,37 @@ func lookOutside(ctx context.Context, sc *scenario.Scenario) (*outside, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := crowd(ctx, sc, access, found); err != nil {
+		return nil, err
+	}
 	if all := sc.Elsewhere(found); all != nil {
 		return nil, fmt.Errorf("%w: %s", chaos.ErrUnsupported, strings.Join(all, "; "))
 	}
 	return &outside{access: access, found: found}, nil
+}
+
+// crowd finds out by a trial how many connections the servers take from one address, up to as many as the run needs, if
+// they do not tell. Pods have other addresses than the harness, so nothing is tried for them.
+func crowd(ctx context.Context, sc *scenario.Scenario, access *remote.Access, found *remote.Found) error {
+	if slices.Contains(found.Words, "conf") || sc.Lab == ensembles.LabKubernetes {
+		return nil
+	}
+	needs := sc.Connections(found)
+	taken := make([]int, len(access.Servers))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, server := range access.Servers {
+		g.Go(func() (err error) {
+			if taken[i] = needs; server != found.Silent {
+				taken[i], err = access.Crowd(gctx, server, needs)
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	if least := slices.Min(taken); err == nil && least < needs {
+		found.MostConnections = max(least, 1)
+	}
+	return err
 }
 
 // Adopt gives the scenario the settings of the servers that it connects to, if it connects to any.

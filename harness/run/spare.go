@@ -52,7 +52,8 @@ func (r *run) spare(ctx context.Context) (bearable context.Context, stop func() 
 		watching.Go(func() {
 			defer func() { _ = pinger.Close(context.WithoutCancel(ctx)) }() // it ends with the run's path, too
 			if why := p.watch(bearable); why != "" {
-				end(fmt.Errorf("%w: %s (%s) %s", ErrStrained, h.Name, r.stage.outside.access.Servers[i], why))
+				end(fmt.Errorf("%w: %s (%s) %s; if that is to be expected, as when a server restarts, give --max-latency 60s",
+					ErrStrained, h.Name, r.stage.outside.access.Servers[i], why))
 			}
 			if !errors.Is(context.Cause(bearable), ErrStrained) {
 				// The pings also place the servers' clock. A run may be over before the second one, and the first one came
@@ -116,8 +117,10 @@ func (w strainWatch) ask(ctx context.Context) string {
 	switch {
 	case err != nil && once.Err() == nil:
 		return fmt.Sprintf("refused a write (%v)", err)
-	case err != nil || took > w.limit:
-		return fmt.Sprintf("took longer than %v (max-latency) to commit a write", w.limit)
+	case err != nil:
+		return fmt.Sprintf("committed no write within %v, and max-latency is %v", 2*w.limit, w.limit)
+	case took > w.limit:
+		return fmt.Sprintf("took %v to commit a write, and max-latency is %v", took.Round(time.Millisecond), w.limit)
 	}
 	return ""
 }

@@ -102,7 +102,7 @@ func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 	cfg := ensembles.LabConfig{Hosts: hosts, Binary: opts.Binary, Log: opts.Log, Opened: func() {
 		if opts.Progress != nil { // starting takes seconds, and many on a busy machine
 			opts.Progress(watch.Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks,
-				Phase: history.PhaseEnsemble})
+				External: sc.Connect != "", Phase: history.PhaseEnsemble})
 		}
 	}}
 	equip := s.equip

@@ -37,3 +37,34 @@ func TestNumberOfServers(t *testing.T) {
 		}
 	}
 }
+
+// A run counts how many connections one server gets from one address, and a run that needs more than a server takes is
+// refused with what helps.
+func TestConnections(t *testing.T) {
+	const three = "connect: 'a:1,b:1,c:1'\nservers: 3\nclients: 200\nclient-processes: 4\n"
+	for _, c := range []struct {
+		src   string
+		found remote.Found
+		want  int
+	}{
+		{three, remote.Found{}, 67 + 5},
+		{three, remote.Found{Silent: "a:1"}, 100 + 5},
+		{three + "placement: leader\n", remote.Found{}, 200 + 5},
+		{three + "placement: followers\n", remote.Found{}, 100 + 5},
+		{three + "clients-per-session: 50\n", remote.Found{}, 2 + 5},
+		{three + "lab: kubernetes\n", remote.Found{}, 17 + 5}, // each pod has its own
+	} {
+		s := mustLoad(t, c.src)
+		if got := s.Connections(&c.found); got != c.want {
+			t.Errorf("%q: %d connections, want %d", c.src, got, c.want)
+		}
+		c.found.Words, c.found.MostConnections = remote.Words(), c.want
+		if all := s.Elsewhere(&c.found); len(all) != 0 {
+			t.Errorf("%q: as many as a server takes are refused: %q", c.src, all)
+		}
+		c.found.MostConnections = c.want - 1
+		if all := s.Elsewhere(&c.found); len(all) != 1 || !strings.Contains(all[0], "--clients-per-session") {
+			t.Errorf("%q: more than a server takes: %q", c.src, all)
+		}
+	}
+}

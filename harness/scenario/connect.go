@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/ensembles"
 	"locklab/ensembles/remote"
 	"locklab/harness/settings"
 )
@@ -104,19 +105,32 @@ func (s *Scenario) Elsewhere(found *remote.Found) []string {
 	if s.Placement == PlacementLeader && found.Silent != "" {
 		refuse("placement "+s.Placement, found.Silent+" leads and serves no clients (leaderServes=no)", "placement")
 	}
-	sessions := (s.Clients + max(s.ClientsPerSession, 1) - 1) / max(s.ClientsPerSession, 1)
-	serving := s.Servers
-	if found.Silent != "" {
-		serving--
-	}
-	perServer := (sessions + serving - 1) / serving
-	if most := found.MostConnections; most > 0 && perServer+ownConnections > most {
-		refuse(fmt.Sprintf("%d clients", s.Clients), fmt.Sprintf("each server takes %d connections from one address "+
+	if most, needs := found.MostConnections, s.Connections(found); most > 0 && needs > most {
+		refuse(fmt.Sprintf("%d clients", s.Clients), fmt.Sprintf("a server takes %d connections from one address "+
 			"(maxClientCnxns), and the run needs %d; use fewer clients, or let several share a session with "+
-			"clients-per-session", most, perServer+ownConnections), "clients")
+			"--clients-per-session", most, needs), "clients")
 	}
 	return all
 }
 
 // ownConnections are those that a run has with a server besides its clients' sessions, at most.
 const ownConnections = 5
+
+// Connections returns how many connections a server may get from one address. All processes of one machine share one,
+// and each pod has its own.
+func (s *Scenario) Connections(found *remote.Found) int {
+	clients := s.Clients
+	if s.Lab == ensembles.LabKubernetes {
+		clients = slices.Max(s.ClientsPerProcess())
+	}
+	share := max(s.ClientsPerSession, 1)
+	sessions := (clients + share - 1) / share
+	serving := s.Servers
+	switch {
+	case s.Placement == PlacementLeader:
+		serving = 1
+	case s.Placement != PlacementSpread, found.Silent != "":
+		serving = max(serving-1, 1)
+	}
+	return (sessions+serving-1)/serving + ownConnections
+}

@@ -16,6 +16,8 @@ type Progress struct {
 	// Scenario is the run's name; Clients and Locks are how many there are.
 	Scenario       string
 	Clients, Locks int
+	// External says that the servers are there already, and were not started for the run.
+	External bool
 	// Elapsed is the time since the clients' start, and Planned how long they are to work; 0 = until they are done.
 	Elapsed, Planned time.Duration
 	// Phase is the one the run is in, e.g. measure.
@@ -62,7 +64,7 @@ const mostLocks = 8
 func (p Progress) String() string {
 	switch p.Phase {
 	case history.PhaseEnsemble:
-		return fmt.Sprintf("       %-8s %s", p.Phase, starting)
+		return fmt.Sprintf("       %-8s %s", p.Phase, p.beginning())
 	case history.PhaseConnect:
 		return fmt.Sprintf("       %-8s %d of %d clients connected", p.Phase, p.Connected, p.Clients)
 	}

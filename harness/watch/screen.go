@@ -33,7 +33,7 @@ type piece struct {
 // color adds SGR sequences and nothing else.
 func (p *Progress) Screen(width, height int, color bool) string {
 	if p.Phase == history.PhaseEnsemble {
-		return drawn([][]piece{{{cmp.Or(p.Scenario, "run") + "  ", bold}, {starting, plain}}}, width, color)
+		return drawn([][]piece{{{cmp.Or(p.Scenario, "run") + "  ", bold}, {p.beginning(), plain}}}, width, color)
 	}
 	if p.Phase == history.PhaseConnect {
 		return drawn([][]piece{p.connecting(width)}, width, color)
@@ -51,8 +51,13 @@ func (p *Progress) Screen(width, height int, color bool) string {
 	return drawn(lines, width, color)
 }
 
-// starting is shown until the servers are up.
-const starting = "starting the servers"
+// beginning says what happens until the servers are ready for clients.
+func (p *Progress) beginning() string {
+	if p.External {
+		return "joining the ensemble"
+	}
+	return "starting the servers"
+}
 
 // drawn returns lines as text.
 func drawn(lines [][]piece, width int, color bool) string {
