@@ -57,6 +57,8 @@ type Location struct {
 	Server netip.AddrPort
 	// Published is where this machine reaches the host's ZooKeeper server, if the HostSpec asked for it.
 	Published netip.AddrPort
+	// Root is the directory of this machine below which the host sees its files; empty if it has a file system of its own.
+	Root string
 	// Homes are the directories of the host in which the versions of its HostSpec are, and perhaps others. An empty one
 	// stands for the ZooKeeper that the agent finds by itself.
 	Homes map[string]string

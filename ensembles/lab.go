@@ -65,9 +65,13 @@ type Host struct {
 	// Agent is the client by which the harness controls the host.
 	Agent *agent.Client
 
+	root  string            // as in its Location
 	first string            // the version that its server starts with
 	homes map[string]string // of its versions, as in its Location
 }
+
+// Path returns where the host sees the file that a [File] puts at a target.
+func (h *Host) Path(target string) string { return h.root + target }
 
 // A Lab is the set of hosts of a run.
 type Lab struct {

@@ -53,7 +53,7 @@ func (l *Lab) fill(ctx, leases context.Context, cfg LabConfig) error {
 				at.Server = netip.AddrPortFrom(at.Address, agent.ClientPort)
 			}
 			h := &Host{Name: spec.Name, Role: spec.Role, Address: at.Address, Server: at.Server, Published: at.Published,
-				Agent: agent.NewClient(spec.Name, at.Control.String(), secret), first: spec.First(),
+				Agent: agent.NewClient(spec.Name, at.Control.String(), secret), first: spec.First(), root: at.Root,
 				homes: map[string]string{}}
 			for _, v := range spec.Versions {
 				h.homes[v] = at.Homes[v]

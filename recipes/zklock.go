@@ -13,7 +13,8 @@ import (
 
 // ZKLockConfig describes a [ZKLock].
 type ZKLockConfig struct {
-	// Config is as for a session, but states of the next session may follow the Expired state.
+	// Config is as for a session, but states of the next session may follow the Expired state. zk.Lock takes one ACL:
+	// that of Path.
 	zksession.Config
 	// Path is the lock's directory. It is created with its missing parents, as persistent znodes.
 	Path string
@@ -29,6 +30,7 @@ type ZKLockConfig struct {
 // Many goroutines may acquire it at once; each call has a zk.Lock of its own.
 type ZKLock struct {
 	path   string
+	acl    []zk.ACL
 	client *zksession.Plain
 }
 
@@ -37,11 +39,16 @@ func ConnectZKLock(ctx context.Context, cfg ZKLockConfig) (*ZKLock, error) {
 	if err := checkPath(cfg.Path); err != nil {
 		return nil, fmt.Errorf("zk.Lock: %w", err)
 	}
+	acl := cfg.ACL
+	if acl == nil {
+		acl = zksession.Open
+	}
+	cfg.ACL = nil
 	c, err := zksession.ConnectPlain(ctx, zksession.PlainConfig{Config: cfg.Config, Lost: lost})
 	if err != nil {
 		return nil, fmt.Errorf("zk.Lock: %w", err)
 	}
-	return &ZKLock{cfg.Path, c}, nil
+	return &ZKLock{cfg.Path, acl(cfg.Path), c}, nil
 }
 
 // Session returns the id of the present or last session.
@@ -66,7 +73,7 @@ func (l *ZKLock) Acquire(ctx context.Context) (*Hold, error) {
 	if len(claimed(ctx, l).live()) > 0 {
 		return nil, fmt.Errorf("acquire %s: %w", l.path, ErrHeld)
 	}
-	lock := zk.NewLock(l.client.Conn, l.path, zk.WorldACL(zk.PermAll))
+	lock := zk.NewLock(l.client.Conn, l.path, l.acl)
 	var s zksession.PlainSession // set if the attempt succeeds in time
 	err := l.client.HandOver(ctx, func() error {
 		if err := lock.Lock(); err != nil {

@@ -43,9 +43,9 @@ func (Kind) Lacks() agent.Capabilities { return agent.SharedNetwork() }
 func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
 	p := &place{kind: k, id: id, cfg: cfg, dirs: map[bool]string{}}
 	for _, h := range cfg.Hosts {
-		if h.Image != "" || h.Base || len(h.Files) > 0 {
-			return nil, fmt.Errorf("%w: host %s needs files or an image of its own, and a child process of the harness has "+
-				"none; use --lab docker or --lab netns", ErrUnavailable, h.Name)
+		if h.Image != "" {
+			return nil, fmt.Errorf("%w: host %s needs an image of its own, and a child process of the harness has none; use "+
+				"--lab docker", ErrUnavailable, h.Name)
 		}
 	}
 	var err error

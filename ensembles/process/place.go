@@ -59,9 +59,10 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 	}
 	surroundings := agent.Surroundings{Dir: filepath.Join(p.dirs[spec.Disk], spec.Name), Address: at.Address,
 		Elsewhere: p.kind.Elsewhere.Of(p.cfg.Hosts, i)}
-	if err := os.Mkdir(surroundings.Dir, 0o700); err != nil {
+	if err := errors.Join(os.Mkdir(surroundings.Dir, 0o700), link(surroundings.Dir, spec.Files)); err != nil {
 		return at, err
 	}
+	at.Root = surroundings.Dir
 	// Agents learn where programs are, and no secret of this machine's user.
 	vars := append(ensembles.Environ("PATH", "HOME", "TMPDIR", "GODEBUG", "JAVA_HOME", "ZOOKEEPER_HOME"),
 		fmt.Sprintf("%s=%d", agent.EnvControl, inherited), agent.EnvSurroundings+"=stdin")
@@ -79,6 +80,25 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 		vars = append(vars, name+"="+value)
 	}
 	return at, p.run(vars, sockets, surroundings)
+}
+
+// link puts links to files of this machine below a directory. A program is not copied, because the file system of the
+// directory may forbid to run any.
+func link(dir string, files []ensembles.File) error {
+	for _, f := range files {
+		source, err := filepath.Abs(f.Source)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, f.Target)
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return err
+		}
+		if err := os.Symlink(source, target); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inherited is the number of the first inherited file.

@@ -71,9 +71,20 @@ func TestLab(t *testing.T) {
 			t.Errorf("%v; what the kind lacks and its agents lack (-kind +agents):\n%s", err, diff)
 		}
 	})
-	t.Run("files are refused", func(t *testing.T) {
+	t.Run("a host has its files", func(t *testing.T) {
+		program := filepath.Join(t.TempDir(), "program")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\necho it runs\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		h := start(t, ensembles.HostSpec{Name: "c1", Role: ensembles.Client, Base: true,
+			Files: []ensembles.File{{Source: program, Target: "/lock/a/program", Executable: true}}}).Host("c1")
+		if said := labtest.Shell(t, h, h.Path("/lock/a/program")); !strings.Contains(said, "it runs") {
+			t.Errorf("%q", said)
+		}
+	})
+	t.Run("images are refused", func(t *testing.T) {
 		_, err := ensembles.StartLab(t.Context(), process.Kind{}, ensembles.LabConfig{Binary: labtest.Binary(t),
-			Log: labtest.Log(t), Hosts: []ensembles.HostSpec{{Name: "c1", Files: []ensembles.File{{Source: "x"}}}}})
+			Log: labtest.Log(t), Hosts: []ensembles.HostSpec{{Name: "c1", Image: "x"}}})
 		if !errors.Is(err, process.ErrUnavailable) || !strings.Contains(err.Error(), "host c1") {
 			t.Errorf("%v", err)
 		}

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"locklab/ensembles"
 	"locklab/harness/rundir"
@@ -28,11 +30,16 @@ func (r *run) clientConfig(ctx context.Context, h *ensembles.Host, p placement) 
 
 // giveRecipe sets the recipe of the i-th client process. A recipe that can take only one lock at a time takes one
 // where other recipes take several.
-func (r *run) giveRecipe(cfg *control.ClientConfig, i int) {
+func (r *run) giveRecipe(cfg *control.ClientConfig, h *ensembles.Host, i int) {
 	recipe := r.sc.RecipeOf(i)
 	cfg.Recipe = recipe.Name
 	if f := r.stage.foreign.of(r.sc.Recipe, i); f != nil {
-		cfg.Command, cfg.Classes, cfg.Layout = f.argv, f.classes, r.sc.Layout
+		cfg.Command, cfg.Classes, cfg.Layout = slices.Clone(f.argv), f.classes, r.sc.Layout
+		for _, at := range []*string{&cfg.Command[0], &cfg.Classes} {
+			if strings.HasPrefix(*at, lockDir) {
+				*at = h.Path(*at)
+			}
+		}
 	}
 	if !recipe.Several {
 		cfg.LocksAtOnce = 1

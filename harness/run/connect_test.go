@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/curatortest"
 	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/reports/result"
@@ -347,6 +349,26 @@ func TestElsewhere(t *testing.T) {
 		}
 		unchanged(t)
 	})
+	t.Run("recipes that connect themselves", func(t *testing.T) {
+		program := filepath.Join(t.TempDir(), "zk-lock")
+		build := exec.Command("go", "build", "-o", program, "locklab/workloads/foreign/examples/zk-lock")
+		if said, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		for _, recipe := range []string{"zk-lock", "exec:" + program, "curator-mutex"} {
+			t.Run(filepath.Base(recipe), func(t *testing.T) {
+				if recipe == "curator-mutex" {
+					suite.Nightly(t, "exec: runs a program every time")
+					curatortest.Require(t)
+				}
+				r := e.judged(t, "plain", check.Pass, "--recipe", recipe, "--guard", "none")
+				if r.Operations.Acquired == 0 {
+					t.Errorf("nothing was acquired: %s", r.Headline)
+				}
+				unchanged(t)
+			})
+		}
+	})
 	t.Run("a fault that needs a relay", func(t *testing.T) {
 		r := e.judged(t, "slow", check.Pass)
 		if len(r.Faults) != 1 || !r.Faults[0].Verified {
@@ -373,11 +395,11 @@ func TestElsewhere(t *testing.T) {
 }
 
 // judged carries out a scenario and checks what the result can and cannot say.
-func (e *elsewhere) judged(t *testing.T, name string, want check.Result) result.Result {
+func (e *elsewhere) judged(t *testing.T, name string, want check.Result, flags ...string) result.Result {
 	t.Helper()
 	out := filepath.Join(t.ArtifactDir(), name)
-	code, stdout, said := e.run(append([]string{"run", filepath.Join(e.dir, name+".yaml"), "--json", "--out", out},
-		e.way("auth")...)...)
+	code, stdout, said := e.run(slices.Concat([]string{"run", filepath.Join(e.dir, name+".yaml"), "--json", "--out", out},
+		flags, e.way("auth"))...)
 	var r result.Result
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatalf("%v\n%s", err, said)
@@ -390,10 +412,12 @@ func (e *elsewhere) judged(t *testing.T, name string, want check.Result) result.
 			t.Errorf("%s is %s without the servers' logs", c.Name, c.Result)
 		}
 	}
-	for _, w := range r.Warnings {
-		if relayed := strings.Contains(w, "passes through"); relayed && name != "slow" {
-			t.Errorf("clients do not connect to the servers themselves: %s", w)
-		}
+	program := slices.ContainsFunc(flags, func(f string) bool {
+		return strings.HasPrefix(f, "exec:") || strings.HasPrefix(f, "curator-")
+	})
+	relayed := strings.Contains(strings.Join(r.Warnings, "\n"), "passes through a process of locklab's")
+	if relayed != (name == "slow" || program) {
+		t.Errorf("connections pass through relays: %t: %q", relayed, r.Warnings)
 	}
 	if r.Server.RequestsPerAcquire != nil || r.Server.WatchesFiredPerRelease != nil || r.Lab != "connect" {
 		t.Errorf("lab %s, costs %+v", r.Lab, r.Server)

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"locklab/ensembles"
+	"locklab/ensembles/process"
+	"locklab/ensembles/software"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
 	"locklab/recipes/curator"
@@ -91,6 +94,9 @@ func findForeign(ctx context.Context, sc *scenario.Scenario, binary string) ([]*
 			} else {
 				byRecipe[r.Name], err = findCurator(ctx, r.Name, filepath.Dir(binary))
 			}
+			if err == nil && byRecipe[r.Name].classes != "" && sc.Connect != "" && sc.Lab != ensembles.LabKubernetes {
+				err = javaHere()
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -98,6 +104,15 @@ func findForeign(ctx context.Context, sc *scenario.Scenario, binary string) ([]*
 		locks[i] = byRecipe[r.Name]
 	}
 	return locks, nil
+}
+
+// javaHere makes sure that client processes of this machine find Java and ZooKeeper's jars.
+func javaHere() error {
+	_, err := software.Find(os.DirFS("/"), os.Getenv("JAVA_HOME"), os.Getenv("ZOOKEEPER_HOME"))
+	if err != nil {
+		err = fmt.Errorf("%w: %w", process.ErrUnavailable, err)
+	}
+	return err
 }
 
 // foreignVersion describes the foreign locks for env.json.

@@ -25,8 +25,8 @@ const (
 	byRelay
 )
 
-// findDetours finds out which clients cannot connect to the servers themselves. A client can, unless a fault of this run
-// delays packets on that connection, or the servers want TLS and its lock is a program that knows only addresses.
+// findDetours finds out which clients cannot connect to the servers themselves. A client can, unless a fault of this
+// run delays packets on that connection, or the servers want TLS and its lock is a program that knows only addresses.
 func (r *run) findDetours(ctx context.Context) error {
 	r.detours = map[link]detour{}
 	for i, c := range r.clientHosts() {

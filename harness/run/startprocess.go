@@ -42,7 +42,7 @@ func (r *run) startProcesses(ctx context.Context) error {
 		if all := r.sc.InFlight(); all != nil {
 			cfg.MaxInFlight = all[i]
 		}
-		r.giveRecipe(&cfg, i)
+		r.giveRecipe(&cfg, h, i)
 		first += cfg.Clients
 		g.Go(func() error { return r.start(gctx, h, r.client, "client", cfg) })
 	}
@@ -86,7 +86,11 @@ func (r *run) startIn(ctx context.Context, h *ensembles.Host, config any, dir st
 	r.mu.Lock()
 	p := r.processes[h]
 	r.mu.Unlock()
-	st, err := h.Agent.Start(ctx, agent.Spec{Argv: []string{p.binary, p.command, configFile}, Dir: dir,
+	binary := p.binary
+	if binary == otherClients {
+		binary = h.Path(binary)
+	}
+	st, err := h.Agent.Start(ctx, agent.Spec{Argv: []string{binary, p.command, configFile}, Dir: dir,
 		Files: map[string]string{configFile: string(b)}})
 	if err != nil {
 		return 0, err

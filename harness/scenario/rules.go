@@ -41,12 +41,14 @@ var rules = []rule{
 		func(s *Scenario) bool {
 			return s.Connect != "" && s.Lab != ensembles.LabAuto && s.Lab != ensembles.LabKubernetes
 		}},
-	{"recipe connect", "recipe {recipe} runs a program in a lab's host, and with connect there are no such hosts",
-		"a recipe that is built into locklab",
-		func(s *Scenario) bool { return s.Connect != "" && s.Foreign() }},
+	{"client-image connect", "with connect, clients are processes of this machine, which have no image",
+		"drop it, or lab: " + ensembles.LabKubernetes,
+		func(s *Scenario) bool {
+			return s.Connect != "" && s.ClientImage != "" && s.Lab != ensembles.LabKubernetes
+		}},
 	{"recipe connect-auth", "recipe {recipe} connects without credentials", "another recipe, or drop connect-auth",
 		func(s *Scenario) bool {
-			return s.ConnectAuth != "" && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return r.OwnConnection })
+			return s.ConnectAuth != "" && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return r.Anonymous })
 		}},
 	{"connect servers", "connect names {connected} servers, and the scenario has {servers}",
 		"drop servers, which is a setting of servers that locklab starts",

@@ -163,7 +163,7 @@ var beyond = []string{
 	"nothing breaks", "nothing is shared", "waiting alone", "nothing is asked", "a loss behind a fence",
 	"an overlap that must not be",
 	"even ensemble", "way to nowhere", "certificate for nobody", "certificate without its key", "lab beside an ensemble",
-	"program beside an ensemble", "recipe without credentials", "two servers of an ensemble", "server without a port",
+	"image of a process", "recipe without credentials", "two servers of an ensemble", "server without a port",
 	"credential in the open", "no latency at all",
 	"more versions than servers", "upgrade to the same", "upgrade to the default", "upgrade of one", "upgrade too late",
 	"upgrade twice",

@@ -1,5 +1,6 @@
 package locklab.curator;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -28,12 +29,16 @@ final class Session {
         this.id = id;
         this.out = out;
         this.ended = ended;
-        client = CuratorFrameworkFactory.builder()
+        CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
                 .connectString(servers)
                 .sessionTimeoutMs(timeoutMs)
                 .connectionTimeoutMs(Math.max(timeoutMs, 1000))
-                .retryPolicy(new ExponentialBackoffRetry(100, 10, 1000))
-                .build();
+                .retryPolicy(new ExponentialBackoffRetry(100, 10, 1000));
+        String credential = System.getenv("LOCKLAB_CREDENTIAL");
+        if (credential != null) {
+            builder.authorization("digest", credential.getBytes(StandardCharsets.UTF_8)).aclProvider(new OwnAcl());
+        }
+        client = builder.build();
         client.getConnectionStateListenable().addListener((c, state) -> changed(state));
     }
 

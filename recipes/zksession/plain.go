@@ -82,8 +82,8 @@ const (
 // ConnectPlain returns once there is a session, or an error that wraps that of ctx and the last failure of each server.
 // It logs one warning when the session timeout has passed without a session.
 func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
-	if len(cfg.Credentials) > 0 || cfg.ACL != nil {
-		return nil, errors.New("connect: a plain connection has no credentials and no ACL: its users give zk.Conn theirs")
+	if cfg.ACL != nil {
+		return nil, errors.New("connect: a plain connection has no ACL: its users give zk.Conn theirs")
 	}
 	var err error
 	if cfg.Config, err = cfg.withDefaults(); err != nil {
@@ -115,12 +115,31 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 	go p.await(events) // Close waits for it
 	warned := p.failures.warn(ctx, cfg.Config)
 	_, err = p.Session(ctx)
+	if err == nil {
+		err = p.authenticate(ctx)
+	}
 	warned()
 	if err != nil {
 		err = fmt.Errorf("connect to %v: %w", cfg.Servers, p.failures.explain(err))
 		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 	}
 	return p, nil
+}
+
+// authenticate sends the credentials. go-zookeeper sends them again on each later connection.
+func (p *Plain) authenticate(ctx context.Context) error {
+	for _, cred := range p.cfg.Credentials {
+		for {
+			err := p.HandOver(ctx, func() error { return p.Conn.AddAuth(cred.scheme, cred.auth) }, func() {})
+			if !errors.Is(err, zk.ErrConnectionClosed) { // adding a credential twice does no harm
+				if err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	return nil
 }
 
 // await waits for Close, and then for everything that ran. zk.Conn.Close takes a few seconds at the most.

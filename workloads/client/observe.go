@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"locklab/ensembles/remote"
 	"locklab/harness/history"
 	"locklab/recipes/zksession"
 	"locklab/workloads/lock"
@@ -21,7 +22,7 @@ import (
 func (p *process) observe(ctx context.Context) error {
 	plain, err := zksession.ConnectPlain(ctx, zksession.PlainConfig{Config: zksession.Config{
 		Servers: p.cfg.serversFor(p.cfg.First), Timeout: p.cfg.SessionTimeout, Dial: p.cfg.dial,
-		Logger: slog.New(slog.DiscardHandler)}})
+		Credentials: remote.Credentials(p.cfg.Credential), Logger: slog.New(slog.DiscardHandler)}})
 	if err != nil {
 		return err
 	}
@@ -33,16 +34,8 @@ func (p *process) observe(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
 	var wg sync.WaitGroup
-	identify := sync.OnceFunc(func() {
-		if p.cfg.Credential != "" { // the client sends it again on each connection; without it, reads are refused
-			_ = conn.AddAuth("digest", []byte(p.cfg.Credential))
-		}
-	})
 	for _, lock := range p.cfg.Locks {
-		wg.Go(func() {
-			identify() // waits for a connection
-			p.observeLock(ctx, conn, lock)
-		})
+		wg.Go(func() { p.observeLock(ctx, conn, lock) })
 	}
 	select {
 	case <-p.stopped:

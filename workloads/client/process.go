@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"locklab/ensembles/agent"
 	"locklab/harness/history"
 	"locklab/workloads"
 	"locklab/workloads/control"
@@ -124,7 +125,11 @@ func (p *process) live(ctx context.Context) (err error) {
 	defer r.Close()
 	p.resource = r
 	if len(p.cfg.Command) > 0 {
-		if p.foreign, err = foreign.NewDriver(foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr}); err != nil {
+		c := foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr}
+		if p.cfg.Credential != "" {
+			c.Env = []string{agent.EnvCredential + "=" + string(p.cfg.Credential)}
+		}
+		if p.foreign, err = foreign.NewDriver(c); err != nil {
 			return err
 		}
 	}

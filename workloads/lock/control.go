@@ -38,7 +38,7 @@ func control(l broken.Lock, sound Recipe) Recipe {
 		r.Open = inSession(decorated(l.Decorate))
 		return r
 	}
-	r.Resizes, r.OwnConnection = false, true
+	r.Resizes, r.OwnConnection, r.Anonymous = false, true, true
 	r.Downgrade = l.New(broken.Config{}).Downgrade != nil
 	r.Tokens = r.Tokens && !l.NoToken
 	r.Open = openPlain(l)

@@ -43,7 +43,7 @@ func serve() error {
 				fmt.Println("failed", words[0], err)
 			}
 		case verb == "acquire" && len(words) == 5:
-			a := &attempt{id: words[0], lock: zk.NewLock(s.conn, words[2], zk.WorldACL(zk.PermAll))}
+			a := &attempt{id: words[0], lock: zk.NewLock(s.conn, words[2], s.acl())}
 			attempts[a.id] = a
 			if words[3] != "exclusive" {
 				fmt.Println("failed", a.id, "this lock is exclusive")
@@ -104,6 +104,21 @@ func open(id string, servers []string, timeoutMS string) (*session, error) {
 	return s, err
 }
 
+func (s *session) tellOpened(server string) {
+	fmt.Printf("opened %s %#x - %s\n", s.id, uint64(s.conn.SessionID()), server)
+}
+
+// credential is user:password, if the ensemble wants one.
+var credential = os.Getenv("LOCKLAB_CREDENTIAL")
+
+// acl returns who may use the lock's znodes.
+func (s *session) acl() []zk.ACL {
+	if credential == "" {
+		return zk.WorldACL(zk.PermAll)
+	}
+	return zk.AuthACL(zk.PermAll)
+}
+
 // changed reports what becomes of the session. The connection waits for it.
 func (s *session) changed(e zk.Event) {
 	s.mu.Lock()
@@ -112,7 +127,17 @@ func (s *session) changed(e zk.Event) {
 	case e.Type != zk.EventSession || s.over:
 	case e.State == zk.StateHasSession && !s.opened:
 		s.opened = true
-		fmt.Printf("opened %s %#x - %s\n", s.id, uint64(s.conn.SessionID()), e.Server)
+		if credential == "" {
+			s.tellOpened(e.Server)
+			return
+		}
+		go func() { // an answer is read once the connection has gone on
+			if err := s.conn.AddAuth("digest", []byte(credential)); err != nil {
+				fmt.Println("failed", s.id, err)
+				return
+			}
+			s.tellOpened(e.Server)
+		}()
 	case e.State == zk.StateHasSession:
 		fmt.Println("connected", s.id, e.Server)
 	case e.State == zk.StateDisconnected && s.opened:
