@@ -21,7 +21,7 @@ func latencyKind() Kind {
 		Name: "latency", Family: FamilyPackets, Targets: OnServer | OnClient,
 		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true},
 		Does: "delays packets in each direction, varied by up to `jitter`. Uses netem where the kernel has it. " +
-			"Otherwise, links of clients go through a relay on the client's host from the start of the run; " +
+			"Otherwise, the links of clients that it may strike go through a relay from the start of the run; " +
 			"connections are then made without delay, and only the data on them is delayed",
 		Verified: "a request to each server takes that much longer; after healing, it does not",
 		Examples: []string{"target: c1, from: servers, latency: 100ms, jitter: 30ms",
