@@ -17,14 +17,14 @@ import (
 const crowdCap = 2 * time.Second
 
 // Crowd opens n connections to a server at once, at least one, and returns how many of them it takes. A server closes
-// those beyond what it takes from one address (maxClientCnxns) as soon as it has accepted them. An error wraps
-// [ErrUnusable].
+// those beyond what it takes from one address (maxClientCnxns) as soon as it has accepted them. It may take a few more
+// than that. An error wraps [ErrUnusable].
 func (a *Access) Crowd(ctx context.Context, server string, n int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, crowdCap)
 	defer cancel()
 	conns := make([]net.Conn, n-1)
 	var dialling errgroup.Group
-	dialling.SetLimit(32) // the kernel lets few wait for a server to accept them
+	dialling.SetLimit(4) // a server counts a connection a moment after it has accepted it, and so takes a few too many
 	for i := range conns {
 		// A server decides about a connection before it expects anything over it, TLS included.
 		dialling.Go(func() error {
