@@ -124,6 +124,9 @@ const wide = 1.5
 // maxUndecided is how often in a row the probes of a rate may be undecided.
 const maxUndecided = 2
 
+// maxBarred is how many rates the load side may be unable to ask for until the search ends, if no rate has held.
+const maxBarred = 3
+
 // Next returns the rate to probe next; false if there is nothing left to probe. It depends on the probes alone, so a
 // search can continue where it was interrupted.
 func (s Search) Next(probes []Probe) (float64, bool) {
@@ -176,10 +179,19 @@ func stuck(probes []Probe) string {
 		return ""
 	}
 	last := probes[len(probes)-1]
-	switch {
+	all := sides(probes)
+	barred := 0
+	for _, v := range all {
+		if v.barred() {
+			barred++
+		}
+	}
+	switch pass, _ := bracket(all); {
 	case last.Reason == Violation:
 		return "at a rate of " + plain(last.Rate) + ": " + last.Detail
-	case sides(probes)[last.Rate].unknown >= maxUndecided:
+	case pass.rate == 0 && barred >= maxBarred:
+		return fmt.Sprintf("no rate held, and the load side was the limit at %d of them: %s", barred, last.Detail)
+	case all[last.Rate].unknown >= maxUndecided:
 		return fmt.Sprintf("a rate of %s was undecided %d times in a row: %s", plain(last.Rate), maxUndecided, last.Detail)
 	case len(probes) >= mostProbes:
 		return fmt.Sprintf("%d probes did not decide it", len(probes))
@@ -213,7 +225,7 @@ func (s Search) Limit(probes []Probe) Limit {
 	case l.LastPass != nil:
 		l.AtLeast = true
 	case l.Unknown == "":
-		l.Unknown = "the load side was the limit at every rate: " + l.Detail
+		l.Unknown = "no rate held, and the load side was the limit: " + l.Detail
 	}
 	return l
 }

@@ -176,7 +176,8 @@ func TestSearchAboveWhatCanBeAskedFor(t *testing.T) {
 		t.Errorf("with a limit of the servers below that: %s", said(l))
 	}
 	l = probeAll(t, Search{Start: 10}, func(rate float64) Probe { return Probe{Rate: rate, Reason: Void, Detail: "late"} })
-	if l.AtLeast || l.LastPass != nil || l.Unknown != "the load side was the limit at every rate: late" {
+	if l.AtLeast || l.LastPass != nil || len(l.Probes) != 2*maxBarred ||
+		l.Unknown != "no rate held, and the load side was the limit at 3 of them: late" {
 		t.Errorf("nothing can be asked for: %s", said(l))
 	}
 }
