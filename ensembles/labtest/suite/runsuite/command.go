@@ -85,7 +85,8 @@ func asReleased(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// goTest returns go test with these arguments, at a lower priority. Linking takes half as long without debug information.
+// goTest returns go test with these arguments, at a lower priority. Linking takes half as long without debug
+// information.
 func goTest(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json", "-vet=off", "-ldflags=-w",
 		"-p", "2", "-timeout=60m"}, args...)...)

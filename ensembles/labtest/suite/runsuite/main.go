@@ -1,5 +1,6 @@
 // Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time, and
-// the others beside them, at a lower priority. Once these are done, what is left of the labs runs two packages at a time.
+// the others beside them, at a lower priority. Once these are done, what is left of the labs runs two packages at a
+// time.
 //
 // In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
 // many tests were skipped and why. It fails if a test fails.
