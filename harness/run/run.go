@@ -83,10 +83,7 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 	}
 	defer rundir.Occupy(dir)()
 	r := s.newRun(sc, plan, dir, clients)
-	if err := r.findDetours(ctx); err != nil {
-		return err
-	}
-	if err := r.begin(); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.rec.Close()) }()
@@ -144,7 +141,10 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients stri
 func lockPath(n, i int) string { return fmt.Sprintf("/run%d/lock%d", n, i) }
 
 // begin writes the environment of the run and opens the harness's own history.
-func (r *run) begin() (err error) {
+func (r *run) begin(ctx context.Context) (err error) {
+	if err := r.findDetours(ctx); err != nil {
+		return err
+	}
 	base := r.stage.clock.Now()
 	env := r.stage.env
 	env.Format, env.Run = rundir.Format, r.id
