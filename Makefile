@@ -131,8 +131,8 @@ if ! { $(1); }; then \
 fi
 endef
 
-# Packages whose tests start labs, or look at the whole machine, run one at a time while anything else runs, and every
-# time, because they depend on more than their files. The longest come first.
+# Packages whose tests start labs, or look at the whole machine, run one at a time, and every time, because they depend on
+# more than their files. The longest come first.
 LAB_TESTS := ./harness/run ./harness/cmd/... ./recipes ./recipes/broken ./recipes/curator ./recipes/zksession \
 	./recipes/zktest ./chaos/... ./ensembles ./ensembles/docker ./ensembles/labtest/... ./ensembles/netns ./ensembles/process \
 	./ensembles/remote ./ensembles/txnlog ./harness/series/bench ./harness/series ./harness/incluster ./harness/doctor \

@@ -1,6 +1,5 @@
-// Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time, and
-// the others beside them, at a lower priority. Once these are done, what is left of the labs runs two packages at a
-// time.
+// Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time,
+// because some look whether a lab has changed anything on the machine, and the others beside them, at a lower priority.
 //
 // In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
 // many tests were skipped and why. It fails if a test fails.
@@ -78,15 +77,14 @@ func (s *runner) run(ctx context.Context) error {
 		}
 		return nil
 	})
-	runLabs := func() error {
+	try(func() error {
 		for l := range built {
 			if err := l.run(ctx, s.parallel, s.report.take); err != nil {
 				return err
 			}
 		}
 		return nil
-	}
-	try(runLabs)
+	})
 	try(func() error {
 		if err := vet(ctx); err != nil {
 			return err
@@ -95,11 +93,7 @@ func (s *runner) run(ctx context.Context) error {
 			return err
 		}
 		// The race detector needs cgo.
-		raced := append([]string{"-race", "-short", "-tags=nolab"}, s.raced...)
-		if err := follow(goTest(ctx, raced...), s.report.takeRaced); err != nil {
-			return err
-		}
-		return runLabs() // labs wait for most of their time, so two packages at once leave the machine less idle than one
+		return follow(goTest(ctx, append([]string{"-race", "-short", "-tags=nolab"}, s.raced...)...), s.report.takeRaced)
 	})
 	running.Wait()
 	return context.Cause(ctx)
