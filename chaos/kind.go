@@ -96,7 +96,7 @@ const (
 
 // The causes that the checks name for the damage of several kinds, beside [check.CauseAdministrator].
 const (
-	causeKill      = "kill"      // any process that ends
+	causeKill      = check.CauseKill
 	causePartition = "partition" // any packets that do not arrive in time
 )
 

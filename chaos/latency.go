@@ -19,7 +19,7 @@ import (
 func latencyKind() Kind {
 	return Kind{
 		Name: "latency", Family: FamilyPackets, Targets: OnServer | OnClient,
-		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true},
+		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
 		Does: "delays packets in each direction, varied by up to `jitter`. Uses netem where the kernel has it. " +
 			"Otherwise, the links of clients that it may strike go through a relay from the start of the run; " +
 			"connections are then made without delay, and only the data on them is delayed",
@@ -45,6 +45,9 @@ type latencyParams struct {
 	Latency time.Duration `key:"latency" help:"how much longer packets take, in each direction" required:"true"`
 	Jitter  time.Duration `key:"jitter" help:"by how much the latency varies, at most"`
 }
+
+// delays is what jitter leaves of the delays of a request and its answer.
+func (p latencyParams) delays() time.Duration { return 2 * (p.Latency - p.Jitter) }
 
 // maxLatency is the longest that a packet may be delayed, because a round trip to a server has to be measured within
 // the time for verifying a fault.

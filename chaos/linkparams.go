@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
@@ -32,6 +33,14 @@ func linksOf(f Fault) string {
 		return p.links()
 	}
 	return ""
+}
+
+// Delays is by how much the fault delays each answer at least, as far as it is verified: without end if nothing passes.
+func (f Fault) Delays() time.Duration {
+	if p, ok := f.Params.(interface{ delays() time.Duration }); ok {
+		return p.delays()
+	}
+	return 0
 }
 
 // drawLinks draws the far end of a fault's links. A server that may be the leader is cut off from the other servers,

@@ -16,7 +16,7 @@ import (
 func lossKind() Kind {
 	return Kind{
 		Name: "loss", Family: FamilyPackets, Targets: OnServer | OnClient, Capability: agent.CapNetAdmin,
-		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true},
+		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
 		Does: "loses a share of the packets between the target and the servers, the leader or the clients at " +
 			"random, in each direction",
 		Verified: "500 datagrams are sent in each direction (up to 5000 if the share is small), and the number " +
@@ -44,6 +44,13 @@ func lossKind() Kind {
 type lossParams struct {
 	LinkParams
 	Loss lossShare `key:"loss" help:"the share of packets that are lost, in each direction" required:"true"`
+}
+
+func (p lossParams) delays() time.Duration {
+	if p.Loss < 1 {
+		return 0 // what is lost is sent again
+	}
+	return math.MaxInt64
 }
 
 // A lossShare is the share of packets that are lost.

@@ -24,7 +24,9 @@ type effects struct {
 	shared                                        int64 // pairs of uses at once under holds without tokens
 	acknowledged, unknown, final                  int64
 	lateAccepted                                  int64 // accepted of a hold that had ended, and not stale
+	afterEnd                                      int64 // acknowledged by ZooKeeper though called after the hold had ended
 	lateReleased, lateKnown                       int64 // of these: after the call of release, or the news of the loss
+	broken                                        int64 // accesses that clients made though their guard knew of the loss
 	released                                      int64 // accesses that clients made after they called release
 	staleReads                                    int64 // reads that did not see the newest write
 	staleWrites, untold, lostOfOthers             int64
@@ -34,12 +36,14 @@ type effects struct {
 	findings                                      []Finding
 	shown                                         map[string]int // findings by kind
 
-	excludes   bool                      // the recipe promises exclusion
-	apart      func(p, q string) int64   // see [digest.apart]
-	attributed bool                      // damages are to be attributed
-	damages    []damage                  // in the order of the record
-	harms      harms                     // of faults
-	gone       func(*history.Event) bool // whether the access's hold had ended; nil if that is not known
+	excludes   bool                                         // the recipe promises exclusion
+	apart      func(p, q string) int64                      // see [digest.apart]
+	asks       bool                                         // clients ask their guard before each access
+	stood      func(process string, from, until int64) bool // see [digest.stoodWithin]
+	attributed bool                                         // damages are to be attributed
+	damages    []damage                                     // in the order of the record
+	harms      harms                                        // of faults
+	gone       func(*history.Event) bool                    // whether the access's hold had ended; nil if that is not known
 }
 
 type lockEffect struct {
@@ -102,7 +106,7 @@ func (x *effects) add(e *history.Event) {
 	l := x.of(e.Lock)
 	if e.Process == hostOf(e.Client) {
 		x.used = true
-		x.afterRelease(l, e)
+		x.afterHold(l, e)
 		x.client(l, e)
 		if x.lists && e.Op == history.OpWrite {
 			l.elements[e.Access().Value] = kept(e)

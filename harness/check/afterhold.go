@@ -30,19 +30,27 @@ func (x *effects) ended(e *history.Event) {
 	}
 }
 
-// afterRelease counts an access that a client made after it had released the lock, by the client's own record. No
-// fault can make a client do that, and no guard has to expect it. Leaving (exit) does not use the resource. Of
-// a write the call is recorded, of every other access only the answer.
-func (x *effects) afterRelease(l *lockEffect, e *history.Event) {
+// afterHold counts an access that a client made after it had released the lock, by the client's own record. No
+// fault can make a client do that, and no guard has to expect it. A guard that asks before each access makes none after
+// the client has learned of its loss, except for one that was asked for just before: as long as a hand-off may take, or
+// before the process stood still. Leaving (exit) does not use the resource. Of a write the call is recorded, of every
+// other access only the answer.
+func (x *effects) afterHold(l *lockEffect, e *history.Event) {
 	made := e.Kind != history.Invoke
 	if e.Op == history.OpWrite {
 		made = e.Kind == history.Invoke
 	}
-	if end := l.ends.of(e); made && e.Op != history.OpExit && end != nil && end.Op == history.OpRelease &&
-		!e.Access().GivenUp() {
+	end := l.ends.of(e)
+	switch {
+	case !made || e.Op == history.OpExit || end == nil || e.Access().GivenUp():
+	case end.Op == history.OpRelease:
 		x.released++
 		x.find("used-after-release", e, end, "the %s of %s came %s after it had called release", e.Op, e.Client,
 			millis(e.At-end.At))
+	case x.asks && e.At-end.At > int64(handOff) && !x.stood(e.Process, end.At, e.At):
+		x.broken++
+		x.find("used-after-loss", e, end, "the %s of %s came %s after it had learned of its loss, in spite of its guard", e.Op,
+			e.Client, millis(e.At-end.At))
 	}
 }
 

@@ -222,9 +222,10 @@ func (d *digest) strayExits() []string {
 	return reasons
 }
 
+// killed reports whether a fault that ends processes had struck one when it exited.
 func (d *digest) killed(exit *history.Event) bool {
 	for _, f := range d.faults {
-		if f.hits(exit.Process) && f.began()-d.slack() <= exit.At && exit.At <= later(f.until(), d.slack()) {
+		if f.cause() == CauseKill && f.hits(exit.Process) && f.began()-d.slack() <= exit.At && exit.At <= later(f.until(), d.slack()) {
 			return true
 		}
 	}
@@ -243,7 +244,7 @@ func (d *digest) neverWorked() []string {
 	}
 	var reasons []string
 	for _, op := range ops {
-		if d.events.Count(op, history.Invoke) > 0 && d.events.Count(op, history.OK) == 0 {
+		if d.events.Count(op, history.Invoke) > 0 && !d.succeeded(op) {
 			reasons = append(reasons, fmt.Sprintf("no %s ever succeeded%s", op, d.firstReason(op)))
 		}
 	}
@@ -251,6 +252,16 @@ func (d *digest) neverWorked() []string {
 		reasons = append(reasons, "no client ever asked for a lock")
 	}
 	return reasons
+}
+
+// succeeded reports whether a client learned that one of its calls of op succeeded.
+func (d *digest) succeeded(op history.Op) bool {
+	for _, e := range d.events.Of(op) {
+		if e.Kind == history.OK && e.Process == hostOf(e.Client) {
+			return true
+		}
+	}
+	return false
 }
 
 // firstReason says with which text the first of the calls of op failed.

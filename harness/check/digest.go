@@ -310,6 +310,16 @@ func (d *digest) stillness() []spell {
 	return all
 }
 
+// stoodWithin reports whether a process may have stood still between two instants: by its own record, or because of a
+// fault.
+func (d *digest) stoodWithin(process string, from, until int64) bool {
+	return slices.ContainsFunc(d.faults, func(f *fault) bool {
+		return f.possible() && f.hits(process) && f.began() <= until && f.until() >= from
+	}) || slices.ContainsFunc(d.hiccups[process], func(e *history.Event) bool {
+		return e.At-int64(e.Hiccup()) <= until && e.At >= from
+	})
+}
+
 // seconds renders an instant for people.
 func seconds(ns int64) string {
 	if ns == history.None || ns == math.MaxInt64 {

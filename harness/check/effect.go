@@ -35,6 +35,8 @@ var effectCheck = Check{
 //   - Crowded: more of a semaphore's permits were used at once than there are, see [effects.crowd].
 //   - Late: accepted and not stale, but served after the hold had ended: at the servers, by the client's call of
 //     release, or by the news of the loss. It harms nobody, unless the client made the access after that call.
+//   - In spite of the guard: a client whose guard asks before each access made one after it had learned of its loss,
+//     see [effects.afterHold].
 //   - Stale reads: a read did not see the newest write, see [effects.staleRead].
 //   - Accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown are the writes of which the client
 //     never learned the outcome. A final value below that range means lost updates; one above it means that the
@@ -56,6 +58,8 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		most:    d.mostPermits,
 		zkMulti: d.facts.Guard == GuardZKMulti,
 		lists:   d.facts.Lists,
+		asks:    d.facts.Guard != "" && d.facts.Guard != GuardNone && !promises(d.facts.Guard),
+		stood:   d.stoodWithin,
 		notices: noticesOf(d.acquisitions),
 		calls:   map[string]*history.Event{},
 		harms:   harms{},
@@ -64,9 +68,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		excludes:   d.facts.Exclusive,
 		attributed: d.facts.Exclusive && d.facts.Guard != GuardZKMulti,
 	}
-	if e.attributed {
-		e.gone = d.goneBy()
-	}
+	e.gone = d.goneBy()
 	var one history.Event // for all, because effects are on the heap and keep copies of few
 	for _, one = range d.events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpAcquire,
 		history.OpRelease, history.OpLost) {
@@ -91,7 +93,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	if e.tokens {
 		s.StaleAccepted, s.StaleRejected, s.StaleWritesUntold = &e.staleAccepted, &e.staleRejected, &e.untold
 	}
-	if e.gone != nil {
+	if e.gone != nil && e.attributed {
 		s.LateAccepted = &e.lateAccepted
 	}
 	if e.reads {
@@ -116,12 +118,12 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	}
 
 	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead +
-		e.shared
+		e.shared + e.afterEnd
 	bad, open := d.attribute(&e)
 	if e.attributed {
 		s.DamageUnexplained = &bad
 	}
-	wrong := e.miscounted + e.released + e.staleReads // no overlap of holds explains any of these
+	wrong := e.miscounted + e.released + e.broken + e.staleReads // no overlap of holds explains any of these
 	v := Verdict{Count: damage + wrong, Findings: e.findings, harms: e.harms}
 	v.Violation = wrong > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
 	switch {
@@ -169,6 +171,12 @@ func (x *effects) summary(known bool) string {
 	}
 	if x.lateKnown > 0 {
 		say("%d of them served after the client had learned of its loss", x.lateKnown)
+	}
+	if x.afterEnd > 0 {
+		say("%s acknowledged after the hold had ended at the servers", count(x.afterEnd, "write", "writes"))
+	}
+	if x.broken > 0 {
+		say("%s made after the client had learned of its loss, in spite of its guard", count(x.broken, "access", "accesses"))
 	}
 	if x.released > 0 {
 		say("%s made after release was called", count(x.released, "access", "accesses"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
@@ -31,10 +32,10 @@ func (x explanation) explained() bool { return x.cause != CauseNone }
 // unsure reports whether there may be an explanation.
 func (x explanation) unsure() bool { return x.doubt != "" || x.open }
 
-// blamed is an explanation by a fault, or only a suspicion if nothing confirmed that the fault took effect.
-func blamed(f *fault, text string) explanation {
-	if !f.certain() {
-		return suspected(f, text, notVerified)
+// blamed is an explanation by a fault, or only a suspicion if the fault may not have done it: see [fault.doubt].
+func blamed(f *fault, text string, timeout int64) explanation {
+	if doubt := f.doubt(timeout); doubt != "" {
+		return suspected(f, text, doubt)
 	}
 	return explanation{cause: f.cause(), fault: f, text: text, told: math.MaxInt64}
 }
@@ -61,8 +62,8 @@ func notAttributable(format string, args ...any) explanation {
 // older from its service for long enough: see [digest.expiryCause], and [digest.outage] where there are no
 // transactions. Once that is over, older must have learned of its loss in time: see [digest.toldBy].
 //
-// Where grants have no tokens and it is not known which znodes are theirs, the end of the holder's session takes the
-// place of the znode's: see [digest.explainBySessions].
+// Where it is not known which znodes are whose, the end of the holder's session takes the place of the znode's: see
+// [digest.explainBySessions].
 func (d *digest) explain(older, newer *history.Acquisition, until int64) explanation {
 	x := d.taken(older, newer)
 	if (x.explained() || x.unsure()) && until > x.told {
@@ -93,28 +94,34 @@ func (d *digest) findTaken(older, newer *history.Acquisition) explanation {
 		return unexplained(nil, "both have the same token")
 	case newer.Token < older.Token:
 		return unexplained(nil, "no fault explains it")
+	case d.transactions.whole() && older.Session != 0:
+		return d.explainBySessions(older, newer)
 	}
 	if f := d.administeredWithin(older, newer); f != nil {
-		return d.struck(blamed(f, ""), older, newer)
+		return d.struck(blamed(f, "", 0), older, newer)
 	}
 	return d.struck(d.outage(older, newer.Returned), older, newer)
 }
 
-// explainBySessions explains an overlap of two holds that have no tokens to say which was granted first. The service
-// took the lock from the one whose session it ended before the other's acquire returned. Where the transactions of the
-// servers do not tell when sessions ended, an overlap that a fault may explain is not attributable; nor is one of a
-// hold without a known session.
+// explainBySessions explains an overlap of two holds by the end of a session: the service took the lock from the one
+// whose session it ended before the other's acquire returned. Without tokens, that may be either of the two. Where the
+// transactions of the servers do not tell when sessions ended, an overlap that a fault may explain is not attributable;
+// nor is one of a hold without a known session. But in calm nothing explains anything.
 func (d *digest) explainBySessions(first, second *history.Acquisition) explanation {
 	if !d.transactions.whole() {
 		switch {
 		case first.Session == 0 || second.Session == 0:
-			return notAttributable("there are neither tokens nor known sessions")
+			return d.unlessCalm(first, second, "there are neither tokens nor known sessions")
 		case d.perhapsLost(first, second) || d.perhapsLost(second, first):
 			return notAttributable("there are no tokens, and the servers' transactions do not tell when sessions ended")
 		}
 		return unexplained(nil, "no fault explains it")
 	}
-	for _, pair := range [...][2]*history.Acquisition{{first, second}, {second, first}} {
+	pairs := [][2]*history.Acquisition{{first, second}, {second, first}}
+	if first.Token != 0 && second.Token != 0 {
+		pairs = pairs[:1]
+	}
+	for _, pair := range pairs {
 		older, newer := pair[0], pair[1]
 		end := d.sessionEnd(older.Session)
 		if end == nil || d.transactions.clock.at(end.Time)-d.transactions.clock.err > newer.Returned {
@@ -127,17 +134,43 @@ func (d *digest) explainBySessions(first, second *history.Acquisition) explanati
 			older.Client, Zxid(end.Zxid), seconds(d.transactions.clock.at(end.Time)), newer.Client)
 		return x
 	}
-	for _, a := range [...]*history.Acquisition{first, second} {
-		if a.Session == 0 || d.transactions.History.Sessions[int64(a.Session)] == nil {
-			return notAttributable("the hold of %s has neither a token nor a known session", a.Client)
+	for _, pair := range pairs {
+		if a := pair[0]; a.Session == 0 || d.transactions.History.Sessions[int64(a.Session)] == nil {
+			return d.unlessCalm(first, second, fmt.Sprintf("the servers' logs do not have the session of %s", a.Client))
 		}
 	}
-	for _, pair := range [...][2]*history.Acquisition{{first, second}, {second, first}} {
+	for _, pair := range pairs {
 		if f := d.administeredWithin(pair[0], pair[1]); f != nil {
-			return d.struck(blamed(f, ""), pair[0], pair[1])
+			return d.struck(blamed(f, "", 0), pair[0], pair[1])
 		}
+	}
+	if len(pairs) == 1 {
+		return unexplained(nil, "by the servers' logs session %s of %s was alive when %s was granted it", first.Session,
+			first.Client, second.Client)
 	}
 	return unexplained(nil, "the sessions of both were alive when they were granted it")
+}
+
+// unlessCalm says that an overlap is not attributable, for a reason. But if no fault was in force that can have cost one
+// of the holders its session, and neither of them stood still, nothing explains it.
+func (d *digest) unlessCalm(first, second *history.Acquisition, why string) explanation {
+	since, until := min(first.Invoked, second.Invoked), max(first.Returned, second.Returned)
+	if t := d.longestTimeout(); t > 0 {
+		since -= t + 2*int64(d.facts.Tick) + d.slack()
+	} else {
+		since = math.MinInt64
+	}
+	struck := slices.ContainsFunc(d.faults, func(f *fault) bool {
+		_, healed := f.effect()
+		return f.possible() && (f.silences() || f.nature.DeletesZnodes) && f.began()-d.slack() <= until && healed >= since &&
+			(f.hits(first.Process) || f.hits(second.Process) || !d.onlyClients(f))
+	})
+	stood := slices.ContainsFunc(append(d.standstills(first.Process), d.standstills(second.Process)...),
+		func(e *history.Event) bool { return e.At-int64(e.Hiccup()) <= until && e.At >= since })
+	if struck || stood {
+		return notAttributable("%s", why)
+	}
+	return unexplained(nil, "nothing was in force that could explain it")
 }
 
 // lostUntold explains how a can have lost its hold before its acquire returned.
@@ -148,7 +181,10 @@ func (d *digest) lostUntold(a *history.Acquisition) explanation {
 		}
 	}
 	if f := d.administeredWithin(a, a); f != nil {
-		return blamed(f, f.String())
+		return blamed(f, f.String(), 0)
+	}
+	if s := d.transactions; s.whole() && s.History.Sessions[int64(a.Session)] != nil {
+		return unexplained(nil, "by the servers' logs its session was alive")
 	}
 	return d.outage(a, a.Returned)
 }
@@ -222,7 +258,7 @@ func (d *digest) explainByServers(older, newer *history.Acquisition) explanation
 // that contradict themselves about the znodes or their session are to blame for what nothing else explains, but not
 // for what a client asked them to do.
 func (d *digest) ended(older *history.Acquisition, path string, end *nodes.End) explanation {
-	x := d.endedBy(older, end)
+	x := d.endedBy(older, path, end)
 	if end.Cause != txnlog.CloseSession &&
 		(end.By == int64(older.Session) || d.clientOf[history.SessionID(end.By)] != "") {
 		return x
@@ -233,15 +269,15 @@ func (d *digest) ended(older *history.Acquisition, path string, end *nodes.End) 
 	return x
 }
 
-func (d *digest) endedBy(older *history.Acquisition, end *nodes.End) explanation {
+func (d *digest) endedBy(older *history.Acquisition, path string, end *nodes.End) explanation {
 	s := d.transactions.History.Sessions[int64(older.Session)]
 	switch {
 	case end.Cause == txnlog.CloseSession && s != nil && s.Expired:
 		return d.expiryCause(older, end)
 	case end.Cause == txnlog.CloseSession:
 		// It was closed with its own id and password: by its client, or in its name.
-		if f := d.administered(older, end); f != nil {
-			x := blamed(f, f.String())
+		if f := d.administered(older, path, end); f != nil {
+			x := blamed(f, f.String(), 0)
 			x.told = d.toldBy(older, d.transactions.clock.at(end.Time))
 			return x
 		}
@@ -252,28 +288,28 @@ func (d *digest) endedBy(older *history.Acquisition, end *nodes.End) explanation
 		return unexplained(nil, "%s deleted its znode", d.whose(end.By))
 	}
 	stranger := fmt.Sprintf("%s, which belongs to no client, deleted its znode", d.whose(end.By))
-	if f := d.administered(older, end); f != nil {
-		return blamed(f, stranger)
+	if f := d.administered(older, path, end); f != nil {
+		return blamed(f, stranger, 0)
 	}
 	return unexplained(nil, "%s, and no fault explains that", stranger)
 }
 
-// administered returns the fault that closed older's session, or deleted its znode, as an administrator would; nil if
-// there is none. Something confirmed that the fault did so, unless it is only [fault.possible].
-func (d *digest) administered(older *history.Acquisition, end *nodes.End) *fault {
+// administered returns the fault that closed older's session, or deleted its znode at path, as an administrator would;
+// nil if there is none. Something confirmed that the fault did so, unless it is only [fault.possible].
+func (d *digest) administered(older *history.Acquisition, path string, end *nodes.End) *fault {
 	at, err := d.transactions.clock.at(end.Time), d.transactions.clock.err
-	return d.blame(func(f *fault) bool {
+	return d.blame(0, func(f *fault) bool {
 		return f.nature.Cause == CauseAdministrator && f.began()-2*err <= at && at <= f.seen()+2*err && f.ends(end.Cause) &&
-			(f.nature.DeletesAll || f.hitsClient(older))
+			(f.nature.DeletesAll || f.hitsClient(older)) && f.did(path)
 	})
 }
 
 // administeredWithin returns the fault that ended older's session, or deleted its znodes, as an administrator would,
 // while older was held and before newer's acquire returned; nil if there is none.
 func (d *digest) administeredWithin(older, newer *history.Acquisition) *fault {
-	return d.blame(func(f *fault) bool {
+	return d.blame(0, func(f *fault) bool {
 		return (f.nature.EndsSessions || f.nature.DeletesZnodes) && f.began() <= newer.Returned+d.slack() &&
-			f.seen()+d.slack() >= older.Invoked && (f.nature.DeletesAll || f.hitsClient(older))
+			f.seen()+d.slack() >= older.Invoked && (f.nature.DeletesAll || f.hitsClient(older)) && f.did(older.Lock)
 	})
 }
 
@@ -284,6 +320,17 @@ func (f *fault) hitsClient(a *history.Acquisition) bool {
 		return f.session == a.Session
 	}
 	return len(f.targets) == 0 || f.hits(a.Process) || slices.Contains(f.targets, a.Client)
+}
+
+// did reports whether the fault can have been done to the znode at path, or below it: of a fault that deleted znodes, the
+// record says which. Anything may have been done where the path is not known.
+func (f *fault) did(path string) bool {
+	if !f.nature.DeletesZnodes || f.done == "" || path == "" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Fields(f.done), func(gone string) bool {
+		return gone == path || strings.HasPrefix(path, gone+"/") || strings.HasPrefix(gone, path+"/")
+	})
 }
 
 // zxidWords renders the numbers of transactions, each of them once.

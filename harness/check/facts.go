@@ -79,6 +79,8 @@ type PlannedFault struct {
 
 	// HitsServer says that it strikes servers.
 	HitsServer bool
+	// Delays is by how much it delays each answer at least, as far as that was verified.
+	Delays time.Duration
 	// SparesServers says that it only affects links to clients, so that servers still reach each other.
 	SparesServers bool
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"locklab/ensembles/txnlog"
 	"locklab/harness/history"
@@ -241,6 +242,9 @@ type FaultNature struct {
 	// HampersLeader says that such a fault of the leader may keep the followers' word from it for a while: what is
 	// lost on the way is sent again, sooner or later.
 	HampersLeader bool
+	// Passes says that such a fault lets packets through, however late or few, so that it silences nobody unless it
+	// delays answers by too much: see [PlannedFault].
+	Passes bool
 	// Lingers says that what such a fault broke is not back as soon as the fault is undone: a process has to come
 	// up, or a connection has to be made anew.
 	Lingers bool
@@ -253,6 +257,11 @@ type FaultNature struct {
 
 // silences reports whether f can keep a session's client, its server and the leader from hearing of each other.
 func (f *fault) silences() bool { return !f.nature.SparesSessions }
+
+// passes reports whether f lets a client with a session timeout (ns) be heard of as often as it must be.
+func (f *fault) passes(timeout int64) bool {
+	return f.nature.Passes && f.Delays < Expiry{Timeout: time.Duration(timeout)}.PingEvery()
+}
 
 // silencesLeader reports whether f struck the leader so that the followers' word of their sessions did not reach it.
 func (f *fault) silencesLeader() bool { return f.strikesLeader() && f.nature.SilencesLeader }

@@ -53,7 +53,7 @@ func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff)
 // A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left.
 // That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
 // unknown: if readers waited beside readers with no writer in sight, or if permits were wanted while as many were free
-// as any client ever asked for. And a lock that is free need not be available: a client that wants several locks at
+// as any client that waited for so long asked for. And a lock that is free need not be available: a client that wants several locks at
 // once may have one long before acquire returns, or may not have asked for it yet. Its waits are not stalls, and no
 // lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock, that is a doubt
 // as well.
@@ -322,8 +322,8 @@ func (l *livenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 	for _, a := range all {
 		several = several || l.several[a]
 		reads = reads || a.Mode == history.ModeRead
-		if a.Mode == history.ModePermit {
-			most = max(most, a.Permits)
+		if from, until := l.waited(a); a.Mode == history.ModePermit && until-from > l.bound {
+			most = max(most, a.Permits) // who waits for less cannot be in the way for so long
 		}
 	}
 	if several {

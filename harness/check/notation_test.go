@@ -39,7 +39,8 @@ import (
 //	                                 "failed" before any of these times: "injected failed 5";
 //	                                 "unsupported failed 5" or "missed failed 5" instead of injected: this machine
 //	                                 does not support it, or there was nothing to strike;
-//	                                 "session 0x1" before any of them: the session that it was done to
+//	                                 "session 0x1" before any of them: the session that it was done to;
+//	                                 "of /l1/a" too: the znode
 //	resize l1 2 5 -> 5.1             l1 gets two permits; "5": the call alone; "-> 5.1": the
 //	                                 confirmation alone
 //	look 12 zk3 leader 0x88e committed   how a server stood at a look at all of them, with its last transaction;
@@ -291,9 +292,14 @@ func (p *notation) fault(f []string) error {
 		"missed":        history.OpFaultMissed,
 	}
 	var session history.SessionID
+	var done string
 	for i := 4; i < len(f); i += 2 {
 		if f[i] == "session" {
 			session = history.SessionID(integer(f[i+1]))
+			continue
+		}
+		if f[i] == "of" {
+			done = f[i+1]
 			continue
 		}
 		e := history.Event{
@@ -314,6 +320,9 @@ func (p *notation) fault(f []string) error {
 		if f[i+1] == "failed" {
 			i++
 			e.Kind, e.Detail = history.Fail, "it did not work"
+		}
+		if e.Op == history.OpFaultInject && e.Kind == history.OK {
+			e.Detail = done
 		}
 		e.At = at(f[i+1])
 		p.add(e)
@@ -342,11 +351,11 @@ func integer(s string) int64 {
 var natures = map[string]FaultNature{
 	"pause":            {SilencesLeader: true},
 	"kill":             {SilencesLeader: true, Lingers: true},
-	"restart":          {SilencesLeader: true, Lingers: true},
+	"restart":          {Cause: CauseKill, SilencesLeader: true, Lingers: true},
 	"slow-disk":        {SilencesLeader: true},
 	"partition":        {SilencesLeader: true},
 	"drop":             {Cause: "partition"},
-	"latency":          {HampersLeader: true},
+	"latency":          {HampersLeader: true, Passes: true},
 	"foreign-children": {SparesSessions: true},
 	"clock-step":       {SparesSessions: true},
 	"expire-session":   {Cause: CauseAdministrator, EndsSessions: true},
@@ -456,12 +465,16 @@ func setFact(f *Facts, key string, vals []string) error {
 		for _, id := range vals {
 			plan(id).SparesServers = true
 		}
+	case "delays": // delays=(f1:3s)
+		pairs(func(k, v string) { plan(k).Delays, err = time.ParseDuration(v) })
 	case "permanent":
 		for _, id := range vals {
 			plan(id).Permanent = true
 		}
 	case "layout":
 		f.Servers = &ServerLog{Layout: nodes.Layout(vals[0])}
+	case "nolayout": // there are logs, but it is not known by which znodes clients contend
+		f.Servers = &ServerLog{}
 	case "nologs":
 		f.Servers = &ServerLog{Missing: vals[0]}
 	case "doubt":

@@ -61,8 +61,9 @@ func eachOverlap(holds []hold, visit func(first, second *hold)) {
 // cost that continue at the beginning of an excess.
 //
 // The number of permits may change, and a hold outlives a reduction of it. So limit is the highest number that may have
-// been in force from the first of two instants to the second, and a sum is judged by the instants at which the last of
-// its holds can have been granted: since the call of each of them, and until the last of them began.
+// been in force from the first of two instants to the second, and a sum is judged at the instants at which the last of
+// its holds can have been granted: since the call of each of them, and until the last of them began. What others held at
+// such an instant was not there to be granted: see [decided].
 //
 // An excess begins when a hold begins that brings the sum above the limit; a hold that begins during an excess begins
 // another one. Among the holds that continue then, the newest is the one that the service granted last, by the tokens.
@@ -77,7 +78,7 @@ func eachExcess(
 	holds []hold,
 	limit func(from, until int64) int64,
 	gone func(older, newer *history.Acquisition) bool,
-	visit func(older, newer *hold, from, until, taken, limit int64),
+	visit func(older, newer *hold, from, until, taken, inForce int64),
 ) {
 	var active byUntil
 	var taken int64
@@ -99,7 +100,7 @@ func eachExcess(
 		if taken <= limit(h.from, h.from) {
 			continue
 		}
-		limit := limit(active.called(), h.from)
+		in, limit := limit(h.from, h.from), decided(limit, active.called(), h.from, holds[:i])
 		if taken <= limit {
 			continue
 		}
@@ -132,10 +133,37 @@ func eachExcess(
 			}
 			if o := older[0]; !seen[newest][o] {
 				seen[newest][o] = true
-				visit(o, newest, h.from, min(until, o.until, newest.until), taken, limit)
+				visit(o, newest, h.from, min(until, o.until, newest.until), taken, in)
 			}
 		}
 	}
+}
+
+// decided is how many permits there can have been for holds of which the last was granted at an instant of
+// [called, from]: those in force then, without those of earlier holds that continued then and ended before from.
+func decided(limit func(from, until int64) int64, called, from int64, earlier []hold) int64 {
+	most := limit(called, from)
+	if most == limit(from, from) {
+		return most
+	}
+	instants := []int64{called, from}
+	for _, h := range earlier {
+		if h.until > called && h.until < from {
+			instants = append(instants, h.until)
+		}
+	}
+	slices.Sort(instants)
+	best := limit(from, from)
+	for i, at := range instants[:len(instants)-1] {
+		free := limit(at, instants[i+1]-1)
+		for _, h := range earlier {
+			if h.from <= at && h.until > at && h.until <= from {
+				free -= h.by.Permits
+			}
+		}
+		best = max(best, free)
+	}
+	return best
 }
 
 // grantedBefore reports whether the service granted a before b: by the tokens, because an acquire can return late, or

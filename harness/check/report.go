@@ -142,6 +142,8 @@ type Finding struct {
 const (
 	// CauseNone says that nothing explains it.
 	CauseNone = "none"
+	// CauseKill says that a process was ended.
+	CauseKill = "kill"
 	// CauseServer says that servers that contradict themselves explain it.
 	CauseServer = "server"
 	// CauseSlowClient says that a client stood still by itself.

@@ -91,9 +91,7 @@ func (d *digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 		}
 		_, until := f.effect()
 		s := silence{from: f.began(), until: until, fault: f}
-		if !f.certain() {
-			s.doubt = notVerified
-		}
+		s.doubt = f.doubt(timeout)
 		if f.hits(a.Process) || f.hits(d.serverAt(a.Session, max(s.from, heard))) {
 			all = append(all, s)
 		}
@@ -193,7 +191,7 @@ func blamedFor(chain []silence, heard, at int64) explanation {
 		}
 	}
 	if most.fault != nil {
-		return blamed(most.fault, most.fault.String())
+		return blamed(most.fault, most.fault.String(), 0)
 	}
 	return stoodStill(most.hiccup)
 }
@@ -211,16 +209,22 @@ func stoodStill(e *history.Event) explanation {
 
 // toldBy is by when a client must have learned that its session has ended, where nothing keeps it from hearing of that
 // after since. A client without an answer gives its server up within 2/3 of the timeout and connects to another one,
-// which tells it. If a fault strikes its process, or any server, meanwhile, the client has to begin anew. Standstills
-// of its process only take their time from it.
+// which tells it. If a fault strikes its process meanwhile, the client has to begin anew. Standstills of its process
+// only take their time from it. So do faults of the server that it was connected to, which it then leaves; of the
+// leader; and of any other server that it may turn to, unless they let heartbeats through.
 func (d *digest) toldBy(a *history.Acquisition, since int64) int64 {
 	within := int64(StallBound(time.Duration(d.timeout(a.Session)), d.facts.Tick)) + d.slack()
 	type hindrance struct{ from, until, again int64 }
 	var all []hindrance
 	for _, f := range d.faults {
-		if f.possible() && f.silences() && (f.hits(a.Process) || !d.onlyClients(f)) {
-			_, until := f.effect()
+		_, until := f.effect()
+		switch {
+		case !f.possible() || !f.silences():
+		case f.hits(a.Process):
 			all = append(all, hindrance{f.began(), until, later(until, within)})
+		case d.onlyClients(f):
+		case f.strikesLeader() || f.hits(d.serverAt(a.Session, since)) || !f.passes(d.timeout(a.Session)):
+			all = append(all, hindrance{from: f.began(), until: until})
 		}
 	}
 	for _, e := range d.hiccups[a.Process] {
@@ -355,7 +359,7 @@ func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 		return min(until, at)-max(from, since) >= d.leastSilence(t) && at-until <= t+2*int64(d.facts.Tick)+d.slack()
 	}
 	because := func(reason func(f *fault, from int64) bool) *fault {
-		return d.blame(func(f *fault) bool {
+		return d.blame(t, func(f *fault) bool {
 			_, until := f.effect()
 			from := f.began()
 			return f.silences() && long(from, until) && reason(f, max(from, a.Invoked))
@@ -368,8 +372,8 @@ func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 	f := because(func(f *fault, from int64) bool {
 		return f.silencesLeader() || f.hits(a.Process) || f.hits(d.serverAt(a.Session, from))
 	})
-	if f != nil && f.certain() {
-		return told(blamed(f, f.String()), f.until())
+	if f != nil && f.doubt(t) == "" {
+		return told(blamed(f, f.String(), t), f.until())
 	}
 	for _, e := range d.standstills(a.Process) {
 		if long(e.At-int64(e.Hiccup()), e.At) {
@@ -377,7 +381,7 @@ func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 		}
 	}
 	if f != nil {
-		return told(blamed(f, f.String()), f.until())
+		return told(blamed(f, f.String(), t), f.until())
 	}
 	if f = because(func(f *fault, _ int64) bool { return f.hampersLeader() }); f != nil {
 		return told(suspected(f, f.String(), hampered), f.until())
@@ -395,16 +399,30 @@ const (
 	diedSilent = "and its process, which died, may have stood still before that without recording it"
 	// notVerified is the doubt about a fault of which nothing confirmed that it took effect.
 	notVerified = "which was not verified"
+	// letThrough is the doubt about a fault that only slows heartbeats down, or lets some of them through.
+	letThrough = "which is not known to have kept heartbeats away for as long as that"
 )
 
-// blame returns the first fault that can be to blame, among those that were seen to take effect; if there is none,
-// among those that may have.
-func (d *digest) blame(canBe func(*fault) bool) *fault {
+// doubt says why it is not known that f silenced sessions with a timeout (ns); empty if it is known.
+func (f *fault) doubt(timeout int64) string {
+	switch {
+	case !f.certain():
+		return notVerified
+	case f.passes(timeout):
+		return letThrough
+	}
+	return ""
+}
+
+// blame returns the first fault that can be to blame for what happened to a session with a timeout (ns), among those
+// without a doubt; if there is none, among the others that may have taken effect.
+func (d *digest) blame(timeout int64, canBe func(*fault) bool) *fault {
 	var perhaps *fault
 	for _, f := range d.faults {
+		doubt := f.doubt(timeout) != ""
 		switch {
-		case !f.possible() || perhaps != nil && !f.certain() || !canBe(f):
-		case f.certain():
+		case !f.possible() || perhaps != nil && doubt || !canBe(f):
+		case !doubt:
 			return f
 		default:
 			perhaps = f

@@ -20,7 +20,7 @@ type skew struct {
 }
 
 // apart is by how much the clocks differ at most.
-func (s *skew) apart() int64 { return max(s.hi, -s.lo) }
+func (s *skew) apart() int64 { return max(s.hi, -s.hi, s.lo, -s.lo) }
 
 // contradicts reports whether the clocks cannot be one.
 func (s *skew) contradicts() bool { return s.lo > s.err || s.hi < -s.err || s.lo-s.hi > 2*s.err }

@@ -11,6 +11,7 @@ type staleCall struct{ by, call *history.Event }
 //   - An access is stale if it was called after an access with a higher token had returned, because a later holder was
 //     certainly there. If it was accepted, it is damage; if it was refused, it is counted as rejected. An access that
 //     was refused before that was refused to a client that had lost the lock too, but it might have done no harm.
+//   - A write is damage as well if it was called after the znodes of its hold were gone, by the servers' transactions.
 //   - If two acknowledged writes set a counter to the same value, one of them was lost, because each adds one to what
 //     it read. Their order in time shows nothing, since an acknowledgement may be late.
 //
@@ -45,6 +46,10 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 		if s, stale := l.stale[k]; stale {
 			x.staleAccepted++
 			x.findStale("stale-accepted", "was accepted", e, s.by, s.call)
+		} else if call := x.callOf(e); call != nil && x.gone != nil && x.gone(call) {
+			x.afterEnd++
+			x.find("accepted-after-end", e, call, "the write of %s was acknowledged at %s, though its hold had ended at the "+
+				"servers before it was called for at %s", e.Client, seconds(e.At), seconds(call.At))
 		}
 		wrote := e.Access().Value
 		if other := l.values[wrote]; other != nil {

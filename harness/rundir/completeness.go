@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/chaos"
 	"locklab/ensembles/txnlog"
+	"locklab/harness/check"
 	"locklab/harness/history"
 )
 
@@ -255,17 +257,18 @@ func (c *completeness) collected() bool {
 
 func isHarness(file string) bool { return strings.HasPrefix(file, HarnessHost+"/") }
 
-// A strike is which hosts a fault struck, and from when to when.
+// A strike is which hosts a fault that ends processes struck, and from when to when.
 type strike struct {
 	from, until int64
 	hosts       []string
 }
 
-// strikesOf returns the faults that were injected, or may have been, by id.
+// strikesOf returns the faults that end processes and were injected, or may have been, by id.
 func strikesOf(events *history.Log) map[string]*strike {
 	all := map[string]*strike{}
+	natures := chaos.Natures()
 	for _, e := range events.Where(history.Op.IsFault) {
-		if e.Fault == "" {
+		if e.Fault == "" || natures[e.FaultStep().Fault].Cause != check.CauseKill {
 			continue
 		}
 		s := all[e.Fault]
