@@ -205,9 +205,13 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	} else if l.lastWrite != nil && !l.shared {
 		if wrote, last := e.Access().Value, l.lastWrite.Access().Value; wrote <= last {
 			x.overwritten++
-			x.note(damage{lock: l, e: e, by: l.lastWrite, lost: last - wrote + 1, until: history.None,
-				finding: x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, wrote, last,
-					l.lastWrite.Client)})
+			finding := x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, wrote, last,
+				l.lastWrite.Client)
+			for _, m := range x.tookAway(l, e) {
+				m.lock, m.e, m.until, m.finding = l, e, history.None, finding
+				x.note(m)
+				finding = -1
+			}
 		}
 	}
 	l.wrote = *e
@@ -231,7 +235,10 @@ func (x *effects) refused(l *lockEffect, e *history.Event) {
 			served)
 	case e.Op != history.OpExit:
 		x.staleRejected++
-		x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
+		finding := x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
+		if e.Mode == history.ModePermit { // beliefs in other holds show whether one was taken wrongly
+			x.note(damage{lock: l, e: e, by: by, refused: true, until: history.None, finding: finding})
+		}
 	}
 }
 

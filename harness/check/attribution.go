@@ -12,6 +12,7 @@ type damage struct {
 	e, by   *history.Event // the access, and the one that shows what is wrong with it; by may be nil
 	lost    int64          // updates that it took away; 0 for an access that only should not have been accepted
 	until   int64          // of uses at once: the last instant of both; else None
+	refused bool           // the access was refused, which is a damage if its hold was not over
 	crowd   []*use         // of permits: all uses at once
 	excess  int64          // of permits: by how many too many were used
 	finding int            // its index; -1 if it was not kept
@@ -26,6 +27,29 @@ func (x *effects) note(m damage) {
 		m.by = kept(m.by)
 	}
 	x.damages = append(x.damages, m)
+}
+
+// tookAway returns the updates that a write takes away from a counter, by the holds that made them, the last one first:
+// those that the counter contained and of which the value is not below the write's.
+func (x *effects) tookAway(l *lockEffect, e *history.Event) (all []damage) {
+	last := l.lastWrite.Access().Value
+	rest := last - e.Access().Value + 1
+	all = []damage{{by: l.lastWrite}}
+	writes := l.updates.writes
+	for i := len(writes) - 1; i >= 0 && rest > 0; i-- {
+		u := &writes[i]
+		if u.value != last || i == len(writes)-1 && e.Mode != history.ModePermit {
+			continue // it was taken away before, or is the write itself
+		}
+		if by := all[len(all)-1].by; (holdKey{u.client, u.n, u.session}) != keyOf(by) {
+			all = append(all, damage{by: &history.Event{At: u.at, Process: e.Process, Op: e.Op, Kind: e.Kind, Client: u.client,
+				Lock: e.Lock, Acq: u.n, Session: u.session, Value: u.value}})
+		}
+		all[len(all)-1].lost++
+		last, rest = last-1, rest-1
+	}
+	all[0].lost += rest // of which the record has no writes
+	return all
 }
 
 // A writeCount is how many writes under a hold were acknowledged, and of how many its client does not know the outcome.
@@ -83,11 +107,13 @@ func (m *damage) outdatedAt(first bool) int64 {
 //
 // An update may be lost although no access took it away, such as by the resource itself. So the lost updates of a lock
 // that exceed those that explained accesses took away are unexplained. No overlap explains that a client writes under a
-// read hold, or that a legal holder is refused.
-func (d *digest) attribute(x *effects) (bad, open int64) {
+// read hold, or that a legal holder is refused. It says as well whether only standstills explain all of it that nobody
+// planned.
+func (d *digest) attribute(x *effects) (bad, open int64, unplanned bool) {
 	if !x.attributed {
-		return 0, 0
+		return 0, 0, false
 	}
+	planned := false
 	w := blame{d, map[handOver]explanation{}}
 	writes := d.writesOf(x.damages)
 	of := func(e *history.Event) (n writeCount) {
@@ -99,13 +125,25 @@ func (d *digest) attribute(x *effects) (bad, open int64) {
 	accounted := map[*lockEffect]int64{}
 	for i := range x.damages {
 		m := &x.damages[i]
+		if m.refused {
+			if why, held := w.wronglyRefused(m); held {
+				x.falseRejections++
+				if m.finding >= 0 {
+					x.findings[m.finding].Text += "; but its hold was not over, because " + why.text
+				}
+			}
+			continue
+		}
 		why := w.of(m)
 		accounted[m.lock] += m.lost
 		unlearned := of(m.e).unsettled > 0 || m.lost == 0 && of(m.by).unsettled > 0
 		x.harms.damage(why, m, of(m.by).settled > 0)
 		switch {
 		case m.lost > 0 && of(m.by).settled == 0: // what it took away was acknowledged to nobody
+		case why.cause == CauseSlowClient:
+			unplanned = true
 		case why.explained():
+			planned = true
 		case why.unsure() || unlearned:
 			open++
 		default:
@@ -125,7 +163,19 @@ func (d *digest) attribute(x *effects) (bad, open int64) {
 			bad += l.lost - accounted[l]
 		}
 	}
-	return bad + x.underRead + x.falseRejections, open
+	bad += x.underRead + x.falseRejections
+	return bad, open, unplanned && !planned && bad+open == 0
+}
+
+// wronglyRefused reports whether an access was refused though its client rightly believed in its hold: the service had
+// not taken it, for any reason that is known, before it granted the one that the resource went by.
+func (b *blame) wronglyRefused(m *damage) (why explanation, held bool) {
+	older, newer := b.at(m.e), b.at(m.by)
+	if older == nil || newer == nil || older == newer || b.believedUntil(older) <= m.e.At+b.apart(older.Process, m.e.Process) {
+		return why, false
+	}
+	why = b.overlap(older, newer)
+	return why, !why.explained() && !why.unsure()
 }
 
 // A blame finds what explains damages.

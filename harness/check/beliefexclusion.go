@@ -28,7 +28,8 @@ const maxFindings = 100
 // service can rule that out while a client can stop. So overlaps are counted and measured, and only one without an
 // explanation condemns a recipe: see [digest.explain]. The verdict is unknown where a fault would explain an overlap,
 // but nothing confirmed that the fault took effect; and where the record does not show which hold the service ended, so
-// that the overlap cannot be attributed to anything.
+// that the overlap cannot be attributed to anything; and where processes stood still that nobody had planned to stop,
+// which is the machine's doing and not the lock's.
 //
 // A recipe that promises no exclusion has nothing to explain. Its overlaps are counted all the same, because such a
 // recipe is there to show them.
@@ -36,7 +37,7 @@ const maxFindings = 100
 // Permits and other modes of one lock are judged apart. So are the locks that one acquisition takes together, because
 // each of them is held, lost and released by itself.
 func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
-	b := belief{digest: d, harms: harms{}}
+	b := belief{digest: d, harms: harms{}, crowd: map[handOver]bool{}}
 	var doubts string
 	for _, l := range d.locks {
 		var holds, permits []hold
@@ -60,6 +61,7 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 		eachOverlap(holds, b.overlap)
 		limit := func(from, until int64) int64 { return d.mostPermits(l.lock, from, until) }
 		eachExcess(permits, limit, b.canBeGone, b.excess)
+		b.inSlots(l.grants)
 		b.hidden(holds, nil)
 		b.hidden(permits, limit)
 	}
@@ -75,6 +77,8 @@ func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
 		v.Result, v.Summary = Unknown, b.summary()
 	case b.count > 0 && b.perhaps > 0 && b.unexplained == 0:
 		v.setf(Unknown, "%s; %s", b.summary(), b.open())
+	case b.count > 0 && b.unplanned == b.count && d.facts.Expect[BeliefExclusion] != ExpectAny:
+		v.setf(Unknown, "%s; nothing but standstills that nobody planned explains them", b.summary())
 	case b.count > 0:
 		v.Result, v.Summary = Fail, b.summary()
 	case doubts != "":
@@ -97,12 +101,14 @@ type belief struct {
 	holds                              int
 	count, unexplained, total, longest int64
 	unsure                             int64  // overlaps that a fault would explain that was not verified
+	unplanned                          int64  // overlaps that only a standstill explains that no fault caused
 	unattributed                       int64  // overlaps that cannot be attributed to anything
 	leftOut, perhaps                   int64  // pairs that may overlap or not, and of these others than faults explain
 	within                             int64  // by how much the clocks of such pairs may be off
 	worst                              string // the longest overlap in words
 	bad, good                          []Finding
 	harms                              harms
+	crowd                              map[handOver]bool // pairs of holds of too many permits
 }
 
 func (b *belief) overlap(first, second *hold) {
@@ -145,6 +151,7 @@ func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
 }
 
 func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
+	b.crowd[handOver{older.by, newer.by}] = true
 	b.add(older.by, newer.by, from, until, func() string {
 		lead := fmt.Sprintf("%s believed that it held %s of %s", holder(older.by),
 			count(older.by.Permits, "permit", "permits"), older.by.Lock)
@@ -153,6 +160,29 @@ func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
 		}
 		return fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit)
 	})
+}
+
+// inSlots looks for clients that believed that they held one slot of a semaphore, though the service had not taken it
+// from the first of them. Their permits may be no more than there are all the same.
+func (b *belief) inSlots(grants []*history.Acquisition) {
+	slots := b.bySlot(grants)
+	for _, slot := range sortedKeys(slots) {
+		var holds []hold
+		for _, a := range slots[slot] {
+			if a.Permits <= 1 {
+				holds = append(holds, hold{a.Returned, b.believedUntil(a), a})
+			}
+		}
+		one := func(_, _ int64) int64 { return 1 }
+		eachExcess(holds, one, b.canBeGone, func(older, newer *hold, from, until, _, _ int64) {
+			if pair := (handOver{older.by, newer.by}); !b.crowd[pair] && older != newer && !b.canBeGone(older.by, newer.by) {
+				b.add(older.by, newer.by, from, until, func() string {
+					return fmt.Sprintf("%s and %s both believed that they held %s of %s", holder(older.by), holder(newer.by), slot,
+						newer.by.Lock)
+				})
+			}
+		})
+	}
 }
 
 // add counts an overlap; lead says what the clients believed. There may be millions, so texts are made only of those
@@ -181,6 +211,8 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 			b.unsure++
 		case !why.explained():
 			b.unexplained++
+		case why.cause == CauseSlowClient:
+			b.unplanned++
 		}
 	}
 	b.harms.overlap(why)

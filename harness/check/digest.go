@@ -301,10 +301,16 @@ func (d *digest) onlyClients(f *fault) bool {
 func (d *digest) stillness() []spell {
 	var all []spell
 	for _, process := range sortedKeys(d.hiccups) {
-		for _, e := range d.hiccups[process] {
-			if over := e.Hiccup(); over >= Standstill(d.facts.Tick) {
-				all = append(all, spell{e.At - int64(over), e.At})
-			}
+		all = append(all, d.stillnessOf(process)...)
+	}
+	return all
+}
+
+// stillnessOf is the stillness of one process.
+func (d *digest) stillnessOf(process string) (all []spell) {
+	for _, e := range d.hiccups[process] {
+		if over := e.Hiccup(); over >= Standstill(d.facts.Tick) {
+			all = append(all, spell{e.At - int64(over), e.At})
 		}
 	}
 	return all

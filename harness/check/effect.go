@@ -117,9 +117,10 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		}
 	}
 
+	bad, open, unplanned := d.attribute(&e)
+	unplanned = unplanned && d.facts.Expect[Effect] != ExpectAny
 	damage := e.staleAccepted + e.falseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead +
 		e.shared + e.afterEnd
-	bad, open := d.attribute(&e)
 	if e.attributed {
 		s.DamageUnexplained = &bad
 	}
@@ -129,6 +130,8 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	switch {
 	case open > 0 && !v.Violation && d.facts.Expect[Effect] == ExpectFail:
 		v.Result = Unknown // it may not be the damage that was to be shown
+	case unplanned && !v.Violation:
+		v.Result = Unknown
 	case v.Count > 0:
 		v.Result = Fail
 	case !known || e.unread > 0:
@@ -141,6 +144,9 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	v.Summary = e.summary(known)
 	if bad > 0 {
 		v.Summary += fmt.Sprintf("; no overlap that a fault explains covers %d of these", bad)
+	}
+	if unplanned {
+		v.Summary += "; nothing but standstills that nobody planned explains them"
 	}
 	if open > 0 {
 		v.Summary += fmt.Sprintf("; not attributable: %d of these", open)

@@ -154,20 +154,8 @@ func (d *digest) explainBySessions(first, second *history.Acquisition) explanati
 // unlessCalm says that an overlap is not attributable, for a reason. But if no fault was in force that can have cost one
 // of the holders its session, and neither of them stood still, nothing explains it.
 func (d *digest) unlessCalm(first, second *history.Acquisition, why string) explanation {
-	since, until := min(first.Invoked, second.Invoked), max(first.Returned, second.Returned)
-	if t := d.longestTimeout(); t > 0 {
-		since -= t + 2*int64(d.facts.Tick) + d.slack()
-	} else {
-		since = math.MinInt64
-	}
-	struck := slices.ContainsFunc(d.faults, func(f *fault) bool {
-		_, healed := f.effect()
-		return f.possible() && (f.silences() || f.nature.DeletesZnodes) && f.began()-d.slack() <= until && healed >= since &&
-			(f.hits(first.Process) || f.hits(second.Process) || !d.onlyClients(f))
-	})
-	stood := slices.ContainsFunc(append(d.standstills(first.Process), d.standstills(second.Process)...),
-		func(e *history.Event) bool { return e.At-int64(e.Hiccup()) <= until && e.At >= since })
-	if struck || stood {
+	if d.disturbed(min(first.Invoked, second.Invoked), max(first.Returned, second.Returned), first.Process,
+		second.Process) {
 		return notAttributable("%s", why)
 	}
 	return unexplained(nil, "nothing was in force that could explain it")

@@ -7,6 +7,8 @@ type Facts struct {
 	Tokens    bool // the recipe promises tokens that rise from grant to grant
 	Queue     bool // the recipe promises grants in the order of its queue nodes
 	Exclusive bool // the recipe promises the exclusion of its modes; false for the control "none"
+	// Clients is how many clients were to ask for locks; 0 = not known.
+	Clients int
 	// Permits is how many permits a semaphore has in the beginning; 0 = not known, or there is none. The history says
 	// how the number changed.
 	Permits int

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 )
 
@@ -207,24 +208,33 @@ func (d *digest) stalled() spells {
 //   - if they took longer after a confirmed release than 1 s and ten times the run's own median, of which 0.1 s count
 //     at most. After that, no disk has to be waited for.
 //     More by how far the hosts' clocks can differ.
-//   - if more than half of them took longer than 2 s from the call of release on, which includes slow releases.
+//   - if more than half of them took longer than 2 s from the call of release on, which includes slow releases. If the
+//     servers' logs show that half of the grants came sooner after their znodes were eligible, it is a doubt: it was
+//     the service that was slow, or the release.
 //
 // Recorded standstills within a hand-off do not count. Several must be slow, no two of them at the same time, because
 // one standstill of a server delays hand-offs of many locks at once. Fewer than [fewSlow] are only mentioned.
-func (l *livenessJudge) handOffs(all []handedOver) (slow []Finding, said string) {
+func (l *livenessJudge) handOffs(all []handedOver) (slow []Finding, said string, doubts []string) {
 	if len(all) == 0 {
-		return nil, ""
+		return nil, "", nil
 	}
 	slices.SortFunc(all, func(a, b handedOver) int { return cmp.Compare(a.granted, b.granted) })
 	still := l.stalled()
-	after, whole := make([]int64, len(all)), make([]int64, len(all))
+	after, whole, lock := make([]int64, len(all)), make([]int64, len(all)), make([]int64, len(all))
 	for i := range all {
 		h := &all[i]
 		after[i] = h.after() - still.within(min(h.confirmed, h.granted), h.granted)
 		whole[i] = h.granted - h.called - still.within(h.called, h.granted)
+		lock[i] = h.granted - max(h.called, l.eligible(h.to))
 	}
 	took, limit, since := after, slowHandOff+typical*min(median(after), typicalCap), "its release was confirmed"
-	if median(whole) > 2*slowHandOff {
+	switch {
+	case median(whole) <= 2*slowHandOff:
+	case median(lock) <= 2*slowHandOff:
+		doubts = []string{fmt.Sprintf("more than half of %s took longer than %s from the call of release on, but by the "+
+			"servers' logs half of the grants came within %s after their znodes were eligible, so the servers may have been slow",
+			count(int64(len(all)), "ordinary hand-off", "ordinary hand-offs"), length(2*slowHandOff), length(median(lock)))}
+	default:
 		took, limit, since = whole, 2*slowHandOff, "its release was called for"
 	}
 	limit += l.clocks().most
@@ -241,9 +251,23 @@ func (l *livenessJudge) handOffs(all []handedOver) (slow []Finding, said string)
 	}
 	if apart < fewSlow && len(slow) > 0 {
 		return nil, fmt.Sprintf("; %s of %d took longer than %s, at most %s", count(int64(len(slow)), "ordinary hand-off",
-			"ordinary hand-offs"), len(all), length(limit), length(slices.Max(took)))
+			"ordinary hand-offs"), len(all), length(limit), length(slices.Max(took))), doubts
 	}
-	return slow, ""
+	return slow, "", doubts
+}
+
+// eligible is when the servers had made a grant's znodes eligible at the earliest; the beginning of time if their logs
+// do not tell.
+func (l *livenessJudge) eligible(a *history.Acquisition) int64 {
+	if l.servers == nil || !l.transactions.whole() {
+		return math.MinInt64
+	}
+	w := l.servers.proof(a)
+	if w.answer != nodes.Witnessed {
+		return math.MinInt64
+	}
+	_, ms := w.from()
+	return l.transactions.clock.at(ms) - l.transactions.clock.err
 }
 
 func (l *livenessJudge) slowHandOff(h *handedOver, took int64, since string) Finding {

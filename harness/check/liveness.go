@@ -17,8 +17,9 @@ const Liveness = "liveness"
 var livenessCheck = Check{
 	Name: Liveness,
 	Asks: "did the lock move on, in calm and after every heal, was it handed on in time and never refused " +
-		"or failed while it was free, did every client get it once all faults were healed, and did no client leave " +
-		"znodes behind?",
+		"or failed while it was free, did nobody in a queue have to wait for those who came later, was no hold lost " +
+		"without a cause, did every client get the lock once all faults were healed, and did no client leave znodes " +
+		"behind?",
 	Subject: "progress",
 	judge:   judgeLiveness,
 }
@@ -40,7 +41,7 @@ func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff)
 // it has the lock, or has yet to give it back. [livenessJudge.serverFindings] says what the servers' transactions add.
 //
 // A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
-// lock, no fault was in force and no process stood still ([livenessJudge.disturbances]). Within the timeout and 1.5
+// lock, and neither a fault nor a standstill can have kept it from being granted ([livenessJudge.blocks]). Within the timeout and 1.5
 // ticks the service forgets any dead holder, and the rest is for the hand-off. Faults are in force until their heal
 // was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end when a waiter
 // gives up and comes back, but attempts that give up within a quarter of a second, or within 50 ms of having a place
@@ -60,6 +61,9 @@ func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff)
 //
 // A lock that fails every attempt for as long as a stall takes is not live either, see [livenessJudge.failing]. A run
 // in which no client ever got a lock proves nothing, see [livenessJudge.neverGranted].
+//
+// A queue must pass nobody over, see [livenessJudge.passedOver], and each loss of a hold has a cause, see
+// [livenessJudge.lostWithoutCause].
 //
 // Where every client asks again and again, each must get a lock once more after the last heal, see
 // [livenessJudge.progress].
@@ -91,13 +95,16 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	for _, of := range d.locks {
 		l.grants[of.lock] = of.grants
 	}
-	var refused, failing []Finding
+	var refused, failing, passed, lost []Finding
 	for _, lock := range sortedKeys(byLock) {
 		stalls := l.stalls(lock, byLock[lock])
 		if d.whole { // else a holder may only be missing from the record
 			ordinary = l.ordinary(ordinary, byLock[lock], l.grants[lock])
 			wrongly, inVain := l.refusals(lock, byLock[lock])
 			refused = append(refused, wrongly...)
+			passed = append(passed, l.passedOver(lock, byLock[lock])...)
+			losses, unsure := l.lostWithoutCause(byLock[lock])
+			lost, doubts = append(lost, losses...), append(doubts, unsure...)
 			if len(stalls) == 0 {
 				doubts = append(doubts, inVain...)
 				for _, f := range l.failing(lock, byLock[lock]) {
@@ -131,7 +138,8 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 		}
 	}
 	stalled := v.Count
-	slow, said := l.handOffs(ordinary)
+	slow, said, unsureOf := l.handOffs(ordinary)
+	doubts = append(doubts, unsureOf...)
 	var first string // finding of the servers' logs
 	var excused int64
 	for _, f := range l.serverFindings(byLock) {
@@ -147,7 +155,8 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	}
 	doubts = append(doubts, append(l.perhapsOrphans, l.recoveryDoubts(heal)...)...)
 	stuck, unsure := l.progress(heal)
-	doubts = append(append(doubts, unsure...), l.neverGranted()...)
+	share, little := l.judged(byLock)
+	doubts = slices.Concat(doubts, unsure, l.neverGranted(), little)
 	switch {
 	case v.Count > stalled && stalled == 0:
 		v.setf(Fail, "%s in the servers' logs: %s",
@@ -167,6 +176,12 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 		late := append(refused, slow...)
 		v.Count, v.Findings = int64(len(late)), append(late[:min(len(late), maxFindings)], v.Findings...)
 		v.setf(Fail, "%s, the first: %s", lateWords(len(refused), len(slow)), late[0].Text)
+	case len(passed) > 0:
+		v.Count, v.Findings = int64(len(passed)), append(passed[:min(len(passed), maxFindings)], v.Findings...)
+		v.setf(Fail, "%s passed over in the queue, the first: %s", count(v.Count, "wait was", "waits were"), passed[0].Text)
+	case len(lost) > 0:
+		v.Count, v.Findings = int64(len(lost)), append(lost[:min(len(lost), maxFindings)], v.Findings...)
+		v.setf(Fail, "%s without a cause, the first: %s", count(v.Count, "hold was lost", "holds were lost"), lost[0].Text)
 	case len(stuck) > 0:
 		v.Count, v.Findings = int64(len(stuck)), append(stuck[:min(len(stuck), maxFindings)], v.Findings...)
 		v.setf(Fail, "%s without progress after the last heal, the first: %s", count(v.Count, "client", "clients"),
@@ -183,6 +198,9 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	}
 	if v.Count == 0 {
 		v.Summary += said
+	}
+	if v.Result != Fail {
+		v.Summary += share
 	}
 	if heal != history.None {
 		v.Summary += l.gotAfter(heal)
@@ -214,7 +232,7 @@ type livenessJudge struct {
 	grants      map[string][]*history.Acquisition
 
 	perhapsOrphans []string
-	disturbed      []spell // see disturbances
+	disturbs       []spell // see disturbances
 }
 
 // takenTogether returns the acquisitions that were called for before the others of the same number had returned.
@@ -297,26 +315,32 @@ type role struct{ waits, busyWaiting, busyHolding int }
 
 // stalls finds where lock was free, wanted and not granted.
 func (l *livenessJudge) stalls(lock string, all []*history.Acquisition) []Finding {
-	return l.stallsOf(lock, all, 0, func(a *history.Acquisition) role {
-		switch {
-		case l.several[a]:
-			return role{busyWaiting: 1, busyHolding: 1}
-		case l.facts.Permits > 0 && a.Permits > l.fewestPermits(lock):
-			return role{busyHolding: 1} // it asks for more than there are
-		}
-		return role{waits: 1, busyHolding: 1}
-	})
+	return l.stallsOf(lock, all, 0, l.blocks(all, false), l.alone)
+}
+
+// alone is the role of an acquisition of a lock that only one client can have.
+func (l *livenessJudge) alone(a *history.Acquisition) role {
+	switch {
+	case l.several[a]:
+		return role{busyWaiting: 1, busyHolding: 1}
+	case l.facts.Permits > 0 && a.Permits > l.fewestPermits(a.Lock):
+		return role{busyHolding: 1} // it asks for more than there are
+	}
+	return role{waits: 1, busyHolding: 1}
 }
 
 // stallDoubts says where lock may have stalled.
 func (l *livenessJudge) stallDoubts(lock string, all []*history.Acquisition) (doubts []string) {
+	blocks := l.blocks(all, true)
 	doubt := func(when string, spare int, f func(*history.Acquisition) role) {
-		if found := l.stallsOf(lock, all, spare, f); len(found) > 0 {
+		if found := l.stallsOf(lock, all, spare, blocks, f); len(found) > 0 {
 			doubts = append(doubts, fmt.Sprintf(
 				"clients waited for %s for %s from %s %s, so it is not known whether the lock stalled",
 				lock, length(found[0].Until-found[0].At), seconds(found[0].At), when))
 		}
 	}
+	doubt("beside faults or standstills that need not have kept it from them", 0, l.alone)
+	blocks = l.blocks(all, false)
 	var several, reads bool
 	var most int64
 	for _, a := range all {
@@ -349,11 +373,13 @@ func (l *livenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 	return doubts
 }
 
-// stallsOf finds where a lock was wanted and not granted though no more than spare kept it from being granted.
+// stallsOf finds where a lock was wanted and not granted outside of blocks though no more than spare kept it from being
+// granted.
 func (l *livenessJudge) stallsOf(
 	lock string,
 	all []*history.Acquisition,
 	spare int,
+	blocks []spell,
 	as func(*history.Acquisition) role,
 ) []Finding {
 	gaps := l.gaps(lock, all)
@@ -382,11 +408,14 @@ func (l *livenessJudge) stallsOf(
 		r := as(a)
 		from, until := l.waited(a)
 		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
+		for deaf := range l.silenced(a).cut(from, until) {
+			span(deaf.from, deaf.until, change{waiting: -r.waits})
+		}
 		if a.Granted() {
 			span(a.Returned, l.keptUntil(a), change{busy: r.busyHolding})
 		}
 	}
-	for _, t := range l.disturbances() {
+	for _, t := range blocks {
 		span(t.from, t.until, change{blocked: 1})
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })

@@ -121,6 +121,9 @@ func (p *notation) line(f []string) (err error) {
 	case "clock": // clock 5 3: at 5 s the wall clock is 3 s ahead of where it was
 		p.add(history.Event{At: at(f[1]), Process: "harness", Op: history.OpClock, Value: at(f[1]) + at(f[2])})
 		return nil
+	case "same": // same c1: the host told that it has the run's clock
+		p.add(history.ClockReading{Host: f[1], Same: true}.Event())
+		return nil
 	case "txn":
 		return nil // see parseLog
 	}

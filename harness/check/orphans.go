@@ -72,7 +72,7 @@ func (l *livenessJudge) recoveryDoubts(heal int64) []string {
 	if l.final != nil && l.final.Kind == history.OK && l.final.Leftovers() == "" {
 		from = l.lastFault() // the final heal found nothing to heal
 	}
-	if quiet := l.longestQuiet(from, l.stop); quiet <= l.bound {
+	if quiet := l.longestQuiet(l.disturbances(), from, l.stop); quiet <= l.bound {
 		return []string{fmt.Sprintf("it is not known whether faults left znodes behind, because "+
 			"the run had only %s without a fault after the last heal, and it takes %s",
 			length(max(quiet, 0)), length(l.bound))}
@@ -273,7 +273,8 @@ func (l *livenessJudge) unnoticed(lock string, lane *nodes.Lane, all []*history.
 				until = min(until, t)
 			}
 		}
-		if quiet := l.longestQuiet(from, until); quiet > l.bound {
+		blocks := append(l.blocks([]*history.Acquisition{a}, false), l.silenced(a)...)
+		if quiet := l.longestQuiet(blocks, from, until); quiet > l.bound {
 			f := Finding{
 				Kind:    "unnoticed",
 				Lock:    lock,
@@ -328,22 +329,22 @@ type spell struct{ from, until int64 }
 // disturbances are the times in which nothing is demanded of the lock: a fault was in force, a process recorded that it
 // stood still for at least a tick, or servers that were up did not serve, which [ServiceLiveness] judges.
 func (l *livenessJudge) disturbances() []spell {
-	if l.disturbed != nil {
-		return l.disturbed
+	if l.disturbs != nil {
+		return l.disturbs
 	}
-	l.disturbed = append([]spell{}, l.unserved()...)
+	l.disturbs = append([]spell{}, l.unserved()...)
 	for _, f := range l.faults {
 		from, until := l.inForce(f)
-		l.disturbed = append(l.disturbed, spell{from, until})
+		l.disturbs = append(l.disturbs, spell{from, until})
 	}
-	l.disturbed = append(l.disturbed, l.stillness()...)
-	return l.disturbed
+	l.disturbs = append(l.disturbs, l.stillness()...)
+	return l.disturbs
 }
 
-// longestQuiet is the longest time between from and until without a disturbance.
-func (l *livenessJudge) longestQuiet(from, until int64) int64 {
+// longestQuiet is the longest time between from and until that none of the spells has.
+func (l *livenessJudge) longestQuiet(all []spell, from, until int64) int64 {
 	var edges []znodeChange
-	for _, t := range l.disturbances() {
+	for _, t := range all {
 		if t.from < until && t.until > from {
 			edges = append(edges, znodeChange{at: t.from, blocked: 1}, znodeChange{at: t.until, blocked: -1})
 		}
@@ -390,11 +391,11 @@ func (l *livenessJudge) witnessStall(f *Finding) {
 // blameServer adds to a finding about a lock that a server contradicts the others about it, and reports whether one
 // does.
 func (l *livenessJudge) blameServer(f *Finding) bool {
-	if l.servers == nil {
+	if l.transactions == nil {
 		return false
 	}
-	for i := range l.servers.Contradictions {
-		if c := &l.servers.Contradictions[i]; c.Path != "" &&
+	for i := range l.transactions.Contradictions {
+		if c := &l.transactions.Contradictions[i]; c.Path != "" &&
 			l.about(c.Path, map[string][]*history.Acquisition{f.Lock: nil}) {
 			f.Cause, f.Explained = CauseServer, true
 			f.Text += "; " + c.Text

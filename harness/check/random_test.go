@@ -529,7 +529,8 @@ func TestJunk(t *testing.T) {
 			}
 		})).Draw(t, "events")
 		r := Run(history.NewLog(events), Facts{Tokens: true, Queue: true, Exclusive: true, SessionTimeout: 6, Tick: 1})
-		if len(r.Warnings) > 0 || r.Verdict == Pass {
+		broke := func(w string) bool { return strings.Contains(w, "broke") || strings.HasPrefix(w, "no check ran") }
+		if slices.ContainsFunc(r.Warnings, broke) || r.Verdict == Pass {
 			t.Fatalf("verdict %s, warnings %v", r.Verdict, r.Warnings)
 		}
 	})

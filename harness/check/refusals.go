@@ -26,8 +26,8 @@ const (
 // cleanly.
 //
 // Attempts of several clients may get in each other's way for long, each refused because of one that is about to give
-// up. So if a lock is free for as long as a stall takes and at least [manyRefusals] attempts come to nothing, that is
-// a doubt.
+// up. So if a lock is free for as long as a stall takes and at least [manyRefusals] attempts come to nothing, however
+// far apart, that is a doubt.
 func (l *livenessJudge) refusals(lock string, all []*history.Acquisition) (found []Finding, doubts []string) {
 	if slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] }) {
 		return nil, nil
@@ -121,8 +121,6 @@ func (l *livenessJudge) inVain(lock string, all []*history.Acquisition, unclean 
 		case holds.touches(from, a.Returned) || unclean.touches(from, a.Returned):
 			over()
 			continue
-		case last != nil && a.Invoked-last.Returned > int64(l.facts.Tick):
-			over()
 		}
 		if first == nil {
 			first = a

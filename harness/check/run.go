@@ -32,6 +32,7 @@ func Run(events *history.Log, facts Facts) Report {
 	if err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no check ran: %v", err))
 	} else {
+		r.Warnings = append(r.Warnings, d.remarks()...)
 		r.Faults = d.faultRecords()
 		d.addHarms(r.Faults, r.Check(BeliefExclusion), r.Check(Effect))
 		r.Sometimes = append(r.Sometimes, d.conditions...)

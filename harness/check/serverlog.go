@@ -81,6 +81,9 @@ type evidence struct {
 	proofs map[int32]proof
 	used   []int32 // by the numbers of znodes: the place of the grant that has it, and 1; see usedBy
 	modes  bool    // the layout has readers
+	// zxids says that tokens are the numbers of the transactions that created znodes, as far as any grant shows. Other
+	// tokens may be any numbers that rise.
+	zxids bool
 }
 
 // proof is what the servers say about a grant.
@@ -109,9 +112,10 @@ func (v *evidence) usedBy(l *nodes.Life) *history.Acquisition {
 	return nil
 }
 
-// newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend.
+// newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend, or
+// in which sessions.
 func newEvidence(d *digest) *evidence {
-	if d.transactions == nil || d.transactions.Layout == "" {
+	if d.transactions == nil || d.transactions.Layout == "" || d.sessionsUnsaid() > 0 {
 		return nil
 	}
 	v := &evidence{
@@ -141,11 +145,28 @@ func newEvidence(d *digest) *evidence {
 		}
 	}
 	for _, l := range d.locks {
+		v.zxids = v.zxids || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool {
+			return len(v.index[a.Lock].createdBy(a.Token)) > 0
+		})
+	}
+	for _, l := range d.locks {
 		for _, a := range l.grants {
 			v.prove(a)
 		}
 	}
 	return v
+}
+
+// sessionsUnsaid counts the grants of which the session is not known, because a lock's command did not say it.
+func (d *digest) sessionsUnsaid() (n int64) {
+	for _, l := range d.locks {
+		for _, a := range l.grants {
+			if a.Session == 0 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // leaders are the times when each leader prepared its first transaction of a znode or session.

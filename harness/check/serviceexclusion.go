@@ -54,7 +54,9 @@ const (
 // A transaction is placed on the run's clock by the time when the leader prepared it, which is before it took effect,
 // and by the relation of the clocks, with its error in the client's favour.
 //
-// The check does not apply where there were no logs, or to a recipe that promises nothing. It is unknown where the logs
+// The check does not apply where there were no logs, or to a recipe that promises nothing. Where the lock's znodes are
+// not known, it only finds holds that outlived their sessions: no client must go on believing for longer than it takes
+// to be told. It is unknown where the logs
 // are not complete, because the contenders are only known if all transactions are.
 func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 	log := d.facts.Servers
@@ -77,12 +79,6 @@ func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 	if d.transactions.whole() {
 		s.LostUnreported = &b.unreported
 	}
-	if log.Layout == "" {
-		v := Verdict{Result: NotApplicable, Findings: b.told,
-			Summary: "it is not known by which znodes the lock's clients contend"}
-		v.Summary += b.toldOK()
-		return v
-	}
 	for _, l := range d.locks {
 		for _, a := range l.grants {
 			b.grant(a)
@@ -90,13 +86,20 @@ func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 	}
 	unbacked := b.count - b.kinds[holdOutlivedZnode]
 	outlived := b.kinds[holdOutlivedZnode]
-	s.UnbackedGrants, s.OutlivedZnodes = &unbacked, &outlived
+	if d.servers != nil {
+		s.UnbackedGrants, s.OutlivedZnodes = &unbacked, &outlived
+	}
 
 	v := Verdict{Count: b.count, Findings: append(b.findings, b.told...)}
 	doubts := d.transactions.doubts()
 	backed := fmt.Sprintf("each of %s had an eligible znode of its own for as long as it lasted",
 		count(b.grants, "grant", "grants"))
 	switch {
+	case d.servers == nil && log.Layout != "" && v.Count == 0:
+		v.setf(Unknown, "the sessions of %s are not known, so nothing is known of their znodes (a lock's command says its "+
+			"session with opened ID)", count(d.sessionsUnsaid(), "grant", "grants"))
+	case d.servers == nil && v.Count == 0:
+		v.setf(NotApplicable, "it is not known by which znodes the lock's clients contend")
 	case len(doubts) > 0 && v.Count > 0:
 		v.setf(Unknown, "%s, but %s", b.what(), strings.Join(doubts, "; "))
 	case b.byServer > 0 && b.byServer == v.Count:
@@ -164,15 +167,19 @@ func (b *backing) toldOK() string {
 		" succeeded although the hold had ended at the servers before"
 }
 
-// grant judges one grant, and the hold that it began.
+// grant judges one grant, and the hold that it began. Where its znodes are not known, they ended with its session at
+// the latest.
 func (b *backing) grant(a *history.Acquisition) {
 	b.grants++
-	w := b.servers.proof(a)
-	if w.answer != nodes.Witnessed || w.shared != nil {
-		b.add(a, &w, b.unbacked(a, &w))
-		return
+	var w proof
+	end := b.sessionEnd(a.Session)
+	if b.servers != nil {
+		if w = b.servers.proof(a); w.answer != nodes.Witnessed || w.shared != nil {
+			b.add(a, &w, b.unbacked(a, &w))
+			return
+		}
+		end = w.firstEnd()
 	}
-	end := w.firstEnd()
 	if end == nil || !b.transactions.whole() {
 		return
 	}
@@ -301,8 +308,12 @@ func (b *backing) outlived(a *history.Acquisition, end *nodes.End, until, allowe
 		f.Fault = x.fault.ID
 		f.Events = append(f.Events, x.fault.events...)
 	}
-	f.Text = fmt.Sprintf("%s believed that it held %s for %s after its znode was gone at zxid %s (%s); %s", holder(a),
-		a.Lock, millis(until-at), Zxid(end.Zxid), seconds(at), x.text)
+	what := "znode was gone"
+	if b.servers == nil {
+		what = "session had ended"
+	}
+	f.Text = fmt.Sprintf("%s believed that it held %s for %s after its %s at zxid %s (%s); %s", holder(a), a.Lock,
+		millis(until-at), what, Zxid(end.Zxid), seconds(at), x.text)
 	if allowed > at+b.transactions.clock.err {
 		f.Text += fmt.Sprintf("; it must have learned of its loss by %s", seconds(allowed))
 	}

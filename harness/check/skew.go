@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"locklab/harness/history"
 )
@@ -143,11 +144,17 @@ type clockBound struct {
 	placed *history.Clocks
 }
 
-// clocks returns the run's clockBound. That the clock of a host that never wrote to the resource is that of the others
+// clocks returns the run's clockBound. Hosts that told that they have the run's clock differ by nothing, unless the
+// record contradicts them. That the clock of a host that never wrote to the resource is that of the others
 // is taken for granted, unless it was found to be another one.
 func (d *digest) clocks() *clockBound {
 	d.bound.once.Do(func() {
-		all := d.skews()
+		told := map[string]bool{}
+		for _, e := range d.events.Of(history.OpHostClock) {
+			is := e.ClockReading()
+			told[is.Host] = told[is.Host] || is.Same
+		}
+		all := slices.DeleteFunc(slices.Clone(d.skews()), func(s skew) bool { return told[s.host] && !s.contradicts() })
 		d.bound.apart = map[string]int64{}
 		for i := range all {
 			d.bound.apart[all[i].host] = all[i].apart()

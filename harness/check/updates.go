@@ -27,8 +27,10 @@ type updateTrace struct {
 
 // An update is a write of a counter.
 type update struct {
-	value  int64
-	client string
+	value, at int64
+	client    string
+	n         int64 // of the acquisition
+	session   history.SessionID
 }
 
 // serve notes an access that the resource accepted.
@@ -61,7 +63,7 @@ func (t *updateTrace) serve(e *history.Event, stale bool) {
 			}
 			t.stale[len(t.writes)] = true
 		}
-		t.writes = append(t.writes, update{e.Access().Value, e.Client})
+		t.writes = append(t.writes, update{e.Access().Value, e.At, e.Client, e.Acq, e.Session})
 	case history.OpExit:
 		delete(t.reads, keyOf(e))
 	}

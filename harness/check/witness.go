@@ -71,8 +71,8 @@ func (w *proof) firstEnd() *nodes.End {
 
 // witness asks the servers about one grant.
 //
-// A grant with a token has the znodes that the transaction of that number created. A grant without one has znodes of
-// its session that were created during the call and belong to no grant before it. So has a reader that was a writer,
+// A grant with a token has the znodes that the transaction of that number created. A grant without one, or with a token
+// that counts something else, has znodes of its session that were created during the call and belong to no grant before it. So has a reader that was a writer,
 // whose token is the writer's.
 func (v *evidence) witness(a *history.Acquisition) proof {
 	w := proof{answer: nodes.NoZnode}
@@ -123,7 +123,7 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *proof) [
 			w.answer, w.best = nodes.OtherSession, c
 		}
 	}
-	if a.Token == 0 || wasWriter {
+	if a.Token == 0 || wasWriter || !v.zxids {
 		mine := ix.of(session)
 		from, _ := slices.BinarySearchFunc(mine, a.Invoked, func(c *nodes.Contender, invoked int64) int {
 			return cmp.Compare(v.clock.at(c.Created)+v.clock.err, invoked)
