@@ -87,7 +87,7 @@ func (l *livenessJudge) silenced(a *history.Acquisition) spells {
 }
 
 // judged says how much of the run the check judged of the lock that it could judge least, which is a doubt if it is less
-// than a stall takes. It says nothing if it judged all.
+// than a stall takes, in a run of more than twice as much. It says nothing if it judged all.
 func (l *livenessJudge) judged(byLock map[string][]*history.Acquisition) (said string, doubts []string) {
 	since := max(l.measure, 0)
 	whole := l.stop - since
@@ -98,10 +98,10 @@ func (l *livenessJudge) judged(byLock map[string][]*history.Acquisition) (said s
 	switch {
 	case least == whole:
 		return "", nil
-	case least <= l.bound:
+	case least <= l.bound && whole > 2*l.bound:
 		return "", []string{fmt.Sprintf("only %s of %s can be judged, because of faults and standstills, and a stall takes %s",
 			length(max(least, 0)), length(whole), length(l.bound))}
 	}
-	return fmt.Sprintf("; this judged %s of %s, without the times of faults and standstills", length(least),
+	return fmt.Sprintf("; this judged %s of %s, without the times of faults and standstills", length(max(least, 0)),
 		length(whole)), nil
 }
