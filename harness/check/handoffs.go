@@ -40,7 +40,7 @@ func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
 // ordinary appends a lock's hand-offs of the measured window that nothing can have delayed: the lock was released with
 // success, a client was waiting for it when that was called and until the next grant, no fault was in force, and
 // neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind that the servers
-// had to expire. The measured window is when hiccups are recorded.
+// had to expire.
 func (l *livenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
 	until := l.stop
 	for _, t := range [...]int64{l.closed, l.drain} {

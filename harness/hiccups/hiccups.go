@@ -24,17 +24,18 @@ type Recorder interface {
 	Clock() history.Clock
 }
 
-// Meter measures from a time on (ns of the recorder's clock) until ctx ends, and then
-// records the distribution. If ctx ends before that time, it records nothing.
-func Meter(ctx context.Context, rec Recorder, from int64) error {
+// Meter records long overshoots until ctx ends, because a standstill may cost a session at any time. Then it records the
+// distribution of all others between two times (ns of the recorder's clock). If ctx ends before the first, it records no
+// distribution.
+func Meter(ctx context.Context, rec Recorder, from, until int64) error {
 	clock := rec.Clock()
-	if !sleep(ctx, time.Until(clock.Time(from))) {
-		return nil
-	}
 	short := New()
 	for {
 		begun := clock.Now()
 		if !sleep(ctx, Period) {
+			if begun < from {
+				return nil
+			}
 			text, err := Encode(short)
 			if err != nil {
 				return err
@@ -47,6 +48,9 @@ func Meter(ctx context.Context, rec Recorder, from int64) error {
 			if err := rec.Record(history.HiccupOf(now, over)); err != nil {
 				return err
 			}
+			continue
+		}
+		if begun < from || now > until {
 			continue
 		}
 		if err := short.RecordValue(int64(over)); err != nil {

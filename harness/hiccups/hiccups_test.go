@@ -3,6 +3,7 @@ package hiccups
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -25,14 +26,14 @@ func (t *tape) Record(e history.Event) error {
 	return t.fail
 }
 
-// On a machine that keeps time exactly there is a sample each period of the window, and
+// On a machine that keeps time exactly there is a sample each period of the window, and none before it or after it, and
 // none of them is too long.
 func TestMeterWithoutHiccups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := &tape{clock: history.NewClock()}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second+Period/2)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second+Period/2)
 		defer cancel()
-		if err := Meter(ctx, rec, rec.clock.Now()+int64(time.Second)); err != nil {
+		if err := Meter(ctx, rec, rec.clock.Now()+int64(time.Second), rec.clock.Now()+int64(3*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if len(rec.events) != 1 || rec.events[0].Op != history.OpHiccups {
@@ -53,7 +54,7 @@ func TestMeterEndsBeforeItBegins(t *testing.T) {
 	rec := &tape{clock: history.NewClock()}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Meter(ctx, rec, rec.clock.Now()+int64(time.Hour)); err != nil || len(rec.events) > 0 {
+	if err := Meter(ctx, rec, rec.clock.Now()+int64(time.Hour), math.MaxInt64); err != nil || len(rec.events) > 0 {
 		t.Errorf("%v, events %v; want nothing", err, rec.events)
 	}
 }
@@ -63,7 +64,7 @@ func TestMeterThatCannotRecord(t *testing.T) {
 		rec := &tape{clock: history.NewClock(), fail: errors.New("no room")}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := Meter(ctx, rec, 0); !errors.Is(err, rec.fail) {
+		if err := Meter(ctx, rec, 0, math.MaxInt64); !errors.Is(err, rec.fail) {
 			t.Errorf("got %v", err)
 		}
 	})

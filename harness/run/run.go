@@ -280,7 +280,7 @@ func (r *run) carryOut(ctx context.Context) error {
 		metered, stopMeter := context.WithCancel(working)
 		var metering error
 		var meter sync.WaitGroup
-		meter.Go(func() { metering = hiccups.Meter(metered, heardRecorder{r.rec, r.view}, measure) })
+		meter.Go(func() { metering = hiccups.Meter(metered, heardRecorder{r.rec, r.view}, measure, end) })
 		err := r.phases(working, measure, end, healed)
 		stopMeter()
 		meter.Wait()

@@ -80,12 +80,12 @@ func throughputFigure(in result.Input, w result.Interval, faults []result.FaultS
 }
 
 // binWidth is 1 s, less for a short run, and more for a run of many minutes or with few grants, so that a step has
-// some grants.
+// some grants. No record, however odd its times, has more than a thousand steps or so.
 func binWidth(seconds float64, grants int64) float64 {
 	for _, w := range []float64{0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30} {
 		if seconds/w <= 240 && (w >= 1 || seconds/w <= 60) && (float64(grants)*w >= 3*seconds || seconds/w <= 16) {
 			return w
 		}
 	}
-	return 60
+	return max(60, seconds/1000)
 }

@@ -12,15 +12,14 @@ import (
 	"locklab/harness/history"
 )
 
-// meter measures the process itself until the measured window closes, or the function that
-// it returns is called, which must be done once and returns what went wrong.
+// meter measures the process itself, and its standstills outside of the measured window too, until the function that it
+// returns is called, which must be done once and returns what went wrong.
 func (p *process) meter(ctx context.Context, w window) func() error {
-	clock := p.rec.Clock()
-	ctx, stop := context.WithDeadline(ctx, clock.Time(w.end))
+	ctx, stop := context.WithCancel(ctx)
 	var err error
 	var metering sync.WaitGroup
 	metering.Go(func() {
-		err = errors.Join(hiccups.Meter(ctx, p.rec, w.start+int64(p.cfg.Warmup)), p.recordResident())
+		err = errors.Join(hiccups.Meter(ctx, p.rec, w.start+int64(p.cfg.Warmup), w.end), p.recordResident())
 	})
 	return func() error {
 		stop()
