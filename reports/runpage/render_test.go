@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -130,6 +131,7 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 	one := &synth.Synth{}
 	one.Phase(0, history.PhaseMeasure)
 	one.Acquire(synth.Acq{Client: "c1/1", N: 1, Token: 1, Invoke: 10, Granted: 10, Release: 10}) // in no time at all
+	late := append(one.Sorted(), history.Event{At: math.MaxInt64, Process: "c1", Op: history.OpSnapshot})
 	never := &synth.Synth{}
 	never.Phase(0, history.PhaseMeasure)
 	never.Acquire(synth.Acq{Client: "c1/1", N: 1, Invoke: 10})
@@ -154,6 +156,7 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 		"broke off while paused": {cut(Input(synth.Act2Run(false)), 2000), 4, "partial run"},
 		"broke off early":        {cut(Input(synth.Act2Run(false)), 300), 0, "No client got a lock."},
 		"one grant in no time":   {Input(closed(one.Sorted()), check.Facts{}), 3, "Key numbers"},
+		"the end of time":        {Input(closed(late), check.Facts{}), 3, "Key numbers"},
 		"nobody got it":          {Input(closed(never.Sorted()), check.Facts{}), 0, "1 still waited"},
 		"all failed":             {Input(closed(fails.Sorted()), check.Facts{}), 1, "<li>3 × zk: &lt;node&gt; does not"},
 		"only warm-up":           {Input(closed(warm.Sorted()), check.Facts{}), 3, "never reached"},
