@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
@@ -25,6 +26,14 @@ func (p *process) meter(ctx context.Context, w window) func() error {
 		stop()
 		metering.Wait()
 		return err
+	}
+}
+
+// driverAnswered records that the command of a lock stood still: an answer to a ping took too long. If that cannot
+// be recorded, the next event cannot either, and says so.
+func (p *process) driverAnswered(took time.Duration) {
+	if took >= hiccups.Long {
+		_ = p.rec.Record(history.HiccupOf(p.rec.Clock().Now(), took))
 	}
 }
 

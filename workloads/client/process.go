@@ -125,7 +125,7 @@ func (p *process) live(ctx context.Context) (err error) {
 	defer r.Close()
 	p.resource = r
 	if len(p.cfg.Command) > 0 {
-		c := foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr}
+		c := foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr, Answered: p.driverAnswered}
 		if p.cfg.Credential != "" {
 			c.Env = []string{agent.EnvCredential + "=" + string(p.cfg.Credential)}
 		}

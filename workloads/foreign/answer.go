@@ -16,6 +16,9 @@ const (
 	perClient      = "per-client"
 	perProcess     = "per-process"
 	declaresLayout = "layout="
+	declaresPings  = "pings"
+	ping           = "ping" // a request
+	pong           = "pong" // and its answer
 )
 
 // The answers of a command, by their first word.

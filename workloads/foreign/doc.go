@@ -43,6 +43,10 @@
 //
 //	locklab-lock 1 per-client layout=LAYOUT
 //
+// A command that reads its input at any time may declare pings as well (layout=LAYOUT pings, or pings). It is then sent
+// a ping ten times a second, and an answer that takes long is recorded as a standstill of its process: a collection of
+// garbage, for instance, for which its lock is not to blame.
+//
 // LAYOUT is the name of a layout that locklab's own locks have: queue, read-write,
 // textbook, semaphore or znode, which is one znode at the lock's path. Or it is a
 // pattern for the end of the contenders' names. The contenders are then children of the
@@ -95,6 +99,8 @@
 //	    about them are due after that. A close may come before the answer to the open,
 //	    which is then not due either.
 //	    Answer: closed.
+//	ping
+//	    Sent only to a command that declared pings. Answer: pong, at once.
 //	end
 //	    Exit. The command's input ends too. If the command does not exit, it is killed.
 //
@@ -135,6 +141,8 @@
 //	    session.
 //	closed ID
 //	    The session is closed.
+//	pong
+//	    The answer to a ping.
 //	error TEXT
 //	    The command cannot go on.
 //

@@ -20,6 +20,9 @@ type Config struct {
 	Env []string
 	// Stderr gets what the command writes to its standard error; nil = it is dropped.
 	Stderr io.Writer
+	// Answered is told how long the command took to answer each ping, if it declared that it answers them; nil = it is
+	// not pinged. It must not block.
+	Answered func(took time.Duration)
 
 	tick time.Duration // unit of the time limits; 0 = a second
 	_    struct{}      // no positional literals

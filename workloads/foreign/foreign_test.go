@@ -147,6 +147,31 @@ while read -r verb id session path mode wait; do
   esac
 done`
 
+// A command that declares pings is asked again and again, and a standstill shows in how long an answer takes. Its first
+// answer is late.
+func TestPings(t *testing.T) {
+	const script = `echo locklab-lock 1 per-client pings
+	while read -r verb id rest; do
+	  case $verb in
+	  ping) if [ -z "$late" ]; then late=1; sleep 0.2; fi; echo pong ;;
+	  open) echo "opened $id" ;;
+	  close) echo "closed $id" ;;
+	  end) exit ;;
+	  esac
+	done`
+	took := make(chan time.Duration, 1000)
+	d, err := NewDriver(Config{Argv: []string{"sh", "-c", script}, Answered: func(d time.Duration) { took <- d }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	session(t, d, nil)
+	if first := <-took; first < 200*time.Millisecond {
+		t.Errorf("the first answer took %v", first)
+	}
+	<-took // and it goes on
+}
+
 func TestClientsOfOneProcess(t *testing.T) {
 	d := driver(t, queue, 0)
 	var states []string // the states reported before the first acquire returns

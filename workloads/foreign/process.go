@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
@@ -37,6 +38,9 @@ type process struct {
 	said       tail // of its standard error
 	perProcess bool
 	layout     nodes.Layout  // that it has declared; empty = none
+	pings      bool          // it answers pings
+	pinged     atomic.Bool   // the answer to a ping is due
+	pongs      chan struct{} // the answers
 	greeted    chan struct{} // closed when it has greeted
 	exited     chan struct{} // closed when it has been waited for
 	done       chan struct{} // closed when it can no longer be used; err says why
@@ -56,6 +60,7 @@ type process struct {
 // startProcess starts a command and waits for its greeting.
 func startProcess(ctx context.Context, cfg Config) (*process, error) {
 	p := &process{cfg: cfg, greeted: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
+		pongs: make(chan struct{}, 1),
 		calls: map[int64]*call{}, sessions: map[int64]*Session{}, late: map[int64]bool{}}
 	p.cmd = exec.Command(cfg.Argv[0], cfg.Argv[1:]...)
 	p.cmd.Dir, p.cmd.Env = cfg.Dir, append(os.Environ(), cfg.Env...)
@@ -90,6 +95,9 @@ func startProcess(ctx context.Context, cfg Config) (*process, error) {
 	defer close(waited)
 	select {
 	case <-p.greeted:
+		if p.pings && cfg.Answered != nil {
+			p.running.Go(p.watch)
+		}
 		return p, nil
 	case <-p.done:
 		dead = p.failure()
@@ -223,6 +231,13 @@ func (p *process) take(line string) error {
 		close(p.greeted)
 		return nil
 	}
+	if line == pong {
+		if !p.pinged.CompareAndSwap(true, false) {
+			return errors.New("no ping waits for an answer")
+		}
+		p.pongs <- struct{}{}
+		return nil
+	}
 	a, err := parse(line)
 	if err != nil {
 		return err
@@ -237,44 +252,82 @@ func (p *process) take(line string) error {
 // greet reads the greeting.
 func (p *process) greet(line string) error {
 	rest, greets := strings.CutPrefix(line, greeting)
-	scope, declares, _ := strings.Cut(rest, " ")
+	scope, rest, _ := strings.Cut(rest, " ")
 	if !greets || scope != perClient && scope != perProcess {
 		return fmt.Errorf("expected %q or %q", greeting+perClient, greeting+perProcess)
 	}
 	p.perProcess = scope == perProcess
-	if declares == "" {
-		return nil
-	}
-	text, is := strings.CutPrefix(declares, declaresLayout)
-	if !is {
-		return fmt.Errorf("%q is not known in a greeting; expected %sLAYOUT or nothing", declares, declaresLayout)
-	}
-	var err error
-	if p.layout, err = nodes.ParseLayout(text); err != nil {
-		return fmt.Errorf("%w; a layout is %s", err, nodes.LayoutForms)
+	for _, declares := range strings.Fields(rest) {
+		text, is := strings.CutPrefix(declares, declaresLayout)
+		switch {
+		case declares == declaresPings:
+			p.pings = true
+			continue
+		case !is:
+			return fmt.Errorf("%q is not known in a greeting; expected %sLAYOUT, %s or nothing", declares, declaresLayout,
+				declaresPings)
+		}
+		var err error
+		if p.layout, err = nodes.ParseLayout(text); err != nil {
+			return fmt.Errorf("%w; a layout is %s", err, nodes.LayoutForms)
+		}
 	}
 	return nil
 }
 
+// pingEvery is how often a command is pinged that answers pings.
+const pingEvery = 100 * time.Millisecond
+
+// watch pings the command until it can no longer be used.
+func (p *process) watch() {
+	t := time.NewTicker(pingEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-p.done:
+			return
+		}
+		sent := time.Now()
+		p.pinged.Store(true)
+		if p.write([]byte(ping+"\n")) != nil {
+			return // whoever has a request finds out why
+		}
+		select {
+		case <-p.pongs:
+			p.cfg.Answered(time.Since(sent))
+		case <-p.done:
+			return
+		}
+	}
+}
+
 // send writes a request.
 func (p *process) send(format string, args ...any) error {
-	line := []byte(fmt.Sprintf(format, args...) + "\n")
+	if err := p.write([]byte(fmt.Sprintf(format, args...) + "\n")); err != nil {
+		return p.notSent(err)
+	}
+	return nil
+}
+
+// write writes a line.
+func (p *process) write(line []byte) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	for range answerTicks {
 		if err := p.in.SetWriteDeadline(time.Now().Add(p.cfg.tick)); err != nil {
-			return p.notSent(err)
+			return err
 		}
 		n, err := p.in.Write(line)
 		if err == nil {
 			return nil
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return p.notSent(err)
+			return err
 		}
 		line = line[n:]
 	}
-	return p.notSent(fmt.Errorf("it has not read its input for %d s", answerTicks))
+	return fmt.Errorf("it has not read its input for %d s", answerTicks)
 }
 
 // notSent ends a command that does not accept requests. If it has already ended, the reason for that says more.

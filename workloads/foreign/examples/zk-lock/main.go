@@ -31,7 +31,7 @@ func main() {
 func serve() error {
 	var s *session
 	attempts := map[string]*attempt{} // by the ID of their acquire
-	fmt.Println("locklab-lock 1 per-client layout=queue")
+	fmt.Println("locklab-lock 1 per-client layout=queue pings")
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		verb, rest, _ := strings.Cut(in.Text(), " ")
@@ -71,6 +71,8 @@ func serve() error {
 		case verb == "close" && len(words) == 1:
 			s.close()
 			fmt.Println("closed", words[0])
+		case verb == "ping":
+			fmt.Println("pong")
 		case verb == "end":
 			return nil
 		default:
