@@ -127,6 +127,8 @@ func (c *SharedCount) unpinned(ctx context.Context, previous Count) (bool, error
 		return false, errSetUnknown // whoever deletes a count with all its children deletes the pin first
 	case err != nil:
 		return false, err
+	case now.created != previous.created: // and perhaps somebody has created the count again since
+		return false, errSetUnknown
 	case now.Zxid == previous.Zxid:
 		return false, errUnpinned
 	}

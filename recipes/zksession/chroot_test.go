@@ -17,6 +17,7 @@ func TestParseServers(t *testing.T) {
 		"a, b/app/deep": {[]string{"a", "b"}, "/app/deep"},
 		"a:1":           {[]string{"a:1"}, ""},
 		"a:1/":          {[]string{"a:1"}, ""},
+		" a:1/app \n":   {[]string{"a:1"}, "/app"},
 	} {
 		servers, chroot, err := ParseServers(text)
 		if d := cmp.Diff(want.servers, servers); d != "" || chroot != want.chroot || err != nil {

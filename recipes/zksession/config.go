@@ -51,7 +51,10 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("connect: no servers given")
 	}
 	c.Servers = slices.Clone(c.Servers)
-	for _, server := range c.Servers {
+	for i, server := range c.Servers {
+		if server == "" { // go-zookeeper would take it for this machine
+			return c, fmt.Errorf("connect: server %d of %d is empty", i+1, len(c.Servers))
+		}
 		if strings.ContainsAny(server, ",/") {
 			return c, fmt.Errorf("connect: server %q: want one host:port; ParseServers splits a connection string", server)
 		}

@@ -25,6 +25,8 @@ func TestConnectRefusesConfig(t *testing.T) {
 		{Config{Servers: []string{"zk1:2181,zk2:2181"}}, "ParseServers"},
 		{Config{Servers: []string{"zk1:2181", "zk2:2181/app"}}, "ParseServers"},
 		{Config{Servers: []string{"[::1]:2181", "zk1"}}, ""},
+		{Config{Servers: strings.Split("", ",")}, "server 1 of 1 is empty"},
+		{Config{Servers: []string{"zk1", ""}}, "server 2 of 2 is empty"},
 		{Config{Servers: []string{"zk1"}, ACL: CreatorAll}, "give Credentials"},
 		{Config{Servers: []string{"zk1"}, ACL: ACLOf(zk.AuthACL(zk.PermRead)...)}, "give Credentials"},
 		{Config{Servers: []string{"zk1"}, ACL: onlyApp}, ""},

@@ -210,8 +210,10 @@ func (c *connection) grant(h handshake) {
 	c.mu.Unlock()
 	if replaced {
 		// A server that has forgotten the session may give its client another one without a word, as ClickHouse Keeper does.
-		// The old one has ended, or will end when nobody hears of it any more.
+		// The old one has ended, or will end when nobody hears of it any more. go-zookeeper is about to send what was queued
+		// under the old one, so the socket is closed before it hears of the new one.
 		c.finish(ErrSessionExpired)
+		c.drop()
 	}
 }
 

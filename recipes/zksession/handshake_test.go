@@ -22,6 +22,37 @@ func connectResponse(session int64, timeout time.Duration) []byte {
 	return b
 }
 
+// When a server gives the client another session, the connection is of no use before go-zookeeper hears of that: it would
+// send what was queued under the old session.
+func TestAnotherSessionBreaksTheConnection(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	c := &connection{done: make(chan struct{}), end: func() {}, changes: newChanges(nil), granted: handshake{session: 1}}
+	socket, err := newHandshakeConn(near, time.Now().Add(time.Minute), c.grant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.socket = socket
+	sent := make(chan error, 1)
+	go func() {
+		_, err := far.Write(connectResponse(2, time.Second))
+		sent <- err
+	}()
+	answer := make([]byte, len(connectResponse(2, time.Second)))
+	if _, err := io.ReadFull(socket, answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	if _, err := socket.Write([]byte("queued")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("what was queued was sent: %v", err)
+	}
+	if !errors.Is(c.err, ErrSessionExpired) {
+		t.Errorf("the session ended with %v", c.err)
+	}
+}
+
 // The answer is parsed in pieces of any size, before its last byte is read.
 func TestHandshakeIsSniffed(t *testing.T) {
 	response := connectResponse(0x1234, 4*time.Second)
