@@ -65,7 +65,8 @@ func (c *Config) check() error {
 		{"--crashes-a-year", c.CrashesAYear, 0, mostCrashes},
 	} {
 		if !(f.value >= f.low && f.value <= f.high) {
-			return refuse(f.flag, fmt.Sprintf("from %v to %v", f.low, f.high), "%v is out of range", f.value)
+			return refuse(f.flag, fmt.Sprintf("from %s to %s", settings.FormatNumber(f.low), settings.FormatNumber(f.high)),
+				"%s is out of range", settings.FormatNumber(f.value))
 		}
 	}
 	for _, f := range []struct {

@@ -48,7 +48,7 @@ func (a *Advice) why(o *Option) string {
 	const shorter, longer = "shorter ones lose sessions", "longer ones wait after crashes"
 	switch {
 	case o.FalseExpiries.Unseen:
-		return "it outlasts all pauses seen, " + longer
+		return "it outlasts all pauses seen, and " + longer
 	case o.TimeoutNs == a.Options[0].TimeoutNs:
 		return longer
 	case o.TimeoutNs == a.Options[len(a.Options)-1].TimeoutNs:

@@ -44,6 +44,7 @@ func looksLikePause(text string) bool {
 var (
 	droppedLine = regexp.MustCompile(`^(\d{1,9}) messages dropped due to async logging`)
 	zgcLine     = regexp.MustCompile(`^Using The Z Garbage Collector|^GC\(\d+\) (Garbage|Minor|Major) Collection\b`)
+	stallLine   = regexp.MustCompile(`^(?:GC\(\d+\) )?(?:[yYoO]: )?Allocation Stall \(.*\) (\d{1,9}[.,]\d{1,6})ms$`)
 	statsLine   = regexp.MustCompile(`^\s*(?i:VM ?op(?:eration)?) +\[ ?threads:`)
 )
 
@@ -67,6 +68,7 @@ type gcLog struct {
 	order                   []*gcProcess
 	since                   time.Duration // by the safepoints themselves
 	dropped                 int64
+	stalls                  told // of single threads
 	jvm, zgc, stats         bool
 	cut                     []string // files whose last line is cut short
 }
@@ -176,6 +178,9 @@ func (g *gcLog) line(line string, in *lines) error {
 	if m := droppedLine.FindStringSubmatch(text); m != nil {
 		g.dropped += int64(nanoseconds(m[1]))
 	}
+	if m := stallLine.FindStringSubmatch(text); m != nil {
+		g.stalls.add(scaled(m[1], time.Millisecond), in.place())
+	}
 	g.jvm = g.jvm || startLine.MatchString(text)
 	g.zgc = g.zgc || zgcLine.MatchString(text)
 	g.stats = g.stats || statsLine.MatchString(text)
@@ -225,6 +230,11 @@ func (g *gcLog) pauses(source string) (Pauses, error) {
 	if g.dropped > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: the JVM dropped %s (async logging), so pauses may be missing, long ones "+
 			"too; a larger -XX:AsyncLogBufferSize keeps them", shown, words.Count(g.dropped, "message")))
+	}
+	if n := len(g.stalls.lengths); n > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s: ZGC stalled single threads %s, for up to %s; these stalls were not "+
+			"counted, but a thread that talks to ZooKeeper may lose its session in one", shown,
+			words.Count(int64(n), "time"), spanText(g.stalls.longest)))
 	}
 	var timed []string
 	for _, process := range g.order {

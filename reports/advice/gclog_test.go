@@ -37,6 +37,31 @@ func TestReadGCLogs(t *testing.T) {
 	}
 }
 
+// A single pause is counted in the singular, and stalls of single threads are told although they are no pauses.
+func TestOneSafepoint(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "gc.log")
+	text := `[0.100s][info][gc] Using The Z Garbage Collector
+[9.000s][info][safepoint] Safepoint "ZMarkStart", Time since last: 8899990000 ns, Reaching safepoint: 4000 ns, ` +
+		`At safepoint: 6000 ns, Total: 10000 ns
+[20.000s][info][gc] Allocation Stall (main) 512.345ms
+[30,000s][info][gc] GC(1) Allocation Stall (SendThread) 9512,345ms
+`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read([]string{file}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := (Input{What: p.What, Count: p.Count()}); in.counted() != "1 safepoint" {
+		t.Errorf("%q", in.counted())
+	}
+	const want = "ZGC stalled single threads 2 times, for up to 9.51 s; "
+	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], want) {
+		t.Errorf("notes %q, want %q", p.Notes, want)
+	}
+}
+
 // A file that is no text is refused, and a line without an end does not fill the memory.
 func TestBadGCLogs(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -44,6 +69,8 @@ func TestBadGCLogs(t *testing.T) {
 		line int
 		want string
 	}{
+		"uptime of 31 years": {"[0.100s][info][gc] Using G1\n" +
+			"[999999999.500s][info][gc] GC(0) Pause Full (X) 24M->4M(256M) 5.000ms\n", 1, "longer than a JVM can have run"},
 		"binary":       {"\x7fELF\x00\x00", 1, "not a text file"},
 		"endless line": {"[1.000s] Using G1\n" + strings.Repeat("x", longestLine+1), 2, "too long"},
 	} {

@@ -15,6 +15,9 @@ import (
 // times, and a machine may keep a thread waiting before it writes.
 const slack = time.Second
 
+// longestRun is longer than any JVM has run that writes unified logs, which there are since 2017.
+const longestRun = 20 * Year
+
 // oneProcess is what to do with a log whose times contradict one another.
 const oneProcess = "the lines of several processes are mixed, or lines are missing: give the whole log of each " +
 	"process by a --pauses of its own, or log with the decoration pid,tid"
@@ -203,6 +206,10 @@ func (p *gcProcess) covered(dropped bool) (time.Duration, []string, error) {
 		}
 	}
 	for _, s := range whole {
+		if s.last-s.begin > longestRun {
+			return 0, nil, s.at.bad(fmt.Sprintf("the lines cover %s, which is longer than a JVM can have run",
+				spanText(s.last-s.begin)), oneProcess)
+		}
 		span += s.last - s.begin
 	}
 	return span, notes, nil

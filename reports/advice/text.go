@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -54,7 +55,7 @@ func (a *Advice) Headline() string {
 	o := a.chosen(a.Guard)
 	s := fmt.Sprintf("Choose a session timeout of %s with guard %s: %s.\n", words.Duration(o.TimeoutNs), a.Guard, a.why(o))
 	if o.FalseExpiries.Unseen {
-		s += "No pause of the input could end such a session. The input rules out only (95 %) that there are more than " +
+		s += "No pause of the input could end such a session. All that the input shows (95 %) is that there are at most " +
 			fmt.Sprintf("%s false expiries and %s double holds a year.\n", yearly(o.FalseExpiries.High),
 				yearly(o.DoubleHolds[a.Guard].High))
 	} else {
@@ -170,10 +171,10 @@ func (a *Advice) method() []string {
 		fmt.Sprintf("cost = double holds (guard %s) × %s + false expiries × %s + %s crashes of a holder a year × time "+
 			"without progress; the timeout with the least cost is recommended", a.Guard, spanText(c.DoubleHoldCost),
 			spanText(c.ExpiryCost), words.Digits3(c.CrashesAYear)),
-		fmt.Sprintf("pauses: %s %s in %s, the longest %s; as often as seen, and none longer than the longest; the same for "+
+		fmt.Sprintf("pauses: %s in %s, the longest %s; as often as seen, and none longer than the longest; the same for "+
 			"each of %s, at any moment, and far enough from one another that the servers hear of the client in between",
-			words.Grouped(int64(math.Round(a.Pauses.Count))), a.Pauses.What, words.Duration(a.Pauses.SpanNs),
-			words.Duration(a.Pauses.LongestNs), words.Count(int64(c.Clients), "client")),
+			a.Pauses.counted(), words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs),
+			words.Count(int64(c.Clients), "client")),
 		fmt.Sprintf("expiry: 2/3 T to T + 1.5 ticks (tick %s) after a client's silence began; after a pause a client "+
 			"without an answer for 2/3 T connects again within %s; a false expiry is a session that expires although "+
 			"its client lives", spanText(c.Tick),
@@ -190,5 +191,17 @@ func (a *Advice) method() []string {
 	}
 	return all
 }
+
+// counted says how many pauses there are, and what they are.
+func (in Input) counted() string {
+	text := words.Grouped(int64(math.Round(in.Count))) + " " + in.What
+	if in.Count == 1 {
+		text = singular.ReplaceAllString(text, "$1$2")
+	}
+	return text
+}
+
+// singular finds the noun in what a single pause is.
+var singular = regexp.MustCompile(`^(1 \w+)s\b(.*)$`)
 
 func spanText(d time.Duration) string { return words.Duration(int64(d)) }
