@@ -55,7 +55,10 @@ func ParseConnect(connect string) (servers []string, chroot string, err error) {
 	if len(servers) > MostServers {
 		return nil, "", fmt.Errorf("%d servers are named, and at most %d can be", len(servers), MostServers)
 	}
-	for _, s := range servers {
+	for i, s := range servers {
+		if slices.Contains(servers[:i], s) {
+			return nil, "", fmt.Errorf("server %q is named twice", s)
+		}
 		host, port, err := net.SplitHostPort(s)
 		if err != nil || host == "" || port == "" {
 			return nil, "", fmt.Errorf("server %q: want host:port", s)

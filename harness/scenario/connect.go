@@ -33,6 +33,26 @@ func (s *Scenario) TxnLogDirs() []string {
 	return strings.Split(s.TxnLogDir, ",")
 }
 
+// CheckConnect refuses, before anything of the ensemble that connect names is asked, what contradicts connect whatever
+// the answer is.
+func (s *Scenario) CheckConnect() error {
+	if s.Connect == "" {
+		return nil
+	}
+	if o := s.origins["servers"]; o.rank >= fromEnv && s.connected() != s.Servers {
+		return s.at(s.fill("connect names {connected:server}, and the scenario has {servers}"),
+			"drop servers, which is a setting of servers that locklab starts", "servers")
+	}
+	v := validator{Scenario: s}
+	for _, r := range rules {
+		if keys := strings.Fields(r.keys); slices.Contains(keys, "connect") && !slices.Contains(keys, "servers") &&
+			r.broken(s) {
+			v.refuse(keys, r.hint, "%s", s.fill(r.msg))
+		}
+	}
+	return join(v.errs)
+}
+
 // adopted are the keys whose values a scenario takes from the ensemble of connect.
 var adopted = []string{"servers", "tick", "min-session-timeout", "max-session-timeout"}
 

@@ -199,6 +199,8 @@ func hintFor(place rank, hint string) string {
 			return found
 		case place == fromEnv:
 			return k.Env() + "="
+		case k.Bool:
+			return "--" + k.Name + "="
 		}
 		return "--" + k.Name + " "
 	})

@@ -4,16 +4,19 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"locklab/harness/settings"
+	"locklab/reports/words"
 	"locklab/workloads"
 )
 
 // A rule is a contradiction between keys. The table rules has those that depend on the values of keys alone.
 type rule struct {
 	keys string // with spaces between them; the first is at fault
-	// msg is the message. In braces it names keys, and terms, whose values are put there.
+	// msg is the message. In braces it names keys, and terms, whose values are put there. A noun after a colon, as in
+	// {clients:client}, is what the value counts.
 	msg    string
 	hint   string
 	broken func(s *Scenario) bool
@@ -28,16 +31,20 @@ func (v *validator) rules() {
 	}
 }
 
-var blank = regexp.MustCompile(`\{[a-z-]+\}`)
+var blank = regexp.MustCompile(`\{[a-z-]+(:[a-z ]+)?\}`)
 
 // fill puts the values of keys and terms into a message.
 func (s *Scenario) fill(msg string) string {
 	return blank.ReplaceAllStringFunc(msg, func(name string) string {
-		name = strings.Trim(name, "{}")
+		name, noun, counted := strings.Cut(strings.Trim(name, "{}"), ":")
+		text := s.Text(name)
 		if term, ok := terms[name]; ok {
-			return fmt.Sprint(term(s))
+			text = fmt.Sprint(term(s))
 		}
-		return s.Text(name)
+		if n, err := strconv.ParseInt(text, 10, 64); counted && err == nil {
+			return words.Count(n, noun)
+		}
+		return text
 	})
 }
 

@@ -30,7 +30,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 		for _, name := range blank.FindAllString(r.msg, -1) {
-			name = strings.Trim(name, "{}")
+			name, _, _ = strings.Cut(strings.Trim(name, "{}"), ":")
 			_, key := findKey(name)
 			if _, term := terms[name]; key == term {
 				t.Errorf("%q: %s must be either a key or a term", r.msg, name)

@@ -13,16 +13,16 @@ import (
 // rules are in the order of a file. To add one, add it here and a scenario that breaks it to testdata/refused.
 var rules = []rule{
 	// Clients, and the processes that they run in.
-	{"clients client-processes", "{clients} clients for {client-processes} client processes",
+	{"clients client-processes", "{clients:client} for {client-processes:client process}",
 		"at least one client in each process",
 		func(s *Scenario) bool { return s.Clients < s.ClientProcesses }},
-	{"victim-alone client-processes", "victim-alone leaves no process for the other {other-clients} clients",
+	{"victim-alone client-processes", "victim-alone leaves no process for {other-clients:other client}",
 		"client-processes: 2 or more",
 		func(s *Scenario) bool { return s.VictimAlone && s.ClientProcesses == 1 && s.Clients > 1 }},
 	{"victims victim-alone", "victims says how many processes run one client, which needs victim-alone",
 		"victim-alone: true",
 		func(s *Scenario) bool { return s.Victims > 0 && !s.VictimAlone }},
-	{"victims client-processes", "{victims} victims of {client-processes} client processes leave none for the others",
+	{"victims client-processes", "{victims:victim} of {client-processes:client process} leave none for the others",
 		"more client-processes than victims",
 		func(s *Scenario) bool { return s.VictimAlone && s.Victims >= s.ClientProcesses && s.Victims > 1 }},
 
@@ -50,13 +50,13 @@ var rules = []rule{
 		func(s *Scenario) bool {
 			return s.ConnectAuth != "" && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return r.Anonymous })
 		}},
-	{"connect servers", "connect names {connected} servers, and the scenario has {servers}",
+	{"connect servers", "connect names {connected:server}, and the scenario has {servers}",
 		"drop servers, which is a setting of servers that locklab starts",
 		func(s *Scenario) bool { return s.Connect != "" && s.connected() != s.Servers }},
 
 	{"txnlog-dir connect", "txnlog-dir is of an ensemble that is already there, and connect names none",
 		"connect: host:port", func(s *Scenario) bool { return s.TxnLogDir != "" && s.Connect == "" }},
-	{"txnlog-dir connect", "{txnlog-dirs} directories of logs for {connected} servers",
+	{"txnlog-dir connect", "txnlog-dir names {txnlog-dirs:path} for {connected:server}",
 		"one directory for each server, or for the first ones, if they are a majority",
 		func(s *Scenario) bool {
 			n := len(s.TxnLogDirs())
@@ -77,7 +77,7 @@ var rules = []rule{
 		"a hold that is longer than 0 and shorter than the term",
 		func(s *Scenario) bool { return s.Term > 0 && (s.Hold.Mean() == 0 || s.Hold.Mean() > s.Term) }},
 	{"min-acquired iterations clients",
-		"min-acquired is {min-acquired}, but {clients} clients acquire only {acquisitions} times in all",
+		"min-acquired is {min-acquired}, but the run has only {acquisitions:acquisition} in all",
 		"at most clients × iterations",
 		func(s *Scenario) bool { return s.Iterations > 0 && int64(s.MinAcquired) > s.acquisitions() }},
 
@@ -94,11 +94,11 @@ var rules = []rule{
 		func(s *Scenario) bool { return s.Open() && s.Think != workloads.Distribution{} }},
 	{"iterations arrivals", "{arrivals} arrivals come as long as the run lasts, not a number of times", "duration: 20s",
 		func(s *Scenario) bool { return s.Open() && s.Iterations > 0 }},
-	{"max-in-flight clients", "{max-in-flight} acquisitions cannot be in flight with {clients} clients",
+	{"max-in-flight clients", "{max-in-flight} acquisitions cannot be in flight with {clients:client}",
 		"at most as many as there are clients",
 		func(s *Scenario) bool { return s.Open() && s.MaxInFlight > s.Clients }},
 	{"max-in-flight client-processes",
-		"max-in-flight of {max-in-flight} is too small for {client-processes} client processes",
+		"max-in-flight of {max-in-flight} is too small for {client-processes:client process}",
 		"at least one in each client process",
 		func(s *Scenario) bool { return s.Open() && s.MaxInFlight > 0 && s.MaxInFlight < s.ClientProcesses }},
 
@@ -106,12 +106,12 @@ var rules = []rule{
 	{"clients-per-session recipe", "clients of recipe {recipe}, which is a command, have a session each", "drop it",
 		func(s *Scenario) bool { return s.ClientsPerSession > 1 && s.Foreign() }},
 	{"clients-per-session clients",
-		"{clients-per-session} clients should share a session, but there are {clients} clients",
+		"{clients-per-session} clients should share a session, and the scenario has {clients:client}",
 		"at most as many as there are clients",
 		func(s *Scenario) bool { return s.ClientsPerSession > s.Clients }},
 	// Only clients of one process can share a session.
 	{"clients-per-session client-processes", "{clients-per-session} clients should share a session, " +
-		"but no client process has more than {clients-of-a-process} clients",
+		"but no client process has more than {clients-of-a-process:client}",
 		"fewer client-processes, or at most as many as a process has clients",
 		func(s *Scenario) bool {
 			return s.ClientsPerSession > s.clientsOfAProcess() && s.ClientsPerSession <= s.Clients &&
@@ -149,17 +149,17 @@ var rules = []rule{
 		func(s *Scenario) bool { return s.Term > 0 && s.Section == SectionAppend }},
 
 	// Permits.
-	{"units permits", "an acquisition takes {units} units, but there are {permits} permits",
+	{"units permits", "an acquisition takes {units} units, and the semaphore has {permits:permit}",
 		"at most as many as there are permits",
 		func(s *Scenario) bool { return s.Workload == workloads.Semaphore && s.Units > s.Permits }},
 	{"resize recipe", "the number of permits of recipe {recipe} does not change", "recipe: semaphore, or drop it",
 		func(s *Scenario) bool {
 			return s.resizes() && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool { return !r.Resizes })
 		}},
-	{"resize units", "an acquisition takes {units} units, but at times there are only {resized-permits} permits",
+	{"resize units", "an acquisition takes {units} units, and the semaphore has at times only {resized-permits:permit}",
 		"at least as many permits as units",
 		func(s *Scenario) bool { return s.resizes() && s.Units > s.Resize.To }},
-	{"resize permits", "resize changes from {permits} permits to {permits}, which is no change",
+	{"resize permits", "resize changes from {permits:permit} to {permits}, which is no change",
 		"another number of permits",
 		func(s *Scenario) bool { return s.resizes() && s.Resize.To == s.Permits }},
 	{"resize duration", "a resize every {resize-interval} never happens in a run of {run-length}, warm-up included",
@@ -177,14 +177,14 @@ var rules = []rule{
 		func(s *Scenario) bool { return s.readsOnly() && s.ReadBurst.Every > 0 }},
 
 	// Servers.
-	{"servers connect", "an ensemble of {servers} servers is not one that locklab starts", "1, 3 or 5",
+	{"servers connect", "an ensemble of {servers:server} is not one that locklab starts", "1, 3 or 5",
 		func(s *Scenario) bool { return s.Connect == "" && s.Servers != 1 && s.Servers != 3 && s.Servers != 5 }},
-	{"zookeeper servers", "{versions} versions of ZooKeeper for {servers} servers",
+	{"zookeeper servers", "{versions} versions of ZooKeeper for {servers:server}",
 		"one for all servers, or one for each; they are dealt in turn",
 		func(s *Scenario) bool { return len(s.versions()) > s.Servers }},
 
 	// Locks.
-	{"locks-per-acquire locks", "an acquisition takes {locks-per-acquire} locks, but there are {locks}",
+	{"locks-per-acquire locks", "an acquisition takes {locks-per-acquire} locks, and the scenario has {locks:lock}",
 		"locks: 4",
 		func(s *Scenario) bool { return s.Workload == workloads.MultiLock && s.LocksAtOnce > s.Locks }},
 	{"lock-choice locks", "lock-choice {lock-choice} needs several locks to choose from", "locks: 16",

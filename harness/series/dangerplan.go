@@ -64,14 +64,20 @@ func (p *DangerPlan) Check() error {
 	if err := p.settings(); err != nil {
 		return err
 	}
-	for _, name := range p.Panels {
+	for i, name := range p.Panels {
 		if !slices.Contains(DangerPanels(), name) {
 			return refuse("--panels", strings.Join(DangerPanels(), ", "), "there is no panel %s", name)
 		}
+		if slices.Contains(p.Panels[:i], name) {
+			return refuse("--panels", "each panel once", "%s is given twice", name)
+		}
 	}
-	for _, g := range p.Guards {
+	for i, g := range p.Guards {
 		if _, known := guard.Find(g); !known {
 			return refuse("--guards", strings.Join(guard.Names(), ", "), "there is no guard %s", g)
+		}
+		if slices.Contains(p.Guards[:i], g) {
+			return refuse("--guards", "each guard once", "%s is given twice", g)
 		}
 	}
 	for i, d := range p.Doses {

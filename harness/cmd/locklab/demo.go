@@ -41,6 +41,9 @@ var acts = []struct{ name, scenario, title string }{
 // Run shows the three acts and prints their table.
 func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	dir := outDir(c.Out, "demo")
+	if rundir.IsRun(dir) { // the acts' directories would be within it
+		return rundir.CheckDir(dir)
+	}
 	begun := time.Now()
 	var plan []series.Act
 	for _, a := range acts {

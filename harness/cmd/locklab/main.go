@@ -145,6 +145,10 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if err := checkArgs(args); err != nil {
+		fmt.Fprintln(std.Err, "locklab:", untrusted.Text(err.Error()))
+		return exitInput
+	}
 	c, err := parser.Parse(withNegatives(asFlags(args)))
 	if err != nil {
 		fmt.Fprintln(std.Err, "locklab:", usageError(err))

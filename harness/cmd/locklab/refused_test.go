@@ -60,7 +60,7 @@ func TestRefusedFlags(t *testing.T) {
 			`--threshold: acquire.p99 is a duration, and the limit of "acquire.p99 < 50" is not (`},
 		{"--threshold acquire.p99<NaN", "", `--threshold: the limit "NaN" is neither`},
 		{"--threshold overlaps==0,,", "", `--threshold: "" is not a threshold`},
-		{"--threshold=", "", `--threshold: "" is not a threshold`},
+		{"--threshold=", "", `--threshold: the value is empty`},
 		{"--threshold overlaps==0 --threshold overlaps==1", "",
 			`--threshold: two limits of one kind: overlaps == 1 and overlaps == 0 (one of the two)`},
 		{"--threshold overlaps<1 mutex-pause", "",

@@ -92,6 +92,9 @@ func (o *overrides) load(ctx context.Context, in io.Reader, name string) (*scena
 			return nil, err
 		}
 	}
+	if err := sc.CheckConnect(); err != nil {
+		return nil, err
+	}
 	if o.adopt != nil {
 		return sc, o.adopt(ctx, sc)
 	}

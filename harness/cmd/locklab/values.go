@@ -6,10 +6,13 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"locklab/harness/scenario"
 	"locklab/harness/settings"
 	"locklab/harness/untrusted"
 )
@@ -81,8 +84,42 @@ func withNegatives(args []string) []string {
 	return all
 }
 
+var (
+	emptyValue = regexp.MustCompile(`^(--[a-z][a-z0-9-]*)=$`)
+	oneDash    = regexp.MustCompile(`^-[a-z][a-z0-9-]+(=|$)`)
+)
+
+// checkArgs refuses what is wrong with a command line whatever its command is. An empty value is most often that of a
+// variable of a shell that is not set, and would be taken for a flag that was not given.
+func checkArgs(args []string) error {
+	for i, arg := range args {
+		flag := emptyValue.FindStringSubmatch(arg)
+		switch {
+		case arg == "--":
+			return nil
+		case flag != nil:
+			return emptyError(flag[1])
+		case arg == "" && i > 0 && flagWithoutValue.MatchString(args[i-1]):
+			return emptyError(args[i-1])
+		case arg == "":
+			return &scenario.InputError{Msg: "an argument is empty", Hint: "drop it, or set the variable that it comes from"}
+		case oneDash.MatchString(arg):
+			return &scenario.InputError{Flag: arg, Msg: "flags begin with two dashes", Hint: "-" + arg}
+		}
+	}
+	return nil
+}
+
+func emptyError(flag string) error {
+	return &scenario.InputError{Flag: flag, Msg: "the value is empty",
+		Hint: "drop the flag, or set the variable that its value comes from"}
+}
+
 // lacksValue matches what the parser says of a flag with nothing after it, or with another flag after it.
 var lacksValue = regexp.MustCompile(`^(--[a-z0-9-]+): (?:expected .* value but got|missing value)`)
+
+// outsideChoices matches what the parser says of a value that is none of a flag's or an argument's.
+var outsideChoices = regexp.MustCompile(`^(\S+) must be one of (\S+) but got (".*")$`)
 
 // usageError returns the message of an error of the parser. Where a value is at fault, the message is that of package
 // settings, which needs no other help.
@@ -92,9 +129,25 @@ func usageError(err error) string {
 		if m := lacksValue.FindStringSubmatch(text); m != nil {
 			text = m[1] + ": the value is missing; write " + m[1] + "=VALUE"
 		}
+		if m := outsideChoices.FindStringSubmatch(text); m != nil {
+			if word, err := strconv.Unquote(m[3]); err == nil {
+				return untrusted.Text(fmt.Sprintf("%s: %v", m[1], settings.Choose(word, unquotedList(m[2]))))
+			}
+		}
 		text += " (see locklab --help)"
 	}
 	return untrusted.Text(text)
+}
+
+// unquotedList returns the words of a list such as "svg","png", without the empty one.
+func unquotedList(list string) []string {
+	var all []string
+	for word := range strings.SplitSeq(list, ",") {
+		if word = strings.Trim(word, `"`); word != "" {
+			all = append(all, word)
+		}
+	}
+	return all
 }
 
 // asFlags returns a command line in which the words "help" and "version", which other programs have as commands, are
