@@ -11,7 +11,7 @@ import (
 // ParseServers splits a connection string as other clients take it, such as "zk1:2181,zk2:2181/app", into
 // [Config].Servers and [Config].Chroot. The chroot is named once, behind the last server. A chroot with a comma can
 // only be given as Config.Chroot, because here it looks like a list in which each server has one. Space around the
-// string and around each server does not count: it comes from files and variables, and would be part of a chroot's name.
+// string and around each server does not count: it comes from files and variables, and would be part of a chroot.
 func ParseServers(s string) (servers []string, chroot string, err error) {
 	list, rest, found := strings.Cut(strings.TrimSpace(s), "/")
 	if found && rest != "" {

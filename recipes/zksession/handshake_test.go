@@ -22,7 +22,7 @@ func connectResponse(session int64, timeout time.Duration) []byte {
 	return b
 }
 
-// When a server gives the client another session, the connection is of no use before go-zookeeper hears of that: it would
+// When a server gives the client another session, the connection is closed before go-zookeeper hears of that. It would
 // send what was queued under the old session.
 func TestAnotherSessionBreaksTheConnection(t *testing.T) {
 	near, far := net.Pipe()

@@ -72,7 +72,7 @@ func TestRefusedUsage(t *testing.T) {
 			`(--victim-alone=true)`},
 		{"report old --format gif", `--format: unknown value "gif" (known: svg, png)`},
 		{"advise --pauses file --pauses-in s", `--pauses-in: unknown value "s" (known: ns, us, ms)`},
-		{"advise --pauses p50=2ms,max=3s,count=86400,over=24h --clients 0", `--clients: 0 is out of range (from 1 to 1000000)`},
+		{"advise --pauses p50=2ms,max=3s,count=9,over=24h --clients 0", `--clients: 0 is out of range (from 1 to 1000000)`},
 		{"danger --guards fencing,fencing", `--guards: fencing is given twice (each guard once)`},
 		{"demo --out old", "old holds a run already; choose another directory with --out"},
 		{"run no-such-scenario-at-all", `unknown scenario "no-such-scenario-at-all" (see locklab scenarios list)`},
