@@ -3,6 +3,7 @@ package foreign
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,10 +81,10 @@ func parse(line string) (answer, error) {
 	switch verb {
 	case opened:
 		a.session = w.sessionID()
-		a.timeout = time.Duration(w.number("timeout")) * time.Millisecond
+		a.timeout = w.milliseconds("timeout")
 		a.server = w.next()
 	case queued:
-		if len(w.rest) == 0 {
+		if len(w.rest) == 0 || w.rest[0] == leftOut {
 			w.err = errors.New("how many are ahead is missing")
 		}
 		a.ahead = int(w.number("number ahead"))
@@ -116,10 +117,22 @@ func (w *words) next() string {
 	}
 	word := w.rest[0]
 	w.rest = w.rest[1:]
-	if word == "-" {
+	if word == leftOut {
 		return ""
 	}
 	return word
+}
+
+// leftOut stands for a word that is left out before others.
+const leftOut = "-"
+
+// milliseconds reads a time that a time.Duration can hold.
+func (w *words) milliseconds(what string) time.Duration {
+	n := w.number(what)
+	if n > math.MaxInt64/int64(time.Millisecond) && w.err == nil {
+		w.err = fmt.Errorf("a %s of %d ms is too long", what, n)
+	}
+	return time.Duration(n) * time.Millisecond
 }
 
 func (w *words) number(what string) int64 { return w.parse(what, w.next()) }
@@ -160,6 +173,9 @@ func (w *words) tokens() []int64 {
 	}
 	var all []int64
 	for t := range strings.SplitSeq(word, ",") {
+		if t == "" && w.err == nil {
+			w.err = fmt.Errorf("%q has an empty token", word)
+		}
 		all = append(all, w.parse("token", t))
 	}
 	return all
