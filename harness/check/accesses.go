@@ -43,7 +43,7 @@ type effects struct {
 	attributed bool                                         // damages are to be attributed
 	damages    []damage                                     // in the order of the record
 	harms      harms                                        // of faults
-	gone       func(*history.Event) bool                    // whether the access's hold had ended; nil if that is not known
+	gone       func(*history.Event) bool                    // whether the access's hold had ended; nil if not known
 }
 
 type lockEffect struct {

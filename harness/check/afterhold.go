@@ -49,8 +49,8 @@ func (x *effects) afterHold(l *lockEffect, e *history.Event) {
 			millis(e.At-end.At))
 	case x.asks && e.At-end.At > int64(handOff) && !x.stood(e.Process, end.At, e.At):
 		x.broken++
-		x.find("used-after-loss", e, end, "the %s of %s came %s after it had learned of its loss, in spite of its guard", e.Op,
-			e.Client, millis(e.At-end.At))
+		x.find("used-after-loss", e, end, "the %s of %s came %s after it had learned of its loss, in spite of its guard",
+			e.Op, e.Client, millis(e.At-end.At))
 	}
 }
 

@@ -225,7 +225,8 @@ func (d *digest) strayExits() []string {
 // killed reports whether a fault that ends processes had struck one when it exited.
 func (d *digest) killed(exit *history.Event) bool {
 	for _, f := range d.faults {
-		if f.cause() == CauseKill && f.hits(exit.Process) && f.began()-d.slack() <= exit.At && exit.At <= later(f.until(), d.slack()) {
+		if f.cause() == CauseKill && f.hits(exit.Process) && f.began()-d.slack() <= exit.At &&
+			exit.At <= later(f.until(), d.slack()) {
 			return true
 		}
 	}

@@ -171,7 +171,8 @@ func (d *digest) attribute(x *effects) (bad, open int64, unplanned bool) {
 // not taken it, for any reason that is known, before it granted the one that the resource went by.
 func (b *blame) wronglyRefused(m *damage) (why explanation, held bool) {
 	older, newer := b.at(m.e), b.at(m.by)
-	if older == nil || newer == nil || older == newer || b.believedUntil(older) <= m.e.At+b.apart(older.Process, m.e.Process) {
+	if older == nil || newer == nil || older == newer ||
+		b.believedUntil(older) <= m.e.At+b.apart(older.Process, m.e.Process) {
 		return why, false
 	}
 	why = b.overlap(older, newer)

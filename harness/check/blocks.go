@@ -12,8 +12,8 @@ import (
 // lock can have felt.
 //
 //   - A fault of the leader, or of so many servers that no majority is left, keeps everybody from every lock.
-//   - A fault of clients is felt by locks that they wanted or had meanwhile. One that silences them costs others no more
-//     than the time until their sessions have expired; their own waits do not count while it is in force, see
+//   - A fault of clients is felt by locks that they wanted or had meanwhile. One that silences them costs others no
+//     more than the time until their sessions have expired; their own waits do not count while it is in force, see
 //     [livenessJudge.silenced].
 //   - Any other fault of servers may be one of the leader.
 //
@@ -86,8 +86,8 @@ func (l *livenessJudge) silenced(a *history.Acquisition) spells {
 	return merged(all)
 }
 
-// judged says how much of the run the check judged of the lock that it could judge least, which is a doubt if it is less
-// than a stall takes, in a run of more than twice as much. It says nothing if it judged all.
+// judged says how much of the run the check judged of the lock that it could judge least, which is a doubt if it is
+// less than a stall takes, in a run of more than twice as much. It says nothing if it judged all.
 func (l *livenessJudge) judged(byLock map[string][]*history.Acquisition) (said string, doubts []string) {
 	since := max(l.measure, 0)
 	whole := l.stop - since
@@ -99,8 +99,8 @@ func (l *livenessJudge) judged(byLock map[string][]*history.Acquisition) (said s
 	case least == whole:
 		return "", nil
 	case least <= l.bound && whole > 2*l.bound:
-		return "", []string{fmt.Sprintf("only %s of %s can be judged, because of faults and standstills, and a stall takes %s",
-			length(max(least, 0)), length(whole), length(l.bound))}
+		return "", []string{fmt.Sprintf("only %s of %s can be judged, because of faults and standstills, and a stall "+
+			"takes %s", length(max(least, 0)), length(whole), length(l.bound))}
 	}
 	return fmt.Sprintf("; this judged %s of %s, without the times of faults and standstills", length(max(least, 0)),
 		length(whole)), nil

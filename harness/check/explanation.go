@@ -151,8 +151,8 @@ func (d *digest) explainBySessions(first, second *history.Acquisition) explanati
 	return unexplained(nil, "the sessions of both were alive when they were granted it")
 }
 
-// unlessCalm says that an overlap is not attributable, for a reason. But if no fault was in force that can have cost one
-// of the holders its session, and neither of them stood still, nothing explains it.
+// unlessCalm says that an overlap is not attributable, for a reason. But if no fault was in force that can have cost
+// one of the holders its session, and neither of them stood still, nothing explains it.
 func (d *digest) unlessCalm(first, second *history.Acquisition, why string) explanation {
 	if d.disturbed(min(first.Invoked, second.Invoked), max(first.Returned, second.Returned), first.Process,
 		second.Process) {
@@ -310,8 +310,8 @@ func (f *fault) hitsClient(a *history.Acquisition) bool {
 	return len(f.targets) == 0 || f.hits(a.Process) || slices.Contains(f.targets, a.Client)
 }
 
-// did reports whether the fault can have been done to the znode at path, or below it: of a fault that deleted znodes, the
-// record says which. Anything may have been done where the path is not known.
+// did reports whether the fault can have been done to the znode at path, or below it: of a fault that deleted znodes,
+// the record says which. Anything may have been done where the path is not known.
 func (f *fault) did(path string) bool {
 	if !f.nature.DeletesZnodes || f.done == "" || path == "" {
 		return true

@@ -232,7 +232,8 @@ func (l *livenessJudge) handOffs(all []handedOver) (slow []Finding, said string,
 	case median(whole) <= 2*slowHandOff:
 	case median(lock) <= 2*slowHandOff:
 		doubts = []string{fmt.Sprintf("more than half of %s took longer than %s from the call of release on, but by the "+
-			"servers' logs half of the grants came within %s after their znodes were eligible, so the servers may have been slow",
+			"servers' logs half of the grants came within %s after their znodes were eligible, so the servers may have been "+
+			"slow",
 			count(int64(len(all)), "ordinary hand-off", "ordinary hand-offs"), length(2*slowHandOff), length(median(lock)))}
 	default:
 		took, limit, since = whole, 2*slowHandOff, "its release was called for"

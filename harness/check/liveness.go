@@ -41,12 +41,12 @@ func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff)
 // it has the lock, or has yet to give it back. [livenessJudge.serverFindings] says what the servers' transactions add.
 //
 // A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
-// lock, and neither a fault nor a standstill can have kept it from being granted ([livenessJudge.blocks]). Within the timeout and 1.5
-// ticks the service forgets any dead holder, and the rest is for the hand-off. Faults are in force until their heal
-// was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end when a waiter
-// gives up and comes back, but attempts that give up within a quarter of a second, or within 50 ms of having a place
-// in the queue, are too impatient to prove anything. Many of them in vain are a doubt, see [livenessJudge.refusals],
-// which judges refused attempts as well.
+// lock, and neither a fault nor a standstill can have kept it from being granted ([livenessJudge.blocks]). Within the
+// timeout and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. Faults are in force
+// until their heal was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end
+// when a waiter gives up and comes back, but attempts that give up within a quarter of a second, or within 50 ms of
+// having a place in the queue, are too impatient to prove anything. Many of them in vain are a doubt, see
+// [livenessJudge.refusals], which judges refused attempts as well.
 //
 // Hand-offs after a clean release are judged more strictly, by what the run itself shows to be plausible: see
 // [livenessJudge.handOffs].
@@ -54,10 +54,10 @@ func Standstill(tick time.Duration) time.Duration { return cmp.Or(tick, handOff)
 // A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left.
 // That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
 // unknown: if readers waited beside readers with no writer in sight, or if permits were wanted while as many were free
-// as any client that waited for so long asked for. And a lock that is free need not be available: a client that wants several locks at
-// once may have one long before acquire returns, or may not have asked for it yet. Its waits are not stalls, and no
-// lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock, that is a doubt
-// as well.
+// as any client that waited for so long asked for. And a lock that is free need not be available: a client that wants
+// several locks at once may have one long before acquire returns, or may not have asked for it yet. Its waits are not
+// stalls, and no lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock,
+// that is a doubt as well.
 //
 // A lock that fails every attempt for as long as a stall takes is not live either, see [livenessJudge.failing]. A run
 // in which no client ever got a lock proves nothing, see [livenessJudge.neverGranted].

@@ -33,8 +33,8 @@ func (l *livenessJudge) lostWithoutCause(all []*history.Acquisition) (found []Fi
 	return found, doubts
 }
 
-// ended reports whether the servers had ended a lost hold for a reason: its session had expired, or the znode or session
-// was ended in its client's name, or by servers that contradict themselves.
+// ended reports whether the servers had ended a lost hold for a reason: its session had expired, or the znode or
+// session was ended in its client's name, or by servers that contradict themselves.
 func (l *livenessJudge) ended(a *history.Acquisition) bool {
 	at, end := l.digest.gone(a)
 	if end == nil || at-2*l.transactions.clock.err > a.Lost+l.backAt() {

@@ -62,8 +62,8 @@ func eachOverlap(holds []hold, visit func(first, second *hold)) {
 //
 // The number of permits may change, and a hold outlives a reduction of it. So limit is the highest number that may have
 // been in force from the first of two instants to the second, and a sum is judged at the instants at which the last of
-// its holds can have been granted: since the call of each of them, and until the last of them began. What others held at
-// such an instant was not there to be granted: see [decided].
+// its holds can have been granted: since the call of each of them, and until the last of them began. What others held
+// at such an instant was not there to be granted: see [decided].
 //
 // An excess begins when a hold begins that brings the sum above the limit; a hold that begins during an excess begins
 // another one. Among the holds that continue then, the newest is the one that the service granted last, by the tokens.

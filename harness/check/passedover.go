@@ -9,9 +9,9 @@ import (
 )
 
 // passedOver finds clients of a queue that waited while others were granted the lock that had asked for it later: once
-// the first had its place, or after as long as a stall takes where its place is not recorded. It judges waits that lasted
-// longer than that, up to the first such grant, if nothing disturbed the client meanwhile. Reads are left out, because a
-// client that writes may go on to read ahead of others.
+// the first had its place, or after as long as a stall takes where its place is not recorded. It judges waits that
+// lasted longer than that, up to the first such grant, if nothing disturbed the client meanwhile. Reads are left out,
+// because a client that writes may go on to read ahead of others.
 func (l *livenessJudge) passedOver(lock string, all []*history.Acquisition) (found []Finding) {
 	if !l.facts.Queue {
 		return nil
@@ -52,9 +52,9 @@ func (l *livenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 			Kind: "passed-over", Lock: lock, At: a.Invoked, Until: until, Cause: CauseNone,
 			Clients: []string{a.Client, first.Client}, Tokens: []int64{a.Token, first.Token},
 			Events: append(l.eventsOf(a), l.eventsOf(first)...),
-			Text: fmt.Sprintf("%s waited for %s from %s to %s, and meanwhile it was granted %s to clients that asked for it later, "+
-				"first to %s at %s", a.Client, lock, seconds(a.Invoked), seconds(until), count(n, "time", "times"), first.Client,
-				seconds(first.Returned)),
+			Text: fmt.Sprintf("%s waited for %s from %s to %s, and meanwhile it was granted %s to clients that asked for it "+
+				"later, first to %s at %s", a.Client, lock, seconds(a.Invoked), seconds(until), count(n, "time", "times"),
+				first.Client, seconds(first.Returned)),
 		}
 		l.blameServer(&f)
 		found = append(found, f)

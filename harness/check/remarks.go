@@ -2,9 +2,9 @@ package check
 
 import "locklab/harness/history"
 
-// remarks says what a reader of the verdicts must know though it is no result of a check: that nothing contended, though
-// several clients were to, and that clients waited for a lock in vain while others got it. A recipe that queues is held
-// to its order ([livenessJudge.passedOver]); no other promises a client its turn.
+// remarks says what a reader of the verdicts must know though it is no result of a check: that nothing contended,
+// though several clients were to, and that clients waited for a lock in vain while others got it. A recipe that queues
+// is held to its order ([livenessJudge.passedOver]); no other promises a client its turn.
 func (d *digest) remarks() (all []string) {
 	if !d.facts.Exclusive {
 		return nil

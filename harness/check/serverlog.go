@@ -112,8 +112,8 @@ func (v *evidence) usedBy(l *nodes.Life) *history.Acquisition {
 	return nil
 }
 
-// newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend, or
-// in which sessions.
+// newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend,
+// or in which sessions.
 func newEvidence(d *digest) *evidence {
 	if d.transactions == nil || d.transactions.Layout == "" || d.sessionsUnsaid() > 0 {
 		return nil

@@ -72,8 +72,8 @@ func (w *proof) firstEnd() *nodes.End {
 // witness asks the servers about one grant.
 //
 // A grant with a token has the znodes that the transaction of that number created. A grant without one, or with a token
-// that counts something else, has znodes of its session that were created during the call and belong to no grant before it. So has a reader that was a writer,
-// whose token is the writer's.
+// that counts something else, has znodes of its session that were created during the call and belong to no grant before
+// it. So has a reader that was a writer, whose token is the writer's.
 func (v *evidence) witness(a *history.Acquisition) proof {
 	w := proof{answer: nodes.NoZnode}
 	need := 1

@@ -24,9 +24,9 @@ type Recorder interface {
 	Clock() history.Clock
 }
 
-// Meter records long overshoots until ctx ends, because a standstill may cost a session at any time. Then it records the
-// distribution of all others between two times (ns of the recorder's clock). If ctx ends before the first, it records no
-// distribution.
+// Meter records long overshoots until ctx ends, because a standstill may cost a session at any time. Then it records
+// the distribution of all others between two times (ns of the recorder's clock). If ctx ends before the first, it
+// records no distribution.
 func Meter(ctx context.Context, rec Recorder, from, until int64) error {
 	clock := rec.Clock()
 	short := New()

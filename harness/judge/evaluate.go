@@ -186,7 +186,7 @@ func factsOf(run *rundir.Run) check.Facts {
 		SessionTimeout: sc.Negotiated(), Tick: sc.Tick,
 		Expect: map[string]check.Expectation{}, AtLeast: sc.Shown, Sometimes: sc.Sometimes,
 		MinAcquired: sc.MinAcquired, Clients: sc.Clients,
-		Faults:      rundir.Planned(run.Plan), Natures: chaos.Natures(),
+		Faults: rundir.Planned(run.Plan), Natures: chaos.Natures(),
 		Tries: sc.Try, Progress: sc.DemandsProgress(run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
 		Partial: run.Partial, Incomplete: run.Incomplete, Unmet: unmet, Servers: run.Servers,
 	}
