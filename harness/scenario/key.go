@@ -88,6 +88,10 @@ func (k Key) Env() string {
 	return envName(k.Name)
 }
 
+// needsText reports whether a file that has the key must not have it with an empty text, which means that it is not
+// given.
+func (k Key) needsText() bool { return k.optional && k.Name != "about" }
+
 func findKey(name string) (Key, bool) {
 	i := slices.IndexFunc(allKeys(), func(k Key) bool { return k.Name == name })
 	if i < 0 {

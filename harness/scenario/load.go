@@ -213,6 +213,11 @@ func (l *loader) scalar(v ast.Node, k Key) (string, bool) {
 			l.refuse(at, k.Name+" is not a text", "without the quotes")
 			break
 		}
+		// Whatever filled in the file had no value, and without connect the run would start servers of its own.
+		if strings.TrimSpace(n.Value) == "" && k.needsText() {
+			l.refuse(at, k.Name+" has no value", "give it one, or remove the key")
+			break
+		}
 		return strings.TrimSpace(n.Value), true
 	case *ast.LiteralNode:
 		if k.Kind == settings.Line {

@@ -70,6 +70,9 @@ func Schema(known []Metric) ([]byte, error) {
 
 func (k Key) schema() object {
 	s := k.Schema()
+	if k.needsText() && s["type"] == "string" {
+		s["minLength"] = 1
+	}
 	if k.Name == "recipe" {
 		maps.Copy(s, recipeSchema(lock.Names()))
 		delete(s, "type")
