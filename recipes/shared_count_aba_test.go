@@ -84,16 +84,22 @@ func TestTrySetCountReplaced(t *testing.T) {
 	}
 }
 
+// unpin deletes the pins of a count, and returns how many there were.
+func (f *fakeService) unpin() int {
+	pins := f.children(countPath)
+	for _, pin := range pins {
+		f.remove(countPath + "/" + pin)
+	}
+	return len(pins)
+}
+
 // Whoever deletes a pin does not make TrySetCount lie.
 func TestTrySetCountUnpinned(t *testing.T) {
 	svc := newFakeService()
 	calling, removed := false, false
 	s, _ := svc.session(t, func(op, p string) fault {
 		if calling && !removed && op == "multi" {
-			for _, pin := range svc.children(countPath) {
-				svc.remove(countPath + "/" + pin)
-				removed = true
-			}
+			removed = svc.unpin() > 0
 			return loseBefore
 		}
 		return pass
@@ -131,9 +137,7 @@ func testTrySetCountDeletedWithAll(t *testing.T, again bool) {
 				return lost
 			case calling && op == "sync": // the client asks what became of its transaction
 				calling = false
-				for _, pin := range svc.children(countPath) {
-					svc.remove(countPath + "/" + pin)
-				}
+				svc.unpin()
 				svc.remove(countPath)
 				if again {
 					svc.set(countPath, encodeCount(9), 0)

@@ -5,20 +5,17 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"locklab/ensembles/agent"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 )
 
-// userHZ is the number of clock ticks in a second in which Linux reports processor time to programs.
-const userHZ = 100
-
 // processorTimesHere returns events that say how much of the processors the harness has used, and all of its machine.
 func processorTimesHere(clock history.Clock) ([]history.Event, error) {
-	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+	own, err := agent.OwnProcessorTime()
+	if err != nil {
 		return nil, err
 	}
 	busy, err := machineBusy()
@@ -26,8 +23,7 @@ func processorTimesHere(clock history.Clock) ([]history.Event, error) {
 		return nil, err
 	}
 	now := clock.Now()
-	harness := history.ProcessorTime{Host: rundir.HarnessHost, PID: os.Getpid(),
-		Used: time.Duration(own.Utime.Nano() + own.Stime.Nano())}
+	harness := history.ProcessorTime{Host: rundir.HarnessHost, PID: os.Getpid(), Used: own}
 	return []history.Event{harness.Event(now), history.ProcessorTime{Host: history.Machine, Used: busy}.Event(now)}, nil
 }
 
@@ -55,5 +51,5 @@ func machineBusy() (time.Duration, error) {
 			ticks += n
 		}
 	}
-	return time.Duration(ticks) * (time.Second / userHZ), nil
+	return time.Duration(ticks) * agent.ProcessorTick, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"locklab/ensembles/agent"
 )
 
 // A member is a process of a process group.
@@ -38,9 +40,6 @@ func membersOf(leader int) []member {
 	}
 	return all
 }
-
-// userHZ is the number of clock ticks in a second in which Linux reports processor time to programs.
-const userHZ = 100
 
 // processorTime returns how much of the processors a process and those of its group that still live have used. The
 // time of their children that ended is included once a parent has waited for them.
@@ -78,7 +77,7 @@ func timeOf(pid int) (time.Duration, error) {
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * (time.Second / userHZ), nil
+	return time.Duration(ticks) * agent.ProcessorTick, nil
 }
 
 // groupStopped reports whether every process of a group is stopped. A client's lock may run in a process of its own.

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"locklab/ensembles/agent"
@@ -243,11 +242,9 @@ func (a *server) processorTime(ctx context.Context) (t agent.ProcessorTime, err 
 	case a.cfg.Elsewhere != nil && a.cfg.Elsewhere.Server != "":
 		t, err = a.spokenFor(ctx)
 	}
-	var own syscall.Rusage // without the children that it waits for
 	if err == nil {
-		err = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
+		t.Agent, err = agent.OwnProcessorTime()
 	}
-	t.Agent = time.Duration(own.Utime.Nano() + own.Stime.Nano())
 	return t, err
 }
 
