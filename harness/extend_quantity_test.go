@@ -56,7 +56,7 @@ func testAddedQuantity(t *testing.T, locklab string) {
 	if !strings.Contains(written(t, run, "report.html"), `<th scope="row">events recorded</th><td class="n">2</td>`) {
 		t.Error("the page lacks the quantity")
 	}
-	samples := filepath.Join("..", "reports", "compare", "samples")
+	samples := filepath.Join("..", "reports", "compare", "testdata", "samples")
 	out := runs(t, locklab, 6, "compare", filepath.Join(samples, "base"), filepath.Join(samples, "head"),
 		"--metric", "recorded_events")
 	if !strings.Contains(out, "recorded_events: it was asked for, and no run has it") {

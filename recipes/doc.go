@@ -486,7 +486,7 @@
 // until it notices. So this clock bounds what a client believes, but does not prove that the client holds the lock:
 // [Hold.Deadline] promises nothing here. The lease clock is the stricter option.
 //
-// [SessionConfig].HoldsEnd can also end the holds at each disconnect, or only when the service says that they are lost.
+// [SessionConfig].HoldsEnd can also end the holds only when the service says that they are lost.
 // This clock costs no requests. The session, the znodes and the waiters are treated as with the lease clock, except
 // that holds may be granted again as soon as the service answers.
 //

@@ -14,8 +14,7 @@ import (
 // an expiry at once, not only when another client has the lock.
 func TestForgottenSession(t *testing.T) {
 	skipUnderRace(t)
-	for name, end := range map[string]HoldsEnd{"after the timeout": AfterTimeout, "at the disconnect": AtDisconnect,
-		"when told": WhenTold} {
+	for name, end := range map[string]HoldsEnd{"after the timeout": AfterTimeout, "when told": WhenTold} {
 		t.Run(name, func(t *testing.T) {
 			w := wire.New()
 			s := connected(t, SessionConfig{Config: zksession.Config{Timeout: 20 * time.Second, Dial: w.Dial}, HoldsEnd: end})

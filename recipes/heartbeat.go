@@ -33,9 +33,6 @@ func (s *Session) startLeaseClock(cfg LeaseClockConfig) error {
 	c := &leaseClock{terms: newTerms(s.life), zk: s.zk, cfg: cfg, log: s.janitor.log,
 		node: path.Join(cfg.Path, fmt.Sprintf("%s%x", heartbeatMark, uint64(s.ID()))),
 		rule: leaseRule{tick: cfg.Tick, timeout: s.Timeout(), margin: cfg.Margin}}
-	if s.terms != nil {
-		c.atDisconnect, c.terms.zk, c.start = s.terms.atDisconnect, s.zk, s.tasks.Start
-	}
 	s.clock, s.terms = c, c.terms
 	context.AfterFunc(s.life, c.stop)
 	if !s.tasks.Start(c.run) {

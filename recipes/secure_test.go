@@ -233,21 +233,6 @@ func testSecuredReconnect(t *testing.T, servers []string) {
 	released(t, <-turn)
 }
 
-// A server refuses a scheme that it does not know. Connect fails with that, although the server can be reached.
-func TestUnknownScheme(t *testing.T) { onBoth(t, testUnknownScheme) }
-
-func testUnknownScheme(t *testing.T, servers []string) {
-	w := wire.New()
-	_, err := Connect(within(t), SessionConfig{Config: zksession.Config{Servers: servers, Dial: w.Dial,
-		Credentials: []zksession.Credential{zksession.CredentialOf("nonsense", []byte("x"))}}})
-	if !errors.Is(err, zksession.ErrAuthFailed) {
-		t.Errorf("got %v, want ErrAuthFailed", err)
-	}
-	if w.Dials() != 1 {
-		t.Errorf("%d connections, want one", w.Dials())
-	}
-}
-
 // A release that an ACL refuses says so at once, and is not repeated: the znode goes with the session.
 func TestReleaseRefused(t *testing.T) { onBoth(t, testReleaseRefused) }
 

@@ -23,7 +23,7 @@ type SessionConfig struct {
 	LeaseClock *LeaseClockConfig
 	// HoldsEnd says when the session's holds end although the service has not said so: by default, when the service has
 	// been silent for the session timeout. It bounds what the client believes; only a lease clock, which is stricter,
-	// bounds it by what the service may have done. With a lease clock, AfterTimeout and WhenTold make no difference.
+	// bounds it by what the service may have done. With a lease clock, it makes no difference.
 	HoldsEnd HoldsEnd
 	// Observe, if set, is called with what happens to the session and its locks. The package's section on session
 	// observers says in which order, and what the function may do.
@@ -102,7 +102,6 @@ func newSession(zk zksession.ZooKeeper, log *slog.Logger, end HoldsEnd) *Session
 	if end != WhenTold {
 		s.terms = newTerms(s.life)
 		s.terms.zk, s.terms.asks = zk, true
-		s.terms.atDisconnect, s.terms.start = end == AtDisconnect, s.tasks.Start
 		context.AfterFunc(s.life, s.terms.stop)
 	}
 	s.tasks.Start(func() {

@@ -22,9 +22,6 @@ const (
 	// is measured from when the newest request was sent that was answered. go-zookeeper sends a ping every third of the
 	// session timeout if it sends nothing else.
 	AfterTimeout HoldsEnd = iota
-	// AtDisconnect also ends holds when the session is disconnected, as Curator's SUSPENDED asks its users to do. It is
-	// the earliest that a client can know without a lease clock, and a restart of the client's server costs its holds.
-	AtDisconnect
 	// WhenTold ends holds only when the client hears from the service that they are lost, however long it is cut off.
 	WhenTold
 )
@@ -52,9 +49,6 @@ type terms struct {
 	zk zksession.ZooKeeper
 	// asks says that the deadline is the session timeout after zk was heard.
 	asks bool
-	// atDisconnect says that a disconnect ends the term. start runs a goroutine that the session owns.
-	atDisconnect bool
-	start        func(func()) bool
 
 	mu   sync.Mutex
 	term *leaseTerm    // the latest
@@ -70,7 +64,6 @@ type leaseTerm struct {
 	ctx      context.Context
 	end      context.CancelCauseFunc
 	deadline time.Time // moves on until it has passed; guarded by of.mu
-	down     <-chan struct{}
 }
 
 // leaseTermKey is the key under which a context, and every context made from it, has its term.
@@ -111,8 +104,8 @@ func (c *terms) extend(deadline time.Time) {
 		return
 	}
 	begins := c.term.ctx.Err() != nil
-	if begins && !c.begin() {
-		return
+	if begins {
+		c.term = c.newTerm()
 	}
 	c.term.deadline = deadline
 	if left := deadline.Sub(c.now()); c.timer == nil {
@@ -124,30 +117,6 @@ func (c *terms) extend(deadline time.Time) {
 		close(c.next)
 		c.next = make(chan struct{})
 	}
-}
-
-// begin begins a term, unless the session is disconnected and that matters. c.mu is held.
-func (c *terms) begin() bool {
-	if !c.atDisconnect {
-		c.term = c.newTerm()
-		return true
-	}
-	down := c.zk.Disconnected()
-	if closed(down) {
-		return false
-	}
-	t := c.newTerm()
-	t.down = down
-	c.term = t
-	return c.start(func() {
-		select {
-		case <-down:
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.lapse(t)
-		case <-t.ctx.Done():
-		}
-	})
 }
 
 // closed reports whether a channel is closed that nothing is sent on. A nil channel is not.
@@ -172,14 +141,12 @@ func (c *terms) due() {
 	}
 }
 
-// lapse ends a term whose deadline has passed, or that a disconnect ends. c.mu is held.
+// lapse ends a term whose deadline has passed. c.mu is held.
 func (c *terms) lapse(t *leaseTerm) {
 	if c.asks && t == c.term {
 		t.deadline = c.heard()
 	}
 	switch {
-	case closed(t.down):
-		t.end(lost(fmt.Errorf("%w: disconnected", ErrLeaseExpired)))
 	case c.now().Before(t.deadline):
 	case c.asks:
 		t.end(lost(fmt.Errorf("%w: the service has been silent for %s", ErrLeaseExpired, c.zk.Timeout())))

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
 
 // An ACL chooses the access control list of each znode that a session creates, by the path that the service knows it
-// by, which includes a chroot. It is called for every create, from many goroutines. There is [Open], [CreatorAll] and
-// [ACLOf], and a caller can write one that treats paths differently.
+// by, which includes a chroot. It is called for every create, from many goroutines. There is [Open] and [CreatorAll],
+// and a caller can write others.
 //
 // A lock is safe from a client only if the client can neither create nor delete children of the lock's directory: one
 // that deletes the znode of a holder lets the next contender in beside it, and one that creates a znode with a number
@@ -43,12 +42,6 @@ func Open(string) []zk.ACL { return everybody }
 // contains the scheme "auth" for the chroot or the root, if it has neither Credentials nor a Dial function. With a Dial
 // function the identity can be a certificate; if there is none after all, the first create fails with [ErrInvalidACL].
 func CreatorAll(string) []zk.ACL { return creator }
-
-// ACLOf returns an ACL that gives every znode the same list.
-func ACLOf(list ...zk.ACL) ACL {
-	list = slices.Clone(list)
-	return func(string) []zk.ACL { return list }
-}
 
 var (
 	everybody = zk.WorldACL(zk.PermAll)

@@ -59,7 +59,8 @@ func TestLargeACL(t *testing.T) {
 			return codeNoAuth, nil, true
 		}}
 		serve(t, s)
-		c := toScripted(t, s, Config{ACL: ACLOf(slices.Repeat(zk.WorldACL(zk.PermRead), firstBuffer/20)...)})
+		large := slices.Repeat(zk.WorldACL(zk.PermRead), firstBuffer/20)
+		c := toScripted(t, s, Config{ACL: func(string) []zk.ACL { return large }})
 		if err := create(c); !errors.Is(err, ErrNoAuth) {
 			t.Errorf("%s: got %v, want the server's answer", name, err)
 		}

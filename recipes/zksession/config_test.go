@@ -28,7 +28,7 @@ func TestConnectRefusesConfig(t *testing.T) {
 		{Config{Servers: strings.Split("", ",")}, "server 1 of 1 is empty"},
 		{Config{Servers: []string{"zk1", ""}}, "server 2 of 2 is empty"},
 		{Config{Servers: []string{"zk1"}, ACL: CreatorAll}, "give Credentials"},
-		{Config{Servers: []string{"zk1"}, ACL: ACLOf(zk.AuthACL(zk.PermRead)...)}, "give Credentials"},
+		{Config{Servers: []string{"zk1"}, ACL: func(string) []zk.ACL { return zk.AuthACL(zk.PermRead) }}, "give Credentials"},
 		{Config{Servers: []string{"zk1"}, ACL: onlyApp}, ""},
 		{Config{Servers: []string{"zk1"}, ACL: onlyApp, Chroot: "/app"}, "ACL of /app"},
 		{Config{Servers: []string{"zk1"}, ACL: CreatorAll, Credentials: []Credential{Digest("a", "b:c")}}, ""},

@@ -1,7 +1,6 @@
 package zksession
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +23,6 @@ type Credential struct {
 // where others can listen.
 func Digest(user, password string) Credential {
 	return Credential{scheme: "digest", auth: []byte(user + ":" + password), colon: strings.Contains(user, ":")}
-}
-
-// CredentialOf returns the credential of a scheme that the servers have a provider for, with what the provider expects.
-func CredentialOf(scheme string, auth []byte) Credential {
-	return Credential{scheme: scheme, auth: bytes.Clone(auth)}
 }
 
 // String returns the scheme.

@@ -51,7 +51,7 @@ func TestCredentialsFirst(t *testing.T) {
 		return 0, make([]byte, 4+68), true // no data, and a stat; more than other answers have
 	}
 	serve(t, s)
-	c := toScripted(t, s, Config{Credentials: []Credential{Digest("a", "1"), CredentialOf("own", []byte("x"))}})
+	c := toScripted(t, s, Config{Credentials: []Credential{Digest("a", "1"), Credential{scheme: "own", auth: []byte("x")}}})
 	if _, _, err := c.GetW(within(t), "/watched", func(Event) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestCredentialHidden(t *testing.T) {
 func TestCredentialChecked(t *testing.T) {
 	for want, cred := range map[string]Credential{
 		"no scheme": {},
-		"has 4096":  CredentialOf("own", make([]byte, 4093)),
+		"has 4096":  {scheme: "own", auth: make([]byte, 4093)},
 		"a colon":   Digest("a:b", "c"),
 	} {
 		_, err := Connect(within(t), Config{Servers: []string{"127.0.0.1:1"}, Credentials: []Credential{cred}})

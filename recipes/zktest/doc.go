@@ -26,11 +26,8 @@
 //
 // # Time
 //
-// Sessions expire and delays end by the service's [Clock]. It is the real time unless [Config] has another. A
-// [VirtualClock] moves the service only, not the client, whose timers are those of package time: after
-// [Service.CutOff], advancing the clock by the session's timeout expires the session. A session that is connected
-// counts as heard of when its client sent a request last, so the clock must not jump by a timeout while a client is
-// to stay alive.
+// Sessions expire and delays end by the service's [Clock]. It is that of package time unless [Config] has
+// another, so in a bubble of testing/synctest it is virtual.
 //
 // # What it models
 //

@@ -148,45 +148,6 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// The clock of the configuration decides when a session expires, and not the time that passes.
-func TestVirtualClock(t *testing.T) {
-	clock := zktest.NewVirtualClock(time.Unix(0, 0))
-	var order []int
-	for i, d := range []time.Duration{2, 1, 1} {
-		clock.AfterFunc(d, func() {
-			if now := clock.Now(); now != time.Unix(0, int64(d)) {
-				t.Errorf("timer %d is called at %v", i, now)
-			}
-			order = append(order, i)
-		})
-	}
-	clock.AfterFunc(1, func() { t.Error("a timer that was stopped is called") })()
-	clock.Advance(2)
-	if !slices.Equal(order, []int{1, 2, 0}) {
-		t.Errorf("order %v", order)
-	}
-
-	srv := zktest.New(zktest.Config{Clock: clock})
-	z := srv.Session(zktest.SessionConfig{Timeout: time.Hour})
-	_, err := z.Create(t.Context(), "/a", nil, zksession.Ephemeral)
-	check(t, err)
-	clock.Advance(2 * time.Hour) // while it is connected
-	srv.CutOff(z.ID())
-	clock.Advance(time.Hour - 1)
-	if len(srv.Ephemerals()) != 1 {
-		t.Error("the session has expired before its timeout")
-	}
-	clock.Advance(1)
-	if len(srv.Ephemerals()) != 0 || len(srv.Sessions()) != 0 {
-		t.Error("the session has not expired at its timeout")
-	}
-	srv.Restore(z.ID())
-	<-z.Done()
-	if !errors.Is(z.Err(), zksession.ErrSessionExpired) {
-		t.Error(z.Err())
-	}
-}
-
 // A server that lags behind shows an old state, and no event, until a sync or a write through it.
 func TestLag(t *testing.T) {
 	for what, catchUp := range map[string]func(context.Context, *zktest.Service, zksession.ZooKeeper) error{

@@ -14,7 +14,7 @@
 //  4. A violation, a run without a verdict and a noisy machine decide the verdict before the metrics do.
 //  5. [Render] writes a report for a person, for a pull request, for scripts, or for CI systems.
 //
-// [SelfTest] shows on recorded runs that the gate can fail, and that it does not fail without a reason.
+// A test shows on recorded runs that the gate can fail, and that it does not fail without a reason.
 //
 // The statistics follow golang.org/x/perf/benchmath, which makes no assumption about how the samples are distributed.
 package compare

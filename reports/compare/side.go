@@ -37,19 +37,15 @@ func Load(dir string) (Side, error) {
 	if err := rundir.RequireDir(dir); err != nil {
 		return Side{Name: dir}, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	return loadFS(os.DirFS(dir), dir)
-}
-
-// loadFS is Load of a file system, called name.
-func loadFS(fsys fs.FS, name string) (Side, error) {
-	side := Side{Name: name}
-	dirs, err := runsIn(fsys, name)
+	fsys := os.DirFS(dir)
+	side := Side{Name: dir}
+	dirs, err := runsIn(fsys, dir)
 	if err != nil {
 		return side, err
 	}
 	var problems []error
 	for _, d := range dirs {
-		run, err := ReadRun(fsys, d, filepath.Join(name, d))
+		run, err := ReadRun(fsys, d, filepath.Join(dir, d))
 		problems = append(problems, err)
 		if run.Result.SchemaVersion != 0 {
 			side.Runs = append(side.Runs, run)

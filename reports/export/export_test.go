@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
@@ -20,7 +19,6 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
-	"locklab/harness/watch"
 	"locklab/reports/internal/synth"
 	"locklab/reports/junit"
 	"locklab/reports/result"
@@ -155,23 +153,6 @@ func TestPrometheus(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Prometheus' own tool reads the progress of a run.
-func TestLive(t *testing.T) {
-	p := watch.Progress{Scenario: evil, Clients: 4, Connected: 3, Acquired: 120, P50: time.Millisecond,
-		P99: 5 * time.Millisecond, Waiting: 2, Holding: 1, Phase: history.PhaseMeasure, Elapsed: 3 * time.Second,
-		Faults: []string{evil}, Overlaps: -1, Lost: -1, Stale: 2}
-	text := Live(p)
-	if said := read(t, text, "promtool", "check", "metrics"); said != "" {
-		t.Errorf("promtool says\n%s", said)
-	}
-	for want, times := range map[string]int{"locklab_acquisitions_total{": 1, "} 120\n": 1, "overlaps": 0, "lost": 0,
-		`q="0.99"} 0.005`: 1, "locklab_stale_accepted_total{": 1, "\nforged": 0} {
-		if n := strings.Count(string(text), want); n != times {
-			t.Errorf("%q is there %d times, want %d, in\n%s", want, n, times, text)
-		}
 	}
 }
 

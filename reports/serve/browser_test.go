@@ -55,8 +55,7 @@ func TestBrowserPages(t *testing.T) {
 	newRecording(t, filepath.Join(dir, "broken-off")).record(t, 0, 3000)
 	server := serve(t, dir)
 	for _, path := range []string{"/", "/?scenario=mutex", "/compare?run=mutex-00&run=mutex-03", "/compare?run=mutex-00",
-		"/trend", "/trend?number=acquire.p50&scenario=mutex", "/trend?number=lost_updates", "/live?run=broken-off",
-		"/live?run=mutex-00"} {
+		"/live?run=broken-off", "/live?run=mutex-00"} {
 		t.Run(path, func(t *testing.T) {
 			browser.Legible(t, b, server+path)
 			b.Tabbed(t)
@@ -69,7 +68,7 @@ func TestBrowserPages(t *testing.T) {
 	}
 }
 
-// With the keyboard alone a reader filters the list, compares two runs, and goes on to the trend of a number.
+// With the keyboard alone a reader filters the list and compares two runs.
 func TestBrowserBrowses(t *testing.T) {
 	b := browser.Open(t)
 	dir := t.TempDir()
@@ -92,8 +91,6 @@ func TestBrowserBrowses(t *testing.T) {
 		t.Errorf("the comparison has no ratio: %s", text)
 	}
 	b.Await(t, `[...document.images].length === 2 && [...document.images].every(i => i.naturalWidth > 0)`)
-	b.Do(t, chromedp.Focus(chromedp.CSS(`a[href*="acquire.p50"]`)), chromedp.KeyEvent(kb.Enter))
-	b.Await(t, `location.pathname === "/trend" && document.querySelector("#plot-trend") !== null`)
 	inert(t, b, server)
 }
 
@@ -107,7 +104,7 @@ func TestBrowserHostileNames(t *testing.T) {
 		fetch("/").then(r => r.text()).then(() => { window.struck = 1; }, () => { window.unread = true; });</script>`
 	write(t, filepath.Join(dir, "b", "report.html"), steal)
 	server := serve(t, dir)
-	for _, path := range []string{"/", "/trend", "/compare?run=" + url.QueryEscape(hostileName) + "&run=b",
+	for _, path := range []string{"/", "/compare?run=" + url.QueryEscape(hostileName) + "&run=b",
 		"/live?run=" + url.QueryEscape(hostileName)} {
 		b.Show(t, server+path, 1100, "light")
 		if browser.Eval[bool](t, b, `window.struck !== undefined || document.querySelector("img[src=x]") !== null`) {

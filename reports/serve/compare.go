@@ -29,7 +29,6 @@ type compareRow struct {
 	Name, Means string
 	Values      [2]string
 	compare.Difference
-	Trend string // the address of its trend
 }
 
 // compare answers with two runs side by side.
@@ -67,9 +66,8 @@ func (v *compareView) numbers() {
 		if a == nil && b == nil || a != nil && b != nil && *a == 0 && *b == 0 && q.Compared == (result.Comparison{}) {
 			continue
 		}
-		f := filter{Scenario: v.Runs[1].Result.Scenario}
 		row := compareRow{Name: q.Name(), Means: q.Means, Values: [2]string{q.Show(a), q.Show(b)},
-			Difference: compare.Differ(q, a, b), Trend: f.TrendURL(q.Name())}
+			Difference: compare.Differ(q, a, b)}
 		if q.Compared != (result.Comparison{}) || q.Tile != "" {
 			v.Main = append(v.Main, row)
 		} else {

@@ -1,5 +1,5 @@
-// Package serve shows the runs below a directory in a browser: a list, two runs side by side, the trend of a number,
-// and a run while it lasts.
+// Package serve shows the runs below a directory in a browser: a list, two runs side by side, and a run while it
+// lasts.
 //
 // In flow: run directories, which are only read, and requests. Out flow: pages.
 //

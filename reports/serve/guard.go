@@ -19,17 +19,8 @@ import (
 // the user allows. The origin, if there is one, must be that same host. What a page of another site only embeds is
 // refused too, but for the pictures of a report, whose sandbox has no origin.
 type guard struct {
-	names  []string
-	advice string
-	next   http.Handler
-}
-
-// Guard returns a handler that passes on to next only what asks to read, and what a browser or another program asked of
-// this server and not of another one: its host is the address at which the request arrived, or one of names, with a
-// port or without. advice is what the refusal of another host says besides that the address can be opened; "" is
-// nothing.
-func Guard(next http.Handler, advice string, names ...string) http.Handler {
-	return guard{names, advice, next}
+	names []string // with a port or without
+	next  http.Handler
 }
 
 // policy is the content security policy of all pages: nothing is fetched but from here, and nobody may frame them.
@@ -47,8 +38,8 @@ func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if !g.owns(r) {
-		http.Error(w, fmt.Sprintf("refused: the host %q is not this server; open its address%s", untrusted.Line(r.Host),
-			g.advice), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("refused: the host %q is not this server; open its address, or allow the name with "+
+			"locklab serve --name", untrusted.Line(r.Host)), http.StatusForbidden)
 		return
 	}
 	if all := r.Header.Values("Origin"); slices.ContainsFunc(all, func(o string) bool { return o != "http://"+r.Host }) {

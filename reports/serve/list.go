@@ -121,13 +121,6 @@ func (v listView) Summary() string {
 	return fmt.Sprintf("%d to %d of %s, the latest first", v.From, v.To, runs(v.Found))
 }
 
-// TrendURL is the address of the trend of a number, over the runs of a filter.
-func (f filter) TrendURL(number string) string {
-	q := f.query()
-	q.Set("number", number)
-	return "/trend?" + q.Encode()
-}
-
 // compareURL is the address of the comparison of two runs.
 func compareURL(base, head string) string {
 	return "/compare?" + url.Values{"run": {base, head}}.Encode()

@@ -46,12 +46,11 @@ func New(c Config) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.list)
 	mux.HandleFunc("GET /compare", s.compare)
-	mux.HandleFunc("GET /trend", s.trend)
 	mux.HandleFunc("GET /live", s.watch)
 	mux.HandleFunc("GET /live/events", s.events)
 	mux.HandleFunc("GET /files/{name...}", s.file)
 	mux.HandleFunc("GET /assets/{name}", asset)
-	s.handle = Guard(mux, ", or allow the name with locklab serve --name", c.Names...)
+	s.handle = guard{c.Names, mux}
 	return s, nil
 }
 

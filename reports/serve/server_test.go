@@ -308,34 +308,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The trend has the runs of the filter that have the number.
-func TestTrend(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 9 {
-		madeRun{fmt.Sprint("m", i), "mutex", "mutex", result.AsExpected, noon.Add(time.Duration(i) * time.Hour),
-			float64(100 + i), "<p>", ""}.make(t, dir)
-	}
-	madeRun{"w", "rw", "rw", result.Violation, noon, 7, "<p>", ""}.make(t, dir)
-	server := serve(t, dir)
-	_, _, page := get(t, server, "/trend?number=acquired_per_s")
-	for _, want := range []string{`id="plot-trend"`,
-		`<th scope="row">mutex</th><td class="n">9</td><td class="n">104</td>`,
-		`<th scope="row">rw</th><td class="n">1</td>`, "Higher is better.", "failed or unknown"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the trend lacks %s:\n%s", want, page)
-		}
-	}
-	if _, _, page := get(t, server, "/trend?scenario=mutex"); strings.Contains(page, `scope="row">rw<`) {
-		t.Error("the filter does not hold")
-	}
-	if _, _, page := get(t, server, "/trend?number=lost_updates"); !strings.Contains(page, "No run that was chosen") {
-		t.Error("no run has the number")
-	}
-	if code, _, _ := get(t, server, "/trend?number=nonsense"); code != 400 {
-		t.Error("a number that is none")
-	}
-}
-
 // evil is a text that does harm wherever it is not escaped.
 const evil = `"><img src=x onerror=window.struck=1><script>window.struck=1</script>'&lt;{{.}}` + "\u202e"
 
@@ -356,7 +328,7 @@ func TestHostileNames(t *testing.T) {
 	dir := t.TempDir()
 	hostile(t, dir)
 	server := serve(t, dir)
-	for _, path := range []string{"/", "/trend", "/compare?run=" + url.QueryEscape(hostileName) + "&run=b",
+	for _, path := range []string{"/", "/compare?run=" + url.QueryEscape(hostileName) + "&run=b",
 		"/live?run=" + url.QueryEscape(hostileName), "/?scenario=" + url.QueryEscape(evil)} {
 		code, _, page := get(t, server, path)
 		page = regexp.MustCompile(` value="[^"]*"`).ReplaceAllString(page, "") // which is as it was chosen

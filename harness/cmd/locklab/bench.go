@@ -30,7 +30,6 @@ type benchCmd struct {
 	Vs       string `sep:"none" placeholder:"KEY=VALUE" xor:"vs" predictor:"key" help:"${vs_help}"`
 	VsBinary string `name:"vs-binary" placeholder:"FILE" xor:"vs" predictor:"file" help:"${vs_binary_help}"`
 
-	metricsFlag
 
 	comparison
 	overrides
@@ -81,11 +80,6 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	}
 	var seen tally
 	opts := run.Options{Log: log}
-	stop, err := c.metricsFlag.serve(std.Err, &opts)
-	if err != nil {
-		return err
-	}
-	defer stop()
 	err = bench.Run(ctx, p, dir, opts, func(e bench.Progress) {
 		if e.Side == judged {
 			seen.add(e)

@@ -20,12 +20,10 @@ type compareCmd struct {
 
 	comparison
 	AllowMismatch []string `placeholder:"KEY" help:"${mismatch_help}"`
-	SelfTest      bool     `help:"${self_test_help}"`
 }
 
 const (
 	mismatchHelp = "Key of the scenario or the environment in which the sides may differ. Repeatable."
-	selfTestHelp = "Compare recorded runs with each other. A slowdown must fail, and two halves of the same runs must not."
 )
 
 func (compareCmd) exits() string {
@@ -73,14 +71,8 @@ func (s *share) UnmarshalText(text []byte) error {
 
 // Run compares two sides.
 func (c *compareCmd) Run(std streams) error {
-	if c.SelfTest {
-		if c.Base != "" {
-			return fmt.Errorf("%w: --self-test has runs of its own", compare.ErrInput)
-		}
-		return compare.SelfTest(std.Out)
-	}
 	if c.Base == "" || c.Head == "" {
-		return fmt.Errorf("%w: two run directories, or two folders of them, are needed; or --self-test", compare.ErrInput)
+		return fmt.Errorf("%w: two run directories, or two folders of them, are needed", compare.ErrInput)
 	}
 	if err := c.check(); err != nil {
 		return err

@@ -117,8 +117,6 @@ func TestCompareExitCodes(t *testing.T) {
 			stderr: "could never fail"},
 		{name: "a tolerance of no metric", heads: samplePairs, args: []string{"--tolerate", "acquire.p98=10%"},
 			want: exitInput, stderr: `no metric "acquire.p98"`},
-		{name: "self-test of somebody's runs", heads: samplePairs, args: []string{"--self-test"}, want: exitInput,
-			stderr: "--self-test"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -169,9 +167,5 @@ func TestCompareUsage(t *testing.T) {
 		if code, _, stderr := runCLI(t, args...); code != exitInput || !strings.Contains(stderr, "two run directories") {
 			t.Errorf("%q: exit code %d, %q", args, code, stderr)
 		}
-	}
-	if code, stdout, stderr := runCLI(t, "compare", "--self-test"); code != exitOK ||
-		!strings.Contains(stdout, "head slowed by") {
-		t.Errorf("self-test: exit code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -22,7 +22,6 @@ type demoCmd struct {
 	Lab  string `default:"auto" predictor:"key:lab" env:"LOCKLAB_LAB" placeholder:"KIND" help:"Kind of lab."`
 	Out  string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${demo_out_help}"`
 	JSON bool   `name:"json" help:"Print the acts' results, each as in result.json, instead of a table."`
-	metricsFlag
 }
 
 const demoOutHelp = "Directory for the acts' run directories. The default is runs/demo-<time>."
@@ -67,11 +66,6 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	fmt.Fprintf(std.Err, "three acts on one ensemble of %d servers; run directories in %s\n", plan[0].Scenario.Servers,
 		dir)
 	opts, end := following(std.Err, log)
-	stop, err := c.metricsFlag.serve(std.Err, &opts)
-	if err != nil {
-		return err
-	}
-	defer stop()
 	outcomes, err := series.Demo(ctx, plan, dir, opts, func(a series.Act, o judge.Outcome) {
 		end()
 		heading := paint(std.Err, o.Result.Outcome, o.Result.Outcome.Heading())

@@ -106,7 +106,7 @@ var helpTexts = kong.Vars{
 	"bench_out_help": benchOutHelp, "budget_help": budgetHelp, "count_help": countHelp,
 	"vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
 	"init_lock_help": initLockHelp, "init_sha256_help": initSHA256Help,
-	"mismatch_help": mismatchHelp, "self_test_help": selfTestHelp,
+	"mismatch_help": mismatchHelp,
 	"pauses_help": pausesHelp, "pauses_in_help": pausesInHelp, "session_timeouts_help": sessionTimeoutsHelp,
 	"crashes_help": crashesHelp, "holding_help": holdingHelp, "cost_help": costHelp,
 	"advise_guard_help": adviseGuardHelp, "reconnect_help": reconnectHelp, "hand_off_help": handOffHelp,
@@ -115,7 +115,7 @@ var helpTexts = kong.Vars{
 	"advise_out_help":    adviseOutHelp,
 	"clean_connect_help": cleanConnectHelp, "clean_way_help": cleanWayHelp,
 	"format_help": formatHelp, "tolerate_help": tolerateHelp, "metric_help": metricHelp,
-	"only_help": onlyHelp, "export_format_help": exportFormatHelp, "metrics_addr_help": metricsAddrHelp,
+	"only_help": onlyHelp, "export_format_help": exportFormatHelp,
 }
 
 // exit is what kong's exit hook throws, since it must not return.

@@ -20,7 +20,7 @@ call=$(printf '%s\037' "${0##*/}" "$@")
 echo "$call" >> "$CALLS" # in one write: the commands of a pipe run at the same time
 case "${0##*/} $1 $*" in
 make*) exit 0 ;;
-"locklab scenarios "* | "locklab completion "* | *--help | *--version | *--self-test | *--dry-run | *--print-config)
+"locklab scenarios "* | "locklab completion "* | *--help | *--version | *--dry-run | *--print-config)
 	exec "$LOCKLAB" "$@" ;;
 "locklab sweep "*--resume* | "locklab run "*--connect*) exit 0 ;;
 "locklab run "*) exec "$LOCKLAB" "$@" --print-config ;;

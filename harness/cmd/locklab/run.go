@@ -20,7 +20,6 @@ type runCmd struct {
 	PrintCfg  bool   `name:"print-config" help:"${print_config_help}"`
 	DryRun    bool   `name:"dry-run" help:"Print which faults would strike and when. Start nothing."`
 	InCluster bool   `name:"in-cluster" help:"${in_cluster_help}"`
-	metricsFlag
 
 	overrides
 }
@@ -83,11 +82,6 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		announce()
 		show(p)
 	}
-	stop, err := c.metricsFlag.serve(std.Err, &opts)
-	if err != nil {
-		return err
-	}
-	defer stop()
 	out, err := series.Execute(ctx, sc, dir, opts)
 	end()
 	return tell(std, out, c.JSON, err)
@@ -95,10 +89,6 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 
 // checkInCluster refuses what a harness in the cluster cannot do.
 func (c *runCmd) checkInCluster(sc *scenario.Scenario) error {
-	if c.InCluster && c.MetricsAddr != "" {
-		return &scenario.InputError{Flag: "--metrics-addr", Msg: "a harness in the cluster serves no numbers",
-			Hint: "drop it, or --in-cluster"}
-	}
 	if c.InCluster {
 		return incluster.Check(sc)
 	}

@@ -27,7 +27,6 @@ type sweepCmd struct {
 	JSON     bool     `name:"json" help:"Print sweep.json instead of a table."`
 	DryRun   bool     `help:"${sweep_dry_run_help}"`
 
-	metricsFlag
 
 	overrides
 }
@@ -73,7 +72,7 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	}
 	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces grid, order and plans, not the interleaving); directory %s\n",
 		plan.Scenario, plan, plan.Seed, dir)
-	runErr := carryOutSweep(ctx, std, log, plan, dir, c.metricsFlag)
+	runErr := carryOutSweep(ctx, std, log, plan, dir)
 	if errors.Is(runErr, run.ErrInterrupted) {
 		fmt.Fprintf(std.Err, "interrupted; continue with: locklab sweep --resume %s\n", dir)
 	}
@@ -175,15 +174,9 @@ func carryOutSweep(
 	log *slog.Logger,
 	plan *series.SweepPlan,
 	dir string,
-	served metricsFlag,
 ) (err error) {
 	opts, lines, end := onDisplay(std.Err, log)
 	defer end()
-	stop, err := served.serve(lines, &opts)
-	if err != nil {
-		return err
-	}
-	defer stop()
 	processes, err := plan.ClientProcesses()
 	if err != nil {
 		return err

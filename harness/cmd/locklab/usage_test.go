@@ -56,7 +56,6 @@ func TestRefusedUsage(t *testing.T) {
 		{"bench --metric p99", `cannot compare: no metric "p99" (known: acquire.p99, handoff.p99, `},
 		{"clean --connect-auth env:X", `--connect: the other flags say how to reach an ensemble, and none is named (`},
 		{"clean --connect zk1", `--connect: server "zk1": want host:port`},
-		{"run --metrics-addr 127.0.0.1:99999", `--metrics-addr: "127.0.0.1:99999" is not an address (such as `},
 		{"run --connect 127.0.0.1:1 --connect-auth file:nowhere", `--connect-auth: open nowhere: no such file`},
 		{"run --connect=", `--connect: the value is empty (drop the flag, or set the variable that its value comes from)`},
 		{"run --out=", `--out: the value is empty (`},
