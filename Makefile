@@ -131,16 +131,16 @@ if ! { $(1); }; then \
 fi
 endef
 
-# Packages whose tests start labs, or look at the whole machine, run one at a time, and every time, because they depend on
-# more than their files. The longest come first.
-LAB_TESTS := ./harness/run ./harness/cmd/... ./recipes ./recipes/broken ./recipes/curator ./recipes/zksession \
+# Packages whose tests start labs, or look at the whole machine, run one at a time, and every time, because they depend
+# on more than their files. The longest come first.
+LAB_TESTS := ./harness/run ./harness/gate ./recipes ./recipes/broken ./recipes/curator ./recipes/zksession \
 	./recipes/zktest ./chaos/... ./ensembles ./ensembles/docker ./ensembles/labtest/... ./ensembles/netns ./ensembles/process \
 	./ensembles/remote ./ensembles/txnlog ./harness/series/bench ./harness/series ./harness/incluster ./harness/doctor \
 	./harness/benchpeers
 # The others run beside them, at a lower priority.
 PLAIN_TESTS := ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... \
-	./harness ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
+	./harness ./harness/cmd/... ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
 	./harness/scenario/... ./reports/... ./workloads/...
 # Packages that start goroutines are tested with the race detector as well, as far as their tests are short: they leave

@@ -23,7 +23,7 @@ func main() {
 	labs := flag.String("labs", "", "packages whose tests start labs, or look at the whole machine")
 	plain := flag.String("plain", "", "packages whose tests do neither")
 	raced := flag.String("race", "", "packages of both kinds whose short tests run with the race detector")
-	flag.IntVar(&s.parallel, "parallel", 2, "how many tests of one package with labs run at once")
+	flag.IntVar(&s.parallel, "parallel", 3, "how many tests of one package with labs run at once")
 	flag.Parse()
 	s.labs, s.plain, s.raced = strings.Fields(*labs), strings.Fields(*plain), strings.Fields(*raced)
 	err := s.run(ctx)
