@@ -16,9 +16,8 @@ const EnvImage = "LOCKLAB_ZOOKEEPER_IMAGE"
 type ServerConfig struct {
 	// Tick is tickTime. ZooKeeper counts it in whole milliseconds.
 	Tick time.Duration
-	// InitLimit and SyncLimit are in ticks. A server that is cut off from its leader goes on serving for about
-	// SyncLimit ticks.
-	InitLimit, SyncLimit int
+	// SyncLimit is in ticks. A server that is cut off from its leader goes on serving for about so long.
+	SyncLimit int
 	// MinSessionTimeout and MaxSessionTimeout bound the session timeouts that clients may ask for.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 	// HeapBytes is the size of each server's Java heap.
@@ -30,6 +29,9 @@ type ServerConfig struct {
 
 	_ struct{}
 }
+
+// initLimit is how many ticks a server may take to join its leader.
+const initLimit = 20
 
 // serverDir is a server's working directory on its host, below agent.DataDir.
 const serverDir = "zookeeper"
@@ -50,7 +52,7 @@ func zooCfg(c ServerConfig, servers []netip.Addr, id int) string {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
 	set("tickTime", c.Tick.Milliseconds())
-	set("initLimit", c.InitLimit)
+	set("initLimit", initLimit)
 	set("syncLimit", c.SyncLimit)
 	set("minSessionTimeout", c.MinSessionTimeout.Milliseconds())
 	set("maxSessionTimeout", c.MaxSessionTimeout.Milliseconds())

@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestZooCfg(t *testing.T) {
-	cfg := ServerConfig{Tick: 200 * time.Millisecond, InitLimit: 20, SyncLimit: 5,
+	cfg := ServerConfig{Tick: 200 * time.Millisecond, SyncLimit: 5,
 		MinSessionTimeout: 400 * time.Millisecond,
 		MaxSessionTimeout: 20 * time.Second, HeapBytes: 256 << 20}
 	for name, servers := range map[string][]netip.Addr{

@@ -5,10 +5,8 @@ import "time"
 // A Load is what clients ask of the locks and when: the part of a scenario that every client process is given as it is.
 // Its tags are those of package settings and of scenarios.
 type Load struct {
-	// ReadShare of the acquisitions read, and DowngradeShare of the writers go on as readers. In a ReadBurst all
-	// acquisitions read. Bursts recur from the start of the warm-up on.
+	// ReadShare of the acquisitions read, and DowngradeShare of the writers go on as readers.
 	ReadShare float64 `json:"read_share" key:"read-share" scenario:"workload=read-write" min:"0" max:"1"`
-	ReadBurst Burst   `json:"read_burst" key:"read-burst" scenario:"workload=read-write,omitempty"`
 
 	DowngradeShare float64 `json:"downgrade_share" key:"downgrade-share" scenario:"workload=read-write" min:"0" max:"1"`
 

@@ -169,28 +169,6 @@ func (Choice) Schema() settings.Schema {
 		settings.TextSchema(`^zipf\( *`+settings.NumberPattern+` *\)$`))
 }
 
-// String writes the burst as Set reads it; empty if it never comes.
-func (b Burst) String() string { return formatEvery(settings.FormatDuration(b.Length), b.Every) }
-
-// Set reads "500ms every 5s".
-func (b *Burst) Set(text string) error {
-	length, every, err := parseEvery(text, "500ms every 5s")
-	if err != nil || every == 0 {
-		return err
-	}
-	b.Every = every
-	if b.Length, err = parseLength(length); err == nil && b.Length >= b.Every {
-		hint := "shorter than every " + settings.FormatDuration(b.Every)
-		err = settings.Errorf(hint, "a burst of %s never ends", length)
-	}
-	return err
-}
-
-// Schema is the schema of what Set reads.
-func (Burst) Schema() settings.Schema {
-	return settings.TextSchema(`^(` + settings.DurationPattern + ` every +` + settings.DurationPattern + `)?$`)
-}
-
 // maxPermits bounds the permits of a semaphore.
 const maxPermits = 10_000
 

@@ -82,7 +82,7 @@ func Start(t testing.TB, hosts ...ensembles.HostSpec) *ensembles.Lab {
 // ServerConfig returns the configuration of test ensembles. Its tick is short, so that sessions can be short.
 func ServerConfig() ensembles.ServerConfig {
 	const tick = 200 * time.Millisecond
-	return ensembles.ServerConfig{Tick: tick, InitLimit: 20, SyncLimit: 5,
+	return ensembles.ServerConfig{Tick: tick, SyncLimit: 5,
 		MinSessionTimeout: 2 * tick, MaxSessionTimeout: 300 * tick, HeapBytes: 256 << 20}
 }
 

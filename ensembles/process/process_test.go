@@ -35,7 +35,7 @@ func start(t *testing.T, hosts ...ensembles.HostSpec) *ensembles.Lab {
 func TestLab(t *testing.T) {
 	before := labtest.LookAtMachine(t)
 	lab, other := start(t, hosts...), start(t, hosts...)
-	config := ensembles.ServerConfig{Tick: 200 * time.Millisecond, InitLimit: 20, SyncLimit: 5,
+	config := ensembles.ServerConfig{Tick: 200 * time.Millisecond, SyncLimit: 5,
 		MinSessionTimeout: 400 * time.Millisecond, MaxSessionTimeout: time.Minute, HeapBytes: 128 << 20}
 	for _, l := range []*ensembles.Lab{lab, other} {
 		e, err := ensembles.StartEnsemble(t.Context(), l, config)

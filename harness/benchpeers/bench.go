@@ -71,7 +71,7 @@ func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
 		Rounds: cfg.Rounds, WarmupNs: int64(cfg.Warmup), MeasureNs: int64(cfg.Measure),
 	}
 	b.ensemble, err = ensembles.StartEnsemble(ctx, b.lab, ensembles.ServerConfig{
-		Tick: tick, InitLimit: 10, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: sessionTimeout,
+		Tick: tick, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: sessionTimeout,
 		HeapBytes: 512 << 20,
 	})
 	if err != nil {

@@ -94,7 +94,7 @@ func openTestLab(ctx context.Context, kind string, opts run.Options) (testLab, e
 		capabilities: h.Agent.Capabilities,
 		startServer: func(ctx context.Context) error {
 			_, err := ensembles.StartEnsemble(ctx, lab, ensembles.ServerConfig{
-				Tick: 200 * time.Millisecond, InitLimit: 20, SyncLimit: 5,
+				Tick: 200 * time.Millisecond, SyncLimit: 5,
 				MinSessionTimeout: 400 * time.Millisecond, MaxSessionTimeout: 20 * time.Second, HeapBytes: 256 << 20})
 			return err
 		},

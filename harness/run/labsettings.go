@@ -11,8 +11,8 @@ import (
 // labKeys are the keys of a scenario that are settings of its lab. The number of client processes is not among them,
 // because a lab can have more hosts than a run uses.
 var labKeys = []string{"lab", "connect", "connect-ca", "connect-cert", "connect-key", "connect-auth", "servers",
-	"zookeeper", "storage", "tick", "init-limit", "sync-limit", "min-session-timeout",
-	"max-session-timeout", "heap", "observer", "client-image"}
+	"zookeeper", "storage", "tick", "sync-limit", "min-session-timeout", "max-session-timeout",
+	"heap", "observer", "client-image"}
 
 // LabSettings returns a text that is the same for scenarios that can be run in one lab. lacking has the capabilities
 // that this machine is known to lack.
@@ -41,11 +41,10 @@ func stepsClocks(sc *scenario.Scenario, lacking map[string]string) bool {
 }
 
 // sharesLab reports whether a scenario can be run in the lab that was made for another. A lab of its own would have the
-// same servers and, apart from their number, the same client hosts. Scenarios whose sequence numbers run out do not
-// share labs, because directories are prepared for that only once, before a lab's first run. Those that upgrade the
-// servers do not, because nothing brings the version before back.
+// same servers and, apart from their number, the same client hosts. Scenarios that upgrade the servers do
+// not share labs, because nothing brings the version before back.
 func sharesLab(made, sc *scenario.Scenario, lacking map[string]string) bool {
-	return made.SequenceLeft == 0 && sc.SequenceLeft == 0 && !made.Upgrades() && !sc.Upgrades() &&
+	return !made.Upgrades() && !sc.Upgrades() &&
 		sc.ClientProcesses <= made.ClientProcesses &&
 		LabSettings(made, lacking) == LabSettings(sc, lacking)
 }

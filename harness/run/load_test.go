@@ -104,16 +104,4 @@ func testLoads(t *testing.T, stage *Stage) {
 			t.Errorf("sizes %v; holders at once, by permits: %v", sizes, most)
 		}
 	})
-	t.Run("bursts of readers", func(t *testing.T) {
-		suite.Nightly(t, "the tests of workloads/client draw bursts")
-		out := runOn(
-			t,
-			stage,
-			short("workload: read-write", "read-share: 0", "read-burst: 500ms every 1s", "hold: 1ms", "duration: 2s"),
-		)
-		wantVerdict(t, out, check.Pass)
-		if n := out.Result.Operations; n.Reads == 0 || n.Writes == 0 {
-			t.Errorf("%d reads, %d writes", n.Reads, n.Writes)
-		}
-	})
 }

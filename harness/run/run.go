@@ -71,9 +71,6 @@ func (s *Stage) runFrom(ctx context.Context, sc *scenario.Scenario, dir, clients
 			return fmt.Errorf("%w: the lab's host c%d has no %s", rundir.ErrNoDir, i+1, r.Name)
 		}
 	}
-	if sc.SequenceLeft > 0 && s.runs > 0 {
-		return fmt.Errorf("%w: sequence-left works only in the first run on an ensemble", rundir.ErrNoDir)
-	}
 	if s.runs > 0 && (sc.Upgrades() || s.madeFor.Upgrades()) {
 		return fmt.Errorf("%w: an upgrade works only in the one run on an ensemble", rundir.ErrNoDir)
 	}

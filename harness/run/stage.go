@@ -181,15 +181,9 @@ type labSpec struct {
 
 func labSpecOf(sc *scenario.Scenario, locks equipment, lacking map[string]string) labSpec {
 	lo, hi := sc.SessionLimits()
-	var prepared []ensembles.PreparedDir
-	if sc.SequenceLeft > 0 {
-		for i := range sc.Locks {
-			prepared = append(prepared, ensembles.PreparedDir{Path: lockPath(1, i), Left: int32(sc.SequenceLeft)})
-		}
-	}
 	return labSpec{hosts: hostsOf(sc, locks), servers: ensembles.ServerConfig{
-		Tick: sc.Tick, InitLimit: sc.InitLimit, SyncLimit: sc.SyncLimit,
-		MinSessionTimeout: lo, MaxSessionTimeout: hi, HeapBytes: int64(sc.Heap), Prepared: prepared,
+		Tick: sc.Tick, SyncLimit: sc.SyncLimit,
+		MinSessionTimeout: lo, MaxSessionTimeout: hi, HeapBytes: int64(sc.Heap),
 		Clock: stepsClocks(sc, lacking)}}
 }
 

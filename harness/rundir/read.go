@@ -57,7 +57,7 @@ func Read(dir string) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{}
-	if r.Scenario, err = scenario.Load(ScenarioFile, src); err != nil {
+	if r.Scenario, err = scenario.LoadRecord(ScenarioFile, src); err != nil {
 		return nil, err
 	}
 	var envErr error

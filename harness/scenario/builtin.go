@@ -36,7 +36,7 @@ func Builtin(fsys fs.FS, name string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := load(name+".yaml", src, fromBuiltin)
+	s, err := load(name+".yaml", src, fromBuiltin, false)
 	if err == nil {
 		s.builtinDowngrade = builtinShare{s.DowngradeShare, s.origins["downgrade-share"]}
 	}

@@ -25,10 +25,8 @@ var help = map[string]string{
 	"client-image": "image of the clients' hosts, if the recipe is a command",
 	"layout": "the znodes by which the clients of a command contend: queue, read-write, textbook, semaphore, znode, or " +
 		"a pattern such as __lock__#",
-	"guard":   "how the resource is protected from a client that has lost the lock",
-	"clients": "clients in total",
-	"sequence-left": "how many sequential znodes the locks' directories can still number when the run begins; " +
-		"0 means as many as ZooKeeper allows",
+	"guard":               "how the resource is protected from a client that has lost the lock",
+	"clients":             "clients in total",
 	"clients-per-session": "clients that share a session, with recipes of this library; 0 means 1",
 	"placement": "servers that clients connect to: spread over all, or first the leader at the start, or first the " +
 		"followers; with own-follower, each client knows one follower and no other server",
@@ -39,7 +37,6 @@ var help = map[string]string{
 	"victims":           "with victim-alone: how many processes, c1 first, run exactly one client; 0 means 1",
 	"locks":             "locks",
 	"read-share":        "share of acquisitions that read, 0 to 1",
-	"read-burst":        "a time in which all acquisitions read, and how often it comes, such as 500ms every 5s",
 	"downgrade-share":   "share of writers that become readers before they release, 0 to 1",
 	"permits":           "permits of each semaphore",
 	"resize":            "another number of permits, and how often it changes between the two numbers, such as 8 every 2s",
@@ -69,7 +66,6 @@ var help = map[string]string{
 	"tick":                "the servers' tickTime",
 	"min-session-timeout": "the servers' lower limit on session timeouts; 0 means 2 ticks",
 	"max-session-timeout": "the servers' upper limit on session timeouts; 0 means 20 ticks",
-	"init-limit":          "ticks that a server may take to join its leader",
 	"sync-limit": "ticks that a server may lag behind the leader, and for which a leader that is cut off goes on " +
 		"serving",
 	"servers": "ZooKeeper servers: 1, 3 or 5; with connect, as many as it names",

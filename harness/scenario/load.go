@@ -24,10 +24,13 @@ import (
 //
 // It walks the parser's nodes instead of decoding into the struct, since each message needs the place of a key or
 // value, and each value remembers its place for messages of later stages.
-func Load(name string, src []byte) (*Scenario, error) { return load(name, src, fromFile) }
+func Load(name string, src []byte) (*Scenario, error) { return load(name, src, fromFile, false) }
 
-func load(name string, src []byte, from rank) (*Scenario, error) {
-	l := &loader{Scenario: Defaults(), from: from}
+// LoadRecord is Load of the scenario of a run directory. What was recorded with a key that there is no more is left out.
+func LoadRecord(name string, src []byte) (*Scenario, error) { return load(name, src, fromFile, true) }
+
+func load(name string, src []byte, from rank, record bool) (*Scenario, error) {
+	l := &loader{Scenario: Defaults(), from: from, record: record}
 	l.file = name
 	base := strings.TrimSuffix(path.Base(filepath.ToSlash(name)), path.Ext(name))
 	if k, _ := findKey("name"); k.read(Defaults(), base) == nil {
@@ -46,8 +49,18 @@ func load(name string, src []byte, from rank) (*Scenario, error) {
 // A loader reads one file into a scenario, and collects what is wrong with it.
 type loader struct {
 	*Scenario
-	from rank
-	errs []*InputError
+	from   rank
+	record bool
+	errs   []*InputError
+}
+
+// retired has the keys that there are no more, each with its value for what every run does today.
+var retired = map[string]string{"init-limit": "20", "read-burst": "", "sequence-left": "0"}
+
+// Retired reports whether a key, with its value, is one of earlier versions and says what every run does today.
+func Retired(key, value string) bool {
+	today, gone := retired[key]
+	return gone && value == today
 }
 
 func (l *loader) refuse(at *token.Token, msg, hint string) {
@@ -126,7 +139,11 @@ func (l *loader) entries(
 		} else {
 			key = at.Value
 		}
+		_, gone := retired[key]
 		switch line, twice := first[key]; {
+		case gone && (l.record || Retired(key, entry.Value.GetToken().Value)):
+		case gone:
+			l.refuse(at, "there is no key "+settings.Quote(key)+" any more", "drop it")
 		case !slices.Contains(known, key):
 			l.refuse(at, "unknown "+noun+" "+settings.Quote(key), settings.DidYouMean(key, known))
 		case twice:

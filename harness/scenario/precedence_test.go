@@ -27,7 +27,6 @@ var valuesOf = map[string][3]string{
 	"lock-choice":     {"zipf(1)", "zipf(2)", "uniform"},
 	"placement":       {"leader", "own-follower", "leader"},
 	"rate":            {"11", "12..13", "14,15"},
-	"read-burst":      {"1s every 5s", "2s every 5s", "3s every 5s"},
 	"read-share":      {"0.1", "0.2", "0.3"},
 	"recipe":          {"naive-mutex", "rw", "none"},
 	"resize":          {"5 every 1s", "6 every 1s", "7 every 1s"},

@@ -66,7 +66,6 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		Layout:            nodes.Layout(draw("layout", "", "queue", "__lock__#", "a#,b#")),
 		Guard:             draw("guard", "none", "fencing", "zk-multi"),
 		Clients:           count("clients", 1, most),
-		SequenceLeft:      count("sequence-left", 0, 1<<31-2),
 		ClientsPerSession: count("clients-per-session", 0, most),
 		Placement:         draw("placement", "spread", "leader", "followers", "own-follower"),
 		Section:           draw("section", "counter", "append", "none"),
@@ -80,7 +79,6 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		Tick:              within("tick", 10*time.Millisecond, time.Minute),
 		MinSessionTimeout: within("min", 0, time.Hour),
 		MaxSessionTimeout: within("max", 0, time.Hour),
-		InitLimit:         count("init-limit", 1, most),
 		SyncLimit:         count("sync-limit", 1, most),
 		Servers:           rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "servers"),
 		ZooKeeper:         draw("zookeeper", "", "default", "zookeeper:3.9,/opt/zk 3"),
@@ -101,10 +99,6 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 	case "mutex":
 		s.Term = span("term")
 	case "read-write":
-		if rapid.Bool().Draw(t, "bursts") {
-			s.ReadBurst.Length, s.ReadBurst.Every = 1+span("burst"), 0
-			s.ReadBurst.Every = s.ReadBurst.Length + time.Millisecond + span("every")
-		}
 		s.ReadShare = rapid.Float64Range(0, 1).Draw(t, "read-share")
 		s.DowngradeShare = rapid.Float64Range(0, 1).Draw(t, "downgrade-share")
 	case "semaphore":

@@ -172,9 +172,6 @@ var rules = []rule{
 	{"downgrade-share read-share", "no client writes with a read-share of 1, so no writer goes on as a reader",
 		"read-share: 0.9, or drop it",
 		func(s *Scenario) bool { return s.readsOnly() && s.DowngradeShare > 0 }},
-	{"read-burst read-share", "all clients read all the time with a read-share of 1, so a burst changes nothing",
-		"read-share: 0.9, or drop it",
-		func(s *Scenario) bool { return s.readsOnly() && s.ReadBurst.Every > 0 }},
 
 	// Servers.
 	{"servers connect", "an ensemble of {servers:server} is not one that locklab starts", "1, 3 or 5",
@@ -197,12 +194,6 @@ var rules = []rule{
 		func(s *Scenario) bool { return s.Layout != "" && s.Command() == nil }},
 	{"layout workload", "workload {workload} has permits, and layout {layout} has none", "layout: semaphore, or drop it",
 		func(s *Scenario) bool { return s.Layout != "" && !lock.Fits(s.Layout, s.Workload) }},
-	{"sequence-left recipe", "sequence-left is about the directory in which clients queue, and recipe {recipe} has none " +
-		"at the lock's path", "recipe: mutex, or drop it",
-		func(s *Scenario) bool {
-			m := s.Mix()
-			return s.SequenceLeft > 0 && (!m.Queue || m.Seen != lock.SeenQueue)
-		}},
 	{"observer recipe", "an observer sees which client is first, and the holders of recipe {recipe} have no order",
 		"drop it",
 		func(s *Scenario) bool { return s.Observer && s.Mix().Seen == lock.SeenNot }},

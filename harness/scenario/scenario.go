@@ -81,9 +81,6 @@ type Scenario struct {
 	Guard  string       `key:"guard"`
 
 	Clients int `key:"clients" min:"1" max:"100000"`
-	// SequenceLeft is how many sequential znodes the locks' directories can still number. The directories then exist from
-	// the beginning, with counters as if they were old. 0 = clients create them when they need them.
-	SequenceLeft int `key:"sequence-left" scenario:"omitempty,own" min:"0" max:"2147483646"`
 	// ClientsPerSession is how many clients share a session; 0 = 1.
 	ClientsPerSession int    `key:"clients-per-session" scenario:"omitempty" min:"0" max:"100000"`
 	Placement         string `key:"placement" enum:"spread,leader,followers,own-follower"`
@@ -113,7 +110,6 @@ type Scenario struct {
 	Tick              time.Duration `key:"tick" min:"10ms" max:"1m"`
 	MinSessionTimeout time.Duration `key:"min-session-timeout" scenario:"omitempty" min:"0" max:"1h"`
 	MaxSessionTimeout time.Duration `key:"max-session-timeout" scenario:"omitempty" min:"0" max:"1h"`
-	InitLimit         int           `key:"init-limit" scenario:"own" min:"1" max:"10000"`
 	SyncLimit         int           `key:"sync-limit" scenario:"own" min:"1" max:"10000"`
 	Servers           int           `key:"servers" min:"1" max:"9"`
 	// ZooKeeper has the versions of ZooKeeper that the servers start with, dealt to them in turn; see
@@ -181,7 +177,6 @@ func Defaults() *Scenario {
 		Drain:          DrainFinish,
 		SessionTimeout: 2 * time.Second,
 		Tick:           200 * time.Millisecond,
-		InitLimit:      20,
 		SyncLimit:      5,
 		Servers:        3,
 		Storage:        StorageDisk, // tmpfs flatters

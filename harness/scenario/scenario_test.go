@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -80,5 +81,20 @@ func TestExpected(t *testing.T) {
 	s.Recipe = lock.NaiveMutex // wakes all waiters and promises no order
 	if got := s.Expected(check.Fairness); got != scenario.ExpectAny {
 		t.Errorf("fairness of the naive mutex: %s, want any", got)
+	}
+}
+
+// Records and files with keys that there are no more are read as long as they say what every run does today, and
+// records are read whatever they say.
+func TestRetiredKeys(t *testing.T) {
+	for text, today := range map[string]bool{"init-limit: 20": true, "init-limit: 30": false, "sequence-left: 9": false,
+		"workload: read-write\nread-burst: 500ms every 5s": false} {
+		_, err := scenario.Load("f.yaml", []byte("clients: 4\n"+text))
+		if (err == nil) != today || err != nil && !strings.Contains(err.Error(), " any more (drop it)") {
+			t.Errorf("%s in a file: %v", text, err)
+		}
+		if sc, err := scenario.LoadRecord("scenario.yaml", []byte("clients: 4\n"+text)); err != nil || sc.Clients != 4 {
+			t.Errorf("%s in a record: %v", text, err)
+		}
 	}
 }

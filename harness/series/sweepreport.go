@@ -143,7 +143,7 @@ func settingOf(sc *scenario.Scenario) sweep.Setting {
 	}
 	s.Modelled = sc.Workload != workloads.MultiLock && sc.LockChoice.Zipf == 0 && (!sc.Open() || s.Rate > 0) &&
 		len(sc.Faults) == 0 && sc.Wait == 0 && !sc.Try &&
-		sc.DowngradeShare == 0 && sc.ReadBurst.Every == 0 && sc.Resize.Every == 0
+		sc.DowngradeShare == 0 && sc.Resize.Every == 0
 	return s
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"locklab/harness/scenario"
 )
 
 // notConfig are the keys that may differ between two runs of the same configuration: names and ids, the seed, times,
@@ -58,8 +60,9 @@ func flatten(name string, v any, into map[string]string) {
 			flatten(fmt.Sprintf("%s[%d]", name, i), below, into)
 		}
 	default:
-		if !slices.Contains(notConfig, name) {
-			into[name] = fmt.Sprint(v)
+		key, text := strings.TrimPrefix(name, "scenario."), fmt.Sprint(v)
+		if !slices.Contains(notConfig, name) && !scenario.Retired(key, text) {
+			into[name] = text
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (c *client) choose() lock.Want {
 	switch cfg.Workload {
 	case workloads.ReadWrite:
 		w.Mode = history.ModeRead
-		if c.rand.Float64() >= cfg.ReadShare && !c.p.bursting() {
+		if c.rand.Float64() >= cfg.ReadShare {
 			w.Mode, w.Downgrade = history.ModeWrite, c.rand.Float64() < cfg.DowngradeShare
 		}
 	case workloads.Semaphore:

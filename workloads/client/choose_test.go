@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"locklab/harness/history"
 	"locklab/workloads"
@@ -46,26 +44,6 @@ func TestChooseKeepsToShares(t *testing.T) {
 	if downgrades < 1250-133 || downgrades > 1250+133 { // √(10000·0.125·0.875) = 33.1
 		t.Errorf("%d of %d downgrade, want about 1250", downgrades, n)
 	}
-}
-
-// In a burst every client reads, and after it they choose as usual.
-func TestReadBursts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := valid()
-		cfg.Workload, cfg.ReadShare, cfg.ReadBurst = workloads.ReadWrite, 0, workloads.Burst{
-			Length: time.Second,
-			Every:  5 * time.Second,
-		}
-		c, _ := contender(t, cfg, nil)
-		c.p.start = c.p.rec.Clock().Now()
-		for at, want := range []history.Mode{history.ModeRead, history.ModeWrite, history.ModeWrite, history.ModeWrite,
-			history.ModeWrite, history.ModeRead, history.ModeWrite} {
-			if got := c.choose().Mode; got != want {
-				t.Errorf("after %d s: %s, want %s", at, got, want)
-			}
-			time.Sleep(time.Second)
-		}
-	})
 }
 
 func TestChoosePermits(t *testing.T) {

@@ -253,12 +253,6 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	return errors.Join(append(errs, meter())...)
 }
 
-// bursting reports whether everybody reads now.
-func (p *process) bursting() bool {
-	b := p.cfg.ReadBurst
-	return b.Every > 0 && b.In(time.Duration(p.rec.Clock().Now()-p.start))
-}
-
 // limits are the contexts within which clients work.
 type limits struct {
 	// begin ends when no client is to begin another acquisition.

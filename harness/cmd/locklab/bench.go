@@ -30,7 +30,6 @@ type benchCmd struct {
 	Vs       string `sep:"none" placeholder:"KEY=VALUE" xor:"vs" predictor:"key" help:"${vs_help}"`
 	VsBinary string `name:"vs-binary" placeholder:"FILE" xor:"vs" predictor:"file" help:"${vs_binary_help}"`
 
-
 	comparison
 	overrides
 }

@@ -15,7 +15,7 @@ import (
 
 // samples is how many pairs of runs of the same code bench recorded.
 const (
-	samples     = "../../../reports/compare/samples"
+	samples     = "../../../reports/compare/testdata/samples"
 	samplePairs = 12
 )
 
