@@ -57,7 +57,7 @@ func newContest(t *testing.T, lab *ensembles.Lab) *contest {
 	t.Helper()
 	c := &contest{rig: &rig{lab: lab, zk: lab.Hosts(ensembles.Server), c1: lab.Host("c1"), c2: lab.Host("c2")}}
 	cfg := labtest.ServerConfig()
-	cfg.Clock, cfg.Prepared = true, []ensembles.PreparedDir{{Path: old, Left: left}}
+	cfg.Clock, cfg.Data = true, labtest.Prepared(labtest.PreparedDir{Path: old, Left: left})
 	var err error
 	c.ensemble, err = ensembles.StartEnsemble(t.Context(), lab, cfg)
 	c.clock = err == nil

@@ -24,8 +24,8 @@ type ServerConfig struct {
 	HeapBytes int64
 	// Clock gives each server a wall clock of its own, which needs libfaketime in the image.
 	Clock bool
-	// Prepared are directories that exist before the servers start for the first time.
-	Prepared []PreparedDir
+	// Data has what each server finds in its directory when it starts for the first time, by path: transaction logs.
+	Data map[string][]byte
 
 	_ struct{}
 }
@@ -108,7 +108,7 @@ func (c ServerConfig) JavaOptions() []string {
 		"-Dzookeeper.preAllocSize=4096", // KiB: several servers may share a tmpfs
 		"-Dzookeeper.db.autocreate=true",
 	}
-	if len(c.Prepared) > 0 {
+	if len(c.Data) > 0 {
 		// Without this option, ZooKeeper treats a log without a snapshot as a loss of data.
 		options = append(options, "-Dzookeeper.snapshot.trust.empty=true")
 	}
@@ -126,7 +126,7 @@ func serverSpec(c ServerConfig, servers []netip.Addr, id int) agent.Spec {
 			configFile: zooCfg(c, servers, id), idFile: fmt.Sprintln(id),
 			loggingFile: log4jProperties, logbackFile: logbackXML,
 		},
-		Data:  preparedLog(c.Prepared),
+		Data:  c.Data,
 		Clock: c.Clock,
 	}
 }

@@ -100,7 +100,7 @@ var layers = []layer{
 	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice", "reports/danger",
 		"reports/export", "reports/index"}},
 	{"judgement", []string{"harness/judge", "reports/gatecurve", "reports/sweep", "reports/serve"}},
-	{"runs", []string{"harness/run", "harness/incluster", "harness/benchpeers"}},
+	{"runs", []string{"harness/run", "harness/incluster"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
 	{"comparisons", []string{"harness/series/bench"}},
 	{"command", []string{"harness/cmd/locklab"}},
@@ -110,8 +110,8 @@ var layers = []layer{
 var folders = []string{"harness", "reports"}
 
 // programs are commands that tests build and run; nothing imports them.
-var programs = []string{"ensembles/labtest/suite/runsuite", "harness/run/testdata/leaky",
-	"workloads/foreign/examples/zk-lock"}
+var programs = []string{"ensembles/labtest/suite/runsuite", "harness/benchpeers",
+	"harness/run/testdata/leaky", "workloads/foreign/examples/zk-lock"}
 
 // layerOf returns the index of a package's layer, or -1.
 func layerOf(pkg string) int {
@@ -152,6 +152,35 @@ func TestPackagesImportLowerLayers(t *testing.T) {
 					layers[below].name)
 			}
 		}
+	}
+}
+
+// What only tests use is not counted as product, so nothing of the product imports it.
+func TestProductImportsNoTestSupport(t *testing.T) {
+	text, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\nTEST_SUPPORT := ")
+	named, _, _ := strings.Cut(rest, "\nMOST_LINES")
+	folders := strings.Fields(strings.ReplaceAll(named, "\\\n", " "))
+	support := func(pkg string) bool {
+		return slices.ContainsFunc(folders, func(f string) bool { return pkg == f || strings.HasPrefix(pkg, f+"/") })
+	}
+	seen := 0
+	for _, p := range list(t, "./...") {
+		if support(strings.TrimPrefix(p.ImportPath, module)) {
+			seen++
+			continue
+		}
+		for _, i := range p.Imports {
+			if ours, ok := strings.CutPrefix(i, module); ok && support(ours) {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, ours)
+			}
+		}
+	}
+	if seen < len(folders) { // testcluster is a module of its own, and others have several packages
+		t.Errorf("%v have only %d packages", folders, seen)
 	}
 }
 

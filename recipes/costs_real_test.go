@@ -38,7 +38,7 @@ func ephemeralCount(t *testing.T) int { return agreed(t, "zk_ephemerals_count") 
 // timeout, so it is long enough that no ping falls into a test on a machine that stalls for seconds.
 const quiet = 60 * time.Second
 
-// A cost is what doc.go states for one recipe.
+// A cost is what SPEC.md states for one recipe.
 type cost struct {
 	// The requests of an acquisition and its release, alone and behind a holder.
 	alone, behind int
@@ -77,7 +77,7 @@ var costs = map[string]cost{
 	"multi": {alone: 6, behind: 8, fired: 1, znodes: 2, waiting: 1, three: 2, two: 1},
 }
 
-// An acquisition costs what doc.go states and leaves nothing behind, by the servers' own counters.
+// An acquisition costs what SPEC.md states and leaves nothing behind, by the servers' own counters.
 func TestCosts(t *testing.T) {
 	onRealServers(t)
 	for _, f := range families {
@@ -239,7 +239,7 @@ func TestDowngradeCosts(t *testing.T) {
 	empty(t, s, path)
 }
 
-// The operations of a shared count cost what doc.go states.
+// The operations of a shared count cost what SPEC.md states.
 func TestCountCosts(t *testing.T) {
 	onRealServers(t)
 	path := lockPath(t)

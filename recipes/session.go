@@ -19,13 +19,13 @@ import (
 type SessionConfig struct {
 	zksession.Config
 	// LeaseClock, if set, ends the session's holds before the service can have expired it, also while the client cannot
-	// know. See the package's section on the lease clock.
+	// know. See SPEC.md, section Lease clock.
 	LeaseClock *LeaseClockConfig
 	// HoldsEnd says when the session's holds end although the service has not said so: by default, when the service has
 	// been silent for the session timeout. It bounds what the client believes; only a lease clock, which is stricter,
 	// bounds it by what the service may have done. With a lease clock, it makes no difference.
 	HoldsEnd HoldsEnd
-	// Observe, if set, is called with what happens to the session and its locks. The package's section on session
+	// Observe, if set, is called with what happens to the session and its locks. SPEC.md's section on session
 	// observers says in which order, and what the function may do.
 	Observe func(observe.Event)
 

@@ -14,7 +14,7 @@ import (
 //
 // A client that is cut off is not told that its session has expired. These bounds say how long it goes on believing in
 // its holds. They are no proof that a hold lasts until then, because a server that is cut off from the leader still
-// answers its clients: see the package's sections on silence and on the lease clock.
+// answers its clients: see SPEC.md's sections on silence and on the lease clock.
 type HoldsEnd int
 
 const (

@@ -47,9 +47,6 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (_ ens
 	if p.images, err = findImages(ctx, e, cfg.Binary, cfg.Hosts); err != nil {
 		return nil, err
 	}
-	if p.reaper, err = startReaper(ctx, cfg.Binary, id); err != nil {
-		return nil, err
-	}
 	if p.versions, err = findVersions(ctx, e, p.images.base, id, cfg.Hosts); err != nil {
 		return nil, err
 	}
@@ -67,7 +64,6 @@ type place struct {
 	id       string
 	cfg      ensembles.LabConfig
 	engine   *engine
-	reaper   *reaper // nil until there may be something of the lab
 	images   images
 	versions *versions
 	network  string
@@ -119,11 +115,7 @@ func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensemb
 
 // Close implements [ensembles.Place].
 func (p *place) Close(ctx context.Context) error {
-	if p.reaper == nil {
-		return p.engine.close()
-	}
-	err := removeLab(ctx, p.engine, p.id)
-	return errors.Join(err, p.reaper.end(ctx, err == nil), p.engine.close())
+	return errors.Join(removeLab(ctx, p.engine, p.id), p.engine.close())
 }
 
 // makeNetwork tries random subnets of a private range until it finds a free one. A fixed subnet would collide with

@@ -3,15 +3,14 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -181,55 +180,7 @@ func checkPrivilege(t *testing.T, h *ensembles.Host, i inspection) {
 	}
 }
 
-// killReaper kills the reaper of a lab.
-func killReaper(t *testing.T, lab string) {
-	t.Helper()
-	found := reapers(t, lab)
-	if len(found) != 1 {
-		t.Fatalf("the lab has reapers %v", found)
-	}
-	if err := syscall.Kill(found[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// reapers returns the process ids of a lab's reapers, or of all labs' if lab is empty.
-func reapers(t *testing.T, lab string) (pids []int) {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		line, err := os.ReadFile(file)
-		pid, notPID := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err == nil && notPID == nil && strings.Contains(string(line), "\x00docker-reaper\x00"+lab) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// A SIGKILL of the harness leaves nothing, because the reaper removes it, and then ends.
-func TestAnAbandonedLabRemovesItself(t *testing.T) {
-	e := openEngine(t)
-	id, kill := labtest.StartToAbandon(t)
-	owned := labelled(t, e, id)
-	vols := volumes(t, e, owned)
-	if len(owned) != 3 || len(vols) == 0 || len(reapers(t, id)) != 1 {
-		t.Fatalf("the lab is %v with volumes %v and reapers %v", owned, vols, reapers(t, id))
-	}
-	kill()
-	killed := time.Now()
-	allGone(t, e, 20*time.Second, append(owned, vols...)...)
-	t.Logf("gone %v after the kill", time.Since(killed))
-	eventually(t, time.Minute, "the reaper to end", func() bool { return len(reapers(t, id)) == 0 })
-	if left := labelled(t, e, id); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
-}
-
-// The same holds if the harness dies while it makes the lab, whatever it has made by then.
+// If the harness dies while it makes the lab, Clean removes what leases do not, whatever had been made by then.
 func TestALabThatIsAbandonedWhileItStarts(t *testing.T) {
 	suite.Nightly(t, "kills at every moment of a start; TestAnAbandonedLabRemovesItself kills a lab that runs")
 	e := openEngine(t)
@@ -254,22 +205,26 @@ func TestALabThatIsAbandonedWhileItStarts(t *testing.T) {
 			t.Error(err)
 		}
 		_ = cmd.Wait()
-		eventually(t, time.Minute, "the reapers to end", func() bool { return len(reapers(t, "")) == 0 })
-		after := slices.DeleteFunc(labelled(t, e, ""), func(o string) bool { return slices.Contains(before, o) })
-		if len(after) > 0 {
-			t.Errorf("killed with %v made, left: %v", made, after)
-		}
+		eventually(t, time.Minute, fmt.Sprintf("the rest of %v to be removed", made), func() bool {
+			if err := (docker.Kind{}).Clean(t.Context(), labtest.Log(t)); err != nil {
+				t.Error(err)
+			}
+			after := slices.DeleteFunc(labelled(t, e, ""), func(o string) bool { return slices.Contains(before, o) })
+			return len(after) == 0
+		})
 	}
 }
 
-// Without a reaper, leases remove the containers and their volumes, but not the network, which locklab clean removes.
-func TestALabThatIsAbandonedWithItsReaper(t *testing.T) {
-	suite.Nightly(t, "kills the reaper, too; TestAnAbandonedLabRemovesItself kills a lab that runs")
+// A SIGKILL of the harness leaves nothing but an empty network, because leases remove the containers and their volumes.
+// locklab clean removes the network.
+func TestAnAbandonedLabRemovesItself(t *testing.T) {
 	e := openEngine(t)
 	id, kill := labtest.StartToAbandon(t)
 	owned := labelled(t, e, id)
 	vols := volumes(t, e, owned)
-	killReaper(t, id)
+	if len(owned) != 3 || len(vols) == 0 {
+		t.Fatalf("the lab is %v with volumes %v", owned, vols)
+	}
 	kill()
 	killed := time.Now()
 	var going, network []string

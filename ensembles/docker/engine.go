@@ -44,7 +44,7 @@ type engine struct {
 
 // openEngine connects to the engine that the environment names.
 func openEngine(ctx context.Context) (*engine, error) {
-	// A lab has a reaper of its own, which needs no image.
+	// Leases remove the containers of a harness that was killed.
 	// Where a /.dockerenv exists, testcontainers would take the default gateway for the engine's host.
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 	if os.Getenv("TESTCONTAINERS_HOST_OVERRIDE") == "" && !strings.HasPrefix(os.Getenv("DOCKER_HOST"), "tcp://") {

@@ -1,4 +1,4 @@
-package benchpeers
+package main
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type Config struct {
 	Rounds int // an odd number has a true median
 	// Warmup precedes the measurement. It begins once all clients have held the lock twice.
 	Warmup, Measure time.Duration
-	// Binary is the static locklab binary for the hosts; empty = the running one.
+	// Binary is the static locklab binary for the hosts.
 	Binary string
 	Log    *slog.Logger
 	// Progress is called for each measurement.
@@ -43,7 +43,9 @@ const (
 const (
 	servers    = 3
 	clientHost = "c1"
-	jars       = "/lock" // on the client's host
+	// On the client's host.
+	jars        = "/lock"
+	peerProgram = jars + "/benchpeers"
 )
 
 // A bench is a lab with its ensemble.
@@ -114,12 +116,9 @@ func inTurn(round, peers int) (order []int) {
 
 // open makes the lab.
 func (b *bench) open(ctx context.Context) error {
-	if b.cfg.Binary == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		b.cfg.Binary = self
+	self, err := os.Executable()
+	if err != nil {
+		return err
 	}
 	found, err := curator.Jars()
 	if err != nil {
@@ -129,7 +128,8 @@ func (b *bench) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client := ensembles.HostSpec{Name: clientHost, Role: ensembles.Client, Base: true}
+	client := ensembles.HostSpec{Name: clientHost, Role: ensembles.Client, Base: true,
+		Files: []ensembles.File{{Source: self, Target: peerProgram}}}
 	for _, jar := range append(found, driver) {
 		client.Files = append(client.Files, ensembles.File{Source: jar, Target: jars + "/" + filepath.Base(jar)})
 	}

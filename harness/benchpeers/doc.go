@@ -1,8 +1,8 @@
-// Package benchpeers compares the speed of recipes.Mutex, recipes.RW and recipes.Semaphore with that of their peers:
+// Command benchpeers compares the speed of recipes.Mutex, recipes.RW and recipes.Semaphore with that of their peers:
 // Curator's recipes, and for the mutex go-zookeeper's zk.Lock.
 //
 // In flow: which lock, how many clients, how long, how often. Out flow: a [Comparison], which is written as a table and
-// as a JSON file.
+// as a JSON file. It is no part of locklab: `make bench-peers` runs it.
 //
 // One lab with an ensemble of three servers serves all measurements. The clients of a peer share one process on a host
 // of the lab, so that its CPU time and memory are those of the peer. The processes take turns: each round measures
@@ -14,4 +14,4 @@
 // Curator's locks are driven over a pipe by a Go process. Both cost time, and not the same time for every peer. Here a
 // process does nothing but acquire and release ([Process]; Curator's is Loop.java), and writes a record when it is
 // done, from which all figures are computed in one place.
-package benchpeers
+package main

@@ -1,7 +1,8 @@
-package benchpeers
+package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -126,9 +127,12 @@ func (b *bench) argv(peer, path string, clients int) []string {
 		return append([]string{"java", "-cp", jars + "/*", curator.Loop, loop, path, fmt.Sprint(b.cfg.Locks),
 			fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
 	}
-	return []string{"locklab", "bench-peer", peer, "--path", path, "--locks", fmt.Sprint(b.cfg.Locks),
-		"--clients", fmt.Sprint(clients), "--session-timeout", timeout.String(),
-		"--servers", strings.Join(servers, ",")}
+	p, err := json.Marshal(Process{Peer: peer, Path: path, Locks: b.cfg.Locks, Clients: clients, SessionTimeout: timeout,
+		Servers: servers})
+	if err != nil {
+		panic(err)
+	}
+	return []string{b.lab.Host(clientHost).Path(peerProgram), rolePeer, string(p)}
 }
 
 // A count has the counters of one server and the time when it answered, since a busy server answers late.

@@ -1,4 +1,4 @@
-package benchpeers
+package main
 
 import (
 	"bufio"
@@ -59,7 +59,7 @@ const settingUp = 64
 func (p Process) Run(ctx context.Context, dir string, in io.Reader) error {
 	connect, ok := contenders[p.Peer]
 	if !ok || p.Clients < 1 || p.Locks < 1 || len(p.Servers) == 0 {
-		return fmt.Errorf("bench-peer: %q is no peer in Go, or there are no clients, locks or servers", p.Peer)
+		return fmt.Errorf("%q is no peer in Go, or there are no clients, locks or servers", p.Peer)
 	}
 	clock := history.NewClock()
 	clients := make([]contender, p.Clients)
@@ -136,7 +136,7 @@ func window(in io.Reader, now func() int64) (begin, end Usage, err error) {
 		at   *Usage
 	}{{beginLine, &begin}, {endLine, &end}} {
 		if !lines.Scan() || lines.Text() != w.line {
-			return begin, end, fmt.Errorf("bench-peer: %q instead of %q, %v", lines.Text(), w.line, lines.Err())
+			return begin, end, fmt.Errorf("%q instead of %q, %v", lines.Text(), w.line, lines.Err())
 		}
 		if *w.at, err = usage(now()); err != nil {
 			return begin, end, err

@@ -1,4 +1,4 @@
-package benchpeers
+package main
 
 import (
 	"bufio"

@@ -11,15 +11,12 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"locklab/ensembles/agent"
 	"locklab/ensembles/agent/serve"
-	"locklab/ensembles/docker"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/reach"
 	"locklab/harness/run"
@@ -128,17 +125,6 @@ type netnsHostCmd struct{}
 
 // Run becomes the agent of a host in namespaces of its own.
 func (netnsHostCmd) Run(std streams) error { return netns.RunHost(std.In) }
-
-type dockerReaperCmd struct {
-	Lab string `arg:"" help:"Id of the lab."`
-}
-
-// Run waits for the end of the harness, which ends the input. A signal that ends the harness must not end the reaper
-// first.
-func (c dockerReaperCmd) Run(std streams) error {
-	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	return docker.RunReaper(context.Background(), std.In, std.Out, c.Lab)
-}
 
 type clientCmd struct {
 	Config string `arg:"" help:"Configuration file."`

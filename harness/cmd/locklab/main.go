@@ -42,19 +42,15 @@ type commands struct {
 	Image      imageCmd      `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
 	Completion completionCmd `cmd:"" help:"Print code that makes a shell complete locklab's command line."`
 
-	BenchPeers benchPeersCmd `cmd:"" hidden:"" help:"Compare the speed of our mutex with that of zk.Lock and Curator's."`
-	BenchPeer  benchPeerCmd  `cmd:"" hidden:"" help:"Run clients of one lock of that comparison."`
-
-	Curator      curatorCmd      `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
-	Agent        agentCmd        `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
-	Install      installCmd      `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
-	NetnsLab     netnsLabCmd     `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
-	NetnsHost    netnsHostCmd    `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
-	DockerReaper dockerReaperCmd `cmd:"" hidden:"" help:"Remove a lab of containers when its harness has ended."`
-	Client       clientCmd       `cmd:"" hidden:"" help:"Run a client process of a lab."`
-	Resource     resourceCmd     `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
-	Harness      harnessCmd      `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
-	Protocol     protocolCmd     `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
+	Curator   curatorCmd   `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
+	Agent     agentCmd     `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
+	Install   installCmd   `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
+	NetnsLab  netnsLabCmd  `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
+	NetnsHost netnsHostCmd `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
+	Client    clientCmd    `cmd:"" hidden:"" help:"Run a client process of a lab."`
+	Resource  resourceCmd  `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
+	Harness   harnessCmd   `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
+	Protocol  protocolCmd  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
 }
 
 // streams are where a command writes, results to Out and everything else to Err, and what it reads.
@@ -95,7 +91,7 @@ var helpTexts = kong.Vars{
 	"yes_help": yesHelp, "run_out_help": runOutHelp, "in_cluster_help": inClusterHelp,
 	"print_config_help":  printConfigHelp,
 	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
-	"saturate_help": saturateHelp, "over_help": overHelp, "search_budget_help": searchBudgetHelp, "sweep_out_help": sweepOutHelp,
+	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp,
 	"danger_guards_help": dangerGuardsHelp, "danger_recipe_help": dangerRecipeHelp, "danger_panels_help": dangerPanelsHelp,
 	"danger_hold_help":  dangerHoldHelp,
 	"danger_doses_help": dangerDosesHelp, "danger_band_help": dangerBandHelp, "danger_budget_help": dangerBudgetHelp,

@@ -1,4 +1,4 @@
-package ensembles
+package labtest
 
 import (
 	"math"
@@ -17,16 +17,13 @@ type PreparedDir struct {
 	Left int32
 }
 
-// preparedLog returns the transaction log that servers find when they start for the first time, as a file of their
-// directory. It returns nil if there are no directories to prepare.
+// Prepared returns the transaction log that servers find when they start for the first time, as a file of their
+// directory for [ensembles.ServerConfig].
 //
 // A server names a sequential znode after the number of children that were made and deleted in the parent so far.
 // That number is part of the transaction that makes a child (CreateTxn.parentCVersion), and a server that reads its
 // log takes it from there (DataTree.createNode). So one child that is made and deleted gives a directory any age.
-func preparedLog(dirs []PreparedDir) map[string][]byte {
-	if len(dirs) == 0 {
-		return nil
-	}
+func Prepared(dirs ...PreparedDir) map[string][]byte {
 	var txns []txnlog.Txn
 	add := func(op txnlog.Op) {
 		txns = append(txns, txnlog.Txn{Zxid: int64(len(txns) + 1), Time: 1, Type: op.Type, Ops: []txnlog.Op{op}})
