@@ -35,6 +35,7 @@ const (
 //
 //	LOCKLAB_TEST_ALL=1 go test ./recipes -run 'TestProtocolSteps$/^mutex$/^first-use$/^create-2$/^mute$/^alone$'
 func TestProtocolSteps(t *testing.T) {
+	t.Parallel()
 	onRealServers(t)
 	protocolSteps(t, servers(t))
 }
