@@ -95,5 +95,6 @@ func takeStat(b []byte) (Stat, error) {
 	short := func(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
 	// czxid, mzxid, two times; the versions of data, children and ACL; owner; the length of the data, how many children
 	// there are; the children's zxid
-	return Stat{Czxid: long(0), Mzxid: long(8), Version: short(32), Owner: long(44), Children: short(56)}, nil
+	return Stat{Czxid: long(0), Mzxid: long(8), Ctime: long(16), Version: short(32), Owner: long(44),
+		Children: short(56)}, nil
 }

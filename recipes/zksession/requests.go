@@ -142,7 +142,7 @@ func newNode(data []byte, s *zk.Stat) node {
 	if s == nil {
 		return node{}
 	}
-	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version,
+	return node{data, Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Ctime: s.Ctime, Mzxid: s.Mzxid, Version: s.Version,
 		Children: s.NumChildren}}
 }
 

@@ -91,6 +91,8 @@ type Stat struct {
 	Czxid int64
 	// Owner is the session that an ephemeral znode belongs to, else 0.
 	Owner int64
+	// Ctime is when it was created, in ms since 1970 by the clock of the leader.
+	Ctime int64
 	// Mzxid is the transaction that set its data last.
 	Mzxid int64
 	// Version counts the settings of its data; it wraps around.

@@ -172,6 +172,15 @@ func order(a, b *Contender) int {
 		cmp.Compare(a.Czxid, b.Czxid), cmp.Compare(a.Path, b.Path))
 }
 
+// Now puts the contenders that live at one moment into the order of their queue, and returns which of them are eligible
+// if none was before.
+func Now(live []*Contender, rule Rule) (eligible []bool) {
+	slices.SortFunc(live, order)
+	eligible = make([]bool, len(live))
+	rule(live, eligible, len(live))
+	return eligible
+}
+
 // At returns the spans of the contenders that were eligible after the transaction with zxid.
 func (l *Lane) At(zxid int64) []Span {
 	var all []Span
