@@ -121,7 +121,7 @@ func executeBuiltin(t *testing.T, name string, keys map[string]string) judge.Out
 	if err := result.Validate(sc); err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.ArtifactDir(), "run")
+	dir := filepath.Join(t.ArtifactDir(), name) // some tests run several scenarios
 	showLogs(t, dir)
 	stage, err := OpenStage(t.Context(), sc, Options{Binary: labtest.Binary(t), Log: labtest.Log(t)})
 	if err != nil {
