@@ -40,7 +40,7 @@ func (r *run) startProcesses(ctx context.Context) error {
 		}
 		cfg.Clients, cfg.First = r.sc.ClientsPerProcess()[i], first
 		if all := r.sc.InFlight(); all != nil {
-			cfg.MaxInFlight = all[i]
+			cfg.MaxInFlight, cfg.Queue = all[i], r.sc.Queues()[i]
 		}
 		r.giveRecipe(&cfg, h, i)
 		first += cfg.Clients

@@ -27,6 +27,20 @@ func (s *Scenario) InFlight() []int {
 	return all
 }
 
+// Queues returns how many arrivals may wait in each client process, c1 first: its share of Queue, in proportion to its
+// clients.
+func (s *Scenario) Queues() []int {
+	var all []int
+	before, given := 0, 0
+	for _, n := range s.ClientsPerProcess() {
+		before += n
+		upTo := s.Queue * before / s.Clients
+		all = append(all, upTo-given)
+		given = upTo
+	}
+	return all
+}
+
 // overload returns the highest planned rate, and the most acquisitions per second that are possible if only holds take
 // time. It returns 0, 0 if the locks can keep up with the rate or if that is not known.
 func (s *Scenario) overload() (rate, most float64) {

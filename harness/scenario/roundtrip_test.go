@@ -73,6 +73,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		VictimAlone:       rapid.Bool().Draw(t, "victim-alone"),
 		Locks:             count("locks", 1, most),
 		MaxInFlight:       count("max-in-flight", 0, most),
+		Queue:             count("queue", 0, most),
 		Warmup:            span("warmup"),
 		Drain:             draw("drain", "finish", "cancel"),
 		SessionTimeout:    within("session-timeout", time.Millisecond, time.Hour),

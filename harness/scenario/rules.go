@@ -88,6 +88,8 @@ var rules = []rule{
 	{"max-in-flight arrivals", "in a closed loop as many acquisitions are in flight as there are clients",
 		"arrivals: poisson, or fewer clients",
 		func(s *Scenario) bool { return !s.Open() && s.MaxInFlight > 0 }},
+	{"queue arrivals", "in a closed loop nothing arrives that could wait", "arrivals: poisson, or drop it",
+		func(s *Scenario) bool { return !s.Open() && s.Queue > 0 }},
 	{"arrivals rate", "{arrivals} arrivals need a rate", "rate: 100 for 100 a second, over all clients",
 		func(s *Scenario) bool { return s.Open() && len(s.Rate.Rates) == 0 }},
 	{"think arrivals", "{arrivals} arrivals do not wait for clients to think", "drop it, or arrivals: closed",

@@ -97,6 +97,8 @@ type Scenario struct {
 	// under way at once; 0 = Clients.
 	Rate        workloads.RatePlan `key:"rate" scenario:"omitempty"`
 	MaxInFlight int                `key:"max-in-flight" scenario:"omitempty" min:"0" max:"100000"`
+	// Queue is how many acquisitions that are due wait if all clients are busy; further ones are dropped.
+	Queue int `key:"queue" scenario:"omitempty" min:"0" max:"1000000"`
 
 	Warmup   time.Duration `key:"warmup" min:"0" max:"24h"`
 	Duration time.Duration `key:"duration" scenario:"omitempty,rival=iterations" min:"0" max:"24h"`

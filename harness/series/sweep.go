@@ -14,6 +14,7 @@ import (
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/capacity"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
 )
@@ -66,8 +67,8 @@ func (p SweepProgress) String() string {
 		p.Result.Verdict)
 }
 
-// guessedProbes is how many probes a search is expected to take.
-const guessedProbes = 16
+// guessedTrials is how many trials a search is expected to take.
+const guessedTrials = 28
 
 // mostBroken is how many runs in a row break off before the sweep gives up, because the cause is then outside the runs.
 const mostBroken = 3
@@ -77,33 +78,43 @@ const mostBroken = 3
 func (s *Sweep) Execute(ctx context.Context) error {
 	s.planned = len(s.Plan.Order)
 	if s.Plan.Search != nil {
-		s.planned *= guessedProbes
+		s.planned *= guessedTrials
 	}
 	for _, r := range s.Plan.Order {
 		if s.Plan.Search == nil {
-			if _, err := s.ensureRun(ctx, r.Point, r.Repeat, ""); err != nil {
+			if _, _, err := s.ensureRun(ctx, r.Point, r.Repeat, nil); err != nil {
 				return err
 			}
 			continue
 		}
-		probes, err := s.Plan.probe(func(n int, rate string) (*result.Result, error) {
-			return s.ensureRun(ctx, r.Point, n, rate)
+		trials, err := s.Plan.search(func(n int, ask *capacity.Ask) (*scenario.Scenario, *result.Result, error) {
+			return s.ensureRun(ctx, r.Point, n, ask)
 		})
 		if err != nil {
 			return err
 		}
-		s.planned += len(probes) - guessedProbes
+		s.planned += len(trials) - guessedTrials
 	}
 	return nil
 }
 
-// ensureRun makes sure that a point's n-th run is there, at a rate if that is not empty. It returns the result of the
-// run, which is partial if the run broke off.
-func (s *Sweep) ensureRun(ctx context.Context, point, n int, rate string) (*result.Result, error) {
-	sc, err := s.Plan.runScenario(point, n, rate)
+// ensureRun makes sure that a point's n-th run is there, which is the trial that a search asks for if ask is not nil.
+// It
+// returns its scenario and its result, which is partial if the run broke off.
+func (s *Sweep) ensureRun(
+	ctx context.Context, point, n int, ask *capacity.Ask,
+) (*scenario.Scenario, *result.Result, error) {
+	sc, err := s.Plan.runScenario(point, n, ask)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	r, err := s.ensure(ctx, point, n, ask, sc)
+	return sc, r, err
+}
+
+func (s *Sweep) ensure(
+	ctx context.Context, point, n int, ask *capacity.Ask, sc *scenario.Scenario,
+) (*result.Result, error) {
 	dir := s.Plan.runDir(s.Dir, point, n)
 	result, err := readRun(dir, sc)
 	switch {
@@ -112,7 +123,7 @@ func (s *Sweep) ensureRun(ctx context.Context, point, n int, rate string) (*resu
 	case result != nil && !result.Partial:
 		s.done++
 		return result, nil
-	case result != nil && rate != "" && s.Plan.probeCounts(s.Dir, point, n, *result):
+	case result != nil && ask != nil && s.Plan.trialCounts(s.Dir, point, n, *result):
 		return result, nil
 	}
 	if ctx.Err() != nil {
@@ -125,8 +136,8 @@ func (s *Sweep) ensureRun(ctx context.Context, point, n int, rate string) (*resu
 		return nil, err
 	}
 	what := s.Plan.Points[point].Name
-	if rate != "" {
-		what += " rate=" + rate
+	if ask != nil {
+		what += fmt.Sprintf(" %s=%s (%s)", s.Plan.Over, levelText(ask.Level), ask.Kind)
 	}
 	what = fmt.Sprintf("%s #%d", what, n)
 	s.report(SweepProgress{What: what})

@@ -146,7 +146,7 @@ func TestSweepGridIsRefused(t *testing.T) {
 			t.Errorf("%v: %v, %v; want %q", c.params, p, err, c.says)
 		}
 	}
-	if _, err := sweepPlan(t, SweepConfig{Saturate: "acquire.p99 < 20ms"}, "rate=1,2"); err == nil ||
+	if _, err := sweepPlan(t, SweepConfig{Saturate: []string{"acquire.p99 < 20ms"}}, "rate=1,2"); err == nil ||
 		!strings.Contains(err.Error(), "--saturate looks for") {
 		t.Errorf("a rate to search and to vary: %v", err)
 	}
@@ -154,13 +154,14 @@ func TestSweepGridIsRefused(t *testing.T) {
 		"acquired_per_s > 400": "does not become false", "acquire.p99 != 20ms": "does not become false",
 		"acquire.p99 >= 20ms": "does not become false", "dropped == 3": "does not become false",
 		"acquire.p99 < 20ms,acquired_per_s >= 1": "does not become false"} {
-		if _, err := sweepPlan(t, SweepConfig{Saturate: limit}); err == nil || !strings.Contains(err.Error(), says) ||
+		_, err := sweepPlan(t, SweepConfig{Saturate: strings.Split(limit, ",")})
+		if err == nil || !strings.Contains(err.Error(), says) ||
 			!strings.HasPrefix(err.Error(), "--saturate: ") {
 			t.Errorf("%s: %v", limit, err)
 		}
 	}
 	for _, limit := range []string{"acquire.p99 <= 20ms", "dropped == 0", "fairness.jain > 0.9"} {
-		if _, err := sweepPlan(t, SweepConfig{Saturate: limit}); err != nil {
+		if _, err := sweepPlan(t, SweepConfig{Saturate: strings.Split(limit, ",")}); err != nil {
 			t.Errorf("%s: %v", limit, err)
 		}
 	}
@@ -336,7 +337,7 @@ func TestSweepSearches(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		f := fakeRun{result: capacityOf(321)}
 		whole, broken := t.TempDir(), t.TempDir()
-		cfg := SweepConfig{Saturate: "acquire.p99 < 20ms"}
+		cfg := SweepConfig{Saturate: []string{"acquire.p99 < 20ms"}}
 		want := f.complete(t, mustPlan(t, cfg, "recipe=mutex,naive-mutex"), whole)
 		g := fakeRun{result: capacityOf(321), stop: func() bool { return rng.Float64() < 0.3 }}
 		got := g.complete(t, mustPlan(t, cfg, "recipe=mutex,naive-mutex"), broken)
@@ -354,8 +355,8 @@ func TestSweepSearches(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 		for _, p := range s.Series[0].Points {
-			if l := p.Limit; l == nil || l.Unknown != "" || *l.LastPass > 321 || *l.LastPass < 321*0.97 ||
-				l.Why != "threshold" {
+			if l := p.Limit; l == nil || l.Unknown != "" || *l.Lower > 321 || *l.Lower < 321*0.95 || *l.Upper <= 321 ||
+				l.Why != "threshold" || l.Recovered == nil || !*l.Recovered || l.Away == nil || *l.Away.Lower != *l.Lower {
 				t.Errorf("%v: %+v", p.Values, l)
 			}
 		}
@@ -387,8 +388,8 @@ func TestSweepDirectory(t *testing.T) {
 		t.Errorf("a directory with other files: %v", err)
 	}
 	for name, text := range map[string]string{"not JSON": "{", "of the future": `{"schema_version":9}`,
-		"a run of a missing point": `{"schema_version":1,"order":[{"point":3}]}`,
-		"a point outside":          `{"schema_version":1,"points":[{"name":"../x"}]}`} {
+		"a run of a missing point": `{"schema_version":2,"order":[{"point":3}]}`,
+		"a point outside":          `{"schema_version":2,"points":[{"name":"../x"}]}`} {
 		bad := t.TempDir()
 		if err := os.WriteFile(filepath.Join(bad, planFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -460,8 +461,20 @@ func TestSweepGoesOnAfterABrokenRun(t *testing.T) {
 	}
 }
 
-// A probe reports the first failure, and unknown only if nothing failed.
-func TestProbe(t *testing.T) {
+// trialAt judges a window at 100 arrivals a second.
+func trialAt(t *testing.T, kind capacity.Kind, r *result.Result) capacity.Trial {
+	t.Helper()
+	p := mustPlan(t, SweepConfig{Saturate: []string{"acquire.p99 < 20ms"}})
+	ask := capacity.Ask{Level: 100, Kind: kind}
+	sc, err := p.runScenario(0, 1, &ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.trialOf(ask, sc, r)
+}
+
+// A window reports the first failure, and unknown only if nothing failed.
+func TestTrial(t *testing.T) {
 	probed := func(offered, acquired float64, dropped int64, threshold, outcome check.Result) result.Result {
 		return result.Result{
 			Throughput: result.Throughput{OfferedPerS: &offered, AcquiredPerS: &acquired, Dropped: &dropped},
@@ -505,32 +518,138 @@ func TestProbe(t *testing.T) {
 		{"falls behind for long", random(probed(100, 90, 0, check.Pass, check.Pass), 60), "rate"},
 		{"holds", probed(100, 99, 0, check.Pass, check.Pass), ""},
 		{"misses", probed(100, 80, 5, check.Fail, check.Pass), "threshold"},
-		{"drops", probed(100, 80, 5, check.Pass, check.Pass), "drops"},
+		{"drops, and no goal counts that as lost", probed(100, 80, 5, check.Pass, check.Pass), "threshold"},
 		{"falls behind", probed(100, 90, 0, check.Pass, check.Pass), "rate"},
 		{"is unsafe", probed(100, 100, 0, check.Pass, check.Fail), "violation"},
 		{"has too few samples", probed(100, 100, 0, check.Unknown, check.Pass), "unknown"},
 		{"proves nothing", probed(100, 100, 0, check.Pass, check.Unknown), "unknown"},
-		{"was another load", probed(50, 50, 0, check.Pass, check.Pass), "unknown"},
+		{"was another load", probed(50, 50, 0, check.Pass, check.Pass), "void"},
 		{"never measured", result.Result{}, "unknown"},
 		{"broke off", result.Result{Partial: true}, "unknown"},
 	} {
-		if p := probeOf(100, c.Result); string(p.Reason) != c.want || p.Detail == "" && c.want != "" {
+		if p := trialAt(t, capacity.Full, &c.Result); string(p.Reason) != c.want || p.Detail == "" && c.want != "" {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}
 }
 
-// A probe whose load side was the limit says nothing about a rate that did not hold. A rate that held did.
-func TestVoidProbes(t *testing.T) {
+// A goal is kept as long as no more is lost than its ratio: what was dropped is lost, and does not fail it by itself.
+func TestLossDecides(t *testing.T) {
+	r := result.Result{Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
+		Dropped: new(int64(9)), DroppedPerS: new(0.9)}, Thresholds: []result.ThresholdLine{{Expr: "acquire.p99 < 20ms", Verdict: check.Fail}},
+		Losses: []result.Loss{{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: []int64{500, 500}, Lost: []int64{0, 9}}}}
+	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Holds || *p.Losses[0] != 0.009 || *p.DroppedPerS != 0.9 {
+		t.Errorf("9 of 1000: %+v", p)
+	}
+	r.Losses[0].Lost[0] = 2
+	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Missed ||
+		!strings.Contains(p.Detail, "1.1 % of 1,000 acquisitions were lost, and 1 % may be") {
+		t.Errorf("11 of 1000: %+v", p)
+	}
+}
+
+// After a disturbance, the goals must be kept again in time, and to the end of the window.
+func TestRecovery(t *testing.T) {
+	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 36),
+		Lost: make([]int64, 36)}
+	r := result.Result{Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
+		Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
+	for at := 4; at < 9; at++ { // the disturbance is over after 6 s
+		loss.Lost[at] = 100
+	}
+	p := trialAt(t, capacity.Disturbed, &r)
+	if p.Reason != capacity.Holds || p.RecoveredNs == nil || *p.RecoveredNs != 3e9 {
+		t.Errorf("3 s: %+v", p)
+	}
+	loss.Lost[30] = 60
+	if p := trialAt(t, capacity.Disturbed, &r); p.Reason != capacity.Missed || p.RecoveredNs != nil ||
+		!strings.Contains(p.Detail, "did not hold again within 20s") {
+		t.Errorf("not to the end: %+v", p)
+	}
+}
+
+// A window with one server away is judged once its clients have moved, and until the server comes back.
+func TestWindowWithOneServerAway(t *testing.T) {
+	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 32),
+		Lost: make([]int64, 32)}
+	r := result.Result{Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(90.0),
+		Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
+	loss.Lost[2], loss.Lost[26] = 100, 100
+	if p := trialAt(t, capacity.Away, &r); p.Reason != capacity.Holds {
+		t.Errorf("lost at both ends: %+v", p)
+	}
+	if loss.Lost[24] = 100; trialAt(t, capacity.Away, &r).Reason != capacity.Missed {
+		t.Error("what was lost meanwhile does not count")
+	}
+}
+
+// The windows of a search are valid scenarios whatever it is over, and harm servers only in labs.
+func TestWindowsOfSearches(t *testing.T) {
+	builtin := func(name string) *scenario.Scenario {
+		sc, err := scenario.Builtin(workloads.Builtin, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sc
+	}
+	elsewhere, err := scenario.Load("elsewhere.yaml",
+		[]byte("connect: 'zk1:2181,zk2:2181,zk3:2181'\nclients: 64\nduration: 20s\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, over    string
+		base          *scenario.Scenario
+		fewest        bool
+		disturb, away bool
+	}{
+		{"rate", "", builtin("mutex"), false, true, true},
+		{"clients of a closed loop", "clients", builtin("mutex"), false, true, true},
+		{"clients for a rate", "clients", builtin("open-loop"), true, true, true},
+		{"locks for a rate", "locks", builtin("open-loop"), true, true, true},
+		{"elsewhere", "rate", elsewhere, false, true, false},
+		{"a closed loop elsewhere", "clients", elsewhere, false, false, false},
+	} {
+		p := mustPlan(t, SweepConfig{Base: c.base, Over: c.over,
+			Saturate: []string{"acquire.p99 < 20ms", "acquire.p50 < 5ms"}})
+		if s := p.Search; s.Fewest != c.fewest || s.Disturb != c.disturb || s.Away != c.away || s.BudgetS < 200 {
+			t.Errorf("%s: %+v", c.name, s)
+		}
+		for _, kind := range []capacity.Kind{capacity.Short, capacity.Full, capacity.Disturbed, capacity.Away} {
+			if kind == capacity.Disturbed && !c.disturb || kind == capacity.Away && !c.away {
+				continue
+			}
+			ask := capacity.Ask{Level: 48, Kind: kind}
+			sc, err := p.runScenario(0, 1, &ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := result.Validate(sc); err != nil {
+				t.Errorf("%s, %s: %v", c.name, kind, err)
+			}
+			harms := sc.Connect == "" && (kind == capacity.Disturbed || kind == capacity.Away)
+			if harmed := len(sc.Faults) > 0; harmed != harms {
+				t.Errorf("%s, %s: faults %v", c.name, kind, sc.Faults)
+			}
+			if n := len(sc.Rate.Rates); kind == capacity.Disturbed && (n > 1) != (sc.Connect != "") {
+				t.Errorf("%s: rates %v", c.name, sc.Rate.Rates)
+			}
+		}
+	}
+}
+
+// A window whose load side was the limit says nothing about a rate that did not hold. A rate that held did.
+func TestVoidTrials(t *testing.T) {
 	late, bound := int64(11*time.Millisecond), result.ThresholdLine{Expr: "acquire.p99 < 100ms", Verdict: check.Fail}
 	r := result.Result{Thresholds: []result.ThresholdLine{bound},
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0), Dropped: new(int64)},
 		Latency:    result.LatencyByPhase{Arrival: &result.Latency{P99Ns: &late}}}
-	if p := probeOf(100, r); p.Reason != capacity.Void || !strings.Contains(p.Detail, "arrivals came late by 11 ms") {
+	p := trialAt(t, capacity.Full, &r)
+	if p.Reason != capacity.Void || !strings.Contains(p.Detail, "arrivals came late by 11 ms") {
 		t.Errorf("missed: %+v", p)
 	}
 	r.Thresholds[0].Verdict = check.Pass
-	if p := probeOf(100, r); p.Reason != capacity.Holds {
+	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Holds {
 		t.Errorf("held: %+v", p)
 	}
 }
@@ -595,7 +714,7 @@ func (f *fakeRun) breaking(
 func TestSearchIsResumedAfterABrokenProbe(t *testing.T) {
 	for _, at := range []int{1, 2, 5} {
 		dir := t.TempDir()
-		plan := mustPlan(t, SweepConfig{Saturate: "acquire.p99 < 20ms"}, "recipe=mutex")
+		plan := mustPlan(t, SweepConfig{Saturate: []string{"acquire.p99 < 20ms"}}, "recipe=mutex")
 		if err := plan.Begin(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -621,8 +740,8 @@ func TestSearchIsResumedAfterABrokenProbe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l := s.Series[0].Points[0].Limit; l.Unknown != "" || *l.LastPass > 321 || *l.LastPass < 321*0.97 ||
-			len(l.Probes) != len(after) {
+		if l := s.Series[0].Points[0].Limit; l.Unknown != "" || *l.Lower > 321 || *l.Lower < 321*0.95 ||
+			len(l.Trials) != len(after) {
 			t.Errorf("%+v of %d runs", l, len(after))
 		}
 	}
@@ -638,14 +757,14 @@ func TestSweepKeepsAViolation(t *testing.T) {
 			Checks:   []result.CheckLine{{Name: "exclusion", Outcome: check.Fail, Summary: "two at once"}},
 		}
 	}
-	for _, cfg := range []SweepConfig{{}, {Saturate: "acquire.p99 < 20ms"}} {
+	for _, cfg := range []SweepConfig{{}, {Saturate: []string{"acquire.p99 < 20ms"}}} {
 		dir := t.TempDir()
 		plan := mustPlan(t, cfg, "recipe=mutex,naive-mutex")
 		if err := plan.Begin(dir); err != nil {
 			t.Fatal(err)
 		}
 		var f fakeRun
-		if cfg.Saturate != "" {
+		if cfg.Saturate != nil {
 			f.result = capacityOf(321)
 		}
 		var said []string
@@ -667,7 +786,7 @@ func TestSweepKeepsAViolation(t *testing.T) {
 				t.Fatal(err)
 			}
 			if violation, _, _ := SweepVerdict(sum); !violation {
-				t.Errorf("saturate %q, %s: no violation in %+v", cfg.Saturate, when, sum)
+				t.Errorf("saturate %v, %s: no violation in %+v", cfg.Saturate, when, sum)
 			}
 			if err := (&Sweep{Dir: dir, Plan: plan, Run: f.Run}).Execute(t.Context()); err != nil {
 				t.Fatal(err)
@@ -681,7 +800,7 @@ func TestSweepKeepsAViolation(t *testing.T) {
 			r, err := result.Read(filepath.Dir(name))
 			return err == nil && sweep.FailedCheck(r) != ""
 		}) {
-			t.Errorf("saturate %q: the evidence is gone from %v", cfg.Saturate, kept)
+			t.Errorf("saturate %v: the evidence is gone from %v", cfg.Saturate, kept)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (p *SweepPlan) Cost() (Cost, error) {
 	c := Cost{Guessed: p.Search != nil}
 	each := max(p.Repeat, 1)
 	if c.Guessed {
-		each = guessedProbes
+		each = guessedTrials
 	}
 	labs := map[string]bool{}
 	for i := range p.Points {
@@ -42,7 +42,11 @@ func (p *SweepPlan) Cost() (Cost, error) {
 		labs[run.LabSettings(sc, nil)] = true
 		c.Open = c.Open || sc.Duration == 0
 		c.Runs += each
-		c.Time += time.Duration(each) * (sc.Warmup + sc.Duration + sc.LivenessPhase() + runTime)
+		if c.Guessed {
+			c.Time += time.Duration(p.Search.BudgetS * float64(time.Second))
+		} else {
+			c.Time += time.Duration(each) * (sc.Warmup + sc.Duration + sc.LivenessPhase() + runTime)
+		}
 	}
 	c.Labs = len(labs)
 	c.Time += time.Duration(c.Labs) * labTime
@@ -59,7 +63,11 @@ func (c Cost) String() string {
 	} else {
 		fmt.Fprintf(&b, "%d labs one after another", c.Labs)
 	}
-	fmt.Fprintf(&b, ", about %s", c.Time.Round(time.Second))
+	about := "about"
+	if c.Guessed {
+		about = "at most about"
+	}
+	fmt.Fprintf(&b, ", %s %s", about, c.Time.Round(time.Second))
 	if c.Open {
 		b.WriteString(" and the time that the iterations take")
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"path/filepath"
+	"time"
 
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -19,7 +20,7 @@ const (
 	planFile   = "plan.json"  // raw: the plan, which is written first
 	sweepFile  = "sweep.json" // derived
 	pointsDir  = "points"     // a folder for each point, which has the run directories of the point
-	planSchema = 1
+	planSchema = 2
 )
 
 // ErrNoSweep says that a directory holds no sweep.
@@ -62,8 +63,12 @@ type SweepConfig struct {
 	Base   *scenario.Scenario
 	Params []sweep.Param
 	Repeat int // 0 = 1
-	// Saturate is a threshold. At each point, the sweep searches for the highest rate that meets it. Empty = no search.
-	Saturate string
+	// Saturate has thresholds. At each point, the sweep searches for the most load that meets them. Empty = no search.
+	Saturate []string
+	// Over is the key that is searched for, one of [Searched]; empty = the rate.
+	Over string
+	// Budget is how long the trials of a search may take in all; 0 = as long as a search usually takes.
+	Budget time.Duration
 
 	_ struct{}
 }
@@ -73,11 +78,11 @@ type SweepConfig struct {
 func PlanSweep(cfg SweepConfig) (*SweepPlan, error) {
 	base := cfg.Base.Clone()
 	p := &SweepPlan{SchemaVersion: planSchema, Header: sweep.Header{Scenario: base.Name, About: base.About,
-		Seed: base.Seed, Params: cfg.Params, Repeat: max(cfg.Repeat, 1), Saturate: cfg.Saturate}}
+		Seed: base.Seed, Params: cfg.Params, Repeat: max(cfg.Repeat, 1)}}
 	leaveResource(base, cfg.Params)
-	if cfg.Saturate != "" {
+	if len(cfg.Saturate) > 0 {
 		p.Repeat = 0
-		if err := p.searchRates(base, cfg); err != nil {
+		if err := p.planSearch(base, cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -122,15 +127,6 @@ func (p *SweepPlan) Run(point, n int) (*scenario.Scenario, error) {
 	}
 	sc.Seed = 1 + rand.New(rand.NewPCG(p.Seed, streamSeeds+uint64(point)*maxRuns+uint64(n))).Uint64N(1<<32)
 	return sc, nil
-}
-
-// runScenario is [SweepPlan.Run] at a rate, if that is not empty.
-func (p *SweepPlan) runScenario(point, n int, rate string) (*scenario.Scenario, error) {
-	sc, err := p.Run(point, n)
-	if err == nil && rate != "" {
-		err = sc.Set(rateKey, rate)
-	}
-	return sc, err
 }
 
 // runDir returns the run directory of a point's n-th run.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"locklab/harness/check"
 	"locklab/harness/rundir"
@@ -47,6 +48,9 @@ func ReadSweep(dir string) (sweep.Sweep, error) {
 		}
 		in.Points = append(in.Points, p)
 	}
+	if in.Setup, err = plan.setup(dir); err != nil {
+		return sweep.Sweep{}, err
+	}
 	return sweep.Summarize(in), nil
 }
 
@@ -72,33 +76,33 @@ func (p *SweepPlan) collect(dir string, point int) (sweep.PointRuns, error) {
 	if out.Broken, err = p.readUnfinished(dir, point); err != nil {
 		return out, err
 	}
-	read := func(n int, rate string) (*result.Result, error) {
+	read := func(n int, ask *capacity.Ask) (*scenario.Scenario, *result.Result, error) {
 		at := p.runDir(dir, point, n)
-		sc, err := p.runScenario(point, n, rate)
+		sc, err := p.runScenario(point, n, ask)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		r, err := readRun(at, sc)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		// A search has not reached a probe without a directory, but each repetition belongs to the point.
-		if _, err := os.Stat(at); err == nil || rate == "" {
+		// A search has not reached a trial without a directory, but each repetition belongs to the point.
+		if _, err := os.Stat(at); err == nil || ask == nil {
 			add(&out, relative(dir, at), r)
 		}
-		return r, nil
+		return sc, r, nil
 	}
 	if p.Search != nil {
-		probes, err := p.probe(read)
+		trials, err := p.search(read)
 		if err != nil {
 			return out, err
 		}
-		limit := p.Search.Limit(probes)
+		limit := p.Search.Limit(trials)
 		out.Limit = &limit
 		return out, nil
 	}
 	for n := range p.Repeat {
-		if _, err := read(n+1, ""); err != nil {
+		if _, _, err := read(n+1, nil); err != nil {
 			return out, err
 		}
 	}
@@ -156,9 +160,9 @@ func SweepVerdict(s sweep.Sweep) (violation, unknown, missed bool) {
 			violation = violation || p.Violation
 			if p.Limit != nil {
 				unknown = unknown || p.Limit.Unknown != "" || p.Limit.AtLeast
-				missed = missed || p.Limit.LastPass == nil
-				for _, probe := range p.Limit.Probes {
-					violation = violation || probe.Reason == capacity.Violation
+				missed = missed || p.Limit.Lower == nil
+				for _, t := range p.Limit.Trials {
+					violation = violation || t.Reason == capacity.Violation
 				}
 				continue
 			}
@@ -176,8 +180,8 @@ func SweepVerdict(s sweep.Sweep) (violation, unknown, missed bool) {
 // String returns how many runs or searches the sweep has.
 func (p *SweepPlan) String() string {
 	if p.Search != nil {
-		return fmt.Sprintf("%s for the highest rate with %s", words.Count(int64(len(p.Points)), "search"),
-			p.Saturate)
+		return fmt.Sprintf("%s for %s, of %s at most", words.Count(int64(len(p.Points)), "search"), describe(&p.Header),
+			time.Duration(p.Search.BudgetS*float64(time.Second)).Round(time.Second))
 	}
 	points, runs := words.Count(int64(len(p.Points)), "point"), words.Count(int64(len(p.Order)), "run")
 	if p.Repeat > 1 {

@@ -1,71 +1,180 @@
 package series
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"locklab/harness/check"
 	"locklab/harness/scenario"
 	"locklab/reports/capacity"
 	"locklab/reports/result"
+	"locklab/reports/sweep"
 	"locklab/workloads"
 )
 
 // Keys of a scenario that a search sets.
 const (
 	rateKey     = "rate"
+	clientsKey  = "clients"
+	locksKey    = "locks"
 	arrivalsKey = "arrivals"
 )
 
-// searchRates plans a search at each point. It makes the base an open loop with the threshold of the search.
-func (p *SweepPlan) searchRates(base *scenario.Scenario, cfg SweepConfig) error {
+// Searched are the keys that a search can be over.
+var Searched = []string{rateKey, clientsKey, locksKey}
+
+// leastSamples is how many acquisitions a window should have at least, in goal loss ratios: one is expected beyond the
+// percentile, and half as many again so that it does not depend on chance. fewest is the least that any window has.
+const (
+	leastSamples  = 1.5
+	fewestSamples = 150
+)
+
+// What a search's default budget has windows for.
+const (
+	budgetShort     = 14
+	budgetFull      = 25
+	budgetDisturbed = 2
+	budgetAway      = 12
+)
+
+// planSearch plans a search at each point. It gives the base the thresholds of the search, and a search over rates an
+// open loop.
+func (p *SweepPlan) planSearch(base *scenario.Scenario, cfg SweepConfig) error {
+	p.Over = cmp.Or(cfg.Over, rateKey)
+	if !slices.Contains(Searched, p.Over) {
+		return &scenario.InputError{Flag: "--over", Msg: strconv.Quote(p.Over) + " cannot be searched for",
+			Hint: strings.Join(Searched, ", ")}
+	}
 	for _, param := range p.Params {
-		if param.Key == rateKey {
-			return refuseParams("", "--saturate looks for the rate itself",
-				"without --saturate, a sweep of rates measures each")
+		if param.Key == p.Over {
+			return refuseParams("", "--saturate looks for the "+p.Over+" itself",
+				"without --saturate, a sweep measures each")
 		}
 	}
-	err := base.SetThresholds([]string{cfg.Saturate})
+	if err := p.setGoals(base, cfg.Saturate); err != nil {
+		return err
+	}
+	search := capacity.Search{}
+	switch p.Over {
+	case rateKey:
+		search.Start = 16
+		if s := base.Duration.Seconds(); s > 0 {
+			search.Start = max(search.Start, p.samples()/s)
+		}
+		if len(base.Rate.Rates) > 0 && base.Open() {
+			search.Start = base.Rate.Rates[0]
+			p.PlannedRate, search.Planned = search.Start, search.Start
+		}
+		if !base.Open() {
+			if err := base.Set(arrivalsKey, workloads.Poisson); err != nil {
+				return err
+			}
+		}
+		if err := base.Set(rateKey, levelText(search.Start)); err != nil {
+			return err
+		}
+	case clientsKey:
+		search.Start, search.Least, search.Most, search.Whole = float64(base.Clients), 1, 100_000, true
+		search.Fewest = base.Open() // fewer clients cannot serve a rate, and more of them ask more of a closed loop
+	case locksKey:
+		search.Start, search.Least, search.Most, search.Whole = float64(base.Locks), 1, 100_000, true
+		search.Fewest = true
+	}
+	p.Queue = base.Queue
+	plain := !base.HasFaults() && base.Duration > 0
+	search.Disturb = plain && (base.Connect == "" || base.Open())
+	search.Away = plain && base.Connect == "" && base.Servers >= 3
+	search.CostS = map[capacity.Kind]float64{}
+	kinds := []capacity.Kind{capacity.Short, capacity.Full}
+	if search.Disturb {
+		kinds = append(kinds, capacity.Disturbed)
+	}
+	if search.Away {
+		kinds = append(kinds, capacity.Away)
+	}
+	for _, kind := range kinds {
+		sc := base.Clone()
+		if err := p.shape(sc, kind); err != nil {
+			return err
+		}
+		search.CostS[kind] = (sc.Warmup + sc.Duration + sc.LivenessPhase() + runTime).Seconds()
+	}
+	search.BudgetS = cfg.Budget.Seconds()
+	if search.BudgetS == 0 {
+		search.BudgetS = budgetShort*search.CostS[capacity.Short] + budgetFull*search.CostS[capacity.Full]
+		if search.Disturb {
+			search.BudgetS += budgetDisturbed * search.CostS[capacity.Disturbed]
+		}
+		if search.Away {
+			search.BudgetS += budgetAway * search.CostS[capacity.Away]
+		}
+	}
+	switch {
+	case !search.Disturb:
+	case base.Connect != "":
+		p.Disturbance = fmt.Sprintf("the rate was up to twice as high for %s", disturbFor)
+	case base.Servers == 1:
+		p.Disturbance = fmt.Sprintf("the server was stopped for %s", disturbFor)
+	default:
+		p.Disturbance = fmt.Sprintf("the leader of the ensemble was stopped for %s", disturbFor)
+	}
+	for _, t := range base.Thresholds {
+		if t.Duration {
+			p.BoundsNs = append(p.BoundsNs, t.Limit)
+		}
+	}
+	p.FullNs, p.ShortNs, p.WarmupNs = int64(base.Duration), int64(p.short(base)), int64(base.Warmup)
+	p.BudgetNs = int64(search.BudgetS * 1e9)
+	p.Search = &search
+	return nil
+}
+
+// setGoals gives the scenario the thresholds of a search, which are its goals.
+func (p *SweepPlan) setGoals(base *scenario.Scenario, limits []string) error {
+	err := base.SetThresholds(limits)
 	if err == nil {
 		err = base.CheckMetrics(result.Metrics())
 	}
 	for _, t := range base.Thresholds {
-		if err == nil && !boundsRate(t) {
-			err = &scenario.InputError{Msg: fmt.Sprintf("%q does not become false as the rate grows", t.String()),
+		if err == nil && !boundsLoad(t) {
+			err = &scenario.InputError{Msg: fmt.Sprintf("%q does not become false as the load grows", t.String()),
 				Hint: "an upper limit, such as acquire.p99 < 20ms"}
 		}
 	}
+	if e, ok := errors.AsType[*scenario.InputError](err); ok {
+		e.Flag = "--saturate"
+	}
 	if err != nil {
-		if e, ok := errors.AsType[*scenario.InputError](err); ok {
-			e.Flag = "--saturate"
-		}
 		return err
 	}
-	// A p99 needs 100 samples, and half as many again so that it does not depend on chance.
-	const samples = 150
-	search := capacity.Search{Start: 16}
-	if s := base.Duration.Seconds(); s > 0 {
-		search.Start = max(search.Start, samples/s)
+	p.Saturate = nil
+	for _, t := range base.Thresholds {
+		p.Saturate = append(p.Saturate, t.String())
 	}
-	if len(base.Rate.Rates) > 0 && base.Open() {
-		search.Start = base.Rate.Rates[0]
-	}
-	if !base.Open() {
-		if err := base.Set(arrivalsKey, workloads.Poisson); err != nil {
-			return err
-		}
-	}
-	p.Search = &search
-	return base.Set(rateKey, rateText(search.Start))
+	return nil
 }
 
-// boundsRate reports whether a threshold is met at low rates and missed at high ones. Upper limits are, and lower
-// limits on the fairness, which falls as the rate grows.
-func boundsRate(t scenario.Threshold) bool {
+// samples is how many acquisitions a window should have, for all goals.
+func (p *SweepPlan) samples() float64 {
+	most := float64(fewestSamples)
+	for _, limit := range p.Saturate {
+		if t, err := scenario.ParseThreshold(limit); err == nil {
+			if goal := result.GoalOf(t); goal > 0 {
+				most = max(most, leastSamples/goal)
+			}
+		}
+	}
+	return most
+}
+
+// boundsLoad reports whether a threshold is met under little load and missed under much. Upper limits are, and lower
+// limits on the fairness, which falls as the load grows.
+func boundsLoad(t scenario.Threshold) bool {
 	switch t.Op {
 	case "<", "<=":
 		return true
@@ -77,115 +186,48 @@ func boundsRate(t scenario.Threshold) bool {
 	return false
 }
 
-// rateText writes a rate as a scenario does.
-func rateText(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 64) }
+// levelText writes a level as a scenario does.
+func levelText(level float64) string { return strconv.FormatFloat(level, 'f', -1, 64) }
 
-// probe searches for the highest rate of a point until the search is over, or until run returns nil because a run is
-// missing. run returns the result of the point's n-th run, at a rate.
-func (p *SweepPlan) probe(run func(n int, rate string) (*result.Result, error)) ([]capacity.Probe, error) {
-	var probes []capacity.Probe
+// search looks for the limit of a point until the search is over, or until run returns nil because a run is missing.
+// run
+// returns the result of the point's n-th run, which is the trial that the search asks for, and its scenario.
+func (p *SweepPlan) search(
+	run func(n int, ask *capacity.Ask) (*scenario.Scenario, *result.Result, error),
+) ([]capacity.Trial, error) {
+	var trials []capacity.Trial
 	for {
-		rate, more := p.Search.Next(probes)
+		ask, more := p.Search.Next(trials)
 		if !more {
-			return probes, nil
+			return trials, nil
 		}
-		r, err := run(len(probes)+1, rateText(rate))
+		sc, r, err := run(len(trials)+1, &ask)
 		if err != nil || r == nil {
-			return probes, err
+			return trials, err
 		}
-		probes = append(probes, probeOf(rate, *r))
+		trials = append(trials, p.trialOf(ask, sc, r))
 	}
 }
 
+// describe says what a search looks for.
+func describe(h *sweep.Header) string {
+	limits := strings.Join(h.Saturate, " and ")
+	switch h.Over {
+	case clientsKey:
+		return "how many clients keep " + limits
+	case locksKey:
+		return "how few locks keep " + limits
+	}
+	return "the highest rate with " + limits
+}
+
+// The disturbance after which the bound has to hold again, and the settling of a window with one server away.
 const (
-	// reachedShare is the share of arrivals that must be done within the window. With fewer, a backlog grows.
-	reachedShare = 0.97
-	// arrivedShare is the share of planned arrivals that must arrive. With fewer, the load was not the planned one.
-	arrivedShare = 0.85
+	disturbAt  = 4 * time.Second
+	disturbFor = 2 * time.Second
+	// recoverIn is how long after the disturbance the bound must hold again, and for at least recoverFor.
+	recoverIn  = 20 * time.Second
+	recoverFor = 10 * time.Second
+	// settleIn is how long a window with one server away is not judged, because its clients move.
+	settleIn = 5 * time.Second
 )
-
-// probeOf returns what a run at a rate says about that rate. If it held, it did so however the load side was. If it did
-// not, that says nothing if the load side was the limit.
-func probeOf(rate float64, r result.Result) capacity.Probe {
-	p := outcomeOf(rate, r)
-	if p.Reason == capacity.Holds || p.Reason == capacity.Violation {
-		return p
-	}
-	if why := r.Void(); why != "" {
-		p.Reason, p.Detail = capacity.Void, why
-	}
-	return p
-}
-
-// outcomeOf is probeOf without regard to the load side.
-func outcomeOf(rate float64, r result.Result) capacity.Probe {
-	p := capacity.Probe{Rate: rate}
-	give := func(why capacity.Reason, format string, args ...any) capacity.Probe {
-		p.Reason, p.Detail = why, fmt.Sprintf(format, args...)
-		return p
-	}
-	for _, c := range r.Checks {
-		if c.Outcome == check.Fail {
-			return give(capacity.Violation, "%s: %s", c.Name, c.Summary)
-		}
-	}
-	offered, acquired, dropped := r.Throughput.OfferedPerS, r.Throughput.AcquiredPerS, r.Throughput.Dropped
-	switch {
-	case r.Partial:
-		return give(capacity.Undecided, "the run broke off")
-	case offered == nil || acquired == nil || dropped == nil:
-		return give(capacity.Undecided, "the run never reached its measured window")
-	case *offered < arrivedShare*rate:
-		return give(capacity.Undecided, "only %.1f a second arrived", *offered)
-	}
-	for _, t := range r.Thresholds {
-		if t.Verdict == check.Fail {
-			return give(capacity.Missed, "%s: %s", t.Expr, t.Reason)
-		}
-	}
-	switch {
-	case *dropped > 0:
-		return give(capacity.Dropped, "%d were dropped because no client was free", *dropped)
-	case *acquired < reachedShare**offered-chance(r):
-		return give(capacity.NotReached, "%.1f a second were due and %.1f were done", *offered, *acquired)
-	}
-	for _, t := range r.Thresholds {
-		if t.Verdict != check.Pass && !heldDespiteHiccups(&r, t) {
-			return give(capacity.Undecided, "%s: %s", t.Expr, t.Reason)
-		}
-	}
-	for _, c := range r.Checks {
-		if c.Outcome != check.Pass {
-			return give(capacity.Undecided, "%s: %s", c.Name, c.Summary)
-		}
-	}
-	for _, t := range r.Thresholds {
-		p.Detail = t.Expr + ": it came to " + t.Shown()
-	}
-	return p
-}
-
-// heldDespiteHiccups reports whether a threshold that is unknown was met all the same, because even the measured
-// latency and the hiccups of the machine, whichever is larger, are below the limit.
-func heldDespiteHiccups(r *result.Result, l result.ThresholdLine) bool {
-	t, err := scenario.ParseThreshold(l.Expr)
-	if err != nil || l.Verdict != check.Unknown || l.Value == nil {
-		return false
-	}
-	supported, why := r.Supported(t.Metric, *l.Value)
-	if supported || why != l.Reason {
-		return false // it is unknown for another reason
-	}
-	most := max(*l.Value, float64(*r.Hiccups.P99Ns))
-	return t.Op == "<" && most < t.Limit || t.Op == "<=" && most <= t.Limit
-}
-
-// chance returns by how much, in operations a second, the work done in a window may fall short of the arrivals although
-// no backlog grows for ever. That is twice the standard deviation of random arrivals.
-func chance(r result.Result) float64 {
-	if r.Arrivals != workloads.Poisson || r.Window.FromNs == nil || r.Window.ToNs == nil {
-		return 0
-	}
-	seconds := time.Duration(*r.Window.ToNs - *r.Window.FromNs).Seconds()
-	return 2 * math.Sqrt(*r.Throughput.OfferedPerS/seconds)
-}

@@ -14,9 +14,9 @@ import (
 // unfinishedDir has, by point, the directories of runs that broke off and were run again.
 const unfinishedDir = "unfinished"
 
-// probeCounts reports whether a search uses the n-th probe of a point although it is partial. It does so if the probe
-// saw a violation, or if the search went on after it, because then the rate of the next probe follows from it.
-func (p *SweepPlan) probeCounts(dir string, point, n int, r result.Result) bool {
+// trialCounts reports whether a search uses the n-th trial of a point although it is partial. It does so if the trial
+// saw a violation, or if the search went on after it, because then the next trial follows from it.
+func (p *SweepPlan) trialCounts(dir string, point, n int, r result.Result) bool {
 	_, err := os.Stat(p.runDir(dir, point, n+1))
 	return err == nil || sweep.FailedCheck(&r) != ""
 }

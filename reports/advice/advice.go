@@ -16,10 +16,15 @@ type Advice struct {
 	Pauses  Input    `json:"pauses"`
 	Options []Option `json:"options"` // the shortest timeout first
 	// Guard is the guard that was asked about; Choices has every guard's best timeout.
-	Guard    string            `json:"guard"`
-	Choices  map[string]Choice `json:"choices"`
-	Method   []string          `json:"method"`
-	Warnings []string          `json:"warnings"`
+	Guard   string            `json:"guard"`
+	Choices map[string]Choice `json:"choices"`
+	// Undecided says why the pauses cannot carry a choice with Guard; empty if they can. NeededNs is about how long the
+	// logs of one process would have to be, or those of several together.
+	Undecided string `json:"undecided"`
+	NeededNs  int64  `json:"needed_ns,omitempty"`
+
+	Method   []string `json:"method"`
+	Warnings []string `json:"warnings"`
 
 	cfg Config
 }
@@ -87,9 +92,49 @@ func Advise(p Pauses, cfg Config) (*Advice, error) {
 			a.Choices[g.Name] = Choice{best.TimeoutNs, low.TimeoutNs, high.TimeoutNs}
 		}
 	}
+	a.Undecided, a.NeededNs = a.undecided(&p)
 	a.Method = a.method()
 	a.warn(&p)
 	return a, nil
+}
+
+// mostApart is by which factor the choices at both ends of the intervals may differ for the input to carry a choice.
+const mostApart = 2
+
+// undecided says why the pauses do not carry a choice, and about how long logs would have to be that do; empty if they
+// carry it:
+//
+//   - They cover a day, because load has the rhythm of a day.
+//   - The choices at the lower and at the upper ends of the intervals differ by a factor of two at most. If not, about
+//     sixteen long pauses would do.
+//   - If the input has no pause that could end a session with the chosen timeout, what is possible all the same (95 %)
+//     must not be more, for each client, than the crashes that are counted on. That limit falls with the length of the
+//     input.
+func (a *Advice) undecided(p *Pauses) (why string, needed int64) {
+	need := func(times float64) int64 {
+		return int64(max(times*p.Span.Seconds(), shortSpan.Seconds()) * float64(time.Second))
+	}
+	c, o := a.Choices[a.Guard], a.chosen(a.Guard)
+	possible, bearable := o.FalseExpiries.High/float64(a.cfg.Clients), max(a.cfg.CrashesAYear, 1)
+	switch {
+	case c.HighNs > mostApart*c.LowNs:
+		seen := 1.0
+		for i := range a.Options {
+			if a.Options[i].TimeoutNs == c.LowNs {
+				seen = max(seen, a.Options[i].LongPauses)
+			}
+		}
+		return fmt.Sprintf("its intervals allow %s as well as %s", words.Duration(c.LowNs), words.Duration(c.HighNs)),
+			need(fewPauses / seen)
+	case o.FalseExpiries.Unseen && possible > bearable:
+		return fmt.Sprintf("it has no pause that could end a session of %s, and %s false expiries a year of each client are "+
+				"possible all the same, more than the %s crashes that are counted on", words.Duration(o.TimeoutNs),
+				yearly(possible), words.Digits3(bearable)),
+			need(possible / bearable)
+	case p.Span < shortSpan:
+		return fmt.Sprintf("it covers only %s, less than a day", words.Duration(int64(p.Span))), need(1)
+	}
+	return "", 0
 }
 
 func (a *Advice) option(p *Pauses, timeout time.Duration) Option {

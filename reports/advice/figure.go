@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -40,6 +41,10 @@ func (a *Advice) Figure() chart.Figure {
 // title says which timeout to choose, and why.
 func (a *Advice) title() string {
 	o := a.chosen(a.Guard)
+	if a.Undecided != "" {
+		return fmt.Sprintf("The pauses cannot carry a choice (guard %s): %s of logs are needed", a.Guard,
+			words.Count(int64(math.Ceil(time.Duration(a.NeededNs).Hours()/24)), "day"))
+	}
 	return fmt.Sprintf("Choose a session timeout of %s (guard %s): %s", words.Duration(o.TimeoutNs), a.Guard, a.why(o))
 }
 

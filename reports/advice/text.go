@@ -27,7 +27,11 @@ func Print(w io.Writer, a *Advice) error {
 	fmt.Fprintln(w)
 	for _, g := range guard.All {
 		if c, ok := a.Choices[g.Name]; ok {
-			fmt.Fprintf(w, "with %-12s  choose %s\n", g.Name, c)
+			verb := "choose"
+			if a.Undecided != "" {
+				verb = "least cost, as far as this input tells:"
+			}
+			fmt.Fprintf(w, "with %-12s  %s %s\n", g.Name, verb, c)
 		}
 	}
 	fmt.Fprintln(w)
@@ -53,6 +57,9 @@ func (c Choice) String() string {
 // Headline says which timeout to choose, and what it brings.
 func (a *Advice) Headline() string {
 	o := a.chosen(a.Guard)
+	if a.Undecided != "" {
+		return a.cannotSay(o)
+	}
 	s := fmt.Sprintf("Choose a session timeout of %s with guard %s: %s.\n", words.Duration(o.TimeoutNs), a.Guard, a.why(o))
 	if o.FalseExpiries.Unseen {
 		s += "No pause of the input could end such a session. All that the input shows (95 %) is that there are at most " +
@@ -63,6 +70,16 @@ func (a *Advice) Headline() string {
 	}
 	return s + fmt.Sprintf("After a crash of its holder, nobody gets the lock for %s on average.",
 		words.Duration(o.WithoutProgress.MeanNs))
+}
+
+// cannotSay is the headline of an input that cannot carry a choice: what it says, and how much would be enough.
+func (a *Advice) cannotSay(o *Option) string {
+	days := math.Ceil(time.Duration(a.NeededNs).Hours() / 24)
+	return fmt.Sprintf("No timeout is recommended with guard %s, because the input cannot carry a choice: %s.\n"+
+		"It says this: the longest of %s in %s was %s, so a session timeout of %s brings %s false expiries a year.\n"+
+		"About %s of logs would be enough, of one process or of several together.",
+		a.Guard, a.Undecided, a.Pauses.counted(), words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs),
+		words.Duration(o.TimeoutNs), o.FalseExpiries, words.Count(int64(days), "day"))
 }
 
 // String writes the rate and its interval.

@@ -3,229 +3,507 @@ package capacity
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 )
 
-// A Reason says why a rate does not hold.
-type Reason string
-
-// The reasons. Holds means that there is none.
-const (
-	Holds      Reason = ""
-	Missed     Reason = "threshold" // a limit was missed
-	Dropped    Reason = "drops"     // arrivals found no idle client
-	NotReached Reason = "rate"      // fewer were done than arrived, so the backlog grows
-	Undecided  Reason = "unknown"   // the probe does not say whether the rate holds
-	Void       Reason = "void"      // the load side was the limit, so the probe says nothing about the servers
-	Violation  Reason = "violation" // the lock was unsafe, so no rate counts
-)
-
-// A Probe is the result of trying a rate once.
-type Probe struct {
-	Rate   float64 `json:"rate"`
-	Reason Reason  `json:"reason"` // empty if it held
-	Detail string  `json:"detail"` // with numbers
-}
-
-// A Search looks for the highest rate that holds. It doubles the rate until one does not hold, and halves the
-// interval until it is small. Then it probes both sides again, because a probe near the boundary passes or fails by
-// chance. The majority of a rate's probes counts, and a rate whose majority changes reopens the search.
+// A Search looks for the highest level of a load that holds, by RFC 9971 (Multiple Loss Ratio search), where a rate is
+// called a level because numbers of clients and of locks are searched for too:
+//
+//   - Short windows double the level until one is bad, and halve the interval. The first bad level is measured until
+//
+// its
+//
+//	  throughput no longer rises, because the servers may only have been cold. Short windows exclude levels and decide
+//	  nothing.
+//	- Full windows decide: a level is a lower bound, an upper bound, or undecided and measured again. Both bounds that
+//	  are told rest on at least five full windows.
+//	- A lower bound is the answer only if the bound holds again after a disturbance.
+//	- What holds with one server away is searched for below the answer.
+//
+// A Search knows nothing of how a window is measured. It is immutable.
 type Search struct {
-	Start float64 // the first rate; 0 = 16
+	Start float64 `json:"start"` // the first level; 0 = 16
+	// Least and Most bound the levels; 0 = 0.1 and a million.
+	Least float64 `json:"least,omitempty"`
+	Most  float64 `json:"most,omitempty"`
+	// Whole says that levels are whole numbers, and Fewest that less is harder, so that the least level is searched for.
+	Whole  bool `json:"whole,omitempty"`
+	Fewest bool `json:"fewest,omitempty"`
+	// Width is the goal width: by which share the two bounds may differ in the end; 0 = 0.05.
+	Width float64 `json:"width,omitempty"`
+	// Disturb says that the answer must come back after a disturbance, and Away that the limit with one server away is
+	// searched for too.
+	Disturb bool `json:"disturb,omitempty"`
+	Away    bool `json:"away,omitempty"`
+	// Planned is a level of which full windows are wanted besides, for its headroom; 0 = none.
+	Planned float64 `json:"planned,omitempty"`
+	// BudgetS is how many seconds all trials together may take; 0 = as many as it takes.
+	BudgetS float64 `json:"budget_s,omitempty"`
+	// CostS is how many seconds a trial of each kind is expected to take.
+	CostS map[Kind]float64 `json:"cost_s,omitempty"`
 }
 
 // The bounds of a search.
 const (
-	leastRate = 0.1
-	mostRate  = 1e6
-	// precision is the share by which the rates on both sides of the boundary may differ in the end.
-	precision = 0.02
-	// votes is the number of probes of which more than half decide a side of the boundary.
-	votes      = 3
-	mostProbes = 60
+	leastLevel = 0.1
+	mostLevel  = 1e6
+	goalWidth  = 0.05
+	mostTrials = 150
+	// steadySlope is by which share the throughput of a bad level may still rise until the servers count as steady, and
+	// mostCold how many windows are spent on that.
+	steadySlope = 0.05
+	mostCold    = 6
+	// votes is the number of disturbed windows of which more than half decide. The first one decides if it is good.
+	votes = 3
+	// awayWindows is how many windows with one server away the budget keeps back.
+	awayWindows = 8
+	// maxUndecided is how often in a row the windows of a level may be undecided.
+	maxUndecided = 2
+	// maxBarred is how many levels the load side may be unable to ask for until the search ends, if no level has held.
+	maxBarred = 3
 )
 
-// A Limit is the result of a search. LastPass and FirstFail are null if there is no such rate.
-type Limit struct {
-	LastPass  *float64 `json:"last_pass"`
-	FirstFail *float64 `json:"first_fail"`
-	// Why and Detail say why a probe at FirstFail failed.
-	Why    Reason `json:"why"`
-	Detail string `json:"detail"`
-	// AtLeast says that LastPass is only what could be asked for: at the next rate the load side was the limit, for the
-	// reason in Detail. FirstFail is null then.
-	AtLeast bool `json:"at_least"`
-	// Unknown says why there is no answer; empty if there is one.
-	Unknown string  `json:"unknown"`
-	Probes  []Probe `json:"probes"`
+// An Ask is the trial that a search wants next.
+type Ask struct {
+	Level float64
+	Kind  Kind
 }
 
-// side counts the probes at a rate by their results.
-type side struct {
-	rate          float64
-	passes, fails int
-	unknown       int // the last ones in a row
-	void          int // likewise
+// load is how hard a level is.
+func (s Search) load(level float64) float64 {
+	if s.Fewest {
+		return 1 / level
+	}
+	return level
 }
 
-func (v side) tied() bool   { return v.passes == v.fails }
-func (v side) passed() bool { return v.passes > v.fails }
-
-// decided reports whether the remaining probes cannot change the majority.
-func (v side) decided() bool { return 2*max(v.passes, v.fails) > votes }
-
-// barred reports whether the load side cannot ask for the rate.
-func (v side) barred() bool { return v.void >= maxUndecided }
-
-// sides counts the probes by rate.
-func sides(probes []Probe) map[float64]side {
-	all := map[float64]side{}
-	for _, p := range probes {
-		v := all[p.Rate]
-		v.rate = p.Rate
-		switch p.Reason {
-		case Holds:
-			v.passes, v.unknown, v.void = v.passes+1, 0, 0
-		case Undecided:
-			v.unknown++
-		case Void:
-			// One may be chance. More in a row are as good as a failure for where to look next.
-			if v.void++; v.barred() {
-				v.fails = max(v.fails, votes, v.passes+1)
-			}
-		default:
-			v.fails, v.unknown, v.void = v.fails+1, 0, 0
-		}
-		all[p.Rate] = v
+// level is the level of a load, as a person would write it.
+func (s Search) level(load float64) float64 {
+	l := s.load(load) // 1/x is its own inverse
+	if s.Whole {
+		return max(math.Round(l), 1)
 	}
-	return all
+	return round(l)
 }
 
-// bracket returns the lowest rate that failed, and the highest rate below it that passed. Their rate is 0 if there is
-// none.
-func bracket(all map[float64]side) (pass, fail side) {
-	for _, v := range all {
-		if !v.tied() && !v.passed() && (fail.rate == 0 || v.rate < fail.rate) {
-			fail = v
-		}
-	}
-	for _, v := range all {
-		if v.passed() && v.rate > pass.rate && (fail.rate == 0 || v.rate < fail.rate) {
-			pass = v
-		}
-	}
-	return pass, fail
+// bounds returns the easiest and the hardest load.
+func (s Search) bounds() (least, most float64) {
+	a, b := s.load(cmp.Or(s.Least, leastLevel)), s.load(cmp.Or(s.Most, mostLevel))
+	return min(a, b), max(a, b)
 }
 
-// wide is the ratio of the two sides from which on a failed probe is repeated at once, because a wrong one would cost
-// many others.
-const wide = 1.5
+func (s Search) width() float64 { return cmp.Or(s.Width, goalWidth) }
 
-// maxUndecided is how often in a row the probes of a rate may be undecided.
-const maxUndecided = 2
-
-// maxBarred is how many rates the load side may be unable to ask for until the search ends, if no rate has held.
-const maxBarred = 3
-
-// Next returns the rate to probe next; false if there is nothing left to probe. It depends on the probes alone, so a
-// search can continue where it was interrupted.
-func (s Search) Next(probes []Probe) (float64, bool) {
-	if len(probes) == 0 {
-		return min(max(cmp.Or(s.Start, 16), leastRate), mostRate), true
-	}
-	if stuck(probes) != "" {
-		return 0, false
-	}
-	all := sides(probes)
-	if last := all[probes[len(probes)-1].Rate]; last.tied() {
-		return last.rate, true
-	}
-	pass, fail := bracket(all)
-	switch {
-	case fail.rate == 0 && pass.rate >= mostRate:
-		return mostRate, !pass.decided()
-	case fail.rate == 0:
-		return min(round(2*pass.rate), mostRate), true
-	case fail.fails == 1 && fail.rate > pass.rate*wide:
-		return fail.rate, true
-	case pass.rate == 0 && fail.rate <= leastRate:
-		return leastRate, !fail.decided()
-	case pass.rate == 0:
-		return max(round(fail.rate/2), leastRate), true
-	}
-	if middle := round(math.Sqrt(pass.rate * fail.rate)); fail.rate > pass.rate*(1+precision) && middle > pass.rate &&
-		middle < fail.rate {
-		return middle, true
-	}
-	if !fail.decided() {
-		return fail.rate, true
-	}
-	return pass.rate, !pass.decided()
-}
-
-// round gives a rate four digits, as a person would write it.
-func round(rate float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(rate))-3)
+// round gives a level four digits.
+func round(level float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(level))-3)
 	if unit >= 1 {
-		return math.Round(rate/unit) * unit
+		return math.Round(level/unit) * unit
 	}
 	per := math.Round(1 / unit) // 1/unit is exact, unit is not
-	return math.Round(rate*per) / per
+	return math.Round(level*per) / per
 }
 
-// stuck says why the search cannot continue; empty if it can.
-func stuck(probes []Probe) string {
-	if len(probes) == 0 {
-		return ""
+// Next returns the trial that follows the trials so far; false if the search is over. It depends on the trials alone,
+// so
+// a search can continue where it was interrupted.
+func (s Search) Next(trials []Trial) (Ask, bool) {
+	whole, away := s.parts(trials)
+	ask := whole.ask
+	if ask.Kind == "" && away != nil && away.ask.Kind != "" {
+		ask = Ask{away.ask.Level, Away}
 	}
-	last := probes[len(probes)-1]
-	all := sides(probes)
-	barred := 0
-	for _, v := range all {
-		if v.barred() {
-			barred++
-		}
-	}
-	switch pass, _ := bracket(all); {
-	case last.Reason == Violation:
-		return "at a rate of " + plain(last.Rate) + ": " + last.Detail
-	case pass.rate == 0 && barred >= maxBarred:
-		return fmt.Sprintf("no rate held, and the load side was the limit at %d of them: %s", barred, last.Detail)
-	case all[last.Rate].unknown >= maxUndecided:
-		return fmt.Sprintf("a rate of %s was undecided %d times in a row: %s", plain(last.Rate), maxUndecided, last.Detail)
-	case len(probes) >= mostProbes:
-		return fmt.Sprintf("%d probes did not decide it", len(probes))
-	}
-	return ""
+	return ask, ask.Kind != ""
 }
 
-// Limit returns what the probes say so far. It is the answer if Next has no rate left.
-func (s Search) Limit(probes []Probe) Limit {
-	l := Limit{Probes: probes, Unknown: stuck(probes)}
-	if l.Unknown == "" {
-		if _, more := s.Next(probes); more {
-			l.Unknown = "the search is not over"
+// parts returns the state of the search and, once that is over with an answer that is to be repeated with one server
+// away, of the search for what holds then; else nil. That search does not look above the answer.
+func (s Search) parts(trials []Trial) (whole, away *state) {
+	var of, without []Trial
+	for _, t := range trials {
+		if t.Kind == Away {
+			t.Kind = Full
+			without = append(without, t)
+		} else {
+			of = append(of, t)
 		}
 	}
-	pass, fail := bracket(sides(probes))
-	if pass.rate > 0 {
-		l.LastPass = &pass.rate
+	whole = s.state(of)
+	if !s.Away || whole.ask.Kind != "" || whole.stuck != "" || whole.low == 0 {
+		return whole, nil
 	}
-	if fail.rate == 0 {
-		return l
+	sub := Search{Start: s.level(whole.low), Least: s.Least, Most: s.level(whole.low), Whole: s.Whole, Fewest: s.Fewest,
+		Width: 2 * s.width(), BudgetS: s.BudgetS, CostS: map[Kind]float64{Full: s.CostS[Away]}}
+	if s.Fewest {
+		sub.Least, sub.Most = sub.Most, s.Most
 	}
-	for _, p := range probes {
-		if p.Rate == fail.rate && p.Reason != Holds && p.Reason != Undecided {
-			l.Why, l.Detail = p.Reason, p.Detail
+	if s.BudgetS > 0 {
+		sub.BudgetS = s.BudgetS - whole.spent()
+	}
+	st := &state{Search: sub, trials: without, full: map[float64]*tally{}, barred: map[float64]bool{}, held: whole.low}
+	for _, t := range without {
+		addTo(st.full, s.load(t.Level), t.Reason)
+	}
+	st.bracket()
+	if st.stuck = st.whyStuck(); st.stuck == "" {
+		st.fine()
+	}
+	return whole, st
+}
+
+// A state is what the trials of a search say so far.
+type state struct {
+	Search
+	trials []Trial
+	ask    Ask    // Kind is empty if the search is over
+	stuck  string // why there is no answer
+	// timeout says that the budget ends the search.
+	timeout bool
+	// cold is how many windows were spent on servers that were not steady, and steady says that they became it.
+	cold   int
+	steady bool
+	full   map[float64]*tally // by load
+	upset  map[float64]*tally // disturbed windows, by load
+	// excluded and allowed are what short windows say, ascending. out is the easiest load that they exclude, and held the
+	// hardest one below it that they allow; 0 = none.
+	excluded, allowed []float64
+	held, out         float64
+	barred            map[float64]bool // loads that the load side cannot ask for
+	// low and high are the relevant bounds, as loads; 0 = none.
+	low, high float64
+}
+
+func (s Search) state(trials []Trial) *state {
+	st := &state{Search: s, trials: trials, full: map[float64]*tally{}, upset: map[float64]*tally{},
+		barred: map[float64]bool{}}
+	short := map[float64][]Trial{}
+	for _, t := range trials {
+		x := s.load(t.Level)
+		switch t.Kind {
+		case Short:
+			short[x] = append(short[x], t)
+		case Full:
+			addTo(st.full, x, t.Reason)
+		case Disturbed:
+			addTo(st.upset, x, t.Reason)
+		}
+	}
+	for x, t := range st.full {
+		st.barred[x] = t.class() == barred
+	}
+	coarse := st.coarse(short)
+	st.bracket()
+	if st.stuck = st.whyStuck(); st.stuck != "" {
+		return st
+	}
+	switch {
+	case coarse != 0:
+		st.want(coarse, Short)
+	default:
+		st.fine()
+	}
+	return st
+}
+
+func addTo(all map[float64]*tally, x float64, r Reason) {
+	if all[x] == nil {
+		all[x] = &tally{}
+	}
+	all[x].add(r)
+}
+
+// want asks for a trial, if the budget allows it.
+func (st *state) want(load float64, kind Kind) {
+	reserved := 0.0 // for what makes the answer one
+	if st.Disturb && kind != Disturbed {
+		reserved += st.CostS[Disturbed]
+	}
+	if st.Away {
+		reserved += awayWindows * st.CostS[Away]
+	}
+	if st.BudgetS > 0 && st.spent()+st.CostS[kind]+reserved > st.BudgetS {
+		st.timeout = true
+		if kind != Disturbed && st.low > 0 && st.recovery() == undecided {
+			st.ask = Ask{st.level(st.low), Disturbed} // what is known may still turn out to be no limit
+		}
+		return
+	}
+	st.ask = Ask{st.level(load), kind}
+}
+
+func (st *state) spent() (sum float64) {
+	for _, t := range st.trials {
+		sum += t.Seconds
+	}
+	return sum
+}
+
+// coarse sets what short windows say, and returns the load of the next one; 0 if there is none.
+func (st *state) coarse(short map[float64][]Trial) float64 {
+	least, most := st.bounds()
+	var again []float64
+	for _, x := range slices.Sorted(maps.Keys(short)) {
+		switch c := coarseClass(short[x]); c {
+		case barred, upper:
+			st.barred[x] = c == barred
+			st.excluded = append(st.excluded, x)
+		case lower:
+			st.allowed = append(st.allowed, x)
+		default:
+			again = append(again, x)
+		}
+	}
+	if len(st.excluded) > 0 {
+		st.out = st.excluded[0]
+	}
+	for _, x := range st.allowed {
+		if st.out == 0 || x < st.out {
+			st.held = x
+		}
+	}
+	if x := st.warm(short); x != 0 && len(st.full) == 0 {
+		return x
+	}
+	switch {
+	case len(st.full) > 0:
+		return 0
+	case len(st.trials) == 0:
+		return min(max(st.load(cmp.Or(st.Start, 16)), least), most)
+	case len(again) > 0:
+		return again[0]
+	case st.out == 0 && st.held >= most, st.held == 0 && st.out <= least:
+		return 0
+	case st.out == 0:
+		return st.apart(min(2*st.held, most), short)
+	case st.held == 0:
+		return st.apart(max(st.out/2, least), short)
+	case st.out > st.held*(1+2*st.width()):
+		return st.apart(math.Sqrt(st.held*st.out), short)
+	}
+	return 0
+}
+
+// warm counts the windows that were spent on servers that were not steady, and returns the load that is to be measured
+// again for that reason; 0 if there is none. What servers can do at most, which the first bad level shows, no longer
+// rises when they are steady.
+func (st *state) warm(short map[float64][]Trial) float64 {
+	seen := map[float64]bool{}
+	for _, t := range st.trials {
+		x := st.load(t.Level)
+		if t.Kind != Short || t.Reason == Holds || !t.counts() || seen[x] {
+			continue
+		}
+		seen[x] = true
+		n, steady := coldness(short[x])
+		st.cold += n
+		if coarseClass(short[x]) == lower {
+			continue // it was bad only because the servers were cold, or by chance
+		}
+		if st.steady = steady; steady || st.cold >= mostCold {
+			return 0
+		}
+		return x
+	}
+	return 0
+}
+
+// apart returns a load as a level has it; 0 if that level was measured.
+func (st *state) apart(load float64, short map[float64][]Trial) float64 {
+	x := st.load(st.level(load))
+	if _, known := short[x]; known {
+		return 0
+	}
+	return x
+}
+
+// coarseClass is what the short windows of a level say: the last one if it is good, else the last two.
+func coarseClass(all []Trial) class {
+	bad, void := 0, 0
+	for _, t := range slices.Backward(all) {
+		switch {
+		case t.Reason == Holds && bad == 0:
+			return lower
+		case t.Reason == Holds:
+			return undecided
+		case t.Reason == Void:
+			if void++; void >= mostVoid {
+				return barred
+			}
+		case t.counts():
+			if bad++; bad >= 2 {
+				return upper
+			}
+		}
+	}
+	return undecided
+}
+
+// coldness returns how many windows of a bad level were measured, and whether their throughput has stopped rising.
+func coldness(all []Trial) (n int, steady bool) {
+	var best float64
+	for _, t := range all {
+		if !t.counts() {
+			continue
+		}
+		n++
+		if t.PerS == nil {
+			return n, true // there is nothing to judge by
+		}
+		steady = n > 1 && *t.PerS <= best*(1+steadySlope)
+		best = max(best, *t.PerS)
+	}
+	return n, steady
+}
+
+// classOf is the class of a load by its full windows and by whether it came back from a disturbance.
+func (st *state) classOf(x float64) class {
+	t := st.full[x]
+	if t == nil {
+		return undecided
+	}
+	if d := st.upset[x]; d != nil && d.bad > votes/2 {
+		return upper
+	}
+	return t.class()
+}
+
+// bracket sets the relevant bounds: the easiest upper bound, and the hardest lower bound below it.
+func (st *state) bracket() {
+	for x := range st.full {
+		if c := st.classOf(x); (c == upper || c == barred) && (st.high == 0 || x < st.high) {
+			st.high = x
+		}
+	}
+	for x := range st.full {
+		if st.classOf(x) == lower && (st.high == 0 || x < st.high) {
+			st.low = max(st.low, x)
+		}
+	}
+}
+
+// recovery is what the disturbed windows at the lower bound say.
+func (st *state) recovery() class {
+	t := st.upset[st.low]
+	switch {
+	case !st.Disturb:
+		return lower
+	case t == nil:
+		return undecided
+	case t.good > votes/2, t.good > 0 && t.bad == 0:
+		return lower
+	case t.bad > votes/2:
+		return upper
+	case t.void >= mostVoid:
+		return barred
+	}
+	return undecided
+}
+
+// fine asks for the next full or disturbed window.
+func (st *state) fine() {
+	least, most := st.bounds()
+	loads := slices.Sorted(maps.Keys(st.full))
+	for _, x := range loads { // what was begun is decided first
+		if st.classOf(x) == undecided {
+			st.want(x, Full)
+			return
 		}
 	}
 	switch {
-	case !fail.barred():
-		l.FirstFail = &fail.rate
-	case l.LastPass != nil:
-		l.AtLeast = true
-	case l.Unknown == "":
-		l.Unknown = "no rate held, and the load side was the limit: " + l.Detail
+	case len(loads) == 0:
+		st.want(cmp.Or(st.held, least), Full)
+		return
+	case st.high == 0 && st.low >= most, st.low == 0 && st.high <= least:
+	case st.high == 0:
+		if x := st.step(st.low, 1, loads, least, most); x != 0 {
+			st.want(x, Full)
+			return
+		}
+	case st.low == 0:
+		if x := st.step(st.high, -1, loads, least, most); x != 0 {
+			st.want(x, Full)
+			return
+		}
+	case st.high > st.low*(1+st.width()):
+		if x := st.load(st.level(math.Sqrt(st.low * st.high))); x > st.low && x < st.high {
+			st.want(x, Full)
+			return
+		}
 	}
-	return l
+	// Both bounds get their windows in turn, so that a drift reaches both.
+	short := func(x float64) bool {
+		if x == 0 || st.full[x].settled() {
+			return false
+		}
+		return x != st.high || st.upset[x] == nil
+	}
+	lo, hi := short(st.low), short(st.high)
+	switch {
+	case lo && (!hi || st.full[st.low].counted() <= st.full[st.high].counted()):
+		st.want(st.low, Full)
+	case hi:
+		st.want(st.high, Full)
+	case st.low > 0 && st.recovery() == undecided:
+		st.want(st.low, Disturbed)
+	case st.Planned > 0 && st.full[st.load(st.Planned)] == nil:
+		st.want(st.load(st.Planned), Full)
+	}
+}
+
+// step returns the load to try beyond a bound without a counterpart: what short windows say, or else a step that
+// doubles
+// with each load that was tried; 0 if there is none.
+func (st *state) step(from float64, direction int, loads []float64, least, most float64) float64 {
+	guess := st.out
+	if direction < 0 {
+		guess = st.held
+	}
+	if guess != 0 && st.full[guess] == nil && (guess-from)*float64(direction) > 0 {
+		return guess
+	}
+	by := 1 + st.width()*math.Pow(2, float64(min(len(loads), 12)-1))
+	x := from * math.Pow(by, float64(direction))
+	for range 40 { // until the level differs, which matters if it is a small whole number
+		x = st.load(st.level(min(max(x, least), most)))
+		if (x-from)*float64(direction) > 0 {
+			return x
+		}
+		by *= 2
+		x = from * math.Pow(by, float64(direction))
+	}
+	return 0
+}
+
+// whyStuck says why the search cannot continue; empty if it can.
+func (st *state) whyStuck() string {
+	if len(st.trials) == 0 {
+		return ""
+	}
+	last := st.trials[len(st.trials)-1]
+	unknown := 0
+	for _, t := range slices.Backward(st.trials) {
+		if t.Level != last.Level || t.Kind != last.Kind || t.Reason != Undecided {
+			break
+		}
+		unknown++
+	}
+	bars := 0
+	for _, is := range st.barred {
+		if is {
+			bars++
+		}
+	}
+	switch {
+	case last.Reason == Violation:
+		return "at " + plain(last.Level) + ": " + last.Detail
+	case st.held == 0 && st.low == 0 && bars >= maxBarred:
+		return fmt.Sprintf("no level held, and the load side was the limit at %d of them: %s", bars, last.Detail)
+	case unknown >= maxUndecided:
+		return fmt.Sprintf("%s was undecided %d times in a row: %s", plain(last.Level), maxUndecided, last.Detail)
+	case len(st.trials) >= mostTrials:
+		return fmt.Sprintf("%d windows did not decide it", len(st.trials))
+	}
+	return ""
 }

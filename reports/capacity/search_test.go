@@ -2,182 +2,347 @@ package capacity
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// probeAll drives a search to its end.
-func probeAll(t *testing.T, s Search, probe func(rate float64) Probe) Limit {
+// A system is a simulated one, whose limit is known.
+type system struct {
+	rng   *rand.Rand
+	limit float64 // the level at which half of the windows are bad
+	noise float64 // standard deviation of a window's own limit, relative
+	// shortNoise is noise of short windows; 0 = noise.
+	shortNoise float64
+	hiccup     float64 // share of windows that are bad whatever their level is
+	drift      float64 // by which share the limit changes from one window to the next
+	cold       float64 // share of the limit that is there in the first window; it grows by half of what is missing
+	safe       float64 // above this level a disturbance never ends; 0 = it always ends
+	away       float64 // share of the limit that is left with one server away
+	ceiling    float64 // the load side can ask for no more; 0 = it can
+	fewest     bool
+	n          int
+}
+
+func (s *system) measure(a Ask) Trial {
+	took := map[Kind]float64{Short: 10, Full: 25, Disturbed: 60, Away: 25}
+	t := Trial{Level: a.Level, Kind: a.Kind, Seconds: took[a.Kind]}
+	noise := s.noise
+	if a.Kind == Short && s.shortNoise > 0 {
+		noise = s.shortNoise
+	}
+	limit := s.limit * math.Exp(noise*s.rng.NormFloat64()+s.drift*float64(s.n))
+	if s.cold > 0 {
+		limit *= 1 - (1-s.cold)*math.Pow(0.5, float64(s.n))
+	}
+	if a.Kind == Away {
+		limit *= s.away
+	}
+	s.n++
+	load := a.Level
+	if s.fewest {
+		load, limit = 1/load, 1/limit
+	}
+	t.PerS = new(min(load, limit))
+	switch {
+	case s.ceiling > 0 && load > s.ceiling:
+		t.Reason, t.Detail = Void, "arrivals came late"
+	case load > limit || s.rng.Float64() < s.hiccup:
+		t.Reason, t.Detail = Missed, "late"
+	case a.Kind == Disturbed && s.safe > 0 && load > s.safe:
+		t.Reason, t.Detail = Missed, "it did not come back"
+	case a.Kind == Disturbed:
+		t.RecoveredNs = new(int64(3e9))
+	}
+	return t
+}
+
+// drive carries a search to its end.
+func drive(t *testing.T, s Search, measure func(Ask) Trial) Limit {
 	t.Helper()
-	var probes []Probe
+	var trials []Trial
 	for {
-		rate, more := s.Next(probes)
+		ask, more := s.Next(trials)
 		if !more {
-			return s.Limit(probes)
+			return s.Limit(trials)
 		}
-		if len(probes) > 200 {
-			t.Fatalf("no end: %v", probes)
+		if len(trials) > 2*mostTrials {
+			t.Fatalf("no end: %+v", trials[len(trials)-5:])
 		}
-		probes = append(probes, probe(rate))
+		trials = append(trials, measure(ask))
 	}
 }
 
-// The search finds the highest rate of a simulated lock with a limit on the p99 of its wait. Windows are short, so near
-// the boundary chance decides a probe.
-func TestSearchFindsALocksLimit(t *testing.T) {
-	const service, limit, window = 0.0036, 0.020, 300.0
-	p99 := func(rng *rand.Rand, rate, seconds float64) float64 {
-		waits := played(rng, rate, service, 1, int(rate*seconds))
-		slices.Sort(waits)
-		return waits[len(waits)*99/100]
-	}
-	// The true limit, from a window of hours.
-	lo, hi := 100.0, 1/service
-	for hi-lo > 0.1 {
-		if middle := (lo + hi) / 2; p99(rand.New(rand.NewPCG(9, 9)), middle, 3000) < limit {
-			lo = middle
-		} else {
-			hi = middle
-		}
-	}
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 5))
-		l := probeAll(t, Search{Start: 10}, func(rate float64) Probe {
-			if v := p99(rng, rate, window); v >= limit {
-				return Probe{rate, Missed, fmt.Sprint(v)}
-			}
-			return Probe{Rate: rate}
-		})
-		if l.Unknown != "" || !near(*l.LastPass, lo, 0.03) || !near(*l.FirstFail, lo, 0.05) || l.Why != Missed {
-			t.Errorf("seed %d: %s; the limit is %.1f", seed, said(l), lo)
-		}
-	}
-}
-
-// The search mostly finds the boundary even if a hiccup of the machine makes one probe in ten fail, however far that
-// probe is from the boundary.
-func TestSearchSurvivesHiccups(t *testing.T) {
-	wrong := 0
-	for seed := range uint64(200) {
-		rng := rand.New(rand.NewPCG(seed, 6))
-		l := probeAll(t, Search{Start: 10}, func(rate float64) Probe {
-			if rate > 277 || rng.Float64() < 0.1 {
-				return Probe{Rate: rate, Reason: Dropped}
-			}
-			return Probe{Rate: rate}
-		})
-		if l.Unknown != "" || !near(*l.LastPass, 277, 0.03) {
-			wrong++
-			t.Logf("seed %d: %s", seed, said(l))
-		}
-	}
-	// Two of three votes are wrong once in 36 times, at each of the four or five rates for which it matters.
-	if wrong > 30 {
-		t.Errorf("%d of 200 searches came out wrong", wrong)
-	}
-}
-
-// said writes a limit in short.
 func said(l Limit) string {
 	show := func(v *float64) string {
 		if v == nil {
-			return "none"
+			return "–"
 		}
-		return fmt.Sprint(*v)
+		return plain(*v)
 	}
-	return fmt.Sprintf("last pass %s, first fail %s (%s %s) by %d probes; %s", show(l.LastPass), show(l.FirstFail),
-		l.Why, l.Detail, len(l.Probes), l.Unknown)
+	text := fmt.Sprintf("%s to %s (%d and %d windows), interval %s to %s, %d trials, irregular %q, unknown %q",
+		show(l.Lower), show(l.Upper), l.LowerWindows, l.UpperWindows, show(l.Low), show(l.High), len(l.Trials), l.Irregular,
+		l.Unknown)
+	if l.Away != nil {
+		text += "; one away: " + said(*l.Away)
+	}
+	return text
+}
+
+// searches makes searches of systems that differ in their seeds and limits.
+func searches(t *testing.T, n uint64, search Search, make func(rng *rand.Rand) *system, look func(*system, Limit)) {
+	t.Helper()
+	for seed := range n {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		sys := make(rng)
+		sys.rng = rng
+		look(sys, drive(t, search, sys.measure))
+	}
+}
+
+// Without noise the bounds enclose the limit, are within the goal width, and rest on five windows each.
+func TestSearchFindsALimit(t *testing.T) {
+	searches(t, 200, Search{}, func(rng *rand.Rand) *system {
+		return &system{limit: math.Exp(rng.Float64() * 10)}
+	}, func(sys *system, l Limit) {
+		if l.Unknown != "" || l.Irregular != "" || *l.Lower > sys.limit || *l.Upper <= sys.limit ||
+			*l.Upper > *l.Lower*1.051 || l.LowerWindows < 5 || l.UpperWindows < 5 || l.Why != Missed ||
+			*l.Low != *l.Lower || *l.High != *l.Upper || *l.ConditionalPerS != *l.Lower || len(l.Trials) > 50 {
+			t.Errorf("%s; the limit is %.4g", said(l), sys.limit)
+		}
+	})
+}
+
+// The interval holds the limit in at least as many searches as it says, whatever the noise, and is not much wider than
+// the noise makes it.
+func TestIntervalsHoldTheLimit(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		sys     system
+		covered float64
+		wide    float64 // the median of the intervals' widths is at most this
+	}{
+		{"quiet", system{noise: 0.01}, 0.95, 0.1},
+		{"5 % of noise", system{noise: 0.05}, 0.95, 0.25},
+		{"15 % of noise", system{noise: 0.15}, 0.95, 0.5},
+		{"noisier short windows", system{noise: 0.05, shortNoise: 0.15}, 0.95, 0.3},
+		{"hiccups", system{noise: 0.03, hiccup: 0.1}, 0.93, 0.3},
+	} {
+		const n = 400
+		covered, failed := 0, 0
+		var widths, off []float64
+		searches(t, n, Search{BudgetS: 1500, CostS: map[Kind]float64{Short: 10, Full: 25}}, func(rng *rand.Rand) *system {
+			sys := c.sys
+			sys.limit = 100 * math.Exp(rng.Float64()*3)
+			return &sys
+		}, func(sys *system, l Limit) {
+			if l.Unknown != "" || l.Lower == nil {
+				failed++
+				return
+			}
+			off = append(off, math.Abs(math.Log(*l.Lower/sys.limit)))
+			lo, hi := 0.0, math.Inf(1)
+			if l.Low != nil {
+				lo = *l.Low
+			}
+			if l.High != nil {
+				hi = *l.High
+			}
+			if lo <= sys.limit && sys.limit <= hi {
+				covered++
+			}
+			widths = append(widths, math.Log(hi/lo))
+		})
+		t.Logf("%s: %.3f covered, median width %.3f, median error %.3f, %d without an answer", c.name,
+			float64(covered)/n, median(widths), median(off), failed)
+		if float64(covered) < c.covered*n || median(widths) > c.wide || failed > n/50 {
+			t.Errorf("%s: %d of %d intervals hold the limit, their median width is %.3f, and %d searches failed", c.name,
+				covered, n, median(widths), failed)
+		}
+	}
+}
+
+// Two searches of the same noisy system rarely differ much, and medians of five hardly.
+func TestSearchesRepeat(t *testing.T) {
+	var all []float64
+	searches(t, 100, Search{}, func(*rand.Rand) *system { return &system{limit: 1000, noise: 0.08} },
+		func(_ *system, l Limit) { all = append(all, *l.Lower) })
+	apart := 0
+	for i := 0; i+10 <= len(all); i += 10 {
+		a, b := median(all[i:i+5]), median(all[i+5:i+10])
+		if math.Abs(a/b-1) > 0.1 {
+			apart++
+		}
+	}
+	if apart > 1 {
+		t.Errorf("%d of 10 pairs of medians of five differ by more than 10 %%", apart)
+	}
+}
+
+// A limit that drifts while it is searched for is found where it was meanwhile.
+func TestSearchOfADrift(t *testing.T) {
+	for _, drift := range []float64{-0.005, 0.005} {
+		searches(t, 50, Search{}, func(*rand.Rand) *system { return &system{limit: 1000, noise: 0.02, drift: drift} },
+			func(sys *system, l Limit) {
+				end := sys.limit * math.Exp(drift*float64(sys.n))
+				lo, hi := min(end, sys.limit), max(end, sys.limit)
+				if l.Unknown != "" || *l.Lower < lo*0.9 || *l.Lower > hi*1.1 || len(l.Trials) > 100 {
+					t.Errorf("drift %v: %s; the limit went from %.4g to %.4g", drift, said(l), sys.limit, end)
+				}
+			})
+	}
+}
+
+// Servers that are cold at first are measured until they are steady, and the answer is that of warm ones.
+func TestSearchWarmsTheServers(t *testing.T) {
+	searches(t, 50, Search{Start: 300}, func(*rand.Rand) *system { return &system{limit: 1000, noise: 0.01, cold: 0.1} },
+		func(sys *system, l Limit) {
+			if l.Unknown != "" || !near(*l.Lower, 1000, 0.08) || l.Cold < 2 || l.Steady == nil || !*l.Steady {
+				t.Errorf("%s; %d cold windows", said(l), l.Cold)
+			}
+		})
+	// A throughput that never stops rising ends the wait, and that is said.
+	l := drive(t, Search{Start: 300}, func() func(Ask) Trial {
+		n := 1.0
+		return func(a Ask) Trial {
+			n *= 1.1
+			tr := Trial{Level: a.Level, Kind: a.Kind, PerS: new(n)}
+			if a.Level > 200 {
+				tr.Reason = Missed
+			}
+			return tr
+		}
+	}())
+	if l.Cold != mostCold || l.Steady == nil || *l.Steady {
+		t.Errorf("%s; %d cold windows", said(l), l.Cold)
+	}
+}
+
+// A level from which a disturbance never ends is no answer.
+func TestSearchOfAMetastableSystem(t *testing.T) {
+	searches(t, 50, Search{Disturb: true}, func(*rand.Rand) *system {
+		return &system{limit: 1000, noise: 0.01, safe: 700}
+	}, func(_ *system, l Limit) {
+		if l.Unknown != "" || l.Irregular != "" || *l.Lower > 700 || *l.Lower < 700*0.9 || l.Recovered == nil ||
+			!*l.Recovered || *l.RecoveredNs != 3e9 || l.Detail != "it did not come back" || l.LowerWindows < 5 {
+			t.Error(said(l))
+		}
+	})
+	searches(t, 50, Search{Disturb: true}, func(*rand.Rand) *system { return &system{limit: 1000, noise: 0.01} },
+		func(_ *system, l Limit) {
+			if l.Irregular != "" || !near(*l.Lower, 1000, 0.08) || l.Recovered == nil || !*l.Recovered {
+				t.Error(said(l))
+			}
+		})
+}
+
+// What holds with one server away is found below the answer; if nothing changes, it is the answer.
+func TestSearchWithOneServerAway(t *testing.T) {
+	for _, left := range []float64{0.6, 1} {
+		searches(t, 50, Search{Disturb: true, Away: true}, func(*rand.Rand) *system {
+			return &system{limit: 1000, noise: 0.001, away: left}
+		}, func(_ *system, l Limit) {
+			if l.Away == nil || l.Away.Unknown != "" || !near(*l.Away.Lower, 1000*left, 0.12) || *l.Away.Lower > *l.Lower ||
+				(l.Away.Upper == nil) != (left == 1) {
+				t.Error(said(l))
+			}
+		})
+	}
+}
+
+// A search within a budget ends in time, and says what it lacks.
+func TestSearchKeepsToItsBudget(t *testing.T) {
+	cost := map[Kind]float64{Short: 10, Full: 25, Disturbed: 60, Away: 25}
+	for _, budget := range []float64{60, 200, 400, 600, 900, 3000} {
+		s := Search{BudgetS: budget, CostS: cost, Disturb: true, Away: true}
+		searches(t, 20, s, func(*rand.Rand) *system {
+			return &system{limit: 1000, noise: 0.02, away: 0.8}
+		}, func(_ *system, l Limit) {
+			spent := 0.0
+			for _, tr := range l.Trials {
+				spent += tr.Seconds
+			}
+			complete := l.Unknown == "" && l.Irregular == ""
+			if spent > budget || budget >= 3000 && !complete || budget <= 200 && complete {
+				t.Errorf("budget %v s: spent %v s, %s", budget, spent, said(l))
+			}
+			if l.Unknown == "" && l.Irregular == "" && (l.LowerWindows < 5 || l.UpperWindows < 5) {
+				t.Errorf("budget %v s: a regular result with few windows: %s", budget, said(l))
+			}
+		})
+	}
+}
+
+// The fewest clients or locks that hold are found exactly.
+func TestSearchForTheFewest(t *testing.T) {
+	searches(t, 100, Search{Start: 64, Least: 1, Most: 4096, Whole: true, Fewest: true}, func(rng *rand.Rand) *system {
+		return &system{limit: 1 + rng.Float64()*500, fewest: true}
+	}, func(sys *system, l Limit) {
+		want := math.Ceil(sys.limit)
+		if l.Unknown != "" || l.Irregular != "" || *l.Lower < want || *l.Lower > want*1.06+0.01 || *l.Upper >= sys.limit {
+			t.Errorf("%s; the limit is %.4g", said(l), sys.limit)
+		}
+	})
 }
 
 // If there is no boundary, or none can be found, the search says so and ends.
 func TestSearchWithoutBoundary(t *testing.T) {
-	at := func(r Reason) func(float64) Probe {
-		return func(rate float64) Probe { return Probe{Rate: rate, Reason: r, Detail: "because"} }
+	at := func(r Reason) func(Ask) Trial {
+		return func(a Ask) Trial { return Trial{Level: a.Level, Kind: a.Kind, Reason: r, Detail: "because"} }
 	}
-	if l := probeAll(t, Search{Start: 3}, at(Holds)); l.Unknown != "" || *l.LastPass != mostRate ||
-		l.FirstFail != nil {
-		t.Errorf("all hold: %+v", l)
+	if l := drive(t, Search{Start: 3}, at(Holds)); l.Unknown != "" || *l.Lower != mostLevel || l.Upper != nil ||
+		l.Irregular != "no level was found that does not hold" {
+		t.Errorf("all hold: %s", said(l))
 	}
-	if l := probeAll(t, Search{Start: 3}, at(Dropped)); l.Unknown != "" || l.LastPass != nil ||
-		*l.FirstFail != leastRate || l.Why != Dropped || l.Detail != "because" {
-		t.Errorf("none holds: %+v", l)
+	if l := drive(t, Search{Start: 3}, at(Missed)); l.Unknown != "" || l.Lower != nil || *l.Upper != leastLevel ||
+		l.Why != Missed || l.Detail != "because" || l.Irregular != "no level holds" {
+		t.Errorf("none holds: %s", said(l))
 	}
-	if l := probeAll(t, Search{}, at(Undecided)); l.Unknown == "" || len(l.Probes) != 2 {
-		t.Errorf("none says anything: %+v", l)
+	if l := drive(t, Search{}, at(Undecided)); l.Unknown == "" || len(l.Trials) != 2 {
+		t.Errorf("none says anything: %s", said(l))
 	}
-	if l := probeAll(t, Search{}, at(Violation)); l.Unknown == "" || len(l.Probes) != 1 {
-		t.Errorf("the lock is unsafe: %+v", l)
+	if l := drive(t, Search{}, at(Violation)); l.Unknown == "" || len(l.Trials) != 1 {
+		t.Errorf("the lock is unsafe: %s", said(l))
 	}
-	flips := 0
-	if l := probeAll(t, Search{}, func(rate float64) Probe {
-		if flips++; flips%2 == 0 {
-			return Probe{Rate: rate, Reason: Missed}
-		}
-		return Probe{Rate: rate}
-	}); len(l.Probes) > mostProbes {
-		t.Errorf("%d probes", len(l.Probes))
+	if l := drive(t, Search{Start: 16}, at(Void)); l.Unknown == "" || l.Lower != nil {
+		t.Errorf("only void windows: %s", said(l))
 	}
 }
 
-// A search that is resumed continues as if it had not been interrupted.
-func TestSearchDependsOnProbesOnly(t *testing.T) {
-	s := Search{Start: 7}
-	var probes []Probe
-	for {
-		rate, more := s.Next(probes)
-		again, moreAgain := s.Next(slices.Clone(probes))
-		if rate != again || more != moreAgain {
-			t.Fatalf("%v, %v after %v", rate, again, probes)
-		}
-		if !more {
-			break
-		}
-		p := Probe{Rate: rate}
-		if rate > 321 {
-			p.Reason = Missed
-		}
-		probes = append(probes, p)
-	}
-	if l := s.Limit(probes); *l.LastPass > 321 || *l.FirstFail <= 321 || *l.FirstFail > 1.021**l.LastPass {
-		t.Errorf("%+v", l)
-	}
-	if l := s.Limit(probes[:4]); l.Unknown == "" {
-		t.Errorf("after four probes: %+v", l)
-	}
-}
-
-// A rate that the load side cannot ask for is never told as too high, but as the end of what could be asked for. One
-// void probe may be chance.
+// A limit of the load side is no limit of the servers: the answer is at least what held.
 func TestSearchAboveWhatCanBeAskedFor(t *testing.T) {
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 7))
-		l := probeAll(t, Search{Start: 10}, func(rate float64) Probe {
-			if rate > 277 || rng.Float64() < 0.1 {
-				return Probe{Rate: rate, Reason: Void, Detail: "late"}
-			}
-			return Probe{Rate: rate}
-		})
-		if l.Unknown != "" || !l.AtLeast || l.FirstFail != nil || l.Why != Void || l.Detail != "late" ||
-			*l.LastPass > 277 {
-			t.Errorf("seed %d: %s", seed, said(l))
+	searches(t, 50, Search{Disturb: true}, func(*rand.Rand) *system {
+		return &system{limit: 5000, ceiling: 800, noise: 0.02}
+	}, func(_ *system, l Limit) {
+		if l.Unknown != "" || !l.AtLeast || l.Upper != nil || l.High != nil || *l.Lower > 800 || *l.Lower < 700 ||
+			l.Detail != "arrivals came late" || l.LowerWindows < 5 {
+			t.Error(said(l))
 		}
-	}
-	l := probeAll(t, Search{Start: 10}, func(rate float64) Probe {
-		switch {
-		case rate > 400:
-			return Probe{Rate: rate, Reason: Void}
-		case rate > 277:
-			return Probe{Rate: rate, Reason: Missed}
-		}
-		return Probe{Rate: rate}
 	})
-	if l.AtLeast || l.FirstFail == nil || !near(*l.FirstFail, 277, 0.05) {
-		t.Errorf("with a limit of the servers below that: %s", said(l))
+}
+
+// The next trial follows from the trials alone, so a search that is interrupted goes on as if it had not been.
+func TestSearchDependsOnTrialsOnly(t *testing.T) {
+	s := Search{Disturb: true, Away: true}
+	sys := &system{limit: 321, noise: 0.03, away: 0.7, rng: rand.New(rand.NewPCG(1, 1))}
+	l := drive(t, s, sys.measure)
+	for n, tr := range l.Trials {
+		if ask, more := s.Next(l.Trials[:n]); !more || ask.Level != tr.Level || ask.Kind != tr.Kind {
+			t.Fatalf("after %d trials it asks for %v, %t, and then came %v %s", n, ask, more, tr.Level, tr.Kind)
+		}
 	}
-	l = probeAll(t, Search{Start: 10}, func(rate float64) Probe { return Probe{Rate: rate, Reason: Void, Detail: "late"} })
-	if l.AtLeast || l.LastPass != nil || len(l.Probes) != 2*maxBarred ||
-		l.Unknown != "no rate held, and the load side was the limit at 3 of them: late" {
-		t.Errorf("nothing can be asked for: %s", said(l))
+	if cut := s.Limit(l.Trials[:4]); cut.Unknown == "" {
+		t.Errorf("after 4 trials: %s", said(cut))
 	}
+	if diff := cmp.Diff(l, s.Limit(l.Trials)); diff != "" {
+		t.Errorf("the same trials have another answer:\n%s", diff)
+	}
+}
+
+func median(all []float64) float64 {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
 }

@@ -40,15 +40,26 @@ func (r *Result) Void() string {
 	if n := int64(number(standstillExpiries)); n > 0 {
 		return words.Count(n, "session") + " expired while the client process stood still"
 	}
-	if bound, late := r.latencyBound(), r.Latency.Arrival; bound > 0 && late != nil && late.P99Ns != nil &&
-		float64(*late.P99Ns) > lateShare*bound {
-		return fmt.Sprintf("arrivals came late by %s (p99), more than a tenth of %s", words.Duration(*late.P99Ns),
+	if bound, late := r.latencyBound(), r.lateness(); bound > 0 && late != nil && float64(*late) > lateShare*bound {
+		return fmt.Sprintf("arrivals came late by %s (p99), more than a tenth of %s", words.Duration(*late),
 			words.Duration(int64(bound)))
 	}
 	if used, all := number(otherProcessors), number(processors); all > 0 && used > othersShare*all {
 		return fmt.Sprintf("other processes used %s of %s processors", words.Digits3(used), words.Digits3(all))
 	}
 	return ""
+}
+
+// lateness returns the p99 of how late arrivals came; nil if that is not known. What waits in a queue is not late, so
+// with a queue the lateness of sleeps stands for it.
+func (r *Result) lateness() *int64 {
+	switch {
+	case r.Queue > 0 && r.Hiccups != nil:
+		return r.Hiccups.P99Ns
+	case r.Queue > 0 || r.Latency.Arrival == nil:
+		return nil
+	}
+	return r.Latency.Arrival.P99Ns
 }
 
 // latencyBound returns the least latency that the run's thresholds allow, in ns; 0 if they allow any.

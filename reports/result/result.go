@@ -41,7 +41,9 @@ type Result struct {
 	// Arrivals says how work arrived. ClosedLoop says that it arrived only as fast as it was done.
 	Arrivals   string `json:"arrivals"`
 	ClosedLoop bool   `json:"closed_loop"`
-	Drain      string `json:"drain"`
+	// Queue is how many arrivals wait while all clients are busy.
+	Queue int    `json:"queue,omitempty"`
+	Drain string `json:"drain"`
 
 	// Caveats are warnings that lead, because they make the numbers say something other than they seem to.
 	Caveats  []string    `json:"caveats,omitempty"`
@@ -55,7 +57,11 @@ type Result struct {
 	Sometimes []check.ConditionCount `json:"sometimes"`
 
 	Thresholds []ThresholdLine `json:"thresholds"`
+	// Losses are of the thresholds that bound percentiles of the time to get the lock; left out if none does.
+	Losses []Loss `json:"losses,omitempty"`
 
+	// LengthNs is how long the run took, to the last event of its record.
+	LengthNs int64 `json:"length_ns"`
 	// Window is the measured window on the run's base.
 	Window     Window         `json:"window"`
 	Operations Operations     `json:"operations"`

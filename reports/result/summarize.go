@@ -27,13 +27,14 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		ZooKeeper: run.Env.ZooKeeper, Storage: sc.Storage,
 		Servers: sc.Servers, Clients: sc.Clients, ClientProcesses: sc.ClientProcesses, Locks: sc.Locks,
 		SessionTimeoutNs: nanoseconds(sc.Negotiated()), TickNs: nanoseconds(sc.Tick),
-		Arrivals: sc.Arrivals, ClosedLoop: !sc.Open(), Drain: sc.Drain,
+		Arrivals: sc.Arrivals, ClosedLoop: !sc.Open(), Queue: sc.Queue, Drain: sc.Drain,
 		Warnings: append([]string{}, slices.Concat(sc.Warnings(), run.Warnings, rep.Warnings)...),
 		Checks:   []CheckLine{}, Thresholds: []ThresholdLine{},
 		Safety:    rep.Safety,
 		Sometimes: append([]check.ConditionCount{}, rep.Sometimes...),
 		Faults:    append([]check.FaultRecord{}, rep.Faults...),
 		Clocks:    events.Clocks().Uncertain(),
+		LengthNs:  events.End(),
 	}
 	if relayed := run.Env.Relayed; len(relayed) > 0 {
 		r.warn(fmt.Sprintf("%s: what clients send to servers passes through a process of locklab's, because a fault of this "+
@@ -93,8 +94,8 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 	if run.Scenario.Open() {
 		r.Throughput.offered(events, acq, w)
 		if n := *r.Throughput.Dropped; n > 0 {
-			r.warn(fmt.Sprintf("%s of the acquisitions due in the window were dropped because no client was idle; the "+
-				"latencies are of the others", words.Grouped(n)))
+			r.warn(fmt.Sprintf("%s of the acquisitions due in the window were dropped because %s; the "+
+				"latencies are of the others", words.Grouped(n), noPlace(run.Scenario.Queue)))
 		}
 	}
 	var shares sync.WaitGroup
@@ -140,6 +141,11 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 	r.noteUnsupported()
 	r.ResidentPerClient = residentPerClient(run)
 	r.Failovers = failoversOf(run, w)
+	for _, t := range run.Scenario.Thresholds {
+		if l, ok := lossOf(t, events, acq, w); ok {
+			r.Losses = append(r.Losses, l)
+		}
+	}
 	for _, q := range catalogue {
 		if q.Measure != nil {
 			if r.Quantities == nil {
@@ -148,6 +154,14 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 			r.Quantities[q.key()] = q.Measure(run, w)
 		}
 	}
+}
+
+// noPlace says what an arrival finds that is dropped.
+func noPlace(queue int) string {
+	if queue > 0 {
+		return fmt.Sprintf("no client was idle, and %s waited", words.Grouped(int64(queue)))
+	}
+	return "no client was idle"
 }
 
 func (r *Result) warn(w ...string) { r.Warnings = append(r.Warnings, w...) }

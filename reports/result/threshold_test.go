@@ -14,7 +14,7 @@ import (
 )
 
 // settings are numbers in result.json that nothing measured.
-var settings = []string{"schema_version", "seed", "servers", "clients", "client_processes", "locks",
+var settings = []string{"schema_version", "length_ns", "seed", "servers", "clients", "client_processes", "locks",
 	"session_timeout_ns", "tick_ns", "checks_total"}
 
 // The catalogue has every number in result.json that is measured, at its path and in its unit. Its others are

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/reports/words"
 	"locklab/workloads"
 )
 
-// environment lists the names and values of the run's environment and settings, as far as they are known.
-func environment(run *rundir.Run) [][2]string {
-	sc, env := run.Scenario, run.Env
+// Environment lists the names and values of a run's environment and settings, as far as they are known.
+func Environment(sc *scenario.Scenario, env rundir.Env) [][2]string {
 	var all [][2]string
 	add := func(known bool, name, value string) {
 		if known {
@@ -23,6 +23,7 @@ func environment(run *rundir.Run) [][2]string {
 		}
 	}
 	add(env.Lab != "", "lab", env.Lab)
+	add(sc.Connect != "", "ensemble", sc.Connect)
 	add(env.ZooKeeper != "", "ZooKeeper", env.ZooKeeper)
 	add(!oneVersion(env.ZooKeepers), "ZooKeeper of each server at the start", byServer(env.ZooKeepers))
 	add(sc.Servers > 0, "servers", strconv.Itoa(sc.Servers))
@@ -30,6 +31,8 @@ func environment(run *rundir.Run) [][2]string {
 	add(sc.Tick > 0, "tick", words.Duration(int64(sc.Tick)))
 	add(sc.Negotiated() > 0, "session timeout", words.Duration(int64(sc.Negotiated())))
 	add(sc.Clients > 0, "clients", fmt.Sprintf("%d in %d processes", sc.Clients, sc.ClientProcesses))
+	add(sc.ClientsPerSession > 1, "clients per session", strconv.Itoa(sc.ClientsPerSession))
+	add(sc.Placement != "", "placement of sessions", sc.Placement)
 	add(len(env.Relayed) > 0, "clients connected through relays", relayed(env.Relayed))
 	add(sc.Locks > 0, "locks", strconv.Itoa(sc.Locks))
 	for _, d := range []struct {
@@ -47,7 +50,9 @@ func environment(run *rundir.Run) [][2]string {
 	add(sc.Arrivals != "", "arrivals", sc.Text("arrivals"))
 	add(sc.Open(), "rate, a second", sc.Text("rate"))
 	add(sc.MaxInFlight > 0, "acquisitions in flight, at most", sc.Text("max-in-flight"))
+	add(sc.Queue > 0, "arrivals that wait while all clients are busy, at most", sc.Text("queue"))
 	add(sc.Workload != "", "workload", sc.Workload)
+	add(sc.Section != "", "what a holder does", sc.Section)
 	add(sc.Recipe != "", "recipe", sc.Recipe)
 	add(sc.Guard != "", "guard", sc.Guard)
 	add(env.CPUs > 0, "CPUs", strconv.Itoa(env.CPUs))

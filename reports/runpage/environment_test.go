@@ -12,7 +12,7 @@ import (
 func TestEnvironmentNamesRelays(t *testing.T) {
 	env := rundir.Env{Relayed: map[string][]string{"c2": {"zk3"}, "c1": {"zk1", "zk3"}}}
 	want := [2]string{"clients connected through relays", "c1 to zk1, zk3; c2 to zk3"}
-	if all := environment(&rundir.Run{Scenario: scenario.Defaults(), Env: env}); !slices.Contains(all, want) {
+	if all := Environment(scenario.Defaults(), env); !slices.Contains(all, want) {
 		t.Errorf("%q lacks %q", all, want)
 	}
 }
@@ -20,8 +20,7 @@ func TestEnvironmentNamesRelays(t *testing.T) {
 // The page names the version of each server where they differ.
 func TestEnvironmentNamesMixedVersions(t *testing.T) {
 	of := func(zk1, zk2 string) (string, bool) {
-		all := environment(&rundir.Run{Scenario: scenario.Defaults(),
-			Env: rundir.Env{ZooKeepers: map[string]string{"zk1": zk1, "zk2": zk2}}})
+		all := Environment(scenario.Defaults(), rundir.Env{ZooKeepers: map[string]string{"zk1": zk1, "zk2": zk2}})
 		i := slices.IndexFunc(all, func(e [2]string) bool { return e[0] == "ZooKeeper of each server at the start" })
 		return all[max(i, 0)][1], i >= 0
 	}

@@ -76,7 +76,7 @@ func environmentSection(in result.Input) section {
 	s := section{ID: "environment", Title: "Environment"}
 	t := tableOf("Environment and settings of the run", "setting", "value")
 	var brief []string
-	for _, f := range environment(in.Run) {
+	for _, f := range Environment(in.Run.Scenario, in.Run.Env) {
 		t.add(f[0], f[1])
 		if f[0] == "lab" || f[0] == "servers’ storage" {
 			brief = append(brief, f[1])

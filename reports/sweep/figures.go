@@ -49,12 +49,12 @@ var (
 			}
 			return new(chart.Millis(int64(*ns)))
 		}}
-	limit = measure{title: "highest rate that holds, per second",
+	limit = measure{title: "the answer of each search",
 		of: func(p *Point) *float64 {
 			if p.Limit == nil {
 				return nil
 			}
-			return p.Limit.LastPass
+			return p.Limit.Lower
 		}}
 )
 
@@ -214,7 +214,8 @@ func (s *Sweep) legend(which []int, by string, measures []measure) (keys []chart
 			Thumb: chart.Trace{Color: chart.Grey, Dashes: chart.Dashed}})
 	}
 	if slices.ContainsFunc(which, func(i int) bool { return s.Series[i].knee(s.Load) > 0 }) {
-		keys = append(keys, chart.Key{Text: "knee: more clients only wait", Thumb: chart.Rule{Color: chart.Grey}})
+		keys = append(keys, chart.Key{Text: "knee by the model: more clients only wait",
+			Thumb: chart.Rule{Color: chart.Grey}})
 	}
 	return keys
 }
@@ -223,14 +224,14 @@ func (s *Sweep) legend(which []int, by string, measures []measure) (keys []chart
 func (s *Sweep) loadFigure() chart.Figure {
 	return s.against(chart.Figure{Name: "load",
 		Caption: "Throughput and the 99th percentile of the time to get the lock, against the load. Bars: lowest and " +
-			"highest of the runs of a point. To the right of a knee, more clients add nothing but waiting."},
+			"highest of the runs of a point. To the right of a knee, by the model, more clients add nothing but waiting."},
 		"Throughput and wait against "+s.Load, "", nil, throughput, tail)
 }
 
 // limitsFigure draws the limits that searches found against the load.
 func (s *Sweep) limitsFigure() chart.Figure {
-	return s.against(chart.Figure{Name: "limits", Caption: "The highest rate of arrivals within the limit, by search."},
-		"Highest rate with "+s.Saturate, "", nil, limit)
+	return s.against(chart.Figure{Name: "limits", Caption: "What was searched for, against what was varied."},
+		"The "+s.Over+" that keeps "+s.goals(), "", nil, limit)
 }
 
 // multiplesFigure is loadFigure with a column of panels for each value of the second parameter.

@@ -30,8 +30,10 @@ func Render(dir string, s Sweep) error {
 // view is what the page shows.
 func (s *Sweep) view(pictures []chart.Picture) map[string]any {
 	head, rows := s.table()
+	windowHead, windows := s.windowTable()
 	failoverHead, failovers := s.failoverTable()
 	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Head": head, "Rows": rows,
 		"FailoverHead": failoverHead, "Failovers": failovers, "FailoverNotes": s.failoverNotes(), "Resources": s.resources(),
+		"WindowHead": windowHead, "Windows": windows, "Drops": s.drops(), "Search": s.searchMethod(),
 		"Headlines": s.Headlines(), "Causes": s.causes(), "Models": s.models()}
 }

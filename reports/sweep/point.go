@@ -90,7 +90,7 @@ func summarizePoint(in PointRuns) Point {
 		return p
 	}
 	p.struck = slices.ContainsFunc(all, func(r *result.Result) bool { return len(r.Faults) > 0 })
-	if tried := p.tried(all); len(tried) > 0 {
+	if tried := p.tried(in.Runs); len(tried) > 0 {
 		p.used = mediansOf(tried)
 	}
 	if in.Limit != nil {

@@ -3,10 +3,10 @@ package sweep
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"locklab/reports/capacity"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -225,29 +225,29 @@ func (s *Sweep) loadOf(p *Point) string {
 	if s.Load != "" {
 		all = append(all, s.Load+" "+s.label(p.Load))
 	}
-	if p.Limit != nil && p.Limit.FirstFail != nil {
-		all = append(all, words.Digits3(*p.Limit.FirstFail)+" a second")
+	if p.Limit != nil && p.Limit.Upper != nil {
+		all = append(all, s.amount(p.Limit.Upper))
 	}
 	return cmp.Or(strings.Join(all, ", "), s.Scenario)
 }
 
-// tried returns the runs that tell what was used up at a point: all of them, or of a search those at the lowest rate
-// that is too high.
-func (p *Point) tried(all []*result.Result) []*result.Result {
-	if p.Limit == nil {
-		return all
+// tried returns the results that tell what was used up at a point: all of them, or of a search those of the full
+// windows
+// at its upper bound. The runs of a search are its trials, in order.
+func (p *Point) tried(runs []Run) []*result.Result {
+	var all []*result.Result
+	for i, r := range runs {
+		if r.Result == nil {
+			continue
+		}
+		if l := p.Limit; l != nil && (l.Upper == nil || i >= len(l.Trials) || l.Trials[i].Level != *l.Upper ||
+			l.Trials[i].Kind != capacity.Full) {
+			continue
+		}
+		all = append(all, r.Result)
 	}
-	if p.Limit.FirstFail == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(r *result.Result) bool {
-		rate := r.Throughput.OfferedPerS
-		return rate == nil || math.Abs(*rate / *p.Limit.FirstFail - 1) > nearRate
-	})
+	return all
 }
-
-// nearRate is by how much the rate of arrivals that were due may differ from the rate of a probe, as they are random.
-const nearRate = 0.1
 
 // resources says what ran out first, series by series.
 func (s *Sweep) resources() []string {

@@ -12,8 +12,9 @@ import (
 	"locklab/reports/result"
 )
 
-// SchemaVersion is the version of sweep.json. Since version 2 a point's numbers have their names in the catalogue only.
-const SchemaVersion = 2
+// SchemaVersion is the version of sweep.json. Since version 2 a point's numbers have their names in the catalogue only,
+// and since version 3 a search has trials and bounds by RFC 9971.
+const SchemaVersion = 3
 
 // A Header says what a sweep varies, and how.
 type Header struct {
@@ -23,8 +24,23 @@ type Header struct {
 	Params   []Param `json:"params"`
 	// Repeat is how often each point is run; 0 if a search decides that.
 	Repeat int `json:"repeat"`
-	// Saturate is the limit of a search for the highest rate at each point; empty = no search.
-	Saturate string `json:"saturate,omitempty"`
+	// Saturate has the goals of a search for the most load at each point; empty = no search. Over is the key that is
+	// searched for: the rate, or how many clients or locks.
+	Saturate []string `json:"saturate,omitempty"`
+	Over     string   `json:"over,omitempty"`
+	// PlannedRate is the rate of arrivals that the scenario gives, whose headroom is told; 0 = it gives none.
+	PlannedRate float64 `json:"planned_rate,omitempty"`
+	// BoundsNs are the bounds of latencies among the goals. Disturbance says what happens before the limit must be kept
+	// again, and Queue is how many arrivals wait if all clients are busy.
+	BoundsNs    []float64 `json:"bounds_ns,omitempty"`
+	Disturbance string    `json:"disturbance,omitempty"`
+	Queue       int       `json:"queue,omitempty"`
+	// FullNs, ShortNs and WarmupNs are the lengths of the windows of a search at its start, and BudgetNs is the time that
+	// all of them may take.
+	FullNs   int64 `json:"full_window_ns,omitempty"`
+	ShortNs  int64 `json:"short_window_ns,omitempty"`
+	WarmupNs int64 `json:"warmup_ns,omitempty"`
+	BudgetNs int64 `json:"budget_ns,omitempty"`
 }
 
 // A Param is a key of a scenario that a sweep varies, and the values that it takes, as a scenario's file has them.
@@ -38,6 +54,8 @@ type Param struct {
 // Input is everything that the report of a sweep is made of.
 type Input struct {
 	Header
+	// Setup has names and values of what all points have in common: load, ensemble, machine and time.
+	Setup  [][2]string
 	Points []PointRuns
 
 	_ struct{}
@@ -87,6 +105,8 @@ type Sweep struct {
 	Done     int      `json:"done_runs"`
 	Series   []Series `json:"series"`
 	Warnings []string `json:"warnings"`
+	// Setup is what all points have in common.
+	Setup [][2]string `json:"setup"`
 
 	_ struct{}
 }
@@ -129,7 +149,8 @@ func loadParam(params []Param) string {
 
 // Summarize reduces a sweep to its numbers.
 func Summarize(in Input) Sweep {
-	s := Sweep{SchemaVersion: SchemaVersion, Header: in.Header, Load: loadParam(in.Params), Warnings: []string{}}
+	s := Sweep{SchemaVersion: SchemaVersion, Header: in.Header, Load: loadParam(in.Params), Warnings: []string{},
+		Setup: in.Setup}
 	series := map[string]int{} // by name
 	for _, p := range in.Points {
 		values := maps.Clone(p.Values)

@@ -28,7 +28,8 @@ func Print(w io.Writer, s Sweep) error {
 			return err
 		}
 	}
-	for i, list := range [][]string{s.failoverNotes(), s.resources(), s.models(), s.causes(), s.Warnings} {
+	for i, list := range [][]string{slices.Concat(s.failoverNotes(), s.drops()), s.resources(), s.models(), s.causes(),
+		s.Warnings} {
 		for _, line := range list {
 			fmt.Fprintln(w, []string{"note: ", "ran out first: ", "model: ", "gap: ", "warning: "}[i]+line)
 		}
@@ -56,8 +57,8 @@ func (s *Sweep) table() (head []string, rows [][]string) {
 	for _, p := range s.Params {
 		head = append(head, p.Key)
 	}
-	if s.Saturate != "" {
-		head = append(head, "last pass /s", "first fail /s", "why", "probes")
+	if len(s.Saturate) > 0 {
+		head = append(head, "answer: "+s.Over, "too much", "95 % interval", "acquired/s", "windows")
 	} else {
 		head = append(head, "runs", "acquired/s", "min…max", "predicted", "gap")
 		for _, q := range columns() {
@@ -76,13 +77,13 @@ func (s *Sweep) row(p *Point) []string {
 	for _, param := range s.Params {
 		row = append(row, cmp.Or(p.Values[param.Key], "–"))
 	}
-	if s.Saturate != "" {
+	if len(s.Saturate) > 0 {
 		l := p.Limit
 		if l == nil {
-			return append(row, words.Absent, words.Absent, p.Why, "0")
+			return append(row, words.Absent, words.Absent, words.Absent, words.Absent, "0")
 		}
-		why := cmp.Or(l.Unknown, string(l.Why))
-		return append(row, number(l.LastPass), number(l.FirstFail), why, strconv.Itoa(len(l.Probes)))
+		return append(row, number(l.Lower), number(l.Upper), number(l.Low)+"…"+number(l.High), number(l.ConditionalPerS),
+			strconv.Itoa(len(l.Trials)))
 	}
 	ranged, predicted := "", words.Absent
 	if p.Runs > 1 {
@@ -111,9 +112,9 @@ func percent(format string, share *float64) string {
 // Headlines says what the sweep found, in a sentence for each series, or for each point that was searched.
 func (s *Sweep) Headlines() []string {
 	all := s.caveats()
-	if s.Saturate != "" {
+	if len(s.Saturate) > 0 {
 		for series, p := range s.points() {
-			all = append(all, s.limitHeadline(series, p))
+			all = append(all, s.limitHeadlines(series, p)...)
 		}
 		return all
 	}
@@ -165,31 +166,39 @@ func (s *Sweep) throughputHeadline(series *Series) string {
 	if s.Load != "" {
 		text += fmt.Sprintf(", at %s %s", s.Load, s.label(best.Load))
 	}
-	if knee := series.knee(s.Load); knee > 0 {
-		text += fmt.Sprintf("; from %s clients on, more of them only wait longer", words.Digits3(knee))
+	if from, to := series.flat(s.Load); from > 0 {
+		text += fmt.Sprintf("; from %s clients on, more of them only waited longer (measured up to %s)",
+			words.Digits3(from), words.Digits3(to))
 	}
 	return text + "."
 }
 
-func (s *Sweep) limitHeadline(series *Series, p *Point) string {
-	name := s.pointName(series, p) + ": "
-	l := p.Limit
-	switch {
-	case l == nil:
-		return name + "not searched."
-	case l.Unknown != "":
-		return name + "no answer: " + l.Unknown + "."
-	case l.LastPass == nil:
-		return fmt.Sprintf("%sno rate holds; %s per second is too high: %s.", name, number(l.FirstFail), l.Detail)
-	case l.AtLeast:
-		return fmt.Sprintf("%sat least %s per second; this machine can ask for no more (%s). Give the load a machine of its "+
-			"own, or pods (--lab kubernetes --connect), or fewer sessions (--clients-per-session).", name, number(l.LastPass),
-			l.Detail)
-	case l.FirstFail == nil:
-		return fmt.Sprintf("%s%s per second holds, the highest rate that was tried.", name, number(l.LastPass))
+// flatWithin is by which share the throughput may still rise where more clients only wait.
+const flatWithin = 0.05
+
+// flat returns the fewest clients of a closed loop beyond which throughput was not seen to rise, up to at least twice
+// as
+// many, and how many were measured at most; 0 if it was not seen.
+func (s *Series) flat(load string) (from, to float64) {
+	if load != "clients" {
+		return 0, 0
 	}
-	return fmt.Sprintf("%s%s per second holds; %s is too high (%s: %s).%s",
-		name, number(l.LastPass), number(l.FirstFail), l.Why, l.Detail, p.shared())
+	var all []*Point
+	for i := range s.Points {
+		if p := &s.Points[i]; p.AcquiredPerS != nil && p.Rate == nil {
+			all = append(all, p)
+		}
+	}
+	for i, p := range all {
+		last := all[len(all)-1]
+		if last.Load < 2*p.Load {
+			break
+		}
+		if !slices.ContainsFunc(all[i+1:], func(o *Point) bool { return *o.AcquiredPerS > *p.AcquiredPerS*(1+flatWithin) }) {
+			return p.Load, last.Load
+		}
+	}
+	return 0, 0
 }
 
 // shared says that servers and load used up the processors that they share; empty if they did not, or do not share any.

@@ -13,18 +13,21 @@ import (
 // open reports whether arrivals are due whether or not a client is free.
 func (c *config) open() bool { return c.Arrivals != "" && c.Arrivals != workloads.Closed }
 
-// A queue hands arrivals to the clients that are free. It keeps none waiting: it is only the way from the dispatcher
-// to a client that is known to be free.
+// A queue hands arrivals to the clients that are free, in order. Those that find none wait, as far as it has places for
+// them.
 type queue struct {
 	due   chan int64    // when each was due
-	slots chan struct{} // one is taken for each acquisition in flight
+	slots chan struct{} // one is taken for each acquisition that waits or is in flight
+	busy  chan struct{} // one is taken for each acquisition in flight
 }
 
-func newQueue(inFlight int) *queue {
-	return &queue{due: make(chan int64, inFlight), slots: make(chan struct{}, inFlight)}
+// newQueue returns a queue in which so many arrivals can wait while so many acquisitions are in flight.
+func newQueue(inFlight, waiting int) *queue {
+	all := inFlight + waiting
+	return &queue{due: make(chan int64, all), slots: make(chan struct{}, all), busy: make(chan struct{}, inFlight)}
 }
 
-// offer gives an arrival to a free client, or reports that none is free.
+// offer gives an arrival to a free client or a place in the queue, or reports that there is neither.
 func (q *queue) offer(due int64) bool {
 	select {
 	case q.slots <- struct{}{}:
@@ -35,7 +38,7 @@ func (q *queue) offer(due int64) bool {
 	}
 }
 
-// dispatch offers each arrival of the window when it is due, and records those for which no client was free. If
+// dispatch offers each arrival of the window when it is due, and records those for which there was no place. If
 // dispatch itself is late, because the process was stopped, it still offers each arrival, which counts from when it
 // was due.
 func (p *process) dispatch(ctx context.Context, w window, q *queue) {
@@ -90,7 +93,7 @@ func nap(d time.Duration) {
 	}
 }
 
-// drop records an arrival that no client was free to begin.
+// drop records an arrival for which no client and no place in the queue was free.
 func (p *process) drop(due int64) {
 	if err := p.rec.Record(history.Dropped(due)); err != nil {
 		panic(err) // as with a client's
@@ -101,11 +104,13 @@ func (p *process) drop(due int64) {
 func (c *client) serve(l limits, q *queue) error {
 	defer c.lost.Wait()
 	for due := range q.due {
+		q.busy <- struct{}{}
 		err := c.arrival(l, due)
 		// A client without a session is not free.
 		if err == nil {
 			_, err = c.ready(l.begin)
 		}
+		<-q.busy
 		<-q.slots
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,7 +43,7 @@ func TestDispatchStops(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1050*time.Millisecond)
 		defer cancel()
 		now := c.p.rec.Clock().Now()
-		q := newQueue(2)
+		q := newQueue(2, 0)
 		c.p.dispatch(ctx, window{now, now + int64(time.Minute)}, q)
 		n := 0
 		for due := range q.due {
@@ -70,7 +71,7 @@ func TestArrivalWithoutASession(t *testing.T) {
 		defer cancel()
 		l := always()
 		l.begin = begin
-		q := newQueue(2)
+		q := newQueue(2, 0)
 		due := c.p.rec.Clock().Now()
 		for range 2 {
 			if !q.offer(due) {
@@ -116,7 +117,7 @@ func TestLateArrivalsKeepTheirTimes(t *testing.T) {
 		defer rec.Close()
 		p := &process{cfg: openLoop(simulated(1), workloads.Uniform, 1, 0, time.Minute, 10), rec: rec}
 		start := rec.Clock().Now() - int64(time.Second)
-		q := newQueue(1)
+		q := newQueue(1, 0)
 		p.dispatch(t.Context(), window{start, start + int64(time.Second)}, q)
 		events := recorded(t, dir)
 		due := []int64{<-q.due} // one arrival finds the client free
@@ -135,6 +136,39 @@ func TestLateArrivalsKeepTheirTimes(t *testing.T) {
 					time.Duration(want-start),
 				)
 			}
+		}
+	})
+}
+
+// Arrivals that find every client busy wait in their order, as many as there are places. No more acquisitions are in
+// flight than allowed, and each counts from when it was due.
+func TestArrivalsWaitForClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := simulated(1)
+		cfg.LockOnly, cfg.Hold = true, workloads.Always(time.Second)
+		c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
+			h, _ := newHeld(5, nil)
+			return lock.Single("/l", w.Mode, h), nil
+		}})
+		q := newQueue(1, 2)
+		begun := c.p.rec.Clock().Now()
+		for n := range 4 {
+			if taken := q.offer(begun + int64(n)); taken != (n < 3) {
+				t.Errorf("arrival %d: taken %t", n, taken)
+			}
+		}
+		close(q.due)
+		if err := c.serve(always(), q); err != nil || c.p.rec.Clock().Now()-begun != int64(3*time.Second) {
+			t.Errorf("served for %s: %v", time.Duration(c.p.rec.Clock().Now()-begun), err)
+		}
+		arrived := 0
+		for _, line := range said() {
+			if strings.Contains(line, "arrive") {
+				arrived++
+			}
+		}
+		if arrived != 3 {
+			t.Errorf("%d arrivals were served", arrived)
 		}
 	})
 }

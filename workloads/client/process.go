@@ -237,7 +237,7 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	}
 	var q *queue
 	if p.cfg.open() {
-		q = newQueue(p.cfg.MaxInFlight)
+		q = newQueue(p.cfg.MaxInFlight, p.cfg.Queue)
 		running.Go(func() { p.dispatch(limits.begin, w, q) })
 	}
 	for i, c := range clients {

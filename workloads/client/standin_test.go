@@ -180,7 +180,8 @@ func (sim simulation) contendHeld(t *testing.T, p *process, w window) {
 	t.Helper()
 	l := p.limits(t.Context(), w)
 	defer l.release()
-	q := &queue{due: make(chan int64), slots: make(chan struct{}, 1<<20)}
+	q := &queue{due: make(chan int64), slots: make(chan struct{}, 1<<20),
+		busy: make(chan struct{}, 1)}
 	c := newClient(p, 0)
 	if err := c.connect(t.Context()); err != nil {
 		t.Fatal(err)

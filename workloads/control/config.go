@@ -35,6 +35,8 @@ type ClientConfig struct {
 	workloads.Load
 	Rates       workloads.Rates `json:"rates,omitempty"`
 	MaxInFlight int             `json:"max_in_flight,omitempty"`
+	// Queue is how many arrivals of this process wait while that many are under way.
+	Queue int `json:"queue,omitempty"`
 	// Classes is Java's class path, before ZooKeeper's jars, where Command is "java"; the harness resolves both before it
 	// starts the process.
 	Classes string `json:"classes,omitempty"`

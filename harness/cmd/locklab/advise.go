@@ -49,7 +49,7 @@ const (
 // units are those of the values of HdrHistogram logs.
 var units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond}
 
-func (adviseCmd) exits() string { return exitCodes("a timeout is recommended") }
+func (adviseCmd) exits() string { return exitCodes("a timeout is recommended", exitUnknown) }
 
 // Run says which session timeout to choose.
 func (c *adviseCmd) Run(std streams) error {
@@ -71,9 +71,11 @@ func (c *adviseCmd) Run(std streams) error {
 	}
 	fmt.Fprintf(std.Err, "picture and numbers in %s\n", dir)
 	if c.JSON {
-		return printJSON(std.Out, a)
+		err = printJSON(std.Out, a)
+	} else {
+		err = advice.Print(std.Out, a)
 	}
-	return advice.Print(std.Out, a)
+	return ending{unknown: a.Undecided != ""}.with(err)
 }
 
 // saveAdvice writes the advice and its picture into an empty directory.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -21,11 +22,15 @@ type sweepCmd struct {
 	Scenario string   `arg:"" optional:"" predictor:"scenario" help:"${scenario_help} (default mutex)"`
 	Param    []string `sep:"none" placeholder:"KEY=VALUES" predictor:"key" help:"${param_help}"`
 	Repeat   int      `placeholder:"N" help:"How often each point is run (default 1)."`
-	Saturate string   `placeholder:"LIMIT" predictor:"limit" help:"${saturate_help}"`
-	Out      string   `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${sweep_out_help}"`
-	Resume   string   `predictor:"dir" placeholder:"DIR" help:"Continue the interrupted sweep in a directory."`
-	JSON     bool     `name:"json" help:"Print sweep.json instead of a table."`
-	DryRun   bool     `help:"${sweep_dry_run_help}"`
+	Saturate []string `sep:"none" placeholder:"LIMIT" predictor:"limit" help:"${saturate_help}"`
+	Over     string   `placeholder:"KEY" help:"${over_help}"`
+
+	Budget time.Duration `default:"0s" placeholder:"TIME" help:"${search_budget_help}"`
+
+	Out    string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${sweep_out_help}"`
+	Resume string `predictor:"dir" placeholder:"DIR" help:"Continue the interrupted sweep in a directory."`
+	JSON   bool   `name:"json" help:"Print sweep.json instead of a table."`
+	DryRun bool   `help:"${sweep_dry_run_help}"`
 
 	overrides
 }
@@ -36,7 +41,12 @@ const (
 		"Repeatable: every combination of values is a point."
 
 	saturateHelp = "Search at each point for the highest rate of arrivals that keeps to a limit, such as " +
-		"'acquire.p99 < 20ms'. Each probe has the warm-up to settle, and the limit must hold for the duration."
+		"'acquire.p99 < 20ms', by RFC 9971. Repeatable: all limits must be kept."
+
+	overHelp = "What --saturate searches for: rate; clients (the most in a closed loop, the fewest that serve a rate); " +
+		"or locks, the fewest (default rate)."
+
+	searchBudgetHelp = "How long a search may take in all, such as 20m; the default is told beforehand."
 
 	sweepDryRunHelp = "Print the plan as JSON, and say how many runs it has and about how long they take. Start nothing."
 
@@ -91,10 +101,11 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, string, error) {
 	if c.Resume != "" {
 		outGiven := c.Out != "" && c.Out != os.Getenv(outVariable)
-		if c.Scenario != "" || len(c.Param)+len(c.Threshold) > 0 || c.Saturate != "" || outGiven || c.Repeat != 0 ||
+		search := len(c.Saturate) > 0 || c.Over != "" || c.Budget != 0
+		if c.Scenario != "" || len(c.Param)+len(c.Threshold) > 0 || search || outGiven || c.Repeat != 0 ||
 			anyGiven(c.Keys) {
 			return nil, "", &scenario.InputError{Flag: "--resume", Msg: "the plan is in the directory already",
-				Hint: "without a scenario, its keys, --param, --repeat, --saturate, --threshold and --out"}
+				Hint: "without a scenario, its keys, --param, --repeat, --saturate, --over, --budget, --threshold and --out"}
 		}
 		if err := checkSeriesDir("sweep --resume", c.Resume, series.IsSweep, series.ErrNoSweep); err != nil {
 			return nil, "", err
@@ -102,22 +113,26 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 		plan, err := series.ReadSweepPlan(c.Resume)
 		return plan, c.Resume, err
 	}
-	if c.Repeat < 0 || c.Repeat > 1000 || c.Repeat > 1 && c.Saturate != "" {
+	if c.Repeat < 0 || c.Repeat > 1000 || c.Repeat > 1 && len(c.Saturate) > 0 {
 		return nil, "", &scenario.InputError{Flag: "--repeat", Msg: fmt.Sprintf("%d times", c.Repeat),
 			Hint: "from 1 to 1000; a search repeats its probes by itself"}
 	}
-	if len(c.Threshold) > 0 && c.Saturate != "" {
+	if len(c.Threshold) > 0 && len(c.Saturate) > 0 {
 		return nil, "", &scenario.InputError{
 			Flag: "--threshold",
 			Msg:  "--saturate has the limit",
 			Hint: "give one of the two",
 		}
 	}
-	if len(c.Param) == 0 && c.Saturate == "" {
+	if len(c.Param) == 0 && len(c.Saturate) == 0 {
 		return nil, "", &scenario.InputError{Flag: "--param", Msg: "there is nothing to vary",
 			Hint: "--param clients=1..256, or --saturate 'acquire.p99 < 20ms'"}
 	}
-	cfg := series.SweepConfig{Repeat: c.Repeat, Saturate: c.Saturate}
+	cfg := series.SweepConfig{Repeat: c.Repeat, Saturate: c.Saturate, Over: c.Over, Budget: c.Budget}
+	if len(c.Saturate) == 0 && (c.Over != "" || c.Budget != 0) || c.Budget < 0 {
+		return nil, "", &scenario.InputError{Flag: "--saturate", Msg: "--over and --budget are of a search",
+			Hint: "--saturate 'acquire.p99 < 20ms' --over clients --budget 20m"}
+	}
 	for _, text := range c.Param {
 		p, err := series.ParseParam(text)
 		if err != nil {

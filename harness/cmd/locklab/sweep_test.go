@@ -25,13 +25,13 @@ func TestConcludeSweep(t *testing.T) {
 	found := point(check.Fail, false)
 	rate := 1.0
 	found.Limit = &capacity.Limit{
-		LastPass: &rate,
-		Probes:   []capacity.Probe{{Rate: 1}, {Rate: 2, Reason: capacity.Missed}},
+		Lower:  &rate,
+		Trials: []capacity.Trial{{Level: 1}, {Level: 2, Reason: capacity.Missed}},
 	}
 	lost, unsafe, none := found, found, found
-	none.Limit = &capacity.Limit{FirstFail: &rate, Probes: []capacity.Probe{{Rate: 1, Reason: capacity.Missed}}}
+	none.Limit = &capacity.Limit{Upper: &rate, Trials: []capacity.Trial{{Level: 1, Reason: capacity.Missed}}}
 	lost.Limit = &capacity.Limit{Unknown: "no end"}
-	unsafe.Limit = &capacity.Limit{Unknown: "unsafe", Probes: []capacity.Probe{{Reason: capacity.Violation}}}
+	unsafe.Limit = &capacity.Limit{Unknown: "unsafe", Trials: []capacity.Trial{{Reason: capacity.Violation}}}
 	for _, c := range []struct {
 		name   string
 		points []sweep.Point

@@ -1,0 +1,259 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/reports/capacity"
+	"locklab/reports/words"
+)
+
+// searchedClients and searchedLocks are the keys besides the rate that a search can be over.
+const (
+	searchedClients = "clients"
+	searchedLocks   = "locks"
+)
+
+// goals are the limits of a search in one text.
+func (s *Sweep) goals() string { return strings.Join(s.Saturate, " and ") }
+
+// fewest reports whether a search looks for the least level that holds: of locks, and of clients that serve a rate.
+func (s *Sweep) fewest(l *capacity.Limit) bool {
+	return l.Lower != nil && l.Upper != nil && *l.Upper < *l.Lower || s.Over == searchedLocks
+}
+
+// amount writes a level with what it counts.
+func (s *Sweep) amount(level *float64) string {
+	if level == nil {
+		return words.Absent
+	}
+	switch s.Over {
+	case searchedClients, searchedLocks:
+		return words.Count(int64(*level), strings.TrimSuffix(s.Over, "s"))
+	}
+	return words.Digits3(*level) + " per second"
+}
+
+// limitHeadlines say what a search found: the answer in one sentence, then what makes it one.
+func (s *Sweep) limitHeadlines(series *Series, p *Point) []string {
+	name := s.pointName(series, p) + ": "
+	l := p.Limit
+	switch {
+	case l == nil:
+		return []string{name + "not searched."}
+	case l.Unknown != "":
+		return []string{name + "no answer: " + l.Unknown + "."}
+	case l.Lower == nil:
+		return []string{fmt.Sprintf("%sno level holds %s; %s is too much: %s.", name, s.goals(), s.amount(l.Upper), l.Detail)}
+	case l.AtLeast:
+		return append([]string{fmt.Sprintf("%sat least %s; this machine can ask for no more (%s). Give the load a machine "+
+			"of its own, or pods (--lab kubernetes --connect), or fewer sessions (--clients-per-session).", name,
+			s.amount(l.Lower), l.Detail)}, s.supports(p)...)
+	}
+	holds, not := "holds", "is too high"
+	switch {
+	case s.fewest(l):
+		holds, not = "hold", "are too few"
+	case s.Over == searchedClients:
+		holds, not = "hold", "are too many"
+	}
+	text := fmt.Sprintf("%s%s %s %s", name, s.amount(l.Lower), holds, s.goals())
+	if l.Upper == nil {
+		return append([]string{text + ", and nothing that was tried does not."}, s.supports(p)...)
+	}
+	text += fmt.Sprintf("; %s %s (%s).", s.amount(l.Upper), not, s.interval(l))
+	return append([]string{text}, s.supports(p)...)
+}
+
+// interval says in which interval the limit lies, and what that rests on.
+func (s *Sweep) interval(l *capacity.Limit) string {
+	end := func(v *float64, open string) string {
+		if v == nil {
+			return open
+		}
+		return words.Digits3(*v)
+	}
+	easy, hard := end(l.Low, "less"), end(l.High, "more")
+	if s.fewest(l) {
+		easy, hard = end(l.High, "fewer"), end(l.Low, "more")
+	}
+	return fmt.Sprintf("%.0f %% interval %s to %s, by %d and %d windows", 100*capacity.Confidence, easy, hard,
+		l.LowerWindows, l.UpperWindows)
+}
+
+// supports say what belongs to an answer: its headroom, why more is too much, whether it comes back after a
+// disturbance, what is left with one server away, and what is irregular about it.
+func (s *Sweep) supports(p *Point) []string {
+	l := p.Limit
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if text := s.headroom(l); text != "" {
+		all = append(all, text)
+	}
+	if l.Irregular != "" && !l.AtLeast {
+		add("The result is irregular: %s.", l.Irregular)
+	}
+	if l.Upper != nil && l.Detail != "" {
+		add("At %s: %s.%s", s.amount(l.Upper), l.Detail, p.shared())
+	}
+	switch {
+	case l.Recovered == nil:
+		add("Whether the limit comes back after a disturbance was not measured.")
+	case *l.Recovered:
+		add("At that load %s; the limit was kept again %s.", s.Disturbance, words.Known(l.RecoveredNs, later))
+	}
+	switch away := l.Away; {
+	case away == nil:
+		add("The limit with one server away: not measured.")
+	case away.Unknown != "" || away.Lower == nil:
+		add("The limit with one server away: %s.", cmp.Or(away.Unknown,
+			"none was found, "+s.amount(away.Upper)+" is too much"))
+	case away.Upper == nil && *away.Lower == *l.Lower:
+		add("%s with one server away still kept the limit (by %s).", words.Upper(s.amount(away.Lower)),
+			words.Count(int64(away.LowerWindows), "window"))
+	default:
+		add("With one server away, the limit is %s (%s; %s was too much).", s.amount(away.Lower), s.interval(away),
+			s.amount(away.Upper))
+	}
+	if l.Steady != nil && !*l.Steady {
+		add("The servers were not steady after %s: the throughput of a load that is too high still rose.",
+			words.Count(int64(l.Cold), "window"))
+	}
+	return all
+}
+
+// later writes a time after something.
+func later(ns int64) string {
+	if ns == 0 {
+		return "at once"
+	}
+	return words.Duration(ns) + " later"
+}
+
+// headroom compares the planned rate with the limit; empty if no rate was planned.
+func (s *Sweep) headroom(l *capacity.Limit) string {
+	if s.PlannedRate == 0 || s.Over != "rate" || l.Lower == nil {
+		return ""
+	}
+	if *l.Lower < s.PlannedRate {
+		return fmt.Sprintf("The planned rate of %s a second is above the limit.", words.Digits3(s.PlannedRate))
+	}
+	var p99 []int64
+	for _, t := range l.Trials {
+		if t.Level == s.PlannedRate && t.Kind == capacity.Full && t.Latency.P99Ns != nil {
+			p99 = append(p99, *t.Latency.P99Ns)
+		}
+	}
+	at := fmt.Sprintf("At the planned rate of %s a second", words.Digits3(s.PlannedRate))
+	if len(p99) == 0 {
+		return fmt.Sprintf("%s the limit is %s times that.", at, words.Digits3(*l.Lower/s.PlannedRate))
+	}
+	slices.Sort(p99)
+	return fmt.Sprintf("%s p99 is %s; the limit is %s times that rate.", at, words.Duration(p99[len(p99)/2]),
+		words.Digits3(*l.Lower/s.PlannedRate))
+}
+
+// windows is the table of all windows of a search: what was measured at each level.
+func (s *Sweep) windowTable() (head []string, rows [][]string) {
+	if len(s.Saturate) == 0 {
+		return nil, nil
+	}
+	head = []string{"point", s.Over, "window", "acquired/s", "dropped/s"}
+	for _, g := range s.Saturate {
+		head = append(head, "lost: "+g)
+	}
+	head = append(head, "p50", "p99", "p99.9", "judged")
+	for series, p := range s.points() {
+		if p.Limit == nil {
+			continue
+		}
+		trials := slices.Clone(p.Limit.Trials)
+		slices.SortStableFunc(trials, func(a, b capacity.Trial) int { return cmp.Compare(a.Level, b.Level) })
+		for _, t := range trials {
+			row := []string{s.pointName(series, p), words.Digits3(t.Level), string(t.Kind), number(t.PerS),
+				number(t.DroppedPerS)}
+			for i := range s.Saturate {
+				lost := ""
+				if i < len(t.Losses) {
+					lost = percent("%.2g %%", t.Losses[i])
+				}
+				row = append(row, lost)
+			}
+			for _, ns := range []*int64{t.Latency.P50Ns, t.Latency.P99Ns, t.Latency.P999Ns} {
+				row = append(row, words.Known(ns, words.Duration))
+			}
+			rows = append(rows, append(row, judged(t)))
+		}
+	}
+	return head, rows
+}
+
+// judged says what became of a window.
+func judged(t capacity.Trial) string {
+	switch {
+	case t.Reason == capacity.Holds && t.RecoveredNs != nil:
+		return "held again after " + words.Duration(*t.RecoveredNs)
+	case t.Reason == capacity.Holds:
+		return "held"
+	}
+	return string(t.Reason) + ": " + t.Detail
+}
+
+// drops says what was dropped, with the rate that it belongs to: the least at which something was.
+func (s *Sweep) drops() []string {
+	var all []string
+	for series, p := range s.points() {
+		if p.Limit == nil {
+			continue
+		}
+		level, most := math.Inf(1), 0.0
+		for _, t := range p.Limit.Trials {
+			if t.DroppedPerS != nil && *t.DroppedPerS > 0 && t.Kind != capacity.Disturbed && t.Level <= level {
+				if t.Level < level {
+					most = 0
+				}
+				level, most = t.Level, max(most, *t.DroppedPerS)
+			}
+		}
+		if most > 0 {
+			all = append(all, fmt.Sprintf("%s: arrivals were dropped from %s on, where up to %s a second found %s.",
+				s.pointName(series, p), s.amount(&level), words.Digits3(most), s.noPlace()))
+		}
+	}
+	return all
+}
+
+// noPlace says what an arrival found that is dropped.
+func (s *Sweep) noPlace() string {
+	if s.Queue > 0 {
+		return fmt.Sprintf("every client busy and the queue of %s full", words.Grouped(int64(s.Queue)))
+	}
+	return "every client busy (there is no queue)"
+}
+
+// searchMethod says how a search came to its answer.
+func (s *Sweep) searchMethod() []string {
+	if len(s.Saturate) == 0 {
+		return nil
+	}
+	all := []string{
+		fmt.Sprintf("The search follows RFC 9971. Its goals: %s. An acquisition is lost if it was late by the bound, failed, "+
+			"was dropped, or had not ended when the run was over; of a p99, 1 %% may be lost. A level holds if at least half of "+
+			"its windows are good (goal exceed ratio 0.5, goal width 5 %%).", s.goals()),
+		fmt.Sprintf("Full windows of %s decide, after a warm-up of %s; both bounds that are told rest on at least five. "+
+			"Shorter ones, of %s at the start, only exclude levels. Each window begins with new sessions and an empty queue, and ends "+
+			"when everything that was asked for is over.", words.Duration(s.FullNs), words.Duration(s.WarmupNs),
+			words.Duration(s.ShortNs)),
+		fmt.Sprintf("The interval is a bootstrap over the full windows. The search had %s.", words.Duration(s.BudgetNs)),
+	}
+	if s.Queue > 0 {
+		all = append(all, fmt.Sprintf("Arrivals that find every client busy wait, up to %s of them; their wait counts from "+
+			"when they were due. Further ones are dropped, and lost.", words.Grouped(int64(s.Queue))))
+	} else if s.Over == "rate" {
+		all = append(all, "Arrivals that find every client busy are dropped at once, and lost; with the key queue they wait.")
+	}
+	return all
+}
