@@ -139,7 +139,7 @@ LAB_TESTS := ./harness/run ./harness/gate ./recipes ./recipes/broken ./recipes/c
 	./harness/benchpeers
 # The others run beside them, at a lower priority.
 PLAIN_TESTS := ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
-	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... \
+	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
 	./harness ./harness/cmd/... ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
 	./harness/scenario/... ./reports/... ./workloads/...

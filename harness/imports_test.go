@@ -72,6 +72,7 @@ type layer struct {
 // layers has every package of this module, the lowest layer first. A package may import packages of lower layers only.
 // The architecture manual draws this list.
 var layers = []layer{
+	{"wire format", []string{"recipes/zkproto"}},
 	{"events and settings", []string{"harness/gate", "harness/history", "harness/settings", "harness/untrusted",
 		"ensembles/reach", "ensembles/software", "ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire",
 		"recipes/observe",
@@ -81,7 +82,7 @@ var layers = []layer{
 	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},
 	{"evidence", []string{"ensembles/remote", "ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
 		"ensembles/labtest/curatortest"}},
-	{"checks and agents", []string{"harness/check", "ensembles/agent"}},
+	{"checks and agents", []string{"harness/check", "harness/inspect", "ensembles/agent"}},
 	{"ensembles and the second judge", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
 	{"kinds of labs", []string{"ensembles/docker", "ensembles/kubernetes", "ensembles/netns",
 		"ensembles/process"}},
@@ -111,7 +112,7 @@ var folders = []string{"harness", "reports"}
 
 // programs are commands that tests build and run; nothing imports them.
 var programs = []string{"ensembles/labtest/suite/runsuite", "harness/benchpeers",
-	"harness/run/testdata/leaky", "workloads/foreign/examples/zk-lock"}
+	"harness/run/testdata/leaky", "recipes/broken/broken-lock", "workloads/foreign/examples/zk-lock"}
 
 // layerOf returns the index of a package's layer, or -1.
 func layerOf(pkg string) int {

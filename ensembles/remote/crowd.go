@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"locklab/recipes/zkproto"
 )
 
 // crowdCap bounds how long a trial of connections may take.
@@ -34,7 +36,7 @@ func (a *Access) Crowd(ctx context.Context, server string, n int) (int, error) {
 	}
 	_ = dialling.Wait() // none returns an error
 	// A server accepts in turn. Once it has answered the last connection, or closed it, it has decided about all others.
-	_, last := a.handshake(ctx, server, hello{timeout: time.Millisecond, leave: true})
+	_, last := a.handshake(ctx, server, zkproto.Hello{Timeout: time.Millisecond}, true)
 	var taken atomic.Int64
 	var looking sync.WaitGroup
 	for _, c := range conns {

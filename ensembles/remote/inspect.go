@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"locklab/ensembles/reach"
+	"locklab/recipes/zkproto"
 )
 
 // Found is what an ensemble grants and allows.
@@ -58,7 +58,7 @@ func (a *Access) Inspect(ctx context.Context) (*Found, error) {
 	var serving []string
 	var silent error
 	for _, server := range a.Servers {
-		s, err := a.handshake(ctx, server, hello{timeout: time.Millisecond, leave: true})
+		s, err := a.handshake(ctx, server, zkproto.Hello{Timeout: time.Millisecond}, true)
 		if errors.Is(err, errSilent) && silent == nil {
 			f.Silent, silent = server, err
 			continue
@@ -66,12 +66,12 @@ func (a *Access) Inspect(ctx context.Context) (*Found, error) {
 		if err != nil {
 			return nil, err
 		}
-		least := s.timeout
-		s, err = a.handshake(ctx, server, hello{timeout: math.MaxInt32 * time.Millisecond})
+		least := s.Timeout
+		s, err = a.handshake(ctx, server, zkproto.Hello{Timeout: math.MaxInt32 * time.Millisecond}, false)
 		if err != nil {
 			return nil, err
 		}
-		longest := s.timeout
+		longest := s.Timeout
 		if err := a.reconnect(ctx, server, s); err != nil {
 			return nil, err
 		}
@@ -136,36 +136,25 @@ func (a *Access) field(ctx context.Context, server, word, prefix string) string 
 // reconnect comes back to a session whose connection has broken, and ends it. Some servers that speak ZooKeeper's
 // protocol answer with a new session, without a word. The old one's znodes, and with them the locks of a client that
 // has lost nothing but a connection, go when nobody expects it.
-func (a *Access) reconnect(ctx context.Context, server string, s session) error {
-	again, err := a.handshake(ctx, server, hello{session: s, timeout: s.timeout, leave: true})
-	if err == nil && again.id != 0 && again.id != s.id {
+func (a *Access) reconnect(ctx context.Context, server string, s zkproto.Grant) error {
+	again, err := a.handshake(ctx, server, zkproto.Hello{Timeout: s.Timeout, Session: s.Session,
+		Password: s.Password}, true)
+	if err == nil && again.Session != 0 && again.Session != s.Session {
 		err = fmt.Errorf("%w: %s answered a reconnect of session %#x with another session, %#x: this server forgets "+
-			"sessions: no lock is safe on it", ErrUnusable, server, s.id, again.id)
+			"sessions: no lock is safe on it", ErrUnusable, server, s.Session, again.Session)
 	}
 	return err
 }
 
-// A session is what a server grants.
-type session struct {
-	id       int64 // 0 = the session that was asked for does not exist
-	password []byte
-	timeout  time.Duration
-}
-
-// A hello asks for a session: a new one, or the one that is given.
-type hello struct {
-	session
-	timeout time.Duration
-	leave   bool // end the session at once
-}
-
-// handshake opens a session and returns what the server granted. The session would be content with a read-only server,
-// so that such a server says what it is.
-func (a *Access) handshake(ctx context.Context, server string, h hello) (session, error) {
+// handshake opens a session, or comes back to one, and returns what the server granted. The session would be content
+// with a read-only server, so that such a server says what it is. If leave is set, it ends at once.
+func (a *Access) handshake(
+	ctx context.Context, server string, h zkproto.Hello, leave bool,
+) (s zkproto.Grant, err error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectCap)
 	defer cancel()
-	unusable := func(format string, args ...any) (session, error) {
-		return session{}, fmt.Errorf("%w: %s %w", ErrUnusable, server, fmt.Errorf(format, args...))
+	unusable := func(format string, args ...any) (zkproto.Grant, error) {
+		return s, fmt.Errorf("%w: %s %w", ErrUnusable, server, fmt.Errorf(format, args...))
 	}
 	conn, err := a.Dial(ctx, "tcp", server)
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
@@ -181,11 +170,14 @@ func (a *Access) handshake(ctx context.Context, server string, h hello) (session
 	defer conn.Close()
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
-		return session{}, err
+		return s, err
 	}
-	answer, err := exchange(conn, h.request())
+	h.ReadOnly = true
+	s, err = zkproto.Connect(conn, h)
 	switch {
 	case err == nil:
+	case errors.Is(err, zkproto.ErrShort):
+		return unusable("does not answer as a ZooKeeper server does")
 	case a.TLS != nil:
 		return unusable("%w (%w): it may have no quorum", errSilent, err)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
@@ -195,60 +187,14 @@ func (a *Access) handshake(ctx context.Context, server string, h hello) (session
 		return unusable("serves no clients (%w): the port may not be ZooKeeper's, or it may want TLS, which --connect-ca "+
 			"turns on", err)
 	}
-	// ConnectResponse: protocol version, timeout, session, password, read-only.
-	const fixed = 4 + 4 + 8 + 4
-	if len(answer) < fixed || len(answer) < fixed+int(binary.BigEndian.Uint32(answer[16:])) {
-		return unusable("does not answer as a ZooKeeper server does")
-	}
-	password, rest := answer[fixed:], answer[fixed+int(binary.BigEndian.Uint32(answer[16:])):]
-	s := session{
-		id:       int64(binary.BigEndian.Uint64(answer[8:])),
-		password: password[:len(password)-len(rest)],
-		timeout:  time.Duration(int32(binary.BigEndian.Uint32(answer[4:]))) * time.Millisecond,
-	}
-	readOnly := len(rest) > 0 && rest[0] != 0
-	if h.leave || readOnly {
-		// RequestHeader: xid, type. The answer does not matter, because the session would end by itself soon.
-		const closeSession = -11
-		_, _ = exchange(conn, binary.BigEndian.AppendUint32([]byte{0, 0, 0, 1}, uint32(0xffffffff&(1<<32+closeSession))))
+	if leave || s.ReadOnly {
+		_ = zkproto.Close(conn) // the session would end by itself soon
 	}
 	switch {
-	case readOnly:
+	case s.ReadOnly:
 		return unusable("is read-only: it has lost its quorum and accepts no writes")
-	case s.timeout <= 0 && h.id == 0:
+	case s.Timeout <= 0 && h.Session == 0:
 		return unusable("granted no session")
 	}
 	return s, nil
-}
-
-// request returns the connect request: protocol version, last zxid seen, timeout, session, password, read-only.
-func (h hello) request() []byte {
-	password := h.password
-	if h.id == 0 {
-		password = make([]byte, 16)
-	}
-	b := make([]byte, 4+8, 64)
-	b = binary.BigEndian.AppendUint32(b, uint32(h.timeout.Milliseconds()))
-	b = binary.BigEndian.AppendUint64(b, uint64(h.id))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(password)))
-	return append(append(b, password...), 1)
-}
-
-// exchange sends a frame and reads the one that answers it.
-func exchange(conn net.Conn, body []byte) ([]byte, error) {
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)); err != nil {
-		return nil, err
-	}
-	var length [4]byte
-	if _, err := io.ReadFull(conn, length[:]); err != nil {
-		return nil, err
-	}
-	const most = 1 << 10 // no answer that is expected is longer
-	n := binary.BigEndian.Uint32(length[:])
-	if n > most {
-		return nil, fmt.Errorf("an answer of %d bytes", n)
-	}
-	answer := make([]byte, n)
-	_, err := io.ReadFull(conn, answer)
-	return answer, err
 }

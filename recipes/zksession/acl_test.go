@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/zkproto"
 )
 
 // Every kind of create has the ACL that the configuration chooses for its path.
@@ -16,7 +18,7 @@ func TestACLOfCreates(t *testing.T) {
 	bodies := make(chan []byte, 8) // of the requests
 	s.answer = func(_ int32, body []byte) (int32, []byte, bool) {
 		bodies <- body
-		return codeNoAuth, nil, true
+		return zkproto.CodeNoAuth, nil, true
 	}
 	serve(t, s)
 	c := toScripted(t, s, Config{ACL: func(path string) []zk.ACL {
@@ -40,8 +42,6 @@ func TestACLOfCreates(t *testing.T) {
 	}
 }
 
-const codeNoAuth = -102
-
 // A list that does not fit into the first buffer makes it larger, as data does.
 func TestLargeACL(t *testing.T) {
 	for name, create := range map[string]func(c *connection) error{
@@ -56,7 +56,7 @@ func TestLargeACL(t *testing.T) {
 			if op == exists {
 				return 0, make([]byte, 68), true // a stat
 			}
-			return codeNoAuth, nil, true
+			return zkproto.CodeNoAuth, nil, true
 		}}
 		serve(t, s)
 		large := slices.Repeat(zk.WorldACL(zk.PermRead), firstBuffer/20)
@@ -69,7 +69,7 @@ func TestLargeACL(t *testing.T) {
 
 // A refusal says what was refused, and which permission is missing where.
 func TestDenied(t *testing.T) {
-	s := &scripted{answer: func(int32, []byte) (int32, []byte, bool) { return codeNoAuth, nil, true }}
+	s := &scripted{answer: func(int32, []byte) (int32, []byte, bool) { return zkproto.CodeNoAuth, nil, true }}
 	serve(t, s)
 	c := toScripted(t, s, Config{})
 	for want, call := range map[string]func() error{

@@ -13,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zkproto"
 )
 
 const (
@@ -51,7 +52,7 @@ type connection struct {
 	mu          sync.Mutex // never held while calling go-zookeeper, or anything that blocks
 	socket      *handshakeConn
 	frames      *framedConn // of the socket
-	granted     handshake
+	granted     zkproto.Grant
 	server      string
 	connected   bool
 	heard       time.Time     // see Heard
@@ -162,7 +163,7 @@ func (c *connection) dialOnce(network, address string, limit time.Duration, fail
 		}
 	}
 	c.mu.Lock()
-	timeout, least := c.granted.timeout, laterHandshake
+	timeout, least := c.granted.Timeout, laterHandshake
 	c.mu.Unlock()
 	if timeout == 0 {
 		timeout, least = c.cfg.Timeout, firstHandshake
@@ -198,12 +199,12 @@ func (c *connection) dialOnce(network, address string, limit time.Duration, fail
 }
 
 // grant records the outcome of a handshake.
-func (c *connection) grant(h handshake) {
-	if h.session == 0 {
+func (c *connection) grant(h zkproto.Grant) {
+	if h.Session == 0 {
 		return // the session has expired; go-zookeeper reports that
 	}
 	c.mu.Lock()
-	replaced := c.granted.session != 0 && c.granted.session != h.session
+	replaced := c.granted.Session != 0 && c.granted.Session != h.Session
 	if !replaced {
 		c.granted = h
 	}
@@ -219,7 +220,7 @@ func (c *connection) grant(h handshake) {
 
 // answered takes note of an answer of the server.
 func (c *connection) answered(a answer) {
-	if a.op == opAuth && a.code != 0 {
+	if a.op == zkproto.OpAuth && a.code != 0 {
 		c.mu.Lock()
 		server := c.server
 		c.mu.Unlock()
@@ -232,15 +233,12 @@ func (c *connection) answered(a answer) {
 	}
 	c.seen = max(c.seen, a.zxid)
 	c.rewatch.answered(a)
-	if a.op == opSetWatches && a.code != 0 {
+	if a.op == zkproto.OpSetWatches && a.code != 0 {
 		// go-zookeeper only logs it. All watches of the request are gone, and it is not known which these were.
 		close(c.doubt)
 		c.doubt = make(chan struct{})
 	}
 }
-
-// opSetWatches is the request by which go-zookeeper sets all watches again after a reconnect.
-const opSetWatches = 101
 
 // event is called by go-zookeeper, partly under its locks: it must neither block
 // nor call back.
@@ -311,7 +309,7 @@ func (c *connection) finish(err error) {
 	c.err = err
 	close(c.done)
 	c.end()
-	if c.granted.session == 0 {
+	if c.granted.Session == 0 {
 		c.changes.end() // no session was ever established
 		return
 	}
@@ -324,7 +322,7 @@ func (c *connection) finish(err error) {
 
 // change describes the present state. c.mu is held.
 func (c *connection) change(s State, err error) StateChange {
-	return StateChange{State: s, Session: c.granted.session, Server: c.server, Negotiated: c.granted.timeout, Err: err}
+	return StateChange{State: s, Session: c.granted.Session, Server: c.server, Negotiated: c.granted.Timeout, Err: err}
 }
 
 func (c *connection) over() bool {
@@ -378,13 +376,13 @@ func (c *connection) Heard() time.Time {
 func (c *connection) ID() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.granted.session
+	return c.granted.Session
 }
 
 func (c *connection) Timeout() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.granted.timeout
+	return c.granted.Timeout
 }
 
 func (c *connection) Done() <-chan struct{} { return c.done }

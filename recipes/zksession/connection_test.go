@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
+
+	"locklab/recipes/zkproto"
 )
 
 // idleConnection is a connection that go-zookeeper reports events to, but that never dials.
@@ -36,7 +38,7 @@ func session(s zk.State) zk.Event { return zk.Event{Type: zk.EventSession, State
 func TestConnectionStates(t *testing.T) {
 	var got []State
 	c := idleConnection(func(s StateChange) { got = append(got, s.State) })
-	c.grant(handshake{session: 7, timeout: time.Second})
+	c.grant(zkproto.Grant{Session: 7, Timeout: time.Second})
 	for _, e := range []zk.Event{
 		session(zk.StateConnecting), session(zk.StateDisconnected), // a handshake that failed: the client was never connected
 		session(zk.StateConnecting), session(zk.StateConnected), session(zk.StateHasSession),
@@ -187,7 +189,7 @@ func TestTooLargeAnswer(t *testing.T) {
 func TestBrokenConnectionsBackOff(t *testing.T) {
 	for name, answer := range map[string]func(int32, []byte) (int32, []byte, bool){
 		"broken":        func(int32, []byte) (int32, []byte, bool) { return 0, nil, false },
-		"session moved": func(int32, []byte) (int32, []byte, bool) { return codeMoved, nil, true },
+		"session moved": func(int32, []byte) (int32, []byte, bool) { return zkproto.CodeMoved, nil, true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, &scripted{answer: answer})
@@ -217,7 +219,7 @@ func TestRefusedWatches(t *testing.T) {
 		switch op {
 		case opGet:
 			return 0, make([]byte, 4+6*8+5*4), true // no data, and a znode's stat
-		case opSetWatches:
+		case zkproto.OpSetWatches:
 			return -102, nil, true
 		}
 		return 0, nil, false

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"locklab/recipes/zkproto"
 )
 
 // A Credential is what a session proves its identity with. The server adds the identity to the connection, and looks
@@ -47,19 +49,13 @@ func (c Credential) check() error {
 	return nil
 }
 
-// opAuth is the request that adds a credential to a connection.
-const opAuth = 100
-
 // refusedCredential says in words with which code a server refused a credential.
 func refusedCredential(code int32) string {
-	if code == codeAuthFailed {
+	if code == zkproto.CodeAuthFailed {
 		return "refused a credential: it has no provider for the scheme, or the provider rejects the credential"
 	}
 	return fmt.Sprintf("refused a credential with code %d", code)
 }
-
-// codeAuthFailed says that a server has refused a credential. It closes the connection then.
-const codeAuthFailed = -115
 
 // authenticate sends the credentials on a session that has just been established, before any other request.
 //

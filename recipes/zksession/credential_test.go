@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"locklab/recipes/zkproto"
 )
 
 // A diary has the requests that a scripted server gets, in order, for each connection.
@@ -45,7 +47,7 @@ func TestCredentialsFirst(t *testing.T) {
 	s.answer = func(op int32, _ []byte) (int32, []byte, bool) {
 		n, _ := s.counts()
 		d.note(n, op)
-		if op == opMulti && n == 1 {
+		if op == zkproto.OpMulti && n == 1 {
 			return 0, nil, false // breaks the connection
 		}
 		return 0, make([]byte, 4+68), true // no data, and a stat; more than other answers have
@@ -67,12 +69,12 @@ func TestCredentialsFirst(t *testing.T) {
 	if _, _, err := c.Get(within(t), "/"); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.on(1)[:3], []int32{opAuth, opAuth, opGet}; !slices.Equal(got, want) {
+	if got, want := d.on(1)[:3], []int32{zkproto.OpAuth, zkproto.OpAuth, opGet}; !slices.Equal(got, want) {
 		t.Errorf("the first connection began with %v, want %v", got, want)
 	}
 	// go-zookeeper sets the watches again from a goroutine of its own, so they may arrive after the read.
 	patience := within(t)
-	for !slices.Contains(d.on(2), opSetWatches) {
+	for !slices.Contains(d.on(2), zkproto.OpSetWatches) {
 		select {
 		case <-patience.Done():
 			t.Fatalf("the second connection had %v: the watch was not set again", d.on(2))
@@ -80,13 +82,10 @@ func TestCredentialsFirst(t *testing.T) {
 		}
 	}
 	later := d.on(2)
-	if !slices.Equal(later[:2], []int32{opAuth, opAuth}) || slices.Contains(later[2:], opAuth) {
+	if !slices.Equal(later[:2], []int32{zkproto.OpAuth, zkproto.OpAuth}) || slices.Contains(later[2:], zkproto.OpAuth) {
 		t.Errorf("the second connection had %v; want the credentials, then the rest", later)
 	}
 }
-
-// opMulti is the code of a transaction, and so of [ZooKeeper.Sync]'s request.
-const opMulti = 14
 
 // A credential that is refused fails Connect at once, although the server can be reached.
 func TestCredentialRefused(t *testing.T) {
@@ -97,7 +96,7 @@ func TestCredentialRefused(t *testing.T) {
 			return 0, nil, false // as a real server, which closes the connection
 		}
 		refused = true
-		return codeAuthFailed, nil, true
+		return zkproto.CodeAuthFailed, nil, true
 	}
 	serve(t, s)
 	_, err := Connect(within(t), Config{Servers: []string{s.address}, Credentials: []Credential{Digest("a", "geheim")}})
@@ -124,7 +123,7 @@ func TestCredentialRefusedLater(t *testing.T) {
 		code     int32
 		op       int32
 		connects int
-	}{{"credential", codeAuthFailed, opAuth, 2}, {"SASL", wantsSASL, opGet, 1}} {
+	}{{"credential", zkproto.CodeAuthFailed, zkproto.OpAuth, 2}, {"SASL", wantsSASL, opGet, 1}} {
 		t.Run(x.name, func(t *testing.T) {
 			s := &scripted{}
 			s.answer = func(op int32, _ []byte) (int32, []byte, bool) {
@@ -132,7 +131,7 @@ func TestCredentialRefusedLater(t *testing.T) {
 				switch {
 				case n == x.connects && op == x.op:
 					return x.code, nil, true
-				case op == opMulti:
+				case op == zkproto.OpMulti:
 					return 0, nil, false // breaks the connection
 				}
 				return 0, make([]byte, 4), true

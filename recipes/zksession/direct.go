@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zkproto"
 )
 
 // A direct request is one that this package writes itself, on the connection that go-zookeeper has made and reads.
@@ -28,15 +29,6 @@ type direct struct {
 	decode func(body []byte) error
 	answer chan error // gets the one outcome
 }
-
-// The requests that are direct.
-const (
-	opCreate   = 1
-	opDelete   = 2
-	opGetData  = 4
-	opChildren = 12
-	opCreate2  = 15
-)
 
 func newDirect(op int32, body []byte, decode func([]byte) error) *direct {
 	return &direct{op: op, body: body, decode: decode, answer: make(chan error, 1)}
@@ -69,17 +61,17 @@ func (c *connection) send(ctx context.Context, requests ...*direct) error {
 	case <-c.done:
 		return c.Err()
 	}
-	var out []byte
+	var out zkproto.Encoder
 	sent := make([]sentRequest, len(requests))
 	for i, d := range requests {
 		if len(d.body)+requestOverhead > sendBuffer {
 			return fmt.Errorf("%w: a request may have %d bytes", ErrTooLarge, sendBuffer)
 		}
 		sent[i] = sentRequest{xid: c.nextXid(), op: d.op, direct: d}
-		out = appendInt(out, int32(8+len(d.body)))
-		out = append(appendInt(appendInt(out, sent[i].xid), d.op), d.body...)
+		out.Int32(int32(8 + len(d.body))).Int32(sent[i].xid).Int32(d.op)
+		out.B = append(out.B, d.body...)
 	}
-	if !frames.send(out, sent) {
+	if !frames.send(out.B, sent) {
 		return c.translate(zk.ErrConnectionClosed)
 	}
 	return nil
@@ -197,40 +189,40 @@ func (c *framedConn) take(d *direct, code int32, length int) error {
 // errorOf returns go-zookeeper's error for a server's code.
 func errorOf(code int32) error {
 	switch code {
-	case 0:
+	case zkproto.CodeOK:
 		return nil
-	case -101:
+	case zkproto.CodeNoNode:
 		return zk.ErrNoNode
-	case -102:
+	case zkproto.CodeNoAuth:
 		return zk.ErrNoAuth
-	case -103:
+	case zkproto.CodeBadVersion:
 		return zk.ErrBadVersion
-	case -108:
+	case zkproto.CodeEphemeral:
 		return zk.ErrNoChildrenForEphemerals
-	case -110:
+	case zkproto.CodeNodeExists:
 		return zk.ErrNodeExists
-	case -111:
+	case zkproto.CodeNotEmpty:
 		return zk.ErrNotEmpty
-	case -112:
+	case zkproto.CodeSessionExpired:
 		return zk.ErrSessionExpired
-	case -114:
+	case zkproto.CodeInvalidACL:
 		return zk.ErrInvalidACL
-	case -115:
+	case zkproto.CodeAuthFailed:
 		return zk.ErrAuthFailed
-	case codeMoved:
+	case zkproto.CodeMoved:
 		return zk.ErrSessionMoved
 	}
 	return fmt.Errorf("%s%d", unknownCode, code)
 }
 
 func (c *connection) Delete(ctx context.Context, path string) error {
-	err := c.do(ctx, opDelete, appendInt(appendString(nil, path), AnyVersion), nil)
+	err := c.do(ctx, zkproto.OpDelete, new(zkproto.Encoder).Text(path).Int32(AnyVersion).B, nil)
 	return denied(err, toDelete, "delete", path)
 }
 
 func (c *connection) Get(ctx context.Context, path string) (data []byte, stat Stat, err error) {
 	var n node
-	err = c.do(ctx, opGetData, appendBool(appendString(nil, path), false), func(b []byte) (err error) {
+	err = c.do(ctx, zkproto.OpGetData, new(zkproto.Encoder).Text(path).Bool(false).B, func(b []byte) (err error) {
 		n, err = takeNode(b)
 		return err
 	})
@@ -268,7 +260,7 @@ func (c *connection) Children(ctx context.Context, path string) ([]string, error
 // lister returns a request for a list of children, and where to find the list once it is answered.
 func lister(path string) (*direct, *[]string) {
 	names := new([]string)
-	return newDirect(opChildren, appendBool(appendString(nil, path), false), func(b []byte) (err error) {
+	return newDirect(zkproto.OpGetChildren2, new(zkproto.Encoder).Text(path).Bool(false).B, func(b []byte) (err error) {
 		*names, err = takeNames(b)
 		return err
 	}), names

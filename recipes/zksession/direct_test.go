@@ -13,12 +13,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"locklab/recipes/zkproto"
 )
 
 // entered is the body of an answer to create2.
 func entered(path string, czxid, owner int64) []byte {
-	b := appendString(nil, path)
-	stat := make([]byte, statLength)
+	b := new(zkproto.Encoder).Text(path).B
+	stat := make([]byte, zkproto.StatLength)
 	binary.BigEndian.PutUint64(stat, uint64(czxid))
 	binary.BigEndian.PutUint64(stat[44:], uint64(owner))
 	return append(b, stat...)
@@ -26,11 +28,11 @@ func entered(path string, czxid, owner int64) []byte {
 
 // listed is the body of an answer to a list.
 func listed(names ...string) []byte {
-	b := appendInt(nil, int32(len(names)))
+	e := new(zkproto.Encoder).Int32(int32(len(names)))
 	for _, name := range names {
-		b = appendString(b, name)
+		e.Text(name)
 	}
-	return append(b, make([]byte, statLength)...)
+	return append(e.B, make([]byte, zkproto.StatLength)...)
 }
 
 // Enter sends the create and then the list before it has any answer, and returns what both say.
@@ -39,9 +41,9 @@ func TestEnterIsOneRoundTrip(t *testing.T) {
 	s := serve(t, &scripted{ahead: 2, answer: func(op int32, body []byte) (int32, []byte, bool) {
 		ops = append(ops, op)
 		switch op {
-		case opCreate2:
+		case zkproto.OpCreate2:
 			return 0, entered("/d/n-0000000003", 77, 7), true
-		case opChildren:
+		case zkproto.OpGetChildren2:
 			return 0, listed("n-0000000003", "", "n-0000000001"), true
 		}
 		return -6, nil, true
@@ -52,7 +54,7 @@ func TestEnterIsOneRoundTrip(t *testing.T) {
 		!slices.Equal(e.Names, []string{"n-0000000003", "", "n-0000000001"}) {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if !slices.Equal(ops, []int32{opCreate2, opChildren}) {
+	if !slices.Equal(ops, []int32{zkproto.OpCreate2, zkproto.OpGetChildren2}) {
 		t.Errorf("requests %v", ops)
 	}
 }
@@ -63,9 +65,9 @@ func TestEnterWithoutStat(t *testing.T) {
 	s := serve(t, &scripted{answer: func(op int32, body []byte) (int32, []byte, bool) {
 		ops = append(ops, op)
 		switch op {
-		case opCreate:
-			return 0, appendString(nil, "/d/n-0000000001"), true
-		case opChildren:
+		case zkproto.OpCreate:
+			return 0, new(zkproto.Encoder).Text("/d/n-0000000001").B, true
+		case zkproto.OpGetChildren2:
 			return 0, listed("n-0000000001"), true
 		}
 		return -6, nil, true
@@ -77,7 +79,7 @@ func TestEnterWithoutStat(t *testing.T) {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
-	if want := []int32{opCreate2, opChildren, opCreate, opChildren, opCreate, opChildren}; !slices.Equal(ops, want) {
+	if want := []int32{zkproto.OpCreate2, zkproto.OpGetChildren2, zkproto.OpCreate, zkproto.OpGetChildren2, zkproto.OpCreate, zkproto.OpGetChildren2}; !slices.Equal(ops, want) {
 		t.Errorf("requests %v, want %v", ops, want)
 	}
 }
@@ -85,7 +87,7 @@ func TestEnterWithoutStat(t *testing.T) {
 // If the connection breaks between the two answers, the create has succeeded and there is no list. If it breaks before
 // both, the outcome is not known.
 func TestEnterThatIsCutShort(t *testing.T) {
-	for _, broken := range []int32{opCreate2, opChildren} {
+	for _, broken := range []int32{zkproto.OpCreate2, zkproto.OpGetChildren2} {
 		t.Run(fmt.Sprint(broken), func(t *testing.T) {
 			var once sync.Once
 			s := serve(t, &scripted{answer: func(op int32, body []byte) (code int32, reply []byte, ok bool) {
@@ -93,17 +95,17 @@ func TestEnterThatIsCutShort(t *testing.T) {
 				if op == broken {
 					once.Do(func() { ok = false })
 				}
-				if op == opCreate2 {
+				if op == zkproto.OpCreate2 {
 					return 0, entered("/d/n-0000000001", 5, 7), ok
 				}
 				return 0, listed("n-0000000001"), ok
 			}})
 			z := toScripted(t, s, Config{})
 			e, err := z.Enter(within(t), "/d/n-", nil)
-			if broken == opCreate2 && !errors.Is(err, ErrConnectionLoss) {
+			if broken == zkproto.OpCreate2 && !errors.Is(err, ErrConnectionLoss) {
 				t.Errorf("%+v, %v", e, err)
 			}
-			if broken == opChildren && (err != nil || e.Stat.Czxid != 5 || !errors.Is(e.Err, ErrConnectionLoss)) {
+			if broken == zkproto.OpGetChildren2 && (err != nil || e.Stat.Czxid != 5 || !errors.Is(e.Err, ErrConnectionLoss)) {
 				t.Errorf("%+v, %v", e, err)
 			}
 			if names, err := z.Children(within(t), "/d"); err != nil || len(names) != 1 {
@@ -116,7 +118,7 @@ func TestEnterThatIsCutShort(t *testing.T) {
 // A refused create is an error, whatever the list says, and so is an answer that is cut off in the middle.
 func TestEnterRefused(t *testing.T) {
 	s := serve(t, &scripted{answer: func(op int32, body []byte) (int32, []byte, bool) {
-		if op == opCreate2 {
+		if op == zkproto.OpCreate2 {
 			return -101, nil, true
 		}
 		return 0, listed("x")[:6], true
@@ -201,10 +203,10 @@ func TestDirectAnswersAreTakenOut(t *testing.T) {
 		_, _ = server.Write(replyFrame(2, 7, 0))
 	}()
 	list, names := lister("/d")
-	gone := newDirect(opDelete, nil, nil)
-	frames := append(requestFrame(1<<30, opChildren, list.body...), requestFrame(1<<30+1, opDelete)...)
-	if !c.send(frames, []sentRequest{{xid: 1 << 30, op: opChildren, direct: list},
-		{xid: 1<<30 + 1, op: opDelete, direct: gone}}) {
+	gone := newDirect(zkproto.OpDelete, nil, nil)
+	frames := append(requestFrame(1<<30, zkproto.OpGetChildren2, list.body...), requestFrame(1<<30+1, zkproto.OpDelete)...)
+	if !c.send(frames, []sentRequest{{xid: 1 << 30, op: zkproto.OpGetChildren2, direct: list},
+		{xid: 1<<30 + 1, op: zkproto.OpDelete, direct: gone}}) {
 		t.Fatal("lost")
 	}
 	if _, err := c.Write(requestFrame(1, opGet)); err != nil {
@@ -225,7 +227,7 @@ func TestDirectAnswersAreTakenOut(t *testing.T) {
 	if err := <-gone.answer; !errors.Is(err, errorOf(-101)) {
 		t.Errorf("the delete: %v", err)
 	}
-	if want := []int32{opChildren, opGet, opDelete, opGet}; !slices.Equal(ops, want) {
+	if want := []int32{zkproto.OpGetChildren2, opGet, zkproto.OpDelete, opGet}; !slices.Equal(ops, want) {
 		t.Errorf("answers to %v, want %v", ops, want)
 	}
 }
@@ -236,7 +238,7 @@ func TestConnectRequestSaysWhatWasSeen(t *testing.T) {
 	defer server.Close()
 	defer client.Close()
 	c := newFramedConn(client, 0, 9, 9, func(answer) {})
-	connect := append(appendInt(appendInt(nil, 44), 0), make([]byte, 40)...)
+	connect := append(new(zkproto.Encoder).Int32(44).Int32(0).B, make([]byte, 40)...)
 	go func() { _, _ = c.Write(connect) }()
 	got, err := readFrame(server)
 	if err != nil || binary.BigEndian.Uint64(got[4:]) != 9 || binary.BigEndian.Uint64(connect[8:]) != 0 {
@@ -258,7 +260,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%d bytes of names in an answer of %d", n, len(b))
 			}
 		}
-		if n, err := takeNode(b); err == nil && len(n.data)+statLength > len(b) {
+		if n, err := takeNode(b); err == nil && len(n.data)+zkproto.StatLength > len(b) {
 			t.Errorf("%d bytes of data in an answer of %d", len(n.data), len(b))
 		}
 		if s, rest, err := takeString(b); err == nil && len(s)+len(rest)+4 > len(b) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"path"
+
+	"locklab/recipes/zkproto"
 )
 
 // An Entry is what [ZooKeeper.Enter] did and saw.
@@ -25,24 +27,23 @@ type Entry struct {
 // The stat is the answer to create2, which servers have since version 3.5. The server fills it in as it carries out the
 // create, from the very znode that it makes (DataTree.processTxn), so it needs no proof by the order of transactions.
 func (c *connection) Enter(ctx context.Context, node string, data []byte) (Entry, error) {
-	op := int32(opCreate2)
+	op := int32(zkproto.OpCreate2)
 	if c.noStat.Load() {
-		op = opCreate
+		op = zkproto.OpCreate
 	}
 	e, err := c.createAndList(ctx, op, node, data)
-	if op == opCreate2 && errors.Is(err, ErrUnimplemented) {
+	if op == zkproto.OpCreate2 && errors.Is(err, ErrUnimplemented) {
 		c.noStat.Store(true)
-		return c.createAndList(ctx, opCreate, node, data)
+		return c.createAndList(ctx, zkproto.OpCreate, node, data)
 	}
 	return e, err
 }
 
 func (c *connection) createAndList(ctx context.Context, op int32, node string, data []byte) (Entry, error) {
 	var e Entry
-	body := appendBytes(appendString(nil, node), data)
-	body = appendInt(appendACL(body, c.cfg.ACL(node)), EphemeralSequential.flags())
+	body := new(zkproto.Encoder).Text(node).Bytes(data).ACL(c.cfg.ACL(node)).Int32(EphemeralSequential.flags()).B
 	create := newDirect(op, body, func(b []byte) (err error) {
-		if e.Path, b, err = takeString(b); err == nil && op == opCreate2 {
+		if e.Path, b, err = takeString(b); err == nil && op == zkproto.OpCreate2 {
 			e.Stat, err = takeStat(b)
 		}
 		return err

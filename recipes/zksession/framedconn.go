@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"locklab/recipes/zkproto"
 )
 
 // A framedConn knows which answer on a connection belongs to which request. go-zookeeper writes a frame at a time, of
@@ -35,7 +37,7 @@ type framedConn struct {
 	greeted  bool          // the connect request has been answered
 	over     error         // set if the connection is of no more use once the reader has the present frame
 	patience time.Duration // how long go-zookeeper waits for a frame to begin; 0 = for ever
-	buffer   [4 + replyHeader]byte
+	buffer   [4 + zkproto.ReplyHeader]byte
 	head     []byte // of the frame that is being read, as far as it was read ahead; in the buffer
 	rest     int    // how many bytes of the frame are still to be read
 }
@@ -62,19 +64,11 @@ type answer struct {
 // request is repeated. No server has this code.
 const codeTooLarge = -10001
 
-// misplaced reports whether a code says that the connection is the wrong one. The real servers close it then. One that
-// does not would be asked again and again.
-func misplaced(code int32) bool { return code == codeMoved || code == codeLost || code == codeTimedOut }
-
-// These codes mean that the request may have had an effect.
-const (
-	codeLost     = -4
-	codeTimedOut = -7
-	codeMoved    = -118
-)
-
-// replyHeader is the length of a reply's header: the request's xid, the zxid, the code.
-const replyHeader = 4 + 8 + 4
+// misplaced reports whether a code says that the connection is the wrong one, and so that the request may have had an
+// effect. The real servers close it then. One that does not would be asked again and again.
+func misplaced(code int32) bool {
+	return code == zkproto.CodeMoved || code == zkproto.CodeLost || code == zkproto.CodeTimedOut
+}
 
 // newFramedConn wraps a fresh connection on which the client will send that many credentials.
 func newFramedConn(conn net.Conn, credentials int, seen, watched int64, answered func(answer)) *framedConn {
@@ -96,7 +90,7 @@ func (c *framedConn) Write(p []byte) (int, error) {
 		binary.BigEndian.PutUint64(p[8:], uint64(c.seen))
 	}
 	c.begun = true
-	if r.op == opSetWatches {
+	if r.op == zkproto.OpSetWatches {
 		// go-zookeeper names the newest transaction that it has seen, perhaps by the answer to a request on this very
 		// connection, which was sent first. The watches would miss what happened while the client was disconnected: see
 		// [rewatch].
@@ -158,7 +152,7 @@ func (c *framedConn) next() error {
 			return nil
 		}
 		c.head = nil
-		if err := c.take(d, code, length-replyHeader); err != nil {
+		if err := c.take(d, code, length-zkproto.ReplyHeader); err != nil {
 			return err
 		}
 		if c.over != nil {
@@ -183,18 +177,18 @@ func (c *framedConn) frame() (d *direct, code int32, length int, err error) {
 	if !c.greeted {
 		c.greeted = true
 		c.note(0, 0, 0) // the connect request is the first that was sent, with the zero xid
-	} else if length >= replyHeader {
-		head = head[:4+replyHeader]
+	} else if length >= zkproto.ReplyHeader {
+		head = head[:4+zkproto.ReplyHeader]
 		if _, err := io.ReadFull(c.Conn, head[4:]); err != nil {
 			return nil, 0, 0, err
 		}
 		code = int32(binary.BigEndian.Uint32(head[4+4+8:]))
 		if length > receiveBuffer {
-			if _, err := io.CopyN(io.Discard, c.Conn, int64(length-replyHeader)); err != nil {
+			if _, err := io.CopyN(io.Discard, c.Conn, int64(length-zkproto.ReplyHeader)); err != nil {
 				return nil, 0, 0, err
 			}
-			code, length = codeTooLarge, replyHeader
-			binary.BigEndian.PutUint32(head, replyHeader)
+			code, length = codeTooLarge, zkproto.ReplyHeader
+			binary.BigEndian.PutUint32(head, zkproto.ReplyHeader)
 			binary.BigEndian.PutUint32(head[4+4+8:], uint32(code))
 		}
 		if misplaced(code) {
@@ -213,7 +207,7 @@ func (c *framedConn) note(xid, code int32, zxid int64) *direct {
 	for i, r := range c.pending {
 		if r.xid == xid {
 			c.pending = slices.Delete(c.pending, i, i+1) // and what it refers to, which may be a long list
-			if r.op == opAuth && code == 0 {
+			if r.op == zkproto.OpAuth && code == 0 {
 				c.prove(1)
 			}
 			c.mu.Unlock()

@@ -7,6 +7,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"locklab/recipes/zkproto"
 )
 
 // requestFrame is a request as go-zookeeper writes it.
@@ -18,7 +20,7 @@ func requestFrame(xid, op int32, body ...byte) []byte {
 
 // replyFrame is a server's answer.
 func replyFrame(xid int32, zxid int64, code int32, body ...byte) []byte {
-	b := binary.BigEndian.AppendUint32(nil, uint32(replyHeader+len(body)))
+	b := binary.BigEndian.AppendUint32(nil, uint32(zkproto.ReplyHeader+len(body)))
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
 	return append(binary.BigEndian.AppendUint32(b, uint32(code)), body...)
@@ -82,7 +84,7 @@ func TestWatchesAreSetAsOfWhatWasHeard(t *testing.T) {
 	defer server.Close()
 	defer client.Close()
 	c := &framedConn{Conn: client, answered: func(answer) {}, seen: 50, watched: 5, begun: true}
-	request := requestFrame(7, opSetWatches, binary.BigEndian.AppendUint64(nil, 99)...)
+	request := requestFrame(7, zkproto.OpSetWatches, binary.BigEndian.AppendUint64(nil, 99)...)
 	original := bytes.Clone(request)
 	go func() { _, _ = c.Write(request) }()
 	got, err := readFrame(server)

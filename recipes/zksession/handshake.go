@@ -6,36 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"locklab/recipes/zkproto"
 )
-
-// A handshake is what a server grants when a session connects: the connect response.
-type handshake struct {
-	session  int64 // 0 = the session asked for has expired
-	timeout  time.Duration
-	password []byte
-}
-
-// connectResponseMin is the length of a connect response up to its password:
-// protocol version, timeout (ms), session id, length of the password.
-const connectResponseMin = 4 + 4 + 8 + 4
 
 // connectResponseMax bounds the length that a connect response can plausibly have.
 const connectResponseMax = 256
-
-// parseHandshake reads the body of a connect response.
-func parseHandshake(body []byte) (h handshake, ok bool) {
-	if len(body) < connectResponseMin {
-		return h, false
-	}
-	h.timeout = time.Duration(int32(binary.BigEndian.Uint32(body[4:]))) * time.Millisecond
-	h.session = int64(binary.BigEndian.Uint64(body[8:]))
-	n := int(int32(binary.BigEndian.Uint32(body[16:])))
-	if n < 0 || n > len(body)-connectResponseMin {
-		return h, false
-	}
-	h.password = append([]byte(nil), body[connectResponseMin:connectResponseMin+n]...)
-	return h, true
-}
 
 // A handshakeConn reads the first answer on a connection as it passes, which contains what go-zookeeper keeps to
 // itself, and bounds the time that the handshake may take.
@@ -44,7 +20,7 @@ func parseHandshake(body []byte) (h handshake, ok bool) {
 // body for ever: a server that accepts connections but is stopped would use up the session while others could serve it.
 type handshakeConn struct {
 	net.Conn
-	granted func(handshake)
+	granted func(zkproto.Grant)
 	// receiving is called by the first read after the handshake, widen by the first write
 	// for which it is wanted, each before it does anything else; see [buffers].
 	receiving, widen func()
@@ -61,7 +37,7 @@ type handshakeConn struct {
 
 // newHandshakeConn wraps a fresh connection whose handshake must be over by until.
 // granted is called from Read with the answer before the reader gets its last byte.
-func newHandshakeConn(conn net.Conn, until time.Time, granted func(handshake)) (*handshakeConn, error) {
+func newHandshakeConn(conn net.Conn, until time.Time, granted func(zkproto.Grant)) (*handshakeConn, error) {
 	if err := conn.SetDeadline(until); err != nil {
 		return nil, err
 	}
@@ -159,8 +135,8 @@ func (c *handshakeConn) sniff(b []byte) {
 		return
 	}
 	if n <= connectResponseMax {
-		if h, ok := parseHandshake(c.head[4 : 4+n]); ok {
-			c.granted(h)
+		if g, err := zkproto.ParseGrant(c.head[4 : 4+n]); err == nil {
+			c.granted(g)
 		}
 	}
 	c.until, c.head = time.Time{}, nil

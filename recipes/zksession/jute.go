@@ -4,36 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/go-zookeeper/zk"
+	"locklab/recipes/zkproto"
 )
-
-// These append values as ZooKeeper's protocol has them.
-
-func appendInt(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
-
-func appendString(b []byte, s string) []byte { return append(appendInt(b, int32(len(s))), s...) }
-
-func appendBytes(b, data []byte) []byte {
-	if data == nil {
-		return appendInt(b, -1)
-	}
-	return append(appendInt(b, int32(len(data))), data...)
-}
-
-func appendBool(b []byte, v bool) []byte {
-	if v {
-		return append(b, 1)
-	}
-	return append(b, 0)
-}
-
-func appendACL(b []byte, list []zk.ACL) []byte {
-	b = appendInt(b, int32(len(list)))
-	for _, a := range list {
-		b = appendString(appendString(appendInt(b, a.Perms), a.Scheme), a.ID)
-	}
-	return b
-}
 
 // errMalformed says that an answer is not what the protocol says.
 var errMalformed = errors.New("malformed answer")
@@ -83,12 +55,9 @@ func takeNames(b []byte) ([]string, error) {
 	return names, nil
 }
 
-// statLength is the length of a znode's stat.
-const statLength = 6*8 + 5*4
-
 // takeStat takes a znode's stat.
 func takeStat(b []byte) (Stat, error) {
-	if len(b) < statLength {
+	if len(b) < zkproto.StatLength {
 		return Stat{}, errMalformed
 	}
 	long := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zkproto"
 )
 
 // PlainConfig says how to connect a [Plain].
@@ -49,7 +50,7 @@ type Plain struct {
 
 	mu         sync.Mutex // never held while calling go-zookeeper, or anything that blocks
 	socket     *handshakeConn
-	granted    handshake
+	granted    zkproto.Grant
 	session    PlainSession // the present or last; zero before the first
 	endSession context.CancelCauseFunc
 	up         chan struct{} // closed while connected
@@ -204,10 +205,10 @@ func (p *Plain) dialOnce(network, address string, limit time.Duration, failed fu
 }
 
 // grant records the outcome of a handshake.
-func (p *Plain) grant(h handshake) {
+func (p *Plain) grant(h zkproto.Grant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if h.session != 0 {
+	if h.Session != 0 {
 		p.granted = h
 	}
 }
@@ -239,7 +240,7 @@ func (p *Plain) event(e zk.Event) {
 
 // begin makes the session that was granted the present one. p.mu is held.
 func (p *Plain) begin() {
-	if p.session.ID == p.granted.session {
+	if p.session.ID == p.granted.Session {
 		return
 	}
 	if p.session.ID != 0 {
@@ -248,14 +249,14 @@ func (p *Plain) begin() {
 			p.push(Expired, "", ErrSessionExpired)
 		}
 	}
-	p.session.ID = p.granted.session
+	p.session.ID = p.granted.Session
 	p.session.Life, p.endSession = context.WithCancelCause(p.life)
 }
 
 // push reports a state. p.mu is held.
 func (p *Plain) push(state State, server string, err error) {
 	p.changes.push(
-		StateChange{State: state, Session: p.session.ID, Server: server, Negotiated: p.granted.timeout, Err: err},
+		StateChange{State: state, Session: p.session.ID, Server: server, Negotiated: p.granted.Timeout, Err: err},
 		state == Closed,
 	)
 }

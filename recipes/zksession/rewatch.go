@@ -1,5 +1,7 @@
 package zksession
 
+import "locklab/recipes/zkproto"
+
 // After a reconnect, go-zookeeper sets all watches again, by requests that name a transaction. A server fires at once
 // each watch whose znode has changed since, and sets the others. So the transaction must be one up to which the client
 // has heard of every change that it watched for.
@@ -44,7 +46,7 @@ func (w *rewatch) connected() { w.inForce = w.inForce || w.set == 0 }
 // answered notes an answer. A request that sets watches again may be followed by another unless it had room for the
 // longest path. If the server refuses one, all watches are over.
 func (w *rewatch) answered(a answer) {
-	if a.op == opSetWatches && a.length+4+w.longest <= rewatchLimit {
+	if a.op == zkproto.OpSetWatches && a.length+4+w.longest <= rewatchLimit {
 		w.inForce = true
 	}
 	if w.inForce {

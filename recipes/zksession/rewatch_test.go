@@ -1,15 +1,19 @@
 package zksession
 
-import "testing"
+import (
+	"testing"
+
+	"locklab/recipes/zkproto"
+)
 
 // An answer counts only on a connection on which all watches are set.
 func TestRewatch(t *testing.T) {
 	type step = func(*rewatch)
 	reset := func(length int, zxid int64) step {
-		return func(w *rewatch) { w.answered(answer{op: opSetWatches, length: length, zxid: zxid}) }
+		return func(w *rewatch) { w.answered(answer{op: zkproto.OpSetWatches, length: length, zxid: zxid}) }
 	}
 	read := func(zxid int64) step {
-		return func(w *rewatch) { w.answered(answer{op: opGetData, zxid: zxid}) }
+		return func(w *rewatch) { w.answered(answer{op: zkproto.OpGetData, zxid: zxid}) }
 	}
 	watched := func(w *rewatch) { w.add("/lock") }
 	connected := func(w *rewatch) { w.dialled(); w.connected() }

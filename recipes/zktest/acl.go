@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/zkproto"
 )
 
 // may reports whether an ACL gives a client one of the permissions. A nil link may do everything.
@@ -38,7 +40,7 @@ func (l *link) shown(acl []zk.ACL) []zk.ACL {
 // identify takes note of who a client says it is. The service knows digests only, and believes every password.
 func (l *link) identify(scheme string, auth []byte) (code int32) {
 	if scheme != "digest" {
-		return codeAuthFailed
+		return zkproto.CodeAuthFailed
 	}
 	user, _, _ := strings.Cut(string(auth), ":")
 	sum := sha1.Sum(auth)
@@ -46,13 +48,13 @@ func (l *link) identify(scheme string, auth []byte) (code int32) {
 	if !slices.Contains(l.auth, id) {
 		l.auth = append(l.auth, id)
 	}
-	return codeOK
+	return zkproto.CodeOK
 }
 
 // resolve returns the permissions as a znode keeps them. The scheme "auth" stands for the client's own identities.
 func (l *link) resolve(acl []zk.ACL) (all []zk.ACL, code int32) {
 	if l == nil {
-		return acl, codeOK
+		return acl, zkproto.CodeOK
 	}
 	for _, a := range acl {
 		switch {
@@ -64,11 +66,11 @@ func (l *link) resolve(acl []zk.ACL) (all []zk.ACL, code int32) {
 				all = append(all, zk.ACL{Perms: a.Perms, Scheme: id.Scheme, ID: id.ID})
 			}
 		default:
-			return nil, codeInvalidACL
+			return nil, zkproto.CodeInvalidACL
 		}
 	}
 	if len(all) == 0 {
-		return nil, codeInvalidACL
+		return nil, zkproto.CodeInvalidACL
 	}
-	return all, codeOK
+	return all, zkproto.CodeOK
 }

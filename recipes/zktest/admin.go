@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"locklab/recipes/zkproto"
 	"locklab/recipes/zksession"
 )
 
@@ -139,7 +140,7 @@ func (s *Service) Transact(ops ...AdminOp) (zxid int64, err error) {
 	}
 	s.zxid++
 	for i, result := range s.transact(nil, requests) {
-		if result.code != codeOK && result.code != codeInconsistent {
+		if result.code != zkproto.CodeOK && result.code != zkproto.CodeInconsistent {
 			return 0, fmt.Errorf("transact: %s %s: %w", requests[i].op, requests[i].path, refused[result.code])
 		}
 	}

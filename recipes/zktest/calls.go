@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zkproto"
 	"locklab/recipes/zksession"
 )
 
@@ -82,7 +83,7 @@ func (z *Session) execute(r *request, w *watcher, o Outcome) (*link, reply, erro
 		s.end(z.remote)
 		return nil, reply{}, zksession.ErrSessionExpired
 	}
-	if w != nil && a.code == codeOK {
+	if w != nil && a.code == zkproto.CodeOK {
 		z.mu.Lock()
 		defer z.mu.Unlock()
 		z.watchers = append(z.watchers, w)
@@ -119,25 +120,25 @@ func (z *Session) received(a reply) {
 
 // refused are the errors that a [zksession.ZooKeeper] returns for the service's codes.
 var refused = map[int32]error{
-	codeUnimplemented: zksession.ErrUnimplemented,
-	codeBadArguments:  zk.ErrBadArguments,
-	codeNoNode:        zksession.ErrNoNode,
-	codeNoAuth:        zksession.ErrNoAuth,
-	codeBadVersion:    zksession.ErrBadVersion,
-	codeEphemeral:     zk.ErrNoChildrenForEphemerals,
-	codeNodeExists:    zksession.ErrNodeExists,
-	codeNotEmpty:      zk.ErrNotEmpty,
-	codeInvalidACL:    zksession.ErrInvalidACL,
+	zkproto.CodeUnimplemented: zksession.ErrUnimplemented,
+	zkproto.CodeBadArguments:  zk.ErrBadArguments,
+	zkproto.CodeNoNode:        zksession.ErrNoNode,
+	zkproto.CodeNoAuth:        zksession.ErrNoAuth,
+	zkproto.CodeBadVersion:    zksession.ErrBadVersion,
+	zkproto.CodeEphemeral:     zk.ErrNoChildrenForEphemerals,
+	zkproto.CodeNodeExists:    zksession.ErrNodeExists,
+	zkproto.CodeNotEmpty:      zk.ErrNotEmpty,
+	zkproto.CodeInvalidACL:    zksession.ErrInvalidACL,
 }
 
 // refusal returns the error that an answer stands for.
 func refusal(a reply) error {
 	for i, r := range a.results {
-		if r.code != codeOK {
+		if r.code != zkproto.CodeOK {
 			return &zksession.OpError{Index: i, Err: refused[r.code]}
 		}
 	}
-	if a.code == codeOK {
+	if a.code == zkproto.CodeOK {
 		return nil
 	}
 	return refused[a.code]
@@ -222,7 +223,7 @@ func (z *Session) ChildrenW(ctx context.Context, path string, fired func(zksessi
 }
 
 func statOf(s zk.Stat) zksession.Stat {
-	return zksession.Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Mzxid: s.Mzxid, Version: s.Version,
+	return zksession.Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Ctime: s.Ctime, Mzxid: s.Mzxid, Version: s.Version,
 		Children: s.NumChildren}
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/zkproto"
 )
 
 // A conn is a connection that speaks ZooKeeper's protocol. One goroutine reads and executes requests, in order; another
@@ -48,13 +50,13 @@ func (c *conn) converse() {
 	if err != nil {
 		return
 	}
-	h, err := decodeHello(first)
+	h, err := zkproto.ParseHello(first)
 	if err != nil {
 		return
 	}
 	l, refused := c.greet(h)
 	if refused {
-		c.push(frame{bytes: encodeWelcome(nil), last: true})
+		c.push(frame{bytes: zkproto.Grant{}.Frame(), last: true})
 		<-c.done
 	}
 	if l == nil {
@@ -79,23 +81,23 @@ func (c *conn) converse() {
 
 // greet answers the first request, unless the session that it asks for is over and so refused. It returns nil if the
 // connection is to be closed.
-func (c *conn) greet(h hello) (_ *link, refused bool) {
+func (c *conn) greet(h zkproto.Hello) (_ *link, refused bool) {
 	s := c.svc
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A client that has seen more than the server is sent away.
-	if s.closed || c.server.stopped || h.seen > c.server.zxid() {
+	if s.closed || c.server.stopped || h.Seen > c.server.zxid() {
 		return nil, false
 	}
 	var ss *session
-	if h.session == 0 || s.cfg.ForgetsSessions {
-		ss = s.open(c.server, h.timeout)
-	} else if ss = s.sessions[h.session]; ss != nil && ss.cutOff {
+	if h.Session == 0 || s.cfg.ForgetsSessions {
+		ss = s.open(c.server, h.Timeout)
+	} else if ss = s.sessions[h.Session]; ss != nil && ss.cutOff {
 		return nil, false
-	} else if ss = s.find(h.session, h.password); ss == nil {
+	} else if ss = s.find(h.Session, h.Password); ss == nil {
 		return nil, true
 	}
-	c.push(frame{bytes: encodeWelcome(ss)})
+	c.push(frame{bytes: zkproto.Grant{Session: ss.id, Timeout: ss.timeout, Password: ss.password}.Frame()})
 	return s.connect(ss, c.server, c), false
 }
 
@@ -133,7 +135,7 @@ func (c *conn) serve(l *link, xid int32, r *request) bool {
 		s.end(l.session)
 		return false
 	}
-	last := r.op == OpClose || a.code == codeAuthFailed
+	last := r.op == OpClose || a.code == zkproto.CodeAuthFailed
 	c.push(frame{bytes: encodeReply(xid, r.op, a), delay: f.ReplyDelay, last: last})
 	return true
 }

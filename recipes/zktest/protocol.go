@@ -3,88 +3,74 @@ package zktest
 import (
 	"errors"
 	"fmt"
-	"time"
+	"io"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/zkproto"
 )
 
-// A hello is the first request on a connection.
-type hello struct {
-	seen     int64 // the newest transaction that the client has seen
-	timeout  time.Duration
-	session  int64 // 0 = a new one
-	password []byte
-}
+// maxFrame is the length of the longest request that a server reads, as by ZooKeeper's default.
+const maxFrame = 0xfffff
 
-func decodeHello(frame []byte) (h hello, err error) {
-	d := &decoder{b: frame}
-	d.int32() // the protocol's version
-	h.seen = d.int64()
-	h.timeout = time.Duration(d.int32()) * time.Millisecond
-	h.session = d.int64()
-	h.password = d.bytes()
-	return h, d.err
-}
-
-// encodeWelcome answers a hello. A session of nil says that the one asked for is over.
-func encodeWelcome(ss *session) []byte {
-	e := newFrame()
-	e.int32(0)
-	if ss == nil {
-		e.int32(0)
-		e.int64(0)
-		e.bytes(make([]byte, 16))
-	} else {
-		e.int32(int32(ss.timeout.Milliseconds()))
-		e.int64(ss.id)
-		e.bytes(ss.password)
+// readFrame reads the body of one frame, or a four-letter word in its place, which is then the error.
+func readFrame(r io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
 	}
-	return e.frame()
+	if word, ok := fourLetters(head); ok {
+		return nil, word
+	}
+	return zkproto.ReadBody(r, head, maxFrame)
 }
+
+// An encoder writes what follows a header.
+type encoder struct{ zkproto.Encoder }
 
 // decodeRequest reads a request with its header.
 func decodeRequest(frame []byte, session int64) (xid int32, r request, err error) {
-	d := &decoder{b: frame}
-	xid, r.op, r.session = d.int32(), Op(d.int32()), session
+	d := &zkproto.Decoder{B: frame}
+	xid, r.op, r.session = d.Int32(), Op(d.Int32()), session
 	if r.op == OpMulti {
 		err = r.decodeOps(d)
 	} else {
 		r.decodeBody(d)
 	}
-	if err = errors.Join(err, d.err); err != nil {
+	if err = errors.Join(err, d.Err); err != nil {
 		return 0, request{}, fmt.Errorf("%s: %w", r.op, err)
 	}
 	return xid, r, nil
 }
 
 // decodeBody reads what follows the kind of a request that the service knows.
-func (r *request) decodeBody(d *decoder) {
+func (r *request) decodeBody(d *zkproto.Decoder) {
 	switch r.op {
 	case OpCreate, OpCreate2, OpCreateContainer:
-		r.path, r.data, r.acl, r.flags = d.string(), d.bytes(), list(d, d.acl), d.int32()
+		r.path, r.data, r.acl, r.flags = d.Text(), d.Bytes(), zkproto.List(d, d.ACL), d.Int32()
 	case OpDelete, OpCheck:
-		r.path, r.version = d.string(), d.int32()
+		r.path, r.version = d.Text(), d.Int32()
 	case OpSetData:
-		r.path, r.data, r.version = d.string(), d.bytes(), d.int32()
+		r.path, r.data, r.version = d.Text(), d.Bytes(), d.Int32()
 	case OpSetACL:
-		r.path, r.acl, r.version = d.string(), list(d, d.acl), d.int32()
+		r.path, r.acl, r.version = d.Text(), zkproto.List(d, d.ACL), d.Int32()
 	case OpGetACL, OpSync:
-		r.path = d.string()
+		r.path = d.Text()
 	case OpExists, OpGetData, OpGetChildren, OpGetChildren2:
-		r.path, r.watch = d.string(), d.bool()
+		r.path, r.watch = d.Text(), d.Bool()
 	case OpSetWatches:
-		r.rewatch = rewatch{d.int64(), list(d, d.string), list(d, d.string), list(d, d.string)}
+		r.rewatch = rewatch{d.Int64(), zkproto.List(d, d.Text), zkproto.List(d, d.Text), zkproto.List(d, d.Text)}
 	case OpAuth:
-		d.int32()
-		r.scheme, r.auth = d.string(), d.bytes()
+		d.Int32()
+		r.scheme, r.auth = d.Text(), d.Bytes()
 	}
 }
 
 // decodeOps reads the operations of a multi, each after a header, up to a header that says that it is the last.
-func (r *request) decodeOps(d *decoder) error {
-	for d.err == nil {
-		op, last := Op(d.int32()), d.bool()
-		d.int32()
+func (r *request) decodeOps(d *zkproto.Decoder) error {
+	for d.Err == nil {
+		op, last := Op(d.Int32()), d.Bool()
+		d.Int32()
 		if last {
 			break
 		}
@@ -102,48 +88,42 @@ func (r *request) decodeOps(d *decoder) error {
 
 // encodeReply answers a request.
 func encodeReply(xid int32, op Op, a reply) []byte {
-	e := newFrame()
-	e.int32(xid)
-	e.int64(a.zxid)
-	e.int32(a.code)
+	e := &encoder{}
+	e.Int32(xid)
+	e.Int64(a.zxid)
+	e.Int32(a.code)
 	switch {
-	case a.code != codeOK:
+	case a.code != zkproto.CodeOK:
 	case op == OpMulti:
 		e.results(a.results)
 	default:
 		e.answer(op, a)
 	}
-	return e.frame()
+	return zkproto.Frame(e.B)
 }
 
 // answer encodes what follows the header of a reply.
 func (e *encoder) answer(op Op, a reply) {
 	switch op {
 	case OpCreate, OpCreateContainer, OpSync:
-		e.string(a.path)
+		e.Text(a.path)
 	case OpCreate2:
-		e.string(a.path)
-		e.stat(a.stat)
+		e.Text(a.path)
+		e.Stat(a.stat)
 	case OpExists, OpSetData, OpSetACL:
-		e.stat(a.stat)
+		e.Stat(a.stat)
 	case OpGetData:
-		e.bytes(a.data)
-		e.stat(a.stat)
+		e.Bytes(a.data)
+		e.Stat(a.stat)
 	case OpGetACL:
-		e.int32(int32(len(a.acl)))
-		for _, one := range a.acl {
-			e.int32(one.Perms)
-			e.string(one.Scheme)
-			e.string(one.ID)
-		}
-		e.stat(a.stat)
+		e.ACL(a.acl).Stat(a.stat)
 	case OpGetChildren, OpGetChildren2:
-		e.int32(int32(len(a.names)))
+		e.Int32(int32(len(a.names)))
 		for _, name := range a.names {
-			e.string(name)
+			e.Text(name)
 		}
 		if op == OpGetChildren2 {
-			e.stat(a.stat)
+			e.Stat(a.stat)
 		}
 	}
 }
@@ -153,37 +133,37 @@ func (e *encoder) results(all []reply) {
 	const opError = -1
 	failed := false
 	for _, r := range all {
-		failed = failed || r.code != codeOK
+		failed = failed || r.code != zkproto.CodeOK
 	}
 	for _, r := range all {
 		if failed {
 			e.header(opError, r.code)
-			e.int32(r.code)
+			e.Int32(r.code)
 		} else {
-			e.header(r.op, codeOK)
+			e.header(r.op, zkproto.CodeOK)
 			e.answer(r.op, r)
 		}
 	}
-	e.int32(opError)
-	e.bool(true)
-	e.int32(opError)
+	e.Int32(opError)
+	e.Bool(true)
+	e.Int32(opError)
 }
 
 // header encodes that of a multi's result.
 func (e *encoder) header(op Op, code int32) {
-	e.int32(int32(op))
-	e.bool(false)
-	e.int32(code)
+	e.Int32(int32(op))
+	e.Bool(false)
+	e.Int32(code)
 }
 
 // encodeEvent tells of a watch's event.
 func encodeEvent(kind zk.EventType, path string) []byte {
-	e := newFrame()
-	e.int32(-1) // in place of a request's number
-	e.int64(-1)
-	e.int32(codeOK)
-	e.int32(int32(kind))
-	e.int32(int32(zk.StateSyncConnected))
-	e.string(path)
-	return e.frame()
+	e := &encoder{}
+	e.Int32(-1) // in place of a request's number
+	e.Int64(-1)
+	e.Int32(zkproto.CodeOK)
+	e.Int32(int32(kind))
+	e.Int32(int32(zk.StateSyncConnected))
+	e.Text(path)
+	return zkproto.Frame(e.B)
 }

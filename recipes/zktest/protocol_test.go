@@ -13,25 +13,25 @@ import (
 func FuzzRequest(f *testing.F) {
 	frame := func(op Op, fields func(*encoder)) []byte {
 		e := &encoder{}
-		e.int32(1)
-		e.int32(int32(op))
+		e.Int32(1)
+		e.Int32(int32(op))
 		fields(e)
-		return e.b
+		return e.B
 	}
 	everybody := func(e *encoder) {
-		e.int32(1)
-		e.int32(0x1f)
-		e.string("world")
-		e.string("anyone")
+		e.Int32(1)
+		e.Int32(0x1f)
+		e.Text("world")
+		e.Text("anyone")
 	}
-	create := func(e *encoder) { e.string("/a-"); e.bytes([]byte("x")); everybody(e); e.int32(3) }
+	create := func(e *encoder) { e.Text("/a-"); e.Bytes([]byte("x")); everybody(e); e.Int32(3) }
 	f.Add(frame(OpCreate, create))
 	f.Add(frame(OpCreate2, create))
-	f.Add(frame(OpGetChildren2, func(e *encoder) { e.string("/"); e.bool(true) }))
-	f.Add(frame(OpGetData, func(e *encoder) { e.string(""); e.bool(true) }))
-	f.Add(frame(OpDelete, func(e *encoder) { e.string("/"); e.int32(-1) }))
-	f.Add(frame(OpSetWatches, func(e *encoder) { e.int64(0); e.int32(1); e.string("/a"); e.int32(-1); e.int32(1 << 30) }))
-	f.Add(frame(OpMulti, func(e *encoder) { e.header(OpCreate, -1); create(e); e.int32(-1); e.bool(true); e.int32(-1) }))
+	f.Add(frame(OpGetChildren2, func(e *encoder) { e.Text("/"); e.Bool(true) }))
+	f.Add(frame(OpGetData, func(e *encoder) { e.Text(""); e.Bool(true) }))
+	f.Add(frame(OpDelete, func(e *encoder) { e.Text("/"); e.Int32(-1) }))
+	f.Add(frame(OpSetWatches, func(e *encoder) { e.Int64(0); e.Int32(1); e.Text("/a"); e.Int32(-1); e.Int32(1 << 30) }))
+	f.Add(frame(OpMulti, func(e *encoder) { e.header(OpCreate, -1); create(e); e.Int32(-1); e.Bool(true); e.Int32(-1) }))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s := New(Config{})
 		s.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/zkproto"
 )
 
 // Op is the kind of a request, with the protocol's code.
@@ -11,24 +13,24 @@ type Op int32
 
 // The requests that a service knows.
 const (
-	OpCreate          Op = 1
-	OpDelete          Op = 2
-	OpExists          Op = 3
-	OpGetData         Op = 4
-	OpSetData         Op = 5
-	OpGetACL          Op = 6
-	OpSetACL          Op = 7
-	OpGetChildren     Op = 8 // without a Stat; no client of today sends it
-	OpSync            Op = 9
-	OpPing            Op = 11
-	OpGetChildren2    Op = 12
-	OpCheck           Op = 13
-	OpMulti           Op = 14
-	OpCreate2         Op = 15 // create, answered with a Stat: what the locks' contenders send
-	OpCreateContainer Op = 19
-	OpAuth            Op = 100
-	OpSetWatches      Op = 101
-	OpClose           Op = -11
+	OpCreate          = Op(zkproto.OpCreate)
+	OpDelete          = Op(zkproto.OpDelete)
+	OpExists          = Op(zkproto.OpExists)
+	OpGetData         = Op(zkproto.OpGetData)
+	OpSetData         = Op(zkproto.OpSetData)
+	OpGetACL          = Op(zkproto.OpGetACL)
+	OpSetACL          = Op(zkproto.OpSetACL)
+	OpGetChildren     = Op(zkproto.OpGetChildren) // without a Stat; no client of today sends it
+	OpSync            = Op(zkproto.OpSync)
+	OpPing            = Op(zkproto.OpPing)
+	OpGetChildren2    = Op(zkproto.OpGetChildren2)
+	OpCheck           = Op(zkproto.OpCheck)
+	OpMulti           = Op(zkproto.OpMulti)
+	OpCreate2         = Op(zkproto.OpCreate2) // create, answered with a Stat: what the locks' contenders send
+	OpCreateContainer = Op(zkproto.OpCreateContainer)
+	OpAuth            = Op(zkproto.OpAuth)
+	OpSetWatches      = Op(zkproto.OpSetWatches)
+	OpClose           = Op(zkproto.OpClose)
 )
 
 var opNames = map[Op]string{
@@ -74,23 +76,6 @@ type reply struct {
 	results []reply // of a multi
 }
 
-// The protocol's codes of errors.
-const (
-	codeOK             = 0
-	codeInconsistent   = -2 // an operation of a multi that was not tried, because an earlier one was refused
-	codeUnimplemented  = -6
-	codeBadArguments   = -8
-	codeNoNode         = -101
-	codeNoAuth         = -102
-	codeBadVersion     = -103
-	codeEphemeral      = -108 // it may not have children
-	codeNodeExists     = -110
-	codeNotEmpty       = -111
-	codeSessionExpired = -112
-	codeInvalidACL     = -114
-	codeAuthFailed     = -115
-)
-
 // execute carries out a request that has arrived at a link. s.mu is held, and the link is not broken.
 func (s *Service) execute(l *link, r *request) reply {
 	switch r.op {
@@ -118,17 +103,17 @@ func (m *server) read(l *link, r *request) reply {
 		return reply{code: l.identify(r.scheme, r.auth)}
 	case OpExists, OpGetData, OpGetACL, OpGetChildren, OpGetChildren2:
 	default:
-		return reply{code: codeUnimplemented}
+		return reply{code: zkproto.CodeUnimplemented}
 	}
 	n := m.view()[r.path]
 	if n == nil {
 		if r.op == OpExists && r.watch {
 			m.watches.data.add(r.path, l)
 		}
-		return reply{code: codeNoNode}
+		return reply{code: zkproto.CodeNoNode}
 	}
 	if need := readPermission(r.op); need != 0 && !l.may(n.acl, need) {
-		return reply{code: codeNoAuth}
+		return reply{code: zkproto.CodeNoAuth}
 	}
 	a := reply{stat: n.stat()}
 	watched := m.watches.data

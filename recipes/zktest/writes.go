@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/recipes/zkproto"
 )
 
 // write carries out a write as a transaction: all of its operations, each of which sees those before it, or none. As
@@ -32,14 +34,14 @@ func (s *Service) transact(l *link, ops []request) (results []reply) {
 	results = make([]reply, len(ops))
 	for i := range ops {
 		c, answer := s.prepare(l, &ops[i])
-		if answer.code != codeOK {
+		if answer.code != zkproto.CodeOK {
 			for j := len(undo) - 1; j >= 0; j-- {
 				undo[j]()
 			}
 			for j := range results {
-				results[j] = reply{code: codeInconsistent}
+				results[j] = reply{code: zkproto.CodeInconsistent}
 				if j < i {
-					results[j].code = codeOK
+					results[j].code = zkproto.CodeOK
 				}
 			}
 			results[i] = reply{code: answer.code}
@@ -65,13 +67,13 @@ func (s *Service) prepare(l *link, r *request) (*change, reply) {
 	refused := func(code int32) (*change, reply) { return nil, reply{code: code} }
 	if r.op == OpCreate || r.op == OpCreate2 || r.op == OpCreateContainer {
 		c, code := s.prepareCreate(l, r)
-		if code != codeOK {
+		if code != zkproto.CodeOK {
 			return refused(code)
 		}
 		return c, reply{path: c.path}
 	}
 	c := change{path: r.path, zxid: s.zxid, time: s.now(), data: r.data}
-	code := int32(codeOK)
+	code := zkproto.CodeOK
 	switch r.op {
 	case OpDelete:
 		c.kind = deleted
@@ -81,15 +83,15 @@ func (s *Service) prepare(l *link, r *request) (*change, reply) {
 		code = s.check(l, r, zk.PermWrite, func(n *node) int32 { return n.version })
 	case OpSetACL:
 		c.kind = aclSet
-		if c.acl, code = l.resolve(r.acl); code == codeOK {
+		if c.acl, code = l.resolve(r.acl); code == zkproto.CodeOK {
 			code = s.check(l, r, zk.PermAdmin, func(n *node) int32 { return n.aversion })
 		}
 	case OpCheck:
 		return nil, reply{code: s.check(l, r, zk.PermRead, func(n *node) int32 { return n.version })}
 	default:
-		code = codeUnimplemented
+		code = zkproto.CodeUnimplemented
 	}
-	if code != codeOK {
+	if code != zkproto.CodeOK {
 		return refused(code)
 	}
 	return &c, reply{}
@@ -100,13 +102,13 @@ func (s *Service) check(l *link, r *request, permission int32, version func(*nod
 	n := s.tree[r.path]
 	switch {
 	case n == nil:
-		return codeNoNode
+		return zkproto.CodeNoNode
 	case !l.may(n.acl, permission):
-		return codeNoAuth
+		return zkproto.CodeNoAuth
 	case r.version != anyVersion && r.version != version(n):
-		return codeBadVersion
+		return zkproto.CodeBadVersion
 	}
-	return codeOK
+	return zkproto.CodeOK
 }
 
 // anyVersion is what a request names that is for every version.
@@ -115,22 +117,22 @@ const anyVersion = -1
 // checkDelete returns why a delete must be refused. The permission is the parent's to give.
 func (s *Service) checkDelete(l *link, r *request) (code int32) {
 	if r.path == "/" || !valid(r.path, false) {
-		return codeBadArguments
+		return zkproto.CodeBadArguments
 	}
 	parent, n := s.tree[path.Dir(r.path)], s.tree[r.path]
 	switch {
 	case parent == nil:
-		return codeNoNode
+		return zkproto.CodeNoNode
 	case !l.may(parent.acl, zk.PermDelete):
-		return codeNoAuth
+		return zkproto.CodeNoAuth
 	case n == nil:
-		return codeNoNode
+		return zkproto.CodeNoNode
 	case r.version != anyVersion && r.version != n.version:
-		return codeBadVersion
+		return zkproto.CodeBadVersion
 	case len(n.children) > 0:
-		return codeNotEmpty
+		return zkproto.CodeNotEmpty
 	}
-	return codeOK
+	return zkproto.CodeOK
 }
 
 func (s *Service) prepareCreate(l *link, r *request) (*change, int32) {
@@ -147,16 +149,16 @@ func (s *Service) prepareCreate(l *link, r *request) (*change, int32) {
 	case zk.FlagContainer:
 		c.owner = containerOwner
 	default:
-		return nil, codeUnimplemented // TTLs, which servers refuse by default
+		return nil, zkproto.CodeUnimplemented // TTLs, which servers refuse by default
 	}
 	if s.cfg.NoContainers && (r.op == OpCreateContainer || c.owner == containerOwner) {
-		return nil, codeUnimplemented
+		return nil, zkproto.CodeUnimplemented
 	}
 	if !valid(r.path, sequential) {
-		return nil, codeBadArguments
+		return nil, zkproto.CodeBadArguments
 	}
 	acl, code := l.resolve(r.acl)
-	if code != codeOK {
+	if code != zkproto.CodeOK {
 		return nil, code
 	}
 	c.acl = acl
@@ -166,20 +168,20 @@ func (s *Service) prepareCreate(l *link, r *request) (*change, int32) {
 	}
 	switch {
 	case parent == nil:
-		return nil, codeNoNode
+		return nil, zkproto.CodeNoNode
 	case !l.may(parent.acl, zk.PermCreate):
-		return nil, codeNoAuth
+		return nil, zkproto.CodeNoAuth
 	}
 	if sequential {
 		c.path = fmt.Sprintf("%s%010d", r.path, parent.creates)
 	}
 	switch {
 	case s.tree[c.path] != nil:
-		return nil, codeNodeExists
+		return nil, zkproto.CodeNodeExists
 	case parent.ephemeral():
-		return nil, codeEphemeral
+		return nil, zkproto.CodeEphemeral
 	}
-	return &c, codeOK
+	return &c, zkproto.CodeOK
 }
 
 // valid reports whether a path is one that a znode may have. That of a sequential znode gets digits at its end.

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"net"
 	"sync"
+
+	"locklab/recipes/zkproto"
 )
 
 // A conn is one connection of a Wire. Its client writes whole frames, one or several at a time.
@@ -84,7 +86,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		if !c.greeted {
 			c.greeted = true
-			if g, ok := parseGrant(frame); ok {
+			if g, err := zkproto.ParseGrant(frame[4:]); err == nil && g.Session != 0 {
 				if dead := c.w.grant(g, c.Conn); dead {
 					_ = c.Conn.Close()
 					return 0, ErrCut
@@ -107,11 +109,11 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // grant records that a server granted a session on a connection, and reports whether that session has been killed.
-func (w *Wire) grant(g grant, on net.Conn) (dead bool) {
+func (w *Wire) grant(g zkproto.Grant, on net.Conn) (dead bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.granted, w.greeted = g, on
-	return g.session != 0 && g.session == w.killed
+	return g.Session != 0 && g.Session == w.killed
 }
 
 // fate returns what happens to the reply to a request: the strike that waits for it, or silence.

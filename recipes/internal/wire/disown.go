@@ -3,10 +3,9 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
-)
 
-// passwordLength is the length of a session's password.
-const passwordLength = 16
+	"locklab/recipes/zkproto"
+)
 
 // Disown makes the servers refuse the session from the next connect on, by a wrong password. The client is told that
 // its session has expired, while the service keeps it until its timeout.
@@ -30,13 +29,13 @@ func (w *Wire) KillDisowned(server string) bool {
 	w.mu.Lock()
 	g := w.disowned
 	w.mu.Unlock()
-	return g.kill(server)
+	return kill(g, server)
 }
 
 // connecting returns a connect request as it should be sent. It changes every request that names the disowned or the
 // forgotten session, because a client whose refusal is lost asks again, and no other request.
 func (w *Wire) connecting(request []byte) []byte {
-	const session, password = 4 + 4 + 8 + 4, 4 + 4 + 8 + 4 + 8 + 4
+	const session, password = zkproto.HelloSession, zkproto.HelloPassword
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(request) <= password {
@@ -44,13 +43,13 @@ func (w *Wire) connecting(request []byte) []byte {
 	}
 	switch id := int64(binary.BigEndian.Uint64(request[session:])); {
 	case id == 0:
-	case id == w.disowned.session:
+	case id == w.disowned.Session:
 		request = bytes.Clone(request)
 		request[password] ^= 0xff
-	case id == w.forgotten.session:
+	case id == w.forgotten.Session:
 		request = bytes.Clone(request)
 		clear(request[session : session+8])
-		clear(request[password:min(len(request), password+passwordLength)])
+		clear(request[password : len(request)-1]) // and not whether it may be read-only
 	}
 	return request
 }

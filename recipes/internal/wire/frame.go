@@ -1,25 +1,26 @@
 package wire
 
 import (
-	"encoding/binary"
 	"io"
-	"time"
+	"math"
+
+	"locklab/recipes/zkproto"
 )
 
 // ZooKeeper's codes of the requests that tests look at.
 const (
-	OpCreate          int32 = 1
-	OpDelete          int32 = 2
-	OpGetData         int32 = 4
-	OpSetData         int32 = 5
-	OpSync            int32 = 9
-	OpPing            int32 = 11
-	OpChildren        int32 = 12
-	OpMulti           int32 = 14
-	OpCreate2         int32 = 15
-	OpCreateContainer int32 = 19
-	OpSetWatches      int32 = 101
-	OpClose           int32 = -11
+	OpCreate          = zkproto.OpCreate
+	OpDelete          = zkproto.OpDelete
+	OpGetData         = zkproto.OpGetData
+	OpSetData         = zkproto.OpSetData
+	OpSync            = zkproto.OpSync
+	OpPing            = zkproto.OpPing
+	OpChildren        = zkproto.OpGetChildren2
+	OpMulti           = zkproto.OpMulti
+	OpCreate2         = zkproto.OpCreate2
+	OpCreateContainer = zkproto.OpCreateContainer
+	OpSetWatches      = zkproto.OpSetWatches
+	OpClose           = zkproto.OpClose
 )
 
 // OpNames are the requests' names, for those of subtests.
@@ -40,35 +41,6 @@ var OpNames = map[int32]string{
 
 // readFrame reads one frame, length included.
 func readFrame(r io.Reader) ([]byte, error) {
-	head := make([]byte, 4)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, err
-	}
-	frame := append(head, make([]byte, binary.BigEndian.Uint32(head))...)
-	_, err := io.ReadFull(r, frame[4:])
-	return frame, err
-}
-
-// A grant is what a server says when a session connects.
-type grant struct {
-	session  int64
-	timeout  time.Duration
-	password []byte
-}
-
-// parseGrant reads a connect response with its length. A session that does not exist any
-// more is refused with the id 0.
-func parseGrant(frame []byte) (g grant, ok bool) {
-	const head = 4 + 4 + 4 + 8 + 4 // length, version, timeout, session, length of the password
-	if len(frame) < head {
-		return g, false
-	}
-	g.timeout = time.Duration(int32(binary.BigEndian.Uint32(frame[8:]))) * time.Millisecond
-	g.session = int64(binary.BigEndian.Uint64(frame[12:]))
-	n := int(binary.BigEndian.Uint32(frame[20:]))
-	if n > len(frame)-head {
-		return g, false
-	}
-	g.password = append([]byte(nil), frame[head:head+n]...)
-	return g, g.session != 0
+	body, err := zkproto.ReadFrame(r, math.MaxInt32)
+	return zkproto.Frame(body), err
 }

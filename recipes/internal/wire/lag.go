@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"locklab/recipes/zkproto"
+)
 
 // Lag makes the server lag behind, as far as the client can see: every list of children is empty, as it was before
 // the first child was created. The server catches up at the client's next sync, or at the next write, which a server
@@ -34,7 +38,7 @@ func (c *conn) mark(xid, op int32) {
 // aged returns a frame as a server that lags would send it. For a list of children that is the header, no names, and
 // the directory's stat at the end. A refusal is not changed.
 func (c *conn) aged(frame []byte) []byte {
-	const head, stat = 4 + 4 + 8 + 4, 6*8 + 5*4
+	const head, stat = 4 + zkproto.ReplyHeader, zkproto.StatLength
 	if len(frame) < head+4+stat {
 		return frame
 	}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+
+	"locklab/recipes/zkproto"
 )
 
 // A Wire makes the connections of one session. Its methods may be called from any goroutine.
@@ -19,7 +21,7 @@ type Wire struct {
 	losses    int
 	onLoss    func()
 	random    *rand.Rand
-	granted   grant
+	granted   zkproto.Grant
 	greeted   net.Conn // the connection on which a server granted that
 	killed    int64    // a session that has ended; see Kill
 	mute      map[string]bool
@@ -27,9 +29,9 @@ type Wire struct {
 	refuse    bool
 	lag       bool // see Lag
 	// disowned is a session that servers refuse; see Disown.
-	disowned grant
+	disowned zkproto.Grant
 	// forgotten is a session that servers do not know any more; see Forget.
-	forgotten grant
+	forgotten zkproto.Grant
 }
 
 // New returns a wire that injects no faults yet.
