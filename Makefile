@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench gate-curve bench-peers image demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock
+.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench gate-curve bench-peers image demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -55,7 +55,7 @@ module: ## rename the module everywhere: make module PATH=example.org/you/lockla
 demo: lab ## show a lock that works, one that a pause breaks, and one with fencing (45 s; 2 m 35 s with its image, the first time)
 	$(BIN) demo
 
-gallery: image curator ## make each known bug of a lock show, and print how many the checks caught (about three minutes)
+gallery: image curator broken-lock ## make each known bug of a lock show, and print how many the checks caught (about three minutes)
 	$(BIN) repro --all
 
 # Where no Docker engine answers, labs are made of network namespaces, with the Java and the ZooKeeper of this machine.
@@ -86,6 +86,9 @@ kazoo: ## make sure that there is an image with kazoo, for the example driver in
 
 zk-lock: ## build bin/zk-lock, the example driver with go-zookeeper's zk.Lock
 	$(BUILD) -o bin/zk-lock ./workloads/foreign/examples/zk-lock
+
+broken-lock: ## build bin/broken-lock, the foreign locks with known bugs
+	$(BUILD) -o bin/broken-lock ./recipes/broken/broken-lock
 
 # The race detector needs a C compiler.
 setup-race:
@@ -138,7 +141,7 @@ LAB_TESTS := ./harness/run ./harness/gate ./recipes ./recipes/broken ./recipes/c
 	./ensembles/remote ./ensembles/txnlog ./harness/series/bench ./harness/series ./harness/incluster ./harness/doctor \
 	./harness/benchpeers
 # The others run beside them, at a lower priority.
-PLAIN_TESTS := ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
+PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
 	./harness ./harness/cmd/... ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \

@@ -70,6 +70,15 @@ const (
 // verdictReject refuses new connections and resets open ones. Otherwise, packets vanish.
 const verdictReject = "reject"
 
+// OnlyReplies reports whether the fault cuts off what servers tell clients, and nothing that clients tell servers.
+func (f Fault) OnlyReplies() bool {
+	p, ok := f.Params.(partitionParams)
+	if !ok || p.Verdict == verdictReject { // a refusal ends the connection at both ends
+		return false
+	}
+	return f.HitsClient() && p.Way == wayIn || f.HitsServer() && p.From == FromClients && p.Way == wayOut
+}
+
 // drawPartition draws which links a partition cuts, and how. Most often it cuts the target's links in both
 // directions, and packets vanish.
 func drawPartition(r *rand.Rand, s *Setting, f *Fault) {

@@ -27,6 +27,7 @@ type effects struct {
 	afterEnd                                      int64 // acknowledged by ZooKeeper though called after the hold had ended
 	lateReleased, lateKnown                       int64 // of these: after the call of release, or the news of the loss
 	broken                                        int64 // accesses that clients made though their guard knew of the loss
+	outlasted                                     int64 // accesses that clients made though their lease clocks had run out
 	released                                      int64 // accesses that clients made after they called release
 	staleReads                                    int64 // reads that did not see the newest write
 	staleWrites, untold, lostOfOthers             int64
@@ -39,6 +40,7 @@ type effects struct {
 	excludes   bool                                         // the recipe promises exclusion
 	apart      func(p, q string) int64                      // see [digest.apart]
 	asks       bool                                         // clients ask their guard before each access
+	expired    func(*history.Event) int64                   // see [digest.expiredBy]
 	stood      func(process string, from, until int64) bool // see [digest.stoodWithin]
 	attributed bool                                         // damages are to be attributed
 	damages    []damage                                     // in the order of the record

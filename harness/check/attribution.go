@@ -315,3 +315,21 @@ func (d *digest) goneBy() func(e *history.Event) bool {
 		return end != nil && e.At > at
 	}
 }
+
+// expiredBy is by when the session of an access had expired, if its client has a lease clock, which runs out before
+// that; [history.None] if it had not, or if the servers' transactions do not tell. A lease clock foresees nothing that
+// somebody else does to a session or a znode.
+func (d *digest) expiredBy(e *history.Event) int64 {
+	if d.facts.Guard != GuardLeaseClock || !d.transactions.whole() {
+		return history.None
+	}
+	a := d.at(e)
+	if a == nil {
+		return history.None
+	}
+	end := d.sessionEnd(a.Session)
+	if end == nil || !d.transactions.History.Sessions[int64(a.Session)].Expired {
+		return history.None
+	}
+	return d.transactions.clock.at(end.Time) + d.transactions.clock.err
+}

@@ -320,7 +320,7 @@ func (d *digest) stillnessOf(process string) (all []spell) {
 // fault.
 func (d *digest) stoodWithin(process string, from, until int64) bool {
 	return slices.ContainsFunc(d.faults, func(f *fault) bool {
-		return f.possible() && f.hits(process) && f.began() <= until && f.until() >= from
+		return f.possible() && f.stops() && f.hits(process) && f.began() <= until && f.until() >= from
 	}) || slices.ContainsFunc(d.hiccups[process], func(e *history.Event) bool {
 		return e.At-int64(e.Hiccup()) <= until && e.At >= from
 	})

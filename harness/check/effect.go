@@ -60,6 +60,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 		lists:   d.facts.Lists,
 		asks:    d.facts.Guard != "" && d.facts.Guard != GuardNone && !promises(d.facts.Guard),
 		stood:   d.stoodWithin,
+		expired: d.expiredBy,
 		notices: noticesOf(d.acquisitions),
 		calls:   map[string]*history.Event{},
 		harms:   harms{},
@@ -124,7 +125,7 @@ func judgeEffect(d *digest, s *Safety) Verdict {
 	if e.attributed {
 		s.DamageUnexplained = &bad
 	}
-	wrong := e.miscounted + e.released + e.broken + e.staleReads // no overlap of holds explains any of these
+	wrong := e.miscounted + e.released + e.broken + e.outlasted + e.staleReads // no overlap of holds explains any of these
 	v := Verdict{Count: damage + wrong, Findings: e.findings, harms: e.harms}
 	v.Violation = wrong > 0 || bad > 0 || promises(d.facts.Guard) && damage > 0
 	switch {
@@ -183,6 +184,10 @@ func (x *effects) summary(known bool) string {
 	}
 	if x.broken > 0 {
 		say("%s made after the client had learned of its loss, in spite of its guard", count(x.broken, "access", "accesses"))
+	}
+	if x.outlasted > 0 {
+		say("%s made after the session had expired at the servers, in spite of the lease clock",
+			count(x.outlasted, "access", "accesses"))
 	}
 	if x.released > 0 {
 		say("%s made after release was called", count(x.released, "access", "accesses"))

@@ -86,6 +86,9 @@ type PlannedFault struct {
 	// SparesServers says that it only affects links to clients, so that servers still reach each other.
 	SparesServers bool
 
+	// OnlyReplies says that it cuts off only what servers tell clients, and not what clients tell servers.
+	OnlyReplies bool
+
 	// HitsHolder says that the fault is worth nothing unless a client of the target believed that it held a lock
 	// when the fault struck.
 	HitsHolder bool
@@ -116,6 +119,8 @@ const (
 	GuardNone = "none"
 	// GuardFencing and GuardZKMulti promise that no stale access has an effect.
 	GuardFencing = "fencing"
+	// GuardLeaseClock promises that a client makes no access once its session has expired at the servers.
+	GuardLeaseClock = "lease-clock"
 	// GuardZKMulti keeps what a lock protects in ZooKeeper, so there is no resource with a record of its own.
 	GuardZKMulti = "zk-multi"
 )

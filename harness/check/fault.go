@@ -263,6 +263,24 @@ func (f *fault) passes(timeout int64) bool {
 	return f.nature.Passes && f.Delays < Expiry{Timeout: time.Duration(timeout)}.PingEvery()
 }
 
+// muffles is from when on f can have kept heartbeats of a session with a timeout (ns) from the servers. Where only their
+// answers are cut off, the client goes on for a third of the timeout at least: it sends one more ping, which arrives.
+func (f *fault) muffles(timeout int64) int64 {
+	if !f.OnlyReplies {
+		return f.began()
+	}
+	return later(f.began(), int64(Expiry{Timeout: time.Duration(timeout)}.PingEvery()))
+}
+
+// stops reports whether f can keep a process that it strikes from doing anything. What is done to its connections or
+// in an administrator's name cannot.
+func (f *fault) stops() bool {
+	return f.cause() != causePartition && f.nature.Cause != CauseAdministrator && !f.nature.SparesSessions
+}
+
+// causePartition is what damage is put down to that came from the network.
+const causePartition = "partition"
+
 // silencesLeader reports whether f struck the leader so that the followers' word of their sessions did not reach it.
 func (f *fault) silencesLeader() bool { return f.strikesLeader() && f.nature.SilencesLeader }
 

@@ -468,6 +468,10 @@ func setFact(f *Facts, key string, vals []string) error {
 		for _, id := range vals {
 			plan(id).SparesServers = true
 		}
+	case "replies":
+		for _, id := range vals {
+			plan(id).OnlyReplies = true
+		}
 	case "delays": // delays=(f1:3s)
 		pairs(func(k, v string) { plan(k).Delays, err = time.ParseDuration(v) })
 	case "permanent":

@@ -1,6 +1,10 @@
 package check
 
-import "locklab/harness/history"
+import (
+	"slices"
+
+	"locklab/harness/history"
+)
 
 // remarks says what a reader of the verdicts must know though it is no result of a check: that nothing contended,
 // though several clients were to, and that clients waited for a lock in vain while others got it. A recipe that queues
@@ -9,22 +13,13 @@ func (d *digest) remarks() (all []string) {
 	if !d.facts.Exclusive {
 		return nil
 	}
-	asked, got := map[string]int{}, map[string]int{}
-	grants := 0
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
-		asked[a.Client]++
-		if a.Granted() {
-			got[a.Client]++
-			grants++
-		}
+	asked, starved, grants := d.starved()
+	if starved > 0 {
+		all = append(all, count(int64(starved), "client", "clients")+" of "+count(int64(asked), "client", "clients")+
+			" never got a lock that they asked for in the measured window, while the others got "+
+			count(int64(grants), "grant", "grants"))
 	}
-	starved := len(asked) - len(got)
-	if starved > 0 && grants >= 2*len(asked) {
-		all = append(all, count(int64(starved), "client", "clients")+" of "+count(int64(len(asked)), "client", "clients")+
-			" never got a lock that they asked for, while the others got "+count(int64(grants), "grant", "grants"))
-	}
-	if max(len(asked), d.facts.Clients) > 1 && !d.contended() {
+	if max(asked, d.facts.Clients) > 1 && !d.contended() {
 		all = append(all, "no client asked for a lock while another client had it or waited for it, so nothing put its "+
 			"exclusion to the test")
 	}
@@ -54,4 +49,38 @@ func (d *digest) contended() bool {
 		}
 	}
 	return false
+}
+
+// starved counts the clients that asked for a lock in the measured window, the grants in it, and the clients among them
+// that got none although others got two for each client since they had asked first. After the window every client may
+// get the lock once, because the others stop asking.
+func (d *digest) starved() (asked, starved, grants int) {
+	from, to := max(d.measure, 0), d.end
+	for _, at := range []int64{d.collect, d.drain, d.closed} {
+		if at != history.None {
+			to = at
+		}
+	}
+	first, got := map[string]int64{}, map[string]bool{} // by client
+	var returned []int64
+	for i := range d.acquisitions {
+		a := &d.acquisitions[i]
+		if a.Invoked >= to || a.Returned != history.None && a.Returned < from {
+			continue
+		}
+		if at, seen := first[a.Client]; !seen || a.Invoked < at {
+			first[a.Client] = max(a.Invoked, from)
+		}
+		if a.Granted() && a.Returned >= from && a.Returned < to {
+			got[a.Client] = true
+			returned = append(returned, a.Returned)
+		}
+	}
+	slices.Sort(returned)
+	for client, at := range first {
+		if i, _ := slices.BinarySearch(returned, at); !got[client] && len(returned)-i >= 2*len(first) {
+			starved++
+		}
+	}
+	return len(first), starved, len(returned)
 }

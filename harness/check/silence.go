@@ -90,7 +90,7 @@ func (d *digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 			continue
 		}
 		_, until := f.effect()
-		s := silence{from: f.began(), until: until, fault: f}
+		s := silence{from: f.muffles(timeout), until: until, fault: f}
 		s.doubt = f.doubt(timeout)
 		if f.hits(a.Process) || f.hits(d.serverAt(a.Session, max(s.from, heard))) {
 			all = append(all, s)
@@ -361,7 +361,7 @@ func (d *digest) outage(a *history.Acquisition, at int64) explanation {
 	because := func(reason func(f *fault, from int64) bool) *fault {
 		return d.blame(t, func(f *fault) bool {
 			_, until := f.effect()
-			from := f.began()
+			from := f.muffles(t)
 			return f.silences() && long(from, until) && reason(f, max(from, a.Invoked))
 		})
 	}

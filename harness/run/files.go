@@ -2,6 +2,8 @@ package run
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 
 	"locklab/ensembles"
 	"locklab/harness/scenario"
@@ -11,7 +13,11 @@ import (
 // must be. Many runs are then not begun for nothing. What only a lab knows, such as its images, is not checked.
 func CheckFiles(sc *scenario.Scenario) error {
 	if sc.Command() != nil {
-		if _, err := findCommand(sc); err != nil {
+		own, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		if _, err := findCommand(sc, filepath.Dir(own)); err != nil {
 			return err
 		}
 	}

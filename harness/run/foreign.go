@@ -90,7 +90,7 @@ func findForeign(ctx context.Context, sc *scenario.Scenario, binary string) ([]*
 		if byRecipe[r.Name] == nil {
 			var err error
 			if sc.Command() != nil {
-				byRecipe[r.Name], err = findCommand(sc)
+				byRecipe[r.Name], err = findCommand(sc, filepath.Dir(binary))
 			} else {
 				byRecipe[r.Name], err = findCurator(ctx, r.Name, filepath.Dir(binary))
 			}
@@ -126,18 +126,27 @@ func foreignVersion(locks []*foreignLock) string {
 	return strings.Join(all, "; ")
 }
 
-// findCommand returns the lock of a scenario that names a command of this machine.
-func findCommand(sc *scenario.Scenario) (*foreignLock, error) {
+// findCommand returns the lock of a scenario that names a command of this machine. A name without a directory may be that
+// of a file in dir, which has locklab itself.
+func findCommand(sc *scenario.Scenario, dir string) (*foreignLock, error) {
 	argv := sc.Command()
+	if beside := filepath.Join(dir, argv[0]); filepath.Base(argv[0]) == argv[0] && !exists(argv[0]) && exists(beside) {
+		argv[0] = beside
+	}
 	sum, err := sumOf(argv[0])
 	if err != nil {
 		return nil, sc.Refuse("recipe", fmt.Sprintf("the lock's command: %v", err),
-			"exec:FILE with a file of this machine, which is copied to the clients' hosts")
+			"exec:FILE with a file of this machine, which is copied to the clients' hosts; make broken-lock builds the known bugs'")
 	}
 	target := path.Join(lockDir, sum, filepath.Base(argv[0])) // of another build, it may have the same name
 	return &foreignLock{recipe: sc.Recipe, argv: append([]string{target}, argv[1:]...),
 		files:   []ensembles.File{{Source: argv[0], Target: target, Executable: true}},
 		version: filepath.Base(argv[0]) + " sha256:" + sum}, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // sumOf returns the SHA-256 of a regular file.

@@ -13,7 +13,7 @@ func Planned(p chaos.Plan) []check.PlannedFault {
 		one := check.PlannedFault{ID: s.ID, Kind: f.Kind, Target: string(f.Target), Drawn: s.Drawn,
 			HitsHolder: f.HitsHolder(), HitsWaiter: f.HitsWaiter(),
 			HitsHead: f.Target == chaos.TargetHeadWaiter, SparesServers: f.SparesServers(),
-			HitsServer: f.HitsServer(), Delays: f.Delays()}
+			HitsServer: f.HitsServer(), Delays: f.Delays(), OnlyReplies: f.OnlyReplies()}
 		if !f.Target.IsHost() {
 			one.Role, one.Target = string(f.Target), "" // the host is known only when the fault is injected
 		}

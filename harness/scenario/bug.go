@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"locklab/recipes/broken"
+	"locklab/workloads"
 	"locklab/workloads/lock"
 )
 
@@ -35,6 +36,22 @@ func BugOf(s *Scenario) (broken.Lock, bool) {
 
 // OfBug returns the scenario that makes a known bug show in a lab. The bug must have one.
 func OfBug(bug broken.Lock) (*Scenario, error) {
+	s, err := ofBug(bug)
+	if err != nil {
+		return nil, err
+	}
+	s.Name, s.About = bugPrefix+bug.Name, "Do the checks find this bug? "+bug.Bug
+	return s, s.Validate()
+}
+
+func ofBug(bug broken.Lock) (*Scenario, error) {
+	if bug.Builtin != "" {
+		s, err := Builtin(workloads.Builtin, bug.Builtin)
+		if err == nil {
+			err = s.override("recipe", lock.Of(bug), origin{rank: fromFile})
+		}
+		return s, err
+	}
 	lines := strings.Split(strings.TrimSpace(bug.Scenario), "\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(ofEveryBug), "\n") {
 		key, _, _ := strings.Cut(line, ":")
@@ -43,10 +60,5 @@ func OfBug(bug broken.Lock) (*Scenario, error) {
 		}
 	}
 	lines = append(lines, "recipe: "+lock.Of(bug))
-	s, err := Load(bugPrefix+bug.Name, []byte(strings.Join(lines, "\n")))
-	if err != nil {
-		return nil, err
-	}
-	s.About = "Do the checks find this bug? " + bug.Bug
-	return s, s.Validate()
+	return Load(bugPrefix+bug.Name, []byte(strings.Join(lines, "\n")))
 }

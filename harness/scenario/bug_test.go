@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"locklab/harness/check"
@@ -58,11 +59,14 @@ func TestKnownBugs(t *testing.T) {
 				t.Errorf("%s: no check has findings of kind %s", bug.Name, kind)
 			}
 		}
+		if bug.Builtin != "" && bug.Scenario != "" {
+			t.Errorf("%s has two scenarios", bug.Name)
+		}
 		if f := s.Faults; bug.Cause != "" && (len(f) == 0 || f[0].Kind != bug.Cause) {
 			t.Errorf("%s: explained by %s, and its faults are %v", bug.Name, bug.Cause, f)
 		}
 	}
-	for _, bug := range broken.Others {
+	for _, bug := range slices.Concat(broken.Others, broken.Foreign) {
 		r, ok := lock.Find(bug.Recipe)
 		if !ok || r.Control || bug.New != nil || bug.Decorate != nil || bug.Sound != "" || bug.Bug == "" ||
 			bug.Source == "" || bug.Trigger == "" || bug.Finding == "" {

@@ -58,6 +58,7 @@ func TestBuiltins(t *testing.T) {
 		"failover-rolling-restart",
 		"followers-slow-disk",
 		"hot-locks",
+		"impatient",
 		"isolated-follower",
 		"isolated-follower-lease-clock",
 		"jitter",

@@ -11,7 +11,7 @@ const envPrefix = "LOCKLAB_"
 
 // CheckEnv refuses variables of an environment ([os.Environ]) that begin with LOCKLAB_ but belong to no key, because a
 // misspelt variable would have no effect and the user would not notice. Others lists names that have another use; one
-// that ends in _ stands for all names that begin with it. An empty variable counts as unset. The error joins an
+// that ends in _ stands for all names that begin with it. [CheckEmptyEnv] is about empty variables. The error joins an
 // [*InputError] for each.
 func CheckEnv(environ []string, others []string) error {
 	known := map[string]bool{ThresholdEnv: true}
@@ -30,6 +30,23 @@ func CheckEnv(environ []string, others []string) error {
 	}
 	slices.SortFunc(errs, func(a, b *InputError) int { return strings.Compare(a.Flag, b.Flag) })
 	return join(errs)
+}
+
+// CheckEmptyEnv refuses variables that have locklab's prefix and no value, but for those that choose among tests.
+func CheckEmptyEnv(environ []string) error {
+	var errs []*InputError
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, envPrefix) && !strings.HasPrefix(name, envPrefix+"TEST_") && value == "" {
+			errs = append(errs, emptyEnv(name))
+		}
+	}
+	slices.SortFunc(errs, func(a, b *InputError) int { return strings.Compare(a.Flag, b.Flag) })
+	return join(errs)
+}
+
+func emptyEnv(name string) *InputError {
+	return &InputError{Flag: name, Msg: "the value is empty", Hint: "unset the variable, or give it a value"}
 }
 
 // likelyEnv suggests the variables whose names are close to one.

@@ -33,6 +33,11 @@ func TestCheckEnv(t *testing.T) {
 			t.Errorf("%s: got  %s\nwant %s", c.variable, got, c.want)
 		}
 	}
+	empty := scenario.CheckEmptyEnv([]string{"LOCKLAB_OUT=", "LOCKLAB_CONNECT=", "LOCKLAB_HOLD=1s", "LOCKLAB_TEST_ALL=", "X="})
+	if want := "LOCKLAB_CONNECT: the value is empty (unset the variable, or give it a value)\n" +
+		"LOCKLAB_OUT: the value is empty (unset the variable, or give it a value)"; empty == nil || empty.Error() != want {
+		t.Errorf("got %v, want %s", empty, want)
+	}
 	err := scenario.CheckEnv([]string{"LOCKLAB_HOLDD=1s", "LOCKLAB_CLINETS=4"}, others)
 	want := "LOCKLAB_CLINETS: no such key (did you mean LOCKLAB_CLIENTS?)\n" +
 		"LOCKLAB_HOLDD: no such key (did you mean LOCKLAB_HOLD?)"

@@ -66,18 +66,25 @@ func (s *Scenario) Vary(flag, key, text string) (*Scenario, error) {
 }
 
 // ApplyEnv overrides every key whose variable the lookup ([os.LookupEnv]) finds. Flags that have been set stay. The
-// error names the variable.
+// error names the variable. One that is empty is refused as an empty flag is: most often its value comes from another
+// variable that is not set.
 func (s *Scenario) ApplyEnv(lookup func(string) (string, bool)) error {
 	for _, k := range Keys() {
 		text, ok := lookup(k.Env())
-		if !ok || text == "" {
+		if !ok {
 			continue
+		}
+		if text == "" {
+			return emptyEnv(k.Env())
 		}
 		if err := s.override(k.Name, text, origin{rank: fromEnv, name: k.Env()}); err != nil {
 			return err
 		}
 	}
-	if text, ok := lookup(ThresholdEnv); ok && text != "" {
+	switch text, ok := lookup(ThresholdEnv); {
+	case ok && text == "":
+		return emptyEnv(ThresholdEnv)
+	case ok:
 		return s.overrideThresholds(text, origin{rank: fromEnv, name: ThresholdEnv})
 	}
 	return nil

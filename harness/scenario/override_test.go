@@ -23,7 +23,7 @@ func environ(vars map[string]string) func(string) (string, bool) {
 func TestPrecedence(t *testing.T) {
 	const src = "clients: 11\nlocks: 2\nthink: 1ms\n"
 	env := environ(
-		map[string]string{"LOCKLAB_CLIENTS": "12", "LOCKLAB_LOCKS": "3", "LOCKLAB_STORAGE": "", "LOCKLAB_UNRELATED": "x"},
+		map[string]string{"LOCKLAB_CLIENTS": "12", "LOCKLAB_LOCKS": "3", "LOCKLAB_UNRELATED": "x"},
 	)
 	flags := func(s *scenario.Scenario) error { return s.Set("clients", "13") }
 	vars := func(s *scenario.Scenario) error { return s.ApplyEnv(env) }

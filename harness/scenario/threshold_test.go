@@ -103,6 +103,9 @@ func TestThresholdPrecedence(t *testing.T) {
 			return s.SetThresholds([]string{c.flag})
 		}
 		env := func(s *scenario.Scenario) error {
+			if c.env == "" {
+				return nil
+			}
 			return s.ApplyEnv(environ(map[string]string{"LOCKLAB_THRESHOLD": c.env}))
 		}
 		for _, order := range [][]func(*scenario.Scenario) error{{flag, env}, {env, flag}} {

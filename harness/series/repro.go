@@ -20,7 +20,7 @@ func ByLab() (all []broken.Lock, err error) {
 	labs := map[string]int{} // by their settings
 	lab := map[string]int{}  // by the names of the bugs
 	for _, bug := range broken.Known() {
-		if bug.Scenario == "" {
+		if !bug.Shown() {
 			continue
 		}
 		sc, err := scenario.OfBug(bug)

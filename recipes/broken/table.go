@@ -24,10 +24,12 @@ type Lock struct {
 	// Scenario has the lines of a scenario that makes the bug show in a lab, without those that the scenarios of all
 	// bugs share; empty only where the check is a comparison.
 	Scenario string
+	// Builtin is the name of the built-in scenario that makes the bug show, in the place of Scenario; empty = none does.
+	Builtin string
 	// Recipe is the recipe that has the bug; empty = the control with the lock's name.
 	Recipe string
 	// Sound is the recipe of package recipes that works in the same way without the bug. It and the fields below are
-	// zero in [Others].
+	// zero in [Others] and [Foreign].
 	Sound string
 	// New makes a lock. It sends no request.
 	New func(Config) Ways
@@ -413,8 +415,11 @@ faults:
 	},
 }
 
-// Known returns the locks of this package and the others.
-func Known() []Lock { return slices.Concat(Locks, Others) }
+// Shown reports whether a scenario makes the bug show.
+func (l Lock) Shown() bool { return l.Scenario != "" || l.Builtin != "" }
+
+// Known returns the locks of this package, the foreign ones and the others.
+func Known() []Lock { return slices.Concat(Locks, Foreign, Others) }
 
 // Find returns the lock of that name.
 func Find(name string) (Lock, bool) {

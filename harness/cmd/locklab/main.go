@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"locklab/ensembles"
+	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
 )
 
@@ -150,6 +151,12 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	if err != nil {
 		fmt.Fprintln(std.Err, "locklab:", usageError(err))
 		return exitInput
+	}
+	if s := c.Selected(); s == nil || !s.Hidden { // labs start the others
+		if err := scenario.CheckEmptyEnv(os.Environ()); err != nil {
+			fmt.Fprintln(std.Err, "locklab:", untrusted.Text(err.Error()))
+			return exitInput
+		}
 	}
 	c.BindTo(ctx, (*context.Context)(nil))
 	c.Bind(std, log, c)

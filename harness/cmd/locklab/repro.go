@@ -103,7 +103,7 @@ func (c *reproCmd) chosen() ([]broken.Lock, error) {
 	case !ok:
 		return nil, &scenario.InputError{Msg: "unknown bug " + settings.Quote(c.Name),
 			Hint: settings.DidYouMean(name, bugNames())}
-	case bug.Scenario == "":
+	case !bug.Shown():
 		return nil, &scenario.InputError{Msg: settings.Quote(name) + " breaks no promise, so no single run can show it",
 			Hint: "compare it with the sound lock: locklab bench --vs recipe=" + lock.ControlPrefix + name}
 	}
