@@ -143,14 +143,14 @@ LAB_TESTS := ./harness/run ./harness/gate ./recipes ./recipes/broken ./recipes/c
 # The others run beside them, at a lower priority.
 PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
-	./harness ./harness/cmd/... ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
+	./harness ./harness/cmd/... ./harness/inspect ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
 	./harness/scenario/... ./reports/... ./workloads/...
 # Packages that start goroutines are tested with the race detector as well, as far as their tests are short: they leave
 # out what needs a lab or a browser, simulates for long, or reconnects, where go-zookeeper has a race of its own. They
 # are built without what only labs need. ensembles/kubernetes needs so much else that it has its turn in test-all.
 RACE_TESTS := ./chaos ./ensembles/agent/serve ./ensembles/remote ./ensembles/txnlog \
-	./harness/check ./harness/history ./harness/judge ./harness/rundir ./harness/watch ./harness/run ./harness/series \
+	./harness/check ./harness/history ./harness/inspect ./harness/judge ./harness/rundir ./harness/watch ./harness/run ./harness/series \
 	./recipes/... ./reports/chart ./reports/compare ./reports/result ./reports/serve ./workloads/...
 
 setup: image setup-race setup-clojure setup-readers setup-chromium setup-zookeeper curator ## install what the tests need (two to five minutes, once)

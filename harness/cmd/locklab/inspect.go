@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"time"
+
+	"locklab/ensembles/remote"
+	"locklab/harness/inspect"
+	"locklab/harness/scenario"
+)
+
+type inspectCmd struct {
+	Servers string `arg:"" name:"servers" help:"${inspect_servers_help}"`
+
+	CA   string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Cert string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Key  string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Auth string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
+
+	Depth       int           `default:"8" help:"How many levels of znodes below the path are looked at."`
+	MaxRequests int           `default:"20000" help:"How many reads may be sent, at most 1,000 a second."`
+	Timeout     time.Duration `default:"30s" help:"How long the look may take in all."`
+	Watch       bool          `help:"${inspect_watch_help}"`
+	JSON        bool          `name:"json" help:"Print the report as JSON. With --watch, print one report a line."`
+	DryRun      bool          `help:"Say what would be asked, and ask nothing."`
+}
+
+const (
+	inspectServersHelp = "Where the ensemble is, and the path of a lock or of a directory with locks: host:port,…/path. " +
+		"Without a path, all znodes are looked at."
+	inspectWatchHelp = "Look again and again until interrupted, and print a line for each change of who holds and who waits. " +
+		"It leaves no watch at the servers."
+)
+
+func (inspectCmd) exits() string {
+	return exitCodes("the lock moves, is busy or is empty, and so are all locks below a directory", exitViolation,
+		exitUnknown, exitEnvironment) +
+		"3 means orphaned, blocked or deadlocked; 6 means that the verdict is not known.\n"
+}
+
+// Run looks at locks of a live ensemble.
+func (c inspectCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	for _, n := range []struct {
+		flag      string
+		n, lo, hi int
+	}{{"--depth", c.Depth, 0, 64}, {"--max-requests", c.MaxRequests, 1, 10_000_000}} {
+		if n.n < n.lo || n.n > n.hi {
+			return &scenario.InputError{Flag: n.flag, Msg: fmt.Sprint(n.n), Hint: fmt.Sprintf("from %d to %d", n.lo, n.hi)}
+		}
+	}
+	if c.Timeout < time.Second || c.Timeout > time.Hour {
+		return &scenario.InputError{Flag: "--timeout", Msg: c.Timeout.String(), Hint: "from 1s to 1h"}
+	}
+	access, err := remote.Target{Connect: c.Servers, CA: c.CA, Cert: c.Cert, Key: c.Key, Auth: c.Auth}.Open()
+	if err != nil {
+		return &scenario.InputError{Msg: err.Error(), Hint: "host:port,…/path, as in zk1:2181,zk2:2181/locks"}
+	}
+	at := path.Join("/", access.Chroot)
+	access.Chroot = ""
+	if c.DryRun {
+		_, err := fmt.Fprintf(std.Out, "One session with one of %d servers; at most %d reads of %s and below, %d levels "+
+			"deep, at most %d a second; the words srvr and cons to each server, twice. No write, no watch.\n", len(access.Servers),
+			c.MaxRequests, at, c.Depth, inspect.MostPerSecond)
+		return err
+	}
+	cfg := inspect.Config{Access: access, Path: at, Depth: c.Depth, MaxRequests: c.MaxRequests,
+		Log: slog.New(slog.DiscardHandler)}
+	opening, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	look, err := inspect.Open(opening, cfg)
+	if err != nil {
+		return err
+	}
+	defer look.Close(context.WithoutCancel(ctx))
+	if c.Watch {
+		return look.Watch(ctx, func(before, now *inspect.Report) error { return c.changes(std, before, now) })
+	}
+	report, err := look.Look(opening)
+	switch {
+	case errors.Is(err, inspect.ErrNoPath):
+		return &scenario.InputError{Msg: err.Error(), Hint: "a path that exists, or none for all locks"}
+	case err != nil:
+		return err
+	}
+	if err := c.print(std, report); err != nil {
+		return err
+	}
+	return ended(report)
+}
+
+// changes prints what has changed since the look before.
+func (c inspectCmd) changes(std streams, before, now *inspect.Report) error {
+	if c.JSON {
+		return c.print(std, now)
+	}
+	for _, line := range now.Changes(before) {
+		if _, err := fmt.Fprintf(std.Out, "%s %s\n", time.Now().Format(time.TimeOnly), line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c inspectCmd) print(std streams, r *inspect.Report) error {
+	if !c.JSON {
+		return r.Write(std.Out, time.Now())
+	}
+	e := json.NewEncoder(std.Out)
+	if !c.Watch {
+		e.SetIndent("", "  ")
+	}
+	return e.Encode(r)
+}
+
+// ended returns what the command ends with after a report.
+func ended(r *inspect.Report) error {
+	switch v := r.Verdict(); {
+	case v.Bad():
+		return verdictError{code: exitViolation}
+	case v == inspect.Unclear:
+		return verdictError{code: exitUnknown}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/recipes/zksession"
+)
+
+// A Contender is a znode that holds a lock or waits for it.
+type Contender struct {
+	Path string `json:"path"`
+	// Holds says that the lock's rule makes the contender eligible. Whether its client knows that, nobody can read.
+	Holds  bool `json:"holds"`
+	Shared bool `json:"shared,omitempty"` // a reader of a lock with readers and writers
+	// WaitsFor is the path of the contender right before this one; empty for a holder.
+	WaitsFor string `json:"waits_for,omitempty"`
+	// Maker says which client made the znode, as far as its name shows.
+	Maker string `json:"maker,omitempty"`
+
+	// Read says that the fields below were read.
+	Read bool `json:"read"`
+	// Session that the znode belongs to, in hexadecimal digits; empty if it is persistent.
+	Session string `json:"session,omitempty"`
+	// Token is the transaction that created the znode, which is the fencing token of most clients.
+	Token int64 `json:"token,omitempty"`
+	// Created is when the leader created the znode, by its clock.
+	Created time.Time `json:"created,omitzero"`
+	// Revoked says that somebody has asked the contender to leave, in Curator's way.
+	Revoked bool   `json:"revoked,omitempty"`
+	Data    string `json:"data,omitempty"`
+	// Client is what the servers tell of the session's connection; nil if they do not.
+	Client *Client `json:"client,omitempty"`
+
+	owner int64
+	gone  bool
+}
+
+// revocation is what Curator's Revoker writes into a znode.
+const revocation = "__REVOKE__"
+
+// mostData is how many bytes of a znode's data are kept.
+const mostData = 200
+
+func (c *Contender) take(data []byte, stat zksession.Stat) {
+	c.Read, c.owner, c.Token = true, stat.Owner, stat.Czxid
+	c.Created = time.UnixMilli(stat.Ctime)
+	if stat.Owner != 0 {
+		c.Session = hex(stat.Owner)
+	}
+	c.Revoked = string(data) == revocation
+	c.Data = string(data[:min(len(data), mostData)])
+}
+
+// Name is the last part of the contender's path.
+func (c *Contender) Name() string { return path.Base(c.Path) }
+
+// A Lock is what was seen of one lock.
+type Lock struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"`
+	Made string `json:"made_by"` // which clients use this layout
+	// Contenders are in the order of the queue.
+	Contenders []*Contender `json:"contenders"`
+	// Queued are those that wait in the inner queue of a semaphore, the first of which takes the next permit.
+	Queued []*Contender `json:"queued,omitempty"`
+	// Foreign are the names of children that take no part.
+	Foreign []string `json:"foreign,omitempty"`
+	Verdict Verdict  `json:"verdict"`
+	// Because says in a sentence why.
+	Because string `json:"because"`
+	// Advice says what would free the lock and what that would break; empty where nothing needs to be freed.
+	Advice string `json:"advice,omitempty"`
+
+	kind kind
+}
+
+// Holders returns the contenders that hold.
+func (l *Lock) Holders() []*Contender {
+	var all []*Contender
+	for _, c := range l.Contenders {
+		if c.Holds {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Waiters returns the contenders that wait.
+func (l *Lock) Waiters() []*Contender {
+	var all []*Contender
+	for _, c := range l.Contenders {
+		if !c.Holds {
+			all = append(all, c)
+		}
+	}
+	return append(all, l.Queued...)
+}
+
+// newLock returns the lock with the children of its directory.
+func newLock(dir string, k kind, children []string) *Lock {
+	l := &Lock{Path: dir, Kind: k.name, Made: k.made, kind: k}
+	if k.layout == "" { // kazoo's leases
+		for _, name := range children {
+			l.Contenders = append(l.Contenders, &Contender{Path: path.Join(dir, name), Holds: true, Maker: "kazoo"})
+		}
+		return l
+	}
+	selector, _ := k.layout.Contends(dir, nil)
+	l.Contenders, l.Foreign = l.contending(dir+k.below, selector, children)
+	return l
+}
+
+// contending returns the children that contend, and the names of the others.
+func (l *Lock) contending(dir string, s nodes.Selector, children []string) (all []*Contender, foreign []string) {
+	for _, name := range children {
+		c := &Contender{Path: path.Join(dir, name), Maker: maker(name)}
+		place, ok := s.Place(c.Path)
+		if !ok {
+			foreign = append(foreign, name)
+			continue
+		}
+		c.Shared = l.kind.layout.Modes() && place.Kind == 1
+		all = append(all, c)
+	}
+	slices.Sort(foreign)
+	return all, foreign
+}
+
+// order puts the contenders into the order of the queue and says who holds.
+func (l *Lock) order() {
+	gone := func(c *Contender) bool { return c.gone }
+	l.Contenders = slices.DeleteFunc(l.Contenders, gone)
+	l.Queued = slices.DeleteFunc(l.Queued, gone)
+	if l.kind.layout == "" {
+		return
+	}
+	unlimited := func(int64) int { return math.MaxInt }
+	selector, rule := l.kind.layout.Contends(l.Path, unlimited)
+	l.Contenders = arrange(l.Contenders, selector, rule)
+	for i, c := range l.Contenders {
+		if !c.Holds && i > 0 {
+			c.WaitsFor = l.Contenders[i-1].Path
+		}
+	}
+	if selector, ok := l.kind.layout.Queue(l.Path); ok {
+		l.Queued = arrange(l.Queued, selector, nodes.First)
+		for i, c := range l.Queued {
+			c.Holds = false // it is the first to take a permit, and has none yet
+			if i > 0 {
+				c.WaitsFor = l.Queued[i-1].Path
+			}
+		}
+	}
+}
+
+// arrange returns the contenders in the order of their queue, and sets which are eligible.
+func arrange(all []*Contender, s nodes.Selector, rule nodes.Rule) []*Contender {
+	byPath := map[string]*Contender{}
+	live := make([]*nodes.Contender, 0, len(all))
+	for _, c := range all {
+		place, _ := s.Place(c.Path)
+		byPath[c.Path] = c
+		live = append(live, &nodes.Contender{Life: &nodes.Life{Path: c.Path, Czxid: c.Token, Owner: c.owner}, Place: place})
+	}
+	eligible := nodes.Now(live, rule)
+	ordered := make([]*Contender, len(live))
+	for i, c := range live {
+		ordered[i] = byPath[c.Path]
+		ordered[i].Holds = eligible[i]
+	}
+	return ordered
+}
+
+// look reads a lock. Whole says that all of its contenders are read, and not only the first holder and the first
+// waiter.
+func (r *reader) look(ctx context.Context, dir string, whole bool) (*Lock, error) {
+	children, err := r.children(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return r.lookAt(ctx, dir, children, whole)
+}
+
+// lookAt reads a lock whose directory has these children. It returns nil if the directory is no lock.
+func (r *reader) lookAt(ctx context.Context, dir string, children []string, whole bool) (*Lock, error) {
+	k, ok := classify(dir, children)
+	if !ok {
+		return nil, nil
+	}
+	if k.below != "" {
+		inner, err := r.children(ctx, dir+k.below)
+		if err != nil {
+			return nil, err
+		}
+		l := newLock(dir, k, inner)
+		selector, _ := k.layout.Queue(dir)
+		waiting, err := r.children(ctx, dir+"/locks")
+		if err != nil {
+			return nil, err
+		}
+		l.Queued, _ = l.contending(dir+"/locks", selector, waiting)
+		return l, r.complete(ctx, l, whole)
+	}
+	l := newLock(dir, k, children)
+	return l, r.complete(ctx, l, whole)
+}
+
+// complete reads the znodes of a lock's contenders and decides who holds.
+func (r *reader) complete(ctx context.Context, l *Lock, whole bool) error {
+	if whole {
+		err := r.fill(ctx, slices.Concat(l.Contenders, l.Queued))
+		l.order()
+		return err
+	}
+	l.order()
+	var some []*Contender
+	if h := l.Holders(); len(h) > 0 {
+		some = append(some, h[0])
+	}
+	if w := l.Waiters(); len(w) > 0 {
+		some = append(some, w[0])
+	}
+	return r.fill(ctx, some)
+}
+
+// znode reads a lock that is one znode.
+func (r *reader) znode(ctx context.Context, name string) (*Lock, error) {
+	c := &Contender{Path: name, Maker: maker(path.Base(name))}
+	if err := r.fill(ctx, []*Contender{c}); err != nil || c.gone || c.owner == 0 {
+		return nil, err
+	}
+	c.Holds = true
+	return &Lock{Path: name, Kind: single.name, Made: single.made, Contenders: []*Contender{c}, kind: single}, nil
+}
+
+// find looks for locks below dir, at most so many levels deep, the highest first. It returns what it has found also
+// with an error.
+func (r *reader) find(ctx context.Context, dir string, depth int) (locks []*Lock, hidden []string, err error) {
+	level := []string{dir}
+	for ; len(level) > 0 && depth >= 0 && err == nil; depth-- {
+		found := make([]*Lock, len(level))
+		below := make([][]string, len(level))
+		errs := make([]error, len(level))
+		each(len(level), func(i int) {
+			var children []string
+			if children, errs[i] = r.children(ctx, level[i]); errs[i] != nil {
+				return
+			}
+			if found[i], errs[i] = r.lookAt(ctx, level[i], children, false); found[i] != nil || errs[i] != nil {
+				return
+			}
+			for _, name := range children {
+				below[i] = append(below[i], path.Join(level[i], name))
+			}
+		})
+		next := slices.Concat(below...)
+		for i, e := range errs {
+			switch {
+			case e == nil:
+				if found[i] != nil {
+					locks = append(locks, found[i])
+				}
+			case errors.Is(e, zksession.ErrNoAuth):
+				hidden = append(hidden, level[i])
+			case errors.Is(e, zksession.ErrNoNode):
+			case err == nil:
+				err = e
+			}
+		}
+		slices.Sort(next)
+		level = slices.DeleteFunc(next, func(p string) bool { return p == "/zookeeper" })
+	}
+	slices.SortFunc(locks, func(a, b *Lock) int { return strings.Compare(a.Path, b.Path) })
+	return locks, hidden, err
+}
