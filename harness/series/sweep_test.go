@@ -388,8 +388,8 @@ func TestSweepDirectory(t *testing.T) {
 		t.Errorf("a directory with other files: %v", err)
 	}
 	for name, text := range map[string]string{"not JSON": "{", "of the future": `{"schema_version":9}`,
-		"a run of a missing point": `{"schema_version":2,"order":[{"point":3}]}`,
-		"a point outside":          `{"schema_version":2,"points":[{"name":"../x"}]}`} {
+		"a run of a missing point": `{"schema_version":1,"order":[{"point":3}]}`,
+		"a point outside":          `{"schema_version":1,"points":[{"name":"../x"}]}`} {
 		bad := t.TempDir()
 		if err := os.WriteFile(filepath.Join(bad, planFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -1,13 +1,13 @@
 package series
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
 	"path/filepath"
 	"time"
 
+	"locklab/harness/fail"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
@@ -20,11 +20,11 @@ const (
 	planFile   = "plan.json"  // raw: the plan, which is written first
 	sweepFile  = "sweep.json" // derived
 	pointsDir  = "points"     // a folder for each point, which has the run directories of the point
-	planSchema = 2
+	planSchema = 1
 )
 
 // ErrNoSweep says that a directory holds no sweep.
-var ErrNoSweep = errors.New("no sweep")
+var ErrNoSweep = fail.Input.New("no sweep")
 
 // A SweepPlan is everything that is known about a sweep before it runs, and the content of plan.json. The same
 // scenario, parameters and seed make the same plan.

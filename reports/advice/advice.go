@@ -117,6 +117,11 @@ func (a *Advice) undecided(p *Pauses) (why string, needed int64) {
 	c, o := a.Choices[a.Guard], a.chosen(a.Guard)
 	possible, bearable := o.FalseExpiries.High/float64(a.cfg.Clients), max(a.cfg.CrashesAYear, 1)
 	switch {
+	case o.FalseExpiries.Unseen && possible > bearable:
+		return fmt.Sprintf("it has no pause that could end a session of %s, and %s false expiries a year of each client are "+
+				"possible all the same, more than the %s crashes that are counted on", words.Duration(o.TimeoutNs),
+				yearly(possible), words.Digits3(bearable)),
+			need(possible / bearable)
 	case c.HighNs > mostApart*c.LowNs:
 		seen := 1.0
 		for i := range a.Options {
@@ -126,11 +131,6 @@ func (a *Advice) undecided(p *Pauses) (why string, needed int64) {
 		}
 		return fmt.Sprintf("its intervals allow %s as well as %s", words.Duration(c.LowNs), words.Duration(c.HighNs)),
 			need(fewPauses / seen)
-	case o.FalseExpiries.Unseen && possible > bearable:
-		return fmt.Sprintf("it has no pause that could end a session of %s, and %s false expiries a year of each client are "+
-				"possible all the same, more than the %s crashes that are counted on", words.Duration(o.TimeoutNs),
-				yearly(possible), words.Digits3(bearable)),
-			need(possible / bearable)
 	case p.Span < shortSpan:
 		return fmt.Sprintf("it covers only %s, less than a day", words.Duration(int64(p.Span))), need(1)
 	}
