@@ -450,7 +450,7 @@ func (l *livenessJudge) stallsOf(
 // until it calls release, however late: nobody may follow it while its requests may be on their way. Where the servers'
 // transactions do not tell when the znode was gone, every lost hold is kept until then.
 func (l *livenessJudge) keptUntil(a *history.Acquisition) int64 {
-	until := l.believedUntil(a)
+	until := min(l.believedUntil(a), l.stoppedOut(a))
 	if a.Lost == history.None || a.ReleaseInvoked == history.None {
 		return until
 	}
@@ -459,6 +459,25 @@ func (l *livenessJudge) keptUntil(a *history.Acquisition) int64 {
 		kept = min(kept, at)
 	}
 	return max(until, kept)
+}
+
+// stoppedOut is when a's session must have expired while a fault kept its process from doing anything, so that others are
+// owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the servers may not
+// have been able to expire it.
+func (l *livenessJudge) stoppedOut(a *history.Acquisition) int64 {
+	for _, f := range l.faults {
+		from, until := f.effect()
+		from = max(from, f.verified, a.Returned)
+		by := later(from, l.bound)
+		if f.certain() && f.stops() && f.hits(a.Process) && l.onlyClients(f) && until > by &&
+			!slices.ContainsFunc(l.faults, func(g *fault) bool {
+				began, over := l.inForce(g)
+				return g.possible() && !l.onlyClients(g) && began <= by && over >= from
+			}) {
+			return by
+		}
+	}
+	return math.MaxInt64
 }
 
 // gaps are the times that are long enough for a stall and in which a lock was not granted: from its first call to its
