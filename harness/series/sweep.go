@@ -159,11 +159,14 @@ func (s *Sweep) ensure(
 	case result == nil:
 		return nil, errors.Join(err, fmt.Errorf("%s has no run", dir))
 	case err != nil || result.Partial:
-		s.broken++
 		s.report(SweepProgress{What: what, Err: whyBroken(err, *result)})
 		if errors.Is(err, run.ErrStrained) {
-			return nil, err // the next run might strain the ensemble as well
+			if ask == nil {
+				return nil, err // the next run might strain the ensemble as well
+			}
+			break // a search was allowed to find out what is too much
 		}
+		s.broken++
 		if s.broken == mostBroken {
 			return nil, fmt.Errorf("%d runs in a row broke off: %w", mostBroken, whyBroken(err, *result))
 		}

@@ -815,3 +815,18 @@ func TestSweepsLeaveTheResource(t *testing.T) {
 		}
 	}
 }
+
+// A window that ended itself to spare somebody's ensemble was too much for it, and counts as a run of the search.
+func TestASparedEnsembleWasAskedTooMuch(t *testing.T) {
+	r := result.Result{Partial: true, Spared: "zk1 took 2 s"}
+	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Missed || p.Detail != "zk1 took 2 s" {
+		t.Errorf("%+v", p)
+	}
+	var of sweep.PointRuns
+	for _, search := range []bool{true, false} {
+		add(&of, "x", &r, search)
+	}
+	if of.Runs[0].Result == nil || of.Runs[1].Result != nil || len(of.Broken) != 1 {
+		t.Errorf("%+v", of)
+	}
+}

@@ -88,7 +88,7 @@ func (p *SweepPlan) collect(dir string, point int) (sweep.PointRuns, error) {
 		}
 		// A search has not reached a trial without a directory, but each repetition belongs to the point.
 		if _, err := os.Stat(at); err == nil || ask == nil {
-			add(&out, relative(dir, at), r)
+			add(&out, relative(dir, at), r, ask != nil)
 		}
 		return sc, r, nil
 	}
@@ -110,9 +110,9 @@ func (p *SweepPlan) collect(dir string, point int) (sweep.PointRuns, error) {
 }
 
 // add adds a run, which is nil if it is missing, to the runs of its point. A run that broke off counts only for a
-// violation that it saw.
-func add(to *sweep.PointRuns, dir string, r *result.Result) {
-	if r != nil && r.Partial {
+// violation that it saw, unless a search has learned from it what is too much for an ensemble.
+func add(to *sweep.PointRuns, dir string, r *result.Result, search bool) {
+	if r != nil && r.Partial && !(search && r.Spared != "") {
 		to.Broken = append(to.Broken, sweep.Run{Dir: dir, Result: r})
 		r = nil
 	}

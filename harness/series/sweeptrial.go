@@ -181,6 +181,8 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 	offered, acquired, dropped := r.Throughput.OfferedPerS, r.Throughput.AcquiredPerS, r.Throughput.Dropped
 	open := j.planned > 0
 	switch {
+	case r.Spared != "":
+		return capacity.Missed, r.Spared
 	case r.Partial:
 		return say(capacity.Undecided, "the run broke off")
 	case acquired == nil || open && (offered == nil || dropped == nil):

@@ -17,6 +17,8 @@ type Result struct {
 	Scenario      string `json:"scenario"`
 	Seed          uint64 `json:"seed"`
 	Partial       bool   `json:"partial"`
+	// Spared says why the run ended itself to spare the ensemble of connect; empty if it did not.
+	Spared string `json:"spared,omitempty"`
 	// Verdict is the verdict of the checks or, if they pass, of the thresholds.
 	Verdict check.Result `json:"verdict"`
 	// Outcome says what the verdict means.

@@ -50,6 +50,9 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		r.Checks = append(r.Checks, CheckLine{v.Name, v.Expected, v.Result, v.Outcome(), v.Count, v.Summary})
 	}
 	r.ChecksJudged, r.ChecksTotal = judged(r.Checks)
+	if end, ended := events.First(history.OpEnd); ended && end.Ending() == history.EndSpared {
+		r.Spared = end.EndedBecause()
+	}
 	for i := range acq {
 		if acq[i].Granted() {
 			r.Operations.AcquiredInRun++
