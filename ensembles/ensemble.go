@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"locklab/ensembles/reach"
+	"locklab/harness/fail"
 	"locklab/harness/history"
 )
 
@@ -41,10 +42,10 @@ type Ensemble struct {
 
 // ErrNotFormed says that the servers do not serve together, or no longer. The error that wraps it says why: a server
 // ended, or they found no leader in time.
-var ErrNotFormed = errors.New("the ensemble did not form")
+var ErrNotFormed = fail.Environment.New("the ensemble did not form")
 
 // ErrTooSlow says that this machine, or what makes labs on it, took too long for one of the steps of making a lab.
-var ErrTooSlow = errors.New("the lab could not be made in time, as if this machine were overloaded")
+var ErrTooSlow = fail.Environment.New("the lab could not be made in time, as if this machine were overloaded")
 
 // readyTimeout is how long an ensemble may take to form. It takes a few seconds, or longer on a busy machine.
 const readyTimeout = 90 * time.Second

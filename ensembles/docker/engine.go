@@ -22,6 +22,7 @@ import (
 	"github.com/testcontainers/testcontainers-go/network"
 
 	"locklab/ensembles"
+	"locklab/harness/fail"
 )
 
 // The labels mark everything in the engine that locklab has made.
@@ -33,7 +34,7 @@ const (
 )
 
 // ErrNoEngine says that no Docker engine answers.
-var ErrNoEngine = errors.New("no Docker engine answers; install one (on Debian, as root: apt-get install docker.io) " +
+var ErrNoEngine = fail.Environment.New("no Docker engine answers; install one (on Debian, as root: apt-get install docker.io) " +
 	"and start it, or point DOCKER_HOST to one that you may use")
 
 // engine is the part of the Docker engine that a lab uses. Only this file imports testcontainers or the Docker

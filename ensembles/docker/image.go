@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/harness/fail"
 )
 
 // The servers of a lab run a base image, which has Java and ZooKeeper. This file is all that chooses one:
@@ -35,7 +36,7 @@ const (
 const EnvDebianMirror = "LOCKLAB_DEBIAN_MIRROR"
 
 // ErrNoImage says that the engine has no base image.
-var ErrNoImage = errors.New("no ZooKeeper image is present")
+var ErrNoImage = fail.Environment.New("no ZooKeeper image is present")
 
 // baseImages returns the images to choose from, the preferred one first.
 func baseImages() []string {

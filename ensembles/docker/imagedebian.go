@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/harness/fail"
 )
 
 // ErrMissingTool says that a program is missing that building the image needs.
-var ErrMissingTool = errors.New("missing program")
+var ErrMissingTool = fail.Environment.New("missing program")
 
 // buildDebian streams a minimal Debian root with Java and ZooKeeper into the engine.
 func buildDebian(ctx context.Context, e *engine) error {

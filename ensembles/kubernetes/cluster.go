@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,10 +22,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"locklab/harness/fail"
 )
 
 // ErrUnavailable says that labs of this kind cannot be made from here.
-var ErrUnavailable = errors.New("no lab of pods can be made")
+var ErrUnavailable = fail.Environment.New("no lab of pods can be made")
 
 // A cluster makes the few calls to the API server that a lab needs. It knows the types of three groups and not, as the
 // usual client does, those of all: that would double locklab's binary.

@@ -13,10 +13,11 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/fail"
 )
 
 // ErrUnavailable says that this machine cannot have labs of this kind.
-var ErrUnavailable = errors.New("no lab of network namespaces can be made here")
+var ErrUnavailable = fail.Environment.New("no lab of network namespaces can be made here")
 
 // Kind makes labs of network namespaces. The servers run the Java and the ZooKeeper of this machine.
 type Kind struct{}

@@ -14,10 +14,11 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/harness/fail"
 )
 
 // ErrUnavailable says that a lab of child processes cannot be made here.
-var ErrUnavailable = errors.New("no lab of child processes can be made here")
+var ErrUnavailable = fail.Environment.New("no lab of child processes can be made here")
 
 // Kind makes labs whose hosts are child processes. The zero Kind has servers of its own, which run the Java and the
 // ZooKeeper of this machine.

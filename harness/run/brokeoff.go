@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"locklab/ensembles"
+	"locklab/harness/fail"
 	"locklab/harness/rundir"
 )
 
 // ErrBrokeOff says that a run broke off, and that the reason lies outside locklab: with the lock under test, the
 // servers or the machine. What was recorded until then stays, and its verdict is unknown.
-var ErrBrokeOff = errors.New("the run broke off")
+var ErrBrokeOff = fail.Unknown.New("the run broke off")
 
 // An endedError says that the process of a host has ended although nobody meant it to.
 type endedError struct {
@@ -25,7 +26,7 @@ type endedError struct {
 func (e *endedError) Error() string { return fmt.Sprintf("%s (its log is in %s)", e.text, e.log) }
 
 // Is lets [errors.Is] find [ErrBrokeOff].
-func (e *endedError) Is(target error) bool { return target == ErrBrokeOff && e.outside }
+func (e *endedError) Is(target error) bool { return e.outside && errors.Is(ErrBrokeOff, target) }
 
 // ended returns the error that the process of a host has ended although nobody meant it to. how is what its agent says
 // of that.

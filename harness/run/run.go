@@ -15,6 +15,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/harness/check"
+	"locklab/harness/fail"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -25,7 +26,7 @@ import (
 )
 
 // ErrInterrupted is the cause of a context by which a user ends a run early.
-var ErrInterrupted = errors.New("interrupted")
+var ErrInterrupted = fail.Interrupted.New("interrupted")
 
 // A run is one run on a stage, while it lasts.
 type run struct {

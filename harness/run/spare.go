@@ -10,11 +10,12 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/reach"
+	"locklab/harness/fail"
 	"locklab/harness/history"
 )
 
 // ErrStrained says that a run ended itself, to spare an ensemble that is not locklab's and was slow.
-var ErrStrained = errors.New("the run ended itself to spare the ensemble")
+var ErrStrained = fail.Unknown.New("the run ended itself to spare the ensemble")
 
 const (
 	// strainEvery is how often each server of such an ensemble is asked how it is. One write a second is no load.

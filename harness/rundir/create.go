@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"locklab/chaos"
+	"locklab/harness/fail"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 )
 
 var (
 	// ErrDirInUse says that a directory already has something in it, or that it cannot be made.
-	ErrDirInUse = errors.New("the directory cannot be used")
+	ErrDirInUse = fail.Input.New("the directory cannot be used")
 	// ErrNoRun says that a directory holds no run.
-	ErrNoRun = errors.New("not a run directory")
+	ErrNoRun = fail.Input.New("not a run directory")
 	// ErrNoDir says that a run has no directory, so nothing of it can be judged.
 	ErrNoDir = errors.New("no run directory was made")
 )
@@ -42,7 +43,9 @@ type dirError string
 func (e dirError) Error() string { return string(e) }
 
 // Is lets [errors.Is] find the two sentinels, whose texts would say less than the message.
-func (dirError) Is(target error) bool { return target == ErrNoDir || target == ErrDirInUse }
+func (dirError) Is(target error) bool {
+	return target == ErrNoDir || target == ErrDirInUse || target == fail.Input
+}
 
 // CheckDir refuses a directory that a run cannot have: one with anything in it, and one that cannot be made.
 func CheckDir(dir string) error {

@@ -1,6 +1,8 @@
 package rundir
 
-import "errors"
+import (
+	"locklab/harness/fail"
+)
 
 // Format is the version of the run directories that this package writes.
 //
@@ -14,7 +16,7 @@ import "errors"
 const Format = 2
 
 // ErrBadFile says that a file of a run directory cannot be understood, or has a format that is not known.
-var ErrBadFile = errors.New("bad file in a run directory")
+var ErrBadFile = fail.Input.New("bad file in a run directory")
 
 // unproven is the warning about a run directory of format 1.
 const unproven = "completeness cannot be proved: this run directory is older than the end marks of records " +

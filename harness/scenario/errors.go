@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/fail"
 	"locklab/harness/settings"
 )
 
@@ -20,6 +21,9 @@ type InputError struct {
 	Msg          string
 	Hint         string // may be empty
 }
+
+// Is reports whether target is the class of this error.
+func (e *InputError) Is(target error) bool { return target == fail.Input }
 
 // Error returns "file:line:column: message (hint)", or "--flag: message (hint)".
 func (e *InputError) Error() string {

@@ -14,6 +14,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/check"
+	"locklab/harness/fail"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -66,7 +67,7 @@ func (p DangerProgress) String() string {
 }
 
 // ErrUnexplained says that a run found a violation that no fault explains.
-var ErrUnexplained = errors.New("a violation that no fault explains")
+var ErrUnexplained = fail.Violation.New("a violation that no fault explains")
 
 // Execute makes runs until every point is done or the budget is used up. If ctx ends, the error is its cause. If a run
 // finds a violation, Execute ends at once with [ErrUnexplained].

@@ -1,7 +1,6 @@
 package series
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"locklab/chaos"
+	"locklab/harness/fail"
 	"locklab/harness/scenario"
 	"locklab/reports/danger"
 	"locklab/workloads"
@@ -27,7 +27,7 @@ const (
 )
 
 // ErrNoDanger says that a directory holds no danger measurement.
-var ErrNoDanger = errors.New("no danger measurement")
+var ErrNoDanger = fail.Input.New("no danger measurement")
 
 // A DangerPlan is what is measured, and the content of danger-plan.json. The same plan makes the same rounds: which
 // victim is struck for how long, in which order, and at which instant of its hold.

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"locklab/harness/fail"
 )
 
 // ErrRefused says that a file was not read, because of what it is or because of its size.
-var ErrRefused = errors.New("refused")
+var ErrRefused = fail.Input.New("refused")
 
 // Open opens a regular file of at most that many bytes. Other files are refused before they are opened, since a FIFO or
 // a device could keep a reader waiting forever or feed it without end. The error wraps [ErrRefused] or is that of the

@@ -10,13 +10,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"locklab/harness/fail"
 )
 
 // Reach is the largest load that a model answers for, as a multiple of the largest measured load.
 const Reach = 2
 
 // ErrTooFar says that a load is too far from the measured loads for a model to answer.
-var ErrTooFar = errors.New("too far from what was measured")
+var ErrTooFar = fail.Unknown.New("too far from what was measured")
 
 // ErrTooFew says that there are too few points to fit.
 var ErrTooFew = errors.New("too few points")

@@ -10,13 +10,14 @@ import (
 	"slices"
 
 	"locklab/harness/check"
+	"locklab/harness/fail"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
 )
 
 // ErrInput says that runs cannot be compared, because one is missing, damaged or not a run, or because their
 // configurations differ.
-var ErrInput = errors.New("cannot compare")
+var ErrInput = fail.Input.New("cannot compare")
 
 // A Run is one sample.
 type Run struct {

@@ -2,11 +2,11 @@ package export
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"locklab/harness/fail"
 	"locklab/harness/history"
 	"locklab/reports/result"
 )
@@ -54,7 +54,7 @@ func Names() (names []string) {
 }
 
 // ErrFormat says that there is no such format.
-var ErrFormat = errors.New("unknown format")
+var ErrFormat = fail.Input.New("unknown format")
 
 // Named returns the format of that name. The error wraps [ErrFormat].
 func Named(name string) (Format, error) {

@@ -2,12 +2,12 @@ package runpage
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"locklab/harness/fail"
 	"locklab/reports/chart"
 	"locklab/reports/result"
 )
@@ -23,7 +23,7 @@ type Choice struct {
 var Pictures = []string{timelineName, "latency-percentiles", "latency-over-time", "throughput", "grants"}
 
 // ErrChoice says that a run has no picture of that kind.
-var ErrChoice = errors.New("nothing to draw")
+var ErrChoice = fail.Input.New("nothing to draw")
 
 // DrawOne draws a single picture of a run and writes nothing. The error wraps [ErrChoice] if the run has no such
 // picture or if its window is not a part of the run.

@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,12 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness/fail"
 	"locklab/reports/capacity"
 	"locklab/reports/words"
 )
 
 // ErrQuestion says that a sweep cannot answer a question.
-var ErrQuestion = errors.New("the sweep cannot answer that")
+var ErrQuestion = fail.Input.New("the sweep cannot answer that")
 
 // A Question asks about a load that the sweep may not have measured. A field that is 0 takes the sweep's value, if
 // the sweep has only one.

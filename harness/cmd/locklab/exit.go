@@ -11,27 +11,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"locklab/chaos"
-	"locklab/ensembles"
-	"locklab/ensembles/docker"
-	"locklab/ensembles/kubernetes"
-	"locklab/ensembles/netns"
-	"locklab/ensembles/process"
-	"locklab/ensembles/remote"
 	"locklab/harness/check"
+	"locklab/harness/fail"
 	"locklab/harness/incluster"
 	"locklab/harness/judge"
-	"locklab/harness/run"
-	"locklab/harness/rundir"
-	"locklab/harness/scenario"
-	"locklab/harness/series"
-	"locklab/harness/untrusted"
 	"locklab/recipes/curator"
-	"locklab/reports/capacity"
-	"locklab/reports/compare"
-	"locklab/reports/export"
-	"locklab/reports/runpage"
-	"locklab/reports/sweep"
 )
 
 // The exit codes, on which scripts rely.
@@ -126,42 +110,34 @@ func (e verdictError) Error() string {
 
 func (e verdictError) Unwrap() error { return e.err }
 
+// codesOfClasses are the exit codes of classes of errors. The first one that an error has counts. What the machine lacks
+// is such an error only before a run begins: during a run it makes the verdict unknown.
+var codesOfClasses = [...]struct {
+	class error
+	code  int
+}{{fail.Interrupted, exitInterrupted}, {fail.Input, exitInput}, {fail.Violation, exitViolation},
+	{fail.Unknown, exitUnknown}, {fail.Environment, exitEnvironment}}
+
+// machineErrors say what the machine lacks, also while something is recorded or drawn. Package curator is of the library,
+// which knows no classes.
+var machineErrors = []error{curator.ErrMissing, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE,
+	syscall.ENFILE, syscall.ENOMEM}
+
 // codeOf returns the exit code of an error, and the error to print or nil.
 func codeOf(err error) (code int, show error) {
 	if v, ok := errors.AsType[verdictError](err); ok {
 		return v.code, v.err
 	}
-	if _, ok := errors.AsType[*scenario.InputError](err); ok {
-		return exitInput, err
-	}
 	if f, ok := errors.AsType[*incluster.Failure](err); ok && slices.Contains(everyCode, f.Code) {
 		return f.Code, err
 	}
-	for _, m := range [...]struct {
-		sentinel error
-		code     int
-	}{
-		{run.ErrInterrupted, exitInterrupted},
-		{untrusted.ErrRefused, exitInput}, {rundir.ErrDirInUse, exitInput}, {rundir.ErrNoRun, exitInput},
-		{rundir.ErrBadFile, exitInput},
-		{series.ErrNoSweep, exitInput}, {series.ErrNoDanger, exitInput}, {series.ErrUnexplained, exitViolation},
-		{sweep.ErrQuestion, exitInput}, {compare.ErrInput, exitInput},
-		{runpage.ErrChoice, exitInput}, {export.ErrFormat, exitInput},
-		{capacity.ErrTooFar, exitUnknown}, {run.ErrStrained, exitUnknown}, {run.ErrBrokeOff, exitUnknown},
-		{docker.ErrNoEngine, exitEnvironment}, {docker.ErrNoImage, exitEnvironment}, {netns.ErrUnavailable, exitEnvironment},
-		{process.ErrUnavailable, exitEnvironment}, {kubernetes.ErrUnavailable, exitEnvironment},
-		{docker.ErrMissingTool, exitEnvironment},
-		{curator.ErrMissing, exitEnvironment}, {ensembles.ErrNotFormed, exitEnvironment},
-		{ensembles.ErrTooSlow, exitEnvironment},
-		// Also while something is recorded or drawn.
-		{syscall.ENOSPC, exitEnvironment}, {syscall.EDQUOT, exitEnvironment}, {syscall.EROFS, exitEnvironment},
-		{syscall.EMFILE, exitEnvironment}, {syscall.ENFILE, exitEnvironment}, {syscall.ENOMEM, exitEnvironment},
-		// This is found before a run begins. During a run it makes the verdict unknown.
-		{chaos.ErrUnsupported, exitEnvironment}, {remote.ErrUnusable, exitEnvironment},
-	} {
-		if errors.Is(err, m.sentinel) {
-			return m.code, err
+	for _, c := range codesOfClasses {
+		if errors.Is(err, c.class) {
+			return c.code, err
 		}
+	}
+	if slices.ContainsFunc(machineErrors, func(lack error) bool { return errors.Is(err, lack) }) {
+		return exitEnvironment, err
 	}
 	return exitHarness, err
 }
