@@ -141,7 +141,7 @@ var beyond = []string{
 	"drawn of no length", "drawn all the time", "kind drawn twice", "endless liveness", "followers of nobody",
 	"holder of nothing", "triggered waiter", "moving a holder",
 	"endless on average", "choice of one", "arrivals at no rate", "rate in a closed loop",
-	"in flight in a closed loop", "think in an open loop", "iterations in an open loop",
+	"in flight in a closed loop", "queue in a closed loop", "think in an open loop", "iterations in an open loop",
 	"more in flight than clients", "less in flight than processes", "sharing a command's session",
 	"more sharing than clients", "more sharing than a process has", "resizing to the same",
 	"resizing after the end", "downgrading nobody", "a try that waits",
