@@ -2,10 +2,11 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"strings"
-	"time"
 
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // amount writes a value in its unit, with about three digits.
@@ -14,23 +15,13 @@ func amount(v *float64, unit string) string {
 	case v == nil:
 		return "n/a"
 	case strings.HasSuffix(unit, "-ns"):
-		d := time.Duration(*v)
-		return d.Round(max(1, roundTo(d))).String()
+		return words.Duration(int64(math.Round(*v)))
 	case unit == "acquired/s":
 		return fmt.Sprintf("%.4g/s", *v)
 	case strings.HasPrefix(unit, "not-"):
 		return percent(*v)
 	}
 	return fmt.Sprintf("%.4g", *v)
-}
-
-// roundTo returns the unit to which d is rounded to have three digits.
-func roundTo(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d >= 1000*unit {
-		unit *= 10
-	}
-	return unit
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
