@@ -35,7 +35,7 @@ const maxWords = 1500
 // allWords is the most words that the manuals may have together. The aim is 22,000: a manual says how to use a thing, what
 // to expect and what it does not do; how a figure was measured is in reports/measurements, and what each lock does in
 // recipes/SPEC.md.
-const allWords = 30_100
+const allWords = 27_400
 
 // The manuals can be read by somebody who has other things to do.
 func TestReadmesAreShort(t *testing.T) {
@@ -224,7 +224,7 @@ func TestReadmeListsTheKnownBugs(t *testing.T) {
 		fmt.Fprintf(&want, "| `%s` | `%s` | %s | %s | %s | `%s`: %s |\n", b.Name, b.Recipe, b.Bug, b.Source, b.Trigger,
 			b.Check, finding)
 	}
-	inManual(t, "recipes/README.md", "known bugs", want.String())
+	inManual(t, "reports/measurements/gallery.md", "known bugs", want.String())
 }
 
 // The manual lists every check and every counter of damage.

@@ -175,9 +175,18 @@ var (
 	noLabel = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// Every link of the manuals within the repository leads somewhere, also to a heading.
+// Every link of the manuals within the repository leads somewhere, also to a heading, and so do those of the documents
+// that the manuals lead to.
 func TestReadmeLinks(t *testing.T) {
-	for _, manual := range manuals(t) {
+	measured, err := filepath.Glob(filepath.Join(root(t), "reports/measurements/*.md"))
+	if err != nil || len(measured) == 0 {
+		t.Fatalf("no measurements: %v", err)
+	}
+	pages := append(manuals(t), "recipes/SPEC.md", ".github/CHANGELOG.md")
+	for _, file := range measured {
+		pages = append(pages, "reports/measurements/"+filepath.Base(file))
+	}
+	for _, manual := range pages {
 		for _, m := range mdLink.FindAllStringSubmatch(readManual(t, manual), -1) {
 			to, label, labelled := strings.Cut(m[1], "#")
 			if strings.Contains(to, "://") {
