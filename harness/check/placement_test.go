@@ -69,6 +69,23 @@ func TestPlacementByPings(t *testing.T) {
 			t.Errorf("off by no more than %v", time.Duration(p.err))
 		}
 	})
+	t.Run("by two groups of slow pings that may agree", func(t *testing.T) {
+		const took = 120 * time.Millisecond
+		h := nodes.NewHistory()
+		var pings []history.Event
+		for i := range int64(20) {
+			p := history.Ping{Server: "zk1", Node: fmt.Sprint("/run/ping1-", i), Took: took}
+			pings = append(pings, p.Event(i*1e9))
+			ms := i * 1000
+			if i < 10 {
+				ms -= took.Milliseconds() // the first ten were carried out as they were sent, the others as they were answered
+			}
+			h.Lives = append(h.Lives, life(i, 5000+ms))
+		}
+		if p := placed(h, pings...); p.err < int64(took) || strings.Contains(p.how, "jumped") {
+			t.Errorf("%s %v", p.how, time.Duration(p.err))
+		}
+	})
 	t.Run("by pings that were answered slowly", func(t *testing.T) {
 		slow := history.Ping{Server: "zk1", Node: "/run/ping1-1", Took: time.Second}.Event(1e9)
 		h := nodes.NewHistory()

@@ -224,17 +224,24 @@ func newPlacement(events *history.Log, h *nodes.History) placement {
 			}
 		}
 	}
-	p := placement{samples: all, err: 1e6, how: "jumped by"}
+	const jumped, slow = "jumped by", "was read too slowly: it is known only to within"
+	p := placement{samples: all, err: 1e6, how: jumped}
 	for i, r := range all {
-		p.err = max(p.err, 1e6+r.err)
-		if 1e6+r.err > stepped {
-			p.how = "was read too slowly: it is known only to within"
-		}
+		err, how := 1e6+r.err, slow
 		if i > 0 {
-			p.err = max(p.err, 1e6+r.err+abs(offset(r)-offset(all[i-1])))
+			change := abs(offset(r) - offset(all[i-1]))
+			err += change
+			if change > r.err+all[i-1].err+1e6 { // by more than the two readings can be off
+				how = jumped
+			}
+		}
+		if err > p.err {
+			p.err, p.how = err, how
 		}
 	}
-	p.err += apart
+	if apart > 0 {
+		p.err, p.how = p.err+apart, jumped
+	}
 	if len(all) == 0 || len(pings) > 0 {
 		return p
 	}
