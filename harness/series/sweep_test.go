@@ -318,6 +318,9 @@ func capacityOf(most float64) func(sc *scenario.Scenario) result.Result {
 			Verdict:       check.Pass,
 			Throughput:    result.Throughput{OfferedPerS: &rate, AcquiredPerS: &done, Dropped: &dropped},
 		}
+		for range sc.Faults {
+			r.Faults = append(r.Faults, check.FaultRecord{Verified: true})
+		}
 		line := result.ThresholdLine{Expr: sc.Thresholds[0].String(), Verdict: check.Pass}
 		if rate > most {
 			line.Verdict, line.Reason = check.Fail, "it came to more"
@@ -552,8 +555,10 @@ func TestLossDecides(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 36),
 		Lost: make([]int64, 36)}
-	r := result.Result{Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
-		Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
+	r := result.Result{Faults: []check.FaultRecord{{Verified: true}},
+		Checks: []result.CheckLine{{Name: "liveness", Outcome: check.Unknown}}, // a server was away
+		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
+			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
 	for at := 4; at < 9; at++ { // the disturbance is over after 6 s
 		loss.Lost[at] = 100
 	}
@@ -566,14 +571,18 @@ func TestRecovery(t *testing.T) {
 		!strings.Contains(p.Detail, "did not hold again within 20s") {
 		t.Errorf("not to the end: %+v", p)
 	}
+	if r.Faults[0].Verified = false; trialAt(t, capacity.Disturbed, &r).Reason != capacity.Undecided {
+		t.Error("a disturbance that did not happen shows nothing")
+	}
 }
 
 // A window with one server away is judged once its clients have moved, and until the server comes back.
 func TestWindowWithOneServerAway(t *testing.T) {
 	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 32),
 		Lost: make([]int64, 32)}
-	r := result.Result{Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(90.0),
-		Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
+	r := result.Result{Faults: []check.FaultRecord{{Verified: true}},
+		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(90.0),
+			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
 	loss.Lost[2], loss.Lost[26] = 100, 100
 	if p := trialAt(t, capacity.Away, &r); p.Reason != capacity.Holds {
 		t.Errorf("lost at both ends: %+v", p)
@@ -597,6 +606,8 @@ func TestWindowsOfSearches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	alone := builtin("mutex")
+	alone.Servers = 1
 	for _, c := range []struct {
 		name, over    string
 		base          *scenario.Scenario
@@ -607,6 +618,7 @@ func TestWindowsOfSearches(t *testing.T) {
 		{"clients of a closed loop", "clients", builtin("mutex"), false, true, true},
 		{"clients for a rate", "clients", builtin("open-loop"), true, true, true},
 		{"locks for a rate", "locks", builtin("open-loop"), true, true, true},
+		{"one server", "rate", alone, false, true, false},
 		{"elsewhere", "rate", elsewhere, false, true, false},
 		{"a closed loop elsewhere", "clients", elsewhere, false, false, false},
 	} {

@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,13 +112,13 @@ func (p *SweepPlan) trialOf(ask capacity.Ask, sc *scenario.Scenario, r *result.R
 	}
 	l := &r.Latency.Acquire
 	t.Latency = capacity.Quantiles{P50Ns: l.P50Ns, P99Ns: l.P99Ns, P999Ns: l.P999Ns}
-	j := judgement{r: r, ask: ask, planned: plannedRate(sc), from: 0, to: math.MaxInt}
+	j := judgement{r: r, ask: ask, planned: plannedRate(sc), harmed: len(sc.Faults) > 0, from: 0, to: math.MaxInt}
 	if ask.Kind == capacity.Away {
 		j.from, j.to = seconds(settleIn), seconds(sc.Duration-sc.Recovery()-settleIn)
 	}
 	t.Reason, t.Detail = j.outcome()
 	if ask.Kind == capacity.Disturbed && len(r.Losses) > 0 && (t.Reason == capacity.Holds || t.Reason == capacity.Missed) {
-		t.RecoveredNs, t.Reason, t.Detail = j.recovery(seconds(disturbAt + disturbFor))
+		t.RecoveredNs, t.Reason, t.Detail = j.recovery(j.disturbedUntil())
 	}
 	for _, line := range r.Thresholds {
 		var ratio *float64
@@ -164,7 +165,23 @@ type judgement struct {
 	r        *result.Result
 	ask      capacity.Ask
 	planned  float64
-	from, to int // the seconds of the window that count
+	harmed   bool // the search harmed a server
+	from, to int  // the seconds of the window that count
+}
+
+// disturbedUntil returns the second of the window in which the disturbance was over.
+func (j *judgement) disturbedUntil() int {
+	for _, f := range j.r.Faults {
+		if f.HealedNs != nil && j.r.Window.FromNs != nil {
+			return seconds(time.Duration(*f.HealedNs - *j.r.Window.FromNs))
+		}
+	}
+	return seconds(disturbAt + disturbFor)
+}
+
+// struck reports whether the search's own fault was seen to take effect.
+func (j *judgement) struck() bool {
+	return slices.ContainsFunc(j.r.Faults, func(f check.FaultRecord) bool { return f.Verified })
 }
 
 // outcome returns why the window is bad, or does not count.
@@ -183,6 +200,8 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 	switch {
 	case r.Spared != "":
 		return capacity.Missed, r.Spared
+	case j.harmed && !j.struck():
+		return say(capacity.Undecided, "the server was not seen to stop")
 	case r.Partial:
 		return say(capacity.Undecided, "the run broke off")
 	case acquired == nil || open && (offered == nil || dropped == nil):
@@ -225,7 +244,7 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 		}
 	}
 	for _, c := range r.Checks {
-		if c.Outcome != check.Pass {
+		if c.Outcome != check.Pass && !j.harmed {
 			return say(capacity.Undecided, "%s: %s", c.Name, c.Summary)
 		}
 	}
