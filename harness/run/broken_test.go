@@ -2,6 +2,7 @@ package run
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,6 +52,35 @@ func TestBrokenLocksNameChecks(t *testing.T) {
 	} {
 		if string(theirs) != ours {
 			t.Errorf("%q is %q here", theirs, ours)
+		}
+	}
+}
+
+// The program of the foreign locks is found beside locklab itself, from any directory, unless there is one here.
+func TestACommandBesideLocklab(t *testing.T) {
+	bug, _ := broken.Find("foreign-early-grant")
+	sc := load(t, with("recipe: "+bug.Recipe))
+	own, here := t.TempDir(), t.TempDir()
+	t.Chdir(here)
+	if _, err := findCommand(sc, own); err == nil || !strings.Contains(err.Error(), "make broken-lock") {
+		t.Errorf("without the program: %v", err)
+	}
+	for _, dir := range []string{own, here} { // the one here is found first
+		file := filepath.Join(dir, "broken-lock")
+		if err := os.WriteFile(file, []byte(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		want := file
+		if dir == here {
+			want = "broken-lock"
+		}
+		found, err := findCommand(sc, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found.files[0].Source; got != want || filepath.Base(found.argv[0]) != "broken-lock" ||
+			found.argv[1] != "early-grant" {
+			t.Errorf("found %s, argv %v; want %s", got, found.argv, want)
 		}
 	}
 }
