@@ -37,7 +37,8 @@ type comparer func(base, head Side, opts Options, loaded error) (Report, error)
 
 // selfTest compares recorded runs with each other. First it compares halves of the same runs, choosing pairs at random,
 // and which run of each is the base. None of these comparisons may fail. Then it slows the head: each conclusive
-// comparison must fail, and most must be conclusive. It is the same every time. The outcome is written to w. The error wraps errSelfTest if it is not as it must be.
+// comparison must fail, and most must be conclusive. It is the same every time. The outcome is written to w. The
+// error wraps errSelfTest if it is not as it must be.
 func selfTest(w io.Writer, compare comparer) error {
 	all, err := recorded()
 	if err != nil {
