@@ -129,7 +129,7 @@ func (b *bench) open(ctx context.Context) error {
 		return err
 	}
 	client := ensembles.HostSpec{Name: clientHost, Role: ensembles.Client, Base: true,
-		Files: []ensembles.File{{Source: self, Target: peerProgram}}}
+		Files: []ensembles.File{{Source: self, Target: peerProgram, Executable: true}}}
 	for _, jar := range append(found, driver) {
 		client.Files = append(client.Files, ensembles.File{Source: jar, Target: jars + "/" + filepath.Base(jar)})
 	}
