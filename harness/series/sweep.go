@@ -2,12 +2,14 @@ package series
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"locklab/harness/judge"
@@ -45,6 +47,8 @@ type SweepProgress struct {
 	What   string
 	Result *result.Result
 	Err    error // why the run broke off
+	// Judged is what a search makes of the run; empty of other runs.
+	Judged string
 }
 
 func (p SweepProgress) String() string {
@@ -64,7 +68,7 @@ func (p SweepProgress) String() string {
 		return q.Show(q.Value(p.Result))
 	}
 	return fmt.Sprintf("%s: %s acquired/s, acquire p99 %s, %s", head, show("acquired_per_s"), show("acquire.p99"),
-		p.Result.Verdict)
+		cmp.Or(p.Judged, string(p.Result.Verdict)))
 }
 
 // guessedTrials is how many trials a search is expected to take.
@@ -178,7 +182,12 @@ func (s *Sweep) ensure(
 	}
 	s.done++
 	if err == nil {
-		s.report(SweepProgress{What: what, Result: result})
+		p := SweepProgress{What: what, Result: result}
+		if ask != nil {
+			t := s.Plan.trialOf(*ask, sc, result)
+			p.Judged = strings.TrimPrefix(string(t.Reason)+": "+t.Detail, ": ")
+		}
+		s.report(p)
 	}
 	return result, nil
 }

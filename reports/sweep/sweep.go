@@ -168,7 +168,7 @@ func Summarize(in Input) Sweep {
 		s.Planned += len(p.Runs)
 		s.Done += point.Runs
 		s.Partial = s.Partial || p.Limit != nil && p.Limit.Unknown != ""
-		s.warn(p.Runs)
+		s.warn(p)
 	}
 	s.Partial = s.Partial || s.Done < s.Planned
 	for i := range s.Series {
@@ -179,9 +179,13 @@ func Summarize(in Input) Sweep {
 	return s
 }
 
-// warn adds the warnings of runs, each once.
-func (s *Sweep) warn(runs []Run) {
-	for _, r := range runs {
+// warn adds the warnings of a point's runs, each once; of a search those of the full windows at the answer.
+func (s *Sweep) warn(p PointRuns) {
+	for i, r := range p.Runs {
+		if l := p.Limit; l != nil && (l.Lower == nil || i >= len(l.Trials) || l.Trials[i].Level != *l.Lower ||
+			l.Trials[i].Kind != capacity.Full) {
+			continue
+		}
 		if r.Result == nil {
 			continue
 		}
