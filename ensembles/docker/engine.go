@@ -34,8 +34,8 @@ const (
 )
 
 // ErrNoEngine says that no Docker engine answers.
-var ErrNoEngine = fail.Environment.New("no Docker engine answers; install one (on Debian, as root: apt-get install docker.io) " +
-	"and start it, or point DOCKER_HOST to one that you may use")
+var ErrNoEngine = fail.Environment.New("no Docker engine answers; install one (on Debian, as root: apt-get install " +
+	"docker.io) and start it, or point DOCKER_HOST to one that you may use")
 
 // engine is the part of the Docker engine that a lab uses. Only this file imports testcontainers or the Docker
 // client.

@@ -55,7 +55,8 @@ func compare(ctx context.Context, args []string) error {
 	clients := flags.String("clients", "1,16,64,256,1000", "how many clients there are")
 	flags.IntVar(&cfg.Locks, "locks", 1, "how many locks the clients share evenly")
 	flags.IntVar(&cfg.Rounds, "rounds", 3, "how often each is measured; figures are medians, so odd numbers are better")
-	flags.DurationVar(&cfg.Warmup, "warmup", time.Second, "time between the second hold of every client and the measurement")
+	flags.DurationVar(&cfg.Warmup, "warmup", time.Second,
+		"time between the second hold of every client and the measurement")
 	flags.DurationVar(&cfg.Measure, "measure", 4*time.Second, "length of the measurement")
 	flags.StringVar(&cfg.Binary, "binary", "bin/locklab", "the locklab binary for the hosts")
 	out := flags.String("out", "runs/bench-peers.json", "file for the figures")

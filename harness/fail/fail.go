@@ -1,6 +1,7 @@
 // Package fail gives errors a class, from which the exit code of a command follows.
 //
-// In flow: the texts of sentinel errors, each with its class. Out flow: errors that [errors.Is] finds by their class, such
+// In flow: the texts of sentinel errors, each with its class. Out flow: errors that [errors.Is] finds by their class,
+// such
 // as [Input], however they are wrapped.
 package fail
 

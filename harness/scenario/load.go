@@ -26,7 +26,8 @@ import (
 // value, and each value remembers its place for messages of later stages.
 func Load(name string, src []byte) (*Scenario, error) { return load(name, src, fromFile, false) }
 
-// LoadRecord is Load of the scenario of a run directory. What was recorded with a key that there is no more is left out.
+// LoadRecord is Load of the scenario of a run directory. What was recorded with a key that there is no more is left
+// out.
 func LoadRecord(name string, src []byte) (*Scenario, error) { return load(name, src, fromFile, true) }
 
 func load(name string, src []byte, from rank, record bool) (*Scenario, error) {

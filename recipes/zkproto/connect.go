@@ -130,7 +130,8 @@ func Close(conn io.ReadWriter) error {
 	return nil
 }
 
-// End ends a session by way of a fresh connection, which takes the session over and closes it. That it exists no more is
+// End ends a session by way of a fresh connection, which takes the session over and closes it. That it exists no more
+// is
 // no error. The client that has the session may take it back in between; that is one.
 func End(conn net.Conn, g Grant) error {
 	got, err := Connect(conn, Hello{Timeout: g.Timeout, Session: g.Session, Password: g.Password})

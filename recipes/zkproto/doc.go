@@ -1,4 +1,5 @@
-// Package zkproto is ZooKeeper's wire format: frames, the records within them (jute), the connect request and its answer,
+// Package zkproto is ZooKeeper's wire format: frames, the records within them (jute), the connect request and its
+// answer,
 // and the codes of requests and errors. Clients of this repository, its service in memory, and what tests put between
 // them share it; the readers of transaction logs have their own.
 //

@@ -122,7 +122,8 @@ func (e *Encoder) ACL(list []zk.ACL) *Encoder {
 	return e
 }
 
-// StatLength is the length of a znode's stat, and ReplyHeader that of a reply's header: the request's number, the newest
+// StatLength is the length of a znode's stat, and ReplyHeader that of a reply's header: the request's number, the
+// newest
 // transaction, the code.
 const (
 	StatLength  = 6*8 + 5*4

@@ -53,7 +53,7 @@ func TestCredentialsFirst(t *testing.T) {
 		return 0, make([]byte, 4+68), true // no data, and a stat; more than other answers have
 	}
 	serve(t, s)
-	c := toScripted(t, s, Config{Credentials: []Credential{Digest("a", "1"), Credential{scheme: "own", auth: []byte("x")}}})
+	c := toScripted(t, s, Config{Credentials: []Credential{Digest("a", "1"), {scheme: "own", auth: []byte("x")}}})
 	if _, _, err := c.GetW(within(t), "/watched", func(Event) {}); err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,8 @@ func TestEnterWithoutStat(t *testing.T) {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
-	if want := []int32{zkproto.OpCreate2, zkproto.OpGetChildren2, zkproto.OpCreate, zkproto.OpGetChildren2, zkproto.OpCreate, zkproto.OpGetChildren2}; !slices.Equal(ops, want) {
+	if want := []int32{zkproto.OpCreate2, zkproto.OpGetChildren2, zkproto.OpCreate, zkproto.OpGetChildren2,
+		zkproto.OpCreate, zkproto.OpGetChildren2}; !slices.Equal(ops, want) {
 		t.Errorf("requests %v, want %v", ops, want)
 	}
 }

@@ -29,7 +29,8 @@ func connectResponse(session int64, timeout time.Duration) []byte {
 func TestAnotherSessionBreaksTheConnection(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	c := &connection{done: make(chan struct{}), end: func() {}, changes: newChanges(nil), granted: zkproto.Grant{Session: 1}}
+	c := &connection{done: make(chan struct{}), end: func() {}, changes: newChanges(nil),
+		granted: zkproto.Grant{Session: 1}}
 	socket, err := newHandshakeConn(near, time.Now().Add(time.Minute), c.grant)
 	if err != nil {
 		t.Fatal(err)

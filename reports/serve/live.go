@@ -97,7 +97,8 @@ func look(dir string) frame {
 // tilesOf returns the numbers that are shown while a run lasts.
 func tilesOf(r *result.Result) (all []tile) {
 	for _, n := range [...]tile{{"operations.acquired_in_run", "acquired so far"},
-		{"acquired_per_s", "per second, in the window"}, {"acquire.p50", "acquire, median"}, {"acquire.p99", "acquire, p99"}} {
+		{"acquired_per_s", "per second, in the window"}, {"acquire.p50", "acquire, median"},
+		{"acquire.p99", "acquire, p99"}} {
 		if q, known := result.Named(n.Value); known {
 			all = append(all, tile{q.Show(q.Value(r)), n.Label})
 		}

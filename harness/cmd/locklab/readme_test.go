@@ -32,7 +32,8 @@ var update = flag.Bool("update", false, "rewrite the sections of the manuals tha
 // they do not need stop reading.
 const maxWords = 1500
 
-// allWords is the most words that the manuals may have together. The aim is 22,000: a manual says how to use a thing, what
+// allWords is the most words that the manuals may have together. The aim is 22,000: a manual says how to use a thing,
+// what
 // to expect and what it does not do; how a figure was measured is in reports/measurements, and what each lock does in
 // recipes/SPEC.md.
 const allWords = 27_500
