@@ -247,7 +247,8 @@ func TestVerdicts(t *testing.T) {
 		{"a persistent znode waits", []string{"lock-0000000003"}, []string{"lock-0000000002"}, nil, Blocked, "is persistent"},
 		{"two znodes of one attempt", nil, []string{guid + "lock-0000000001", guid + "lock-0000000002"}, nil, Orphaned,
 			"one attempt"},
-		{"a writer that became a reader", nil, []string{guid + "__WRIT__0000000001", guid + "__READ__0000000002"}, nil, Busy, ""},
+		{"a writer that became a reader", nil, []string{guid + "__WRIT__0000000001", guid + "__READ__0000000002"}, nil, Busy,
+			""},
 		{"a session behind itself", nil, []string{guid + "lock-0000000001", other + "lock-0000000002"}, nil, Unclear,
 			"forgotten"},
 		{"two sessions", nil, []string{guid + "lock-0000000001"}, []string{other + "lock-0000000002"}, Busy, "held by"},
@@ -257,7 +258,8 @@ func TestVerdicts(t *testing.T) {
 		{"kazoo", nil, []string{"a__lock__0000000001"}, []string{"b__lock__0000000002"}, Busy, "kazoo"},
 		{"latch", nil, []string{"latch-0000000001"}, []string{"latch-0000000002"}, Busy, "leader latch"},
 		{"used up numbers", nil, []string{"lock-2147483647"}, nil, Unclear, "used up"},
-		{"kazoo's leases", nil, []string{strings.Repeat("0a", 16)}, []string{strings.Repeat("0b", 16)}, Busy, "kazoo semaphore"},
+		{"kazoo's leases", nil, []string{strings.Repeat("0a", 16)}, []string{strings.Repeat("0b", 16)}, Busy,
+			"kazoo semaphore"},
 		{"a permit", nil, []string{"leases/lease-0000000001"}, []string{"locks/lock-0000000001"}, Busy, "queues"},
 		{"permits in part", nil, []string{"leases/lease-0000000001", "locks/lock-0000000001"},
 			[]string{"leases/lease-0000000002", "locks/lock-0000000002"}, Deadlocked, "each waits for the others"},
@@ -387,7 +389,7 @@ func TestClients(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 	if a.Address != "10.1.2.3:51234" || a.Timeout != 4*time.Second || a.Server != "zk1" ||
-		b.Address != "[0:0:0:0:0:0:0:1]:51236" || !b.answered.Equal(time.UnixMilli(1764150003000)) {
+		b.Address != "[0:0:0:0:0:0:0:1]:51236" || !b.connected.Equal(time.UnixMilli(1764150000001)) {
 		t.Errorf("%+v, %+v", a, b)
 	}
 }

@@ -67,6 +67,7 @@ var ErrNoPath = errors.New("there is no such znode")
 type Inspector struct {
 	cfg    Config
 	reader *reader
+	ahead  *time.Duration // by how much the servers' clock is ahead; nil if they do not tell
 }
 
 // Open opens the session that looks need. ctx bounds how long that may take. An error wraps [remote.ErrUnusable] and
@@ -76,13 +77,21 @@ func Open(ctx context.Context, cfg Config) (*Inspector, error) {
 	cfg.Depth = cmp.Or(cfg.Depth, DefaultDepth)
 	cfg.MaxRequests = cmp.Or(cfg.MaxRequests, DefaultMaxRequests)
 	cfg.Between = cmp.Or(cfg.Between, DefaultBetween)
+	asked := time.Now()
 	s, err := cfg.Access.Session(ctx, sessionTimeout, cfg.Log, cfg.Access.Servers...)
+	connected := time.Now()
 	if err != nil {
 		servers := ask(context.WithoutCancel(ctx), cfg.Access).servers
 		return nil, fmt.Errorf("%w: %w%s", remote.ErrUnusable, err, said(servers))
 	}
 	r := &reader{zk: s, pace: rate.NewLimiter(MostPerSecond, inFlight), most: int64(cfg.MaxRequests)}
-	return &Inspector{cfg: cfg, reader: r}, nil
+	i := &Inspector{cfg: cfg, reader: r}
+	// Our own session tells how far the servers' clock is from this machine's.
+	if own := ask(ctx, cfg.Access).clients[s.ID()]; own != nil && !own.connected.IsZero() {
+		ahead := own.connected.Sub(asked.Add(connected.Sub(asked) / 2)).Round(time.Millisecond)
+		i.ahead = &ahead
+	}
+	return i, nil
 }
 
 // Close ends the session.
@@ -186,7 +195,7 @@ func (i *Inspector) read(ctx context.Context, out, before *Report) error {
 	return err
 }
 
-// tell asks the servers for the clients of the locks' sessions, and for their clock.
+// tell asks the servers for the clients of the locks' sessions.
 func (i *Inspector) tell(ctx context.Context, out *Report) {
 	// The words have their own time, so that a look whose time is over says which servers do not answer.
 	census := ask(context.WithoutCancel(ctx), i.cfg.Access)
@@ -197,10 +206,7 @@ func (i *Inspector) tell(ctx context.Context, out *Report) {
 	for _, l := range out.Locks {
 		census.know(l.all())
 	}
-	if own := census.clients[i.reader.zk.ID()]; own != nil && !own.answered.IsZero() {
-		ahead := own.answered.Sub(i.reader.zk.Heard())
-		out.ClockAhead = &ahead
-	}
+	out.ClockAhead = i.ahead
 }
 
 // said says in words how the servers are that serve nobody.

@@ -30,8 +30,8 @@ type Client struct {
 	// Timeout of the session.
 	Timeout time.Duration `json:"timeout_ns"`
 
-	// answered is when the server answered the client last, by the server's clock.
-	answered time.Time
+	// connected is when the client connected, by the wall clock of its server.
+	connected time.Time
 }
 
 // hex is how servers write a session's id.
@@ -101,9 +101,9 @@ func parseClients(text, server string, into map[int64]*Client) {
 			case "to":
 				ms, _ := strconv.ParseInt(value, 10, 64)
 				c.Timeout = time.Duration(ms) * time.Millisecond
-			case "lresp":
+			case "est":
 				ms, _ := strconv.ParseInt(value, 10, 64)
-				c.answered = time.UnixMilli(ms)
+				c.connected = time.UnixMilli(ms)
 			}
 		}
 		if session != 0 {

@@ -87,7 +87,11 @@ func (r *Report) byTheirs(now time.Time) time.Time {
 
 func (r *Report) writeLock(b *strings.Builder, now time.Time) {
 	l := r.Lock
-	fmt.Fprintf(b, "%s is %s: %s\n", untrusted.Line(l.Path), l.Verdict, untrusted.Line(words.Sentence(l.Because)))
+	is := "is " + string(l.Verdict)
+	if l.Verdict == Unclear {
+		is = "may be stuck or not"
+	}
+	fmt.Fprintf(b, "%s %s: %s\n", untrusted.Line(l.Path), is, untrusted.Line(words.Sentence(l.Because)))
 	if l.Advice != "" {
 		fmt.Fprintln(b, untrusted.Line(l.Advice))
 	}

@@ -60,7 +60,7 @@ func (l *Lock) judgePersistent() bool {
 	}
 	c := l.all()[i]
 	l.Verdict = Blocked
-	l.Because = c.Name() + " is persistent, so no session's end deletes it, and nobody behind it gets the lock"
+	l.Because = c.Name() + " is persistent, so no session's end deletes it, and nobody gets the lock after it"
 	l.Advice = l.deletion(c)
 	return true
 }
@@ -187,7 +187,7 @@ func (l *Lock) judgeBusy(now time.Time) {
 		l.Because += ", which has not ended, but which no server lists a connection of: unless its client comes back, " +
 			"it ends when its timeout is over"
 	default:
-		l.Because += ", whose client " + h.Client.Address + " is connected"
+		l.Because += ", and its client " + h.Client.Address + " is connected"
 	}
 }
 

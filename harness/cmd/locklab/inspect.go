@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"strings"
 	"time"
 
 	"locklab/ensembles/remote"
@@ -33,7 +34,7 @@ type inspectCmd struct {
 const (
 	inspectServersHelp = "Where the ensemble is, and the path of a lock or of a directory with locks: host:port,…/path. " +
 		"Without a path, all znodes are looked at."
-	inspectWatchHelp = "Look again and again until interrupted, and print a line for each change of who holds and who waits. " +
+	inspectWatchHelp = "Look again and again until interrupted, and print a line for each change of holder and waiters. " +
 		"It leaves no watch at the servers."
 )
 
@@ -63,9 +64,9 @@ func (c inspectCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	at := path.Join("/", access.Chroot)
 	access.Chroot = ""
 	if c.DryRun {
-		_, err := fmt.Fprintf(std.Out, "One session with one of %d servers; at most %d reads of %s and below, %d levels "+
-			"deep, at most %d a second; the words srvr and cons to each server, twice. No write, no watch.\n", len(access.Servers),
-			c.MaxRequests, at, c.Depth, inspect.MostPerSecond)
+		_, err := fmt.Fprintf(std.Out, "One session with %s; at most %d reads of %s and below, %d levels deep, at most "+
+			"%d a second; the words srvr and cons to each server, at most four times. No write, no watch.\n",
+			strings.Join(access.Servers, " or "), c.MaxRequests, at, c.Depth, inspect.MostPerSecond)
 		return err
 	}
 	cfg := inspect.Config{Access: access, Path: at, Depth: c.Depth, MaxRequests: c.MaxRequests,

@@ -36,7 +36,7 @@ type commands struct {
 	Report     reportCmd     `cmd:"" help:"Draw an old run's report again, or one picture of it, from its raw files."`
 	Serve      serveCmd      `cmd:"" help:"Show the runs below a directory in a browser, also while they last."`
 	Repro      reproCmd      `cmd:"" help:"Make a known bug of a lock show, and say which check catches it."`
-	Inspect    inspectCmd    `cmd:"" help:"Say who holds a lock of a live ensemble, who waits for it, and whether it is stuck."`
+	Inspect    inspectCmd    `cmd:"" help:"Say who holds a lock of a live ensemble, who waits, and whether it is stuck."`
 	Scenarios  scenariosCmd  `cmd:"" help:"List the built-in scenarios, or show one."`
 	Clean      cleanCmd      `cmd:"" help:"Remove what killed runs left in the Docker engine, or in an ensemble of yours."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine can do, and how to get what it lacks."`
