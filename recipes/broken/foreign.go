@@ -59,8 +59,8 @@ var Foreign = []Lock{
 		Bug:     "A holder whose session has expired makes its znode again in its next session, and tells nobody.",
 		Source:  madeUp,
 		Trigger: "The holder is cut off until its session has expired.",
-		Check:   BeliefExclusion, Kinds: []string{"overlap"},
-		Finding: "two holders at once, of which the first had to learn of its loss long before",
+		Check:   ServiceExclusion, Kinds: []string{"hold-outlived-znode"},
+		Finding: "a client that believes in its lock long after its session has ended, and after it had to learn of that",
 		Builtin: "mutex-client-partition",
 	},
 	{
