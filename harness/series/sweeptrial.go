@@ -131,7 +131,9 @@ func (p *SweepPlan) trialOf(ask capacity.Ask, sc *scenario.Scenario, r *result.R
 	if t.Reason == capacity.Holds || t.Reason == capacity.Violation {
 		return t
 	}
-	if why := r.Void(); why != "" {
+	unharmed := *r
+	unharmed.Faults = nil // those of a search harm no client
+	if why := unharmed.Void(); why != "" {
 		t.Reason, t.Detail = capacity.Void, why
 	}
 	return t

@@ -76,8 +76,8 @@ func (st *state) limit() Limit {
 	if st.low > 0 {
 		l.Lower, l.LowerWindows = new(st.level(st.low)), st.full[st.low].counted()
 		l.ConditionalPerS = st.conditional()
-		if t := st.upset[st.low]; t != nil && st.recovery() != undecided {
-			l.Recovered, l.RecoveredNs = new(st.recovery() == lower), st.recoveredNs()
+		if c := st.recovery(); st.Disturb && (c == lower || c == upper) {
+			l.Recovered, l.RecoveredNs = new(c == lower), st.recoveredNs()
 		}
 	}
 	if st.high > 0 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -345,4 +346,19 @@ func TestSearchDependsOnTrialsOnly(t *testing.T) {
 func median(all []float64) float64 {
 	all = slices.Sorted(slices.Values(all))
 	return all[len(all)/2]
+}
+
+// If the load side spoils every window with a disturbance, whether the limit comes back is not known, and that is said.
+func TestRecoveryThatCannotBeSeen(t *testing.T) {
+	sys := &system{limit: 1000, noise: 0.01, rng: rand.New(rand.NewPCG(1, 1))}
+	l := drive(t, Search{Disturb: true}, func(a Ask) Trial {
+		tr := sys.measure(a)
+		if a.Kind == Disturbed {
+			tr.Reason = Void
+		}
+		return tr
+	})
+	if l.Recovered != nil || !near(*l.Lower, 1000, 0.08) || !strings.HasPrefix(l.Irregular, "whether the bound holds again") {
+		t.Error(said(l))
+	}
 }
