@@ -178,17 +178,8 @@ func arrange(all []*Contender, s nodes.Selector, rule nodes.Rule) []*Contender {
 	return ordered
 }
 
-// look reads a lock. Whole says that all of its contenders are read, and not only the first holder and the first
-// waiter.
-func (r *reader) look(ctx context.Context, dir string, whole bool) (*Lock, error) {
-	children, err := r.children(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	return r.lookAt(ctx, dir, children, whole)
-}
-
-// lookAt reads a lock whose directory has these children. It returns nil if the directory is no lock.
+// lookAt reads a lock whose directory has these children. Whole says that all of its contenders are read, and not only
+// the first holder and the first waiter. It returns nil if the directory is no lock.
 func (r *reader) lookAt(ctx context.Context, dir string, children []string, whole bool) (*Lock, error) {
 	k, ok := classify(dir, children)
 	if !ok {
