@@ -96,8 +96,11 @@ func (st *state) limit() Limit {
 			}
 		}
 	}
-	if l.Lower == nil && l.Upper == nil && l.Unknown == "" {
-		l.Unknown = "the time was over before any level was decided"
+	if l.Lower == nil && st.timeout && l.Unknown == "" {
+		l.Unknown = "the time was over before a level was found that holds"
+		if l.Detail != "" {
+			l.Unknown += "; at " + plain(*l.Upper) + ": " + l.Detail
+		}
 	}
 	if l.Unknown != "" {
 		return l

@@ -362,3 +362,22 @@ func TestRecoveryThatCannotBeSeen(t *testing.T) {
 		t.Error(said(l))
 	}
 }
+
+// A search whose time is over before it found what holds does not say that nothing does.
+func TestSearchThatRunsOutOfTime(t *testing.T) {
+	seen := 0
+	for budget := 600.0; budget < 1000; budget += 20 {
+		s := Search{Disturb: true, BudgetS: budget, CostS: map[Kind]float64{Short: 10, Full: 25, Disturbed: 60}}
+		sys := &system{limit: 1000, noise: 0.01, safe: 10, rng: rand.New(rand.NewPCG(1, 1))}
+		l := drive(t, s, sys.measure)
+		if l.Lower != nil {
+			continue
+		}
+		if seen++; !strings.HasPrefix(l.Unknown, "the time was over before a level was found that holds") {
+			t.Errorf("budget %v s: %s", budget, said(l))
+		}
+	}
+	if seen == 0 {
+		t.Error("every search had time enough")
+	}
+}
