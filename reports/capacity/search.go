@@ -59,6 +59,9 @@ const (
 	votes = 3
 	// awayWindows is how many windows with one server away the budget keeps back.
 	awayWindows = 8
+	// mostSteps is how often a step beyond a bound doubles at most: to four goal widths, because short windows have been
+	// near already.
+	mostSteps = 3
 	// maxUndecided is how often in a row the windows of a level may be undecided.
 	maxUndecided = 2
 	// maxBarred is how many levels the load side may be unable to ask for until the search ends, if no level has held.
@@ -463,7 +466,7 @@ func (st *state) step(from float64, direction int, loads []float64, least, most 
 	if guess != 0 && st.full[guess] == nil && (guess-from)*float64(direction) > 0 {
 		return guess
 	}
-	by := 1 + st.width()*math.Pow(2, float64(min(len(loads), 12)-1))
+	by := 1 + st.width()*math.Pow(2, float64(min(len(loads), mostSteps)-1))
 	x := from * math.Pow(by, float64(direction))
 	for range 40 { // until the level differs, which matters if it is a small whole number
 		x = st.load(st.level(min(max(x, least), most)))
