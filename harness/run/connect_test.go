@@ -479,6 +479,22 @@ func (e *elsewhere) killed(t *testing.T) {
 	if code, _, said := e.run(append([]string{"clean"}, e.way("auth")...)...); code != 0 || e.owned() == 0 {
 		t.Errorf("clean beside a run ended with %d, or removed the run's path:\n%s", code, said)
 	}
+	// Somebody looks at the run's locks meanwhile.
+	for _, look := range []struct {
+		auth string
+		code int
+		want []string
+	}{
+		{"auth", 6, []string{"queue", "may not read /app/data", "none of them a write"}},
+		{"wrong", 6, []string{"The credential may not read /app."}},
+	} {
+		code, shown, said := e.run(append([]string{"inspect", e.address + "/app"}, e.way(look.auth)[2:]...)...)
+		for _, want := range look.want {
+			if code != look.code || !strings.Contains(shown, want) {
+				t.Errorf("a look ended with %d, want %d and %q:\n%s%s", code, look.code, want, shown, said)
+			}
+		}
+	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
