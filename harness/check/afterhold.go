@@ -33,9 +33,9 @@ func (x *effects) ended(e *history.Event) {
 // afterHold counts an access that a client made after it had released the lock, by the client's own record. No
 // fault can make a client do that, and no guard has to expect it. A guard that asks before each access makes none after
 // the client has learned of its loss, except for one that was asked for just before: as long as a hand-off may take, or
-// before the process stood still. One with a lease clock makes none either, within the same bounds, after its session has
-// expired by the servers' transactions. Leaving (exit) does not use the resource. Of a write the call is recorded, of
-// every other access only the answer.
+// before the process stood still. One with a lease clock makes none either, within the same bounds, after its session
+// has expired by the servers' transactions. Leaving (exit) does not use the resource. Of a write the call is
+// recorded, of every other access only the answer.
 func (x *effects) afterHold(l *lockEffect, e *history.Event) {
 	made := e.Kind != history.Invoke
 	if e.Op == history.OpWrite {
@@ -47,8 +47,8 @@ func (x *effects) afterHold(l *lockEffect, e *history.Event) {
 	case end == nil:
 		if at := x.expired(e); at != history.None && e.At-at > int64(handOff) && !x.stood(e.Process, at, e.At) {
 			x.outlasted++
-			x.find("used-after-expiry", e, nil, "the %s of %s came %s after its session had expired at the servers, in spite of "+
-				"its lease clock", e.Op, e.Client, millis(e.At-at))
+			x.find("used-after-expiry", e, nil, "the %s of %s came %s after its session had expired at the servers, in spite "+
+				"of its lease clock", e.Op, e.Client, millis(e.At-at))
 		}
 	case end.Op == history.OpRelease:
 		x.released++

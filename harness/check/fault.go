@@ -263,8 +263,9 @@ func (f *fault) passes(timeout int64) bool {
 	return f.nature.Passes && f.Delays < Expiry{Timeout: time.Duration(timeout)}.PingEvery()
 }
 
-// muffles is from when on f can have kept heartbeats of a session with a timeout (ns) from the servers. Where only their
-// answers are cut off, the client goes on for a third of the timeout at least: it sends one more ping, which arrives.
+// muffles is from when on f can have kept heartbeats of a session with a timeout (ns) from the servers. Where only
+// their answers are cut off, the client goes on for a third of the timeout at least: it sends one more ping, which
+// arrives.
 func (f *fault) muffles(timeout int64) int64 {
 	if !f.OnlyReplies {
 		return f.began()

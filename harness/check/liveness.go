@@ -461,9 +461,9 @@ func (l *livenessJudge) keptUntil(a *history.Acquisition) int64 {
 	return max(until, kept)
 }
 
-// stoppedOut is when a's session must have expired while a fault kept its process from doing anything, so that others are
-// owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the servers may not
-// have been able to expire it.
+// stoppedOut is when a's session must have expired while a fault kept its process from doing anything, so that others
+// are owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the servers
+// may not have been able to expire it.
 func (l *livenessJudge) stoppedOut(a *history.Acquisition) int64 {
 	for _, f := range l.faults {
 		from, until := f.effect()

@@ -302,8 +302,8 @@ func (d *digest) findContacts(session history.SessionID) []int64 {
 }
 
 // sentBy is by when the servers have sent an answer that a process recorded at an instant. A process that stands still
-// reads an answer only when it goes on, so the answer may be as old as the standstill, or as the fault that kept answers
-// from it when the standstill began. Afterwards it has as much to catch up on as the standstill lasted.
+// reads an answer only when it goes on, so the answer may be as old as the standstill, or as the fault that kept
+// answers from it when the standstill began. Afterwards it has as much to catch up on as the standstill lasted.
 func (d *digest) sentBy(process string, at int64) int64 {
 	all := d.hiccups[process]
 	next := sort.Search(len(all), func(i int) bool { return all[i].At > at })

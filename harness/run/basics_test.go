@@ -187,8 +187,8 @@ func wantVerdict(t *testing.T, out judge.Outcome, want check.Result) {
 	}
 }
 
-// Many runs follow one another on one stage, each with locks of its own. Tests begin in the order of their files' names,
-// and this one, which takes longest, is the first of those that run beside each other.
+// Many runs follow one another on one stage, each with locks of its own. Tests begin in the order of their files'
+// names, and this one, which takes longest, is the first of those that run beside each other.
 func TestStage(t *testing.T) {
 	t.Parallel()
 	stage := openSmall(t)

@@ -126,8 +126,8 @@ func foreignVersion(locks []*foreignLock) string {
 	return strings.Join(all, "; ")
 }
 
-// findCommand returns the lock of a scenario that names a command of this machine. A name without a directory may be that
-// of a file in dir, which has locklab itself.
+// findCommand returns the lock of a scenario that names a command of this machine. A name without a directory may be
+// that of a file in dir, which has locklab itself.
 func findCommand(sc *scenario.Scenario, dir string) (*foreignLock, error) {
 	argv := sc.Command()
 	if beside := filepath.Join(dir, argv[0]); filepath.Base(argv[0]) == argv[0] && !exists(argv[0]) && exists(beside) {
@@ -136,7 +136,8 @@ func findCommand(sc *scenario.Scenario, dir string) (*foreignLock, error) {
 	sum, err := sumOf(argv[0])
 	if err != nil {
 		return nil, sc.Refuse("recipe", fmt.Sprintf("the lock's command: %v", err),
-			"exec:FILE with a file of this machine, which is copied to the clients' hosts; make broken-lock builds the known bugs'")
+			"exec:FILE with a file of this machine, which is copied to the clients' hosts; make broken-lock builds those of "+
+				"the known bugs")
 	}
 	target := path.Join(lockDir, sum, filepath.Base(argv[0])) // of another build, it may have the same name
 	return &foreignLock{recipe: sc.Recipe, argv: append([]string{target}, argv[1:]...),

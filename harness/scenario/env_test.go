@@ -33,7 +33,8 @@ func TestCheckEnv(t *testing.T) {
 			t.Errorf("%s: got  %s\nwant %s", c.variable, got, c.want)
 		}
 	}
-	empty := scenario.CheckEmptyEnv([]string{"LOCKLAB_OUT=", "LOCKLAB_CONNECT=", "LOCKLAB_HOLD=1s", "LOCKLAB_TEST_ALL=", "X="})
+	empty := scenario.CheckEmptyEnv([]string{"LOCKLAB_OUT=", "LOCKLAB_CONNECT=", "LOCKLAB_HOLD=1s", "LOCKLAB_TEST_ALL=",
+		"X="})
 	if want := "LOCKLAB_CONNECT: the value is empty (unset the variable, or give it a value)\n" +
 		"LOCKLAB_OUT: the value is empty (unset the variable, or give it a value)"; empty == nil || empty.Error() != want {
 		t.Errorf("got %v, want %s", empty, want)

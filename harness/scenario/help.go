@@ -58,8 +58,8 @@ var help = map[string]string{
 	"rate": "acquisitions due per second over all clients: 100, a ramp 100..400 over the measured window, " +
 		"or steps 100,200,400",
 	"max-in-flight": "most acquisitions under way at once; others that are due are dropped; 0 means one per client",
-	"queue": "acquisitions that are due and wait while all clients are busy, before further ones are dropped; their time " +
-		"counts from when they were due",
+	"queue": "acquisitions that are due and wait while all clients are busy, before further ones are dropped; their " +
+		"time counts from when they were due",
 	"warmup":              "time before the measured window",
 	"duration":            "length of the measured window",
 	"iterations":          "acquisitions of each client; replaces duration",

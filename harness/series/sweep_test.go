@@ -539,8 +539,9 @@ func TestTrial(t *testing.T) {
 // A goal is kept as long as no more is lost than its ratio: what was dropped is lost, and does not fail it by itself.
 func TestLossDecides(t *testing.T) {
 	r := result.Result{Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
-		Dropped: new(int64(9)), DroppedPerS: new(0.9)}, Thresholds: []result.ThresholdLine{{Expr: "acquire.p99 < 20ms", Verdict: check.Fail}},
-		Losses: []result.Loss{{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: []int64{500, 500}, Lost: []int64{0, 9}}}}
+		Dropped: new(int64(9)), DroppedPerS: new(0.9)},
+		Thresholds: []result.ThresholdLine{{Expr: "acquire.p99 < 20ms", Verdict: check.Fail}},
+		Losses:     []result.Loss{{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: []int64{500, 500}, Lost: []int64{0, 9}}}}
 	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Holds || *p.Losses[0] != 0.009 || *p.DroppedPerS != 0.9 {
 		t.Errorf("9 of 1000: %+v", p)
 	}
@@ -558,7 +559,8 @@ func TestRecovery(t *testing.T) {
 	r := result.Result{Faults: []check.FaultRecord{{Verified: true}},
 		Checks: []result.CheckLine{{Name: "liveness", Outcome: check.Unknown}}, // a server was away
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
-			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
+			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}},
+		Losses: []result.Loss{loss}}
 	for at := 4; at < 9; at++ { // the disturbance is over after 6 s
 		loss.Lost[at] = 100
 	}
@@ -582,7 +584,8 @@ func TestWindowWithOneServerAway(t *testing.T) {
 		Lost: make([]int64, 32)}
 	r := result.Result{Faults: []check.FaultRecord{{Verified: true}},
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(90.0),
-			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}}, Losses: []result.Loss{loss}}
+			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}},
+		Losses: []result.Loss{loss}}
 	loss.Lost[2], loss.Lost[26] = 100, 100
 	if p := trialAt(t, capacity.Away, &r); p.Reason != capacity.Holds {
 		t.Errorf("lost at both ends: %+v", p)

@@ -358,7 +358,8 @@ func TestRecoveryThatCannotBeSeen(t *testing.T) {
 		}
 		return tr
 	})
-	if l.Recovered != nil || !near(*l.Lower, 1000, 0.08) || !strings.HasPrefix(l.Irregular, "whether the bound holds again") {
+	if l.Recovered != nil || !near(*l.Lower, 1000, 0.08) ||
+		!strings.HasPrefix(l.Irregular, "whether the bound holds again") {
 		t.Error(said(l))
 	}
 }

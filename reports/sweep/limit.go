@@ -240,12 +240,12 @@ func (s *Sweep) searchMethod() []string {
 		return nil
 	}
 	all := []string{
-		fmt.Sprintf("The search follows RFC 9971. Its goals: %s. An acquisition is lost if it was late by the bound, failed, "+
-			"was dropped, or had not ended when the run was over; of a p99, 1 %% may be lost. A level holds if at least half of "+
-			"its windows are good (goal exceed ratio 0.5, goal width 5 %%).", s.goals()),
+		fmt.Sprintf("The search follows RFC 9971. Its goals: %s. An acquisition is lost if it was late by the bound, "+
+			"failed, was dropped, or had not ended when the run was over; of a p99, 1 %% may be lost. A level holds if at "+
+			"least half of its windows are good (goal exceed ratio 0.5, goal width 5 %%).", s.goals()),
 		fmt.Sprintf("Full windows of %s decide, after a warm-up of %s; both bounds that are told rest on at least five. "+
-			"Shorter ones, of %s at the start, only exclude levels. Each window begins with new sessions and an empty queue, and ends "+
-			"when everything that was asked for is over.", words.Duration(s.FullNs), words.Duration(s.WarmupNs),
+			"Shorter ones, of %s at the start, only exclude levels. Each window begins with new sessions and an empty queue, "+
+			"and ends when everything that was asked for is over.", words.Duration(s.FullNs), words.Duration(s.WarmupNs),
 			words.Duration(s.ShortNs)),
 		fmt.Sprintf("The interval is a bootstrap over the full windows. The search had %s.", words.Duration(s.BudgetNs)),
 	}

@@ -53,8 +53,8 @@ func TestHeadlinesOfSearches(t *testing.T) {
 			"at least 940 per second; this machine can ask for no more (arrivals came late)"}},
 		{"nothing is too much", Header{}, &open, []string{"940 per second holds acquire.p99 < 20ms, and nothing that was " +
 			"tried does not.", "The result is irregular: no level was found that does not hold."}},
-		{"nothing holds", Header{}, &capacity.Limit{Upper: level(0.1), Detail: "late"}, []string{"no level holds acquire.p99 " +
-			"< 20ms; 0.1 per second is too much: late."}},
+		{"nothing holds", Header{}, &capacity.Limit{Upper: level(0.1), Detail: "late"}, []string{"no level holds " +
+			"acquire.p99 < 20ms; 0.1 per second is too much: late."}},
 		{"no answer", Header{}, &capacity.Limit{Unknown: "because"}, []string{"mutex: no answer: because."}},
 	} {
 		got := headlinesOf(c.header, c.limit)

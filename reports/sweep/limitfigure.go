@@ -42,8 +42,8 @@ func void(t capacity.Trial) bool { return t.Reason == capacity.Void || t.Reason 
 
 // searchFigure draws the time to get the lock against what was searched for, a point for each window.
 func (s *Sweep) searchFigure() chart.Figure {
-	f := chart.Figure{Name: "search", Caption: "The time to get the lock against the " + s.Over + ": p50, p99 and p99.9, " +
-		"a point for each window. Dashed: the bound. Dotted: the answer. Windows with a disturbance are left out."}
+	f := chart.Figure{Name: "search", Caption: "The time to get the lock against the " + s.Over + ": p50, p99 and " +
+		"p99.9, a point for each window. Dashed: the bound. Dotted: the answer. Windows with a disturbance are left out."}
 	drawn := chart.Panels{Title: "The time to get the lock against the " + s.Over}
 	var all []*plot.Plot
 	seen := map[int]bool{}

@@ -11,8 +11,8 @@ import (
 )
 
 // A search that measures the stand-in with the client's own loop, recorder and report finds the rate that its service
-// time allows: within the goal width, with each of 20 seeds. Beyond that rate the queue grows for as long as the window lasts,
-// so that any limit on p99 is missed, or no client is free.
+// time allows: within the goal width, with each of 20 seeds. Beyond that rate the queue grows for as long as the
+// window lasts, so that any limit on p99 is missed, or no client is free.
 func TestSaturationOfAKnownLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for long")

@@ -1,6 +1,7 @@
-// Command broken-lock is ten locks with one bug each, and a sound one, behind the lock protocol of locklab, which package
-// foreign specifies. It uses nothing else of locklab. The checks of a run must catch the ten, although a run knows no more
-// of them than of anybody's lock: its sessions, its tokens, and the layout of its znodes only if it is told.
+// Command broken-lock is ten locks with one bug each, and a sound one, behind the lock protocol of locklab, which
+// package foreign specifies. It uses nothing else of locklab. The checks of a run must catch the ten, although a run
+// knows no more of them than of anybody's lock: its sessions, its tokens, and the layout of its znodes only if it is
+// told.
 //
 //	broken-lock NAME [GREETING…]
 //
