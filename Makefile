@@ -55,7 +55,7 @@ module: ## rename the module everywhere: make module PATH=example.org/you/lockla
 demo: lab ## show a lock that works, one that a pause breaks, and one with fencing (45 s; 2 m 35 s with its image, the first time)
 	$(BIN) demo
 
-gallery: image curator broken-lock ## make each known bug of a lock show, and print how many the checks caught (about three minutes)
+gallery: image curator broken-lock ## make each known bug of a lock show, and print how many the checks caught
 	$(BIN) repro --all
 
 # Where no Docker engine answers, labs are made of network namespaces, with the Java and the ZooKeeper of this machine.

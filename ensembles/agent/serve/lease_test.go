@@ -16,7 +16,7 @@ import (
 // Renewals keep an agent alive for several leases. Without them the agent kills its process and the descendants, and
 // ends, whatever requests it is serving.
 func TestALapsedLeaseEndsTheAgentAndItsProcess(t *testing.T) {
-	const lease = 400 * time.Millisecond
+	const lease = 2 * time.Second // on a busy machine, this process may come late to renew it
 	h := start(t, lease)
 	begun := time.Now()
 	h.run("role-parent")
@@ -24,11 +24,11 @@ func TestALapsedLeaseEndsTheAgentAndItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "three leases", func() bool {
+	eventually(t, "more than one lease", func() bool {
 		if _, err := h.Renew(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return time.Since(begun) > 3*lease
+		return time.Since(begun) > lease+lease/2
 	})
 	pid := h.is(history.ProcessStarted).PID
 	// A stopped process and a client in the middle of a stream do not delay the end.
@@ -76,7 +76,7 @@ func TestAnInterruptEndsTheAgentAndItsProcess(t *testing.T) {
 
 // A stream that the end of the agent cuts off must not look complete.
 func TestAStreamCutOffIsAnError(t *testing.T) {
-	h := start(t, 300*time.Millisecond)
+	h := start(t, time.Second)
 	r, err := h.History(t.Context(), agent.HistoryRequest{Dir: agent.HistoryDir, Follow: true})
 	if err != nil {
 		t.Fatal(err)
