@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"slices"
 
 	"locklab/harness/untrusted"
 )
@@ -10,29 +9,28 @@ import (
 // Changes says in a line each what has changed from one report to the next. Before is nil at first.
 func (r *Report) Changes(before *Report) []string {
 	was := map[string]*Lock{}
-	if before != nil {
-		for _, l := range before.locks() {
-			was[l.Path] = l
-		}
+	for _, l := range before.locks() {
+		was[l.Path] = l
 	}
 	var lines []string
 	for _, l := range r.locks() {
 		lines = append(lines, l.changes(was[l.Path])...)
 		delete(was, l.Path)
 	}
-	if before != nil {
-		for _, l := range before.locks() {
-			if was[l.Path] != nil {
-				lines = append(lines, untrusted.Line(l.Path)+": it is no longer there, or empty")
-			}
+	for _, l := range before.locks() {
+		if was[l.Path] != nil {
+			lines = append(lines, untrusted.Line(l.Path)+": it is no longer there, or empty")
 		}
 	}
 	return lines
 }
 
-// locks returns the one lock, or all of them.
+// locks returns the one lock, or all of them; none of no report.
 func (r *Report) locks() []*Lock {
-	if r.Lock != nil {
+	switch {
+	case r == nil:
+		return nil
+	case r.Lock != nil:
 		return []*Lock{r.Lock}
 	}
 	return r.Locks
@@ -43,10 +41,8 @@ func (l *Lock) changes(before *Lock) (lines []string) {
 		lines = append(lines, untrusted.Line(l.Path+": "+fmt.Sprintf(format, args...)))
 	}
 	old := map[string]*Contender{}
-	if before != nil {
-		for _, c := range before.all() {
-			old[c.Path] = c
-		}
+	for _, c := range before.all() {
+		old[c.Path] = c
 	}
 	for _, c := range l.all() {
 		was := old[c.Path]
@@ -65,15 +61,13 @@ func (l *Lock) changes(before *Lock) (lines []string) {
 			say("%s is asked to leave", c.Name())
 		}
 	}
-	if before != nil {
-		for _, c := range before.all() {
-			if old[c.Path] != nil {
-				say("%s is gone", c.Name())
-			}
+	for _, c := range before.all() {
+		if old[c.Path] != nil {
+			say("%s is gone", c.Name())
 		}
 	}
 	if l.Verdict.Bad() && (before == nil || before.Verdict != l.Verdict) {
 		say("it is %s: %s", l.Verdict, l.Because)
 	}
-	return slices.Clip(lines)
+	return lines
 }

@@ -28,10 +28,9 @@ func newStage(t *testing.T) *stage {
 }
 
 // session returns a session of its own.
-func (s *stage) session(credential ...zksession.Credential) *recipes.Session {
+func (s *stage) session() *recipes.Session {
 	s.t.Helper()
-	session, err := recipes.Connect(s.t.Context(), recipes.SessionConfig{Config: zksession.Config{Servers: s.servers,
-		Credentials: credential}})
+	session, err := recipes.Connect(s.t.Context(), recipes.SessionConfig{Config: zksession.Config{Servers: s.servers}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

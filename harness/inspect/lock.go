@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
 	"locklab/recipes/zksession"
 )
 
@@ -52,7 +53,7 @@ func (c *Contender) take(data []byte, stat zksession.Stat) {
 	c.Read, c.owner, c.Token = true, stat.Owner, stat.Czxid
 	c.Created = time.UnixMilli(stat.Ctime)
 	if stat.Owner != 0 {
-		c.Session = hex(stat.Owner)
+		c.Session = history.SessionID(stat.Owner).String()
 	}
 	c.Revoked = string(data) == revocation
 	c.Data = string(data[:min(len(data), mostData)])
@@ -144,23 +145,15 @@ func (l *Lock) order() {
 	unlimited := func(int64) int { return math.MaxInt }
 	selector, rule := l.kind.layout.Contends(l.Path, unlimited)
 	l.Contenders = arrange(l.Contenders, selector, rule)
-	for i, c := range l.Contenders {
-		if !c.Holds && i > 0 {
-			c.WaitsFor = l.Contenders[i-1].Path
-		}
-	}
 	if selector, ok := l.kind.layout.Queue(l.Path); ok {
 		l.Queued = arrange(l.Queued, selector, nodes.First)
-		for i, c := range l.Queued {
-			c.Holds = false // it is the first to take a permit, and has none yet
-			if i > 0 {
-				c.WaitsFor = l.Queued[i-1].Path
-			}
+		for _, c := range l.Queued {
+			c.Holds = false // the first one is to take a permit, and has none yet
 		}
 	}
 }
 
-// arrange returns the contenders in the order of their queue, and sets which are eligible.
+// arrange returns the contenders in the order of their queue, and sets which are eligible and for whom the others wait.
 func arrange(all []*Contender, s nodes.Selector, rule nodes.Rule) []*Contender {
 	byPath := map[string]*Contender{}
 	live := make([]*nodes.Contender, 0, len(all))
@@ -173,7 +166,9 @@ func arrange(all []*Contender, s nodes.Selector, rule nodes.Rule) []*Contender {
 	ordered := make([]*Contender, len(live))
 	for i, c := range live {
 		ordered[i] = byPath[c.Path]
-		ordered[i].Holds = eligible[i]
+		if ordered[i].Holds = eligible[i]; !eligible[i] && i > 0 {
+			ordered[i].WaitsFor = ordered[i-1].Path
+		}
 	}
 	return ordered
 }
@@ -185,21 +180,20 @@ func (r *reader) lookAt(ctx context.Context, dir string, children []string, whol
 	if !ok {
 		return nil, nil
 	}
+	var waiting []string
 	if k.below != "" {
-		inner, err := r.children(ctx, dir+k.below)
+		var err error
+		if children, err = r.children(ctx, dir+k.below); err == nil {
+			waiting, err = r.children(ctx, dir+"/locks")
+		}
 		if err != nil {
 			return nil, err
 		}
-		l := newLock(dir, k, inner)
-		selector, _ := k.layout.Queue(dir)
-		waiting, err := r.children(ctx, dir+"/locks")
-		if err != nil {
-			return nil, err
-		}
-		l.Queued, _ = l.contending(dir+"/locks", selector, waiting)
-		return l, r.complete(ctx, l, whole)
 	}
 	l := newLock(dir, k, children)
+	if selector, ok := k.layout.Queue(dir); ok {
+		l.Queued, _ = l.contending(dir+"/locks", selector, waiting)
+	}
 	return l, r.complete(ctx, l, whole)
 }
 

@@ -3,9 +3,9 @@ package inspect
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"locklab/recipes/zksession"
@@ -27,16 +27,12 @@ const inFlight = 32
 
 // each calls do for every number below n, from several goroutines, and waits for all of them.
 func each(n int, do func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(inFlight, n) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				do(int(i))
-			}
-		})
+	var g errgroup.Group
+	g.SetLimit(inFlight)
+	for i := range n {
+		g.Go(func() error { do(i); return nil })
 	}
-	wg.Wait()
+	_ = g.Wait()
 }
 
 func (r *reader) take(ctx context.Context) error {

@@ -71,8 +71,7 @@ type Inspector struct {
 }
 
 // Open opens the session that looks need. ctx bounds how long that may take. An error wraps [remote.ErrUnusable] and
-// says
-// what the servers answered.
+// says what the servers answered.
 func Open(ctx context.Context, cfg Config) (*Inspector, error) {
 	cfg.Depth = cmp.Or(cfg.Depth, DefaultDepth)
 	cfg.MaxRequests = cmp.Or(cfg.MaxRequests, DefaultMaxRequests)
@@ -200,10 +199,7 @@ func (i *Inspector) tell(ctx context.Context, out *Report) {
 	// The words have their own time, so that a look whose time is over says which servers do not answer.
 	census := ask(context.WithoutCancel(ctx), i.cfg.Access)
 	out.Servers = census.servers
-	if out.Lock != nil {
-		census.know(out.Lock.all())
-	}
-	for _, l := range out.Locks {
+	for _, l := range out.locks() {
 		census.know(l.all())
 	}
 	out.ClockAhead = i.ahead

@@ -34,9 +34,6 @@ type Client struct {
 	connected time.Time
 }
 
-// hex is how servers write a session's id.
-func hex(session int64) string { return "0x" + strconv.FormatUint(uint64(session), 16) }
-
 // serverCap bounds how long one question to a server may take.
 const serverCap = 3 * time.Second
 

@@ -46,8 +46,13 @@ func (l *Lock) judge(before *Lock, now time.Time) {
 	}
 }
 
-// all returns the holders and waiters, read or not.
-func (l *Lock) all() []*Contender { return slices.Concat(l.Contenders, l.Queued) }
+// all returns the holders and waiters, read or not; none of no lock.
+func (l *Lock) all() []*Contender {
+	if l == nil {
+		return nil
+	}
+	return slices.Concat(l.Contenders, l.Queued)
+}
 
 // A contender that is not ephemeral stays until somebody deletes it, whatever becomes of its client.
 func (l *Lock) judgePersistent() bool {
@@ -66,8 +71,7 @@ func (l *Lock) judgePersistent() bool {
 }
 
 // One attempt of a client creates one znode, with a GUID of its own. If two znodes bear one GUID, the client knows of
-// one
-// of them.
+// one of them.
 func (l *Lock) judgeTwins() bool {
 	seen := map[string]*Contender{}
 	for _, c := range l.all() {

@@ -13,10 +13,20 @@ import (
 
 type cleanCmd struct {
 	Connect string `placeholder:"SERVERS" help:"${clean_connect_help}"`
-	CA      string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Cert    string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Key     string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Auth    string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
+	way
+}
+
+// A way says how to reach an ensemble that is named elsewhere on the command line.
+type way struct {
+	CA   string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Cert string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Key  string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Auth string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
+}
+
+// target returns the ensemble with this connection string.
+func (w way) target(connect string) remote.Target {
+	return remote.Target{Connect: connect, CA: w.CA, Cert: w.Cert, Key: w.Key, Auth: w.Auth}
 }
 
 const (
@@ -36,7 +46,7 @@ func (c cleanCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Connect == "" {
 		return labs.Clean(ctx, log)
 	}
-	access, err := remote.Target{Connect: c.Connect, CA: c.CA, Cert: c.Cert, Key: c.Key, Auth: c.Auth}.Open()
+	access, err := c.target(c.Connect).Open()
 	if err != nil {
 		return &scenario.InputError{Msg: err.Error()}
 	}
