@@ -10,18 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"locklab/ensembles/remote"
 	"locklab/harness/inspect"
 	"locklab/harness/scenario"
 )
 
 type inspectCmd struct {
 	Servers string `arg:"" name:"servers" help:"${inspect_servers_help}"`
-
-	CA   string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Cert string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Key  string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Auth string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
+	way
 
 	Depth       int           `default:"8" help:"How many levels of znodes below the path are looked at."`
 	MaxRequests int           `default:"20000" help:"How many reads may be sent, at most 1,000 a second."`
@@ -45,11 +40,11 @@ func (inspectCmd) exits() string {
 }
 
 // Run looks at locks of a live ensemble.
-func (c inspectCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c inspectCmd) Run(ctx context.Context, std streams) error {
 	for _, n := range []struct {
 		flag      string
 		n, lo, hi int
-	}{{"--depth", c.Depth, 0, 64}, {"--max-requests", c.MaxRequests, 1, 10_000_000}} {
+	}{{"--depth", c.Depth, 1, 64}, {"--max-requests", c.MaxRequests, 1, 10_000_000}} {
 		if n.n < n.lo || n.n > n.hi {
 			return &scenario.InputError{Flag: n.flag, Msg: fmt.Sprint(n.n), Hint: fmt.Sprintf("from %d to %d", n.lo, n.hi)}
 		}
@@ -57,7 +52,7 @@ func (c inspectCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if c.Timeout < time.Second || c.Timeout > time.Hour {
 		return &scenario.InputError{Flag: "--timeout", Msg: c.Timeout.String(), Hint: "from 1s to 1h"}
 	}
-	access, err := remote.Target{Connect: c.Servers, CA: c.CA, Cert: c.Cert, Key: c.Key, Auth: c.Auth}.Open()
+	access, err := c.target(c.Servers).Open()
 	if err != nil {
 		return &scenario.InputError{Msg: err.Error(), Hint: "host:port,…/path, as in zk1:2181,zk2:2181/locks"}
 	}
