@@ -89,15 +89,22 @@ func TestArrivalWithoutASession(t *testing.T) {
 	})
 }
 
+// holding returns a client that is granted a lock whenever it asks, holds it for a second, and leaves the resource
+// alone.
+func holding(t *testing.T) (*client, func() []string) {
+	t.Helper()
+	cfg := simulated(1)
+	cfg.LockOnly, cfg.Hold = true, workloads.Always(time.Second)
+	return contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
+		h, _ := newHeld(5, nil)
+		return lock.Single("/l", w.Mode, h), nil
+	}})
+}
+
 // A client whose section is "none" holds the lock and leaves the resource alone.
 func TestLockOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := simulated(1)
-		cfg.LockOnly, cfg.Hold = true, workloads.Always(time.Second)
-		c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
-			h, _ := newHeld(5, nil)
-			return lock.Single("/l", w.Mode, h), nil
-		}})
+		c, said := holding(t)
 		begun := time.Now()
 		if err := c.once(always()); err != nil || time.Since(begun) != time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), err)
@@ -144,12 +151,7 @@ func TestLateArrivalsKeepTheirTimes(t *testing.T) {
 // flight than allowed, and each counts from when it was due.
 func TestArrivalsWaitForClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := simulated(1)
-		cfg.LockOnly, cfg.Hold = true, workloads.Always(time.Second)
-		c, said := contender(t, cfg, fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
-			h, _ := newHeld(5, nil)
-			return lock.Single("/l", w.Mode, h), nil
-		}})
+		c, said := holding(t)
 		q := newQueue(1, 2)
 		begun := c.p.rec.Clock().Now()
 		for n := range 4 {
