@@ -47,9 +47,8 @@
 //
 // Acquire returns the session's end (see [Session.Err]), the refusal of an ACL ([zksession.ErrNoAuth]), or the cause of
 // its context. A broken connection is no error: the request is resolved after the reconnect. When a context ends,
-// Acquire
-// returns at once and what it had begun is undone in the background; Release and Close give the service one second
-// more.
+// Acquire returns at once and what it had begun is undone in the background; Release and Close give the service one
+// second more.
 //
 // # Five examples
 //
@@ -64,6 +63,5 @@
 // [zksession.Config] has the servers, the credentials, the ACL of what is created, and the dialer for TLS;
 // [zksession.ACL] says what an ACL must not allow. Package zktest has a ZooKeeper in memory for the tests of a program
 // that uses these locks. The race detector reports a data race of go-zookeeper's when it reconnects; SPEC.md says how
-// to
-// test without that.
+// to test without that.
 package recipes

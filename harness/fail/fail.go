@@ -1,8 +1,7 @@
 // Package fail gives errors a class, from which the exit code of a command follows.
 //
 // In flow: the texts of sentinel errors, each with its class. Out flow: errors that [errors.Is] finds by their class,
-// such
-// as [Input], however they are wrapped.
+// such as [Input], however they are wrapped.
 package fail
 
 // A Class says whose fault a failure is. It is an error only so that errors.Is can ask for it.

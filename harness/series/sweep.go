@@ -103,8 +103,7 @@ func (s *Sweep) Execute(ctx context.Context) error {
 }
 
 // ensureRun makes sure that a point's n-th run is there, which is the trial that a search asks for if ask is not nil.
-// It
-// returns its scenario and its result, which is partial if the run broke off.
+// It returns its scenario and its result, which is partial if the run broke off.
 func (s *Sweep) ensureRun(
 	ctx context.Context, point, n int, ask *capacity.Ask,
 ) (*scenario.Scenario, *result.Result, error) {

@@ -190,8 +190,7 @@ func boundsLoad(t scenario.Threshold) bool {
 func levelText(level float64) string { return strconv.FormatFloat(level, 'f', -1, 64) }
 
 // search looks for the limit of a point until the search is over, or until run returns nil because a run is missing.
-// run
-// returns the result of the point's n-th run, which is the trial that the search asks for, and its scenario.
+// run returns the result of the point's n-th run, which is the trial that the search asks for, and its scenario.
 func (p *SweepPlan) search(
 	run func(n int, ask *capacity.Ask) (*scenario.Scenario, *result.Result, error),
 ) ([]capacity.Trial, error) {

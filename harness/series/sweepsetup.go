@@ -14,8 +14,7 @@ import (
 )
 
 // setup lists the names and values of what all runs of a sweep have in common: load, ensemble and machine, and when
-// they
-// were made.
+// they were made.
 func (p *SweepPlan) setup(dir string) ([][2]string, error) {
 	var common [][2]string
 	var first, last time.Time

@@ -131,8 +131,7 @@ func Close(conn io.ReadWriter) error {
 }
 
 // End ends a session by way of a fresh connection, which takes the session over and closes it. That it exists no more
-// is
-// no error. The client that has the session may take it back in between; that is one.
+// is no error. The client that has the session may take it back in between; that is one.
 func End(conn net.Conn, g Grant) error {
 	got, err := Connect(conn, Hello{Timeout: g.Timeout, Session: g.Session, Password: g.Password})
 	if err != nil || got.Session != g.Session {

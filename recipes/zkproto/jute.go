@@ -123,8 +123,7 @@ func (e *Encoder) ACL(list []zk.ACL) *Encoder {
 }
 
 // StatLength is the length of a znode's stat, and ReplyHeader that of a reply's header: the request's number, the
-// newest
-// transaction, the code.
+// newest transaction, the code.
 const (
 	StatLength  = 6*8 + 5*4
 	ReplyHeader = 4 + 8 + 4

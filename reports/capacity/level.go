@@ -1,9 +1,8 @@
 package capacity
 
 // exceedRatio is the goal exceed ratio of RFC 9971: the share of bad windows that is tolerated at a level. With one
-// half,
-// which the RFC recommends because searches then vary least in length, the answer is where a window is as often good as
-// bad.
+// half, which the RFC recommends because searches then vary least in length, the answer is where a window is as often
+// good as bad.
 const exceedRatio = 0.5
 
 // windows is how many full windows decide a level, and how many both bounds that are told rest on at least.

@@ -170,11 +170,10 @@ const draws = 2000
 
 // interval returns the ends of the interval, null where the windows do not bound the limit. It is a bootstrap over the
 // full windows, smoothed, because five windows that are all good would have no spread: each level's share of bad
-// windows
-// is drawn with half a good and half a bad window more than were seen (Jeffreys' prior; Rubin, The Bayesian Bootstrap,
-// 1981), the shares are made to rise with the load (isotonic regression), and the limit lies where they pass the
-// exceed ratio. Beyond the full windows, the nearest level that short windows clearly
-// allow or exclude is the end.
+// windows is drawn with half a good and half a bad window more than were seen (Jeffreys' prior; Rubin, The Bayesian
+// Bootstrap, 1981), the shares are made to rise with the load (isotonic regression), and the limit lies where they
+// pass the exceed ratio. Beyond the full windows, the nearest level that short windows clearly allow or exclude is
+// the end.
 func (st *state) interval() (low, high *float64) {
 	var loads []float64
 	for x, t := range st.full {

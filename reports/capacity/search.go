@@ -110,8 +110,7 @@ func round(level float64) float64 {
 }
 
 // Next returns the trial that follows the trials so far; false if the search is over. It depends on the trials alone,
-// so
-// a search can continue where it was interrupted.
+// so a search can continue where it was interrupted.
 func (s Search) Next(trials []Trial) (Ask, bool) {
 	whole, away := s.parts(trials)
 	ask := whole.ask
@@ -456,8 +455,7 @@ func (st *state) fine() {
 }
 
 // step returns the load to try beyond a bound without a counterpart: what short windows say, or else a step that
-// doubles
-// with each load that was tried; 0 if there is none.
+// doubles with each load that was tried; 0 if there is none.
 func (st *state) step(from float64, direction int, loads []float64, least, most float64) float64 {
 	guess := st.out
 	if direction < 0 {

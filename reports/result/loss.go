@@ -8,9 +8,8 @@ import (
 )
 
 // A Loss is what RFC 9971 calls loss, of a threshold that bounds a percentile of the time to get the lock: an
-// acquisition
-// is lost if it took longer than the bound, failed, was dropped, or had not ended when the run was over. The percentile
-// is within the bound if the share that is lost is at most the goal loss ratio.
+// acquisition is lost if it took longer than the bound, failed, was dropped, or had not ended when the run was over.
+// The percentile is within the bound if the share that is lost is at most the goal loss ratio.
 type Loss struct {
 	Expr string `json:"expr"` // the threshold
 	// Goal is the goal loss ratio: 0.01 of a p99.

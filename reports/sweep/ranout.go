@@ -232,8 +232,7 @@ func (s *Sweep) loadOf(p *Point) string {
 }
 
 // tried returns the results that tell what was used up at a point: all of them, or of a search those of the full
-// windows
-// at its upper bound. The runs of a search are its trials, in order.
+// windows at its upper bound. The runs of a search are its trials, in order.
 func (p *Point) tried(runs []Run) []*result.Result {
 	var all []*result.Result
 	for i, r := range runs {

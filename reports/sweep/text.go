@@ -177,8 +177,7 @@ func (s *Sweep) throughputHeadline(series *Series) string {
 const flatWithin = 0.05
 
 // flat returns the fewest clients of a closed loop beyond which throughput was not seen to rise, up to at least twice
-// as
-// many, and how many were measured at most; 0 if it was not seen.
+// as many, and how many were measured at most; 0 if it was not seen.
 func (s *Series) flat(load string) (from, to float64) {
 	if load != "clients" {
 		return 0, 0

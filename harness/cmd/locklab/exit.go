@@ -111,8 +111,7 @@ func (e verdictError) Error() string {
 func (e verdictError) Unwrap() error { return e.err }
 
 // codesOfClasses are the exit codes of classes of errors. The first one that an error has counts. What the machine
-// lacks
-// is such an error only before a run begins: during a run it makes the verdict unknown.
+// lacks is such an error only before a run begins: during a run it makes the verdict unknown.
 var codesOfClasses = [...]struct {
 	class error
 	code  int
@@ -120,8 +119,7 @@ var codesOfClasses = [...]struct {
 	{fail.Unknown, exitUnknown}, {fail.Environment, exitEnvironment}}
 
 // machineErrors say what the machine lacks, also while something is recorded or drawn. Package curator is of the
-// library,
-// which knows no classes.
+// library, which knows no classes.
 var machineErrors = []error{curator.ErrMissing, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE,
 	syscall.ENFILE, syscall.ENOMEM}
 
