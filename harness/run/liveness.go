@@ -76,6 +76,8 @@ const patience = 4
 // awaitProgress waits until every client has got a lock since the final heal and the damage of faults has had time to
 // show, or until the longest time that the scenario allows for both. That time begins again when a process has stood
 // still, because the check can tell nothing from a time with a standstill in it, and the lock is not to blame for that.
+// A process tells of a standstill when it is over, so each look comes later than the time that it looks at, by the
+// length of the shortest standstill.
 func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	clock := r.stage.clock
 	longest := rec.healed + int64(r.sc.LivenessPhase())
@@ -83,7 +85,7 @@ func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 		waitUntil(ctx, clock.Time(longest))
 		return
 	}
-	needed := int64(check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin)
+	needed := int64(check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin + check.Standstill(r.sc.Tick))
 	for from, waited := rec.lastFault, int64(0); from > waited; {
 		limit := longest
 		if from > rec.lastFault { // for a standstill

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"locklab/chaos"
@@ -72,31 +73,39 @@ func TestWorkOnWithoutFaults(t *testing.T) {
 func TestStandstillsProlongTheWork(t *testing.T) {
 	sc := load(t, "session-timeout: 100ms\ntick: 50ms\nfaults: [{kind: pause, target: c1, at: 1s, for: 1s}]\n")
 	needed, allowed := int64(check.StallBound(sc.Negotiated(), sc.Tick)+stallMargin), int64(sc.LivenessPhase())
-	clock := history.NewClock()
 	for _, c := range []struct {
-		name         string
-		hiccup       time.Duration
-		fault, least int64 // the last fault, and the least time until awaitProgress returns, before and after now
+		name        string
+		hiccup      time.Duration
+		told        time.Duration // when the view hears of it, after now
+		fault       int64         // how long ago the last fault was
+		least, most int64         // how long awaitProgress takes
 	}{
-		{"none", 0, needed, 0},
-		{"a hiccup is no standstill", sc.Tick - 1, needed, 0},
-		{"a standstill", sc.Tick, needed, needed},
-		{"one long after the heal", sc.Tick, allowed, needed},
-		{"no longer than is reasonable", sc.Tick, patience * allowed, 0},
+		{"none", 0, 0, needed, 0, int64(sc.Tick)},
+		{"a hiccup is no standstill", sc.Tick - 1, 0, needed, 0, int64(sc.Tick)},
+		{"a standstill", sc.Tick, 0, needed, needed, needed + int64(sc.Tick)},
+		{"a standstill that began before the time was over", sc.Tick, sc.Tick - 1, needed, needed, allowed},
+		{"one long after the heal", sc.Tick, 0, allowed, needed, needed + int64(sc.Tick)},
+		{"no longer than is reasonable", sc.Tick, 0, patience * allowed, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			view := watch.NewView(watch.Config{Clock: clock, Standstill: check.Standstill(sc.Tick)})
-			r := &run{stage: &Stage{clock: clock}, view: view, sc: sc,
-				plan: chaos.Plan{Steps: make([]chaos.PlannedFault, 1)}}
-			now := clock.Now()
-			if c.hiccup > 0 {
-				view.Hear(history.HiccupOf(now, c.hiccup))
-			}
-			begun := now - c.fault
-			r.awaitProgress(t.Context(), recovery{lastFault: begun, healed: begun})
-			if took := clock.Now() - now; took < c.least || c.least == 0 && took >= needed {
-				t.Errorf("returned after %v", time.Duration(took))
-			}
+			synctest.Test(t, func(t *testing.T) {
+				clock := history.NewClock()
+				view := watch.NewView(watch.Config{Clock: clock, Standstill: check.Standstill(sc.Tick)})
+				r := &run{stage: &Stage{clock: clock}, view: view, sc: sc,
+					plan: chaos.Plan{Steps: make([]chaos.PlannedFault, 1)}}
+				now := clock.Now()
+				if c.hiccup > 0 {
+					time.AfterFunc(c.told, func() { view.Hear(history.HiccupOf(clock.Now(), c.hiccup)) })
+					if c.told == 0 {
+						synctest.Wait()
+					}
+				}
+				begun := now - c.fault
+				r.awaitProgress(t.Context(), recovery{lastFault: begun, healed: begun})
+				if took := clock.Now() - now; took < c.least || took > c.most {
+					t.Errorf("returned after %v", time.Duration(took))
+				}
+			})
 		})
 	}
 }
