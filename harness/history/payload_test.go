@@ -146,7 +146,7 @@ func TestRecordedForm(t *testing.T) {
 			Event{Op: "file-content", Target: "env.json", Value: 7, Detail: "ab"}},
 		{PhaseBegins(5, PhaseWarmup), Event{At: 5, Op: "phase", Detail: "warm-up"}},
 		{Ends(EndBroken, ""), Event{Op: "end", Detail: "broken"}},
-		{SnapshotOf("metrics.json"), Event{Op: "snapshot", Detail: "metrics.json"}},
+		{SnapshotOf("metrics.json", 10, 30), Event{At: 20, Op: "snapshot", Value: 20, Detail: "metrics.json"}},
 		{Ready(4), Event{Op: "ready", Value: 4}},
 		{Done(), Event{Op: "done"}},
 		{Resized("/l", 3), Event{Op: "resize", Lock: "/l", Value: 3}},

@@ -122,8 +122,15 @@ func PhaseBegins(at int64, p Phase) Event { return Event{At: at, Op: OpPhase, De
 // Phase is the phase that begins, of an event of [OpPhase].
 func (e *Event) Phase() Phase { return Phase(e.Detail) }
 
-// SnapshotOf is the event that the servers' counters were read into a file.
-func SnapshotOf(file string) Event { return Event{Op: OpSnapshot, Detail: file} }
+// SnapshotOf is the event that the servers' counters were read into a file, between two times. It is at the middle of
+// them.
+func SnapshotOf(file string, from, until int64) Event {
+	return Event{At: from + (until-from)/2, Op: OpSnapshot, Value: until - from, Detail: file}
+}
+
+// ReadingTook is how long it took to read the counters, of an event of [OpSnapshot], in ns; 0 in older records, whose
+// readings are at their end.
+func (e *Event) ReadingTook() int64 { return e.Value }
 
 // Ends is the last event of a run. If why is not empty, it says why the run ended early.
 func Ends(how Ending, why string) Event { return Event{Op: OpEnd, Detail: string(how), Target: why} }

@@ -61,10 +61,15 @@ func (r *run) phases(ctx context.Context, measure, end int64, healed <-chan reco
 func (r *run) snapshot(ctx context.Context, s rundir.Snapshot) error {
 	var reading sync.WaitGroup
 	var counters map[string]map[string]float64
-	reading.Go(func() { counters = r.stage.ensemble.Metrics(ctx) })
+	var read history.Event
+	reading.Go(func() {
+		begun := r.stage.clock.Now()
+		counters = r.stage.ensemble.Metrics(ctx)
+		read = history.SnapshotOf(string(s), begun, r.stage.clock.Now())
+	})
 	err := r.noteProcessorTimes(ctx)
 	reading.Wait()
-	return errors.Join(err, r.note(history.SnapshotOf(string(s))), rundir.WriteCounters(r.dir, s, counters))
+	return errors.Join(err, r.note(read), rundir.WriteCounters(r.dir, s, counters))
 }
 
 // noteProcessorTimes records how much of the processors everything has used that takes part in the run, and the machine

@@ -204,8 +204,8 @@ func fsyncShare(run *rundir.Run) (least, most *float64) {
 	if run.Scenario.Connect != "" || len(run.CountersAtStart) == 0 {
 		return nil, nil
 	}
-	between, ok := snapshots(run.Events)
-	if !ok || restarted(run, between) != "" {
+	between, why := counted(run)
+	if why != "" {
 		return nil, nil
 	}
 	var low, high float64

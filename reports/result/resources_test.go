@@ -15,7 +15,7 @@ import (
 func readings(change func(s *synth.Synth, run *rundir.Run)) *rundir.Run {
 	s := &synth.Synth{}
 	for _, at := range []float64{0, 1000} {
-		s.Add(at, history.SnapshotOf("x"))
+		s.Add(at, history.SnapshotOf("x", synth.Ms(at), synth.Ms(at)))
 		used := time.Duration(at) * time.Millisecond
 		for host, share := range map[string]time.Duration{"c1": 4, "zk1": 2, "r1": 10, "c1 agent": 5, "zk1 agent": 20,
 			"r1 agent": 20, rundir.HarnessHost: 20, history.Machine: 1} {

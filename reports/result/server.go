@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/reports/words"
 )
 
 // Server is what an acquisition costs the ensemble. Both numbers come from the servers' counters at two snapshots,
@@ -28,7 +29,7 @@ const (
 
 func serverCost(run *rundir.Run) (Server, []string) {
 	var s Server
-	events, acq := run.Events, run.Acquisitions
+	acq := run.Acquisitions
 	if run.Scenario.Connect != "" {
 		return s, []string{"requests and watches were not measured: the counters of an ensemble that locklab did not start " +
 			"count its other clients too"}
@@ -36,13 +37,9 @@ func serverCost(run *rundir.Run) (Server, []string) {
 	if run.CountersAtStart == nil || run.CountersAtEnd == nil {
 		return s, nil
 	}
-	between, ok := snapshots(events)
-	if !ok {
-		return s, []string{"server counters: the history does not say when they were read; costs per acquisition are " +
-			"left out"}
-	}
-	if why := restarted(run, between); why != "" {
-		return s, []string{"server counters: " + why + ", so costs per acquisition are left out"}
+	between, why := counted(run)
+	if why != "" {
+		return s, []string{"server counters: " + why + "; costs per acquisition are left out"}
 	}
 	var acquires, releases float64
 	for i := range acq {
@@ -65,16 +62,24 @@ func serverCost(run *rundir.Run) (Server, []string) {
 	return s, nil
 }
 
-// snapshots returns the time between the first and the last reading.
-func snapshots(events *history.Log) (Span, bool) {
+// counted returns the time between the two readings of the servers' counters, or says why the counters cannot be set
+// against it.
+func counted(run *rundir.Run) (between Span, why string) {
 	var at []int64
-	for _, e := range events.Of(history.OpSnapshot) {
+	var took int64
+	for _, e := range run.Events.Of(history.OpSnapshot) {
 		at = append(at, e.At)
+		took += e.ReadingTook()
 	}
 	if len(at) < 2 {
-		return Span{}, false
+		return Span{}, "the history does not say when they were read"
 	}
-	return Span{slices.Min(at), slices.Max(at)}, true
+	between = Span{slices.Min(at), slices.Max(at)}
+	if took > (between.To-between.From)/5 {
+		return between, fmt.Sprintf("reading them took %s of the %s between the two readings", words.Duration(took),
+			words.Duration(between.To-between.From))
+	}
+	return between, restarted(run, between)
 }
 
 // restarted says which server lost its counters between the snapshots; "" if none did.

@@ -51,6 +51,11 @@ func TestServerCost(t *testing.T) {
 		{"an ensemble elsewhere", func(run *rundir.Run) {
 			run.Scenario = &scenario.Scenario{Connect: "zk1:2181"}
 		}, "other clients"},
+		{"the counters were read slowly", func(run *rundir.Run) {
+			events := run.Events.Events()
+			events[0].Value = synth.Ms(30)
+			run.Events = history.NewLog(events)
+		}, "took 30 ms of the 100 ms"},
 		{"restarted", func(run *rundir.Run) {
 			run.Events = history.NewLog(append(run.Events.Events(), history.Event{At: synth.Ms(150), Process: "zk2",
 				Op: history.OpProcess, Mode: history.Mode(history.ProcessStarted)}))
