@@ -9,10 +9,7 @@
 //   - [USL] models many locks whose limit is the ensemble, by the Universal Scalability Law fitted to measured
 //     throughput.
 //   - [Search] finds the most load that holds, by RFC 9971: a pure function from the trials so far to the next trial,
-//
-// or
-//
-//	to the answer with its interval.
+//     or to the answer with its interval.
 //
 // Nothing here knows about runs or looks at a clock. Rates are per second, times are in seconds, and the caller of a
 // search carries out its probes. No model answers for more than [Reach] times the load that was measured.

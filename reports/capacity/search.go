@@ -12,15 +12,12 @@ import (
 // called a level because numbers of clients and of locks are searched for too:
 //
 //   - Short windows double the level until one is bad, and halve the interval. The first bad level is measured until
-//
-// its
-//
-//	  throughput no longer rises, because the servers may only have been cold. Short windows exclude levels and decide
-//	  nothing.
-//	- Full windows decide: a level is a lower bound, an upper bound, or undecided and measured again. Both bounds that
-//	  are told rest on at least five full windows.
-//	- A lower bound is the answer only if the bound holds again after a disturbance.
-//	- What holds with one server away is searched for below the answer.
+//     its throughput no longer rises, because the servers may only have been cold. Short windows exclude levels and
+//     decide nothing.
+//   - Full windows decide: a level is a lower bound, an upper bound, or undecided and measured again. Both bounds that
+//     are told rest on at least five full windows.
+//   - A lower bound is the answer only if the bound holds again after a disturbance.
+//   - What holds with one server away is searched for below the answer.
 //
 // A Search knows nothing of how a window is measured. It is immutable.
 type Search struct {
