@@ -35,7 +35,7 @@ type effects struct {
 	notices                                       map[loss]int64            // when clients learned of losses
 	calls                                         map[string]*history.Event // by client: its latest write
 	findings                                      []Finding
-	shown                                         map[string]int // findings by kind
+	shown                                         map[Kind]int // findings by kind
 
 	excludes   bool                                         // the recipe promises exclusion
 	apart      func(p, q string) int64                      // see [digest.apart]
@@ -175,7 +175,7 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 		x.staleAccepted++
 		by := l.fences.Bound(e)
 		x.note(damage{lock: l, e: e, by: by, until: history.None,
-			finding: x.findStale("stale-accepted", "was accepted", e, by, x.callOf(e))})
+			finding: x.findStale(KindStaleAccepted, "was accepted", e, by, x.callOf(e))})
 	} else if x.late(l, e) {
 		x.lateAccepted++
 	}
@@ -199,7 +199,7 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	l.accepted++
 	if e.Mode == history.ModeRead {
 		x.underRead++
-		x.find("write-under-read", e, nil, "%s wrote under a read hold", e.Client)
+		x.find(KindWriteUnderRead, e, nil, "%s wrote under a read hold", e.Client)
 	}
 	l.shared = l.shared || e.Mode == history.ModePermit && x.most(e.Lock, math.MinInt64, math.MaxInt64) != 1
 	if x.lists {
@@ -207,7 +207,7 @@ func (x *effects) accepted(l *lockEffect, e *history.Event) {
 	} else if l.lastWrite != nil && !l.shared {
 		if wrote, last := e.Access().Value, l.lastWrite.Access().Value; wrote <= last {
 			x.overwritten++
-			finding := x.find("lost-update", e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, wrote, last,
+			finding := x.find(KindLostUpdate, e, l.lastWrite, "%s wrote %d over the %d of %s", e.Client, wrote, last,
 				l.lastWrite.Client)
 			for _, m := range x.tookAway(l, e) {
 				m.lock, m.e, m.until, m.finding = l, e, history.None, finding
@@ -233,11 +233,11 @@ func (x *effects) refused(l *lockEffect, e *history.Event) {
 		if by != nil {
 			served = fmt.Sprintf("the highest token served%s was %d", bounds, by.Token)
 		}
-		x.find("false-rejection", e, by, "the %s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token,
+		x.find(KindFalseRejection, e, by, "the %s of %s was refused with token %d, though %s", e.Op, e.Client, e.Token,
 			served)
 	case e.Op != history.OpExit:
 		x.staleRejected++
-		finding := x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
+		finding := x.findStale(KindStaleRejected, "was refused", e, by, x.callOf(e))
 		if e.Mode == history.ModePermit { // beliefs in other holds show whether one was taken wrongly
 			x.note(damage{lock: l, e: e, by: by, refused: true, until: history.None, finding: finding})
 		}
@@ -267,7 +267,7 @@ func (x *effects) settle(final, versions map[string]int64, whole bool) {
 		}
 		if l.acknowledged > l.accepted && whole && !x.zkMulti {
 			x.miscounted += l.acknowledged - l.accepted
-			x.find("accounting", at, nil, "clients have %d acknowledged writes, the resource's record has %d", l.acknowledged,
+			x.find(KindAccounting, at, nil, "clients have %d acknowledged writes, the resource's record has %d", l.acknowledged,
 				l.accepted)
 		}
 		value, ok := final[lock]
@@ -295,16 +295,16 @@ func (x *effects) settle(final, versions map[string]int64, whole bool) {
 		}
 		if n := value - l.acknowledged - unknown; n > 0 && whole {
 			x.miscounted += n
-			x.find("accounting", at, nil, "the final value is %d, but only %s acknowledged and %s an unknown outcome",
+			x.find(KindAccounting, at, nil, "the final value is %d, but only %s acknowledged and %s an unknown outcome",
 				value, count(l.acknowledged, "write was", "writes were"), count(unknown, "has", "have"))
 		}
 	}
 }
 
 // find adds a finding and returns its index, -1 if there are enough of its kind.
-func (x *effects) find(kind string, e, before *history.Event, format string, args ...any) int {
+func (x *effects) find(kind Kind, e, before *history.Event, format string, args ...any) int {
 	if x.shown == nil {
-		x.shown = map[string]int{}
+		x.shown = map[Kind]int{}
 	}
 	if x.shown[kind]++; x.shown[kind] > maxFindings {
 		return -1
@@ -324,7 +324,7 @@ func (x *effects) find(kind string, e, before *history.Event, format string, arg
 
 // findStale records what happened to an access that another with a higher token had made stale. The call is its
 // invocation, nil if none is recorded.
-func (x *effects) findStale(kind, happened string, e, by, call *history.Event) int {
+func (x *effects) findStale(kind Kind, happened string, e, by, call *history.Event) int {
 	o := x.outdatedAccess(e, call)
 	i := x.find(kind, e, by, "the %s of %s %s with token %d, after %s with token %d; %v",
 		e.Op, e.Client, happened, e.Token, by.Client, by.Token, o)

@@ -47,16 +47,16 @@ func (x *effects) afterHold(l *lockEffect, e *history.Event) {
 	case end == nil:
 		if at := x.expired(e); at != history.None && e.At-at > int64(handOff) && !x.stood(e.Process, at, e.At) {
 			x.outlasted++
-			x.find("used-after-expiry", e, nil, "the %s of %s came %s after its session had expired at the servers, in spite "+
+			x.find(KindUsedAfterExpiry, e, nil, "the %s of %s came %s after its session had expired at the servers, in spite "+
 				"of its lease clock", e.Op, e.Client, millis(e.At-at))
 		}
 	case end.Op == history.OpRelease:
 		x.released++
-		x.find("used-after-release", e, end, "the %s of %s came %s after it had called release", e.Op, e.Client,
+		x.find(KindUsedAfterRelease, e, end, "the %s of %s came %s after it had called release", e.Op, e.Client,
 			millis(e.At-end.At))
 	case x.asks && e.At-end.At > int64(handOff) && !x.stood(e.Process, end.At, e.At):
 		x.broken++
-		x.find("used-after-loss", e, end, "the %s of %s came %s after it had learned of its loss, in spite of its guard",
+		x.find(KindUsedAfterLoss, e, end, "the %s of %s came %s after it had learned of its loss, in spite of its guard",
 			e.Op, e.Client, millis(e.At-end.At))
 	}
 }

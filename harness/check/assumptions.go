@@ -106,17 +106,17 @@ func (d *digest) idleFaults() []string {
 		case f.missed:
 			say("found nothing to strike")
 			continue
-		case f.injected == history.None:
+		case f.Injected == history.None:
 			say("was not injected")
 			continue
-		case f.verified == history.None:
+		case f.Verified == history.None:
 			say("was not verified")
 		}
 		switch {
 		case f.Permanent:
-		case f.healed == history.None:
+		case f.Healed == history.None:
 			say("was not healed")
-		case f.healVerified == history.None:
+		case f.HealVerified == history.None:
 			say("was healed, but nothing confirmed it")
 		}
 		if (f.HitsHolder || f.trigger != nil) && !d.struckHolder(f) {
@@ -147,7 +147,7 @@ func (d *digest) struckHolder(f *fault) bool {
 	}
 	for _, l := range d.locks {
 		for _, a := range l.grants {
-			if a.Returned > later(f.injected, -off) {
+			if a.Returned > later(f.Injected, -off) {
 				break // the rest returned later still
 			}
 			if t := f.trigger; t != nil &&
@@ -158,7 +158,7 @@ func (d *digest) struckHolder(f *fault) bool {
 				continue
 			}
 			until := d.believedUntil(a)
-			if until > f.injected+off || until == a.Died && until >= f.began()-d.slack() {
+			if until > f.Injected+off || until == a.Died && until >= f.began()-d.slack() {
 				return true
 			}
 		}
@@ -178,9 +178,9 @@ func (d *digest) struckWaiter(f *fault, first bool) bool {
 			over = a.Returned
 		}
 		if a.Died != history.None {
-			over = min(over, max(a.Died, f.injected+d.slack()+1)) // a kill is stamped when it is done
+			over = min(over, max(a.Died, f.Injected+d.slack()+1)) // a kill is stamped when it is done
 		}
-		if off := d.slack(); a.Invoked <= f.injected-off && over > f.injected+off {
+		if off := d.slack(); a.Invoked <= f.Injected-off && over > f.Injected+off {
 			waiting = append(waiting, a)
 		}
 	}

@@ -275,7 +275,7 @@ func (b *belief) close() string {
 
 func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why explanation, lead string) Finding {
 	f := Finding{
-		Kind: "overlap", Lock: older.Lock, At: from, Until: until,
+		Kind: KindOverlap, Lock: older.Lock, At: from, Until: until,
 		Clients: []string{older.Client, newer.Client}, Tokens: []int64{older.Token, newer.Token},
 		Events: b.eventsOf(older),
 	}

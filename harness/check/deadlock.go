@@ -44,7 +44,7 @@ func (l *livenessJudge) deadlock(f *Finding, all []*history.Acquisition) {
 		}
 		parts = append(parts, fmt.Sprintf("%s has %d of the %d that it wants", client, has[client], a.Permits))
 	}
-	f.Kind = "deadlock"
+	f.Kind = KindDeadlock
 	f.Text = fmt.Sprintf("clients of %s were in a deadlock for %s from %s: all %s are taken, and each client that has "+
 		"one waits for more: %s; this lock takes permits one after another, so that is how it works, and only a wait "+
 		"ends it",

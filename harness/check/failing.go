@@ -92,7 +92,7 @@ func (l *livenessJudge) excusesErrors() spells {
 
 func (l *livenessJudge) failingFinding(lock string, run failingRun) Finding {
 	f := Finding{
-		Kind: "failing", Lock: lock, At: run.first.Invoked, Until: run.last.Returned, Cause: CauseNone,
+		Kind: KindFailing, Lock: lock, At: run.first.Invoked, Until: run.last.Returned, Cause: CauseNone,
 		Clients: []string{run.first.Client}, Tokens: []int64{0}, Events: l.eventsOf(run.first),
 		Text: fmt.Sprintf("%s failed %s and granted none in the %s from %s, though nobody held it; the first, of %s: %q",
 			lock, count(run.n, "attempt", "attempts"), length(run.last.Returned-run.first.Invoked),

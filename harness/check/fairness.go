@@ -166,7 +166,7 @@ func (d *digest) inversion(before []*history.Acquisition, a *history.Acquisition
 		later = "later znodes"
 	}
 	return Finding{
-		Kind: "inversion", Lock: a.Lock, At: by.Returned, Until: a.Returned, Cause: CauseNone,
+		Kind: KindInversion, Lock: a.Lock, At: by.Returned, Until: a.Returned, Cause: CauseNone,
 		Clients: []string{a.Client, by.Client}, Tokens: []int64{a.Token, by.Token},
 		Text: fmt.Sprintf("%s (%s) was granted %s after %d with %s, the last of them %s (%s)", a.Client,
 			d.placeOf(a), a.Lock, n, later, by.Client, d.placeOf(by)),

@@ -11,9 +11,10 @@ import (
 	"locklab/harness/history"
 )
 
-// A fault is the record of one fault and its events. Instants are None where the thing did not happen.
+// A fault is a planned fault and what became of it.
 type fault struct {
 	PlannedFault
+	history.FaultTimes
 	nature  FaultNature
 	targets []string
 	session history.SessionID // the one it was done to, if that is recorded
@@ -24,96 +25,78 @@ type fault struct {
 	// missed says that there was nothing that it could strike.
 	missed bool
 
-	requested, injected, verified, healed, healVerified int64
-
 	trigger *history.Event // by the client that stopped itself for it
 	events  []history.Event
 }
 
 // faultsOf collects the faults of a history and those that were planned.
 func faultsOf(events *history.Log, facts *Facts) []*fault {
-	byID := map[string]*fault{}
 	var all []*fault
-	get := func(id string) *fault {
-		f := byID[id]
-		if f == nil {
-			f = &fault{PlannedFault: PlannedFault{ID: id}, requested: history.None, injected: history.None,
-				verified: history.None, healed: history.None, healVerified: history.None}
-			byID[id] = f
-			all = append(all, f)
-		}
-		return f
-	}
+	told := history.Faults(events)
 	for _, p := range facts.Faults {
-		f := get(p.ID)
-		f.PlannedFault, f.targets = p, splitHosts(p.Target)
-	}
-	for _, e := range events.Where(func(op history.Op) bool { return op.IsFault() || op == history.OpTrigger }) {
-		if e.Fault != "" {
-			get(e.Fault).add(&e)
+		i := slices.IndexFunc(told, func(f *history.Fault) bool { return f.ID == p.ID })
+		if i < 0 {
+			all = append(all, newFault(p, history.NewFault(p.ID), facts))
+			continue
 		}
+		all = append(all, newFault(p, told[i], facts))
+		told = slices.Delete(told, i, i+1)
 	}
-	for _, f := range all {
-		f.nature = facts.Natures[f.Kind]
+	for _, f := range told {
+		all = append(all, newFault(PlannedFault{ID: f.ID}, f, facts))
 	}
 	slices.SortStableFunc(all, func(a, b *fault) int { return cmp.Compare(a.order(), b.order()) })
 	return all
 }
 
-func (f *fault) add(e *history.Event) {
-	f.events = append(f.events, *e)
+func newFault(planned PlannedFault, told *history.Fault, facts *Facts) *fault {
+	f := &fault{PlannedFault: planned, FaultTimes: told.FaultTimes, targets: splitHosts(planned.Target),
+		events: told.Steps}
+	f.Kind = cmp.Or(told.Kind, f.Kind)
+	f.nature = facts.Natures[f.Kind]
+	for i := range f.events {
+		f.read(&f.events[i])
+	}
+	return f
+}
+
+// read takes from an event what is told of the fault besides its times.
+func (f *fault) read(e *history.Event) {
 	if e.Op == history.OpTrigger {
 		f.trigger = e
 		return
 	}
 	step := e.FaultStep()
-	if step.Fault != "" {
-		f.Kind = step.Fault
-	}
 	if len(step.Hosts) > 0 { // what it struck, where the plan may only have named a role
 		f.Target, f.targets = strings.Join(step.Hosts, ","), step.Hosts
 	}
-	if e.Session != 0 && (e.Op == history.OpFaultInject || e.Op == history.OpFaultVerify) {
-		f.session = e.Session
-	}
-	if e.Op == history.OpFaultAim {
+	switch e.Op {
+	case history.OpFaultAim:
 		if step.Leads {
 			f.Role = RoleLeader
 		}
 		return
+	case history.OpFaultInject, history.OpFaultVerify:
+		f.session = cmp.Or(e.Session, f.session)
+	case history.OpFaultUnsupported:
+		f.unsupported = true
+	case history.OpFaultMissed:
+		f.missed = true
 	}
 	if e.Kind == history.Fail || e.Kind == history.Info {
 		f.detail = step.Detail
 	} else if e.Op == history.OpFaultInject && e.Kind == history.OK {
 		f.done = step.Detail
 	}
-	switch e.Op {
-	case history.OpFaultUnsupported:
-		f.unsupported = true
-		return
-	case history.OpFaultMissed:
-		f.missed = true
-		return
-	}
-	at := map[history.Op]*int64{
-		history.OpFaultInject: &f.injected, history.OpFaultVerify: &f.verified,
-		history.OpFaultHeal: &f.healed, history.OpFaultHealVerify: &f.healVerified,
-	}[e.Op]
-	switch {
-	case e.Op == history.OpFaultInject && e.Kind == history.Invoke:
-		f.requested = e.At
-	case e.Kind == history.OK && *at == history.None:
-		*at = e.At
-	}
 }
 
 // order puts faults in the order of injection, or of the request if a fault was not injected.
 func (f *fault) order() int64 {
 	switch {
-	case f.injected != history.None:
-		return f.injected
-	case f.requested != history.None:
-		return f.requested
+	case f.Injected != history.None:
+		return f.Injected
+	case f.Requested != history.None:
+		return f.Requested
 	}
 	return math.MaxInt64
 }
@@ -124,8 +107,8 @@ func (f *fault) cause() string { return cmp.Or(f.nature.Cause, f.Kind) }
 // began is the first instant that is known of f: nothing of it happened before.
 func (f *fault) began() int64 {
 	at := f.order()
-	if f.requested != history.None {
-		at = min(at, f.requested)
+	if f.Requested != history.None {
+		at = min(at, f.Requested)
 	}
 	if f.trigger != nil {
 		at = min(at, f.trigger.At)
@@ -141,7 +124,7 @@ func (f *fault) neverHappened() int64 {
 		e := &f.events[i]
 		switch e.Op {
 		case history.OpFaultInject, history.OpFaultUnsupported, history.OpFaultMissed:
-			if f.injected == history.None && e.Kind != history.Invoke {
+			if f.Injected == history.None && e.Kind != history.Invoke {
 				known = max(known, e.At)
 			}
 		}
@@ -154,37 +137,37 @@ func (f *fault) hits(host string) bool { return host != "" && slices.Contains(f.
 
 // until is when the fault was over: when it was healed, or never.
 func (f *fault) until() int64 {
-	if f.healed == history.None {
+	if f.Healed == history.None {
 		return math.MaxInt64
 	}
-	return f.healed
+	return f.Healed
 }
 
 // effect is from when to when f did harm, as far as is known.
 func (f *fault) effect() (from, until int64) {
-	from, until = f.injected, f.until()
+	from, until = f.Injected, f.until()
 	if from == history.None {
 		from = f.began()
 	}
 	switch {
 	case !f.nature.Lingers || until == math.MaxInt64:
-	case f.healVerified == history.None:
+	case f.HealVerified == history.None:
 		until = math.MaxInt64
 	default:
-		until = max(until, f.healVerified)
+		until = max(until, f.HealVerified)
 	}
 	return from, until
 }
 
 // certain reports whether it was confirmed that f took effect.
-func (f *fault) certain() bool { return f.injected != history.None && f.verified != history.None }
+func (f *fault) certain() bool { return f.Injected != history.None && f.Verified != history.None }
 
 // possible reports whether f took effect, or may have: an injection that failed may have taken effect all the same.
 func (f *fault) possible() bool { return !f.missed && !f.unsupported && f.began() != math.MaxInt64 }
 
 // seen is when it was confirmed that f took effect, or else the last instant that is known of it.
 func (f *fault) seen() int64 {
-	last := f.verified
+	last := f.Verified
 	if last == history.None {
 		for i := range f.events {
 			last = max(last, f.events[i].At)
@@ -209,8 +192,8 @@ func (d *digest) faultRecords() []FaultRecord {
 	for _, f := range d.faults {
 		all = append(all, FaultRecord{
 			ID: f.ID, Kind: f.Kind, Target: f.Target, Detail: f.detail, Done: f.done, Unsupported: f.unsupported,
-			RequestedNs: instant(f.requested), InjectedNs: instant(f.injected), HealedNs: instant(f.healed),
-			Verified: f.verified != history.None, HealVerified: f.healVerified != history.None,
+			RequestedNs: instant(f.Requested), InjectedNs: instant(f.Injected), HealedNs: instant(f.Healed),
+			Verified: f.Verified != history.None, HealVerified: f.HealVerified != history.None,
 		})
 	}
 	return all

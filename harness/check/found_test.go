@@ -37,7 +37,7 @@ func TestFound(t *testing.T) {
 	} {
 		got := ""
 		if f := c.report.Found(c.check, c.kinds, c.cause); f != nil {
-			got = f.Kind
+			got = string(f.Kind)
 		}
 		if got != c.want {
 			t.Errorf("%s: found %q, want %q", c.name, got, c.want)

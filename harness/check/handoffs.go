@@ -273,7 +273,7 @@ func (l *livenessJudge) eligible(a *history.Acquisition) int64 {
 
 func (l *livenessJudge) slowHandOff(h *handedOver, took int64, since string) Finding {
 	return Finding{
-		Kind: "slow-hand-off", Lock: h.to.Lock, At: h.called, Until: h.granted, Cause: CauseNone,
+		Kind: KindSlowHandOff, Lock: h.to.Lock, At: h.called, Until: h.granted, Cause: CauseNone,
 		Clients: []string{h.to.Client}, Tokens: []int64{h.to.Token}, Events: l.eventsOf(h.to),
 		Text: fmt.Sprintf("%s was handed to %s at %s, %s after %s, though a client waited for it and no fault was in force",
 			h.to.Lock, h.to.Client, seconds(h.granted), length(took), since),

@@ -118,7 +118,7 @@ func (d *digest) holdersAt() map[string][]string {
 	var struck []*fault
 	for _, f := range d.faults {
 		server := func(host string) bool { return !d.clientHosts[host] }
-		if f.injected != history.None && slices.ContainsFunc(f.targets, server) {
+		if f.Injected != history.None && slices.ContainsFunc(f.targets, server) {
 			struck = append(struck, f)
 		}
 	}
@@ -129,8 +129,8 @@ func (d *digest) holdersAt() map[string][]string {
 	for i := range d.acquisitions {
 		a := &d.acquisitions[i]
 		for _, f := range struck {
-			held := a.Granted() && a.Returned <= f.injected && d.believedUntil(a) > f.injected
-			if held && f.hits(d.serverAt(a.Session, f.injected)) && !slices.Contains(holders[f.ID], a.Client) {
+			held := a.Granted() && a.Returned <= f.Injected && d.believedUntil(a) > f.Injected
+			if held && f.hits(d.serverAt(a.Session, f.Injected)) && !slices.Contains(holders[f.ID], a.Client) {
 				holders[f.ID] = append(holders[f.ID], a.Client)
 			}
 		}

@@ -12,15 +12,15 @@ func (l *livenessJudge) lastHeal() (at int64, doubts []string) {
 	at = history.None
 	for _, f := range l.faults {
 		switch {
-		case f.injected == history.None:
+		case f.Injected == history.None:
 		case f.Permanent:
-			at = max(at, f.injected)
-		case f.healed == history.None:
+			at = max(at, f.Injected)
+		case f.Healed == history.None:
 			doubts = append(doubts, f.String()+" was not healed")
-		case f.healVerified == history.None:
+		case f.HealVerified == history.None:
 			doubts = append(doubts, "the heal of "+f.String()+" was not verified")
 		default:
-			at = max(at, f.healed, f.healVerified)
+			at = max(at, f.Healed, f.HealVerified)
 		}
 	}
 	if l.final != nil && l.final.Kind == history.OK && at != history.None {

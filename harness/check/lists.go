@@ -26,7 +26,7 @@ func (x *effects) appended(l *lockEffect, e *history.Event, stale bool) {
 	if access.Behind != "" && access.Behind != was {
 		x.overwritten++
 		x.note(damage{lock: l, e: e, by: l.lastWrite, lost: l.depth[last] - l.depth[behind], until: history.None,
-			finding: x.find("lost-update", e, l.lastWrite,
+			finding: x.find(KindLostUpdate, e, l.lastWrite,
 				"%s appended %d to the list as it was behind %s, but it ended with %s by then", e.Client, access.Value,
 				access.Behind.Element(), was.Element())})
 	}
@@ -87,7 +87,7 @@ func (x *effects) account(final map[string][]int64, whole bool) {
 		}
 		if missing := l.acknowledged - l.accepted; missing > 0 && whole {
 			x.miscounted += missing
-			x.find("accounting", &history.Event{Lock: lock}, nil, "clients have %s acknowledged, the resource's record has %d",
+			x.find(KindAccounting, &history.Event{Lock: lock}, nil, "clients have %s acknowledged, the resource's record has %d",
 				count(l.acknowledged, "element", "elements"), l.accepted)
 		}
 	}

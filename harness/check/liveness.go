@@ -164,7 +164,7 @@ func judgeLiveness(d *digest, _ *Safety) Verdict {
 	case v.Count > stalled:
 		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s; and in the servers' logs: %s",
 			count(stalled, "stall", "stalls"), v.Findings[0].Text, first)
-	case v.Count > 0 && v.Findings[0].Kind == "deadlock":
+	case v.Count > 0 && v.Findings[0].Kind == KindDeadlock:
 		v.setf(Fail, "%s, the first: %s", count(stalled, "deadlock", "deadlocks and stalls"), v.Findings[0].Text)
 	case v.Count > 0:
 		v.setf(Fail, "%s of a free lock that clients waited for, the first: %s", count(v.Count, "stall", "stalls"),
@@ -260,14 +260,14 @@ func (l *livenessJudge) inForce(f *fault) (from, until int64) {
 	from = f.began()
 	known := f.neverHappened()
 	switch {
-	case f.healVerified != history.None:
-		until = max(f.healed, f.healVerified)
+	case f.HealVerified != history.None:
+		until = max(f.Healed, f.HealVerified)
 	case known != history.None && (f.missed || f.unsupported || l.final == nil):
 		until = known
 	case known != history.None && l.final.Kind == history.OK:
 		until = max(known, l.final.At)
-	case f.Permanent && f.injected != history.None && l.onlyClients(f):
-		until = f.injected
+	case f.Permanent && f.Injected != history.None && l.onlyClients(f):
+		until = f.Injected
 	default:
 		until = l.stop
 	}
@@ -467,7 +467,7 @@ func (l *livenessJudge) keptUntil(a *history.Acquisition) int64 {
 func (l *livenessJudge) stoppedOut(a *history.Acquisition) int64 {
 	for _, f := range l.faults {
 		from, until := f.effect()
-		from = max(from, f.verified, a.Returned)
+		from = max(from, f.Verified, a.Returned)
 		by := later(from, l.bound)
 		if f.certain() && f.stops() && f.hits(a.Process) && l.onlyClients(f) && until > by &&
 			!slices.ContainsFunc(l.faults, func(g *fault) bool {
@@ -504,7 +504,7 @@ func (l *livenessJudge) gaps(lock string, all []*history.Acquisition) spells {
 // stall describes a stall by the client that had been waiting longest when it began.
 func (l *livenessJudge) stall(lock string, all []*history.Acquisition, began, until, waited int64) Finding {
 	f := Finding{
-		Kind: "stall", Lock: lock, At: began, Until: until, Cause: CauseNone,
+		Kind: KindStall, Lock: lock, At: began, Until: until, Cause: CauseNone,
 		Text: fmt.Sprintf("%s was free for %s from %s while clients waited for it", lock, length(waited), seconds(began)),
 	}
 	for _, a := range all {

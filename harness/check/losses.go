@@ -19,7 +19,7 @@ func (l *livenessJudge) lostWithoutCause(all []*history.Acquisition) (found []Fi
 			continue
 		}
 		f := Finding{
-			Kind: "lost-without-cause", Lock: a.Lock, At: a.Returned, Until: a.Lost, Cause: CauseNone,
+			Kind: KindLostWithoutCause, Lock: a.Lock, At: a.Returned, Until: a.Lost, Cause: CauseNone,
 			Clients: []string{a.Client}, Tokens: []int64{a.Token}, Events: l.eventsOf(a),
 			Text: fmt.Sprintf("%s was told at %s that it had lost %s, which it had had since %s, and nothing can have cost it "+
 				"the lock", holder(a), seconds(a.Lost), a.Lock, seconds(a.Returned)),

@@ -31,18 +31,18 @@ func (l *livenessJudge) serverFindings(locks map[string][]*history.Acquisition) 
 		lane := v.lanes[lock]
 		if v.Layout == nodes.LayoutSemaphore {
 			permits := func(a *history.Acquisition) int { return int(max(a.Permits, 1)) }
-			found = append(found, l.orphans(lock, "leaked-lease", lane.Contenders, locks[lock], permits)...)
+			found = append(found, l.orphans(lock, KindLeakedLease, lane.Contenders, locks[lock], permits)...)
 			queue := v.History.Lane(nodes.Children(lock+"/locks", "lock-"), nodes.First)
-			found = append(found, l.orphans(lock, "orphan", queue.Contenders, locks[lock], one)...)
+			found = append(found, l.orphans(lock, KindOrphan, queue.Contenders, locks[lock], one)...)
 		} else {
-			found = append(found, l.orphans(lock, "orphan", lane.Contenders, locks[lock], one)...)
+			found = append(found, l.orphans(lock, KindOrphan, lane.Contenders, locks[lock], one)...)
 		}
 		found = append(found, l.unnoticed(lock, lane, locks[lock])...)
 	}
 	for i := range v.Contradictions {
 		if c := &v.Contradictions[i]; c.Path != "" && l.about(c.Path, locks) {
 			found = append(found, Finding{
-				Kind:      "orphan",
+				Kind:      KindOrphan,
 				At:        l.stop,
 				Until:     l.stop,
 				Cause:     CauseServer,
@@ -101,7 +101,7 @@ type znodeChange struct {
 // orphans finds sessions with more of the contenders than their clients' acquisitions account for, each of which
 // accounts for as many as as says.
 func (l *livenessJudge) orphans(
-	lock, kind string,
+	lock string, kind Kind,
 	contenders []nodes.Contender,
 	all []*history.Acquisition,
 	as func(*history.Acquisition) int,
@@ -209,7 +209,7 @@ func (l *livenessJudge) over(a *history.Acquisition) int64 {
 
 // orphan describes an orphan by the oldest znode that is not known to belong to a grant.
 func (l *livenessJudge) orphan(
-	lock, kind string,
+	lock string, kind Kind,
 	session int64,
 	mine []*nodes.Contender,
 	began, until int64,
@@ -226,7 +226,7 @@ func (l *livenessJudge) orphan(
 			}
 			f.Text = fmt.Sprintf("%s, belonged to no acquisition for %s from %s", l.describe(c), length(until-began),
 				seconds(began))
-			if twins := len(l.servers.History.ByGUID(c.GUID())); twins > 1 && kind == "orphan" {
+			if twins := len(l.servers.History.ByGUID(c.GUID())); twins > 1 && kind == KindOrphan {
 				f.Text += fmt.Sprintf("; %d znodes have its GUID", twins)
 			}
 			f.Zxids = zxidWords([]int64{c.Czxid})
@@ -276,7 +276,7 @@ func (l *livenessJudge) unnoticed(lock string, lane *nodes.Lane, all []*history.
 		blocks := append(l.blocks([]*history.Acquisition{a}, false), l.silenced(a)...)
 		if quiet := l.longestQuiet(blocks, from, until); quiet > l.bound {
 			f := Finding{
-				Kind:    "unnoticed",
+				Kind:    KindUnnoticed,
 				Lock:    lock,
 				At:      from,
 				Until:   until,

@@ -49,7 +49,7 @@ func (l *livenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 			continue
 		}
 		f := Finding{
-			Kind: "passed-over", Lock: lock, At: a.Invoked, Until: until, Cause: CauseNone,
+			Kind: KindPassedOver, Lock: lock, At: a.Invoked, Until: until, Cause: CauseNone,
 			Clients: []string{a.Client, first.Client}, Tokens: []int64{a.Token, first.Token},
 			Events: append(l.eventsOf(a), l.eventsOf(first)...),
 			Text: fmt.Sprintf("%s waited for %s from %s to %s, and meanwhile it was granted %s to clients that asked for it "+

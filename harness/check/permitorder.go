@@ -67,7 +67,7 @@ func headBefore(queue *nodes.Lane, zxid int64) *nodes.Span {
 
 func (d *digest) passed(a *history.Acquisition, lease, head *nodes.Span) Finding {
 	return Finding{
-		Kind: "inversion", Lock: a.Lock, At: a.Invoked, Until: a.Returned, Cause: CauseNone,
+		Kind: KindInversion, Lock: a.Lock, At: a.Invoked, Until: a.Returned, Cause: CauseNone,
 		Clients: []string{a.Client}, Tokens: []int64{a.Token}, Events: d.eventsOf(a),
 		Zxids: zxidWords([]int64{head.From, lease.Czxid}),
 		Text: fmt.Sprintf("%s got a permit of %s at zxid %s, when the head of the queue was %s of %s, since zxid %s",

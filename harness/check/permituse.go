@@ -88,7 +88,7 @@ func (x *effects) crowdOf(uses []*use) {
 		if limit := x.most(u.first.Lock, called, u.first.At); taken > limit {
 			x.crowded++
 			x.note(damage{lock: x.of(u.first.Lock), e: u.first, crowd: slices.Clone(active), excess: taken - limit,
-				finding: x.find("crowded", u.first, active[0].first, "with %s %d permits were in use, of %d", u.first.Client,
+				finding: x.find(KindCrowded, u.first, active[0].first, "with %s %d permits were in use, of %d", u.first.Client,
 					taken, limit)})
 		}
 	}

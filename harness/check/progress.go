@@ -48,7 +48,7 @@ func (l *livenessJudge) progress(heal int64) (stuck []Finding, doubts []string) 
 		}
 		late = append(late, client)
 		f := Finding{
-			Kind:    "no-progress",
+			Kind:    KindNoProgress,
 			Lock:    a.Lock,
 			At:      heal,
 			Until:   until,

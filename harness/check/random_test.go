@@ -401,14 +401,8 @@ func TestStallsAgainstOracle(t *testing.T) {
 			func(a *history.Acquisition) bool { return !a.Granted() })}
 		if rapid.Bool().Draw(t, "fault") {
 			from := rapid.Int64Range(0, 40).Draw(t, "injected")
-			l.faults = []*fault{
-				{
-					requested:    history.None,
-					injected:     from,
-					healed:       from,
-					healVerified: rapid.Int64Range(from, 40).Draw(t, "healed"),
-				},
-			}
+			l.faults = []*fault{{FaultTimes: history.FaultTimes{Requested: history.None, Injected: from, Healed: from,
+				HealVerified: rapid.Int64Range(from, 40).Draw(t, "healed")}}}
 		}
 		want, waited := 0, int64(0)
 		over := func() {

@@ -40,7 +40,7 @@ func TestEverythingGoesRed(t *testing.T) {
 					checks.add(v.Name, "violation")
 				}
 				for _, f := range v.Findings {
-					kinds.add(f.Kind, "found")
+					kinds.add(string(f.Kind), "found")
 				}
 			}
 			for _, c := range Counters() {

@@ -77,7 +77,7 @@ func (l *livenessJudge) refusal(a *history.Acquisition, since int64) Finding {
 		free = "been free since " + seconds(since)
 	}
 	return Finding{
-		Kind: "refused", Lock: a.Lock, At: a.Invoked, Until: a.Returned, Cause: CauseNone,
+		Kind: KindRefused, Lock: a.Lock, At: a.Invoked, Until: a.Returned, Cause: CauseNone,
 		Clients: []string{a.Client}, Tokens: []int64{a.Token}, Events: l.eventsOf(a),
 		Text: fmt.Sprintf("%s was refused %s as busy at %s, though it had %s and no other client asked for it then", a.Client,
 			a.Lock, seconds(a.Returned), free),

@@ -69,7 +69,7 @@ func (r *Report) Found(name string, kinds []string, cause string) *Finding {
 		return nil
 	}
 	i := slices.IndexFunc(v.Findings, func(f Finding) bool {
-		return slices.Contains(kinds, f.Kind) && f.Explained == (cause != "") && (cause == "" || f.Cause == cause)
+		return slices.Contains(kinds, string(f.Kind)) && f.Explained == (cause != "") && (cause == "" || f.Cause == cause)
 	})
 	if i < 0 {
 		return nil
@@ -119,7 +119,7 @@ func (v *Verdict) setf(r Result, format string, args ...any) {
 
 // A Finding is one thing that a check found, with the events that prove it.
 type Finding struct {
-	Kind      string   `json:"kind"` // overlap, stale-accepted, lost-update, …
+	Kind      Kind     `json:"kind"` // overlap, stale-accepted, lost-update, …
 	Lock      string   `json:"lock,omitempty"`
 	At        int64    `json:"at_ns"` // on the run's base
 	Until     int64    `json:"until_ns"`

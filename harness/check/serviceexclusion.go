@@ -23,18 +23,6 @@ var serviceExclusionCheck = Check{
 	judge:   judgeServiceExclusion,
 }
 
-// The kinds of findings of this check, each of which names what happened.
-const (
-	grantWithoutZnode   = "grant-without-znode"
-	grantOtherSession   = "grant-of-another-session"
-	grantBeforeEligible = "grant-before-eligible"
-	grantAfterEnd       = "grant-after-znode"
-	grantShortOfLeases  = "grant-short-of-leases"
-	grantSharesZnode    = "grant-shares-znode"
-	holdOutlivedZnode   = "hold-outlived-znode"
-	lostUnreported      = "lost-unreported"
-)
-
 // judgeServiceExclusion asks the servers' transaction logs whether the service backed what clients were told, and for
 // how long.
 //
@@ -70,7 +58,7 @@ func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 	case d.transactions == nil:
 		return Verdict{Result: Unknown, Summary: "the servers' clock cannot be placed: the history has no reading of it"}
 	}
-	b := backing{digest: d, kinds: map[string]int64{}}
+	b := backing{digest: d, kinds: map[Kind]int64{}}
 	for _, l := range d.locks {
 		for _, a := range l.grants {
 			b.release(a)
@@ -84,8 +72,8 @@ func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 			b.grant(a)
 		}
 	}
-	unbacked := b.count - b.kinds[holdOutlivedZnode]
-	outlived := b.kinds[holdOutlivedZnode]
+	unbacked := b.count - b.kinds[KindHoldOutlivedZnode]
+	outlived := b.kinds[KindHoldOutlivedZnode]
 	if d.servers != nil {
 		s.UnbackedGrants, s.OutlivedZnodes = &unbacked, &outlived
 	}
@@ -127,7 +115,7 @@ func judgeServiceExclusion(d *digest, s *Safety) Verdict {
 type backing struct {
 	*digest
 	grants, count, byServer int64
-	kinds                   map[string]int64 // of what is wrong
+	kinds                   map[Kind]int64 // of what is wrong
 	findings                []Finding
 
 	unsure int64  // holds that may have outlived their znodes
@@ -138,14 +126,17 @@ type backing struct {
 }
 
 // whatKinds are the kinds of findings in words, for one and for many.
-var whatKinds = [...]struct{ kind, one, many string }{
-	{grantWithoutZnode, "grant without a znode", "grants without a znode"},
-	{grantOtherSession, "grant with another session's znode", "grants with another session's znode"},
-	{grantBeforeEligible, "grant before its znode was eligible", "grants before their znode was eligible"},
-	{grantAfterEnd, "grant after its znode was gone", "grants after their znodes were gone"},
-	{grantShortOfLeases, "grant of more permits than it had leases", "grants of more permits than they had leases"},
-	{grantSharesZnode, "grant with the znode of another grant", "grants with the znode of another grant"},
-	{holdOutlivedZnode, "hold that outlived its znode", "holds that outlived their znodes"},
+var whatKinds = [...]struct {
+	kind      Kind
+	one, many string
+}{
+	{KindGrantWithoutZnode, "grant without a znode", "grants without a znode"},
+	{KindGrantOfAnotherSession, "grant with another session's znode", "grants with another session's znode"},
+	{KindGrantBeforeEligible, "grant before its znode was eligible", "grants before their znode was eligible"},
+	{KindGrantAfterZnode, "grant after its znode was gone", "grants after their znodes were gone"},
+	{KindGrantShortOfLeases, "grant of more permits than it had leases", "grants of more permits than they had leases"},
+	{KindGrantSharesZnode, "grant with the znode of another grant", "grants with the znode of another grant"},
+	{KindHoldOutlivedZnode, "hold that outlived its znode", "holds that outlived their znodes"},
 }
 
 // what counts what was found, by kind.
@@ -243,7 +234,7 @@ func (b *backing) add(a *history.Acquisition, w *proof, f Finding) {
 	}
 }
 
-func (b *backing) finding(kind string, a *history.Acquisition) Finding {
+func (b *backing) finding(kind Kind, a *history.Acquisition) Finding {
 	return Finding{
 		Kind:    kind,
 		Lock:    a.Lock,
@@ -258,7 +249,7 @@ func (b *backing) finding(kind string, a *history.Acquisition) Finding {
 
 // unbacked says what is wrong with a grant.
 func (b *backing) unbacked(a *history.Acquisition, w *proof) Finding {
-	f := b.finding(grantWithoutZnode, a)
+	f := b.finding(KindGrantWithoutZnode, a)
 	var zxids []int64
 	if c := w.best; c != nil {
 		zxids = append(zxids, c.Czxid)
@@ -270,23 +261,23 @@ func (b *backing) unbacked(a *history.Acquisition, w *proof) Finding {
 	fmt.Fprintf(&text, "%s was granted %s at %s", holder(a), a.Lock, seconds(a.Returned))
 	switch {
 	case w.shared != nil:
-		f.Kind = grantSharesZnode
+		f.Kind = KindGrantSharesZnode
 		zxids = append(zxids, w.spans[0].Czxid)
 		f.Clients, f.Tokens = append(f.Clients, w.shared.Client), append(f.Tokens, w.shared.Token)
 		f.Events = append(f.Events, b.eventsOf(w.shared)...)
 		fmt.Fprintf(&text, " with the znode of %s's grant", w.shared.Client)
 	case w.had > 0:
-		f.Kind = grantShortOfLeases
+		f.Kind = KindGrantShortOfLeases
 		fmt.Fprintf(&text, ", but it had leases for only %d of %s", w.had, count(a.Permits, "permit", "permits"))
 	case w.answer == nodes.NoZnode:
 		text.WriteString(", but had no znode")
 	case w.answer == nodes.OtherSession:
-		f.Kind = grantOtherSession
+		f.Kind = KindGrantOfAnotherSession
 		fmt.Fprintf(&text, " in session %s, but its znode is another session's: %s", a.Session, b.describe(w.best))
 	default:
-		f.Kind = grantBeforeEligible
+		f.Kind = KindGrantBeforeEligible
 		if end := w.best.End; end != nil && b.transactions.clock.at(end.Time) < a.Invoked {
-			f.Kind = grantAfterEnd
+			f.Kind = KindGrantAfterZnode
 		}
 		fmt.Fprintf(&text, ", but its znode was not eligible during the call: %s", b.describe(w.best))
 	}
@@ -301,7 +292,7 @@ func (b *backing) unbacked(a *history.Acquisition, w *proof) Finding {
 
 // outlived says how a hold lost its znode, and for how long its client believed in it all the same.
 func (b *backing) outlived(a *history.Acquisition, end *nodes.End, until, allowed int64, x explanation) Finding {
-	f := b.finding(holdOutlivedZnode, a)
+	f := b.finding(KindHoldOutlivedZnode, a)
 	at := b.transactions.clock.at(end.Time)
 	f.At, f.Until, f.Zxids = at, until, zxidWords(append([]int64{end.Zxid}, x.zxids...))
 	if x.fault != nil {
@@ -331,7 +322,7 @@ func (b *backing) release(a *history.Acquisition) {
 		return
 	}
 	if b.unreported++; len(b.told) < maxFindings {
-		f := b.finding(lostUnreported, a)
+		f := b.finding(KindLostUnreported, a)
 		f.At, f.Until, f.Zxids = at, a.ReleaseReturned, zxidWords([]int64{end.Zxid})
 		f.Text = fmt.Sprintf("the release of %s by %s at %s succeeded, although its hold had ended %s before, at zxid %s "+
 			"(%v)", a.Lock, holder(a), seconds(a.ReleaseInvoked), millis(a.ReleaseInvoked-at), Zxid(end.Zxid), end.Cause)

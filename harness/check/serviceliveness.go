@@ -39,11 +39,11 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 			}
 			continue
 		}
-		f := Finding{Kind: string(u.Lack), At: u.Looks[0].At, Until: u.last().At, Cause: CauseNone, Text: u.String()}
+		f := Finding{Kind: Kind(u.Lack), At: u.Looks[0].At, Until: u.last().At, Cause: CauseNone, Text: u.String()}
 		if before := d.lastServerFault(u.Looks[0].At); before != nil {
 			f.Text += fmt.Sprintf("; the fault before it was %s", before)
-			if before.healed != history.None {
-				f.Text += ", healed at " + seconds(before.healed)
+			if before.Healed != history.None {
+				f.Text += ", healed at " + seconds(before.Healed)
 			}
 		}
 		f.Text += d.afterwards(&u, seen)
@@ -81,13 +81,13 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 func (d *digest) serviceQuiet(from, until int64) int64 {
 	disturbed := d.stillness()
 	for _, f := range d.serverFaults() {
-		end := f.healed
+		end := f.Healed
 		switch known := f.neverHappened(); {
 		case end != history.None:
 		case known != history.None:
 			end = known
-		case f.Permanent && f.injected != history.None:
-			end = f.injected
+		case f.Permanent && f.Injected != history.None:
+			end = f.Injected
 		default:
 			end = math.MaxInt64
 		}
@@ -110,7 +110,7 @@ func (d *digest) serverFaults() []*fault {
 // lastServerFault is the last fault of a server that was injected before an instant; nil if there is none.
 func (d *digest) lastServerFault(at int64) *fault {
 	for _, f := range slices.Backward(d.serverFaults()) {
-		if f.injected != history.None && f.injected <= at {
+		if f.Injected != history.None && f.Injected <= at {
 			return f
 		}
 	}

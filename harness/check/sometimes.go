@@ -210,9 +210,9 @@ func (d *digest) metFaults(span func(*history.Acquisition) (from, until int64), 
 			continue
 		}
 		ofClients := slices.ContainsFunc(f.targets, func(host string) bool { return d.clientHosts[hostOf(host)] })
-		begun, over := f.began(), f.healed
+		begun, over := f.began(), f.Healed
 		if f.trigger == nil {
-			begun = f.injected
+			begun = f.Injected
 		}
 		if over == history.None {
 			over = f.seen()

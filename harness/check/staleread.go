@@ -12,7 +12,7 @@ func (x *effects) staleRead(l *lockEffect, e *history.Event) {
 	}
 	if e.Op == history.OpRead && e.Mode != history.ModePermit && e.Access().Value != newest {
 		x.staleReads++
-		x.find("stale-read", e, l.lastWrite, "%s read %d, although the newest value was %d", e.Client, e.Access().Value,
+		x.find(KindStaleRead, e, l.lastWrite, "%s read %d, although the newest value was %d", e.Client, e.Access().Value,
 			newest)
 	}
 }
@@ -51,7 +51,7 @@ func (x *effects) staleReadInZooKeeper(l *lockEffect, e *history.Event) {
 	}
 	if newest := g.newest.Access().Value; e.Access().Value < newest {
 		x.staleReads++
-		x.find("stale-read", e, g.newest, "%s read %d, although %d had been acknowledged when it was granted the lock",
+		x.find(KindStaleRead, e, g.newest, "%s read %d, although %d had been acknowledged when it was granted the lock",
 			e.Client, e.Access().Value, newest)
 	}
 }

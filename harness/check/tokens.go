@@ -111,7 +111,7 @@ func (t *tokenOrder) close(b, a *history.Acquisition) bool {
 func (t *tokenOrder) missing(l lockGrants) {
 	for _, a := range l.grants {
 		if a.Token == 0 && ordered(a) {
-			t.find("token-missing", a, nil, fmt.Sprintf("%s was granted %s without a token", a.Client, a.Lock))
+			t.find(KindTokenMissing, a, nil, fmt.Sprintf("%s was granted %s without a token", a.Client, a.Lock))
 		}
 	}
 }
@@ -134,13 +134,13 @@ func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
 		first := owner[a.Token]
 		switch {
 		case first != nil && !keptToken(first, a):
-			t.find("token-reused", a, first,
+			t.find(KindTokenReused, a, first,
 				fmt.Sprintf("%s was granted %s with token %d, which %s had before", a.Client, a.Lock, a.Token, first.Client))
 		case before != nil && before.Token > a.Token && t.close(before, a):
 			t.unsure++
 		case before != nil && before.Token > a.Token:
 			t.find(
-				"token-fell",
+				KindTokenFell,
 				a,
 				before,
 				fmt.Sprintf("%s was granted %s with token %d, after %s with token %d", a.Client, a.Lock, a.Token, before.Client,
@@ -222,7 +222,7 @@ func (d *digest) released(a *history.Acquisition) bool {
 	return !x.explained() && !x.unsure()
 }
 
-func (t *tokenOrder) find(kind string, a, before *history.Acquisition, text string) {
+func (t *tokenOrder) find(kind Kind, a, before *history.Acquisition, text string) {
 	t.bad++
 	if len(t.findings) >= maxFindings {
 		return

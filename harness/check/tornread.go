@@ -16,7 +16,7 @@ func (x *effects) reader(l *lockEffect, e *history.Event) {
 	case first.Access().Value != e.Access().Value:
 		x.torn++
 		x.note(damage{lock: l, e: e, by: l.lastWrite, until: history.None,
-			finding: x.find("torn-read", e, first, "%s read %d and then %d under one read hold", e.Client,
+			finding: x.find(KindTornRead, e, first, "%s read %d and then %d under one read hold", e.Client,
 				first.Access().Value, e.Access().Value)})
 	}
 }

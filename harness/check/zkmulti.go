@@ -29,7 +29,7 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 	case history.Fail:
 		if by := x.outdatedBy(l, e); by != nil {
 			x.staleRejected++
-			x.findStale("stale-rejected", "was refused", e, by, x.callOf(e))
+			x.findStale(KindStaleRejected, "was refused", e, by, x.callOf(e))
 		} else {
 			x.early++
 		}
@@ -45,16 +45,16 @@ func (x *effects) inZooKeeper(l *lockEffect, e *history.Event) {
 	if e.Op == history.OpWrite {
 		if s, stale := l.stale[k]; stale {
 			x.staleAccepted++
-			x.findStale("stale-accepted", "was accepted", e, s.by, s.call)
+			x.findStale(KindStaleAccepted, "was accepted", e, s.by, s.call)
 		} else if call := x.callOf(e); call != nil && x.gone != nil && x.gone(call) {
 			x.afterEnd++
-			x.find("accepted-after-end", e, call, "the write of %s was acknowledged at %s, though its hold had ended at the "+
+			x.find(KindAcceptedAfterEnd, e, call, "the write of %s was acknowledged at %s, though its hold had ended at the "+
 				"servers before it was called for at %s", e.Client, seconds(e.At), seconds(call.At))
 		}
 		wrote := e.Access().Value
 		if other := l.values[wrote]; other != nil {
 			x.overwritten++
-			x.find("lost-update", e, other, "%s and %s both wrote %d", other.Client, e.Client, wrote)
+			x.find(KindLostUpdate, e, other, "%s and %s both wrote %d", other.Client, e.Client, wrote)
 		}
 		l.values[wrote], l.wrote = kept(e), *e
 		l.lastWrite = &l.wrote
@@ -91,7 +91,7 @@ func (x *effects) resolve(versions map[string]int64, whole bool) {
 		}
 		if n := l.acknowledged - executed; n > 0 {
 			x.miscounted += n
-			x.find("accounting", &history.Event{Lock: lock}, nil,
+			x.find(KindAccounting, &history.Event{Lock: lock}, nil,
 				"clients have %d acknowledged writes, ZooKeeper executed %d", l.acknowledged, executed)
 		}
 		if !whole {
@@ -106,7 +106,7 @@ func (x *effects) resolve(versions map[string]int64, whole bool) {
 		others := l.invoked - l.acknowledged - l.refused - int64(len(stale))
 		if n := executed - l.acknowledged - others; n > 0 && len(stale) > 0 {
 			x.staleAccepted += n
-			x.find("stale-accepted", stale[0], l.stale[keyOf(stale[0])].by,
+			x.find(KindStaleAccepted, stale[0], l.stale[keyOf(stale[0])].by,
 				"ZooKeeper executed %d more than it acknowledged, of which at most %d can be writes of clients "+
 					"not known to be outdated", executed-l.acknowledged, others)
 		}
@@ -117,7 +117,7 @@ func (x *effects) resolve(versions map[string]int64, whole bool) {
 			s := l.stale[keyOf(e)]
 			l.refused++
 			x.staleRejected++
-			x.find("stale-rejected", e, s.by,
+			x.find(KindStaleRejected, e, s.by,
 				"the write of %s with token %d, after %s with token %d, had no effect, "+
 					"because ZooKeeper executed no more writes than it acknowledged; %v",
 				e.Client, e.Token, s.by.Client, s.by.Token, x.outdatedAccess(e, s.call))
@@ -136,7 +136,7 @@ func (x *effects) compare(l *lockEffect, at *history.Event, value, executed int6
 			count(executed, "write", "writes"), value, count(n, "update was", "updates were"))
 	case n < 0:
 		x.miscounted -= n
-		x.find("accounting", at, nil, "the final value is %d, but ZooKeeper executed only %s", value,
+		x.find(KindAccounting, at, nil, "the final value is %d, but ZooKeeper executed only %s", value,
 			count(executed, "write", "writes"))
 	}
 }

@@ -1,6 +1,9 @@
 package history
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // The ops of the harness about a fault. At is the agent's stamp where an agent did it.
 const (
@@ -47,4 +50,61 @@ func (e *Event) FaultStep() FaultStep {
 	hosts := strings.FieldsFunc(e.Target, func(r rune) bool { return r == ',' || r == ' ' })
 	return FaultStep{Op: e.Op, ID: e.Fault, Fault: string(e.Mode), Hosts: hosts, Leads: e.Value == 1,
 		Session: e.Session, Detail: e.Detail}
+}
+
+// FaultTimes are the instants of a fault: when it was requested, and when each further step was done for the first
+// time. They are [None] for steps that are not recorded.
+type FaultTimes struct{ Requested, Injected, Verified, Healed, HealVerified int64 }
+
+// A Fault is a fault as its events tell it.
+type Fault struct {
+	ID, Kind string
+	FaultTimes
+	// Hosts are those that it was injected into; nil if it was not injected.
+	Hosts []string
+	// Steps are its events, and those of the clients that stopped themselves for it, in their order.
+	Steps []Event
+}
+
+// NewFault returns a fault of which nothing is recorded.
+func NewFault(id string) *Fault {
+	return &Fault{ID: id, FaultTimes: FaultTimes{None, None, None, None, None}}
+}
+
+// Faults returns the faults that a history tells of, in the order of their first events.
+func Faults(events *Log) []*Fault {
+	var all []*Fault
+	byID := map[string]*Fault{}
+	for _, e := range events.Where(func(op Op) bool { return op.IsFault() || op == OpTrigger }) {
+		if e.Fault == "" {
+			continue
+		}
+		f := byID[e.Fault]
+		if f == nil {
+			f = NewFault(e.Fault)
+			byID[e.Fault] = f
+			all = append(all, f)
+		}
+		f.Steps = append(f.Steps, e)
+		if e.Op != OpTrigger {
+			f.add(e.Kind, e.At, e.FaultStep())
+		}
+	}
+	return all
+}
+
+func (f *Fault) add(kind Kind, at int64, step FaultStep) {
+	f.Kind = cmp.Or(step.Fault, f.Kind)
+	if step.Op == OpFaultInject && kind == Invoke {
+		f.Requested = at
+	}
+	done := map[Op]*int64{OpFaultInject: &f.Injected, OpFaultVerify: &f.Verified, OpFaultHeal: &f.Healed,
+		OpFaultHealVerify: &f.HealVerified}[step.Op]
+	if kind != OK || done == nil || *done != None {
+		return
+	}
+	*done = at
+	if step.Op == OpFaultInject {
+		f.Hosts = step.Hosts
+	}
 }

@@ -54,7 +54,7 @@ func TestServersThatCommitNothing(t *testing.T) {
 	}
 	wantVerdict(t, out, check.Fail)
 	v := out.Report.Check(check.ServiceLiveness)
-	if v.Result != check.Fail || v.Findings[0].Kind != string(check.CommitsNothing) ||
+	if v.Result != check.Fail || v.Findings[0].Kind != check.Kind(check.CommitsNothing) ||
 		!strings.Contains(v.Summary, "it was over by itself at") || !strings.Contains(v.Summary, "2 followers in step") {
 		t.Errorf("%s is %s: %s", v.Name, v.Result, v.Summary)
 	}

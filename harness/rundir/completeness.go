@@ -155,7 +155,7 @@ func (c *completeness) processes() {
 			exits[e.Process] = append(exits[e.Process], &e)
 		}
 	}
-	faults := strikesOf(c.run.Events)
+	faults := killers(c.run.Events)
 	for _, h := range c.recorders() {
 		n := started[h]
 		if n == 0 && !c.run.Partial && c.collected() {
@@ -172,7 +172,7 @@ func (c *completeness) processes() {
 }
 
 // process examines the record of one process, which exited then; nil if its exit is not recorded.
-func (c *completeness) process(host, file string, exit *history.Event, faults map[string]*strike) {
+func (c *completeness) process(host, file string, exit *history.Event, faults []*history.Fault) {
 	rec, present := c.records[file]
 	switch {
 	case !present:
@@ -257,45 +257,34 @@ func (c *completeness) collected() bool {
 
 func isHarness(file string) bool { return strings.HasPrefix(file, HarnessHost+"/") }
 
-// A strike is which hosts a fault that ends processes struck, and from when to when.
-type strike struct {
-	from, until int64
-	hosts       []string
-}
-
-// strikesOf returns the faults that end processes and were injected, or may have been, by id.
-func strikesOf(events *history.Log) map[string]*strike {
-	all := map[string]*strike{}
+// killers returns the faults that end processes.
+func killers(events *history.Log) []*history.Fault {
 	natures := chaos.Natures()
-	for _, e := range events.Where(history.Op.IsFault) {
-		if e.Fault == "" || natures[e.FaultStep().Fault].Cause != check.CauseKill {
-			continue
-		}
-		s := all[e.Fault]
-		if s == nil {
-			s = &strike{from: math.MaxInt64, until: math.MaxInt64}
-			all[e.Fault] = s
-		}
-		step := e.FaultStep()
-		s.hosts = append(s.hosts, step.Hosts...)
-		switch {
-		case e.Op == history.OpFaultInject:
-			s.from = min(s.from, e.At)
-		case e.Op == history.OpFaultHeal && e.Kind == history.OK:
-			s.until = e.At
-		}
-	}
-	return all
+	return slices.DeleteFunc(history.Faults(events), func(f *history.Fault) bool {
+		return natures[f.Kind].Cause != check.CauseKill
+	})
 }
 
-// killed reports whether a fault had struck the host of a process when the process exited, as far as clocks tell that
-// may be off each other by so much.
-func killed(host string, exit *history.Event, faults map[string]*strike, off int64) bool {
+// killed reports whether a fault had struck the host of a process, or may have, when the process exited, as far as
+// clocks tell that may be off each other by so much.
+func killed(host string, exit *history.Event, faults []*history.Fault, off int64) bool {
 	if exit == nil {
 		return false
 	}
-	for _, s := range faults {
-		if s.from-off <= exit.At && exit.At-off <= s.until && slices.Contains(s.hosts, host) {
+	for _, f := range faults {
+		from, until := int64(math.MaxInt64), int64(math.MaxInt64)
+		struck := false
+		for i := range f.Steps {
+			e := &f.Steps[i]
+			struck = struck || slices.Contains(e.FaultStep().Hosts, host)
+			if e.Op == history.OpFaultInject {
+				from = min(from, e.At)
+			}
+		}
+		if f.Healed != history.None {
+			until = f.Healed
+		}
+		if struck && from-off <= exit.At && exit.At-off <= until {
 			return true
 		}
 	}

@@ -38,7 +38,7 @@ type ending struct {
 // which does not make increments less atomic, the sweep has no opinion.
 func askCounters(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
 	counters, shared := incrementsByLock(events)
-	lost, _ := findings(report, check.Effect, "lost-update")
+	lost, _ := findings(report, check.Effect, check.KindLostUpdate)
 	effect := report.Check(check.Effect)
 	var opinions []Opinion
 	illegal, open := false, false

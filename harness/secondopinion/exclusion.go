@@ -28,7 +28,7 @@ type hold struct {
 // and only if the shortest holds do not overlap, which is what the sweep looks for. An acquire of unknown outcome made
 // no client believe anything, so it is not an operation here.
 func askExclusion(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
-	overlaps, all := findings(report, check.BeliefExclusion, "overlap")
+	overlaps, all := findings(report, check.BeliefExclusion, check.KindOverlap)
 	var opinions []Opinion
 	locks := holdsByLock(events, facts)
 	for _, lock := range sortedKeys(locks) {

@@ -83,7 +83,7 @@ func answer(yes bool) Answer {
 }
 
 // findings returns the findings of a check that are of that kind, by lock, and whether the report has all of them.
-func findings(report *check.Report, name, kind string) (byLock map[string][]check.Finding, all bool) {
+func findings(report *check.Report, name string, kind check.Kind) (byLock map[string][]check.Finding, all bool) {
 	v := report.Check(name)
 	byLock = map[string][]check.Finding{}
 	if v == nil {

@@ -70,7 +70,7 @@ func TestReproduceTriesAgain(t *testing.T) {
 			}
 			v := check.Verdict{Name: check.Liveness, Result: check.Pass}
 			if len(dirs) == c.shows {
-				v.Result, v.Findings = check.Fail, []check.Finding{{Kind: bug.Kinds[0]}}
+				v.Result, v.Findings = check.Fail, []check.Finding{{Kind: check.Kind(bug.Kinds[0])}}
 			}
 			out.Report.Checks = []check.Verdict{v}
 			return out, nil

@@ -71,7 +71,7 @@ func writeTrace(w io.Writer, in result.Input) error {
 	}
 	for _, v := range in.Report.Checks {
 		for _, f := range v.Findings {
-			t.event(traceEvent{Name: v.Name + ": " + f.Kind, Cat: "finding", Phase: "i", Ts: micros(f.At), Pid: traceRun,
+			t.event(traceEvent{Name: v.Name + ": " + string(f.Kind), Cat: "finding", Phase: "i", Ts: micros(f.At), Pid: traceRun,
 				Tid: tracePhases, Scope: "g", Args: map[string]any{"text": f.Text, "lock": f.Lock, "clients": f.Clients}})
 		}
 	}

@@ -2,7 +2,6 @@ package result
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -68,37 +67,29 @@ type strike struct {
 }
 
 // strikes returns the faults that were injected, in that order.
-func strikes(run *rundir.Run) []*strike {
-	byID := map[string]*strike{}
-	for _, e := range run.Events.Of(history.OpFaultInject, history.OpFaultVerify, history.OpFaultHeal,
-		history.OpFaultHealVerify) {
-		s := byID[e.Fault]
-		if e.Kind != history.OK || s == nil && e.Op != history.OpFaultInject {
+func strikes(run *rundir.Run) (all []*strike) {
+	for _, f := range history.Faults(run.Events) {
+		if f.Injected == history.None {
 			continue
 		}
-		switch e.Op {
-		case history.OpFaultInject:
-			if s == nil {
-				step := e.FaultStep()
-				byID[e.Fault] = &strike{id: e.Fault, of: step.Fault, hosts: step.Hosts, at: e.At, healed: math.MaxInt64,
-					whole: math.MaxInt64}
-			}
-		case history.OpFaultVerify:
-			s.verified = true
-		case history.OpFaultHeal:
-			s.healed = min(s.healed, e.At)
-		case history.OpFaultHealVerify:
-			s.whole = min(s.whole, e.At)
+		s := &strike{id: f.ID, of: f.Kind, hosts: f.Hosts, at: f.Injected, healed: orNever(f.Healed),
+			whole: orNever(f.HealVerified), verified: f.Verified != history.None}
+		if i := slices.IndexFunc(run.Plan.Steps, func(p chaos.PlannedFault) bool { return p.ID == f.ID }); i >= 0 {
+			s.planned(run.Plan.Steps[i].Fault)
 		}
+		all = append(all, s)
 	}
-	for _, p := range run.Plan.Steps {
-		if s := byID[p.ID]; s != nil {
-			s.planned(p.Fault)
-		}
-	}
-	return slices.SortedFunc(maps.Values(byID), func(a, b *strike) int {
+	slices.SortFunc(all, func(a, b *strike) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
 	})
+	return all
+}
+
+func orNever(at int64) int64 {
+	if at == history.None {
+		return math.MaxInt64
+	}
+	return at
 }
 
 // planned adds what the plan says of a fault.

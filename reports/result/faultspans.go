@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -30,31 +31,18 @@ func (f FaultSpan) Hits(host string) bool {
 }
 
 // FaultSpans returns the faults that were injected, in that order.
-func FaultSpans(events *history.Log) []FaultSpan {
-	var all []FaultSpan
-	index := map[string]int{}
-	end := events.End()
-	for _, e := range events.Of(history.OpFaultInject, history.OpFaultHeal) {
-		switch {
-		case e.Op == history.OpFaultInject && e.Kind == history.OK:
-			if _, known := index[e.Fault]; known {
-				continue
-			}
-			index[e.Fault] = len(all)
-			step := e.FaultStep()
-			all = append(all, FaultSpan{ID: step.ID, Kind: step.Fault, Targets: step.Hosts,
-				Span: Span{From: e.At, To: e.At}, Open: true})
-		case e.Op == history.OpFaultHeal && e.Kind == history.OK:
-			if k, known := index[e.Fault]; known && all[k].Open {
-				all[k].To, all[k].Open = e.At, false
-			}
+func FaultSpans(events *history.Log) (all []FaultSpan) {
+	for _, f := range history.Faults(events) {
+		if f.Injected == history.None {
+			continue
 		}
-	}
-	for k := range all {
-		if all[k].Open {
-			all[k].To = end
+		span := FaultSpan{ID: f.ID, Kind: f.Kind, Targets: f.Hosts, Span: Span{From: f.Injected, To: f.Healed}}
+		if span.Open = f.Healed == history.None; span.Open {
+			span.To = events.End()
 		}
+		all = append(all, span)
 	}
+	slices.SortStableFunc(all, func(a, b FaultSpan) int { return cmp.Compare(a.From, b.From) })
 	return all
 }
 

@@ -5,7 +5,7 @@ import (
 )
 
 // findingOverlap is the kind of the check's findings that two clients believed at once that they held a lock.
-const findingOverlap = "overlap"
+const findingOverlap = check.KindOverlap
 
 // OverlapFindings returns the findings that two clients believed at once that they held a lock, in the order of the
 // check.

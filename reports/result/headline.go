@@ -146,13 +146,13 @@ func exclusionSentence(r Result, rep check.Report) string {
 }
 
 // unbacked says what a grant was that the servers did not back, by the kind of its finding.
-var unbacked = map[string]string{
-	"grant-without-znode":      "A client was told that it had the lock, but the servers had granted it nothing",
-	"grant-of-another-session": "A client was told that it had the lock, but the servers had granted another session",
-	"grant-before-eligible":    "A client was told that it had the lock before it was its turn at the servers",
-	"grant-after-znode":        "A client was told that it had the lock after the servers had ended its hold",
-	"grant-short-of-leases":    "A client was told that it had more permits than the servers had given it",
-	"grant-shares-znode":       "A client was told that it had the lock by a grant of the servers to another client",
+var unbacked = map[check.Kind]string{
+	check.KindGrantWithoutZnode:     "A client was told that it had the lock, but the servers had granted it nothing",
+	check.KindGrantOfAnotherSession: "A client was told that it had the lock, but the servers had granted another session",
+	check.KindGrantBeforeEligible:   "A client was told that it had the lock before it was its turn at the servers",
+	check.KindGrantAfterZnode:       "A client was told that it had the lock after the servers had ended its hold",
+	check.KindGrantShortOfLeases:    "A client was told that it had more permits than the servers had given it",
+	check.KindGrantSharesZnode:      "A client was told that it had the lock by a grant of the servers to another client",
 }
 
 // serviceSentences says which holds the servers did not back. That is never two holders at the servers, whose rule
@@ -331,7 +331,7 @@ func damageSentence(r Result) string {
 // strayDamage reports whether some damage belongs to no overlap of holds that a fault explains.
 func strayDamage(all []check.Finding) bool {
 	return slices.ContainsFunc(all, func(f check.Finding) bool {
-		return (f.Kind == "stale-accepted" || f.Kind == "lost-update") && f.Cause == check.CauseNone
+		return (f.Kind == check.KindStaleAccepted || f.Kind == check.KindLostUpdate) && f.Cause == check.CauseNone
 	})
 }
 

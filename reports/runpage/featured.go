@@ -85,8 +85,8 @@ func harmOf(report check.Report) map[outdatedHold]int {
 	}
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		did := map[string]int{"stale-rejected": accessRefused, "stale-accepted": accessAccepted,
-			"lost-update": updateLost}[f.Kind]
+		did := map[check.Kind]int{check.KindStaleRejected: accessRefused, check.KindStaleAccepted: accessAccepted,
+			check.KindLostUpdate: updateLost}[f.Kind]
 		switch {
 		case did == 0 || len(f.Clients) == 0 || len(f.Tokens) != len(f.Clients):
 			continue

@@ -15,7 +15,7 @@ func TestFeatured(t *testing.T) {
 		return check.Finding{Kind: "overlap", Lock: "/l", At: at, Clients: []string{older, "c9/0"},
 			Tokens: []int64{token, token + 1}, Explained: explained}
 	}
-	stale := func(kind, client string, token int64, untold bool) check.Finding {
+	stale := func(kind check.Kind, client string, token int64, untold bool) check.Finding {
 		return check.Finding{Kind: kind, Lock: "/l", Clients: []string{"c9/0", client}, Tokens: []int64{token + 1, token},
 			Explained: true, Untold: untold}
 	}
@@ -27,7 +27,7 @@ func TestFeatured(t *testing.T) {
 	}
 	broken := func(name, kind string, at int64) check.Verdict {
 		return check.Verdict{Name: name, Result: check.Fail, Violation: true,
-			Findings: []check.Finding{{Kind: kind, Lock: "/l", At: at}}}
+			Findings: []check.Finding{{Kind: check.Kind(kind), Lock: "/l", At: at}}}
 	}
 	first, second, third := overlap("c1/0", 5, 100, true), overlap("c1/0", 15, 200, true),
 		overlap("c1/0", 25, 300, true)

@@ -54,7 +54,7 @@ func groupFindings(v *check.Verdict, timelines []timeline) (groups []findingGrou
 	var order [][4]string
 	for _, f := range v.Findings {
 		client, _ := subject(&f)
-		key := [...]string{f.Kind, f.Lock, f.Cause, client}
+		key := [...]string{string(f.Kind), f.Lock, f.Cause, client}
 		if by[key] == nil {
 			order = append(order, key)
 		}
@@ -92,7 +92,7 @@ func newGroup(all []check.Finding, timelines []timeline) findingGroup {
 // sentenceOf says what the findings of a pattern have in common.
 func sentenceOf(all []check.Finding) string {
 	f := all[0]
-	s := words.Upper(strings.ReplaceAll(f.Kind, "-", " "))
+	s := words.Upper(f.Kind.Words())
 	if client, _ := subject(&f); client != "" {
 		s += " of " + client
 		var others []string

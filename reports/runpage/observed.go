@@ -149,7 +149,7 @@ func addTo(all [][]access, scenes []scene, lock string, a access) {
 // keptAccesses returns the accesses to data in ZooKeeper, at the times at which their clients learned the outcome.
 // Since that order is not the order of effects, the check of effect says which of them were outdated.
 func keptAccesses(in result.Input, scenes []scene) [][]access {
-	found := map[history.Event]string{}
+	found := map[history.Event]check.Kind{}
 	if v := in.Report.Check(check.Effect); v != nil {
 		for _, f := range v.Findings {
 			if n := len(f.Events); n > 0 {
@@ -164,10 +164,10 @@ func keptAccesses(in result.Input, scenes []scene) [][]access {
 			break
 		}
 		kind := found[e]
-		refused := e.Kind == history.Fail || kind == "stale-rejected"
+		refused := e.Kind == history.Fail || kind == check.KindStaleRejected
 		if e.Kind == history.OK || e.Kind != history.Invoke && refused {
 			addTo(all, scenes, e.Lock, access{At: e.At, Called: e.At, Client: e.Client, Acq: e.Acq, Op: e.Op,
-				Token: e.Token, Refused: refused, Stale: kind == "stale-accepted"})
+				Token: e.Token, Refused: refused, Stale: kind == check.KindStaleAccepted})
 		}
 	}
 	return all

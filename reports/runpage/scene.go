@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"locklab/chaos"
@@ -111,7 +110,7 @@ func unexplained(report check.Report, faults []result.FaultSpan) (all []foundBy)
 		some := slices.ContainsFunc(v.Findings, byFault)
 		for k := range v.Findings {
 			f := &v.Findings[k]
-			key := [2]string{v.Name, f.Kind}
+			key := [2]string{v.Name, string(f.Kind)}
 			if byFault(*f) || some && f.Cause != check.CauseNone || f.Lock == "" ||
 				len(f.Clients) == 0 && !v.Violation || seen[key] {
 				continue
@@ -205,7 +204,7 @@ func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisit
 // can be seen. If there are no grants before it, it shows the first ones, and without grants all of what was found.
 func findingScene(byLock [][]*history.Acquisition, name string, f *check.Finding) scene {
 	s := scene{Lock: f.Lock, Clients: f.Clients, Span: result.Span{From: f.At, To: f.At},
-		Title: "What " + name + " found on " + f.Lock + ": " + strings.ReplaceAll(f.Kind, "-", " ")}
+		Title: "What " + name + " found on " + f.Lock + ": " + f.Kind.Words()}
 	var held []*history.Acquisition
 	for _, of := range byLock {
 		if of[0].Lock == f.Lock {

@@ -25,7 +25,7 @@ func reproduction(t *testing.T, name string, shown bool) series.Reproduction {
 	r := series.Reproduction{Bug: bug, Attempts: 2, Outcome: judge.Outcome{Dir: "runs/x/attempt-2"}}
 	r.Outcome.Report.Checks = []check.Verdict{{Name: string(bug.Check), Result: check.Pass, Summary: "all moved on"}}
 	if shown {
-		r.Finding = &check.Finding{Kind: bug.Kinds[0], Text: "it got stuck", Zxids: []string{"0x1", "0x2"}}
+		r.Finding = &check.Finding{Kind: check.Kind(bug.Kinds[0]), Text: "it got stuck", Zxids: []string{"0x1", "0x2"}}
 	}
 	return r
 }

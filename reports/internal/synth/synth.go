@@ -423,7 +423,7 @@ func JudgedRun() (*rundir.Run, check.Report) {
 				Summary: "the transaction logs were not read"},
 			{Name: check.BeliefExclusion, Expected: check.ExpectFail, Result: check.Fail, Count: 1,
 				Summary: "one overlap, explained",
-				Findings: []check.Finding{{Kind: "overlap", Lock: TheLock, At: Ms(3300), Until: Ms(3420),
+				Findings: []check.Finding{{Kind: check.KindOverlap, Lock: TheLock, At: Ms(3300), Until: Ms(3420),
 					Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{15, 16},
 					Cause: "pause", Fault: "f1", Explained: true, Text: "c1/1 and c2/1 both believed that they held <the lock>",
 					Events: events[:2]}}},
