@@ -36,6 +36,7 @@ type Driver struct {
 	mu     sync.Mutex
 	known  bool // the first process has greeted
 	layout nodes.Layout
+	pings  bool
 	shared *process // the process of a command that serves all sessions
 	closed bool
 }
@@ -82,7 +83,7 @@ func (d *Driver) process(ctx context.Context) (p *process, shared bool, err erro
 		if p, err = startProcess(ctx, d.cfg); err != nil {
 			return nil, false, err
 		}
-		d.known, d.layout = true, p.layout
+		d.known, d.layout, d.pings = true, p.layout, p.pings
 		if p.perProcess {
 			d.shared = p
 		}
@@ -99,6 +100,13 @@ func (d *Driver) Layout() nodes.Layout {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.layout
+}
+
+// Pings reports whether the command's first greeting declared that it answers pings.
+func (d *Driver) Pings() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pings
 }
 
 // Close ends the process that sessions share. Other processes end with the Close of their session.

@@ -3,13 +3,10 @@ package foreign
 import (
 	"context"
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zktest"
 )
 
 // A try reaches the command as a wait of 0, whether or not the command says where it is in the queue. A timeout means
@@ -51,46 +48,5 @@ func TestACommandGivesUpByItself(t *testing.T) {
 	const want = "acquire /l: the lock's command says timeout: context deadline exceeded"
 	if !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-// The example in Go can be tried: it takes a free lock, and does not queue for one that another client holds.
-func TestTryOfTheExample(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
-	program := filepath.Join(t.TempDir(), "zk-lock")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/zk-lock").
-		CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	srv := zktest.Start(t)
-	lock := func() recipes.Lock {
-		d, err := NewDriver(Config{Argv: []string{program}, Stderr: t.Output()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(d.Close)
-		s, err := d.Open(within(t), SessionConfig{Servers: srv.Addrs(), Timeout: 10 * time.Second, Paths: []string{"/a/l"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
-		return s.Lock(LockConfig{Paths: []string{"/a/l"}, Try: true})
-	}
-	a, b := lock(), lock()
-	for _, l := range []recipes.Lock{a, b} {
-		h, err := l.Acquire(within(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, other := range []recipes.Lock{a, b} {
-			if _, err := other.Acquire(within(t)); !errors.Is(err, recipes.ErrNotAcquired) {
-				t.Errorf("a try of a lock that is held: %v", err)
-			}
-		}
-		if err := h.Release(within(t)); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/alecthomas/kong"
-
 	"locklab/harness/check"
 	"locklab/harness/fail"
 	"locklab/harness/incluster"
@@ -74,23 +72,6 @@ func exitCodes(success string, codes ...int) string {
 
 // gravest orders the codes of which several can apply to one run. The first one counts.
 var gravest = []int{exitViolation, exitInterrupted, exitUnknown, exitRegression, exitThreshold}
-
-// printHelp prints the help of a command, or of them all, with the exit codes at its end.
-func printHelp(options kong.HelpOptions, c *kong.Context) error {
-	if err := kong.DefaultHelpPrinter(options, c); err != nil || options.Summary {
-		return err
-	}
-	codes := exitCodes("", everyCode...)
-	if selected := c.Selected(); selected != nil {
-		command, ok := selected.Target.Addr().Interface().(interface{ exits() string })
-		if !ok {
-			return nil // an internal command
-		}
-		codes = command.exits()
-	}
-	_, err := fmt.Fprint(c.Stdout, "\n"+codes)
-	return err
-}
 
 // errSaid means that the command has already printed its error.
 var errSaid = errors.New("said")

@@ -20,7 +20,9 @@ import (
 )
 
 type initCmd struct {
-	Gate initGateCmd `cmd:"" help:"Write a GitHub workflow and a scenario that gate a repository's own lock."`
+	Driver   initDriverCmd   `cmd:"" help:"Write a driver for a lock of your own, to test it with --recipe exec:FILE."`
+	Scenario initScenarioCmd `cmd:"" help:"Write a scenario with comments, for the answers to four questions."`
+	Gate     initGateCmd     `cmd:"" help:"Write a GitHub workflow and a scenario that gate a repository's own lock."`
 }
 
 type initGateCmd struct {

@@ -31,7 +31,8 @@ type commands struct {
 	Check      checkCmd      `cmd:"" help:"Judge an old run again, from its raw files."`
 	Bench      benchCmd      `cmd:"" help:"Run a scenario many times in one lab, or two sides in turn, and compare them."`
 	Compare    compareCmd    `cmd:"" help:"Say whether the runs of one side are worse than those of another."`
-	Init       initCmd       `cmd:"" help:"Write files for a repository of your own."`
+	Init       initCmd       `cmd:"" help:"Write a driver of your own lock, a scenario, or files that gate a repository."`
+	Driver     driverCmd     `cmd:"" help:"Try a driver of a lock of your own, before a run does."`
 	Export     exportCmd     `cmd:"" help:"Print an old run for other programs: EDN, CSV, Prometheus, trace and more."`
 	Report     reportCmd     `cmd:"" help:"Draw an old run's report again, or one picture of it, from its raw files."`
 	Serve      serveCmd      `cmd:"" help:"Show the runs below a directory in a browser, also while they last."`
@@ -72,15 +73,15 @@ func locklab() int {
 	return execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr, os.Stdin})
 }
 
-// newParser makes the parser of the command line.
-func newParser(std streams) (*kong.Kong, error) {
+// newParser makes the parser of the command line. Unless the help is to be whole, that of long commands is short.
+func newParser(std streams, wholeHelp bool) (*kong.Kong, error) {
 	all := &commands{
 		Run:   runCmd{overrides: overrides{Keys: scenarioFlags()}},
 		Bench: benchCmd{overrides: overrides{Keys: scenarioFlags()}},
 		Sweep: sweepCmd{overrides: overrides{Keys: scenarioFlags()}},
 	}
 	return kong.New(all, append(valueMappers(), kong.Name("locklab"),
-		kong.Description("Measures ZooKeeper locks and tries to break them."), kong.Help(printHelp),
+		kong.Description("Measures ZooKeeper locks and tries to break them."), kong.Help(printHelp(wholeHelp)),
 		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
 		helpTexts, kong.ExplicitGroups([]kong.Group{{Key: keysGroup, Title: keysTitle}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ValueFormatter(helpWithDefault))...)
@@ -105,8 +106,10 @@ var helpTexts = kong.Vars{
 	"bench_out_help": benchOutHelp, "budget_help": budgetHelp, "count_help": countHelp,
 	"vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
 	"init_lock_help": initLockHelp, "init_sha256_help": initSHA256Help,
-	"mismatch_help": mismatchHelp,
-	"pauses_help":   pausesHelp, "pauses_in_help": pausesInHelp, "session_timeouts_help": sessionTimeoutsHelp,
+	"init_driver_file_help": initDriverFileHelp, "init_question_help": initQuestionHelp,
+	"driver_check_help": driverCheckHelp,
+	"mismatch_help":     mismatchHelp,
+	"pauses_help":       pausesHelp, "pauses_in_help": pausesInHelp, "session_timeouts_help": sessionTimeoutsHelp,
 	"crashes_help": crashesHelp, "holding_help": holdingHelp, "cost_help": costHelp,
 	"advise_guard_help": adviseGuardHelp, "reconnect_help": reconnectHelp, "hand_off_help": handOffHelp,
 	"serve_listen_help": serveListenHelp, "serve_name_help": serveNameHelp,
@@ -136,14 +139,16 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 		}
 	}()
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
-	parser, err := newParser(std)
+	args, wholeHelp := allHelp(args)
+	parser, err := newParser(std, wholeHelp)
 	if err != nil {
 		fmt.Fprintln(std.Err, "locklab:", err)
 		return exitHarness
 	}
 	completeLine(parser)
 	if len(args) == 0 {
-		args = []string{"--help"}
+		fmt.Fprint(std.Out, whichCommand)
+		return exitOK
 	}
 	if err := checkArgs(args); err != nil {
 		fmt.Fprintln(std.Err, "locklab:", untrusted.Text(err.Error()))

@@ -158,7 +158,7 @@ func checkCommand(t *testing.T, args []string) {
 // parseCommand returns the command that a command line selects.
 func parseCommand(t *testing.T, args []string) (any, error) {
 	t.Helper()
-	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard})
+	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestWorkflowsRunWhatThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard})
+	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

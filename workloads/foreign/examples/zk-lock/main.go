@@ -1,5 +1,5 @@
 // Command zk-lock puts zk.Lock of go-zookeeper behind the lock protocol of locklab, which package foreign specifies. It
-// uses nothing else of locklab.
+// uses nothing else of locklab. To test another lock, change the type attempt: acquire, try and release.
 //
 // locklab starts it once for each client, so it has one session at a time. zk.Lock cannot give up: an attempt whose
 // time is over keeps its place in the queue, gets the lock at its turn and unlocks it at once. So an attempt that may

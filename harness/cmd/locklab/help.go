@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"locklab/reports/words"
+	"locklab/workloads"
+	"locklab/workloads/lock"
+)
+
+// A helpGroup is a part of the short help of a command that has the keys of a scenario as flags. Whatever is not shown
+// is named, and --help --all explains it.
+type helpGroup struct {
+	title       string
+	shown, more []string // names of flags
+}
+
+// helpGroups has every key once. The flags of a command that are in none come before.
+var helpGroups = []helpGroup{
+	{"Load",
+		[]string{"workload", "clients", "arrivals", "rate", "locks", "hold", "think", "duration"},
+		[]string{"client-processes", "clients-per-session", "max-in-flight", "queue", "term", "section", "wait", "try",
+			"lock-choice", "locks-per-acquire", "ordered", "read-share", "downgrade-share", "permits", "units", "resize",
+			"placement", "warmup", "iterations", "drain", "seed"}},
+	{"Lock",
+		[]string{"recipe", "guard", "session-timeout"},
+		[]string{"layout", "client-image"}},
+	{"Faults",
+		[]string{"schedule", "fault-kinds", "victim-alone"},
+		[]string{"fault-interval", "fault-length", "victims", "liveness"}},
+	{"Ensemble of the lab",
+		[]string{"lab", "servers", "zookeeper", "storage"},
+		[]string{"tick", "sync-limit", "min-session-timeout", "max-session-timeout", "heap", "observer", "in-cluster"}},
+	{"Ensemble of yours",
+		[]string{"connect", "connect-auth"},
+		[]string{"connect-ca", "connect-cert", "connect-key", "max-rate", "max-latency", "txnlog-dir", "yes"}},
+	{"Limits",
+		[]string{"threshold", "min-acquired"}, nil},
+	{"Output",
+		[]string{"out", "json", "dry-run", "print-config"}, nil},
+}
+
+// allHelp reports whether the command line asks for the whole help, and returns it without the word for that, which is
+// no flag of its own.
+func allHelp(args []string) ([]string, bool) {
+	if !slices.Contains(args, "--help") || !slices.Contains(args, "--all") {
+		return args, false
+	}
+	return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--all" }), true
+}
+
+// printHelp prints the help of a command, or of them all, with the exit codes at its end. Unless all of it is wanted,
+// that of a command with the keys of a scenario is short.
+func printHelp(all bool) kong.HelpPrinter {
+	return func(options kong.HelpOptions, c *kong.Context) error {
+		codes := exitCodes("", everyCode...)
+		selected := c.Selected()
+		if selected != nil {
+			command, ok := selected.Target.Addr().Interface().(interface{ exits() string })
+			if !ok {
+				return kong.DefaultHelpPrinter(options, c) // an internal command
+			}
+			codes = command.exits()
+		}
+		if selected != nil && !all && flagOf(selected, "clients") != nil && flagOf(selected, "recipe") != nil &&
+			flagOf(selected, "arrivals") != nil {
+			writeShortHelp(c.Stdout, c.Model.Name, selected)
+		} else if err := kong.DefaultHelpPrinter(options, c); err != nil {
+			return err
+		}
+		_, err := fmt.Fprint(c.Stdout, "\n"+codes)
+		return err
+	}
+}
+
+// flagOf returns a command's flag of that name, or nil.
+func flagOf(n *kong.Node, name string) *kong.Flag {
+	if i := slices.IndexFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == name }); i >= 0 {
+		return n.Flags[i]
+	}
+	return nil
+}
+
+// writeShortHelp writes the help of a command without its exit codes.
+func writeShortHelp(w io.Writer, program string, n *kong.Node) {
+	fmt.Fprintf(w, "Usage: %s %s\n\n%s\n\n", program, n.Summary(), n.Help)
+	for _, p := range n.Positional {
+		writeEntry(w, p.Summary(), firstClause(helpWithDefault(p)))
+	}
+	grouped := map[string]bool{}
+	for _, g := range helpGroups {
+		for _, name := range slices.Concat(g.shown, g.more) {
+			grouped[name] = true
+		}
+	}
+	for _, f := range n.Flags {
+		if !grouped[f.Name] && !f.Hidden {
+			writeFlag(w, f)
+		}
+	}
+	for _, g := range helpGroups {
+		fmt.Fprintf(w, "%s:\n", g.title)
+		for _, name := range g.shown {
+			if f := flagOf(n, name); f != nil {
+				writeFlag(w, f)
+			}
+		}
+		var more []string
+		for _, name := range g.more {
+			if flagOf(n, name) != nil {
+				more = append(more, "--"+name)
+			}
+		}
+		if more != nil {
+			writeWrapped(w, "  also ", strings.Join(more, " "))
+		}
+	}
+	fmt.Fprintf(w, "\n%s %s --help --all explains every flag. A flag that is a key of the scenario is also a variable,\n"+
+		"such as LOCKLAB_CLIENTS for --clients.\n", program, n.Path())
+}
+
+func writeFlag(w io.Writer, f *kong.Flag) {
+	if f.Name == "recipe" {
+		writeRecipes(w, f)
+		return
+	}
+	name := "--" + f.Name
+	if holder := cmp.Or(f.PlaceHolder, f.Default); !f.IsBool() && holder != "" {
+		name += "=" + holder
+	}
+	writeEntry(w, name, firstClause(helpWithDefault(f.Value)))
+}
+
+// writeRecipes writes the flag recipe with its values by what they serve.
+func writeRecipes(w io.Writer, f *kong.Flag) {
+	writeEntry(w, "--recipe=NAME", firstClause(f.Help))
+	for _, workload := range workloads.All {
+		names := slices.DeleteFunc(lock.Offered(workload), func(name string) bool {
+			r, _ := lock.Find(name)
+			return r.Workloads[0] != workload
+		})
+		writeEntry(w, "  "+workload, strings.Join(names, " "))
+	}
+	broken := len(slices.DeleteFunc(lock.Names(), func(n string) bool { return !lock.IsControl(n) }))
+	writeEntry(w, "  broken", fmt.Sprintf("%d locks with one known bug each: %s…, see locklab repro", broken,
+		lock.ControlPrefix))
+	writeEntry(w, "  yours", lock.ExecPrefix+"FILE, a program that speaks the lock protocol; see locklab init driver")
+}
+
+const (
+	helpColumn = 28
+	helpWidth  = 118
+)
+
+// writeEntry writes a name and its help in two columns. A name that is too long for its column moves the help.
+func writeEntry(w io.Writer, name, help string) {
+	lead := fmt.Sprintf("  %-*s  ", helpColumn-4, name)
+	writeWrapped(w, lead, help)
+}
+
+// writeWrapped writes words after a lead, and goes on below the first of them.
+func writeWrapped(w io.Writer, lead, text string) {
+	line, indent := lead, strings.Repeat(" ", min(len(lead), helpColumn))
+	for i, word := range strings.Fields(text) {
+		if i > 0 && len(line)+1+len(word) > helpWidth {
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line = indent
+		} else if i > 0 {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}
+
+// firstClause shortens a help to its first clause, and keeps its variable and its default, which are at the end.
+func firstClause(help string) string {
+	text, end := words.Upper(strings.TrimPrefix(strings.TrimSuffix(help, "."), "With connect: ")), ""
+	for _, mark := range []string{" (default ", " ($"} {
+		if i := strings.LastIndex(text, mark); i >= 0 {
+			text, end = text[:i], text[i:]+end
+		}
+	}
+	for _, mark := range []string{"; ", ": ", ". "} {
+		text, _, _ = strings.Cut(text, mark)
+	}
+	return text + end
+}
+
+// whichCommand is what locklab says without arguments.
+const whichCommand = `locklab measures ZooKeeper locks and tries to break them. Which command answers which question:
+  Can two clients hold a lock at once, and what stops the damage?   demo, run mutex-pause, danger
+  How many times a second, how long do clients wait, what is best?  run, sweep, plan
+  Which session timeout?                                            advise
+  Did a change make the lock slower, or worse?                      bench, compare, init gate
+  Who holds my lock right now, who waits, is it stuck?              inspect HOST:PORT/PATH
+  Is a lock of my own any good?                                     init driver, driver check, run --recipe exec:FILE
+  What did an old run show?                                         check, report, export, serve
+  Would locklab notice a broken lock?                               repro
+What this machine can do says doctor. Everything else: locklab --help, locklab COMMAND --help.
+`

@@ -1,0 +1,390 @@
+package drivercheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/recipes"
+	"locklab/workloads/foreign"
+)
+
+// What an acquire and a release have to be answered with.
+const (
+	dueGranted  = "granted ID"
+	dueTimeout  = "timeout ID, once WAIT_MS has passed"
+	dueReleased = "released ID, or lost ID if the session was over"
+)
+
+// opens asks for the greeting and for one session.
+func opens(t *trial) Result {
+	c, err := t.open()
+	if err != nil {
+		return unexpected(err, "opened ID SESSION, once it is connected to SERVERS")
+	}
+	sessions := t.svc.Sessions()
+	switch {
+	case t.elsewhere && c.id == 0:
+		return note("it made no session at the servers that it was told, and says none. So its lock is tried by the " +
+			"protocol alone, and a run of locklab cannot say why two of its clients overlap")
+	case t.elsewhere:
+		return wrong("it says session %#x, but made none at SERVERS (%s), which an open names", uint64(c.id),
+			strings.Join(t.svc.Addrs(), ","))
+	case c.id == 0:
+		return note("it does not say the ID of its session. Say it (opened ID 0x10000344a280000): without it, the " +
+			"servers' logs cannot explain an overlap, and verdicts are unknown")
+	case !slices.Contains(sessions, c.id):
+		return wrong("it says session %#x, but the one that it made is %#x", uint64(c.id), uint64(sessions[0]))
+	}
+	layout := "no layout, so grants are not compared with the servers' logs"
+	if l := t.driver.Layout(); l != "" {
+		layout = "layout " + string(l)
+	}
+	return ok("session %#x, %s", uint64(c.id), layout)
+}
+
+// acquires asks for a lock whose parents are missing, twice, and looks at tokens and znodes.
+func acquires(t *trial) Result {
+	c, err := t.open()
+	if err != nil {
+		return unexpected(err, "opened ID")
+	}
+	var tokens []int64
+	for range 2 {
+		h, err := t.acquire(c, lockPath, "")
+		if err != nil {
+			return unexpected(err, dueGranted+": the lock is free, and its command makes the parents that are missing")
+		}
+		tokens = append(tokens, h.Token())
+		if r, bad := t.misplaced(c, h); bad {
+			return r
+		}
+		if err := t.release(h); err != nil {
+			return unexpected(err, dueReleased)
+		}
+		if t.driver.Layout() != "" && !t.elsewhere && len(t.contenders(lockPath)) > 0 {
+			return wrong("it answered released, and a znode that contends for the lock is still there; due is that the " +
+				"lock is free by then")
+		}
+	}
+	switch {
+	case tokens[0] == 0 || tokens[1] == 0:
+		return note("granted and released; no fencing token. With one (granted ID TOKEN), a resource can refuse " +
+			"outdated clients, and runs with --guard fencing are possible")
+	case tokens[1] <= tokens[0]:
+		return wrong("the token of the second grant, %d, is not above that of the first, %d; due are tokens that rise",
+			tokens[1], tokens[0])
+	}
+	return ok("granted and released, with rising tokens (%d, %d)", tokens[0], tokens[1])
+}
+
+// misplaced says what is wrong with a hold's session or with the znode that the layout promises.
+func (t *trial) misplaced(c *client, h *recipes.Hold) (Result, bool) {
+	if t.elsewhere {
+		return Result{}, false
+	}
+	if id := h.Session(); id != 0 && !slices.Contains(t.svc.Sessions(), id) {
+		return wrong("it granted the lock to session %#x, which the service does not have", uint64(id)), true
+	}
+	layout := t.driver.Layout()
+	if layout == "" {
+		return Result{}, false
+	}
+	owners := t.contenders(lockPath)
+	switch {
+	case len(owners) == 0:
+		children := "has no children"
+		if n, found := t.svc.Node(lockPath); !found {
+			children = "does not exist"
+		} else if len(n.Children) > 0 {
+			children = "has " + strings.Join(n.Children, ", ")
+		}
+		return wrong("its greeting declares layout=%s, but the holder has no znode by that layout: %s %s. Declare what it "+
+			"makes, or nothing", layout, lockPath, children), true
+	case c.id != 0 && !slices.Contains(owners, c.id):
+		return wrong("the znode of its hold belongs to session %#x, and the command said %#x", uint64(owners[0]),
+			uint64(c.id)), true
+	}
+	return Result{}, false
+}
+
+// excludes asks for a lock that another client holds.
+func excludes(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	h, err := t.acquire(a, lockPath, "")
+	if err != nil {
+		return unexpected(err, dueGranted)
+	}
+	begun := time.Now()
+	if err := t.refused(b, lockPath, ""); err != nil {
+		return unexpected(err, dueTimeout)
+	}
+	took := time.Since(begun)
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	if h, err = t.acquire(b, lockPath, ""); err != nil {
+		return unexpected(err, dueGranted+": the holder released the lock")
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	if late := took - shortly; late > time.Second {
+		return note("the second client waits, but gives up %.1f s after its WAIT_MS, when it was cancelled",
+			late.Seconds())
+	}
+	return ok("the second client waits, and gives up after its WAIT_MS")
+}
+
+// handsOver lets a client wait until the holder releases.
+func handsOver(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	h, err := t.acquire(a, lockPath, "")
+	if err != nil {
+		return unexpected(err, dueGranted)
+	}
+	w := t.wait(b, lockPath)
+	defer w.cancel()
+	if r, bad := early(w); bad {
+		return r
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	if !t.ended(w) {
+		return wrong("the client that waited was not granted the lock within %v of its release", t.cfg.patience)
+	}
+	if w.err != nil {
+		return unexpected(w.err, dueGranted)
+	}
+	if err := t.release(w.hold); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	return ok("the client that waits gets the lock that is released")
+}
+
+// early says what is wrong with an acquire that ended although it has to wait without a limit.
+func early(w *waiter) (Result, bool) {
+	select {
+	case <-w.held:
+	default:
+		return Result{}, false
+	}
+	if w.err == nil {
+		return wrong("%v", errHeldTwice), true
+	}
+	return unexpected(w.err, "no answer yet: WAIT_MS is -, so it waits"), true
+}
+
+// cancels gives an acquire up, and looks whether its place in the queue goes with it.
+func cancels(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	h, err := t.acquire(a, lockPath, "")
+	if err != nil {
+		return unexpected(err, dueGranted)
+	}
+	w := t.wait(b, lockPath)
+	defer w.cancel()
+	if r, bad := early(w); bad {
+		return r
+	}
+	w.cancel()
+	<-w.held
+	switch {
+	case w.err == nil:
+		return wrong("%v", errHeldTwice)
+	case !errors.Is(w.err, context.Canceled) || errors.Is(w.err, foreign.ErrBroken):
+		return unexpected(w.err, "timeout ID, for the acquire that was cancelled")
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	if h, err = t.acquire(a, lockPath, ""); err != nil {
+		return wrong("%v: nobody holds the lock; the attempt that was cancelled is probably still in the queue. Due is "+
+			"that a cancel takes its znode away", err)
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	return ok("an acquire that is cancelled ends, and nobody waits for it")
+}
+
+// tries sends a WAIT_MS of 0.
+func tries(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	try := func(c *client) (*recipes.Hold, error) {
+		ctx, cancel := t.within()
+		defer cancel()
+		return c.Lock(foreign.LockConfig{Paths: []string{lockPath}, Try: true}).Acquire(ctx)
+	}
+	h, err := try(a)
+	switch {
+	case errors.Is(err, recipes.ErrNotAcquired), errors.Is(err, context.DeadlineExceeded):
+		return wrong("a try (WAIT_MS 0) of a lock that nobody holds was answered timeout; due is granted, or failed with a " +
+			"reason if the lock can only wait")
+	case errors.Is(err, foreign.ErrBroken):
+		return unexpected(err, dueGranted)
+	case err != nil:
+		return note("it can only wait: a try (WAIT_MS 0, which --try sends) fails with %q", err)
+	}
+	begun := time.Now()
+	other, err := try(b)
+	took := time.Since(begun)
+	switch {
+	case err == nil:
+		_ = t.release(other)
+		return wrong("%v", errHeldTwice)
+	case !errors.Is(err, recipes.ErrNotAcquired):
+		return unexpected(err, "timeout ID at once: the lock is held, and a try may not wait")
+	case took > time.Second/2:
+		return wrong("a try (WAIT_MS 0) of a lock that is held was answered after %.1f s; due is timeout at once",
+			took.Seconds())
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	if h, err = t.acquire(a, lockPath, ""); err != nil {
+		return wrong("%v: nobody holds the lock; the try that was refused is probably still in the queue", err)
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	return ok("a try takes a free lock, and does not wait for one that is held")
+}
+
+// twoLocks asks for two locks, which do not exclude each other.
+func twoLocks(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	one, err := t.acquire(a, lockPath, "")
+	if err != nil {
+		return unexpected(err, dueGranted)
+	}
+	two, err := t.acquire(b, otherPath, "")
+	if err != nil {
+		return unexpected(err, dueGranted+": another client holds a lock of another PATH, which does not matter")
+	}
+	for _, h := range []*recipes.Hold{one, two} {
+		if err := t.release(h); err != nil {
+			return unexpected(err, dueReleased)
+		}
+	}
+	return ok("locks of two paths do not exclude each other")
+}
+
+// closes closes the session of a holder.
+func closes(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	if _, err := t.acquire(a, lockPath, ""); err != nil {
+		return unexpected(err, dueGranted)
+	}
+	begun := time.Now()
+	if err := t.close(a); err != nil {
+		return unexpected(err, "closed ID")
+	}
+	took := time.Since(begun)
+	h, err := t.acquire(b, lockPath, "")
+	if err != nil {
+		return wrong("%v: the session of its holder was closed, and closed means that its locks are free", err)
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	if took > 3*time.Second {
+		return note("closed frees the lock, but the close and the exit after end took %.1f s; a command that does not exit "+
+			"within 3 s is killed", took.Seconds())
+	}
+	return ok("closing the session of the holder frees its lock")
+}
+
+// pings looks whether a command that promises answers gives them while a client waits.
+func pings(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	if !t.driver.Pings() {
+		return skipped("it declares no pings. With them, a standstill of its process (a collection of garbage) is not " +
+			"held against its lock")
+	}
+	h, err := t.acquire(a, lockPath, "")
+	if err != nil {
+		return unexpected(err, dueGranted)
+	}
+	w := t.wait(b, lockPath)
+	defer func() { w.cancel(); <-w.held }()
+	ctx, cancel := t.within()
+	defer cancel()
+	for range 3 {
+		select {
+		case took := <-t.pongs:
+			if took > time.Second {
+				return wrong("it answered a ping after %.1f s while a client waited; due is pong at once", took.Seconds())
+			}
+		case <-ctx.Done():
+			return wrong("it declares pings, and did not answer one while a client waited; due is pong at once")
+		}
+	}
+	if err := t.release(h); err != nil {
+		return unexpected(err, dueReleased)
+	}
+	return ok("pings are answered while a client waits")
+}
+
+// modes says which modes the command has, and whether they exclude each other as they must.
+func modes(t *trial) Result {
+	a, b, err := t.two()
+	if err != nil {
+		return unexpected(err, "opened ID, for two clients")
+	}
+	has := []string{"exclusive"}
+	for _, kind := range []struct{ name, path, first, second, third string }{
+		{"read and write", lockPath, foreign.Read, foreign.Read, foreign.Write},
+		{"permits", otherPath, foreign.Permits(1, 2), foreign.Permits(1, 2), foreign.Permits(1, 2)},
+	} {
+		first, err := t.acquire(a, kind.path, kind.first)
+		if errors.Is(err, foreign.ErrBroken) || errors.Is(err, context.DeadlineExceeded) {
+			return unexpected(err, fmt.Sprintf("granted or failed ID, for MODE %s", kind.first))
+		}
+		if err != nil {
+			continue // it says that it cannot
+		}
+		second, err := t.acquire(b, kind.path, kind.second)
+		if err != nil {
+			return unexpected(err, fmt.Sprintf("granted: %s and %s exclude nobody", kind.first, kind.second))
+		}
+		switch err := t.refused(a, kind.path, kind.third); {
+		case errors.Is(err, errHeldTwice):
+			return wrong("%s was granted beside %s and %s", kind.third, kind.first, kind.second)
+		case err != nil:
+			return unexpected(err, dueTimeout)
+		}
+		for _, h := range []*recipes.Hold{first, second} {
+			if err := t.release(h); err != nil {
+				return unexpected(err, dueReleased)
+			}
+		}
+		has = append(has, kind.name)
+	}
+	return ok("it has the modes %s", strings.Join(has, ", "))
+}
