@@ -145,6 +145,7 @@ LAB_TESTS := ./harness/run ./harness/gate ./recipes ./recipes/broken ./recipes/c
 # The others run beside them, at a lower priority.
 PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
+	./recipes/zktest/sim \
 	./harness ./harness/cmd/... ./harness/fail ./harness/inspect ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
 	./harness/scenario/... ./reports/... ./workloads/...
@@ -261,7 +262,7 @@ lint-columns: ## check that no line of Go is longer than 120 columns
 # What only tests use is no product: no package of locklab imports it, which a test checks. The aim is 80,000 lines.
 TEST_SUPPORT := ensembles/kubernetes/testcluster ensembles/labtest harness/benchpeers harness/history/historytest \
 	harness/run/testdata recipes/internal/wire reports/gatecurve reports/internal
-MOST_LINES := 99600
+MOST_LINES := 102100
 lint-lines: ## count the lines of Go outside tests and what only tests use
 	@n=$$(git ls-files -z -- '*.go' ':!*_test.go' $(TEST_SUPPORT:%=':!%/') | xargs -0 cat -- 2>/dev/null | wc -l); \
 	echo "$$n lines of Go outside tests; at most $(MOST_LINES)"; [ "$$n" -le $(MOST_LINES) ]

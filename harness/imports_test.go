@@ -72,7 +72,7 @@ type layer struct {
 // layers has every package of this module, the lowest layer first. A package may import packages of lower layers only.
 // The architecture manual draws this list.
 var layers = []layer{
-	{"foundations", []string{"recipes/zkproto", "harness/fail"}},
+	{"foundations", []string{"recipes/zkproto", "recipes/zktest/sim", "harness/fail"}},
 	{"events and settings", []string{"harness/gate", "harness/history", "harness/settings", "harness/untrusted",
 		"ensembles/reach", "ensembles/software", "ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire",
 		"recipes/observe",

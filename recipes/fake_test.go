@@ -64,7 +64,7 @@ func (f *fakeService) sessionUntil(
 ) (*Session, *fakeSession) {
 	z := &fakeSession{svc: f, fault: faults, counts: map[string]int{}}
 	z.Session = f.Session(zktest.SessionConfig{Timeout: time.Second, Decide: z.decide})
-	s := newSession(z, nil, end)
+	s := newSession(z, nil, end, nil)
 	s.unwatched = unwatched{} // so that tests of what a client hears need not wait
 	t.Cleanup(func() {
 		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {

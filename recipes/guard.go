@@ -27,7 +27,7 @@ const (
 
 // guardLater is guard of a hold whose znode is not watched yet, from a while after the grant.
 func (s *Session) guardLater(h *Hold, node string, czxid int64) {
-	h.unguarded = time.AfterFunc(s.unwatched.held, func() {
+	h.unguarded = s.timers.start(s.unwatched.held, func() {
 		if h.ctx.Err() == nil {
 			s.guard(h, node, czxid, nil)
 		}
@@ -116,7 +116,7 @@ func (s *Session) rewatch(ctx context.Context, node string) ([]byte, zksession.S
 			return data, stat, w, err
 		}
 		select {
-		case <-time.After(backoff):
+		case <-s.timers.after(backoff):
 		case <-ctx.Done():
 			return nil, zksession.Stat{}, nil, tasks.Ended(ctx)
 		}

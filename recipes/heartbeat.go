@@ -30,7 +30,7 @@ func (s *Session) startLeaseClock(cfg LeaseClockConfig) error {
 	if err != nil {
 		return err
 	}
-	c := &leaseClock{terms: newTerms(s.life), zk: s.zk, cfg: cfg, log: s.janitor.log,
+	c := &leaseClock{terms: newTerms(s.life, s.timers), zk: s.zk, cfg: cfg, log: s.janitor.log,
 		node: path.Join(cfg.Path, fmt.Sprintf("%s%x", heartbeatMark, uint64(s.ID()))),
 		rule: leaseRule{tick: cfg.Tick, timeout: s.Timeout(), margin: cfg.Margin}}
 	s.clock, s.terms = c, c.terms
@@ -53,7 +53,7 @@ func (c *leaseClock) run() {
 			c.log.Debug("lease clock: heartbeat", "error", err)
 		}
 		select {
-		case <-time.After(c.cfg.Interval - time.Since(begun)):
+		case <-c.timers.after(c.cfg.Interval - time.Since(begun)):
 		case <-c.zk.Done():
 		}
 	}

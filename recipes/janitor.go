@@ -22,6 +22,7 @@ type janitor struct {
 	zk    zksession.ZooKeeper
 	tasks *tasks.Set
 	log   *slog.Logger
+	timers
 }
 
 // The pause before something is tried again grows from retryMin to retryMax, and further to hugeMax where a directory
@@ -62,7 +63,7 @@ func (j *janitor) run(what string, job func() error) <-chan error {
 			}
 			j.log.Debug("janitor: "+what, "error", err, "again_in", backoff)
 			select {
-			case <-time.After(backoff):
+			case <-j.timers.after(backoff):
 			case <-j.zk.Done():
 			}
 			backoff = min(2*backoff, limit)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // A Lock is something that a client can hold. Many goroutines may acquire the
@@ -42,7 +43,7 @@ type Hold struct {
 	// unwarn ends the wait for the loss of a hold of which the session would warn; nil if there is none.
 	unwarn func() bool
 	// unguarded runs until the hold's znode is watched; nil if it is from the start.
-	unguarded *time.Timer
+	unguarded zksession.Timer
 	revoked   context.Context
 	revoke    context.CancelFunc
 	// release releases the lock at the service and waits until that is confirmed or ctx ends. It runs at most once,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -297,7 +296,7 @@ func (p *place) watch(ctx context.Context, name string) (*waiter, error) {
 // has waited for long watches its own znode too, to hear of its deletion before the contender that it waits for goes.
 func (p *place) wait(ctx context.Context, changed *waiter) (fired bool, err error) {
 	defer changed.stop()
-	long := time.NewTimer(p.line.s.unwatched.queued)
+	long, due := p.line.s.timers.channel(p.line.s.unwatched.queued)
 	defer long.Stop()
 	for {
 		select {
@@ -306,7 +305,7 @@ func (p *place) wait(ctx context.Context, changed *waiter) (fired bool, err erro
 		case <-p.own.events():
 			p.ownChanged()
 			return false, nil
-		case <-long.C:
+		case <-due:
 			if err := <-p.readOwn(ctx); errors.Is(err, zksession.ErrConnectionLoss) {
 				long.Reset(p.line.s.unwatched.queued)
 			} else if err != nil {

@@ -48,6 +48,7 @@ type Session struct {
 	terms   *terms      // nil if only the service ends holds
 	clock   *leaseClock // nil if there is none
 	observe func(observe.Event)
+	timers  timers
 	// unwatched is when znodes of ours are watched.
 	unwatched unwatched
 	// servers and chroot are those that the session was connected with; empty if that is not known.
@@ -75,7 +76,7 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(service, cmp.Or(cfg.Logger, slog.Default()), cfg.HoldsEnd)
+	s := newSession(service, cmp.Or(cfg.Logger, slog.Default()), cfg.HoldsEnd, cfg.AfterFunc)
 	s.observe, s.servers, s.chroot = cfg.Observe, zk.FormatServers(cfg.Servers), cfg.Chroot
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
@@ -88,19 +89,19 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 // NewSession returns a session on something other than a real server. It takes
 // over zk, which the session's Close closes. A nil logger discards.
 func NewSession(zk zksession.ZooKeeper, log *slog.Logger) *Session {
-	return newSession(zk, log, AfterTimeout)
+	return newSession(zk, log, AfterTimeout, nil)
 }
 
-func newSession(zk zksession.ZooKeeper, log *slog.Logger, end HoldsEnd) *Session {
+func newSession(zk zksession.ZooKeeper, log *slog.Logger, end HoldsEnd, timers timers) *Session {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{zk: zk, unwatched: unwatched{held: heldUnwatched, queued: queuedUnwatched}}
+	s := &Session{zk: zk, timers: timers, unwatched: unwatched{held: heldUnwatched, queued: queuedUnwatched}}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.hub = newHub(zk, &s.tasks)
-	s.janitor = &janitor{zk: zk, tasks: &s.tasks, log: log}
+	s.janitor = &janitor{zk: zk, tasks: &s.tasks, log: log, timers: timers}
 	if end != WhenTold {
-		s.terms = newTerms(s.life)
+		s.terms = newTerms(s.life, timers)
 		s.terms.zk, s.terms.asks = zk, true
 		context.AfterFunc(s.life, s.terms.stop)
 	}

@@ -43,8 +43,9 @@ func (e HoldsEnd) check() error {
 // The deadlines come from a lease clock, which moves them on, or else from zk, which is asked. They are of this
 // process's monotonic clock, which stands still while the machine is suspended.
 type terms struct {
-	life context.Context // the session's
-	now  func() time.Time
+	life   context.Context // the session's
+	now    func() time.Time
+	timers timers
 
 	zk zksession.ZooKeeper
 	// asks says that the deadline is the session timeout after zk was heard.
@@ -55,7 +56,7 @@ type terms struct {
 	next chan struct{} // closed as the next term begins, or the service has refused one
 	// refused is why the service refuses what would begin a term; nil if it does not.
 	refused error
-	timer   *time.Timer
+	timer   zksession.Timer
 }
 
 // A leaseTerm is a time in which holds may last, without a gap. Holds descend from its context.
@@ -70,8 +71,8 @@ type leaseTerm struct {
 type leaseTermKey struct{}
 
 // newTerms returns terms of which none has begun.
-func newTerms(life context.Context) *terms {
-	c := &terms{life: life, now: time.Now, next: make(chan struct{})}
+func newTerms(life context.Context, timers timers) *terms {
+	c := &terms{life: life, timers: timers, now: time.Now, next: make(chan struct{})}
 	c.term = c.newTerm()
 	c.term.end(lost(ErrLeaseExpired)) // nothing has proved anything yet
 	return c
@@ -86,7 +87,7 @@ func (c *terms) newTerm() *leaseTerm {
 
 // newLease makes a term with a fixed deadline.
 func newLease(life context.Context, deadline time.Time, now func() time.Time) *leaseTerm {
-	c := newTerms(life)
+	c := newTerms(life, nil)
 	if now != nil {
 		c.now = now
 	}
@@ -94,7 +95,7 @@ func newLease(life context.Context, deadline time.Time, now func() time.Time) *l
 	defer c.mu.Unlock()
 	c.term = c.newTerm()
 	c.term.deadline = deadline
-	c.timer = time.AfterFunc(deadline.Sub(c.now()), c.due)
+	c.timer = c.timers.start(deadline.Sub(c.now()), c.due)
 	return c.term
 }
 
@@ -109,7 +110,7 @@ func (c *terms) extend(deadline time.Time) {
 	}
 	c.term.deadline = deadline
 	if left := deadline.Sub(c.now()); c.timer == nil {
-		c.timer = time.AfterFunc(left, c.due)
+		c.timer = c.timers.start(left, c.due)
 	} else {
 		c.timer.Reset(left)
 	}

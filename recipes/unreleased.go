@@ -3,7 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // A hold that was lost keeps its znode until it is released, and with it everybody who waits for the lock: see
@@ -19,10 +18,10 @@ func (s *Session) warnUnreleased(h *Hold) {
 			return
 		}
 		s.tasks.Start(func() {
-			late := time.NewTimer(s.Timeout())
+			late, due := s.timers.channel(s.Timeout())
 			defer late.Stop()
 			select {
-			case <-late.C:
+			case <-due:
 			case <-s.Done():
 				return
 			}

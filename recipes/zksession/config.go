@@ -41,6 +41,9 @@ type Config struct {
 	// Logger gets the client's messages at debug level, and its warnings; nil = slog.Default(), which drops the former
 	// unless it is told otherwise.
 	Logger *slog.Logger
+	// AfterFunc starts the timers of locks in the session, if they are not to be those of package time, such as in a
+	// simulation. nil = [time.AfterFunc].
+	AfterFunc func(d time.Duration, f func()) Timer
 
 	_ struct{} // no positional literals
 }

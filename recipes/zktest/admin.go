@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -173,15 +174,21 @@ func (s *Service) SetCreates(path string, n int32) {
 func (s *Service) ReapContainers() (deleted int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ops []request
-	for _, p := range slices.Sorted(maps.Keys(s.tree)) {
-		if n := s.tree[p]; n.owner == containerOwner && n.creates != 0 && len(n.children) == 0 {
-			ops = append(ops, request{op: OpDelete, path: p, version: anyVersion})
-		}
-	}
+	ops := s.unused()
 	for _, op := range ops {
 		s.zxid++
 		s.transact(nil, []request{op})
 	}
 	return len(ops)
+}
+
+// unused returns requests to delete the containers that have had children and have none. s.mu is held.
+func (s *Service) unused() (ops []request) {
+	for p, n := range s.tree {
+		if n.owner == containerOwner && n.creates != 0 && len(n.children) == 0 {
+			ops = append(ops, request{op: OpDelete, path: p, version: anyVersion})
+		}
+	}
+	slices.SortFunc(ops, func(a, b request) int { return strings.Compare(a.path, b.path) })
+	return ops
 }

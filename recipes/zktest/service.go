@@ -37,6 +37,8 @@ type Service struct {
 	sessions map[int64]*session
 	last     int64 // the number of the newest session, from 1
 	closed   bool
+	// proposed, if set, is told of a transaction in the place of the servers, which an [Ensemble] lets learn of it later.
+	proposed func([]change)
 
 	listeners []net.Listener
 	serving   sync.WaitGroup
@@ -98,6 +100,10 @@ func (s *Service) apply(c *change) (undo func()) {
 
 // commit carries out the changes of a transaction that has been validated on s.tree already. s.mu is held.
 func (s *Service) commit(changes []change) {
+	if s.proposed != nil {
+		s.proposed(changes)
+		return
+	}
 	for _, m := range s.servers {
 		m.learn(changes)
 	}

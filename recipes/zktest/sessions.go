@@ -20,6 +20,7 @@ type session struct {
 	local    *Session  // if it is one of Service.Session, else nil
 	over     bool
 	unwatch  func() // stops the timer of its expiry
+	owner    *wire  // its newest connection, in an [Ensemble]
 }
 
 // A link is one connection of a session with a server.

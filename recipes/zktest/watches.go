@@ -1,7 +1,10 @@
 package zktest
 
 import (
+	"cmp"
+	"maps"
 	"path"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -21,7 +24,11 @@ func (w watchTable) add(p string, l *link) {
 func (w watchTable) trigger(p string, kind zk.EventType, acl []zk.ACL, except map[*link]struct{}) map[*link]struct{} {
 	told := w[p]
 	delete(w, p)
-	for l := range told {
+	links := slices.Collect(maps.Keys(told))
+	if len(links) > 1 { // a simulation needs some order
+		slices.SortFunc(links, func(a, b *link) int { return cmp.Compare(a.session.id, b.session.id) })
+	}
+	for _, l := range links {
 		if _, ok := except[l]; !ok && l.may(acl, zk.PermRead) {
 			l.client.notify(kind, p)
 		}
@@ -69,6 +76,9 @@ type rewatch struct {
 // again sets watches again. A watch on something that has changed since the client saw it fires at once.
 func (m *server) again(l *link, r rewatch) {
 	t := m.view()
+	for _, paths := range [][]string{r.data, r.exist, r.children} {
+		slices.Sort(paths) // go-zookeeper names them in no order
+	}
 	for _, p := range r.data {
 		switch n := t[p]; {
 		case n == nil:

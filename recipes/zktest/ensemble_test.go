@@ -1,0 +1,212 @@
+package zktest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/recipes"
+	"locklab/recipes/zksession"
+	"locklab/recipes/zktest"
+	"locklab/recipes/zktest/sim"
+)
+
+// A simulation is an ensemble with clients of a mutex, and what they did.
+type simulation struct {
+	*sim.World
+	t *testing.T
+	*zktest.Ensemble
+	clients []*simulated
+	holder  string
+	grants  []string
+	last    int64 // token
+}
+
+type simulated struct {
+	*sim.Host
+	session *recipes.Session
+	ended   time.Duration // the session, as its client knows
+}
+
+// simulate runs clients on an ensemble until an instant, and then lets them end. Faults may be scheduled by begin.
+func simulate(t *testing.T, seed uint64, clients int, until time.Duration, begin func(*simulation)) *simulation {
+	t.Helper()
+	s := &simulation{t: t}
+	sim.Run(seed, func(w *sim.World) {
+		s.World, s.Ensemble = w, zktest.NewEnsemble(w, zktest.EnsembleConfig{})
+		for i := range clients {
+			c := &simulated{Host: w.Host(fmt.Sprintf("c%d", i+1))}
+			s.clients = append(s.clients, c)
+			go func() {
+				c.Sleep(context.Background(), time.Duration(i+1)*time.Millisecond)
+				for w.Clock() < until {
+					s.contend(c, until)
+				}
+			}()
+		}
+		begin(s)
+		w.Until(until + time.Hour)
+	})
+	return s
+}
+
+// contend takes the lock again and again in one session.
+func (s *simulation) contend(c *simulated, until time.Duration) {
+	ctx := context.Background()
+	var err error
+	c.session, err = recipes.Connect(ctx, recipes.SessionConfig{Config: zksession.Config{
+		Servers: s.Addrs(), Timeout: 6 * time.Second, Dial: s.Dial(c.Host),
+		AfterFunc: func(d time.Duration, f func()) zksession.Timer { return c.AfterFunc(d, f) }}})
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	defer c.session.Close(ctx)
+	m, err := recipes.NewMutex(recipes.MutexConfig{Session: c.session, Path: "/locks/l"})
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	for s.Clock() < until {
+		hold, err := m.Acquire(ctx)
+		if err != nil {
+			c.ended = s.Clock()
+			if !errors.Is(err, zksession.ErrSessionExpired) {
+				s.t.Error(err)
+			}
+			return
+		}
+		if hold.Token() <= s.last {
+			s.t.Errorf("%s got token %x after %x", c.Name, hold.Token(), s.last)
+		}
+		s.last = hold.Token()
+		s.grants = append(s.grants, fmt.Sprintf("%s %x %s", c.Name, hold.Token(), s.Clock()))
+		c.Sleep(hold.Context(), 5*time.Millisecond)
+		if err := hold.Release(ctx); err != nil && !errors.Is(err, recipes.ErrLockLost) {
+			s.t.Error(err)
+		}
+	}
+}
+
+// Two executions of one seed are the same, whatever faults there are; those of another seed differ.
+func TestEnsembleRepeats(t *testing.T) {
+	faults := func(s *simulation) {
+		for i := range 8 {
+			at := time.Duration(i+1) * 5 * time.Second
+			s.After(at, nil, func() {
+				server := s.Servers()[s.Rand.IntN(3)]
+				client := s.clients[s.Rand.IntN(len(s.clients))]
+				switch i % 4 {
+				case 0:
+					s.Kill(server)
+					s.After(2*time.Second, nil, func() { s.Start(server) })
+				case 1:
+					client.Pause()
+					s.After(9*time.Second, nil, client.Resume)
+				case 2:
+					s.Reset(client.Host)
+				case 3:
+					s.Cut(server, s.Servers()[0])
+					s.After(3*time.Second, nil, func() { s.Heal(server, s.Servers()[0]) })
+				}
+			})
+		}
+	}
+	for seed := range uint64(5) {
+		first := simulate(t, seed, 5, 50*time.Second, faults).grants
+		if again := simulate(t, seed, 5, 50*time.Second, faults).grants; !slices.Equal(first, again) {
+			t.Errorf("seed %d: %d grants, and then %d others", seed, len(first), len(again))
+		}
+		if other := simulate(t, seed+100, 5, 50*time.Second, faults).grants; slices.Equal(first, other) {
+			t.Errorf("seed %d does not matter", seed)
+		}
+		if len(first) < 500 {
+			t.Errorf("seed %d: only %d grants", seed, len(first))
+		}
+	}
+}
+
+// The servers elect another leader when they lose theirs, sessions live on, and nothing that was committed is lost.
+func TestEnsembleElects(t *testing.T) {
+	for seed := range uint64(10) {
+		var leaders []string
+		s := simulate(t, seed, 3, 40*time.Second, func(s *simulation) {
+			strike := []func(*sim.Host){
+				s.Kill,
+				(*sim.Host).Pause,
+				func(h *sim.Host) {
+					for _, o := range s.Servers() {
+						s.Cut(h, o)
+						s.Cut(o, h)
+					}
+				},
+			}[seed%3]
+			s.After(10*time.Second, nil, func() {
+				leaders = append(leaders, s.Leader().Name)
+				strike(s.Leader())
+			})
+			s.After(39*time.Second, nil, func() { leaders = append(leaders, s.Leader().Name) })
+		})
+		if len(leaders) != 2 || leaders[0] == leaders[1] {
+			t.Errorf("seed %d: the leaders were %v", seed, leaders)
+		}
+		if s.Expired > 0 {
+			t.Errorf("seed %d: %d sessions expired", seed, s.Expired)
+		}
+		epochs := map[int64]bool{}
+		committed := map[string]bool{}
+		last := int64(0)
+		for _, x := range s.Transactions() {
+			epochs[x.Zxid>>32] = true
+			committed[fmt.Sprintf("%x", x.Zxid)] = true
+			if x.Zxid <= last {
+				t.Errorf("seed %d: transaction %x comes after %x", seed, x.Zxid, last)
+			}
+			last = x.Zxid
+		}
+		if len(epochs) < 2 {
+			t.Errorf("seed %d: the epochs were %v", seed, epochs)
+		}
+		for _, g := range s.grants {
+			if !committed[strings.Fields(g)[1]] {
+				t.Errorf("seed %d: the transaction of grant %q was lost", seed, g)
+			}
+		}
+	}
+}
+
+// A session of a paused client expires within ZooKeeper's band: 2/3 of the timeout to the timeout and 1½ ticks after
+// the client fell silent.
+func TestEnsembleExpires(t *testing.T) {
+	const paused = 10 * time.Second
+	bands := [2]time.Duration{time.Hour, 0}
+	for seed := range uint64(30) {
+		var session int64
+		s := simulate(t, seed, 2, 30*time.Second, func(s *simulation) {
+			s.After(paused, nil, func() {
+				session = s.clients[1].session.ID()
+				s.clients[1].Pause()
+			})
+			s.After(25*time.Second, nil, s.clients[1].Resume)
+		})
+		found := false
+		for _, x := range s.Transactions() {
+			if x.Session == session && x.Closes {
+				found = true
+				after := time.UnixMilli(x.Time).Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) - paused
+				bands[0], bands[1] = min(bands[0], after), max(bands[1], after)
+				if after < 4*time.Second || after > 7500*time.Millisecond {
+					t.Errorf("seed %d: the session expired after %s", seed, after)
+				}
+			}
+		}
+		if !found || s.Expired != 1 || s.clients[1].ended < 25*time.Second {
+			t.Errorf("seed %d: %d sessions expired; the client knew at %s", seed, s.Expired, s.clients[1].ended)
+		}
+	}
+	t.Logf("sessions expired %s to %s after their clients fell silent", bands[0], bands[1])
+}

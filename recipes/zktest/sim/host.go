@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A Host is a machine with one process, which can be paused. It belongs to one world.
+type Host struct {
+	// Name is the host's, such as c1.
+	Name string
+
+	w      *World
+	rank   int
+	runs   bool // it has goroutines
+	paused bool
+	held   []*event // what was due meanwhile
+	// outlets counts those that were made.
+	outlets int
+}
+
+// Host returns a new host for code with goroutines.
+func (w *World) Host(name string) *Host {
+	h := w.Machine(name)
+	h.runs = true
+	return h
+}
+
+// Machine returns a new host without goroutines: the kernel does what happens there.
+func (w *World) Machine(name string) *Host {
+	h := &Host{Name: name, w: w, rank: len(w.hosts)}
+	w.hosts = append(w.hosts, h)
+	return h
+}
+
+// World returns the host's world.
+func (h *Host) World() *World { return h.w }
+
+// Pause stops the host's code and timers, while time goes on.
+func (h *Host) Pause() { h.paused = true }
+
+// Paused reports whether it is paused.
+func (h *Host) Paused() bool { return h.paused }
+
+// Resume ends a pause. All that was due meanwhile happens now: each message and each timer in the order in which they
+// were due. Whether the process finds its timers or its messages first is for the seed to decide.
+func (h *Host) Resume() {
+	h.paused = false
+	held := h.held
+	h.held = nil
+	if first := h.w.Rand.IntN(3); first < 2 {
+		slices.SortStableFunc(held, func(a, b *event) int {
+			switch {
+			case a.timer == b.timer:
+				return 0
+			case a.timer == (first == 0):
+				return -1
+			}
+			return 1
+		})
+	}
+	now := h.w.Now()
+	for i, e := range held {
+		e.at = now + time.Duration(i)*time.Microsecond
+		h.w.push(e)
+	}
+}
+
+// Do calls f now, or when the host is not paused any more.
+func (h *Host) Do(f func()) { (&event{host: h, do: f, runs: h.runs}).happen() }
+
+// A Timer calls a function once, unless it is stopped before. It is to a host what a [time.Timer] is to a process. Any
+// goroutine may call its methods.
+type Timer struct {
+	h *Host
+	f func()
+	e *event
+}
+
+// AfterFunc calls f in its own goroutine when d has passed and the host is not paused. Any goroutine of the host may
+// call it.
+func (h *Host) AfterFunc(d time.Duration, f func()) *Timer {
+	t := &Timer{h: h, f: f}
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	t.start(d)
+	return t
+}
+
+// start starts the timer. The world's mutex is held.
+func (t *Timer) start(d time.Duration) {
+	e := &event{at: t.h.w.Clock() + max(d, 0), host: t.h, timer: true, runs: true}
+	e.do = func() {
+		t.h.w.mu.Lock()
+		stopped := e.stopped
+		e.stopped = true
+		t.h.w.mu.Unlock()
+		if !stopped {
+			go t.f()
+		}
+	}
+	t.e = e
+	t.h.w.add(e)
+	t.h.w.stir()
+}
+
+// Stop keeps the timer from calling its function, and reports whether it was in time.
+func (t *Timer) Stop() bool {
+	t.h.w.mu.Lock()
+	defer t.h.w.mu.Unlock()
+	was := !t.e.stopped
+	t.e.stopped = true
+	return was
+}
+
+// Reset starts the timer anew, and reports whether it was running.
+func (t *Timer) Reset(d time.Duration) bool {
+	t.h.w.mu.Lock()
+	defer t.h.w.mu.Unlock()
+	was := !t.e.stopped
+	t.e.stopped = true
+	t.start(d)
+	return was
+}
+
+// Sleep returns when d has passed and the host is not paused, or ctx has ended. Any goroutine of the host may call it.
+func (h *Host) Sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	over := make(chan struct{})
+	t := h.AfterFunc(d, func() { close(over) })
+	defer t.Stop()
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// stir tells the kernel, which may be asleep, that a host has acted.
+func (w *World) stir() {
+	select {
+	case w.poke <- struct{}{}:
+	default:
+	}
+}
+
+// An Outlet is where the goroutines of a host leave what they send, for the kernel to collect.
+type Outlet struct {
+	host    *Host
+	rank    int
+	collect func()
+	waiting bool // guarded by the world's mutex
+}
+
+// Outlet returns a new outlet, from which the kernel collects by calling collect. While the host is paused, nothing is
+// collected. Outlets of one host that are made at the same instant must be made by one goroutine.
+func (h *Host) Outlet(collect func()) *Outlet {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	h.outlets++
+	return &Outlet{host: h, rank: h.outlets, collect: collect}
+}
+
+// Filled tells the kernel that there is something to collect. Any goroutine of the host may call it.
+func (o *Outlet) Filled() {
+	w := o.host.w
+	w.mu.Lock()
+	if !o.waiting {
+		o.waiting = true
+		w.pending = append(w.pending, o)
+	}
+	w.mu.Unlock()
+	w.stir()
+}
+
+// take collects.
+func (o *Outlet) take() {
+	o.host.w.mu.Lock()
+	o.waiting = false
+	o.host.w.mu.Unlock()
+	if o.host.paused {
+		o.host.held = append(o.host.held, &event{host: o.host, do: o.collect, runs: true})
+		return
+	}
+	o.collect()
+}
