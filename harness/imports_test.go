@@ -98,6 +98,7 @@ var layers = []layer{
 	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/junit"}},
 	{"results", []string{"reports/result", "reports/internal/synth", "reports/internal/browser", "reports/chart",
 		"harness/watch"}},
+	{"timelines", []string{"reports/timeline"}},
 	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice", "reports/danger",
 		"reports/export", "reports/index"}},
 	{"judgement", []string{"harness/judge", "reports/gatecurve", "reports/sweep", "reports/serve"}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"locklab/chaos"
+	"locklab/workloads"
 	"locklab/workloads/guard"
 	"locklab/workloads/lock"
 )
@@ -55,4 +56,85 @@ func (s *Scenario) Foreign() bool { return s.Mix().Foreign }
 func (s *Scenario) Protection() guard.Guard {
 	g, _ := guard.Find(s.Guard)
 	return g
+}
+
+// recipes checks that each recipe serves the workload, and that all of them go together and with the guard.
+func (v *validator) recipes() {
+	if !v.fits() {
+		return
+	}
+	v.mixed()
+	run := guard.Run{Workload: v.Workload, Recipes: v.Recipes(), Mix: v.Mix(), Units: v.Units,
+		SessionTimeout: v.Negotiated(), Tick: v.Tick}
+	for _, r := range v.Protection().Refusals(run) {
+		v.refuse(r.Keys, r.Hint, "%s", r.Reason)
+	}
+	v.connection()
+}
+
+// fits reports whether each recipe serves the workload.
+func (v *validator) fits() bool {
+	fits := true
+	for _, r := range v.Recipes() {
+		if !r.Serves(v.Workload) {
+			fits = false
+			v.refuse(by("recipe", "workload"),
+				"one of "+strings.Join(lock.Offered(v.Workload), ", ")+"; or workload: "+r.Workloads[0],
+				"recipe %s does not serve workload %s", r.Name, v.Workload)
+		}
+		if v.DowngradeShare > 0 && v.Workload == workloads.ReadWrite && !r.Downgrade {
+			v.refuse(by("downgrade-share", "recipe"), "recipe: rw, or downgrade-share: 0",
+				"a writer of recipe %s cannot become a reader", r.Name)
+		}
+	}
+	if fits && v.Workload == workloads.MultiLock && !v.Mix().Several {
+		v.refuse(by("recipe", "workload"), "multi or curator-multi, alone or mixed with it",
+			"recipe %s takes one lock at a time, and no client takes several", v.Recipe)
+	}
+	return fits
+}
+
+// mixed checks that recipes that share a path see each other.
+func (v *validator) mixed() {
+	all := v.Recipes()
+	if len(all) < 2 {
+		return
+	}
+	first := all[0]
+	goesWith := "no other"
+	if names := lock.Companions(first, v.Workload); len(names) > 0 {
+		goesWith = strings.Join(names, ", ")
+	}
+	for _, r := range all[1:] {
+		if r.Layout == "" || r.Layout != first.Layout {
+			v.refuse(by("recipe"), first.Name+" goes with "+goesWith,
+				"recipes %s and %s do not share a layout of znodes, so they would not see each other", first.Name, r.Name)
+		}
+	}
+	if v.ClientProcesses < len(all) {
+		v.refuse(by("client-processes", "recipe"), "a client process or more for each recipe",
+			"%d client processes for %d recipes", v.ClientProcesses, len(all))
+	}
+}
+
+// connection refuses keys that do not apply to recipes whose clients have a connection each. Such clients cannot share
+// a session, and have no say in whether they wait.
+func (v *validator) connection() {
+	all := v.Recipes()
+	one := slices.IndexFunc(all, func(r lock.Recipe) bool { return r.OneLock })
+	if one >= 0 && v.Locks > 1 && !v.LockChoice.Dealt {
+		v.refuse(by("locks", "recipe"), "locks: 1, or lock-choice: dealt",
+			"%d locks, but a client of recipe %s has one, on a connection of its own", v.Locks, all[one].Name)
+	}
+	i := slices.IndexFunc(all, func(r lock.Recipe) bool { return r.OwnConnection })
+	if i < 0 {
+		return
+	}
+	name := all[i].Name
+	if v.ClientsPerSession > 1 {
+		v.refuse(by("clients-per-session", "recipe"), "drop it", "clients of recipe %s have a connection each", name)
+	}
+	if v.Try {
+		v.refuse(by("try", "recipe"), "wait: 1s", "recipe %s does not say whether it waits", name)
+	}
 }

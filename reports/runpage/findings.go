@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 	"locklab/reports/words"
 )
 
@@ -49,7 +50,7 @@ func subject(f *check.Finding) (client string, others []string) {
 }
 
 // groupFindings puts the findings of a check together by pattern, in the order in which they were found.
-func groupFindings(v *check.Verdict, timelines []timeline) (groups []findingGroup) {
+func groupFindings(v *check.Verdict, timelines []timeline.Timeline) (groups []findingGroup) {
 	by := map[[4]string][]check.Finding{}
 	var order [][4]string
 	for _, f := range v.Findings {
@@ -66,7 +67,7 @@ func groupFindings(v *check.Verdict, timelines []timeline) (groups []findingGrou
 	return groups
 }
 
-func newGroup(all []check.Finding, timelines []timeline) findingGroup {
+func newGroup(all []check.Finding, timelines []timeline.Timeline) findingGroup {
 	g := findingGroup{Says: sentenceOf(all)}
 	if len(all) > shownExamples+1 {
 		g.More = len(all) - shownExamples
@@ -76,7 +77,7 @@ func newGroup(all []check.Finding, timelines []timeline) findingGroup {
 	}
 	var rest []string
 	for _, f := range all[len(all)-g.More:] {
-		s := seconds(f.At)
+		s := words.Instant(f.At)
 		if len(f.Tokens) > 0 {
 			s += " token " + fmt.Sprint(f.Tokens[len(f.Tokens)-1])
 		}
@@ -122,9 +123,9 @@ func sentenceOf(all []check.Finding) string {
 		}
 	}
 	if n := int64(len(all)); n > 1 {
-		s += fmt.Sprintf(": %s times, from %s to %s", words.Grouped(n), seconds(first.At), seconds(max(last.Until, last.At)))
+		s += fmt.Sprintf(": %s times, from %s to %s", words.Grouped(n), words.Instant(first.At), words.Instant(max(last.Until, last.At)))
 	} else {
-		s += " at " + seconds(f.At)
+		s += " at " + words.Instant(f.At)
 	}
 	switch {
 	case f.Cause == check.CauseNone:
@@ -152,8 +153,8 @@ func enumerate(names []string, most int) string {
 }
 
 // zoomTo returns where a finding can be seen: on the shortest timeline that has it; nil if none does.
-func zoomTo(f check.Finding, timelines []timeline) *zoom {
-	var best *timeline
+func zoomTo(f check.Finding, timelines []timeline.Timeline) *zoom {
+	var best *timeline.Timeline
 	for i := range timelines {
 		t := &timelines[i]
 		if f.At >= t.From && f.At < t.To && (t.Overview != nil || t.Lock == f.Lock) &&
@@ -165,5 +166,5 @@ func zoomTo(f check.Finding, timelines []timeline) *zoom {
 		return nil
 	}
 	pad := max(f.Until-f.At, 10e6)
-	return &zoom{best.file, max(f.At-pad, best.From) / 1e3, min(max(f.Until, f.At)+pad, best.To) / 1e3}
+	return &zoom{best.File, max(f.At-pad, best.From) / 1e3, min(max(f.Until, f.At)+pad, best.To) / 1e3}
 }

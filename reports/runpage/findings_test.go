@@ -9,6 +9,7 @@ import (
 	"locklab/harness/check"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 )
 
 // Findings of one pattern have one sentence, a few examples, and the rest in numbers.
@@ -21,8 +22,8 @@ func TestFindingsAreGrouped(t *testing.T) {
 	}
 	v.Findings = append(v.Findings, check.Finding{Kind: "lost-update", Lock: synth.TheLock, At: synth.Ms(900),
 		Clients: []string{"c2/1", "c4/1"}, Cause: check.CauseNone, Text: "lost"})
-	shown := timeline{file: "timeline", scene: scene{Span: result.Span{To: synth.Ms(250)}, Lock: synth.TheLock}}
-	groups := groupFindings(v, []timeline{shown})
+	shown := timeline.Timeline{File: "timeline", Scene: timeline.Scene{Span: result.Span{To: synth.Ms(250)}, Lock: synth.TheLock}}
+	groups := groupFindings(v, []timeline.Timeline{shown})
 	var says []string
 	for _, g := range groups {
 		says = append(says, g.Says)

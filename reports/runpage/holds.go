@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 	"locklab/reports/words"
 )
 
@@ -15,12 +16,12 @@ const (
 )
 
 // holdsSection has the holds of the timelines as tables, for readers who do not see the pictures or have no script.
-func holdsSection(all []timeline) section {
+func holdsSection(all []timeline.Timeline) section {
 	s := section{ID: "holds", Title: "Holds in words"}
 	var listed, n int
 	for i := range all {
 		if t := &all[i]; t.Overview == nil {
-			rows, held := t.holdsTable()
+			rows, held := holdsTable(t)
 			s.table(rows)
 			listed, n = listed+len(rows.Rows), n+held
 		}
@@ -39,17 +40,17 @@ func holdsSection(all []timeline) section {
 
 // A heldBy is a hold in a client's row.
 type heldBy struct {
-	*hold
-	lane *lane
+	*timeline.Hold
+	lane *timeline.Lane
 }
 
 // holdsTable has the holds of a timeline in the order in which they began, and says how many there are. If there are
 // too many, it leaves out the earliest and the latest.
-func (t *timeline) holdsTable() (rows *table, n int) {
+func holdsTable(t *timeline.Timeline) (rows *table, n int) {
 	var all []heldBy
 	for i := range t.Lanes {
 		l := &t.Lanes[i]
-		for _, held := range [][]hold{l.Holds, l.Reads} {
+		for _, held := range [][]timeline.Hold{l.Holds, l.Reads} {
 			for k := range held {
 				if held[k].Overlaps(t.Span) {
 					all = append(all, heldBy{&held[k], l})
@@ -58,7 +59,7 @@ func (t *timeline) holdsTable() (rows *table, n int) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b heldBy) int { return cmp.Compare(a.From, b.From) })
-	first, _ := slices.BinarySearchFunc(all, t.anchor(), func(h heldBy, at int64) int { return cmp.Compare(h.From, at) })
+	first, _ := slices.BinarySearchFunc(all, t.Anchor(), func(h heldBy, at int64) int { return cmp.Compare(h.From, at) })
 	first = max(0, min(first-holdsBefore, len(all)-toldHolds))
 	shown := all[first:min(first+toldHolds, len(all))]
 	caption := t.Title
@@ -69,14 +70,14 @@ func (t *timeline) holdsTable() (rows *table, n int) {
 	rows = tableOf(caption, "client", "#from", "#to", "#lasted", "#while another believed", "what is known of it")
 	for _, h := range shown {
 		var both int64
-		for _, s := range common(h.lane.Double, []result.Span{h.Span}) {
+		for _, s := range timeline.Common(h.lane.Double, []result.Span{h.Span}) {
 			both += s.To - s.From
 		}
 		other := "–"
 		if both > 0 {
 			other = words.Duration(both)
 		}
-		rows.add(h.lane.Client, seconds(h.From), seconds(h.To), words.Duration(h.To-h.From), other, h.details())
+		rows.add(h.lane.Client, words.Instant(h.From), words.Instant(h.To), words.Duration(h.To-h.From), other, h.Details())
 	}
 	return rows, len(all)
 }

@@ -12,7 +12,7 @@ import (
 // The holds of a timeline are also told in words: all of them, in order, with what their bars show.
 func TestHoldsInWords(t *testing.T) {
 	_, d := figuresOf(Input(synth.Act2Run(false)))
-	rows, n := d.timelines.All[0].holdsTable()
+	rows, n := holdsTable(&d.timelines.All[0])
 	if n != len(rows.Rows) || n != 9 {
 		t.Fatalf("%d rows for %d holds", len(rows.Rows), n)
 	}
@@ -44,7 +44,7 @@ func TestHoldsInWordsAreBounded(t *testing.T) {
 	s.Fault("f1", "partition", "zk1", 1992, 3900) // holds 1 to 198 began before it
 	s.Phase(5000, history.PhaseDrain)
 	_, d := figuresOf(Input(closed(s.Sorted()), check.Facts{}))
-	rows, n := d.timelines.All[0].holdsTable()
+	rows, n := holdsTable(&d.timelines.All[0])
 	if len(rows.Rows) != toldHolds || n <= toldHolds {
 		t.Fatalf("%d rows for %d holds, want %d", len(rows.Rows), n, toldHolds)
 	}

@@ -7,6 +7,7 @@ import (
 	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 )
 
 // lastSeconds is how much of a run that lasts is drawn in detail, in ns.
@@ -19,17 +20,17 @@ func Live(in result.Input) (all []chart.Picture) {
 		return nil
 	}
 	w, faults := result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)
-	whole := newOverview(in, w, faults, nil)
-	whole.file = overviewName
+	whole := timeline.NewOverview(in, w, faults, nil)
+	whole.File = timeline.OverviewName
 	if _, ended := in.Events.First(history.OpEnd); !ended {
 		whole.Title = "The run so far: who held, faults, and gaps without progress"
 	}
 	last := slices.MaxFunc(in.Acquisitions, func(a, b history.Acquisition) int {
 		return cmp.Compare(a.Invoked, b.Invoked)
 	})
-	s := scene{Span: result.Span{From: max(0, w.End-lastSeconds), To: max(w.End, 1)}, Lock: last.Lock,
+	s := timeline.Scene{Span: result.Span{From: max(0, w.End-lastSeconds), To: max(w.End, 1)}, Lock: last.Lock,
 		Title: "The last two seconds of " + last.Lock}
-	latest := timelinesOf(in, w, faults, []scene{s})[0]
-	latest.file = "latest"
-	return []chart.Picture{whole.figure().Inline(), latest.figure().Inline()}
+	latest := timeline.Of(in, w, faults, []timeline.Scene{s})[0]
+	latest.File = "latest"
+	return []chart.Picture{whole.Figure().Inline(), latest.Figure().Inline()}
 }

@@ -28,7 +28,7 @@ func methodSection(in result.Input, w result.Interval) section {
 	}
 	window := "the run never reached it"
 	if w.Measured {
-		window = fmt.Sprintf("%s, from %s to %s of the run", words.Duration(w.To-w.From), seconds(w.From), seconds(w.To))
+		window = fmt.Sprintf("%s, from %s to %s of the run", words.Duration(w.To-w.From), words.Instant(w.From), words.Instant(w.To))
 	}
 	all = append(all, "Measured window: "+window+". Only acquisitions that were asked for in it have latencies, not "+
 		"those of "+

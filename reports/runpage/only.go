@@ -10,6 +10,8 @@ import (
 	"locklab/harness/fail"
 	"locklab/reports/chart"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
+	"locklab/reports/words"
 )
 
 // A Choice says which picture of a run to draw. The zero times and the empty lock leave the choice to the report.
@@ -20,7 +22,7 @@ type Choice struct {
 }
 
 // Pictures are the names of pictures that every run with grants has.
-var Pictures = []string{timelineName, "latency-percentiles", "latency-over-time", "throughput", "grants"}
+var Pictures = []string{timeline.Name, "latency-percentiles", "latency-over-time", "throughput", "grants"}
 
 // ErrChoice says that a run has no picture of that kind.
 var ErrChoice = fail.Input.New("nothing to draw")
@@ -54,18 +56,18 @@ func DrawOne(in result.Input, c Choice) (chart.Picture, error) {
 
 // windowFigure is the timeline of any part of a run.
 func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
-	if c.Name != timelineName {
-		return f, fmt.Errorf("%w: only the picture %s has a window or a lock", ErrChoice, timelineName)
+	if c.Name != timeline.Name {
+		return f, fmt.Errorf("%w: only the picture %s has a window or a lock", ErrChoice, timeline.Name)
 	}
 	w := result.MeasuredWindow(in.Events)
-	s := scene{Span: result.Span{To: w.End}}
+	s := timeline.Scene{Span: result.Span{To: w.End}}
 	if c.From != nil {
 		s.From = int64(*c.From)
 	}
 	if c.To != nil {
 		s.To = int64(*c.To)
 	}
-	run := fmt.Sprintf("the run lasted from 0 s to %s", seconds(w.End))
+	run := fmt.Sprintf("the run lasted from 0 s to %s", words.Instant(w.End))
 	switch {
 	case w.End <= 0:
 		return f, fmt.Errorf("%w: nothing was recorded", ErrChoice)
@@ -81,7 +83,7 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 	s.Title = "Who held " + s.Lock
 	for _, o := range result.OverlapFindings(in.Report) {
 		if o.Lock == s.Lock && s.Overlaps(result.Span{From: o.At, To: o.Until}) {
-			s.Overlap, s.Clients, s.Title = &o, o.Clients, overlapTitle(in, o)
+			s.Overlap, s.Clients, s.Title = &o, o.Clients, timeline.OverlapTitle(in, o)
 			break
 		}
 	}
@@ -91,9 +93,9 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 			s.Fault = &faults[i]
 		}
 	}
-	t := timelinesOf(in, w, faults, []scene{s})[0]
-	t.file = timelineName
-	return t.figure(), nil
+	t := timeline.Of(in, w, faults, []timeline.Scene{s})[0]
+	t.File = timeline.Name
+	return t.Figure(), nil
 }
 
 // lockIn returns the lock of a window: the one that is asked for, or else the one with the most holds in it.

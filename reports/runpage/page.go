@@ -9,6 +9,7 @@ import (
 
 	"locklab/reports/chart"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 )
 
 var (
@@ -77,7 +78,7 @@ func firstNumbers(r *result.Result, all []keyNumber) (three []keyNumber) {
 // A drawing has the pictures of a page, by their names, and what its timelines and pictures of clients show.
 type drawing struct {
 	all       []chart.Picture
-	timelines timelines
+	timelines timeline.Timelines
 	shares    []clientShare
 }
 
@@ -91,7 +92,7 @@ func (d *drawing) picture(name string) chart.Picture {
 // parts returns the timelines below the first screen.
 func (d *drawing) parts() (parts []part) {
 	for _, t := range d.timelines.All[min(len(d.timelines.All), 1):] {
-		p := d.picture(t.file)
+		p := d.picture(t.File)
 		parts = append(parts, part{Picture: &p})
 	}
 	return parts
@@ -104,7 +105,7 @@ func newPageView(in result.Input, drawn drawing) pageView {
 	v := pageView{Input: in, Style: chart.PageStyle + template.CSS(style), Script: template.JS(script), Policy: policy,
 		Patterns: chart.PagePatterns, Partial: partialNote(in), Empty: in.Result.Operations.AcquiredInRun == 0,
 		Numbers: firstNumbers(&in.Result, all)}
-	if p := drawn.picture(timelineName); p.Element != "" {
+	if p := drawn.picture(timeline.Name); p.Element != "" {
 		v.Timeline = &p
 	} else {
 		v.Absent = p.Absent

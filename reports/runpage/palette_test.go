@@ -20,6 +20,7 @@ import (
 	"locklab/reports/chart"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 )
 
 // A client's place and colour follow from the names of the scenario's clients, or of the history's if they are others.
@@ -38,17 +39,17 @@ func TestPalette(t *testing.T) {
 		"planned":  {of("c2/1", "c1/0"), []string{"c1/0", "c1/1", "c2/0", "c2/1"}},
 		"doctored": {of("c10/1", "c2/1", "c1/2", "c2/1"), []string{"c1/2", "c2/1", "c10/1"}},
 	} {
-		p := newPalette(c.in)
+		p := timeline.NewPalette(c.in)
 		names := make([]string, 0, len(p))
 		for name := range p {
 			names = append(names, name)
 		}
-		p.order(names)
+		p.Order(names)
 		if diff := cmp.Diff(c.want, names); diff != "" {
 			t.Errorf("%s: order (-want +got):\n%s", name, diff)
 		}
-		if p.color(c.want[1]) != chart.Owners[1] || p.color("x") != chart.LightGrey {
-			t.Errorf("%s: colours %v, %v", name, p.color(c.want[1]), p.color("x"))
+		if p.Color(c.want[1]) != chart.Owners[1] || p.Color("x") != chart.LightGrey {
+			t.Errorf("%s: colours %v, %v", name, p.Color(c.want[1]), p.Color("x"))
 		}
 	}
 }
@@ -72,7 +73,7 @@ func TestClientsKeepTheirColours(t *testing.T) {
 	seen := map[string]color.NRGBA{}
 	for name, in := range map[string]result.Input{"paused": act(false, ""), "fenced": act(true, ""),
 		"without " + absent: act(false, absent), "partial": Judged(broken.Run, check.Report{})} {
-		picture, err := DrawOne(in, Choice{Name: timelineName})
+		picture, err := DrawOne(in, Choice{Name: timeline.Name})
 		if err != nil {
 			t.Fatal(err)
 		}

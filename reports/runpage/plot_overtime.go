@@ -15,6 +15,7 @@ import (
 	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 	"locklab/reports/words"
 )
 
@@ -45,12 +46,12 @@ func overTimeFigure(in result.Input, w result.Interval, faults []result.FaultSpa
 		return f
 	}
 	p := chart.New("Acquire latency over time", "seconds since the start of the run", "time to get the lock (log scale)")
-	p.Add(chart.Grid{Horizontal: true}, bands{Faults: faults, Phases: result.PhaseMarks(in.Events)})
+	p.Add(chart.Grid{Horizontal: true}, timeline.Bands{Faults: faults, Phases: result.PhaseMarks(in.Events)})
 	lo, hi := math.Inf(1), 0.0
 	for _, at := range slices.Concat(granted, refused) {
 		lo, hi = min(lo, at.Y), max(hi, at.Y)
 	}
-	lowest, highest := runExtent(in, w)
+	lowest, highest := timeline.RunExtent(in, w)
 	p.Y.Min, p.Y.Max = chart.FitLog(lo, hi)
 	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.18) // room for the names of faults and phases
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, chart.LogTime{}
@@ -134,20 +135,4 @@ func perStep(points plotter.XYs, p, width float64) []plotter.XYs {
 		*piece = append(*piece, plotter.XY{X: float64(k) * width, Y: y}, plotter.XY{X: float64(k+1) * width, Y: y})
 	}
 	return pieces
-}
-
-// runExtent is the x axis of pictures of the whole run: from the first attempt to the last event, in seconds.
-func runExtent(in result.Input, w result.Interval) (lo, hi float64) {
-	first := w.End
-	for i := range in.Acquisitions {
-		first = min(first, in.Acquisitions[i].Invoked)
-	}
-	if w.Measured {
-		first = min(first, w.From)
-	}
-	lo, hi = chart.Seconds(first), chart.Seconds(w.End)
-	if hi <= lo {
-		hi = lo + 1
-	}
-	return lo, hi
 }

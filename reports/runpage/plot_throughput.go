@@ -10,6 +10,7 @@ import (
 
 	"locklab/reports/chart"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 	"locklab/reports/words"
 )
 
@@ -22,7 +23,7 @@ func throughputFigure(in result.Input, w result.Interval, faults []result.FaultS
 		Absent: "Nothing was granted.",
 		Height: 260,
 	}
-	lo, hi := runExtent(in, w)
+	lo, hi := timeline.RunExtent(in, w)
 	bin := binWidth(hi-lo, in.Result.Operations.AcquiredInRun)
 	counts := make([]float64, int(math.Ceil((hi-lo)/bin))+1)
 	n := 0
@@ -49,7 +50,7 @@ func throughputFigure(in result.Input, w result.Interval, faults []result.FaultS
 		top = max(top, rate)
 	}
 	p := chart.New("Throughput", "seconds since the start of the run", "grants per second")
-	p.Add(chart.Grid{Horizontal: true}, bands{Faults: faults, Phases: result.PhaseMarks(in.Events)})
+	p.Add(chart.Grid{Horizontal: true}, timeline.Bands{Faults: faults, Phases: result.PhaseMarks(in.Events)})
 	area := append(plotter.XYs{{X: line[0].X, Y: 0}}, line...)
 	area = append(area, plotter.XY{X: line[len(line)-1].X, Y: 0})
 	poly, err := plotter.NewPolygon(area)

@@ -5,6 +5,7 @@ import (
 
 	"locklab/reports/chart"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 )
 
 // Render draws the run's pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
@@ -26,8 +27,8 @@ func Render(dir string, in result.Input) error {
 func figuresOf(in result.Input) ([]chart.Figure, drawing) {
 	w := result.MeasuredWindow(in.Events)
 	faults := result.FaultSpans(in.Events)
-	d := drawing{timelines: newTimelines(in, w, faults), shares: clientShares(in, w)}
-	figures := append(d.timelines.figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
+	d := drawing{timelines: timeline.New(in, w, faults), shares: clientShares(in, w)}
+	figures := append(d.timelines.Figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
 		throughputFigure(in, w, faults))
 	return append(figures, clientFigures(d.shares)...), d
 }

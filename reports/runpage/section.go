@@ -1,8 +1,6 @@
 package runpage
 
 import (
-	"strconv"
-
 	"locklab/harness/check"
 	"locklab/reports/chart"
 	"locklab/reports/words"
@@ -99,11 +97,7 @@ func number(n *int64) string { return words.Known(n, words.Grouped) }
 func real(v *float64) string { return words.Known(v, words.Digits3) }
 
 // at is a time of the run.
-func at(ns *int64) string { return words.Known(ns, seconds) }
-
-func seconds(ns int64) string {
-	return strconv.FormatFloat(chart.Seconds(ns), 'f', 3, 64) + " s"
-}
+func at(ns *int64) string { return words.Known(ns, words.Instant) }
 
 func yes(b bool) string {
 	if b {

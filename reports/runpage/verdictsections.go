@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/reports/result"
+	"locklab/reports/timeline"
 )
 
 // checksSection says what each check expected and found.
@@ -70,7 +71,7 @@ func thresholdsSection(in result.Input) section {
 }
 
 // findingsSection shows what the checks found, by patterns.
-func findingsSection(in result.Input, timelines []timeline) section {
+func findingsSection(in result.Input, timelines []timeline.Timeline) section {
 	s := section{ID: "findings", Title: "Findings"}
 	n := int64(0)
 	for i := range in.Report.Checks {

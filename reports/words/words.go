@@ -3,6 +3,7 @@ package words
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -111,6 +112,11 @@ func Duration(ns int64) string {
 		return Digits3(v/60e9) + " min"
 	}
 	return Digits3(v/3600e9) + " h"
+}
+
+// Instant writes a time of a run, in nanoseconds, as seconds with three decimals.
+func Instant(ns int64) string {
+	return strconv.FormatFloat(time.Duration(ns).Seconds(), 'f', 3, 64) + " s"
 }
 
 // Digits3 writes v with three significant digits and no trailing zeros.

@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"locklab/reports/result"
 )
 
-// A scene is the part of a run that the timeline shows: one lock, a span, and the clients that it is about.
-type scene struct {
+// A Scene is the part of a run that the timeline shows: one lock, a span, and the clients that it is about.
+type Scene struct {
 	result.Span
 	Lock    string
 	Clients []string          // the most important first
@@ -24,8 +24,8 @@ type scene struct {
 
 // scenes are what the timelines of a run show.
 type scenes struct {
-	Lead  *scene  // what the run is about; nil if an overview of the whole run comes first
-	Parts []scene // what else there is to see, in the order of time
+	Lead  *Scene  // what the run is about; nil if an overview of the whole run comes first
+	Parts []Scene // what else there is to see, in the order of time
 	Left  int     // how many faults and findings have no scene, because there are more than maxParts
 }
 
@@ -54,7 +54,7 @@ func chooseScenes(in result.Input, w result.Interval, faults []result.FaultSpan)
 		return all
 	}
 	shown := func(f *check.Finding) bool {
-		shows := func(s scene) bool { return s.From <= f.At && f.At < s.To && s.Lock == f.Lock }
+		shows := func(s Scene) bool { return s.From <= f.At && f.At < s.To && s.Lock == f.Lock }
 		return all.Lead != nil && shows(lead) || slices.ContainsFunc(all.Parts, shows)
 	}
 	labels := map[string]bool{}
@@ -74,17 +74,17 @@ func chooseScenes(in result.Input, w result.Interval, faults []result.FaultSpan)
 		}
 	}
 	// Those about a finding stay, and then the longest ones.
-	slices.SortStableFunc(all.Parts, func(a, b scene) int {
+	slices.SortStableFunc(all.Parts, func(a, b Scene) int {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.To-b.From, a.To-a.From))
 	})
 	all.Left = max(0, len(all.Parts)-maxParts)
 	all.Parts = all.Parts[:len(all.Parts)-all.Left]
-	slices.SortStableFunc(all.Parts, func(a, b scene) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(all.Parts, func(a, b Scene) int { return cmp.Compare(a.From, b.From) })
 	return all
 }
 
 // weight is 1 for a scene about something that a check found.
-func (s *scene) weight() int {
+func (s *Scene) weight() int {
 	if s.Overlap != nil || s.Fault == nil {
 		return 1
 	}
@@ -125,7 +125,7 @@ func unexplained(report check.Report, faults []result.FaultSpan) (all []foundBy)
 // chooseScene chooses the most interesting scene: the finding that the run is about, else the first fault, else the
 // first holds of the measured window. ok is false if the run has no grants and nothing was found.
 func chooseScene(in result.Input, w result.Interval, faults []result.FaultSpan,
-	byLock [][]*history.Acquisition) (s scene, ok bool) {
+	byLock [][]*history.Acquisition) (s Scene, ok bool) {
 	name, f := featured(in)
 	switch {
 	case f != nil && result.IsOverlap(f):
@@ -149,8 +149,8 @@ func busiest(byLock [][]*history.Acquisition) []*history.Acquisition {
 
 // overlapScene begins a little before the fault that explains an overlap, or before the older hold if there is no
 // such fault, and ends a little after the older hold.
-func overlapScene(in result.Input, faults []result.FaultSpan, f check.Finding) scene {
-	s := scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: overlapTitle(in, f)}
+func overlapScene(in result.Input, faults []result.FaultSpan, f check.Finding) Scene {
+	s := Scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: OverlapTitle(in, f)}
 	s.Span = result.Span{From: f.At, To: f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
@@ -170,8 +170,8 @@ func overlapScene(in result.Input, faults []result.FaultSpan, f check.Finding) s
 	return s
 }
 
-// overlapTitle says what overlapped.
-func overlapTitle(in result.Input, f check.Finding) string {
+// OverlapTitle says what overlapped.
+func OverlapTitle(in result.Input, f check.Finding) string {
 	older, newer := holdOf(in.Acquisitions, f, 0), holdOf(in.Acquisitions, f, 1)
 	switch {
 	case older != nil && older.Mode == history.ModePermit:
@@ -202,8 +202,8 @@ func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisit
 
 // findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both
 // can be seen. If there are no grants before it, it shows the first ones, and without grants all of what was found.
-func findingScene(byLock [][]*history.Acquisition, name string, f *check.Finding) scene {
-	s := scene{Lock: f.Lock, Clients: f.Clients, Span: result.Span{From: f.At, To: f.At},
+func findingScene(byLock [][]*history.Acquisition, name string, f *check.Finding) Scene {
+	s := Scene{Lock: f.Lock, Clients: f.Clients, Span: result.Span{From: f.At, To: f.At},
 		Title: "What " + name + " found on " + f.Lock + ": " + f.Kind.Words()}
 	var held []*history.Acquisition
 	for _, of := range byLock {
@@ -232,8 +232,8 @@ const grantsBefore = 12
 
 // faultScene shows a fault for as long as its effect lasted: on the lock on which something was found that it explains,
 // or else on the busiest one.
-func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.FaultSpan, standing []result.Span) scene {
-	s := scene{Fault: f}
+func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.FaultSpan, standing []result.Span) Scene {
+	s := Scene{Fault: f}
 	var found []result.Span
 	for i := range in.Report.Checks {
 		for k := range in.Report.Checks[i].Findings {
@@ -260,7 +260,7 @@ func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.Faul
 	s.Title = "Who held " + s.Lock + " around a fault (" + f.Label() + ")"
 	if s.Overlap != nil {
 		s.Lock = s.Overlap.Lock
-		s.Title = overlapTitle(in, *s.Overlap) + " (" + f.Label() + ")"
+		s.Title = OverlapTitle(in, *s.Overlap) + " (" + f.Label() + ")"
 	}
 	s.surround(held)
 	s.pad(0.08)
@@ -275,9 +275,9 @@ func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.Faul
 }
 
 // firstHolds shows the first holds of the window.
-func firstHolds(held []*history.Acquisition, w result.Interval) scene {
+func firstHolds(held []*history.Acquisition, w result.Interval) Scene {
 	const holds = 50
-	s := scene{Lock: held[0].Lock, Title: "Who held " + held[0].Lock + " at the beginning of the measured window"}
+	s := Scene{Lock: held[0].Lock, Title: "Who held " + held[0].Lock + " at the beginning of the measured window"}
 	i := slices.IndexFunc(held, func(a *history.Acquisition) bool { return w.Contains(a.Returned) })
 	if i < 0 {
 		i, s.Title = 0, "Who held "+s.Lock+" at the beginning of the run"
@@ -307,7 +307,7 @@ const (
 
 // surround extends a scene without six grants to the three before it and the three after it, because a fault that lasts
 // no time, or an overlap of a millisecond, means nothing by itself. An overlap stays large enough to be seen.
-func (s *scene) surround(held []*history.Acquisition) {
+func (s *Scene) surround(held []*history.Acquisition) {
 	place := func(t int64) int {
 		i, _ := slices.BinarySearchFunc(held, t, func(a *history.Acquisition, t int64) int {
 			return cmp.Compare(a.Returned, t)
@@ -327,13 +327,13 @@ func (s *scene) surround(held []*history.Acquisition) {
 }
 
 // pad extends the scene by a share of its length on both sides.
-func (s *scene) pad(share float64) {
+func (s *Scene) pad(share float64) {
 	by := max(int64(float64(s.To-s.From)*share), 1e6)
 	s.From, s.To = max(s.From-by, 0), s.To+by
 }
 
-// anchor is the time that the scene is about.
-func (s *scene) anchor() int64 {
+// Anchor is the time that the scene is about.
+func (s *Scene) Anchor() int64 {
 	switch {
 	case s.Overlap != nil:
 		return s.Overlap.At

@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"fmt"
@@ -9,21 +9,21 @@ import (
 	"locklab/reports/words"
 )
 
-// figures draws the timelines of a run. Pictures that an earlier report may have had and that are no longer drawn are
+// Figures draws the timelines of a run. Pictures that an earlier report may have had and that are no longer drawn are
 // among them, so that they are removed.
-func (ts *timelines) figures() (all []chart.Figure) {
+func (ts *Timelines) Figures() (all []chart.Figure) {
 	drawn := map[string]bool{}
 	for i := range ts.All {
-		all = append(all, ts.All[i].figure())
-		drawn[ts.All[i].file] = true
+		all = append(all, ts.All[i].Figure())
+		drawn[ts.All[i].File] = true
 	}
 	for n := range maxParts + 2 {
 		f := chart.Figure{Name: partName(n)}
 		switch n {
 		case 0:
-			f = chart.Figure{Name: timelineName, Absent: "No client got a lock."}
+			f = chart.Figure{Name: Name, Absent: "No client got a lock."}
 		case maxParts + 1:
-			f.Name = overviewName
+			f.Name = OverviewName
 		}
 		if !drawn[f.Name] {
 			all = append(all, f)
@@ -32,19 +32,19 @@ func (ts *timelines) figures() (all []chart.Figure) {
 	return all
 }
 
-// figure draws a timeline to scale, one row per client.
-func (t *timeline) figure() chart.Figure {
-	d := timelineDrawing{timeline: *t}
+// Figure draws a timeline to scale, one row per client.
+func (t *Timeline) Figure() chart.Figure {
+	d := timelineDrawing{Timeline: *t}
 	d.layout()
 	micros := func(ns int64) string { return strconv.FormatInt(ns/1e3, 10) }
-	return chart.Figure{Name: t.file, Title: t.Title, Caption: t.caption(), Height: d.height(), Draw: d.draw,
+	return chart.Figure{Name: t.File, Title: t.Title, Caption: t.caption(), Height: d.height(), Draw: d.draw,
 		Attributes: []chart.Attribute{{Name: "data-from", Value: micros(t.From)}, {Name: "data-to", Value: micros(t.To)},
 			{Name: "data-left", Value: strconv.Itoa(int(d.left))}, {Name: "data-right", Value: strconv.Itoa(int(d.right))},
 			{Name: "data-base", Value: strconv.Itoa(int(d.height() - d.bottom()))}, {Name: "data-lock", Value: t.Lock}}}
 }
 
 // caption says how to read the timeline.
-func (t *timeline) caption() string {
+func (t *Timeline) caption() string {
 	if t.Overview != nil {
 		s := "To scale. Each row is a client, the stronger the more of the time it held a lock. Shaded: a fault was active."
 		if longest := t.Overview.longestGap(); longest != "" {
@@ -55,7 +55,7 @@ func (t *timeline) caption() string {
 		return s
 	}
 	if t.part > 1 { // the first one says how to read it
-		return fmt.Sprintf("From %s to %s of the run, on %s.", seconds(t.From), seconds(t.To), t.Lock)
+		return fmt.Sprintf("From %s to %s of the run, on %s.", words.Instant(t.From), words.Instant(t.To), t.Lock)
 	}
 	holds := "solid while it believes it holds it, red while another one believes so too"
 	switch {
@@ -88,7 +88,7 @@ func (t *timeline) caption() string {
 }
 
 // dense reports whether a timeline has so many holds that it leaves out those that nobody could see.
-func (t *timeline) dense() bool {
+func (t *Timeline) dense() bool {
 	n := 0
 	for i := range t.Lanes {
 		n += len(t.Lanes[i].Holds) + len(t.Lanes[i].Reads)

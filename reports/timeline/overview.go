@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"locklab/harness/history"
+	"locklab/reports/chart"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -14,7 +15,7 @@ import (
 type overview struct {
 	Gaps  []result.Span // in which no client got a lock, though one waited
 	Found []int64       // when each finding began
-	Parts []timeline    // the timelines of parts of the run, in the order of their numbers
+	Parts []Timeline    // the timelines of parts of the run, in the order of their numbers
 }
 
 // overviewSteps is into how many steps an overview divides a run.
@@ -29,13 +30,13 @@ type share struct {
 // shareLevels are the upper ends of the levels of shares, and how strongly each level is drawn.
 var shareLevels = [...]struct{ most, strength float64 }{{0.05, 0.4}, {0.25, 0.7}, {1, 1}}
 
-// newOverview returns a timeline of a whole run: who held locks how much of the time, all faults, and the gaps without
+// NewOverview returns a timeline of a whole run: who held locks how much of the time, all faults, and the gaps without
 // progress. It is for a run that has several parts to show.
-func newOverview(in result.Input, w result.Interval, faults []result.FaultSpan, parts []timeline) timeline {
-	from, to := runExtent(in, w)
-	t := timeline{scene: scene{Span: result.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
+func NewOverview(in result.Input, w result.Interval, faults []result.FaultSpan, parts []Timeline) Timeline {
+	from, to := RunExtent(in, w)
+	t := Timeline{Scene: Scene{Span: result.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
 		Title: "The whole run: who held, faults, and gaps without progress"}, Faults: faults,
-		colors: newPalette(in), Modes: map[history.Mode]bool{}}
+		colors: NewPalette(in), Modes: map[history.Mode]bool{}}
 	t.Overview = &overview{Gaps: gaps(in.Acquisitions, t.Span), Parts: parts}
 	for i := range in.Report.Checks {
 		for _, f := range in.Report.Checks[i].Findings {
@@ -49,7 +50,7 @@ func newOverview(in result.Input, w result.Interval, faults []result.FaultSpan, 
 	for c := range t.colors {
 		names = append(names, c)
 	}
-	t.colors.order(names)
+	t.colors.Order(names)
 	t.Hidden = max(0, len(names)-2*maxLanes)
 	names = names[:len(names)-t.Hidden]
 	index := map[string]int{}
@@ -76,7 +77,7 @@ func newOverview(in result.Input, w result.Interval, faults []result.FaultSpan, 
 	stopped := result.Stops(in.Events)
 	for i, c := range names {
 		process, _, _ := strings.Cut(c, "/")
-		t.Lanes = append(t.Lanes, lane{Client: c, Color: t.colors.color(c), Stopped: stopped[process],
+		t.Lanes = append(t.Lanes, Lane{Client: c, Color: t.colors.Color(c), Stopped: stopped[process],
 			Shares: shares(held[i], t.From, step)})
 	}
 	return t
@@ -117,4 +118,20 @@ func (o *overview) longestGap() string {
 	}
 	longest := slices.MaxFunc(o.Gaps, func(a, b result.Span) int { return cmp.Compare(a.To-a.From, b.To-b.From) })
 	return words.Duration(longest.To - longest.From)
+}
+
+// RunExtent is the x axis of pictures of the whole run: from the first attempt to the last event, in seconds.
+func RunExtent(in result.Input, w result.Interval) (lo, hi float64) {
+	first := w.End
+	for i := range in.Acquisitions {
+		first = min(first, in.Acquisitions[i].Invoked)
+	}
+	if w.Measured {
+		first = min(first, w.From)
+	}
+	lo, hi = chart.Seconds(first), chart.Seconds(w.End)
+	if hi <= lo {
+		hi = lo + 1
+	}
+	return lo, hi
 }

@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 
 // A timelineDrawing is a timeline and where its parts are on the page.
 type timelineDrawing struct {
-	timeline
+	Timeline
 	keys        []chart.Key
 	left, right vg.Length // the time axis
 	labels      []chart.Label
@@ -43,7 +43,7 @@ const (
 )
 
 // witness returns the name of the row of accesses, which says whether the resource or clients recorded them.
-func (t *timeline) witness() (name, note string) {
+func (t *Timeline) witness() (name, note string) {
 	if t.Kept {
 		return keptName, keptNote
 	}

@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func (d *timelineDrawing) bars(c *draw.Canvas, all []result.Span, y, height vg.L
 }
 
 // holdBars draws holds. On a page each says what is known of it.
-func (d *timelineDrawing) holdBars(c *draw.Canvas, all []hold, y, height vg.Length, clr color.Color) {
+func (d *timelineDrawing) holdBars(c *draw.Canvas, all []Hold, y, height vg.Length, clr color.Color) {
 	last, dense := vg.Length(-1), d.dense()
 	for i := range all {
 		h := &all[i]
@@ -46,12 +46,12 @@ func (d *timelineDrawing) holdBars(c *draw.Canvas, all []hold, y, height vg.Leng
 		}
 		last = x0
 		during(c, h.Span, func() { chart.FillRect(c, x0, max(x1, x0+1), y-height/2, y+height/2, clr) },
-			chart.Attribute{Name: "data-hold", Value: h.details()})
+			chart.Attribute{Name: "data-hold", Value: h.Details()})
 	}
 }
 
-// details is what is known of a hold besides its client and its times.
-func (h *hold) details() string {
+// Details is what is known of a hold besides its client and its times.
+func (h *Hold) Details() string {
 	s := fmt.Sprintf("acquisition %d, token %d", h.N, h.Token)
 	switch {
 	case h.Lost != history.None && (h.ReleaseInvoked == history.None || h.Lost < h.ReleaseInvoked):
@@ -76,14 +76,14 @@ func (h *hold) details() string {
 }
 
 // spansOf returns the times of holds.
-func spansOf(all []hold) (spans []result.Span) {
+func spansOf(all []Hold) (spans []result.Span) {
 	for _, h := range all {
 		spans = append(spans, h.Span)
 	}
 	return spans
 }
 
-func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
+func (d *timelineDrawing) drawLane(c *draw.Canvas, l *Lane, y vg.Length) {
 	chart.Group(c, func() {
 		c.StrokeLine2(draw.LineStyle{Color: chart.LightGrey, Width: 0.5}, d.left, y, d.right, y)
 		d.name(c, y, l.Client, "")
@@ -95,8 +95,8 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *lane, y vg.Length) {
 		d.holdBars(c, l.Reads, y, readHeight, l.Color)
 		over := chart.Attribute{Name: "data-over", Value: "1"}
 		if len(l.Reads) > 0 {
-			d.bars(c, common(l.Double, spansOf(l.Holds)), y, barHeight, chart.Vermillion, over)
-			d.bars(c, common(l.Double, spansOf(l.Reads)), y, readHeight, chart.Vermillion, over)
+			d.bars(c, Common(l.Double, spansOf(l.Holds)), y, barHeight, chart.Vermillion, over)
+			d.bars(c, Common(l.Double, spansOf(l.Reads)), y, readHeight, chart.Vermillion, over)
 		} else {
 			d.bars(c, l.Double, y, barHeight, chart.Vermillion, over)
 		}
@@ -128,8 +128,8 @@ func (d *timelineDrawing) drawCall(c *draw.Canvas, a access, y vg.Length) {
 	chart.FillRect(c, at-1, at+1, y-barHeight/2-3, y+barHeight/2+3, chart.Vermillion)
 }
 
-// common returns the times that are in spans of both.
-func common(a, b []result.Span) (all []result.Span) {
+// Common returns the times that are in spans of both.
+func Common(a, b []result.Span) (all []result.Span) {
 	for _, x := range a {
 		for _, y := range b {
 			if both := (result.Span{From: max(x.From, y.From), To: min(x.To, y.To)}); both.From < both.To {
@@ -142,8 +142,8 @@ func common(a, b []result.Span) (all []result.Span) {
 
 // color is the colour of a client that has a row.
 func (d *timelineDrawing) color(client string) color.NRGBA {
-	if slices.ContainsFunc(d.Lanes, func(l lane) bool { return l.Client == client }) {
-		return d.colors.color(client)
+	if slices.ContainsFunc(d.Lanes, func(l Lane) bool { return l.Client == client }) {
+		return d.colors.Color(client)
 	}
 	return chart.LightGrey
 }

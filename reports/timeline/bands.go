@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"gonum.org/v1/plot"
@@ -9,9 +9,9 @@ import (
 	"locklab/reports/result"
 )
 
-// bands is a plotter that shades and names the faults, and marks where phases begin. The x axis is seconds of the
+// Bands is a plotter that shades and names the faults, and marks where phases begin. The x axis is seconds of the
 // run.
-type bands struct {
+type Bands struct {
 	Faults []result.FaultSpan
 	Phases []result.PhaseMark
 }
@@ -23,7 +23,7 @@ const (
 )
 
 // Plot implements plot.Plotter.
-func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
+func (b Bands) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	inside := func(v vg.Length) vg.Length { return min(max(v, c.Min.X), c.Max.X) }
 	style := chart.TextStyle(chart.SmallSize, chart.Grey)

@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 
 // moments names the turning points of a scene: which client stopped, whose session ended, which client got the lock,
 // and which one woke up and wrote.
-func moments(in result.Input, t *timeline) []moment {
+func moments(in result.Input, t *Timeline) []moment {
 	var all []moment
 	add := func(at int64, bad bool, text string) {
 		if at >= t.From && at < t.To {

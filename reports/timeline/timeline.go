@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"cmp"
@@ -16,14 +16,14 @@ import (
 // maxLanes is the most clients that a timeline has rows for.
 const maxLanes = 12
 
-// A timeline has the parts of a scene that are drawn.
-type timeline struct {
-	scene
-	Lanes  []lane
+// A Timeline has the parts of a scene that are drawn.
+type Timeline struct {
+	Scene
+	Lanes  []Lane
 	Hidden int // clients that waited or held in the scene but have no row
 	colors palette
 	part   int    // its number, from 1, if it is of a part of the run; 0 otherwise
-	file   string // the name of its picture
+	File   string // the name of its picture
 
 	Held     []ownedSpan           // at the servers; nil if it is not known
 	HeldBy   string                // the source of Held
@@ -37,13 +37,13 @@ type timeline struct {
 	Overview *overview // of a timeline of the whole run; nil in others
 }
 
-// A lane is one client's row.
-type lane struct {
+// A Lane is one client's row.
+type Lane struct {
 	Client  string
 	Color   color.NRGBA
 	Waits   []result.Span
-	Holds   []hold        // believed
-	Reads   []hold        // believed, to read
+	Holds   []Hold        // believed
+	Reads   []Hold        // believed, to read
 	Double  []result.Span // while another client believed in a hold that this one excludes
 	Stopped []result.Span // while its process was stopped
 	Unsure  []result.Span // while it may have believed, after its last event
@@ -51,8 +51,8 @@ type lane struct {
 	Shares  []share       // how much of the time it held, of an overview
 }
 
-// A hold is the time for which a client believed that it held the lock.
-type hold struct {
+// A Hold is the time for which a client believed that it held the lock.
+type Hold struct {
 	result.Span
 	*history.Acquisition
 	Lines []int // of history.jsonl: its events within the scene
@@ -75,35 +75,35 @@ type moment struct {
 	Bad  bool
 }
 
-// timelines are the timelines of a run, see [scenes]. If there are several, they include an overview of the whole run.
-type timelines struct {
-	All  []timeline // the first one is that of the first screen
+// Timelines are the timelines of a run, see [scenes]. If there are several, they include an overview of the whole run.
+type Timelines struct {
+	All  []Timeline // the first one is that of the first screen
 	Left int        // how many faults and findings have none
 }
 
-func newTimelines(in result.Input, w result.Interval, faults []result.FaultSpan) (ts timelines) {
+func New(in result.Input, w result.Interval, faults []result.FaultSpan) (ts Timelines) {
 	chosen := chooseScenes(in, w, faults)
 	all := slices.Clone(chosen.Parts)
 	if chosen.Lead != nil {
-		all = append([]scene{*chosen.Lead}, all...)
+		all = append([]Scene{*chosen.Lead}, all...)
 	}
 	for i := range all {
 		all[i].To = min(all[i].To, max(w.End, all[i].From+1e6))
 	}
-	for i, t := range timelinesOf(in, w, faults, all) {
-		t.file = timelineName
+	for i, t := range Of(in, w, faults, all) {
+		t.File = Name
 		if t.part = i + 1 - (len(all) - len(chosen.Parts)); t.part > 0 {
-			t.file, t.Title = partName(t.part), fmt.Sprintf("%d: %s", t.part, t.Title)
+			t.File, t.Title = partName(t.part), fmt.Sprintf("%d: %s", t.part, t.Title)
 		}
 		ts.All = append(ts.All, t)
 	}
 	granted := slices.ContainsFunc(in.Acquisitions, func(a history.Acquisition) bool { return a.Granted() })
 	if granted && (len(faults) > 1 || len(chosen.Parts) > 0) {
-		o := newOverview(in, w, faults, ts.All)
-		o.file = overviewName
+		o := NewOverview(in, w, faults, ts.All)
+		o.File = OverviewName
 		at := 1
 		if chosen.Lead == nil {
-			o.file, at = timelineName, 0
+			o.File, at = Name, 0
 		}
 		ts.All = slices.Insert(ts.All, at, o)
 	}
@@ -111,12 +111,12 @@ func newTimelines(in result.Input, w result.Interval, faults []result.FaultSpan)
 	return ts
 }
 
-// timelinesOf returns the timelines of scenes.
-func timelinesOf(in result.Input, w result.Interval, faults []result.FaultSpan, scenes []scene) (all []timeline) {
-	colors, ends := newPalette(in), newBeliefs(in)
+// Of returns the timelines of scenes.
+func Of(in result.Input, w result.Interval, faults []result.FaultSpan, scenes []Scene) (all []Timeline) {
+	colors, ends := NewPalette(in), newBeliefs(in)
 	used := accesses(in, scenes)
 	for i, s := range scenes {
-		t := timeline{scene: s, colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
+		t := Timeline{Scene: s, colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
 			Kept: in.Scenario.Guard == check.GuardZKMulti}
 		for _, f := range faults {
 			if f.Overlaps(s.Span) {
@@ -139,15 +139,15 @@ func timelinesOf(in result.Input, w result.Interval, faults []result.FaultSpan, 
 
 // The names of the first picture, and of that of the whole run where it is not the first one.
 const (
-	timelineName = "timeline"
-	overviewName = "overview"
+	Name         = "timeline"
+	OverviewName = "overview"
 )
 
 // partName is the name of the picture of a part of the run.
 func partName(n int) string { return fmt.Sprintf("timeline-%d", n) }
 
 // fillLanes chooses the clients that get a row, and fills the rows with what they did.
-func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
+func (t *Timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 	var took []*history.Acquisition
 	first := map[string]int64{}
 	for i := range in.Acquisitions {
@@ -172,7 +172,7 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 		// that held only before, and then those that never did.
 		at := 2*w.End + a.Invoked
 		switch {
-		case a.Granted() && a.Returned < t.To && a.Returned >= t.anchor():
+		case a.Granted() && a.Returned < t.To && a.Returned >= t.Anchor():
 			at = a.Returned
 		case a.Granted() && a.Returned < t.To:
 			at = w.End + a.Returned
@@ -196,12 +196,12 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 	})
 	t.Hidden = max(0, len(names)-maxLanes)
 	names = names[:min(len(names), maxLanes)]
-	t.colors.order(names)
+	t.colors.Order(names)
 	stopped := result.Stops(in.Events)
 	index := map[string]int{}
 	for _, c := range names {
 		process, _, _ := strings.Cut(c, "/")
-		l := lane{Client: c, Color: t.colors.color(c)}
+		l := Lane{Client: c, Color: t.colors.Color(c)}
 		for _, s := range stopped[process] {
 			if s.Overlaps(t.Span) {
 				l.Stopped = append(l.Stopped, s)
@@ -210,7 +210,7 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 		index[c] = len(t.Lanes)
 		t.Lanes = append(t.Lanes, l)
 	}
-	lines := linesOf(in.Events, t.scene)
+	lines := linesOf(in.Events, t.Scene)
 	served := transactions(in.Report, took)
 	for _, a := range took {
 		k, shown := index[a.Client]
@@ -225,7 +225,7 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 			if a.Mode == history.ModeRead {
 				held = &l.Reads
 			}
-			h := hold{Span: result.Span{From: a.Returned, To: b.until(a)}, Acquisition: a,
+			h := Hold{Span: result.Span{From: a.Returned, To: b.until(a)}, Acquisition: a,
 				Lines: lines[acquisitionID{a.Client, a.N}], Unsure: b.unsure(a)}
 			if z, known := served[serverID{a.Session, a.Token}]; known {
 				h.First, h.Last = z.First, z.Last
@@ -250,7 +250,7 @@ func (t *timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 
 // after is the time from a client's learning that its hold was lost to its last use of what the lock protects under it;
 // empty if there was none.
-func (t *timeline) after(a *history.Acquisition) []result.Span {
+func (t *Timeline) after(a *history.Acquisition) []result.Span {
 	last := a.Lost
 	for _, use := range t.Accesses {
 		if use.Client == a.Client && use.Acq == a.N {
@@ -271,7 +271,7 @@ type acquisitionID struct {
 
 // linesOf returns the line numbers in history.jsonl of the events within a scene, by the acquisition that they belong
 // to.
-func linesOf(events *history.Log, s scene) map[acquisitionID][]int {
+func linesOf(events *history.Log, s Scene) map[acquisitionID][]int {
 	by := map[acquisitionID][]int{}
 	for i, e := range events.Since(s.From) {
 		if e.At >= s.To {
@@ -315,7 +315,7 @@ func transactions(rep check.Report, of []*history.Acquisition) map[serverID]chec
 // markDoubles finds where two holds that exclude each other were believed at once. It does not use the findings of
 // the check, which keeps the first ones only. Only the check knows which permits are too many, so for permits its
 // findings are drawn.
-func (t *timeline) markDoubles(in result.Input, took []*history.Acquisition, index map[string]int, ends beliefs) {
+func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, index map[string]int, ends beliefs) {
 	mark := func(client string, s result.Span) {
 		if k, shown := index[client]; shown && s.To > s.From {
 			t.Lanes[k].Double = append(t.Lanes[k].Double, s)

@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"strings"
@@ -86,7 +86,7 @@ type access struct {
 
 // accesses returns, for each scene, the reads and writes of its lock's resource in it, and other accesses if they were
 // refused.
-func accesses(in result.Input, scenes []scene) [][]access {
+func accesses(in result.Input, scenes []Scene) [][]access {
 	if in.Scenario.Guard == check.GuardZKMulti {
 		return keptAccesses(in, scenes)
 	}
@@ -130,7 +130,7 @@ func accesses(in result.Input, scenes []scene) [][]access {
 }
 
 // endOf is when the last scene ends.
-func endOf(scenes []scene) (end int64) {
+func endOf(scenes []Scene) (end int64) {
 	for i := range scenes {
 		end = max(end, scenes[i].To)
 	}
@@ -138,7 +138,7 @@ func endOf(scenes []scene) (end int64) {
 }
 
 // addTo adds an access to the scenes that it belongs to.
-func addTo(all [][]access, scenes []scene, lock string, a access) {
+func addTo(all [][]access, scenes []Scene, lock string, a access) {
 	for i := range scenes {
 		if s := &scenes[i]; s.Lock == lock && a.At >= s.From && a.At < s.To {
 			all[i] = append(all[i], a)
@@ -148,7 +148,7 @@ func addTo(all [][]access, scenes []scene, lock string, a access) {
 
 // keptAccesses returns the accesses to data in ZooKeeper, at the times at which their clients learned the outcome.
 // Since that order is not the order of effects, the check of effect says which of them were outdated.
-func keptAccesses(in result.Input, scenes []scene) [][]access {
+func keptAccesses(in result.Input, scenes []Scene) [][]access {
 	found := map[history.Event]check.Kind{}
 	if v := in.Report.Check(check.Effect); v != nil {
 		for _, f := range v.Findings {

@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"math"
@@ -10,14 +10,22 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
 	"locklab/reports/words"
+	"locklab/workloads"
 )
 
-func timelineOf(t *testing.T, in result.Input) timeline {
+func inputOf(run *rundir.Run, facts check.Facts) result.Input {
+	rep := check.Run(run.Events, facts)
+	return result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
+}
+
+func timelineOf(t *testing.T, in result.Input) Timeline {
 	t.Helper()
-	ts := newTimelines(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events))
+	ts := New(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events))
 	if len(ts.All) != 1 {
 		t.Fatalf("%d timelines, want one", len(ts.All))
 	}
@@ -25,7 +33,7 @@ func timelineOf(t *testing.T, in result.Input) timeline {
 }
 
 func TestTimelineTellsTheStory(t *testing.T) {
-	tl := timelineOf(t, Input(synth.Act2Run(false)))
+	tl := timelineOf(t, inputOf(synth.Act2Run(false)))
 	var story []string
 	for _, m := range tl.Moments {
 		story = append(story, m.Text)
@@ -64,7 +72,7 @@ func TestTimelineTellsTheStory(t *testing.T) {
 }
 
 func TestTimelineOfARefusedWrite(t *testing.T) {
-	tl := timelineOf(t, Input(synth.Act2Run(true)))
+	tl := timelineOf(t, inputOf(synth.Act2Run(true)))
 	refused := 0
 	for _, a := range tl.Accesses {
 		if a.Stale {
@@ -84,11 +92,11 @@ func TestTimelineOfARefusedWrite(t *testing.T) {
 
 // A run with several faults has an overview and a timeline for each, as long as its effect lasted.
 func TestTimelinesOfFaults(t *testing.T) {
-	in := Input(synth.BusyRun(64, 20, true))
+	in := inputOf(synth.BusyRun(64, 20, true))
 	w, faults := result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)
-	ts := newTimelines(in, w, faults)
-	if len(ts.All) != 3 || ts.Left != 0 || ts.All[0].file != "timeline" || ts.All[1].file != "timeline-1" ||
-		ts.All[2].file != "timeline-2" {
+	ts := New(in, w, faults)
+	if len(ts.All) != 3 || ts.Left != 0 || ts.All[0].File != "timeline" || ts.All[1].File != "timeline-1" ||
+		ts.All[2].File != "timeline-2" {
 		t.Fatalf("%d timelines and %d left, want an overview, the kill's and the partition's", len(ts.All), ts.Left)
 	}
 	all := ts.All[1:]
@@ -142,7 +150,7 @@ func TestTimelineSurroundsAnInstant(t *testing.T) {
 		{985, 995, false, 960.01, 995},
 		{2000, 2000, false, 1750, 2000},
 	} {
-		s := scene{Span: result.Span{From: synth.Ms(c.from), To: synth.Ms(c.to)}}
+		s := Scene{Span: result.Span{From: synth.Ms(c.from), To: synth.Ms(c.to)}}
 		if c.overlap {
 			s.Overlap = &check.Finding{}
 		}
@@ -177,7 +185,8 @@ func TestGapsAreOfWaiters(t *testing.T) {
 	hold("c1/1", 299)
 	at = 600 // c2/1 asked at 400
 	hold("c2/1", 400)
-	all := gaps(closed(s.Sorted()).Acquisitions, result.Span{To: synth.Ms(700)})
+	run := synth.RunOf(s.Sorted(), scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}})
+	all := gaps(run.Acquisitions, result.Span{To: synth.Ms(700)})
 	if diff := cmp.Diff([]result.Span{{From: synth.Ms(400), To: synth.Ms(601)}}, all); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
@@ -185,7 +194,7 @@ func TestGapsAreOfWaiters(t *testing.T) {
 
 // A client that writes after it learned of its loss has a row that shows it.
 func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
-	in := Input(synth.Act2Run(false))
+	in := inputOf(synth.Act2Run(false))
 	for i := range in.Acquisitions {
 		if a := &in.Acquisitions[i]; a.Client == "c1/1" {
 			trouble := *a.Trouble
@@ -200,13 +209,13 @@ func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
 }
 
 // found returns the timeline of what liveness found; false if there is none.
-func found(in result.Input) (timeline, bool) {
-	all := newTimelines(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)).All
-	i := slices.IndexFunc(all, func(tl timeline) bool {
+func found(in result.Input) (Timeline, bool) {
+	all := New(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)).All
+	i := slices.IndexFunc(all, func(tl Timeline) bool {
 		return strings.HasSuffix(tl.Title, "What liveness found on "+synth.TheLock+": slow hand off")
 	})
 	if i < 0 {
-		return timeline{}, false
+		return Timeline{}, false
 	}
 	return all[i], true
 }
@@ -214,7 +223,7 @@ func found(in result.Input) (timeline, bool) {
 // A violation without an overlap is shown with the grants before it, beside the faults, and only if its check found a
 // violation.
 func TestTimelineOfAFinding(t *testing.T) {
-	in := Input(synth.BusyRun(8, 20, true))
+	in := inputOf(synth.BusyRun(8, 20, true))
 	v := in.Report.Check(check.Liveness)
 	v.Findings = []check.Finding{{Kind: "slow-hand-off", Lock: synth.TheLock, At: synth.Ms(5000), Until: synth.Ms(6500)}}
 	if tl, ok := found(in); ok {
@@ -258,7 +267,7 @@ func TestTimelineOfAFinding(t *testing.T) {
 func grant(in result.Input, i int) int64 { return history.Grants(in.Events)[0][i].Returned }
 
 func TestTimelineWithoutFaults(t *testing.T) {
-	tl := timelineOf(t, Input(synth.BusyRun(12, 4, false)))
+	tl := timelineOf(t, inputOf(synth.BusyRun(12, 4, false)))
 	holds := 0
 	for _, l := range tl.Lanes {
 		for _, h := range l.Holds {
@@ -277,7 +286,7 @@ func TestTimelineWithoutFaults(t *testing.T) {
 
 // Readers that hold together are not drawn as an overlap; readers beside a writer are.
 func TestTimelineOfReadersAndWriters(t *testing.T) {
-	in := Input(synth.ReadWriteRun())
+	in := inputOf(synth.ReadWriteRun())
 	if want := "One client believed it still held the lock while others got it 6 times in turn, for 615 ms in all, " +
 		"after it was paused longer than its session timeout."; !strings.HasPrefix(in.Result.Headline, want) {
 		t.Errorf("headline %q", in.Result.Headline)
@@ -323,10 +332,10 @@ func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
 		return history.Acquisition{Claimant: &history.Claimant{Client: client, Lock: synth.TheLock, Mode: mode},
 			Trouble: &history.Trouble{Lost: history.None}, Token: token, Outcome: history.OK, Returned: since}
 	}
-	in := Input(synth.ReadWriteRun())
+	in := inputOf(synth.ReadWriteRun())
 	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200),
 		held("c2/1", history.ModeRead, 6, 100)}
-	tl := &timeline{scene: scene{Span: result.Span{To: 1000}, Overlap: &check.Finding{Lock: synth.TheLock, At: 200,
+	tl := &Timeline{Scene: Scene{Span: result.Span{To: 1000}, Overlap: &check.Finding{Lock: synth.TheLock, At: 200,
 		Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{5, 6}}}}
 	if m := moments(in, tl); !slices.ContainsFunc(m, func(m moment) bool {
 		return m.At == 200 && m.Text == "c1/1 gets the lock to write"
@@ -340,11 +349,11 @@ func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
 	event := func(at int64, process string, kind history.Kind, op history.Op) history.Event {
 		return history.Event{At: at, Process: process, Kind: kind, Op: op, Client: "c1/1", Acq: 1, Lock: synth.TheLock}
 	}
-	in := Input(synth.Act2Run(false))
+	in := inputOf(synth.Act2Run(false))
 	in.Events = history.NewLog([]history.Event{event(10, "c1", history.Invoke, history.OpWrite),
 		event(20, "r1", history.OK, history.OpWrite), event(50, "r1", history.OK, history.OpRead)})
 	var called []int64
-	for _, a := range accesses(in, []scene{{Span: result.Span{To: 100}, Lock: synth.TheLock}})[0] {
+	for _, a := range accesses(in, []Scene{{Span: result.Span{To: 100}, Lock: synth.TheLock}})[0] {
 		called = append(called, a.Called)
 	}
 	if diff := cmp.Diff([]int64{10, 50}, called); diff != "" {
@@ -354,7 +363,7 @@ func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
 
 // Three clients believe they hold one of two permits once the stopped client's permit is granted again.
 func TestTimelineOfASemaphore(t *testing.T) {
-	in := Input(synth.SemaphoreRun())
+	in := inputOf(synth.SemaphoreRun())
 	tl := timelineOf(t, in)
 	double := map[string][]result.Span{}
 	for _, l := range tl.Lanes {
@@ -382,7 +391,7 @@ func TestTimelineOfASemaphore(t *testing.T) {
 
 // Without an observer and a resource their rows are left out.
 func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
-	in := Input(synth.Act2Run(false))
+	in := inputOf(synth.Act2Run(false))
 	var events []history.Event
 	for _, e := range in.Events.All() {
 		if e.Op != history.OpHeld && e.Process != "r1" {
@@ -396,7 +405,7 @@ func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 }
 
 func TestCommonSpans(t *testing.T) {
-	got := common([]result.Span{{From: 1, To: 5}, {From: 7, To: 9}},
+	got := Common([]result.Span{{From: 1, To: 5}, {From: 7, To: 9}},
 		[]result.Span{{From: 0, To: 2}, {From: 4, To: 8}, {From: 9, To: 10}})
 	if diff := cmp.Diff([]result.Span{{From: 1, To: 2}, {From: 4, To: 5}, {From: 7, To: 8}}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -406,12 +415,12 @@ func TestCommonSpans(t *testing.T) {
 // After the record ends it is not known what a client believed, and the picture does not show more than the check
 // knows.
 func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
-	in := Input(synth.Act2Run(false))
+	in := inputOf(synth.Act2Run(false))
 	all := in.Events.Events()
 	i := slices.IndexFunc(all, func(e history.Event) bool { return e.At > synth.Ms(3600) })
 	run := synth.RunOf(all[:i], *in.Scenario)
 	run.Partial = true
-	in = Input(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
+	in = inputOf(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	victim := timelineOf(t, in).Lanes[0]
 	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed (-want +got):\n%s", diff)
@@ -423,7 +432,7 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 
 // The servers' own log comes before an observer's watch, and says how exact it is.
 func TestTimelineOfTheServersLog(t *testing.T) {
-	in := Input(synth.Act2Run(false))
+	in := inputOf(synth.Act2Run(false))
 	in.Report.ServerHolds = &check.ServerHolds{Err: 4_500_000, Locks: map[string][]check.ServerHold{synth.TheLock: {
 		{Client: "c1/1", Token: 1, From: 0, Until: synth.Ms(2000), First: 1, Last: 2},
 		{Client: "c2/1", Token: 2, From: synth.Ms(1500), Until: math.MaxInt64, First: 2},

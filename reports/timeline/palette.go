@@ -1,4 +1,4 @@
-package runpage
+package timeline
 
 import (
 	"image/color"
@@ -13,9 +13,9 @@ import (
 // of a lab whose scenarios have the same clients: they follow from the names alone.
 type palette map[string]int
 
-// newPalette returns the palette of the clients that the scenario has, whether or not each did anything, or of those in
+// NewPalette returns the palette of the clients that the scenario has, whether or not each did anything, or of those in
 // the history if they are others.
-func newPalette(in result.Input) palette {
+func NewPalette(in result.Input) palette {
 	planned, known := in.Scenario.ClientNames(), map[string]bool{}
 	for _, c := range planned {
 		known[c] = true
@@ -40,15 +40,15 @@ func newPalette(in result.Input) palette {
 	return p
 }
 
-// color is the colour of a client, grey of one that is not known.
-func (p palette) color(client string) color.NRGBA {
+// Color is the colour of a client, grey of one that is not known.
+func (p palette) Color(client string) color.NRGBA {
 	if i, known := p[client]; known {
 		return chart.Owners[i%len(chart.Owners)]
 	}
 	return chart.LightGrey
 }
 
-// order sorts clients by their places.
-func (p palette) order(clients []string) {
+// Order sorts clients by their places.
+func (p palette) Order(clients []string) {
 	slices.SortFunc(clients, func(a, b string) int { return p[a] - p[b] })
 }
