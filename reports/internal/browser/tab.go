@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -36,7 +37,7 @@ func Open(t *testing.T) *Tab {
 	if testing.Short() {
 		t.Skip("a browser is started")
 	}
-	path := suite.Tool(t, "chromium", "setup-chromium")
+	path := politely(t, suite.Tool(t, "chromium", "setup-chromium"))
 	ctx, stop := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(chromedp.ExecPath(path),
 		chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(2*time.Minute)))
 	t.Cleanup(stop)
@@ -59,6 +60,22 @@ func Open(t *testing.T) *Tab {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// politely returns a program that runs the one at path without the right to raise its own priority. As root, Chromium
+// would put itself before everything else on the machine, such as labs whose clients then stand still.
+func politely(t *testing.T, path string) string {
+	t.Helper()
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil || os.Geteuid() != 0 {
+		return path
+	}
+	program := filepath.Join(t.TempDir(), "chromium")
+	text := fmt.Sprintf("#!/bin/sh\nexec %s --bounding-set=-sys_nice %s \"$@\"\n", setpriv, path)
+	if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return program
 }
 
 // Do performs actions.
