@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench gate-curve bench-peers image demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
+.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench gate-curve bench-peers image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -67,6 +67,10 @@ lab: build ## make sure that labs can be made: an image for Docker or, without D
 image: build ## make sure that there is an image with Java and ZooKeeper (about a minute, once)
 	@if [ "$$($(BIN) image --no-build)" = build ]; then $(call install,mmdebstrap,mmdebstrap); fi
 	$(BIN) image
+
+images: build ## build an image of each version of ZooKeeper that Debian's packages have (half a minute each)
+	@$(call install,mmdebstrap,mmdebstrap)
+	$(BIN) image all
 
 # To use another Curator than Debian's: LOCKLAB_CURATOR_JARS=… make curator.
 curator: build ## make sure that Apache Curator can be run beside our locks
@@ -143,7 +147,7 @@ LAB_TESTS := ./harness/run ./harness/gate ./recipes ./recipes/broken ./recipes/c
 	./ensembles/remote ./ensembles/txnlog ./harness/series/bench ./harness/series ./harness/incluster ./harness/doctor \
 	./harness/benchpeers
 # The others run beside them, at a lower priority.
-PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/kubernetes ./ensembles/labs \
+PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/debian ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
 	./recipes/zktest/sim \
 	./harness ./harness/cmd/... ./harness/fail ./harness/inspect ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \

@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"locklab/ensembles/agent"
+	"locklab/ensembles/debian"
 	"locklab/ensembles/reach"
 	"locklab/ensembles/software"
 )
 
 // DefaultVersion names the ZooKeeper that a lab's servers run unless they are told otherwise. Other names of versions
-// are directories of this machine, which begin with / or ., and images.
+// are numbers of [debian.Versions], directories of this machine, which begin with / or ., and images.
 const DefaultVersion = "default"
 
 // IsDir reports whether the name of a version is that of a directory.
@@ -40,8 +41,10 @@ func CheckVersion(text string) error {
 	case !versionName.MatchString(text):
 		return fmt.Errorf("%q names neither an image nor a directory", text)
 	case bareNumber.MatchString(text):
-		return fmt.Errorf("%q is a number and not the name of an image; the official image is zookeeper:%s", text,
-			strings.TrimPrefix(text, "v"))
+		if _, ok := debian.Find(text); !ok {
+			return fmt.Errorf("%q is none of the numbers of versions that can be had (%s), and not the name of an image; "+
+				"the official image is zookeeper:%s", text, debian.Numbers(), strings.TrimPrefix(text, "v"))
+		}
 	}
 	return nil
 }
@@ -86,6 +89,10 @@ func Local(kind string, hosts []HostSpec) (homes map[string]string, runs string,
 		for _, v := range h.Versions {
 			switch {
 			case v == DefaultVersion:
+			case packaged(v):
+				if homes[v], err = unpacked(v); err != nil {
+					return nil, "", err
+				}
 			case !IsDir(v):
 				return nil, "", &VersionError{Version: v,
 					Msg:  fmt.Sprintf("%s names an image, and a lab of kind %s runs the files of this machine", v, kind),
@@ -108,6 +115,33 @@ func Local(kind string, hosts []HostSpec) (homes map[string]string, runs string,
 		all = append(all, s)
 	}
 	return homes, strings.Join(all, "; "), nil
+}
+
+// ImageOf returns the image that the name of a version means: a number means the image that is built of its packages.
+func ImageOf(version string) string {
+	if v, ok := debian.Find(version); ok {
+		return v.Image()
+	}
+	return version
+}
+
+func packaged(version string) bool {
+	_, ok := debian.Find(version)
+	return ok
+}
+
+// unpacked returns the directory with the jars of a version of Debian's packages.
+func unpacked(version string) (string, error) {
+	v, _ := debian.Find(version)
+	dir, err := v.Dir()
+	if err == nil {
+		_, err = software.Jars(os.DirFS("/"), dir)
+	}
+	if err != nil {
+		return "", &VersionError{Version: version, Absent: true,
+			Msg: "the jars of ZooKeeper " + version + " are not on this machine", Hint: "bin/locklab image --unpack " + version}
+	}
+	return dir, nil
 }
 
 // start starts a server's process with one of the versions that its host has.

@@ -50,7 +50,7 @@ func TestVersionsThatAreRefused(t *testing.T) {
 func TestNamesOfVersions(t *testing.T) {
 	for text, valid := range map[string]bool{"default": true, "zookeeper:3.9": true, "my.registry:5000/zk@sha256:ab": true,
 		"/opt/zk 3.9": true, "./zk": true, "../zk": true, "": false, "~/zk": false, "a b": false, "/a,b": false,
-		"-x": false, "3.9": false, "3.9.3": false, "v3.8": false, "4": false, "zk4": true} {
+		"-x": false, "3.9": false, "3.9.3": true, "3.9.99": false, "v3.8": false, "4": false, "zk4": true} {
 		if err := ensembles.CheckVersion(text); (err == nil) != valid {
 			t.Errorf("%q: %v", text, err)
 		}

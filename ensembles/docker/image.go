@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,15 +11,16 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/ensembles/debian"
 	"locklab/harness/fail"
 )
 
 // The servers of a lab run a base image, which has Java and ZooKeeper. This file is all that chooses one:
 //
 //  1. If [EnvImage] is set, the image that it names is used, and no other. `make image` pulls it if the engine does
-//     not have it.
-//  2. Otherwise [OfficialImage] is used if the engine has it, else [DebianImage]. `make image` pulls the former or,
-//     where it cannot be pulled, builds the latter.
+//     not have it, or builds it, if the name is one of [debian.Versions].
+//  2. Otherwise [OfficialImage] is used if the engine has it, else the image of [debian.Default]. `make image` pulls
+//     the former or, where it cannot be pulled, builds the latter.
 //
 // A run never pulls or builds an image; without one it ends with [ErrNoImage]. Any image can be used in which the agent
 // finds Java and ZooKeeper's jars (see ensembles/software). The image's entry point, user and volumes do
@@ -28,12 +30,7 @@ const (
 	EnvImage = ensembles.EnvImage
 	// OfficialImage is the image that the ZooKeeper project publishes.
 	OfficialImage = "zookeeper:3.9"
-	// DebianImage is built from Debian's packages. It has libfaketime as well, which faults of a server's clock need.
-	DebianImage = "locklab/zookeeper:debian"
 )
-
-// EnvDebianMirror is the environment variable that names the mirror to build [DebianImage] from.
-const EnvDebianMirror = "LOCKLAB_DEBIAN_MIRROR"
 
 // ErrNoImage says that the engine has no base image.
 var ErrNoImage = fail.Environment.New("no ZooKeeper image is present")
@@ -41,9 +38,9 @@ var ErrNoImage = fail.Environment.New("no ZooKeeper image is present")
 // baseImages returns the images to choose from, the preferred one first.
 func baseImages() []string {
 	if named := os.Getenv(EnvImage); named != "" {
-		return []string{named}
+		return []string{ensembles.ImageOf(named)}
 	}
-	return []string{OfficialImage, DebianImage}
+	return []string{OfficialImage, debian.Default.Image()}
 }
 
 // FindImage returns the base image that labs use. It changes nothing.
@@ -68,8 +65,8 @@ func findBase(ctx context.Context, e *engine) (string, error) {
 	return "", fmt.Errorf("%w (looked for %s); make one with: make image", ErrNoImage, strings.Join(baseImages(), ", "))
 }
 
-// EnsureImage returns the base image that labs use, and pulls it if the engine has none. If [OfficialImage] cannot be
-// pulled and build is set, it builds [DebianImage], which takes about a minute. It logs what it does.
+// EnsureImage returns the base image that labs use, and pulls or builds it if the engine has none and build is set. It
+// logs what it does.
 func EnsureImage(ctx context.Context, build bool, log *slog.Logger) (string, error) {
 	e, err := openEngine(ctx)
 	if err != nil {
@@ -80,24 +77,49 @@ func EnsureImage(ctx context.Context, build bool, log *slog.Logger) (string, err
 	if missing == nil || !errors.Is(missing, ErrNoImage) {
 		return ref, missing
 	}
-	preferred := baseImages()[0]
-	pull, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	err = e.pull(pull, preferred)
-	switch {
-	case err == nil:
-		log.Info("pulled image", "image", preferred)
-		return preferred, nil
-	case preferred != OfficialImage:
-		return "", fmt.Errorf("pull %s, which %s names: %w", preferred, EnvImage, err)
-	case !build:
+	named := os.Getenv(EnvImage)
+	version, packaged := debian.Find(cmp.Or(named, debian.Default.Number))
+	if named == "" || !packaged {
+		preferred := baseImages()[0]
+		pull, cancel := context.WithTimeout(ctx, 5*time.Minute)
+		defer cancel()
+		switch err = e.pull(pull, preferred); {
+		case err == nil:
+			log.Info("pulled image", "image", preferred)
+			return preferred, nil
+		case named != "":
+			return "", fmt.Errorf("pull %s, which %s names: %w", preferred, EnvImage, err)
+		}
+	}
+	if !build {
 		return "", missing
 	}
-	log.Info("no image can be pulled; building one from Debian's packages, about a minute")
+	return ensureVersion(ctx, e, version, log)
+}
+
+// EnsureVersion returns the image of a version of Debian's packages, and builds it if the engine does not have it. It
+// logs what it does.
+func EnsureVersion(ctx context.Context, v debian.Version, log *slog.Logger) (string, error) {
+	e, err := openEngine(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer e.close()
+	return ensureVersion(ctx, e, v, log)
+}
+
+func ensureVersion(ctx context.Context, e *engine, v debian.Version, log *slog.Logger) (string, error) {
+	switch there, err := e.hasImage(ctx, v.Image()); {
+	case err != nil:
+		return "", fmt.Errorf("look for image %s: %w", v.Image(), err)
+	case there:
+		return v.Image(), nil
+	}
+	log.Info("building an image from Debian's packages, about a minute", "zookeeper", v.Number, "suite", v.Suite)
 	begun := time.Now()
-	if err := buildDebian(ctx, e); err != nil {
+	if err := buildDebian(ctx, e, v); err != nil {
 		return "", fmt.Errorf("build image: %w", err)
 	}
-	log.Info("built image", "image", DebianImage, "took", time.Since(begun).Round(100*time.Millisecond))
-	return DebianImage, nil
+	log.Info("built image", "image", v.Image(), "took", time.Since(begun).Round(100*time.Millisecond))
+	return v.Image(), nil
 }

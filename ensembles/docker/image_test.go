@@ -13,20 +13,22 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/debian"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/suite"
 )
 
+var jvm = regexp.MustCompile(`^usr/lib/jvm/java-[0-9]+-openjdk-[^/]*/`)
+
 // officialRoot turns the tar of a root file system of Debian packages into one that looks like the official image's.
 // It leaves out what a server does not need. Its ZooKeeper tells another version than Debian's.
-func officialRoot(w io.Writer, debian io.Reader) error {
-	const dist, jvm = "apache-zookeeper-3.8.0-bin", "usr/lib/jvm/java-17-openjdk-"
+func officialRoot(w io.Writer, root io.Reader) error {
+	const dist = "apache-zookeeper-3.8.0-bin"
 	rename := func(name string) string {
 		switch base := path.Base(name); {
-		case strings.HasPrefix(name, jvm):
-			_, rest, _ := strings.Cut(strings.TrimPrefix(name, jvm), "/")
-			return "opt/java/openjdk/" + rest
+		case jvm.MatchString(name):
+			return jvm.ReplaceAllString(name, "opt/java/openjdk/")
 		case strings.HasPrefix(name, "usr/share/java/") && path.Ext(name) == ".jar" && !otherLogging.MatchString(base):
 			return dist + "/lib/" + base
 		case strings.HasPrefix(name, "usr/share/"), strings.HasPrefix(name, "usr/lib/jvm/"), strings.HasPrefix(name, "var/"),
@@ -35,7 +37,7 @@ func officialRoot(w io.Writer, debian io.Reader) error {
 		}
 		return name
 	}
-	out, in := tar.NewWriter(w), tar.NewReader(debian)
+	out, in := tar.NewWriter(w), tar.NewReader(root)
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
@@ -92,19 +94,20 @@ var officialConfig = []string{"ENV JAVA_HOME=/opt/java/openjdk", `VOLUME ["/data
 func TestImageLikeTheOfficialOne(t *testing.T) {
 	suite.Nightly(t, "makes an image; TestDockerLab runs the one that make image made")
 	e := openEngine(t)
-	if !exists(t, e, "/images/"+docker.DebianImage+"/json") {
-		t.Skipf("needs %s to make the look-alike of", docker.DebianImage)
+	packaged := debian.Default.Image()
+	if !exists(t, e, "/images/"+packaged+"/json") {
+		t.Skipf("needs %s to make the look-alike of", packaged)
 	}
 	var made struct{ Id string }
-	call(t, e, "POST", "/containers/create", `{"Image":"`+docker.DebianImage+`","Cmd":["true"]}`, &made)
+	call(t, e, "POST", "/containers/create", `{"Image":"`+packaged+`","Cmd":["true"]}`, &made)
 	defer call(t, e, "DELETE", "/containers/"+made.Id+"?v=1", "", nil)
-	debian, err := e.Export(t.Context(), made.Id)
+	root, err := e.Export(t.Context(), made.Id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer debian.Close()
+	defer root.Close()
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(officialRoot(w, debian)) }()
+	go func() { w.CloseWithError(officialRoot(w, root)) }()
 	const ref = "locklab/zookeeper-test:official-look"
 	if err := e.ImportRoot(t.Context(), r, ref, officialConfig...); err != nil {
 		t.Fatal(err)
@@ -156,11 +159,11 @@ func TestImageLikeTheOfficialOne(t *testing.T) {
 	allGone(t, e, 0, vols...)
 
 	t.Run("a server of another image can be started with it", func(t *testing.T) {
-		lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Versions: []string{docker.DebianImage, ref}})
+		lab := labtest.Start(t, ensembles.HostSpec{Name: "zk1", Versions: []string{packaged, ref}})
 		e := labtest.StartEnsemble(t, lab)
 		h := e.Servers[0]
 		before, err := e.Told(t.Context(), h)
-		if err != nil || ensembles.VersionNumber(before) == labtest.OtherNumber || lab.Image != docker.DebianImage {
+		if err != nil || ensembles.VersionNumber(before) == labtest.OtherNumber || lab.Image != packaged {
 			t.Errorf("%s tells %q, %v", lab.Image, before, err)
 		}
 		if _, err := h.Agent.Stop(t.Context()); err != nil {

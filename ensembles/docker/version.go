@@ -40,7 +40,7 @@ func (v *versions) image(version string) string {
 	if version == ensembles.DefaultVersion || ensembles.IsDir(version) {
 		return v.base
 	}
-	return version
+	return ensembles.ImageOf(version)
 }
 
 // findVersions gets the versions that the hosts need. It makes nothing that stays. An image that the engine does not
@@ -97,6 +97,9 @@ func requireImage(ctx context.Context, e *engine, name, image string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for image %s: %w", image, err)
+	case !there && image != name:
+		return &ensembles.VersionError{Version: name, Absent: true, Msg: "there is no image of ZooKeeper " + name,
+			Hint: "bin/locklab image " + name}
 	case !there:
 		return &ensembles.VersionError{Version: name, Absent: true, Msg: "there is no image " + image,
 			Hint: "docker pull " + image + "; a directory begins with / or ./"}

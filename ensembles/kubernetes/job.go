@@ -123,7 +123,7 @@ func (s settings) imageOf(h ensembles.HostSpec) string {
 	case s.elsewhere != nil:
 		return s.image // it runs no server
 	case h.Role == ensembles.Server && h.First() != ensembles.DefaultVersion:
-		return h.First()
+		return ensembles.ImageOf(h.First())
 	case h.Role == ensembles.Server || h.Base:
 		return s.zookeeper
 	}

@@ -64,7 +64,7 @@ type settings struct {
 func readSettings() (settings, error) {
 	s := settings{context: os.Getenv(EnvContext), namespace: cmp.Or(os.Getenv(EnvNamespace), DefaultNamespace),
 		image:        cmp.Or(os.Getenv(EnvImage), defaultImage),
-		zookeeper:    cmp.Or(os.Getenv(ensembles.EnvImage), officialZoo),
+		zookeeper:    ensembles.ImageOf(cmp.Or(os.Getenv(ensembles.EnvImage), officialZoo)),
 		storageClass: os.Getenv(EnvStorageClass)}
 	if errs := validation.IsDNS1123Label(s.namespace); len(errs) > 0 {
 		return s, fmt.Errorf("%s: %q is not the name of a namespace: %s", EnvNamespace, s.namespace, errs[0])

@@ -10,6 +10,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles/agent"
+	"locklab/ensembles/debian"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/process"
 	"locklab/harness/run"
@@ -178,7 +179,7 @@ func (d *Diagnosis) tryDisk(ctx context.Context, lab testLab) {
 var cures = map[string]string{
 	agent.CapNetem:    "modprobe sch_netem",
 	agent.CapPtrace:   "sysctl kernel.yama.ptrace_scope=1",
-	agent.CapFaketime: "docker rmi " + docker.DebianImage + " && make image",
+	agent.CapFaketime: "docker rmi " + debian.Default.Image() + " && make image",
 }
 
 // abilities adds what a host can do, and which faults are possible for that reason. isolated says that a host has a

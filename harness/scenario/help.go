@@ -71,8 +71,8 @@ var help = map[string]string{
 	"sync-limit": "ticks that a server may lag behind the leader, and for which a leader that is cut off goes on " +
 		"serving",
 	"servers": "ZooKeeper servers: 1, 3 or 5; with connect, as many as it names",
-	"zookeeper": "the servers' ZooKeeper: an image, a directory of this machine (which begins with / or ./), or " +
-		"default; several with commas are dealt to the servers in turn",
+	"zookeeper": "the servers' ZooKeeper: the number of a version that locklab image builds, an image, a directory of " +
+		"this machine (which begins with / or ./), or default; several with commas are dealt to the servers in turn",
 	"storage": "where servers keep their logs",
 	"heap":    "heap of each server's JVM",
 	"schedule": "where faults come from: the list faults (explicit); also the seed (random); or also the seed, which " +

@@ -17,7 +17,8 @@ func parseVersions(text string) (string, error) {
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 		if err := ensembles.CheckVersion(names[i]); err != nil {
-			hint := "an image such as zookeeper:3.9, a directory such as ./zk, or default; several with commas"
+			hint := "a number such as 3.9.3, an image such as zookeeper:3.9, a directory such as ./zk, or default; several " +
+				"with commas"
 			return "", settings.Errorf(hint, "%v", err)
 		}
 	}

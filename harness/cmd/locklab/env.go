@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
+	"locklab/ensembles/debian"
 	"locklab/ensembles/docker"
 	"locklab/ensembles/kubernetes"
 	"locklab/harness/rundir"
@@ -22,7 +23,7 @@ func outDir(out, name string) string { return cmp.Or(out, rundir.DefaultDir(name
 // with it.
 var otherVariables = append([]string{
 	outVariable,
-	docker.EnvImage, docker.EnvDebianMirror, curator.EnvJars,
+	docker.EnvImage, debian.EnvMirror, curator.EnvJars,
 	agent.EnvHost, agent.EnvSecret, agent.EnvLease, agent.EnvControl, agent.EnvPublished,
 	agent.EnvSurroundings, agent.EnvElsewhere, agent.EnvCredential, agent.EnvTLS,
 	"LOCKLAB_TEST_", "LOCKLAB_SOAK", "LOCKLAB_SOAK_TIME", "LOCKLAB_STEPS_SEED", "LOCKLAB_TXNLOG_RUNS",

@@ -89,6 +89,7 @@ func newParser(std streams, wholeHelp bool) (*kong.Kong, error) {
 
 // helpTexts are the help of flags and arguments that several commands have, or that is long.
 var helpTexts = kong.Vars{
+	"versions_help": versionsHelp,
 	"labs":          strings.Join(ensembles.LabNames(), ","),
 	"scenario_help": scenarioHelp, "threshold_help": thresholdHelp,
 	"yes_help": yesHelp, "run_out_help": runOutHelp, "in_cluster_help": inClusterHelp,

@@ -7,10 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 
+	"locklab/ensembles/debian"
 	"locklab/ensembles/docker"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/harness/secondopinion"
 )
 
@@ -90,15 +93,26 @@ func tellOpinions(w io.Writer, all []secondopinion.Opinion) error {
 }
 
 type imageCmd struct {
-	NoBuild bool `help:"Build nothing. Print \"build\" if an image would have to be built."`
+	Versions []string `arg:"" optional:"" help:"${versions_help}"`
+	NoBuild  bool     `help:"Build nothing. Print \"build\" if an image would have to be built."`
+	Unpack   bool     `help:"Get the jars of these versions for labs without containers, and print their directories."`
 }
+
+var versionsHelp = "Numbers of versions of ZooKeeper whose images to build from Debian's packages: " +
+	debian.Numbers() + "; or all. Default: the one image that labs use."
 
 func (imageCmd) exits() string {
 	return exitCodes("there is an image, and its name was printed", exitEnvironment)
 }
 
-// Run makes sure that there is an image.
+// Run makes sure that there is an image, or that there are several.
 func (c *imageCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	if len(c.Versions) > 0 {
+		return c.versions(ctx, std, log)
+	}
+	if c.Unpack {
+		return &scenario.InputError{Flag: "--unpack", Msg: "it needs a version", Hint: debian.Numbers() + ", all"}
+	}
 	ref, err := docker.EnsureImage(ctx, !c.NoBuild, log)
 	if c.NoBuild && errors.Is(err, docker.ErrNoImage) {
 		ref, err = "build", nil
@@ -107,4 +121,46 @@ func (c *imageCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		fmt.Fprintln(std.Out, ref)
 	}
 	return err
+}
+
+// versions makes sure that there are the images, or the jars, of all versions that were named. With "all", a version
+// that cannot be had is told, and is no failure.
+func (c *imageCmd) versions(ctx context.Context, std streams, log *slog.Logger) error {
+	if c.NoBuild {
+		return &scenario.InputError{Flag: "--no-build", Msg: "it is for the image that labs use",
+			Hint: "leave out the versions"}
+	}
+	var all []debian.Version
+	every := false
+	for _, number := range c.Versions {
+		v, ok := debian.Find(number)
+		switch {
+		case number == "all":
+			every, all = true, debian.Versions
+		case !ok:
+			return &scenario.InputError{Flag: "image", Msg: strconv.Quote(number) + " cannot be had",
+				Hint: debian.Numbers() + ", all"}
+		case !every:
+			all = append(all, v)
+		}
+	}
+	var failed error
+	for _, v := range all {
+		var place string
+		var err error
+		if c.Unpack {
+			place, err = v.Unpack(ctx)
+		} else {
+			place, err = docker.EnsureVersion(ctx, v, log)
+		}
+		switch {
+		case err == nil:
+			fmt.Fprintln(std.Out, place)
+		case every && errors.Is(err, debian.ErrUnavailable):
+			log.Warn("a version is left out", "why", err)
+		default:
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
 }

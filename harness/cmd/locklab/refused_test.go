@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"locklab/ensembles/debian"
 )
 
 // Every malformed or contradictory scenario ends with exit code 2, its position and a hint on stderr, and nothing on
@@ -96,10 +98,10 @@ func TestRefusedFlags(t *testing.T) {
 			`(--arrivals poisson, or --think 10ms for a pause between acquisitions)`},
 		{"", "LOCKLAB_RATE=100", `LOCKLAB_RATE: in a closed loop a client asks again when it is done, so there is no rate ` +
 			`(LOCKLAB_ARRIVALS=poisson, or LOCKLAB_THINK=10ms for a pause between acquisitions)`},
-		{"--zookeeper 3.9", "", `--zookeeper: "3.9" is a number and not the name of an image; the official image is ` +
-			`zookeeper:3.9 (`},
-		{"--zookeeper v3.9.3", "", `--zookeeper: "v3.9.3" is a number and not the name of an image; the official image is ` +
-			`zookeeper:3.9.3 (`},
+		{"--zookeeper 3.9", "", `--zookeeper: "3.9" is none of the numbers of versions that can be had (` +
+			debian.Numbers() + `), and not the name of an image; the official image is zookeeper:3.9 (`},
+		{"--zookeeper v3.9.3", "", `--zookeeper: "v3.9.3" is none of the numbers of versions that can be had (` +
+			debian.Numbers() + `), and not the name of an image; the official image is zookeeper:3.9.3 (`},
 		{"--zookeeper ./nosuch", "", `--zookeeper: ./nosuch: `},
 		{"--recipe exec:./nosuch", "", `--recipe: the lock's command: `},
 		{"--connect zk1:99999", "", `--connect: server "zk1:99999": 99999 is not a port, which is from 1 to 65535`},

@@ -1,0 +1,149 @@
+package debian
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"locklab/ensembles/software"
+	"locklab/harness/fail"
+)
+
+// EnvMirror is the environment variable that names the mirror to get packages from.
+const EnvMirror = "LOCKLAB_DEBIAN_MIRROR"
+
+// ErrMissingTool says that a program is missing that building a root needs.
+var ErrMissingTool = fail.Environment.New("missing program")
+
+// ErrUnavailable says that a suite cannot be had: it is not on the mirror, or its keys are not known.
+var ErrUnavailable = fail.Environment.New("the packages cannot be had")
+
+// Root makes a minimal root file system with Java, ZooKeeper, and libfaketime, which faults of a server's clock need,
+// and passes read its tar. The tar counts only if Root returns nil: it may have ended early.
+func (v Version) Root(ctx context.Context, read func(io.Reader) error) error {
+	return v.within(ctx, func(keyring []string) error {
+		// Java's package needs a directory that a minimal root leaves out.
+		args := append([]string{"--variant=minbase", "--include=" + v.Java + ",zookeeper,libfaketime",
+			"--setup-hook=mkdir -p \"$1/usr/share/man/man1\"", "--format=tar"}, keyring...)
+		return debootstrap(ctx, read, append(args, v.Suite, "-")...)
+	})
+}
+
+// Unpack gets the jars of a version into [Version.Dir], unless they are there, and returns that directory.
+func (v Version) Unpack(ctx context.Context) (string, error) {
+	dir, err := v.Dir()
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	err = v.within(ctx, func(keyring []string) error {
+		return extract(ctx, v.Suite, "libzookeeper-java", keyring, func(root string) error {
+			return copyJars(root, dir)
+		})
+	})
+	return dir, err
+}
+
+// within calls f with the option of mmdebstrap that names the keyring, if one is needed.
+func (v Version) within(ctx context.Context, f func(keyring []string) error) (err error) {
+	if v.Keyring == "" {
+		err = f(nil)
+	} else {
+		err = extract(ctx, v.Keyring, "debian-archive-keyring", nil, func(root string) error {
+			return f([]string{"--keyring=" + filepath.Join(root, "usr/share/keyrings")})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("ZooKeeper %s from Debian's %s: %w", v.Number, v.Suite, err)
+	}
+	return nil
+}
+
+// extract unpacks a package and what it depends on into a directory that is there as long as f runs.
+func extract(ctx context.Context, suite, pkg string, keyring []string, f func(root string) error) error {
+	dir, err := os.MkdirTemp("", "locklab-debian-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	root := filepath.Join(dir, "root")
+	args := append([]string{"--variant=extract", "--include=" + pkg, "--format=directory"}, keyring...)
+	if err := debootstrap(ctx, nil, append(args, suite, root)...); err != nil {
+		return err
+	}
+	return f(root)
+}
+
+// debootstrap runs mmdebstrap with some arguments and the mirror, and passes read what it writes.
+func debootstrap(ctx context.Context, read func(io.Reader) error, args ...string) error {
+	tool, err := exec.LookPath("mmdebstrap")
+	if err != nil {
+		return fmt.Errorf("%w: mmdebstrap; install it with: apt-get install mmdebstrap", ErrMissingTool)
+	}
+	if mirror := os.Getenv(EnvMirror); mirror != "" { // else the suite's default one is used
+		args = append(args, mirror)
+	}
+	cmd := exec.CommandContext(ctx, tool, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it has a chroot to clean up
+	cmd.WaitDelay = 30 * time.Second
+	var readErr error
+	if read != nil {
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		if readErr = read(out); readErr != nil {
+			_, _ = io.Copy(io.Discard, out) // so that the tool can end
+		}
+	} else if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err != nil {
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		return errors.Join(fmt.Errorf("%w: mmdebstrap: %w: %s", ErrUnavailable, err, lines[len(lines)-1]), readErr)
+	}
+	return readErr
+}
+
+// copyJars copies the jars that a server needs from a root to a directory, which is there whole or not at all.
+func copyJars(root, dir string) error {
+	jars, err := software.Jars(os.DirFS(root), "usr/share/java")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	unfinished, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+"-unfinished-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(unfinished)
+	if err := os.Chmod(unfinished, 0o755); err != nil {
+		return err
+	}
+	for _, jar := range jars {
+		content, err := os.ReadFile(filepath.Join(root, jar))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(unfinished, filepath.Base(jar)), content, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return os.Rename(unfinished, dir)
+}
