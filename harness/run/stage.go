@@ -206,6 +206,7 @@ func (s *Stage) startEnsemble(ctx context.Context) error {
 	s.env.JavaOptions = s.ensemble.Config.JavaOptions()
 	s.env.EnsembleReadyNs = int64(time.Since(begun))
 	s.env.Lab, s.env.LabID, s.env.Image = s.lab.Kind, s.lab.ID, s.lab.Image
+	s.ensemble.Metrics(ctx) // a server's first answer takes it long, and should not fall into the first run
 	return s.describeVersions(ctx)
 }
 
