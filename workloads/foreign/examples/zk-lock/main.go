@@ -134,7 +134,11 @@ func (s *session) changed(e zk.Event) {
 			return
 		}
 		go func() { // an answer is read once the connection has gone on
-			if err := s.conn.AddAuth("digest", []byte(credential)); err != nil {
+			err := s.conn.AddAuth("digest", []byte(credential))
+			for errors.Is(err, zk.ErrConnectionClosed) { // it broke meanwhile, and the client makes another one
+				err = s.conn.AddAuth("digest", []byte(credential))
+			}
+			if err != nil {
 				fmt.Println("failed", s.id, err)
 				return
 			}
