@@ -28,10 +28,10 @@ var ErrUnavailable = fail.Environment.New("the packages cannot be had")
 // Root makes a minimal root file system with Java, ZooKeeper, and libfaketime, which faults of a server's clock need,
 // and passes read its tar. The tar counts only if Root returns nil: it may have ended early.
 func (v Version) Root(ctx context.Context, read func(io.Reader) error) error {
-	return v.within(ctx, func(keyring []string) error {
+	return v.within(ctx, func(options []string) error {
 		// Java's package needs a directory that a minimal root leaves out.
 		args := append([]string{"--variant=minbase", "--include=" + v.Java + ",zookeeper,libfaketime",
-			"--setup-hook=mkdir -p \"$1/usr/share/man/man1\"", "--format=tar"}, keyring...)
+			"--setup-hook=mkdir -p \"$1/usr/share/man/man1\"", "--format=tar"}, options...)
 		return debootstrap(ctx, read, append(args, v.Suite, "-")...)
 	})
 }
@@ -45,21 +45,24 @@ func (v Version) Unpack(ctx context.Context) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	err = v.within(ctx, func(keyring []string) error {
-		return extract(ctx, v.Suite, "libzookeeper-java", keyring, func(root string) error {
+	err = v.within(ctx, func(options []string) error {
+		return extract(ctx, v.Suite, "libzookeeper-java", options, func(root string) error {
 			return copyJars(root, dir)
 		})
 	})
 	return dir, err
 }
 
-// within calls f with the option of mmdebstrap that names the keyring, if one is needed.
-func (v Version) within(ctx context.Context, f func(keyring []string) error) (err error) {
+// within calls f with the options of mmdebstrap that a keyring needs, if one is needed.
+func (v Version) within(ctx context.Context, f func(options []string) error) (err error) {
 	if v.Keyring == "" {
 		err = f(nil)
 	} else {
 		err = extract(ctx, v.Keyring, "debian-archive-keyring", nil, func(root string) error {
-			return f([]string{"--keyring=" + filepath.Join(root, "usr/share/keyrings")})
+			// A suite that still moves tells for how long its list of packages is valid, and a mirror that is kept as it was
+			// outlives that. The signature is checked all the same.
+			return f([]string{"--keyring=" + filepath.Join(root, "usr/share/keyrings"),
+				`--aptopt=Acquire::Check-Valid-Until "false"`})
 		})
 	}
 	if err != nil {
@@ -69,14 +72,14 @@ func (v Version) within(ctx context.Context, f func(keyring []string) error) (er
 }
 
 // extract unpacks a package and what it depends on into a directory that is there as long as f runs.
-func extract(ctx context.Context, suite, pkg string, keyring []string, f func(root string) error) error {
+func extract(ctx context.Context, suite, pkg string, options []string, f func(root string) error) error {
 	dir, err := os.MkdirTemp("", "locklab-debian-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	root := filepath.Join(dir, "root")
-	args := append([]string{"--variant=extract", "--include=" + pkg, "--format=directory"}, keyring...)
+	args := append([]string{"--variant=extract", "--include=" + pkg, "--format=directory"}, options...)
 	if err := debootstrap(ctx, nil, append(args, suite, root)...); err != nil {
 		return err
 	}
@@ -113,10 +116,20 @@ func debootstrap(ctx context.Context, read func(io.Reader) error, args ...string
 		return err
 	}
 	if err := cmd.Wait(); err != nil {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		return errors.Join(fmt.Errorf("%w: mmdebstrap: %w: %s", ErrUnavailable, err, lines[len(lines)-1]), readErr)
+		return errors.Join(fmt.Errorf("%w: mmdebstrap: %w: %s", ErrUnavailable, err, reason(stderr.String())), readErr)
 	}
 	return readErr
+}
+
+// reason returns the first error that a tool told, because others only follow from it, or its last line.
+func reason(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for _, line := range lines {
+		if strings.HasPrefix(line, "E: ") {
+			return line
+		}
+	}
+	return lines[len(lines)-1]
 }
 
 // copyJars copies the jars that a server needs from a root to a directory, which is there whole or not at all.

@@ -85,7 +85,7 @@ func TestUnpack(t *testing.T) {
 // A suite that cannot be had is one line that names the version and the suite, and leaves nothing behind.
 func TestUnavailable(t *testing.T) {
 	for _, v := range Versions {
-		tool(t, "mkdir -p $place; echo 'I: trying' >&2; echo 'E: no such suite' >&2; exit 1")
+		tool(t, "mkdir -p $place; echo 'I: trying' >&2; echo 'E: no such suite' >&2; echo 'E: mmdebstrap failed' >&2; exit 1")
 		dir, err := v.Unpack(t.Context())
 		if !errors.Is(err, ErrUnavailable) || strings.Contains(err.Error(), "\n") ||
 			!strings.Contains(err.Error(), v.Number) || !strings.HasSuffix(err.Error(), "E: no such suite") {
