@@ -22,6 +22,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/advice"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
 	"locklab/workloads"
@@ -220,7 +221,7 @@ func compared(timeout time.Duration, dirs []string) (*soaked, error) {
 		if err != nil {
 			return nil, err
 		}
-		window := result.MeasuredWindow(r.Events)
+		window := measure.MeasuredWindow(r.Events)
 		for _, e := range r.Events.Of(history.OpExpired) {
 			if window.Contains(e.At) {
 				got.expired++
@@ -248,7 +249,7 @@ func compared(timeout time.Duration, dirs []string) (*soaked, error) {
 
 // standstillsLogged writes the standstills that the clients of a run noticed, as their JVMs would have logged them: one
 // file for each client's process. The run's own hiccups.hlog leaves out those that a fault caused.
-func standstillsLogged(dir string, events *history.Log, window result.Interval) (files []string, err error) {
+func standstillsLogged(dir string, events *history.Log, window measure.Interval) (files []string, err error) {
 	for v := range soakVictims {
 		var log strings.Builder
 		line := func(at int64, text string) { fmt.Fprintf(&log, "[%.3fs][info][safepoint] %s\n", float64(at)/1e9, text) }

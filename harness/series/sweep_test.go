@@ -20,6 +20,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/capacity"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/sweep"
 	"locklab/workloads"
@@ -658,7 +659,7 @@ func TestVoidTrials(t *testing.T) {
 	late, bound := int64(11*time.Millisecond), result.ThresholdLine{Expr: "acquire.p99 < 100ms", Verdict: check.Fail}
 	r := result.Result{Thresholds: []result.ThresholdLine{bound},
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0), Dropped: new(int64)},
-		Latency:    result.LatencyByPhase{Arrival: &result.Latency{P99Ns: &late}}}
+		Latency:    result.LatencyByPhase{Arrival: &measure.Latency{P99Ns: &late}}}
 	p := trialAt(t, capacity.Full, &r)
 	if p.Reason != capacity.Void || !strings.Contains(p.Detail, "arrivals came late by 11 ms") {
 		t.Errorf("missed: %+v", p)

@@ -178,7 +178,7 @@ func (r *Report) compare(base, head Side, opts Options) error {
 	n, family := min(len(base.Runs), len(head.Runs)), max(1, gating(metrics))
 	r.Confidence = 1 - lookLevel(opts.Looks, n, 1-confidence)
 	for _, m := range metrics {
-		l := measure(m, base, head, r.Paired, 1-r.Confidence)
+		l := judgeMetric(m, base, head, r.Paired, 1-r.Confidence)
 		if r.Metrics = append(r.Metrics, l); l.missing != "" && l.Gates {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s; the answer holds whatever the number would have been",
 				l.Name, l.missing))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"locklab/harness/rundir"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -228,7 +229,7 @@ func TestMetricsThatAreNotMeasured(t *testing.T) {
 			}
 		})
 	}
-	noHandoff := func(r *result.Result) { r.Latency.Handoff = result.Latency{} }
+	noHandoff := func(r *result.Result) { r.Latency.Handoff = measure.Latency{} }
 	base, head := without(noHandoff, func(string, int) bool { return true })
 	r, err := compareDirs(base, head, Options{})
 	if l := lineOf(t, r, "handoff.p50"); err != nil || r.Verdict != Pass || l.Verdict != NotMeasured ||

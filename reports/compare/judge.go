@@ -9,11 +9,11 @@ import (
 	"locklab/reports/result"
 )
 
-// measure returns a metric's line with its numbers. A line that has no verdict is for judge.
+// judgeMetric returns a metric's line with its numbers. A line that has no verdict is for judge.
 //
 // The runs of pairs are in the same order on both sides. Where one run of a pair lacks the number, the line's numbers
 // hold whatever it would have been.
-func measure(q result.Quantity, base, head Side, paired bool, alpha float64) Line {
+func judgeMetric(q result.Quantity, base, head Side, paired bool, alpha float64) Line {
 	m := q.Compared
 	l := Line{Name: q.Name(), Unit: q.Bench(), Gates: m.Gates, Difference: m.Difference, Tolerance: m.Tolerance,
 		quantity: q}

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/rundir"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -34,11 +35,11 @@ func resultOf(throughput float64) result.Result {
 		SchemaVersion: result.SchemaVersion, Scenario: "mutex", Recipe: "mutex", Verdict: check.Pass,
 		Checks: []result.CheckLine{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Pass,
 			Outcome: check.Pass}},
-		Operations: result.Operations{Acquired: int64(throughput * 3)},
+		Operations: measure.Operations{Acquired: int64(throughput * 3)},
 		Throughput: result.Throughput{AcquiredPerS: f(throughput)},
 		Latency: result.LatencyByPhase{
-			Acquire: result.Latency{Count: 1000, P50Ns: p(64 * handoff), P90Ns: p(70 * handoff), P99Ns: p(90 * handoff)},
-			Handoff: result.Latency{Count: 1000, P50Ns: p(handoff), P90Ns: p(1.5 * handoff), P99Ns: p(3 * handoff)},
+			Acquire: measure.Latency{Count: 1000, P50Ns: p(64 * handoff), P90Ns: p(70 * handoff), P99Ns: p(90 * handoff)},
+			Handoff: measure.Latency{Count: 1000, P50Ns: p(handoff), P90Ns: p(1.5 * handoff), P99Ns: p(3 * handoff)},
 		},
 		Server: result.Server{RequestsPerAcquire: f(3), WatchesFiredPerRelease: f(1)},
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"locklab/harness/history"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -55,7 +56,7 @@ func writeCSV(w io.Writer, in result.Input) error {
 	if err := out.Write(csvHeader); err != nil {
 		return err
 	}
-	marks, faults := result.PhaseMarks(in.Events), result.FaultSpans(in.Events)
+	marks, faults := measure.PhaseMarks(in.Events), measure.FaultSpans(in.Events)
 	waiting, holding := 0, 0
 	for n := range rows {
 		r := &rows[n]

@@ -21,6 +21,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 	"locklab/reports/junit"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/workloads"
 )
@@ -326,7 +327,7 @@ func TestTrace(t *testing.T) {
 					holds++
 				}
 			}
-			if n["hold"] != holds || n["wait"] != len(in.Acquisitions) || n["fault"] != len(result.FaultSpans(in.Events)) {
+			if n["hold"] != holds || n["wait"] != len(in.Acquisitions) || n["fault"] != len(measure.FaultSpans(in.Events)) {
 				t.Errorf("%v, want %d waits and %d holds", n, len(in.Acquisitions), holds)
 			}
 		})

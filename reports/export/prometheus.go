@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"locklab/harness/check"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -51,8 +52,8 @@ func writePrometheus(w io.Writer, in result.Input) error {
 func writeLatencies(x *exposition, r *result.Result, run label) {
 	const name = "locklab_latency_seconds"
 	x.head(name, "summary", "Latencies in the measured window, by phase.")
-	parts := []string{result.AcquireRead, result.AcquireWrite, result.HoldResource}
-	for _, phase := range slices.Concat(result.Phases[:], parts) {
+	parts := []string{measure.AcquireRead, measure.AcquireWrite, measure.HoldResource}
+	for _, phase := range slices.Concat(measure.Phases[:], parts) {
 		l := r.Latency.ByPhase(phase)
 		if l == nil || l.Count == 0 {
 			continue

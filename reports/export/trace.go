@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"locklab/harness/history"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -58,8 +59,8 @@ func writeTrace(w io.Writer, in result.Input) error {
 	t.name("thread_name", traceRun, tracePhases, "phases")
 	t.nameClients(in.Acquisitions)
 	t.phases(in.Events, end)
-	t.faults(result.FaultSpans(in.Events))
-	for process, all := range result.Stops(in.Events) {
+	t.faults(measure.FaultSpans(in.Events))
+	for process, all := range measure.Stops(in.Events) {
 		if pid, known := t.processes[process]; known {
 			for _, s := range all {
 				t.span("stopped", "process", s, pid, traceWhole, nil)
@@ -96,14 +97,14 @@ func (t *tracer) nameClients(acq []history.Acquisition) {
 		}
 		ofProcess[a.Process] = append(ofProcess[a.Process], key)
 	}
-	slices.SortFunc(processes, result.CompareNatural)
+	slices.SortFunc(processes, measure.CompareNatural)
 	for i, p := range processes {
 		pid := i + 1
 		t.processes[p] = pid
 		t.name("process_name", pid, 0, p)
 		t.name("thread_name", pid, traceWhole, "process")
 		threads := ofProcess[p]
-		slices.SortFunc(threads, func(a, b [2]string) int { return result.CompareNatural(a[0]+" "+a[1], b[0]+" "+b[1]) })
+		slices.SortFunc(threads, func(a, b [2]string) int { return measure.CompareNatural(a[0]+" "+a[1], b[0]+" "+b[1]) })
 		for k, key := range threads {
 			t.threads[key] = k + 1
 			t.name("thread_name", pid, k+1, key[0]+" "+key[1])
@@ -112,18 +113,18 @@ func (t *tracer) nameClients(acq []history.Acquisition) {
 }
 
 func (t *tracer) phases(events *history.Log, end int64) {
-	marks := result.PhaseMarks(events)
+	marks := measure.PhaseMarks(events)
 	for i, m := range marks {
 		until := end
 		if i+1 < len(marks) {
 			until = marks[i+1].At
 		}
-		t.span(m.Name, "phase", result.Span{From: m.At, To: until}, traceRun, tracePhases, nil)
+		t.span(m.Name, "phase", measure.Span{From: m.At, To: until}, traceRun, tracePhases, nil)
 	}
 }
 
 // faults writes each fault into the first thread that is free for as long as it lasts.
-func (t *tracer) faults(all []result.FaultSpan) {
+func (t *tracer) faults(all []measure.FaultSpan) {
 	var until []int64
 	for _, f := range all {
 		k := slices.IndexFunc(until, func(end int64) bool { return end <= f.From })
@@ -143,7 +144,7 @@ func (t *tracer) acquisition(a *history.Acquisition, end int64) {
 	pid, tid := t.processes[a.Process], t.threads[[2]string{a.Client, a.Lock}]
 	// Identifiers of 64 bits are texts, because a number of JavaScript's has 53.
 	args := map[string]any{"lock": a.Lock, "acquisition": a.N}
-	wait := result.Span{From: a.Invoked, To: end}
+	wait := measure.Span{From: a.Invoked, To: end}
 	if a.Returned != history.None {
 		wait.To = a.Returned
 	}
@@ -158,11 +159,11 @@ func (t *tracer) acquisition(a *history.Acquisition, end int64) {
 	if a.Mode != history.ModeExclusive {
 		args["mode"] = string(a.Mode)
 	}
-	t.span("hold", "hold", result.Span{From: a.Returned, To: a.BelievedUntil(end)}, pid, tid, args)
+	t.span("hold", "hold", measure.Span{From: a.Returned, To: a.BelievedUntil(end)}, pid, tid, args)
 }
 
 // span writes a complete event.
-func (t *tracer) span(name, cat string, s result.Span, pid, tid int, args map[string]any) {
+func (t *tracer) span(name, cat string, s measure.Span, pid, tid int, args map[string]any) {
 	dur := micros(max(s.To-s.From, 0))
 	t.event(traceEvent{Name: name, Cat: cat, Phase: "X", Ts: micros(s.From), Dur: &dur, Pid: pid, Tid: tid, Args: args})
 }

@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -106,7 +107,7 @@ func find(dir string) ([]run, error) {
 	for _, below := range names {
 		all = append(all, read(filepath.Join(dir, filepath.FromSlash(below)), below))
 	}
-	slices.SortFunc(all, func(a, b run) int { return result.CompareNatural(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b run) int { return measure.CompareNatural(a.Name, b.Name) })
 	return all, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 )
 
 // readBench reads a benchmark file as benchstat does; a line that it would skip with a warning is an error.
@@ -107,7 +108,7 @@ func TestQuantitiesHaveNamesAndUnitsOfTheirOwn(t *testing.T) {
 }
 
 func TestShareNotAcquired(t *testing.T) {
-	r := Result{Operations: Operations{Acquired: 6, TimedOut: 1, Failed: 1, Unknown: 1, Censored: 1}}
+	r := Result{Operations: measure.Operations{Acquired: 6, TimedOut: 1, Failed: 1, Unknown: 1, Censored: 1}}
 	if v := notAcquired(&r); v == nil || *v != 0.4 {
 		t.Errorf("%v, want 0.4", v)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"locklab/harness/check"
+	"locklab/reports/measure"
 )
 
 // The losses that are accepted by default. A tail changes more from run to run than a median does, and smaller losses
@@ -57,38 +58,39 @@ var catalogue = named(slices.Concat(
 		{Path: "failures.count", Better: Lower, Means: "acquisitions of the whole run that the lock itself failed"},
 	},
 
-	distribution(PhaseAcquire, "from when an acquisition was due (in a closed loop: asked for) until it was granted",
+	distribution(measure.PhaseAcquire,
+		"from when an acquisition was due (in a closed loop: asked for) until it was granted",
 		Quantity{Path: "latency.acquire.p50_ns", Compared: gates(above(clockNoise, likeMedian)), Tile: "acquire, median",
 			Column: "acquire p50"},
 		Quantity{Path: "latency.acquire.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.acquire.p99_ns", Compared: gates(above(clockNoise, likeTail)), Tile: "acquire, p99",
 			Column: "p99"}),
-	distribution(PhaseArrival, "open loops: the part of acquire before a client asked for the lock"),
-	distribution(PhaseService, "open loops: the part of acquire after a client asked for the lock"),
-	distribution(PhaseEnqueue, "from asking for the lock until the client had its place in the queue"),
-	distribution(PhaseWait, "from having a place in the queue until the grant"),
-	distribution(PhaseHandoff, "from the previous holder's call of release until the grant to a client that was "+
+	distribution(measure.PhaseArrival, "open loops: the part of acquire before a client asked for the lock"),
+	distribution(measure.PhaseService, "open loops: the part of acquire after a client asked for the lock"),
+	distribution(measure.PhaseEnqueue, "from asking for the lock until the client had its place in the queue"),
+	distribution(measure.PhaseWait, "from having a place in the queue until the grant"),
+	distribution(measure.PhaseHandoff, "from the previous holder's call of release until the grant to a client that was "+
 		"already queued",
 		Quantity{Path: "latency.handoff.mean_ns", Column: "hand-off"},
 		Quantity{Path: "latency.handoff.p50_ns", Compared: gates(above(clockNoise, likeMedian)), Tile: "hand-off, median"},
 		Quantity{Path: "latency.handoff.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.handoff.p99_ns", Compared: above(clockNoise, likeTail)}),
-	distribution(PhaseHold, "from the grant until release is called; more the workload's than the lock's",
+	distribution(measure.PhaseHold, "from the grant until release is called; more the workload's than the lock's",
 		Quantity{Path: "latency.hold.mean_ns", Column: "hold"},
 		Quantity{Path: "latency.hold.p50_ns", Compared: above(clockNoise, likeMedian)},
 		Quantity{Path: "latency.hold.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.hold.p99_ns", Compared: above(clockNoise, likeTail)}),
-	distribution(HoldResource, "the part of hold that goes to the resource, of holds that write"),
-	distribution(PhaseRelease, "the call of release",
+	distribution(measure.HoldResource, "the part of hold that goes to the resource, of holds that write"),
+	distribution(measure.PhaseRelease, "the call of release",
 		Quantity{Path: "latency.release.p50_ns", Compared: above(clockNoise, likeMedian)},
 		Quantity{Path: "latency.release.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.release.p99_ns", Compared: above(clockNoise, likeTail)}),
 	// The next two are parts of acquire, which gates.
-	distribution(AcquireRead, "acquire, of those that asked to read",
+	distribution(measure.AcquireRead, "acquire, of those that asked to read",
 		Quantity{Path: "latency.acquire_read.p50_ns", Compared: above(clockNoise, likeMedian)},
 		Quantity{Path: "latency.acquire_read.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.acquire_read.p99_ns", Compared: above(clockNoise, likeTail)}),
-	distribution(AcquireWrite, "acquire, of those that asked to write",
+	distribution(measure.AcquireWrite, "acquire, of those that asked to write",
 		Quantity{Path: "latency.acquire_write.p50_ns", Compared: above(clockNoise, likeMedian)},
 		Quantity{Path: "latency.acquire_write.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.acquire_write.p99_ns", Compared: above(clockNoise, likeTail)}),

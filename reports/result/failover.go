@@ -9,6 +9,7 @@ import (
 	"locklab/chaos"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/reports/measure"
 )
 
 // A Failover is what one fault did to the handing out of one exclusive lock. All times are on the run's clock.
@@ -104,11 +105,11 @@ func (s *strike) hits(client string) bool {
 }
 
 // overlaps reports whether the fault was in force, or had not been seen to be over, at some time of a span.
-func (s *strike) overlaps(in Span) bool { return s.at <= in.To && in.From < s.whole }
+func (s *strike) overlaps(in measure.Span) bool { return s.at <= in.To && in.From < s.whole }
 
 // failoversOf returns the failovers whose faults struck in the window, in the order of the faults and of the names of
 // the locks.
-func failoversOf(run *rundir.Run, w Interval) []Failover {
+func failoversOf(run *rundir.Run, w measure.Interval) []Failover {
 	all := strikes(run)
 	if len(all) == 0 {
 		return nil
@@ -123,7 +124,8 @@ func failoversOf(run *rundir.Run, w Interval) []Failover {
 }
 
 // failoversAfter returns what strikes, in their order, did to locks; grants are [history.Grants].
-func failoversAfter(all []*strike, acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) []Failover {
+func failoversAfter(all []*strike, acq []history.Acquisition, grants [][]*history.Acquisition,
+	w measure.Interval) []Failover {
 	f := failoverFinder{all: all, asked: history.ByLock(acq, nil), window: w}
 	for _, of := range grants {
 		if !slices.ContainsFunc(of, func(a *history.Acquisition) bool { return !history.Exclusive(a.Mode) }) {
@@ -154,7 +156,7 @@ type failoverFinder struct {
 	all    []*strike
 	locks  [][]*history.Acquisition
 	asked  map[string][]*history.Acquisition
-	window Interval
+	window measure.Interval
 }
 
 // strikesClients reports whether a fault struck a process that ever asked for a lock; the resource never does.
@@ -185,7 +187,7 @@ func (f *failoverFinder) find(s *strike, grants []*history.Acquisition) *Failove
 	if !s.hits(held.Client) || before(held.ReleaseInvoked, s.at) || before(held.Lost, s.at) {
 		return nil
 	}
-	took := Span{s.at, f.window.End}
+	took := measure.Span{From: s.at, To: f.window.End}
 	if next < len(grants) {
 		took.To = grants[next].Returned
 	}
@@ -213,9 +215,10 @@ func (f *failoverFinder) standstill(s *strike, grants []*history.Acquisition, ne
 	if next == 0 || grants[next-1].Returned < f.window.From {
 		return &Failover{LeftOut: FailoverIdle}
 	}
-	longest, censored := Span{From: s.at, To: s.at}, false
+	longest, censored := measure.Span{From: s.at, To: s.at}, false
 	for ; next <= len(grants) && grants[next-1].Returned < s.healed; next++ {
-		idle, last := Span{max(s.at, grants[next-1].BelievedUntil(math.MaxInt64)), f.window.End}, next == len(grants)
+		free := max(s.at, grants[next-1].BelievedUntil(math.MaxInt64))
+		idle, last := measure.Span{From: free, To: f.window.End}, next == len(grants)
 		if !last {
 			idle.To = grants[next].Returned
 		}
@@ -232,7 +235,7 @@ func (f *failoverFinder) standstill(s *strike, grants []*history.Acquisition, ne
 		return &Failover{LeftOut: FailoverKept}
 	case !f.waited(s, grants[0].Lock, longest.From):
 		return &Failover{LeftOut: FailoverNoWaiter}
-	case f.disturbed(s, grants[0].Lock, Span{s.at, longest.To}):
+	case f.disturbed(s, grants[0].Lock, measure.Span{From: s.at, To: longest.To}):
 		return &Failover{LeftOut: FailoverDisturbed}
 	}
 	return &Failover{TookNs: new(longest.To - longest.From), Censored: censored}
@@ -258,7 +261,7 @@ func waitsAt(a *history.Acquisition, at int64) bool {
 
 // disturbed reports whether another fault may have changed the failover: one of servers or, of a fault of servers, any
 // other. A fault of clients is also disturbed by one of a process that waits for the same lock.
-func (f *failoverFinder) disturbed(s *strike, lock string, took Span) bool {
+func (f *failoverFinder) disturbed(s *strike, lock string, took measure.Span) bool {
 	return slices.ContainsFunc(f.all, func(o *strike) bool {
 		if o == s || !o.overlaps(took) {
 			return false
@@ -274,7 +277,7 @@ var (
 	failovers = Quantity{
 		Path:  "quantities.failovers",
 		Means: "times that a lock went to the next client because a fault had struck its holder",
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			n := float64(len(holderFailovers(run, w)))
 			return &n
 		},
@@ -283,7 +286,7 @@ var (
 		Path: "quantities.failover_mean_ns", Unit: Nanoseconds, Better: Lower,
 		Row:   "failover, on average",
 		Means: "from when a fault struck the holder of a lock until the next client was granted it",
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			return failoverTime(run, w, func(all []int64) float64 {
 				sum := 0.0
 				for _, d := range all {
@@ -296,7 +299,7 @@ var (
 	failoverMax = Quantity{
 		Path: "quantities.failover_max_ns", Unit: Nanoseconds, Better: Lower, Row: "failover, at most",
 		Means: "the longest of these times",
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			return failoverTime(run, w, func(all []int64) float64 { return float64(slices.Max(all)) })
 		},
 	}
@@ -312,7 +315,7 @@ func (r *Result) Failover() (mean, longest *int64) {
 }
 
 // failoverTime returns what of makes of the failovers' durations; nil if there were none.
-func failoverTime(run *rundir.Run, w Interval, of func([]int64) float64) *float64 {
+func failoverTime(run *rundir.Run, w measure.Interval, of func([]int64) float64) *float64 {
 	all := holderFailovers(run, w)
 	if len(all) == 0 {
 		return nil
@@ -322,7 +325,7 @@ func failoverTime(run *rundir.Run, w Interval, of func([]int64) float64) *float6
 }
 
 // holderFailovers returns the durations of the failovers after faults of client processes that came to their end.
-func holderFailovers(run *rundir.Run, w Interval) (all []int64) {
+func holderFailovers(run *rundir.Run, w measure.Interval) (all []int64) {
 	for _, f := range failoversOf(run, w) {
 		if !f.Servers && f.TookNs != nil && !f.Censored {
 			all = append(all, *f.TookNs)

@@ -9,7 +9,10 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 )
+
+var oneSecond = measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
 
 // strikeOf is a verified fault of hosts, in ms, that is seen to be over 5 ms after it was healed.
 func strikeOf(id string, at, healed float64, hosts ...string) *strike {
@@ -47,19 +50,19 @@ func said(all []Failover) string {
 // holder has released the lock before that with success. c1/0 holds from 10, and c2/0, which asks at 5, from 60.
 func TestFailoversOfHolders(t *testing.T) {
 	held := func(released float64, outcome history.Kind) []history.Acquisition {
-		a := grant("c1/0", 0, 1, 10, released)
+		a := synth.Grant("c1/0", 0, 1, 10, released)
 		a.ReleaseOutcome = outcome
 		if released == 0 {
 			a.ReleaseInvoked, a.ReleaseReturned = history.None, history.None
 		}
-		return []history.Acquisition{a, grant("c2/0", 5, 6, 60, 90)}
+		return []history.Acquisition{a, synth.Grant("c2/0", 5, 6, 60, 90)}
 	}
 	read := held(0, history.OK)
 	read[0].Claimant = &history.Claimant{Client: "c1/0", Lock: synth.TheLock, Mode: history.ModeRead}
 	never := held(0, history.Info)
-	never[1] = waiting("c2/0", 5, 6)
+	never[1] = synth.Waiting("c2/0", 5, 6)
 	late := held(0, history.Info)
-	late[1] = grant("c2/0", 50, 51, 60, 90)
+	late[1] = synth.Grant("c2/0", 50, 51, 60, 90)
 	lost := held(0, history.Info)
 	lost[0].Trouble = &history.Trouble{Lost: synth.Ms(15), Died: history.None}
 	died := held(0, history.Info) // its agent may see that a moment before it stamps the fault
@@ -100,7 +103,7 @@ func TestFailoversOfHolders(t *testing.T) {
 		{"and one who does not", held(0, history.Info),
 			[]*strike{strikeOf("f", 20, 0, "c1"), strikeOf("g", 30, 0, "c3")}, "40 ms"},
 	} {
-		if got := said(failoversAfter(c.faults, c.acq, history.GrantsByLock(c.acq), wholeSecond)); got != c.want {
+		if got := said(failoversAfter(c.faults, c.acq, history.GrantsByLock(c.acq), oneSecond)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -114,12 +117,12 @@ func TestFailoversOfServers(t *testing.T) {
 		asked := map[int]float64{}
 		for i, at := range times {
 			k := i % 4
-			a := grant("c"+string(rune('1'+k))+"/0", asked[k], asked[k], at, at+4)
+			a := synth.Grant("c"+string(rune('1'+k))+"/0", asked[k], asked[k], at, at+4)
 			asked[k] = at + 5
 			all = append(all, a)
 		}
 		for k := range 4 {
-			all = append(all, waiting("c"+string(rune('1'+k))+"/0", asked[k], asked[k]))
+			all = append(all, synth.Waiting("c"+string(rune('1'+k))+"/0", asked[k], asked[k]))
 		}
 		return all
 	}
@@ -153,12 +156,12 @@ func TestFailoversOfServers(t *testing.T) {
 		for _, s := range c.faults {
 			ofServers(s)
 		}
-		if got := said(failoversAfter(c.faults, c.acq, history.GrantsByLock(c.acq), wholeSecond)); got != c.want {
+		if got := said(failoversAfter(c.faults, c.acq, history.GrantsByLock(c.acq), oneSecond)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 	slow := strikeOf("s", 24, 300, "zk1").with(func(s *strike) { ofServers(s); s.disables = false })
-	if got := failoversAfter([]*strike{slow}, stands, history.GrantsByLock(stands), wholeSecond); got != nil {
+	if got := failoversAfter([]*strike{slow}, stands, history.GrantsByLock(stands), oneSecond); got != nil {
 		t.Errorf("a fault that takes no server out of the majority: %s", said(got))
 	}
 }
@@ -166,7 +169,7 @@ func TestFailoversOfServers(t *testing.T) {
 // A run whose record is not whole has no failovers, because a grant may be missing.
 func TestFailoversOfAnIncompleteRecord(t *testing.T) {
 	run, _ := synth.Act2Run(true)
-	w := MeasuredWindow(run.Events)
+	w := measure.MeasuredWindow(run.Events)
 	if got := said(failoversOf(run, w)); got != "2.29 s" {
 		t.Errorf("whole: %q", got)
 	}

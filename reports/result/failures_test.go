@@ -10,30 +10,32 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 )
 
 // failedWith is an acquisition that the lock failed with a text at a time in ms.
 func failedWith(at float64, why history.FailReason, text string) history.Acquisition {
-	a := waiting("a", at, at)
+	a := synth.Waiting("a", at, at)
 	a.Returned, a.Outcome, a.Reason, a.Error = synth.Ms(at+1), history.Fail, why, text
 	return a
 }
 
 // Failures are told by the first three reasons that differ in more than numbers. What the workload gave up is none.
 func TestFailuresAreToldByReason(t *testing.T) {
-	w := Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
+	w := measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
 	error1 := func(text string) history.Acquisition { return failedWith(10, history.FailError, text) }
 	acq := []history.Acquisition{
-		grant("a", 0, 1, 10, 20),
+		synth.Grant("a", 0, 1, 10, 20),
 		failedWith(5, history.FailTimedOut, "timed out"), failedWith(5, history.FailBusy, "busy"),
 		failedWith(5, history.FailCancelled, "cancelled"), failedWith(1200, history.FailAborted, "the run is over"),
 		error1("no node lock-0000000007 of session 0x1a"), error1(""), error1("no node lock-0000000031 of session 0x2b"),
 		failedWith(20, history.FailDeadline, "a time limit of 5 s"), error1("one reason more"), error1("and another"),
 		error1(""),
 	}
-	got := countFailures(acq, w)
-	want := Failures{Count: 7, Reasons: []FailureReason{{"no node lock-0000000007 of session 0x1a", 2},
-		{"no reason given", 2}, {"a time limit of 5 s", 1}}}
+	got := measure.CountFailures(acq, w)
+	want := measure.Failures{Count: 7, Reasons: []measure.FailureReason{{Text: "no node lock-0000000007 of session 0x1a",
+		Count: 2},
+		{Text: "no reason given", Count: 2}, {Text: "a time limit of 5 s", Count: 1}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -42,11 +44,11 @@ func TestFailuresAreToldByReason(t *testing.T) {
 	if diff := cmp.Diff(lines, got.Lines()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	long := countFailures([]history.Acquisition{error1(strings.Repeat("ü", 70_000))}, w)
+	long := measure.CountFailures([]history.Acquisition{error1(strings.Repeat("ü", 70_000))}, w)
 	if text := long.Reasons[0].Text; len([]rune(text)) > 201 {
 		t.Errorf("a reason of %d characters", len([]rune(text)))
 	}
-	if f := countFailures(acq[:1], w); f.Count != 0 || f.Reasons == nil {
+	if f := measure.CountFailures(acq[:1], w); f.Count != 0 || f.Reasons == nil {
 		t.Errorf("without failures: %+v", f)
 	}
 }

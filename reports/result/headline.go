@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -21,7 +22,7 @@ func headline(r Result, rep check.Report) string {
 	case r.Partial:
 		s = append(s, "The run broke off before its end.")
 	}
-	if failed := r.Failures.sentence(r.Operations.AcquiredInRun, r.asked); failed != "" {
+	if failed := r.Failures.Sentence(r.Operations.AcquiredInRun, r.asked); failed != "" {
 		s = append(s, failed)
 	}
 	if rep.Verdict == check.Unknown {
@@ -194,7 +195,7 @@ func undecided(rep check.Report) bool {
 // overlaps have the same client as the older holder, or if not all findings were kept.
 func sameHolder(r Result, rep check.Report) (holds int64, together int64, ok bool) {
 	all := OverlapFindings(rep)
-	var spans []Span
+	var spans []measure.Span
 	tokens := map[int64]bool{}
 	for i := range all {
 		f := &all[i]
@@ -202,9 +203,9 @@ func sameHolder(r Result, rep check.Report) (holds int64, together int64, ok boo
 			return 0, 0, false
 		}
 		tokens[f.Tokens[0]] = true
-		spans = append(spans, Span{f.At, f.Until})
+		spans = append(spans, measure.Span{From: f.At, To: f.Until})
 	}
-	for _, s := range Union(spans) {
+	for _, s := range measure.Union(spans) {
 		together += s.To - s.From
 	}
 	return int64(len(tokens)), together, int64(len(all)) == *r.Safety.Overlaps

@@ -9,6 +9,7 @@ import (
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -29,13 +30,13 @@ type Hiccups struct {
 
 // hiccupsOf returns the hiccups of each process in the history, without those in which a fault had stopped the process,
 // and warnings about what cannot be read.
-func hiccupsOf(events *history.Log, w Interval) (own map[string]Recording, warnings []string) {
-	stops := Stops(events)
-	own = map[string]Recording{}
-	add := func(process string) Recording {
+func hiccupsOf(events *history.Log, w measure.Interval) (own map[string]measure.Recording, warnings []string) {
+	stops := measure.Stops(events)
+	own = map[string]measure.Recording{}
+	add := func(process string) measure.Recording {
 		r, ok := own[process]
 		if !ok {
-			r = Recording{Hist: hiccups.New()}
+			r = measure.Recording{Hist: hiccups.New()}
 		}
 		return r
 	}
@@ -49,10 +50,10 @@ func hiccupsOf(events *history.Log, w Interval) (own map[string]Recording, warni
 			}
 			r := add(e.Process)
 			r.Hist.Merge(h)
-			r.max = max(r.max, h.Max())
+			r.Max = max(r.Max, h.Max())
 			own[e.Process] = r
 		case history.OpHiccup:
-			slept := Span{e.At - int64(e.Hiccup()) - int64(hiccups.Period), e.At}
+			slept := measure.Span{From: e.At - int64(e.Hiccup()) - int64(hiccups.Period), To: e.At}
 			if !w.Contains(e.At) || slices.ContainsFunc(stops[e.Process], slept.Overlaps) {
 				continue
 			}
@@ -62,7 +63,7 @@ func hiccupsOf(events *history.Log, w Interval) (own map[string]Recording, warni
 					words.Duration(int64(e.Hiccup()))))
 				continue
 			}
-			r.max = max(r.max, int64(e.Hiccup()))
+			r.Max = max(r.Max, int64(e.Hiccup()))
 			own[e.Process] = r
 		}
 	}
@@ -71,29 +72,29 @@ func hiccupsOf(events *history.Log, w Interval) (own map[string]Recording, warni
 
 // measureHiccups returns the hiccups of all processes in the history, nil if there are none, and warnings about what
 // cannot be read.
-func measureHiccups(events *history.Log, w Interval) (*Hiccups, []string) {
+func measureHiccups(events *history.Log, w measure.Interval) (*Hiccups, []string) {
 	own, warnings := hiccupsOf(events, w)
 	if len(own) == 0 {
 		return nil, warnings
 	}
-	all := Recording{Hist: hiccups.New()}
+	all := measure.Recording{Hist: hiccups.New()}
 	result := Hiccups{Processes: map[string]Hiccups{}}
 	for _, process := range slices.Sorted(maps.Keys(own)) {
 		r := own[process]
-		result.Processes[process] = r.hiccups()
+		result.Processes[process] = hiccupsIn(r)
 		if process == rundir.HarnessHost && len(own) > 1 {
 			continue
 		}
 		all.Hist.Merge(r.Hist)
-		all.max = max(all.max, r.max)
+		all.Max = max(all.Max, r.Max)
 	}
-	total := all.hiccups()
+	total := hiccupsIn(all)
 	result.Samples, result.P50Ns, result.P99Ns, result.MaxNs = total.Samples, total.P50Ns, total.P99Ns, total.MaxNs
 	return &result, warnings
 }
 
-func (r Recording) hiccups() Hiccups {
-	l := r.latency()
+func hiccupsIn(r measure.Recording) Hiccups {
+	l := r.Latency()
 	return Hiccups{Samples: l.Count, P50Ns: l.P50Ns, P99Ns: l.P99Ns, MaxNs: l.MaxNs}
 }
 

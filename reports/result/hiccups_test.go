@@ -11,6 +11,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -52,7 +53,7 @@ func agentSaid(process string, at int64, state history.ProcessState) history.Eve
 
 func measuredHiccups(t *testing.T, events []history.Event) *Hiccups {
 	t.Helper()
-	h, warnings := measureHiccups(history.NewLog(events), MeasuredWindow(history.NewLog(events)))
+	h, warnings := measureHiccups(history.NewLog(events), measure.MeasuredWindow(history.NewLog(events)))
 	if len(warnings) > 0 {
 		t.Errorf("warnings %q", warnings)
 	}
@@ -111,7 +112,7 @@ func TestHiccupsLeaveOutStops(t *testing.T) {
 
 func TestHiccupsThatCannotBeRead(t *testing.T) {
 	events := metered(t, history.Event{At: 1, Process: "c3", Op: history.OpHiccups, Detail: "???"})
-	h, warnings := measureHiccups(history.NewLog(events), MeasuredWindow(history.NewLog(events)))
+	h, warnings := measureHiccups(history.NewLog(events), measure.MeasuredWindow(history.NewLog(events)))
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "c3") || h == nil || h.Samples != 999 {
 		t.Errorf("%+v, warnings %q", h, warnings)
 	}
@@ -144,7 +145,7 @@ func TestSupportedAboveHiccups(t *testing.T) {
 		t.Error("unsupported though nothing is known of hiccups")
 	}
 	p50, p99 := synth.Ms(1), synth.Ms(9)
-	r.Latency.Hold = Latency{P50Ns: &p50, P99Ns: &p99}
+	r.Latency.Hold = measure.Latency{P50Ns: &p50, P99Ns: &p99}
 	r.noteUnsupported()
 	if !slices.Equal(r.Hiccups.Unsupported, []string{"latency.hold.p50_ns"}) {
 		t.Errorf("unsupported %q", r.Hiccups.Unsupported)

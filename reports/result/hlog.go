@@ -12,6 +12,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/untrusted"
+	"locklab/reports/measure"
 )
 
 // The comments at the head of the logs, by which a reader can tell them apart.
@@ -24,7 +25,7 @@ const (
 // its name, in nanoseconds, its maximum in milliseconds. Times are in seconds since the run's base and not since the
 // epoch, because a history has no others. A phase without samples has no line.
 func WriteHlog(w io.Writer, events *history.Log) error {
-	win := MeasuredWindow(events)
+	win := measure.MeasuredWindow(events)
 	log, err := beginHlog(w, LatenciesComment)
 	if err != nil {
 		return fmt.Errorf("write latencies: %w", err)
@@ -32,8 +33,8 @@ func WriteHlog(w io.Writer, events *history.Log) error {
 	if !win.Measured {
 		return nil
 	}
-	all := Distributions(events, win)
-	for _, phase := range Phases {
+	all := measure.Distributions(events, win)
+	for _, phase := range measure.Phases {
 		h := all[phase].Hist
 		if h.TotalCount() == 0 {
 			continue
@@ -49,7 +50,7 @@ func WriteHlog(w io.Writer, events *history.Log) error {
 // with its name. The lengths of the intervals add up to the time that the processes were watched. The harness has an
 // interval only if no client process has one. Hiccups that cannot be read are left out; [Summarize] warns of them.
 func WriteHiccups(w io.Writer, events *history.Log) error {
-	win := MeasuredWindow(events)
+	win := measure.MeasuredWindow(events)
 	log, err := beginHlog(w, HiccupsComment)
 	if err != nil {
 		return fmt.Errorf("write hiccups: %w", err)
@@ -83,7 +84,8 @@ func beginHlog(w io.Writer, comment string) (*hdrhistogram.HistogramLogWriter, e
 
 // writeInterval writes a histogram as the interval of a window. A comma or a line break in its tag, as the name of a
 // process in a foreign history may have, would make other fields of the line.
-func writeInterval(log *hdrhistogram.HistogramLogWriter, h *hdrhistogram.Histogram, tag string, win Interval) error {
+func writeInterval(log *hdrhistogram.HistogramLogWriter, h *hdrhistogram.Histogram, tag string,
+	win measure.Interval) error {
 	h.SetTag(strings.ReplaceAll(untrusted.Line(tag), ",", ";"))
 	h.SetStartTimeMs(win.From / 1e6)
 	h.SetEndTimeMs(win.To / 1e6)

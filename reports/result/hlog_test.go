@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 )
 
 func TestHlogReadsBack(t *testing.T) {
@@ -16,8 +17,8 @@ func TestHlogReadsBack(t *testing.T) {
 	if err := WriteHlog(&b, events); err != nil {
 		t.Fatal(err)
 	}
-	w := MeasuredWindow(events)
-	want := Distributions(events, w)
+	w := measure.MeasuredWindow(events)
+	want := measure.Distributions(events, w)
 	r := hdrhistogram.NewHistogramLogReader(&b)
 	seen := map[string]bool{}
 	for {
@@ -37,8 +38,8 @@ func TestHlogReadsBack(t *testing.T) {
 			t.Errorf("%s came back from %d to %d ms, window is %v", h.Tag(), h.StartTimeMs(), h.EndTimeMs(), w)
 		}
 	}
-	for _, phase := range Phases {
-		if seen[phase] == openOnly(phase) { // this was a closed loop
+	for _, phase := range measure.Phases {
+		if seen[phase] == measure.OpenOnly(phase) { // this was a closed loop
 			t.Errorf("interval of %s: %v", phase, seen[phase])
 		}
 	}

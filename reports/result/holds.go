@@ -8,6 +8,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 	"locklab/workloads"
 )
@@ -15,7 +16,7 @@ import (
 // resourceTimes returns how long each hold spent with the resource: all of it, apart from the time between its last
 // read and its first write, in which the client works as long as the scenario says. Only holds that write tell that. So
 // the holds of readers and of permits are left out, and those of a term, which work several times.
-func resourceTimes(events *history.Log, acq []history.Acquisition, w Interval) *Recording {
+func resourceTimes(events *history.Log, acq []history.Acquisition, w measure.Interval) *measure.Recording {
 	type hold struct {
 		client string
 		n      int64
@@ -38,13 +39,13 @@ func resourceTimes(events *history.Log, acq []history.Acquisition, w Interval) *
 			delete(lastRead, at)
 		}
 	}
-	all := NewRecording()
+	all := measure.NewRecording()
 	for i := range acq {
 		a := &acq[i]
 		at := hold{a.Client, a.N}
 		if took, wrote := worked[at]; wrote && !several[at] && w.Contains(a.Asked()) && a.Granted() &&
 			a.ReleaseInvoked != history.None {
-			all.add(a.ReleaseInvoked - a.Returned - took)
+			all.Add(a.ReleaseInvoked - a.Returned - took)
 		}
 	}
 	return all
@@ -81,9 +82,9 @@ func askedHold(sc *scenario.Scenario) time.Duration {
 }
 
 // caveats are the warnings that make the numbers say something other than they seem to.
-func (r *Result) caveats(run *rundir.Run, w Interval) {
+func (r *Result) caveats(run *rundir.Run, w measure.Interval) {
 	if longer := r.holdsLonger(run.Scenario); longer != "" {
 		r.Caveats = append(r.Caveats, longer)
 	}
-	r.Caveats = append(r.Caveats, slowed(run.Events, w)...)
+	r.Caveats = append(r.Caveats, measure.Slowed(run.Events, w)...)
 }

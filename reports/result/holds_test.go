@@ -8,6 +8,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 	"locklab/workloads"
 )
 
@@ -30,14 +31,14 @@ func TestResourceTimes(t *testing.T) {
 	})
 	var acq []history.Acquisition
 	for n, at := range []float64{10, 30, 50, 70} {
-		a := grant("c1/0", at-2, at-1, at, at+10)
+		a := synth.Grant("c1/0", at-2, at-1, at, at+10)
 		a.N = int64(n + 1)
 		acq = append(acq, a)
 	}
-	got := resourceTimes(log, acq, wholeSecond)
-	if got.Hist.TotalCount() != 2 || got.min != synth.Ms(4) || got.max != synth.Ms(5) {
-		t.Errorf("%d times from %s to %s, want 2 of 4ms and 5ms", got.Hist.TotalCount(), time.Duration(got.min),
-			time.Duration(got.max))
+	got := resourceTimes(log, acq, oneSecond)
+	if got.Hist.TotalCount() != 2 || got.Min != synth.Ms(4) || got.Max != synth.Ms(5) {
+		t.Errorf("%d times from %s to %s, want 2 of 4ms and 5ms", got.Hist.TotalCount(), time.Duration(got.Min),
+			time.Duration(got.Max))
 	}
 }
 
@@ -61,7 +62,8 @@ func TestHoldsLonger(t *testing.T) {
 	} {
 		sc := scenario.Defaults()
 		sc.Hold = c.hold
-		r := Result{Latency: LatencyByPhase{Hold: Latency{P50Ns: &c.got}, HoldResource: &Latency{P50Ns: new(3 * ms)}}}
+		r := Result{Latency: LatencyByPhase{Hold: measure.Latency{P50Ns: &c.got},
+			HoldResource: &measure.Latency{P50Ns: new(3 * ms)}}}
 		said := r.holdsLonger(sc)
 		if (said != "") != c.want || c.want && !strings.Contains(said, "of which 3 ms were for the resource") {
 			t.Errorf("%s: %q", c.name, said)

@@ -10,6 +10,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -85,7 +86,7 @@ var (
 )
 
 // countClientDeaths counts the ends of client processes before the harness began to end them.
-func countClientDeaths(run *rundir.Run, _ Interval) *float64 {
+func countClientDeaths(run *rundir.Run, _ measure.Interval) *float64 {
 	collects := run.Events.End() + 1
 	for _, e := range run.Events.Of(history.OpPhase) {
 		if e.Phase() == history.PhaseCollect {
@@ -105,7 +106,7 @@ func countClientDeaths(run *rundir.Run, _ Interval) *float64 {
 // countStandstillExpiries counts the sessions that expired about when a standstill of their process ended, which was
 // long enough for that: a client that pings in each third of the session timeout can lose its session after two of
 // them.
-func countStandstillExpiries(run *rundir.Run, w Interval) *float64 {
+func countStandstillExpiries(run *rundir.Run, w measure.Interval) *float64 {
 	timeout := run.Scenario.Negotiated()
 	stood := map[string][]history.Event{}
 	for _, e := range run.Events.Of(history.OpHiccup) {

@@ -10,6 +10,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 )
 
 // A run is void if the load side was its limit, and says how.
@@ -19,7 +20,7 @@ func TestVoid(t *testing.T) {
 		return func(r *Result) { r.Quantities[q.key()] = &v }
 	}
 	late := func(by int64) func(*Result) {
-		return func(r *Result) { r.Latency.Arrival = &Latency{P99Ns: &by} }
+		return func(r *Result) { r.Latency.Arrival = &measure.Latency{P99Ns: &by} }
 	}
 	for _, c := range []struct {
 		name   string
@@ -67,7 +68,7 @@ func TestHarmOfTheLoadSide(t *testing.T) {
 	sc.ClientProcesses, sc.SessionTimeout = 2, 2*time.Second
 	run := &rundir.Run{Scenario: sc, Events: history.NewLog(s.Sorted())}
 	for q, want := range map[*Quantity]float64{&clientDeaths: 1, &standstillExpiries: 1} {
-		if got := q.Measure(run, wholeSecond); got == nil || *got != want {
+		if got := q.Measure(run, oneSecond); got == nil || *got != want {
 			t.Errorf("%s is %v, want %g", q.Path, got, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/harness/scenario"
+	"locklab/reports/measure"
 )
 
 // A Loss is what RFC 9971 calls loss, of a threshold that bounds a percentile of the time to get the lock: an
@@ -26,7 +27,7 @@ var goals = map[string]float64{".p50": 0.5, ".p90": 0.1, ".p99": 0.01, ".p999": 
 // GoalOf returns the goal loss ratio of a threshold, the share of acquisitions that it lets be late; -1 if it bounds
 // something else than a percentile of the time to get the lock.
 func GoalOf(t scenario.Threshold) float64 {
-	name, is := strings.CutPrefix(t.Metric, PhaseAcquire)
+	name, is := strings.CutPrefix(t.Metric, measure.PhaseAcquire)
 	if goal, known := goals[name]; is && known && strings.HasPrefix(t.Op, "<") {
 		return goal
 	}
@@ -35,9 +36,9 @@ func GoalOf(t scenario.Threshold) float64 {
 
 // lossOf returns the loss of a threshold; false if it bounds something else than a percentile of the time to get the
 // lock.
-func lossOf(t scenario.Threshold, events *history.Log, acq []history.Acquisition, w Interval) (Loss, bool) {
+func lossOf(t scenario.Threshold, events *history.Log, acq []history.Acquisition, w measure.Interval) (Loss, bool) {
 	goal := GoalOf(t)
-	if goal < 0 || w.seconds() <= 0 {
+	if goal < 0 || w.Seconds() <= 0 {
 		return Loss{}, false
 	}
 	const second = int64(1e9)

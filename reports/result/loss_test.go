@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/harness/scenario"
+	"locklab/reports/measure"
 )
 
 // What was late, failed, dropped or never ended is lost, in the second in which it was due. What was due before the
@@ -32,7 +33,7 @@ func TestLoss(t *testing.T) {
 	}
 	dropped := history.Dropped(at(3200 * time.Millisecond))
 	events := history.NewLog([]history.Event{dropped})
-	w := Interval{From: at(time.Second), To: at(3500 * time.Millisecond), Measured: true}
+	w := measure.Interval{From: at(time.Second), To: at(3500 * time.Millisecond), Measured: true}
 	limit := func(text string) scenario.Threshold {
 		l, err := scenario.ParseThreshold(text)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -26,7 +27,7 @@ type Quantity struct {
 	// Measure measures a number that has no field of its own in a [Result]: it is kept in [Result.Quantities], and
 	// its Path is quantities. and its name. Measure returns nil where the run does not say; it is not asked about a
 	// run without a measured window.
-	Measure func(*rundir.Run, Interval) *float64
+	Measure func(*rundir.Run, measure.Interval) *float64
 
 	// Compared says how two sets of runs are compared by the number, which is in bench.txt then. The zero value says
 	// that they are not.
@@ -135,7 +136,7 @@ func (q Quantity) Sample(r *Result) *float64 {
 	if !p99 {
 		return q.Value(r)
 	}
-	if n, counted := q.samples(r); counted && EnoughSamples(98, n) && !EnoughSamples(99, n) {
+	if n, counted := q.samples(r); counted && measure.EnoughSamples(98, n) && !measure.EnoughSamples(99, n) {
 		q, _ = Named(of + "max_ns")
 	}
 	return q.Value(r)

@@ -8,6 +8,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/measure"
 	"locklab/workloads"
 )
 
@@ -16,7 +17,7 @@ import (
 var (
 	processors = Quantity{Path: "quantities.processors", Unit: Ratio,
 		Means: "processors of the machine of the harness, if all hosts are on it",
-		Measure: func(run *rundir.Run, _ Interval) *float64 {
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
 			if run.Env.CPUs == 0 || elsewhere(run) {
 				return nil
 			}
@@ -24,55 +25,63 @@ var (
 		}}
 	clientProcessors = Quantity{Path: "quantities.client_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by client processes", Means: "on average, in processors",
-		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, clientHosts(run.Scenario)) }}
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
+			return processorsUsed(run, clientHosts(run.Scenario))
+		}}
 	agentProcessors = Quantity{Path: "quantities.agent_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by locklab's agents", Means: "relays among them",
-		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, agents(run)) }}
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 { return processorsUsed(run, agents(run)) }}
 	resourceProcessors = Quantity{Path: "quantities.resource_processors", Unit: Ratio, Better: Lower,
-		Row:     "processors used by the resource that the locks protect",
-		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, []string{rundir.ResourceHost}) }}
+		Row: "processors used by the resource that the locks protect",
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
+			return processorsUsed(run, []string{rundir.ResourceHost})
+		}}
 	harnessProcessors = Quantity{Path: "quantities.harness_processors", Unit: Ratio, Better: Lower,
-		Row:     "processors used by the harness",
-		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, []string{rundir.HarnessHost}) }}
+		Row: "processors used by the harness",
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
+			return processorsUsed(run, []string{rundir.HarnessHost})
+		}}
 	loadProcessors = Quantity{Path: "quantities.load_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by the load side", Means: "by client processes, agents, the resource and the harness together",
-		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, loadSide(run)) }}
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 { return processorsUsed(run, loadSide(run)) }}
 	loadPerAcquire = Quantity{Path: "quantities.load_per_acquire_ns", Unit: Nanoseconds, Better: Lower,
 		Row: "processor time of the load side per acquisition",
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			return perAcquire(run, w, processorsUsed(run, loadSide(run)))
 		}}
 	serverProcessors = Quantity{Path: "quantities.server_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by servers", Means: "of an ensemble elsewhere only if it is on this machine",
-		Measure: func(run *rundir.Run, _ Interval) *float64 { return processorsUsed(run, serverHosts(run.Scenario)) }}
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
+			return processorsUsed(run, serverHosts(run.Scenario))
+		}}
 	serverPerAcquire = Quantity{Path: "quantities.server_per_acquire_ns", Unit: Nanoseconds, Better: Lower,
 		Row: "processor time of the servers per acquisition",
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			return perAcquire(run, w, processorsUsed(run, serverHosts(run.Scenario)))
 		}}
 	otherProcessors = Quantity{Path: "quantities.other_processors", Unit: Ratio, Better: Lower,
 		Row:     "processors used by other processes of the machine",
-		Measure: func(run *rundir.Run, _ Interval) *float64 { return othersUsed(run) }}
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 { return othersUsed(run) }}
 	fsyncLeast = Quantity{Path: "quantities.fsync_share_least", Unit: Share, Better: Lower,
 		Means: "the share of the time that the busiest server spent in fsync, at least: servers cut each to milliseconds",
-		Measure: func(run *rundir.Run, _ Interval) *float64 {
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
 			least, _ := fsyncShare(run)
 			return least
 		}}
 	fsyncMost = Quantity{Path: "quantities.fsync_share_most", Unit: Share, Better: Lower, Means: "the same, at most",
-		Measure: func(run *rundir.Run, _ Interval) *float64 {
+		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
 			_, most := fsyncShare(run)
 			return most
 		}}
 	heldShare = Quantity{Path: "quantities.held_share", Unit: Share,
 		Means: "the share of the window in which the busiest lock was held (of a semaphore: its permits)",
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			held, _ := lockShares(run, w)
 			return held
 		}}
 	handoffShare = Quantity{Path: "quantities.handoff_share", Unit: Share, Better: Lower,
 		Means: "the share of the window in which that lock was being handed over to a client that was already queued",
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			_, handed := lockShares(run, w)
 			return handed
 		}}
@@ -127,7 +136,7 @@ func loadSide(run *rundir.Run) []string {
 
 // perAcquire returns how much processor time each acquisition of the window took, in ns, if so many processors were
 // used.
-func perAcquire(run *rundir.Run, w Interval, used *float64) *float64 {
+func perAcquire(run *rundir.Run, w measure.Interval, used *float64) *float64 {
 	rate := throughput(run.Acquisitions, w).AcquiredPerS
 	if used == nil || rate == nil || *rate == 0 {
 		return nil
@@ -227,7 +236,7 @@ func fsyncShare(run *rundir.Run) (least, most *float64) {
 
 // lockShares returns the shares of the window in which the lock that was busiest was held, and was being handed over
 // to a client that was already queued. They are nil if there were no grants, or if the number of permits changed.
-func lockShares(run *rundir.Run, w Interval) (held, handed *float64) {
+func lockShares(run *rundir.Run, w measure.Interval) (held, handed *float64) {
 	permits := 1
 	if run.Scenario.Workload == workloads.Semaphore {
 		if permits = permitsOf(run.Scenario); permits == 0 {
@@ -246,7 +255,7 @@ func lockShares(run *rundir.Run, w Interval) (held, handed *float64) {
 
 // sharesOf is lockShares for one lock. Its grants are in the order in which acquire returned, so holds that overlap, as
 // those of readers do, are counted once by how far they have been counted already.
-func sharesOf(grants []*history.Acquisition, w Interval, permits int) (held, handed float64) {
+func sharesOf(grants []*history.Acquisition, w measure.Interval, permits int) (held, handed float64) {
 	length := float64(w.To - w.From)
 	if length <= 0 {
 		return 0, 0

@@ -84,7 +84,7 @@ func TestResourcesBetweenReadings(t *testing.T) {
 		run := readings(c.change)
 		for i, q := range all {
 			got := -1.0
-			if v := q.Measure(run, wholeSecond); v != nil {
+			if v := q.Measure(run, oneSecond); v != nil {
 				got = *v
 			}
 			if d := got - c.want[i]; d > 1e-9 || d < -1e-9 {
@@ -97,26 +97,26 @@ func TestResourcesBetweenReadings(t *testing.T) {
 // A lock is held, handed over to a client that was queued before the release, or free, at each instant of the window.
 func TestLockShares(t *testing.T) {
 	acq := []history.Acquisition{
-		grant("c1/0", -100, -99, -50, 100), // of its hold, 100 ms are in the window
-		grant("c2/0", 10, 11, 150, 300),    // handed over within 50
-		grant("c3/0", 310, 311, 320, 400),  // found it free
-		grant("c4/0", 390, 391, 900, 1200), // handed over within 500, held for 100
+		synth.Grant("c1/0", -100, -99, -50, 100), // of its hold, 100 ms are in the window
+		synth.Grant("c2/0", 10, 11, 150, 300),    // handed over within 50
+		synth.Grant("c3/0", 310, 311, 320, 400),  // found it free
+		synth.Grant("c4/0", 390, 391, 900, 1200), // handed over within 500, held for 100
 	}
-	held, handed := sharesOf(history.GrantsByLock(acq)[0], wholeSecond, 1)
+	held, handed := sharesOf(history.GrantsByLock(acq)[0], oneSecond, 1)
 	if held != 0.1+0.15+0.08+0.1 || handed != 0.55 {
 		t.Errorf("held %g, handed over %g", held, handed)
 	}
-	shared := []history.Acquisition{grant("c1/0", 0, 1, 100, 300), grant("c2/0", 0, 1, 200, 400)}
+	shared := []history.Acquisition{synth.Grant("c1/0", 0, 1, 100, 300), synth.Grant("c2/0", 0, 1, 200, 400)}
 	for i := range shared {
 		shared[i].Claimant = &history.Claimant{Client: "c", Lock: synth.TheLock, Mode: history.ModeRead}
 	}
-	if held, _ := sharesOf(history.GrantsByLock(shared)[0], wholeSecond, 1); held != 0.3 {
+	if held, _ := sharesOf(history.GrantsByLock(shared)[0], oneSecond, 1); held != 0.3 {
 		t.Errorf("readers together held it for %g of the time", held)
 	}
 	for i := range shared {
 		shared[i].Claimant = &history.Claimant{Client: "c", Lock: synth.TheLock, Mode: history.ModePermit, Permits: 1}
 	}
-	if held, _ := sharesOf(history.GrantsByLock(shared)[0], wholeSecond, 4); held != 0.1 {
+	if held, _ := sharesOf(history.GrantsByLock(shared)[0], oneSecond, 4); held != 0.1 {
 		t.Errorf("of four permits %g was in use", held)
 	}
 }
@@ -125,10 +125,11 @@ func TestLockShares(t *testing.T) {
 func TestProcessorTimePerAcquisition(t *testing.T) {
 	run := readings(nil)
 	for i := range 10 {
-		run.Acquisitions = append(run.Acquisitions, grant("c1/0", float64(100*i), 1, float64(100*i+10), float64(100*i+20)))
+		run.Acquisitions = append(run.Acquisitions, synth.Grant("c1/0", float64(100*i), 1, float64(100*i+10),
+			float64(100*i+20)))
 	}
 	for q, want := range map[*Quantity]float64{&loadPerAcquire: 70e6, &serverPerAcquire: 50e6} {
-		if got := q.Measure(run, wholeSecond); got == nil || math.Abs(*got-want) > 1 {
+		if got := q.Measure(run, oneSecond); got == nil || math.Abs(*got-want) > 1 {
 			t.Errorf("%s is %v, want %g", q.Path, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/reports/measure"
 )
 
 // SchemaVersion is the version of result.json.
@@ -65,15 +66,15 @@ type Result struct {
 	// LengthNs is how long the run took, to the last event of its record.
 	LengthNs int64 `json:"length_ns"`
 	// Window is the measured window on the run's base.
-	Window     Window         `json:"window"`
-	Operations Operations     `json:"operations"`
-	Failures   Failures       `json:"failures"`
-	Throughput Throughput     `json:"throughput"`
-	Latency    LatencyByPhase `json:"latency"`
-	Sharing    *Sharing       `json:"sharing"` // null if no lock could be shared
-	Server     Server         `json:"server"`
-	Fairness   Fairness       `json:"fairness"`
-	Hiccups    *Hiccups       `json:"hiccups"`
+	Window     Window             `json:"window"`
+	Operations measure.Operations `json:"operations"`
+	Failures   measure.Failures   `json:"failures"`
+	Throughput Throughput         `json:"throughput"`
+	Latency    LatencyByPhase     `json:"latency"`
+	Sharing    *measure.Sharing   `json:"sharing"` // null if no lock could be shared
+	Server     Server             `json:"server"`
+	Fairness   measure.Fairness   `json:"fairness"`
+	Hiccups    *Hiccups           `json:"hiccups"`
 	// Quantities are the numbers that have no field of their own, by the last part of their paths.
 	Quantities map[string]*float64 `json:"quantities,omitempty"`
 	// ResidentPerClient is the memory of the client processes at the end of the window, in bytes, divided by the
@@ -134,41 +135,43 @@ type Throughput struct {
 
 // LatencyByPhase has one distribution per phase of an acquisition's life.
 type LatencyByPhase struct {
-	Acquire Latency `json:"acquire"`
+	Acquire measure.Latency `json:"acquire"`
 	// Arrival and Service are the parts of Acquire in an open loop; null in a closed one.
-	Arrival *Latency `json:"arrival"`
-	Service *Latency `json:"service"`
+	Arrival *measure.Latency `json:"arrival"`
+	Service *measure.Latency `json:"service"`
 	// Enqueue and Wait are of the clients that were seen to queue.
-	Enqueue Latency `json:"enqueue"`
-	Wait    Latency `json:"wait"`
-	Handoff Latency `json:"handoff"`
-	Hold    Latency `json:"hold"`
-	Release Latency `json:"release"`
+	Enqueue measure.Latency `json:"enqueue"`
+	Wait    measure.Latency `json:"wait"`
+	Handoff measure.Latency `json:"handoff"`
+	Hold    measure.Latency `json:"hold"`
+	Release measure.Latency `json:"release"`
 	// HoldResource is the part of Hold that went to the resource; null if no client wrote to it.
-	HoldResource *Latency `json:"hold_resource"`
+	HoldResource *measure.Latency `json:"hold_resource"`
 	// AcquireRead and AcquireWrite are Acquire by what was asked for; null unless a lock could be read. A read
 	// without a wait, such as that of a writer that becomes a reader, is included.
-	AcquireRead  *Latency `json:"acquire_read"`
-	AcquireWrite *Latency `json:"acquire_write"`
+	AcquireRead  *measure.Latency `json:"acquire_read"`
+	AcquireWrite *measure.Latency `json:"acquire_write"`
 }
 
-// ByPhase returns the distribution of a phase, or of [AcquireRead], [AcquireWrite] or [HoldResource]; nil if it is
-// null, or if there is no such phase.
-func (l *LatencyByPhase) ByPhase(name string) *Latency {
+// ByPhase returns the distribution of a phase, or of [measure.AcquireRead], [measure.AcquireWrite] or
+// [measure.HoldResource]; nil if it is null, or if there is no such phase.
+func (l *LatencyByPhase) ByPhase(name string) *measure.Latency {
 	if at := l.optional(name); at != nil {
 		return *at
 	}
-	return map[string]*Latency{PhaseAcquire: &l.Acquire, PhaseEnqueue: &l.Enqueue, PhaseWait: &l.Wait,
-		PhaseHandoff: &l.Handoff, PhaseHold: &l.Hold, PhaseRelease: &l.Release}[name]
+	return map[string]*measure.Latency{measure.PhaseAcquire: &l.Acquire, measure.PhaseEnqueue: &l.Enqueue,
+		measure.PhaseWait: &l.Wait, measure.PhaseHandoff: &l.Handoff, measure.PhaseHold: &l.Hold,
+		measure.PhaseRelease: &l.Release}[name]
 }
 
 // optional returns where a distribution is that may be null; nil for the others.
-func (l *LatencyByPhase) optional(name string) **Latency {
-	return map[string]**Latency{PhaseArrival: &l.Arrival, PhaseService: &l.Service,
-		AcquireRead: &l.AcquireRead, AcquireWrite: &l.AcquireWrite, HoldResource: &l.HoldResource}[name]
+func (l *LatencyByPhase) optional(name string) **measure.Latency {
+	return map[string]**measure.Latency{measure.PhaseArrival: &l.Arrival, measure.PhaseService: &l.Service,
+		measure.AcquireRead: &l.AcquireRead, measure.AcquireWrite: &l.AcquireWrite,
+		measure.HoldResource: &l.HoldResource}[name]
 }
 
-func (l *LatencyByPhase) set(name string, to Latency) {
+func (l *LatencyByPhase) set(name string, to measure.Latency) {
 	if at := l.optional(name); at != nil {
 		*at = &to
 		return

@@ -12,6 +12,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 	"locklab/workloads"
 )
 
@@ -27,30 +28,33 @@ func TestHandoffs(t *testing.T) {
 		want []int64
 	}{
 		// b was queued at 6, a called release at 20, b's acquire returned at 23.
-		{"plain", []history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 5, 6, 23, 30)}, []int64{synth.Ms(3)}},
-		{"queued in the very instant", []history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 5, 20, 23, 30)},
+		{"plain", []history.Acquisition{synth.Grant("a", 0, 1, 10, 20), synth.Grant("b", 5, 6, 23, 30)},
+			[]int64{synth.Ms(3)}},
+		{"queued in the very instant", []history.Acquisition{synth.Grant("a", 0, 1, 10, 20), synth.Grant("b", 5, 20, 23, 30)},
 			[]int64{synth.Ms(3)}},
 		// b came at 21 to a lock released at 20: its wait is not a hand-off.
-		{"idle between", []history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 20.5, 21, 23, 30)}, nil},
+		{"idle between", []history.Acquisition{synth.Grant("a", 0, 1, 10, 20), synth.Grant("b", 20.5, 21, 23, 30)}, nil},
 		// a was stopped and calls release at 90, when b and c have had the lock: only b to c (30 → 34) was handed
 		// over.
-		{"stale release", []history.Acquisition{grant("a", 0, 1, 10, 90), grant("b", 5, 6, 23, 30),
-			grant("c", 7, 8, 34, 50), grant("b", 85, 86, 95, 99)}, []int64{synth.Ms(4)}},
-		{"never released", []history.Acquisition{lost(grant("a", 0, 1, 10, 0)), grant("b", 5, 6, 23, 30)}, nil},
+		{"stale release", []history.Acquisition{synth.Grant("a", 0, 1, 10, 90), synth.Grant("b", 5, 6, 23, 30),
+			synth.Grant("c", 7, 8, 34, 50), synth.Grant("b", 85, 86, 95, 99)}, []int64{synth.Ms(4)}},
+		{"never released", []history.Acquisition{lost(synth.Grant("a", 0, 1, 10, 0)), synth.Grant("b", 5, 6, 23, 30)}, nil},
 		// The release, at 1001, is past the window's end.
-		{"out of window", []history.Acquisition{grant("a", 0, 1, 10, 1001), grant("b", 5, 6, 1003, 1010)}, nil},
+		{"out of window", []history.Acquisition{synth.Grant("a", 0, 1, 10, 1001), synth.Grant("b", 5, 6, 1003, 1010)}, nil},
 		// The writer waits for both readers: from the last release at 25.
-		{"readers then writer", []history.Acquisition{mode("read", grant("a", 0, 1, 10, 20)),
-			mode("read", grant("b", 0, 1, 10, 25)), mode("write", grant("c", 5, 6, 27, 30))}, []int64{synth.Ms(2)}},
+		{"readers then writer", []history.Acquisition{mode("read", synth.Grant("a", 0, 1, 10, 20)),
+			mode("read", synth.Grant("b", 0, 1, 10, 25)), mode("write", synth.Grant("c", 5, 6, 27, 30))}, []int64{synth.Ms(2)}},
 		// The readers wait for the writer, from 20, and not for each other.
-		{"writer then readers", []history.Acquisition{mode("write", grant("a", 0, 1, 10, 20)),
-			mode("read", grant("b", 5, 6, 22, 23)), mode("read", grant("c", 5, 6, 24, 30))}, []int64{synth.Ms(2), synth.Ms(4)}},
+		{"writer then readers", []history.Acquisition{mode("write", synth.Grant("a", 0, 1, 10, 20)),
+			mode("read", synth.Grant("b", 5, 6, 22, 23)), mode("read", synth.Grant("c", 5, 6, 24,
+				30))}, []int64{synth.Ms(2), synth.Ms(4)}},
 		// One of two permits is given back at 20, and c gets it; the other at 25.
-		{"permits", []history.Acquisition{mode("permit", grant("a", 0, 1, 10, 20)),
-			mode("permit", grant("b", 0, 1, 10, 25)), mode("permit", grant("c", 5, 6, 21, 30))}, []int64{synth.Ms(1)}},
+		{"permits", []history.Acquisition{mode("permit", synth.Grant("a", 0, 1, 10, 20)),
+			mode("permit", synth.Grant("b", 0, 1, 10, 25)), mode("permit", synth.Grant("c", 5, 6, 21,
+				30))}, []int64{synth.Ms(1)}},
 	} {
 		var got []int64
-		handoffs(history.GrantsByLock(c.acq), wholeSecond, nil, func(took int64) bool {
+		measure.Handoffs(history.GrantsByLock(c.acq), oneSecond, nil, func(took int64) bool {
 			got = append(got, took)
 			return true
 		})
@@ -61,47 +65,48 @@ func TestHandoffs(t *testing.T) {
 }
 
 func TestSamplesCountWhatWasInvokedInTheWindow(t *testing.T) {
-	w := Interval{From: synth.Ms(100), To: synth.Ms(200), End: synth.Ms(400), Measured: true}
+	w := measure.Interval{From: synth.Ms(100), To: synth.Ms(200), End: synth.Ms(400), Measured: true}
 	acq := []history.Acquisition{
-		grant("early", 90, 91, 120, 130), // asked for in the warm-up; its release, at 130, counts
-		grant("in", 110, 111, 131, 150),
-		grant("late", 190, 191, 250, 300), // got it in the drain: still counts, its release does not
-		grant("out", 200, 201, 301, 310),
+		synth.Grant("early", 90, 91, 120, 130), // asked for in the warm-up; its release, at 130, counts
+		synth.Grant("in", 110, 111, 131, 150),
+		synth.Grant("late", 190, 191, 250, 300), // got it in the drain: still counts, its release does not
+		synth.Grant("out", 200, 201, 301, 310),
 	}
 	got := collected(acq, w)
 	want := map[string][]int64{
-		PhaseAcquire: {synth.Ms(21), synth.Ms(60)},
-		PhaseEnqueue: {synth.Ms(1), synth.Ms(1)},
-		PhaseWait:    {synth.Ms(20), synth.Ms(59)},
-		PhaseHold:    {synth.Ms(19), synth.Ms(50)},
-		PhaseRelease: {synth.Ms(1), synth.Ms(1)},
-		PhaseHandoff: {synth.Ms(1)}, // early → in; in → late began at 150 but late was queued at 191
+		measure.PhaseAcquire: {synth.Ms(21), synth.Ms(60)},
+		measure.PhaseEnqueue: {synth.Ms(1), synth.Ms(1)},
+		measure.PhaseWait:    {synth.Ms(20), synth.Ms(59)},
+		measure.PhaseHold:    {synth.Ms(19), synth.Ms(50)},
+		measure.PhaseRelease: {synth.Ms(1), synth.Ms(1)},
+		measure.PhaseHandoff: {synth.Ms(1)}, // early → in; in → late began at 150 but late was queued at 191
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	// An acquisition that was due counts from then, and belongs to the window in which it was due.
-	acq = []history.Acquisition{late(20, grant("a", 110, 111, 131, 150)), late(5, grant("b", 160, 161, 171, 180))}
+	acq = []history.Acquisition{late(20, synth.Grant("a", 110, 111, 131, 150)),
+		late(5, synth.Grant("b", 160, 161, 171, 180))}
 	got = collected(acq, w)
 	want = map[string][]int64{
-		PhaseAcquire: {synth.Ms(16)}, // due at 155; the other was due at 90
-		PhaseArrival: {synth.Ms(5)},
-		PhaseService: {synth.Ms(11)},
-		PhaseEnqueue: {synth.Ms(1)},
-		PhaseWait:    {synth.Ms(10)},
-		PhaseHold:    {synth.Ms(9)},
-		PhaseRelease: {synth.Ms(1), synth.Ms(1)},
+		measure.PhaseAcquire: {synth.Ms(16)}, // due at 155; the other was due at 90
+		measure.PhaseArrival: {synth.Ms(5)},
+		measure.PhaseService: {synth.Ms(11)},
+		measure.PhaseEnqueue: {synth.Ms(1)},
+		measure.PhaseWait:    {synth.Ms(10)},
+		measure.PhaseHold:    {synth.Ms(9)},
+		measure.PhaseRelease: {synth.Ms(1), synth.Ms(1)},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(),
-		cmpopts.IgnoreMapEntries(func(phase string, _ []int64) bool { return phase == PhaseHandoff })); diff != "" {
+		cmpopts.IgnoreMapEntries(func(phase string, _ []int64) bool { return phase == measure.PhaseHandoff })); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
 // collected returns the durations of every phase.
-func collected(acq []history.Acquisition, w Interval) map[string][]int64 {
+func collected(acq []history.Acquisition, w measure.Interval) map[string][]int64 {
 	all := map[string][]int64{}
-	for phase, took := range samples(acq, history.GrantsByLock(acq), w, nil) {
+	for phase, took := range measure.SamplesOf(acq, history.GrantsByLock(acq), w, nil) {
 		all[phase] = append(all[phase], took)
 	}
 	return all
@@ -114,19 +119,19 @@ func late(by float64, a history.Acquisition) history.Acquisition {
 }
 
 func TestThroughputOfOpenLoop(t *testing.T) {
-	w := Interval{From: synth.Ms(100), To: synth.Ms(300), End: synth.Ms(400), Measured: true}
+	w := measure.Interval{From: synth.Ms(100), To: synth.Ms(300), End: synth.Ms(400), Measured: true}
 	var events []history.Event
 	for at, op := range map[float64]history.Op{50: history.OpArrive, 90: history.OpDropped, 100: history.OpArrive,
 		180: history.OpDropped, 190: history.OpDropped, 200: history.OpArrive, 300: history.OpArrive} {
 		events = append(events, history.Event{At: synth.Ms(at), Op: op})
 	}
 	acq := []history.Acquisition{
-		late(10, grant("a", 60, 61, 120, 130)),   // waits from 50 to 120
-		late(0, grant("b", 100, 101, 200, 250)),  // from 100 to 200
-		late(1, grant("c", 201, 202, 310, 320)),  // from 200, and at the window's end
-		late(0, grant("d", 300, 301, 350, 360)),  // after the window
-		grant("e", 100, 101, 300, 310),           // not due: somebody's second hold
-		late(50, grant("f", 101, 102, 100, 110)), // ends as b begins
+		late(10, synth.Grant("a", 60, 61, 120, 130)),   // waits from 50 to 120
+		late(0, synth.Grant("b", 100, 101, 200, 250)),  // from 100 to 200
+		late(1, synth.Grant("c", 201, 202, 310, 320)),  // from 200, and at the window's end
+		late(0, synth.Grant("d", 300, 301, 350, 360)),  // after the window
+		synth.Grant("e", 100, 101, 300, 310),           // not due: somebody's second hold
+		late(50, synth.Grant("f", 101, 102, 100, 110)), // ends as b begins
 	}
 	acq[5].Returned = synth.Ms(100)
 	got := throughput(acq, w)
@@ -141,9 +146,9 @@ func TestThroughputOfOpenLoop(t *testing.T) {
 }
 
 func TestThroughput(t *testing.T) {
-	w := Interval{From: synth.Ms(100), To: synth.Ms(200), End: synth.Ms(400), Measured: true}
-	acq := []history.Acquisition{grant("early", 90, 91, 120, 130), grant("in", 110, 111, 131, 150),
-		grant("late", 190, 191, 250, 300)}
+	w := measure.Interval{From: synth.Ms(100), To: synth.Ms(200), End: synth.Ms(400), Measured: true}
+	acq := []history.Acquisition{synth.Grant("early", 90, 91, 120, 130), synth.Grant("in", 110, 111, 131, 150),
+		synth.Grant("late", 190, 191, 250, 300)}
 	// Granted within the window: early at 120 and in at 131, over 0.1 s.
 	if rate := throughput(acq, w).AcquiredPerS; *rate != 20 {
 		t.Errorf("throughput %v, want 20", *rate)
@@ -151,35 +156,35 @@ func TestThroughput(t *testing.T) {
 }
 
 func TestOperationsAreCountedOnce(t *testing.T) {
-	w := Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
+	w := measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
 	fails := func(at float64, why history.FailReason) history.Acquisition {
-		a := waiting("a", 10, 11)
+		a := synth.Waiting("a", 10, 11)
 		a.Returned, a.Outcome, a.Reason = synth.Ms(at), history.Fail, why
 		return a
 	}
-	died := waiting("a", 10, 11)
+	died := synth.Waiting("a", 10, 11)
 	died.Died = synth.Ms(500)
-	exited := waiting("a", 300, 301) // its process ended with the run
+	exited := synth.Waiting("a", 300, 301) // its process ended with the run
 	exited.Died = synth.Ms(1400)
 	vague := fails(20, history.FailError)
 	vague.Outcome = history.Info
 	vague.N = 77
 	late := vague
 	late.N = 78
-	got := countOperations([]history.Acquisition{
-		grant("a", 0, 1, 10, 20), fails(50, history.FailTimedOut), fails(55, history.FailDeadline),
+	got := measure.CountOperations([]history.Acquisition{
+		synth.Grant("a", 0, 1, 10, 20), fails(50, history.FailTimedOut), fails(55, history.FailDeadline),
 		fails(60, history.FailError),
 		fails(65, history.FailCancelled), // before the drain
 		fails(70, history.FailBusy), vague, late, died, exited,
-		waiting("a", 700, 701),
+		synth.Waiting("a", 700, 701),
 		fails(1100, history.FailAborted), fails(1200, history.FailCancelled), // 1190 ms, cut off by the drain
-		grant("a", 1001, 1002, 1003, 1004),
+		synth.Grant("a", 1001, 1002, 1003, 1004),
 	}, w, []check.Resolution{
 		{Client: vague.Client, Lock: vague.Lock, N: 77, Op: history.OpAcquire},
 		{Client: vague.Client, Lock: vague.Lock, N: vague.N, Op: history.OpRelease}, // not of an acquire
 	})
 	longest := synth.Ms(1200) // exited: from 300 to the history's end at 1500
-	want := Operations{Acquired: 1, TimedOut: 2, Busy: 1, Failed: 2, Unknown: 2, Resolved: 1, Censored: 4,
+	want := measure.Operations{Acquired: 1, TimedOut: 2, Busy: 1, Failed: 2, Unknown: 2, Resolved: 1, Censored: 4,
 		CensoredMaxNs: &longest}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -189,7 +194,7 @@ func TestOperationsAreCountedOnce(t *testing.T) {
 // The acquire latencies are of those granted, and the result says how many were not.
 func TestGivingUpIsWarnedOf(t *testing.T) {
 	gaveUp := func(why history.FailReason) history.Acquisition {
-		a := waiting("a", 1010, 1011)
+		a := synth.Waiting("a", 1010, 1011)
 		a.Returned, a.Outcome, a.Reason = synth.Ms(1050), history.Fail, why
 		return a
 	}
@@ -198,7 +203,7 @@ func TestGivingUpIsWarnedOf(t *testing.T) {
 		acq  []history.Acquisition
 		want string // empty: none
 	}{
-		{[]history.Acquisition{grant("a", 1000, 1001, 1010, 1020)}, ""},
+		{[]history.Acquisition{synth.Grant("a", 1000, 1001, 1010, 1020)}, ""},
 		{[]history.Acquisition{gaveUp(history.FailError)}, ""},
 		{[]history.Acquisition{late, late, busy}, "given up without the lock: 2 acquisitions timed out and 1 would have " +
 			"had to wait; the acquire latencies do not contain them"},
@@ -207,7 +212,7 @@ func TestGivingUpIsWarnedOf(t *testing.T) {
 	} {
 		var r Result
 		run := rundir.Run{Scenario: &scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}}, Acquisitions: c.acq}
-		r.Measure(&run, Interval{From: synth.Ms(1000), To: synth.Ms(2000), End: synth.Ms(2000), Measured: true}, nil)
+		r.Measure(&run, measure.Interval{From: synth.Ms(1000), To: synth.Ms(2000), End: synth.Ms(2000), Measured: true}, nil)
 		var got strings.Builder
 		for _, w := range r.Warnings {
 			if strings.Contains(w, "given up") {

@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -64,7 +65,7 @@ func serverCost(run *rundir.Run) (Server, []string) {
 
 // counted returns the time between the two readings of the servers' counters, or says why the counters cannot be set
 // against it.
-func counted(run *rundir.Run) (between Span, why string) {
+func counted(run *rundir.Run) (between measure.Span, why string) {
 	var at []int64
 	var took int64
 	for _, e := range run.Events.Of(history.OpSnapshot) {
@@ -72,9 +73,9 @@ func counted(run *rundir.Run) (between Span, why string) {
 		took += e.ReadingTook()
 	}
 	if len(at) < 2 {
-		return Span{}, "the history does not say when they were read"
+		return measure.Span{}, "the history does not say when they were read"
 	}
-	between = Span{slices.Min(at), slices.Max(at)}
+	between = measure.Span{From: slices.Min(at), To: slices.Max(at)}
 	if took > (between.To-between.From)/5 {
 		return between, fmt.Sprintf("reading them took %s of the %s between the two readings", words.Duration(took),
 			words.Duration(between.To-between.From))
@@ -83,7 +84,7 @@ func counted(run *rundir.Run) (between Span, why string) {
 }
 
 // restarted says which server lost its counters between the snapshots; "" if none did.
-func restarted(run *rundir.Run, between Span) string {
+func restarted(run *rundir.Run, between measure.Span) string {
 	events := run.Events
 	for _, e := range events.Of(history.OpProcess) {
 		if _, server := run.CountersAtStart[e.Process]; server && e.At > between.From && e.At < between.To &&

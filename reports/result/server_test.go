@@ -15,10 +15,10 @@ func TestServerCost(t *testing.T) {
 	s.Add(100, history.Event{Op: history.OpSnapshot, Detail: "start"})
 	s.Add(200, history.Event{Op: history.OpSnapshot, Detail: "end"})
 	acq := []history.Acquisition{
-		grant("a", 10, 11, 90, 95), // before the first snapshot
-		grant("b", 20, 21, 110, 120),
-		grant("c", 30, 31, 130, 140),
-		grant("d", 40, 41, 150, 250), // granted between the snapshots, released after
+		synth.Grant("a", 10, 11, 90, 95), // before the first snapshot
+		synth.Grant("b", 20, 21, 110, 120),
+		synth.Grant("c", 30, 31, 130, 140),
+		synth.Grant("d", 40, 41, 150, 250), // granted between the snapshots, released after
 	}
 	counters := func(packets, watches float64) map[string]float64 {
 		return map[string]float64{counterPackets: packets, counterDeletedWatches: watches, counterUptime: packets}

@@ -11,6 +11,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 	"locklab/workloads"
 )
@@ -19,7 +20,7 @@ import (
 // warning says why if that is not obvious.
 func Summarize(run *rundir.Run, rep check.Report) Result {
 	sc, events, acq := run.Scenario, run.Events, run.Acquisitions
-	w := MeasuredWindow(events)
+	w := measure.MeasuredWindow(events)
 	r := Result{
 		SchemaVersion: SchemaVersion,
 		Scenario:      sc.Name, Seed: sc.Seed, Partial: run.Partial,
@@ -61,7 +62,7 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 			}
 		}
 	}
-	r.Failures = countFailures(acq, w)
+	r.Failures = measure.CountFailures(acq, w)
 	r.asked = int64(len(acq))
 	if !w.Measured {
 		r.warn("the run never reached its measured window: there are no latencies and no throughput")
@@ -84,14 +85,14 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 }
 
 // Measure adds the numbers of the measured window.
-func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolution) {
+func (r *Result) Measure(run *rundir.Run, w measure.Interval, resolved []check.Resolution) {
 	events, acq, grants := run.Events, run.Acquisitions, history.Grants(run.Events)
 	r.Window = Window{&w.From, &w.To}
 	if w.Cut {
 		r.warn("the run broke off inside its measured window, which is taken to end with the last event")
 	}
 	inRun := r.Operations.AcquiredInRun
-	r.Operations = countOperations(acq, w, resolved)
+	r.Operations = measure.CountOperations(acq, w, resolved)
 	r.Operations.AcquiredInRun = inRun
 	r.Throughput = throughput(acq, w)
 	if run.Scenario.Open() {
@@ -102,26 +103,26 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 		}
 	}
 	var shares sync.WaitGroup
-	shares.Go(func() { r.Fairness = fairness(acq, grants, w) })
-	all := Distributions(events, w)
-	for _, phase := range Phases {
-		if openOnly(phase) && !run.Scenario.Open() {
+	shares.Go(func() { r.Fairness = measure.FairnessOf(acq, grants, w) })
+	all := measure.Distributions(events, w)
+	for _, phase := range measure.Phases {
+		if measure.OpenOnly(phase) && !run.Scenario.Open() {
 			continue
 		}
-		l := all[phase].latency()
+		l := all[phase].Latency()
 		r.Latency.set(phase, l)
 		if l.Errors > 0 {
 			r.warn(fmt.Sprintf("%d %s times were negative or longer than an hour and are not in the distribution",
 				l.Errors, phase))
 		}
 	}
-	for _, part := range [...]string{AcquireRead, AcquireWrite} {
-		if l := all[part].latency(); l.Count+l.Errors > 0 {
+	for _, part := range [...]string{measure.AcquireRead, measure.AcquireWrite} {
+		if l := all[part].Latency(); l.Count+l.Errors > 0 {
 			r.Latency.set(part, l)
 		}
 	}
-	if t := resourceTimes(events, acq, w).latency(); t.Count > 0 {
-		r.Latency.set(HoldResource, t)
+	if t := resourceTimes(events, acq, w).Latency(); t.Count > 0 {
+		r.Latency.set(measure.HoldResource, t)
 	}
 	r.caveats(run, w)
 	if n := r.Operations.Censored; n > 0 {
@@ -129,7 +130,7 @@ func (r *Result) Measure(run *rundir.Run, w Interval, resolved []check.Resolutio
 			"latencies do not contain them",
 			n, words.Duration(*r.Operations.CensoredMaxNs)))
 	}
-	r.Sharing = sharingOf(grants, w, permitsOf(run.Scenario))
+	r.Sharing = measure.SharingOf(grants, w, permitsOf(run.Scenario))
 	if late, busy := r.Operations.TimedOut, r.Operations.Busy; late+busy > 0 {
 		r.warn(fmt.Sprintf("given up without the lock: %s acquisitions timed out and %s would have had to wait; the "+
 			"acquire latencies do not contain them",

@@ -11,6 +11,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 )
 
 // settings are numbers in result.json that nothing measured.
@@ -22,9 +23,9 @@ var settings = []string{"schema_version", "length_ns", "seed", "servers", "clien
 func TestCatalogueIsTheResult(t *testing.T) {
 	r := Summarize(synth.JudgedRun())
 	// Blocks that are null leave nothing to walk.
-	r.Latency.AcquireRead, r.Latency.AcquireWrite, r.Latency.Arrival, r.Latency.Service = &Latency{}, &Latency{},
-		&Latency{}, &Latency{}
-	r.Hiccups, r.Sharing = &Hiccups{}, &Sharing{Rounds: []Round{}}
+	r.Latency.AcquireRead, r.Latency.AcquireWrite = &measure.Latency{}, &measure.Latency{}
+	r.Latency.Arrival, r.Latency.Service = &measure.Latency{}, &measure.Latency{}
+	r.Hiccups, r.Sharing = &Hiccups{}, &measure.Sharing{Rounds: []measure.Round{}}
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func TestNamed(t *testing.T) {
 // A quantity without a field of its own is measured, kept in result.json, and read from there again.
 func TestMeasuredQuantity(t *testing.T) {
 	q := named([]Quantity{{Path: "quantities.longest_hold_ns", Unit: Nanoseconds,
-		Measure: func(run *rundir.Run, w Interval) *float64 {
+		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
 			return new(float64(len(run.Acquisitions)))
 		}}})[0]
 	defer func(was []Quantity) { catalogue = was }(catalogue)
@@ -191,7 +192,7 @@ func TestSharesAreFrom0To1(t *testing.T) {
 	}
 	even, uneven := []int64{7, 7, 7}, []int64{0, 0, 0, 9}
 	for _, x := range [][]int64{even, uneven} {
-		for _, v := range []float64{jain(x), gini(x)} {
+		for _, v := range []float64{measure.Jain(x), measure.Gini(x)} {
 			if v < 0 || v > 1 {
 				t.Errorf("%v: %v", x, v)
 			}
@@ -201,8 +202,9 @@ func TestSharesAreFrom0To1(t *testing.T) {
 
 func measured() Result {
 	r := Summarize(synth.JudgedRun())
-	r.Latency.Acquire = Latency{Count: 50, P50Ns: new(synth.Ms(3)), P90Ns: new(synth.Ms(20)), MaxNs: new(synth.Ms(71.2))}
-	r.Latency.Release = Latency{}
+	r.Latency.Acquire = measure.Latency{Count: 50, P50Ns: new(synth.Ms(3)), P90Ns: new(synth.Ms(20)),
+		MaxNs: new(synth.Ms(71.2))}
+	r.Latency.Release = measure.Latency{}
 	r.Throughput.AcquiredPerS = new(400.0)
 	r.Fairness.Jain = new(math.NaN())
 	r.Fairness.Gini = new(math.Inf(1))

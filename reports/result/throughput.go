@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"locklab/harness/history"
+	"locklab/reports/measure"
 )
 
-func throughput(acq []history.Acquisition, w Interval) Throughput {
-	if w.seconds() <= 0 {
+func throughput(acq []history.Acquisition, w measure.Interval) Throughput {
+	if w.Seconds() <= 0 {
 		return Throughput{}
 	}
 	n := 0
@@ -17,12 +18,12 @@ func throughput(acq []history.Acquisition, w Interval) Throughput {
 			n++
 		}
 	}
-	rate := float64(n) / w.seconds()
+	rate := float64(n) / w.Seconds()
 	return Throughput{AcquiredPerS: &rate}
 }
 
 // offered adds the numbers of an open loop. An acquisition of several locks arrives once.
-func (t *Throughput) offered(events *history.Log, acq []history.Acquisition, w Interval) {
+func (t *Throughput) offered(events *history.Log, acq []history.Acquisition, w measure.Interval) {
 	var due, dropped int64
 	for _, e := range events.Of(history.OpArrive, history.OpDropped) {
 		if !w.Contains(e.At) {
@@ -38,15 +39,15 @@ func (t *Throughput) offered(events *history.Log, acq []history.Acquisition, w I
 	}
 	most, end := backlog(acq, w)
 	t.Dropped, t.BacklogMax, t.BacklogEnd = &dropped, &most, &end
-	if w.seconds() > 0 {
-		all, lost := float64(due)/w.seconds(), float64(dropped)/w.seconds()
+	if w.Seconds() > 0 {
+		all, lost := float64(due)/w.Seconds(), float64(dropped)/w.Seconds()
 		t.OfferedPerS, t.DroppedPerS = &all, &lost
 	}
 }
 
 // backlog returns how many acquisitions were due and waiting at once, at most and at the window's end. An acquisition
 // of several locks counts once for each lock.
-func backlog(acq []history.Acquisition, w Interval) (most, end int64) {
+func backlog(acq []history.Acquisition, w measure.Interval) (most, end int64) {
 	type step struct{ at, by int64 }
 	var steps []step
 	for i := range acq {

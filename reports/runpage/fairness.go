@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -14,14 +15,14 @@ const mostShares = 24
 
 // A clientShare is the part of the lock that a client got in the measured window.
 type clientShare struct {
-	result.Tally
+	measure.Tally
 	Waits           int64  // waits that ended with a grant
 	Median, Longest *int64 // of these waits, in ns; nil without one
 	Bypassed        *int64 // the most grants that went past one of its waits; nil if that is not known
 }
 
 // clientShares returns the part of each client, the most grants first.
-func clientShares(in result.Input, w result.Interval) []clientShare {
+func clientShares(in result.Input, w measure.Interval) []clientShare {
 	waits := map[string][]int64{}
 	for i := range in.Acquisitions {
 		if a := &in.Acquisitions[i]; a.Granted() && w.Contains(a.Asked()) {
@@ -30,10 +31,10 @@ func clientShares(in result.Input, w result.Interval) []clientShare {
 	}
 	var bypassed map[string]int64
 	if most := in.Result.Fairness.MaxBypass; most != nil && *most > 0 { // else there is nothing to count
-		bypassed = result.Bypasses(in.Acquisitions, w)
+		bypassed = measure.Bypasses(in.Acquisitions, w)
 	}
 	var all []clientShare
-	for _, tally := range result.Tallies(in.Acquisitions, w) {
+	for _, tally := range measure.Tallies(in.Acquisitions, w) {
 		s := clientShare{Tally: tally}
 		if own := waits[tally.Client]; len(own) > 0 {
 			slices.Sort(own)

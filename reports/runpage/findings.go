@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness/check"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 	"locklab/reports/words"
@@ -105,7 +106,7 @@ func sentenceOf(all []check.Finding) string {
 				}
 			}
 		}
-		slices.SortFunc(others, result.CompareNatural)
+		slices.SortFunc(others, measure.CompareNatural)
 		if len(others) > 0 {
 			s += " with " + enumerate(others, 6)
 		}
@@ -123,7 +124,8 @@ func sentenceOf(all []check.Finding) string {
 		}
 	}
 	if n := int64(len(all)); n > 1 {
-		s += fmt.Sprintf(": %s times, from %s to %s", words.Grouped(n), words.Instant(first.At), words.Instant(max(last.Until, last.At)))
+		s += fmt.Sprintf(": %s times, from %s to %s", words.Grouped(n), words.Instant(first.At),
+			words.Instant(max(last.Until, last.At)))
 	} else {
 		s += " at " + words.Instant(f.At)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/reports/internal/synth"
-	"locklab/reports/result"
+	"locklab/reports/measure"
 	"locklab/reports/timeline"
 )
 
@@ -22,7 +22,8 @@ func TestFindingsAreGrouped(t *testing.T) {
 	}
 	v.Findings = append(v.Findings, check.Finding{Kind: "lost-update", Lock: synth.TheLock, At: synth.Ms(900),
 		Clients: []string{"c2/1", "c4/1"}, Cause: check.CauseNone, Text: "lost"})
-	shown := timeline.Timeline{File: "timeline", Scene: timeline.Scene{Span: result.Span{To: synth.Ms(250)}, Lock: synth.TheLock}}
+	shown := timeline.Timeline{File: "timeline", Scene: timeline.Scene{Span: measure.Span{To: synth.Ms(250)},
+		Lock: synth.TheLock}}
 	groups := groupFindings(v, []timeline.Timeline{shown})
 	var says []string
 	for _, g := range groups {

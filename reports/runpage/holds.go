@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/reports/result"
+	"locklab/reports/measure"
 	"locklab/reports/timeline"
 	"locklab/reports/words"
 )
@@ -70,7 +70,7 @@ func holdsTable(t *timeline.Timeline) (rows *table, n int) {
 	rows = tableOf(caption, "client", "#from", "#to", "#lasted", "#while another believed", "what is known of it")
 	for _, h := range shown {
 		var both int64
-		for _, s := range timeline.Common(h.lane.Double, []result.Span{h.Span}) {
+		for _, s := range timeline.Common(h.lane.Double, []measure.Span{h.Span}) {
 			both += s.To - s.From
 		}
 		other := "–"

@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 )
@@ -19,7 +20,7 @@ func Live(in result.Input) (all []chart.Picture) {
 	if len(in.Acquisitions) == 0 {
 		return nil
 	}
-	w, faults := result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)
+	w, faults := measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events)
 	whole := timeline.NewOverview(in, w, faults, nil)
 	whole.File = timeline.OverviewName
 	if _, ended := in.Events.First(history.OpEnd); !ended {
@@ -28,7 +29,7 @@ func Live(in result.Input) (all []chart.Picture) {
 	last := slices.MaxFunc(in.Acquisitions, func(a, b history.Acquisition) int {
 		return cmp.Compare(a.Invoked, b.Invoked)
 	})
-	s := timeline.Scene{Span: result.Span{From: max(0, w.End-lastSeconds), To: max(w.End, 1)}, Lock: last.Lock,
+	s := timeline.Scene{Span: measure.Span{From: max(0, w.End-lastSeconds), To: max(w.End, 1)}, Lock: last.Lock,
 		Title: "The last two seconds of " + last.Lock}
 	latest := timeline.Of(in, w, faults, []timeline.Scene{s})[0]
 	latest.File = "latest"

@@ -6,12 +6,13 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
 
 // methodSection says how the numbers came about.
-func methodSection(in result.Input, w result.Interval) section {
+func methodSection(in result.Input, w measure.Interval) section {
 	s := section{ID: "method", Title: "How this was measured"}
 	var all []string
 	if in.Scenario.Open() {
@@ -28,7 +29,8 @@ func methodSection(in result.Input, w result.Interval) section {
 	}
 	window := "the run never reached it"
 	if w.Measured {
-		window = fmt.Sprintf("%s, from %s to %s of the run", words.Duration(w.To-w.From), words.Instant(w.From), words.Instant(w.To))
+		window = fmt.Sprintf("%s, from %s to %s of the run", words.Duration(w.To-w.From), words.Instant(w.From),
+			words.Instant(w.To))
 	}
 	all = append(all, "Measured window: "+window+". Only acquisitions that were asked for in it have latencies, not "+
 		"those of "+

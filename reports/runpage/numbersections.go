@@ -6,19 +6,20 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
 
 var phaseMeanings = map[string]string{
-	result.PhaseAcquire: "asked for the lock → got it",
-	result.PhaseArrival: "was due → a client asked for the lock",
-	result.PhaseService: "a client asked for the lock → got it",
-	result.PhaseEnqueue: "asked for the lock → had its place in the queue",
-	result.PhaseWait:    "had its place in the queue → got it",
-	result.PhaseHandoff: "previous holder began to release → next one, already queued, got it",
-	result.PhaseHold:    "got it → began to release",
-	result.PhaseRelease: "began to release → released",
+	measure.PhaseAcquire: "asked for the lock → got it",
+	measure.PhaseArrival: "was due → a client asked for the lock",
+	measure.PhaseService: "a client asked for the lock → got it",
+	measure.PhaseEnqueue: "asked for the lock → had its place in the queue",
+	measure.PhaseWait:    "had its place in the queue → got it",
+	measure.PhaseHandoff: "previous holder began to release → next one, already queued, got it",
+	measure.PhaseHold:    "got it → began to release",
+	measure.PhaseRelease: "began to release → released",
 }
 
 // latencySection has the phases of an acquisition's life, and pictures of them.
@@ -30,15 +31,15 @@ func latencySection(in result.Input, pictures ...chart.Picture) section {
 	}
 	t := tableOf("Each phase of an acquisition, in the measured window", "phase", "from → to", "#count", "#p50", "#p90",
 		"#p99", "#p99.9", "#max")
-	add := func(name, means string, l *result.Latency) {
+	add := func(name, means string, l *measure.Latency) {
 		if l != nil {
 			t.add(name, means, words.Grouped(l.Count), duration(l.P50Ns), duration(l.P90Ns),
 				duration(l.P99Ns), duration(l.P999Ns), duration(l.MaxNs))
 		}
 	}
-	for _, name := range result.Phases {
+	for _, name := range measure.Phases {
 		means := phaseMeanings[name]
-		if name == result.PhaseAcquire && in.Scenario.Open() {
+		if name == measure.PhaseAcquire && in.Scenario.Open() {
 			means = "was due → got it"
 		}
 		add(name, means, r.Latency.ByPhase(name))
@@ -98,7 +99,7 @@ func serversSection(in result.Input) section {
 	}
 	t := tableOf("The servers’ counters at the end of the run, since each server was started; times are in milliseconds",
 		names...)
-	for _, server := range slices.SortedFunc(maps.Keys(in.CountersAtEnd), result.CompareNatural) {
+	for _, server := range slices.SortedFunc(maps.Keys(in.CountersAtEnd), measure.CompareNatural) {
 		row := []string{server}
 		for _, c := range serverColumns {
 			v, known := in.CountersAtEnd[server][c.counter]
@@ -134,7 +135,7 @@ func hiccupsSection(in result.Input) section {
 		duration(h.P99Ns), duration(h.MaxNs), words.Grouped(h.Samples)))
 	t := tableOf("By how much sleeps of each process took too long; the harness measures no latency", "process", "#sleeps",
 		"#p50", "#p99", "#max")
-	for _, name := range slices.SortedFunc(maps.Keys(h.Processes), result.CompareNatural) {
+	for _, name := range slices.SortedFunc(maps.Keys(h.Processes), measure.CompareNatural) {
 		p := h.Processes[name]
 		t.add(name, words.Grouped(p.Samples), duration(p.P50Ns), duration(p.P99Ns), duration(p.MaxNs))
 	}

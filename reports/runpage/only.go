@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness/fail"
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 	"locklab/reports/words"
@@ -59,8 +60,8 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 	if c.Name != timeline.Name {
 		return f, fmt.Errorf("%w: only the picture %s has a window or a lock", ErrChoice, timeline.Name)
 	}
-	w := result.MeasuredWindow(in.Events)
-	s := timeline.Scene{Span: result.Span{To: w.End}}
+	w := measure.MeasuredWindow(in.Events)
+	s := timeline.Scene{Span: measure.Span{To: w.End}}
 	if c.From != nil {
 		s.From = int64(*c.From)
 	}
@@ -82,12 +83,12 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 	}
 	s.Title = "Who held " + s.Lock
 	for _, o := range result.OverlapFindings(in.Report) {
-		if o.Lock == s.Lock && s.Overlaps(result.Span{From: o.At, To: o.Until}) {
+		if o.Lock == s.Lock && s.Overlaps(measure.Span{From: o.At, To: o.Until}) {
 			s.Overlap, s.Clients, s.Title = &o, o.Clients, timeline.OverlapTitle(in, o)
 			break
 		}
 	}
-	faults := result.FaultSpans(in.Events)
+	faults := measure.FaultSpans(in.Events)
 	for i := range faults {
 		if faults[i].Overlaps(s.Span) && s.Fault == nil {
 			s.Fault = &faults[i]
@@ -99,12 +100,12 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 }
 
 // lockIn returns the lock of a window: the one that is asked for, or else the one with the most holds in it.
-func lockIn(in result.Input, s result.Span, wanted string) (string, error) {
+func lockIn(in result.Input, s measure.Span, wanted string) (string, error) {
 	held, all := map[string]int{}, map[string]bool{}
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
 		all[a.Lock] = true
-		if a.Granted() && s.Overlaps(result.Span{From: a.Returned, To: a.BelievedUntil(in.Events.End())}) {
+		if a.Granted() && s.Overlaps(measure.Span{From: a.Returned, To: a.BelievedUntil(in.Events.End())}) {
 			held[a.Lock]++
 		}
 	}
@@ -112,7 +113,7 @@ func lockIn(in result.Input, s result.Span, wanted string) (string, error) {
 	for l := range all {
 		names = append(names, l)
 	}
-	slices.SortFunc(names, result.CompareNatural)
+	slices.SortFunc(names, measure.CompareNatural)
 	switch {
 	case len(names) == 0:
 		return "", fmt.Errorf("%w: no client asked for a lock in this run", ErrChoice)

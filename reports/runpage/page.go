@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 )
@@ -100,7 +101,7 @@ func (d *drawing) parts() (parts []part) {
 
 // newPageView returns what report.html shows.
 func newPageView(in result.Input, drawn drawing) pageView {
-	window := result.MeasuredWindow(in.Events)
+	window := measure.MeasuredWindow(in.Events)
 	all := numbers(&in.Result, func(q result.Quantity) string { return q.Tile })
 	v := pageView{Input: in, Style: chart.PageStyle + template.CSS(style), Script: template.JS(script), Policy: policy,
 		Patterns: chart.PagePatterns, Partial: partialNote(in), Empty: in.Result.Operations.AcquiredInRun == 0,

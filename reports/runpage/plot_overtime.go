@@ -14,13 +14,14 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 	"locklab/reports/words"
 )
 
 // overTimeFigure draws every acquire at the time at which it ended: as a dot or, of many, as a heat map.
-func overTimeFigure(in result.Input, w result.Interval, faults []result.FaultSpan) chart.Figure {
+func overTimeFigure(in result.Input, w measure.Interval, faults []measure.FaultSpan) chart.Figure {
 	f := chart.Figure{
 		Name: "latency-over-time", Title: "Acquire latency over time",
 		Caption: "Each dot is one acquire, placed where it was granted, as high as it had waited. " +
@@ -46,7 +47,7 @@ func overTimeFigure(in result.Input, w result.Interval, faults []result.FaultSpa
 		return f
 	}
 	p := chart.New("Acquire latency over time", "seconds since the start of the run", "time to get the lock (log scale)")
-	p.Add(chart.Grid{Horizontal: true}, timeline.Bands{Faults: faults, Phases: result.PhaseMarks(in.Events)})
+	p.Add(chart.Grid{Horizontal: true}, timeline.Bands{Faults: faults, Phases: measure.PhaseMarks(in.Events)})
 	lo, hi := math.Inf(1), 0.0
 	for _, at := range slices.Concat(granted, refused) {
 		lo, hi = min(lo, at.Y), max(hi, at.Y)
@@ -122,7 +123,7 @@ func perStep(points plotter.XYs, p, width float64) []plotter.XYs {
 	last := math.MinInt
 	for _, k := range slices.Sorted(maps.Keys(by)) {
 		v := by[k]
-		if !result.EnoughSamples(p, int64(len(v))) || len(v) < 10 {
+		if !measure.EnoughSamples(p, int64(len(v))) || len(v) < 10 {
 			continue
 		}
 		if k != last+1 {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -19,17 +20,17 @@ import (
 var phaseColors = map[string]struct {
 	line draw.LineStyle
 }{
-	result.PhaseAcquire: {draw.LineStyle{Color: chart.Blue, Width: 2}},
-	result.PhaseService: {draw.LineStyle{Color: chart.Blue, Width: 1.4, Dashes: []vg.Length{3, 2}}},
-	result.PhaseHandoff: {draw.LineStyle{Color: chart.Vermillion, Width: 2, Dashes: []vg.Length{6, 3}}},
-	result.PhaseHold:    {draw.LineStyle{Color: chart.Green, Width: 2, Dashes: []vg.Length{2, 2}}},
-	result.PhaseRelease: {draw.LineStyle{Color: chart.Purple, Width: 2, Dashes: []vg.Length{8, 3, 2, 3}}},
+	measure.PhaseAcquire: {draw.LineStyle{Color: chart.Blue, Width: 2}},
+	measure.PhaseService: {draw.LineStyle{Color: chart.Blue, Width: 1.4, Dashes: []vg.Length{3, 2}}},
+	measure.PhaseHandoff: {draw.LineStyle{Color: chart.Vermillion, Width: 2, Dashes: []vg.Length{6, 3}}},
+	measure.PhaseHold:    {draw.LineStyle{Color: chart.Green, Width: 2, Dashes: []vg.Length{2, 2}}},
+	measure.PhaseRelease: {draw.LineStyle{Color: chart.Purple, Width: 2, Dashes: []vg.Length{8, 3, 2, 3}}},
 }
 
 // percentilesFigure draws every phase's distribution, each as far as its samples reach, because n samples say nothing
 // beyond 1 - 1/n. In an open loop it has the wait as callers feel it, from when an acquisition was due, and the raw
 // one, from when a client asked.
-func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
+func percentilesFigure(in result.Input, w measure.Interval) chart.Figure {
 	f := chart.Figure{
 		Name: "latency-percentiles", Title: "Latency by percentile",
 		Caption: "Latency by percentile. Read a line at 99: ninety-nine of a hundred took no longer than that. " +
@@ -37,16 +38,16 @@ func percentilesFigure(in result.Input, w result.Interval) chart.Figure {
 		Absent: "No operation was completed in the measured window.",
 		Height: 330,
 	}
-	all := result.Distributions(in.Events, w)
+	all := measure.Distributions(in.Events, w)
 	p := chart.New("Latency by percentile", "percentile (%)", "time (log scale)")
 	p.Add(chart.Grid{Horizontal: true, Vertical: true})
 	lo, hi, right := math.Inf(1), 0.0, 1.0
-	phases := result.MainPhases[:]
+	phases := measure.MainPhases[:]
 	names := map[string]string{}
 	if in.Scenario.Open() {
-		phases = slices.Insert(slices.Clone(phases), 1, result.PhaseService)
-		names = map[string]string{result.PhaseAcquire: "acquire from when it was due",
-			result.PhaseService: "raw, from when a client asked"}
+		phases = slices.Insert(slices.Clone(phases), 1, measure.PhaseService)
+		names = map[string]string{measure.PhaseAcquire: "acquire from when it was due",
+			measure.PhaseService: "raw, from when a client asked"}
 	}
 	for _, phase := range phases {
 		r := all[phase]

@@ -9,13 +9,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 	"locklab/reports/words"
 )
 
 // throughputFigure draws grants per second over the whole run.
-func throughputFigure(in result.Input, w result.Interval, faults []result.FaultSpan) chart.Figure {
+func throughputFigure(in result.Input, w measure.Interval, faults []measure.FaultSpan) chart.Figure {
 	f := chart.Figure{
 		Name: "throughput", Title: "Throughput",
 		Caption: "Grants per second over the run. A gap under a shaded fault is the time in which no client got a lock. " +
@@ -50,7 +51,7 @@ func throughputFigure(in result.Input, w result.Interval, faults []result.FaultS
 		top = max(top, rate)
 	}
 	p := chart.New("Throughput", "seconds since the start of the run", "grants per second")
-	p.Add(chart.Grid{Horizontal: true}, timeline.Bands{Faults: faults, Phases: result.PhaseMarks(in.Events)})
+	p.Add(chart.Grid{Horizontal: true}, timeline.Bands{Faults: faults, Phases: measure.PhaseMarks(in.Events)})
 	area := append(plotter.XYs{{X: line[0].X, Y: 0}}, line...)
 	area = append(area, plotter.XY{X: line[len(line)-1].X, Y: 0})
 	poly, err := plotter.NewPolygon(area)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 )
@@ -25,8 +26,8 @@ func Render(dir string, in result.Input) error {
 
 // figuresOf returns all figures of a run, and a drawing that has what they show but no pictures yet.
 func figuresOf(in result.Input) ([]chart.Figure, drawing) {
-	w := result.MeasuredWindow(in.Events)
-	faults := result.FaultSpans(in.Events)
+	w := measure.MeasuredWindow(in.Events)
+	faults := measure.FaultSpans(in.Events)
 	d := drawing{timelines: timeline.New(in, w, faults), shares: clientShares(in, w)}
 	figures := append(d.timelines.Figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
 		throughputFigure(in, w, faults))

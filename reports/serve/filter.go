@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"locklab/harness/untrusted"
-	"locklab/reports/result"
+	"locklab/reports/measure"
 )
 
 // A filter chooses runs. An empty field leaves the choice open.
@@ -96,7 +96,7 @@ func (f filter) view(all []run) filterView {
 // options returns the choices of names, with the one that was chosen even if no run has it.
 func options(names map[string]bool, chosen string) (all []option) {
 	names[chosen] = true
-	for _, n := range slices.SortedFunc(maps.Keys(names), result.CompareNatural) {
+	for _, n := range slices.SortedFunc(maps.Keys(names), measure.CompareNatural) {
 		if n != "" {
 			all = append(all, option{n, n, n == chosen})
 		}

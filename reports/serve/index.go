@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/harness/untrusted"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -64,7 +65,7 @@ func (x *index) all(root *os.Root) (runs []run, pages []string, err error) {
 		runs = append(runs, *r)
 	}
 	slices.SortFunc(runs, func(a, b run) int {
-		return cmp.Or(b.Started.Compare(a.Started), result.CompareNatural(b.Name, a.Name))
+		return cmp.Or(b.Started.Compare(a.Started), measure.CompareNatural(b.Name, a.Name))
 	})
 	return runs, x.pages, nil
 }

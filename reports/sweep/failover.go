@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -94,7 +95,7 @@ func (f *Failovers) samples() []int64 {
 func (f *Failovers) at(p float64) *int64 {
 	all := f.samples()
 	n := len(all)
-	if n == 0 || p > 0 && p < 100 && !result.EnoughSamples(p, int64(n)) {
+	if n == 0 || p > 0 && p < 100 && !measure.EnoughSamples(p, int64(n)) {
 		return nil
 	}
 	return &all[max(int(math.Ceil(p/100*float64(n)))-1, 0)]

@@ -23,8 +23,8 @@ func (s *Sweep) figures() []chart.Figure {
 	return slices.DeleteFunc(all, func(f chart.Figure) bool { return f.Draw == nil })
 }
 
-// A measure is what a picture shows of each point, on its y axis. A point that lacks the number is left out.
-type measure struct {
+// A quantity is what a picture shows of each point, on its y axis. A point that lacks the number is left out.
+type quantity struct {
 	title  string
 	of     func(p *Point) *float64
 	model  func(p *Point) *float64 // what the model says of it; nil = nothing
@@ -33,7 +33,7 @@ type measure struct {
 }
 
 var (
-	throughput = measure{title: "acquisitions per second", ranged: true,
+	throughput = quantity{title: "acquisitions per second", ranged: true,
 		of: func(p *Point) *float64 { return p.AcquiredPerS },
 		model: func(p *Point) *float64 {
 			if p.Predicted == nil {
@@ -41,7 +41,7 @@ var (
 			}
 			return &p.Predicted.AcquiredPerS
 		}}
-	tail = measure{title: "p99 of the time to get the lock (log scale)", log: chart.LogTime{},
+	tail = quantity{title: "p99 of the time to get the lock (log scale)", log: chart.LogTime{},
 		of: func(p *Point) *float64 {
 			ns := p.median("acquire.p99")
 			if ns == nil {
@@ -49,7 +49,7 @@ var (
 			}
 			return new(chart.Millis(int64(*ns)))
 		}}
-	limit = measure{title: "the answer of each search",
+	limit = quantity{title: "the answer of each search",
 		of: func(p *Point) *float64 {
 			if p.Limit == nil {
 				return nil
@@ -71,7 +71,7 @@ func modelTrace(i int) chart.Trace {
 	return chart.Trace{Color: seriesTrace(i).Color, Dashes: chart.Dashed}
 }
 
-// values collects a measure over a series.
+// values collects a quantity over a series.
 func (s *Series) values(of func(p *Point) *float64) plotter.XYs {
 	var at plotter.XYs
 	for i := range s.Points {
@@ -90,8 +90,8 @@ func (s *Series) knee(load string) float64 {
 	return *s.Model.KneeClients
 }
 
-// panel draws a measure of some series against the load. Its y axis is left to fitY.
-func (s *Sweep) panel(m measure, which []int, width vg.Length) *plot.Plot {
+// panel draws a quantity of some series against the load. Its y axis is left to fitY.
+func (s *Sweep) panel(m quantity, which []int, width vg.Length) *plot.Plot {
 	p := chart.NewPanel(m.title)
 	p.Add(chart.Grid{Horizontal: true})
 	for n, i := range which {
@@ -117,7 +117,7 @@ func (s *Sweep) panel(m measure, which []int, width vg.Length) *plot.Plot {
 	return p
 }
 
-// fitY gives panels of a measure the same y axis: from 0, or a logarithmic one with these ticks.
+// fitY gives panels of a quantity the same y axis: from 0, or a logarithmic one with these ticks.
 func fitY(ticks plot.Ticker, all ...*plot.Plot) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range all {
@@ -133,7 +133,7 @@ func fitY(ticks plot.Ticker, all ...*plot.Plot) {
 }
 
 // has reports whether a point has a measure.
-func (s *Sweep) has(m measure) bool {
+func (s *Sweep) has(m quantity) bool {
 	for _, p := range s.points() {
 		if m.of(p) != nil {
 			return true
@@ -151,8 +151,8 @@ const (
 
 // against draws measures against the load, one below the other. If by is a parameter, there is a column of panels for
 // each of its values. Measures that no point has are left out.
-func (s *Sweep) against(f chart.Figure, title, by string, values []string, measures ...measure) chart.Figure {
-	measures = slices.DeleteFunc(measures, func(m measure) bool { return !s.has(m) })
+func (s *Sweep) against(f chart.Figure, title, by string, values []string, measures ...quantity) chart.Figure {
+	measures = slices.DeleteFunc(measures, func(m quantity) bool { return !s.has(m) })
 	if len(measures) == 0 || s.Load == "" {
 		return f
 	}
@@ -201,7 +201,7 @@ func (s *Sweep) against(f chart.Figure, title, by string, values []string, measu
 }
 
 // legend explains the series of a picture that has a column for each value of the key by.
-func (s *Sweep) legend(which []int, by string, measures []measure) (keys []chart.Key) {
+func (s *Sweep) legend(which []int, by string, measures []quantity) (keys []chart.Key) {
 	if by != "" && len(which) == 1 {
 		which = nil // the titles of the panels say it all
 	}
@@ -209,7 +209,7 @@ func (s *Sweep) legend(which []int, by string, measures []measure) (keys []chart
 		keys = append(keys, chart.Key{Text: cmp.Or(s.nameWithout(i, by), "measured"), Thumb: seriesTrace(n)})
 	}
 	modelled := slices.ContainsFunc(s.Series, func(x Series) bool { return x.Model != nil })
-	if modelled && slices.ContainsFunc(measures, func(m measure) bool { return m.model != nil }) {
+	if modelled && slices.ContainsFunc(measures, func(m quantity) bool { return m.model != nil }) {
 		keys = append(keys, chart.Key{Text: "predicted by the model",
 			Thumb: chart.Trace{Color: chart.Grey, Dashes: chart.Dashed}})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/reports/capacity"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -51,7 +52,7 @@ type Point struct {
 	struck   bool               // faults struck
 	handoffs int64              // of all runs
 	grants   int64              // of all runs, of which sharing.grants has the spacing
-	rounds   []result.Round     // of all runs
+	rounds   []measure.Round    // of all runs
 
 	_ struct{}
 }

@@ -11,6 +11,7 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/workloads"
 )
@@ -126,7 +127,7 @@ func TestModelsOfSimulatedLocks(t *testing.T) {
 				sc.Workload, sc.Permits = workloads.Semaphore, l.permits
 			}
 			run := synth.RunOf(l.played(clients, rng, 8000), sc)
-			r.Measure(run, result.Interval{From: synth.Ms(1000), To: synth.Ms(7000), End: synth.Ms(8000), Measured: true}, nil)
+			r.Measure(run, measure.Interval{From: synth.Ms(1000), To: synth.Ms(7000), End: synth.Ms(8000), Measured: true}, nil)
 			in.Points = append(in.Points, PointRuns{Values: map[string]string{"clients": text},
 				Runs: []Run{{Dir: text, Result: &r}},
 				Setting: Setting{Clients: clients, Locks: 1, Together: max(l.permits, 1), ReadShare: l.readShare,

@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/reports/capacity"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -22,15 +23,15 @@ import (
 func played(l capacity.Lock, clients int, rng *rand.Rand) *result.Result {
 	noise := func(sd float64) float64 { return 1 + sd*rng.NormFloat64() }
 	x := l.Throughput(clients) * noise(0.02)
-	lat := func(mean, tail float64, n int64) result.Latency {
+	lat := func(mean, tail float64, n int64) measure.Latency {
 		ms := func(v float64) *int64 { ns := nanos(v * noise(0.01)); return &ns }
-		return result.Latency{Count: n, MeanNs: ms(mean), P50Ns: ms(mean), P90Ns: ms(mean * 1.2), P99Ns: ms(mean + tail),
+		return measure.Latency{Count: n, MeanNs: ms(mean), P50Ns: ms(mean), P90Ns: ms(mean * 1.2), P99Ns: ms(mean + tail),
 			MaxNs: ms(2 * mean)}
 	}
 	n := int64(x * 5)
 	zero, two := int64(0), 2.0
 	r := &result.Result{SchemaVersion: 1, Verdict: check.Pass, Throughput: result.Throughput{AcquiredPerS: &x},
-		Operations: result.Operations{Acquired: n}, Server: result.Server{WatchesFiredPerRelease: &two,
+		Operations: measure.Operations{Acquired: n}, Server: result.Server{WatchesFiredPerRelease: &two,
 			RequestsPerAcquire: &two}}
 	r.Latency = result.LatencyByPhase{Acquire: lat(l.Acquire(clients)+l.Enqueue, 0.004, n),
 		Enqueue: lat(l.Enqueue, 0, n), Hold: lat(l.Hold, 0, n), Release: lat(l.Release, 0, n)}
@@ -46,17 +47,17 @@ func played(l capacity.Lock, clients int, rng *rand.Rand) *result.Result {
 
 // playedSharing is how a lock passes on by its model: rounds of up to seven readers, and grants that follow each
 // other.
-func playedSharing(l capacity.Lock, noise func(sd float64) float64) *result.Sharing {
-	spacing := func(mean float64, n int64) result.Spacing {
+func playedSharing(l capacity.Lock, noise func(sd float64) float64) *measure.Sharing {
+	spacing := func(mean float64, n int64) measure.Spacing {
 		ns := nanos(mean * noise(0.02))
-		return result.Spacing{Count: n, MeanNs: &ns}
+		return measure.Spacing{Count: n, MeanNs: &ns}
 	}
-	var s result.Sharing
+	var s measure.Sharing
 	switch {
 	case l.ReadShare > 0:
-		s.Rounds = append(s.Rounds, result.Round{Readers: 0, Spacing: spacing(l.Handoff, 10), FarOut: 0})
+		s.Rounds = append(s.Rounds, measure.Round{Readers: 0, Spacing: spacing(l.Handoff, 10), FarOut: 0})
 		for n := range 7 {
-			s.Rounds = append(s.Rounds, result.Round{Readers: n + 1,
+			s.Rounds = append(s.Rounds, measure.Round{Readers: n + 1,
 				Spacing: spacing(l.Hold+2*l.Handoff+float64(n)*l.Reader, int64(20-2*n)), FarOut: 0})
 		}
 	case l.Permits > 1:

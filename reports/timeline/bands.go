@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/reports/chart"
-	"locklab/reports/result"
+	"locklab/reports/measure"
 )
 
 // Bands is a plotter that shades and names the faults, and marks where phases begin. The x axis is seconds of the
 // run.
 type Bands struct {
-	Faults []result.FaultSpan
-	Phases []result.PhaseMark
+	Faults []measure.FaultSpan
+	Phases []measure.PhaseMark
 }
 
 // The names of phases and faults are above the data.

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/reports/chart"
-	"locklab/reports/result"
+	"locklab/reports/measure"
 )
 
 func (d *timelineDrawing) draw(c draw.Canvas) {
@@ -47,7 +47,7 @@ func (d *timelineDrawing) draw(c draw.Canvas) {
 }
 
 // during draws what lasted for a span of the run: the page's script can move it.
-func during(c *draw.Canvas, s result.Span, draw func(), more ...chart.Attribute) {
+func during(c *draw.Canvas, s measure.Span, draw func(), more ...chart.Attribute) {
 	chart.Describe(c, draw, append([]chart.Attribute{{Name: "data-a", Value: strconv.FormatInt(s.From/1e3, 10)},
 		{Name: "data-b", Value: strconv.FormatInt(s.To/1e3, 10)}}, more...)...)
 }

@@ -11,12 +11,12 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/chart"
-	"locklab/reports/result"
+	"locklab/reports/measure"
 )
 
 // bars fills spans of a lane. A span that is too short to see is drawn one point wide, and in a dense timeline of
 // several such spans on the same spot only the first.
-func (d *timelineDrawing) bars(c *draw.Canvas, all []result.Span, y, height vg.Length, clr color.Color,
+func (d *timelineDrawing) bars(c *draw.Canvas, all []measure.Span, y, height vg.Length, clr color.Color,
 	more ...chart.Attribute) {
 	last, dense := vg.Length(-1), d.dense()
 	for _, s := range all {
@@ -76,7 +76,7 @@ func (h *Hold) Details() string {
 }
 
 // spansOf returns the times of holds.
-func spansOf(all []Hold) (spans []result.Span) {
+func spansOf(all []Hold) (spans []measure.Span) {
 	for _, h := range all {
 		spans = append(spans, h.Span)
 	}
@@ -88,7 +88,7 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *Lane, y vg.Length) {
 		c.StrokeLine2(draw.LineStyle{Color: chart.LightGrey, Width: 0.5}, d.left, y, d.right, y)
 		d.name(c, y, l.Client, "")
 		for _, s := range l.Shares {
-			d.bars(c, []result.Span{s.Span}, y, barHeight, chart.Tint(l.Color, shareLevels[s.Level-1].strength))
+			d.bars(c, []measure.Span{s.Span}, y, barHeight, chart.Tint(l.Color, shareLevels[s.Level-1].strength))
 		}
 		d.bars(c, l.Waits, y, barHeight/2, chart.Tint(l.Color, 0.3))
 		d.holdBars(c, l.Holds, y, barHeight, l.Color)
@@ -129,10 +129,10 @@ func (d *timelineDrawing) drawCall(c *draw.Canvas, a access, y vg.Length) {
 }
 
 // Common returns the times that are in spans of both.
-func Common(a, b []result.Span) (all []result.Span) {
+func Common(a, b []measure.Span) (all []measure.Span) {
 	for _, x := range a {
 		for _, y := range b {
-			if both := (result.Span{From: max(x.From, y.From), To: min(x.To, y.To)}); both.From < both.To {
+			if both := (measure.Span{From: max(x.From, y.From), To: min(x.To, y.To)}); both.From < both.To {
 				all = append(all, both)
 			}
 		}

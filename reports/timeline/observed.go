@@ -5,6 +5,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -26,13 +27,13 @@ func sessionOwners(events *history.Log, acq []history.Acquisition) map[history.S
 
 // heldSpans returns which clients were at the head of the lock's queue during s, as an observer's watch saw it. An
 // observer sees it late, never early.
-func heldSpans(events *history.Log, lock string, s result.Span, end int64,
+func heldSpans(events *history.Log, lock string, s measure.Span, end int64,
 	owner map[history.SessionID]string) []ownedSpan {
 	var all []ownedSpan
 	var open *history.Event
 	finish := func(at int64) {
 		if open != nil && (open.Session != 0 || open.Token != 0) {
-			if o := (ownedSpan{Span: result.Span{From: open.At, To: at}, Client: owner[open.Session]}); o.Overlaps(s) {
+			if o := (ownedSpan{Span: measure.Span{From: open.At, To: at}, Client: owner[open.Session]}); o.Overlaps(s) {
 				all = append(all, o)
 			}
 		}

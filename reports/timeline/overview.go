@@ -7,15 +7,16 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
 
 // An overview is what a timeline of the whole run has besides its lanes.
 type overview struct {
-	Gaps  []result.Span // in which no client got a lock, though one waited
-	Found []int64       // when each finding began
-	Parts []Timeline    // the timelines of parts of the run, in the order of their numbers
+	Gaps  []measure.Span // in which no client got a lock, though one waited
+	Found []int64        // when each finding began
+	Parts []Timeline     // the timelines of parts of the run, in the order of their numbers
 }
 
 // overviewSteps is into how many steps an overview divides a run.
@@ -23,7 +24,7 @@ const overviewSteps = 160
 
 // A share is a time in which a client held locks for some part of it.
 type share struct {
-	result.Span
+	measure.Span
 	Level int // 1 to len(shareLevels)
 }
 
@@ -32,9 +33,9 @@ var shareLevels = [...]struct{ most, strength float64 }{{0.05, 0.4}, {0.25, 0.7}
 
 // NewOverview returns a timeline of a whole run: who held locks how much of the time, all faults, and the gaps without
 // progress. It is for a run that has several parts to show.
-func NewOverview(in result.Input, w result.Interval, faults []result.FaultSpan, parts []Timeline) Timeline {
+func NewOverview(in result.Input, w measure.Interval, faults []measure.FaultSpan, parts []Timeline) Timeline {
 	from, to := RunExtent(in, w)
-	t := Timeline{Scene: Scene{Span: result.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
+	t := Timeline{Scene: Scene{Span: measure.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
 		Title: "The whole run: who held, faults, and gaps without progress"}, Faults: faults,
 		colors: NewPalette(in), Modes: map[history.Mode]bool{}}
 	t.Overview = &overview{Gaps: gaps(in.Acquisitions, t.Span), Parts: parts}
@@ -74,7 +75,7 @@ func NewOverview(in result.Input, w result.Interval, faults []result.FaultSpan, 
 			at = next
 		}
 	}
-	stopped := result.Stops(in.Events)
+	stopped := measure.Stops(in.Events)
 	for i, c := range names {
 		process, _, _ := strings.Cut(c, "/")
 		t.Lanes = append(t.Lanes, Lane{Client: c, Color: t.colors.Color(c), Stopped: stopped[process],
@@ -93,7 +94,7 @@ func shares(held []int64, from, step int64) (all []share) {
 		for level < len(shareLevels) && float64(ns) > shareLevels[level-1].most*float64(step) {
 			level++
 		}
-		s := share{result.Span{From: from + int64(n)*step, To: from + int64(n+1)*step}, level}
+		s := share{measure.Span{From: from + int64(n)*step, To: from + int64(n+1)*step}, level}
 		if k := len(all) - 1; k >= 0 && all[k].To == s.From && all[k].Level == level {
 			all[k].To = s.To
 			continue
@@ -116,12 +117,12 @@ func (o *overview) longestGap() string {
 	if len(o.Gaps) == 0 {
 		return ""
 	}
-	longest := slices.MaxFunc(o.Gaps, func(a, b result.Span) int { return cmp.Compare(a.To-a.From, b.To-b.From) })
+	longest := slices.MaxFunc(o.Gaps, func(a, b measure.Span) int { return cmp.Compare(a.To-a.From, b.To-b.From) })
 	return words.Duration(longest.To - longest.From)
 }
 
 // RunExtent is the x axis of pictures of the whole run: from the first attempt to the last event, in seconds.
-func RunExtent(in result.Input, w result.Interval) (lo, hi float64) {
+func RunExtent(in result.Input, w measure.Interval) (lo, hi float64) {
 	first := w.End
 	for i := range in.Acquisitions {
 		first = min(first, in.Acquisitions[i].Invoked)

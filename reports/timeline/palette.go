@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -33,7 +34,7 @@ func NewPalette(in result.Input) palette {
 		}
 	}
 	names := slices.Collect(maps.Keys(p))
-	slices.SortFunc(names, result.CompareNatural)
+	slices.SortFunc(names, measure.CompareNatural)
 	for i, c := range names {
 		p[c] = i
 	}

@@ -8,7 +8,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/chart"
-	"locklab/reports/result"
+	"locklab/reports/measure"
 )
 
 // drawOverview draws the rows of an overview below the clients.
@@ -44,15 +44,15 @@ func (d *timelineDrawing) drawHeld(c *draw.Canvas, y vg.Length) {
 	}
 	height := vg.Length(barHeight) / vg.Length(rows)
 	for row := range rows {
-		byOwner := map[color.NRGBA][]result.Span{}
-		var blurred []result.Span // where a hold may have begun or ended, drawn as error bars
+		byOwner := map[color.NRGBA][]measure.Span{}
+		var blurred []measure.Span // where a hold may have begun or ended, drawn as error bars
 		for _, s := range d.Held {
 			if s.Row != row {
 				continue
 			}
 			byOwner[d.color(s.Client)] = append(byOwner[d.color(s.Client)], s.Span)
-			blurred = append(blurred, result.Span{From: s.From - d.HeldErr, To: s.From + d.HeldErr},
-				result.Span{From: s.To - d.HeldErr, To: s.To + d.HeldErr})
+			blurred = append(blurred, measure.Span{From: s.From - d.HeldErr, To: s.From + d.HeldErr},
+				measure.Span{From: s.To - d.HeldErr, To: s.To + d.HeldErr})
 		}
 		at := y + (barHeight-height)/2 - height*vg.Length(row)
 		for _, clr := range append([]color.NRGBA{chart.LightGrey}, chart.Owners[:]...) {

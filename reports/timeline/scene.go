@@ -9,16 +9,17 @@ import (
 	"locklab/chaos"
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
 // A Scene is the part of a run that the timeline shows: one lock, a span, and the clients that it is about.
 type Scene struct {
-	result.Span
+	measure.Span
 	Lock    string
-	Clients []string          // the most important first
-	Overlap *check.Finding    // if the scene is about one
-	Fault   *result.FaultSpan // if the scene is about one
+	Clients []string           // the most important first
+	Overlap *check.Finding     // if the scene is about one
+	Fault   *measure.FaultSpan // if the scene is about one
 	Title   string
 }
 
@@ -37,7 +38,7 @@ const maxParts = 8
 // each pattern of findings that no fault explains. A scenario with faults of its own choice is about one finding, which
 // leads, and no fault of the same kind and target has a part besides. Nothing leads among random faults. Without grants
 // and findings there is no scene.
-func chooseScenes(in result.Input, w result.Interval, faults []result.FaultSpan) (all scenes) {
+func chooseScenes(in result.Input, w measure.Interval, faults []measure.FaultSpan) (all scenes) {
 	byLock := history.Grants(in.Events)
 	lead, ok := chooseScene(in, w, faults, byLock)
 	if !ok {
@@ -61,7 +62,7 @@ func chooseScenes(in result.Input, w result.Interval, faults []result.FaultSpan)
 	if all.Lead != nil && lead.Fault != nil {
 		labels[lead.Fault.Label()] = true
 	}
-	standing := gaps(in.Acquisitions, result.Span{To: w.End})
+	standing := gaps(in.Acquisitions, measure.Span{To: w.End})
 	for i := range faults {
 		if f := &faults[i]; all.Lead == nil || !labels[f.Label()] {
 			labels[f.Label()] = true
@@ -100,12 +101,12 @@ type foundBy struct {
 // unexplained returns the first finding of each kind, about a client or a violation, that no injected fault explains.
 // Where a check found something that a fault explains, its other findings may be consequences of the same, such as the
 // sum of the updates that were lost, so only those that are said to have no cause are returned.
-func unexplained(report check.Report, faults []result.FaultSpan) (all []foundBy) {
+func unexplained(report check.Report, faults []measure.FaultSpan) (all []foundBy) {
 	seen := map[[2]string]bool{}
 	for i := range report.Checks {
 		v := &report.Checks[i]
 		byFault := func(f check.Finding) bool {
-			return f.Fault != "" && slices.ContainsFunc(faults, func(o result.FaultSpan) bool { return o.ID == f.Fault })
+			return f.Fault != "" && slices.ContainsFunc(faults, func(o measure.FaultSpan) bool { return o.ID == f.Fault })
 		}
 		some := slices.ContainsFunc(v.Findings, byFault)
 		for k := range v.Findings {
@@ -124,7 +125,7 @@ func unexplained(report check.Report, faults []result.FaultSpan) (all []foundBy)
 
 // chooseScene chooses the most interesting scene: the finding that the run is about, else the first fault, else the
 // first holds of the measured window. ok is false if the run has no grants and nothing was found.
-func chooseScene(in result.Input, w result.Interval, faults []result.FaultSpan,
+func chooseScene(in result.Input, w measure.Interval, faults []measure.FaultSpan,
 	byLock [][]*history.Acquisition) (s Scene, ok bool) {
 	name, f := featured(in)
 	switch {
@@ -137,7 +138,7 @@ func chooseScene(in result.Input, w result.Interval, faults []result.FaultSpan,
 		return s, false
 	}
 	if len(faults) > 0 {
-		return faultScene(in, byLock, &faults[0], gaps(in.Acquisitions, result.Span{To: w.End})), true
+		return faultScene(in, byLock, &faults[0], gaps(in.Acquisitions, measure.Span{To: w.End})), true
 	}
 	return firstHolds(busiest(byLock), w), true
 }
@@ -149,9 +150,9 @@ func busiest(byLock [][]*history.Acquisition) []*history.Acquisition {
 
 // overlapScene begins a little before the fault that explains an overlap, or before the older hold if there is no
 // such fault, and ends a little after the older hold.
-func overlapScene(in result.Input, faults []result.FaultSpan, f check.Finding) Scene {
+func overlapScene(in result.Input, faults []measure.FaultSpan, f check.Finding) Scene {
 	s := Scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: OverlapTitle(in, f)}
-	s.Span = result.Span{From: f.At, To: f.Until}
+	s.Span = measure.Span{From: f.At, To: f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
 		start = older.Returned
@@ -203,7 +204,7 @@ func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisit
 // findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both
 // can be seen. If there are no grants before it, it shows the first ones, and without grants all of what was found.
 func findingScene(byLock [][]*history.Acquisition, name string, f *check.Finding) Scene {
-	s := Scene{Lock: f.Lock, Clients: f.Clients, Span: result.Span{From: f.At, To: f.At},
+	s := Scene{Lock: f.Lock, Clients: f.Clients, Span: measure.Span{From: f.At, To: f.At},
 		Title: "What " + name + " found on " + f.Lock + ": " + f.Kind.Words()}
 	var held []*history.Acquisition
 	for _, of := range byLock {
@@ -232,13 +233,13 @@ const grantsBefore = 12
 
 // faultScene shows a fault for as long as its effect lasted: on the lock on which something was found that it explains,
 // or else on the busiest one.
-func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.FaultSpan, standing []result.Span) Scene {
+func faultScene(in result.Input, byLock [][]*history.Acquisition, f *measure.FaultSpan, standing []measure.Span) Scene {
 	s := Scene{Fault: f}
-	var found []result.Span
+	var found []measure.Span
 	for i := range in.Report.Checks {
 		for k := range in.Report.Checks[i].Findings {
 			if of := &in.Report.Checks[i].Findings[k]; of.Fault == f.ID && of.Lock != "" {
-				found = append(found, result.Span{From: f.From, To: max(of.Until, of.At)})
+				found = append(found, measure.Span{From: f.From, To: max(of.Until, of.At)})
 				s.Lock = cmp.Or(s.Lock, of.Lock)
 				s.Clients = append(s.Clients, of.Clients...)
 			}
@@ -275,7 +276,7 @@ func faultScene(in result.Input, byLock [][]*history.Acquisition, f *result.Faul
 }
 
 // firstHolds shows the first holds of the window.
-func firstHolds(held []*history.Acquisition, w result.Interval) Scene {
+func firstHolds(held []*history.Acquisition, w measure.Interval) Scene {
 	const holds = 50
 	s := Scene{Lock: held[0].Lock, Title: "Who held " + held[0].Lock + " at the beginning of the measured window"}
 	i := slices.IndexFunc(held, func(a *history.Acquisition) bool { return w.Contains(a.Returned) })
@@ -290,7 +291,7 @@ func firstHolds(held []*history.Acquisition, w result.Interval) Scene {
 		}
 		last = a
 	}
-	s.Span = result.Span{From: held[i].Returned, To: last.Returned}
+	s.Span = measure.Span{From: held[i].Returned, To: last.Returned}
 	if until := last.BelievedUntil(math.MaxInt64); until != math.MaxInt64 {
 		s.To = until
 	}

@@ -3,19 +3,19 @@ package timeline
 import (
 	"locklab/harness/check"
 	"locklab/harness/history"
-	"locklab/reports/result"
+	"locklab/reports/measure"
 )
 
 // servedSpans returns which clients held the lock during s by the servers' transaction logs; nil if the logs were not
 // read. Clients that held it at the same time are in different rows.
-func servedSpans(rep check.Report, lock string, s result.Span, end int64) []ownedSpan {
+func servedSpans(rep check.Report, lock string, s measure.Span, end int64) []ownedSpan {
 	if rep.ServerHolds == nil {
 		return nil
 	}
 	all := []ownedSpan{}
 	var until []int64 // the end of the last span in each row
 	for _, t := range rep.ServerHolds.Locks[lock] {
-		o := ownedSpan{Span: result.Span{From: t.From, To: min(t.Until, end)}, Client: t.Client}
+		o := ownedSpan{Span: measure.Span{From: t.From, To: min(t.Until, end)}, Client: t.Client}
 		if !o.Overlaps(s) {
 			continue
 		}

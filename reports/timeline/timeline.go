@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -31,7 +32,7 @@ type Timeline struct {
 	Modes    map[history.Mode]bool // of the holds in it
 	Accesses []access              // as the resource recorded them; nil without a resource
 	Kept     bool                  // Accesses are to data in ZooKeeper, as clients recorded them
-	Faults   []result.FaultSpan
+	Faults   []measure.FaultSpan
 	Moments  []moment
 
 	Overview *overview // of a timeline of the whole run; nil in others
@@ -41,19 +42,19 @@ type Timeline struct {
 type Lane struct {
 	Client  string
 	Color   color.NRGBA
-	Waits   []result.Span
-	Holds   []Hold        // believed
-	Reads   []Hold        // believed, to read
-	Double  []result.Span // while another client believed in a hold that this one excludes
-	Stopped []result.Span // while its process was stopped
-	Unsure  []result.Span // while it may have believed, after its last event
-	After   []result.Span // while it still used what the lock protects, though it had learned of its loss
-	Shares  []share       // how much of the time it held, of an overview
+	Waits   []measure.Span
+	Holds   []Hold         // believed
+	Reads   []Hold         // believed, to read
+	Double  []measure.Span // while another client believed in a hold that this one excludes
+	Stopped []measure.Span // while its process was stopped
+	Unsure  []measure.Span // while it may have believed, after its last event
+	After   []measure.Span // while it still used what the lock protects, though it had learned of its loss
+	Shares  []share        // how much of the time it held, of an overview
 }
 
 // A Hold is the time for which a client believed that it held the lock.
 type Hold struct {
-	result.Span
+	measure.Span
 	*history.Acquisition
 	Lines []int // of history.jsonl: its events within the scene
 	// First and Last are the servers' transactions that began and ended it; 0 if they are not known.
@@ -63,7 +64,7 @@ type Hold struct {
 
 // An ownedSpan is a span that belongs to a client ("" = unknown).
 type ownedSpan struct {
-	result.Span
+	measure.Span
 	Client string
 	Row    int // of several at the same time
 }
@@ -81,7 +82,7 @@ type Timelines struct {
 	Left int        // how many faults and findings have none
 }
 
-func New(in result.Input, w result.Interval, faults []result.FaultSpan) (ts Timelines) {
+func New(in result.Input, w measure.Interval, faults []measure.FaultSpan) (ts Timelines) {
 	chosen := chooseScenes(in, w, faults)
 	all := slices.Clone(chosen.Parts)
 	if chosen.Lead != nil {
@@ -112,7 +113,7 @@ func New(in result.Input, w result.Interval, faults []result.FaultSpan) (ts Time
 }
 
 // Of returns the timelines of scenes.
-func Of(in result.Input, w result.Interval, faults []result.FaultSpan, scenes []Scene) (all []Timeline) {
+func Of(in result.Input, w measure.Interval, faults []measure.FaultSpan, scenes []Scene) (all []Timeline) {
 	colors, ends := NewPalette(in), newBeliefs(in)
 	used := accesses(in, scenes)
 	for i, s := range scenes {
@@ -147,7 +148,7 @@ const (
 func partName(n int) string { return fmt.Sprintf("timeline-%d", n) }
 
 // fillLanes chooses the clients that get a row, and fills the rows with what they did.
-func (t *Timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
+func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b beliefs) {
 	var took []*history.Acquisition
 	first := map[string]int64{}
 	for i := range in.Acquisitions {
@@ -164,7 +165,7 @@ func (t *Timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 		} else if a.Returned != history.None {
 			until = a.Returned
 		}
-		if !t.Overlaps(result.Span{From: a.Invoked, To: until}) {
+		if !t.Overlaps(measure.Span{From: a.Invoked, To: until}) {
 			continue
 		}
 		took = append(took, a)
@@ -192,12 +193,12 @@ func (t *Timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 		names = append(names, c)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(first[a], first[b]), result.CompareNatural(a, b))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(first[a], first[b]), measure.CompareNatural(a, b))
 	})
 	t.Hidden = max(0, len(names)-maxLanes)
 	names = names[:min(len(names), maxLanes)]
 	t.colors.Order(names)
-	stopped := result.Stops(in.Events)
+	stopped := measure.Stops(in.Events)
 	index := map[string]int{}
 	for _, c := range names {
 		process, _, _ := strings.Cut(c, "/")
@@ -220,27 +221,27 @@ func (t *Timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 		l := &t.Lanes[k]
 		if a.Granted() {
 			t.Modes[a.Mode] = true
-			l.Waits = append(l.Waits, result.Span{From: a.Invoked, To: a.Returned})
+			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: a.Returned})
 			held := &l.Holds
 			if a.Mode == history.ModeRead {
 				held = &l.Reads
 			}
-			h := Hold{Span: result.Span{From: a.Returned, To: b.until(a)}, Acquisition: a,
+			h := Hold{Span: measure.Span{From: a.Returned, To: b.until(a)}, Acquisition: a,
 				Lines: lines[acquisitionID{a.Client, a.N}], Unsure: b.unsure(a)}
 			if z, known := served[serverID{a.Session, a.Token}]; known {
 				h.First, h.Last = z.First, z.Last
 			}
 			*held = append(*held, h)
 			if h.Unsure {
-				l.Unsure = append(l.Unsure, result.Span{From: b.until(a), To: b.end})
+				l.Unsure = append(l.Unsure, measure.Span{From: b.until(a), To: b.end})
 			}
 			if a.Lost != history.None {
 				l.After = append(l.After, t.after(a)...)
 			}
 		} else if a.Returned != history.None {
-			l.Waits = append(l.Waits, result.Span{From: a.Invoked, To: a.Returned})
+			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: a.Returned})
 		} else {
-			l.Waits = append(l.Waits, result.Span{From: a.Invoked, To: w.End})
+			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: w.End})
 		}
 	}
 	if words.Value(in.Result.Safety.Overlaps) > 0 {
@@ -250,7 +251,7 @@ func (t *Timeline) fillLanes(in result.Input, w result.Interval, b beliefs) {
 
 // after is the time from a client's learning that its hold was lost to its last use of what the lock protects under it;
 // empty if there was none.
-func (t *Timeline) after(a *history.Acquisition) []result.Span {
+func (t *Timeline) after(a *history.Acquisition) []measure.Span {
 	last := a.Lost
 	for _, use := range t.Accesses {
 		if use.Client == a.Client && use.Acq == a.N {
@@ -260,7 +261,7 @@ func (t *Timeline) after(a *history.Acquisition) []result.Span {
 	if last == a.Lost {
 		return nil
 	}
-	return []result.Span{{From: a.Lost, To: last}}
+	return []measure.Span{{From: a.Lost, To: last}}
 }
 
 // An acquisitionID tells the acquisitions of one lock apart.
@@ -316,15 +317,15 @@ func transactions(rep check.Report, of []*history.Acquisition) map[serverID]chec
 // the check, which keeps the first ones only. Only the check knows which permits are too many, so for permits its
 // findings are drawn.
 func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, index map[string]int, ends beliefs) {
-	mark := func(client string, s result.Span) {
+	mark := func(client string, s measure.Span) {
 		if k, shown := index[client]; shown && s.To > s.From {
 			t.Lanes[k].Double = append(t.Lanes[k].Double, s)
 		}
 	}
 	for _, f := range result.OverlapFindings(in.Report) {
-		if f.Lock == t.Lock && t.Overlaps(result.Span{From: f.At, To: f.Until}) {
-			mark(f.Clients[0], result.Span{From: f.At, To: f.Until})
-			mark(f.Clients[1], result.Span{From: f.At, To: f.Until})
+		if f.Lock == t.Lock && t.Overlaps(measure.Span{From: f.At, To: f.Until}) {
+			mark(f.Clients[0], measure.Span{From: f.At, To: f.Until})
+			mark(f.Clients[1], measure.Span{From: f.At, To: f.Until})
 		}
 	}
 	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() })
@@ -335,7 +336,7 @@ func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, ind
 			if b.Returned >= until {
 				break
 			}
-			if both := (result.Span{From: b.Returned, To: min(until, ends.until(b))}); a.Client != b.Client &&
+			if both := (measure.Span{From: b.Returned, To: min(until, ends.until(b))}); a.Client != b.Client &&
 				history.Conflict(a.Mode, b.Mode) {
 				mark(a.Client, both)
 				mark(b.Client, both)
@@ -343,6 +344,6 @@ func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, ind
 		}
 	}
 	for k := range t.Lanes {
-		t.Lanes[k].Double = result.Union(t.Lanes[k].Double)
+		t.Lanes[k].Double = measure.Union(t.Lanes[k].Double)
 	}
 }

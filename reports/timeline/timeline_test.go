@@ -13,6 +13,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 	"locklab/workloads"
@@ -25,7 +26,7 @@ func inputOf(run *rundir.Run, facts check.Facts) result.Input {
 
 func timelineOf(t *testing.T, in result.Input) Timeline {
 	t.Helper()
-	ts := New(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events))
+	ts := New(in, measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events))
 	if len(ts.All) != 1 {
 		t.Fatalf("%d timelines, want one", len(ts.All))
 	}
@@ -50,14 +51,14 @@ func TestTimelineTellsTheStory(t *testing.T) {
 		t.Errorf("lanes %v", tl.Lanes)
 	}
 	victim := tl.Lanes[0]
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1010), To: synth.Ms(3900)}}, victim.Stopped); diff != "" {
+	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(1010), To: synth.Ms(3900)}}, victim.Stopped); diff != "" {
 		t.Errorf("stopped (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(3925)}}, spansOf(victim.Holds)); diff != "" {
+	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(1000), To: synth.Ms(3925)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed until it learned of the loss (-want +got):\n%s", diff)
 	}
 	// c2 from 3300 to 3420, and again from 3855 until the victim learns.
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(3300), To: synth.Ms(3420)},
+	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(3300), To: synth.Ms(3420)},
 		{From: synth.Ms(3855), To: synth.Ms(3925)}}, tl.Lanes[1].Double); diff != "" {
 		t.Errorf("two at once (-want +got):\n%s", diff)
 	}
@@ -93,7 +94,7 @@ func TestTimelineOfARefusedWrite(t *testing.T) {
 // A run with several faults has an overview and a timeline for each, as long as its effect lasted.
 func TestTimelinesOfFaults(t *testing.T) {
 	in := inputOf(synth.BusyRun(64, 20, true))
-	w, faults := result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)
+	w, faults := measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events)
 	ts := New(in, w, faults)
 	if len(ts.All) != 3 || ts.Left != 0 || ts.All[0].File != "timeline" || ts.All[1].File != "timeline-1" ||
 		ts.All[2].File != "timeline-2" {
@@ -150,12 +151,12 @@ func TestTimelineSurroundsAnInstant(t *testing.T) {
 		{985, 995, false, 960.01, 995},
 		{2000, 2000, false, 1750, 2000},
 	} {
-		s := Scene{Span: result.Span{From: synth.Ms(c.from), To: synth.Ms(c.to)}}
+		s := Scene{Span: measure.Span{From: synth.Ms(c.from), To: synth.Ms(c.to)}}
 		if c.overlap {
 			s.Overlap = &check.Finding{}
 		}
 		s.surround(held)
-		if want := (result.Span{From: synth.Ms(c.wantFrom), To: synth.Ms(c.wantTo)}); s.Span != want {
+		if want := (measure.Span{From: synth.Ms(c.wantFrom), To: synth.Ms(c.wantTo)}); s.Span != want {
 			t.Errorf("%v ms to %v ms is shown as %v, want %v", c.from, c.to, s.Span, want)
 		}
 	}
@@ -163,10 +164,10 @@ func TestTimelineSurroundsAnInstant(t *testing.T) {
 
 // The effect of a fault lasts until the clients make progress again.
 func TestEffectOutlastsTheFault(t *testing.T) {
-	f := result.FaultSpan{Span: result.Span{From: 100, To: 200}}
-	got := effect(&f, []result.Span{{From: 10, To: 20}, {From: 190, To: 400}, {From: 500, To: 600}},
-		[]result.Span{{From: 100, To: 250}})
-	if want := (result.Span{From: 100, To: 400}); got != want {
+	f := measure.FaultSpan{Span: measure.Span{From: 100, To: 200}}
+	got := effect(&f, []measure.Span{{From: 10, To: 20}, {From: 190, To: 400}, {From: 500, To: 600}},
+		[]measure.Span{{From: 100, To: 250}})
+	if want := (measure.Span{From: 100, To: 400}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -186,8 +187,8 @@ func TestGapsAreOfWaiters(t *testing.T) {
 	at = 600 // c2/1 asked at 400
 	hold("c2/1", 400)
 	run := synth.RunOf(s.Sorted(), scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}})
-	all := gaps(run.Acquisitions, result.Span{To: synth.Ms(700)})
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(400), To: synth.Ms(601)}}, all); diff != "" {
+	all := gaps(run.Acquisitions, measure.Span{To: synth.Ms(700)})
+	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(400), To: synth.Ms(601)}}, all); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
 }
@@ -203,14 +204,14 @@ func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
 		}
 	}
 	victim := timelineOf(t, in).Lanes[0]
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(3905), To: synth.Ms(3912)}}, victim.After); diff != "" {
+	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(3905), To: synth.Ms(3912)}}, victim.After); diff != "" {
 		t.Errorf("after the loss (-want +got):\n%s", diff)
 	}
 }
 
 // found returns the timeline of what liveness found; false if there is none.
 func found(in result.Input) (Timeline, bool) {
-	all := New(in, result.MeasuredWindow(in.Events), result.FaultSpans(in.Events)).All
+	all := New(in, measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events)).All
 	i := slices.IndexFunc(all, func(tl Timeline) bool {
 		return strings.HasSuffix(tl.Title, "What liveness found on "+synth.TheLock+": slow hand off")
 	})
@@ -292,14 +293,14 @@ func TestTimelineOfReadersAndWriters(t *testing.T) {
 		t.Errorf("headline %q", in.Result.Headline)
 	}
 	tl := timelineOf(t, in)
-	double := map[string][]result.Span{}
+	double := map[string][]measure.Span{}
 	for _, l := range tl.Lanes {
 		double[l.Client] = l.Double
 		if l.Client == "c2/1" && (len(l.Reads) != 3 || len(l.Holds) != 0) {
 			t.Errorf("c2/1 reads %v, holds %v", l.Reads, l.Holds)
 		}
 	}
-	want := map[string][]result.Span{
+	want := map[string][]measure.Span{
 		"c1/1": {{From: synth.Ms(3300), To: synth.Ms(3560)}, {From: synth.Ms(3565), To: synth.Ms(3750)},
 			{From: synth.Ms(3755), To: synth.Ms(3925)}},
 		"c2/1": {{From: synth.Ms(3300), To: synth.Ms(3420)}, {From: synth.Ms(3755), To: synth.Ms(3925)}},
@@ -335,7 +336,7 @@ func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
 	in := inputOf(synth.ReadWriteRun())
 	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200),
 		held("c2/1", history.ModeRead, 6, 100)}
-	tl := &Timeline{Scene: Scene{Span: result.Span{To: 1000}, Overlap: &check.Finding{Lock: synth.TheLock, At: 200,
+	tl := &Timeline{Scene: Scene{Span: measure.Span{To: 1000}, Overlap: &check.Finding{Lock: synth.TheLock, At: 200,
 		Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{5, 6}}}}
 	if m := moments(in, tl); !slices.ContainsFunc(m, func(m moment) bool {
 		return m.At == 200 && m.Text == "c1/1 gets the lock to write"
@@ -353,7 +354,7 @@ func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
 	in.Events = history.NewLog([]history.Event{event(10, "c1", history.Invoke, history.OpWrite),
 		event(20, "r1", history.OK, history.OpWrite), event(50, "r1", history.OK, history.OpRead)})
 	var called []int64
-	for _, a := range accesses(in, []Scene{{Span: result.Span{To: 100}, Lock: synth.TheLock}})[0] {
+	for _, a := range accesses(in, []Scene{{Span: measure.Span{To: 100}, Lock: synth.TheLock}})[0] {
 		called = append(called, a.Called)
 	}
 	if diff := cmp.Diff([]int64{10, 50}, called); diff != "" {
@@ -365,12 +366,12 @@ func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
 func TestTimelineOfASemaphore(t *testing.T) {
 	in := inputOf(synth.SemaphoreRun())
 	tl := timelineOf(t, in)
-	double := map[string][]result.Span{}
+	double := map[string][]measure.Span{}
 	for _, l := range tl.Lanes {
 		double[l.Client] = l.Double
 	}
 	// Three of two from 3304 to 3500, from 3510 to 3700, and from 3705 to 3925.
-	want := map[string][]result.Span{
+	want := map[string][]measure.Span{
 		"c1/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}, {From: synth.Ms(3510), To: synth.Ms(3700)},
 			{From: synth.Ms(3705), To: synth.Ms(3925)}},
 		"c2/1": nil, "c3/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}},
@@ -405,9 +406,9 @@ func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 }
 
 func TestCommonSpans(t *testing.T) {
-	got := Common([]result.Span{{From: 1, To: 5}, {From: 7, To: 9}},
-		[]result.Span{{From: 0, To: 2}, {From: 4, To: 8}, {From: 9, To: 10}})
-	if diff := cmp.Diff([]result.Span{{From: 1, To: 2}, {From: 4, To: 5}, {From: 7, To: 8}}, got); diff != "" {
+	got := Common([]measure.Span{{From: 1, To: 5}, {From: 7, To: 9}},
+		[]measure.Span{{From: 0, To: 2}, {From: 4, To: 8}, {From: 9, To: 10}})
+	if diff := cmp.Diff([]measure.Span{{From: 1, To: 2}, {From: 4, To: 5}, {From: 7, To: 8}}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -422,7 +423,7 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 	run.Partial = true
 	in = inputOf(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	victim := timelineOf(t, in).Lanes[0]
-	if diff := cmp.Diff([]result.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, spansOf(victim.Holds)); diff != "" {
+	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed (-want +got):\n%s", diff)
 	}
 	if len(victim.Unsure) != 1 || victim.Unsure[0].From != synth.Ms(1010) || len(victim.Double) != 0 {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/workloads"
 )
@@ -80,7 +81,7 @@ func (e expected) mean() float64 {
 // difference that a histogram can tell.
 func near(got, want float64) bool { return math.Abs(got-want) <= 0.02*math.Abs(want)+1000 }
 
-func (e expected) compare(t *testing.T, phase string, l *result.Latency) {
+func (e expected) compare(t *testing.T, phase string, l *measure.Latency) {
 	t.Helper()
 	if l == nil {
 		t.Errorf("%s is null", phase)
@@ -145,19 +146,19 @@ func (sim simulation) compareOpen(t *testing.T, r result.Result) {
 			granted++
 		}
 		if in(l.due) {
-			for phase, d := range map[string]time.Duration{result.PhaseAcquire: l.granted - l.due,
-				result.PhaseArrival: l.invoked - l.due, result.PhaseService: l.granted - l.invoked,
-				result.PhaseEnqueue: l.queued - l.invoked, result.PhaseWait: l.granted - l.queued,
-				result.PhaseHold: l.releasing - l.granted} {
+			for phase, d := range map[string]time.Duration{measure.PhaseAcquire: l.granted - l.due,
+				measure.PhaseArrival: l.invoked - l.due, measure.PhaseService: l.granted - l.invoked,
+				measure.PhaseEnqueue: l.queued - l.invoked, measure.PhaseWait: l.granted - l.queued,
+				measure.PhaseHold: l.releasing - l.granted} {
 				phases[phase] = append(phases[phase], d)
 			}
 		}
 		if in(l.releasing) {
-			phases[result.PhaseRelease] = append(phases[result.PhaseRelease], l.released-l.releasing)
+			phases[measure.PhaseRelease] = append(phases[measure.PhaseRelease], l.released-l.releasing)
 		}
 		// A hand-off belongs to the window if its release does.
 		if l.handoff > 0 && in(l.granted-l.handoff) {
-			phases[result.PhaseHandoff] = append(phases[result.PhaseHandoff], l.handoff)
+			phases[measure.PhaseHandoff] = append(phases[measure.PhaseHandoff], l.handoff)
 		}
 	}
 	for phase, want := range phases {
@@ -294,14 +295,14 @@ func TestClosedLoopIsMeasuredRight(t *testing.T) {
 				r := simulation{timing: usual, cfg: cfg, warmup: warmup, window: window}.run(t)
 				rate(t, "acquired", r.Throughput.AcquiredPerS, c.rate)
 				want := map[string]time.Duration{
-					result.PhaseAcquire: c.acquire,
-					result.PhaseEnqueue: usual.create,
-					result.PhaseWait:    c.acquire - usual.create,
-					result.PhaseHold:    hold,
-					result.PhaseRelease: release,
+					measure.PhaseAcquire: c.acquire,
+					measure.PhaseEnqueue: usual.create,
+					measure.PhaseWait:    c.acquire - usual.create,
+					measure.PhaseHold:    hold,
+					measure.PhaseRelease: release,
 				}
 				if c.handoff {
-					want[result.PhaseHandoff] = usual.free + usual.notify
+					want[measure.PhaseHandoff] = usual.free + usual.notify
 				}
 				for phase, d := range want {
 					l := r.Latency.ByPhase(phase)
@@ -334,6 +335,6 @@ func TestDrawnHoldsAreHeld(t *testing.T) {
 			cfg.LockChoice.Of(1).One(draws) // as the client does first
 			want = append(want, cfg.Hold.Draw(draws))
 		}
-		want.compare(t, result.PhaseHold, &r.Latency.Hold)
+		want.compare(t, measure.PhaseHold, &r.Latency.Hold)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"locklab/harness/check"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -57,7 +58,7 @@ func realRuns(t *testing.T, dir, side string, n int, edit func(*result.Result)) 
 func slower(factor float64) func(*result.Result) {
 	return func(r *result.Result) {
 		*r.Throughput.AcquiredPerS /= factor
-		for _, l := range []*result.Latency{&r.Latency.Acquire, &r.Latency.Handoff} {
+		for _, l := range []*measure.Latency{&r.Latency.Acquire, &r.Latency.Handoff} {
 			for _, ns := range []*int64{l.P50Ns, l.P90Ns, l.P99Ns} {
 				if ns != nil {
 					*ns = int64(float64(*ns) * factor)

@@ -11,6 +11,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -93,15 +94,15 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		fmt.Fprintf(t, "busy\t%d\ttries\t\n", n)
 	}
 	for _, phase := range []string{
-		result.PhaseAcquire, result.PhaseService, result.PhaseHandoff, result.PhaseHold, result.HoldResource,
-		result.PhaseRelease,
+		measure.PhaseAcquire, measure.PhaseService, measure.PhaseHandoff, measure.PhaseHold, measure.HoldResource,
+		measure.PhaseRelease,
 	} {
 		l := r.Latency.ByPhase(phase)
 		if l == nil {
 			continue
 		}
 		name := phase
-		if phase == result.HoldResource {
+		if phase == measure.HoldResource {
 			name = "  its resource"
 		}
 		fmt.Fprintf(t, "%s\tp50 %s\tp99 %s\tmax %s\n", name, span(l.P50Ns), span(l.P99Ns), span(l.MaxNs))
@@ -191,7 +192,7 @@ func printThresholds(w io.Writer, all []result.ThresholdLine) {
 }
 
 // modes says what was acquired if there is more to it than locks.
-func modes(n result.Operations) string {
+func modes(n measure.Operations) string {
 	switch {
 	case n.Reads > 0 || n.Writes > 0:
 		return fmt.Sprintf("%d to read, %d to write", n.Reads, n.Writes)

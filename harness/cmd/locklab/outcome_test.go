@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/judge"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -34,7 +35,7 @@ func TestOutcomeOnTheTerminal(t *testing.T) {
 func TestFailuresComeFirstOnTheTerminal(t *testing.T) {
 	var b strings.Builder
 	printOutcome(&b, judge.Outcome{Dir: "d", Result: result.Result{Outcome: result.Violation, Headline: "All failed.",
-		Failures: result.Failures{Count: 2400, Reasons: []result.FailureReason{
+		Failures: measure.Failures{Count: 2400, Reasons: []measure.FailureReason{
 			{Text: "zk: node does not exist", Count: 2381}, {Text: "one permit at a time", Count: 16},
 			{Text: "no reason given", Count: 1}}}}})
 	_, after, _ := strings.Cut(b.String(), "All failed.\n\n")

@@ -448,3 +448,19 @@ func JudgedRun() (*rundir.Run, check.Report) {
 	run.Env = rundir.Env{Lab: "docker", ZooKeeper: "3.8.0", Kernel: "6.1"}
 	return run, rep
 }
+
+// Grant is a granted acquisition; times in milliseconds.
+func Grant(client string, invoked, queued, returned, released float64) history.Acquisition {
+	return history.Acquisition{Claimant: &history.Claimant{Process: "c1", Client: client, Lock: TheLock}, N: 1,
+		Trouble: &history.Trouble{Lost: history.None, Died: history.None},
+		Invoked: Ms(invoked), Queued: Ms(queued), Returned: Ms(returned),
+		Outcome: history.OK, ReleaseInvoked: Ms(released), ReleaseReturned: Ms(released + 1),
+		ReleaseOutcome: history.OK}
+}
+
+// Waiting is one that never got the lock.
+func Waiting(client string, invoked, queued float64) history.Acquisition {
+	a := Grant(client, invoked, queued, 0, 0)
+	a.Returned, a.Outcome, a.ReleaseInvoked, a.ReleaseReturned = history.None, history.Info, history.None, history.None
+	return a
+}

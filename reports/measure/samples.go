@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"cmp"
@@ -36,8 +36,8 @@ var Phases = [...]string{PhaseAcquire, PhaseArrival, PhaseService, PhaseEnqueue,
 // MainPhases are the phases that pictures show. The others are parts of them.
 var MainPhases = [...]string{PhaseAcquire, PhaseHandoff, PhaseHold, PhaseRelease}
 
-// openOnly reports whether a phase is known in open loops only.
-func openOnly(phase string) bool { return phase == PhaseArrival || phase == PhaseService }
+// OpenOnly reports whether a phase is known in open loops only.
+func OpenOnly(phase string) bool { return phase == PhaseArrival || phase == PhaseService }
 
 // Samples yields the durations of every phase, in nanoseconds, of the acquisitions that were asked for in the window:
 //
@@ -51,14 +51,14 @@ func openOnly(phase string) bool { return phase == PhaseArrival || phase == Phas
 //   - release: release invoked → returned, if it succeeded;
 //   - handoff: see handoffs.
 func Samples(events *history.Log, w Interval) iter.Seq2[string, int64] {
-	return samples(history.Acquisitions(events), history.Grants(events), w, events.Clocks())
+	return SamplesOf(history.Acquisitions(events), history.Grants(events), w, events.Clocks())
 }
 
-func samples(
+func SamplesOf(
 	acq []history.Acquisition, grants [][]*history.Acquisition, w Interval, clocks *history.Clocks,
 ) iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		if handoffs(grants, w, clocks, func(took int64) bool { return yield(PhaseHandoff, took) }) {
+		if Handoffs(grants, w, clocks, func(took int64) bool { return yield(PhaseHandoff, took) }) {
 			ownSamples(acq, w, yield)
 		}
 	}
@@ -106,12 +106,12 @@ func Distributions(events *history.Log, w Interval) map[string]*Recording {
 		all[phase] = NewRecording()
 	}
 	for phase, took := range Samples(events, w) {
-		all[phase].add(took)
+		all[phase].Add(took)
 	}
 	return all
 }
 
-// handoffs yields how long the lock was on its way from one client to the next: from the previous holder's release
+// Handoffs yields how long the lock was on its way from one client to the next: from the previous holder's release
 // invoked to the next acquire returned, if the next client was already queued at that release. Otherwise the lock was
 // free for a while, and the time says nothing about the lock.
 //
@@ -123,7 +123,7 @@ func Distributions(events *history.Log, w Interval) map[string]*Recording {
 // A hand-off between hosts that is shorter than their clocks may be off each other is left out.
 //
 // It reports whether more may follow.
-func handoffs(
+func Handoffs(
 	grants [][]*history.Acquisition, w Interval, clocks *history.Clocks, yield func(int64) bool,
 ) bool {
 	for _, held := range grants {

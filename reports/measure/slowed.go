@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"locklab/reports/words"
 )
 
-// slowed says of each process how long its clients waited in the measured window because its record could not be
+// Slowed says of each process how long its clients waited in the measured window because its record could not be
 // collected as fast as it grew.
-func slowed(events *history.Log, w Interval) []string {
+func Slowed(events *history.Log, w Interval) []string {
 	waited := map[string]int64{}
 	for _, e := range events.Of(history.OpSlowed) {
 		if d := min(e.At, w.To) - max(e.At-int64(e.Slowed()), w.From); d > 0 {

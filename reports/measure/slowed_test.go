@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"testing"
@@ -25,10 +25,10 @@ func TestSlowed(t *testing.T) {
 		"clients of c2 were kept waiting for 1 s of the measured 10 s, because their record grew faster than it could be " +
 			"collected: the throughput is that of the recording, not of the lock",
 	}
-	if d := cmp.Diff(want, slowed(history.NewLog(events), w)); d != "" {
+	if d := cmp.Diff(want, Slowed(history.NewLog(events), w)); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	if got := slowed(nil, w); got != nil {
+	if got := Slowed(nil, w); got != nil {
 		t.Errorf("without a wait: %q", got)
 	}
 }

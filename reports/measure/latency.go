@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"math"
@@ -38,7 +38,7 @@ func EnoughSamples(p float64, n int64) bool {
 // refused.
 type Recording struct {
 	Hist     *hdrhistogram.Histogram
-	min, max int64
+	Min, Max int64
 	sum      float64
 	errors   int64
 }
@@ -48,32 +48,32 @@ func NewRecording() *Recording {
 	return &Recording{Hist: hdrhistogram.New(hdrLowest, hdrHighest, hdrDigits)}
 }
 
-// add records a duration, in nanoseconds.
-func (r *Recording) add(d int64) {
+// Add records a duration, in nanoseconds.
+func (r *Recording) Add(d int64) {
 	if d < 0 || d > hdrHighest || r.Hist.RecordValue(d) != nil {
 		r.errors++
 		return
 	}
-	if n := r.Hist.TotalCount(); n == 1 || d < r.min {
-		r.min = d
+	if n := r.Hist.TotalCount(); n == 1 || d < r.Min {
+		r.Min = d
 	}
-	r.max = max(r.max, d)
+	r.Max = max(r.Max, d)
 	r.sum += float64(d)
 }
 
 // At returns the percentile p, 0 to 100. It is never beyond the exact extremes, although a histogram answers with the
 // upper edge of a bucket.
 func (r *Recording) At(p float64) int64 {
-	return min(max(r.Hist.ValueAtPercentile(p), r.min), r.max)
+	return min(max(r.Hist.ValueAtPercentile(p), r.Min), r.Max)
 }
 
-func (r *Recording) latency() Latency {
+func (r *Recording) Latency() Latency {
 	l := Latency{Count: r.Hist.TotalCount(), Errors: r.errors}
 	if l.Count == 0 {
 		return l
 	}
 	mean := int64(math.Round(r.sum / float64(l.Count)))
-	l.MinNs, l.MeanNs, l.MaxNs = &r.min, &mean, &r.max
+	l.MinNs, l.MeanNs, l.MaxNs = &r.Min, &mean, &r.Max
 	for _, q := range []struct {
 		p    float64
 		into **int64

@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"locklab/harness/check"
@@ -31,7 +31,7 @@ type Operations struct {
 	AcquiredInRun int64 `json:"acquired_in_run"`
 }
 
-func countOperations(acq []history.Acquisition, w Interval, resolved []check.Resolution) Operations {
+func CountOperations(acq []history.Acquisition, w Interval, resolved []check.Resolution) Operations {
 	var n Operations
 	type key struct {
 		client, lock string

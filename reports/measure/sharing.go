@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"cmp"
@@ -39,8 +39,8 @@ type Spacing struct {
 	SDNs   *int64 `json:"sd_ns"`
 }
 
-// sharingOf returns nil if no lock could be shared. permits is how many a semaphore has; 0 = not known.
-func sharingOf(locks [][]*history.Acquisition, w Interval, permits int) *Sharing {
+// SharingOf returns nil if no lock could be shared. permits is how many a semaphore has; 0 = not known.
+func SharingOf(locks [][]*history.Acquisition, w Interval, permits int) *Sharing {
 	var spans []seenRound
 	var grants []float64
 	shared := false

@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"cmp"
@@ -26,8 +26,8 @@ type Fairness struct {
 	LWSSWindow *int64   `json:"lwss_window"`
 }
 
-// jain returns (Σx)² / (n·Σx²).
-func jain(x []int64) float64 {
+// Jain returns (Σx)² / (n·Σx²).
+func Jain(x []int64) float64 {
 	var sum, squares float64
 	for _, v := range x {
 		sum += float64(v)
@@ -36,8 +36,8 @@ func jain(x []int64) float64 {
 	return sum * sum / (float64(len(x)) * squares)
 }
 
-// gini returns the Gini coefficient: Σ(2i−n−1)xᵢ / (n·Σx), x sorted, i from 1.
-func gini(x []int64) float64 {
+// Gini returns the Gini coefficient: Σ(2i−n−1)xᵢ / (n·Σx), x sorted, i from 1.
+func Gini(x []int64) float64 {
 	x = slices.Sorted(slices.Values(x))
 	var sum, weighted float64
 	for i, v := range x {
@@ -75,7 +75,7 @@ func Tallies(acq []history.Acquisition, w Interval) []Tally {
 	return all
 }
 
-func fairness(acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) Fairness {
+func FairnessOf(acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) Fairness {
 	var f Fairness
 	all := Tallies(acq, w)
 	var got []int64
@@ -94,7 +94,7 @@ func fairness(acq []history.Acquisition, grants [][]*history.Acquisition, w Inte
 	if sum == 0 {
 		return f
 	}
-	j, g := jain(got), gini(got)
+	j, g := Jain(got), Gini(got)
 	f.Jain, f.Gini = &j, &g
 	f.MaxBypass = maxBypass(acq, w)
 	f.LWSS, f.LWSSWindow = lwss(grants, w)

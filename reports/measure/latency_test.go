@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"testing"
@@ -26,7 +26,7 @@ func TestEnoughSamples(t *testing.T) {
 func record(durations []int64) *Recording {
 	r := NewRecording()
 	for _, d := range durations {
-		r.add(d)
+		r.Add(d)
 	}
 	return r
 }
@@ -36,7 +36,7 @@ func TestLatencyGivesWhatTheSampleSupports(t *testing.T) {
 	for i := int64(1); i <= 100; i++ {
 		d = append(d, i*int64(time.Millisecond))
 	}
-	l := record(d).latency()
+	l := record(d).Latency()
 	if l.Count != 100 || l.P999Ns != nil || l.P99Ns == nil {
 		t.Fatalf("100 samples: count %d, p99 %v, p99.9 %v", l.Count, l.P99Ns, l.P999Ns)
 	}
@@ -54,18 +54,18 @@ func TestLatencyGivesWhatTheSampleSupports(t *testing.T) {
 
 func TestMaximumIsExact(t *testing.T) {
 	// The histogram's bucket of 10 ms ends at 10 002 431 ns.
-	l := record([]int64{10_000_000, 10_000_000}).latency()
+	l := record([]int64{10_000_000, 10_000_000}).Latency()
 	if *l.MaxNs != 10_000_000 || *l.P50Ns != 10_000_000 {
 		t.Errorf("max %d, p50 %d, want 10 ms for both", *l.MaxNs, *l.P50Ns)
 	}
 }
 
 func TestRecordingErrorsAreCounted(t *testing.T) {
-	l := record([]int64{-1, int64(2 * time.Hour), 5_000_000}).latency()
+	l := record([]int64{-1, int64(2 * time.Hour), 5_000_000}).Latency()
 	if l.Errors != 2 || l.Count != 1 || *l.MinNs != 5_000_000 {
 		t.Errorf("errors %d, count %d, min %v", l.Errors, l.Count, l.MinNs)
 	}
-	if e := record(nil).latency(); e.MaxNs != nil || e.P50Ns != nil || e.Count != 0 {
+	if e := record(nil).Latency(); e.MaxNs != nil || e.P50Ns != nil || e.Count != 0 {
 		t.Errorf("no samples gave %+v", e)
 	}
 }

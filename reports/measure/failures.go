@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"fmt"
@@ -30,8 +30,8 @@ const (
 	longestReason = 200
 )
 
-// countFailures counts the failures among acquisitions, which are in the order of their calls.
-func countFailures(acq []history.Acquisition, w Interval) Failures {
+// CountFailures counts the failures among acquisitions, which are in the order of their calls.
+func CountFailures(acq []history.Acquisition, w Interval) Failures {
 	f := Failures{Reasons: []FailureReason{}}
 	places := map[string]int{} // in f.Reasons, by the text without numbers
 	for i := range acq {
@@ -92,9 +92,9 @@ func (f Failures) Lines() []string {
 // Title says how many acquisitions failed.
 func (f Failures) Title() string { return words.Count(f.Count, "acquisition") + " failed" }
 
-// sentence says that all acquisitions failed or that most did, and why the first did. It is empty if more were granted
+// Sentence says that all acquisitions failed or that most did, and why the first did. It is empty if more were granted
 // than failed.
-func (f Failures) sentence(granted, all int64) string {
+func (f Failures) Sentence(granted, all int64) string {
 	if f.Count == 0 || f.Count <= granted {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ type Interval struct {
 // Contains reports whether t is in the window.
 func (w Interval) Contains(t int64) bool { return t != history.None && t >= w.From && t < w.To }
 
-// seconds is the window's wall time.
-func (w Interval) seconds() float64 { return float64(w.To-w.From) / 1e9 }
+// Seconds is the window's wall time.
+func (w Interval) Seconds() float64 { return float64(w.To-w.From) / 1e9 }
 
 // MeasuredWindow returns the measured window of a merged history. If the run broke off within it, it ends with the
 // last event.

@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"math"
@@ -26,41 +26,25 @@ func TestJainAndGini(t *testing.T) {
 		{"two", []int64{1, 3}, 0.8, 0.25},
 		{"alone", []int64{7}, 1, 0},
 	} {
-		if got := jain(c.x); math.Abs(got-c.jain) > 1e-12 {
+		if got := Jain(c.x); math.Abs(got-c.jain) > 1e-12 {
 			t.Errorf("%s: Jain %v, want %v", c.name, got, c.jain)
 		}
-		if got := gini(c.x); math.Abs(got-c.gini) > 1e-12 {
+		if got := Gini(c.x); math.Abs(got-c.gini) > 1e-12 {
 			t.Errorf("%s: Gini %v, want %v", c.name, got, c.gini)
 		}
 	}
-}
-
-// grant is a granted acquisition; times in milliseconds.
-func grant(client string, invoked, queued, returned, released float64) history.Acquisition {
-	return history.Acquisition{Claimant: &history.Claimant{Process: "c1", Client: client, Lock: synth.TheLock}, N: 1,
-		Trouble: &history.Trouble{Lost: history.None, Died: history.None},
-		Invoked: synth.Ms(invoked), Queued: synth.Ms(queued), Returned: synth.Ms(returned),
-		Outcome: history.OK, ReleaseInvoked: synth.Ms(released), ReleaseReturned: synth.Ms(released + 1),
-		ReleaseOutcome: history.OK}
-}
-
-// waiting is one that never got the lock.
-func waiting(client string, invoked, queued float64) history.Acquisition {
-	a := grant(client, invoked, queued, 0, 0)
-	a.Returned, a.Outcome, a.ReleaseInvoked, a.ReleaseReturned = history.None, history.Info, history.None, history.None
-	return a
 }
 
 var wholeSecond = Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
 
 func TestFairnessOfStarvedAndBypassed(t *testing.T) {
 	acq := []history.Acquisition{
-		waiting("a", 5, 6),
-		grant("b", 10, 11, 20, 30), // asked after a was queued, got it before: past a
-		grant("c", 40, 41, 50, 60), // and again
-		grant("b", 61, 62, 70, 80), // and again
+		synth.Waiting("a", 5, 6),
+		synth.Grant("b", 10, 11, 20, 30), // asked after a was queued, got it before: past a
+		synth.Grant("c", 40, 41, 50, 60), // and again
+		synth.Grant("b", 61, 62, 70, 80), // and again
 	}
-	f := fairness(acq, history.GrantsByLock(acq), wholeSecond)
+	f := FairnessOf(acq, history.GrantsByLock(acq), wholeSecond)
 	if *f.StarvedClients != 1 || *f.MaxBypass != 3 {
 		t.Errorf("starved %d, most bypasses %d; want 1 and 3", *f.StarvedClients, *f.MaxBypass)
 	}
@@ -80,13 +64,16 @@ func TestBypass(t *testing.T) {
 		acq  []history.Acquisition
 		want int64
 	}{
-		{"in order", []history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 5, 6, 21, 30), grant("a", 22, 23, 31, 40)},
+		{"in order", []history.Acquisition{synth.Grant("a", 0, 1, 10, 20), synth.Grant("b", 5, 6, 21, 30),
+			synth.Grant("a", 22, 23, 31, 40)},
 			0},
 		// c asked at 8, when b was queued (6), and got it at 12, before b at 25.
-		{"one past", []history.Acquisition{grant("a", 0, 1, 2, 11), grant("b", 5, 6, 25, 30), grant("c", 8, 9, 12, 24)}, 1},
+		{"one past", []history.Acquisition{synth.Grant("a", 0, 1, 2, 11), synth.Grant("b", 5, 6, 25, 30),
+			synth.Grant("c", 8, 9, 12, 24)}, 1},
 		// c was queued later than b but had asked before b's place was known, so it is not certain.
-		{"not certain", []history.Acquisition{grant("b", 5, 9, 25, 30), grant("c", 8, 10, 12, 24)}, 0},
-		{"readers share", []history.Acquisition{reader(grant("b", 5, 6, 25, 30)), reader(grant("c", 8, 9, 12, 24))}, 0},
+		{"not certain", []history.Acquisition{synth.Grant("b", 5, 9, 25, 30), synth.Grant("c", 8, 10, 12, 24)}, 0},
+		{"readers share", []history.Acquisition{reader(synth.Grant("b", 5, 6, 25, 30)),
+			reader(synth.Grant("c", 8, 9, 12, 24))}, 0},
 	} {
 		if got := maxBypass(c.acq, wholeSecond); got == nil || *got != c.want {
 			t.Errorf("%s: %v, want %d", c.name, got, c.want)
@@ -103,7 +90,7 @@ func TestLWSS(t *testing.T) {
 	take := func(clients string) (all []history.Acquisition) {
 		for i, c := range clients {
 			at := float64(i) * 10
-			all = append(all, grant(string(c), at, at+1, at+2, at+5))
+			all = append(all, synth.Grant(string(c), at, at+1, at+2, at+5))
 		}
 		return all
 	}

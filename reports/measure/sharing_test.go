@@ -1,4 +1,4 @@
-package result
+package measure
 
 import (
 	"testing"
@@ -16,10 +16,10 @@ func as(mode history.Mode, permits int64, a history.Acquisition) history.Acquisi
 
 func TestRounds(t *testing.T) {
 	w := func(c string, queued, granted, release float64) history.Acquisition {
-		return as(history.ModeWrite, 0, grant(c, queued-1, queued, granted, release))
+		return as(history.ModeWrite, 0, synth.Grant(c, queued-1, queued, granted, release))
 	}
 	r := func(c string, queued, granted, release float64) history.Acquisition {
-		return as(history.ModeRead, 0, grant(c, queued-1, queued, granted, release))
+		return as(history.ModeRead, 0, synth.Grant(c, queued-1, queued, granted, release))
 	}
 	lost := r("b", 5, 23, 30)
 	lost.ReleaseInvoked, lost.ReleaseReturned, lost.ReleaseOutcome = history.None, history.None, history.Info
@@ -46,12 +46,12 @@ func TestRounds(t *testing.T) {
 		{"out of the window", []history.Acquisition{w("a", 900, 910, 1001), r("b", 905, 1003, 1008),
 			w("d", 906, 1010, 1020)}, []Round{}},
 	} {
-		if diff := cmp.Diff(c.want, sharingOf(history.GrantsByLock(c.acq), wholeSecond, 0).Rounds); diff != "" {
+		if diff := cmp.Diff(c.want, SharingOf(history.GrantsByLock(c.acq), wholeSecond, 0).Rounds); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	alone := history.GrantsByLock([]history.Acquisition{grant("a", 0, 1, 10, 20), grant("b", 5, 6, 23, 30)})
-	if s := sharingOf(alone, wholeSecond,
+	alone := history.GrantsByLock([]history.Acquisition{synth.Grant("a", 0, 1, 10, 20), synth.Grant("b", 5, 6, 23, 30)})
+	if s := SharingOf(alone, wholeSecond,
 		0); s != nil {
 		t.Errorf("of a mutex: %+v", s)
 	}
@@ -59,7 +59,7 @@ func TestRounds(t *testing.T) {
 
 func TestGrantSpacing(t *testing.T) {
 	p := func(c string, n int64, queued, granted, release float64) history.Acquisition {
-		return as(history.ModePermit, n, grant(c, queued-1, queued, granted, release))
+		return as(history.ModePermit, n, synth.Grant(c, queued-1, queued, granted, release))
 	}
 	for _, c := range []struct {
 		name    string
@@ -79,7 +79,7 @@ func TestGrantSpacing(t *testing.T) {
 		{"how many there are is not known", []history.Acquisition{p("a", 1, 1, 10, 20), p("b", 1, 2, 13, 20)}, 0, 0, 0, 0},
 		{"out of the window", []history.Acquisition{p("a", 1, 1, 1010, 1020), p("b", 1, 2, 1013, 1020)}, 4, 0, 0, 0},
 	} {
-		got := sharingOf(history.GrantsByLock(c.acq), wholeSecond, c.permits).Grants
+		got := SharingOf(history.GrantsByLock(c.acq), wholeSecond, c.permits).Grants
 		if got.Count != c.count || (c.count > 0 && (*got.MeanNs != synth.Ms(c.mean) || *got.SDNs != synth.Ms(c.sd))) ||
 			(c.count == 0 && got.MeanNs != nil) {
 			t.Errorf("%s: %+v", c.name, got)
@@ -95,9 +95,9 @@ func TestGrantSpacingHasStalls(t *testing.T) {
 		if granted += 2; i == 20 {
 			granted += 100
 		}
-		acq = append(acq, as(history.ModePermit, 1, grant("a", 0, 1, granted, granted+1)))
+		acq = append(acq, as(history.ModePermit, 1, synth.Grant("a", 0, 1, granted, granted+1)))
 	}
-	got := sharingOf(history.GrantsByLock(acq), wholeSecond, 4).Grants
+	got := SharingOf(history.GrantsByLock(acq), wholeSecond, 4).Grants
 	if got.Count != 40 || *got.MeanNs != synth.Ms((39*2+102)/40.0) {
 		t.Errorf("%+v", got)
 	}
