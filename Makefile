@@ -140,12 +140,13 @@ if ! { $(1); }; then \
 fi
 endef
 
-# Packages whose tests start labs, or look at the whole machine, run one at a time, and every time, because they depend
-# on more than their files. The longest come first.
-LAB_TESTS := ./harness/run ./harness/gate ./recipes ./recipes/broken ./recipes/curator ./recipes/zksession \
-	./recipes/zktest ./chaos/... ./ensembles ./ensembles/docker ./ensembles/labtest/... ./ensembles/netns ./ensembles/process \
-	./ensembles/remote ./ensembles/txnlog ./harness/series/bench ./harness/series ./harness/incluster ./harness/doctor \
-	./harness/benchpeers
+# Packages whose tests measure, or look at the whole machine, run one at a time, and every time, because they depend on
+# more than their files. The longest comes first.
+ALONE_TESTS := ./harness/run ./harness/gate ./harness/series/bench ./harness/benchpeers ./ensembles/docker \
+	./ensembles/labtest/... ./ensembles/netns ./ensembles/process ./harness/incluster ./harness/doctor
+# The others whose tests start labs run two at a time.
+LAB_TESTS := ./recipes ./chaos/... ./recipes/curator ./recipes/zksession ./recipes/zktest ./recipes/broken ./ensembles \
+	./ensembles/remote ./ensembles/txnlog ./harness/series
 # The others run beside them, at a lower priority.
 PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/debian ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
@@ -163,7 +164,7 @@ RACE_TESTS := ./chaos ./ensembles/agent/serve ./ensembles/remote ./ensembles/txn
 setup: image setup-race setup-clojure setup-readers setup-chromium setup-zookeeper curator ## install what the tests need (two to five minutes, once)
 
 test: setup ## run the tests, on real ensembles (at most 15 minutes, and two to five more to install what they need, once)
-	$(GO) run ./ensembles/labtest/suite/runsuite -labs '$(LAB_TESTS)' -plain '$(PLAIN_TESTS)' -race '$(RACE_TESTS)'
+	$(GO) run ./ensembles/labtest/suite/runsuite -alone '$(ALONE_TESTS)' -labs '$(LAB_TESTS)' -plain '$(PLAIN_TESTS)' -race '$(RACE_TESTS)'
 
 # go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.
 RACE := bin/race

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,13 +24,16 @@ type event struct {
 }
 
 // A lab is a package whose tests start labs, and the binary of its tests.
-type lab struct{ pkg, dir, binary string }
+type lab struct {
+	pkg, dir, binary string
+	alone            bool // no other lab may be there
+}
 
-// packages returns the packages with tests that patterns match, in their order.
-func packages(ctx context.Context, patterns []string) ([]lab, error) {
+// packages returns the packages with tests that patterns match, in their order: first those that run alone.
+func packages(ctx context.Context, alone, labs []string) ([]lab, error) {
 	var all []lab
 	seen := map[string]bool{}
-	for _, p := range patterns {
+	for i, p := range slices.Concat(alone, labs) {
 		const format = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"
 		out, err := exec.CommandContext(ctx, "go", "list", "-f", format, p).Output()
 		if err != nil {
@@ -39,7 +43,7 @@ func packages(ctx context.Context, patterns []string) ([]lab, error) {
 			pkg, dir, ok := strings.Cut(strings.TrimSpace(line), "\t")
 			if ok && !seen[pkg] {
 				seen[pkg] = true
-				all = append(all, lab{pkg: pkg, dir: dir})
+				all = append(all, lab{pkg: pkg, dir: dir, alone: i < len(alone)})
 			}
 		}
 	}

@@ -1,5 +1,6 @@
-// Command runsuite vets the code and runs the tests for `make test`: those that start labs one package at a time,
-// because some look whether a lab has changed anything on the machine, and the others beside them, at a lower priority.
+// Command runsuite vets the code and runs the tests for `make test`. Those that start labs and measure, or look whether
+// a lab has changed anything on the machine, run one package at a time; then the others that start labs run two packages
+// at a time. Those without labs run beside them, at a lower priority.
 //
 // In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
 // many tests were skipped and why. It fails if a test fails.
@@ -14,18 +15,21 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sync/semaphore"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s := runner{report: report{out: os.Stdout}}
-	labs := flag.String("labs", "", "packages whose tests start labs, or look at the whole machine")
+	alone := flag.String("alone", "", "packages whose tests measure, or look at the whole machine")
+	labs := flag.String("labs", "", "packages whose tests start labs and do neither")
 	plain := flag.String("plain", "", "packages whose tests do neither")
 	raced := flag.String("race", "", "packages of both kinds whose short tests run with the race detector")
 	flag.IntVar(&s.parallel, "parallel", 3, "how many tests of one package with labs run at once")
 	flag.Parse()
-	s.labs, s.plain, s.raced = strings.Fields(*labs), strings.Fields(*plain), strings.Fields(*raced)
+	s.alone, s.labs, s.plain, s.raced = strings.Fields(*alone), strings.Fields(*labs), strings.Fields(*plain), strings.Fields(*raced)
 	err := s.run(ctx)
 	if s.report.print(); err != nil {
 		fmt.Fprintln(os.Stderr, "runsuite:", err)
@@ -38,15 +42,18 @@ func main() {
 
 // A runner is what one call of the program runs.
 type runner struct {
-	labs, plain, raced []string
-	parallel           int
+	alone, labs, plain, raced []string
+	parallel                  int
 
 	report report
 }
 
+// together is how many packages with labs run at once, unless they have to be alone. Most of their tests wait.
+const together = 2
+
 // run runs everything, and returns an error for what is not a test's failure.
 func (s *runner) run(ctx context.Context) error {
-	labs, err := packages(ctx, s.labs)
+	labs, err := packages(ctx, s.alone, s.labs)
 	if err != nil {
 		return err
 	}
@@ -78,10 +85,19 @@ func (s *runner) run(ctx context.Context) error {
 		return nil
 	})
 	try(func() error {
+		room := semaphore.NewWeighted(together)
 		for l := range built {
-			if err := l.run(ctx, s.parallel, s.report.take); err != nil {
-				return err
+			share := int64(1)
+			if l.alone {
+				share = together
 			}
+			if err := room.Acquire(ctx, share); err != nil {
+				return nil // why is known
+			}
+			try(func() error {
+				defer room.Release(share)
+				return l.run(ctx, s.parallel, s.report.take)
+			})
 		}
 		return nil
 	})
