@@ -213,8 +213,12 @@ func fsyncShare(run *rundir.Run) (least, most *float64) {
 	if run.Scenario.Connect != "" || len(run.CountersAtStart) == 0 {
 		return nil, nil
 	}
-	between, why := counted(run)
-	if why != "" {
+	between, readings, why := counted(run)
+	var reading float64
+	for _, r := range readings {
+		reading += float64(r.To - r.From)
+	}
+	if why != "" || reading > mostUnsure*float64(between.To-between.From) {
 		return nil, nil
 	}
 	var low, high float64

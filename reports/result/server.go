@@ -8,7 +8,6 @@ import (
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/reports/measure"
-	"locklab/reports/words"
 )
 
 // Server is what an acquisition costs the ensemble. Both numbers come from the servers' counters at two snapshots,
@@ -38,11 +37,11 @@ func serverCost(run *rundir.Run) (Server, []string) {
 	if run.CountersAtStart == nil || run.CountersAtEnd == nil {
 		return s, nil
 	}
-	between, why := counted(run)
+	between, readings, why := counted(run)
 	if why != "" {
 		return s, []string{"server counters: " + why + "; costs per acquisition are left out"}
 	}
-	var acquires, releases float64
+	var acquires, releases, unsure float64
 	for i := range acq {
 		a := &acq[i]
 		if a.Granted() && a.Returned >= between.From && a.Returned < between.To {
@@ -51,6 +50,13 @@ func serverCost(run *rundir.Run) (Server, []string) {
 		if a.ReleaseReturned >= between.From && a.ReleaseReturned < between.To && a.ReleaseOutcome == history.OK {
 			releases++
 		}
+		if slices.ContainsFunc(readings, func(r measure.Span) bool { return a.Returned >= r.From && a.Returned < r.To }) {
+			unsure++
+		}
+	}
+	if unsure > acquires*mostUnsure {
+		return s, []string{fmt.Sprintf("server counters: %.0f acquisitions ended while they were read, and %.0f between the "+
+			"two readings; costs per acquisition are left out", unsure, acquires)}
 	}
 	if d, ok := delta(run, counterPackets); ok && acquires > 0 {
 		v := d / acquires
@@ -63,24 +69,23 @@ func serverCost(run *rundir.Run) (Server, []string) {
 	return s, nil
 }
 
-// counted returns the time between the two readings of the servers' counters, or says why the counters cannot be set
-// against it.
-func counted(run *rundir.Run) (between measure.Span, why string) {
+// mostUnsure is the share of what is counted, acquisitions or time, of which it may be unknown on which side of a
+// reading it was.
+const mostUnsure = 0.2
+
+// counted returns the time between the two readings of the servers' counters and the times of the readings, or says why
+// the counters cannot be set against them.
+func counted(run *rundir.Run) (between measure.Span, readings []measure.Span, why string) {
 	var at []int64
-	var took int64
 	for _, e := range run.Events.Of(history.OpSnapshot) {
 		at = append(at, e.At)
-		took += e.ReadingTook()
+		readings = append(readings, measure.Span{From: e.At - e.ReadingTook()/2, To: e.At + e.ReadingTook()/2})
 	}
 	if len(at) < 2 {
-		return measure.Span{}, "the history does not say when they were read"
+		return measure.Span{}, nil, "the history does not say when they were read"
 	}
 	between = measure.Span{From: slices.Min(at), To: slices.Max(at)}
-	if took > (between.To-between.From)/5 {
-		return between, fmt.Sprintf("reading them took %s of the %s between the two readings", words.Duration(took),
-			words.Duration(between.To-between.From))
-	}
-	return between, restarted(run, between)
+	return between, readings, restarted(run, between)
 }
 
 // restarted says which server lost its counters between the snapshots; "" if none did.
