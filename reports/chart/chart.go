@@ -65,6 +65,8 @@ const (
 	keyThumb = 20
 	keyGap   = 5
 	keySpace = 16
+	// legendWidth is how much of a picture a phone of 400 px shows, on which pictures are 640 px wide and scroll.
+	legendWidth = 390
 )
 
 // short is the key's text as far as it fits a row.
@@ -92,14 +94,14 @@ func CountRows(keys []Key) int {
 	if len(keys) == 0 {
 		return 0
 	}
-	_, row := keyPlaces(keys, PictureWidth-3*Margin)
+	_, row := keyPlaces(keys, legendWidth)
 	return row[len(row)-1] + 1
 }
 
 // DrawKeys draws a legend in rows at the top of c.
 func DrawKeys(c draw.Canvas, keys []Key) {
 	style := TextStyle(TextSize, Black)
-	places, rows := keyPlaces(keys, PictureWidth-3*Margin)
+	places, rows := keyPlaces(keys, legendWidth)
 	for i, k := range keys {
 		x, y := c.Min.X+places[i], c.Max.Y-LegendRow*(vg.Length(rows[i])+0.5)
 		box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - 4},

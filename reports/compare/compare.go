@@ -3,11 +3,12 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"locklab/reports/result"
 	"slices"
 	"strings"
 
 	"locklab/harness/untrusted"
+	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // A Verdict is the result of a comparison.
@@ -60,9 +61,12 @@ type Report struct {
 	// is in Mismatches.
 	Measured string `json:"measured"`
 
-	Base       SideInfo   `json:"base"`
-	Head       SideInfo   `json:"head"`
-	Violations []string   `json:"violations"` // of the head
+	Base       SideInfo `json:"base"`
+	Head       SideInfo `json:"head"`
+	Violations []string `json:"violations"` // of the head
+	// Says is what the first run with a violation says in a sentence, and Saw is its directory; empty without one.
+	Says       string     `json:"says,omitempty"`
+	Saw        string     `json:"saw,omitempty"`
 	Mismatches []Mismatch `json:"mismatches"` // those that are allowed; others are refused without a report
 	Warnings   []string   `json:"warnings"`
 	Metrics    []Line     `json:"metrics"`
@@ -126,6 +130,9 @@ func compareSides(base, head Side, opts Options, loaded error) (Report, error) {
 	}
 	for i := range head.Runs {
 		r.Violations = append(r.Violations, head.Runs[i].violations()...)
+		if r.Saw == "" && len(r.Violations) > 0 {
+			r.Says, r.Saw = words.Sentence(head.Runs[i].Result.Headline), head.Runs[i].Name
+		}
 	}
 	err := loaded
 	if err == nil {

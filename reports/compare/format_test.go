@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"locklab/harness/check"
 	"locklab/reports/junit"
+	"locklab/reports/result"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -34,6 +36,31 @@ func example(t *testing.T) Report {
 	i := slices.IndexFunc(r.Metrics, func(l Line) bool { return l.Name == "handoff.p50" })
 	r.Metrics[i].Verdict, r.Metrics[i].Reason = Inconclusive, "nobody knows: 5 %\nor more"
 	return r
+}
+
+// A comment on a violation begins with what happened, in words, and says where to see it. No speed is judged.
+func TestCommentOnAViolation(t *testing.T) {
+	base, head := writeSides(t, 6, 300, 290, func(side string, i int, s *runSpec) {
+		if side == "head" && i == 2 {
+			s.edit = func(r *result.Result) {
+				r.Verdict, r.Outcome, r.Headline = check.Fail, result.Violation, "Fail: Two clients held the lock at once"
+				r.Checks = []result.CheckLine{{Name: check.ServiceExclusion, Result: check.Fail, Outcome: check.Fail,
+					Summary: "2 double grants"}}
+			}
+		}
+	})
+	r, err := compareDirs(base, head, Options{})
+	if err != nil || r.Verdict != Violation {
+		t.Fatalf("%s, %v", r.Verdict, err)
+	}
+	got, err := Render("markdown", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(got), "**Fail: Two clients held the lock at once.**\n\nTo see it: `") ||
+		!strings.Contains(string(got), "run-02/report.html`") || strings.Contains(string(got), "inconclusive") {
+		t.Errorf("%s", got)
+	}
 }
 
 func TestFormats(t *testing.T) {

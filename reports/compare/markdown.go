@@ -3,13 +3,20 @@ package compare
 import (
 	"bytes"
 	"fmt"
+	"path"
+	"strings"
 
+	"locklab/harness/rundir"
 	"locklab/reports/words"
 )
 
-// writeMarkdown writes a comment for a pull request: the answer, the metrics that gate in a table, and the rest
-// folded.
+// writeMarkdown writes a comment for a pull request or a merge request: what happened in a sentence that a person
+// understands, where to see it, the metrics that gate in a table, and the rest folded.
 func writeMarkdown(w *bytes.Buffer, r Report) error {
+	if r.Says != "" {
+		fmt.Fprintf(w, "**%s**\n\nTo see it: `%s`, whose picture is the first thing on the page.\n\n", words.Markdown(r.Says),
+			path.Join(r.Saw, rundir.ReportFile))
+	}
 	fmt.Fprintf(w, "### locklab: %s\n\n%s\n", r.Verdict, words.Markdown(r.Reason))
 	for _, v := range r.Violations {
 		fmt.Fprintf(w, "\n- **violation**: %s", words.Markdown(v))
@@ -25,10 +32,12 @@ func writeMarkdown(w *bytes.Buffer, r Report) error {
 				continue
 			}
 			verdict := string(l.Verdict)
-			if gates && l.Verdict != Pass {
+			if r.Verdict == Violation && l.Verdict == Inconclusive {
+				verdict = "not judged" // speed matters once the lock is safe
+			} else if gates && l.Verdict != Pass {
 				verdict = "**" + verdict + "**"
 			}
-			fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s | %s | %s |\n", l.Name, amount(l.BaseMedian, l.Unit),
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", l.named(), amount(l.BaseMedian, l.Unit),
 				amount(l.HeadMedian, l.Unit), l.ratio(), l.tolerated(), l.p(), verdict)
 		}
 	}
@@ -47,4 +56,18 @@ func writeMarkdown(w *bytes.Buffer, r Report) error {
 	}
 	_, err := fmt.Fprintln(w, "\n</details>")
 	return err
+}
+
+// named writes the metric's name, with words for a reader who does not know it.
+func (l *Line) named() string {
+	for prefix, says := range map[string]string{
+		"handoff.": "from a release to the next client's grant", "acquire.": "from asking for the lock to having it",
+		"acquired_per_s": "locks given out", "server.requests": "requests that the lock sends to the servers",
+		"operations.not_acquired": "attempts that got no lock",
+	} {
+		if strings.HasPrefix(l.Name, prefix) {
+			return "`" + l.Name + "`<br>" + says
+		}
+	}
+	return "`" + l.Name + "`"
 }

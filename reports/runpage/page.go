@@ -38,6 +38,10 @@ type pageView struct {
 	Policy   string
 	Patterns template.HTML
 	Partial  string
+	Heading  string
+	Class    result.Outcome
+	Measured string         // what was measured, in a sentence
+	terms    explainer      // of the texts of the first screen
 	Timeline *chart.Picture // nil if there is none
 	Absent   string         // why there is no timeline
 	Numbers  []keyNumber
@@ -105,13 +109,15 @@ func newPageView(in result.Input, drawn drawing) pageView {
 	all := numbers(&in.Result, func(q result.Quantity) string { return q.Tile })
 	v := pageView{Input: in, Style: chart.PageStyle + template.CSS(style), Script: template.JS(script), Policy: policy,
 		Patterns: chart.PagePatterns, Partial: partialNote(in), Empty: in.Result.Operations.AcquiredInRun == 0,
-		Numbers: firstNumbers(&in.Result, all)}
+		Heading: in.Result.Heading(), Class: in.Result.OutcomeClass(), Measured: measured(in),
+		terms: explainer{map[string]bool{}}, Numbers: firstNumbers(&in.Result, all)}
 	if p := drawn.picture(timeline.Name); p.Element != "" {
 		v.Timeline = &p
 	} else {
 		v.Absent = p.Absent
 	}
 	v.Sections = []section{
+		adviceSection(in),
 		checksSection(in),
 		findingsSection(in, drawn.timelines.All),
 		faultsSection(in, drawn.parts(), drawn.timelines.Left),
@@ -127,6 +133,10 @@ func newPageView(in result.Input, drawn drawing) pageView {
 		methodSection(in, window),
 		environmentSection(in),
 		reproduceSection(in),
+		glossarySection(&in.Result),
 	}
 	return v
 }
+
+// Explain returns a text of the first screen, in which terms that occur for the first time have a title.
+func (v pageView) Explain(text string) template.HTML { return v.terms.mark(text) }

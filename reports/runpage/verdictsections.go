@@ -15,7 +15,7 @@ func checksSection(in result.Input) section {
 	s := section{ID: "checks", Title: "Checks", Open: true}
 	t := tableOf("Every check, what was expected of it and what it found", "check", "expected", "result", "as expected",
 		"what was found")
-	wrong := 0
+	wrong, damaged := 0, 0
 	for _, c := range r.Checks {
 		as := met(c.Outcome)
 		switch {
@@ -24,7 +24,14 @@ func checksSection(in result.Input) section {
 		case c.Outcome != check.Pass:
 			wrong++
 		}
-		t.add(c.Name, string(c.Expected), string(c.Result), as, c.Summary)[3].Class = string(c.Outcome)
+		row := t.add(c.Name, string(c.Expected), string(c.Result), as, c.Summary)
+		if row[3].Class = string(c.Outcome); c.Result == check.Fail && c.Outcome == check.Pass {
+			row[3].Text, row[3].Class = "damage, as expected", "" // which is no good news
+			if c.Expected != check.ExpectFail {
+				row[3].Text = "damage, which is allowed"
+			}
+			damaged++
+		}
 	}
 	s.table(t)
 	if len(r.Checks) == 0 {
@@ -32,6 +39,9 @@ func checksSection(in result.Input) section {
 		return s
 	}
 	s.Brief = "all as expected"
+	if damaged > 0 {
+		s.Brief += fmt.Sprintf(", %d of them damage", damaged)
+	}
 	if wrong > 0 {
 		s.Brief = fmt.Sprintf("%d of %d not as expected", wrong, len(r.Checks))
 	}

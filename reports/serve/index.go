@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/harness/untrusted"
+	"locklab/reports/compare"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 )
@@ -27,7 +28,18 @@ const deepest = 8
 type index struct {
 	mu    sync.Mutex
 	runs  map[string]*run
-	pages []string
+	pages []page
+}
+
+// A page is a report of several runs.
+type page struct {
+	File string // its path below the directory, with slashes
+	Kind string
+}
+
+// kinds are the kinds of reports of several runs, by a file that only they have.
+var kinds = []struct{ File, Kind string }{
+	{"sweep.json", "sweep or search"}, {"danger.json", "danger curve"}, {compare.DesignFile, "bench"},
 }
 
 // A run is what the list knows of a run directory.
@@ -53,7 +65,7 @@ type stamps [2]struct {
 var summaryFiles = [2]string{rundir.ResultFile, rundir.EnvFile}
 
 // all returns the runs, the latest first, and the reports of others than runs: of sweeps, series and demonstrations.
-func (x *index) all(root *os.Root) (runs []run, pages []string, err error) {
+func (x *index) all(root *os.Root) (runs []run, pages []page, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	known := x.runs
@@ -107,11 +119,19 @@ func (x *index) walk(root *os.Root, dir string, known map[string]*run, levels in
 		x.runs[dir] = readRun(root, dir, known[dir])
 		return nil
 	}
-	for _, page := range []string{indexPage, rundir.ReportFile} {
-		if has(page) {
-			x.pages = append(x.pages, path.Join(dir, page))
-			break
+	for _, file := range []string{indexPage, rundir.ReportFile, compare.DesignFile} {
+		if !has(file) {
+			continue
 		}
+		p := page{path.Join(dir, file), "report"}
+		for _, k := range kinds {
+			if has(k.File) {
+				p.Kind = k.Kind
+				break
+			}
+		}
+		x.pages = append(x.pages, p)
+		break
 	}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && levels > 0 {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // pageRuns is the most runs on one page.
@@ -17,22 +18,65 @@ var listNumbers = [...]struct{ Name, Label string }{
 	{"acquired_per_s", "acquired/s"}, {"acquire.p50", "median"}, {"acquire.p99", "p99"}, {"overlaps", "overlaps"},
 }
 
+// listSettings are the settings in the list, where the runs that it shows differ in them.
+var listSettings = [...]struct {
+	Label string
+	of    func(*result.Result) string
+}{
+	{"recipe", func(r *result.Result) string { return r.Recipe }},
+	{"guard", func(r *result.Result) string { return r.Guard }},
+	{"clients", func(r *result.Result) string { return countOf(r.Clients) }},
+	{"locks", func(r *result.Result) string { return countOf(r.Locks) }},
+	{"offered/s", func(r *result.Result) string {
+		if r.Throughput.OfferedPerS == nil {
+			return ""
+		}
+		return words.Digits3(*r.Throughput.OfferedPerS)
+	}},
+}
+
+// countOf writes a setting that is a number, which is 0 where the run does not tell it.
+func countOf(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return words.Grouped(int64(n))
+}
+
+// differing returns the indexes of the settings in which runs differ.
+func differing(all []run) (which []int) {
+	for i, s := range listSettings {
+		values := map[string]bool{}
+		for k := range all {
+			if all[k].Why == "" {
+				values[s.of(&all[k].Result)] = true
+			}
+		}
+		if len(values) > 1 {
+			which = append(which, i)
+		}
+	}
+	return which
+}
+
 // A listView is the page with the list of runs.
 type listView struct {
 	frameView
 	Filter       filterView
+	Settings     []string // the settings in which the runs differ
 	Columns      []string
 	Rows         []listRow
 	Found, All   int
 	From, To     int
 	Newer, Older string // addresses
-	Pages        []string
+	Pages        []page
 }
 
 // A listRow is a run in the list.
 type listRow struct {
 	*run
-	Numbers []string
+	Settings []string
+	Numbers  []string
 }
 
 // list answers with the list of runs.
@@ -50,6 +94,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	chosen := f.of(all)
 	v := listView{frameView: s.frame("Runs", "/", f), Filter: f.view(all), Found: len(chosen), All: len(all),
 		Pages: pages}
+	shown := differing(chosen)
+	for _, i := range shown {
+		v.Settings = append(v.Settings, listSettings[i].Label)
+	}
 	for _, n := range listNumbers {
 		v.Columns = append(v.Columns, n.Label)
 	}
@@ -69,7 +117,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	v.From, v.To = n*pageRuns+1, min(len(chosen), (n+1)*pageRuns)
 	for i := n * pageRuns; i < v.To; i++ {
-		v.Rows = append(v.Rows, listRow{&chosen[i], numbersOf(&chosen[i])})
+		row := listRow{run: &chosen[i], Numbers: numbersOf(&chosen[i])}
+		for _, k := range shown {
+			row.Settings = append(row.Settings, listSettings[k].of(&chosen[i].Result))
+		}
+		v.Rows = append(v.Rows, row)
 	}
 	show(w, http.StatusOK, "list", v)
 }
@@ -85,6 +137,22 @@ func numbersOf(r *run) (all []string) {
 		}
 	}
 	return all
+}
+
+// Verdict is what has become of the run, as the list says it.
+func (r *run) Verdict() string {
+	if r.State == state(result.AsExpected) {
+		return r.Result.Heading()
+	}
+	return r.State.Text()
+}
+
+// Class is the class of the verdict's text. A pass that allowed damage is not shown as a sound lock's.
+func (r *run) Class() string {
+	if r.State.Judged() {
+		return state(r.Result.OutcomeClass()).Class()
+	}
+	return r.State.Class()
 }
 
 // Link is where the run's name leads to; empty if it leads nowhere.

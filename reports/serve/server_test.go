@@ -230,6 +230,12 @@ func TestList(t *testing.T) {
 	madeRun{"two", "mutex", "curator-mutex", result.Violation, noon.Add(24 * time.Hour), 50, "<p>", ""}.make(t, dir)
 	madeRun{"sweep/points/p/01", "rw", "rw", result.DamageShown, noon.Add(48 * time.Hour), 70, "", ""}.make(t, dir)
 	write(t, filepath.Join(dir, "sweep/report.html"), "<p>sweep")
+	write(t, filepath.Join(dir, "sweep/sweep.json"), "{}")
+	write(t, filepath.Join(dir, "bench-mutex/bench.json"), "{}")
+	danger := result.Result{SchemaVersion: 1, Scenario: "danger", Outcome: result.AsExpected, Guard: "fencing", Clients: 5,
+		Checks: []result.CheckLine{{Name: check.Effect}}}
+	danger.Safety.Overlaps = new(int64(106))
+	write(t, filepath.Join(dir, "danger-1/result.json"), marshal(t, danger))
 	write(t, filepath.Join(dir, "broken/result.json"), "{")
 	write(t, filepath.Join(dir, "begun/result.json"), marshal(t, result.Result{SchemaVersion: 1, Scenario: "begun"}))
 	write(t, filepath.Join(dir, "lasts/result.json"), marshal(t, result.Result{SchemaVersion: 1, Scenario: "lasts"}))
@@ -263,15 +269,20 @@ func TestList(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", query, got, want)
 		}
 	}
-	if all := strings.Fields(shown("")); len(all) != 6 {
+	if all := strings.Fields(shown("")); len(all) != 7 {
 		t.Errorf("all runs: %q", all)
 	}
 	_, _, page := get(t, server, "/")
 	for _, want := range []string{`href="/files/one/report.html"`, `href="/live?run=lasts"`,
-		`href="/files/sweep/report.html"`, `href="/files/sweep/points/p/01/result.json"`, "6 runs, the latest first"} {
+		`href="/files/sweep/report.html"`, `href="/files/sweep/points/p/01/result.json"`, "7 runs, the latest first",
+		`sweep or search: <a href="/files/sweep/report.html"`, `bench: <a href="/files/bench-mutex/bench.json"`,
+		"Pass, though 106 overlaps were seen", `data-label="guard">fencing</td>`, `data-label="clients">5</td>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the list lacks %s", want)
 		}
+	}
+	if strings.Contains(page, `data-label="locks"`) {
+		t.Error("the list shows a setting in which the runs do not differ")
 	}
 	if code, _, page := get(t, server, "/?from=yesterday"); code != 400 || !strings.Contains(page, "is not a day") {
 		t.Errorf("a bad day: %d", code)
