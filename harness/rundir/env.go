@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +28,7 @@ type Env struct {
 	CPUs      int    `json:"cpus"`
 	MemoryKiB int64  `json:"memory_kib"`
 	Go        string `json:"go"`
-	Locklab   string `json:"locklab"` // revision of the binary; empty if the binary does not know it
+	Locklab   string `json:"locklab"` // version, if it is a release, and revision of the binary; empty if neither is known
 	// ClientBinary describes the binary of the client processes if it is another one than the harness's.
 	ClientBinary string `json:"client_binary,omitempty"`
 	// Relayed has, by client host, the servers to which its clients did not connect themselves, but through a process of
@@ -58,18 +59,26 @@ func NewEnv() Env {
 	return e
 }
 
-// revision returns the revision that the running binary was built from; empty if it is not known.
+// release is a release's version. The linker sets it: -ldflags '-X locklab/harness/rundir.release=v1.2.3'.
+var release string
+
+// Release returns the version of the running binary, such as v1.2.3; empty if it is no release.
+func Release() string { return release }
+
+// revision returns the revision that the running binary was built from, after its version if it is a release; empty if
+// neither is known.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return ""
+		return release
 	}
+	of := ""
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			return s.Value
+			of = s.Value
 		}
 	}
-	return ""
+	return strings.TrimSpace(release + " " + of)
 }
 
 // WriteEnv writes the environment of a run.

@@ -9,11 +9,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"locklab/harness/rundir"
 	"locklab/workloads/control"
 )
-
-// version is a release's version. The linker sets it: -ldflags '-X main.version=v1.2.3'.
-var version string
 
 // A versionFlag prints what this binary was built from, and ends the process.
 type versionFlag bool
@@ -21,7 +19,7 @@ type versionFlag bool
 // BeforeReset implements kong's hook, which comes before the rest of the command line is looked at.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	info, _ := debug.ReadBuildInfo()
-	if err := writeVersion(app.Stdout, version, info); err != nil {
+	if err := writeVersion(app.Stdout, rundir.Release(), info); err != nil {
 		return err
 	}
 	app.Exit(exitOK)
