@@ -135,7 +135,7 @@ func excludes(t *trial) Result {
 	if err := t.release(h); err != nil {
 		return unexpected(err, dueReleased)
 	}
-	if late := took - shortly; late > time.Second {
+	if late := took - shortly; late > atOnce {
 		return note("the second client waits, but gives up %.1f s after its WAIT_MS, when it was cancelled",
 			late.Seconds())
 	}
@@ -251,7 +251,7 @@ func tries(t *trial) Result {
 		return wrong("%v", errHeldTwice)
 	case !errors.Is(err, recipes.ErrNotAcquired):
 		return unexpected(err, "timeout ID at once: the lock is held, and a try may not wait")
-	case took > time.Second/2:
+	case took > atOnce:
 		return wrong("a try (WAIT_MS 0) of a lock that is held was answered after %.1f s; due is timeout at once",
 			took.Seconds())
 	}
@@ -338,7 +338,7 @@ func pings(t *trial) Result {
 	for range 3 {
 		select {
 		case took := <-t.pongs:
-			if took > time.Second {
+			if took > atOnce {
 				return wrong("it answered a ping after %.1f s while a client waited; due is pong at once", took.Seconds())
 			}
 		case <-ctx.Done():

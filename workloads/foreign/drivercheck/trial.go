@@ -18,6 +18,10 @@ import (
 // sessionTimeout is what sessions ask for. A loss is told by the service, so nothing waits for it.
 const sessionTimeout = 10 * time.Second
 
+// atOnce is how long an answer may take for which nothing has to be waited for. A busy machine and a virtual machine
+// that has just started take part of it.
+const atOnce = 3 * time.Second
+
 // shortly is how long a case waits for something that must not happen, or lets a request reach the command.
 const shortly = 300 * time.Millisecond
 
