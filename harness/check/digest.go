@@ -63,6 +63,8 @@ type digest struct {
 	end     int64            // of the history
 	horizon map[string]int64 // by process: its last event, if the run is not complete
 	whole   bool             // it came to its planned end and recorded that
+	// endedUnserved says that the run ended itself because servers that were up did not serve.
+	endedUnserved bool
 }
 
 // lockGrants are the grants of one lock in the order in which acquire returned.
@@ -118,6 +120,7 @@ func newDigest(events *history.Log, facts Facts) *digest {
 			d.final = &e
 		case history.OpEnd:
 			d.whole = e.Ending() == history.EndComplete
+			d.endedUnserved = e.Ending() == history.EndUnserved
 		}
 	}
 	d.whole = d.whole && !facts.Partial && len(facts.Incomplete) == 0

@@ -16,6 +16,7 @@ import (
 //
 //	run 0 20                         the measured window; drain, collect and end at 20
 //	run 0 20 cut                     … of a history that stops at 20 without an end
+//	run 0 20 unserved                … of a run that ended itself at 20 because servers that were up did not serve
 //	1 c1/0 connect zk1 0x1           the client's session from now on
 //	1 c1/0 acquire l1 -> 2 token 5   granted; also "-> 2 ok", "-> 2 fail timed out", "-> 2 unknown"
 //	1 c1/0 acquire l1                still waiting at the end
@@ -83,13 +84,17 @@ func (p *notation) line(f []string) (err error) {
 	switch f[0] {
 	case "run":
 		p.add(history.Event{At: at(f[1]), Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
-		if len(f) > 3 {
+		if slices.Contains(f, "cut") {
 			p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpSnapshot})
 			return nil
 		}
 		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseDrain)})
 		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseCollect)})
-		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpEnd, Detail: string(history.EndComplete)})
+		how := history.EndComplete
+		if slices.Contains(f, string(history.EndUnserved)) {
+			how = history.EndUnserved
+		}
+		p.add(history.Event{At: at(f[2]), Process: "harness", Op: history.OpEnd, Detail: string(how)})
 		return nil
 	case "calm": // from when on progress is demanded; "calm 20 failed"
 		e := history.Event{At: at(f[1]), Process: "harness", Op: history.OpFinalHeal, Kind: history.OK}

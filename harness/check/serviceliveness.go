@@ -33,7 +33,7 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 	seen := looks(d.events)
 	for _, u := range Unserveds(seen) {
 		if quiet := d.serviceQuiet(u.Looks[0].At, u.last().At); quiet < int64(u.Lack.Bound()) {
-			if u.last().At == seen[len(seen)-1].At {
+			if d.endedUnserved || u.last().At == seen[len(seen)-1].At {
 				doubts = append(doubts, fmt.Sprintf("%s; that is too short to tell, because only %s of it count", &u,
 					length(quiet)))
 			}
@@ -61,7 +61,7 @@ func judgeServiceLiveness(d *digest, _ *Safety) Verdict {
 		v.setf(Unknown, "%s", strings.Join(doubts, "; "))
 	case d.final != nil:
 		v.setf(Pass, "a write was committed through each server after the last heal")
-	case served:
+	case served && !d.endedUnserved:
 		v.setf(Pass, "a write was committed through each server that was up")
 	case len(doubts) > 0:
 		v.setf(Unknown, "%s", strings.Join(doubts, "; "))

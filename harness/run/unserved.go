@@ -139,6 +139,7 @@ func (w *serviceWatch) watch(ctx context.Context) error {
 		return nil // see spare
 	}
 	var seen []check.Look
+	var stood, before int64 // for how long processes have stood still, and had when the first look of seen was taken
 	for waitUntil(ctx, time.Now().Add(lookEvery)) {
 		due, struck, recovering := w.due()
 		if struck {
@@ -158,13 +159,17 @@ func (w *serviceWatch) watch(ctx context.Context) error {
 		if err := w.run.noteLook(l); err != nil {
 			return err
 		}
+		w.run.view.Look(func(now watch.State) { stood = now.Stood() })
+		if len(seen) == 0 {
+			before = stood
+		}
 		if seen = append(seen, l); lack == "" {
 			seen = nil
 			continue
 		}
 		all := check.Unserveds(seen)
-		// The check leaves out what processes stood still.
-		if u := &all[len(all)-1]; u.Lasted() >= u.Lack.Bound()*3/2 {
+		// The check leaves out the times in which processes stood still, and may hear of some of them later.
+		if u := &all[len(all)-1]; u.Lasted()-time.Duration(stood-before) >= u.Lack.Bound()*3/2 {
 			return errUnserved
 		}
 	}

@@ -37,6 +37,7 @@ type View struct {
 
 	answered   int64 // see [State.Answered]
 	stoodUntil int64 // the end of the latest standstill
+	stood      int64 // for how long some process stood still in all
 
 	acquired  int
 	overlaps  int  // of holds that exclude each other
@@ -170,6 +171,7 @@ func (v *View) event(e *history.Event) {
 		v.process(e)
 	case history.OpHiccup:
 		if e.Hiccup() >= v.config.Standstill {
+			v.stood += max(0, e.At-max(e.At-int64(e.Hiccup()), v.stoodUntil))
 			v.stoodUntil = max(v.stoodUntil, e.At)
 		}
 	case history.OpArrive:
@@ -252,6 +254,9 @@ func (v *View) Close(at int64) {
 
 // StoodUntil returns when the latest standstill of any process ended, in ns of CLOCK_MONOTONIC; 0 if there was none.
 func (s State) StoodUntil() int64 { return s.v.stoodUntil }
+
+// Stood returns for how long at least one process has stood still so far, in ns.
+func (s State) Stood() int64 { return s.v.stood }
 
 // Answered returns when the ensemble last committed something for a client, as far as the record of clients tells, in
 // ns of CLOCK_MONOTONIC; 0 if it has not.

@@ -171,6 +171,20 @@ func TestViewSupersededWithoutTokens(t *testing.T) {
 	}
 }
 
+// Standstills of several processes at once count once.
+func TestViewStood(t *testing.T) {
+	v := NewView(Config{Standstill: 100})
+	for _, e := range []history.Event{history.HiccupOf(1000, 200), history.HiccupOf(1100, 200), history.HiccupOf(2000, 99),
+		history.HiccupOf(3000, 100), history.HiccupOf(2990, 100)} {
+		v.Hear(e)
+	}
+	v.Look(func(now State) {
+		if now.Stood() != 400 || now.StoodUntil() != 3000 {
+			t.Errorf("stood for %d until %d, want 400 until 3000", now.Stood(), now.StoodUntil())
+		}
+	})
+}
+
 // A caller that waits for something is woken when it happens, and learns the cause if it does not.
 func TestViewWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
