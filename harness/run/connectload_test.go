@@ -21,7 +21,8 @@ func (e *elsewhere) spared(t *testing.T) {
 	go func() {
 		defer close(ended)
 		code, shown, said = e.run(append([]string{"run", filepath.Join(e.dir, "unbounded.yaml"), "--duration", "10m", "--yes",
-			"--max-latency", "250ms", "--out", out}, e.way("auth")...)...)
+			"--max-latency", "250ms", "--session-timeout", "4s" /* so that nothing is a stall */, "--out", out},
+			e.way("auth")...)...)
 	}()
 	e.contended(t)
 	defer e.delay.Store(0)

@@ -47,7 +47,6 @@ hold: 20ms
 think: 100ms
 warmup: 300ms
 duration: 6s
-liveness: 3s
 min-acquired: 1
 session-timeout: 1s
 tick: 200ms
