@@ -2,6 +2,7 @@ package zktest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -41,9 +42,10 @@ func TestSameAsARealService(t *testing.T) {
 	if suite.All() {
 		sequences = 10
 	}
+	needsRead := existsNeedsRead(t, real)
 	for n := range sequences {
 		root := "/reality-" + uuid.NewString()
-		fake := zktest.StartWith(t, zktest.Config{Servers: len(real)})
+		fake := zktest.StartWith(t, zktest.Config{Servers: len(real), ExistsNeedsRead: needsRead})
 		var transcripts [2][]string
 		var wg sync.WaitGroup
 		for i, servers := range [][]string{real, fake.Addrs()} {
@@ -55,6 +57,20 @@ func TestSameAsARealService(t *testing.T) {
 		}
 		t.Logf("%s=%d: %d answers and events", envSeed, seed+n, len(transcripts[0]))
 	}
+}
+
+// existsNeedsRead finds out which of the two ways to answer exists the servers have.
+func existsNeedsRead(t *testing.T, servers []string) bool {
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(silent{}))
+	check(t, err)
+	defer conn.Close()
+	path, err := conn.Create("/unreadable-"+uuid.NewString(), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermDelete))
+	check(t, err)
+	_, _, err = conn.Exists(path)
+	if err != nil && !errors.Is(err, zk.ErrNoAuth) {
+		t.Fatal(err)
+	}
+	return err != nil
 }
 
 // steps is how many requests each sequence has.

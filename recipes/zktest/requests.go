@@ -112,7 +112,7 @@ func (m *server) read(l *link, r *request) reply {
 		}
 		return reply{code: zkproto.CodeNoNode}
 	}
-	if need := readPermission(r.op); need != 0 && !l.may(n.acl, need) {
+	if need := m.svc.readPermission(r.op); need != 0 && !l.may(n.acl, need) {
 		return reply{code: zkproto.CodeNoAuth}
 	}
 	a := reply{stat: n.stat()}
@@ -132,11 +132,11 @@ func (m *server) read(l *link, r *request) reply {
 }
 
 // readPermission returns the permissions of which a read needs one.
-func readPermission(op Op) int32 {
-	switch op {
-	case OpExists:
+func (s *Service) readPermission(op Op) int32 {
+	switch {
+	case op == OpExists && !s.cfg.ExistsNeedsRead:
 		return 0
-	case OpGetACL:
+	case op == OpGetACL:
 		return zk.PermRead | zk.PermAdmin
 	}
 	return zk.PermRead

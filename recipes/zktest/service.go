@@ -18,6 +18,9 @@ type Config struct {
 	Clock Clock
 	// NoContainers makes the servers like those from before ZooKeeper 3.5, which do not know container znodes.
 	NoContainers bool
+	// ExistsNeedsRead makes exists need the permission to read, as it does in ZooKeeper 3.9.3, and not in 3.8.0
+	// (ZOOKEEPER-2590).
+	ExistsNeedsRead bool
 	// ForgetsSessions makes the servers answer each reconnect with a new session, as some do that are not ZooKeeper's. The
 	// old session lives until its timeout has passed.
 	ForgetsSessions bool
