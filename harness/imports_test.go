@@ -83,6 +83,8 @@ var layers = []layer{
 	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},
 	{"evidence", []string{"ensembles/remote", "ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
 		"ensembles/labtest/curatortest"}},
+	{"evidence of checks", []string{"harness/check/evidence"}},
+	{"judges", []string{"harness/check/effect", "harness/check/progress"}},
 	{"checks and agents", []string{"harness/check", "harness/inspect", "ensembles/agent"}},
 	{"ensembles and the second judge", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
 	{"kinds of labs", []string{"ensembles/docker", "ensembles/kubernetes", "ensembles/netns",

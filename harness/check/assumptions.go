@@ -6,104 +6,104 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check/evidence"
+	"locklab/harness/check/progress"
 	"locklab/harness/history"
 )
 
-// Assumptions names the check that this file defines.
-const Assumptions = "assumptions"
-
-var assumptionsCheck = Check{
-	Name:    Assumptions,
+var assumptionsCheck = evidence.Check{
+	Name:    evidence.Assumptions,
 	Asks:    "did the run reach what it set out to test?",
 	Subject: "the conditions of the run",
 	OfRun:   true,
-	judge:   judgeAssumptions,
+	Judge:   judgeAssumptions,
 }
 
 // judgeAssumptions asks whether the run reached what it set out to test. It never fails: a run that did not is
-// unknown, and the verdict gives every reason. The methods below say what each of them looks for.
-func judgeAssumptions(d *digest, _ *Safety) Verdict {
+// unknown, and the verdict gives every reason. The functions below say what each of them looks for.
+func judgeAssumptions(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	var reasons []string
-	for _, part := range [...]func() []string{d.incomplete, d.idle, d.idleFaults, d.strayExits, d.neverWorked,
-		d.garbled, d.unplaced, d.oneClock} {
-		reasons = append(reasons, part()...)
+	for _, part := range [...]func(*evidence.Digest) []string{incomplete, idle, idleFaults,
+		strayExits, neverWorked, garbled, (*evidence.Digest).Unplaced, (*evidence.Digest).OneClock} {
+		reasons = append(reasons, part(d)...)
 	}
-	v := Verdict{Result: Pass, Summary: "the run reached what it set out to test", Count: int64(len(reasons))}
+	v := evidence.Verdict{Result: evidence.Pass, Summary: "the run reached what it set out to test",
+		Count: int64(len(reasons))}
 	if len(reasons) > 0 {
-		v.Result, v.Summary = Unknown, strings.Join(reasons, "; ")
+		v.Result, v.Summary = evidence.Unknown, strings.Join(reasons, "; ")
 	} else {
-		v.Summary += d.agreement()
+		v.Summary += d.Agreement()
 	}
 	return v
 }
 
 // incomplete says whether the history ends early, or parts of it are missing.
-func (d *digest) incomplete() []string {
+func incomplete(d *evidence.Digest) []string {
 	var reasons []string
-	for _, why := range d.facts.Incomplete {
+	for _, why := range d.Facts.Incomplete {
 		reasons = append(reasons, "the record is incomplete: "+why)
 	}
-	reasons = append(reasons, d.facts.Unmet...)
+	reasons = append(reasons, d.Facts.Unmet...)
 	switch {
-	case d.facts.Partial:
+	case d.Facts.Partial:
 		reasons = append(reasons, "the run is partial")
-	case !d.whole && len(d.facts.Incomplete) == 0:
+	case !d.Whole && len(d.Facts.Incomplete) == 0:
 		reasons = append(reasons, "the history has no end")
 	}
 	return reasons
 }
 
 // idle says whether there was no measured window, or too little happened in it.
-func (d *digest) idle() []string {
-	if d.measure == history.None {
+func idle(d *evidence.Digest) []string {
+	if d.Measure == history.None {
 		return []string{"nothing was measured"}
 	}
-	until := d.end
+	until := d.End
 	switch {
-	case d.closed != history.None:
-		until = d.closed
-	case d.drain != history.None:
-		until = d.drain
+	case d.Closed != history.None:
+		until = d.Closed
+	case d.Drain != history.None:
+		until = d.Drain
 	}
 	n := 0
-	for _, l := range d.locks {
-		for _, a := range l.grants {
-			if a.Returned >= d.measure && a.Returned <= until {
+	for _, l := range d.Locks {
+		for _, a := range l.Grants {
+			if a.Returned >= d.Measure && a.Returned <= until {
 				n++
 			}
 		}
 	}
-	if n < d.facts.MinAcquired {
+	if n < d.Facts.MinAcquired {
 		return []string{fmt.Sprintf("%s in the measured window, but the scenario needs at least %d "+
-			"(a longer duration gives more)", count(int64(n), "grant", "grants"), d.facts.MinAcquired)}
+			"(a longer duration gives more)", evidence.Count(int64(n), "grant", "grants"), d.Facts.MinAcquired)}
 	}
 	return nil
 }
 
 // idleFaults says which faults did not happen, were not seen to happen or to end, or were meant for a client that
 // holds or waits for a lock and struck when there was none. Of random faults it only says if none happened.
-func (d *digest) idleFaults() []string {
+func idleFaults(d *evidence.Digest) []string {
 	var reasons []string
 	idle := 0
-	for _, f := range d.faults {
+	for _, f := range d.Faults {
 		say := func(what string) {
 			s := f.String() + " " + what
-			if f.detail != "" {
-				s += ": " + f.detail
+			if f.Detail != "" {
+				s += ": " + f.Detail
 			}
 			reasons = append(reasons, s)
 		}
 		switch {
-		case f.unsupported && f.Drawn:
+		case f.Unsupported && f.Drawn:
 			idle++
 			continue // the schedule would have drawn another one, had this been known
-		case f.unsupported:
+		case f.Unsupported:
 			say("is not supported on this machine (locklab doctor says why)")
 			continue
-		case f.missed && f.Drawn:
+		case f.Missed && f.Drawn:
 			idle++
 			continue // a random fault is meant for no client in particular
-		case f.missed:
+		case f.Missed:
 			say("found nothing to strike")
 			continue
 		case f.Injected == history.None:
@@ -119,20 +119,20 @@ func (d *digest) idleFaults() []string {
 		case f.HealVerified == history.None:
 			say("was healed, but nothing confirmed it")
 		}
-		if (f.HitsHolder || f.trigger != nil) && !d.struckHolder(f) {
+		if (f.HitsHolder || f.Trigger != nil) && !struckHolder(d, f) {
 			say("struck while its target held no lock")
 		}
 		switch {
 		case f.Drawn || !f.HitsWaiter:
-		case !d.struckWaiter(f, false):
+		case !struckWaiter(d, f, false):
 			say("struck while its target was not waiting for a lock")
-		case f.HitsHead && !d.struckWaiter(f, true):
+		case f.HitsHead && !struckWaiter(d, f, true):
 			say("struck while its target was not the next in the queue")
 		}
 	}
-	if idle > 0 && idle == len(d.faults) {
+	if idle > 0 && idle == len(d.Faults) {
 		reasons = append(reasons,
-			fmt.Sprintf("not one of %s happened", count(int64(idle), "random fault", "random faults")))
+			fmt.Sprintf("not one of %s happened", evidence.Count(int64(idle), "random fault", "random faults")))
 	}
 	return reasons
 }
@@ -140,25 +140,25 @@ func (d *digest) idleFaults() []string {
 // struckHolder reports whether a client of f's targets certainly believed that it held a lock when f was injected. If
 // an acquisition triggered f, it must be that one, and the client itself has recorded that it held the lock. A kill is
 // stamped when it is done, so a belief that the kill ended was over before that.
-func (d *digest) struckHolder(f *fault) bool {
-	off := d.slack()
-	if f.trigger != nil {
+func struckHolder(d *evidence.Digest, f *evidence.Fault) bool {
+	off := d.Slack()
+	if f.Trigger != nil {
 		off = -off
 	}
-	for _, l := range d.locks {
-		for _, a := range l.grants {
-			if a.Returned > later(f.Injected, -off) {
+	for _, l := range d.Locks {
+		for _, a := range l.Grants {
+			if a.Returned > evidence.Later(f.Injected, -off) {
 				break // the rest returned later still
 			}
-			if t := f.trigger; t != nil &&
+			if t := f.Trigger; t != nil &&
 				(a.Client != t.Client || t.Acq != 0 && a.N != t.Acq || t.Lock != "" && a.Lock != t.Lock) {
 				continue
 			}
-			if f.trigger == nil && !f.hits(a.Process) {
+			if f.Trigger == nil && !f.Hits(a.Process) {
 				continue
 			}
-			until := d.believedUntil(a)
-			if until > f.Injected+off || until == a.Died && until >= f.began()-d.slack() {
+			until := d.BelievedUntil(a)
+			if until > f.Injected+off || until == a.Died && until >= f.Began()-d.Slack() {
 				return true
 			}
 		}
@@ -169,24 +169,24 @@ func (d *digest) struckHolder(f *fault) bool {
 // struckWaiter reports whether a client of f's targets waited for a lock when f was injected. With first, that client
 // must also have been the next to get the lock: no other client that waited then was granted the lock before it, by
 // token or else by time.
-func (d *digest) struckWaiter(f *fault, first bool) bool {
+func struckWaiter(d *evidence.Digest, f *evidence.Fault, first bool) bool {
 	var waiting []*history.Acquisition
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
+	for i := range d.Acquisitions {
+		a := &d.Acquisitions[i]
 		over := int64(math.MaxInt64)
 		if a.Returned != history.None {
 			over = a.Returned
 		}
 		if a.Died != history.None {
-			over = min(over, max(a.Died, f.Injected+d.slack()+1)) // a kill is stamped when it is done
+			over = min(over, max(a.Died, f.Injected+d.Slack()+1)) // a kill is stamped when it is done
 		}
-		if off := d.slack(); a.Invoked <= f.Injected-off && over > f.Injected+off {
+		if off := d.Slack(); a.Invoked <= f.Injected-off && over > f.Injected+off {
 			waiting = append(waiting, a)
 		}
 	}
 	return slices.ContainsFunc(waiting, func(a *history.Acquisition) bool {
 		ahead := func(b *history.Acquisition) bool { return b != a && b.Lock == a.Lock && before(b, a) }
-		return f.hits(a.Process) && (!first || !slices.ContainsFunc(waiting, ahead))
+		return f.Hits(a.Process) && (!first || !slices.ContainsFunc(waiting, ahead))
 	})
 }
 
@@ -200,19 +200,19 @@ func before(b, a *history.Acquisition) bool {
 }
 
 // strayExits says which processes ended before the run was done with them though no fault killed them.
-func (d *digest) strayExits() []string {
+func strayExits(d *evidence.Digest) []string {
 	var reasons []string
 	done := map[string]bool{}
-	for _, e := range d.events.Of(history.OpDone, history.OpProcess) {
+	for _, e := range d.Events.Of(history.OpDone, history.OpProcess) {
 		switch {
-		case d.collect != history.None && e.At+d.slack() >= d.collect:
+		case d.Collect != history.None && e.At+d.Slack() >= d.Collect:
 			return reasons
 		case e.Op == history.OpDone:
 			done[e.Process] = true
 		case e.ProcessIs(history.ProcessStarted):
 			done[e.Process] = false
-		case e.ProcessIs(history.ProcessExited) && !done[e.Process] && !d.killed(&e):
-			s := fmt.Sprintf("%s exited at %s, and no fault had struck it", e.Process, seconds(e.At))
+		case e.ProcessIs(history.ProcessExited) && !done[e.Process] && !killed(d, &e):
+			s := fmt.Sprintf("%s exited at %s, and no fault had struck it", e.Process, evidence.Seconds(e.At))
 			if how := e.ProcessChange().Detail; how != "" {
 				s += ": " + how
 			}
@@ -223,10 +223,10 @@ func (d *digest) strayExits() []string {
 }
 
 // killed reports whether a fault that ends processes had struck one when it exited.
-func (d *digest) killed(exit *history.Event) bool {
-	for _, f := range d.faults {
-		if f.cause() == CauseKill && f.hits(exit.Process) && f.began()-d.slack() <= exit.At &&
-			exit.At <= later(f.until(), d.slack()) {
+func killed(d *evidence.Digest, exit *history.Event) bool {
+	for _, f := range d.Faults {
+		if f.Cause() == evidence.CauseKill && f.Hits(exit.Process) && f.Began()-d.Slack() <= exit.At &&
+			exit.At <= evidence.Later(f.Until(), d.Slack()) {
 			return true
 		}
 	}
@@ -234,7 +234,7 @@ func (d *digest) killed(exit *history.Event) bool {
 }
 
 // neverWorked says which operations were tried and never succeeded, so that whatever depends on them was not tested.
-func (d *digest) neverWorked() []string {
+func neverWorked(d *evidence.Digest) []string {
 	ops := [...]history.Op{
 		history.OpAcquire,
 		history.OpEnter,
@@ -245,20 +245,20 @@ func (d *digest) neverWorked() []string {
 	}
 	var reasons []string
 	for _, op := range ops {
-		if d.events.Count(op, history.Invoke) > 0 && !d.succeeded(op) {
-			reasons = append(reasons, fmt.Sprintf("no %s ever succeeded%s", op, d.firstReason(op)))
+		if d.Events.Count(op, history.Invoke) > 0 && !succeeded(d, op) {
+			reasons = append(reasons, fmt.Sprintf("no %s ever succeeded%s", op, firstReason(d, op)))
 		}
 	}
-	if d.events.Count(history.OpAcquire, history.Invoke) == 0 {
+	if d.Events.Count(history.OpAcquire, history.Invoke) == 0 {
 		reasons = append(reasons, "no client ever asked for a lock")
 	}
 	return reasons
 }
 
 // succeeded reports whether a client learned that one of its calls of op succeeded.
-func (d *digest) succeeded(op history.Op) bool {
-	for _, e := range d.events.Of(op) {
-		if e.Kind == history.OK && e.Process == hostOf(e.Client) {
+func succeeded(d *evidence.Digest, op history.Op) bool {
+	for _, e := range d.Events.Of(op) {
+		if e.Kind == history.OK && e.Process == evidence.HostOf(e.Client) {
 			return true
 		}
 	}
@@ -266,10 +266,10 @@ func (d *digest) succeeded(op history.Op) bool {
 }
 
 // firstReason says with which text the first of the calls of op failed.
-func (d *digest) firstReason(op history.Op) string {
-	for _, e := range d.events.Of(op) {
+func firstReason(d *evidence.Digest, op history.Op) string {
+	for _, e := range d.Events.Of(op) {
 		if e.Kind != history.Invoke && e.Kind != history.OK && e.Detail != "" {
-			return fmt.Sprintf(" (the first failed with %q)", brief(e.Detail))
+			return fmt.Sprintf(" (the first failed with %q)", progress.Brief(e.Detail))
 		}
 	}
 	return ""
@@ -277,15 +277,15 @@ func (d *digest) firstReason(op history.Op) string {
 
 // garbled says whether the record contradicts itself, so that the acquisitions put together from it cannot be trusted:
 // a result of a call that is not recorded, or two calls under one number.
-func (d *digest) garbled() []string {
+func garbled(d *evidence.Digest) []string {
 	var orphans, twice int64
 	for _, kind := range [...]history.Kind{history.OK, history.Fail, history.Info} {
-		orphans += int64(d.events.Count(history.OpAcquire, kind))
+		orphans += int64(d.Events.Count(history.OpAcquire, kind))
 	}
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
+	for i := range d.Acquisitions {
+		a := &d.Acquisitions[i]
 		first := a
-		for earlier := range history.AcquisitionsOf(d.events, a.Client, a.Lock, a.N) {
+		for earlier := range history.AcquisitionsOf(d.Events, a.Client, a.Lock, a.N) {
 			first = earlier
 		}
 		switch {
@@ -297,10 +297,10 @@ func (d *digest) garbled() []string {
 	}
 	var reasons []string
 	if orphans > 0 {
-		reasons = append(reasons, count(orphans, "acquire", "acquires")+" returned without a recorded call")
+		reasons = append(reasons, evidence.Count(orphans, "acquire", "acquires")+" returned without a recorded call")
 	}
 	if twice > 0 {
-		reasons = append(reasons, count(twice, "acquire", "acquires")+" had a number that was used before")
+		reasons = append(reasons, evidence.Count(twice, "acquire", "acquires")+" had a number that was used before")
 	}
 	return reasons
 }

@@ -2,102 +2,100 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
-	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/effect"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
-// BeliefExclusion names the check that this file defines.
-const BeliefExclusion = "belief-exclusion"
-
-var beliefExclusionCheck = Check{
-	Name: BeliefExclusion,
+var beliefExclusionCheck = evidence.Check{
+	Name: evidence.BeliefExclusion,
 	Asks: "did two clients believe at once that they held the lock (of a read/write lock at least one " +
 		"of them to write; of a semaphore more permits than it has)? Each such overlap is explained: " +
 		"the servers had ended the older hold before they granted the newer one, and a verified fault" +
 		" or a recorded standstill says why. An overlap without an explanation is a bug",
 	Subject: "which clients believed that they held the lock",
-	judge:   judgeBeliefExclusion,
+	Judge:   judgeBeliefExclusion,
 }
 
-// maxFindings bounds the findings of one kind that a verdict keeps. Counts include all of them.
-const maxFindings = 100
-
 // judgeBeliefExclusion looks for clients that believed at once what cannot be true at once: that they held one lock,
-// unless all of them read it (model M3), or more permits of it than there are (model M4, see [eachExcess]). No lock
-// service can rule that out while a client can stop. So overlaps are counted and measured, and only one without an
-// explanation condemns a recipe: see [digest.explain]. The verdict is unknown where a fault would explain an overlap,
-// but nothing confirmed that the fault took effect; and where the record does not show which hold the service ended, so
-// that the overlap cannot be attributed to anything; and where processes stood still that nobody had planned to stop,
-// which is the machine's doing and not the lock's.
+// unless all of them read it (model M3), or more permits of it than there are (model M4, see [evidence.EachExcess]). No
+// lock service can rule that out while a client can stop. So overlaps are counted and measured, and only one without an
+// explanation condemns a recipe: see [evidence.Digest.explain]. The verdict is unknown where a fault would explain an
+// overlap, but nothing confirmed that the fault took effect; and where the record does not show which hold the service
+// ended, so that the overlap cannot be attributed to anything; and where processes stood still that nobody had planned
+// to stop, which is the machine's doing and not the lock's.
 //
 // A recipe that promises no exclusion has nothing to explain. Its overlaps are counted all the same, because such a
 // recipe is there to show them.
 //
 // Permits and other modes of one lock are judged apart. So are the locks that one acquisition takes together, because
 // each of them is held, lost and released by itself.
-func judgeBeliefExclusion(d *digest, s *Safety) Verdict {
-	b := belief{digest: d, harms: harms{}, crowd: map[handOver]bool{}}
+func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
+	b := belief{Digest: d, harms: evidence.Harms{}, crowd: map[effect.HandOver]bool{}}
 	var doubts string
-	for _, l := range d.locks {
-		var holds, permits []hold
-		for _, a := range l.grants {
-			h := hold{a.Returned, d.believedUntil(a), a}
+	for _, l := range d.Locks {
+		var holds, permits []evidence.Hold
+		for _, a := range l.Grants {
+			h := evidence.Hold{From: a.Returned, Until: d.BelievedUntil(a), By: a}
 			switch {
 			case history.Exclusive(a.Mode) || a.Mode == history.ModeRead:
 				if holds == nil {
-					holds = make([]hold, 0, len(l.grants))
+					holds = make([]evidence.Hold, 0, len(l.Grants))
 				}
 				holds = append(holds, h)
 			case a.Mode != history.ModePermit:
 				doubts = fmt.Sprintf("holds of mode %s are not judged", a.Mode)
-			case d.facts.Permits <= 0:
+			case d.Facts.Permits <= 0:
 				doubts = "the number of permits is not known"
 			default:
 				permits = append(permits, h)
 			}
 		}
 		b.holds += len(holds) + len(permits)
-		eachOverlap(holds, b.overlap)
-		limit := func(from, until int64) int64 { return d.mostPermits(l.lock, from, until) }
-		eachExcess(permits, limit, b.canBeGone, b.excess)
-		b.inSlots(l.grants)
+		evidence.EachOverlap(holds, b.overlap)
+		limit := func(from, until int64) int64 { return d.MostPermits(l.Lock, from, until) }
+		evidence.EachExcess(permits, limit, b.canBeGone, b.excess)
+		b.inSlots(l.Grants)
 		b.hidden(holds, nil)
 		b.hidden(permits, limit)
 	}
 	s.Overlaps, s.MaxOverlapNs = &b.count, &b.longest
-	if d.facts.Exclusive {
+	if d.Facts.Exclusive {
 		s.OverlapsUnexplained = &b.unexplained
 	}
 
-	v := Verdict{Count: b.count, Findings: append(b.bad, b.good...), harms: b.harms,
-		Violation: d.facts.Exclusive && b.unexplained > 0}
+	v := evidence.Verdict{Count: b.count, Findings: append(b.bad, b.good...), Harms: b.harms,
+		Violation: d.Facts.Exclusive && b.unexplained > 0}
 	switch {
 	case b.unsure+b.unattributed > 0 && b.unexplained == 0:
-		v.Result, v.Summary = Unknown, b.summary()
+		v.Result, v.Summary = evidence.Unknown, b.summary()
 	case b.count > 0 && b.perhaps > 0 && b.unexplained == 0:
-		v.setf(Unknown, "%s; %s", b.summary(), b.open())
-	case b.count > 0 && b.unplanned == b.count && d.facts.Expect[BeliefExclusion] != ExpectAny:
-		v.setf(Unknown, "%s; nothing but standstills that nobody planned explains them", b.summary())
+		v.Setf(evidence.Unknown, "%s; %s", b.summary(), b.open())
+	case b.count > 0 && b.unplanned == b.count && d.Facts.Expect[evidence.BeliefExclusion] != evidence.ExpectAny:
+		v.Setf(evidence.Unknown, "%s; nothing but standstills that nobody planned explains them", b.summary())
 	case b.count > 0:
-		v.Result, v.Summary = Fail, b.summary()
+		v.Result, v.Summary = evidence.Fail, b.summary()
 	case doubts != "":
-		v.setf(Unknown, "no overlap among %s, but %s", count(int64(b.holds), "hold", "holds"), doubts)
+		v.Setf(evidence.Unknown, "no overlap among %s, but %s", evidence.Count(int64(b.holds), "hold", "holds"), doubts)
 	case b.holds == 0:
-		v.setf(Unknown, "no client got a lock")
+		v.Setf(evidence.Unknown, "no client got a lock")
 	case b.open() != "":
-		v.setf(Unknown, "no certain overlap among %s, but %s", count(int64(b.holds), "hold", "holds"), b.open())
-	case !d.whole:
-		v.setf(Unknown, "no overlap among %s, but the history is not complete", count(int64(b.holds), "hold", "holds"))
+		v.Setf(evidence.Unknown, "no certain overlap among %s, but %s", evidence.Count(int64(b.holds), "hold", "holds"),
+			b.open())
+	case !d.Whole:
+		v.Setf(evidence.Unknown, "no overlap among %s, but the history is not complete",
+			evidence.Count(int64(b.holds), "hold", "holds"))
 	default:
-		v.setf(Pass, "no overlap among %s%s", count(int64(b.holds), "hold", "holds"), b.close())
+		v.Setf(evidence.Pass, "no overlap among %s%s", evidence.Count(int64(b.holds), "hold", "holds"), b.close())
 	}
 	return v
 }
 
 // belief is the sum of the overlaps seen so far.
 type belief struct {
-	*digest
+	*evidence.Digest
 	holds                              int
 	count, unexplained, total, longest int64
 	unsure                             int64  // overlaps that a fault would explain that was not verified
@@ -106,57 +104,41 @@ type belief struct {
 	leftOut, perhaps                   int64  // pairs that may overlap or not, and of these others than faults explain
 	within                             int64  // by how much the clocks of such pairs may be off
 	worst                              string // the longest overlap in words
-	bad, good                          []Finding
-	harms                              harms
-	crowd                              map[handOver]bool // pairs of holds of too many permits
+	bad, good                          []evidence.Finding
+	harms                              evidence.Harms
+	crowd                              map[effect.HandOver]bool // pairs of holds of too many permits
 }
 
-func (b *belief) overlap(first, second *hold) {
-	older, newer := first.by, second.by
-	if b.grantedFirst(newer, older) {
+func (b *belief) overlap(first, second *evidence.Hold) {
+	older, newer := first.By, second.By
+	if b.GrantedFirst(newer, older) {
 		older, newer = newer, older // an acquire can return late
 	}
-	b.add(older, newer, second.from, min(first.until, second.until), func() string {
-		return fmt.Sprintf("%s and %s both believed that they held %s", holder(older), holder(newer), older.Lock)
+	b.add(older, newer, second.From, min(first.Until, second.Until), func() string {
+		return fmt.Sprintf("%s and %s both believed that they held %s", evidence.Holder(older), evidence.Holder(newer),
+			older.Lock)
 	})
-}
-
-// grantedFirst reports whether it is known that the service granted a before b, by the tokens or by the znodes.
-func (d *digest) grantedFirst(a, b *history.Acquisition) bool {
-	if a.Token != 0 && b.Token != 0 {
-		return a.Token < b.Token
-	}
-	if d.servers == nil {
-		return false
-	}
-	p, q := d.servers.proof(a), d.servers.proof(b)
-	if p.answer != nodes.Witnessed || q.answer != nodes.Witnessed {
-		return false
-	}
-	first, _ := p.from()
-	second, _ := q.from()
-	return first < second
 }
 
 // canBeGone reports whether a fault can have cost older its session before newer was granted its permits.
 func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
-	if !b.facts.Exclusive {
+	if !b.Facts.Exclusive {
 		return false
 	}
-	if b.apart(older.Process, newer.Process) > 0 && b.handedOver(older, newer) {
+	if b.Apart(older.Process, newer.Process) > 0 && b.HandedOver(older, newer) {
 		return true
 	}
-	why := b.taken(older, newer)
-	return why.explained() || why.unsure()
+	why := b.Taken(older, newer)
+	return why.Explained() || why.Unsure()
 }
 
-func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
-	b.crowd[handOver{older.by, newer.by}] = true
-	b.add(older.by, newer.by, from, until, func() string {
-		lead := fmt.Sprintf("%s believed that it held %s of %s", holder(older.by),
-			count(older.by.Permits, "permit", "permits"), older.by.Lock)
+func (b *belief) excess(older, newer *evidence.Hold, from, until, taken, limit int64) {
+	b.crowd[effect.HandOver{Older: older.By, Newer: newer.By}] = true
+	b.add(older.By, newer.By, from, until, func() string {
+		lead := fmt.Sprintf("%s believed that it held %s of %s", evidence.Holder(older.By),
+			evidence.Count(older.By.Permits, "permit", "permits"), older.By.Lock)
 		if older != newer {
-			lead += fmt.Sprintf(", and %s believed that it held %d", holder(newer.by), newer.by.Permits)
+			lead += fmt.Sprintf(", and %s believed that it held %d", evidence.Holder(newer.By), newer.By.Permits)
 		}
 		return fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit)
 	})
@@ -165,20 +147,22 @@ func (b *belief) excess(older, newer *hold, from, until, taken, limit int64) {
 // inSlots looks for clients that believed that they held one slot of a semaphore, though the service had not taken it
 // from the first of them. Their permits may be no more than there are all the same.
 func (b *belief) inSlots(grants []*history.Acquisition) {
-	slots := b.bySlot(grants)
-	for _, slot := range sortedKeys(slots) {
-		var holds []hold
+	slots := b.BySlot(grants)
+	for _, slot := range evidence.SortedKeys(slots) {
+		var holds []evidence.Hold
 		for _, a := range slots[slot] {
 			if a.Permits <= 1 {
-				holds = append(holds, hold{a.Returned, b.believedUntil(a), a})
+				holds = append(holds, evidence.Hold{From: a.Returned, Until: b.BelievedUntil(a), By: a})
 			}
 		}
 		one := func(_, _ int64) int64 { return 1 }
-		eachExcess(holds, one, b.canBeGone, func(older, newer *hold, from, until, _, _ int64) {
-			if pair := (handOver{older.by, newer.by}); !b.crowd[pair] && older != newer && !b.canBeGone(older.by, newer.by) {
-				b.add(older.by, newer.by, from, until, func() string {
-					return fmt.Sprintf("%s and %s both believed that they held %s of %s", holder(older.by), holder(newer.by), slot,
-						newer.by.Lock)
+		evidence.EachExcess(holds, one, b.canBeGone, func(older, newer *evidence.Hold, from, until, _, _ int64) {
+			pair := effect.HandOver{Older: older.By, Newer: newer.By}
+			if !b.crowd[pair] && older != newer && !b.canBeGone(older.By, newer.By) {
+				b.add(older.By, newer.By, from, until, func() string {
+					return fmt.Sprintf("%s and %s both believed that they held %s of %s", evidence.Holder(older.By),
+						evidence.Holder(newer.By), slot,
+						newer.By.Lock)
 				})
 			}
 		})
@@ -188,47 +172,48 @@ func (b *belief) inSlots(grants []*history.Acquisition) {
 // add counts an overlap; lead says what the clients believed. There may be millions, so texts are made only of those
 // that are kept.
 func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead func() string) {
-	apart := b.apart(older.Process, newer.Process)
+	apart := b.Apart(older.Process, newer.Process)
 	if apart > 0 && b.certainFor(older, newer, from, until) <= apart {
 		b.uncertain(older, newer, apart)
 		return
 	}
-	if !b.facts.Exclusive && len(b.bad) == maxFindings && until-from <= b.longest {
+	if !b.Facts.Exclusive && len(b.bad) == evidence.MaxFindings && until-from <= b.longest {
 		b.count, b.total = b.count+1, b.total+until-from
 		return
 	}
-	why := explanation{cause: CauseNone, text: "the recipe promises no exclusion"}
-	if b.facts.Exclusive {
-		why = b.explain(older, newer, until)
-		if lasted := b.certainFor(older, newer, from, until); !why.explained() &&
-			lasted <= b.clocks().between(older.Process, newer.Process) && older.Process != newer.Process {
-			why = b.clocks().within(older.Process, newer.Process, lasted)
+	why := evidence.Explanation{Cause: evidence.CauseNone, Text: "the recipe promises no exclusion"}
+	if b.Facts.Exclusive {
+		why = b.Explain(older, newer, until)
+		if lasted := b.certainFor(older, newer, from, until); !why.Explained() &&
+			lasted <= b.Clocks().Between(older.Process, newer.Process) && older.Process != newer.Process {
+			why = b.Clocks().Within(older.Process, newer.Process, lasted)
 		}
 		switch {
-		case why.open:
+		case why.Open:
 			b.unattributed++
-		case why.unsure():
+		case why.Unsure():
 			b.unsure++
-		case !why.explained():
+		case !why.Explained():
 			b.unexplained++
-		case why.cause == CauseSlowClient:
+		case why.Cause == evidence.CauseSlowClient:
 			b.unplanned++
 		}
 	}
-	b.harms.overlap(why)
+	b.harms.Overlap(why)
 	b.count++
 	b.total += until - from
 	longest := until-from > b.longest
 	if longest {
 		b.longest = until - from
-		b.worst = fmt.Sprintf("%s and %s on %s for %s from %s", older.Client, newer.Client, older.Lock, millis(until-from),
-			seconds(from))
+		b.worst = fmt.Sprintf("%s and %s on %s for %s from %s", older.Client, newer.Client, older.Lock,
+			evidence.Millis(until-from),
+			evidence.Seconds(from))
 	}
 	list := &b.bad
-	if why.explained() {
+	if why.Explained() {
 		list = &b.good
 	}
-	if len(*list) < maxFindings {
+	if len(*list) < evidence.MaxFindings {
 		*list = append(*list, b.finding(older, newer, from, until, why, lead()))
 	}
 }
@@ -239,29 +224,29 @@ func (b *belief) certainFor(older, newer *history.Acquisition, from, until int64
 	if older.Mode == history.ModePermit {
 		return until - from
 	}
-	return min(b.believedUntil(older)-newer.Returned, b.believedUntil(newer)-older.Returned)
+	return min(b.BelievedUntil(older)-newer.Returned, b.BelievedUntil(newer)-older.Returned)
 }
 
 // close says how many hand-offs between hosts took less than their clocks can differ, so that an overlap may be hidden
 // there. The servers' transactions show that there is none, if they were read.
 func (b *belief) close() string {
-	if b.servers != nil && b.transactions.whole() {
+	if b.Servers != nil && b.Transactions.Whole() {
 		return ""
 	}
 	var n, most int64
-	for _, l := range b.locks {
+	for _, l := range b.Locks {
 		var last *history.Acquisition
-		for _, a := range l.grants {
+		for _, a := range l.Grants {
 			if last != nil && history.Conflict(last.Mode, a.Mode) {
-				gap, apart := a.Returned-b.believedUntil(last), b.clocks().between(last.Process, a.Process)
-				if b.apart(last.Process, a.Process) > 0 {
+				gap, apart := a.Returned-b.BelievedUntil(last), b.Clocks().Between(last.Process, a.Process)
+				if b.Apart(last.Process, a.Process) > 0 {
 					apart = 0 // see hidden
 				}
 				if gap >= 0 && gap < apart {
 					n, most = n+1, max(most, apart-gap)
 				}
 			}
-			if last == nil || b.believedUntil(a) > b.believedUntil(last) {
+			if last == nil || b.BelievedUntil(a) > b.BelievedUntil(last) {
 				last = a
 			}
 		}
@@ -269,35 +254,37 @@ func (b *belief) close() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; by the clocks alone, %s may hide an overlap of up to %s", count(n, "hand-off", "hand-offs"),
-		millis(most))
+	return fmt.Sprintf("; by the clocks alone, %s may hide an overlap of up to %s",
+		evidence.Count(n, "hand-off", "hand-offs"),
+		evidence.Millis(most))
 }
 
-func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why explanation, lead string) Finding {
-	f := Finding{
-		Kind: KindOverlap, Lock: older.Lock, At: from, Until: until,
+func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why evidence.Explanation,
+	lead string) evidence.Finding {
+	f := evidence.Finding{
+		Kind: evidence.KindOverlap, Lock: older.Lock, At: from, Until: until,
 		Clients: []string{older.Client, newer.Client}, Tokens: []int64{older.Token, newer.Token},
-		Events: b.eventsOf(older),
+		Events: b.EventsOf(older),
 	}
 	if newer != older {
-		f.Events = append(f.Events, b.eventsOf(newer)...)
+		f.Events = append(f.Events, b.EventsOf(newer)...)
 	}
-	f.Cause, f.Explained, f.Zxids = why.cause, why.explained(), zxidWords(why.zxids)
-	if why.fault != nil {
-		f.Fault = why.fault.ID
-		f.Events = append(f.Events, why.fault.events...)
+	f.Cause, f.Explained, f.Zxids = why.Cause, why.Explained(), evidence.ZxidWords(why.Zxids)
+	if why.Fault != nil {
+		f.Fault = why.Fault.ID
+		f.Events = append(f.Events, why.Fault.Events...)
 	}
-	if why.hiccup != nil {
-		f.Events = append(f.Events, *why.hiccup)
+	if why.Hiccup != nil {
+		f.Events = append(f.Events, *why.Hiccup)
 	}
-	f.Text = fmt.Sprintf("%s, for %s from %s; %s", lead, millis(until-from), seconds(from), why.text)
+	f.Text = fmt.Sprintf("%s, for %s from %s; %s", lead, evidence.Millis(until-from), evidence.Seconds(from), why.Text)
 	return f
 }
 
 func (b *belief) summary() string {
-	s := count(b.count, "overlap", "overlaps")
+	s := evidence.Count(b.count, "overlap", "overlaps")
 	switch {
-	case !b.facts.Exclusive:
+	case !b.Facts.Exclusive:
 	case b.unexplained == 0 && b.unattributed == b.count:
 		s += ", not attributable"
 	case b.unexplained == 0 && b.unsure == b.count:
@@ -313,17 +300,61 @@ func (b *belief) summary() string {
 		s += fmt.Sprintf(", %d of them unexplained", b.unexplained)
 	}
 	if b.count > 1 {
-		s += fmt.Sprintf("; %s in all, the longest by", millis(b.total))
+		s += fmt.Sprintf("; %s in all, the longest by", evidence.Millis(b.total))
 	} else {
 		s += ":"
 	}
 	return s + " " + b.worst
 }
 
-// holder names the client that holds a, for a sentence.
-func holder(a *history.Acquisition) string {
-	if a.Token == 0 {
-		return a.Client
+// uncertain notes a pair of holds that may have overlapped, or not, because of the clocks of their hosts.
+func (b *belief) uncertain(older, newer *history.Acquisition, by int64) {
+	if b.HandedOver(older, newer) || b.HandedOver(newer, older) {
+		return
 	}
-	return fmt.Sprintf("%s (token %d)", a.Client, a.Token)
+	b.within = max(b.within, by)
+	if !b.Facts.Exclusive || b.Taken(older, newer).Explained() {
+		b.leftOut++
+	} else {
+		b.perhaps++
+	}
+}
+
+// hidden looks for holds that followed each other by their clocks, and by so little that they may have overlapped.
+// Those of permits are many at once; limit is how many there may be.
+func (b *belief) hidden(holds []evidence.Hold, limit func(from, until int64) int64) {
+	most := b.Slack()
+	if most == 0 {
+		return
+	}
+	wide := slices.DeleteFunc(slices.Clone(holds), func(h evidence.Hold) bool { return h.Until <= h.From })
+	for i := range wide {
+		wide[i].Until += most
+	}
+	visit := func(first, second *evidence.Hold) {
+		apart := b.Apart(first.By.Process, second.By.Process)
+		if gap := second.From - (first.Until - most); gap >= 0 && gap < apart {
+			b.uncertain(first.By, second.By, apart)
+		}
+	}
+	if limit == nil {
+		evidence.EachOverlap(wide, visit)
+		return
+	}
+	over := func(older, newer *history.Acquisition) bool { return b.BelievedUntil(older) <= newer.Returned }
+	evidence.EachExcess(wide, limit, over, func(older, newer *evidence.Hold, _, _, _, _ int64) {
+		if older.From > newer.From {
+			older, newer = newer, older
+		}
+		visit(older, newer)
+	})
+}
+
+// open says how many pairs of holds are not judged because of their hosts' clocks; empty if there are none.
+func (b *belief) open() string {
+	if b.perhaps+b.leftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of holds may have overlapped, or not, because the clocks of their hosts are only known to %s",
+		evidence.Count(b.perhaps+b.leftOut, "pair", "pairs"), evidence.Millis(b.within))
 }

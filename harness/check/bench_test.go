@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -39,39 +40,42 @@ func million() []history.Acquisition {
 // BenchmarkOverlaps looks for overlaps alone, over 1 M acquisitions.
 func BenchmarkOverlaps(b *testing.B) {
 	all := million()
-	holds := make([]hold, len(all))
+	holds := make([]evidence.Hold, len(all))
 	for i := range all {
-		holds[i] = hold{all[i].Returned, all[i].BelievedUntil(1 << 60), &all[i]}
+		holds[i] = evidence.Hold{From: all[i].Returned, Until: all[i].BelievedUntil(1 << 60), By: &all[i]}
 	}
 	for b.Loop() {
-		eachOverlap(holds, func(*hold, *hold) { b.Fatal("an overlap") })
+		evidence.EachOverlap(holds, func(*evidence.Hold, *evidence.Hold) { b.Fatal("an overlap") })
 	}
 }
 
 // BenchmarkExcess does the same for a semaphore with eight permits, all of them taken.
 func BenchmarkExcess(b *testing.B) {
 	all := million()
-	holds := make([]hold, len(all))
+	holds := make([]evidence.Hold, len(all))
 	for i := range all {
 		all[i].Mode, all[i].Permits = history.ModePermit, 1
-		holds[i] = hold{all[i].Returned, all[i].Returned + 7900, &all[i]}
+		holds[i] = evidence.Hold{From: all[i].Returned, Until: all[i].Returned + 7900, By: &all[i]}
 	}
 	eight := func(int64, int64) int64 { return 8 }
 	for b.Loop() {
-		eachExcess(holds, eight, nil, func(*hold, *hold, int64, int64, int64, int64) { b.Fatal("an excess") })
+		evidence.EachExcess(holds, eight, nil, func(*evidence.Hold, *evidence.Hold, int64, int64, int64,
+			int64) {
+			b.Fatal("an excess")
+		})
 	}
 }
 
 // BenchmarkReaders does the same for readers, 16 of which overlap at a time.
 func BenchmarkReaders(b *testing.B) {
 	all := million()
-	holds := make([]hold, len(all))
+	holds := make([]evidence.Hold, len(all))
 	for i := range all {
 		all[i].Mode = history.ModeRead
-		holds[i] = hold{all[i].Returned, all[i].Returned + 15900, &all[i]}
+		holds[i] = evidence.Hold{From: all[i].Returned, Until: all[i].Returned + 15900, By: &all[i]}
 	}
 	for b.Loop() {
-		eachOverlap(holds, func(*hold, *hold) { b.Fatal("an overlap") })
+		evidence.EachOverlap(holds, func(*evidence.Hold, *evidence.Hold) { b.Fatal("an overlap") })
 	}
 }
 
@@ -107,7 +111,7 @@ func BenchmarkRun(b *testing.B) {
 	facts := recipes["queue"]
 	facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
 	for b.Loop() {
-		if r := Run(history.NewLog(events), facts); r.Verdict != Pass {
+		if r := Run(history.NewLog(events), facts); r.Verdict != evidence.Pass {
 			b.Fatal(describeReport(&r))
 		}
 	}
@@ -175,8 +179,9 @@ func BenchmarkServers(b *testing.B) {
 	facts := recipes["queue"]
 	facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
 	for b.Loop() {
-		if r := judgeLog(events, facts, txns); r.Check(ServiceExclusion).Result != Pass || r.Verdict != Pass {
-			b.Fatal(describeReport(&r), r.Check(ServiceExclusion).Summary)
+		if r := judgeLog(events, facts, txns); r.Check(evidence.ServiceExclusion).Result != evidence.Pass ||
+			r.Verdict != evidence.Pass {
+			b.Fatal(describeReport(&r), r.Check(evidence.ServiceExclusion).Summary)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -24,7 +25,7 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 	var judged []string
-	for _, v := range Run(history.NewLog([]history.Event{}), Facts{}).Checks {
+	for _, v := range Run(history.NewLog([]history.Event{}), evidence.Facts{}).Checks {
 		judged = append(judged, v.Name)
 	}
 	if !slices.Equal(judged, names) {
@@ -38,16 +39,17 @@ func TestCatalogue(t *testing.T) {
 // What the scenario expects counts first, and then the check's default.
 func TestExpected(t *testing.T) {
 	for _, c := range []struct {
-		facts Facts
+		facts evidence.Facts
 		name  string
-		want  Expectation
+		want  evidence.Expectation
 	}{
-		{Facts{}, Effect, ExpectPass},
-		{Facts{}, Fairness, ExpectAny},
-		{Facts{Queue: true}, Fairness, ExpectPass},
-		{Facts{Expect: map[string]Expectation{Fairness: ExpectFail}}, Fairness, ExpectFail},
+		{evidence.Facts{}, evidence.Effect, evidence.ExpectPass},
+		{evidence.Facts{}, evidence.Fairness, evidence.ExpectAny},
+		{evidence.Facts{Queue: true}, evidence.Fairness, evidence.ExpectPass},
+		{evidence.Facts{Expect: map[string]evidence.Expectation{evidence.Fairness: evidence.ExpectFail}}, evidence.Fairness,
+			evidence.ExpectFail},
 	} {
-		if got := c.facts.Expected(c.name); got != c.want {
+		if got := Expected(&c.facts, c.name); got != c.want {
 			t.Errorf("%s of %+v is expected to %s, want %s", c.name, c.facts, got, c.want)
 		}
 	}
@@ -56,9 +58,9 @@ func TestExpected(t *testing.T) {
 // Each field of the safety block has a counter of its JSON name, in the order of the block, and the counter reads that
 // field.
 func TestCounters(t *testing.T) {
-	var s Safety
+	var s evidence.Safety
 	fields := reflect.ValueOf(&s).Elem()
-	all := Counters()
+	all := evidence.Counters()
 	if len(all) != fields.NumField() {
 		t.Fatalf("%d counters of %d fields", len(all), fields.NumField())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -69,7 +70,7 @@ func judgeFixture(t *testing.T, td *datadriven.TestData) Report {
 	return Run(history.NewLog(events), facts)
 }
 
-func describeVerdict(v *Verdict, events bool) string {
+func describeVerdict(v *evidence.Verdict, events bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d: %s\n", v.Result, v.Count, v.Summary)
 	for _, f := range v.Findings {
@@ -107,19 +108,19 @@ func describeReport(r *Report) string {
 
 // TestOutcome is the table of what an expectation makes of a result.
 func TestOutcome(t *testing.T) {
-	want := map[Expectation]string{ //  pass fail unknown n/a, as found
-		ExpectPass: "pass fail unknown pass",
-		ExpectFail: "unknown pass unknown unknown",
-		ExpectAny:  "pass pass pass pass",
+	want := map[evidence.Expectation]string{ //  pass fail unknown n/a, as found
+		evidence.ExpectPass: "pass fail unknown pass",
+		evidence.ExpectFail: "unknown pass unknown unknown",
+		evidence.ExpectAny:  "pass pass pass pass",
 	}
 	for expected, row := range want {
-		for i, found := range []Result{Pass, Fail, Unknown, NotApplicable} {
-			v := Verdict{Expected: expected, Result: found}
-			if got, want := v.Outcome(), Result(strings.Fields(row)[i]); got != want {
+		for i, found := range []evidence.Result{evidence.Pass, evidence.Fail, evidence.Unknown, evidence.NotApplicable} {
+			v := evidence.Verdict{Expected: expected, Result: found}
+			if got, want := v.Outcome(), evidence.Result(strings.Fields(row)[i]); got != want {
 				t.Errorf("expected %s, found %s: outcome %s, want %s", expected, found, got, want)
 			}
 			v.Violation = true
-			if got := v.Outcome(); got != Fail {
+			if got := v.Outcome(); got != evidence.Fail {
 				t.Errorf("expected %s, found %s with a violation: outcome %s", expected, found, got)
 			}
 		}
@@ -129,12 +130,12 @@ func TestOutcome(t *testing.T) {
 // A check that panics is unknown, says so, and leaves no numbers behind.
 func TestBrokenCheck(t *testing.T) {
 	r := Report{}
-	v := judge(Check{Name: "odd", judge: func(_ *digest, s *Safety) Verdict {
+	v := judge(evidence.Check{Name: "odd", Judge: func(_ *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		s.Overlaps = new(int64)
 		panic("index out of range")
-	}}, newDigest(nil, Facts{}), Safety{})
+	}}, evidence.NewDigest(nil, evidence.Facts{}), evidence.Safety{})
 	r.add(&v)
-	if v.Result != Unknown || r.Safety.Overlaps != nil || len(r.Warnings) != 1 {
+	if v.Result != evidence.Unknown || r.Safety.Overlaps != nil || len(r.Warnings) != 1 {
 		t.Errorf("verdict %+v, report %+v", v, r)
 	}
 }
@@ -142,13 +143,13 @@ func TestBrokenCheck(t *testing.T) {
 // Counters are copied into a report, so that they do not keep in memory what a check knows. A counter that a check did
 // not measure does not replace one that another check measured.
 func TestAdoptedCounters(t *testing.T) {
-	var all Safety
+	var all evidence.Safety
 	measured := struct {
 		everything [1 << 10]int64
 		overlaps   int64
 	}{overlaps: 7}
-	all.adopt(&Safety{Overlaps: &measured.overlaps})
-	all.adopt(&Safety{StaleAccepted: new(int64(3))})
+	all.Adopt(&evidence.Safety{Overlaps: &measured.overlaps})
+	all.Adopt(&evidence.Safety{StaleAccepted: new(int64(3))})
 	measured.overlaps = 8
 	if all.Overlaps == nil || *all.Overlaps != 7 || all.StaleAccepted == nil || *all.StaleAccepted != 3 ||
 		all.Crowded != nil {
@@ -159,12 +160,12 @@ func TestAdoptedCounters(t *testing.T) {
 // Nothing passes in a run of which nothing is known.
 func TestNothing(t *testing.T) {
 	for _, events := range [][]history.Event{nil, {{At: 1, Op: history.OpEnd, Detail: string(history.EndComplete)}}} {
-		r := Run(history.NewLog(events), Facts{Exclusive: true, Tokens: true, Queue: true})
-		if r.Verdict != Unknown {
+		r := Run(history.NewLog(events), evidence.Facts{Exclusive: true, Tokens: true, Queue: true})
+		if r.Verdict != evidence.Unknown {
 			t.Errorf("verdict %s of %v", r.Verdict, events)
 		}
 		for _, v := range r.Checks {
-			if v.Result == Pass {
+			if v.Result == evidence.Pass {
 				t.Errorf("%s passes: %s", v.Name, v.Summary)
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/check/evidence"
+	"locklab/harness/check/progress"
 	"locklab/harness/history"
 )
 
@@ -36,7 +38,7 @@ func skewed(
 			e.At = m.shows(e.At)
 		}
 	}
-	for _, host := range sortedKeys(machines) {
+	for _, host := range evidence.SortedKeys(machines) {
 		m := machines[host]
 		for at := -250 * ms; at < end+250*ms; at += 250 * ms {
 			there, back := m.trip-r.Int64N(m.trip/10+1), r.Int64N(m.trip/10+1)
@@ -90,17 +92,17 @@ func TestTruthfulRunsOnSeveralMachines(t *testing.T) {
 					if v.Violation {
 						t.Errorf("seed %d: %s is accused:\n%s", seed, v.Name, describeVerdict(v, false))
 					}
-					if v.Name == Assumptions && strings.Contains(v.Summary, "clock") && v.Result != Pass {
+					if v.Name == evidence.Assumptions && strings.Contains(v.Summary, "clock") && v.Result != evidence.Pass {
 						t.Errorf("seed %d: %s", seed, v.Summary)
 					}
 				}
-				v := report.Check(BeliefExclusion)
+				v := report.Check(evidence.BeliefExclusion)
 				switch truth := s.overlaps(); {
-				case v.Result == Unknown:
+				case v.Result == evidence.Unknown:
 					unknown++
-				case truth && v.Result == Pass:
+				case truth && v.Result == evidence.Pass:
 					t.Errorf("seed %d: an overlap was missed: %s", seed, v.Summary)
-				case !truth && v.Result == Fail:
+				case !truth && v.Result == evidence.Fail:
 					t.Errorf("seed %d: an overlap was made up: %s", seed, v.Summary)
 				case truth:
 					seen++
@@ -123,14 +125,14 @@ func (s *simulation) overlaps() bool {
 	for i, a := range holds {
 		taken := int64(0)
 		for k, b := range holds {
-			if a.by.Lock != b.by.Lock {
+			if a.By.Lock != b.By.Lock {
 				continue
 			}
-			if b.from <= a.from && a.from < b.until {
-				taken += b.by.Permits
+			if b.From <= a.From && a.From < b.Until {
+				taken += b.By.Permits
 			}
-			if k < i && a.by.Client != b.by.Client && history.Conflict(a.by.Mode, b.by.Mode) &&
-				max(a.from, b.from) < min(a.until, b.until) {
+			if k < i && a.By.Client != b.By.Client && history.Conflict(a.By.Mode, b.By.Mode) &&
+				max(a.From, b.From) < min(a.Until, b.Until) {
 				return true
 			}
 		}
@@ -150,7 +152,7 @@ func onMachines(t *testing.T, text string, trip, offset int64, place bool) Repor
 		t.Fatal(err)
 	}
 	facts := recipes["queue"]
-	facts.SessionTimeout, facts.Tick, facts.Natures = time.Duration(6*oneSecond), time.Duration(oneSecond), natures
+	facts.SessionTimeout, facts.Tick, facts.Natures = 6*time.Second, time.Second, natures
 	m := map[string]*machine{"c1": {name: "m", offset: offset, trip: trip}}
 	recorded, readings := skewed(rand.New(rand.NewPCG(1, 1)), events, m)
 	if !place {
@@ -175,21 +177,21 @@ run 0 20
 		name     string
 		released string
 		trip     int64
-		want     Result
+		want     evidence.Result
 		says     string
 	}{
-		{"a long overlap", "10", ms, Fail, "1 overlap, unexplained"},
-		{"an overlap below the uncertainty", "5.0001", ms, Unknown, "no certain overlap"},
-		{"a gap below the uncertainty", "4.9999", ms, Unknown, "no certain overlap"},
-		{"a gap above the uncertainty", "4.99", ms, Pass, "no overlap among 2 holds"},
-		{"an overlap just above the uncertainty", "5.01", ms, Fail, "1 overlap, unexplained"},
-		{"a machine that is too far away", "4", oneSecond, Unknown, ""},
+		{"a long overlap", "10", ms, evidence.Fail, "1 overlap, unexplained"},
+		{"an overlap below the uncertainty", "5.0001", ms, evidence.Unknown, "no certain overlap"},
+		{"a gap below the uncertainty", "4.9999", ms, evidence.Unknown, "no certain overlap"},
+		{"a gap above the uncertainty", "4.99", ms, evidence.Pass, "no overlap among 2 holds"},
+		{"an overlap just above the uncertainty", "5.01", ms, evidence.Fail, "1 overlap, unexplained"},
+		{"a machine that is too far away", "4", progress.OneSecond, evidence.Unknown, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := onMachines(t, fmt.Sprintf(overlap, c.released), c.trip, 100_000*oneSecond, true)
-			v := r.Check(BeliefExclusion)
+			r := onMachines(t, fmt.Sprintf(overlap, c.released), c.trip, 100_000*progress.OneSecond, true)
+			v := r.Check(evidence.BeliefExclusion)
 			if c.says == "" {
-				v = r.Check(Assumptions)
+				v = r.Check(evidence.Assumptions)
 				c.says = "the clock of c1 is placed only within"
 			}
 			if v.Result != c.want || !strings.Contains(v.Summary, c.says) {
@@ -197,7 +199,8 @@ run 0 20
 			}
 		})
 	}
-	if r := onMachines(t, fmt.Sprintf(overlap, "10"), ms, 100_000*oneSecond, false); r.Check(BeliefExclusion).Count != 0 {
+	if r := onMachines(t, fmt.Sprintf(overlap, "10"), ms, 100_000*progress.OneSecond,
+		false); r.Check(evidence.BeliefExclusion).Count != 0 {
 		t.Error("without readings of the clock the overlap is seen, so this test shows nothing")
 	}
 }
@@ -215,14 +218,15 @@ run 0 20
 	}
 	recorded, readings := skewed(rand.New(rand.NewPCG(1, 1)), events, map[string]*machine{"c1": {name: "m", trip: ms}})
 	for i := range readings {
-		if readings[i].Asked > 5*oneSecond {
-			readings[i].Shows += oneSecond
+		if readings[i].Asked > 5*progress.OneSecond {
+			readings[i].Shows += progress.OneSecond
 		}
 	}
 	facts := recipes["queue"]
-	facts.SessionTimeout, facts.Tick, facts.Natures = time.Duration(6*oneSecond), time.Duration(oneSecond), natures
+	facts.SessionTimeout, facts.Tick, facts.Natures = 6*time.Second, time.Second, natures
 	r := Run(history.NewLogOf(recorded, history.NewClocks(readings)), facts)
-	if v := r.Check(Assumptions); v.Result != Unknown || !strings.Contains(v.Summary, "the clock of c1 cannot be placed") {
+	if v := r.Check(evidence.Assumptions); v.Result != evidence.Unknown || !strings.Contains(v.Summary,
+		"the clock of c1 cannot be placed") {
 		t.Errorf("%s: %s", v.Result, v.Summary)
 	}
 }

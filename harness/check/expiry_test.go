@@ -1,13 +1,14 @@
 package check
 
 import (
+	"locklab/harness/check/evidence"
 	"testing"
 	"time"
 )
 
 // The band is the one that the reference states: 2/3 T to T + 1.5 ticks.
 func TestExpiryBand(t *testing.T) {
-	e := Expiry{Timeout: 6 * time.Second, Tick: 2 * time.Second}
+	e := evidence.Expiry{Timeout: 6 * time.Second, Tick: 2 * time.Second}
 	if lo, hi := e.Earliest(), e.Latest(); lo != 4*time.Second || hi != 9*time.Second {
 		t.Errorf("%s to %s, want 4s to 9s", lo, hi)
 	}

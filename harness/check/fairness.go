@@ -6,24 +6,22 @@ import (
 	"strings"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
-// Fairness names the check that this file defines.
-const Fairness = "fairness"
-
-var fairnessCheck = Check{
-	Name:    Fairness,
+var fairnessCheck = evidence.Check{
+	Name:    evidence.Fairness,
 	Asks:    "was the lock granted in the order of the queue's znodes?",
 	Subject: "the order of the queue",
 	// Only a recipe that queues promises an order.
-	Default: func(f *Facts) Expectation {
+	Default: func(f *evidence.Facts) evidence.Expectation {
 		if f.Queue {
-			return ExpectPass
+			return evidence.ExpectPass
 		}
-		return ExpectAny
+		return evidence.ExpectAny
 	},
-	judge: judgeFairness,
+	Judge: judgeFairness,
 }
 
 // judgeFairness counts the FIFO inversions of a recipe that queues: pairs of grants of one lock in which the one with
@@ -32,54 +30,56 @@ var fairnessCheck = Check{
 //
 // Nothing is to blame for an overtaken grant if a fault, or a recorded standstill, had kept its client silent for so
 // long that its session could expire before its acquire returned, or if an administrator ended it meanwhile
-// ([digest.lostUntold]): its turn came and passed, and it was told of both later. Such pairs are counted apart. How
-// far the queue's order differs from the order in which acquire was called is only told in the summary, because no
-// recipe promises it.
+// ([evidence.Digest.lostUntold]): its turn came and passed, and it was told of both later. Such pairs are counted
+// apart. How far the queue's order differs from the order in which acquire was called is only told in the summary,
+// because no recipe promises it.
 //
 // Only pairs that exclude each other count, because readers that the lock lets in together return in any order. Permits
-// are judged by the servers' transactions alone: see [digest.permitOrder].
-func judgeFairness(d *digest, _ *Safety) Verdict {
+// are judged by the servers' transactions alone: see [evidence.Digest.permitOrder].
+func judgeFairness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	switch {
-	case !d.facts.Queue:
-		return Verdict{Result: NotApplicable, Summary: "the recipe promises no order"}
-	case !d.facts.Tokens && d.servers == nil:
-		return Verdict{Result: NotApplicable, Summary: "without tokens and without the servers' transaction logs the " +
-			"queue's order is not known"}
-	case !d.facts.Tokens && len(d.servers.doubts()) > 0:
-		return Verdict{Result: Unknown, Summary: "without tokens the queue's order is known only from the servers' " +
-			"transaction logs, but " + strings.Join(d.servers.doubts(), "; ")}
+	case !d.Facts.Queue:
+		return evidence.Verdict{Result: evidence.NotApplicable, Summary: "the recipe promises no order"}
+	case !d.Facts.Tokens && d.Servers == nil:
+		return evidence.Verdict{Result: evidence.NotApplicable,
+			Summary: "without tokens and without the servers' transaction logs the " +
+				"queue's order is not known"}
+	case !d.Facts.Tokens && len(d.Servers.DoubtedBecause()) > 0:
+		return evidence.Verdict{Result: evidence.Unknown,
+			Summary: "without tokens the queue's order is known only from the servers' " +
+				"transaction logs, but " + strings.Join(d.Servers.DoubtedBecause(), "; ")}
 	}
-	var v Verdict
+	var v evidence.Verdict
 	var grants, excused, unsure, close, entry, bypass int64
 	permitted := false
-	for _, l := range d.locks {
-		permitted = permitted || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
-		if d.servers != nil && d.transactions.whole() {
-			o := d.permitOrder(l.lock, l.grants)
+	for _, l := range d.Locks {
+		permitted = permitted || slices.ContainsFunc(l.Grants, func(a *history.Acquisition) bool { return !ordered(a) })
+		if d.Servers != nil && d.Transactions.Whole() {
+			o := permitOrderOf(d, l.Lock, l.Grants)
 			grants, v.Count, bypass = grants+o.judged, v.Count+o.count, max(bypass, o.worst)
-			v.Findings = append(v.Findings, o.findings[:min(len(o.findings), maxFindings-len(v.Findings))]...)
+			v.Findings = append(v.Findings, o.findings[:min(len(o.findings), evidence.MaxFindings-len(v.Findings))]...)
 		}
-		queued := ownPlaces(d.placed(l.grants))
+		queued := ownPlaces(placed(d, l.Grants))
 		byReturn := withTokens(queued, returnedAt)
 		grants += int64(len(byReturn))
-		far := overtaken(byReturn, returnedAt, d.clocks().most)
+		far := overtaken(byReturn, returnedAt, d.Clocks().Most)
 		for i, n := range overtaken(byReturn, returnedAt, 0) {
 			a := byReturn[i]
 			if n == 0 {
 				continue
 			}
-			certain := d.certainly(byReturn[:i], a, far[i])
-			switch x := d.lostUntold(a); {
-			case x.explained():
+			certain := certainly(d, byReturn[:i], a, far[i])
+			switch x := d.LostUntold(a); {
+			case x.Explained():
 				excused += n
-			case x.unsure():
+			case x.Unsure():
 				unsure += n
 			default:
 				close += n - certain
 				v.Count += certain
 				bypass = max(bypass, certain)
-				if certain > 0 && len(v.Findings) < maxFindings {
-					v.Findings = append(v.Findings, d.inversion(byReturn[:i], a, certain))
+				if certain > 0 && len(v.Findings) < evidence.MaxFindings {
+					v.Findings = append(v.Findings, inversion(d, byReturn[:i], a, certain))
 				}
 			}
 		}
@@ -87,46 +87,50 @@ func judgeFairness(d *digest, _ *Safety) Verdict {
 	}
 	switch {
 	case v.Count > 0:
-		v.setf(Fail, "%s of grants against the queue's order, one waiter overtaken by %d", count(v.Count, "pair", "pairs"),
+		v.Setf(evidence.Fail, "%s of grants against the queue's order, one waiter overtaken by %d",
+			evidence.Count(v.Count, "pair", "pairs"),
 			bypass)
-	case permitted && (d.servers == nil || d.servers.Layout != nodes.LayoutSemaphore):
-		return Verdict{Result: NotApplicable, Summary: "the tokens of permits do not show the order of the queue, and " +
-			"there are no transaction logs of the servers that do"}
-	case permitted && len(d.servers.doubts()) > 0:
-		v.setf(Unknown, "the order of permits is known only from the servers' transaction logs, but %s",
-			strings.Join(d.servers.doubts(), "; "))
+	case permitted && (d.Servers == nil || d.Servers.Layout != nodes.LayoutSemaphore):
+		return evidence.Verdict{Result: evidence.NotApplicable,
+			Summary: "the tokens of permits do not show the order of the queue, and " +
+				"there are no transaction logs of the servers that do"}
+	case permitted && len(d.Servers.DoubtedBecause()) > 0:
+		v.Setf(evidence.Unknown, "the order of permits is known only from the servers' transaction logs, but %s",
+			strings.Join(d.Servers.DoubtedBecause(), "; "))
 	case grants == 0:
-		v.setf(Unknown, "no client got a lock")
+		v.Setf(evidence.Unknown, "no client got a lock")
 	case unsure > 0:
-		v.setf(Unknown, "%s of grants against the queue's order, which a fault may explain", count(unsure, "pair", "pairs"))
+		v.Setf(evidence.Unknown, "%s of grants against the queue's order, which a fault may explain",
+			evidence.Count(unsure, "pair", "pairs"))
 	case close > 0:
-		v.setf(Unknown, "%s of grants against the queue's order by less than the clocks can differ",
-			count(close, "pair", "pairs"))
-	case !d.whole:
-		v.setf(Unknown, "in the queue's order as far as the history goes, which is not complete")
+		v.Setf(evidence.Unknown, "%s of grants against the queue's order by less than the clocks can differ",
+			evidence.Count(close, "pair", "pairs"))
+	case !d.Whole:
+		v.Setf(evidence.Unknown, "in the queue's order as far as the history goes, which is not complete")
 	default:
-		v.Result, v.Summary = Pass, count(grants, "grant", "grants")+" in the queue's order"
+		v.Result, v.Summary = evidence.Pass, evidence.Count(grants, "grant", "grants")+" in the queue's order"
 	}
 	if excused > 0 {
 		v.Summary += fmt.Sprintf("; %d more explained by what had silenced the overtaken client", excused)
 	}
 	if entry > 0 {
-		v.Summary += "; in " + count(entry, "pair", "pairs") + " of grants, the client that asked later was queued first"
+		v.Summary += "; in " + evidence.Count(entry, "pair", "pairs") +
+			" of grants, the client that asked later was queued first"
 	}
 	return v
 }
 
 // placed returns the grants with what orders them as their tokens. Where a recipe gives no tokens, that is the creation
 // zxid of the znode that the servers' transaction logs have for the grant.
-func (d *digest) placed(grants []*history.Acquisition) []*history.Acquisition {
-	if d.facts.Tokens {
+func placed(d *evidence.Digest, grants []*history.Acquisition) []*history.Acquisition {
+	if d.Facts.Tokens {
 		return grants
 	}
 	var all []*history.Acquisition
 	for _, a := range grants {
-		if w := d.servers.proof(a); w.answer == nodes.Witnessed && len(w.spans) == 1 {
+		if w := d.Servers.Proof(a); w.Answer == nodes.Witnessed && len(w.Spans) == 1 {
 			a := *a
-			a.Token = w.spans[0].Czxid
+			a.Token = w.Spans[0].Czxid
 			all = append(all, &a)
 		}
 	}
@@ -148,28 +152,28 @@ func ownPlaces(grants []*history.Acquisition) []*history.Acquisition {
 }
 
 // placeOf names what gave a grant its place in the queue.
-func (d *digest) placeOf(a *history.Acquisition) string {
-	if d.facts.Tokens {
+func placeOf(d *evidence.Digest, a *history.Acquisition) string {
+	if d.Facts.Tokens {
 		return fmt.Sprintf("token %d", a.Token)
 	}
-	return "znode of zxid " + Zxid(a.Token)
+	return "znode of zxid " + evidence.Zxid(a.Token)
 }
 
 // inversion describes a, which n of the grants before it overtook, by the last of them.
-func (d *digest) inversion(before []*history.Acquisition, a *history.Acquisition, n int64) Finding {
+func inversion(d *evidence.Digest, before []*history.Acquisition, a *history.Acquisition, n int64) evidence.Finding {
 	k := len(before) - 1
-	for !d.overtook(before[k], a) {
+	for !overtook(d, before[k], a) {
 		k--
 	}
 	by, later := before[k], "higher tokens"
-	if !d.facts.Tokens {
+	if !d.Facts.Tokens {
 		later = "later znodes"
 	}
-	return Finding{
-		Kind: KindInversion, Lock: a.Lock, At: by.Returned, Until: a.Returned, Cause: CauseNone,
+	return evidence.Finding{
+		Kind: evidence.KindInversion, Lock: a.Lock, At: by.Returned, Until: a.Returned, Cause: evidence.CauseNone,
 		Clients: []string{a.Client, by.Client}, Tokens: []int64{a.Token, by.Token},
 		Text: fmt.Sprintf("%s (%s) was granted %s after %d with %s, the last of them %s (%s)", a.Client,
-			d.placeOf(a), a.Lock, n, later, by.Client, d.placeOf(by)),
-		Events: append(d.eventsOf(by), d.eventsOf(a)...),
+			placeOf(d, a), a.Lock, n, later, by.Client, placeOf(d, by)),
+		Events: append(d.EventsOf(by), d.EventsOf(a)...),
 	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"locklab/harness/check/evidence"
 	"math"
 	"testing"
 )
@@ -17,14 +18,14 @@ func TestFigures(t *testing.T) {
 		{5_123_456_789, "5.12 s", "5123 ms"},
 		{272_400_000_000, "272 s", "272400 ms"},
 	} {
-		if got := length(c.ns); got != c.length {
+		if got := evidence.Length(c.ns); got != c.length {
 			t.Errorf("%d ns: %q, want %q", c.ns, got, c.length)
 		}
-		if got := millis(c.ns); got != c.millis {
+		if got := evidence.Millis(c.ns); got != c.millis {
 			t.Errorf("%d ns: %q, want %q", c.ns, got, c.millis)
 		}
 	}
-	if got := length(math.MaxInt64); got != "never" {
+	if got := evidence.Length(math.MaxInt64); got != "never" {
 		t.Errorf("the end of time: %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -45,16 +46,16 @@ func overtaken(grants []*history.Acquisition, at func(*history.Acquisition) int6
 
 // overtook reports whether b, which returned before a, was certainly granted before it though it should have been
 // later.
-func (d *digest) overtook(b, a *history.Acquisition) bool {
+func overtook(d *evidence.Digest, b, a *history.Acquisition) bool {
 	return b.Token > a.Token && history.Conflict(b.Mode, a.Mode) &&
-		b.Returned+d.clocks().between(b.Process, a.Process) <= a.Returned
+		b.Returned+d.Clocks().Between(b.Process, a.Process) <= a.Returned
 }
 
 // certainly says how many of the grants before a certainly overtook it, of which far did so by so much that no clocks
 // matter.
-func (d *digest) certainly(before []*history.Acquisition, a *history.Acquisition, far int64) int64 {
-	for k := len(before) - 1; k >= 0 && before[k].Returned+d.clocks().most > a.Returned; k-- {
-		if d.overtook(before[k], a) {
+func certainly(d *evidence.Digest, before []*history.Acquisition, a *history.Acquisition, far int64) int64 {
+	for k := len(before) - 1; k >= 0 && before[k].Returned+d.Clocks().Most > a.Returned; k-- {
+		if overtook(d, before[k], a) {
 			far++
 		}
 	}

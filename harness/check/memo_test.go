@@ -1,6 +1,7 @@
 package check
 
 import (
+	"locklab/harness/check/evidence"
 	"sync"
 	"testing"
 )
@@ -8,10 +9,10 @@ import (
 // A memo knows what was found out before, serves several goroutines at once, and may be asked while it finds something
 // out.
 func TestMemo(t *testing.T) {
-	var m memo[int, int]
+	var m evidence.Memo[int, int]
 	var factorial func(n int) int
 	factorial = func(n int) int {
-		return m.of(n, func() int {
+		return m.Of(n, func() int {
 			if n == 0 {
 				return 1
 			}
@@ -27,7 +28,7 @@ func TestMemo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := m.of(4, func() int { t.Error("4! was known"); return 0 }); got != 24 {
+	if got := m.Of(4, func() int { t.Error("4! was known"); return 0 }); got != 24 {
 		t.Errorf("4! = %d, want 24", got)
 	}
 }

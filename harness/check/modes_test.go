@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"locklab/harness/check/evidence"
+	"locklab/harness/check/progress"
 	"locklab/harness/history"
 )
 
@@ -90,7 +92,7 @@ func (r *sharedRun) resize(now int64, permits int) (effect int64, number int) {
 	return effect, permits
 }
 
-func (r *sharedRun) end(facts *Facts) []history.Event {
+func (r *sharedRun) end(facts *evidence.Facts) []history.Event {
 	end := slices.Max(r.free) + ms
 	for _, e := range []history.Event{{Op: history.OpPhase, Detail: string(history.PhaseMeasure)},
 		{At: end, Op: history.OpPhase, Detail: string(history.PhaseDrain)},
@@ -100,13 +102,13 @@ func (r *sharedRun) end(facts *Facts) []history.Event {
 		r.events = append(r.events, e)
 	}
 	slices.SortStableFunc(r.events, byTime)
-	facts.SessionTimeout, facts.Tick, facts.MinAcquired, facts.Guard = 6e9, 1e9, int(r.n), GuardFencing
+	facts.SessionTimeout, facts.Tick, facts.MinAcquired, facts.Guard = 6e9, 1e9, int(r.n), evidence.GuardFencing
 	return r.events
 }
 
 // validReadWrite draws a run of a queue of readers and writers: one writer at a time, which may continue as a reader,
 // or several readers together.
-func validReadWrite(t *rapid.T) ([]history.Event, Facts) {
+func validReadWrite(t *rapid.T) ([]history.Event, evidence.Facts) {
 	r := &sharedRun{T: t, free: make([]int64, rapid.IntRange(2, 5).Draw(t, "clients"))}
 	now := int64(0)
 	for range rapid.IntRange(3, 12).Draw(t, "turns") {
@@ -145,7 +147,7 @@ func validReadWrite(t *rapid.T) ([]history.Event, Facts) {
 }
 
 // validSemaphore draws a run of a semaphore with slots, whose number of permits may change.
-func validSemaphore(t *rapid.T) ([]history.Event, Facts) {
+func validSemaphore(t *rapid.T) ([]history.Event, evidence.Facts) {
 	r := &sharedRun{T: t, free: make([]int64, rapid.IntRange(2, 5).Draw(t, "clients"))}
 	slots := make([]int64, rapid.IntRange(1, 4).Draw(t, "permits")) // since when each is free
 	now := int64(0)
@@ -178,13 +180,14 @@ func validSemaphore(t *rapid.T) ([]history.Event, Facts) {
 }
 
 func TestValidSharedRunsPass(t *testing.T) {
-	for name, valid := range map[string]func(*rapid.T) ([]history.Event, Facts){"read-write": validReadWrite,
+	for name, valid := range map[string]func(*rapid.T) ([]history.Event, evidence.Facts){"read-write": validReadWrite,
 		"semaphore": validSemaphore} {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			events, facts := valid(t)
 			r := Run(history.NewLog(events), facts)
-			if r.Verdict != Pass || *r.Safety.Overlaps != 0 || r.Check(BeliefExclusion).Result != Pass ||
-				r.Check(Effect).Result != Pass {
+			if r.Verdict != evidence.Pass || *r.Safety.Overlaps != 0 ||
+				r.Check(evidence.BeliefExclusion).Result != evidence.Pass ||
+				r.Check(evidence.Effect).Result != evidence.Pass {
 				t.Fatalf("verdict %s:\n%s", r.Verdict, describeReport(&r))
 			}
 		}))
@@ -213,10 +216,11 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 	granted := func(e *history.Event) bool { return isGrant(e) }
 	served := func(e *history.Event) bool { return e.Process == "r1" }
 	for name, m := range map[string]struct {
-		valid  func(*rapid.T) ([]history.Event, Facts)
-		mutate func(*rapid.T, []history.Event, *Facts) ([]history.Event, string)
+		valid  func(*rapid.T) ([]history.Event, evidence.Facts)
+		mutate func(*rapid.T, []history.Event, *evidence.Facts) ([]history.Event, string)
 	}{
-		"released late": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+		"released late": {validReadWrite, func(t *rapid.T, events []history.Event, _ *evidence.Facts) ([]history.Event,
+			string) {
 			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) },
 				func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
 			for j := range events {
@@ -224,32 +228,36 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 					e.At = events[k].At + 1
 				}
 			}
-			return events, BeliefExclusion
+			return events, evidence.BeliefExclusion
 		}},
-		"token of another": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+		"token of another": {validReadWrite, func(t *rapid.T, events []history.Event, _ *evidence.Facts) ([]history.Event,
+			string) {
 			i, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) },
 				func(a, b *history.Event) bool { return true })
 			retoken(events, events[k].Acq, events[i].Token)
-			return events, Tokens
+			return events, evidence.Tokens
 		}},
-		"fell": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+		"fell": {validReadWrite, func(t *rapid.T, events []history.Event, _ *evidence.Facts) ([]history.Event, string) {
 			_, k := following(t, events, func(a, b *history.Event) bool { return granted(a) && granted(b) },
 				func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
 			retoken(events, events[k].Acq, -1)
-			return events, Tokens
+			return events, evidence.Tokens
 		}},
-		"stale let in": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+		"stale let in": {validReadWrite, func(t *rapid.T, events []history.Event, _ *evidence.Facts) ([]history.Event,
+			string) {
 			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) },
 				func(a, b *history.Event) bool { return history.Conflict(a.Mode, b.Mode) })
 			e := events[i]
 			e.At, e.Op = events[k].At, history.OpRead
-			return append(events, e), Effect
+			return append(events, e), evidence.Effect
 		}},
-		"reader refused": {validReadWrite, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+		"reader refused": {validReadWrite, func(t *rapid.T, events []history.Event, _ *evidence.Facts) ([]history.Event,
+			string) {
 			events[pick(t, events, 0, served)].Kind = history.Fail
-			return events, Effect
+			return events, evidence.Effect
 		}},
-		"permit too many": {validSemaphore, func(t *rapid.T, events []history.Event, f *Facts) ([]history.Event, string) {
+		"permit too many": {validSemaphore, func(t *rapid.T, events []history.Event, f *evidence.Facts) ([]history.Event,
+			string) {
 			var taken, most int64 // what is given back counts first, at one instant
 			var changes []history.Event
 			k := map[int64]int64{}
@@ -274,18 +282,20 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 			}
 			f.Permits = int(most) - 1
 			events = slices.DeleteFunc(events, func(e history.Event) bool { return e.Op == history.OpResize })
-			return events, BeliefExclusion
+			return events, evidence.BeliefExclusion
 		}},
-		"slot of another": {validSemaphore, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+		"slot of another": {validSemaphore, func(t *rapid.T, events []history.Event, _ *evidence.Facts) ([]history.Event,
+			string) {
 			i, k := following(t, events, func(a, b *history.Event) bool { return served(a) && served(b) },
 				func(a, b *history.Event) bool { return a.Target == b.Target })
 			e := events[i]
 			e.At, e.Op = events[k].At, history.OpRead
-			return append(events, e), Effect
+			return append(events, e), evidence.Effect
 		}},
-		"permit refused": {validSemaphore, func(t *rapid.T, events []history.Event, _ *Facts) ([]history.Event, string) {
+		"permit refused": {validSemaphore, func(t *rapid.T, events []history.Event, _ *evidence.Facts) ([]history.Event,
+			string) {
 			events[pick(t, events, 0, served)].Kind = history.Fail
-			return events, Effect
+			return events, evidence.Effect
 		}},
 	} {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
@@ -293,7 +303,7 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 			broken, check := m.mutate(t, events, &facts)
 			broken = onOneHost(broken)
 			r := Run(history.NewLog(broken), facts)
-			if v := r.Check(check); v.Result != Fail || r.Verdict != Fail {
+			if v := r.Check(check); v.Result != evidence.Fail || r.Verdict != evidence.Fail {
 				t.Fatalf("%s says %s; verdict %s:\n%s", check, v.Result, r.Verdict, describeReport(&r))
 			}
 		}))
@@ -301,19 +311,18 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 }
 
 // drawPermits draws holds of permits in the order in which they begin, with a token each.
-func drawPermits(t *rapid.T) []hold {
+func drawPermits(t *rapid.T) []evidence.Hold {
 	tokens := rapid.Permutation([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).Draw(t, "tokens")
-	var holds []hold
+	var holds []evidence.Hold
 	for _, token := range tokens[:rapid.IntRange(0, len(tokens)).Draw(t, "holds")] {
 		from := rapid.Int64Range(0, 30).Draw(t, "from")
-		holds = append(holds, hold{
-			from,
-			from + rapid.Int64Range(0, 15).Draw(t, "length"),
-			&history.Acquisition{Token: token, Claimant: &history.Claimant{Mode: history.ModePermit,
-				Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")}},
-		})
+		holds = append(holds, evidence.Hold{
+			From:  from,
+			Until: from + rapid.Int64Range(0, 15).Draw(t, "length"),
+			By: &history.Acquisition{Token: token, Claimant: &history.Claimant{Mode: history.ModePermit,
+				Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")}}})
 	}
-	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(holds, func(a, b evidence.Hold) int { return cmp.Compare(a.From, b.From) })
 	return holds
 }
 
@@ -331,50 +340,50 @@ func TestExcessAgainstOracle(t *testing.T) {
 		gone := func(older, newer *history.Acquisition) bool { return older.Token < newer.Token && older.Token%3 == 0 }
 		var want []excess
 		for i, h := range holds {
-			var here []hold
+			var here []evidence.Hold
 			taken := int64(0)
 			for _, o := range holds[:i+1] {
-				if o.until > h.from && o.until > o.from {
+				if o.Until > h.From && o.Until > o.From {
 					here = append(here, o)
-					taken += o.by.Permits
+					taken += o.By.Permits
 				}
 			}
-			if h.until <= h.from || taken <= limit {
+			if h.Until <= h.From || taken <= limit {
 				continue
 			}
-			until := h.from
+			until := h.From
 			for left := taken; left > limit; until++ {
 				left = 0
 				for _, o := range here {
-					if o.until > until+1 {
-						left += o.by.Permits
+					if o.Until > until+1 {
+						left += o.By.Permits
 					}
 				}
 			}
-			slices.SortFunc(here, func(a, b hold) int { return cmp.Compare(a.by.Token, b.by.Token) })
+			slices.SortFunc(here, func(a, b evidence.Hold) int { return cmp.Compare(a.By.Token, b.By.Token) })
 			newest := here[len(here)-1]
 			older := here[:len(here)-1]
-			slices.SortStableFunc(older, func(a, b hold) int {
-				return -cmp.Compare(b2i(gone(a.by, newest.by)), b2i(gone(b.by, newest.by)))
+			slices.SortStableFunc(older, func(a, b evidence.Hold) int {
+				return -cmp.Compare(b2i(gone(a.By, newest.By)), b2i(gone(b.By, newest.By)))
 			})
 			if len(older) == 0 {
-				older = []hold{newest}
+				older = []evidence.Hold{newest}
 			}
 			covered := int64(0)
 			for _, o := range older {
 				if covered >= taken-limit {
 					break
 				}
-				covered += o.by.Permits
-				if !slices.ContainsFunc(want, func(e excess) bool { return e.older == o.by && e.newer == newest.by }) {
-					want = append(want, excess{o.by, newest.by, h.from, min(until, o.until, newest.until), taken})
+				covered += o.By.Permits
+				if !slices.ContainsFunc(want, func(e excess) bool { return e.older == o.By && e.newer == newest.By }) {
+					want = append(want, excess{o.By, newest.By, h.From, min(until, o.Until, newest.Until), taken})
 				}
 			}
 		}
 		var got []excess
 		always := func(int64, int64) int64 { return limit }
-		eachExcess(holds, always, gone, func(older, newer *hold, from, until, taken, _ int64) {
-			got = append(got, excess{older.by, newer.by, from, until, taken})
+		evidence.EachExcess(holds, always, gone, func(older, newer *evidence.Hold, from, until, taken, _ int64) {
+			got = append(got, excess{older.By, newer.By, from, until, taken})
 		})
 		if !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
@@ -403,7 +412,7 @@ func TestTakenTogether(t *testing.T) {
 		acq("c", "l1", 1, 1, 3, none), acq("c", "l2", 1, 4, 5, none), // one after the other
 		acq("d", "l1", 1, 1, none, 5), acq("d", "l2", 1, 6, none, none), // of two processes
 	}
-	got := takenTogether(all)
+	got := progress.TakenTogether(all)
 	for i := range all {
 		if want := all[i].Client == "a" && all[i].N == 1; got[&all[i]] != want {
 			t.Errorf("%+v: %v", all[i], got[&all[i]])
@@ -423,22 +432,22 @@ func TestOnePermitIsAMutex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		holds := drawPermits(t)
 		for i := range holds {
-			holds[i].by.Permits, holds[i].by.Token = 1, int64(i+1)
+			holds[i].By.Permits, holds[i].By.Token = 1, int64(i+1)
 		}
 		var permits, exclusive []excess
-		eachExcess(
+		evidence.EachExcess(
 			holds,
 			func(int64, int64) int64 { return 1 },
 			func(_, _ *history.Acquisition) bool { return false },
-			func(older, newer *hold, from, until, _, _ int64) {
-				permits = append(permits, excess{older: older.by, newer: newer.by, from: from})
+			func(older, newer *evidence.Hold, from, until, _, _ int64) {
+				permits = append(permits, excess{older: older.By, newer: newer.By, from: from})
 			},
 		)
 		for i := range holds {
-			holds[i].by.Mode = history.ModeExclusive
+			holds[i].By.Mode = history.ModeExclusive
 		}
-		eachOverlap(holds, func(a, b *hold) {
-			exclusive = append(exclusive, excess{older: a.by, newer: b.by, from: b.from})
+		evidence.EachOverlap(holds, func(a, b *evidence.Hold) {
+			exclusive = append(exclusive, excess{older: a.By, newer: b.By, from: b.From})
 		})
 		if !slices.Equal(permits, exclusive) {
 			t.Fatalf("as permits %v, as a mutex %v", permits, exclusive)

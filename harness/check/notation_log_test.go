@@ -7,6 +7,7 @@ import (
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -50,7 +51,7 @@ func parseLog(text string) ([]txnlog.Txn, error) {
 }
 
 // giveLog puts a fixture's transactions into its facts, if they have a layout.
-func giveLog(f *Facts, text string, events []history.Event) ([]history.Event, error) {
+func giveLog(f *evidence.Facts, text string, events []history.Event) ([]history.Event, error) {
 	if f.Servers == nil || f.Servers.Missing != "" {
 		return events, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -132,7 +133,7 @@ func (p *notation) line(f []string) (err error) {
 	case "txn":
 		return nil // see parseLog
 	}
-	e := history.Event{At: at(f[0]), Process: hostOf(f[1])}
+	e := history.Event{At: at(f[0]), Process: evidence.HostOf(f[1])}
 	switch what := f[2]; {
 	case what == "done":
 		e.Op = history.OpDone
@@ -356,23 +357,23 @@ func integer(s string) int64 {
 }
 
 // natures are those of the kinds of faults that fixtures name, where they are not zero.
-var natures = map[string]FaultNature{
+var natures = map[string]evidence.FaultNature{
 	"pause":            {SilencesLeader: true},
 	"kill":             {SilencesLeader: true, Lingers: true},
-	"restart":          {Cause: CauseKill, SilencesLeader: true, Lingers: true},
+	"restart":          {Cause: evidence.CauseKill, SilencesLeader: true, Lingers: true},
 	"slow-disk":        {SilencesLeader: true},
 	"partition":        {SilencesLeader: true},
 	"drop":             {Cause: "partition"},
 	"latency":          {HampersLeader: true, Passes: true},
 	"foreign-children": {SparesSessions: true},
 	"clock-step":       {SparesSessions: true},
-	"expire-session":   {Cause: CauseAdministrator, EndsSessions: true},
-	"delete-node":      {Cause: CauseAdministrator, DeletesZnodes: true},
-	"delete-parent":    {Cause: CauseAdministrator, DeletesZnodes: true, DeletesAll: true},
+	"expire-session":   {Cause: evidence.CauseAdministrator, EndsSessions: true},
+	"delete-node":      {Cause: evidence.CauseAdministrator, DeletesZnodes: true},
+	"delete-parent":    {Cause: evidence.CauseAdministrator, DeletesZnodes: true, DeletesAll: true},
 }
 
 // recipes are the promises that a fixture names with recipe=.
-var recipes = map[string]Facts{
+var recipes = map[string]evidence.Facts{
 	"queue":  {Tokens: true, Queue: true, Exclusive: true}, // and the default
 	"barge":  {Tokens: true, Exclusive: true},
 	"opaque": {Queue: true, Exclusive: true}, // a queue that shows no tokens
@@ -380,20 +381,20 @@ var recipes = map[string]Facts{
 }
 
 // setFact sets one fact from a fixture's argument.
-func setFact(f *Facts, key string, vals []string) error {
+func setFact(f *evidence.Facts, key string, vals []string) error {
 	pairs := func(set func(k, v string)) {
 		for _, kv := range vals {
 			k, v, _ := strings.Cut(kv, ":")
 			set(k, v)
 		}
 	}
-	plan := func(id string) *PlannedFault {
+	plan := func(id string) *evidence.PlannedFault {
 		for i := range f.Faults {
 			if f.Faults[i].ID == id {
 				return &f.Faults[i]
 			}
 		}
-		f.Faults = append(f.Faults, PlannedFault{ID: id, Kind: "pause", Target: "c1"})
+		f.Faults = append(f.Faults, evidence.PlannedFault{ID: id, Kind: "pause", Target: "c1"})
 		return &f.Faults[len(f.Faults)-1]
 	}
 	var err error
@@ -413,8 +414,8 @@ func setFact(f *Facts, key string, vals []string) error {
 	case "tick":
 		f.Tick, err = time.ParseDuration(vals[0])
 	case "expect":
-		f.Expect = map[string]Expectation{}
-		pairs(func(k, v string) { f.Expect[k] = Expectation(v) })
+		f.Expect = map[string]evidence.Expectation{}
+		pairs(func(k, v string) { f.Expect[k] = evidence.Expectation(v) })
 	case "atleast":
 		f.AtLeast = map[string]int64{}
 		pairs(func(k, v string) { f.AtLeast[k] = integer(v) })
@@ -467,7 +468,7 @@ func setFact(f *Facts, key string, vals []string) error {
 		f.Recovers = true
 	case "leader":
 		for _, id := range vals {
-			plan(id).Role = RoleLeader
+			plan(id).Role = evidence.RoleLeader
 		}
 	case "spares":
 		for _, id := range vals {
@@ -484,29 +485,29 @@ func setFact(f *Facts, key string, vals []string) error {
 			plan(id).Permanent = true
 		}
 	case "layout":
-		f.Servers = &ServerLog{Layout: nodes.Layout(vals[0])}
+		f.Servers = &evidence.ServerLog{Layout: nodes.Layout(vals[0])}
 	case "nolayout": // there are logs, but it is not known by which znodes clients contend
-		f.Servers = &ServerLog{}
+		f.Servers = &evidence.ServerLog{}
 	case "nologs":
-		f.Servers = &ServerLog{Missing: vals[0]}
+		f.Servers = &evidence.ServerLog{Missing: vals[0]}
 	case "doubt":
 		f.Servers.Doubts = vals
 	case "contradiction":
 		pairs(func(k, v string) {
 			f.Servers.Contradictions = append(
 				f.Servers.Contradictions,
-				Contradiction{Server: "zk1", Session: history.SessionID(integer(k)), Zxid: integer(v),
+				evidence.Contradiction{Server: "zk1", Session: history.SessionID(integer(k)), Zxid: integer(v),
 					Text: "server zk1 has a znode of session " + k + " that was closed"},
 			)
 		})
 	case "twice": // the transaction of that number creates the znode at that path, which exists
 		pairs(func(k, v string) {
-			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{Path: v, Zxid: integer(k),
+			f.Servers.Contradictions = append(f.Servers.Contradictions, evidence.Contradiction{Path: v, Zxid: integer(k),
 				Text: "the servers' transactions do not fit: zxid " + k + ": " + v + " is created, but has existed since 0x1"})
 		})
 	case "elsewhere": // of a znode of that session, at that path
 		pairs(func(k, v string) {
-			f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{
+			f.Servers.Contradictions = append(f.Servers.Contradictions, evidence.Contradiction{
 				Server:  "zk1",
 				Session: history.SessionID(integer(k)),
 				Path:    v,
@@ -515,7 +516,7 @@ func setFact(f *Facts, key string, vals []string) error {
 			})
 		})
 	case "stale":
-		f.Servers.Contradictions = append(f.Servers.Contradictions, Contradiction{
+		f.Servers.Contradictions = append(f.Servers.Contradictions, evidence.Contradiction{
 			Server:  "zk3",
 			Session: 0xdead,
 			Path:    vals[0],

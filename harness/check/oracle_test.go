@@ -3,12 +3,13 @@ package check
 import (
 	"testing"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
 // compareWithOracle counts overlaps and stale accesses of a simulated run by their definitions, which look at every
 // pair, and compares them with what the checks counted.
-func (s *simulation) compareWithOracle(t *testing.T, seed uint64, got *Safety) {
+func (s *simulation) compareWithOracle(t *testing.T, seed uint64, got *evidence.Safety) {
 	t.Helper()
 	holds := s.beliefs()
 	var pairs int64
@@ -16,14 +17,14 @@ func (s *simulation) compareWithOracle(t *testing.T, seed uint64, got *Safety) {
 	for i, a := range holds {
 		var taken int64
 		for k, b := range holds {
-			if a.by.Lock != b.by.Lock {
+			if a.By.Lock != b.By.Lock {
 				continue
 			}
-			if b.from <= a.from && a.from < b.until {
-				taken += b.by.Permits
+			if b.From <= a.From && a.From < b.Until {
+				taken += b.By.Permits
 			}
-			if k < i && a.by.Client != b.by.Client && history.Conflict(a.by.Mode, b.by.Mode) &&
-				max(a.from, b.from) < min(a.until, b.until) {
+			if k < i && a.By.Client != b.By.Client && history.Conflict(a.By.Mode, b.By.Mode) &&
+				max(a.From, b.From) < min(a.Until, b.Until) {
 				pairs++
 			}
 		}
@@ -32,29 +33,29 @@ func (s *simulation) compareWithOracle(t *testing.T, seed uint64, got *Safety) {
 	if n := *got.Overlaps; s.permits == 0 && n != pairs || s.permits > 0 && (n > 0) != crowded {
 		t.Errorf("seed %d: %d overlaps, but %d by definition (crowded: %t)", seed, n, pairs, crowded)
 	}
-	if n := got.StaleAccepted; n != nil && s.guard != GuardZKMulti && *n != s.stale() {
+	if n := got.StaleAccepted; n != nil && s.guard != evidence.GuardZKMulti && *n != s.stale() {
 		t.Errorf("seed %d: %d stale accesses accepted, but %d by definition", seed, *n, s.stale())
 	}
 }
 
 // beliefs are all holds that last for any time, by the clients' records.
-func (s *simulation) beliefs() (all []hold) {
+func (s *simulation) beliefs() (all []evidence.Hold) {
 	for i := range s.events {
 		e := &s.events[i]
 		if e.Op != history.OpAcquire || e.Kind != history.OK {
 			continue
 		}
-		h := hold{from: e.At, until: s.now, by: &history.Acquisition{Claimant: &history.Claimant{Client: e.Client,
+		h := evidence.Hold{From: e.At, Until: s.now, By: &history.Acquisition{Claimant: &history.Claimant{Client: e.Client,
 			Lock: e.Lock, Mode: e.Mode, Permits: e.Permits()}}}
 		for k := range s.events {
 			o := &s.events[k]
 			ends := o.Client == e.Client && o.Acq == e.Acq && o.Lock == e.Lock &&
 				(o.Op == history.OpLost || o.Op == history.OpRelease && o.Kind == history.Invoke)
 			if ends || k > i && o.Process == e.Process && o.ProcessIs(history.ProcessExited) {
-				h.until = min(h.until, o.At)
+				h.Until = min(h.Until, o.At)
 			}
 		}
-		if h.from < h.until {
+		if h.From < h.Until {
 			all = append(all, h)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -35,13 +36,13 @@ func TestPlacementByPings(t *testing.T) {
 			}
 			// The harness's own clock has nothing to do with the leader's.
 			events = append(events, history.WallClock{Wall: began}.Event(0))
-			p := newPlacement(history.NewLog(events), h)
-			if len(p.samples) < 3 || p.err > 5e6 {
-				t.Fatalf("%d samples, off by up to %v", len(p.samples), time.Duration(p.err))
+			p := evidence.NewPlacement(history.NewLog(events), h)
+			if len(p.Samples) < 3 || p.Err > 5e6 {
+				t.Fatalf("%d samples, off by up to %v", len(p.Samples), time.Duration(p.Err))
 			}
 			for at := int64(0); at < 60e9; at += 777e6 {
-				if got := p.at(leader(at)); abs(got-at) > p.err {
-					t.Errorf("%v is placed at %v, off by more than %v", time.Duration(at), time.Duration(got), time.Duration(p.err))
+				if got := p.At(leader(at)); evidence.Abs(got-at) > p.Err {
+					t.Errorf("%v is placed at %v, off by more than %v", time.Duration(at), time.Duration(got), time.Duration(p.Err))
 				}
 			}
 		})
@@ -52,21 +53,22 @@ func TestPlacementByPings(t *testing.T) {
 	life := func(i, ms int64) *nodes.Life {
 		return &nodes.Life{Path: fmt.Sprint("/run/ping1-", i), Czxid: i, Created: ms}
 	}
-	placed := func(h *nodes.History, pings ...history.Event) placement {
-		return newPlacement(history.NewLog(pings), h)
+	placed := func(h *nodes.History, pings ...history.Event) evidence.Placement {
+		return evidence.NewPlacement(history.NewLog(pings), h)
 	}
 	t.Run("made before the log begins", func(t *testing.T) {
 		h := nodes.NewHistory()
 		h.Lives = []*nodes.Life{{Path: "/run/ping1-1"}, life(2, 1001)}
-		if p := placed(h, ping(1, 0), ping(2, 1e9)); len(p.samples) != 1 || abs(p.at(1001)-1e9) > 2e6 || p.err > 3e6 {
+		if p := placed(h, ping(1, 0), ping(2, 1e9)); len(p.Samples) != 1 || evidence.Abs(p.At(1001)-1e9) > 2e6 ||
+			p.Err > 3e6 {
 			t.Errorf("%+v", p)
 		}
 	})
 	t.Run("of a clock that jumped", func(t *testing.T) {
 		h := nodes.NewHistory()
 		h.Lives = []*nodes.Life{life(1, 1000), life(2, 2500), life(3, 3500)}
-		if p := placed(h, ping(1, 0), ping(2, 1e9), ping(3, 2e9)); p.err < 497e6 {
-			t.Errorf("off by no more than %v", time.Duration(p.err))
+		if p := placed(h, ping(1, 0), ping(2, 1e9), ping(3, 2e9)); p.Err < 497e6 {
+			t.Errorf("off by no more than %v", time.Duration(p.Err))
 		}
 	})
 	t.Run("by two groups of slow pings that may agree", func(t *testing.T) {
@@ -82,15 +84,16 @@ func TestPlacementByPings(t *testing.T) {
 			}
 			h.Lives = append(h.Lives, life(i, 5000+ms))
 		}
-		if p := placed(h, pings...); p.err < int64(took) || strings.Contains(p.how, "jumped") {
-			t.Errorf("%s %v", p.how, time.Duration(p.err))
+		if p := placed(h, pings...); p.Err < int64(took) || strings.Contains(p.How, "jumped") {
+			t.Errorf("%s %v", p.How, time.Duration(p.Err))
 		}
 	})
 	t.Run("by pings that were answered slowly", func(t *testing.T) {
 		slow := history.Ping{Server: "zk1", Node: "/run/ping1-1", Took: time.Second}.Event(1e9)
 		h := nodes.NewHistory()
 		h.Lives = []*nodes.Life{life(1, 1000)}
-		doubts := (&transactions{ServerLog: &ServerLog{History: h}, clock: placed(h, slow)}).doubts()
+		doubts := (&evidence.Transactions{ServerLog: &evidence.ServerLog{History: h},
+			Clock: placed(h, slow)}).DoubtedBecause()
 		const want = "was read too slowly: it is known only to within 501 ms"
 		if len(doubts) != 1 || !strings.HasSuffix(doubts[0], want) {
 			t.Errorf("doubts are %q, want one that ends with %q", doubts, want)
@@ -99,8 +102,8 @@ func TestPlacementByPings(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) {
 		events := []history.Event{history.WallClock{Wall: 5}.Event(0),
 			history.Ping{Server: "zk1", Node: "/run/ping1-1"}.Event(7)}
-		if p := newPlacement(history.NewLog(events), nodes.NewHistory()); len(p.samples) != 0 {
-			t.Errorf("placed by %+v", p.samples)
+		if p := evidence.NewPlacement(history.NewLog(events), nodes.NewHistory()); len(p.Samples) != 0 {
+			t.Errorf("placed by %+v", p.Samples)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -65,8 +66,8 @@ func number(txns []*txnlog.Txn) {
 	}
 }
 
-func judgeLog(events []history.Event, facts Facts, txns []*txnlog.Txn) Report {
-	facts.Servers = &ServerLog{
+func judgeLog(events []history.Event, facts evidence.Facts, txns []*txnlog.Txn) Report {
+	facts.Servers = &evidence.ServerLog{
 		Layout:  nodes.LayoutQueue,
 		Servers: []string{"zk1"},
 		History: nodes.Replay(func(yield func(txnlog.Txn) bool) {
@@ -86,8 +87,10 @@ func TestServersOfValidRunsPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events, facts := validRun(t)
 		events, txns := logOf(events)
-		if r := judgeLog(events, facts, txns); r.Verdict != Pass || r.Check(ServiceExclusion).Result != Pass {
-			t.Fatalf("verdict %s:\n%s\n%s", r.Verdict, describeReport(&r), describeVerdict(r.Check(ServiceExclusion), true))
+		if r := judgeLog(events, facts, txns); r.Verdict != evidence.Pass ||
+			r.Check(evidence.ServiceExclusion).Result != evidence.Pass {
+			t.Fatalf("verdict %s:\n%s\n%s", r.Verdict, describeReport(&r), describeVerdict(r.Check(evidence.ServiceExclusion),
+				true))
 		}
 	})
 }
@@ -129,7 +132,7 @@ func TestServersOfInvalidRunsFail(t *testing.T) {
 			txns = slices.Delete(txns, i, i+1)
 		}
 		r := judgeLog(events, facts, txns)
-		if v := r.Check(ServiceExclusion); v.Result != Fail || v.Count < 1 || !v.Violation {
+		if v := r.Check(evidence.ServiceExclusion); v.Result != evidence.Fail || v.Count < 1 || !v.Violation {
 			t.Fatalf("%s of %v: %s", mutation, txn, describeVerdict(v, true))
 		}
 	})

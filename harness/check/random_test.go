@@ -10,6 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"locklab/harness/check/effect"
+	"locklab/harness/check/evidence"
+	"locklab/harness/check/progress"
 	"locklab/harness/history"
 )
 
@@ -19,7 +22,7 @@ func byTime(a, b history.Event) int { return cmp.Compare(a.At, b.At) }
 
 // validRun draws a run of a queue lock with a fenced counter in which nothing is wrong: clients are granted in token
 // order, each hold ends before the next begins, and each holder increments the counter by one.
-func validRun(t *rapid.T) ([]history.Event, Facts) {
+func validRun(t *rapid.T) ([]history.Event, evidence.Facts) {
 	clients := rapid.IntRange(2, 5).Draw(t, "clients")
 	grants := rapid.IntRange(3, 25).Draw(t, "grants")
 	gap := func(label string) int64 { return rapid.Int64Range(1, 200).Draw(t, label) * ms }
@@ -62,7 +65,7 @@ func validRun(t *rapid.T) ([]history.Event, Facts) {
 			step(from, history.Invoke, use.op, use.value)
 			e.Process = "r1"
 			step((from+now)/2, history.OK, use.op, use.value)
-			e.Process = hostOf(e.Client)
+			e.Process = evidence.HostOf(e.Client)
 			step(now, history.OK, use.op, use.value)
 		}
 		step(now, history.Invoke, history.OpRelease, 0)
@@ -78,7 +81,8 @@ func validRun(t *rapid.T) ([]history.Event, Facts) {
 	slices.SortStableFunc(events, byTime)
 
 	facts := recipes["queue"]
-	facts.SessionTimeout, facts.Tick, facts.MinAcquired, facts.Guard = 6*time.Second, time.Second, grants, GuardFencing
+	facts.SessionTimeout, facts.Tick = 6*time.Second, time.Second
+	facts.MinAcquired, facts.Guard = grants, evidence.GuardFencing
 	return events, facts
 }
 
@@ -86,7 +90,7 @@ func TestValidRunsPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events, facts := validRun(t)
 		r := Run(history.NewLog(events), facts)
-		if r.Verdict != Pass {
+		if r.Verdict != evidence.Pass {
 			t.Fatalf("verdict %s:\n%s", r.Verdict, describeReport(&r))
 		}
 	})
@@ -94,7 +98,7 @@ func TestValidRunsPass(t *testing.T) {
 
 // A mutation breaks a valid run in one way. It returns the check that must
 // notice, and what that check must say.
-type mutation func(t *rapid.T, events []history.Event) (broken []history.Event, check string, says Result)
+type mutation func(t *rapid.T, events []history.Event) (broken []history.Event, check string, says evidence.Result)
 
 // pick draws one event that f accepts; the last k of them are not drawn.
 func pick(t *rapid.T, events []history.Event, k int, f func(*history.Event) bool) int {
@@ -119,7 +123,7 @@ func retoken(events []history.Event, acq, token int64) {
 }
 
 var mutations = map[string]mutation{
-	"release late": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"release late": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		e := events[pick(t, events, 1, isGrant)]
 		next := slices.IndexFunc(events, func(o history.Event) bool { return isGrant(&o) && o.Acq == e.Acq+1 })
 		if events[next].Client == e.Client {
@@ -129,55 +133,56 @@ var mutations = map[string]mutation{
 			return o.Op == history.OpRelease && o.Kind == history.Invoke && o.Acq == e.Acq
 		})
 		events[release].At = events[next].At + 1
-		return events, BeliefExclusion, Fail
+		return events, evidence.BeliefExclusion, evidence.Fail
 	},
-	"tokens swapped": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"tokens swapped": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		a := events[pick(t, events, 1, isGrant)]
 		k := slices.IndexFunc(events, func(o history.Event) bool { return isGrant(&o) && o.Acq == a.Acq+1 })
 		b := events[k]
 		retoken(events, a.Acq, b.Token)
 		retoken(events, b.Acq, a.Token)
-		return events, rapid.SampledFrom([]string{Tokens, Fairness, Effect}).Draw(t, "check"), Fail
+		return events, rapid.SampledFrom([]string{evidence.Tokens, evidence.Fairness, evidence.Effect}).Draw(t,
+			"check"), evidence.Fail
 	},
-	"token reused": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"token reused": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		a := events[pick(t, events, 1, isGrant)]
 		retoken(events, a.Acq+1, a.Token)
-		return events, Tokens, Fail
+		return events, evidence.Tokens, evidence.Fail
 	},
-	"token missing": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"token missing": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		events[pick(t, events, 0, isGrant)].Token = 0
-		return events, Tokens, Fail
+		return events, evidence.Tokens, evidence.Fail
 	},
-	"write lost": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"write lost": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		k := pick(t, events, 0, func(e *history.Event) bool { return e.Op == history.OpWrite && e.Process == "r1" })
 		for i := k; i < len(events); i++ {
 			if events[i].Op == history.OpWrite && events[i].Process == "r1" {
 				events[i].Value--
 			}
 		}
-		return events, Effect, Fail
+		return events, evidence.Effect, evidence.Fail
 	},
-	"write invented": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"write invented": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		k := pick(t, events, 0, func(e *history.Event) bool { return e.Op == history.OpWrite && e.Process == "r1" })
 		for i := k; i < len(events); i++ {
 			if events[i].Op == history.OpWrite && events[i].Process == "r1" {
 				events[i].Value++
 			}
 		}
-		return events, Effect, Fail
+		return events, evidence.Effect, evidence.Fail
 	},
-	"stale access let in": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"stale access let in": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		k := pick(t, events, 3, func(e *history.Event) bool { return e.Process == "r1" })
 		e := events[k]
 		last := events[pick(t, events, 0, func(o *history.Event) bool { return o.Process == "r1" && o.Acq > e.Acq })]
 		e.Op, e.At = history.OpRead, last.At
-		return append(events, e), Effect, Fail
+		return append(events, e), evidence.Effect, evidence.Fail
 	},
-	"holder refused": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"holder refused": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		events[pick(t, events, 0, func(e *history.Event) bool { return e.Process == "r1" })].Kind = history.Fail
-		return events, Effect, Fail
+		return events, evidence.Effect, evidence.Fail
 	},
-	"waiter forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"waiter forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		at := events[len(events)-1].At
 		for i := range events {
 			if events[i].At == at {
@@ -192,50 +197,51 @@ var mutations = map[string]mutation{
 			Kind:    history.Invoke,
 			Lock:    "l1",
 			Acq:     1,
-		}), Liveness, Fail
+		}), evidence.Liveness, evidence.Fail
 	},
-	"no end": func(_ *rapid.T, events []history.Event) ([]history.Event, string, Result) {
-		return slices.DeleteFunc(events, func(e history.Event) bool { return e.Op == history.OpEnd }), Assumptions, Unknown
+	"no end": func(_ *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
+		return slices.DeleteFunc(events,
+			func(e history.Event) bool { return e.Op == history.OpEnd }), evidence.Assumptions, evidence.Unknown
 	},
-	"nothing measured": func(_ *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"nothing measured": func(_ *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		return slices.DeleteFunc(
 			events,
 			func(e history.Event) bool { return e.Op == history.OpPhase && e.Phase() == history.PhaseMeasure },
-		), Assumptions, Unknown
+		), evidence.Assumptions, evidence.Unknown
 	},
-	"call forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"call forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		k := pick(t, events, 0,
 			func(e *history.Event) bool { return e.Op == history.OpAcquire && e.Kind == history.Invoke })
-		return slices.Delete(events, k, k+1), Assumptions, Unknown
+		return slices.Delete(events, k, k+1), evidence.Assumptions, evidence.Unknown
 	},
-	"grant forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"grant forgotten": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		k := pick(t, events, 0, isGrant)
-		return slices.Delete(events, k, k+1), Assumptions, Unknown
+		return slices.Delete(events, k, k+1), evidence.Assumptions, evidence.Unknown
 	},
-	"server died": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"server died": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		at := rapid.Int64Range(0, events[len(events)-1].At-1).Draw(t, "death")
 		return append(
 			events,
 			history.Event{At: at, Process: "zk1", Op: history.OpProcess, Mode: history.Mode(history.ProcessExited)},
-		), Assumptions, Unknown
+		), evidence.Assumptions, evidence.Unknown
 	},
-	"fault not injected": func(t *rapid.T, events []history.Event) ([]history.Event, string, Result) {
+	"fault not injected": func(t *rapid.T, events []history.Event) ([]history.Event, string, evidence.Result) {
 		return append(
 			events,
 			history.Event{At: 1, Process: "harness", Op: history.OpFaultInject, Kind: history.Invoke, Fault: "f1"},
-		), Assumptions, Unknown
+		), evidence.Assumptions, evidence.Unknown
 	},
 }
 
 // A valid run with one thing broken never passes, and the check that is responsible says so.
 func TestMutationsAreCaught(t *testing.T) {
-	for _, name := range sortedKeys(mutations) {
+	for _, name := range evidence.SortedKeys(mutations) {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			events, facts := validRun(t)
 			broken, check, says := mutations[name](t, events)
 			broken = onOneHost(broken)
 			r := Run(history.NewLog(broken), facts)
-			if v := r.Check(check); v.Result != says || r.Verdict == Pass {
+			if v := r.Check(check); v.Result != says || r.Verdict == evidence.Pass {
 				t.Fatalf("%s says %s, want %s; verdict %s:\n%s", check, v.Result, says, r.Verdict, describeReport(&r))
 			}
 		}))
@@ -248,7 +254,7 @@ func onOneHost(events []history.Event) []history.Event {
 	for i := range events {
 		e := &events[i]
 		if _, number, is := strings.Cut(e.Client, "/"); is {
-			if e.Process == hostOf(e.Client) {
+			if e.Process == evidence.HostOf(e.Client) {
 				e.Process = "c1"
 			}
 			e.Client = "c1/" + number
@@ -296,29 +302,29 @@ func bothRead(a, b *history.Acquisition) bool {
 // TestOverlapsAgainstOracle compares eachOverlap with the definition, which looks at every pair.
 func TestOverlapsAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var holds []hold
+		var holds []evidence.Hold
 		for _, a := range drawGrants(t) {
-			holds = append(holds, hold{a.Returned, a.BelievedUntil(40), a})
+			holds = append(holds, evidence.Hold{From: a.Returned, Until: a.BelievedUntil(40), By: a})
 		}
 		type pair struct{ a, b *history.Acquisition }
 		want := map[pair]bool{}
 		for i, a := range holds {
 			for _, b := range holds[i+1:] {
-				if a.by.Client != b.by.Client && !bothRead(a.by, b.by) && max(a.from, b.from) < min(a.until, b.until) {
-					want[pair{a.by, b.by}] = true
+				if a.By.Client != b.By.Client && !bothRead(a.By, b.By) && max(a.From, b.From) < min(a.Until, b.Until) {
+					want[pair{a.By, b.By}] = true
 				}
 			}
 		}
 		got, last := 0, int64(-1)
-		eachOverlap(holds, func(a, b *hold) {
+		evidence.EachOverlap(holds, func(a, b *evidence.Hold) {
 			got++
-			if !want[pair{a.by, b.by}] {
-				t.Fatalf("not an overlap: [%d,%d) and [%d,%d)", a.from, a.until, b.from, b.until)
+			if !want[pair{a.By, b.By}] {
+				t.Fatalf("not an overlap: [%d,%d) and [%d,%d)", a.From, a.Until, b.From, b.Until)
 			}
-			if b.from < last {
+			if b.From < last {
 				t.Fatalf("visited out of order")
 			}
-			last = b.from
+			last = b.From
 		})
 		if got != len(want) {
 			t.Fatalf("visited %d overlaps, there are %d", got, len(want))
@@ -360,7 +366,8 @@ func TestTokensAgainstOracle(t *testing.T) {
 		for i, b := range grants {
 			bad, same := false, false
 			for k, a := range grants[:i] {
-				certain := a.Returned <= b.Invoked || (&digest{}).released(a) && (&digest{}).released(b) && a.Returned < b.Returned
+				certain := a.Returned <= b.Invoked || released((&evidence.Digest{}), a) && released((&evidence.Digest{}), b) &&
+					a.Returned < b.Returned
 				bad = bad || k < i && certain && a.Token > b.Token && !bothRead(a, b)
 				if a.Token == b.Token && !same {
 					// The first grant with the token must be the write hold of b's client.
@@ -375,7 +382,7 @@ func TestTokensAgainstOracle(t *testing.T) {
 				want++
 			}
 		}
-		order := tokenOrder{digest: &digest{}}
+		order := tokenOrder{Digest: &evidence.Digest{}}
 		order.judge(grants, false)
 		if order.bad != want {
 			t.Fatalf("%d grants condemned, want %d", order.bad, want)
@@ -392,36 +399,36 @@ func TestStallsAgainstOracle(t *testing.T) {
 				a.Outcome, a.Token = history.Fail, 0
 			}
 		}
-		l := livenessJudge{
-			digest: &digest{end: 40, facts: Facts{Tick: 2}},
-			bound:  rapid.Int64Range(0, 12).Draw(t, "bound"),
-			stop:   40,
+		l := progress.LivenessJudge{
+			Digest: &evidence.Digest{End: 40, Facts: evidence.Facts{Tick: 2}},
+			Bound:  rapid.Int64Range(0, 12).Draw(t, "bound"),
+			Stop:   40,
 		}
-		l.grants = map[string][]*history.Acquisition{"l1": slices.DeleteFunc(slices.Clone(grants),
+		l.Grants = map[string][]*history.Acquisition{"l1": slices.DeleteFunc(slices.Clone(grants),
 			func(a *history.Acquisition) bool { return !a.Granted() })}
 		if rapid.Bool().Draw(t, "fault") {
 			from := rapid.Int64Range(0, 40).Draw(t, "injected")
-			l.faults = []*fault{{FaultTimes: history.FaultTimes{Requested: history.None, Injected: from, Healed: from,
+			l.Faults = []*evidence.Fault{{FaultTimes: history.FaultTimes{Requested: history.None, Injected: from, Healed: from,
 				HealVerified: rapid.Int64Range(from, 40).Draw(t, "healed")}}}
 		}
 		want, waited := 0, int64(0)
 		over := func() {
-			if waited > l.bound {
+			if waited > l.Bound {
 				want++
 			}
 			waited = 0
 		}
 		for now := range int64(40) { // the unit interval [now, now+1)
 			waiting, blocked := false, false
-			for _, f := range l.faults {
-				from, until := l.inForce(f)
+			for _, f := range l.Faults {
+				from, until := l.InForce(f)
 				blocked = blocked || from <= now && now < until
 			}
 			for _, a := range grants {
 				if a.Granted() && a.Returned == now {
 					over()
 				}
-				from, until := l.waited(a)
+				from, until := l.Waited(a)
 				waiting = waiting || from <= now && now < until
 				blocked = blocked || a.Granted() && a.Returned <= now && now < a.BelievedUntil(40)
 			}
@@ -433,7 +440,7 @@ func TestStallsAgainstOracle(t *testing.T) {
 			}
 		}
 		over()
-		if got := l.stalls("l1", grants); len(got) != want {
+		if got := l.Stalls("l1", grants); len(got) != want {
 			t.Fatalf("%d stalls, want %d: %v", len(got), want, got)
 		}
 	})
@@ -458,10 +465,11 @@ func TestStaleAgainstOracle(t *testing.T) {
 				Token: rapid.Int64Range(1, 8).Draw(t, "token"),
 			}
 		})).Draw(t, "accesses")
-		x := effects{locks: map[string]*lockEffect{}, most: (&digest{}).mostPermits, apart: (&digest{}).apart}
+		x := effect.Effects{Locks: map[string]*effect.LockEffect{}, Most: (&evidence.Digest{}).MostPermits,
+			Apart: (&evidence.Digest{}).Apart}
 		var accepted, rejected, wrong int64
 		for i := range events {
-			x.add(&events[i])
+			x.Add(&events[i])
 			stale := slices.ContainsFunc(events[:i], func(e history.Event) bool {
 				a, b := &e, &events[i]
 				bounds := a.Lock == b.Lock && a.Kind == history.OK && a.Token > b.Token
@@ -480,8 +488,8 @@ func TestStaleAgainstOracle(t *testing.T) {
 				wrong++
 			}
 		}
-		if x.staleAccepted != accepted || x.staleRejected != rejected || x.falseRejections != wrong {
-			t.Fatalf("accepted %d rejected %d wrong %d, want %d %d %d", x.staleAccepted, x.staleRejected, x.falseRejections,
+		if x.StaleAccepted != accepted || x.StaleRejected != rejected || x.FalseRejections != wrong {
+			t.Fatalf("accepted %d rejected %d wrong %d, want %d %d %d", x.StaleAccepted, x.StaleRejected, x.FalseRejections,
 				accepted, rejected, wrong)
 		}
 	})
@@ -522,9 +530,10 @@ func TestJunk(t *testing.T) {
 				Detail: name("detail", "", "measure", "collect"),
 			}
 		})).Draw(t, "events")
-		r := Run(history.NewLog(events), Facts{Tokens: true, Queue: true, Exclusive: true, SessionTimeout: 6, Tick: 1})
+		r := Run(history.NewLog(events), evidence.Facts{Tokens: true, Queue: true, Exclusive: true, SessionTimeout: 6,
+			Tick: 1})
 		broke := func(w string) bool { return strings.Contains(w, "broke") || strings.HasPrefix(w, "no check ran") }
-		if slices.ContainsFunc(r.Warnings, broke) || r.Verdict == Pass {
+		if slices.ContainsFunc(r.Warnings, broke) || r.Verdict == evidence.Pass {
 			t.Fatalf("verdict %s, warnings %v", r.Verdict, r.Warnings)
 		}
 	})

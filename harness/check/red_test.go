@@ -4,10 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"locklab/harness/check/evidence"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -43,7 +42,7 @@ func TestEverythingGoesRed(t *testing.T) {
 					kinds.add(string(f.Kind), "found")
 				}
 			}
-			for _, c := range Counters() {
+			for _, c := range evidence.Counters() {
 				if n := c.Of(&r.Safety); n != nil && *n > 0 {
 					counters.add(c.Name, "counted")
 				}
@@ -63,15 +62,15 @@ func TestEverythingGoesRed(t *testing.T) {
 	}
 	for _, c := range All() {
 		if c.OfRun {
-			demand("check", checks, c.Name, string(Pass), string(Unknown))
+			demand("check", checks, c.Name, string(evidence.Pass), string(evidence.Unknown))
 		} else {
-			demand("check", checks, c.Name, string(Pass), string(Fail), string(Unknown), "violation")
+			demand("check", checks, c.Name, string(evidence.Pass), string(evidence.Fail), string(evidence.Unknown), "violation")
 		}
 	}
 	for _, kind := range findingKinds(t) {
 		demand("finding", kinds, kind, "found")
 	}
-	for _, c := range Counters() {
+	for _, c := range evidence.Counters() {
 		demand("counter", counters, c.Name, "counted")
 	}
 	for _, c := range Conditions() {
@@ -79,62 +78,21 @@ func TestEverythingGoesRed(t *testing.T) {
 	}
 }
 
-// findingKinds returns the kinds of findings that the package's source names: in the field Kind of a Finding, or as the
-// first argument of a method that makes one.
-func findingKinds(t *testing.T) []string {
-	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	constants := map[string]string{}
-	var named []ast.Expr
-	note := func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.ValueSpec:
-			for i, name := range n.Names {
-				if i < len(n.Values) {
-					constants[name.Name] = text(n.Values[i])
-				}
-			}
-		case *ast.CompositeLit:
-			if id, is := n.Type.(*ast.Ident); is && id.Name == "Finding" {
-				for _, e := range n.Elts {
-					if kv, is := e.(*ast.KeyValueExpr); is && kv.Key.(*ast.Ident).Name == "Kind" {
-						named = append(named, kv.Value)
-					}
-				}
-			}
-		case *ast.CallExpr:
-			if f, is := n.Fun.(*ast.SelectorExpr); is && len(n.Args) > 0 &&
-				slices.Contains([]string{"find", "findStale", "finding"}, f.Sel.Name) {
-				named = append(named, n.Args[0])
-			}
-		case *ast.AssignStmt:
-			if f, is := n.Lhs[0].(*ast.SelectorExpr); is && f.Sel.Name == "Kind" {
-				named = append(named, n.Rhs[0])
-			}
-		}
-		return true
-	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
+// findingKinds returns the kinds of findings: the constants of the types Kind and Lack.
+func findingKinds(t *testing.T) (kinds []string) {
+	for _, path := range []string{"evidence/kind.go", "evidence/look.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(file, note)
-	}
-	var kinds []string
-	for _, e := range named {
-		kind := text(e)
-		if id, is := e.(*ast.Ident); is {
-			kind = constants[id.Name]
-		}
-		if kind != "" && !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if c, is := n.(*ast.ValueSpec); is && len(c.Values) == 1 {
+				if of, is := c.Type.(*ast.Ident); is && (of.Name == "Kind" || of.Name == "Lack") {
+					kinds = append(kinds, text(c.Values[0]))
+				}
+			}
+			return true
+		})
 	}
 	if len(kinds) < 20 {
 		t.Fatalf("only %d kinds of findings: %v", len(kinds), kinds)

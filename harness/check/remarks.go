@@ -3,23 +3,25 @@ package check
 import (
 	"slices"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
 // remarks says what a reader of the verdicts must know though it is no result of a check: that nothing contended,
 // though several clients were to, and that clients waited for a lock in vain while others got it. A recipe that queues
-// is held to its order ([livenessJudge.passedOver]); no other promises a client its turn.
-func (d *digest) remarks() (all []string) {
-	if !d.facts.Exclusive {
+// is held to its order ([progress.LivenessJudge.passedOver]); no other promises a client its turn.
+func remarks(d *evidence.Digest) (all []string) {
+	if !d.Facts.Exclusive {
 		return nil
 	}
-	asked, starved, grants := d.starved()
+	asked, starved, grants := starved(d)
 	if starved > 0 {
-		all = append(all, count(int64(starved), "client", "clients")+" of "+count(int64(asked), "client", "clients")+
+		all = append(all, evidence.Count(int64(starved), "client", "clients")+" of "+evidence.Count(int64(asked), "client",
+			"clients")+
 			" never got a lock that they asked for in the measured window, while the others got "+
-			count(int64(grants), "grant", "grants"))
+			evidence.Count(int64(grants), "grant", "grants"))
 	}
-	if max(asked, d.facts.Clients) > 1 && !d.contended() {
+	if max(asked, d.Facts.Clients) > 1 && !contended(d) {
 		all = append(all, "no client asked for a lock while another client had it or waited for it, so nothing put its "+
 			"exclusion to the test")
 	}
@@ -27,18 +29,18 @@ func (d *digest) remarks() (all []string) {
 }
 
 // contended reports whether a client asked for a lock while another one had it or waited for it.
-func (d *digest) contended() bool {
+func contended(d *evidence.Digest) bool {
 	last := map[string]*history.Acquisition{} // by lock: the one that is over last
 	until := map[string]int64{}
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
+	for i := range d.Acquisitions {
+		a := &d.Acquisitions[i]
 		if last[a.Lock] != nil && last[a.Lock].Client != a.Client && a.Invoked < until[a.Lock] {
 			return true
 		}
-		over := d.end
+		over := d.End
 		switch {
 		case a.Granted():
-			over = d.believedUntil(a)
+			over = d.BelievedUntil(a)
 		case a.Returned != history.None:
 			over = a.Returned
 		case a.Died != history.None:
@@ -54,17 +56,17 @@ func (d *digest) contended() bool {
 // starved counts the clients that asked for a lock in the measured window, the grants in it, and the clients among them
 // that got none although others got two for each client since they had asked first. After the window every client may
 // get the lock once, because the others stop asking.
-func (d *digest) starved() (asked, starved, grants int) {
-	from, to := max(d.measure, 0), d.end
-	for _, at := range []int64{d.collect, d.drain, d.closed} {
+func starved(d *evidence.Digest) (asked, starved, grants int) {
+	from, to := max(d.Measure, 0), d.End
+	for _, at := range []int64{d.Collect, d.Drain, d.Closed} {
 		if at != history.None {
 			to = at
 		}
 	}
 	first, got := map[string]int64{}, map[string]bool{} // by client
 	var returned []int64
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
+	for i := range d.Acquisitions {
+		a := &d.Acquisitions[i]
 		if a.Invoked >= to || a.Returned != history.None && a.Returned < from {
 			continue
 		}

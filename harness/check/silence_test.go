@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -15,7 +16,7 @@ func TestSentBy(t *testing.T) {
 		e.Process = "c1"
 		return &e
 	}
-	d := &digest{hiccups: map[string][]*history.Event{"c1": {stood(1000, 1100), stood(5000, 9000)}}}
+	d := &evidence.Digest{Hiccups: map[string][]*history.Event{"c1": {stood(1000, 1100), stood(5000, 9000)}}}
 	for _, c := range []struct {
 		process  string
 		at, want int64
@@ -32,7 +33,7 @@ func TestSentBy(t *testing.T) {
 		{"c1", 13_001, 13_001},
 		{"c2", 9000, 9000},
 	} {
-		if got := d.sentBy(c.process, c.at); got != c.want {
+		if got := d.SentBy(c.process, c.at); got != c.want {
 			t.Errorf("what %s read at %d was sent by %d, want %d", c.process, c.at, got, c.want)
 		}
 	}

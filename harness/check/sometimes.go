@@ -5,20 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
-// Sometimes names the check that this file defines.
-const Sometimes = "sometimes"
-
-var sometimesCheck = Check{
-	Name:    Sometimes,
+var sometimesCheck = evidence.Check{
+	Name:    evidence.Sometimes,
 	Asks:    "did everything happen that the scenario names under sometimes, without which a pass would mean nothing?",
 	Subject: "what had to happen for the run to mean anything",
 	OfRun:   true,
-	judge:   judgeSometimes,
+	Judge:   judgeSometimes,
 
-	readsCounters: true,
+	ReadsCounters: true,
 }
 
 // A Condition is something that must happen at least once in a run for its verdict to mean anything. To add one, add
@@ -36,7 +34,7 @@ type Condition struct {
 	Fails string
 
 	// count returns how often it happened, nil if that was not measured.
-	count func(*digest, *Safety) *int64
+	count func(*evidence.Digest, *evidence.Safety) *int64
 
 	_ struct{}
 }
@@ -45,27 +43,30 @@ type Condition struct {
 func Conditions() []Condition {
 	return []Condition{
 		{Name: "contended-hand-off", Means: "a client got the lock that it had waited for while another client held it",
-			Several: true, count: (*digest).contendedHandOffs},
+			Several: true, count: contendedHandOffs},
 		{Name: "shared-hold", Means: "two clients held the lock together, to read or with a permit each",
-			Several: true, Sharing: true, count: (*digest).sharedHolds},
+			Several: true, Sharing: true, count: sharedHolds},
 		{Name: "hold-met-fault", Means: "a client that a fault could affect held a lock while the fault was in force",
-			Faults: true, count: (*digest).holdsMetFaults},
+			Faults: true, count: holdsMetFaults},
 		{Name: "wait-met-fault", Means: "a client that a fault could affect waited for a lock while the fault was in force",
-			Faults: true, Several: true, count: (*digest).waitsMetFaults},
+			Faults: true, Several: true, count: waitsMetFaults},
 		{Name: "hold-lost", Means: "a client learned that it had lost a lock that it had not released",
-			count: (*digest).holdsLost},
+			count: holdsLost},
 		{Name: "overlap", Means: "two clients believed at once that they held a lock",
-			Several: true, Fails: BeliefExclusion, count: func(_ *digest, s *Safety) *int64 { return s.Overlaps }},
+			Several: true, Fails: evidence.BeliefExclusion, count: func(_ *evidence.Digest,
+				s *evidence.Safety) *int64 {
+				return s.Overlaps
+			}},
 		{Name: "guard-refusal", Means: "a client's own guard kept it from an access",
-			Accesses: true, Asks: true, count: (*digest).guardRefusals},
+			Accesses: true, Asks: true, count: guardRefusals},
 		{Name: "stale-access", Means: "an outdated access was attempted, and was accepted or refused",
 			Tokens: true, Accesses: true, Several: true, count: staleAccesses},
 		{Name: "untold-stale-write", Means: "an outdated write was invoked before its client learned of the loss",
 			Tokens: true, Accesses: true, Several: true,
-			count: func(_ *digest, s *Safety) *int64 { return s.StaleWritesUntold }},
+			count: func(_ *evidence.Digest, s *evidence.Safety) *int64 { return s.StaleWritesUntold }},
 		{Name: "others-update-lost", Means: "an update was lost whose own client was not outdated",
-			Tokens: true, Accesses: true, Several: true, Fails: Effect,
-			count: func(_ *digest, s *Safety) *int64 { return s.LostUpdatesOfOthers }},
+			Tokens: true, Accesses: true, Several: true, Fails: evidence.Effect,
+			count: func(_ *evidence.Digest, s *evidence.Safety) *int64 { return s.LostUpdatesOfOthers }},
 	}
 }
 
@@ -87,28 +88,20 @@ func ConditionNames() []string {
 	return names
 }
 
-// A ConditionCount says how often a condition was met.
-type ConditionCount struct {
-	Condition string `json:"condition"`
-	Means     string `json:"means"`
-	Met       bool   `json:"met"`
-	Count     *int64 `json:"count"` // nil if it could not be measured
-}
-
-// judgeSometimes asks whether each condition of [Facts.Sometimes] was met. If one was not, the verdict is unknown and
-// not fail, because a run in which nothing dangerous happened proves nothing.
-func judgeSometimes(d *digest, s *Safety) Verdict {
-	d.conditions = d.conditionCounts(s)
-	if len(d.conditions) == 0 {
-		return Verdict{Result: NotApplicable, Summary: "the scenario names no conditions"}
+// judgeSometimes asks whether each condition of [evidence.Facts.Sometimes] was met. If one was not, the verdict is
+// unknown and not fail, because a run in which nothing dangerous happened proves nothing.
+func judgeSometimes(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
+	d.Conditions = conditionCounts(d, s)
+	if len(d.Conditions) == 0 {
+		return evidence.Verdict{Result: evidence.NotApplicable, Summary: "the scenario names no conditions"}
 	}
 	var unmet []string
-	for _, c := range d.conditions {
+	for _, c := range d.Conditions {
 		if !c.Met {
 			how := "it never happened that "
 			condition, _ := ConditionNamed(c.Condition)
 			switch {
-			case c.Count == nil && condition.Tokens && !d.facts.Tokens:
+			case c.Count == nil && condition.Tokens && !d.Facts.Tokens:
 				how = "without tokens it is not known whether "
 			case c.Count == nil:
 				how = "it could not be measured whether "
@@ -116,28 +109,28 @@ func judgeSometimes(d *digest, s *Safety) Verdict {
 			unmet = append(unmet, fmt.Sprintf("%s: %s%s", c.Condition, how, c.Means))
 		}
 	}
-	v := Verdict{Count: int64(len(unmet))}
+	v := evidence.Verdict{Count: int64(len(unmet))}
 	if len(unmet) > 0 {
-		v.setf(Unknown, "%s", strings.Join(unmet, "; "))
+		v.Setf(evidence.Unknown, "%s", strings.Join(unmet, "; "))
 	} else {
-		v.setf(Pass, "%s met", count(int64(len(d.conditions)), "condition was", "conditions were"))
+		v.Setf(evidence.Pass, "%s met", evidence.Count(int64(len(d.Conditions)), "condition was", "conditions were"))
 	}
 	return v
 }
 
 // conditionCounts counts the conditions that the scenario names, in the order of the table. A name that the table
 // lacks comes last and is not met.
-func (d *digest) conditionCounts(s *Safety) []ConditionCount {
-	all := []ConditionCount{}
+func conditionCounts(d *evidence.Digest, s *evidence.Safety) []evidence.ConditionCount {
+	all := []evidence.ConditionCount{}
 	for _, c := range Conditions() {
-		if slices.Contains(d.facts.Sometimes, c.Name) {
+		if slices.Contains(d.Facts.Sometimes, c.Name) {
 			n := c.count(d, s)
-			all = append(all, ConditionCount{c.Name, c.Means, n != nil && *n > 0, n})
+			all = append(all, evidence.ConditionCount{Condition: c.Name, Means: c.Means, Met: n != nil && *n > 0, Count: n})
 		}
 	}
-	for _, name := range d.facts.Sometimes {
+	for _, name := range d.Facts.Sometimes {
 		if _, known := ConditionNamed(name); !known {
-			all = append(all, ConditionCount{Condition: name, Means: "an unknown condition was met"})
+			all = append(all, evidence.ConditionCount{Condition: name, Means: "an unknown condition was met"})
 		}
 	}
 	return all
@@ -145,13 +138,13 @@ func (d *digest) conditionCounts(s *Safety) []ConditionCount {
 
 // contendedHandOffs counts grants to clients that had asked before another client released the lock, and got it after
 // that.
-func (d *digest) contendedHandOffs(*Safety) *int64 {
+func contendedHandOffs(d *evidence.Digest, _ *evidence.Safety) *int64 {
 	n := new(int64)
-	for _, l := range d.locks {
+	for _, l := range d.Locks {
 		var last *history.Acquisition // of those released so far
-		for _, a := range l.grants {
+		for _, a := range l.Grants {
 			if last != nil && last.Client != a.Client && last.ReleaseInvoked != history.None &&
-				a.Invoked+d.apart(a.Process, last.Process) < last.ReleaseInvoked && last.ReleaseInvoked <= a.Returned {
+				a.Invoked+d.Apart(a.Process, last.Process) < last.ReleaseInvoked && last.ReleaseInvoked <= a.Returned {
 				*n++
 			}
 			last = a
@@ -161,19 +154,19 @@ func (d *digest) contendedHandOffs(*Safety) *int64 {
 }
 
 // sharedHolds counts grants during which another client held the same lock in a mode that allows it.
-func (d *digest) sharedHolds(*Safety) *int64 {
+func sharedHolds(d *evidence.Digest, _ *evidence.Safety) *int64 {
 	n := new(int64)
-	for _, l := range d.locks {
+	for _, l := range d.Locks {
 		var last *history.Acquisition // of the shared holds so far, the one that ends last
-		for _, a := range l.grants {
+		for _, a := range l.Grants {
 			if history.Exclusive(a.Mode) {
 				continue
 			}
 			if last != nil && last.Mode == a.Mode && last.Client != a.Client &&
-				d.believedUntil(last) > a.Returned+d.apart(a.Process, last.Process) {
+				d.BelievedUntil(last) > a.Returned+d.Apart(a.Process, last.Process) {
 				*n++
 			}
-			if last == nil || d.believedUntil(a) > d.believedUntil(last) {
+			if last == nil || d.BelievedUntil(a) > d.BelievedUntil(last) {
 				last = a
 			}
 		}
@@ -182,15 +175,15 @@ func (d *digest) sharedHolds(*Safety) *int64 {
 }
 
 // holdsMetFaults counts the verified faults during which a client that they could affect held a lock.
-func (d *digest) holdsMetFaults(*Safety) *int64 {
-	return d.metFaults(func(a *history.Acquisition) (from, until int64) { return a.Returned, d.believedUntil(a) },
+func holdsMetFaults(d *evidence.Digest, _ *evidence.Safety) *int64 {
+	return metFaults(d, func(a *history.Acquisition) (from, until int64) { return a.Returned, d.BelievedUntil(a) },
 		(*history.Acquisition).Granted)
 }
 
 // waitsMetFaults counts the verified faults during which a client that they could affect waited for a lock.
-func (d *digest) waitsMetFaults(*Safety) *int64 {
-	return d.metFaults(func(a *history.Acquisition) (from, until int64) {
-		until = d.end
+func waitsMetFaults(d *evidence.Digest, _ *evidence.Safety) *int64 {
+	return metFaults(d, func(a *history.Acquisition) (from, until int64) {
+		until = d.End
 		for _, t := range [...]int64{a.Returned, a.Died} {
 			if t != history.None {
 				until = min(until, t)
@@ -202,25 +195,26 @@ func (d *digest) waitsMetFaults(*Safety) *int64 {
 
 // metFaults counts the verified faults that were in force during the span of an acquisition, of those that which
 // names. A fault of clients' hosts only affects the clients there, any other may affect every client.
-func (d *digest) metFaults(span func(*history.Acquisition) (from, until int64), which func(*history.Acquisition) bool,
+func metFaults(d *evidence.Digest, span func(*history.Acquisition) (from, until int64),
+	which func(*history.Acquisition) bool,
 ) *int64 {
 	n := new(int64)
-	for _, f := range d.faults {
-		if !f.certain() {
+	for _, f := range d.Faults {
+		if !f.Certain() {
 			continue
 		}
-		ofClients := slices.ContainsFunc(f.targets, func(host string) bool { return d.clientHosts[hostOf(host)] })
-		begun, over := f.began(), f.Healed
-		if f.trigger == nil {
+		ofClients := slices.ContainsFunc(f.Targets, func(host string) bool { return d.ClientHosts[evidence.HostOf(host)] })
+		begun, over := f.Began(), f.Healed
+		if f.Trigger == nil {
 			begun = f.Injected
 		}
 		if over == history.None {
-			over = f.seen()
+			over = f.Seen()
 		}
-		for i := range d.acquisitions {
-			a := &d.acquisitions[i]
+		for i := range d.Acquisitions {
+			a := &d.Acquisitions[i]
 			from, until := span(a)
-			if which(a) && from+d.slack() <= over && begun+d.slack() <= until && (!ofClients || f.hitsClient(a)) {
+			if which(a) && from+d.Slack() <= over && begun+d.Slack() <= until && (!ofClients || f.HitsClient(a)) {
 				*n++
 				break
 			}
@@ -231,10 +225,10 @@ func (d *digest) metFaults(span func(*history.Acquisition) (from, until int64), 
 
 // holdsLost counts the clients' notices that they had lost a hold, one for each hold: when they were told, or when
 // their call of release was.
-func (d *digest) holdsLost(*Safety) *int64 {
+func holdsLost(d *evidence.Digest, _ *evidence.Safety) *int64 {
 	n := new(int64)
-	for i := range d.acquisitions {
-		a := &d.acquisitions[i]
+	for i := range d.Acquisitions {
+		a := &d.Acquisitions[i]
 		if a.Lost != history.None || a.ReleaseReturned != history.None && a.ReleaseOutcome == history.Fail {
 			*n++
 		}
@@ -243,10 +237,10 @@ func (d *digest) holdsLost(*Safety) *int64 {
 }
 
 // guardRefusals counts the accesses that their client's guard did not allow.
-func (d *digest) guardRefusals(*Safety) *int64 {
+func guardRefusals(d *evidence.Digest, _ *evidence.Safety) *int64 {
 	n := new(int64)
-	for _, e := range d.events.All() {
-		if e.Kind == history.Fail && e.Process == hostOf(e.Client) && e.Access().GivenUp() {
+	for _, e := range d.Events.All() {
+		if e.Kind == history.Fail && e.Process == evidence.HostOf(e.Client) && e.Access().GivenUp() {
 			*n++
 		}
 	}
@@ -254,7 +248,7 @@ func (d *digest) guardRefusals(*Safety) *int64 {
 }
 
 // staleAccesses counts the outdated accesses that were attempted.
-func staleAccesses(_ *digest, s *Safety) *int64 {
+func staleAccesses(_ *evidence.Digest, s *evidence.Safety) *int64 {
 	if s.StaleAccepted == nil || s.StaleRejected == nil {
 		return nil
 	}

@@ -5,17 +5,15 @@ import (
 	"slices"
 	"sort"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
-// Tokens names the check that this file defines.
-const Tokens = "tokens"
-
-var tokensCheck = Check{
-	Name:    Tokens,
+var tokensCheck = evidence.Check{
+	Name:    evidence.Tokens,
 	Asks:    "did fencing tokens rise strictly from grant to grant?",
 	Subject: "rising tokens",
-	judge:   judgeTokens,
+	Judge:   judgeTokens,
 }
 
 // judgeTokens asks whether the tokens of a lock's grants exist, are unique, and rise among grants that exclude each
@@ -28,10 +26,13 @@ var tokensCheck = Check{
 //   - A's acquire had returned when B's was called. A's place in the queue, and its grant, are then older than B's,
 //     which only came into being during B's call. (This also holds at one and the same instant, because a return is
 //     stamped after it and a call before it.) Or
-//   - both were released with success while they were held at the servers ([digest.released]), and A's acquire returned
-//     first. A release that succeeds deletes the holder's own node, which hence was there, and first in line, all the
-//     time since acquire returned. So each held the lock at the service at the instant of its return, and two clients
-//     that cannot hold it at once held it in the order of these instants.
+//   - both were released with success while they were held at the servers ([evidence.Digest.released]), and A's acquire
+//
+// returned
+//
+//	first. A release that succeeds deletes the holder's own node, which hence was there, and first in line, all the
+//	time since acquire returned. So each held the lock at the service at the instant of its return, and two clients
+//	that cannot hold it at once held it in the order of these instants.
 //
 // In both cases B's token must be the higher one. The second rule is why tokens that go backwards among clients that
 // waited together are found. It takes the exclusion of the service for granted; if that were broken, it would be the
@@ -43,64 +44,66 @@ var tokensCheck = Check{
 // called for while that write was held ([keptToken]).
 //
 // The tokens of permits belong to their slots and have no order among each other. They must rise within each slot,
-// see [digest.bySlot].
-func judgeTokens(d *digest, _ *Safety) Verdict {
-	if !d.facts.Tokens {
-		return Verdict{Result: NotApplicable, Summary: "the recipe has no tokens"}
+// see [evidence.Digest.bySlot].
+func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
+	if !d.Facts.Tokens {
+		return evidence.Verdict{Result: evidence.NotApplicable, Summary: "the recipe has no tokens"}
 	}
-	t := tokenOrder{digest: d}
+	t := tokenOrder{Digest: d}
 	var late int64
 	others := false
-	for _, l := range d.locks {
-		others = others || slices.ContainsFunc(l.grants, func(a *history.Acquisition) bool { return !ordered(a) })
+	for _, l := range d.Locks {
+		others = others || slices.ContainsFunc(l.Grants, func(a *history.Acquisition) bool { return !ordered(a) })
 		t.missing(l)
-		grants := withTokens(l.grants, returnedAt)
+		grants := withTokens(l.Grants, returnedAt)
 		t.judge(grants, false)
 		t.grants += int64(len(grants))
-		slots := d.bySlot(l.grants)
-		for _, slot := range sortedKeys(slots) {
+		slots := d.BySlot(l.Grants)
+		for _, slot := range evidence.SortedKeys(slots) {
 			t.judge(slots[slot], true)
 			t.grants += int64(len(slots[slot]))
 		}
 		late += sum(overtaken(grants, returnedAt, 0))
 	}
-	v := Verdict{Count: t.bad, Findings: t.findings}
+	v := evidence.Verdict{Count: t.bad, Findings: t.findings}
 	switch {
 	case t.bad > 0:
-		v.Result = Fail
-		v.Summary = count(t.bad, "grant",
+		v.Result = evidence.Fail
+		v.Summary = evidence.Count(t.bad, "grant",
 			"grants") + " with a token that is missing, was used before, or is not higher than those before"
 	case t.unsure > 0:
-		v.setf(Unknown, "%s of grants that came against the order of their tokens by less than the clocks can differ",
-			count(t.unsure, "pair", "pairs"))
+		v.Setf(evidence.Unknown,
+			"%s of grants that came against the order of their tokens by less than the clocks can differ",
+			evidence.Count(t.unsure, "pair", "pairs"))
 	case t.grants == 0 && others:
-		return Verdict{
-			Result:  NotApplicable,
+		return evidence.Verdict{
+			Result:  evidence.NotApplicable,
 			Summary: "the tokens of permits have no order, and no access says which slot they were for",
 		}
 	case t.grants == 0:
-		v.setf(Unknown, "no client got a token")
-	case !d.whole:
-		v.setf(Unknown, "rising as far as the history goes, which is not complete")
+		v.Setf(evidence.Unknown, "no client got a token")
+	case !d.Whole:
+		v.Setf(evidence.Unknown, "rising as far as the history goes, which is not complete")
 	default:
-		v.setf(Pass, "rising over %s", count(t.grants, "grant", "grants"))
+		v.Setf(evidence.Pass, "rising over %s", evidence.Count(t.grants, "grant", "grants"))
 	}
 	if late > 0 {
-		v.Summary += "; " + count(late, "pair of acquires", "pairs of acquires") + " returned out of the tokens' order"
+		v.Summary += "; " + evidence.Count(late, "pair of acquires", "pairs of acquires") +
+			" returned out of the tokens' order"
 	}
 	return v
 }
 
 type tokenOrder struct {
-	*digest
+	*evidence.Digest
 	grants, bad int64
 	unsure      int64 // pairs of grants of which the clocks do not show which was first
-	findings    []Finding
+	findings    []evidence.Finding
 }
 
 // close reports whether the clocks of two hosts can differ by so much that a may have been granted before b.
 func (t *tokenOrder) close(b, a *history.Acquisition) bool {
-	apart := t.clocks().between(b.Process, a.Process)
+	apart := t.Clocks().Between(b.Process, a.Process)
 	after := a.Invoked
 	if b.Returned > after { // by the releases of both
 		after = a.Returned
@@ -108,10 +111,10 @@ func (t *tokenOrder) close(b, a *history.Acquisition) bool {
 	return apart > 0 && b.Returned+apart >= after
 }
 
-func (t *tokenOrder) missing(l lockGrants) {
-	for _, a := range l.grants {
+func (t *tokenOrder) missing(l evidence.LockGrants) {
+	for _, a := range l.Grants {
 		if a.Token == 0 && ordered(a) {
-			t.find(KindTokenMissing, a, nil, fmt.Sprintf("%s was granted %s without a token", a.Client, a.Lock))
+			t.find(evidence.KindTokenMissing, a, nil, fmt.Sprintf("%s was granted %s without a token", a.Client, a.Lock))
 		}
 	}
 }
@@ -122,7 +125,8 @@ func (t *tokenOrder) missing(l lockGrants) {
 // The grants of one slot of a semaphore exclude each other.
 func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
 	// A read is bound by exclusive grants only, an exclusive one by all.
-	all, exclusive := newBounds(len(grants), t.released), newBounds(len(grants), t.released)
+	released := func(a *history.Acquisition) bool { return released(t.Digest, a) }
+	all, exclusive := newBounds(len(grants), released), newBounds(len(grants), released)
 	owner := map[int64]*history.Acquisition{} // not needed where tokens rise, because all are different then
 	rising := risesStrictly(grants)
 	for i, a := range grants {
@@ -134,13 +138,13 @@ func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
 		first := owner[a.Token]
 		switch {
 		case first != nil && !keptToken(first, a):
-			t.find(KindTokenReused, a, first,
+			t.find(evidence.KindTokenReused, a, first,
 				fmt.Sprintf("%s was granted %s with token %d, which %s had before", a.Client, a.Lock, a.Token, first.Client))
 		case before != nil && before.Token > a.Token && t.close(before, a):
 			t.unsure++
 		case before != nil && before.Token > a.Token:
 			t.find(
-				KindTokenFell,
+				evidence.KindTokenFell,
 				a,
 				before,
 				fmt.Sprintf("%s was granted %s with token %d, after %s with token %d", a.Client, a.Lock, a.Token, before.Client,
@@ -210,29 +214,29 @@ func (b *bounds) before(a *history.Acquisition, returned int) *history.Acquisiti
 // released reports whether a was certainly still held at the servers when it was released with success. A lock may say
 // so of a release that came after the end of its session. So by the servers' transactions the hold must not have ended
 // before; where there are none, nothing may have cost a its session before.
-func (d *digest) released(a *history.Acquisition) bool {
+func released(d *evidence.Digest, a *history.Acquisition) bool {
 	if a.ReleaseReturned == history.None || a.ReleaseOutcome != history.OK || a.Lost != history.None {
 		return false
 	}
-	if d.transactions.whole() {
-		at, end := d.gone(a)
+	if d.Transactions.Whole() {
+		at, end := d.EndAtServers(a)
 		return end == nil || at >= a.ReleaseInvoked
 	}
-	x := d.outage(a, a.ReleaseInvoked)
-	return !x.explained() && !x.unsure()
+	x := d.Outage(a, a.ReleaseInvoked)
+	return !x.Explained() && !x.Unsure()
 }
 
-func (t *tokenOrder) find(kind Kind, a, before *history.Acquisition, text string) {
+func (t *tokenOrder) find(kind evidence.Kind, a, before *history.Acquisition, text string) {
 	t.bad++
-	if len(t.findings) >= maxFindings {
+	if len(t.findings) >= evidence.MaxFindings {
 		return
 	}
-	f := Finding{Kind: kind, Lock: a.Lock, At: a.Returned, Until: a.Returned, Text: text}
+	f := evidence.Finding{Kind: kind, Lock: a.Lock, At: a.Returned, Until: a.Returned, Text: text}
 	for _, g := range [...]*history.Acquisition{before, a} {
 		if g != nil {
 			f.Clients = append(f.Clients, g.Client)
 			f.Tokens = append(f.Tokens, g.Token)
-			f.Events = append(f.Events, t.eventsOf(g)...)
+			f.Events = append(f.Events, t.EventsOf(g)...)
 		}
 	}
 	t.findings = append(t.findings, f)

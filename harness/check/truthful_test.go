@@ -12,6 +12,8 @@ import (
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/effect"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -46,12 +48,12 @@ func TestTruthfulRuns(t *testing.T) {
 					}
 				}
 				switch r.Overall() {
-				case Fail:
+				case evidence.Fail:
 					t.Errorf("seed %d:\n%s", seed, describeReport(&r))
-				case Unknown:
+				case evidence.Unknown:
 					unknown++
 					for i := range r.Checks {
-						if v := &r.Checks[i]; v.Outcome() == Unknown {
+						if v := &r.Checks[i]; v.Outcome() == evidence.Unknown {
 							t.Logf("seed %d: %s is unknown: %s", seed, v.Name, v.Summary)
 						}
 					}
@@ -87,14 +89,14 @@ type truthfulWorkload struct {
 var truthfulWorkloads = []truthfulWorkload{
 	{name: "mutex", recipe: "queue", layout: nodes.LayoutQueue,
 		seeds: []uint64{272}}, // a client stood still while it was cut off, and then read an answer from before both
-	{name: "mutex with a fence", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardFencing},
+	{name: "mutex with a fence", recipe: "queue", layout: nodes.LayoutQueue, guard: evidence.GuardFencing},
 	{name: "mutex without logs", recipe: "queue", layout: "none"},
 	{name: "read-write", recipe: "queue", layout: nodes.LayoutReadWrite},
-	{name: "mutex with data in ZooKeeper", recipe: "queue", layout: nodes.LayoutQueue, guard: GuardZKMulti,
+	{name: "mutex with data in ZooKeeper", recipe: "queue", layout: nodes.LayoutQueue, guard: evidence.GuardZKMulti,
 		seeds: []uint64{500742}}, // a client stood still, was cut off, and went on to read its grant
 	{name: "semaphore", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2},
 	{name: "multi-lock", recipe: "queue", layout: nodes.LayoutQueue, locks: 3},
-	{name: "multi-lock with a fence", recipe: "queue", layout: nodes.LayoutQueue, locks: 3, guard: GuardFencing},
+	{name: "multi-lock with a fence", recipe: "queue", layout: nodes.LayoutQueue, locks: 3, guard: evidence.GuardFencing},
 	{name: "a foreign lock without tokens", recipe: "opaque"},
 }
 
@@ -113,11 +115,11 @@ type simulation struct {
 	now     int64
 	events  []history.Event
 	txns    []txnlog.Txn
-	planned []PlannedFault
+	planned []evidence.PlannedFault
 	clients []*simClient
 	queue   []*simZnode // in the order of creation
 	mail    []simMail
-	fences  map[string]*Fences
+	fences  map[string]*effect.Fences
 	values  map[string]int64 // of the locks' counters
 	expired int64
 	// versions is how many writes ZooKeeper executed, where it keeps the counters.
@@ -177,11 +179,11 @@ type simClient struct {
 }
 
 func newSimulation(w truthfulWorkload, seed uint64) *simulation {
-	s := &simulation{truthfulWorkload: w, Rand: rand.New(rand.NewPCG(seed, 7)), fences: map[string]*Fences{},
+	s := &simulation{truthfulWorkload: w, Rand: rand.New(rand.NewPCG(seed, 7)), fences: map[string]*effect.Fences{},
 		values: map[string]int64{}, versions: map[string]int64{}}
 	for i := range max(w.locks, 1) {
 		lock := fmt.Sprintf("l%d", i+1)
-		s.fences[lock], s.values[lock] = &Fences{}, 0
+		s.fences[lock], s.values[lock] = &effect.Fences{}, 0
 	}
 	s.record(history.Event{Process: "harness", Op: history.OpClock})
 	s.record(history.Event{Process: "harness", Op: history.OpPhase, Detail: string(history.PhaseMeasure)})
@@ -216,12 +218,12 @@ func (s *simulation) disturb() {
 		c, id := s.clients[s.IntN(len(s.clients))], fmt.Sprintf("f%d", i+1)
 		from, lasts := s.between(2_000, 40_000), s.between(100, 14_000)
 		kind := []string{"pause", "pause", "partition", "expire-session", "kill", "kill"}[s.IntN(6)]
-		plan := PlannedFault{ID: id, Kind: kind, Target: c.host}
+		plan := evidence.PlannedFault{ID: id, Kind: kind, Target: c.host}
 		switch ofLeader := kind == "kill" && s.IntN(2) == 0; {
 		case kind == "expire-session":
 			lasts = 10 * ms
 		case ofLeader:
-			plan.Target, plan.Role = "zk1", RoleLeader
+			plan.Target, plan.Role = "zk1", evidence.RoleLeader
 		}
 		s.planned = append(s.planned, plan)
 		e := history.Event{Process: "harness", Fault: id, Mode: history.Mode(kind), Target: plan.Target, Kind: history.OK}
@@ -243,7 +245,7 @@ func (s *simulation) disturb() {
 				c.stand(from + lasts)
 			case kind == "partition":
 				c.cut = max(c.cut, from+lasts)
-			case plan.Role == RoleLeader:
+			case plan.Role == evidence.RoleLeader:
 				s.elect()
 			case kind == "kill":
 				c.kill(from + lasts)
@@ -338,21 +340,22 @@ func (s *simulation) run() {
 	slices.SortStableFunc(s.events, byTime)
 }
 
-func (s *simulation) facts() Facts {
+func (s *simulation) facts() evidence.Facts {
 	f := recipes[s.recipe]
 	f.Permits, f.Guard, f.SessionTimeout, f.Tick, f.MinAcquired = s.permits, s.guard, time.Duration(simTimeout),
 		time.Duration(simTick), 1
 	f.Faults, f.Natures = s.planned, natures
-	f.Expect = map[string]Expectation{BeliefExclusion: ExpectAny, Effect: ExpectAny}
+	f.Expect = map[string]evidence.Expectation{evidence.BeliefExclusion: evidence.ExpectAny,
+		evidence.Effect: evidence.ExpectAny}
 	if s.guard != "" {
-		f.Expect[Effect] = ExpectPass
+		f.Expect[evidence.Effect] = evidence.ExpectPass
 	}
 	f.FinalValues = s.values
-	if s.guard == GuardZKMulti {
+	if s.guard == evidence.GuardZKMulti {
 		f.FinalVersions = s.versions
 	}
 	if s.layout != "none" {
-		f.Servers = &ServerLog{Layout: s.layout, Servers: []string{"zk1"}, Ensemble: []string{"zk1"},
+		f.Servers = &evidence.ServerLog{Layout: s.layout, Servers: []string{"zk1"}, Ensemble: []string{"zk1"},
 			History: nodes.Replay(slices.Values(s.txns))}
 	}
 	return f
@@ -704,7 +707,7 @@ func (c *simClient) use(op history.Op, then func()) {
 	if op != history.OpWrite {
 		value = 0
 	}
-	if c.guard == GuardZKMulti {
+	if c.guard == evidence.GuardZKMulti {
 		c.useZooKeeper(op, value, then)
 		return
 	}
@@ -718,7 +721,7 @@ func (c *simClient) use(op history.Op, then func()) {
 		served := e
 		served.Process, served.At, served.Op, served.Kind, served.Value = "r1", c.now, op, history.OK, value
 		fences := c.fences[e.Lock]
-		if c.guard == GuardFencing && fences.Stale(&served) {
+		if c.guard == evidence.GuardFencing && fences.Stale(&served) {
 			served.Kind, kind = history.Fail, history.Fail
 		} else {
 			if op == history.OpWrite {

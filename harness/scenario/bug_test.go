@@ -16,12 +16,12 @@ import (
 // Every known bug has a recipe and a scenario that can be run, and names a check, kinds of its findings and the fault
 // that explains them if one has to.
 func TestKnownBugs(t *testing.T) {
-	judges, err := filepath.Glob("../check/*.go")
+	kinds, err := filepath.Glob("../check/evidence/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var source []byte
-	for _, name := range judges {
+	for _, name := range kinds {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -210,5 +210,5 @@ func (s *Scenario) Expected(name string) string {
 	if e := s.Expect[name]; e != "" {
 		return e
 	}
-	return string((&check.Facts{Queue: s.Mix().Queue}).Expected(name))
+	return string(check.Expected(&check.Facts{Queue: s.Mix().Queue}, name))
 }

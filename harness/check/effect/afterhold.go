@@ -1,0 +1,83 @@
+package effect
+
+import (
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+// holdEnds are how clients' latest holds of a lock ended by their own record, by client: with the call of release, or
+// with the news of the loss.
+type holdEnds map[string]*history.Event
+
+// note remembers the end of a hold. A loss that a client learns of while it releases the lock changes nothing.
+func (h holdEnds) note(e *history.Event) {
+	if was := h[e.Client]; e.Op == history.OpLost && was != nil && keyOf(was) == keyOf(e) {
+		return
+	}
+	keep(h, e.Client, e)
+}
+
+// of is how the hold behind an access had ended before it; nil if it had not, or if the session is not known, because
+// a client that was started again may have used the number before.
+func (h holdEnds) of(e *history.Event) *history.Event {
+	if end := h[e.Client]; end != nil && e.Session != 0 && keyOf(end) == keyOf(e) {
+		return end
+	}
+	return nil
+}
+
+// ended notes that a client called release, or learned of a loss.
+func (x *Effects) ended(e *history.Event) {
+	if e.Op == history.OpLost || e.Kind == history.Invoke {
+		x.of(e.Lock).ends.note(e)
+	}
+}
+
+// afterHold counts an access that a client made after it had released the lock, by the client's own record. No
+// fault can make a client do that, and no guard has to expect it. A guard that asks before each access makes none after
+// the client has learned of its loss, except for one that was asked for just before: as long as a hand-off may take, or
+// before the process stood still. One with a lease clock makes none either, within the same bounds, after its session
+// has expired by the servers' transactions. Leaving (exit) does not use the resource. Of a write the call is
+// recorded, of every other access only the answer.
+func (x *Effects) afterHold(l *LockEffect, e *history.Event) {
+	made := e.Kind != history.Invoke
+	if e.Op == history.OpWrite {
+		made = e.Kind == history.Invoke
+	}
+	end := l.ends.of(e)
+	switch {
+	case !made || e.Op == history.OpExit || e.Access().GivenUp():
+	case end == nil:
+		if at := x.expired(e); at != history.None && e.At-at > int64(evidence.HandOff) && !x.stood(e.Process, at, e.At) {
+			x.outlasted++
+			x.find(evidence.KindUsedAfterExpiry, e, nil,
+				"the %s of %s came %s after its session had expired at the servers, in spite "+
+					"of its lease clock", e.Op, e.Client, evidence.Millis(e.At-at))
+		}
+	case end.Op == history.OpRelease:
+		x.released++
+		x.find(evidence.KindUsedAfterRelease, e, end, "the %s of %s came %s after it had called release", e.Op, e.Client,
+			evidence.Millis(e.At-end.At))
+	case x.asks && e.At-end.At > int64(evidence.HandOff) && !x.stood(e.Process, end.At, e.At):
+		x.broken++
+		x.find(evidence.KindUsedAfterLoss, e, end,
+			"the %s of %s came %s after it had learned of its loss, in spite of its guard",
+			e.Op, e.Client, evidence.Millis(e.At-end.At))
+	}
+}
+
+// late reports whether an access was served after its hold had ended, at the servers or by the client's own record.
+func (x *Effects) late(l *LockEffect, e *history.Event) bool {
+	if e.Op == history.OpExit {
+		return false
+	}
+	if end := l.ends.of(e); end != nil && x.certainlyBefore(end, e) {
+		if end.Op == history.OpLost {
+			x.lateKnown++
+		} else {
+			x.lateReleased++
+		}
+		return true
+	}
+	return x.gone != nil && x.gone(e)
+}

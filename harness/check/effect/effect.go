@@ -1,0 +1,240 @@
+package effect
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+var EffectCheck = evidence.Check{
+	Name: evidence.Effect,
+	Asks: "did the resource accept outdated accesses, lose acknowledged updates, let a client write " +
+		"beside a reader, serve more permits than there are, or refuse a legal holder?",
+	Subject: "what the resource accepted",
+	Judge:   judgeEffect,
+}
+
+// judgeEffect judges what reached the resource. It goes by the resource's own record, which is in the order in which
+// it served.
+//
+//   - Stale accepted, stale rejected: an access with a token below one that the resource had served before and that
+//     bounds it ([Fences]) was let in, or refused. Leaving (exit) does not use the resource and counts as neither.
+//   - False rejection: an access was refused although no higher token that bounds it had been served, so a legal
+//     holder was turned away.
+//   - Lost updates: the increments acknowledged to clients, less the counter's final value. A counter starts at 0.
+//     Where writers need not exclude each other, because there is more than one permit, they may legally lose updates,
+//     and none are counted. A write under a read hold is damage by itself, and updates are counted all the same.
+//   - Whose they were: an update of a client whose write was stale when it was served, or another's, see
+//     [updateTrace]. Not counted where the record does not tell.
+//   - Untold: a stale write that was invoked before its client learned of the loss, see [outdated].
+//   - Torn reads: the counter was read as two values under one read hold, so a client wrote beside the reader.
+//   - Crowded: more of a semaphore's permits were used at once than there are, see [Effects.crowd].
+//   - Late: accepted and not stale, but served after the hold had ended: at the servers, by the client's call of
+//     release, or by the news of the loss. It harms nobody, unless the client made the access after that call.
+//   - In spite of the guard: a client whose guard asks before each access made one after it had learned of its loss,
+//     see [Effects.afterHold].
+//   - Stale reads: a read did not see the newest write, see [Effects.staleRead].
+//   - Accounting: acknowledged ≤ final ≤ acknowledged + unknown, where unknown are the writes of which the client
+//     never learned the outcome. A final value below that range means lost updates; one above it means that the
+//     resource counted something that no client wrote.
+//
+// Each element of a list is accounted for: see [Effects.account].
+//
+// All damage must belong to an overlap of holds that a verified fault explains, or it is a violation, whatever the
+// scenario expects: see [evidence.Digest.attribute]. A scenario that wants to see damage wants that of its fault, and
+// not any.
+//
+// Without tokens nothing is stale, but updates can still be lost.
+//
+// Data that is kept in ZooKeeper ([evidence.GuardZKMulti]) has no record except the clients' own and the final value:
+// see [Effects.inZooKeeper].
+func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
+	e := Effects{
+		Locks:   map[string]*LockEffect{},
+		permits: int64(d.Facts.Permits),
+		Most:    d.MostPermits,
+		zkMulti: d.Facts.Guard == evidence.GuardZKMulti,
+		lists:   d.Facts.Lists,
+		asks:    d.Facts.Guard != "" && d.Facts.Guard != evidence.GuardNone && !evidence.Promises(d.Facts.Guard),
+		stood:   d.StoodWithin,
+		expired: func(e *history.Event) int64 { return expiredBy(d, e) },
+		notices: noticesOf(d.Acquisitions),
+		calls:   map[string]*history.Event{},
+		harms:   evidence.Harms{},
+
+		Apart:      d.Apart,
+		excludes:   d.Facts.Exclusive,
+		attributed: d.Facts.Exclusive && d.Facts.Guard != evidence.GuardZKMulti,
+	}
+	e.gone = goneBy(d)
+	var one history.Event // for all, because effects are on the heap and keep copies of few
+	for _, one = range d.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit, history.OpAcquire,
+		history.OpRelease, history.OpLost) {
+		e.Add(&one)
+	}
+	e.crowd()
+	if d.Facts.Exclusive {
+		e.together()
+	}
+	if !e.used && !e.recorded {
+		return evidence.Verdict{Result: evidence.NotApplicable, Summary: "no client used the resource"}
+	}
+	switch {
+	case !e.recorded && e.zkMulti:
+		return evidence.Verdict{Result: evidence.Unknown, Summary: "ZooKeeper acknowledged nothing"}
+	case !e.recorded:
+		return evidence.Verdict{Result: evidence.Unknown, Summary: "there is no record of the resource"}
+	}
+	if !e.zkMulti {
+		s.FalseRejections = &e.FalseRejections
+	}
+	if e.tokens {
+		s.StaleAccepted, s.StaleRejected, s.StaleWritesUntold = &e.StaleAccepted, &e.StaleRejected, &e.untold
+	}
+	if e.gone != nil && e.attributed {
+		s.LateAccepted = &e.lateAccepted
+	}
+	if e.reads {
+		s.TornReads = &e.torn
+	}
+	if e.permitted && e.permits > 0 {
+		s.Crowded = &e.crowded
+	}
+	known := d.Facts.FinalValues != nil || d.Whole && !e.zkMulti
+	if e.lists {
+		known = d.Facts.FinalLists != nil
+		e.account(d.Facts.FinalLists, d.Whole)
+	} else if known {
+		e.resolve(d.Facts.FinalVersions, d.Whole)
+		e.settle(d.Facts.FinalValues, d.Facts.FinalVersions, d.Whole)
+	}
+	if known && e.unread == 0 && e.exclusive() && !e.permitted {
+		s.LostUpdates = &e.lost
+		if e.tokens && !e.untraced && !(e.zkMulti && e.lost > 0) {
+			s.LostUpdatesOfOthers = &e.lostOfOthers
+		}
+	}
+
+	bad, open, unplanned := attribute(d, &e)
+	unplanned = unplanned && d.Facts.Expect[evidence.Effect] != evidence.ExpectAny
+	damage := e.StaleAccepted + e.FalseRejections + max(e.lost, e.overwritten) + e.torn + e.crowded + e.underRead +
+		e.shared + e.afterEnd
+	if e.attributed {
+		s.DamageUnexplained = &bad
+	}
+	wrong := e.miscounted + e.released + e.broken + e.outlasted + e.staleReads // no overlap of holds explains any of these
+	v := evidence.Verdict{Count: damage + wrong, Findings: e.findings, Harms: e.harms}
+	v.Violation = wrong > 0 || bad > 0 || evidence.Promises(d.Facts.Guard) && damage > 0
+	switch {
+	case open > 0 && !v.Violation && d.Facts.Expect[evidence.Effect] == evidence.ExpectFail:
+		v.Result = evidence.Unknown // it may not be the damage that was to be shown
+	case unplanned && !v.Violation:
+		v.Result = evidence.Unknown
+	case v.Count > 0:
+		v.Result = evidence.Fail
+	case !known || e.unread > 0:
+		v.Result = evidence.Unknown
+	case !d.Whole:
+		v.Result = evidence.Unknown
+	default:
+		v.Result = evidence.Pass
+	}
+	v.Summary = e.summary(known)
+	if bad > 0 {
+		v.Summary += fmt.Sprintf("; no overlap that a fault explains covers %d of these", bad)
+	}
+	if unplanned {
+		v.Summary += "; nothing but standstills that nobody planned explains them"
+	}
+	if open > 0 {
+		v.Summary += fmt.Sprintf("; not attributable: %d of these", open)
+	}
+	if !d.Whole {
+		v.Summary += "; the history is not complete"
+	}
+	return v
+}
+
+func (x *Effects) summary(known bool) string {
+	var parts []string
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if x.tokens {
+		say("%d stale accepted, %d rejected", x.StaleAccepted, x.StaleRejected)
+		if x.staleWrites > 0 {
+			say("%d of %s invoked before the client was told of its loss", x.untold,
+				evidence.Count(x.staleWrites, "stale write", "stale writes"))
+		}
+	} else {
+		say("no tokens, so nothing is stale")
+	}
+	if x.lateAccepted > 0 {
+		say("%d late but not outdated", x.lateAccepted)
+	}
+	if x.lateReleased > 0 {
+		say("%d of them served after release was called", x.lateReleased)
+	}
+	if x.lateKnown > 0 {
+		say("%d of them served after the client had learned of its loss", x.lateKnown)
+	}
+	if x.afterEnd > 0 {
+		say("%s acknowledged after the hold had ended at the servers", evidence.Count(x.afterEnd, "write", "writes"))
+	}
+	if x.broken > 0 {
+		say("%s made after the client had learned of its loss, in spite of its guard",
+			evidence.Count(x.broken, "access", "accesses"))
+	}
+	if x.outlasted > 0 {
+		say("%s made after the session had expired at the servers, in spite of the lease clock",
+			evidence.Count(x.outlasted, "access", "accesses"))
+	}
+	if x.released > 0 {
+		say("%s made after release was called", evidence.Count(x.released, "access", "accesses"))
+	}
+	if x.staleReads > 0 {
+		say("%s that did not see the newest write", evidence.Count(x.staleReads, "read", "reads"))
+	}
+	if x.early > 0 {
+		say("%d refused before a later holder was known", x.early)
+	}
+	if x.FalseRejections > 0 {
+		say("%s refused", evidence.Count(x.FalseRejections, "legal access", "legal accesses"))
+	}
+	if x.shared > 0 {
+		say("%s of the resource at once that exclude each other", evidence.Count(x.shared, "pair of uses", "pairs of uses"))
+	}
+	if x.underRead > 0 {
+		say("%s under a read hold", evidence.Count(x.underRead, "write", "writes"))
+	}
+	if x.reads {
+		say("%s", evidence.Count(x.torn, "torn read", "torn reads"))
+	}
+	switch {
+	case x.lists && known:
+		say("%d lost of %d acknowledged elements (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown)
+		if x.duplicated+x.unexpected > 0 {
+			say("%d duplicated, %d unexpected", x.duplicated, x.unexpected)
+		}
+	case x.lists:
+		say("final lists not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)
+	case x.permitted && x.permits > 0 && x.acknowledged == 0:
+		say("%s beyond the permits", evidence.Count(x.crowded, "use", "uses"))
+	case !x.exclusive():
+		say("%d acknowledged to writers that do not exclude each other", x.acknowledged)
+	case known:
+		say("%d lost of %d acknowledged (final %d, %d unknown)", x.lost, x.acknowledged, x.final, x.unknown)
+		if x.lost > 0 && x.tokens && !x.untraced && !x.zkMulti {
+			say("%d of the lost updates belonged to clients that were not outdated", x.lostOfOthers)
+		}
+	default:
+		say("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)
+	}
+	if x.unread > 0 {
+		say("%s not known", evidence.Count(x.unread, "final value", "final values"))
+	}
+	if x.miscounted > 0 {
+		say("the account does not balance")
+	}
+	return strings.Join(parts, "; ")
+}

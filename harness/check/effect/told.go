@@ -1,0 +1,86 @@
+package effect
+
+import (
+	"fmt"
+
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+// A loss names a hold of one lock, as the clients' and the resource's records do.
+type loss struct {
+	holdKey
+	lock string
+}
+
+// noticesOf returns when clients learned that their holds were lost: when they were told, or when their call of
+// release was.
+func noticesOf(acquisitions []history.Acquisition) map[loss]int64 {
+	told := map[loss]int64{}
+	for i := range acquisitions {
+		a := &acquisitions[i]
+		at := a.Lost
+		if at == history.None && a.ReleaseOutcome == history.Fail {
+			at = a.ReleaseReturned
+		}
+		if at != history.None {
+			told[loss{holdKey{a.Client, a.N, a.Session}, a.Lock}] = at
+		}
+	}
+	return told
+}
+
+// An outdated access compares when a stale access was invoked with when its client learned of the loss of its hold.
+// No client can guard itself from an access that it invoked before it could know; one that it invoked after it was
+// told is the client's own mistake.
+type outdated struct {
+	invoked, told int64 // told is None if the client never learned of the loss
+	// exact says that the call was recorded. Otherwise invoked is when the access was served, which is later.
+	exact bool
+	off   int64 // by how much the clocks of the two may be off each other
+}
+
+// outdatedAccess counts the stale access e if it is a write, and returns what is known of it. The call is its
+// invocation, nil if none is recorded.
+func (x *Effects) outdatedAccess(e, call *history.Event) outdated {
+	o := outdated{invoked: e.At, told: history.None, off: x.Apart(e.Process, evidence.HostOf(e.Client))}
+	if call != nil {
+		o.invoked, o.exact, o.off = call.At, true, 0
+	}
+	if at, ok := x.notices[loss{keyOf(e), e.Lock}]; ok {
+		o.told = at
+	}
+	if e.Op == history.OpWrite {
+		x.staleWrites++
+		if o.untold() {
+			x.untold++
+		}
+	}
+	return o
+}
+
+// untold reports whether the access was certainly invoked before its client learned of the loss.
+func (o outdated) untold() bool { return o.told == history.None || o.invoked+o.off < o.told }
+
+func (o outdated) String() string {
+	how := "it was invoked"
+	if !o.exact {
+		how = "it was served" // and invoked before that
+	}
+	switch {
+	case o.told == history.None:
+		return "its client was never told of the loss"
+	case o.untold():
+		return fmt.Sprintf("%s %s before its client learned of the loss", how, evidence.Millis(o.told-o.invoked))
+	}
+	return fmt.Sprintf("%s %s after its client had learned of the loss", how, evidence.Millis(o.invoked-o.told))
+}
+
+// callOf returns the invocation of the write e, nil if e is another access or if the call is not recorded.
+func (x *Effects) callOf(e *history.Event) *history.Event {
+	call := x.calls[e.Client]
+	if e.Op != history.OpWrite || call == nil || call.Acq != e.Acq || call.Lock != e.Lock || call.Session != e.Session {
+		return nil
+	}
+	return call
+}

@@ -1,0 +1,384 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"locklab/harness/history"
+	"locklab/reports/words"
+)
+
+// A Digest is what the checks have in common: the history sorted into which client held what, which faults struck
+// which hosts, and when the run was in which phase. Checks use it at the same time, and nothing but what its methods
+// find out for all of them changes meanwhile.
+type Digest struct {
+	Facts  Facts
+	Events *history.Log
+
+	Acquisitions []history.Acquisition // in order of invocation
+	Locks        []LockGrants          // by lock, in name order
+	Faults       []*Fault              // in order of injection, see faultsOf
+	sessions     map[history.SessionID][]connection
+	ClientHosts  map[string]bool // hosts with a client that recorded something
+	ClientOf     map[history.SessionID]string
+	Hiccups      map[string][]*history.Event           // by process
+	Connections  map[string][]sessionStart             // by client, in order
+	ClientsOf    map[history.SessionID]map[string]bool // the clients that share it
+	slots        map[slotKey]history.Slot              // of holds of permits
+	permits      map[string]permitCount                // by lock, of semaphores that were resized
+	Transactions *Transactions                         // nil if the servers' logs cannot be used
+	Servers      *evidence                             // nil if they cannot be used to judge single grants
+
+	// What follows is found out when it is first needed, by whichever check needs it.
+	contacts Memo[history.SessionID, []int64]        // see contactsOf
+	expiries Memo[*history.Acquisition, Explanation] // see expiryCause
+	stood    Memo[string, []*history.Event]          // see standstills
+	// lastRecorded is the last event of a process before its death; see unrecorded.
+	lastRecorded Memo[death, int64]
+	bySession    struct { // see [Digest.acquisitionsOf]
+		once sync.Once
+		all  map[history.SessionID][]*history.Acquisition
+	}
+	bound struct { // see [Digest.clocks]
+		once sync.Once
+		clockBound
+	}
+	skewed struct { // see [Digest.skews]
+		once sync.Once
+		all  []skew
+	}
+
+	Conditions []ConditionCount // that the scenario names, once [check.judgeSometimes] has counted them
+
+	// Instants, None if the history does not tell.
+	Measure, Closed, Drain, Collect int64 // closed: the measured window is over, and clients continue
+
+	Final *history.Event // the final heal; nil if none is recorded
+
+	End     int64            // of the history
+	Horizon map[string]int64 // by process: its last event, if the run is not complete
+	Whole   bool             // it came to its planned end and recorded that
+	// EndedUnserved says that the run ended itself because servers that were up did not serve.
+	EndedUnserved bool
+}
+
+// LockGrants are the grants of one lock in the order in which acquire returned.
+type LockGrants struct {
+	Lock   string
+	Grants []*history.Acquisition
+}
+
+// A connection says that a session was connected to a server from some time on.
+type connection struct {
+	at      int64
+	server  string
+	timeout int64 // negotiated, in ns; 0 if not recorded
+}
+
+// A sessionStart says that a client had a session from some time on.
+type sessionStart struct {
+	At      int64
+	Session history.SessionID
+}
+
+func NewDigest(events *history.Log, facts Facts) *Digest {
+	d := &Digest{
+		Facts: facts, Events: events,
+		Acquisitions: history.Acquisitions(events),
+		sessions:     map[history.SessionID][]connection{},
+		ClientHosts:  map[string]bool{},
+		ClientOf:     map[history.SessionID]string{},
+		Hiccups:      map[string][]*history.Event{},
+		Connections:  map[string][]sessionStart{},
+		ClientsOf:    map[history.SessionID]map[string]bool{},
+		Measure:      history.None, Closed: history.None, Drain: history.None, Collect: history.None,
+	}
+	d.End = events.End()
+	for process, client := range events.Sides() {
+		if client != "" && process == HostOf(client) {
+			d.ClientHosts[process] = true
+		}
+	}
+	for _, e := range events.Of(history.OpConnected, history.OpHiccup, history.OpPhase, history.OpFinalHeal,
+		history.OpEnd) {
+		switch e.Op {
+		case history.OpConnected:
+			change := e.SessionChange()
+			d.sessions[e.Session] = append(d.sessions[e.Session], connection{e.At, change.Server, int64(change.Timeout)})
+			d.has(e.Session, e.Client)
+			d.Connections[e.Client] = append(d.Connections[e.Client], sessionStart{e.At, e.Session})
+		case history.OpHiccup:
+			d.Hiccups[e.Process] = append(d.Hiccups[e.Process], &e)
+		case history.OpPhase:
+			d.phase(&e)
+		case history.OpFinalHeal:
+			d.Final = &e
+		case history.OpEnd:
+			d.Whole = e.Ending() == history.EndComplete
+			d.EndedUnserved = e.Ending() == history.EndUnserved
+		}
+	}
+	d.Whole = d.Whole && !facts.Partial && len(facts.Incomplete) == 0
+	if !d.Whole {
+		d.Horizon = map[string]int64{}
+		for _, e := range events.All() {
+			d.Horizon[e.Process] = e.At
+		}
+	}
+	if slices.ContainsFunc(d.Acquisitions, func(a history.Acquisition) bool { return a.Mode == history.ModePermit }) {
+		d.slots = slotsOf(events)
+	}
+	d.permits = permitCounts(events, int64(facts.Permits))
+	d.Faults = faultsOf(events, &facts)
+	for _, grants := range history.Grants(events) {
+		d.Locks = append(d.Locks, LockGrants{grants[0].Lock, grants})
+	}
+	had := map[*history.Claimant]bool{}
+	for i := range d.Acquisitions {
+		if a := &d.Acquisitions[i]; a.Session != 0 && !had[a.Claimant] {
+			d.has(a.Session, a.Client)
+			had[a.Claimant] = true
+		}
+	}
+	// How far the clocks agree does not depend on what the servers say, and takes as long to find out.
+	var clocks sync.WaitGroup
+	var broken error
+	clocks.Go(func() { _, broken = Safely(d.Clocks) })
+	d.Transactions = newTransactions(d)
+	d.Servers = newEvidence(d)
+	if clocks.Wait(); broken != nil {
+		panic(broken)
+	}
+	return d
+}
+
+// acquisitionsOf returns the acquisitions of a session.
+func (d *Digest) acquisitionsOf(session history.SessionID) []*history.Acquisition {
+	d.bySession.once.Do(func() {
+		d.bySession.all = map[history.SessionID][]*history.Acquisition{}
+		for i := range d.Acquisitions {
+			if a := &d.Acquisitions[i]; a.Session != 0 {
+				d.bySession.all[a.Session] = append(d.bySession.all[a.Session], a)
+			}
+		}
+	})
+	return d.bySession.all[session]
+}
+
+// has notes that a session is that client's.
+func (d *Digest) has(s history.SessionID, client string) {
+	if d.ClientsOf[s] == nil {
+		d.ClientsOf[s] = map[string]bool{}
+		d.ClientOf[s] = client
+	}
+	d.ClientsOf[s][client] = true
+}
+
+func (d *Digest) phase(e *history.Event) {
+	switch e.Phase() {
+	case history.PhaseMeasure:
+		d.Measure = e.At
+	case history.PhaseHeal, history.PhaseLiveness:
+		if d.Closed == history.None {
+			d.Closed = e.At
+		}
+	case history.PhaseDrain:
+		d.Drain = e.At
+	case history.PhaseCollect:
+		d.Collect = e.At
+	}
+}
+
+// BelievedUntil is when a's client stopped believing that it held the lock. In a history that is not complete, a
+// belief is known to have lasted only until the last event of its process; assuming more would make overlaps out of
+// lost records.
+func (d *Digest) BelievedUntil(a *history.Acquisition) int64 {
+	end := d.End
+	if h, ok := d.Horizon[a.Process]; ok {
+		end = h
+	}
+	return a.BelievedUntil(end)
+}
+
+// timeout is the session's timeout in ns, 0 if it is not known.
+func (d *Digest) timeout(s history.SessionID) int64 {
+	if d.Facts.SessionTimeout > 0 {
+		return int64(d.Facts.SessionTimeout)
+	}
+	for _, c := range d.sessions[s] {
+		if c.timeout > 0 {
+			return c.timeout
+		}
+	}
+	return 0
+}
+
+// LongestTimeout is the session timeout that bounds how long the service remembers a dead client, 0 if it is not
+// known.
+func (d *Digest) LongestTimeout() int64 {
+	t := int64(d.Facts.SessionTimeout)
+	if t == 0 {
+		for s := range d.sessions {
+			t = max(t, d.timeout(s))
+		}
+	}
+	return t
+}
+
+// ServerAt is the server that a session was connected to at an instant.
+func (d *Digest) ServerAt(s history.SessionID, at int64) string {
+	server := ""
+	for _, c := range d.sessions[s] {
+		if c.at > at {
+			break
+		}
+		server = c.server
+	}
+	return server
+}
+
+// EventsOf returns the events that make up a: how it was granted and how it ended.
+func (d *Digest) EventsOf(a *history.Acquisition) []history.Event {
+	var found []history.Event
+	for _, at := range [...]int64{a.Invoked, a.Returned, a.ReleaseInvoked, a.Lost, a.Died} {
+		if at == history.None {
+			continue
+		}
+		for _, e := range d.Events.Since(at) {
+			if e.At != at {
+				break
+			}
+			if e.Client == a.Client && e.Acq == a.N && e.Lock == a.Lock && e.Process == a.Process ||
+				e.Op == history.OpProcess && e.Process == a.Process {
+				if !slices.Contains(found, e) {
+					found = append(found, e)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// Number sets the numbers that the findings' events have in the history.
+func (d *Digest) Number(all []Finding) {
+	for i := range all {
+		f := &all[i]
+		f.Numbers = nil
+		for k := range f.Events {
+			for n, e := range d.Events.Since(f.Events[k].At) {
+				if e == f.Events[k] {
+					f.Numbers = append(f.Numbers, n+1)
+				}
+				if e == f.Events[k] || e.At != f.Events[k].At {
+					break
+				}
+			}
+		}
+	}
+}
+
+// HostOf is the host of a client, whose name is host/number.
+func HostOf(client string) string {
+	if i := strings.LastIndexByte(client, '/'); i >= 0 {
+		return client[:i]
+	}
+	return client
+}
+
+// OnlyClients reports whether f struck client processes and nothing else.
+func (d *Digest) OnlyClients(f *Fault) bool {
+	for _, host := range f.Targets {
+		if !d.ClientHosts[host] {
+			return false
+		}
+	}
+	return len(f.Targets) > 0
+}
+
+// Stillness are the times in which a process recorded that it stood still for at least a tick.
+func (d *Digest) Stillness() []Span {
+	var all []Span
+	for _, process := range SortedKeys(d.Hiccups) {
+		all = append(all, d.StillnessOf(process)...)
+	}
+	return all
+}
+
+// StillnessOf is the stillness of one process.
+func (d *Digest) StillnessOf(process string) (all []Span) {
+	for _, e := range d.Hiccups[process] {
+		if over := e.Hiccup(); over >= Standstill(d.Facts.Tick) {
+			all = append(all, Span{e.At - int64(over), e.At})
+		}
+	}
+	return all
+}
+
+// StoodWithin reports whether a process may have stood still between two instants: by its own record, or because of a
+// fault.
+func (d *Digest) StoodWithin(process string, from, until int64) bool {
+	return slices.ContainsFunc(d.Faults, func(f *Fault) bool {
+		return f.Possible() && f.Stops() && f.Hits(process) && f.Began() <= until && f.Until() >= from
+	}) || slices.ContainsFunc(d.Hiccups[process], func(e *history.Event) bool {
+		return e.At-int64(e.Hiccup()) <= until && e.At >= from
+	})
+}
+
+// Seconds renders an instant for people.
+func Seconds(ns int64) string {
+	if ns == history.None || ns == math.MaxInt64 {
+		return "never"
+	}
+	return fmt.Sprintf("%.6g s", float64(ns)/1e9)
+}
+
+// Length renders a length of time for people, which deserves fewer digits than an instant.
+func Length(ns int64) string {
+	if ns == history.None || ns == math.MaxInt64 {
+		return "never"
+	}
+	return words.Digits3(float64(ns)/1e9) + " s"
+}
+
+// Millis is [Length] in milliseconds.
+func Millis(ns int64) string { return words.Digits3(float64(ns)/1e6) + " ms" }
+
+// Count renders a number with its noun.
+func Count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// A ConditionCount says how often a condition was met.
+type ConditionCount struct {
+	Condition string `json:"condition"`
+	Means     string `json:"means"`
+	Met       bool   `json:"met"`
+	Count     *int64 `json:"count"` // nil if it could not be measured
+}
+
+func Safely[T any](f func() T) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f(), nil
+}
+
+// Holder names the client that holds a, for a sentence.
+func Holder(a *history.Acquisition) string {
+	if a.Token == 0 {
+		return a.Client
+	}
+	return fmt.Sprintf("%s (token %d)", a.Client, a.Token)
+}

@@ -1,0 +1,74 @@
+package evidence
+
+import (
+	"math"
+
+	"locklab/harness/history"
+)
+
+// A permitCount is how many permits a semaphore may have had, and when. The number can change during a run, and the
+// servers change it at some instant between the call and its confirmation.
+type permitCount []permitChange
+
+// A permitChange is a number of permits that may have been in force from the call that set it until the next number
+// was confirmed.
+type permitChange struct{ from, until, permits int64 }
+
+// permitCounts returns the numbers of permits of each lock that was resized. A lock that was never resized has
+// [Facts.Permits] throughout.
+//
+// A call that was not confirmed may have had an effect at any time since, or none, so the number before it remains
+// possible as well. A record from before calls were recorded has only confirmations: a number is then possible since
+// the confirmation before.
+func permitCounts(events *history.Log, begin int64) map[string]permitCount {
+	counts := map[string]permitCount{}
+	asked := map[string]int64{} // by lock: since when the change that is under way may have had an effect
+	for _, e := range events.Of(history.OpResize) {
+		c := counts[e.Lock]
+		if c == nil {
+			c = permitCount{{math.MinInt64, math.MaxInt64, begin}}
+			asked[e.Lock] = math.MinInt64
+		}
+		if e.Kind == history.Invoke {
+			asked[e.Lock] = e.At
+			counts[e.Lock] = append(c, permitChange{e.At, math.MaxInt64, e.NewPermits()})
+			continue
+		}
+		for k := range c {
+			c[k].until = min(c[k].until, e.At)
+		}
+		counts[e.Lock] = append(c, permitChange{asked[e.Lock], math.MaxInt64, e.NewPermits()})
+		asked[e.Lock] = e.At
+	}
+	return counts
+}
+
+// most is the highest number that may have been in force at an instant of [from, until].
+func (c permitCount) most(from, until int64) int64 {
+	var most int64
+	for _, p := range c {
+		if p.from <= until && p.until >= from {
+			most = max(most, p.permits)
+		}
+	}
+	return most
+}
+
+// MostPermits is the highest number of permits that lock may have had at an instant of [from, until], as far as clocks
+// tell; 0 if it is not known.
+func (d *Digest) MostPermits(lock string, from, until int64) int64 {
+	if c := d.permits[lock]; c != nil && d.Facts.Permits > 0 {
+		off := d.Slack()
+		return c.most(Later(from, -off), Later(until, off))
+	}
+	return int64(d.Facts.Permits)
+}
+
+// FewestPermits is the lowest number of permits that lock had during the run.
+func (d *Digest) FewestPermits(lock string) int64 {
+	fewest := int64(d.Facts.Permits)
+	for _, p := range d.permits[lock] {
+		fewest = min(fewest, p.permits)
+	}
+	return fewest
+}

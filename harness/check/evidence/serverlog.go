@@ -1,0 +1,361 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// A ServerLog is what the servers' transaction logs say, put together.
+type ServerLog struct {
+	// Missing says why there are no logs to read; empty if there are some.
+	Missing string
+	// Layout says by which znodes the lock's clients contend.
+	Layout nodes.Layout
+	// History is what the committed transactions of the run did; nil if Missing.
+	History *nodes.History
+	// Ensemble is all servers' hosts.
+	Ensemble []string
+	// Servers are those whose logs were read.
+	Servers []string
+	// Doubts say in words why History may not be all that happened.
+	Doubts []string
+	// Remarks say in words what servers did wrong that History does not suffer from.
+	Remarks []string
+	// Contradictions are statements of servers that cannot be true.
+	Contradictions []Contradiction
+
+	_ struct{}
+}
+
+// A Contradiction is a server's statement about a session or its znode that the ensemble's transactions rule out.
+type Contradiction struct {
+	Server  string
+	Session history.SessionID
+	Path    string // a znode, if it is about one
+	Zxid    int64
+	Text    string
+}
+
+// kindReader is the kind of a reader's znode; a writer's is 0.
+const kindReader = 1
+
+// Transactions are a ServerLog that is placed on the run's clock.
+type Transactions struct {
+	*ServerLog
+	Clock Placement
+	// epochs are the times when each leader prepared its first transaction of a znode or session, on the run's clock.
+	epochs []int64
+}
+
+// newTransactions returns nil if the servers' logs cannot be used at all.
+func newTransactions(d *Digest) *Transactions {
+	log := d.Facts.Servers
+	if log == nil || log.Missing != "" || log.History == nil {
+		return nil
+	}
+	clock := NewPlacement(d.Events, log.History)
+	if len(clock.Samples) == 0 {
+		return nil
+	}
+	return &Transactions{ServerLog: log, Clock: clock, epochs: leaders(log.History, clock)}
+}
+
+// Whole reports whether the logs are all that happened.
+func (t *Transactions) Whole() bool { return t != nil && len(t.DoubtedBecause()) == 0 }
+
+// An evidence is what the transactions say about the znodes of a lock's clients.
+type evidence struct {
+	*Transactions
+	Lanes map[string]*nodes.Lane // by lock
+	index map[string]*laneIndex  // of lanes
+
+	acquisitions []history.Acquisition
+	// single has the spans of grants that are witnessed by one znode of their own, by their places. The proofs of the
+	// other grants, of which there are few, are in proofs.
+	single []*nodes.Span
+	proofs map[int32]Proof
+	used   []int32 // by the numbers of znodes: the place of the grant that has it, and 1; see usedBy
+	modes  bool    // the layout has readers
+	// zxids says that tokens are the numbers of the transactions that created znodes, as far as any grant shows. Other
+	// tokens may be any numbers that rise.
+	zxids bool
+}
+
+// Proof is what the servers say about a grant.
+func (v *evidence) Proof(a *history.Acquisition) Proof {
+	if s := v.single[a.Place : a.Place+1 : a.Place+1]; s[0] != nil {
+		return Proof{Answer: nodes.Witnessed, Spans: s, Best: s[0].Contender, Had: 1}
+	}
+	return v.proofs[a.Place]
+}
+
+// prove asks the servers about a grant; see witness.
+func (v *evidence) prove(a *history.Acquisition) {
+	w := v.witness(a)
+	if w.Answer == nodes.Witnessed && len(w.Spans) == 1 && w.Shared == nil && w.Best == w.Spans[0].Contender {
+		v.single[a.Place] = w.Spans[0]
+	} else {
+		v.proofs[a.Place] = w
+	}
+}
+
+// UsedBy is the grant that has a znode, nil if none has.
+func (v *evidence) UsedBy(l *nodes.Life) *history.Acquisition {
+	if place := v.used[l.Number]; place > 0 {
+		return &v.acquisitions[place-1]
+	}
+	return nil
+}
+
+// newEvidence returns nil if the servers' logs cannot be used, or if it is not known by which znodes clients contend,
+// or in which sessions.
+func newEvidence(d *Digest) *evidence {
+	if d.Transactions == nil || d.Transactions.Layout == "" || d.SessionsUnsaid() > 0 {
+		return nil
+	}
+	v := &evidence{
+		Transactions: d.Transactions,
+		Lanes:        map[string]*nodes.Lane{},
+		index:        map[string]*laneIndex{},
+		acquisitions: d.Acquisitions,
+		single:       make([]*nodes.Span, len(d.Acquisitions)),
+		proofs:       map[int32]Proof{},
+		modes:        d.Transactions.Layout.Modes(),
+		used:         make([]int32, len(d.Transactions.History.Lives)),
+	}
+	firsts := make([]int32, len(v.History.Lives))
+	var last *history.Claimant
+	for i := range d.Acquisitions {
+		if d.Acquisitions[i].Claimant == last {
+			continue
+		}
+		last = d.Acquisitions[i].Claimant
+		path := last.Lock
+		if v.Lanes[path] == nil {
+			v.Lanes[path] = v.History.Lane(v.Layout.Contends(path, func(ms int64) int {
+				at := v.Clock.At(ms)
+				return int(max(d.MostPermits(path, at-v.Clock.Err, at+v.Clock.Err), 1))
+			}))
+			v.index[path] = indexOf(v.Lanes[path], firsts)
+		}
+	}
+	for _, l := range d.Locks {
+		v.zxids = v.zxids || slices.ContainsFunc(l.Grants, func(a *history.Acquisition) bool {
+			return len(v.index[a.Lock].createdBy(a.Token)) > 0
+		})
+	}
+	for _, l := range d.Locks {
+		for _, a := range l.Grants {
+			v.prove(a)
+		}
+	}
+	return v
+}
+
+// SessionsUnsaid counts the grants of which the session is not known, because a lock's command did not say it.
+func (d *Digest) SessionsUnsaid() (n int64) {
+	for _, l := range d.Locks {
+		for _, a := range l.Grants {
+			if a.Session == 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// leaders are the times when each leader prepared its first transaction of a znode or session.
+func leaders(h *nodes.History, clock Placement) []int64 {
+	type txn struct{ zxid, ms int64 }
+	first := map[int64]txn{} // by epoch
+	note := func(zxid, ms int64) {
+		if was, known := first[zxid>>32]; zxid != 0 && (!known || zxid < was.zxid) {
+			first[zxid>>32] = txn{zxid, ms}
+		}
+	}
+	for _, l := range h.Lives {
+		note(l.Czxid, l.Created)
+		if l.End != nil {
+			note(l.End.Zxid, l.End.Time)
+		}
+	}
+	for _, s := range h.Sessions {
+		note(s.Created, s.CreatedTime)
+		note(s.Closed, s.ClosedTime)
+	}
+	var all []int64
+	for _, epoch := range SortedKeys(first) {
+		all = append(all, clock.At(first[epoch].ms))
+	}
+	return all
+}
+
+// A Placement puts the leaders' wall clock on the run's clock, by readings of both.
+type Placement struct {
+	Samples []reading // in the order of the wall clock
+	// Err is by how much a time may be off either way, in ns: the clock's going, and the
+	// millisecond in which the logs count. On several machines, it includes how far the
+	// servers' wall clocks are off the harness's, and hosts off the run's clock.
+	Err int64
+	How string // err came about
+}
+
+// A reading is what the wall clock showed, in ns, at an instant of the run, which is known up to err either way.
+type reading struct{ wall, at, err int64 }
+
+// NewPlacement places the transactions by the harness's readings of the wall clock, which the servers of one machine
+// share, and by readings of the wall clocks of other machines. Servers elsewhere have clocks of their own, which the
+// harness's writes show.
+func NewPlacement(events *history.Log, h *nodes.History) Placement {
+	var pings []history.Event
+	for _, e := range events.Of(history.OpPing) {
+		pings = append(pings, e)
+	}
+	all, apart := pinged(pings, h)
+	if len(pings) == 0 {
+		for _, e := range events.Of(history.OpClock) {
+			if is := e.WallClock(); is.Host == "" {
+				all = append(all, reading{wall: is.Wall, at: e.At})
+			}
+		}
+	}
+	const jumped, slow = "jumped by", "was read too slowly: it is known only to within"
+	p := Placement{Samples: all, Err: 1e6, How: jumped}
+	for i, r := range all {
+		err, how := 1e6+r.err, slow
+		if i > 0 {
+			change := Abs(offset(r) - offset(all[i-1]))
+			err += change
+			if change > r.err+all[i-1].err+1e6 { // by more than the two readings can be off
+				how = jumped
+			}
+		}
+		if err > p.Err {
+			p.Err, p.How = err, how
+		}
+	}
+	if apart > 0 {
+		p.Err, p.How = p.Err+apart, jumped
+	}
+	if len(all) == 0 || len(pings) > 0 {
+		return p
+	}
+	var off int64 // servers' wall clocks
+	for _, e := range events.Of(history.OpClock) {
+		if is := e.WallClock(); is.Host != "" {
+			k, _ := slices.BinarySearchFunc(p.Samples, e.At, func(r reading, at int64) int { return cmp.Compare(r.at, at) })
+			own := p.Samples[min(k, len(p.Samples)-1)]
+			off = max(off, Abs(offset(reading{wall: is.Wall, at: e.At + is.Took/2})-offset(own))+is.Took/2)
+		}
+	}
+	off += events.Clocks().Worst()
+	if off > p.Err {
+		p.How = "differs between machines by"
+	}
+	p.Err += off
+	return p
+}
+
+// pinged reads the leader's clock by the harness's own writes: at some instant between the sending of each and its
+// answer, the leader gave it the time that its transaction has. Of each ten pings that follow one another, the quickest
+// counts, because it says most. If others contradict it, the clock jumped between them, and apart is by how much at
+// most.
+func pinged(pings []history.Event, h *nodes.History) (all []reading, apart int64) {
+	const each = 10
+	if len(pings) == 0 {
+		return nil, 0 // a run may have millions of znodes
+	}
+	created := map[string]int64{}
+	for _, l := range h.Lives {
+		if l.Czxid != 0 { // the log may begin with a delete of a znode that is older
+			created[l.Path] = l.Created
+		}
+	}
+	for group := range slices.Chunk(pings, each) {
+		var read []reading
+		for _, e := range group {
+			if ms, logged := created[e.Ping().Node]; logged {
+				// The clock showed that millisecond, so on average half a millisecond more.
+				half := int64(e.Ping().Took) / 2
+				read = append(read, reading{wall: ms*1e6 + 5e5, at: e.At - half, err: half})
+			}
+		}
+		if len(read) == 0 {
+			continue
+		}
+		quickest := slices.MinFunc(read, func(a, b reading) int { return cmp.Compare(a.err, b.err) })
+		for _, r := range read {
+			apart = max(apart, Abs(offset(r)-offset(quickest))-r.err-quickest.err-1e6)
+		}
+		all = append(all, quickest)
+	}
+	slices.SortFunc(all, func(a, b reading) int { return cmp.Compare(a.wall, b.wall) })
+	return all, apart
+}
+
+func offset(r reading) int64 { return r.wall - r.at }
+
+func Abs(n int64) int64 { return max(n, -n) }
+
+// At is when, on the run's clock, the leader's wall clock showed ms.
+func (p Placement) At(ms int64) int64 {
+	wall := ms * 1e6
+	i, _ := slices.BinarySearchFunc(p.Samples, wall,
+		func(r reading, wall int64) int { return cmp.Compare(r.wall, wall) })
+	return wall - offset(p.Samples[max(i-1, 0)])
+}
+
+// stepped is the error beyond which it proves nothing that a transaction is placed within a call.
+const stepped = int64(100e6)
+
+// DoubtedBecause says why the servers' logs may not be the whole truth.
+func (t *Transactions) DoubtedBecause() []string {
+	all := slices.Clone(t.Doubts)
+	if t.Clock.Err > stepped {
+		all = append(all,
+			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, %s %s", t.Clock.How,
+				Millis(t.Clock.Err)))
+	}
+	return all
+}
+
+// during reports whether a span may overlap the call of an acquire: the call is a closed interval, widened by the
+// placement's error.
+func (v *evidence) during(s *nodes.Span, a *history.Acquisition) bool {
+	until := int64(math.MaxInt64)
+	if s.To != 0 {
+		until = v.Clock.At(s.ToTime) + v.Clock.Err
+	}
+	return v.Clock.At(s.FromTime)-v.Clock.Err <= a.Returned && until >= a.Invoked
+}
+
+// Contradiction returns a contradiction about the znode, or about the session and no znode in particular. What servers
+// say about another znode of the session explains nothing about this one.
+func (t *Transactions) Contradiction(session history.SessionID, path string) *Contradiction {
+	for i := range t.Contradictions {
+		if c := &t.Contradictions[i]; c.Path != "" && c.Path == path ||
+			c.Path == "" && c.Session != 0 && c.Session == session {
+			return c
+		}
+	}
+	return nil
+}
+
+// ContradictionAt returns a contradiction about a znode that is due to the transaction of a number; nil if there is
+// none. A znode that a client made by it then belongs to another transaction, as far as the servers tell.
+func (t *Transactions) ContradictionAt(zxid int64) *Contradiction {
+	for i := range t.Contradictions {
+		if c := &t.Contradictions[i]; zxid != 0 && c.Zxid == zxid && c.Path != "" {
+			return c
+		}
+	}
+	return nil
+}
+
+// Zxid renders a transaction's number as ZooKeeper does.
+func Zxid(z int64) string { return fmt.Sprintf("0x%x", uint64(z)) }

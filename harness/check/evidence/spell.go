@@ -1,0 +1,55 @@
+package evidence
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// A Span is a time from one instant to another.
+type Span struct{ From, Until int64 }
+
+// Spans are times, in order of their beginning; none of them overlaps the next.
+type Spans []Span
+
+// Merged puts spells in order and joins those that overlap.
+func Merged(all []Span) Spans {
+	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	var s Spans
+	for _, x := range all {
+		if n := len(s); n > 0 && x.From <= s[n-1].Until {
+			s[n-1].Until = max(s[n-1].Until, x.Until)
+			continue
+		}
+		s = append(s, x)
+	}
+	return s
+}
+
+// Within is how much of [from, until] they cover.
+func (s Spans) Within(from, until int64) int64 {
+	var sum int64
+	for part := range s.Cut(from, until) {
+		sum += part.Until - part.From
+	}
+	return sum
+}
+
+// Cut yields the parts of [from, until) that they have.
+func (s Spans) Cut(from, until int64) iter.Seq[Span] {
+	return func(yield func(Span) bool) {
+		i, _ := slices.BinarySearchFunc(s, from, func(x Span, from int64) int { return cmp.Compare(x.Until, from) })
+		for ; i < len(s) && s[i].From < until; i++ {
+			part := Span{max(s[i].From, from), min(s[i].Until, until)}
+			if part.From < part.Until && !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// Touches reports whether one of them has an instant of [from, until].
+func (s Spans) Touches(from, until int64) bool {
+	i, _ := slices.BinarySearchFunc(s, from, func(x Span, from int64) int { return cmp.Compare(x.Until, from) })
+	return i < len(s) && s[i].From <= until
+}

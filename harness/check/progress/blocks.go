@@ -1,0 +1,109 @@
+package progress
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+// blocks are the times in which nothing is demanded of a lock with these acquisitions: servers that were up did not
+// serve, which [evidence.ServiceLiveness] judges; a process stood still for at least a tick; or a fault was in force
+// that the lock can have felt.
+//
+//   - A fault of the leader, or of so many servers that no majority is left, keeps everybody from every lock.
+//   - A fault of clients is felt by locks that they wanted or had meanwhile. One that silences them costs others no
+//     more than the time until their sessions have expired; their own waits do not count while it is in force, see
+//     [LivenessJudge.silenced].
+//   - Any other fault of servers may be one of the leader.
+//
+// Strictly, only those faults and standstills count that must have been felt: no fault counts that lets heartbeats
+// through, or that is of servers and clients that nobody used who wanted the lock. A stall between the two is a doubt.
+func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evidence.Span {
+	blocks := slices.Clone(l.Unserved())
+	timeout := l.LongestTimeout()
+	for _, f := range l.Faults {
+		from, until := l.InForce(f)
+		clients := l.OnlyClients(f) && !f.Nature.DeletesAll
+		felt := func(a *history.Acquisition) bool {
+			used := feels(l.Digest, a, f) || !clients && l.ServerAt(a.Session, max(from, a.Invoked)) == ""
+			return used && a.Invoked <= until && l.over(a) >= from
+		}
+		switch passes := f.Passes(timeout); {
+		case strictly && passes, (strictly || clients) && !l.allFeel(f) && !slices.ContainsFunc(all, felt):
+			continue
+		case !l.allFeel(f) && !passes && (strictly || clients):
+			until = min(until, evidence.Later(from, 2*l.Bound))
+		}
+		blocks = append(blocks, evidence.Span{From: from, Until: until})
+	}
+	for _, process := range evidence.SortedKeys(l.Hiccups) {
+		of := func(a *history.Acquisition) bool { return a.Process == process }
+		if !strictly || !l.ClientHosts[process] || slices.ContainsFunc(all, of) {
+			blocks = append(blocks, l.StillnessOf(process)...)
+		}
+	}
+	return blocks
+}
+
+// feels reports whether a fault struck an acquisition's client, or the server that its session used.
+func feels(d *evidence.Digest, a *history.Acquisition, f *evidence.Fault) bool {
+	return f.Hits(a.Process) || f.Hits(a.Client) || f.Hits(d.ServerAt(a.Session, max(f.Began(), a.Invoked)))
+}
+
+// allFeel reports whether a fault struck the leader, or together with others that were in force then so many servers
+// that no majority is left.
+func (l *LivenessJudge) allFeel(f *evidence.Fault) bool {
+	if f.StrikesLeader() {
+		return true
+	}
+	from, until := l.InForce(f)
+	struck := map[string]bool{}
+	for _, g := range l.Faults {
+		if also, over := l.InForce(g); also <= until && over >= from {
+			for _, host := range g.Targets {
+				struck[host] = struck[host] || !l.ClientHosts[evidence.HostOf(host)]
+			}
+		}
+	}
+	servers := 0
+	for _, is := range struck {
+		if is {
+			servers++
+		}
+	}
+	return l.Facts.Servers != nil && servers > 0 && 2*servers >= len(l.Facts.Servers.Ensemble)
+}
+
+// silenced are the times in which a fault kept a's client from hearing of a grant.
+func (l *LivenessJudge) silenced(a *history.Acquisition) evidence.Spans {
+	var all []evidence.Span
+	for _, f := range l.Faults {
+		if from, until := l.InForce(f); feels(l.Digest, a, f) && !f.Passes(l.LongestTimeout()) {
+			all = append(all, evidence.Span{From: from, Until: until})
+		}
+	}
+	return evidence.Merged(all)
+}
+
+// judged says how much of the run the check judged of the lock that it could judge least, which is a doubt if it is
+// less than a stall takes, in a run of more than twice as much. It says nothing if it judged all.
+func (l *LivenessJudge) judged(byLock map[string][]*history.Acquisition) (said string, doubts []string) {
+	since := max(l.Measure, 0)
+	whole := l.Stop - since
+	least := whole
+	for _, all := range byLock {
+		least = min(least, whole-evidence.Merged(l.blocks(all, false)).Within(since, l.Stop))
+	}
+	switch {
+	case least == whole:
+		return "", nil
+	case least <= l.Bound && whole > 2*l.Bound:
+		return "", []string{fmt.Sprintf("only %s of %s can be judged, because of faults and standstills, and a stall "+
+			"takes %s", evidence.Length(max(least, 0)), evidence.Length(whole), evidence.Length(l.Bound))}
+	}
+	return fmt.Sprintf("; this judged %s of %s, without the times of faults and standstills",
+		evidence.Length(max(least, 0)),
+		evidence.Length(whole)), nil
+}

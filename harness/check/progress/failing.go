@@ -1,0 +1,172 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+// fewFailures is how many failed attempts one after the other prove something. One or two may be an accident.
+const fewFailures = 3
+
+// A failingRun is attempts of one lock, one after the other, all of which the lock itself failed.
+type failingRun struct {
+	first, last *history.Acquisition
+	n           int64
+}
+
+// failing finds where the lock itself failed every attempt for longer than a stall takes, though nobody held it: a lock
+// that answers with an error is as little available as one that does not answer. It does not matter how long the
+// attempts took, or how long the clients waited in between.
+//
+// No hold may touch that time, nor may a fault or a standstill, or what either may have left. A client that did not
+// want to wait any longer proves nothing here, see [LivenessJudge.refusals], and neither does one that asks for more
+// permits than there are. Where clients take several locks together, a hold of any lock counts, because an attempt may
+// rightly fail for another lock than this one.
+func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) []evidence.Finding {
+	tries := slices.DeleteFunc(slices.Clone(all), func(a *history.Acquisition) bool { return !l.failedByLock(a) })
+	if len(tries) < fewFailures {
+		return nil
+	}
+	slices.SortFunc(tries, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
+	several := slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] })
+	var held []evidence.Span
+	for name, grants := range l.Grants {
+		if name != lock && !several {
+			continue
+		}
+		for _, a := range grants {
+			until := l.gone(a)
+			if !evidence.EndedCleanly(a) {
+				until = evidence.Later(until, l.Bound) // the servers may still have its znode
+			}
+			held = append(held, evidence.Span{From: a.Returned, Until: max(a.Returned, until)})
+		}
+	}
+	busy, disturbed := evidence.Merged(held), l.excusesErrors()
+	var found []evidence.Finding
+	var run failingRun
+	over := func() {
+		if run.n >= fewFailures && run.last.Returned-run.first.Invoked > l.Bound {
+			found = append(found, l.failingFinding(lock, run))
+		}
+		run = failingRun{}
+	}
+	for _, a := range tries {
+		from := a.Invoked
+		if run.n > 0 {
+			from = min(from, run.last.Returned)
+		}
+		if busy.Touches(from, a.Returned) || disturbed.Touches(from, a.Returned) {
+			over()
+		}
+		if busy.Touches(a.Invoked, a.Returned) || disturbed.Touches(a.Invoked, a.Returned) {
+			continue
+		}
+		if run.n == 0 {
+			run.first = a
+		}
+		run.last, run.n = a, run.n+1
+	}
+	over()
+	return found
+}
+
+// failedByLock reports whether the lock itself failed a, which asked for no more than there is.
+func (l *LivenessJudge) failedByLock(a *history.Acquisition) bool {
+	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload() && a.Returned <= l.Stop &&
+		a.Permits <= l.FewestPermits(a.Lock)
+}
+
+// excusesErrors are the times in which something other than the lock may have made an attempt fail: a fault, a
+// standstill, or what either left.
+func (l *LivenessJudge) excusesErrors() evidence.Spans {
+	all := slices.Clone(l.aftermath)
+	for _, t := range l.disturbances() {
+		all = append(all, evidence.Span{From: t.From, Until: evidence.Later(t.Until, l.Bound)})
+	}
+	return evidence.Merged(all)
+}
+
+func (l *LivenessJudge) failingFinding(lock string, run failingRun) evidence.Finding {
+	f := evidence.Finding{
+		Kind: evidence.KindFailing, Lock: lock, At: run.first.Invoked, Until: run.last.Returned, Cause: evidence.CauseNone,
+		Clients: []string{run.first.Client}, Tokens: []int64{0}, Events: l.EventsOf(run.first),
+		Text: fmt.Sprintf("%s failed %s and granted none in the %s from %s, though nobody held it; the first, of %s: %q",
+			lock, evidence.Count(run.n, "attempt", "attempts"), evidence.Length(run.last.Returned-run.first.Invoked),
+			evidence.Seconds(run.first.Invoked), run.first.Client, Brief(run.first.Error)),
+	}
+	l.blameServer(&f)
+	return f
+}
+
+// Brief is the beginning of a text that a lock's command chose.
+func Brief(text string) string {
+	const most = 200
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// neverGranted says why it is not known whether the lock moves on: no client ever got a lock, or a client got none in a
+// mode, because the lock failed each of its attempts.
+func (l *LivenessJudge) neverGranted() (doubts []string) {
+	type way struct {
+		client string
+		mode   history.Mode
+	}
+	type tally struct {
+		failed, others int64
+		first          *history.Acquisition
+	}
+	disturbed := l.excusesErrors()
+	ways := map[way]*tally{}
+	granted := false
+	for i := range l.Acquisitions {
+		a := &l.Acquisitions[i]
+		granted = granted || a.Granted()
+		w := ways[way{a.Client, a.Mode}]
+		if w == nil {
+			w = &tally{}
+			ways[way{a.Client, a.Mode}] = w
+		}
+		switch {
+		case l.failedByLock(a) && !disturbed.Touches(a.Invoked, a.Returned):
+			if w.failed++; w.first == nil {
+				w.first = a
+			}
+		case a.Granted() || a.Returned != history.None && a.Reason.ByWorkload():
+			w.others++
+		}
+	}
+	if !granted {
+		return []string{fmt.Sprintf("no client ever got a lock, in %s",
+			evidence.Count(int64(len(l.Acquisitions)), "acquire", "acquires"))}
+	}
+	var never []*tally
+	for _, w := range ways {
+		if w.failed >= fewFailures && w.others == 0 {
+			never = append(never, w)
+		}
+	}
+	if len(never) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(never, func(a, b *tally) int {
+		return cmp.Or(cmp.Compare(a.first.Invoked, b.first.Invoked), cmp.Compare(a.first.Client, b.first.Client))
+	})
+	said := fmt.Sprintf("the lock failed each of %s's %s", first.first.Client,
+		evidence.Count(first.failed, "attempt", "attempts"))
+	if first.first.Mode != "" {
+		said += fmt.Sprintf(" in mode %s", first.first.Mode)
+	}
+	said += fmt.Sprintf(", the first with %q", Brief(first.first.Error))
+	if n := int64(len(never) - 1); n > 0 {
+		said += fmt.Sprintf(" (and those of %s)", evidence.Count(n, "other", "others"))
+	}
+	return []string{said}
+}

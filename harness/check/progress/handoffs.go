@@ -1,0 +1,238 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+// The limits of ordinary hand-offs.
+const (
+	// slowHandOff is how long an ordinary hand-off may take at least before it is slow: some hundred times what it
+	// takes on an idle machine.
+	slowHandOff = OneSecond
+	// typical multiplies the run's own median, of which no more than typicalCap counts. So a run in which all
+	// hand-offs are slow cannot excuse itself.
+	typical    = 10
+	typicalCap = OneSecond / 10
+	// fewSlow is how many slow hand-offs, no two of them at once, prove something. One or two may be the machine's.
+	fewSlow = 3
+)
+
+const OneSecond = int64(1e9)
+
+// A handedOver is a lock's way from a holder that released it to a client that was waiting for it all the time.
+type handedOver struct {
+	// called is when the last holder called release, confirmed when that returned, and granted when the next acquire
+	// returned.
+	called, confirmed, granted int64
+	to                         *history.Acquisition
+}
+
+// after is how long it took after the release was confirmed; 0 if the next client was told first.
+func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
+
+// ordinary appends a lock's hand-offs of the measured window that nothing can have delayed: the lock was released with
+// success, a client was waiting for it when that was called and until the next grant, no fault was in force, and
+// neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind that the servers
+// had to expire.
+func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
+	until := l.Stop
+	for _, t := range [...]int64{l.Closed, l.Drain} {
+		if t != history.None {
+			until = min(until, t)
+		}
+	}
+	several := slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] })
+	if l.Measure == history.None || several {
+		return found // a client that wants several locks may have this one before it says so
+	}
+	waits := newWaits(all, l)
+	unclean := l.uncleanEnds(all)
+	found = slices.Grow(found, len(grants))
+	released, confirmed := int64(math.MinInt64), int64(math.MinInt64) // of all holds so far
+	for _, a := range grants {
+		h := handedOver{called: released, confirmed: confirmed, granted: a.Returned, to: a}
+		if h.called >= l.Measure && h.granted <= until && h.called < h.granted &&
+			waits.throughout(h.called, h.granted) && !unclean.Touches(h.called, h.granted) {
+			found = append(found, h)
+		}
+		released = max(released, l.BelievedUntil(a))
+		confirmed = max(confirmed, released) // of an unclean end, which rules out the hand-offs that follow
+		if evidence.EndedCleanly(a) {
+			confirmed = max(confirmed, a.ReleaseReturned)
+		}
+	}
+	return found
+}
+
+// waits finds out whether a lock was wanted throughout a time.
+type waits []wait
+
+// A wait began then. Until is the latest end of the waits that began by then.
+type wait struct{ from, until int64 }
+
+func newWaits(all []*history.Acquisition, l *LivenessJudge) waits {
+	list := make(waits, 0, len(all))
+	for _, a := range all {
+		from, until := l.Waited(a)
+		if a.Queued != history.None {
+			from = max(from, a.Queued)
+		}
+		if until > from && a.Permits <= l.FewestPermits(a.Lock) {
+			list = append(list, wait{from, until})
+		}
+	}
+	slices.SortFunc(list, func(a, b wait) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(list); i++ {
+		list[i].until = max(list[i].until, list[i-1].until)
+	}
+	return list
+}
+
+// throughout reports whether some client waited at both instants and in between.
+func (w waits) throughout(from, until int64) bool {
+	i, found := slices.BinarySearchFunc(w, from, func(x wait, from int64) int { return cmp.Compare(x.from, from) })
+	for found && i+1 < len(w) && w[i+1].from == from {
+		i++
+	}
+	if !found {
+		i--
+	}
+	return i >= 0 && w[i].until >= until
+}
+
+// uncleanEnds are the times in which something may be left of faults, or of acquisitions of one lock that ended
+// otherwise than cleanly: for as long as a stall takes, because by then the servers have forgotten it.
+func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) evidence.Spans {
+	left := slices.Clone(l.aftermath)
+	for _, a := range all {
+		began := history.None
+		switch {
+		case a.Died != history.None:
+			began = a.Died
+		case a.Lost != history.None:
+			began = a.Lost
+		case a.Unknown() || evidence.FailedByItself(a):
+			began = a.Returned
+		case a.Granted() && a.ReleaseInvoked != history.None && !evidence.EndedCleanly(a):
+			began = a.ReleaseInvoked
+		}
+		if began != history.None {
+			left = append(left, evidence.Span{From: began, Until: began + l.Bound})
+		}
+	}
+	return evidence.Merged(left)
+}
+
+// aftermaths are the times in which a fault was in force, or may have left something.
+func (l *LivenessJudge) aftermaths() []evidence.Span {
+	var all []evidence.Span
+	for _, f := range l.Faults {
+		if from, until := l.InForce(f); from != math.MaxInt64 {
+			all = append(all, evidence.Span{From: from, Until: until + l.Bound})
+		}
+	}
+	return all
+}
+
+// stalled are the times in which a process, and so perhaps the machine, stood still by its own record.
+func stalled(d *evidence.Digest) evidence.Spans {
+	var all []evidence.Span
+	for _, of := range d.Hiccups {
+		for _, e := range of {
+			all = append(all, evidence.Span{From: e.At - int64(e.Hiccup()), Until: e.At})
+		}
+	}
+	return evidence.Merged(all)
+}
+
+// handOffs judges the run's ordinary hand-offs together. They are slow, which is a finding,
+//
+//   - if they took longer after a confirmed release than 1 s and ten times the run's own median, of which 0.1 s count
+//     at most. After that, no disk has to be waited for.
+//     More by how far the hosts' clocks can differ.
+//   - if more than half of them took longer than 2 s from the call of release on, which includes slow releases. If the
+//     servers' logs show that half of the grants came sooner after their znodes were eligible, it is a doubt: it was
+//     the service that was slow, or the release.
+//
+// Recorded standstills within a hand-off do not count. Several must be slow, no two of them at the same time, because
+// one standstill of a server delays hand-offs of many locks at once. Fewer than [fewSlow] are only mentioned.
+func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, said string, doubts []string) {
+	if len(all) == 0 {
+		return nil, "", nil
+	}
+	slices.SortFunc(all, func(a, b handedOver) int { return cmp.Compare(a.granted, b.granted) })
+	still := stalled(l.Digest)
+	after, whole, lock := make([]int64, len(all)), make([]int64, len(all)), make([]int64, len(all))
+	for i := range all {
+		h := &all[i]
+		after[i] = h.after() - still.Within(min(h.confirmed, h.granted), h.granted)
+		whole[i] = h.granted - h.called - still.Within(h.called, h.granted)
+		lock[i] = h.granted - max(h.called, l.eligible(h.to))
+	}
+	took, limit, since := after, slowHandOff+typical*min(median(after), typicalCap), "its release was confirmed"
+	switch {
+	case median(whole) <= 2*slowHandOff:
+	case median(lock) <= 2*slowHandOff:
+		doubts = []string{fmt.Sprintf("more than half of %s took longer than %s from the call of release on, but by the "+
+			"servers' logs half of the grants came within %s after their znodes were eligible, so the servers may have been "+
+			"slow",
+			evidence.Count(int64(len(all)), "ordinary hand-off",
+				"ordinary hand-offs"), evidence.Length(2*slowHandOff), evidence.Length(median(lock)))}
+	default:
+		took, limit, since = whole, 2*slowHandOff, "its release was called for"
+	}
+	limit += l.Clocks().Most
+	apart, free := 0, int64(math.MinInt64) // the most that do not overlap: always take the first to end
+	for i := range all {
+		h := &all[i]
+		if took[i] <= limit {
+			continue
+		}
+		slow = append(slow, l.slowHandOff(h, took[i], since))
+		if h.called >= free {
+			apart, free = apart+1, h.granted
+		}
+	}
+	if apart < fewSlow && len(slow) > 0 {
+		return nil, fmt.Sprintf("; %s of %d took longer than %s, at most %s", evidence.Count(int64(len(slow)),
+			"ordinary hand-off",
+			"ordinary hand-offs"), len(all), evidence.Length(limit), evidence.Length(slices.Max(took))), doubts
+	}
+	return slow, "", doubts
+}
+
+// eligible is when the servers had made a grant's znodes eligible at the earliest; the beginning of time if their logs
+// do not tell.
+func (l *LivenessJudge) eligible(a *history.Acquisition) int64 {
+	if l.Servers == nil || !l.Transactions.Whole() {
+		return math.MinInt64
+	}
+	w := l.Servers.Proof(a)
+	if w.Answer != nodes.Witnessed {
+		return math.MinInt64
+	}
+	_, ms := w.From()
+	return l.Transactions.Clock.At(ms) - l.Transactions.Clock.Err
+}
+
+func (l *LivenessJudge) slowHandOff(h *handedOver, took int64, since string) evidence.Finding {
+	return evidence.Finding{
+		Kind: evidence.KindSlowHandOff, Lock: h.to.Lock, At: h.called, Until: h.granted, Cause: evidence.CauseNone,
+		Clients: []string{h.to.Client}, Tokens: []int64{h.to.Token}, Events: l.EventsOf(h.to),
+		Text: fmt.Sprintf("%s was handed to %s at %s, %s after %s, though a client waited for it and no fault was in force",
+			h.to.Lock, h.to.Client, evidence.Seconds(h.granted), evidence.Length(took), since),
+	}
+}
+
+// median is the middle one of some numbers, the lower one of two.
+func median(all []int64) int64 {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[(len(sorted)-1)/2]
+}

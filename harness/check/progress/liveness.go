@@ -1,0 +1,517 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+var LivenessCheck = evidence.Check{
+	Name: evidence.Liveness,
+	Asks: "did the lock move on, in calm and after every heal, was it handed on in time and never refused " +
+		"or failed while it was free, did nobody in a queue have to wait for those who came later, was no hold lost " +
+		"without a cause, did every client get the lock once all faults were healed, and did no client leave znodes " +
+		"behind?",
+	Subject: "progress",
+	Judge:   judgeLiveness,
+}
+
+// impatient is how long an attempt must last to prove anything. A shorter one may have given up before the service
+// could answer, even on a free lock.
+const impatient = int64(250 * time.Millisecond)
+
+// judgeLiveness asks whether a lock that is free and wanted is granted in time. Free means that no client believes that
+// it has the lock, or has yet to give it back. [LivenessJudge.serverFindings] says what the servers' transactions add.
+//
+// A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
+// lock, and neither a fault nor a standstill can have kept it from being granted ([LivenessJudge.blocks]). Within the
+// timeout and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. Faults are in force
+// until their heal was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end
+// when a waiter gives up and comes back, but attempts that give up within a quarter of a second, or within 50 ms of
+// having a place in the queue, are too impatient to prove anything. Many of them in vain are a doubt, see
+// [LivenessJudge.refusals], which judges refused attempts as well.
+//
+// Hand-offs after a clean release are judged more strictly, by what the run itself shows to be plausible: see
+// [LivenessJudge.handOffs].
+//
+// A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left.
+// That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
+// unknown: if readers waited beside readers with no writer in sight, or if permits were wanted while as many were free
+// as any client that waited for so long asked for. And a lock that is free need not be available: a client that wants
+// several locks at once may have one long before acquire returns, or may not have asked for it yet. Its waits are not
+// stalls, and no lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock,
+// that is a doubt as well.
+//
+// A lock that fails every attempt for as long as a stall takes is not live either, see [LivenessJudge.failing]. A run
+// in which no client ever got a lock proves nothing, see [LivenessJudge.neverGranted].
+//
+// A queue must pass nobody over, see [LivenessJudge.passedOver], and each loss of a hold has a cause, see
+// [LivenessJudge.lostWithoutCause].
+//
+// Where every client asks again and again, each must get a lock once more after the last heal, see
+// [LivenessJudge.progress].
+//
+// It is unknown whether a lock recovers if the last heal was not confirmed, or if no client got a wanted lock after it
+// and the time was too short to tell. So it is whether faults left anything behind, see
+// [LivenessJudge.recoveryDoubts].
+func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
+	t := d.LongestTimeout()
+	if t == 0 {
+		return evidence.Verdict{Result: evidence.Unknown, Summary: "the session timeout is not known"}
+	}
+	if len(d.Acquisitions) == 0 {
+		return evidence.Verdict{Result: evidence.Unknown, Summary: "no client asked for a lock"}
+	}
+	l := LivenessJudge{Digest: d, Bound: int64(evidence.StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack(),
+		Stop: d.End}
+	if d.Collect != history.None {
+		l.Stop = d.Collect
+	}
+	heal, doubts := l.lastHeal()
+	l.several = TakenTogether(d.Acquisitions)
+	l.aftermath = l.aftermaths()
+	byLock := history.ByLock(d.Acquisitions, nil)
+	v := evidence.Verdict{}
+	var censored int64
+	var ordinary []handedOver
+	l.Grants = map[string][]*history.Acquisition{}
+	for _, of := range d.Locks {
+		l.Grants[of.Lock] = of.Grants
+	}
+	var refused, failing, passed, lost []evidence.Finding
+	for _, lock := range evidence.SortedKeys(byLock) {
+		stalls := l.Stalls(lock, byLock[lock])
+		if d.Whole { // else a holder may only be missing from the record
+			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock])
+			wrongly, inVain := l.refusals(lock, byLock[lock])
+			refused = append(refused, wrongly...)
+			passed = append(passed, l.passedOver(lock, byLock[lock])...)
+			losses, unsure := l.lostWithoutCause(byLock[lock])
+			lost, doubts = append(lost, losses...), append(doubts, unsure...)
+			if len(stalls) == 0 {
+				doubts = append(doubts, inVain...)
+				for _, f := range l.failing(lock, byLock[lock]) {
+					switch {
+					case f.Cause == evidence.CauseServer:
+						doubts = append(doubts, f.Text)
+					case d.Facts.Tries:
+						doubts = append(doubts, f.Text+", and it is not known whether the lock can be tried")
+					default:
+						failing = append(failing, f)
+					}
+				}
+			}
+		}
+		if len(stalls) > 0 && stalls[0].Cause == evidence.CauseServer {
+			doubts = append(doubts, stalls[0].Text)
+		} else {
+			v.Count += int64(len(stalls))
+		}
+		v.Findings = append(v.Findings, stalls[:min(len(stalls), evidence.MaxFindings)]...)
+		if len(stalls) == 0 {
+			doubts = append(doubts, l.stallDoubts(lock, byLock[lock])...)
+		}
+		if heal != history.None && len(stalls) == 0 {
+			doubts = append(doubts, l.afterHeal(lock, byLock[lock], heal)...)
+		}
+		for _, a := range byLock[lock] {
+			if a.Returned == history.None && a.Died == history.None {
+				censored++
+			}
+		}
+	}
+	stalled := v.Count
+	slow, said, unsureOf := l.handOffs(ordinary)
+	doubts = append(doubts, unsureOf...)
+	var first string // finding of the servers' logs
+	var excused int64
+	for _, f := range l.serverFindings(byLock) {
+		if f.Cause == evidence.CauseServer {
+			excused++
+		} else {
+			first = cmp.Or(first, f.Text)
+			v.Count++
+		}
+		if len(v.Findings) < evidence.MaxFindings {
+			v.Findings = append(v.Findings, f)
+		}
+	}
+	doubts = append(doubts, append(l.perhapsOrphans, l.recoveryDoubts(heal)...)...)
+	stuck, unsure := l.progress(heal)
+	share, little := l.judged(byLock)
+	doubts = slices.Concat(doubts, unsure, l.neverGranted(), little)
+	switch {
+	case v.Count > stalled && stalled == 0:
+		v.Setf(evidence.Fail, "%s in the servers' logs: %s",
+			evidence.Count(v.Count, "orphan or unnoticed grant", "orphans and unnoticed grants"), first)
+	case v.Count > stalled:
+		v.Setf(evidence.Fail, "%s of a free lock that clients waited for, the first: %s; and in the servers' logs: %s",
+			evidence.Count(stalled, "stall", "stalls"), v.Findings[0].Text, first)
+	case v.Count > 0 && v.Findings[0].Kind == evidence.KindDeadlock:
+		v.Setf(evidence.Fail, "%s, the first: %s", evidence.Count(stalled, "deadlock", "deadlocks and stalls"),
+			v.Findings[0].Text)
+	case v.Count > 0:
+		v.Setf(evidence.Fail, "%s of a free lock that clients waited for, the first: %s",
+			evidence.Count(v.Count, "stall", "stalls"),
+			v.Findings[0].Text)
+	case len(failing) > 0:
+		v.Count, v.Findings = int64(len(failing)), append(failing[:min(len(failing), evidence.MaxFindings)], v.Findings...)
+		v.Setf(evidence.Fail, "a free lock only failed, %s, the first: %s", evidence.Count(v.Count, "time", "times"),
+			failing[0].Text)
+	case len(refused)+len(slow) > 0:
+		late := append(refused, slow...)
+		v.Count, v.Findings = int64(len(late)), append(late[:min(len(late), evidence.MaxFindings)], v.Findings...)
+		v.Setf(evidence.Fail, "%s, the first: %s", lateWords(len(refused), len(slow)), late[0].Text)
+	case len(passed) > 0:
+		v.Count, v.Findings = int64(len(passed)), append(passed[:min(len(passed), evidence.MaxFindings)], v.Findings...)
+		v.Setf(evidence.Fail, "%s passed over in the queue, the first: %s", evidence.Count(v.Count, "wait was",
+			"waits were"), passed[0].Text)
+	case len(lost) > 0:
+		v.Count, v.Findings = int64(len(lost)), append(lost[:min(len(lost), evidence.MaxFindings)], v.Findings...)
+		v.Setf(evidence.Fail, "%s without a cause, the first: %s", evidence.Count(v.Count, "hold was lost",
+			"holds were lost"), lost[0].Text)
+	case len(stuck) > 0:
+		v.Count, v.Findings = int64(len(stuck)), append(stuck[:min(len(stuck), evidence.MaxFindings)], v.Findings...)
+		v.Setf(evidence.Fail, "%s without progress after the last heal, the first: %s",
+			evidence.Count(v.Count, "client", "clients"),
+			stuck[0].Text)
+	case len(doubts) > 0:
+		v.Result, v.Summary = evidence.Unknown, strings.Join(doubts, "; ")
+	case !d.Whole:
+		v.Setf(evidence.Unknown, "no stall as far as the history goes, which is not complete")
+	default:
+		v.Setf(evidence.Pass, "no client waited for a free lock for longer than %s", evidence.Length(l.Bound))
+	}
+	if excused > 0 {
+		v.Summary += fmt.Sprintf("; a server is to blame for %s", evidence.Count(excused, "finding", "findings"))
+	}
+	if v.Count == 0 {
+		v.Summary += said
+	}
+	if v.Result != evidence.Fail {
+		v.Summary += share
+	}
+	if heal != history.None {
+		v.Summary += l.gotAfter(heal)
+	}
+	if censored > 0 {
+		v.Summary += "; " + evidence.Count(censored, "acquire was", "acquires were") + " still waiting at the end"
+	}
+	return v
+}
+
+// lateWords says how many refusals and slow hand-offs there were.
+func lateWords(refused, slow int) string {
+	refusals := evidence.Count(int64(refused), "refusal of a free lock", "refusals of a free lock")
+	switch {
+	case slow == 0:
+		return refusals
+	case refused == 0:
+		return evidence.Count(int64(slow), "slow hand-off", "slow hand-offs")
+	}
+	return fmt.Sprintf("%s and %d slow hand-offs", refusals, slow)
+}
+
+// A LivenessJudge looks for stalls of longer than bound until stop.
+type LivenessJudge struct {
+	*evidence.Digest
+	Bound, Stop int64
+	several     map[*history.Acquisition]bool // those that take several locks at once
+	aftermath   []evidence.Span               // see [LivenessJudge.aftermaths]
+	Grants      map[string][]*history.Acquisition
+
+	perhapsOrphans []string
+	disturbs       []evidence.Span // see disturbances
+}
+
+// TakenTogether returns the acquisitions that were called for before the others of the same number had returned.
+func TakenTogether(all []history.Acquisition) map[*history.Acquisition]bool {
+	several := map[*history.Acquisition]bool{}
+	last := map[string]*history.Acquisition{} // by client
+	for i := range all {
+		a := &all[i]
+		if b := last[a.Client]; b != nil && b.N == a.N && b.Lock != a.Lock && b.Process == a.Process && b.Died == a.Died &&
+			(b.Returned == history.None || b.Returned >= a.Invoked) {
+			several[a], several[b] = true, true
+		}
+		last[a.Client] = a
+	}
+	return several
+}
+
+// InForce is when f can have kept a lock from being granted. A client that is killed for good keeps others from it
+// only until its session expires, which the bound allows for; what the loss of a server does to the rest is not known
+// here.
+//
+// A fault that never happened is over as soon as that is known. An injection that failed may have taken effect all the
+// same; the final heal ends what it left.
+func (l *LivenessJudge) InForce(f *evidence.Fault) (from, until int64) {
+	from = f.Began()
+	known := f.NeverHappened()
+	switch {
+	case f.HealVerified != history.None:
+		until = max(f.Healed, f.HealVerified)
+	case known != history.None && (f.Missed || f.Unsupported || l.Final == nil):
+		until = known
+	case known != history.None && l.Final.Kind == history.OK:
+		until = max(known, l.Final.At)
+	case f.Permanent && f.Injected != history.None && l.OnlyClients(f):
+		until = f.Injected
+	default:
+		until = l.Stop
+	}
+	return from, until
+}
+
+// Waited is the interval for which a waited, as far as it counts.
+func (l *LivenessJudge) Waited(a *history.Acquisition) (from, until int64) {
+	until = l.Stop
+	if h, ok := l.Horizon[a.Process]; ok {
+		until = min(until, h)
+	}
+	for _, t := range [...]int64{a.Returned, a.Died} {
+		if t != history.None {
+			until = min(until, t)
+		}
+	}
+	patience := min(impatient, int64(l.Facts.Tick))
+	if a.Queued != history.None {
+		patience = a.Queued - a.Invoked + patience/5 // it is known how long the service took to give it its place
+	}
+	if a.Reason == history.FailBusy || !a.Granted() && until-a.Invoked < patience {
+		until = a.Invoked // it did not wait
+	}
+	return a.Invoked, until
+}
+
+// A change is a change of the three counts that decide about a stall, or a grant, which ends any stall however short
+// the hold was.
+type change struct {
+	at                     int64
+	waiting, busy, blocked int
+	grant                  bool
+}
+
+// back undoes the change of the counts.
+func (c change) back() change {
+	c.waiting, c.busy, c.blocked = -c.waiting, -c.busy, -c.blocked
+	return c
+}
+
+// A role is what an acquisition means for a stall of its lock: how many of the waiting it is, and how many of those
+// that keep the lock from being granted, while it waits and while it holds.
+type role struct{ waits, busyWaiting, busyHolding int }
+
+// Stalls finds where lock was free, wanted and not granted.
+func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []evidence.Finding {
+	return l.stallsOf(lock, all, 0, l.blocks(all, false), l.alone)
+}
+
+// alone is the role of an acquisition of a lock that only one client can have.
+func (l *LivenessJudge) alone(a *history.Acquisition) role {
+	switch {
+	case l.several[a]:
+		return role{busyWaiting: 1, busyHolding: 1}
+	case l.Facts.Permits > 0 && a.Permits > l.FewestPermits(a.Lock):
+		return role{busyHolding: 1} // it asks for more than there are
+	}
+	return role{waits: 1, busyHolding: 1}
+}
+
+// stallDoubts says where lock may have stalled.
+func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (doubts []string) {
+	blocks := l.blocks(all, true)
+	doubt := func(when string, spare int, f func(*history.Acquisition) role) {
+		if found := l.stallsOf(lock, all, spare, blocks, f); len(found) > 0 {
+			doubts = append(doubts, fmt.Sprintf(
+				"clients waited for %s for %s from %s %s, so it is not known whether the lock stalled",
+				lock, evidence.Length(found[0].Until-found[0].At), evidence.Seconds(found[0].At), when))
+		}
+	}
+	doubt("beside faults or standstills that need not have kept it from them", 0, l.alone)
+	blocks = l.blocks(all, false)
+	var several, reads bool
+	var most int64
+	for _, a := range all {
+		several = several || l.several[a]
+		reads = reads || a.Mode == history.ModeRead
+		if from, until := l.Waited(a); a.Mode == history.ModePermit && until-from > l.Bound {
+			most = max(most, a.Permits) // who waits for less cannot be in the way for so long
+		}
+	}
+	if several {
+		doubt("while a client wanted it together with other locks", 0,
+			func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
+	}
+	if reads &&
+		(l.Servers == nil || len(l.Servers.DoubtedBecause()) > 0) { // else the logs tell which znodes were eligible
+		doubt("to read while others were reading", 0, func(a *history.Acquisition) role {
+			if a.Mode == history.ModeRead && !l.several[a] {
+				return role{waits: 1}
+			}
+			return role{busyWaiting: 1, busyHolding: 1}
+		})
+	}
+	if spare := l.FewestPermits(lock) - most; most > 0 && spare > 0 {
+		doubt("while it had permits left", int(spare), func(a *history.Acquisition) role {
+			if a.Mode == history.ModePermit && !l.several[a] {
+				return role{waits: 1, busyHolding: int(a.Permits)}
+			}
+			return role{busyWaiting: int(spare) + 1, busyHolding: int(spare) + 1}
+		})
+	}
+	return doubts
+}
+
+// stallsOf finds where a lock was wanted and not granted outside of blocks though no more than spare kept it from being
+// granted.
+func (l *LivenessJudge) stallsOf(
+	lock string,
+	all []*history.Acquisition,
+	spare int,
+	blocks []evidence.Span,
+	as func(*history.Acquisition) role,
+) []evidence.Finding {
+	gaps := l.gaps(lock, all)
+	if len(gaps) == 0 {
+		return nil
+	}
+	var changes []change
+	span := func(from, until int64, c change) {
+		if c == (change{}) {
+			return
+		}
+		for part := range gaps.Cut(from, until) {
+			c.at = part.From
+			changes = append(changes, c)
+			c.at = part.Until
+			changes = append(changes, c.back())
+		}
+	}
+	for _, gap := range gaps { // which begin and end with grants
+		changes = append(changes, change{at: gap.From, grant: true})
+		if gap.Until != math.MaxInt64 {
+			changes = append(changes, change{at: gap.Until, grant: true})
+		}
+	}
+	for _, a := range all {
+		r := as(a)
+		from, until := l.Waited(a)
+		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
+		for deaf := range l.silenced(a).Cut(from, until) {
+			span(deaf.From, deaf.Until, change{waiting: -r.waits})
+		}
+		if a.Granted() {
+			span(a.Returned, l.keptUntil(a), change{busy: r.busyHolding})
+		}
+	}
+	for _, t := range blocks {
+		span(t.From, t.Until, change{blocked: 1})
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+
+	var found []evidence.Finding
+	var waiting, busy, blocked int
+	var began, waited, last int64 // of the stall that may be building up
+	over := func(at int64) {
+		if waited > l.Bound {
+			found = append(found, l.stall(lock, all, began, at, waited))
+		}
+		waited = 0
+	}
+	for _, c := range changes {
+		if waiting > 0 && busy <= spare && blocked == 0 {
+			if waited == 0 {
+				began = last
+			}
+			waited += c.at - last
+		}
+		if c.grant || busy+max(c.busy, 0) > spare || c.blocked > 0 {
+			over(c.at)
+		}
+		waiting, busy, blocked = waiting+c.waiting, busy+c.busy, blocked+c.blocked
+		last = c.at
+	}
+	over(l.Stop)
+	return found
+}
+
+// keptUntil is until when a kept the lock from others. A client that lost its hold by its own clock keeps its znode
+// until it calls release, however late: nobody may follow it while its requests may be on their way. Where the servers'
+// transactions do not tell when the znode was gone, every lost hold is kept until then.
+func (l *LivenessJudge) keptUntil(a *history.Acquisition) int64 {
+	until := min(l.BelievedUntil(a), l.stoppedOut(a))
+	if a.Lost == history.None || a.ReleaseInvoked == history.None {
+		return until
+	}
+	kept := a.ReleaseInvoked
+	if at, end := l.Digest.EndAtServers(a); end != nil {
+		kept = min(kept, at)
+	}
+	return max(until, kept)
+}
+
+// stoppedOut is when a's session must have expired while a fault kept its process from doing anything, so that others
+// are owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the servers
+// may not have been able to expire it.
+func (l *LivenessJudge) stoppedOut(a *history.Acquisition) int64 {
+	for _, f := range l.Faults {
+		from, until := f.Effect()
+		from = max(from, f.Verified, a.Returned)
+		by := evidence.Later(from, l.Bound)
+		if f.Certain() && f.Stops() && f.Hits(a.Process) && l.OnlyClients(f) && until > by &&
+			!slices.ContainsFunc(l.Faults, func(g *evidence.Fault) bool {
+				began, over := l.InForce(g)
+				return g.Possible() && !l.OnlyClients(g) && began <= by && over >= from
+			}) {
+			return by
+		}
+	}
+	return math.MaxInt64
+}
+
+// gaps are the times that are long enough for a stall and in which a lock was not granted: from its first call to its
+// first grant, from one grant to the next, and from the last one on. Nothing outside of them can make a stall. There
+// are few, though a lock may be granted a million times.
+func (l *LivenessJudge) gaps(lock string, all []*history.Acquisition) evidence.Spans {
+	var gaps evidence.Spans
+	last := l.Stop
+	for _, a := range all {
+		last = min(last, a.Invoked)
+	}
+	for _, a := range l.Grants[lock] {
+		if a.Returned-last > l.Bound {
+			gaps = append(gaps, evidence.Span{From: last, Until: a.Returned})
+		}
+		last = a.Returned
+	}
+	if l.Stop-last > l.Bound {
+		gaps = append(gaps, evidence.Span{From: last, Until: math.MaxInt64})
+	}
+	return gaps
+}
+
+// stall describes a stall by the client that had been waiting longest when it began.
+func (l *LivenessJudge) stall(lock string, all []*history.Acquisition, began, until, waited int64) evidence.Finding {
+	f := evidence.Finding{
+		Kind: evidence.KindStall, Lock: lock, At: began, Until: until, Cause: evidence.CauseNone,
+		Text: fmt.Sprintf("%s was free for %s from %s while clients waited for it", lock, evidence.Length(waited),
+			evidence.Seconds(began)),
+	}
+	for _, a := range all {
+		if from, until := l.Waited(a); from <= began && began < until {
+			f.Clients, f.Tokens, f.Events = []string{a.Client}, []int64{a.Token}, l.EventsOf(a)
+			f.Text += ", at least " + a.Client
+			break
+		}
+	}
+	l.witnessStall(&f)
+	l.deadlock(&f, all)
+	return f
+}

@@ -1,0 +1,134 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+const (
+	// settled is how long a lock must have been free before a refusal of it proves something. Within it, a server that
+	// lags behind the others may still show the last holder.
+	settled = OneSecond / 4
+	// manyRefusals is how many attempts in vain raise a doubt about a free lock.
+	manyRefusals = 10
+)
+
+// refusals finds attempts that were refused as busy on a lock that was provably free, which is a finding, and says
+// where a lock was asked for in vain again and again without proof that it should have been granted.
+//
+// A lock is provably free during an attempt if nothing else of it overlaps the call or the quarter of a second before
+// it: no hold until its release was confirmed, and no other attempt, because two attempts may rightly refuse each
+// other. No fault may be in force, and nothing may be left of faults or of acquisitions that ended otherwise than
+// cleanly.
+//
+// Attempts of several clients may get in each other's way for long, each refused because of one that is about to give
+// up. So if a lock is free for as long as a stall takes and at least [manyRefusals] attempts come to nothing, however
+// far apart, that is a doubt.
+func (l *LivenessJudge) refusals(lock string, all []*history.Acquisition) (found []evidence.Finding, doubts []string) {
+	if slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] }) {
+		return nil, nil
+	}
+	unclean := l.uncleanEnds(all)
+	apart := l.Clocks().Most
+	before := int64(math.MinInt64) // when everything that was called for so far was over
+	for i, a := range all {
+		next := int64(math.MaxInt64)
+		if i+1 < len(all) {
+			next = all[i+1].Invoked
+		}
+		if a.Returned != history.None && a.Reason == history.FailBusy && a.Permits <= l.FewestPermits(lock) &&
+			before+settled <= a.Invoked && next > a.Returned && !unclean.Touches(a.Invoked-settled, a.Returned) {
+			if before+settled+apart <= a.Invoked && next > a.Returned+apart {
+				found = append(found, l.refusal(a, before))
+			} else if len(doubts) == 0 {
+				doubts = append(doubts, fmt.Sprintf("%s was refused %s as busy at %s, and it is not known whether it was free "+
+					"then, because the clocks may differ by %s", a.Client, lock, evidence.Seconds(a.Returned), evidence.Millis(apart)))
+			}
+		}
+		before = max(before, l.gone(a))
+	}
+	return found, append(doubts, l.inVain(lock, all, unclean)...)
+}
+
+// gone is when nothing was left of a that ended cleanly: for one that did not, see [LivenessJudge.uncleanEnds].
+func (l *LivenessJudge) gone(a *history.Acquisition) int64 {
+	switch {
+	case a.Granted() && evidence.EndedCleanly(a):
+		return a.ReleaseReturned
+	case a.Granted():
+		return l.BelievedUntil(a)
+	case a.Returned != history.None && a.Reason == history.FailBusy:
+		return a.Returned
+	case a.Returned != history.None:
+		return a.Returned + OneSecond // an attempt that was given up is taken away in the background
+	case a.Died != history.None:
+		return a.Died
+	}
+	return math.MaxInt64
+}
+
+func (l *LivenessJudge) refusal(a *history.Acquisition, since int64) evidence.Finding {
+	free := "never been held"
+	if since != math.MinInt64 {
+		free = "been free since " + evidence.Seconds(since)
+	}
+	return evidence.Finding{
+		Kind: evidence.KindRefused, Lock: a.Lock, At: a.Invoked, Until: a.Returned, Cause: evidence.CauseNone,
+		Clients: []string{a.Client}, Tokens: []int64{a.Token}, Events: l.EventsOf(a),
+		Text: fmt.Sprintf("%s was refused %s as busy at %s, though it had %s and no other client asked for it then", a.Client,
+			a.Lock, evidence.Seconds(a.Returned), free),
+	}
+}
+
+// inVain says where a free lock was asked for again and again in vain.
+func (l *LivenessJudge) inVain(lock string, all []*history.Acquisition, unclean evidence.Spans) (doubts []string) {
+	var tries []*history.Acquisition
+	for _, a := range all {
+		if a.Returned != history.None && a.Reason.ByWorkload() && a.Permits <= l.FewestPermits(lock) {
+			tries = append(tries, a)
+		}
+	}
+	if len(tries) < manyRefusals {
+		return nil
+	}
+	var held []evidence.Span
+	for _, a := range all {
+		if a.Granted() {
+			held = append(held, evidence.Span{From: a.Returned, Until: max(a.Returned, l.gone(a))})
+		}
+	}
+	slices.SortFunc(tries, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
+	holds := evidence.Merged(held)
+	var first, last *history.Acquisition
+	n := 0
+	over := func() {
+		if n >= manyRefusals && last.Returned-first.Invoked > l.Bound && len(doubts) == 0 {
+			doubts = append(doubts, fmt.Sprintf("%s was free for %s from %s and asked for %d times in vain, so it is not "+
+				"known whether it could be had", lock, evidence.Length(last.Returned-first.Invoked),
+				evidence.Seconds(first.Invoked), n))
+		}
+		first, last, n = nil, nil, 0
+	}
+	for _, a := range tries {
+		from := a.Invoked
+		if last != nil {
+			from = min(from, last.Returned)
+		}
+		switch {
+		case holds.Touches(from, a.Returned) || unclean.Touches(from, a.Returned):
+			over()
+			continue
+		}
+		if first == nil {
+			first = a
+		}
+		last, n = a, n+1
+	}
+	over()
+	return doubts
+}
