@@ -167,7 +167,7 @@ PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/de
 	./recipes/zktest/sim \
 	./harness ./harness/cmd/... ./harness/fail ./harness/inspect ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
-	./harness/scenario/... ./reports/... ./workloads/...
+	./harness/scenario/... ./harness/simulate ./reports/... ./workloads/...
 # Packages that start goroutines are tested with the race detector as well, as far as their tests are short: they leave
 # out what needs a lab or a browser, simulates for long, or reconnects, where go-zookeeper has a race of its own. They
 # are built without what only labs need. ensembles/kubernetes needs so much else that it has its turn in test-all.
