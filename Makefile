@@ -70,6 +70,7 @@ demo: lab ## show a lock that works, one that a pause breaks, and one with fenci
 	$(BIN) demo
 
 gallery: image curator broken-lock ## make each known bug of a lock show, and print how many the checks caught
+	$(BIN) image 3.8.0 # for the known bug of that version
 	$(BIN) repro --all
 
 # Where no Docker engine answers, labs are made of network namespaces, with the Java and the ZooKeeper of this machine.

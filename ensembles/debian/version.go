@@ -18,13 +18,14 @@ type Version struct {
 // Versions are the versions that can be had, the default one first. Bullseye's 3.4.13 is left out: its jar does not
 // name the jars that it needs, and the reader of transaction logs knows 3.5 and later.
 var Versions = []Version{
-	{Number: "3.8.0", Suite: "bookworm", Java: "openjdk-17-jre-headless"},
 	{Number: "3.9.3", Suite: "trixie", Java: "openjdk-21-jre-headless"},
+	{Number: "3.8.0", Suite: "bookworm", Java: "openjdk-17-jre-headless"},
 	{Number: "3.9.6", Suite: "forky", Java: "openjdk-21-jre-headless", Keyring: "trixie"},
 }
 
-// Default is the version that labs have unless they are told otherwise.
-var Default = Versions[0]
+// Default is the version that labs have unless they are told otherwise, and Fallback the one that they have where Default
+// cannot be had.
+var Default, Fallback = Versions[0], Versions[1]
 
 // Find returns the version of a number; false if it cannot be had.
 func Find(number string) (Version, bool) {

@@ -19,8 +19,9 @@ import (
 //
 //  1. If [EnvImage] is set, the image that it names is used, and no other. `make image` pulls it if the engine does
 //     not have it, or builds it, if the name is one of [debian.Versions].
-//  2. Otherwise [OfficialImage] is used if the engine has it, else the image of [debian.Default]. `make image` pulls
-//     the former or, where it cannot be pulled, builds the latter.
+//  2. Otherwise [OfficialImage] is used if the engine has it, else the image of [debian.Default], else that of
+//     [debian.Fallback]. `make image` pulls the first or, where it cannot be pulled, builds the second or, where that
+//     cannot be had, the third.
 //
 // A run never pulls or builds an image; without one it ends with [ErrNoImage]. Any image can be used in which the agent
 // finds Java and ZooKeeper's jars (see ensembles/software). The image's entry point, user and volumes do
@@ -40,7 +41,7 @@ func baseImages() []string {
 	if named := os.Getenv(EnvImage); named != "" {
 		return []string{ensembles.ImageOf(named)}
 	}
-	return []string{OfficialImage, debian.Default.Image()}
+	return []string{OfficialImage, debian.Default.Image(), debian.Fallback.Image()}
 }
 
 // FindImage returns the base image that labs use. It changes nothing.
@@ -94,7 +95,12 @@ func EnsureImage(ctx context.Context, build bool, log *slog.Logger) (string, err
 	if !build {
 		return "", missing
 	}
-	return ensureVersion(ctx, e, version, log)
+	ref, err = ensureVersion(ctx, e, version, log)
+	if named == "" && errors.Is(err, debian.ErrUnavailable) {
+		log.Warn("another version is built instead", "why", err)
+		ref, err = ensureVersion(ctx, e, debian.Fallback, log)
+	}
+	return ref, err
 }
 
 // EnsureVersion returns the image of a version of Debian's packages, and builds it if the engine does not have it. It

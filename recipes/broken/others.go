@@ -102,6 +102,7 @@ clients: 16
 locks: 8 # so that there is always something under way
 duration: 116s
 session-timeout: 2s
+zookeeper: 3.8.0
 faults: # the next one would mend what the last one broke, so it leaves the harness time to see
   - {kind: slow-disk, target: followers, at: 2s, for: 1200ms, every: 14s, repeat: 8}
 `,
