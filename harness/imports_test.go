@@ -106,7 +106,7 @@ var layers = []layer{
 	{"pages", []string{"reports/runpage", "reports/compare", "reports/advice", "reports/danger",
 		"reports/export", "reports/index"}},
 	{"judgement", []string{"harness/judge", "reports/gatecurve", "reports/sweep", "reports/serve"}},
-	{"runs", []string{"harness/run", "harness/incluster"}},
+	{"runs", []string{"harness/simulate", "harness/run", "harness/incluster"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
 	{"comparisons", []string{"harness/series/bench"}},
 	{"command", []string{"harness/cmd/locklab"}},

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
 )
@@ -60,7 +58,7 @@ func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
 		return nil, context.Cause(write.ctx)
 	}
 	at, _ := l.layout.parse(write.place.name) // this cannot fail: the hold's own name parses
-	prefix := protectedPrefix(uuid.NewString(), l.layout[reading])
+	prefix := protectedPrefix(l.s.guid(), l.layout[reading])
 	tellAttempt(ctx, l.dir, prefix)
 	p := &place{line: l, prefix: prefix, name: fmt.Sprintf("%s%010d", prefix, at.seq), queued: true}
 	create := func(ctx context.Context) (struct{}, error) { return struct{}{}, p.insert(ctx, write.place.path()) }

@@ -101,7 +101,7 @@ func (j *janitor) delete(node string, unanswered bool) <-chan error {
 func (j *janitor) sweep(dir, prefix string) <-chan error {
 	return j.run("sweep "+dir+" for "+prefix, func() error {
 		ctx := context.Background()
-		if err := j.zk.Sync(ctx, dir); err != nil {
+		if err := j.zk.Sync(ctx, path.Join(dir, prefix)); err != nil { // any path does, and this one says whose it is
 			return err
 		}
 		children, err := j.zk.Children(ctx, dir)

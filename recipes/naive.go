@@ -8,8 +8,6 @@ import (
 	"path"
 	"sync"
 
-	"github.com/google/uuid"
-
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
 )
@@ -74,7 +72,7 @@ func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
 		a := &naiveAttempt{
 			s:     m.cfg.Session,
 			path:  m.cfg.Path,
-			token: append([]byte(uuid.NewString()), m.cfg.Data...),
+			token: append([]byte(m.cfg.Session.guid()), m.cfg.Data...),
 			try:   try,
 		}
 		return a.await(ctx, queued)

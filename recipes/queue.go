@@ -7,8 +7,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
 )
@@ -84,7 +82,7 @@ func (s *Session) untilGranted(ctx context.Context, path string, attempt func() 
 // enter queues once and returns a place that no contender blocks. Its znode is then the caller's to remove. On
 // failure it leaves nothing behind but a job for the janitor.
 func (l *line) enter(ctx context.Context) (*place, error) {
-	return l.enterAs(ctx, uuid.NewString())
+	return l.enterAs(ctx, l.s.guid())
 }
 
 // enterAs is enter with a GUID that was never used.

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-
-	"github.com/google/uuid"
 )
 
 // SemaphoreConfig describes a [Semaphore].
@@ -132,7 +130,7 @@ func (s *Semaphore) leases() string { return path.Join(s.cfg.Path, "leases") }
 
 // attempt queues once. On failure it leaves nothing behind but jobs for the janitor.
 func (s *Semaphore) attempt(ctx context.Context, n int, try bool) (*Hold, error) {
-	guid := uuid.NewString()
+	guid := s.cfg.Session.guid()
 	a := &leasing{s: s, n: n, prefix: leasePrefix(guid)}
 	tellAttempt(ctx, s.leases(), a.prefix)
 	m := newMutex(MutexConfig{Session: s.cfg.Session, Path: s.locks(), Data: s.cfg.Data, OnQueued: func(ahead int) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/observe"
@@ -49,6 +50,7 @@ type Session struct {
 	clock   *leaseClock // nil if there is none
 	observe func(observe.Event)
 	timers  timers
+	guid    func() string
 	// unwatched is when znodes of ours are watched.
 	unwatched unwatched
 	// servers and chroot are those that the session was connected with; empty if that is not known.
@@ -77,6 +79,9 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(service, cmp.Or(cfg.Logger, slog.Default()), cfg.HoldsEnd, cfg.AfterFunc)
+	if cfg.GUID != nil {
+		s.guid = cfg.GUID
+	}
 	s.observe, s.servers, s.chroot = cfg.Observe, zk.FormatServers(cfg.Servers), cfg.Chroot
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
@@ -96,7 +101,8 @@ func newSession(zk zksession.ZooKeeper, log *slog.Logger, end HoldsEnd, timers t
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{zk: zk, timers: timers, unwatched: unwatched{held: heldUnwatched, queued: queuedUnwatched}}
+	s := &Session{zk: zk, timers: timers, guid: uuid.NewString,
+		unwatched: unwatched{held: heldUnwatched, queued: queuedUnwatched}}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.hub = newHub(zk, &s.tasks)
 	s.janitor = &janitor{zk: zk, tasks: &s.tasks, log: log, timers: timers}

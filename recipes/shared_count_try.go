@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/google/uuid"
-
 	"locklab/recipes/zksession"
 )
 
@@ -46,7 +44,7 @@ func (c *SharedCount) trySet(ctx context.Context, previous Count, value int32) (
 	}
 	s := c.cfg.Session
 	for {
-		made, err := creator{s: s, dir: c.cfg.Path, prefix: protectedPrefix(uuid.NewString(), pinMark), existing: true}.
+		made, err := creator{s: s, dir: c.cfg.Path, prefix: protectedPrefix(s.guid(), pinMark), existing: true}.
 			create(ctx)
 		if errors.Is(err, zksession.ErrNoNode) {
 			return false, nil // deleted since

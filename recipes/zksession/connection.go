@@ -77,10 +77,14 @@ func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", cfg.Servers, err)
 	}
-	if cfg.Chroot != "" {
-		return Chroot(c, cfg.Chroot)
+	var z ZooKeeper = c
+	if cfg.Wrap != nil {
+		z = cfg.Wrap(z)
 	}
-	return c, nil
+	if cfg.Chroot != "" {
+		return Chroot(z, cfg.Chroot)
+	}
+	return z, nil
 }
 
 // connect establishes a session on a connection. After an error nothing is left of it.
@@ -341,6 +345,9 @@ func (c *connection) Await(ctx context.Context) error {
 		c.mu.Unlock()
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil { // also if it is connected, so that nothing is sent any more
+			return tasks.Ended(ctx)
 		}
 		select {
 		case <-up:

@@ -44,7 +44,7 @@ type wire struct {
 	rest    []byte // of a frame that has not come whole
 	link    *link
 	entries []*entry
-	answers []byte // for the client, which are still to be sent
+	answers [][]byte // for the client, which are still to be sent
 }
 
 // An entry is a request that is not answered yet.
@@ -203,12 +203,13 @@ func (c *wire) collect() {
 	}
 }
 
-// deliver gives bytes to the client. All that the server says at one instant travels as one burst.
+// deliver gives a frame to the client. All that the server says at one instant travels as one burst, of which the
+// client reads one frame after the other.
 func (c *wire) deliver(b []byte) {
 	if len(c.answers) == 0 {
 		c.e.talking = append(c.e.talking, c)
 	}
-	c.answers = append(c.answers, b...)
+	c.answers = append(c.answers, b)
 }
 
 // flush sends what the server has said.
@@ -219,11 +220,20 @@ func (c *wire) flush() {
 		return
 	}
 	c.down.send(func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.in = append(c.in, burst...)
-		c.changed.Broadcast()
+		c.read(burst[0])
+		for i, frame := range burst[1:] {
+			c.e.w.Reach(c.e.w.Now()+time.Duration(i+1), c.client, func() { c.client.Do(func() { c.read(frame) }) })
+		}
 	})
+	c.down.last += time.Duration(len(burst))
+}
+
+// read lets the client's goroutines read a frame.
+func (c *wire) read(frame []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.in = append(c.in, frame...)
+	c.changed.Broadcast()
 }
 
 // flush sends what servers have said to their clients.

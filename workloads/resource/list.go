@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness/history"
 	"locklab/workloads"
 )
 
@@ -44,7 +43,7 @@ func (l *list) elements() []int64 {
 }
 
 // NewOfLists makes a resource with a list for each lock, all empty, instead of a counter.
-func NewOfLists(fencing bool, rec *history.Recorder) *Resource {
+func NewOfLists(fencing bool, rec Recorder) *Resource {
 	r := New(fencing, rec)
 	r.lists = true
 	return r

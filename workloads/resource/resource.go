@@ -34,11 +34,16 @@ type Answer struct {
 	Fence int64
 }
 
+// A Recorder keeps the record of what the resource did: a [history.Recorder], or one in memory.
+type Recorder interface {
+	Record(e history.Event) error
+}
+
 // Resource serves counters. It may be used by many goroutines.
 type Resource struct {
 	fencing bool // see [New]
 	lists   bool
-	rec     *history.Recorder
+	rec     Recorder
 
 	mu       sync.Mutex
 	counters map[string]*counter
@@ -92,7 +97,7 @@ func (a *Access) toWrite() bool { return a.Mode != history.ModeRead || a.Op == h
 // Clients that may hold together must not refuse each other. So an access under a read lock is refused only if its
 // token is lower than the highest accepted of a writer, while a writer's is refused if it is lower than the highest
 // of all. Under a permit, only the tokens of the same slot count.
-func New(fencing bool, rec *history.Recorder) *Resource {
+func New(fencing bool, rec Recorder) *Resource {
 	return &Resource{fencing: fencing, rec: rec, counters: map[string]*counter{}}
 }
 

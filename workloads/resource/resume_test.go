@@ -11,7 +11,7 @@ import (
 // A resource that takes over from another one refuses and answers as that one would have, in every mode and for
 // lists.
 func TestResume(t *testing.T) {
-	for name, make := range map[string]func(bool, *history.Recorder) *Resource{"counters": New, "lists": NewOfLists} {
+	for name, make := range map[string]func(bool, Recorder) *Resource{"counters": New, "lists": NewOfLists} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			open := func(dir string) *Resource {

@@ -26,6 +26,7 @@ type commands struct {
 	Run        runCmd        `cmd:"" help:"Run a scenario and judge it."`
 	Sweep      sweepCmd      `cmd:"" help:"Run a grid of scenarios, or search for the highest rate that holds."`
 	Plan       planCmd       `cmd:"" help:"Predict from a sweep what another load would come to."`
+	Simulate   simulateCmd   `cmd:"" help:"Run locks on a simulated ensemble, years of faults in minutes, and judge them."`
 	Danger     dangerCmd     `cmd:"" help:"Measure how often a pause makes a lock unsafe, by its length, for each guard."`
 	Advise     adviseCmd     `cmd:"" help:"Say which session timeout to choose, from the pauses of a process."`
 	Check      checkCmd      `cmd:"" help:"Judge an old run again, from its raw files."`
@@ -119,6 +120,7 @@ var helpTexts = kong.Vars{
 	"inspect_servers_help": inspectServersHelp, "inspect_watch_help": inspectWatchHelp,
 	"clean_connect_help": cleanConnectHelp, "clean_way_help": cleanWayHelp,
 	"format_help": formatHelp, "tolerate_help": tolerateHelp, "metric_help": metricHelp,
+	"seeds_help": seedsHelp, "simulate_recipe_help": simulateRecipeHelp,
 	"only_help": onlyHelp, "export_format_help": exportFormatHelp,
 }
 

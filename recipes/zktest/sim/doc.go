@@ -13,10 +13,11 @@
 // each message takes, and goes on with the next instant. So at any time at most one host is running, and nothing
 // depends on which of two hosts the scheduler prefers.
 //
-// Within a host, goroutines that one stimulus wakes run at the same time as they do in production. What they send at
-// the same instant travels as one burst, which is carried out at one instant and answered by one burst, so that their
-// order matters only if they change the same data. The tests of harness/simulate show by hashes of all events what
-// remains: nothing that has been seen.
+// Within a host, goroutines that one stimulus wakes run at the same time as they do in production, but each asks for
+// its turn before it sends a request ([Host.Turn]), and gets it when all others are blocked, in the order of the
+// requests' names. The bytes that a host sends at one instant travel as one burst, and it reads what it gets one frame
+// after the other. What remains is a select with two cases that one stimulus makes ready, and a mutex that several
+// goroutines wait for. The tests of harness/simulate find these by hashes of all events.
 //
 // synctest offers its bubbles to tests only. [Run] gives it a testing.T of its own that belongs to no test, which is
 // all that it needs: it reports failures by panics, and nothing here uses the T.

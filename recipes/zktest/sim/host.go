@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -15,7 +16,8 @@ type Host struct {
 	rank   int
 	runs   bool // it has goroutines
 	paused bool
-	held   []*event // what was due meanwhile
+	held   []*event // what was due meanwhile, and what is due while that is made up for
+	late   bool     // it makes up for what was due
 	// outlets counts those that were made.
 	outlets int
 }
@@ -48,7 +50,6 @@ func (h *Host) Paused() bool { return h.paused }
 func (h *Host) Resume() {
 	h.paused = false
 	held := h.held
-	h.held = nil
 	if first := h.w.Rand.IntN(3); first < 2 {
 		slices.SortStableFunc(held, func(a, b *event) int {
 			switch {
@@ -60,11 +61,26 @@ func (h *Host) Resume() {
 			return 1
 		})
 	}
-	now := h.w.Now()
-	for i, e := range held {
-		e.at = now + time.Duration(i)*time.Microsecond
-		h.w.push(e)
+	if len(held) > 0 && !h.late {
+		h.late = true
+		h.makeUp()
 	}
+}
+
+// makeUp does what was due during a pause, one after the other. What is due meanwhile comes behind it.
+func (h *Host) makeUp() {
+	h.w.push(&event{at: h.w.Now() + time.Microsecond, runs: h.runs, do: func() {
+		if h.paused {
+			h.late = false
+			return
+		}
+		e := h.held[0]
+		h.held = h.held[1:]
+		if h.late = len(h.held) > 0; h.late {
+			h.makeUp()
+		}
+		e.do()
+	}})
 }
 
 // Do calls f now, or when the host is not paused any more.
@@ -146,6 +162,43 @@ func (w *World) stir() {
 	}
 }
 
+// A turn is what a goroutine waits for.
+type turn struct {
+	host *Host
+	key  string
+	come chan struct{}
+}
+
+// Turn returns when all other goroutines are blocked, and no other one that waits for its turn comes before, by the
+// key. Goroutines of a host that are woken at the same instant act in that order, whatever the scheduler does. Any
+// goroutine of the host may call it.
+func (h *Host) Turn(key string) {
+	t := &turn{h, key, make(chan struct{})}
+	h.w.mu.Lock()
+	h.w.turns = append(h.w.turns, t)
+	h.w.mu.Unlock()
+	h.w.stir()
+	<-t.come
+}
+
+// giveTurn lets the goroutine act whose turn it is, and reports whether there is one.
+func (w *World) giveTurn() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.turns) == 0 {
+		return false
+	}
+	first := 0
+	for i, t := range w.turns {
+		if cmp.Or(cmp.Compare(t.host.rank, w.turns[first].host.rank), cmp.Compare(t.key, w.turns[first].key)) < 0 {
+			first = i
+		}
+	}
+	close(w.turns[first].come)
+	w.turns = slices.Delete(w.turns, first, first+1)
+	return true
+}
+
 // An Outlet is where the goroutines of a host leave what they send, for the kernel to collect.
 type Outlet struct {
 	host    *Host
@@ -180,7 +233,7 @@ func (o *Outlet) take() {
 	o.host.w.mu.Lock()
 	o.waiting = false
 	o.host.w.mu.Unlock()
-	if o.host.paused {
+	if o.host.paused || o.host.late {
 		o.host.held = append(o.host.held, &event{host: o.host, do: o.collect, runs: true})
 		return
 	}

@@ -29,6 +29,7 @@ type World struct {
 	queue   queue
 	number  uint64
 	pending []*Outlet // with something to collect
+	turns   []*turn   // that goroutines wait for
 }
 
 // Run calls f in a world of its own, and returns when f has returned and all goroutines that were started in the world
@@ -124,13 +125,17 @@ func (w *World) sleep(d time.Duration) {
 	select {
 	case <-w.timer.C:
 	case <-w.poke:
-		w.settle()
 	}
+	w.settle() // a timer of the bubble may have woken others
 }
 
-// settle waits until all goroutines are blocked, and collects what they have sent.
+// settle waits until all goroutines are blocked, gives each that waits for it its turn, and collects what they have
+// sent.
 func (w *World) settle() {
 	synctest.Wait()
+	for w.giveTurn() {
+		synctest.Wait()
+	}
 	select {
 	case <-w.poke:
 	default:
@@ -158,9 +163,9 @@ type event struct {
 	stopped bool // guarded by the world's mutex
 }
 
-// happen carries out an event, unless its host is paused.
+// happen carries out an event, unless its host is paused, or has others to make up for.
 func (e *event) happen() {
-	if h := e.host; h != nil && h.paused {
+	if h := e.host; h != nil && (h.paused || h.late) {
 		h.held = append(h.held, e)
 		return
 	}

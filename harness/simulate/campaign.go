@@ -1,0 +1,192 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"locklab/harness/check"
+	"locklab/workloads"
+	"locklab/workloads/lock"
+)
+
+// Model is the version of what a seed means. A seed of another version is another run.
+const Model = 1
+
+// A Campaign runs many seeds of a recipe, on all processors.
+type Campaign struct {
+	Recipe      lock.Recipe
+	First, Last uint64
+	Faults      bool
+	// StopAtFinding ends it at the first violation.
+	StopAtFinding bool
+	// Found is called with each finding, and Progress about once a second. No two calls happen at the same time.
+	Found    func(Finding)
+	Progress func(Totals)
+
+	_ struct{} // no positional literals
+}
+
+// Totals are what a campaign came to.
+type Totals struct {
+	Seeds      uint64         `json:"seeds"`
+	Of         uint64         `json:"of"`
+	Acquired   int64          `json:"acquired"`
+	Sessions   time.Duration  `json:"sessions_ns"` // what all sessions lasted together
+	Virtual    time.Duration  `json:"virtual_ns"`
+	Took       time.Duration  `json:"took_ns"`
+	Expired    int            `json:"expired"`    // sessions, by the servers
+	LostHolds  int            `json:"lost_holds"` // whose clients were told
+	Violations int            `json:"violations"` // runs
+	Unknown    int            `json:"unknown"`
+	Faults     map[string]int `json:"faults"` // that struck, by kind
+}
+
+// TotalsFor are those of a recipe.
+type TotalsFor struct {
+	Recipe string `json:"recipe"`
+	Totals
+}
+
+// Struck is how many faults struck.
+func (t Totals) Struck() (n int) {
+	for _, k := range t.Faults {
+		n += k
+	}
+	return n
+}
+
+// Kinds returns the kinds of the faults that struck, sorted.
+func (t Totals) Kinds() []string { return slices.Sorted(maps.Keys(t.Faults)) }
+
+// A Finding is what a check found in a run of one seed.
+type Finding struct {
+	Recipe string `json:"recipe"`
+	Seed   uint64 `json:"seed"`
+	Check  string `json:"check"`
+	// Violation says that something is broken. Otherwise the run did not show what the check needs.
+	Violation bool   `json:"violation"`
+	Kind      string `json:"kind,omitempty"`
+	Text      string `json:"text"`
+}
+
+func (f Finding) String() string {
+	result := "unknown"
+	if f.Violation {
+		result = "violation"
+	}
+	return fmt.Sprintf("%s, seed %d: %s: %s: %s", f.Recipe, f.Seed, result, f.Check, f.Text)
+}
+
+// Findings returns what the checks of a run found that should not be there, or could not tell.
+func (r *Run) Findings() (all []Finding) {
+	for i := range r.Report.Checks {
+		v := &r.Report.Checks[i]
+		outcome := v.Outcome()
+		if outcome != check.Fail && outcome != check.Unknown {
+			continue
+		}
+		f := Finding{Recipe: r.Recipe, Seed: r.Seed, Check: v.Name, Violation: outcome == check.Fail, Text: v.Summary}
+		if f.Violation && len(v.Findings) > 0 {
+			f.Kind, f.Text = string(v.Findings[0].Kind), v.Findings[0].Text
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// Execute runs the seeds, and returns what they came to. Its error is that of ctx if that ended first: then the seeds
+// that had begun are not counted.
+func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
+	// A run leaves much behind that is garbage at once, and memory does not grow with the number of runs.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	begun := time.Now()
+	t := Totals{Of: c.Last - c.First + 1, Faults: map[string]int{}}
+	next, told := c.First, begun
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	stopped := false
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for {
+				mu.Lock()
+				seed, over := next, next > c.Last || ctx.Err() != nil
+				next++
+				mu.Unlock()
+				if over {
+					return
+				}
+				run := Seed(c.Recipe, seed, c.Faults)
+				mu.Lock()
+				if ctx.Err() == nil {
+					t.add(run, time.Since(begun))
+					for _, f := range run.Findings() {
+						c.Found(f)
+						stopped = stopped || f.Violation && c.StopAtFinding
+					}
+					if now := time.Now(); now.Sub(told) >= time.Second {
+						told = now
+						c.Progress(t)
+					}
+				}
+				if stopped {
+					stop()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	if stopped {
+		return t, nil
+	}
+	return t, ctx.Err()
+}
+
+// add adds a run.
+func (t *Totals) add(r *Run, took time.Duration) {
+	t.Seeds++
+	t.Acquired += r.Acquired
+	t.Sessions += r.Sessions
+	t.Virtual += r.Virtual
+	t.Took = took
+	t.Expired += r.Expired
+	t.LostHolds += r.LostHolds
+	for k, n := range r.Faults {
+		t.Faults[k] += n
+	}
+	switch r.Report.Verdict {
+	case check.Fail:
+		t.Violations++
+	case check.Unknown:
+		t.Unknown++
+	}
+}
+
+// Refusal says why a recipe cannot be simulated; empty if it can.
+func Refusal(r lock.Recipe) string {
+	switch {
+	case r.Foreign || r.Open == nil:
+		return "it is a program of its own"
+	case r.Workloads[0] == workloads.MultiLock:
+		return "several locks at once are not simulated"
+	case r.Name == lock.None:
+		return "it is no lock"
+	}
+	return ""
+}
+
+// Names returns the names of the recipes that can be simulated.
+func Names() []string {
+	return slices.DeleteFunc(lock.Names(), func(n string) bool {
+		r, _ := lock.Find(n)
+		return Refusal(r) != ""
+	})
+}

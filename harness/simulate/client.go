@@ -1,0 +1,321 @@
+package simulate
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"locklab/harness/history"
+	"locklab/recipes"
+	"locklab/recipes/zksession"
+	"locklab/recipes/zktest/sim"
+	"locklab/workloads"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
+	"locklab/workloads/resource"
+)
+
+// A client is one contender on a host of its own, with one session at a time. What it does and records is what a client
+// of package workloads/client does, in the time of its host.
+type client struct {
+	*simulation
+	*sim.Host
+	number  int
+	name    string
+	guids   atomic.Uint64 // that were drawn
+	rand    *rand.Rand
+	session int64
+	acq     int64
+	asked   lock.Want
+	holds   bool
+
+	// waiting ends when clients are to wait for no lock any more.
+	waiting context.Context
+	cancel  context.CancelFunc
+	out     *sim.Outlet // to the resource
+	ask     func()      // what is to be asked there
+}
+
+// lockPath is the lock's.
+const lockPath = "/locks/l1"
+
+func (s *simulation) newClient(i int, seed uint64) *client {
+	c := &client{simulation: s, number: i, Host: s.w.Host(fmt.Sprintf("c%d", i+1)),
+		rand: rand.New(rand.NewPCG(seed, uint64(i)+2))}
+	c.name = c.Host.Name + "/0"
+	c.waiting, c.cancel = context.WithCancel(context.Background())
+	c.out = c.Outlet(func() { c.ask() })
+	return c
+}
+
+func (c *client) note(l lane, e history.Event) { c.rec.at(c.w.Clock(), l, c.Host.Name, e) }
+
+func (c *client) claim(acq int64, w lock.Want) history.Claim {
+	return history.Claim{Client: c.name, Acq: acq, Lock: lockPath, Mode: w.Mode, Permits: int64(w.Units)}
+}
+
+// on reports whether the client may begin something.
+func (c *client) on() bool { return c.w.Clock() < c.stop }
+
+// draw draws a length of time up to d.
+func (c *client) draw(d time.Duration) time.Duration {
+	return time.Duration(c.rand.Int64N(int64(d) + 1))
+}
+
+// rest makes the client do nothing for a while.
+func (c *client) rest(d time.Duration) { c.Sleep(context.Background(), d) }
+
+// run contends in one session after the other.
+func (c *client) run(after time.Duration) {
+	c.rest(after)
+	for c.on() {
+		source, err := c.recipe.Open(c.waiting, c.described())
+		if err != nil {
+			if c.waiting.Err() == nil {
+				c.rest(100 * time.Millisecond) // the session that it got has ended already
+			}
+			continue
+		}
+		for c.on() && source.Err() == nil {
+			c.turn(source)
+			c.rest(c.draw(c.think))
+		}
+		// What is left ends with the session, and nothing waits for that: how long it takes to close a session that is
+		// over is up to go-zookeeper, and not always the same.
+		go source.Close(context.Background())
+	}
+}
+
+// described returns what the recipe needs to know about the client.
+func (c *client) described() lock.Client {
+	d := lock.Client{Name: c.name, Locks: []string{lockPath}, Permits: c.permits, Units: c.units,
+		Sharing: new(lock.Sharing),
+		Queued:  func(_ string, ahead int) { c.note(laneQueue, c.claim(c.acq, c.asked).Queued(ahead)) }}
+	d.Config = zksession.Config{Timeout: c.timeout, Dial: c.servers.Dial(c.Host), OnState: c.state,
+		GUID:      c.guid,
+		Logger:    slog.New(slog.DiscardHandler),
+		Wrap:      func(z zksession.ZooKeeper) zksession.ZooKeeper { return inTurn{z, c.Host} },
+		AfterFunc: func(d time.Duration, f func()) zksession.Timer { return c.AfterFunc(d, f) }}
+	d.Servers = c.servers.Addrs()
+	for range c.rand.IntN(len(d.Servers)) {
+		d.Servers = append(d.Servers[1:], d.Servers[0])
+	}
+	return d
+}
+
+// guid returns a new identifier, the same in each execution of the seed.
+func (c *client) guid() string {
+	id := uuid.UUID{0: byte(c.number + 1)}
+	binary.BigEndian.PutUint64(id[8:], c.guids.Add(1))
+	return id.String()
+}
+
+// state records a change of the session's state.
+func (c *client) state(s zksession.StateChange) {
+	change := history.SessionChange{Client: c.name, Session: history.SessionID(s.Session)}
+	change.Server, _, _ = strings.Cut(s.Server, ":")
+	if s.Err != nil {
+		change.Cause = s.Err.Error()
+	}
+	switch s.State {
+	case zksession.Connected:
+		change.Op, change.Timeout, c.session = history.OpConnected, s.Negotiated, s.Session
+	case zksession.Disconnected:
+		change.Op = history.OpDisconnected
+	case zksession.Expired:
+		change.Op = history.OpExpired
+	default:
+		return
+	}
+	c.note(laneState, change.Event())
+}
+
+// turn goes through one acquisition.
+func (c *client) turn(source lock.Source) {
+	w := lock.Want{Paths: []string{lockPath}}
+	switch c.workload {
+	case workloads.ReadWrite:
+		w.Mode = history.ModeWrite
+		if c.rand.Float64() < c.reads {
+			w.Mode = history.ModeRead
+		} else {
+			w.Downgrade = c.recipe.Downgrade && c.rand.IntN(3) == 0
+		}
+	case workloads.Semaphore:
+		w.Mode, w.Units = history.ModePermit, c.units
+	}
+	h := c.acquire(w, c.wait, func(ctx context.Context) (*lock.Grant, error) { return source.Acquire(ctx, w) })
+	if h == nil {
+		return
+	}
+	c.holds = true
+	on := c.section(h)
+	c.holds = false
+	if w.Downgrade && on {
+		w = lock.Want{Mode: history.ModeRead, Paths: w.Paths}
+		read := c.acquire(w, 0, func(ctx context.Context) (*lock.Grant, error) {
+			return source.(lock.Downgrader).Downgrade(ctx, h.Grant)
+		})
+		h.release()
+		if read != nil {
+			c.section(read)
+			read.release()
+		}
+		return
+	}
+	h.release()
+}
+
+// held is what a client holds.
+type held struct {
+	*lock.Grant
+	c    *client
+	acq  int64
+	want lock.Want
+}
+
+func (h *held) claim() history.Claim {
+	claim, p := h.c.claim(h.acq, h.want), h.Parts[0]
+	claim.Token, claim.Session = p.Token, history.SessionID(p.Hold.Session())
+	return claim
+}
+
+// acquire calls get, and returns nil if it fails.
+func (c *client) acquire(w lock.Want, patience time.Duration, get func(context.Context) (*lock.Grant, error)) *held {
+	c.acq++
+	c.asked = w
+	claim := c.claim(c.acq, w)
+	c.note(laneClient, claim.Acquire())
+	waiting, cancel := context.WithCancel(recipes.OnAttempt(c.waiting, func(_, prefix string) {
+		c.note(laneClient, claim.Attempt(prefix))
+	}))
+	defer cancel()
+	late := false
+	if patience > 0 {
+		t := c.AfterFunc(patience, func() {
+			late = true
+			cancel()
+		})
+		defer t.Stop()
+	}
+	g, err := get(waiting)
+	if err != nil {
+		why, text := history.FailError, err.Error()
+		switch {
+		case c.waiting.Err() != nil:
+			why, text = history.FailCancelled, history.TextCancelled
+		case late:
+			why, text = history.FailTimedOut, history.TextTimedOut
+		}
+		c.note(laneClient, claim.NotGranted(why, text))
+		return nil
+	}
+	h := &held{Grant: g, c: c, acq: c.acq, want: w}
+	c.note(laneClient, h.claim().Granted())
+	c.acquired.Add(1)
+	hold := g.Parts[0].Hold
+	context.AfterFunc(hold.Context(), func() {
+		if cause := context.Cause(hold.Context()); !errors.Is(cause, recipes.ErrReleased) {
+			c.note(laneLost, h.claim().Lost(cause.Error()))
+		}
+	})
+	return h
+}
+
+// release releases the hold.
+func (h *held) release() {
+	h.c.note(laneClient, h.claim().Release())
+	err := h.Grant.Release(context.Background())
+	kind, text := history.OK, ""
+	if err != nil {
+		kind, text = history.Info, err.Error()
+		if errors.Is(err, recipes.ErrLockLost) {
+			kind = history.Fail
+		}
+	}
+	h.c.note(laneClient, h.claim().Released(kind, text))
+}
+
+// section is what a client does under a hold: it enters the resource, reads, works, writes back one more, or reads
+// again if it does not exclude others, and leaves. It reports whether nothing kept it from that.
+func (c *client) section(h *held) bool {
+	last := history.OpRead
+	if history.Exclusive(h.want.Mode) {
+		last = history.OpWrite
+	}
+	work := c.draw(c.hold)
+	if c.rand.IntN(200) == 0 {
+		work = c.draw(c.timeout)
+	}
+	var read int64
+	for _, op := range []history.Op{history.OpEnter, history.OpRead, last, history.OpExit} {
+		if op == last && work > 0 {
+			c.rest(work)
+			work = 0
+		}
+		value, ok := c.access(h, op, read)
+		if !ok {
+			return false
+		}
+		read = value
+	}
+	return true
+}
+
+// access asks the resource, and records the answer.
+func (c *client) access(h *held, op history.Op, read int64) (value int64, ok bool) {
+	claim, p := h.claim(), h.Parts[0]
+	claim.Token = p.Use
+	var a history.Access
+	if h.want.Mode == history.ModePermit {
+		a.Slot = history.NewSlot(p.Slot)
+	}
+	if op == history.OpWrite {
+		a.Value = read + 1
+	}
+	err := c.guard.Ask(p.Hold)
+	if err == nil && op == history.OpWrite && c.rand.IntN(20) == 0 {
+		c.rest(c.draw(2 * time.Millisecond)) // between the question and the access
+	}
+	if op == history.OpWrite {
+		c.note(laneClient, claim.Access(op, history.Invoke, a))
+	}
+	var answer resource.Answer
+	if err == nil {
+		answer = c.use(resource.Access{Op: op, Lock: lockPath, Client: c.name, Acq: h.acq, Session: p.Hold.Session(),
+			Mode: h.want.Mode, Slot: p.Slot, Token: p.Use, Value: a.Value})
+	}
+	kind := history.Fail
+	switch {
+	case errors.Is(err, guard.ErrGivenUp):
+		a.Detail = err.Error()
+	case answer.Accepted:
+		kind, a.Value = history.OK, answer.Value
+	default:
+		a.Value, a.Detail = answer.Value, "stale"
+	}
+	c.note(laneClient, claim.Access(op, kind, a))
+	return answer.Value, err == nil && answer.Accepted
+}
+
+// use asks the resource, which is another host.
+func (c *client) use(a resource.Access) (answer resource.Answer) {
+	answered := make(chan struct{})
+	c.ask = func() {
+		c.w.After(c.w.Between(50*time.Microsecond, time.Millisecond), nil, func() {
+			_ = c.resource.Do(a, &answer) // its record is in memory
+			c.w.After(c.w.Between(50*time.Microsecond, time.Millisecond), c.Host, func() { close(answered) })
+		})
+	}
+	c.out.Filled()
+	<-answered
+	return answer
+}

@@ -1,0 +1,8 @@
+// Package simulate runs locks on a simulated ensemble, in virtual time, and judges each run by the checks of real ones.
+//
+// In flow: the name of a recipe and a seed. Out flow: a [Run] with the verdicts, the history, and what was reached. The
+// locks and the client of ZooKeeper are the ones that users have; package zktest has the servers, and its package sim
+// lets one host act at a time. Everything follows from the seed: how long sessions last, what clients do, which kinds
+// of faults this seed has, when they strike, and how long each message takes. At the end all faults are healed, and
+// every client must get the lock once more.
+package simulate

@@ -1,0 +1,163 @@
+package simulate
+
+import (
+	"fmt"
+	"hash/fnv"
+	"sync/atomic"
+	"time"
+
+	"locklab/chaos"
+	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check"
+	"locklab/harness/history"
+	"locklab/recipes/zktest"
+	"locklab/recipes/zktest/sim"
+	"locklab/workloads/guard"
+	"locklab/workloads/lock"
+	"locklab/workloads/resource"
+)
+
+// A Run is what came of one seed.
+type Run struct {
+	Recipe string
+	Seed   uint64
+	Events []history.Event
+	Report check.Report
+	// Acquired counts acquisitions, Sessions what their clients' sessions lasted together, Virtual the run.
+	Acquired int64
+	Sessions time.Duration
+	Virtual  time.Duration
+	// Expired counts the sessions that the servers expired, and LostHolds the holds whose clients learned of a loss.
+	Expired, LostHolds int
+	// Faults counts those that struck, by kind.
+	Faults map[string]int
+
+	txns []zktest.Transaction
+}
+
+// A simulation is a run that is under way.
+type simulation struct {
+	*plan
+	w        *sim.World
+	servers  *zktest.Ensemble
+	resource *resource.Resource
+	clients  []*client
+	rec      *record
+	known    []check.PlannedFault
+	busy     map[*sim.Host]int
+	struck   map[string]int
+	acquired atomic.Int64
+}
+
+// epoch is when worlds begin, in ms.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+
+// Seed runs one seed of a recipe, with or without faults.
+func Seed(r lock.Recipe, seed uint64, faults bool) *Run {
+	s := &simulation{plan: newPlan(r, seed, faults), busy: map[*sim.Host]int{}, struck: map[string]int{}}
+	run := &Run{Recipe: r.Name, Seed: seed, Faults: s.struck}
+	sim.Run(seed, func(w *sim.World) {
+		s.w, s.rec = w, &record{w: w}
+		s.servers = zktest.NewEnsemble(w, zktest.EnsembleConfig{Servers: servers, Tick: s.tick, Delay: s.delay,
+			Disk: s.disk, Reap: s.reap})
+		s.resource = resource.New(s.guard.Fences, s.rec)
+		s.rec.harness(history.WallClock{Wall: epoch * 1e6}.Event(0))
+		for i := range s.plan.clients {
+			c := s.newClient(i, seed)
+			s.clients = append(s.clients, c)
+			go c.run(time.Duration(i+1) * 3 * time.Millisecond)
+		}
+		s.rec.harness(history.PhaseBegins(0, history.PhaseMeasure))
+		s.strikes()
+		w.Until(s.stop)
+		s.rec.harness(history.PhaseBegins(0, history.PhaseDrain))
+		w.Until(s.stop + 15*time.Second)
+		s.rec.harness(history.PhaseBegins(0, history.PhaseCollect))
+		s.rec.harness(history.Ends(history.EndComplete, ""))
+		run.txns, run.Virtual = s.servers.Transactions(), w.Now()
+		run.Events = s.rec.close()
+		for i, c := range s.clients {
+			w.After(time.Duration(i+1)*time.Millisecond, nil, c.cancel)
+		}
+		w.Until(s.stop + 10*time.Minute)
+	})
+	run.Acquired, run.Expired = s.acquired.Load(), s.servers.Expired
+	run.Report = check.Run(history.NewLog(run.Events), s.facts(run.txns))
+	run.Sessions = time.Duration(s.plan.clients) * run.Virtual
+	for _, e := range run.Events {
+		if e.Op == history.OpLost {
+			run.LostHolds++
+		}
+	}
+	return run
+}
+
+// facts returns what the checks need to know besides the history.
+func (s *simulation) facts(txns []zktest.Transaction) check.Facts {
+	f := check.Facts{Tokens: s.recipe.Tokens, Queue: s.recipe.Queue, Exclusive: s.recipe.Exclusive,
+		Guard: s.guard.Name, SessionTimeout: s.timeout, Tick: s.tick, Clients: s.plan.clients, MinAcquired: 1,
+		Faults: s.known, Natures: chaos.Natures(), Progress: s.wait == 0, Recovers: len(s.known) > 0,
+		Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectAny, check.Effect: check.ExpectAny}}
+	if s.guard.Name == guard.Fencing {
+		f.Expect[check.Effect] = check.ExpectPass
+	}
+	if s.permits > 1 || s.recipe.Layout == nodes.LayoutSemaphore {
+		f.Permits = s.permits
+	}
+	var names []string
+	for _, h := range s.servers.Servers() {
+		names = append(names, h.Name)
+	}
+	if s.recipe.Layout != "" {
+		f.Servers = &check.ServerLog{Layout: s.recipe.Layout, Servers: names, Ensemble: names,
+			History: nodes.Replay(func(yield func(txnlog.Txn) bool) {
+				for i := range txns {
+					if !yield(logged(&txns[i])) {
+						return
+					}
+				}
+			})}
+	}
+	return f
+}
+
+// logged returns a transaction as a server's log has it.
+func logged(t *zktest.Transaction) txnlog.Txn {
+	x := txnlog.Txn{Zxid: t.Zxid, Session: t.Session, Cxid: t.Cxid, Time: t.Time, Type: txnlog.Multi}
+	switch {
+	case t.Opens > 0:
+		x.Type, x.Timeout = txnlog.CreateSession, t.Opens
+		return x
+	case t.Closes:
+		x.Type, x.Closes = txnlog.CloseSession, []string{}
+		for _, c := range t.Changes {
+			x.Closes = append(x.Closes, c.Path)
+		}
+		return x
+	}
+	for _, c := range t.Changes {
+		typ := map[zktest.Op]txnlog.Type{zktest.OpCreate: txnlog.Create2, zktest.OpDelete: txnlog.Delete,
+			zktest.OpSetData: txnlog.SetData, zktest.OpSetACL: txnlog.SetACL}[c.Op]
+		if typ == txnlog.Create2 && !c.Ephemeral {
+			typ = txnlog.CreateContainer
+		}
+		x.Ops = append(x.Ops, txnlog.Op{Type: typ, Path: c.Path, Ephemeral: c.Ephemeral, Data: c.Data, ParentCVersion: -1})
+	}
+	if !t.Multi {
+		x.Type = x.Ops[0].Type
+	}
+	return x
+}
+
+// Hash returns the hash of all that happened: what clients did and learned, and what the servers committed.
+func (r *Run) Hash() uint64 {
+	h := fnv.New64a()
+	for _, e := range r.Events {
+		fmt.Fprintln(h, e)
+	}
+	for _, t := range r.txns {
+		fmt.Fprintln(h, t)
+	}
+	return h.Sum64()
+}
