@@ -203,5 +203,5 @@ const whichCommand = `locklab measures ZooKeeper locks and tries to break them. 
   Is a lock of my own any good?                                     init driver, driver check, run --recipe exec:FILE
   What did an old run show?                                         check, report, export, serve
   Would locklab notice a broken lock?                               repro
-What this machine can do says doctor. Everything else: locklab --help, locklab COMMAND --help.
+doctor says what this machine can do. Everything else is in locklab --help and locklab COMMAND --help.
 `
