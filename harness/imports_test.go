@@ -76,7 +76,7 @@ var layers = []layer{
 	{"events and settings", []string{"harness/gate", "harness/history", "harness/settings", "harness/untrusted",
 		"ensembles/reach", "ensembles/software", "ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire",
 		"recipes/observe",
-		"ensembles/labtest/suite", "reports/words", "workloads/foreign/examples"}},
+		"ensembles/labtest/suite", "ensembles/labtest/apart", "reports/words", "workloads/foreign/examples"}},
 	{"sessions", []string{"ensembles/debian", "recipes/zksession", "recipes/observe/slogobserver",
 		"recipes/observe/otelobserver"}},
 	{"locks", []string{"recipes", "recipes/zktest"}},
@@ -116,7 +116,7 @@ var layers = []layer{
 var folders = []string{"harness", "reports"}
 
 // programs are commands that tests build and run; nothing imports them.
-var programs = []string{"ensembles/labtest/suite/runsuite", "harness/benchpeers",
+var programs = []string{"ensembles/labtest/apart/keeper", "ensembles/labtest/suite/runsuite", "harness/benchpeers",
 	"harness/run/testdata/leaky", "recipes/broken/broken-lock", "workloads/foreign/examples/zk-lock"}
 
 // layerOf returns the index of a package's layer, or -1.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/apart"
 	"locklab/recipes/internal/wire"
 	"locklab/recipes/zksession"
 )
@@ -19,7 +19,7 @@ var connectionLine = regexp.MustCompile(`recved=(\d+),.*sid=0x([0-9a-f]+),`)
 func received(t *testing.T, s *Session) int {
 	t.Helper()
 	for _, server := range servers(t) {
-		for _, m := range connectionLine.FindAllStringSubmatch(labtest.Ask(t, server, "cons"), -1) {
+		for _, m := range connectionLine.FindAllStringSubmatch(apart.Ask(t, server, "cons"), -1) {
 			if m[2] == strconv.FormatInt(s.ID(), 16) {
 				n, _ := strconv.Atoi(m[1]) // digits
 				return n

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/apart"
 )
 
 // counters returns the servers' own counters, summed over the ensemble. Tests run one
@@ -25,7 +25,7 @@ func counters(t *testing.T) map[string]float64 {
 func countersOf(t *testing.T, server string) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
-	for line := range strings.Lines(labtest.Ask(t, server, "mntr")) {
+	for line := range strings.Lines(apart.Ask(t, server, "mntr")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		if v, err := strconv.ParseFloat(value, 64); err == nil {
 			all[name] = v

@@ -5,15 +5,19 @@ import (
 	"sync"
 	"testing"
 
-	"locklab/ensembles/labtest"
+	"go.uber.org/goleak"
+
+	"locklab/ensembles/labtest/apart"
 	"locklab/ensembles/labtest/suite"
 	"locklab/recipes/zktest"
 )
 
 // ensemble is the real ensemble that this package's tests share.
-var ensemble labtest.PerPackage
+var ensemble apart.PerPackage
 
-func TestMain(m *testing.M) { ensemble.Main(m, func() { inMemory().Close() }) }
+func TestMain(m *testing.M) {
+	ensemble.Main(m, func() error { return goleak.Find() }, func() { inMemory().Close() })
+}
 
 // real has the tests that asked for the real ensemble, by name.
 var real sync.Map

@@ -3,17 +3,13 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/netip"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"locklab/ensembles"
-	"locklab/ensembles/agent"
-	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/apart"
 	"locklab/recipes/zksession"
 )
 
@@ -28,38 +24,16 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 	}
 	skipUnderRace(t)
 	const timeout = 4 * time.Second
-	var hosts []ensembles.HostSpec
-	for i := range 3 {
-		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Publish: true})
-	}
-	lab := labtest.Start(t, hosts...)
-	cfg := labtest.ServerConfig()
-	cfg.SyncLimit = 60 // three session timeouts
-	e, err := ensembles.StartEnsemble(t.Context(), lab, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leader, err := e.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var follower *ensembles.Host
-	var others []netip.Addr
-	for _, h := range e.Servers {
-		if follower == nil && h != leader {
-			follower = h
-		} else {
-			others = append(others, h.Address)
-		}
-	}
+	lab := apart.Start(t, 60) // ticks: three session timeouts
+	leader, follower := lab.Servers[0], lab.Servers[1]
 	var mu sync.Mutex
 	var states []string
-	to := func(h *ensembles.Host, name string, clock *LeaseClockConfig) *Session {
+	to := func(server, name string, clock *LeaseClockConfig) *Session {
 		return connected(
 			t,
 			SessionConfig{
 				Config: zksession.Config{
-					Servers: []string{h.Published.String()},
+					Servers: []string{server},
 					Timeout: timeout,
 					Logger:  slog.New(slog.DiscardHandler),
 					OnState: func(c zksession.StateChange) {
@@ -72,7 +46,7 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 			},
 		)
 	}
-	clocked := to(follower, "clocked", &LeaseClockConfig{Tick: cfg.Tick})
+	clocked := to(follower, "clocked", &LeaseClockConfig{Tick: apart.Tick})
 	plain, rival := to(follower, "plain", nil), to(leader, "rival", nil)
 	lock := lockPath(t)
 	c := acquired(t, realLock(t, "mutex", clocked, lock+"-clocked", nil))
@@ -87,9 +61,7 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 		t,
 		realLock(t, "mutex", rival, lock+"-plain", nil),
 	)
-	if _, err := follower.Agent.Block(t.Context(), agent.Block{ID: "cut", Peers: others}); err != nil {
-		t.Fatal(err)
-	}
+	lab.Cut(t, follower)
 	cut := time.Now()
 	var ended time.Time
 	stopped := make(chan struct{})
@@ -128,9 +100,7 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 		t.Errorf("states %v", states)
 	}
 	mu.Unlock()
-	if _, err := follower.Agent.Clear(t.Context(), "cut"); err != nil {
-		t.Fatal(err)
-	}
+	lab.Heal(t, follower)
 	if cause := causeOf(t, p); !errors.Is(cause, ErrLockLost) {
 		t.Errorf("cause: %v", cause)
 	}
@@ -147,7 +117,7 @@ func TestLeaseClockBehindACutOffFollower(t *testing.T) {
 func TestRealLeaseClock(t *testing.T) {
 	onRealServers(t)
 	lock, other := lockPath(t), connected(t, SessionConfig{})
-	clock := &LeaseClockConfig{Tick: labtest.ServerConfig().Tick, Path: lock + "-heartbeats"}
+	clock := &LeaseClockConfig{Tick: apart.Tick, Path: lock + "-heartbeats"}
 	least, err := clock.MinTimeout()
 	if err != nil {
 		t.Fatal(err)

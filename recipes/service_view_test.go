@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/apart"
 )
 
 // A serviceView is what all servers report about themselves, and not what a client sees.
@@ -21,7 +21,7 @@ func lookAtService(t *testing.T, servers []string) (v serviceView) {
 	t.Helper()
 	for _, server := range servers {
 		path := ""
-		for line := range strings.Lines(labtest.Ask(t, server, "wchp")) {
+		for line := range strings.Lines(apart.Ask(t, server, "wchp")) {
 			if session, ok := strings.CutPrefix(line, "\t"); ok {
 				v.watched = append(v.watched, path+" "+strings.TrimSpace(session))
 			} else {
@@ -30,7 +30,7 @@ func lookAtService(t *testing.T, servers []string) (v serviceView) {
 		}
 		// A server may keep the connection of a client that has gone, even after the session is over, for as long as
 		// the session might have lived.
-		dump, _, _ := strings.Cut(labtest.Ask(t, server, "dump"), "Connections dump")
+		dump, _, _ := strings.Cut(apart.Ask(t, server, "dump"), "Connections dump")
 		v.dumps += dump
 		_, owned, _ := strings.Cut(dump, "Sessions with Ephemerals")
 		for line := range strings.Lines(owned) {

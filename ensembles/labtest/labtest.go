@@ -43,19 +43,29 @@ func Require(t testing.TB) {
 	if testing.Short() {
 		t.Skip("needs a lab")
 	}
-	if Kind() != ensembles.LabDocker {
-		return
+	switch lacks, err := Lacks(t.Context()); {
+	case err != nil:
+		t.Fatal(err)
+	case lacks != "":
+		t.Skip(lacks)
 	}
-	err := labs.CheckImage(t.Context())
+}
+
+// Lacks says what this machine lacks for a lab; "" if nothing. An error says that labs are required, or what is wrong.
+func Lacks(ctx context.Context) (string, error) {
+	if Kind() != ensembles.LabDocker {
+		return "", nil
+	}
+	err := labs.CheckImage(ctx)
 	switch {
 	case err == nil:
+		return "", nil
 	case suite.Required():
-		t.Fatalf("a Docker engine and an image are required: %v", err)
+		return "", fmt.Errorf("a Docker engine and an image are required: %w", err)
 	case labs.Unavailable(err):
-		t.Skipf("needs a Docker engine and an image: %v", err)
-	default:
-		t.Fatal(err)
+		return fmt.Sprintf("needs a Docker engine and an image: %v", err), nil
 	}
+	return "", err
 }
 
 // Log returns a logger that writes to the output of the test.
@@ -126,20 +136,33 @@ func (s *Shared) Close() error {
 func StartShared(t testing.TB) *Shared {
 	t.Helper()
 	Require(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	s, err := NewShared(ctx, ServerConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// NewShared makes an ensemble of three servers. The caller closes it.
+func NewShared(ctx context.Context, cfg ensembles.ServerConfig) (*Shared, error) {
 	var hosts []ensembles.HostSpec
 	for i := range 3 {
 		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Publish: true})
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	lab, err := labs.Start(ctx, Kind(),
-		ensembles.LabConfig{Hosts: hosts, Binary: Binary(t), Log: slog.New(slog.DiscardHandler)})
+	program, err := binary()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
+	}
+	lab, err := labs.Start(ctx, Kind(),
+		ensembles.LabConfig{Hosts: hosts, Binary: program, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
 	}
 	s := &Shared{lab: lab}
-	if s.Ensemble, err = ensembles.StartEnsemble(ctx, lab, ServerConfig()); err != nil {
-		t.Fatal(errors.Join(err, s.Close()))
+	if s.Ensemble, err = ensembles.StartEnsemble(ctx, lab, cfg); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	return s
+	return s, nil
 }

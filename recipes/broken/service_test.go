@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/apart"
 )
 
 // A znode is a contender or a lease as the service shows it.
@@ -76,7 +76,7 @@ func (w *world) watches(session int64, path string) bool {
 	w.t.Helper()
 	for _, server := range w.servers {
 		at := ""
-		for line := range strings.Lines(labtest.Ask(w.t, server, "wchp")) {
+		for line := range strings.Lines(apart.Ask(w.t, server, "wchp")) {
 			line = strings.TrimRight(line, "\n")
 			id, indented := strings.CutPrefix(line, "\t0x")
 			if !indented {

@@ -2,14 +2,12 @@ package zksession
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
-	"locklab/ensembles"
-	"locklab/ensembles/labtest"
+	"locklab/ensembles/labtest/apart"
 )
 
 // A leader that waits for its followers has proposed a create and not carried it out. ZooKeeper's own sync of another
@@ -18,22 +16,9 @@ func TestSyncComesBehindWhatTheLeaderHasProposed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs ZooKeeper")
 	}
-	var hosts []ensembles.HostSpec
-	for i := range 3 {
-		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Publish: true})
-	}
-	lab := labtest.Start(t, hosts...)
-	cfg := labtest.ServerConfig()
-	cfg.SyncLimit = int(testTimeout / cfg.Tick) // the leader waits for as long as the test does
-	e, err := ensembles.StartEnsemble(t.Context(), lab, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leader, err := e.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	toLeader := Config{Servers: []string{leader.Published.String()}, Timeout: testTimeout,
+	lab := apart.Start(t, int(testTimeout/apart.Tick)) // the leader waits for as long as the test does
+	leader, followers := lab.Servers[0], lab.Servers[1:]
+	toLeader := Config{Servers: []string{leader}, Timeout: testTimeout,
 		Logger: slog.New(slog.DiscardHandler)}
 	connect := func() ZooKeeper {
 		s, err := Connect(within(t), toLeader)
@@ -49,16 +34,13 @@ func TestSyncComesBehindWhatTheLeaderHasProposed(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeAfter(t, other.Close)
-	followers := slices.DeleteFunc(slices.Clone(e.Servers), func(h *ensembles.Host) bool { return h == leader })
-	for _, h := range followers {
-		if _, err := h.Agent.Pause(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	for _, server := range followers {
+		lab.Pause(t, server)
 	}
 	created, searched := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := creator.Create(within(t), "/proposed", nil, Persistent); created <- err }()
 	for patience := within(t); !strings.Contains(
-		labtest.Ask(t, leader.Published.String(), "mntr"), "zk_outstanding_requests\t1\n"); {
+		apart.Ask(t, leader, "mntr"), "zk_outstanding_requests\t1\n"); {
 		if patience.Err() != nil {
 			t.Fatal("the create did not reach the leader")
 		}
@@ -78,10 +60,8 @@ func TestSyncComesBehindWhatTheLeaderHasProposed(t *testing.T) {
 		t.Errorf("behind ZooKeeper's own sync: %v, %v; want it not to wait for the create", early, err)
 	}
 
-	for _, h := range followers {
-		if _, err := h.Agent.Resume(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	for _, server := range followers {
+		lab.Resume(t, server)
 	}
 	if err := errors.Join(<-created, <-searched); err != nil {
 		t.Fatal(err)

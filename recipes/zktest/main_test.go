@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"locklab/ensembles/labtest"
+	"go.uber.org/goleak"
+
+	"locklab/ensembles/labtest/apart"
 )
 
 // ensemble is the real ensemble that this package's tests share.
-var ensemble labtest.PerPackage
+var ensemble apart.PerPackage
 
-func TestMain(m *testing.M) { ensemble.Main(m) }
+func TestMain(m *testing.M) { ensemble.Main(m, func() error { return goleak.Find() }) }
 
 // testTimeout is how long a test waits for something that must happen.
 const testTimeout = 30 * time.Second

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"archive/zip"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,6 +69,88 @@ func TestRecipesServeAnotherModule(t *testing.T) {
 		t.Errorf("modules of the build (-want +got):\n%s", diff)
 	}
 }
+
+// The bounds of what the library costs an adopter.
+const (
+	mostModules = 10
+	mostBytes   = 10 << 20
+)
+
+// go mod tidy of a program that imports recipes, and whose tests import zktest, fetches little into an empty cache, the
+// modules of the tests of both included. The module itself is a folder here, so what its archive would take is added.
+func TestAdoptersFetchLittle(t *testing.T) {
+	source, work := root(t), t.TempDir()
+	dir, cache := filepath.Join(work, "other"), filepath.Join(work, "cache")
+	module := strings.TrimSpace(command(t, source, nil, "go", "list", "-m"))
+	proxy := strings.TrimSpace(command(t, source, nil, "go", "env", "GOMODCACHE"))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"go.mod":       "module example.org/other\n\ngo 1.26\n",
+		"main.go":      "package main\n\nimport \"" + module + "/recipes\"\n\nvar _ recipes.Lock\n\nfunc main() {}\n",
+		"main_test.go": "package main\n\nimport \"" + module + "/recipes/zktest\"\n\nvar _ zktest.Config\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The modules are in the machine's cache, since this test was built from them.
+	env := []string{"GOFLAGS=-mod=mod -modcacherw", "GOPROXY=file://" + proxy + "/cache/download", "GOSUMDB=off",
+		"GOWORK=off", "GOMODCACHE=" + cache}
+	command(t, dir, env, "go", "mod", "edit", "-require="+module+"@v0.0.0", "-replace="+module+"="+source)
+	command(t, dir, env, "go", "mod", "tidy")
+	modules, bytes := 1, archived(t, source)
+	err := filepath.WalkDir(filepath.Join(cache, "cache", "download"), func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		if filepath.Ext(name) == ".zip" {
+			modules++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d modules, %d bytes", modules, bytes)
+	if modules < 3 || modules > mostModules || bytes > mostBytes {
+		t.Errorf("go mod tidy fetches %d modules and %d bytes; at most %d and %d", modules, bytes, mostModules, mostBytes)
+	}
+}
+
+// archived returns how long an archive of the files is that git knows.
+func archived(t *testing.T, source string) int64 {
+	t.Helper()
+	var n counter
+	z := zip.NewWriter(&n)
+	for name := range strings.SplitSeq(command(t, source, nil, "git", "ls-files", "-z"), "\x00") {
+		b, err := os.ReadFile(filepath.Join(source, name))
+		if name == "" || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		w, err2 := z.Create(name)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return int64(n)
+}
+
+// A counter counts what is written to it.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) { *c += counter(len(b)); return len(b), nil }
 
 // A copy of the repository builds after make module has renamed its module, which the nightly suite tries, and the old
 // path is nowhere left in it.

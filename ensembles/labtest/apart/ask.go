@@ -1,4 +1,4 @@
-package labtest
+package apart
 
 import (
 	"io"
