@@ -76,7 +76,7 @@ var layers = []layer{
 	{"events and settings", []string{"harness/gate", "harness/history", "harness/settings", "harness/untrusted",
 		"ensembles/reach", "ensembles/software", "ensembles/txnlog", "recipes/internal/tasks", "recipes/internal/wire",
 		"recipes/observe",
-		"ensembles/labtest/suite", "ensembles/labtest/apart", "reports/words", "workloads/foreign/examples"}},
+		"ensembles/labtest/suite", "ensembles/labtest/apart", "reports/words", "reports/doc", "workloads/foreign/examples"}},
 	{"sessions", []string{"ensembles/debian", "recipes/zksession", "recipes/observe/slogobserver",
 		"recipes/observe/otelobserver"}},
 	{"locks", []string{"recipes", "recipes/zktest"}},

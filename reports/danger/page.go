@@ -6,30 +6,21 @@ import (
 	"html/template"
 
 	"locklab/reports/chart"
+	"locklab/reports/doc"
 	"locklab/reports/words"
 )
 
 //go:embed danger.html.tmpl
 var pageText string
 
-var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration": words.Duration}).Parse(pageText))
+var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration": words.Duration}).Parse(pageText + doc.Template))
 
 // A pagePanel is a panel's tables on the page.
 type pagePanel struct {
 	*Panel
-	Outcomes, Costs table
+	Outcomes, Costs *doc.Table
 	LeftOut         map[string]int
 }
-
-// A table is a table of the page. The first cell of a row names it.
-type table struct {
-	Caption string
-	Head    []string
-	Rows    [][]string
-}
-
-// newTable is a table of rows whose first is the head.
-func newTable(caption string, rows [][]string) table { return table{caption, rows[0], rows[1:]} }
 
 // Render draws the pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, d *Danger) error {
@@ -48,9 +39,7 @@ func (d *Danger) view(pictures []chart.Picture) map[string]any {
 	var panels []pagePanel
 	for i := range d.Panels {
 		p := &d.Panels[i]
-		panels = append(panels, pagePanel{p,
-			newTable("The share of trials with each outcome, with its 95 % interval (Wilson).", p.rows()),
-			newTable("Medians over the runs. n/a: not measured.", p.costRows()), p.leftOut()})
+		panels = append(panels, pagePanel{p, p.outcomes(), p.costs(), p.leftOut()})
 	}
 	answer := d.title()
 	if answer == question {

@@ -1,12 +1,12 @@
 package danger
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 
+	"locklab/reports/doc"
 	"locklab/reports/words"
 )
 
@@ -19,24 +19,20 @@ func Print(w io.Writer, d *Danger) error {
 	for _, line := range d.Guards() {
 		fmt.Fprintln(w, line)
 	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, p := range d.Panels {
-		fmt.Fprintf(t, "\n%s\n", p.Title)
-		for _, row := range p.rows() {
-			fmt.Fprintln(t, strings.Join(row, "\t"))
-		}
-		fmt.Fprintln(t)
-		for _, row := range p.costRows() {
-			fmt.Fprintln(t, strings.Join(row, "\t"))
+	for i := range d.Panels {
+		p := &d.Panels[i]
+		fmt.Fprintf(w, "\n%s", p.Title)
+		if err := errors.Join(p.outcomes().Text(w), p.costs().Text(w)); err != nil {
+			return err
 		}
 	}
-	return t.Flush()
+	return nil
 }
 
-// rows are the outcomes of a panel's points as a table, its head first.
-func (p *Panel) rows() [][]string {
-	rows := [][]string{{"guard or lock", p.Axis + " / timeout", "two believe at once", "outdated access accepted",
-		"update lost", "trials", "left out"}}
+// outcomes are those of a panel's points.
+func (p *Panel) outcomes() *doc.Table {
+	t := doc.NewTable("The share of trials with each outcome, with its 95 % interval (Wilson).", "guard or lock",
+		"#"+p.Axis+" / timeout", "#two believe at once", "#outdated access accepted", "#update lost", "#trials", "#left out")
 	for i := range p.Curves {
 		c := &p.Curves[i]
 		for k := range c.Points {
@@ -45,26 +41,25 @@ func (p *Panel) rows() [][]string {
 			for _, n := range at.LeftOut {
 				out += n
 			}
-			rows = append(rows, []string{c.Name(), doseText(at.Dose), at.Believed.String(), at.Stale.String(),
-				at.Lost.String(), strconv.Itoa(at.Trials()), strconv.Itoa(out)})
+			t.Add(c.Name(), doseText(at.Dose), at.Believed.String(), at.Stale.String(), at.Lost.String(),
+				strconv.Itoa(at.Trials()), strconv.Itoa(out))
 		}
 	}
-	return rows
+	return t
 }
 
-// costRows are what the guards of a panel cost as a table, its head first.
-func (p *Panel) costRows() [][]string {
-	rows := [][]string{{"guard or lock", "acquire p50", "hand-off p50", "requests per acquisition", "acquired/s",
-		"valid holds given up", "trials", "grants", "runs"}}
+// costs are what the guards of a panel cost.
+func (p *Panel) costs() *doc.Table {
+	t := doc.NewTable("Medians over the runs. n/a: not measured.", "guard or lock", "#acquire p50", "#hand-off p50",
+		"#requests per acquisition", "#acquired/s", "#valid holds given up", "#trials", "#grants", "#runs")
 	duration := func(v float64) string { return words.Duration(int64(v)) }
 	for i := range p.Curves {
 		c := &p.Curves[i]
-		rows = append(rows, []string{c.Name(), words.Known(c.Costs.AcquireP50Ns, duration),
-			words.Known(c.Costs.HandOffP50Ns, duration), words.Known(c.Costs.Requests, words.Digits3),
-			words.Known(c.Costs.PerSecond, words.Digits3), c.Costs.GivenUp.String(), strconv.Itoa(c.Trials()),
-			words.Grouped(c.Grants), strconv.Itoa(c.Runs)})
+		t.Add(c.Name(), words.Known(c.Costs.AcquireP50Ns, duration), words.Known(c.Costs.HandOffP50Ns, duration),
+			words.Known(c.Costs.Requests, words.Digits3), words.Known(c.Costs.PerSecond, words.Digits3),
+			c.Costs.GivenUp.String(), strconv.Itoa(c.Trials()), words.Grouped(c.Grants), strconv.Itoa(c.Runs))
 	}
-	return rows
+	return t
 }
 
 func doseText(dose float64) string { return strconv.FormatFloat(dose, 'f', -1, 64) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -55,9 +56,9 @@ func fairnessSection(in result.Input, all []clientShare, pictures ...chart.Pictu
 		s.Open = s.Open || p.Element != ""
 		s.picture(p)
 	}
-	t := tableOf("Fairness, and what an acquisition costs the servers", "number", "#value", "meaning")
+	t := doc.NewTable("Fairness, and what an acquisition costs the servers", "number", "#value", "meaning")
 	for _, n := range numbers(&in.Result, func(q result.Quantity) string { return q.Row }) {
-		t.add(n.Label, n.Value, n.Means)
+		t.Add(n.Label, n.Value, n.Means)
 	}
 	s.table(t)
 	s.table(sharesTable(all))
@@ -80,7 +81,7 @@ func evenly(all []clientShare) string {
 }
 
 // sharesTable has the grants and waits of each client, and its bypasses if there were any.
-func sharesTable(all []clientShare) *table {
+func sharesTable(all []clientShare) *doc.Table {
 	columns := []string{"client", "#grants", "#median wait", "#longest wait"}
 	passed := slices.ContainsFunc(all, func(s clientShare) bool { return s.Bypassed != nil })
 	caption := "Grants and waits of each client in the window, most grants first"
@@ -89,14 +90,14 @@ func sharesTable(all []clientShare) *table {
 		caption += "; a bypass is a grant to a client that asked after this one had its place in the queue, " +
 			"counted for the wait with the most"
 	}
-	t := tableOf(caption, columns...)
+	t := doc.NewTable(caption, columns...)
 	for i := range all[:min(len(all), mostShares)] {
 		s := &all[i]
 		row := []string{s.Client, words.Grouped(s.Grants), duration(s.Median), duration(s.Longest)}
 		if passed {
 			row = append(row, number(s.Bypassed))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	if len(all) > mostShares {
 		t.Caption += fmt.Sprintf(" (the first %d of %d)", mostShares, len(all))

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"locklab/reports/doc"
 	"locklab/reports/result"
 	"locklab/workloads/guard"
 )
@@ -34,16 +35,16 @@ var terms = []term{
 // glossarySection explains the terms, and each guard.
 func glossarySection(r *result.Result) section {
 	s := section{ID: "glossary", Title: "Words of this page", Brief: "token, eligible, hand-off, guards and others"}
-	t := tableOf("Words of this page and what they mean", "word", "meaning")
+	t := doc.NewTable("Words of this page and what they mean", "word", "meaning")
 	for _, w := range terms {
-		t.add(w.Word, w.Means)
+		t.Add(w.Word, w.Means)
 	}
 	for _, g := range guard.All {
 		name := "guard " + g.Name
 		if g.Name == r.Guard {
 			name += " (this run)"
 		}
-		t.add(name, g.Is+" What gets through: "+strings.ToLower(g.Passes[:1])+strings.TrimSuffix(g.Passes[1:], ".")+".")
+		t.Add(name, g.Is+" What gets through: "+strings.ToLower(g.Passes[:1])+strings.TrimSuffix(g.Passes[1:], ".")+".")
 	}
 	s.table(t)
 	return s

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/timeline"
 	"locklab/reports/words"
@@ -46,7 +47,7 @@ type heldBy struct {
 
 // holdsTable has the holds of a timeline in the order in which they began, and says how many there are. If there are
 // too many, it leaves out the earliest and the latest.
-func holdsTable(t *timeline.Timeline) (rows *table, n int) {
+func holdsTable(t *timeline.Timeline) (rows *doc.Table, n int) {
 	var all []heldBy
 	for i := range t.Lanes {
 		l := &t.Lanes[i]
@@ -67,7 +68,7 @@ func holdsTable(t *timeline.Timeline) (rows *table, n int) {
 		caption += fmt.Sprintf(" (%s left out: %d before, %d after these)", words.Count(int64(left), "hold"), first,
 			left-first)
 	}
-	rows = tableOf(caption, "client", "#from", "#to", "#lasted", "#while another believed", "what is known of it")
+	rows = doc.NewTable(caption, "client", "#from", "#to", "#lasted", "#while another believed", "what is known of it")
 	for _, h := range shown {
 		var both int64
 		for _, s := range timeline.Common(h.lane.Double, []measure.Span{h.Span}) {
@@ -77,7 +78,7 @@ func holdsTable(t *timeline.Timeline) (rows *table, n int) {
 		if both > 0 {
 			other = words.Duration(both)
 		}
-		rows.add(h.lane.Client, words.Instant(h.From), words.Instant(h.To), words.Duration(h.To-h.From), other, h.Details())
+		rows.Add(h.lane.Client, words.Instant(h.From), words.Instant(h.To), words.Duration(h.To-h.From), other, h.Details())
 	}
 	return rows, len(all)
 }

@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness/history"
 	"locklab/reports/chart"
+	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -76,10 +77,10 @@ func warningsSection(in result.Input) section {
 // environmentSection lists the environment and the settings.
 func environmentSection(in result.Input) section {
 	s := section{ID: "environment", Title: "Environment"}
-	t := tableOf("Environment and settings of the run", "setting", "value")
+	t := doc.NewTable("Environment and settings of the run", "setting", "value")
 	var brief []string
 	for _, f := range Environment(in.Run.Scenario, in.Run.Env) {
-		t.add(f[0], f[1])
+		t.Add(f[0], f[1])
 		if f[0] == "lab" || f[0] == "servers’ storage" {
 			brief = append(brief, f[1])
 		}
@@ -95,10 +96,10 @@ func environmentSection(in result.Input) section {
 // reproduceSection says how to run the same again.
 func reproduceSection(in result.Input) section {
 	s := section{ID: "reproduce", Title: "How to reproduce", Brief: fmt.Sprintf("seed %d", in.Result.Seed)}
-	t := tableOf("Commands, to be given in this run’s directory", "what for", "command")
+	t := doc.NewTable("Commands, to be given in this run’s directory", "what for", "command")
 	for _, c := range [][2]string{{"run the same plan again", "locklab run ./scenario.yaml"},
 		{"judge this run again, without a lab", "locklab check ."}, {"draw this page again", "locklab report ."}} {
-		t.add(c[0], c[1])[1].Class = "code"
+		t.Add(c[0], c[1])[1].Class = "code"
 	}
 	s.table(t)
 	version := in.Env.Locklab

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -29,11 +30,11 @@ func latencySection(in result.Input, pictures ...chart.Picture) section {
 	if a := r.Latency.Acquire; a.Count > 0 {
 		s.Brief = fmt.Sprintf("acquire: median %s, p99 %s", duration(a.P50Ns), duration(a.P99Ns))
 	}
-	t := tableOf("Each phase of an acquisition, in the measured window", "phase", "from → to", "#count", "#p50", "#p90",
+	t := doc.NewTable("Each phase of an acquisition, in the measured window", "phase", "from → to", "#count", "#p50", "#p90",
 		"#p99", "#p99.9", "#max")
 	add := func(name, means string, l *measure.Latency) {
 		if l != nil {
-			t.add(name, means, words.Grouped(l.Count), duration(l.P50Ns), duration(l.P90Ns),
+			t.Add(name, means, words.Grouped(l.Count), duration(l.P50Ns), duration(l.P90Ns),
 				duration(l.P99Ns), duration(l.P999Ns), duration(l.MaxNs))
 		}
 	}
@@ -97,7 +98,7 @@ func serversSection(in result.Input) section {
 	for _, c := range serverColumns {
 		names = append(names, c.name)
 	}
-	t := tableOf("The servers’ counters at the end of the run, since each server was started; times are in milliseconds",
+	t := doc.NewTable("The servers’ counters at the end of the run, since each server was started; times are in milliseconds",
 		names...)
 	for _, server := range slices.SortedFunc(maps.Keys(in.CountersAtEnd), measure.CompareNatural) {
 		row := []string{server}
@@ -109,7 +110,7 @@ func serversSection(in result.Input) section {
 			}
 			row = append(row, words.Digits3(v))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	s.table(t)
 	if len(t.Rows) == 0 {
@@ -133,11 +134,11 @@ func hiccupsSection(in result.Input) section {
 		"the median, %s at the 99th percentile and %s at most (%s sleeps; those across a fault’s stop of the process itself "+
 		"are left out). A latency below the 99th percentile may be the machine’s as well as the lock’s.", duration(h.P50Ns),
 		duration(h.P99Ns), duration(h.MaxNs), words.Grouped(h.Samples)))
-	t := tableOf("By how much sleeps of each process took too long; the harness measures no latency", "process", "#sleeps",
+	t := doc.NewTable("By how much sleeps of each process took too long; the harness measures no latency", "process", "#sleeps",
 		"#p50", "#p99", "#max")
 	for _, name := range slices.SortedFunc(maps.Keys(h.Processes), measure.CompareNatural) {
 		p := h.Processes[name]
-		t.add(name, words.Grouped(p.Samples), duration(p.P50Ns), duration(p.P99Ns), duration(p.MaxNs))
+		t.Add(name, words.Grouped(p.Samples), duration(p.P50Ns), duration(p.P99Ns), duration(p.MaxNs))
 	}
 	s.table(t)
 	return s
@@ -146,9 +147,9 @@ func hiccupsSection(in result.Input) section {
 // keySection has all key numbers; the first screen has three.
 func keySection(all []keyNumber) section {
 	s := section{ID: "numbers", Title: "Key numbers"}
-	t := tableOf("Key numbers of the run", "number", "#value")
+	t := doc.NewTable("Key numbers of the run", "number", "#value")
 	for _, n := range all {
-		t.add(n.Label, n.Value)
+		t.Add(n.Label, n.Value)
 	}
 	s.table(t)
 	return s

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
@@ -22,7 +23,7 @@ var (
 	style string
 )
 
-var page = template.Must(template.New("report").Parse(pageText))
+var page = template.Must(template.New("report").Parse(pageText + doc.Template))
 
 // policy is the page's content security policy: nothing is fetched, and no script runs but the page's own.
 var policy = func() string {

@@ -3,6 +3,7 @@ package runpage
 import (
 	"locklab/harness/check"
 	"locklab/reports/chart"
+	"locklab/reports/doc"
 	"locklab/reports/words"
 )
 
@@ -19,52 +20,9 @@ type part struct {
 	Heading string
 	Note    string
 	List    []string
-	Table   *table
+	Table   *doc.Table
 	Picture *chart.Picture
 	Groups  []findingGroup
-}
-
-// A table has a caption and a header for every column, and in most tables each row begins with its own header.
-type table struct {
-	Caption string
-	Columns []column
-	Rows    [][]cell
-}
-
-// A column is the header of a column.
-type column struct {
-	Name  string
-	Right bool // it has numbers
-}
-
-// A cell is a text, and the class that says how it is to be shown.
-type cell struct{ Text, Class string }
-
-// tableOf returns a table with columns of these names. Those that begin with "#" have numbers.
-func tableOf(caption string, names ...string) *table {
-	t := &table{Caption: caption}
-	for _, n := range names {
-		c := column{Name: n}
-		if n[0] == '#' {
-			c = column{n[1:], true}
-		}
-		t.Columns = append(t.Columns, c)
-	}
-	return t
-}
-
-// add adds a row and returns it, so that the classes of its cells can be set.
-func (t *table) add(row ...string) []cell {
-	var cells []cell
-	for i, text := range row {
-		c := cell{Text: text}
-		if t.Columns[i].Right {
-			c.Class = "n"
-		}
-		cells = append(cells, c)
-	}
-	t.Rows = append(t.Rows, cells)
-	return cells
 }
 
 // note adds a part with a text, unless it is empty.
@@ -75,7 +33,7 @@ func (s *section) note(text string) {
 }
 
 // table adds a table, unless it has no rows.
-func (s *section) table(t *table) {
+func (s *section) table(t *doc.Table) {
 	if len(t.Rows) > 0 {
 		s.Parts = append(s.Parts, part{Table: t})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"locklab/harness/check"
+	"locklab/reports/doc"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
 )
@@ -13,7 +14,7 @@ import (
 func checksSection(in result.Input) section {
 	r := &in.Result
 	s := section{ID: "checks", Title: "Checks", Open: true}
-	t := tableOf("Every check, what was expected of it and what it found", "check", "expected", "result", "as expected",
+	t := doc.NewTable("Every check, what was expected of it and what it found", "check", "expected", "result", "as expected",
 		"what was found")
 	wrong, damaged := 0, 0
 	for _, c := range r.Checks {
@@ -24,7 +25,7 @@ func checksSection(in result.Input) section {
 		case c.Outcome != check.Pass:
 			wrong++
 		}
-		row := t.add(c.Name, string(c.Expected), string(c.Result), as, c.Summary)
+		row := t.Add(c.Name, string(c.Expected), string(c.Result), as, c.Summary)
 		if row[3].Class = string(c.Outcome); c.Result == check.Fail && c.Outcome == check.Pass {
 			row[3].Text, row[3].Class = "damage, as expected", "" // which is no good news
 			if c.Expected != check.ExpectFail {
@@ -47,9 +48,9 @@ func checksSection(in result.Input) section {
 	}
 	s.note(fmt.Sprintf("%d of %d checks of the lock could judge.", r.ChecksJudged, r.ChecksTotal))
 	if len(r.Sometimes) > 0 {
-		t := tableOf("What had to happen for the run to mean anything", "condition", "#how often", "met", "meaning")
+		t := doc.NewTable("What had to happen for the run to mean anything", "condition", "#how often", "met", "meaning")
 		for _, c := range r.Sometimes {
-			row := t.add(c.Condition, number(c.Count), yes(c.Met), c.Means)
+			row := t.Add(c.Condition, number(c.Count), yes(c.Met), c.Means)
 			if row[2].Class = string(check.Pass); !c.Met {
 				row[2].Class = string(check.Unknown)
 			}
@@ -63,13 +64,13 @@ func checksSection(in result.Input) section {
 // thresholdsSection says which thresholds were met.
 func thresholdsSection(in result.Input) section {
 	s := section{ID: "thresholds", Title: "Thresholds", Open: len(in.Result.Thresholds) > 0, Brief: "none were set"}
-	t := tableOf("Every threshold and the value that it judges", "threshold", "#value", "met", "why")
+	t := doc.NewTable("Every threshold and the value that it judges", "threshold", "#value", "met", "why")
 	missed := 0
 	for _, l := range in.Result.Thresholds {
 		if l.Verdict != check.Pass {
 			missed++
 		}
-		t.add(l.Expr, l.Shown(), met(l.Verdict), l.Reason)[2].Class = string(l.Verdict)
+		t.Add(l.Expr, l.Shown(), met(l.Verdict), l.Reason)[2].Class = string(l.Verdict)
 	}
 	s.table(t)
 	if len(t.Rows) == 0 {
@@ -121,10 +122,10 @@ func faultsSection(in result.Input, parts []part, left int) section {
 	}
 	s.Brief = fmt.Sprintf("%d injected", len(r.Faults))
 	s.Open = len(r.Faults) <= 8 || len(parts) > 0
-	t := tableOf("Every fault, as the agent on the host that was hit recorded it; times are seconds of the run", "fault",
+	t := doc.NewTable("Every fault, as the agent on the host that was hit recorded it; times are seconds of the run", "fault",
 		"target", "#requested", "#injected", "verified", "#healed", "healing verified", "note")
 	for _, f := range r.Faults {
-		t.add(f.Kind, f.Target, at(f.RequestedNs), at(f.InjectedNs), yes(f.Verified), at(f.HealedNs), yes(f.HealVerified),
+		t.Add(f.Kind, f.Target, at(f.RequestedNs), at(f.InjectedNs), yes(f.Verified), at(f.HealedNs), yes(f.HealVerified),
 			cmp.Or(f.Detail, f.Done))
 	}
 	s.table(t)

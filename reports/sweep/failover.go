@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -172,8 +173,18 @@ func (p *Point) failover(of string) *Failovers {
 	return &p.Failovers[i]
 }
 
-// failoverTable is the failovers of all points as text; nil if none has any.
-func (s *Sweep) failoverTable() (head []string, rows [][]string) {
+// failoverTable is the failovers of all points; nil if none has any.
+func (s *Sweep) failoverTable() *doc.Table {
+	var head []string
+	for _, p := range s.Params {
+		head = append(head, p.Key)
+	}
+	head = append(head, "failover after", "faults", "samples", "censored", "left out", "min", "p50", "p90", "max",
+		"predicted")
+	t := doc.NewTable("How long nobody got the lock after a fault, over all runs of a point. After a fault of the "+
+		"holder’s process: from the fault to the next grant. After a fault of servers: the longest time in which nobody "+
+		"held the lock. Censored: it was not over by the end of the run, or when the servers were brought back; then "+
+		"there is a ≥. n/a: too few samples.", doc.Numbers(head...)...)
 	for _, p := range s.points() {
 		for i := range p.Failovers {
 			f := &p.Failovers[i]
@@ -185,19 +196,15 @@ func (s *Sweep) failoverTable() (head []string, rows [][]string) {
 			for _, n := range f.LeftOut {
 				left += n
 			}
-			rows = append(rows, append(row, f.Of, strconv.Itoa(f.Faults), strconv.Itoa(len(f.samples())),
+			t.Add(append(row, f.Of, strconv.Itoa(f.Faults), strconv.Itoa(len(f.samples())),
 				strconv.Itoa(len(f.CensoredNs)), strconv.Itoa(left), f.show(f.MinNs), f.show(f.P50Ns), f.show(f.P90Ns),
-				f.show(f.MaxNs), f.Predicted.String()))
+				f.show(f.MaxNs), f.Predicted.String())...)
 		}
 	}
-	if len(rows) == 0 {
-		return nil, nil
+	if len(t.Rows) == 0 {
+		return nil
 	}
-	for _, p := range s.Params {
-		head = append(head, p.Key)
-	}
-	return append(head, "failover after", "faults", "samples", "censored", "left out", "min", "p50", "p90", "max",
-		"predicted"), rows
+	return t
 }
 
 // failoverNotes say what was left out of the failovers, and by what those that are predicted are.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"locklab/reports/capacity"
+	"locklab/reports/doc"
 	"locklab/reports/words"
 )
 
@@ -157,38 +158,42 @@ func (s *Sweep) headroom(l *capacity.Limit) string {
 }
 
 // windows is the table of all windows of a search: what was measured at each level.
-func (s *Sweep) windowTable() (head []string, rows [][]string) {
+func (s *Sweep) windowTable() *doc.Table {
 	if len(s.Saturate) == 0 {
-		return nil, nil
+		return nil
 	}
-	head = []string{"point", s.Over, "window", "acquired/s", "dropped/s"}
+	head := []string{"point", s.Over, "window", "acquired/s", "dropped/s"}
 	for _, g := range s.Saturate {
 		head = append(head, "lost: "+g)
 	}
-	head = append(head, "p50", "p99", "p99.9", "judged")
+	t := doc.NewTable("Lost: late by the bound, failed, dropped, or not over at the end, of the acquisitions due. n/a: too "+
+		"few samples for that percentile.", doc.Numbers(append(head, "p50", "p99", "p99.9", "judged")...)...)
 	for series, p := range s.points() {
 		if p.Limit == nil {
 			continue
 		}
 		trials := slices.Clone(p.Limit.Trials)
 		slices.SortStableFunc(trials, func(a, b capacity.Trial) int { return cmp.Compare(a.Level, b.Level) })
-		for _, t := range trials {
-			row := []string{s.pointName(series, p), words.Digits3(t.Level), string(t.Kind), number(t.PerS),
-				number(t.DroppedPerS)}
+		for _, one := range trials {
+			row := []string{s.pointName(series, p), words.Digits3(one.Level), string(one.Kind), number(one.PerS),
+				number(one.DroppedPerS)}
 			for i := range s.Saturate {
 				lost := ""
-				if i < len(t.Losses) {
-					lost = percent("%.2g %%", t.Losses[i])
+				if i < len(one.Losses) {
+					lost = percent("%.2g %%", one.Losses[i])
 				}
 				row = append(row, lost)
 			}
-			for _, ns := range []*int64{t.Latency.P50Ns, t.Latency.P99Ns, t.Latency.P999Ns} {
+			for _, ns := range []*int64{one.Latency.P50Ns, one.Latency.P99Ns, one.Latency.P999Ns} {
 				row = append(row, words.Known(ns, words.Duration))
 			}
-			rows = append(rows, append(row, judged(t)))
+			t.Add(append(row, judged(one))...)
 		}
 	}
-	return head, rows
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
 }
 
 // judged says what became of a window.

@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"locklab/reports/chart"
+	"locklab/reports/doc"
 )
 
 //go:embed sweep.html.tmpl
 var pageText string
 
-var page = template.Must(template.New("sweep").Parse(pageText))
+var page = template.Must(template.New("sweep").Parse(pageText + doc.Template))
 
 // Render draws a sweep's pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, s Sweep) error {
@@ -29,11 +30,8 @@ func Render(dir string, s Sweep) error {
 
 // view is what the page shows.
 func (s *Sweep) view(pictures []chart.Picture) map[string]any {
-	head, rows := s.table()
-	windowHead, windows := s.windowTable()
-	failoverHead, failovers := s.failoverTable()
-	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Head": head, "Rows": rows,
-		"FailoverHead": failoverHead, "Failovers": failovers, "FailoverNotes": s.failoverNotes(), "Resources": s.resources(),
-		"WindowHead": windowHead, "Windows": windows, "Drops": s.drops(), "Search": s.searchMethod(),
+	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Points": s.table(),
+		"Failovers": s.failoverTable(), "FailoverNotes": s.failoverNotes(), "Resources": s.resources(),
+		"Windows": s.windowTable(), "Drops": s.drops(), "Search": s.searchMethod(),
 		"Headlines": s.Headlines(), "Causes": s.causes(), "Models": s.models()}
 }

@@ -6,10 +6,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"locklab/harness/check"
+	"locklab/reports/doc"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -19,12 +18,11 @@ func Print(w io.Writer, s Sweep) error {
 	for _, line := range s.Headlines() {
 		fmt.Fprintln(w, line)
 	}
-	head, rows := s.table()
-	if err := printTable(w, head, rows); err != nil {
-		return err
-	}
-	if head, rows := s.failoverTable(); rows != nil {
-		if err := printTable(w, head, rows); err != nil {
+	for _, t := range []*doc.Table{s.table(), s.failoverTable()} {
+		if t == nil {
+			continue
+		}
+		if err := t.Text(w); err != nil {
 			return err
 		}
 	}
@@ -37,23 +35,14 @@ func Print(w io.Writer, s Sweep) error {
 	return nil
 }
 
-// printTable writes an empty line and a table.
-func printTable(w io.Writer, head []string, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t)
-	for _, row := range slices.Concat([][]string{head}, rows) {
-		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
-	}
-	return t.Flush()
-}
-
 // columns are the quantities that the table shows besides the throughput.
 func columns() []result.Quantity {
 	return slices.DeleteFunc(result.Quantities(), func(q result.Quantity) bool { return q.Column == "" })
 }
 
 // table is the sweep's points as text. Those of a series follow one another.
-func (s *Sweep) table() (head []string, rows [][]string) {
+func (s *Sweep) table() *doc.Table {
+	var head []string
 	for _, p := range s.Params {
 		head = append(head, p.Key)
 	}
@@ -66,10 +55,12 @@ func (s *Sweep) table() (head []string, rows [][]string) {
 		}
 		head = append(head, "busy", "verdict")
 	}
+	t := doc.NewTable("Medians over the runs of a point. n/a: not measured, or too few samples for that percentile.",
+		doc.Numbers(head...)...)
 	for _, p := range s.points() {
-		rows = append(rows, s.row(p))
+		t.Add(s.row(p)...)
 	}
-	return head, rows
+	return t
 }
 
 func (s *Sweep) row(p *Point) []string {
