@@ -177,6 +177,8 @@ func Refusal(r lock.Recipe) string {
 		return "it is a program of its own"
 	case r.Workloads[0] == workloads.MultiLock:
 		return "several locks at once are not simulated"
+	case r.Name == "zk-lock":
+		return "its client does not always end"
 	case r.Name == lock.None:
 		return "it is no lock"
 	}

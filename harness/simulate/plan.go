@@ -75,9 +75,7 @@ func newPlan(r lock.Recipe, seed uint64, faults bool) *plan {
 		timeout: time.Duration(4+2*rnd.IntN(4)) * time.Second, reap: time.Minute, permits: 1, units: 1,
 		delay: between(300*time.Microsecond, 3*time.Millisecond), disk: between(100*time.Microsecond, 2*time.Millisecond),
 		think: between(time.Millisecond, 20*time.Millisecond), hold: between(time.Millisecond, 5*time.Millisecond)}
-	// lost-context is left out: the check of effects accuses its client of a write that it gave up a second and more after
-	// the news of its loss, because the call of such a write is recorded although it is never sent.
-	guards := []string{guard.None}
+	guards := []string{guard.None, guard.LostContext}
 	if r.Tokens && (p.workload != workloads.Semaphore || r.Slots) {
 		guards = append(guards, guard.Fencing)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/harness/history"
 	"locklab/workloads/lock"
 )
 
@@ -19,6 +20,25 @@ var (
 
 // sound are recipes whose runs must repeat, and that no check may accuse.
 var sound = []string{"mutex", "rw", "semaphore", "leader", "naive-mutex", "naive-rw", "fair-rw", "semaphore-mutex"}
+
+// accused are seeds of mutex in which the check of effects once accused a client that gave up a write: its guard forbade
+// the write a second and more after the news of its loss, and the call of the write was recorded all the same.
+var accused = []uint64{12, 15, 25}
+
+// No check accuses a client of a write that it gave up.
+func TestGivenUp(t *testing.T) {
+	r, _ := lock.Find(lock.Mutex)
+	for _, seed := range accused {
+		run := Seed(r, seed, true)
+		gaveUp := false
+		for i := range run.Events {
+			gaveUp = gaveUp || run.Events[i].Op == history.OpWrite && run.Events[i].Access().GivenUp()
+		}
+		if !gaveUp || run.Report.Verdict != check.Pass {
+			t.Errorf("seed %d: gave up a write: %t; %s: %v", seed, gaveUp, run.Report.Verdict, run.Findings())
+		}
+	}
+}
 
 // each calls f with the recipes to test.
 func each(t *testing.T, f func(t *testing.T, r lock.Recipe)) {

@@ -35,6 +35,7 @@ type Effects struct {
 	untraced                                      bool                      // it is not known whose updates were lost
 	notices                                       map[loss]int64            // when clients learned of losses
 	calls                                         map[string]*history.Event // by client: its latest write
+	unsent                                        map[writeCall]bool        // see [unsentWrites]
 	findings                                      []evidence.Finding
 	shown                                         map[evidence.Kind]int // findings by kind
 

@@ -38,7 +38,8 @@ func (x *Effects) ended(e *history.Event) {
 // the client has learned of its loss, except for one that was asked for just before: as long as a hand-off may take, or
 // before the process stood still. One with a lease clock makes none either, within the same bounds, after its session
 // has expired by the servers' transactions. Leaving (exit) does not use the resource. Of a write the call is
-// recorded, of every other access only the answer.
+// recorded, of every other access only the answer. The call of a write that the guard forbids is recorded too, but is
+// no access: see [unsentWrites].
 func (x *Effects) afterHold(l *LockEffect, e *history.Event) {
 	made := e.Kind != history.Invoke
 	if e.Op == history.OpWrite {
@@ -46,7 +47,7 @@ func (x *Effects) afterHold(l *LockEffect, e *history.Event) {
 	}
 	end := l.ends.of(e)
 	switch {
-	case !made || e.Op == history.OpExit || e.Access().GivenUp():
+	case !made || e.Op == history.OpExit || e.Access().GivenUp() || x.unsent[writeCall{keyOf(e), e.Lock, e.At}]:
 	case end == nil:
 		if at := x.expired(e); at != history.None && e.At-at > int64(evidence.HandOff) && !x.stood(e.Process, at, e.At) {
 			x.outlasted++
@@ -80,4 +81,25 @@ func (x *Effects) late(l *LockEffect, e *history.Event) bool {
 		return true
 	}
 	return x.gone != nil && x.gone(e)
+}
+
+// A writeCall is a client's call of a write.
+type writeCall struct {
+	hold holdKey
+	lock string
+	at   int64
+}
+
+// unsentWrites are the calls of writes that clients' guards forbade, as the answers say, so that they were never sent.
+func unsentWrites(events *history.Log) map[writeCall]bool {
+	unsent, called := map[writeCall]bool{}, map[string]int64{} // by client: when it called its latest write
+	for _, e := range events.Of(history.OpWrite) {
+		switch {
+		case e.Kind == history.Invoke:
+			called[e.Client] = e.At
+		case e.Access().GivenUp():
+			unsent[writeCall{keyOf(&e), e.Lock, called[e.Client]}] = true
+		}
+	}
+	return unsent
 }

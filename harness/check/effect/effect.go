@@ -62,6 +62,7 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		expired: func(e *history.Event) int64 { return expiredBy(d, e) },
 		notices: noticesOf(d.Acquisitions),
 		calls:   map[string]*history.Event{},
+		unsent:  unsentWrites(d.Events),
 		harms:   evidence.Harms{},
 
 		Apart:      d.Apart,
