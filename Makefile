@@ -43,7 +43,7 @@ release: ## write binaries, .deb, .rpm, images, SBOM, notes and checksums to dis
 	for arch in amd64 arm64; do \
 		GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '$(RELEASE_FLAGS)' -o $(DIST)/locklab-linux-$$arch ./harness/cmd/locklab; \
 		for kind in deb rpm; do \
-			ARCH=$$arch VERSION=$(VERSION) $(NFPM) package --config .github/release/nfpm.yaml --packager $$kind \
+			ARCH=$$arch DIST=$(DIST) VERSION=$(VERSION) $(NFPM) package --config .github/release/nfpm.yaml --packager $$kind \
 				--target $(DIST)/; \
 		done; \
 		.github/release/image.sh $(DIST)/locklab-linux-$$arch $$arch $(VERSION) $(DIST)/locklab-image-linux-$$arch.tar.gz; \
