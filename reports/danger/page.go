@@ -13,7 +13,8 @@ import (
 //go:embed danger.html.tmpl
 var pageText string
 
-var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration": words.Duration}).Parse(pageText + doc.Template))
+var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration": words.Duration}).
+	Parse(pageText + doc.Template))
 
 // A pagePanel is a panel's tables on the page.
 type pagePanel struct {

@@ -30,8 +30,8 @@ func latencySection(in result.Input, pictures ...chart.Picture) section {
 	if a := r.Latency.Acquire; a.Count > 0 {
 		s.Brief = fmt.Sprintf("acquire: median %s, p99 %s", duration(a.P50Ns), duration(a.P99Ns))
 	}
-	t := doc.NewTable("Each phase of an acquisition, in the measured window", "phase", "from → to", "#count", "#p50", "#p90",
-		"#p99", "#p99.9", "#max")
+	t := doc.NewTable("Each phase of an acquisition, in the measured window",
+		"phase", "from → to", "#count", "#p50", "#p90", "#p99", "#p99.9", "#max")
 	add := func(name, means string, l *measure.Latency) {
 		if l != nil {
 			t.Add(name, means, words.Grouped(l.Count), duration(l.P50Ns), duration(l.P90Ns),
@@ -134,8 +134,8 @@ func hiccupsSection(in result.Input) section {
 		"the median, %s at the 99th percentile and %s at most (%s sleeps; those across a fault’s stop of the process itself "+
 		"are left out). A latency below the 99th percentile may be the machine’s as well as the lock’s.", duration(h.P50Ns),
 		duration(h.P99Ns), duration(h.MaxNs), words.Grouped(h.Samples)))
-	t := doc.NewTable("By how much sleeps of each process took too long; the harness measures no latency", "process", "#sleeps",
-		"#p50", "#p99", "#max")
+	t := doc.NewTable("By how much sleeps of each process took too long; the harness measures no latency",
+		"process", "#sleeps", "#p50", "#p99", "#max")
 	for _, name := range slices.SortedFunc(maps.Keys(h.Processes), measure.CompareNatural) {
 		p := h.Processes[name]
 		t.Add(name, words.Grouped(p.Samples), duration(p.P50Ns), duration(p.P99Ns), duration(p.MaxNs))

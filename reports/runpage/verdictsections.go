@@ -14,8 +14,8 @@ import (
 func checksSection(in result.Input) section {
 	r := &in.Result
 	s := section{ID: "checks", Title: "Checks", Open: true}
-	t := doc.NewTable("Every check, what was expected of it and what it found", "check", "expected", "result", "as expected",
-		"what was found")
+	t := doc.NewTable("Every check, what was expected of it and what it found",
+		"check", "expected", "result", "as expected", "what was found")
 	wrong, damaged := 0, 0
 	for _, c := range r.Checks {
 		as := met(c.Outcome)
@@ -122,8 +122,8 @@ func faultsSection(in result.Input, parts []part, left int) section {
 	}
 	s.Brief = fmt.Sprintf("%d injected", len(r.Faults))
 	s.Open = len(r.Faults) <= 8 || len(parts) > 0
-	t := doc.NewTable("Every fault, as the agent on the host that was hit recorded it; times are seconds of the run", "fault",
-		"target", "#requested", "#injected", "verified", "#healed", "healing verified", "note")
+	t := doc.NewTable("Every fault, as the agent on the host that was hit recorded it; times are seconds of the run",
+		"fault", "target", "#requested", "#injected", "verified", "#healed", "healing verified", "note")
 	for _, f := range r.Faults {
 		t.Add(f.Kind, f.Target, at(f.RequestedNs), at(f.InjectedNs), yes(f.Verified), at(f.HealedNs), yes(f.HealVerified),
 			cmp.Or(f.Detail, f.Done))

@@ -166,8 +166,8 @@ func (s *Sweep) windowTable() *doc.Table {
 	for _, g := range s.Saturate {
 		head = append(head, "lost: "+g)
 	}
-	t := doc.NewTable("Lost: late by the bound, failed, dropped, or not over at the end, of the acquisitions due. n/a: too "+
-		"few samples for that percentile.", doc.Numbers(append(head, "p50", "p99", "p99.9", "judged")...)...)
+	t := doc.NewTable("Lost: late by the bound, failed, dropped, or not over at the end, of the acquisitions due. "+
+		"n/a: too few samples for that percentile.", doc.Numbers(append(head, "p50", "p99", "p99.9", "judged")...)...)
 	for series, p := range s.points() {
 		if p.Limit == nil {
 			continue
