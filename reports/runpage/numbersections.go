@@ -98,8 +98,8 @@ func serversSection(in result.Input) section {
 	for _, c := range serverColumns {
 		names = append(names, c.name)
 	}
-	t := doc.NewTable("The servers’ counters at the end of the run, since each server was started; times are in milliseconds",
-		names...)
+	t := doc.NewTable("The servers’ counters at the end of the run, since each server was started; times are in "+
+		"milliseconds", names...)
 	for _, server := range slices.SortedFunc(maps.Keys(in.CountersAtEnd), measure.CompareNatural) {
 		row := []string{server}
 		for _, c := range serverColumns {
