@@ -23,8 +23,8 @@ var Versions = []Version{
 	{Number: "3.9.6", Suite: "forky", Java: "openjdk-21-jre-headless", Keyring: "trixie"},
 }
 
-// Default is the version that labs have unless they are told otherwise, and Fallback the one that they have where Default
-// cannot be had.
+// Default is the version that labs have unless they are told otherwise, and Fallback the one that they have where
+// Default cannot be had.
 var Default, Fallback = Versions[0], Versions[1]
 
 // Find returns the version of a number; false if it cannot be had.

@@ -126,7 +126,8 @@ func compare(t *testing.T, h *ensembles.Host, path string, log io.Reader) {
 	}
 	said := labtest.Output(t, h, time.Minute, agent.Spec{ZooKeeper: true, Dir: "toolkit-" + filepath.Base(path),
 		Argv: []string{"java", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Duser.language=en",
-			"-Duser.country=US", "-Duser.timezone=UTC", "-XX:TieredStopAtLevel=1", "org.apache.zookeeper.server.persistence.TxnLogToolkit", "-d", path},
+			"-Duser.country=US", "-Duser.timezone=UTC", "-XX:TieredStopAtLevel=1",
+			"org.apache.zookeeper.server.persistence.TxnLogToolkit", "-d", path},
 		// The tool would mix its log with its output.
 		Files: map[string]string{"log4j.properties": "log4j.rootLogger=OFF\n",
 			"logback.xml": "<configuration/>\n"}})

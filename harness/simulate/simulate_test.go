@@ -21,8 +21,8 @@ var (
 // sound are recipes whose runs must repeat, and that no check may accuse.
 var sound = []string{"mutex", "rw", "semaphore", "leader", "naive-mutex", "naive-rw", "fair-rw", "semaphore-mutex"}
 
-// accused are seeds of mutex in which the check of effects once accused a client that gave up a write: its guard forbade
-// the write a second and more after the news of its loss, and the call of the write was recorded all the same.
+// accused are seeds of mutex in which the check of effects once accused a client that gave up a write: its guard
+// forbade the write a second and more after the news of its loss, and the call of the write was recorded all the same.
 var accused = []uint64{12, 15, 25}
 
 // No check accuses a client of a write that it gave up.

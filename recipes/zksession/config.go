@@ -44,8 +44,8 @@ type Config struct {
 	// AfterFunc starts the timers of locks in the session, if they are not to be those of package time, such as in a
 	// simulation. nil = [time.AfterFunc].
 	AfterFunc func(d time.Duration, f func()) Timer
-	// GUID returns a new name for each attempt to get a lock in the session; nil = a random UUID. No two calls, of whatever
-	// sessions, may return the same.
+	// GUID returns a new name for each attempt to get a lock in the session; nil = a random UUID. No two calls, of
+	// whatever sessions, may return the same.
 	GUID func() string
 	// Wrap, if set, returns what is to stand in the place of the session that Connect has established, such as one that
 	// decides the order of its requests.

@@ -1,6 +1,6 @@
 // Command runsuite vets the code and runs the tests for `make test`. Those that start labs and measure, or look whether
-// a lab has changed anything on the machine, run one package at a time; then the others that start labs run two packages
-// at a time. Those without labs run beside them, at a lower priority.
+// a lab has changed anything on the machine, run one package at a time; then the others that start labs run two
+// packages at a time. Those without labs run beside them, at a lower priority.
 //
 // In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
 // many tests were skipped and why. It fails if a test fails.
@@ -29,7 +29,8 @@ func main() {
 	raced := flag.String("race", "", "packages of both kinds whose short tests run with the race detector")
 	flag.IntVar(&s.parallel, "parallel", 3, "how many tests of one package with labs run at once")
 	flag.Parse()
-	s.alone, s.labs, s.plain, s.raced = strings.Fields(*alone), strings.Fields(*labs), strings.Fields(*plain), strings.Fields(*raced)
+	s.alone, s.labs = strings.Fields(*alone), strings.Fields(*labs)
+	s.plain, s.raced = strings.Fields(*plain), strings.Fields(*raced)
 	err := s.run(ctx)
 	if s.report.print(); err != nil {
 		fmt.Fprintln(os.Stderr, "runsuite:", err)
