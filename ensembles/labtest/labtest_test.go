@@ -24,6 +24,7 @@ func (s *spy) end(how string) {
 
 func (s *spy) Fatal(args ...any)            { s.end("fatal " + fmt.Sprint(args...)) }
 func (s *spy) Fatalf(f string, args ...any) { s.end("fatal " + fmt.Sprintf(f, args...)) }
+func (s *spy) Skip(args ...any)             { s.end("skip " + fmt.Sprint(args...)) }
 func (s *spy) Skipf(f string, args ...any)  { s.end("skip " + fmt.Sprintf(f, args...)) }
 
 // requires returns how a test that requires a lab ends, or "" if it goes on.

@@ -77,8 +77,8 @@ const patience = 4
 // show, or until the longest time that the scenario allows for both. That time begins again when a process has stood
 // still, because the check can tell nothing from a time with a standstill in it, and the lock is not to blame for that.
 // A process tells of a standstill when it is over, so each look comes later than the time that it looks at, by the
-// length of the shortest standstill. If the harness itself comes late by as much, the others may have stood still too
-// and may not have told it yet.
+// length of the shortest standstill. If the harness itself comes late by as much, perhaps everybody stood still, and the
+// others get as much time again to tell it.
 func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	clock := r.stage.clock
 	longest := rec.healed + int64(r.sc.LivenessPhase())
@@ -93,27 +93,19 @@ func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 		if from > rec.lastFault { // for a standstill
 			limit = rec.healed + patience*int64(r.sc.LivenessPhase())
 		}
-		until := min(from+needed, limit)
+		until := max(min(from+needed, limit), clock.Now())
 		if !waitUntil(ctx, clock.Time(until)) {
+			return
+		}
+		if now := clock.Now(); now-until >= int64(standstill) && !waitUntil(ctx, clock.Time(now+int64(standstill))) {
 			return
 		}
 		waited = from
 		r.view.Look(func(now watch.State) { from = max(from, now.StoodUntil()) })
-		if until < limit {
-			from = max(from, stoodStill(until, clock.Now(), standstill))
-		}
 	}
 	ctx, cancel := context.WithDeadline(ctx, clock.Time(longest))
 	defer cancel()
 	_ = r.view.Wait(ctx, func(now watch.State) bool { return now.Owed() == 0 }) // the check names clients without one
-}
-
-// stoodStill returns now if that is at least a standstill after the time for which a process meant to sleep, else 0.
-func stoodStill(until, now int64, standstill time.Duration) int64 {
-	if now-until >= int64(standstill) {
-		return now
-	}
-	return 0
 }
 
 // A heardRecorder lets the view hear of what the harness records.

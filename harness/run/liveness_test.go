@@ -69,15 +69,6 @@ func TestWorkOnWithoutFaults(t *testing.T) {
 	}
 }
 
-// A harness that wakes late has stood still.
-func TestStoodStill(t *testing.T) {
-	for _, c := range []struct{ until, now, want int64 }{{100, 100, 0}, {100, 149, 0}, {100, 150, 150}, {100, 900, 900}} {
-		if got := stoodStill(c.until, c.now, 50); got != c.want {
-			t.Errorf("until %d, now %d: %d, want %d", c.until, c.now, got, c.want)
-		}
-	}
-}
-
 // Clients go on working until the time that the check needs has passed without a standstill, but not for ever.
 func TestStandstillsProlongTheWork(t *testing.T) {
 	sc := load(t, "session-timeout: 100ms\ntick: 50ms\nfaults: [{kind: pause, target: c1, at: 1s, for: 1s}]\n")

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/workloads/lock"
 )
 
 var (
-	seeds  = flag.Uint64("seeds", 4, "how many seeds of each recipe are run")
+	seeds  = flag.Uint64("seeds", 0, "how many seeds of each recipe are run; 0 = 2, and 10 in nightly tests")
 	first  = flag.Uint64("first", 1, "the first of them")
 	recipe = flag.String("recipe", "", "run only this recipe")
 )
@@ -40,6 +41,18 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// last returns the first seed that is not run any more.
+func last() uint64 {
+	n := *seeds
+	switch {
+	case n == 0 && suite.All():
+		n = 10
+	case n == 0:
+		n = 2
+	}
+	return *first + n
+}
+
 // each calls f with the recipes to test.
 func each(t *testing.T, f func(t *testing.T, r lock.Recipe)) {
 	for _, name := range sound {
@@ -56,7 +69,7 @@ func TestSound(t *testing.T) {
 	each(t, func(t *testing.T, r lock.Recipe) {
 		begun := time.Now()
 		var acquired int64
-		for seed := *first; seed < *first+*seeds; seed++ {
+		for seed := *first; seed < last(); seed++ {
 			run := Seed(r, seed, true)
 			acquired += run.Acquired
 			held += run.LostHolds
@@ -68,7 +81,7 @@ func TestSound(t *testing.T) {
 			}
 		}
 		t.Logf("%d acquisitions, %.0f a second", acquired, float64(acquired)/time.Since(begun).Seconds())
-		if acquired < int64(*seeds)*200 {
+		if acquired < int64(last()-*first)*200 {
 			t.Errorf("only %d acquisitions", acquired)
 		}
 	})
@@ -86,7 +99,7 @@ func TestRepeats(t *testing.T) {
 		if r.Name == lock.NaiveMutex {
 			return
 		}
-		for seed := *first; seed < *first+*seeds; seed++ {
+		for seed := *first; seed < last(); seed++ {
 			for _, faults := range []bool{false, true} {
 				runtime.GOMAXPROCS(1)
 				a := Seed(r, seed, faults)

@@ -35,9 +35,10 @@ type View struct {
 	closes   int64 // when clients begin no more acquisitions; 0 = not known yet
 	owedFrom int64 // grants from then on count for [View.Owe]
 
-	answered   int64 // see [State.Answered]
-	stoodUntil int64 // the end of the latest standstill
-	stood      int64 // for how long some process stood still in all
+	answered    int64 // see [State.Answered]
+	clientStood int64 // the end of the latest standstill of a client process
+	stoodUntil  int64 // the end of the latest standstill of any process
+	stood       int64 // for how long some process stood still in all
 
 	acquired  int
 	overlaps  int  // of holds that exclude each other
@@ -173,6 +174,9 @@ func (v *View) event(e *history.Event) {
 		if e.Hiccup() >= v.config.Standstill {
 			v.stood += max(0, e.At-max(e.At-int64(e.Hiccup()), v.stoodUntil))
 			v.stoodUntil = max(v.stoodUntil, e.At)
+			if e.Process != rundir.HarnessHost {
+				v.clientStood = max(v.clientStood, e.At)
+			}
 		}
 	case history.OpArrive:
 		c := v.client(e.Client)
@@ -252,10 +256,11 @@ func (v *View) Close(at int64) {
 	v.wake()
 }
 
-// StoodUntil returns when the latest standstill of any process ended, in ns of CLOCK_MONOTONIC; 0 if there was none.
-func (s State) StoodUntil() int64 { return s.v.stoodUntil }
+// StoodUntil returns when the latest standstill of a client process ended, in ns of CLOCK_MONOTONIC; 0 if there was
+// none.
+func (s State) StoodUntil() int64 { return s.v.clientStood }
 
-// Stood returns for how long at least one process has stood still so far, in ns.
+// Stood returns for how long at least one process, the harness included, has stood still so far, in ns.
 func (s State) Stood() int64 { return s.v.stood }
 
 // Answered returns when the ensemble last committed something for a client, as far as the record of clients tells, in

@@ -171,16 +171,22 @@ func TestViewSupersededWithoutTokens(t *testing.T) {
 	}
 }
 
-// Standstills of several processes at once count once.
+// Standstills of several processes at once count once. Clients are waited for after their own only.
 func TestViewStood(t *testing.T) {
 	v := NewView(Config{Standstill: 100})
-	for _, e := range []history.Event{history.HiccupOf(1000, 200), history.HiccupOf(1100, 200), history.HiccupOf(2000, 99),
-		history.HiccupOf(3000, 100), history.HiccupOf(2990, 100)} {
+	for _, s := range []struct {
+		process string
+		at      int64
+		over    time.Duration
+	}{{"c1", 1000, 200}, {rundir.HarnessHost, 1100, 200}, {"c1", 2000, 99}, {"c2", 3000, 100}, {"c1", 2990, 100},
+		{rundir.HarnessHost, 4000, 100}} {
+		e := history.HiccupOf(s.at, s.over)
+		e.Process = s.process
 		v.Hear(e)
 	}
 	v.Look(func(now State) {
-		if now.Stood() != 400 || now.StoodUntil() != 3000 {
-			t.Errorf("stood for %d until %d, want 400 until 3000", now.Stood(), now.StoodUntil())
+		if now.Stood() != 500 || now.StoodUntil() != 3000 {
+			t.Errorf("stood for %d until %d, want 500 until 3000", now.Stood(), now.StoodUntil())
 		}
 	})
 }

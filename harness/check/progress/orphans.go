@@ -74,7 +74,7 @@ func (l *LivenessJudge) recoveryDoubts(heal int64) []string {
 	if l.Final != nil && l.Final.Kind == history.OK && l.Final.Leftovers() == "" {
 		from = l.lastFault() // the final heal found nothing to heal
 	}
-	if quiet := l.longestQuiet(l.disturbances(), from, l.Stop); quiet <= l.Bound {
+	if quiet := l.longestQuiet(l.clientDisturbances(), from, l.Stop); quiet <= l.Bound {
 		return []string{fmt.Sprintf("it is not known whether faults left znodes behind, because "+
 			"the run had only %s without a fault after the last heal, and it takes %s",
 			evidence.Length(max(quiet, 0)), evidence.Length(l.Bound))}
@@ -149,7 +149,7 @@ func (l *LivenessJudge) orphans(
 				span(a.Invoked, until, znodeChange{allowed: as(a)})
 			}
 		}
-		for _, t := range l.disturbances() {
+		for _, t := range l.clientDisturbances() {
 			span(t.From, t.Until, znodeChange{blocked: 1})
 		}
 		slices.SortStableFunc(changes, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
@@ -328,16 +328,31 @@ func (l *LivenessJudge) lastFault() int64 {
 // disturbances are the times in which nothing is demanded of the lock: a fault was in force, a process recorded that it
 // stood still for at least a tick, or servers that were up did not serve, which [evidence.ServiceLiveness] judges.
 func (l *LivenessJudge) disturbances() []evidence.Span {
-	if l.disturbs != nil {
-		return l.disturbs
+	all := l.clientDisturbances()
+	for process := range l.Hiccups {
+		if !l.ClientHosts[process] {
+			all = append(all, l.StillnessOf(process)...)
+		}
 	}
-	l.disturbs = append([]evidence.Span{}, l.Unserved()...)
-	for _, f := range l.Faults {
-		from, until := l.InForce(f)
-		l.disturbs = append(l.disturbs, evidence.Span{From: from, Until: until})
+	return all
+}
+
+// clientDisturbances leave out that the harness stood still. It has no znodes, and takes no part in what becomes of
+// those of others. It often has less of the processors than the hosts of a lab, because they are containers.
+func (l *LivenessJudge) clientDisturbances() []evidence.Span {
+	if l.disturbs == nil {
+		l.disturbs = append([]evidence.Span{}, l.Unserved()...)
+		for _, f := range l.Faults {
+			from, until := l.InForce(f)
+			l.disturbs = append(l.disturbs, evidence.Span{From: from, Until: until})
+		}
+		for _, process := range evidence.SortedKeys(l.Hiccups) {
+			if l.ClientHosts[process] {
+				l.disturbs = append(l.disturbs, l.StillnessOf(process)...)
+			}
+		}
 	}
-	l.disturbs = append(l.disturbs, l.Stillness()...)
-	return l.disturbs
+	return slices.Clone(l.disturbs)
 }
 
 // longestQuiet is the longest time between from and until that none of the spells has.
