@@ -19,8 +19,8 @@ import (
 const sessionTimeout = 10 * time.Second
 
 // atOnce is how long an answer may take for which nothing has to be waited for. A busy machine and a virtual machine
-// that has just started take part of it.
-const atOnce = 3 * time.Second
+// that has just started may take most of it.
+const atOnce = 10 * time.Second
 
 // shortly is how long a case waits for something that must not happen, or lets a request reach the command.
 const shortly = 300 * time.Millisecond
