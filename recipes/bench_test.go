@@ -2,11 +2,12 @@ package recipes
 
 import (
 	"fmt"
-	"locklab/recipes/zksession"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+
+	"locklab/recipes/zksession"
 )
 
 func BenchmarkUncontended(b *testing.B) {

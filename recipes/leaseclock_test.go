@@ -2,11 +2,12 @@ package recipes
 
 import (
 	"errors"
-	"locklab/recipes/zksession"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"locklab/recipes/zksession"
 )
 
 // anchor applies the rule literally: the newest beat a with a < n < m.

@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"context"
+
 	"locklab/recipes/internal/tasks"
 )
 

@@ -1,10 +1,11 @@
 package check
 
 import (
+	"slices"
+
 	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/check/progress"
-	"slices"
 )
 
 // All returns the checks in the order of a report. Those that read the counters that others filled in come last.

@@ -1,9 +1,10 @@
 package check
 
 import (
-	"locklab/harness/check/evidence"
 	"testing"
 	"time"
+
+	"locklab/harness/check/evidence"
 )
 
 // The band is the one that the reference states: 2/3 T to T + 1.5 ticks.

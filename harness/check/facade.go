@@ -1,9 +1,10 @@
 package check
 
 import (
+	"time"
+
 	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
-	"time"
 )
 
 // The types of the packages below that other packages need.

@@ -1,9 +1,10 @@
 package check
 
 import (
-	"locklab/harness/check/evidence"
 	"math"
 	"testing"
+
+	"locklab/harness/check/evidence"
 )
 
 // A length of time has three significant digits, and whole seconds or milliseconds beyond that.

@@ -1,8 +1,9 @@
 package check
 
 import (
-	"locklab/harness/check/evidence"
 	"testing"
+
+	"locklab/harness/check/evidence"
 )
 
 // A finding is returned only if its check failed, and if its kind and cause are those that were asked for.

@@ -1,9 +1,10 @@
 package check
 
 import (
-	"locklab/harness/check/evidence"
 	"sync"
 	"testing"
+
+	"locklab/harness/check/evidence"
 )
 
 // A memo knows what was found out before, serves several goroutines at once, and may be asked while it finds something

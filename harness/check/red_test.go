@@ -4,12 +4,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"locklab/harness/check/evidence"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"locklab/harness/check/evidence"
 )
 
 // seen is what the fixtures made of something.

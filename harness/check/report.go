@@ -1,8 +1,9 @@
 package check
 
 import (
-	"locklab/harness/check/evidence"
 	"slices"
+
+	"locklab/harness/check/evidence"
 )
 
 // A Report is everything that Run found.

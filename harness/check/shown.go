@@ -2,8 +2,9 @@ package check
 
 import (
 	"fmt"
-	"locklab/harness/check/evidence"
 	"strings"
+
+	"locklab/harness/check/evidence"
 )
 
 var shownCheck = evidence.Check{

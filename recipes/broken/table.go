@@ -1,8 +1,9 @@
 package broken
 
 import (
-	"locklab/recipes"
 	"slices"
+
+	"locklab/recipes"
 )
 
 // A Lock is a lock with a known bug.

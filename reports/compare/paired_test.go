@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"locklab/reports/result"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"locklab/reports/result"
 )
 
 // slowPairedP tries every choice of signs for the differences, and counts those whose sum of positive ranks is at least
