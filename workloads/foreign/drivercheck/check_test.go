@@ -101,6 +101,7 @@ func TestExamples(t *testing.T) {
 	})
 	t.Run("java", func(t *testing.T) {
 		t.Parallel()
+		suite.Nightly(t, "starts a JVM for each case; those in Go and Python are tried")
 		needs(t, debianJars+"/zookeeper.jar")
 		needs(t, "/usr/bin/javac")
 		classes := t.TempDir()
@@ -113,7 +114,7 @@ func TestExamples(t *testing.T) {
 	})
 	t.Run("shell", func(t *testing.T) {
 		t.Parallel()
-		suite.Nightly(t, "starts a JVM for each session of each case; the three others are tried")
+		suite.Nightly(t, "starts a JVM for each session of each case; those in Go and Python are tried")
 		needs(t, debianJars+"/zookeeper.jar")
 		dir := t.TempDir()
 		cli := "#!/bin/sh\nexec java -XX:TieredStopAtLevel=1 -cp '" + debianJars +
