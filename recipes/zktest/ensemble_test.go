@@ -21,7 +21,6 @@ type simulation struct {
 	t *testing.T
 	*zktest.Ensemble
 	clients []*simulated
-	holder  string
 	grants  []string
 	last    int64 // token
 }
