@@ -87,10 +87,11 @@ func Local(kind string, hosts []HostSpec) (homes map[string]string, runs string,
 			first = append(first, h.First())
 		}
 		for _, v := range h.Versions {
+			version, packaged := debian.Find(v)
 			switch {
 			case v == DefaultVersion:
-			case packaged(v):
-				if homes[v], err = unpacked(v); err != nil {
+			case packaged:
+				if homes[v], err = unpacked(version); err != nil {
 					return nil, "", err
 				}
 			case !IsDir(v):
@@ -125,21 +126,16 @@ func ImageOf(version string) string {
 	return version
 }
 
-func packaged(version string) bool {
-	_, ok := debian.Find(version)
-	return ok
-}
-
 // unpacked returns the directory with the jars of a version of Debian's packages.
-func unpacked(version string) (string, error) {
-	v, _ := debian.Find(version)
+func unpacked(v debian.Version) (string, error) {
 	dir, err := v.Dir()
 	if err == nil {
 		_, err = software.Jars(os.DirFS("/"), dir)
 	}
 	if err != nil {
-		return "", &VersionError{Version: version, Absent: true,
-			Msg: "the jars of ZooKeeper " + version + " are not on this machine", Hint: "bin/locklab image --unpack " + version}
+		return "", &VersionError{Version: v.Number, Absent: true,
+			Msg:  "the jars of ZooKeeper " + v.Number + " are not on this machine",
+			Hint: "bin/locklab image --unpack " + v.Number}
 	}
 	return dir, nil
 }

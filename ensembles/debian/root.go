@@ -80,7 +80,11 @@ func extract(ctx context.Context, suite, pkg string, options []string, f func(ro
 	defer os.RemoveAll(dir)
 	root := filepath.Join(dir, "root")
 	args := append([]string{"--variant=extract", "--include=" + pkg, "--format=directory"}, options...)
-	if err := debootstrap(ctx, nil, append(args, suite, root)...); err != nil {
+	nothing := func(out io.Reader) error {
+		_, err := io.Copy(io.Discard, out)
+		return err
+	}
+	if err := debootstrap(ctx, nothing, append(args, suite, root)...); err != nil {
 		return err
 	}
 	return f(root)
@@ -100,20 +104,16 @@ func debootstrap(ctx context.Context, read func(io.Reader) error, args ...string
 	cmd.Stderr = &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it has a chroot to clean up
 	cmd.WaitDelay = 30 * time.Second
-	var readErr error
-	if read != nil {
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return err
-		}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		if readErr = read(out); readErr != nil {
-			_, _ = io.Copy(io.Discard, out) // so that the tool can end
-		}
-	} else if err := cmd.Start(); err != nil {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
 		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readErr := read(out)
+	if readErr != nil {
+		_, _ = io.Copy(io.Discard, out) // so that the tool can end
 	}
 	if err := cmd.Wait(); err != nil {
 		return errors.Join(fmt.Errorf("%w: mmdebstrap: %w: %s", ErrUnavailable, err, reason(stderr.String())), readErr)
