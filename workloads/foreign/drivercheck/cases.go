@@ -59,8 +59,8 @@ func acquires(t *trial) Result {
 			return unexpected(err, dueGranted+": the lock is free, and its command makes the parents that are missing")
 		}
 		tokens = append(tokens, h.Token())
-		if r, bad := t.misplaced(c, h); bad {
-			return r
+		if bad := t.misplaced(c, h); bad != nil {
+			return *bad
 		}
 		if err := t.release(h); err != nil {
 			return unexpected(err, dueReleased)
@@ -81,17 +81,17 @@ func acquires(t *trial) Result {
 	return ok("granted and released, with rising tokens (%d, %d)", tokens[0], tokens[1])
 }
 
-// misplaced says what is wrong with a hold's session or with the znode that the layout promises.
-func (t *trial) misplaced(c *client, h *recipes.Hold) (Result, bool) {
+// misplaced says what is wrong with a hold's session or with the znode that the layout promises; nil if nothing is.
+func (t *trial) misplaced(c *client, h *recipes.Hold) *Result {
 	if t.elsewhere {
-		return Result{}, false
+		return nil
 	}
 	if id := h.Session(); id != 0 && !slices.Contains(t.svc.Sessions(), id) {
-		return wrong("it granted the lock to session %#x, which the service does not have", uint64(id)), true
+		return new(wrong("it granted the lock to session %#x, which the service does not have", uint64(id)))
 	}
 	layout := t.driver.Layout()
 	if layout == "" {
-		return Result{}, false
+		return nil
 	}
 	owners := t.contenders(lockPath)
 	switch {
@@ -102,24 +102,20 @@ func (t *trial) misplaced(c *client, h *recipes.Hold) (Result, bool) {
 		} else if len(n.Children) > 0 {
 			children = "has " + strings.Join(n.Children, ", ")
 		}
-		return wrong("its greeting declares layout=%s, but the holder has no znode by that layout: %s %s. Declare what it "+
-			"makes, or nothing", layout, lockPath, children), true
+		return new(wrong("its greeting declares layout=%s, but the holder has no znode by that layout: %s %s. Declare "+
+			"what it makes, or nothing", layout, lockPath, children))
 	case c.id != 0 && !slices.Contains(owners, c.id):
-		return wrong("the znode of its hold belongs to session %#x, and the command said %#x", uint64(owners[0]),
-			uint64(c.id)), true
+		return new(wrong("the znode of its hold belongs to session %#x, and the command said %#x", uint64(owners[0]),
+			uint64(c.id)))
 	}
-	return Result{}, false
+	return nil
 }
 
 // excludes asks for a lock that another client holds.
 func excludes(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	h, err := t.acquire(a, lockPath, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
+	_, b, h, bad := t.contended()
+	if bad != nil {
+		return *bad
 	}
 	begun := time.Now()
 	if err := t.refused(b, lockPath, ""); err != nil {
@@ -129,11 +125,10 @@ func excludes(t *trial) Result {
 	if err := t.release(h); err != nil {
 		return unexpected(err, dueReleased)
 	}
-	if h, err = t.acquire(b, lockPath, ""); err != nil {
+	if bad := t.passes(b, func(err error) Result {
 		return unexpected(err, dueGranted+": the holder released the lock")
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	if late := took - shortly; late > atOnce {
 		return note("the second client waits, but gives up %.1f s after its WAIT_MS, when it was cancelled",
@@ -144,18 +139,14 @@ func excludes(t *trial) Result {
 
 // handsOver lets a client wait until the holder releases.
 func handsOver(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	h, err := t.acquire(a, lockPath, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
+	_, b, h, bad := t.contended()
+	if bad != nil {
+		return *bad
 	}
 	w := t.wait(b, lockPath)
 	defer w.cancel()
-	if r, bad := early(w); bad {
-		return r
+	if bad := early(w); bad != nil {
+		return *bad
 	}
 	if err := t.release(h); err != nil {
 		return unexpected(err, dueReleased)
@@ -172,33 +163,29 @@ func handsOver(t *trial) Result {
 	return ok("the client that waits gets the lock that is released")
 }
 
-// early says what is wrong with an acquire that ended although it has to wait without a limit.
-func early(w *waiter) (Result, bool) {
+// early says what is wrong with an acquire that ended although it has to wait without a limit; nil if it goes on.
+func early(w *waiter) *Result {
 	select {
 	case <-w.held:
 	default:
-		return Result{}, false
+		return nil
 	}
 	if w.err == nil {
-		return wrong("%v", errHeldTwice), true
+		return new(wrong("%v", errHeldTwice))
 	}
-	return unexpected(w.err, "no answer yet: WAIT_MS is -, so it waits"), true
+	return new(unexpected(w.err, "no answer yet: WAIT_MS is -, so it waits"))
 }
 
 // cancels gives an acquire up, and looks whether its place in the queue goes with it.
 func cancels(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	h, err := t.acquire(a, lockPath, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
+	a, b, h, bad := t.contended()
+	if bad != nil {
+		return *bad
 	}
 	w := t.wait(b, lockPath)
 	defer w.cancel()
-	if r, bad := early(w); bad {
-		return r
+	if bad := early(w); bad != nil {
+		return *bad
 	}
 	w.cancel()
 	<-w.held
@@ -211,12 +198,11 @@ func cancels(t *trial) Result {
 	if err := t.release(h); err != nil {
 		return unexpected(err, dueReleased)
 	}
-	if h, err = t.acquire(a, lockPath, ""); err != nil {
+	if bad := t.passes(a, func(err error) Result {
 		return wrong("%v: nobody holds the lock; the attempt that was cancelled is probably still in the queue. Due is "+
 			"that a cancel takes its znode away", err)
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	return ok("an acquire that is cancelled ends, and nobody waits for it")
 }
@@ -258,11 +244,10 @@ func tries(t *trial) Result {
 	if err := t.release(h); err != nil {
 		return unexpected(err, dueReleased)
 	}
-	if h, err = t.acquire(a, lockPath, ""); err != nil {
+	if bad := t.passes(a, func(err error) Result {
 		return wrong("%v: nobody holds the lock; the try that was refused is probably still in the queue", err)
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	return ok("a try takes a free lock, and does not wait for one that is held")
 }
@@ -291,24 +276,19 @@ func twoLocks(t *trial) Result {
 
 // closes closes the session of a holder.
 func closes(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	if _, err := t.acquire(a, lockPath, ""); err != nil {
-		return unexpected(err, dueGranted)
+	a, b, _, bad := t.contended()
+	if bad != nil {
+		return *bad
 	}
 	begun := time.Now()
 	if err := t.close(a); err != nil {
 		return unexpected(err, "closed ID")
 	}
 	took := time.Since(begun)
-	h, err := t.acquire(b, lockPath, "")
-	if err != nil {
+	if bad := t.passes(b, func(err error) Result {
 		return wrong("%v: the session of its holder was closed, and closed means that its locks are free", err)
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	if took > 3*time.Second {
 		return note("closed frees the lock, but the close and the exit after end took %.1f s; a command that does not exit "+

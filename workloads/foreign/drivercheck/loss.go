@@ -30,11 +30,10 @@ func losesConnection(t *trial) Result {
 		return note("a release that meets a broken connection ends with %q. The lock's znode stays until the session ends, "+
 			"so release again until it is known to be gone", err)
 	}
-	if h, err = t.acquire(b, lockPath, ""); err != nil {
+	if bad := t.passes(b, func(err error) Result {
 		return wrong("%v: the holder was disconnected, came back and released the lock", err)
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	if !a.told(zksession.Disconnected) {
 		return note("a release goes on after its connection was broken. It does not say disconnected ID and connected ID, " +
@@ -71,22 +70,19 @@ func losesSession(t *trial) Result {
 				"due is expired ID as soon as it knows, and lost ID to a release", t.cfg.patience)
 		}
 	}
-	other, err := t.acquire(b, lockPath, "")
-	if err != nil {
+	if bad := t.passes(b, func(err error) Result {
 		return wrong("%v: the session of its holder is over, so the lock is free", err)
-	}
-	if err := t.release(other); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	again, err := t.open()
 	if err != nil {
 		return unexpected(err, "opened ID: after expired, locklab opens the client's next session")
 	}
-	if h, err = t.acquire(again, lockPath, ""); err != nil {
+	if bad := t.passes(again, func(err error) Result {
 		return unexpected(err, dueGranted+", in the session after the one that expired")
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	switch {
 	case untold:
@@ -113,8 +109,8 @@ func losesSessionWaiting(t *trial) Result {
 	}
 	w := t.wait(b, lockPath)
 	defer w.cancel()
-	if r, bad := early(w); bad {
-		return r
+	if bad := early(w); bad != nil {
+		return *bad
 	}
 	t.svc.Expire(b.id)
 	begun := time.Now()
@@ -128,12 +124,11 @@ func losesSessionWaiting(t *trial) Result {
 	if err := t.release(h); err != nil {
 		return unexpected(err, dueReleased)
 	}
-	if h, err = t.acquire(a, lockPath, ""); err != nil {
+	if bad := t.passes(a, func(err error) Result {
 		return wrong("%v: nobody holds the lock; the client whose session is over has probably gone on waiting in another "+
 			"session. Due is that an attempt ends with its session", err)
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
+	}); bad != nil {
+		return *bad
 	}
 	return ok("its acquire ends after %.1f s", time.Since(begun).Seconds())
 }

@@ -80,8 +80,7 @@ func (t *trial) within() (context.Context, context.CancelFunc) {
 // A client is a session of the command.
 type client struct {
 	*foreign.Session
-	id      int64 // of its ZooKeeper session, as the command told it; 0 = it did not
-	timeout time.Duration
+	id int64 // of its ZooKeeper session, as the command told it; 0 = it did not
 
 	mu     sync.Mutex
 	states []zksession.State
@@ -107,7 +106,7 @@ func (t *trial) open() (*client, error) {
 			defer c.mu.Unlock()
 			c.states = append(c.states, s.State)
 			if c.id == 0 {
-				c.id, c.timeout = s.Session, s.Negotiated
+				c.id = s.Session
 			}
 		}})
 	if err != nil {
@@ -124,6 +123,35 @@ func (t *trial) two() (a, b *client, err error) {
 		b, err = t.open()
 	}
 	return a, b, err
+}
+
+// contended opens two sessions, and the first one acquires the lock that the second one is to want. If that fails, bad
+// says how.
+func (t *trial) contended() (a, b *client, h *recipes.Hold, bad *Result) {
+	fails := func(err error, due string) (a, b *client, h *recipes.Hold, bad *Result) {
+		return nil, nil, nil, new(unexpected(err, due))
+	}
+	a, b, err := t.two()
+	if err != nil {
+		return fails(err, "opened ID, for two clients")
+	}
+	if h, err = t.acquire(a, lockPath, ""); err != nil {
+		return fails(err, dueGranted)
+	}
+	return a, b, h, nil
+}
+
+// passes acquires the lock, which must be free, and releases it. If that fails, it says how: refused does, if the lock
+// was not granted.
+func (t *trial) passes(c *client, refused func(error) Result) (bad *Result) {
+	h, err := t.acquire(c, lockPath, "")
+	if err != nil {
+		return new(refused(err))
+	}
+	if err := t.release(h); err != nil {
+		return new(unexpected(err, dueReleased))
+	}
+	return nil
 }
 
 func (t *trial) close(c *client) error {
