@@ -75,10 +75,10 @@ const patience = 4
 
 // awaitProgress waits until every client has got a lock since the final heal and the damage of faults has had time to
 // show, or until the longest time that the scenario allows for both. That time begins again when a process has stood
-// still, because the check can tell nothing from a time with a standstill in it, and the lock is not to blame for that.
-// A process tells of a standstill when it is over, so each look comes later than the time that it looks at, by the
-// length of the shortest standstill. If the harness itself comes late by as much, perhaps everybody stood still, and the
-// others get as much time again to tell it.
+// still, because the check can tell nothing from a time with a standstill in it, and the lock is not to blame for
+// that. A process tells of a standstill when it is over, so each look comes later than the time that it looks at, by
+// the length of the shortest standstill. If the harness itself comes late by as much, perhaps everybody stood still,
+// and the others get as much time again to tell it.
 func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 	clock := r.stage.clock
 	longest := rec.healed + int64(r.sc.LivenessPhase())
