@@ -8,5 +8,5 @@
 //
 // An agent lives on a lease ([Config].Lease) that the harness renews. When the lease lapses, the agent clears its
 // rules, kills its process and exits, and the engine removes its container. So a SIGKILL of the harness leaves nothing
-// behind.
+// behind. A harness that only stands still keeps its connections and, for a minute, its lab.
 package serve

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,7 +32,7 @@ func TestALapsedLeaseEndsTheAgentAndItsProcess(t *testing.T) {
 		return time.Since(begun) > lease+lease/2
 	})
 	pid := h.is(history.ProcessStarted).PID
-	// A stopped process and a client in the middle of a stream do not delay the end.
+	// A stopped process does not delay the end, but a client in the middle of a stream does.
 	if _, err := h.Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,12 @@ func TestALapsedLeaseEndsTheAgentAndItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close()
+	time.Sleep(lease + lease/2)
+	if _, err := h.Status(t.Context()); err != nil {
+		t.Errorf("an agent ends although the harness only stands still: %v", err)
+	}
+	stream.Close()
+	h.Client.Close()
 	h.ends()
 	if lives(pid) || lives(child) {
 		t.Errorf("process %d lives: %v; its child %d: %v", pid, lives(pid), child, lives(child))
@@ -76,12 +82,15 @@ func TestAnInterruptEndsTheAgentAndItsProcess(t *testing.T) {
 
 // A stream that the end of the agent cuts off must not look complete.
 func TestAStreamCutOffIsAnError(t *testing.T) {
-	h := start(t, time.Second)
+	h := start(t, long)
 	r, err := h.History(t.Context(), agent.HistoryRequest{Dir: agent.HistoryDir, Follow: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	if err := h.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
 	for buf := make([]byte, 1024); ; {
 		if _, err = r.Read(buf); err != nil {
 			break
@@ -109,6 +118,27 @@ func TestLeaseOnVirtualTime(t *testing.T) {
 		}
 		if got := time.Since(begun); got != 43*time.Second { // the last renewal at 35 s
 			t.Errorf("lapsed after %v", got)
+		}
+	})
+}
+
+// A harness that stands still keeps its connections, and so its lab, for a minute.
+func TestLeaseOfAHarnessThatStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for killed, want := range map[time.Duration]time.Duration{
+			5 * time.Second: 8 * time.Second, 30200 * time.Millisecond: 30500 * time.Millisecond, time.Hour: time.Minute,
+		} {
+			l := newLease(8 * time.Second)
+			l.connection(nil, http.StateNew)
+			l.connection(nil, http.StateActive)
+			time.AfterFunc(killed, func() { l.connection(nil, http.StateClosed) })
+			begun := time.Now()
+			if !l.lapsed(t.Context()) {
+				t.Fatal("not lapsed")
+			}
+			if got := time.Since(begun); got != want {
+				t.Errorf("killed after %v: lapsed after %v, want %v", killed, got, want)
+			}
 		}
 	})
 }

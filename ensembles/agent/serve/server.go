@@ -118,7 +118,8 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.Listening(l.Addr())
 	}
 	srv := &http.Server{Handler: a.authorised(a.routes()), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withRequester}
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withRequester,
+		ConnState: a.lease.connection}
 	wg.Go(func() {
 		<-ctx.Done()
 		srv.Close()
