@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/ensembles/labtest/suite"
 	"locklab/recipes"
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest"
@@ -91,6 +92,14 @@ func (s *simulation) contend(c *simulated, until time.Duration) {
 	}
 }
 
+// seeds returns how many seeds are simulated: few in each change's tests and with the race detector, many at night.
+func seeds(few, many uint64) uint64 {
+	if suite.All() && !testing.Short() {
+		return many
+	}
+	return few
+}
+
 // Two executions of one seed are the same, whatever faults there are; those of another seed differ.
 func TestEnsembleRepeats(t *testing.T) {
 	faults := func(s *simulation) {
@@ -115,7 +124,7 @@ func TestEnsembleRepeats(t *testing.T) {
 			})
 		}
 	}
-	for seed := range uint64(5) {
+	for seed := range seeds(1, 5) {
 		first := simulate(t, seed, 5, 50*time.Second, faults).grants
 		if again := simulate(t, seed, 5, 50*time.Second, faults).grants; !slices.Equal(first, again) {
 			t.Errorf("seed %d: %d grants, and then %d others", seed, len(first), len(again))
@@ -131,7 +140,7 @@ func TestEnsembleRepeats(t *testing.T) {
 
 // The servers elect another leader when they lose theirs, sessions live on, and nothing that was committed is lost.
 func TestEnsembleElects(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range seeds(3, 12) {
 		var leaders []string
 		s := simulate(t, seed, 3, 40*time.Second, func(s *simulation) {
 			strike := []func(*sim.Host){
@@ -183,7 +192,7 @@ func TestEnsembleElects(t *testing.T) {
 func TestEnsembleExpires(t *testing.T) {
 	const paused = 10 * time.Second
 	bands := [2]time.Duration{time.Hour, 0}
-	for seed := range uint64(30) {
+	for seed := range seeds(4, 30) {
 		var session int64
 		s := simulate(t, seed, 2, 30*time.Second, func(s *simulation) {
 			s.After(paused, nil, func() {
