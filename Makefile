@@ -174,7 +174,8 @@ PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/de
 # are built without what only labs need. ensembles/kubernetes needs so much else that it has its turn in test-all.
 RACE_TESTS := ./chaos ./ensembles/agent/serve ./ensembles/remote ./ensembles/txnlog \
 	./harness/check ./harness/history ./harness/inspect ./harness/judge ./harness/rundir ./harness/watch ./harness/run ./harness/series \
-	./recipes/... ./reports/chart ./reports/compare ./reports/result ./reports/serve ./workloads/...
+	./recipes ./recipes/broken/... ./recipes/internal/... ./recipes/zksession ./recipes/zktest/... ./reports/chart ./reports/result ./reports/serve \
+	./workloads/client ./workloads/foreign ./workloads/foreign/drivercheck ./workloads/lock ./workloads/resource
 
 setup: image setup-race setup-clojure setup-readers setup-chromium setup-zookeeper curator ## install what the tests need (two to five minutes, once)
 

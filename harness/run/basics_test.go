@@ -91,7 +91,10 @@ func open(t *testing.T, sc *scenario.Scenario, opts Options) *Stage {
 // had.
 func runOn(t *testing.T, stage *Stage, src string) judge.Outcome {
 	t.Helper()
-	dir := filepath.Join(t.ArtifactDir(), "run")
+	dir, err := os.MkdirTemp(t.ArtifactDir(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
 	showLogs(t, dir)
 	if err := stage.Run(t.Context(), load(t, src), dir); err != nil {
 		t.Fatal(err)
@@ -203,12 +206,26 @@ func TestStage(t *testing.T) {
 	}
 }
 
+// runWithCosts runs a scenario until a run tells the costs per acquisition. A run leaves them out if reading the servers'
+// counters took it long, which a busy machine brings about.
+func runWithCosts(t *testing.T, stage *Stage, src string) judge.Outcome {
+	t.Helper()
+	for range 5 {
+		out := runOn(t, stage, src)
+		wantVerdict(t, out, check.Pass)
+		if s := out.Result.Server; s.WatchesFiredPerRelease != nil && s.RequestsPerAcquire != nil {
+			return out
+		}
+	}
+	t.Fatal("the servers' counters say nothing")
+	return judge.Outcome{}
+}
+
 // A run directory is complete, however the run ends.
 func testRuns(t *testing.T, stage *Stage) {
 	var perRelease float64 // watches fired for a release of the mutex
 	t.Run("mutex", func(t *testing.T) {
-		out := runOn(t, stage, with("duration: 2s")) // long beside the time that reading the counters takes
-		wantVerdict(t, out, check.Pass)
+		out := runWithCosts(t, stage, with("duration: 2s"))
 		r := out.Result
 		if number(r.Safety.Overlaps) != 0 || number(r.Safety.LostUpdates) != 0 || r.Fairness.FIFOInversions == nil ||
 			*r.Fairness.FIFOInversions != 0 {
@@ -218,9 +235,6 @@ func testRuns(t *testing.T, stage *Stage) {
 				number(r.Safety.LostUpdates),
 				r.Fairness.FIFOInversions,
 			)
-		}
-		if r.Server.WatchesFiredPerRelease == nil || r.Server.RequestsPerAcquire == nil {
-			t.Fatal("the servers' counters say nothing")
 		}
 		perRelease = *r.Server.WatchesFiredPerRelease
 		t.Logf(
@@ -233,14 +247,9 @@ func testRuns(t *testing.T, stage *Stage) {
 		wantComplete(t, out.Dir, 2)
 	})
 	t.Run("naive mutex wakes more", func(t *testing.T) {
-		out := runOn(t, stage, with("recipe: naive-mutex", "duration: 2s"))
-		wantVerdict(t, out, check.Pass)
-		w := out.Result.Server.WatchesFiredPerRelease
-		if w == nil {
-			t.Fatal("the servers' counters say nothing")
-		}
-		if *w <= perRelease {
-			t.Errorf("watches fired per release: %g, and %g for the mutex", *w, perRelease)
+		w := *runWithCosts(t, stage, with("recipe: naive-mutex", "duration: 2s")).Result.Server.WatchesFiredPerRelease
+		if w <= perRelease {
+			t.Errorf("watches fired per release: %g, and %g for the mutex", w, perRelease)
 		}
 	})
 	t.Run("no lock is found out", func(t *testing.T) {
