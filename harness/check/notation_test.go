@@ -204,6 +204,9 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 		p.sessions[e.Client] = history.SessionID(integer(rest[1]))
 		e.Op, e.Target, e.Session, e.Acq, e.Lock = history.OpConnected, rest[0], p.sessions[e.Client], 0, ""
 		p.add(e)
+	case "disconnect":
+		e.Op, e.Session, e.Acq, e.Lock = history.OpDisconnected, p.sessions[e.Client], 0, ""
+		p.add(e)
 	case "again":
 		p.count[e.Client] = 0
 	case "lost":

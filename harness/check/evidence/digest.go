@@ -28,6 +28,7 @@ type Digest struct {
 	ClientOf     map[history.SessionID]string
 	Hiccups      map[string][]*history.Event           // by process
 	Connections  map[string][]sessionStart             // by client, in order
+	Unconnected  map[string][]Span                     // by client, in order: it told that it had no connection
 	ClientsOf    map[history.SessionID]map[string]bool // the clients that share it
 	slots        map[slotKey]history.Slot              // of holds of permits
 	permits      map[string]permitCount                // by lock, of semaphores that were resized
@@ -95,6 +96,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		ClientOf:     map[history.SessionID]string{},
 		Hiccups:      map[string][]*history.Event{},
 		Connections:  map[string][]sessionStart{},
+		Unconnected:  map[string][]Span{},
 		ClientsOf:    map[history.SessionID]map[string]bool{},
 		Measure:      history.None, Closed: history.None, Drain: history.None, Collect: history.None,
 	}
@@ -104,10 +106,16 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 			d.ClientHosts[process] = true
 		}
 	}
-	for _, e := range events.Of(history.OpConnected, history.OpHiccup, history.OpPhase, history.OpFinalHeal,
-		history.OpEnd) {
+	for _, e := range events.Of(history.OpConnected, history.OpDisconnected, history.OpHiccup, history.OpPhase,
+		history.OpFinalHeal, history.OpEnd) {
 		switch e.Op {
+		case history.OpDisconnected:
+			d.Unconnected[e.Client] = append(d.Unconnected[e.Client], Span{From: e.At, Until: d.End})
 		case history.OpConnected:
+			if spans := d.Unconnected[e.Client]; len(spans) > 0 {
+				last := &spans[len(spans)-1]
+				last.Until = min(last.Until, e.At)
+			}
 			change := e.SessionChange()
 			d.sessions[e.Session] = append(d.sessions[e.Session], connection{e.At, change.Server, int64(change.Timeout)})
 			d.has(e.Session, e.Client)

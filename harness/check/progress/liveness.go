@@ -31,7 +31,9 @@ const impatient = int64(250 * time.Millisecond)
 //
 // A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
 // lock, and neither a fault nor a standstill can have kept it from being granted ([LivenessJudge.blocks]). Within the
-// timeout and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. Faults are in force
+// timeout and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. A client that told that it
+// had no connection does not count as waiting meanwhile, since it could not hear of a grant; without a fault that
+// explains it, that makes the stall a doubt. Faults are in force
 // until their heal was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end
 // when a waiter gives up and comes back, but attempts that give up within a quarter of a second, or within 50 ms of
 // having a place in the queue, are too impatient to prove anything. Many of them in vain are a doubt, see
@@ -310,7 +312,7 @@ type role struct{ waits, busyWaiting, busyHolding int }
 
 // Stalls finds where lock was free, wanted and not granted.
 func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []evidence.Finding {
-	return l.stallsOf(lock, all, 0, l.blocks(all, false), l.alone)
+	return l.stallsOf(lock, all, 0, l.blocks(all, false), l.alone, l.deaf)
 }
 
 // alone is the role of an acquisition of a lock that only one client can have.
@@ -326,16 +328,16 @@ func (l *LivenessJudge) alone(a *history.Acquisition) role {
 
 // stallDoubts says where lock may have stalled.
 func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (doubts []string) {
-	blocks := l.blocks(all, true)
+	blocks, deaf := l.blocks(all, true), l.silenced
 	doubt := func(when string, spare int, f func(*history.Acquisition) role) {
-		if found := l.stallsOf(lock, all, spare, blocks, f); len(found) > 0 {
+		if found := l.stallsOf(lock, all, spare, blocks, f, deaf); len(found) > 0 {
 			doubts = append(doubts, fmt.Sprintf(
 				"clients waited for %s for %s from %s %s, so it is not known whether the lock stalled",
 				lock, evidence.Length(found[0].Until-found[0].At), evidence.Seconds(found[0].At), when))
 		}
 	}
-	doubt("beside faults or standstills that need not have kept it from them", 0, l.alone)
-	blocks = l.blocks(all, false)
+	doubt("beside faults, standstills or lost connections that need not have kept it from them", 0, l.alone)
+	blocks, deaf = l.blocks(all, false), l.deaf
 	var several, reads bool
 	var most int64
 	for _, a := range all {
@@ -370,13 +372,14 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 }
 
 // stallsOf finds where a lock was wanted and not granted outside of blocks though no more than spare kept it from being
-// granted.
+// granted. An acquisition does not count while its client was deaf.
 func (l *LivenessJudge) stallsOf(
 	lock string,
 	all []*history.Acquisition,
 	spare int,
 	blocks []evidence.Span,
 	as func(*history.Acquisition) role,
+	deaf func(*history.Acquisition) evidence.Spans,
 ) []evidence.Finding {
 	gaps := l.gaps(lock, all)
 	if len(gaps) == 0 {
@@ -404,8 +407,8 @@ func (l *LivenessJudge) stallsOf(
 		r := as(a)
 		from, until := l.Waited(a)
 		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
-		for deaf := range l.silenced(a).Cut(from, until) {
-			span(deaf.From, deaf.Until, change{waiting: -r.waits})
+		for part := range deaf(a).Cut(from, until) {
+			span(part.From, part.Until, change{waiting: -r.waits})
 		}
 		if a.Granted() {
 			span(a.Returned, l.keptUntil(a), change{busy: r.busyHolding})
