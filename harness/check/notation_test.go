@@ -138,6 +138,12 @@ func (p *notation) line(f []string) (err error) {
 	case what == "done":
 		e.Op = history.OpDone
 		p.add(e)
+	case what == "ping": // 2 zk1 ping 3.5: sent at 2 s, answered at 3.5 s; 2 zk1 ping 3.5 fail
+		ping := history.Ping{Server: f[1], Node: "/ping", Took: time.Duration(at(f[3]) - e.At)}
+		if len(f) > 4 {
+			ping.Node = ""
+		}
+		p.add(ping.Event(e.At))
 	case what == "hiccup":
 		e.Op, e.Value = history.OpHiccup, at(f[3])
 		p.add(e)

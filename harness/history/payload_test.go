@@ -55,6 +55,8 @@ func TestPayloads(t *testing.T) {
 		{Ends(EndSpared, "slow"), func(e *Event) any { return e.EndedBecause() }, "slow"},
 		{Ping{Server: "zk1", Node: "/p", Took: 5}.Event(7), func(e *Event) any { return e.Ping() },
 			Ping{Server: "zk1", Node: "/p", Took: 5}},
+		{Ping{Server: "zk1", Took: 5}.Event(7), func(e *Event) any { return [2]any{e.Ping(), e.Kind} },
+			[2]any{Ping{Server: "zk1", Took: 5}, Fail}},
 		{ProcessorTime{Host: "zk1", PID: 17, Used: 5}.Event(7), func(e *Event) any { return e.ProcessorTime() },
 			ProcessorTime{Host: "zk1", PID: 17, Used: 5}},
 		{Begins(12, "mutex", "a-1"), func(e *Event) any { return e.Base() }, int64(12)},

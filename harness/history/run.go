@@ -19,7 +19,8 @@ const (
 	OpSnapshot Op = "snapshot" // Info: the servers' counters were read
 	OpEnd      Op = "end"      // Info: the last event of a run, apart from end marks
 	OpClock    Op = "clock"    // Info: a reading of the wall clock; see WallClock
-	OpPing     Op = "ping"     // Info: a server of an ensemble elsewhere answered a write of the harness
+	// OpPing is about a write of the harness through a server of an ensemble elsewhere.
+	OpPing Op = "ping" // Info: the server answered; Fail: it refused, or did not answer in time
 	// OpServerLog is about a server's transaction log; see [ServerLog].
 	OpServerLog Op = "server-log"
 	// OpFinalHeal comes once the schedule is over. OK: nothing is left of any fault and the ensemble is whole; Fail.
@@ -159,13 +160,17 @@ func (e *Event) WallClock() WallClock { return WallClock{Host: e.Target, Wall: e
 
 // A Ping is a write of the harness through a server of an ensemble elsewhere.
 type Ping struct {
-	Server, Node string // Node is the znode that it made
+	Server, Node string // Node is the znode that it made; empty if it failed
 	Took         time.Duration
 }
 
 // Event returns the event that records a ping that was sent at a time.
 func (p Ping) Event(sent int64) Event {
-	return Event{At: sent + int64(p.Took), Op: OpPing, Target: p.Server, Detail: p.Node, Value: int64(p.Took)}
+	e := Event{At: sent + int64(p.Took), Op: OpPing, Target: p.Server, Detail: p.Node, Value: int64(p.Took)}
+	if p.Node == "" {
+		e.Kind = Fail
+	}
+	return e
 }
 
 // Ping returns the payload of an event of [OpPing], whose time is that of the answer.

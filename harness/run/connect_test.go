@@ -48,9 +48,9 @@ observer: true
 hold: 20ms
 think: 200ms
 warmup: 300ms
-duration: 6s
+duration: 8s
 min-acquired: 5
-session-timeout: 1s
+session-timeout: 4s
 storage: tmpfs
 faults:
   - {kind: pause, target: c1, trigger: before-write, until: superseded, linger: 200ms}
@@ -67,7 +67,7 @@ guard: fencing
 warmup: 0s
 iterations: 10
 min-acquired: 5
-session-timeout: 1s
+session-timeout: 4s
 tick: 100ms
 storage: tmpfs
 `
@@ -83,7 +83,7 @@ think: 200ms
 warmup: 300ms
 duration: 3s
 min-acquired: 5
-session-timeout: 1s
+session-timeout: 4s
 faults:
   - {kind: foreign-children, target: all, at: 500ms, for: 1s}
 `
@@ -99,7 +99,7 @@ think: 200ms
 warmup: 300ms
 duration: 3s
 min-acquired: 5
-session-timeout: 1s
+session-timeout: 4s
 faults:
   - {kind: latency, target: c2, from: servers, latency: 20ms, at: 500ms, for: 1s}
 `

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/reach"
+	"locklab/ensembles/remote"
 	"locklab/harness/fail"
 	"locklab/harness/history"
 )
@@ -42,12 +44,14 @@ func (r *run) spare(ctx context.Context) (bearable context.Context, stop func() 
 		pinger := r.stage.outside.path.Pinger(i)
 		p := strainWatch{limit: r.sc.MaxLatency,
 			ping: func(ctx context.Context) (time.Duration, error) {
+				asked := time.Now()
 				ping, err := pinger.Ping(ctx)
-				if err == nil {
-					sent := r.stage.clock.At(ping.Sent)
-					err = r.note(history.Ping{Server: h.Name, Node: ping.Node, Took: ping.Took}.Event(sent))
+				if err != nil { // it may have made the znode and then failed to delete it
+					ping = remote.Ping{Sent: asked, Took: time.Since(asked)}
 				}
-				return ping.Took, err
+				sent := r.stage.clock.At(ping.Sent)
+				noted := r.note(history.Ping{Server: h.Name, Node: ping.Node, Took: ping.Took}.Event(sent))
+				return ping.Took, cmp.Or(err, noted)
 			},
 			outstanding: func(ctx context.Context) (int, bool) { return outstanding(ctx, h) }}
 		watching.Go(func() {

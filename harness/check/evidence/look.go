@@ -188,14 +188,43 @@ func (u *Unserved) String() string {
 }
 
 // Unserved are the times in which servers that were up did not serve, each from the last time that they served a
-// client. Nothing is demanded of a lock then.
+// client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is
+// demanded of a lock then.
 func (d *Digest) Unserved() []Span {
 	all := Looks(d.Events)
 	var times []Span
 	for _, u := range Unserveds(all) {
 		times = append(times, Span{d.lastServed(u.Looks[0].At), min(ServedAfter(&u, all), d.End)})
 	}
-	return times
+	return append(times, d.unanswered()...)
+}
+
+// unanswered are the times in which each server of an ensemble elsewhere kept a write of the harness waiting for at
+// least a tick, or did not carry it out.
+func (d *Digest) unanswered() []Span {
+	slow := map[string][]Span{}
+	for _, e := range d.Events.Of(history.OpPing) {
+		p := e.Ping()
+		all := slow[p.Server]
+		if e.Kind == history.Fail || p.Took >= Standstill(d.Facts.Tick) {
+			all = append(all, Span{e.At - int64(p.Took), e.At})
+		}
+		slow[p.Server] = all
+	}
+	var common Spans
+	for i, server := range SortedKeys(slow) {
+		of := Merged(slow[server])
+		if i == 0 {
+			common = of
+			continue
+		}
+		var both []Span
+		for _, s := range of {
+			both = slices.AppendSeq(both, common.Cut(s.From, s.Until))
+		}
+		common = both
+	}
+	return common
 }
 
 // ServedAfter is when the servers were first seen to serve after a lack of service, the end of time if they were not.

@@ -16,6 +16,7 @@ const fewFailures = 3
 type failingRun struct {
 	first, last *history.Acquisition
 	n           int64
+	unconnected bool // a client told that it had no connection then
 }
 
 // failing finds where the lock itself failed every attempt for longer than a stall takes, though nobody held it: a lock
@@ -25,11 +26,12 @@ type failingRun struct {
 // No hold may touch that time, nor may a fault or a standstill, or what either may have left. A client that did not
 // want to wait any longer proves nothing here, see [LivenessJudge.refusals], and neither does one that asks for more
 // permits than there are. Where clients take several locks together, a hold of any lock counts, because an attempt may
-// rightly fail for another lock than this one.
-func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) []evidence.Finding {
+// rightly fail for another lock than this one. If a client had no connection meanwhile, it is not known whether the lock
+// is to blame, which is a doubt.
+func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found []evidence.Finding, doubts []string) {
 	tries := slices.DeleteFunc(slices.Clone(all), func(a *history.Acquisition) bool { return !l.failedByLock(a) })
 	if len(tries) < fewFailures {
-		return nil
+		return nil, nil
 	}
 	slices.SortFunc(tries, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
 	several := slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] })
@@ -47,11 +49,14 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) []evide
 		}
 	}
 	busy, disturbed := evidence.Merged(held), l.excusesErrors()
-	var found []evidence.Finding
 	var run failingRun
 	over := func() {
 		if run.n >= fewFailures && run.last.Returned-run.first.Invoked > l.Bound {
-			found = append(found, l.failingFinding(lock, run))
+			if f := l.failingFinding(lock, run); run.unconnected {
+				doubts = append(doubts, f.Text+", and clients had no connection to the servers")
+			} else {
+				found = append(found, f)
+			}
 		}
 		run = failingRun{}
 	}
@@ -70,9 +75,10 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) []evide
 			run.first = a
 		}
 		run.last, run.n = a, run.n+1
+		run.unconnected = run.unconnected || evidence.Spans(l.Unconnected[a.Client]).Touches(a.Invoked, a.Returned)
 	}
 	over()
-	return found
+	return found, doubts
 }
 
 // failedByLock reports whether the lock itself failed a, which asked for no more than there is.

@@ -98,7 +98,9 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			lost, doubts = append(lost, losses...), append(doubts, unsure...)
 			if len(stalls) == 0 {
 				doubts = append(doubts, inVain...)
-				for _, f := range l.failing(lock, byLock[lock]) {
+				failures, unsure := l.failing(lock, byLock[lock])
+				doubts = append(doubts, unsure...)
+				for _, f := range failures {
 					switch {
 					case f.Cause == evidence.CauseServer:
 						doubts = append(doubts, f.Text)
