@@ -162,12 +162,14 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		}
 		// Either the victim's write was refused, or the server closed the connection before the answer, so that the victim
 		// does not know. In both cases the final value does not contain the write.
-		acknowledged, final, stale := int64(0), int64(-1), 0
+		acknowledged, unknown, final, stale := int64(0), int64(0), int64(-1), 0
 		for _, e := range readHistory(t, out.Dir) {
 			if e.Op == history.OpWrite && e.Process == "c1" && (e.Kind == history.Fail || e.Kind == history.Info) {
 				stale++
 			}
 			switch {
+			case e.Op == history.OpWrite && e.Kind == history.Info && e.Process != "c1":
+				unknown++ // on a busy machine, its client may have lost its connection
 			case e.Op == history.OpWrite && e.Kind == history.OK:
 				acknowledged++
 			case e.Op == history.OpFinal:
@@ -180,8 +182,8 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		if stale == 0 {
 			t.Error("every write of the victim was acknowledged")
 		}
-		if final != acknowledged || final == 0 {
-			t.Errorf("ZooKeeper has %d in the end, %d were acknowledged", final, acknowledged)
+		if final < acknowledged || final > acknowledged+unknown || final == 0 {
+			t.Errorf("ZooKeeper has %d in the end, %d were acknowledged, %d are unknown", final, acknowledged, unknown)
 		}
 	})
 	t.Run("readers and writers of data in ZooKeeper", func(t *testing.T) {
