@@ -48,7 +48,7 @@ observer: true
 hold: 20ms
 think: 200ms
 warmup: 300ms
-duration: 8s
+duration: 9s
 min-acquired: 5
 session-timeout: 4s
 storage: tmpfs
@@ -81,9 +81,9 @@ guard: fencing
 hold: 20ms
 think: 200ms
 warmup: 300ms
-duration: 3s
+duration: 4s
 min-acquired: 5
-session-timeout: 4s
+session-timeout: 2s
 faults:
   - {kind: foreign-children, target: all, at: 500ms, for: 1s}
 `
@@ -97,9 +97,9 @@ guard: fencing
 hold: 20ms
 think: 200ms
 warmup: 300ms
-duration: 3s
+duration: 4s
 min-acquired: 5
-session-timeout: 4s
+session-timeout: 2s
 faults:
   - {kind: latency, target: c2, from: servers, latency: 20ms, at: 500ms, for: 1s}
 `
