@@ -14,7 +14,8 @@ import (
 //
 //   - A fault of the leader, or of so many servers that no majority is left, keeps everybody from every lock.
 //   - A fault of clients is felt by locks that they wanted or had meanwhile. One that silences them costs others no
-//     more than the time until their sessions have expired; their own waits do not count while it is in force, see
+//     more than the time until their sessions have expired, counted from when they were stopped: a client that is
+//     killed while it is paused was silent before. Their own waits do not count while it is in force, see
 //     [LivenessJudge.silenced].
 //   - Any other fault of servers may be one of the leader.
 //
@@ -34,9 +35,11 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 		case strictly && passes, (strictly || clients) && !l.allFeel(f) && !slices.ContainsFunc(all, felt):
 			continue
 		case !l.allFeel(f) && !passes && (strictly || clients):
-			until = min(until, evidence.Later(from, 2*l.Bound))
+			until = min(until, evidence.Later(l.stoppedSince(f, from), 2*l.Bound))
 		}
-		blocks = append(blocks, evidence.Span{From: from, Until: until})
+		if from < until {
+			blocks = append(blocks, evidence.Span{From: from, Until: until})
+		}
 	}
 	for _, process := range evidence.SortedKeys(l.Hiccups) {
 		of := func(a *history.Acquisition) bool { return a.Process == process }
@@ -45,6 +48,23 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 		}
 	}
 	return blocks
+}
+
+// stoppedSince is since when verified faults have stopped all processes that f, a fault of clients, struck at a time. It
+// is that time if they were running until then.
+func (l *LivenessJudge) stoppedSince(f *evidence.Fault, at int64) int64 {
+	if len(f.Targets) == 0 || !l.OnlyClients(f) {
+		return at
+	}
+	since := at
+	for _, g := range l.Faults {
+		others := func(host string) bool { return !g.Hits(host) }
+		if g.Certain() && g.Stops() && l.OnlyClients(g) && g.Verified < at && at <= g.Until() &&
+			!slices.ContainsFunc(f.Targets, others) {
+			since = min(since, g.Verified)
+		}
+	}
+	return since
 }
 
 // feels reports whether a fault struck an acquisition's client, or the server that its session used.
