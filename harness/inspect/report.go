@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -71,17 +72,23 @@ type Inspector struct {
 }
 
 // Open opens the session that looks need. ctx bounds how long that may take. An error wraps [remote.ErrUnusable] and
-// says what the servers answered.
+// says what the servers answered. It comes at once if no server can be reached.
 func Open(ctx context.Context, cfg Config) (*Inspector, error) {
 	cfg.Depth = cmp.Or(cfg.Depth, DefaultDepth)
 	cfg.MaxRequests = cmp.Or(cfg.MaxRequests, DefaultMaxRequests)
 	cfg.Between = cmp.Or(cfg.Between, DefaultBetween)
+	first := ask(ctx, cfg.Access).servers
+	if !slices.ContainsFunc(first, func(s Server) bool { return s.reached }) {
+		return nil, fmt.Errorf("%w: no server can be reached%s", remote.ErrUnusable, said(first))
+	}
+	opening, cancel := early(ctx)
+	defer cancel()
 	asked := time.Now()
-	s, err := cfg.Access.Session(ctx, sessionTimeout, cfg.Log, cfg.Access.Servers...)
+	s, err := cfg.Access.Session(opening, sessionTimeout, cfg.Log, cfg.Access.Servers...)
 	connected := time.Now()
 	if err != nil {
-		servers := ask(context.WithoutCancel(ctx), cfg.Access).servers
-		return nil, fmt.Errorf("%w: %w%s", remote.ErrUnusable, err, said(servers))
+		now := ask(ctx, cfg.Access).servers
+		return nil, fmt.Errorf("%w: no server serves clients: %w%s", remote.ErrUnusable, err, said(now))
 	}
 	r := &reader{zk: s, pace: rate.NewLimiter(MostPerSecond, inFlight), most: int64(cfg.MaxRequests)}
 	i := &Inspector{cfg: cfg, reader: r}
@@ -91,6 +98,15 @@ func Open(ctx context.Context, cfg Config) (*Inspector, error) {
 		i.ahead = &ahead
 	}
 	return i, nil
+}
+
+// early returns a context that ends before ctx does, so that the servers can still be asked how they are.
+func early(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-min(serverCap, time.Until(end)/2)))
 }
 
 // Close ends the session.
@@ -135,7 +151,9 @@ func (i *Inspector) Watch(ctx context.Context, show func(before, now *Report) er
 // once looks at the path. Before is the report of an earlier look, or nil.
 func (i *Inspector) once(ctx context.Context, before *Report) (*Report, error) {
 	out := &Report{Path: i.cfg.Path}
-	err := i.read(ctx, out, before)
+	reading, cancel := early(ctx)
+	defer cancel()
+	err := i.read(reading, out, before)
 	i.tell(ctx, out)
 	out.Requests = i.reader.sent.Load()
 	switch {
@@ -144,7 +162,7 @@ func (i *Inspector) once(ctx context.Context, before *Report) (*Report, error) {
 		return nil, err
 	case errors.Is(err, ErrSpent):
 		out.Incomplete = fmt.Sprintf("the limit of %d requests is reached", i.cfg.MaxRequests)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(reading.Err(), context.DeadlineExceeded):
 		out.Incomplete = fmt.Sprintf("the time was over when %d requests had been sent: %v", out.Requests, err)
 	default:
 		return nil, fmt.Errorf("%w: %w%s", remote.ErrUnusable, err, said(out.Servers))
@@ -196,8 +214,7 @@ func (i *Inspector) read(ctx context.Context, out, before *Report) error {
 
 // tell asks the servers for the clients of the locks' sessions.
 func (i *Inspector) tell(ctx context.Context, out *Report) {
-	// The words have their own time, so that a look whose time is over says which servers do not answer.
-	census := ask(context.WithoutCancel(ctx), i.cfg.Access)
+	census := ask(ctx, i.cfg.Access)
 	out.Servers = census.servers
 	for _, l := range out.locks() {
 		census.know(l.all())

@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"context"
+	"errors"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"locklab/ensembles/reach"
 	"locklab/ensembles/remote"
+	"locklab/harness/untrusted"
 )
 
 // A Server is what one server says of itself.
@@ -20,6 +23,8 @@ type Server struct {
 	Clients bool `json:"lists_clients"`
 	// Serves says that the server serves clients, as far as it tells.
 	Serves bool `json:"serves"`
+
+	reached bool // a connection to it was made
 }
 
 // A Client is a session's connection, as its server lists it.
@@ -34,7 +39,7 @@ type Client struct {
 	connected time.Time
 }
 
-// serverCap bounds how long one question to a server may take.
+// serverCap bounds how long the questions to a server may take, besides half of the time that is left.
 const serverCap = 3 * time.Second
 
 // A census is what the servers say of themselves and of the connections that they have.
@@ -58,12 +63,20 @@ func ask(ctx context.Context, a *remote.Access) *census {
 }
 
 func askOne(ctx context.Context, a *remote.Access, server string) (s Server, clients string) {
-	ctx, cancel := context.WithTimeout(ctx, serverCap)
+	within := serverCap
+	if end, ok := ctx.Deadline(); ok {
+		within = min(within, time.Until(end)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	s.Address = server
 	answer, err := a.Ask(ctx, server, "srvr")
+	s.reached = !unreached(err)
 	switch {
-	case err != nil || len(answer) == 0:
+	case !s.reached:
+		s.State = "cannot be reached: " + untrusted.Line(reason(err))
+		return s, ""
+	case len(answer) == 0:
 		s.State = "does not answer"
 		return s, ""
 	case reach.Refused(answer):
@@ -73,13 +86,27 @@ func askOne(ctx context.Context, a *remote.Access, server string) (s Server, cli
 	default:
 		s.State, s.Serves = reach.Field(string(answer), "Mode:"), true
 		if s.State == "" {
-			s.State = "answers as no ZooKeeper server does"
+			s.State, s.Serves = "answers as no ZooKeeper server does", false
 		}
 	}
 	if answer, err = a.Ask(ctx, server, "cons"); err == nil && reach.Allowed(answer) && s.Serves {
 		s.Clients, clients = true, string(answer)
 	}
 	return s, clients
+}
+
+// unreached reports whether an error says that there was no connection.
+func unreached(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// reason is the last part of an error's text, which says why there was no connection.
+func reason(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err.Error()
+	}
+	return err.Error()
 }
 
 // connectionLine is a server's line about a connection, such as " /10.0.0.7:51234[1](queued=0,…,sid=0x1000,to=4000,…)".

@@ -2,6 +2,7 @@ package zksession
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -79,7 +80,9 @@ func (c *handshakeConn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.until.IsZero() && n > 0 {
-		c.sniff(p[:n])
+		if bad := c.sniff(p[:n]); bad != nil {
+			n, err = 0, bad
+		}
 	}
 	c.note(err)
 	return n, err
@@ -124,21 +127,24 @@ func (c *handshakeConn) note(err error) {
 	}
 }
 
-// sniff collects the answer. c.mu is held.
-func (c *handshakeConn) sniff(b []byte) {
+// sniff collects the answer. It returns an error if that can be none, because go-zookeeper would make room for as many
+// bytes as it says to have, and wait for them. c.mu is held.
+func (c *handshakeConn) sniff(b []byte) error {
 	c.head = append(c.head, b...)
 	if len(c.head) < 4 {
-		return
+		return nil
 	}
-	n := int(binary.BigEndian.Uint32(c.head))
-	if n <= connectResponseMax && len(c.head)-4 < n {
-		return
+	n := int64(binary.BigEndian.Uint32(c.head))
+	if n > connectResponseMax {
+		return fmt.Errorf("it answers a connect request with %d bytes, as no ZooKeeper server does", n)
 	}
-	if n <= connectResponseMax {
-		if g, err := zkproto.ParseGrant(c.head[4 : 4+n]); err == nil {
-			c.granted(g)
-		}
+	if int64(len(c.head)-4) < n {
+		return nil
+	}
+	if g, err := zkproto.ParseGrant(c.head[4 : 4+n]); err == nil {
+		c.granted(g)
 	}
 	c.until, c.head = time.Time{}, nil
 	_ = c.Conn.SetDeadline(time.Time{}) // on a broken connection the next read fails
+	return nil
 }

@@ -143,3 +143,19 @@ func TestHandshakeOverLiftsTheClamp(t *testing.T) {
 		}
 	})
 }
+
+// An answer that says to be longer than any is refused before anybody makes room for it.
+func TestLongHandshakeIsRefused(t *testing.T) {
+	client, server := net.Pipe()
+	defer server.Close()
+	var failed error
+	c, err := newHandshakeConn(client, time.Now().Add(testTimeout), func(zkproto.Grant) { t.Error("granted") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.failed = func(err error) { failed = err }
+	go func() { _, _ = server.Write([]byte{0x7f, 0xff, 0xff, 0xff}) }()
+	if n, err := io.ReadFull(c, make([]byte, 4)); n > 0 || err == nil || err != failed {
+		t.Errorf("%d bytes, %v; told of %v", n, err, failed)
+	}
+}
