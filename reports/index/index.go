@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -47,8 +48,12 @@ type row struct {
 // Folders are the parts of the row's name.
 func (r row) Folders() []string { return strings.Split(r.Name, "/") }
 
-// Update is [Write] for callers that do not ask how many runs there are.
+// Update is [Write] for what makes the runs: it does not ask how many there are, and the first may have failed before it
+// had a directory.
 func Update(dir, title string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	_, err := Write(dir, title)
 	return err
 }

@@ -121,6 +121,17 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// Whoever makes runs need not know whether the first got as far as having a directory; whoever asks for an index does.
+func TestIndexOfNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	if err := Update(dir, "Runs"); err != nil {
+		t.Errorf("update: %v", err)
+	}
+	if _, err := Write(dir, "Runs"); err == nil {
+		t.Error("an index of a folder that is not there")
+	}
+}
+
 // An index of many runs stays small, and a folder without runs gets none.
 func TestIndexSize(t *testing.T) {
 	dir := t.TempDir()
