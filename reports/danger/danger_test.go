@@ -111,10 +111,30 @@ func TestReportSaysWhichGuardProtects(t *testing.T) {
 			t.Errorf("the table or the page lacks %q:\n%s", want, table.String())
 		}
 	}
+	for _, want := range []string{"What to do", "With none, lost-context and lease-clock, an outdated access had an " +
+		"effect, from faults of 0.8 T on.", "With fencing and zk-multi, none had", "AND token &lt;= :token", guard.Manual} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
 	for _, absent := range []string{"NaN", "Inf"} {
 		if strings.Contains(table.String(), absent) {
 			t.Errorf("the table has %s", absent)
 		}
+	}
+}
+
+// Without harm, the page still says what a reader must not conclude, and a violation comes first.
+func TestAdviceWithoutHarm(t *testing.T) {
+	d := example()
+	d.Violation = "in runs/x"
+	for i := range d.Panels {
+		d.Panels[i].Curves = d.Panels[i].Curves[3:]
+	}
+	all, how := d.Advice()
+	if len(how) > 0 || len(all) != 2 || !strings.Contains(all[0], "violation first") ||
+		!strings.Contains(all[1], "No trial did harm") {
+		t.Errorf("%q, %q", all, how)
 	}
 }
 

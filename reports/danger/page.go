@@ -46,6 +46,8 @@ func (d *Danger) view(pictures []chart.Picture) map[string]any {
 	if answer == question {
 		answer = ""
 	}
-	return map[string]any{"Danger": d, "Question": question, "Answer": answer, "Style": chart.PageStyle,
+	advice, how := d.Advice()
+	return map[string]any{"Danger": d, "Advice": advice, "How": how, "Question": question, "Answer": answer,
+		"Style":    chart.PageStyle,
 		"Pictures": pictures, "Panels": panels}
 }

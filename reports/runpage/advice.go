@@ -10,9 +10,6 @@ import (
 	"locklab/workloads/guard"
 )
 
-// guardsManual is where the manual describes the guards, from the root of locklab's repository.
-const guardsManual = "recipes/README.md#guards"
-
 // adviceSection says what a reader is to do after what the run showed: nothing after a run without damage, and what
 // stops the damage or shows the violation again after others.
 func adviceSection(in result.Input) section {
@@ -43,7 +40,7 @@ func adviceSection(in result.Input) section {
 	default:
 		s.Open, s.Brief = false, "nothing"
 		s.note("Nothing. A pass says that this lock kept its promises under these faults and this load, not that it " +
-			"always will: a lock alone does not protect data from a client that stands still. See " + guardsManual +
+			"always will: a lock alone does not protect data from a client that stands still. See " + guard.Manual +
 			" in locklab's repository.")
 	}
 	return s
@@ -85,20 +82,11 @@ func guardAdvice(r *result.Result) part {
 			"on; only what it writes to can refuse. Each grant has a number that only rises, the fencing token. Let each "+
 			"access carry it, and refuse what is older than what was seen:", r.Guard)
 	}
-	p.List = []string{
-		"SQL: UPDATE t SET value = :value, token = :token WHERE id = :id AND token <= :token. If no row was changed, the " +
-			"access was outdated: stop, and do not retry with the same token.",
-		"An object store: write with the condition that the object is still the one that was read under this token " +
-			"(If-Match with its ETag), and keep the token in its metadata.",
-		"A file or a device that compares nothing: give it a lease that ends before the session can (guard lease-clock). " +
-			"It stops most outdated writes, not those of a client that is stopped after it has looked at the clock.",
-		"Data that is small: keep it in ZooKeeper, and write it in one transaction with a check of the lock's znode " +
-			"(guard zk-multi).",
-	}
+	p.List = guard.HowTo()
 	if !fences {
 		p.List = append(p.List, "To see the difference, run locklab run mutex-pause-fencing.")
 	}
-	p.List = append(p.List, "What each guard costs and lets through: "+guardsManual+" in locklab's repository. A program "+
+	p.List = append(p.List, "What each guard costs and lets through: "+guard.Manual+" in locklab's repository. A program "+
 		"with SQLite that counts refused rows: recipes/examples/sqlite.")
 	return p
 }

@@ -8,6 +8,7 @@ import (
 
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
+	"locklab/workloads/guard"
 )
 
 // advised renders a run's page and returns it.
@@ -28,7 +29,7 @@ func advised(t *testing.T, in result.Input) string {
 // comes before the verdict, and terms are explained.
 func TestPageAfterDamage(t *testing.T) {
 	page := advised(t, Input(synth.Act2Run(false)))
-	for _, want := range []string{"AND token &lt;= :token", "If-Match", "lease", "mutex-pause-fencing", guardsManual,
+	for _, want := range []string{"AND token &lt;= :token", "If-Match", "lease", "mutex-pause-fencing", guard.Manual,
 		`<td role="cell" data-label="as expected">damage, as expected</td>`, `id="glossary"`,
 		`<abbr title="`, "guard none (this run)"} {
 		if !strings.Contains(page, want) {

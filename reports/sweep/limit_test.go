@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/harness/check"
 	"locklab/reports/capacity"
+	"locklab/reports/result"
 )
 
 // headlinesOf are the headlines of a single search.
@@ -59,6 +61,45 @@ func TestHeadlinesOfSearches(t *testing.T) {
 	} {
 		got := headlinesOf(c.header, c.limit)
 		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", c.name, want, got)
+			}
+		}
+	}
+}
+
+// The page says what a limit is good for, which points to look at first, and how to go on.
+func TestAdvice(t *testing.T) {
+	level := func(v float64) *float64 { return &v }
+	search := func(over string, l *capacity.Limit) Sweep {
+		h := Header{Scenario: "mutex", Over: over, Saturate: []string{"acquire.p99 < 20ms"}}
+		return Summarize(Input{Header: h, Points: []PointRuns{{Values: map[string]string{}, Limit: l}}})
+	}
+	violated := Summarize(sweepInput(1, kinds[:1], func(_ string, clients int, r *result.Result) {
+		switch clients {
+		case 64:
+			r.Verdict, r.Outcome = check.Fail, result.Violation
+			r.Checks = []result.CheckLine{{Name: check.BeliefExclusion, Outcome: check.Fail}}
+		case 128:
+			r.Verdict, r.Outcome = check.Unknown, result.Inconclusive
+		}
+	}))
+	for _, c := range []struct {
+		name  string
+		sweep Sweep
+		want  []string
+	}{
+		{"a rate", search("rate", &capacity.Limit{Lower: level(940), Upper: level(980), Low: level(910)}),
+			[]string{"mutex: plan with at most 910 per second, the safe end"}},
+		{"locks", search("locks", &capacity.Limit{Lower: level(17), Upper: level(16), Low: level(18), High: level(16)}),
+			[]string{"mutex: plan with at least 18 locks"}},
+		{"no interval", search("rate", &capacity.Limit{Lower: level(940)}), []string{"940 per second kept the limit"}},
+		{"no answer", search("rate", &capacity.Limit{Unknown: "because"}), []string{"locklab sweep --resume"}},
+		{"violated", violated, []string{"One point has a violation", "One point has a run that did not pass",
+			"more clients only wait"}},
+	} {
+		got := strings.Join(c.sweep.Advice(), "\n")
+		for _, want := range append(c.want, "locklab plan") {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %q in\n%s", c.name, want, got)
 			}

@@ -33,5 +33,5 @@ func (s *Sweep) view(pictures []chart.Picture) map[string]any {
 	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Points": s.table(),
 		"Failovers": s.failoverTable(), "FailoverNotes": s.failoverNotes(), "Resources": s.resources(),
 		"Windows": s.windowTable(), "Drops": s.drops(), "Search": s.searchMethod(),
-		"Headlines": s.Headlines(), "Causes": s.causes(), "Models": s.models()}
+		"Headlines": s.Headlines(), "Advice": s.Advice(), "Causes": s.causes(), "Models": s.models()}
 }
