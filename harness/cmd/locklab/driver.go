@@ -18,14 +18,21 @@ type driverCmd struct {
 }
 
 type driverCheckCmd struct {
+	Connect string `placeholder:"SERVERS" help:"${driver_connect_help}"`
+	way
+
 	Command []string `arg:"" passthrough:"" placeholder:"CMD" help:"${driver_check_help}"`
 }
 
-const driverCheckHelp = "The driver and its arguments, such as ./mylock --tokens. It runs on this machine, with a " +
-	"ZooKeeper in memory."
+const (
+	driverCheckHelp = "The driver and its arguments, such as ./mylock --tokens. It runs on this machine, with a " +
+		"ZooKeeper in memory."
+	driverConnectHelp = "Try it on this ensemble instead: host:port,… and perhaps a /chroot. The driver reaches it " +
+		"through this process. All it makes is below a znode that is removed at the end."
+)
 
 func (driverCheckCmd) exits() string {
-	return exitCodes("nothing is wrong; what has a note works, and could say more", exitViolation)
+	return exitCodes("nothing is wrong; what has a note works, and could say more", exitViolation, exitEnvironment)
 }
 
 // Run tries a driver case by case.
@@ -43,9 +50,20 @@ func (c *driverCheckCmd) Run(ctx context.Context, std streams) error {
 	if _, err := exec.LookPath(argv[0]); err != nil {
 		return &scenario.InputError{Msg: err.Error(), Hint: "a program that can be executed, such as ./mylock"}
 	}
+	cfg := drivercheck.Config{Argv: argv, Stderr: std.Err}
+	switch {
+	case c.Connect != "":
+		var err error
+		if cfg.Connect, err = c.target(c.Connect).Open(); err != nil {
+			return &scenario.InputError{Msg: err.Error()}
+		}
+	case c.CA+c.Cert+c.Key+c.Auth != "":
+		return &scenario.InputError{Flag: "--connect", Msg: "the other flags say how to reach an ensemble, and none is named",
+			Hint: "--connect host:port"}
+	}
 	n := map[drivercheck.Outcome]int{}
 	w := tabwriter.NewWriter(std.Out, len("session lost while waiting")+2, 0, 2, ' ', 0)
-	err := drivercheck.Run(ctx, drivercheck.Config{Argv: argv, Stderr: std.Err}, func(r drivercheck.Result) {
+	err := drivercheck.Run(ctx, cfg, func(r drivercheck.Result) {
 		n[r.Outcome]++
 		fmt.Fprintf(w, "%s\t%s\n", r.Case, untrusted.Text(fmt.Sprintf("%-8s  %s", r.Outcome, r.Text)))
 		w.Flush()

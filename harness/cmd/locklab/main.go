@@ -108,7 +108,7 @@ var helpTexts = map[string]string{
 	"vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
 	"init_lock_help": initLockHelp, "init_sha256_help": initSHA256Help,
 	"init_driver_file_help": initDriverFileHelp, "init_question_help": initQuestionHelp,
-	"driver_check_help": driverCheckHelp,
+	"driver_check_help": driverCheckHelp, "driver_connect_help": driverConnectHelp,
 	"mismatch_help": mismatchHelp,
 	"pauses_help":   pausesHelp, "pauses_in_help": pausesInHelp, "session_timeouts_help": sessionTimeoutsHelp,
 	"crashes_help": crashesHelp, "holding_help": holdingHelp, "cost_help": costHelp,

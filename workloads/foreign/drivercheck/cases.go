@@ -25,14 +25,14 @@ func opens(t *trial) Result {
 	if err != nil {
 		return unexpected(err, "opened ID SESSION, once it is connected to SERVERS")
 	}
-	sessions := t.svc.Sessions()
+	sessions := t.svc.sessions()
 	switch {
 	case t.elsewhere && c.id == 0:
 		return note("it made no session at the servers that it was told, and says none. So its lock is tried by the " +
 			"protocol alone, and a run of locklab cannot say why two of its clients overlap")
 	case t.elsewhere:
 		return wrong("it says session %#x, but made none at SERVERS (%s), which an open names", uint64(c.id),
-			strings.Join(t.svc.Addrs(), ","))
+			strings.Join(t.svc.addrs(), ","))
 	case c.id == 0:
 		return note("it does not say the ID of its session. Say it (opened ID 0x10000344a280000): without it, the " +
 			"servers' logs cannot explain an overlap, and verdicts are unknown")
@@ -54,7 +54,7 @@ func acquires(t *trial) Result {
 	}
 	var tokens []int64
 	for range 2 {
-		h, err := t.acquire(c, lockPath, "")
+		h, err := t.acquire(c, t.lock, "")
 		if err != nil {
 			return unexpected(err, dueGranted+": the lock is free, and its command makes the parents that are missing")
 		}
@@ -65,7 +65,7 @@ func acquires(t *trial) Result {
 		if err := t.release(h); err != nil {
 			return unexpected(err, dueReleased)
 		}
-		if t.driver.Layout() != "" && !t.elsewhere && len(t.contenders(lockPath)) > 0 {
+		if t.driver.Layout() != "" && !t.elsewhere && len(t.contenders(t.lock)) > 0 {
 			return wrong("it answered released, and a znode that contends for the lock is still there; due is that the " +
 				"lock is free by then")
 		}
@@ -86,24 +86,24 @@ func (t *trial) misplaced(c *client, h *recipes.Hold) *Result {
 	if t.elsewhere {
 		return nil
 	}
-	if id := h.Session(); id != 0 && !slices.Contains(t.svc.Sessions(), id) {
+	if id := h.Session(); id != 0 && !slices.Contains(t.svc.sessions(), id) {
 		return new(wrong("it granted the lock to session %#x, which the service does not have", uint64(id)))
 	}
 	layout := t.driver.Layout()
 	if layout == "" {
 		return nil
 	}
-	owners := t.contenders(lockPath)
+	owners := t.contenders(t.lock)
 	switch {
 	case len(owners) == 0:
 		children := "has no children"
-		if n, found := t.svc.Node(lockPath); !found {
+		if _, names, found := t.svc.node(t.ctx, t.lock); !found {
 			children = "does not exist"
-		} else if len(n.Children) > 0 {
-			children = "has " + strings.Join(n.Children, ", ")
+		} else if len(names) > 0 {
+			children = "has " + strings.Join(names, ", ")
 		}
 		return new(wrong("its greeting declares layout=%s, but the holder has no znode by that layout: %s %s. Declare "+
-			"what it makes, or nothing", layout, lockPath, children))
+			"what it makes, or nothing", layout, t.lock, children))
 	case c.id != 0 && !slices.Contains(owners, c.id):
 		return new(wrong("the znode of its hold belongs to session %#x, and the command said %#x", uint64(owners[0]),
 			uint64(c.id)))
@@ -118,7 +118,7 @@ func excludes(t *trial) Result {
 		return *bad
 	}
 	begun := time.Now()
-	if err := t.refused(b, lockPath, ""); err != nil {
+	if err := t.refused(b, t.lock, ""); err != nil {
 		return unexpected(err, dueTimeout)
 	}
 	took := time.Since(begun)
@@ -143,7 +143,7 @@ func handsOver(t *trial) Result {
 	if bad != nil {
 		return *bad
 	}
-	w := t.wait(b, lockPath)
+	w := t.wait(b, t.lock)
 	defer w.cancel()
 	if bad := early(w); bad != nil {
 		return *bad
@@ -182,7 +182,7 @@ func cancels(t *trial) Result {
 	if bad != nil {
 		return *bad
 	}
-	w := t.wait(b, lockPath)
+	w := t.wait(b, t.lock)
 	defer w.cancel()
 	if bad := early(w); bad != nil {
 		return *bad
@@ -216,7 +216,7 @@ func tries(t *trial) Result {
 	try := func(c *client) (*recipes.Hold, error) {
 		ctx, cancel := t.within()
 		defer cancel()
-		return c.Lock(foreign.LockConfig{Paths: []string{lockPath}, Try: true}).Acquire(ctx)
+		return c.Lock(foreign.LockConfig{Paths: []string{t.lock}, Try: true}).Acquire(ctx)
 	}
 	h, err := try(a)
 	switch {
@@ -258,11 +258,11 @@ func twoLocks(t *trial) Result {
 	if err != nil {
 		return unexpected(err, "opened ID, for two clients")
 	}
-	one, err := t.acquire(a, lockPath, "")
+	one, err := t.acquire(a, t.lock, "")
 	if err != nil {
 		return unexpected(err, dueGranted)
 	}
-	two, err := t.acquire(b, otherPath, "")
+	two, err := t.acquire(b, t.other, "")
 	if err != nil {
 		return unexpected(err, dueGranted+": another client holds a lock of another PATH, which does not matter")
 	}
@@ -307,11 +307,11 @@ func pings(t *trial) Result {
 		return skipped("it declares no pings. With them, a standstill of its process (a collection of garbage) is not " +
 			"held against its lock")
 	}
-	h, err := t.acquire(a, lockPath, "")
+	h, err := t.acquire(a, t.lock, "")
 	if err != nil {
 		return unexpected(err, dueGranted)
 	}
-	w := t.wait(b, lockPath)
+	w := t.wait(b, t.lock)
 	defer func() { w.cancel(); <-w.held }()
 	ctx, cancel := t.within()
 	defer cancel()
@@ -339,8 +339,8 @@ func modes(t *trial) Result {
 	}
 	has := []string{"exclusive"}
 	for _, kind := range []struct{ name, path, first, second, third string }{
-		{"read and write", lockPath, foreign.Read, foreign.Read, foreign.Write},
-		{"permits", otherPath, foreign.Permits(1, 2), foreign.Permits(1, 2), foreign.Permits(1, 2)},
+		{"read and write", t.lock, foreign.Read, foreign.Read, foreign.Write},
+		{"permits", t.other, foreign.Permits(1, 2), foreign.Permits(1, 2), foreign.Permits(1, 2)},
 	} {
 		first, err := t.acquire(a, kind.path, kind.first)
 		if errors.Is(err, foreign.ErrBroken) || errors.Is(err, context.DeadlineExceeded) {

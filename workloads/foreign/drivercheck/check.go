@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"locklab/ensembles/remote"
 	"locklab/workloads/foreign"
 )
 
@@ -16,6 +17,9 @@ type Config struct {
 	Argv []string
 	// Stderr gets what the command writes to its standard error; nil = it is dropped.
 	Stderr io.Writer
+	// Connect is the way to the ensemble on which the command is tried; nil = a service in memory. The cases work below a
+	// znode that they make and remove.
+	Connect *remote.Access
 
 	patience time.Duration // for answers that need the servers; 0 = 15 s
 	_        struct{}      // no positional literals
@@ -56,7 +60,7 @@ func wrong(format string, args ...any) Result {
 // A check is one case. Its text is what it asks.
 type check struct {
 	name string
-	// service says that the case needs the command's sessions at the service in memory.
+	// service says that the case needs the command's sessions at the servers that it is told.
 	service bool
 	try     func(*trial) Result
 }
@@ -79,7 +83,7 @@ var checks = []check{
 }
 
 // Run tries all cases and hands each result to show. An error says that ctx ended, or that the service could not be
-// started.
+// started, or wraps [remote.ErrUnusable].
 func Run(ctx context.Context, cfg Config, show func(Result)) error {
 	if cfg.patience == 0 {
 		cfg.patience = 15 * time.Second
@@ -87,7 +91,7 @@ func Run(ctx context.Context, cfg Config, show func(Result)) error {
 	elsewhere := false
 	for i, c := range checks {
 		if c.service && elsewhere {
-			r := skipped("the command makes no session at the service that it is told")
+			r := skipped("the command makes no session at the servers that it is told")
 			r.Case = c.name
 			show(r)
 			continue

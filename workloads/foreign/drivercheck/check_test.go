@@ -1,6 +1,7 @@
 package drivercheck
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"locklab/ensembles/labtest/suite"
+	"locklab/ensembles/reach"
+	"locklab/ensembles/remote"
+	"locklab/recipes/zktest"
 	"locklab/workloads/foreign/examples"
 )
 
@@ -21,8 +25,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // results tries a command. Its results are by the names of their cases.
 func results(t *testing.T, patience time.Duration, argv ...string) map[string]Result {
 	t.Helper()
+	return resultsOf(t, Config{Argv: argv, patience: patience})
+}
+
+func resultsOf(t *testing.T, cfg Config) map[string]Result {
+	t.Helper()
+	cfg.Stderr = t.Output()
 	all := map[string]Result{}
-	err := Run(t.Context(), Config{Argv: argv, Stderr: t.Output(), patience: patience}, func(r Result) {
+	err := Run(t.Context(), cfg, func(r Result) {
 		t.Logf("%s: %s: %s", r.Case, r.Outcome, r.Text)
 		all[r.Case] = r
 	})
@@ -148,6 +158,51 @@ func TestBrokenLocks(t *testing.T) {
 				t.Errorf("%s: %s: %s\nwant %s", c.check, r.Outcome, r.Text, c.want)
 			}
 		})
+	}
+}
+
+// The cases come out on an ensemble, through a relay, as they do in memory, and leave nothing there.
+func TestOnAnEnsemble(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	t.Parallel()
+	svc := zktest.StartWith(t, zktest.Config{Servers: 3})
+	svc.Put("/mine", nil)
+	access := &remote.Access{Ensemble: reach.Ensemble{Servers: svc.Addrs(), Chroot: "/mine", Credential: "me:secret"}}
+	for _, c := range []struct {
+		name, lock, wrong string
+		words             []string
+	}{
+		{"sound", "../../../recipes/broken/broken-lock", "", []string{"sound", "layout=queue", "pings"}},
+		{"zk.Lock", "../examples/zk-lock", "", nil},
+		{"persistent", "../../../recipes/broken/broken-lock", "session lost", []string{"persistent"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			argv := append([]string{build(t, c.lock)}, c.words...)
+			cfg := Config{Argv: argv, Connect: access}
+			if c.wrong != "" {
+				cfg.patience = 8 * time.Second // what is due never comes
+			}
+			all := resultsOf(t, cfg)
+			if c.wrong == "" {
+				sound(t, all)
+			} else if r := all[c.wrong]; r.Outcome != Wrong {
+				t.Errorf("%s: %s: %s", c.wrong, r.Outcome, r.Text)
+			}
+		})
+	}
+	if n, _ := svc.Node("/mine"); len(n.Children) > 0 || len(svc.Sessions()) > 0 {
+		t.Errorf("left: znodes %v, sessions %x", n.Children, svc.Sessions())
+	}
+}
+
+// An ensemble that cannot be used is named, with the reason.
+func TestUnusableEnsemble(t *testing.T) {
+	access := &remote.Access{Ensemble: reach.Ensemble{Servers: zktest.Start(t).Addrs(), Chroot: "/nowhere"}}
+	err := Run(t.Context(), Config{Argv: []string{"true"}, Connect: access}, func(r Result) { t.Errorf("%+v", r) })
+	if !errors.Is(err, remote.ErrUnusable) || !strings.Contains(fmt.Sprint(err), "/nowhere") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -18,11 +18,11 @@ func losesConnection(t *trial) Result {
 	if a.id == 0 {
 		return skipped("it does not say the ID of its session")
 	}
-	h, err := t.acquire(a, lockPath, "")
+	h, err := t.acquire(a, t.lock, "")
 	if err != nil {
 		return unexpected(err, dueGranted)
 	}
-	t.svc.Disconnect(a.id)
+	t.svc.disconnect(a.id)
 	switch err := t.release(h); {
 	case errors.Is(err, foreign.ErrBroken):
 		return unexpected(err, dueReleased)
@@ -51,11 +51,13 @@ func losesSession(t *trial) Result {
 	if a.id == 0 {
 		return skipped("it does not say the ID of its session")
 	}
-	h, err := t.acquire(a, lockPath, "")
+	h, err := t.acquire(a, t.lock, "")
 	if err != nil {
 		return unexpected(err, dueGranted)
 	}
-	t.svc.Expire(a.id)
+	if bad := t.expire(a); bad != nil {
+		return *bad
+	}
 	ctx, cancel := t.within()
 	defer cancel()
 	untold := false
@@ -103,16 +105,18 @@ func losesSessionWaiting(t *trial) Result {
 	if b.id == 0 {
 		return skipped("it does not say the ID of its session")
 	}
-	h, err := t.acquire(a, lockPath, "")
+	h, err := t.acquire(a, t.lock, "")
 	if err != nil {
 		return unexpected(err, dueGranted)
 	}
-	w := t.wait(b, lockPath)
+	w := t.wait(b, t.lock)
 	defer w.cancel()
 	if bad := early(w); bad != nil {
 		return *bad
 	}
-	t.svc.Expire(b.id)
+	if bad := t.expire(b); bad != nil {
+		return *bad
+	}
 	begun := time.Now()
 	if !t.ended(w) {
 		return wrong("the session of a client that waited was over for %v, and its acquire had no answer; due is "+

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"locklab/ensembles/agent"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/recipes"
 	"locklab/recipes/zksession"
-	"locklab/recipes/zktest"
 	"locklab/workloads/foreign"
 )
 
@@ -25,39 +25,45 @@ const atOnce = 10 * time.Second
 // shortly is how long a case waits for something that must not happen, or lets a request reach the command.
 const shortly = 300 * time.Millisecond
 
-// The paths of the locks. Nobody has made their parents.
-const (
-	lockPath  = "/locklab-driver-check/locks/one"
-	otherPath = "/locklab-driver-check/locks/two"
-)
-
-// A trial is what one case has: a service and a driver of its own.
+// A trial is what one case has: servers and a driver of its own.
 type trial struct {
 	ctx    context.Context
 	cfg    Config
-	svc    *zktest.Service
+	svc    servers
 	driver *foreign.Driver
-	pongs  chan time.Duration // how long the command took for its latest ping
+	// lock and other are the paths of the locks. Nobody has made their parents.
+	lock, other string
+	pongs       chan time.Duration // how long the command took for its latest ping
 
 	elsewhere bool // the command made no session at svc
 	clients   []*client
 }
 
 func newTrial(ctx context.Context, cfg Config) (*trial, error) {
-	t := &trial{ctx: ctx, cfg: cfg, svc: zktest.New(zktest.Config{}), pongs: make(chan time.Duration, 1)}
-	if err := t.svc.Listen(); err != nil {
+	t := &trial{ctx: ctx, cfg: cfg, pongs: make(chan time.Duration, 1)}
+	var err error
+	var env []string
+	if cfg.Connect == nil {
+		t.svc, err = newInMemory()
+	} else {
+		t.svc, err = newRelay(ctx, cfg.Connect)
+		if cfg.Connect.Credential != "" {
+			env = []string{agent.EnvCredential + "=" + string(cfg.Connect.Credential)}
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
+	t.lock, t.other = t.svc.base()+"/locks/one", t.svc.base()+"/locks/two"
 	answered := func(took time.Duration) {
 		select {
 		case t.pongs <- took:
 		default:
 		}
 	}
-	var err error
-	t.driver, err = foreign.NewDriver(foreign.Config{Argv: cfg.Argv, Stderr: cfg.Stderr, Answered: answered})
+	t.driver, err = foreign.NewDriver(foreign.Config{Argv: cfg.Argv, Env: env, Stderr: cfg.Stderr, Answered: answered})
 	if err != nil {
-		t.svc.Close()
+		t.svc.close()
 		return nil, err
 	}
 	return t, nil
@@ -69,7 +75,7 @@ func (t *trial) end() {
 		_ = t.close(c) // a case that asks for the close looks at it itself
 	}
 	t.driver.Close()
-	t.svc.Close()
+	t.svc.close()
 }
 
 // within bounds how long an answer may take.
@@ -100,8 +106,8 @@ func (t *trial) open() (*client, error) {
 	defer cancel()
 	c := &client{}
 	var err error
-	c.Session, err = t.driver.Open(ctx, foreign.SessionConfig{Servers: t.svc.Addrs(), Timeout: sessionTimeout,
-		Paths: []string{lockPath, otherPath}, OnState: func(s zksession.StateChange) {
+	c.Session, err = t.driver.Open(ctx, foreign.SessionConfig{Servers: t.svc.addrs(), Timeout: sessionTimeout,
+		Paths: []string{t.lock, t.other}, OnState: func(s zksession.StateChange) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.states = append(c.states, s.State)
@@ -113,7 +119,7 @@ func (t *trial) open() (*client, error) {
 		return nil, err
 	}
 	t.clients = append(t.clients, c)
-	t.elsewhere = len(t.svc.Sessions()) == 0
+	t.elsewhere = len(t.svc.sessions()) == 0
 	return c, nil
 }
 
@@ -135,7 +141,7 @@ func (t *trial) contended() (a, b *client, h *recipes.Hold, bad *Result) {
 	if err != nil {
 		return fails(err, "opened ID, for two clients")
 	}
-	if h, err = t.acquire(a, lockPath, ""); err != nil {
+	if h, err = t.acquire(a, t.lock, ""); err != nil {
 		return fails(err, dueGranted)
 	}
 	return a, b, h, nil
@@ -144,12 +150,22 @@ func (t *trial) contended() (a, b *client, h *recipes.Hold, bad *Result) {
 // passes acquires the lock, which must be free, and releases it. If that fails, it says how: refused does, if the lock
 // was not granted.
 func (t *trial) passes(c *client, refused func(error) Result) (bad *Result) {
-	h, err := t.acquire(c, lockPath, "")
+	h, err := t.acquire(c, t.lock, "")
 	if err != nil {
 		return new(refused(err))
 	}
 	if err := t.release(h); err != nil {
 		return new(unexpected(err, dueReleased))
+	}
+	return nil
+}
+
+// expire ends a client's session at the servers. If that fails, bad says how.
+func (t *trial) expire(c *client) (bad *Result) {
+	ctx, cancel := t.within()
+	defer cancel()
+	if err := t.svc.expire(ctx, c.id); err != nil {
+		return new(wrong("%v", err))
 	}
 	return nil
 }
@@ -243,9 +259,9 @@ func (t *trial) contenders(path string) (owners []int64) {
 		dir += "/leases"
 	}
 	names := []string{path}
-	if n, found := t.svc.Node(dir); found && layout != nodes.LayoutZnode {
+	if _, children, found := t.svc.node(t.ctx, dir); found && layout != nodes.LayoutZnode {
 		names = nil
-		for _, child := range n.Children {
+		for _, child := range children {
 			names = append(names, dir+"/"+child)
 		}
 	}
@@ -253,8 +269,8 @@ func (t *trial) contenders(path string) (owners []int64) {
 		if _, contends := selector.Place(name); !contends {
 			continue
 		}
-		if n, found := t.svc.Node(name); found {
-			owners = append(owners, n.Stat.EphemeralOwner)
+		if owner, _, found := t.svc.node(t.ctx, name); found {
+			owners = append(owners, owner)
 		}
 	}
 	return owners
