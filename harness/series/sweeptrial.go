@@ -209,7 +209,7 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 	case acquired == nil || open && (offered == nil || dropped == nil):
 		return say(capacity.Undecided, "the run never reached its measured window")
 	case open && *offered < arrivedShare*j.planned:
-		return say(capacity.Void, "only %.1f a second arrived", *offered)
+		return say(capacity.Void, "only %s a second arrived", words.Digits3(*offered))
 	}
 	lost := false // whether a goal counts what is dropped
 	held := ""
@@ -238,7 +238,8 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 	case open && !lost && *dropped > 0:
 		return say(capacity.Missed, "%s were dropped because no client was free", words.Grouped(*dropped))
 	case open && whole && *acquired < reachedShare**offered-chance(r):
-		return say(capacity.NotReached, "%.1f a second were due and %.1f were done", *offered, *acquired)
+		return say(capacity.NotReached, "%s a second were due and %s were done", words.Digits3(*offered),
+			words.Digits3(*acquired))
 	}
 	for _, t := range r.Thresholds {
 		if t.Verdict == check.Unknown && !heldDespiteHiccups(r, t) {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"locklab/harness/fail"
+	"locklab/reports/words"
 )
 
 // Reach is the largest load that a model answers for, as a multiple of the largest measured load.
@@ -160,4 +161,4 @@ func Within(n, from, to float64) error {
 	return nil
 }
 
-func plain(v float64) string { return fmt.Sprintf("%.4g", v) }
+func plain(v float64) string { return words.Digits3(v) }

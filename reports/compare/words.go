@@ -9,7 +9,7 @@ import (
 	"locklab/reports/words"
 )
 
-// amount writes a value in its unit, with about three digits.
+// amount writes a value in its unit, with three significant digits.
 func amount(v *float64, unit string) string {
 	switch {
 	case v == nil:
@@ -17,14 +17,14 @@ func amount(v *float64, unit string) string {
 	case strings.HasSuffix(unit, "-ns"):
 		return words.Duration(int64(math.Round(*v)))
 	case unit == "acquired/s":
-		return fmt.Sprintf("%.4g/s", *v)
+		return words.Digits3(*v) + "/s"
 	case strings.HasPrefix(unit, "not-"):
 		return percent(*v)
 	}
-	return fmt.Sprintf("%.4g", *v)
+	return words.Digits3(*v)
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+func percent(share float64) string { return words.Digits3(100*share) + " %" }
 
 // worse writes a loss, or a gain.
 func worse(loss float64) string {
@@ -34,7 +34,7 @@ func worse(loss float64) string {
 	return percent(loss) + " worse"
 }
 
-// ratio writes a change: 1.21 (1.18–1.25), or +1.2 (+0.9 to +1.5) points.
+// ratio writes a change: 1.21 (1.18–1.25) or +1.2 (+0.9 to +1.5) points.
 func (l *Line) ratio() string {
 	c := l.Change
 	switch {
@@ -43,7 +43,7 @@ func (l *Line) ratio() string {
 	case l.Difference:
 		return fmt.Sprintf("%+.1f (%+.1f to %+.1f) points", 100*c.Estimate, 100*c.Low, 100*c.High)
 	}
-	return fmt.Sprintf("%.3f (%.3f–%.3f)", c.Estimate, c.Low, c.High)
+	return fmt.Sprintf("%s (%s–%s)", words.Ratio(c.Estimate), words.Ratio(c.Low), words.Ratio(c.High))
 }
 
 // tolerated writes the loss that is accepted.

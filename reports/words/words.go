@@ -1,6 +1,7 @@
 package words
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -126,6 +127,18 @@ func Digits3(v float64) string {
 	}
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	return strconv.FormatFloat(r, 'f', -1, 64)
+}
+
+// Ratio writes v with three significant digits, and fewer below 1. Unlike Digits3 it keeps zeros at the end, so that
+// the ratios of a table are as precise as they look.
+func Ratio(v float64) string {
+	decimals := 3
+	for _, from := range []float64{0.9995, 9.995, 99.95} {
+		if math.Abs(v) >= from {
+			decimals--
+		}
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
 // Absent is written for a number that was not measured.

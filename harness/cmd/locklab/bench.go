@@ -263,7 +263,7 @@ func tellSample(w io.Writer, e bench.Progress) {
 	}
 	rate := "n/a"
 	if v := r.Throughput.AcquiredPerS; v != nil {
-		rate = fmt.Sprintf("%.0f/s", *v)
+		rate = words.Digits3(*v) + "/s"
 	}
 	left := ""
 	if e.Left > 0 {

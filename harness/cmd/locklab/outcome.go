@@ -13,6 +13,7 @@ import (
 	"locklab/harness/rundir"
 	"locklab/reports/measure"
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // tell prints the outcome of a run, as JSON or for a person, and returns the error that the command ends with. err is
@@ -82,10 +83,10 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 	printThresholds(t, r.Thresholds)
 	fmt.Fprintln(t, "\t\t\t")
 	if rate := r.Throughput.AcquiredPerS; rate != nil {
-		fmt.Fprintf(t, "acquired\t%d\t%.0f/s\t%s\n", r.Operations.Acquired, *rate, modes(r.Operations))
+		fmt.Fprintf(t, "acquired\t%d\t%s/s\t%s\n", r.Operations.Acquired, words.Digits3(*rate), modes(r.Operations))
 	}
 	if rate := r.Throughput.OfferedPerS; rate != nil {
-		fmt.Fprintf(t, "due\t\t%.0f/s\t%d dropped (no client was free)\n", *rate, *r.Throughput.Dropped)
+		fmt.Fprintf(t, "due\t\t%s/s\t%d dropped (no client was free)\n", words.Digits3(*rate), *r.Throughput.Dropped)
 	}
 	if n := r.Operations.TimedOut; n > 0 {
 		fmt.Fprintf(t, "timed out\t%d\t\t\n", n)
@@ -111,10 +112,10 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		fmt.Fprintf(t, "failover\tmean %s\t\tmax %s\n", span(mean), span(longest))
 	}
 	if n := r.Server.RequestsPerAcquire; n != nil {
-		fmt.Fprintf(t, "requests\t%.2f\tper acquisition\t\n", *n)
+		fmt.Fprintf(t, "requests\t%s\tper acquisition\t\n", words.Digits3(*n))
 	}
 	if n := r.Server.WatchesFiredPerRelease; n != nil {
-		fmt.Fprintf(t, "watches fired\t%.2f\tper release\t\n", *n)
+		fmt.Fprintf(t, "watches fired\t%s\tper release\t\n", words.Digits3(*n))
 	}
 	if h := r.Hiccups; h != nil {
 		fmt.Fprintf(t, "hiccups\tp50 %s\tp99 %s\tmax %s\n", span(h.P50Ns), span(h.P99Ns), span(h.MaxNs))
