@@ -67,7 +67,8 @@ type Report struct {
 	// Says is what the first run with a violation says in a sentence, and Saw is its directory; empty without one.
 	Says       string     `json:"says,omitempty"`
 	Saw        string     `json:"saw,omitempty"`
-	Mismatches []Mismatch `json:"mismatches"` // those that are allowed; others are refused without a report
+	Page       string     `json:"page,omitempty"` // the address of that run's report, if it has one: see [Page]
+	Mismatches []Mismatch `json:"mismatches"`     // those that are allowed; others are refused without a report
 	Warnings   []string   `json:"warnings"`
 	Metrics    []Line     `json:"metrics"`
 	// Paired says that runs were compared pair by pair, and not just side by side.

@@ -57,9 +57,36 @@ func TestCommentOnAViolation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(got), "**Fail: Two clients held the lock at once.**\n\nTo see it: `") ||
-		!strings.Contains(string(got), "run-02/report.html`") || strings.Contains(string(got), "inconclusive") {
+	if !strings.HasPrefix(string(got), "**Fail: Two clients held the lock at once.**\n\nTo see it: [") ||
+		!strings.Contains(string(got), "run-02/report.html), whose picture") ||
+		strings.Contains(string(got), "inconclusive") {
 		t.Errorf("%s", got)
+	}
+}
+
+// The comment links to where people who read it find the report.
+func TestCommentLinksToTheReport(t *testing.T) {
+	github := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.example",
+		"GITHUB_REPOSITORY": "some/where", "GITHUB_RUN_ID": "17"}
+	gitlab := map[string]string{"GITLAB_CI": "true", "CI_JOB_URL": "https://gitlab.example/some/where/-/jobs/17"}
+	for _, c := range []struct {
+		env        map[string]string
+		saw, links string
+	}{
+		{nil, "runs/gate/head/001", "[runs/gate/head/001/report.html](runs/gate/head/001/report.html), whose"},
+		{nil, "runs/a (1)_x", "[runs/a (1)\\_x/report.html](runs/a%20%281%29_x/report.html), whose"},
+		{gitlab, "runs/head", "](https://gitlab.example/some/where/-/jobs/17/artifacts/file/runs/head/report.html), whose"},
+		{gitlab, "/elsewhere", "[/elsewhere/report.html](/elsewhere/report.html), whose"},
+		{github, "runs/head", "runs/head/report.html among [the artifacts of this run]" +
+			"(https://github.example/some/where/actions/runs/17#artifacts), whose"},
+	} {
+		r := example(t)
+		r.Says, r.Saw = "It broke.", c.saw
+		r.Page = Page(func(name string) string { return c.env[name] }, filepath.Join(c.saw, "report.html"))
+		got, err := Render("markdown", r)
+		if err != nil || !strings.Contains(string(got), c.links) {
+			t.Errorf("%v: no %q in\n%s", err, c.links, got)
+		}
 	}
 }
 

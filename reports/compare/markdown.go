@@ -14,8 +14,8 @@ import (
 // understands, where to see it, the metrics that gate in a table, and the rest folded.
 func writeMarkdown(w *bytes.Buffer, r Report) error {
 	if r.Says != "" {
-		fmt.Fprintf(w, "**%s**\n\nTo see it: `%s`, whose picture is the first thing on the page.\n\n", words.Markdown(r.Says),
-			path.Join(r.Saw, rundir.ReportFile))
+		fmt.Fprintf(w, "**%s**\n\nTo see it: %s, whose picture is the first thing on the page.\n\n", words.Markdown(r.Says),
+			r.seen(path.Join(r.Saw, rundir.ReportFile)))
 	}
 	fmt.Fprintf(w, "### locklab: %s\n\n%s\n", r.Verdict, words.Markdown(r.Reason))
 	for _, v := range r.Violations {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"locklab/harness/rundir"
 	"locklab/harness/untrusted"
 	"locklab/reports/compare"
 )
@@ -137,6 +138,9 @@ func (c *comparison) check() error {
 }
 
 func (c *comparison) print(std streams, report compare.Report) error {
+	if report.Saw != "" {
+		report.Page = compare.Page(os.Getenv, filepath.Join(report.Saw, rundir.ReportFile))
+	}
 	for _, format := range slices.Sorted(maps.Keys(c.Write)) {
 		b, err := compare.Render(format, report)
 		if err == nil {
