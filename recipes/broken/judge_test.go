@@ -20,6 +20,7 @@ type claim struct {
 // own session that no earlier znode excludes, and no two holds may exclude each other.
 func (w *world) exclusion(claims ...claim) {
 	w.t.Helper()
+	w.show()
 	claims = slices.DeleteFunc(claims, func(c claim) bool { return c.hold == nil || c.hold.Context().Err() != nil })
 	queue := w.nodes(w.path)
 	var wrong []string
@@ -58,6 +59,7 @@ func (w *world) robbed(holder *recipes.Hold, next *client) {
 		return
 	}
 	other := next.start(next.ways.Write).held()
+	w.show()
 	if holder.Context().Err() == nil {
 		w.found(broken.BeliefExclusion, "token %x holds in session %x, and so does token %x in session %x",
 			holder.Token(), uint64(holder.Session()), other.Token(), uint64(other.Session()))
@@ -79,6 +81,7 @@ func (w *world) stuck(proof func() string, all ...*pending) bool {
 	if ended() {
 		return false // an acquire returned before the proof, or there was none
 	}
+	w.show()
 	w.found(broken.Liveness, "%s", why)
 	return true
 }

@@ -32,6 +32,7 @@ type world struct {
 	memory  bool     // the servers are in this process and have no transaction logs
 	service *zk.Conn // for looking at the service's znodes and watches
 	permits int
+	shows   func() // called, if it is set, when the lock is as its bug makes it
 
 	findings map[broken.Check]string
 	journal  journal
@@ -90,6 +91,12 @@ func (w *world) setUp(t *testing.T) {
 func (w *world) found(check broken.Check, format string, args ...any) {
 	w.findings[check] = fmt.Sprintf(format, args...)
 	w.t.Logf("%s: %s", check, w.findings[check])
+}
+
+func (w *world) show() {
+	if w.shows != nil {
+		w.shows()
+	}
 }
 
 // until waits for a condition.

@@ -45,6 +45,7 @@ type stage struct {
 	srv     *zktest.Service
 	command []string
 	timeout time.Duration
+	shows   func() // called, if it is set, when the lock is as its bug makes it
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -108,6 +109,12 @@ func (s *stage) strike() (end func()) {
 func (s *stage) expire(c *client) {
 	s.committed(c.session, txnlog.Txn{Type: txnlog.CloseSession})
 	s.srv.Expire(int64(c.session))
+}
+
+func (s *stage) show() {
+	if s.shows != nil {
+		s.shows()
+	}
 }
 
 // drain ends the measured window: attempts under way may still succeed.
@@ -240,6 +247,7 @@ func (s *stage) superseded(ends bool) {
 		s.t.Fatal("the machine was so slow that the session has expired")
 	}
 	end()
+	s.show()
 	if ends {
 		s.later(time.Minute) // and it is told nothing
 	}
@@ -317,6 +325,7 @@ func cutOff(s *stage) {
 			if ha == nil || hb == nil {
 				s.t.Fatal("the lock was not granted")
 			}
+			s.show()
 			a.release(ha)
 			b.release(hb)
 			return
@@ -350,6 +359,7 @@ func leaveBehind(s *stage) {
 		b.release(h)
 		s.t.Fatal("the lock was granted")
 	}
+	s.show()
 	s.later(time.Minute)
 	e.Kind, e.Detail = history.Fail, "timed out"
 	b.record(e)
