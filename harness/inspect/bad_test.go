@@ -27,6 +27,9 @@ func serve(t *testing.T, answer func(net.Conn)) string {
 	return labtest.Accept(t, l, answer)
 }
 
+// enough is how long a look may take. It uses it up to a part of the time that is left, also on a busy machine.
+const enough = 20 * time.Second
+
 // A server that is none, or that does not serve, is named in one line with what is wrong, within the time that is left.
 func TestBadServers(t *testing.T) {
 	silent := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
@@ -43,7 +46,7 @@ func TestBadServers(t *testing.T) {
 			"cannot be reached"},
 		{"another service", func(t *testing.T) string {
 			return serve(t, func(c net.Conn) { fmt.Fprint(c, "SSH-2.0-x\r\n"); silent(c) })
-		}, nil, 6 * time.Second, "answers as no ZooKeeper server does"},
+		}, nil, enough, "answers as no ZooKeeper server does"},
 		{"zeros without end", func(t *testing.T) string {
 			return serve(t, func(c net.Conn) {
 				for zeros := make([]byte, 1<<10); ; {
@@ -52,14 +55,14 @@ func TestBadServers(t *testing.T) {
 					}
 				}
 			})
-		}, nil, 6 * time.Second, "no server serves clients"},
+		}, nil, enough, "no server serves clients"},
 		{"a long frame", func(t *testing.T) string {
 			return serve(t, func(c net.Conn) { _, _ = c.Write([]byte{0x7f, 0xff, 0xff, 0xff}); silent(c) })
-		}, nil, 6 * time.Second, "with 2147483647 bytes, as no ZooKeeper server does"},
-		{"silence", func(t *testing.T) string { return serve(t, silent) }, nil, 6 * time.Second, "does not answer"},
-		{"it closes connections", func(t *testing.T) string { return serve(t, func(net.Conn) {}) }, nil, 6 * time.Second,
+		}, nil, enough, "with 2147483647 bytes, as no ZooKeeper server does"},
+		{"silence", func(t *testing.T) string { return serve(t, silent) }, nil, enough, "does not answer"},
+		{"it closes connections", func(t *testing.T) string { return serve(t, func(net.Conn) {}) }, nil, enough,
 			"does not answer"},
-		{"no TLS", func(t *testing.T) string { return zktest.Start(t).Addrs()[0] }, &reach.TLS{}, 6 * time.Second,
+		{"no TLS", func(t *testing.T) string { return zktest.Start(t).Addrs()[0] }, &reach.TLS{}, enough,
 			"does not answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,7 +95,7 @@ func TestSlowAnswers(t *testing.T) {
 	create(t, admin, zksession.Persistent, "/a", "/a/lock")
 	create(t, admin, zksession.Ephemeral, "/a/lock/x__lock__0000000000")
 	svc.Delay(zktest.OpGetData, time.Hour)
-	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	i, err := Open(ctx, s.config("/a"))
 	if err != nil {
