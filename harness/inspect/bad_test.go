@@ -28,7 +28,7 @@ func serve(t *testing.T, answer func(net.Conn)) string {
 }
 
 // enough is how long a look may take. It uses it up to a part of the time that is left, also on a busy machine.
-const enough = 20 * time.Second
+const enough = 12 * time.Second
 
 // A server that is none, or that does not serve, is named in one line with what is wrong, within the time that is left.
 func TestBadServers(t *testing.T) {
@@ -95,7 +95,8 @@ func TestSlowAnswers(t *testing.T) {
 	create(t, admin, zksession.Persistent, "/a", "/a/lock")
 	create(t, admin, zksession.Ephemeral, "/a/lock/x__lock__0000000000")
 	svc.Delay(zktest.OpGetData, time.Hour)
-	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	// A session gives up a connection on which nothing is answered for longer.
+	ctx, cancel := context.WithTimeout(t.Context(), sessionTimeout/2)
 	defer cancel()
 	i, err := Open(ctx, s.config("/a"))
 	if err != nil {

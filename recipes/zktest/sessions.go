@@ -40,11 +40,21 @@ type client interface {
 	broken(expired bool)
 }
 
+// A server grants no session timeout below two ticks. Tests want sessions that are over quickly, so only who asks for
+// less than least gets leastGranted: it asks for the least that there is.
+const (
+	least        = 10 * time.Millisecond
+	leastGranted = 4 * time.Second
+)
+
 // open makes a session at a server, whose number is the first byte of the id. s.mu is held.
 func (s *Service) open(m *server, timeout time.Duration) *session {
 	s.last++
 	s.zxid++
 	id := int64(slices.Index(s.servers, m))<<56 | s.last
+	if timeout < least {
+		timeout = leastGranted
+	}
 	ss := &session{id: id, timeout: timeout, password: make([]byte, 16), unwatch: func() {}}
 	_, _ = rand.Read(ss.password) // it never fails
 	s.sessions[ss.id] = ss

@@ -48,8 +48,8 @@ type row struct {
 // Folders are the parts of the row's name.
 func (r row) Folders() []string { return strings.Split(r.Name, "/") }
 
-// Update is [Write] for what makes the runs: it does not ask how many there are, and the first may have failed before it
-// had a directory.
+// Update is [Write] for what makes the runs: it does not ask how many there are, and the first may have failed before
+// it had a directory.
 func Update(dir, title string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil

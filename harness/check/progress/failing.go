@@ -26,8 +26,8 @@ type failingRun struct {
 // No hold may touch that time, nor may a fault or a standstill, or what either may have left. A client that did not
 // want to wait any longer proves nothing here, see [LivenessJudge.refusals], and neither does one that asks for more
 // permits than there are. Where clients take several locks together, a hold of any lock counts, because an attempt may
-// rightly fail for another lock than this one. If a client had no connection meanwhile, it is not known whether the lock
-// is to blame, which is a doubt.
+// rightly fail for another lock than this one. If a client had no connection meanwhile, it is not known whether the
+// lock is to blame, which is a doubt.
 func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found []evidence.Finding, doubts []string) {
 	tries := slices.DeleteFunc(slices.Clone(all), func(a *history.Acquisition) bool { return !l.failedByLock(a) })
 	if len(tries) < fewFailures {
