@@ -206,8 +206,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// runWithCosts runs a scenario until a run tells the costs per acquisition. A run leaves them out if reading the servers'
-// counters took it long, which a busy machine brings about.
+// runWithCosts runs a scenario until a run tells the costs per acquisition. A run leaves them out if reading the
+// servers' counters took it long, which a busy machine brings about.
 func runWithCosts(t *testing.T, stage *Stage, src string) judge.Outcome {
 	t.Helper()
 	for range 5 {

@@ -50,8 +50,8 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 	return blocks
 }
 
-// stoppedSince is since when verified faults have stopped all processes that f, a fault of clients, struck at a time. It
-// is that time if they were running until then.
+// stoppedSince is since when verified faults have stopped all processes that f, a fault of clients, struck at a time.
+// It is that time if they were running until then.
 func (l *LivenessJudge) stoppedSince(f *evidence.Fault, at int64) int64 {
 	if len(f.Targets) == 0 || !l.OnlyClients(f) {
 		return at
@@ -107,8 +107,8 @@ func (l *LivenessJudge) silenced(a *history.Acquisition) evidence.Spans {
 	return evidence.Merged(all)
 }
 
-// deaf are the times in which a's client could not hear of a grant: [LivenessJudge.silenced], and those in which it told
-// that it had no connection.
+// deaf are the times in which a's client could not hear of a grant: [LivenessJudge.silenced], and those in which it
+// told that it had no connection.
 func (l *LivenessJudge) deaf(a *history.Acquisition) evidence.Spans {
 	return evidence.Merged(append(slices.Clone(l.silenced(a)), l.Unconnected[a.Client]...))
 }

@@ -31,13 +31,13 @@ const impatient = int64(250 * time.Millisecond)
 //
 // A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
 // lock, and neither a fault nor a standstill can have kept it from being granted ([LivenessJudge.blocks]). Within the
-// timeout and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. A client that told that it
-// had no connection does not count as waiting meanwhile, since it could not hear of a grant; without a fault that
-// explains it, that makes the stall a doubt. Faults are in force
-// until their heal was confirmed, so a lock that does not recover from a fault is a stall too. A stall does not end
-// when a waiter gives up and comes back, but attempts that give up within a quarter of a second, or within 50 ms of
-// having a place in the queue, are too impatient to prove anything. Many of them in vain are a doubt, see
-// [LivenessJudge.refusals], which judges refused attempts as well.
+// timeout and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. A client that told that
+// it had no connection does not count as waiting meanwhile, since it could not hear of a grant; without a fault that
+// explains it, that makes the stall a doubt. Faults are in force until their heal was confirmed, so a lock that does
+// not recover from a fault is a stall too. A stall does not end when a waiter gives up and comes back, but attempts
+// that give up within a quarter of a second, or within 50 ms of having a place in the queue, are too impatient to
+// prove anything. Many of them in vain are a doubt, see [LivenessJudge.refusals], which judges refused attempts as
+// well.
 //
 // Hand-offs after a clean release are judged more strictly, by what the run itself shows to be plausible: see
 // [LivenessJudge.handOffs].

@@ -84,7 +84,8 @@ func newParser(std streams, wholeHelp bool) (*kong.Kong, error) {
 	return kong.New(all, append(valueMappers(), kong.Name("locklab"),
 		kong.Description("Measures ZooKeeper locks and tries to break them."), kong.Help(printHelp(wholeHelp)),
 		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"labs": strings.Join(ensembles.LabNames(), ",")}, kong.PostBuild(putHelpTexts), kong.ExplicitGroups([]kong.Group{{Key: keysGroup, Title: keysTitle}}),
+		kong.Vars{"labs": strings.Join(ensembles.LabNames(), ",")}, kong.PostBuild(putHelpTexts),
+		kong.ExplicitGroups([]kong.Group{{Key: keysGroup, Title: keysTitle}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ValueFormatter(helpWithDefault))...)
 }
 
