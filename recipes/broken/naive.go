@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 
 	"locklab/recipes"
 	"locklab/recipes/zksession"
@@ -28,7 +29,7 @@ func (m *naive) Acquire(ctx context.Context) (*recipes.Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine := []byte(m.c.GUID())
+	mine := []byte(uuid.NewString())
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("acquire %s: %w", m.path, err)

@@ -19,13 +19,12 @@ type simulateCmd struct {
 	Recipe   []string `default:"mutex" placeholder:"NAME,…" predictor:"key:recipe" help:"${simulate_recipe_help}"`
 	NoFaults bool     `help:"Let nothing go wrong."`
 	Stop     bool     `help:"Stop at the first finding."`
-	Model    int      `placeholder:"N" help:"The model that a seed is of. A locklab with another model refuses."`
 	JSON     bool     `name:"json" help:"Print the numbers and the findings as JSON."`
 }
 
 const (
-	seedsHelp = "Seeds to run, such as 1..1000, or one, whose violation is reduced and told step by step. Each " +
-		"decides what clients do, which kinds of faults there are, when they strike, and how long each message takes."
+	seedsHelp = "Seeds to run, such as 1..1000, or one. Each decides what clients do, which kinds of faults there are, " +
+		"when they strike, and how long each message takes."
 	simulateRecipeHelp = "Recipes to run each seed of: any of this library's, or a lock with a known bug."
 	// mostSeeds bounds a range, which may be a slip.
 	mostSeeds = 100_000_000
@@ -40,8 +39,6 @@ type simulated struct {
 	Model    int                  `json:"model"`
 	Findings []simulate.Finding   `json:"findings"`
 	Totals   []simulate.TotalsFor `json:"totals"`
-	// Shrunk has the violations of a single seed, with nothing in them that could be left out.
-	Shrunk []*simulate.Shrunk `json:"shrunk,omitempty"`
 }
 
 // Run runs seeds, and prints findings as they come.
@@ -53,10 +50,6 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 	recipes, err := simulable(c.Recipe)
 	if err != nil {
 		return err
-	}
-	if c.Model != 0 && c.Model != simulate.Model {
-		return &scenario.InputError{Flag: "--model", Msg: fmt.Sprintf("the seed was made by another model: %d, and "+
-			"this locklab has %d", c.Model, simulate.Model), Hint: "use the locklab that printed the command"}
 	}
 	out := simulated{Model: simulate.Model, Findings: []simulate.Finding{}}
 	var e ending
@@ -83,16 +76,6 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 			e.interrupted = true
 			break
 		}
-		if first == last && t.Violations > 0 {
-			fmt.Fprintln(std.Err, "reducing the run to what the violation needs")
-			x, err := simulate.Shrink(ctx, simulate.Seed(r, first, !c.NoFaults))
-			if err != nil {
-				return e.with(err)
-			}
-			if out.Shrunk = append(out.Shrunk, x); !c.JSON {
-				x.Print(std.Out)
-			}
-		}
 		if c.Stop && e.violation {
 			break
 		}
@@ -105,7 +88,7 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 
 // reproduces returns the command that runs one seed again.
 func reproduces(r lock.Recipe, seed uint64, noFaults bool) string {
-	s := fmt.Sprintf("again: locklab simulate --recipe %s --seeds %d --model %d", r.Name, seed, simulate.Model)
+	s := fmt.Sprintf("again: locklab simulate --recipe %s --seeds %d", r.Name, seed)
 	if noFaults {
 		s += " --no-faults"
 	}
