@@ -110,7 +110,7 @@ func (l *LivenessJudge) silenced(a *history.Acquisition) evidence.Spans {
 // deaf are the times in which a's client could not hear of a grant: [LivenessJudge.silenced], and those in which it
 // told that it had no connection.
 func (l *LivenessJudge) deaf(a *history.Acquisition) evidence.Spans {
-	return evidence.Merged(append(slices.Clone(l.silenced(a)), l.Unconnected[a.Client]...))
+	return evidence.Merged(append(l.silenced(a), l.Unconnected[a.Client]...))
 }
 
 // judged says how much of the run the check judged of the lock that it could judge least, which is a doubt if it is

@@ -29,6 +29,22 @@ func (w way) target(connect string) remote.Target {
 	return remote.Target{Connect: connect, CA: w.CA, Cert: w.Cert, Key: w.Key, Auth: w.Auth}
 }
 
+// open opens the ensemble that --connect names; nil if it names none. Then the other flags are a mistake.
+func (w way) open(connect string) (*remote.Access, error) {
+	if connect == "" && w != (way{}) {
+		return nil, &scenario.InputError{Flag: "--connect", Msg: "the other flags say how to reach an ensemble, and none " +
+			"is named", Hint: "--connect host:port"}
+	}
+	if connect == "" {
+		return nil, nil
+	}
+	access, err := w.target(connect).Open()
+	if err != nil {
+		return nil, &scenario.InputError{Msg: err.Error()}
+	}
+	return access, nil
+}
+
 const (
 	cleanConnectHelp = "Remove what killed runs left in this ensemble (host:port,…, perhaps with a /chroot) instead. " +
 		"Only paths that bear the mark of a run are removed, and only if no session uses them."
@@ -39,16 +55,12 @@ func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnviron
 
 // Run removes leftovers.
 func (c cleanCmd) Run(ctx context.Context, log *slog.Logger) error {
-	if c.Connect == "" && c.CA+c.Cert+c.Key+c.Auth != "" {
-		return &scenario.InputError{Flag: "--connect", Msg: "the other flags say how to reach an ensemble, and none is named",
-			Hint: "--connect host:port"}
-	}
-	if c.Connect == "" {
-		return labs.Clean(ctx, log)
-	}
-	access, err := c.target(c.Connect).Open()
+	access, err := c.open(c.Connect)
 	if err != nil {
-		return &scenario.InputError{Msg: err.Error()}
+		return err
+	}
+	if access == nil {
+		return labs.Clean(ctx, log)
 	}
 	if _, err := access.Inspect(ctx); err != nil {
 		return err

@@ -50,20 +50,14 @@ func (c *driverCheckCmd) Run(ctx context.Context, std streams) error {
 	if _, err := exec.LookPath(argv[0]); err != nil {
 		return &scenario.InputError{Msg: err.Error(), Hint: "a program that can be executed, such as ./mylock"}
 	}
-	cfg := drivercheck.Config{Argv: argv, Stderr: std.Err}
-	switch {
-	case c.Connect != "":
-		var err error
-		if cfg.Connect, err = c.target(c.Connect).Open(); err != nil {
-			return &scenario.InputError{Msg: err.Error()}
-		}
-	case c.CA+c.Cert+c.Key+c.Auth != "":
-		return &scenario.InputError{Flag: "--connect", Msg: "the other flags say how to reach an ensemble, and none is named",
-			Hint: "--connect host:port"}
+	access, err := c.open(c.Connect)
+	if err != nil {
+		return err
 	}
+	cfg := drivercheck.Config{Argv: argv, Stderr: std.Err, Connect: access}
 	n := map[drivercheck.Outcome]int{}
 	w := tabwriter.NewWriter(std.Out, len("session lost while waiting")+2, 0, 2, ' ', 0)
-	err := drivercheck.Run(ctx, cfg, func(r drivercheck.Result) {
+	err = drivercheck.Run(ctx, cfg, func(r drivercheck.Result) {
 		n[r.Outcome]++
 		fmt.Fprintf(w, "%s\t%s\n", r.Case, untrusted.Text(fmt.Sprintf("%-8s  %s", r.Outcome, r.Text)))
 		w.Flush()
