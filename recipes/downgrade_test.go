@@ -60,6 +60,7 @@ func TestDowngradeEveryRequestLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			next := waitingWriter(t, svc, name)
+			eventually(t, name+": the write hold is watched by both", func() bool { return watchers(svc, w) == 2 })
 			begun.Store(true)
 			r, err := rw.Downgrade(within(t), w)
 			if err == nil {
@@ -120,7 +121,8 @@ func TestDowngradeCancelledAtEveryRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := waitingWriter(t, svc, name)
-		begun.Store(true)
+		eventually(t, name+": the write hold is watched by both", func() bool { return watchers(svc, w) == 2 })
+		begun.Store(true) // from here on, all requests of this session are the downgrade's
 		ctx, cancel := context.WithCancel(within(t))
 		type result struct {
 			h   *Hold

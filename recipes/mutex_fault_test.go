@@ -197,9 +197,11 @@ func cancelledAtEveryRequest(t *testing.T, recipe string) {
 		name := fmt.Sprintf("%s/request=%d", recipe, n)
 		svc := newFakeService()
 		var requests atomic.Int32
+		var releasing bool // read once reached is closed
 		reached, proceed := make(chan struct{}), make(chan struct{})
-		s, _ := svc.session(t, func(string, string) fault {
+		s, _ := svc.session(t, func(op, _ string) fault {
 			if requests.Add(1) == n {
+				releasing = op == "delete"
 				close(reached)
 				<-proceed
 			}
@@ -235,8 +237,13 @@ func cancelledAtEveryRequest(t *testing.T, recipe string) {
 			}
 			break
 		}
-		if !errors.Is(err, context.Canceled) {
+		// At the end of a release's grace, the janitor's delete may be answered before the release looks.
+		confirmed := err == nil && releasing
+		if !errors.Is(err, context.Canceled) && !confirmed {
 			t.Errorf("%s: %v", name, err)
+		}
+		if left := svc.ephemerals(); confirmed && len(left) > 0 {
+			t.Errorf("%s: the release is confirmed, and %v is left", name, left)
 		}
 		eventually(t, name+": nothing left behind", func() bool { return len(svc.ephemerals()) == 0 })
 	}
