@@ -10,12 +10,16 @@ var addedCheck = addition{
 	pkg: "harness/check", file: "novelty.go",
 	text: `package check
 
-var noveltyCheck = Check{
+import "locklab/harness/check/evidence"
+
+var noveltyCheck = evidence.Check{
 	Name: "novelty", Asks: "was anything new?", Subject: "what is new",
-	judge: func(*digest, *Safety) Verdict { return Verdict{Result: Pass, Summary: "nothing new"} },
+	Judge: func(*evidence.Digest, *evidence.Safety) evidence.Verdict {
+		return evidence.Verdict{Result: evidence.Pass, Summary: "nothing new"}
+	},
 }
 `,
-	list: "catalogue.go", after: "\t\tlivenessCheck,\n", line: "\t\tnoveltyCheck,\n",
+	list: "checks.go", after: "\t\tprogress.LivenessCheck,\n", line: "\t\tnoveltyCheck,\n",
 }
 
 // A new check is found in the scenario's keys, the schema, the hint for a typing error, the verdict and the report.

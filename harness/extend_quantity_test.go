@@ -11,11 +11,14 @@ var addedQuantity = addition{
 	pkg: "reports/result", file: "recordedevents.go",
 	text: `package result
 
-import "locklab/harness/rundir"
+import (
+	"locklab/harness/rundir"
+	"locklab/reports/measure"
+)
 
 var recordedEvents = Quantity{
 	Path: "quantities.recorded_events", Better: Lower, Means: "how many events the history has",
-	Measure: func(run *rundir.Run, _ Interval) *float64 {
+	Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
 		n := float64(run.Events.Len())
 		return &n
 	},

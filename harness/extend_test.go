@@ -28,12 +28,12 @@ var additions = []addition{addedCheck, addedFault, addedRecipe, addedQuantity}
 // and by readers in results, reports and manuals. One build of the program has all the additions, because a build
 // takes long.
 func TestAnAdditionIsOneFileAndOneLine(t *testing.T) {
+	dir := t.TempDir()
+	overlay := overlayOf(t, dir, additions) // in every run of the tests, so that the lists stay where they are said to be
 	suite.Nightly(t, "builds the program twice; the other tests of this package keep the tables")
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	dir := t.TempDir()
-	overlay := overlayOf(t, dir, additions)
 	locklab := filepath.Join(dir, "locklab")
 	out, err := goCommand(t, "build", "-trimpath", "-overlay", overlay, "-o", locklab, "./harness/cmd/locklab")
 	if err != nil {
