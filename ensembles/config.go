@@ -20,6 +20,8 @@ type ServerConfig struct {
 	SyncLimit int
 	// MinSessionTimeout and MaxSessionTimeout bound the session timeouts that clients may ask for.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
+	// JVM says how each server's JVM is set up; empty = JVMLab.
+	JVM string
 	// HeapBytes is the size of each server's Java heap.
 	HeapBytes int64
 	// Clock gives each server a wall clock of its own, which needs libfaketime in the image.
@@ -29,6 +31,17 @@ type ServerConfig struct {
 
 	_ struct{}
 }
+
+// The ways in which a server's JVM is set up.
+const (
+	// JVMLab has the serial collector and no optimising compiler. Several JVMs share few cores in a lab. The compiler's
+	// threads would take them from the servers for the first minute, which is longer than most runs. Without that
+	// compiler a server reaches its final speed within seconds.
+	JVMLab = "lab"
+	// JVMProduction has the collector G1 and both compilers, as a JVM of a server has by default, whatever the size of
+	// its machine.
+	JVMProduction = "production"
+)
 
 // initLimit is how many ticks a server may take to join its leader.
 const initLimit = 20
@@ -96,18 +109,19 @@ const logbackXML = `<configuration>
 // because a server with another collector or compiler performs differently.
 func (c ServerConfig) JavaOptions() []string {
 	mib := max(c.HeapBytes>>20, 32)
-	options := []string{
-		fmt.Sprintf("-Xmx%dm", mib), fmt.Sprintf("-Xms%dm", mib/2),
-		// Several JVMs share few cores. The optimising compiler's threads would take them from the servers for the
-		// first minute, which is longer than most runs. Without that compiler a server reaches its final speed within
-		// seconds.
-		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+	options := []string{fmt.Sprintf("-Xmx%dm", mib)}
+	if c.JVM == JVMProduction {
+		options = append(options, "-XX:+UseG1GC") // by default only with two processors and 2 GB
+	} else {
+		options = append(options, fmt.Sprintf("-Xms%dm", mib/2), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+	}
+	options = append(options,
 		"-XX:+ExitOnOutOfMemoryError", // a server without memory would go on half-working
 		"-XX:-UsePerfData",            // a server that is killed would leave that file behind
 		"-Djava.net.preferIPv4Stack=true",
 		"-Dzookeeper.preAllocSize=4096", // KiB: several servers may share a tmpfs
 		"-Dzookeeper.db.autocreate=true",
-	}
+	)
 	if len(c.Data) > 0 {
 		// Without this option, ZooKeeper treats a log without a snapshot as a loss of data.
 		options = append(options, "-Dzookeeper.snapshot.trust.empty=true")

@@ -58,6 +58,21 @@ func TestServerSpec(t *testing.T) {
 	}
 }
 
+// Only a lab's JVM does without the optimising compiler. Both have the heap that was asked for.
+func TestJVM(t *testing.T) {
+	lab := ServerConfig{HeapBytes: 256 << 20, JVM: JVMLab}.JavaOptions()
+	if diff := cmp.Diff(lab, ServerConfig{HeapBytes: 256 << 20}.JavaOptions()); diff != "" {
+		t.Errorf("by default (-lab +got):\n%s", diff)
+	}
+	production := ServerConfig{HeapBytes: 256 << 20, JVM: JVMProduction}.JavaOptions()
+	rest := slices.DeleteFunc(slices.Clone(lab), func(o string) bool {
+		return slices.Contains([]string{"-Xms128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, o)
+	})
+	if diff := cmp.Diff(slices.Insert(rest, 1, "-XX:+UseG1GC"), production); diff != "" {
+		t.Errorf("production (-want +got):\n%s", diff)
+	}
+}
+
 func TestParseMetrics(t *testing.T) {
 	text := "zk_version\t3.8.0-1, built on 2023\nzk_server_state\tleader\nzk_znode_count\t5\n" +
 		"zk_avg_latency\t0.3333\n\nno tab\nzk_big\t1.5E7\nzk_nan\tNaN\n"

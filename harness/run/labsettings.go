@@ -12,7 +12,7 @@ import (
 // because a lab can have more hosts than a run uses.
 var labKeys = []string{"lab", "connect", "connect-ca", "connect-cert", "connect-key", "connect-auth", "servers",
 	"zookeeper", "storage", "tick", "sync-limit", "min-session-timeout", "max-session-timeout",
-	"heap", "observer", "client-image"}
+	"jvm", "heap", "observer", "client-image"}
 
 // LabSettings returns a text that is the same for scenarios that can be run in one lab. lacking has the capabilities
 // that this machine is known to lack.

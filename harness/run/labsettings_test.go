@@ -51,6 +51,7 @@ func TestSharesLab(t *testing.T) {
 		{"tick", with("tick=200ms"), with("tick=300ms"), false},
 		{"limits", with(""), with("max-session-timeout=30s"), false},
 		{"heap", with(""), with("heap=300MiB"), false},
+		{"JVM", with(""), with("jvm=production"), false},
 		{"a foreign recipe", with(""), with("recipe=curator-mutex"), false},
 		{"the same foreign recipe", with("recipe=curator-mutex clients=8"), with("recipe=curator-mutex"), true},
 		{"of other hosts", with("recipe=curator-mutex client-processes=4"),

@@ -183,7 +183,7 @@ func labSpecOf(sc *scenario.Scenario, locks equipment, lacking map[string]string
 	lo, hi := sc.SessionLimits()
 	return labSpec{hosts: hostsOf(sc, locks), servers: ensembles.ServerConfig{
 		Tick: sc.Tick, SyncLimit: sc.SyncLimit,
-		MinSessionTimeout: lo, MaxSessionTimeout: hi, HeapBytes: int64(sc.Heap),
+		MinSessionTimeout: lo, MaxSessionTimeout: hi, JVM: sc.JVM, HeapBytes: int64(sc.Heap),
 		Clock: stepsClocks(sc, lacking)}}
 }
 

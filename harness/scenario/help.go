@@ -74,6 +74,7 @@ var help = map[string]string{
 	"zookeeper": "the servers' ZooKeeper: the number of a version that locklab image builds, an image, a directory of " +
 		"this machine (which begins with / or ./), or default; several with commas are dealt to the servers in turn",
 	"storage": "where servers keep their logs",
+	"jvm":     "how each server's JVM is set up: for a lab, or as in production (G1, both compilers)",
 	"heap":    "heap of each server's JVM",
 	"schedule": "where faults come from: the list faults (explicit); also the seed (random); or also the seed, which " +
 		"then draws their kinds and rate as well (swarm)",

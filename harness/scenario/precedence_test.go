@@ -21,6 +21,7 @@ var valuesOf = map[string][3]string{
 	"guard":           {"fencing", "none", "fencing"},
 	"heap":            {"64MiB", "65MiB", "66MiB"},
 	"hold":            {"exponential(5ms)", "uniform(1ms..9ms)", "log-normal(5ms, 0.5)"},
+	"jvm":             {"production", "lab", "production"},
 	"lab":             {"docker", "auto", "docker"},
 	"layout":          {"queue", "__lock__#", "write-#,read-#"},
 	"liveness":        {"2s", "1s", "auto"},

@@ -84,6 +84,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		Servers:           rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "servers"),
 		ZooKeeper:         draw("zookeeper", "", "default", "zookeeper:3.9,/opt/zk 3"),
 		Storage:           draw("storage", "disk", "tmpfs"),
+		JVM:               draw("jvm", "lab", "production"),
 		Heap:              settings.Size(count("heap", 64<<10, 64<<20)) * settings.KiB,
 		Observer:          rapid.Bool().Draw(t, "observer"),
 		MinAcquired:       count("min-acquired", 0, 1_000_000_000),

@@ -118,6 +118,7 @@ type Scenario struct {
 	// [ensembles.HostSpec]. Empty = ensembles.DefaultVersion.
 	ZooKeeper string        `key:"zookeeper" scenario:"omitempty,own"`
 	Storage   string        `key:"storage" scenario:"own" enum:"disk,tmpfs"`
+	JVM       string        `key:"jvm" scenario:"own" enum:"lab,production"`
 	Heap      settings.Size `key:"heap" scenario:"own" min:"64MiB" max:"64GiB"`
 
 	// Schedule is ScheduleExplicit for exactly Faults, or draws more faults at random. FaultInterval is then the mean time
@@ -182,6 +183,7 @@ func Defaults() *Scenario {
 		SyncLimit:      5,
 		Servers:        3,
 		Storage:        StorageDisk, // tmpfs flatters
+		JVM:            ensembles.JVMLab,
 		Heap:           256 * settings.MiB,
 		Schedule:       chaos.ScheduleExplicit,
 		FaultInterval:  4 * time.Second,

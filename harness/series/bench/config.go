@@ -121,7 +121,7 @@ func (c Config) Varied() []string {
 	if c.Base.Negotiated() != c.Head.Negotiated() {
 		varied = append(varied, "env.session_timeout_ns")
 	}
-	if c.Base.Heap != c.Head.Heap {
+	if c.Base.Heap != c.Head.Heap || c.Base.JVM != c.Head.JVM {
 		varied = append(varied, "env.java_options")
 	}
 	return varied
