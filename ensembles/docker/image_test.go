@@ -17,6 +17,7 @@ import (
 	"locklab/ensembles/docker"
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/suite"
+	"locklab/ensembles/software"
 )
 
 var jvm = regexp.MustCompile(`^usr/lib/jvm/java-[0-9]+-openjdk-[^/]*/`)
@@ -53,7 +54,7 @@ func officialRoot(w io.Writer, root io.Reader) error {
 			h.Linkname = rename(h.Linkname)
 		}
 		var content io.Reader = in
-		if path.Base(h.Name) == "zookeeper.jar" && h.Typeflag == tar.TypeReg {
+		if software.IsServerJar(path.Base(h.Name)) && h.Typeflag == tar.TypeReg { // zookeeper.jar may be a link
 			jar, err := io.ReadAll(in)
 			if err == nil {
 				jar, err = labtest.Renumber(jar)

@@ -64,8 +64,9 @@ func namedFaults(t *testing.T, stage *Stage) {
 			}
 			continue
 		}
-		// The histories that had arrived may be older than the fault, but by less than a hold.
-		roles, waited := rolesBetween(events, s.fault.Fault.Target, s.asked.At-int64(hold*9/10), s.aim.At)
+		// The histories that had arrived may be older than the fault: beside eight busy loops, a little more than a hold.
+		// Two holds are at most three clients at the head of the queue, of the five that wait.
+		roles, waited := rolesBetween(events, s.fault.Fault.Target, s.asked.At-int64(2*hold), s.aim.At)
 		client := clientOf(events, s.injected.Session)
 		if !slices.Contains(roles, client) || watch.HostOf(client) != s.aim.Target ||
 			!strings.HasPrefix(s.aim.Detail, string(s.fault.Fault.Target)+": "+client+" ") {
