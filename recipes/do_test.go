@@ -48,8 +48,8 @@ func TestDo(t *testing.T) {
 			_ = Do(ctx, l, func(context.Context, *Hold) error { panic(errWork) })
 		}()
 		free("panicked")
-		err := Do(ctx, l, func(inside context.Context, _ *Hold) error {
-			svc.remove(svc.ephemerals()[0])
+		err := Do(ctx, l, func(inside context.Context, h *Hold) error {
+			svc.remove(h.Path())
 			<-inside.Done() // the work ends with the hold
 			return nil
 		})
@@ -59,8 +59,8 @@ func TestDo(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "while the work ran: ") || strings.Contains(err.Error(), "release") {
 			t.Errorf("%s: the loss is not the release's fault: %v", recipe, err)
 		}
-		err = Do(ctx, l, func(inside context.Context, _ *Hold) error {
-			svc.remove(svc.ephemerals()[0])
+		err = Do(ctx, l, func(inside context.Context, h *Hold) error {
+			svc.remove(h.Path()) // another permit of the hold before may still be there
 			<-inside.Done()
 			return fmt.Errorf("%w: %w", errWork, context.Cause(inside))
 		})
