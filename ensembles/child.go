@@ -2,10 +2,16 @@ package ensembles
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
+	"fmt"
 	"io"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -62,4 +68,39 @@ func (c *Child) Close(ctx context.Context) error {
 		<-c.ended
 		return errors.Join(context.Cause(ctx), err, c.err)
 	}
+}
+
+// CheckBinary returns an error if the file is not a program that can run in an empty root.
+func CheckBinary(path string) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		return fmt.Errorf("binary for the lab's hosts: %w", err)
+	}
+	defer f.Close()
+	if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		return fmt.Errorf("binary %s is dynamically linked and cannot run in an empty image; build it with: make build", path)
+	}
+	return nil
+}
+
+// Environ returns the variables of this process's environment with those names, for a child that is to have no others.
+func Environ(names ...string) []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return !slices.Contains(names, name)
+	})
+}
+
+// ListenFile opens a socket that listens on an address, for a child to inherit. The caller closes the file.
+func ListenFile(ctx context.Context, on netip.Addr) (*os.File, netip.AddrPort, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", netip.AddrPortFrom(on, 0).String())
+	if err != nil {
+		return nil, netip.AddrPort{}, err
+	}
+	defer l.Close()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		return nil, netip.AddrPort{}, err
+	}
+	return f, l.Addr().(*net.TCPAddr).AddrPort(), nil
 }

@@ -3,6 +3,8 @@ package recipes
 import (
 	"context"
 	"time"
+
+	"locklab/recipes/internal/tasks"
 )
 
 // HoldConfig describes a hold of a lock that is not one of this package's, such as
@@ -41,4 +43,39 @@ func NewHold(cfg HoldConfig) (h *Hold, lose func(reason error)) {
 		})
 	}
 	return h, h.lose
+}
+
+// NoLock grants the lock at once, to every client. It is the control for tools that claim to see double holds: with
+// it they must find some.
+type NoLock struct {
+	session int64
+}
+
+// NewNoLock returns a lock whose holds carry the given session id, which may be 0. The lock sends no request in that
+// session.
+func NewNoLock(session int64) *NoLock { return &NoLock{session: session} }
+
+// Acquire implements [Lock]. Its holds have no token, and end only by their release.
+func (l *NoLock) Acquire(ctx context.Context) (*Hold, error) {
+	if ctx.Err() != nil {
+		return nil, tasks.Ended(ctx)
+	}
+	return newHold(context.WithoutCancel(ctx), l.session, 0, func(context.Context) error { return nil }), nil
+}
+
+type attemptKey struct{}
+
+// OnAttempt returns a context with which an acquire reports the names by which its znodes can be recognised, so that
+// a reader of the service's own record can find them whether or not the client got an answer. The acquire calls f in
+// its own goroutine for each attempt, before it sends any request. f gets the directory and a prefix. All znodes that
+// the attempt may create there have names with that prefix, and no other znodes do. Recipes whose znodes have no
+// names of their own, [NaiveMutex] and [ZKLock], do not call f.
+func OnAttempt(ctx context.Context, f func(dir, prefix string)) context.Context {
+	return context.WithValue(ctx, attemptKey{}, f)
+}
+
+func tellAttempt(ctx context.Context, dir, prefix string) {
+	if f, ok := ctx.Value(attemptKey{}).(func(dir, prefix string)); ok {
+		f(dir, prefix)
+	}
 }

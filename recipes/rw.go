@@ -2,7 +2,11 @@ package recipes
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"locklab/recipes/internal/tasks"
+	"locklab/recipes/zksession"
 )
 
 // RWConfig describes an [RW], a [FairRW] or a [NaiveRW].
@@ -133,4 +137,141 @@ func (r readers) acquire(ctx context.Context, l *line) (*Hold, error) {
 	default:
 		return r.under(ctx, write)
 	}
+}
+
+// Downgrade turns a write hold of this lock into a read hold, with no moment in between
+// in which a writer could get in. It is [RW.ReadUnder] and the release of write,
+// which counts as released even if that is not confirmed when ctx ends: it
+// goes on in the background, and until then merely keeps others waiting. Of a write hold that was entered
+// again ([Hold.Reenter]) it undoes one entry, and the write hold goes on beside the read hold. After
+// an error the write hold is as it was.
+//
+// Inside [Do] with the write lock it would end the context of the work, and Do would return ErrReleased. Use
+// [RW.ReadUnder] there, or Do(ctx, rw.Read(), …) with the context of the work.
+func (rw *RW) Downgrade(ctx context.Context, write *Hold) (*Hold, error) {
+	read, err := rw.ReadUnder(ctx, write)
+	if err != nil {
+		return nil, err
+	}
+	_ = write.Release(ctx)
+	return read, nil
+}
+
+// ReadUnder returns a read hold beside a write hold of this lock, which stays. The next writer gets in when both have
+// been released; readers get in once the write hold has been released.
+//
+// One transaction checks that the write hold's znode is there and creates the reader's, at the writer's place in the
+// queue: writers queued behind the one wait behind the other, and a client that has lost the write lock gets nothing.
+// The token of the read hold is the write hold's, because the new znode is younger than those of writers that come
+// later.
+//
+// It returns at once, since it need not wait for any contender. Its errors are the write hold's end (ErrReleased, or
+// wrapping ErrLockLost), and those of [Lock].
+func (rw *RW) ReadUnder(ctx context.Context, write *Hold) (*Hold, error) {
+	l := &rw.read
+	h, err := l.s.acquire(l.recipe, l.dir, func() (*Hold, error) { return rw.readUnder(ctx, write) })
+	if err != nil {
+		return nil, fmt.Errorf("downgrade %s: %w", l.dir, err)
+	}
+	return h, nil
+}
+
+func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
+	l := &rw.read
+	if write == nil || write.place == nil || write.place.line.key() != rw.write.key() {
+		return nil, errors.New("not a write hold of this lock")
+	}
+	if ctx.Err() != nil {
+		return nil, tasks.Ended(ctx)
+	}
+	if write.ctx.Err() != nil {
+		return nil, context.Cause(write.ctx)
+	}
+	at, _ := l.layout.parse(write.place.name) // this cannot fail: the hold's own name parses
+	prefix := protectedPrefix(l.s.guid(), l.layout[reading])
+	tellAttempt(ctx, l.dir, prefix)
+	p := &place{line: l, prefix: prefix, name: fmt.Sprintf("%s%010d", prefix, at.seq), queued: true}
+	create := func(ctx context.Context) (struct{}, error) { return struct{}{}, p.insert(ctx, write.place.path()) }
+	if _, err := owned(ctx, l.s, create, func(struct{}) { l.s.janitor.remove(p.path()) }); err != nil {
+		return nil, err
+	}
+	if err := p.see(ctx); err != nil {
+		l.s.janitor.remove(p.path())
+		return nil, err
+	}
+	// A client that was asked to leave as a writer is still asked as a reader.
+	p.revoked = p.revoked || write.revoked.Err() != nil
+	return p.hold(write.token), nil
+}
+
+// insert creates the place's znode while writer exists. If that is not known when it
+// returns an error, it leaves the znode, which may exist, to the janitor.
+func (p *place) insert(ctx context.Context, writer string) (err error) {
+	s, unknown := p.line.s, false
+	defer func() {
+		if err != nil && unknown {
+			s.janitor.remove(p.path())
+		}
+	}()
+	for {
+		if err := s.zk.Await(ctx); err != nil {
+			return err
+		}
+		// The request itself is not given up: its removal must not overtake it.
+		_, err := s.zk.Multi(context.WithoutCancel(ctx),
+			zksession.Op{Kind: zksession.OpCheck, Path: writer, Version: zksession.AnyVersion},
+			zksession.Op{Kind: zksession.OpCreate, Path: p.path(), Data: p.line.data, Mode: zksession.Ephemeral})
+		switch {
+		case errors.Is(err, zksession.ErrNoNode): // the writer, without which there may be no directory either
+			return lost(s.whyGone(writer))
+		case !errors.Is(err, zksession.ErrConnectionLoss):
+			return err
+		}
+		unknown = true
+		exists, err := p.exists(ctx)
+		if err != nil {
+			return err
+		}
+		if exists {
+			return nil
+		}
+		unknown = false
+	}
+}
+
+// exists reports whether an unanswered request has created the place's znode. If not,
+// it never will: see [creator.find], whose argument holds for any request.
+func (p *place) exists(ctx context.Context) (bool, error) {
+	s := p.line.s
+	_, err := settled(ctx, func(ctx context.Context) (none struct{}, err error) {
+		if err = s.zk.Sync(ctx, p.line.dir); err == nil {
+			_, _, err = s.zk.Get(ctx, p.path())
+		}
+		return none, err
+	})
+	if errors.Is(err, zksession.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// see watches the place's znode, which has been created, and makes sure that it is ours.
+func (p *place) see(ctx context.Context) error {
+	s := p.line.s
+	data, stat, own, err := s.watchOwn(ctx, p.path())
+	if errors.Is(err, zksession.ErrNoNode) {
+		return lost(s.whyGone(p.path()))
+	}
+	if err != nil {
+		return err
+	}
+	p.stat, p.own, p.revoked = stat, own, isRevocation(data)
+	if err := s.mayHold(); err != nil {
+		own.stop()
+		if errors.Is(err, ErrLeaseExpired) {
+			err = lost(err) // as the write hold was
+		}
+		return err
+	}
+	return nil
 }

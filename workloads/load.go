@@ -40,3 +40,24 @@ type Load struct {
 	// Arrivals is how work arrives; empty = [Closed].
 	Arrivals string `json:"arrivals,omitempty" key:"arrivals" enum:"closed,poisson,uniform"`
 }
+
+// The workloads: which kinds of holds clients want.
+const (
+	Mutex     = "mutex"      // exclusive holds
+	ReadWrite = "read-write" // holds that readers share, and exclusive holds of writers
+	Semaphore = "semaphore"  // holds of some of the permits
+	MultiLock = "multi-lock" // holds of several locks at once
+)
+
+// All lists the workloads.
+var All = []string{Mutex, ReadWrite, Semaphore, MultiLock}
+
+// A Resize changes a number to To and back at each interval Every. The zero value changes nothing.
+type Resize struct {
+	To    int           `json:"to,omitempty"`
+	Every time.Duration `json:"every_ns,omitempty"`
+}
+
+// MaxElements is how many elements the resource's lists may have, over all locks of a run: 16 MiB of memory, and a
+// history that can be judged in seconds. A run that reaches this number ends there.
+const MaxElements = 1 << 20

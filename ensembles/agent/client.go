@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness/fail"
 	"locklab/harness/history"
 )
 
@@ -323,3 +325,10 @@ func post[T any](ctx context.Context, c *Client, path string, body any) (T, erro
 	c.place(&answer)
 	return answer, nil
 }
+
+// ErrNoProcess answers a request that needs the host's process when there is none.
+var ErrNoProcess = errors.New("the host's process is not running")
+
+// ErrUnsupported answers a request for a fault that the host cannot carry out. The error that wraps it names the
+// capability that is missing.
+var ErrUnsupported = fail.Environment.New("not supported here")

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"net/netip"
+	"syscall"
+	"time"
 
 	"locklab/ensembles/reach"
 )
@@ -39,4 +41,14 @@ type Elsewhere struct {
 	Path     string         `json:"path"`
 	// Server is the server of the ensemble that the agent speaks for; empty if the host is not a server's.
 	Server string `json:"server,omitempty"`
+}
+
+// ProcessorTick is the unit in which Linux tells programs of processor time, on each architecture that locklab runs on.
+const ProcessorTick = time.Second / 100
+
+// OwnProcessorTime returns how much of the processors this process has used, without its children.
+func OwnProcessorTime() (time.Duration, error) {
+	var own syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &own)
+	return time.Duration(own.Utime.Nano() + own.Stime.Nano()), err
 }

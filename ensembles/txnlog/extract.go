@@ -191,3 +191,97 @@ func mask(payload []byte, a ACL) {
 		copy(payload[at-len(a.ID):at], strings.Repeat("x", len(a.ID)))
 	}
 }
+
+// Cut drops the transactions up to and including zxid from the logs in dir, and returns how many bytes stay. The rest
+// keeps its bytes and its header, in a file that is named after its first record, so that it is a log like any other.
+// A log that cannot be read up to that record is left as it is.
+func Cut(dir string, zxid int64) (kept int64, err error) {
+	names, err := Files(os.DirFS(dir))
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		n, err := cutFile(dir, name, zxid)
+		if err != nil {
+			return kept, fmt.Errorf("cut transaction log %s: %w", name, err)
+		}
+		kept += n
+	}
+	return kept, nil
+}
+
+func cutFile(dir, name string, zxid int64) (int64, error) {
+	path := filepath.Join(dir, name)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	first, err := firstAfter(b, name, zxid)
+	switch {
+	case errors.Is(err, io.EOF):
+		return 0, os.Remove(path)
+	case err != nil, first.Offset == fileHeaderSize:
+		return int64(len(b)), nil
+	}
+	rest := append(bytes.Clone(b[:fileHeaderSize]), b[first.Offset:]...)
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("log.%x", uint64(first.Zxid))), rest, 0o644); err != nil {
+		return 0, err
+	}
+	return int64(len(rest)), os.Remove(path)
+}
+
+func firstAfter(log []byte, name string, zxid int64) (Record, error) {
+	r, err := NewReader(bytes.NewReader(log), name)
+	for err == nil {
+		var rec Record
+		if rec, err = r.Next(); err == nil && rec.Zxid > zxid {
+			return rec, nil
+		}
+	}
+	return Record{}, err
+}
+
+// Trim copies a log without the zeros at its end, and returns how many bytes it wrote. A server writes 4 MiB of zeros
+// or more ahead of its records. A [Reader] finds in the copy exactly what it finds in the original, because records
+// do not end in zeros, and because Trim keeps the whole header, which may.
+func Trim(dst io.Writer, src io.Reader) (int64, error) {
+	n, err := io.CopyN(dst, src, fileHeaderSize)
+	if err == io.EOF {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	// Zeros are held back until something follows them.
+	var held int64
+	buf := make([]byte, 64<<10)
+	for {
+		got, readErr := src.Read(buf)
+		if kept := bytes.TrimRight(buf[:got], "\x00"); len(kept) > 0 {
+			for _, r := range []io.Reader{io.LimitReader(zeros{}, held), bytes.NewReader(kept)} {
+				w, err := io.Copy(dst, r)
+				n += w
+				if err != nil {
+					return n, err
+				}
+			}
+			held = int64(got - len(kept))
+		} else {
+			held += int64(got)
+		}
+		if readErr == io.EOF {
+			return n, nil
+		}
+		if readErr != nil {
+			return n, readErr
+		}
+	}
+}
+
+// zeros is a reader of endless zeros.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}

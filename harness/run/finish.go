@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 
 	"golang.org/x/sync/errgroup"
@@ -11,8 +12,10 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/harness/watch"
 	"locklab/workloads/control"
+	"locklab/workloads/guard"
 )
 
 // finish stops all processes of the run and collects their histories and logs. It does so for a run that broke off too.
@@ -82,4 +85,48 @@ func (r *run) stop(ctx context.Context, h *ensembles.Host) error {
 	}
 	dir, n := r.lastDir(h)
 	return errors.Join(err, r.collect.fetch(ctx, h, path.Join(dir, agent.LogFile), rundir.ProcessLog(n)))
+}
+
+// readFinal has a client process record the final values of the data that the locks protect, where no other process has
+// a record of them. All clients are done by now, so only writes whose outcome is unknown can still be on their way to a
+// server.
+func (r *run) readFinal(ctx context.Context) error {
+	if r.sc.Guard != guard.ZKMulti && r.sc.Section != scenario.SectionAppend {
+		return nil
+	}
+	h := r.reader()
+	if h == nil {
+		return nil // no client ever worked
+	}
+	if _, err := h.Agent.Input(ctx, control.CommandFinal); err != nil {
+		return fmt.Errorf("read the final values by %s: %w", h.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopCap)
+	defer cancel()
+	var died error
+	err := r.view.Wait(ctx, func(now watch.State) bool {
+		if how, exited := now.Exited(h.Name); exited {
+			died = r.ended(h, how)
+		}
+		return died != nil || now.Finals() == len(r.locks)
+	})
+	switch {
+	case died != nil:
+		return died
+	case err != nil:
+		return fmt.Errorf("%w: %s could not read the final values within %v: %w", ErrBrokeOff, h.Name, stopCap, err)
+	}
+	return nil
+}
+
+// reader returns a host whose client process has finished its work and still runs; nil if there is none.
+func (r *run) reader() (found *ensembles.Host) {
+	r.view.Look(func(now watch.State) {
+		for _, h := range r.clientHosts() {
+			if _, exited := now.Exited(h.Name); !exited && now.Done(h.Name) && found == nil {
+				found = h
+			}
+		}
+	})
+	return found
 }

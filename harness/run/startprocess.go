@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -125,4 +128,88 @@ func (r *run) awaitReady(ctx context.Context, hosts ...*ensembles.Host) error {
 		}
 	}
 	return nil
+}
+
+// clientConfig returns what the clients of a host must know about the scenario and the lab.
+func (r *run) clientConfig(ctx context.Context, h *ensembles.Host, p placement) (control.ClientConfig, error) {
+	sc := r.sc
+	cfg := control.ClientConfig{
+		Host: h.Name, Resource: r.resourceAddress().String(), Locks: r.locks, AllClients: sc.Clients,
+		Workload: sc.Workload, Load: sc.Load, Rates: sc.Rate.Pacer(sc.Warmup, sc.Duration), Guard: sc.Guard,
+		LockOnly: sc.Section == scenario.SectionNone, Append: sc.Section == scenario.SectionAppend,
+		ClientsPerSession: sc.ClientsPerSession, SessionTimeout: sc.SessionTimeout, Tick: sc.Tick,
+		Warmup: sc.Warmup, Iterations: sc.Iterations, Drain: sc.Drain, Seed: sc.Seed,
+	}
+	cfg.Pinned, cfg.Stay = p.pinned, p.stay
+	var err error
+	cfg.Servers, err = r.routes(ctx, h, p)
+	return cfg, err
+}
+
+// giveRecipe sets the recipe of the i-th client process. A recipe that can take only one lock at a time takes one
+// where other recipes take several.
+func (r *run) giveRecipe(cfg *control.ClientConfig, h *ensembles.Host, i int) {
+	recipe := r.sc.RecipeOf(i)
+	cfg.Recipe = recipe.Name
+	if f := r.stage.foreign.of(r.sc.Recipe, i); f != nil {
+		cfg.Command, cfg.Classes, cfg.Layout = slices.Clone(f.argv), f.classes, r.sc.Layout
+		for _, at := range []*string{&cfg.Command[0], &cfg.Classes} {
+			if strings.HasPrefix(*at, lockDir) {
+				*at = h.Path(*at)
+			}
+		}
+	}
+	if !recipe.Several {
+		cfg.LocksAtOnce = 1
+	}
+}
+
+// resourceAddress returns where clients reach the resource.
+func (r *run) resourceAddress() netip.AddrPort {
+	return netip.AddrPortFrom(r.stage.lab.Host(rundir.ResourceHost).Address, control.ResourcePort)
+}
+
+// A placement is the order in which client processes list the servers. Sessions are dealt to the first ones, as many as
+// pinned says; to all if it is 0. If they stay, they know no other server than their first.
+type placement struct {
+	servers []*ensembles.Host
+	pinned  int
+	stay    bool
+}
+
+// place finds out on which servers the scenario wants sessions. It goes by the present roles of the servers, so a later
+// election moves no session.
+func (r *run) place(ctx context.Context) (placement, error) {
+	hosts := slices.Clone(r.stage.ensemble.Servers)
+	p := placement{stay: r.sc.Placement == scenario.PlacementOwnFollower}
+	if r.sc.Placement != scenario.PlacementSpread {
+		roles, err := r.stage.ensemble.Roles(ctx)
+		if err != nil {
+			return p, err
+		}
+		wanted := []string{ensembles.RoleFollower} // and no observer
+		if r.sc.Placement == scenario.PlacementLeader {
+			wanted = []string{ensembles.RoleLeader, ensembles.RoleStandalone}
+		}
+		hosts, p.pinned = pinned(hosts, func(h *ensembles.Host) bool { return slices.Contains(wanted, roles[h.Name]) })
+		if p.pinned == 0 {
+			return p, fmt.Errorf("%w: placement %s: no server is a %s (roles: %v)", ErrBrokeOff, r.sc.Placement, wanted[0],
+				roles)
+		}
+	}
+	p.servers = hosts
+	return p, nil
+}
+
+// pinned puts the elements first that are wanted, and counts them. Each part keeps its order.
+func pinned[T any](all []T, wanted func(T) bool) ([]T, int) {
+	var first, rest []T
+	for _, h := range all {
+		if wanted(h) {
+			first = append(first, h)
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	return append(first, rest...), len(first)
 }

@@ -9,7 +9,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"locklab/chaos"
+	"locklab/harness/check"
 	"locklab/harness/fail"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
@@ -160,4 +163,43 @@ func RequireDir(dir string) error {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
 	return nil
+}
+
+// Occupy marks the run in dir as one that lasts, until the function that it returns is called or this process ends,
+// however it ends. The mark is a lock of the directory itself, which leaves nothing behind. On a file system that has
+// no locks, the run is not marked.
+func Occupy(dir string) (release func()) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return func() {}
+	}
+	for errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_EX), unix.EINTR) {
+	}
+	return func() { d.Close() }
+}
+
+// Lasts reports whether the run in the directory d lasts: whether a process on this machine has marked it by [Occupy].
+func Lasts(d *os.File) bool {
+	err := unix.Flock(int(d.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if err == nil {
+		err = unix.Flock(int(d.Fd()), unix.LOCK_UN)
+	}
+	return errors.Is(err, unix.EWOULDBLOCK)
+}
+
+// Planned returns the planned faults of a run as the checks need them.
+func Planned(p chaos.Plan) []check.PlannedFault {
+	var all []check.PlannedFault
+	for _, s := range p.Steps {
+		f := s.Fault
+		one := check.PlannedFault{ID: s.ID, Kind: f.Kind, Target: string(f.Target), Drawn: s.Drawn,
+			HitsHolder: f.HitsHolder(), HitsWaiter: f.HitsWaiter(),
+			HitsHead: f.Target == chaos.TargetHeadWaiter, SparesServers: f.SparesServers(),
+			HitsServer: f.HitsServer(), Delays: f.Delays(), OnlyReplies: f.OnlyReplies()}
+		if !f.Target.IsHost() {
+			one.Role, one.Target = string(f.Target), "" // the host is known only when the fault is injected
+		}
+		all = append(all, one)
+	}
+	return all
 }

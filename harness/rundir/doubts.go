@@ -2,11 +2,14 @@ package rundir
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
+	"path"
 	"slices"
 
 	"locklab/chaos"
 	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
 	"locklab/harness/history"
 )
@@ -162,4 +165,108 @@ func (s *survey) steppedClocks(events *history.Log) []string {
 		}
 	}
 	return nil
+}
+
+// unanswered says whether more accesses of clients were accepted than the resource recorded, because a part of its
+// record is missing then: it records each access before it answers. Accesses that were refused tell nothing, because
+// clients refuse some themselves.
+func unanswered(r *Run) []string {
+	if r.Scenario.Guard == check.GuardZKMulti {
+		return nil // ZooKeeper answers
+	}
+	type access struct {
+		client, lock string
+		op           history.Op
+	}
+	missing := map[access]int{}
+	for _, e := range r.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
+		a := access{e.Client, e.Lock, e.Op}
+		switch {
+		case e.Kind != history.OK:
+		case e.Process == ResourceHost:
+			missing[a]--
+		default:
+			missing[a]++
+		}
+	}
+	total := 0
+	for _, n := range missing {
+		total += max(n, 0)
+	}
+	if total == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s lacks %d accesses that were accepted by the clients' records",
+		path.Join(hostsDir, ResourceHost, processHistory), total)}
+}
+
+// unrecorded says what contended for a lock by the servers' transaction logs although no client recorded it, because a
+// record, or a part of it, is missing then: a session that no client had, or the znode of an attempt that no client
+// made. It is known only of recipes that are built into locklab. Their clients record every session, and most of them
+// record each attempt before they ask the servers for a znode.
+func unrecorded(r *Run, known attempted) []string {
+	if r.Servers == nil || r.Servers.History == nil || foreign(r.Scenario) {
+		return nil
+	}
+	named := map[string]bool{} // each session or process once
+	var lacks []string
+	lack := func(file, what string, l *nodes.Life) {
+		if !named[file+what] {
+			named[file+what] = true
+			lacks = append(lacks, fmt.Sprintf("%s/%s/%s lacks %s, which made %s at zxid %s by the transaction logs",
+				hostsDir, file, processHistory, what, l.Path, check.Zxid(l.Czxid)))
+		}
+	}
+	for _, l := range r.Servers.History.Lives {
+		if l.Owner == 0 || l.Czxid == 0 || !below(l.Path, known.locks) {
+			continue
+		}
+		owner := history.SessionID(l.Owner)
+		host, connected := known.hosts[owner]
+		guid := l.GUID()
+		switch {
+		case !connected:
+			lack("*", "session "+owner.String(), l)
+		case known.processes[host] && guid != "" && !known.attempts[maphash.String(known.seed, guid)]:
+			lack(host, "an attempt", l)
+		}
+	}
+	return lacks
+}
+
+// An attempted is what clients recorded of their sessions and attempts.
+type attempted struct {
+	seed      maphash.Seed
+	attempts  map[uint64]bool // by the GUID's hash, as there are millions
+	locks     map[string]bool // by path
+	hosts     map[history.SessionID]string
+	processes map[string]bool // those that recorded attempts
+}
+
+func attemptsOf(r *Run) attempted {
+	all := attempted{seed: maphash.MakeSeed(),
+		attempts: make(map[uint64]bool, r.Events.Count(history.OpAttempt, history.Info)),
+		locks:    map[string]bool{}, hosts: map[history.SessionID]string{}, processes: map[string]bool{}}
+	for _, e := range r.Events.Of(history.OpConnected, history.OpAcquire, history.OpAttempt) {
+		switch e.Op {
+		case history.OpConnected:
+			all.hosts[e.Session] = e.Process
+		case history.OpAcquire:
+			all.locks[e.Lock] = true
+		case history.OpAttempt:
+			all.processes[e.Process] = true
+			all.attempts[maphash.String(all.seed, nodes.GUIDOf(e.Attempt()))] = true
+		}
+	}
+	return all
+}
+
+// below reports whether a path is one of the locks, or below one.
+func below(znode string, locks map[string]bool) bool {
+	for p := znode; len(p) > 1; p = path.Dir(p) {
+		if locks[p] {
+			return true
+		}
+	}
+	return false
 }

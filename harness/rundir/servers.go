@@ -1,11 +1,15 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"locklab/ensembles"
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
@@ -146,4 +150,67 @@ func addContradictions(log *check.ServerLog, all *txnlog.Ensemble) {
 			Session: history.SessionID(o.Session), Path: o.Path,
 			Text: "the servers' transactions do not fit: " + o.String()})
 	}
+}
+
+// localSessions says what an ensemble's logs do not tell because it has local sessions (localSessionsEnabled): servers
+// log such a session only when it is upgraded, and otherwise neither its beginning nor its end. Such sessions show by
+// grants to clients whose sessions begin in no log. It returns "" if there are none, or if the servers are a lab's,
+// which have no local sessions.
+func localSessions(sc *scenario.Scenario, events *history.Log, h *nodes.History) string {
+	if sc.Connect == "" || foreign(sc) {
+		return ""
+	}
+	missing := map[history.SessionID]bool{}
+	var first history.Event
+	for _, e := range events.Of(history.OpAcquire) {
+		if e.Kind != history.OK || e.Session == 0 || e.Token > h.Last {
+			continue
+		}
+		if s := h.Sessions[int64(e.Session)]; s == nil || s.Created == 0 {
+			if len(missing) == 0 {
+				first = e
+			}
+			missing[e.Session] = true
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	others := ""
+	switch n := len(missing) - 1; {
+	case n == 1:
+		others = ", and so does one other"
+	case n > 1:
+		others = fmt.Sprintf(", and so do %d others", n)
+	}
+	return fmt.Sprintf("session %s of %s, with which it was granted a lock, begins in no log%s; the ensemble seems to "+
+		"have local sessions (localSessionsEnabled), of which servers log neither the beginning nor the end, so what "+
+		"depends on these cannot be judged", first.Session, first.Client, others)
+}
+
+// WriteCounters writes the servers' counters, by server and by name, as a snapshot.
+func WriteCounters(dir string, snapshot Snapshot, counters map[string]map[string]float64) error {
+	var errs []error
+	for server, all := range counters {
+		name := filepath.Join(HostDir(dir, server), string(snapshot))
+		errs = append(errs, replaceWith(name, []byte(ensembles.FormatMetrics(all))))
+	}
+	return errors.Join(errs...)
+}
+
+// readCounters reads a snapshot of the servers' counters; nil if there is none.
+func readCounters(dir string, snapshot Snapshot) map[string]map[string]float64 {
+	names, err := fs.Glob(os.DirFS(dir), filepath.Join(hostsDir, "*", string(snapshot)))
+	if err != nil || len(names) == 0 {
+		return nil
+	}
+	all := map[string]map[string]float64{}
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		all[filepath.Base(filepath.Dir(name))] = ensembles.ParseMetrics(string(b))
+	}
+	return all
 }

@@ -4,7 +4,9 @@ import (
 	"encoding"
 	"errors"
 	"flag"
+	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -195,4 +197,79 @@ func CheckLine(text string) error {
 		}
 	}
 	return nil
+}
+
+// mostPaths is how many names NearestPath returns at most, where a word is only a part of them.
+const mostPaths = 4
+
+// NearestPath is [Nearest] for names that consist of parts with dots between them. If no name is close to the word, it
+// returns the first names that have the word as a part, or what it may be a slip for: acquire.p99 for p99.
+func NearestPath(word string, known []string) []string {
+	if near := Nearest(word, known); len(near) > 0 {
+		return near
+	}
+	var parts []string
+	for _, k := range known {
+		parts = append(parts, strings.Split(k, ".")...)
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	if !slices.Contains(parts, word) {
+		like := Nearest(word, parts)
+		if len(like) != 1 {
+			return nil
+		}
+		word = like[0]
+	}
+	var near []string
+	for _, k := range known {
+		if slices.Contains(strings.Split(k, "."), word) && len(near) < mostPaths {
+			near = append(near, k)
+		}
+	}
+	return near
+}
+
+// A Size is a number of bytes.
+type Size int64
+
+// The units of Size.
+const (
+	KiB Size = 1 << 10
+	MiB Size = 1 << 20
+	GiB Size = 1 << 30
+)
+
+var sizeUnits = []struct {
+	name string
+	size Size
+}{{"GiB", GiB}, {"MiB", MiB}, {"KiB", KiB}}
+
+// ParseSize reads a whole number and a unit: 256MiB.
+func ParseSize(text string) (Size, error) {
+	for _, u := range sizeUnits {
+		digits, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/int64(u.size) {
+			break
+		}
+		return Size(n) * u.size, nil
+	}
+	return 0, &Error{Quote(text) + " is not a size", "a whole number and KiB, MiB or GiB, such as 256MiB"}
+}
+
+// String writes the size in the largest unit that divides it.
+func (s Size) String() string {
+	for _, u := range sizeUnits {
+		if s != 0 && s%u.size == 0 {
+			return strconv.FormatInt(int64(s/u.size), 10) + u.name
+		}
+	}
+	if s == 0 {
+		return "0MiB"
+	}
+	return strconv.FormatInt(int64(s), 10) + "B"
 }

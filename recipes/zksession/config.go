@@ -107,3 +107,9 @@ func (c Config) withDefaults() (Config, error) {
 
 // defaultTimeout is the session timeout to ask for if none is given.
 const defaultTimeout = 10 * time.Second
+
+// A Timer is what a [time.Timer] of [time.AfterFunc] is.
+type Timer interface {
+	Stop() bool
+	Reset(d time.Duration) bool
+}

@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"locklab/reports/result"
@@ -87,4 +89,29 @@ func (l *Line) change() string {
 func (l *Line) describe() string {
 	base, head := amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit)
 	return fmt.Sprintf("%s → %s, %s, %s tolerated, p %s", base, head, l.change(), l.tolerated(), l.p())
+}
+
+// measured says in one sentence what the runs of a configuration measured: on which servers, storage and cores.
+func measured(config map[string]string) string {
+	count := func(key, one string) string {
+		n, err := strconv.Atoi(config[key])
+		switch {
+		case err != nil:
+			return "an unknown number of " + one + "s"
+		case n == 1:
+			return "one " + one
+		}
+		return fmt.Sprintf("%d %ss", n, one)
+	}
+	ensemble := count("scenario.servers", "server") + " without a quorum"
+	if n, err := strconv.Atoi(config["scenario.servers"]); err != nil || n > 1 {
+		ensemble = count("scenario.servers", "server")
+		if err == nil {
+			ensemble += fmt.Sprintf(" (each write waits for %d)", n/2+1)
+		}
+	}
+	storage := map[string]string{"disk": "on disk", "tmpfs": "in memory (tmpfs)"}[config["scenario.storage"]]
+	return fmt.Sprintf("Measured: %s for %s, on %s whose logs are %s; %s in all.", count("scenario.clients", "client"),
+		count("scenario.locks", "lock"), ensemble, cmp.Or(storage, "on storage that is not known"),
+		count("env.cpus", "core"))
 }

@@ -1,8 +1,13 @@
 package measure
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/words"
 )
 
 // Operations counts the acquisitions that were asked for in the measured window, by their outcome. Each is counted
@@ -118,4 +123,22 @@ func outcome(a *history.Acquisition, w Interval) ending {
 		}
 	}
 	return failed
+}
+
+// Slowed says of each process how long its clients waited in the measured window because its record could not be
+// collected as fast as it grew.
+func Slowed(events *history.Log, w Interval) []string {
+	waited := map[string]int64{}
+	for _, e := range events.Of(history.OpSlowed) {
+		if d := min(e.At, w.To) - max(e.At-int64(e.Slowed()), w.From); d > 0 {
+			waited[e.Process] += d
+		}
+	}
+	var warnings []string
+	for _, process := range slices.Sorted(maps.Keys(waited)) {
+		warnings = append(warnings, fmt.Sprintf("clients of %s were kept waiting for %s of the measured %s, because their "+
+			"record grew faster than it could be collected: the throughput is that of the recording, not of the lock",
+			process, words.Duration(waited[process]), words.Duration(w.To-w.From)))
+	}
+	return warnings
 }

@@ -1,12 +1,17 @@
 package result
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
+	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
 	"locklab/reports/measure"
+	"locklab/reports/words"
 )
 
 // SchemaVersion is the version of result.json.
@@ -186,3 +191,98 @@ func nanoseconds(d time.Duration) *int64 {
 	n := int64(d)
 	return &n
 }
+
+// Read reads the result of the run in a directory. Its texts are safe to show.
+func Read(dir string) (*Result, error) {
+	var r Result
+	if err := rundir.ReadResult(dir, &r); err != nil {
+		return nil, fmt.Errorf("result of %s: %w", dir, err)
+	}
+	untrusted.Lines(&r)
+	return &r, nil
+}
+
+// Begun returns the result of a run that has only begun. It stays in the run directory if the run is never judged.
+func Begun(sc *scenario.Scenario) Result {
+	r := Summarize(rundir.Begun(sc), check.Report{Verdict: check.Unknown})
+	r.Warnings = append(r.Warnings, "the run has not ended, or its harness was killed; locklab check reads what there is")
+	return r
+}
+
+// judged says how many of the checks that judge a lock could do so: one that does not apply, or whose result is not
+// known, has found nothing wrong and nothing right.
+func judged(checks []CheckLine) (could, all int) {
+	for _, line := range checks {
+		if c, known := check.Named(line.Name); !known || c.OfRun {
+			continue
+		}
+		all++
+		if line.Result == check.Pass || line.Result == check.Fail {
+			could++
+		}
+	}
+	return could, all
+}
+
+// findingOverlap is the kind of the check's findings that two clients believed at once that they held a lock.
+const findingOverlap = check.KindOverlap
+
+// OverlapFindings returns the findings that two clients believed at once that they held a lock, in the order of the
+// check.
+func OverlapFindings(rep check.Report) []check.Finding {
+	var all []check.Finding
+	if v := rep.Check(check.BeliefExclusion); v != nil {
+		for _, f := range v.Findings {
+			if IsOverlap(&f) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// IsOverlap reports whether a finding is an overlap of two clients' holds.
+func IsOverlap(f *check.Finding) bool { return f.Kind == findingOverlap && len(f.Clients) == 2 }
+
+// Heading is the run's verdict for people. A pass in which two clients held a lock at once, or an outdated access got
+// through, says so: the scenario allowed it, and it is no sound lock's pass.
+func (r *Result) Heading() string {
+	if seen := r.allowed(); seen != "" {
+		return "Pass, though " + seen + ", as the scenario allows"
+	}
+	return r.Outcome.Heading()
+}
+
+// OutcomeClass is the outcome as the pages colour it. A pass that allowed damage is not shown as a sound lock's.
+func (r *Result) OutcomeClass() Outcome {
+	if r.allowed() != "" && (positive(r.Safety.StaleAccepted) || positive(r.Safety.LostUpdates)) {
+		return DamageShown
+	}
+	return r.Outcome
+}
+
+// allowed says what a run that passed had that a sound lock with a guard has not; "" if nothing.
+func (r *Result) allowed() string {
+	if r.Outcome != AsExpected {
+		return ""
+	}
+	var all []string
+	for _, c := range []struct {
+		n    *int64
+		noun string
+		does string
+	}{{r.Safety.Overlaps, "overlap", "was seen"}, {r.Safety.StaleAccepted, "outdated access", "was accepted"},
+		{r.Safety.LostUpdates, "update", "was lost"}} {
+		if !positive(c.n) {
+			continue
+		}
+		does := c.does
+		if *c.n > 1 {
+			does = strings.Replace(does, "was", "were", 1)
+		}
+		all = append(all, fmt.Sprintf("%s %s", words.Count(*c.n, c.noun), does))
+	}
+	return strings.Join(all, " and ")
+}
+
+func positive(n *int64) bool { return n != nil && *n > 0 }

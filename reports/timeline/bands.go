@@ -5,8 +5,11 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"locklab/harness/check"
+	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/measure"
+	"locklab/reports/result"
 )
 
 // Bands is a plotter that shades and names the faults, and marks where phases begin. The x axis is seconds of the
@@ -48,4 +51,82 @@ func (b Bands) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, l := range placed {
 		l.Write(&c, style, c.Max.Y-bandRow*(vg.Length(l.Row)+0.5))
 	}
+}
+
+// beliefs says for how long clients believed that they held a lock. As in harness/check, a belief in a history that
+// is not complete is known to have lasted until the last event of its process only.
+type beliefs struct {
+	end     int64
+	horizon map[string]int64 // by process; nil if the history is complete
+}
+
+func newBeliefs(in result.Input) beliefs {
+	var b beliefs
+	whole := false
+	b.end = max(b.end, in.Events.End())
+	for _, e := range in.Events.Of(history.OpEnd) {
+		whole = e.Ending() == history.EndComplete
+	}
+	if whole && !in.Partial {
+		return b
+	}
+	b.horizon = map[string]int64{}
+	for _, e := range in.Events.All() {
+		b.horizon[e.Process] = e.At
+	}
+	return b
+}
+
+// until is the last time at which the client is known to have believed.
+func (b beliefs) until(a *history.Acquisition) int64 {
+	end := b.end
+	if h, ok := b.horizon[a.Process]; ok {
+		end = h
+	}
+	return a.BelievedUntil(end)
+}
+
+// unsure reports whether the belief may have lasted longer than until says.
+func (b beliefs) unsure(a *history.Acquisition) bool {
+	return b.horizon != nil && b.until(a) < b.end &&
+		a.ReleaseInvoked == history.None && a.Lost == history.None && a.Died == history.None
+}
+
+// servedSpans returns which clients held the lock during s by the servers' transaction logs; nil if the logs were not
+// read. Clients that held it at the same time are in different rows.
+func servedSpans(rep check.Report, lock string, s measure.Span, end int64) []ownedSpan {
+	if rep.ServerHolds == nil {
+		return nil
+	}
+	all := []ownedSpan{}
+	var until []int64 // the end of the last span in each row
+	for _, t := range rep.ServerHolds.Locks[lock] {
+		o := ownedSpan{Span: measure.Span{From: t.From, To: min(t.Until, end)}, Client: t.Client}
+		if !o.Overlaps(s) {
+			continue
+		}
+		for o.Row < len(until) && until[o.Row] > o.From {
+			o.Row++
+		}
+		if o.Row == len(until) {
+			until = append(until, 0)
+		}
+		until[o.Row] = o.To
+		all = append(all, o)
+	}
+	return all
+}
+
+// servedUntil returns when a hold's znode was gone by the servers' logs although its owner had not released it; false
+// if the logs do not say so.
+func servedUntil(rep check.Report, a *history.Acquisition) (int64, bool) {
+	if rep.ServerHolds == nil {
+		return 0, false
+	}
+	for _, t := range rep.ServerHolds.Locks[a.Lock] {
+		if t.Session == a.Session && t.Token == a.Token && t.Last != 0 && t.Until >= a.Invoked {
+			return t.Until, a.ReleaseInvoked == history.None || a.ReleaseInvoked > t.Until
+		}
+	}
+	return 0, false
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/ensembles/remote"
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 	"locklab/recipes/zksession"
 	"locklab/workloads/lock"
@@ -124,4 +126,30 @@ func headOfQueue(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
 		return head{}, changed, nil // the head has left: changed will fire
 	}
 	return head{stat.EphemeralOwner, stat.Czxid}, changed, nil
+}
+
+// recordLayout records the layout of znodes that the lock's command has declared in its greeting, if it has.
+func (p *process) recordLayout() error {
+	if p.foreign == nil || p.foreign.Layout() == "" {
+		return nil
+	}
+	declared := p.foreign.Layout()
+	if err := fitsLayout(declared, p.cfg); err != nil {
+		return err
+	}
+	return p.rec.Record(history.LayoutDeclared(string(declared)))
+}
+
+// fitsLayout returns an error if the layout that a command has declared is not what the scenario says.
+func fitsLayout(declared nodes.Layout, cfg config) error {
+	switch {
+	case declared == "":
+	case cfg.Layout != "" && cfg.Layout != declared:
+		return fmt.Errorf("the lock's command greets with layout %s, but the scenario says layout %s; leave one of them out",
+			declared, cfg.Layout)
+	case !lock.Fits(declared, cfg.Workload):
+		return fmt.Errorf("the lock's command greets with layout %s, but workload %s has permits; declare layout semaphore, "+
+			"or none", declared, cfg.Workload)
+	}
+	return nil
 }

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"locklab/ensembles"
+	"locklab/ensembles/kubernetes"
+	"locklab/ensembles/labs"
+	"locklab/ensembles/process"
+	"locklab/ensembles/remote"
+	"locklab/harness/doctor"
+	"locklab/harness/run"
+	"locklab/harness/scenario"
+	"locklab/recipes/curator"
+)
+
+type cleanCmd struct {
+	Connect string `placeholder:"SERVERS" help:"${clean_connect_help}"`
+	way
+}
+
+// A way says how to reach an ensemble that is named elsewhere on the command line.
+type way struct {
+	CA   string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Cert string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Key  string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
+	Auth string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
+}
+
+// target returns the ensemble with this connection string.
+func (w way) target(connect string) remote.Target {
+	return remote.Target{Connect: connect, CA: w.CA, Cert: w.Cert, Key: w.Key, Auth: w.Auth}
+}
+
+// open opens the ensemble that --connect names; nil if it names none. Then the other flags are a mistake.
+func (w way) open(connect string) (*remote.Access, error) {
+	if connect == "" && w != (way{}) {
+		return nil, &scenario.InputError{Flag: "--connect", Msg: "the other flags say how to reach an ensemble, and none " +
+			"is named", Hint: "--connect host:port"}
+	}
+	if connect == "" {
+		return nil, nil
+	}
+	access, err := w.target(connect).Open()
+	if err != nil {
+		return nil, &scenario.InputError{Msg: err.Error()}
+	}
+	return access, nil
+}
+
+const (
+	cleanConnectHelp = "Remove what killed runs left in this ensemble (host:port,…, perhaps with a /chroot) instead. " +
+		"Only paths that bear the mark of a run are removed, and only if no session uses them."
+	cleanWayHelp = "How to reach that ensemble, as for locklab run."
+)
+
+func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnvironment) }
+
+// Run removes leftovers.
+func (c cleanCmd) Run(ctx context.Context, log *slog.Logger) error {
+	access, err := c.open(c.Connect)
+	if err != nil {
+		return err
+	}
+	if access == nil {
+		return labs.Clean(ctx, log)
+	}
+	if _, err := access.Inspect(ctx); err != nil {
+		return err
+	}
+	return errors.Join(access.Clean(ctx, log), process.Kind{}.Clean(ctx, log))
+}
+
+type curatorCmd struct{}
+
+// Run compiles the driver of Curator to where runs look for it, beside the binary. Runs would compile it themselves,
+// but a set-up that fails should fail before anything else begins.
+func (curatorCmd) Run(ctx context.Context, std streams) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	jars, err := curator.Jars()
+	if err != nil {
+		return err
+	}
+	jar, err := curator.Build(ctx, filepath.Dir(self), jars)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(std.Out, jar)
+	return nil
+}
+
+type manifestsCmd struct {
+	Print manifestsPrintCmd `cmd:"" help:"Print what an administrator applies so that labs can be made in a cluster."`
+}
+
+type manifestsPrintCmd struct {
+	Hosts bool `help:"Print what a run applies for a server and for a client process instead."`
+}
+
+// Run prints manifests. It asks no cluster anything.
+func (c manifestsPrintCmd) Run(std streams) error {
+	if !c.Hosts {
+		return kubernetes.WriteAccess(std.Out)
+	}
+	return kubernetes.WriteHosts(std.Out, ensembles.HostSpec{Name: "zk1", Disk: true},
+		ensembles.HostSpec{Name: "c1", Role: ensembles.Client})
+}
+
+type doctorCmd struct {
+	Lab  string `default:"auto" enum:"${labs}" placeholder:"KIND" help:"Try labs of this kind: ${labs}."`
+	JSON bool   `name:"json" help:"Print the findings as JSON."`
+}
+
+func (doctorCmd) exits() string { return exitCodes("this machine can run scenarios", exitEnvironment) }
+
+// Run looks at the machine. It ends with 0 if runs are possible, even if some faults are not, and with 7 otherwise.
+func (c *doctorCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	d, err := doctor.Diagnose(ctx, c.Lab, run.Options{Log: log})
+	if err != nil {
+		return err
+	}
+	return tellDiagnosis(std.Out, d, c.JSON)
+}
+
+// tellDiagnosis prints the findings, and returns the exit code as an error.
+func tellDiagnosis(w io.Writer, d doctor.Diagnosis, asJSON bool) (err error) {
+	if asJSON {
+		err = printJSON(w, d)
+	} else {
+		err = showDiagnosis(w, d)
+	}
+	if err == nil && !d.CanRun() {
+		return verdictError{code: exitEnvironment, err: errSaid}
+	}
+	return err
+}
+
+// showDiagnosis prints the findings, how to cure each lack, and which faults this machine can do.
+func showDiagnosis(w io.Writer, d doctor.Diagnosis) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range d.Findings {
+		mark := "ok"
+		switch {
+		case !f.OK && f.Needed:
+			mark = "LACKS"
+		case !f.OK:
+			mark = "weak"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", mark, f.Name, f.Detail)
+		if f.Cure != "" {
+			fmt.Fprintf(t, "\t\t  %s\n", f.Cure)
+		}
+	}
+	if len(d.Faults) > 0 {
+		fmt.Fprintln(t, "\nfaults")
+	}
+	for _, f := range d.Faults {
+		mark := "can"
+		if !f.Can {
+			mark = "cannot"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", mark, f.Kind, f.Family, f.Lacks)
+	}
+	return t.Flush()
+}
