@@ -12,8 +12,9 @@ import (
 	"locklab/workloads/foreign"
 )
 
-// What an acquire and a release have to be answered with.
+// What an open, an acquire and a release have to be answered with.
 const (
+	dueTwo      = "opened ID, for two clients"
 	dueGranted  = "granted ID"
 	dueTimeout  = "timeout ID, once WAIT_MS has passed"
 	dueReleased = "released ID, or lost ID if the session was over"
@@ -21,10 +22,7 @@ const (
 
 // opens asks for the greeting and for one session.
 func opens(t *trial) Result {
-	c, err := t.open()
-	if err != nil {
-		return unexpected(err, "opened ID SESSION, once it is connected to SERVERS")
-	}
+	c := t.opened("opened ID SESSION, once it is connected to SERVERS")
 	sessions := t.svc.sessions()
 	switch {
 	case t.elsewhere && c.id == 0:
@@ -48,23 +46,13 @@ func opens(t *trial) Result {
 
 // acquires asks for a lock whose parents are missing, twice, and looks at tokens and znodes.
 func acquires(t *trial) Result {
-	c, err := t.open()
-	if err != nil {
-		return unexpected(err, "opened ID")
-	}
+	c := t.opened("opened ID")
 	var tokens []int64
 	for range 2 {
-		h, err := t.acquire(c, t.lock, "")
-		if err != nil {
-			return unexpected(err, dueGranted+": the lock is free, and its command makes the parents that are missing")
-		}
+		h := t.granted(c, t.lock, dueGranted+": the lock is free, and its command makes the parents that are missing")
 		tokens = append(tokens, h.Token())
-		if bad := t.misplaced(c, h); bad != nil {
-			return *bad
-		}
-		if err := t.release(h); err != nil {
-			return unexpected(err, dueReleased)
-		}
+		t.misplaced(c, h)
+		t.released(h)
 		if t.driver.Layout() != "" && !t.elsewhere && len(t.contenders(t.lock)) > 0 {
 			return wrong("it answered released, and a znode that contends for the lock is still there; due is that the " +
 				"lock is free by then")
@@ -81,17 +69,17 @@ func acquires(t *trial) Result {
 	return ok("granted and released, with rising tokens (%d, %d)", tokens[0], tokens[1])
 }
 
-// misplaced says what is wrong with a hold's session or with the znode that the layout promises; nil if nothing is.
-func (t *trial) misplaced(c *client, h *recipes.Hold) *Result {
+// misplaced ends the case if a hold's session, or the znode that the layout promises, is wrong.
+func (t *trial) misplaced(c *client, h *recipes.Hold) {
 	if t.elsewhere {
-		return nil
+		return
 	}
 	if id := h.Session(); id != 0 && !slices.Contains(t.svc.sessions(), id) {
-		return new(wrong("it granted the lock to session %#x, which the service does not have", uint64(id)))
+		stop(wrong("it granted the lock to session %#x, which the service does not have", uint64(id)))
 	}
 	layout := t.driver.Layout()
 	if layout == "" {
-		return nil
+		return
 	}
 	owners := t.contenders(t.lock)
 	switch {
@@ -102,34 +90,22 @@ func (t *trial) misplaced(c *client, h *recipes.Hold) *Result {
 		} else if len(names) > 0 {
 			children = "has " + strings.Join(names, ", ")
 		}
-		return new(wrong("its greeting declares layout=%s, but the holder has no znode by that layout: %s %s. Declare "+
+		stop(wrong("its greeting declares layout=%s, but the holder has no znode by that layout: %s %s. Declare "+
 			"what it makes, or nothing", layout, t.lock, children))
 	case c.id != 0 && !slices.Contains(owners, c.id):
-		return new(wrong("the znode of its hold belongs to session %#x, and the command said %#x", uint64(owners[0]),
+		stop(wrong("the znode of its hold belongs to session %#x, and the command said %#x", uint64(owners[0]),
 			uint64(c.id)))
 	}
-	return nil
 }
 
 // excludes asks for a lock that another client holds.
 func excludes(t *trial) Result {
-	_, b, h, bad := t.contended()
-	if bad != nil {
-		return *bad
-	}
+	_, b, h := t.contended()
 	begun := time.Now()
-	if err := t.refused(b, t.lock, ""); err != nil {
-		return unexpected(err, dueTimeout)
-	}
+	due(t.refused(b, t.lock, ""), dueTimeout)
 	took := time.Since(begun)
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
-	}
-	if bad := t.passes(b, func(err error) Result {
-		return unexpected(err, dueGranted+": the holder released the lock")
-	}); bad != nil {
-		return *bad
-	}
+	t.released(h)
+	t.released(t.granted(b, t.lock, dueGranted+": the holder released the lock"))
 	if late := took - shortly; late > atOnce {
 		return note("the second client waits, but gives up %.1f s after its WAIT_MS, when it was cancelled",
 			late.Seconds())
@@ -139,54 +115,38 @@ func excludes(t *trial) Result {
 
 // handsOver lets a client wait until the holder releases.
 func handsOver(t *trial) Result {
-	_, b, h, bad := t.contended()
-	if bad != nil {
-		return *bad
-	}
+	_, b, h := t.contended()
 	w := t.wait(b, t.lock)
 	defer w.cancel()
-	if bad := early(w); bad != nil {
-		return *bad
-	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
-	}
+	early(w)
+	t.released(h)
 	if !t.ended(w) {
 		return wrong("the client that waited was not granted the lock within %v of its release", t.cfg.patience)
 	}
-	if w.err != nil {
-		return unexpected(w.err, dueGranted)
-	}
-	if err := t.release(w.hold); err != nil {
-		return unexpected(err, dueReleased)
-	}
+	due(w.err, dueGranted)
+	t.released(w.hold)
 	return ok("the client that waits gets the lock that is released")
 }
 
-// early says what is wrong with an acquire that ended although it has to wait without a limit; nil if it goes on.
-func early(w *waiter) *Result {
+// early ends the case if an acquire ended although it has to wait without a limit.
+func early(w *waiter) {
 	select {
 	case <-w.held:
 	default:
-		return nil
+		return
 	}
 	if w.err == nil {
-		return new(wrong("%v", errHeldTwice))
+		stop(wrong("%v", errHeldTwice))
 	}
-	return new(unexpected(w.err, "no answer yet: WAIT_MS is -, so it waits"))
+	stop(unexpected(w.err, "no answer yet: WAIT_MS is -, so it waits"))
 }
 
 // cancels gives an acquire up, and looks whether its place in the queue goes with it.
 func cancels(t *trial) Result {
-	a, b, h, bad := t.contended()
-	if bad != nil {
-		return *bad
-	}
+	a, b, h := t.contended()
 	w := t.wait(b, t.lock)
 	defer w.cancel()
-	if bad := early(w); bad != nil {
-		return *bad
-	}
+	early(w)
 	w.cancel()
 	<-w.held
 	switch {
@@ -195,24 +155,15 @@ func cancels(t *trial) Result {
 	case !errors.Is(w.err, context.Canceled) || errors.Is(w.err, foreign.ErrBroken):
 		return unexpected(w.err, "timeout ID, for the acquire that was cancelled")
 	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
-	}
-	if bad := t.passes(a, func(err error) Result {
-		return wrong("%v: nobody holds the lock; the attempt that was cancelled is probably still in the queue. Due is "+
-			"that a cancel takes its znode away", err)
-	}); bad != nil {
-		return *bad
-	}
+	t.released(h)
+	t.passes(a, "nobody holds the lock; the attempt that was cancelled is probably still in the queue. Due is "+
+		"that a cancel takes its znode away")
 	return ok("an acquire that is cancelled ends, and nobody waits for it")
 }
 
 // tries sends a WAIT_MS of 0.
 func tries(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
+	a, b := t.two()
 	try := func(c *client) (*recipes.Hold, error) {
 		ctx, cancel := t.within()
 		defer cancel()
@@ -241,55 +192,29 @@ func tries(t *trial) Result {
 		return wrong("a try (WAIT_MS 0) of a lock that is held was answered after %.1f s; due is timeout at once",
 			took.Seconds())
 	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
-	}
-	if bad := t.passes(a, func(err error) Result {
-		return wrong("%v: nobody holds the lock; the try that was refused is probably still in the queue", err)
-	}); bad != nil {
-		return *bad
-	}
+	t.released(h)
+	t.passes(a, "nobody holds the lock; the try that was refused is probably still in the queue")
 	return ok("a try takes a free lock, and does not wait for one that is held")
 }
 
 // twoLocks asks for two locks, which do not exclude each other.
 func twoLocks(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	one, err := t.acquire(a, t.lock, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
-	}
-	two, err := t.acquire(b, t.other, "")
-	if err != nil {
-		return unexpected(err, dueGranted+": another client holds a lock of another PATH, which does not matter")
-	}
+	a, b := t.two()
+	one := t.granted(a, t.lock, dueGranted)
+	two := t.granted(b, t.other, dueGranted+": another client holds a lock of another PATH, which does not matter")
 	for _, h := range []*recipes.Hold{one, two} {
-		if err := t.release(h); err != nil {
-			return unexpected(err, dueReleased)
-		}
+		t.released(h)
 	}
 	return ok("locks of two paths do not exclude each other")
 }
 
 // closes closes the session of a holder.
 func closes(t *trial) Result {
-	a, b, _, bad := t.contended()
-	if bad != nil {
-		return *bad
-	}
+	a, b, _ := t.contended()
 	begun := time.Now()
-	if err := t.close(a); err != nil {
-		return unexpected(err, "closed ID")
-	}
+	due(t.close(a), "closed ID")
 	took := time.Since(begun)
-	if bad := t.passes(b, func(err error) Result {
-		return wrong("%v: the session of its holder was closed, and closed means that its locks are free", err)
-	}); bad != nil {
-		return *bad
-	}
+	t.passes(b, "the session of its holder was closed, and closed means that its locks are free")
 	if took > 3*time.Second {
 		return note("closed frees the lock, but the close and the exit after end took %.1f s; a command that does not exit "+
 			"within 3 s is killed", took.Seconds())
@@ -299,18 +224,12 @@ func closes(t *trial) Result {
 
 // pings looks whether a command that promises answers gives them while a client waits.
 func pings(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
+	a, b := t.two()
 	if !t.driver.Pings() {
 		return skipped("it declares no pings. With them, a standstill of its process (a collection of garbage) is not " +
 			"held against its lock")
 	}
-	h, err := t.acquire(a, t.lock, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
-	}
+	h := t.granted(a, t.lock, dueGranted)
 	w := t.wait(b, t.lock)
 	defer func() { w.cancel(); <-w.held }()
 	ctx, cancel := t.within()
@@ -325,18 +244,13 @@ func pings(t *trial) Result {
 			return wrong("it declares pings, and did not answer one while a client waited; due is pong at once")
 		}
 	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
-	}
+	t.released(h)
 	return ok("pings are answered while a client waits")
 }
 
 // modes says which modes the command has, and whether they exclude each other as they must.
 func modes(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
+	a, b := t.two()
 	has := []string{"exclusive"}
 	for _, kind := range []struct{ name, path, first, second, third string }{
 		{"read and write", t.lock, foreign.Read, foreign.Read, foreign.Write},
@@ -350,9 +264,7 @@ func modes(t *trial) Result {
 			continue // it says that it cannot
 		}
 		second, err := t.acquire(b, kind.path, kind.second)
-		if err != nil {
-			return unexpected(err, fmt.Sprintf("granted: %s and %s exclude nobody", kind.first, kind.second))
-		}
+		due(err, fmt.Sprintf("granted: %s and %s exclude nobody", kind.first, kind.second))
 		switch err := t.refused(a, kind.path, kind.third); {
 		case errors.Is(err, errHeldTwice):
 			return wrong("%s was granted beside %s and %s", kind.third, kind.first, kind.second)
@@ -360,9 +272,7 @@ func modes(t *trial) Result {
 			return unexpected(err, dueTimeout)
 		}
 		for _, h := range []*recipes.Hold{first, second} {
-			if err := t.release(h); err != nil {
-				return unexpected(err, dueReleased)
-			}
+			t.released(h)
 		}
 		has = append(has, kind.name)
 	}

@@ -100,7 +100,7 @@ func Run(ctx context.Context, cfg Config, show func(Result)) error {
 		if err != nil {
 			return err
 		}
-		r := c.try(t)
+		r := c.run(t)
 		elsewhere = elsewhere || t.elsewhere
 		t.end()
 		if ctx.Err() != nil {
@@ -113,6 +113,33 @@ func Run(ctx context.Context, cfg Config, show func(Result)) error {
 		}
 	}
 	return nil
+}
+
+// run tries the case.
+func (c check) run(t *trial) (r Result) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case over:
+			r = Result(v)
+		default:
+			panic(v)
+		}
+	}()
+	return c.try(t)
+}
+
+// An over is what a case panics with that ends early, as a test does by FailNow.
+type over Result
+
+// stop ends the case.
+func stop(r Result) { panic(over(r)) }
+
+// due ends the case if the command answered with an error. what says what was due.
+func due(err error, what string) {
+	if err != nil {
+		stop(unexpected(err, what))
+	}
 }
 
 // unexpected says what an error of the command means, if what was due is something else.

@@ -11,17 +11,8 @@ import (
 
 // losesConnection breaks the holder's connection. Its session goes on, so its hold may, too.
 func losesConnection(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	if a.id == 0 {
-		return skipped("it does not say the ID of its session")
-	}
-	h, err := t.acquire(a, t.lock, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
-	}
+	a, b, h := t.contended()
+	t.identified(a)
 	t.svc.disconnect(a.id)
 	switch err := t.release(h); {
 	case errors.Is(err, foreign.ErrBroken):
@@ -30,11 +21,7 @@ func losesConnection(t *trial) Result {
 		return note("a release that meets a broken connection ends with %q. The lock's znode stays until the session ends, "+
 			"so release again until it is known to be gone", err)
 	}
-	if bad := t.passes(b, func(err error) Result {
-		return wrong("%v: the holder was disconnected, came back and released the lock", err)
-	}); bad != nil {
-		return *bad
-	}
+	t.passes(b, "the holder was disconnected, came back and released the lock")
 	if !a.told(zksession.Disconnected) {
 		return note("a release goes on after its connection was broken. It does not say disconnected ID and connected ID, " +
 			"so a client of locklab cannot stop in between")
@@ -44,20 +31,9 @@ func losesConnection(t *trial) Result {
 
 // losesSession ends the holder's session at the servers.
 func losesSession(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	if a.id == 0 {
-		return skipped("it does not say the ID of its session")
-	}
-	h, err := t.acquire(a, t.lock, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
-	}
-	if bad := t.expire(a); bad != nil {
-		return *bad
-	}
+	a, b, h := t.contended()
+	t.identified(a)
+	t.expire(a)
 	ctx, cancel := t.within()
 	defer cancel()
 	untold := false
@@ -72,20 +48,9 @@ func losesSession(t *trial) Result {
 				"due is expired ID as soon as it knows, and lost ID to a release", t.cfg.patience)
 		}
 	}
-	if bad := t.passes(b, func(err error) Result {
-		return wrong("%v: the session of its holder is over, so the lock is free", err)
-	}); bad != nil {
-		return *bad
-	}
-	again, err := t.open()
-	if err != nil {
-		return unexpected(err, "opened ID: after expired, locklab opens the client's next session")
-	}
-	if bad := t.passes(again, func(err error) Result {
-		return unexpected(err, dueGranted+", in the session after the one that expired")
-	}); bad != nil {
-		return *bad
-	}
+	t.passes(b, "the session of its holder is over, so the lock is free")
+	again := t.opened("opened ID: after expired, locklab opens the client's next session")
+	t.released(t.granted(again, t.lock, dueGranted+", in the session after the one that expired"))
 	switch {
 	case untold:
 		return note("it says that its session is over only when the hold is released. Say expired ID as soon as the " +
@@ -98,25 +63,12 @@ func losesSession(t *trial) Result {
 
 // losesSessionWaiting ends the session of a client that waits. Nothing may be granted to it any more.
 func losesSessionWaiting(t *trial) Result {
-	a, b, err := t.two()
-	if err != nil {
-		return unexpected(err, "opened ID, for two clients")
-	}
-	if b.id == 0 {
-		return skipped("it does not say the ID of its session")
-	}
-	h, err := t.acquire(a, t.lock, "")
-	if err != nil {
-		return unexpected(err, dueGranted)
-	}
+	a, b, h := t.contended()
+	t.identified(b)
 	w := t.wait(b, t.lock)
 	defer w.cancel()
-	if bad := early(w); bad != nil {
-		return *bad
-	}
-	if bad := t.expire(b); bad != nil {
-		return *bad
-	}
+	early(w)
+	t.expire(b)
 	begun := time.Now()
 	if !t.ended(w) {
 		return wrong("the session of a client that waited was over for %v, and its acquire had no answer; due is "+
@@ -125,14 +77,8 @@ func losesSessionWaiting(t *trial) Result {
 	if w.err == nil {
 		return wrong("%v, in a session that was over", errHeldTwice)
 	}
-	if err := t.release(h); err != nil {
-		return unexpected(err, dueReleased)
-	}
-	if bad := t.passes(a, func(err error) Result {
-		return wrong("%v: nobody holds the lock; the client whose session is over has probably gone on waiting in another "+
-			"session. Due is that an attempt ends with its session", err)
-	}); bad != nil {
-		return *bad
-	}
+	t.released(h)
+	t.passes(a, "nobody holds the lock; the client whose session is over has probably gone on waiting in another "+
+		"session. Due is that an attempt ends with its session")
 	return ok("its acquire ends after %.1f s", time.Since(begun).Seconds())
 }

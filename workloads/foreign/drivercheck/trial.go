@@ -124,50 +124,54 @@ func (t *trial) open() (*client, error) {
 }
 
 // two opens two sessions.
-func (t *trial) two() (a, b *client, err error) {
-	if a, err = t.open(); err == nil {
-		b, err = t.open()
-	}
-	return a, b, err
+func (t *trial) two() (a, b *client) { return t.opened(dueTwo), t.opened(dueTwo) }
+
+// opened opens a session. Like all that follows, it ends the case if the command does something else.
+func (t *trial) opened(what string) *client {
+	c, err := t.open()
+	due(err, what)
+	return c
 }
 
-// contended opens two sessions, and the first one acquires the lock that the second one is to want. If that fails, bad
-// says how.
-func (t *trial) contended() (a, b *client, h *recipes.Hold, bad *Result) {
-	fails := func(err error, due string) (a, b *client, h *recipes.Hold, bad *Result) {
-		return nil, nil, nil, new(unexpected(err, due))
-	}
-	a, b, err := t.two()
-	if err != nil {
-		return fails(err, "opened ID, for two clients")
-	}
-	if h, err = t.acquire(a, t.lock, ""); err != nil {
-		return fails(err, dueGranted)
-	}
-	return a, b, h, nil
+// contended opens two sessions, and the first one acquires the lock that the second one is to want.
+func (t *trial) contended() (a, b *client, h *recipes.Hold) {
+	a, b = t.two()
+	return a, b, t.granted(a, t.lock, dueGranted)
 }
 
-// passes acquires the lock, which must be free, and releases it. If that fails, it says how: refused does, if the lock
-// was not granted.
-func (t *trial) passes(c *client, refused func(error) Result) (bad *Result) {
+// granted acquires a lock exclusively.
+func (t *trial) granted(c *client, path, what string) *recipes.Hold {
+	h, err := t.acquire(c, path, "")
+	due(err, what)
+	return h
+}
+
+// released releases a hold.
+func (t *trial) released(h *recipes.Hold) { due(t.release(h), dueReleased) }
+
+// passes acquires the lock, which must be free, for a reason, and releases it.
+func (t *trial) passes(c *client, why string) {
 	h, err := t.acquire(c, t.lock, "")
 	if err != nil {
-		return new(refused(err))
+		stop(wrong("%v: "+why, err))
 	}
-	if err := t.release(h); err != nil {
-		return new(unexpected(err, dueReleased))
-	}
-	return nil
+	t.released(h)
 }
 
-// expire ends a client's session at the servers. If that fails, bad says how.
-func (t *trial) expire(c *client) (bad *Result) {
+// identified ends the case if the command did not say the ID of a client's session.
+func (t *trial) identified(c *client) {
+	if c.id == 0 {
+		stop(skipped("it does not say the ID of its session"))
+	}
+}
+
+// expire ends a client's session at the servers.
+func (t *trial) expire(c *client) {
 	ctx, cancel := t.within()
 	defer cancel()
 	if err := t.svc.expire(ctx, c.id); err != nil {
-		return new(wrong("%v", err))
+		stop(wrong("%v", err))
 	}
-	return nil
 }
 
 func (t *trial) close(c *client) error {
