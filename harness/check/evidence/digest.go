@@ -49,6 +49,10 @@ type Digest struct {
 		once sync.Once
 		clockBound
 	}
+	unserved struct { // see [Digest.Unserved]
+		once sync.Once
+		all  []Span
+	}
 	skewed struct { // see [Digest.skews]
 		once sync.Once
 		all  []skew

@@ -3,7 +3,6 @@ package progress
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -164,27 +163,24 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		v.Setf(evidence.Fail, "%s of a free lock that clients waited for, the first: %s",
 			evidence.Count(v.Count, "stall", "stalls"),
 			v.Findings[0].Text)
-	case len(failing) > 0:
-		v.Count, v.Findings = int64(len(failing)), append(failing[:min(len(failing), evidence.MaxFindings)], v.Findings...)
-		v.Setf(evidence.Fail, "a free lock only failed, %s, the first: %s", evidence.Count(v.Count, "time", "times"),
-			failing[0].Text)
-	case len(refused)+len(slow) > 0:
-		late := append(refused, slow...)
-		v.Count, v.Findings = int64(len(late)), append(late[:min(len(late), evidence.MaxFindings)], v.Findings...)
-		v.Setf(evidence.Fail, "%s, the first: %s", lateWords(len(refused), len(slow)), late[0].Text)
-	case len(passed) > 0:
-		v.Count, v.Findings = int64(len(passed)), append(passed[:min(len(passed), evidence.MaxFindings)], v.Findings...)
-		v.Setf(evidence.Fail, "%s passed over in the queue, the first: %s", evidence.Count(v.Count, "wait was",
-			"waits were"), passed[0].Text)
-	case len(lost) > 0:
-		v.Count, v.Findings = int64(len(lost)), append(lost[:min(len(lost), evidence.MaxFindings)], v.Findings...)
-		v.Setf(evidence.Fail, "%s without a cause, the first: %s", evidence.Count(v.Count, "hold was lost",
-			"holds were lost"), lost[0].Text)
-	case len(stuck) > 0:
-		v.Count, v.Findings = int64(len(stuck)), append(stuck[:min(len(stuck), evidence.MaxFindings)], v.Findings...)
-		v.Setf(evidence.Fail, "%s without progress after the last heal, the first: %s",
-			evidence.Count(v.Count, "client", "clients"),
-			stuck[0].Text)
+	}
+	for _, other := range []struct {
+		found []evidence.Finding
+		says  string
+	}{
+		{failing, "a free lock only failed, " + counted(failing, "time", "times")},
+		{slices.Concat(refused, slow), lateWords(len(refused), len(slow))},
+		{passed, counted(passed, "wait was", "waits were") + " passed over in the queue"},
+		{lost, counted(lost, "hold was lost", "holds were lost") + " without a cause"},
+		{stuck, counted(stuck, "client", "clients") + " without progress after the last heal"},
+	} {
+		if n := len(other.found); n > 0 && v.Count == 0 {
+			v.Count, v.Findings = int64(n), append(other.found[:min(n, evidence.MaxFindings)], v.Findings...)
+			v.Setf(evidence.Fail, "%s, the first: %s", other.says, other.found[0].Text)
+		}
+	}
+	switch {
+	case v.Count > 0:
 	case len(doubts) > 0:
 		v.Result, v.Summary = evidence.Unknown, strings.Join(doubts, "; ")
 	case !d.Whole:
@@ -208,6 +204,11 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		v.Summary += "; " + evidence.Count(censored, "acquire was", "acquires were") + " still waiting at the end"
 	}
 	return v
+}
+
+// counted says how many findings there are.
+func counted(all []evidence.Finding, one, several string) string {
+	return evidence.Count(int64(len(all)), one, several)
 }
 
 // lateWords says how many refusals and slow hand-offs there were.
@@ -292,231 +293,4 @@ func (l *LivenessJudge) Waited(a *history.Acquisition) (from, until int64) {
 		until = a.Invoked // it did not wait
 	}
 	return a.Invoked, until
-}
-
-// A change is a change of the three counts that decide about a stall, or a grant, which ends any stall however short
-// the hold was.
-type change struct {
-	at                     int64
-	waiting, busy, blocked int
-	grant                  bool
-}
-
-// back undoes the change of the counts.
-func (c change) back() change {
-	c.waiting, c.busy, c.blocked = -c.waiting, -c.busy, -c.blocked
-	return c
-}
-
-// A role is what an acquisition means for a stall of its lock: how many of the waiting it is, and how many of those
-// that keep the lock from being granted, while it waits and while it holds.
-type role struct{ waits, busyWaiting, busyHolding int }
-
-// Stalls finds where lock was free, wanted and not granted.
-func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []evidence.Finding {
-	return l.stallsOf(lock, all, 0, l.blocks(all, false), l.alone, l.deaf)
-}
-
-// alone is the role of an acquisition of a lock that only one client can have.
-func (l *LivenessJudge) alone(a *history.Acquisition) role {
-	switch {
-	case l.several[a]:
-		return role{busyWaiting: 1, busyHolding: 1}
-	case l.Facts.Permits > 0 && a.Permits > l.FewestPermits(a.Lock):
-		return role{busyHolding: 1} // it asks for more than there are
-	}
-	return role{waits: 1, busyHolding: 1}
-}
-
-// stallDoubts says where lock may have stalled.
-func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (doubts []string) {
-	blocks, deaf := l.blocks(all, true), l.silenced
-	doubt := func(when string, spare int, f func(*history.Acquisition) role) {
-		if found := l.stallsOf(lock, all, spare, blocks, f, deaf); len(found) > 0 {
-			doubts = append(doubts, fmt.Sprintf(
-				"clients waited for %s for %s from %s %s, so it is not known whether the lock stalled",
-				lock, evidence.Length(found[0].Until-found[0].At), evidence.Seconds(found[0].At), when))
-		}
-	}
-	doubt("beside faults, standstills or lost connections that need not have kept it from them", 0, l.alone)
-	blocks, deaf = l.blocks(all, false), l.deaf
-	var several, reads bool
-	var most int64
-	for _, a := range all {
-		several = several || l.several[a]
-		reads = reads || a.Mode == history.ModeRead
-		if from, until := l.Waited(a); a.Mode == history.ModePermit && until-from > l.Bound {
-			most = max(most, a.Permits) // who waits for less cannot be in the way for so long
-		}
-	}
-	if several {
-		doubt("while a client wanted it together with other locks", 0,
-			func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
-	}
-	if reads &&
-		(l.Servers == nil || len(l.Servers.DoubtedBecause()) > 0) { // else the logs tell which znodes were eligible
-		doubt("to read while others were reading", 0, func(a *history.Acquisition) role {
-			if a.Mode == history.ModeRead && !l.several[a] {
-				return role{waits: 1}
-			}
-			return role{busyWaiting: 1, busyHolding: 1}
-		})
-	}
-	if spare := l.FewestPermits(lock) - most; most > 0 && spare > 0 {
-		doubt("while it had permits left", int(spare), func(a *history.Acquisition) role {
-			if a.Mode == history.ModePermit && !l.several[a] {
-				return role{waits: 1, busyHolding: int(a.Permits)}
-			}
-			return role{busyWaiting: int(spare) + 1, busyHolding: int(spare) + 1}
-		})
-	}
-	return doubts
-}
-
-// stallsOf finds where a lock was wanted and not granted outside of blocks though no more than spare kept it from being
-// granted. An acquisition does not count while its client was deaf.
-func (l *LivenessJudge) stallsOf(
-	lock string,
-	all []*history.Acquisition,
-	spare int,
-	blocks []evidence.Span,
-	as func(*history.Acquisition) role,
-	deaf func(*history.Acquisition) evidence.Spans,
-) []evidence.Finding {
-	gaps := l.gaps(lock, all)
-	if len(gaps) == 0 {
-		return nil
-	}
-	var changes []change
-	span := func(from, until int64, c change) {
-		if c == (change{}) {
-			return
-		}
-		for part := range gaps.Cut(from, until) {
-			c.at = part.From
-			changes = append(changes, c)
-			c.at = part.Until
-			changes = append(changes, c.back())
-		}
-	}
-	for _, gap := range gaps { // which begin and end with grants
-		changes = append(changes, change{at: gap.From, grant: true})
-		if gap.Until != math.MaxInt64 {
-			changes = append(changes, change{at: gap.Until, grant: true})
-		}
-	}
-	for _, a := range all {
-		r := as(a)
-		from, until := l.Waited(a)
-		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
-		for part := range deaf(a).Cut(from, until) {
-			span(part.From, part.Until, change{waiting: -r.waits})
-		}
-		if a.Granted() {
-			span(a.Returned, l.keptUntil(a), change{busy: r.busyHolding})
-		}
-	}
-	for _, t := range blocks {
-		span(t.From, t.Until, change{blocked: 1})
-	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-
-	var found []evidence.Finding
-	var waiting, busy, blocked int
-	var began, waited, last int64 // of the stall that may be building up
-	over := func(at int64) {
-		if waited > l.Bound {
-			found = append(found, l.stall(lock, all, began, at, waited))
-		}
-		waited = 0
-	}
-	for _, c := range changes {
-		if waiting > 0 && busy <= spare && blocked == 0 {
-			if waited == 0 {
-				began = last
-			}
-			waited += c.at - last
-		}
-		if c.grant || busy+max(c.busy, 0) > spare || c.blocked > 0 {
-			over(c.at)
-		}
-		waiting, busy, blocked = waiting+c.waiting, busy+c.busy, blocked+c.blocked
-		last = c.at
-	}
-	over(l.Stop)
-	return found
-}
-
-// keptUntil is until when a kept the lock from others. A client that lost its hold by its own clock keeps its znode
-// until it calls release, however late: nobody may follow it while its requests may be on their way. Where the servers'
-// transactions do not tell when the znode was gone, every lost hold is kept until then.
-func (l *LivenessJudge) keptUntil(a *history.Acquisition) int64 {
-	until := min(l.BelievedUntil(a), l.stoppedOut(a))
-	if a.Lost == history.None || a.ReleaseInvoked == history.None {
-		return until
-	}
-	kept := a.ReleaseInvoked
-	if at, end := l.Digest.EndAtServers(a); end != nil {
-		kept = min(kept, at)
-	}
-	return max(until, kept)
-}
-
-// stoppedOut is when a's session must have expired while a fault kept its process from doing anything, so that others
-// are owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the servers
-// may not have been able to expire it.
-func (l *LivenessJudge) stoppedOut(a *history.Acquisition) int64 {
-	for _, f := range l.Faults {
-		from, until := f.Effect()
-		from = max(from, f.Verified, a.Returned)
-		by := evidence.Later(from, l.Bound)
-		if f.Certain() && f.Stops() && f.Hits(a.Process) && l.OnlyClients(f) && until > by &&
-			!slices.ContainsFunc(l.Faults, func(g *evidence.Fault) bool {
-				began, over := l.InForce(g)
-				return g.Possible() && !l.OnlyClients(g) && began <= by && over >= from
-			}) {
-			return by
-		}
-	}
-	return math.MaxInt64
-}
-
-// gaps are the times that are long enough for a stall and in which a lock was not granted: from its first call to its
-// first grant, from one grant to the next, and from the last one on. Nothing outside of them can make a stall. There
-// are few, though a lock may be granted a million times.
-func (l *LivenessJudge) gaps(lock string, all []*history.Acquisition) evidence.Spans {
-	var gaps evidence.Spans
-	last := l.Stop
-	for _, a := range all {
-		last = min(last, a.Invoked)
-	}
-	for _, a := range l.Grants[lock] {
-		if a.Returned-last > l.Bound {
-			gaps = append(gaps, evidence.Span{From: last, Until: a.Returned})
-		}
-		last = a.Returned
-	}
-	if l.Stop-last > l.Bound {
-		gaps = append(gaps, evidence.Span{From: last, Until: math.MaxInt64})
-	}
-	return gaps
-}
-
-// stall describes a stall by the client that had been waiting longest when it began.
-func (l *LivenessJudge) stall(lock string, all []*history.Acquisition, began, until, waited int64) evidence.Finding {
-	f := evidence.Finding{
-		Kind: evidence.KindStall, Lock: lock, At: began, Until: until, Cause: evidence.CauseNone,
-		Text: fmt.Sprintf("%s was free for %s from %s while clients waited for it", lock, evidence.Length(waited),
-			evidence.Seconds(began)),
-	}
-	for _, a := range all {
-		if from, until := l.Waited(a); from <= began && began < until {
-			f.Clients, f.Tokens, f.Events = []string{a.Client}, []int64{a.Token}, l.EventsOf(a)
-			f.Text += ", at least " + a.Client
-			break
-		}
-	}
-	l.witnessStall(&f)
-	l.deadlock(&f, all)
-	return f
 }
