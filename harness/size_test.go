@@ -18,8 +18,8 @@ func (s size) within(bound size) bool { return s.files <= bound.files && s.lines
 func TestPackagesAreSmall(t *testing.T) {
 	most := size{27, 4000}
 	larger := map[string]size{
-		"recipes":             {37, 6000},
-		"chaos":               {50, 6700},
+		"recipes":             {33, 6000},
+		"chaos":               {50, 6650},
 		"recipes/zktest":      {27, 4200},
 		"harness/cmd/locklab": {27, 4800},
 	}

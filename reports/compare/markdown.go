@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness/rundir"
+	"locklab/reports/junit"
 	"locklab/reports/words"
 )
 
@@ -109,4 +110,35 @@ func message(s string) string {
 
 func property(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}
+
+// writeJUnit writes a test case for the whole, one for the head's safety, and one for each metric that gates. An
+// inconclusive one is an error, and one that no run has is skipped, because a test that passes would say that something
+// had been shown.
+func writeJUnit(w *bytes.Buffer, r Report) error {
+	suite := junit.Suite{Name: "locklab compare", Class: "locklab.compare"}
+	add := func(name string, v Verdict, reason string) {
+		switch v {
+		case Regressed, Violation:
+			suite.Fail(name, string(v), reason)
+		case Inconclusive:
+			suite.Error(name, string(v), reason)
+		case NotMeasured:
+			suite.Skip(name, reason)
+		default:
+			suite.Pass(name, reason)
+		}
+	}
+	add("verdict", r.Verdict, r.Reason)
+	safety := Pass
+	if len(r.Violations) > 0 {
+		safety = Violation
+	}
+	add("safety", safety, strings.Join(r.Violations, "\n"))
+	for _, l := range r.Metrics {
+		if l.Gates {
+			add(l.Name, l.Verdict, l.Reason)
+		}
+	}
+	return suite.Write(w)
 }

@@ -6,8 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
@@ -65,4 +70,73 @@ func resident() (int64, error) {
 		return 0, fmt.Errorf("/proc/self/status: VmRSS: %w", err)
 	}
 	return kib << 10, nil
+}
+
+// stopCompanions stops every other process of our group, such as a foreign lock's command: a stopped client whose
+// lock still sends heartbeats would not count as stopped. It returns once all are seen to be stopped, because our own
+// stop is still to come. If we do not lead the group, it does nothing.
+func stopCompanions() error {
+	me := unix.Getpid()
+	if unix.Getpgrp() != me {
+		return nil
+	}
+	const tries = 2000 // one each millisecond; a running process stops at once
+	for range tries {
+		running, err := companions(me)
+		if err != nil || len(running) == 0 {
+			return err
+		}
+		for _, pid := range running {
+			if err := unix.Kill(pid, unix.SIGSTOP); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("stop companion %d: %w", pid, err)
+			}
+		}
+		time.Sleep(time.Millisecond) // a state can only be polled for
+	}
+	return errors.New("stop companions: some are still running")
+}
+
+// companions returns the processes of the group, without its leader, that have a
+// thread that is neither stopped nor over.
+func companions(group int) ([]int, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	var running []int
+	for _, stat := range stats {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+		if err != nil || pid == group {
+			continue
+		}
+		if _, pgrp := readStat(stat); pgrp != group {
+			continue
+		}
+		tasks, err := filepath.Glob(filepath.Join(filepath.Dir(stat), "task/*/stat"))
+		if err != nil {
+			return nil, err
+		}
+		for _, task := range tasks {
+			if state, _ := readStat(task); state != "" && !strings.Contains("TtZX", state) {
+				running = append(running, pid)
+				break
+			}
+		}
+	}
+	return running, nil
+}
+
+// readStat returns the state and the process group of a /proc stat file; nothing
+// if the process is gone. They come after the name, which may hold anything.
+func readStat(path string) (state string, pgrp int) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", 0
+	}
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	if len(f) < 3 {
+		return "", 0
+	}
+	pgrp, _ = strconv.Atoi(f[2])
+	return f[0], pgrp
 }

@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"fmt"
 	"maps"
+	"net/netip"
 	"sync"
 
 	"locklab/ensembles/agent"
@@ -77,4 +79,32 @@ func (s *ruleset[R]) replace(next map[string]R, state history.NetworkState, id, 
 		return agent.Stamp{}, err
 	}
 	return agent.Stamp{At: at}, nil
+}
+
+// errShared is the refusal to change the network of the machine.
+var errShared = fmt.Errorf("%w: %s", agent.ErrUnsupported, agent.SharedNetwork()[agent.CapNetAdmin])
+
+// shareNetwork makes the agent refuse everything that would change the network of the machine. Relays still delay what
+// passes through them.
+func (a *server) shareNetwork() {
+	a.firewall.apply = func(next map[string]agent.Block, _ string) error {
+		if len(next) > 0 {
+			return errShared
+		}
+		return nil
+	}
+	a.delays.netem = func(_, next map[netip.Addr]agent.Delay) error {
+		if len(next) > 0 {
+			return errShared
+		}
+		return nil
+	}
+}
+
+// reset ends the host's connections with the peers.
+func (a *server) reset(peers []netip.Addr) (agent.Connections, error) {
+	if a.cfg.Surroundings != nil {
+		return agent.Connections{}, errShared
+	}
+	return reset(a.rec, peers)
 }
