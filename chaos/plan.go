@@ -19,9 +19,6 @@ const (
 	ScheduleSwarm = "swarm"
 )
 
-// Schedules lists the sources of faults.
-func Schedules() []string { return []string{ScheduleExplicit, ScheduleRandom, ScheduleSwarm} }
-
 // Planned is everything that a scenario says about its faults.
 type Planned struct {
 	Faults []Fault

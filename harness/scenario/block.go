@@ -35,23 +35,13 @@ var blocks = []block{
 		check: func(_, text string) error { return settings.Choose(text, expectations) },
 		texts: func(s *Scenario) map[string]string { return s.Expect },
 	},
-	leastBlock("shown", "counter", check.Showable, func(s *Scenario) *map[string]int64 { return &s.Shown },
-		"The least value that each counter must reach."),
-}
-
-// maxShown bounds the number that a counter can be expected to reach.
-const maxShown = 1_000_000_000
-
-// leastBlock is a block whose values are numbers to be reached.
-func leastBlock(
-	key, noun string, names func() []string, of func(*Scenario) *map[string]int64, about string,
-) block {
-	return block{
-		key: key, noun: noun, names: names, about: about,
+	{
+		key: "shown", noun: "counter", names: check.Showable,
 		value: object{"type": "integer", "minimum": 1, "maximum": maxShown},
+		about: "The least value that each counter must reach.",
 		read: func(s *Scenario, name, text string) error {
 			n, err := settings.ParseInt(text)
-			put(of(s), name, int64(n))
+			put(&s.Shown, name, int64(n))
 			return err
 		},
 		check: func(name, text string) error {
@@ -62,13 +52,16 @@ func leastBlock(
 		},
 		texts: func(s *Scenario) map[string]string {
 			texts := map[string]string{}
-			for name, n := range *of(s) {
+			for name, n := range s.Shown {
 				texts[name] = strconv.FormatInt(n, 10)
 			}
 			return texts
 		},
-	}
+	},
 }
+
+// maxShown bounds the number that a counter can be expected to reach.
+const maxShown = 1_000_000_000
 
 func put[V any](m *map[string]V, name string, v V) {
 	if *m == nil {

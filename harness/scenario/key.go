@@ -55,21 +55,13 @@ func newKey(of settings.Key) Key {
 		k.Values = append(lock.Names(), lock.ExecPrefix+"CMD")
 	}
 	for option := range strings.SplitSeq(k.Tag.Get("scenario"), ",") {
-		switch name, value, _ := strings.Cut(option, "="); name {
-		case "fileonly":
-			k.fileOnly = true
-		case "omitempty":
-			k.optional = true
-		case "drawn":
-			k.drawn = true
-		case "own":
-			k.own = true
-		case "elsewhere":
-			k.elsewhere = true
-		case "workload":
-			k.workload = value
-		case "rival":
-			k.rival = value
+		name, value, _ := strings.Cut(option, "=")
+		if is := map[string]*bool{"fileonly": &k.fileOnly, "omitempty": &k.optional, "drawn": &k.drawn, "own": &k.own,
+			"elsewhere": &k.elsewhere}[name]; is != nil {
+			*is = true
+		}
+		if of := map[string]*string{"workload": &k.workload, "rival": &k.rival}[name]; of != nil {
+			*of = value
 		}
 	}
 	if d := Defaults(); !k.optional || !k.IsZero(d) {

@@ -186,33 +186,28 @@ func (c *framedConn) take(d *direct, code int32, length int) error {
 	return nil
 }
 
+// errorsOf are go-zookeeper's errors by the server's codes.
+var errorsOf = map[int32]error{
+	zkproto.CodeOK:             nil,
+	zkproto.CodeNoNode:         zk.ErrNoNode,
+	zkproto.CodeNoAuth:         zk.ErrNoAuth,
+	zkproto.CodeBadVersion:     zk.ErrBadVersion,
+	zkproto.CodeEphemeral:      zk.ErrNoChildrenForEphemerals,
+	zkproto.CodeNodeExists:     zk.ErrNodeExists,
+	zkproto.CodeNotEmpty:       zk.ErrNotEmpty,
+	zkproto.CodeSessionExpired: zk.ErrSessionExpired,
+	zkproto.CodeInvalidACL:     zk.ErrInvalidACL,
+	zkproto.CodeAuthFailed:     zk.ErrAuthFailed,
+	zkproto.CodeMoved:          zk.ErrSessionMoved,
+}
+
 // errorOf returns go-zookeeper's error for a server's code.
 func errorOf(code int32) error {
-	switch code {
-	case zkproto.CodeOK:
-		return nil
-	case zkproto.CodeNoNode:
-		return zk.ErrNoNode
-	case zkproto.CodeNoAuth:
-		return zk.ErrNoAuth
-	case zkproto.CodeBadVersion:
-		return zk.ErrBadVersion
-	case zkproto.CodeEphemeral:
-		return zk.ErrNoChildrenForEphemerals
-	case zkproto.CodeNodeExists:
-		return zk.ErrNodeExists
-	case zkproto.CodeNotEmpty:
-		return zk.ErrNotEmpty
-	case zkproto.CodeSessionExpired:
-		return zk.ErrSessionExpired
-	case zkproto.CodeInvalidACL:
-		return zk.ErrInvalidACL
-	case zkproto.CodeAuthFailed:
-		return zk.ErrAuthFailed
-	case zkproto.CodeMoved:
-		return zk.ErrSessionMoved
+	err, known := errorsOf[code]
+	if !known {
+		err = fmt.Errorf("%s%d", unknownCode, code)
 	}
-	return fmt.Errorf("%s%d", unknownCode, code)
+	return err
 }
 
 func (c *connection) Delete(ctx context.Context, path string) error {

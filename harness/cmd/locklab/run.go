@@ -57,8 +57,10 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	if err := c.confirm(sc); err != nil {
 		return err
 	}
-	if err := c.checkInCluster(sc); err != nil {
-		return err
+	if c.InCluster {
+		if err := incluster.Check(sc); err != nil {
+			return err
+		}
 	}
 	dir := outDir(c.Out, sc.Name)
 	if err := rundir.CheckDir(dir); err != nil {
@@ -85,12 +87,4 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	out, err := series.Execute(ctx, sc, dir, opts)
 	end()
 	return tell(std, out, c.JSON, err)
-}
-
-// checkInCluster refuses what a harness in the cluster cannot do.
-func (c *runCmd) checkInCluster(sc *scenario.Scenario) error {
-	if c.InCluster {
-		return incluster.Check(sc)
-	}
-	return nil
 }

@@ -99,13 +99,16 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 
 // plan makes the plan, or reads the plan of the sweep that is continued.
 func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, string, error) {
+	refuse := func(flag, msg, hint string) (*series.SweepPlan, string, error) {
+		return nil, "", &scenario.InputError{Flag: flag, Msg: msg, Hint: hint}
+	}
 	if c.Resume != "" {
 		outGiven := c.Out != "" && c.Out != os.Getenv(outVariable)
 		search := len(c.Saturate) > 0 || c.Over != "" || c.Budget != 0
 		if c.Scenario != "" || len(c.Param)+len(c.Threshold) > 0 || search || outGiven || c.Repeat != 0 ||
 			anyGiven(c.Keys) {
-			return nil, "", &scenario.InputError{Flag: "--resume", Msg: "the plan is in the directory already",
-				Hint: "without a scenario, its keys, --param, --repeat, --saturate, --over, --budget, --threshold and --out"}
+			return refuse("--resume", "the plan is in the directory already",
+				"without a scenario, its keys, --param, --repeat, --saturate, --over, --budget, --threshold and --out")
 		}
 		if err := checkSeriesDir("sweep --resume", c.Resume, series.IsSweep, series.ErrNoSweep); err != nil {
 			return nil, "", err
@@ -113,26 +116,18 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 		plan, err := series.ReadSweepPlan(c.Resume)
 		return plan, c.Resume, err
 	}
-	if c.Repeat < 0 || c.Repeat > 1000 || c.Repeat > 1 && len(c.Saturate) > 0 {
-		return nil, "", &scenario.InputError{Flag: "--repeat", Msg: fmt.Sprintf("%d times", c.Repeat),
-			Hint: "from 1 to 1000; a search repeats its probes by itself"}
-	}
-	if len(c.Threshold) > 0 && len(c.Saturate) > 0 {
-		return nil, "", &scenario.InputError{
-			Flag: "--threshold",
-			Msg:  "--saturate has the limit",
-			Hint: "give one of the two",
-		}
-	}
-	if len(c.Param) == 0 && len(c.Saturate) == 0 {
-		return nil, "", &scenario.InputError{Flag: "--param", Msg: "there is nothing to vary",
-			Hint: "--param clients=1..256, or --saturate 'acquire.p99 < 20ms'"}
+	switch search := len(c.Saturate) > 0; {
+	case c.Repeat < 0 || c.Repeat > 1000 || c.Repeat > 1 && search:
+		return refuse("--repeat", fmt.Sprintf("%d times", c.Repeat), "from 1 to 1000; a search repeats its probes by itself")
+	case len(c.Threshold) > 0 && search:
+		return refuse("--threshold", "--saturate has the limit", "give one of the two")
+	case len(c.Param) == 0 && !search:
+		return refuse("--param", "there is nothing to vary", "--param clients=1..256, or --saturate 'acquire.p99 < 20ms'")
+	case !search && (c.Over != "" || c.Budget != 0) || c.Budget < 0:
+		return refuse("--saturate", "--over and --budget are of a search",
+			"--saturate 'acquire.p99 < 20ms' --over clients --budget 20m")
 	}
 	cfg := series.SweepConfig{Repeat: c.Repeat, Saturate: c.Saturate, Over: c.Over, Budget: c.Budget}
-	if len(c.Saturate) == 0 && (c.Over != "" || c.Budget != 0) || c.Budget < 0 {
-		return nil, "", &scenario.InputError{Flag: "--saturate", Msg: "--over and --budget are of a search",
-			Hint: "--saturate 'acquire.p99 < 20ms' --over clients --budget 20m"}
-	}
 	for _, text := range c.Param {
 		p, err := series.ParseParam(text)
 		if err != nil {
