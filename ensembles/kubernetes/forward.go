@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"locklab/ensembles/reach"
 )
 
 // A forward is a port of 127.0.0.1 whose connections lead to a port of a pod. Each is a connection of its own to the
@@ -25,10 +28,8 @@ type forward struct {
 	port     uint16
 	log      *slog.Logger
 
-	mu     sync.Mutex
-	closed bool
-	open   map[io.Closer]bool
-	wg     sync.WaitGroup
+	end  context.CancelFunc
+	open sync.WaitGroup
 }
 
 // forward opens such a port.
@@ -37,8 +38,16 @@ func (c *cluster) forward(pod string, port uint16, log *slog.Logger) (*forward, 
 	if err != nil {
 		return nil, err
 	}
-	f := &forward{listener: l, cluster: c, pod: pod, port: port, log: log, open: map[io.Closer]bool{}}
-	f.wg.Go(f.accept)
+	f := &forward{listener: l, cluster: c, pod: pod, port: port, log: log}
+	life, end := context.WithCancel(context.Background())
+	f.end = end
+	f.open.Go(func() {
+		reach.Relay(life, l, func(ctx context.Context, local net.Conn) {
+			if err := f.pass(ctx, local); err != nil {
+				f.log.Debug("port-forward", "port", f.port, "err", err)
+			}
+		})
+	})
 	return f, nil
 }
 
@@ -64,41 +73,8 @@ func (c *cluster) dialer(pod string) (httpstream.Dialer, error) {
 
 func (f *forward) address() netip.AddrPort { return f.listener.Addr().(*net.TCPAddr).AddrPort() }
 
-func (f *forward) accept() {
-	for {
-		local, err := f.listener.Accept()
-		if err != nil {
-			return // it is closed
-		}
-		f.wg.Go(func() {
-			defer local.Close()
-			if !f.track(local) {
-				return
-			}
-			defer f.forget(local)
-			if err := f.pass(local); err != nil {
-				f.log.Debug("port-forward", "port", f.port, "err", err)
-			}
-		})
-	}
-}
-
-// track keeps a connection for close. It returns false if there was a close.
-func (f *forward) track(c io.Closer) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.open[c] = true
-	return !f.closed
-}
-
-func (f *forward) forget(c io.Closer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.open, c)
-}
-
 // pass carries one connection.
-func (f *forward) pass(local net.Conn) error {
+func (f *forward) pass(ctx context.Context, local net.Conn) error {
 	dialer, err := f.cluster.dialer(f.pod)
 	if err != nil {
 		return err
@@ -107,11 +83,7 @@ func (f *forward) pass(local net.Conn) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	if !f.track(conn) {
-		return nil
-	}
-	defer f.forget(conn)
+	defer reach.Until(ctx, conn)()
 	headers := http.Header{}
 	headers.Set(core.PortHeader, strconv.Itoa(int(f.port)))
 	headers.Set(core.PortForwardRequestIDHeader, "0")
@@ -157,12 +129,6 @@ func (f *forward) pass(local net.Conn) error {
 
 // close ends all connections.
 func (f *forward) close() {
-	f.listener.Close()
-	f.mu.Lock()
-	f.closed = true
-	for c := range f.open {
-		c.Close()
-	}
-	f.mu.Unlock()
-	f.wg.Wait()
+	f.end()
+	f.open.Wait()
 }

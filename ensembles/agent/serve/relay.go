@@ -8,7 +8,10 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"locklab/ensembles/reach"
 )
 
 // A relay passes TCP connections from a port of the host's loopback on to a server and holds back the data in each
@@ -16,16 +19,12 @@ import (
 // as such, in order with the data.
 type relay struct {
 	to       netip.AddrPort
-	listener *net.TCPListener
+	listener net.Listener
 	delays   *delays
 	seed     uint64
-	ctx      context.Context // for dialling; ends with the relay
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
-
-	mu    sync.Mutex
-	conns map[*net.TCPConn]struct{} // nil once closed
-	made  uint64
+	made     atomic.Uint64 // connections
+	end      context.CancelFunc
+	open     sync.WaitGroup
 }
 
 // The data that waits in a relay is bounded. A sender that is faster is held back as by a full socket.
@@ -39,9 +38,10 @@ func newRelay(ctx context.Context, to netip.AddrPort, d *delays, seed uint64) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &relay{to: to, listener: l.(*net.TCPListener), delays: d, seed: seed, conns: map[*net.TCPConn]struct{}{}}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.wg.Go(r.serve)
+	r := &relay{to: to, listener: l, delays: d, seed: seed}
+	life, end := context.WithCancel(context.Background())
+	r.end = end
+	r.open.Go(func() { reach.Relay(life, l, r.pass) })
 	return r, nil
 }
 
@@ -49,47 +49,8 @@ func (r *relay) address() netip.AddrPort { return r.listener.Addr().(*net.TCPAdd
 
 // close ends the relay and all its connections, and waits for them.
 func (r *relay) close() {
-	r.listener.Close()
-	r.cancel()
-	r.mu.Lock()
-	conns := r.conns
-	r.conns = nil
-	r.mu.Unlock()
-	for c := range conns {
-		c.Close()
-	}
-	r.wg.Wait()
-}
-
-func (r *relay) serve() {
-	for {
-		c, err := r.listener.AcceptTCP()
-		if err != nil {
-			return
-		}
-		if r.keep(c) {
-			r.wg.Go(func() { r.pass(c) })
-		}
-	}
-}
-
-// keep registers a connection, to be closed with the relay. If the relay is closed, keep closes the connection.
-func (r *relay) keep(c *net.TCPConn) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.conns == nil {
-		c.Close()
-		return false
-	}
-	r.conns[c] = struct{}{}
-	return true
-}
-
-func (r *relay) forget(c *net.TCPConn) {
-	c.Close()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.conns, c)
+	r.end()
+	r.open.Wait()
 }
 
 // relayDial is how long a relay waits for a server. The client sees a connection meanwhile, so this is how long a
@@ -97,25 +58,18 @@ func (r *relay) forget(c *net.TCPConn) {
 const relayDial = time.Second
 
 // pass connects a client to the server. If the server cannot be reached, the client gets a reset.
-func (r *relay) pass(client *net.TCPConn) {
-	defer r.forget(client)
-	ctx, cancel := context.WithTimeout(r.ctx, relayDial)
+func (r *relay) pass(ctx context.Context, conn net.Conn) {
+	client, stream := conn.(*net.TCPConn), 2*(r.made.Add(1)-1)
+	once, cancel := context.WithTimeout(ctx, relayDial)
 	defer cancel()
-	r.mu.Lock()
-	stream := 2 * r.made
-	r.made++
-	r.mu.Unlock()
 	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp4", r.to.String())
+	c, err := d.DialContext(once, "tcp4", r.to.String())
 	if err != nil {
 		_ = client.SetLinger(0)
 		return
 	}
+	defer reach.Until(ctx, c)()
 	server := c.(*net.TCPConn)
-	if !r.keep(server) {
-		return
-	}
-	defer r.forget(server)
 	var wg sync.WaitGroup
 	wg.Go(func() { r.pump(server, client, stream) })
 	wg.Go(func() { r.pump(client, server, stream+1) })

@@ -3,10 +3,8 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"net/netip"
-	"sync"
 
 	"github.com/go-zookeeper/zk"
 
@@ -65,36 +63,12 @@ func secretsOf(e *reach.Ensemble) (env []string, err error) {
 // publish passes the connections that l accepts on to the host's ZooKeeper server, which dial connects to, until ctx
 // ends. It closes l.
 func publish(ctx context.Context, l net.Listener, dial dialer) {
-	stop := context.AfterFunc(ctx, func() { l.Close() })
-	defer stop()
-	var open sync.WaitGroup
-	defer open.Wait()
-	for {
-		client, err := l.Accept()
+	reach.Relay(ctx, l, func(ctx context.Context, client net.Conn) {
+		server, err := dial(ctx)
 		if err != nil {
-			return
+			return // a client of a server that does not run is refused
 		}
-		open.Go(func() { pass(ctx, client, dial) })
-	}
-}
-
-// pass joins a connection to the host's ZooKeeper server. If one side ends the connection, so does the other.
-func pass(ctx context.Context, client net.Conn, dial dialer) {
-	defer client.Close()
-	server, err := dial(ctx)
-	if err != nil {
-		return // a client of a server that does not run is refused
-	}
-	defer server.Close()
-	stop := context.AfterFunc(ctx, func() { client.Close(); server.Close() })
-	defer stop()
-	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
-		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1])
-			way[0].Close()
-			way[1].Close()
-		})
-	}
-	both.Wait()
+		defer reach.Until(ctx, server)()
+		reach.Join(client, server)
+	})
 }

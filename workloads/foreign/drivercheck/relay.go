@@ -5,13 +5,13 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"slices"
 	"sync"
 	"time"
 
+	"locklab/ensembles/reach"
 	"locklab/ensembles/remote"
 	"locklab/recipes/zkproto"
 	"locklab/recipes/zksession"
@@ -31,8 +31,7 @@ type relay struct {
 
 	mu      sync.Mutex
 	granted map[int64]zkproto.Grant // by session
-	conns   map[net.Conn]int64      // to clients, with their sessions; 0 = none yet
-	closed  bool
+	conns   map[net.Conn]int64      // to clients that have sessions
 }
 
 // newRelay makes a path in the ensemble and listens on a port of 127.0.0.1 for each server. An error for which the
@@ -58,52 +57,23 @@ func newRelay(ctx context.Context, access *remote.Access) (servers, error) {
 			return nil, err
 		}
 		r.listeners = append(r.listeners, l)
-		r.passing.Go(func() { r.accept(l, server) })
+		r.passing.Go(func() {
+			reach.Relay(r.ctx, l, func(ctx context.Context, c net.Conn) { r.pass(ctx, c, server) })
+		})
 	}
 	return r, nil
-}
-
-func (r *relay) accept(l net.Listener, server string) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		if r.keep(c, 0) {
-			r.passing.Go(func() { r.pass(c, server) })
-		}
-	}
-}
-
-// keep notes the session of a connection. If the relay is closed, keep closes the connection.
-func (r *relay) keep(c net.Conn, session int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		_ = c.Close()
-		return false
-	}
-	r.conns[c] = session
-	return true
 }
 
 // mostHello is more than a connect request or its answer has.
 const mostHello = 1 << 10
 
 // pass passes a client's connection on to a server until either end closes it.
-func (r *relay) pass(c net.Conn, server string) {
-	defer func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.conns, c)
-		_ = c.Close()
-	}()
-	s, err := r.access.Dial(r.ctx, "tcp", server)
+func (r *relay) pass(ctx context.Context, c net.Conn, server string) {
+	s, err := r.access.Dial(ctx, "tcp", server)
 	if err != nil {
 		return
 	}
-	defer s.Close()
-	defer context.AfterFunc(r.ctx, func() { _ = s.Close() })()
+	defer reach.Until(ctx, s)()
 	hello, err := zkproto.ReadFrame(c, mostHello)
 	if err != nil {
 		return
@@ -115,27 +85,19 @@ func (r *relay) pass(c net.Conn, server string) {
 	if err != nil {
 		return
 	}
-	g, err := zkproto.ParseGrant(answer)
-	if err == nil && g.Session != 0 {
+	if g, err := zkproto.ParseGrant(answer); err == nil && g.Session != 0 {
 		r.mu.Lock()
-		r.granted[g.Session] = g
+		r.granted[g.Session], r.conns[c] = g, g.Session
 		r.mu.Unlock()
-		if !r.keep(c, g.Session) {
-			return
-		}
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.conns, c)
+		}()
 	}
-	if _, err := c.Write(zkproto.Frame(answer)); err != nil {
-		return
+	if _, err := c.Write(zkproto.Frame(answer)); err == nil {
+		reach.Join(s, c)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = io.Copy(s, c)
-		_ = s.Close()
-	}()
-	_, _ = io.Copy(c, s)
-	_ = c.Close()
-	<-done
 }
 
 func (r *relay) addrs() (all []string) {
@@ -221,25 +183,15 @@ func (r *relay) node(ctx context.Context, name string) (owner int64, children []
 
 // close removes the path. The sessions that a command has left go on until they expire.
 func (r *relay) close() {
-	r.mu.Lock()
-	r.closed = true
-	for c := range r.conns {
-		_ = c.Close()
-	}
-	granted := r.granted
-	r.granted = nil
-	r.mu.Unlock()
-	for _, l := range r.listeners {
-		_ = l.Close()
-	}
-	ctx, cancel := context.WithTimeout(r.ctx, endCap)
-	defer cancel()
-	for _, g := range granted {
-		_ = r.end(ctx, g) // most have been closed already
-	}
 	r.cancel()
 	r.passing.Wait()
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), sessionTimeout)
+	after := context.WithoutCancel(r.ctx)
+	ctx, cancel := context.WithTimeout(after, endCap)
+	defer cancel()
+	for _, g := range r.granted {
+		_ = r.end(ctx, g) // most have been closed already
+	}
+	ctx, cancel = context.WithTimeout(after, sessionTimeout)
 	defer cancel()
 	if r.zk != nil {
 		_ = r.zk.Close(ctx)
