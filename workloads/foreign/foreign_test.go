@@ -64,19 +64,13 @@ func acquire(t *testing.T, s *Session) *recipes.Hold {
 
 // The example in the documentation works as described, for two clients, each with a command of its own.
 func TestTheDocumentedExample(t *testing.T) {
-	src, err := os.ReadFile("doc.go")
+	src, err := os.ReadFile("PROTOCOL.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var script strings.Builder
-	for line := range strings.Lines(string(src)) {
-		if code, ok := strings.CutPrefix(line, "//\t"); ok {
-			script.WriteString(code)
-		} else if script.Len() > 0 {
-			break
-		}
-	}
-	d := driver(t, script.String(), 0)
+	_, rest, _ := strings.Cut(string(src), "\n```\n")
+	script, _, _ := strings.Cut(rest, "```\n")
+	d := driver(t, script, 0)
 	a, b := session(t, d, nil), session(t, d, nil)
 	if a.p == b.p {
 		t.Error("both clients share a command that wants one each")

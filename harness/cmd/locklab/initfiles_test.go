@@ -34,7 +34,7 @@ func TestInitDriver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, what := range []string{"locklab-lock 1 ", "workloads/foreign/doc.go"} {
+		for _, what := range []string{"locklab-lock 1 ", "workloads/foreign/PROTOCOL.md"} {
 			if !strings.Contains(string(written), what) && d.Language != "go" {
 				t.Errorf("%s has no %q", file, what)
 			}

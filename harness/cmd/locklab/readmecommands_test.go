@@ -182,7 +182,8 @@ func TestReadmeLinks(t *testing.T) {
 	if err != nil || len(measured) == 0 {
 		t.Fatalf("no measurements: %v", err)
 	}
-	pages := append(manuals(t), "recipes/SPEC.md", "recipes/STATES.md", ".github/CHANGELOG.md")
+	pages := append(manuals(t), "workloads/foreign/PROTOCOL.md",
+		"recipes/SPEC.md", "recipes/STATES.md", ".github/CHANGELOG.md")
 	for _, file := range measured {
 		pages = append(pages, "reports/measurements/"+filepath.Base(file))
 	}

@@ -18,8 +18,8 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * A lock in Java behind the lock protocol of locklab, which workloads/foreign/doc.go in its repository specifies. It
- * needs nothing but ZooKeeper's own client.
+ * A lock in Java behind the lock protocol of locklab, which workloads/foreign/PROTOCOL.md in its repository specifies.
+ * It needs nothing but ZooKeeper's own client.
  *
  * <p>locklab starts this command once for each client, so it has one session at a time. The main thread reads requests
  * and answers pings at once, so it never waits: each acquire has a thread, and ZooKeeper's own thread reports changes of
