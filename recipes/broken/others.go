@@ -1,7 +1,7 @@
 package broken
 
 // Others are known bugs of locks that others made, found here in the locks themselves, and of ZooKeeper.
-var Others = []Lock{
+var Others = withScenarios([]Lock{
 	{
 		Name:    "zk-lock-missing-own",
 		Recipe:  "zk-lock",
@@ -11,13 +11,6 @@ var Others = []Lock{
 		Check:   ServiceExclusion,
 		Finding: "a grant to a client whose znode was gone",
 		Kinds:   []string{"grant-before-eligible", "grant-after-znode", "grant-without-znode"},
-		Scenario: `
-duration: 2s
-clients: 4
-hold: 200ms
-faults:
-  - {kind: delete-node, target: waiter, at: 500ms}
-`,
 	},
 	{
 		Name:    "zk-lock-leaked-znode",
@@ -28,12 +21,6 @@ faults:
 		Check:   Liveness,
 		Finding: "a znode of an attempt that has ended and whose session lives",
 		Kinds:   []string{"orphan"},
-		Scenario: `
-clients: 8
-duration: 5s
-faults:
-  - {kind: reset, target: all-clients, from: servers, at: 200ms, every: 200ms, repeat: 8}
-`,
 	},
 	{
 		Name:    "curator-queued-downgrade",
@@ -44,13 +31,6 @@ faults:
 		Check:   ServiceExclusion,
 		Finding: "a reader's grant behind a writer's znode",
 		Kinds:   []string{"grant-before-eligible"},
-		Scenario: `
-workload: read-write
-clients: 4
-read-share: 0
-downgrade-share: 0.5
-hold: 10ms
-`,
 	},
 	{
 		Name:    "curator-partial-permits",
@@ -61,12 +41,6 @@ hold: 10ms
 		Check:   Liveness,
 		Finding: "a deadlock: each client waits for the permit that the other has",
 		Kinds:   []string{"deadlock"},
-		Scenario: `
-workload: semaphore
-permits: 2
-units: 2
-clients: 2
-`,
 	},
 	{
 		Name:    "curator-pause",
@@ -78,13 +52,6 @@ clients: 2
 		Finding: "two holders at once, which the pause explains",
 		Kinds:   []string{"overlap"},
 		Cause:   "pause",
-		Scenario: `
-clients: 4
-hold: 20ms
-victim-alone: true
-faults:
-  - {kind: pause, target: c1, trigger: before-write, until: superseded}
-`,
 	},
 	{
 		Name:   "zookeeper-commits-nothing",
@@ -97,14 +64,5 @@ faults:
 		Check:   ServiceLiveness,
 		Finding: "a leader and two followers in step that commit nothing, by the servers' own counters",
 		Kinds:   []string{"commits-nothing"},
-		Scenario: `
-clients: 16
-locks: 8 # so that there is always something under way
-duration: 116s
-session-timeout: 2s
-zookeeper: 3.8.0
-faults: # the next one would mend what the last one broke, so it leaves the harness time to see
-  - {kind: slow-disk, target: followers, at: 2s, for: 1200ms, every: 14s, repeat: 8}
-`,
 	},
-}
+})

@@ -1,6 +1,7 @@
 package broken
 
 import (
+	"embed"
 	"slices"
 
 	"locklab/recipes"
@@ -23,7 +24,7 @@ type Lock struct {
 	// Cause is the kind of the fault that explains the finding; empty = nothing may explain it.
 	Cause string
 	// Scenario has the lines of a scenario that makes the bug show in a lab, without those that the scenarios of all
-	// bugs share; empty only where the check is a comparison.
+	// bugs share: the file of the lock's name in scenarios. It is empty only where the check is a comparison.
 	Scenario string
 	// Builtin is the name of the built-in scenario that makes the bug show, in the place of Scenario; empty = none does.
 	Builtin string
@@ -62,18 +63,8 @@ const (
 	Comparison Check = "compare"
 )
 
-// lostReplies loses the replies to creates while followers lag behind.
-const lostReplies = `
-clients: 8
-locks: 16 # so that most clients create or delete a znode at any time
-duration: 5s
-faults:
-  - {kind: slow-disk, target: followers, at: 300ms, for: 600ms}
-  - {kind: reset, target: all-clients, from: servers, at: 500ms}
-`
-
 // Locks are all locks of this package.
-var Locks = []Lock{
+var Locks = withScenarios([]Lock{
 	{
 		Name:    "missing-own",
 		Bug:     "A client that sees no lower sequence number takes the lock, whether or not its own znode is there.",
@@ -82,14 +73,7 @@ var Locks = []Lock{
 		Check:   ServiceExclusion,
 		Finding: "a hold without a znode, beside another's",
 		Kinds:   []string{"grant-before-eligible", "grant-after-znode", "grant-without-znode"},
-		Scenario: `
-duration: 2s
-clients: 4
-hold: 200ms
-faults:
-  - {kind: delete-node, target: waiter, at: 500ms}
-`,
-		Sound: "mutex", New: missingOwn, NoToken: true,
+		Sound:   "mutex", New: missingOwn, NoToken: true,
 	},
 	{
 		Name:   "stale-own",
@@ -100,14 +84,7 @@ faults:
 		Check:   ServiceExclusion,
 		Finding: "a hold whose znode belongs to another session, and disappears with that session while the hold goes on",
 		Kinds:   []string{"grant-of-another-session"},
-		Scenario: `
-clients: 4
-hold: 300ms
-duration: 6s
-faults:
-  - {kind: kill, target: followers, at: 500ms, for: 1500ms}
-`,
-		Sound: "mutex", New: staleOwn, GivesUp: true,
+		Sound:   "mutex", New: staleOwn, GivesUp: true,
 	},
 	{
 		Name:    "local-reentry",
@@ -117,36 +94,28 @@ faults:
 		Check:   ServiceExclusion,
 		Finding: "a grant to a client that has no znode, beside another's hold",
 		Kinds:   []string{"grant-without-znode", "grant-after-znode", "grant-of-another-session"},
-		Scenario: `
-clients: 4
-hold: 200ms
-faults:
-  - {kind: expire-session, target: holder, at: 500ms}
-`,
-		Sound: "mutex", New: localReentry,
+		Sound:   "mutex", New: localReentry,
 	},
 	{
 		Name: "lost-create",
 		Bug: "After a lost reply the create is sent again, without a search for the znode that the first " +
 			"one may have made.",
-		Source:   "Netflix Curator #3",
-		Trigger:  "The reply to the create is lost.",
-		Check:    Liveness,
-		Finding:  "a free lock whose only waiter waits for a znode that its own session left behind",
-		Kinds:    []string{"orphan"},
-		Scenario: lostReplies,
-		Sound:    "mutex", New: lostCreate,
+		Source:  "Netflix Curator #3",
+		Trigger: "The reply to the create is lost.",
+		Check:   Liveness,
+		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
+		Kinds:   []string{"orphan"},
+		Sound:   "mutex", New: lostCreate,
 	},
 	{
-		Name:     "unsynced-search",
-		Bug:      "After a lost reply the client searches for its znode without a sync first.",
-		Source:   "CreateProtectedEphemeralSequential of go-zookeeper; Curator's since CURATOR-498",
-		Trigger:  "The reply to the create is lost, and the client reconnects to a server that lags behind.",
-		Check:    Liveness,
-		Finding:  "a free lock whose only waiter waits for a znode that its own session left behind",
-		Kinds:    []string{"orphan"},
-		Scenario: lostReplies,
-		Sound:    "mutex", New: unsyncedSearch,
+		Name:    "unsynced-search",
+		Bug:     "After a lost reply the client searches for its znode without a sync first.",
+		Source:  "CreateProtectedEphemeralSequential of go-zookeeper; Curator's since CURATOR-498",
+		Trigger: "The reply to the create is lost, and the client reconnects to a server that lags behind.",
+		Check:   Liveness,
+		Finding: "a free lock whose only waiter waits for a znode that its own session left behind",
+		Kinds:   []string{"orphan"},
+		Sound:   "mutex", New: unsyncedSearch,
 	},
 	{
 		Name: "name-order",
@@ -157,12 +126,7 @@ faults:
 		Check:   ServiceExclusion,
 		Finding: "two holds, of which the one with the later number is not eligible",
 		Kinds:   []string{"grant-before-eligible"},
-		Scenario: `
-duration: 1s
-clients: 4
-hold: 1ms
-`,
-		Sound: "mutex", New: nameOrder,
+		Sound:   "mutex", New: nameOrder,
 	},
 	{
 		Name:    "wrong-predecessor",
@@ -172,11 +136,7 @@ hold: 1ms
 		Check:   Liveness,
 		Finding: "a free lock whose two waiters watch each other",
 		Kinds:   []string{"stall"},
-		Scenario: `
-clients: 8
-hold: 5ms
-`,
-		Sound: "mutex", New: wrongPredecessor,
+		Sound:   "mutex", New: wrongPredecessor,
 	},
 	{
 		Name: "lost-wakeup",
@@ -187,10 +147,7 @@ hold: 5ms
 		Check:   Liveness,
 		Finding: "a free lock whose only waiter watches a path that never exists again",
 		Kinds:   []string{"stall"},
-		Scenario: `
-clients: 2
-`,
-		Sound: "mutex", New: lostWakeup,
+		Sound:   "mutex", New: lostWakeup,
 	},
 	{
 		Name:    "cancelled-cleanup",
@@ -200,12 +157,7 @@ clients: 2
 		Check:   Liveness,
 		Finding: "a free lock, blocked by the znode of an attempt that has ended and whose session lives",
 		Kinds:   []string{"orphan"},
-		Scenario: `
-clients: 4
-hold: 20ms
-wait: 30ms
-`,
-		Sound: "mutex", New: cancelledCleanup,
+		Sound:   "mutex", New: cancelledCleanup,
 	},
 	{
 		Name:    "sequence-token",
@@ -215,13 +167,7 @@ wait: 30ms
 		Check:   Tokens,
 		Finding: "a token that is not above the earlier ones",
 		Kinds:   []string{"token-reused", "token-fell"},
-		Scenario: `
-clients: 4
-think: 100ms
-faults:
-  - {kind: delete-parent, target: all, at: 500ms}
-`,
-		Sound: "mutex", New: sequenceToken,
+		Sound:   "mutex", New: sequenceToken,
 	},
 	{
 		Name:    "later-writers",
@@ -231,13 +177,7 @@ faults:
 		Check:   Liveness,
 		Finding: "a free lock whose reader and writer watch each other",
 		Kinds:   []string{"stall"},
-		Scenario: `
-workload: read-write
-clients: 4
-read-share: 0.5
-hold: 5ms
-`,
-		Sound: "rw", New: laterWriters,
+		Sound:   "rw", New: laterWriters,
 	},
 	{
 		Name:    "queued-downgrade",
@@ -247,15 +187,7 @@ hold: 5ms
 		Check:   ServiceExclusion,
 		Finding: "a writer's hold beside a reader's",
 		Kinds:   []string{"grant-before-eligible"},
-		Scenario: `
-workload: read-write
-duration: 1s
-clients: 4
-read-share: 0.2
-downgrade-share: 0.8
-hold: 1ms
-`,
-		Sound: "rw", New: queuedDowngrade,
+		Sound:   "rw", New: queuedDowngrade,
 	},
 	{
 		Name:    "local-read",
@@ -265,17 +197,7 @@ hold: 1ms
 		Check:   ServiceExclusion,
 		Finding: "a reader's hold beside a writer's",
 		Kinds:   []string{"grant-of-another-session", "grant-without-znode"},
-		Scenario: `
-workload: read-write
-clients: 4
-read-share: 0
-downgrade-share: 1
-hold: 10ms
-victim-alone: true
-faults:
-  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded}
-`,
-		Sound: "rw", New: localRead,
+		Sound:   "rw", New: localRead,
 	},
 	{
 		Name: "dead-lease",
@@ -286,17 +208,7 @@ faults:
 		Check:   ServiceExclusion,
 		Finding: "a hold of two permits with one lease, and so more permits held than there are",
 		Kinds:   []string{"grant-short-of-leases"},
-		Scenario: `
-workload: semaphore
-permits: 3
-units: 2
-duration: 2s
-clients: 2
-hold: 500ms
-faults:
-  - {kind: expire-session, target: waiter, at: 500ms}
-`,
-		Sound: "semaphore", New: deadLease, OneByOne: true,
+		Sound:   "semaphore", New: deadLease, OneByOne: true,
 	},
 	{
 		Name:    "leaked-lease",
@@ -306,14 +218,7 @@ faults:
 		Check:   Liveness,
 		Finding: "a semaphore of which no permit is held, with a waiter and the lease of an attempt that has ended",
 		Kinds:   []string{"leaked-lease"},
-		Scenario: `
-workload: semaphore
-permits: 1
-clients: 4
-hold: 20ms
-wait: 30ms
-`,
-		Sound: "semaphore", New: leakedLease, OneByOne: true,
+		Sound:   "semaphore", New: leakedLease, OneByOne: true,
 	},
 	{
 		Name:    "partial-permits",
@@ -323,13 +228,7 @@ wait: 30ms
 		Check:   Liveness,
 		Finding: "a deadlock: no client holds the lock, and each waits for permits that the other has",
 		Kinds:   []string{"deadlock"},
-		Scenario: `
-workload: semaphore
-permits: 4
-units: 3
-clients: 2
-`,
-		Sound: "semaphore", New: partialPermits, OneByOne: true,
+		Sound:   "semaphore", New: partialPermits, OneByOne: true,
 	},
 	{
 		Name:   "blind-delete",
@@ -340,15 +239,7 @@ clients: 2
 		Check:   BeliefExclusion,
 		Finding: "a holder whose znode the holder before it has deleted, beside a second holder",
 		Kinds:   []string{"overlap"},
-		Scenario: `
-clients: 4
-hold: 300ms
-duration: 5s
-session-timeout: 2s
-faults:
-  - {kind: partition, target: holder, from: servers, way: in, at: 300ms, for: 1500ms}
-`,
-		Sound: "naive-mutex", New: blindDelete,
+		Sound:   "naive-mutex", New: blindDelete,
 	},
 	{
 		Name:   "queued-write",
@@ -359,14 +250,7 @@ faults:
 		Check:   BeliefExclusion,
 		Finding: "a holder whose znode an expired holder has deleted, beside a second holder",
 		Kinds:   []string{"overlap"},
-		Scenario: `
-clients: 4
-hold: 300ms
-duration: 5s
-faults:
-  - {kind: partition, target: holder, from: servers, verdict: reject, at: 300ms, for: expiry+500ms}
-`,
-		Sound: "naive-mutex", New: queuedWrite,
+		Sound:   "naive-mutex", New: queuedWrite,
 	},
 	{
 		Name: "forgetful-session",
@@ -377,15 +261,7 @@ faults:
 		Check:   BeliefExclusion,
 		Finding: "a holder whose znode went with its forgotten session, beside a second holder",
 		Kinds:   []string{"overlap"},
-		Scenario: `
-clients: 4
-hold: 4s
-duration: 6s
-session-timeout: 2s
-faults:
-  - {kind: reset, target: holder, from: servers, at: 300ms}
-`,
-		Sound: "mutex", New: forgetfulSession, Forgetful: true,
+		Sound:   "mutex", New: forgetfulSession, Forgetful: true,
 	},
 	{
 		Name:    "slow-release",
@@ -414,6 +290,19 @@ faults:
 		Finding: "one request per acquisition more than the sound lock's",
 		Sound:   "mutex", Decorate: func(m *recipes.Mutex) recipes.TryLock { return extraRequest(m) },
 	},
+})
+
+//go:embed scenarios
+var scenarios embed.FS
+
+// withScenarios gives each lock the scenario of its name, if there is one.
+func withScenarios(all []Lock) []Lock {
+	for i := range all {
+		if b, err := scenarios.ReadFile("scenarios/" + all[i].Name + ".yaml"); err == nil {
+			all[i].Scenario = string(b)
+		}
+	}
+	return all
 }
 
 // Shown reports whether a scenario makes the bug show.

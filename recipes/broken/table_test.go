@@ -2,6 +2,8 @@ package broken_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -78,6 +80,27 @@ func testTriggers(t *testing.T, newWorld func(t *testing.T, lock broken.Lock, so
 			}
 			w.wantServersWord(check.Pass)
 		})
+	}
+}
+
+// Every scenario is that of a known bug, and every other bug has a built-in one or is shown by a comparison.
+func TestScenariosAreOfKnownBugs(t *testing.T) {
+	files, err := os.ReadDir("scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := len(files)
+	for _, l := range broken.Known() {
+		text, err := os.ReadFile(filepath.Join("scenarios", l.Name+".yaml"))
+		if err == nil {
+			left--
+		}
+		if l.Scenario != string(text) || (l.Scenario == "") != (l.Builtin != "" || l.Check == broken.Comparison) {
+			t.Errorf("%s has the scenario %q and the built-in one %q", l.Name, l.Scenario, l.Builtin)
+		}
+	}
+	if left != 0 {
+		t.Errorf("%d scenarios are of no known bug", left)
 	}
 }
 
