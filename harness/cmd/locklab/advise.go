@@ -29,23 +29,6 @@ type adviseCmd struct {
 	JSON            bool            `name:"json" help:"Print the advice as JSON."`
 }
 
-const (
-	pausesHelp = "What is known of a process's pauses: a JVM's unified GC log, a directory of rotated ones, " +
-		"hiccups.hlog of a run, or quantiles such as p50=2ms,p99=80ms,max=3s,count=86400,over=24h. Repeatable: logs add up."
-	pausesInHelp        = "The values of HdrHistogram logs of other tools are pauses in this unit: ns, us or ms."
-	sessionTimeoutsHelp = "Session timeouts to choose among. The default is from 2 to 20 ticks, as servers allow."
-	crashesHelp         = "How often a year a client crashes while it holds the lock."
-	holdingHelp         = "Share of its time in which a client holds the lock."
-	adviseGuardHelp     = "Guard whose double holds count: none, lost-context, lease-clock, fencing or zk-multi."
-	costHelp            = "How much time without progress is as bad as one double hold."
-	reconnectHelp       = "How long a client needs at most to connect again after a pause. " +
-		"Java's client waits up to a second, Go's needs a few milliseconds."
-	handOffHelp     = "Time from the expiry of the holder's session to the next grant."
-	accessEveryHelp = "Time from one access to what the lock protects to the next."
-	accessHelp      = "The part of it from the guard's check until the access has its effect."
-	adviseOutHelp   = "Directory for advice.json and the picture. The default is runs/advise-<time>."
-)
-
 // units are those of the values of HdrHistogram logs.
 var units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond}
 

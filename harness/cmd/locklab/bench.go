@@ -34,14 +34,6 @@ type benchCmd struct {
 	overrides
 }
 
-const (
-	budgetHelp   = "How long a comparison of two sides may take. It ends earlier if its answer is clear."
-	countHelp    = "Make so many runs of each side, a run being one sample, and compare them once. One side has 16."
-	benchOutHelp = "Directory for the sides' run directories. The default is runs/bench-<scenario>-<time>."
-	vsHelp       = "Vary one key of the scenario for the second side, such as recipe=naive-mutex."
-	vsBinaryHelp = "Run the second side's client processes from another locklab binary, such as that of a pull request."
-)
-
 func (benchCmd) exits() string {
 	return exitCodes("the second side is not worse; of one side: every run passed",
 		exitViolation, exitThreshold, exitRegression, exitUnknown, exitEnvironment)

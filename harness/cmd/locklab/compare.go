@@ -23,10 +23,6 @@ type compareCmd struct {
 	AllowMismatch []string `placeholder:"KEY" help:"${mismatch_help}"`
 }
 
-const (
-	mismatchHelp = "Key of the scenario or the environment in which the sides may differ. Repeatable."
-)
-
 func (compareCmd) exits() string {
 	return exitCodes("the candidate is not worse", exitViolation, exitRegression, exitUnknown)
 }
@@ -44,14 +40,6 @@ type judged struct {
 	Metric   []string         `placeholder:"NAME" predictor:"metric" help:"${metric_help}"`
 	Tolerate map[string]share `placeholder:"NAME=5%" help:"${tolerate_help}"`
 }
-
-const (
-	formatHelp   = "How to print the comparison: text, markdown, json, junit or github."
-	tolerateHelp = "The loss of a metric that is accepted: acquire.p99=10%. It fails if its interval is beyond, and " +
-		"passes if it is within. Repeatable. The default is 5 % for medians and 25 % for tails."
-	metricHelp = "A metric on which the verdict depends, instead of the usual ones: acquire.p99, or its path in " +
-		"result.json, latency.acquire.p99_ns. Repeatable."
-)
 
 // A share is written as a number or in percent.
 type share float64

@@ -41,25 +41,6 @@ type dangerCmd struct {
 	JSON           bool           `name:"json" help:"Print danger.json instead of a table."`
 }
 
-const (
-	dangerGuardsHelp = "Guards of this library's mutex to measure: none, lost-context, lease-clock, fencing, zk-multi " +
-		"(default: all)."
-	dangerDosesHelp  = "Lengths of the faults, or delays of the panel slow, in session timeouts (default: 0.25 to 3)."
-	dangerRecipeHelp = "Another lock to measure, without a guard: curator-mutex, zk-lock, or exec: and a command. " +
-		"Repeatable."
-	dangerPanelsHelp = "What happens to a holder: pause (at any instant of its hold), worst (paused directly before " +
-		"its write), cut (off from the servers), slow (its link to them), isolated (its server, from the others). The " +
-		"default is pause,worst."
-	dangerHoldHelp = "How long a client works while it holds a lock, where it is paused (default 200ms). In the " +
-		"panels cut, slow and isolated, that is 3 session timeouts."
-	dangerBandHelp   = "A point is done when its 95 % intervals are no wider than this."
-	dangerBudgetHelp = "How long to measure at most; a run that has begun is finished. 0s means no limit."
-	dangerQuickHelp  = "A coarse answer in about two minutes: three guards at their worst, five lengths, one run each."
-	dangerOutHelp    = "Directory. The default is runs/danger-<time>. " +
-		"If the directory has the same plan already, it goes on there."
-	dangerResumeHelp = "Go on in a directory, perhaps with another --trials, --band or --budget."
-)
-
 func (dangerCmd) exits() string {
 	return exitCodes("every point is done, or the budget is used up", exitViolation, exitEnvironment)
 }

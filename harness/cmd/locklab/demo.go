@@ -24,8 +24,6 @@ type demoCmd struct {
 	JSON bool   `name:"json" help:"Print the acts' results, each as in result.json, instead of a table."`
 }
 
-const demoOutHelp = "Directory for the acts' run directories. The default is runs/demo-<time>."
-
 func (demoCmd) exits() string {
 	return exitCodes("each act showed what it set out to show", exitViolation, exitUnknown, exitEnvironment)
 }

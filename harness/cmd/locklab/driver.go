@@ -24,13 +24,6 @@ type driverCheckCmd struct {
 	Command []string `arg:"" passthrough:"" placeholder:"CMD" help:"${driver_check_help}"`
 }
 
-const (
-	driverCheckHelp = "The driver and its arguments, such as ./mylock --tokens. It runs on this machine, with a " +
-		"ZooKeeper in memory."
-	driverConnectHelp = "Try it on this ensemble instead: host:port,… and perhaps a /chroot. The driver reaches it " +
-		"through this process. All it makes is below a znode that is removed at the end."
-)
-
 func (driverCheckCmd) exits() string {
 	return exitCodes("nothing is wrong; what has a note works, and could say more", exitViolation, exitEnvironment)
 }

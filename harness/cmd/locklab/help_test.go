@@ -1,9 +1,12 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"locklab/harness/scenario"
 )
@@ -25,6 +28,30 @@ func TestShortHelp(t *testing.T) {
 			if len([]rune(line)) > helpWidth+1 && !strings.HasPrefix(line, "  --") {
 				t.Errorf("%s --help has a line of %d characters: %s", command, len(line), line)
 			}
+		}
+	}
+}
+
+// Every text of helptexts.txt is in the help of some flag or argument, and no name is left without a text.
+func TestHelpTexts(t *testing.T) {
+	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	err = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if v, ok := node.(*kong.Value); ok {
+			all.WriteString(v.Help + "\n")
+		}
+		return next(nil)
+	})
+	if err != nil || strings.Contains(all.String(), "${") {
+		t.Errorf("%v: a name is left in the help:\n%s", err, all.String())
+	}
+	for line := range strings.Lines(helpTexts) {
+		name, text, begins := strings.Cut(line, "_help: ")
+		if begins && !strings.Contains(all.String(), text[:min(len(text)-1, 40)]) {
+			t.Errorf("no flag has the help %s", name)
 		}
 	}
 }

@@ -41,12 +41,6 @@ type initGateCmd struct {
 	judged
 }
 
-const (
-	initLockHelp = "The program that the build leaves there, with its arguments; it speaks the lock protocol. It runs " +
-		"alone in the image, so it is one file."
-	initSHA256Help = "The digest of that binary. The default is that of this one."
-)
-
 func (initGateCmd) exits() string { return exitCodes("the files were written") }
 
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -137,9 +131,6 @@ type initDriverCmd struct {
 	File     string `arg:"" optional:"" placeholder:"FILE" help:"${init_driver_file_help}"`
 	Language string `required:"" enum:"go,python,java,shell" help:"The driver's language: ${enum}."`
 }
-
-const initDriverFileHelp = "The file to write. The default is mylock, or main.go or Lock.java for a language that is " +
-	"compiled."
 
 func (initDriverCmd) exits() string { return exitCodes("the file was written") }
 

@@ -27,10 +27,6 @@ type initScenarioCmd struct {
 	Hold     string `placeholder:"TIME" help:"How long a client holds it."`
 }
 
-const initQuestionHelp = "What to find out: how fast the lock is (speed), what a client does that stands still for " +
-	"longer than its session (pause) or is cut off from ZooKeeper (cut-off), or whether the lock survives the crash of " +
-	"the server that leads (crash). What no flag answers is asked."
-
 func (initScenarioCmd) exits() string { return exitCodes("the file was written") }
 
 // questions lists what a scenario can be made to answer.

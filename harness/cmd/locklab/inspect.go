@@ -26,13 +26,6 @@ type inspectCmd struct {
 	DryRun      bool          `help:"Say what would be asked, and ask nothing."`
 }
 
-const (
-	inspectServersHelp = "Where the ensemble is, and the path of a lock or of a directory with locks: host:port,…/path. " +
-		"Without a path, all znodes are looked at."
-	inspectWatchHelp = "Look again and again until interrupted, and print a line for each change of holder and waiters. " +
-		"It leaves no watch at the servers."
-)
-
 func (inspectCmd) exits() string {
 	return exitCodes("the lock moves, is busy or is empty, and so are all locks below a directory", exitViolation,
 		exitUnknown, exitEnvironment) +

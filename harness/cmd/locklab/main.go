@@ -4,6 +4,7 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"locklab/ensembles"
+	"locklab/ensembles/debian"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
@@ -93,47 +95,19 @@ func newParser(std streams, wholeHelp bool) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ValueFormatter(helpWithDefault))...)
 }
 
-// helpTexts are the help of flags and arguments that several commands have, or that is long.
-var helpTexts = map[string]string{
-	"versions_help": versionsHelp,
-	"scenario_help": scenarioHelp, "threshold_help": thresholdHelp,
-	"yes_help": yesHelp, "run_out_help": runOutHelp, "in_cluster_help": inClusterHelp,
-	"print_config_help":  printConfigHelp,
-	"sweep_dry_run_help": sweepDryRunHelp, "param_help": paramHelp,
-	"saturate_help": saturateHelp, "sweep_out_help": sweepOutHelp, "over_help": overHelp,
-	"search_budget_help": searchBudgetHelp,
-	"danger_guards_help": dangerGuardsHelp, "danger_recipe_help": dangerRecipeHelp, "danger_panels_help": dangerPanelsHelp,
-	"danger_hold_help":  dangerHoldHelp,
-	"danger_doses_help": dangerDosesHelp, "danger_band_help": dangerBandHelp, "danger_budget_help": dangerBudgetHelp,
-	"danger_quick_help": dangerQuickHelp,
-	"danger_out_help":   dangerOutHelp, "danger_resume_help": dangerResumeHelp,
-	"repro_name_help": reproNameHelp, "repro_out_help": reproOutHelp,
-	"plan_clients_help": planClientsHelp, "demo_out_help": demoOutHelp,
-	"bench_out_help": benchOutHelp, "budget_help": budgetHelp, "count_help": countHelp,
-	"vs_help": vsHelp, "vs_binary_help": vsBinaryHelp,
-	"init_lock_help": initLockHelp, "init_sha256_help": initSHA256Help,
-	"init_driver_file_help": initDriverFileHelp, "init_question_help": initQuestionHelp,
-	"driver_check_help": driverCheckHelp, "driver_connect_help": driverConnectHelp,
-	"mismatch_help": mismatchHelp,
-	"pauses_help":   pausesHelp, "pauses_in_help": pausesInHelp, "session_timeouts_help": sessionTimeoutsHelp,
-	"crashes_help": crashesHelp, "holding_help": holdingHelp, "cost_help": costHelp,
-	"advise_guard_help": adviseGuardHelp, "reconnect_help": reconnectHelp, "hand_off_help": handOffHelp,
-	"serve_listen_help": serveListenHelp, "serve_name_help": serveNameHelp,
-	"access_every_help": accessEveryHelp, "access_help": accessHelp,
-	"advise_out_help":      adviseOutHelp,
-	"inspect_servers_help": inspectServersHelp, "inspect_watch_help": inspectWatchHelp,
-	"clean_connect_help": cleanConnectHelp, "clean_way_help": cleanWayHelp,
-	"format_help": formatHelp, "tolerate_help": tolerateHelp, "metric_help": metricHelp,
-	"seeds_help": seedsHelp, "simulate_recipe_help": simulateRecipeHelp,
-	"only_help": onlyHelp, "export_format_help": exportFormatHelp,
-}
+// helpTexts has the help of flags and arguments that several commands have, or that is long: a name that tags have for
+// it, and a text, whose further lines are indented.
+//
+//go:embed helptexts.txt
+var helpTexts string
 
-// putHelpTexts replaces the names of helpTexts. As variables of kong, all of them would be searched for variables once
-// for every flag of every command, which took half of the time that a command needs to start.
+// putHelpTexts puts them in the place of their names. As variables of kong, all of them would be searched for variables
+// once for every flag of every command, which took half of the time that a command needs to start.
 func putHelpTexts(k *kong.Kong) error {
 	var pairs []string
-	for name, text := range helpTexts {
-		pairs = append(pairs, "${"+name+"}", text)
+	for line := range strings.Lines(strings.ReplaceAll(helpTexts, "\n  ", " ")) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		pairs = append(pairs, "${"+name+"}", strings.ReplaceAll(text, "VERSIONS", debian.Numbers()))
 	}
 	texts := strings.NewReplacer(pairs...)
 	return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {

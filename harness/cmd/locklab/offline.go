@@ -101,9 +101,6 @@ type imageCmd struct {
 	Unpack   bool     `help:"Get the jars of these versions for labs without containers, and print their directories."`
 }
 
-var versionsHelp = "Numbers of versions of ZooKeeper whose images to build from Debian's packages: " +
-	debian.Numbers() + "; or all. Default: the one image that labs use."
-
 func (imageCmd) exits() string {
 	return exitCodes("there is an image, and its name was printed", exitEnvironment)
 }

@@ -20,9 +20,6 @@ type planCmd struct {
 	JSON    bool              `name:"json" help:"Print the answer as JSON."`
 }
 
-const planClientsHelp = "Clients that ask for a lock again as soon as they have released one. " +
-	"With --rate, clients that are there to serve arrivals."
-
 func (planCmd) exits() string { return exitCodes("the sweep answers the question", exitUnknown) }
 
 // Run answers a question from a sweep.

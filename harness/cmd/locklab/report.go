@@ -26,9 +26,6 @@ type reportCmd struct {
 	Lock   string         `placeholder:"NAME" help:"With --only timeline: whose holds it shows."`
 }
 
-const onlyHelp = "Print a single picture and write nothing: timeline, throughput, grants, latency-percentiles or " +
-	"latency-over-time."
-
 func (reportCmd) exits() string { return exitCodes("the report was drawn, whatever its verdict is") }
 
 // Run draws an old run's report. To draw it is success, whatever the run's verdict is.
@@ -87,9 +84,6 @@ type exportCmd struct {
 	Format string `default:"edn" placeholder:"FORMAT" predictor:"export" help:"${export_format_help}"`
 	JSONL  bool   `name:"jsonl" help:"Print one event per line in JSON; the same as --format=jsonl."`
 }
-
-const exportFormatHelp = "edn (for Jepsen's tools), jsonl, trace (for Perfetto), csv (a row per second), prometheus, " +
-	"bench (for benchstat), hlog (HdrHistogram), junit or markdown."
 
 func (exportCmd) exits() string { return exitCodes("the run was printed, whatever its verdict is") }
 

@@ -30,11 +30,6 @@ type reproCmd struct {
 	JSON     bool   `name:"json" help:"Print the bugs, or what was found, as JSON."`
 }
 
-const (
-	reproNameHelp = "Name of a known bug. Without it, and without --all, the bugs are listed."
-	reproOutHelp  = "Directory for the run directories. The default is runs/repro-<name>-<time>."
-)
-
 func (reproCmd) exits() string {
 	return exitCodes("each bug was caught by the check that must catch it, or the list was printed", exitUnknown,
 		exitEnvironment)

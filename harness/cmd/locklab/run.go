@@ -24,12 +24,6 @@ type runCmd struct {
 	overrides
 }
 
-const (
-	runOutHelp      = "Run directory. The default is runs/<scenario>-<time>."
-	inClusterHelp   = "With --lab kubernetes, have a harness carry the run out that is a pod of the cluster itself."
-	printConfigHelp = "Print the resolved scenario, with where each value comes from. Start nothing."
-)
-
 func (runCmd) exits() string {
 	return exitCodes("every check came out as the scenario expects, and every threshold was met",
 		exitViolation, exitThreshold, exitUnknown, exitEnvironment)

@@ -16,13 +16,6 @@ type serveCmd struct {
 	Name   []string `placeholder:"HOST" help:"${serve_name_help}"`
 }
 
-const (
-	serveListenHelp = "IP address and port to listen on. Port 0 takes a free one. Whoever can reach the address can " +
-		"read everything in the directory."
-	serveNameHelp = "Another name by which browsers may reach this server, such as one of a proxy, with its port or " +
-		"without. Repeatable."
-)
-
 func (serveCmd) exits() string { return exitCodes("the server was stopped by Ctrl-C or SIGTERM") }
 
 // Run serves the runs below a directory until ctx ends.

@@ -55,12 +55,6 @@ func (w way) open(connect string) (*remote.Access, error) {
 	return access, nil
 }
 
-const (
-	cleanConnectHelp = "Remove what killed runs left in this ensemble (host:port,…, perhaps with a /chroot) instead. " +
-		"Only paths that bear the mark of a run are removed, and only if no session uses them."
-	cleanWayHelp = "How to reach that ensemble, as for locklab run."
-)
-
 func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnvironment) }
 
 // Run removes leftovers.

@@ -22,13 +22,8 @@ type simulateCmd struct {
 	JSON     bool     `name:"json" help:"Print the numbers and the findings as JSON."`
 }
 
-const (
-	seedsHelp = "Seeds to run, such as 1..1000, or one. Each decides what clients do, which kinds of faults there are, " +
-		"when they strike, and how long each message takes."
-	simulateRecipeHelp = "Recipes to run each seed of: any of this library's, or a lock with a known bug."
-	// mostSeeds bounds a range, which may be a slip.
-	mostSeeds = 100_000_000
-)
+// mostSeeds bounds a range, which may be a slip.
+const mostSeeds = 100_000_000
 
 func (simulateCmd) exits() string {
 	return exitCodes("no run showed anything that should not be", exitViolation, exitUnknown)

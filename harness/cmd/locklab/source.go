@@ -39,15 +39,6 @@ type overrides struct {
 	adopt func(context.Context, *scenario.Scenario) error
 }
 
-const (
-	scenarioHelp = "Name of a built-in scenario (see locklab scenarios list), a YAML file, or - for standard input."
-
-	yesHelp = "Put a load on the ensemble of --connect that may be higher than --max-rate."
-
-	thresholdHelp = "A limit on a number of result.json, such as 'acquire.p99<50ms'. The number's path, " +
-		"latency.acquire.p99_ns, means the same. Repeatable. Thresholds given here replace the scenario's."
-)
-
 // resolve loads the scenario of that name, refuses one that cannot be run, and draws its seed if it has none.
 func (o *overrides) resolve(ctx context.Context, in io.Reader, name string) (*scenario.Scenario, error) {
 	sc, err := o.load(ctx, in, name)

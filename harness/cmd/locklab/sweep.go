@@ -35,25 +35,6 @@ type sweepCmd struct {
 	overrides
 }
 
-const (
-	paramHelp = "A key of the scenario to vary, and its values: clients=1..256 (doubling), clients=1..1000x10, " +
-		"clients=10..50+10, recipe=mutex,naive-mutex. A value in braces is taken as it is. " +
-		"Repeatable: every combination of values is a point."
-
-	saturateHelp = "Search at each point for the highest rate of arrivals that keeps to a limit, such as " +
-		"'acquire.p99 < 20ms', by RFC 9971. Repeatable: all limits must be kept."
-
-	overHelp = "What --saturate searches for: rate; clients (the most in a closed loop, the fewest that serve a rate); " +
-		"or locks, the fewest (default rate)."
-
-	searchBudgetHelp = "How long a search may take in all, such as 20m; the default is told beforehand."
-
-	sweepDryRunHelp = "Print the plan as JSON, and say how many runs it has and about how long they take. Start nothing."
-
-	sweepOutHelp = "Directory. The default is runs/sweep-<scenario>-<time>. " +
-		"If the directory has the same sweep already, only the runs that it lacks are made."
-)
-
 func (sweepCmd) exits() string {
 	return exitCodes("no run saw a violation, none is inconclusive, and every threshold was met",
 		exitViolation, exitThreshold, exitUnknown, exitEnvironment)
