@@ -14,7 +14,7 @@
 //     came from.
 //
 // Each key is a field of [Scenario] with tags of package settings. Files, flags, variables and the [Schema] for editors
-// are all derived from these tags. To add a key, add a field with its tags and a line to the table help. A key whose
+// are all derived from these tags. To add a key, add a field with its tags and a line to help.txt. A key whose
 // value maps names to outcomes or numbers is a line of the table blocks.
 //
 // Every value remembers where it came from, so that a contradiction between a file and a flag is reported at the flag.

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"sync"
@@ -37,10 +38,15 @@ type Key struct {
 // choices has the values of keys whose values are listed in other tables.
 var choices = map[string][]string{"answers": readers, "guard": guard.Names(), "workload": workloads.All}
 
+// help says in half a sentence what each scalar key means, with units.
+//
+//go:embed help.txt
+var help string
+
 // allKeys returns the scalar keys in the order of a file.
 var allKeys = sync.OnceValue(func() []Key {
 	var all []Key
-	for _, k := range settings.Keys(Scenario{}, help) {
+	for _, k := range settings.Keys(Scenario{}, settings.Texts(help)) {
 		all = append(all, newKey(k))
 	}
 	return all

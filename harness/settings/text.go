@@ -273,3 +273,13 @@ func (s Size) String() string {
 	}
 	return strconv.FormatInt(int64(s), 10) + "B"
 }
+
+// Texts reads a file of texts, each of which has a name and a colon before it. Its further lines are indented.
+func Texts(file string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(strings.ReplaceAll(file, "\n  ", " ")) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		all[name] = text
+	}
+	return all
+}

@@ -20,6 +20,7 @@ import (
 	"locklab/ensembles/debian"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/harness/settings"
 	"locklab/harness/untrusted"
 	"locklab/workloads/control"
 )
@@ -95,8 +96,8 @@ func newParser(std streams, wholeHelp bool) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ValueFormatter(helpWithDefault))...)
 }
 
-// helpTexts has the help of flags and arguments that several commands have, or that is long: a name that tags have for
-// it, and a text, whose further lines are indented.
+// helpTexts has the help of flags and arguments that several commands have, or that is long, by the names that tags
+// have for it.
 //
 //go:embed helptexts.txt
 var helpTexts string
@@ -105,8 +106,7 @@ var helpTexts string
 // once for every flag of every command, which took half of the time that a command needs to start.
 func putHelpTexts(k *kong.Kong) error {
 	var pairs []string
-	for line := range strings.Lines(strings.ReplaceAll(helpTexts, "\n  ", " ")) {
-		name, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+	for name, text := range settings.Texts(helpTexts) {
 		pairs = append(pairs, "${"+name+"}", strings.ReplaceAll(text, "VERSIONS", debian.Numbers()))
 	}
 	texts := strings.NewReplacer(pairs...)
