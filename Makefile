@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name 'help*.txt' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench gate-curve bench-peers image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
+.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench gate-curve bench-peers bench-load image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -293,6 +293,12 @@ bench: image ## run the benchmarks
 
 bench-peers: image curator ## compare our mutex with zk.Lock and Curator's, from 1 to 1,000 clients (also in runs/bench-peers.json)
 	CGO_ENABLED=0 $(GO) run -trimpath ./harness/benchpeers
+
+# LOAD has flags: LOAD='--recipe zk-lock,mutex --choice uniform,dealt --rounds 10' measures all that is compared, in 50
+# minutes; --connect host:port,… takes servers that are there, and --searches 5 compares the searches for the limit too.
+LOAD ?=
+bench-load: build setup-zookeeper ## compare the load that locklab makes with a thin program's, in ten minutes (also in runs/bench-load.json)
+	CGO_ENABLED=0 $(GO) run -trimpath ./harness/benchpeers load $(LOAD)
 
 # Comparisons are added to those of the manual, whose table and picture are made again at the end, so they can be made in
 # pieces; commit the file. CURVE=runs/mine.jsonl adds them to another file. No comparison begins that might not end in

@@ -14,4 +14,8 @@
 // Curator's locks are driven over a pipe by a Go process. Both cost time, and not the same time for every peer. Here a
 // process does nothing but acquire and release ([Process]; Curator's is Loop.java), and writes a record when it is
 // done, from which all figures are computed in one place.
+//
+// `benchpeers load` (`make bench-load`) compares something else: the load that locklab makes with a [Thin] one, which
+// does nothing but acquire and release, on the same servers, in turn. In flow: the shape of the load, closed or at a
+// rate. Out flow: a [LoadComparison], whose ratios say how much of what locklab measures is locklab.
 package main

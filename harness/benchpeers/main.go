@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -22,8 +23,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := runPeer(ctx)
-	if errors.Is(err, errNoPeer) {
-		err = compare(ctx, os.Args[1:])
+	switch {
+	case !errors.Is(err, errNoPeer):
+	case len(os.Args) > 1 && os.Args[1] == roleLoad:
+		err = compareLoads(ctx, os.Args[2:])
+	default:
+		err = comparePeers(ctx, os.Args[1:])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
@@ -36,18 +41,28 @@ var errNoPeer = errors.New("not a peer's process")
 
 // runPeer runs one process of the comparison, in its working directory, if the arguments say so.
 func runPeer(ctx context.Context) error {
-	if len(os.Args) != 3 || os.Args[1] != rolePeer {
+	if len(os.Args) != 3 {
 		return errNoPeer
 	}
-	var p Process
-	if err := json.Unmarshal([]byte(os.Args[2]), &p); err != nil {
+	var p interface {
+		Run(ctx context.Context, dir string, in io.Reader) error
+	}
+	switch os.Args[1] {
+	case rolePeer:
+		p = &Process{}
+	case roleThin:
+		p = &Thin{}
+	default:
+		return errNoPeer
+	}
+	if err := json.Unmarshal([]byte(os.Args[2]), p); err != nil {
 		return err
 	}
 	return p.Run(ctx, ".", os.Stdin)
 }
 
-// compare makes the comparison that the flags ask for, and prints its table.
-func compare(ctx context.Context, args []string) error {
+// comparePeers makes the comparison that the flags ask for, and prints its table.
+func comparePeers(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("benchpeers", flag.ContinueOnError)
 	cfg := Config{Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Progress: func(what string) { fmt.Fprintln(os.Stderr, what) }}

@@ -110,6 +110,12 @@ func pairedChange(base, head []float64, difference bool, alpha float64) (Interva
 	return i, ok
 }
 
+// PairedRatio estimates how many times base head is, from runs that were made in turn: both sides have a value above 0
+// of each pair. It has no interval, and ok is false, of fewer than six pairs.
+func PairedRatio(base, head []float64) (i Interval, ok bool) {
+	return pairedChange(base, head, false, 1-confidence)
+}
+
 // A number that a run lacks may have been anything: the machine may have stopped for a moment, or the lock. So an
 // answer must hold whatever the number was. The ends of an interval and p are monotone in each difference, so it does
 // if it holds for a pair whose head is far above its base, and for one whose head is far below.

@@ -111,7 +111,12 @@ func ownerOf(inode string) int {
 
 // spokenFor answers how much of the processors the server elsewhere has used that the agent speaks for.
 func (a *server) spokenFor(ctx context.Context) (agent.ProcessorTime, error) {
-	pid, away := serverHere(ctx, a.cfg.Elsewhere.Server)
+	return ServerTime(ctx, a.cfg.Elsewhere.Server)
+}
+
+// ServerTime returns how much of the processors the process has used that listens at host:port, if it is seen.
+func ServerTime(ctx context.Context, address string) (agent.ProcessorTime, error) {
+	pid, away := serverHere(ctx, address)
 	if pid == 0 {
 		return agent.ProcessorTime{Away: away}, nil
 	}
