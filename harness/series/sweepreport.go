@@ -15,7 +15,6 @@ import (
 	"locklab/reports/result"
 	"locklab/reports/sweep"
 	"locklab/reports/words"
-	"locklab/workloads"
 )
 
 // IsSweep reports whether a directory holds a sweep.
@@ -128,26 +127,16 @@ func relative(dir, name string) string {
 	return r
 }
 
-// settingOf returns what models need to know about a scenario.
+// settingOf returns what a sweep needs to know about a scenario.
 func settingOf(sc *scenario.Scenario) sweep.Setting {
-	s := sweep.Setting{Clients: sc.Clients, Locks: sc.Locks, Together: 1,
-		Timeout: sc.Negotiated(), Tick: sc.Tick, SyncLimit: sc.SyncLimit,
-		Hold: sc.Hold.Mean(), HoldVariance: sc.Hold.Variance(), Think: sc.Think.Mean()}
+	s := sweep.Setting{Clients: sc.Clients, Locks: sc.Locks, Timeout: sc.Negotiated(), Tick: sc.Tick,
+		SyncLimit: sc.SyncLimit, Hold: sc.Hold.Mean(), Ramp: sc.Open() && len(sc.Rate.Rates) > 1}
 	if sc.Connect != "" {
 		s.Timeout, s.Tick, s.SyncLimit = 0, 0, 0 // of an ensemble elsewhere they are not known
-	}
-	switch sc.Workload {
-	case workloads.Semaphore:
-		s.Together = sc.Permits / sc.Units
-	case workloads.ReadWrite:
-		s.ReadShare = sc.ReadShare
 	}
 	if sc.Open() && len(sc.Rate.Rates) == 1 {
 		s.Rate = sc.Rate.Rates[0]
 	}
-	s.Modelled = sc.Workload != workloads.MultiLock && sc.LockChoice.Zipf == 0 && (!sc.Open() || s.Rate > 0) &&
-		len(sc.Faults) == 0 && sc.Wait == 0 && !sc.Try &&
-		sc.DowngradeShare == 0 && sc.Resize.Every == 0
 	return s
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"locklab/reports/words"
 )
 
 // A Limit is the answer of a search. Levels are null if there is no such level.
@@ -27,8 +29,8 @@ type Limit struct {
 	High *float64 `json:"high"`
 	// ConditionalPerS is the conditional throughput: the median over the windows at Lower of what was acquired a second.
 	ConditionalPerS *float64 `json:"conditional_throughput_per_s"`
-	// AtLeast says that Lower is only what could be asked for: at the next level the load side was the limit, for the
-	// reason in Detail. Upper is null then.
+	// AtLeast says that Lower is only what could be asked for: at the next level the load side was the limit, or Lower is
+	// near its ceiling, as Detail says. Upper is null then.
 	AtLeast bool `json:"at_least"`
 	// Irregular says why the result is irregular, as RFC 9971 has it; empty if it is regular.
 	Irregular string `json:"irregular"`
@@ -47,6 +49,8 @@ type Limit struct {
 
 	Trials []Trial `json:"trials"`
 }
+
+func plain(v float64) string { return words.Digits3(v) }
 
 // Confidence is the probability with which the limit lies in the interval of a [Limit], in repeated searches of a
 // system that does not change meanwhile.
@@ -95,6 +99,11 @@ func (st *state) limit() Limit {
 				l.Unknown = "no level held, and the load side was the limit: " + l.Detail
 			}
 		}
+	}
+	if c := st.Ceiling; c > 0 && l.Lower != nil && *l.Lower > trusted*c {
+		l.AtLeast, l.Upper, l.UpperWindows, l.Why = true, nil, 0, Void
+		l.Detail = fmt.Sprintf("its load generator asks for at most %s a second, and is no measure above %.0f %% of that",
+			plain(c), 100*trusted)
 	}
 	if l.Lower == nil && st.timeout && l.Unknown == "" {
 		l.Unknown = "the time was over before a level was found that holds"

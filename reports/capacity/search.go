@@ -25,6 +25,9 @@ type Search struct {
 	// Least and Most bound the levels; 0 = 0.1 and a million.
 	Least float64 `json:"least,omitempty"`
 	Most  float64 `json:"most,omitempty"`
+	// Ceiling is the highest level that the load generator can ask for, measured without the system; 0 = not known. It is
+	// the highest level if Most is 0, and a limit above 80 % of it is only what could be asked for.
+	Ceiling float64 `json:"ceiling,omitempty"`
 	// Whole says that levels are whole numbers, and Fewest that less is harder, so that the least level is searched for.
 	Whole  bool `json:"whole,omitempty"`
 	Fewest bool `json:"fewest,omitempty"`
@@ -54,6 +57,8 @@ const (
 	mostCold    = 6
 	// votes is the number of disturbed windows of which more than half decide. The first one decides if it is good.
 	votes = 3
+	// trusted is the share of the load generator's ceiling up to which it is not the limit itself.
+	trusted = 0.8
 	// awayWindows is how many windows with one server away the budget keeps back.
 	awayWindows = 8
 	// mostSteps is how often a step beyond a bound doubles at most: to four goal widths, because short windows have been
@@ -90,7 +95,7 @@ func (s Search) level(load float64) float64 {
 
 // bounds returns the easiest and the hardest load.
 func (s Search) bounds() (least, most float64) {
-	a, b := s.load(cmp.Or(s.Least, leastLevel)), s.load(cmp.Or(s.Most, mostLevel))
+	a, b := s.load(cmp.Or(s.Least, leastLevel)), s.load(cmp.Or(s.Most, s.Ceiling, mostLevel))
 	return min(a, b), max(a, b)
 }
 

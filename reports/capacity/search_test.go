@@ -77,6 +77,8 @@ func drive(t *testing.T, s Search, measure func(Ask) Trial) Limit {
 	}
 }
 
+func near(got, want, share float64) bool { return math.Abs(got-want) <= share*math.Abs(want) }
+
 func said(l Limit) string {
 	show := func(v *float64) string {
 		if v == nil {
@@ -323,6 +325,41 @@ func TestSearchAboveWhatCanBeAskedFor(t *testing.T) {
 			t.Error(said(l))
 		}
 	})
+}
+
+// The load generator's ceiling is the highest level, unless another one is given. A limit above 80 % of it is told as
+// "at least", and one below it as a limit.
+func TestSearchKnowsTheCeiling(t *testing.T) {
+	for _, c := range []struct {
+		limit, ceiling, most float64
+		atLeast              bool
+	}{
+		{300, 1000, 0, false},
+		{700, 1000, 0, false},
+		{900, 1000, 0, true},
+		{5000, 1000, 0, true},
+		{5000, 10_000, 800, false},
+	} {
+		highest := 0.0
+		sys := &system{limit: c.limit, rng: rand.New(rand.NewPCG(1, 1))}
+		l := drive(t, Search{Ceiling: c.ceiling, Most: c.most}, func(a Ask) Trial {
+			highest = max(highest, a.Level)
+			return sys.measure(a)
+		})
+		most := c.most
+		if most == 0 {
+			most = c.ceiling
+		}
+		want := min(c.limit, most)
+		if l.Lower == nil || *l.Lower > want || *l.Lower < want*0.95 || highest > most || l.AtLeast != c.atLeast {
+			t.Errorf("%+v: asked for %g, at least %t: %s", c, highest, l.AtLeast, said(l))
+			continue
+		}
+		if c.atLeast && (l.Upper != nil || l.High != nil || l.Irregular != "the load side was the limit" ||
+			!strings.Contains(l.Detail, "asks for at most 1000 a second")) {
+			t.Errorf("%+v: %s, %s", c, said(l), l.Detail)
+		}
+	}
 }
 
 // The next trial follows from the trials alone, so a search that is interrupted goes on as if it had not been.

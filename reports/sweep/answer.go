@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"locklab/harness/fail"
-	"locklab/reports/capacity"
 	"locklab/reports/words"
 )
 
 // ErrQuestion says that a sweep cannot answer a question.
 var ErrQuestion = fail.Input.New("the sweep cannot answer that")
+
+// ErrUnmeasured says that a load is not between measured ones.
+var ErrUnmeasured = fail.Unknown.New("outside what was measured")
 
 // A Question asks about a load that the sweep may not have measured. A field that is 0 takes the sweep's value, if
 // the sweep has only one.
@@ -31,103 +33,239 @@ type Question struct {
 	_ struct{}
 }
 
-// An Answer is what the model says, corrected by its error at the nearest measured point.
+// An Answer is what was measured at a load, or what lies between the measured loads around it.
 type Answer struct {
 	SchemaVersion int      `json:"schema_version"`
 	Clients       int      `json:"clients"`
 	Locks         int      `json:"locks"`
 	HoldNs        int64    `json:"hold_ns"`
 	Rate          *float64 `json:"rate"`
-	// AcquiredPerS and the times are the model's, corrected by Nearest.
-	AcquiredPerS  float64 `json:"acquired_per_s"`
-	AcquireMeanNs *int64  `json:"acquire_mean_ns"` // null if the wait has no limit
-	AcquireP99Ns  *int64  `json:"acquire_p99_ns"`
-	Utilization   float64 `json:"utilization"` // of the locks, at most 1
-	Model         *Model  `json:"model"`
-	// ModelPerS is the model's throughput without the correction.
-	ModelPerS float64 `json:"model_acquired_per_s"`
-	// Nearest describes the measured point by which the model is corrected.
-	Nearest string   `json:"nearest"`
-	Notes   []string `json:"notes"`
+	AcquiredPerS  float64  `json:"acquired_per_s"`
+	AcquireMeanNs *int64   `json:"acquire_mean_ns"` // null if it was not measured in every window
+	AcquireP99Ns  *int64   `json:"acquire_p99_ns"`
+	// Intervals have the lowest and the highest of all windows at the measured loads around, by the names above.
+	Intervals map[string][2]float64 `json:"intervals"`
+	// Windows is the least number of windows at such a load, and Confidence the probability with which the median of a
+	// measured load lies in its interval.
+	Windows    int     `json:"windows"`
+	Confidence float64 `json:"confidence"`
+	// Measured describes these loads; a single one is the load that was asked about.
+	Measured []string `json:"measured"`
+	Notes    []string `json:"notes"`
 
 	_ struct{}
 }
 
-// dimensions are the parts of a load that a question may leave open if the sweep has one value of them.
-var dimensions = []struct {
+// A load is clients, locks, hold in seconds, and rate: 0 in a closed loop.
+type load [4]float64
+
+// dimensions are the parts of a load. The last is the rate.
+var dimensions = [...]struct {
 	noun, open string
-	of         func(Setting) float64
+	show       func(float64) string
 }{
-	{"clients", "how many clients: --clients", func(s Setting) float64 { return float64(s.Clients) }},
-	{"locks", "how many locks: --locks", func(s Setting) float64 { return float64(s.Locks) }},
-	{"milliseconds of hold", "how long locks are held: --hold", func(s Setting) float64 { return s.Hold.Seconds() * 1e3 }},
+	{"clients", "how many clients: --clients", words.Digits3},
+	{"locks", "how many locks: --locks", words.Digits3},
+	{"hold", "how long locks are held: --hold", func(s float64) string { return words.Duration(int64(s * 1e9)) }},
+	{"rate", "how many arrivals a second: --rate", words.Digits3},
 }
 
-// Answer predicts what a load comes to from the sweep's measurements. A load beyond twice the measured range is
-// refused with [capacity.ErrTooFar].
+const rateOf = len(dimensions) - 1
+
+// load is the load of a setting.
+func (s Setting) load() load {
+	return load{float64(s.Clients), float64(s.Locks), s.Hold.Seconds(), s.Rate}
+}
+
+func (l load) String() string {
+	text := fmt.Sprintf("%s, %s, hold %s", counted(int(l[0]), "client"), counted(int(l[1]), "lock"),
+		dimensions[2].show(l[2]))
+	if l[rateOf] > 0 {
+		text += ", " + words.Digits3(l[rateOf]) + " arrivals a second"
+	}
+	return text
+}
+
+// The quantities of an answer.
+var answered = [...]string{"acquired_per_s", "acquire_mean_ns", "acquire_p99_ns"}
+
+// A window is what one run measured at a load. A time that it does not have is NaN.
+type window struct {
+	load
+	values [len(answered)]float64
+	// growing says that fewer were served than arrived, so that waits depend on how long one measures.
+	growing bool
+}
+
+// servedShare is the share of arrivals that must be served if no backlog grows.
+const servedShare = 0.97
+
+// windowsOf returns what the runs of a point measured without a fault and without a violation: of a search, its full
+// windows, each at its level of the key over.
+func windowsOf(in PointRuns, over string) (all []window) {
+	for i, run := range in.Runs {
+		r := run.Result
+		if r == nil || r.Throughput.AcquiredPerS == nil || in.Setting.Ramp || len(r.Faults) > 0 || FailedCheck(r) != "" {
+			continue
+		}
+		w := window{load: in.Setting.load()}
+		if l := in.Limit; l != nil {
+			if i >= len(l.Trials) || !windowShapes[0].is(l.Trials[i]) {
+				continue
+			}
+			for d := range dimensions {
+				if dimensions[d].noun == over {
+					w.load[d] = l.Trials[i].Level
+				}
+			}
+		}
+		known := func(ns *int64) float64 {
+			if ns == nil {
+				return math.NaN()
+			}
+			return float64(*ns)
+		}
+		t := &r.Throughput
+		w.values = [...]float64{*t.AcquiredPerS, known(r.Latency.Acquire.MeanNs), known(r.Latency.Acquire.P99Ns)}
+		w.growing = w.load[rateOf] > 0 && (t.Dropped != nil && *t.Dropped > 0 ||
+			t.OfferedPerS != nil && *t.AcquiredPerS < servedShare**t.OfferedPerS)
+		all = append(all, w)
+	}
+	return all
+}
+
+// An estimate is what a load comes to.
+type estimate struct {
+	at, low, high [len(answered)]float64 // NaN if not known
+	windows       int                    // at the measured load with the fewest
+	measured      []string
+}
+
+// Answer says what a load comes to: what was measured there or, between measured loads, what is between these. Each
+// part of a load changes what comes of it in one direction, so the truth lies between both, and nothing is said beyond
+// them.
 func (s *Sweep) Answer(q Question) (Answer, error) {
 	all, err := s.asked(q)
 	if err != nil {
 		return Answer{}, err
 	}
-	load := Setting{Clients: q.Clients, Locks: q.Locks, Hold: q.Hold}
-	for _, d := range dimensions {
-		lo, hi := math.Inf(1), 0.0
-		for _, p := range all {
-			lo, hi = min(lo, d.of(p.setting)), max(hi, d.of(p.setting))
+	want := Setting{Clients: q.Clients, Locks: q.Locks, Hold: q.Hold, Rate: q.Rate}.load()
+	for d := range dimensions {
+		values := valuesAt(all, d)
+		if want[d] == 0 && len(values) > 1 {
+			return Answer{}, fmt.Errorf("%w without knowing %s", ErrQuestion, dimensions[d].open)
 		}
-		if ask := d.of(load); ask == 0 && lo < hi {
-			return Answer{}, fmt.Errorf("%w without knowing %s", ErrQuestion, d.open)
-		} else if err := capacity.Within(cmp.Or(ask, lo), lo, hi); err != nil {
-			return Answer{}, fmt.Errorf("%s: %w", d.noun, err)
+		want[d] = cmp.Or(want[d], values[0])
+	}
+	e, err := between(all, want, 0)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{SchemaVersion: 2, Clients: int(want[0]), Locks: int(want[1]), HoldNs: int64(math.Round(want[2] * 1e9)),
+		AcquiredPerS: e.at[0], Intervals: map[string][2]float64{}, Windows: e.windows,
+		Confidence: 1 - math.Pow(2, float64(1-e.windows)), Measured: e.measured, Notes: []string{}}
+	if q.Rate > 0 {
+		a.Rate = &want[rateOf]
+	}
+	for i, ns := range [...]**int64{1: &a.AcquireMeanNs, 2: &a.AcquireP99Ns} {
+		if math.IsNaN(e.at[i]) {
+			continue
 		}
-	}
-	first := all[0].setting
-	q.Clients, q.Locks, q.Hold = cmp.Or(q.Clients, first.Clients), cmp.Or(q.Locks, first.Locks), cmp.Or(q.Hold, first.Hold)
-	load = Setting{Clients: q.Clients, Locks: q.Locks, Hold: q.Hold}
-	nearest := slices.MinFunc(all, func(a, b *Point) int {
-		return cmp.Compare(load.distance(a.setting), load.distance(b.setting))
-	})
-	p := &Point{Values: nearest.Values, Clients: q.Clients, Locks: q.Locks, setting: nearest.setting}
-	p.setting.Clients, p.setting.Locks, p.setting.Hold = q.Clients, q.Locks, q.Hold
-	if was := nearest.setting.Hold; was > 0 { // longer holds of the same kind vary more in proportion
-		p.setting.HoldVariance *= math.Pow(q.Hold.Seconds()/was.Seconds(), 2)
-	}
-	if p.setting.Together > 1 && q.Hold != nearest.setting.Hold {
-		return Answer{}, fmt.Errorf("%w: other holds of a semaphore have to be measured, because permits are given out one "+
-			"by one", ErrQuestion)
-	}
-	m := calibrate(all, p)
-	if m == nil {
-		return Answer{}, fmt.Errorf("%w: it has no point with 2 to %d clients per lock in a closed loop, from which to "+
-			"learn the hand-off (--param clients=1..%d)", ErrQuestion, calibrationClients, calibrationClients)
-	}
-	return q.answer(m, nearest, s.lawOf(nearest)), nil
-}
-
-// distance is how far two loads are apart, in doublings.
-func (s Setting) distance(o Setting) (sum float64) {
-	for _, d := range dimensions {
-		sum += math.Abs(math.Log2((d.of(s) + 1e-6) / (d.of(o) + 1e-6)))
-	}
-	return sum
-}
-
-// lawOf returns the scalability law fitted to the series of a point; nil if there is none.
-func (s *Sweep) lawOf(p *Point) *USL {
-	for series, point := range s.points() {
-		if point == p {
-			return series.USL
+		if a.Intervals[answered[i]] = [2]float64{e.low[i], e.high[i]}; ns != nil {
+			*ns = new(int64(math.Round(e.at[i])))
 		}
 	}
-	return nil
+	if enough := 5; e.windows < enough {
+		a.Notes = append(a.Notes, fmt.Sprintf("a load with %s says little of how much such windows differ: sweep with "+
+			"--repeat %d", words.Count(int64(e.windows), "window"), enough))
+	}
+	return a, nil
 }
 
-// asked returns the measured points that a question is about.
-func (s *Sweep) asked(q Question) ([]*Point, error) {
+// valuesAt returns the measured values of a part of the load, in ascending order.
+func valuesAt(all []window, d int) (values []float64) {
+	for _, w := range all {
+		values = append(values, w.load[d])
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// between returns what a load comes to by windows that agree with it in the parts before d. It is interpolated along
+// one part after the other.
+func between(all []window, want load, d int) (estimate, error) {
+	if d == len(want) {
+		return estimateOf(all)
+	}
+	values := valuesAt(all, d)
+	above, found := slices.BinarySearch(values, want[d])
+	show := dimensions[d].show
+	if above == len(values) || !found && above == 0 {
+		return estimate{}, fmt.Errorf("%w: %s %s, and measured were %s to %s (%s): sweep over that load too", ErrUnmeasured,
+			dimensions[d].noun, show(want[d]), show(values[0]), show(values[len(values)-1]), all[0].load)
+	}
+	part := func(value float64) (estimate, error) {
+		return between(slices.DeleteFunc(slices.Clone(all), func(w window) bool { return w.load[d] != value }), want, d+1)
+	}
+	hi, err := part(values[above])
+	if err != nil || found {
+		return hi, err
+	}
+	lo, err := part(values[above-1])
+	if err != nil {
+		return lo, err
+	}
+	share := (want[d] - values[above-1]) / (values[above] - values[above-1])
+	if values[above-1] > 0 {
+		share = math.Log(want[d]/values[above-1]) / math.Log(values[above]/values[above-1])
+	}
+	e := estimate{windows: min(lo.windows, hi.windows), measured: slices.Concat(lo.measured, hi.measured)}
+	for i := range answered {
+		e.at[i] = math.Exp((1-share)*math.Log(lo.at[i]) + share*math.Log(hi.at[i]))
+		e.low[i], e.high[i] = min(lo.low[i], hi.low[i]), max(lo.high[i], hi.high[i])
+	}
+	return e, nil
+}
+
+// estimateOf returns the medians of windows of one load, and between which they were.
+func estimateOf(all []window) (e estimate, err error) {
+	growing := 0
+	for _, w := range all {
+		if w.growing {
+			growing++
+		}
+	}
+	if 2*growing >= len(all) {
+		return e, fmt.Errorf("%w: with %s more arrive than are served, so waits there and towards it depend on how long one "+
+			"measures", ErrUnmeasured, all[0].load)
+	}
+	e.windows = len(all)
+	for i := range answered {
+		var values []float64
+		for _, w := range all {
+			values = append(values, w.values[i])
+		}
+		slices.Sort(values) // NaN is first
+		n := len(values)
+		e.at[i], e.low[i], e.high[i] = (values[(n-1)/2]+values[n/2])/2, values[0], values[n-1]
+		if math.IsNaN(values[0]) {
+			e.at[i] = values[0]
+		}
+	}
+	text := fmt.Sprintf("%s: %s a second", all[0].load, words.Digits3(e.at[0]))
+	if p99 := e.at[2]; !math.IsNaN(p99) {
+		text += ", p99 " + words.Duration(int64(p99))
+	}
+	e.measured = []string{fmt.Sprintf("%s (%s)", text, words.Count(int64(e.windows), "window"))}
+	return e, nil
+}
+
+// asked returns the windows that a question is about.
+func (s *Sweep) asked(q Question) (all []window, err error) {
+	isLoad := func(key string) bool { return slices.Contains([]string{"clients", "locks", "hold", "rate"}, key) }
 	for key := range q.Where {
 		i := slices.IndexFunc(s.Params, func(p Param) bool { return p.Key == key })
-		if i < 0 || slices.Contains([]string{"clients", "locks", "hold", "rate"}, key) {
+		if i < 0 || isLoad(key) {
 			return nil, fmt.Errorf("%w: %s was not varied", ErrQuestion, key)
 		}
 		if !slices.Contains(s.Params[i].Values, q.Where[key]) {
@@ -135,26 +273,35 @@ func (s *Sweep) asked(q Question) ([]*Point, error) {
 				q.Where[key])
 		}
 	}
-	var all []*Point
 	others := map[string][]string{} // the values of keys that the question leaves open
+	opens, rated := false, false
 	for _, p := range s.points() {
-		fits := p.AcquiredPerS != nil && p.setting.Modelled && p.Rate == nil
+		fits := len(p.windows) > 0
 		for key, v := range q.Where {
 			fits = fits && p.Values[key] == v
 		}
 		if !fits {
 			continue
 		}
-		all = append(all, p)
+		opens = p.windows[0].load[rateOf] > 0
+		rated = rated || opens
+		if opens != (q.Rate > 0) {
+			continue
+		}
+		all = append(all, p.windows...)
 		for key, v := range p.Values {
-			if !slices.Contains(ofLoad, key) && key != "hold" && !slices.Contains(others[key], v) {
+			if !isLoad(key) && !slices.Contains(others[key], v) {
 				others[key] = append(others[key], v)
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: the models apply to none of the measured points that fit (they need a closed "+
-			"loop, locks that are all alike, and no faults)", ErrQuestion)
+	switch {
+	case len(all) == 0 && q.Rate == 0 && rated:
+		return nil, fmt.Errorf("%w without knowing %s", ErrQuestion, dimensions[rateOf].open)
+	case len(all) == 0 && q.Rate > 0:
+		return nil, fmt.Errorf("%w: arrivals at a rate (sweep --param rate=… with arrivals, or --saturate)", ErrUnmeasured)
+	case len(all) == 0:
+		return nil, fmt.Errorf("%w: there is no window without a fault and without a violation", ErrUnmeasured)
 	}
 	for _, key := range slices.Sorted(maps.Keys(others)) {
 		if len(others[key]) > 1 {
@@ -165,77 +312,25 @@ func (s *Sweep) asked(q Question) ([]*Point, error) {
 	return all, nil
 }
 
-// answer takes what the model says, and corrects it by its error at the nearest measured point.
-func (q Question) answer(m *Model, nearest *Point, law *USL) Answer {
-	if q.Clients != nearest.Clients || q.Hold != nearest.setting.Hold || q.Rate > 0 {
-		law = nil // it was fitted at that load only
-	}
-	l := m.lock
-	a := Answer{SchemaVersion: 1, Clients: q.Clients, Locks: q.Locks, HoldNs: int64(q.Hold), Model: m, Notes: []string{}}
-	near := l
-	near.Locks = nearest.Locks
-	near.Hold += nearest.setting.Hold.Seconds() - q.Hold.Seconds()
-	said, _ := law.limit(near.Throughput(nearest.Clients), nearest.Locks)
-	correction := *nearest.AcquiredPerS / said
-	a.Nearest = fmt.Sprintf("%s, %s, hold %s: %s a second measured, where the model says %s",
-		counted(nearest.Clients, "client"), counted(nearest.Locks, "lock"),
-		nearest.setting.Hold, words.Digits3(*nearest.AcquiredPerS), words.Digits3(said))
-	if nearest.Cause != "" {
-		a.Notes = append(a.Notes, "at the nearest point: "+nearest.Cause)
-	}
-	corrected := func(x float64) float64 { return x * correction }
-	if q.Locks != nearest.Locks && nearest.Locks > 1 && correction < 1-gapLimit {
-		// The locks were not full then, but what they share was. More locks do not change that.
-		corrected = func(x float64) float64 { return min(x, *nearest.AcquiredPerS) }
-		a.Notes = append(a.Notes, "with more locks than were measured, what they share is still the limit")
-		if q.Locks < nearest.Locks {
-			a.Notes[len(a.Notes)-1] = "with fewer locks, what they share has no more capacity than it had"
-		}
-	}
-	most := min(corrected(l.Capacity()), l.Capacity())
-	if q.Rate > 0 {
-		rate := q.Rate
-		a.Rate = new(rate)
-		a.ModelPerS = min(rate, l.Capacity())
-		a.AcquiredPerS = min(rate, most)
-		a.Utilization = min(rate/most, 1)
-		// The model is slowed down by as much as it was too fast.
-		slower := 1 / min(correction, 1)
-		l.Hold, l.Handoff, l.Gate, l.GateSpread = l.Hold*slower, l.Handoff*slower, l.Gate*slower, l.GateSpread*slower
-		a.AcquireMeanNs, a.AcquireP99Ns = finite(l.Arriving(rate)), finite(l.Enqueue+l.WaitQuantile(rate, 0.99))
-		if rate >= most {
-			a.Notes = append(a.Notes, fmt.Sprintf("more arrive than the %s a second that the locks can "+
-				"serve, so the queue grows without limit", words.Digits3(most)))
-		}
-		return a
-	}
-	var byLaw bool
-	if a.ModelPerS, byLaw = law.limit(l.Throughput(q.Clients), q.Locks); byLaw {
-		a.Notes = append(a.Notes, "by the scalability law fitted to the sweep, what the locks share is the limit")
-	}
-	a.AcquiredPerS = corrected(a.ModelPerS)
-	a.Utilization = min(a.AcquiredPerS/l.Capacity(), 1)
-	mean := l.AcquireAt(q.Clients, a.AcquiredPerS)
-	a.AcquireMeanNs = finite(mean)
-	if p99, was := nearest.median("acquire.p99"), nearest.Medians["acquire.mean"]; p99 != nil && was > 0 {
-		a.AcquireP99Ns = finite(mean * *p99 / was)
-		a.Notes = append(a.Notes, "p99 is the mean times their ratio at the nearest point")
-	}
-	return a
-}
-
 // PrintAnswer writes the answer for a person.
 func PrintAnswer(w io.Writer, a Answer) error {
-	load := fmt.Sprintf("%d clients that ask again at once", a.Clients)
+	asks := fmt.Sprintf("%d clients that ask again at once", a.Clients)
 	if a.Rate != nil {
-		load = words.Digits3(*a.Rate) + " arrivals a second"
+		asks = fmt.Sprintf("%s arrivals a second, served by %s", words.Digits3(*a.Rate), counted(a.Clients, "client"))
 	}
-	_, err := fmt.Fprintf(w, "%s, %s, held for %s each:\n  %s acquisitions a second (the locks are taken %.0f %% of "+
-		"the time)\n  time to get a lock: mean %s, p99 %s\nmodel: hold %s + hand-off %s (%s): %s a second\nnearest: %s\n",
-		load, counted(a.Locks, "lock"), words.Duration(a.HoldNs), words.Digits3(a.AcquiredPerS), 100*a.Utilization,
-		words.Known(a.AcquireMeanNs, words.Duration), words.Known(a.AcquireP99Ns, words.Duration),
-		words.Duration(a.Model.HoldNs), words.Duration(a.Model.HandoffNs), a.Model.From, words.Digits3(a.ModelPerS),
-		a.Nearest)
+	within := func(name string, show func(float64) string) string {
+		i, known := a.Intervals[name]
+		if !known {
+			return ""
+		}
+		return fmt.Sprintf(" (%s to %s)", show(i[0]), show(i[1]))
+	}
+	duration := func(v float64) string { return words.Duration(int64(v)) }
+	_, err := fmt.Fprintf(w, "%s, %s, held for %s each:\n  %s acquisitions a second%s\n  time to get a lock: mean %s%s, "+
+		"p99 %s%s\nmeasured: %s\n", asks, counted(a.Locks, "lock"), words.Duration(a.HoldNs),
+		words.Digits3(a.AcquiredPerS), within(answered[0], words.Digits3),
+		words.Known(a.AcquireMeanNs, words.Duration), within(answered[1], duration),
+		words.Known(a.AcquireP99Ns, words.Duration), within(answered[2], duration), strings.Join(a.Measured, "\nmeasured: "))
 	for _, note := range a.Notes {
 		if err == nil {
 			_, err = fmt.Fprintln(w, "note:", note)

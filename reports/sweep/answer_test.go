@@ -2,82 +2,123 @@ package sweep
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"locklab/reports/capacity"
 	"locklab/reports/result"
-	"locklab/reports/words"
 )
 
-// The answer for a measured load is the measurement. Near it, the answer is the model's, corrected.
-func TestAnswers(t *testing.T) {
-	s := Summarize(sweepInput(1, kinds, func(kind string, clients int, r *result.Result) {
-		if kind == "mutex" && clients == 256 {
-			x := *r.Throughput.AcquiredPerS * 0.8
-			r.Throughput.AcquiredPerS = &x
+// gridInput is a sweep over two parts of the load, whose waits are exactly clients² · locks⁻¹ ms, with so many windows
+// that differ by 10 % in all.
+func gridInput(windows int) Input {
+	in := Input{Header: Header{Scenario: "grid", Repeat: windows}}
+	in.Params = []Param{param("clients", "4", "16"), param("locks", "1", "4")}
+	for _, clients := range []int{4, 16} {
+		for _, locks := range []int{1, 4} {
+			p := PointRuns{Values: map[string]string{"clients": fmt.Sprint(clients), "locks": fmt.Sprint(locks)},
+				Setting: Setting{Clients: clients, Locks: locks, Hold: 5 * time.Millisecond}}
+			for i := range windows {
+				r := &result.Result{}
+				differ := 1.0
+				if windows > 1 {
+					differ = 0.95 + 0.1*float64(i)/float64(windows-1)
+				}
+				ns := int64(float64(clients*clients) / float64(locks) * 1e6 * differ)
+				r.Throughput.AcquiredPerS = new(100 * float64(locks))
+				r.Latency.Acquire.MeanNs, r.Latency.Acquire.P99Ns = &ns, new(3*ns)
+				p.Runs = append(p.Runs, Run{"x", r})
+			}
+			in.Points = append(in.Points, p)
 		}
-	}))
-	mutex := map[string]string{"workload": "mutex"}
+	}
+	return in
+}
+
+// The answer for a measured load is the median of its windows. Between measured loads it lies between them, part by
+// part of the load, and the interval has all windows on both sides.
+func TestAnswers(t *testing.T) {
+	s := Summarize(gridInput(5))
 	for _, c := range []struct {
-		q            Question
-		x, mean, p99 float64 // per second, and seconds
+		clients, locks int
+		perS, ms       float64
+		low, high      float64 // of the mean, in ms
+		measured       int
 	}{
-		{Question{Clients: 64, Where: mutex}, 145, 0.434, 0.44},
-		{Question{Clients: 100, Where: mutex}, 145, 0.683, 0.69},
-		{Question{Clients: 300, Where: mutex}, 116, 2.58, 2.58},
-		{Question{Clients: 64, Hold: 10 * time.Millisecond, Where: mutex}, 84, 0.75, 0.76},
-		{Question{Clients: 64, Locks: 2, Where: mutex}, 284, 0.218, 0.22},
-		{Question{Clients: 64, Rate: 100, Where: mutex}, 100, 0.0093, 0.049},
-		{Question{Clients: 64, Where: map[string]string{"workload": "semaphore"}}, 294, 0.21, 0.215},
+		{4, 1, 100, 16, 15.2, 16.8, 1},
+		{8, 1, 100, 64, 15.2, 268.8, 2},
+		{16, 2, 200, 128, 60.8, 268.8, 2},
+		{8, 2, 200, 32, 3.8, 268.8, 4},
 	} {
-		a, err := s.Answer(c.q)
+		a, err := s.Answer(Question{Clients: c.clients, Locks: c.locks})
 		if err != nil {
-			t.Errorf("%+v: %v", c.q, err)
+			t.Errorf("%+v: %v", c, err)
 			continue
 		}
-		if !within(a.AcquiredPerS, c.x, 0.05) || !within(float64(*a.AcquireMeanNs)/1e9, c.mean, 0.1) ||
-			!within(float64(*a.AcquireP99Ns)/1e9, c.p99, 0.15) {
-			t.Errorf("%+v: %.1f a second, mean %s, p99 %s; want %.1f, %.4f s, %.4f s", c.q, a.AcquiredPerS,
-				words.Duration(*a.AcquireMeanNs), words.Duration(*a.AcquireP99Ns), c.x, c.mean, c.p99)
+		i := a.Intervals["acquire_mean_ns"]
+		if !within(a.AcquiredPerS, c.perS, 1e-6) || !within(float64(*a.AcquireMeanNs), c.ms*1e6, 1e-6) ||
+			!within(float64(*a.AcquireP99Ns), c.ms*3e6, 1e-6) || !within(i[0], c.low*1e6, 1e-6) ||
+			!within(i[1], c.high*1e6, 1e-6) || len(a.Measured) != c.measured || a.Windows != 5 ||
+			a.Confidence != 0.9375 || len(a.Notes) != 0 || a.HoldNs != 5e6 {
+			t.Errorf("%+v: %+v", c, a)
 		}
 		var out strings.Builder
-		if err := PrintAnswer(&out, a); err != nil || !strings.Contains(out.String(), "acquisitions a second") {
+		if err := PrintAnswer(&out, a); err != nil || !strings.Contains(out.String(), "acquisitions a second (") ||
+			strings.Count(out.String(), "measured: ") != c.measured {
 			t.Errorf("%v\n%s", err, out.String())
 		}
 	}
-	over, err := s.Answer(Question{Clients: 64, Rate: 200, Where: mutex})
-	if err != nil || over.AcquireMeanNs != nil || over.AcquireP99Ns != nil ||
-		!strings.Contains(strings.Join(over.Notes, " "), "grows without limit") {
-		t.Errorf("more than it can take: %+v, %v", over, err)
+	// A single window has no spread, and the answer says so.
+	one := Summarize(gridInput(1))
+	a, err := one.Answer(Question{Clients: 4, Locks: 1})
+	if err != nil || a.Confidence != 0 || len(a.Notes) != 1 || !strings.Contains(a.Notes[0], "--repeat 5") {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 
-// If the limit is what many locks share, more locks do not help, and fewer locks share as much.
-func TestAnswersOfASharedLimit(t *testing.T) {
-	in := shardInput()
-	for i := range in.Points {
-		in.Points[i].Values["clients"] = "64"
-		x := min(*in.Points[i].Runs[0].Result.Throughput.AcquiredPerS, 500)
-		in.Points[i].Runs[0].Result.Throughput.AcquiredPerS = &x
-	}
-	few := sweepInput(1, []kind{mutexKind}, nil)
-	for _, p := range few.Points[1:4] { // 2 to 8 clients of one lock
-		p.Values = map[string]string{"clients": p.Values["clients"], "locks": "1"}
-		in.Points = append(in.Points, p)
-	}
-	in.Params = append(in.Params, param("clients", "2", "4", "8", "64"))
+// A time that a window lacks is not told.
+func TestAnswersWithoutATail(t *testing.T) {
+	in := gridInput(3)
+	in.Points[0].Runs[1].Result.Latency.Acquire.P99Ns = nil
 	s := Summarize(in)
-	for locks, want := range map[int]float64{1: 140, 24: 500, 32: 500, 64: 500} {
-		if a, err := s.Answer(Question{Clients: 64, Locks: locks}); err != nil || !within(a.AcquiredPerS, want, 0.06) ||
-			a.ModelPerS < want*0.95 {
-			t.Errorf("%d locks: %.1f a second of the model's %.1f, %v; want %.1f", locks, a.AcquiredPerS, a.ModelPerS, err, want)
+	a, err := s.Answer(Question{Clients: 8, Locks: 1})
+	if _, known := a.Intervals["acquire_p99_ns"]; err != nil || a.AcquireP99Ns != nil || known || a.AcquireMeanNs == nil {
+		t.Errorf("%+v, %v", a, err)
+	}
+	var out strings.Builder
+	if err := PrintAnswer(&out, a); err != nil || !strings.Contains(out.String(), "p99 n/a\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// A search answers for the rates between its full windows, and is silent where a backlog grows.
+func TestAnswersByASearch(t *testing.T) {
+	s := Summarize(searchInput())
+	l := s.Series[0].Points[1].Limit // of two locks
+	a, err := s.Answer(Question{Rate: *l.Lower, Locks: 2})
+	if err != nil || !within(a.AcquiredPerS, *l.Lower, 1e-6) || a.Windows < 5 || a.Rate == nil || a.Clients != 64 {
+		t.Errorf("at the answer: %+v, %v", a, err)
+	}
+	if levels := l.Levels(); len(levels) > 2 {
+		rate := math.Sqrt(levels[0] * *l.Lower)
+		if a, err := s.Answer(Question{Rate: rate, Locks: 2}); err != nil || !within(a.AcquiredPerS, rate, 1e-3) {
+			t.Errorf("below the answer: %+v, %v", a, err)
 		}
 	}
+	for _, rate := range []float64{*l.Upper, (*l.Lower + *l.Upper) / 2} {
+		if a, err := s.Answer(Question{Rate: rate, Locks: 2}); !errors.Is(err, ErrUnmeasured) ||
+			!strings.Contains(err.Error(), "more arrive than are served") {
+			t.Errorf("%g a second: %+v, %v", rate, a, err)
+		}
+	}
+	if a, err := s.Answer(Question{Locks: 2}); !errors.Is(err, ErrQuestion) || !strings.Contains(err.Error(), "--rate") {
+		t.Errorf("without a rate: %+v, %v", a, err)
+	}
 }
 
-// Questions that are too far from the measurements or that cannot be answered are refused.
+// Questions beyond the measurements, and those that are not clear, are refused.
 func TestRefusesToAnswer(t *testing.T) {
 	s := Summarize(sweepInput(1, kinds, nil))
 	mutex := map[string]string{"workload": "mutex"}
@@ -86,43 +127,26 @@ func TestRefusesToAnswer(t *testing.T) {
 		is   error
 		says string
 	}{
-		{Question{Clients: 513, Where: mutex}, capacity.ErrTooFar, "clients: "},
-		{Question{Clients: 64, Locks: 3, Where: mutex}, capacity.ErrTooFar, "locks: "},
-		{Question{Clients: 64, Hold: 11 * time.Millisecond, Where: mutex}, capacity.ErrTooFar, "milliseconds of hold: "},
-		{Question{Clients: 64, Hold: 2 * time.Millisecond, Where: mutex}, capacity.ErrTooFar, "milliseconds of hold: "},
+		{Question{Clients: 257, Where: mutex}, ErrUnmeasured, "clients 257, and measured were 1 to 256"},
+		{Question{Clients: 64, Locks: 3, Where: mutex}, ErrUnmeasured, "locks 3, and measured were 1 to 1"},
+		{Question{Clients: 64, Hold: 6 * time.Millisecond, Where: mutex}, ErrUnmeasured, "hold 6 ms, and measured were 5 ms"},
+		{Question{Clients: 64, Rate: 100, Where: mutex}, ErrUnmeasured, "arrivals at a rate"},
 		{Question{Clients: 64}, ErrQuestion, "--where workload=mutex|read-write|semaphore"},
 		{Question{Where: mutex}, ErrQuestion, "how many clients"},
 		{Question{Clients: 64, Where: map[string]string{"workload": "multi-lock"}}, ErrQuestion, "never multi-lock"},
 		{Question{Clients: 64, Where: map[string]string{"servers": "3"}}, ErrQuestion, "servers was not varied"},
-		{Question{Clients: 64, Hold: 7 * time.Millisecond, Where: map[string]string{"workload": "semaphore"}}, ErrQuestion,
-			"have to be measured"},
+		{Question{Clients: 64, Where: map[string]string{"clients": "64"}}, ErrQuestion, "clients was not varied"},
 	} {
 		if a, err := s.Answer(c.q); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %+v, %v; want %q", c.q, a, err, c.says)
 		}
 	}
-	in := sweepInput(1, []kind{mutexKind}, nil)
-	in.Points = in.Points[4:]
-	many := Summarize(in)
-	if _, err := many.Answer(Question{Clients: 64}); !errors.Is(err, ErrQuestion) ||
-		!strings.Contains(err.Error(), "learn the hand-off") {
-		t.Errorf("without a point of few clients: %v", err)
+	in := gridInput(1)
+	for i := range in.Points {
+		in.Points[i].Setting.Ramp = true
 	}
-}
-
-// Between and beyond the measured numbers of locks, what they share is the limit, by the fitted law.
-func TestAnswerByTheScalabilityLaw(t *testing.T) {
-	s := Summarize(shardInput())
-	law := s.Series[0].USL
-	for _, locks := range []int{6, 24, 64} {
-		a, err := s.Answer(Question{Clients: 64, Locks: locks})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := law.At(float64(locks)); !within(a.ModelPerS, want, 1e-9) || !within(a.AcquiredPerS, want, 0.08) ||
-			!strings.Contains(strings.Join(a.Notes, "\n"), "by the scalability law") {
-			t.Errorf("%d locks: %.1f a second, the model alone %.1f, want %.1f; %q", locks, a.AcquiredPerS, a.ModelPerS, want,
-				a.Notes)
-		}
+	ramps := Summarize(in)
+	if _, err := ramps.Answer(Question{Clients: 4, Locks: 1}); !errors.Is(err, ErrUnmeasured) {
+		t.Errorf("of ramps: %v", err)
 	}
 }

@@ -1,6 +1,5 @@
-// Package sweep reduces the runs of a grid to numbers, models and pictures.
+// Package sweep reduces the runs of a grid to numbers and pictures.
 //
-// In flow: the results of the runs, by point of the grid. Out flow: a [Sweep], which is sweep.json, with what the
-// models of package capacity predict of each point; its pictures and page; a table; and what another load would come
-// to.
+// In flow: the results of the runs, by point of the grid. Out flow: a [Sweep], which is sweep.json; its pictures and
+// page; a table; and what a load between measured ones comes to.
 package sweep

@@ -303,7 +303,8 @@ func (s *Sweep) failoverPanel(of string, width vg.Length) *plot.Plot {
 	for n := range s.Series {
 		series := &s.Series[n]
 		ended, cut, median := seriesTrace(n), seriesTrace(n), seriesTrace(n)
-		least, most := modelTrace(n), modelTrace(n)
+		least := chart.Trace{Color: seriesTrace(n).Color, Dashes: chart.Dashed}
+		most := least
 		ended.NoLine, cut.NoLine, median.Shape = true, true, nil
 		ended.Shape, cut.Shape = draw.CircleGlyph{}, draw.PyramidGlyph{}
 		for i := range series.Points {

@@ -42,7 +42,7 @@ func failoverInput() Input {
 	for i, timeout := range []time.Duration{time.Second, 4 * time.Second} {
 		for k, tick := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond} {
 			p := PointRuns{Values: map[string]string{"session-timeout": in.Params[0].Values[i], "tick": in.Params[1].Values[k]},
-				Setting: Setting{Clients: 8, Locks: 4, Together: 1, Timeout: timeout, Tick: tick, SyncLimit: 5}}
+				Setting: Setting{Clients: 8, Locks: 4, Timeout: timeout, Tick: tick, SyncLimit: 5}}
 			t := int64(timeout / time.Millisecond)
 			for n := range int64(2) {
 				r := &result.Result{Verdict: check.Pass, Faults: []check.FaultRecord{{ID: "fa"}}}

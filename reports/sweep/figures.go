@@ -11,15 +11,13 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"locklab/reports/capacity"
 	"locklab/reports/chart"
-	"locklab/reports/words"
 )
 
 // figures are a sweep's pictures, in the order of its page.
 func (s *Sweep) figures() []chart.Figure {
 	all := []chart.Figure{s.failoverFigure(), s.limitsFigure(), s.searchFigure(), s.loadFigure(),
-		s.waitFigure(), s.multiplesFigure(), s.uslFigure()}
+		s.waitFigure(), s.multiplesFigure()}
 	return slices.DeleteFunc(all, func(f chart.Figure) bool { return f.Draw == nil })
 }
 
@@ -27,20 +25,13 @@ func (s *Sweep) figures() []chart.Figure {
 type quantity struct {
 	title  string
 	of     func(p *Point) *float64
-	model  func(p *Point) *float64 // what the model says of it; nil = nothing
-	ranged bool                    // the extremes of the throughput over the runs are shown
-	log    plot.Ticker             // the ticks of a logarithmic axis; nil = the axis is linear and begins at 0
+	ranged bool        // the extremes of the throughput over the runs are shown
+	log    plot.Ticker // the ticks of a logarithmic axis; nil = the axis is linear and begins at 0
 }
 
 var (
 	throughput = quantity{title: "acquisitions per second", ranged: true,
-		of: func(p *Point) *float64 { return p.AcquiredPerS },
-		model: func(p *Point) *float64 {
-			if p.Predicted == nil {
-				return nil
-			}
-			return &p.Predicted.AcquiredPerS
-		}}
+		of: func(p *Point) *float64 { return p.AcquiredPerS }}
 	tail = quantity{title: "p99 of the time to get the lock (log scale)", log: chart.LogTime{},
 		of: func(p *Point) *float64 {
 			ns := p.median("acquire.p99")
@@ -66,11 +57,6 @@ func seriesTrace(i int) chart.Trace {
 	return chart.Trace{Color: chart.Owners[i%len(chart.Owners)], Shape: shapes[i/len(chart.Owners)%len(shapes)]}
 }
 
-// modelTrace is an empty trace of what the model of the i-th series predicts.
-func modelTrace(i int) chart.Trace {
-	return chart.Trace{Color: seriesTrace(i).Color, Dashes: chart.Dashed}
-}
-
 // values collects a quantity over a series.
 func (s *Series) values(of func(p *Point) *float64) plotter.XYs {
 	var at plotter.XYs
@@ -82,14 +68,6 @@ func (s *Series) values(of func(p *Point) *float64) plotter.XYs {
 	return at
 }
 
-// knee is where the series' knee is on an axis of clients; 0 if it is not known.
-func (s *Series) knee(load string) float64 {
-	if load != "clients" || s.Model == nil || s.Model.KneeClients == nil {
-		return 0
-	}
-	return *s.Model.KneeClients
-}
-
 // panel draws a quantity of some series against the load. Its y axis is left to fitY.
 func (s *Sweep) panel(m quantity, which []int, width vg.Length) *plot.Plot {
 	p := chart.NewPanel(m.title)
@@ -97,11 +75,6 @@ func (s *Sweep) panel(m quantity, which []int, width vg.Length) *plot.Plot {
 	for n, i := range which {
 		series := &s.Series[i]
 		measured := seriesTrace(n)
-		if m.model != nil {
-			predicted := modelTrace(n)
-			predicted.XYs = series.values(m.model)
-			p.Add(predicted)
-		}
 		measured.XYs = series.values(m.of)
 		for k := range series.Points {
 			if p := &series.Points[k]; m.ranged && p.AcquiredPerS != nil {
@@ -109,9 +82,6 @@ func (s *Sweep) panel(m quantity, which []int, width vg.Length) *plot.Plot {
 			}
 		}
 		p.Add(measured)
-		if knee := series.knee(s.Load); knee > 0 {
-			p.Add(chart.Rule{At: knee, Color: measured.Color, Text: "knee " + words.Digits3(knee), Row: n})
-		}
 	}
 	s.loadAxis(p, width)
 	return p
@@ -172,7 +142,7 @@ func (s *Sweep) against(f chart.Figure, title, by string, values []string, measu
 			widest = k
 		}
 	}
-	drawn := chart.Panels{Title: title, Keys: s.legend(groups[widest], by, measures)}
+	drawn := chart.Panels{Title: title, Keys: s.legend(groups[widest], by)}
 	all := make([][]*plot.Plot, len(measures))
 	for i, m := range measures {
 		for k, which := range groups {
@@ -201,21 +171,12 @@ func (s *Sweep) against(f chart.Figure, title, by string, values []string, measu
 }
 
 // legend explains the series of a picture that has a column for each value of the key by.
-func (s *Sweep) legend(which []int, by string, measures []quantity) (keys []chart.Key) {
+func (s *Sweep) legend(which []int, by string) (keys []chart.Key) {
 	if by != "" && len(which) == 1 {
 		which = nil // the titles of the panels say it all
 	}
 	for n, i := range which {
 		keys = append(keys, chart.Key{Text: cmp.Or(s.nameWithout(i, by), "measured"), Thumb: seriesTrace(n)})
-	}
-	modelled := slices.ContainsFunc(s.Series, func(x Series) bool { return x.Model != nil })
-	if modelled && slices.ContainsFunc(measures, func(m quantity) bool { return m.model != nil }) {
-		keys = append(keys, chart.Key{Text: "predicted by the model",
-			Thumb: chart.Trace{Color: chart.Grey, Dashes: chart.Dashed}})
-	}
-	if slices.ContainsFunc(which, func(i int) bool { return s.Series[i].knee(s.Load) > 0 }) {
-		keys = append(keys, chart.Key{Text: "knee by the model: more clients only wait",
-			Thumb: chart.Rule{Color: chart.Grey}})
 	}
 	return keys
 }
@@ -224,7 +185,7 @@ func (s *Sweep) legend(which []int, by string, measures []quantity) (keys []char
 func (s *Sweep) loadFigure() chart.Figure {
 	return s.against(chart.Figure{Name: "load",
 		Caption: "Throughput and the 99th percentile of the time to get the lock, against the load. Bars: lowest and " +
-			"highest of the runs of a point. To the right of a knee, by the model, more clients add nothing but waiting."},
+			"highest of the runs of a point."},
 		"Throughput and wait against "+s.Load, "", nil, throughput, tail)
 }
 
@@ -253,7 +214,7 @@ func (s *Sweep) multiplesFigure() chart.Figure {
 func (s *Sweep) waitFigure() chart.Figure {
 	f := chart.Figure{Name: "hockey-stick", Height: 360,
 		Caption: "How long clients wait at each throughput. The lock is full where the line turns upwards; numbers are the " +
-			"load. Dotted: the model’s highest throughput."}
+			"load."}
 	if s.Load == "" || !s.has(tail) {
 		return f
 	}
@@ -272,54 +233,10 @@ func (s *Sweep) waitFigure() chart.Figure {
 		labels.XYs = append(labels.XYs, t.XYs...)
 		p.Add(t)
 		p.Explain(cmp.Or(s.Series[n].Name, "measured"), t)
-		if m := s.Series[n].Model; m != nil && m.MostPerS != nil && (s.Load == "clients" || s.Load == "rate") {
-			p.Add(chart.Rule{At: *m.MostPerS, Color: t.Color, Text: "at most " + words.Digits3(*m.MostPerS), Row: n,
-				Bottom: true})
-			if *m.MostPerS < 1.5*p.X.Max {
-				p.X.Max = max(p.X.Max, *m.MostPerS)
-			}
-		}
 	}
 	p.Add(labels)
 	fitY(chart.LogTime{}, p.Plot)
-	p.Y.Min /= 1.5 // room for the texts of the models below the points
 	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, p.X.Max*1.1, chart.Even{Want: 10}
-	f.Draw = p.Draw
-	return f
-}
-
-// uslFigure draws the scalability law through the points that it was fitted to.
-func (s *Sweep) uslFigure() chart.Figure {
-	f := chart.Figure{Name: "scalability", Height: 320,
-		Caption: "Throughput by number of locks, and the Universal Scalability Law fitted to it, dashed. It is drawn up to " +
-			"twice the measured range, which is as far as it answers for."}
-	p := chart.New("How throughput grows with the number of locks", "locks", "acquisitions per second")
-	p.Add(chart.Grid{Horizontal: true})
-	furthest := 0.0
-	for n := range s.Series {
-		u := s.Series[n].USL
-		if u == nil {
-			continue
-		}
-		measured, law := seriesTrace(n), modelTrace(n)
-		measured.NoLine, measured.XYs = true, s.Series[n].values(throughput.of)
-		from, to := max(u.From, 1), capacity.Reach*u.To
-		for k := range 121 {
-			x := from * math.Pow(to/from, float64(k)/120)
-			law.XYs = append(law.XYs, plotter.XY{X: x, Y: u.At(x)})
-		}
-		furthest = max(furthest, to)
-		p.Add(law, measured)
-		p.Explain(cmp.Or(s.Series[n].Name, "measured"), measured)
-		p.Explain(fmt.Sprintf("scalability law (σ %s, κ %s, R² %s)", words.Digits3(u.Sigma), words.Digits3(u.Kappa),
-			u.r2()), law)
-	}
-	if furthest == 0 {
-		return f
-	}
-	s.loadAxis(p.Plot, chart.PictureWidth)
-	p.X.Max = furthest * 1.05
-	fitY(nil, p.Plot)
 	f.Draw = p.Draw
 	return f
 }

@@ -202,6 +202,14 @@ func (s *Sweep) windowTable() *doc.Table {
 	return t
 }
 
+// percent writes a share as a percentage; "" if it is not known.
+func percent(format string, share *float64) string {
+	if share == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, 100**share)
+}
+
 // judged says what became of a window.
 func judged(t capacity.Trial) string {
 	switch {
@@ -259,6 +267,10 @@ func (s *Sweep) searchMethod() []string {
 			"and ends when everything that was asked for is over.", words.Duration(s.FullNs), words.Duration(s.WarmupNs),
 			words.Duration(s.ShortNs)),
 		fmt.Sprintf("The interval is a bootstrap over the full windows. The search had %s.", words.Duration(s.BudgetNs)),
+	}
+	if s.CeilingPerS > 0 {
+		all = append(all, fmt.Sprintf("This machine's load generator asks for at most %s acquisitions a second: measured "+
+			"with servers in its process that answer at once.", words.Digits3(s.CeilingPerS)))
 	}
 	if s.Queue > 0 {
 		all = append(all, fmt.Sprintf("Arrivals that find every client busy wait, up to %s of them; their wait counts from "+

@@ -21,8 +21,11 @@ func Render(dir string, s Sweep) error {
 	if err != nil {
 		return fmt.Errorf("render sweep: %w", err)
 	}
-	earlier := chart.Picture{Name: "predicted"} // an earlier version drew it; saving it undrawn removes it
-	if err := chart.WriteReport(dir, append(slices.Clone(pictures), earlier), page, s.view(pictures)); err != nil {
+	all := slices.Clone(pictures)
+	for _, name := range []string{"predicted", "scalability"} { // of earlier versions; saving them undrawn removes them
+		all = append(all, chart.Picture{Name: name})
+	}
+	if err := chart.WriteReport(dir, all, page, s.view(pictures)); err != nil {
 		return fmt.Errorf("render sweep: %w", err)
 	}
 	return nil
@@ -33,5 +36,5 @@ func (s *Sweep) view(pictures []chart.Picture) map[string]any {
 	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Points": s.table(),
 		"Failovers": s.failoverTable(), "FailoverNotes": s.failoverNotes(), "Resources": s.resources(),
 		"Windows": s.windowTable(), "Drops": s.drops(), "Search": s.searchMethod(),
-		"Headlines": s.Headlines(), "Advice": s.Advice(), "Causes": s.causes(), "Models": s.models()}
+		"Headlines": s.Headlines(), "Advice": s.Advice()}
 }

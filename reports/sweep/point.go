@@ -5,7 +5,6 @@ import (
 
 	"locklab/harness/check"
 	"locklab/reports/capacity"
-	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -34,33 +33,21 @@ type Point struct {
 	// Failovers has the failovers by what struck, with every sample; null if nothing did.
 	Failovers []Failovers `json:"failovers"`
 
-	// Utilization is the share of time in which the locks were taken, including hand-offs, by the model's service
-	// time.
-	Utilization *float64    `json:"utilization"`
-	Predicted   *Prediction `json:"predicted"`
-	// Gap is the measured throughput over the predicted one, less 1. In an open loop it compares the mean time to get
-	// the lock.
-	Gap *float64 `json:"gap"`
-	// Cause is the likely cause of a gap that is too large; empty if there is none.
-	Cause string          `json:"cause"`
 	Limit *capacity.Limit `json:"limit"`
 	// Caveats are those of the last run that has any.
 	Caveats []string `json:"caveats,omitempty"`
 
-	setting  Setting
-	used     map[string]float64 // medians of the runs that tell which resources were used up; nil if there are none
-	struck   bool               // faults struck
-	handoffs int64              // of all runs
-	grants   int64              // of all runs, of which sharing.grants has the spacing
-	rounds   []measure.Round    // of all runs
+	used    map[string]float64 // medians of the runs that tell which resources were used up; nil if there are none
+	struck  bool               // faults struck
+	windows []window           // what questions are answered by
 
 	_ struct{}
 }
 
 // summarizePoint takes medians over a point's runs.
-func summarizePoint(in PointRuns) Point {
+func summarizePoint(in PointRuns, over string) Point {
 	p := Point{Values: in.Values, Clients: in.Setting.Clients, Locks: in.Setting.Locks, Limit: in.Limit,
-		Verdict: check.Pass, setting: in.Setting}
+		Verdict: check.Pass, windows: windowsOf(in, over)}
 	if in.Setting.Rate > 0 {
 		p.Rate = &in.Setting.Rate
 	}
@@ -103,13 +90,6 @@ func summarizePoint(in PointRuns) Point {
 		q, _ := result.Named("acquired_per_s")
 		rates := valuesOf(all, q)
 		p.AcquiredPerSMin, p.AcquiredPerSMax = new(rates[0]), new(rates[len(rates)-1])
-	}
-	for _, r := range all {
-		p.handoffs += r.Latency.Handoff.Count
-		if r.Sharing != nil {
-			p.grants += r.Sharing.Grants.Count
-			p.rounds = append(p.rounds, r.Sharing.Rounds...)
-		}
 	}
 	return p
 }
@@ -163,9 +143,6 @@ func (p *Point) median(name string) *float64 {
 	}
 	return nil
 }
-
-// seconds returns the median of a time in seconds; 0 if no run has it.
-func (p *Point) seconds(name string) float64 { return p.Medians[name] / 1e9 }
 
 // valuesOf returns the known values of a quantity in ascending order.
 func valuesOf(all []*result.Result, q result.Quantity) []float64 {

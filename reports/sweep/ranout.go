@@ -126,6 +126,14 @@ func saidOf(uses []Use, l loaded) string {
 	return strings.Join(all, ", ") + pressed(l.medians)
 }
 
+// pressed adds that the machine was short of processor time, if its sleeps show it.
+func pressed(medians map[string]float64) string {
+	if late := medians["hiccups.p99"]; late > 2e6 {
+		return fmt.Sprintf(" (sleeps came late by %s at p99, so processors are busy)", words.Duration(int64(late)))
+	}
+	return ""
+}
+
 // A loaded is what was used at one load, in the order of loads.
 type loaded struct {
 	at      string

@@ -13,8 +13,9 @@ import (
 )
 
 // SchemaVersion is the version of sweep.json. Since version 2 a point's numbers have their names in the catalogue only,
-// and since version 3 a search has trials and bounds by RFC 9971.
-const SchemaVersion = 3
+// since version 3 a search has trials and bounds by RFC 9971,
+// and since version 4 no model predicts anything.
+const SchemaVersion = 4
 
 // A Header says what a sweep varies, and how.
 type Header struct {
@@ -41,6 +42,8 @@ type Header struct {
 	ShortNs  int64 `json:"short_window_ns,omitempty"`
 	WarmupNs int64 `json:"warmup_ns,omitempty"`
 	BudgetNs int64 `json:"budget_ns,omitempty"`
+	// CeilingPerS is how many acquisitions a second the load generator asks for at most; 0 = not measured.
+	CeilingPerS float64 `json:"ceiling_per_s,omitempty"`
 }
 
 // A Param is a key of a scenario that a sweep varies, and the values that it takes, as a scenario's file has them.
@@ -78,20 +81,17 @@ type Run struct {
 	Result *result.Result
 }
 
-// A Setting is what models need to know of a point's scenario.
+// A Setting is a point's load, and what its failovers depend on.
 type Setting struct {
 	Clients, Locks int
-	Together       int     // acquisitions that can hold together: 1 of a mutex
-	ReadShare      float64 // 0 if no client reads
-	Hold, Think    time.Duration
-	HoldVariance   float64 // of the length of holds, in square seconds
+	Hold           time.Duration
 	Rate           float64 // a second; 0 in a closed loop
+	// Ramp says that the rate changes, so that there is no one load.
+	Ramp bool
 	// Timeout is the session timeout that the servers grant, and SyncLimit how many ticks a follower goes without the
 	// leader; 0 = not known.
 	Timeout, Tick time.Duration
 	SyncLimit     int
-	// Modelled says that the models apply: all locks are alike, and the rate is constant.
-	Modelled bool
 }
 
 // A Sweep is a sweep in numbers: sweep.json. Pointers are null if the number is not known.
@@ -116,8 +116,6 @@ type Series struct {
 	Name   string            `json:"name"` // empty if it is the only one
 	Values map[string]string `json:"values"`
 	Points []Point           `json:"points"`
-	Model  *Model            `json:"model"`
-	USL    *USL              `json:"usl"`
 	// RanOut says which resource was used up first; null if nothing was measured.
 	RanOut *RanOut `json:"ran_out_first"`
 
@@ -162,7 +160,7 @@ func Summarize(in Input) Sweep {
 			series[name] = i
 			s.Series = append(s.Series, Series{Name: name, Values: values})
 		}
-		point := summarizePoint(p)
+		point := summarizePoint(p, in.Over)
 		point.Load = s.place(p.Values[s.Load])
 		s.Series[i].Points = append(s.Series[i].Points, point)
 		s.Planned += len(p.Runs)
@@ -174,7 +172,6 @@ func Summarize(in Input) Sweep {
 	for i := range s.Series {
 		slices.SortStableFunc(s.Series[i].Points, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
 	}
-	s.model()
 	s.ranOut()
 	return s
 }

@@ -13,7 +13,7 @@ import (
 	"locklab/reports/words"
 )
 
-// Print writes a sweep for a terminal: headlines, the table, the models and their gaps, and warnings.
+// Print writes a sweep for a terminal: headlines, the table, what ran out, and warnings.
 func Print(w io.Writer, s Sweep) error {
 	for _, line := range s.Headlines() {
 		fmt.Fprintln(w, line)
@@ -26,10 +26,9 @@ func Print(w io.Writer, s Sweep) error {
 			return err
 		}
 	}
-	for i, list := range [][]string{slices.Concat(s.failoverNotes(), s.drops()), s.resources(), s.models(), s.causes(),
-		s.Warnings} {
+	for i, list := range [][]string{slices.Concat(s.failoverNotes(), s.drops()), s.resources(), s.Warnings} {
 		for _, line := range list {
-			fmt.Fprintln(w, []string{"note: ", "ran out first: ", "model: ", "gap: ", "warning: "}[i]+line)
+			fmt.Fprintln(w, []string{"note: ", "ran out first: ", "warning: "}[i]+line)
 		}
 	}
 	return nil
@@ -49,11 +48,11 @@ func (s *Sweep) table() *doc.Table {
 	if len(s.Saturate) > 0 {
 		head = append(head, "answer: "+s.Over, "too much", "95 % interval", "acquired/s", "windows")
 	} else {
-		head = append(head, "runs", "acquired/s", "min…max", "predicted", "gap")
+		head = append(head, "runs", "acquired/s", "min…max")
 		for _, q := range columns() {
 			head = append(head, q.Column)
 		}
-		head = append(head, "busy", "verdict")
+		head = append(head, "verdict")
 	}
 	t := doc.NewTable("Medians over the runs of a point. n/a: not measured, or too few samples for that percentile.",
 		doc.Numbers(head...)...)
@@ -76,29 +75,18 @@ func (s *Sweep) row(p *Point) []string {
 		return append(row, number(l.Lower), number(l.Upper), number(l.Low)+"…"+number(l.High), number(l.ConditionalPerS),
 			strconv.Itoa(len(l.Trials)))
 	}
-	ranged, predicted := "", words.Absent
+	ranged := ""
 	if p.Runs > 1 {
 		ranged = number(p.AcquiredPerSMin) + "…" + number(p.AcquiredPerSMax)
 	}
-	if p.Predicted != nil {
-		predicted = words.Digits3(p.Predicted.AcquiredPerS)
-	}
-	row = append(row, strconv.Itoa(p.Runs), number(p.AcquiredPerS), ranged, predicted, percent("%+.0f %%", p.Gap))
+	row = append(row, strconv.Itoa(p.Runs), number(p.AcquiredPerS), ranged)
 	for _, q := range columns() {
 		row = append(row, q.Show(p.median(q.Name())))
 	}
-	return append(row, percent("%.0f %%", p.Utilization), string(p.Verdict))
+	return append(row, string(p.Verdict))
 }
 
 func number(v *float64) string { return words.Known(v, words.Digits3) }
-
-// percent writes a share as a percentage; "" if it is not known.
-func percent(format string, share *float64) string {
-	if share == nil {
-		return ""
-	}
-	return fmt.Sprintf(format, 100**share)
-}
 
 // Headlines says what the sweep found, in a sentence for each series, or for each point that was searched.
 func (s *Sweep) Headlines() []string {
@@ -201,61 +189,6 @@ func (p *Point) shared() string {
 		"can do more.", words.Digits3(served), words.Digits3(load), words.Digits3(all))
 }
 
-// causes names the points at which the model is wrong by too much, and why it is likely to be.
-func (s *Sweep) causes() []string {
-	var all []string
-	for series, p := range s.points() {
-		if p.Cause != "" {
-			all = append(all, fmt.Sprintf("%s (%s): %s", s.pointName(series, p), percent("%+.0f %%", p.Gap), p.Cause))
-		}
-	}
-	return all
-}
-
-// models says what each series' model is made of.
-func (s *Sweep) models() []string {
-	var all []string
-	for i := range s.Series {
-		name := cmp.Or(s.Series[i].Name, s.Scenario) + ": "
-		if m := s.Series[i].Model; m != nil {
-			all = append(all, name+m.describe())
-		}
-		if u := s.Series[i].USL; u != nil {
-			all = append(all, name+u.describe())
-		}
-	}
-	return all
-}
-
-func (m *Model) describe() string {
-	text := fmt.Sprintf("hold %s + hand-off %s = %s; at most %s a second",
-		words.Duration(m.HoldNs), words.Duration(m.HandoffNs), words.Duration(m.ServiceNs), number(m.MostPerS))
-	if m.ReaderNs > 0 {
-		text += fmt.Sprintf(", a round of readers %s longer for each but the first", words.Duration(m.ReaderNs))
-	}
-	if m.KneeClients != nil {
-		text += ", knee at " + number(m.KneeClients) + " clients"
-	}
-	return text + " (" + m.From + ")"
-}
-
-func (u *USL) describe() string {
-	text := fmt.Sprintf("scalability law λ %s, σ %s, κ %s, R² %s",
-		words.Digits3(u.Lambda), words.Digits3(u.Sigma), words.Digits3(u.Kappa), u.r2())
-	if u.PeakLocks != nil {
-		text += fmt.Sprintf(", highest at %s locks", number(u.PeakLocks))
-	}
-	if u.Note != "" {
-		text += " (" + u.Note + ")"
-	}
-	return text
-}
-
-// r2 is R² for a person.
-func (u *USL) r2() string {
-	return words.Known(u.R2, func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) })
-}
-
 // pointName names a point by its series and its load.
 func (s *Sweep) pointName(series *Series, p *Point) string {
 	name := series.Name
@@ -267,9 +200,6 @@ func (s *Sweep) pointName(series *Series, p *Point) string {
 	}
 	return cmp.Or(name, s.Scenario)
 }
-
-// busyFrom is the share of time from which on a lock counts as taken all the time.
-const busyFrom = 0.9
 
 // Advice says what to do after what was measured.
 func (s *Sweep) Advice() (all []string) {
@@ -283,7 +213,8 @@ func (s *Sweep) Advice() (all []string) {
 		case len(s.Saturate) == 0 && p.Verdict != check.Pass:
 			missed++
 		}
-		busy = busy || p.Rate == nil && p.Clients > p.Locks && p.Utilization != nil && *p.Utilization >= busyFrom
+		busy = busy || p.Rate == nil && p.Clients > p.Locks && slices.ContainsFunc(exhausted(usesOf(p.Medians)),
+			func(r string) bool { return r == TheLock || r == HandOff })
 	}
 	if violated > 0 {
 		add("%s a violation. Read the reports of their runs in points/ before you use any figure: a lock that lets two in "+
@@ -306,10 +237,10 @@ func (s *Sweep) Advice() (all []string) {
 	if busy {
 		add("Where a lock is taken for %.0f %% of the time or more, more clients only wait, and more processors change "+
 			"little. Hold the lock for a shorter time, or split what it protects over several locks (locks: 8).",
-			100*busyFrom)
+			100*usedUp)
 	}
-	add("To ask about another load, up to twice the measured one, run locklab plan with this directory. To keep what " +
-		"was reached, make a threshold of it: locklab run --threshold 'acquire.p99<…'.")
+	add("To ask about a load between the measured ones, run locklab plan with this directory. To keep what was " +
+		"reached, make a threshold of it: locklab run --threshold 'acquire.p99<…'.")
 	return all
 }
 
