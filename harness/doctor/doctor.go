@@ -14,6 +14,7 @@ import (
 	"locklab/ensembles/docker"
 	"locklab/ensembles/process"
 	"locklab/harness/run"
+	"locklab/reports/words"
 )
 
 // A Diagnosis is what a machine can do, found by trying.
@@ -77,7 +78,9 @@ func Diagnose(ctx context.Context, kind string, opts run.Options) (Diagnosis, er
 func diagnose(ctx context.Context, m machine) (Diagnosis, error) {
 	d := &Diagnosis{}
 	d.inspect(m)
-	err := d.tryLab(ctx, m)
+	perS, err := m.ceiling(ctx)
+	d.want("load generator", err, fmt.Sprintf("asks for at most %s acquisitions a second", words.Digits3(perS)), "")
+	err = d.tryLab(ctx, m)
 	return *d, err
 }
 

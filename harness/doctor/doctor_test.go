@@ -20,6 +20,7 @@ import (
 // healthy returns a machine that lacks nothing. closed counts the labs that were taken down.
 func healthy(closed *int) machine {
 	return machine{cores: 8, memory: 16 << 30, available: 8 << 30, clock: "tsc",
+		ceiling:   func(context.Context) (float64, error) { return 4321, nil },
 		findImage: func(context.Context) (string, error) { return "zookeeper:3.9", nil },
 		openLab:   func(context.Context) (testLab, error) { return healthyLab(closed), nil }}
 }
@@ -97,6 +98,9 @@ func TestDiagnose(t *testing.T) {
 		{name: "image", change: func(m *machine) {
 			m.findImage = func(context.Context) (string, error) { return "", docker.ErrNoImage }
 		}, lacking: []string{"image"}, cure: "make image", lab: true},
+		{name: "a load generator", change: func(m *machine) {
+			m.ceiling = func(context.Context) (float64, error) { return 0, broken }
+		}, lacking: []string{"load generator"}, lab: true},
 		{name: "lab", change: func(m *machine) {
 			m.openLab = func(context.Context) (testLab, error) { return testLab{}, broken }
 		}, lacking: []string{"lab"}, unable: true},

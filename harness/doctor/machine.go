@@ -15,6 +15,8 @@ import (
 	"locklab/ensembles/docker"
 	"locklab/ensembles/labs"
 	"locklab/harness/run"
+	"locklab/harness/scenario"
+	"locklab/workloads/client"
 )
 
 // A machine is what a diagnosis looks at.
@@ -25,6 +27,8 @@ type machine struct {
 
 	findImage func(context.Context) (string, error)
 	openLab   func(context.Context) (testLab, error)
+	// ceiling measures how many acquisitions a second the load generator asks for at most.
+	ceiling func(context.Context) (float64, error)
 }
 
 // A testLab is a lab of one server, which does not run at first. A diagnosis uses it to try what the machine can do.
@@ -43,7 +47,8 @@ const clockSource = "/sys/devices/system/clocksource/clocksource0/current_clocks
 // thisMachine returns the machine that this process runs on, with labs of that kind.
 func thisMachine(kind string, opts run.Options) machine {
 	m := machine{cores: runtime.NumCPU(), findImage: docker.FindImage,
-		openLab: func(ctx context.Context) (testLab, error) { return openTestLab(ctx, kind, opts) }}
+		openLab: func(ctx context.Context) (testLab, error) { return openTestLab(ctx, kind, opts) },
+		ceiling: func(ctx context.Context) (float64, error) { return client.Ceiling(ctx, scenario.Defaults().Recipe) }}
 	var s unix.Sysinfo_t
 	if err := unix.Sysinfo(&s); err == nil {
 		m.memory, m.available = int64(s.Totalram)*int64(s.Unit), int64(s.Freeram+s.Bufferram)*int64(s.Unit)

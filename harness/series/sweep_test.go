@@ -846,3 +846,53 @@ func TestASparedEnsembleWasAskedTooMuch(t *testing.T) {
 		t.Errorf("%+v", of)
 	}
 }
+
+// A search over rates keeps the ceiling of its slowest recipe, and does not measure it again when it goes on. Nothing
+// is measured of other searches.
+func TestASearchKeepsItsCeiling(t *testing.T) {
+	ceilings := map[string]float64{"mutex": 900, "naive-mutex": 400}
+	asked := 0
+	measure := func(recipe string) (float64, error) {
+		asked++
+		return ceilings[recipe], nil
+	}
+	rates := SweepConfig{Saturate: []string{"acquire.p99 < 20ms"}}
+	dir := t.TempDir()
+	plan := mustPlan(t, rates, "recipe=mutex,naive-mutex", "locks=1,2")
+	if err := errors.Join(plan.SetCeiling(dir, measure), plan.Begin(dir)); err != nil || plan.Search.Ceiling != 400 ||
+		plan.CeilingPerS != 400 || asked != 2 {
+		t.Fatalf("%g after %d measurements, %v", plan.Search.Ceiling, asked, err)
+	}
+	ceilings["mutex"] = 100
+	again := mustPlan(t, rates, "recipe=mutex,naive-mutex", "locks=1,2")
+	if err := errors.Join(again.SetCeiling(dir, measure), again.Begin(dir)); err != nil || again.Search.Ceiling != 400 ||
+		asked != 2 {
+		t.Errorf("%g after %d measurements, %v", again.Search.Ceiling, asked, err)
+	}
+	f := fakeRun{result: capacityOf(321)} // above 80 % of 400
+	if err := (&Sweep{Dir: dir, Plan: again, Run: f.Run}).Execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReportSweep(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := s.Series[0].Points[0].Limit
+	if _, unknown, _ := SweepVerdict(s); s.CeilingPerS != 400 || (*l.Lower > 320) != l.AtLeast || l.AtLeast && !unknown {
+		t.Errorf("%+v", l)
+	}
+	for name, other := range map[string]*SweepPlan{
+		"no search":    mustPlan(t, SweepConfig{}, "locks=1,2"),
+		"other search": mustPlan(t, SweepConfig{Saturate: []string{"acquire.p99 < 20ms"}, Over: "locks"}, "recipe=mutex"),
+	} {
+		asked = 0
+		if err := other.SetCeiling(t.TempDir(), measure); err != nil || asked != 0 || other.CeilingPerS != 0 {
+			t.Errorf("%s: %g after %d measurements, %v", name, other.CeilingPerS, asked, err)
+		}
+	}
+	broken := errors.New("broken")
+	if err := mustPlan(t, rates, "recipe=mutex").SetCeiling(t.TempDir(),
+		func(string) (float64, error) { return 0, broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/ensembles"
 	"locklab/harness/scenario"
 	"locklab/reports/capacity"
 	"locklab/reports/result"
@@ -85,6 +86,9 @@ func (p *SweepPlan) planSearch(base *scenario.Scenario, cfg SweepConfig) error {
 		search.Start, search.Least, search.Most, search.Whole = float64(base.Locks), 1, 100_000, true
 		search.Fewest = true
 	}
+	if most := base.MaxRate; p.Over == rateKey && most != scenario.Defaults().MaxRate {
+		search.Most = most // it was given
+	}
 	p.Queue = base.Queue
 	plain := !base.HasFaults() && base.Duration > 0
 	search.Disturb = plain && (base.Connect == "" || base.Open())
@@ -132,6 +136,57 @@ func (p *SweepPlan) planSearch(base *scenario.Scenario, cfg SweepConfig) error {
 	p.BudgetNs = int64(search.BudgetS * 1e9)
 	p.Search = &search
 	return nil
+}
+
+// SetCeiling tells a search over rates what measure found: how many acquisitions a second this machine's load generator
+// asks for at most with a recipe. Nothing is measured of other searches, of clients on other machines, and of locks
+// that are not ours; and a sweep that has begun in dir keeps what was measured then.
+func (p *SweepPlan) SetCeiling(dir string, measure func(recipe string) (float64, error)) error {
+	if p.Search == nil || p.Over != rateKey {
+		return nil
+	}
+	perS, err := 0.0, error(nil)
+	if IsSweep(dir) {
+		var old *SweepPlan
+		if old, err = ReadSweepPlan(dir); err == nil && old.Search != nil {
+			perS = old.Search.Ceiling
+		}
+	} else {
+		perS, err = p.ceiling(measure)
+	}
+	if err != nil {
+		return err
+	}
+	p.Search.Ceiling, p.CeilingPerS = perS, perS
+	return nil
+}
+
+// ceiling measures the lowest ceiling of the points' recipes; 0 if one cannot be measured.
+func (p *SweepPlan) ceiling(measure func(recipe string) (float64, error)) (least float64, err error) {
+	known := map[string]float64{}
+	for i := range p.Points {
+		sc, err := p.scenario(i)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range sc.Recipes() {
+			if r.Foreign || sc.Lab == ensembles.LabKubernetes {
+				return 0, nil
+			}
+			if !slices.Contains(r.Workloads, workloads.Mutex) {
+				r.Name = scenario.Defaults().Recipe
+			}
+			if known[r.Name] == 0 {
+				if known[r.Name], err = measure(r.Name); err != nil {
+					return 0, fmt.Errorf("measure the load generator: %w", err)
+				}
+			}
+			if perS := known[r.Name]; least == 0 || perS < least {
+				least = perS
+			}
+		}
+	}
+	return least, nil
 }
 
 // setGoals gives the scenario the thresholds of a search, which are its goals.

@@ -195,9 +195,9 @@ func (p *process) recordFinal(ctx context.Context) error {
 	return nil
 }
 
-func (p *process) contend(ctx context.Context, clients []*client) error {
-	// Connecting costs the servers a write each; a bounded number at a time
-	// keeps many of them from timing each other out.
+// connect makes all clients and connects them. Connecting costs the servers a write each; a bounded number at a time
+// keeps many of them from timing each other out.
+func (p *process) connect(ctx context.Context, clients []*client) error {
 	var g errgroup.Group
 	g.SetLimit(32)
 	for i := range clients {
@@ -206,6 +206,13 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("connect: %w", err)
+	}
+	return nil
+}
+
+func (p *process) contend(ctx context.Context, clients []*client) error {
+	if err := p.connect(ctx, clients); err != nil {
+		return err
 	}
 	if err := p.recordLayout(); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/harness/series"
 	"locklab/reports/sweep"
+	"locklab/workloads/client"
 )
 
 type sweepCmd struct {
@@ -55,6 +56,10 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		return printJSON(std.Out, plan)
 	}
 	if err := c.confirmPlan(plan); err != nil {
+		return err
+	}
+	err = plan.SetCeiling(dir, func(recipe string) (float64, error) { return client.Ceiling(ctx, recipe) })
+	if err != nil {
 		return err
 	}
 	if err := plan.Begin(dir); err != nil {
