@@ -79,10 +79,10 @@ var Foreign = []Lock{
 		Recipe:  "exec:broken-lock persistent",
 		Bug:     "The znodes of a queue are not ephemeral.",
 		Source:  madeUp,
-		Trigger: "The session of a client that waits or holds ends.",
+		Trigger: "The process of a client that holds the lock is killed.",
 		Check:   Liveness, Kinds: []string{"stall"},
 		Finding: "a free lock that nobody is granted",
-		Builtin: "swarm",
+		Builtin: "failover-holder",
 	},
 	{
 		Name:    "foreign-early-grant",
