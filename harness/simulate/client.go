@@ -2,16 +2,12 @@ package simulate
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"locklab/harness/history"
 	"locklab/recipes"
@@ -30,7 +26,6 @@ type client struct {
 	*sim.Host
 	number  int
 	name    string
-	guids   atomic.Uint64 // that were drawn
 	rand    *rand.Rand
 	session int64
 	acq     int64
@@ -99,23 +94,12 @@ func (c *client) described() lock.Client {
 	d := lock.Client{Name: c.name, Locks: []string{lockPath}, Permits: c.permits, Units: c.units,
 		Sharing: new(lock.Sharing),
 		Queued:  func(_ string, ahead int) { c.note(laneQueue, c.claim(c.acq, c.asked).Queued(ahead)) }}
-	d.Config = zksession.Config{Timeout: c.timeout, Dial: c.servers.Dial(c.Host), OnState: c.state,
-		GUID:      c.guid,
-		Logger:    slog.New(slog.DiscardHandler),
-		Wrap:      func(z zksession.ZooKeeper) zksession.ZooKeeper { return inTurn{z, c.Host} },
-		AfterFunc: func(d time.Duration, f func()) zksession.Timer { return c.AfterFunc(d, f) }}
-	d.Servers = c.servers.Addrs()
+	d.Config = c.servers.Config(c.Host)
+	d.Timeout, d.OnState, d.Logger = c.timeout, c.state, slog.New(slog.DiscardHandler)
 	for range c.rand.IntN(len(d.Servers)) {
 		d.Servers = append(d.Servers[1:], d.Servers[0])
 	}
 	return d
-}
-
-// guid returns a new identifier, the same in each execution of the seed.
-func (c *client) guid() string {
-	id := uuid.UUID{0: byte(c.number + 1)}
-	binary.BigEndian.PutUint64(id[8:], c.guids.Add(1))
-	return id.String()
 }
 
 // state records a change of the session's state.

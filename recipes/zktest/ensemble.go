@@ -27,9 +27,9 @@ type EnsembleConfig struct {
 }
 
 // An Ensemble is several ZooKeeper servers and the network around them, on the virtual time of a [sim.World], whose
-// seed decides everything. Clients reach it by [Ensemble.Dial], with the protocol that real servers speak, so they are
-// the ones that real servers have. It has the znodes, the permissions, the watches and the answers of [Service], and
-// adds what servers do among themselves:
+// seed decides everything. Clients reach it by [Ensemble.Config], with the protocol that real servers speak, so they
+// are the ones that real servers have. It has the znodes, the permissions, the watches and the answers of [Service],
+// and adds what servers do among themselves:
 //
 //   - One leads. It numbers transactions, with its epoch in the upper half, sends them to the others, and commits each
 //     when a majority has it on disk. The others learn of that by messages, so they lag behind, each by its own time.

@@ -3,7 +3,9 @@ package sim
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,7 @@ type Host struct {
 	late   bool     // it makes up for what was due
 	// outlets counts those that were made.
 	outlets int
+	guids   atomic.Uint64 // that were made
 }
 
 // Host returns a new host for code with goroutines.
@@ -82,6 +85,10 @@ func (h *Host) makeUp() {
 		e.do()
 	}})
 }
+
+// GUID returns a new identifier, the same in each execution of the seed if the host's goroutines ask for theirs in the
+// same order. Any goroutine of the host may call it.
+func (h *Host) GUID() string { return fmt.Sprintf("%08x-0000-0000-0000-%012x", h.rank, h.guids.Add(1)) }
 
 // Do calls f now, or when the host is not paused any more.
 func (h *Host) Do(f func()) { (&event{host: h, do: f, runs: h.runs}).happen() }

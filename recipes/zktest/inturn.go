@@ -1,11 +1,21 @@
-package simulate
+package zktest
 
 import (
 	"context"
+	"time"
 
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest/sim"
 )
+
+// Config returns what a client on a host needs to do the same in each execution of a seed: connections, timers and
+// identifiers of the host, and requests in an order of their own. [Ensemble.Dial] alone leaves it to the scheduler
+// which of several goroutines sends first.
+func (e *Ensemble) Config(client *sim.Host) zksession.Config {
+	return zksession.Config{Servers: e.Addrs(), Dial: e.Dial(client), GUID: client.GUID,
+		Wrap:      func(z zksession.ZooKeeper) zksession.ZooKeeper { return inTurn{z, client} },
+		AfterFunc: func(d time.Duration, f func()) zksession.Timer { return client.AfterFunc(d, f) }}
+}
 
 // inTurn is a session whose requests are sent in an order that the seed decides, also where several goroutines send at
 // the same instant.
