@@ -16,7 +16,7 @@ import (
 )
 
 // Model is the version of what a seed means. A seed of another version is another run.
-const Model = 1
+const Model = 2
 
 // A Campaign runs many seeds of a recipe, on all processors.
 type Campaign struct {
@@ -73,6 +73,8 @@ type Finding struct {
 	Violation bool   `json:"violation"`
 	Kind      string `json:"kind,omitempty"`
 	Text      string `json:"text"`
+	// At is when it was, if Kind says what.
+	At time.Duration `json:"at_ns,omitempty"`
 }
 
 func (f Finding) String() string {
@@ -93,7 +95,8 @@ func (r *Run) Findings() (all []Finding) {
 		}
 		f := Finding{Recipe: r.Recipe, Seed: r.Seed, Check: v.Name, Violation: outcome == check.Fail, Text: v.Summary}
 		if f.Violation && len(v.Findings) > 0 {
-			f.Kind, f.Text = string(v.Findings[0].Kind), v.Findings[0].Text
+			first := &v.Findings[0]
+			f.Kind, f.Text, f.At = string(first.Kind), first.Text, time.Duration(first.At)
 		}
 		all = append(all, f)
 	}

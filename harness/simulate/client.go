@@ -31,6 +31,7 @@ type client struct {
 	acq     int64
 	asked   lock.Want
 	holds   bool
+	begun   []time.Duration // its turns
 
 	// waiting ends when clients are to wait for no lock any more.
 	waiting context.Context
@@ -42,9 +43,9 @@ type client struct {
 // lockPath is the lock's.
 const lockPath = "/locks/l1"
 
-func (s *simulation) newClient(i int, seed uint64) *client {
+func (s *simulation) newClient(i int) *client {
 	c := &client{simulation: s, number: i, Host: s.w.Host(fmt.Sprintf("c%d", i+1)),
-		rand: rand.New(rand.NewPCG(seed, uint64(i)+2))}
+		rand: s.w.Stream(uint64(i)+1, s.w.Clock)}
 	c.name = c.Host.Name + "/0"
 	c.waiting, c.cancel = context.WithCancel(context.Background())
 	c.out = c.Outlet(func() { c.ask() })
@@ -70,6 +71,7 @@ func (c *client) rest(d time.Duration) { c.Sleep(context.Background(), d) }
 
 // run contends in one session after the other.
 func (c *client) run(after time.Duration) {
+	defer c.running.Add(-1)
 	c.rest(after)
 	for c.on() {
 		source, err := c.recipe.Open(c.waiting, c.described())
@@ -80,13 +82,32 @@ func (c *client) run(after time.Duration) {
 			continue
 		}
 		for c.on() && source.Err() == nil {
-			c.turn(source)
-			c.rest(c.draw(c.think))
+			switch {
+			case c.plan.turns == nil:
+				c.turn(source)
+				c.rest(c.draw(c.think))
+			case c.due() > c.w.Clock():
+				c.rest(min(c.due()-c.w.Clock(), c.timeout/3)) // its session may end meanwhile
+			default:
+				c.turn(source)
+			}
 		}
-		// What is left ends with the session, and nothing waits for that: how long it takes to close a session that is
-		// over is up to go-zookeeper, and not always the same.
-		go source.Close(context.Background())
+		// Nothing waits for that: how long it takes to close a session that is over is up to go-zookeeper, and not
+		// always the same.
+		c.running.Add(1)
+		go func() {
+			defer c.running.Add(-1)
+			_ = source.Close(context.Background()) // what is left ends with the session
+		}()
 	}
+}
+
+// due returns when the client's next turn is due, of those that are planned.
+func (c *client) due() time.Duration {
+	if all := c.plan.turns[c.number]; len(c.begun) < len(all) {
+		return all[len(c.begun)]
+	}
+	return c.stop
 }
 
 // described returns what the recipe needs to know about the client.
@@ -124,6 +145,7 @@ func (c *client) state(s zksession.StateChange) {
 
 // turn goes through one acquisition.
 func (c *client) turn(source lock.Source) {
+	c.begun = append(c.begun, c.w.Clock())
 	w := lock.Want{Paths: []string{lockPath}}
 	switch c.workload {
 	case workloads.ReadWrite:

@@ -27,6 +27,7 @@ func (s *simulation) strikes() {
 		} else {
 			x.hosts = []*sim.Host{s.clients[f.target].Host}
 		}
+		s.strike = append(s.strike, x)
 		s.w.At(f.at, nil, x.inject)
 		s.known = append(s.known, check.PlannedFault{ID: x.id, Kind: f.kind, Target: x.hosts[0].Name, Drawn: true,
 			HitsServer: x.server, OnlyReplies: f.kind == kindPartition && f.oneWay && !x.server})

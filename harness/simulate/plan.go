@@ -12,6 +12,8 @@ import (
 
 // A plan is what a seed makes of a recipe.
 type plan struct {
+	seed     uint64
+	draws    uint64 // decides all that the plan leaves open; that is the seed, until it is shrunk
 	recipe   lock.Recipe
 	workload string
 	guard    guard.Guard
@@ -28,6 +30,11 @@ type plan struct {
 	units    int
 	reads    float64 // the share of readers
 	faults   []planned
+	// turns are when the turns of each client begin; nil = a client begins one after the other.
+	turns [][]time.Duration
+	// fork is the seed that decides from forks on; forks = 0: none does.
+	forks time.Duration
+	fork  uint64
 	// heal is when the last fault is over, and stop when clients begin nothing more.
 	heal, stop time.Duration
 }
@@ -71,7 +78,8 @@ func newPlan(r lock.Recipe, seed uint64, faults bool) *plan {
 	between := func(least, most time.Duration) time.Duration {
 		return least + time.Duration(rnd.Int64N(int64(most-least)))
 	}
-	p := &plan{recipe: r, workload: r.Workloads[0], tick: time.Second, clients: 2 + rnd.IntN(5),
+	p := &plan{seed: seed, draws: seed, recipe: r, workload: r.Workloads[0], tick: time.Second,
+		clients: 2 + rnd.IntN(5),
 		timeout: time.Duration(4+2*rnd.IntN(4)) * time.Second, reap: time.Minute, permits: 1, units: 1,
 		delay: between(300*time.Microsecond, 3*time.Millisecond), disk: between(100*time.Microsecond, 2*time.Millisecond),
 		think: between(time.Millisecond, 20*time.Millisecond), hold: between(time.Millisecond, 5*time.Millisecond)}

@@ -34,6 +34,8 @@ type Run struct {
 	Faults map[string]int
 
 	txns []zktest.Transaction
+	// plan is that of the run, with what turned out while it lasted: whom faults struck, and when turns began.
+	plan *plan
 }
 
 // A simulation is a run that is under way.
@@ -43,30 +45,40 @@ type simulation struct {
 	servers  *zktest.Ensemble
 	resource *resource.Resource
 	clients  []*client
+	strike   []*strike
 	rec      *record
 	known    []check.PlannedFault
 	busy     map[*sim.Host]int
 	struck   map[string]int
 	acquired atomic.Int64
+	running  atomic.Int64 // goroutines of clients that have not ended
 }
 
 // epoch is when worlds begin, in ms.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 
 // Seed runs one seed of a recipe, with or without faults.
-func Seed(r lock.Recipe, seed uint64, faults bool) *Run {
-	s := &simulation{plan: newPlan(r, seed, faults), busy: map[*sim.Host]int{}, struck: map[string]int{}}
-	run := &Run{Recipe: r.Name, Seed: seed, Faults: s.struck}
-	sim.Run(seed, func(w *sim.World) {
-		s.w, s.rec = w, &record{w: w}
+func Seed(r lock.Recipe, seed uint64, faults bool) *Run { return execute(newPlan(r, seed, faults)) }
+
+// execute carries out a plan.
+func execute(p *plan) *Run {
+	s := &simulation{plan: p, busy: map[*sim.Host]int{}, struck: map[string]int{}}
+	run := &Run{Recipe: p.recipe.Name, Seed: p.seed, Faults: s.struck}
+	sim.Run(p.draws, func(w *sim.World) {
+		if s.w, s.rec = w, (&record{w: w}); p.forks > 0 {
+			w.Fork(p.forks, p.fork)
+		}
 		s.servers = zktest.NewEnsemble(w, zktest.EnsembleConfig{Servers: servers, Tick: s.tick, Delay: s.delay,
 			Disk: s.disk, Reap: s.reap})
 		s.resource = resource.New(s.guard.Fences, s.rec)
 		s.rec.harness(history.WallClock{Wall: epoch * 1e6}.Event(0))
 		for i := range s.plan.clients {
-			c := s.newClient(i, seed)
+			c := s.newClient(i)
 			s.clients = append(s.clients, c)
-			go c.run(time.Duration(i+1) * 3 * time.Millisecond)
+			if p.turns == nil || len(p.turns[i]) > 0 {
+				s.running.Add(1)
+				go c.run(time.Duration(i+1) * 3 * time.Millisecond)
+			}
 		}
 		s.rec.harness(history.PhaseBegins(0, history.PhaseMeasure))
 		s.strikes()
@@ -80,9 +92,14 @@ func Seed(r lock.Recipe, seed uint64, faults bool) *Run {
 		for i, c := range s.clients {
 			w.After(time.Duration(i+1)*time.Millisecond, nil, c.cancel)
 		}
-		w.Until(s.stop + 10*time.Minute)
+		// What a lock or a session has left to do may take some timeouts.
+		for s.running.Load() > 0 && w.Now() < s.stop+10*time.Minute {
+			w.Until(w.Now() + time.Second)
+		}
+		w.Until(w.Now() + time.Minute)
 	})
 	run.Acquired, run.Expired = s.acquired.Load(), s.servers.Expired
+	run.plan = s.resolved()
 	run.Report = check.Run(history.NewLog(run.Events), s.facts(run.txns))
 	run.Sessions = time.Duration(s.plan.clients) * run.Virtual
 	for _, e := range run.Events {
@@ -91,6 +108,21 @@ func Seed(r lock.Recipe, seed uint64, faults bool) *Run {
 		}
 	}
 	return run
+}
+
+// resolved returns the plan with what has turned out.
+func (s *simulation) resolved() *plan {
+	p := *s.plan
+	p.faults, p.turns = nil, nil
+	for _, x := range s.strike {
+		f := x.planned
+		f.holder = false
+		p.faults = append(p.faults, f)
+	}
+	for _, c := range s.clients {
+		p.turns = append(p.turns, c.begun)
+	}
+	return &p
 }
 
 // facts returns what the checks need to know besides the history.

@@ -8,7 +8,6 @@ import (
 	"path"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/google/uuid"
 
 	"locklab/recipes"
 	"locklab/recipes/zksession"
@@ -29,7 +28,7 @@ func (m *naive) Acquire(ctx context.Context) (*recipes.Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine := []byte(uuid.NewString())
+	mine := []byte(m.c.GUID())
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("acquire %s: %w", m.path, err)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/google/uuid"
 
 	"locklab/recipes"
 	"locklab/recipes/zksession"
@@ -133,7 +132,7 @@ func (q *queue) enter(ctx context.Context) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{q: q, s: s, pre: q.prefix(s, uuid.NewString())}
+	a := &attempt{q: q, s: s, pre: q.prefix(s, q.c.GUID())}
 	if err := a.create(); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"path"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/google/uuid"
 
 	"locklab/recipes"
 )
@@ -88,5 +87,5 @@ func localRead(cfg Config) Ways {
 }
 
 func readerPath(a *attempt) string {
-	return path.Join(a.q.dir, "_c_"+uuid.NewString()+"-"+reading)
+	return path.Join(a.q.dir, "_c_"+a.q.c.GUID()+"-"+reading)
 }

@@ -6,7 +6,6 @@ import (
 	"path"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/google/uuid"
 
 	"locklab/recipes"
 )
@@ -126,7 +125,7 @@ func (m *semaphore) create(ctx context.Context) (lease, error) {
 	if err != nil {
 		return lease{}, err
 	}
-	l := lease{s: s, node: path.Join(m.dir, fmt.Sprintf("_c_%s-%s%010d", uuid.NewString(), leasing, 0))}
+	l := lease{s: s, node: path.Join(m.dir, fmt.Sprintf("_c_%s-%s%010d", m.c.GUID(), leasing, 0))}
 	for {
 		err := m.c.repeat(func() error {
 			_, err := m.c.Conn.Create(l.node, nil, zk.FlagEphemeral, everybody)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zkproto"
@@ -36,6 +37,8 @@ type PlainConfig struct {
 type Plain struct {
 	// Conn makes the requests. They are not cut short by a context.
 	Conn *zk.Conn
+	// GUID is that of the configuration. It is never nil.
+	GUID func() string
 
 	cfg     PlainConfig
 	hosts   zk.HostProvider
@@ -96,7 +99,11 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 	if cfg.Lost == nil {
 		cfg.Lost = func(err error) error { return err }
 	}
-	p := &Plain{cfg: cfg, changes: newChanges(cfg.OnState), gone: make(chan struct{}), up: make(chan struct{})}
+	if cfg.GUID == nil {
+		cfg.GUID = uuid.NewString
+	}
+	p := &Plain{GUID: cfg.GUID, cfg: cfg, changes: newChanges(cfg.OnState), gone: make(chan struct{}),
+		up: make(chan struct{})}
 	p.life, p.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	if servers := zk.FormatServers(cfg.Servers); cfg.KeepRequests {
 		h := &hosts{servers: servers, over: func() bool { return p.life.Err() != nil }}

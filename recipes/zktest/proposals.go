@@ -13,7 +13,8 @@ type proposal struct {
 	session int64
 	cxid    int32
 	time    int64 // ms, by the leader's clock
-	op      Op    // 0 = a session's begin
+	at      time.Duration
+	op      Op // 0 = a session's begin
 	opened  *session
 	changes []change
 	from    *origin
@@ -31,7 +32,7 @@ type origin struct {
 // append numbers a transaction and sends it to the followers. p leads.
 func (p *peer) append(q *proposal) {
 	e := p.e
-	q.time, q.acks = e.svc.now(), make([]bool, len(e.peers))
+	q.time, q.at, q.acks = e.svc.now(), e.w.Now(), make([]bool, len(e.peers))
 	p.log = append(p.log, q)
 	p.store()
 	for _, f := range e.peers {
@@ -240,8 +241,9 @@ type Transaction struct {
 	Zxid, Session int64
 	// Cxid is 0 if the leader expired the session.
 	Cxid int32
-	// Time is the leader's clock in ms.
+	// Time is the leader's clock in ms, and At the world's.
 	Time int64
+	At   time.Duration
 	// Opens is the timeout of the session that it begins; 0 = none. Closes says that it ends the session.
 	Opens  time.Duration
 	Closes bool
@@ -266,7 +268,7 @@ func (e *Ensemble) Transactions() (all []Transaction) {
 		if q.opened == nil && q.op != OpClose && len(q.changes) == 0 {
 			continue
 		}
-		t := Transaction{Zxid: q.zxid, Session: q.session, Cxid: q.cxid, Time: q.time, Closes: q.op == OpClose,
+		t := Transaction{Zxid: q.zxid, Session: q.session, Cxid: q.cxid, Time: q.time, At: q.at, Closes: q.op == OpClose,
 			Multi: q.op == OpMulti}
 		if q.opened != nil {
 			t.Opens = q.opened.timeout

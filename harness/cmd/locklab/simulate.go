@@ -19,6 +19,7 @@ type simulateCmd struct {
 	Recipe   []string `default:"mutex" placeholder:"NAME,…" predictor:"key:recipe" help:"${simulate_recipe_help}"`
 	NoFaults bool     `help:"Let nothing go wrong."`
 	Stop     bool     `help:"Stop at the first finding."`
+	Model    int      `placeholder:"N" help:"The model that a seed is of. A locklab with another model refuses."`
 	JSON     bool     `name:"json" help:"Print the numbers and the findings as JSON."`
 }
 
@@ -34,6 +35,8 @@ type simulated struct {
 	Model    int                  `json:"model"`
 	Findings []simulate.Finding   `json:"findings"`
 	Totals   []simulate.TotalsFor `json:"totals"`
+	// Shrunk has the violations of a single seed, with nothing in them that could be left out.
+	Shrunk []*simulate.Shrunk `json:"shrunk,omitempty"`
 }
 
 // Run runs seeds, and prints findings as they come.
@@ -45,6 +48,10 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 	recipes, err := simulable(c.Recipe)
 	if err != nil {
 		return err
+	}
+	if c.Model != 0 && c.Model != simulate.Model {
+		return &scenario.InputError{Flag: "--model", Msg: fmt.Sprintf("the seed was made by another model: %d, and "+
+			"this locklab has %d", c.Model, simulate.Model), Hint: "use the locklab that printed the command"}
 	}
 	out := simulated{Model: simulate.Model, Findings: []simulate.Finding{}}
 	var e ending
@@ -71,6 +78,16 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 			e.interrupted = true
 			break
 		}
+		if first == last && t.Violations > 0 {
+			fmt.Fprintln(std.Err, "reducing the run to what the violation needs")
+			x, err := simulate.Shrink(ctx, simulate.Seed(r, first, !c.NoFaults))
+			if err != nil {
+				return e.with(err)
+			}
+			if out.Shrunk = append(out.Shrunk, x); !c.JSON {
+				x.Print(std.Out)
+			}
+		}
 		if c.Stop && e.violation {
 			break
 		}
@@ -83,7 +100,7 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 
 // reproduces returns the command that runs one seed again.
 func reproduces(r lock.Recipe, seed uint64, noFaults bool) string {
-	s := fmt.Sprintf("again: locklab simulate --recipe %s --seeds %d", r.Name, seed)
+	s := fmt.Sprintf("again: locklab simulate --recipe %s --seeds %d --model %d", r.Name, seed, simulate.Model)
 	if noFaults {
 		s += " --no-faults"
 	}

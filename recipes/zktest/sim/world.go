@@ -14,11 +14,14 @@ import (
 // A World is one simulation. Its methods are for the function that [Run] calls, and for functions that the World
 // calls; those that any goroutine of the simulation may call say so.
 type World struct {
-	// Rand decides everything that the seed decides. Only the kernel's goroutine draws from it.
+	// Rand decides everything that the seed decides; see [World.Stream]. Only the kernel's goroutine draws from it.
 	Rand *rand.Rand
 	// Settle, if set, is called after each event.
 	Settle func()
 
+	seed  uint64
+	forks time.Duration // when another seed begins to decide; 0 = never
+	fork  uint64
 	base  time.Time
 	now   time.Duration // of the kernel; see ahead
 	timer *time.Timer
@@ -36,11 +39,42 @@ type World struct {
 // have ended. It panics if some never do. Several worlds can run at the same time.
 func Run(seed uint64, f func(*World)) {
 	synctest.Test(new(testing.T), func(*testing.T) {
-		w := &World{Rand: rand.New(rand.NewPCG(seed, 0)), base: time.Now(), poke: make(chan struct{}, 1)}
+		w := &World{seed: seed, base: time.Now(), poke: make(chan struct{}, 1)}
+		w.Rand = w.Stream(0, w.Now)
 		w.timer = time.NewTimer(time.Hour)
 		defer w.timer.Stop()
 		f(w)
 	})
+}
+
+// Fork makes another seed decide all that happens from an instant on. It is called before anything has happened.
+func (w *World) Fork(at time.Duration, seed uint64) { w.forks, w.fork = at, seed }
+
+// Stream returns a source of randomness. What it gives at an instant, which clock tells, depends on the seed, the
+// number and the instant alone, and not on what was drawn before. So a run in which something is left out goes on as it
+// did before, wherever that makes no difference. The number is below 256, and 0 is the kernel's.
+func (w *World) Stream(number uint64, clock func() time.Duration) *rand.Rand {
+	return rand.New(&stream{w: w, number: number, clock: clock, at: -1})
+}
+
+type stream struct {
+	w      *World
+	number uint64
+	clock  func() time.Duration
+	at     time.Duration // of the last draw
+	pcg    rand.PCG
+}
+
+func (s *stream) Uint64() uint64 {
+	if now := s.clock(); now != s.at {
+		seed := s.w.seed
+		if s.w.forks > 0 && now >= s.w.forks {
+			seed = s.w.fork
+		}
+		s.at = now
+		s.pcg.Seed(seed, uint64(now)<<8|s.number)
+	}
+	return s.pcg.Uint64()
 }
 
 // Clock returns the time since the world began, for the goroutines of hosts.
