@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -224,13 +225,13 @@ func (i *Inspector) tell(ctx context.Context, out *Report) {
 
 // said says in words how the servers are that serve nobody.
 func said(servers []Server) string {
-	text := ""
+	var text strings.Builder
 	for _, s := range servers {
 		if !s.Serves {
-			text += fmt.Sprintf("; %s %s", s.Address, s.State)
+			fmt.Fprintf(&text, "; %s %s", s.Address, s.State)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // Verdict returns the gravest verdict of a report.

@@ -88,16 +88,16 @@ func openTestbed(t *testing.T) *testbed {
 	opts := Options{Binary: labtest.Binary(t), Log: labtest.Log(t)}
 	g := &testbed{}
 	// Only a scenario with such faults starts servers whose clocks can be set and clients with relays that can delay.
-	delays := ""
+	var delays strings.Builder
 	for _, example := range chaos.KindOf("latency").Examples[:2] { // the third is between servers
-		delays += trial{"latency", example}.entry()
+		delays.WriteString(trial{"latency", example}.entry())
 	}
 	clocks := trial{"clock-step", "target: zk2, by: 1h"}.entry()
-	sc := load(t, proving+"faults:"+delays+clocks)
+	sc := load(t, proving+"faults:"+delays.String()+clocks)
 	stage, err := OpenStage(t.Context(), sc, opts)
 	if errors.Is(err, chaos.ErrUnsupported) {
 		g.refused = err
-		sc = load(t, proving+"faults:"+delays)
+		sc = load(t, proving+"faults:"+delays.String())
 		stage, err = OpenStage(t.Context(), sc, opts)
 	}
 	if err != nil {

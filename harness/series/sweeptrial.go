@@ -2,6 +2,7 @@ package series
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -59,9 +60,7 @@ func harm(sc *scenario.Scenario, f chaos.Fault) {
 	for _, name := range []string{check.BeliefExclusion, check.Fairness} {
 		expect[name] = scenario.ExpectAny
 	}
-	for name, outcome := range sc.Expect {
-		expect[name] = outcome
-	}
+	maps.Copy(expect, sc.Expect)
 	sc.Expect = expect
 }
 

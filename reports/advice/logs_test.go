@@ -92,9 +92,10 @@ func toldBy(source string, unit time.Duration) string {
 		short.Hint = ""
 		return fmt.Sprintf("refused: %v\n", &short)
 	}
-	text := fmt.Sprintf("%.0f %s, the longest %s, in %s\n", p.Count(), p.What, p.Longest(), p.Span)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%.0f %s, the longest %s, in %s\n", p.Count(), p.What, p.Longest(), p.Span)
 	for _, note := range p.Notes {
-		text += "note: " + note + "\n"
+		text.WriteString("note: " + note + "\n")
 	}
-	return text
+	return text.String()
 }

@@ -257,7 +257,7 @@ func (p *process) greet(line string) error {
 		return fmt.Errorf("expected %q or %q", greeting+perClient, greeting+perProcess)
 	}
 	p.perProcess = scope == perProcess
-	for _, declares := range strings.Fields(rest) {
+	for declares := range strings.FieldsSeq(rest) {
 		text, is := strings.CutPrefix(declares, declaresLayout)
 		switch {
 		case declares == declaresPings:
