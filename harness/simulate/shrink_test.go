@@ -58,11 +58,12 @@ func TestShrinks(t *testing.T) {
 		t.Errorf("of %d violations, %d were reduced to the minimum", all.violations, all.minimal)
 	}
 	if *update {
-		text := fmt.Sprintf(shrinkingText, last, all.violations, all.minimal, all.quick)
+		var text strings.Builder
+		text.WriteString(fmt.Sprintf(shrinkingText, last, all.violations, all.minimal, all.quick))
 		for _, row := range append(rows, all) {
-			text += row.String() + "\n"
+			text.WriteString(row.String() + "\n")
 		}
-		if err := os.WriteFile("../../reports/measurements/shrinking.md", []byte(text), 0o644); err != nil {
+		if err := os.WriteFile("../../reports/measurements/shrinking.md", []byte(text.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

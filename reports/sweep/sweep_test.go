@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -163,16 +162,6 @@ func searchInput() Input {
 	}
 	in.Params = []Param{param("locks", "1", "2", "4")}
 	return in
-}
-
-// series returns the series of a name.
-func (s *Sweep) named(t *testing.T, name string) *Series {
-	t.Helper()
-	i := slices.IndexFunc(s.Series, func(x Series) bool { return x.Name == name })
-	if i < 0 {
-		t.Fatalf("no series %q", name)
-	}
-	return &s.Series[i]
 }
 
 func within(got, want, share float64) bool { return got >= want*(1-share) && got <= want*(1+share) }
