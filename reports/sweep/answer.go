@@ -301,7 +301,7 @@ func (s *Sweep) asked(q Question) (all []window, err error) {
 	case len(all) == 0 && q.Rate > 0:
 		return nil, fmt.Errorf("%w: arrivals at a rate (sweep --param rate=… with arrivals, or --saturate)", ErrUnmeasured)
 	case len(all) == 0:
-		return nil, fmt.Errorf("%w: there is no window without a fault and without a violation", ErrUnmeasured)
+		return nil, fmt.Errorf("%w: the sweep has no window without a fault and without a violation", ErrUnmeasured)
 	}
 	for _, key := range slices.Sorted(maps.Keys(others)) {
 		if len(others[key]) > 1 {
