@@ -19,6 +19,7 @@ type silence struct {
 	hiccup      *history.Event // or a recorded standstill of the client's process
 	doubt       string         // why it is not known that the session was silent; empty if it is known
 	joined      Span           // the silence without a gap that it is part of; see join
+	beyond      bool           // the fault struck beyond the client: its server or the leader
 }
 
 // lasted is how long a silence without a gap lasted between two instants.
@@ -91,7 +92,7 @@ func (d *Digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 		}
 		_, until := f.Effect()
 		s := silence{from: f.muffles(timeout), until: until, fault: f}
-		s.doubt = f.doubt(timeout)
+		s.doubt, s.beyond = f.doubt(timeout), !f.Hits(a.Process)
 		if f.Hits(a.Process) || f.Hits(d.ServerAt(a.Session, max(s.from, heard))) {
 			all = append(all, s)
 		}
@@ -163,7 +164,13 @@ func (d *Digest) reach(all []silence, heard, at, timeout int64) []silence {
 			}
 		}
 	}
-	if at-since < d.leastSilence(timeout) {
+	least := d.leastSilence(timeout)
+	if len(chain) > 0 && chain[len(chain)-1].beyond {
+		// The leader hears of a follower's sessions by a report every half tick. Where the follower is cut off just
+		// before one is due, the client's latest ping before the last report may be a third of the timeout older than it.
+		least -= int64(d.expiry(timeout).ReportEvery())
+	}
+	if at-since < least {
 		return nil
 	}
 	slices.SortStableFunc(chain, func(a, b silence) int { return cmp.Compare(b.until, a.until) })
