@@ -10,11 +10,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"locklab/harness/rundir"
+	"locklab/reports/compare"
 )
 
 // roleLoad is the first argument of the comparison of locklab with a thin load.
@@ -172,7 +172,7 @@ func (c *LoadConfig) run(ctx context.Context) (_ *LoadComparison, err error) {
 		var open []LoadCell
 		for _, share := range shares {
 			shape := closed[0].Shape
-			shape.Rate = math.Round(share * median(limits.Thin))
+			shape.Rate = math.Round(share * compare.Median(limits.Thin))
 			open = append(open, LoadCell{Shape: shape, Share: share})
 		}
 		if err := c.alternate(ctx, to, open); err != nil {
@@ -223,7 +223,7 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 		rates = append(rates, s.PerS)
 	}
 	for i := range max(c.Searches, 1) {
-		limit, err := crossing(median(rates), func(rate float64) (bool, error) {
+		limit, err := crossing(compare.Median(rates), func(rate float64) (bool, error) {
 			shape.Rate = math.Round(rate)
 			s, err := c.thin(ctx, to, shape)
 			c.Progress(fmt.Sprintf("the limit of the thin load with %s: at %.0f/s p99 is %s", l.Recipe, shape.Rate,
@@ -292,10 +292,4 @@ func (c *LoadConfig) saturate(ctx context.Context, to *targets, shape Shape, n i
 		return 0, fmt.Errorf("locklab sweep found no limit: %w\n%s", errors.Join(err, rerr), said)
 	}
 	return *s.Series[0].Points[0].Limit.Lower, os.RemoveAll(dir)
-}
-
-// median returns the middle of some values, or the mean of both in the middle.
-func median(values []float64) float64 {
-	s := slices.Sorted(slices.Values(values))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

@@ -67,10 +67,10 @@ func (c *LoadComparison) print(w io.Writer) error {
 	}
 	for _, l := range c.Limits {
 		fmt.Fprintf(w, "\n%s: p99 of the thin load crosses %s at %.0f/s (median of %d)", l.Recipe,
-			time.Duration(c.BoundNs), median(l.Thin), len(l.Thin))
+			time.Duration(c.BoundNs), compare.Median(l.Thin), len(l.Thin))
 		if len(l.Saturate) > 0 {
 			fmt.Fprintf(w, "; sweep --saturate found %.0f/s (median of %d), %.2f times that; goal: 0.90 to 1.10",
-				median(l.Saturate), len(l.Saturate), median(l.Saturate)/median(l.Thin))
+				compare.Median(l.Saturate), len(l.Saturate), compare.Median(l.Saturate)/compare.Median(l.Thin))
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n\nWindows of %s after %s; %s\n", time.Duration(c.WindowNs), time.Duration(c.WarmupNs),
@@ -111,7 +111,7 @@ func (c *LoadCell) row(g *goal) string {
 		verdict = fmt.Sprintf("%s %.2f: %s", map[bool]string{true: "≥", false: "≤"}[g.atLeast], g.bound,
 			map[bool]string{true: "met", false: "missed"}[met])
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s", show(median(thin)), show(median(own)), ratio, verdict)
+	return fmt.Sprintf("%s\t%s\t%s\t%s", show(compare.Median(thin)), show(compare.Median(own)), ratio, verdict)
 }
 
 // lostOf says which share of what was due was lost.

@@ -63,7 +63,7 @@ func (p Process) Run(ctx context.Context, dir string, in io.Reader) error {
 	}
 	clock := history.NewClock()
 	clients := make([]contender, p.Clients)
-	err := p.each(ctx, func(ctx context.Context, i int) (err error) {
+	err := each(ctx, p.Clients, func(ctx context.Context, i int) (err error) {
 		session := zksession.Config{Servers: []string{p.Servers[i%len(p.Servers)]}, Timeout: p.SessionTimeout}
 		clients[i], err = connect(ctx, session, path.Join(p.Path, strconv.Itoa(i%p.Locks)), i)
 		return err
@@ -109,7 +109,7 @@ func (p Process) Run(ctx context.Context, dir string, in io.Reader) error {
 	if err := loops.Wait(); err != nil {
 		return err
 	}
-	if err := p.each(ctx, func(ctx context.Context, i int) error { return clients[i].close(ctx) }); err != nil {
+	if err := each(ctx, p.Clients, func(ctx context.Context, i int) error { return clients[i].close(ctx) }); err != nil {
 		return err
 	}
 	for _, h := range holds {
@@ -118,11 +118,11 @@ func (p Process) Run(ctx context.Context, dir string, in io.Reader) error {
 	return r.write(filepath.Join(dir, recordFile))
 }
 
-// each does something for every client, some at a time.
-func (p Process) each(ctx context.Context, do func(ctx context.Context, i int) error) error {
+// each does something for every one of so many clients, some at a time.
+func each(ctx context.Context, clients int, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingUp)
-	for i := range p.Clients {
+	for i := range clients {
 		g.Go(func() error { return do(ctx, i) })
 	}
 	return g.Wait()

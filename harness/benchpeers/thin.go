@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"golang.org/x/sync/errgroup"
 
 	"locklab/harness/history"
 	"locklab/recipes"
@@ -140,15 +139,7 @@ func (t Thin) Run(ctx context.Context, dir string, in io.Reader) error {
 	}
 	r := &running{Thin: t, clock: history.NewClock()}
 	clients, closers := make([]holder, t.Clients), make([]func(context.Context) error, t.Clients)
-	settle := func(do func(i int) error) error {
-		g := &errgroup.Group{}
-		g.SetLimit(settingUp)
-		for i := range t.Clients {
-			g.Go(func() error { return do(i) })
-		}
-		return g.Wait()
-	}
-	if err := settle(func(i int) (err error) {
+	if err := each(ctx, t.Clients, func(ctx context.Context, i int) (err error) {
 		clients[i], closers[i], err = connect(ctx, t.Servers[i%len(t.Servers)])
 		return err
 	}); err != nil {
@@ -178,7 +169,8 @@ func (t Thin) Run(ctx context.Context, dir string, in io.Reader) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainCap)
 	defer cancel()
-	return errors.Join(settle(func(i int) error { return closers[i](ctx) }), r.remove(ctx))
+	closed := each(ctx, t.Clients, func(ctx context.Context, i int) error { return closers[i](ctx) })
+	return errors.Join(closed, r.remove(ctx))
 }
 
 // start starts the clients, and in an open loop the arrivals. The channel is closed when all of them are done.

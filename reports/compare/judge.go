@@ -64,7 +64,7 @@ func medianOf(x []float64) (float64, bool) {
 	if len(x) == 0 {
 		return 0, false
 	}
-	return median(x), true
+	return Median(x), true
 }
 
 // valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is.

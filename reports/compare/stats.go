@@ -96,7 +96,8 @@ func sampleOf(x []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(x), &thresholds)
 }
 
-func median(x []float64) float64 {
+// Median returns the median of some values: of an even number, the mean of the two in the middle.
+func Median(x []float64) float64 {
 	return benchmath.AssumeNothing.Summary(sampleOf(x), confidence).Center
 }
 
@@ -139,16 +140,16 @@ func holm(p []float64) []float64 {
 
 // spread is how much runs of the same configuration vary: their median distance from the median, relative to it,
 // times 1.4826, which makes it the standard deviation of normally distributed values.
-func spread(x []float64) float64 { return deviation(x) / median(x) }
+func spread(x []float64) float64 { return deviation(x) / Median(x) }
 
 // deviation is spread in the unit of the values.
 func deviation(x []float64) float64 {
-	m := median(x)
+	m := Median(x)
 	away := make([]float64, len(x))
 	for i, v := range x {
 		away[i] = math.Abs(v - m)
 	}
-	return 1.4826 * median(away)
+	return 1.4826 * Median(away)
 }
 
 // trend tests whether a series rises or falls, by Mann and Kendall. p is exact without ties, and slope is the median
@@ -193,7 +194,7 @@ func trend(x []float64) (p, slope float64) {
 			p += c
 		}
 	}
-	return p, median(slopes)
+	return p, Median(slopes)
 }
 
 // The limits beyond which a machine is too noisy. They are limits on throughput, the steadiest number of a run, because
@@ -223,7 +224,7 @@ func noise(s Side) string {
 			s.Name, 100*d, 100*maxSpread)
 	}
 	p, slope := trend(x)
-	if d := slope * float64(len(x)-1) / median(x); p < driftLevel && max(d, -d) > maxDrift {
+	if d := slope * float64(len(x)-1) / Median(x); p < driftLevel && max(d, -d) > maxDrift {
 		return fmt.Sprintf("throughput drifted by %+.0f %% over the runs of %s, so the machine changed meanwhile", 100*d,
 			s.Name)
 	}

@@ -50,9 +50,13 @@ func (d *Digest) expiry(timeout int64) Expiry { return Expiry{time.Duration(time
 func (d *Digest) BackAt() int64 { return int64(d.expiry(0).ReportEvery()) + int64(HandOff) + d.Slack() }
 
 // leastSilence is how long a session must have been silent to expire, and leastPart how long a silence must have lasted
-// to be part of that, as far as clocks tell.
-func (d *Digest) leastSilence(timeout int64) int64 {
-	return int64(d.expiry(timeout).Earliest()) - d.Slack()
+// to be part of that, as far as clocks tell. beyond says that the silence began beyond the client.
+func (d *Digest) leastSilence(timeout int64, beyond bool) int64 {
+	least := d.expiry(timeout).Earliest()
+	if beyond {
+		least = d.expiry(timeout).EarliestBehind()
+	}
+	return int64(least) - d.Slack()
 }
 func (d *Digest) leastPart(timeout int64) int64 {
 	return int64(d.expiry(timeout).PingEvery()) - d.Slack()
@@ -93,7 +97,7 @@ func (d *Digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 		_, until := f.Effect()
 		s := silence{from: f.muffles(timeout), until: until, fault: f}
 		s.doubt, s.beyond = f.doubt(timeout), !f.Hits(a.Process)
-		if f.Hits(a.Process) || f.Hits(d.ServerAt(a.Session, max(s.from, heard))) {
+		if !s.beyond || f.Hits(d.ServerAt(a.Session, max(s.from, heard))) {
 			all = append(all, s)
 		}
 		switch next, led := d.leaderless(f, at, timeout); {
@@ -164,13 +168,7 @@ func (d *Digest) reach(all []silence, heard, at, timeout int64) []silence {
 			}
 		}
 	}
-	least := d.leastSilence(timeout)
-	if len(chain) > 0 && chain[len(chain)-1].beyond {
-		// The leader hears of a follower's sessions by a report every half tick. Where the follower is cut off just
-		// before one is due, the client's latest ping before the last report may be a third of the timeout older than it.
-		least -= int64(d.expiry(timeout).ReportEvery())
-	}
-	if at-since < least {
+	if len(chain) == 0 || at-since < d.leastSilence(timeout, chain[len(chain)-1].beyond) {
 		return nil
 	}
 	slices.SortStableFunc(chain, func(a, b silence) int { return cmp.Compare(b.until, a.until) })
@@ -370,7 +368,7 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 		since = math.MinInt64
 	}
 	long := func(from, until int64) bool {
-		return min(until, at)-max(from, since) >= d.leastSilence(t) && at-until <= t+2*int64(d.Facts.Tick)+d.Slack()
+		return min(until, at)-max(from, since) >= d.leastSilence(t, false) && at-until <= t+2*int64(d.Facts.Tick)+d.Slack()
 	}
 	because := func(reason func(f *Fault, from int64) bool) *Fault {
 		return d.blame(t, func(f *Fault) bool {

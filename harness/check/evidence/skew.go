@@ -263,6 +263,9 @@ func (d *Digest) HandedOver(older, newer *history.Acquisition) bool {
 // before it fell silent. A follower reports every half tick to the leader which sessions it has heard of. The leader
 // expires a session once T is over since it heard of it, rounded up to a tick. So the session expires between 2/3 T
 // and T + 1.5 ticks after its client fell silent.
+//
+// If its follower falls silent instead, just before a report is due, the last ping that the leader has heard of may be
+// T/3 older than the report before. So the session expires up to half a tick sooner.
 type Expiry struct {
 	Timeout, Tick time.Duration
 }
@@ -275,6 +278,9 @@ func (e Expiry) ReportEvery() time.Duration { return e.Tick / 2 }
 
 // Earliest is the shortest silence after which the session may expire, 2/3 T.
 func (e Expiry) Earliest() time.Duration { return e.Timeout * 2 / 3 }
+
+// EarliestBehind is Earliest of a silence that is not the client's but its follower's.
+func (e Expiry) EarliestBehind() time.Duration { return e.Earliest() - e.ReportEvery() }
 
 // Latest is the longest silence that the session may outlive, T + 1.5 ticks.
 func (e Expiry) Latest() time.Duration { return e.Timeout + e.ReportEvery() + e.Tick }
