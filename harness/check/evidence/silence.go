@@ -352,9 +352,8 @@ func (d *Digest) leaderless(f *Fault, at, timeout int64) (next int64, led bool) 
 // instant at. Its cause is [CauseNone] if nothing explains that.
 //
 // The fault must have struck a's process, or the server that a's session was connected to, or the leader, which alone
-// keeps sessions alive; or a's process must have stood still. The silence that it caused must have lasted 2/3 of the
-// session timeout before at: a server expires no session sooner than a timeout after it last heard of it, and it last
-// heard of an idle client up to a third of the timeout before the silence began. If the silence is older than a's
+// keeps sessions alive; or a's process must have stood still. The silence that it caused must have lasted before at for
+// as long as a session that expires must have been silent at least; see [Expiry]. If the silence is older than a's
 // acquire call, it is counted from that call, since the service heard of a after it began; but not if the leader need
 // not have heard of that yet. A silence that was over long ago explains nothing, because within the timeout and two
 // ticks the session is either expired or alive again, and its client knows.
@@ -367,14 +366,14 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	if at-a.Invoked <= d.BackAt()+int64(HandOff) {
 		since = math.MinInt64
 	}
-	long := func(from, until int64) bool {
-		return min(until, at)-max(from, since) >= d.leastSilence(t, false) && at-until <= t+2*int64(d.Facts.Tick)+d.Slack()
+	long := func(from, until int64, beyond bool) bool {
+		return min(until, at)-max(from, since) >= d.leastSilence(t, beyond) && at-until <= t+2*int64(d.Facts.Tick)+d.Slack()
 	}
 	because := func(reason func(f *Fault, from int64) bool) *Fault {
 		return d.blame(t, func(f *Fault) bool {
 			_, until := f.Effect()
 			from := f.muffles(t)
-			return f.silences() && long(from, until) && reason(f, max(from, a.Invoked))
+			return f.silences() && long(from, until, !f.Hits(a.Process)) && reason(f, max(from, a.Invoked))
 		})
 	}
 	told := func(x Explanation, until int64) Explanation {
@@ -388,7 +387,7 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 		return told(blamed(f, f.String(), t), f.Until())
 	}
 	for _, e := range d.standstills(a.Process) {
-		if long(e.At-int64(e.Hiccup()), e.At) {
+		if long(e.At-int64(e.Hiccup()), e.At, false) {
 			return told(stoodStill(e), e.At)
 		}
 	}
@@ -398,7 +397,7 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	if f = because(func(f *Fault, _ int64) bool { return f.hampersLeader() }); f != nil {
 		return told(suspected(f, f.String(), hampered), f.Until())
 	}
-	if s := d.unrecorded(a); s != nil && long(s.from, s.until) {
+	if s := d.unrecorded(a); s != nil && long(s.from, s.until, false) {
 		return told(suspected(nil, "no fault explains it", s.doubt), s.until)
 	}
 	return Unexplained(nil, "no fault explains it")
