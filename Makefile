@@ -162,7 +162,9 @@ ALONE_TESTS := ./harness/run ./harness/gate ./harness/series/bench ./harness/ben
 # The others whose tests start labs run two at a time.
 LAB_TESTS := ./recipes ./chaos/... ./recipes/curator ./recipes/zksession ./recipes/zktest ./recipes/broken ./ensembles \
 	./ensembles/remote ./ensembles/txnlog ./harness/series
-# The others run beside them, at a lower priority.
+# The others run beside them, at a lower priority. Nightly ones run afterwards: they compile programs and start JVMs, and
+# the containers of all labs together get no more of the processors from Linux than a single process outside.
+SUITE_ORDER := $(if $(LOCKLAB_TEST_ALL),-after)
 PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/debian ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
 	./recipes/zktest/sim \
@@ -180,7 +182,7 @@ RACE_TESTS := ./chaos ./ensembles/agent/serve ./ensembles/remote ./ensembles/txn
 setup: image setup-race setup-clojure setup-readers setup-chromium setup-zookeeper curator ## install what the tests need (two to five minutes, once)
 
 test: setup ## run the tests, on real ensembles (at most 15 minutes, and two to five more to install what they need, once)
-	$(GO) run ./ensembles/labtest/suite/runsuite -alone '$(ALONE_TESTS)' -labs '$(LAB_TESTS)' -plain '$(PLAIN_TESTS)' -race '$(RACE_TESTS)'
+	$(GO) run ./ensembles/labtest/suite/runsuite $(SUITE_ORDER) -alone '$(ALONE_TESTS)' -labs '$(LAB_TESTS)' -plain '$(PLAIN_TESTS)' -race '$(RACE_TESTS)'
 
 # go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.
 RACE := bin/race

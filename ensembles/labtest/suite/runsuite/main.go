@@ -1,6 +1,6 @@
 // Command runsuite vets the code and runs the tests for `make test`. Those that start labs and measure, or look whether
 // a lab has changed anything on the machine, run one package at a time; then the others that start labs run two
-// packages at a time. Those without labs run beside them, at a lower priority.
+// packages at a time. Those without labs run beside them, at a lower priority, or after them.
 //
 // In flow: lists of packages, as flags. Out flow: what failed, how long each package took, and, in the last line, how
 // many tests were skipped and why. It fails if a test fails.
@@ -27,6 +27,7 @@ func main() {
 	labs := flag.String("labs", "", "packages whose tests start labs and do neither")
 	plain := flag.String("plain", "", "packages whose tests do neither")
 	raced := flag.String("race", "", "packages of both kinds whose short tests run with the race detector")
+	flag.BoolVar(&s.after, "after", false, "run what has no lab after the labs, because it would slow their servers down")
 	flag.IntVar(&s.parallel, "parallel", 3, "how many tests of one package with labs run at once")
 	flag.Parse()
 	s.alone, s.labs = strings.Fields(*alone), strings.Fields(*labs)
@@ -44,6 +45,7 @@ func main() {
 // A runner is what one call of the program runs.
 type runner struct {
 	alone, labs, plain, raced []string
+	after                     bool
 	parallel                  int
 
 	report report
@@ -85,7 +87,9 @@ func (s *runner) run(ctx context.Context) error {
 		}
 		return nil
 	})
+	ended := make(chan struct{}) // closed when the tests with labs have ended
 	try(func() error {
+		defer close(ended)
 		room := semaphore.NewWeighted(together)
 		for l := range built {
 			share := int64(1)
@@ -100,9 +104,12 @@ func (s *runner) run(ctx context.Context) error {
 				return l.run(ctx, s.parallel, s.report.take)
 			})
 		}
-		return nil
+		return room.Acquire(ctx, together)
 	})
 	try(func() error {
+		if s.after {
+			<-ended
+		}
 		if err := vet(ctx); err != nil {
 			return err
 		}
