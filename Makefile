@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name 'help*.txt' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench gate-curve bench-peers bench-load image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
+.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench figures gate-curve bench-peers bench-load image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -284,7 +284,7 @@ lint-columns: ## check that no line of Go is longer than 120 columns
 
 # What only tests use is no product: no package of locklab imports it, which a test checks. The aim is 80,000 lines.
 TEST_SUPPORT := ensembles/kubernetes/testcluster ensembles/labtest harness/benchpeers harness/history/historytest \
-	harness/run/testdata recipes/examples recipes/internal/wire reports/gatecurve reports/internal
+	harness/run/testdata recipes/examples recipes/internal/wire reports/figures reports/gatecurve reports/internal
 MOST_LINES := 102589
 lint-lines: ## count the lines of Go outside tests and what only tests use
 	@n=$$(git ls-files -z -- '*.go' ':!*_test.go' $(TEST_SUPPORT:%=':!%/') | xargs -0 cat -- 2>/dev/null | wc -l); \
@@ -301,6 +301,14 @@ bench-peers: image curator ## compare our mutex with zk.Lock and Curator's, from
 LOAD ?=
 bench-load: build setup-zookeeper ## compare the load that locklab makes with a thin program's, in ten minutes (also in runs/bench-load.json)
 	CGO_ENABLED=0 $(GO) run -trimpath ./harness/benchpeers load $(LOAD)
+
+# FIGURES=peers,shards names some of the figures, FOR=30m bounds the time, and MACHINE='hosted' names the machine. Each
+# round is appended to the figure's records as soon as it is measured; a call goes on where the last one stopped. Commit
+# the records and the manuals.
+FIGURES ?=
+figures: image curator ## measure what the manuals' tables lack, and write them: FIGURES=peers FOR=30m make figures
+	CGO_ENABLED=0 $(GO) run -trimpath ./harness/benchpeers figures -only '$(FIGURES)' -for $(FOR) -machine '$(MACHINE)'
+	$(GO) test -count=1 -run TestReadmeShowsTheFigures ./harness/cmd/locklab -update
 
 # Comparisons are added to those of the manual, whose table and picture are made again at the end, so they can be made in
 # pieces; commit the file. CURVE=runs/mine.jsonl adds them to another file. No comparison begins that might not end in

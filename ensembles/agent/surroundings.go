@@ -1,7 +1,11 @@
 package agent
 
 import (
+	"fmt"
 	"net/netip"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,4 +55,31 @@ func OwnProcessorTime() (time.Duration, error) {
 	var own syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &own)
 	return time.Duration(own.Utime.Nano() + own.Stime.Nano()), err
+}
+
+// MachineBusy returns for how long the processors of this machine were not idle since it started, or were not given to
+// it by what it runs on.
+func MachineBusy() (time.Duration, error) {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	// cpu user nice system idle iowait irq softirq steal
+	line, _, _ := strings.Cut(string(b), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	const idle, iowait = 4, 5
+	var ticks int64
+	for i, field := range fields[1:9] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		if i+1 != idle && i+1 != iowait {
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * ProcessorTick, nil
 }

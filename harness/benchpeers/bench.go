@@ -26,6 +26,7 @@ type Config struct {
 	Warmup, Measure time.Duration
 	// Binary is the static locklab binary for the hosts.
 	Binary string
+	JVM    string // how the servers' JVMs are set up; empty = as in a lab
 	Log    *slog.Logger
 	// Progress is called for each measurement.
 	Progress func(what string)
@@ -54,33 +55,20 @@ type bench struct {
 	lab      *ensembles.Lab
 	ensemble *ensembles.Ensemble
 	cells    int
+	// The versions of what is measured.
+	zooKeeper, curator string
 }
 
 // Run makes the lab, measures everything and removes the lab.
 func Run(ctx context.Context, cfg Config) (_ *Comparison, err error) {
-	b := &bench{cfg: cfg}
-	if err := b.open(ctx); err != nil {
-		return nil, err
-	}
-	defer func() {
-		// The lab is removed even if ctx has ended.
-		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		err = errors.Join(err, b.lab.Close(once))
-	}()
-	c := &Comparison{
-		Schema: 1, Lock: cfg.Lock, Locks: cfg.Locks, Servers: servers, Image: b.lab.Image,
-		Rounds: cfg.Rounds, WarmupNs: int64(cfg.Warmup), MeasureNs: int64(cfg.Measure),
-	}
-	b.ensemble, err = ensembles.StartEnsemble(ctx, b.lab, ensembles.ServerConfig{
-		Tick: tick, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: sessionTimeout,
-		HeapBytes: 512 << 20,
-	})
+	b, err := open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if c.ZooKeeper, err = b.ensemble.Version(ctx); err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, b.close(ctx)) }()
+	c := &Comparison{
+		Schema: 1, Lock: cfg.Lock, Locks: cfg.Locks, Servers: servers, Image: b.lab.Image, ZooKeeper: b.zooKeeper,
+		Rounds: cfg.Rounds, WarmupNs: int64(cfg.Warmup), MeasureNs: int64(cfg.Measure),
 	}
 	for _, n := range cfg.Clients {
 		for _, peer := range Peers[cfg.Lock] {
@@ -114,19 +102,23 @@ func inTurn(round, peers int) (order []int) {
 	return order
 }
 
-// open makes the lab.
-func (b *bench) open(ctx context.Context) error {
+// open makes the lab and starts its ensemble.
+func open(ctx context.Context, cfg Config) (_ *bench, err error) {
+	b := &bench{cfg: cfg}
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := curator.Jars()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if b.curator, err = curator.Version(found); err != nil {
+		return nil, err
 	}
 	driver, err := curator.Build(ctx, filepath.Dir(b.cfg.Binary), found)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	client := ensembles.HostSpec{Name: clientHost, Role: ensembles.Client, Base: true,
 		Files: []ensembles.File{{Source: self, Target: peerProgram, Executable: true}}}
@@ -139,7 +131,27 @@ func (b *bench) open(ctx context.Context) error {
 	}
 	b.lab, err = labs.Start(ctx, ensembles.LabAuto,
 		ensembles.LabConfig{Hosts: hosts, Binary: b.cfg.Binary, Log: b.cfg.Log})
-	return err
+	if err != nil {
+		return nil, err
+	}
+	b.ensemble, err = ensembles.StartEnsemble(ctx, b.lab, ensembles.ServerConfig{
+		Tick: tick, SyncLimit: 5, MinSessionTimeout: 2 * tick, MaxSessionTimeout: sessionTimeout,
+		JVM: cfg.JVM, HeapBytes: 512 << 20,
+	})
+	if err == nil {
+		b.zooKeeper, err = b.ensemble.Version(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.close(ctx))
+	}
+	return b, nil
+}
+
+// close removes the lab, even if ctx has ended.
+func (b *bench) close(ctx context.Context) error {
+	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return b.lab.Close(once)
 }
 
 // A Comparison is everything that was measured.

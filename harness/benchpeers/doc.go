@@ -18,4 +18,7 @@
 // `benchpeers load` (`make bench-load`) compares something else: the load that locklab makes with a [Thin] one, which
 // does nothing but acquire and release, on the same servers, in turn. In flow: the shape of the load, closed or at a
 // rate. Out flow: a [LoadComparison], whose ratios say how much of what locklab measures is locklab.
+//
+// `benchpeers figures` (`make figures`) measures the tables of the manuals: rounds of peers, and sweeps of locklab,
+// which it appends to the records of package figures.
 package main

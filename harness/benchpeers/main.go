@@ -27,6 +27,8 @@ func main() {
 	case !errors.Is(err, errNoPeer):
 	case len(os.Args) > 1 && os.Args[1] == roleLoad:
 		err = compareLoads(ctx, os.Args[2:])
+	case len(os.Args) > 1 && os.Args[1] == roleFigures:
+		err = recordFigures(ctx, os.Args[2:])
 	default:
 		err = comparePeers(ctx, os.Args[1:])
 	}

@@ -25,6 +25,9 @@ type Sample struct {
 	// Requests and Watches count the requests that the servers got and the watches that they fired, per acquisition.
 	Requests float64 `json:"requests_per_acquisition"`
 	Watches  float64 `json:"watches_per_acquisition"`
+	// ServerCPU is the servers' CPU time, and Others is how many processors processes used that are no part of this.
+	ServerCPU *int64   `json:"server_cpu_ns_per_acquisition"`
+	Others    *float64 `json:"other_processors"`
 }
 
 // setUpCap bounds the time in which all clients connect and first hold the lock, and that of their last round and the
@@ -40,6 +43,7 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 		return func() error { _, err := host.Input(ctx, line); return err }
 	}
 	var before, after []count
+	var usedBefore, usedAfter usedBy
 	var r Record
 	for _, step := range []func() error{
 		func() error {
@@ -51,7 +55,9 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 		func() error { return pass(ctx, b.cfg.Warmup) },
 		say(beginLine),
 		func() (err error) { before, err = b.count(ctx); return err },
+		func() (err error) { usedBefore, err = b.used(ctx); return err },
 		func() error { return pass(ctx, b.cfg.Measure) },
+		func() (err error) { usedAfter, err = b.used(ctx); return err },
 		func() (err error) { after, err = b.count(ctx); return err },
 		say(endLine),
 		func() error { return b.until(ctx, "the record", name, recordFile, true) },
@@ -71,6 +77,7 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 	if s.Acquisitions == 0 {
 		return Sample{}, errors.New("no client acquired the lock in the measured time")
 	}
+	s.charge(usedBefore, usedAfter)
 	// The counters and the process have different intervals, so rates are compared and not counts.
 	for i, c := range after {
 		seconds := c.at.Sub(before[i].at).Seconds()

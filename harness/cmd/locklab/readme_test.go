@@ -19,6 +19,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
 	"locklab/reports/export"
+	"locklab/reports/figures"
 	"locklab/reports/gatecurve"
 	"locklab/reports/result"
 	"locklab/workloads"
@@ -143,6 +144,22 @@ func TestReadmeShowsTheGateCurve(t *testing.T) {
 		}
 	}
 	inManual(t, "reports/measurements/gate.md", "gate curve", text)
+}
+
+// The measured tables of the manuals are made of stored records, so that no figure is typed.
+func TestReadmeShowsTheFigures(t *testing.T) {
+	for i := range figures.All {
+		f := &figures.All[i]
+		records, err := f.Read(root(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var table strings.Builder
+		if err := f.Table(&table, records); err != nil {
+			t.Fatal(err)
+		}
+		inManual(t, f.Manual, "figures "+f.Name, table.String())
+	}
 }
 
 // The manual lists every built-in scenario with the reader whom it serves and its question.

@@ -1,0 +1,141 @@
+package figures
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Figure is a measured table of a manual.
+type Figure struct {
+	Name   string // of its file of records, and of its section in the manual
+	Manual string // by its path from the root
+	Rounds int    // how many are measured of each cell
+	Pieces []Piece
+	// Keys are the columns that say which cell a row is, and Columns are the names of its numbers in the catalogue.
+	Keys, Columns []string
+	// Base is the value of the last key to which the throughput of the others is compared, in the same round. It stands
+	// for all values that begin with it. Empty = nothing is compared.
+	Base string
+
+	_ struct{}
+}
+
+// A Piece is what is measured in one go: peers of a lock in turn, or a sweep.
+type Piece struct {
+	Name string
+	// Lock names the peers, which are measured with so many clients that share so many locks.
+	Lock           string
+	Clients, Locks int
+	// Sweep has the arguments of `locklab sweep`; empty = peers are measured.
+	Sweep []string
+
+	_ struct{}
+}
+
+// The names of a cell's keys that peers have. A sweep's keys are those that it varies.
+const (
+	KeyLock    = "lock"
+	KeyClients = "clients"
+	KeyLocks   = "locks"
+	KeyPeer    = "peer"
+)
+
+func peers(lock string, locks int, clients ...int) (all []Piece) {
+	for _, n := range clients {
+		all = append(all, Piece{Name: fmt.Sprintf("%s-%d-%d", lock, locks, n), Lock: lock, Locks: locks, Clients: n})
+	}
+	return all
+}
+
+// production are the arguments that all sweeps have.
+var production = []string{"--jvm", "production", "--yes"}
+
+func sweep(args ...string) []Piece {
+	return []Piece{{Name: "sweep", Sweep: append(args, production...)}}
+}
+
+// Columns of tables.
+var (
+	ofLocks = []string{"acquired_per_s", "acquire.p50", "acquire.p99", "handoff.p50", "server.requests_per_acquire",
+		"load_per_acquire", "server_per_acquire"}
+	ofSweeps = []string{"acquired_per_s", "acquire.p50", "acquire.p99", "handoff.p50", "load_per_acquire",
+		"server_per_acquire"}
+)
+
+// All are the figures that `make figures` measures. The gate's curve, the danger curve and the soaks take longer, and
+// have commands of their own.
+var All = []Figure{
+	{Name: "peers", Manual: "reports/measurements/locks.md", Rounds: 10, Base: "curator",
+		Pieces: slices.Concat(peers("mutex", 1, 1, 64, 256, 1000), peers("mutex", 64, 64), peers("rw", 1, 1, 64),
+			peers("semaphore", 1, 1, 64, 256)),
+		Keys: []string{KeyLock, KeyLocks, KeyClients, KeyPeer}, Columns: ofLocks},
+	{Name: "workloads", Manual: "reports/measurements/sweeps.md", Rounds: 5,
+		Pieces: sweep("mutex", "--param", "workload=mutex,read-write,semaphore", "--param", "clients=1,2,8,32,128",
+			"--hold", "5ms", "--warmup", "1s", "--duration", "3s"),
+		Keys: []string{"workload", "clients"}, Columns: ofSweeps},
+	{Name: "shards", Manual: "reports/measurements/sweeps.md", Rounds: 5,
+		Pieces: sweep("mutex", "--param", "locks=1,10", "--param", "clients=8,64,500", "--hold", "5ms", "--warmup", "1s",
+			"--duration", "6s"),
+		Keys: []string{"locks", "clients"}, Columns: ofSweeps},
+}
+
+// Named returns the figures of these names, with commas; all if there are none.
+func Named(names string) (chosen []*Figure, err error) {
+	for name := range strings.SplitSeq(names, ",") {
+		before := len(chosen)
+		for i := range All {
+			if names == "" || All[i].Name == name {
+				chosen = append(chosen, &All[i])
+			}
+		}
+		if len(chosen) == before {
+			var known []string
+			for i := range All {
+				known = append(known, All[i].Name)
+			}
+			return nil, fmt.Errorf("there is no figure %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// mostTries is how often as many rounds are measured of a piece as it has, before it counts as too disturbed.
+const mostTries = 2
+
+// Missing reports whether a piece needs another round under these conditions, and the number of that round. A piece
+// that was disturbed again and again has no further round.
+func (f *Figure) Missing(p *Piece, under Conditions, all []Record) (round int, missing bool) {
+	good := map[string]int{}
+	tried := map[int]bool{}
+	for i := range all {
+		r := &all[i]
+		if r.Piece != p.Name {
+			continue
+		}
+		round = max(round, r.Round)
+		if r.Conditions != under {
+			continue
+		}
+		tried[r.Round] = true
+		if cell := f.row(r); r.shown() {
+			good[cell]++
+		} else {
+			good[cell] += 0
+		}
+	}
+	missing = len(good) == 0
+	for _, n := range good {
+		missing = missing || n < f.Rounds
+	}
+	return round + 1, missing && len(tried) < mostTries*f.Rounds
+}
+
+// row identifies a cell.
+func (f *Figure) row(r *Record) string {
+	var values []string
+	for _, key := range f.Keys {
+		values = append(values, r.Cell[key])
+	}
+	return strings.Join(values, "\t")
+}

@@ -1,0 +1,118 @@
+package figures
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// SchemaVersion is the schema_version of a record.
+const SchemaVersion = 1
+
+// Dir has the records, from the root of the repository.
+const Dir = "reports/measurements/records"
+
+// A Record is one round of one cell.
+type Record struct {
+	SchemaVersion int `json:"schema_version"`
+	// Piece names what is measured together, and Round counts how often that was done, from 1.
+	Piece string `json:"piece"`
+	Round int    `json:"round"`
+	// Cell has what distinguishes the cell within its figure, such as the number of clients.
+	Cell  map[string]string `json:"cell"`
+	Begun time.Time         `json:"begun"`
+	// TookS is how long the whole piece took, in seconds, with its lab.
+	TookS      float64    `json:"took_s"`
+	Locklab    string     `json:"locklab"` // revision
+	Conditions Conditions `json:"conditions"`
+	// Others is how many processors were used by processes that are no part of the measurement; null if it is not known.
+	Others *float64 `json:"other_processors"`
+	// Failed says why the round has no figures, such as a violation; empty if it has.
+	Failed string `json:"failed,omitempty"`
+	// Values has numbers by their names in the catalogue of package result. A number that the round does not have is left
+	// out.
+	Values map[string]float64 `json:"values"`
+}
+
+// Conditions are what figures depend on besides what they are figures of. Rounds under different conditions are never
+// shown together.
+type Conditions struct {
+	ZooKeeper  string `json:"zookeeper"`
+	Curator    string `json:"curator,omitempty"`
+	JVM        string `json:"jvm"`
+	Lab        string `json:"lab"`
+	Processors int    `json:"processors"`
+	// Machine names a machine where that is needed, such as "hosted".
+	Machine string `json:"machine,omitempty"`
+}
+
+// mostOthers is the share of the processors that others may use in a round that is shown.
+const mostOthers = 0.1
+
+// Disturbed reports whether other processes used so much of the processors that the round is not shown. A round that
+// does not know counts as disturbed.
+func (r *Record) Disturbed() bool {
+	return r.Others == nil || *r.Others > mostOthers*float64(r.Conditions.Processors)
+}
+
+// shown reports whether the round has figures to be shown.
+func (r *Record) shown() bool { return r.Failed == "" && !r.Disturbed() }
+
+// Read reads the records of a figure, in the order in which they were made. There are none if there is no file.
+func (f *Figure) Read(root string) (all []Record, err error) {
+	file, err := os.Open(f.file(root))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for lines := bufio.NewReader(file); ; {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return all, nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return all, err
+		}
+		var r Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return all, fmt.Errorf("%s, line %d: %w", file.Name(), len(all)+1, err)
+		}
+		if r.SchemaVersion != SchemaVersion {
+			return all, fmt.Errorf("%s, line %d: schema_version is %d, and this program reads %d", file.Name(), len(all)+1,
+				r.SchemaVersion, SchemaVersion)
+		}
+		all = append(all, r)
+	}
+}
+
+// Append adds the records of one round of a piece in one write, so that a program that is killed leaves whole rounds.
+func (f *Figure) Append(root string, round []Record) error {
+	var text []byte
+	for _, r := range round {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, line...), '\n')
+	}
+	if err := os.MkdirAll(filepath.Join(root, Dir), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(f.file(root), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+func (f *Figure) file(root string) string { return filepath.Join(root, Dir, f.Name+".jsonl") }
