@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 
+	"gonum.org/v1/gonum/stat"
+
 	"locklab/harness/history"
 )
 
@@ -16,6 +18,9 @@ type Fairness struct {
 	Jain *float64 `json:"jain"`
 	// Gini is the Gini coefficient of the grants per client: 0 if all got the same number.
 	Gini *float64 `json:"gini"`
+	// HoldRSD is the standard deviation of the time for which clients had a lock, over its mean: 0 if all had one for as
+	// long. Clients with as many grants differ in it if their holds are not equally long.
+	HoldRSD *float64 `json:"hold_rsd"`
 	// FIFOInversions is how many grants against the queue's order the check counted.
 	FIFOInversions *int64 `json:"fifo_inversions"`
 	// MaxBypass is the most grants that one waiter in the queue saw go to clients that asked later.
@@ -78,8 +83,42 @@ func Tallies(acq []history.Acquisition, w Interval) []Tally {
 	return all
 }
 
+// HeldTimes returns for how long in the window each client believed that it had a lock, of the clients that wanted one
+// in it or had one. What a client has twice at the same time counts twice.
+func HeldTimes(acq []history.Acquisition, w Interval) map[string]int64 {
+	held := map[string]int64{}
+	for i := range acq {
+		a := &acq[i]
+		if a.Invoked >= w.To {
+			continue
+		}
+		if a.Returned == history.None || a.Returned >= w.From {
+			held[a.Client] += 0
+		}
+		if !a.Granted() {
+			continue
+		}
+		if had := min(a.BelievedUntil(w.To), w.To) - max(a.Returned, w.From); had > 0 {
+			held[a.Client] += had
+		}
+	}
+	return held
+}
+
+// holdRSD returns the relative standard deviation of the clients' times; nil if none of them had a lock.
+func holdRSD(held map[string]int64) *float64 {
+	var times []float64
+	for _, client := range slices.Sorted(maps.Keys(held)) { // so that the sum does not depend on the map's order
+		times = append(times, float64(held[client]))
+	}
+	if mean, sd := stat.PopMeanStdDev(times, nil); mean > 0 {
+		return new(sd / mean)
+	}
+	return nil
+}
+
 func FairnessOf(acq []history.Acquisition, grants [][]*history.Acquisition, w Interval) Fairness {
-	var f Fairness
+	f := Fairness{HoldRSD: holdRSD(HeldTimes(acq, w))}
 	all := Tallies(acq, w)
 	var got []int64
 	var sum, starved int64

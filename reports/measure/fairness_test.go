@@ -57,6 +57,40 @@ func TestFairnessOfStarvedAndBypassed(t *testing.T) {
 	}
 }
 
+// Clients with as many grants differ in the time for which they had the lock. A hold counts as far as it lies in the
+// window, until its end or until it was lost, even if it was granted before.
+func TestHoldRSD(t *testing.T) {
+	lost := synth.Grant("c", 700, 701, 710, 900)
+	lost.Trouble = &history.Trouble{Lost: synth.Ms(730), Died: history.None}
+	acq := []history.Acquisition{
+		synth.Grant("old", -20, -15, -10, 30), // 30 ms of it in the window
+		synth.Grant("a", 10, 11, 40, 50),      // 10 ms
+		synth.Grant("b", 20, 21, 100, 130),    // 30 ms
+		lost,                                  // 20 ms
+		synth.Grant("d", 800, 801, 990, 2000), // 10 ms
+		synth.Waiting("e", 5, 6),              // nothing
+		synth.Grant("late", 1500, 1501, 1600, 1700),
+	}
+	want := map[string]int64{"old": synth.Ms(30), "a": synth.Ms(10), "b": synth.Ms(30), "c": synth.Ms(20),
+		"d": synth.Ms(10), "e": 0}
+	if diff := cmp.Diff(want, HeldTimes(acq, wholeSecond)); diff != "" {
+		t.Errorf("times (-want +got):\n%s", diff)
+	}
+	// The mean of 30 10 30 20 10 0 is 100/6; the squares are 2400, so the variance is 400 - (100/6)² = 122.2.
+	f := FairnessOf(acq, history.GrantsByLock(acq), wholeSecond)
+	if sd := math.Sqrt(400 - 10000.0/36); f.HoldRSD == nil || math.Abs(*f.HoldRSD-sd/(100.0/6)) > 1e-9 {
+		t.Errorf("relative standard deviation %v", f.HoldRSD)
+	}
+	// Both get one grant, and one has the lock three times as long: times 10 and 30, mean 20, deviation 10.
+	even := []history.Acquisition{synth.Grant("a", 10, 11, 40, 50), synth.Grant("b", 20, 21, 100, 130)}
+	if f := FairnessOf(even, history.GrantsByLock(even), wholeSecond); *f.Jain != 1 || math.Abs(*f.HoldRSD-0.5) > 1e-9 {
+		t.Errorf("Jain %v, relative standard deviation %v; want 1 and 0.5", *f.Jain, *f.HoldRSD)
+	}
+	if f := FairnessOf(acq[5:6], nil, wholeSecond); f.HoldRSD != nil {
+		t.Errorf("nobody had the lock: %v", *f.HoldRSD)
+	}
+}
+
 func TestBypass(t *testing.T) {
 	reader := func(a history.Acquisition) history.Acquisition { a.Mode = "read"; return a }
 	for _, c := range []struct {

@@ -110,6 +110,8 @@ var catalogue = named(slices.Concat(
 			Row: "Jain’s index", Means: "1 = every client got as many grants as any other"},
 		{Path: "fairness.gini", Unit: Share, Better: Lower, Row: "Gini coefficient",
 			Means: "0 = every client got as many grants as any other"},
+		{Path: "fairness.hold_rsd", Unit: Ratio, Better: Lower, Row: "relative standard deviation of the time with a lock",
+			Means: "0 = every client had one for as long as any other"},
 		{Path: "fairness.fifo_inversions", Better: Lower, Row: "grants against the queue’s order"},
 		{Path: "fairness.max_bypass", Better: Lower, Row: "most grants past one waiter",
 			Means: "to clients that asked after it was queued (at least)"},

@@ -17,6 +17,7 @@ const mostShares = 24
 // A clientShare is the part of the lock that a client got in the measured window.
 type clientShare struct {
 	measure.Tally
+	Held            int64  // for how long it had a lock, in ns
 	Waits           int64  // waits that ended with a grant
 	Median, Longest *int64 // of these waits, in ns; nil without one
 	Bypassed        *int64 // the most grants that went past one of its waits; nil if that is not known
@@ -34,9 +35,10 @@ func clientShares(in result.Input, w measure.Interval) []clientShare {
 	if most := in.Result.Fairness.MaxBypass; most != nil && *most > 0 { // else there is nothing to count
 		bypassed = measure.Bypasses(in.Acquisitions, w)
 	}
+	held := measure.HeldTimes(in.Acquisitions, w)
 	var all []clientShare
 	for _, tally := range measure.Tallies(in.Acquisitions, w) {
-		s := clientShare{Tally: tally}
+		s := clientShare{Tally: tally, Held: held[tally.Client]}
 		if own := waits[tally.Client]; len(own) > 0 {
 			slices.Sort(own)
 			s.Waits, s.Median, s.Longest = int64(len(own)), &own[(len(own)-1)/2], &own[len(own)-1]
@@ -80,11 +82,11 @@ func evenly(all []clientShare) string {
 	return fmt.Sprintf("each of %d clients got %s to %s grants", len(all), words.Grouped(least), words.Grouped(most))
 }
 
-// sharesTable has the grants and waits of each client, and its bypasses if there were any.
+// sharesTable has the grants, the time with a lock and the waits of each client, and its bypasses if there were any.
 func sharesTable(all []clientShare) *doc.Table {
-	columns := []string{"client", "#grants", "#median wait", "#longest wait"}
+	columns := []string{"client", "#grants", "#held", "#median wait", "#longest wait"}
 	passed := slices.ContainsFunc(all, func(s clientShare) bool { return s.Bypassed != nil })
-	caption := "Grants and waits of each client in the window, most grants first"
+	caption := "Grants, time with the lock and waits of each client in the window, most grants first"
 	if passed {
 		columns = append(columns, "#most bypasses")
 		caption += "; a bypass is a grant to a client that asked after this one had its place in the queue, " +
@@ -93,7 +95,7 @@ func sharesTable(all []clientShare) *doc.Table {
 	t := doc.NewTable(caption, columns...)
 	for i := range all[:min(len(all), mostShares)] {
 		s := &all[i]
-		row := []string{s.Client, words.Grouped(s.Grants), duration(s.Median), duration(s.Longest)}
+		row := []string{s.Client, words.Grouped(s.Grants), words.Duration(s.Held), duration(s.Median), duration(s.Longest)}
 		if passed {
 			row = append(row, number(s.Bypassed))
 		}

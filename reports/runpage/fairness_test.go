@@ -38,9 +38,9 @@ func TestFairnessIsDrawnWhereItTells(t *testing.T) {
 		row      []string // of c1/1
 	}{
 		"unfair": {unfair(20), []string{"grants", "waits", "bypasses"},
-			[]string{"c1/1", "20", "60 ms", "60 ms", "2"}},
+			[]string{"c1/1", "20", "200 ms", "60 ms", "60 ms", "2"}},
 		// Each waits for the other, and there are too few waits for their medians to tell.
-		"in turn": {inTurn(), nil, []string{"c1/1", "3", "20 ms", "20 ms"}},
+		"in turn": {inTurn(), nil, []string{"c1/1", "3", "30 ms", "20 ms", "20 ms"}},
 	} {
 		in := Input(closed(c.events), check.Facts{})
 		figures, d := figuresOf(in)
