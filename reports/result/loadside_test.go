@@ -1,9 +1,13 @@
 package result
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
@@ -86,4 +90,42 @@ func TestVoidLeads(t *testing.T) {
 	if all := strings.Join(r.Caveats, "; "); !strings.Contains(all, want) {
 		t.Errorf("%q", r.Caveats)
 	}
+}
+
+// Errors cannot raise a throughput: a history in which some acquisitions failed, timed out or were left open, or in
+// which the errors came on top, has no higher one than the history without errors.
+func TestErrorsRaiseNoThroughput(t *testing.T) {
+	w := measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
+	rapid.Check(t, func(t *rapid.T) {
+		var good []history.Acquisition
+		for i := range rapid.IntRange(0, 40).Draw(t, "acquisitions") {
+			at := rapid.Float64Range(-100, 1100).Draw(t, "granted")
+			good = append(good, synth.Grant(fmt.Sprintf("c1/%d", i%4), at-20, at-10, at, at+5))
+		}
+		bad := slices.Clone(good)
+		for i := range bad {
+			if rapid.Bool().Draw(t, "fails") {
+				spoil(t, &bad[i])
+			}
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "more errors") {
+			at := rapid.Float64Range(0, 1000).Draw(t, "failed")
+			a := synth.Grant("c1/9", at-1, at-1, at, at)
+			spoil(t, &a)
+			bad = append(bad, a)
+		}
+		without, with := throughput(good, w).AcquiredPerS, throughput(bad, w).AcquiredPerS
+		if *with > *without {
+			t.Fatalf("%v a second with errors, %v without", *with, *without)
+		}
+	})
+}
+
+// spoil makes an acquisition one that ended with an error, or did not end.
+func spoil(t *rapid.T, a *history.Acquisition) {
+	a.Outcome = rapid.SampledFrom([]history.Kind{history.Fail, history.Info}).Draw(t, "outcome")
+	if rapid.Bool().Draw(t, "open") {
+		a.Returned, a.Outcome = history.None, history.Info
+	}
+	a.ReleaseInvoked, a.ReleaseReturned = history.None, history.None
 }

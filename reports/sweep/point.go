@@ -8,7 +8,7 @@ import (
 	"locklab/reports/result"
 )
 
-// A Point is a point of the grid: medians over its runs.
+// A Point is a point of the grid: medians over its runs without those in which a check failed.
 type Point struct {
 	Values map[string]string `json:"values"`
 	// Load is the place on the axis of the load: the value if it is a number, else its index, from 1.
@@ -88,7 +88,7 @@ func summarizePoint(in PointRuns, over string) Point {
 	p.Medians = p.used
 	if p.AcquiredPerS = p.median("acquired_per_s"); p.AcquiredPerS != nil {
 		q, _ := result.Named("acquired_per_s")
-		rates := valuesOf(all, q)
+		rates := valuesOf(sound(all), q)
 		p.AcquiredPerSMin, p.AcquiredPerSMax = new(rates[0]), new(rates[len(rates)-1])
 	}
 	return p

@@ -239,7 +239,7 @@ func (s *Sweep) loadOf(p *Point) string {
 	return cmp.Or(strings.Join(all, ", "), s.Scenario)
 }
 
-// tried returns the results that tell what was used up at a point: all of them, or of a search those of the full
+// tried returns the results that tell what was used up at a point: the sound ones, or of a search those of the full
 // windows at its upper bound. The runs of a search are its trials, in order.
 func (p *Point) tried(runs []Run) []*result.Result {
 	var all []*result.Result
@@ -253,7 +253,20 @@ func (p *Point) tried(runs []Run) []*result.Result {
 		}
 		all = append(all, r.Result)
 	}
+	if p.Limit == nil {
+		return sound(all)
+	}
 	return all
+}
+
+// sound leaves out the results of runs in which a check failed, because a lock that lets something through is fast. If
+// there are no others, it returns all: the point's verdict stands beside their numbers.
+func sound(all []*result.Result) []*result.Result {
+	kept := slices.DeleteFunc(slices.Clone(all), func(r *result.Result) bool { return FailedCheck(r) != "" })
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
 }
 
 // resources says what ran out first, series by series.

@@ -104,6 +104,36 @@ func sweepInput(repeat int, all []kind, change func(kind string, clients int, r 
 	return in
 }
 
+// A run in which the lock let something through cannot raise a point's throughput, and still decides its verdict. If
+// each run did, the verdict stands beside what they measured.
+func TestViolationRaisesNoThroughput(t *testing.T) {
+	broken := func(r *result.Result) {
+		r.Verdict, r.Outcome = check.Fail, result.Violation
+		r.Checks = []result.CheckLine{{Name: check.BeliefExclusion, Outcome: check.Fail}}
+		r.Throughput.AcquiredPerS = new(1e6)
+	}
+	for _, runs := range []int{1, 2, 3} { // how many of the three are broken
+		n := 0
+		s := Summarize(sweepInput(3, kinds[:1], func(_ string, clients int, r *result.Result) {
+			if clients == 64 {
+				if n++; n <= runs {
+					broken(r)
+				}
+			}
+		}))
+		for _, p := range s.Series[0].Points {
+			if p.Clients != 64 {
+				continue
+			}
+			raised := *p.AcquiredPerS > 1000 || *p.AcquiredPerSMax > 1000 || p.Medians["acquired_per_s"] > 1000
+			if !p.Violation || p.Verdict != check.Fail || raised != (runs == 3) {
+				t.Errorf("%d of 3 broken: %v, %v to %v, %s", runs, *p.AcquiredPerS, *p.AcquiredPerSMin, *p.AcquiredPerSMax,
+					p.Verdict)
+			}
+		}
+	}
+}
+
 // shardInput is a sweep over the number of locks, which share something.
 func shardInput() Input {
 	in := Input{Header: Header{Scenario: "shards", Seed: 1, Repeat: 1}}
