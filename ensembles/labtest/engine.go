@@ -101,17 +101,22 @@ func AwaitGone(t testing.TB, lab string, volumes []string, within time.Duration)
 		t.Errorf("%v after the harness ended: %v", within, err)
 		return
 	}
-	labs, err := Labs(ctx)
-	if err != nil || labs[lab] == nil {
-		return
-	}
-	for _, id := range labs[lab].IDs {
-		err = errors.Join(err, remove(ctx, "/containers/"+id+"?v=true"))
-	}
-	for _, name := range labs[lab].Networks {
-		err = errors.Join(err, remove(ctx, "/networks/"+name))
-	}
-	if err != nil {
+	// Another run may be removing the same at this moment, so what is gone in the end counts, and not each answer.
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	if err := ensembles.Poll(ctx, 200*time.Millisecond, "what never ran of lab "+lab+" to be removed", func() error {
+		labs, err := Labs(ctx)
+		if err != nil || labs[lab] == nil {
+			return err
+		}
+		for _, id := range labs[lab].IDs {
+			err = errors.Join(err, remove(ctx, "/containers/"+id+"?v=true"))
+		}
+		for _, name := range labs[lab].Networks {
+			err = errors.Join(err, remove(ctx, "/networks/"+name))
+		}
+		return err
+	}); err != nil {
 		t.Error(err)
 	}
 }

@@ -49,10 +49,20 @@ func Jars(root fs.FS, home string) ([]string, error) {
 }
 
 // Together returns which of the jars of one directory a server needs: all of them or, where Debian's zookeeper.jar is
-// among them, those that its manifest names and two that it leaves out. They are sorted.
+// among them, those that its manifest names and two that it leaves out. They are sorted, but the server's jar comes
+// last: Debian's names the others by absolute paths, where an image may have those of another version, and Java puts
+// what a jar names right behind it.
 func Together(names []string, read func(name string) ([]byte, error)) ([]string, error) {
 	const debian = "zookeeper.jar"
-	all := slices.Sorted(slices.Values(names))
+	all := slices.SortedFunc(slices.Values(names), func(a, b string) int {
+		if x, y := IsServerJar(a), IsServerJar(b); x != y {
+			if x {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
 	if !slices.Contains(all, debian) {
 		return all, nil
 	}

@@ -47,3 +47,13 @@ func TestJarsOfDebian(t *testing.T) {
 		t.Error("a file that is no jar is one")
 	}
 }
+
+// Java puts what the manifest of a jar names right behind the jar, before the jars that come after it.
+func TestTheServersJarComesLast(t *testing.T) {
+	names := []string{"zookeeper-3.8.0.jar", "zookeeper-jute.jar", "zstd.jar", "netty.jar"}
+	want := []string{"netty.jar", "zookeeper-jute.jar", "zstd.jar", "zookeeper-3.8.0.jar"}
+	got, err := Together(names, nil)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
