@@ -218,6 +218,10 @@ func (r *recorder) measureSweep(ctx context.Context, p *figures.Piece, round int
 	cmd := exec.CommandContext(ctx, r.binary, append(args, "--seed", strconv.Itoa(round), "--out", out)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
+	before, err := others(ctx)
+	if err != nil {
+		return nil, err
+	}
 	// Whatever the verdicts are, the runs count if they were measured.
 	said, err := cmd.CombinedOutput()
 	if _, exited := errors.AsType[*exec.ExitError](err); ctx.Err() != nil || err != nil && !exited {
@@ -231,8 +235,15 @@ func (r *recorder) measureSweep(ctx context.Context, p *figures.Piece, round int
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, err
 	}
+	after, err := others(ctx)
+	if err != nil {
+		return nil, err
+	}
 	all := cells(&s)
 	for i := range all {
+		if all[i].Others == nil {
+			all[i].Others = new(max(before, after))
+		}
 		if len(all[i].dirs) == 0 {
 			continue
 		}
@@ -250,6 +261,21 @@ func (r *recorder) measureSweep(ctx context.Context, p *figures.Piece, round int
 		measured = append(measured, c.Record)
 	}
 	return measured, nil
+}
+
+// others returns how many processors are used while nothing of ours runs. A run does not know that of itself if its
+// processes were killed.
+func others(ctx context.Context) (float64, error) {
+	before, err := agent.MachineBusy()
+	if err != nil {
+		return 0, err
+	}
+	begun := time.Now()
+	if err := pass(ctx, time.Second); err != nil {
+		return 0, err
+	}
+	after, err := agent.MachineBusy()
+	return (after - before).Seconds() / time.Since(begun).Seconds(), err
 }
 
 // A pointRecord is the record of a point of a sweep, whose runs have these directories.

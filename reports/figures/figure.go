@@ -61,15 +61,17 @@ var (
 		"load_per_acquire", "server_per_acquire"}
 	ofSweeps = []string{"acquired_per_s", "acquire.p50", "acquire.p99", "handoff.p50", "load_per_acquire",
 		"server_per_acquire"}
+	ofFailovers = []string{"failovers", "failover_mean", "failover_max"}
 )
 
 // All are the figures that `make figures` measures. The gate's curve, the danger curve and the soaks take longer, and
 // have commands of their own.
 var All = []Figure{
 	{Name: "peers", Manual: "reports/measurements/locks.md", Rounds: 10, Base: "curator",
-		Pieces: slices.Concat(peers("mutex", 1, 1, 64, 256, 1000), peers("mutex", 64, 64), peers("rw", 1, 1, 64),
-			peers("semaphore", 1, 1, 64, 256)),
-		Keys: []string{KeyLock, KeyLocks, KeyClients, KeyPeer}, Columns: ofLocks},
+		Pieces: peers("mutex", 1, 1, 64, 256, 1000), Keys: []string{KeyClients, KeyPeer}, Columns: ofLocks},
+	{Name: "more-peers", Manual: "reports/measurements/locks.md", Rounds: 6, Base: "curator",
+		Pieces: slices.Concat(peers("mutex", 64, 64), peers("rw", 1, 1, 64), peers("semaphore", 1, 1, 64, 256)),
+		Keys:   []string{KeyLock, KeyLocks, KeyClients, KeyPeer}, Columns: ofLocks},
 	{Name: "workloads", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--param", "workload=mutex,read-write,semaphore", "--param", "clients=1,2,8,32,128",
 			"--hold", "5ms", "--warmup", "1s", "--duration", "3s"),
@@ -78,6 +80,25 @@ var All = []Figure{
 		Pieces: sweep("mutex", "--param", "locks=1,10", "--param", "clients=8,64,500", "--hold", "5ms", "--warmup", "1s",
 			"--duration", "6s"),
 		Keys: []string{"locks", "clients"}, Columns: ofSweeps},
+	{Name: "skew", Manual: "reports/measurements/sweeps.md", Rounds: 5,
+		Pieces: sweep("hot-locks", "--param", "locks=4,16,64", "--param",
+			"lock-choice=uniform,zipf(1.1),zipf(1.5)", "--warmup", "1s", "--duration", "5s"),
+		Keys:    []string{"locks", "lock-choice"},
+		Columns: append([]string{"fairness.jain", "fairness.hold_rsd", "held_share"}, ofSweeps...)},
+	{Name: "ran-out", Manual: "reports/measurements/sweeps.md", Rounds: 5,
+		Pieces: sweep("mutex", "--storage", "disk", "--param", "clients=1,4,16,64", "--param", "hold=0s,20ms", "--warmup",
+			"1s", "--duration", "4s"),
+		Keys:    []string{"hold", "clients"},
+		Columns: append([]string{"held_share", "handoff_share", "server_processors", "fsync_share_most"}, ofSweeps...)},
+	{Name: "failover-holder", Manual: "reports/measurements/failover.md", Rounds: 5,
+		Pieces: sweep("failover-holder", "--param", "session-timeout=1s,4s", "--param", "tick=100ms,500ms"),
+		Keys:   []string{"session-timeout", "tick"}, Columns: ofFailovers},
+	{Name: "failover-leader", Manual: "reports/measurements/failover.md", Rounds: 5,
+		Pieces: sweep("failover-leader", "--param", "tick=100ms,500ms"),
+		Keys:   []string{"tick"}, Columns: ofFailovers},
+	{Name: "failover-leader-partition", Manual: "reports/measurements/failover.md", Rounds: 5,
+		Pieces: sweep("failover-leader-partition", "--param", "tick=100ms,500ms"),
+		Keys:   []string{"tick"}, Columns: ofFailovers},
 }
 
 // Named returns the figures of these names, with commas; all if there are none.

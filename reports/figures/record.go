@@ -31,7 +31,8 @@ type Record struct {
 	TookS      float64    `json:"took_s"`
 	Locklab    string     `json:"locklab"` // revision
 	Conditions Conditions `json:"conditions"`
-	// Others is how many processors were used by processes that are no part of the measurement; null if it is not known.
+	// Others is how many processors were used by processes that are no part of the measurement: during it or, if processes
+	// that are part of it were killed, just before and after. It is null if it is not known.
 	Others *float64 `json:"other_processors"`
 	// Failed says why the round has no figures, such as a violation; empty if it has.
 	Failed string `json:"failed,omitempty"`
