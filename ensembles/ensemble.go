@@ -71,9 +71,40 @@ func StartEnsemble(ctx context.Context, lab *Lab, cfg ServerConfig) (*Ensemble, 
 	defer giveUp()
 	var ended error
 	if err := e.await(ctx, func(err error) { ended = err; giveUp() }); err != nil {
+		if ended == nil && context.Cause(ctx) == context.DeadlineExceeded {
+			err = fmt.Errorf("%w%s", err, e.complaints(context.WithoutCancel(ctx)))
+		}
 		return nil, fmt.Errorf("%w: %w", ErrNotFormed, cmp.Or(ended, err))
 	}
 	return e, nil
+}
+
+// complaints returns the last warning or error that each server has logged, a line for each.
+func (e *Ensemble) complaints(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var b strings.Builder
+	for _, h := range e.Servers {
+		if c := complaint(logTail(ctx, h, 1000)); c != "" {
+			fmt.Fprintf(&b, "\nthe log of %s: %s", h.Name, c)
+		}
+	}
+	return b.String()
+}
+
+// complaint returns the last warning or error of a server's log, with the exception in the line after it.
+func complaint(log string) string {
+	lines := strings.Split(log, "\n")
+	for i, line := range slices.Backward(lines) {
+		if !strings.Contains(line, "WARN") && !strings.Contains(line, "ERROR") {
+			continue
+		}
+		if i+1 < len(lines) && strings.Contains(lines[i+1], "Exception") {
+			line += ": " + lines[i+1]
+		}
+		return line
+	}
+	return ""
 }
 
 // Join returns the ensemble whose servers the agents of the lab's server hosts speak for. It waits until each server
@@ -150,14 +181,14 @@ func (e *Ensemble) died(ctx context.Context) error {
 	for _, h := range e.Servers {
 		st, err := h.Agent.Status(ctx)
 		if err == nil && st.Exit != "" {
-			errs = append(errs, fmt.Errorf("server %s ended: %s; its log ends:\n%s", h.Name, st.Exit, logTail(ctx, h)))
+			errs = append(errs, fmt.Errorf("server %s ended: %s; its log ends:\n%s", h.Name, st.Exit, logTail(ctx, h, 10)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// logTail returns the end of a server's log.
-func logTail(ctx context.Context, h *Host) string {
+// logTail returns the last lines of a server's log.
+func logTail(ctx context.Context, h *Host, lines int) string {
 	r, err := h.Agent.File(ctx, ServerLog)
 	if err != nil {
 		return err.Error()
@@ -167,7 +198,7 @@ func logTail(ctx context.Context, h *Host) string {
 	if err != nil {
 		return err.Error()
 	}
-	return LastLines(string(b), 10)
+	return LastLines(string(b), lines)
 }
 
 // Roles asks every server for its role and returns the roles by host name. A server that does not serve is left out.

@@ -198,3 +198,22 @@ func TestEnsemble(t *testing.T) {
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
+
+// The last thing that a server complained of says best why an ensemble did not form.
+func TestComplaint(t *testing.T) {
+	const first = "12:00:00 [myid:] - WARN  [main:ServerCnxnFactory@309] - maxCnxns is not configured"
+	const last = "12:00:01 [myid:2] - WARN  [NIOWorkerThread-1:NIOServerCnxn@383] - Close of session 0x0"
+	const info = "12:00:02 [myid:2] - INFO  [main:QuorumPeer@1] - FOLLOWING"
+	const trace = last + "\njava.io.EOFException\n\tat java.io.DataInputStream\n"
+	for log, want := range map[string]string{
+		"":                  "",
+		info:                "",
+		first + "\n" + info: first,
+		trace + info:        last + ": java.io.EOFException",
+		trace + first:       first,
+	} {
+		if got := ensembles.Complaint(log); got != want {
+			t.Errorf("of %q: %q, want %q", log, got, want)
+		}
+	}
+}
