@@ -62,26 +62,6 @@ func (d Distribution) Mean() time.Duration {
 	return d.Centre
 }
 
-// Variance returns the variance of the draws, in square seconds.
-func (d Distribution) Variance() float64 {
-	mean := d.Mean().Seconds()
-	switch d.Kind {
-	case UniformOf:
-		wide := (d.To - d.From).Seconds()
-		return wide * wide / 12
-	case Exponential:
-		return mean * mean
-	case LogNormal:
-		// A distribution between 0 and longest varies most if it draws only these two values (Popoviciu).
-		most := longest.Seconds() * longest.Seconds() / 4
-		if v := mean * mean * math.Expm1(d.Sigma*d.Sigma); v < most {
-			return v
-		}
-		return most
-	}
-	return 0
-}
-
 // Fixed returns the constant, and whether the distribution is constant.
 func (d Distribution) Fixed() (time.Duration, bool) {
 	return d.Centre, d.Kind == "" || d.Kind == Constant

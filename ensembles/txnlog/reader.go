@@ -52,7 +52,6 @@ type Record struct {
 type Reader struct {
 	r      *bufio.Reader
 	name   string
-	dbid   int64
 	offset int64 // of the next byte to read
 	start  int64 // of the record that was read last
 	err    error // what ended the log
@@ -71,12 +70,8 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	if v := binary.BigEndian.Uint32(header[4:]); v != formatVersion {
 		return nil, l.corrupt("its format has version %d and not %d", v, formatVersion)
 	}
-	l.dbid = int64(binary.BigEndian.Uint64(header[8:]))
 	return l, nil
 }
-
-// DBID returns the id in the file's header, which servers leave 0.
-func (l *Reader) DBID() int64 { return l.dbid }
 
 // Next returns the next transaction. At the log's end the error is io.EOF. At a torn record it wraps ErrTorn. Further
 // calls return the same error.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -176,15 +177,18 @@ func TestJSONL(t *testing.T) {
 	if n := strings.Count(b.String(), "\n"); n != len(want) {
 		t.Errorf("%d lines for %d events", n, len(want))
 	}
-	got, err := ReadJSONL(strings.NewReader(b.String()))
-	if err != nil {
-		t.Fatal(err)
+	var got []Event
+	for line := range strings.Lines(b.String()) {
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e)
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if _, err := ReadJSONL(strings.NewReader(b.String() + `{"kind":"maybe"}`)); err == nil ||
-		!strings.Contains(err.Error(), "event 4") {
-		t.Errorf("a bad line: %v", err)
+	if err := json.Unmarshal([]byte(`{"kind":"maybe"}`), new(Event)); err == nil {
+		t.Error("an unknown kind is read")
 	}
 }

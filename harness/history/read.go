@@ -3,7 +3,6 @@ package history
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 )
@@ -53,21 +52,4 @@ func WriteJSONL(w io.Writer, events *Log) error {
 		}
 	}
 	return bw.Flush()
-}
-
-// ReadJSONL reads what WriteJSONL wrote.
-func ReadJSONL(r io.Reader) ([]Event, error) {
-	var events []Event
-	dec := json.NewDecoder(bufio.NewReader(r))
-	for {
-		var e Event
-		err := dec.Decode(&e)
-		if errors.Is(err, io.EOF) {
-			return events, nil
-		}
-		if err != nil {
-			return events, fmt.Errorf("read history, event %d: %w", len(events)+1, err)
-		}
-		events = append(events, e)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -372,11 +373,16 @@ func readHistory(t *testing.T, dir string) []history.Event {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	events, err := history.ReadJSONL(f)
-	if err != nil {
-		t.Fatal(err)
+	var events []history.Event
+	for lines := json.NewDecoder(f); ; {
+		var e history.Event
+		if err := lines.Decode(&e); errors.Is(err, io.EOF) {
+			return events
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
 	}
-	return events
 }
 
 func readResult(t *testing.T, dir string) result.Result {

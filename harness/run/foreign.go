@@ -3,10 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -133,7 +130,7 @@ func findCommand(sc *scenario.Scenario, dir string) (*foreignLock, error) {
 	if beside := filepath.Join(dir, argv[0]); filepath.Base(argv[0]) == argv[0] && !exists(argv[0]) && exists(beside) {
 		argv[0] = beside
 	}
-	sum, err := sumOf(argv[0])
+	sum, err := untrusted.Digest(argv[0])
 	if err != nil {
 		return nil, sc.Refuse("recipe", fmt.Sprintf("the lock's command: %v", err),
 			"exec:FILE with a file of this machine, which is copied to the clients' hosts; make broken-lock builds those of "+
@@ -148,20 +145,6 @@ func findCommand(sc *scenario.Scenario, dir string) (*foreignLock, error) {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
-}
-
-// sumOf returns the SHA-256 of a regular file.
-func sumOf(name string) (string, error) {
-	f, err := untrusted.Open(name, untrusted.AnySize)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // findCurator returns one of Curator's locks, whose driver is in a directory of this machine or is built there.

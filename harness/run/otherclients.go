@@ -99,7 +99,7 @@ func absolute(file string) string {
 
 // describeBinary describes a binary by its revision, if it has one, and its content.
 func describeBinary(file string) (string, error) {
-	sum, err := sumOf(file)
+	sum, err := untrusted.Digest(file)
 	if err != nil {
 		return "", err
 	}

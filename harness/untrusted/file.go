@@ -1,6 +1,8 @@
 package untrusted
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -67,6 +69,20 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 		return nil, tooLarge(name, most)
 	}
 	return b, err
+}
+
+// Digest returns the SHA-256 of a regular file, in hexadecimal digits.
+func Digest(name string) (string, error) {
+	f, err := Open(name, AnySize)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // check refuses a file that is not a regular one, or that is too large.

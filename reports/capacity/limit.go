@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -262,15 +261,4 @@ func rising(shares, weights []float64) {
 			i++
 		}
 	}
-}
-
-// Levels returns the levels of full windows, in ascending order.
-func (l *Limit) Levels() []float64 {
-	seen := map[float64]bool{}
-	for _, t := range l.Trials {
-		if t.Kind == Full {
-			seen[t.Level] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(seen))
 }

@@ -81,19 +81,10 @@ var catalogue = named(slices.Concat(
 		Quantity{Path: "latency.hold.p90_ns", Compared: above(clockNoise, likeTail)},
 		Quantity{Path: "latency.hold.p99_ns", Compared: above(clockNoise, likeTail)}),
 	distribution(measure.HoldResource, "the part of hold that goes to the resource, of holds that write"),
-	distribution(measure.PhaseRelease, "the call of release",
-		Quantity{Path: "latency.release.p50_ns", Compared: above(clockNoise, likeMedian)},
-		Quantity{Path: "latency.release.p90_ns", Compared: above(clockNoise, likeTail)},
-		Quantity{Path: "latency.release.p99_ns", Compared: above(clockNoise, likeTail)}),
+	distribution(measure.PhaseRelease, "the call of release", compared("release")...),
 	// The next two are parts of acquire, which gates.
-	distribution(measure.AcquireRead, "acquire, of those that asked to read",
-		Quantity{Path: "latency.acquire_read.p50_ns", Compared: above(clockNoise, likeMedian)},
-		Quantity{Path: "latency.acquire_read.p90_ns", Compared: above(clockNoise, likeTail)},
-		Quantity{Path: "latency.acquire_read.p99_ns", Compared: above(clockNoise, likeTail)}),
-	distribution(measure.AcquireWrite, "acquire, of those that asked to write",
-		Quantity{Path: "latency.acquire_write.p50_ns", Compared: above(clockNoise, likeMedian)},
-		Quantity{Path: "latency.acquire_write.p90_ns", Compared: above(clockNoise, likeTail)},
-		Quantity{Path: "latency.acquire_write.p99_ns", Compared: above(clockNoise, likeTail)}),
+	distribution(measure.AcquireRead, "acquire, of those that asked to read", compared("acquire_read")...),
+	distribution(measure.AcquireWrite, "acquire, of those that asked to write", compared("acquire_write")...),
 
 	[]Quantity{
 		{Path: "operations.not_acquired_share", Unit: Share, Better: Lower, Of: notAcquired, BenchUnit: "not-acquired/op",
@@ -163,6 +154,14 @@ func distribution(phase, means string, given ...Quantity) []Quantity {
 		all = append(all, q)
 	}
 	return append(all, Quantity{Path: path + "recording_errors", Better: Lower})
+}
+
+// compared returns the percentiles of a phase by which runs are compared, and which do not gate.
+func compared(phase string) []Quantity {
+	path := "latency." + phase + "."
+	return []Quantity{{Path: path + "p50_ns", Compared: above(clockNoise, likeMedian)},
+		{Path: path + "p90_ns", Compared: above(clockNoise, likeTail)},
+		{Path: path + "p99_ns", Compared: above(clockNoise, likeTail)}}
 }
 
 // damage returns the counters of the checks. Those given replace the usual ones of their paths.

@@ -94,7 +94,7 @@ func countClientDeaths(run *rundir.Run, _ measure.Interval) *float64 {
 			collects = e.At
 		}
 	}
-	clients := clientHosts(run.Scenario)
+	clients := clientHosts(run)
 	n := 0.0
 	for _, e := range run.Events.Of(history.OpProcess) {
 		if e.ProcessChange().State == history.ProcessExited && e.At < collects && slices.Contains(clients, e.Process) {

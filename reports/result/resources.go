@@ -8,7 +8,6 @@ import (
 
 	"locklab/harness/history"
 	"locklab/harness/rundir"
-	"locklab/harness/scenario"
 	"locklab/reports/measure"
 	"locklab/workloads"
 )
@@ -26,40 +25,28 @@ var (
 		}}
 	clientProcessors = Quantity{Path: "quantities.client_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by client processes", Means: "on average, in processors",
-		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
-			return processorsUsed(run, clientHosts(run.Scenario))
-		}}
+		Measure: used(clientHosts)}
 	agentProcessors = Quantity{Path: "quantities.agent_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by locklab's agents", Means: "relays among them",
-		Measure: func(run *rundir.Run, _ measure.Interval) *float64 { return processorsUsed(run, agents(run)) }}
+		Measure: used(agents)}
 	resourceProcessors = Quantity{Path: "quantities.resource_processors", Unit: Ratio, Better: Lower,
-		Row: "processors used by the resource that the locks protect",
-		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
-			return processorsUsed(run, []string{rundir.ResourceHost})
-		}}
+		Row:     "processors used by the resource that the locks protect",
+		Measure: used(func(*rundir.Run) []string { return []string{rundir.ResourceHost} })}
 	harnessProcessors = Quantity{Path: "quantities.harness_processors", Unit: Ratio, Better: Lower,
-		Row: "processors used by the harness",
-		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
-			return processorsUsed(run, []string{rundir.HarnessHost})
-		}}
+		Row:     "processors used by the harness",
+		Measure: used(func(*rundir.Run) []string { return []string{rundir.HarnessHost} })}
 	loadProcessors = Quantity{Path: "quantities.load_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by the load side", Means: "by client processes, agents, the resource and the harness together",
-		Measure: func(run *rundir.Run, _ measure.Interval) *float64 { return processorsUsed(run, loadSide(run)) }}
+		Measure: used(loadSide)}
 	loadPerAcquire = Quantity{Path: "quantities.load_per_acquire_ns", Unit: Nanoseconds, Better: Lower,
-		Row: "processor time of the load side per acquisition",
-		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
-			return perAcquire(run, w, processorsUsed(run, loadSide(run)))
-		}}
+		Row:     "processor time of the load side per acquisition",
+		Measure: usedPerAcquire(loadSide)}
 	serverProcessors = Quantity{Path: "quantities.server_processors", Unit: Ratio, Better: Lower,
 		Row: "processors used by servers", Means: "of an ensemble elsewhere only if it is on this machine",
-		Measure: func(run *rundir.Run, _ measure.Interval) *float64 {
-			return processorsUsed(run, serverHosts(run.Scenario))
-		}}
+		Measure: used(serverHosts)}
 	serverPerAcquire = Quantity{Path: "quantities.server_per_acquire_ns", Unit: Nanoseconds, Better: Lower,
-		Row: "processor time of the servers per acquisition",
-		Measure: func(run *rundir.Run, w measure.Interval) *float64 {
-			return perAcquire(run, w, processorsUsed(run, serverHosts(run.Scenario)))
-		}}
+		Row:     "processor time of the servers per acquisition",
+		Measure: usedPerAcquire(serverHosts)}
 	otherProcessors = Quantity{Path: "quantities.other_processors", Unit: Ratio, Better: Lower,
 		Row:     "processors used by other processes of the machine",
 		Measure: func(run *rundir.Run, _ measure.Interval) *float64 { return othersUsed(run) }}
@@ -98,17 +85,22 @@ func elsewhere(run *rundir.Run) bool {
 	return false
 }
 
-// clientHosts returns the names of a scenario's client processes.
-func clientHosts(sc *scenario.Scenario) (all []string) {
-	for i := range sc.ClientProcesses {
+// used measures what the processes of some hosts use of the processors.
+func used(hosts func(*rundir.Run) []string) func(*rundir.Run, measure.Interval) *float64 {
+	return func(run *rundir.Run, _ measure.Interval) *float64 { return processorsUsed(run, hosts(run)) }
+}
+
+// clientHosts returns the names of a run's client processes.
+func clientHosts(run *rundir.Run) (all []string) {
+	for i := range run.Scenario.ClientProcesses {
 		all = append(all, fmt.Sprintf("c%d", i+1))
 	}
 	return all
 }
 
-// serverHosts returns the names of a scenario's servers.
-func serverHosts(sc *scenario.Scenario) (all []string) {
-	for i := range sc.Servers {
+// serverHosts returns the names of a run's servers.
+func serverHosts(run *rundir.Run) (all []string) {
+	for i := range run.Scenario.Servers {
 		all = append(all, fmt.Sprintf("zk%d", i+1))
 	}
 	return all
@@ -116,7 +108,7 @@ func serverHosts(sc *scenario.Scenario) (all []string) {
 
 // agents returns the names of the agents of a run's hosts, as events of [history.OpProcessorTime] have them.
 func agents(run *rundir.Run) (all []string) {
-	hosts := slices.Concat(clientHosts(run.Scenario), serverHosts(run.Scenario), []string{rundir.ResourceHost})
+	hosts := slices.Concat(clientHosts(run), serverHosts(run), []string{rundir.ResourceHost})
 	if run.Scenario.Observer {
 		hosts = append(hosts, rundir.ObserverHost)
 	}
@@ -128,21 +120,22 @@ func agents(run *rundir.Run) (all []string) {
 
 // loadSide returns the names of everything in a run but the servers.
 func loadSide(run *rundir.Run) []string {
-	all := slices.Concat(clientHosts(run.Scenario), agents(run), []string{rundir.ResourceHost, rundir.HarnessHost})
+	all := slices.Concat(clientHosts(run), agents(run), []string{rundir.ResourceHost, rundir.HarnessHost})
 	if run.Scenario.Observer {
 		all = append(all, rundir.ObserverHost)
 	}
 	return all
 }
 
-// perAcquire returns how much processor time each acquisition of the window took, in ns, if so many processors were
-// used.
-func perAcquire(run *rundir.Run, w measure.Interval, used *float64) *float64 {
-	rate := throughput(run.Acquisitions, w).AcquiredPerS
-	if used == nil || rate == nil || *rate == 0 {
-		return nil
+// usedPerAcquire measures how much processor time of some hosts each acquisition of the window took, in ns.
+func usedPerAcquire(hosts func(*rundir.Run) []string) func(*rundir.Run, measure.Interval) *float64 {
+	return func(run *rundir.Run, w measure.Interval) *float64 {
+		used, rate := processorsUsed(run, hosts(run)), throughput(run.Acquisitions, w).AcquiredPerS
+		if used == nil || rate == nil || *rate == 0 {
+			return nil
+		}
+		return new(*used / *rate * 1e9)
 	}
-	return new(*used / *rate * 1e9)
 }
 
 // processorsUsed returns how many processors the processes of hosts used on average, between the first and the last
@@ -175,7 +168,7 @@ func othersUsed(run *rundir.Run) *float64 {
 	}
 	ours := loadSide(run)
 	read := readingsOf(run)
-	for _, server := range serverHosts(run.Scenario) {
+	for _, server := range serverHosts(run) {
 		if all := read[server]; len(all) == 0 || all[0].PID != history.Away {
 			ours = append(ours, server)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/reports/capacity"
 	"locklab/reports/result"
 )
 
@@ -101,8 +102,14 @@ func TestAnswersByASearch(t *testing.T) {
 	if err != nil || !within(a.AcquiredPerS, *l.Lower, 1e-6) || a.Windows < 5 || a.Rate == nil || a.Clients != 64 {
 		t.Errorf("at the answer: %+v, %v", a, err)
 	}
-	if levels := l.Levels(); len(levels) > 2 {
-		rate := math.Sqrt(levels[0] * *l.Lower)
+	lowest := *l.Lower
+	for _, trial := range l.Trials {
+		if trial.Kind == capacity.Full {
+			lowest = min(lowest, trial.Level)
+		}
+	}
+	if lowest < *l.Lower {
+		rate := math.Sqrt(lowest * *l.Lower)
 		if a, err := s.Answer(Question{Rate: rate, Locks: 2}); err != nil || !within(a.AcquiredPerS, rate, 1e-3) {
 			t.Errorf("below the answer: %+v, %v", a, err)
 		}

@@ -28,13 +28,7 @@ var fairReadWrite = Recipe{
 	Workloads: []string{workloads.ReadWrite, workloads.Mutex},
 	Layout:    nodes.LayoutTextbook,
 	Promises:  sound,
-	Open: inSession(func(s *recipes.Session, path string, _ *Client, queued func(int)) (modes, error) {
-		l, err := recipes.NewFairRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
-		if err != nil {
-			return modes{}, err
-		}
-		return modes{write: l.Write(), read: l.Read()}, nil
-	}),
+	Open:      textbook(recipes.NewFairRW),
 }
 
 var naiveReadWrite = Recipe{
@@ -43,13 +37,22 @@ var naiveReadWrite = Recipe{
 	Workloads: []string{workloads.ReadWrite, workloads.Mutex},
 	Layout:    nodes.LayoutTextbook,
 	Promises:  sound,
-	Open: inSession(func(s *recipes.Session, path string, _ *Client, queued func(int)) (modes, error) {
-		l, err := recipes.NewNaiveRW(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
+	Open:      textbook(recipes.NewNaiveRW),
+}
+
+// textbook opens a read/write lock whose writers stay writers.
+func textbook[L interface {
+	Write() recipes.TryLock
+	Read() recipes.TryLock
+}](
+	open func(recipes.RWConfig) (L, error)) Opener {
+	return inSession(func(s *recipes.Session, path string, _ *Client, queued func(int)) (modes, error) {
+		l, err := open(recipes.RWConfig{Session: s, Path: path, OnQueued: queued})
 		if err != nil {
 			return modes{}, err
 		}
 		return modes{write: l.Write(), read: l.Read()}, nil
-	}),
+	})
 }
 
 var semaphore = Recipe{

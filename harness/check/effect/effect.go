@@ -161,6 +161,16 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 func (x *Effects) summary(known bool) string {
 	var parts []string
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	some := func(n int64, format string) {
+		if n > 0 {
+			say(format, n)
+		}
+	}
+	many := func(n int64, one, several, what string) {
+		if n > 0 {
+			say("%s %s", evidence.Count(n, one, several), what)
+		}
+	}
 	if x.tokens {
 		say("%d stale accepted, %d rejected", x.StaleAccepted, x.StaleRejected)
 		if x.staleWrites > 0 {
@@ -170,44 +180,19 @@ func (x *Effects) summary(known bool) string {
 	} else {
 		say("no tokens, so nothing is stale")
 	}
-	if x.lateAccepted > 0 {
-		say("%d late but not outdated", x.lateAccepted)
-	}
-	if x.lateReleased > 0 {
-		say("%d of them served after release was called", x.lateReleased)
-	}
-	if x.lateKnown > 0 {
-		say("%d of them served after the client had learned of its loss", x.lateKnown)
-	}
-	if x.afterEnd > 0 {
-		say("%s acknowledged after the hold had ended at the servers", evidence.Count(x.afterEnd, "write", "writes"))
-	}
-	if x.broken > 0 {
-		say("%s made after the client had learned of its loss, in spite of its guard",
-			evidence.Count(x.broken, "access", "accesses"))
-	}
-	if x.outlasted > 0 {
-		say("%s made after the session had expired at the servers, in spite of the lease clock",
-			evidence.Count(x.outlasted, "access", "accesses"))
-	}
-	if x.released > 0 {
-		say("%s made after release was called", evidence.Count(x.released, "access", "accesses"))
-	}
-	if x.staleReads > 0 {
-		say("%s that did not see the newest write", evidence.Count(x.staleReads, "read", "reads"))
-	}
-	if x.early > 0 {
-		say("%d refused before a later holder was known", x.early)
-	}
-	if x.FalseRejections > 0 {
-		say("%s refused", evidence.Count(x.FalseRejections, "legal access", "legal accesses"))
-	}
-	if x.shared > 0 {
-		say("%s of the resource at once that exclude each other", evidence.Count(x.shared, "pair of uses", "pairs of uses"))
-	}
-	if x.underRead > 0 {
-		say("%s under a read hold", evidence.Count(x.underRead, "write", "writes"))
-	}
+	some(x.lateAccepted, "%d late but not outdated")
+	some(x.lateReleased, "%d of them served after release was called")
+	some(x.lateKnown, "%d of them served after the client had learned of its loss")
+	many(x.afterEnd, "write", "writes", "acknowledged after the hold had ended at the servers")
+	many(x.broken, "access", "accesses", "made after the client had learned of its loss, in spite of its guard")
+	many(x.outlasted, "access", "accesses",
+		"made after the session had expired at the servers, in spite of the lease clock")
+	many(x.released, "access", "accesses", "made after release was called")
+	many(x.staleReads, "read", "reads", "that did not see the newest write")
+	some(x.early, "%d refused before a later holder was known")
+	many(x.FalseRejections, "legal access", "legal accesses", "refused")
+	many(x.shared, "pair of uses", "pairs of uses", "of the resource at once that exclude each other")
+	many(x.underRead, "write", "writes", "under a read hold")
 	if x.reads {
 		say("%s", evidence.Count(x.torn, "torn read", "torn reads"))
 	}
@@ -231,9 +216,7 @@ func (x *Effects) summary(known bool) string {
 	default:
 		say("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)
 	}
-	if x.unread > 0 {
-		say("%s not known", evidence.Count(x.unread, "final value", "final values"))
-	}
+	many(x.unread, "final value", "final values", "not known")
 	if x.miscounted > 0 {
 		say("the account does not balance")
 	}

@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -19,6 +16,7 @@ import (
 
 	"locklab/harness/gate"
 	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
 	"locklab/workloads/foreign/examples"
 )
 
@@ -51,8 +49,11 @@ func (c *initGateCmd) Run(std streams) error {
 		return err
 	}
 	if c.SHA256 == "" {
-		var err error
-		if c.SHA256, err = ownDigest(); err != nil {
+		own, err := os.Executable()
+		if err == nil {
+			c.SHA256, err = untrusted.Digest(own)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -107,24 +108,6 @@ func (c *initGateCmd) flags() string {
 		all = append(all, "--tolerate", fmt.Sprintf("%s=%v", name, c.Tolerate[name]))
 	}
 	return strings.Join(all, " ")
-}
-
-// ownDigest returns the SHA-256 of the running binary.
-func ownDigest() (string, error) {
-	name, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 type initDriverCmd struct {
