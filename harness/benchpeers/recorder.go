@@ -20,6 +20,7 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/harness/check"
 	"locklab/harness/rundir"
+	"locklab/reports/capacity"
 	"locklab/reports/figures"
 	"locklab/reports/sweep"
 )
@@ -34,12 +35,16 @@ type recorder struct {
 	until  time.Time
 	under  figures.Conditions
 	bench  *bench // nil once peers are not measured any more
+	// steady says whether the servers of the peers' lab became warm; nil = they were not warmed up yet.
+	steady *bool
 	// locklab is the revision of the binary.
 	locklab string
 	say     func(format string, args ...any)
 	// These measure a round of a piece. They are fields so that tests can replace them.
 	peers  func(context.Context, *figures.Piece, int) ([]figures.Record, error)
 	sweeps func(context.Context, *figures.Piece, int) ([]figures.Record, error)
+	// window measures how many acquisitions a second a load makes that is too high.
+	window func(context.Context) (float64, error)
 }
 
 // recordFigures measures the figures that the arguments name, or all, until they are complete or the time is up.
@@ -58,7 +63,7 @@ func recordFigures(ctx context.Context, args []string) (err error) {
 	}
 	r := &recorder{root: ".", until: time.Now().Add(*length),
 		say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
-	r.peers, r.sweeps = r.measurePeers, r.measureSweep
+	r.peers, r.sweeps, r.window = r.measurePeers, r.measureSweep, r.tooHigh
 	if r.binary, err = filepath.Abs(*binary); err != nil {
 		return err
 	}
@@ -127,6 +132,11 @@ func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
 				r.say("%s %s: no time is left for round %d", f.Name, p.Name, round)
 				continue
 			}
+			if p.Sweep == nil {
+				if err := r.warmUp(ctx); err != nil {
+					return err
+				}
+			}
 			measured, err := measure(ctx, p, round)
 			if err != nil {
 				return fmt.Errorf("%s, round %d: %w", p.Name, round, err)
@@ -136,6 +146,9 @@ func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
 				m := &measured[k]
 				m.SchemaVersion, m.Piece, m.Round, m.Begun = figures.SchemaVersion, p.Name, round, begun.UTC()
 				m.TookS, m.Locklab, m.Conditions = time.Since(begun).Seconds(), r.locklab, under
+				if p.Sweep == nil {
+					m.Steady = r.steady
+				}
 				if m.Failed == "" && !m.Disturbed() {
 					shown++
 				}
@@ -150,6 +163,32 @@ func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
 		}
 	}
 	return nil
+}
+
+// warmUp loads the servers until their throughput no longer rises, by the test of a search for the highest rate. It
+// does so once, because their JVMs stay warm.
+func (r *recorder) warmUp(ctx context.Context) error {
+	if r.steady != nil {
+		return nil
+	}
+	var rates []float64
+	for len(rates) < capacity.MostCold && !capacity.Steady(rates) {
+		rate, err := r.window(ctx)
+		if err != nil {
+			return fmt.Errorf("warm up: %w", err)
+		}
+		rates = append(rates, rate)
+	}
+	r.steady = new(capacity.Steady(rates))
+	r.say("warm-up: %.0f acquisitions a second, steady: %v", rates, *r.steady)
+	return nil
+}
+
+// tooHigh measures 64 clients of one mutex, which use up the servers or the machine.
+func (r *recorder) tooHigh(ctx context.Context) (float64, error) {
+	r.bench.cfg.Locks = 1
+	s, err := r.bench.measure(ctx, Mutex, 64)
+	return s.PerSecond, err
 }
 
 func (r *recorder) curator() string {

@@ -24,6 +24,7 @@ func TestRecorder(t *testing.T) {
 	stop := 3 // measurements until the interruption
 	r := &recorder{root: root, until: time.Now().Add(time.Hour), under: figures.Conditions{Processors: 2}, locklab: "abc",
 		say: t.Logf}
+	r.window = func(context.Context) (float64, error) { return 100, nil }
 	r.peers = func(_ context.Context, p *figures.Piece, round int) ([]figures.Record, error) {
 		if stop--; stop < 0 {
 			return nil, context.Canceled
@@ -46,12 +47,33 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("measured %s, want %s", got, want)
 	}
 	all, err := twoPieces.Read(root)
-	if err != nil || len(all) != len(order) || all[0].Locklab != "abc" || all[0].Conditions != r.under {
+	if err != nil || len(all) != len(order) || all[0].Locklab != "abc" || !*all[0].Steady || all[0].Conditions != r.under {
 		t.Errorf("%+v, %v", all, err)
 	}
 	r.under.ZooKeeper, r.until = "3.9.6", time.Now()
 	if err := r.complete(t.Context(), &twoPieces); err != nil || len(order) != len(all) {
 		t.Errorf("something was measured when no time was left: %v, %v", order, err)
+	}
+}
+
+// The servers are loaded until their throughput no longer rises, but not for ever, and only once.
+func TestWarmUp(t *testing.T) {
+	for _, c := range []struct {
+		rates  []float64
+		want   int // windows
+		steady bool
+	}{
+		{[]float64{100, 200, 250, 255}, 4, true}, // rises by less than 5 %
+		{[]float64{100, 90}, 2, true},
+		{[]float64{100, 120, 150, 180, 220, 270, 330}, 6, false},
+	} {
+		n := 0
+		r := &recorder{say: t.Logf, window: func(context.Context) (float64, error) { n++; return c.rates[n-1], nil }}
+		for range 2 {
+			if err := r.warmUp(t.Context()); err != nil || n != c.want || *r.steady != c.steady {
+				t.Errorf("%v: %d windows, steady %v, %v", c.rates, n, *r.steady, err)
+			}
+		}
 	}
 }
 

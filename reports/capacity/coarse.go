@@ -68,7 +68,7 @@ func (st *state) warm(short map[float64][]Trial) float64 {
 		if coarseClass(short[x]) == lower {
 			continue // it was bad only because the servers were cold, or by chance
 		}
-		if st.steady = steady; steady || st.cold >= mostCold {
+		if st.steady = steady; steady || st.cold >= MostCold {
 			return 0
 		}
 		return x
@@ -109,7 +109,7 @@ func coarseClass(all []Trial) class {
 
 // coldness returns how many windows of a bad level were measured, and whether their throughput has stopped rising.
 func coldness(all []Trial) (n int, steady bool) {
-	var best float64
+	var rates []float64
 	for _, t := range all {
 		if !t.counts() {
 			continue
@@ -118,8 +118,14 @@ func coldness(all []Trial) (n int, steady bool) {
 		if t.PerS == nil {
 			return n, true // there is nothing to judge by
 		}
-		steady = n > 1 && *t.PerS <= best*(1+steadySlope)
-		best = max(best, *t.PerS)
+		rates = append(rates, *t.PerS)
 	}
-	return n, steady
+	return n, Steady(rates)
+}
+
+// Steady reports whether servers under a load that is too high are warm, by the throughput of windows in their order:
+// that of the last one is no longer higher than those before it.
+func Steady(perS []float64) bool {
+	last := len(perS) - 1
+	return last > 0 && perS[last] <= slices.Max(perS[:last])*(1+steadySlope)
 }

@@ -52,9 +52,9 @@ const (
 	goalWidth  = 0.05
 	mostTrials = 150
 	// steadySlope is by which share the throughput of a bad level may still rise until the servers count as steady, and
-	// mostCold how many windows are spent on that.
+	// MostCold how many windows are spent on that.
 	steadySlope = 0.05
-	mostCold    = 6
+	MostCold    = 6
 	// votes is the number of disturbed windows of which more than half decide. The first one decides if it is good.
 	votes = 3
 	// trusted is the share of the load generator's ceiling up to which it is not the limit itself.

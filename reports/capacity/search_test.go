@@ -219,7 +219,7 @@ func TestSearchWarmsTheServers(t *testing.T) {
 			return tr
 		}
 	}())
-	if l.Cold != mostCold || l.Steady == nil || *l.Steady {
+	if l.Cold != MostCold || l.Steady == nil || *l.Steady {
 		t.Errorf("%s; %d cold windows", said(l), l.Cold)
 	}
 }

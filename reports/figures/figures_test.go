@@ -62,6 +62,14 @@ func TestTable(t *testing.T) {
 	if got := table(t, &example, all[:6]); !strings.Contains(got, "150 (n=2)") {
 		t.Errorf("two rounds have an interval:\n%s", got)
 	}
+	all[1].Steady = new(true)
+	if got := table(t, &example, all); !strings.Contains(got, "until their throughput no longer rose") {
+		t.Errorf("steady servers:\n%s", got)
+	}
+	all[2].Steady = new(false)
+	if got := table(t, &example, all); !strings.Contains(got, "Before one round of a cell, the servers did not become") {
+		t.Errorf("servers that were not steady:\n%s", got)
+	}
 	if got := table(t, &example, nil); !strings.Contains(got, "make figures FIGURES=example") {
 		t.Errorf("without records: %s", got)
 	}

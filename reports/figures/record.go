@@ -34,6 +34,9 @@ type Record struct {
 	// Others is how many processors were used by processes that are no part of the measurement: during it or, if processes
 	// that are part of it were killed, just before and after. It is null if it is not known.
 	Others *float64 `json:"other_processors"`
+	// Steady says that the servers' throughput had stopped rising before, in windows that are not recorded; null if that
+	// was not tested.
+	Steady *bool `json:"steady,omitempty"`
 	// Failed says why the round has no figures, such as a violation; empty if it has.
 	Failed string `json:"failed,omitempty"`
 	// Values has numbers by their names in the catalogue of package result. A number that the round does not have is left

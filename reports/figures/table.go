@@ -130,7 +130,7 @@ func (f *Figure) ratios(rounds []Record, rows [][]Record) (all []float64) {
 // conditions says under which conditions the rounds were measured, and what is not shown.
 func (f *Figure) conditions(all []Record, under Conditions) string {
 	var others []float64
-	disturbed, failed, revisions := 0, 0, []string{}
+	disturbed, failed, cold, tested, revisions := 0, 0, 0, 0, []string{}
 	for i := range all {
 		r := &all[i]
 		switch {
@@ -140,6 +140,12 @@ func (f *Figure) conditions(all []Record, under Conditions) string {
 			disturbed++
 		default:
 			others = append(others, *r.Others)
+			if r.Steady != nil {
+				tested++
+			}
+			if r.Steady != nil && !*r.Steady {
+				cold++
+			}
 		}
 		if !slices.Contains(revisions, r.Locklab) {
 			revisions = append(revisions, r.Locklab)
@@ -158,6 +164,12 @@ func (f *Figure) conditions(all []Record, under Conditions) string {
 	if len(others) > 0 {
 		most := slices.Max(others)
 		text += fmt.Sprintf(" Other processes used at most %s of the processors.", words.Digits3(most))
+	}
+	switch {
+	case cold > 0:
+		text += fmt.Sprintf(" Before %s of a cell, the servers did not become steady.", words.Count(int64(cold), "round"))
+	case tested > 0:
+		text += " The servers were warmed up until their throughput no longer rose."
 	}
 	if n := disturbed; n > 0 {
 		text += fmt.Sprintf(" Not shown: %s of a cell in which others used more than a tenth of the processors.",
