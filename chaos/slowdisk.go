@@ -21,8 +21,8 @@ func slowDiskKind() Kind {
 		Nature: check.FaultNature{SilencesLeader: true},
 		Does: "a server's fsync does not return; ptrace holds the one thread that writes the server's log, and " +
 			"all other threads run",
-		Verified: "the server does not sync a write that is made meanwhile; after healing, it does, and the " +
-			"ensemble is whole",
+		Verified: "the server does not sync a write that is made meanwhile, or has been dropped by its leader and " +
+			"waits for that thread; after healing, it syncs, and the ensemble is whole",
 		Examples: []string{"target: zk1"},
 		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
 			return slowDisk{id: i.id, host: h, ensemble: r.Ensemble}, nil
@@ -76,7 +76,8 @@ func (s slowDisk) held(ctx context.Context) (bool, error) {
 //
 // If it sees a sync, it looks again for as long as it may. A leader drops a server that has not acknowledged for
 // longer than the sync limit (a second with the shortest ticks). That server joins again with another thread that
-// syncs its log, which happens a few times before that thread is held too.
+// syncs its log, which happens a few times before that thread is held too. Or it first waits for the thread that is
+// held, as servers from 3.9 on do, and serves nobody meanwhile.
 func (s slowDisk) verify(ctx context.Context) error {
 	if held, err := s.held(ctx); err != nil {
 		return err
@@ -85,11 +86,22 @@ func (s slowDisk) verify(ctx context.Context) error {
 	}
 	return ensembles.Poll(ctx, pollEvery, s.host.Name+" to sync its log no more", func() error {
 		err := s.logs(ctx)
-		if errors.Is(err, errNoSync) {
+		if errors.Is(err, errNoSync) || errors.Is(err, errNotServing) && s.waits(ctx) {
 			return nil
 		}
 		return cmp.Or(err, errSync)
 	})
+}
+
+// waits reports whether the server is shutting down and waits for the thread that syncs its log, by what it logged.
+func (s slowDisk) waits(ctx context.Context) bool {
+	waits := false
+	err := readLog(ctx, s.host, func(line string) {
+		if strings.Contains(line, "SyncRequestProcessor") {
+			waits = strings.HasSuffix(line, "Shutting down") || waits && !strings.HasSuffix(line, "exited!")
+		}
+	})
+	return err == nil && waits
 }
 
 // over waits until the server syncs its log again. A sync alone proves nothing, because there are some while the disk
