@@ -93,15 +93,20 @@ func (s slowDisk) verify(ctx context.Context) error {
 	})
 }
 
-// waits reports whether the server is shutting down and waits for the thread that syncs its log, by what it logged.
+// waits reports whether the server is shutting down and waits for the thread that is held, by what it logged since it
+// was started.
 func (s slowDisk) waits(ctx context.Context) bool {
 	waits := false
 	err := readLog(ctx, s.host, func(line string) {
-		if strings.Contains(line, "SyncRequestProcessor") {
+		switch {
+		case strings.Contains(line, "Reading configuration from"):
+			waits = false
+		case strings.Contains(line, "SyncRequestProcessor"):
 			waits = strings.HasSuffix(line, "Shutting down") || waits && !strings.HasSuffix(line, "exited!")
 		}
 	})
-	return err == nil && waits
+	held, herr := s.held(ctx)
+	return err == nil && herr == nil && waits && held
 }
 
 // over waits until the server syncs its log again. A sync alone proves nothing, because there are some while the disk
