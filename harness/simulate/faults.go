@@ -75,7 +75,9 @@ func (x *strike) inject() {
 	case kindPartition:
 		heal = x.cut(h)
 	case kindReset:
+		x.servers.ResetNext(h, x.again...)
 		x.servers.Reset(h)
+		heal = func() { x.servers.ResetNext(h) }
 	case kindExpire:
 		if !x.servers.Expire(x.clients[x.target].session) {
 			x.say(history.OpFaultMissed, history.Fail, "there is no session, or no leader")

@@ -47,6 +47,8 @@ type planned struct {
 	target int  // of the clients, or of the servers behind them
 	holder bool // of the clients, it strikes one that holds the lock, if one does
 	oneWay bool
+	// again are after how many frames the next connections break as well.
+	again []int
 }
 
 // The kinds of faults, by chaos's names, each with whom it strikes.
@@ -132,6 +134,11 @@ func (p *plan) drawFaults(rnd *rand.Rand, between func(least, most time.Duration
 		if !k.momentary {
 			f.lasts = min(between(50*time.Millisecond, []time.Duration{time.Second, p.timeout, 2 * p.timeout}[rnd.IntN(3)]),
 				p.heal-f.at)
+		} else if f.kind == kindReset && rnd.IntN(2) == 0 {
+			f.lasts = time.Second
+			for range 1 + rnd.IntN(2) {
+				f.again = append(f.again, 1+rnd.IntN(4))
+			}
 		}
 		p.faults = append(p.faults, f)
 	}

@@ -53,7 +53,8 @@ type Ensemble struct {
 	leader *peer // that of the newest epoch
 	epoch  int64
 	cuts   map[[2]*sim.Host]int
-	stash  []*lane // with messages that a cut holds up
+	breaks map[*sim.Host][]int // see [Ensemble.ResetNext]
+	stash  []*lane             // with messages that a cut holds up
 	// talking are the connections on which servers have said something that is still to be sent.
 	talking []*wire
 	// Expired counts the sessions that the leader has expired.
@@ -77,7 +78,8 @@ func NewEnsemble(w *sim.World, cfg EnsembleConfig) *Ensemble {
 	or(&cfg.Delay, 2*time.Millisecond)
 	or(&cfg.Disk, 2*time.Millisecond)
 	or(&cfg.Reap, time.Minute)
-	e := &Ensemble{svc: New(Config{Servers: cfg.Servers}), w: w, cfg: cfg, cuts: map[[2]*sim.Host]int{}}
+	e := &Ensemble{svc: New(Config{Servers: cfg.Servers}), w: w, cfg: cfg, cuts: map[[2]*sim.Host]int{},
+		breaks: map[*sim.Host][]int{}}
 	for i, m := range e.svc.servers {
 		m.lag() // it learns of transactions by messages
 		m.address = fmt.Sprintf("zk%d:2181", i+1)
@@ -182,6 +184,10 @@ func (e *Ensemble) Reset(client *sim.Host) {
 		}
 	}
 }
+
+// ResetNext breaks the next connections on which the client has its session, each as soon as the client has got so many
+// frames by it, of which the first is the session's. It replaces what was left of an earlier call.
+func (e *Ensemble) ResetNext(client *sim.Host, frames ...int) { e.breaks[client] = frames }
 
 // Expire ends a session in an administrator's name, and reports whether there was one and a leader to do it.
 func (e *Ensemble) Expire(session int64) bool {

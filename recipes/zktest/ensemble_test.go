@@ -261,3 +261,66 @@ func TestEnsembleExpires(t *testing.T) {
 	}
 	t.Logf("sessions expired %s to %s after their clients fell silent", bands[0], bands[1])
 }
+
+// A watch is not lost across two reconnects, although the first of them tells of the change by the answer to another
+// request, and breaks before the watches are set again.
+func TestWatchAcrossTwoReconnects(t *testing.T) {
+	told := 0
+	for seed := range uint64(20) {
+		fired, ahead := false, false
+		sim.Run(seed, func(w *sim.World) {
+			e := zktest.NewEnsemble(w, zktest.EnsembleConfig{})
+			a, b := w.Host("c1"), w.Host("c2")
+			connect := func(h *sim.Host, then func(context.Context, zksession.ZooKeeper) error) {
+				cfg, ctx := e.Config(h), context.Background()
+				cfg.Timeout = 10 * time.Second
+				z, err := zksession.Connect(ctx, cfg)
+				if err == nil {
+					err = then(ctx, z)
+					go z.Close(ctx)
+				}
+				if err != nil {
+					t.Errorf("seed %d: %s: %v", seed, h.Name, err)
+				}
+			}
+			go connect(a, func(ctx context.Context, z zksession.ZooKeeper) error {
+				a.Sleep(ctx, 5500*time.Millisecond-w.Clock())
+				_, err := z.Create(ctx, "/a", nil, zksession.Persistent)
+				return err
+			})
+			go connect(b, func(ctx context.Context, z zksession.ZooKeeper) error {
+				b.Sleep(ctx, time.Second)
+				_, err := z.ChildrenW(ctx, "/", func(zksession.Event) { fired = true })
+				for err == nil && w.Clock() < 20*time.Second {
+					if _, _, err := z.Get(ctx, "/"); err == nil && !fired && w.Clock() > 6*time.Second {
+						ahead = true
+					}
+					b.Sleep(ctx, 10*time.Millisecond)
+				}
+				return err
+			})
+			w.At(5*time.Second, nil, func() {
+				for _, s := range e.Servers() {
+					e.Cut(b, s)
+				}
+				e.ResetNext(b, 2)
+				e.Reset(b)
+			})
+			w.At(6*time.Second, nil, func() {
+				for _, s := range e.Servers() {
+					e.Heal(b, s)
+				}
+			})
+			w.Until(time.Minute)
+		})
+		if !fired {
+			t.Errorf("seed %d: the watch is lost; another answer came first: %t", seed, ahead)
+		}
+		if ahead {
+			told++
+		}
+	}
+	if told == 0 {
+		t.Error("in no seed did another answer come before the watches were set again")
+	}
+}

@@ -1,7 +1,9 @@
 package zktest
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"os"
@@ -33,6 +35,8 @@ type wire struct {
 	// These belong to the server's end.
 	open    bool
 	said    bool // that the client has closed it
+	cut     bool // nothing that is on its way arrives any more
+	frames  int  // after which it breaks; 0 = it does not
 	greeted bool
 	rest    []byte // of a frame that has not come whole
 	link    *link
@@ -181,12 +185,20 @@ func (c *wire) LocalAddr() net.Addr { return &net.TCPAddr{} }
 // RemoteAddr implements [net.Conn].
 func (c *wire) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 
-// collect sends what the client has written, as one burst, and the end if it has closed the connection.
+// collect sends what the client has written, as one burst, and the end if it has closed the connection. go-zookeeper
+// sets its watches again from a goroutine of its own, so other requests may come first.
 func (c *wire) collect() {
 	c.mu.Lock()
 	burst, closed := c.out, c.closed && !c.said
 	c.out = nil
 	c.mu.Unlock()
+	if from, to := watchesAgain(burst); from < to && c.e.w.Rand.IntN(2) == 0 {
+		late := bytes.Clone(burst[from:to])
+		burst = slices.Delete(burst, from, to)
+		c.e.w.After(c.e.w.Between(0, 2*c.e.cfg.Delay), c.client, func() {
+			c.client.Do(func() { c.up.send(func() { c.received(late) }) })
+		})
+	}
 	if len(burst) > 0 {
 		c.up.send(func() { c.received(burst) })
 	}
@@ -196,12 +208,30 @@ func (c *wire) collect() {
 	}
 }
 
-// read lets the client's goroutines read a frame.
+// watchesAgain returns where in a burst the frame is that sets watches again; from = to if there is none.
+func watchesAgain(burst []byte) (from, to int) {
+	for from+12 <= len(burst) {
+		to = from + 4 + int(binary.BigEndian.Uint32(burst[from:]))
+		if Op(binary.BigEndian.Uint32(burst[from+8:])) == OpSetWatches && to <= len(burst) {
+			return from, to
+		}
+		from = to
+	}
+	return 0, 0
+}
+
+// read lets the client's goroutines read a frame, and breaks the connection if it is the last before that.
 func (c *wire) read(frame []byte) {
+	if c.cut {
+		return
+	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.in = append(c.in, frame...)
 	c.changed.Broadcast()
+	c.mu.Unlock()
+	if c.frames--; c.frames == 0 {
+		c.reset()
+	}
 }
 
 // snap breaks the client's end.

@@ -75,6 +75,7 @@ func (c *wire) shut() {
 
 // reset breaks both ends at once.
 func (c *wire) reset() {
+	c.cut = true
 	c.end()
 	c.e.w.After(0, c.client, func() { c.snap(syscall.ECONNRESET) })
 }
@@ -201,6 +202,9 @@ func (c *wire) begin(ss *session) {
 	c.link = &link{session: ss, server: c.p.m, client: c, done: make(chan struct{})}
 	ss.link = c.link
 	c.touch()
+	if next := c.e.breaks[c.client]; len(next) > 0 {
+		c.frames, c.e.breaks[c.client] = next[0], next[1:]
+	}
 	c.deliver(zkproto.Grant{Session: ss.id, Timeout: ss.timeout, Password: ss.password}.Frame())
 }
 
