@@ -290,7 +290,7 @@ func TestWatchAcrossTwoReconnects(t *testing.T) {
 			})
 			go connect(b, func(ctx context.Context, z zksession.ZooKeeper) error {
 				b.Sleep(ctx, time.Second)
-				_, err := z.ChildrenW(ctx, "/", func(zksession.Event) { fired = true })
+				_, err := z.ChildrenW(ctx, "/", func(zksession.Event) { fired = w.Clock() < 20*time.Second })
 				for err == nil && w.Clock() < 20*time.Second {
 					if _, _, err := z.Get(ctx, "/"); err == nil && !fired && w.Clock() > 6*time.Second {
 						ahead = true
