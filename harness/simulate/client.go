@@ -31,6 +31,8 @@ type client struct {
 	acq     int64
 	asked   lock.Want
 	holds   bool
+	waits   time.Duration   // since when; 0 = it does not
+	source  lock.Source     // its session
 	begun   []time.Duration // its turns
 
 	// waiting ends when clients are to wait for no lock any more.
@@ -81,6 +83,7 @@ func (c *client) run(after time.Duration) {
 			}
 			continue
 		}
+		c.source = source
 		for c.on() && source.Err() == nil {
 			switch {
 			case c.plan.turns == nil:
@@ -99,6 +102,19 @@ func (c *client) run(after time.Duration) {
 			defer c.running.Add(-1)
 			_ = source.Close(context.Background()) // what is left ends with the session
 		}()
+	}
+}
+
+// look asks the servers something else while the client waits, again and again for a while, as a program does that
+// uses its session for more than a lock.
+func (c *client) look(until time.Duration) {
+	defer c.running.Add(-1)
+	if l, ok := c.source.(lock.Looker); ok && c.waits > 0 {
+		_ = l.Look(c.waiting, "/locks") // which lists no contenders
+	}
+	if c.w.Clock() < until {
+		c.running.Add(1)
+		c.AfterFunc(c.delay, func() { c.look(until) })
 	}
 }
 
@@ -212,7 +228,9 @@ func (c *client) acquire(w lock.Want, patience time.Duration, get func(context.C
 		})
 		defer t.Stop()
 	}
+	c.waits = c.w.Clock()
 	g, err := get(waiting)
+	c.waits = 0
 	if err != nil {
 		why, text := history.FailError, err.Error()
 		switch {

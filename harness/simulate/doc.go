@@ -5,4 +5,8 @@
 // lets one host act at a time. Everything follows from the seed: how long sessions last, what clients do, which kinds
 // of faults this seed has, when they strike, and how long each message takes. At the end all faults are healed, and
 // every client must get the lock once more.
+//
+// Half of the resets strike the client that has waited longest, and break its next connections too, each after a few
+// frames. Meanwhile the client also asks the servers something else: a watch can be lost across two reconnects only by
+// the answer to another request.
 package simulate

@@ -2,11 +2,13 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/recipes/zktest/sim"
+	"locklab/reports/words"
 )
 
 // A strike is a fault of a run, which records each step of its life as the harness does.
@@ -44,10 +46,8 @@ func (x *strike) say(op history.Op, kind history.Kind, detail string) {
 
 // inject does what the fault does, and plans its end.
 func (x *strike) inject() {
-	for i, c := range x.clients {
-		if x.holder && !x.server && c.holds {
-			x.target, x.hosts[0] = i, c.Host
-		}
+	if !x.server {
+		x.aim()
 	}
 	h := x.hosts[0]
 	if x.server && h == x.servers.Leader() {
@@ -78,6 +78,10 @@ func (x *strike) inject() {
 		x.servers.ResetNext(h, x.again...)
 		x.servers.Reset(h)
 		heal = func() { x.servers.ResetNext(h) }
+		if c, until := x.clients[x.target], x.w.Now()+x.lasts; len(x.again) > 0 {
+			x.running.Add(1)
+			c.AfterFunc(c.delay, func() { c.look(until) })
+		}
 	case kindExpire:
 		if !x.servers.Expire(x.clients[x.target].session) {
 			x.say(history.OpFaultMissed, history.Fail, "there is no session, or no leader")
@@ -86,7 +90,7 @@ func (x *strike) inject() {
 	}
 	x.struck[x.kind]++
 	x.busy[h]++
-	x.say(history.OpFaultInject, history.OK, "")
+	x.say(history.OpFaultInject, history.OK, x.repeats())
 	x.say(history.OpFaultVerify, history.OK, "")
 	x.w.After(x.lasts, nil, func() {
 		x.busy[h]--
@@ -94,6 +98,25 @@ func (x *strike) inject() {
 		x.say(history.OpFaultHeal, history.OK, "")
 		x.verify()
 	})
+}
+
+// repeats tells of the connections that break after the first.
+func (x *strike) repeats() string {
+	if len(x.again) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("the next %s break too, after so many frames: ", words.Count(int64(len(x.again)), "connection"))
+	return text + strings.Trim(fmt.Sprint(x.again), "[]")
+}
+
+// aim chooses another client than the drawn one, where the fault is for one that holds the lock or waits for it.
+func (x *strike) aim() {
+	since := x.w.Now()
+	for i, c := range x.clients {
+		if x.holder && c.holds || x.waiter && c.waits > 0 && c.waits < since {
+			x.target, x.hosts[0], since = i, c.Host, c.waits
+		}
+	}
 }
 
 // verify records that the fault is over when it is: what was held up has arrived, and the servers serve.

@@ -46,6 +46,7 @@ type planned struct {
 	lasts  time.Duration
 	target int  // of the clients, or of the servers behind them
 	holder bool // of the clients, it strikes one that holds the lock, if one does
+	waiter bool // of the clients, it strikes the one that has waited for the lock longest, if one waits
 	oneWay bool
 	// again are after how many frames the next connections break as well.
 	again []int
@@ -135,9 +136,9 @@ func (p *plan) drawFaults(rnd *rand.Rand, between func(least, most time.Duration
 			f.lasts = min(between(50*time.Millisecond, []time.Duration{time.Second, p.timeout, 2 * p.timeout}[rnd.IntN(3)]),
 				p.heal-f.at)
 		} else if f.kind == kindReset && rnd.IntN(2) == 0 {
-			f.lasts = time.Second
-			for range 1 + rnd.IntN(2) {
-				f.again = append(f.again, 1+rnd.IntN(4))
+			f.holder, f.waiter, f.lasts = false, true, time.Second
+			for range 1 + rnd.IntN(10) {
+				f.again = append(f.again, 1+rnd.IntN(5))
 			}
 		}
 		p.faults = append(p.faults, f)

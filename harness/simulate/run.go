@@ -116,7 +116,7 @@ func (s *simulation) resolved() *plan {
 	p.faults, p.turns = nil, nil
 	for _, x := range s.strike {
 		f := x.planned
-		f.holder = false
+		f.holder, f.waiter = false, false
 		p.faults = append(p.faults, f)
 	}
 	for _, c := range s.clients {

@@ -155,6 +155,25 @@ func TestTold(t *testing.T) {
 	}
 }
 
+// A reset that repeats is told as such.
+func TestRepeatedResetTold(t *testing.T) {
+	r, _ := lock.Find(lock.Mutex)
+	p := *newPlan(r, 1, false)
+	p.faults = []planned{{kind: kindReset, at: 2 * time.Second, lasts: time.Second, again: []int{1, 3}}}
+	var told []string
+	for _, s := range execute(&p).tell() {
+		told = append(told, s.Text)
+	}
+	want := "c1 has its connection reset; the next 2 connections break too, after so many frames: 1 3"
+	if !slices.Contains(told, want) {
+		t.Errorf("no step says %q", want)
+	}
+	lost := slices.DeleteFunc(told, func(s string) bool { return s != "c1 loses its connection" })
+	if len(lost) != 3 {
+		t.Errorf("c1 loses its connection %d times", len(lost))
+	}
+}
+
 // minimal reports whether the run shows its violation, and does not without any one of its parts.
 func (x *Shrunk) minimal(t *testing.T) bool {
 	parts := x.plan.parts()

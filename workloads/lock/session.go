@@ -83,6 +83,15 @@ func (s session) Acquire(ctx context.Context, w Want) (*Grant, error) {
 	return Single(w.Paths[0], w.Mode, h), nil
 }
 
+// Look implements [Looker].
+func (s session) Look(ctx context.Context, path string) error {
+	m, err := recipes.NewMutex(recipes.MutexConfig{Session: s.Session, Path: path})
+	if err == nil {
+		_, err = m.Participants(ctx)
+	}
+	return err
+}
+
 // several acquires a lock of locks, in the order wanted.
 func (s session) several(ctx context.Context, w Want) (*Grant, error) {
 	var cfg recipes.MultiConfig

@@ -54,6 +54,11 @@ type Downgrader interface {
 	Downgrade(ctx context.Context, write *Grant) (*Grant, error)
 }
 
+// A Looker is a source whose session can also be used to look who is in a queue. Any goroutine may do that.
+type Looker interface {
+	Look(ctx context.Context, path string) error
+}
+
 // ErrNoDowngrade says that a recipe's writers cannot become readers.
 var ErrNoDowngrade = errors.New("the recipe's writers cannot become readers")
 
