@@ -61,8 +61,8 @@ expect: {belief-exclusion: fail, effect: any, fairness: any}
 // to, the overlap is seen and explained by the pause, and no host's times are far from the run's. The report says how
 // closely the clocks are known.
 //
-// It runs alone: a clock is known as closely as this process is scheduled, and beside it other tests judge large records
-// in this process.
+// It runs alone: a clock is known as closely as this process is scheduled, and beside it other tests judge large
+// records in this process.
 func TestHostsOnOtherMachines(t *testing.T) {
 	labtest.Require(t)
 	binary := withClocks(t, labtest.Binary(t), map[string]int{"c1": 100_000, "zk2": 5_000, "r1": 7})
