@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -122,32 +121,20 @@ func serverClock(ctx context.Context, h *ensembles.Host) (time.Duration, error) 
 		return 0, err
 	}
 	asked := time.Now()
+	log, err := ensembles.ReadServerLog(ctx, h)
+	if err != nil {
+		return 0, err
+	}
 	const layout = "2006-01-02 15:04:05,000"
 	var last string
-	if err := readLog(ctx, h, func(line string) {
+	for line := range strings.Lines(log) {
 		if len(line) > len(layout) && strings.Contains(line, "Processing ruok command") {
 			last = line[:len(layout)]
 		}
-	}); err != nil {
-		return 0, err
 	}
 	said, err := time.Parse(layout, last) // hosts keep UTC
 	if err != nil {
 		return 0, fmt.Errorf("the log of %s does not say what its clock is: %w", h.Name, err)
 	}
 	return said.Sub(asked.UTC()), nil
-}
-
-// readLog calls f with each line of a server's log.
-func readLog(ctx context.Context, h *ensembles.Host, f func(line string)) error {
-	r, err := h.Agent.File(ctx, ensembles.ServerLog)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	in := bufio.NewScanner(r)
-	for in.Scan() {
-		f(in.Text())
-	}
-	return in.Err()
 }

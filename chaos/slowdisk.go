@@ -96,17 +96,21 @@ func (s slowDisk) verify(ctx context.Context) error {
 // waits reports whether the server is shutting down and waits for the thread that is held, by what it logged since it
 // was started.
 func (s slowDisk) waits(ctx context.Context) bool {
+	log, err := ensembles.ReadServerLog(ctx, s.host)
+	if err != nil {
+		return false
+	}
 	waits := false
-	err := readLog(ctx, s.host, func(line string) {
+	for line := range strings.SplitSeq(log, "\n") {
 		switch {
 		case strings.Contains(line, "Reading configuration from"):
 			waits = false
 		case strings.Contains(line, "SyncRequestProcessor"):
 			waits = strings.HasSuffix(line, "Shutting down") || waits && !strings.HasSuffix(line, "exited!")
 		}
-	})
-	held, herr := s.held(ctx)
-	return err == nil && herr == nil && waits && held
+	}
+	held, err := s.held(ctx)
+	return err == nil && waits && held
 }
 
 // over waits until the server syncs its log again. A sync alone proves nothing, because there are some while the disk

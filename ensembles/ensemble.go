@@ -189,16 +189,22 @@ func (e *Ensemble) died(ctx context.Context) error {
 
 // logTail returns the last lines of a server's log.
 func logTail(ctx context.Context, h *Host, lines int) string {
-	r, err := h.Agent.File(ctx, ServerLog)
+	log, err := ReadServerLog(ctx, h)
 	if err != nil {
 		return err.Error()
+	}
+	return LastLines(log, lines)
+}
+
+// ReadServerLog returns what a server has logged.
+func ReadServerLog(ctx context.Context, h *Host) (string, error) {
+	r, err := h.Agent.File(ctx, ServerLog)
+	if err != nil {
+		return "", err
 	}
 	defer r.Close()
 	b, err := io.ReadAll(r)
-	if err != nil {
-		return err.Error()
-	}
-	return LastLines(string(b), lines)
+	return string(b), err
 }
 
 // Roles asks every server for its role and returns the roles by host name. A server that does not serve is left out.
