@@ -34,12 +34,12 @@ type recorder struct {
 	binary string
 	until  time.Time
 	under  figures.Conditions
-	bench  *bench // nil once peers are not measured any more
+	bench  *bench
 	// steady says whether the servers of the peers' lab became warm; nil = they were not warmed up yet.
 	steady *bool
-	// locklab is the revision of the binary.
-	locklab string
-	say     func(format string, args ...any)
+	// locklab is the revision of the binary, and ofCurator the version of Curator among the peers.
+	locklab, ofCurator string
+	say                func(format string, args ...any)
 	// These measure a round of a piece. They are fields so that tests can replace them.
 	peers  func(context.Context, *figures.Piece, int) ([]figures.Record, error)
 	sweeps func(context.Context, *figures.Piece, int) ([]figures.Record, error)
@@ -89,7 +89,7 @@ func recordFigures(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	first, _, _ := strings.Cut(string(said), "\n")
-	r.locklab = strings.TrimSpace(first)
+	r.locklab, r.ofCurator = strings.TrimSpace(first), r.bench.curator
 	for _, ofPeers := range []bool{true, false} {
 		if !ofPeers { // an idle ensemble would take memory and some time from the sweeps
 			if err := shut(); err != nil {
@@ -121,7 +121,7 @@ func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
 			under, measure := r.under, r.sweeps
 			if p.Sweep == nil {
 				measure = r.peers
-				under.Curator = r.curator()
+				under.Curator = r.ofCurator
 			}
 			round, missing := f.Missing(p, under, all)
 			if !missing {
@@ -149,7 +149,7 @@ func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
 				if p.Sweep == nil {
 					m.Steady = r.steady
 				}
-				if m.Failed == "" && !m.Disturbed() {
+				if m.Shown() {
 					shown++
 				}
 			}
@@ -189,13 +189,6 @@ func (r *recorder) tooHigh(ctx context.Context) (float64, error) {
 	r.bench.cfg.Locks = 1
 	s, err := r.bench.measure(ctx, Mutex, 64)
 	return s.PerSecond, err
-}
-
-func (r *recorder) curator() string {
-	if r.bench == nil {
-		return ""
-	}
-	return r.bench.curator
 }
 
 // took is how long the longest round of a piece took; 0 if there is none.

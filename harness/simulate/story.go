@@ -61,10 +61,12 @@ func (t *teller) event(e *history.Event) string {
 	case e.Op == history.OpFaultAim:
 		t.leads[e.Fault] = ", which leads,"
 	case e.Op == history.OpFaultInject && e.Kind == history.OK, e.Op == history.OpFaultHeal:
-		if says := faultWords[string(e.Mode)]; e.Op == history.OpFaultInject && e.Detail != "" {
-			return e.Target + says[0] + "; " + e.Detail
-		} else if e.Op == history.OpFaultInject {
-			return e.Target + t.leads[e.Fault] + says[0]
+		if says := faultWords[string(e.Mode)]; e.Op == history.OpFaultInject {
+			text := e.Target + t.leads[e.Fault] + says[0]
+			if e.Detail != "" {
+				text += "; " + e.Detail
+			}
+			return text
 		} else if says[1] != "" {
 			return e.Target + says[1]
 		}

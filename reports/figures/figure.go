@@ -139,7 +139,7 @@ func (f *Figure) Missing(p *Piece, under Conditions, all []Record) (round int, m
 			continue
 		}
 		tried[r.Round] = true
-		if cell := f.row(r); r.shown() {
+		if cell := f.row(r); r.Shown() {
 			good[cell]++
 		} else {
 			good[cell] += 0

@@ -65,8 +65,8 @@ func (r *Record) Disturbed() bool {
 	return r.Others == nil || *r.Others > mostOthers*float64(r.Conditions.Processors)
 }
 
-// shown reports whether the round has figures to be shown.
-func (r *Record) shown() bool { return r.Failed == "" && !r.Disturbed() }
+// Shown reports whether the round has figures to be shown.
+func (r *Record) Shown() bool { return r.Failed == "" && !r.Disturbed() }
 
 // Read reads the records of a figure, in the order in which they were made. There are none if there is no file.
 func (f *Figure) Read(root string) (all []Record, err error) {

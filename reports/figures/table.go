@@ -61,7 +61,7 @@ func (f *Figure) rows(all []Record) (rows [][]Record) {
 	at := map[string]int{}
 	for i := range all {
 		r := &all[i]
-		if !r.shown() {
+		if !r.Shown() {
 			continue
 		}
 		cell := f.row(r)
