@@ -1,15 +1,14 @@
 package figures
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"locklab/reports/internal/records"
 )
 
 // SchemaVersion is the schema_version of a record.
@@ -78,45 +77,16 @@ func (f *Figure) Read(root string) (all []Record, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	for lines := bufio.NewReader(file); ; {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return all, nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return all, err
-		}
-		var r Record
-		if err := json.Unmarshal(line, &r); err != nil {
-			return all, fmt.Errorf("%s, line %d: %w", file.Name(), len(all)+1, err)
-		}
-		if r.SchemaVersion != SchemaVersion {
-			return all, fmt.Errorf("%s, line %d: schema_version is %d, and this program reads %d", file.Name(), len(all)+1,
-				r.SchemaVersion, SchemaVersion)
-		}
-		all = append(all, r)
+	all, err = records.Read(file, func(r *Record) int { return r.SchemaVersion }, SchemaVersion)
+	if err != nil {
+		return all, fmt.Errorf("%s, %w", file.Name(), err)
 	}
+	return all, nil
 }
 
 // Append adds the records of one round of a piece in one write, so that a program that is killed leaves whole rounds.
 func (f *Figure) Append(root string, round []Record) error {
-	var text []byte
-	for _, r := range round {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		text = append(append(text, line...), '\n')
-	}
-	if err := os.MkdirAll(filepath.Join(root, Dir), 0o755); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(f.file(root), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Close())
+	return records.Append(f.file(root), round...)
 }
 
 func (f *Figure) file(root string) string { return filepath.Join(root, Dir, f.Name+".jsonl") }

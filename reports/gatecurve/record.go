@@ -1,14 +1,12 @@
 package gatecurve
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +15,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/reports/compare"
+	"locklab/reports/internal/records"
 	"locklab/reports/result"
 )
 
@@ -204,41 +203,9 @@ func set(fields map[string]any, path []string, v float64) {
 }
 
 // Read reads records, one from each line.
-func Read(from io.Reader) (all []Record, err error) {
-	lines := bufio.NewReader(from)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return all, nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return all, err
-		}
-		var r Record
-		if err := json.Unmarshal(line, &r); err != nil {
-			return all, fmt.Errorf("line %d: %w", len(all)+1, err)
-		}
-		if r.SchemaVersion != SchemaVersion {
-			return all, fmt.Errorf("line %d: schema_version is %d, and this locklab reads %d", len(all)+1, r.SchemaVersion,
-				SchemaVersion)
-		}
-		all = append(all, r)
-	}
+func Read(from io.Reader) ([]Record, error) {
+	return records.Read(from, func(r *Record) int { return r.SchemaVersion }, SchemaVersion)
 }
 
 // Append adds a record to the end of a file, which is made if it does not exist.
-func (r *Record) Append(name string) error {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
-}
+func (r *Record) Append(name string) error { return records.Append(name, r) }
