@@ -27,7 +27,7 @@ func (Kind) Name() string { return ensembles.LabDocker }
 // Lacks implements [ensembles.Kind]. Each host has a network of its own.
 func (Kind) Lacks() agent.Capabilities { return nil }
 
-// Open implements [ensembles.Kind]. It makes the network, and an image of the binary unless the engine has one.
+// Open implements [ensembles.Kind]. It makes the network, and images with the binary unless the engine has them.
 func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (_ ensembles.Place, err error) {
 	e, err := openEngine(ctx)
 	if err != nil {
@@ -44,10 +44,7 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (_ ens
 			err = errors.Join(err, p.Close(clean))
 		}
 	}()
-	if p.images, err = findImages(ctx, e, cfg.Binary, cfg.Hosts); err != nil {
-		return nil, err
-	}
-	if p.versions, err = findVersions(ctx, e, p.images.base, id, cfg.Hosts); err != nil {
+	if p.images, p.versions, err = findImages(ctx, e, id, cfg); err != nil {
 		return nil, err
 	}
 	if p.network, p.address, err = makeNetwork(ctx, e, id); err != nil {
@@ -89,15 +86,9 @@ func (p *place) Image() string {
 // Start implements [ensembles.Place].
 func (p *place) Start(ctx context.Context, i int, env map[string]string) (ensembles.Location, error) {
 	spec := p.cfg.Hosts[i]
-	b := box{lab: p.id, host: spec.Name, image: p.images.plain, network: p.network, address: p.address(i),
+	b := box{lab: p.id, host: spec.Name, image: p.images.of(spec, p.versions), network: p.network, address: p.address(i),
 		hosts: p.names, env: env, ports: []uint16{agent.Port}, tmpfs: !spec.Disk, dataDir: agent.DataDir,
 		files: spec.Files}
-	if spec.Role == ensembles.Server || spec.Base {
-		b.image, b.binary = p.versions.image(spec.First()), p.cfg.Binary
-	}
-	if spec.Image != "" {
-		b.image, b.binary = spec.Image, p.cfg.Binary
-	}
 	if spec.Publish {
 		b.ports = append(b.ports, agent.ClientPort)
 	}
@@ -207,7 +198,7 @@ func ofDeadLabs(all []leftover, after time.Time) (old, young []leftover) {
 	return old, young
 }
 
-// Clean implements [ensembles.Kind]. It also removes the images of locklab's binary. It waits until every young
+// Clean implements [ensembles.Kind]. It also removes the images with locklab's binary. It waits until every young
 // container or network either runs or is old enough to be removed.
 func (Kind) Clean(ctx context.Context, log *slog.Logger) error {
 	e, err := openEngine(ctx)

@@ -89,6 +89,12 @@ func (e *engine) hasImage(ctx context.Context, ref string) (bool, error) {
 	return err == nil, err
 }
 
+// imageID returns the hexadecimal digits of an image's ID.
+func (e *engine) imageID(ctx context.Context, ref string) (string, error) {
+	i, err := e.api.ImageInspect(ctx, ref)
+	return strings.TrimPrefix(i.ID, "sha256:"), err
+}
+
 // pull gets an image from its registry.
 func (e *engine) pull(ctx context.Context, ref string) error {
 	p, err := e.api.ImagePull(ctx, ref, client.ImagePullOptions{})
@@ -110,26 +116,46 @@ func (e *engine) importRoot(ctx context.Context, root io.Reader, ref string, cha
 	return streamError(res)
 }
 
-// imageJars reads ZooKeeper's jars from an image, by way of a container that is never started. A killed harness leaves
-// that container to the next run, with the others of the lab.
+// imageJars reads ZooKeeper's jars from an image.
 func (e *engine) imageJars(ctx context.Context, image, lab string) (found jars, err error) {
+	err = e.inside(ctx, image, lab, func(id string) error {
+		files, err := e.api.ContainerExport(ctx, id, client.ContainerExportOptions{})
+		if err != nil {
+			return fmt.Errorf("look into image %s: %w", image, err)
+		}
+		defer files.Close()
+		found, err = jarsIn(files)
+		return err
+	})
+	return found, err
+}
+
+// addToImage makes an image of hosts from another one and a tar that is unpacked at its root.
+func (e *engine) addToImage(ctx context.Context, image, lab string, more io.Reader, ref string) error {
+	return e.inside(ctx, image, lab, func(id string) error {
+		_, err := e.api.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: "/", Content: more})
+		if err == nil {
+			_, err = e.api.ContainerCommit(ctx, id, client.ContainerCommitOptions{Reference: ref, Changes: []string{hostLabel}})
+		}
+		return err
+	})
+}
+
+// inside calls f with the ID of a container of an image. The container is never started, and removed afterwards. A
+// killed harness leaves it to the next run, with the others of the lab.
+func (e *engine) inside(ctx context.Context, image, lab string, f func(id string) error) (err error) {
 	config := &container.Config{Image: image, Cmd: []string{binaryPath},
 		Labels: map[string]string{labelLab: lab, labelCreated: now()}}
 	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: config})
 	if err != nil {
-		return nil, fmt.Errorf("look into image %s: %w", image, err)
+		return fmt.Errorf("make a container of image %s: %w", image, err)
 	}
 	defer func() {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), startCap)
 		defer cancel()
 		err = errors.Join(err, e.remove(clean, leftover{id: made.ID, name: "container of " + image}))
 	}()
-	files, err := e.api.ContainerExport(ctx, made.ID, client.ContainerExportOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("look into image %s: %w", image, err)
-	}
-	defer files.Close()
-	return jarsIn(files)
+	return f(made.ID)
 }
 
 // streamError reads the engine's stream of JSON messages and returns the error in it, if any.
@@ -223,7 +249,6 @@ type box struct {
 	tmpfs                     bool     // the data directory is a tmpfs, else a volume
 	dataDir                   string
 	files                     []ensembles.File
-	binary                    string    // copied to binaryPath before the start, if not empty
 	more                      io.Reader // a tar that is unpacked at the root, or nil
 }
 
@@ -267,11 +292,6 @@ func (e *engine) run(ctx context.Context, b box) (map[uint16]netip.AddrPort, err
 		EndpointSettingsModifier: func(s map[string]*dockernet.EndpointSettings) {
 			s[b.network].IPAMConfig = &dockernet.EndpointIPAMConfig{IPv4Address: b.address}
 		},
-	}
-	if b.binary != "" {
-		req.Files = []testcontainers.ContainerFile{
-			{HostFilePath: b.binary, ContainerFilePath: binaryPath, FileMode: 0o755},
-		}
 	}
 	for _, f := range b.files {
 		mode := int64(0o644)

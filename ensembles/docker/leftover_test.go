@@ -40,3 +40,19 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 }
+
+// The images of the newest binaries stay, whatever the binary was added to.
+func TestOutdated(t *testing.T) {
+	newestFirst := []string{"locklab/host:c-1", "locklab/host:c", "sha256:1", "locklab/host:b-2", "locklab/host:a",
+		"locklab/host:b", "locklab/host:c-2"}
+	for keep, want := range map[int]string{
+		0: "[locklab/host:c-1 locklab/host:c sha256:1 locklab/host:b-2 locklab/host:a locklab/host:b locklab/host:c-2]",
+		1: "[sha256:1 locklab/host:b-2 locklab/host:a locklab/host:b]",
+		3: "[locklab/host:a]",
+		9: "[]",
+	} {
+		if got := fmt.Sprint(outdated(newestFirst, keep)); got != want {
+			t.Errorf("keep %d: %s, not %s", keep, got, want)
+		}
+	}
+}

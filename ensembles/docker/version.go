@@ -43,6 +43,14 @@ func (v *versions) image(version string) string {
 	return ensembles.ImageOf(version)
 }
 
+// hostImage returns the image of a host without the binary; empty if the host needs nothing but the binary.
+func (v *versions) hostImage(h ensembles.HostSpec) string {
+	if h.Image == "" && (h.Role == ensembles.Server || h.Base) {
+		return v.image(h.First())
+	}
+	return h.Image
+}
+
 // findVersions gets the versions that the hosts need. It makes nothing that stays. An image that the engine does not
 // have, and one without ZooKeeper, are errors.
 func findVersions(ctx context.Context, e *engine, base, lab string, hosts []ensembles.HostSpec) (*versions, error) {

@@ -2,6 +2,7 @@ package apart
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ type hello struct {
 // start starts a keeper with so many ticks of the sync limit; 0 = the usual one.
 func start(syncLimit int) (*Lab, hello, error) {
 	l := &Lab{cmd: exec.Command("go", "run", "-trimpath", "locklab/ensembles/labtest/apart/keeper", fmt.Sprint(syncLimit))}
-	l.cmd.Env, l.cmd.Stderr = append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
+	var told bytes.Buffer
+	l.cmd.Env, l.cmd.Stderr = append(os.Environ(), "CGO_ENABLED=0"), io.MultiWriter(os.Stderr, &told)
 	var err error
 	if l.in, err = l.cmd.StdinPipe(); err != nil {
 		return nil, hello{}, err
@@ -56,7 +58,8 @@ func start(syncLimit int) (*Lab, hello, error) {
 		err = json.Unmarshal(line, &h)
 	}
 	if err != nil {
-		return nil, hello{}, errors.Join(fmt.Errorf("the keeper said %q: %w", line, err), l.Close())
+		return nil, hello{}, errors.Join(fmt.Errorf("the keeper said %q: %w", line, err), l.Close(),
+			errors.New(told.String())) // Close has waited for all of it
 	}
 	l.Servers = h.Servers
 	return l, h, nil
