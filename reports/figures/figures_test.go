@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -61,6 +62,17 @@ func TestTable(t *testing.T) {
 	}
 	if got := table(t, &example, all[:6]); !strings.Contains(got, "150 (n=2)") {
 		t.Errorf("two rounds have an interval:\n%s", got)
+	}
+	newer := record(9, "mutex", 7777, 1)
+	newer.Conditions.ZooKeeper, newer.Others = "3.9.6", new(1.0)
+	if got := table(t, &example, append(all, newer)); !strings.Contains(got, "ZooKeeper 3.9.3") {
+		t.Errorf("a disturbed round of another version hides the table:\n%s", got)
+	}
+	unknown := record(9, "mutex", 0, 5e6)
+	delete(unknown.Values, throughput)
+	if got := table(t, &example, append(all, unknown, record(9, "curator-mutex", 150, 7e6))); !strings.Contains(
+		got, "2.00 (2.00–2.00)") {
+		t.Errorf("a round without a throughput has a ratio:\n%s", got)
 	}
 	all[1].Steady = new(true)
 	if got := table(t, &example, all); !strings.Contains(got, "until their throughput no longer rose") {
@@ -129,10 +141,23 @@ func TestRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	last, err := os.ReadFile(example.file(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(example.file(root), bytes.TrimSuffix(last, []byte("\n")), 0); err != nil { // an editor's
+		t.Fatal(err)
+	}
+	if err := example.Append(root, []Record{record(3, "mutex", 100, 1e6)}); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := example.Read(root); err != nil || len(all) != 5 || all[3].Round != 2 || all[4].Round != 3 {
+		t.Errorf("after a last line without an end: %+v, %v", all, err)
+	}
 	if _, err := f.WriteString(`{"schema_version":1,"pie`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := example.Read(root); err == nil || !strings.Contains(err.Error(), "line 5") {
+	if _, err := example.Read(root); err == nil || !strings.Contains(err.Error(), "line 6") {
 		t.Errorf("a torn line: %v", err)
 	}
 }

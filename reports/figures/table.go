@@ -15,14 +15,18 @@ import (
 var heads = map[string]string{"acquired_per_s": "acquired/s", "server.requests_per_acquire": "requests",
 	"load_per_acquire": "processor time, clients", "server_per_acquire": "processor time, servers"}
 
-// Table writes the figure's table and its conditions in Markdown. Only rounds under the conditions of the newest record
-// count.
+// Table writes the figure's table and its conditions in Markdown. Only rounds under the conditions of the newest
+// undisturbed one count.
 func (f *Figure) Table(w io.Writer, all []Record) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintf(w, "*Not measured yet: `make figures FIGURES=%s`.*\n", f.Name)
 		return err
 	}
-	under := slices.MaxFunc(all, func(a, b Record) int { return a.Begun.Compare(b.Begun) }).Conditions
+	shown := slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return !r.Shown() })
+	if len(shown) == 0 {
+		shown = all
+	}
+	under := slices.MaxFunc(shown, func(a, b Record) int { return a.Begun.Compare(b.Begun) }).Conditions
 	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Conditions != under })
 	var quantities []result.Quantity
 	header := slices.Clone(f.Keys)
@@ -118,8 +122,9 @@ func (f *Figure) ratios(rounds []Record, rows [][]Record) (all []float64) {
 		for _, other := range rows {
 			for k := range other {
 				b := &other[k]
-				if isBase(b) && b.Piece == rounds[i].Piece && b.Round == rounds[i].Round && b.Values[throughput] > 0 {
-					all = append(all, rounds[i].Values[throughput]/b.Values[throughput])
+				perS, known := rounds[i].Values[throughput]
+				if known && isBase(b) && b.Piece == rounds[i].Piece && b.Round == rounds[i].Round && b.Values[throughput] > 0 {
+					all = append(all, perS/b.Values[throughput])
 				}
 			}
 		}
